@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/digest.h"
+
+#include <openssl/evp.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct sh_digest {
+    EVP_MD_CTX *context;
+    bool failed;
+};
+
+sh_status sh_digest_new(sh_digest **digest)
+{
+    sh_digest *fresh = calloc(1, sizeof *fresh);
+    if (fresh == NULL)
+        return sh_fail_memory(sizeof *fresh, "a digest");
+    fresh->context = EVP_MD_CTX_new();
+    if (fresh->context == NULL || EVP_DigestInit_ex(fresh->context, EVP_sha256(), NULL) != 1) {
+        EVP_MD_CTX_free(fresh->context);
+        free(fresh);
+        return sh_fail(SH_INTERNAL, "the cryptographic library has no SHA-256");
+    }
+    *digest = fresh;
+    return SH_OK;
+}
+
+void sh_digest_add(sh_digest *digest, const void *data, size_t bytes)
+{
+    if (EVP_DigestUpdate(digest->context, data, bytes) != 1)
+        digest->failed = true;
+}
+
+sh_status sh_digest_finish(sh_digest *digest, char hex[SH_DIGEST_TEXT])
+{
+    unsigned char bytes[EVP_MAX_MD_SIZE];
+    const bool good = !digest->failed && EVP_DigestFinal_ex(digest->context, bytes, NULL) == 1;
+    EVP_MD_CTX_free(digest->context);
+    free(digest);
+    if (!good)
+        return sh_fail(SH_INTERNAL, "SHA-256 failed in the cryptographic library");
+    for (size_t i = 0; i < 32; i++)
+        snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
+    return SH_OK;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/memory.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHUNK_BYTES 16384
+
+struct sh_arena_chunk {
+    struct sh_arena_chunk *next;
+    size_t used;
+    size_t bytes;
+    _Alignas(max_align_t) unsigned char data[];
+};
+
+sh_status sh_block_new(void **block, size_t bytes, const char *purpose)
+{
+    if (bytes > SIZE_MAX - SH_ALIGNMENT)
+        return sh_fail_memory(bytes, purpose);
+    const size_t rounded = bytes == 0 ? SH_ALIGNMENT : sh_align_up(bytes);
+    void *fresh = aligned_alloc(SH_ALIGNMENT, rounded);
+    if (fresh == NULL)
+        return sh_fail_memory(bytes, purpose);
+    memset(fresh, 0, rounded);
+    *block = fresh;
+    return SH_OK;
+}
+
+sh_status sh_array_grow(void **items, size_t *capacity, size_t need, size_t item_bytes)
+{
+    if (need <= *capacity)
+        return SH_OK;
+    size_t wanted = *capacity < 8 ? 8 : *capacity * 2;
+    if (wanted < need)
+        wanted = need;
+    size_t bytes;
+    if (!sh_size_mul(wanted, item_bytes, &bytes))
+        return sh_fail_memory(SIZE_MAX, "a growing list");
+    void *grown = realloc(*items, bytes);
+    if (grown == NULL)
+        return sh_fail_memory(bytes, "a growing list");
+    *items = grown;
+    *capacity = wanted;
+    return SH_OK;
+}
+
+void sh_arena_init(sh_arena *arena)
+{
+    arena->chunks = NULL;
+}
+
+void sh_arena_release(sh_arena *arena)
+{
+    struct sh_arena_chunk *chunk = arena->chunks;
+    while (chunk != NULL) {
+        struct sh_arena_chunk *next = chunk->next;
+        free(chunk);
+        chunk = next;
+    }
+    arena->chunks = NULL;
+}
+
+static struct sh_arena_chunk *chunk_new(size_t bytes)
+{
+    const size_t room = bytes > CHUNK_BYTES ? bytes : CHUNK_BYTES;
+    if (room > SIZE_MAX - sizeof(struct sh_arena_chunk))
+        return NULL;
+    struct sh_arena_chunk *chunk = calloc(1, sizeof *chunk + room);
+    if (chunk != NULL)
+        chunk->bytes = room;
+    return chunk;
+}
+
+void *sh_arena_take(sh_arena *arena, size_t count, size_t item_bytes)
+{
+    size_t bytes;
+    if (!sh_size_mul(count, item_bytes, &bytes) || bytes > SIZE_MAX / 2)
+        return NULL;
+    const size_t align = _Alignof(max_align_t);
+    bytes = (bytes + align - 1) / align * align;
+    struct sh_arena_chunk *chunk = arena->chunks;
+    if (chunk == NULL || chunk->bytes - chunk->used < bytes) {
+        chunk = chunk_new(bytes);
+        if (chunk == NULL)
+            return NULL;
+        chunk->next = arena->chunks;
+        arena->chunks = chunk;
+    }
+    void *item = chunk->data + chunk->used;
+    chunk->used += bytes;
+    return item;
+}
+
+char *sh_arena_text(sh_arena *arena, const char *text)
+{
+    const size_t bytes = strlen(text) + 1;
+    char *copy = sh_arena_take(arena, bytes, 1);
+    if (copy != NULL)
+        memcpy(copy, text, bytes);
+    return copy;
+}

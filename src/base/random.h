@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Counter-based random numbers: Philox4x32-10 (Salmon, Moraes, Dror, Shaw: "Parallel random
+ * numbers: as easy as 1, 2, 3", SC 2011). A number is a function of what it is for, never of a
+ * stream that a device advances, so it is the same on whichever device draws it.
+ *
+ *     sh_random random = sh_random_for(seed, SH_RANDOM_SHUFFLE, epoch, 0);
+ *     uint32_t card = sh_random_below(&random, 52);
+ *
+ * Threads: any; an sh_random belongs to its caller.
+ */
+#ifndef SHOAL_BASE_RANDOM_H
+#define SHOAL_BASE_RANDOM_H
+
+#include <stdint.h>
+
+/* What a number is for. The values are part of the course: never renumber, only append. */
+typedef enum sh_random_purpose {
+    SH_RANDOM_SHUFFLE = 1, /* order of an epoch: (epoch, -) */
+    SH_RANDOM_INITIAL = 2, /* initial weights: (tensor index, -) */
+    SH_RANDOM_DIGITS = 3,  /* the built-in data: (split, sample index) */
+    SH_RANDOM_TEST = 4,    /* tests and fixed probes */
+} sh_random_purpose;
+
+/* A sequence of numbers with random access by counter; a value, copy it freely. */
+typedef struct sh_random {
+    uint32_t key[2];
+    uint32_t counter[4]; /* [0] counts blocks of the sequence, [1..3] say what it is for */
+    uint32_t block[4];
+    uint32_t used; /* words of `block` already handed out */
+} sh_random;
+
+/* One block: out = Philox4x32-10(counter, key). */
+void sh_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]);
+
+/* The sequence for (seed, purpose, a, b). Different arguments give independent sequences. */
+sh_random sh_random_for(uint64_t seed, sh_random_purpose purpose, uint32_t a, uint32_t b);
+
+/* The next 32 bits. */
+uint32_t sh_random_next(sh_random *random);
+
+/* Uniform in [0, limit), without bias; limit > 0. */
+uint32_t sh_random_below(sh_random *random, uint32_t limit);
+
+/* Uniform in [0, 1), 24 bits, exact in float. */
+float sh_random_unit(sh_random *random);
+
+#endif

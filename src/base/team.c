@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/team.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+struct sh_team {
+    pthread_mutex_t lock; /* guards all below but `size`, `members` */
+    pthread_cond_t wake;  /* a new turn, or the end */
+    pthread_cond_t idle;  /* the last worker of a turn has finished */
+    sh_team_task *task;
+    void *context;
+    uint64_t turn; /* counts runs: a worker goes when it sees one that it has not done */
+    uint32_t busy;
+    bool ending;
+    uint32_t size;
+    struct member {
+        sh_team *team;
+        pthread_t thread;
+        uint32_t worker;
+    } members[]; /* of workers 1 .. size - 1 */
+};
+
+static void *member_main(void *argument)
+{
+    const struct member *self = argument;
+    sh_team *team = self->team;
+    uint64_t done = 0;
+    pthread_mutex_lock(&team->lock);
+    for (;;) {
+        while (!team->ending && team->turn == done)
+            pthread_cond_wait(&team->wake, &team->lock);
+        if (team->ending)
+            break;
+        done = team->turn;
+        sh_team_task *task = team->task;
+        void *context = team->context;
+        pthread_mutex_unlock(&team->lock);
+        task(context, self->worker);
+        pthread_mutex_lock(&team->lock);
+        if (--team->busy == 0)
+            pthread_cond_signal(&team->idle);
+    }
+    pthread_mutex_unlock(&team->lock);
+    return NULL;
+}
+
+/* Signals are the main program's; a worker must not be the one that takes them. */
+static int start_member(sh_team *team, uint32_t index)
+{
+    struct member *member = &team->members[index];
+    *member = (struct member){.team = team, .worker = index + 1};
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const int error = pthread_create(&member->thread, NULL, member_main, member);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return error;
+}
+
+sh_status sh_team_start(sh_team **team, uint32_t size)
+{
+    if (size == 0)
+        return sh_fail(SH_INVALID, "a team needs at least one worker");
+    const size_t bytes = sizeof(sh_team) + sizeof(struct member) * (size - 1);
+    sh_team *fresh = calloc(1, bytes);
+    if (fresh == NULL)
+        return sh_fail_memory(bytes, "a team of threads");
+    pthread_mutex_init(&fresh->lock, NULL);
+    pthread_cond_init(&fresh->wake, NULL);
+    pthread_cond_init(&fresh->idle, NULL);
+    for (fresh->size = 1; fresh->size < size; fresh->size++) {
+        const int error = start_member(fresh, fresh->size - 1);
+        if (error != 0) {
+            sh_team_stop(fresh);
+            return sh_fail_errno(error, "starting a thread");
+        }
+    }
+    *team = fresh;
+    return SH_OK;
+}
+
+void sh_team_run(sh_team *team, sh_team_task *task, void *context)
+{
+    pthread_mutex_lock(&team->lock);
+    team->task = task;
+    team->context = context;
+    team->busy = team->size - 1;
+    team->turn++;
+    pthread_cond_broadcast(&team->wake);
+    pthread_mutex_unlock(&team->lock);
+
+    task(context, 0);
+
+    pthread_mutex_lock(&team->lock);
+    while (team->busy > 0)
+        pthread_cond_wait(&team->idle, &team->lock);
+    pthread_mutex_unlock(&team->lock);
+}
+
+uint32_t sh_team_size(const sh_team *team)
+{
+    return team->size;
+}
+
+void sh_team_stop(sh_team *team)
+{
+    if (team == NULL)
+        return;
+    pthread_mutex_lock(&team->lock);
+    team->ending = true;
+    pthread_cond_broadcast(&team->wake);
+    pthread_mutex_unlock(&team->lock);
+    for (uint32_t i = 0; i + 1 < team->size; i++)
+        pthread_join(team->members[i].thread, NULL);
+    pthread_cond_destroy(&team->idle);
+    pthread_cond_destroy(&team->wake);
+    pthread_mutex_destroy(&team->lock);
+    free(team);
+}
