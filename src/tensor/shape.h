@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Element types and shapes. Data is row-major (the last dimension is the fastest); images are
+ * N, C, H, W. The empty shape is a scalar.
+ *
+ *     sh_shape shape = sh_shape_of(4, (size_t[]){n, channels, height, width});
+ *     size_t bytes = sh_type_bytes(&(sh_type){SH_F32, shape});
+ *
+ * Threads: any; these are values.
+ */
+#ifndef SHOAL_TENSOR_SHAPE_H
+#define SHOAL_TENSOR_SHAPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/fail.h"
+
+#define SH_MAX_RANK 5
+
+/* One list: name, bytes an element, safetensors' name. */
+#define SH_DTYPE_MAP(X)                                                                            \
+    X(F32, 4, "F32")                                                                               \
+    X(I32, 4, "I32")                                                                               \
+    X(U8, 1, "U8")
+
+typedef enum sh_dtype {
+#define SH_DTYPE_ENUM(name, bytes, text) SH_##name,
+    SH_DTYPE_MAP(SH_DTYPE_ENUM)
+#undef SH_DTYPE_ENUM
+} sh_dtype;
+
+typedef struct sh_shape {
+    size_t rank;
+    size_t dim[SH_MAX_RANK]; /* [0 .. rank - 1]; the rest is 0 */
+} sh_shape;
+
+/* What a tensor is, apart from its data. */
+typedef struct sh_type {
+    sh_dtype dtype;
+    sh_shape shape;
+} sh_type;
+
+size_t sh_dtype_bytes(sh_dtype dtype);
+const char *sh_dtype_text(sh_dtype dtype);
+
+/* A shape of `rank` <= SH_MAX_RANK dimensions. */
+sh_shape sh_shape_of(size_t rank, const size_t *dim);
+bool sh_shape_equal(const sh_shape *a, const sh_shape *b);
+bool sh_type_equal(const sh_type *a, const sh_type *b);
+
+/*
+ * SH_LIMIT where the element count or the bytes (8 an element at most) do not fit a size_t, or a
+ * dimension is 0. Everything that takes a shape from outside calls this first.
+ */
+sh_status sh_shape_check(const sh_shape *shape) SHOAL_CHECKED;
+
+/* Product of the dimensions; 1 for a scalar. The shape was checked. */
+size_t sh_shape_count(const sh_shape *shape);
+size_t sh_type_bytes(const sh_type *type);
+
+#define SH_SHAPE_TEXT 128
+/* Writes "8x20x24x24" ("scalar" for the empty shape) and returns `text`. */
+const char *sh_shape_print(const sh_shape *shape, char text[SH_SHAPE_TEXT]);
+
+#endif
