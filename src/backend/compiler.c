@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From graph to program.
+ *
+ * Nodes are compiled in order. A value's *homes* are the buffers that hold it, one for each layout
+ * that somebody asked for; the first is where its node wrote it. An instruction all of whose inputs
+ * are weights, or made from weights alone, *prepares*: it runs once after the weights have changed,
+ * and what it writes lies in memory that all lanes share. Everything else lies in lane memory,
+ * where buffers of disjoint lifetimes share their bytes (graph/memory_plan.h).
+ *
+ * The gradient of a parameter is handed to the sink by an instruction that directly follows the
+ * node that made it, so it can travel, and its buffer be used again, while earlier layers are still
+ * at work.
+ */
+#include "backend/compiler.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/program_impl.h"
+#include "graph/memory_plan.h"
+
+#define MAX_HOMES 4
+#define FOREVER UINT32_MAX
+
+typedef struct home {
+    sh_layout layout;
+    sh_buffer_id buffer;
+} home;
+
+typedef struct value_homes {
+    home items[MAX_HOMES];
+    uint32_t count;
+} value_homes;
+
+struct sh_compiler {
+    const sh_graph *graph;
+    const sh_backend_list *backends;
+    sh_program *program;
+    value_homes *homes; /* by value */
+    sh_arena descriptions;
+};
+
+const sh_graph *sh_compiler_graph(const sh_compiler *compiler)
+{
+    return compiler->graph;
+}
+
+sh_layout sh_compiler_plain(const sh_compiler *compiler, sh_value_id value)
+{
+    return (sh_layout){.bytes = sh_type_bytes(sh_graph_type(compiler->graph, value))};
+}
+
+sh_layout sh_compiler_layout(const sh_compiler *compiler, sh_value_id value)
+{
+    assert(compiler->homes[value].count > 0);
+    return compiler->homes[value].items[0].layout;
+}
+
+void *sh_compiler_take(sh_compiler *compiler, size_t bytes)
+{
+    return sh_arena_take(&compiler->descriptions, 1, bytes);
+}
+
+static sh_status new_buffer(sh_compiler *compiler, sh_buffer_id *id, sh_buffer buffer)
+{
+    sh_program *program = compiler->program;
+    SH_TRY(sh_array_grow((void **)&program->buffers, &program->buffer_capacity,
+                         program->buffer_count + 1, sizeof *program->buffers));
+    program->buffers[program->buffer_count] = buffer;
+    *id = (sh_buffer_id)program->buffer_count++;
+    return SH_OK;
+}
+
+static sh_status add_home(sh_compiler *compiler, sh_value_id value, sh_layout layout,
+                          sh_buffer_id buffer)
+{
+    value_homes *homes = &compiler->homes[value];
+    if (homes->count == MAX_HOMES)
+        return sh_fail(SH_INTERNAL, "value %u is wanted in more than %d layouts", value, MAX_HOMES);
+    homes->items[homes->count++] = (home){layout, buffer};
+    return SH_OK;
+}
+
+static bool same_layout(const sh_layout *a, const sh_layout *b)
+{
+    if (a->owner != b->owner)
+        return false;
+    return a->owner == NULL || a->owner->same_layout(a, b);
+}
+
+static const home *find_home(const sh_compiler *compiler, sh_value_id value,
+                             const sh_layout *layout)
+{
+    const value_homes *homes = &compiler->homes[value];
+    for (uint32_t i = 0; i < homes->count; i++)
+        if (same_layout(&homes->items[i].layout, layout))
+            return &homes->items[i];
+    return NULL;
+}
+
+/* A new home for the value in `layout`, filled by a conversion from its first one. */
+static sh_status convert(sh_compiler *compiler, sh_buffer_id *buffer, sh_value_id value,
+                         const sh_layout *layout)
+{
+    const home source = compiler->homes[value].items[0];
+    if (source.layout.owner != NULL && layout->owner != NULL &&
+        source.layout.owner != layout->owner) { /* strangers meet in the plain layout */
+        sh_buffer_id plain;
+        SH_TRY(sh_compiler_input(compiler, &plain, value, NULL));
+        const sh_layout plain_layout = sh_compiler_plain(compiler, value);
+        SH_TRY(sh_compiler_output(compiler, buffer, value, layout));
+        return layout->owner->convert(compiler, value, plain, &plain_layout, *buffer, layout);
+    }
+    const sh_backend *owner = layout->owner != NULL ? layout->owner : source.layout.owner;
+    SH_TRY(sh_compiler_output(compiler, buffer, value, layout));
+    return owner->convert(compiler, value, source.buffer, &source.layout, *buffer, layout);
+}
+
+sh_status sh_compiler_input(sh_compiler *compiler, sh_buffer_id *buffer, sh_value_id value,
+                            const sh_layout *layout)
+{
+    const sh_layout plain = sh_compiler_plain(compiler, value);
+    const sh_layout *wanted = layout == NULL ? &plain : layout;
+    const home *found = find_home(compiler, value, wanted);
+    if (found == NULL)
+        return convert(compiler, buffer, value, wanted);
+    *buffer = found->buffer;
+    return SH_OK;
+}
+
+sh_status sh_compiler_output(sh_compiler *compiler, sh_buffer_id *buffer, sh_value_id value,
+                             const sh_layout *layout)
+{
+    const sh_layout made = layout == NULL ? sh_compiler_plain(compiler, value) : *layout;
+    sh_buffer_id fresh;
+    SH_TRY(new_buffer(compiler, &fresh, (sh_buffer){.space = SH_SPACE_LANE, .bytes = made.bytes}));
+    SH_TRY(add_home(compiler, value, made, fresh));
+    *buffer = fresh;
+    return SH_OK;
+}
+
+sh_status sh_compiler_alias(sh_compiler *compiler, sh_value_id value, sh_buffer_id buffer)
+{
+    return add_home(compiler, value, sh_compiler_plain(compiler, value), buffer);
+}
+
+sh_status sh_compiler_scratch(sh_compiler *compiler, sh_buffer_id *buffer, size_t bytes)
+{
+    return new_buffer(compiler, buffer, (sh_buffer){.scratch = true, .made = true, .bytes = bytes});
+}
+
+/* Do all inputs come from the weights alone? Without any input there is nothing to prepare from. */
+static bool reads_weights_only(const sh_program *program, const sh_buffer_id *operands,
+                               size_t count)
+{
+    bool reads = false;
+    for (size_t i = 0; i < count; i++) {
+        const sh_buffer *buffer = &program->buffers[operands[i]];
+        if (!buffer->made || buffer->scratch)
+            continue;
+        reads = true;
+        if (buffer->space == SH_SPACE_LANE)
+            return false;
+    }
+    return reads;
+}
+
+static sh_status append(sh_program *program, const sh_instruction *instruction)
+{
+    SH_TRY(sh_array_grow((void **)&program->instructions, &program->instruction_capacity,
+                         program->instruction_count + 1, sizeof *program->instructions));
+    program->instructions[program->instruction_count++] = *instruction;
+    const uint32_t now = (uint32_t)program->instruction_count;
+    for (uint32_t i = 0; i < instruction->operand_count; i++) {
+        sh_buffer *buffer = &program->buffers[instruction->operands[i]];
+        if (!buffer->made && instruction->prepares)
+            buffer->space = SH_SPACE_SHARED;
+        if (!buffer->made || buffer->scratch)
+            buffer->first = now;
+        if (buffer->last < now)
+            buffer->last = now;
+        buffer->made = true;
+    }
+    return SH_OK;
+}
+
+sh_status sh_compiler_emit(sh_compiler *compiler, const sh_kernel *kernel, void *state,
+                           const sh_buffer_id *operands, size_t count)
+{
+    assert(count <= SH_MAX_OPERANDS);
+    sh_instruction instruction = {
+        .kernel = kernel,
+        .state = state,
+        .prepares = reads_weights_only(compiler->program, operands, count),
+        .parameter = SH_NO_PARAMETER,
+        .operand_count = (uint32_t)count,
+    };
+    memcpy(instruction.operands, operands, count * sizeof *operands);
+    const sh_status status = append(compiler->program, &instruction);
+    if (status != SH_OK && kernel->release != NULL)
+        kernel->release(state);
+    return status;
+}
+
+/* Inputs are given before the run, weights always. */
+static sh_status place_given_values(sh_compiler *compiler)
+{
+    const sh_graph *graph = compiler->graph;
+    sh_program *program = compiler->program;
+    for (size_t i = 0; i < graph->input_count; i++) {
+        const sh_layout plain = sh_compiler_plain(compiler, graph->inputs[i]);
+        SH_TRY(new_buffer(compiler, &program->inputs[i],
+                          (sh_buffer){.made = true, .bytes = plain.bytes}));
+        SH_TRY(add_home(compiler, graph->inputs[i], plain, program->inputs[i]));
+    }
+    for (size_t i = 0; i < graph->parameter_count; i++) {
+        const sh_layout plain = sh_compiler_plain(compiler, graph->parameters[i].value);
+        const sh_buffer weights = {
+            .space = SH_SPACE_PARAMETER, .made = true, .bytes = plain.bytes, .place = i};
+        sh_buffer_id buffer;
+        SH_TRY(new_buffer(compiler, &buffer, weights));
+        SH_TRY(add_home(compiler, graph->parameters[i].value, plain, buffer));
+    }
+    return SH_OK;
+}
+
+/* Hands over the gradients that this node has made. */
+static sh_status emit_sinks(sh_compiler *compiler, const sh_node *node)
+{
+    const sh_graph *graph = compiler->graph;
+    for (uint32_t output = 0; output < node->output_count; output++)
+        for (size_t i = 0; i < graph->parameter_count; i++) {
+            if (graph->parameters[i].gradient != node->out[output])
+                continue;
+            sh_instruction sink = {.parameter = (uint32_t)i, .operand_count = 1};
+            SH_TRY(sh_compiler_input(compiler, &sink.operands[0], node->out[output], NULL));
+            SH_TRY(append(compiler->program, &sink));
+        }
+    return SH_OK;
+}
+
+static sh_status compile_node(sh_compiler *compiler, const sh_node *node)
+{
+    for (size_t i = 0; i < compiler->backends->count; i++) {
+        bool taken = false;
+        SH_TRY(compiler->backends->items[i]->compile(compiler, node, &taken));
+        if (taken)
+            return emit_sinks(compiler, node);
+    }
+    return sh_fail(SH_UNSUPPORTED, "no backend computes %s", sh_op_about(node->op)->name);
+}
+
+static sh_status keep_outputs(sh_compiler *compiler)
+{
+    const sh_graph *graph = compiler->graph;
+    sh_program *program = compiler->program;
+    for (size_t i = 0; i < graph->output_count; i++) {
+        SH_TRY(sh_compiler_input(compiler, &program->outputs[i], graph->outputs[i], NULL));
+        program->buffers[program->outputs[i]].last = FOREVER;
+    }
+    return SH_OK;
+}
+
+/* Gives every buffer of one space its offset and returns the bytes of the space. */
+static sh_status place_buffers(sh_program *program, sh_space space, size_t *bytes)
+{
+    size_t count = 0;
+    sh_block_plan *plan = calloc(program->buffer_count + 1, sizeof *plan);
+    if (plan == NULL)
+        return sh_fail_memory(program->buffer_count * sizeof *plan, "the memory plan");
+    for (size_t i = 0; i < program->buffer_count; i++) {
+        const sh_buffer *buffer = &program->buffers[i];
+        if (buffer->space == space)
+            plan[count++] = (sh_block_plan){
+                .bytes = buffer->bytes,
+                .first = space == SH_SPACE_SHARED ? 0 : buffer->first,
+                .last = space == SH_SPACE_SHARED ? FOREVER : buffer->last,
+            };
+    }
+    *bytes = sh_memory_plan(plan, count);
+    for (size_t i = 0, next = 0; i < program->buffer_count; i++)
+        if (program->buffers[i].space == space)
+            program->buffers[i].place = plan[next++].offset;
+    free(plan);
+    return SH_OK;
+}
+
+static sh_status compile_all(sh_compiler *compiler)
+{
+    const sh_graph *graph = compiler->graph;
+    sh_program *program = compiler->program;
+    compiler->homes = calloc(graph->value_count + 1, sizeof *compiler->homes);
+    program->inputs = calloc(graph->input_count + 1, sizeof *program->inputs);
+    program->outputs = calloc(graph->output_count + 1, sizeof *program->outputs);
+    if (compiler->homes == NULL || program->inputs == NULL || program->outputs == NULL)
+        return sh_fail_memory(graph->value_count * sizeof *compiler->homes, "compiling a graph");
+    program->input_count = graph->input_count;
+    program->output_count = graph->output_count;
+
+    SH_TRY(place_given_values(compiler));
+    for (size_t i = 0; i < graph->node_count; i++)
+        SH_TRY(sh_fail_in(compile_node(compiler, &graph->nodes[i]), "compiling node %zu (%s)", i,
+                          sh_op_about(graph->nodes[i].op)->name));
+    SH_TRY(keep_outputs(compiler));
+    SH_TRY(place_buffers(program, SH_SPACE_LANE, &program->lane_bytes));
+    return place_buffers(program, SH_SPACE_SHARED, &program->shared_bytes);
+}
+
+sh_status sh_program_compile(sh_program **program, const sh_graph *graph,
+                             const sh_backend_list *backends)
+{
+    SH_TRY(sh_graph_verify(graph));
+    sh_program *fresh = calloc(1, sizeof *fresh);
+    if (fresh == NULL)
+        return sh_fail_memory(sizeof *fresh, "a program");
+    sh_compiler compiler = {.graph = graph, .backends = backends, .program = fresh};
+    sh_arena_init(&compiler.descriptions);
+    const sh_status status = compile_all(&compiler);
+    free(compiler.homes);
+    sh_arena_release(&compiler.descriptions);
+    if (status != SH_OK) {
+        sh_program_free(fresh);
+        return status;
+    }
+    *program = fresh;
+    return SH_OK;
+}

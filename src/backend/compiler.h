@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a backend sees of the compiler while it compiles a node.
+ *
+ *     sh_buffer_id x, y;
+ *     SH_TRY(sh_compiler_input(compiler, &x, node->in[0], NULL));      // plain
+ *     SH_TRY(sh_compiler_output(compiler, &y, node->out[0], NULL));
+ *     return sh_compiler_emit(compiler, &kernel, state, (sh_buffer_id[]){x, y}, 2);
+ *
+ * A value may lie in several layouts; the first is its maker's, others are conversions, made once.
+ * Whatever depends on weights alone is computed once a step instead of once a grain.
+ *
+ * Threads: caller locks.
+ */
+#ifndef SHOAL_BACKEND_COMPILER_H
+#define SHOAL_BACKEND_COMPILER_H
+
+#include "backend/backend.h"
+
+const sh_graph *sh_compiler_graph(const sh_compiler *compiler);
+
+/* The plain layout of a value. */
+sh_layout sh_compiler_plain(const sh_compiler *compiler, sh_value_id value);
+
+/* The layout in which the value was made; plain for inputs and parameters. */
+sh_layout sh_compiler_layout(const sh_compiler *compiler, sh_value_id value);
+
+/* The buffer that holds `value` in `layout` (NULL: plain); emits a conversion where there is none.
+ */
+sh_status sh_compiler_input(sh_compiler *compiler, sh_buffer_id *buffer, sh_value_id value,
+                            const sh_layout *layout) SHOAL_CHECKED;
+
+/* A new buffer that the node will fill with `value` in `layout` (NULL: plain). */
+sh_status sh_compiler_output(sh_compiler *compiler, sh_buffer_id *buffer, sh_value_id value,
+                             const sh_layout *layout) SHOAL_CHECKED;
+
+/* `value` is the same bytes as what plain `buffer` holds: no instruction, no copy. */
+sh_status sh_compiler_alias(sh_compiler *compiler, sh_value_id value,
+                            sh_buffer_id buffer) SHOAL_CHECKED;
+
+/* Memory for the time of one instruction; aligned to SH_ALIGNMENT. */
+sh_status sh_compiler_scratch(sh_compiler *compiler, sh_buffer_id *buffer,
+                              size_t bytes) SHOAL_CHECKED;
+
+/* Zeroed memory that lives as long as the program's compilation, for layouts' descriptions. */
+void *sh_compiler_take(sh_compiler *compiler, size_t bytes);
+
+/*
+ * Appends an instruction. `operands` are passed to the kernel as pointers, in this order. `state`
+ * is owned by the program from here on, also where this fails. Buffers from sh_compiler_output
+ * among the operands are written, all others but scratch are read.
+ */
+sh_status sh_compiler_emit(sh_compiler *compiler, const sh_kernel *kernel, void *state,
+                           const sh_buffer_id *operands, size_t count) SHOAL_CHECKED;
+
+#endif

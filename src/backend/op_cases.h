@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Operators at work, for tests: for each operator a few settings and shapes, enough to reach its
+ * corners. ops_test.c checks that none is forgotten. Only tests include this.
+ */
+#ifndef SHOAL_BACKEND_OP_CASES_H
+#define SHOAL_BACKEND_OP_CASES_H
+
+#include "graph/op.h"
+
+#define F32(...)                                                                                   \
+    {                                                                                              \
+        SH_F32,                                                                                    \
+        {                                                                                          \
+            sizeof((size_t[]){__VA_ARGS__}) / sizeof(size_t),                                      \
+            {                                                                                      \
+                __VA_ARGS__                                                                        \
+            }                                                                                      \
+        }                                                                                          \
+    }
+#define I32(...)                                                                                   \
+    {                                                                                              \
+        SH_I32,                                                                                    \
+        {                                                                                          \
+            sizeof((size_t[]){__VA_ARGS__}) / sizeof(size_t),                                      \
+            {                                                                                      \
+                __VA_ARGS__                                                                        \
+            }                                                                                      \
+        }                                                                                          \
+    }
+#define CONV(stride_, padding_, dilation_, groups_)                                                \
+    .stride = {stride_, stride_}, .padding = {padding_, padding_},                                 \
+    .dilation = {dilation_, dilation_}, .groups = groups_
+#define POOL(kernel_, stride_, padding_)                                                           \
+    .kernel = {kernel_, kernel_}, .stride = {stride_, stride_}, .padding = {padding_, padding_}
+#define SHAPE(...) .shape = {sizeof((size_t[]){__VA_ARGS__}) / sizeof(size_t), {__VA_ARGS__}}
+
+/* I32 inputs are labels 0 .. 9; everything else is random in [-1, 1). */
+typedef struct op_case {
+    sh_op op;
+    sh_attributes attributes;
+    sh_type in[SH_MAX_INPUTS];
+} op_case;
+
+static const op_case op_cases[] = {
+    {SH_OP_conv2d, {CONV(1, 0, 1, 1)}, {F32(2, 3, 9, 7), F32(4, 3, 5, 5), F32(4)}},
+    {SH_OP_conv2d, {CONV(1, 0, 1, 1)}, {F32(4, 1, 28, 28), F32(20, 1, 5, 5), F32(20)}},
+    {SH_OP_conv2d, {CONV(1, 0, 1, 1)}, {F32(3, 20, 12, 12), F32(50, 20, 5, 5), F32(50)}},
+    {SH_OP_conv2d, {CONV(1, 1, 1, 1)}, {F32(2, 16, 8, 8), F32(32, 16, 3, 3), F32(32)}},
+    {SH_OP_conv2d, {CONV(2, 1, 1, 1)}, {F32(1, 3, 8, 9), F32(5, 3, 3, 3), F32(5)}},
+    {SH_OP_conv2d, {CONV(1, 2, 2, 2)}, {F32(2, 4, 7, 7), F32(6, 2, 3, 3), F32(6)}},
+    {SH_OP_conv2d, {CONV(1, 1, 1, 8)}, {F32(2, 8, 6, 6), F32(8, 1, 3, 3), F32(8)}},
+    {SH_OP_conv2d_grad_input,
+     {CONV(1, 0, 1, 1), SHAPE(3, 20, 12, 12)},
+     {F32(3, 50, 8, 8), F32(50, 20, 5, 5)}},
+    {SH_OP_conv2d_grad_input,
+     {CONV(2, 1, 1, 2), SHAPE(2, 4, 9, 8)},
+     {F32(2, 6, 5, 4), F32(6, 2, 3, 3)}},
+    {SH_OP_conv2d_grad_weight,
+     {CONV(1, 0, 1, 1), SHAPE(20, 1, 5, 5)},
+     {F32(4, 1, 28, 28), F32(4, 20, 24, 24)}},
+    {SH_OP_conv2d_grad_weight,
+     {CONV(2, 1, 1, 2), SHAPE(6, 2, 3, 3)},
+     {F32(2, 4, 9, 8), F32(2, 6, 5, 4)}},
+    {SH_OP_linear, {0}, {F32(3, 7), F32(5, 7), F32(5)}},
+    {SH_OP_linear, {0}, {F32(8, 800), F32(500, 800), F32(500)}},
+    {SH_OP_linear_grad_input, {0}, {F32(8, 500), F32(500, 800)}},
+    {SH_OP_linear_grad_input, {0}, {F32(1, 3), F32(3, 2)}},
+    {SH_OP_linear_grad_weight, {0}, {F32(8, 800), F32(8, 500)}},
+    {SH_OP_linear_grad_weight, {0}, {F32(2, 3), F32(2, 4)}},
+    {SH_OP_max_pool, {POOL(2, 2, 0)}, {F32(2, 20, 8, 8)}},
+    {SH_OP_max_pool, {POOL(3, 2, 1)}, {F32(1, 3, 7, 9)}},
+    {SH_OP_max_pool, {POOL(3, 1, 0)}, {F32(2, 2, 5, 5)}},
+    {SH_OP_relu, {0}, {F32(3, 5, 7)}},
+    {SH_OP_relu_grad, {0}, {F32(4, 9), F32(4, 9)}},
+    {SH_OP_add, {0}, {F32(2, 3, 4), F32(2, 3, 4)}},
+    {SH_OP_reshape, {SHAPE(6, 4)}, {F32(2, 3, 4)}},
+    {SH_OP_cross_entropy, {0}, {F32(6, 10), I32(6)}},
+    {SH_OP_cross_entropy_grad, {0}, {F32(6, 10), I32(6), F32(6)}},
+    {SH_OP_argmax, {0}, {F32(6, 10)}},
+};
+
+#define OP_CASE_COUNT (sizeof op_cases / sizeof *op_cases)
+
+#endif

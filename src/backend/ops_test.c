@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Every operator of the list, by its cases (op_cases.h): the emitted gradient against finite
+ * differences, every backend against the portable one, and wrong shapes refused.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "backend/op_cases.h"
+#include "backend/program.h"
+#include "base/random.h"
+#include "base/test.h"
+
+#define STEP 0x1p-6f
+#define PROBES 24
+
+/* A case as a graph: its inputs, then a seed for output 0 where there is a gradient. */
+typedef struct subject {
+    const op_case *which;
+    const sh_op_def *def;
+    sh_graph *graph;
+    sh_value_id in[SH_MAX_INPUTS];
+    sh_value_id gradient[SH_MAX_INPUTS]; /* SH_NO_VALUE where there is none */
+    uint32_t gradient_output[SH_MAX_INPUTS];
+    bool has_seed;
+} subject;
+
+static subject build(const op_case *which)
+{
+    subject s = {.which = which, .def = sh_op_about(which->op)};
+    sh_value_id out[SH_MAX_OUTPUTS];
+    assert_ok(sh_graph_new(&s.graph));
+    for (uint32_t i = 0; i < s.def->input_count; i++)
+        s.in[i] = sh_graph_input(s.graph, which->in[i]);
+    sh_graph_add(s.graph, which->op, &which->attributes, s.in, out);
+    assert_ok(sh_graph_status(s.graph));
+    for (uint32_t i = 0; i < s.def->output_count; i++)
+        if (sh_graph_type(s.graph, out[i])->dtype != SH_U8) /* choices: laid out by the backend */
+            sh_graph_output(s.graph, out[i]);
+    s.has_seed = s.def->grad != NULL;
+    const sh_value_id seed =
+        s.has_seed ? sh_graph_input(s.graph, *sh_graph_type(s.graph, out[0])) : SH_NO_VALUE;
+    for (uint32_t i = 0; i < s.def->input_count; i++) {
+        s.gradient[i] = SH_NO_VALUE;
+        if (!s.has_seed || which->in[i].dtype != SH_F32)
+            continue;
+        s.gradient[i] = sh_graph_gradient_of(s.graph, out[0], seed, s.in[i]);
+        s.gradient_output[i] = (uint32_t)s.graph->output_count;
+        assert_int_not_equal(s.gradient[i], SH_NO_VALUE);
+        sh_graph_output(s.graph, s.gradient[i]);
+    }
+    assert_ok(sh_graph_verify(s.graph));
+    return s;
+}
+
+/* A bound program with its memory. */
+typedef struct machine {
+    sh_program *program;
+    sh_execution *execution;
+    void *lane, *shared;
+} machine;
+
+static machine start(const sh_graph *graph, const char *backend)
+{
+    machine m;
+    sh_backend_list backends;
+    assert_ok(sh_backend_choose(&backends, backend));
+    sh_backend_enter_thread(&backends);
+    assert_ok(sh_program_compile(&m.program, graph, &backends));
+    assert_ok(sh_block_new(&m.lane, sh_program_lane_bytes(m.program), "lane memory"));
+    assert_ok(sh_block_new(&m.shared, sh_program_shared_bytes(m.program), "shared memory"));
+    assert_ok(sh_execution_new(&m.execution, m.program, m.lane, m.shared, NULL));
+    return m;
+}
+
+static void stop(machine *m)
+{
+    sh_execution_free(m->execution);
+    sh_program_free(m->program);
+    free(m->lane);
+    free(m->shared);
+}
+
+/*
+ * Random values in [-1, 1). Operators with kinks get values that no step of the finite differences
+ * can carry over one: distinct, at least 4 steps from each other and from zero, in an order that
+ * looks random.
+ */
+static void fill(float *data, size_t count, uint32_t which, bool kinked)
+{
+    sh_random random = sh_random_for(1, SH_RANDOM_TEST, which, 0);
+    for (size_t i = 0; i < count; i++)
+        data[i] = kinked ? ((float)i - (float)count / 2 + 0.5f) * (8 * STEP)
+                         : 2.0f * sh_random_unit(&random) - 1.0f;
+    for (size_t i = count; i > 1 && kinked; i--) {
+        const size_t j = sh_random_below(&random, (uint32_t)i);
+        const float held = data[i - 1];
+        data[i - 1] = data[j];
+        data[j] = held;
+    }
+}
+
+static void fill_inputs(const subject *s, const machine *m)
+{
+    const bool kinked = s->which->op == SH_OP_relu || s->which->op == SH_OP_max_pool;
+    for (size_t i = 0; i < s->graph->input_count; i++) {
+        const sh_type *type = sh_graph_type(s->graph, s->graph->inputs[i]);
+        const size_t count = sh_shape_count(&type->shape);
+        void *data = sh_execution_input(m->execution, i);
+        if (type->dtype == SH_F32)
+            fill(data, count, (uint32_t)i, kinked);
+        else
+            for (size_t j = 0; j < count; j++)
+                ((int32_t *)data)[j] = (int32_t)(j * 7 % 10);
+    }
+}
+
+/* The weighted sum that the gradients are of. */
+static double objective(const subject *s, machine *m, const float *seed)
+{
+    double sum = 0;
+    assert_ok(sh_execution_run(m->execution, NULL, NULL));
+    const float *y = sh_execution_output(m->execution, 0);
+    const size_t count = sh_shape_count(&sh_graph_type(s->graph, s->graph->outputs[0])->shape);
+    for (size_t i = 0; i < count; i++)
+        sum += (double)seed[i] * (double)y[i];
+    return sum;
+}
+
+static float *copy(const void *data, size_t count)
+{
+    float *held = malloc(count * sizeof *held);
+    memcpy(held, data, count * sizeof *held);
+    return held;
+}
+
+/* d objective / d input[element] by central differences; restores the inputs, which a run may
+ * spoil. */
+static double difference(const subject *s, machine *m, uint32_t input, size_t element,
+                         const float *seed)
+{
+    double side[2];
+    for (int i = 0; i < 2; i++) {
+        fill_inputs(s, m);
+        float *x = sh_execution_input(m->execution, input);
+        x[element] += i == 0 ? STEP : -STEP;
+        side[i] = objective(s, m, seed);
+    }
+    return (side[0] - side[1]) / (2 * (double)STEP);
+}
+
+static void check_gradient(const subject *s, machine *m, uint32_t input)
+{
+    const size_t count = sh_shape_count(&s->which->in[input].shape);
+    const sh_value_id seed_value = s->graph->inputs[s->def->input_count];
+    const size_t seeds = sh_shape_count(&sh_graph_type(s->graph, seed_value)->shape);
+    sh_random random = sh_random_for(2, SH_RANDOM_TEST, input, 0);
+
+    fill_inputs(s, m);
+    float *seed = copy(sh_execution_input(m->execution, s->def->input_count), seeds);
+    assert_ok(sh_execution_run(m->execution, NULL, NULL));
+    float *gradient = copy(sh_execution_output(m->execution, s->gradient_output[input]), count);
+    for (int probe = 0; probe < PROBES; probe++) {
+        const size_t element = sh_random_below(&random, (uint32_t)count);
+        const double expected = difference(s, m, input, element, seed);
+        const double scale = fmax(1.0, fabs(expected));
+        if (fabs((double)gradient[element] - expected) > 4e-3 * scale)
+            fail_msg("%s: input %u element %zu: gradient %g, finite differences %g", s->def->name,
+                     input, element, (double)gradient[element], expected);
+    }
+    free(gradient);
+    free(seed);
+}
+
+static void gradients_equal_finite_differences(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < OP_CASE_COUNT; i++) {
+        subject s = build(&op_cases[i]);
+        if (s.has_seed) {
+            machine m = start(s.graph, "portable");
+            for (uint32_t input = 0; input < s.def->input_count; input++)
+                if (s.gradient[input] != SH_NO_VALUE)
+                    check_gradient(&s, &m, input);
+            stop(&m);
+        }
+        sh_graph_free(s.graph);
+    }
+}
+
+/* Largest difference in units of the reference's largest element. */
+static double distance(const float *a, const float *reference, size_t count)
+{
+    double worst = 0, scale = 1e-30;
+    for (size_t i = 0; i < count; i++) {
+        worst = fmax(worst, fabs((double)a[i] - (double)reference[i]));
+        scale = fmax(scale, fabs((double)reference[i]));
+        if (isnan(a[i]) != isnan(reference[i]))
+            return INFINITY;
+    }
+    return worst / scale;
+}
+
+static void compare(const op_case *which, const char *backend)
+{
+    subject s = build(which);
+    machine oracle = start(s.graph, "portable"), other = start(s.graph, backend);
+    fill_inputs(&s, &oracle);
+    fill_inputs(&s, &other);
+    assert_ok(sh_execution_run(oracle.execution, NULL, NULL));
+    assert_ok(sh_execution_run(other.execution, NULL, NULL));
+    for (size_t i = 0; i < s.graph->output_count; i++) {
+        const sh_type *type = sh_graph_type(s.graph, s.graph->outputs[i]);
+        const size_t count = sh_shape_count(&type->shape);
+        const void *a = sh_execution_output(other.execution, i);
+        const void *b = sh_execution_output(oracle.execution, i);
+        if (type->dtype != SH_F32)
+            assert_memory_equal(a, b, sh_type_bytes(type));
+        else if (distance(a, b, count) > 2e-6)
+            fail_msg("%s: output %zu of %s is %g away from portable", s.def->name, i, backend,
+                     distance(a, b, count));
+    }
+    stop(&oracle);
+    stop(&other);
+    sh_graph_free(s.graph);
+}
+
+static void backends_agree_with_portable(void **state)
+{
+    (void)state;
+    for (const sh_backend *const *all = sh_backend_all(); *all != NULL; all++)
+        for (size_t i = 0; i < OP_CASE_COUNT && (*all)->available(); i++)
+            compare(&op_cases[i], (*all)->name);
+}
+
+/* Each input in turn: a dimension too many, a dimension longer, another element type. */
+static void wrong_types_are_refused(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < OP_CASE_COUNT; i++) {
+        const op_case *which = &op_cases[i];
+        const sh_op_def *def = sh_op_about(which->op);
+        sh_type out[SH_MAX_OUTPUTS];
+        assert_ok(def->infer(&which->attributes, which->in, out));
+        for (uint32_t input = 0; input < def->input_count; input++) {
+            op_case bad = *which;
+            bad.in[input].dtype = SH_U8;
+            if (which->op != SH_OP_reshape)
+                assert_fails(def->infer(&bad.attributes, bad.in, out), SH_INVALID, def->name);
+            bad = *which;
+            bad.in[input].shape.dim[bad.in[input].shape.rank++] = 2;
+            if (def->input_count > 1 || which->op == SH_OP_reshape)
+                assert_fails(def->infer(&bad.attributes, bad.in, out), SH_INVALID, def->name);
+            bad = *which;
+            bad.in[input].shape.dim[0] = 0;
+            assert_true(def->infer(&bad.attributes, bad.in, out) != SH_OK);
+        }
+    }
+}
+
+static void every_operator_has_a_case(void **state)
+{
+    (void)state;
+    bool seen[SH_OP_COUNT] = {false};
+    for (size_t i = 0; i < OP_CASE_COUNT; i++) {
+        subject s = build(&op_cases[i]);
+        for (size_t j = 0; j < s.graph->node_count; j++)
+            seen[s.graph->nodes[j].op] = true;
+        sh_graph_free(s.graph);
+    }
+    for (int op = 0; op < SH_OP_COUNT; op++)
+        if (!seen[op])
+            fail_msg("operator %s has no case in op_cases.h", sh_op_about((sh_op)op)->name);
+}
+
+static void unknown_backend_is_refused(void **state)
+{
+    (void)state;
+    sh_backend_list list;
+    assert_fails(sh_backend_choose(&list, "abacus"), SH_INVALID, "there is: ");
+    assert_ok(sh_backend_choose(&list, NULL));
+    assert_ok(sh_backend_choose(&list, "portable"));
+    assert_int_equal(list.count, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gradients_equal_finite_differences),
+        cmocka_unit_test(backends_agree_with_portable),
+        cmocka_unit_test(wrong_types_are_refused),
+        cmocka_unit_test(every_operator_has_a_case),
+        cmocka_unit_test(unknown_backend_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "backend/portable/portable.h"
+
+static void relu(const sh_portable_call *call)
+{
+    const float *restrict x = call->in[0];
+    float *restrict y = call->out[0];
+    for (size_t i = 0; i < call->elements; i++)
+        y[i] = x[i] < 0.0f ? 0.0f : x[i]; /* so that NaN stays NaN */
+}
+
+const sh_portable_def sh_portable_relu = {.run = relu, .any_layout = true};
+
+static void relu_grad(const sh_portable_call *call)
+{
+    const float *restrict dy = call->in[0], *restrict y = call->in[1];
+    float *restrict dx = call->out[0];
+    for (size_t i = 0; i < call->elements; i++)
+        dx[i] = y[i] > 0.0f ? dy[i] : 0.0f;
+}
+
+const sh_portable_def sh_portable_relu_grad = {.run = relu_grad, .any_layout = true};
+
+static void add(const sh_portable_call *call)
+{
+    const float *restrict a = call->in[0], *restrict b = call->in[1];
+    float *restrict y = call->out[0];
+    for (size_t i = 0; i < call->elements; i++)
+        y[i] = a[i] + b[i];
+}
+
+const sh_portable_def sh_portable_add = {.run = add, .any_layout = true};
+
+const sh_portable_def sh_portable_reshape = {.alias = true};

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Classifier's end: logits [N, K], labels [N]. Softmax is shifted by the largest logit: no
+ * overflow. */
+#include <math.h>
+#include <stdint.h>
+
+#include "backend/portable/portable.h"
+
+/* The largest logit, and log(sum(exp(logit - largest))). */
+static float log_sum(const float *logits, size_t K, float *largest)
+{
+    float sum = 0.0f;
+    *largest = logits[0];
+    for (size_t k = 1; k < K; k++)
+        if (logits[k] > *largest)
+            *largest = logits[k];
+    for (size_t k = 0; k < K; k++)
+        sum += expf(logits[k] - *largest);
+    return logf(sum);
+}
+
+static void cross_entropy(const sh_portable_call *call)
+{
+    const size_t N = call->in_type[0].shape.dim[0], K = call->in_type[0].shape.dim[1];
+    const float *logits = call->in[0];
+    const int32_t *labels = call->in[1];
+    float *loss = call->out[0];
+    for (size_t n = 0; n < N; n++, logits += K) {
+        float largest;
+        const float log_of_sum = log_sum(logits, K, &largest);
+        loss[n] = log_of_sum - (logits[labels[n]] - largest);
+    }
+}
+
+const sh_portable_def sh_portable_cross_entropy = {.run = cross_entropy};
+
+static void cross_entropy_grad(const sh_portable_call *call)
+{
+    const size_t N = call->in_type[0].shape.dim[0], K = call->in_type[0].shape.dim[1];
+    const float *logits = call->in[0], *dloss = call->in[2];
+    const int32_t *labels = call->in[1];
+    float *dlogits = call->out[0];
+    for (size_t n = 0; n < N; n++, logits += K, dlogits += K) {
+        float largest;
+        const float log_of_sum = log_sum(logits, K, &largest);
+        for (size_t k = 0; k < K; k++) {
+            const float softmax = expf(logits[k] - largest - log_of_sum);
+            dlogits[k] = dloss[n] * (softmax - ((int32_t)k == labels[n] ? 1.0f : 0.0f));
+        }
+    }
+}
+
+const sh_portable_def sh_portable_cross_entropy_grad = {.run = cross_entropy_grad};
+
+static void argmax(const sh_portable_call *call)
+{
+    const size_t N = call->in_type[0].shape.dim[0], K = call->in_type[0].shape.dim[1];
+    const float *logits = call->in[0];
+    int32_t *index = call->out[0];
+    for (size_t n = 0; n < N; n++, logits += K) {
+        size_t best = 0;
+        for (size_t k = 1; k < K; k++)
+            if (logits[k] > logits[best])
+                best = k;
+        index[n] = (int32_t)best;
+    }
+}
+
+const sh_portable_def sh_portable_argmax = {.run = argmax};

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Max pooling. x [N, C, H, W] is worked on as N C planes; a choice is kernel-row * kernel-width +
+ * column. */
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "backend/portable/portable.h"
+
+/* The largest element of the window of output (p, q) in one plane [H, W]; ties and NaN: the first.
+ */
+static float largest(const sh_attributes *a, const float *plane, size_t H, size_t W, size_t p,
+                     size_t q, uint8_t *choice)
+{
+    float best = -INFINITY;
+    bool found = false;
+    for (size_t r = 0; r < a->kernel[0]; r++)
+        for (size_t s = 0; s < a->kernel[1]; s++) {
+            const size_t h = p * a->stride[0] + r - a->padding[0];
+            const size_t w = q * a->stride[1] + s - a->padding[1];
+            if (h >= H || w >= W) /* in the padding; below zero wraps to above */
+                continue;
+            const float x = plane[h * W + w];
+            if (!found || x > best || (isnan(x) && !isnan(best))) {
+                best = x;
+                *choice = (uint8_t)(r * a->kernel[1] + s);
+                found = true;
+            }
+        }
+    return best;
+}
+
+static void forward(const sh_portable_call *call)
+{
+    const size_t *in = call->in_type[0].shape.dim, *out = call->out_type[0].shape.dim;
+    const float *x = call->in[0];
+    float *y = call->out[0];
+    uint8_t *choice = call->out[1];
+    for (size_t plane = 0; plane < in[0] * in[1]; plane++, x += in[2] * in[3])
+        for (size_t p = 0; p < out[2]; p++)
+            for (size_t q = 0; q < out[3]; q++)
+                *y++ = largest(call->attributes, x, in[2], in[3], p, q, choice++);
+}
+
+const sh_portable_def sh_portable_max_pool = {.run = forward};
+
+static void grad(const sh_portable_call *call)
+{
+    const sh_attributes *a = call->attributes;
+    const size_t *in = call->out_type[0].shape.dim, *out = call->in_type[0].shape.dim;
+    const float *dy = call->in[0];
+    const uint8_t *choice = call->in[1];
+    float *dx = call->out[0];
+    memset(dx, 0, sh_type_bytes(&call->out_type[0]));
+    for (size_t plane = 0; plane < in[0] * in[1]; plane++, dx += in[2] * in[3])
+        for (size_t p = 0; p < out[2]; p++)
+            for (size_t q = 0; q < out[3]; q++, choice++) {
+                const size_t h = p * a->stride[0] + *choice / a->kernel[1] - a->padding[0];
+                const size_t w = q * a->stride[1] + *choice % a->kernel[1] - a->padding[1];
+                dx[h * in[3] + w] += *dy++;
+            }
+}
+
+const sh_portable_def sh_portable_max_pool_grad = {.run = grad};

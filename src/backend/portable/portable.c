@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "backend/portable/portable.h"
+
+#include <cblas.h>
+#include <stdlib.h>
+
+#include "backend/compiler.h"
+
+static const sh_portable_def *const definitions[SH_OP_COUNT] = {
+#define SH_OP(name, summary) [SH_OP_##name] = &sh_portable_##name,
+#include "graph/ops.def"
+#undef SH_OP
+};
+
+/* A node as compiled: operands are inputs, outputs, scratch, in this order. */
+typedef struct node_state {
+    const sh_portable_def *def;
+    sh_attributes attributes;
+    uint32_t input_count, output_count;
+    size_t elements;
+    sh_type in_type[SH_MAX_INPUTS];
+    sh_type out_type[SH_MAX_OUTPUTS];
+} node_state;
+
+static sh_status run_node(const void *opaque, void *bound, void *const *operands)
+{
+    const node_state *state = opaque;
+    (void)bound;
+    const sh_portable_call call = {
+        .attributes = &state->attributes,
+        .in_type = state->in_type,
+        .out_type = state->out_type,
+        .in = operands,
+        .out = operands + state->input_count,
+        .scratch = operands[state->input_count + state->output_count],
+        .elements = state->elements,
+    };
+    state->def->run(&call);
+    return SH_OK;
+}
+
+static const sh_kernel node_kernel = {.run = run_node, .release = free};
+
+static node_state *describe_node(const sh_compiler *compiler, const sh_node *node)
+{
+    const sh_graph *graph = sh_compiler_graph(compiler);
+    node_state *state = calloc(1, sizeof *state);
+    if (state == NULL)
+        return NULL;
+    state->def = definitions[node->op];
+    state->attributes = node->attributes;
+    state->input_count = node->input_count;
+    state->output_count = node->output_count;
+    for (uint32_t i = 0; i < node->input_count; i++)
+        state->in_type[i] = *sh_graph_type(graph, node->in[i]);
+    for (uint32_t i = 0; i < node->output_count; i++)
+        state->out_type[i] = *sh_graph_type(graph, node->out[i]);
+    return state;
+}
+
+/* Operands in the layout that the kernel works in: plain, or that of the first input. */
+static sh_status gather_operands(sh_compiler *compiler, const sh_node *node, node_state *state,
+                                 sh_buffer_id *operands)
+{
+    const sh_layout first = sh_compiler_layout(compiler, node->in[0]);
+    const sh_layout *layout = state->def->any_layout ? &first : NULL;
+    uint32_t used = 0;
+    for (uint32_t i = 0; i < node->input_count; i++)
+        SH_TRY(sh_compiler_input(compiler, &operands[used++], node->in[i], layout));
+    for (uint32_t i = 0; i < node->output_count; i++)
+        SH_TRY(sh_compiler_output(compiler, &operands[used++], node->out[i], layout));
+    state->elements = first.bytes / sh_dtype_bytes(state->in_type[0].dtype);
+    const size_t scratch =
+        state->def->scratch_bytes == NULL
+            ? 0
+            : state->def->scratch_bytes(&state->attributes, state->in_type, state->out_type);
+    return sh_compiler_scratch(compiler, &operands[used], scratch);
+}
+
+static sh_status compile(sh_compiler *compiler, const sh_node *node, bool *taken)
+{
+    sh_buffer_id operands[SH_MAX_OPERANDS];
+    *taken = true;
+    if (definitions[node->op]->alias) {
+        SH_TRY(sh_compiler_input(compiler, &operands[0], node->in[0], NULL));
+        return sh_compiler_alias(compiler, node->out[0], operands[0]);
+    }
+    node_state *state = describe_node(compiler, node);
+    if (state == NULL)
+        return sh_fail_memory(sizeof *state, "a kernel");
+    const sh_status status = gather_operands(compiler, node, state, operands);
+    if (status != SH_OK) {
+        free(state);
+        return status;
+    }
+    return sh_compiler_emit(compiler, &node_kernel, state, operands,
+                            state->input_count + state->output_count + 1);
+}
+
+static bool available(void)
+{
+    return true;
+}
+
+/* Lanes are the parallelism; the library must not add threads of its own. */
+static void enter_thread(void)
+{
+    openblas_set_num_threads(1);
+}
+
+const sh_backend sh_portable_backend = {
+    .name = "portable",
+    .available = available,
+    .enter_thread = enter_thread,
+    .compile = compile,
+};

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The portable backend: every operator in plain C and CBLAS, on every architecture. It is the
+ * oracle that the other backends are tested against.
+ *
+ * An operator's kernel is a `const sh_portable_def sh_portable_<name>`; the operator list makes a
+ * forgotten one a link error.
+ */
+#ifndef SHOAL_BACKEND_PORTABLE_PORTABLE_H
+#define SHOAL_BACKEND_PORTABLE_PORTABLE_H
+
+#include "backend/backend.h"
+
+extern const sh_backend sh_portable_backend;
+
+/* One execution of one node: its settings, types and operands. */
+typedef struct sh_portable_call {
+    const sh_attributes *attributes;
+    const sh_type *in_type;
+    const sh_type *out_type;
+    void *const *in;
+    void *const *out;
+    void *scratch;
+    size_t elements; /* of `any_layout` kernels: how many to work on, gaps of the layout included */
+} sh_portable_call;
+
+typedef struct sh_portable_def {
+    /* Required, but for aliases. */
+    void (*run)(const sh_portable_call *call);
+
+    /* Optional: bytes of scratch for these types. */
+    size_t (*scratch_bytes)(const sh_attributes *attributes, const sh_type *in, const sh_type *out);
+
+    /*
+     * Works element by element, so it runs in whatever layout its first input has and gives that.
+     * Only for operators that make zeros of zeros: layouts may have gaps, which must stay zero.
+     */
+    bool any_layout;
+
+    /* The output is the input's bytes: no work at all. */
+    bool alias;
+} sh_portable_def;
+
+#define SH_OP(name, summary) extern const sh_portable_def sh_portable_##name;
+#include "graph/ops.def"
+#undef SH_OP
+
+#endif

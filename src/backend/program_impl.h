@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What compiler.c builds and program.c runs: the inside of a program. Only these two include it. */
+#ifndef SHOAL_BACKEND_PROGRAM_IMPL_H
+#define SHOAL_BACKEND_PROGRAM_IMPL_H
+
+#include "backend/program.h"
+
+#define SH_NO_PARAMETER UINT32_MAX
+
+typedef enum sh_space {
+    SH_SPACE_LANE,      /* lane memory, placed by lifetime */
+    SH_SPACE_SHARED,    /* made from weights alone, lives for ever */
+    SH_SPACE_PARAMETER, /* the weights themselves */
+} sh_space;
+
+typedef struct sh_buffer {
+    sh_space space;
+    bool made;    /* something has written it, or it is given */
+    bool scratch; /* for one instruction */
+    size_t bytes;
+    uint32_t first, last; /* instruction numbers from 1; 0 is before the run */
+    size_t place;         /* offset in its space, or the parameter's index */
+} sh_buffer;
+
+typedef struct sh_instruction {
+    const sh_kernel *kernel; /* NULL: hands operand 0 to the sink as the gradient of `parameter` */
+    void *state;
+    bool prepares; /* runs once a step */
+    uint32_t parameter;
+    uint32_t operand_count;
+    sh_buffer_id operands[SH_MAX_OPERANDS];
+} sh_instruction;
+
+struct sh_program {
+    sh_instruction *instructions;
+    size_t instruction_count, instruction_capacity;
+    sh_buffer *buffers;
+    size_t buffer_count, buffer_capacity;
+    sh_buffer_id *inputs, *outputs;
+    size_t input_count, output_count;
+    size_t lane_bytes, shared_bytes;
+};
+
+/* Frees a program whose fields may be set in part. */
+void sh_program_free(sh_program *program);
+
+#endif

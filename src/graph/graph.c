@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/graph.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+sh_status sh_graph_new(sh_graph **graph)
+{
+    sh_graph *fresh = calloc(1, sizeof *fresh);
+    if (fresh == NULL)
+        return sh_fail_memory(sizeof *fresh, "a graph");
+    sh_arena_init(&fresh->names);
+    *graph = fresh;
+    return SH_OK;
+}
+
+void sh_graph_free(sh_graph *graph)
+{
+    if (graph == NULL)
+        return;
+    free(graph->values);
+    free(graph->nodes);
+    free(graph->parameters);
+    free(graph->inputs);
+    free(graph->outputs);
+    sh_arena_release(&graph->names);
+    free(graph);
+}
+
+sh_status sh_graph_status(const sh_graph *graph)
+{
+    return graph->status == SH_OK ? SH_OK : sh_fail(graph->status, "%s", graph->message);
+}
+
+sh_value_id sh_graph_failed(sh_graph *graph, sh_status status)
+{
+    if (graph->status == SH_OK && status != SH_OK) {
+        graph->status = status;
+        memcpy(graph->message, sh_message(), strlen(sh_message()) + 1);
+    }
+    return SH_NO_VALUE;
+}
+
+static sh_value_id add_value(sh_graph *graph, sh_type type, bool wants_gradient)
+{
+    const sh_status status = sh_array_grow((void **)&graph->values, &graph->value_capacity,
+                                           graph->value_count + 1, sizeof *graph->values);
+    if (status != SH_OK)
+        return sh_graph_failed(graph, status);
+    graph->values[graph->value_count] = (sh_value){type, wants_gradient};
+    return (sh_value_id)graph->value_count++;
+}
+
+static void append_id(sh_graph *graph, sh_value_id **list, size_t *count, size_t *capacity,
+                      sh_value_id value)
+{
+    const sh_status status = sh_array_grow((void **)list, capacity, *count + 1, sizeof **list);
+    if (status != SH_OK)
+        sh_graph_failed(graph, status);
+    else
+        (*list)[(*count)++] = value;
+}
+
+sh_value_id sh_graph_input(sh_graph *graph, sh_type type)
+{
+    const sh_status status = sh_shape_check(&type.shape);
+    if (graph->status != SH_OK || status != SH_OK)
+        return sh_graph_failed(graph, status);
+    const sh_value_id value = add_value(graph, type, false);
+    append_id(graph, &graph->inputs, &graph->input_count, &graph->input_capacity, value);
+    return value;
+}
+
+sh_value_id sh_graph_parameter(sh_graph *graph, const char *name, sh_type type, sh_initial initial,
+                               size_t fan_in)
+{
+    sh_status status = sh_shape_check(&type.shape);
+    if (graph->status != SH_OK || status != SH_OK)
+        return sh_graph_failed(graph, status);
+    const char *copy = sh_arena_text(&graph->names, name);
+    if (copy == NULL)
+        return sh_graph_failed(graph, sh_fail_memory(strlen(name), "a parameter's name"));
+    status = sh_array_grow((void **)&graph->parameters, &graph->parameter_capacity,
+                           graph->parameter_count + 1, sizeof *graph->parameters);
+    if (status != SH_OK)
+        return sh_graph_failed(graph, status);
+    const sh_value_id value = add_value(graph, type, true);
+    graph->parameters[graph->parameter_count++] = (sh_parameter){
+        .name = copy,
+        .value = value,
+        .gradient = SH_NO_VALUE,
+        .initial = initial,
+        .fan_in = fan_in,
+    };
+    return value;
+}
+
+/* Gathers the inputs' types; false where one of them is missing. */
+static bool gather_types(const sh_graph *graph, const sh_value_id *in, uint32_t count,
+                         sh_type *types, bool *wants_gradient)
+{
+    *wants_gradient = false;
+    for (uint32_t i = 0; i < count; i++) {
+        if (in[i] >= graph->value_count)
+            return false;
+        types[i] = graph->values[in[i]].type;
+        *wants_gradient |= graph->values[in[i]].wants_gradient;
+    }
+    return true;
+}
+
+sh_value_id sh_graph_add(sh_graph *graph, sh_op op, const sh_attributes *attributes,
+                         const sh_value_id *in, sh_value_id out[SH_MAX_OUTPUTS])
+{
+    const sh_op_def *def = sh_op_about(op);
+    sh_node node = {.op = op, .input_count = def->input_count, .output_count = def->output_count};
+    sh_type in_types[SH_MAX_INPUTS], out_types[SH_MAX_OUTPUTS];
+    bool wants_gradient;
+
+    for (uint32_t i = 0; i < def->output_count; i++)
+        out[i] = SH_NO_VALUE;
+    if (graph->status != SH_OK)
+        return SH_NO_VALUE;
+    if (attributes != NULL)
+        node.attributes = *attributes;
+    if (!gather_types(graph, in, def->input_count, in_types, &wants_gradient))
+        return sh_graph_failed(graph, sh_fail(SH_INVALID, "%s: an input is missing", def->name));
+    sh_status status = def->infer(&node.attributes, in_types, out_types);
+    if (status == SH_OK)
+        status = sh_array_grow((void **)&graph->nodes, &graph->node_capacity, graph->node_count + 1,
+                               sizeof *graph->nodes);
+    if (status != SH_OK)
+        return sh_graph_failed(graph, status);
+
+    memcpy(node.in, in, def->input_count * sizeof *in);
+    for (uint32_t i = 0; i < def->output_count; i++)
+        out[i] = node.out[i] = add_value(graph, out_types[i], wants_gradient && def->grad != NULL);
+    graph->nodes[graph->node_count++] = node;
+    return graph->status == SH_OK ? out[0] : SH_NO_VALUE;
+}
+
+void sh_graph_output(sh_graph *graph, sh_value_id value)
+{
+    if (graph->status != SH_OK)
+        return;
+    assert(value < graph->value_count);
+    append_id(graph, &graph->outputs, &graph->output_count, &graph->output_capacity, value);
+}

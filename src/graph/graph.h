@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A computation as data: values (typed tensors) and the nodes that make them, in order of
+ * execution.
+ *
+ *     sh_graph *graph;
+ *     SH_TRY(sh_graph_new(&graph));
+ *     sh_value_id x = sh_graph_input(graph, (sh_type){SH_F32, shape});
+ *     sh_value_id y = sh_relu(graph, x);                                  // graph/layers.h
+ *     SH_TRY(sh_graph_status(graph));
+ *
+ * Building is a chain: after the first failure every call returns SH_NO_VALUE and does nothing, and
+ * sh_graph_status tells what went wrong, so that models need no check a line.
+ *
+ * Threads: caller locks. A finished graph is constant.
+ */
+#ifndef SHOAL_GRAPH_GRAPH_H
+#define SHOAL_GRAPH_GRAPH_H
+
+#include "base/memory.h"
+#include "graph/op.h"
+
+/* How a parameter is filled before the first step. */
+typedef enum sh_initial {
+    SH_INITIAL_ZERO,
+    SH_INITIAL_FAN_IN, /* uniform in +-1/sqrt(fan_in): PyTorch's default for linear and conv2d */
+} sh_initial;
+
+/* A tensor of weights. */
+typedef struct sh_parameter {
+    const char *name; /* torchvision's where the architecture is theirs; lives with the graph */
+    sh_value_id value;
+    sh_value_id gradient; /* SH_NO_VALUE before sh_graph_differentiate */
+    sh_initial initial;
+    size_t fan_in; /* how many products add up to one output */
+} sh_parameter;
+
+typedef struct sh_value {
+    sh_type type;
+    bool wants_gradient; /* depends on a parameter */
+} sh_value;
+
+/* Transparent for reading: iterate the lists. Only the functions below change it. */
+typedef struct sh_graph {
+    sh_value *values;
+    size_t value_count, value_capacity;
+    sh_node *nodes; /* in order of execution */
+    size_t node_count, node_capacity;
+    sh_parameter *parameters; /* in order of declaration */
+    size_t parameter_count, parameter_capacity;
+    sh_value_id *inputs; /* in order of declaration */
+    size_t input_count, input_capacity;
+    sh_value_id *outputs; /* what a run leaves to be read, in order of declaration */
+    size_t output_count, output_capacity;
+    sh_arena names;
+    sh_status status; /* of the first failure */
+    char message[SH_MESSAGE_BYTES];
+} sh_graph;
+
+sh_status sh_graph_new(sh_graph **graph) SHOAL_CHECKED;
+void sh_graph_free(sh_graph *graph);
+
+/* SH_OK, or the first failure of any call below, with its message. */
+sh_status sh_graph_status(const sh_graph *graph) SHOAL_CHECKED;
+
+/* Keeps the first failure: for builders that find something wrong. Always returns SH_NO_VALUE. */
+sh_value_id sh_graph_failed(sh_graph *graph, sh_status status);
+
+/* A value that each execution is given. */
+sh_value_id sh_graph_input(sh_graph *graph, sh_type type);
+
+/* A tensor of weights. `name` is copied. */
+sh_value_id sh_graph_parameter(sh_graph *graph, const char *name, sh_type type, sh_initial initial,
+                               size_t fan_in);
+
+/*
+ * Applies an operator: infers the types of its outputs and appends the node. Writes the outputs'
+ * ids to `out` (output_count of them, SH_NO_VALUE on failure) and returns out[0]. NULL attributes:
+ * zeros.
+ */
+sh_value_id sh_graph_add(sh_graph *graph, sh_op op, const sh_attributes *attributes,
+                         const sh_value_id *in, sh_value_id out[SH_MAX_OUTPUTS]);
+
+/* Keeps a value readable after a run. */
+void sh_graph_output(sh_graph *graph, sh_value_id value);
+
+/*
+ * Appends nodes that compute, for every parameter, the gradient of sum(seed * value), and sets its
+ * `gradient`. `seed` has the type of `value`. A parameter that `value` does not depend on is a
+ * failure.
+ */
+void sh_graph_differentiate(sh_graph *graph, sh_value_id value, sh_value_id seed);
+
+/* As above for one value instead of all parameters; for tests. SH_NO_VALUE where it has none. */
+sh_value_id sh_graph_gradient_of(sh_graph *graph, sh_value_id value, sh_value_id seed,
+                                 sh_value_id with_respect_to);
+
+/*
+ * Checks the whole graph: operands are defined before use and once, types are those that infer
+ * gives, gradients have their parameters' types. SH_INTERNAL names the node.
+ */
+sh_status sh_graph_verify(const sh_graph *graph) SHOAL_CHECKED;
+
+/* The type of a value; SH_NO_VALUE is a programmer's error. */
+static inline const sh_type *sh_graph_type(const sh_graph *graph, sh_value_id value)
+{
+    return &graph->values[value].type;
+}
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Places blocks of known lifetime into one arena, byte-exact: blocks that live at the same time
+ * never overlap, others share.
+ *
+ *     sh_block_plan blocks[] = {{.bytes = 100, .first = 0, .last = 2}, ...};
+ *     size_t arena_bytes = sh_memory_plan(blocks, count);
+ *
+ * Threads: any.
+ */
+#ifndef SHOAL_GRAPH_MEMORY_PLAN_H
+#define SHOAL_GRAPH_MEMORY_PLAN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct sh_block_plan {
+    size_t bytes;   /* in: 0 takes no place */
+    uint32_t first; /* in: time of the first use */
+    uint32_t last;  /* in: time of the last use, inclusive */
+    size_t offset;  /* out: a multiple of SH_ALIGNMENT */
+} sh_block_plan;
+
+/*
+ * Sets the offsets and returns the arena's bytes. The largest block first, each at the lowest
+ * offset that is free during its life (Pisarchyk, Lee: "Efficient memory management for deep neural
+ * net inference", 2020, greedy by size).
+ */
+size_t sh_memory_plan(sh_block_plan *blocks, size_t count);
+
+#endif

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Operators: what each one takes, gives and costs, and how it is differentiated.
+ *
+ *     const sh_op_def *def = sh_op_about(SH_OP_conv2d);
+ *     SH_TRY(def->infer(&attributes, in_types, out_types));
+ *
+ * To add one: a line in ops.def, a `const sh_op_def sh_op_<name>` in an op_*.c, a kernel
+ * `sh_portable_<name>` in backend/portable/. Tests, printing and planning iterate the list.
+ *
+ * Threads: any; definitions are constant.
+ */
+#ifndef SHOAL_GRAPH_OP_H
+#define SHOAL_GRAPH_OP_H
+
+#include <stdint.h>
+
+#include "tensor/shape.h"
+
+#define SH_MAX_INPUTS 4
+#define SH_MAX_OUTPUTS 3
+
+typedef enum sh_op {
+#define SH_OP(name, summary) SH_OP_##name,
+#include "graph/ops.def"
+#undef SH_OP
+    SH_OP_COUNT
+} sh_op;
+
+/* Index of a value in its graph. */
+typedef uint32_t sh_value_id;
+#define SH_NO_VALUE UINT32_MAX
+
+/* Settings of a node; each operator reads its own and leaves the rest zero. Pairs are height,
+ * width. */
+typedef struct sh_attributes {
+    size_t kernel[2];
+    size_t stride[2];
+    size_t padding[2]; /* zeros on both sides */
+    size_t dilation[2];
+    size_t groups;
+    sh_shape shape; /* reshape: the new shape; gradients: the shape of what they are of */
+} sh_attributes;
+
+/* A node: an operator applied to values. `in` and `out` hold value ids. */
+typedef struct sh_node {
+    sh_op op;
+    sh_attributes attributes;
+    uint32_t input_count;
+    uint32_t output_count;
+    sh_value_id in[SH_MAX_INPUTS];
+    sh_value_id out[SH_MAX_OUTPUTS];
+} sh_node;
+
+/* Work of one execution: what a cost model multiplies by a device's rates. */
+typedef struct sh_cost {
+    double flops; /* a multiply-add counts as two */
+    double bytes; /* read and written, each operand once */
+} sh_cost;
+
+struct sh_graph;
+
+typedef struct sh_op_def {
+    const char *name;
+    uint32_t input_count;
+    uint32_t output_count;
+
+    /* Required. Checks the inputs' types and writes the outputs'. A failure names dimension and
+     * remedy. */
+    sh_status (*infer)(const sh_attributes *attributes, const sh_type *in, sh_type *out);
+
+    /*
+     * Optional (NULL: not differentiable). Adds nodes to `graph` that compute the gradient of each
+     * input i with wanted[i] and writes its value to din[i]. dout[j] is the gradient of output j,
+     * or SH_NO_VALUE where nothing depends on it. Failures stay in the graph (graph.h). What feeds
+     * a parameter's gradient is added first, so that it can travel while the rest is computed.
+     */
+    void (*grad)(struct sh_graph *graph, const sh_node *node, const sh_value_id *dout,
+                 const bool *wanted, sh_value_id *din);
+
+    /* Optional (NULL: no arithmetic to speak of). Floating-point operations of one execution. */
+    double (*flops)(const sh_attributes *attributes, const sh_type *in, const sh_type *out);
+} sh_op_def;
+
+/* The definition of an operator. Static storage. */
+const sh_op_def *sh_op_about(sh_op op);
+
+/* The work of one node with these types. */
+sh_cost sh_op_cost(const sh_node *node, const sh_type *in, const sh_type *out);
+
+#define SH_OP(name, summary) extern const sh_op_def sh_op_##name;
+#include "graph/ops.def"
+#undef SH_OP
+
+/*
+ * For infer: the input has this rank and element type; the failure names the operator and the
+ * input.
+ */
+sh_status sh_op_expect(const char *op, const char *input, const sh_type *type, sh_dtype dtype,
+                       size_t rank) SHOAL_CHECKED;
+
+/* For infer: both types are equal. */
+sh_status sh_op_expect_same(const char *op, const char *a_name, const sh_type *a,
+                            const char *b_name, const sh_type *b) SHOAL_CHECKED;
+
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Operators that work on each element by itself, and those that only rename the elements. */
+#include "graph/graph.h"
+
+static sh_status expect_float(const char *op, const sh_type *type)
+{
+    return sh_op_expect(op, "the input", type, SH_F32, type->shape.rank);
+}
+
+static sh_status infer_relu(const sh_attributes *a, const sh_type *in, sh_type *out)
+{
+    (void)a;
+    out[0] = in[0];
+    return expect_float("relu", &in[0]);
+}
+
+static void grad_relu(sh_graph *graph, const sh_node *node, const sh_value_id *dout,
+                      const bool *wanted, sh_value_id *din)
+{
+    (void)wanted;
+    sh_value_id out[SH_MAX_OUTPUTS];
+    din[0] =
+        sh_graph_add(graph, SH_OP_relu_grad, NULL, (sh_value_id[]){dout[0], node->out[0]}, out);
+}
+
+const sh_op_def sh_op_relu = {
+    .name = "relu",
+    .input_count = 1,
+    .output_count = 1,
+    .infer = infer_relu,
+    .grad = grad_relu,
+};
+
+static sh_status infer_relu_grad(const sh_attributes *a, const sh_type *in, sh_type *out)
+{
+    (void)a;
+    out[0] = in[0];
+    SH_TRY(expect_float("relu_grad", &in[0]));
+    return sh_op_expect_same("relu_grad", "dy", &in[0], "y", &in[1]);
+}
+
+const sh_op_def sh_op_relu_grad = {
+    .name = "relu_grad",
+    .input_count = 2,
+    .output_count = 1,
+    .infer = infer_relu_grad,
+};
+
+static sh_status infer_add(const sh_attributes *a, const sh_type *in, sh_type *out)
+{
+    (void)a;
+    out[0] = in[0];
+    SH_TRY(expect_float("add", &in[0]));
+    return sh_op_expect_same("add", "a", &in[0], "b", &in[1]);
+}
+
+static void grad_add(sh_graph *graph, const sh_node *node, const sh_value_id *dout,
+                     const bool *wanted, sh_value_id *din)
+{
+    (void)graph;
+    (void)node;
+    for (int i = 0; i < 2; i++)
+        if (wanted[i])
+            din[i] = dout[0];
+}
+
+const sh_op_def sh_op_add = {
+    .name = "add",
+    .input_count = 2,
+    .output_count = 1,
+    .infer = infer_add,
+    .grad = grad_add,
+};
+
+static sh_status infer_reshape(const sh_attributes *a, const sh_type *in, sh_type *out)
+{
+    char from[SH_SHAPE_TEXT], to[SH_SHAPE_TEXT];
+    SH_TRY(sh_shape_check(&in[0].shape));
+    SH_TRY(sh_shape_check(&a->shape));
+    if (sh_shape_count(&in[0].shape) != sh_shape_count(&a->shape))
+        return sh_fail(SH_INVALID, "reshape: %s and %s have different numbers of elements",
+                       sh_shape_print(&in[0].shape, from), sh_shape_print(&a->shape, to));
+    out[0] = (sh_type){in[0].dtype, a->shape};
+    return SH_OK;
+}
+
+static void grad_reshape(sh_graph *graph, const sh_node *node, const sh_value_id *dout,
+                         const bool *wanted, sh_value_id *din)
+{
+    (void)wanted;
+    sh_value_id out[SH_MAX_OUTPUTS];
+    const sh_attributes attributes = {.shape = sh_graph_type(graph, node->in[0])->shape};
+    din[0] = sh_graph_add(graph, SH_OP_reshape, &attributes, dout, out);
+}
+
+const sh_op_def sh_op_reshape = {
+    .name = "reshape",
+    .input_count = 1,
+    .output_count = 1,
+    .infer = infer_reshape,
+    .grad = grad_reshape,
+};

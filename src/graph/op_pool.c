@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Max pooling: x [N, C, H, W] -> y [N, C, P, Q], the largest of each kernel[0] x kernel[1] window,
+ * and `choice` (u8, as y): which one it was, counted row by row within the window. How `choice` is
+ * laid out is the business of the backend that made it; only max_pool_grad reads it, from the same
+ * backend.
+ */
+#include "graph/graph.h"
+
+static sh_status output_shape(const char *op, const sh_attributes *a, const sh_shape *x,
+                              sh_shape *y)
+{
+    char text[SH_SHAPE_TEXT];
+    *y = sh_shape_of(4, x->dim);
+    if (a->kernel[0] == 0 || a->kernel[1] == 0 || a->stride[0] == 0 || a->stride[1] == 0)
+        return sh_fail(SH_INVALID, "%s: kernel and stride are at least 1", op);
+    if (a->kernel[0] > 255 || a->kernel[1] > 255 || a->kernel[0] * a->kernel[1] > 255)
+        return sh_fail(SH_LIMIT, "%s: a window holds at most 255 elements", op);
+    for (int i = 0; i < 2; i++) {
+        const size_t extent = x->dim[2 + i] + 2 * a->padding[i];
+        if (2 * a->padding[i] > a->kernel[i])
+            return sh_fail(SH_INVALID, "%s: padding is at most half of the kernel", op);
+        if (extent < a->kernel[i])
+            return sh_fail(SH_INVALID, "%s: a kernel of %zux%zu does not fit into input %s", op,
+                           a->kernel[0], a->kernel[1], sh_shape_print(x, text));
+        y->dim[2 + i] = (extent - a->kernel[i]) / a->stride[i] + 1;
+    }
+    return SH_OK;
+}
+
+static sh_status infer(const sh_attributes *a, const sh_type *in, sh_type *out)
+{
+    SH_TRY(sh_op_expect("max_pool", "the input", &in[0], SH_F32, 4));
+    out[0].dtype = SH_F32;
+    SH_TRY(output_shape("max_pool", a, &in[0].shape, &out[0].shape));
+    out[1] = (sh_type){SH_U8, out[0].shape};
+    return SH_OK;
+}
+
+static void grad(sh_graph *graph, const sh_node *node, const sh_value_id *dout, const bool *wanted,
+                 sh_value_id *din)
+{
+    (void)wanted;
+    sh_value_id out[SH_MAX_OUTPUTS];
+    sh_attributes attributes = node->attributes;
+    attributes.shape = sh_graph_type(graph, node->in[0])->shape;
+    din[0] = sh_graph_add(graph, SH_OP_max_pool_grad, &attributes,
+                          (sh_value_id[]){dout[0], node->out[1]}, out);
+}
+
+const sh_op_def sh_op_max_pool = {
+    .name = "max_pool",
+    .input_count = 1,
+    .output_count = 2,
+    .infer = infer,
+    .grad = grad,
+};
+
+static sh_status infer_grad(const sh_attributes *a, const sh_type *in, sh_type *out)
+{
+    static const char op[] = "max_pool_grad";
+    sh_type y = {.dtype = SH_F32};
+    SH_TRY(sh_op_expect(op, "dy", &in[0], SH_F32, 4));
+    SH_TRY(sh_op_expect(op, "the choices", &in[1], SH_U8, 4));
+    out[0] = (sh_type){SH_F32, a->shape};
+    SH_TRY(sh_op_expect(op, "the input", &out[0], SH_F32, 4));
+    SH_TRY(output_shape(op, a, &a->shape, &y.shape));
+    SH_TRY(sh_op_expect_same(op, "dy", &in[0], "the output", &y));
+    y.dtype = SH_U8;
+    return sh_op_expect_same(op, "the choices", &in[1], "the output", &y);
+}
+
+const sh_op_def sh_op_max_pool_grad = {
+    .name = "max_pool_grad",
+    .input_count = 2,
+    .output_count = 1,
+    .infer = infer_grad,
+};

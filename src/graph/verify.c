@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The whole graph held against its own rules (graph.h); run after every pass in debug builds. */
+#include <stdlib.h>
+
+#include "graph/graph.h"
+
+static sh_status verify_node(const sh_graph *graph, size_t index, bool *defined)
+{
+    const sh_node *node = &graph->nodes[index];
+    sh_type in[SH_MAX_INPUTS], out[SH_MAX_OUTPUTS];
+    if ((unsigned)node->op >= SH_OP_COUNT)
+        return sh_fail(SH_INTERNAL, "node %zu: operator %d is unknown", index, (int)node->op);
+    const sh_op_def *def = sh_op_about(node->op);
+    if (node->input_count != def->input_count || node->output_count != def->output_count)
+        return sh_fail(SH_INTERNAL, "node %zu (%s): %u inputs and %u outputs, expected %u and %u",
+                       index, def->name, node->input_count, node->output_count, def->input_count,
+                       def->output_count);
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        if (node->in[i] >= graph->value_count || !defined[node->in[i]])
+            return sh_fail(SH_INTERNAL, "node %zu (%s): input %u is used before it is made", index,
+                           def->name, i);
+        in[i] = graph->values[node->in[i]].type;
+    }
+    SH_TRY(sh_fail_in(def->infer(&node->attributes, in, out), "node %zu", index));
+    for (uint32_t i = 0; i < node->output_count; i++) {
+        if (node->out[i] >= graph->value_count || defined[node->out[i]])
+            return sh_fail(SH_INTERNAL, "node %zu (%s): output %u is made twice", index, def->name,
+                           i);
+        if (!sh_type_equal(&out[i], &graph->values[node->out[i]].type))
+            return sh_fail(SH_INTERNAL, "node %zu (%s): output %u has another type than inferred",
+                           index, def->name, i);
+        defined[node->out[i]] = true;
+    }
+    return SH_OK;
+}
+
+static sh_status verify_all(const sh_graph *graph, bool *defined)
+{
+    for (size_t i = 0; i < graph->input_count; i++)
+        defined[graph->inputs[i]] = true;
+    for (size_t i = 0; i < graph->parameter_count; i++)
+        defined[graph->parameters[i].value] = true;
+    for (size_t i = 0; i < graph->node_count; i++)
+        SH_TRY(verify_node(graph, i, defined));
+    for (size_t i = 0; i < graph->output_count; i++)
+        if (!defined[graph->outputs[i]])
+            return sh_fail(SH_INTERNAL, "output %zu is never made", i);
+    for (size_t i = 0; i < graph->parameter_count; i++) {
+        const sh_parameter *parameter = &graph->parameters[i];
+        if (parameter->gradient == SH_NO_VALUE)
+            continue;
+        if (!defined[parameter->gradient] ||
+            !sh_type_equal(sh_graph_type(graph, parameter->value),
+                           sh_graph_type(graph, parameter->gradient)))
+            return sh_fail(SH_INTERNAL, "the gradient of %s is not of its type", parameter->name);
+    }
+    return SH_OK;
+}
+
+sh_status sh_graph_verify(const sh_graph *graph)
+{
+    SH_TRY(sh_graph_status(graph));
+    bool *defined = calloc(graph->value_count + 1, sizeof *defined);
+    if (defined == NULL)
+        return sh_fail_memory(graph->value_count, "verifying a graph");
+    const sh_status status = verify_all(graph, defined);
+    free(defined);
+    return status;
+}
