@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What this build of shoal is and knows.
+ *
+ *     sh_model_info info;
+ *     for (size_t i = 0; sh_model_list(i, &info) == SH_OK; i++)
+ *         printf("%s %llu\n", info.usage, (unsigned long long)info.parameters);
+ *
+ * Threads: any.
+ */
+#ifndef SHOAL_ABOUT_H
+#define SHOAL_ABOUT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shoal/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* "0.1.0" */
+SHOAL_API const char *sh_version(void);
+
+/* Optional part number `index`: its name, and whether this build and machine have it; SH_NOT_FOUND
+ * ends. */
+SHOAL_API sh_status sh_part_list(size_t index, const char **name, int *present) SHOAL_CHECKED;
+
+/* A built-in model; texts have static storage. Figures are those of `example`. */
+typedef struct sh_model_info {
+    const char *name, *usage, *summary, *example;
+    uint64_t parameters;
+    uint64_t multiply_adds; /* of one sample's forward pass */
+} sh_model_info;
+
+/* Model number `index`; SH_NOT_FOUND behind the last. */
+SHOAL_API sh_status sh_model_list(size_t index, sh_model_info *info) SHOAL_CHECKED;
+
+/* Events worth a line (never per step), from any thread; NULL drops them. Level 0 debug .. 3 error.
+ */
+typedef void sh_log_line(void *context, int level, const char *line);
+SHOAL_API void sh_log_set(int lowest_level, sh_log_line *sink, void *context);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

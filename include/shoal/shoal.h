@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The whole public interface. */
+#ifndef SHOAL_SHOAL_H
+#define SHOAL_SHOAL_H
+
+#include "shoal/about.h"
+#include "shoal/job.h"
+#include "shoal/status.h"
+#include "shoal/train.h"
+
+#endif

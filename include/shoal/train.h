@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Training: start a job here, lend this device to one, measure a trained model.
+ *
+ *     sh_train_options options;
+ *     sh_train_options_init(&options);
+ *     options.job = job;
+ *     options.devices = 3;
+ *     sh_summary summary;
+ *     sh_status status = sh_train(&options, &summary);
+ *     printf("%.2f %% %s\n", 100 * summary.val_accuracy, summary.weights_hash);
+ *     sh_summary_release(&summary);
+ *
+ * Threads: each call blocks and may be made from any thread, several at once; observers are called
+ * on the calling thread. sh_stop_request: any thread, and signal handlers.
+ */
+#ifndef SHOAL_TRAIN_H
+#define SHOAL_TRAIN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shoal/job.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SH_NAME_BYTES 64
+#define SH_HASH_BYTES 65
+#define SH_PATH_BYTES 1024
+
+/* Asks a running call to end at the next step. */
+typedef struct sh_stop sh_stop;
+
+SHOAL_API sh_status sh_stop_new(sh_stop **stop) SHOAL_CHECKED;
+SHOAL_API void sh_stop_request(sh_stop *stop); /* async-signal-safe */
+SHOAL_API void sh_stop_free(sh_stop *stop);
+
+typedef enum sh_event_kind {
+    SH_EVENT_TOKEN,      /* the job is open: text is the join token */
+    SH_EVENT_RUN,        /* the run's folder: text */
+    SH_EVENT_JOINED,     /* a device is ready: text is its name; devices counts them */
+    SH_EVENT_STARTED,    /* training begins; devices, steps of an epoch, first epoch and step */
+    SH_EVENT_STEP,       /* a step was applied */
+    SH_EVENT_EPOCH,      /* an epoch was validated */
+    SH_EVENT_CHECKPOINT, /* written: text is the file */
+    SH_EVENT_NOTE,       /* something worth a line: text */
+} sh_event_kind;
+
+/* Fields that the kind does not speak of are zero. Text is borrowed until the observer returns. */
+typedef struct sh_event {
+    sh_event_kind kind;
+    const char *text;
+    uint32_t devices;
+    uint32_t epoch, epochs;     /* epoch counts from 1 */
+    uint64_t step, epoch_steps; /* step of the epoch, from 1 */
+    uint64_t total_step;        /* steps applied since the job began */
+    uint64_t total_steps;       /* of the whole job */
+    double seconds;             /* since training began in this call */
+    double samples_per_second;  /* of late */
+    double loss, accuracy;      /* training: mean over the epoch so far; accuracy is 0 .. 1 */
+    double val_loss, val_accuracy;
+} sh_event;
+
+typedef void sh_observer(void *context, const sh_event *event);
+
+typedef struct sh_device_report {
+    char name[SH_NAME_BYTES];
+    uint64_t grains, samples;
+    double cpu_seconds;
+    uint64_t peak_rss_bytes;
+    uint64_t bytes_sent, bytes_received; /* on the wire, encryption included */
+} sh_device_report;
+
+typedef struct sh_summary {
+    char model[SH_MODEL_BYTES];
+    char data[SH_DATA_BYTES];
+    uint64_t parameters;
+    uint32_t epochs;      /* complete ones since the job began */
+    uint64_t steps;       /* since the job began */
+    uint64_t samples;     /* used for training in this call */
+    double train_seconds; /* of this call, validation and checkpoints included */
+    double samples_per_second;
+    double train_loss; /* mean of the last epoch */
+    double val_loss, val_accuracy;
+    char weights_hash[SH_HASH_BYTES]; /* SHA-256 over names, shapes and bits of all weights */
+    uint64_t peak_rss_bytes;          /* the largest device's */
+    uint64_t redone_steps; /* steps computed again because a gradient outgrew its exponent */
+    uint32_t views;
+    bool reproducible; /* all devices belong to one arithmetic family */
+    char run[SH_PATH_BYTES];
+    sh_device_report *devices; /* owned */
+    size_t device_count;
+} sh_summary;
+
+SHOAL_API void sh_summary_release(sh_summary *summary);
+
+/* Which fields of the job the user has set; for resuming, where the rest comes from the checkpoint.
+ */
+typedef enum sh_job_field {
+    SH_FIELD_MODEL = 1 << 0,
+    SH_FIELD_DATA = 1 << 1,
+    SH_FIELD_SEED = 1 << 2,
+    SH_FIELD_BATCH_SIZE = 1 << 3,
+    SH_FIELD_GRAIN = 1 << 4,
+    SH_FIELD_EPOCHS = 1 << 5,
+    SH_FIELD_STEPS = 1 << 6,
+    SH_FIELD_LR = 1 << 7,
+    SH_FIELD_MOMENTUM = 1 << 8,
+    SH_FIELD_WEIGHT_DECAY = 1 << 9,
+    SH_FIELD_WIRE = 1 << 10,
+} sh_job_field;
+
+typedef struct sh_train_options {
+    sh_job job;
+    uint32_t given;       /* sh_job_field bits; matters with `resume` only */
+    uint32_t devices;     /* processes started on this machine, this one included; 0: 1 */
+    uint32_t lanes;       /* of each local device; 0: cores / devices, at least 1 */
+    uint32_t min_devices; /* start when so many are ready; 0: `devices` */
+    const char *listen;   /* "[ADDRESS]:PORT" opens the job; NULL: private to this machine */
+    const char *run;      /* folder for this run; NULL: a new one beneath runs/ */
+    const char *resume;   /* run folder or checkpoint to go on from */
+    const char *program;  /* what local devices run; NULL: this program */
+    const char *backend;  /* NULL: SHOAL_BACKEND, else the best there is */
+    sh_stop *stop;        /* optional */
+    sh_observer *observer;
+    void *context;
+} sh_train_options;
+
+SHOAL_API void sh_train_options_init(sh_train_options *options);
+
+/*
+ * Trains until the job ends: SH_OK. SH_STOPPED after a request to stop, SH_PEER_LOST when a device
+ * was lost: in both cases a checkpoint was written and the summary is filled. Other failures leave
+ * the last checkpoint as it was and the summary empty.
+ */
+SHOAL_API sh_status sh_train(const sh_train_options *options, sh_summary *summary) SHOAL_CHECKED;
+
+typedef struct sh_join_options {
+    const char *token;
+    const char *data; /* where this device holds the job's data; NULL: as the job says */
+    const char *name; /* NULL: the host's name */
+    uint32_t lanes;   /* 0: all cores */
+    const char *backend;
+    bool local; /* a device that `train` has started on its own machine */
+    sh_stop *stop;
+    sh_observer *observer;
+    void *context;
+} sh_join_options;
+
+/* Lends this device until the job ends: SH_OK. SH_REFUSED, SH_NETWORK, SH_PEER_LOST say why not. */
+SHOAL_API sh_status sh_join(const sh_join_options *options) SHOAL_CHECKED;
+
+typedef struct sh_eval_options {
+    const char *model, *data;
+    const char *weights; /* safetensors file or run folder */
+    uint32_t lanes;      /* 0: all cores */
+    const char *backend;
+} sh_eval_options;
+
+typedef struct sh_eval_result {
+    uint64_t parameters, samples;
+    double loss, accuracy, seconds;
+    char weights_hash[SH_HASH_BYTES];
+} sh_eval_result;
+
+SHOAL_API sh_status sh_eval(const sh_eval_options *options, sh_eval_result *result) SHOAL_CHECKED;
+
+#ifdef __cplusplus
+}
+#endif
+#endif
