@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The exact sum of grains' gradients: integers added modulo 2^32, so that the result does not
+ * depend on who computed which grain, in which order, or on how the parts were added up.
+ *
+ *     sh_sum_begin(sum);
+ *     sh_sum_add(sum, tensor, gradient);          // every grain and tensor, from any lane
+ *     ... add accumulator and trailer up over all devices, in any order ...
+ *     if (sh_sum_verdict(sum, &tensor) == SH_VERDICT_APPLY)
+ *         for each tensor: optimise with sh_sum_scale(), then sh_sum_follow(sum, t, max_abs);
+ *
+ * Threads: sh_sum_add, sh_sum_add_loss and sh_sum_add_stop from any thread at once (a lock for each
+ * 16 Ki elements of the accumulator; lanes enter a tensor at different locks, so that they do not
+ * follow each other). For all else the caller sees to it that nobody adds meanwhile.
+ *
+ * A step has at most SH_SUM_MAX_GRAINS grains over all devices.
+ */
+#ifndef SHOAL_TRAIN_EXACT_SUM_H
+#define SHOAL_TRAIN_EXACT_SUM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/fail.h"
+
+#define SH_SUM_MAX_GRAINS ((uint32_t)1 << 20)
+#define SH_SUM_LOSS UINT32_MAX /* the "tensor" of a verdict about the loss */
+
+/* 2^-97 keeps every proven gradient within float; 2^125 keeps denormals out of the sum. */
+#define SH_SUM_EXPONENT_MIN (-97)
+#define SH_SUM_EXPONENT_MAX 125
+#define SH_SUM_EXPONENT_FIRST 40
+
+typedef struct sh_sum sh_sum;
+
+/* A contiguous range of the accumulator that is reduced as one. */
+typedef struct sh_sum_bucket {
+    size_t first_element, elements;
+    uint32_t first_tensor, tensors;
+} sh_sum_bucket;
+
+/*
+ * The accumulator holds all tensors one after the other, without gaps, in one block aligned to
+ * SH_ALIGNMENT. Buckets are built from the last tensor to the first, the order in which backward
+ * gives gradients, each closed once it has `bucket_bytes`; bucket 0 is complete first.
+ * `tensor_elements` is copied. SH_INVALID without tensors or for one without elements.
+ */
+sh_status sh_sum_new(sh_sum **sum, const size_t *tensor_elements, uint32_t tensors,
+                     size_t bucket_bytes) SHOAL_CHECKED;
+void sh_sum_free(sh_sum *sum);
+
+/* Zeroes accumulator and trailer for a new step or a redo; exponents stay. */
+void sh_sum_begin(sh_sum *sum);
+
+/* The two halves of sh_sum_begin, for several threads that zero disjoint ranges at once. */
+void sh_sum_clear_trailer(sh_sum *sum);
+void sh_sum_clear_range(sh_sum *sum, size_t first_element, size_t elements);
+
+/*
+ * Adds one grain's gradient of one tensor: round(g * 2^e), ties to even, modulo 2^32; and to the
+ * tensor's bound and count of elements that are not finite (these add 0).
+ */
+void sh_sum_add(sh_sum *sum, uint32_t tensor, const float *gradient);
+
+/*
+ * Adds a grain's `count` samples: the loss of each, in units of 2^-32 within +-2^20 (a step's loss
+ * wraps at 2^31; it is for reports alone), and how many were classified correctly.
+ */
+void sh_sum_add_loss(sh_sum *sum, const float *loss, uint32_t count, uint32_t correct);
+
+/* Asks for a stop after this step; every device reads the same sum of requests. */
+void sh_sum_add_stop(sh_sum *sum);
+
+/* What engines reduce. Borrowed until sh_sum_free. */
+int32_t *sh_sum_accumulator(sh_sum *sum, size_t *elements); /* added modulo 2^32 */
+uint64_t *sh_sum_trailer(sh_sum *sum, size_t *words);       /* added modulo 2^64 */
+const sh_sum_bucket *sh_sum_buckets(const sh_sum *sum, uint32_t *count);
+
+/* The range of one tensor in the accumulator. */
+size_t sh_sum_first_element(const sh_sum *sum, uint32_t tensor);
+size_t sh_sum_elements(const sh_sum *sum, uint32_t tensor);
+
+typedef struct sh_sum_totals {
+    double loss; /* summed over samples */
+    uint64_t samples, correct, stops;
+} sh_sum_totals;
+
+/* Of this device before the reduction, of the step after it. */
+sh_sum_totals sh_sum_read_totals(const sh_sum *sum);
+
+typedef enum sh_verdict {
+    SH_VERDICT_APPLY,
+    SH_VERDICT_REDO,       /* exponents changed: begin again and recompute every grain */
+    SH_VERDICT_NOT_FINITE, /* `tensor` has infinities or NaN, or its sum fits no float */
+} sh_verdict;
+
+/*
+ * Judges a reduced sum: once a reduction. Depends only on the reduced trailer and the exponents, so
+ * all devices judge alike. REDO where a bound does not prove that no sum wrapped, or a tensor that
+ * is calibrating came out far too small. `tensor` is set for NOT_FINITE only: SH_SUM_LOSS, else the
+ * last such tensor, which backward reached first.
+ */
+sh_verdict sh_sum_verdict(sh_sum *sum, uint32_t *tensor);
+
+/*
+ * Whether the last REDO was calibration alone: only of tensors that sh_sum_follow has never seen
+ * with a gradient, whose exponents were a guess. Expected in a first step; count other redos.
+ */
+bool sh_sum_calibrating(const sh_sum *sum);
+
+/* 2^-e: gradient = (float)accumulator[i] * scale, exact below 2^24. */
+float sh_sum_scale(const sh_sum *sum, uint32_t tensor);
+int sh_sum_exponent(const sh_sum *sum, uint32_t tensor);
+
+/* Writes a tensor's summed gradient as floats and raises *max_abs to its largest |integer|. */
+void sh_sum_value(const sh_sum *sum, uint32_t tensor, float *value, uint32_t *max_abs);
+
+/*
+ * After APPLY, before the next sh_sum_begin, for every tensor: sets its exponent for the next step
+ * from `max_abs`, the tensor's largest |integer| in the accumulator.
+ */
+void sh_sum_follow(sh_sum *sum, uint32_t tensor, uint32_t max_abs);
+
+/*
+ * What a checkpoint keeps and a joining device takes over: arrays of one value a tensor. Setting
+ * checks all before it changes any: SH_CORRUPT names the tensor.
+ */
+void sh_sum_state_get(const sh_sum *sum, float *envelopes, int32_t *exponents);
+sh_status sh_sum_state_set(sh_sum *sum, const float *envelopes,
+                           const int32_t *exponents) SHOAL_CHECKED;
+
+/* For tests only: from now on sums depend on their order, see sh_sum_kernel_lossy. */
+void sh_sum_spoil(sh_sum *sum);
+
+#endif

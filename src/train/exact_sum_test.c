@@ -1,0 +1,709 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/exact_sum.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/random.h"
+#include "base/team.h"
+#include "base/test.h"
+#include "train/exact_sum_kernel.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* Tensors shorter than, equal to and across the accumulator's chunks of 16384. */
+static const size_t layout[] = {1, 5, 16384, 20000, 33, 40000};
+#define TENSORS ((uint32_t)COUNT(layout))
+#define ELEMENTS ((size_t)(1 + 5 + 16384 + 20000 + 33 + 40000))
+
+static sh_sum *new_sum(void)
+{
+    sh_sum *sum = NULL;
+    assert_ok(sh_sum_new(&sum, layout, TENSORS, 1 << 16));
+    sh_sum_begin(sum);
+    return sum;
+}
+
+static sh_sum *new_single(size_t elements)
+{
+    sh_sum *sum = NULL;
+    assert_ok(sh_sum_new(&sum, &elements, 1, 0));
+    sh_sum_begin(sum);
+    return sum;
+}
+
+static void set_exponent(sh_sum *sum, int32_t exponent, float envelope)
+{
+    assert_ok(sh_sum_state_set(sum, &envelope, &exponent));
+}
+
+static int32_t *integers(sh_sum *sum)
+{
+    size_t elements;
+    return sh_sum_accumulator(sum, &elements);
+}
+
+/* Words of the trailer: five of the step, then bound and count of each tensor. */
+static uint64_t bound_word(sh_sum *sum, uint32_t tensor)
+{
+    size_t words;
+    return sh_sum_trailer(sum, &words)[5 + 2 * tensor];
+}
+
+static float any_float(sh_random *random)
+{
+    const uint32_t bits = sh_random_next(random);
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* Uniform in (-1, 1), with all the bits of a float. */
+static float symmetric(sh_random *random)
+{
+    const float magnitude = sh_random_unit(random);
+    return sh_random_next(random) & 1 ? -magnitude : magnitude;
+}
+
+/* The definition, in arithmetic wide enough to be exact. */
+static int64_t reference_term(float gradient, int exponent)
+{
+    if (!isfinite(gradient))
+        return 0;
+    double scaled = ldexp((double)gradient, exponent);
+    scaled = fmax(fmin(scaled, 2147483520.0), -2147483520.0);
+    return llrint(scaled);
+}
+
+static const float edges[] = {
+    0.0f,       -0.0f,       0.5f,           -0.5f,         1.5f,           2.5f,
+    -2.5f,      0.49999997f, 0.50000006f,    8388607.5f,    8388606.5f,     -8388607.5f,
+    8388608.0f, 16777217.0f, 2147483520.0f,  2147483648.0f, -2147483648.0f, 4e9f,
+    FLT_MAX,    -FLT_MAX,    FLT_MIN,        -FLT_MIN,      1e-45f,         -1e-45f,
+    1.1e-38f,   INFINITY,    -INFINITY,      NAN,           -NAN,           4194303.5f,
+    4194304.5f, 1.0f,        0x1.fffffep-2f, 0x1p-126f,     0x1p-125f,      0x1.8p-125f,
+};
+
+static void kernels_give_the_bits_of_the_definition(void **state)
+{
+    (void)state;
+    enum { LENGTH = 1000 };
+    static const int exponents[] = {SH_SUM_EXPONENT_MIN, -30, -1, 0, 1, 24, 40,
+                                    SH_SUM_EXPONENT_MAX};
+    static float gradient[LENGTH];
+    static int32_t start[LENGTH], got[LENGTH];
+    sh_random random = sh_random_for(1, SH_RANDOM_TEST, 1, 0);
+    for (size_t e = 0; e < COUNT(exponents); e++) {
+        uint32_t top = 0;
+        for (size_t i = 0; i < LENGTH; i++) {
+            gradient[i] = i < COUNT(edges) ? edges[i] : any_float(&random);
+            if (i % 3 == 0 && i >= COUNT(edges)) /* in reach of the fraction, ties included */
+                gradient[i] = ldexpf(roundf(symmetric(&random) * 100.0f) / 2, -exponents[e]);
+            start[i] = (int32_t)sh_random_next(&random);
+            const uint32_t bits = (uint32_t)(fabsf(gradient[i]) > 0 || isnan(gradient[i]));
+            uint32_t magnitude;
+            memcpy(&magnitude, &gradient[i], sizeof magnitude);
+            magnitude = bits ? magnitude & 0x7fffffff : 0;
+            top = magnitude > top ? magnitude : top;
+        }
+        for (unsigned v = 0; v < SH_VARIANT_COUNT; v++) {
+            if (!sh_variant_runs((sh_variant)v))
+                continue;
+            memcpy(got, start, sizeof got);
+            const float scale = ldexpf(1, exponents[e]);
+            assert_int_equal(sh_sum_kernels[v](got, gradient, scale, LENGTH), top);
+            for (size_t i = 0; i < LENGTH; i++) {
+                const uint32_t term = (uint32_t)reference_term(gradient[i], exponents[e]);
+                if ((uint32_t)got[i] != (uint32_t)start[i] + term)
+                    fail_msg("variant %u, 2^%d: %a added %d, not %d", v, exponents[e],
+                             (double)gradient[i], got[i] - start[i], (int32_t)term);
+            }
+        }
+    }
+}
+
+static void kernels_take_every_length(void **state)
+{
+    (void)state;
+    float gradient[40];
+    for (size_t i = 0; i < COUNT(gradient); i++)
+        gradient[i] = (float)i + 1;
+    for (unsigned v = 0; v < SH_VARIANT_COUNT; v++) {
+        for (size_t length = 0; length < COUNT(gradient) && sh_variant_runs((sh_variant)v);
+             length++) {
+            int32_t sum[COUNT(gradient)] = {0};
+            sh_sum_kernels[v](sum, gradient, 2, length);
+            for (size_t i = 0; i < COUNT(gradient); i++)
+                assert_int_equal(sum[i], i < length ? 2 * (i + 1) : 0);
+        }
+    }
+}
+
+/* Gradients of grain `grain`; e is 40 at first, so terms are up to 2^31 and partial sums wrap. */
+static void make_grain(float *gradient, uint32_t grain)
+{
+    sh_random random = sh_random_for(2, SH_RANDOM_TEST, grain / 2, 0);
+    for (size_t i = 0; i < ELEMENTS; i++) {
+        const float large = symmetric(&random) * 0x1p-9f;
+        sh_random tail = sh_random_for(3, SH_RANDOM_TEST, grain, (uint32_t)i);
+        const float small = i % 64 == 0 ? symmetric(&tail) * 0x1p-20f : 0;
+        gradient[i] = grain % 2 == 0 ? large : -large + small; /* pairs leave something small */
+    }
+}
+
+static void add_grain(sh_sum *sum, const float *gradient)
+{
+    for (uint32_t t = TENSORS; t-- > 0;)
+        sh_sum_add(sum, t, gradient + sh_sum_first_element(sum, t));
+}
+
+static void merge(sh_sum *into, sh_sum *from)
+{
+    size_t words;
+    uint64_t *to_words = sh_sum_trailer(into, &words);
+    const uint64_t *from_words = sh_sum_trailer(from, &words);
+    for (size_t i = 0; i < words; i++)
+        to_words[i] += from_words[i];
+    for (size_t i = 0; i < ELEMENTS; i++)
+        integers(into)[i] = (int32_t)((uint32_t)integers(into)[i] + (uint32_t)integers(from)[i]);
+}
+
+static void assert_same(sh_sum *a, sh_sum *b)
+{
+    size_t words, elements;
+    const uint64_t *a_words = sh_sum_trailer(a, &words), *b_words = sh_sum_trailer(b, &words);
+    assert_memory_equal(a_words, b_words, words * sizeof *a_words);
+    const int32_t *a_sum = sh_sum_accumulator(a, &elements), *b_sum = integers(b);
+    assert_int_equal(elements, ELEMENTS);
+    assert_memory_equal(a_sum, b_sum, elements * sizeof *a_sum);
+}
+
+static void shuffle(uint32_t *items, uint32_t count, sh_random *random)
+{
+    for (uint32_t i = count; i > 1; i--) {
+        const uint32_t j = sh_random_below(random, i);
+        const uint32_t item = items[j];
+        items[j] = items[i - 1];
+        items[i - 1] = item;
+    }
+}
+
+enum { GRAINS = 12 };
+
+static float *make_grains(void)
+{
+    float *grains = malloc(GRAINS * ELEMENTS * sizeof *grains);
+    assert_non_null(grains);
+    for (uint32_t g = 0; g < GRAINS; g++)
+        make_grain(grains + g * ELEMENTS, g);
+    return grains;
+}
+
+static void any_order_and_any_split_give_the_same_bits(void **state)
+{
+    (void)state;
+    float *grains = make_grains();
+    sh_sum *expected = new_sum();
+    bool wrapped = false;
+    for (uint32_t g = 0; g < GRAINS; g++) {
+        add_grain(expected, grains + g * ELEMENTS);
+        const float *gradient = grains + g * ELEMENTS;
+        wrapped = wrapped || (gradient[7] > 0) != (integers(expected)[7] > 0);
+    }
+    assert_true(wrapped);
+    for (size_t i = 0; i < ELEMENTS;
+         i++) { /* the final sum is right although partial ones wrapped */
+        int64_t exact = 0;
+        for (uint32_t g = 0; g < GRAINS; g++)
+            exact += reference_term(grains[g * ELEMENTS + i], SH_SUM_EXPONENT_FIRST);
+        assert_true(integers(expected)[i] == exact);
+    }
+    sh_random random = sh_random_for(4, SH_RANDOM_TEST, 0, 0);
+    for (uint32_t devices = 1; devices <= 9; devices++) {
+        sh_sum *sums[9];
+        uint32_t order[GRAINS], ring[9];
+        for (uint32_t d = 0; d < devices; d++) {
+            sums[d] = new_sum();
+            ring[d] = d;
+        }
+        for (uint32_t g = 0; g < GRAINS; g++)
+            order[g] = g;
+        shuffle(order, GRAINS, &random);
+        shuffle(ring, devices, &random);
+        for (uint32_t g = 0; g < GRAINS; g++)
+            add_grain(sums[sh_random_below(&random, devices)], grains + order[g] * ELEMENTS);
+        for (uint32_t d = 1; d < devices; d++)
+            merge(sums[ring[0]], sums[ring[d]]);
+        assert_same(sums[ring[0]], expected);
+        for (uint32_t d = 0; d < devices; d++)
+            sh_sum_free(sums[d]);
+    }
+    sh_sum_free(expected);
+    free(grains);
+}
+
+struct lanes {
+    sh_sum *sum;
+    const float *grains;
+    uint32_t count;
+};
+
+static void add_as_lane(void *context, uint32_t worker)
+{
+    const struct lanes *lanes = context;
+    const float loss[] = {0.25f, 1.0f};
+    for (uint32_t g = worker; g < GRAINS; g += lanes->count) {
+        add_grain(lanes->sum, lanes->grains + g * ELEMENTS);
+        sh_sum_add_loss(lanes->sum, loss, 2, 1);
+        sh_sum_add_stop(lanes->sum);
+    }
+}
+
+static void lanes_at_once_give_the_same_bits(void **state)
+{
+    (void)state;
+    float *grains = make_grains();
+    struct lanes one = {new_sum(), grains, 1};
+    add_as_lane(&one, 0);
+    struct lanes many = {new_sum(), grains, 4};
+    sh_team *team;
+    assert_ok(sh_team_start(&team, many.count));
+    for (int turn = 0; turn < 3; turn++) {
+        sh_sum_begin(many.sum);
+        sh_team_run(team, add_as_lane, &many);
+        assert_same(many.sum, one.sum);
+    }
+    sh_team_stop(team);
+    sh_sum_free(one.sum);
+    sh_sum_free(many.sum);
+    free(grains);
+}
+
+static void a_spoiled_sum_depends_on_order(void **state)
+{
+    (void)state;
+    static const float terms[] = {0x1.234p-10f, 0x1.777p-20f, -0x1.1p-10f, 0x1.3p-17f};
+    int32_t results[2];
+    for (int spoil = 0; spoil <= 1; spoil++) {
+        for (int backward = 0; backward <= 1; backward++) {
+            sh_sum *sum = new_single(1);
+            if (spoil)
+                sh_sum_spoil(sum);
+            for (size_t i = 0; i < COUNT(terms); i++)
+                sh_sum_add(sum, 0, &terms[backward ? COUNT(terms) - 1 - i : i]);
+            results[backward] = integers(sum)[0];
+            sh_sum_free(sum);
+        }
+        assert_true((results[0] == results[1]) == !spoil);
+    }
+}
+
+/* |sum| <= 256 * bound, always; and where the verdict is to apply, the integers are the sum. */
+static void the_bound_never_lies(void **state)
+{
+    (void)state;
+    sh_random random = sh_random_for(5, SH_RANDOM_TEST, 0, 0);
+    uint32_t applied = 0, refused = 0;
+    for (uint32_t round = 0; round < 20000; round++) {
+        const int32_t exponent =
+            SH_SUM_EXPONENT_MIN +
+            (int32_t)sh_random_below(&random, SH_SUM_EXPONENT_MAX - SH_SUM_EXPONENT_MIN + 1);
+        sh_sum *sum = new_single(1);
+        set_exponent(sum, exponent, 1);
+        const uint32_t grains = 1 + sh_random_below(&random, 8);
+        const int magnitude = (int)sh_random_below(&random, 40) - 4;
+        int64_t exact = 0;
+        for (uint32_t g = 0; g < grains; g++) {
+            float gradient = ldexpf(1 + symmetric(&random) * 0.5f, magnitude - exponent);
+            const uint32_t kind = sh_random_below(&random, 4);
+            if (kind == 0) /* at the edge of a unit of the bound, or half a unit beside it */
+                gradient = ldexpf(256.0f * (float)sh_random_below(&random, 9) +
+                                      (float)sh_random_below(&random, 5) * 0.25f - 0.5f,
+                                  -exponent);
+            if (kind == 1)
+                gradient = nextafterf(ldexpf(1, magnitude - exponent), 0);
+            if (!isfinite(gradient))
+                gradient = 1;
+            sh_sum_add(sum, 0, &gradient);
+            exact += reference_term(gradient, exponent);
+        }
+        assert_true((uint64_t)llabs(exact) <= bound_word(sum, 0) * 256);
+        uint32_t culprit;
+        if (sh_sum_verdict(sum, &culprit) == SH_VERDICT_APPLY) {
+            assert_true(integers(sum)[0] == exact);
+            applied++;
+        } else {
+            refused++;
+        }
+        sh_sum_free(sum);
+    }
+    assert_true(applied > 1000 && refused > 1000);
+}
+
+static void the_sum_is_the_float64_sum_within_half_a_unit_a_grain(void **state)
+{
+    (void)state;
+    enum { LENGTH = 257, MANY = 100 };
+    sh_random random = sh_random_for(6, SH_RANDOM_TEST, 0, 0);
+    sh_sum *sum = new_single(LENGTH);
+    set_exponent(sum, 20, 1);
+    double exact[LENGTH] = {0};
+    float gradient[LENGTH], value[LENGTH];
+    for (int g = 0; g < MANY; g++) {
+        for (size_t i = 0; i < LENGTH; i++) {
+            gradient[i] = symmetric(&random) * 0.1f;
+            exact[i] += (double)gradient[i];
+        }
+        sh_sum_add(sum, 0, gradient);
+    }
+    uint32_t culprit, max_abs = 0, largest = 0;
+    assert_int_equal(sh_sum_verdict(sum, &culprit), SH_VERDICT_APPLY);
+    sh_sum_value(sum, 0, value, &max_abs);
+    for (size_t i = 0; i < LENGTH; i++) {
+        assert_true(fabs((double)value[i] - exact[i]) <= MANY * 0x1p-20 / 2);
+        const uint32_t magnitude = (uint32_t)abs(integers(sum)[i]);
+        largest = magnitude > largest ? magnitude : largest;
+        assert_true(value[i] == (float)integers(sum)[i] * sh_sum_scale(sum, 0));
+    }
+    assert_int_equal(max_abs, largest);
+    sh_sum_free(sum);
+}
+
+/* Adds `grains` grains of one value each and returns the verdict. */
+static sh_verdict attempt(sh_sum *sum, float gradient, uint32_t grains)
+{
+    uint32_t culprit;
+    sh_sum_begin(sum);
+    for (uint32_t g = 0; g < grains; g++)
+        sh_sum_add(sum, 0, &gradient);
+    return sh_sum_verdict(sum, &culprit);
+}
+
+static void overflow_is_found_and_redone_at_the_right_exponent(void **state)
+{
+    (void)state;
+    static const struct {
+        int32_t exponent;
+        float gradient;
+        uint32_t grains;
+        int32_t redone; /* the exponent after one redo; the same where none is needed */
+    } cases[] = {
+        {0, 0x1.fffffp30f, 1, 0}, /* 2^31 - 2^10: the bound is 2^23 - 4 */
+        {0, 0x1p31f, 1, -2},      /* at the edge: the bound is 2^23 */
+        {0, -0x1p31f, 1, -2},
+        {0, 0x1.fffffep30f, 1, -2}, /* 2^31 - 128 rounds up to a bound of 2^23 */
+        {0, 0x1p29f, 4, -2},        /* together */
+        {0, 0x1p29f, 3, 0},         /* just not */
+        {0, 0x1.8p31f, 1, -2},      /* 2^-2: 1.5 * 2^29; 2^-1 would be 1.5 * 2^30 */
+        {20, 1000.0f, 10, 16},      /* 10000 * 2^20 > 2^31; 10000 * 2^16 < 2^30 */
+        {40, 0x1p20f, 1, 21},       /* saturated: by 19, then again */
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        sh_sum *sum = new_single(1);
+        set_exponent(sum, cases[i].exponent, 1);
+        const sh_verdict verdict = attempt(sum, cases[i].gradient, cases[i].grains);
+        assert_int_equal(sh_sum_exponent(sum, 0), cases[i].redone);
+        assert_int_equal(verdict == SH_VERDICT_REDO, cases[i].redone != cases[i].exponent);
+        assert_false(sh_sum_calibrating(sum));
+        uint32_t redos = 0;
+        while (attempt(sum, cases[i].gradient, cases[i].grains) == SH_VERDICT_REDO)
+            assert_in_range(++redos, 1, 4);
+        float value;
+        uint32_t max_abs = 0;
+        sh_sum_value(sum, 0, &value, &max_abs);
+        const float expected = cases[i].gradient * (float)cases[i].grains;
+        assert_true(fabsf(value - expected) <= fabsf(expected) * 0x1p-23f);
+        sh_sum_free(sum);
+    }
+}
+
+static void a_first_step_calibrates(void **state)
+{
+    (void)state;
+    static const float gradients[] = {1e-30f, 1e-12f, 1e-6f, 1e-3f, 1.0f, 1e6f, 1e20f, 1e30f};
+    for (size_t i = 0; i < COUNT(gradients); i++) {
+        sh_sum *sum = new_single(1);
+        uint32_t redos = 0;
+        while (attempt(sum, gradients[i], 8) == SH_VERDICT_REDO) {
+            assert_true(sh_sum_calibrating(sum));
+            assert_in_range(++redos, 1, 6);
+        }
+        assert_false(sh_sum_calibrating(sum));
+        float value;
+        uint32_t max_abs = 0;
+        sh_sum_value(sum, 0, &value, &max_abs);
+        assert_true(fabsf(value - 8 * gradients[i]) <= 8 * gradients[i] * 0x1p-16f);
+        sh_sum_follow(sum, 0, max_abs);
+        for (int step = 0; step < 3; step++) { /* from here on there is none */
+            assert_int_equal(attempt(sum, gradients[i], 8), SH_VERDICT_APPLY);
+            sh_sum_value(sum, 0, &value, &max_abs);
+            sh_sum_follow(sum, 0, max_abs);
+        }
+        assert_int_equal(attempt(sum, gradients[i] * 300, 8), SH_VERDICT_REDO);
+        assert_false(sh_sum_calibrating(sum));
+        sh_sum_free(sum);
+    }
+}
+
+static void what_is_not_finite_is_named(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {3, 20000, 3};
+    static const struct {
+        float loss, values[3]; /* one bad element in each tensor */
+        sh_verdict verdict;
+        uint32_t tensor;
+    } cases[] = {
+        {1, {0, 0, 0}, SH_VERDICT_APPLY, 77},
+        {1, {0, INFINITY, 0}, SH_VERDICT_NOT_FINITE, 1},
+        {1, {-INFINITY, 0, 0}, SH_VERDICT_NOT_FINITE, 0},
+        {1, {NAN, 0, NAN}, SH_VERDICT_NOT_FINITE, 2},
+        {NAN, {NAN, 0, NAN}, SH_VERDICT_NOT_FINITE, SH_SUM_LOSS},
+        {INFINITY, {0, 0, 0}, SH_VERDICT_NOT_FINITE, SH_SUM_LOSS},
+        {1, {FLT_MAX, 0, NAN}, SH_VERDICT_NOT_FINITE, 2},
+        {1, {0, FLT_MAX, 0}, SH_VERDICT_REDO, 77},
+    };
+    static float gradient[20000];
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        sh_sum *sum;
+        assert_ok(sh_sum_new(&sum, sizes, 3, 0));
+        sh_sum_begin(sum);
+        sh_sum_add_loss(sum, &cases[i].loss, 1, 0);
+        for (uint32_t t = 0; t < 3; t++) {
+            gradient[2] = cases[i].values[t];
+            gradient[0] = 0x1p-10f;
+            sh_sum_add(sum, t, gradient);
+            const int32_t *got = integers(sum) + sh_sum_first_element(sum, t);
+            assert_int_equal(got[0], 1 << 30); /* its neighbours are added as ever */
+            assert_int_equal(got[2], reference_term(cases[i].values[t], SH_SUM_EXPONENT_FIRST));
+            size_t words;
+            assert_int_equal(sh_sum_trailer(sum, &words)[5 + 2 * t + 1],
+                             isfinite(cases[i].values[t]) ? 0 : 1);
+            assert_int_equal(words, 5 + 2 * 3);
+        }
+        uint32_t tensor = 77;
+        assert_int_equal(sh_sum_verdict(sum, &tensor), cases[i].verdict);
+        assert_int_equal(tensor, cases[i].tensor);
+        if (cases[i].verdict == SH_VERDICT_NOT_FINITE)
+            assert_int_equal(sh_sum_exponent(sum, 0), SH_SUM_EXPONENT_FIRST);
+        sh_sum_free(sum);
+    }
+}
+
+static void a_sum_that_fits_no_float_is_not_finite(void **state)
+{
+    (void)state;
+    sh_sum *sum = new_single(1);
+    sh_verdict verdict;
+    for (uint32_t redos = 0; (verdict = attempt(sum, FLT_MAX, 2)) == SH_VERDICT_REDO; redos++)
+        assert_in_range(redos, 0, 12);
+    assert_int_equal(verdict, SH_VERDICT_NOT_FINITE);
+    while ((verdict = attempt(sum, FLT_MAX / 4, 3)) == SH_VERDICT_REDO) {
+    }
+    assert_int_equal(verdict, SH_VERDICT_APPLY);
+    float value;
+    uint32_t max_abs = 0;
+    sh_sum_value(sum, 0, &value, &max_abs);
+    assert_true(value == FLT_MAX / 4 * 3);
+    sh_sum_follow(sum, 0, max_abs);
+    assert_int_equal(sh_sum_exponent(sum, 0), SH_SUM_EXPONENT_MIN);
+    sh_sum_free(sum);
+}
+
+static void follow_step(sh_sum *sum, float gradient, float *envelope)
+{
+    float value;
+    int32_t exponent;
+    uint32_t max_abs = 0;
+    while (attempt(sum, gradient, 1) == SH_VERDICT_REDO) {
+    }
+    sh_sum_value(sum, 0, &value, &max_abs);
+    sh_sum_follow(sum, 0, max_abs);
+    sh_sum_state_get(sum, envelope, &exponent);
+    assert_int_equal(exponent, sh_sum_exponent(sum, 0));
+}
+
+static void exponents_follow_a_slowly_falling_maximum(void **state)
+{
+    (void)state;
+    sh_sum *sum = new_single(1);
+    float envelope;
+    follow_step(sum, 3.0f, &envelope);
+    assert_true(envelope == 3.0f);
+    assert_int_equal(sh_sum_exponent(sum, 0), 22); /* 3 * 2^22 is in [2^23, 2^24) */
+    follow_step(sum, 1.0f, &envelope);
+    assert_true(envelope == 3.0f * 0.9375f);
+    assert_int_equal(sh_sum_exponent(sum, 0), 22);
+    for (int step = 0; step < 6; step++)
+        follow_step(sum, -1.0f, &envelope);
+    assert_int_equal(sh_sum_exponent(sum, 0), 23); /* 3 * 0.9375^7 = 1.9 */
+    follow_step(sum, 100.0f, &envelope);           /* without a redo: 128 times head-room */
+    assert_int_equal(sh_sum_exponent(sum, 0), 17);
+    assert_true(envelope == 100.0f);
+    follow_step(sum, 0.0f, &envelope); /* nothing to learn, nothing changes */
+    assert_int_equal(sh_sum_exponent(sum, 0), 17);
+    assert_true(envelope == 100.0f);
+    follow_step(sum, -128.0f, &envelope); /* a power of two is the lower end of its range */
+    assert_int_equal(sh_sum_exponent(sum, 0), 16);
+    follow_step(sum, 0x1p-149f, &envelope);
+    for (int step = 0; step < 3000; step++)
+        follow_step(sum, 0x1p-149f, &envelope);
+    assert_int_equal(sh_sum_exponent(sum, 0), SH_SUM_EXPONENT_MAX);
+    sh_sum_free(sum);
+}
+
+/* With many grains of noise the bound is far above |G|; following |G| alone would always redo. */
+static void noise_over_many_grains_does_not_redo_for_ever(void **state)
+{
+    (void)state;
+    sh_sum *sum = new_single(1);
+    uint32_t redos = 0;
+    for (int step = 0; step < 50; step++) {
+        for (;;) {
+            sh_sum_begin(sum);
+            for (uint32_t g = 0; g < 2000; g++) {
+                const float gradient = g % 2 == 0 ? 1.0f : -1.0f + (g == 1 ? 0.001f : 0);
+                sh_sum_add(sum, 0, &gradient);
+            }
+            uint32_t culprit;
+            const sh_verdict verdict = sh_sum_verdict(sum, &culprit);
+            if (verdict == SH_VERDICT_APPLY)
+                break;
+            redos += !sh_sum_calibrating(sum);
+        }
+        float value;
+        uint32_t max_abs = 0;
+        sh_sum_value(sum, 0, &value, &max_abs);
+        assert_true(fabsf(value - 0.001f) < 1e-4f);
+        sh_sum_follow(sum, 0, max_abs);
+    }
+    assert_int_equal(redos, 0);
+    sh_sum_free(sum);
+}
+
+static void state_goes_round(void **state)
+{
+    (void)state;
+    const float envelopes[TENSORS] = {0, 1, FLT_MIN, FLT_MAX, 0.1f, 3};
+    const int32_t exponents[TENSORS] = {40, 0, SH_SUM_EXPONENT_MAX, SH_SUM_EXPONENT_MIN, 7, -8};
+    float got_envelopes[TENSORS];
+    int32_t got_exponents[TENSORS];
+    sh_sum *sum = new_sum();
+    sh_sum_state_get(sum, got_envelopes, got_exponents);
+    assert_true(got_envelopes[1] == 0 && got_exponents[1] == SH_SUM_EXPONENT_FIRST);
+    assert_ok(sh_sum_state_set(sum, envelopes, exponents));
+
+    static const struct {
+        float envelope;
+        int32_t exponent;
+        const char *message;
+    } bad[] = {
+        {-1, 0, "tensor 2: the envelope -1 is no maximum"},
+        {NAN, 0, "nan is no maximum"},
+        {INFINITY, 0, "inf is no maximum"},
+        {1e-40f, 0, "is no maximum"},
+        {1, 126, "tensor 2: the exponent 126 is outside -97 to 125"},
+        {1, -98, "the exponent -98 is outside"},
+        {1, INT32_MIN, "is outside"},
+    };
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        float wrong_envelopes[TENSORS] = {1, 1, bad[i].envelope, 1, 1, 1};
+        int32_t wrong_exponents[TENSORS] = {1, 1, bad[i].exponent, 1, 1, 1};
+        assert_fails(sh_sum_state_set(sum, wrong_envelopes, wrong_exponents), SH_CORRUPT,
+                     bad[i].message);
+    }
+    sh_sum_state_get(sum, got_envelopes, got_exponents); /* untouched by the failures */
+    assert_memory_equal(got_envelopes, envelopes, sizeof envelopes);
+    assert_memory_equal(got_exponents, exponents, sizeof exponents);
+    for (uint32_t t = 0; t < TENSORS; t++)
+        assert_true(sh_sum_scale(sum, t) == ldexpf(1, -exponents[t]));
+    sh_sum_free(sum);
+}
+
+static void buckets_run_from_the_last_tensor_to_the_first(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {10, 20, 30, 40};
+    static const struct {
+        size_t bytes;
+        uint32_t count;
+        sh_sum_bucket buckets[4];
+    } cases[] = {
+        {0, 4, {{60, 40, 3, 1}, {30, 30, 2, 1}, {10, 20, 1, 1}, {0, 10, 0, 1}}},
+        {160, 3, {{60, 40, 3, 1}, {10, 50, 1, 2}, {0, 10, 0, 1}}},
+        {161, 2, {{30, 70, 2, 2}, {0, 30, 0, 2}}},
+        {SIZE_MAX, 1, {{0, 100, 0, 4}}},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        sh_sum *sum;
+        assert_ok(sh_sum_new(&sum, sizes, 4, cases[i].bytes));
+        uint32_t count;
+        const sh_sum_bucket *buckets = sh_sum_buckets(sum, &count);
+        assert_int_equal(count, cases[i].count);
+        assert_memory_equal(buckets, cases[i].buckets, count * sizeof *buckets);
+        assert_int_equal((uintptr_t)integers(sum) % 64, 0);
+        assert_int_equal(sh_sum_first_element(sum, 2), 30);
+        assert_int_equal(sh_sum_elements(sum, 2), 30);
+        sh_sum_free(sum);
+    }
+}
+
+static void totals_are_exact(void **state)
+{
+    (void)state;
+    sh_sum *sum = new_single(1);
+    const float losses[] = {0.5f, 0x1p-32f, 0x1p-33f, 0x1.8p-32f, 2e6f, -1.0f, INFINITY};
+    sh_sum_add_loss(sum, losses, 4, 3);
+    sh_sum_totals totals = sh_sum_read_totals(sum);
+    assert_true(totals.loss == 0.5 + 0x1p-32 + 0 + 0x1p-31); /* ties to even */
+    assert_int_equal(totals.samples, 4);
+    assert_int_equal(totals.correct, 3);
+    assert_int_equal(totals.stops, 0);
+    sh_sum_clear_trailer(sum);
+    sh_sum_add_loss(sum, losses + 4, 3, 0);
+    sh_sum_add_stop(sum);
+    totals = sh_sum_read_totals(sum);
+    assert_true(totals.loss == 0x1p20 - 1);
+    assert_int_equal(totals.samples, 3);
+    assert_int_equal(totals.stops, 1);
+    sh_sum_free(sum);
+}
+
+static void what_cannot_be_summed_is_refused(void **state)
+{
+    (void)state;
+    sh_sum *sum = NULL;
+    const size_t empty[] = {3, 0}, huge[] = {SIZE_MAX, 2}, large[] = {SIZE_MAX / 4 - 1};
+    assert_fails(sh_sum_new(&sum, empty, 0, 0), SH_INVALID, "at least one tensor");
+    assert_fails(sh_sum_new(&sum, empty, 2, 0), SH_INVALID, "tensor 1 has no elements");
+    assert_fails(sh_sum_new(&sum, huge, 2, 0), SH_NO_MEMORY, "the sum of gradients");
+    assert_fails(sh_sum_new(&sum, huge, 1, 0), SH_NO_MEMORY, "the sum of gradients");
+    assert_fails(sh_sum_new(&sum, large, 1, 0), SH_NO_MEMORY, "the sum of gradients");
+    assert_null(sum);
+    sh_sum_free(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kernels_give_the_bits_of_the_definition),
+        cmocka_unit_test(kernels_take_every_length),
+        cmocka_unit_test(any_order_and_any_split_give_the_same_bits),
+        cmocka_unit_test(lanes_at_once_give_the_same_bits),
+        cmocka_unit_test(a_spoiled_sum_depends_on_order),
+        cmocka_unit_test(the_bound_never_lies),
+        cmocka_unit_test(the_sum_is_the_float64_sum_within_half_a_unit_a_grain),
+        cmocka_unit_test(overflow_is_found_and_redone_at_the_right_exponent),
+        cmocka_unit_test(a_first_step_calibrates),
+        cmocka_unit_test(what_is_not_finite_is_named),
+        cmocka_unit_test(a_sum_that_fits_no_float_is_not_finite),
+        cmocka_unit_test(exponents_follow_a_slowly_falling_maximum),
+        cmocka_unit_test(noise_over_many_grains_does_not_redo_for_ever),
+        cmocka_unit_test(state_goes_round),
+        cmocka_unit_test(buckets_run_from_the_last_tensor_to_the_first),
+        cmocka_unit_test(totals_are_exact),
+        cmocka_unit_test(what_cannot_be_summed_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One function body, compiled for several instruction sets and chosen at run time.
+ *
+ *     static inline SH_INLINE void scale_body(float *x, size_t n) { ... a plain loop ... }
+ *     #define SCALE(name, target) static target void scale_##name(float *x, size_t n)           \
+ *         { scale_body(x, n); }
+ *     SH_VARIANT_MAP(SCALE)
+ *     static scale_fn *const scale[SH_VARIANT_COUNT] = {SH_VARIANT_TABLE(scale)};
+ *     scale[sh_variant_best()](x, n);
+ *
+ * A variant may only be faster: every one gives the same bits, which holds for loops of IEEE
+ * operations without contraction and without reordered sums. The table, unlike the compiler's own
+ * function clones, lets tests run each variant and works under sanitizers and in static programs.
+ *
+ * Threads: any.
+ */
+#ifndef SHOAL_TRAIN_VARIANT_H
+#define SHOAL_TRAIN_VARIANT_H
+
+#include <float.h>
+#include <stdbool.h>
+
+#if defined(__FAST_MATH__)
+#error "-ffast-math reorders float operations: the same job would no longer give the same weights"
+#endif
+#if FLT_EVAL_METHOD != 0 && FLT_EVAL_METHOD != 16
+#error "float is evaluated in a wider type: on x86, compile with -msse2 -mfpmath=sse"
+#endif
+
+#define SH_INLINE __attribute__((always_inline))
+
+/* One list: name, attributes; best first. */
+#if defined(__x86_64__) && defined(__GNUC__)
+#define SH_VARIANT_MAP(X)                                                                          \
+    X(avx512, __attribute__((target("avx512f"))))                                                  \
+    X(avx2, __attribute__((target("avx2"))))                                                       \
+    X(plain, )
+#define SH_VARIANT_TABLE(prefix) prefix##_avx512, prefix##_avx2, prefix##_plain
+#else
+#define SH_VARIANT_MAP(X) X(plain, )
+#define SH_VARIANT_TABLE(prefix) prefix##_plain
+#endif
+
+typedef enum sh_variant {
+#define SH_VARIANT_ENUM(name, attributes) SH_VARIANT_##name,
+    SH_VARIANT_MAP(SH_VARIANT_ENUM)
+#undef SH_VARIANT_ENUM
+        SH_VARIANT_COUNT
+} sh_variant;
+
+/* Whether this processor runs it. */
+static inline bool sh_variant_runs(sh_variant variant)
+{
+#if defined(__x86_64__) && defined(__GNUC__)
+    if (variant == SH_VARIANT_avx512)
+        return __builtin_cpu_supports("avx512f") != 0;
+    if (variant == SH_VARIANT_avx2)
+        return __builtin_cpu_supports("avx2") != 0;
+#endif
+    return variant == SH_VARIANT_plain;
+}
+
+/* The first that this processor runs. */
+static inline sh_variant sh_variant_best(void)
+{
+    unsigned variant = 0;
+    while (!sh_variant_runs((sh_variant)variant))
+        variant++;
+    return (sh_variant)variant;
+}
+
+#endif
