@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A keyed bijection of [0, count) without memory: the generalised Feistel network of Black and
+ * Rogaway, "Ciphers with arbitrary finite domains" (CT-RSA 2002), with cycle walking.
+ *
+ * A position is written as two digits (low, high) of the radices a and b, where a = ceil(sqrt(n))
+ * and b = ceil(n / a). Each round adds to one digit a number made from the other one, modulo the
+ * first one's radix, and swaps their roles; whatever the round function, that can be undone, so
+ * the rounds together are a bijection of [0, a * b). Values at or above n are sent through again
+ * until they fall below: the cycle of the bijection returns to the start, which lies below, so
+ * this ends. a * b < n + 2 * sqrt(n) + 1 makes a second pass rare; that is why the radices are
+ * mixed and not powers of two, which would need up to four passes.
+ *
+ * The round function is Philox, in the sequence for (seed, shuffle, epoch, round), at the block
+ * that the other digit numbers. Four rounds are what the theory asks for; eight leave a margin at
+ * tiny domains and still cost less than reading a sample.
+ */
+#include "data/order.h"
+
+#include <assert.h>
+
+#include "base/random.h"
+
+#define ROUNDS 8 /* even: the digits end up in the places where they began */
+
+static uint32_t root_up(uint32_t number)
+{
+    uint32_t root = 0;
+    for (uint32_t bit = 1u << 15; bit > 0; bit >>= 1)
+        if ((uint64_t)(root + bit) * (root + bit) < number)
+            root += bit;
+    return root + 1;
+}
+
+void sh_order_init(sh_order *order, uint64_t seed, uint32_t epoch, uint32_t count)
+{
+    const uint32_t low = root_up(count);
+    const uint64_t high = ((uint64_t)count + low - 1) / low;
+    *order = (sh_order){
+        .key = {(uint32_t)seed, (uint32_t)(seed >> 32)},
+        .epoch = epoch,
+        .count = count,
+        .radix = {low, (uint32_t)high},
+    };
+}
+
+static uint64_t encipher(const sh_order *order, uint64_t value)
+{
+    uint32_t digit[2] = {(uint32_t)(value % order->radix[0]), (uint32_t)(value / order->radix[0])};
+    for (uint32_t round = 0; round < ROUNDS; round++) {
+        const uint32_t changed = round & 1, other = changed ^ 1;
+        const uint32_t counter[4] = {digit[other], SH_RANDOM_SHUFFLE, order->epoch, round};
+        uint32_t block[4];
+        sh_philox(counter, order->key, block);
+        const uint32_t radix = order->radix[changed];
+        const uint64_t sum = digit[changed] + (((uint64_t)block[0] * radix) >> 32);
+        digit[changed] = (uint32_t)(sum < radix ? sum : sum - radix);
+    }
+    return (uint64_t)digit[1] * order->radix[0] + digit[0];
+}
+
+uint32_t sh_order_at(const sh_order *order, uint32_t position)
+{
+    assert(position < order->count);
+    uint64_t value = position;
+    do
+        value = encipher(order, value);
+    while (value >= order->count);
+    return (uint32_t)value;
+}
