@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The seam between sh_dataset and the kinds of data. A kind is one file that fills this table,
+ * and one line in the list in dataset.c.
+ *
+ *     typedef struct faces { sh_dataset base; int fd; } faces;   // base first
+ *     const sh_dataset_ops sh_faces_ops = {.name = "faces", .usage = "faces:DIR", ...};
+ *
+ * Threads: `read` any, several at once; the others one at a time per set.
+ */
+#ifndef SHOAL_DATA_DATASET_IMPL_H
+#define SHOAL_DATA_DATASET_IMPL_H
+
+#include "data/dataset.h"
+
+typedef struct sh_dataset_ops {
+    const char *name;  /* required: what stands before the colon of a spec */
+    const char *usage; /* required: how a spec is written, for messages */
+    const char *files; /* the names that mark a folder of this kind, for messages; NULL: no folder
+                          is ever of this kind */
+
+    /*
+     * Required, may block. `argument` is what follows the colon, NULL where there is none;
+     * borrowed for the call. Makes a set (owned by the caller) with `base` filled in.
+     */
+    sh_status (*open)(sh_dataset **dataset, const char *argument);
+
+    /* Required where `files` is set, may block: 1 where the folder has a mark of this kind. */
+    int (*recognises)(const char *folder);
+
+    /* Required, may block: as sh_dataset_read; `split` and `index` are already checked. */
+    sh_status (*read)(const sh_dataset *dataset, sh_split split, uint32_t index, float *pixels,
+                      int32_t *label);
+
+    /* Required: frees all; `dataset` is not NULL. */
+    void (*close)(sh_dataset *dataset);
+} sh_dataset_ops;
+
+struct sh_dataset {
+    const sh_dataset_ops *ops;
+    sh_dataset_info info;
+};
+
+/* The place of a split in a message: "training" or "validation". */
+const char *sh_split_name(sh_split split);
+
+extern const sh_dataset_ops sh_digits_ops; /* digits.c */
+
+#endif

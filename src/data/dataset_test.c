@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "data/dataset.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/test.h"
+
+static void digits_are_as_documented(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec;
+        uint32_t train, validation;
+    } cases[] = {{"digits", 10000, 2000}, {"digits:7/1", 7, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        sh_dataset *data;
+        assert_ok(sh_dataset_open(&data, cases[i].spec));
+        const sh_dataset_info *info = sh_dataset_about(data);
+        assert_string_equal(info->name, "digits");
+        assert_int_equal(info->channels, 1);
+        assert_int_equal(info->height, 28);
+        assert_int_equal(info->width, 28);
+        assert_int_equal(info->classes, 10);
+        assert_int_equal(info->count[SH_SPLIT_TRAIN], cases[i].train);
+        assert_int_equal(info->count[SH_SPLIT_VALIDATION], cases[i].validation);
+        sh_dataset_close(data);
+    }
+}
+
+static void samples_that_are_not_there_are_refused(void **state)
+{
+    (void)state;
+    sh_dataset *data;
+    float pixels[28 * 28];
+    int32_t label = -7;
+    assert_ok(sh_dataset_open(&data, "digits:7/3"));
+    assert_ok(sh_dataset_read(data, SH_SPLIT_VALIDATION, 2, pixels, &label));
+    label = -7;
+    assert_fails(sh_dataset_read(data, SH_SPLIT_VALIDATION, 3, pixels, &label), SH_INVALID,
+                 "digits has no validation sample 3: there are 3");
+    assert_fails(sh_dataset_read(data, SH_SPLIT_TRAIN, UINT32_MAX, pixels, &label), SH_INVALID,
+                 "digits has no training sample 4294967295: there are 7");
+    assert_fails(sh_dataset_read(data, (sh_split)2, 0, pixels, &label), SH_INVALID,
+                 "digits has no split number 2");
+    assert_int_equal(label, -7);
+    sh_dataset_close(data);
+    sh_dataset_close(NULL);
+}
+
+static void unknown_specs_say_what_is_known(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec;
+        sh_status code;
+        const char *part;
+    } cases[] = {
+        {"", SH_INVALID, "unknown data '': use digits or a folder"},
+        {"cats", SH_INVALID, "unknown data 'cats': use digits or a folder"},
+        {"digit", SH_INVALID, "unknown data 'digit': use digits or a folder"},
+        {"digitss", SH_INVALID, "unknown data 'digitss'"},
+        {"cats:/tmp/x", SH_NOT_FOUND, "cats:/tmp/x: cannot open the data folder: No such file"},
+        {"./cats", SH_NOT_FOUND, "./cats: cannot open the data folder: No such file"},
+        {"/dev/null", SH_INVALID, "/dev/null: is not a folder"},
+        {"/dev/null/x", SH_NOT_FOUND, "/dev/null/x: cannot open the data folder: Not a directory"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        sh_dataset *data = NULL;
+        assert_fails(sh_dataset_open(&data, cases[i].spec), cases[i].code, cases[i].part);
+        assert_null(data);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(digits_are_as_documented),
+        cmocka_unit_test(samples_that_are_not_there_are_refused),
+        cmocka_unit_test(unknown_specs_say_what_is_known),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
