@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Names in the cache folder:
+ *
+ *     PATH-VERSION-BYTES    a copy: digest of the real path, digest of (size, time of change,
+ *                           inode), size of the content in decimal
+ *     unpacking.tmp         the copy that is being made
+ *     lock                  flock()ed by the process that makes one
+ *
+ * The size in the name is what makes a cut-off copy visible without reading it. A copy gets its
+ * name (rename) after its content is on the disk (fsync), and the content was checked by gzip's own
+ * CRC while it was written, so a name never promises more than is there. Since only the holder of
+ * the lock writes, a temporary file found by the next holder is one that a killed process left
+ * behind, and may go. Readers need no lock: a copy never changes, and one that is removed while
+ * open stays readable.
+ */
+#include "data/unpack.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "base/digest.h"
+#include "base/log.h"
+
+#define BUFFER_BYTES 65536
+#define PATH_DIGITS 16    /* of its digest; 64 bits */
+#define VERSION_DIGITS 16 /* of its digest */
+#define NAME_BYTES (PATH_DIGITS + VERSION_DIGITS + 32)
+#define FOLDER_BYTES 4096
+#define TEMPORARY "unpacking.tmp"
+
+/* What a copy is a copy of: the beginning of its name, "PATH-VERSION-". */
+typedef struct identity {
+    char text[PATH_DIGITS + 1 + VERSION_DIGITS + 1 + 1];
+} identity;
+
+typedef struct inflater {
+    z_stream stream;
+    uint64_t read_bytes, written_bytes;
+    unsigned char in[BUFFER_BYTES], out[BUFFER_BYTES];
+} inflater;
+
+static sh_status write_all(int to, const unsigned char *bytes, size_t count)
+{
+    while (count > 0) {
+        const ssize_t done = write(to, bytes, count);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done < 0)
+            return sh_fail_errno(errno, "cannot write its unpacked copy");
+        bytes += done;
+        count -= (size_t)done;
+    }
+    return SH_OK;
+}
+
+/* Reads on where the input is used up; `*more` is false at its end. */
+static sh_status refill(inflater *z, int from, bool *more)
+{
+    *more = true;
+    if (z->stream.avail_in > 0)
+        return SH_OK;
+    ssize_t got;
+    do
+        got = read(from, z->in, sizeof z->in);
+    while (got < 0 && errno == EINTR);
+    if (got < 0)
+        return sh_fail_errno(errno, "cannot read it");
+    z->stream.next_in = z->in;
+    z->stream.avail_in = (uInt)got;
+    z->read_bytes += (uint64_t)got;
+    *more = got > 0;
+    return SH_OK;
+}
+
+static sh_status fail_inflate(const inflater *z, int code)
+{
+    const uint64_t offset = z->read_bytes - z->stream.avail_in;
+    if (code == Z_MEM_ERROR)
+        return sh_fail(SH_NO_MEMORY, "not enough memory to unpack it");
+    if (z->stream.total_in < 4 && z->written_bytes == 0)
+        return sh_fail(SH_FORMAT, "is not a gzip file");
+    return sh_fail(SH_CORRUPT, "is damaged at byte %" PRIu64 " (%s); copy or download it again",
+                   offset, z->stream.msg != NULL ? z->stream.msg : "malformed");
+}
+
+/* Unpacks one gzip member. */
+static sh_status inflate_member(inflater *z, int from, int to, uint64_t limit_bytes)
+{
+    int code = Z_OK;
+    while (code != Z_STREAM_END) {
+        bool more;
+        SH_TRY(refill(z, from, &more));
+        if (!more)
+            return sh_fail(SH_CORRUPT,
+                           "is cut off: it ends after %" PRIu64 " bytes, before its content does; "
+                           "copy or download it again",
+                           z->read_bytes);
+        z->stream.next_out = z->out;
+        z->stream.avail_out = sizeof z->out;
+        code = inflate(&z->stream, Z_NO_FLUSH);
+        if (code != Z_OK && code != Z_STREAM_END && code != Z_BUF_ERROR)
+            return fail_inflate(z, code);
+        const size_t fresh = sizeof z->out - z->stream.avail_out;
+        z->written_bytes += fresh;
+        if (z->written_bytes > limit_bytes)
+            return sh_fail(SH_LIMIT, "unpacks to more than the limit of %" PRIu64 " bytes",
+                           limit_bytes);
+        SH_TRY(write_all(to, z->out, fresh));
+    }
+    return SH_OK;
+}
+
+/* Unpacks the gzip file `from` into the empty file `to`. Members that follow each other are one
+ * content (RFC 1952, 2.2); anything else after the end is refused. */
+static sh_status unpack(int from, int to, uint64_t limit_bytes, uint64_t *bytes)
+{
+    inflater *z = calloc(1, sizeof *z);
+    if (z == NULL)
+        return sh_fail_memory(sizeof *z, "unpacking");
+    sh_status status = SH_OK;
+    if (lseek(from, 0, SEEK_SET) != 0) {
+        status = sh_fail_errno(errno, "cannot read it");
+    } else if (inflateInit2(&z->stream, 16 + MAX_WBITS) != Z_OK) { /* 16: gzip and nothing else */
+        status = sh_fail_memory(sizeof *z, "unpacking");
+    } else {
+        bool more = true;
+        while (status == SH_OK && more) {
+            if (inflateReset(&z->stream) != Z_OK)
+                status = sh_fail(SH_INTERNAL, "the unpacker cannot be reset");
+            if (status == SH_OK)
+                status = inflate_member(z, from, to, limit_bytes);
+            if (status == SH_OK)
+                status = refill(z, from, &more);
+            if (status == SH_OK && more && z->stream.next_in[0] != 0x1f)
+                status = sh_fail(SH_CORRUPT, "has other bytes after its end, at byte %" PRIu64,
+                                 z->read_bytes - z->stream.avail_in);
+        }
+        inflateEnd(&z->stream);
+    }
+    if (status == SH_OK)
+        *bytes = z->written_bytes;
+    free(z);
+    return status;
+}
+
+static sh_status identify(identity *id, const char *path, const struct stat *about)
+{
+    char *real = realpath(path, NULL);
+    if (real == NULL)
+        return sh_fail_errno(errno, "cannot follow its path");
+    char place[SH_DIGEST_TEXT], version[SH_DIGEST_TEXT];
+    sh_digest *digest;
+    sh_status status = sh_digest_new(&digest);
+    if (status == SH_OK) {
+        sh_digest_add(digest, real, strlen(real));
+        status = sh_digest_finish(digest, place);
+    }
+    free(real);
+    SH_TRY(status);
+    const int64_t facts[] = {(int64_t)about->st_size, (int64_t)about->st_mtim.tv_sec,
+                             (int64_t)about->st_mtim.tv_nsec, (int64_t)about->st_ino};
+    SH_TRY(sh_digest_new(&digest));
+    sh_digest_add(digest, facts, sizeof facts);
+    SH_TRY(sh_digest_finish(digest, version));
+    snprintf(id->text, sizeof id->text, "%.*s-%.*s-", PATH_DIGITS, place, VERSION_DIGITS, version);
+    return SH_OK;
+}
+
+/* Makes `folder` and the folders above it where they are missing. */
+static void make_folders(char *folder)
+{
+    for (char *at = folder + 1; *at != '\0'; at++)
+        if (*at == '/') {
+            *at = '\0';
+            (void)mkdir(folder, 0700); /* what is wrong shows when it is opened */
+            *at = '/';
+        }
+    (void)mkdir(folder, 0700);
+}
+
+/* Opens the cache folder; -1 where there is none that only this user can write. */
+static int cache_open(void)
+{
+    char folder[FOLDER_BYTES];
+    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    int length;
+    if (cache != NULL && cache[0] == '/') /* the XDG specification: relative ones are ignored */
+        length = snprintf(folder, sizeof folder, "%s/shoal", cache);
+    else if (home != NULL && home[0] == '/')
+        length = snprintf(folder, sizeof folder, "%s/.cache/shoal", home);
+    else
+        return -1;
+    if (length < 0 || (size_t)length >= sizeof folder)
+        return -1;
+    make_folders(folder);
+    const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct stat about;
+    if (fd < 0)
+        return -1;
+    if (fstat(fd, &about) == 0 && about.st_uid == geteuid() && (about.st_mode & 0022) == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+/* Opens the copy called `name` if it has the size that the name says; -1 otherwise. */
+static int copy_open(int cache, const char *name)
+{
+    char *end;
+    const unsigned long long bytes = strtoull(strrchr(name, '-') + 1, &end, 10);
+    const int fd = openat(cache, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    struct stat about;
+    if (fd < 0)
+        return -1;
+    if (*end == '\0' && fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && about.st_size >= 0 &&
+        (unsigned long long)about.st_size == bytes)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+/*
+ * Finds the copy of `id`; -1 where there is none. With `tidy` also removes what is not a good copy
+ * of it but of the same path.
+ */
+static int cache_find(int cache, const identity *id, bool tidy)
+{
+    const int listed = openat(cache, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *folder = listed < 0 ? NULL : fdopendir(listed);
+    if (folder == NULL) {
+        if (listed >= 0)
+            close(listed);
+        return -1;
+    }
+    int found = -1;
+    for (struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
+        if (strncmp(entry->d_name, id->text, PATH_DIGITS + 1) != 0)
+            continue;
+        int copy = -1;
+        if (found < 0 && strncmp(entry->d_name, id->text, strlen(id->text)) == 0)
+            copy = copy_open(cache, entry->d_name);
+        if (copy >= 0)
+            found = copy;
+        else if (tidy)
+            (void)unlinkat(cache, entry->d_name, 0); /* one that stays costs space, not truth */
+    }
+    closedir(folder);
+    return found;
+}
+
+/* Makes the copy of `id` under the lock. `*usable` becomes false where the cache turns out not to
+ * be writable; then nothing was unpacked. */
+static sh_status cache_fill(int *fd, int cache, const identity *id, int from, uint64_t limit_bytes,
+                            bool *usable)
+{
+    (void)unlinkat(cache, TEMPORARY, 0); /* left by a killed process */
+    const int copy = openat(cache, TEMPORARY, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (copy < 0) {
+        *usable = errno == ENOSPC || errno == EDQUOT;
+        return *usable ? sh_fail_errno(errno, "cannot make its unpacked copy in the cache") : SH_OK;
+    }
+    uint64_t bytes = 0;
+    sh_status status = unpack(from, copy, limit_bytes, &bytes);
+    if (status == SH_OK && fsync(copy) != 0)
+        status = sh_fail_errno(errno, "cannot write its unpacked copy");
+    char name[NAME_BYTES];
+    snprintf(name, sizeof name, "%s%" PRIu64, id->text, bytes);
+    if (status == SH_OK && renameat(cache, TEMPORARY, cache, name) != 0)
+        status = sh_fail_errno(errno, "cannot name its unpacked copy");
+    if (status != SH_OK) {
+        (void)unlinkat(cache, TEMPORARY, 0);
+        close(copy);
+        return status;
+    }
+    (void)fsync(cache); /* a name that is lost with the power is only made again */
+    *fd = copy;
+    return SH_OK;
+}
+
+/* Finds or makes the copy in the cache; `*usable` as above. */
+static sh_status open_cached(int *fd, const identity *id, int from, uint64_t limit_bytes,
+                             bool *usable)
+{
+    *usable = false;
+    const int cache = cache_open();
+    if (cache < 0)
+        return SH_OK;
+    sh_status status = SH_OK;
+    int found = cache_find(cache, id, false);
+    if (found < 0) {
+        const int lock = openat(cache, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+        int locked = -1;
+        if (lock >= 0)
+            do
+                locked = flock(lock, LOCK_EX);
+            while (locked != 0 && errno == EINTR);
+        if (locked == 0) {
+            *usable = true;
+            found = cache_find(cache, id, true);
+            if (found < 0)
+                status = cache_fill(&found, cache, id, from, limit_bytes, usable);
+        }
+        if (lock >= 0)
+            close(lock); /* unlocks */
+    } else {
+        *usable = true;
+    }
+    close(cache);
+    if (status == SH_OK && *usable)
+        *fd = found;
+    return status;
+}
+
+static sh_status open_unnamed(int *fd, int from, uint64_t limit_bytes)
+{
+    char name[FOLDER_BYTES];
+    const char *folder = getenv("TMPDIR");
+    if (folder == NULL || folder[0] == '\0')
+        folder = "/tmp";
+    const int length = snprintf(name, sizeof name, "%s/shoal-XXXXXX", folder);
+    if (length < 0 || (size_t)length >= sizeof name)
+        return sh_fail(SH_INVALID, "the path in TMPDIR is too long");
+    const int copy = mkstemp(name);
+    if (copy < 0)
+        return sh_fail_errno(
+            errno, "the cache cannot be written, and neither can %s for its unpacked copy", folder);
+    (void)unlink(name);
+    (void)fcntl(copy, F_SETFD, FD_CLOEXEC);
+    uint64_t bytes;
+    const sh_status status = unpack(from, copy, limit_bytes, &bytes);
+    if (status != SH_OK) {
+        close(copy);
+        return status;
+    }
+    sh_log(SH_LOG_WARN, "data.cache_missing",
+           "bytes=%" PRIu64 " folder=%s remedy=\"set XDG_CACHE_HOME to a folder of yours\"", bytes,
+           folder);
+    *fd = copy;
+    return SH_OK;
+}
+
+sh_status sh_unpack_open(int *fd, const char *path, uint64_t limit_bytes)
+{
+    const int from = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (from < 0)
+        return sh_fail_errno(errno, "%s: cannot open it", path);
+    struct stat about;
+    identity id;
+    bool usable = false;
+    sh_status status = SH_OK;
+    if (fstat(from, &about) != 0)
+        status = sh_fail_errno(errno, "cannot examine it");
+    else if (!S_ISREG(about.st_mode))
+        status = sh_fail(SH_FORMAT, "is not a regular file");
+    if (status == SH_OK)
+        status = identify(&id, path, &about);
+    if (status == SH_OK)
+        status = open_cached(fd, &id, from, limit_bytes, &usable);
+    if (status == SH_OK && !usable)
+        status = open_unnamed(fd, from, limit_bytes);
+    close(from);
+    return sh_fail_in(status, "%s", path);
+}
