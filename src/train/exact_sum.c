@@ -355,10 +355,6 @@ sh_sum_totals sh_sum_read_totals(const sh_sum *sum)
 
 static bool is_finite(const sh_sum *sum, uint32_t *tensor)
 {
-    if (sum->trailer[WORD_LOSS_NOT_FINITE] > 0) {
-        *tensor = SH_SUM_LOSS;
-        return false;
-    }
     for (uint32_t t = sum->tensors; t-- > 0;) {
         const uint64_t *words = tensor_words(sum, t);
         const bool fits_no_float =
@@ -368,7 +364,8 @@ static bool is_finite(const sh_sum *sum, uint32_t *tensor)
             return false;
         }
     }
-    return true;
+    *tensor = SH_SUM_LOSS;
+    return sum->trailer[WORD_LOSS_NOT_FINITE] == 0;
 }
 
 /* The exponent that a tensor's bound asks for; the present one where it is good. */
@@ -385,8 +382,11 @@ static int32_t wanted_exponent(const struct tensor *tensor, uint64_t bound)
 
 sh_verdict sh_sum_verdict(sh_sum *sum, uint32_t *tensor)
 {
-    if (!is_finite(sum, tensor))
+    uint32_t culprit;
+    if (!is_finite(sum, &culprit)) {
+        *tensor = culprit;
         return SH_VERDICT_NOT_FINITE;
+    }
     sh_verdict verdict = SH_VERDICT_APPLY;
     bool calibrating = true;
     for (uint32_t t = 0; t < sum->tensors; t++) {

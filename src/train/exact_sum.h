@@ -98,8 +98,8 @@ typedef enum sh_verdict {
 /*
  * Judges a reduced sum: once a reduction. Depends only on the reduced trailer and the exponents, so
  * all devices judge alike. REDO where a bound does not prove that no sum wrapped, or a tensor that
- * is calibrating came out far too small. `tensor` is set for NOT_FINITE only: SH_SUM_LOSS, else the
- * last such tensor, which backward reached first.
+ * is calibrating came out far too small. `tensor` is set for NOT_FINITE only: the last such tensor,
+ * which backward reached first, or SH_SUM_LOSS where only the loss is not finite.
  */
 sh_verdict sh_sum_verdict(sh_sum *sum, uint32_t *tensor);
 

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What adds integers up across devices. The seam behind which stand `solo` (one device), `ring`
+ * and, later, others.
+ *
+ *     SH_TRY(sh_engine_begin(engine, spans, count));   // every device, same spans, same order
+ *     ... sh_engine_ready(engine, 0) as soon as this device's part of span 0 is complete ...
+ *     SH_TRY(sh_engine_wait(engine));                  // now every span holds the sum over all
+ * devices
+ *
+ * Additions are modulo 2^32 or 2^64, so order and topology do not matter. Rounds follow each other;
+ * each device makes the same calls in the same order.
+ *
+ * Threads: begin and wait: one thread, the step's. ready: any thread, once a span and round.
+ */
+#ifndef SHOAL_REDUCE_ENGINE_H
+#define SHOAL_REDUCE_ENGINE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/fail.h"
+
+#define SH_ENGINE_MAX_SPANS 256
+
+typedef enum sh_word {
+    SH_WORD_I32, /* added modulo 2^32 */
+    SH_WORD_U64, /* added modulo 2^64 */
+} sh_word;
+
+/* Words that are reduced together; borrowed from begin until wait has returned. */
+typedef struct sh_span {
+    void *data;
+    size_t count;
+    sh_word word;
+} sh_span;
+
+typedef struct sh_engine sh_engine;
+
+typedef struct sh_engine_ops {
+    const char *name;
+
+    /* Required. Starts a round; does not block. */
+    sh_status (*begin)(sh_engine *engine, const sh_span *spans, uint32_t count);
+
+    /* Required. This device's part of a span is complete. Does not block. */
+    void (*ready)(sh_engine *engine, uint32_t span);
+
+    /* Required. Blocks until all spans hold their sums, or fails: SH_PEER_LOST, SH_STOPPED. */
+    sh_status (*wait)(sh_engine *engine);
+
+    /* Required. Ends and frees it; a round that is open is lost. */
+    void (*close)(sh_engine *engine);
+} sh_engine_ops;
+
+/* The head of every engine; an engine's own struct begins with it. */
+struct sh_engine {
+    const sh_engine_ops *ops;
+};
+
+static inline sh_status sh_engine_begin(sh_engine *engine, const sh_span *spans, uint32_t count)
+{
+    return engine->ops->begin(engine, spans, count);
+}
+
+static inline void sh_engine_ready(sh_engine *engine, uint32_t span)
+{
+    engine->ops->ready(engine, span);
+}
+
+static inline sh_status sh_engine_wait(sh_engine *engine)
+{
+    return engine->ops->wait(engine);
+}
+
+static inline void sh_engine_close(sh_engine *engine)
+{
+    if (engine != NULL)
+        engine->ops->close(engine);
+}
+
+/* The engine of a device that is alone: its part is the sum. Static storage; closing does nothing.
+ */
+sh_engine *sh_engine_solo(void);
+
+#endif

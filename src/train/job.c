@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/job.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "train/exact_sum.h"
+
+#define MAX_BATCH (1u << 24)
+#define USUAL_GRAINS 4 /* of a step, where nobody says otherwise */
+#define MAX_USUAL_GRAIN 32
+
+void sh_job_init(sh_job *job)
+{
+    *job = (sh_job){
+        .seed = 1,
+        .batch_size = 64,
+        .epochs = 10,
+        .lr = 0.01f,
+        .momentum = 0.9f,
+        .wire = 32,
+    };
+}
+
+static sh_status check_text(const char *text, size_t bytes, const char *what)
+{
+    if (memchr(text, '\0', bytes) == NULL)
+        return sh_fail(SH_INVALID, "%s is longer than %zu characters", what, bytes - 1);
+    if (*text == '\0')
+        return sh_fail(SH_INVALID, "%s is missing", what);
+    return SH_OK;
+}
+
+static sh_status check_number(const char *option, float value, float least, float below)
+{
+    if (!(value >= least && value < below))
+        return sh_fail(SH_INVALID, "%s %g: must be at least %g and below %g", option, (double)value,
+                       (double)least, (double)below);
+    return SH_OK;
+}
+
+sh_status sh_job_complete(sh_job *job)
+{
+    SH_TRY(check_text(job->model, sizeof job->model, "the model"));
+    SH_TRY(check_text(job->data, sizeof job->data, "the data"));
+    if (job->batch_size == 0 || job->batch_size > MAX_BATCH)
+        return sh_fail(SH_INVALID, "--batch-size %u: must be 1 to %u", job->batch_size, MAX_BATCH);
+    if (job->grain > job->batch_size)
+        return sh_fail(SH_INVALID,
+                       "--grain %u: larger than the batch of %u; a grain is a part of the batch",
+                       job->grain, job->batch_size);
+    if (job->grain == 0) {
+        const uint32_t part = (job->batch_size + USUAL_GRAINS - 1) / USUAL_GRAINS;
+        job->grain = part < MAX_USUAL_GRAIN ? part : MAX_USUAL_GRAIN;
+    }
+    if ((job->batch_size + job->grain - 1) / job->grain > SH_SUM_MAX_GRAINS)
+        return sh_fail(SH_LIMIT, "--grain %u: a batch of %u has more than %u grains; raise it",
+                       job->grain, job->batch_size, SH_SUM_MAX_GRAINS);
+    if (job->epochs == 0 && job->steps == 0)
+        return sh_fail(SH_INVALID, "--epochs 0: give at least one epoch, or --steps");
+    if (job->wire != 32)
+        return sh_fail(SH_UNSUPPORTED, "--wire %u: 32 is what this version can", job->wire);
+    SH_TRY(check_number("--lr", job->lr, 0.0f, INFINITY));
+    SH_TRY(check_number("--momentum", job->momentum, 0.0f, 1.0f));
+    return check_number("--weight-decay", job->weight_decay, 0.0f, INFINITY);
+}
+
+static uint32_t divide_up(uint32_t a, uint32_t b)
+{
+    return a / b + (a % b != 0);
+}
+
+sh_schedule sh_schedule_of(const sh_job *job, uint32_t samples)
+{
+    const uint64_t epoch_steps = divide_up(samples, job->batch_size);
+    return (sh_schedule){
+        .samples = samples,
+        .batch_size = job->batch_size,
+        .grain = job->grain,
+        .epoch_steps = epoch_steps,
+        .total_steps = job->steps != 0 ? job->steps : job->epochs * epoch_steps,
+    };
+}
+
+sh_batch sh_schedule_batch(const sh_schedule *schedule, uint64_t step)
+{
+    const uint64_t in_epoch = step % schedule->epoch_steps;
+    const uint32_t first = (uint32_t)in_epoch * schedule->batch_size;
+    const uint32_t left = schedule->samples - first;
+    const uint32_t count = left < schedule->batch_size ? left : schedule->batch_size;
+    return (sh_batch){
+        .epoch = (uint32_t)(step / schedule->epoch_steps),
+        .step = in_epoch,
+        .samples = {first, count},
+        .grain = schedule->grain,
+        .grains = divide_up(count, schedule->grain),
+    };
+}
+
+sh_batch sh_batch_of_all(uint32_t samples, uint32_t grain)
+{
+    return (sh_batch){.samples = {0, samples}, .grain = grain, .grains = divide_up(samples, grain)};
+}
+
+sh_range sh_batch_grain(const sh_batch *batch, uint32_t index)
+{
+    const uint32_t first = index * batch->grain;
+    const uint32_t left = batch->samples.count - first;
+    return (sh_range){batch->samples.first + first, left < batch->grain ? left : batch->grain};
+}
+
+static uint32_t scale(uint32_t part, uint32_t of, uint32_t total)
+{
+    return (uint32_t)((uint64_t)total * part / of);
+}
+
+sh_range sh_range_scale(sh_range share, uint32_t of, uint32_t total)
+{
+    const uint32_t first = scale(share.first, of, total);
+    return (sh_range){first, scale(share.first + share.count, of, total) - first};
+}

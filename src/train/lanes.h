@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The lanes of a device: a team of threads, each with its own memory, all with the compiled
+ * programs of one model.
+ *
+ *     SH_TRY(sh_lanes_new(&lanes, &options));
+ *     sh_team_run(sh_lanes_team(lanes), work, context);
+ *     ... in work(context, lane): sh_lanes_execution(lanes, lane, SH_MODEL_TRAIN, samples) ...
+ *
+ * A program is compiled for a number of samples. All that a job needs are compiled at the start, so
+ * nothing is allocated inside a step.
+ *
+ * Threads: lookups from any lane; the rest: caller locks.
+ */
+#ifndef SHOAL_TRAIN_LANES_H
+#define SHOAL_TRAIN_LANES_H
+
+#include "backend/program.h"
+#include "base/team.h"
+#include "model/model.h"
+
+#define SH_LANES_MAX 1024
+
+/* A program to be ready: for this mode and this many samples. */
+typedef struct sh_lane_size {
+    sh_model_mode mode;
+    uint32_t samples;
+} sh_lane_size;
+
+typedef struct sh_lanes_options {
+    const char *model;
+    sh_problem problem;
+    const sh_backend_list *backends; /* copied */
+    float *const *parameters;        /* by tensor; borrowed until sh_lanes_free */
+    uint32_t count;                  /* lanes */
+    const sh_lane_size *sizes;       /* repeated ones and those of 0 samples are fine */
+    size_t size_count;
+} sh_lanes_options;
+
+typedef struct sh_lanes sh_lanes;
+
+sh_status sh_lanes_new(sh_lanes **lanes, const sh_lanes_options *options) SHOAL_CHECKED;
+void sh_lanes_free(sh_lanes *lanes);
+
+sh_team *sh_lanes_team(const sh_lanes *lanes);
+uint32_t sh_lanes_count(const sh_lanes *lanes);
+
+/* Bytes of all lanes' memory and of what they share. */
+size_t sh_lanes_bytes(const sh_lanes *lanes);
+
+/* A lane's execution of one of the programs; NULL where the size was not announced. */
+sh_execution *sh_lanes_execution(const sh_lanes *lanes, uint32_t lane, sh_model_mode mode,
+                                 uint32_t samples);
+
+#endif

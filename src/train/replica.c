@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/replica.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+/* Gradients travel in buckets of at least this size: large enough to fill the wire, small enough to
+ * start early. */
+#define BUCKET_BYTES ((size_t)256 * 1024)
+
+static sh_status allocate(sh_replica *replica)
+{
+    const size_t bytes = replica->weight_count * sizeof(float);
+    replica->parameters = calloc(replica->tensors, sizeof *replica->parameters);
+    if (replica->parameters == NULL)
+        return sh_fail_memory(replica->tensors * sizeof *replica->parameters, "the parameters");
+    SH_TRY(sh_block_new((void **)&replica->weights, bytes, "the weights"));
+    for (uint32_t i = 0; i < replica->slot_count; i++)
+        SH_TRY(sh_block_new((void **)&replica->slots[i], bytes, "the optimizer's state"));
+    return SH_OK;
+}
+
+/* The sum's tensors are the parameters; their pointers go by its offsets. */
+static sh_status lay_out(sh_replica *replica)
+{
+    size_t *elements = malloc(replica->tensors * sizeof *elements);
+    if (elements == NULL)
+        return sh_fail_memory(replica->tensors * sizeof *elements, "the parameters");
+    for (uint32_t i = 0; i < replica->tensors; i++)
+        elements[i] = sh_shape_count(&sh_replica_tensor_type(replica, i)->shape);
+    const sh_status status = sh_sum_new(&replica->sum, elements, replica->tensors, BUCKET_BYTES);
+    free(elements);
+    SH_TRY(status);
+    for (uint32_t i = 0; i < replica->tensors; i++)
+        replica->parameters[i] = replica->weights + sh_sum_first_element(replica->sum, i);
+    return SH_OK;
+}
+
+static sh_status fill(sh_replica *replica, const sh_job *job, const sh_problem *problem)
+{
+    replica->hyper = (sh_optimizer_hyper){job->lr, job->momentum, job->weight_decay};
+    SH_TRY(sh_optimizer_find(&replica->optimizer, "sgd"));
+    SH_TRY(sh_optimizer_check(replica->optimizer, &replica->hyper));
+    SH_TRY(sh_model_build(&replica->graph, job->model, problem, 1, SH_MODEL_EVALUATE));
+    replica->tensors = (uint32_t)replica->graph->parameter_count;
+    replica->weight_count = sh_model_weights(replica->graph);
+    replica->slot_count = sh_optimizer_slots(replica->optimizer, &replica->hyper);
+    SH_TRY(allocate(replica));
+    SH_TRY(lay_out(replica));
+    sh_model_initialise(replica->graph, job->seed, replica->weights);
+    return SH_OK;
+}
+
+sh_status sh_replica_new(sh_replica **replica, const sh_job *job, const sh_problem *problem)
+{
+    sh_replica *fresh = calloc(1, sizeof *fresh);
+    if (fresh == NULL)
+        return sh_fail_memory(sizeof *fresh, "a replica");
+    const sh_status status = fill(fresh, job, problem);
+    if (status != SH_OK) {
+        sh_replica_free(fresh);
+        return status;
+    }
+    *replica = fresh;
+    return SH_OK;
+}
+
+void sh_replica_free(sh_replica *replica)
+{
+    if (replica == NULL)
+        return;
+    sh_sum_free(replica->sum);
+    for (uint32_t i = 0; i < SH_OPTIMIZER_MAX_SLOTS; i++)
+        free(replica->slots[i]);
+    free(replica->weights);
+    free(replica->parameters);
+    sh_graph_free(replica->graph);
+    free(replica);
+}
+
+const char *sh_replica_tensor_name(const sh_replica *replica, uint32_t tensor)
+{
+    return replica->graph->parameters[tensor].name;
+}
+
+const sh_type *sh_replica_tensor_type(const sh_replica *replica, uint32_t tensor)
+{
+    return sh_graph_type(replica->graph, replica->graph->parameters[tensor].value);
+}
+
+sh_status sh_replica_hash(const sh_replica *replica, char hex[SH_DIGEST_TEXT])
+{
+    sh_digest *digest;
+    SH_TRY(sh_digest_new(&digest));
+    for (uint32_t i = 0; i < replica->tensors; i++) {
+        char head[256], shape[SH_SHAPE_TEXT];
+        const sh_type *type = sh_replica_tensor_type(replica, i);
+        const int length =
+            snprintf(head, sizeof head, "%s %s\n", sh_replica_tensor_name(replica, i),
+                     sh_shape_print(&type->shape, shape));
+        sh_digest_add(digest, head, (size_t)length);
+        sh_digest_add(digest, replica->parameters[i], sh_type_bytes(type));
+    }
+    return sh_digest_finish(digest, hex);
+}

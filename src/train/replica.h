@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What every device holds an equal copy of: the weights, the optimiser's state, the exact sum with
+ * its exponents, and how far the job has come.
+ *
+ *     SH_TRY(sh_replica_new(&replica, &job, &problem));      // as the job begins: step 0
+ *     SH_TRY(sh_replica_hash(replica, hash));
+ *     sh_replica_free(replica);
+ *
+ * Threads: caller locks. Transparent: the trainer and snapshots work on its fields.
+ */
+#ifndef SHOAL_TRAIN_REPLICA_H
+#define SHOAL_TRAIN_REPLICA_H
+
+#include "base/digest.h"
+#include "model/model.h"
+#include "shoal/job.h"
+#include "train/exact_sum.h"
+#include "train/optimizer.h"
+
+/* How the epoch under way has gone so far; over all devices. */
+typedef struct sh_epoch_totals {
+    double loss; /* summed over samples */
+    uint64_t samples, correct;
+} sh_epoch_totals;
+
+typedef struct sh_replica {
+    sh_graph *graph; /* for the parameters' names and shapes; owned */
+    uint32_t tensors;
+    size_t weight_count;
+    float *weights;     /* all tensors one after the other, as in the exact sum; owned */
+    float **parameters; /* by tensor, into `weights`; owned */
+    const sh_optimizer *optimizer;
+    sh_optimizer_hyper hyper;
+    uint32_t slot_count;
+    float *slots[SH_OPTIMIZER_MAX_SLOTS]; /* optimiser's state, laid out as `weights`; owned */
+    sh_sum *sum;
+    uint64_t steps; /* applied since the job began: the position */
+    sh_epoch_totals epoch;
+} sh_replica;
+
+/* A replica as the job begins. SH_INVALID says what is wrong with the model or a number. */
+sh_status sh_replica_new(sh_replica **replica, const sh_job *job,
+                         const sh_problem *problem) SHOAL_CHECKED;
+void sh_replica_free(sh_replica *replica);
+
+/* SHA-256 over each tensor's name, shape and bits, in order. */
+sh_status sh_replica_hash(const sh_replica *replica, char hex[SH_DIGEST_TEXT]) SHOAL_CHECKED;
+
+/* Name and type of a tensor; borrowed from the replica. */
+const char *sh_replica_tensor_name(const sh_replica *replica, uint32_t tensor);
+const sh_type *sh_replica_tensor_type(const sh_replica *replica, uint32_t tensor);
+
+#endif

@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One step, in four turns of the team:
+ *
+ *     clear    lanes zero the accumulator; lane 0 prepares what depends on the weights alone
+ *     compute  each lane takes the next grain of the share until none is left: read, forward,
+ * backward, adding each gradient as it appears. The lane that adds the last contribution to a
+ * bucket tells the engine, so buckets travel while earlier layers are still in backward (the engine
+ * ends the reduction; the verdict is the same on all devices: apply, redo, or give up) apply lanes
+ * update disjoint ranges of the weights
+ *
+ * A redo repeats all but the last with smaller exponents; the weights have not changed, so it
+ * repeats the same gradients.
+ */
+#include "train/trainer.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "data/order.h"
+
+/* Redos in a row after which something is wrong with the sum itself. */
+#define MAX_ATTEMPTS 32
+#define APPLY_GRANULE 4096 /* weights: ranges end at multiples of it */
+
+struct sh_trainer {
+    sh_job job;
+    const sh_dataset *dataset;
+    sh_replica *replica;
+    sh_lanes *lanes;
+    sh_schedule schedule;
+    sh_order order; /* of epoch `order_epoch` */
+    uint32_t order_epoch;
+    sh_trainer_work work;
+
+    sh_span spans[SH_ENGINE_MAX_SPANS]; /* the buckets, then the trailer */
+    uint32_t span_count;
+    uint32_t *bucket_of;  /* by tensor */
+    atomic_uint *left;    /* by bucket: additions that this device still owes */
+    atomic_uint *max_abs; /* by tensor: largest |integer| of the reduced sum */
+
+    /* The turn under way. */
+    const sh_part *part;
+    sh_model_mode mode;
+    sh_batch batch;
+    sh_range share;
+    float loss_scale; /* gradient of each sample's loss: 1/B */
+    atomic_uint next; /* grain to take */
+
+    pthread_mutex_t lock; /* guards the two below */
+    sh_status failure;    /* the first one of any lane */
+    char message[SH_MESSAGE_BYTES];
+};
+
+/* The buckets as spans, in the order in which backward completes them, and the trailer behind them.
+ */
+static sh_status lay_out_spans(sh_trainer *trainer)
+{
+    sh_sum *sum = trainer->replica->sum;
+    uint32_t buckets;
+    size_t words, elements;
+    const sh_sum_bucket *bucket = sh_sum_buckets(sum, &buckets);
+    int32_t *accumulator = sh_sum_accumulator(sum, &elements);
+    if (buckets + 1 > SH_ENGINE_MAX_SPANS)
+        return sh_fail(SH_LIMIT, "the model has %u gradient buckets, at most %d can travel",
+                       buckets, SH_ENGINE_MAX_SPANS - 1);
+    trainer->bucket_of = calloc(trainer->replica->tensors, sizeof *trainer->bucket_of);
+    trainer->left = calloc(buckets, sizeof *trainer->left);
+    trainer->max_abs = calloc(trainer->replica->tensors, sizeof *trainer->max_abs);
+    if (trainer->bucket_of == NULL || trainer->left == NULL || trainer->max_abs == NULL)
+        return sh_fail_memory(trainer->replica->tensors * sizeof(uint32_t), "the trainer");
+    for (uint32_t i = 0; i < buckets; i++) {
+        trainer->spans[i] =
+            (sh_span){accumulator + bucket[i].first_element, bucket[i].elements, SH_WORD_I32};
+        for (uint32_t t = 0; t < bucket[i].tensors; t++)
+            trainer->bucket_of[bucket[i].first_tensor + t] = i;
+    }
+    uint64_t *trailer = sh_sum_trailer(sum, &words);
+    trainer->spans[buckets] = (sh_span){trailer, words, SH_WORD_U64};
+    trainer->span_count = buckets + 1;
+    return SH_OK;
+}
+
+/* Every number of samples that a grain of this job can have. */
+static sh_status start_lanes(sh_trainer *trainer, const sh_trainer_options *options)
+{
+    const sh_dataset_info *info = sh_dataset_about(options->dataset);
+    const uint32_t grain = trainer->job.grain, batch = trainer->job.batch_size;
+    const uint32_t train = info->count[SH_SPLIT_TRAIN];
+    const uint32_t full = batch < train ? batch : train;
+    const sh_lane_size sizes[] = {
+        {SH_MODEL_TRAIN, full < grain ? full : grain},
+        {SH_MODEL_TRAIN, full % grain},
+        {SH_MODEL_TRAIN, train % batch < grain ? train % batch : 0},
+        {SH_MODEL_TRAIN, train % batch % grain},
+        {SH_MODEL_EVALUATE, grain},
+        {SH_MODEL_EVALUATE, info->count[SH_SPLIT_VALIDATION] % grain},
+    };
+    return sh_lanes_new(&trainer->lanes,
+                        &(sh_lanes_options){
+                            .model = trainer->job.model,
+                            .problem = {info->channels, info->height, info->width, info->classes},
+                            .backends = options->backends,
+                            .parameters = trainer->replica->parameters,
+                            .count = options->lanes,
+                            .sizes = sizes,
+                            .size_count = sizeof sizes / sizeof *sizes,
+                        });
+}
+
+sh_status sh_trainer_new(sh_trainer **trainer, const sh_trainer_options *options)
+{
+    const sh_dataset_info *info = sh_dataset_about(options->dataset);
+    sh_trainer *fresh = calloc(1, sizeof *fresh);
+    if (fresh == NULL)
+        return sh_fail_memory(sizeof *fresh, "the trainer");
+    fresh->job = *options->job;
+    fresh->dataset = options->dataset;
+    fresh->replica = options->replica;
+    fresh->schedule = sh_schedule_of(&fresh->job, info->count[SH_SPLIT_TRAIN]);
+    fresh->order_epoch = UINT32_MAX;
+    pthread_mutex_init(&fresh->lock, NULL);
+    sh_status status = lay_out_spans(fresh);
+    if (status == SH_OK)
+        status = start_lanes(fresh, options);
+    if (status != SH_OK) {
+        sh_trainer_free(fresh);
+        return status;
+    }
+    *trainer = fresh;
+    return SH_OK;
+}
+
+void sh_trainer_free(sh_trainer *trainer)
+{
+    if (trainer == NULL)
+        return;
+    sh_lanes_free(trainer->lanes);
+    pthread_mutex_destroy(&trainer->lock);
+    free(trainer->bucket_of);
+    free(trainer->left);
+    free(trainer->max_abs);
+    free(trainer);
+}
+
+const sh_schedule *sh_trainer_schedule(const sh_trainer *trainer)
+{
+    return &trainer->schedule;
+}
+
+sh_trainer_work sh_trainer_work_done(const sh_trainer *trainer)
+{
+    return trainer->work;
+}
+
+/* Keeps the first failure and lets the other lanes run out of grains. */
+static void note_failure(sh_trainer *trainer, sh_status status)
+{
+    pthread_mutex_lock(&trainer->lock);
+    if (trainer->failure == SH_OK) {
+        trainer->failure = status;
+        memcpy(trainer->message, sh_message(), strlen(sh_message()) + 1);
+    }
+    pthread_mutex_unlock(&trainer->lock);
+    atomic_store(&trainer->next, trainer->share.count);
+}
+
+static sh_status lanes_status(const sh_trainer *trainer)
+{
+    return trainer->failure == SH_OK ? SH_OK : sh_fail(trainer->failure, "%s", trainer->message);
+}
+
+static void owe_nothing_more(sh_trainer *trainer, uint32_t bucket, uint32_t paid)
+{
+    if (atomic_fetch_sub(&trainer->left[bucket], paid) == paid)
+        sh_engine_ready(trainer->part->engine, bucket);
+}
+
+/* The gradient sink of a lane. */
+static void add_gradient(void *context, uint32_t tensor, const float *gradient)
+{
+    sh_trainer *trainer = context;
+    sh_sum_add(trainer->replica->sum, tensor, gradient);
+    owe_nothing_more(trainer, trainer->bucket_of[tensor], 1);
+}
+
+/* Reads the samples at these positions of the epoch into the execution's inputs. */
+static sh_status read_samples(const sh_trainer *trainer, sh_execution *execution, sh_range range)
+{
+    const sh_dataset_info *info = sh_dataset_about(trainer->dataset);
+    const size_t elements = info->channels * info->height * info->width;
+    const bool training = trainer->mode == SH_MODEL_TRAIN;
+    float *pixels = sh_execution_input(execution, 0);
+    int32_t *labels = sh_execution_input(execution, 1);
+    for (uint32_t i = 0; i < range.count; i++) {
+        const uint32_t position = range.first + i;
+        const uint32_t index = training ? sh_order_at(&trainer->order, position) : position;
+        SH_TRY(sh_dataset_read(trainer->dataset, training ? SH_SPLIT_TRAIN : SH_SPLIT_VALIDATION,
+                               index, pixels + i * elements, &labels[i]));
+    }
+    return SH_OK;
+}
+
+static void add_outcome(sh_trainer *trainer, const sh_execution *execution, uint32_t count)
+{
+    const int32_t *labels = sh_execution_input(execution, 1);
+    const float *loss = sh_execution_output(execution, 0);
+    const int32_t *predicted = sh_execution_output(execution, 1);
+    uint32_t correct = 0;
+    for (uint32_t i = 0; i < count; i++)
+        correct += predicted[i] == labels[i];
+    sh_sum_add_loss(trainer->replica->sum, loss, count, correct);
+}
+
+static sh_status compute_grain(sh_trainer *trainer, uint32_t lane, uint32_t grain)
+{
+    const sh_range range = sh_batch_grain(&trainer->batch, grain);
+    sh_execution *execution = sh_lanes_execution(trainer->lanes, lane, trainer->mode, range.count);
+    assert(execution != NULL);
+    SH_TRY(read_samples(trainer, execution, range));
+    if (trainer->mode == SH_MODEL_TRAIN) {
+        float *seed = sh_execution_input(execution, 2);
+        for (uint32_t i = 0; i < range.count; i++)
+            seed[i] = trainer->loss_scale;
+    }
+    SH_TRY(sh_execution_run(execution, add_gradient, trainer));
+    add_outcome(trainer, execution, range.count);
+    return SH_OK;
+}
+
+static void compute(void *context, uint32_t lane)
+{
+    sh_trainer *trainer = context;
+    for (;;) {
+        const uint32_t taken = atomic_fetch_add(&trainer->next, 1);
+        if (taken >= trainer->share.count)
+            return;
+        const sh_status status = compute_grain(trainer, lane, trainer->share.first + taken);
+        if (status != SH_OK)
+            note_failure(trainer, status);
+    }
+}
+
+/* The part of `total` elements that belongs to a lane: [*first, *end). */
+static void lane_range(const sh_trainer *trainer, uint32_t lane, size_t total, size_t *first,
+                       size_t *end)
+{
+    const size_t granules = (total + APPLY_GRANULE - 1) / APPLY_GRANULE;
+    const uint32_t lanes = sh_lanes_count(trainer->lanes);
+    *first = granules * lane / lanes * APPLY_GRANULE;
+    *end = granules * (lane + 1) / lanes * APPLY_GRANULE;
+    if (*end > total)
+        *end = total;
+    if (*first > *end)
+        *first = *end;
+}
+
+/* Lane 0 prepares every program that the turn can need. */
+static sh_status prepare(sh_trainer *trainer)
+{
+    const sh_batch *batch = &trainer->batch;
+    const uint32_t counts[] = {sh_batch_grain(batch, 0).count,
+                               sh_batch_grain(batch, batch->grains - 1).count};
+    for (int i = 0; i < 2; i++)
+        if (i == 0 || counts[1] != counts[0])
+            SH_TRY(sh_execution_prepare(
+                sh_lanes_execution(trainer->lanes, 0, trainer->mode, counts[i])));
+    return SH_OK;
+}
+
+static void clear(void *context, uint32_t lane)
+{
+    sh_trainer *trainer = context;
+    if (trainer->mode == SH_MODEL_TRAIN) {
+        size_t first, end;
+        lane_range(trainer, lane, trainer->replica->weight_count, &first, &end);
+        sh_sum_clear_range(trainer->replica->sum, first, end - first);
+    }
+    if (lane == 0) {
+        const sh_status status = prepare(trainer);
+        if (status != SH_OK)
+            note_failure(trainer, status);
+    }
+}
+
+/*
+ * Computes this device's share of `batch` and adds it up with everybody's: the trailer, and in
+ * training the buckets before it.
+ */
+static sh_status reduce_share(sh_trainer *trainer, const sh_part *part)
+{
+    sh_team *team = sh_lanes_team(trainer->lanes);
+    const uint32_t buckets = trainer->span_count - 1;
+    const bool training = trainer->mode == SH_MODEL_TRAIN;
+    trainer->part = part;
+    trainer->share = sh_range_scale(part->share, part->of, trainer->batch.grains);
+    trainer->failure = SH_OK;
+    sh_sum_clear_trailer(trainer->replica->sum);
+    atomic_store(&trainer->next, 0);
+    sh_team_run(team, clear, trainer);
+    SH_TRY(lanes_status(trainer));
+
+    if (training)
+        SH_TRY(sh_engine_begin(part->engine, trainer->spans, trainer->span_count));
+    else
+        SH_TRY(sh_engine_begin(part->engine, &trainer->spans[buckets], 1));
+    /* One more than the grains owe, paid here, so that a device without grains is ready too. */
+    uint32_t count;
+    const sh_sum_bucket *bucket = sh_sum_buckets(trainer->replica->sum, &count);
+    for (uint32_t i = 0; i < buckets && training; i++)
+        atomic_store(&trainer->left[i], bucket[i].tensors * trainer->share.count + 1);
+    for (uint32_t i = 0; i < buckets && training; i++)
+        owe_nothing_more(trainer, i, 1);
+    sh_team_run(team, compute, trainer);
+    SH_TRY(lanes_status(trainer));
+    if (part->stop)
+        sh_sum_add_stop(trainer->replica->sum);
+    sh_engine_ready(part->engine, training ? buckets : 0);
+    return sh_engine_wait(part->engine);
+}
+
+/* Raises the shared maximum of a tensor. */
+static void raise_max(atomic_uint *shared, uint32_t value)
+{
+    unsigned held = atomic_load(shared);
+    while (held < value && !atomic_compare_exchange_weak(shared, &held, value))
+        ;
+}
+
+/* Updates this lane's range of the weights, tensor by tensor. */
+static void apply(void *context, uint32_t lane)
+{
+    sh_trainer *trainer = context;
+    sh_replica *replica = trainer->replica;
+    size_t elements, first, end;
+    const int32_t *accumulator = sh_sum_accumulator(replica->sum, &elements);
+    lane_range(trainer, lane, elements, &first, &end);
+    for (uint32_t t = 0; t < replica->tensors; t++) {
+        const size_t start = sh_sum_first_element(replica->sum, t);
+        const size_t stop = start + sh_sum_elements(replica->sum, t);
+        const size_t from = start > first ? start : first, to = stop < end ? stop : end;
+        if (from >= to)
+            continue;
+        float *slots[SH_OPTIMIZER_MAX_SLOTS] = {NULL};
+        for (uint32_t i = 0; i < replica->slot_count; i++)
+            slots[i] = replica->slots[i] + from;
+        uint32_t max_abs = 0;
+        sh_optimizer_apply(replica->optimizer, &replica->hyper, replica->weights + from, slots,
+                           accumulator + from, sh_sum_scale(replica->sum, t), to - from, &max_abs);
+        raise_max(&trainer->max_abs[t], max_abs);
+    }
+}
+
+static void apply_update(sh_trainer *trainer)
+{
+    sh_replica *replica = trainer->replica;
+    for (uint32_t t = 0; t < replica->tensors; t++)
+        atomic_store(&trainer->max_abs[t], 0);
+    sh_team_run(sh_lanes_team(trainer->lanes), apply, trainer);
+    for (uint32_t t = 0; t < replica->tensors; t++)
+        sh_sum_follow(replica->sum, t, atomic_load(&trainer->max_abs[t]));
+}
+
+static sh_status fail_not_finite(const sh_trainer *trainer, uint32_t tensor)
+{
+    return sh_fail(SH_NUMERIC,
+                   "step %llu (epoch %u): %s%s is not a finite number any more; the learning rate "
+                   "of %g may be too high",
+                   (unsigned long long)trainer->replica->steps + 1, trainer->batch.epoch + 1,
+                   tensor == SH_SUM_LOSS ? "the loss" : "the gradient of ",
+                   tensor == SH_SUM_LOSS ? "" : sh_replica_tensor_name(trainer->replica, tensor),
+                   (double)trainer->job.lr);
+}
+
+/* Takes the step's samples into the account of its epoch. */
+static void count_step(sh_trainer *trainer, const sh_sum_totals *totals)
+{
+    sh_epoch_totals *epoch = &trainer->replica->epoch;
+    if (trainer->batch.step == 0)
+        *epoch = (sh_epoch_totals){0};
+    epoch->loss += totals->loss;
+    epoch->samples += totals->samples;
+    epoch->correct += totals->correct;
+    trainer->replica->steps++;
+    trainer->work.grains += trainer->share.count;
+    for (uint32_t i = 0; i < trainer->share.count; i++)
+        trainer->work.samples += sh_batch_grain(&trainer->batch, trainer->share.first + i).count;
+}
+
+static void begin_batch(sh_trainer *trainer)
+{
+    trainer->mode = SH_MODEL_TRAIN;
+    trainer->batch = sh_schedule_batch(&trainer->schedule, trainer->replica->steps);
+    trainer->loss_scale = 1.0f / (float)trainer->batch.samples.count;
+    if (trainer->order_epoch != trainer->batch.epoch) {
+        trainer->order_epoch = trainer->batch.epoch;
+        sh_order_init(&trainer->order, trainer->job.seed, trainer->batch.epoch,
+                      trainer->schedule.samples);
+    }
+}
+
+sh_status sh_trainer_step(sh_trainer *trainer, const sh_part *part, sh_step_result *result)
+{
+    sh_sum *sum = trainer->replica->sum;
+    uint32_t redone = 0;
+    begin_batch(trainer);
+    for (int attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+        uint32_t tensor;
+        SH_TRY(reduce_share(trainer, part));
+        switch (sh_sum_verdict(sum, &tensor)) {
+        case SH_VERDICT_NOT_FINITE:
+            return fail_not_finite(trainer, tensor);
+        case SH_VERDICT_REDO:
+            if (sh_sum_calibrating(sum))
+                continue;
+            redone++;
+            sh_log(SH_LOG_INFO, "step.redone",
+                   "step=%llu reason=\"a gradient outgrew its exponent\"",
+                   (unsigned long long)trainer->replica->steps + 1);
+            continue;
+        case SH_VERDICT_APPLY:
+            apply_update(trainer);
+            *result = (sh_step_result){sh_sum_read_totals(sum), redone};
+            count_step(trainer, &result->totals);
+            return SH_OK;
+        }
+    }
+    return sh_fail(SH_INTERNAL, "step %llu: no exponents hold its gradients after %d attempts",
+                   (unsigned long long)trainer->replica->steps + 1, MAX_ATTEMPTS);
+}
+
+sh_status sh_trainer_evaluate(sh_trainer *trainer, const sh_part *part, sh_sum_totals *totals)
+{
+    const sh_dataset_info *info = sh_dataset_about(trainer->dataset);
+    trainer->mode = SH_MODEL_EVALUATE;
+    trainer->batch = sh_batch_of_all(info->count[SH_SPLIT_VALIDATION], trainer->job.grain);
+    SH_TRY(reduce_share(trainer, part));
+    *totals = sh_sum_read_totals(trainer->replica->sum);
+    return SH_OK;
+}
+
+typedef struct family_probe {
+    const sh_trainer *trainer;
+    sh_digest *digest;
+} family_probe;
+
+static void add_to_family(void *context, uint32_t tensor, const float *gradient)
+{
+    const family_probe *probe = context;
+    sh_digest_add(probe->digest, gradient,
+                  sh_sum_elements(probe->trainer->replica->sum, tensor) * sizeof *gradient);
+}
+
+/* The job's first grain with the job's first weights, which stand in for the replica's meanwhile.
+ */
+static sh_status hash_first_grain(sh_trainer *trainer, sh_digest *digest)
+{
+    family_probe probe = {trainer, digest};
+    const uint64_t steps = trainer->replica->steps;
+    trainer->replica->steps = 0;
+    begin_batch(trainer);
+    trainer->replica->steps = steps;
+    const sh_range range = sh_batch_grain(&trainer->batch, 0);
+    sh_execution *execution = sh_lanes_execution(trainer->lanes, 0, SH_MODEL_TRAIN, range.count);
+    SH_TRY(sh_execution_prepare(execution));
+    SH_TRY(read_samples(trainer, execution, range));
+    float *seed = sh_execution_input(execution, 2);
+    for (uint32_t i = 0; i < range.count; i++)
+        seed[i] = trainer->loss_scale;
+    return sh_execution_run(execution, add_to_family, &probe);
+}
+
+sh_status sh_trainer_family(sh_trainer *trainer, char hex[SH_DIGEST_TEXT])
+{
+    sh_replica *replica = trainer->replica;
+    const size_t bytes = replica->weight_count * sizeof *replica->weights;
+    float *held = malloc(bytes);
+    sh_digest *digest = NULL;
+    if (held == NULL)
+        return sh_fail_memory(bytes, "measuring the arithmetic family");
+    memcpy(held, replica->weights, bytes);
+    sh_model_initialise(replica->graph, trainer->job.seed, replica->weights);
+    sh_status status = sh_digest_new(&digest);
+    if (status == SH_OK) {
+        const sh_status computed = hash_first_grain(trainer, digest);
+        status = sh_digest_finish(digest, hex);
+        if (computed != SH_OK)
+            status = computed;
+    }
+    memcpy(replica->weights, held, bytes);
+    free(held);
+    return status;
+}

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Promise 1 without a network: devices are threads, each with its own replica and trainer, joined
+ * by an engine that adds their words up in memory. However the work is cut, the weights are the
+ * same.
+ */
+#include "train/trainer.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "base/test.h"
+
+#define MAX_DEVICES 8
+
+/* Adds the spans of all devices; every wait is a meeting of all. */
+typedef struct meeting {
+    pthread_mutex_t lock;
+    pthread_cond_t turn;
+    uint32_t devices, arrived, generation;
+    const sh_span *spans[MAX_DEVICES];
+    uint32_t span_count;
+} meeting;
+
+typedef struct meeting_engine {
+    sh_engine engine;
+    meeting *at;
+    uint32_t device;
+    const sh_span *spans;
+    uint32_t span_count;
+    uint32_t ready; /* spans announced, guarded by the meeting's lock */
+} meeting_engine;
+
+static sh_status begin(sh_engine *engine, const sh_span *spans, uint32_t count)
+{
+    meeting_engine *self = (meeting_engine *)engine;
+    self->spans = spans;
+    self->span_count = count;
+    self->ready = 0;
+    return SH_OK;
+}
+
+static void ready(sh_engine *engine, uint32_t span)
+{
+    meeting_engine *self = (meeting_engine *)engine;
+    pthread_mutex_lock(&self->at->lock);
+    assert_true(span < self->span_count);
+    self->ready++;
+    pthread_mutex_unlock(&self->at->lock);
+}
+
+static void add_span(const meeting *at, uint32_t span)
+{
+    const sh_span *first = &at->spans[0][span];
+    for (size_t i = 0; i < first->count; i++) {
+        uint64_t sum = 0;
+        for (uint32_t d = 0; d < at->devices; d++)
+            sum += first->word == SH_WORD_I32 ? ((uint32_t *)at->spans[d][span].data)[i]
+                                              : ((uint64_t *)at->spans[d][span].data)[i];
+        for (uint32_t d = 0; d < at->devices; d++)
+            if (first->word == SH_WORD_I32)
+                ((uint32_t *)at->spans[d][span].data)[i] = (uint32_t)sum;
+            else
+                ((uint64_t *)at->spans[d][span].data)[i] = sum;
+    }
+}
+
+static sh_status meet(sh_engine *engine)
+{
+    meeting_engine *self = (meeting_engine *)engine;
+    meeting *at = self->at;
+    pthread_mutex_lock(&at->lock);
+    assert_int_equal(self->ready, self->span_count); /* each span once, all of them */
+    at->spans[self->device] = self->spans;
+    const uint32_t generation = at->generation;
+    if (++at->arrived == at->devices) {
+        for (uint32_t span = 0; span < self->span_count; span++)
+            add_span(at, span);
+        at->arrived = 0;
+        at->generation++;
+        pthread_cond_broadcast(&at->turn);
+    }
+    while (at->generation == generation)
+        pthread_cond_wait(&at->turn, &at->lock);
+    pthread_mutex_unlock(&at->lock);
+    return SH_OK;
+}
+
+static const sh_engine_ops meeting_ops = {"meeting", begin, ready, meet, NULL};
+
+/* What one experiment runs, and what came out. */
+typedef struct experiment {
+    sh_job job;
+    uint32_t devices, lanes;
+    uint64_t steps;
+    bool spoil;
+    meeting at;
+    char hash[MAX_DEVICES][SH_DIGEST_TEXT];
+    uint32_t redone;
+    sh_sum_totals validation;
+    sh_status status;
+    char message[SH_MESSAGE_BYTES];
+} experiment;
+
+typedef struct device {
+    experiment *of;
+    uint32_t index;
+    pthread_t thread;
+} device;
+
+static sh_status train(experiment *e, uint32_t index, sh_replica *replica, sh_trainer *trainer)
+{
+    meeting_engine engine = {{&meeting_ops}, &e->at, index, NULL, 0, 0};
+    const uint32_t grains = (e->job.batch_size + e->job.grain - 1) / e->job.grain;
+    const uint32_t first = grains * index / e->devices;
+    const sh_part part = {{first, grains * (index + 1) / e->devices - first},
+                          grains,
+                          e->devices == 1 ? sh_engine_solo() : &engine.engine,
+                          false};
+    while (replica->steps < e->steps) {
+        sh_step_result result;
+        SH_TRY(sh_trainer_step(trainer, &part, &result));
+        if (index == 0)
+            e->redone += result.redone;
+    }
+    sh_sum_totals validation;
+    SH_TRY(sh_trainer_evaluate(trainer, &part, &validation));
+    if (index == 0)
+        e->validation = validation;
+    return sh_replica_hash(replica, e->hash[index]);
+}
+
+static void *device_main(void *argument)
+{
+    const device *self = argument;
+    experiment *e = self->of;
+    sh_dataset *dataset;
+    sh_replica *replica;
+    sh_trainer *trainer;
+    sh_backend_list backends;
+    const sh_problem problem = {1, 28, 28, 10};
+    assert_ok(sh_dataset_open(&dataset, e->job.data));
+    assert_ok(sh_backend_choose(&backends, NULL));
+    assert_ok(sh_replica_new(&replica, &e->job, &problem));
+    if (e->spoil)
+        sh_sum_spoil(replica->sum);
+    assert_ok(sh_trainer_new(&trainer, &(sh_trainer_options){.job = &e->job,
+                                                             .dataset = dataset,
+                                                             .backends = &backends,
+                                                             .replica = replica,
+                                                             .lanes = e->lanes}));
+    const sh_status status = train(e, self->index, replica, trainer);
+    if (self->index == 0) {
+        e->status = status;
+        snprintf(e->message, sizeof e->message, "%s", sh_message());
+    }
+    sh_trainer_free(trainer);
+    sh_replica_free(replica);
+    sh_dataset_close(dataset);
+    return NULL;
+}
+
+static void run(experiment *e)
+{
+    device devices[MAX_DEVICES];
+    assert_ok(sh_job_complete(&e->job));
+    e->at = (meeting){
+        .lock = PTHREAD_MUTEX_INITIALIZER, .turn = PTHREAD_COND_INITIALIZER, .devices = e->devices};
+    for (uint32_t i = 0; i < e->devices; i++) {
+        devices[i] = (device){.of = e, .index = i};
+        pthread_create(&devices[i].thread, NULL, device_main, &devices[i]);
+    }
+    for (uint32_t i = 0; i < e->devices; i++)
+        pthread_join(devices[i].thread, NULL);
+}
+
+static experiment small(const char *model, uint32_t devices, uint32_t lanes)
+{
+    experiment e = {.devices = devices, .lanes = lanes, .steps = 8};
+    sh_job_init(&e.job);
+    snprintf(e.job.model, sizeof e.job.model, "%s", model);
+    snprintf(e.job.data, sizeof e.job.data, "digits:100/50");
+    e.job.batch_size = 30; /* 100 samples: steps of 30, 30, 30, 10 */
+    e.job.grain = 4;       /* grains of 4 and 2 */
+    e.job.lr = 0.05f;
+    return e;
+}
+
+static void weights_do_not_depend_on_who_computes(void **state)
+{
+    (void)state;
+    static const char *const models[] = {"lenet", "mlp:784-32-10"};
+    static const uint32_t cuts[][2] = {{1, 2}, {2, 1}, {3, 1}, {3, 2}, {5, 1}, {8, 1}};
+    for (size_t m = 0; m < 2; m++) {
+        experiment alone = small(models[m], 1, 1);
+        run(&alone);
+        assert_int_equal(alone.status, SH_OK);
+        for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) {
+            experiment together = small(models[m], cuts[i][0], cuts[i][1]);
+            run(&together);
+            for (uint32_t d = 0; d < together.devices; d++)
+                assert_string_equal(together.hash[d], alone.hash[0]);
+            assert_true(together.validation.loss == alone.validation.loss);
+            assert_int_equal(together.validation.correct, alone.validation.correct);
+            assert_int_equal(together.validation.samples, 50);
+        }
+    }
+}
+
+static void another_seed_gives_other_weights(void **state)
+{
+    (void)state;
+    experiment a = small("mlp:784-32-10", 1, 1), b = small("mlp:784-32-10", 1, 1);
+    b.job.seed = 2;
+    run(&a);
+    run(&b);
+    assert_string_not_equal(a.hash[0], b.hash[0]);
+}
+
+/* The same comparison sees a sum that depends on its order: this is what it is for. */
+static void a_rounded_sum_would_be_seen(void **state)
+{
+    (void)state;
+    experiment a = small("mlp:784-32-10", 1, 1), b = small("mlp:784-32-10", 3, 1);
+    a.spoil = b.spoil = true;
+    run(&a);
+    run(&b);
+    assert_string_not_equal(a.hash[0], b.hash[0]);
+}
+
+/* A learning rate that makes the gradients grow a thousandfold from one step to the next. */
+static void overflow_redoes_the_step_to_the_same_bits(void **state)
+{
+    (void)state;
+    experiment a = small("mlp:784-32-10", 1, 1), b = small("mlp:784-32-10", 3, 2);
+    a.job.lr = b.job.lr = 3000.0f;
+    a.steps = b.steps = 4;
+    run(&a);
+    run(&b);
+    assert_int_equal(a.status, SH_OK);
+    assert_true(a.redone > 0);
+    assert_int_equal(a.redone, b.redone);
+    assert_string_equal(a.hash[0], b.hash[0]);
+}
+
+static void not_a_number_names_step_and_tensor(void **state)
+{
+    (void)state;
+    experiment e = small("mlp:784-32-10", 2, 1);
+    e.job.lr = 1e30f;
+    run(&e);
+    assert_int_equal(e.status, SH_NUMERIC);
+    assert_non_null(strstr(e.message, "step "));
+    assert_non_null(strstr(e.message, "fc"));
+    assert_non_null(strstr(e.message, "learning rate of 1e+30"));
+}
+
+static void devices_of_one_build_are_one_family(void **state)
+{
+    (void)state;
+    char hash[2][SH_DIGEST_TEXT];
+    experiment e = small("lenet", 1, 2);
+    sh_dataset *dataset;
+    sh_backend_list backends;
+    assert_ok(sh_job_complete(&e.job));
+    assert_ok(sh_dataset_open(&dataset, e.job.data));
+    assert_ok(sh_backend_choose(&backends, NULL));
+    for (int i = 0; i < 2; i++) {
+        sh_replica *replica;
+        sh_trainer *trainer;
+        assert_ok(sh_replica_new(&replica, &e.job, &(sh_problem){1, 28, 28, 10}));
+        replica->weights[0] += 1; /* a family does not depend on how far the job has come */
+        const float held = replica->weights[0];
+        assert_ok(sh_trainer_new(&trainer, &(sh_trainer_options){.job = &e.job,
+                                                                 .dataset = dataset,
+                                                                 .backends = &backends,
+                                                                 .replica = replica,
+                                                                 .lanes = 1 + (uint32_t)i}));
+        assert_ok(sh_trainer_family(trainer, hash[i]));
+        assert_true(replica->weights[0] == held);
+        sh_trainer_free(trainer);
+        sh_replica_free(replica);
+    }
+    assert_string_equal(hash[0], hash[1]);
+    sh_dataset_close(dataset);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(weights_do_not_depend_on_who_computes),
+        cmocka_unit_test(another_seed_gives_other_weights),
+        cmocka_unit_test(a_rounded_sum_would_be_seen),
+        cmocka_unit_test(overflow_redoes_the_step_to_the_same_bits),
+        cmocka_unit_test(not_a_number_names_step_and_tensor),
+        cmocka_unit_test(devices_of_one_build_are_one_family),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
