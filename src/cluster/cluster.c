@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cluster/cluster.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+static sh_cluster_action *act(sh_cluster *cluster, sh_cluster_action_kind kind, uint32_t device)
+{
+    assert(cluster->action_count < SH_CLUSTER_ACTIONS_MAX);
+    sh_cluster_action *action = &cluster->actions[cluster->action_count++];
+    action->kind = kind;
+    action->device = device;
+    action->text[0] = '\0';
+    return action;
+}
+
+void sh_cluster_init(sh_cluster *cluster, const sh_cluster_options *options)
+{
+    memset(cluster, 0, sizeof *cluster);
+    cluster->options = *options;
+    cluster->members[0].state = SH_MEMBER_ADMITTED;
+    snprintf(cluster->members[0].name, SH_CLUSTER_TEXT, "%s", options->name);
+}
+
+static uint32_t count(const sh_cluster *cluster, sh_member_state state)
+{
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < SH_CLUSTER_MAX; i++)
+        found += cluster->members[i].state == state;
+    return found;
+}
+
+static void refuse(sh_cluster *cluster, uint32_t device, const char *reason)
+{
+    snprintf(act(cluster, SH_CLUSTER_REFUSE, device)->text, sizeof(sh_cluster_action){0}.text, "%s",
+             reason);
+    if (device < SH_CLUSTER_MAX)
+        cluster->members[device].state = SH_MEMBER_GONE;
+}
+
+/* Ends the job for the loss of a member. */
+static void lose(sh_cluster *cluster, uint32_t device, const char *reason)
+{
+    sh_member *member = &cluster->members[device];
+    member->state = SH_MEMBER_GONE;
+    if (cluster->phase == SH_CLUSTER_ENDED)
+        return;
+    cluster->phase = SH_CLUSTER_ENDED;
+    sh_cluster_action *action = act(cluster, SH_CLUSTER_LOSE, device);
+    snprintf(action->text, sizeof action->text, "device %.64s was lost: %.200s", member->name,
+             reason);
+}
+
+/* Consecutive ranks with equal shares, sizes within one grain of each other. */
+static void make_view(sh_cluster *cluster)
+{
+    const uint32_t devices = count(cluster, SH_MEMBER_READY), grains = cluster->options.grains;
+    uint32_t rank = 0;
+    for (uint32_t i = 0; i < SH_CLUSTER_MAX; i++) {
+        sh_member *member = &cluster->members[i];
+        if (member->state == SH_MEMBER_ADMITTED)
+            refuse(cluster, i, "the job began before this device was ready");
+        if (member->state != SH_MEMBER_READY)
+            continue;
+        const uint32_t first = (uint32_t)((uint64_t)grains * rank / devices);
+        const uint32_t end = (uint32_t)((uint64_t)grains * (rank + 1) / devices);
+        member->rank = rank++;
+        member->first_grain = first;
+        member->grains = end - first;
+    }
+    cluster->devices = devices;
+    cluster->view++;
+    cluster->phase = SH_CLUSTER_LINKING;
+    act(cluster, SH_CLUSTER_VIEW, 0);
+}
+
+static void handle_hello(sh_cluster *cluster, const sh_cluster_event *event)
+{
+    char reason[SH_CLUSTER_TEXT];
+    if (event->device >= SH_CLUSTER_MAX) {
+        snprintf(reason, sizeof reason, "the job has had %d devices, which is the most it can",
+                 SH_CLUSTER_MAX);
+        refuse(cluster, event->device, reason);
+        return;
+    }
+    sh_member *member = &cluster->members[event->device];
+    if (member->state != SH_MEMBER_ABSENT) {
+        refuse(cluster, event->device, "a second hello");
+        return;
+    }
+    snprintf(member->name, sizeof member->name, "%s", event->name);
+    if (strcmp(event->version, cluster->options.version) != 0) {
+        snprintf(reason, sizeof reason,
+                 "this device runs shoal %.32s, the job shoal %.32s: use the same", event->version,
+                 cluster->options.version);
+        refuse(cluster, event->device, reason);
+    } else if (cluster->phase != SH_CLUSTER_GATHERING) {
+        refuse(cluster, event->device,
+               "the job has begun; this version takes no device in afterwards");
+    } else {
+        member->state = SH_MEMBER_ADMITTED;
+        act(cluster, SH_CLUSTER_ADMIT, event->device);
+    }
+}
+
+static void handle_ready(sh_cluster *cluster, const sh_cluster_event *event)
+{
+    sh_member *member = &cluster->members[event->device];
+    if (strcmp(event->fingerprint, cluster->options.fingerprint) != 0) {
+        refuse(cluster, event->device,
+               "its data differ from the job's: copy the same files, or name their folder with "
+               "--data");
+        return;
+    }
+    member->state = SH_MEMBER_READY;
+    member->other_family = strcmp(event->family, cluster->options.family) != 0;
+    sh_cluster_action *note = act(cluster, SH_CLUSTER_NOTE, event->device);
+    if (member->other_family)
+        snprintf(note->text, sizeof note->text,
+                 "device %.64s computes other bits than device %.64s (another processor or "
+                 "library): the "
+                 "devices stay equal, but the result is not reproducible",
+                 member->name, cluster->members[0].name);
+    if (count(cluster, SH_MEMBER_READY) >= cluster->options.min_devices &&
+        cluster->members[0].state == SH_MEMBER_READY)
+        make_view(cluster);
+}
+
+static void handle_linked(sh_cluster *cluster, uint32_t device)
+{
+    cluster->members[device].state = SH_MEMBER_LINKED;
+    if (count(cluster, SH_MEMBER_LINKED) < cluster->devices)
+        return;
+    cluster->phase = SH_CLUSTER_RUNNING;
+    act(cluster, SH_CLUSTER_START, 0);
+}
+
+static void handle_reported(sh_cluster *cluster, uint32_t device)
+{
+    cluster->members[device].state = SH_MEMBER_REPORTED;
+    if (count(cluster, SH_MEMBER_REPORTED) < cluster->devices)
+        return;
+    cluster->phase = SH_CLUSTER_ENDED;
+    act(cluster, SH_CLUSTER_END, 0);
+}
+
+/* Before the view is made a device may come and go; afterwards its loss ends the job. */
+static void handle_gone(sh_cluster *cluster, const sh_cluster_event *event)
+{
+    sh_member *member = &cluster->members[event->device];
+    switch (member->state) {
+    case SH_MEMBER_ABSENT:
+    case SH_MEMBER_GONE:
+        return;
+    case SH_MEMBER_REPORTED: /* has done all it had to */
+        return;
+    case SH_MEMBER_ADMITTED:
+    case SH_MEMBER_READY:
+        if (cluster->phase == SH_CLUSTER_GATHERING) {
+            member->state = SH_MEMBER_GONE;
+            return;
+        }
+        break;
+    case SH_MEMBER_LINKED:
+        break;
+    }
+    lose(cluster, event->device, event->reason);
+}
+
+void sh_cluster_handle(sh_cluster *cluster, const sh_cluster_event *event)
+{
+    static const struct {
+        sh_cluster_phase phase;
+        sh_member_state state;
+    } expected[] = {
+        [SH_CLUSTER_READY] = {SH_CLUSTER_GATHERING, SH_MEMBER_ADMITTED},
+        [SH_CLUSTER_LINKED] = {SH_CLUSTER_LINKING, SH_MEMBER_READY},
+        [SH_CLUSTER_REPORTED] = {SH_CLUSTER_RUNNING, SH_MEMBER_LINKED},
+    };
+    if (event->kind == SH_CLUSTER_HELLO) {
+        handle_hello(cluster, event);
+        return;
+    }
+    assert(event->device < SH_CLUSTER_MAX);
+    const sh_member_state state = cluster->members[event->device].state;
+    if (event->kind == SH_CLUSTER_GONE) {
+        handle_gone(cluster, event);
+        return;
+    }
+    if (state == SH_MEMBER_ABSENT || state == SH_MEMBER_GONE || cluster->phase == SH_CLUSTER_ENDED)
+        return; /* it crossed our refusal or the end on the way */
+    if (expected[event->kind].phase != cluster->phase || expected[event->kind].state != state) {
+        handle_gone(cluster, &(sh_cluster_event){SH_CLUSTER_GONE, event->device,
+                                                 .reason = "it sent a message out of turn"});
+        return;
+    }
+    if (event->kind == SH_CLUSTER_READY)
+        handle_ready(cluster, event);
+    else if (event->kind == SH_CLUSTER_LINKED)
+        handle_linked(cluster, event->device);
+    else
+        handle_reported(cluster, event->device);
+}
+
+bool sh_cluster_next(sh_cluster *cluster, sh_cluster_action *action)
+{
+    if (cluster->action_taken == cluster->action_count) {
+        cluster->action_taken = cluster->action_count = 0;
+        return false;
+    }
+    *action = cluster->actions[cluster->action_taken++];
+    return true;
+}
+
+uint32_t sh_cluster_device_at(const sh_cluster *cluster, uint32_t rank)
+{
+    for (uint32_t i = 0; i < SH_CLUSTER_MAX; i++) {
+        const sh_member *member = &cluster->members[i];
+        if (member->state >= SH_MEMBER_READY && member->state <= SH_MEMBER_REPORTED &&
+            member->rank == rank)
+            return i;
+    }
+    return 0;
+}
+
+bool sh_cluster_is_reproducible(const sh_cluster *cluster)
+{
+    for (uint32_t i = 0; i < SH_CLUSTER_MAX; i++)
+        if (cluster->members[i].state >= SH_MEMBER_READY && cluster->members[i].other_family)
+            return false;
+    return true;
+}
