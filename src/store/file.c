@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A new content is written to NAME.tmp-<process>-<number> in the folder of NAME, because a rename
+ * is atomic only inside one file system. The order is: write, fsync the file, rename, fsync the
+ * folder. Without the first fsync some file systems make the rename durable before the bytes, which
+ * leaves an empty file after a power cut.
+ *
+ * The temporary is made with O_EXCL and mode 0666, so the kernel applies the umask; reading the
+ * umask would change it for the other threads. A name that is taken (a process of the same number
+ * that was stopped before) is passed over.
+ */
+#include "store/file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+/* Names tried for one temporary: more than a program ever leaves behind. */
+#define TEMPORARY_TRIES 1000
+
+struct sh_file_writer {
+    int fd; /* -1 once synced */
+    char path[SH_PATH_BYTES];
+    char temporary[SH_PATH_BYTES];
+};
+
+sh_status sh_path_join(char path[SH_PATH_BYTES], const char *folder, const char *name)
+{
+    char joined[SH_PATH_BYTES];
+    const int wrote = snprintf(joined, sizeof joined, "%s/%s", folder, name);
+    if (wrote < 0 || (size_t)wrote >= sizeof joined)
+        return sh_fail(SH_LIMIT, "%.200s...: the path is longer than %d bytes", folder,
+                       SH_PATH_BYTES - 1);
+    memcpy(path, joined, (size_t)wrote + 1);
+    return SH_OK;
+}
+
+/* The folder that `path` lies in. */
+static void parent_of(char folder[SH_PATH_BYTES], const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    if (slash == NULL)
+        snprintf(folder, SH_PATH_BYTES, ".");
+    else
+        snprintf(folder, SH_PATH_BYTES, "%.*s", slash == path ? 1 : (int)(slash - path), path);
+}
+
+static sh_status create_temporary(sh_file_writer *writer)
+{
+    for (unsigned number = 0; number < TEMPORARY_TRIES; number++) {
+        const int wrote =
+            snprintf(writer->temporary, SH_PATH_BYTES, "%s" SH_TEMPORARY_MARK "%ld-%u",
+                     writer->path, (long)getpid(), number);
+        if (wrote < 0 || wrote >= SH_PATH_BYTES)
+            return sh_fail(SH_LIMIT, "%.200s...: the path is longer than %d bytes", writer->path,
+                           SH_PATH_BYTES - 1);
+        writer->fd = open(writer->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (writer->fd >= 0)
+            return SH_OK;
+        if (errno != EEXIST && errno != EINTR)
+            return sh_fail_errno(errno, "%s: cannot create", writer->path);
+    }
+    return sh_fail(SH_LIMIT,
+                   "%s: %d temporaries (" SH_TEMPORARY_MARK "...) lie beside it: remove "
+                   "them",
+                   writer->path, TEMPORARY_TRIES);
+}
+
+sh_status sh_file_writer_open(sh_file_writer **writer, const char *path)
+{
+    if (strlen(path) >= SH_PATH_BYTES)
+        return sh_fail(SH_LIMIT, "%.200s...: the path is longer than %d bytes", path,
+                       SH_PATH_BYTES - 1);
+    if (sh_folder_exists(path))
+        return sh_fail(SH_INVALID, "%s: is a folder, cannot be written as a file", path);
+    sh_file_writer *fresh = calloc(1, sizeof *fresh);
+    if (fresh == NULL)
+        return sh_fail_memory(sizeof *fresh, "a file writer");
+    memcpy(fresh->path, path, strlen(path) + 1);
+    const sh_status status = create_temporary(fresh);
+    if (status != SH_OK) {
+        free(fresh);
+        return status;
+    }
+    *writer = fresh;
+    return SH_OK;
+}
+
+const char *sh_file_writer_path(const sh_file_writer *writer)
+{
+    return writer->path;
+}
+
+sh_status sh_file_writer_add(sh_file_writer *writer, const void *data, size_t bytes)
+{
+    for (const char *at = data; bytes > 0;) {
+        const ssize_t wrote = write(writer->fd, at, bytes);
+        if (wrote < 0 && errno == EINTR)
+            continue;
+        if (wrote <= 0)
+            return sh_fail_errno(wrote < 0 ? errno : ENOSPC, "%s: cannot write", writer->path);
+        at += wrote;
+        bytes -= (size_t)wrote;
+    }
+    return SH_OK;
+}
+
+sh_status sh_file_writer_patch(sh_file_writer *writer, uint64_t offset, const void *data,
+                               size_t bytes)
+{
+    for (const char *at = data; bytes > 0;) {
+        const ssize_t wrote = pwrite(writer->fd, at, bytes, (off_t)offset);
+        if (wrote < 0 && errno == EINTR)
+            continue;
+        if (wrote <= 0)
+            return sh_fail_errno(wrote < 0 ? errno : ENOSPC, "%s: cannot write", writer->path);
+        at += wrote;
+        offset += (uint64_t)wrote;
+        bytes -= (size_t)wrote;
+    }
+    return SH_OK;
+}
+
+static int sync_descriptor(int fd)
+{
+    int result;
+    do
+        result = fsync(fd);
+    while (result != 0 && errno == EINTR);
+    return result;
+}
+
+sh_status sh_file_writer_sync(sh_file_writer *writer)
+{
+    if (writer->fd < 0)
+        return SH_OK;
+    if (sync_descriptor(writer->fd) != 0)
+        return sh_fail_errno(errno, "%s: cannot bring it to the disk", writer->path);
+    const int fd = writer->fd;
+    writer->fd = -1;
+    /* Network file systems tell of a full disk only here. An interrupted close has closed. */
+    if (close(fd) != 0 && errno != EINTR)
+        return sh_fail_errno(errno, "%s: cannot close", writer->path);
+    return SH_OK;
+}
+
+sh_status sh_file_writer_commit(sh_file_writer *writer)
+{
+    sh_status status = sh_file_writer_sync(writer);
+    if (status == SH_OK && rename(writer->temporary, writer->path) != 0)
+        status = sh_fail_errno(errno, "%s: cannot replace", writer->path);
+    if (status != SH_OK) {
+        sh_file_writer_discard(writer);
+        return status;
+    }
+    char folder[SH_PATH_BYTES];
+    parent_of(folder, writer->path);
+    free(writer);
+    return sh_folder_sync(folder);
+}
+
+void sh_file_writer_discard(sh_file_writer *writer)
+{
+    if (writer == NULL)
+        return;
+    if (writer->fd >= 0)
+        close(writer->fd);
+    unlink(writer->temporary);
+    free(writer);
+}
+
+sh_status sh_file_replace(const char *path, const void *data, size_t bytes)
+{
+    sh_file_writer *writer;
+    SH_TRY(sh_file_writer_open(&writer, path));
+    const sh_status status = sh_file_writer_add(writer, data, bytes);
+    if (status == SH_OK)
+        return sh_file_writer_commit(writer);
+    sh_file_writer_discard(writer);
+    return status;
+}
+
+sh_status sh_file_size(uint64_t *bytes, const char *path)
+{
+    struct stat about;
+    if (stat(path, &about) != 0)
+        return sh_fail_errno(errno, "%s: cannot be looked at", path);
+    if (!S_ISREG(about.st_mode))
+        return sh_fail(SH_INVALID, "%s: is not a file", path);
+    *bytes = (uint64_t)about.st_size;
+    return SH_OK;
+}
+
+static sh_status read_up_to(char *buffer, size_t limit, size_t *bytes, int fd, const char *path)
+{
+    size_t have = 0;
+    while (have < limit) {
+        const ssize_t got = read(fd, buffer + have, limit - have);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return sh_fail_errno(errno, "%s: cannot read at byte %zu", path, have);
+        if (got == 0)
+            break;
+        have += (size_t)got;
+    }
+    *bytes = have;
+    return SH_OK;
+}
+
+sh_status sh_file_read(char **text, size_t *bytes, const char *path, size_t limit_bytes)
+{
+    uint64_t size;
+    SH_TRY(sh_file_size(&size, path));
+    if (size > limit_bytes)
+        return sh_fail(SH_LIMIT, "%s: %llu bytes, at most %zu are expected here", path,
+                       (unsigned long long)size, limit_bytes);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return sh_fail_errno(errno, "%s: cannot open", path);
+    /* One byte more than it had, to see that it did not grow since. */
+    char *buffer = malloc((size_t)size + 1);
+    size_t have = 0;
+    sh_status status = buffer == NULL ? sh_fail_memory((size_t)size + 1, path)
+                                      : read_up_to(buffer, (size_t)size + 1, &have, fd, path);
+    close(fd);
+    if (status == SH_OK && have > size)
+        status = sh_fail(SH_IO, "%s: grew while it was read: try again", path);
+    if (status != SH_OK) {
+        free(buffer);
+        return status;
+    }
+    buffer[have] = '\0';
+    *text = buffer;
+    if (bytes != NULL)
+        *bytes = have;
+    return SH_OK;
+}
+
+/* Appends at `end`, the size that the file has; takes back what it wrote if not all fits. */
+static sh_status append_at(int fd, off_t end, const char *line, const char *path)
+{
+    char last = '\n';
+    if (end > 0 && pread(fd, &last, 1, end - 1) != 1)
+        return sh_fail_errno(errno, "%s: cannot read its last byte", path);
+    struct iovec parts[3] = {
+        {.iov_base = (char[]){'\n'}, .iov_len = last == '\n' ? 0 : 1},
+        {.iov_base = (void *)(uintptr_t)line, .iov_len = strlen(line)},
+        {.iov_base = (char[]){'\n'}, .iov_len = 1},
+    };
+    const size_t bytes = parts[0].iov_len + parts[1].iov_len + 1;
+    ssize_t wrote;
+    do
+        wrote = writev(fd, parts, 3);
+    while (wrote < 0 && errno == EINTR);
+    if (wrote >= 0 && (size_t)wrote == bytes)
+        return SH_OK;
+    /* A line that was written in part has no room for its rest. */
+    const int error = wrote < 0 ? errno : ENOSPC;
+    const char *kept = ftruncate(fd, end) == 0 ? "" : " (and its last line is cut)";
+    return sh_fail_errno(error, "%s: cannot append%s", path, kept);
+}
+
+sh_status sh_file_append_line(const char *path, const char *line)
+{
+    if (strchr(line, '\n') != NULL)
+        return sh_fail(SH_INVALID, "%s: a line to append has a newline in it", path);
+    const int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return sh_fail_errno(errno, "%s: cannot open", path);
+    struct stat about;
+    const sh_status status = fstat(fd, &about) != 0
+                                 ? sh_fail_errno(errno, "%s: cannot be looked at", path)
+                                 : append_at(fd, about.st_size, line, path);
+    close(fd);
+    return status;
+}
+
+bool sh_folder_exists(const char *path)
+{
+    struct stat about;
+    return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+}
+
+static sh_status make_one(const char *path)
+{
+    if (sh_folder_exists(path) || mkdir(path, 0777) == 0)
+        return SH_OK;
+    const int error = errno;
+    if (sh_folder_exists(path)) /* another process was faster */
+        return SH_OK;
+    if (error == EEXIST)
+        return sh_fail(SH_INVALID, "%s: is a file, not a folder: choose another path", path);
+    return sh_fail_errno(error, "%s: cannot make the folder", path);
+}
+
+sh_status sh_folder_make(const char *path)
+{
+    const size_t length = strlen(path);
+    if (length == 0)
+        return sh_fail(SH_INVALID, "a folder's path is empty");
+    if (length >= SH_PATH_BYTES)
+        return sh_fail(SH_LIMIT, "%.200s...: the path is longer than %d bytes", path,
+                       SH_PATH_BYTES - 1);
+    char part[SH_PATH_BYTES];
+    memcpy(part, path, length + 1);
+    for (size_t i = 1; i < length; i++) {
+        if (part[i] != '/')
+            continue;
+        part[i] = '\0';
+        SH_TRY(make_one(part));
+        part[i] = '/';
+    }
+    return make_one(part);
+}
+
+sh_status sh_folder_sync(const char *path)
+{
+    const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return sh_fail_errno(errno, "%s: cannot open the folder", path);
+    /* EINVAL: this file system has no such operation, so nothing more can be done. */
+    const int error = sync_descriptor(fd) == 0 || errno == EINVAL ? 0 : errno;
+    close(fd);
+    return error == 0 ? SH_OK : sh_fail_errno(error, "%s: cannot bring it to the disk", path);
+}
+
+sh_status sh_folder_sweep(const char *path)
+{
+    DIR *folder = opendir(path);
+    if (folder == NULL)
+        return sh_fail_errno(errno, "%s: cannot list", path);
+    sh_status status = SH_OK;
+    for (const struct dirent *item; status == SH_OK && (item = readdir(folder)) != NULL;) {
+        if (strstr(item->d_name, SH_TEMPORARY_MARK) == NULL)
+            continue;
+        char name[SH_PATH_BYTES];
+        status = sh_path_join(name, path, item->d_name);
+        if (status == SH_OK && unlink(name) != 0 && errno != ENOENT)
+            status = sh_fail_errno(errno, "%s: cannot remove", name);
+    }
+    closedir(folder);
+    return status;
+}

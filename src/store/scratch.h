@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * For the tests of this folder: a fresh folder to work in, and a disk that is soon full.
+ *
+ *     char folder[SH_PATH_BYTES];
+ *     scratch_make(folder);
+ *     scratch_remove(folder); // with all that is in it
+ *
+ * Threads: one.
+ */
+#ifndef SHOAL_STORE_SCRATCH_H
+#define SHOAL_STORE_SCRATCH_H
+
+#include <dirent.h>
+#include <errno.h>
+#include <linux/sched.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/test.h"
+#include "store/file.h"
+
+static inline void scratch_make(char folder[SH_PATH_BYTES])
+{
+    const char *root = getenv("TMPDIR");
+    snprintf(folder, SH_PATH_BYTES, "%s/shoal-test-XXXXXX", root == NULL ? "/tmp" : root);
+    assert_non_null(mkdtemp(folder));
+}
+
+static inline void scratch_remove(const char *path)
+{
+    struct stat about;
+    if (lstat(path, &about) == 0 && S_ISDIR(about.st_mode)) {
+        DIR *folder = opendir(path);
+        assert_non_null(folder);
+        for (const struct dirent *item; (item = readdir(folder)) != NULL;) {
+            char inner[SH_PATH_BYTES];
+            if (strcmp(item->d_name, ".") == 0 || strcmp(item->d_name, "..") == 0)
+                continue;
+            assert_ok(sh_path_join(inner, path, item->d_name));
+            scratch_remove(inner);
+        }
+        closedir(folder);
+        rmdir(path);
+        return;
+    }
+    unlink(path);
+}
+
+/* How many things lie in a folder. */
+static inline size_t scratch_count(const char *path)
+{
+    DIR *folder = opendir(path);
+    assert_non_null(folder);
+    size_t count = 0;
+    while (readdir(folder) != NULL)
+        count++;
+    closedir(folder);
+    return count - 2; /* . and .. */
+}
+
+static inline void scratch_write(const char *path, const void *data, size_t bytes)
+{
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(data, 1, bytes, file), bytes);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* A file holds exactly this text. */
+static inline void scratch_expect(const char *path, const char *text)
+{
+    char *found;
+    assert_ok(sh_file_read(&found, NULL, path, (size_t)1 << 20));
+    assert_string_equal(found, text);
+    free(found);
+}
+
+/* Mounts a disk of `bytes` on a folder, for this process alone; skips the test where it may not. */
+static inline void scratch_mount(const char *folder, size_t bytes)
+{
+    char size[64];
+    snprintf(size, sizeof size, "size=%zu", bytes);
+    if (syscall(SYS_unshare, CLONE_NEWNS) != 0 ||
+        mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+        mount("tmpfs", folder, "tmpfs", 0, size) != 0) {
+        print_message("skipped: a small disk cannot be mounted here: %s\n", strerror(errno));
+        scratch_remove(folder);
+        skip();
+    }
+}
+
+static inline void scratch_unmount(const char *folder)
+{
+    assert_int_equal(umount2(folder, MNT_DETACH), 0);
+}
+
+#endif
