@@ -1,0 +1,547 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The reader. It trusts nothing: the length of the header is bounded before it is read, the JSON is
+ * parsed with duplicate keys refused, each tensor's bytes are counted from its shape with overflow
+ * checked, and the tensors, sorted by offset, must tile the data exactly to the end of the file.
+ *
+ * Data is fetched by pread, never mapped: a mapped file that shrinks kills the process.
+ *
+ * Element types that the format knows and we do not are counted and tiled like the others, and
+ * refused only when asked for: files from PyTorch hold I64 counters beside the weights.
+ */
+#include "store/safetensors.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/digest.h"
+#include "base/memory.h"
+#include "store/safetensors_layout.h"
+
+#define CHUNK_BYTES ((size_t)64 << 10)
+
+/* A name as messages show it. */
+#define SHOWN_BYTES 96
+
+/* The format's element types (its Dtype list); `ours` is -1 for those that nothing here computes.
+ */
+static const struct dtype_row {
+    const char *text;
+    unsigned bits;
+    int ours;
+} dtype_rows[] = {
+#define DTYPE_ROW(name, bytes, text) {text, 8 * (bytes), SH_##name},
+    SH_DTYPE_MAP(DTYPE_ROW)
+#undef DTYPE_ROW
+        {"F64", 64, -1},
+    {"I64", 64, -1},
+    {"U64", 64, -1},
+    {"C64", 64, -1},
+    {"U32", 32, -1},
+    {"F16", 16, -1},
+    {"BF16", 16, -1},
+    {"I16", 16, -1},
+    {"U16", 16, -1},
+    {"BOOL", 8, -1},
+    {"I8", 8, -1},
+    {"F8_E5M2", 8, -1},
+    {"F8_E4M3", 8, -1},
+    {"F8_E8M0", 8, -1},
+    {"F6_E2M3", 6, -1},
+    {"F6_E3M2", 6, -1},
+    {"F4", 4, -1},
+};
+
+typedef struct entry {
+    const char *name; /* in the JSON */
+    const struct dtype_row *dtype;
+    size_t rank;
+    uint64_t dim[SH_MAX_RANK]; /* the first ones, where rank is larger */
+    uint64_t begin, end;       /* in the data */
+} entry;
+
+struct sh_safetensors {
+    char *path;
+    int fd;                     /* -1: in memory */
+    const unsigned char *bytes; /* of the file in memory */
+    uint64_t file_bytes;
+    uint64_t data_offset;
+    json_t *header;
+    const json_t *metadata; /* in the header, or NULL */
+    entry *entries;         /* by offset */
+    entry **by_name;
+    size_t count;
+    bool has_checksum;
+};
+
+/* Copies a text for a message: without control characters, and cut where it is long. */
+static const char *show(const char *text, char shown[SHOWN_BYTES])
+{
+    const size_t room = SHOWN_BYTES - sizeof "...";
+    size_t used = strlen(text);
+    const bool cut = used > room;
+    if (cut)
+        for (used = room; used > 0 && ((unsigned char)text[used] & 0xC0) == 0x80;)
+            used--; /* not inside a UTF-8 character */
+    for (size_t i = 0; i < used; i++)
+        shown[i] = (char)((unsigned char)text[i] < ' ' || text[i] == 0x7F ? '?' : text[i]);
+    memcpy(shown + used, cut ? "..." : "", cut ? sizeof "..." : 1);
+    return shown;
+}
+
+static sh_status read_at(const sh_safetensors *file, void *buffer, size_t bytes, uint64_t offset)
+{
+    if (bytes > file->file_bytes || offset > file->file_bytes - bytes)
+        return sh_fail(SH_CORRUPT,
+                       "%s: is cut short: %" PRIu64 " bytes, %zu more wanted at %" PRIu64,
+                       file->path, file->file_bytes, bytes, offset);
+    if (file->fd < 0) {
+        if (bytes > 0)
+            memcpy(buffer, file->bytes + offset, bytes);
+        return SH_OK;
+    }
+    for (char *at = buffer; bytes > 0;) {
+        const ssize_t got = pread(file->fd, at, bytes, (off_t)offset);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return sh_fail_errno(errno, "%s: cannot read at byte %" PRIu64, file->path, offset);
+        if (got == 0)
+            return sh_fail(SH_CORRUPT,
+                           "%s: became shorter while it was read: ends at byte %" PRIu64,
+                           file->path, offset);
+        at += got;
+        offset += (uint64_t)got;
+        bytes -= (size_t)got;
+    }
+    return SH_OK;
+}
+
+/* A JSON integer that is not negative. */
+static bool whole_number(const json_t *value, uint64_t *number)
+{
+    if (!json_is_integer(value) || json_integer_value(value) < 0)
+        return false;
+    *number = (uint64_t)json_integer_value(value);
+    return true;
+}
+
+static sh_status parse_dtype(entry *tensor, const json_t *dtype, const char *path,
+                             const char *shown)
+{
+    if (!json_is_string(dtype))
+        return sh_fail(SH_FORMAT, "%s: tensor \"%s\": dtype is missing or not a string", path,
+                       shown);
+    for (size_t i = 0; i < sizeof dtype_rows / sizeof *dtype_rows; i++)
+        if (strcmp(dtype_rows[i].text, json_string_value(dtype)) == 0)
+            tensor->dtype = &dtype_rows[i];
+    char given[SHOWN_BYTES];
+    if (tensor->dtype == NULL)
+        return sh_fail(SH_FORMAT, "%s: tensor \"%s\": dtype \"%s\" is unknown", path, shown,
+                       show(json_string_value(dtype), given));
+    return SH_OK;
+}
+
+/* Also gives the bytes that dtype and shape ask for. */
+static sh_status parse_shape(entry *tensor, uint64_t *bytes, const json_t *shape, const char *path,
+                             const char *shown)
+{
+    if (!json_is_array(shape))
+        return sh_fail(SH_FORMAT, "%s: tensor \"%s\": shape is missing or not a list", path, shown);
+    tensor->rank = json_array_size(shape);
+    uint64_t bits = tensor->dtype->bits;
+    bool empty = false, vast = false;
+    for (size_t i = 0; i < tensor->rank; i++) {
+        uint64_t dim;
+        if (!whole_number(json_array_get(shape, i), &dim))
+            return sh_fail(SH_FORMAT, "%s: tensor \"%s\": dimension %zu is not a whole number",
+                           path, shown, i);
+        empty = empty || dim == 0;
+        vast = __builtin_mul_overflow(bits, dim, &bits) || vast;
+        if (i < SH_MAX_RANK)
+            tensor->dim[i] = dim;
+    }
+    if (empty)
+        bits = 0;
+    else if (vast)
+        return sh_fail(SH_FORMAT,
+                       "%s: tensor \"%s\": its shape has more elements than a file holds", path,
+                       shown);
+    if (bits % 8 != 0)
+        return sh_fail(SH_FORMAT, "%s: tensor \"%s\": its %" PRIu64 " bits are not whole bytes",
+                       path, shown, bits);
+    *bytes = bits / 8;
+    return SH_OK;
+}
+
+static sh_status parse_offsets(entry *tensor, const json_t *offsets, const sh_safetensors *file,
+                               const char *shown)
+{
+    if (!json_is_array(offsets) || json_array_size(offsets) != 2 ||
+        !whole_number(json_array_get(offsets, 0), &tensor->begin) ||
+        !whole_number(json_array_get(offsets, 1), &tensor->end))
+        return sh_fail(SH_FORMAT, "%s: tensor \"%s\": data_offsets is not two whole numbers",
+                       file->path, shown);
+    if (tensor->begin > tensor->end)
+        return sh_fail(SH_FORMAT,
+                       "%s: tensor \"%s\": data_offsets go back, from %" PRIu64 " to %" PRIu64,
+                       file->path, shown, tensor->begin, tensor->end);
+    if (tensor->end > file->file_bytes - file->data_offset)
+        return sh_fail(SH_CORRUPT,
+                       "%s: is cut short: tensor \"%s\" ends at byte %" PRIu64
+                       " of the data, which has %" PRIu64,
+                       file->path, shown, tensor->end, file->file_bytes - file->data_offset);
+    return SH_OK;
+}
+
+static sh_status parse_tensor(entry *tensor, const char *name, const json_t *about,
+                              const sh_safetensors *file)
+{
+    char shown[SHOWN_BYTES];
+    show(name, shown);
+    uint64_t bytes = 0;
+    tensor->name = name;
+    if (!json_is_object(about))
+        return sh_fail(SH_FORMAT, "%s: tensor \"%s\": its description is not an object", file->path,
+                       shown);
+    SH_TRY(parse_dtype(tensor, json_object_get(about, "dtype"), file->path, shown));
+    SH_TRY(parse_shape(tensor, &bytes, json_object_get(about, "shape"), file->path, shown));
+    SH_TRY(parse_offsets(tensor, json_object_get(about, "data_offsets"), file, shown));
+    if (json_object_size(about) != 3)
+        return sh_fail(SH_FORMAT,
+                       "%s: tensor \"%s\": has a field besides dtype, shape, data_offsets",
+                       file->path, shown);
+    if (tensor->end - tensor->begin != bytes)
+        return sh_fail(SH_FORMAT,
+                       "%s: tensor \"%s\": dtype and shape need %" PRIu64
+                       " bytes, data_offsets hold %" PRIu64,
+                       file->path, shown, bytes, tensor->end - tensor->begin);
+    return SH_OK;
+}
+
+static sh_status parse_metadata(sh_safetensors *file, const json_t *metadata)
+{
+    if (!json_is_object(metadata))
+        return sh_fail(SH_FORMAT, "%s: __metadata__ is not an object", file->path);
+    const char *key;
+    json_t *text;
+    char shown[SHOWN_BYTES];
+    json_object_foreach((json_t *)(uintptr_t)metadata, key, text)
+    {
+        if (!json_is_string(text))
+            return sh_fail(SH_FORMAT, "%s: __metadata__ \"%s\" is not a string", file->path,
+                           show(key, shown));
+    }
+    file->metadata = metadata;
+    return SH_OK;
+}
+
+static int compare_offsets(const void *a, const void *b)
+{
+    const entry *x = a, *y = b;
+    if (x->begin != y->begin)
+        return x->begin < y->begin ? -1 : 1;
+    if (x->end != y->end)
+        return x->end < y->end ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    const entry *const *x = a, *const *y = b;
+    return strcmp((*x)->name, (*y)->name);
+}
+
+/* Sorts the tensors by offset; they must follow each other and end where the file ends. */
+static sh_status check_tiling(sh_safetensors *file)
+{
+    if (file->count > 1)
+        qsort(file->entries, file->count, sizeof *file->entries, compare_offsets);
+    char shown[SHOWN_BYTES];
+    uint64_t position = 0;
+    for (size_t i = 0; i < file->count; i++) {
+        const entry *tensor = &file->entries[i];
+        if (tensor->begin != position)
+            return sh_fail(SH_FORMAT,
+                           "%s: tensor \"%s\" begins at byte %" PRIu64 " of the data, %s",
+                           file->path, show(tensor->name, shown), tensor->begin,
+                           tensor->begin < position ? "inside the one before" : "after a hole");
+        position = tensor->end;
+    }
+    const uint64_t data_bytes = file->file_bytes - file->data_offset;
+    if (position != data_bytes)
+        return sh_fail(SH_FORMAT, "%s: %" PRIu64 " bytes follow the last tensor", file->path,
+                       data_bytes - position);
+    return SH_OK;
+}
+
+static sh_status parse_header(sh_safetensors *file)
+{
+    const size_t limit = json_object_size(file->header);
+    file->entries = calloc(limit + 1, sizeof *file->entries);
+    file->by_name = calloc(limit + 1, sizeof(entry *));
+    if (file->entries == NULL || file->by_name == NULL)
+        return sh_fail_memory(limit * sizeof *file->entries, "a list of tensors");
+    const char *key;
+    json_t *value;
+    json_object_foreach(file->header, key, value)
+    {
+        if (strcmp(key, "__metadata__") == 0)
+            SH_TRY(parse_metadata(file, value));
+        else
+            SH_TRY(parse_tensor(&file->entries[file->count++], key, value, file));
+    }
+    SH_TRY(check_tiling(file));
+    for (size_t i = 0; i < file->count; i++)
+        file->by_name[i] = &file->entries[i];
+    if (file->count > 1)
+        qsort(file->by_name, file->count, sizeof(entry *), compare_names);
+    return SH_OK;
+}
+
+static sh_status parse_json(sh_safetensors *file, const char *text, size_t bytes)
+{
+    /* The format wants this, and it is the cheapest sign that a file is of another kind. */
+    if (bytes == 0 || text[0] != '{')
+        return sh_fail(SH_FORMAT, "%s: is not a safetensors file: its header does not begin with {",
+                       file->path);
+    json_error_t error;
+    file->header = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &error);
+    char shown[SHOWN_BYTES];
+    if (file->header == NULL && json_error_code(&error) == json_error_out_of_memory)
+        return sh_fail_memory(bytes, "a safetensors header");
+    if (file->header == NULL)
+        return sh_fail(SH_FORMAT, "%s: header, at byte %d: %s", file->path, 8 + error.position,
+                       show(error.text, shown));
+    const size_t lead = strlen(SH_CHECKSUM_LEAD);
+    file->has_checksum =
+        bytes >= lead + SH_CHECKSUM_DIGITS && memcmp(text, SH_CHECKSUM_LEAD, lead) == 0;
+    return parse_header(file);
+}
+
+/* Reads and checks the header of a file whose source and size are set. */
+static sh_status load_header(sh_safetensors *file)
+{
+    if (file->file_bytes < 8)
+        return sh_fail(SH_FORMAT,
+                       "%s: is not a safetensors file: %" PRIu64 " bytes, at least 8 needed",
+                       file->path, file->file_bytes);
+    uint64_t header_bytes;
+    SH_TRY(read_at(file, &header_bytes, sizeof header_bytes, 0));
+    if (header_bytes > SH_SAFETENSORS_HEADER_BYTES)
+        return sh_fail(SH_FORMAT,
+                       "%s: is not a safetensors file: a header of %" PRIu64
+                       " bytes, at most %" PRIu64 " allowed",
+                       file->path, header_bytes, SH_SAFETENSORS_HEADER_BYTES);
+    if (header_bytes > file->file_bytes - 8)
+        return sh_fail(SH_CORRUPT,
+                       "%s: is cut short: a header of %" PRIu64 " bytes in a file of %" PRIu64,
+                       file->path, header_bytes, file->file_bytes);
+    file->data_offset = 8 + header_bytes;
+    char *text = malloc((size_t)header_bytes + 1);
+    if (text == NULL)
+        return sh_fail_memory((size_t)header_bytes + 1, "a safetensors header");
+    sh_status status = read_at(file, text, (size_t)header_bytes, 8);
+    if (status == SH_OK)
+        status = parse_json(file, text, (size_t)header_bytes);
+    free(text);
+    return status;
+}
+
+static sh_status open_file(sh_safetensors *file)
+{
+    /* Nonblocking, or a pipe would wait for its writer. */
+    file->fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat about;
+    if (file->fd < 0 || fstat(file->fd, &about) != 0)
+        return sh_fail_errno(errno, "%s: cannot open", file->path);
+    if (!S_ISREG(about.st_mode))
+        return sh_fail(SH_INVALID, "%s: is not a file", file->path);
+    file->file_bytes = (uint64_t)about.st_size;
+    return SH_OK;
+}
+
+static sh_status open_any(sh_safetensors **file, const char *path, const void *bytes, size_t count)
+{
+    sh_safetensors *fresh = calloc(1, sizeof *fresh);
+    if (fresh == NULL)
+        return sh_fail_memory(sizeof *fresh, path);
+    sh_status status = SH_OK;
+    fresh->fd = -1;
+    fresh->bytes = bytes;
+    fresh->file_bytes = count;
+    fresh->path = strdup(path);
+    if (fresh->path == NULL)
+        status = sh_fail_memory(strlen(path) + 1, "a path");
+    if (status == SH_OK && bytes == NULL)
+        status = open_file(fresh);
+    if (status == SH_OK)
+        status = load_header(fresh);
+    if (status != SH_OK) {
+        sh_safetensors_close(fresh);
+        return status;
+    }
+    *file = fresh;
+    return SH_OK;
+}
+
+sh_status sh_safetensors_open(sh_safetensors **file, const char *path)
+{
+    return open_any(file, path, NULL, 0);
+}
+
+sh_status sh_safetensors_open_bytes(sh_safetensors **file, const char *label, const void *bytes,
+                                    size_t count)
+{
+    /* No bytes at all may come as NULL, which inside means a file. */
+    return open_any(file, label, bytes == NULL ? "" : bytes, count);
+}
+
+void sh_safetensors_close(sh_safetensors *file)
+{
+    if (file == NULL)
+        return;
+    if (file->fd >= 0)
+        close(file->fd);
+    json_decref(file->header);
+    free(file->by_name);
+    free(file->entries);
+    free(file->path);
+    free(file);
+}
+
+const char *sh_safetensors_path(const sh_safetensors *file)
+{
+    return file->path;
+}
+
+size_t sh_safetensors_count(const sh_safetensors *file)
+{
+    return file->count;
+}
+
+const char *sh_safetensors_name(const sh_safetensors *file, size_t index)
+{
+    assert(index < file->count);
+    return file->entries[index].name;
+}
+
+const char *sh_safetensors_metadata(const sh_safetensors *file, const char *key)
+{
+    return json_string_value(json_object_get(file->metadata, key));
+}
+
+sh_status sh_safetensors_type(sh_type *type, const sh_safetensors *file, size_t index)
+{
+    assert(index < file->count);
+    const entry *tensor = &file->entries[index];
+    char shown[SHOWN_BYTES];
+    show(tensor->name, shown);
+    if (tensor->dtype->ours < 0)
+        return sh_fail(SH_UNSUPPORTED,
+                       "%s: tensor \"%s\" holds %s, which is not supported: convert it to F32",
+                       file->path, shown, tensor->dtype->text);
+    sh_type fresh = {.dtype = (sh_dtype)tensor->dtype->ours, .shape = {.rank = tensor->rank}};
+    for (size_t i = 0; i < tensor->rank && i < SH_MAX_RANK; i++) {
+        fresh.shape.dim[i] = (size_t)tensor->dim[i];
+        if (fresh.shape.dim[i] != tensor->dim[i])
+            return sh_fail(SH_LIMIT, "%s: tensor \"%s\" is larger than the address space",
+                           file->path, shown);
+    }
+    SH_TRY(sh_fail_in(sh_shape_check(&fresh.shape), "%s: tensor \"%s\"", file->path, shown));
+    *type = fresh;
+    return SH_OK;
+}
+
+sh_status sh_safetensors_find(size_t *index, const sh_safetensors *file, const char *name)
+{
+    const entry wanted = {.name = name};
+    const entry *const key = &wanted;
+    entry **found = bsearch(&key, file->by_name, file->count, sizeof(entry *), compare_names);
+    char shown[SHOWN_BYTES];
+    if (found == NULL)
+        return sh_fail(SH_NOT_FOUND, "%s: has no tensor \"%s\"", file->path, show(name, shown));
+    *index = (size_t)(*found - file->entries);
+    return SH_OK;
+}
+
+sh_status sh_safetensors_read(const sh_safetensors *file, size_t index, void *buffer, size_t bytes)
+{
+    sh_type type;
+    SH_TRY(sh_safetensors_type(&type, file, index));
+    const entry *tensor = &file->entries[index];
+    char shown[SHOWN_BYTES];
+    if (bytes != sh_type_bytes(&type))
+        return sh_fail(SH_MISMATCH, "%s: tensor \"%s\" has %zu bytes, not %zu", file->path,
+                       show(tensor->name, shown), sh_type_bytes(&type), bytes);
+    return read_at(file, buffer, bytes, file->data_offset + tensor->begin);
+}
+
+sh_status sh_safetensors_load(const sh_safetensors *file, const char *name, const sh_type *type,
+                              void *buffer)
+{
+    size_t index;
+    sh_type found;
+    SH_TRY(sh_safetensors_find(&index, file, name));
+    SH_TRY(sh_safetensors_type(&found, file, index));
+    char shown[SHOWN_BYTES], has[SH_SHAPE_TEXT], wants[SH_SHAPE_TEXT];
+    if (!sh_type_equal(&found, type))
+        return sh_fail(SH_MISMATCH, "%s: tensor \"%s\" is %s %s, the model wants %s %s", file->path,
+                       show(name, shown), sh_dtype_text(found.dtype),
+                       sh_shape_print(&found.shape, has), sh_dtype_text(type->dtype),
+                       sh_shape_print(&type->shape, wants));
+    return sh_safetensors_read(file, index, buffer, sh_type_bytes(type));
+}
+
+/* Adds the whole file to the digest, the digits of the checksum as zeros. */
+static sh_status digest_file(const sh_safetensors *file, sh_digest *digest)
+{
+    unsigned char *chunk = malloc(CHUNK_BYTES);
+    if (chunk == NULL)
+        return sh_fail_memory(CHUNK_BYTES, "a read buffer");
+    sh_status status = SH_OK;
+    for (uint64_t offset = 0; status == SH_OK && offset < file->file_bytes;) {
+        const uint64_t left = file->file_bytes - offset;
+        const size_t bytes = left < CHUNK_BYTES ? (size_t)left : CHUNK_BYTES;
+        status = read_at(file, chunk, bytes, offset);
+        if (status != SH_OK)
+            break;
+        if (offset == 0) /* the digits lie in the first chunk, behind the length and the lead */
+            memset(chunk + SH_CHECKSUM_OFFSET, '0', SH_CHECKSUM_DIGITS);
+        sh_digest_add(digest, chunk, bytes);
+        offset += bytes;
+    }
+    free(chunk);
+    return status;
+}
+
+sh_status sh_safetensors_verify(const sh_safetensors *file)
+{
+    const char *stated = sh_safetensors_metadata(file, SH_SAFETENSORS_CHECKSUM);
+    if (stated == NULL)
+        return sh_fail(SH_NOT_FOUND, "%s: carries no checksum", file->path);
+    if (!file->has_checksum)
+        return sh_fail(SH_CORRUPT,
+                       "%s: was rewritten by another program: its checksum cannot be "
+                       "checked",
+                       file->path);
+    sh_digest *digest;
+    SH_TRY(sh_digest_new(&digest));
+    const sh_status status = digest_file(file, digest);
+    char hex[SH_DIGEST_TEXT];
+    const sh_status finished = sh_digest_finish(digest, hex);
+    SH_TRY(status);
+    SH_TRY(finished);
+    if (strcmp(hex, stated) != 0)
+        return sh_fail(SH_CORRUPT, "%s: is damaged: its checksum does not match its content",
+                       file->path);
+    return SH_OK;
+}

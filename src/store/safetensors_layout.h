@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where the checksum lies in a file of ours: first in the header, so at a fixed offset. For the
+ * reader and the writer of store/safetensors.h only.
+ *
+ *     8 bytes | {"__metadata__":{"shoal.sha256":" | 64 digits | ","next key":...
+ *
+ * Threads: any; these are constants.
+ */
+#ifndef SHOAL_STORE_SAFETENSORS_LAYOUT_H
+#define SHOAL_STORE_SAFETENSORS_LAYOUT_H
+
+#include "base/digest.h"
+#include "store/safetensors.h"
+
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "safetensors is little-endian; a big-endian machine would need its numbers swapped"
+#endif
+
+#define SH_CHECKSUM_LEAD "{\"__metadata__\":{\"" SH_SAFETENSORS_CHECKSUM "\":\""
+#define SH_CHECKSUM_OFFSET (8 + sizeof SH_CHECKSUM_LEAD - 1)
+#define SH_CHECKSUM_DIGITS ((size_t)(SH_DIGEST_TEXT - 1))
+
+#endif
