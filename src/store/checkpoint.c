@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A save, with N the new checkpoint, L and P the last and the previous one before it:
+ *
+ *     written and synced    last = L         previous = P    last...tmp = N
+ *     link                  last = L         previous = P    last...tmp = N    previous...tmp = L
+ *     rename                last = N         previous = P                      previous...tmp = L
+ *     rename                last = N         previous = L
+ *
+ * So both names hold a checkpoint all the time, and a damaged L never displaces a whole P before N
+ * has its name. File systems without hard links (FAT) go the shorter way: rename last to previous,
+ * then the temporary to last; in between only previous is there, which open accepts.
+ */
+#include "store/checkpoint.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+/* Sets the last checkpoint aside, to be the previous one; *linked says that it waits in `kept`. */
+static sh_status keep_last(bool *linked, const char *last, const char *kept, const char *previous)
+{
+    *linked = false;
+    unlink(kept); /* of a save that was stopped */
+    if (link(last, kept) == 0) {
+        *linked = true;
+        return SH_OK;
+    }
+    if (errno == ENOENT || rename(last, previous) == 0)
+        return SH_OK;
+    return sh_fail_errno(errno, "%s: cannot be renamed to %s", last, previous);
+}
+
+/* Ends `writer`: its file becomes the last checkpoint, the last one the previous one. */
+static sh_status promote(sh_file_writer *writer, const char *folder)
+{
+    char last[SH_PATH_BYTES], previous[SH_PATH_BYTES], kept[SH_PATH_BYTES];
+    bool linked = false;
+    sh_status status = sh_path_join(last, folder, SH_CHECKPOINT_LAST);
+    if (status == SH_OK)
+        status = sh_path_join(previous, folder, SH_CHECKPOINT_PREVIOUS);
+    if (status == SH_OK)
+        status = sh_path_join(kept, folder, SH_CHECKPOINT_PREVIOUS SH_TEMPORARY_MARK "kept");
+    if (status == SH_OK)
+        status = keep_last(&linked, last, kept, previous);
+    if (status != SH_OK) {
+        sh_file_writer_discard(writer);
+        return status;
+    }
+    status = sh_file_writer_commit(writer);
+    if (!linked)
+        return status;
+    if (status != SH_OK) {
+        unlink(kept);
+        return status;
+    }
+    if (rename(kept, previous) != 0)
+        return sh_fail_errno(errno, "%s: cannot be replaced", previous);
+    return sh_folder_sync(folder);
+}
+
+/* Writes and syncs the new checkpoint beside the old ones. */
+static sh_status write_beside(sh_file_writer **writer, const char *folder,
+                              const sh_stored_tensor *tensors, size_t count,
+                              const sh_metadata *pairs, size_t pair_count)
+{
+    char last[SH_PATH_BYTES];
+    SH_TRY(sh_path_join(last, folder, SH_CHECKPOINT_LAST));
+    sh_file_writer *fresh;
+    SH_TRY(sh_file_writer_open(&fresh, last));
+    sh_status status = sh_safetensors_write_to(fresh, tensors, count, pairs, pair_count);
+    if (status == SH_OK)
+        status = sh_file_writer_sync(fresh);
+    if (status != SH_OK) {
+        sh_file_writer_discard(fresh);
+        return status;
+    }
+    *writer = fresh;
+    return SH_OK;
+}
+
+sh_status sh_checkpoint_save(const char *folder, const sh_stored_tensor *tensors, size_t count,
+                             const sh_metadata *pairs, size_t pair_count)
+{
+    SH_TRY(sh_folder_make(folder));
+    char format[16];
+    snprintf(format, sizeof format, "%d", SH_CHECKPOINT_FORMAT);
+    sh_metadata *all = calloc(pair_count + 1, sizeof *all);
+    if (all == NULL)
+        return sh_fail_memory(pair_count * sizeof *all, "a checkpoint's metadata");
+    all[0] = (sh_metadata){.key = SH_CHECKPOINT_FORMAT_KEY, .text = format};
+    for (size_t i = 0; i < pair_count; i++)
+        all[i + 1] = pairs[i];
+    sh_file_writer *writer;
+    const sh_status status = write_beside(&writer, folder, tensors, count, all, pair_count + 1);
+    free(all);
+    SH_TRY(status);
+    return promote(writer, folder);
+}
+
+static sh_status check_format(const sh_safetensors *file)
+{
+    const char *path = sh_safetensors_path(file);
+    const char *text = sh_safetensors_metadata(file, SH_CHECKPOINT_FORMAT_KEY);
+    if (text == NULL)
+        return sh_fail(SH_FORMAT, "%s: holds weights, but is not a checkpoint of shoal", path);
+    char *end;
+    const long format = strtol(text, &end, 10);
+    if (*text < '1' || *text > '9' || *end != '\0')
+        return sh_fail(SH_FORMAT, "%s: its format \"%.20s\" is not a number", path, text);
+    if (format > SH_CHECKPOINT_FORMAT)
+        return sh_fail(SH_VERSION,
+                       "%s: written by a newer shoal (format %ld, this one reads %d): update shoal",
+                       path, format, SH_CHECKPOINT_FORMAT);
+    return SH_OK;
+}
+
+static sh_status open_whole(sh_safetensors **file, const char *path)
+{
+    sh_safetensors *fresh;
+    SH_TRY(sh_safetensors_open(&fresh, path));
+    sh_status status = sh_safetensors_verify(fresh);
+    if (status == SH_NOT_FOUND)
+        status =
+            sh_fail(SH_FORMAT, "%s: carries no checksum, so it is not a checkpoint of shoal", path);
+    if (status == SH_OK)
+        status = check_format(fresh);
+    if (status != SH_OK) {
+        sh_safetensors_close(fresh);
+        return status;
+    }
+    *file = fresh;
+    return SH_OK;
+}
+
+/* Whether a failure lies in the file, so that the one before it may do; others need the user. */
+static bool is_damage(sh_status status)
+{
+    return status == SH_NOT_FOUND || status == SH_FORMAT || status == SH_CORRUPT ||
+           status == SH_IO || status == SH_INVALID;
+}
+
+static sh_status open_in_folder(sh_safetensors **file, char path_used[SH_PATH_BYTES],
+                                const char *folder)
+{
+    char last[SH_PATH_BYTES], previous[SH_PATH_BYTES];
+    SH_TRY(sh_path_join(last, folder, SH_CHECKPOINT_LAST));
+    SH_TRY(sh_path_join(previous, folder, SH_CHECKPOINT_PREVIOUS));
+    const sh_status of_last = open_whole(file, last);
+    if (of_last == SH_OK)
+        memcpy(path_used, last, strlen(last) + 1);
+    if (of_last == SH_OK || !is_damage(of_last))
+        return of_last;
+
+    /* Half a message each, so that both fit where both are needed. */
+    char reason[SH_MESSAGE_BYTES / 2];
+    snprintf(reason, sizeof reason, "%s", sh_message());
+    const sh_status of_previous = open_whole(file, previous);
+    if (of_previous == SH_OK) {
+        sh_log(SH_LOG_WARN, "checkpoint.damaged", "file=\"%s\" reason=\"%s\" used=\"%s\"", last,
+               reason, previous);
+        memcpy(path_used, previous, strlen(previous) + 1);
+        return SH_OK;
+    }
+    if (of_last == SH_NOT_FOUND && of_previous == SH_NOT_FOUND)
+        return sh_fail(SH_NOT_FOUND,
+                       "%s: holds no checkpoint (" SH_CHECKPOINT_LAST " or " SH_CHECKPOINT_PREVIOUS
+                       ")",
+                       folder);
+    return sh_fail(is_damage(of_previous) ? SH_CORRUPT : of_previous,
+                   "no checkpoint can be used: %s; %s", reason, sh_message());
+}
+
+sh_status sh_checkpoint_open(sh_safetensors **file, char path_used[SH_PATH_BYTES],
+                             const char *folder_or_file)
+{
+    char checkpoints[SH_PATH_BYTES];
+    SH_TRY(sh_path_join(checkpoints, folder_or_file, "checkpoints"));
+    if (sh_folder_exists(checkpoints))
+        return open_in_folder(file, path_used, checkpoints);
+    if (sh_folder_exists(folder_or_file))
+        return open_in_folder(file, path_used, folder_or_file);
+    SH_TRY(open_whole(file, folder_or_file));
+    snprintf(path_used, SH_PATH_BYTES, "%s", folder_or_file);
+    return SH_OK;
+}
