@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Two programs may start on one folder at the same instant, and the folder may belong to something
+ * else altogether. So: look at what it holds before anything is written into it, then lock, then
+ * look again, since the program that held the lock before may have made it a run meanwhile.
+ *
+ * The lock file is never removed: a third program could lock a new file of that name while a second
+ * still holds the removed one. The kernel drops the lock when its holder dies, however it dies.
+ */
+#include "store/run.h"
+
+#include <assert.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Runs that may begin in one second under one name. */
+#define NAME_TRIES 1000
+
+/* Characters of a model's or data's name in a folder's name. */
+#define NAME_CHARACTERS 40
+
+#define JSON_BYTES ((size_t)16 << 20)
+
+struct sh_run {
+    int lock;
+    char folder[SH_PATH_BYTES];
+    char checkpoints[SH_PATH_BYTES];
+};
+
+/* Letters, digits, '.' and '_' stay; anything else between them becomes one '-'. */
+static void make_safe(char safe[NAME_CHARACTERS + 1], const char *name)
+{
+    size_t used = 0;
+    bool gap = false;
+    for (; *name != '\0' && used < NAME_CHARACTERS; name++) {
+        const char c = *name;
+        const bool letter =
+            (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+        if (!letter && ((c != '.' && c != '_') || used == 0)) {
+            gap = used > 0; /* none in front, so that no name begins with a dot or a dash */
+            continue;
+        }
+        if (gap && used < NAME_CHARACTERS - 1)
+            safe[used++] = '-';
+        gap = false;
+        safe[used++] = c;
+    }
+    safe[used] = '\0';
+    if (used == 0)
+        memcpy(safe, "unnamed", sizeof "unnamed");
+}
+
+/* Makes a folder that was not there before. */
+static sh_status make_named(char folder[SH_PATH_BYTES], const sh_run_options *options)
+{
+    const char *root = options->root == NULL ? "runs" : options->root;
+    char model[NAME_CHARACTERS + 1], data[NAME_CHARACTERS + 1], when[32];
+    struct tm parts;
+    make_safe(model, options->model);
+    make_safe(data, options->data);
+    if (localtime_r(&options->now, &parts) == NULL ||
+        strftime(when, sizeof when, "%Y%m%d-%H%M%S", &parts) == 0)
+        return sh_fail(SH_INVALID, "the clock shows no date that a run can be named after");
+    SH_TRY(sh_folder_make(root));
+    for (int number = 1; number <= NAME_TRIES; number++) {
+        char name[2 * NAME_CHARACTERS + 64];
+        const int used = snprintf(name, sizeof name, "%s-%s-%s", model, data, when);
+        if (number > 1)
+            snprintf(name + used, sizeof name - (size_t)used, "-%d", number);
+        SH_TRY(sh_path_join(folder, root, name));
+        if (mkdir(folder, 0777) == 0)
+            return SH_OK;
+        if (errno != EEXIST)
+            return sh_fail_errno(errno, "%s: cannot make the run's folder", folder);
+    }
+    return sh_fail(SH_LIMIT, "%s: holds %d runs of this second: choose a folder with --run", root,
+                   NAME_TRIES);
+}
+
+static bool is_ours(const char *name)
+{
+    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strcmp(name, SH_RUN_LOCK) == 0 ||
+           strcmp(name, SH_RUN_EVENTS) == 0 || strcmp(name, SH_RUN_CHECKPOINTS) == 0 ||
+           strncmp(name, SH_RUN_JOB SH_TEMPORARY_MARK, sizeof(SH_RUN_JOB SH_TEMPORARY_MARK) - 1) ==
+               0;
+}
+
+/* A folder counts as empty where only the beginnings of a run lie in it, which a program leaves
+ * that was stopped before it wrote its job. */
+static sh_status check_empty(const char *folder)
+{
+    DIR *list = opendir(folder);
+    if (list == NULL)
+        return sh_fail_errno(errno, "%s: cannot list", folder);
+    bool empty = true;
+    for (const struct dirent *item; empty && (item = readdir(list)) != NULL;)
+        empty = is_ours(item->d_name);
+    closedir(list);
+    if (!empty)
+        return sh_fail(SH_REFUSED,
+                       "%s: is not empty and not a shoal run: choose another folder with --run",
+                       folder);
+    return SH_OK;
+}
+
+/* Whether the folder may be used as the options say. */
+static sh_status check_content(const char *folder, bool resume)
+{
+    char job[SH_PATH_BYTES];
+    SH_TRY(sh_path_join(job, folder, SH_RUN_JOB));
+    const bool has_job = access(job, F_OK) == 0;
+    if (resume && !has_job)
+        return sh_fail(SH_NOT_FOUND, "%s: holds no run to resume (no " SH_RUN_JOB ")", folder);
+    if (!resume && has_job)
+        return sh_fail(SH_REFUSED,
+                       "%s: holds a run already: continue it with --resume, or choose another "
+                       "folder with --run",
+                       folder);
+    return resume ? SH_OK : check_empty(folder);
+}
+
+static sh_status fail_locked(const char *folder, int fd)
+{
+    char holder[32] = "";
+    const ssize_t got = pread(fd, holder, sizeof holder - 1, 0);
+    const long process = got > 0 ? strtol(holder, NULL, 10) : 0;
+    if (process > 0)
+        return sh_fail(SH_REFUSED,
+                       "%s: is in use by another shoal (process %ld): wait for its end, or choose "
+                       "another folder with --run",
+                       folder, process);
+    return sh_fail(SH_REFUSED,
+                   "%s: is in use by another shoal: wait for its end, or choose another folder "
+                   "with --run",
+                   folder);
+}
+
+static sh_status take_lock(int *lock, const char *folder)
+{
+    char path[SH_PATH_BYTES], process[32];
+    SH_TRY(sh_path_join(path, folder, SH_RUN_LOCK));
+    const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return sh_fail_errno(errno, "%s: cannot open", path);
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        const sh_status status = errno == EWOULDBLOCK
+                                     ? fail_locked(folder, fd)
+                                     : sh_fail_errno(errno, "%s: cannot lock", path);
+        close(fd);
+        return status;
+    }
+    /* For the message that others get. */
+    const int bytes = snprintf(process, sizeof process, "%ld\n", (long)getpid());
+    errno = ENOSPC; /* for the case of too few bytes written, which sets none */
+    if (ftruncate(fd, 0) != 0 || pwrite(fd, process, (size_t)bytes, 0) != bytes) {
+        const sh_status status = sh_fail_errno(errno, "%s: cannot write", path);
+        close(fd);
+        return status;
+    }
+    *lock = fd;
+    return SH_OK;
+}
+
+/* Looks, locks, looks again, and clears what a stopped program left. */
+static sh_status enter(sh_run *run, const sh_run_options *options)
+{
+    SH_TRY(check_content(run->folder, options->resume));
+    SH_TRY(take_lock(&run->lock, run->folder));
+    SH_TRY(check_content(run->folder, options->resume));
+    SH_TRY(sh_path_join(run->checkpoints, run->folder, SH_RUN_CHECKPOINTS));
+    SH_TRY(sh_folder_make(run->checkpoints));
+    SH_TRY(sh_folder_sweep(run->folder));
+    return sh_folder_sweep(run->checkpoints);
+}
+
+static sh_status choose_folder(char folder[SH_PATH_BYTES], const sh_run_options *options)
+{
+    if (options->path == NULL)
+        return make_named(folder, options);
+    if (strlen(options->path) >= SH_PATH_BYTES)
+        return sh_fail(SH_LIMIT, "%.200s...: the path is longer than %d bytes", options->path,
+                       SH_PATH_BYTES - 1);
+    memcpy(folder, options->path, strlen(options->path) + 1);
+    if (!options->resume)
+        return sh_folder_make(folder);
+    if (!sh_folder_exists(folder))
+        return access(folder, F_OK) == 0
+                   ? sh_fail(SH_INVALID, "%s: is a file, not the folder of a run", folder)
+                   : sh_fail_errno(errno, "%s: no run to resume there", folder);
+    return SH_OK;
+}
+
+sh_status sh_run_open(sh_run **run, const sh_run_options *options)
+{
+    assert(!options->resume || options->path != NULL);
+    sh_run *fresh = calloc(1, sizeof *fresh);
+    if (fresh == NULL)
+        return sh_fail_memory(sizeof *fresh, "a run");
+    fresh->lock = -1;
+    sh_status status = choose_folder(fresh->folder, options);
+    if (status == SH_OK)
+        status = enter(fresh, options);
+    if (status != SH_OK) {
+        sh_run_close(fresh);
+        return status;
+    }
+    *run = fresh;
+    return SH_OK;
+}
+
+void sh_run_close(sh_run *run)
+{
+    if (run == NULL)
+        return;
+    if (run->lock >= 0)
+        close(run->lock);
+    free(run);
+}
+
+const char *sh_run_folder(const sh_run *run)
+{
+    return run->folder;
+}
+
+const char *sh_run_checkpoints(const sh_run *run)
+{
+    return run->checkpoints;
+}
+
+sh_status sh_run_path(const sh_run *run, const char *name, char path[SH_PATH_BYTES])
+{
+    assert(strchr(name, '/') == NULL);
+    return sh_path_join(path, run->folder, name);
+}
+
+sh_status sh_run_write_json(const sh_run *run, const char *name, const json_t *json)
+{
+    char path[SH_PATH_BYTES];
+    SH_TRY(sh_run_path(run, name, path));
+    char *text = json_dumps(json, JSON_INDENT(2));
+    if (text == NULL)
+        return sh_fail(SH_INVALID, "%s: what to write is no JSON object or list", path);
+    const size_t bytes = strlen(text);
+    text[bytes] = '\n'; /* in the place of the end */
+    const sh_status status = sh_file_replace(path, text, bytes + 1);
+    free(text);
+    return status;
+}
+
+sh_status sh_run_read_json(json_t **json, const sh_run *run, const char *name)
+{
+    char path[SH_PATH_BYTES], *text;
+    size_t bytes;
+    SH_TRY(sh_run_path(run, name, path));
+    SH_TRY(sh_file_read(&text, &bytes, path, JSON_BYTES));
+    json_error_t error;
+    json_t *parsed = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &error);
+    free(text);
+    if (parsed == NULL)
+        return sh_fail(SH_FORMAT, "%s: line %d, column %d: %s", path, error.line, error.column,
+                       error.text);
+    *json = parsed;
+    return SH_OK;
+}
+
+sh_status sh_run_append_line(const sh_run *run, const char *name, const char *line)
+{
+    char path[SH_PATH_BYTES];
+    SH_TRY(sh_run_path(run, name, path));
+    return sh_file_append_line(path, line);
+}
+
+void sh_run_log_sink(void *run, sh_log_level level, const char *line)
+{
+    (void)level;
+    /* Whoever logs may be on the way out with a failure, whose message this must not replace. */
+    char message[SH_MESSAGE_BYTES];
+    snprintf(message, sizeof message, "%s", sh_message());
+    sh_status status = sh_run_append_line(run, SH_RUN_EVENTS, line);
+    if (status != SH_OK)
+        status = sh_fail(status, "%s", message);
+    (void)status;
+}

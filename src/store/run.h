@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The folder of one training: its job, log, metrics, checkpoints and summary.
+ *
+ *     sh_run *run;
+ *     SH_TRY(sh_run_open(&run, &(sh_run_options){.model = "lenet", .data = "digits", .now = now}));
+ *     SH_TRY(sh_run_write_json(run, SH_RUN_JOB, job));
+ *     SH_TRY(sh_run_append_line(run, SH_RUN_METRICS, "{\"epoch\": 1}"));
+ *     sh_run_close(run);
+ *
+ * While it is open its file `lock` is locked, so two programs never write one run.
+ *
+ * Threads: any for sh_run_path, sh_run_checkpoints and sh_run_log_sink; the caller locks the rest.
+ */
+#ifndef SHOAL_STORE_RUN_H
+#define SHOAL_STORE_RUN_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <time.h>
+
+#include "base/fail.h"
+#include "base/log.h"
+#include "store/file.h"
+
+/* What lies in a run's folder. A folder with a job in it is a run. */
+#define SH_RUN_JOB "job.json"
+#define SH_RUN_EVENTS "events.log"
+#define SH_RUN_METRICS "metrics.jsonl" /* one JSON object a line, one line an epoch */
+#define SH_RUN_SUMMARY "summary.json"
+#define SH_RUN_LOCK "lock"
+#define SH_RUN_CHECKPOINTS "checkpoints"
+
+typedef struct sh_run_options {
+    const char *path; /* the folder; NULL: a new one, ROOT/<model>-<data>-<YYYYmmdd-HHMMSS>[-n] */
+    const char *root; /* NULL: "runs" */
+    const char *model, *data; /* for the name of a new one, made of safe characters */
+    time_t now;               /* the same, in local time */
+    bool resume;              /* `path` must hold a run; otherwise it must be new or empty */
+} sh_run_options;
+
+typedef struct sh_run sh_run;
+
+/*
+ * Opens and locks a run's folder and removes what a stopped program left half written; the options
+ * are borrowed during the call, `*run` is owned: close it. SH_REFUSED where another program has it
+ * open (its number is in the message), or where the folder holds something else, or a run that was
+ * not to be resumed; SH_NOT_FOUND where there is no run to resume; SH_INVALID where it is a file.
+ */
+sh_status sh_run_open(sh_run **run, const sh_run_options *options) SHOAL_CHECKED;
+
+/* Unlocks it. NULL is fine. */
+void sh_run_close(sh_run *run);
+
+/* The folder, and its folder of checkpoints for store/checkpoint.h; borrowed until close. */
+const char *sh_run_folder(const sh_run *run);
+const char *sh_run_checkpoints(const sh_run *run);
+
+/* The path of a file in it; `name` has no slash. */
+sh_status sh_run_path(const sh_run *run, const char *name, char path[SH_PATH_BYTES]) SHOAL_CHECKED;
+
+/* Replaces a file by the printed `json` (borrowed), atomically. */
+sh_status sh_run_write_json(const sh_run *run, const char *name, const json_t *json) SHOAL_CHECKED;
+
+/* Reads one; `*json` is owned: json_decref(). SH_FORMAT with line and column where it is not JSON.
+ */
+sh_status sh_run_read_json(json_t **json, const sh_run *run, const char *name) SHOAL_CHECKED;
+
+/* Appends a line without its newline, whole or not at all. */
+sh_status sh_run_append_line(const sh_run *run, const char *name, const char *line) SHOAL_CHECKED;
+
+/*
+ * A sink for sh_log_to that appends to the run's events; `run` is the sh_run, which must stay open
+ * until the sink is taken off. A line that cannot be written is dropped: a full disk must not end a
+ * training because of its log.
+ */
+void sh_run_log_sink(void *run, sh_log_level level, const char *line);
+
+#endif
