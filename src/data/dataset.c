@@ -13,7 +13,7 @@
 #define LIST_BYTES 512
 
 /* The kinds of data. The first that recognises a folder opens it. */
-static const sh_dataset_ops *const kinds[] = {&sh_digits_ops};
+static const sh_dataset_ops *const kinds[] = {&sh_digits_ops, &sh_mnist_ops};
 
 #define KINDS (sizeof kinds / sizeof *kinds)
 
@@ -50,20 +50,25 @@ static sh_status fail_unknown(const char *spec)
     return sh_fail(SH_INVALID, "unknown data '%s': use %s or a folder", spec, known);
 }
 
-static sh_status open_folder(sh_dataset **dataset, const char *folder)
+sh_status sh_folder_check(const char *folder)
 {
     struct stat about;
-    if (stat(folder, &about) != 0) {
-        /* A word without a slash was more likely meant as a name than as a path. */
-        if (errno == ENOENT && strchr(folder, '/') == NULL)
-            return fail_unknown(folder);
+    if (stat(folder, &about) != 0)
         return sh_fail_errno(errno, "%s: cannot open the data folder", folder);
-    }
     if (!S_ISDIR(about.st_mode))
         return sh_fail(SH_INVALID, "%s: is not a folder; name the folder that holds the data files",
                        folder);
     if (access(folder, R_OK | X_OK) != 0)
         return sh_fail_errno(errno, "%s: cannot read the data folder", folder);
+    return SH_OK;
+}
+
+static sh_status open_folder(sh_dataset **dataset, const char *folder)
+{
+    /* A word without a slash was more likely meant as a name than as a path. */
+    if (strchr(folder, '/') == NULL && access(folder, F_OK) != 0 && errno == ENOENT)
+        return fail_unknown(folder);
+    SH_TRY(sh_folder_check(folder));
     for (size_t i = 0; i < KINDS; i++)
         if (kinds[i]->recognises != NULL && kinds[i]->recognises(folder))
             return kinds[i]->open(dataset, folder);

@@ -3,7 +3,7 @@
  * A set of labelled images: a training and a validation split, read one sample at a time.
  *
  *     sh_dataset *data;
- *     SH_TRY(sh_dataset_open(&data, "digits"));
+ *     SH_TRY(sh_dataset_open(&data, "mnist:/data/mnist"));
  *     const sh_dataset_info *info = sh_dataset_about(data);
  *     SH_TRY(sh_dataset_read(data, SH_SPLIT_TRAIN, sh_order_at(&order, i), pixels, &label));
  *     sh_dataset_close(data);
@@ -47,6 +47,7 @@ typedef struct sh_dataset_info {
  *
  *     digits                      built in, 10000 training and 2000 validation samples
  *     digits:TRAIN/VALIDATION     as many of each as said
+ *     mnist:DIR                   the IDX files of MNIST, Fashion-MNIST and their like
  *     DIR                         a folder that is recognised by its files
  *
  * Blocking: checks all files and reads all labels. `*dataset` is owned: sh_dataset_close it.

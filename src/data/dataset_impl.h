@@ -11,6 +11,8 @@
 #ifndef SHOAL_DATA_DATASET_IMPL_H
 #define SHOAL_DATA_DATASET_IMPL_H
 
+#include <stdbool.h>
+
 #include "data/dataset.h"
 
 typedef struct sh_dataset_ops {
@@ -25,8 +27,8 @@ typedef struct sh_dataset_ops {
      */
     sh_status (*open)(sh_dataset **dataset, const char *argument);
 
-    /* Required where `files` is set, may block: 1 where the folder has a mark of this kind. */
-    int (*recognises)(const char *folder);
+    /* Required where `files` is set, may block: whether the folder has a mark of this kind. */
+    bool (*recognises)(const char *folder);
 
     /* Required, may block: as sh_dataset_read; `split` and `index` are already checked. */
     sh_status (*read)(const sh_dataset *dataset, sh_split split, uint32_t index, float *pixels,
@@ -44,6 +46,10 @@ struct sh_dataset {
 /* The place of a split in a message: "training" or "validation". */
 const char *sh_split_name(sh_split split);
 
+/* Fails unless `folder` is a folder that can be read, saying which it is not. */
+sh_status sh_folder_check(const char *folder) SHOAL_CHECKED;
+
 extern const sh_dataset_ops sh_digits_ops; /* digits.c */
+extern const sh_dataset_ops sh_mnist_ops;  /* mnist.c */
 
 #endif

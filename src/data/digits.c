@@ -30,22 +30,22 @@
 #include "data/glyph.h"
 
 /* How much hands differ. Larger is harder to learn. Lengths are in heights of a digit. */
-#define TREMOR 0.05f       /* furthest a control point strays, each way */
-#define ELASTIC 0.085f     /* furthest the smooth field moves the pen, each way */
+#define TREMOR 0.04f       /* furthest a control point strays, each way */
+#define ELASTIC 0.07f      /* furthest the smooth field moves the pen, each way */
 #define TURN 0.16f         /* tangent of half the largest turn: 18 degrees */
 #define SLANT_LEAST -0.20f /* leaning left */
 #define SLANT_MOST 0.50f   /* leaning right, which is usual */
-#define ASPECT_LEAST 0.45f /* width by height */
-#define ASPECT_MOST 1.00f
-#define HEIGHT_LEAST 14.0f /* pixels */
+#define ASPECT_LEAST 0.50f /* width by height */
+#define ASPECT_MOST 0.95f
+#define HEIGHT_LEAST 15.0f /* pixels */
 #define HEIGHT_MOST 21.0f
-#define SHIFT 2.5f       /* pixels, each way */
+#define SHIFT 2.2f       /* pixels, each way */
 #define PEN_LEAST 0.65f  /* radius in pixels */
 #define PEN_MOST 1.75f   /* radius in pixels */
 #define PRESSURE 0.35f   /* how much of the radius comes and goes along the path */
 #define INK_LEAST 0.70f  /* darkness of the palest pen */
 #define BLURRED 0.30f    /* part of the samples that are blurred */
-#define NOISE_MOST 0.18f /* amplitude in the noisiest sample; 0 in the cleanest */
+#define NOISE_MOST 0.16f /* amplitude in the noisiest sample; 0 in the cleanest */
 
 #define STEPS 5 /* segments of a curve between two control points */
 #define SIDE SH_DIGITS_SIDE
@@ -53,8 +53,8 @@
 #define SEED 0x73686f616cull /* of this data set, not of the job: all jobs see the same digits */
 
 /* Of the pixels of the training split, as its test finds them. */
-#define MEAN 0.1274f
-#define DEVIATION 0.2431f
+#define MEAN 0.1275f
+#define DEVIATION 0.2451f
 
 #define FINGERPRINTED 4 /* samples of each split that are drawn for the fingerprint */
 

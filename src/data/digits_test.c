@@ -29,8 +29,8 @@ static void golden_pixels(void **state)
 {
     (void)state;
     static const char *const golden[SH_SPLITS] = {
-        "a8fb7bf97312be0f3c921fe55ebc0a1d55335769e9db4a96921430985e7f6400",
-        "3a16f66b787cd5d26e964b47e0a1134b6cc4b12e232a3c1a1c4d6dd7fdfbd4b6",
+        "096935de748c560749765245965e2de9154a1358a1e3c7badb6905b84afd8472",
+        "85e56a18d60a185c296fc839734b1daeafd0295a6c1fa2a1c9599fb931578503",
     };
     for (int split = 0; split < SH_SPLITS; split++) {
         sh_digest *digest;

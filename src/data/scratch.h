@@ -52,7 +52,8 @@ static inline void scratch_remove_all(const char *path)
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
             continue;
         char inner[1024];
-        snprintf(inner, sizeof inner, "%s/%s", path, entry->d_name);
+        const int length = snprintf(inner, sizeof inner, "%s/%s", path, entry->d_name);
+        assert_in_range(length, 1, sizeof inner - 1);
         scratch_remove_all(inner);
     }
     closedir(folder);

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdbool.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/test.h"
+#include "data/dataset.h"
+#include "data/scratch.h"
+
+enum { HEIGHT = 2, WIDTH = 3, TRAIN = 5, VALIDATION = 4, PIXELS = HEIGHT * WIDTH };
+
+static const char *const names[] = {"train-images-idx3-ubyte", "train-labels-idx1-ubyte",
+                                    "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"};
+static const uint8_t train_labels[TRAIN] = {2, 0, 1, 6, 2};
+static const uint8_t validation_labels[VALIDATION] = {6, 5, 0, 1};
+
+/* The byte of a pixel of the small set that the tests make. */
+static uint8_t level(int split, uint32_t sample, uint32_t pixel)
+{
+    return (uint8_t)(split * 100 + (int)sample * 20 + (int)pixel * 3);
+}
+
+typedef struct content {
+    uint8_t bytes[64];
+    size_t count;
+} content;
+
+static content images_of(int split, uint32_t count, uint8_t height, uint8_t width)
+{
+    content c = {.bytes = {0, 0, 8, 3, 0, 0, 0, (uint8_t)count, 0, 0, 0, height, 0, 0, 0, width},
+                 .count = 16};
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t k = 0; k < (uint32_t)height * width; k++)
+            c.bytes[c.count++] = level(split, i, k);
+    return c;
+}
+
+static content labels_of(const uint8_t *labels, uint32_t count)
+{
+    content c = {.bytes = {0, 0, 8, 1, 0, 0, 0, (uint8_t)count}, .count = 8};
+    for (uint32_t i = 0; i < count; i++)
+        c.bytes[c.count++] = labels[i];
+    return c;
+}
+
+static content content_of(int file)
+{
+    switch (file) {
+    case 0:
+        return images_of(0, TRAIN, HEIGHT, WIDTH);
+    case 1:
+        return labels_of(train_labels, TRAIN);
+    case 2:
+        return images_of(1, VALIDATION, HEIGHT, WIDTH);
+    default:
+        return labels_of(validation_labels, VALIDATION);
+    }
+}
+
+static void put(scratch *s, int file, const content *c, bool packed)
+{
+    char name[64];
+    snprintf(name, sizeof name, "data/%s%s", names[file], packed ? ".gz" : "");
+    if (packed)
+        scratch_gzip(s, name, c->bytes, c->count);
+    else
+        scratch_write(s, name, c->bytes, c->count);
+}
+
+/* A folder `data` with the small set; bit i of `packed` says whether file i is a .gz. */
+static void make_set(scratch *s, unsigned packed)
+{
+    scratch_new(s);
+    assert_int_equal(mkdir(scratch_path(s, "data"), 0700), 0);
+    for (int file = 0; file < 4; file++) {
+        const content c = content_of(file);
+        put(s, file, &c, (packed >> file & 1) != 0);
+    }
+}
+
+static sh_status open_set(sh_dataset **data, scratch *s)
+{
+    char spec[600];
+    snprintf(spec, sizeof spec, "mnist:%s", scratch_path(s, "data"));
+    return sh_dataset_open(data, spec);
+}
+
+static void assert_sample(const sh_dataset *data, sh_split split, uint32_t index)
+{
+    float pixels[PIXELS + 1];
+    int32_t label = -1;
+    pixels[PIXELS] = 77.0f;
+    assert_ok(sh_dataset_read(data, split, index, pixels, &label));
+    assert_int_equal(label,
+                     split == SH_SPLIT_TRAIN ? train_labels[index] : validation_labels[index]);
+    for (uint32_t k = 0; k < PIXELS; k++) {
+        const float expected = ((float)level((int)split, index, k) / 255.0f - 0.1307f) / 0.3081f;
+        assert_memory_equal(&pixels[k], &expected, sizeof expected);
+    }
+    assert_true(pixels[PIXELS] == 77.0f); /* nothing behind the image is touched */
+}
+
+static void plain_and_packed_files_are_the_same_data(void **state)
+{
+    (void)state;
+    char print[SH_DIGEST_TEXT] = "";
+    for (unsigned packed = 0; packed < 16; packed += 5) {
+        scratch s;
+        sh_dataset *data;
+        make_set(&s, packed);
+        /* The plain folder is recognised too. */
+        assert_ok(packed == 5 ? sh_dataset_open(&data, scratch_path(&s, "data"))
+                              : open_set(&data, &s));
+        const sh_dataset_info *info = sh_dataset_about(data);
+        assert_string_equal(info->name, "mnist");
+        assert_int_equal(info->channels, 1);
+        assert_int_equal(info->height, HEIGHT);
+        assert_int_equal(info->width, WIDTH);
+        assert_int_equal(info->classes, 7);
+        assert_int_equal(info->count[0], TRAIN);
+        assert_int_equal(info->count[1], VALIDATION);
+        for (uint32_t i = 0; i < TRAIN; i++)
+            assert_sample(data, SH_SPLIT_TRAIN, i);
+        for (uint32_t i = VALIDATION; i-- > 0;)
+            assert_sample(data, SH_SPLIT_VALIDATION, i);
+        assert_int_equal(strlen(info->fingerprint), SH_DIGEST_TEXT - 1);
+        if (packed > 0)
+            assert_string_equal(info->fingerprint, print);
+        snprintf(print, sizeof print, "%s", info->fingerprint);
+        sh_dataset_close(data);
+        scratch_remove(&s);
+    }
+}
+
+static void other_content_has_another_fingerprint(void **state)
+{
+    (void)state;
+    scratch s;
+    make_set(&s, 0);
+    sh_dataset *data;
+    assert_ok(open_set(&data, &s));
+    char print[SH_DIGEST_TEXT];
+    snprintf(print, sizeof print, "%s", sh_dataset_about(data)->fingerprint);
+    sh_dataset_close(data);
+    for (int file = 0; file < 4; file++) {
+        const content good = content_of(file);
+        content bad = good;
+        bad.bytes[bad.count - 1] ^= 1;
+        put(&s, file, &bad, false);
+        assert_ok(open_set(&data, &s));
+        assert_string_not_equal(print, sh_dataset_about(data)->fingerprint);
+        sh_dataset_close(data);
+        put(&s, file, &good, false);
+    }
+    scratch_remove(&s);
+}
+
+static void files_that_do_not_go_together_are_refused(void **state)
+{
+    (void)state;
+    static const uint8_t many[6] = {0, 0, 7, 0, 0, 0};
+    const struct {
+        int file;
+        content content;
+        sh_status code;
+        const char *part;
+    } cases[] = {
+        {1, labels_of(train_labels, 4), SH_MISMATCH,
+         "train-images-idx3-ubyte holds 5 images, but "},
+        {1, labels_of(train_labels, 4), SH_MISMATCH, "4 labels: they do not belong together"},
+        {3, labels_of(many, 6), SH_MISMATCH, "t10k-images-idx3-ubyte holds 4 images, but "},
+        {3, labels_of(many, 4), SH_FORMAT,
+         "t10k-labels-idx1-ubyte: label 7 of sample 2 is out of range 0 to 6"},
+        {2, images_of(1, 4, 3, 3), SH_MISMATCH, "holds images of 2 x 3 pixels, but "},
+        {2, images_of(1, 4, 3, 3), SH_MISMATCH, "t10k-images-idx3-ubyte of 3 x 3"},
+        {0, labels_of(train_labels, 5), SH_FORMAT, "are the two files swapped?"},
+        {3, images_of(1, 4, 2, 3), SH_FORMAT, "t10k-labels-idx1-ubyte: holds images"},
+    };
+    scratch s;
+    make_set(&s, 0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        sh_dataset *data = NULL;
+        put(&s, cases[i].file, &cases[i].content, false);
+        assert_fails(open_set(&data, &s), cases[i].code, cases[i].part);
+        assert_null(data);
+        const content good = content_of(cases[i].file);
+        put(&s, cases[i].file, &good, false);
+    }
+    scratch_remove(&s);
+}
+
+static void missing_files_are_named(void **state)
+{
+    (void)state;
+    for (int file = 0; file < 4; file++) {
+        scratch s;
+        sh_dataset *data = NULL;
+        char path[64], part[96];
+        make_set(&s, 0);
+        snprintf(path, sizeof path, "data/%s", names[file]);
+        assert_int_equal(unlink(scratch_path(&s, path)), 0);
+        snprintf(part, sizeof part, "in vain for %s", names[file]);
+        assert_fails(open_set(&data, &s), SH_NOT_FOUND, part);
+        assert_fails(sh_dataset_open(&data, scratch_path(&s, "data")), SH_NOT_FOUND, part);
+        assert_null(data);
+        scratch_remove(&s);
+    }
+}
+
+static void folders_without_data_say_what_was_looked_for(void **state)
+{
+    (void)state;
+    scratch s;
+    sh_dataset *data = NULL;
+    char spec[600];
+    make_set(&s, 0);
+    for (int i = 0; i < 4; i++) {
+        snprintf(spec, sizeof spec, "mnist:%s", scratch_path(&s, "tmp"));
+        assert_fails(sh_dataset_open(&data, spec), SH_NOT_FOUND, names[i]);
+        assert_fails(sh_dataset_open(&data, scratch_path(&s, "tmp")), SH_NOT_FOUND, names[i]);
+    }
+    assert_fails(sh_dataset_open(&data, scratch_path(&s, "tmp")), SH_NOT_FOUND,
+                 "/tmp: no data is recognised in this folder; looked for mnist (train-images");
+    snprintf(spec, sizeof spec, "mnist:%s", scratch_path(&s, "nowhere"));
+    assert_fails(sh_dataset_open(&data, spec), SH_NOT_FOUND,
+                 "/nowhere: cannot open the data folder: No such file");
+    snprintf(spec, sizeof spec, "mnist:%s", scratch_path(&s, "data/t10k-labels-idx1-ubyte"));
+    assert_fails(sh_dataset_open(&data, spec), SH_INVALID,
+                 "t10k-labels-idx1-ubyte: is not a folder");
+    assert_fails(sh_dataset_open(&data, "mnist"), SH_INVALID, "which folder? write mnist:DIR");
+    assert_fails(sh_dataset_open(&data, "mnist:"), SH_INVALID, "which folder? write mnist:DIR");
+    assert_null(data);
+    scratch_remove(&s);
+}
+
+static void folders_without_permission_are_refused(void **state)
+{
+    (void)state;
+    if (geteuid() == 0)
+        skip(); /* root may read everything */
+    scratch s;
+    sh_dataset *data = NULL;
+    make_set(&s, 0);
+    assert_int_equal(chmod(scratch_path(&s, "data"), 0), 0);
+    assert_fails(open_set(&data, &s), SH_PERMISSION,
+                 "/data: cannot read the data folder: Permission denied");
+    assert_fails(sh_dataset_open(&data, scratch_path(&s, "data")), SH_PERMISSION,
+                 "/data: cannot read the data folder: Permission denied");
+    assert_int_equal(chmod(scratch_path(&s, "data"), 0700), 0);
+    assert_int_equal(chmod(scratch_path(&s, "data/t10k-images-idx3-ubyte"), 0), 0);
+    assert_fails(open_set(&data, &s), SH_PERMISSION,
+                 "/t10k-images-idx3-ubyte: cannot open it: Permission denied");
+    assert_null(data);
+    scratch_remove(&s);
+}
+
+static void damage_in_a_packed_file_is_told(void **state)
+{
+    (void)state;
+    scratch s;
+    sh_dataset *data = NULL;
+    make_set(&s, 15);
+    struct stat about;
+    assert_int_equal(stat(scratch_path(&s, "data/train-images-idx3-ubyte.gz"), &about), 0);
+    assert_int_equal(truncate(s.path, about.st_size - 3), 0);
+    assert_fails(open_set(&data, &s), SH_CORRUPT, "train-images-idx3-ubyte.gz: is cut off");
+    assert_null(data);
+    scratch_remove(&s);
+}
+
+static void labels_that_change_under_way_are_noticed(void **state)
+{
+    (void)state;
+    scratch s;
+    sh_dataset *data;
+    float pixels[PIXELS];
+    int32_t label = -7;
+    make_set(&s, 0);
+    assert_ok(open_set(&data, &s));
+    const uint8_t wild[TRAIN] = {2, 200, 1, 6, 2};
+    const content changed = labels_of(wild, TRAIN);
+    put(&s, 1, &changed, false);
+    assert_fails(sh_dataset_read(data, SH_SPLIT_TRAIN, 1, pixels, &label), SH_CORRUPT,
+                 "train-labels-idx1-ubyte: changed while it was in use: sample 1 has label 200");
+    assert_int_equal(label, -7);
+    sh_dataset_close(data);
+    scratch_remove(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(plain_and_packed_files_are_the_same_data),
+        cmocka_unit_test(other_content_has_another_fingerprint),
+        cmocka_unit_test(files_that_do_not_go_together_are_refused),
+        cmocka_unit_test(missing_files_are_named),
+        cmocka_unit_test(folders_without_data_say_what_was_looked_for),
+        cmocka_unit_test(folders_without_permission_are_refused),
+        cmocka_unit_test(damage_in_a_packed_file_is_told),
+        cmocka_unit_test(labels_that_change_under_way_are_noticed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
