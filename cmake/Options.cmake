@@ -6,13 +6,30 @@ add_library(shoal_options INTERFACE)
 target_compile_definitions(shoal_options INTERFACE _POSIX_C_SOURCE=200809L _DEFAULT_SOURCE)
 target_compile_options(shoal_options INTERFACE
   -ffp-contract=off -fno-math-errno -fno-trapping-math -fno-common
+  -ffunction-sections -fdata-sections
   -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes
   -Wpointer-arith -Wformat=2 -Wundef)
+# Unused sections go, and so do libraries that nothing calls: a small program that starts quickly.
+target_link_options(shoal_options INTERFACE -Wl,--gc-sections -Wl,--as-needed)
 if(SHOAL_WERROR)
   target_compile_options(shoal_options INTERFACE -Werror)
 endif()
-if(SHOAL_SANITIZE)
+
+if(SHOAL_FUZZ)
+  if(NOT CMAKE_C_COMPILER_ID MATCHES Clang)
+    message(FATAL_ERROR "SHOAL_FUZZ needs clang, whose library the fuzzers are: cmake --preset fuzz")
+  endif()
+  # "fuzzer-no-link" instruments the code; only a fuzz target itself links the fuzzer's main (fuzz/).
+  target_compile_options(shoal_options INTERFACE
+    -fsanitize=fuzzer-no-link,address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(shoal_options INTERFACE -fsanitize=address,undefined)
+elseif(SHOAL_SANITIZE)
   target_compile_options(shoal_options INTERFACE
     -fsanitize=${SHOAL_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(shoal_options INTERFACE -fsanitize=${SHOAL_SANITIZE})
+elseif(CMAKE_BUILD_TYPE STREQUAL Release)
+  # The program listens on a network: the compiler's cheap guards are on.
+  target_compile_options(shoal_options INTERFACE -fstack-protector-strong -U_FORTIFY_SOURCE
+    -D_FORTIFY_SOURCE=2)
+  target_link_options(shoal_options INTERFACE -Wl,-z,relro -Wl,-z,now)
 endif()

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# What an installation promises: a program elsewhere builds with pkg-config's flags alone and runs,
+# the library shows no name but sh_*, and the installed program starts.
+set -euo pipefail
+
+: "${SHOAL_BUILD:?the build folder}" "${CMAKE:=cmake}" "${CC:=cc}"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+fail() {
+    echo "package.install: $*" >&2
+    exit 1
+}
+
+"$CMAKE" --install "$SHOAL_BUILD" --prefix "$work/prefix" --strip >"$work/log" || fail "$(cat "$work/log")"
+# Moved after installing: nothing may remember where it was first put.
+mv "$work/prefix" "$work/moved"
+pc=$(find "$work/moved" -name shoal.pc -printf '%h')
+[ -n "$pc" ] || fail "no shoal.pc was installed"
+export PKG_CONFIG_PATH=$pc
+
+cat >"$work/embed.c" <<'C'
+#include <shoal/status.h>
+#include <stdio.h>
+
+int main(void)
+{
+    printf("%s|%s\n", sh_status_text(SH_OK), sh_message());
+    return 0;
+}
+C
+read -ra flags <<<"$(pkg-config --cflags --libs shoal)"
+"$CC" -std=c11 -Wall -Werror "$work/embed.c" -o "$work/embed" "${flags[@]}" || fail "cannot build on shoal.pc"
+library=$(pkg-config --variable=libdir shoal)
+said=$(LD_LIBRARY_PATH=$library "$work/embed") || fail "the program built on the library does not run"
+[ "$said" = "success|" ] || fail "the program built on the library printed '$said', not 'success|'"
+
+strangers=$(nm -D --defined-only "$library/libshoal.so" | awk '$3 !~ /^sh_/ {print $3}' | tr '\n' ' ')
+[ -z "$strangers" ] || fail "names exported without the prefix sh_: $strangers"
+
+if [ -e "$SHOAL_BUILD/shoal" ]; then
+    "$work/moved/bin/shoal" version || fail "the installed program does not start"
+fi
+echo "package.install: $(cd "$work/moved" && find . ! -type d | sort | tr '\n' ' ')"
