@@ -1,0 +1,123 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Runs the quickstart and the tests in a fresh, bare Debian 12, as someone new would: nothing installed
+# but what Debian calls minimal, and a clone of the last commit.
+#
+#     scripts/check-bare.sh                                   scripts/quickstart.sh, then scripts/test.sh
+#     scripts/check-bare.sh 'scripts/test.sh unit' ...        these commands instead
+#
+# Options: --base DIR    where the bare system and its packages are kept for the next time (/var/tmp/shoal-bare)
+#          --mirror URI  the Debian mirror; default: this machine's own
+#          --keep        leave the system that was tried, for a look inside
+#
+# Needs root and debootstrap. It mounts in a namespace of its own, so nothing stays mounted however it
+# ends. Not part of continuous integration.
+set -euo pipefail
+# shellcheck source=scripts/common.sh
+. "$(dirname "$0")/common.sh"
+
+suite=bookworm
+base=/var/tmp/shoal-bare
+mirror=
+keep=no
+commands=()
+while [ $# -gt 0 ]; do
+    case $1 in
+    --base)
+        base=${2:?--base needs a folder}
+        shift
+        ;;
+    --mirror)
+        mirror=${2:?--mirror needs an address}
+        shift
+        ;;
+    --keep) keep=yes ;;
+    -h | --help)
+        sed -n '3,/^set /{s/^# \{0,1\}//;/^set /d;p}' "$0"
+        exit 0
+        ;;
+    -*) die "unknown option '$1'" ;;
+    *) commands+=("$1") ;;
+    esac
+    shift
+done
+[ ${#commands[@]} -gt 0 ] || commands=(scripts/quickstart.sh scripts/test.sh)
+[ "$(id -u)" -eq 0 ] || die "needs root, to make and enter a system of its own"
+for tool in debootstrap unshare chroot git; do
+    command -v $tool >/dev/null || die "$tool is missing: apt-get install debootstrap util-linux coreutils git"
+done
+
+# This machine's sources for the suite, as lines of a sources.list.
+own_sources() {
+    apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' 2>/dev/null |
+        awk -v suite=$suite '($2 == suite || index($2, suite "-") == 1) && $3 == "main" {print "deb", $0}' | sort -u
+}
+sources=
+if [ -z "$mirror" ]; then
+    sources=$(own_sources)
+    mirror=$(awk -v suite=$suite '$3 == suite {print $2; exit}' <<<"$sources")
+fi
+
+mkdir -p "$base/archives"
+if [ ! -e "$base/system/.complete" ]; then
+    say "Making a bare Debian ($suite) in $base/system"
+    rm -rf "$base/system"
+    include=()
+    [[ $mirror == https://* ]] && include=(--include=ca-certificates)
+    # Without a mirror debootstrap has its own.
+    debootstrap --variant=minbase "${include[@]}" $suite "$base/system" ${mirror:+"$mirror"} >"$base/debootstrap.log" 2>&1 ||
+        die "debootstrap failed; see $base/debootstrap.log"
+    touch "$base/system/.complete"
+fi
+
+work=$(mktemp -d "$base/try.XXXXXX")
+cleanup() {
+    if [ $keep = yes ]; then
+        say "Kept: chroot $work/system"
+    else
+        rm -rf "$work"
+    fi
+}
+trap cleanup EXIT
+cp -a --reflink=auto "$base/system" "$work/system"
+system=$work/system
+
+# How this machine reaches the network and its packages, for the time of the trial.
+[ -z "$sources" ] || printf '%s\n' "$sources" >"$system/etc/apt/sources.list"
+apt-config dump 2>/dev/null | grep -E '^Acquire::(http|https|Check-|Retries)' >"$system/etc/apt/apt.conf.d/00machine" || true
+cp -L /etc/resolv.conf /etc/hosts "$system/etc/"
+if [ -d /usr/local/share/ca-certificates ]; then
+    mkdir -p "$system/usr/local/share/"
+    cp -a /usr/local/share/ca-certificates "$system/usr/local/share/"
+fi
+
+if [ -n "$(git -C "$root" status --porcelain)" ]; then
+    say "Note: what is not committed is not tried"
+fi
+git clone --quiet --no-hardlinks "$root" "$system/root/shoal"
+say "Trying $(git -C "$system/root/shoal" log -1 --format='%h %s')"
+
+# Runs a command in the system; all its mounts and processes end with it.
+inside() {
+    unshare --mount --propagation private --pid --fork --kill-child -- bash -euc '
+        mount -t proc proc "$1/proc"
+        mount --rbind /sys "$1/sys"
+        mount --rbind /dev "$1/dev"
+        mount --bind "$2" "$1/var/cache/apt/archives"
+        exec chroot "$1" /usr/bin/env HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+            bash -c "cd /root/shoal && $3"' inside "$system" "$base/archives" "$1"
+}
+status=0
+for command in "${commands[@]}"; do
+    say ""
+    say "### $command"
+    began=$SECONDS
+    if inside "$command"; then
+        say "### $command: passed in $((SECONDS - began)) s"
+    else
+        say "### $command: FAILED after $((SECONDS - began)) s"
+        status=1
+    fi
+done
+exit $status

@@ -1,0 +1,116 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# A check that cannot fail checks nothing: gives each one a copy of the tree with one deliberate
+# violation, and wants it found at its file and line.
+set -euo pipefail
+# shellcheck source=scripts/common.sh
+. "$(dirname "$0")/common.sh"
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir "$work/tree"
+project_files '*' | (cd "$root" && tar -c -T -) | tar -x -C "$work/tree"
+cd "$work/tree"
+git -c init.defaultBranch=main init -q .
+git add -A
+
+status=0
+tried=0
+# expect CHECK PLACE WORDS: the check fails and says so at this place, in these words. What was
+# broken is put back.
+expect() {
+    local check=$1 place=$2 words=$3 output
+    tried=$((tried + 1))
+    if output=$("scripts/check-$check.sh" 2>&1); then
+        say "scripts/check-$check.sh:1: accepts a violation: $words"
+        status=1
+    elif ! grep -qE "^$place: .*$words" <<<"$output"; then
+        say "scripts/check-$check.sh:1: does not say '$place: ... $words', but: $output"
+        status=1
+    fi
+    git clean -qfdx
+    git checkout -q .
+}
+# Makes a source file of the given lines, after its SPDX line.
+source_file() {
+    local path=$1
+    shift
+    mkdir -p "$(dirname "$path")"
+    printf '%s\n' '/* SPDX-License-Identifier: Apache-2.0 */' "$@" >"$path"
+}
+many() { for _ in $(seq "$1"); do say "$2"; done; }
+
+source_file src/tensor/wrong.c '#include "train/lane.h"'
+expect layers src/tensor/wrong.c:2 'train/ is above it'
+source_file src/tensor/wrong.c '#include "lane.h"'
+expect layers src/tensor/wrong.c:2 'names no layer'
+source_file src/helper/wrong.c '#include "base/fail.h"'
+expect layers src/helper/wrong.c:1 'is no layer of ARCHITECTURE.md'
+source_file include/shoal/wrong.h '#include "base/fail.h"'
+expect layers include/shoal/wrong.h:2 'public headers only'
+source_file src/model/wrong.c '#include <oneapi/dnnl/dnnl.h>'
+expect layers src/model/wrong.c:2 'belongs to oneDNN'
+source_file src/train/wrong.c '#include <openssl/evp.h>'
+expect layers src/train/wrong.c:2 'belongs to OpenSSL'
+source_file src/node/wrong.c '#include <event2/event.h>'
+expect layers src/node/wrong.c:2 'belongs to libevent'
+source_file src/data/wrong.c '/* printf( and exit( in words are fine */' 'void f(void)' '{' \
+    '    snprintf(t, 2, "exit(");' '    printf("x");' '}'
+expect layers src/data/wrong.c:6 'only cli/ prints'
+source_file src/data/wrong.c '    fputs("x", stderr);'
+expect layers src/data/wrong.c:2 'only cli/ prints'
+source_file src/data/wrong.c '    if (bad) abort();'
+expect layers src/data/wrong.c:2 'only cli/ ends the program'
+source_file src/data/wrong.c '    _exit(1);'
+expect layers src/data/wrong.c:2 'only cli/ ends the program'
+
+source_file src/data/wrong.c '/* size: no */' 'int f(int x)' '{' "$(many 70 '    x++;')" '    return x;' '}'
+expect sizes src/data/wrong.c:3 'f\(\) has 74 lines'
+source_file src/data/wrong.c "$(many 800 'int x;')"
+expect sizes src/data/wrong.c:801 'a file of 801 lines'
+source_file src/data/wrong.h "$(many 150 'int x;')"
+expect sizes src/data/wrong.h:151 'a header of 151 lines'
+source_file include/shoal/wrong.h "$(many 200 'int x;')"
+expect sizes include/shoal/wrong.h:201 'a public header of 201 lines'
+source_file src/data/fail.h 'int x;'
+expect sizes src/base/fail.h:1 'another file is called fail.h'
+# And what is allowed: a long function with its reason.
+source_file src/data/right.c '/*' ' * size: one pass over the tile keeps the sums in registers.' ' */' \
+    'int f(int x)' '{' "$(many 70 '    x++;')" '    return x;' '}'
+scripts/check-sizes.sh >/dev/null || {
+    say "scripts/check-sizes.sh:1: refuses a long function that gives its reason"
+    status=1
+}
+git clean -qfdx
+
+source_file src/data/wrong.c 'int  x;'
+expect format src/data/wrong.c:2:4 'clang-format'
+mkdir -p src/data
+say 'int x;' >src/data/wrong.c
+expect format src/data/wrong.c:1 'SPDX'
+printf '%s\n' 'x = 1 ' >test/wrong.py
+expect format test/wrong.py:1 'blanks at the end'
+printf '%s' 'x = 1' >test/wrong.py
+expect format test/wrong.py:0 'does not end'
+source_file src/data/wrong.c '/* TO''DO: later */'
+expect format 'src/data/wrong.c:2:/\* TO''DO' ''
+
+source_file src/data/wrong.h
+expect docs src/data/wrong.h:1 'ARCHITECTURE.md has no line for it'
+echo '- `data/gone`: is not there' >>ARCHITECTURE.md
+expect docs 'ARCHITECTURE.md:[0-9]+' 'there is no src/data/gone.h'
+echo '[gone](doc/gone.md)' >README.md
+expect docs README.md:1 'leads nowhere'
+echo 'Run `scripts/gone.sh`.' >README.md
+expect docs README.md:1 'there is no scripts/gone.sh'
+sed -i 's/libssl-dev/libwrong-dev/' scripts/install-dependencies.sh
+expect docs 'scripts/install-dependencies.sh:[0-9]+' 'libwrong-dev is not in the table'
+echo '<!-- placeholder: x -->' >README.md
+source_file src/cli/main.c
+expect docs README.md:1 'a placeholder'
+sed -i 's/Unreleased/Later/' CHANGELOG.md
+expect docs CHANGELOG.md:1 'neither'
+
+[ $status -eq 0 ] && say "checks: each of $tried deliberate violations is found"
+exit $status

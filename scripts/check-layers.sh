@@ -1,0 +1,109 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Holds the tree to ARCHITECTURE.md, whose two fenced blocks are the only lists:
+#   ```layers      top to bottom: a file includes only its own layer and those below it
+#   ```libraries   which folders may include the headers of an outside library
+# And nothing below cli/ prints, exits or aborts (unit tests aside).
+set -euo pipefail
+# shellcheck source=scripts/common.sh
+. "$(dirname "$0")/common.sh"
+cd "$root"
+
+# The lines of the block ```NAME in ARCHITECTURE.md.
+block() {
+    awk -v name="$1" '$0 == "```" name {on = 1; next} /^```/ {on = 0} on && NF' ARCHITECTURE.md
+}
+layers=$(block layers | awk '{print $1}')
+libraries=$(block libraries)
+[ -n "$layers" ] || die "ARCHITECTURE.md has no block that starts with \`\`\`layers"
+[ -n "$libraries" ] || die "ARCHITECTURE.md has no block that starts with \`\`\`libraries"
+
+check_includes() {
+    awk -v layers="$layers" -v libraries="$libraries" '
+        function complain(what) {
+            printf "%s:%d: %s\n", FILENAME, FNR, what
+            bad = 1
+        }
+        function layer_of(path) { # src/<layer>/...
+            split(path, part, "/")
+            return part[2]
+        }
+        # Is path within one of the folders (ending in /) or files listed from word 3 on?
+        function allowed(path, words, count,    i, n, where) {
+            n = split(words, where, " ")
+            for (i = count; i <= n; i++)
+                if (index(path, where[i]) == 1)
+                    return 1
+            return 0
+        }
+        BEGIN {
+            count = split(layers, name, "\n")
+            for (i = 1; i <= count; i++)
+                height[name[i]] = count - i + 1
+            libs = split(libraries, lib, "\n")
+        }
+        FNR == 1 {
+            mine = layer_of(FILENAME)
+            if (FILENAME ~ /^src\// && !(mine in height))
+                complain("the folder " mine "/ is no layer of ARCHITECTURE.md: add it to the list, in its place")
+        }
+        !/^[ \t]*#[ \t]*include[ \t]*[<"]/ { next }
+        {
+            header = $0
+            sub(/^[ \t]*#[ \t]*include[ \t]*[<"]/, "", header)
+            sub(/[>"].*/, "", header)
+            for (i = 1; i <= libs; i++) {
+                split(lib[i], word, " ")
+                if (index(header, word[2]) == 1 && FILENAME !~ /_test\.c$/ && !allowed(FILENAME, lib[i], 3)) {
+                    places = lib[i]
+                    sub(/^[^ ]+ +[^ ]+ +/, "", places)
+                    complain("<" header "> belongs to " word[1] ", which only " places " may include")
+                }
+            }
+            if ($0 ~ /<.*>/)
+                next
+            if (FILENAME ~ /^include\//) {
+                if (header !~ /^shoal\//)
+                    complain("a public header includes public headers only, not \"" header "\"")
+                next
+            }
+            split(header, part, "/")
+            theirs = part[1]
+            if (theirs == "shoal")
+                next
+            if (!(theirs in height))
+                complain("\"" header "\" names no layer: include it as \"<layer>/<noun>.h\"")
+            else if (FILENAME ~ /^src\// && (mine in height) && height[theirs] > height[mine])
+                complain(mine "/ includes \"" header "\", and " theirs "/ is above it: move what is needed down, or hand it in")
+        }
+        END { exit bad }' "$@"
+}
+
+check_quiet() {
+    local file status=0
+    for file in "$@"; do
+        case $file in src/cli/* | *_test.c) continue ;; esac
+        awk -f scripts/strip-comments.awk "$file" | awk -v file="$file" '
+            BEGIN { word = "(^|[^A-Za-z0-9_>.])" }
+            $0 ~ word "(printf|vprintf|puts|putchar|perror|psignal|warnx?|errx?)[ \t]*\\(" ||
+            $0 ~ word "(fprintf|vfprintf|fputs|fputc|putc|fwrite|dprintf)[ \t]*\\(.*std(out|err)" ||
+            $0 ~ word "dprintf[ \t]*\\([ \t]*(1|2|STD(OUT|ERR)_FILENO)[ \t]*," {
+                printf "%s:%d: only cli/ prints: return a status, log an event, or hand the text up\n", file, NR
+                bad = 1
+            }
+            $0 ~ word "(exit|_exit|_Exit|quick_exit|abort)[ \t]*\\(" {
+                printf "%s:%d: only cli/ ends the program: return sh_fail(...), or assert what cannot be\n", file, NR
+                bad = 1
+            }
+            END { exit bad }' || status=1
+    done
+    return $status
+}
+
+mapfile -t files < <(project_files 'src/*.c' 'src/*.h' 'include/*.h')
+status=0
+check_includes "${files[@]}" || status=1
+check_quiet "${files[@]}" || status=1
+[ $status -eq 0 ] && say "layers: ${#files[@]} files in $(wc -w <<<"$layers") layers, all pointing down"
+exit $status

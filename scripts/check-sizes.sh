@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Sizes that keep code readable: functions of at most 70 lines, files of 800, headers of 150 (public
+# ones 200), and no two files with one name.
+#
+# A function that is better long (a kernel) says why in the comment directly above it, after "size:":
+#
+#     /* size: one pass over the tile; split, its eight accumulators would leave the registers. */
+set -euo pipefail
+# shellcheck source=scripts/common.sh
+. "$(dirname "$0")/common.sh"
+cd "$root"
+command -v ctags >/dev/null || die "ctags is missing: scripts/install-dependencies.sh test"
+
+function_lines=70
+status=0
+mapfile -t files < <(project_files '*.c' '*.h')
+# An X-macro's expansion and other things ctags cannot parse are no functions; that is fine here.
+longer=$(ctags --languages=C --langmap=C:.c.h --kinds-C=f --fields=+ne --output-format=u-ctags \
+    --sort=no -f - "${files[@]}" |
+    awk -F '\t' -v most=$function_lines '{
+        first = last = 0
+        for (i = 4; i <= NF; i++) {
+            if ($i ~ /^line:/) first = substr($i, 6) + 0
+            if ($i ~ /^end:/) last = substr($i, 5) + 0
+        }
+        if (last - first + 1 > most)
+            print $2, first, last - first + 1, $1
+    }')
+
+# Does the comment that ends right above line $2 of file $1 give a reason after "size:"?
+has_reason() {
+    awk -v below="$2" '
+        NR < below { line[NR] = $0 }
+        END {
+            at = below - 1
+            if (line[at] ~ /^[A-Za-z_].*[^;}]$/) # a return type or attribute on its own line
+                at--
+            if (line[at] !~ /\*\/[ \t]*$/)
+                exit 1
+            for (text = ""; at > 0; at--) {
+                text = line[at] " " text
+                if (line[at] ~ /\/\*/)
+                    break
+            }
+            exit text !~ /size:[ \t*]*[A-Za-z]......../ # a reason is more than a word
+        }' "$1"
+}
+while read -r file first lines name; do
+    [ -n "$file" ] || continue
+    has_reason "$file" "$first" && continue
+    say "$file:$first: $name() has $lines lines, at most $function_lines: split it where it changes subject," \
+        "or give the reason in a comment directly above (size: ...)"
+    status=1
+done <<<"$longer"
+
+for file in "${files[@]}"; do
+    case $file in
+    include/*.h) most=200 what="public header" ;;
+    *.h) most=150 what="header" ;;
+    *) most=800 what="file" ;;
+    esac
+    lines=$(wc -l <"$file")
+    if [ "$lines" -gt $most ]; then
+        say "$file:$((most + 1)): a $what of $lines lines, at most $most: one noun a file; give the second its own"
+        status=1
+    fi
+done
+
+while read -r name; do
+    [ -n "$name" ] || continue
+    places=$(printf '%s\n' "${files[@]}" | grep -E "(^|/)${name//./\\.}\$" | tr '\n' ' ')
+    say "${places%% *}:1: another file is called $name too: rename one (${places% })"
+    status=1
+done < <(printf '%s\n' "${files[@]}" | sed 's,.*/,,' | sort | uniq -d)
+
+[ $status -eq 0 ] && say "sizes: ${#files[@]} files within bounds"
+exit $status

@@ -1,0 +1,97 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Installs what is missing on Debian and its relatives; says nothing and does nothing where nothing is.
+#
+#     scripts/install-dependencies.sh            what building and running need
+#     scripts/install-dependencies.sh build test what the tests and checks need too
+#
+# ARCHITECTURE.md says what each library is for.
+set -euo pipefail
+# shellcheck source=scripts/common.sh
+. "$(dirname "$0")/common.sh"
+
+build_packages=(
+    gcc libc6-dev cmake ninja-build pkg-config protobuf-c-compiler
+    libprotobuf-c-dev libssl-dev libevent-dev zlib1g-dev libjansson-dev libhwloc-dev libopenblas-dev
+)
+# Not on every architecture; the build does without and says so.
+optional_packages=(libdnnl-dev)
+test_packages=(
+    libcmocka-dev python3 git binutils iproute2 universal-ctags
+    clang clang-format clang-tidy libclang-rt-dev
+)
+
+groups=("$@")
+[ "${#groups[@]}" -gt 0 ] || groups=(build)
+wanted=()
+optional=()
+for group in "${groups[@]}"; do
+    case $group in
+    build)
+        wanted+=("${build_packages[@]}")
+        optional+=("${optional_packages[@]}")
+        ;;
+    test) wanted+=("${test_packages[@]}") ;;
+    *) die "unknown group '$group': build or test" ;;
+    esac
+done
+
+if ! command -v dpkg-query >/dev/null; then
+    say "This is not Debian or a relative of it: nothing was installed. Needed, by their Debian names:"
+    say "  ${wanted[*]} ${optional[*]}"
+    exit 0
+fi
+
+installed=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' "${wanted[@]}" "${optional[@]}" \
+    2>/dev/null | awk '$2 == "installed" {print $1}' || true)
+is_installed() { grep -qxF "$1" <<<"$installed"; }
+missing=()
+for package in "${wanted[@]}"; do
+    is_installed "$package" || missing+=("$package")
+done
+missing_optional=()
+for package in "${optional[@]}"; do
+    is_installed "$package" || missing_optional+=("$package")
+done
+if [ $((${#missing[@]} + ${#missing_optional[@]})) -eq 0 ]; then
+    exit 0
+fi
+
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+    if ! command -v sudo >/dev/null; then
+        [ "${#missing[@]}" -gt 0 ] || exit 0
+        die "these packages are missing, and there is neither root nor sudo to install them; as root:
+  apt-get install --no-install-recommends ${missing[*]} ${missing_optional[*]}"
+    fi
+    as_root=(sudo)
+fi
+apt() {
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y \
+        -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 -o Dpkg::Use-Pty=0 "$@"
+}
+
+# The lists first: a bare system has none, and only they tell which optional packages exist here.
+# Without a network, what is optional can wait.
+if [ "${#missing[@]}" -gt 0 ]; then
+    say "Refreshing the package lists (apt-get update)"
+    apt update >/dev/null || die "apt-get update failed: check the network and /etc/apt"
+fi
+for package in "${missing_optional[@]}"; do
+    if [ -n "$(apt-cache policy "$package" 2>/dev/null | awk '/Candidate:/ && $2 != "(none)"')" ]; then
+        missing+=("$package")
+    elif [ "${#missing[@]}" -gt 0 ]; then
+        say "$package does not exist for this system: going on without"
+    fi
+done
+[ "${#missing[@]}" -gt 0 ] || exit 0
+
+say "Installing ${#missing[@]} packages: ${missing[*]}"
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+if ! apt install --no-install-recommends "${missing[@]}" >"$log" 2>&1; then
+    tail -n 30 "$log" >&2
+    die "installing failed (above); the same by hand:
+  apt-get install --no-install-recommends ${missing[*]}"
+fi

@@ -1,0 +1,136 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Runs the checks and tests; exits 0 only if all passed.
+#
+#     scripts/test.sh                     everything
+#     scripts/test.sh lint unit           only these stages, in this order
+#     scripts/test.sh fuzz --fuzz-seconds 60
+#
+#   lint   form, layers, sizes, documents; and that these checks find what they are for
+#   tidy   clang-tidy's bug patterns and the static analyzer
+#   unit   a release with warnings as errors: unit, end-to-end and package tests
+#   asan   the same tests under the address and undefined-behaviour sanitizers
+#   tsan   and under the thread sanitizer
+#   fuzz   every fuzz target for a few seconds (--fuzz-seconds N, 5)
+#
+# --no-install skips looking for missing packages. Real data is looked for in SHOAL_TEST_DATA.
+set -euo pipefail
+# shellcheck source=scripts/common.sh
+. "$(dirname "$0")/common.sh"
+cd "$root"
+export LC_ALL=C
+
+all_stages=(lint tidy unit asan tsan fuzz)
+stages=()
+fuzz_seconds=5
+install=yes
+while [ $# -gt 0 ]; do
+    case $1 in
+    --fuzz-seconds)
+        fuzz_seconds=${2:?--fuzz-seconds needs a number}
+        shift
+        ;;
+    --no-install) install=no ;;
+    -h | --help)
+        sed -n '3,/^set /{s/^# \{0,1\}//;/^set /d;p}' "$0"
+        exit 0
+        ;;
+    *)
+        [[ " ${all_stages[*]} " == *" $1 "* ]] || die "unknown stage or option '$1'; stages: ${all_stages[*]}"
+        stages+=("$1")
+        ;;
+    esac
+    shift
+done
+[[ $fuzz_seconds =~ ^[1-9][0-9]*$ ]] || die "--fuzz-seconds $fuzz_seconds: a whole number of seconds, at least 1"
+[ ${#stages[@]} -gt 0 ] || stages=("${all_stages[@]}")
+
+if [ -z "${SHOAL_TEST_DATA:-}" ] && [ -d ../shared/data ]; then
+    SHOAL_TEST_DATA=$(cd ../shared/data && pwd)
+fi
+export SHOAL_TEST_DATA="${SHOAL_TEST_DATA:-}"
+[ $install = no ] || scripts/install-dependencies.sh build test
+jobs=$(job_count)
+mkdir -p build
+
+# build_and_test PRESET [configure options]
+build_and_test() {
+    local preset=$1 runner=()
+    shift
+    cmake --preset "$preset" "$@" >"build/configure-$preset.log" 2>&1 || {
+        tail -n 20 "build/configure-$preset.log"
+        return 1
+    }
+    cmake --build --preset "$preset" --parallel "$jobs" | tail -n 400 >"build/build-$preset.log" || {
+        grep -E 'error|warning|FAILED' "build/build-$preset.log" | head -n 40
+        say "building $preset failed: build/build-$preset.log"
+        return 1
+    }
+    # The thread sanitizer wants its shadow memory where a widely random layout may put something else.
+    if [ "$preset" = tsan ] && setarch "$(uname -m)" -R true 2>/dev/null; then
+        runner=(setarch "$(uname -m)" -R)
+    fi
+    local status=0
+    "${runner[@]}" ctest --preset "$preset" --parallel "$jobs" || status=$?
+    # What was skipped inside of a test, and why.
+    sed -n 's/^skipped: /  skipped: /p; s/^\[  SKIPPED \] \([a-z].*\)/  skipped: \1/p' \
+        "build/$preset/Testing/Temporary/LastTest.log" 2>/dev/null | sort -u
+    return $status
+}
+
+stage_lint() {
+    local check status=0
+    for check in format layers sizes docs checks; do
+        "scripts/check-$check.sh" || status=1
+    done
+    return $status
+}
+stage_tidy() {
+    cmake --preset ci >build/configure-ci.log 2>&1
+    cmake --build --preset ci --target shoal_core --parallel "$jobs" >build/build-ci.log # generated headers
+    project_files 'src/*.c' | grep -v '_test\.c$' | while read -r file; do
+        # Only what this build compiles: not the oneDNN kernels where oneDNN is missing.
+        grep -qF "/$file\"" build/ci/compile_commands.json && printf '%s\n' "$file"
+    done | xargs -r -n 4 -P "$jobs" clang-tidy -p build/ci --quiet 2>build/tidy.log || {
+        say "clang-tidy complained (above; what it could not parse is in build/tidy.log)"
+        return 1
+    }
+    say "tidy: nothing found"
+}
+stage_unit() { build_and_test ci; }
+stage_asan() { build_and_test asan; }
+stage_tsan() { build_and_test tsan; }
+stage_fuzz() { build_and_test fuzz -DSHOAL_FUZZ_SECONDS="$fuzz_seconds"; }
+
+summary=()
+failed=()
+for stage in "${stages[@]}"; do
+    say ""
+    say "=== $stage"
+    began=$SECONDS
+    set +e
+    (
+        set -e
+        "stage_$stage"
+    ) 2>&1 | tee "build/test-$stage.log"
+    status=${PIPESTATUS[0]}
+    set -e
+    verdict=passed
+    if [ "$status" -ne 0 ]; then
+        verdict=FAILED
+        failed+=("$stage")
+    fi
+    closing=$(grep -E '^[0-9]+% tests passed' "build/test-$stage.log" | tail -n 1 || true)
+    summary+=("$(printf '%-5s %-7s %4d s   %s' "$stage" $verdict $((SECONDS - began)) "$closing")")
+done
+
+say ""
+say "=== summary (logs: build/test-STAGE.log)"
+printf '%s\n' "${summary[@]}"
+[ -n "$SHOAL_TEST_DATA" ] || say "no real data: SHOAL_TEST_DATA is not set, so the tests that want it were skipped"
+if [ ${#failed[@]} -gt 0 ]; then
+    say "FAILED: ${failed[*]}"
+    exit 1
+fi
+say "all passed in $SECONDS s"
