@@ -12,6 +12,7 @@ trap 'rm -rf "$work"' EXIT
 mkdir "$work/tree"
 project_files '*' | (cd "$root" && tar -c -T -) | tar -x -C "$work/tree"
 cd "$work/tree"
+unset "${!GIT_@}" # a hook may have set them to the real tree, which must not be cleaned
 git -c init.defaultBranch=main init -q .
 git add -A
 

@@ -1,0 +1,353 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What tests that run the program share: processes with deadlines, summaries, namespaces, a relay.
+
+    import harness
+
+    class Version(harness.Case):
+        def test_prints_it(self):
+            result = self.shoal("version")
+            self.assertRegex(result.out, r"^shoal \\d+")
+
+    if __name__ == "__main__":
+        harness.main()
+
+The environment says what to test: SHOAL (the program), SHOAL_BUILD (its build folder), SHOAL_TEST_DATA
+(real data), SHOAL_PATIENCE (how many times as long every deadline is). What a test starts or makes is gone when it ends. A test that cannot run here is skipped
+with its reason; a file of which all tests were skipped exits 77, which CTest reports as skipped.
+"""
+
+import json
+import os
+import queue
+import re
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+SHOAL = os.environ.get("SHOAL", "")
+BUILD = os.environ.get("SHOAL_BUILD", "")
+TEST_DATA = os.environ.get("SHOAL_TEST_DATA", "")
+# Deadlines are that many times as long, for builds that are slow on purpose (sanitizers).
+PATIENCE = float(os.environ.get("SHOAL_PATIENCE", "1"))
+SKIPPED = 77
+
+
+class Result:
+    """How a finished process ended: status (negative: the signal), out, err, seconds."""
+
+    def __init__(self, argv, status, out, err, seconds):
+        self.argv, self.status, self.out, self.err, self.seconds = argv, status, out, err, seconds
+
+    def __str__(self):
+        return "%s: exit %s after %.1f s\n--- out\n%s--- err\n%s" % (
+            " ".join(self.argv), self.status, self.seconds, self.out, self.err)
+
+
+class Process:
+    """A process in the background. Threads gather its output, so it never waits for a reader."""
+
+    def __init__(self, argv, env=None, cwd=None):
+        self.argv = argv
+        self.began = time.monotonic()
+        self.child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                      stderr=subprocess.PIPE, env=env, cwd=cwd, text=True,
+                                      errors="replace", start_new_session=True)
+        self.lines = {"out": [], "err": []}
+        self._news = queue.Queue()
+        self._readers = [threading.Thread(target=self._read, args=(name, stream), daemon=True)
+                         for name, stream in (("out", self.child.stdout), ("err", self.child.stderr))]
+        for reader in self._readers:
+            reader.start()
+
+    def _read(self, name, stream):
+        for line in stream:
+            self.lines[name].append(line)
+            self._news.put(None)
+        stream.close()
+        self._news.put(None)
+
+    def wait_for(self, pattern, timeout=20, stream="out"):
+        """The match of the first line of the stream that has the pattern, past lines included."""
+        timeout *= PATIENCE
+        deadline = time.monotonic() + timeout
+        seen = 0
+        while True:
+            ended = not any(reader.is_alive() for reader in self._readers)
+            lines = self.lines[stream]
+            while seen < len(lines):
+                match = re.search(pattern, lines[seen])
+                if match:
+                    return match
+                seen += 1
+            left = deadline - time.monotonic()
+            if ended or left <= 0:
+                raise AssertionError("%s before %r was printed\n%s" % (
+                    "it ended" if ended else "%g s passed" % timeout, pattern, self.so_far()))
+            try:
+                self._news.get(timeout=left)
+            except queue.Empty:
+                pass
+
+    def wait_for_token(self, timeout=20):
+        """The join token, from the line of its own on which the program prints it."""
+        return self.wait_for(r"^(shoal://\S+)\s*$", timeout).group(1)
+
+    def so_far(self):
+        return Result(self.argv, self.child.poll(), "".join(self.lines["out"]),
+                      "".join(self.lines["err"]), time.monotonic() - self.began)
+
+    def wait(self, timeout=60):
+        """The result; a process that takes longer is killed and fails the test."""
+        timeout *= PATIENCE
+        try:
+            self.child.wait(timeout)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise AssertionError("still running after %g s\n%s" % (timeout, self.so_far())) from None
+        for reader in self._readers:
+            reader.join(5)
+        return self.so_far()
+
+    def signal(self, number):
+        self.child.send_signal(number)
+
+    def kill(self):
+        """Kills it and all that it started."""
+        try:
+            os.killpg(self.child.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        self.child.wait()
+        for reader in self._readers:
+            reader.join(5)
+
+
+class Relay:
+    """Carries TCP connections on to (host, port), and can record, hold or cut them.
+
+    `address` is what to connect to instead. `recorded` has all bytes of each direction, "up" (towards
+    the target) and "down". `change`, where given, is called with (direction, bytes) and gives what is
+    passed on. It lives in the network namespace of the test.
+    """
+
+    def __init__(self, host, port, change=None):
+        self.target = (host, port)
+        self.change = change
+        self.recorded = {"up": bytearray(), "down": bytearray()}
+        self.connections = 0
+        self._flowing = threading.Event()
+        self._flowing.set()
+        self._pairs = []
+        self._lock = threading.Lock()
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        self.address = "127.0.0.1:%d" % self.port
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self):
+        while True:
+            try:
+                near, _ = self._listener.accept()
+            except OSError:
+                return  # closed
+            try:
+                far = socket.create_connection(self.target, timeout=10)
+                far.settimeout(None)
+            except OSError:
+                near.close()
+                continue
+            with self._lock:
+                self._pairs.append((near, far))
+                self.connections += 1
+            for source, sink, direction in ((near, far, "up"), (far, near, "down")):
+                threading.Thread(target=self._carry, args=(source, sink, direction), daemon=True).start()
+
+    def _carry(self, source, sink, direction):
+        try:
+            while True:
+                data = source.recv(65536)
+                if not data:
+                    break
+                self._flowing.wait()
+                with self._lock:
+                    self.recorded[direction] += data
+                if self.change:
+                    data = self.change(direction, data)
+                sink.sendall(data)
+            sink.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass  # cut, here or there
+
+    def hold(self):
+        """Passes nothing on until release(): the other side is silent, and its connection stands."""
+        self._flowing.clear()
+
+    def release(self):
+        self._flowing.set()
+
+    def cut(self):
+        """Resets every connection; new ones are still taken."""
+        with self._lock:
+            pairs, self._pairs = self._pairs, []
+        for ends in pairs:
+            for end in ends:
+                try:
+                    end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+                    end.shutdown(socket.SHUT_RDWR)
+                except OSError:
+                    pass
+                end.close()
+
+    def close(self):
+        try:
+            self._listener.shutdown(socket.SHUT_RDWR)  # wakes accept()
+        except OSError:
+            pass
+        self._listener.close()
+        self.release()
+        self.cut()
+
+
+class Namespaces:
+    """Devices with a network each: namespaces on one bridge, 10.213.0.1 and up. Needs root.
+
+    `addresses[i]` is the address of device i, `argv(i, ...)` the command that runs within it.
+    """
+
+    def __init__(self, count):
+        self.prefix = "sh%d" % os.getpid()
+        self.names = []
+        self.hub = self.prefix + "hub"
+        self.addresses = ["10.213.0.%d" % (i + 1) for i in range(count)]
+        try:
+            self._make(self.hub)
+            _ip("-n", self.hub, "link", "add", "bridge", "type", "bridge")
+            _ip("-n", self.hub, "link", "set", "bridge", "up")
+            for i in range(count):
+                name = "%sd%d" % (self.prefix, i)
+                self._make(name)
+                _ip("-n", name, "link", "add", "eth0", "type", "veth", "peer", "name", "port%d" % i,
+                    "netns", self.hub)
+                _ip("-n", name, "address", "add", self.addresses[i] + "/24", "dev", "eth0")
+                _ip("-n", name, "link", "set", "eth0", "up")
+                _ip("-n", self.hub, "link", "set", "port%d" % i, "master", "bridge")
+                _ip("-n", self.hub, "link", "set", "port%d" % i, "up")
+        except subprocess.CalledProcessError as error:
+            self.close()
+            raise unittest.SkipTest("network namespaces cannot be made here: %s" % error.stderr.strip())
+
+    def _make(self, name):
+        _ip("netns", "add", name)
+        self.names.append(name)
+        _ip("-n", name, "link", "set", "lo", "up")
+
+    def argv(self, device, *argv):
+        return ["ip", "netns", "exec", self.names[device + 1], *argv]
+
+    def unplug(self, device):
+        """Takes the device's cable out: silence in both directions, no error anywhere."""
+        _ip("-n", self.hub, "link", "set", "port%d" % device, "nomaster")
+
+    def plug(self, device):
+        _ip("-n", self.hub, "link", "set", "port%d" % device, "master", "bridge")
+
+    def close(self):
+        for name in self.names:
+            subprocess.run(["ip", "netns", "delete", name], stderr=subprocess.DEVNULL, check=False)
+        self.names = []
+
+
+def _ip(*arguments):
+    subprocess.run(["ip", *arguments], check=True, capture_output=True, text=True)
+
+
+class Case(unittest.TestCase):
+    """A test case whose files and processes end with it. `self.folder` is a fresh folder."""
+
+    needs_program = True
+
+    def setUp(self):
+        if self.needs_program and not os.access(SHOAL, os.X_OK):
+            self.skipTest("there is no program at '%s' (SHOAL)" % SHOAL)
+        self.folder = tempfile.mkdtemp(prefix="shoal-e2e-")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def path(self, *names):
+        return os.path.join(self.folder, *names)
+
+    def data(self, name):
+        """The path of a real data set; the test is skipped where there is none."""
+        path = os.path.join(TEST_DATA, name)
+        if not TEST_DATA or not os.path.exists(path):
+            self.skipTest("no %s: SHOAL_TEST_DATA names no folder that has it" % name)
+        return path
+
+    def start(self, *arguments, argv=None, env=None):
+        """Starts the program, or `argv`, in the background; it is killed when the test ends."""
+        process = Process(list(argv) if argv else [SHOAL, *arguments], cwd=self.folder,
+                          env={**os.environ, "HOME": self.folder, **(env or {})})
+        self.addCleanup(process.kill)
+        return process
+
+    def shoal(self, *arguments, status=0, timeout=60, env=None):
+        """Runs the program to its end and checks its exit status (None: any)."""
+        result = self.start(*arguments, env=env).wait(timeout)
+        if status is not None:
+            self.assertEqual(result.status, status, str(result))
+        return result
+
+    def train(self, *arguments, timeout=120, env=None):
+        """Runs `shoal train` with --json; the result, with the summary as `.summary`."""
+        path = self.path("summary-%d.json" % time.monotonic_ns())
+        result = self.shoal("train", *arguments, "--json", path, timeout=timeout, env=env)
+        result.summary = self.summary(path)
+        return result
+
+    def summary(self, path):
+        """A summary written by --json, checked to have what the command line promises."""
+        with open(path, encoding="utf-8") as file:
+            summary = json.load(file)
+        promised = ("model parameters epochs steps samples train_seconds samples_per_second train_loss "
+                    "val_loss val_accuracy weights_hash peak_rss_bytes devices redone_steps views")
+        self.assertEqual([key for key in promised.split() if key not in summary], [], summary)
+        for device in summary["devices"]:
+            promised = "name grains samples cpu_seconds peak_rss_bytes bytes_sent bytes_received"
+            self.assertEqual([key for key in promised.split() if key not in device], [], device)
+        return summary
+
+    def relay(self, host, port, change=None):
+        relay = Relay(host, port, change)
+        self.addCleanup(relay.close)
+        return relay
+
+    def namespaces(self, count):
+        """`count` devices on a network of their own; the test is skipped where it cannot be made."""
+        if os.geteuid() != 0:
+            self.skipTest("network namespaces need root")
+        if not shutil.which("ip"):
+            self.skipTest("network namespaces need the command ip (iproute2)")
+        made = Namespaces(count)
+        self.addCleanup(made.close)
+        return made
+
+
+def main():
+    """Runs the tests of the calling file: 0, 1 where one failed, 77 where all were skipped."""
+    program = unittest.main(module="__main__", exit=False, verbosity=2)
+    result = program.result
+    for test, reason in result.skipped:
+        # scripts/test.sh lists these lines.
+        print("skipped: %s (%s)" % (test.id().replace("__main__.", ""), reason))
+    sys.stdout.flush()
+    if not result.wasSuccessful():
+        sys.exit(1)
+    if result.testsRun == 0:
+        sys.exit("no test was found in this file")
+    sys.exit(SKIPPED if len(result.skipped) == result.testsRun else 0)
