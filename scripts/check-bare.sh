@@ -101,6 +101,7 @@ say "Trying $(git -C "$system/root/shoal" log -1 --format='%h %s')"
 # Runs a command in the system; all its mounts and processes end with it.
 inside() {
     unshare --mount --propagation private --pid --fork --kill-child -- bash -euc '
+        mount --bind "$1" "$1" # a root that is a mount, as network namespaces want it
         mount -t proc proc "$1/proc"
         mount --rbind /sys "$1/sys"
         mount --rbind /dev "$1/dev"
