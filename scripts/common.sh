@@ -13,7 +13,7 @@ die() {
 # The project's files that match the patterns, relative to the root: tracked ones and new ones that
 # git does not ignore; without git (an unpacked archive), all outside build/.
 project_files() {
-    if git -C "$root" rev-parse --is-inside-work-tree >/dev/null 2>&1; then
+    if [ "$(git -C "$root" rev-parse --show-toplevel 2>/dev/null)" = "$root" ]; then
         git -C "$root" ls-files --cached --others --exclude-standard -- "$@" |
             while read -r path; do [ -f "$root/$path" ] && printf '%s\n' "$path"; done | sort -u
         return

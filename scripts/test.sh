@@ -48,8 +48,8 @@ done
 
 if [ -z "${SHOAL_TEST_DATA:-}" ] && [ -d ../shared/data ]; then
     SHOAL_TEST_DATA=$(cd ../shared/data && pwd)
+    export SHOAL_TEST_DATA
 fi
-export SHOAL_TEST_DATA="${SHOAL_TEST_DATA:-}"
 [ $install = no ] || scripts/install-dependencies.sh build test
 jobs=$(job_count)
 mkdir -p build
@@ -131,7 +131,7 @@ done
 say ""
 say "=== summary (logs: build/test-STAGE.log)"
 printf '%s\n' "${summary[@]}"
-[ -n "$SHOAL_TEST_DATA" ] || say "no real data: SHOAL_TEST_DATA is not set, so the tests that want it were skipped"
+[ -n "${SHOAL_TEST_DATA:-}" ] || say "no real data: SHOAL_TEST_DATA is not set, so the tests that want it were skipped"
 if [ ${#failed[@]} -gt 0 ]; then
     say "FAILED: ${failed[*]}"
     exit 1
