@@ -29,7 +29,7 @@ extern "C" {
 
 #define SH_NAME_BYTES 64
 #define SH_HASH_BYTES 65
-#define SH_PATH_BYTES 1024
+#define SH_RUN_BYTES 1024
 
 /* Asks a running call to end at the next step. */
 typedef struct sh_stop sh_stop;
@@ -90,7 +90,7 @@ typedef struct sh_summary {
     uint64_t redone_steps; /* steps computed again because a gradient outgrew its exponent */
     uint32_t views;
     bool reproducible; /* all devices belong to one arithmetic family */
-    char run[SH_PATH_BYTES];
+    char run[SH_RUN_BYTES];
     sh_device_report *devices; /* owned */
     size_t device_count;
 } sh_summary;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/fail.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -25,11 +26,12 @@ const char *sh_status_text(sh_status status)
     return "unknown status";
 }
 
-sh_status sh_fail(sh_status code, const char *format, ...)
+sh_status(sh_fail)(sh_status code, const char *format, ...)
 {
     /* Arguments may point into the message itself, so the new one is made aside. */
     char text[SH_MESSAGE_BYTES];
     va_list arguments;
+    assert(code != SH_OK);
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
@@ -53,7 +55,7 @@ static const struct errno_rule {
     {EMFILE, SH_LIMIT, "; raise the limit of open files (ulimit -n)"},
 };
 
-sh_status sh_fail_errno(int error, const char *format, ...)
+sh_status(sh_fail_errno)(int error, const char *format, ...)
 {
     char text[SH_MESSAGE_BYTES];
     va_list arguments;
@@ -82,7 +84,7 @@ sh_status sh_fail_in(sh_status code, const char *format, ...)
     return sh_fail(code, "%s: %s", context, message);
 }
 
-sh_status sh_fail_memory(size_t bytes, const char *purpose)
+sh_status(sh_fail_memory)(size_t bytes, const char *purpose)
 {
     return sh_fail(SH_NO_MEMORY, "not enough memory: %zu bytes for %s", bytes, purpose);
 }

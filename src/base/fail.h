@@ -53,4 +53,19 @@ sh_status sh_fail_in(sh_status code, const char *format, ...) SHOAL_CHECKED
 /* The failure for memory that could not be had: `bytes` and what they were for. */
 sh_status sh_fail_memory(size_t bytes, const char *purpose) SHOAL_CHECKED;
 
+/*
+ * Tells the compiler what it cannot see: a failure is never SH_OK, so outputs are set wherever a
+ * call returned SH_OK.
+ */
+static inline sh_status sh_fail_is_failure(sh_status code)
+{
+    if (code == SH_OK)
+        __builtin_unreachable();
+    return code;
+}
+
+#define sh_fail(...) sh_fail_is_failure((sh_fail)(__VA_ARGS__))
+#define sh_fail_errno(...) sh_fail_is_failure((sh_fail_errno)(__VA_ARGS__))
+#define sh_fail_memory(...) sh_fail_is_failure((sh_fail_memory)(__VA_ARGS__))
+
 #endif

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/test.h"
-#include "data/scratch.h"
+#include "data/fixture.h"
 
 #define IMAGES(count) 0, 0, 8, 3, 0, 0, 0, count
 #define SIDES(height, width) 0, 0, 0, height, 0, 0, 0, width
@@ -137,16 +137,16 @@ static const uint8_t two_images[] = {IMAGES(2), SIDES(1, 3), 10, 11, 12, 20, 21,
 static void items_are_read_where_they_are(void **state)
 {
     (void)state;
-    scratch s;
-    scratch_new(&s);
-    scratch_write(&s, "plain", two_images, sizeof two_images);
-    scratch_gzip(&s, "packed.gz", two_images, sizeof two_images);
+    fixture s;
+    fixture_new(&s);
+    fixture_write(&s, "plain", two_images, sizeof two_images);
+    fixture_gzip(&s, "packed.gz", two_images, sizeof two_images);
     static const char *const names[] = {"plain", "packed"};
     for (int i = 0; i < 2; i++) {
         sh_idx idx;
         uint8_t bytes[3], all[6];
-        assert_true(sh_idx_exists(scratch_path(&s, names[i])));
-        assert_ok(sh_idx_open(&idx, scratch_path(&s, names[i]), SH_IDX_IMAGES));
+        assert_true(sh_idx_exists(fixture_path(&s, names[i])));
+        assert_ok(sh_idx_open(&idx, fixture_path(&s, names[i]), SH_IDX_IMAGES));
         assert_int_equal(sh_idx_item_bytes(&idx), 3);
         assert_ok(sh_idx_read(&idx, 1, bytes));
         assert_memory_equal(bytes, two_images + 19, 3);
@@ -157,49 +157,49 @@ static void items_are_read_where_they_are(void **state)
         sh_idx_close(&idx);
         sh_idx_close(&idx);
     }
-    scratch_remove(&s);
+    fixture_remove(&s);
 }
 
 static void files_that_cannot_be_opened_say_why(void **state)
 {
     (void)state;
-    scratch s;
+    fixture s;
     sh_idx idx;
-    scratch_new(&s);
-    scratch_write(&s, "text", "hello, world", 12);
-    scratch_gzip(&s, "plain", two_images, sizeof two_images);
-    scratch_gzip(&s, "short.gz", two_images, sizeof two_images - 1);
-    assert_false(sh_idx_exists(scratch_path(&s, "no")));
-    assert_fails(sh_idx_open(&idx, scratch_path(&s, "no"), SH_IDX_IMAGES), SH_NOT_FOUND,
+    fixture_new(&s);
+    fixture_write(&s, "text", "hello, world", 12);
+    fixture_gzip(&s, "plain", two_images, sizeof two_images);
+    fixture_gzip(&s, "short.gz", two_images, sizeof two_images - 1);
+    assert_false(sh_idx_exists(fixture_path(&s, "no")));
+    assert_fails(sh_idx_open(&idx, fixture_path(&s, "no"), SH_IDX_IMAGES), SH_NOT_FOUND,
                  "/no: there is no such file, neither plain nor .gz");
-    assert_fails(sh_idx_open(&idx, scratch_path(&s, "tmp"), SH_IDX_IMAGES), SH_FORMAT,
+    assert_fails(sh_idx_open(&idx, fixture_path(&s, "tmp"), SH_IDX_IMAGES), SH_FORMAT,
                  "/tmp: is not a regular file");
-    assert_fails(sh_idx_open(&idx, scratch_path(&s, "text"), SH_IDX_IMAGES), SH_FORMAT,
+    assert_fails(sh_idx_open(&idx, fixture_path(&s, "text"), SH_IDX_IMAGES), SH_FORMAT,
                  "/text: is not an IDX file of images: it begins with 0x68656c6c");
-    assert_fails(sh_idx_open(&idx, scratch_path(&s, "plain"), SH_IDX_IMAGES), SH_FORMAT,
+    assert_fails(sh_idx_open(&idx, fixture_path(&s, "plain"), SH_IDX_IMAGES), SH_FORMAT,
                  "/plain: is gzip'd though its name does not say so; add .gz to its name");
-    assert_fails(sh_idx_open(&idx, scratch_path(&s, "short"), SH_IDX_IMAGES), SH_CORRUPT,
+    assert_fails(sh_idx_open(&idx, fixture_path(&s, "short"), SH_IDX_IMAGES), SH_CORRUPT,
                  "/short.gz: is cut off: 21 bytes, its header promises 22");
-    assert_fails(sh_idx_open(&idx, scratch_path(&s, "text/x"), SH_IDX_IMAGES), SH_NOT_FOUND,
+    assert_fails(sh_idx_open(&idx, fixture_path(&s, "text/x"), SH_IDX_IMAGES), SH_NOT_FOUND,
                  "/text/x: cannot open it: Not a directory");
-    scratch_remove(&s);
+    fixture_remove(&s);
 }
 
 static void a_file_that_shrinks_is_noticed(void **state)
 {
     (void)state;
-    scratch s;
+    fixture s;
     sh_idx idx;
     uint8_t bytes[3];
-    scratch_new(&s);
-    scratch_write(&s, "file", two_images, sizeof two_images);
-    assert_ok(sh_idx_open(&idx, scratch_path(&s, "file"), SH_IDX_IMAGES));
-    assert_int_equal(truncate(scratch_path(&s, "file"), sizeof two_images - 1), 0);
+    fixture_new(&s);
+    fixture_write(&s, "file", two_images, sizeof two_images);
+    assert_ok(sh_idx_open(&idx, fixture_path(&s, "file"), SH_IDX_IMAGES));
+    assert_int_equal(truncate(fixture_path(&s, "file"), sizeof two_images - 1), 0);
     assert_ok(sh_idx_read(&idx, 0, bytes));
     assert_fails(sh_idx_read(&idx, 1, bytes), SH_CORRUPT,
                  "/file: item 1: became shorter while it was in use");
     sh_idx_close(&idx);
-    scratch_remove(&s);
+    fixture_remove(&s);
 }
 
 static void pairs_are_checked(void **state)
@@ -222,15 +222,15 @@ static void pairs_are_checked(void **state)
         {{LABELS(3), 0, 1, 2}, 11, 255, SH_MISMATCH, "/images holds 2 images, but "},
         {{LABELS(1), 0}, 9, 255, SH_MISMATCH, "/labels 1 labels: they do not belong together"},
     };
-    scratch s;
-    scratch_new(&s);
-    scratch_write(&s, "images", two_images, sizeof two_images);
+    fixture s;
+    fixture_new(&s);
+    fixture_write(&s, "images", two_images, sizeof two_images);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         sh_idx images, labels;
         uint32_t most = 77;
-        scratch_write(&s, "labels", cases[i].labels, cases[i].bytes);
-        assert_ok(sh_idx_open(&images, scratch_path(&s, "images"), SH_IDX_IMAGES));
-        assert_ok(sh_idx_open(&labels, scratch_path(&s, "labels"), SH_IDX_LABELS));
+        fixture_write(&s, "labels", cases[i].labels, cases[i].bytes);
+        assert_ok(sh_idx_open(&images, fixture_path(&s, "images"), SH_IDX_IMAGES));
+        assert_ok(sh_idx_open(&labels, fixture_path(&s, "labels"), SH_IDX_LABELS));
         if (cases[i].code == SH_OK) {
             assert_ok(sh_idx_check_pair(&most, &images, &labels, cases[i].limit));
             assert_int_equal(most, 9);
@@ -242,7 +242,7 @@ static void pairs_are_checked(void **state)
         sh_idx_close(&images);
         sh_idx_close(&labels);
     }
-    scratch_remove(&s);
+    fixture_remove(&s);
 }
 
 int main(void)

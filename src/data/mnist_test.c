@@ -5,7 +5,7 @@
 
 #include "base/test.h"
 #include "data/dataset.h"
-#include "data/scratch.h"
+#include "data/fixture.h"
 
 enum { HEIGHT = 2, WIDTH = 3, TRAIN = 5, VALIDATION = 4, PIXELS = HEIGHT * WIDTH };
 
@@ -57,31 +57,31 @@ static content content_of(int file)
     }
 }
 
-static void put(scratch *s, int file, const content *c, bool packed)
+static void put(fixture *s, int file, const content *c, bool packed)
 {
     char name[64];
     snprintf(name, sizeof name, "data/%s%s", names[file], packed ? ".gz" : "");
     if (packed)
-        scratch_gzip(s, name, c->bytes, c->count);
+        fixture_gzip(s, name, c->bytes, c->count);
     else
-        scratch_write(s, name, c->bytes, c->count);
+        fixture_write(s, name, c->bytes, c->count);
 }
 
 /* A folder `data` with the small set; bit i of `packed` says whether file i is a .gz. */
-static void make_set(scratch *s, unsigned packed)
+static void make_set(fixture *s, unsigned packed)
 {
-    scratch_new(s);
-    assert_int_equal(mkdir(scratch_path(s, "data"), 0700), 0);
+    fixture_new(s);
+    assert_int_equal(mkdir(fixture_path(s, "data"), 0700), 0);
     for (int file = 0; file < 4; file++) {
         const content c = content_of(file);
         put(s, file, &c, (packed >> file & 1) != 0);
     }
 }
 
-static sh_status open_set(sh_dataset **data, scratch *s)
+static sh_status open_set(sh_dataset **data, fixture *s)
 {
     char spec[600];
-    snprintf(spec, sizeof spec, "mnist:%s", scratch_path(s, "data"));
+    snprintf(spec, sizeof spec, "mnist:%s", fixture_path(s, "data"));
     return sh_dataset_open(data, spec);
 }
 
@@ -105,11 +105,11 @@ static void plain_and_packed_files_are_the_same_data(void **state)
     (void)state;
     char print[SH_DIGEST_TEXT] = "";
     for (unsigned packed = 0; packed < 16; packed += 5) {
-        scratch s;
+        fixture s;
         sh_dataset *data;
         make_set(&s, packed);
         /* The plain folder is recognised too. */
-        assert_ok(packed == 5 ? sh_dataset_open(&data, scratch_path(&s, "data"))
+        assert_ok(packed == 5 ? sh_dataset_open(&data, fixture_path(&s, "data"))
                               : open_set(&data, &s));
         const sh_dataset_info *info = sh_dataset_about(data);
         assert_string_equal(info->name, "mnist");
@@ -128,14 +128,14 @@ static void plain_and_packed_files_are_the_same_data(void **state)
             assert_string_equal(info->fingerprint, print);
         snprintf(print, sizeof print, "%s", info->fingerprint);
         sh_dataset_close(data);
-        scratch_remove(&s);
+        fixture_remove(&s);
     }
 }
 
 static void other_content_has_another_fingerprint(void **state)
 {
     (void)state;
-    scratch s;
+    fixture s;
     make_set(&s, 0);
     sh_dataset *data;
     assert_ok(open_set(&data, &s));
@@ -152,7 +152,7 @@ static void other_content_has_another_fingerprint(void **state)
         sh_dataset_close(data);
         put(&s, file, &good, false);
     }
-    scratch_remove(&s);
+    fixture_remove(&s);
 }
 
 static void files_that_do_not_go_together_are_refused(void **state)
@@ -176,7 +176,7 @@ static void files_that_do_not_go_together_are_refused(void **state)
         {0, labels_of(train_labels, 5), SH_FORMAT, "are the two files swapped?"},
         {3, images_of(1, 4, 2, 3), SH_FORMAT, "t10k-labels-idx1-ubyte: holds images"},
     };
-    scratch s;
+    fixture s;
     make_set(&s, 0);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         sh_dataset *data = NULL;
@@ -186,51 +186,51 @@ static void files_that_do_not_go_together_are_refused(void **state)
         const content good = content_of(cases[i].file);
         put(&s, cases[i].file, &good, false);
     }
-    scratch_remove(&s);
+    fixture_remove(&s);
 }
 
 static void missing_files_are_named(void **state)
 {
     (void)state;
     for (int file = 0; file < 4; file++) {
-        scratch s;
+        fixture s;
         sh_dataset *data = NULL;
         char path[64], part[96];
         make_set(&s, 0);
         snprintf(path, sizeof path, "data/%s", names[file]);
-        assert_int_equal(unlink(scratch_path(&s, path)), 0);
+        assert_int_equal(unlink(fixture_path(&s, path)), 0);
         snprintf(part, sizeof part, "in vain for %s", names[file]);
         assert_fails(open_set(&data, &s), SH_NOT_FOUND, part);
-        assert_fails(sh_dataset_open(&data, scratch_path(&s, "data")), SH_NOT_FOUND, part);
+        assert_fails(sh_dataset_open(&data, fixture_path(&s, "data")), SH_NOT_FOUND, part);
         assert_null(data);
-        scratch_remove(&s);
+        fixture_remove(&s);
     }
 }
 
 static void folders_without_data_say_what_was_looked_for(void **state)
 {
     (void)state;
-    scratch s;
+    fixture s;
     sh_dataset *data = NULL;
     char spec[600];
     make_set(&s, 0);
     for (int i = 0; i < 4; i++) {
-        snprintf(spec, sizeof spec, "mnist:%s", scratch_path(&s, "tmp"));
+        snprintf(spec, sizeof spec, "mnist:%s", fixture_path(&s, "tmp"));
         assert_fails(sh_dataset_open(&data, spec), SH_NOT_FOUND, names[i]);
-        assert_fails(sh_dataset_open(&data, scratch_path(&s, "tmp")), SH_NOT_FOUND, names[i]);
+        assert_fails(sh_dataset_open(&data, fixture_path(&s, "tmp")), SH_NOT_FOUND, names[i]);
     }
-    assert_fails(sh_dataset_open(&data, scratch_path(&s, "tmp")), SH_NOT_FOUND,
+    assert_fails(sh_dataset_open(&data, fixture_path(&s, "tmp")), SH_NOT_FOUND,
                  "/tmp: no data is recognised in this folder; looked for mnist (train-images");
-    snprintf(spec, sizeof spec, "mnist:%s", scratch_path(&s, "nowhere"));
+    snprintf(spec, sizeof spec, "mnist:%s", fixture_path(&s, "nowhere"));
     assert_fails(sh_dataset_open(&data, spec), SH_NOT_FOUND,
                  "/nowhere: cannot open the data folder: No such file");
-    snprintf(spec, sizeof spec, "mnist:%s", scratch_path(&s, "data/t10k-labels-idx1-ubyte"));
+    snprintf(spec, sizeof spec, "mnist:%s", fixture_path(&s, "data/t10k-labels-idx1-ubyte"));
     assert_fails(sh_dataset_open(&data, spec), SH_INVALID,
                  "t10k-labels-idx1-ubyte: is not a folder");
     assert_fails(sh_dataset_open(&data, "mnist"), SH_INVALID, "which folder? write mnist:DIR");
     assert_fails(sh_dataset_open(&data, "mnist:"), SH_INVALID, "which folder? write mnist:DIR");
     assert_null(data);
-    scratch_remove(&s);
+    fixture_remove(&s);
 }
 
 static void folders_without_permission_are_refused(void **state)
@@ -238,40 +238,40 @@ static void folders_without_permission_are_refused(void **state)
     (void)state;
     if (geteuid() == 0)
         skip(); /* root may read everything */
-    scratch s;
+    fixture s;
     sh_dataset *data = NULL;
     make_set(&s, 0);
-    assert_int_equal(chmod(scratch_path(&s, "data"), 0), 0);
+    assert_int_equal(chmod(fixture_path(&s, "data"), 0), 0);
     assert_fails(open_set(&data, &s), SH_PERMISSION,
                  "/data: cannot read the data folder: Permission denied");
-    assert_fails(sh_dataset_open(&data, scratch_path(&s, "data")), SH_PERMISSION,
+    assert_fails(sh_dataset_open(&data, fixture_path(&s, "data")), SH_PERMISSION,
                  "/data: cannot read the data folder: Permission denied");
-    assert_int_equal(chmod(scratch_path(&s, "data"), 0700), 0);
-    assert_int_equal(chmod(scratch_path(&s, "data/t10k-images-idx3-ubyte"), 0), 0);
+    assert_int_equal(chmod(fixture_path(&s, "data"), 0700), 0);
+    assert_int_equal(chmod(fixture_path(&s, "data/t10k-images-idx3-ubyte"), 0), 0);
     assert_fails(open_set(&data, &s), SH_PERMISSION,
                  "/t10k-images-idx3-ubyte: cannot open it: Permission denied");
     assert_null(data);
-    scratch_remove(&s);
+    fixture_remove(&s);
 }
 
 static void damage_in_a_packed_file_is_told(void **state)
 {
     (void)state;
-    scratch s;
+    fixture s;
     sh_dataset *data = NULL;
     make_set(&s, 15);
     struct stat about;
-    assert_int_equal(stat(scratch_path(&s, "data/train-images-idx3-ubyte.gz"), &about), 0);
+    assert_int_equal(stat(fixture_path(&s, "data/train-images-idx3-ubyte.gz"), &about), 0);
     assert_int_equal(truncate(s.path, about.st_size - 3), 0);
     assert_fails(open_set(&data, &s), SH_CORRUPT, "train-images-idx3-ubyte.gz: is cut off");
     assert_null(data);
-    scratch_remove(&s);
+    fixture_remove(&s);
 }
 
 static void labels_that_change_under_way_are_noticed(void **state)
 {
     (void)state;
-    scratch s;
+    fixture s;
     sh_dataset *data;
     float pixels[PIXELS];
     int32_t label = -7;
@@ -284,7 +284,7 @@ static void labels_that_change_under_way_are_noticed(void **state)
                  "train-labels-idx1-ubyte: changed while it was in use: sample 1 has label 200");
     assert_int_equal(label, -7);
     sh_dataset_close(data);
-    scratch_remove(&s);
+    fixture_remove(&s);
 }
 
 int main(void)

@@ -9,7 +9,7 @@
 #include "base/random.h"
 #include "base/team.h"
 #include "base/test.h"
-#include "data/scratch.h"
+#include "data/fixture.h"
 
 enum { CONTENT = 300000, LIMIT = 1 << 20 };
 
@@ -32,10 +32,10 @@ static ino_t inode(int fd)
 }
 
 /* Opens, checks the content, closes; the inode of the copy. */
-static ino_t open_and_check(scratch *s, const char *name)
+static ino_t open_and_check(fixture *s, const char *name)
 {
     int fd = -1;
-    assert_ok(sh_unpack_open(&fd, scratch_path(s, name), LIMIT));
+    assert_ok(sh_unpack_open(&fd, fixture_path(s, name), LIMIT));
     assert_content(fd, content, CONTENT);
     const ino_t number = inode(fd);
     close(fd);
@@ -45,82 +45,82 @@ static ino_t open_and_check(scratch *s, const char *name)
 static void copies_are_kept_and_found_again(void **state)
 {
     (void)state;
-    scratch s;
+    fixture s;
     char name[256];
     struct stat about;
-    scratch_new(&s);
-    scratch_gzip(&s, "a.gz", content, CONTENT);
+    fixture_new(&s);
+    fixture_gzip(&s, "a.gz", content, CONTENT);
     const ino_t first = open_and_check(&s, "a.gz");
     assert_int_equal(open_and_check(&s, "a.gz"), first);
     assert_int_equal(open_and_check(&s, "./tmp/../a.gz"), first); /* the same real path */
-    assert_int_equal(scratch_count(&s, "cache/shoal", "-300000", name), 1);
-    assert_int_equal(scratch_count(&s, "cache/shoal", "", name), 2); /* and the lock */
-    assert_int_equal(stat(scratch_path(&s, "cache/shoal"), &about), 0);
+    assert_int_equal(fixture_count(&s, "cache/shoal", "-300000", name), 1);
+    assert_int_equal(fixture_count(&s, "cache/shoal", "", name), 2); /* and the lock */
+    assert_int_equal(stat(fixture_path(&s, "cache/shoal"), &about), 0);
     assert_int_equal(about.st_mode & 0777, 0700);
-    scratch_remove(&s);
+    fixture_remove(&s);
 }
 
 static void changed_files_replace_their_copies(void **state)
 {
     (void)state;
-    scratch s;
+    fixture s;
     char name[256];
-    scratch_new(&s);
-    scratch_gzip(&s, "a.gz", content + 1, CONTENT - 1);
-    scratch_gzip(&s, "b.gz", content, CONTENT);
+    fixture_new(&s);
+    fixture_gzip(&s, "a.gz", content + 1, CONTENT - 1);
+    fixture_gzip(&s, "b.gz", content, CONTENT);
     int fd;
-    assert_ok(sh_unpack_open(&fd, scratch_path(&s, "a.gz"), LIMIT));
+    assert_ok(sh_unpack_open(&fd, fixture_path(&s, "a.gz"), LIMIT));
     assert_content(fd, content + 1, CONTENT - 1);
     (void)open_and_check(&s, "b.gz");
     const struct timespec later[2] = {{.tv_sec = 1000000000, .tv_nsec = 1},
                                       {.tv_sec = 1000000000, .tv_nsec = 1}};
-    scratch_gzip(&s, "a.gz", content, CONTENT);
-    assert_int_equal(utimensat(AT_FDCWD, scratch_path(&s, "a.gz"), later, 0), 0);
+    fixture_gzip(&s, "a.gz", content, CONTENT);
+    assert_int_equal(utimensat(AT_FDCWD, fixture_path(&s, "a.gz"), later, 0), 0);
     (void)open_and_check(&s, "a.gz");
     assert_content(fd, content + 1, CONTENT - 1); /* readers of the old copy go on */
     close(fd);
-    assert_int_equal(scratch_count(&s, "cache/shoal", "-299999", name), 0);
-    assert_int_equal(scratch_count(&s, "cache/shoal", "-300000", name), 2);
+    assert_int_equal(fixture_count(&s, "cache/shoal", "-299999", name), 0);
+    assert_int_equal(fixture_count(&s, "cache/shoal", "-300000", name), 2);
     const struct timespec next[2] = {{.tv_sec = 1000000000, .tv_nsec = 2},
                                      {.tv_sec = 1000000000, .tv_nsec = 2}};
-    assert_int_equal(utimensat(AT_FDCWD, scratch_path(&s, "a.gz"), next, 0), 0);
+    assert_int_equal(utimensat(AT_FDCWD, fixture_path(&s, "a.gz"), next, 0), 0);
     int again;
-    assert_ok(sh_unpack_open(&again, scratch_path(&s, "a.gz"), LIMIT));
+    assert_ok(sh_unpack_open(&again, fixture_path(&s, "a.gz"), LIMIT));
     close(again);
-    assert_int_equal(scratch_count(&s, "cache/shoal", "-300000", name), 2);
-    scratch_remove(&s);
+    assert_int_equal(fixture_count(&s, "cache/shoal", "-300000", name), 2);
+    fixture_remove(&s);
 }
 
 static void copies_of_a_wrong_size_are_made_anew(void **state)
 {
     (void)state;
     static const off_t sizes[] = {0, 1, CONTENT - 1, CONTENT + 1};
-    scratch s;
-    scratch_new(&s);
-    scratch_gzip(&s, "a.gz", content, CONTENT);
+    fixture s;
+    fixture_new(&s);
+    fixture_gzip(&s, "a.gz", content, CONTENT);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         char name[256], copy[300];
         (void)open_and_check(&s, "a.gz");
-        assert_int_equal(scratch_count(&s, "cache/shoal", "-300000", name), 1);
+        assert_int_equal(fixture_count(&s, "cache/shoal", "-300000", name), 1);
         snprintf(copy, sizeof copy, "cache/shoal/%s", name);
-        assert_int_equal(truncate(scratch_path(&s, copy), sizes[i]), 0);
+        assert_int_equal(truncate(fixture_path(&s, copy), sizes[i]), 0);
         (void)open_and_check(&s, "a.gz");
     }
-    scratch_remove(&s);
+    fixture_remove(&s);
 }
 
 static void what_a_killed_process_left_is_removed(void **state)
 {
     (void)state;
-    scratch s;
+    fixture s;
     char name[256];
-    scratch_new(&s);
-    scratch_gzip(&s, "a.gz", content, CONTENT);
-    assert_int_equal(mkdir(scratch_path(&s, "cache/shoal"), 0700), 0);
-    scratch_write(&s, "cache/shoal/unpacking.tmp", content, 1000);
+    fixture_new(&s);
+    fixture_gzip(&s, "a.gz", content, CONTENT);
+    assert_int_equal(mkdir(fixture_path(&s, "cache/shoal"), 0700), 0);
+    fixture_write(&s, "cache/shoal/unpacking.tmp", content, 1000);
     (void)open_and_check(&s, "a.gz");
-    assert_int_equal(scratch_count(&s, "cache/shoal", ".tmp", name), 0);
-    scratch_remove(&s);
+    assert_int_equal(fixture_count(&s, "cache/shoal", ".tmp", name), 0);
+    fixture_remove(&s);
 }
 
 typedef struct race {
@@ -138,11 +138,11 @@ static void open_one(void *context, uint32_t worker)
 static void those_who_come_at_once_share_a_copy(void **state)
 {
     (void)state;
-    scratch s;
-    scratch_new(&s);
-    scratch_gzip(&s, "a.gz", content, CONTENT);
+    fixture s;
+    fixture_new(&s);
+    fixture_gzip(&s, "a.gz", content, CONTENT);
     char path[512];
-    snprintf(path, sizeof path, "%s", scratch_path(&s, "a.gz"));
+    snprintf(path, sizeof path, "%s", fixture_path(&s, "a.gz"));
     race r = {.path = path};
     sh_team *team;
     assert_ok(sh_team_start(&team, 4));
@@ -155,20 +155,20 @@ static void those_who_come_at_once_share_a_copy(void **state)
     }
     for (int i = 0; i < 4; i++)
         close(r.fds[i]);
-    scratch_remove(&s);
+    fixture_remove(&s);
 }
 
 static void members_that_follow_each_other_are_one(void **state)
 {
     (void)state;
-    scratch s;
-    scratch_new(&s);
-    scratch_gzip(&s, "a.gz", content, 100000);
-    gzFile more = gzopen(scratch_path(&s, "a.gz"), "ab");
+    fixture s;
+    fixture_new(&s);
+    fixture_gzip(&s, "a.gz", content, 100000);
+    gzFile more = gzopen(fixture_path(&s, "a.gz"), "ab");
     assert_int_equal(gzwrite(more, content + 100000, CONTENT - 100000), CONTENT - 100000);
     assert_int_equal(gzclose(more), Z_OK);
     (void)open_and_check(&s, "a.gz");
-    scratch_remove(&s);
+    fixture_remove(&s);
 }
 
 /* Spoils a good file in one way each. Sizes and offsets below 0 count from its end. */
@@ -195,14 +195,14 @@ static const struct spoiled {
 static void spoiled_files_are_refused(void **state)
 {
     (void)state;
-    scratch s;
-    scratch_new(&s);
+    fixture s;
+    fixture_new(&s);
     for (size_t i = 0; i < sizeof spoiled / sizeof *spoiled; i++)
         for (int cached = 0; cached < 2; cached++) {
             const struct spoiled *c = &spoiled[i];
-            scratch_gzip(&s, "a.gz", content, CONTENT);
+            fixture_gzip(&s, "a.gz", content, CONTENT);
             struct stat about;
-            const int file = open(scratch_path(&s, "a.gz"), O_RDWR);
+            const int file = open(fixture_path(&s, "a.gz"), O_RDWR);
             assert_true(file >= 0);
             assert_int_equal(fstat(file, &about), 0);
             const off_t size = about.st_size;
@@ -218,81 +218,81 @@ static void spoiled_files_are_refused(void **state)
             for (size_t k = 0; k < c->extra; k++)
                 assert_int_equal(pwrite(file, "x", 1, size + (off_t)k), 1);
             close(file);
-            setenv("XDG_CACHE_HOME", cached ? scratch_path(&s, "cache") : "/dev/null", 1);
+            setenv("XDG_CACHE_HOME", cached ? fixture_path(&s, "cache") : "/dev/null", 1);
             int fd = -7;
             char name[256];
-            assert_fails(sh_unpack_open(&fd, scratch_path(&s, "a.gz"), c->limit_bytes), c->code,
+            assert_fails(sh_unpack_open(&fd, fixture_path(&s, "a.gz"), c->limit_bytes), c->code,
                          c->part);
             assert_int_equal(fd, -7);
-            assert_int_equal(scratch_count(&s, "cache/shoal", "-", name), 0);
-            assert_int_equal(scratch_count(&s, "cache/shoal", ".tmp", name), 0);
-            assert_int_equal(scratch_count(&s, "tmp", "", name), 0);
+            assert_int_equal(fixture_count(&s, "cache/shoal", "-", name), 0);
+            assert_int_equal(fixture_count(&s, "cache/shoal", ".tmp", name), 0);
+            assert_int_equal(fixture_count(&s, "tmp", "", name), 0);
         }
-    scratch_remove(&s);
+    fixture_remove(&s);
 }
 
 static void what_is_no_file_is_refused(void **state)
 {
     (void)state;
-    scratch s;
+    fixture s;
     int fd = -7;
-    scratch_new(&s);
-    scratch_write(&s, "empty.gz", "", 0);
-    assert_int_equal(mkfifo(scratch_path(&s, "fifo.gz"), 0600), 0);
-    assert_fails(sh_unpack_open(&fd, scratch_path(&s, "no.gz"), LIMIT), SH_NOT_FOUND,
+    fixture_new(&s);
+    fixture_write(&s, "empty.gz", "", 0);
+    assert_int_equal(mkfifo(fixture_path(&s, "fifo.gz"), 0600), 0);
+    assert_fails(sh_unpack_open(&fd, fixture_path(&s, "no.gz"), LIMIT), SH_NOT_FOUND,
                  "no.gz: cannot open it: No such file");
-    assert_fails(sh_unpack_open(&fd, scratch_path(&s, "tmp"), LIMIT), SH_FORMAT,
+    assert_fails(sh_unpack_open(&fd, fixture_path(&s, "tmp"), LIMIT), SH_FORMAT,
                  "tmp: is not a regular file");
-    assert_fails(sh_unpack_open(&fd, scratch_path(&s, "fifo.gz"), LIMIT), SH_FORMAT,
+    assert_fails(sh_unpack_open(&fd, fixture_path(&s, "fifo.gz"), LIMIT), SH_FORMAT,
                  "fifo.gz: is not a regular file");
-    assert_fails(sh_unpack_open(&fd, scratch_path(&s, "empty.gz"), LIMIT), SH_CORRUPT,
+    assert_fails(sh_unpack_open(&fd, fixture_path(&s, "empty.gz"), LIMIT), SH_CORRUPT,
                  "empty.gz: is cut off: it ends after 0 bytes");
     assert_int_equal(fd, -7);
-    scratch_remove(&s);
+    fixture_remove(&s);
 }
 
 static void without_a_cache_the_copy_has_no_name(void **state)
 {
     (void)state;
-    scratch s;
+    fixture s;
     char name[256];
-    scratch_new(&s);
-    scratch_gzip(&s, "a.gz", content, CONTENT);
-    scratch_write(&s, "file", "", 0);
+    fixture_new(&s);
+    fixture_gzip(&s, "a.gz", content, CONTENT);
+    fixture_write(&s, "file", "", 0);
 
     /* There is something else in its place, nobody has a home, or others may write there. */
-    setenv("XDG_CACHE_HOME", scratch_path(&s, "file"), 1);
+    setenv("XDG_CACHE_HOME", fixture_path(&s, "file"), 1);
     (void)open_and_check(&s, "a.gz");
     unsetenv("XDG_CACHE_HOME");
     unsetenv("HOME");
     (void)open_and_check(&s, "a.gz");
-    setenv("XDG_CACHE_HOME", scratch_path(&s, "cache"), 1);
-    assert_int_equal(mkdir(scratch_path(&s, "cache/shoal"), 0700), 0);
-    assert_int_equal(chmod(scratch_path(&s, "cache/shoal"), 0777), 0);
+    setenv("XDG_CACHE_HOME", fixture_path(&s, "cache"), 1);
+    assert_int_equal(mkdir(fixture_path(&s, "cache/shoal"), 0700), 0);
+    assert_int_equal(chmod(fixture_path(&s, "cache/shoal"), 0777), 0);
     (void)open_and_check(&s, "a.gz");
-    assert_int_equal(scratch_count(&s, "cache/shoal", "", name), 0);
-    assert_int_equal(scratch_count(&s, "tmp", "", name), 0);
+    assert_int_equal(fixture_count(&s, "cache/shoal", "", name), 0);
+    assert_int_equal(fixture_count(&s, "tmp", "", name), 0);
 
     int fd = -7;
-    setenv("TMPDIR", scratch_path(&s, "nowhere"), 1);
-    assert_fails(sh_unpack_open(&fd, scratch_path(&s, "a.gz"), LIMIT), SH_NOT_FOUND,
+    setenv("TMPDIR", fixture_path(&s, "nowhere"), 1);
+    assert_fails(sh_unpack_open(&fd, fixture_path(&s, "a.gz"), LIMIT), SH_NOT_FOUND,
                  "the cache cannot be written, and neither can ");
     assert_int_equal(fd, -7);
-    scratch_remove(&s);
+    fixture_remove(&s);
 }
 
 static void relative_cache_folders_do_not_count(void **state)
 {
     (void)state;
-    scratch s;
+    fixture s;
     char name[256];
-    scratch_new(&s);
-    scratch_gzip(&s, "a.gz", content, CONTENT);
+    fixture_new(&s);
+    fixture_gzip(&s, "a.gz", content, CONTENT);
     setenv("XDG_CACHE_HOME", "cache", 1);
-    setenv("HOME", scratch_path(&s, "home"), 1);
+    setenv("HOME", fixture_path(&s, "home"), 1);
     (void)open_and_check(&s, "a.gz");
-    assert_int_equal(scratch_count(&s, "home/.cache/shoal", "-300000", name), 1);
-    scratch_remove(&s);
+    assert_int_equal(fixture_count(&s, "home/.cache/shoal", "-300000", name), 1);
+    fixture_remove(&s);
 }
 
 static void without_permission_the_copy_has_no_name(void **state)
@@ -300,44 +300,44 @@ static void without_permission_the_copy_has_no_name(void **state)
     (void)state;
     if (geteuid() == 0)
         skip(); /* root may write everywhere */
-    scratch s;
-    scratch_new(&s);
-    scratch_gzip(&s, "a.gz", content, CONTENT);
-    assert_int_equal(chmod(scratch_path(&s, "cache"), 0500), 0);
+    fixture s;
+    fixture_new(&s);
+    fixture_gzip(&s, "a.gz", content, CONTENT);
+    assert_int_equal(chmod(fixture_path(&s, "cache"), 0500), 0);
     (void)open_and_check(&s, "a.gz");
-    assert_int_equal(chmod(scratch_path(&s, "cache"), 0700), 0);
-    assert_int_equal(mkdir(scratch_path(&s, "cache/shoal"), 0500), 0);
+    assert_int_equal(chmod(fixture_path(&s, "cache"), 0700), 0);
+    assert_int_equal(mkdir(fixture_path(&s, "cache/shoal"), 0500), 0);
     (void)open_and_check(&s, "a.gz");
-    assert_int_equal(chmod(scratch_path(&s, "cache/shoal"), 0700), 0);
-    assert_int_equal(chmod(scratch_path(&s, "a.gz"), 0), 0);
+    assert_int_equal(chmod(fixture_path(&s, "cache/shoal"), 0700), 0);
+    assert_int_equal(chmod(fixture_path(&s, "a.gz"), 0), 0);
     int fd;
-    assert_fails(sh_unpack_open(&fd, scratch_path(&s, "a.gz"), LIMIT), SH_PERMISSION,
+    assert_fails(sh_unpack_open(&fd, fixture_path(&s, "a.gz"), LIMIT), SH_PERMISSION,
                  "a.gz: cannot open it: Permission denied");
-    scratch_remove(&s);
+    fixture_remove(&s);
 }
 
 static void a_full_disk_is_told_and_left_clean(void **state)
 {
     (void)state;
-    scratch s;
+    fixture s;
     char name[256];
-    scratch_new(&s);
-    scratch_gzip(&s, "a.gz", content, CONTENT);
-    if (mount("tmpfs", scratch_path(&s, "cache"), "tmpfs", 0, "size=128k") != 0) {
-        scratch_remove(&s);
+    fixture_new(&s);
+    fixture_gzip(&s, "a.gz", content, CONTENT);
+    if (mount("tmpfs", fixture_path(&s, "cache"), "tmpfs", 0, "size=128k") != 0) {
+        fixture_remove(&s);
         skip(); /* needs the right to mount */
     }
     int fd = -7;
-    const sh_status cached = sh_unpack_open(&fd, scratch_path(&s, "a.gz"), LIMIT);
+    const sh_status cached = sh_unpack_open(&fd, fixture_path(&s, "a.gz"), LIMIT);
     char message[SH_MESSAGE_BYTES];
     snprintf(message, sizeof message, "%s", sh_message());
-    const int left = scratch_count(&s, "cache/shoal", ".tmp", name) +
-                     scratch_count(&s, "cache/shoal", "-", name);
+    const int left = fixture_count(&s, "cache/shoal", ".tmp", name) +
+                     fixture_count(&s, "cache/shoal", "-", name);
     setenv("XDG_CACHE_HOME", "/dev/null", 1);
-    setenv("TMPDIR", scratch_path(&s, "cache"), 1);
-    const sh_status unnamed = sh_unpack_open(&fd, scratch_path(&s, "a.gz"), LIMIT);
-    assert_int_equal(umount(scratch_path(&s, "cache")), 0);
-    scratch_remove(&s);
+    setenv("TMPDIR", fixture_path(&s, "cache"), 1);
+    const sh_status unnamed = sh_unpack_open(&fd, fixture_path(&s, "a.gz"), LIMIT);
+    assert_int_equal(umount(fixture_path(&s, "cache")), 0);
+    fixture_remove(&s);
     assert_int_equal(cached, SH_NO_SPACE);
     assert_non_null(
         strstr(message, "a.gz: cannot write its unpacked copy: No space left on device"));

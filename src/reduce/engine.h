@@ -28,7 +28,8 @@ typedef enum sh_word {
     SH_WORD_U64, /* added modulo 2^64 */
 } sh_word;
 
-/* Words that are reduced together; borrowed from begin until wait has returned. */
+/* Words that are reduced together; borrowed from begin until wait has succeeded or the engine is
+ * closed. */
 typedef struct sh_span {
     void *data;
     size_t count;

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 
 #include "base/log.h"
-#include "store/scratch.h"
+#include "base/scratch.h"
 
 static int calls_until_stop; /* 0: never */
 static bool without_links;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/scratch.h"
 #include "store/file.h"
-#include "store/scratch.h"
 
 static char folder[SH_PATH_BYTES];
 static char path[SH_PATH_BYTES]; /* folder/file */

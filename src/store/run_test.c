@@ -3,7 +3,7 @@
 
 #include <time.h>
 
-#include "store/scratch.h"
+#include "base/scratch.h"
 
 static char folder[SH_PATH_BYTES];
 static char path[SH_PATH_BYTES]; /* folder/a, not there yet */

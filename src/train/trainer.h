@@ -18,7 +18,7 @@
 
 #include "data/dataset.h"
 #include "reduce/engine.h"
-#include "train/job.h"
+#include "train/schedule.h"
 #include "train/lanes.h"
 #include "train/replica.h"
 

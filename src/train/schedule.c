@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "train/job.h"
+#include "train/schedule.h"
 
 #include <math.h>
 #include <string.h>

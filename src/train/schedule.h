@@ -10,8 +10,8 @@
  *
  * Threads: any; values.
  */
-#ifndef SHOAL_TRAIN_JOB_H
-#define SHOAL_TRAIN_JOB_H
+#ifndef SHOAL_TRAIN_SCHEDULE_H
+#define SHOAL_TRAIN_SCHEDULE_H
 
 #include "shoal/job.h"
 
