@@ -18,9 +18,9 @@
 
 #include "data/dataset.h"
 #include "reduce/engine.h"
-#include "train/schedule.h"
 #include "train/lanes.h"
 #include "train/replica.h"
+#include "train/schedule.h"
 
 typedef struct sh_trainer_options {
     const sh_job *job;               /* copied */

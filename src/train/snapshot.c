@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/snapshot.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/checkpoint.h"
+
+#define KEY_JOB "shoal.job"
+#define KEY_POSITION "shoal.position"
+#define ENVELOPES "sum.envelopes"
+#define EXPONENTS "sum.exponents"
+#define NAME_BYTES 256
+
+sh_status sh_job_to_json(json_t **json, const sh_job *job)
+{
+    json_t *fresh = json_pack(
+        "{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:I}", "model", job->model, "data",
+        job->data, "seed", (json_int_t)job->seed, "batch_size", (json_int_t)job->batch_size,
+        "grain", (json_int_t)job->grain, "epochs", (json_int_t)job->epochs, "steps",
+        (json_int_t)job->steps, "lr", (double)job->lr, "momentum", (double)job->momentum,
+        "weight_decay", (double)job->weight_decay, "wire", (json_int_t)job->wire);
+    if (fresh == NULL)
+        return sh_fail(SH_INVALID, "the job's texts are not UTF-8, or memory is out");
+    *json = fresh;
+    return SH_OK;
+}
+
+static sh_status copy_text(char *to, size_t bytes, const char *text, const char *field)
+{
+    const int length = snprintf(to, bytes, "%s", text);
+    if (length < 0 || (size_t)length >= bytes)
+        return sh_fail(SH_FORMAT, "the job's %s is longer than %zu characters", field, bytes - 1);
+    return SH_OK;
+}
+
+static sh_status narrow(uint32_t *to, json_int_t value, const char *field)
+{
+    if (value < 0 || value > (json_int_t)UINT32_MAX)
+        return sh_fail(SH_FORMAT, "the job's %s is out of range", field);
+    *to = (uint32_t)value;
+    return SH_OK;
+}
+
+sh_status sh_job_from_json(sh_job *job, const json_t *json)
+{
+    sh_job fresh;
+    const char *model, *data;
+    json_int_t seed, batch_size, grain, epochs, steps, wire;
+    double lr, momentum, weight_decay;
+    json_error_t error;
+    sh_job_init(&fresh);
+    /* jansson's unpacking takes json_t *, but does not change it. */
+    if (json_unpack_ex((json_t *)(uintptr_t)json, &error, 0,
+                       "{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:F, s:F, s:F, s:I}", "model", &model,
+                       "data", &data, "seed", &seed, "batch_size", &batch_size, "grain", &grain,
+                       "epochs", &epochs, "steps", &steps, "lr", &lr, "momentum", &momentum,
+                       "weight_decay", &weight_decay, "wire", &wire) != 0)
+        return sh_fail(SH_FORMAT, "the job: %s", error.text);
+    SH_TRY(copy_text(fresh.model, sizeof fresh.model, model, "model"));
+    SH_TRY(copy_text(fresh.data, sizeof fresh.data, data, "data"));
+    SH_TRY(narrow(&fresh.batch_size, batch_size, "batch_size"));
+    SH_TRY(narrow(&fresh.grain, grain, "grain"));
+    SH_TRY(narrow(&fresh.epochs, epochs, "epochs"));
+    SH_TRY(narrow(&fresh.wire, wire, "wire"));
+    fresh.seed = (uint64_t)seed;
+    fresh.steps = (uint64_t)steps;
+    fresh.lr = (float)lr;
+    fresh.momentum = (float)momentum;
+    fresh.weight_decay = (float)weight_decay;
+    *job = fresh;
+    return SH_OK;
+}
+
+/* The list of tensors that a checkpoint has, with the names that were made for it. */
+typedef struct tensor_list {
+    sh_stored_tensor *items;
+    char (*names)[NAME_BYTES];
+    float *envelopes;
+    int32_t *exponents;
+    size_t count;
+} tensor_list;
+
+static void release_list(tensor_list *list)
+{
+    free(list->items);
+    free(list->names);
+    free(list->envelopes);
+    free(list->exponents);
+}
+
+static void slot_name(char name[NAME_BYTES], const sh_replica *replica, uint32_t slot,
+                      uint32_t tensor)
+{
+    snprintf(name, NAME_BYTES, "optimizer.%u.%s", slot, sh_replica_tensor_name(replica, tensor));
+}
+
+static sh_status list_tensors(tensor_list *list, const sh_replica *replica)
+{
+    const uint32_t tensors = replica->tensors;
+    const size_t most = (size_t)tensors * (1 + replica->slot_count) + 2;
+    *list = (tensor_list){
+        .items = calloc(most, sizeof *list->items),
+        .names = calloc(most, sizeof *list->names),
+        .envelopes = calloc(tensors, sizeof *list->envelopes),
+        .exponents = calloc(tensors, sizeof *list->exponents),
+    };
+    if (list->items == NULL || list->names == NULL || list->envelopes == NULL ||
+        list->exponents == NULL)
+        return sh_fail_memory(most * NAME_BYTES, "a checkpoint");
+    for (uint32_t t = 0; t < tensors; t++)
+        list->items[list->count++] =
+            (sh_stored_tensor){sh_replica_tensor_name(replica, t),
+                               *sh_replica_tensor_type(replica, t), replica->parameters[t]};
+    for (uint32_t s = 0; s < replica->slot_count; s++)
+        for (uint32_t t = 0; t < tensors; t++) {
+            char *name = list->names[list->count];
+            slot_name(name, replica, s, t);
+            list->items[list->count++] =
+                (sh_stored_tensor){name, *sh_replica_tensor_type(replica, t),
+                                   replica->slots[s] + sh_sum_first_element(replica->sum, t)};
+        }
+    const sh_shape each = sh_shape_of(1, (size_t[]){tensors});
+    sh_sum_state_get(replica->sum, list->envelopes, list->exponents);
+    list->items[list->count++] = (sh_stored_tensor){ENVELOPES, {SH_F32, each}, list->envelopes};
+    list->items[list->count++] = (sh_stored_tensor){EXPONENTS, {SH_I32, each}, list->exponents};
+    return SH_OK;
+}
+
+static sh_status dump(char **text, json_t *json)
+{
+    *text = json == NULL ? NULL : json_dumps(json, JSON_COMPACT);
+    json_decref(json);
+    return *text == NULL ? sh_fail_memory(1024, "a checkpoint's metadata") : SH_OK;
+}
+
+static sh_status write_checkpoint(const char *folder, const tensor_list *list, const sh_job *job,
+                                  const sh_replica *replica)
+{
+    json_t *json;
+    char *job_text = NULL, *position_text = NULL;
+    SH_TRY(sh_job_to_json(&json, job));
+    sh_status status;
+    SH_TRY_DONE(dump(&job_text, json));
+    SH_TRY_DONE(
+        dump(&position_text,
+             json_pack("{s:I, s:f, s:I, s:I}", "steps", (json_int_t)replica->steps, "epoch_loss",
+                       replica->epoch.loss, "epoch_samples", (json_int_t)replica->epoch.samples,
+                       "epoch_correct", (json_int_t)replica->epoch.correct)));
+    const sh_metadata pairs[] = {{KEY_JOB, job_text}, {KEY_POSITION, position_text}};
+    status = sh_checkpoint_save(folder, list->items, list->count, pairs, 2);
+done:
+    free(job_text);
+    free(position_text);
+    return status;
+}
+
+sh_status sh_snapshot_save(const char *folder, const sh_job *job, const sh_replica *replica)
+{
+    tensor_list list;
+    sh_status status = list_tensors(&list, replica);
+    if (status == SH_OK)
+        status = write_checkpoint(folder, &list, job, replica);
+    release_list(&list);
+    return status;
+}
+
+/* A JSON object from the metadata; owned. */
+static sh_status read_metadata(json_t **json, const sh_safetensors *file, const char *key)
+{
+    const char *text = sh_safetensors_metadata(file, key);
+    json_error_t error;
+    if (text == NULL)
+        return sh_fail(SH_MISMATCH, "%s: has no %s, so it is no checkpoint of shoal",
+                       sh_safetensors_path(file), key);
+    json_t *fresh = json_loads(text, JSON_REJECT_DUPLICATES, &error);
+    if (fresh == NULL)
+        return sh_fail(SH_FORMAT, "%s: %s: %s", sh_safetensors_path(file), key, error.text);
+    *json = fresh;
+    return SH_OK;
+}
+
+sh_status sh_snapshot_read_job(sh_job *job, const sh_safetensors *file)
+{
+    json_t *json;
+    SH_TRY(read_metadata(&json, file, KEY_JOB));
+    const sh_status status = sh_job_from_json(job, json);
+    json_decref(json);
+    return sh_fail_in(status, "%s", sh_safetensors_path(file));
+}
+
+sh_status sh_snapshot_load_weights(sh_replica *replica, const sh_safetensors *file)
+{
+    for (uint32_t t = 0; t < replica->tensors; t++) {
+        const sh_status status =
+            sh_safetensors_load(file, sh_replica_tensor_name(replica, t),
+                                sh_replica_tensor_type(replica, t), replica->parameters[t]);
+        if (status == SH_NOT_FOUND)
+            return sh_fail(SH_MISMATCH, "%s: has no tensor %s, so it is of another model",
+                           sh_safetensors_path(file), sh_replica_tensor_name(replica, t));
+        SH_TRY(status);
+    }
+    return SH_OK;
+}
+
+static sh_status load_slots(sh_replica *replica, const sh_safetensors *file)
+{
+    for (uint32_t s = 0; s < replica->slot_count; s++)
+        for (uint32_t t = 0; t < replica->tensors; t++) {
+            char name[NAME_BYTES];
+            slot_name(name, replica, s, t);
+            SH_TRY(sh_safetensors_load(file, name, sh_replica_tensor_type(replica, t),
+                                       replica->slots[s] + sh_sum_first_element(replica->sum, t)));
+        }
+    return SH_OK;
+}
+
+static sh_status load_exponents(sh_replica *replica, const sh_safetensors *file)
+{
+    const sh_shape each = sh_shape_of(1, (size_t[]){replica->tensors});
+    float *envelopes = calloc(replica->tensors, sizeof *envelopes);
+    int32_t *exponents = calloc(replica->tensors, sizeof *exponents);
+    sh_status status = SH_OK;
+    if (envelopes == NULL || exponents == NULL)
+        SH_TRY_DONE(sh_fail_memory(replica->tensors * sizeof *envelopes, "a checkpoint"));
+    SH_TRY_DONE(sh_safetensors_load(file, ENVELOPES, &(sh_type){SH_F32, each}, envelopes));
+    SH_TRY_DONE(sh_safetensors_load(file, EXPONENTS, &(sh_type){SH_I32, each}, exponents));
+    status = sh_fail_in(sh_sum_state_set(replica->sum, envelopes, exponents), "%s",
+                        sh_safetensors_path(file));
+done:
+    free(envelopes);
+    free(exponents);
+    return status;
+}
+
+static sh_status load_position(sh_replica *replica, const sh_safetensors *file)
+{
+    json_t *json;
+    json_error_t error;
+    json_int_t steps, samples, correct;
+    double loss;
+    SH_TRY(read_metadata(&json, file, KEY_POSITION));
+    const int failed =
+        json_unpack_ex(json, &error, 0, "{s:I, s:F, s:I, s:I}", "steps", &steps, "epoch_loss",
+                       &loss, "epoch_samples", &samples, "epoch_correct", &correct);
+    json_decref(json);
+    if (failed != 0 || steps < 0 || samples < 0 || correct < 0)
+        return sh_fail(SH_FORMAT, "%s: %s: %s", sh_safetensors_path(file), KEY_POSITION,
+                       failed != 0 ? error.text : "a negative number");
+    replica->steps = (uint64_t)steps;
+    replica->epoch = (sh_epoch_totals){loss, (uint64_t)samples, (uint64_t)correct};
+    return SH_OK;
+}
+
+sh_status sh_snapshot_load(sh_replica *replica, const sh_safetensors *file)
+{
+    SH_TRY(sh_snapshot_load_weights(replica, file));
+    SH_TRY(load_slots(replica, file));
+    SH_TRY(load_exponents(replica, file));
+    return load_position(replica, file);
+}
+
+/* The small block: position, then envelopes and exponents. Both ends are of one build and family of
+ * byte orders, so it travels as it lies in memory. */
+typedef struct tail_head {
+    uint64_t steps;
+    uint64_t epoch_samples, epoch_correct;
+    double epoch_loss;
+} tail_head;
+
+static size_t tail_bytes(const sh_replica *replica)
+{
+    return sizeof(tail_head) + replica->tensors * (sizeof(float) + sizeof(int32_t));
+}
+
+sh_status sh_snapshot_blocks(sh_snapshot_block blocks[SH_SNAPSHOT_BLOCKS], uint32_t *count,
+                             void **tail, const sh_replica *replica)
+{
+    const size_t bytes = tail_bytes(replica), each = replica->weight_count * sizeof(float);
+    unsigned char *fresh = malloc(bytes);
+    if (fresh == NULL)
+        return sh_fail_memory(bytes, "the state of a replica");
+    const tail_head head = {replica->steps, replica->epoch.samples, replica->epoch.correct,
+                            replica->epoch.loss};
+    float *envelopes = (float *)(void *)(fresh + sizeof head);
+    memcpy(fresh, &head, sizeof head);
+    sh_sum_state_get(replica->sum, envelopes, (int32_t *)(void *)(envelopes + replica->tensors));
+    uint32_t used = 0;
+    blocks[used++] = (sh_snapshot_block){replica->weights, each};
+    for (uint32_t s = 0; s < replica->slot_count; s++)
+        blocks[used++] = (sh_snapshot_block){replica->slots[s], each};
+    blocks[used++] = (sh_snapshot_block){fresh, bytes};
+    *count = used;
+    *tail = fresh;
+    return SH_OK;
+}
+
+sh_status sh_snapshot_adopt(sh_replica *replica, const void *tail, size_t bytes)
+{
+    tail_head head;
+    if (bytes != tail_bytes(replica))
+        return sh_fail(SH_CORRUPT, "the job's state is of another size than its model");
+    memcpy(&head, tail, sizeof head);
+    if (!isfinite(head.epoch_loss))
+        return sh_fail(SH_CORRUPT, "the job's state has a loss that is no number");
+    const float *envelopes =
+        (const float *)(const void *)((const unsigned char *)tail + sizeof head);
+    SH_TRY(sh_sum_state_set(replica->sum, envelopes,
+                            (const int32_t *)(const void *)(envelopes + replica->tensors)));
+    replica->steps = head.steps;
+    replica->epoch = (sh_epoch_totals){head.epoch_loss, head.epoch_samples, head.epoch_correct};
+    return SH_OK;
+}

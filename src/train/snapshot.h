@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A job and its replica at rest: as a checkpoint in a file, and as blocks of memory for a device
+ * that joins.
+ *
+ *     SH_TRY(sh_snapshot_save("runs/a/checkpoints", &job, replica));
+ *     ...
+ *     SH_TRY(sh_checkpoint_open(&file, path, "runs/a"));
+ *     SH_TRY(sh_snapshot_read_job(&job, file));
+ *     SH_TRY(sh_snapshot_load(replica, file));
+ *
+ * Tensors of a checkpoint: the weights under their own names, so that other programs find them;
+ * "optimizer.<slot>.<name>"; "sum.envelopes" and "sum.exponents", a value for each weight tensor.
+ * Metadata: "shoal.job" and "shoal.position", JSON.
+ *
+ * Threads: caller locks.
+ */
+#ifndef SHOAL_TRAIN_SNAPSHOT_H
+#define SHOAL_TRAIN_SNAPSHOT_H
+
+#include <jansson.h>
+
+#include "store/safetensors.h"
+#include "train/replica.h"
+
+/* Writes a checkpoint into the folder; the one before it is kept (store/checkpoint.h). */
+sh_status sh_snapshot_save(const char *folder, const sh_job *job,
+                           const sh_replica *replica) SHOAL_CHECKED;
+
+/* The job that a checkpoint belongs to. SH_MISMATCH: a file that shoal did not write. */
+sh_status sh_snapshot_read_job(sh_job *job, const sh_safetensors *file) SHOAL_CHECKED;
+
+/*
+ * Everything into a replica of the same job. SH_MISMATCH names the tensor that is missing or of
+ * another shape: the checkpoint is of another model. On failure the replica holds anything.
+ */
+sh_status sh_snapshot_load(sh_replica *replica, const sh_safetensors *file) SHOAL_CHECKED;
+
+/* Only the weights, from any safetensors file that has tensors of these names. As above. */
+sh_status sh_snapshot_load_weights(sh_replica *replica, const sh_safetensors *file) SHOAL_CHECKED;
+
+/* The job as a JSON object, and back; SH_FORMAT names the field. `*json` is owned: json_decref().
+ */
+sh_status sh_job_to_json(json_t **json, const sh_job *job) SHOAL_CHECKED;
+sh_status sh_job_from_json(sh_job *job, const json_t *json) SHOAL_CHECKED;
+
+#define SH_SNAPSHOT_BLOCKS (3 + SH_OPTIMIZER_MAX_SLOTS)
+
+/* A piece of a replica's state. */
+typedef struct sh_snapshot_block {
+    void *data;
+    size_t bytes;
+} sh_snapshot_block;
+
+/*
+ * The state of a replica as blocks to send, in an order that is the same on all devices of a job:
+ * weights, slots, and a small one with exponents and position, which is copied: `tail` is owned,
+ * free() it. Returns the number of blocks. A device that joins receives into its own blocks and
+ * calls sh_snapshot_adopt.
+ */
+sh_status sh_snapshot_blocks(sh_snapshot_block blocks[SH_SNAPSHOT_BLOCKS], uint32_t *count,
+                             void **tail, const sh_replica *replica) SHOAL_CHECKED;
+
+/* Takes the received tail over into the replica. SH_CORRUPT where it makes no sense. */
+sh_status sh_snapshot_adopt(sh_replica *replica, const void *tail, size_t bytes) SHOAL_CHECKED;
+
+#endif

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/snapshot.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/scratch.h"
+#include "base/test.h"
+#include "store/checkpoint.h"
+
+static const sh_problem problem = {1, 28, 28, 10};
+
+static sh_job job_of(const char *model)
+{
+    sh_job job;
+    sh_job_init(&job);
+    snprintf(job.model, sizeof job.model, "%s", model);
+    snprintf(job.data, sizeof job.data, "digits");
+    job.seed = UINT64_MAX - 1;
+    job.lr = 0.1f; /* not a short binary fraction */
+    assert_ok(sh_job_complete(&job));
+    return job;
+}
+
+/* A replica that looks as if it had trained. */
+static sh_replica *used_replica(const sh_job *job)
+{
+    sh_replica *replica;
+    float envelopes[8];
+    int32_t exponents[8];
+    assert_ok(sh_replica_new(&replica, job, &problem));
+    for (size_t i = 0; i < replica->weight_count; i++)
+        replica->slots[0][i] = (float)i * 0.5f;
+    for (int i = 0; i < 8; i++) {
+        envelopes[i] = 0.25f + (float)i;
+        exponents[i] = 20 + i;
+    }
+    assert_ok(sh_sum_state_set(replica->sum, envelopes, exponents));
+    replica->steps = 1234567;
+    replica->epoch = (sh_epoch_totals){1.0 / 3, 640, 600};
+    return replica;
+}
+
+static void assert_same(const sh_replica *a, const sh_replica *b)
+{
+    float ea[8], eb[8];
+    int32_t xa[8], xb[8];
+    const size_t bytes = a->weight_count * sizeof(float);
+    assert_memory_equal(a->weights, b->weights, bytes);
+    assert_memory_equal(a->slots[0], b->slots[0], bytes);
+    sh_sum_state_get(a->sum, ea, xa);
+    sh_sum_state_get(b->sum, eb, xb);
+    assert_memory_equal(ea, eb, a->tensors * sizeof *ea);
+    assert_memory_equal(xa, xb, a->tensors * sizeof *xa);
+    assert_true(a->steps == b->steps && a->epoch.loss == b->epoch.loss);
+    assert_true(a->epoch.samples == b->epoch.samples && a->epoch.correct == b->epoch.correct);
+}
+
+static void a_checkpoint_brings_everything_back(void **state)
+{
+    (void)state;
+    char folder[SCRATCH_BYTES], path[SH_PATH_BYTES];
+    const sh_job job = job_of("lenet");
+    sh_replica *before = used_replica(&job), *after;
+    sh_safetensors *file;
+    sh_job read;
+    scratch_make(folder);
+    assert_ok(sh_snapshot_save(folder, &job, before));
+    assert_ok(sh_checkpoint_open(&file, path, folder));
+    assert_ok(sh_snapshot_read_job(&read, file));
+    assert_string_equal(read.model, job.model);
+    assert_string_equal(read.data, job.data);
+    assert_true(read.seed == job.seed && read.lr == job.lr && read.grain == job.grain);
+    assert_ok(sh_replica_new(&after, &read, &problem));
+    assert_ok(sh_snapshot_load(after, file));
+    assert_same(before, after);
+    sh_safetensors_close(file);
+
+    sh_replica *other;
+    const sh_job narrow = job_of("mlp:784-16-10");
+    assert_ok(sh_checkpoint_open(&file, path, folder));
+    assert_ok(sh_replica_new(&other, &narrow, &problem));
+    assert_fails(sh_snapshot_load(other, file), SH_MISMATCH, "fc1.weight");
+    sh_safetensors_close(file);
+    sh_replica_free(other);
+    sh_replica_free(after);
+    sh_replica_free(before);
+    scratch_remove(folder);
+}
+
+static void foreign_files_are_refused(void **state)
+{
+    (void)state;
+    char folder[SCRATCH_BYTES], path[SCRATCH_BYTES + 16];
+    const sh_job job = job_of("mlp:784-16-10");
+    sh_replica *replica = used_replica(&job);
+    const sh_stored_tensor one = {
+        "other.weight", {SH_F32, sh_shape_of(1, (size_t[]){3})}, (float[]){1, 2, 3}};
+    sh_safetensors *file;
+    sh_job read;
+    scratch_make(folder);
+    snprintf(path, sizeof path, "%s/x.safetensors", folder);
+    assert_ok(sh_safetensors_write(path, &one, 1, NULL, 0));
+    assert_ok(sh_safetensors_open(&file, path));
+    assert_fails(sh_snapshot_read_job(&read, file), SH_MISMATCH, "no checkpoint of shoal");
+    assert_fails(sh_snapshot_load_weights(replica, file), SH_MISMATCH, "has no tensor fc1.weight");
+    sh_safetensors_close(file);
+    sh_replica_free(replica);
+    scratch_remove(folder);
+}
+
+static void blocks_carry_everything_to_another_device(void **state)
+{
+    (void)state;
+    const sh_job job = job_of("lenet");
+    sh_replica *from = used_replica(&job), *to;
+    sh_snapshot_block sent[SH_SNAPSHOT_BLOCKS], taken[SH_SNAPSHOT_BLOCKS];
+    uint32_t sent_count, taken_count;
+    void *sent_tail, *taken_tail;
+    assert_ok(sh_replica_new(&to, &job, &problem));
+    assert_ok(sh_snapshot_blocks(sent, &sent_count, &sent_tail, from));
+    assert_ok(sh_snapshot_blocks(taken, &taken_count, &taken_tail, to));
+    assert_int_equal(sent_count, taken_count);
+    for (uint32_t i = 0; i < sent_count; i++) {
+        assert_int_equal(sent[i].bytes, taken[i].bytes);
+        memcpy(taken[i].data, sent[i].data, sent[i].bytes);
+    }
+    assert_ok(sh_snapshot_adopt(to, taken_tail, taken[taken_count - 1].bytes));
+    assert_same(from, to);
+    assert_fails(sh_snapshot_adopt(to, taken_tail, 8), SH_CORRUPT, "another size");
+    free(sent_tail);
+    free(taken_tail);
+    sh_replica_free(from);
+    sh_replica_free(to);
+}
+
+static void a_job_survives_json_and_bad_ones_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *key;
+        json_t *(*make)(void);
+        const char *part;
+    } bad[] = {
+        {"model", json_true, "Expected string, got true"},
+        {"batch_size", json_null, "Expected integer, got null"},
+        {"lr", json_object, "Expected real or integer, got object"},
+    };
+    const sh_job job = job_of("lenet");
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        json_t *json;
+        sh_job read;
+        assert_ok(sh_job_to_json(&json, &job));
+        assert_ok(sh_job_from_json(&read, json));
+        json_object_set_new(json, bad[i].key, bad[i].make());
+        assert_fails(sh_job_from_json(&read, json), SH_FORMAT, bad[i].part);
+        json_decref(json);
+    }
+    json_t *json;
+    sh_job read;
+    assert_ok(sh_job_to_json(&json, &job));
+    json_object_set_new(json, "batch_size", json_integer(-1));
+    assert_fails(sh_job_from_json(&read, json), SH_FORMAT, "batch_size is out of range");
+    json_object_del(json, "grain");
+    assert_fails(sh_job_from_json(&read, json), SH_FORMAT, "not found: grain");
+    json_decref(json);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_checkpoint_brings_everything_back),
+        cmocka_unit_test(foreign_files_are_refused),
+        cmocka_unit_test(blocks_carry_everything_to_another_device),
+        cmocka_unit_test(a_job_survives_json_and_bad_ones_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
