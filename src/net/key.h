@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Keys of 256 bits: made at random, or derived from a secret for one purpose.
+ *
+ *     unsigned char key[SH_KEY_BYTES];
+ *     SH_TRY(sh_key_derive(key, secret, sizeof secret, "shoal join"));
+ *     ...
+ *     sh_key_wipe(key, sizeof key);
+ *
+ * Threads: any. Nothing is allocated for the caller.
+ */
+#ifndef SHOAL_NET_KEY_H
+#define SHOAL_NET_KEY_H
+
+#include <stddef.h>
+
+#include "base/fail.h"
+
+#define SH_KEY_BYTES 32
+
+/* A fresh key from the system's cryptographic generator. */
+sh_status sh_key_make(unsigned char key[SH_KEY_BYTES]) SHOAL_CHECKED;
+
+/*
+ * HKDF-SHA256 (RFC 5869) of `secret` without salt, with `label` as info: one secret gives
+ * independent keys to different labels, and a key does not tell the secret.
+ */
+sh_status sh_key_derive(unsigned char key[SH_KEY_BYTES], const unsigned char *secret,
+                        size_t secret_bytes, const char *label) SHOAL_CHECKED;
+
+/* Overwrites with zeros in a way that the compiler keeps. */
+void sh_key_wipe(void *secret, size_t bytes);
+
+#endif

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "net/token.h"
+
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/rand.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#define SCHEME "shoal://"
+#define SCHEME_BYTES (sizeof SCHEME - 1)
+#define PLACE_TEXT (SH_TOKEN_HOST + 8) /* brackets, colon, five digits */
+#define CHECK_BYTES 4
+#define PACKED_BYTES (SH_TOKEN_SECRET_BYTES + CHECK_BYTES)
+#define CODED_BYTES 27 /* 20 bytes at 6 bits a character, rounded up */
+
+static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+static bool is_alnum(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* An IPv6 address is recognised by its colons; it may carry a zone ("fe80::1%eth0"). */
+static bool is_host(const char *host, size_t bytes)
+{
+    if (bytes == 0 || bytes >= SH_TOKEN_HOST)
+        return false;
+    const bool v6 = memchr(host, ':', bytes) != NULL;
+    for (size_t i = 0; i < bytes; i++) {
+        const char c = host[i];
+        if (!is_alnum(c) && c != '.' && c != '-' && c != '_' && !(v6 && (c == ':' || c == '%')))
+            return false;
+    }
+    return true;
+}
+
+/* "HOST:PORT", with brackets around IPv6; returns its length. */
+static size_t print_place(char place[PLACE_TEXT], const sh_token *token)
+{
+    const bool v6 = strchr(token->host, ':') != NULL;
+    return (size_t)snprintf(place, PLACE_TEXT, v6 ? "[%s]:%u" : "%s:%u", token->host,
+                            (unsigned)token->port);
+}
+
+static sh_status find_check(unsigned char check[CHECK_BYTES], const sh_token *token)
+{
+    char place[PLACE_TEXT];
+    const size_t count = print_place(place, token);
+    unsigned char hash[EVP_MAX_MD_SIZE];
+    EVP_MD_CTX *context = EVP_MD_CTX_new();
+    const bool good = context != NULL && EVP_DigestInit_ex(context, EVP_sha256(), NULL) == 1 &&
+                      EVP_DigestUpdate(context, place, count) == 1 &&
+                      EVP_DigestUpdate(context, token->secret, sizeof token->secret) == 1 &&
+                      EVP_DigestFinal_ex(context, hash, NULL) == 1;
+    EVP_MD_CTX_free(context);
+    if (!good)
+        return sh_fail(SH_INTERNAL, "SHA-256 failed in the cryptographic library");
+    memcpy(check, hash, CHECK_BYTES);
+    return SH_OK;
+}
+
+static void encode(char coded[CODED_BYTES + 1], const unsigned char packed[PACKED_BYTES])
+{
+    for (size_t i = 0; i < CODED_BYTES; i++) {
+        const size_t bit = 6 * i;
+        const unsigned high = packed[bit / 8];
+        const unsigned low = bit / 8 + 1 < PACKED_BYTES ? packed[bit / 8 + 1] : 0;
+        coded[i] = alphabet[((high << 8 | low) >> (10 - bit % 8)) & 63];
+    }
+    coded[CODED_BYTES] = '\0';
+}
+
+/* False for a foreign character, and for spare bits that are not zero: one secret, one text. */
+static bool decode(unsigned char packed[PACKED_BYTES], const char *coded)
+{
+    unsigned bits = 0, held = 0;
+    size_t used = 0;
+    for (size_t i = 0; i < CODED_BYTES; i++) {
+        const char *place = memchr(alphabet, coded[i], sizeof alphabet - 1);
+        if (place == NULL)
+            return false;
+        bits = (bits << 6 | (unsigned)(place - alphabet)) & 0xfff;
+        held += 6;
+        if (held >= 8) {
+            held -= 8;
+            packed[used++] = (unsigned char)(bits >> held);
+        }
+    }
+    return (bits & ((1u << held) - 1)) == 0;
+}
+
+sh_status sh_token_make(sh_token *token, const char *host, uint16_t port)
+{
+    sh_token fresh = {.port = port};
+    const size_t bytes = strlen(host);
+    if (!is_host(host, bytes))
+        return sh_fail(SH_INVALID, "a join token needs a host name or address, not '%.64s'", host);
+    if (port == 0)
+        return sh_fail(SH_INVALID, "a join token needs a port other than 0");
+    memcpy(fresh.host, host, bytes);
+    if (RAND_priv_bytes(fresh.secret, sizeof fresh.secret) != 1)
+        return sh_fail(SH_INTERNAL, "the cryptographic library has no randomness for a token");
+    *token = fresh;
+    sh_token_wipe(&fresh);
+    return SH_OK;
+}
+
+sh_status sh_token_print(char text[SH_TOKEN_TEXT], const sh_token *token)
+{
+    if (!is_host(token->host, strnlen(token->host, sizeof token->host)) || token->port == 0)
+        return sh_fail(SH_INVALID, "a join token needs a host and a port");
+    unsigned char packed[PACKED_BYTES];
+    memcpy(packed, token->secret, SH_TOKEN_SECRET_BYTES);
+    SH_TRY(find_check(packed + SH_TOKEN_SECRET_BYTES, token));
+    char coded[CODED_BYTES + 1];
+    encode(coded, packed);
+    memcpy(text, SCHEME, SCHEME_BYTES);
+    const size_t used = SCHEME_BYTES + print_place(text + SCHEME_BYTES, token);
+    snprintf(text + used, SH_TOKEN_TEXT - used, "/%s", coded);
+    sh_key_wipe(packed, sizeof packed);
+    sh_key_wipe(coded, sizeof coded);
+    return SH_OK;
+}
+
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+static sh_status altered(void)
+{
+    return sh_fail(SH_FORMAT, "the join token was altered or cut: copy it again, whole");
+}
+
+/* "1" to "65535", without signs, spaces and leading zeros; 0 where it is anything else. */
+static uint16_t read_port(const char *digits, size_t count)
+{
+    if (count == 0 || count > 5 || digits[0] == '0')
+        return 0;
+    unsigned port = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (digits[i] < '0' || digits[i] > '9')
+            return 0;
+        port = port * 10 + (unsigned)(digits[i] - '0');
+    }
+    return port <= UINT16_MAX ? (uint16_t)port : 0;
+}
+
+/* Splits "HOST:PORT" or "[HOST]:PORT". */
+static sh_status read_place(sh_token *token, const char *place, size_t bytes)
+{
+    size_t colon = bytes; /* the last one */
+    while (colon > 0 && place[colon - 1] != ':')
+        colon--;
+    if (colon == 0)
+        return altered();
+    const char *host = place;
+    size_t host_bytes = colon - 1;
+    const bool bracketed = host_bytes >= 2 && host[0] == '[' && host[host_bytes - 1] == ']';
+    if (bracketed) {
+        host++;
+        host_bytes -= 2;
+    }
+    if (!is_host(host, host_bytes) || bracketed != (memchr(host, ':', host_bytes) != NULL))
+        return altered();
+    memcpy(token->host, host, host_bytes);
+    token->port = read_port(place + colon, bytes - colon);
+    if (token->port == 0)
+        return sh_fail(SH_FORMAT, "the join token's port is not a number from 1 to 65535: "
+                                  "copy it again, whole");
+    return SH_OK;
+}
+
+static sh_status read_secret(sh_token *token, const char *coded)
+{
+    unsigned char packed[PACKED_BYTES] = {0}, check[CHECK_BYTES];
+    if (!decode(packed, coded))
+        return altered();
+    memcpy(token->secret, packed, SH_TOKEN_SECRET_BYTES);
+    sh_status status = find_check(check, token);
+    if (status == SH_OK && memcmp(check, packed + SH_TOKEN_SECRET_BYTES, CHECK_BYTES) != 0)
+        status = altered();
+    sh_key_wipe(packed, sizeof packed);
+    return status;
+}
+
+sh_status sh_token_parse(sh_token *token, const char *text, size_t bytes)
+{
+    while (bytes > 0 && is_space(text[bytes - 1]))
+        bytes--;
+    while (bytes > 0 && is_space(*text)) {
+        text++;
+        bytes--;
+    }
+    if (bytes < SCHEME_BYTES || memcmp(text, SCHEME, SCHEME_BYTES) != 0)
+        return sh_fail(SH_FORMAT, "not a join token: it begins with " SCHEME
+                                  " and is printed by shoal train --listen");
+    text += SCHEME_BYTES;
+    bytes -= SCHEME_BYTES;
+    const char *slash = memchr(text, '/', bytes);
+    if (bytes >= SH_TOKEN_TEXT || slash == NULL ||
+        bytes - (size_t)(slash - text) - 1 != CODED_BYTES)
+        return altered();
+    sh_token fresh = {0};
+    sh_status status = read_place(&fresh, text, (size_t)(slash - text));
+    if (status == SH_OK)
+        status = read_secret(&fresh, slash + 1);
+    if (status == SH_OK)
+        *token = fresh;
+    sh_token_wipe(&fresh);
+    return status;
+}
+
+sh_status sh_token_key(unsigned char key[SH_KEY_BYTES], const sh_token *token)
+{
+    return sh_key_derive(key, token->secret, sizeof token->secret, "shoal 1 join");
+}
+
+void sh_token_wipe(sh_token *token)
+{
+    sh_key_wipe(token, sizeof *token);
+}
