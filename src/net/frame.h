@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The header of a frame: what every message and every piece of a tensor begins with.
+ *
+ *     byte  0        4      6        8      12     16    18        20         24
+ *           | bytes  | kind | bucket | view | step | hop | attempt | reserved | body ...
+ *
+ * Little-endian. `bytes` counts the body alone; `reserved` is zero. A control frame's body is a
+ * packed message (net/message.h) and its other fields are zero. The meaning of the fields in raw
+ * frames (state, segment) belongs to those who send them.
+ *
+ *     unsigned char wire[SH_FRAME_BYTES];
+ *     sh_frame_encode(wire, &head);
+ *     SH_TRY(sh_frame_decode(&head, wire));
+ *
+ * Threads: any.
+ */
+#ifndef SHOAL_NET_FRAME_H
+#define SHOAL_NET_FRAME_H
+
+#include <stdint.h>
+
+#include "base/fail.h"
+
+#define SH_FRAME_BYTES 24
+#define SH_FRAME_CONTROL_MAX (256u * 1024) /* bytes in the body of a control frame */
+#define SH_FRAME_RAW_MAX (1u << 30)        /* bytes in any other body; the receiver expects fewer */
+
+/* Numbers on the wire: never renumber, only append. */
+typedef enum sh_frame_kind {
+    SH_FRAME_CONTROL = 1, /* a packed message */
+    SH_FRAME_STATE = 2,   /* a piece of the weights and optimiser state */
+    SH_FRAME_SEGMENT = 3, /* a piece of a reduction */
+} sh_frame_kind;
+
+typedef struct sh_frame {
+    uint32_t bytes;
+    uint16_t kind;
+    uint16_t bucket;
+    uint32_t view;
+    uint32_t step;
+    uint16_t hop;
+    uint16_t attempt;
+} sh_frame;
+
+/* SH_FORMAT: unknown kind, a body that is too large, a control frame with raw fields. */
+sh_status sh_frame_check(const sh_frame *head) SHOAL_CHECKED;
+
+void sh_frame_encode(unsigned char wire[SH_FRAME_BYTES], const sh_frame *head);
+
+/* SH_FORMAT as sh_frame_check, or where the reserved bytes are not zero. */
+sh_status sh_frame_decode(sh_frame *head, const unsigned char wire[SH_FRAME_BYTES]) SHOAL_CHECKED;
+
+#endif

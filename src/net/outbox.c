@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Small frames share a TLS record, and a header shares one with the first part of its body: both go
+ * through one scratch buffer of a record's size. The rest of a large body is written from where it
+ * lies, without a copy.
+ *
+ *     queue:    [head|small body] [head|large body ..................................]
+ *     written:  <------- scratch, one record -------><- direct -><- direct -><direct->
+ *
+ * The queue is a ring of entries; counters move over it: frames before `popped` are gone,
+ * before `written` are written.
+ */
+#include "net/outbox.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct entry {
+    sh_frame head;
+    const unsigned char *body;
+    unsigned char *copy; /* owned: of a control message */
+};
+
+struct sh_outbox {
+    struct entry ring[SH_OUTBOX_FRAMES_MAX];
+    uint32_t popped, written, pushed; /* count frames since ever: popped <= written <= pushed */
+    size_t offset;                    /* written bytes of frame `written`, header included */
+    size_t control_bytes;
+    size_t scratch_used, scratch_filled;
+    unsigned char scratch[SH_OUTBOX_PIECE_BYTES];
+};
+
+static struct entry *entry_at(sh_outbox *outbox, uint32_t index)
+{
+    return &outbox->ring[index % SH_OUTBOX_FRAMES_MAX];
+}
+
+static size_t frame_bytes(const struct entry *entry)
+{
+    return SH_FRAME_BYTES + (size_t)entry->head.bytes;
+}
+
+sh_status sh_outbox_new(sh_outbox **outbox)
+{
+    sh_outbox *fresh = calloc(1, sizeof *fresh);
+    if (fresh == NULL)
+        return sh_fail_memory(sizeof *fresh, "a queue of frames");
+    *outbox = fresh;
+    return SH_OK;
+}
+
+void sh_outbox_free(sh_outbox *outbox)
+{
+    if (outbox == NULL)
+        return;
+    for (uint32_t i = outbox->popped; i != outbox->pushed; i++)
+        free(entry_at(outbox, i)->copy);
+    free(outbox);
+}
+
+static sh_status push(sh_outbox *outbox, const struct entry *entry)
+{
+    if (outbox->pushed - outbox->popped == SH_OUTBOX_FRAMES_MAX)
+        return sh_fail(SH_LIMIT, "%d frames wait to be sent: the peer does not take them",
+                       SH_OUTBOX_FRAMES_MAX);
+    *entry_at(outbox, outbox->pushed++) = *entry;
+    return SH_OK;
+}
+
+sh_status sh_outbox_push(sh_outbox *outbox, const sh_frame *head, const void *body)
+{
+    if (head->kind == SH_FRAME_CONTROL)
+        return sh_fail(SH_INVALID, "a control message was sent as a raw frame");
+    const sh_status status = sh_frame_check(head);
+    if (status != SH_OK)
+        return sh_fail_in(SH_INVALID, "sending a frame");
+    return push(outbox, &(struct entry){.head = *head, .body = body});
+}
+
+sh_status sh_outbox_push_control(sh_outbox *outbox, const void *message, size_t bytes)
+{
+    if (bytes > SH_FRAME_CONTROL_MAX)
+        return sh_fail(SH_LIMIT, "a control message of %zu bytes: at most %u", bytes,
+                       SH_FRAME_CONTROL_MAX);
+    if (outbox->control_bytes + bytes > SH_OUTBOX_CONTROL_MAX)
+        return sh_fail(SH_LIMIT,
+                       "%zu bytes of control messages wait to be sent: the peer does not "
+                       "take them",
+                       outbox->control_bytes);
+    unsigned char *copy = malloc(bytes + 1);
+    if (copy == NULL)
+        return sh_fail_memory(bytes, "a control message");
+    if (bytes > 0)
+        memcpy(copy, message, bytes);
+    const struct entry entry = {
+        .head = {.bytes = (uint32_t)bytes, .kind = SH_FRAME_CONTROL}, .body = copy, .copy = copy};
+    const sh_status status = push(outbox, &entry);
+    if (status != SH_OK) {
+        free(copy);
+        return status;
+    }
+    outbox->control_bytes += bytes;
+    return SH_OK;
+}
+
+/* Copies frame after frame from its header on, until the scratch is full or a body does not fit. */
+static void fill_scratch(sh_outbox *outbox)
+{
+    size_t used = 0;
+    for (uint32_t i = outbox->written; i != outbox->pushed; i++) {
+        const struct entry *entry = entry_at(outbox, i);
+        if (SH_OUTBOX_PIECE_BYTES - used < SH_FRAME_BYTES)
+            break;
+        sh_frame_encode(outbox->scratch + used, &entry->head);
+        used += SH_FRAME_BYTES;
+        const size_t room = SH_OUTBOX_PIECE_BYTES - used;
+        const size_t part = entry->head.bytes < room ? entry->head.bytes : room;
+        if (part > 0)
+            memcpy(outbox->scratch + used, entry->body, part);
+        used += part;
+        if (part < entry->head.bytes)
+            break;
+    }
+    outbox->scratch_used = 0;
+    outbox->scratch_filled = used;
+}
+
+bool sh_outbox_peek(sh_outbox *outbox, const unsigned char **bytes, size_t *count)
+{
+    if (outbox->written == outbox->pushed)
+        return false;
+    if (outbox->scratch_used == outbox->scratch_filled) {
+        const struct entry *entry = entry_at(outbox, outbox->written);
+        if (outbox->offset > 0) {
+            const size_t left = frame_bytes(entry) - outbox->offset;
+            *bytes = entry->body + (outbox->offset - SH_FRAME_BYTES);
+            *count = left < SH_OUTBOX_PIECE_BYTES ? left : SH_OUTBOX_PIECE_BYTES;
+            return true;
+        }
+        fill_scratch(outbox);
+    }
+    *bytes = outbox->scratch + outbox->scratch_used;
+    *count = outbox->scratch_filled - outbox->scratch_used;
+    return true;
+}
+
+void sh_outbox_advance(sh_outbox *outbox, size_t count)
+{
+    if (outbox->scratch_used < outbox->scratch_filled) {
+        assert(count <= outbox->scratch_filled - outbox->scratch_used);
+        outbox->scratch_used += count;
+    }
+    while (count > 0) {
+        assert(outbox->written != outbox->pushed);
+        struct entry *entry = entry_at(outbox, outbox->written);
+        const size_t left = frame_bytes(entry) - outbox->offset;
+        if (count < left) {
+            outbox->offset += count;
+            return;
+        }
+        count -= left;
+        outbox->offset = 0;
+        outbox->written++;
+        if (entry->copy != NULL)
+            outbox->control_bytes -= entry->head.bytes;
+        free(entry->copy);
+        entry->copy = NULL;
+    }
+}
+
+bool sh_outbox_pop_sent(sh_outbox *outbox, sh_frame *head)
+{
+    while (outbox->popped != outbox->written) {
+        const struct entry *entry = entry_at(outbox, outbox->popped++);
+        if (entry->head.kind != SH_FRAME_CONTROL) {
+            *head = entry->head;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool sh_outbox_is_empty(const sh_outbox *outbox)
+{
+    return outbox->written == outbox->pushed;
+}

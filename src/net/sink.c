@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "net/sink.h"
+
+#include <assert.h>
+#include <endian.h>
+#include <string.h>
+
+size_t sh_sink_element_bytes(const sh_sink *sink)
+{
+    switch (sink->mode) {
+    case SH_SINK_STORE:
+        return 1;
+    case SH_SINK_ADD_I32:
+        return sizeof(uint32_t);
+    case SH_SINK_ADD_U64:
+        return sizeof(uint64_t);
+    }
+    return 1;
+}
+
+sh_status sh_sink_check(const sh_sink *sink, size_t bytes)
+{
+    const size_t element = sh_sink_element_bytes(sink);
+    if (bytes > sink->bytes)
+        return sh_fail(SH_FORMAT, "a frame of %zu bytes, where %zu were expected", bytes,
+                       sink->bytes);
+    if (bytes % element != 0)
+        return sh_fail(SH_FORMAT,
+                       "a frame of %zu bytes, which is no whole number of %zu-byte "
+                       "integers",
+                       bytes, element);
+    return SH_OK;
+}
+
+static void add_u32(uint32_t *restrict sums, const unsigned char *restrict wire, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint32_t term;
+        memcpy(&term, wire + i * sizeof term, sizeof term);
+        sums[i] += le32toh(term);
+    }
+}
+
+static void add_u64(uint64_t *restrict sums, const unsigned char *restrict wire, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint64_t term;
+        memcpy(&term, wire + i * sizeof term, sizeof term);
+        sums[i] += le64toh(term);
+    }
+}
+
+void sh_sink_add(const sh_sink *sink, size_t offset, const unsigned char *wire, size_t bytes)
+{
+    const size_t element = sh_sink_element_bytes(sink);
+    assert(offset % element == 0 && bytes % element == 0 && offset + bytes <= sink->bytes);
+    assert((uintptr_t)sink->data % element == 0);
+    unsigned char *place = (unsigned char *)sink->data + offset;
+    if (sink->mode == SH_SINK_ADD_I32)
+        add_u32((uint32_t *)(void *)place, wire, bytes / element);
+    else if (sink->mode == SH_SINK_ADD_U64)
+        add_u64((uint64_t *)(void *)place, wire, bytes / element);
+}
