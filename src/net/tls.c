@@ -385,7 +385,7 @@ static sh_tls_flow client_failure(sh_tls *tls, int reason, const char *text)
         break;
     }
     if (reason == SSL_R_CERTIFICATE_VERIFY_FAILED)
-        return set_failure(tls, SH_REFUSED, "it showed a certificate instead of the key");
+        return set_failure(tls, SH_MISMATCH, "it showed a certificate instead of the key");
     if (is_alert(reason))
         return set_failure(tls, SH_NETWORK, "it gave up the handshake (%s)", text);
     return set_failure(tls, SH_NETWORK, "it does not speak this TLS (%s)", text);
@@ -446,7 +446,7 @@ sh_tls_flow sh_tls_handshake(sh_tls *tls)
                    : flow;
     }
     if (SSL_session_reused(tls->ssl) != 1 || (tls->is_server && !tls->key_known))
-        return set_failure(tls, SH_REFUSED, "it did not prove that it knows the key");
+        return set_failure(tls, SH_MISMATCH, "it did not prove that it knows the key");
     tls->finished = true;
     tls->server = NULL;
     sh_key_wipe(tls->key, sizeof tls->key);

@@ -239,7 +239,7 @@ static void a_server_with_a_certificate_instead_of_the_key_is_refused(void **sta
         SSL_do_handshake(ssl);
     }
     assert_int_equal(flow, SH_TLS_FAILED);
-    assert_failure(tls, SH_REFUSED, "it showed a certificate instead of the key");
+    assert_failure(tls, SH_MISMATCH, "it showed a certificate instead of the key");
     sh_tls_free(tls);
     SSL_free(ssl);
     SSL_CTX_free(context);

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Addresses of sockets: found by name, and as text.
+ *
+ *     sh_address found[SH_ADDRESS_FOUND_MAX];
+ *     size_t count;
+ *     SH_TRY(sh_address_find(found, &count, "pi.local", 7077));
+ *
+ * Threads: any.
+ */
+#ifndef SHOAL_NET_ADDRESS_H
+#define SHOAL_NET_ADDRESS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "base/fail.h"
+
+#define SH_ADDRESS_FOUND_MAX 8
+#define SH_ADDRESS_TEXT 96 /* an IPv6 address with its zone, brackets, a port, and the end */
+
+typedef struct sh_address {
+    struct sockaddr_storage storage;
+    socklen_t bytes;
+} sh_address;
+
+/*
+ * Addresses for TCP, best first. A numeric host is answered at once; a name may block for seconds
+ * while the system asks. SH_NETWORK: there is none.
+ */
+sh_status sh_address_find(sh_address found[SH_ADDRESS_FOUND_MAX], size_t *count, const char *host,
+                          uint16_t port) SHOAL_CHECKED;
+
+/* The address alone: "10.0.0.1", "fe80::1%eth0". IPv4 inside IPv6 is written as IPv4. */
+void sh_address_print_host(char text[SH_ADDRESS_TEXT], const sh_address *address);
+
+/* With the port: "10.0.0.1:7077", "[::1]:7077". */
+void sh_address_print(char text[SH_ADDRESS_TEXT], const sh_address *address);
+
+/* This side's, and the other side's, of a connected socket; all zero where there is none. */
+void sh_address_of_socket(sh_address *address, int fd);
+void sh_address_of_peer(sh_address *address, int fd);
+
+uint16_t sh_address_port(const sh_address *address);
+
+#endif

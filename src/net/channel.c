@@ -1,0 +1,772 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A channel goes through phases, always to the right:
+ *
+ *     START -> CONNECT -> HANDSHAKE -> OPEN -> FLUSH -> LINGER -> CLOSED
+ *     (a client)          (a server)           (sh_channel_flush_close)
+ *
+ * All work is done in turns. A turn is taken when the socket is ready, when another function asked
+ * for one (`again`), or when the deadline of the phase passed; it reads and writes a bounded amount
+ * and then says what it waits for. Callbacks are made from turns only, so a function of this file
+ * never calls back into its caller, and a channel that is closed during its own turn is freed when
+ * the turn ends (`in_turn`).
+ *
+ * TLS may hold bytes that the socket does not show any more. A turn therefore reads until TLS wants
+ * more bytes from the socket, or asks for another turn itself.
+ *
+ * Where the peer stops taking bytes, it may have sent its reason before: writing ends (`mute`), and
+ * reading goes on to the end. The other way round, LINGER waits after the goodbye until the peer
+ * has closed, because a socket closed with unread bytes destroys what is still on its way.
+ */
+#include "net/channel.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <event2/event.h>
+#include <event2/event_struct.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "net/inbox.h"
+#include "net/outbox.h"
+#include "net/token.h"
+
+#define DISCARD_BYTES 16384
+#define REASON_BYTES 512
+
+enum phase { START, CONNECT, HANDSHAKE, OPEN, FLUSH, LINGER, CLOSED };
+
+struct sh_channel {
+    sh_loop *loop;
+    const sh_channel_events *events;
+    void *context;
+    enum phase phase;
+    bool is_client, in_turn;
+    bool closing; /* sh_channel_flush_close before OPEN */
+    bool paused;  /* by SH_FLOW_PAUSE */
+    bool mute;    /* the peer takes nothing any more */
+    bool more;    /* this turn was cut short: take another */
+    bool read_waits_for_write, write_waits;
+    bool reading, writing; /* events that are added */
+    int fd;
+    sh_tls *tls;
+    struct event read_event, write_event, again, deadline;
+    uint32_t patience_ms;
+    sh_inbox inbox;
+    sh_outbox *outbox; /* made when it is first used */
+    sh_address local, peer;
+    sh_channel_stats stats; /* the last, after the connection is gone */
+    /* Of a client: where it wants to go, and whose key it has. */
+    sh_address found[SH_ADDRESS_FOUND_MAX];
+    size_t found_count, tried;
+    int connect_error;                /* errno of the last address tried */
+    char not_found[SH_MESSAGE_BYTES]; /* why there is no address at all */
+    char target[SH_TOKEN_TEXT];       /* "HOST:PORT" as given */
+    char identity[SH_IDENTITY_TEXT];
+    unsigned char key[SH_KEY_BYTES];
+};
+
+static void take_turn(sh_channel *channel, bool may_read);
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+static bool set_timer(struct event *timer, uint32_t after_ms)
+{
+    const struct timeval after = {.tv_sec = after_ms / 1000,
+                                  .tv_usec = (suseconds_t)(after_ms % 1000) * 1000};
+    return event_add(timer, &after) == 0;
+}
+
+/* A turn in the next round of the loop, after the other channels. */
+static void ask_for_turn(sh_channel *channel)
+{
+    if (!set_timer(&channel->again, 0))
+        event_active(&channel->again, EV_TIMEOUT, 0); /* memory is out: rather unfair than stuck */
+}
+
+static void on_readable(evutil_socket_t fd, short what, void *argument)
+{
+    (void)fd;
+    (void)what;
+    take_turn(argument, true);
+}
+
+static void on_writable(evutil_socket_t fd, short what, void *argument)
+{
+    (void)fd;
+    (void)what;
+    sh_channel *channel = argument;
+    take_turn(channel, channel->phase != OPEN || channel->read_waits_for_write);
+}
+
+static void on_again(evutil_socket_t fd, short what, void *argument)
+{
+    (void)fd;
+    (void)what;
+    take_turn(argument, true);
+}
+
+static void stop_waiting(sh_channel *channel)
+{
+    if (channel->reading)
+        event_del(&channel->read_event);
+    /* Also where it was made active without having been added. */
+    if (channel->fd >= 0)
+        event_del(&channel->write_event);
+    channel->reading = channel->writing = false;
+}
+
+static bool want(struct event *event, bool *added, bool wanted)
+{
+    if (wanted == *added)
+        return true;
+    *added = wanted;
+    return (wanted ? event_add(event, NULL) : event_del(event)) == 0;
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+static void let_go(sh_channel *channel)
+{
+    if (channel->tls != NULL)
+        channel->stats = (sh_channel_stats){sh_tls_bytes_sent(channel->tls),
+                                            sh_tls_bytes_received(channel->tls)};
+    stop_waiting(channel);
+    event_del(&channel->again);
+    event_del(&channel->deadline);
+    sh_tls_free(channel->tls);
+    channel->tls = NULL;
+    if (channel->fd >= 0)
+        close(channel->fd);
+    channel->fd = -1;
+    sh_key_wipe(channel->key, sizeof channel->key);
+    channel->phase = CLOSED;
+}
+
+static void channel_free(sh_channel *channel)
+{
+    sh_inbox_release(&channel->inbox);
+    sh_outbox_free(channel->outbox);
+    free(channel);
+}
+
+static void end(sh_channel *channel, sh_status why, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* In a turn only. */
+static void end(sh_channel *channel, sh_status why, const char *format, ...)
+{
+    assert(channel->in_turn);
+    if (channel->phase == CLOSED)
+        return;
+    char reason[REASON_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(reason, sizeof reason, format, arguments);
+    va_end(arguments);
+    let_go(channel);
+    if (channel->events->on_close != NULL)
+        channel->events->on_close(channel->context, channel, why, reason);
+}
+
+/* What the peer must not do, with the message of the failure that found it. */
+static void violation(sh_channel *channel, sh_status why)
+{
+    char peer[SH_ADDRESS_TEXT];
+    sh_address_print(peer, &channel->peer);
+    sh_log(SH_LOG_WARN, "net.violation", "peer=%s reason=\"%s\"", peer, sh_message());
+    end(channel, why, "%s sent what it must not: %s", peer, sh_message());
+}
+
+static void tls_ended(sh_channel *channel)
+{
+    const char *reason;
+    const sh_status why = sh_tls_failure(channel->tls, &reason);
+    char peer[SH_ADDRESS_TEXT];
+    sh_address_print(peer, &channel->peer);
+    if (channel->phase != HANDSHAKE)
+        end(channel, why, "%s: %s", peer, reason);
+    else if (!channel->is_client)
+        end(channel, why, "%s", reason);
+    else if (why == SH_REFUSED && strcmp(channel->identity, SH_TOKEN_IDENTITY) == 0)
+        end(channel, why, "the job did not accept the token: %s", reason);
+    else if (why == SH_REFUSED)
+        end(channel, why, "%s did not accept the key of '%s': %s", channel->target,
+            channel->identity, reason);
+    else if (why == SH_MISMATCH)
+        end(channel, why, "%s is not this job: %s", channel->target, reason);
+    else
+        end(channel, why, "%s: %s", channel->target, reason);
+}
+
+static void peer_said_goodbye(sh_channel *channel)
+{
+    char peer[SH_ADDRESS_TEXT];
+    sh_address_print(peer, &channel->peer);
+    if (channel->phase == OPEN && !sh_inbox_is_between(&channel->inbox))
+        end(channel, SH_PEER_LOST, "%s closed the connection in the middle of a frame", peer);
+    else if (channel->phase == FLUSH)
+        end(channel, SH_PEER_LOST, "%s closed the connection before the last messages", peer);
+    else
+        end(channel, SH_OK, "%s closed the connection", peer);
+}
+
+/* ---- connecting ------------------------------------------------------------------------------ */
+
+/* Events on a socket that is connected or about to be. */
+static void assign_socket(sh_channel *channel, int fd)
+{
+    struct event_base *base = sh_loop_base(channel->loop);
+    const int on = 1;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on); /* only slower without */
+    channel->fd = fd;
+    event_assign(&channel->read_event, base, fd, EV_READ | EV_PERSIST, on_readable, channel);
+    event_assign(&channel->write_event, base, fd, EV_WRITE | EV_PERSIST, on_writable, channel);
+}
+
+static int open_socket(const sh_address *address, int *fd)
+{
+    *fd = socket(address->storage.ss_family, SOCK_STREAM, 0);
+    if (*fd < 0)
+        return errno;
+    if (evutil_make_socket_nonblocking(*fd) != 0 || evutil_make_socket_closeonexec(*fd) != 0)
+        return errno;
+    const struct sockaddr *name = (const struct sockaddr *)&address->storage;
+    if (connect(*fd, name, address->bytes) == 0 || errno == EINPROGRESS || errno == EINTR)
+        return 0;
+    return errno;
+}
+
+/* Tries addresses until one is on its way; ends the channel after the last. */
+static void connect_next(sh_channel *channel)
+{
+    if (channel->fd >= 0) {
+        stop_waiting(channel);
+        close(channel->fd);
+        channel->fd = -1;
+    }
+    channel->phase = CONNECT;
+    while (channel->tried < channel->found_count) {
+        int fd;
+        const sh_address *address = &channel->found[channel->tried++];
+        channel->connect_error = open_socket(address, &fd);
+        if (channel->connect_error == 0) {
+            assign_socket(channel, fd);
+            set_timer(&channel->deadline, channel->patience_ms);
+            return;
+        }
+        if (fd >= 0)
+            close(fd);
+    }
+    if (channel->found_count == 0)
+        end(channel, SH_NETWORK, "%s", channel->not_found);
+    else
+        end(channel, SH_NETWORK, "could not reach %s: %s; is the job still running?",
+            channel->target, strerror(channel->connect_error));
+}
+
+static void start_handshake(sh_channel *channel)
+{
+    channel->phase = HANDSHAKE;
+    sh_address_of_socket(&channel->local, channel->fd);
+    sh_address_of_peer(&channel->peer, channel->fd);
+    set_timer(&channel->deadline, channel->patience_ms);
+}
+
+/* The socket became writable: connected, or not. */
+static void check_connected(sh_channel *channel)
+{
+    int error = 0;
+    socklen_t bytes = sizeof error;
+    if (getsockopt(channel->fd, SOL_SOCKET, SO_ERROR, &error, &bytes) != 0)
+        error = errno;
+    if (error != 0) {
+        channel->connect_error = error;
+        connect_next(channel);
+        return;
+    }
+    sh_address peer;
+    sh_address_of_peer(&peer, channel->fd);
+    if (peer.bytes == 0)
+        return; /* not yet */
+    const sh_status status =
+        sh_tls_connect(&channel->tls, channel->fd, channel->identity, channel->key);
+    sh_key_wipe(channel->key, sizeof channel->key);
+    if (status != SH_OK)
+        end(channel, status, "%s", sh_message());
+    else
+        start_handshake(channel);
+}
+
+static void on_deadline(evutil_socket_t fd, short what, void *argument)
+{
+    (void)fd;
+    (void)what;
+    sh_channel *channel = argument;
+    channel->in_turn = true;
+    switch (channel->phase) {
+    case CONNECT:
+        channel->connect_error = ETIMEDOUT;
+        connect_next(channel);
+        break;
+    case HANDSHAKE:
+        if (channel->is_client)
+            end(channel, SH_NETWORK, "%s did not answer the handshake in time", channel->target);
+        else
+            end(channel, SH_REFUSED, "the handshake timed out");
+        break;
+    case LINGER:
+        end(channel, SH_OK, "closed; the peer did not close its side");
+        break;
+    default:
+        end(channel, SH_PEER_LOST, "the peer did not take the last messages in time");
+        break;
+    }
+    channel->in_turn = false;
+    if (channel->phase == CLOSED)
+        channel_free(channel);
+    else
+        take_turn(channel, true);
+}
+
+/* ---- a turn ---------------------------------------------------------------------------------- */
+
+static void shake_hands(sh_channel *channel)
+{
+    const sh_tls_flow flow = sh_tls_handshake(channel->tls);
+    if (flow == SH_TLS_WAIT && sh_tls_write_error(channel->tls) != 0) {
+        end(channel, SH_NETWORK, "%s: the connection ended in the handshake: %s",
+            channel->is_client ? channel->target : "the client",
+            strerror(sh_tls_write_error(channel->tls)));
+        return;
+    }
+    if (flow == SH_TLS_WAIT) {
+        channel->write_waits = sh_tls_wants_write(channel->tls);
+        return;
+    }
+    if (flow != SH_TLS_DONE) {
+        tls_ended(channel);
+        return;
+    }
+    event_del(&channel->deadline);
+    memcpy(channel->identity, sh_tls_identity(channel->tls), sizeof channel->identity);
+    channel->phase = channel->closing ? FLUSH : OPEN;
+    if (channel->phase == FLUSH)
+        set_timer(&channel->deadline, SH_CHANNEL_GOODBYE_MS);
+    else if (channel->events->on_open != NULL)
+        channel->events->on_open(channel->context, channel);
+}
+
+/* What the inbox told; after a callback the channel may be in any later phase. */
+static void handle(sh_channel *channel, sh_inbox_event event);
+
+static void ask_for_sink(sh_channel *channel)
+{
+    sh_inbox *inbox = &channel->inbox;
+    sh_sink sink = {.mode = SH_SINK_STORE};
+    const sh_frame head = inbox->head;
+    const sh_flow flow = channel->events->on_frame == NULL
+                             ? SH_FLOW_REFUSE
+                             : channel->events->on_frame(channel->context, channel, &head, &sink);
+    if (channel->phase != OPEN)
+        return;
+    sh_inbox_event event;
+    if (flow == SH_FLOW_PAUSE)
+        channel->paused = true;
+    else if (flow == SH_FLOW_REFUSE)
+        violation(channel,
+                  sh_fail(SH_FORMAT,
+                          "a frame that is not expected: kind %u, bucket %u, view %lu, "
+                          "step %lu, hop %u, attempt %u, %lu bytes",
+                          (unsigned)head.kind, (unsigned)head.bucket, (unsigned long)head.view,
+                          (unsigned long)head.step, (unsigned)head.hop, (unsigned)head.attempt,
+                          (unsigned long)head.bytes));
+    else if (sh_inbox_take(inbox, &sink, &event) != SH_OK)
+        violation(channel, SH_FORMAT);
+    else
+        handle(channel, event);
+}
+
+static void handle(sh_channel *channel, sh_inbox_event event)
+{
+    sh_inbox *inbox = &channel->inbox;
+    const sh_frame head = inbox->head;
+    switch (event) {
+    case SH_INBOX_MORE:
+        return;
+    case SH_INBOX_ASK:
+        ask_for_sink(channel);
+        return;
+    case SH_INBOX_CONTROL:
+        if (channel->events->on_control == NULL) {
+            violation(channel, sh_fail(SH_FORMAT, "a control frame that is not expected"));
+            return;
+        }
+        channel->events->on_control(channel->context, channel, inbox->control, head.bytes);
+        break;
+    case SH_INBOX_DONE:
+        if (channel->events->on_done != NULL)
+            channel->events->on_done(channel->context, channel, &head);
+        break;
+    }
+    if (channel->phase == OPEN)
+        sh_inbox_next(inbox);
+}
+
+/* Reads once; false where the turn's reading is over. `*got` bytes came. */
+static bool read_once(sh_channel *channel, void *place, size_t room, size_t *got)
+{
+    switch (sh_tls_read(channel->tls, place, room, got)) {
+    case SH_TLS_DONE:
+        return true;
+    case SH_TLS_WAIT:
+        channel->read_waits_for_write = sh_tls_wants_write(channel->tls);
+        break;
+    case SH_TLS_END:
+        peer_said_goodbye(channel);
+        break;
+    case SH_TLS_FAILED:
+        if (channel->phase == LINGER)
+            end(channel, SH_OK, "closed"); /* the peer did not say goodbye, but is gone */
+        else
+            tls_ended(channel);
+        break;
+    }
+    return false;
+}
+
+static void read_frames(sh_channel *channel)
+{
+    sh_inbox *inbox = &channel->inbox;
+    size_t used = 0;
+    channel->read_waits_for_write = false;
+    if (inbox->waits == SH_INBOX_ASK && !channel->paused)
+        ask_for_sink(channel);
+    while (channel->phase == OPEN && !channel->paused) {
+        if (used >= SH_CHANNEL_TURN_BYTES) {
+            channel->more = true;
+            return;
+        }
+        void *place;
+        size_t room, got;
+        const sh_status placed = sh_inbox_place(inbox, &place, &room);
+        if (placed != SH_OK) {
+            end(channel, placed, "%s", sh_message());
+            return;
+        }
+        if (!read_once(channel, place, room, &got))
+            return;
+        used += got;
+        sh_inbox_event event;
+        const sh_status filled = sh_inbox_filled(inbox, got, &event);
+        if (filled == SH_OK)
+            handle(channel, event);
+        else if (filled == SH_FORMAT)
+            violation(channel, filled);
+        else
+            end(channel, filled, "%s", sh_message());
+    }
+}
+
+/* In FLUSH and LINGER: what comes is of no interest, but its end is. */
+static void discard(sh_channel *channel)
+{
+    unsigned char dropped[DISCARD_BYTES];
+    size_t used = 0, got;
+    channel->read_waits_for_write = false;
+    while (channel->phase == FLUSH || channel->phase == LINGER) {
+        if (used >= SH_CHANNEL_TURN_BYTES) {
+            channel->more = true;
+            return;
+        }
+        if (!read_once(channel, dropped, sizeof dropped, &got))
+            return;
+        used += got;
+    }
+}
+
+static void tell_sent(sh_channel *channel)
+{
+    sh_frame head;
+    while (channel->phase != CLOSED && sh_outbox_pop_sent(channel->outbox, &head))
+        if (channel->events->on_sent != NULL)
+            channel->events->on_sent(channel->context, channel, &head);
+}
+
+/* A write waits: for room, or for ever, where the peer is gone. */
+static void write_waits(sh_channel *channel)
+{
+    const int error = sh_tls_write_error(channel->tls);
+    if (error == 0) {
+        channel->write_waits = sh_tls_wants_write(channel->tls);
+        return;
+    }
+    channel->mute = true;
+    char peer[SH_ADDRESS_TEXT];
+    sh_address_print(peer, &channel->peer);
+    if (channel->phase != OPEN || channel->paused)
+        end(channel, SH_PEER_LOST, "%s: the connection ended: %s", peer, strerror(error));
+}
+
+static void write_frames(sh_channel *channel)
+{
+    const unsigned char *bytes;
+    size_t count, put, used = 0;
+    while ((channel->phase == OPEN || channel->phase == FLUSH) && !channel->mute &&
+           channel->outbox != NULL && sh_outbox_peek(channel->outbox, &bytes, &count)) {
+        if (used >= SH_CHANNEL_TURN_BYTES) {
+            channel->more = true;
+            return;
+        }
+        const sh_tls_flow flow = sh_tls_write(channel->tls, bytes, count, &put);
+        if (flow == SH_TLS_WAIT) {
+            write_waits(channel);
+            return;
+        }
+        if (flow != SH_TLS_DONE) {
+            tls_ended(channel);
+            return;
+        }
+        used += put;
+        if (channel->phase == FLUSH)
+            set_timer(&channel->deadline, SH_CHANNEL_GOODBYE_MS);
+        sh_outbox_advance(channel->outbox, put);
+        tell_sent(channel);
+    }
+}
+
+static void say_goodbye(sh_channel *channel)
+{
+    if (channel->outbox != NULL && !sh_outbox_is_empty(channel->outbox))
+        return;
+    const sh_tls_flow flow = sh_tls_goodbye(channel->tls);
+    if (flow == SH_TLS_WAIT) {
+        write_waits(channel);
+        return;
+    }
+    if (flow == SH_TLS_FAILED) {
+        tls_ended(channel);
+        return;
+    }
+    shutdown(channel->fd, SHUT_WR);
+    channel->phase = LINGER;
+    set_timer(&channel->deadline, SH_CHANNEL_GOODBYE_MS);
+}
+
+/* What the next turn waits for. */
+static void wait_for_events(sh_channel *channel)
+{
+    if (channel->mute && channel->paused) {
+        end(channel, SH_PEER_LOST, "the connection ended while it was paused");
+        return;
+    }
+    const bool read = channel->phase > CONNECT && !(channel->phase == OPEN && channel->paused);
+    const bool write =
+        channel->phase == CONNECT || channel->write_waits || channel->read_waits_for_write;
+    if (channel->fd >= 0 && (!want(&channel->read_event, &channel->reading, read) ||
+                             !want(&channel->write_event, &channel->writing, write)))
+        end(channel, SH_NO_MEMORY, "the event loop cannot watch another socket");
+    else if (channel->more)
+        ask_for_turn(channel);
+}
+
+static void take_turn(sh_channel *channel, bool may_read)
+{
+    assert(!channel->in_turn && channel->phase != CLOSED);
+    channel->in_turn = true;
+    channel->more = channel->write_waits = false;
+    if (channel->phase == START)
+        connect_next(channel);
+    else if (channel->phase == CONNECT)
+        check_connected(channel);
+    if (channel->phase == HANDSHAKE)
+        shake_hands(channel);
+    if (channel->phase == OPEN && may_read)
+        read_frames(channel);
+    if (channel->phase == OPEN || channel->phase == FLUSH)
+        write_frames(channel);
+    if (channel->phase == FLUSH)
+        say_goodbye(channel);
+    if (channel->phase == FLUSH || channel->phase == LINGER)
+        discard(channel);
+    if (channel->phase != CLOSED)
+        wait_for_events(channel);
+    channel->in_turn = false;
+    if (channel->phase == CLOSED)
+        channel_free(channel);
+}
+
+/* ---- what owners call ------------------------------------------------------------------------ */
+
+static sh_status channel_new(sh_channel **channel, sh_loop *loop, uint32_t patience_ms,
+                             const sh_channel_events *events, void *context)
+{
+    assert(sh_loop_is_current(loop));
+    sh_channel *fresh = calloc(1, sizeof *fresh);
+    if (fresh == NULL)
+        return sh_fail_memory(sizeof *fresh, "a channel");
+    fresh->loop = loop;
+    fresh->events = events;
+    fresh->context = context;
+    fresh->fd = -1;
+    fresh->patience_ms = patience_ms == 0 ? SH_CHANNEL_PATIENCE_MS : patience_ms;
+    sh_inbox_init(&fresh->inbox);
+    event_assign(&fresh->again, sh_loop_base(loop), -1, 0, on_again, fresh);
+    event_assign(&fresh->deadline, sh_loop_base(loop), -1, 0, on_deadline, fresh);
+    *channel = fresh;
+    return SH_OK;
+}
+
+sh_status sh_channel_connect(sh_channel **channel, sh_loop *loop, const sh_channel_target *target,
+                             const sh_channel_events *events, void *context)
+{
+    if (!sh_identity_is_valid(target->identity))
+        return sh_fail(SH_INVALID, "an identity of 1 to 63 printable characters is needed");
+    sh_channel *fresh;
+    SH_TRY(channel_new(&fresh, loop, target->patience_ms, events, context));
+    fresh->is_client = true;
+    fresh->phase = START;
+    snprintf(fresh->target, sizeof fresh->target,
+             strchr(target->host, ':') != NULL ? "[%s]:%u" : "%s:%u", target->host,
+             (unsigned)target->port);
+    snprintf(fresh->identity, sizeof fresh->identity, "%s", target->identity);
+    memcpy(fresh->key, target->key, SH_KEY_BYTES);
+    if (sh_address_find(fresh->found, &fresh->found_count, target->host, target->port) != SH_OK)
+        snprintf(fresh->not_found, sizeof fresh->not_found, "%s", sh_message());
+    ask_for_turn(fresh);
+    *channel = fresh;
+    return SH_OK;
+}
+
+sh_status sh_channel_accept(sh_channel **channel, sh_loop *loop, sh_tls_server *server, int fd,
+                            uint32_t patience_ms, const sh_channel_events *events, void *context)
+{
+    sh_tls *tls;
+    SH_TRY(sh_tls_accept(&tls, server, fd));
+    sh_channel *fresh;
+    const sh_status status = channel_new(&fresh, loop, patience_ms, events, context);
+    if (status != SH_OK) {
+        sh_tls_free(tls);
+        return status;
+    }
+    fresh->tls = tls;
+    assign_socket(fresh, fd);
+    start_handshake(fresh);
+    ask_for_turn(fresh);
+    *channel = fresh;
+    return SH_OK;
+}
+
+void sh_channel_own(sh_channel *channel, const sh_channel_events *events, void *context)
+{
+    assert(sh_loop_is_current(channel->loop));
+    channel->events = events;
+    channel->context = context;
+}
+
+const sh_channel_events *sh_channel_owner(const sh_channel *channel)
+{
+    return channel->events;
+}
+
+static sh_status can_send(sh_channel *channel)
+{
+    assert(sh_loop_is_current(channel->loop));
+    if (channel->phase > OPEN || channel->closing)
+        return sh_fail(SH_STOPPED, "the channel is closing");
+    return channel->outbox == NULL ? sh_outbox_new(&channel->outbox) : SH_OK;
+}
+
+/* Inside a turn, its writing comes still; outside, this makes one in this round of the loop. */
+static void write_soon(sh_channel *channel)
+{
+    if (channel->phase == OPEN && !channel->in_turn && !channel->writing && !channel->mute)
+        event_active(&channel->write_event, EV_WRITE, 0);
+}
+
+sh_status sh_channel_send(sh_channel *channel, const sh_frame *head, const void *body)
+{
+    SH_TRY(can_send(channel));
+    SH_TRY(sh_outbox_push(channel->outbox, head, body));
+    write_soon(channel);
+    return SH_OK;
+}
+
+sh_status sh_channel_send_control(sh_channel *channel, const void *message, size_t bytes)
+{
+    SH_TRY(can_send(channel));
+    SH_TRY(sh_outbox_push_control(channel->outbox, message, bytes));
+    write_soon(channel);
+    return SH_OK;
+}
+
+void sh_channel_resume(sh_channel *channel)
+{
+    assert(sh_loop_is_current(channel->loop));
+    if (!channel->paused || channel->phase != OPEN)
+        return;
+    channel->paused = false;
+    ask_for_turn(channel);
+}
+
+void sh_channel_flush_close(sh_channel *channel)
+{
+    assert(sh_loop_is_current(channel->loop));
+    if (channel->phase > OPEN || channel->closing)
+        return;
+    channel->closing = true;
+    if (channel->phase != OPEN)
+        return; /* after the handshake */
+    channel->phase = FLUSH;
+    set_timer(&channel->deadline, SH_CHANNEL_GOODBYE_MS);
+    ask_for_turn(channel);
+}
+
+void sh_channel_close(sh_channel *channel)
+{
+    if (channel == NULL)
+        return;
+    assert(sh_loop_is_current(channel->loop));
+    if (channel->phase == CLOSED)
+        return; /* from inside its own on_close: it is freed in a moment */
+    if (channel->phase == OPEN || channel->phase == FLUSH)
+        if (sh_tls_goodbye(channel->tls) == SH_TLS_WAIT)
+            channel->mute = true; /* no room for it; the peer sees an end without a goodbye */
+    let_go(channel);
+    if (!channel->in_turn)
+        channel_free(channel);
+}
+
+void sh_channel_stats_get(const sh_channel *channel, sh_channel_stats *stats)
+{
+    *stats = channel->stats;
+    if (channel->tls != NULL)
+        *stats = (sh_channel_stats){sh_tls_bytes_sent(channel->tls),
+                                    sh_tls_bytes_received(channel->tls)};
+}
+
+const char *sh_channel_identity(const sh_channel *channel)
+{
+    return channel->tls != NULL ? sh_tls_identity(channel->tls) : channel->identity;
+}
+
+void sh_channel_local_address(const sh_channel *channel, char text[SH_ADDRESS_TEXT])
+{
+    sh_address_print_host(text, &channel->local);
+}
+
+void sh_channel_peer_host(const sh_channel *channel, char text[SH_ADDRESS_TEXT])
+{
+    sh_address_print_host(text, &channel->peer);
+}
+
+void sh_channel_peer_address(const sh_channel *channel, char text[SH_ADDRESS_TEXT])
+{
+    sh_address_print(text, &channel->peer);
+}

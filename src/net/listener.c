@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A stranger is a channel whose owner is the listener. When its handshake succeeds, it is handed
+ * over by on_accept; when it fails, the reason goes to the log. A burst of refusals is cut: after
+ * SH_LISTENER_REFUSALS_LOGGED lines in a window, the rest of the window is told as one count.
+ */
+#include "net/listener.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <event2/event.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+
+#define BACKLOG 64
+#define ACCEPTS_A_TURN 16
+#define REST_MS 1000 /* without accepting, where open files or memory are out */
+
+struct allowed {
+    char identity[SH_IDENTITY_TEXT];
+    unsigned char key[SH_KEY_BYTES];
+};
+
+struct stranger {
+    struct stranger *next;
+    sh_listener *listener;
+    sh_channel *channel;
+};
+
+struct sh_listener {
+    sh_loop *loop;
+    sh_listener_options options;
+    sh_tls_server *server;
+    int fd;
+    uint16_t port;
+    struct event *readable;
+    sh_timer *rest, *window;
+    struct allowed *allowed;
+    size_t allowed_count, allowed_capacity;
+    struct stranger *strangers;
+    uint32_t strangers_count;
+    uint32_t refusals; /* in this window; 0: none runs */
+};
+
+/* ---- refusals -------------------------------------------------------------------------------- */
+
+static void end_window(void *context)
+{
+    sh_listener *listener = context;
+    if (listener->refusals > SH_LISTENER_REFUSALS_LOGGED)
+        sh_log(SH_LOG_WARN, "net.refused_more", "count=%lu window_ms=%lu",
+               (unsigned long)listener->refusals - SH_LISTENER_REFUSALS_LOGGED,
+               (unsigned long)listener->options.window_ms);
+    listener->refusals = 0;
+}
+
+static void log_refusal(sh_listener *listener, const char *peer, const char *reason)
+{
+    if (listener->refusals == 0 &&
+        sh_timer_start(listener->window, listener->options.window_ms, 0) != SH_OK)
+        return; /* memory is out: without a window there would be no bound */
+    if (listener->refusals < UINT32_MAX)
+        listener->refusals++;
+    if (listener->refusals <= SH_LISTENER_REFUSALS_LOGGED)
+        sh_log(SH_LOG_WARN, "net.refused", "peer=%s reason=\"%s\"", peer, reason);
+}
+
+static void log_stranger(sh_listener *listener, const sh_channel *channel, const char *reason)
+{
+    char peer[SH_ADDRESS_TEXT];
+    sh_channel_peer_address(channel, peer);
+    log_refusal(listener, peer, reason);
+}
+
+/* ---- keys ------------------------------------------------------------------------------------ */
+
+static struct allowed *find_allowed(sh_listener *listener, const char *identity)
+{
+    for (size_t i = 0; i < listener->allowed_count; i++)
+        if (strcmp(listener->allowed[i].identity, identity) == 0)
+            return &listener->allowed[i];
+    return NULL;
+}
+
+static bool find_key(void *context, const char *identity, unsigned char key[SH_KEY_BYTES])
+{
+    const struct allowed *allowed = find_allowed(context, identity);
+    if (allowed == NULL)
+        return false;
+    memcpy(key, allowed->key, SH_KEY_BYTES);
+    return true;
+}
+
+static void drop_stranger(struct stranger *stranger);
+
+static void end_handshakes(sh_listener *listener, const char *identity)
+{
+    for (struct stranger *stranger = listener->strangers, *next; stranger != NULL;
+         stranger = next) {
+        next = stranger->next;
+        sh_channel *channel = stranger->channel;
+        if (strcmp(sh_channel_identity(channel), identity) != 0)
+            continue;
+        log_stranger(listener, channel, "the key was withdrawn during the handshake");
+        drop_stranger(stranger);
+        sh_channel_close(channel);
+    }
+}
+
+/* A larger table is made by hand, not by realloc, which would leave keys behind in freed memory. */
+static sh_status grow(sh_listener *listener)
+{
+    const size_t count = listener->allowed_count;
+    if (count < listener->allowed_capacity)
+        return SH_OK;
+    const size_t capacity = count == 0 ? 4 : 2 * count;
+    struct allowed *larger = calloc(capacity, sizeof *larger);
+    if (larger == NULL)
+        return sh_fail_memory(capacity * sizeof *larger, "keys of devices");
+    if (count > 0) {
+        memcpy(larger, listener->allowed, count * sizeof *larger);
+        sh_key_wipe(listener->allowed, count * sizeof *larger);
+    }
+    free(listener->allowed);
+    listener->allowed = larger;
+    listener->allowed_capacity = capacity;
+    return SH_OK;
+}
+
+sh_status sh_listener_allow(sh_listener *listener, const char *identity,
+                            const unsigned char key[SH_KEY_BYTES])
+{
+    assert(sh_loop_is_current(listener->loop));
+    if (!sh_identity_is_valid(identity))
+        return sh_fail(SH_INVALID, "an identity of 1 to 63 printable characters is needed");
+    struct allowed *allowed = find_allowed(listener, identity);
+    if (allowed != NULL) {
+        end_handshakes(listener, identity);
+    } else {
+        if (listener->allowed_count == SH_LISTENER_KEYS_MAX)
+            return sh_fail(SH_LIMIT, "%d identities are allowed already", SH_LISTENER_KEYS_MAX);
+        SH_TRY(grow(listener));
+        allowed = &listener->allowed[listener->allowed_count++];
+        snprintf(allowed->identity, sizeof allowed->identity, "%s", identity);
+    }
+    memcpy(allowed->key, key, SH_KEY_BYTES);
+    return SH_OK;
+}
+
+void sh_listener_forbid(sh_listener *listener, const char *identity)
+{
+    assert(sh_loop_is_current(listener->loop));
+    struct allowed *allowed = find_allowed(listener, identity);
+    if (allowed == NULL)
+        return;
+    /* The name may lie in the entry that is about to be wiped. */
+    struct allowed gone = *allowed;
+    struct allowed *last = &listener->allowed[listener->allowed_count - 1];
+    *allowed = *last;
+    sh_key_wipe(last, sizeof *last);
+    listener->allowed_count--;
+    end_handshakes(listener, gone.identity);
+    sh_key_wipe(&gone, sizeof gone);
+}
+
+/* ---- strangers ------------------------------------------------------------------------------- */
+
+static void drop_stranger(struct stranger *stranger)
+{
+    sh_listener *listener = stranger->listener;
+    struct stranger **place = &listener->strangers;
+    while (*place != stranger)
+        place = &(*place)->next;
+    *place = stranger->next;
+    listener->strangers_count--;
+    free(stranger);
+}
+
+static const sh_channel_events nobody = {.on_open = NULL};
+
+static void stranger_proved(void *context, sh_channel *channel)
+{
+    struct stranger *stranger = context;
+    const sh_listener_options options = stranger->listener->options;
+    drop_stranger(stranger);
+    sh_channel_own(channel, &nobody, NULL);
+    options.on_accept(options.context, channel, sh_channel_identity(channel));
+    /* Not freed yet, whatever the callback did: this is the channel's own turn. */
+    if (sh_channel_owner(channel) == &nobody)
+        sh_channel_close(channel);
+}
+
+static void stranger_failed(void *context, sh_channel *channel, sh_status why, const char *reason)
+{
+    (void)why;
+    struct stranger *stranger = context;
+    log_stranger(stranger->listener, channel, reason);
+    drop_stranger(stranger);
+}
+
+static const sh_channel_events stranger_events = {
+    .on_open = stranger_proved,
+    .on_close = stranger_failed,
+};
+
+static void refuse_socket(sh_listener *listener, int fd, const char *reason)
+{
+    char peer[SH_ADDRESS_TEXT];
+    sh_address address;
+    sh_address_of_peer(&address, fd);
+    sh_address_print(peer, &address);
+    log_refusal(listener, peer, reason);
+    close(fd);
+}
+
+/* Takes over `fd`. */
+static void meet(sh_listener *listener, int fd)
+{
+    if (listener->strangers_count >= listener->options.strangers_max) {
+        refuse_socket(listener, fd, "too many connections that have not finished the handshake");
+        return;
+    }
+    struct stranger *stranger = calloc(1, sizeof *stranger);
+    if (stranger == NULL || evutil_make_socket_nonblocking(fd) != 0 ||
+        evutil_make_socket_closeonexec(fd) != 0 ||
+        sh_channel_accept(&stranger->channel, listener->loop, listener->server, fd,
+                          listener->options.patience_ms, &stranger_events, stranger) != SH_OK) {
+        refuse_socket(listener, fd, "not enough memory for another connection");
+        free(stranger);
+        return;
+    }
+    stranger->listener = listener;
+    stranger->next = listener->strangers;
+    listener->strangers = stranger;
+    listener->strangers_count++;
+}
+
+static void accept_some(evutil_socket_t fd, short what, void *argument)
+{
+    (void)what;
+    sh_listener *listener = argument;
+    for (int i = 0; i < ACCEPTS_A_TURN; i++) {
+        const int fresh = accept(fd, NULL, NULL);
+        if (fresh >= 0) {
+            meet(listener, fresh);
+            continue;
+        }
+        if (errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM)
+            return; /* none is left, or this one has gone again */
+        sh_log(SH_LOG_WARN, "net.accept_failed", "reason=\"%s\"", strerror(errno));
+        /* It would stay readable: without a rest the loop would spin. */
+        if (sh_timer_start(listener->rest, REST_MS, 0) == SH_OK)
+            event_del(listener->readable);
+        return;
+    }
+}
+
+static void end_rest(void *context)
+{
+    sh_listener *listener = context;
+    if (event_add(listener->readable, NULL) != 0 &&
+        sh_timer_start(listener->rest, REST_MS, 0) != SH_OK)
+        sh_log(SH_LOG_ERROR, "net.accept_ended", "port=%u", (unsigned)listener->port);
+}
+
+/* ---- opening and closing --------------------------------------------------------------------- */
+
+static sh_status bind_failed(int error, const char *host, uint16_t port)
+{
+    if (error == EADDRINUSE)
+        return sh_fail(SH_NETWORK, "port %u is taken: choose another with --listen",
+                       (unsigned)port);
+    if (error == EACCES)
+        return sh_fail(SH_PERMISSION,
+                       "port %u needs special rights: choose one above 1023 with --listen",
+                       (unsigned)port);
+    if (error == EADDRNOTAVAIL)
+        return sh_fail(SH_NETWORK,
+                       "%s is not an address of this device: choose another with "
+                       "--listen",
+                       host);
+    return sh_fail_errno(error, "listening on port %u", (unsigned)port);
+}
+
+/* Listens on one address; `fd` is untouched on failure, which is an errno. */
+static int listen_on(int *fd, const sh_address *address)
+{
+    const int family = address->storage.ss_family;
+    const int fresh = socket(family, SOCK_STREAM, 0);
+    if (fresh < 0)
+        return errno;
+    const int on = 1, off = 0;
+    const struct sockaddr *name = (const struct sockaddr *)&address->storage;
+    setsockopt(fresh, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if ((family == AF_INET6 &&
+         setsockopt(fresh, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off) != 0) ||
+        evutil_make_socket_nonblocking(fresh) != 0 || evutil_make_socket_closeonexec(fresh) != 0 ||
+        bind(fresh, name, address->bytes) != 0 || listen(fresh, BACKLOG) != 0) {
+        const int error = errno;
+        close(fresh);
+        return error;
+    }
+    *fd = fresh;
+    return 0;
+}
+
+static sh_status open_port(sh_listener *listener)
+{
+    const char *host = listener->options.host;
+    sh_address found[SH_ADDRESS_FOUND_MAX], bound;
+    size_t count = 0;
+    SH_TRY(sh_address_find(found, &count, host == NULL ? "::" : host, listener->options.port));
+    int error = listen_on(&listener->fd, &found[0]);
+    if (error != 0 && error != EADDRINUSE && error != EACCES && host == NULL) {
+        /* A system without IPv6. */
+        SH_TRY(sh_address_find(found, &count, "0.0.0.0", listener->options.port));
+        error = listen_on(&listener->fd, &found[0]);
+    }
+    if (error != 0)
+        return bind_failed(error, host, listener->options.port);
+    sh_address_of_socket(&bound, listener->fd);
+    listener->port = sh_address_port(&bound);
+    return SH_OK;
+}
+
+static sh_status start_accepting(sh_listener *listener)
+{
+    SH_TRY(sh_timer_new(&listener->rest, listener->loop, end_rest, listener));
+    SH_TRY(sh_timer_new(&listener->window, listener->loop, end_window, listener));
+    listener->readable = event_new(sh_loop_base(listener->loop), listener->fd, EV_READ | EV_PERSIST,
+                                   accept_some, listener);
+    if (listener->readable == NULL || event_add(listener->readable, NULL) != 0)
+        return sh_fail_memory(sizeof *listener, "a listener");
+    return SH_OK;
+}
+
+static void set_default(uint32_t *option, uint32_t value)
+{
+    if (*option == 0)
+        *option = value;
+}
+
+sh_status sh_listener_open(sh_listener **listener, sh_loop *loop,
+                           const sh_listener_options *options)
+{
+    assert(sh_loop_is_current(loop));
+    sh_listener *fresh = calloc(1, sizeof *fresh);
+    if (fresh == NULL)
+        return sh_fail_memory(sizeof *fresh, "a listener");
+    fresh->loop = loop;
+    fresh->fd = -1;
+    fresh->options = *options;
+    set_default(&fresh->options.patience_ms, SH_CHANNEL_PATIENCE_MS);
+    set_default(&fresh->options.window_ms, SH_LISTENER_WINDOW_MS);
+    set_default(&fresh->options.strangers_max, SH_LISTENER_STRANGERS_MAX);
+    sh_status status;
+    SH_TRY_DONE(sh_tls_server_new(&fresh->server, find_key, fresh));
+    SH_TRY_DONE(open_port(fresh));
+    SH_TRY_DONE(start_accepting(fresh));
+    fresh->options.host = NULL; /* it was borrowed for the call */
+    *listener = fresh;
+    return SH_OK;
+done:
+    sh_listener_close(fresh);
+    return status;
+}
+
+uint16_t sh_listener_port(const sh_listener *listener)
+{
+    return listener->port;
+}
+
+void sh_listener_close(sh_listener *listener)
+{
+    if (listener == NULL)
+        return;
+    assert(sh_loop_is_current(listener->loop));
+    while (listener->strangers != NULL) {
+        sh_channel *channel = listener->strangers->channel;
+        drop_stranger(listener->strangers);
+        sh_channel_close(channel);
+    }
+    end_window(listener);
+    if (listener->readable != NULL)
+        event_free(listener->readable);
+    if (listener->fd >= 0)
+        close(listener->fd);
+    sh_timer_free(listener->rest);
+    sh_timer_free(listener->window);
+    sh_tls_server_free(listener->server);
+    if (listener->allowed != NULL)
+        sh_key_wipe(listener->allowed, listener->allowed_count * sizeof *listener->allowed);
+    free(listener->allowed);
+    free(listener);
+}
