@@ -5,14 +5,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/key.h"
+
 void sh_inbox_init(sh_inbox *inbox)
 {
     *inbox = (sh_inbox){.waits = SH_INBOX_MORE};
 }
 
+/* Messages may carry keys. */
+static void drop_control(sh_inbox *inbox)
+{
+    if (inbox->control != NULL)
+        sh_key_wipe(inbox->control, inbox->head.bytes);
+    free(inbox->control);
+    inbox->control = NULL;
+}
+
 void sh_inbox_release(sh_inbox *inbox)
 {
-    free(inbox->control);
+    drop_control(inbox);
     free(inbox->piece);
     sh_inbox_init(inbox);
 }
@@ -108,8 +119,7 @@ sh_status sh_inbox_take(sh_inbox *inbox, const sh_sink *sink, sh_inbox_event *ev
 void sh_inbox_next(sh_inbox *inbox)
 {
     assert(inbox->waits == SH_INBOX_CONTROL || inbox->waits == SH_INBOX_DONE);
-    free(inbox->control);
-    inbox->control = NULL;
+    drop_control(inbox);
     inbox->in_body = false;
     inbox->filled = 0;
     inbox->waits = SH_INBOX_MORE;

@@ -16,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/key.h"
+
 struct entry {
     sh_frame head;
     const unsigned char *body;
@@ -41,6 +43,15 @@ static size_t frame_bytes(const struct entry *entry)
     return SH_FRAME_BYTES + (size_t)entry->head.bytes;
 }
 
+/* Messages may carry keys. */
+static void drop_copy(struct entry *entry)
+{
+    if (entry->copy != NULL)
+        sh_key_wipe(entry->copy, entry->head.bytes);
+    free(entry->copy);
+    entry->copy = NULL;
+}
+
 sh_status sh_outbox_new(sh_outbox **outbox)
 {
     sh_outbox *fresh = calloc(1, sizeof *fresh);
@@ -55,7 +66,8 @@ void sh_outbox_free(sh_outbox *outbox)
     if (outbox == NULL)
         return;
     for (uint32_t i = outbox->popped; i != outbox->pushed; i++)
-        free(entry_at(outbox, i)->copy);
+        drop_copy(entry_at(outbox, i));
+    sh_key_wipe(outbox->scratch, sizeof outbox->scratch);
     free(outbox);
 }
 
@@ -164,8 +176,7 @@ void sh_outbox_advance(sh_outbox *outbox, size_t count)
         outbox->written++;
         if (entry->copy != NULL)
             outbox->control_bytes -= entry->head.bytes;
-        free(entry->copy);
-        entry->copy = NULL;
+        drop_copy(entry);
     }
 }
 

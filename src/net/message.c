@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The limits are checked by walking the descriptors that protobuf-c makes of the schema, so a field
+ * that is added there is checked without a change here. The schema has no recursion, so its depth
+ * is the bound of the walk's.
+ *
+ * A message is taken only if packing it again gives the same bytes. That refuses what the decoder
+ * would let pass silently: repeated fields of which the last counts, text cut by a zero byte,
+ * numbers in longer forms than needed.
+ */
+#include "net/message.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/frame.h"
+#include "net/key.h"
+
+/* ---- text ------------------------------------------------------------------------------------ */
+
+/* Length of the UTF-8 sequence (RFC 3629) at `text`, its code point in `point`; 0: malformed. */
+static size_t read_point(const unsigned char *text, uint32_t *point)
+{
+    static const struct {
+        unsigned char mask, lead;
+        uint32_t least; /* the smallest code point that needs this length */
+    } forms[] = {{0x80, 0x00, 0}, {0xe0, 0xc0, 0x80}, {0xf0, 0xe0, 0x800}, {0xf8, 0xf0, 0x10000}};
+    for (size_t more = 0; more < 4; more++) {
+        if ((text[0] & forms[more].mask) != forms[more].lead)
+            continue;
+        *point = text[0] & (unsigned char)~forms[more].mask;
+        for (size_t i = 1; i <= more; i++) {
+            if ((text[i] & 0xc0) != 0x80) /* the end of the text is not, either */
+                return 0;
+            *point = *point << 6 | (text[i] & 0x3f);
+        }
+        const bool surrogate = *point >= 0xd800 && *point <= 0xdfff;
+        return *point < forms[more].least || *point > 0x10ffff || surrogate ? 0 : more + 1;
+    }
+    return 0;
+}
+
+/* Control characters could write to the terminal of whoever reads a log: C0, DEL and C1. */
+static bool is_control(uint32_t point)
+{
+    return point < 0x20 || (point >= 0x7f && point < 0xa0);
+}
+
+static sh_status check_text(const char *field, const char *text)
+{
+    if (text == NULL)
+        return SH_OK;
+    if (strnlen(text, SH_MESSAGE_STRING_MAX + 1) > SH_MESSAGE_STRING_MAX)
+        return sh_fail(SH_FORMAT, "a message whose '%s' has more than %d bytes", field,
+                       SH_MESSAGE_STRING_MAX);
+    const unsigned char *at = (const unsigned char *)text;
+    while (*at != 0) {
+        uint32_t point;
+        const size_t bytes = read_point(at, &point);
+        if (bytes == 0)
+            return sh_fail(SH_FORMAT, "a message whose '%s' is not UTF-8", field);
+        if (is_control(point))
+            return sh_fail(SH_FORMAT, "a message whose '%s' has control characters", field);
+        at += bytes;
+    }
+    return SH_OK;
+}
+
+/* ---- the walk -------------------------------------------------------------------------------- */
+
+static sh_status check_fields(const ProtobufCMessage *message);
+
+static const void *at_offset(const ProtobufCMessage *message, unsigned offset)
+{
+    return (const unsigned char *)message + offset;
+}
+
+static sh_status check_message(const char *field, const ProtobufCMessage *message)
+{
+    if (message == NULL)
+        return sh_fail(SH_FORMAT, "a message without its '%s'", field);
+    return check_fields(message);
+}
+
+static sh_status check_value(const ProtobufCFieldDescriptor *field, const void *value)
+{
+    if (field->type == PROTOBUF_C_TYPE_STRING)
+        return check_text(field->name, *(char *const *)value);
+    if (field->type == PROTOBUF_C_TYPE_MESSAGE)
+        return check_message(field->name, *(ProtobufCMessage *const *)value);
+    if (field->type == PROTOBUF_C_TYPE_BYTES) {
+        const size_t bytes = ((const ProtobufCBinaryData *)value)->len;
+        if (bytes != 0 && bytes != SH_KEY_BYTES)
+            return sh_fail(SH_FORMAT, "a message whose '%s' has %zu bytes instead of %d",
+                           field->name, bytes, SH_KEY_BYTES);
+    }
+    if ((field->type == PROTOBUF_C_TYPE_FLOAT && !isfinite(*(const float *)value)) ||
+        (field->type == PROTOBUF_C_TYPE_DOUBLE && !isfinite(*(const double *)value)))
+        return sh_fail(SH_FORMAT, "a message whose '%s' is not a finite number", field->name);
+    return SH_OK;
+}
+
+/* The schema repeats messages only; a repeated scalar would be refused here until it is handled. */
+static sh_status check_repeated(const ProtobufCMessage *message,
+                                const ProtobufCFieldDescriptor *field)
+{
+    const size_t count = *(const size_t *)at_offset(message, field->quantifier_offset);
+    if (count > SH_MESSAGE_MEMBERS_MAX)
+        return sh_fail(SH_FORMAT, "a message with %zu '%s', where %d is the most", count,
+                       field->name, SH_MESSAGE_MEMBERS_MAX);
+    if (count > 0 && field->type != PROTOBUF_C_TYPE_MESSAGE)
+        return sh_fail(SH_FORMAT, "a message whose '%s' is repeated", field->name);
+    ProtobufCMessage *const *items =
+        *(ProtobufCMessage *const *const *)at_offset(message, field->offset);
+    for (size_t i = 0; i < count; i++)
+        SH_TRY(check_message(field->name, items[i]));
+    return SH_OK;
+}
+
+static sh_status check_fields(const ProtobufCMessage *message)
+{
+    const ProtobufCMessageDescriptor *type = message->descriptor;
+    if (message->n_unknown_fields > 0)
+        return sh_fail(SH_VERSION,
+                       "a message with a field that this version does not know (%s, %lu): use the "
+                       "same version of shoal on all devices",
+                       type->short_name, (unsigned long)message->unknown_fields[0].tag);
+    for (unsigned i = 0; i < type->n_fields; i++) {
+        const ProtobufCFieldDescriptor *field = &type->fields[i];
+        if (field->label == PROTOBUF_C_LABEL_REPEATED) {
+            SH_TRY(check_repeated(message, field));
+            continue;
+        }
+        if ((field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF) != 0 &&
+            *(const int *)at_offset(message, field->quantifier_offset) != (int)field->id)
+            continue;
+        SH_TRY(check_value(field, at_offset(message, field->offset)));
+    }
+    return SH_OK;
+}
+
+static sh_status check(const Shoal__Message *message)
+{
+    if (message->protocol != SH_MESSAGE_PROTOCOL)
+        return sh_fail(SH_VERSION,
+                       "the other device speaks protocol %lu, this one %d: use the same version of "
+                       "shoal on all devices",
+                       (unsigned long)message->protocol, SH_MESSAGE_PROTOCOL);
+    SH_TRY(check_fields(&message->base));
+    if (message->body_case == SHOAL__MESSAGE__BODY__NOT_SET)
+        return sh_fail(SH_FORMAT, "a message without a body");
+    return SH_OK;
+}
+
+/* ---- packing and unpacking ------------------------------------------------------------------- */
+
+sh_status sh_message_pack(uint8_t **bytes, size_t *count, const Shoal__Message *message)
+{
+    if (check(message) != SH_OK)
+        return sh_fail_in(SH_INVALID, "sending");
+    const size_t size = shoal__message__get_packed_size(message);
+    if (size > SH_FRAME_CONTROL_MAX)
+        return sh_fail(SH_LIMIT, "a message of %zu bytes, where %u is the most", size,
+                       SH_FRAME_CONTROL_MAX);
+    uint8_t *fresh = malloc(size);
+    if (fresh == NULL)
+        return sh_fail_memory(size, "a message");
+    *count = shoal__message__pack(message, fresh);
+    *bytes = fresh;
+    return SH_OK;
+}
+
+/* Memory that one message may still take. */
+struct budget {
+    size_t left;
+    bool exceeded, out;
+};
+
+static void *budget_alloc(void *context, size_t bytes)
+{
+    struct budget *budget = context;
+    if (bytes > budget->left) {
+        budget->exceeded = true;
+        return NULL;
+    }
+    budget->left -= bytes;
+    void *block = malloc(bytes > 0 ? bytes : 1);
+    budget->out = budget->out || block == NULL;
+    return block;
+}
+
+static void budget_free(void *context, void *block)
+{
+    (void)context;
+    free(block);
+}
+
+static sh_status check_canonical(const Shoal__Message *message, const uint8_t *bytes, size_t count)
+{
+    bool same = shoal__message__get_packed_size(message) == count;
+    if (same) {
+        uint8_t *again = malloc(count + 1);
+        if (again == NULL)
+            return sh_fail_memory(count, "checking a message");
+        same = shoal__message__pack(message, again) == count && memcmp(again, bytes, count) == 0;
+        sh_key_wipe(again, count);
+        free(again);
+    }
+    return same ? SH_OK : sh_fail(SH_FORMAT, "a message that is not encoded in the one agreed way");
+}
+
+sh_status sh_message_unpack(Shoal__Message **message, const uint8_t *bytes, size_t count)
+{
+    if (count > SH_FRAME_CONTROL_MAX)
+        return sh_fail(SH_FORMAT, "a message of %zu bytes, where %u is the most", count,
+                       SH_FRAME_CONTROL_MAX);
+    struct budget budget = {.left = SH_MESSAGE_MEMORY_MAX};
+    ProtobufCAllocator allocator = {budget_alloc, budget_free, &budget};
+    Shoal__Message *fresh = shoal__message__unpack(&allocator, count, bytes);
+    if (fresh == NULL && budget.out)
+        return sh_fail_memory(count, "a message");
+    if (fresh == NULL && budget.exceeded)
+        return sh_fail(SH_LIMIT, "a message of %zu bytes that unpacks to more than %u", count,
+                       SH_MESSAGE_MEMORY_MAX);
+    if (fresh == NULL)
+        return sh_fail(SH_FORMAT, "a message of %zu bytes that is malformed", count);
+    sh_status status = check(fresh);
+    if (status == SH_OK)
+        status = check_canonical(fresh, bytes, count);
+    if (status == SH_OK)
+        *message = fresh;
+    else
+        sh_message_free(fresh);
+    return status;
+}
+
+void sh_message_free(Shoal__Message *message)
+{
+    if (message == NULL)
+        return;
+    if (message->body_case == SHOAL__MESSAGE__BODY_NEW_VIEW && message->new_view != NULL) {
+        Shoal__View *view = message->new_view;
+        sh_key_wipe(view->key_to_next.data, view->key_to_next.len);
+        sh_key_wipe(view->key_from_previous.data, view->key_from_previous.len);
+    }
+    shoal__message__free_unpacked(message, NULL);
+}

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "net/message.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/test.h"
+#include "net/frame.h"
+
+#define PROTOCOL "\x08\x01" /* field 1: 1 */
+
+/* ---- there and back -------------------------------------------------------------------------- */
+
+/* Unpacks what it packs; the result is the caller's. */
+static Shoal__Message *there_and_back(const Shoal__Message *message)
+{
+    uint8_t *bytes = NULL;
+    size_t count = 0;
+    Shoal__Message *back = NULL;
+    assert_ok(sh_message_pack(&bytes, &count, message));
+    assert_ok(sh_message_unpack(&back, bytes, count));
+    assert_int_equal(back->body_case, message->body_case);
+    free(bytes);
+    return back;
+}
+
+static void a_hello_comes_back(void **state)
+{
+    (void)state;
+    Shoal__Hello hello = SHOAL__HELLO__INIT;
+    hello.version = (char *)"0.1.0";
+    hello.name = (char *)"k\xc3\xbc"
+                         "che \xf0\x9f\x90\x9f"; /* UTF-8 of two and four bytes */
+    hello.lanes = 4;
+    hello.link_port = 65535;
+    hello.local = 1;
+    hello.family = NULL;
+    Shoal__Message message = SH_MESSAGE_INIT(HELLO, hello, &hello);
+    message.job = UINT64_MAX;
+    Shoal__Message *back = there_and_back(&message);
+    assert_true(back->job == UINT64_MAX);
+    assert_string_equal(back->hello->version, "0.1.0");
+    assert_string_equal(back->hello->name, hello.name);
+    assert_string_equal(back->hello->family, "");
+    assert_int_equal(back->hello->lanes, 4);
+    assert_int_equal(back->hello->link_port, 65535);
+    assert_true(back->hello->local);
+    sh_message_free(back);
+}
+
+static void a_welcome_comes_back(void **state)
+{
+    (void)state;
+    Shoal__Job job = SHOAL__JOB__INIT;
+    job.model = (char *)"lenet";
+    job.data = (char *)"digits";
+    job.seed = 1u << 31;
+    job.batch = 256;
+    job.grain = 16;
+    job.lr = 0.1f;
+    job.momentum = 0.9f;
+    job.weight_decay = 1e-4f;
+    job.wire = 16;
+    Shoal__Welcome welcome = SHOAL__WELCOME__INIT;
+    welcome.device = 3;
+    welcome.job = &job;
+    welcome.position_step = 12345678901;
+    welcome.state_bytes = 99;
+    Shoal__Message message = SH_MESSAGE_INIT(WELCOME, welcome, &welcome);
+    message.view = 7;
+    Shoal__Message *back = there_and_back(&message);
+    const Shoal__Job *got = back->welcome->job;
+    assert_string_equal(got->model, "lenet");
+    assert_true(got->lr == 0.1f && got->momentum == 0.9f && got->weight_decay == 1e-4f);
+    assert_int_equal(got->batch, 256);
+    assert_int_equal(got->wire, 16);
+    assert_true(back->welcome->position_step == 12345678901);
+    assert_int_equal(back->view, 7);
+    sh_message_free(back);
+}
+
+static void a_view_of_1024_members_comes_back_and_no_larger_one(void **state)
+{
+    (void)state;
+    static Shoal__Member members[SH_MESSAGE_MEMBERS_MAX + 1];
+    static Shoal__Member *pointers[SH_MESSAGE_MEMBERS_MAX + 1];
+    uint8_t key[32];
+    memset(key, 0xab, sizeof key);
+    Shoal__View view = SHOAL__VIEW__INIT;
+    for (uint32_t i = 0; i <= SH_MESSAGE_MEMBERS_MAX; i++) {
+        shoal__member__init(&members[i]);
+        members[i].device = i;
+        members[i].host = (char *)"fe80::1%eth0";
+        members[i].grains = 1;
+        pointers[i] = &members[i];
+    }
+    view.members = pointers;
+    view.n_members = SH_MESSAGE_MEMBERS_MAX;
+    view.key_to_next = (ProtobufCBinaryData){32, key};
+    Shoal__Message message = SH_MESSAGE_INIT(NEW_VIEW, new_view, &view);
+    Shoal__Message *back = there_and_back(&message);
+    assert_int_equal(back->new_view->n_members, SH_MESSAGE_MEMBERS_MAX);
+    assert_int_equal(back->new_view->members[1023]->device, 1023);
+    assert_string_equal(back->new_view->members[512]->host, "fe80::1%eth0");
+    assert_int_equal(back->new_view->key_to_next.len, 32);
+    assert_memory_equal(back->new_view->key_to_next.data, key, 32);
+    assert_int_equal(back->new_view->key_from_previous.len, 0);
+    sh_message_free(back);
+
+    uint8_t *bytes;
+    size_t count;
+    view.n_members++;
+    assert_fails(sh_message_pack(&bytes, &count, &message), SH_INVALID,
+                 "sending: a message with 1025 'members', where 1024 is the most");
+    view.n_members = 0;
+    view.key_from_previous = (ProtobufCBinaryData){31, key};
+    assert_fails(sh_message_pack(&bytes, &count, &message), SH_INVALID,
+                 "'key_from_previous' has 31 bytes instead of 32");
+}
+
+static void small_messages_come_back(void **state)
+{
+    (void)state;
+    Shoal__Linked linked = SHOAL__LINKED__INIT;
+    Shoal__Start start = SHOAL__START__INIT;
+    Shoal__End end = SHOAL__END__INIT;
+    Shoal__Leave leave = SHOAL__LEAVE__INIT;
+    Shoal__Ready ready = SHOAL__READY__INIT;
+    Shoal__Refuse refuse = SHOAL__REFUSE__INIT;
+    Shoal__Report report = SHOAL__REPORT__INIT;
+    refuse.reason = (char *)"no";
+    report.cpu_seconds = 1.25;
+    const Shoal__Message messages[] = {
+        SH_MESSAGE_INIT(LINKED, linked, &linked), SH_MESSAGE_INIT(START, start, &start),
+        SH_MESSAGE_INIT(END, end, &end),          SH_MESSAGE_INIT(LEAVE, leave, &leave),
+        SH_MESSAGE_INIT(READY, ready, &ready),    SH_MESSAGE_INIT(REFUSE, refuse, &refuse),
+        SH_MESSAGE_INIT(REPORT, report, &report),
+    };
+    for (size_t i = 0; i < sizeof messages / sizeof *messages; i++)
+        sh_message_free(there_and_back(&messages[i]));
+    sh_message_free(NULL);
+}
+
+/* ---- what is not sent ------------------------------------------------------------------------ */
+
+static void what_would_be_refused_is_not_sent(void **state)
+{
+    (void)state;
+    uint8_t *bytes;
+    size_t count;
+    Shoal__Welcome welcome = SHOAL__WELCOME__INIT;
+    Shoal__Message message = SH_MESSAGE_INIT(WELCOME, welcome, &welcome);
+    assert_fails(sh_message_pack(&bytes, &count, &message), SH_INVALID,
+                 "sending: a message without its 'job'");
+    Shoal__Job job = SHOAL__JOB__INIT;
+    welcome.job = &job;
+    job.lr = NAN;
+    assert_fails(sh_message_pack(&bytes, &count, &message), SH_INVALID,
+                 "'lr' is not a finite number");
+    message = (Shoal__Message)SHOAL__MESSAGE__INIT;
+    assert_fails(sh_message_pack(&bytes, &count, &message), SH_INVALID, "speaks protocol 0");
+    message.protocol = SH_MESSAGE_PROTOCOL;
+    assert_fails(sh_message_pack(&bytes, &count, &message), SH_INVALID, "without a body");
+}
+
+/* ---- malformed bytes ------------------------------------------------------------------------- */
+
+static const struct {
+    const char *bytes;
+    size_t count;
+    sh_status status;
+    const char *message;
+} malformed[] = {
+    {"", 0, SH_VERSION, "speaks protocol 0, this one 1"},
+    {PROTOCOL, 2, SH_FORMAT, "a message without a body"},
+    {"\x08\x02", 2, SH_VERSION, "speaks protocol 2, this one 1: use the same version of shoal"},
+    {"\x08", 1, SH_FORMAT, "a message of 1 bytes that is malformed"},
+    {PROTOCOL "\x62\x05", 4, SH_FORMAT, "malformed"},                 /* a cut body */
+    {PROTOCOL "\x62\xff\xff\xff\xff\x0f", 8, SH_FORMAT, "malformed"}, /* 4 GiB of body */
+    {PROTOCOL "\x62\x03\x0a\x05n", 7, SH_FORMAT, "malformed"},        /* a cut string */
+    {PROTOCOL "\x62\x05\x0a\x03"
+              "a\x1b"
+              "b",
+     9, SH_FORMAT, "'reason' has control characters"},
+    {PROTOCOL "\x62\x03\x0a\x01\x7f", 7, SH_FORMAT, "'reason' has control characters"},
+    {PROTOCOL "\x62\x04\x0a\x02\xc2\x9b", 8, SH_FORMAT, "'reason' has control characters"},
+    {PROTOCOL "\x62\x03\x0a\x01\xff", 7, SH_FORMAT, "'reason' is not UTF-8"},
+    {PROTOCOL "\x62\x03\x0a\x01\xc3", 7, SH_FORMAT, "'reason' is not UTF-8"},     /* cut */
+    {PROTOCOL "\x62\x04\x0a\x02\xc0\xaf", 8, SH_FORMAT, "'reason' is not UTF-8"}, /* too long */
+    {PROTOCOL "\x62\x05\x0a\x03\xed\xa0\x80", 9, SH_FORMAT, "is not UTF-8"},      /* surrogate */
+    {PROTOCOL "\x62\x06\x0a\x04\xf4\x90\x80\x80", 10, SH_FORMAT, "is not UTF-8"}, /* > 10ffff */
+    {PROTOCOL "\x62\x05\x0a\x03"
+              "a\0b",
+     9, SH_FORMAT, "not encoded in the one agreed way"},
+    {PROTOCOL "\x62\x00\x7a\x00", 6, SH_FORMAT, "not encoded in the one agreed way"}, /* 2 bodies */
+    {"\x08\x81\x00\x62\x00", 5, SH_FORMAT, "not encoded in the one"},  /* 1 in two bytes */
+    {"\x62\x00\x08\x01", 4, SH_FORMAT, "not encoded in the one"},      /* order */
+    {PROTOCOL "\x10\x00\x62\x00", 6, SH_FORMAT, "not encoded in the"}, /* a zero that is sent */
+    {PROTOCOL "\x62\x02\x10\x01", 6, SH_VERSION, "does not know (Refuse, 2): use the same"},
+    {PROTOCOL "\x62\x00\xa0\x06\x01", 7, SH_VERSION, "does not know (Message, 100)"},
+    {PROTOCOL "\x5a\x02\x08\x01", 6, SH_FORMAT, "a message without its 'job'"},
+    {PROTOCOL "\x5a\x07\x12\x05\x45\x00\x00\xc0\x7f", 11, SH_FORMAT, "'lr' is not a finite number"},
+    {PROTOCOL "\x5a\x07\x12\x05\x45\x00\x00\x80\xff", 11, SH_FORMAT, "'lr' is not a finite"},
+    {PROTOCOL "\x72\x03\x12\x01k", 7, SH_FORMAT, "'key_to_next' has 1 bytes instead of 32"},
+};
+
+static void malformed_messages_are_refused(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof malformed / sizeof *malformed; i++) {
+        Shoal__Message *message = NULL;
+        const sh_status status =
+            sh_message_unpack(&message, (const uint8_t *)malformed[i].bytes, malformed[i].count);
+        if (status != malformed[i].status || strstr(sh_message(), malformed[i].message) == NULL)
+            fail_msg("case %zu: %s: '%s' lacks '%s'", i, sh_status_text(status), sh_message(),
+                     malformed[i].message);
+        assert_null(message);
+    }
+}
+
+static void long_strings_are_refused(void **state)
+{
+    (void)state;
+    static char text[SH_MESSAGE_STRING_MAX + 2];
+    memset(text, 'x', sizeof text - 1);
+    Shoal__Leave leave = SHOAL__LEAVE__INIT;
+    leave.reason = text;
+    Shoal__Message message = SH_MESSAGE_INIT(LEAVE, leave, &leave), *back = NULL;
+    uint8_t bytes[SH_MESSAGE_STRING_MAX + 100], *packed;
+    size_t count = shoal__message__pack(&message, bytes);
+    assert_fails(sh_message_unpack(&back, bytes, count), SH_FORMAT,
+                 "'reason' has more than 4096 bytes");
+    assert_fails(sh_message_pack(&packed, &count, &message), SH_INVALID, "more than 4096 bytes");
+    text[SH_MESSAGE_STRING_MAX] = '\0';
+    sh_message_free(there_and_back(&message));
+}
+
+/* 256 KiB of empty members would become many times that in memory. */
+static void a_small_message_cannot_take_much_memory(void **state)
+{
+    (void)state;
+    const size_t count = SH_FRAME_CONTROL_MAX;
+    uint8_t *bytes = malloc(count);
+    assert_non_null(bytes);
+    memcpy(bytes, PROTOCOL "\x72\xf8\xff\x0f", 6); /* a view of count - 6 - 2 bytes */
+    bytes[3] = (uint8_t)(0x80 | ((count - 6) & 0x7f));
+    bytes[4] = (uint8_t)(0x80 | (((count - 6) >> 7) & 0x7f));
+    bytes[5] = (uint8_t)((count - 6) >> 14);
+    for (size_t i = 6; i < count; i += 2) {
+        bytes[i] = 0x0a;
+        bytes[i + 1] = 0;
+    }
+    Shoal__Message *message = NULL;
+    assert_fails(sh_message_unpack(&message, bytes, count), SH_LIMIT,
+                 "unpacks to more than 4194304");
+    free(bytes);
+    bytes = calloc(1, count + 1);
+    assert_non_null(bytes);
+    assert_fails(sh_message_unpack(&message, bytes, count + 1), SH_FORMAT,
+                 "a message of 262145 bytes, where 262144 is the most");
+    free(bytes);
+}
+
+/* Every cut of a good message is refused, and every flipped bit is harmless. */
+static void cut_and_flipped_messages_are_harmless(void **state)
+{
+    (void)state;
+    Shoal__Job job = SHOAL__JOB__INIT;
+    job.model = (char *)"mlp:784-64-10";
+    job.lr = 0.5f;
+    Shoal__Welcome welcome = SHOAL__WELCOME__INIT;
+    welcome.job = &job;
+    welcome.state_bytes = 1000;
+    Shoal__Message message = SH_MESSAGE_INIT(WELCOME, welcome, &welcome), *back = NULL;
+    uint8_t *bytes;
+    size_t count;
+    assert_ok(sh_message_pack(&bytes, &count, &message));
+    for (size_t cut = 0; cut < count; cut++)
+        assert_int_not_equal(sh_message_unpack(&back, bytes, cut), SH_OK);
+    for (size_t bit = 0; bit < 8 * count; bit++) {
+        bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        back = NULL;
+        if (sh_message_unpack(&back, bytes, count) == SH_OK)
+            sh_message_free(back);
+        bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+    }
+    free(bytes);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_hello_comes_back),
+        cmocka_unit_test(a_welcome_comes_back),
+        cmocka_unit_test(a_view_of_1024_members_comes_back_and_no_larger_one),
+        cmocka_unit_test(small_messages_come_back),
+        cmocka_unit_test(what_would_be_refused_is_not_sent),
+        cmocka_unit_test(malformed_messages_are_refused),
+        cmocka_unit_test(long_strings_are_refused),
+        cmocka_unit_test(a_small_message_cannot_take_much_memory),
+        cmocka_unit_test(cut_and_flipped_messages_are_harmless),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
