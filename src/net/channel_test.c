@@ -273,14 +273,25 @@ static void many_frames_cross_in_both_directions(void **state)
 /* ---- fairness -------------------------------------------------------------------------------- */
 
 #define PINGS 20
+#define FLOOD_BYTES 65536
 
 static sh_flow ignore_frame(void *context, sh_channel *channel, const sh_frame *head, sh_sink *sink)
 {
     (void)context;
     (void)channel;
     (void)head;
-    *sink = (sh_sink){SH_SINK_STORE, got_words, LARGE};
+    *sink = (sh_sink){SH_SINK_STORE, got_words, FLOOD_BYTES};
     return SH_FLOW_TAKE;
+}
+
+/* Takes longer than sending a frame does, so that there is always something to read. */
+static void work_on_frame(void *context, sh_channel *channel, const sh_frame *head)
+{
+    (void)context;
+    (void)channel;
+    (void)head;
+    for (uint32_t i = 0; i < 2; i++)
+        memmove(got_words + FLOOD_BYTES, got_words + FLOOD_BYTES + 1 + i, 1u << 20);
 }
 
 static void flood_ended(void *context, sh_channel *channel, sh_status why, const char *reason)
@@ -293,6 +304,7 @@ static void flood_ended(void *context, sh_channel *channel, sh_status why, const
 
 static const sh_channel_events flooded_events = {
     .on_frame = ignore_frame,
+    .on_done = work_on_frame,
     .on_close = flood_ended,
 };
 
@@ -313,8 +325,8 @@ static void flood_more(struct side *side, const sh_frame *head)
 
 static void start_flood(struct side *side)
 {
-    const sh_frame head = {.bytes = LARGE, .kind = SH_FRAME_STATE};
-    for (int i = 0; i < 3; i++)
+    const sh_frame head = {.bytes = FLOOD_BYTES, .kind = SH_FRAME_STATE};
+    for (int i = 0; i < 100; i++)
         flood_more(side, &head);
 }
 
@@ -403,9 +415,11 @@ static void flushing_sends_everything_and_says_goodbye(void **state)
     close_meeting(&meeting);
 }
 
-/* The server says why while the client is still writing: the client must get to read it. */
+/* The server says why while the client is still writing: the client must get to read it all. */
 static void say_why_and_close(struct side *side)
 {
+    const sh_frame head = {.bytes = LARGE / 2, .kind = SH_FRAME_STATE};
+    loop_ok(side->meeting, sh_channel_send(side->channel, &head, sent_words));
     loop_ok(side->meeting, sh_channel_send_control(side->channel, "because", 8));
     sh_channel_flush_close(side->channel);
 }
@@ -416,12 +430,15 @@ static void the_last_word_is_heard_while_writing(void **state)
     struct meeting meeting;
     open_both(&meeting);
     meeting.server.sink = (sh_sink){SH_SINK_STORE, got_words, LARGE};
+    meeting.client.sink = (sh_sink){SH_SINK_STORE, got_words, LARGE};
     meeting.server.at_frame = say_why_and_close;
     on_loop(&meeting, send_large);
     await(&meeting, both_closed);
+    assert_int_equal(meeting.client.done, 1);
     assert_int_equal(meeting.client.controls, 1);
     assert_string_equal((const char *)meeting.client.last_control, "because");
     assert_int_equal(meeting.client.why, SH_OK);
+    assert_int_equal(meeting.server.why, SH_OK);
     close_meeting(&meeting);
 }
 
