@@ -4,11 +4,17 @@
 #include <stdio.h>
 #include <string.h>
 
+#ifdef SHOAL_HAVE_ONEDNN
+#include "backend/onednn/onednn.h"
+#endif
 #include "backend/portable/portable.h"
 
 const sh_backend *const *sh_backend_all(void)
 {
     static const sh_backend *const all[] = {
+#ifdef SHOAL_HAVE_ONEDNN
+        &sh_onednn_backend,
+#endif
         &sh_portable_backend,
         NULL,
     };

@@ -188,7 +188,10 @@ static void gradients_equal_finite_differences(void **state)
     }
 }
 
-/* Largest difference in units of the reference's largest element. */
+/*
+ * Largest difference in units of the reference's largest element. Two orders of adding n products
+ * are about sqrt(n) / 2^24 apart; the longest sum of the cases has 2304.
+ */
 static double distance(const float *a, const float *reference, size_t count)
 {
     double worst = 0, scale = 1e-30;
@@ -216,7 +219,7 @@ static void compare(const op_case *which, const char *backend)
         const void *b = sh_execution_output(oracle.execution, i);
         if (type->dtype != SH_F32)
             assert_memory_equal(a, b, sh_type_bytes(type));
-        else if (distance(a, b, count) > 2e-6)
+        else if (distance(a, b, count) > 3e-6)
             fail_msg("%s: output %zu of %s is %g away from portable", s.def->name, i, backend,
                      distance(a, b, count));
     }

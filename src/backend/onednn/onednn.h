@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The oneDNN backend: convolutions, dense layers and max pooling by oneDNN's generated kernels
+ * (https://oneapi-src.github.io/oneDNN/v2.6/). Every call of the library is in this folder, so that
+ * another version of it is one folder's work.
+ *
+ *     const sh_backend *const all[] = {&sh_onednn_backend, &sh_portable_backend, NULL};
+ *
+ * It declines what the library has no kernel made for this processor for (dnnl's reference code,
+ * and convolutions as plain matrix products), and the portable backend takes that.
+ *
+ * Threads: as backend.h says. One engine serves the process: it is made by the first call and never
+ * freed, because the library's own cache of primitives refers to it until the process ends.
+ */
+#ifndef SHOAL_BACKEND_ONEDNN_ONEDNN_H
+#define SHOAL_BACKEND_ONEDNN_ONEDNN_H
+
+#include "backend/compiler.h"
+
+extern const sh_backend sh_onednn_backend;
+
+/* Compilers of one family of operators each: what sh_backend.compile says. */
+sh_status sh_onednn_conv2d(sh_compiler *compiler, const sh_node *node, bool *taken);
+sh_status sh_onednn_linear(sh_compiler *compiler, const sh_node *node, bool *taken);
+sh_status sh_onednn_max_pool(sh_compiler *compiler, const sh_node *node, bool *taken);
+sh_status sh_onednn_max_pool_grad(sh_compiler *compiler, const sh_node *node, bool *taken);
+
+#endif
