@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The oneDNN backend: convolutions, dense layers and max pooling by oneDNN's generated kernels
- * (https://oneapi-src.github.io/oneDNN/v2.6/). Every call of the library is in this folder, so that
- * another version of it is one folder's work.
+ * The oneDNN backend: convolutions and dense layers by oneDNN's generated kernels
+ * (https://oneapi-src.github.io/oneDNN/v2.6/), and max pooling in the layout that these leave.
+ * Every call of the library is in this folder, so that another version of it is one folder's work.
  *
  *     const sh_backend *const all[] = {&sh_onednn_backend, &sh_portable_backend, NULL};
  *
- * It declines what the library has no kernel made for this processor for (dnnl's reference code,
- * and convolutions as plain matrix products), and the portable backend takes that.
+ * It declines what the library has no kernel made for this processor for, and what would take
+ * memory inside a run; the portable backend computes that. Each operator's file says what is taken.
  *
  * Threads: as backend.h says. One engine serves the process: it is made by the first call and never
  * freed, because the library's own cache of primitives refers to it until the process ends.

@@ -29,14 +29,14 @@ typedef struct problem {
 
 /* The types of x, w and y, whichever of the three operators this is. */
 typedef struct operand_types {
-    const sh_shape *x, *w, *y;
+    const sh_type *x, *w, *y;
 } operand_types;
 
 static operand_types types_of(const sh_graph *graph, const sh_node *node)
 {
-    const sh_shape *first = &sh_graph_type(graph, node->in[0])->shape;
-    const sh_shape *second = &sh_graph_type(graph, node->in[1])->shape;
-    const sh_shape *result = &sh_graph_type(graph, node->out[0])->shape;
+    const sh_type *first = sh_graph_type(graph, node->in[0]);
+    const sh_type *second = sh_graph_type(graph, node->in[1]);
+    const sh_type *result = sh_graph_type(graph, node->out[0]);
     switch (node->op) {
     case SH_OP_conv2d_grad_input:
         return (operand_types){.x = result, .w = second, .y = first};
@@ -51,9 +51,10 @@ static operand_types types_of(const sh_graph *graph, const sh_node *node)
 static bool describe(problem *p, const sh_attributes *a, const operand_types *types,
                      dnnl_format_tag_t activations)
 {
-    const size_t *w = types->w->dim, groups = a->groups;
-    const sh_shape grouped = sh_shape_of(5, (size_t[]){groups, w[0] / groups, w[1], w[2], w[3]});
-    const sh_shape bias = sh_shape_of(1, w);
+    const size_t *w = types->w->shape.dim, groups = a->groups;
+    const sh_type grouped = {SH_F32,
+                             sh_shape_of(5, (size_t[]){groups, w[0] / groups, w[1], w[2], w[3]})};
+    const sh_type bias = {SH_F32, sh_shape_of(1, w)};
     for (int i = 0; i < 2; i++) {
         p->stride[i] = (dnnl_dim_t)a->stride[i];
         p->dilation[i] = (dnnl_dim_t)a->dilation[i] - 1; /* the library counts the gaps */
@@ -136,5 +137,5 @@ sh_status sh_onednn_conv2d(sh_compiler *compiler, const sh_node *node, bool *tak
     if (chosen == NULL)
         return SH_OK;
     *taken = true;
-    return sh_onednn_emit(compiler, node, chosen, NULL);
+    return sh_onednn_emit(compiler, node, chosen);
 }

@@ -27,8 +27,8 @@ typedef struct problem {
 
 static bool describe_matrix(dnnl_memory_desc_t *md, size_t rows, size_t columns, bool transposed)
 {
-    const sh_shape shape = sh_shape_of(2, (size_t[]){rows, columns});
-    return sh_onednn_md(md, &shape, transposed ? dnnl_ba : dnnl_ab);
+    const sh_type type = {SH_F32, sh_shape_of(2, (size_t[]){rows, columns})};
+    return sh_onednn_md(md, &type, transposed ? dnnl_ba : dnnl_ab);
 }
 
 static bool describe(problem *p, const sh_graph *graph, const sh_node *node)
@@ -99,6 +99,6 @@ sh_status sh_onednn_linear(sh_compiler *compiler, const sh_node *node, bool *tak
         return SH_OK;
     }
     *taken = true;
-    SH_TRY(sh_onednn_emit(compiler, node, chosen, NULL));
+    SH_TRY(sh_onednn_emit(compiler, node, chosen));
     return node->op == SH_OP_linear_grad_weight ? emit_bias_gradient(compiler, node) : SH_OK;
 }

@@ -103,11 +103,11 @@ static void fill(float *data, size_t count, uint32_t which)
         data[i] = sh_random_unit(&random) - 0.5f;
 }
 
-static void compile(subject *s)
+static void compile(subject *s, const char *backend)
 {
     sh_backend_list backends;
     assert_ok(sh_graph_status(s->graph));
-    assert_ok(sh_backend_choose(&backends, "onednn"));
+    assert_ok(sh_backend_choose(&backends, backend));
     assert_ok(sh_program_compile(&s->program, s->graph, &backends));
     assert_ok(sh_block_new(&s->shared, sh_program_shared_bytes(s->program), "shared memory"));
     assert_true(s->graph->parameter_count <= MAX_GRADIENTS);
@@ -148,7 +148,7 @@ static subject network(void)
     x = sh_layer_linear(s.graph, x, "fc", 10);
     sh_graph_output(s.graph, x);
     sh_graph_differentiate(s.graph, x, sh_graph_input(s.graph, *sh_graph_type(s.graph, x)));
-    compile(&s);
+    compile(&s, "onednn");
     return s;
 }
 
@@ -180,7 +180,7 @@ static void nothing_is_converted_between_convolutions(void **state)
     x = sh_layer_max_pool(s.graph, x, 2, 2);
     x = sh_layer_conv2d(s.graph, x, &(sh_conv_options){"c2", .channels = 33, .kernel = 3});
     sh_graph_output(s.graph, x);
-    compile(&s);
+    compile(&s, "onednn");
     assert_int_equal(count_work(s.program, false), 4 + 2); /* pixels in, output out */
     assert_int_equal(count_work(s.program, true), 2);      /* each convolution's weights */
     assert_true(sh_program_shared_bytes(s.program) >= sizeof(float) * 9 * (20 * 16 + 33 * 20));
@@ -196,7 +196,7 @@ static void one_channel_is_plain_in_any_layout(void **state)
     sh_value_id x = pixels(&s, 1, 8);
     x = sh_layer_conv2d(s.graph, x, &(sh_conv_options){"c", .channels = 16, .kernel = 3});
     sh_graph_output(s.graph, x);
-    compile(&s);
+    compile(&s, "onednn");
     assert_int_equal(count_work(s.program, false), 1 + 1); /* output out */
     release(&s);
 }
@@ -211,7 +211,7 @@ static void dense_layers_convert_nothing(void **state)
     x = sh_layer_linear(s.graph, sh_layer_linear(s.graph, x, "a", 30), "b", 20);
     sh_graph_output(s.graph, x);
     sh_graph_differentiate(s.graph, x, sh_graph_input(s.graph, *sh_graph_type(s.graph, x)));
-    compile(&s);
+    compile(&s, "onednn");
     assert_int_equal(sh_program_shared_bytes(s.program), 0);
     release(&s);
 }
@@ -385,10 +385,92 @@ static void huge_tensors_are_left_to_others(void **state)
 {
     (void)state;
     dnnl_memory_desc_t md;
-    const sh_shape huge = sh_shape_of(4, (size_t[]){1u << 11, 1u << 10, 1u << 5, 1u << 5});
-    const sh_shape large = sh_shape_of(4, (size_t[]){1u << 10, 1u << 10, 1u << 5, 1u << 5});
+    const sh_type huge = {SH_F32, sh_shape_of(4, (size_t[]){2048, 1024, 32, 32})};
+    const sh_type large = {SH_F32, sh_shape_of(4, (size_t[]){1024, 1024, 32, 32})};
     assert_false(sh_onednn_md(&md, &huge, dnnl_nhwc));
     assert_true(sh_onednn_md(&md, &large, dnnl_nhwc));
+}
+
+typedef struct pool_case {
+    size_t channels, kernel[2], stride[2], padding[2];
+} pool_case;
+
+static const pool_case pool_cases[] = {
+    {16, {2, 2}, {2, 2}, {0, 0}}, {20, {3, 3}, {2, 2}, {1, 1}}, {65, {3, 3}, {1, 1}, {1, 1}},
+    {17, {1, 4}, {3, 2}, {0, 2}}, {33, {2, 1}, {1, 1}, {1, 0}}, {1, {2, 2}, {2, 2}, {0, 0}},
+};
+
+/* Pooling of what a convolution gives, with its gradients. */
+static subject pooled(const pool_case *which, const char *backend)
+{
+    subject s;
+    sh_value_id x = pixels(&s, 3, 9), out[SH_MAX_OUTPUTS];
+    const sh_attributes attributes = {
+        .kernel = {which->kernel[0], which->kernel[1]},
+        .stride = {which->stride[0], which->stride[1]},
+        .padding = {which->padding[0], which->padding[1]},
+    };
+    x = sh_layer_conv2d(s.graph, x,
+                        &(sh_conv_options){"c", .channels = which->channels, .kernel = 1});
+    x = sh_graph_add(s.graph, SH_OP_max_pool, &attributes, &x, out);
+    sh_graph_output(s.graph, x);
+    sh_graph_differentiate(s.graph, x, sh_graph_input(s.graph, *sh_graph_type(s.graph, x)));
+    compile(&s, backend);
+    return s;
+}
+
+/* Small integers, on which all arithmetic is exact, and of which many are equal. */
+static void fill_integers(float *data, size_t count, uint32_t which)
+{
+    sh_random random = sh_random_for(3, SH_RANDOM_TEST, which, 0);
+    for (size_t i = 0; i < count; i++)
+        data[i] = (float)sh_random_below(&random, 9) - 4.0f;
+}
+
+static void run_pooled(subject *s, lane *l, bool finite)
+{
+    start_lane(l, s, 0);
+    for (uint32_t i = 0; i < s->graph->parameter_count; i++) {
+        const sh_value_id value = s->graph->parameters[i].value;
+        fill_integers(s->weights[i], sh_shape_count(&sh_graph_type(s->graph, value)->shape), i);
+    }
+    for (uint32_t i = 0; i < s->graph->input_count; i++)
+        fill_integers(sh_execution_input(l->execution, i),
+                      sh_shape_count(&sh_graph_type(s->graph, s->graph->inputs[i])->shape), 9 + i);
+    float *x = sh_execution_input(l->execution, 0);
+    for (size_t i = 0; i < 81 && !finite; i += 2) /* a channel of image 0 */
+        x[i] = i % 6 == 0 ? NAN : i % 6 == 2 ? INFINITY : -INFINITY;
+    assert_ok(sh_execution_prepare(l->execution));
+    assert_ok(sh_execution_run(l->execution, keep_gradient, l));
+}
+
+static void assert_same_floats(const float *a, const float *b, const sh_type *type)
+{
+    for (size_t i = 0; i < sh_shape_count(&type->shape); i++)
+        if (!(a[i] == b[i] || (isnan(a[i]) && isnan(b[i]))))
+            fail_msg("element %zu is %g, portable's is %g", i, (double)a[i], (double)b[i]);
+}
+
+/* Bit for bit: of equals the first is chosen, and NaN and infinities go through. */
+static void pooling_is_that_of_portable(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 2 * sizeof pool_cases / sizeof *pool_cases; i++) {
+        subject s = pooled(&pool_cases[i / 2], "onednn");
+        subject oracle = pooled(&pool_cases[i / 2], "portable");
+        lane a, b;
+        run_pooled(&s, &a, i % 2 == 0);
+        run_pooled(&oracle, &b, i % 2 == 0);
+        assert_same_floats(sh_execution_output(a.execution, 0), sh_execution_output(b.execution, 0),
+                           sh_graph_type(s.graph, s.graph->outputs[0]));
+        for (size_t j = 0; j < s.graph->parameter_count; j++)
+            assert_same_floats(a.gradients[j], b.gradients[j],
+                               sh_graph_type(s.graph, s.graph->parameters[j].value));
+        stop_lane(&a);
+        stop_lane(&b);
+        release(&s);
+        release(&oracle);
+    }
 }
 
 int main(void)
@@ -400,6 +482,7 @@ int main(void)
         cmocka_unit_test(same_bits_on_every_lane),
         cmocka_unit_test(threads_of_the_compiling_thread_do_not_matter),
         cmocka_unit_test(runs_take_no_memory),
+        cmocka_unit_test(pooling_is_that_of_portable),
         cmocka_unit_test(library_failures_are_told),
         cmocka_unit_test(huge_tensors_are_left_to_others),
     };

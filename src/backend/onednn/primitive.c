@@ -5,7 +5,7 @@
  * needs of its own, a stream and memory objects that point at the lane's buffers, is made when it
  * binds the program, so that a run is one call of the library.
  *
- * An md is fit to be compared, copied and kept by value; a layout's description is one.
+ * A layout's description is an md, which is a plain value in this version of the library.
  */
 #include "backend/onednn/primitive.h"
 
@@ -54,9 +54,6 @@ static const arguments arguments_of[SH_OP_COUNT] = {
     [SH_OP_linear_grad_weight] = {.in = {DNNL_ARG_WEIGHTS, DNNL_ARG_SRC},
                                   .out = {DNNL_ARG_DST},
                                   .plain = true},
-    [SH_OP_max_pool] = {.in = {DNNL_ARG_SRC}, .out = {DNNL_ARG_DST, DNNL_ARG_WORKSPACE}},
-    [SH_OP_max_pool_grad] = {.in = {DNNL_ARG_DIFF_DST, DNNL_ARG_WORKSPACE},
-                             .out = {DNNL_ARG_DIFF_SRC}},
 };
 
 /* Written once, under `made`; constant afterwards. Why they are never freed: onednn.h. */
@@ -89,22 +86,26 @@ sh_status sh_onednn_check(dnnl_status_t status, const char *tried)
                    "oneDNN: %s: status %d (%s)", tried, (int)status, dnnl_status2str(status));
 }
 
-bool sh_onednn_md(dnnl_memory_desc_t *md, const sh_shape *shape, dnnl_format_tag_t tag)
+bool sh_onednn_md(dnnl_memory_desc_t *md, const sh_type *type, dnnl_format_tag_t tag)
 {
+    const sh_shape *shape = &type->shape;
     dnnl_dims_t dims = {0};
     if (sh_shape_count(shape) > INT32_MAX)
         return false;
     for (size_t i = 0; i < shape->rank; i++)
         dims[i] = (dnnl_dim_t)shape->dim[i];
-    return dnnl_memory_desc_init_by_tag(md, (int)shape->rank, dims, dnnl_f32, tag) == dnnl_success;
+    return dnnl_memory_desc_init_by_tag(md, (int)shape->rank, dims,
+                                        type->dtype == SH_U8 ? dnnl_u8 : dnnl_f32,
+                                        tag) == dnnl_success;
 }
 
 sh_status sh_onednn_choose(dnnl_primitive_desc_t *chosen, const void *operation,
                            const_dnnl_primitive_desc_t forward)
 {
+    const dnnl_engine_t engine = sh_onednn_engine(); /* first: it makes what is used below */
     dnnl_primitive_desc_t fresh = NULL;
-    const dnnl_status_t status = dnnl_primitive_desc_create(
-        &fresh, operation, library.scratch_is_ours, sh_onednn_engine(), forward);
+    const dnnl_status_t status =
+        dnnl_primitive_desc_create(&fresh, operation, library.scratch_is_ours, engine, forward);
     if (!sh_onednn_lacks(status))
         SH_TRY(sh_onednn_check(status, "choosing an implementation"));
     *chosen = status == dnnl_success ? fresh : NULL;
@@ -125,7 +126,8 @@ void sh_onednn_drop(dnnl_primitive_desc_t *chosen)
     *chosen = NULL;
 }
 
-const dnnl_memory_desc_t *sh_onednn_wanted(const_dnnl_primitive_desc_t chosen, int arg)
+/* The md that the implementation wants for an argument; borrowed until the descriptor is freed. */
+static const dnnl_memory_desc_t *wanted(const_dnnl_primitive_desc_t chosen, int arg)
 {
     return dnnl_primitive_desc_query_md(chosen, dnnl_query_exec_arg_md, arg);
 }
@@ -146,17 +148,16 @@ static bool is_plain(const dnnl_memory_desc_t *md)
     return true;
 }
 
-sh_status sh_onednn_layout(sh_compiler *compiler, sh_layout *layout, const dnnl_memory_desc_t *md,
-                           size_t bytes)
+sh_status sh_onednn_layout(sh_compiler *compiler, sh_layout *layout, const dnnl_memory_desc_t *md)
 {
-    if (bytes == sizeof *md && is_plain(md)) {
+    if (is_plain(md)) {
         *layout = (sh_layout){.bytes = dnnl_memory_desc_get_size(md)};
         return SH_OK;
     }
-    void *description = sh_compiler_take(compiler, bytes);
+    dnnl_memory_desc_t *description = sh_compiler_take(compiler, sizeof *description);
     if (description == NULL)
-        return sh_fail_memory(bytes, "a layout");
-    memcpy(description, md, bytes);
+        return sh_fail_memory(sizeof *description, "a layout");
+    *description = *md;
     *layout = (sh_layout){&sh_onednn_backend, description, dnnl_memory_desc_get_size(md)};
     return SH_OK;
 }
@@ -247,7 +248,7 @@ static sh_status start_draft(draft *d, const char *name)
 /* Adds scratch, generates the primitive and emits it. */
 static sh_status finish_draft(draft *d, sh_compiler *compiler, const_dnnl_primitive_desc_t chosen)
 {
-    const dnnl_memory_desc_t *scratch = sh_onednn_wanted(chosen, DNNL_ARG_SCRATCHPAD);
+    const dnnl_memory_desc_t *scratch = wanted(chosen, DNNL_ARG_SCRATCHPAD);
     const size_t bytes = dnnl_memory_desc_get_size(scratch);
     if (bytes > 0) {
         sh_buffer_id buffer;
@@ -268,47 +269,42 @@ static void discard_draft(draft *d)
 
 /* The layout that the implementation wants for one operand of the node. */
 static sh_status wanted_layout(sh_compiler *compiler, sh_layout *layout, sh_value_id value,
-                               const arguments *args, int arg, const dnnl_memory_desc_t *md,
-                               const sh_layout *workspace)
+                               const arguments *args, const dnnl_memory_desc_t *md)
 {
-    if (args->plain)
-        *layout = sh_compiler_plain(compiler, value);
-    else if (arg == DNNL_ARG_WORKSPACE)
-        *layout = *workspace;
-    else
-        return sh_onednn_layout(compiler, layout, md, sizeof *md);
+    if (!args->plain)
+        return sh_onednn_layout(compiler, layout, md);
+    *layout = sh_compiler_plain(compiler, value);
     return SH_OK;
 }
 
 static sh_status gather_operands(draft *d, sh_compiler *compiler, const sh_node *node,
-                                 const_dnnl_primitive_desc_t chosen, const sh_layout *workspace)
+                                 const_dnnl_primitive_desc_t chosen)
 {
     const arguments *args = &arguments_of[node->op];
     const dnnl_memory_desc_t *md;
     sh_layout layout;
     sh_buffer_id buffer;
     for (uint32_t i = 0; i < node->input_count; i++) {
-        md = sh_onednn_wanted(chosen, args->in[i]);
-        SH_TRY(wanted_layout(compiler, &layout, node->in[i], args, args->in[i], md, workspace));
+        md = wanted(chosen, args->in[i]);
+        SH_TRY(wanted_layout(compiler, &layout, node->in[i], args, md));
         SH_TRY(sh_compiler_input(compiler, &buffer, node->in[i], &layout));
         add_operand(d, args->in[i], md, buffer);
     }
     for (uint32_t i = 0; i < node->output_count && args->out[i] != 0; i++) {
-        md = sh_onednn_wanted(chosen, args->out[i]);
-        SH_TRY(wanted_layout(compiler, &layout, node->out[i], args, args->out[i], md, workspace));
+        md = wanted(chosen, args->out[i]);
+        SH_TRY(wanted_layout(compiler, &layout, node->out[i], args, md));
         SH_TRY(sh_compiler_output(compiler, &buffer, node->out[i], &layout));
         add_operand(d, args->out[i], md, buffer);
     }
     return SH_OK;
 }
 
-sh_status sh_onednn_emit(sh_compiler *compiler, const sh_node *node, dnnl_primitive_desc_t chosen,
-                         const sh_layout *workspace)
+sh_status sh_onednn_emit(sh_compiler *compiler, const sh_node *node, dnnl_primitive_desc_t chosen)
 {
     draft d = {0};
     sh_status status;
     SH_TRY_DONE(start_draft(&d, sh_op_about(node->op)->name));
-    SH_TRY_DONE(gather_operands(&d, compiler, node, chosen, workspace));
+    SH_TRY_DONE(gather_operands(&d, compiler, node, chosen));
     SH_TRY_DONE(finish_draft(&d, compiler, chosen));
 done:
     sh_onednn_drop(&chosen);
@@ -343,6 +339,7 @@ sh_status sh_onednn_convert(sh_compiler *compiler, sh_value_id value, sh_buffer_
                             const sh_layout *from_layout, sh_buffer_id to,
                             const sh_layout *to_layout)
 {
+    const dnnl_engine_t engine = sh_onednn_engine(); /* first: it makes what is used below */
     dnnl_memory_desc_t from_md, to_md;
     dnnl_primitive_desc_t chosen = NULL;
     draft d = {0};
@@ -351,10 +348,10 @@ sh_status sh_onednn_convert(sh_compiler *compiler, sh_value_id value, sh_buffer_
     SH_TRY(layout_md(&from_md, from_layout, to_layout));
     SH_TRY(layout_md(&to_md, to_layout, from_layout));
     SH_TRY_DONE(start_draft(&d, "reorder"));
-    SH_TRY_DONE(sh_onednn_check(
-        dnnl_reorder_primitive_desc_create(&chosen, &from_md, sh_onednn_engine(), &to_md,
-                                           sh_onednn_engine(), library.scratch_is_ours),
-        "reorder"));
+    SH_TRY_DONE(
+        sh_onednn_check(dnnl_reorder_primitive_desc_create(&chosen, &from_md, engine, &to_md,
+                                                           engine, library.scratch_is_ours),
+                        "reorder"));
     add_operand(&d, DNNL_ARG_FROM, &from_md, from);
     add_operand(&d, DNNL_ARG_TO, &to_md, to);
     SH_TRY_DONE(finish_draft(&d, compiler, chosen));

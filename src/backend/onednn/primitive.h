@@ -7,7 +7,7 @@
  *     if (chosen == NULL)
  *         return SH_OK;                                               // not taken
  *     *taken = true;
-    return sh_onednn_emit(compiler, node, chosen, NULL);
+ *     return sh_onednn_emit(compiler, node, chosen);
  *
  * Operands are asked for in the layouts that the chosen implementation wants. A memory descriptor
  * (md) that means plain row-major becomes the plain layout, so that nothing is converted for
@@ -35,9 +35,11 @@ static inline bool sh_onednn_lacks(dnnl_status_t status)
     return status == dnnl_unimplemented || status == dnnl_invalid_arguments;
 }
 
-/* The md of a float tensor in a layout. False where an element's index does not fit 31 bits, which
- * the library's kernels count with. */
-bool sh_onednn_md(dnnl_memory_desc_t *md, const sh_shape *shape, dnnl_format_tag_t tag);
+/*
+ * The md of a tensor (F32 or U8) in a layout. False where an element's index does not fit 31 bits,
+ * which the library's kernels count with.
+ */
+bool sh_onednn_md(dnnl_memory_desc_t *md, const sh_type *type, dnnl_format_tag_t tag);
 
 /*
  * Chooses an implementation of an operation (dnnl_..._desc_t): *chosen is owned
@@ -53,23 +55,16 @@ bool sh_onednn_is(const_dnnl_primitive_desc_t chosen, const char *part);
 /* Frees a descriptor and sets it to NULL. NULL is fine. */
 void sh_onednn_drop(dnnl_primitive_desc_t *chosen);
 
-/* The md that the implementation wants for an argument; borrowed until the descriptor is freed. */
-const dnnl_memory_desc_t *sh_onednn_wanted(const_dnnl_primitive_desc_t chosen, int arg);
-
-/*
- * The layout that an md means. Its description is a copy of `bytes` bytes that begin with the md,
- * and lives as long as the compiler; a description of more than the md is never plain.
- */
-sh_status sh_onednn_layout(sh_compiler *compiler, sh_layout *layout, const dnnl_memory_desc_t *md,
-                           size_t bytes) SHOAL_CHECKED;
+/* The layout that an md means; its description lives as long as the compiler. */
+sh_status sh_onednn_layout(sh_compiler *compiler, sh_layout *layout,
+                           const dnnl_memory_desc_t *md) SHOAL_CHECKED;
 
 /*
  * Emits the primitive on the node's operands, with scratch as it needs. `chosen` is owned from here
- * on, also where this fails. `workspace` is the layout of what a forward operation leaves for its
- * backward one, NULL where there is none.
+ * on, also where this fails.
  */
-sh_status sh_onednn_emit(sh_compiler *compiler, const sh_node *node, dnnl_primitive_desc_t chosen,
-                         const sh_layout *workspace) SHOAL_CHECKED;
+sh_status sh_onednn_emit(sh_compiler *compiler, const sh_node *node,
+                         dnnl_primitive_desc_t chosen) SHOAL_CHECKED;
 
 /* The backend's same_layout and convert (backend.h). */
 bool sh_onednn_same_layout(const sh_layout *a, const sh_layout *b);
