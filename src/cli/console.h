@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the program says on its two streams, and how it ends: results on standard output, messages
+ * and progress on standard error.
+ *
+ *     if (!sh_json_file_check(&trouble, path))
+ *         return sh_console_misuse("train", "%s", trouble.text);
+ *     printf("%s\n", result);
+ *     return SH_EXIT_DONE;                      // main: sh_console_finish(code)
+ *
+ * Threads: any.
+ */
+#ifndef SHOAL_CLI_CONSOLE_H
+#define SHOAL_CLI_CONSOLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Exit codes; one list: name, code, meaning (`shoal help exit-codes`). */
+#define SH_EXIT_MAP(X)                                                                             \
+    X(DONE, 0, "done")                                                                             \
+    X(FAILURE, 1, "failure; standard error says why, and what to do where that is known")          \
+    X(USAGE, 2, "wrong use: an option, a value or a command that does not exist")                  \
+    X(INTERRUPTED, 130, "stopped by Ctrl-C (SIGINT), after leaving gracefully with a checkpoint")  \
+    X(TERMINATED, 143, "stopped by SIGTERM, in the same way")
+
+typedef enum sh_exit {
+#define SH_EXIT_ENUM(name, code, text) SH_EXIT_##name = (code),
+    SH_EXIT_MAP(SH_EXIT_ENUM)
+#undef SH_EXIT_ENUM
+} sh_exit;
+
+/* "shoal: message" on standard error; returns SH_EXIT_FAILURE. */
+int sh_console_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/*
+ * The same for wrong use, with a second line that says where help is; `command` is the name of the
+ * command, or NULL. Returns SH_EXIT_USAGE.
+ */
+int sh_console_misuse(const char *command, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* A message line on standard error. */
+void sh_console_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Writes out standard output. Where that fails, says so and turns SH_EXIT_DONE into a failure. */
+int sh_console_finish(int code);
+
+/* Takes the library's log lines: an sh_log_line (shoal/about.h) that prints to standard error. */
+void sh_console_log(void *context, int level, const char *line);
+
+/* Is standard error a terminal on which a line can be drawn again? */
+bool sh_console_is_terminal(void);
+
+/* May standard error have colours? */
+bool sh_console_has_colour(void);
+
+/* Columns of the terminal on standard error; 80 where it does not say. */
+unsigned sh_console_width(void);
+
+/*
+ * Copies text from outside (names of devices, paths, messages) in a form that is safe to print and
+ * is valid UTF-8: '?' stands for control characters and malformed bytes. Returns `out`.
+ */
+const char *sh_console_clean(char *out, size_t bytes, const char *text);
+
+#endif
