@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A step's line on a terminal is fitted to its width: fields are taken from left to right as long
+ * as they fit, and what is left goes to the bar where it is enough for one:
+ *
+ *     epoch 1/2 [=====>----]  120/938  loss 0.3124  acc 91.2 %  2,345 samples/s  ...
+ *
+ * It begins with a return of the cursor and clears the line, and so does every other line while one
+ * is drawn. Time is the events' own, so the text follows from the events.
+ */
+#include "cli/progress.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/console.h"
+#include "cli/figures.h"
+
+#define REDRAW_SECONDS 0.1
+#define LINE_SECONDS 5.0
+#define BAR_LEAST 9
+#define BAR_MOST 32
+#define CLEAR "\r\033[K"
+#define COLOUR_ON "\033[36m"
+#define COLOUR_OFF "\033[0m"
+
+typedef struct sh_line {
+    char *out;
+    size_t bytes, used;
+} sh_line;
+
+static void add(sh_line *line, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void add(sh_line *line, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    const int length =
+        vsnprintf(line->out + line->used, line->bytes - line->used, format, arguments);
+    va_end(arguments);
+    line->used += (size_t)length;
+    if (line->used >= line->bytes)
+        line->used = line->bytes - 1;
+}
+
+void sh_progress_init(sh_progress *progress, bool quiet)
+{
+    *progress = (sh_progress){
+        .quiet = quiet,
+        .terminal = sh_console_is_terminal(),
+        .colour = sh_console_has_colour(),
+        .width = sh_console_width(),
+    };
+    if (!progress->terminal)
+        progress->next_seconds = LINE_SECONDS;
+}
+
+static void add_eta(sh_line *line, const sh_progress *progress, const sh_event *event)
+{
+    if (event->total_step <= progress->first_step || event->total_steps < event->total_step)
+        return;
+    const double done = (double)(event->total_step - progress->first_step);
+    const double left = (double)(event->total_steps - event->total_step);
+    add(line, "ETA %s", sh_figure_duration(&(sh_figure){0}, event->seconds / done * left));
+}
+
+/* The fields of a step behind the epoch, in the order in which they matter; false ends. */
+static bool step_field(size_t index, sh_line *line, const sh_progress *progress,
+                       const sh_event *event)
+{
+    sh_figure a, b;
+    switch (index) {
+    case 0:
+        add(line, "%s%s/%s", progress->terminal ? "" : "step ", sh_figure_whole(&a, event->step),
+            sh_figure_whole(&b, event->epoch_steps));
+        return true;
+    case 1:
+        add(line, "loss %s", sh_figure_loss(&a, event->loss));
+        return true;
+    case 2:
+        add(line, "%s %s", progress->terminal ? "acc" : "accuracy",
+            sh_figure_percent(&a, event->accuracy, 1));
+        return true;
+    case 3:
+        add(line, "%s samples/s", sh_figure_rate(&a, event->samples_per_second));
+        return true;
+    case 4:
+        add_eta(line, progress, event);
+        return true;
+    case 5:
+        if (progress->devices > 0)
+            add(line, "%s", sh_figure_count(&a, progress->devices, "device"));
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Two spaces before each; as many as fit into `columns`. */
+static void add_step_fields(sh_line *line, const sh_progress *progress, const sh_event *event,
+                            size_t columns)
+{
+    for (size_t i = 0;; i++) {
+        char text[160] = "";
+        sh_line field = {text, sizeof text, 0};
+        if (!step_field(i, &field, progress, event))
+            return;
+        if (field.used == 0)
+            continue;
+        if (line->used + 2 + field.used > columns)
+            return;
+        add(line, "  %s", text);
+    }
+}
+
+static void add_bar(sh_line *line, const sh_progress *progress, const sh_event *event, size_t room)
+{
+    if (room < BAR_LEAST || event->epoch_steps == 0)
+        return;
+    const size_t cells = (room < BAR_MOST ? room : BAR_MOST) - 3; /* a space and two brackets */
+    const uint64_t step = event->step < event->epoch_steps ? event->step : event->epoch_steps;
+    const size_t full = (size_t)((double)cells * ((double)step / (double)event->epoch_steps));
+    add(line, " %s[", progress->colour ? COLOUR_ON : "");
+    for (size_t i = 0; i < cells; i++)
+        add(line, "%c", i < full ? '=' : i == full ? '>' : '-');
+    add(line, "]%s", progress->colour ? COLOUR_OFF : "");
+}
+
+static void draw_step(sh_progress *progress, sh_line *line, const sh_event *event)
+{
+    char epoch[48], fields[512] = "";
+    const int head =
+        snprintf(epoch, sizeof epoch, "epoch %" PRIu32 "/%" PRIu32, event->epoch, event->epochs);
+    /* The last column stays free: some terminals begin a new line when it is written. */
+    const size_t columns = progress->width > 1 ? progress->width - 1 : 1;
+    if ((size_t)head > columns)
+        return;
+    sh_line tail = {fields, sizeof fields, 0};
+    add_step_fields(&tail, progress, event, columns - (size_t)head);
+    add(line, CLEAR "%s", epoch);
+    add_bar(line, progress, event, columns - (size_t)head - tail.used);
+    add(line, "%s", fields);
+    progress->drawn = true;
+}
+
+static void step_text(sh_progress *progress, sh_line *line, const sh_event *event)
+{
+    if (event->seconds < progress->next_seconds)
+        return;
+    progress->next_seconds = event->seconds + (progress->terminal ? REDRAW_SECONDS : LINE_SECONDS);
+    if (progress->terminal) {
+        draw_step(progress, line, event);
+        return;
+    }
+    add(line, "epoch %" PRIu32 "/%" PRIu32, event->epoch, event->epochs);
+    add_step_fields(line, progress, event, line->bytes);
+    add(line, "\n");
+}
+
+static void epoch_text(sh_line *line, const sh_event *event)
+{
+    sh_figure a, b, c, d, e;
+    add(line,
+        "epoch %" PRIu32 "/%" PRIu32
+        "  loss %s  accuracy %s  val loss %s  val accuracy %s  %s samples/s\n",
+        event->epoch, event->epochs, sh_figure_loss(&a, event->loss),
+        sh_figure_percent(&b, event->accuracy, 1), sh_figure_loss(&c, event->val_loss),
+        sh_figure_percent(&d, event->val_accuracy, 2),
+        sh_figure_rate(&e, event->samples_per_second));
+}
+
+static void started_text(sh_progress *progress, sh_line *line, const sh_event *event)
+{
+    sh_figure a, b;
+    progress->first_step = event->total_step;
+    add(line, "training on %s, %s an epoch", sh_figure_count(&a, event->devices, "device"),
+        sh_figure_count(&b, event->epoch_steps, "step"));
+    if (event->total_step > 0)
+        add(line, ", going on behind step %s", sh_figure_whole(&a, event->total_step));
+    add(line, "\n");
+}
+
+/* The event's own text, behind `what` it is. */
+static void named_text(sh_line *line, const char *what, const sh_event *event)
+{
+    char clean[SH_PATH_BYTES];
+    const char *text = event->text != NULL ? event->text : "";
+    add(line, "%s%s\n", what, sh_console_clean(clean, sizeof clean, text));
+}
+
+static void event_text(sh_progress *progress, sh_line *line, const sh_event *event)
+{
+    char name[SH_NAME_BYTES];
+    switch (event->kind) {
+    case SH_EVENT_TOKEN:
+        return; /* a result: it goes to standard output */
+    case SH_EVENT_RUN:
+        named_text(line, "run         ", event);
+        return;
+    case SH_EVENT_JOINED:
+        add(line, "joined      %s (%s)\n",
+            sh_console_clean(name, sizeof name, event->text != NULL ? event->text : ""),
+            sh_figure_count(&(sh_figure){0}, event->devices, "device"));
+        return;
+    case SH_EVENT_STARTED:
+        started_text(progress, line, event);
+        return;
+    case SH_EVENT_EPOCH:
+        epoch_text(line, event);
+        return;
+    case SH_EVENT_NOTE:
+        named_text(line, "", event);
+        return;
+    case SH_EVENT_CHECKPOINT: /* each epoch has one, and its line says enough */
+    case SH_EVENT_STEP:
+        return;
+    }
+}
+
+const char *sh_progress_text(sh_progress *progress, const sh_event *event,
+                             char out[SH_PROGRESS_BYTES])
+{
+    sh_line line = {out, SH_PROGRESS_BYTES, 0};
+    out[0] = '\0';
+    if (progress->quiet)
+        return out;
+    if (event->devices > 0)
+        progress->devices = event->devices;
+    if (event->kind == SH_EVENT_STEP) {
+        step_text(progress, &line, event);
+        return out;
+    }
+    const size_t clear_bytes = progress->drawn ? strlen(CLEAR) : 0;
+    add(&line, "%s", progress->drawn ? CLEAR : "");
+    event_text(progress, &line, event);
+    if (line.used == clear_bytes) {
+        out[0] = '\0'; /* nothing to say, so what is drawn stays */
+    } else if (progress->drawn) {
+        progress->drawn = false;
+        progress->next_seconds = 0; /* the next step draws it again */
+    }
+    return out;
+}
+
+void sh_progress_show(sh_progress *progress, const sh_event *event)
+{
+    char text[SH_PROGRESS_BYTES];
+    if (progress->terminal)
+        progress->width = sh_console_width();
+    sh_progress_text(progress, event, text);
+    if (text[0] != '\0')
+        fwrite(text, 1, strlen(text), stderr);
+}
+
+void sh_progress_end(sh_progress *progress)
+{
+    if (progress->drawn)
+        fwrite(CLEAR, 1, strlen(CLEAR), stderr);
+    progress->drawn = false;
+}

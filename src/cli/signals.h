@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Signals that end the program: the first SIGINT or SIGTERM asks the library to stop, the second
+ * one ends at once.
+ *
+ *     sh_signals_catch(stop, "leaving at the next step; once more: at once\n");
+ *     status = sh_train(&options, &summary);
+ *     if (status == SH_STOPPED)
+ *         return sh_signals_exit();
+ *
+ * Threads: main only. A process has one disposition for each signal, so this is the program's.
+ */
+#ifndef SHOAL_CLI_SIGNALS_H
+#define SHOAL_CLI_SIGNALS_H
+
+#include "shoal/train.h"
+
+/*
+ * From now on a signal stops `stop`, borrowed until sh_signals_release. `message` goes to standard
+ * error on the first signal: static storage, or NULL for none.
+ */
+void sh_signals_catch(sh_stop *stop, const char *message);
+void sh_signals_release(void);
+
+/* The exit code that a received signal means: 130 or 143; SH_EXIT_FAILURE where none came. */
+int sh_signals_exit(void);
+
+/* For a child: ignores SIGINT, which a terminal sends to all its processes, so that the parent
+ * decides. After sh_signals_catch. */
+void sh_signals_leave_interrupt_to_parent(void);
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/test.h"
+#include "cli/signals.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/console.h"
+
+/* What a child that raises these signals (0 ends them) exits with; 77: it went on behind them. */
+static int exit_after(const int *numbers, bool is_local)
+{
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        sh_stop *stop;
+        if (sh_stop_new(&stop) != SH_OK)
+            _exit(99);
+        sh_signals_catch(stop, NULL);
+        if (is_local)
+            sh_signals_leave_interrupt_to_parent();
+        for (; *numbers != 0; numbers++)
+            raise(*numbers);
+        sh_signals_release();
+        sh_stop_free(stop);
+        _exit(sh_signals_exit() == SH_EXIT_FAILURE ? 77 : sh_signals_exit() + 1);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static void the_first_is_noted_and_the_second_ends(void **state)
+{
+    (void)state;
+    static const struct {
+        int numbers[3];
+        bool is_local;
+        int exit; /* one more where the program went on and would exit so */
+    } cases[] = {
+        {{0}, false, 77},
+        {{SIGINT}, false, SH_EXIT_INTERRUPTED + 1},
+        {{SIGTERM}, false, SH_EXIT_TERMINATED + 1},
+        {{SIGINT, SIGINT}, false, SH_EXIT_INTERRUPTED},
+        {{SIGINT, SIGTERM}, false, SH_EXIT_TERMINATED},
+        {{SIGTERM, SIGTERM}, false, SH_EXIT_TERMINATED},
+        {{SIGINT, SIGINT}, true, 77},
+        {{SIGINT, SIGTERM}, true, SH_EXIT_TERMINATED + 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_int_equal(exit_after(cases[i].numbers, cases[i].is_local), cases[i].exit);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_first_is_noted_and_the_second_ends),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

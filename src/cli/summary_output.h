@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How a training ended, for people and for scripts.
+ *
+ *     sh_summary_output_print(&summary, SH_RUN_COMPLETE, stdout);
+ *     json_t *root = sh_summary_output_json(&summary, SH_RUN_COMPLETE);
+ *     if (!sh_json_file_write(&trouble, "summary.json", root))
+ *         return sh_console_fail("%s", trouble.text);
+ *
+ * Threads: any.
+ */
+#ifndef SHOAL_CLI_SUMMARY_OUTPUT_H
+#define SHOAL_CLI_SUMMARY_OUTPUT_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "shoal/train.h"
+
+/* What the summary is one of. One list: name, the text of `status` in the JSON file. */
+#define SH_RUN_MAP(X)                                                                              \
+    X(COMPLETE, "complete")                                                                        \
+    X(STOPPED, "stopped")                                                                          \
+    X(DEVICE_LOST, "device lost")
+
+typedef enum sh_run_end {
+#define SH_RUN_ENUM(name, text) SH_RUN_##name,
+    SH_RUN_MAP(SH_RUN_ENUM)
+#undef SH_RUN_ENUM
+} sh_run_end;
+
+/* The summary and the table of devices. */
+void sh_summary_output_print(const sh_summary *summary, sh_run_end end, FILE *file);
+
+/* Owned (json_decref); NULL where memory is out. */
+json_t *sh_summary_output_json(const sh_summary *summary, sh_run_end end);
+
+#endif

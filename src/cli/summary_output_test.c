@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/test.h"
+#include "cli/summary_output.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static sh_device_report reports[] = {
+    {.name = "pi\xff",
+     .grains = 1234,
+     .samples = 9872,
+     .cpu_seconds = 12.34,
+     .peak_rss_bytes = 45300000,
+     .bytes_sent = 1000000,
+     .bytes_received = 2500000},
+    {.name = "laptop", .grains = 7, .samples = 56, .cpu_seconds = 0.5, .peak_rss_bytes = 1},
+};
+
+static sh_summary example(void)
+{
+    return (sh_summary){
+        .model = "mlp:784-16-10",
+        .data = "digits",
+        .parameters = 12730,
+        .epochs = 2,
+        .steps = 1876,
+        .samples = 120000,
+        .train_seconds = 51.2,
+        .samples_per_second = 2343.75,
+        .train_loss = 0.25,
+        .val_loss = 0.125,
+        .val_accuracy = 0.96314,
+        .weights_hash = "ab12",
+        .peak_rss_bytes = 45300000,
+        .redone_steps = 0,
+        .views = 1,
+        .reproducible = true,
+        .run = "runs/1",
+        .devices = reports,
+        .device_count = 2,
+    };
+}
+
+static void prints(const sh_summary *summary, sh_run_end end, const char *expected, bool whole)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *file = open_memstream(&text, &bytes);
+    assert_non_null(file);
+    sh_summary_output_print(summary, end, file);
+    fclose(file);
+    if (whole)
+        assert_string_equal(text, expected);
+    else if (strstr(text, expected) == NULL)
+        fail_msg("'%s' lacks '%s'", text, expected);
+    free(text);
+}
+
+static void prints_the_summary_and_the_devices(void **state)
+{
+    (void)state;
+    const sh_summary summary = example();
+    prints(&summary, SH_RUN_COMPLETE,
+           "status      complete\n"
+           "model       mlp:784-16-10, 12,730 parameters\n"
+           "data        digits\n"
+           "trained     2 epochs, 1,876 steps, 120,000 samples in 0:51 (2,344 samples/s)\n"
+           "training    loss 0.2500\n"
+           "validation  loss 0.1250, accuracy 96.31 %\n"
+           "weights     ab12\n"
+           "run         runs/1\n"
+           "memory      45.3 MB at most on a device\n"
+           "\n"
+           "device  grains  samples  CPU s  peak MB  sent MB  received MB\n"
+           "pi?      1,234    9,872   12.3     45.3      1.0          2.5\n"
+           "laptop       7       56    0.5      0.0      0.0          0.0\n",
+           true);
+}
+
+static void says_what_was_out_of_the_ordinary(void **state)
+{
+    (void)state;
+    sh_summary summary = example();
+    summary.redone_steps = 1;
+    summary.views = 3;
+    summary.reproducible = false;
+    summary.val_loss = NAN;
+    prints(&summary, SH_RUN_DEVICE_LOST, "status      device lost\n", false);
+    prints(&summary, SH_RUN_STOPPED, "status      stopped\n", false);
+    prints(&summary, SH_RUN_STOPPED, "validation  loss -, accuracy 96.31 %\n", false);
+    prints(&summary, SH_RUN_STOPPED,
+           "redone      1 step, because a gradient outgrew its exponent\n"
+           "views       3\n"
+           "course      not reproducible: devices of different arithmetic took part\n",
+           false);
+}
+
+static void json_has_the_promised_keys_in_order(void **state)
+{
+    (void)state;
+    static const char expected[] =
+        "{\"model\": \"mlp:784-16-10\", \"data\": \"digits\", \"parameters\": 12730, "
+        "\"epochs\": 2, \"steps\": 1876, \"samples\": 120000, \"train_seconds\": 51.2, "
+        "\"samples_per_second\": 2343.75, \"train_loss\": 0.25, \"val_loss\": null, "
+        "\"val_accuracy\": 0.96314, \"weights_hash\": \"ab12\", \"peak_rss_bytes\": 45300000, "
+        "\"devices\": ["
+        "{\"name\": \"pi?\", \"grains\": 1234, \"samples\": 9872, \"cpu_seconds\": 12.34, "
+        "\"peak_rss_bytes\": 45300000, \"bytes_sent\": 1000000, \"bytes_received\": 2500000}, "
+        "{\"name\": \"laptop\", \"grains\": 7, \"samples\": 56, \"cpu_seconds\": 0.5, "
+        "\"peak_rss_bytes\": 1, \"bytes_sent\": 0, \"bytes_received\": 0}], "
+        "\"redone_steps\": 9223372036854775807, \"views\": 1, \"reproducible\": true, "
+        "\"run\": \"runs/1\", \"status\": \"stopped\"}";
+    sh_summary summary = example();
+    summary.val_loss = INFINITY;
+    summary.redone_steps = UINT64_MAX; /* JSON here has 63 bits */
+    json_t *root = sh_summary_output_json(&summary, SH_RUN_STOPPED);
+    assert_non_null(root);
+    char *text = json_dumps(root, JSON_REAL_PRECISION(12));
+    assert_string_equal(text, expected);
+    free(text);
+    json_decref(root);
+}
+
+static void a_summary_without_devices_is_one(void **state)
+{
+    (void)state;
+    sh_summary summary = example();
+    summary.devices = NULL;
+    summary.device_count = 0;
+    prints(&summary, SH_RUN_COMPLETE, "received MB\n", false);
+    json_t *root = sh_summary_output_json(&summary, SH_RUN_COMPLETE);
+    assert_int_equal(json_array_size(json_object_get(root, "devices")), 0);
+    json_decref(root);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(prints_the_summary_and_the_devices),
+        cmocka_unit_test(says_what_was_out_of_the_ordinary),
+        cmocka_unit_test(json_has_the_promised_keys_in_order),
+        cmocka_unit_test(a_summary_without_devices_is_one),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
