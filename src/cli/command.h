@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The commands, in one table: parsing, help, errors and the documents' table all come from it.
+ *
+ *     const sh_command *command = sh_command_find("train");
+ *     return sh_command_run(command, argc - 2, argv + 2);
+ *
+ * A command is one file, which defines its entry; a new one gets a line in SH_COMMAND_MAP.
+ *
+ * Threads: main only.
+ */
+#ifndef SHOAL_CLI_COMMAND_H
+#define SHOAL_CLI_COMMAND_H
+
+#include <stdio.h>
+
+#include "cli/arguments.h"
+
+typedef struct sh_command {
+    const char *name;
+    const char *usage;   /* behind the name: "MODEL DATA [options]" */
+    const char *summary; /* half a line: "trains here; others may join while it runs" */
+    const char *details; /* further lines of its help: what the arguments may be, examples */
+
+    const sh_option *options;   /* a table that SH_OPTION_END ends */
+    size_t values_bytes;        /* of the struct that options are stored into; 0: none */
+    void (*init)(void *values); /* optional: sets what differs from zero */
+
+    /* How many positional arguments there may be. */
+    size_t positionals_least, positionals_most;
+
+    /* Does it, prints what there is to say, and returns the exit code. */
+    int (*run)(const sh_arguments *arguments, void *values);
+} sh_command;
+
+/* The commands that there are, in the order of help: X is each file's entry, sh_<name>_command. */
+#define SH_COMMAND_MAP(X)                                                                          \
+    X(train)                                                                                       \
+    X(join)                                                                                        \
+    X(eval)                                                                                        \
+    X(models)                                                                                      \
+    X(version)                                                                                     \
+    X(help)
+
+#define SH_COMMAND_DECLARE(name) extern const sh_command sh_##name##_command;
+SH_COMMAND_MAP(SH_COMMAND_DECLARE)
+#undef SH_COMMAND_DECLARE
+
+/* All of them; NULL ends the list. Static storage. */
+const sh_command *const *sh_command_all(void);
+
+/* NULL where there is none of that name. */
+const sh_command *sh_command_find(const char *name);
+
+/* Says that there is no such command, and which one may be meant; returns the exit code. */
+int sh_command_unknown(const char *name);
+
+/* Parses the arguments behind the command's name, runs it, and returns the exit code. */
+int sh_command_run(const sh_command *command, int argc, char *const *argv);
+
+/* Help on one command; false where memory is out. */
+bool sh_command_help(const sh_command *command, FILE *file);
+
+#endif

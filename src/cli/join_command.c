@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <signal.h>
+#include <sys/prctl.h>
+#endif
+
+#include "cli/command.h"
+#include "cli/console.h"
+#include "cli/progress.h"
+#include "cli/signals.h"
+#include "shoal/shoal.h"
+
+#define TOKEN_BYTES 4096
+
+typedef struct join_values {
+    sh_join_options options;
+    bool local, quiet, verbose;
+} join_values;
+
+static const sh_option options[] = {
+    {.kind = SH_OPTION_TEXT,
+     .name = "data",
+     .value = "DIR",
+     .help = "where this device has the job's data (default: where the job says)",
+     .offset = offsetof(join_values, options.data),
+     .max = SH_DATA_BYTES - 1},
+    {.kind = SH_OPTION_TEXT,
+     .name = "name",
+     .value = "NAME",
+     .help = "what the others call this device (default: the host's name)",
+     .offset = offsetof(join_values, options.name),
+     .max = SH_NAME_BYTES - 1},
+    {.kind = SH_OPTION_U32,
+     .name = "lanes",
+     .value = "N",
+     .help = "cores to lend (default all)",
+     .offset = offsetof(join_values, options.lanes),
+     .min = 1,
+     .max = 4096},
+    {.kind = SH_OPTION_FLAG,
+     .name = "local",
+     .help = "a device that train has started on its own machine",
+     .offset = offsetof(join_values, local),
+     .hidden = true},
+    {.kind = SH_OPTION_FLAG,
+     .name = "quiet",
+     .help = "print nothing but errors",
+     .offset = offsetof(join_values, quiet)},
+    {.kind = SH_OPTION_FLAG,
+     .name = "verbose",
+     .help = "log lines on standard error",
+     .offset = offsetof(join_values, verbose)},
+    {.kind = SH_OPTION_END},
+};
+
+/* One line of standard input without what surrounds the token; false where there is none. */
+static bool read_token(char token[TOKEN_BYTES])
+{
+    if (fgets(token, TOKEN_BYTES, stdin) == NULL)
+        return false;
+    const size_t start = strspn(token, " \t");
+    const size_t length = strcspn(token + start, " \t\r\n");
+    memmove(token, token + start, length);
+    token[length] = '\0';
+    return length > 0;
+}
+
+/* A device of train's own must not outlive it, however it ends; false where it has ended. */
+static bool die_with_parent(pid_t parent)
+{
+#ifdef __linux__
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+#endif
+    /* One that ended before the call above would not be noticed by it. */
+    return getppid() == parent;
+}
+
+static void observe(void *context, const sh_event *event)
+{
+    sh_progress_show(context, event);
+}
+
+static int lend(join_values *given)
+{
+    sh_progress progress;
+    sh_progress_init(&progress, given->quiet);
+    if (sh_stop_new(&given->options.stop) != SH_OK)
+        return sh_console_fail("%s", sh_message());
+    given->options.observer = observe;
+    given->options.context = &progress;
+    sh_signals_catch(given->options.stop,
+                     given->quiet ? NULL : "\nleaving at the next step; once more: at once\n");
+    if (given->local)
+        sh_signals_leave_interrupt_to_parent();
+    const sh_status status = sh_join(&given->options);
+    sh_signals_release();
+    sh_stop_free(given->options.stop);
+    sh_progress_end(&progress);
+    if (status == SH_OK && !given->quiet)
+        sh_console_note("the job has ended");
+    if (status == SH_OK)
+        return SH_EXIT_DONE;
+    if (status == SH_STOPPED && sh_signals_exit() != SH_EXIT_FAILURE)
+        return sh_signals_exit();
+    return sh_console_fail("%s", sh_message());
+}
+
+static int run(const sh_arguments *arguments, void *values)
+{
+    const pid_t parent = getppid();
+    join_values *given = values;
+    if (given->local && !die_with_parent(parent))
+        return sh_console_fail("the training that started this device has ended");
+    if (given->verbose)
+        sh_log_set(0, sh_console_log, NULL);
+    char token[TOKEN_BYTES];
+    given->options.token = arguments->positionals[0];
+    given->options.local = given->local;
+    if (strcmp(arguments->positionals[0], "-") == 0) {
+        if (!read_token(token))
+            return sh_console_fail("no token on standard input: it is the line that begins with "
+                                   "shoal:// and is printed by 'shoal train --listen'");
+        given->options.token = token;
+    }
+    return lend(given);
+}
+
+const sh_command sh_join_command = {
+    .name = "join",
+    .usage = "TOKEN|- [options]",
+    .summary = "lends this device to a running job",
+    .details = "TOKEN is the line that 'shoal train --listen' prints. With '-' it is read from "
+               "standard input,\nso that other users of this device do not see it in the list of "
+               "processes.\n"
+               "\nexamples:\n"
+               "  shoal join 'shoal://...'\n"
+               "  shoal join - --data /mnt/mnist <token.txt\n",
+    .options = options,
+    .values_bytes = sizeof(join_values),
+    .positionals_least = 1,
+    .positionals_most = 1,
+    .run = run,
+};

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/console.h"
+#include "cli/figures.h"
+#include "cli/json_file.h"
+#include "cli/progress.h"
+#include "cli/signals.h"
+#include "cli/summary_output.h"
+#include "shoal/shoal.h"
+
+typedef struct train_values {
+    sh_train_options options;
+    const char *json;
+    bool quiet, verbose;
+} train_values;
+
+/* What the observer needs, and whether a reader of standard output is still there. */
+typedef struct train_session {
+    const train_values *given;
+    sh_progress progress;
+    bool output_lost;
+} train_session;
+
+#define FIELD(member) offsetof(train_values, member)
+
+static const sh_option options[] = {
+    {SH_OPTION_U32, .name = "epochs", .value = "N", .help = "times through the data",
+     .offset = FIELD(options.job.epochs), .min = 1, .marks = SH_FIELD_EPOCHS,
+     .shows_default = true},
+    {SH_OPTION_U64, .name = "steps", .value = "N", .help = "end after N steps in all",
+     .offset = FIELD(options.job.steps), .min = 1, .marks = SH_FIELD_STEPS},
+    {SH_OPTION_U32, .name = "batch-size", .value = "N",
+     .help = "samples of one step, over all devices", .offset = FIELD(options.job.batch_size),
+     .min = 1, .marks = SH_FIELD_BATCH_SIZE, .shows_default = true},
+    {SH_OPTION_U32, .name = "grain", .value = "N",
+     .help = "samples of one unit of work (default: from the batch size)",
+     .offset = FIELD(options.job.grain), .min = 1, .marks = SH_FIELD_GRAIN},
+    {SH_OPTION_FLOAT, .name = "lr", .value = "X", .help = "learning rate",
+     .offset = FIELD(options.job.lr), .marks = SH_FIELD_LR, .shows_default = true},
+    {SH_OPTION_FLOAT, .name = "momentum", .value = "X", .help = "momentum of SGD, below 1",
+     .offset = FIELD(options.job.momentum), .max = 1, .marks = SH_FIELD_MOMENTUM,
+     .shows_default = true},
+    {SH_OPTION_FLOAT, .name = "weight-decay", .value = "X", .help = "L2 penalty on the weights",
+     .offset = FIELD(options.job.weight_decay), .marks = SH_FIELD_WEIGHT_DECAY,
+     .shows_default = true},
+    {SH_OPTION_FIXED, .name = "optimizer", .value = "NAME", .help = "what updates the weights: sgd",
+     .built = "sgd", .later = "adam, adamw"},
+    {SH_OPTION_FIXED, .name = "schedule", .value = "NAME",
+     .help = "how the learning rate changes: constant", .built = "constant",
+     .later = "step, cosine"},
+    {SH_OPTION_U64, .name = "seed", .value = "N", .help = "of the random numbers",
+     .offset = FIELD(options.job.seed), .marks = SH_FIELD_SEED, .shows_default = true},
+    {SH_OPTION_U32, .name = "devices", .value = "N",
+     .help = "processes to start on this machine, this one included (default 1)",
+     .offset = FIELD(options.devices), .min = 1, .max = 1024},
+    {SH_OPTION_U32, .name = "lanes", .value = "N",
+     .help = "cores of each of them (default: all, divided among them)",
+     .offset = FIELD(options.lanes), .min = 1, .max = 4096},
+    {SH_OPTION_U32, .name = "min-devices", .value = "N",
+     .help = "start when N devices are ready (default: those started here)",
+     .offset = FIELD(options.min_devices), .min = 1, .max = 65535},
+    {SH_OPTION_TEXT, .name = "listen", .value = "[ADDR]:PORT",
+     .help = "open the job to other devices; prints the join token",
+     .offset = FIELD(options.listen), .max = 255},
+    {SH_OPTION_FIXED, .name = "strategy", .value = "NAME", .help = "when devices synchronise: sync",
+     .built = "sync", .later = "ps-sync, ps-async, ps-bounded:K, local:H"},
+    {SH_OPTION_FIXED, .name = "engine", .value = "NAME", .help = "what adds gradients up: ring",
+     .built = "ring", .later = "mpi"},
+    {SH_OPTION_FIXED, .name = "wire", .value = "N", .help = "bits of a summed gradient: 32",
+     .built = "32", .later = "16, 8", .marks = SH_FIELD_WIRE},
+    {SH_OPTION_TEXT, .name = "run", .value = "DIR",
+     .help = "folder for checkpoints and results (default: a new one beneath runs/)",
+     .offset = FIELD(options.run), .max = SH_PATH_BYTES - 1},
+    {SH_OPTION_TEXT, .name = "resume", .value = "RUN",
+     .help = "go on from this run's folder or checkpoint", .offset = FIELD(options.resume),
+     .max = SH_PATH_BYTES - 1},
+    {SH_OPTION_TEXT, .name = "json", .value = "FILE",
+     .help = "write the summary to FILE ('-': standard output)", .offset = FIELD(json)},
+    {SH_OPTION_FLAG, .name = "quiet", .help = "print nothing but the join token and errors",
+     .offset = FIELD(quiet)},
+    {SH_OPTION_FLAG, .name = "verbose", .help = "log lines on standard error",
+     .offset = FIELD(verbose)},
+    {SH_OPTION_LATER, .name = "pretrained"},
+    {SH_OPTION_LATER, .name = "freeze"},
+    {SH_OPTION_LATER, .name = "resize"},
+    {SH_OPTION_LATER, .name = "augment"},
+    {SH_OPTION_LATER, .name = "memory"},
+    {SH_OPTION_END},
+};
+
+static void init(void *values)
+{
+    train_values *given = values;
+    sh_train_options_init(&given->options);
+    sh_job_init(&given->options.job);
+}
+
+static int misuse(const char *reason)
+{
+    return sh_console_misuse("train", "%s", reason);
+}
+
+/* "[ADDRESS]:PORT" as far as a mistake in it would be one of writing. */
+static bool is_listen(const char *text)
+{
+    const char *colon = strrchr(text, ':');
+    if (colon == NULL || strlen(colon + 1) < 1 || strlen(colon + 1) > 5 ||
+        colon[1 + strspn(colon + 1, "0123456789")] != '\0')
+        return false;
+    return strtoul(colon + 1, NULL, 10) <= 65535;
+}
+
+/* Takes MODEL and DATA; both come from the checkpoint when resuming. */
+static int take_job(const sh_arguments *arguments, sh_train_options *asked)
+{
+    sh_job *job = &asked->job;
+    asked->given = arguments->marks;
+    if (arguments->positional_count == 0 && asked->resume != NULL)
+        return SH_EXIT_DONE;
+    if (arguments->positional_count < 2)
+        return misuse(asked->resume == NULL ? "train: needs MODEL DATA"
+                                            : "train: needs both MODEL DATA with --resume, or "
+                                              "neither");
+    const char *model = arguments->positionals[0], *data = arguments->positionals[1];
+    if (strlen(model) >= sizeof job->model)
+        return misuse("train: MODEL is too long");
+    if (strlen(data) >= sizeof job->data)
+        return misuse("train: DATA is too long");
+    snprintf(job->model, sizeof job->model, "%s", model);
+    snprintf(job->data, sizeof job->data, "%s", data);
+    asked->given |= SH_FIELD_MODEL | SH_FIELD_DATA;
+    if (asked->resume == NULL && sh_job_complete(job) != SH_OK)
+        return misuse(sh_message());
+    return SH_EXIT_DONE;
+}
+
+static int check(const train_values *given)
+{
+    const sh_train_options *asked = &given->options;
+    sh_trouble trouble;
+    const uint32_t devices = asked->devices > 0 ? asked->devices : 1;
+    if (asked->listen != NULL && !is_listen(asked->listen))
+        return sh_console_misuse("train",
+                                 "--listen %s: must be [ADDRESS]:PORT, such as :7700 or "
+                                 "192.168.1.5:7700",
+                                 asked->listen);
+    if (asked->listen == NULL && asked->min_devices > devices)
+        return sh_console_misuse("train",
+                                 "--min-devices %u: more than the %u started here (--devices), and "
+                                 "without --listen no others can join",
+                                 asked->min_devices, devices);
+    if (given->json != NULL && !sh_json_file_check(&trouble, given->json))
+        return sh_console_fail("%s", trouble.text);
+    return SH_EXIT_DONE;
+}
+
+static void print_start(const train_values *given)
+{
+    const sh_train_options *asked = &given->options;
+    const sh_job *job = &asked->job;
+    sh_figure a, b;
+    if (asked->resume != NULL)
+        sh_console_note("resuming    %s", asked->resume);
+    if (job->model[0] != '\0') {
+        sh_console_note("model       %s", job->model);
+        sh_console_note("data        %s", job->data);
+    }
+    if (asked->resume == NULL) {
+        const uint64_t grains = (job->batch_size + (uint64_t)job->grain - 1) / job->grain;
+        sh_console_note("batch       %s a step", sh_figure_count(&a, job->batch_size, "sample"));
+        sh_console_note("grain       %s, %s a step", sh_figure_count(&a, job->grain, "sample"),
+                        sh_figure_count(&b, grains, "grain"));
+    }
+    const uint32_t devices = asked->devices > 0 ? asked->devices : 1;
+    sh_console_note("devices     %s here%s", sh_figure_whole(&a, devices),
+                    asked->listen != NULL ? ", others may join" : "");
+    if (asked->lanes > 0)
+        sh_console_note("lanes       %s each", sh_figure_whole(&a, asked->lanes));
+    else
+        sh_console_note("lanes       all cores");
+    if (asked->min_devices > devices)
+        sh_console_note("waiting for %s", sh_figure_count(&a, asked->min_devices, "device"));
+}
+
+static void observe(void *context, const sh_event *event)
+{
+    train_session *session = context;
+    if (event->kind == SH_EVENT_TOKEN && !session->output_lost) {
+        printf("%s\n", event->text);
+        session->output_lost = fflush(stdout) != 0;
+        if (session->output_lost) /* nobody would know how to join; sh_console_finish says so */
+            sh_stop_request(session->given->options.stop);
+    }
+    sh_progress_show(&session->progress, event);
+}
+
+/* Prints and writes what came of it. */
+static int report(const train_values *given, const sh_summary *summary, sh_run_end end)
+{
+    sh_trouble trouble;
+    if (!given->quiet && !sh_json_is_output(given->json))
+        sh_summary_output_print(summary, end, stdout);
+    if (given->json != NULL &&
+        !sh_json_file_write(&trouble, given->json, sh_summary_output_json(summary, end)))
+        return sh_console_fail("%s", trouble.text);
+    return SH_EXIT_DONE;
+}
+
+/* What a training that ended with `status` returns, after its summary where it has one. */
+static int conclude(const train_values *given, sh_status status, const sh_summary *summary)
+{
+    if (status != SH_OK && status != SH_STOPPED && status != SH_PEER_LOST)
+        return sh_console_fail("%s", sh_message());
+    int code = SH_EXIT_DONE;
+    if (status == SH_PEER_LOST)
+        code =
+            sh_console_fail("%s; go on with: shoal train --resume %s", sh_message(), summary->run);
+    if (status == SH_STOPPED)
+        code = sh_signals_exit();
+    if (status == SH_STOPPED && !given->quiet)
+        sh_console_note("stopped; go on with: shoal train --resume %s", summary->run);
+    const sh_run_end end = status == SH_OK        ? SH_RUN_COMPLETE
+                           : status == SH_STOPPED ? SH_RUN_STOPPED
+                                                  : SH_RUN_DEVICE_LOST;
+    const int reported = report(given, summary, end);
+    return reported != SH_EXIT_DONE ? reported : code;
+}
+
+static int run(const sh_arguments *arguments, void *values)
+{
+    train_values *given = values;
+    train_session session = {.given = given};
+    int code = take_job(arguments, &given->options);
+    if (code == SH_EXIT_DONE)
+        code = check(given);
+    if (code != SH_EXIT_DONE)
+        return code;
+    if (given->verbose)
+        sh_log_set(0, sh_console_log, NULL);
+    if (sh_stop_new(&given->options.stop) != SH_OK)
+        return sh_console_fail("%s", sh_message());
+    if (!given->quiet)
+        print_start(given);
+    sh_progress_init(&session.progress, given->quiet);
+    given->options.observer = observe;
+    given->options.context = &session;
+    sh_signals_catch(given->options.stop,
+                     given->quiet ? NULL
+                                  : "\nstopping at the next step, with a checkpoint; once more: at "
+                                    "once\n");
+    sh_summary summary = {0};
+    const sh_status status = sh_train(&given->options, &summary);
+    sh_signals_release();
+    sh_progress_end(&session.progress);
+    code = conclude(given, status, &summary);
+    sh_summary_release(&summary);
+    sh_stop_free(given->options.stop);
+    return code;
+}
+
+const sh_command sh_train_command = {
+    .name = "train",
+    .usage = "MODEL DATA [options]",
+    .summary = "trains here; others may join while it runs",
+    .details =
+        "MODEL is a built-in name with its parameters (shoal models). DATA is digits (built in), "
+        "mnist:DIR,\nor a folder of files as published. With --resume both come from the "
+        "checkpoint.\n"
+        "\nexamples:\n"
+        "  shoal train mlp:784-128-64-10 digits --epochs 2 --devices 3\n"
+        "  shoal train lenet mnist:DIR --epochs 8 --listen :7700 --json summary.json\n"
+        "  shoal train --resume runs/RUN --epochs 16\n",
+    .options = options,
+    .values_bytes = sizeof(train_values),
+    .init = init,
+    .positionals_most = 2,
+    .run = run,
+};

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+
+#include "cli/command.h"
+#include "cli/console.h"
+#include "cli/json_file.h"
+#include "cli/table.h"
+#include "shoal/about.h"
+
+typedef struct version_values {
+    const char *json;
+} version_values;
+
+static const sh_option options[] = {
+    {.kind = SH_OPTION_TEXT,
+     .name = "json",
+     .value = "FILE",
+     .help = "write it to FILE ('-': standard output) instead",
+     .offset = offsetof(version_values, json)},
+    {.kind = SH_OPTION_END},
+};
+
+static int write_json(const char *path)
+{
+    json_t *parts = json_object();
+    const char *name;
+    int present;
+    for (size_t i = 0; parts != NULL && sh_part_list(i, &name, &present) == SH_OK; i++) {
+        if (json_object_set_new(parts, name, json_boolean(present)) != 0) {
+            json_decref(parts);
+            parts = NULL;
+        }
+    }
+    json_t *root = json_pack("{s:s, s:o}", "version", sh_version(), "parts", parts);
+    sh_trouble trouble;
+    if (!sh_json_file_write(&trouble, path, root))
+        return sh_console_fail("%s", trouble.text);
+    return SH_EXIT_DONE;
+}
+
+static int run(const sh_arguments *arguments, void *values)
+{
+    (void)arguments;
+    const version_values *given = values;
+    if (given->json != NULL)
+        return write_json(given->json);
+    sh_table *table = sh_table_new("<<");
+    const char *name;
+    int present;
+    for (size_t i = 0; sh_part_list(i, &name, &present) == SH_OK; i++) {
+        sh_table_add(table, name);
+        sh_table_add(table, present ? "yes" : "no");
+    }
+    printf("shoal %s\n", sh_version());
+    const bool good = sh_table_print(table, stdout, "");
+    sh_table_free(table);
+    return good ? SH_EXIT_DONE : sh_console_fail("not enough memory");
+}
+
+const sh_command sh_version_command = {
+    .name = "version",
+    .usage = "[--json FILE]",
+    .summary = "shows the version, and which optional parts it has here",
+    .options = options,
+    .values_bytes = sizeof(version_values),
+    .run = run,
+};
