@@ -61,11 +61,22 @@ int sh_console_finish(int code)
     return code == SH_EXIT_DONE ? failure : code;
 }
 
+static void print_log_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* In the place of a progress line that may be drawn, which comes again with the next step. */
+static void print_log_line(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    print_line(sh_console_is_terminal() ? "\r\033[K" : "", format, arguments);
+    va_end(arguments);
+}
+
 void sh_console_log(void *context, int level, const char *line)
 {
     (void)context;
     (void)level; /* the line names it */
-    sh_console_note("%s", line);
+    print_log_line("%s", line);
 }
 
 bool sh_console_is_terminal(void)

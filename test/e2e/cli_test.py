@@ -1,0 +1,401 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What the command line prints, on which stream, and what it returns."""
+
+import fcntl
+import json
+import os
+import pty
+import re
+import signal
+import struct
+import subprocess
+import termios
+import time
+
+import harness
+
+MODEL, DATA = "mlp:784-16-10", "digits"
+TINY = (MODEL, DATA, "--steps", "5", "--batch-size", "32")
+
+HELP = """\
+shoal trains one neural network on many small computers as if they were one.
+
+usage: shoal COMMAND [arguments]
+
+  train MODEL DATA [options]                trains here; others may join while it runs
+  join TOKEN|- [options]                    lends this device to a running job
+  eval MODEL DATA --weights FILE [options]  measures trained weights
+  models [--json FILE]                      lists the built-in models
+  version [--json FILE]                     shows the version, and which optional parts it has here
+  help [COMMAND|exit-codes]                 shows how a command is used
+
+examples:
+  shoal train lenet digits --epochs 2
+  shoal train lenet mnist:DIR --listen :7700     prints a token for other devices
+  shoal join 'shoal://...'                       on each of them
+
+'shoal help COMMAND' has its options, 'shoal help exit-codes' what the program returns.
+"""
+
+EXIT_CODES = """\
+exit codes:
+    0  done
+    1  failure; standard error says why, and what to do where that is known
+    2  wrong use: an option, a value or a command that does not exist
+  130  stopped by Ctrl-C (SIGINT), after leaving gracefully with a checkpoint
+  143  stopped by SIGTERM, in the same way
+A second Ctrl-C or SIGTERM ends at once, with the same code and without a checkpoint.
+"""
+
+# Arguments, the message behind "shoal: ", the command that the hint names.
+MISUSE = (
+    ("", "no command given", ""),
+    ("flounder", "unknown command 'flounder'", ""),
+    ("trian lenet digits", "unknown command 'trian'; did you mean 'train'?", ""),
+    ("help jion", "unknown command 'jion'; did you mean 'join'?", ""),
+    ("help train eval", "help: unexpected argument 'eval'", "help"),
+    ("version now", "version: unexpected argument 'now'", "version"),
+    ("models --jsn x", "unknown option --jsn; did you mean --json?", "models"),
+    ("models --json", "--json: needs a value, FILE", "models"),
+    ("train", "train: needs MODEL DATA", "train"),
+    ("train lenet", "train: needs MODEL DATA", "train"),
+    ("train lenet digits more", "train: unexpected argument 'more'", "train"),
+    ("train lenet --resume runs/1", "train: needs both MODEL DATA with --resume, or neither", "train"),
+    ("train lenet digits --bach-size 3", "unknown option --bach-size; did you mean --batch-size?", "train"),
+    ("train lenet digits -lr 3", "unknown option -lr; did you mean --lr?", "train"),
+    ("train lenet digits --quiet=yes", "--quiet: takes no value", "train"),
+    ("train lenet digits --seed", "--seed: needs a value, N", "train"),
+    ("train lenet digits --json --quiet", "--json: needs a value, FILE", "train"),
+    ("train lenet digits --epochs 0", "--epochs 0: must be at least 1", "train"),
+    ("train lenet digits --steps 0", "--steps 0: must be at least 1", "train"),
+    ("train lenet digits --batch-size 0", "--batch-size 0: must be at least 1", "train"),
+    ("train lenet digits --batch-size=64k", "--batch-size 64k: must be a whole number, at least 1", "train"),
+    ("train lenet digits --batch-size -4", "--batch-size -4: must be a whole number, at least 1", "train"),
+    ("train lenet digits --batch-size 4294967296",
+     "--batch-size 4294967296: must be at most 4294967295", "train"),
+    ("train lenet digits --grain 0", "--grain 0: must be at least 1", "train"),
+    ("train lenet digits --lr fast", "--lr fast: must be a number, such as 0.01 or 1e-4", "train"),
+    ("train lenet digits --lr nan", "--lr nan: must be a number, such as 0.01 or 1e-4", "train"),
+    ("train lenet digits --lr -1", "--lr -1: must be at least 0", "train"),
+    ("train lenet digits --momentum 1", "--momentum 1: must be below 1", "train"),
+    ("train lenet digits --weight-decay -1e-4", "--weight-decay -1e-4: must be at least 0", "train"),
+    ("train lenet digits --seed 18446744073709551616",
+     "--seed 18446744073709551616: must be at most 18446744073709551615", "train"),
+    ("train lenet digits --devices 0", "--devices 0: must be at least 1", "train"),
+    ("train lenet digits --devices 1025", "--devices 1025: must be at most 1024", "train"),
+    ("train lenet digits --lanes 0", "--lanes 0: must be at least 1", "train"),
+    ("train lenet digits --min-devices 0", "--min-devices 0: must be at least 1", "train"),
+    ("train lenet digits --devices 2 --min-devices 3",
+     "--min-devices 3: more than the 2 started here (--devices), and without --listen no others can join",
+     "train"),
+    ("train lenet digits --listen 7700",
+     "--listen 7700: must be [ADDRESS]:PORT, such as :7700 or 192.168.1.5:7700", "train"),
+    ("train lenet digits --listen :65536",
+     "--listen :65536: must be [ADDRESS]:PORT, such as :7700 or 192.168.1.5:7700", "train"),
+    ("train lenet digits --run=", "--run: must not be empty", "train"),
+    ("train lenet digits --strategy ps-async",
+     "--strategy ps-async: must be sync (not built yet: ps-sync, ps-async, ps-bounded:K, local:H)", "train"),
+    ("train lenet digits --engine mpi", "--engine mpi: must be ring (not built yet: mpi)", "train"),
+    ("train lenet digits --wire 16", "--wire 16: must be 32 (not built yet: 16, 8)", "train"),
+    ("train lenet digits --optimizer adam", "--optimizer adam: must be sgd (not built yet: adam, adamw)",
+     "train"),
+    ("train lenet digits --schedule cosine",
+     "--schedule cosine: must be constant (not built yet: step, cosine)", "train"),
+    ("train lenet digits --pretrained x", "--pretrained: not built yet", "train"),
+    ("train lenet digits --memory 96M", "--memory: not built yet", "train"),
+    ("join", "join: needs TOKEN|-", "join"),
+    ("join a b", "join: unexpected argument 'b'", "join"),
+    ("join - --lanes 4097", "--lanes 4097: must be at most 4096", "join"),
+    ("join - --name=", "--name: must not be empty", "join"),
+    ("join - --name " + 64 * "x", "--name " + 64 * "x" + ": must have at most 63 bytes", "join"),
+    ("eval lenet digits", "eval: needs --weights FILE", "eval"),
+    ("eval lenet", "eval: needs MODEL DATA --weights FILE", "eval"),
+    ("eval lenet digits --weights x --lanes two", "--lanes two: must be a whole number, at least 1", "eval"),
+)
+
+
+class Texts(harness.Case):
+    def test_help(self):
+        for arguments in (["help"], ["--help"], ["-h"]):
+            result = self.shoal(*arguments)
+            self.assertEqual((result.out, result.err), (HELP, ""))
+
+    def test_exit_codes(self):
+        self.assertEqual(self.shoal("help", "exit-codes").out, EXIT_CODES)
+
+    def test_help_on_each_command(self):
+        commands = re.findall(r"^  (\w+) ", HELP.split("usage:")[1].split("examples:")[0], re.M)
+        self.assertEqual(commands, ["train", "join", "eval", "models", "version", "help"])
+        for command in commands:
+            result = self.shoal("help", command)
+            self.assertEqual(result.err, "")
+            self.assertTrue(result.out.startswith("shoal %s " % command), result.out)
+            self.assertEqual(self.shoal(command, "--help").out, result.out)
+
+    def test_defaults_are_in_help(self):
+        out = self.shoal("help", "train").out
+        self.assertRegex(out, r"--batch-size N +samples of one step, over all devices \(default 64\)\n")
+        self.assertRegex(out, r"--lr X +learning rate \(default 0\.01\)\n")
+
+    def test_table_for_documents(self):
+        lines = self.shoal("help", "--markdown").out.splitlines()
+        self.assertEqual(lines[:3], [
+            "| command | what it does |", "|---|---|",
+            "| `shoal train MODEL DATA [options]` | trains here; others may join while it runs |"])
+
+    def test_version(self):
+        result = self.shoal("version")
+        self.assertRegex(result.out, r"\Ashoal \d+\.\d+\.\d+\n(\S.* +(yes|no)\n)*\Z")
+        self.assertEqual(self.shoal("--version").out, result.out)
+        written = json.loads(self.shoal("version", "--json", "-").out)
+        self.assertTrue(result.out.startswith("shoal %s\n" % written["version"]))
+        for name, present in written["parts"].items():
+            self.assertRegex(result.out, r"(?m)^%s +%s$" % (re.escape(name), "yes" if present else "no"))
+
+    def test_models(self):
+        lines = self.shoal("models").out.splitlines()
+        self.assertRegex(lines[0], r"^model +what it is +for example +parameters +multiply-adds$")
+        self.assertRegex("\n".join(lines), r"(?m)^mlp:INPUTS-HIDDEN-\.\.\.-CLASSES  \S.*  mlp:784-128-64-10 "
+                                           r" +109,386  +[\d,]+$")
+        models = json.loads(self.shoal("models", "--json", "-").out)["models"]
+        self.assertEqual(len(models), len(lines) - 1)
+        for model, line in zip(models, lines[1:]):
+            self.assertTrue(line.startswith(model["usage"]), line)
+            self.assertIn("  {:,}  ".format(model["parameters"]), line)
+            self.assertTrue(line.endswith("  {:,}".format(model["multiply_adds"])), line)
+
+
+class Mistakes(harness.Case):
+    def test_misuse_is_named_with_a_hint(self):
+        for arguments, message, hint in MISUSE:
+            with self.subTest(arguments):
+                result = self.shoal(*arguments.split(), status=2)
+                expected = "shoal: %s\ntry: shoal help %s" % (message, hint)
+                self.assertEqual(result.err, expected.rstrip() + "\n")
+                self.assertEqual(result.out, "")
+
+    def test_a_grain_larger_than_the_batch(self):
+        result = self.shoal("train", MODEL, DATA, "--batch-size", "8", "--grain", "9", status=2)
+        self.assertRegex(result.err, r"\Ashoal: --grain 9: .+\ntry: shoal help train\n\Z")
+
+    def test_control_characters_do_not_reach_the_terminal(self):
+        result = self.shoal("train", "\033[2Jx", DATA, status=None)
+        self.assertNotIn("\033", result.out + result.err)
+        result = self.shoal("\033[2Jx", status=2)
+        self.assertEqual(result.err, "shoal: unknown command '?[2Jx'\ntry: shoal help\n")
+
+    def test_failures_name_the_reason(self):
+        os.mkdir(self.path("folder"))
+        for arguments, pattern in (
+                (("train", "flounder", DATA), "flounder"),
+                (("train", MODEL, "mnist:" + self.path("nowhere")), "nowhere"),
+                (("train", *TINY, "--json", "nowhere/s.json"),
+                 "^shoal: --json nowhere/s.json: No such file or directory; choose another file for --json$"),
+                (("train", *TINY, "--json", "folder"), "^shoal: --json folder: Is a directory; "),
+                (("train", "--resume", self.path("nowhere")), "nowhere"),
+                (("eval", MODEL, DATA, "--weights", self.path("nowhere")), "nowhere"),
+                (("join", "shoal"), "shoal://"),
+                (("join", "-"), "^shoal: no token on standard input: ")):
+            with self.subTest(arguments):
+                result = self.shoal(*arguments, status=1)
+                self.assertEqual(result.out, "")
+                self.assertRegex(result.err.splitlines()[-1], r"\Ashoal: .*")
+                self.assertRegex(result.err.splitlines()[-1], pattern)
+
+    def test_output_that_cannot_be_written(self):
+        if not os.path.exists("/dev/full"):
+            self.skipTest("there is no /dev/full")
+        for arguments in (["version"], ["help"], ["train", *TINY]):
+            with self.subTest(arguments), open("/dev/full", "w", encoding="utf-8") as full:
+                ended = subprocess.run([harness.SHOAL, *arguments], stdout=full, cwd=self.folder, text=True,
+                                       stderr=subprocess.PIPE, timeout=60 * harness.PATIENCE, check=False)
+                self.assertEqual(ended.returncode, 1)
+                self.assertIn("shoal: standard output: No space left on device\n", ended.stderr)
+
+
+class Train(harness.Case):
+    def test_says_what_it_does_and_what_came_of_it(self):
+        result = self.train(*TINY, "--grain", "8", "--lanes", "1", "--run", "here")
+        self.assertNotIn("\r", result.err)
+        self.assertNotIn("\033", result.err + result.out)
+        lines = result.err.splitlines()
+        self.assertEqual(lines[:6], ["model       " + MODEL, "data        digits",
+                                     "batch       32 samples a step", "grain       8 samples, 4 grains a step",
+                                     "devices     1 here", "lanes       1 each"])
+        self.assertRegex(result.err, r"(?m)^run         .*here$")
+        self.assertRegex(result.err, r"(?m)^training on 1 device, [\d,]+ steps an epoch$")
+        summary = result.summary
+        out = result.out.splitlines()
+        self.assertEqual(out[0], "status      complete")
+        self.assertEqual(out[1], "model       %s, 12,730 parameters" % MODEL)
+        self.assertRegex(out[3], r"^trained     0 epochs, 5 steps, 160 samples in \S+( s)? \(\S+ samples/s\)$")
+        self.assertEqual(out[5], "validation  loss %.4f, accuracy %.2f %%" % (
+            summary["val_loss"], 100 * summary["val_accuracy"]))
+        self.assertEqual(out[6], "weights     " + summary["weights_hash"])
+        self.assertEqual(out[-2].split(), "device grains samples CPU s peak MB sent MB received MB".split())
+        self.assertEqual(len(out[-1]), len(out[-2]))
+
+    def test_json_is_the_whole_summary(self):
+        result = self.train(*TINY, "--grain", "8", "--devices", "1", "--run", "here")
+        summary = result.summary
+        self.assertEqual(list(summary), (
+            "model data parameters epochs steps samples train_seconds samples_per_second train_loss val_loss "
+            "val_accuracy weights_hash peak_rss_bytes devices redone_steps views reproducible run status"
+        ).split())
+        self.assertEqual((summary["model"], summary["data"]), (MODEL, DATA))
+        self.assertEqual((summary["parameters"], summary["steps"], summary["samples"]), (12730, 5, 160))
+        self.assertEqual((summary["reproducible"], summary["status"]), (True, "complete"))
+        self.assertRegex(summary["weights_hash"], r"\A[0-9a-f]{64}\Z")
+        self.assertTrue(summary["run"].endswith("here"), summary["run"])
+        self.assertEqual([device["grains"] for device in summary["devices"]], [20])
+        self.assertEqual(list(summary["devices"][0]), (
+            "name grains samples cpu_seconds peak_rss_bytes bytes_sent bytes_received").split())
+
+    def test_json_on_standard_output_is_alone_there(self):
+        summary = json.loads(self.shoal("train", *TINY, "--json", "-").out)
+        self.assertEqual(summary["steps"], 5)
+
+    def test_quiet_prints_nothing(self):
+        result = self.train(*TINY, "--quiet")
+        self.assertEqual((result.out, result.err), ("", ""))
+
+    def test_the_token_is_alone_on_its_line(self):
+        result = self.shoal("train", *TINY, "--listen", "127.0.0.1:0", "--quiet")
+        self.assertRegex(result.out, r"\Ashoal://\S+\n\Z")
+        self.assertEqual(result.err, "")
+        result = self.shoal("train", *TINY, "--listen", "127.0.0.1:0")
+        self.assertRegex(result.out.splitlines()[0], r"\Ashoal://\S+\Z")
+        self.assertNotIn("shoal://", result.err)
+
+    def test_an_epoch_is_a_line(self):
+        result = self.shoal("train", MODEL, DATA, "--epochs", "1", "--batch-size", "512")
+        self.assertRegex(result.err, r"(?m)^epoch 1/1  loss \d+\.\d{4}  accuracy \d+\.\d %  val loss \d+\.\d{4}  "
+                                     r"val accuracy \d+\.\d\d %  [\d,.]+ samples/s$")
+
+    def test_verbose_logs_on_standard_error(self):
+        result = self.shoal("train", *TINY, "--verbose", "--quiet")
+        self.assertEqual(result.out, "")
+        for line in result.err.splitlines():
+            self.assertRegex(line, r"^\d{4}-\d\d-\d\dT[\d:.]+Z (DEBUG|INFO|WARN|ERROR) [a-z._-]+")
+
+
+class Terminal(harness.Case):
+    def on_terminal(self, *arguments, columns=100, **environment):
+        """What a run prints to a terminal on standard error."""
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        env = {key: value for key, value in os.environ.items() if key != "NO_COLOR"}
+        with subprocess.Popen([harness.SHOAL, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                              stderr=theirs, cwd=self.folder, env={**env, "TERM": "xterm", **environment}) as child:
+            os.close(theirs)
+            shown = b""
+            while True:
+                try:
+                    read = os.read(ours, 65536)
+                except OSError:  # the other side is closed
+                    break
+                if not read:
+                    break
+                shown += read
+            os.close(ours)
+            self.assertEqual(child.wait(60 * harness.PATIENCE), 0)
+        return shown.decode()
+
+    def test_one_line_is_drawn_again(self):
+        shown = self.on_terminal("train", *TINY)
+        drawn = re.findall(r"\r\033\[K(epoch 1/[^\r\n]*)", shown)
+        self.assertTrue(drawn, shown)
+        self.assertRegex(drawn[0], r"^epoch 1/\d+ \033\[36m\[[=>-]+\]\033\[0m  1/[\d,]+  loss ")
+
+    def test_no_colour_where_it_is_not_wanted(self):
+        shown = self.on_terminal("train", *TINY, NO_COLOR="1")
+        self.assertIn("\r\033[Kepoch 1/", shown)
+        self.assertNotIn("\033[36m", shown)
+        self.assertIn("\033[36m", self.on_terminal("train", *TINY, NO_COLOR=""))
+
+    def test_it_fits_the_width(self):
+        for columns in (20, 40, 60, 80):
+            shown = self.on_terminal("train", *TINY, columns=columns, NO_COLOR="1")
+            for line in re.findall(r"\r\033\[K(epoch 1/\d+ [^\r\n]*)", shown):
+                if "val loss" not in line:
+                    self.assertLess(len(line), columns, line)
+
+    def test_a_dumb_terminal_gets_lines(self):
+        self.assertNotIn("\033", self.on_terminal("train", *TINY, TERM="dumb"))
+
+    def test_quiet_is_quiet_there_too(self):
+        self.assertEqual(self.on_terminal("train", *TINY, "--quiet"), "")
+
+
+class Signals(harness.Case):
+    LONG = (MODEL, DATA, "--epochs", "100000", "--batch-size", "64")
+
+    def stopped(self, number, *options, group=False):
+        process = self.start("train", *self.LONG, *options, "--run", "here", "--json", "s.json")
+        process.wait_for("^training on ", stream="err")
+        if group:
+            os.killpg(process.child.pid, number)
+        else:
+            process.signal(number)
+        result = process.wait(30)
+        self.assertIn("stopping at the next step, with a checkpoint; once more: at once\n", result.err)
+        self.assertRegex(result.err, r"(?m)^stopped; go on with: shoal train --resume .*here$")
+        self.assertTrue(result.out.startswith("status      stopped\n"), str(result))
+        summary = self.summary(self.path("s.json"))
+        self.assertEqual(summary["status"], "stopped")
+        return result, summary
+
+    def test_ctrl_c_leaves_a_checkpoint(self):
+        result, _ = self.stopped(signal.SIGINT)
+        self.assertEqual(result.status, 130)
+
+    def test_sigterm_leaves_a_checkpoint(self):
+        result, summary = self.stopped(signal.SIGTERM)
+        self.assertEqual(result.status, 143)
+        more = self.shoal("train", "--resume", "here", "--steps", str(summary["steps"] + 3), "--json", "t.json")
+        self.assertRegex(more.err, r"(?m)^resuming    here$")
+        self.assertEqual(self.summary(self.path("t.json"))["steps"], summary["steps"] + 3)
+
+    def test_ctrl_c_reaches_local_devices_through_the_first(self):
+        """A terminal signals all processes of the job; only the first one acts on it."""
+        result, summary = self.stopped(signal.SIGINT, "--devices", "2", group=True)
+        self.assertEqual(result.status, 130)
+        self.assertEqual(len(summary["devices"]), 2)
+
+    def test_local_devices_hide_the_token_and_end_with_the_first(self):
+        process = self.start("train", *self.LONG, "--devices", "2")
+        process.wait_for("^training on 2 devices", stream="err")
+        children = children_of(process.child.pid)
+        self.assertEqual(len(children), 1)
+        with open("/proc/%d/cmdline" % children[0], "rb") as file:
+            command = file.read()
+        self.assertIn(b"join\0-\0", command)
+        self.assertNotIn(b"shoal://", command)
+        process.signal(signal.SIGKILL)
+        process.child.wait()
+        deadline = time.monotonic() + 5 * harness.PATIENCE
+        while is_alive(children[0]):
+            self.assertLess(time.monotonic(), deadline, "the local device lives on")
+            time.sleep(0.01)
+
+
+def children_of(pid):
+    found = []
+    for task in os.listdir("/proc/%d/task" % pid):
+        with open("/proc/%d/task/%s/children" % (pid, task), encoding="ascii") as file:
+            found += [int(child) for child in file.read().split()]
+    return found
+
+
+def is_alive(pid):
+    """Whether the process runs; one that only waits to be collected does not."""
+    try:
+        with open("/proc/%d/stat" % pid, encoding="utf-8") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+if __name__ == "__main__":
+    harness.main()
