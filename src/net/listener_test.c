@@ -47,18 +47,18 @@ static void a_wrong_key_is_refused_with_a_reason_on_both_sides(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        struct meeting meeting;
-        open_meeting(&meeting, NULL);
-        connect_client(&meeting, keys[i].identity, keys[i].key);
-        await(&meeting, client_closed);
-        assert_int_equal(meeting.client.why, SH_REFUSED);
-        if (strstr(meeting.client.reason, keys[i].client) == NULL)
-            fail_msg("'%s' lacks '%s'", meeting.client.reason, keys[i].client);
-        const char *line = await_log(&meeting, "net.refused", 1);
+        struct meeting *meeting = new_meeting();
+        open_meeting(meeting, NULL);
+        connect_client(meeting, keys[i].identity, keys[i].key);
+        await(meeting, client_closed);
+        assert_int_equal(meeting->client.why, SH_REFUSED);
+        if (strstr(meeting->client.reason, keys[i].client) == NULL)
+            fail_msg("'%s' lacks '%s'", meeting->client.reason, keys[i].client);
+        const char *line = await_log(meeting, "net.refused", 1);
         if (strstr(line, keys[i].server) == NULL || strstr(line, "peer=127.0.0.1:") == NULL)
             fail_msg("'%s' lacks '%s'", line, keys[i].server);
-        assert_int_equal(meeting.accepted + meeting.client.opens, 0);
-        close_meeting(&meeting);
+        assert_int_equal(meeting->accepted + meeting->client.opens, 0);
+        close_meeting(meeting);
     }
 }
 
@@ -92,15 +92,15 @@ static void keys_can_be_allowed_replaced_and_forbidden(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        struct meeting meeting;
-        open_meeting(&meeting, NULL);
-        on_loop(&meeting, allow_link);
-        connect_client(&meeting, table[i].identity, table[i].key);
-        await(&meeting, table[i].enters ? both_open : client_closed);
-        assert_int_equal(meeting.accepted, table[i].enters);
+        struct meeting *meeting = new_meeting();
+        open_meeting(meeting, NULL);
+        on_loop(meeting, allow_link);
+        connect_client(meeting, table[i].identity, table[i].key);
+        await(meeting, table[i].enters ? both_open : client_closed);
+        assert_int_equal(meeting->accepted, table[i].enters);
         if (table[i].enters)
-            assert_string_equal(meeting.server.identity, table[i].identity);
-        close_meeting(&meeting);
+            assert_string_equal(meeting->server.identity, table[i].identity);
+        close_meeting(meeting);
     }
 }
 
@@ -112,23 +112,23 @@ static void forbid_join(void *context)
 static void a_key_that_is_withdrawn_ends_handshakes_with_it(void **state)
 {
     (void)state;
-    struct meeting meeting;
-    open_meeting(&meeting, NULL);
-    const int fd = dial(meeting.port);
+    struct meeting *meeting = new_meeting();
+    open_meeting(meeting, NULL);
+    const int fd = dial(meeting->port);
     assert_int_equal(evutil_make_socket_nonblocking(fd), 0);
     sh_tls *tls = NULL;
     assert_ok(sh_tls_connect(&tls, fd, "join", good_key));
     assert_int_equal(sh_tls_handshake(tls), SH_TLS_WAIT);
     struct pollfd wait = {.fd = fd, .events = POLLIN}; /* for the server's half */
     assert_int_equal(poll(&wait, 1, 1000 * MEETING_DEADLINE_S), 1);
-    on_loop(&meeting, forbid_join);
-    await_log(&meeting, "the key was withdrawn during the handshake", 1);
+    on_loop(meeting, forbid_join);
+    await_log(meeting, "the key was withdrawn during the handshake", 1);
     sh_tls_handshake(tls);
     await_end(fd);
-    assert_int_equal(meeting.accepted, 0);
+    assert_int_equal(meeting->accepted, 0);
     sh_tls_free(tls);
     close(fd);
-    close_meeting(&meeting);
+    close_meeting(meeting);
 }
 
 static void fill_table(void *context)
@@ -149,10 +149,10 @@ static void fill_table(void *context)
 static void the_table_of_keys_is_bounded(void **state)
 {
     (void)state;
-    struct meeting meeting;
-    open_meeting(&meeting, NULL);
-    on_loop(&meeting, fill_table);
-    close_meeting(&meeting);
+    struct meeting *meeting = new_meeting();
+    open_meeting(meeting, NULL);
+    on_loop(meeting, fill_table);
+    close_meeting(meeting);
 }
 
 /* ---- what is not a device -------------------------------------------------------------------- */
@@ -172,23 +172,23 @@ static const struct {
 static void what_is_not_tls_is_refused(void **state)
 {
     (void)state;
-    struct meeting meeting;
-    open_meeting(&meeting, NULL);
+    struct meeting *meeting = new_meeting();
+    open_meeting(meeting, NULL);
     for (size_t i = 0; i < sizeof talkers / sizeof *talkers; i++) {
-        const int fd = dial(meeting.port);
+        const int fd = dial(meeting->port);
         assert_int_equal(send(fd, talkers[i].bytes, talkers[i].count, MSG_NOSIGNAL),
                          talkers[i].count);
         shutdown(fd, SHUT_WR);
         await_end(fd);
         close(fd);
-        const char *line = await_log(&meeting, "net.refused", (int)i + 1);
+        const char *line = await_log(meeting, "net.refused", (int)i + 1);
         if (strstr(line, talkers[i].reason) == NULL)
             fail_msg("case %zu: '%s' lacks '%s'", i, line, talkers[i].reason);
     }
     /* And the door still opens. */
-    connect_client(&meeting, "join", good_key);
-    await(&meeting, both_open);
-    close_meeting(&meeting);
+    connect_client(meeting, "join", good_key);
+    await(meeting, both_open);
+    close_meeting(meeting);
 }
 
 static void refuse_foreign(struct meeting *meeting, int version, const char *reason, int lines)
@@ -209,64 +209,64 @@ static void refuse_foreign(struct meeting *meeting, int version, const char *rea
 static void tls_without_a_key_is_refused(void **state)
 {
     (void)state;
-    struct meeting meeting;
-    open_meeting(&meeting, NULL);
-    refuse_foreign(&meeting, TLS1_3_VERSION, "no pre-shared key offered", 1);
-    refuse_foreign(&meeting, TLS1_2_VERSION, "a TLS version older than 1.3", 2);
-    assert_int_equal(meeting.accepted, 0);
-    close_meeting(&meeting);
+    struct meeting *meeting = new_meeting();
+    open_meeting(meeting, NULL);
+    refuse_foreign(meeting, TLS1_3_VERSION, "no pre-shared key offered", 1);
+    refuse_foreign(meeting, TLS1_2_VERSION, "a TLS version older than 1.3", 2);
+    assert_int_equal(meeting->accepted, 0);
+    close_meeting(meeting);
 }
 
 static void who_says_nothing_is_sent_away_in_time(void **state)
 {
     (void)state;
-    struct meeting meeting;
-    open_meeting(&meeting, &(sh_listener_options){.patience_ms = 30});
-    const int fd = dial(meeting.port);
+    struct meeting *meeting = new_meeting();
+    open_meeting(meeting, &(sh_listener_options){.patience_ms = 30});
+    const int fd = dial(meeting->port);
     await_end(fd);
     close(fd);
-    assert_non_null(strstr(await_log(&meeting, "net.refused", 1), "the handshake timed out"));
-    close_meeting(&meeting);
+    assert_non_null(strstr(await_log(meeting, "net.refused", 1), "the handshake timed out"));
+    close_meeting(meeting);
 }
 
 static void too_many_strangers_are_refused(void **state)
 {
     (void)state;
-    struct meeting meeting;
-    open_meeting(&meeting, &(sh_listener_options){.strangers_max = 2});
+    struct meeting *meeting = new_meeting();
+    open_meeting(meeting, &(sh_listener_options){.strangers_max = 2});
     int fds[3];
     for (int i = 0; i < 3; i++)
-        fds[i] = dial(meeting.port);
+        fds[i] = dial(meeting->port);
     await_end(fds[2]);
-    assert_non_null(strstr(await_log(&meeting, "net.refused", 1),
+    assert_non_null(strstr(await_log(meeting, "net.refused", 1),
                            "too many connections that have not finished the handshake"));
     close(fds[0]); /* makes room */
-    await_log(&meeting, "net.refused", 2);
-    connect_client(&meeting, "join", good_key);
-    await(&meeting, both_open);
+    await_log(meeting, "net.refused", 2);
+    connect_client(meeting, "join", good_key);
+    await(meeting, both_open);
     close(fds[1]);
     close(fds[2]);
-    close_meeting(&meeting);
+    close_meeting(meeting);
 }
 
 static void a_flood_of_refusals_does_not_flood_the_log(void **state)
 {
     (void)state;
-    struct meeting meeting;
-    open_meeting(&meeting, NULL);
+    struct meeting *meeting = new_meeting();
+    open_meeting(meeting, NULL);
     for (int i = 0; i < 50; i++) {
-        const int fd = dial(meeting.port);
+        const int fd = dial(meeting->port);
         assert_int_equal(send(fd, "hello", 5, MSG_NOSIGNAL), 5);
         await_end(fd);
         close(fd);
     }
-    assert_int_equal(meeting.accepted, 0);
-    await_log(&meeting, "net.refused peer", SH_LISTENER_REFUSALS_LOGGED);
-    sh_loop_call(meeting.loop, close_on_loop, &meeting); /* ends the window */
-    meeting.listener = NULL;
-    assert_non_null(strstr(await_log(&meeting, "net.refused_more", 1), "count=30 "));
-    assert_int_equal(meeting.lines, SH_LISTENER_REFUSALS_LOGGED + 1);
-    close_meeting(&meeting);
+    assert_int_equal(meeting->accepted, 0);
+    await_log(meeting, "net.refused peer", SH_LISTENER_REFUSALS_LOGGED);
+    sh_loop_call(meeting->loop, close_on_loop, meeting); /* ends the window */
+    meeting->listener = NULL;
+    assert_non_null(strstr(await_log(meeting, "net.refused_more", 1), "count=30 "));
+    assert_int_equal(meeting->lines, SH_LISTENER_REFUSALS_LOGGED + 1);
+    close_meeting(meeting);
 }
 
 static int count_lines(struct meeting *meeting, const char *part)
@@ -283,16 +283,16 @@ static int count_lines(struct meeting *meeting, const char *part)
 static void a_window_of_refusals_ends_by_itself(void **state)
 {
     (void)state;
-    struct meeting meeting;
-    open_meeting(&meeting, &(sh_listener_options){.window_ms = 200});
-    while (count_lines(&meeting, "net.refused_more") == 0) {
-        const int fd = dial(meeting.port);
+    struct meeting *meeting = new_meeting();
+    open_meeting(meeting, &(sh_listener_options){.window_ms = 200});
+    while (count_lines(meeting, "net.refused_more") == 0) {
+        const int fd = dial(meeting->port);
         assert_int_equal(send(fd, "hello", 5, MSG_NOSIGNAL), 5);
         await_end(fd);
         close(fd);
     }
-    await_log(&meeting, "window_ms=200", 1);
-    close_meeting(&meeting);
+    await_log(meeting, "window_ms=200", 1);
+    close_meeting(meeting);
 }
 
 /* ---- replay and eavesdropping ---------------------------------------------------------------- */
@@ -368,21 +368,21 @@ static bool contains(const unsigned char *bytes, size_t count, const char *part)
 static void a_recorded_session_is_unreadable_and_cannot_be_replayed(void **state)
 {
     (void)state;
-    struct meeting meeting;
+    struct meeting *meeting = new_meeting();
     static struct relay relay;
-    open_meeting(&meeting, NULL);
-    open_relay(&relay, meeting.port);
-    meeting.client.at_open = send_marker_and_close;
-    meeting.server.echo = true;
-    const uint16_t port = meeting.port;
-    meeting.port = relay.port;
-    connect_client(&meeting, "join", good_key);
-    meeting.port = port;
+    open_meeting(meeting, NULL);
+    open_relay(&relay, meeting->port);
+    meeting->client.at_open = send_marker_and_close;
+    meeting->server.echo = true;
+    const uint16_t port = meeting->port;
+    meeting->port = relay.port;
+    connect_client(meeting, "join", good_key);
+    meeting->port = port;
     run_relay(&relay);
     close_relay(&relay);
-    await(&meeting, both_closed);
-    assert_int_equal(meeting.server.controls, 1);
-    assert_string_equal((const char *)meeting.server.last_control, MARKER);
+    await(meeting, both_closed);
+    assert_int_equal(meeting->server.controls, 1);
+    assert_string_equal((const char *)meeting->server.last_control, MARKER);
     assert_true(relay.count[0] > sizeof MARKER && relay.count[1] > 0);
     assert_true(contains(relay.heard[0], relay.count[0], "join")); /* the identity is no secret */
     for (int i = 0; i < 2; i++) {
@@ -394,10 +394,10 @@ static void a_recorded_session_is_unreadable_and_cannot_be_replayed(void **state
     assert_int_equal(send(fd, relay.heard[0], relay.count[0], MSG_NOSIGNAL), relay.count[0]);
     await_end(fd);
     close(fd);
-    assert_non_null(strstr(await_log(&meeting, "net.refused", 1), "the handshake failed"));
-    assert_int_equal(meeting.accepted, 1);
-    assert_int_equal(meeting.server.controls, 1);
-    close_meeting(&meeting);
+    assert_non_null(strstr(await_log(meeting, "net.refused", 1), "the handshake failed"));
+    assert_int_equal(meeting->accepted, 1);
+    assert_int_equal(meeting->server.controls, 1);
+    close_meeting(meeting);
 }
 
 /* ---- who cannot be reached, and ports -------------------------------------------------------- */
@@ -405,39 +405,39 @@ static void a_recorded_session_is_unreadable_and_cannot_be_replayed(void **state
 static void who_is_not_there_is_told_apart(void **state)
 {
     (void)state;
-    struct meeting meeting;
-    open_meeting(&meeting, NULL);
-    const int fd = dial(meeting.port);
+    struct meeting *meeting = new_meeting();
+    open_meeting(meeting, NULL);
+    const int fd = dial(meeting->port);
     sh_address mine;
     sh_address_of_socket(&mine, fd);
     close(fd); /* its port is free of listeners */
-    meeting.port = sh_address_port(&mine);
-    connect_client(&meeting, "join", good_key);
-    await(&meeting, client_closed);
+    meeting->port = sh_address_port(&mine);
+    connect_client(meeting, "join", good_key);
+    await(meeting, client_closed);
     char expected[128];
     snprintf(expected, sizeof expected,
              "could not reach 127.0.0.1:%u: Connection refused; is the job still running?",
-             (unsigned)meeting.port);
-    assert_string_equal(meeting.client.reason, expected);
-    assert_int_equal(meeting.client.why, SH_NETWORK);
-    close_meeting(&meeting);
+             (unsigned)meeting->port);
+    assert_string_equal(meeting->client.reason, expected);
+    assert_int_equal(meeting->client.why, SH_NETWORK);
+    close_meeting(meeting);
 }
 
 static void a_name_without_an_address_is_told(void **state)
 {
     (void)state;
-    struct meeting meeting;
-    open_meeting(&meeting, NULL);
+    struct meeting *meeting = new_meeting();
+    open_meeting(meeting, NULL);
     struct invitation invitation = {
-        &meeting,
+        meeting,
         {.host = "fe80::1%no-such-zone", .port = 1, .identity = "join", .key = good_key},
     };
-    sh_loop_call(meeting.loop, connect_on_loop, &invitation);
-    await(&meeting, client_closed);
-    assert_int_equal(meeting.client.why, SH_NETWORK);
+    sh_loop_call(meeting->loop, connect_on_loop, &invitation);
+    await(meeting, client_closed);
+    assert_int_equal(meeting->client.why, SH_NETWORK);
     assert_non_null(
-        strstr(meeting.client.reason, "could not find the address of 'fe80::1%no-such"));
-    close_meeting(&meeting);
+        strstr(meeting->client.reason, "could not find the address of 'fe80::1%no-such"));
+    close_meeting(meeting);
 }
 
 /* A listener that never shakes hands, and one that speaks something else. */
@@ -451,25 +451,25 @@ static void a_server_that_is_no_job_is_told_apart(void **state)
         {"SSH-2.0-OpenSSH_9.2p1\r\n", "it does not speak this TLS"},
     };
     for (int i = 0; i < 2; i++) {
-        struct meeting meeting;
+        struct meeting *meeting = new_meeting();
         static struct relay relay;
-        open_meeting(&meeting, NULL);
-        open_relay(&relay, meeting.port);
+        open_meeting(meeting, NULL);
+        open_relay(&relay, meeting->port);
         struct invitation invitation = {
-            &meeting,
+            meeting,
             {.host = "127.0.0.1", .port = relay.port, .identity = "join", .key = good_key},
         };
         invitation.target.patience_ms = i == 0 ? 30 : 0;
-        sh_loop_call(meeting.loop, connect_on_loop, &invitation);
+        sh_loop_call(meeting->loop, connect_on_loop, &invitation);
         relay.client = accept(relay.listening, NULL, NULL);
         const size_t count = strlen(servers[i].says);
         assert_int_equal(send(relay.client, servers[i].says, count, MSG_NOSIGNAL), count);
-        await(&meeting, client_closed);
-        assert_int_equal(meeting.client.why, SH_NETWORK);
-        if (strstr(meeting.client.reason, servers[i].reason) == NULL)
-            fail_msg("'%s' lacks '%s'", meeting.client.reason, servers[i].reason);
+        await(meeting, client_closed);
+        assert_int_equal(meeting->client.why, SH_NETWORK);
+        if (strstr(meeting->client.reason, servers[i].reason) == NULL)
+            fail_msg("'%s' lacks '%s'", meeting->client.reason, servers[i].reason);
         close_relay(&relay);
-        close_meeting(&meeting);
+        close_meeting(meeting);
     }
 }
 
@@ -495,10 +495,10 @@ static void open_taken_port(void *context)
 static void ports_and_addresses_that_cannot_be_had_are_told(void **state)
 {
     (void)state;
-    struct meeting meeting;
-    open_meeting(&meeting, NULL);
-    on_loop(&meeting, open_taken_port);
-    close_meeting(&meeting);
+    struct meeting *meeting = new_meeting();
+    open_meeting(meeting, NULL);
+    on_loop(meeting, open_taken_port);
+    close_meeting(meeting);
 }
 
 static void open_everywhere(void *context)
@@ -514,15 +514,15 @@ static void open_everywhere(void *context)
 static void without_a_host_all_addresses_are_served(void **state)
 {
     (void)state;
-    struct meeting meeting;
-    open_meeting(&meeting, NULL);
-    on_loop(&meeting, open_everywhere);
-    connect_client(&meeting, "join", good_key); /* by IPv4 */
-    await(&meeting, both_open);
+    struct meeting *meeting = new_meeting();
+    open_meeting(meeting, NULL);
+    on_loop(meeting, open_everywhere);
+    connect_client(meeting, "join", good_key); /* by IPv4 */
+    await(meeting, both_open);
     char text[SH_ADDRESS_TEXT];
-    sh_channel_local_address(meeting.server.channel, text);
+    sh_channel_local_address(meeting->server.channel, text);
     assert_string_equal(text, "127.0.0.1"); /* not ::ffff:127.0.0.1 */
-    close_meeting(&meeting);
+    close_meeting(meeting);
 }
 
 int main(void)

@@ -2,12 +2,13 @@
 /*
  * For tests of this layer: a listener and a client that meet over loopback, on one event loop.
  *
- *     struct meeting meeting;
- *     open_meeting(&meeting, NULL);
- *     connect_client(&meeting, "join", good_key);
- *     await(&meeting, both_open);                  // until this holds, checked after each callback
- *     close_meeting(&meeting);
+ *     struct meeting *meeting = new_meeting();
+ *     open_meeting(meeting, NULL);
+ *     connect_client(meeting, "join", good_key);
+ *     await(meeting, both_open);                   // until this holds, checked after each callback
+ *     close_meeting(meeting);
  *
+ * It is on the heap, so that a test which fails in the middle leaves its loop something to work on.
  * Everything in the meeting but `lock` belongs to the loop's thread; tests reach it by sh_loop_call
  * (`on_loop`) or after `await`, while nothing is under way.
  */
@@ -228,9 +229,15 @@ static inline void on_loop(struct meeting *meeting, void (*task)(void *))
         fail_msg("%s", meeting->failure);
 }
 
+static inline struct meeting *new_meeting(void)
+{
+    struct meeting *meeting = calloc(1, sizeof *meeting);
+    assert_non_null(meeting);
+    return meeting;
+}
+
 static inline void open_meeting(struct meeting *meeting, const sh_listener_options *options)
 {
-    memset(meeting, 0, sizeof *meeting);
     if (options != NULL)
         meeting->options = *options;
     if (meeting->options.host == NULL)
@@ -254,11 +261,7 @@ static inline void close_meeting(struct meeting *meeting)
     pthread_mutex_destroy(&meeting->lock);
     if (meeting->failed)
         fail_msg("%s", meeting->failure);
-}
-
-static inline void look_now(void *context)
-{
-    look(context);
+    free(meeting);
 }
 
 /* Waits with the lock held; false when the deadline has passed. */
