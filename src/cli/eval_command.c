@@ -55,7 +55,7 @@ static json_t *result_json(const sh_eval_options *asked, const sh_eval_result *r
 static void print_result(const sh_eval_options *asked, const sh_eval_result *result)
 {
     sh_figure a;
-    char clean[SH_PATH_BYTES];
+    char clean[SH_RUN_BYTES];
     printf("model       %s, %s\n", sh_console_clean(clean, sizeof clean, asked->model),
            sh_figure_count(&a, result->parameters, "parameter"));
     printf("data        %s, %s\n", sh_console_clean(clean, sizeof clean, asked->data),

@@ -185,7 +185,7 @@ static void started_text(sh_progress *progress, sh_line *line, const sh_event *e
 /* The event's own text, behind `what` it is. */
 static void named_text(sh_line *line, const char *what, const sh_event *event)
 {
-    char clean[SH_PATH_BYTES];
+    char clean[SH_RUN_BYTES];
     const char *text = event->text != NULL ? event->text : "";
     add(line, "%s%s\n", what, sh_console_clean(clean, sizeof clean, text));
 }

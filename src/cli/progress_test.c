@@ -172,8 +172,8 @@ static void long_texts_are_cut(void **state)
     const sh_event event = {.kind = SH_EVENT_NOTE, .text = page};
     sh_progress progress = {0};
     const char *text = text_of(&progress, &event);
-    assert_int_equal(strlen(text), SH_PATH_BYTES);
-    assert_int_equal(text[SH_PATH_BYTES - 1], '\n');
+    assert_int_equal(strlen(text), SH_RUN_BYTES);
+    assert_int_equal(text[SH_RUN_BYTES - 1], '\n');
 }
 
 int main(void)

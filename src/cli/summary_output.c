@@ -44,7 +44,7 @@ static void print_devices(const sh_summary *summary, FILE *file)
 void sh_summary_output_print(const sh_summary *summary, sh_run_end end, FILE *file)
 {
     sh_figure a, b, c, d, e;
-    char clean[SH_PATH_BYTES];
+    char clean[SH_RUN_BYTES];
     fprintf(file, "status      %s\n", end_text(end));
     fprintf(file, "model       %s, %s\n", sh_console_clean(clean, sizeof clean, summary->model),
             sh_figure_count(&a, summary->parameters, "parameter"));

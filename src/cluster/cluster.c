@@ -20,6 +20,7 @@ void sh_cluster_init(sh_cluster *cluster, const sh_cluster_options *options)
     memset(cluster, 0, sizeof *cluster);
     cluster->options = *options;
     cluster->members[0].state = SH_MEMBER_ADMITTED;
+    cluster->members[0].local = true;
     snprintf(cluster->members[0].name, SH_CLUSTER_TEXT, "%s", options->name);
 }
 
@@ -52,26 +53,34 @@ static void lose(sh_cluster *cluster, uint32_t device, const char *reason)
              reason);
 }
 
-/* Consecutive ranks with equal shares, sizes within one grain of each other. */
+/* Gives the next rank and its equal share of the grains, within one grain of the others'. */
+static void rank_member(const sh_cluster *cluster, sh_member *member, uint32_t rank)
+{
+    const uint64_t grains = cluster->options.grains;
+    member->rank = rank;
+    member->first_grain = (uint32_t)(grains * rank / cluster->devices);
+    member->grains = (uint32_t)(grains * (rank + 1) / cluster->devices) - member->first_grain;
+}
+
+/*
+ * Devices of the coordinator's machine come first: then only they link to each other there, and no
+ * device elsewhere has to reach one that may listen on the loopback alone.
+ */
 static void make_view(sh_cluster *cluster)
 {
-    const uint32_t devices = count(cluster, SH_MEMBER_READY), grains = cluster->options.grains;
     uint32_t rank = 0;
-    for (uint32_t i = 0; i < SH_CLUSTER_MAX; i++) {
-        sh_member *member = &cluster->members[i];
-        if (member->state == SH_MEMBER_ADMITTED)
+    cluster->devices = count(cluster, SH_MEMBER_READY);
+    for (uint32_t i = 0; i < SH_CLUSTER_MAX; i++)
+        if (cluster->members[i].state == SH_MEMBER_ADMITTED)
             refuse(cluster, i, "the job began before this device was ready");
-        if (member->state != SH_MEMBER_READY)
-            continue;
-        const uint32_t first = (uint32_t)((uint64_t)grains * rank / devices);
-        const uint32_t end = (uint32_t)((uint64_t)grains * (rank + 1) / devices);
-        member->rank = rank++;
-        member->first_grain = first;
-        member->grains = end - first;
-    }
-    cluster->devices = devices;
+    for (int elsewhere = 0; elsewhere < 2; elsewhere++)
+        for (uint32_t i = 0; i < SH_CLUSTER_MAX; i++) {
+            sh_member *member = &cluster->members[i];
+            if (member->state == SH_MEMBER_READY && member->local == (elsewhere == 0))
+                rank_member(cluster, member, rank++);
+        }
     cluster->view++;
-    cluster->phase = SH_CLUSTER_LINKING;
+    cluster->phase = SH_CLUSTER_OPENING;
     act(cluster, SH_CLUSTER_VIEW, 0);
 }
 
@@ -90,6 +99,7 @@ static void handle_hello(sh_cluster *cluster, const sh_cluster_event *event)
         return;
     }
     snprintf(member->name, sizeof member->name, "%s", event->name);
+    member->local = event->local;
     if (strcmp(event->version, cluster->options.version) != 0) {
         snprintf(reason, sizeof reason,
                  "this device runs shoal %.32s, the job shoal %.32s: use the same", event->version,
@@ -127,10 +137,10 @@ static void handle_ready(sh_cluster *cluster, const sh_cluster_event *event)
         make_view(cluster);
 }
 
-static void handle_linked(sh_cluster *cluster, uint32_t device)
+static void handle_opened(sh_cluster *cluster, uint32_t device)
 {
-    cluster->members[device].state = SH_MEMBER_LINKED;
-    if (count(cluster, SH_MEMBER_LINKED) < cluster->devices)
+    cluster->members[device].state = SH_MEMBER_OPENED;
+    if (count(cluster, SH_MEMBER_OPENED) < cluster->devices)
         return;
     cluster->phase = SH_CLUSTER_RUNNING;
     act(cluster, SH_CLUSTER_START, 0);
@@ -162,7 +172,7 @@ static void handle_gone(sh_cluster *cluster, const sh_cluster_event *event)
             return;
         }
         break;
-    case SH_MEMBER_LINKED:
+    case SH_MEMBER_OPENED:
         break;
     }
     lose(cluster, event->device, event->reason);
@@ -175,8 +185,8 @@ void sh_cluster_handle(sh_cluster *cluster, const sh_cluster_event *event)
         sh_member_state state;
     } expected[] = {
         [SH_CLUSTER_READY] = {SH_CLUSTER_GATHERING, SH_MEMBER_ADMITTED},
-        [SH_CLUSTER_LINKED] = {SH_CLUSTER_LINKING, SH_MEMBER_READY},
-        [SH_CLUSTER_REPORTED] = {SH_CLUSTER_RUNNING, SH_MEMBER_LINKED},
+        [SH_CLUSTER_OPENED] = {SH_CLUSTER_OPENING, SH_MEMBER_READY},
+        [SH_CLUSTER_REPORTED] = {SH_CLUSTER_RUNNING, SH_MEMBER_OPENED},
     };
     if (event->kind == SH_CLUSTER_HELLO) {
         handle_hello(cluster, event);
@@ -197,8 +207,8 @@ void sh_cluster_handle(sh_cluster *cluster, const sh_cluster_event *event)
     }
     if (event->kind == SH_CLUSTER_READY)
         handle_ready(cluster, event);
-    else if (event->kind == SH_CLUSTER_LINKED)
-        handle_linked(cluster, event->device);
+    else if (event->kind == SH_CLUSTER_OPENED)
+        handle_opened(cluster, event->device);
     else
         handle_reported(cluster, event->device);
 }

@@ -7,7 +7,7 @@
  *     sh_cluster_handle(&cluster, &(sh_cluster_event){SH_CLUSTER_HELLO, .device = id, .name =
  * name}); while (sh_cluster_next(&cluster, &action)) carry_out(&action);
  *
- * A device's life: hello -> admitted -> ready -> (view) -> linked -> (start) -> reported. The
+ * A device's life: hello -> admitted -> ready -> (view) -> opened -> (start) -> reported. The
  * device set is fixed when the view is made; whoever says hello later is refused, and a device that
  * goes ends the job.
  *
@@ -26,7 +26,7 @@
 
 typedef enum sh_cluster_phase {
     SH_CLUSTER_GATHERING, /* devices come and prepare */
-    SH_CLUSTER_LINKING,   /* the view is known, devices link up */
+    SH_CLUSTER_OPENING,   /* the view is known, devices open their doors to each other */
     SH_CLUSTER_RUNNING,
     SH_CLUSTER_ENDED, /* by success or the loss of a device */
 } sh_cluster_phase;
@@ -35,7 +35,7 @@ typedef enum sh_member_state {
     SH_MEMBER_ABSENT,
     SH_MEMBER_ADMITTED,
     SH_MEMBER_READY,
-    SH_MEMBER_LINKED,
+    SH_MEMBER_OPENED,
     SH_MEMBER_REPORTED,
     SH_MEMBER_GONE,
 } sh_member_state;
@@ -43,6 +43,7 @@ typedef enum sh_member_state {
 typedef struct sh_member {
     sh_member_state state;
     char name[SH_CLUSTER_TEXT];
+    bool local;        /* on the coordinator's machine */
     bool other_family; /* its arithmetic differs from device 0's */
     uint32_t rank;     /* place in the view, from 0 */
     uint32_t first_grain, grains;
@@ -58,9 +59,9 @@ typedef struct sh_cluster_options {
 } sh_cluster_options;
 
 typedef enum sh_cluster_event_kind {
-    SH_CLUSTER_HELLO,    /* device (a new number), name, version */
+    SH_CLUSTER_HELLO,    /* device (a new number), name, version, local */
     SH_CLUSTER_READY,    /* device, fingerprint, family */
-    SH_CLUSTER_LINKED,   /* device */
+    SH_CLUSTER_OPENED,   /* device: its door is open to the device before it */
     SH_CLUSTER_REPORTED, /* device: it has finished and said what it did */
     SH_CLUSTER_GONE,     /* device, reason: its connection ended, or it says that it cannot go on */
 } sh_cluster_event_kind;
@@ -70,6 +71,7 @@ typedef struct sh_cluster_event {
     sh_cluster_event_kind kind;
     uint32_t device;
     const char *name, *version, *fingerprint, *family, *reason;
+    bool local;
 } sh_cluster_event;
 
 typedef enum sh_cluster_action_kind {
@@ -77,7 +79,7 @@ typedef enum sh_cluster_action_kind {
     SH_CLUSTER_REFUSE, /* tell `device` `text` and close its connection */
     SH_CLUSTER_NOTE,   /* `device` is ready; text: something to tell the user, or empty */
     SH_CLUSTER_VIEW,   /* tell all members of the view who they are and whom to link to */
-    SH_CLUSTER_START,  /* all are linked: begin */
+    SH_CLUSTER_START,  /* all doors are open: link and begin */
     SH_CLUSTER_LOSE,   /* the job ends: `text` says whom it lost and why; tell everybody */
     SH_CLUSTER_END,    /* all have reported: close */
 } sh_cluster_action_kind;

@@ -18,8 +18,8 @@ static void begin(uint32_t min_devices, uint32_t grains)
 
 static void send(sh_cluster_event_kind kind, uint32_t device)
 {
-    sh_cluster_handle(&cluster,
-                      &(sh_cluster_event){kind, device, "dev", "1", "data", "fam", "cut"});
+    sh_cluster_handle(
+        &cluster, &(sh_cluster_event){kind, device, "dev", "1", "data", "fam", "cut", device == 1});
 }
 
 /* Takes the next action and checks what it is. */
@@ -62,7 +62,7 @@ static void three_devices_from_hello_to_end(void **state)
     assert_int_equal(next, 8);
     for (uint32_t i = 0; i < 3; i++) {
         expect_nothing();
-        send(SH_CLUSTER_LINKED, i);
+        send(SH_CLUSTER_OPENED, i);
     }
     expect(SH_CLUSTER_START, 0);
     send(SH_CLUSTER_REPORTED, 1);
@@ -81,7 +81,7 @@ static void one_device_needs_nobody(void **state)
     send(SH_CLUSTER_READY, 0);
     expect(SH_CLUSTER_NOTE, 0);
     expect(SH_CLUSTER_VIEW, 0);
-    send(SH_CLUSTER_LINKED, 0);
+    send(SH_CLUSTER_OPENED, 0);
     expect(SH_CLUSTER_START, 0);
     send(SH_CLUSTER_HELLO, 1);
     assert_non_null(strstr(expect(SH_CLUSTER_REFUSE, 1).text, "has begun"));
@@ -155,7 +155,7 @@ static void a_loss_ends_the_job_once(void **state)
         send(SH_CLUSTER_HELLO, 1);
         send(SH_CLUSTER_READY, 0);
         send(SH_CLUSTER_READY, 1);
-        send(SH_CLUSTER_LINKED, 1);
+        send(SH_CLUSTER_OPENED, 1);
         for (sh_cluster_action action; sh_cluster_next(&cluster, &action);)
             ;
         send(last[i], 1); /* gone, or out of turn */
@@ -180,6 +180,20 @@ static void other_arithmetic_is_told(void **state)
 }
 
 /* Any events in any order: it never asserts, starts twice, or gives a grain twice. */
+static void local_devices_come_first(void **state)
+{
+    (void)state;
+    begin(4, 8);
+    for (uint32_t i = 1; i < 4; i++)
+        sh_cluster_handle(&cluster, &(sh_cluster_event){SH_CLUSTER_HELLO, i, .name = "dev",
+                                                        .version = "1", .local = i == 3});
+    for (uint32_t i = 0; i < 4; i++)
+        send(SH_CLUSTER_READY, i);
+    static const uint32_t order[] = {0, 3, 1, 2};
+    for (uint32_t rank = 0; rank < 4; rank++)
+        assert_int_equal(sh_cluster_device_at(&cluster, rank), order[rank]);
+}
+
 static void survives_any_events(void **state)
 {
     (void)state;
@@ -211,6 +225,7 @@ int main(void)
         cmocka_unit_test(going_while_gathering_harms_nobody),
         cmocka_unit_test(a_loss_ends_the_job_once),
         cmocka_unit_test(other_arithmetic_is_told),
+        cmocka_unit_test(local_devices_come_first),
         cmocka_unit_test(survives_any_events),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -35,14 +35,12 @@ static void a_hello_comes_back(void **state)
     hello.lanes = 4;
     hello.link_port = 65535;
     hello.local = 1;
-    hello.family = NULL;
     Shoal__Message message = SH_MESSAGE_INIT(HELLO, hello, &hello);
     message.job = UINT64_MAX;
     Shoal__Message *back = there_and_back(&message);
     assert_true(back->job == UINT64_MAX);
     assert_string_equal(back->hello->version, "0.1.0");
     assert_string_equal(back->hello->name, hello.name);
-    assert_string_equal(back->hello->family, "");
     assert_int_equal(back->hello->lanes, 4);
     assert_int_equal(back->hello->link_port, 65535);
     assert_true(back->hello->local);
@@ -64,9 +62,9 @@ static void a_welcome_comes_back(void **state)
     job.wire = 16;
     Shoal__Welcome welcome = SHOAL__WELCOME__INIT;
     welcome.device = 3;
+    welcome.fingerprint = NULL;
     welcome.job = &job;
-    welcome.position_step = 12345678901;
-    welcome.state_bytes = 99;
+    welcome.state_bytes = 12345678901;
     Shoal__Message message = SH_MESSAGE_INIT(WELCOME, welcome, &welcome);
     message.view = 7;
     Shoal__Message *back = there_and_back(&message);
@@ -75,7 +73,8 @@ static void a_welcome_comes_back(void **state)
     assert_true(got->lr == 0.1f && got->momentum == 0.9f && got->weight_decay == 1e-4f);
     assert_int_equal(got->batch, 256);
     assert_int_equal(got->wire, 16);
-    assert_true(back->welcome->position_step == 12345678901);
+    assert_true(back->welcome->state_bytes == 12345678901);
+    assert_string_equal(back->welcome->fingerprint, ""); /* was NULL */
     assert_int_equal(back->view, 7);
     sh_message_free(back);
 }
@@ -122,7 +121,7 @@ static void a_view_of_1024_members_comes_back_and_no_larger_one(void **state)
 static void small_messages_come_back(void **state)
 {
     (void)state;
-    Shoal__Linked linked = SHOAL__LINKED__INIT;
+    Shoal__Opened opened = SHOAL__OPENED__INIT;
     Shoal__Start start = SHOAL__START__INIT;
     Shoal__End end = SHOAL__END__INIT;
     Shoal__Leave leave = SHOAL__LEAVE__INIT;
@@ -132,7 +131,7 @@ static void small_messages_come_back(void **state)
     refuse.reason = (char *)"no";
     report.cpu_seconds = 1.25;
     const Shoal__Message messages[] = {
-        SH_MESSAGE_INIT(LINKED, linked, &linked), SH_MESSAGE_INIT(START, start, &start),
+        SH_MESSAGE_INIT(OPENED, opened, &opened), SH_MESSAGE_INIT(START, start, &start),
         SH_MESSAGE_INIT(END, end, &end),          SH_MESSAGE_INIT(LEAVE, leave, &leave),
         SH_MESSAGE_INIT(READY, ready, &ready),    SH_MESSAGE_INIT(REFUSE, refuse, &refuse),
         SH_MESSAGE_INIT(REPORT, report, &report),

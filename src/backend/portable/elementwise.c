@@ -15,8 +15,10 @@ static void relu_grad(const sh_portable_call *call)
 {
     const float *restrict dy = call->in[0], *restrict y = call->in[1];
     float *restrict dx = call->out[0];
-    for (size_t i = 0; i < call->elements; i++)
-        dx[i] = y[i] > 0.0f ? dy[i] : 0.0f;
+    for (size_t i = 0; i < call->elements; i++) {
+        const float gradient = dy[i]; /* loaded always: a choice instead of a branch */
+        dx[i] = y[i] > 0.0f ? gradient : 0.0f;
+    }
 }
 
 const sh_portable_def sh_portable_relu_grad = {.run = relu_grad, .any_layout = true};
