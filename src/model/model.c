@@ -50,6 +50,7 @@ static void build_all(sh_graph *graph, const sh_model_def *def, const char *para
         sh_graph_add(graph, SH_OP_cross_entropy, NULL, (sh_value_id[]){logits, labels}, out);
     sh_graph_output(graph, loss);
     sh_graph_output(graph, sh_graph_add(graph, SH_OP_argmax, NULL, &logits, out));
+    sh_graph_output(graph, labels); /* still there after the run, to be compared with */
     if (mode == SH_MODEL_TRAIN)
         sh_graph_differentiate(graph, loss, sh_graph_input(graph, (sh_type){SH_F32, per_sample}));
 }

@@ -119,20 +119,10 @@ static sh_status pump(sh_ring *ring, uint32_t index)
     return SH_OK;
 }
 
-static void break_ring(sh_ring *ring, const char *reason)
-{
-    fail_round(ring, SH_PEER_LOST, reason);
-    if (ring->options.on_broken != NULL) {
-        void (*tell)(void *, const char *) = ring->options.on_broken;
-        ring->options.on_broken = NULL;
-        tell(ring->options.context, reason);
-    }
-}
-
 static void pump_or_break(sh_ring *ring, uint32_t index)
 {
     if (pump(ring, index) != SH_OK)
-        break_ring(ring, sh_message());
+        fail_round(ring, SH_PEER_LOST, sh_message());
 }
 
 /* A hop of a span has been written or has arrived: is the span, and with it the round, complete? */
@@ -289,7 +279,7 @@ static void on_close(void *context, sh_channel *channel, sh_status why, const ch
     } else {
         ring->previous = NULL;
     }
-    break_ring(ring, text);
+    fail_round(ring, SH_PEER_LOST, text);
 }
 
 static const sh_channel_events link_events = {

@@ -28,10 +28,6 @@ typedef struct sh_ring_options {
     uint32_t view; /* marks the frames: those of another view are refused */
     uint32_t rank;
     uint32_t devices; /* at least 2 */
-
-    /* Optional; on the loop's thread, once: a link is gone, so no round will end. */
-    void (*on_broken)(void *context, const char *reason);
-    void *context;
 } sh_ring_options;
 
 /* A ring without links. Owned: close its engine. Any thread. */
@@ -40,7 +36,7 @@ sh_status sh_ring_new(sh_ring **ring, const sh_ring_options *options) SHOAL_CHEC
 /* The ring as an engine; lives as long as the ring. */
 sh_engine *sh_ring_engine(sh_ring *ring);
 
-/* Links to the next rank. What goes wrong later is told by on_broken. Loop only. */
+/* Links to the next rank. What goes wrong later ends the rounds. Loop only. */
 sh_status sh_ring_connect(sh_ring *ring, const sh_channel_target *next) SHOAL_CHECKED;
 
 /* Takes the channel that the previous rank has opened to us. SH_REFUSED: there is one. Loop only.

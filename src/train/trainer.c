@@ -208,9 +208,9 @@ static sh_status read_samples(const sh_trainer *trainer, sh_execution *execution
 
 static void add_outcome(sh_trainer *trainer, const sh_execution *execution, uint32_t count)
 {
-    const int32_t *labels = sh_execution_input(execution, 1);
     const float *loss = sh_execution_output(execution, 0);
     const int32_t *predicted = sh_execution_output(execution, 1);
+    const int32_t *labels = sh_execution_output(execution, 2);
     uint32_t correct = 0;
     for (uint32_t i = 0; i < count; i++)
         correct += predicted[i] == labels[i];

@@ -99,7 +99,7 @@ typedef struct experiment {
     meeting at;
     char hash[MAX_DEVICES][SH_DIGEST_TEXT];
     uint32_t redone;
-    sh_sum_totals validation;
+    sh_sum_totals last_step, validation;
     sh_status status;
     char message[SH_MESSAGE_BYTES];
 } experiment;
@@ -122,8 +122,10 @@ static sh_status train(experiment *e, uint32_t index, sh_replica *replica, sh_tr
     while (replica->steps < e->steps) {
         sh_step_result result;
         SH_TRY(sh_trainer_step(trainer, &part, &result));
-        if (index == 0)
+        if (index == 0) {
             e->redone += result.redone;
+            e->last_step = result.totals;
+        }
     }
     sh_sum_totals validation;
     SH_TRY(sh_trainer_evaluate(trainer, &part, &validation));
@@ -209,6 +211,20 @@ static void weights_do_not_depend_on_who_computes(void **state)
     }
 }
 
+/* Learnt by heart: the training's own count of what is right must say so. */
+static void a_few_samples_are_learnt_by_heart(void **state)
+{
+    (void)state;
+    experiment e = small("lenet", 1, 2);
+    snprintf(e.job.data, sizeof e.job.data, "digits:30/50");
+    e.job.lr = 0.02f;
+    e.steps = 60;
+    run(&e);
+    assert_int_equal(e.last_step.samples, 30);
+    assert_int_equal(e.last_step.correct, 30);
+    assert_true(e.last_step.loss / 30 < 0.1);
+}
+
 static void another_seed_gives_other_weights(void **state)
 {
     (void)state;
@@ -291,6 +307,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(weights_do_not_depend_on_who_computes),
+        cmocka_unit_test(a_few_samples_are_learnt_by_heart),
         cmocka_unit_test(another_seed_gives_other_weights),
         cmocka_unit_test(a_rounded_sum_would_be_seen),
         cmocka_unit_test(overflow_redoes_the_step_to_the_same_bits),

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "shoal/about.h"
+
+#include <string.h>
+
+#include "backend/backend.h"
+#include "base/log.h"
+#include "model/model.h"
+
+const char *sh_version(void)
+{
+    return SHOAL_VERSION;
+}
+
+sh_status sh_part_list(size_t index, const char **name, int *present)
+{
+    static const char *const parts[] = {"portable", "onednn"};
+    if (index >= sizeof parts / sizeof *parts)
+        return sh_fail(SH_NOT_FOUND, "there are no more parts");
+    *name = parts[index];
+    *present = 0;
+    for (const sh_backend *const *all = sh_backend_all(); *all != NULL; all++)
+        if (strcmp((*all)->name, parts[index]) == 0)
+            *present = (*all)->available();
+    return SH_OK;
+}
+
+/* Two floating-point operations make a multiply-add. */
+static sh_status measure(const sh_model_def *def, sh_model_info *info)
+{
+    sh_graph *graph;
+    double flops = 0;
+    SH_TRY(sh_model_build(&graph, def->example, &def->example_problem, 1, SH_MODEL_EVALUATE));
+    for (size_t i = 0; i < graph->node_count; i++) {
+        const sh_node *node = &graph->nodes[i];
+        sh_type in[SH_MAX_INPUTS], out[SH_MAX_OUTPUTS];
+        for (uint32_t j = 0; j < node->input_count; j++)
+            in[j] = *sh_graph_type(graph, node->in[j]);
+        for (uint32_t j = 0; j < node->output_count; j++)
+            out[j] = *sh_graph_type(graph, node->out[j]);
+        flops += sh_op_cost(node, in, out).flops;
+    }
+    info->parameters = sh_model_weights(graph);
+    info->multiply_adds = (uint64_t)(flops / 2);
+    sh_graph_free(graph);
+    return SH_OK;
+}
+
+sh_status sh_model_list(size_t index, sh_model_info *info)
+{
+    const sh_model_def *const *all = sh_model_all();
+    size_t count = 0;
+    while (all[count] != NULL)
+        count++;
+    if (index >= count)
+        return sh_fail(SH_NOT_FOUND, "there are no more models");
+    const sh_model_def *def = all[index];
+    sh_model_info fresh = {def->name, def->usage, def->summary, def->example, 0, 0};
+    SH_TRY(measure(def, &fresh));
+    *info = fresh;
+    return SH_OK;
+}
+
+/* The public sink takes its level as a number, so that its header needs no other. */
+static sh_log_line *public_sink; /* set before threads start, with the log's own sink */
+
+static void pass_on(void *context, sh_log_level level, const char *line)
+{
+    public_sink(context, (int)level, line);
+}
+
+void sh_log_set(int lowest_level, sh_log_line *sink, void *context)
+{
+    public_sink = sink;
+    const sh_log_level lowest = lowest_level < 0              ? SH_LOG_DEBUG
+                                : lowest_level > SH_LOG_ERROR ? SH_LOG_OFF
+                                                              : (sh_log_level)lowest_level;
+    sh_log_to(lowest, sink == NULL ? NULL : pass_on, context);
+}

@@ -1,0 +1,573 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A training from its start to its summary, on the device that coordinates it. Where it is the only
+ * device and the job is not open, there is no loop, no door and no token; otherwise device 0 takes
+ * part like every other, by mail.
+ *
+ * What is written when: job.json at the start; a checkpoint and a line of metrics after every
+ * validation; a checkpoint also where the training is stopped or a device is lost. A step that
+ * fails leaves the weights as they were, so what is written is always the state between two steps.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "cluster/cluster.h"
+#include "node/children.h"
+#include "node/coordinator.h"
+#include "node/course.h"
+#include "node/host.h"
+#include "shoal/about.h"
+#include "store/checkpoint.h"
+#include "store/run.h"
+#include "train/snapshot.h"
+
+#define LAST_REPORT_MS 10000 /* for all devices to report; afterwards the job ends without */
+#define CHILD_PATIENCE_MS 5000
+#define RATE_WINDOW 16 /* steps over which the speed is shown */
+
+typedef struct training {
+    const sh_train_options *options;
+    char name[SH_NAME_BYTES];
+    uint32_t devices, min_devices;
+    sh_run *run;
+    sh_workbench *bench;
+    char family[SH_DIGEST_TEXT];
+
+    /* Only with other devices. */
+    sh_mailbox *mailbox;
+    sh_loop *loop;
+    sh_coordinator *coordinator;
+    sh_children *children;
+    sh_ring *ring;
+    sh_snapshot_block blocks[SH_SNAPSHOT_BLOCKS];
+    uint32_t block_count;
+    void *tail;
+
+    /* The course under way. */
+    sh_view view;
+    uint64_t start_ns, start_steps;
+    uint64_t step_ns[RATE_WINDOW]; /* when the last steps ended */
+    uint64_t steps_seen;
+    sh_summary *summary;
+} training;
+
+void sh_train_options_init(sh_train_options *options)
+{
+    *options = (sh_train_options){0};
+    sh_job_init(&options->job);
+}
+
+void sh_summary_release(sh_summary *summary)
+{
+    free(summary->devices);
+    summary->devices = NULL;
+    summary->device_count = 0;
+}
+
+static void observe(const training *t, const sh_event *event)
+{
+    if (t->options->observer != NULL)
+        t->options->observer(t->options->context, event);
+}
+
+static double seconds_since(uint64_t start_ns)
+{
+    return (double)(sh_clock_now_ns(sh_clock_system()) - start_ns) * 1e-9;
+}
+
+static sh_status checkpoint(training *t)
+{
+    char path[SH_PATH_BYTES];
+    SH_TRY(sh_snapshot_save(sh_run_checkpoints(t->run), &t->bench->job, t->bench->replica));
+    SH_TRY(sh_path_join(path, sh_run_checkpoints(t->run), SH_CHECKPOINT_LAST));
+    sh_log(SH_LOG_INFO, "checkpoint.written", "step=%llu file=\"%s\"",
+           (unsigned long long)t->bench->replica->steps, path);
+    observe(t, &(sh_event){.kind = SH_EVENT_CHECKPOINT, .text = path});
+    return SH_OK;
+}
+
+/* Samples a second over the last few steps. */
+static double recent_rate(training *t, uint32_t batch_size)
+{
+    const uint64_t now = sh_clock_now_ns(sh_clock_system());
+    const uint64_t seen = t->steps_seen++;
+    const uint64_t window = seen < RATE_WINDOW ? seen : RATE_WINDOW;
+    const uint64_t since = window == 0 ? t->start_ns : t->step_ns[(seen - window) % RATE_WINDOW];
+    t->step_ns[seen % RATE_WINDOW] = now;
+    const double steps = window == 0 ? 1 : (double)window;
+    return now > since ? steps * batch_size / ((double)(now - since) * 1e-9) : 0;
+}
+
+/* An event with all that a report says. */
+static sh_event describe(const training *t, sh_event_kind kind, const sh_progress_report *report)
+{
+    const double samples = (double)report->epoch.samples;
+    return (sh_event){
+        .kind = kind,
+        .devices = t->view.devices,
+        .epoch = report->batch.epoch + 1,
+        .epochs = (uint32_t)((report->schedule->total_steps + report->schedule->epoch_steps - 1) /
+                             report->schedule->epoch_steps),
+        .step = report->batch.step + 1,
+        .epoch_steps = report->schedule->epoch_steps,
+        .total_step = report->steps,
+        .total_steps = report->schedule->total_steps,
+        .seconds = seconds_since(t->start_ns),
+        .loss = samples > 0 ? report->epoch.loss / samples : 0,
+        .accuracy = samples > 0 ? (double)report->epoch.correct / samples : 0,
+    };
+}
+
+static void on_step(void *context, const sh_progress_report *report)
+{
+    training *t = context;
+    sh_event event = describe(t, SH_EVENT_STEP, report);
+    event.samples_per_second = recent_rate(t, t->bench->job.batch_size);
+    t->summary->samples += report->batch.samples.count;
+    t->summary->train_loss = event.loss;
+    observe(t, &event);
+}
+
+static sh_status write_metrics(const training *t, const sh_event *event)
+{
+    char line[512];
+    snprintf(line, sizeof line,
+             "{\"epoch\": %u, \"step\": %llu, \"seconds\": %.3f, \"samples_per_second\": %.1f, "
+             "\"loss\": %.9g, \"accuracy\": %.9g, \"val_loss\": %.9g, \"val_accuracy\": %.9g}",
+             event->epoch, (unsigned long long)event->total_step, event->seconds,
+             event->samples_per_second, event->loss, event->accuracy, event->val_loss,
+             event->val_accuracy);
+    return sh_run_append_line(t->run, SH_RUN_METRICS, line);
+}
+
+static sh_status on_validated(void *context, const sh_progress_report *report,
+                              const sh_sum_totals *validation)
+{
+    training *t = context;
+    const double samples = (double)validation->samples;
+    sh_event event = describe(t, SH_EVENT_EPOCH, report);
+    event.val_loss = validation->loss / samples;
+    event.val_accuracy = (double)validation->correct / samples;
+    event.samples_per_second = (double)t->summary->samples / event.seconds;
+    t->summary->val_loss = event.val_loss;
+    t->summary->val_accuracy = event.val_accuracy;
+    observe(t, &event);
+    SH_TRY(write_metrics(t, &event));
+    return checkpoint(t);
+}
+
+/* What the user has set must be what the checkpoint was made with; only the end may move. */
+static sh_status check_given(const sh_job *asked, const sh_job *saved, uint32_t given)
+{
+    static const char advice[] = "differs from the checkpoint's; leave it out, or begin a new run";
+    if ((given & SH_FIELD_MODEL) != 0 && strcmp(asked->model, saved->model) != 0)
+        return sh_fail(SH_MISMATCH, "model %s %s (%s)", asked->model, advice, saved->model);
+    if ((given & SH_FIELD_SEED) != 0 && asked->seed != saved->seed)
+        return sh_fail(SH_MISMATCH, "--seed %llu %s (%llu)", (unsigned long long)asked->seed,
+                       advice, (unsigned long long)saved->seed);
+    const struct {
+        uint32_t field;
+        const char *option;
+        double asked, saved;
+    } numbers[] = {
+        {SH_FIELD_BATCH_SIZE, "--batch-size", asked->batch_size, saved->batch_size},
+        {SH_FIELD_GRAIN, "--grain", asked->grain, saved->grain},
+        {SH_FIELD_LR, "--lr", (double)asked->lr, (double)saved->lr},
+        {SH_FIELD_MOMENTUM, "--momentum", (double)asked->momentum, (double)saved->momentum},
+        {SH_FIELD_WEIGHT_DECAY, "--weight-decay", (double)asked->weight_decay,
+         (double)saved->weight_decay},
+        {SH_FIELD_WIRE, "--wire", asked->wire, saved->wire},
+    };
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if ((given & numbers[i].field) != 0 && numbers[i].asked != numbers[i].saved)
+            return sh_fail(SH_MISMATCH, "%s %g %s (%g)", numbers[i].option, numbers[i].asked,
+                           advice, numbers[i].saved);
+    return SH_OK;
+}
+
+/* The checkpoint's job with what may be given anew. */
+static sh_status resumed_job(sh_job *job, const sh_train_options *options,
+                             const sh_safetensors *file)
+{
+    sh_job saved;
+    SH_TRY(sh_snapshot_read_job(&saved, file));
+    SH_TRY(sh_fail_in(check_given(&options->job, &saved, options->given), "--resume %s",
+                      options->resume));
+    if ((options->given & SH_FIELD_DATA) != 0)
+        memcpy(saved.data, options->job.data, sizeof saved.data);
+    if ((options->given & SH_FIELD_EPOCHS) != 0) {
+        saved.epochs = options->job.epochs;
+        saved.steps = 0;
+    }
+    if ((options->given & SH_FIELD_STEPS) != 0)
+        saved.steps = options->job.steps;
+    *job = saved;
+    return sh_job_complete(job);
+}
+
+static sh_status resume(training *t)
+{
+    char used[SH_PATH_BYTES];
+    sh_safetensors *file;
+    sh_job job;
+    SH_TRY(sh_checkpoint_open(&file, used, t->options->resume));
+    sh_status status = resumed_job(&job, t->options, file);
+    if (status == SH_OK)
+        status = sh_workbench_open(&t->bench, &job, NULL, t->options->backend);
+    if (status == SH_OK)
+        status = sh_snapshot_load(t->bench->replica, file);
+    sh_safetensors_close(file);
+    return status;
+}
+
+static sh_status open_bench(training *t)
+{
+    if (t->options->resume != NULL)
+        return resume(t);
+    sh_job job = t->options->job;
+    SH_TRY(sh_job_complete(&job));
+    return sh_workbench_open(&t->bench, &job, NULL, t->options->backend);
+}
+
+static sh_status open_run(training *t)
+{
+    json_t *json;
+    const sh_job *job = &t->bench->job;
+    const bool same_folder = t->options->run == NULL && t->options->resume != NULL &&
+                             sh_folder_exists(t->options->resume);
+    SH_TRY(sh_run_open(&t->run,
+                       &(sh_run_options){.path = same_folder ? t->options->resume : t->options->run,
+                                         .model = job->model,
+                                         .data = job->data,
+                                         .now = time(NULL),
+                                         .resume = same_folder}));
+    SH_TRY(sh_job_to_json(&json, job));
+    const sh_status status = sh_run_write_json(t->run, SH_RUN_JOB, json);
+    json_decref(json);
+    observe(t, &(sh_event){.kind = SH_EVENT_RUN, .text = sh_run_folder(t->run)});
+    return status;
+}
+
+static bool is_alone(const training *t)
+{
+    return t->min_devices == 1 && t->devices == 1 && t->options->listen == NULL;
+}
+
+static uint32_t lanes_of_each(const training *t)
+{
+    const uint32_t cores = sh_host_cores();
+    if (t->options->lanes != 0)
+        return t->options->lanes;
+    return cores / t->devices > 0 ? cores / t->devices : 1;
+}
+
+/* Opens the door and starts the local devices, so that they prepare while this one does. */
+static sh_status invite(training *t)
+{
+    const sh_job *job = &t->bench->job;
+    SH_TRY(sh_mailbox_new(&t->mailbox));
+    SH_TRY(sh_loop_start(&t->loop));
+    SH_TRY(sh_snapshot_blocks(t->blocks, &t->block_count, &t->tail, t->bench->replica));
+    SH_TRY(sh_coordinator_open(&t->coordinator,
+                               &(sh_coordinator_options){
+                                   .loop = t->loop,
+                                   .mailbox = t->mailbox,
+                                   .job = job,
+                                   .name = t->name,
+                                   .fingerprint = sh_dataset_about(t->bench->dataset)->fingerprint,
+                                   .family = t->family,
+                                   .min_devices = t->min_devices,
+                                   .grains = sh_batch_of_all(job->batch_size, job->grain).grains,
+                                   .listen = t->options->listen,
+                                   .blocks = t->blocks,
+                                   .block_count = t->block_count,
+                               }));
+    if (t->options->listen != NULL)
+        observe(t,
+                &(sh_event){.kind = SH_EVENT_TOKEN, .text = sh_coordinator_token(t->coordinator)});
+    return sh_children_start(&t->children, &(sh_children_options){
+                                               .count = t->devices - 1,
+                                               .program = t->options->program,
+                                               .token = sh_coordinator_local_token(t->coordinator),
+                                               .name = t->name,
+                                               .lanes = lanes_of_each(t),
+                                               .mailbox = t->mailbox,
+                                           });
+}
+
+/* Waits for mail of one kind; passes on what the user should hear meanwhile. */
+static sh_status expect(training *t, sh_mail_kind kind, sh_mail *mail)
+{
+    for (;;) {
+        SH_TRY(sh_mailbox_wait(t->mailbox, mail, t->options->stop, 0));
+        if (mail->kind == kind)
+            return SH_OK;
+        if (mail->kind == SH_MAIL_JOINED)
+            observe(t, &(sh_event){
+                           .kind = SH_EVENT_JOINED, .text = mail->text, .devices = mail->devices});
+        else if (mail->kind == SH_MAIL_NOTE)
+            observe(t, &(sh_event){.kind = SH_EVENT_NOTE, .text = mail->text});
+        else if (mail->kind == SH_MAIL_END || mail->kind == SH_MAIL_CHILD)
+            return sh_fail(SH_PEER_LOST, "%s before the training began", mail->text);
+    }
+}
+
+/* A call to link to the next device, carried out on the loop's thread. */
+static void do_link(void *context)
+{
+    training *t = context;
+    char identity[SH_LINK_IDENTITY];
+    sh_view_identity(identity, &t->view, t->view.rank);
+    if (sh_ring_connect(t->ring, &(sh_channel_target){.host = t->view.next_host,
+                                                      .port = t->view.next_port,
+                                                      .identity = identity,
+                                                      .key = t->view.key_to_next}) != SH_OK)
+        sh_ring_abort(t->ring, SH_NETWORK, sh_message());
+}
+
+/* Gathers the devices, takes the view, links. */
+static sh_status assemble(training *t)
+{
+    sh_mail mail;
+    sh_coordinator_ready(t->coordinator);
+    SH_TRY(expect(t, SH_MAIL_VIEW, &mail));
+    t->view = mail.view;
+    if (t->view.devices > 1)
+        SH_TRY(sh_ring_new(&t->ring, &(sh_ring_options){.loop = t->loop,
+                                                        .view = t->view.number,
+                                                        .rank = t->view.rank,
+                                                        .devices = t->view.devices}));
+    sh_coordinator_opened(t->coordinator, t->ring, &t->view);
+    SH_TRY(expect(t, SH_MAIL_START, &mail));
+    if (t->ring != NULL)
+        sh_loop_call(t->loop, do_link, t);
+    return SH_OK;
+}
+
+/* The view of a device that is alone. */
+static sh_view view_of_one(const sh_job *job)
+{
+    const uint32_t grains = sh_batch_of_all(job->batch_size, job->grain).grains;
+    return (sh_view){.number = 1, .devices = 1, .grains = grains, .of = grains};
+}
+
+/* After a loss: which device it was, if the coordinator's connections tell it soon. */
+static sh_status name_the_lost(training *t, sh_status status)
+{
+    char message[SH_MESSAGE_BYTES];
+    sh_mail mail = {.kind = SH_MAIL_NOTE};
+    if (status != SH_PEER_LOST || t->mailbox == NULL)
+        return status;
+    snprintf(message, sizeof message, "%s", sh_message());
+    while (mail.kind != SH_MAIL_END &&
+           sh_mailbox_wait(t->mailbox, &mail, NULL, LAST_REPORT_MS) == SH_OK)
+        ;
+    return sh_fail(status, "%s", mail.kind == SH_MAIL_END ? mail.text : message);
+}
+
+/* Waits until all devices have said what they did. */
+static void collect_reports(training *t)
+{
+    sh_mail mail = {.kind = SH_MAIL_NOTE};
+    if (t->coordinator == NULL)
+        return;
+    sh_coordinator_reported(t->coordinator);
+    while (mail.kind != SH_MAIL_END &&
+           sh_mailbox_wait(t->mailbox, &mail, NULL, LAST_REPORT_MS) == SH_OK)
+        if (mail.kind == SH_MAIL_NOTE)
+            observe(t, &(sh_event){.kind = SH_EVENT_NOTE, .text = mail.text});
+}
+
+static sh_status report_devices(training *t)
+{
+    sh_summary *summary = t->summary;
+    const sh_trainer_work work = sh_trainer_work_done(t->bench->trainer);
+    summary->reproducible = true;
+    if (t->coordinator != NULL) {
+        SH_TRY(sh_coordinator_reports(t->coordinator, &summary->devices, &summary->device_count,
+                                      &summary->reproducible));
+    } else {
+        summary->devices = calloc(1, sizeof *summary->devices);
+        if (summary->devices == NULL)
+            return sh_fail_memory(sizeof *summary->devices, "the summary");
+        summary->device_count = 1;
+    }
+    sh_device_report *own = &summary->devices[0];
+    snprintf(own->name, sizeof own->name, "%s", t->name);
+    own->grains = work.grains;
+    own->samples = work.samples;
+    if (t->coordinator != NULL) {
+        const sh_channel_stats control = sh_coordinator_stats(t->coordinator);
+        own->bytes_sent = control.sent_bytes;
+        own->bytes_received = control.received_bytes;
+    }
+    if (t->ring != NULL) {
+        const sh_channel_stats ring = sh_ring_stats(t->ring);
+        own->bytes_sent += ring.sent_bytes;
+        own->bytes_received += ring.received_bytes;
+    }
+    own->cpu_seconds = sh_process_cpu_seconds();
+    own->peak_rss_bytes = sh_process_peak_rss_bytes();
+    for (size_t i = 0; i < summary->device_count; i++)
+        if (summary->peak_rss_bytes < summary->devices[i].peak_rss_bytes)
+            summary->peak_rss_bytes = summary->devices[i].peak_rss_bytes;
+    return SH_OK;
+}
+
+static sh_status write_summary(const training *t, const char *ending)
+{
+    const sh_summary *s = t->summary;
+    json_t *json = json_pack(
+        "{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:s, s:I, s:I, s:b}", "model",
+        s->model, "data", s->data, "ending", ending, "parameters", (json_int_t)s->parameters,
+        "epochs", (json_int_t)s->epochs, "steps", (json_int_t)s->steps, "samples",
+        (json_int_t)s->samples, "train_seconds", s->train_seconds, "samples_per_second",
+        s->samples_per_second, "train_loss", s->train_loss, "val_loss", s->val_loss, "val_accuracy",
+        s->val_accuracy, "weights_hash", s->weights_hash, "redone_steps",
+        (json_int_t)s->redone_steps, "devices", (json_int_t)s->device_count, "reproducible",
+        s->reproducible);
+    if (json == NULL)
+        return sh_fail_memory(1024, "the summary");
+    const sh_status status = sh_run_write_json(t->run, SH_RUN_SUMMARY, json);
+    json_decref(json);
+    return status;
+}
+
+static sh_status summarise(training *t, const sh_course *course, const char *ending)
+{
+    sh_summary *summary = t->summary;
+    const sh_replica *replica = t->bench->replica;
+    snprintf(summary->model, sizeof summary->model, "%s", t->bench->job.model);
+    snprintf(summary->data, sizeof summary->data, "%s", t->bench->job.data);
+    snprintf(summary->run, sizeof summary->run, "%.*s", SH_RUN_BYTES - 1, sh_run_folder(t->run));
+    summary->parameters = replica->weight_count;
+    summary->steps = replica->steps;
+    summary->epochs =
+        (uint32_t)(replica->steps / sh_trainer_schedule(t->bench->trainer)->epoch_steps);
+    summary->train_seconds = seconds_since(t->start_ns);
+    summary->samples_per_second = (double)summary->samples / summary->train_seconds;
+    summary->redone_steps = course->redone_steps;
+    summary->views = 1;
+    SH_TRY(sh_replica_hash(replica, summary->weights_hash));
+    SH_TRY(report_devices(t));
+    return write_summary(t, ending);
+}
+
+/* A failure that leaves good weights behind: they are saved, and the message says where to go on.
+ */
+static sh_status save_after(training *t, const sh_course *course, sh_status status,
+                            const char *ending)
+{
+    char message[SH_MESSAGE_BYTES];
+    snprintf(message, sizeof message, "%s", sh_message());
+    SH_TRY(sh_fail_in(checkpoint(t), "%s; and the checkpoint failed", message));
+    SH_TRY(summarise(t, course, ending));
+    return sh_fail(status, "%.700s; saved at step %llu, go on with: shoal train --resume %.200s",
+                   message, (unsigned long long)t->bench->replica->steps, sh_run_folder(t->run));
+}
+
+static sh_status finish(training *t, const sh_course *course, sh_status status, sh_ending ending)
+{
+    if (status == SH_OK)
+        collect_reports(t);
+    else
+        status = name_the_lost(t, status);
+    if (status == SH_OK && ending == SH_ENDING_COMPLETE)
+        return summarise(t, course, "complete");
+    if (status == SH_OK)
+        return save_after(t, course, sh_fail(SH_STOPPED, "stopped on request"), "stopped");
+    if (status == SH_PEER_LOST)
+        return save_after(t, course, status, "device lost");
+    if (status == SH_NUMERIC) {
+        char message[SH_MESSAGE_BYTES];
+        snprintf(message, sizeof message, "%s", sh_message());
+        if (t->coordinator != NULL)
+            sh_coordinator_fail(t->coordinator, message);
+        return sh_fail(status, "%s; try a smaller --lr; the last checkpoint in %s is untouched",
+                       message, sh_run_folder(t->run));
+    }
+    return status;
+}
+
+static sh_status train(training *t)
+{
+    const sh_schedule *schedule = sh_trainer_schedule(t->bench->trainer);
+    sh_ending ending = SH_ENDING_COMPLETE;
+    sh_course course = {
+        .bench = t->bench,
+        .part = {.share = {t->view.first_grain, t->view.grains},
+                 .of = t->view.of,
+                 .engine = t->ring == NULL ? sh_engine_solo() : sh_ring_engine(t->ring)},
+        .stop = t->options->stop,
+        .on_step = on_step,
+        .on_validated = on_validated,
+        .context = t,
+    };
+    t->start_ns = sh_clock_now_ns(sh_clock_system());
+    t->start_steps = t->bench->replica->steps;
+    observe(t, &(sh_event){.kind = SH_EVENT_STARTED,
+                           .devices = t->view.devices,
+                           .epoch = (uint32_t)(t->start_steps / schedule->epoch_steps) + 1,
+                           .step = t->start_steps % schedule->epoch_steps,
+                           .epoch_steps = schedule->epoch_steps,
+                           .total_step = t->start_steps,
+                           .total_steps = schedule->total_steps});
+    const sh_status status = sh_course_run(&course, &ending);
+    return finish(t, &course, status, ending);
+}
+
+static sh_status run(training *t)
+{
+    SH_TRY(open_bench(t));
+    SH_TRY(open_run(t));
+    SH_TRY(sh_workbench_start(t->bench, lanes_of_each(t)));
+    if (is_alone(t)) {
+        t->view = view_of_one(&t->bench->job);
+        return train(t);
+    }
+    SH_TRY(sh_trainer_family(t->bench->trainer, t->family));
+    SH_TRY(invite(t));
+    SH_TRY(assemble(t));
+    return train(t);
+}
+
+static void close_all(training *t, sh_status status, const char *message)
+{
+    if (t->coordinator != NULL && status != SH_OK && t->start_ns == 0)
+        sh_coordinator_fail(t->coordinator, message);
+    sh_coordinator_close(t->coordinator);
+    if (t->ring != NULL)
+        sh_engine_close(sh_ring_engine(t->ring));
+    sh_children_stop(t->children, CHILD_PATIENCE_MS);
+    sh_loop_stop(t->loop);
+    sh_mailbox_free(t->mailbox);
+    sh_workbench_close(t->bench);
+    sh_run_close(t->run);
+    sh_key_wipe(&t->view, sizeof t->view);
+    free(t->tail);
+}
+
+sh_status sh_train(const sh_train_options *options, sh_summary *summary)
+{
+    char message[SH_MESSAGE_BYTES];
+    training t = {
+        .options = options,
+        .devices = options->devices == 0 ? 1 : options->devices,
+        .summary = summary,
+    };
+    *summary = (sh_summary){0};
+    t.min_devices = options->min_devices > t.devices ? options->min_devices : t.devices;
+    sh_host_name(t.name);
+    if (t.min_devices > SH_CLUSTER_MAX)
+        return sh_fail(SH_LIMIT, "%u devices: a job has at most %d", t.min_devices, SH_CLUSTER_MAX);
+    const sh_status status = run(&t);
+    snprintf(message, sizeof message, "%s", sh_message());
+    close_all(&t, status, message);
+    if (status != SH_OK && status != SH_STOPPED && status != SH_PEER_LOST)
+        sh_summary_release(summary);
+    return status == SH_OK ? SH_OK : sh_fail(status, "%s", message);
+}

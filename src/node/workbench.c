@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "node/workbench.h"
+
+#include <stdlib.h>
+
+#include "node/host.h"
+
+static sh_status open_all(sh_workbench *bench, const char *data, const char *backend)
+{
+    const char *chosen = backend != NULL ? backend : getenv("SHOAL_BACKEND");
+    SH_TRY(sh_fail_in(sh_backend_choose(&bench->backends, chosen), "%s",
+                      backend != NULL ? "backend" : "SHOAL_BACKEND"));
+    SH_TRY(sh_dataset_open(&bench->dataset, data != NULL ? data : bench->job.data));
+    const sh_dataset_info *info = sh_dataset_about(bench->dataset);
+    const sh_problem problem = {info->channels, info->height, info->width, info->classes};
+    return sh_replica_new(&bench->replica, &bench->job, &problem);
+}
+
+sh_status sh_workbench_open(sh_workbench **bench, const sh_job *job, const char *data,
+                            const char *backend)
+{
+    sh_workbench *fresh = calloc(1, sizeof *fresh);
+    if (fresh == NULL)
+        return sh_fail_memory(sizeof *fresh, "the workbench");
+    fresh->job = *job;
+    const sh_status status = open_all(fresh, data, backend);
+    if (status != SH_OK) {
+        sh_workbench_close(fresh);
+        return status;
+    }
+    *bench = fresh;
+    return SH_OK;
+}
+
+sh_status sh_workbench_start(sh_workbench *bench, uint32_t lanes)
+{
+    return sh_trainer_new(&bench->trainer,
+                          &(sh_trainer_options){.job = &bench->job,
+                                                .dataset = bench->dataset,
+                                                .backends = &bench->backends,
+                                                .replica = bench->replica,
+                                                .lanes = lanes == 0 ? sh_host_cores() : lanes});
+}
+
+void sh_workbench_close(sh_workbench *bench)
+{
+    if (bench == NULL)
+        return;
+    sh_trainer_free(bench->trainer);
+    sh_replica_free(bench->replica);
+    sh_dataset_close(bench->dataset);
+    free(bench);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a device needs to work on a job: the data, the backends, the replica, the trainer.
+ *
+ *     SH_TRY(sh_workbench_open(&bench, &job, data, backend));      // data and replica
+ *     ... load or receive the replica's state ...
+ *     SH_TRY(sh_workbench_start(bench, lanes));                    // compile
+ *     sh_workbench_close(bench);
+ *
+ * Threads: caller locks.
+ */
+#ifndef SHOAL_NODE_WORKBENCH_H
+#define SHOAL_NODE_WORKBENCH_H
+
+#include "train/trainer.h"
+
+typedef struct sh_workbench {
+    sh_job job;
+    sh_dataset *dataset;
+    sh_backend_list backends;
+    sh_replica *replica;
+    sh_trainer *trainer; /* after sh_workbench_start */
+} sh_workbench;
+
+/*
+ * Opens the data (`data`, or the job's where NULL) and makes a replica as the job begins. `backend`
+ * NULL: what SHOAL_BACKEND says, else the best there is. The job is complete (sh_job_complete).
+ */
+sh_status sh_workbench_open(sh_workbench **bench, const sh_job *job, const char *data,
+                            const char *backend) SHOAL_CHECKED;
+
+/* Compiles for this many lanes; 0: all cores. */
+sh_status sh_workbench_start(sh_workbench *bench, uint32_t lanes) SHOAL_CHECKED;
+
+/* NULL is fine. */
+void sh_workbench_close(sh_workbench *bench);
+
+#endif
