@@ -18,6 +18,7 @@
 #include "shoal/about.h"
 
 #define NO_DEVICE UINT32_MAX
+#define ENTRANTS_MAX (2 * SH_CLUSTER_MAX)
 #define GOODBYE_MS (SH_CHANNEL_GOODBYE_MS + 1000) /* for the last connection to be closed */
 
 typedef struct entrant {
@@ -26,7 +27,7 @@ typedef struct entrant {
     sh_channel *channel;
     uint32_t device; /* NO_DEVICE before its hello */
     uint16_t link_port;
-    bool local;
+    uint32_t blocks_left; /* of the state, not yet written: they lie in our replica */
 } entrant;
 
 struct sh_coordinator {
@@ -40,6 +41,7 @@ struct sh_coordinator {
     uint32_t next_device;
     bool closing; /* tell the mailbox when the last entrant is gone */
     entrant *entrants;
+    uint32_t entrant_count;
     sh_channel_stats closed_stats; /* of channels that are gone */
     sh_ring *ring;                 /* once this device has opened its door */
     char ring_identity[SH_LINK_IDENTITY];
@@ -68,6 +70,7 @@ static void forget(entrant *gone)
     sh_channel_stats_get(gone->channel, &stats);
     coordinator->closed_stats.sent_bytes += stats.sent_bytes;
     coordinator->closed_stats.received_bytes += stats.received_bytes;
+    coordinator->entrant_count--;
     free(gone);
 }
 
@@ -108,8 +111,18 @@ static void tell_end(entrant *to, sh_status status, const char *reason)
     send_message(to, &message);
 }
 
+/*
+ * Refuses; `to` may be gone afterwards. One that is still being sent the state is cut off instead,
+ * for the state is about to change.
+ */
 static void tell_refusal(entrant *to, const char *reason)
 {
+    if (to->blocks_left > 0) {
+        sh_channel *channel = to->channel;
+        forget(to);
+        sh_channel_close(channel);
+        return;
+    }
     Shoal__Refuse refuse = SHOAL__REFUSE__INIT;
     Shoal__Message message = SH_MESSAGE_INIT(REFUSE, refuse, &refuse);
     refuse.reason = (char *)(uintptr_t)reason;
@@ -144,7 +157,9 @@ static void welcome(sh_coordinator *coordinator, entrant *to)
         const sh_snapshot_block *block = &coordinator->options.blocks[i];
         const sh_frame head = {
             .bytes = (uint32_t)block->bytes, .kind = SH_FRAME_STATE, .bucket = (uint16_t)i};
-        if (sh_channel_send(to->channel, &head, block->data) != SH_OK)
+        if (sh_channel_send(to->channel, &head, block->data) == SH_OK)
+            to->blocks_left++;
+        else
             sh_log(SH_LOG_WARN, "device.unsent", "device=%u reason=\"%s\"", to->device,
                    sh_message());
     }
@@ -314,7 +329,6 @@ static void handle_hello(entrant *from, const Shoal__Hello *hello)
     sh_coordinator *coordinator = from->of;
     from->device = coordinator->next_device++;
     from->link_port = (uint16_t)hello->link_port;
-    from->local = hello->local;
     if (hello->link_port == 0 || hello->link_port > UINT16_MAX) {
         tell_refusal(from, "its hello names no port");
         return;
@@ -429,7 +443,19 @@ static void on_close(void *context, sh_channel *channel, sh_status why, const ch
     report_gone(coordinator, device, why == SH_OK ? "it closed its connection" : reason);
 }
 
-static const sh_channel_events entrant_events = {.on_control = on_control, .on_close = on_close};
+static void on_sent(void *context, sh_channel *channel, const sh_frame *head)
+{
+    entrant *to = context;
+    (void)channel;
+    (void)head;
+    to->blocks_left--;
+}
+
+static const sh_channel_events entrant_events = {
+    .on_control = on_control,
+    .on_sent = on_sent,
+    .on_close = on_close,
+};
 
 /* A device came in by the token, or one came to link to us. */
 static void on_accept(void *context, sh_channel *channel, const char *identity)
@@ -440,11 +466,14 @@ static void on_accept(void *context, sh_channel *channel, const char *identity)
             sh_channel_close(channel);
         return;
     }
-    entrant *fresh = calloc(1, sizeof *fresh);
+    entrant *fresh = coordinator->entrant_count < ENTRANTS_MAX ? calloc(1, sizeof *fresh) : NULL;
     if (fresh == NULL) {
+        sh_log(SH_LOG_WARN, "net.refused", "reason=\"%u devices are connected, or memory is out\"",
+               coordinator->entrant_count);
         sh_channel_close(channel);
         return;
     }
+    coordinator->entrant_count++;
     *fresh = (entrant){
         .next = coordinator->entrants, .of = coordinator, .channel = channel, .device = NO_DEVICE};
     coordinator->entrants = fresh;
@@ -523,6 +552,9 @@ typedef struct request {
     sh_ring *ring;
     const sh_view *view;
     sh_channel_stats stats;
+    sh_device_report *reports;
+    size_t report_count;
+    bool reproducible;
 } request;
 
 /* Keeps a failure's message for the thread that asked. */
@@ -650,26 +682,37 @@ void sh_coordinator_fail(sh_coordinator *coordinator, const char *reason)
                  &(request){.coordinator = coordinator, .reason = reason});
 }
 
+static void do_reports(void *context)
+{
+    request *asked = context;
+    const sh_coordinator *coordinator = asked->coordinator;
+    const sh_cluster *cluster = &coordinator->cluster;
+    const size_t devices = cluster->devices == 0 ? 1 : cluster->devices;
+    asked->reproducible = sh_cluster_is_reproducible(cluster);
+    asked->reports = calloc(devices, sizeof *asked->reports);
+    if (asked->reports == NULL) {
+        answer(asked, sh_fail_memory(devices * sizeof *asked->reports, "the devices' reports"));
+        return;
+    }
+    asked->report_count = devices;
+    for (uint32_t i = 1; i < SH_CLUSTER_MAX; i++) {
+        const sh_member *member = &cluster->members[i];
+        if (member->rank == 0 || member->rank >= devices)
+            continue;
+        sh_device_report *report = &asked->reports[member->rank];
+        *report = coordinator->reports[i];
+        snprintf(report->name, sizeof report->name, "%.*s", SH_NAME_BYTES - 1, member->name);
+    }
+}
+
 sh_status sh_coordinator_reports(sh_coordinator *coordinator, sh_device_report **reports,
                                  size_t *count, bool *reproducible)
 {
-    /* The job is over: nothing on the loop's thread changes the cluster of the view any more. */
-    const sh_cluster *cluster = &coordinator->cluster;
-    const size_t devices = cluster->devices == 0 ? 1 : cluster->devices;
-    sh_device_report *list = calloc(devices, sizeof *list);
-    if (list == NULL)
-        return sh_fail_memory(devices * sizeof *list, "the devices' reports");
-    for (uint32_t i = 1, rank; i < SH_CLUSTER_MAX; i++) {
-        const sh_member *member = &cluster->members[i];
-        rank = member->rank;
-        if (rank == 0 || rank >= devices)
-            continue;
-        list[rank] = coordinator->reports[i];
-        snprintf(list[rank].name, sizeof list[rank].name, "%.*s", SH_NAME_BYTES - 1, member->name);
-    }
-    *reports = list;
-    *count = devices;
-    *reproducible = sh_cluster_is_reproducible(cluster);
+    request asked = {0};
+    SH_TRY(ask(coordinator, do_reports, &asked));
+    *reports = asked.reports;
+    *count = asked.report_count;
+    *reproducible = asked.reproducible;
     return SH_OK;
 }
 

@@ -60,7 +60,7 @@ void sh_coordinator_fail(sh_coordinator *coordinator, const char *reason);
 
 /*
  * What the devices of the view have reported, in order of rank, but for rank 0; zeros where nothing
- * came. `reports` is owned: free(). Adds the bytes of the control channels.
+ * came. `reports` is owned: free().
  */
 sh_status sh_coordinator_reports(sh_coordinator *coordinator, sh_device_report **reports,
                                  size_t *count, bool *reproducible) SHOAL_CHECKED;

@@ -84,8 +84,12 @@ done:
 static sh_status prepare(device *self, const sh_welcome *welcome)
 {
     char family[SH_DIGEST_TEXT];
-    SH_TRY(sh_workbench_open(&self->bench, &welcome->job, self->options->data,
-                             self->options->backend));
+    const sh_status opened =
+        sh_workbench_open(&self->bench, &welcome->job, self->options->data, self->options->backend);
+    if (opened == SH_NOT_FOUND && self->options->data == NULL)
+        return sh_fail(opened, "%s; if this device holds the data elsewhere, say where with --data",
+                       sh_message());
+    SH_TRY(opened);
     const char *fingerprint = sh_dataset_about(self->bench->dataset)->fingerprint;
     if (strcmp(fingerprint, welcome->fingerprint) != 0)
         return sh_fail(
