@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * libevent waits for sockets and timers; posted tasks are a list under a mutex and one event that
- * is made active from any thread. A turn takes the whole list and runs it outside the mutex, so
- * that a task which posts again does not keep sockets waiting: its post belongs to the next turn.
+ * is made active from any thread. A turn takes the whole list and runs it outside the mutex; what a
+ * task posts belongs to the next turn. libevent would run an event that is made active again and
+ * again without a look at the sockets in between: CALLBACKS_A_LOOK bounds that.
  */
 #include "net/loop.h"
 
@@ -12,6 +13,8 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+
+#define CALLBACKS_A_LOOK 16
 
 struct post {
     struct post *next;
@@ -130,6 +133,18 @@ static void loop_free(sh_loop *loop)
     free(loop);
 }
 
+static struct event_base *new_base(void)
+{
+    struct event_config *config = event_config_new();
+    struct event_base *base = NULL;
+    if (config != NULL &&
+        event_config_set_max_dispatch_interval(config, NULL, CALLBACKS_A_LOOK, 0) == 0)
+        base = event_base_new_with_config(config);
+    if (config != NULL)
+        event_config_free(config);
+    return base;
+}
+
 sh_status sh_loop_start(sh_loop **loop)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -140,7 +155,7 @@ sh_status sh_loop_start(sh_loop **loop)
         return sh_fail_memory(sizeof *fresh, "the event loop");
     pthread_mutex_init(&fresh->lock, NULL);
     fresh->last = &fresh->first;
-    fresh->base = event_base_new();
+    fresh->base = new_base();
     if (fresh->base != NULL)
         fresh->wake = event_new(fresh->base, -1, EV_READ | EV_PERSIST, run_posts, fresh);
     if (fresh->wake == NULL) {

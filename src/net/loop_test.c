@@ -184,6 +184,45 @@ static void timers_fire_once_or_again_and_stop(void **state)
     }
 }
 
+struct rally {
+    sh_loop *loop;
+    sh_timer *timer;
+    bool over, failed; /* loop only */
+};
+
+static void post_again(void *context)
+{
+    struct rally *rally = context;
+    if (!rally->over)
+        rally->failed |= sh_loop_post(rally->loop, post_again, rally) != SH_OK;
+}
+
+static void end_rally(void *context)
+{
+    struct rally *rally = context;
+    rally->over = true;
+    sh_timer_free(rally->timer);
+}
+
+static void start_rally(void *context)
+{
+    struct rally *rally = context;
+    rally->failed |= sh_timer_new(&rally->timer, rally->loop, end_rally, rally) != SH_OK;
+    rally->failed |= sh_timer_start(rally->timer, 1, 0) != SH_OK;
+    post_again(rally);
+}
+
+/* Stopping runs what is posted, so without a look at the timer this would never end. */
+static void a_task_that_posts_itself_lets_others_run(void **state)
+{
+    (void)state;
+    struct rally rally = {.loop = started()};
+    sh_loop_call(rally.loop, start_rally, &rally);
+    sh_loop_stop(rally.loop);
+    assert_true(rally.over);
+    assert_false(rally.failed);
+}
+
 static void look_at_signals(void *context)
 {
     sigset_t blocked;
@@ -208,6 +247,7 @@ int main(void)
         cmocka_unit_test(stopping_runs_what_was_posted),
         cmocka_unit_test(a_full_queue_refuses),
         cmocka_unit_test(timers_fire_once_or_again_and_stop),
+        cmocka_unit_test(a_task_that_posts_itself_lets_others_run),
         cmocka_unit_test(signals_are_blocked_on_the_loop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
