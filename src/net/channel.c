@@ -510,7 +510,7 @@ static void write_waits(sh_channel *channel)
     channel->mute = true;
     char peer[SH_ADDRESS_TEXT];
     sh_address_print(peer, &channel->peer);
-    if (channel->phase != OPEN || channel->paused)
+    if (channel->phase != OPEN)
         end(channel, SH_PEER_LOST, "%s: the connection ended: %s", peer, strerror(error));
 }
 
@@ -562,10 +562,6 @@ static void say_goodbye(sh_channel *channel)
 /* What the next turn waits for. */
 static void wait_for_events(sh_channel *channel)
 {
-    if (channel->mute && channel->paused) {
-        end(channel, SH_PEER_LOST, "the connection ended while it was paused");
-        return;
-    }
     const bool read = channel->phase > CONNECT && !(channel->phase == OPEN && channel->paused);
     const bool write =
         channel->phase == CONNECT || channel->write_waits || channel->read_waits_for_write;

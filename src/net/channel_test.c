@@ -436,7 +436,9 @@ static bool word_is_sent(struct meeting *meeting)
 
 static void resume_client(void *context)
 {
-    sh_channel_resume(((struct meeting *)context)->client.channel);
+    struct meeting *meeting = context;
+    if (meeting->client.channel != NULL)
+        sh_channel_resume(meeting->client.channel);
 }
 
 static void the_last_word_is_heard_while_writing(void **state)
@@ -457,6 +459,85 @@ static void the_last_word_is_heard_while_writing(void **state)
     assert_string_equal((const char *)meeting->client.last_control, "because");
     assert_int_equal(meeting->client.why, SH_OK);
     assert_int_equal(meeting->server.why, SH_OK);
+    close_meeting(meeting);
+}
+
+/* As above, but the server is gone at once; what came before lies in the paused client's socket. */
+#define SHORT_WORD_BYTES 30000
+
+static void say_why(struct side *side)
+{
+    const sh_frame head = {.bytes = SHORT_WORD_BYTES, .kind = SH_FRAME_STATE};
+    loop_ok(side->meeting, sh_channel_send(side->channel, &head, sent_words));
+    loop_ok(side->meeting, sh_channel_send_control(side->channel, "because", 8));
+}
+
+static bool word_is_waiting(struct meeting *meeting)
+{
+    return meeting->client.asked == 1;
+}
+
+static void close_server(void *context)
+{
+    struct meeting *meeting = context;
+    sh_channel_close(meeting->server.channel);
+    meeting->server.channel = NULL;
+}
+
+/* Rounds of the loop, each with a look at the sockets: timers of 0 ms are that. */
+#define ROUNDS 5
+
+struct rounds {
+    struct meeting *meeting;
+    sh_timer *timer;
+    int left;
+};
+
+static void one_round(void *context)
+{
+    struct rounds *rounds = context;
+    if (--rounds->left > 0)
+        loop_ok(rounds->meeting, sh_timer_start(rounds->timer, 0, 0));
+    else
+        sh_timer_free(rounds->timer);
+    rounds->meeting->rounds_left = rounds->left;
+    look(rounds->meeting);
+}
+
+static void start_rounds(void *context)
+{
+    struct rounds *rounds = context;
+    rounds->meeting->rounds_left = rounds->left;
+    loop_ok(rounds->meeting,
+            sh_timer_new(&rounds->timer, rounds->meeting->loop, one_round, rounds));
+    loop_ok(rounds->meeting, sh_timer_start(rounds->timer, 0, 0));
+}
+
+static bool no_rounds_left(struct meeting *meeting)
+{
+    return meeting->rounds_left == 0;
+}
+
+static void a_paused_channel_keeps_what_came_before_its_peer_was_gone(void **state)
+{
+    (void)state;
+    struct meeting *meeting = new_meeting();
+    open_both(meeting);
+    meeting->server.pauses = 1; /* so that the client has more to write than there is room */
+    meeting->server.at_frame = say_why;
+    meeting->client.pauses = 1;
+    meeting->client.sink = (sh_sink){SH_SINK_STORE, got_words, SHORT_WORD_BYTES};
+    on_loop(meeting, send_large);
+    await(meeting, word_is_waiting);
+    on_loop(meeting, close_server);
+    struct rounds rounds = {.meeting = meeting, .left = ROUNDS};
+    sh_loop_call(meeting->loop, start_rounds, &rounds);
+    await(meeting, no_rounds_left); /* the client has found that it cannot write */
+    assert_int_equal(meeting->client.closes, 0);
+    on_loop(meeting, resume_client);
+    await(meeting, client_closed);
+    assert_int_equal(meeting->client.done, 1);
+    assert_string_equal((const char *)meeting->client.last_control, "because");
     close_meeting(meeting);
 }
 
@@ -694,6 +775,7 @@ int main(void)
         cmocka_unit_test(one_channel_does_not_starve_another),
         cmocka_unit_test(flushing_sends_everything_and_says_goodbye),
         cmocka_unit_test(the_last_word_is_heard_while_writing),
+        cmocka_unit_test(a_paused_channel_keeps_what_came_before_its_peer_was_gone),
         cmocka_unit_test(closing_while_sending_is_a_loss_for_the_other),
         cmocka_unit_test(a_channel_may_be_closed_in_each_of_its_callbacks),
         cmocka_unit_test(what_is_sent_before_it_is_open_arrives),

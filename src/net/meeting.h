@@ -62,6 +62,7 @@ struct meeting {
     struct side client, server;
     int accepted;
     sh_channel *another; /* a server's side that a test keeps besides */
+    int rounds_left;     /* for tests that count rounds of the loop */
     bool (*holds)(struct meeting *meeting);
     bool failed; /* a call on the loop did not succeed */
     char failure[SH_MESSAGE_BYTES];
