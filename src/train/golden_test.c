@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The course is PyTorch's: the same data and the same initial weights give the same losses and lead
+ * to the same weights, for every backend of this machine, several grains and numbers of lanes.
+ * test/golden/make_golden.py made the expected numbers, in test/golden/golden.json.
+ *
+ * The batch is the whole training split, so that its order does not matter to a step. Two correct
+ * implementations differ by rounding alone: PyTorch in float32 differs from itself in float64 by up
+ * to 1.3e-7 in a loss and 7e-7 in the sums below. The limits leave room for other kernels, which
+ * add in other orders, and for a pixel that falls to the other side of a ReLU or a maximum, and are
+ * yet far below what another definition of anything would do.
+ */
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/random.h"
+#include "base/scratch.h"
+#include "train/trainer.h"
+
+#define LOSS_LIMIT 1e-4    /* relative */
+#define SUM_LIMIT 1e-6     /* |mean error of a tensor's weights| / their root mean square */
+#define SQUARES_LIMIT 1e-5 /* relative, of the sum of w^2 */
+#define MOVED_LIMIT 1e-4   /* relative, of the sum of (w - w0)^2 */
+
+#define SIDE 28
+#define PIXELS ((size_t)SIDE * SIDE)
+#define IMAGES_HEAD 16 /* bytes of an IDX file before the images */
+#define LABELS_HEAD 8
+
+#define STEPS 10
+#define JOBS 4
+#define MAX_TENSORS 8
+#define PRECISIONS 2 /* PyTorch's runs: in float32 and in float64 */
+
+/* Of a tensor w after the last step, which began as w0. */
+typedef struct sums {
+    double w, squares, moved; /* of w, of w^2, of (w - w0)^2 */
+} sums;
+
+typedef struct run {
+    double losses[STEPS];   /* of each step, before its update */
+    double validation_loss; /* after the last */
+    sums tensors[MAX_TENSORS];
+} run;
+
+/* A job as PyTorch did it. */
+typedef struct golden_job {
+    const char *model;
+    double weight_decay;
+    const char *initial_hash; /* as sh_replica_hash */
+    uint32_t tensors;
+    const char *names[MAX_TENSORS];
+    int elements[MAX_TENSORS];
+    double ends[MAX_TENSORS][3]; /* the first, the second and the last weight at the start */
+    run runs[PRECISIONS];
+} golden_job;
+
+/* Largest deviations from PyTorch. */
+typedef struct deviations {
+    double loss, w, squares, moved;
+} deviations;
+
+/* What all tests share. */
+typedef struct bench {
+    json_t *file; /* owns the texts below */
+    json_int_t seed, data_seed;
+    int samples[SH_SPLITS];
+    const char *data_hashes[SH_SPLITS];
+    double lr, momentum;
+    golden_job jobs[JOBS];
+    char folder[SCRATCH_BYTES];
+    sh_dataset *dataset;
+    deviations worst;
+} bench;
+
+/* One way to compute a job. */
+typedef struct setting {
+    const golden_job *job;
+    const sh_backend *backend;
+    uint32_t grain, lanes;
+} setting;
+
+/* --- golden.json --- */
+
+/* json_unpack that fails the test. */
+#define TAKE(object, ...)                                                                          \
+    do {                                                                                           \
+        json_error_t error_;                                                                       \
+        if (json_unpack_ex(object, &error_, 0, __VA_ARGS__) != 0)                                  \
+            fail_msg("golden.json: %s", error_.text);                                              \
+    } while (0)
+
+static void take_run(run *r, json_t *object, uint32_t tensors)
+{
+    json_t *losses, *all;
+    TAKE(object, "{s:o, s:F, s:o}", "losses", &losses, "validation_loss", &r->validation_loss,
+         "sums", &all);
+    assert_int_equal(json_array_size(losses), STEPS);
+    assert_int_equal(json_array_size(all), tensors);
+    for (size_t i = 0; i < STEPS; i++)
+        r->losses[i] = json_real_value(json_array_get(losses, i));
+    for (size_t t = 0; t < tensors; t++)
+        TAKE(json_array_get(all, t), "[F, F, F!]", &r->tensors[t].w, &r->tensors[t].squares,
+             &r->tensors[t].moved);
+}
+
+static void take_job(golden_job *job, json_t *object)
+{
+    json_t *tensors, *runs[PRECISIONS];
+    TAKE(object, "{s:s, s:F, s:s, s:o, s:o, s:o}", "model", &job->model, "weight_decay",
+         &job->weight_decay, "initial_hash", &job->initial_hash, "tensors", &tensors, "float32",
+         &runs[0], "float64", &runs[1]);
+    job->tensors = (uint32_t)json_array_size(tensors);
+    assert_in_range(job->tensors, 1, MAX_TENSORS);
+    for (size_t t = 0; t < job->tensors; t++)
+        TAKE(json_array_get(tensors, t), "{s:s, s:i, s:[F, F, F!]}", "name", &job->names[t],
+             "elements", &job->elements[t], "ends", &job->ends[t][0], &job->ends[t][1],
+             &job->ends[t][2]);
+    for (int i = 0; i < PRECISIONS; i++)
+        take_run(&job->runs[i], runs[i], job->tensors);
+}
+
+static void load(bench *b)
+{
+    /* This file's own name leads there, from whatever folder the test is started. */
+    static const char here[] = __FILE__, inner[] = "src/train/golden_test.c";
+    char path[SCRATCH_BYTES];
+    json_error_t error;
+    json_t *jobs;
+    assert_true(sizeof here >= sizeof inner);
+    snprintf(path, sizeof path, "%.*stest/golden/golden.json", (int)(sizeof here - sizeof inner),
+             here);
+    b->file = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+    if (b->file == NULL)
+        fail_msg("%s: line %d: %s", path, error.line, error.text);
+    TAKE(b->file, "{s:I, s:I, s:[i, i!], s:[s, s!], s:F, s:F, s:o}", "seed", &b->seed, "data_seed",
+         &b->data_seed, "samples", &b->samples[0], &b->samples[1], "data_hashes",
+         &b->data_hashes[0], &b->data_hashes[1], "lr", &b->lr, "momentum", &b->momentum, "jobs",
+         &jobs);
+    assert_int_equal(json_array_size(jobs), JOBS);
+    for (size_t i = 0; i < JOBS; i++)
+        take_job(&b->jobs[i], json_array_get(jobs, i));
+}
+
+/* --- the data, as make_data() in make_golden.py draws it --- */
+
+static void draw_image(const bench *b, uint8_t *pixels, uint32_t index, sh_split split)
+{
+    const uint32_t label = index % 10;
+    sh_random random =
+        sh_random_for((uint64_t)b->data_seed, SH_RANDOM_TEST, index, (uint32_t)split);
+    const uint32_t row = 4 + 2 * label, column = 4 + 2 * (label * 7 % 10);
+    for (uint32_t y = 0; y < SIDE; y++)
+        for (uint32_t x = 0; x < SIDE; x++) {
+            const uint32_t noise = sh_random_next(&random) >> 26;
+            *pixels++ = (uint8_t)(noise + (y == row || x == column ? 192 : 0));
+        }
+}
+
+static void put_u32(uint8_t *bytes, uint32_t value)
+{
+    for (int i = 0; i < 4; i++)
+        bytes[i] = (uint8_t)(value >> (24 - 8 * i));
+}
+
+static void write_file(const bench *b, const char *name, const void *bytes, size_t count)
+{
+    char path[SCRATCH_BYTES + 64];
+    snprintf(path, sizeof path, "%s/%s", b->folder, name);
+    scratch_write(path, bytes, count);
+}
+
+/* Writes a split's two IDX files and checks that their content is what the script trained on. */
+static void write_split(const bench *b, sh_split split, const char *prefix)
+{
+    const uint32_t count = (uint32_t)b->samples[split];
+    char name[64], hex[SH_DIGEST_TEXT];
+    uint8_t *images = calloc(1, IMAGES_HEAD + count * PIXELS);
+    uint8_t *labels = calloc(1, LABELS_HEAD + (size_t)count);
+    sh_digest *digest;
+    assert_true(images != NULL && labels != NULL);
+    put_u32(images, 0x803);
+    put_u32(images + 4, count);
+    put_u32(images + 8, SIDE);
+    put_u32(images + 12, SIDE);
+    put_u32(labels, 0x801);
+    put_u32(labels + 4, count);
+    for (uint32_t i = 0; i < count; i++) {
+        draw_image(b, images + IMAGES_HEAD + i * PIXELS, i, split);
+        labels[LABELS_HEAD + i] = (uint8_t)(i % 10);
+    }
+    assert_ok(sh_digest_new(&digest));
+    sh_digest_add(digest, images + IMAGES_HEAD, count * PIXELS);
+    sh_digest_add(digest, labels + LABELS_HEAD, count);
+    assert_ok(sh_digest_finish(digest, hex));
+    assert_string_equal(hex, b->data_hashes[split]);
+    snprintf(name, sizeof name, "%s-images-idx3-ubyte", prefix);
+    write_file(b, name, images, IMAGES_HEAD + count * PIXELS);
+    snprintf(name, sizeof name, "%s-labels-idx1-ubyte", prefix);
+    write_file(b, name, labels, LABELS_HEAD + (size_t)count);
+    free(images);
+    free(labels);
+}
+
+/* --- one run --- */
+
+static sh_job job_of(const bench *b, const setting *s)
+{
+    sh_job job;
+    sh_job_init(&job);
+    snprintf(job.model, sizeof job.model, "%s", s->job->model);
+    const int length = snprintf(job.data, sizeof job.data, "mnist:%s", b->folder);
+    assert_in_range(length, 1, sizeof job.data - 1);
+    job.seed = (uint64_t)b->seed;
+    job.batch_size = (uint32_t)b->samples[SH_SPLIT_TRAIN];
+    job.grain = s->grain;
+    job.steps = STEPS;
+    job.lr = (float)b->lr;
+    job.momentum = (float)b->momentum;
+    job.weight_decay = (float)s->job->weight_decay;
+    assert_ok(sh_job_complete(&job));
+    return job;
+}
+
+static sh_replica *replica_of(const sh_dataset *dataset, const sh_job *job)
+{
+    sh_replica *replica;
+    const sh_dataset_info *info = sh_dataset_about(dataset);
+    const sh_problem problem = {info->channels, info->height, info->width, info->classes};
+    assert_ok(sh_replica_new(&replica, job, &problem));
+    return replica;
+}
+
+/* The sums of one tensor of the replica, which began as `initial`. */
+static sums sums_of(const sh_replica *replica, uint32_t tensor, const float *initial)
+{
+    sums s = {0, 0, 0};
+    const float *weights = replica->parameters[tensor];
+    const size_t first = (size_t)(weights - replica->weights);
+    const size_t count = sh_sum_elements(replica->sum, tensor);
+    for (size_t i = 0; i < count; i++) {
+        const double w = (double)weights[i], moved = w - (double)initial[first + i];
+        s.w += w;
+        s.squares += w * w;
+        s.moved += moved * moved;
+    }
+    return s;
+}
+
+/* Trains, evaluates, and writes down what make_golden.py's train() does. */
+static void train(const bench *b, const setting *s, run *out)
+{
+    const sh_job job = job_of(b, s);
+    const uint32_t grains = (job.batch_size + job.grain - 1) / job.grain;
+    const sh_part part = {{0, grains}, grains, sh_engine_solo(), false};
+    sh_replica *replica = replica_of(b->dataset, &job);
+    const size_t bytes = replica->weight_count * sizeof *replica->weights;
+    float *initial = malloc(bytes);
+    sh_trainer *trainer;
+    sh_backend_list backends;
+    assert_non_null(initial);
+    memcpy(initial, replica->weights, bytes);
+    assert_ok(sh_backend_choose(&backends, s->backend->name));
+    assert_ok(sh_trainer_new(&trainer, &(sh_trainer_options){.job = &job,
+                                                             .dataset = b->dataset,
+                                                             .backends = &backends,
+                                                             .replica = replica,
+                                                             .lanes = s->lanes}));
+    for (int i = 0; i < STEPS; i++) {
+        sh_step_result result;
+        assert_ok(sh_trainer_step(trainer, &part, &result));
+        assert_int_equal(result.totals.samples, job.batch_size);
+        out->losses[i] = result.totals.loss / (double)result.totals.samples;
+    }
+    sh_sum_totals validation;
+    assert_ok(sh_trainer_evaluate(trainer, &part, &validation));
+    assert_int_equal(validation.samples, b->samples[SH_SPLIT_VALIDATION]);
+    out->validation_loss = validation.loss / (double)validation.samples;
+    for (uint32_t t = 0; t < s->job->tensors; t++)
+        out->tensors[t] = sums_of(replica, t, initial);
+    sh_trainer_free(trainer);
+    sh_replica_free(replica);
+    free(initial);
+}
+
+/* --- the comparison --- */
+
+/* `got` is within `limit` * `scale` of `expected`; the largest deviation goes to *worst. */
+static void compare(const setting *s, const char *what, double got, double expected, double scale,
+                    double limit, double *worst)
+{
+    const double deviation = fabs(got - expected) / scale;
+    if (!(deviation <= limit))
+        fail_msg("%s, decay %g, backend %s, grain %u, %u lanes: %s is %.9g, PyTorch has %.9g: "
+                 "deviation %.2e, limit %.0e",
+                 s->job->model, s->job->weight_decay, s->backend->name, s->grain, s->lanes, what,
+                 got, expected, deviation, limit);
+    *worst = fmax(*worst, deviation);
+}
+
+static void compare_tensors(bench *b, const setting *s, const run *got, const run *expected)
+{
+    for (uint32_t t = 0; t < s->job->tensors; t++) {
+        char what[128];
+        const char *name = s->job->names[t];
+        const sums *have = &got->tensors[t], *want = &expected->tensors[t];
+        snprintf(what, sizeof what, "%s: sum of w", name);
+        compare(s, what, have->w, want->w, sqrt((double)s->job->elements[t] * want->squares),
+                SUM_LIMIT, &b->worst.w);
+        snprintf(what, sizeof what, "%s: sum of w^2", name);
+        compare(s, what, have->squares, want->squares, want->squares, SQUARES_LIMIT,
+                &b->worst.squares);
+        snprintf(what, sizeof what, "%s: sum of (w - w0)^2", name);
+        compare(s, what, have->moved, want->moved, want->moved, MOVED_LIMIT, &b->worst.moved);
+    }
+}
+
+static void compare_runs(bench *b, const setting *s, const run *got, const run *expected)
+{
+    for (int i = 0; i < STEPS; i++) {
+        char what[64];
+        snprintf(what, sizeof what, "the loss of step %d", i + 1);
+        compare(s, what, got->losses[i], expected->losses[i], expected->losses[i], LOSS_LIMIT,
+                &b->worst.loss);
+    }
+    compare(s, "the validation loss", got->validation_loss, expected->validation_loss,
+            expected->validation_loss, LOSS_LIMIT, &b->worst.loss);
+    compare_tensors(b, s, got, expected);
+}
+
+/* In some cuts of the work: trainer_test.c proves that lanes do not matter to the bits, so not
+ * every grain needs every number of lanes. */
+static void follow_job(bench *b, const golden_job *job, const sh_backend *backend)
+{
+    static const struct {
+        uint32_t grain, lanes;
+        bool decay;
+    } cuts[] = {{16, 1, false}, {64, 1, false}, {7, 2, false}, {16, 2, true}};
+    for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) {
+        const setting s = {job, backend, cuts[i].grain, cuts[i].lanes};
+        run got;
+        if (cuts[i].decay != (job->weight_decay > 0))
+            continue;
+        train(b, &s, &got);
+        for (int k = 0; k < PRECISIONS; k++)
+            compare_runs(b, &s, &got, &job->runs[k]);
+    }
+}
+
+/* --- the tests --- */
+
+static void pixels_are_normalised_as_in_the_script(void **state)
+{
+    const bench *b = *state;
+    float pixels[PIXELS];
+    int32_t label;
+    uint8_t bytes[PIXELS];
+    for (uint32_t i = 0; i < (uint32_t)b->samples[SH_SPLIT_TRAIN]; i++) {
+        draw_image(b, bytes, i, SH_SPLIT_TRAIN);
+        assert_ok(sh_dataset_read(b->dataset, SH_SPLIT_TRAIN, i, pixels, &label));
+        assert_int_equal(label, i % 10);
+        for (size_t k = 0; k < PIXELS; k++)
+            assert_true(fabs((double)pixels[k] - (bytes[k] / 255.0 - 0.1307) / 0.3081) < 1e-6);
+    }
+}
+
+/* Not nearly: the very bits, by hash. The single weights say where it went wrong. */
+static void initial_weights_are_the_same_bits(void **state)
+{
+    const bench *b = *state;
+    for (size_t j = 0; j < JOBS; j++) {
+        char hash[SH_DIGEST_TEXT];
+        const golden_job *golden = &b->jobs[j];
+        const sh_job job = job_of(b, &(setting){.job = golden, .grain = 1});
+        sh_replica *replica = replica_of(b->dataset, &job);
+        assert_int_equal(replica->tensors, golden->tensors);
+        for (uint32_t t = 0; t < replica->tensors; t++) {
+            const float *weights = replica->parameters[t];
+            const double *ends = golden->ends[t];
+            const size_t elements = sh_sum_elements(replica->sum, t);
+            assert_int_equal(elements, golden->elements[t]);
+            assert_string_equal(sh_replica_tensor_name(replica, t), golden->names[t]);
+            assert_true((double)weights[0] == ends[0]);
+            assert_true((double)weights[1] == ends[1]);
+            assert_true((double)weights[elements - 1] == ends[2]);
+        }
+        assert_ok(sh_replica_hash(replica, hash));
+        assert_string_equal(hash, golden->initial_hash);
+        sh_replica_free(replica);
+    }
+}
+
+static void training_follows_pytorch(void **state)
+{
+    bench *b = *state;
+    for (const sh_backend *const *all = sh_backend_all(); *all != NULL; all++) {
+        if (!(*all)->available())
+            continue;
+        b->worst = (deviations){0, 0, 0, 0};
+        for (size_t j = 0; j < JOBS; j++)
+            follow_job(b, &b->jobs[j], *all);
+        print_message("%s: largest deviations from PyTorch: loss %.1e, sum %.1e, squares %.1e, "
+                      "moved %.1e\n",
+                      (*all)->name, b->worst.loss, b->worst.w, b->worst.squares, b->worst.moved);
+    }
+}
+
+/* The comparison would see a job that differs a little: here by its weight decay alone. */
+static void another_job_goes_elsewhere(void **state)
+{
+    const bench *b = *state;
+    for (size_t j = 0; j + 1 < JOBS; j += 2) {
+        const run *plain = &b->jobs[j].runs[0], *decayed = &b->jobs[j + 1].runs[0];
+        const double last = plain->losses[STEPS - 1];
+        assert_string_equal(b->jobs[j].model, b->jobs[j + 1].model);
+        assert_true(fabs(decayed->losses[STEPS - 1] - last) > 2 * LOSS_LIMIT * last);
+        assert_true(last < 0.9 * plain->losses[0]);
+    }
+}
+
+static int start(void **state)
+{
+    char spec[SCRATCH_BYTES + 16];
+    bench *b = calloc(1, sizeof *b);
+    assert_non_null(b);
+    load(b);
+    scratch_make(b->folder);
+    write_split(b, SH_SPLIT_TRAIN, "train");
+    write_split(b, SH_SPLIT_VALIDATION, "t10k");
+    snprintf(spec, sizeof spec, "mnist:%s", b->folder);
+    assert_ok(sh_dataset_open(&b->dataset, spec));
+    *state = b;
+    return 0;
+}
+
+static int end(void **state)
+{
+    bench *b = *state;
+    sh_dataset_close(b->dataset);
+    scratch_remove(b->folder);
+    json_decref(b->file);
+    free(b);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pixels_are_normalised_as_in_the_script),
+        cmocka_unit_test(initial_weights_are_the_same_bits),
+        cmocka_unit_test(another_job_goes_elsewhere),
+        cmocka_unit_test(training_follows_pytorch),
+    };
+    return cmocka_run_group_tests(tests, start, end);
+}
