@@ -56,7 +56,7 @@ struct sh_channel {
     bool reading, writing; /* events that are added */
     int fd;
     sh_tls *tls;
-    struct event read_event, write_event, again, deadline;
+    struct event read_event, write_event, queued, again, deadline;
     uint32_t patience_ms;
     sh_inbox inbox;
     sh_outbox *outbox; /* made when it is first used */
@@ -105,6 +105,12 @@ static void on_writable(evutil_socket_t fd, short what, void *argument)
     take_turn(channel, channel->phase != OPEN || channel->read_waits_for_write);
 }
 
+/* Something was queued outside a turn. */
+static void on_queued(evutil_socket_t fd, short what, void *argument)
+{
+    on_writable(fd, what, argument);
+}
+
 static void on_again(evutil_socket_t fd, short what, void *argument)
 {
     (void)fd;
@@ -116,8 +122,7 @@ static void stop_waiting(sh_channel *channel)
 {
     if (channel->reading)
         event_del(&channel->read_event);
-    /* Also where it was made active without having been added. */
-    if (channel->fd >= 0)
+    if (channel->writing)
         event_del(&channel->write_event);
     channel->reading = channel->writing = false;
 }
@@ -138,6 +143,7 @@ static void let_go(sh_channel *channel)
         channel->stats = (sh_channel_stats){sh_tls_bytes_sent(channel->tls),
                                             sh_tls_bytes_received(channel->tls)};
     stop_waiting(channel);
+    event_del(&channel->queued);
     event_del(&channel->again);
     event_del(&channel->deadline);
     sh_tls_free(channel->tls);
@@ -613,6 +619,7 @@ static sh_status channel_new(sh_channel **channel, sh_loop *loop, uint32_t patie
     fresh->fd = -1;
     fresh->patience_ms = patience_ms == 0 ? SH_CHANNEL_PATIENCE_MS : patience_ms;
     sh_inbox_init(&fresh->inbox);
+    event_assign(&fresh->queued, sh_loop_base(loop), -1, 0, on_queued, fresh);
     event_assign(&fresh->again, sh_loop_base(loop), -1, 0, on_again, fresh);
     event_assign(&fresh->deadline, sh_loop_base(loop), -1, 0, on_deadline, fresh);
     *channel = fresh;
@@ -679,11 +686,15 @@ static sh_status can_send(sh_channel *channel)
     return channel->outbox == NULL ? sh_outbox_new(&channel->outbox) : SH_OK;
 }
 
-/* Inside a turn, its writing comes still; outside, this makes one in this round of the loop. */
+/*
+ * Inside a turn, its writing comes still; outside, this makes one in this round of the loop. By an
+ * event of its own: libevent takes an event that is active for one that is added, so making the
+ * write event active would let a later event_add of it do nothing.
+ */
 static void write_soon(sh_channel *channel)
 {
     if (channel->phase == OPEN && !channel->in_turn && !channel->writing && !channel->mute)
-        event_active(&channel->write_event, EV_WRITE, 0);
+        event_active(&channel->queued, EV_TIMEOUT, 0);
 }
 
 sh_status sh_channel_send(sh_channel *channel, const sh_frame *head, const void *body)
