@@ -30,7 +30,9 @@
 static inline void scratch_make(char folder[SCRATCH_BYTES])
 {
     const char *root = getenv("TMPDIR");
-    snprintf(folder, SCRATCH_BYTES, "%s/shoal-test-XXXXXX", root == NULL ? "/tmp" : root);
+    const int length =
+        snprintf(folder, SCRATCH_BYTES, "%s/shoal-test-XXXXXX", root == NULL ? "/tmp" : root);
+    assert_in_range(length, 1, SCRATCH_BYTES - 1);
     assert_non_null(mkdtemp(folder));
 }
 
@@ -44,7 +46,8 @@ static inline void scratch_remove(const char *path)
             char inner[SCRATCH_BYTES + 256];
             if (strcmp(item->d_name, ".") == 0 || strcmp(item->d_name, "..") == 0)
                 continue;
-            snprintf(inner, sizeof inner, "%s/%s", path, item->d_name);
+            const int length = snprintf(inner, sizeof inner, "%s/%s", path, item->d_name);
+            assert_in_range(length, 1, sizeof inner - 1); /* else another thing would be removed */
             scratch_remove(inner);
         }
         closedir(folder);

@@ -2,6 +2,7 @@
 #include "cluster/cluster.h"
 
 #include <assert.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,6 +14,20 @@ static sh_cluster_action *act(sh_cluster *cluster, sh_cluster_action_kind kind, 
     action->device = device;
     action->text[0] = '\0';
     return action;
+}
+
+/* Sets an action's text. It is made aside: what it names lies in the same cluster. */
+static void say(sh_cluster_action *action, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void say(sh_cluster_action *action, const char *format, ...)
+{
+    char text[sizeof action->text];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    memcpy(action->text, text, strlen(text) + 1);
 }
 
 void sh_cluster_init(sh_cluster *cluster, const sh_cluster_options *options)
@@ -34,8 +49,7 @@ static uint32_t count(const sh_cluster *cluster, sh_member_state state)
 
 static void refuse(sh_cluster *cluster, uint32_t device, const char *reason)
 {
-    snprintf(act(cluster, SH_CLUSTER_REFUSE, device)->text, sizeof(sh_cluster_action){0}.text, "%s",
-             reason);
+    say(act(cluster, SH_CLUSTER_REFUSE, device), "%s", reason);
     if (device < SH_CLUSTER_MAX)
         cluster->members[device].state = SH_MEMBER_GONE;
 }
@@ -48,9 +62,8 @@ static void lose(sh_cluster *cluster, uint32_t device, const char *reason)
     if (cluster->phase == SH_CLUSTER_ENDED)
         return;
     cluster->phase = SH_CLUSTER_ENDED;
-    sh_cluster_action *action = act(cluster, SH_CLUSTER_LOSE, device);
-    snprintf(action->text, sizeof action->text, "device %.64s was lost: %.200s", member->name,
-             reason);
+    say(act(cluster, SH_CLUSTER_LOSE, device), "device %.64s was lost: %.200s", member->name,
+        reason);
 }
 
 /* Gives the next rank and its equal share of the grains, within one grain of the others'. */
@@ -127,11 +140,10 @@ static void handle_ready(sh_cluster *cluster, const sh_cluster_event *event)
     member->other_family = strcmp(event->family, cluster->options.family) != 0;
     sh_cluster_action *note = act(cluster, SH_CLUSTER_NOTE, event->device);
     if (member->other_family)
-        snprintf(note->text, sizeof note->text,
-                 "device %.64s computes other bits than device %.64s (another processor or "
-                 "library): the "
-                 "devices stay equal, but the result is not reproducible",
-                 member->name, cluster->members[0].name);
+        say(note,
+            "device %.64s computes other bits than device %.64s (another processor or library): "
+            "the devices stay equal, but the result is not reproducible",
+            member->name, cluster->members[0].name);
     if (count(cluster, SH_MEMBER_READY) >= cluster->options.min_devices &&
         cluster->members[0].state == SH_MEMBER_READY)
         make_view(cluster);

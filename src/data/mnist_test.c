@@ -78,11 +78,18 @@ static void make_set(fixture *s, unsigned packed)
     }
 }
 
+/* Opens "mnist:" and the path of `name` in the folder. */
+static sh_status open_named(sh_dataset **data, fixture *s, const char *name)
+{
+    char spec[sizeof s->path + 8];
+    const int length = snprintf(spec, sizeof spec, "mnist:%s", fixture_path(s, name));
+    assert_in_range(length, 1, sizeof spec - 1);
+    return sh_dataset_open(data, spec);
+}
+
 static sh_status open_set(sh_dataset **data, fixture *s)
 {
-    char spec[600];
-    snprintf(spec, sizeof spec, "mnist:%s", fixture_path(s, "data"));
-    return sh_dataset_open(data, spec);
+    return open_named(data, s, "data");
 }
 
 static void assert_sample(const sh_dataset *data, sh_split split, uint32_t index)
@@ -212,20 +219,16 @@ static void folders_without_data_say_what_was_looked_for(void **state)
     (void)state;
     fixture s;
     sh_dataset *data = NULL;
-    char spec[600];
     make_set(&s, 0);
     for (int i = 0; i < 4; i++) {
-        snprintf(spec, sizeof spec, "mnist:%s", fixture_path(&s, "tmp"));
-        assert_fails(sh_dataset_open(&data, spec), SH_NOT_FOUND, names[i]);
+        assert_fails(open_named(&data, &s, "tmp"), SH_NOT_FOUND, names[i]);
         assert_fails(sh_dataset_open(&data, fixture_path(&s, "tmp")), SH_NOT_FOUND, names[i]);
     }
     assert_fails(sh_dataset_open(&data, fixture_path(&s, "tmp")), SH_NOT_FOUND,
                  "/tmp: no data is recognised in this folder; looked for mnist (train-images");
-    snprintf(spec, sizeof spec, "mnist:%s", fixture_path(&s, "nowhere"));
-    assert_fails(sh_dataset_open(&data, spec), SH_NOT_FOUND,
+    assert_fails(open_named(&data, &s, "nowhere"), SH_NOT_FOUND,
                  "/nowhere: cannot open the data folder: No such file");
-    snprintf(spec, sizeof spec, "mnist:%s", fixture_path(&s, "data/t10k-labels-idx1-ubyte"));
-    assert_fails(sh_dataset_open(&data, spec), SH_INVALID,
+    assert_fails(open_named(&data, &s, "data/t10k-labels-idx1-ubyte"), SH_INVALID,
                  "t10k-labels-idx1-ubyte: is not a folder");
     assert_fails(sh_dataset_open(&data, "mnist"), SH_INVALID, "which folder? write mnist:DIR");
     assert_fails(sh_dataset_open(&data, "mnist:"), SH_INVALID, "which folder? write mnist:DIR");

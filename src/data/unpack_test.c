@@ -141,9 +141,7 @@ static void those_who_come_at_once_share_a_copy(void **state)
     fixture s;
     fixture_new(&s);
     fixture_gzip(&s, "a.gz", content, CONTENT);
-    char path[512];
-    snprintf(path, sizeof path, "%s", fixture_path(&s, "a.gz"));
-    race r = {.path = path};
+    race r = {.path = fixture_path(&s, "a.gz")};
     sh_team *team;
     assert_ok(sh_team_start(&team, 4));
     sh_team_run(team, open_one, &r);
