@@ -34,22 +34,41 @@ static sh_status verify_node(const sh_graph *graph, size_t index, bool *defined)
     return SH_OK;
 }
 
+/* What the graph is given is made before its first node. */
+static sh_status define_given(const sh_graph *graph, bool *defined)
+{
+    for (size_t i = 0; i < graph->input_count; i++) {
+        if (graph->inputs[i] >= graph->value_count)
+            return sh_fail(SH_INTERNAL, "input %zu is not a value", i);
+        defined[graph->inputs[i]] = true;
+    }
+    for (size_t i = 0; i < graph->parameter_count; i++) {
+        const sh_parameter *parameter = &graph->parameters[i];
+        if (parameter->value >= graph->value_count)
+            return sh_fail(SH_INTERNAL, "parameter %s is not a value", parameter->name);
+        defined[parameter->value] = true;
+    }
+    return SH_OK;
+}
+
+static bool is_defined(const sh_graph *graph, const bool *defined, sh_value_id value)
+{
+    return value < graph->value_count && defined[value];
+}
+
 static sh_status verify_all(const sh_graph *graph, bool *defined)
 {
-    for (size_t i = 0; i < graph->input_count; i++)
-        defined[graph->inputs[i]] = true;
-    for (size_t i = 0; i < graph->parameter_count; i++)
-        defined[graph->parameters[i].value] = true;
+    SH_TRY(define_given(graph, defined));
     for (size_t i = 0; i < graph->node_count; i++)
         SH_TRY(verify_node(graph, i, defined));
     for (size_t i = 0; i < graph->output_count; i++)
-        if (!defined[graph->outputs[i]])
+        if (!is_defined(graph, defined, graph->outputs[i]))
             return sh_fail(SH_INTERNAL, "output %zu is never made", i);
     for (size_t i = 0; i < graph->parameter_count; i++) {
         const sh_parameter *parameter = &graph->parameters[i];
         if (parameter->gradient == SH_NO_VALUE)
             continue;
-        if (!defined[parameter->gradient] ||
+        if (!is_defined(graph, defined, parameter->gradient) ||
             !sh_type_equal(sh_graph_type(graph, parameter->value),
                            sh_graph_type(graph, parameter->gradient)))
             return sh_fail(SH_INTERNAL, "the gradient of %s is not of its type", parameter->name);
