@@ -33,6 +33,8 @@ typedef struct rank {
     char message[SH_MESSAGE_BYTES];
     uint32_t *narrow[MAX_SPANS]; /* words of the I32 spans */
     uint64_t *wide;              /* of the U64 span */
+    sh_span
+        spans[MAX_SPANS + 1]; /* of the round; a failed one reads them until the ring is closed */
 } rank;
 
 struct world {
@@ -110,7 +112,7 @@ static void check_round(const rank *self, uint32_t round)
 static sh_status run_round(rank *self, uint32_t round)
 {
     const world *w = self->of;
-    sh_span spans[MAX_SPANS + 1];
+    sh_span *spans = self->spans;
     sh_engine *engine = sh_ring_engine(self->ring);
     for (uint32_t s = 0; s < w->spans; s++) {
         for (size_t i = 0; i < w->lengths[s]; i++)
@@ -243,9 +245,10 @@ static void an_abort_ends_the_wait(void **state)
     world w = {.devices = 2, .spans = 1, .lengths = {10}, .rounds = 0, .deserter = UINT32_MAX};
     pthread_t thread;
     uint32_t words[10] = {0};
+    const sh_span span = {words, 10, SH_WORD_I32};
     run_world(&w); /* nobody takes part, so no round can end */
     sh_engine *engine = sh_ring_engine(w.ranks[0].ring);
-    assert_ok(sh_engine_begin(engine, &(sh_span){words, 10, SH_WORD_I32}, 1));
+    assert_ok(sh_engine_begin(engine, &span, 1));
     sh_engine_ready(engine, 0);
     pthread_create(&thread, NULL, abort_soon, w.ranks[0].ring);
     assert_fails(sh_engine_wait(engine), SH_STOPPED, "enough");
