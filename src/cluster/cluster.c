@@ -97,10 +97,16 @@ static void make_view(sh_cluster *cluster)
     act(cluster, SH_CLUSTER_VIEW, 0);
 }
 
+static const char too_late[] = "the job has begun; this version takes no device in afterwards";
+
 static void handle_hello(sh_cluster *cluster, const sh_cluster_event *event)
 {
     char reason[SH_CLUSTER_TEXT];
-    if (event->device >= SH_CLUSTER_MAX) {
+    if (event->device >= SH_CLUSTER_MAX) { /* refused, and never a member */
+        if (cluster->phase != SH_CLUSTER_GATHERING) {
+            refuse(cluster, event->device, too_late);
+            return;
+        }
         snprintf(reason, sizeof reason, "the job has had %d devices, which is the most it can",
                  SH_CLUSTER_MAX);
         refuse(cluster, event->device, reason);
@@ -119,8 +125,7 @@ static void handle_hello(sh_cluster *cluster, const sh_cluster_event *event)
                  cluster->options.version);
         refuse(cluster, event->device, reason);
     } else if (cluster->phase != SH_CLUSTER_GATHERING) {
-        refuse(cluster, event->device,
-               "the job has begun; this version takes no device in afterwards");
+        refuse(cluster, event->device, too_late);
     } else {
         member->state = SH_MEMBER_ADMITTED;
         act(cluster, SH_CLUSTER_ADMIT, event->device);
@@ -204,7 +209,8 @@ void sh_cluster_handle(sh_cluster *cluster, const sh_cluster_event *event)
         handle_hello(cluster, event);
         return;
     }
-    assert(event->device < SH_CLUSTER_MAX);
+    if (event->device >= SH_CLUSTER_MAX) /* of one that was refused with its hello */
+        return;
     const sh_member_state state = cluster->members[event->device].state;
     if (event->kind == SH_CLUSTER_GONE) {
         handle_gone(cluster, event);

@@ -59,7 +59,7 @@ typedef struct sh_cluster_options {
 } sh_cluster_options;
 
 typedef enum sh_cluster_event_kind {
-    SH_CLUSTER_HELLO,    /* device (a new number), name, version, local */
+    SH_CLUSTER_HELLO,    /* device (a new number; refused from MAX on), name, version, local */
     SH_CLUSTER_READY,    /* device, fingerprint, family */
     SH_CLUSTER_OPENED,   /* device: its door is open to the device before it */
     SH_CLUSTER_REPORTED, /* device: it has finished and said what it did */

@@ -104,6 +104,9 @@ static void strangers_are_refused_with_a_reason(void **state)
     expect_nothing();
     send(SH_CLUSTER_HELLO, SH_CLUSTER_MAX);
     assert_non_null(strstr(expect(SH_CLUSTER_REFUSE, SH_CLUSTER_MAX).text, "most"));
+    send(SH_CLUSTER_GONE, SH_CLUSTER_MAX);
+    send(SH_CLUSTER_REPORTED, SH_CLUSTER_MAX);
+    expect_nothing();
     send(SH_CLUSTER_HELLO, 3);
     expect(SH_CLUSTER_ADMIT, 3);
     send(SH_CLUSTER_HELLO, 3);

@@ -374,6 +374,8 @@ static void handle_message(entrant *from, const Shoal__Message *message)
     sh_coordinator *coordinator = from->of;
     const uint32_t device = from->device;
     const bool greeting = message->body_case == SHOAL__MESSAGE__BODY_HELLO;
+    if (device != NO_DEVICE && device >= SH_CLUSTER_MAX)
+        return; /* refused with its hello, and about to be closed */
     if (greeting != (device == NO_DEVICE) || device == coordinator->next_device ||
         (!greeting && message->job != coordinator->job)) {
         tell_refusal(from, "it sent a message out of turn");
