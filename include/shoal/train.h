@@ -150,7 +150,10 @@ typedef struct sh_join_options {
     void *context;
 } sh_join_options;
 
-/* Lends this device until the job ends: SH_OK. SH_REFUSED, SH_NETWORK, SH_PEER_LOST say why not. */
+/*
+ * Lends this device until the job ends: SH_OK. SH_STOPPED after a request to stop; the job then
+ * ends with a checkpoint. SH_REFUSED, SH_NETWORK, SH_PEER_LOST say why not.
+ */
 SHOAL_API sh_status sh_join(const sh_join_options *options) SHOAL_CHECKED;
 
 typedef struct sh_eval_options {

@@ -105,6 +105,9 @@ static int lend(join_values *given)
         return SH_EXIT_DONE;
     if (status == SH_STOPPED && sh_signals_exit() != SH_EXIT_FAILURE)
         return sh_signals_exit();
+    /* What ends a job for all is said once, by the training that started this device. */
+    if (given->local && (status == SH_PEER_LOST || status == SH_NUMERIC))
+        return SH_EXIT_FAILURE;
     return sh_console_fail("%s", sh_message());
 }
 

@@ -211,8 +211,9 @@ static int report(const train_values *given, const sh_summary *summary, sh_run_e
 }
 
 /* What a training that ended with `status` returns, after its summary where it has one. */
-static int conclude(const train_values *given, sh_status status, const sh_summary *summary)
+static int conclude(const train_session *session, sh_status status, const sh_summary *summary)
 {
+    const train_values *given = session->given;
     if (status != SH_OK && status != SH_STOPPED && status != SH_PEER_LOST)
         return sh_console_fail("%s", sh_message());
     int code = SH_EXIT_DONE;
@@ -221,7 +222,11 @@ static int conclude(const train_values *given, sh_status status, const sh_summar
             sh_console_fail("%s; go on with: shoal train --resume %s", sh_message(), summary->run);
     if (status == SH_STOPPED)
         code = sh_signals_exit();
-    if (status == SH_STOPPED && !given->quiet)
+    if (status == SH_STOPPED && code == SH_EXIT_FAILURE && !session->output_lost)
+        sh_console_fail("a device asked to leave, so all stopped; go on with: shoal train "
+                        "--resume %s",
+                        summary->run);
+    else if (status == SH_STOPPED && !given->quiet)
         sh_console_note("stopped; go on with: shoal train --resume %s", summary->run);
     const sh_run_end end = status == SH_OK        ? SH_RUN_COMPLETE
                            : status == SH_STOPPED ? SH_RUN_STOPPED
@@ -256,7 +261,7 @@ static int run(const sh_arguments *arguments, void *values)
     const sh_status status = sh_train(&given->options, &summary);
     sh_signals_release();
     sh_progress_end(&session.progress);
-    code = conclude(given, status, &summary);
+    code = conclude(&session, status, &summary);
     sh_summary_release(&summary);
     sh_stop_free(given->options.stop);
     return code;

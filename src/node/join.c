@@ -160,7 +160,7 @@ static void send_report(device *self)
 static sh_status take_part(device *self, const sh_view *view)
 {
     sh_mail mail = {.kind = SH_MAIL_NOTE};
-    sh_ending ending;
+    sh_ending ending = SH_ENDING_COMPLETE;
     sh_course course = {
         .bench = self->bench,
         .part = {.share = {view->first_grain, view->grains},
@@ -181,8 +181,12 @@ static sh_status take_part(device *self, const sh_view *view)
            sh_mailbox_wait(self->mailbox, &mail, NULL, LAST_WORD_MS) == SH_OK)
         ;
     if (mail.kind == SH_MAIL_END && (status == SH_OK || status == SH_PEER_LOST))
-        return ended(&mail);
-    return status == SH_OK ? SH_OK : sh_fail(status, "%s", message);
+        SH_TRY(ended(&mail));
+    else if (status != SH_OK)
+        return sh_fail(status, "%s", message);
+    if (ending == SH_ENDING_STOPPED && self->said_leave)
+        return sh_fail(SH_STOPPED, "left on request");
+    return SH_OK;
 }
 
 static sh_status live(device *self)
@@ -206,7 +210,12 @@ static sh_status live(device *self)
     SH_TRY(sh_member_opened(self->member, self->ring, &view));
     SH_TRY(expect(self, SH_MAIL_START, &mail));
     sh_loop_call(self->loop, do_link, &(link_request){self->ring, &view});
-    observe(self, &(sh_event){.kind = SH_EVENT_STARTED, .devices = view.devices});
+    const sh_schedule *schedule = sh_trainer_schedule(self->bench->trainer);
+    observe(self, &(sh_event){.kind = SH_EVENT_STARTED,
+                              .devices = view.devices,
+                              .epoch_steps = schedule->epoch_steps,
+                              .total_step = self->bench->replica->steps,
+                              .total_steps = schedule->total_steps});
     return take_part(self, &view);
 }
 
