@@ -83,8 +83,8 @@ typedef struct sh_summary {
     uint64_t samples;     /* used for training in this call */
     double train_seconds; /* of this call, validation and checkpoints included */
     double samples_per_second;
-    double train_loss; /* mean of the last epoch */
-    double val_loss, val_accuracy;
+    double train_loss;                /* mean of the last epoch; NaN before the first step */
+    double val_loss, val_accuracy;    /* NaN before the first validation */
     char weights_hash[SH_HASH_BYTES]; /* SHA-256 over names, shapes and bits of all weights */
     uint64_t peak_rss_bytes;          /* the largest device's */
     uint64_t redone_steps; /* steps computed again because a gradient outgrew its exponent */

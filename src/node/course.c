@@ -32,7 +32,13 @@ static sh_status advance(sh_course *course, bool *stopped)
 sh_status sh_course_run(sh_course *course, sh_ending *ending)
 {
     const sh_schedule *schedule = sh_trainer_schedule(course->bench->trainer);
+    const uint64_t steps = course->bench->replica->steps;
     bool stopped = false;
+    if (steps > 0 && steps >= schedule->total_steps) { /* the job is complete: how good is it? */
+        const sh_progress_report report = {sh_schedule_batch(schedule, steps - 1), schedule, steps,
+                                           course->bench->replica->epoch};
+        SH_TRY(validate(course, &report));
+    }
     while (!stopped && course->bench->replica->steps < schedule->total_steps)
         SH_TRY(advance(course, &stopped));
     *ending = course->bench->replica->steps < schedule->total_steps ? SH_ENDING_STOPPED

@@ -8,10 +8,12 @@
  * validation; a checkpoint also where the training is stopped or a device is lost. A step that
  * fails leaves the weights as they were, so what is written is always the state between two steps.
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -34,6 +36,7 @@ typedef struct training {
     char name[SH_NAME_BYTES];
     uint32_t devices, min_devices;
     sh_run *run;
+    bool has_checkpoint; /* in the run's folder */
     sh_workbench *bench;
     char family[SH_DIGEST_TEXT];
 
@@ -84,6 +87,7 @@ static sh_status checkpoint(training *t)
     char path[SH_PATH_BYTES];
     SH_TRY(sh_snapshot_save(sh_run_checkpoints(t->run), &t->bench->job, t->bench->replica));
     SH_TRY(sh_path_join(path, sh_run_checkpoints(t->run), SH_CHECKPOINT_LAST));
+    t->has_checkpoint = true;
     sh_log(SH_LOG_INFO, "checkpoint.written", "step=%llu file=\"%s\"",
            (unsigned long long)t->bench->replica->steps, path);
     observe(t, &(sh_event){.kind = SH_EVENT_CHECKPOINT, .text = path});
@@ -134,12 +138,14 @@ static void on_step(void *context, const sh_progress_report *report)
 
 static sh_status write_metrics(const training *t, const sh_event *event)
 {
-    char line[512];
+    char line[512], val_loss[32] = "null";
+    if (isfinite(event->val_loss))
+        snprintf(val_loss, sizeof val_loss, "%.9g", event->val_loss);
     snprintf(line, sizeof line,
              "{\"epoch\": %u, \"step\": %llu, \"seconds\": %.3f, \"samples_per_second\": %.1f, "
-             "\"loss\": %.9g, \"accuracy\": %.9g, \"val_loss\": %.9g, \"val_accuracy\": %.9g}",
+             "\"loss\": %.9g, \"accuracy\": %.9g, \"val_loss\": %s, \"val_accuracy\": %.9g}",
              event->epoch, (unsigned long long)event->total_step, event->seconds,
-             event->samples_per_second, event->loss, event->accuracy, event->val_loss,
+             event->samples_per_second, event->loss, event->accuracy, val_loss,
              event->val_accuracy);
     return sh_run_append_line(t->run, SH_RUN_METRICS, line);
 }
@@ -153,9 +159,12 @@ static sh_status on_validated(void *context, const sh_progress_report *report,
     event.val_loss = validation->loss / samples;
     event.val_accuracy = (double)validation->correct / samples;
     event.samples_per_second = (double)t->summary->samples / event.seconds;
+    t->summary->train_loss = event.loss;
     t->summary->val_loss = event.val_loss;
     t->summary->val_accuracy = event.val_accuracy;
     observe(t, &event);
+    if (report->steps == t->start_steps) /* nothing was left to do: all is written already */
+        return SH_OK;
     SH_TRY(write_metrics(t, &event));
     return checkpoint(t);
 }
@@ -209,12 +218,28 @@ static sh_status resumed_job(sh_job *job, const sh_train_options *options,
     return sh_job_complete(job);
 }
 
+/* Says that steps are lost where the last checkpoint was of no use. */
+static void note_fallback(const training *t, const char *used)
+{
+    char text[SH_MESSAGE_BYTES];
+    const char *name = strrchr(used, '/');
+    if (name == NULL || strcmp(name + 1, SH_CHECKPOINT_PREVIOUS) != 0 ||
+        !sh_folder_exists(t->options->resume))
+        return;
+    snprintf(text, sizeof text,
+             "%.*s/" SH_CHECKPOINT_LAST " is damaged or missing; going on from the one before it, "
+             "%.400s",
+             (int)(name - used), used, used);
+    observe(t, &(sh_event){.kind = SH_EVENT_NOTE, .text = text});
+}
+
 static sh_status resume(training *t)
 {
     char used[SH_PATH_BYTES];
     sh_safetensors *file;
     sh_job job;
     SH_TRY(sh_checkpoint_open(&file, used, t->options->resume));
+    note_fallback(t, used);
     sh_status status = resumed_job(&job, t->options, file);
     if (status == SH_OK)
         status = sh_workbench_open(&t->bench, &job, NULL, t->options->backend);
@@ -233,12 +258,20 @@ static sh_status open_bench(training *t)
     return sh_workbench_open(&t->bench, &job, NULL, t->options->backend);
 }
 
+/* A checkpoint by itself begins a run of its own, for what lies around it may be another's. */
+static bool is_run(const char *path)
+{
+    char job[SH_PATH_BYTES];
+    return sh_path_join(job, path, SH_RUN_JOB) == SH_OK && access(job, F_OK) == 0;
+}
+
 static sh_status open_run(training *t)
 {
     json_t *json;
     const sh_job *job = &t->bench->job;
-    const bool same_folder = t->options->run == NULL && t->options->resume != NULL &&
-                             sh_folder_exists(t->options->resume);
+    const bool same_folder =
+        t->options->run == NULL && t->options->resume != NULL && is_run(t->options->resume);
+    t->has_checkpoint = same_folder;
     SH_TRY(sh_run_open(&t->run,
                        &(sh_run_options){.path = same_folder ? t->options->resume : t->options->run,
                                          .model = job->model,
@@ -418,16 +451,21 @@ static sh_status report_devices(training *t)
     return SH_OK;
 }
 
+static json_t *number(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
 static sh_status write_summary(const training *t, const char *ending)
 {
     const sh_summary *s = t->summary;
     json_t *json = json_pack(
-        "{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:s, s:I, s:I, s:b}", "model",
+        "{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:f, s:f, s:o, s:o, s:o, s:s, s:I, s:I, s:b}", "model",
         s->model, "data", s->data, "ending", ending, "parameters", (json_int_t)s->parameters,
         "epochs", (json_int_t)s->epochs, "steps", (json_int_t)s->steps, "samples",
         (json_int_t)s->samples, "train_seconds", s->train_seconds, "samples_per_second",
-        s->samples_per_second, "train_loss", s->train_loss, "val_loss", s->val_loss, "val_accuracy",
-        s->val_accuracy, "weights_hash", s->weights_hash, "redone_steps",
+        s->samples_per_second, "train_loss", number(s->train_loss), "val_loss", number(s->val_loss),
+        "val_accuracy", number(s->val_accuracy), "weights_hash", s->weights_hash, "redone_steps",
         (json_int_t)s->redone_steps, "devices", (json_int_t)s->device_count, "reproducible",
         s->reproducible);
     if (json == NULL)
@@ -448,10 +486,12 @@ static sh_status summarise(training *t, const sh_course *course, const char *end
     summary->steps = replica->steps;
     summary->epochs =
         (uint32_t)(replica->steps / sh_trainer_schedule(t->bench->trainer)->epoch_steps);
-    summary->train_seconds = seconds_since(t->start_ns);
-    summary->samples_per_second = (double)summary->samples / summary->train_seconds;
+    if (t->start_ns != 0) {
+        summary->train_seconds = seconds_since(t->start_ns);
+        summary->samples_per_second = (double)summary->samples / summary->train_seconds;
+    }
     summary->redone_steps = course->redone_steps;
-    summary->views = 1;
+    summary->views = t->start_ns != 0;
     SH_TRY(sh_replica_hash(replica, summary->weights_hash));
     SH_TRY(report_devices(t));
     return write_summary(t, ending);
@@ -466,8 +506,8 @@ static sh_status save_after(training *t, const sh_course *course, sh_status stat
     snprintf(message, sizeof message, "%s", sh_message());
     SH_TRY(sh_fail_in(checkpoint(t), "%s; and the checkpoint failed", message));
     SH_TRY(summarise(t, course, ending));
-    return sh_fail(status, "%.700s; saved at step %llu, go on with: shoal train --resume %.200s",
-                   message, (unsigned long long)t->bench->replica->steps, sh_run_folder(t->run));
+    return sh_fail(status, "%.900s; saved at step %llu", message,
+                   (unsigned long long)t->bench->replica->steps);
 }
 
 static sh_status finish(training *t, const sh_course *course, sh_status status, sh_ending ending)
@@ -487,7 +527,10 @@ static sh_status finish(training *t, const sh_course *course, sh_status status, 
         snprintf(message, sizeof message, "%s", sh_message());
         if (t->coordinator != NULL)
             sh_coordinator_fail(t->coordinator, message);
-        return sh_fail(status, "%s; try a smaller --lr; the last checkpoint in %s is untouched",
+        if (!t->has_checkpoint)
+            return sh_fail(status, "%.900s; try a smaller --lr; there is no checkpoint yet",
+                           message);
+        return sh_fail(status, "%.700s; try a smaller --lr; the last checkpoint in %.200s is whole",
                        message, sh_run_folder(t->run));
     }
     return status;
@@ -530,9 +573,13 @@ static sh_status run(training *t)
         return train(t);
     }
     SH_TRY(sh_trainer_family(t->bench->trainer, t->family));
-    SH_TRY(invite(t));
-    SH_TRY(assemble(t));
-    return train(t);
+    sh_status status = invite(t);
+    if (status == SH_OK)
+        status = assemble(t);
+    if (status == SH_STOPPED || status == SH_PEER_LOST)
+        return save_after(t, &(sh_course){0}, status,
+                          status == SH_STOPPED ? "stopped" : "device lost");
+    return status == SH_OK ? train(t) : status;
 }
 
 static void close_all(training *t, sh_status status, const char *message)
@@ -559,7 +606,7 @@ sh_status sh_train(const sh_train_options *options, sh_summary *summary)
         .devices = options->devices == 0 ? 1 : options->devices,
         .summary = summary,
     };
-    *summary = (sh_summary){0};
+    *summary = (sh_summary){.train_loss = NAN, .val_loss = NAN, .val_accuracy = NAN};
     t.min_devices = options->min_devices > t.devices ? options->min_devices : t.devices;
     sh_host_name(t.name);
     if (t.min_devices > SH_CLUSTER_MAX)
