@@ -346,7 +346,9 @@ size_t sh_sum_elements(const sh_sum *sum, uint32_t tensor)
 sh_sum_totals sh_sum_read_totals(const sh_sum *sum)
 {
     return (sh_sum_totals){
-        .loss = (double)(int64_t)sum->trailer[WORD_LOSS] * LOSS_UNIT,
+        .loss = sum->trailer[WORD_LOSS_NOT_FINITE] > 0
+                    ? NAN
+                    : (double)(int64_t)sum->trailer[WORD_LOSS] * LOSS_UNIT,
         .samples = sum->trailer[WORD_SAMPLES],
         .correct = sum->trailer[WORD_CORRECT],
         .stops = sum->trailer[WORD_STOPS],

@@ -82,7 +82,7 @@ size_t sh_sum_first_element(const sh_sum *sum, uint32_t tensor);
 size_t sh_sum_elements(const sh_sum *sum, uint32_t tensor);
 
 typedef struct sh_sum_totals {
-    double loss; /* summed over samples */
+    double loss; /* summed over samples; NaN where one has no finite loss */
     uint64_t samples, correct, stops;
 } sh_sum_totals;
 
