@@ -62,8 +62,11 @@ static void lose(sh_cluster *cluster, uint32_t device, const char *reason)
     if (cluster->phase == SH_CLUSTER_ENDED)
         return;
     cluster->phase = SH_CLUSTER_ENDED;
-    say(act(cluster, SH_CLUSTER_LOSE, device), "device %.64s was lost: %.200s", member->name,
-        reason);
+    sh_cluster_action *action = act(cluster, SH_CLUSTER_LOSE, device);
+    if (device == 0) /* the coordinator speaks: it is there, but will not go on */
+        say(action, "the job has ended: %.200s", reason);
+    else
+        say(action, "device %.64s was lost: %.200s", member->name, reason);
 }
 
 /* Gives the next rank and its equal share of the grains, within one grain of the others'. */
