@@ -175,6 +175,8 @@ static sh_status append(sh_program *program, const sh_instruction *instruction)
     const uint32_t now = (uint32_t)program->instruction_count;
     for (uint32_t i = 0; i < instruction->operand_count; i++) {
         sh_buffer *buffer = &program->buffers[instruction->operands[i]];
+        if (buffer->scratch && instruction->prepares)
+            continue; /* used before the run, at 0, while inputs may lie there already */
         if (!buffer->made && instruction->prepares)
             buffer->space = SH_SPACE_SHARED;
         if (!buffer->made || buffer->scratch)
@@ -226,18 +228,17 @@ static sh_status place_given_values(sh_compiler *compiler)
     return SH_OK;
 }
 
-/* Hands over the gradients that this node has made. */
-static sh_status emit_sinks(sh_compiler *compiler, const sh_node *node)
+/* Hands over what is the gradient of a parameter, or of several, as soon as it is there. */
+static sh_status emit_sinks(sh_compiler *compiler, sh_value_id value)
 {
     const sh_graph *graph = compiler->graph;
-    for (uint32_t output = 0; output < node->output_count; output++)
-        for (size_t i = 0; i < graph->parameter_count; i++) {
-            if (graph->parameters[i].gradient != node->out[output])
-                continue;
-            sh_instruction sink = {.parameter = (uint32_t)i, .operand_count = 1};
-            SH_TRY(sh_compiler_input(compiler, &sink.operands[0], node->out[output], NULL));
-            SH_TRY(append(compiler->program, &sink));
-        }
+    for (size_t i = 0; i < graph->parameter_count; i++) {
+        if (graph->parameters[i].gradient != value)
+            continue;
+        sh_instruction sink = {.parameter = (uint32_t)i, .operand_count = 1};
+        SH_TRY(sh_compiler_input(compiler, &sink.operands[0], value, NULL));
+        SH_TRY(append(compiler->program, &sink));
+    }
     return SH_OK;
 }
 
@@ -246,8 +247,11 @@ static sh_status compile_node(sh_compiler *compiler, const sh_node *node)
     for (size_t i = 0; i < compiler->backends->count; i++) {
         bool taken = false;
         SH_TRY(compiler->backends->items[i]->compile(compiler, node, &taken));
-        if (taken)
-            return emit_sinks(compiler, node);
+        if (!taken)
+            continue;
+        for (uint32_t output = 0; output < node->output_count; output++)
+            SH_TRY(emit_sinks(compiler, node->out[output]));
+        return SH_OK;
     }
     return sh_fail(SH_UNSUPPORTED, "no backend computes %s", sh_op_about(node->op)->name);
 }
@@ -300,6 +304,8 @@ static sh_status compile_all(sh_compiler *compiler)
     program->output_count = graph->output_count;
 
     SH_TRY(place_given_values(compiler));
+    for (size_t i = 0; i < graph->input_count; i++)
+        SH_TRY(emit_sinks(compiler, graph->inputs[i]));
     for (size_t i = 0; i < graph->node_count; i++)
         SH_TRY(sh_fail_in(compile_node(compiler, &graph->nodes[i]), "compiling node %zu (%s)", i,
                           sh_op_about(graph->nodes[i].op)->name));
