@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/log.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,10 +10,11 @@
 #define LINE_BYTES 1024
 
 static struct {
-    pthread_mutex_t lock; /* the sink is called under it: lines never interleave */
+    pthread_mutex_t lock; /* sinks are called under it: lines never interleave */
     sh_log_level lowest;
     sh_log_sink *sink;
     void *context;
+    sh_log_tap *taps;
 } target = {.lock = PTHREAD_MUTEX_INITIALIZER, .lowest = SH_LOG_OFF};
 
 static const char *const level_names[] = {"DEBUG", "INFO", "WARN", "ERROR"};
@@ -23,6 +25,29 @@ void sh_log_to(sh_log_level lowest, sh_log_sink *sink, void *context)
     target.lowest = sink == NULL ? SH_LOG_OFF : lowest;
     target.sink = sink;
     target.context = context;
+    pthread_mutex_unlock(&target.lock);
+}
+
+void sh_log_tap_add(sh_log_tap *tap)
+{
+    pthread_mutex_lock(&target.lock);
+    assert(!tap->added);
+    tap->next = target.taps;
+    tap->added = true;
+    target.taps = tap;
+    pthread_mutex_unlock(&target.lock);
+}
+
+void sh_log_tap_remove(sh_log_tap *tap)
+{
+    pthread_mutex_lock(&target.lock);
+    sh_log_tap **place = &target.taps;
+    while (*place != NULL && *place != tap)
+        place = &(*place)->next;
+    if (*place == tap)
+        *place = tap->next;
+    tap->next = NULL;
+    tap->added = false;
     pthread_mutex_unlock(&target.lock);
 }
 
@@ -39,17 +64,40 @@ static size_t print_head(char line[LINE_BYTES], sh_log_level level, const char *
     return used < 0 ? 0 : (size_t)used < LINE_BYTES ? (size_t)used : LINE_BYTES - 1;
 }
 
+/* Values may come from outside; nobody there is to write lines of his own. */
+static void keep_one_line(char *line)
+{
+    for (; *line != '\0'; line++)
+        if ((unsigned char)*line < ' ' || *line == 0x7f)
+            *line = '?';
+}
+
+static bool is_wanted(sh_log_level level)
+{
+    if (target.sink != NULL && level >= target.lowest)
+        return true;
+    for (const sh_log_tap *tap = target.taps; tap != NULL; tap = tap->next)
+        if (level >= tap->lowest)
+            return true;
+    return false;
+}
+
 void sh_log(sh_log_level level, const char *event, const char *format, ...)
 {
     pthread_mutex_lock(&target.lock);
-    if (target.sink != NULL && level >= target.lowest && level < SH_LOG_OFF) {
+    if (level < SH_LOG_OFF && is_wanted(level)) {
         char line[LINE_BYTES];
         const size_t used = print_head(line, level, event);
         va_list arguments;
         va_start(arguments, format);
         vsnprintf(line + used, LINE_BYTES - used, format, arguments);
         va_end(arguments);
-        target.sink(target.context, level, line);
+        keep_one_line(line);
+        if (target.sink != NULL && level >= target.lowest)
+            target.sink(target.context, level, line);
+        for (const sh_log_tap *tap = target.taps; tap != NULL; tap = tap->next)
+            if (level >= tap->lowest)
+                tap->sink(tap->context, level, line);
     }
     pthread_mutex_unlock(&target.lock);
 }

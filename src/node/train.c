@@ -4,9 +4,10 @@
  * device and the job is not open, there is no loop, no door and no token; otherwise device 0 takes
  * part like every other, by mail.
  *
- * What is written when: job.json at the start; a checkpoint and a line of metrics after every
- * validation; a checkpoint also where the training is stopped or a device is lost. A step that
- * fails leaves the weights as they were, so what is written is always the state between two steps.
+ * What is written when: job.json at the start; events as they happen; a checkpoint and a line of
+ * metrics after every validation; a checkpoint also where the training is stopped or a device is
+ * lost. A step that fails leaves the weights as they were, so what is written is always the state
+ * between two steps.
  */
 #include <math.h>
 #include <stdio.h>
@@ -37,6 +38,7 @@ typedef struct training {
     uint32_t devices, min_devices;
     sh_run *run;
     bool has_checkpoint; /* in the run's folder */
+    sh_log_tap events;   /* into the run's folder while it is open */
     sh_workbench *bench;
     char family[SH_DIGEST_TEXT];
 
@@ -278,6 +280,8 @@ static sh_status open_run(training *t)
                                          .data = job->data,
                                          .now = time(NULL),
                                          .resume = same_folder}));
+    t->events = (sh_log_tap){.lowest = SH_LOG_INFO, .sink = sh_run_log_sink, .context = t->run};
+    sh_log_tap_add(&t->events);
     SH_TRY(sh_job_to_json(&json, job));
     const sh_status status = sh_run_write_json(t->run, SH_RUN_JOB, json);
     json_decref(json);
@@ -593,6 +597,7 @@ static void close_all(training *t, sh_status status, const char *message)
     sh_loop_stop(t->loop);
     sh_mailbox_free(t->mailbox);
     sh_workbench_close(t->bench);
+    sh_log_tap_remove(&t->events);
     sh_run_close(t->run);
     sh_key_wipe(&t->view, sizeof t->view);
     free(t->tail);

@@ -70,9 +70,9 @@ sh_status sh_run_read_json(json_t **json, const sh_run *run, const char *name) S
 sh_status sh_run_append_line(const sh_run *run, const char *name, const char *line) SHOAL_CHECKED;
 
 /*
- * A sink for sh_log_to that appends to the run's events; `run` is the sh_run, which must stay open
- * until the sink is taken off. A line that cannot be written is dropped: a full disk must not end a
- * training because of its log.
+ * A sink for a tap of the log that appends to the run's events; `run` is the sh_run, which must
+ * stay open until the tap is removed. A line that cannot be written is dropped: a full disk must
+ * not end a training because of its log.
  */
 void sh_run_log_sink(void *run, sh_log_level level, const char *line);
 
