@@ -366,7 +366,7 @@ class Signals(harness.Case):
     def test_local_devices_hide_the_token_and_end_with_the_first(self):
         process = self.start("train", *self.LONG, "--devices", "2")
         process.wait_for("^training on 2 devices", stream="err")
-        children = children_of(process.child.pid)
+        children = harness.children_of(process.child.pid)
         self.assertEqual(len(children), 1)
         with open("/proc/%d/cmdline" % children[0], "rb") as file:
             command = file.read()
@@ -375,26 +375,9 @@ class Signals(harness.Case):
         process.signal(signal.SIGKILL)
         process.child.wait()
         deadline = time.monotonic() + 5 * harness.PATIENCE
-        while is_alive(children[0]):
+        while harness.is_alive(children[0]):
             self.assertLess(time.monotonic(), deadline, "the local device lives on")
             time.sleep(0.01)
-
-
-def children_of(pid):
-    found = []
-    for task in os.listdir("/proc/%d/task" % pid):
-        with open("/proc/%d/task/%s/children" % (pid, task), encoding="ascii") as file:
-            found += [int(child) for child in file.read().split()]
-    return found
-
-
-def is_alive(pid):
-    """Whether the process runs; one that only waits to be collected does not."""
-    try:
-        with open("/proc/%d/stat" % pid, encoding="utf-8") as file:
-            return file.read().rsplit(")", 1)[1].split()[0] != "Z"
-    except OSError:
-        return False
 
 
 if __name__ == "__main__":

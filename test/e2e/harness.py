@@ -264,6 +264,24 @@ class Namespaces:
         self.names = []
 
 
+def children_of(pid):
+    """The numbers of the processes that it has started and that are still there, oldest first."""
+    found = []
+    for task in os.listdir("/proc/%d/task" % pid):
+        with open("/proc/%d/task/%s/children" % (pid, task), encoding="ascii") as file:
+            found += [int(child) for child in file.read().split()]
+    return sorted(found)
+
+
+def is_alive(pid):
+    """Whether the process runs; one that only waits to be collected does not."""
+    try:
+        with open("/proc/%d/stat" % pid, encoding="utf-8") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
 def _ip(*arguments):
     subprocess.run(["ip", *arguments], check=True, capture_output=True, text=True)
 

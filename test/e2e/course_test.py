@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The same course: what a job comes to depends on the job alone, not on who computed it."""
+
+import json
+import os
+
+import harness
+
+# Batches of 8 grains, the last of them of one sample; 3 steps an epoch, the last one of 2 grains.
+LENET = ("lenet", "digits:110/40", "--batch-size", "50", "--grain", "7", "--epochs", "2")
+MLP = ("mlp:784-16-10", "digits:310/90", "--batch-size", "50", "--grain", "7", "--epochs", "2")
+
+# What the course decides; everything else in a summary is about the devices.
+COURSE = ("model data parameters epochs steps samples train_loss val_loss val_accuracy weights_hash "
+          "redone_steps status").split()
+
+
+class Course(harness.Case):
+    def course(self, *arguments, env=None):
+        """What the job came to, checked to add up over the devices."""
+        summary = self.train(*arguments, "--quiet", env=env).summary
+        devices = summary["devices"]
+        self.assertEqual(sum(device["samples"] for device in devices), summary["samples"])
+        self.assertTrue(summary["reproducible"])
+        self.assertEqual(summary["views"], 1)
+        return {key: summary[key] for key in COURSE}, devices
+
+    def assert_same(self, job, combinations, env=None):
+        """One course on one device and lane, and on each (devices, lanes); returns it."""
+        expected, (alone,) = self.course(*job, "--lanes", "1", env=env)
+        for devices, lanes in combinations:
+            with self.subTest(devices=devices, lanes=lanes):
+                found, each = self.course(*job, "--devices", str(devices), "--lanes", str(lanes), env=env)
+                self.assertEqual(found, expected)
+                self.assertEqual(len(each), devices)
+                self.assertEqual(len({device["name"] for device in each}), devices)
+                self.assertEqual(sum(device["grains"] for device in each), alone["grains"])
+        return expected
+
+
+class Same(Course):
+    def test_lenet_on_any_number_of_devices_and_lanes(self):
+        found = self.assert_same(LENET, ((1, 2), (2, 1), (3, 2), (5, 1)))
+        self.assertEqual((found["epochs"], found["steps"], found["status"]), (2, 6, "complete"))
+
+    def test_every_sample_once_an_epoch(self):
+        for job, samples, grains in ((LENET, 220, 2 * (8 + 8 + 2)), (MLP, 620, 2 * (6 * 8 + 2))):
+            for devices in ("1", "3"):
+                summary = self.train(*job, "--devices", devices, "--quiet").summary
+                self.assertEqual(summary["samples"], samples)
+                self.assertEqual(sum(device["samples"] for device in summary["devices"]), samples)
+                self.assertEqual(sum(device["grains"] for device in summary["devices"]), grains)
+
+    def test_more_devices_than_grains(self):
+        self.assert_same((*MLP, "--grain", "25"), ((4, 1),))
+
+    def test_each_backend_has_its_own(self):
+        parts = json.loads(self.shoal("version", "--json", "-").out)["parts"]
+        self.assertTrue(parts["portable"])
+        for backend in ("portable", "onednn"):
+            if parts[backend]:
+                self.assert_same(LENET, ((3, 1),), env={"SHOAL_BACKEND": backend})
+        result = self.shoal("train", *LENET, status=1, env={"SHOAL_BACKEND": "abacus"})
+        self.assertRegex(result.err, "shoal: SHOAL_BACKEND: .*abacus")
+
+    def test_another_job_is_another_course(self):
+        hashes = [self.course(*MLP, *change)[0]["weights_hash"] for change in (
+            (), ("--seed", "2"), ("--batch-size", "49"), ("--lr", "0.02"), ("--momentum", "0.8"),
+            ("--weight-decay", "0.1"), ("--epochs", "1"), ("--steps", "13"))]
+        self.assertEqual(len(set(hashes)), len(hashes), hashes)
+
+    def test_eval_finds_what_the_summary_says(self):
+        summary = self.train(*MLP, "--run", "run", "--devices", "2", "--quiet").summary
+        for weights in ("run", "run/checkpoints", "run/checkpoints/last.safetensors"):
+            result = json.loads(self.shoal("eval", *MLP[:2], "--weights", weights, "--json", "-").out)
+            self.assertEqual(result["weights_hash"], summary["weights_hash"])
+            self.assertEqual(result["accuracy"], summary["val_accuracy"])
+            # Grains of another size may round the loss differently.
+            self.assertAlmostEqual(result["loss"], summary["val_loss"], places=5)
+            self.assertEqual(result["samples"], 90)
+
+
+class Overflow(Course):
+    def test_steps_done_again_are_the_same_everywhere(self):
+        found = self.assert_same((*MLP, "--lr", "1e9", "--steps", "3"), ((3, 1), (1, 2)))
+        self.assertGreater(found["redone_steps"], 0)
+        self.assertEqual(found["samples"], 150)  # each counts once, however often it was computed
+
+    def test_no_number_ends_the_job_at_its_step(self):
+        # One step an epoch: the first blows the weights up, and its checkpoint is whole.
+        job = ("mlp:784-16-10", "digits:40/40", "--batch-size", "40", "--lr", "1e30")
+        reason = (r"shoal: step 2 \(epoch 2\): the gradient of fc\d\.\w+ is not a finite number any more; .*"
+                  r"1e\+30.*try a smaller --lr; the last checkpoint in \S+ is whole\n")
+        for devices in ("1", "2"):
+            with self.subTest(devices=devices):
+                result = self.shoal("train", *job, "--devices", devices, "--run", devices, "--quiet", status=1)
+                self.assertRegex(result.err, r"\A%s\Z" % reason)
+        kept = [self.read(folder, "checkpoints", "last.safetensors") for folder in ("1", "2")]
+        self.assertEqual(kept[0], kept[1])
+        self.assertRegex(self.shoal("train", "--resume", "2", "--quiet", status=1).err, r"\A%s\Z" % reason)
+        self.assertEqual(self.read("2", "checkpoints", "last.safetensors"), kept[1])
+
+    def test_no_number_before_the_first_checkpoint(self):
+        result = self.shoal("train", *MLP, "--lr", "1e30", "--run", "run", "--quiet", status=1)
+        self.assertTrue(result.err.endswith("; try a smaller --lr; there is no checkpoint yet\n"), result.err)
+        self.assertEqual(os.listdir(self.path("run", "checkpoints")), [])
+
+    def test_a_joined_device_hears_of_it(self):
+        first = self.start("train", *MLP, "--lr", "1e30", "--listen", "127.0.0.1:0", "--min-devices", "2", "--quiet")
+        joined = self.start("join", first.wait_for_token(), "--quiet").wait(30)
+        self.assertEqual((joined.status, first.wait(30).status), (1, 1))
+        self.assertRegex(joined.err, r"\Ashoal: step 2 \(epoch 1\): the gradient of fc\d\.\w+ is not a finite number")
+
+    def test_a_loss_that_is_no_number_is_none(self):
+        result = self.train(*MLP, "--lr", "1e30", "--steps", "1", "--run", "run")
+        self.assertIsNone(result.summary["val_loss"])
+        self.assertIsNone(json.loads(self.read("run", "summary.json"))["val_loss"])
+        self.assertIsNone(json.loads(self.read("run", "metrics.jsonl"))["val_loss"])
+        self.assertIn("validation  loss -, accuracy ", result.out)
+
+    def read(self, *names):
+        with open(self.path(*names), "rb") as file:
+            return file.read()
+
+
+class Figures(Course):
+    def test_bytes_and_memory_are_plausible(self):
+        steps = 100
+        for count in (2, 3):
+            summary = self.train(*MLP, "--steps", str(steps), "--devices", str(count), "--quiet").summary
+            expected = 2 * (count - 1) / count * 4 * summary["parameters"] * steps
+            for device in summary["devices"]:
+                self.assertAlmostEqual(device["bytes_sent"] / expected, 1, delta=0.1, msg=str(device))
+                self.assertAlmostEqual(device["bytes_received"] / expected, 1, delta=0.1, msg=str(device))
+                self.assertGreater(device["cpu_seconds"], 0)
+                self.assertGreater(device["peak_rss_bytes"], 1e6)
+            total = [sum(device[key] for device in summary["devices"]) for key in ("bytes_sent", "bytes_received")]
+            self.assertAlmostEqual(total[0] / total[1], 1, delta=0.02)
+            self.assertEqual(summary["peak_rss_bytes"],
+                             max(device["peak_rss_bytes"] for device in summary["devices"]))
+            self.assertAlmostEqual(summary["samples"] / summary["train_seconds"] / summary["samples_per_second"], 1)
+
+
+if __name__ == "__main__":
+    harness.main()
