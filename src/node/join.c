@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "node/course.h"
 #include "node/host.h"
+#include "node/link.h"
 #include "node/member.h"
 
 #define LAST_WORD_MS 10000 /* for the coordinator to say how the job ended */
@@ -104,25 +105,6 @@ static sh_status prepare(device *self, const sh_welcome *welcome)
     return SH_OK;
 }
 
-/* A call to link to the next device, carried out on the loop's thread. */
-typedef struct link_request {
-    sh_ring *ring;
-    const sh_view *view;
-} link_request;
-
-static void do_link(void *context)
-{
-    const link_request *asked = context;
-    char identity[SH_LINK_IDENTITY];
-    sh_view_identity(identity, asked->view, asked->view->rank);
-    if (sh_ring_connect(asked->ring, &(sh_channel_target){.host = asked->view->next_host,
-                                                          .port = asked->view->next_port,
-                                                          .identity = identity,
-                                                          .key = asked->view->key_to_next}) !=
-        SH_OK)
-        sh_ring_abort(asked->ring, SH_NETWORK, sh_message());
-}
-
 static void on_step(void *context, const sh_progress_report *report)
 {
     device *self = context;
@@ -203,13 +185,10 @@ static sh_status live(device *self)
     }
     SH_TRY(expect(self, SH_MAIL_VIEW, &mail));
     const sh_view view = mail.view;
-    SH_TRY(sh_ring_new(&self->ring, &(sh_ring_options){.loop = self->loop,
-                                                       .view = view.number,
-                                                       .rank = view.rank,
-                                                       .devices = view.devices}));
+    SH_TRY(sh_link_prepare(&self->ring, self->loop, &view));
     SH_TRY(sh_member_opened(self->member, self->ring, &view));
     SH_TRY(expect(self, SH_MAIL_START, &mail));
-    sh_loop_call(self->loop, do_link, &(link_request){self->ring, &view});
+    sh_link_connect(self->ring, self->loop, &view);
     const sh_schedule *schedule = sh_trainer_schedule(self->bench->trainer);
     observe(self, &(sh_event){.kind = SH_EVENT_STARTED,
                               .devices = view.devices,

@@ -23,6 +23,7 @@
 #include "node/coordinator.h"
 #include "node/course.h"
 #include "node/host.h"
+#include "node/link.h"
 #include "shoal/about.h"
 #include "store/checkpoint.h"
 #include "store/run.h"
@@ -353,19 +354,6 @@ static sh_status expect(training *t, sh_mail_kind kind, sh_mail *mail)
     }
 }
 
-/* A call to link to the next device, carried out on the loop's thread. */
-static void do_link(void *context)
-{
-    training *t = context;
-    char identity[SH_LINK_IDENTITY];
-    sh_view_identity(identity, &t->view, t->view.rank);
-    if (sh_ring_connect(t->ring, &(sh_channel_target){.host = t->view.next_host,
-                                                      .port = t->view.next_port,
-                                                      .identity = identity,
-                                                      .key = t->view.key_to_next}) != SH_OK)
-        sh_ring_abort(t->ring, SH_NETWORK, sh_message());
-}
-
 /* Gathers the devices, takes the view, links. */
 static sh_status assemble(training *t)
 {
@@ -374,14 +362,11 @@ static sh_status assemble(training *t)
     SH_TRY(expect(t, SH_MAIL_VIEW, &mail));
     t->view = mail.view;
     if (t->view.devices > 1)
-        SH_TRY(sh_ring_new(&t->ring, &(sh_ring_options){.loop = t->loop,
-                                                        .view = t->view.number,
-                                                        .rank = t->view.rank,
-                                                        .devices = t->view.devices}));
+        SH_TRY(sh_link_prepare(&t->ring, t->loop, &t->view));
     sh_coordinator_opened(t->coordinator, t->ring, &t->view);
     SH_TRY(expect(t, SH_MAIL_START, &mail));
     if (t->ring != NULL)
-        sh_loop_call(t->loop, do_link, t);
+        sh_link_connect(t->ring, t->loop, &t->view);
     return SH_OK;
 }
 
