@@ -175,7 +175,8 @@ static void handle_reported(sh_cluster *cluster, uint32_t device)
     act(cluster, SH_CLUSTER_END, 0);
 }
 
-/* Before the view is made a device may come and go; afterwards its loss ends the job. */
+/* Before the view is made a device may come and go; afterwards its loss ends the job, as does that
+ * of device 0 at any time. */
 static void handle_gone(sh_cluster *cluster, const sh_cluster_event *event)
 {
     sh_member *member = &cluster->members[event->device];
@@ -187,7 +188,7 @@ static void handle_gone(sh_cluster *cluster, const sh_cluster_event *event)
         return;
     case SH_MEMBER_ADMITTED:
     case SH_MEMBER_READY:
-        if (cluster->phase == SH_CLUSTER_GATHERING) {
+        if (cluster->phase == SH_CLUSTER_GATHERING && event->device != 0) {
             member->state = SH_MEMBER_GONE;
             return;
         }

@@ -74,6 +74,18 @@ static void three_devices_from_hello_to_end(void **state)
     assert_true(sh_cluster_is_reproducible(&cluster));
 }
 
+static void the_coordinator_may_give_up(void **state)
+{
+    (void)state;
+    begin(3, 8);
+    send(SH_CLUSTER_HELLO, 1);
+    expect(SH_CLUSTER_ADMIT, 1);
+    send(SH_CLUSTER_GONE, 0);
+    assert_string_equal(expect(SH_CLUSTER_LOSE, 0).text, "the job has ended: cut");
+    send(SH_CLUSTER_GONE, 1);
+    expect_nothing();
+}
+
 static void one_device_needs_nobody(void **state)
 {
     (void)state;
@@ -222,6 +234,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(three_devices_from_hello_to_end),
+        cmocka_unit_test(the_coordinator_may_give_up),
         cmocka_unit_test(one_device_needs_nobody),
         cmocka_unit_test(strangers_are_refused_with_a_reason),
         cmocka_unit_test(late_preparers_are_left_out),
