@@ -88,7 +88,8 @@ static double seconds_since(uint64_t start_ns)
 static sh_status checkpoint(training *t)
 {
     char path[SH_PATH_BYTES];
-    SH_TRY(sh_snapshot_save(sh_run_checkpoints(t->run), &t->bench->job, t->bench->replica));
+    SH_TRY(sh_snapshot_save(sh_run_checkpoints(t->run), &t->bench->job,
+                            sh_dataset_about(t->bench->dataset)->fingerprint, t->bench->replica));
     SH_TRY(sh_path_join(path, sh_run_checkpoints(t->run), SH_CHECKPOINT_LAST));
     t->has_checkpoint = true;
     sh_log(SH_LOG_INFO, "checkpoint.written", "step=%llu file=\"%s\"",
@@ -236,6 +237,21 @@ static void note_fallback(const training *t, const char *used)
     observe(t, &(sh_event){.kind = SH_EVENT_NOTE, .text = text});
 }
 
+/* The data may have moved, but must be the same, or the course would not. */
+static sh_status check_data(const training *t, const sh_safetensors *file)
+{
+    sh_job saved;
+    const char *fingerprint;
+    SH_TRY(sh_snapshot_read_job(&saved, file));
+    SH_TRY(sh_snapshot_read_fingerprint(&fingerprint, file));
+    if (strcmp(fingerprint, sh_dataset_about(t->bench->dataset)->fingerprint) == 0)
+        return SH_OK;
+    return sh_fail(SH_MISMATCH,
+                   "--resume %.200s: data %.300s differ from the checkpoint's; restore them, or "
+                   "begin a new run (%.300s)",
+                   t->options->resume, t->bench->job.data, saved.data);
+}
+
 static sh_status resume(training *t)
 {
     char used[SH_PATH_BYTES];
@@ -246,6 +262,8 @@ static sh_status resume(training *t)
     sh_status status = resumed_job(&job, t->options, file);
     if (status == SH_OK)
         status = sh_workbench_open(&t->bench, &job, NULL, t->options->backend);
+    if (status == SH_OK)
+        status = check_data(t, file);
     if (status == SH_OK)
         status = sh_snapshot_load(t->bench->replica, file);
     sh_safetensors_close(file);

@@ -10,6 +10,7 @@
 
 #define KEY_JOB "shoal.job"
 #define KEY_POSITION "shoal.position"
+#define KEY_DATA "shoal.data"
 #define ENVELOPES "sum.envelopes"
 #define EXPONENTS "sum.exponents"
 #define NAME_BYTES 256
@@ -137,7 +138,7 @@ static sh_status dump(char **text, json_t *json)
 }
 
 static sh_status write_checkpoint(const char *folder, const tensor_list *list, const sh_job *job,
-                                  const sh_replica *replica)
+                                  const char *fingerprint, const sh_replica *replica)
 {
     json_t *json;
     char *job_text = NULL, *position_text = NULL;
@@ -149,32 +150,47 @@ static sh_status write_checkpoint(const char *folder, const tensor_list *list, c
              json_pack("{s:I, s:f, s:I, s:I}", "steps", (json_int_t)replica->steps, "epoch_loss",
                        replica->epoch.loss, "epoch_samples", (json_int_t)replica->epoch.samples,
                        "epoch_correct", (json_int_t)replica->epoch.correct)));
-    const sh_metadata pairs[] = {{KEY_JOB, job_text}, {KEY_POSITION, position_text}};
-    status = sh_checkpoint_save(folder, list->items, list->count, pairs, 2);
+    const sh_metadata pairs[] = {
+        {KEY_JOB, job_text}, {KEY_POSITION, position_text}, {KEY_DATA, fingerprint}};
+    status = sh_checkpoint_save(folder, list->items, list->count, pairs, 3);
 done:
     free(job_text);
     free(position_text);
     return status;
 }
 
-sh_status sh_snapshot_save(const char *folder, const sh_job *job, const sh_replica *replica)
+sh_status sh_snapshot_save(const char *folder, const sh_job *job, const char *fingerprint,
+                           const sh_replica *replica)
 {
     tensor_list list;
     sh_status status = list_tensors(&list, replica);
     if (status == SH_OK)
-        status = write_checkpoint(folder, &list, job, replica);
+        status = write_checkpoint(folder, &list, job, fingerprint, replica);
     release_list(&list);
     return status;
+}
+
+static sh_status read_text(const char **text, const sh_safetensors *file, const char *key)
+{
+    const char *found = sh_safetensors_metadata(file, key);
+    if (found == NULL)
+        return sh_fail(SH_MISMATCH, "%s: has no %s, so it is no checkpoint of shoal",
+                       sh_safetensors_path(file), key);
+    *text = found;
+    return SH_OK;
+}
+
+sh_status sh_snapshot_read_fingerprint(const char **fingerprint, const sh_safetensors *file)
+{
+    return read_text(fingerprint, file, KEY_DATA);
 }
 
 /* A JSON object from the metadata; owned. */
 static sh_status read_metadata(json_t **json, const sh_safetensors *file, const char *key)
 {
-    const char *text = sh_safetensors_metadata(file, key);
+    const char *text;
     json_error_t error;
-    if (text == NULL)
-        return sh_fail(SH_MISMATCH, "%s: has no %s, so it is no checkpoint of shoal",
-                       sh_safetensors_path(file), key);
+    SH_TRY(read_text(&text, file, key));
     json_t *fresh = json_loads(text, JSON_REJECT_DUPLICATES, &error);
     if (fresh == NULL)
         return sh_fail(SH_FORMAT, "%s: %s: %s", sh_safetensors_path(file), key, error.text);

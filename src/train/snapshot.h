@@ -3,7 +3,7 @@
  * A job and its replica at rest: as a checkpoint in a file, and as blocks of memory for a device
  * that joins.
  *
- *     SH_TRY(sh_snapshot_save("runs/a/checkpoints", &job, replica));
+ *     SH_TRY(sh_snapshot_save("runs/a/checkpoints", &job, fingerprint, replica));
  *     ...
  *     SH_TRY(sh_checkpoint_open(&file, path, "runs/a"));
  *     SH_TRY(sh_snapshot_read_job(&job, file));
@@ -11,7 +11,7 @@
  *
  * Tensors of a checkpoint: the weights under their own names, so that other programs find them;
  * "optimizer.<slot>.<name>"; "sum.envelopes" and "sum.exponents", a value for each weight tensor.
- * Metadata: "shoal.job" and "shoal.position", JSON.
+ * Metadata: "shoal.job" and "shoal.position", JSON; "shoal.data", the data's fingerprint.
  *
  * Threads: caller locks.
  */
@@ -23,12 +23,19 @@
 #include "store/safetensors.h"
 #include "train/replica.h"
 
-/* Writes a checkpoint into the folder; the one before it is kept (store/checkpoint.h). */
-sh_status sh_snapshot_save(const char *folder, const sh_job *job,
+/*
+ * Writes a checkpoint into the folder; the one before it is kept (store/checkpoint.h).
+ * `fingerprint` is the data's.
+ */
+sh_status sh_snapshot_save(const char *folder, const sh_job *job, const char *fingerprint,
                            const sh_replica *replica) SHOAL_CHECKED;
 
 /* The job that a checkpoint belongs to. SH_MISMATCH: a file that shoal did not write. */
 sh_status sh_snapshot_read_job(sh_job *job, const sh_safetensors *file) SHOAL_CHECKED;
+
+/* The fingerprint of its data; borrowed from the file. Failures as above. */
+sh_status sh_snapshot_read_fingerprint(const char **fingerprint,
+                                       const sh_safetensors *file) SHOAL_CHECKED;
 
 /*
  * Everything into a replica of the same job. SH_MISMATCH names the tensor that is missing or of

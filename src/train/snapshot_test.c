@@ -62,12 +62,15 @@ static void a_checkpoint_brings_everything_back(void **state)
     char folder[SCRATCH_BYTES], path[SH_PATH_BYTES];
     const sh_job job = job_of("lenet");
     sh_replica *before = used_replica(&job), *after;
+    const char *fingerprint;
     sh_safetensors *file;
     sh_job read;
     scratch_make(folder);
-    assert_ok(sh_snapshot_save(folder, &job, before));
+    assert_ok(sh_snapshot_save(folder, &job, "f1", before));
     assert_ok(sh_checkpoint_open(&file, path, folder));
     assert_ok(sh_snapshot_read_job(&read, file));
+    assert_ok(sh_snapshot_read_fingerprint(&fingerprint, file));
+    assert_string_equal(fingerprint, "f1");
     assert_string_equal(read.model, job.model);
     assert_string_equal(read.data, job.data);
     assert_true(read.seed == job.seed && read.lr == job.lr && read.grain == job.grain);
@@ -96,6 +99,7 @@ static void foreign_files_are_refused(void **state)
     sh_replica *replica = used_replica(&job);
     const sh_stored_tensor one = {
         "other.weight", {SH_F32, sh_shape_of(1, (size_t[]){3})}, (float[]){1, 2, 3}};
+    const char *fingerprint;
     sh_safetensors *file;
     sh_job read;
     scratch_make(folder);
@@ -103,6 +107,8 @@ static void foreign_files_are_refused(void **state)
     assert_ok(sh_safetensors_write(path, &one, 1, NULL, 0));
     assert_ok(sh_safetensors_open(&file, path));
     assert_fails(sh_snapshot_read_job(&read, file), SH_MISMATCH, "no checkpoint of shoal");
+    assert_fails(sh_snapshot_read_fingerprint(&fingerprint, file), SH_MISMATCH,
+                 "has no shoal.data");
     assert_fails(sh_snapshot_load_weights(replica, file), SH_MISMATCH, "has no tensor fc1.weight");
     sh_safetensors_close(file);
     sh_replica_free(replica);
