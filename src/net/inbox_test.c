@@ -21,7 +21,7 @@ static void append(struct stream *stream, const sh_frame *head, const void *body
     stream->bytes = realloc(stream->bytes, stream->count + SH_FRAME_BYTES + head->bytes);
     assert_non_null(stream->bytes);
     sh_frame_encode(stream->bytes + stream->count, head);
-    if (head->bytes > 0)
+    if (body != NULL)
         memcpy(stream->bytes + stream->count + SH_FRAME_BYTES, body, head->bytes);
     stream->count += SH_FRAME_BYTES + head->bytes;
 }
