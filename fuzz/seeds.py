@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes what the fuzz targets begin with: FOLDER/<noun>/<seed>, small, well-formed or nearly so.
+
+    python3 fuzz/seeds.py build/fuzz/seeds
+
+Formats are built here from their description (the headers named below), not by the code that is tested.
+"""
+
+import base64
+import hashlib
+import json
+import struct
+import sys
+from pathlib import Path
+
+
+def frames():
+    """net/frame.h, after a byte that says in how large pieces it comes."""
+    def frame(kind, body, view=0, step=0, bucket=0, hop=0):
+        return struct.pack("<IHHIIHHI", len(body), kind, bucket, view, step, hop, 0, 0) + body
+    control = frame(1, b"hello")
+    segment = frame(3, struct.pack("<8i", *range(8)), view=1, step=7, bucket=2, hop=1)
+    trailer = frame(3, struct.pack("<4Q", *range(4)), view=1, step=7, hop=2)
+    state = frame(2, bytes(range(40)), bucket=1)
+    yield "control", b"\xff" + control
+    yield "stream", b"\x04" + control + segment + trailer + frame(2, b"") + state
+    yield "unknown", b"\xff" + frame(9, b"?")
+
+
+def number(field, value):
+    return varint(field << 3) + varint(value) if value else b""
+
+
+def varint(value):
+    out = b""
+    while value > 127:
+        out, value = out + bytes([value & 127 | 128]), value >> 7
+    return out + bytes([value])
+
+
+def block(field, value):
+    value = value.encode() if isinstance(value, str) else value
+    return varint(field << 3 | 2) + varint(len(value)) + value
+
+
+def real(field, value):
+    return varint(field << 3 | 5) + struct.pack("<f", value)
+
+
+def double(field, value):
+    return varint(field << 3 | 1) + struct.pack("<d", value)
+
+
+def messages():
+    """net/message.proto: each body once."""
+    def message(field, body, job=5, view=1):
+        return number(1, 1) + number(2, job) + number(3, view) + block(field, body)
+    job = (block(1, "lenet") + block(2, "digits") + number(3, 1) + number(4, 64) + number(5, 16) +
+           number(6, 2) + real(8, 0.01) + real(9, 0.9) + number(11, 32))
+    members = b"".join(
+        block(1, number(1, i) + block(2, "pi%d" % i) + block(3, "10.0.0.%d" % (i + 1)) +
+              number(4, 7700 + i) + number(5, 2 * i) + number(6, 2)) for i in range(3))
+    report = (number(1, 4) + number(2, 64) + double(3, 1.5) + number(4, 1 << 25) + number(5, 99) +
+              number(6, 98) + block(7, "ab" * 32))
+    yield "hello", message(10, block(1, "0.1.0") + block(2, "pi") + number(3, 4) + number(4, 7701) +
+                           number(5, 1), job=0, view=0)
+    yield "welcome", message(11, number(1, 1) + block(2, job) + block(3, "f" * 64) +
+                             number(4, 3448720), view=0)
+    yield "refuse", message(12, block(1, "the job has begun"), view=0)
+    yield "ready", message(13, block(1, "0" * 64) + block(2, "f" * 64), view=0)
+    yield "view", message(14, members + block(2, b"k" * 32) + block(3, b"l" * 32))
+    yield "opened", message(15, b"")
+    yield "start", message(16, b"")
+    yield "report", message(17, report)
+    yield "leave", message(18, block(1, "the disk is full"))
+    yield "end", message(19, number(1, 16) + block(2, "device pi was lost"))
+
+
+def tokens():
+    """net/token.h."""
+    def token(host_port, secret=bytes(range(16))):
+        check = hashlib.sha256(host_port.encode() + secret).digest()[:4]
+        text = base64.urlsafe_b64encode(secret + check).decode().rstrip("=")
+        return ("shoal://%s/%s" % (host_port, text)).encode()
+    yield "address", token("192.168.1.20:7700")
+    yield "name", token("pi.local:1")
+    yield "ipv6", b" " + token("[fe80::1%eth0]:65535") + b"\n"
+    yield "altered", token("192.168.1.20:7700").replace(b"20", b"21")
+
+
+def idx():
+    """data/idx.h: the first byte is where the images end and the labels begin."""
+    def pair(images, labels):
+        return bytes([len(images)]) + images + labels
+    images = struct.pack(">IIII", 0x803, 2, 3, 4) + bytes(range(24))
+    labels = struct.pack(">II", 0x801, 2) + b"\x01\x09"
+    yield "pair", pair(images, labels)
+    yield "short", pair(images[:-1], labels)
+    yield "large", pair(struct.pack(">IIII", 0x803, 1 << 31, 4096, 4096), labels)
+
+
+def safetensors():
+    """store/safetensors.h."""
+    def file(header, data):
+        text = json.dumps(header, separators=(",", ":")).encode()
+        text += b" " * (-len(text) % 8)
+        return struct.pack("<Q", len(text)) + text + data
+    header = {"__metadata__": {"shoal.format": "1", "note": "h\u00e9"},
+              "a": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]},
+              "b": {"dtype": "I64", "shape": [], "data_offsets": [24, 32]},
+              "c": {"dtype": "U8", "shape": [0, 2], "data_offsets": [32, 32]}}
+    yield "plain", file(header, bytes(32))
+    yield "hole", file({"a": {"dtype": "F32", "shape": [1], "data_offsets": [4, 8]}}, bytes(8))
+    summed = file({"__metadata__": {"shoal.sha256": "0" * 64}}, b"")
+    digits = hashlib.sha256(summed).hexdigest().encode()
+    yield "summed", summed.replace(b"0" * 64, digits)
+
+
+def jobs():
+    """The job within a checkpoint (train/snapshot.h)."""
+    job = {"model": "lenet", "data": "digits", "seed": 1, "batch_size": 64, "grain": 16, "epochs": 2,
+           "steps": 0, "lr": 0.01, "momentum": 0.9, "weight_decay": 0.0, "wire": 32}
+    yield "job", json.dumps(job).encode()
+    yield "negative", json.dumps({**job, "grain": -1}).encode()
+    yield "long", json.dumps({**job, "model": "m" * 200}).encode()
+
+
+def main():
+    for noun, seeds in (("frame", frames), ("message", messages), ("token", tokens), ("idx", idx),
+                        ("safetensors", safetensors), ("job", jobs)):
+        folder = Path(sys.argv[1]) / noun
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, content in seeds():
+            (folder / name).write_bytes(content)
+
+
+if __name__ == "__main__":
+    main()
