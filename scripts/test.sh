@@ -87,15 +87,17 @@ stage_lint() {
     return $status
 }
 stage_tidy() {
-    # Configured and with its generated headers, nothing else: the checks read sources.
-    { cmake --preset ci && cmake --build --preset ci --target shoal_messages; } >build/configure-ci.log 2>&1 || {
-        tail -n 20 build/configure-ci.log
+    # Configured and with its generated headers, nothing else: the checks read sources. A debug build's,
+    # because assertions tell the analyzer what cannot be.
+    { cmake --preset debug && cmake --build --preset debug --target shoal_messages; } \
+        >build/configure-debug.log 2>&1 || {
+        tail -n 20 build/configure-debug.log
         return 1
     }
     project_files 'src/*.c' | grep -v '_test\.c$' | while read -r file; do
         # Only what this build compiles: not the oneDNN kernels where oneDNN is missing.
-        grep -qF "/$file\"" build/ci/compile_commands.json && printf '%s\n' "$file"
-    done | xargs -r -n 4 -P "$jobs" clang-tidy -p build/ci --quiet 2>build/tidy.log || {
+        grep -qF "/$file\"" build/debug/compile_commands.json && printf '%s\n' "$file"
+    done | xargs -r -n 4 -P "$jobs" clang-tidy -p build/debug --quiet 2>build/tidy.log || {
         say "clang-tidy complained (above; what it could not parse is in build/tidy.log)"
         return 1
     }

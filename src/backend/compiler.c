@@ -114,6 +114,7 @@ static sh_status convert(sh_compiler *compiler, sh_buffer_id *buffer, sh_value_i
         return layout->owner->convert(compiler, value, plain, &plain_layout, *buffer, layout);
     }
     const sh_backend *owner = layout->owner != NULL ? layout->owner : source.layout.owner;
+    assert(owner != NULL); /* there is one plain layout, and this is for two that differ */
     SH_TRY(sh_compiler_output(compiler, buffer, value, layout));
     return owner->convert(compiler, value, source.buffer, &source.layout, *buffer, layout);
 }
