@@ -19,40 +19,39 @@ if ! { cmake --preset release && cmake --build --preset release --parallel "$(jo
     die "the build failed (above, and all of it in build/quickstart.log)"
 fi
 shoal=build/release/shoal
-[ -x $shoal ] || die "this tree has no program yet (src/cli/main.c); its library is in build/release"
 
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+# Where the trainings stay, to be looked at; begun anew each time.
+work=build/quickstart
+rm -rf $work
+mkdir -p $work
 job=(train lenet digits --epochs 2 --batch-size 64 --seed 1)
 
 # The value of a plain key of the summary: text without quotes, numbers as they stand.
 value() {
-    sed -n "s/.*\"$2\"[[:space:]]*:[[:space:]]*\"\{0,1\}\([^\",}]*\).*/\1/p" "$1" | head -n 1
+    sed -n "s/.*\"$2\"[[:space:]]*:[[:space:]]*\"\{0,1\}\([^\",}]*\).*/\1/p" "$work/$1.json" | head -n 1
 }
+# train NAME DEVICES [options]: into $work/NAME, with a summary in $work/NAME.json
 train() {
-    local devices=$1
+    local name=$1 devices=$2
+    shift 2
     say ""
     say "\$ shoal ${job[*]} --devices $devices"
-    $shoal "${job[@]}" --devices "$devices" --run "$work/run-$devices" --json "$work/$devices.json" ||
-        die "the training with $devices device(s) failed (above)"
-    [ -n "$(value "$work/$devices.json" weights_hash)" ] ||
-        die "the summary of the training with $devices device(s) has no weights_hash"
+    $shoal "${job[@]}" --devices "$devices" --run "$work/$name" --json "$work/$name.json" "$@" ||
+        die "the training on $devices device(s) failed (above)"
+    [ -n "$(value "$name" weights_hash)" ] || die "$work/$name.json has no weights_hash"
 }
-train 3
-train 1
+train three 3
+train one 1 --quiet
 
-three=$(value "$work/3.json" weights_hash)
-one=$(value "$work/1.json" weights_hash)
 say ""
-say "devices   accuracy   seconds   hash of the weights"
-for devices in 3 1; do
-    printf '%-9s %-10.4f %-9.1f %s\n' $devices "$(value "$work/$devices.json" val_accuracy)" \
-        "$(value "$work/$devices.json" train_seconds)" "$(value "$work/$devices.json" weights_hash)"
+say "devices  accuracy  seconds  weights (SHA-256)"
+for name in three one; do
+    printf '%-7s  %6.2f %%  %7.1f  %s\n' $name "$(awk "BEGIN {print 100 * $(value $name val_accuracy)}")" \
+        "$(value $name train_seconds)" "$(value $name weights_hash)"
 done
-if [ "$three" != "$one" ]; then
-    say ""
-    die "three devices and one arrived at different weights: this must never happen, please report it"
-fi
 say ""
-say "One device alone gives the same weights, bit for bit."
-say "Next: '$shoal train lenet digits --listen :7700' here, and 'shoal join TOKEN' on another device."
+[ "$(value three weights_hash)" = "$(value one weights_hash)" ] ||
+    die "three devices and one arrived at different weights: this must never happen, please report it"
+say "Three devices and one arrived at the same weights, bit for bit."
+say "Next: $shoal train lenet digits --listen :7700   here, and shoal join 'shoal://...' elsewhere"
+say "      $shoal eval lenet digits --weights $work/three"
