@@ -273,6 +273,71 @@ static void not_a_number_names_step_and_tensor(void **state)
     assert_non_null(strstr(e.message, "learning rate of 1e+30"));
 }
 
+/* An engine that notes how far the step is when each span becomes ready. */
+typedef struct watching_engine {
+    sh_engine engine;
+    const sh_sum *sum;
+    uint32_t order[8];
+    uint64_t samples_done[8];
+    uint32_t count;
+} watching_engine;
+
+static sh_status watch_begin(sh_engine *engine, const sh_span *spans, uint32_t count)
+{
+    (void)spans;
+    (void)count;
+    ((watching_engine *)engine)->count = 0;
+    return SH_OK;
+}
+
+static void watch_ready(sh_engine *engine, uint32_t span)
+{
+    watching_engine *self = (watching_engine *)engine;
+    assert_true(self->count < 8);
+    self->order[self->count] = span;
+    self->samples_done[self->count++] = sh_sum_read_totals(self->sum).samples;
+}
+
+static sh_status watch_wait(sh_engine *engine)
+{
+    (void)engine;
+    return SH_OK;
+}
+
+/* The dense layers' gradients may travel while the last grain is still in the backward pass. */
+static void buckets_are_ready_before_the_grain_ends(void **state)
+{
+    (void)state;
+    static const sh_engine_ops ops = {"watching", watch_begin, watch_ready, watch_wait, NULL};
+    experiment e = small("lenet", 1, 1);
+    sh_dataset *dataset;
+    sh_replica *replica;
+    sh_trainer *trainer;
+    sh_backend_list backends;
+    sh_step_result result;
+    assert_ok(sh_job_complete(&e.job));
+    assert_ok(sh_dataset_open(&dataset, e.job.data));
+    assert_ok(sh_backend_choose(&backends, NULL));
+    assert_ok(sh_replica_new(&replica, &e.job, &(sh_problem){1, 28, 28, 10}));
+    assert_ok(sh_trainer_new(&trainer, &(sh_trainer_options){.job = &e.job,
+                                                             .dataset = dataset,
+                                                             .backends = &backends,
+                                                             .replica = replica,
+                                                             .lanes = 1}));
+    watching_engine engine = {.engine = {&ops}, .sum = replica->sum};
+    const sh_part part = {{0, 8}, 8, &engine.engine, false};
+    assert_ok(sh_trainer_step(trainer, &part, &result));
+    assert_true(engine.count >= 3); /* two buckets and the trailer */
+    for (uint32_t i = 0; i < engine.count; i++)
+        assert_int_equal(engine.order[i], i);
+    for (uint32_t i = 0; i + 1 < engine.count; i++)
+        assert_int_equal(engine.samples_done[i], 28); /* of 30: the last grain is still at work */
+    assert_int_equal(engine.samples_done[engine.count - 1], 30);
+    sh_trainer_free(trainer);
+    sh_replica_free(replica);
+    sh_dataset_close(dataset);
+}
+
 static void devices_of_one_build_are_one_family(void **state)
 {
     (void)state;
@@ -312,6 +377,7 @@ int main(void)
         cmocka_unit_test(a_rounded_sum_would_be_seen),
         cmocka_unit_test(overflow_redoes_the_step_to_the_same_bits),
         cmocka_unit_test(not_a_number_names_step_and_tensor),
+        cmocka_unit_test(buckets_are_ready_before_the_grain_ends),
         cmocka_unit_test(devices_of_one_build_are_one_family),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
