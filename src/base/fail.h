@@ -57,7 +57,7 @@ sh_status sh_fail_memory(size_t bytes, const char *purpose) SHOAL_CHECKED;
  * Tells the compiler what it cannot see: a failure is never SH_OK, so outputs are set wherever a
  * call returned SH_OK.
  */
-static inline sh_status sh_fail_is_failure(sh_status code)
+static inline SHOAL_CHECKED sh_status sh_fail_is_failure(sh_status code)
 {
     if (code == SH_OK)
         __builtin_unreachable();

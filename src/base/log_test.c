@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
+#include "base/team.h"
 #include "base/test.h"
 
 /* What a sink was given: the number of lines and the last one. */
@@ -123,6 +124,42 @@ static void a_removed_tap_is_not_called(void **state)
     assert_int_equal(pthread_join(other, NULL), 0);
 }
 
+static void long_lines_are_cut(void **state)
+{
+    (void)state;
+    kept own = {0};
+    char text[3000];
+    memset(text, 'x', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    sh_log_to(SH_LOG_DEBUG, keep, &own);
+    sh_log(SH_LOG_INFO, "some.event", "text=%s", text);
+    assert_int_equal(strlen(own.last), 1023);
+    sh_log(SH_LOG_INFO, text, "never=seen");
+    assert_int_equal(strlen(own.last), 1023);
+    sh_log_to(SH_LOG_OFF, NULL, NULL);
+}
+
+static void tell(void *context, uint32_t worker)
+{
+    (void)context;
+    for (int i = 0; i < 50; i++)
+        sh_log(SH_LOG_INFO, "some.event", "worker=%u", worker);
+}
+
+/* The sink's count is plain: it is called for one line at a time. */
+static void lines_of_many_threads_come_one_by_one(void **state)
+{
+    (void)state;
+    kept own = {0};
+    sh_team *team = NULL;
+    sh_log_to(SH_LOG_INFO, keep, &own);
+    assert_ok(sh_team_start(&team, 4));
+    sh_team_run(team, tell, NULL);
+    sh_team_stop(team);
+    sh_log_to(SH_LOG_OFF, NULL, NULL);
+    assert_int_equal(own.lines, 4 * 50);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -130,6 +167,8 @@ int main(void)
         cmocka_unit_test(every_place_has_a_level_of_its_own),
         cmocka_unit_test(one_event_is_one_line),
         cmocka_unit_test(a_removed_tap_is_not_called),
+        cmocka_unit_test(long_lines_are_cut),
+        cmocka_unit_test(lines_of_many_threads_come_one_by_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
