@@ -16,6 +16,9 @@ The environment says what to test: SHOAL (the program), SHOAL_BUILD (its build f
 with its reason; a file of which all tests were skipped exits 77, which CTest reports as skipped.
 """
 
+import base64
+import hashlib
+import hmac
 import json
 import os
 import queue
@@ -129,6 +132,135 @@ class Process:
             reader.join(5)
 
 
+class Token:
+    """A join token taken apart (src/net/token.h), to be put together with other parts.
+
+    `text` is the token; `key` is what both sides of a handshake prove to know.
+    """
+
+    def __init__(self, text):
+        place, coded = re.fullmatch(r"shoal://(\S+)/([A-Za-z0-9_-]{27})", text).groups()
+        self.host, port = place.rsplit(":", 1)
+        self.port = int(port)
+        self.secret = base64.urlsafe_b64decode(coded + "=")[:16]
+
+    def but(self, host=None, port=None, secret=None):
+        """The same with other parts, made as the program would: its check is right."""
+        other = Token(self.text)
+        other.host, other.port = host or self.host, port or self.port
+        other.secret = secret or self.secret
+        return other
+
+    @property
+    def text(self):
+        place = "%s:%d" % (self.host, self.port)
+        check = hashlib.sha256(place.encode() + self.secret).digest()[:4]
+        coded = base64.urlsafe_b64encode(self.secret + check).decode().rstrip("=")
+        return "shoal://%s/%s" % (place, coded)
+
+    @property
+    def key(self):
+        """HKDF-SHA256 (RFC 5869) without salt, 32 bytes for one purpose."""
+        extracted = hmac.digest(bytes(32), self.secret, "sha256")
+        return hmac.digest(extracted, b"shoal 1 join\1", "sha256")
+
+
+class Peer:
+    """The other end of a secure connection, made by hand: it knows a key, and sends what it likes.
+
+    `received` is what came so far.
+    """
+
+    def __init__(self, host, port, key, identity="join"):
+        self.received = bytearray()
+        self.child = subprocess.Popen(
+            ["openssl", "s_client", "-connect", "%s:%d" % (host, port), "-tls1_3", "-quiet",
+             "-nocommands", "-ciphersuites", "TLS_AES_128_GCM_SHA256", "-psk_identity", identity,
+             "-psk", key.hex()],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self._errors = bytearray()
+        self._readers = [threading.Thread(target=self._read, args=pair, daemon=True) for pair in (
+            (self.child.stdout, self.received), (self.child.stderr, self._errors))]
+        for reader in self._readers:
+            reader.start()
+
+    @staticmethod
+    def _read(stream, place):
+        while True:
+            data = stream.read1(65536)
+            if not data:
+                break
+            place += data
+
+    def send(self, data):
+        try:
+            self.child.stdin.write(data)
+            self.child.stdin.flush()
+        except BrokenPipeError:
+            pass  # the connection was closed already
+
+    def wait_for(self, data, timeout=20):
+        """Waits until these bytes have come."""
+        deadline = time.monotonic() + timeout * PATIENCE
+        while data not in self.received:
+            if time.monotonic() > deadline or not self._readers[0].is_alive():
+                raise AssertionError("%r did not come, but %r\n%s" % (
+                    data, bytes(self.received[:4096]), self._errors.decode(errors="replace")))
+            time.sleep(0.01)
+
+    def wait_for_end(self, timeout=20):
+        """Waits until the other side has closed the connection."""
+        try:
+            self.child.wait(timeout * PATIENCE)
+        except subprocess.TimeoutExpired:
+            raise AssertionError("the connection stands after %g s; %r came" % (
+                timeout * PATIENCE, bytes(self.received[:4096]))) from None
+        for reader in self._readers:
+            reader.join(5)
+
+    def close(self):
+        self.child.kill()
+        self.child.wait()
+        for reader in self._readers:
+            reader.join(5)
+        for stream in (self.child.stdin, self.child.stdout, self.child.stderr):
+            try:
+                stream.close()
+            except BrokenPipeError:
+                pass
+
+
+class Events:
+    """The events of a run, as they are written to its folder."""
+
+    def __init__(self, run):
+        self.path = os.path.join(run, "events.log")
+        self._seen = 0
+
+    def lines(self):
+        try:
+            with open(self.path, encoding="utf-8") as file:
+                return file.read().splitlines()
+        except FileNotFoundError:
+            return []
+
+    def wait_for(self, pattern, timeout=20):
+        """The match of the first line with the pattern; lines up to the last answer do not count."""
+        deadline = time.monotonic() + timeout * PATIENCE
+        while True:
+            late = time.monotonic() > deadline
+            lines = self.lines()
+            for i in range(self._seen, len(lines)):
+                match = re.search(pattern, lines[i])
+                if match:
+                    self._seen = i + 1
+                    return match
+            if late:
+                raise AssertionError("no event %r after %g s, but\n%s" % (
+                    pattern, timeout * PATIENCE, "\n".join(lines[self._seen:])))
+            time.sleep(0.01)
+
+
 class Relay:
     """Carries TCP connections on to (host, port), and can record, hold or cut them.
 
@@ -215,6 +347,30 @@ class Relay:
         self.cut()
 
 
+# What a packet socket sees on all interfaces of a namespace, whole packets one after the other.
+CAPTURE = """
+import signal, socket, sys
+packets = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+packets.setsockopt(socket.SOL_SOCKET, 33, 256 << 20)  # SO_RCVBUFFORCE: nothing may be missed
+packets.settimeout(0.1)
+ending = []
+signal.signal(signal.SIGTERM, lambda number, frame: ending.append(number))
+with open(sys.argv[1], "wb") as file:
+    print("capturing", flush=True)
+    while True:
+        try:
+            packet, address = packets.recvfrom(1 << 18)
+        except TimeoutError:
+            if ending:
+                break
+            continue
+        if address[2] != 4:  # PACKET_OUTGOING: seen before, where it came in
+            file.write(packet)
+statistics = packets.getsockopt(263, 6, 8)  # SOL_PACKET, PACKET_STATISTICS: seen, dropped
+print("dropped", int.from_bytes(statistics[4:], sys.byteorder))
+"""
+
+
 class Namespaces:
     """Devices with a network each: namespaces on one bridge, 10.213.0.1 and up. Needs root.
 
@@ -250,6 +406,12 @@ class Namespaces:
 
     def argv(self, device, *argv):
         return ["ip", "netns", "exec", self.names[device + 1], *argv]
+
+    def capture(self, path):
+        """Begins to write all that crosses the bridge to a file; the result is the process."""
+        process = Process(["ip", "netns", "exec", self.hub, sys.executable, "-c", CAPTURE, path])
+        process.wait_for("capturing")
+        return process
 
     def unplug(self, device):
         """Takes the device's cable out: silence in both directions, no error anywhere."""
@@ -344,6 +506,15 @@ class Case(unittest.TestCase):
         relay = Relay(host, port, change)
         self.addCleanup(relay.close)
         return relay
+
+    def peer(self, token, **but):
+        """A Peer that has the token; the test is skipped where there is nothing to make it with."""
+        if not shutil.which("openssl"):
+            self.skipTest("a peer made by hand needs the command openssl")
+        values = {"host": token.host, "port": token.port, "key": token.key, **but}
+        peer = Peer(**values)
+        self.addCleanup(peer.close)
+        return peer
 
     def namespaces(self, count):
         """`count` devices on a network of their own; the test is skipped where it cannot be made."""
