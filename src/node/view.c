@@ -32,7 +32,8 @@ sh_status sh_view_read(sh_view *view, const Shoal__Message *message, uint32_t de
     SH_TRY(sum_grains(&fresh.of, body));
     const Shoal__Member *self = body->members[rank];
     const Shoal__Member *next = body->members[(rank + 1) % fresh.devices];
-    if (strlen(next->host) >= sizeof fresh.next_host || next->port == 0 || next->port > UINT16_MAX)
+    if (next->host[0] == '\0' || strlen(next->host) >= sizeof fresh.next_host || next->port == 0 ||
+        next->port > UINT16_MAX)
         return sh_fail(SH_FORMAT, "the view's address of the next device makes no sense");
     fresh.rank = rank;
     fresh.first_grain = self->first_grain;

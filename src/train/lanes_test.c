@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/lanes.h"
+
+#include <stdlib.h>
+
+#include "base/test.h"
+
+#define TENSORS 4
+#define MOST_LANES 5
+
+static float w1[4 * 12], b1[4], w2[3 * 4], b2[3];
+static float *const parameters[TENSORS] = {w1, b1, w2, b2};
+
+static const sh_lane_size some_sizes[] = {
+    {SH_MODEL_TRAIN, 8},    {SH_MODEL_TRAIN, 3}, {SH_MODEL_TRAIN, 8}, {SH_MODEL_EVALUATE, 0},
+    {SH_MODEL_EVALUATE, 8}, {SH_MODEL_TRAIN, 0}, {SH_MODEL_TRAIN, 3},
+};
+
+static sh_lanes_options some_options(const sh_backend_list *backends, uint32_t count)
+{
+    for (size_t i = 0; i < sizeof w1 / sizeof *w1; i++)
+        w1[i] = (float)(i % 7) - 3;
+    for (size_t i = 0; i < sizeof w2 / sizeof *w2; i++)
+        w2[i] = (float)(i % 5) - 2;
+    return (sh_lanes_options){
+        .model = "mlp:12-4-3",
+        .problem = {1, 3, 4, 3},
+        .backends = backends,
+        .parameters = parameters,
+        .count = count,
+        .sizes = some_sizes,
+        .size_count = sizeof some_sizes / sizeof *some_sizes,
+    };
+}
+
+static sh_backend_list all_backends(void)
+{
+    sh_backend_list backends;
+    assert_ok(sh_backend_choose(&backends, NULL));
+    return backends;
+}
+
+static void what_was_announced_is_ready_and_nothing_else(void **state)
+{
+    (void)state;
+    static const struct {
+        sh_model_mode mode;
+        uint32_t samples;
+        bool ready;
+    } asked[] = {
+        {SH_MODEL_TRAIN, 8, true},     {SH_MODEL_TRAIN, 3, true},  {SH_MODEL_EVALUATE, 8, true},
+        {SH_MODEL_EVALUATE, 3, false}, {SH_MODEL_TRAIN, 0, false}, {SH_MODEL_EVALUATE, 0, false},
+        {SH_MODEL_TRAIN, 9, false},
+    };
+    const sh_backend_list backends = all_backends();
+    for (uint32_t count = 1; count <= MOST_LANES; count += 2) {
+        sh_lanes *lanes = NULL;
+        const sh_lanes_options options = some_options(&backends, count);
+        assert_ok(sh_lanes_new(&lanes, &options));
+        assert_int_equal(sh_lanes_count(lanes), count);
+        assert_int_equal(sh_team_size(sh_lanes_team(lanes)), count);
+        for (size_t i = 0; i < sizeof asked / sizeof *asked; i++)
+            for (uint32_t lane = 0; lane < count; lane++) {
+                sh_execution *execution =
+                    sh_lanes_execution(lanes, lane, asked[i].mode, asked[i].samples);
+                assert_int_equal(execution != NULL, asked[i].ready);
+                for (uint32_t other = 0; execution != NULL && other < lane; other++)
+                    assert_ptr_not_equal(execution, sh_lanes_execution(lanes, other, asked[i].mode,
+                                                                       asked[i].samples));
+            }
+        sh_lanes_free(lanes);
+    }
+    sh_lanes_free(NULL);
+}
+
+/* A lane needs as much as its largest program; repeated sizes cost nothing. */
+static void bytes_are_those_of_the_largest_programs(void **state)
+{
+    (void)state;
+    static const sh_lane_size one[] = {{SH_MODEL_TRAIN, 8}};
+    const sh_backend_list backends = all_backends();
+    sh_lanes_options options = some_options(&backends, 1);
+    sh_lanes *lanes = NULL;
+    size_t bytes[3] = {0}, alone;
+    for (uint32_t i = 0; i < 3; i++) {
+        options.count = 1 + i;
+        assert_ok(sh_lanes_new(&lanes, &options));
+        bytes[i] = sh_lanes_bytes(lanes);
+        sh_lanes_free(lanes);
+    }
+    const size_t lane_bytes = bytes[1] - bytes[0];
+    assert_int_equal(bytes[2] - bytes[1], lane_bytes);
+    assert_in_range(lane_bytes, (8 * 12 + 8 * 4 + 8 * 3) * sizeof(float), bytes[0]);
+
+    options.count = 1;
+    options.sizes = one;
+    options.size_count = 1;
+    assert_ok(sh_lanes_new(&lanes, &options));
+    alone = sh_lanes_bytes(lanes);
+    sh_lanes_free(lanes);
+    assert_in_range(alone, lane_bytes, bytes[0]); /* the programs differ in what they share alone */
+}
+
+typedef struct results {
+    const sh_lanes *lanes;
+    float loss[MOST_LANES][8];
+    float gradients[MOST_LANES]; /* a sum that tells one lane's from another's */
+    sh_status status[MOST_LANES];
+} results;
+
+static void add_gradient(void *context, uint32_t parameter, const float *gradient)
+{
+    *(float *)context += (float)(parameter + 1) * gradient[0];
+}
+
+/* Every lane has samples of its own: lane + 1 everywhere. */
+static void compute(void *context, uint32_t lane)
+{
+    results *r = context;
+    sh_execution *execution = sh_lanes_execution(r->lanes, lane, SH_MODEL_TRAIN, 8);
+    float *samples = sh_execution_input(execution, 0), *scale = sh_execution_input(execution, 2);
+    int32_t *labels = sh_execution_input(execution, 1);
+    for (size_t i = 0; i < (size_t)8 * 12; i++)
+        samples[i] = (float)(lane + 1) / 8;
+    for (int i = 0; i < 8; i++) {
+        labels[i] = i % 3;
+        scale[i] = 0.125f;
+    }
+    r->status[lane] = sh_execution_run(execution, add_gradient, &r->gradients[lane]);
+    memcpy(r->loss[lane], sh_execution_output(execution, 0), sizeof r->loss[lane]);
+}
+
+/* All at once, they give what each gives when it is alone. */
+static void lanes_do_not_disturb_each_other(void **state)
+{
+    (void)state;
+    sh_lanes *lanes = NULL;
+    results together = {0}, apart = {0};
+    const sh_backend_list backends = all_backends();
+    const sh_lanes_options options = some_options(&backends, MOST_LANES);
+    assert_ok(sh_lanes_new(&lanes, &options));
+    assert_ok(sh_execution_prepare(sh_lanes_execution(lanes, 0, SH_MODEL_TRAIN, 8)));
+    together.lanes = apart.lanes = lanes;
+    for (uint32_t lane = 0; lane < MOST_LANES; lane++)
+        compute(&apart, lane);
+    for (int turn = 0; turn < 20; turn++) {
+        memset(together.gradients, 0, sizeof together.gradients);
+        sh_team_run(sh_lanes_team(lanes), compute, &together);
+        for (uint32_t lane = 0; lane < MOST_LANES; lane++) {
+            assert_int_equal(together.status[lane], SH_OK);
+            assert_memory_equal(together.loss[lane], apart.loss[lane], sizeof apart.loss[lane]);
+            assert_true(together.gradients[lane] == apart.gradients[lane]);
+        }
+    }
+    assert_true(apart.loss[0][0] != apart.loss[1][0]); /* else this could not fail */
+    sh_lanes_free(lanes);
+}
+
+static void what_cannot_be_is_refused(void **state)
+{
+    (void)state;
+    const sh_backend_list backends = all_backends(), none = {.count = 0};
+    sh_lanes *lanes = NULL;
+    sh_lanes_options options = some_options(&backends, 0);
+    assert_fails(sh_lanes_new(&lanes, &options), SH_INVALID, "--lanes 0: must be 1 to 1024");
+    options.count = SH_LANES_MAX + 1;
+    assert_fails(sh_lanes_new(&lanes, &options), SH_INVALID, "--lanes 1025: must be 1 to 1024");
+    options = some_options(&backends, 2);
+    options.model = "mlp:12-4-5";
+    assert_fails(sh_lanes_new(&lanes, &options), SH_INVALID, "5");
+    options = some_options(&none, 2); /* the first program fails, with the team running */
+    assert_fails(sh_lanes_new(&lanes, &options), SH_UNSUPPORTED, "no backend computes");
+    assert_null(lanes);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_was_announced_is_ready_and_nothing_else),
+        cmocka_unit_test(bytes_are_those_of_the_largest_programs),
+        cmocka_unit_test(lanes_do_not_disturb_each_other),
+        cmocka_unit_test(what_cannot_be_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
