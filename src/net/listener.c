@@ -3,6 +3,8 @@
  * A stranger is a channel whose owner is the listener. When its handshake succeeds, it is handed
  * over by on_accept; when it fails, the reason goes to the log. A burst of refusals is cut: after
  * SH_LISTENER_REFUSALS_LOGGED lines in a window, the rest of the window is told as one count.
+ * Where all places of strangers are taken, the oldest gives way to the newest, which may be a
+ * device: it needs its place for milliseconds, and who never speaks holds it for long.
  */
 #include "net/listener.h"
 
@@ -219,13 +221,44 @@ static void refuse_socket(sh_listener *listener, int fd, const char *reason)
     close(fd);
 }
 
+/* The stranger that has had the most time; of those from one host, where `host` is not NULL. */
+static struct stranger *oldest_stranger(const sh_listener *listener, const char *host)
+{
+    struct stranger *oldest = NULL; /* the last in the list */
+    for (struct stranger *each = listener->strangers; each != NULL; each = each->next) {
+        char other[SH_ADDRESS_TEXT];
+        sh_channel_peer_host(each->channel, other);
+        if (host == NULL || strcmp(other, host) == 0)
+            oldest = each;
+    }
+    return oldest;
+}
+
+/*
+ * Whoever holds all places and never speaks must not keep a device out, so it is the newcomer that
+ * stays. A host that takes more places than there are loses its own first.
+ */
+static void make_room(sh_listener *listener, int fd)
+{
+    char host[SH_ADDRESS_TEXT];
+    sh_address address;
+    sh_address_of_peer(&address, fd);
+    sh_address_print_host(host, &address);
+    struct stranger *gone = oldest_stranger(listener, host);
+    if (gone == NULL)
+        gone = oldest_stranger(listener, NULL);
+    sh_channel *channel = gone->channel;
+    log_stranger(listener, channel,
+                 "too many connections that have not finished the handshake: the oldest gives way");
+    drop_stranger(gone);
+    sh_channel_close(channel);
+}
+
 /* Takes over `fd`. */
 static void meet(sh_listener *listener, int fd)
 {
-    if (listener->strangers_count >= listener->options.strangers_max) {
-        refuse_socket(listener, fd, "too many connections that have not finished the handshake");
-        return;
-    }
+    if (listener->strangers_count >= listener->options.strangers_max)
+        make_room(listener, fd);
     struct stranger *stranger = calloc(1, sizeof *stranger);
     if (stranger == NULL || evutil_make_socket_nonblocking(fd) != 0 ||
         evutil_make_socket_closeonexec(fd) != 0 ||

@@ -9,15 +9,22 @@
 
 #include "net/meeting.h"
 
-static int dial(uint16_t port)
+static int dial_from(const char *host, uint16_t port)
 {
-    sh_address found[SH_ADDRESS_FOUND_MAX];
+    sh_address found[SH_ADDRESS_FOUND_MAX], own[SH_ADDRESS_FOUND_MAX];
     size_t count;
     assert_ok(sh_address_find(found, &count, "127.0.0.1", port));
+    assert_ok(sh_address_find(own, &count, host, 0));
     const int fd = socket(AF_INET, SOCK_STREAM, 0);
     assert_true(fd >= 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&own[0].storage, own[0].bytes), 0);
     assert_int_equal(connect(fd, (struct sockaddr *)&found[0].storage, found[0].bytes), 0);
     return fd;
+}
+
+static int dial(uint16_t port)
+{
+    return dial_from("127.0.0.1", port);
 }
 
 /* Whether the other side closes, with or without having said something. */
@@ -243,7 +250,7 @@ static void who_says_nothing_is_sent_away_in_time(void **state)
     close_meeting(meeting);
 }
 
-static void too_many_strangers_are_refused(void **state)
+static void the_oldest_stranger_gives_way(void **state)
 {
     (void)state;
     struct meeting *meeting = new_meeting();
@@ -251,15 +258,34 @@ static void too_many_strangers_are_refused(void **state)
     int fds[3];
     for (int i = 0; i < 3; i++)
         fds[i] = dial(meeting->port);
-    await_end(fds[2]);
+    await_end(fds[0]);
     assert_non_null(strstr(await_log(meeting, "net.refused", 1),
                            "too many connections that have not finished the handshake"));
-    close(fds[0]); /* makes room */
-    await_log(meeting, "net.refused", 2);
+    /* All places are held by strangers who say nothing; a device gets in. */
     connect_client(meeting, "join", good_key);
     await(meeting, both_open);
-    close(fds[1]);
-    close(fds[2]);
+    await_end(fds[1]);
+    for (int i = 0; i < 3; i++)
+        close(fds[i]);
+    close_meeting(meeting);
+}
+
+static void a_host_that_floods_displaces_its_own(void **state)
+{
+    (void)state;
+    struct meeting *meeting = new_meeting();
+    open_meeting(meeting, &(sh_listener_options){.strangers_max = 2});
+    const int first = dial_from("127.0.0.2", meeting->port);
+    int fds[10];
+    for (int i = 0; i < 10; i++)
+        fds[i] = dial(meeting->port);
+    for (int i = 0; i < 9; i++)
+        await_end(fds[i]);
+    struct pollfd still = {.fd = first, .events = POLLIN};
+    assert_int_equal(poll(&still, 1, 0), 0);
+    close(first);
+    for (int i = 0; i < 10; i++)
+        close(fds[i]);
     close_meeting(meeting);
 }
 
@@ -549,7 +575,8 @@ int main(void)
         cmocka_unit_test(what_is_not_tls_is_refused),
         cmocka_unit_test(tls_without_a_key_is_refused),
         cmocka_unit_test(who_says_nothing_is_sent_away_in_time),
-        cmocka_unit_test(too_many_strangers_are_refused),
+        cmocka_unit_test(the_oldest_stranger_gives_way),
+        cmocka_unit_test(a_host_that_floods_displaces_its_own),
         cmocka_unit_test(a_flood_of_refusals_does_not_flood_the_log),
         cmocka_unit_test(a_window_of_refusals_ends_by_itself),
         cmocka_unit_test(a_recorded_session_is_unreadable_and_cannot_be_replayed),
