@@ -130,6 +130,27 @@ static void tell_refusal(entrant *to, const char *reason)
     sh_channel_flush_close(to->channel);
 }
 
+static void peer_of(const entrant *whom, char peer[SH_ADDRESS_TEXT])
+{
+    if (whom != NULL)
+        sh_channel_peer_address(whom->channel, peer);
+    else
+        snprintf(peer, SH_ADDRESS_TEXT, "gone");
+}
+
+/* Shows out whoever broke the rules, which no device of ours does; `from` may be gone afterwards.
+ */
+static void show_out(entrant *from, const char *reason)
+{
+    sh_coordinator *coordinator = from->of;
+    const uint32_t device = from->device;
+    char peer[SH_ADDRESS_TEXT];
+    peer_of(from, peer);
+    sh_log(SH_LOG_WARN, "net.refused", "peer=%s reason=\"%s\"", peer, reason);
+    tell_refusal(from, reason);
+    report_gone(coordinator, device, reason);
+}
+
 static void welcome(sh_coordinator *coordinator, entrant *to)
 {
     const sh_job *job = coordinator->options.job;
@@ -288,13 +309,15 @@ static void note(sh_coordinator *coordinator, const sh_cluster_action *action)
 static void carry_out_one(sh_coordinator *coordinator, const sh_cluster_action *action)
 {
     entrant *whom = entrant_of(coordinator, action->device);
+    char peer[SH_ADDRESS_TEXT];
     switch (action->kind) {
     case SH_CLUSTER_ADMIT:
         welcome(coordinator, whom);
         break;
     case SH_CLUSTER_REFUSE:
-        sh_log(SH_LOG_WARN, "device.refused", "device=%u reason=\"%s\"", action->device,
-               action->text);
+        peer_of(whom, peer);
+        sh_log(SH_LOG_WARN, "device.refused", "device=%u peer=%s reason=\"%s\"", action->device,
+               peer, action->text);
         if (whom != NULL)
             tell_refusal(whom, action->text);
         break;
@@ -330,7 +353,7 @@ static void handle_hello(entrant *from, const Shoal__Hello *hello)
     from->device = coordinator->next_device++;
     from->link_port = (uint16_t)hello->link_port;
     if (hello->link_port == 0 || hello->link_port > UINT16_MAX) {
-        tell_refusal(from, "its hello names no port");
+        show_out(from, "its hello names no port");
         return;
     }
     sh_cluster_handle(&coordinator->cluster,
@@ -378,8 +401,7 @@ static void handle_message(entrant *from, const Shoal__Message *message)
         return; /* refused with its hello, and about to be closed */
     if (greeting != (device == NO_DEVICE) || device == coordinator->next_device ||
         (!greeting && message->job != coordinator->job)) {
-        tell_refusal(from, "it sent a message out of turn");
-        report_gone(coordinator, device, "it sent a message out of turn");
+        show_out(from, "it sent a message out of turn");
         return;
     }
     switch (message->body_case) {
@@ -405,7 +427,7 @@ static void handle_message(entrant *from, const Shoal__Message *message)
         handle_leave(from, message->leave);
         break;
     default:
-        report_gone(coordinator, device, "it sent a message that only the coordinator may");
+        show_out(from, "it sent a message that only the coordinator may");
         break;
     }
 }
@@ -416,14 +438,9 @@ static void on_control(void *context, sh_channel *channel, const uint8_t *body, 
     Shoal__Message *message;
     if (sh_message_unpack(&message, body, bytes) != SH_OK) {
         char reason[SH_CLUSTER_TEXT];
-        char peer[SH_ADDRESS_TEXT];
+        (void)channel;
         snprintf(reason, sizeof reason, "it sent a malformed message: %.180s", sh_message());
-        sh_channel_peer_address(channel, peer);
-        sh_log(SH_LOG_WARN, "net.refused", "peer=%s reason=\"%s\"", peer, reason);
-        const uint32_t device = from->device;
-        sh_coordinator *coordinator = from->of;
-        tell_refusal(from, reason);
-        report_gone(coordinator, device, reason);
+        show_out(from, reason);
         return;
     }
     handle_message(from, message);
