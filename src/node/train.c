@@ -24,6 +24,7 @@
 #include "node/course.h"
 #include "node/host.h"
 #include "node/link.h"
+#include "node/resume.h"
 #include "shoal/about.h"
 #include "store/checkpoint.h"
 #include "store/run.h"
@@ -173,125 +174,26 @@ static sh_status on_validated(void *context, const sh_progress_report *report,
     return checkpoint(t);
 }
 
-/* What the user has set must be what the checkpoint was made with; only the end may move. */
-static sh_status check_given(const sh_job *asked, const sh_job *saved, uint32_t given)
-{
-    static const char advice[] = "differs from the checkpoint's; leave it out, or begin a new run";
-    if ((given & SH_FIELD_MODEL) != 0 && strcmp(asked->model, saved->model) != 0)
-        return sh_fail(SH_MISMATCH, "model %s %s (%s)", asked->model, advice, saved->model);
-    if ((given & SH_FIELD_SEED) != 0 && asked->seed != saved->seed)
-        return sh_fail(SH_MISMATCH, "--seed %llu %s (%llu)", (unsigned long long)asked->seed,
-                       advice, (unsigned long long)saved->seed);
-    const struct {
-        uint32_t field;
-        const char *option;
-        double asked, saved;
-    } numbers[] = {
-        {SH_FIELD_BATCH_SIZE, "--batch-size", asked->batch_size, saved->batch_size},
-        {SH_FIELD_GRAIN, "--grain", asked->grain, saved->grain},
-        {SH_FIELD_LR, "--lr", (double)asked->lr, (double)saved->lr},
-        {SH_FIELD_MOMENTUM, "--momentum", (double)asked->momentum, (double)saved->momentum},
-        {SH_FIELD_WEIGHT_DECAY, "--weight-decay", (double)asked->weight_decay,
-         (double)saved->weight_decay},
-        {SH_FIELD_WIRE, "--wire", asked->wire, saved->wire},
-    };
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        if ((given & numbers[i].field) != 0 && numbers[i].asked != numbers[i].saved)
-            return sh_fail(SH_MISMATCH, "%s %g %s (%g)", numbers[i].option, numbers[i].asked,
-                           advice, numbers[i].saved);
-    return SH_OK;
-}
-
-/* The checkpoint's job with what may be given anew. */
-static sh_status resumed_job(sh_job *job, const sh_train_options *options,
-                             const sh_safetensors *file)
-{
-    sh_job saved;
-    SH_TRY(sh_snapshot_read_job(&saved, file));
-    SH_TRY(sh_fail_in(check_given(&options->job, &saved, options->given), "--resume %s",
-                      options->resume));
-    if ((options->given & SH_FIELD_DATA) != 0)
-        memcpy(saved.data, options->job.data, sizeof saved.data);
-    if ((options->given & SH_FIELD_EPOCHS) != 0) {
-        saved.epochs = options->job.epochs;
-        saved.steps = 0;
-    }
-    if ((options->given & SH_FIELD_STEPS) != 0)
-        saved.steps = options->job.steps;
-    *job = saved;
-    return sh_job_complete(job);
-}
-
-/* Says that steps are lost where the last checkpoint was of no use. */
-static void note_fallback(const training *t, const char *used)
-{
-    char text[SH_MESSAGE_BYTES];
-    const char *name = strrchr(used, '/');
-    if (name == NULL || strcmp(name + 1, SH_CHECKPOINT_PREVIOUS) != 0 ||
-        !sh_folder_exists(t->options->resume))
-        return;
-    snprintf(text, sizeof text,
-             "%.*s/" SH_CHECKPOINT_LAST " is damaged or missing; going on from the one before it, "
-             "%.400s",
-             (int)(name - used), used, used);
-    observe(t, &(sh_event){.kind = SH_EVENT_NOTE, .text = text});
-}
-
-/* The data may have moved, but must be the same, or the course would not. */
-static sh_status check_data(const training *t, const sh_safetensors *file)
-{
-    sh_job saved;
-    const char *fingerprint;
-    SH_TRY(sh_snapshot_read_job(&saved, file));
-    SH_TRY(sh_snapshot_read_fingerprint(&fingerprint, file));
-    if (strcmp(fingerprint, sh_dataset_about(t->bench->dataset)->fingerprint) == 0)
-        return SH_OK;
-    return sh_fail(SH_MISMATCH,
-                   "--resume %.200s: data %.300s differ from the checkpoint's; restore them, or "
-                   "begin a new run (%.300s)",
-                   t->options->resume, t->bench->job.data, saved.data);
-}
-
-static sh_status resume(training *t)
-{
-    char used[SH_PATH_BYTES];
-    sh_safetensors *file;
-    sh_job job;
-    SH_TRY(sh_checkpoint_open(&file, used, t->options->resume));
-    note_fallback(t, used);
-    sh_status status = resumed_job(&job, t->options, file);
-    if (status == SH_OK)
-        status = sh_workbench_open(&t->bench, &job, NULL, t->options->backend);
-    if (status == SH_OK)
-        status = check_data(t, file);
-    if (status == SH_OK)
-        status = sh_snapshot_load(t->bench->replica, file);
-    sh_safetensors_close(file);
-    return status;
-}
-
 static sh_status open_bench(training *t)
 {
-    if (t->options->resume != NULL)
-        return resume(t);
+    char note[SH_MESSAGE_BYTES];
+    if (t->options->resume != NULL) {
+        SH_TRY(sh_resume_open(&t->bench, t->options, note));
+        if (note[0] != '\0')
+            observe(t, &(sh_event){.kind = SH_EVENT_NOTE, .text = note});
+        return SH_OK;
+    }
     sh_job job = t->options->job;
     SH_TRY(sh_job_complete(&job));
     return sh_workbench_open(&t->bench, &job, NULL, t->options->backend);
-}
-
-/* A checkpoint by itself begins a run of its own, for what lies around it may be another's. */
-static bool is_run(const char *path)
-{
-    char job[SH_PATH_BYTES];
-    return sh_path_join(job, path, SH_RUN_JOB) == SH_OK && access(job, F_OK) == 0;
 }
 
 static sh_status open_run(training *t)
 {
     json_t *json;
     const sh_job *job = &t->bench->job;
-    const bool same_folder =
-        t->options->run == NULL && t->options->resume != NULL && is_run(t->options->resume);
+    const bool same_folder = t->options->run == NULL && t->options->resume != NULL &&
+                             sh_resume_is_run(t->options->resume);
     t->has_checkpoint = same_folder;
     SH_TRY(sh_run_open(&t->run,
                        &(sh_run_options){.path = same_folder ? t->options->resume : t->options->run,

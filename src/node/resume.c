@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "node/resume.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "store/checkpoint.h"
+#include "store/run.h"
+#include "train/snapshot.h"
+
+/* What the user has set must be what the checkpoint was made with; only the end may move. */
+static sh_status check_given(const sh_job *asked, const sh_job *saved, uint32_t given)
+{
+    static const char advice[] = "differs from the checkpoint's; leave it out, or begin a new run";
+    if ((given & SH_FIELD_MODEL) != 0 && strcmp(asked->model, saved->model) != 0)
+        return sh_fail(SH_MISMATCH, "model %s %s (%s)", asked->model, advice, saved->model);
+    if ((given & SH_FIELD_SEED) != 0 && asked->seed != saved->seed)
+        return sh_fail(SH_MISMATCH, "--seed %llu %s (%llu)", (unsigned long long)asked->seed,
+                       advice, (unsigned long long)saved->seed);
+    const struct {
+        uint32_t field;
+        const char *option;
+        double asked, saved;
+    } numbers[] = {
+        {SH_FIELD_BATCH_SIZE, "--batch-size", asked->batch_size, saved->batch_size},
+        {SH_FIELD_GRAIN, "--grain", asked->grain, saved->grain},
+        {SH_FIELD_LR, "--lr", (double)asked->lr, (double)saved->lr},
+        {SH_FIELD_MOMENTUM, "--momentum", (double)asked->momentum, (double)saved->momentum},
+        {SH_FIELD_WEIGHT_DECAY, "--weight-decay", (double)asked->weight_decay,
+         (double)saved->weight_decay},
+        {SH_FIELD_WIRE, "--wire", asked->wire, saved->wire},
+    };
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if ((given & numbers[i].field) != 0 && numbers[i].asked != numbers[i].saved)
+            return sh_fail(SH_MISMATCH, "%s %g %s (%g)", numbers[i].option, numbers[i].asked,
+                           advice, numbers[i].saved);
+    return SH_OK;
+}
+
+/* The checkpoint's job with what may be given anew. */
+static sh_status resumed_job(sh_job *job, const sh_train_options *options,
+                             const sh_safetensors *file)
+{
+    sh_job saved;
+    SH_TRY(sh_snapshot_read_job(&saved, file));
+    SH_TRY(sh_fail_in(check_given(&options->job, &saved, options->given), "--resume %s",
+                      options->resume));
+    if ((options->given & SH_FIELD_DATA) != 0)
+        memcpy(saved.data, options->job.data, sizeof saved.data);
+    if ((options->given & SH_FIELD_EPOCHS) != 0) {
+        saved.epochs = options->job.epochs;
+        saved.steps = 0;
+    }
+    if ((options->given & SH_FIELD_STEPS) != 0)
+        saved.steps = options->job.steps;
+    *job = saved;
+    return sh_job_complete(job);
+}
+
+/* Says that steps are lost where the last checkpoint was of no use. */
+static void note_fallback(char note[SH_MESSAGE_BYTES], const char *asked, const char *used)
+{
+    const char *name = strrchr(used, '/');
+    if (name == NULL || strcmp(name + 1, SH_CHECKPOINT_PREVIOUS) != 0 || !sh_folder_exists(asked))
+        return;
+    snprintf(note, SH_MESSAGE_BYTES,
+             "%.*s/" SH_CHECKPOINT_LAST " is damaged or missing; going on from the one before it, "
+             "%.400s",
+             (int)(name - used), used, used);
+}
+
+/* The data may have moved, but must be the same, or the course would not. */
+static sh_status check_data(const sh_workbench *bench, const char *asked,
+                            const sh_safetensors *file)
+{
+    sh_job saved;
+    const char *fingerprint;
+    SH_TRY(sh_snapshot_read_job(&saved, file));
+    SH_TRY(sh_snapshot_read_fingerprint(&fingerprint, file));
+    if (strcmp(fingerprint, sh_dataset_about(bench->dataset)->fingerprint) == 0)
+        return SH_OK;
+    return sh_fail(SH_MISMATCH,
+                   "--resume %.200s: data %.300s differ from the checkpoint's; restore them, or "
+                   "begin a new run (%.300s)",
+                   asked, bench->job.data, saved.data);
+}
+
+static sh_status open_bench(sh_workbench **bench, const sh_train_options *options,
+                            const sh_safetensors *file)
+{
+    sh_job job;
+    sh_workbench *fresh;
+    SH_TRY(resumed_job(&job, options, file));
+    SH_TRY(sh_workbench_open(&fresh, &job, NULL, options->backend));
+    sh_status status = check_data(fresh, options->resume, file);
+    if (status == SH_OK)
+        status = sh_snapshot_load(fresh->replica, file);
+    if (status != SH_OK) {
+        sh_workbench_close(fresh);
+        return status;
+    }
+    *bench = fresh;
+    return SH_OK;
+}
+
+sh_status sh_resume_open(sh_workbench **bench, const sh_train_options *options,
+                         char note[SH_MESSAGE_BYTES])
+{
+    char used[SH_PATH_BYTES];
+    sh_safetensors *file;
+    note[0] = '\0';
+    SH_TRY(sh_checkpoint_open(&file, used, options->resume));
+    note_fallback(note, options->resume, used);
+    const sh_status status = open_bench(bench, options, file);
+    sh_safetensors_close(file);
+    return status;
+}
+
+/* A checkpoint by itself begins a run of its own, for what lies around it may be another's. */
+bool sh_resume_is_run(const char *path)
+{
+    char job[SH_PATH_BYTES];
+    return sh_path_join(job, path, SH_RUN_JOB) == SH_OK && access(job, F_OK) == 0;
+}
