@@ -14,24 +14,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "cluster/cluster.h"
-#include "node/children.h"
-#include "node/coordinator.h"
 #include "node/course.h"
+#include "node/crew.h"
 #include "node/host.h"
-#include "node/link.h"
 #include "node/resume.h"
-#include "shoal/about.h"
 #include "store/checkpoint.h"
 #include "store/run.h"
 #include "train/snapshot.h"
 
-#define LAST_REPORT_MS 10000 /* for all devices to report; afterwards the job ends without */
-#define CHILD_PATIENCE_MS 5000
 #define RATE_WINDOW 16 /* steps over which the speed is shown */
 
 typedef struct training {
@@ -42,17 +36,7 @@ typedef struct training {
     bool has_checkpoint; /* in the run's folder */
     sh_log_tap events;   /* into the run's folder while it is open */
     sh_workbench *bench;
-    char family[SH_DIGEST_TEXT];
-
-    /* Only with other devices. */
-    sh_mailbox *mailbox;
-    sh_loop *loop;
-    sh_coordinator *coordinator;
-    sh_children *children;
-    sh_ring *ring;
-    sh_snapshot_block blocks[SH_SNAPSHOT_BLOCKS];
-    uint32_t block_count;
-    void *tail;
+    sh_crew *crew; /* NULL for a device that is alone */
 
     /* The course under way. */
     sh_view view;
@@ -223,73 +207,6 @@ static uint32_t lanes_of_each(const training *t)
     return cores / t->devices > 0 ? cores / t->devices : 1;
 }
 
-/* Opens the door and starts the local devices, so that they prepare while this one does. */
-static sh_status invite(training *t)
-{
-    const sh_job *job = &t->bench->job;
-    SH_TRY(sh_mailbox_new(&t->mailbox));
-    SH_TRY(sh_loop_start(&t->loop));
-    SH_TRY(sh_snapshot_blocks(t->blocks, &t->block_count, &t->tail, t->bench->replica));
-    SH_TRY(sh_coordinator_open(&t->coordinator,
-                               &(sh_coordinator_options){
-                                   .loop = t->loop,
-                                   .mailbox = t->mailbox,
-                                   .job = job,
-                                   .name = t->name,
-                                   .fingerprint = sh_dataset_about(t->bench->dataset)->fingerprint,
-                                   .family = t->family,
-                                   .min_devices = t->min_devices,
-                                   .grains = sh_batch_of_all(job->batch_size, job->grain).grains,
-                                   .listen = t->options->listen,
-                                   .blocks = t->blocks,
-                                   .block_count = t->block_count,
-                               }));
-    if (t->options->listen != NULL)
-        observe(t,
-                &(sh_event){.kind = SH_EVENT_TOKEN, .text = sh_coordinator_token(t->coordinator)});
-    return sh_children_start(&t->children, &(sh_children_options){
-                                               .count = t->devices - 1,
-                                               .program = t->options->program,
-                                               .token = sh_coordinator_local_token(t->coordinator),
-                                               .name = t->name,
-                                               .lanes = lanes_of_each(t),
-                                               .mailbox = t->mailbox,
-                                           });
-}
-
-/* Waits for mail of one kind; passes on what the user should hear meanwhile. */
-static sh_status expect(training *t, sh_mail_kind kind, sh_mail *mail)
-{
-    for (;;) {
-        SH_TRY(sh_mailbox_wait(t->mailbox, mail, t->options->stop, 0));
-        if (mail->kind == kind)
-            return SH_OK;
-        if (mail->kind == SH_MAIL_JOINED)
-            observe(t, &(sh_event){
-                           .kind = SH_EVENT_JOINED, .text = mail->text, .devices = mail->devices});
-        else if (mail->kind == SH_MAIL_NOTE)
-            observe(t, &(sh_event){.kind = SH_EVENT_NOTE, .text = mail->text});
-        else if (mail->kind == SH_MAIL_END || mail->kind == SH_MAIL_CHILD)
-            return sh_fail(SH_PEER_LOST, "%s before the training began", mail->text);
-    }
-}
-
-/* Gathers the devices, takes the view, links. */
-static sh_status assemble(training *t)
-{
-    sh_mail mail;
-    sh_coordinator_ready(t->coordinator);
-    SH_TRY(expect(t, SH_MAIL_VIEW, &mail));
-    t->view = mail.view;
-    if (t->view.devices > 1)
-        SH_TRY(sh_link_prepare(&t->ring, t->loop, &t->view));
-    sh_coordinator_opened(t->coordinator, t->ring, &t->view);
-    SH_TRY(expect(t, SH_MAIL_START, &mail));
-    if (t->ring != NULL)
-        sh_link_connect(t->ring, t->loop, &t->view);
-    return SH_OK;
-}
-
 /* The view of a device that is alone. */
 static sh_view view_of_one(const sh_job *job)
 {
@@ -297,41 +214,14 @@ static sh_view view_of_one(const sh_job *job)
     return (sh_view){.number = 1, .devices = 1, .grains = grains, .of = grains};
 }
 
-/* After a loss: which device it was, if the coordinator's connections tell it soon. */
-static sh_status name_the_lost(training *t, sh_status status)
-{
-    char message[SH_MESSAGE_BYTES];
-    sh_mail mail = {.kind = SH_MAIL_NOTE};
-    if (status != SH_PEER_LOST || t->mailbox == NULL)
-        return status;
-    snprintf(message, sizeof message, "%s", sh_message());
-    while (mail.kind != SH_MAIL_END &&
-           sh_mailbox_wait(t->mailbox, &mail, NULL, LAST_REPORT_MS) == SH_OK)
-        ;
-    return sh_fail(status, "%s", mail.kind == SH_MAIL_END ? mail.text : message);
-}
-
-/* Waits until all devices have said what they did. */
-static void collect_reports(training *t)
-{
-    sh_mail mail = {.kind = SH_MAIL_NOTE};
-    if (t->coordinator == NULL)
-        return;
-    sh_coordinator_reported(t->coordinator);
-    while (mail.kind != SH_MAIL_END &&
-           sh_mailbox_wait(t->mailbox, &mail, NULL, LAST_REPORT_MS) == SH_OK)
-        if (mail.kind == SH_MAIL_NOTE)
-            observe(t, &(sh_event){.kind = SH_EVENT_NOTE, .text = mail.text});
-}
-
 static sh_status report_devices(training *t)
 {
     sh_summary *summary = t->summary;
     const sh_trainer_work work = sh_trainer_work_done(t->bench->trainer);
     summary->reproducible = true;
-    if (t->coordinator != NULL) {
-        SH_TRY(sh_coordinator_reports(t->coordinator, &summary->devices, &summary->device_count,
-                                      &summary->reproducible));
+    if (t->crew != NULL) {
+        SH_TRY(sh_crew_reports(t->crew, &summary->devices, &summary->device_count,
+                               &summary->reproducible));
     } else {
         summary->devices = calloc(1, sizeof *summary->devices);
         if (summary->devices == NULL)
@@ -342,16 +232,6 @@ static sh_status report_devices(training *t)
     snprintf(own->name, sizeof own->name, "%s", t->name);
     own->grains = work.grains;
     own->samples = work.samples;
-    if (t->coordinator != NULL) {
-        const sh_channel_stats control = sh_coordinator_stats(t->coordinator);
-        own->bytes_sent = control.sent_bytes;
-        own->bytes_received = control.received_bytes;
-    }
-    if (t->ring != NULL) {
-        const sh_channel_stats ring = sh_ring_stats(t->ring);
-        own->bytes_sent += ring.sent_bytes;
-        own->bytes_received += ring.received_bytes;
-    }
     own->cpu_seconds = sh_process_cpu_seconds();
     own->peak_rss_bytes = sh_process_peak_rss_bytes();
     for (size_t i = 0; i < summary->device_count; i++)
@@ -421,10 +301,10 @@ static sh_status save_after(training *t, const sh_course *course, sh_status stat
 
 static sh_status finish(training *t, const sh_course *course, sh_status status, sh_ending ending)
 {
-    if (status == SH_OK)
-        collect_reports(t);
-    else
-        status = name_the_lost(t, status);
+    if (status == SH_OK && t->crew != NULL)
+        sh_crew_collect(t->crew);
+    else if (status == SH_PEER_LOST)
+        status = sh_crew_name_lost(t->crew);
     if (status == SH_OK && ending == SH_ENDING_COMPLETE)
         return summarise(t, course, "complete");
     if (status == SH_OK)
@@ -434,8 +314,8 @@ static sh_status finish(training *t, const sh_course *course, sh_status status, 
     if (status == SH_NUMERIC) {
         char message[SH_MESSAGE_BYTES];
         snprintf(message, sizeof message, "%s", sh_message());
-        if (t->coordinator != NULL)
-            sh_coordinator_fail(t->coordinator, message);
+        if (t->crew != NULL)
+            sh_crew_fail(t->crew, message);
         if (!t->has_checkpoint)
             return sh_fail(status, "%.900s; try a smaller --lr; there is no checkpoint yet",
                            message);
@@ -453,7 +333,7 @@ static sh_status train(training *t)
         .bench = t->bench,
         .part = {.share = {t->view.first_grain, t->view.grains},
                  .of = t->view.of,
-                 .engine = t->ring == NULL ? sh_engine_solo() : sh_ring_engine(t->ring)},
+                 .engine = t->crew == NULL ? sh_engine_solo() : sh_crew_engine(t->crew)},
         .stop = t->options->stop,
         .on_step = on_step,
         .on_validated = on_validated,
@@ -481,10 +361,13 @@ static sh_status run(training *t)
         t->view = view_of_one(&t->bench->job);
         return train(t);
     }
-    SH_TRY(sh_trainer_family(t->bench->trainer, t->family));
-    sh_status status = invite(t);
-    if (status == SH_OK)
-        status = assemble(t);
+    SH_TRY(sh_crew_open(&t->crew, &(sh_crew_options){.train = t->options,
+                                                     .bench = t->bench,
+                                                     .name = t->name,
+                                                     .devices = t->devices,
+                                                     .min_devices = t->min_devices,
+                                                     .lanes = lanes_of_each(t)}));
+    const sh_status status = sh_crew_assemble(t->crew, &t->view);
     if (status == SH_STOPPED || status == SH_PEER_LOST)
         return save_after(t, &(sh_course){0}, status,
                           status == SH_STOPPED ? "stopped" : "device lost");
@@ -493,19 +376,13 @@ static sh_status run(training *t)
 
 static void close_all(training *t, sh_status status, const char *message)
 {
-    if (t->coordinator != NULL && status != SH_OK && t->start_ns == 0)
-        sh_coordinator_fail(t->coordinator, message);
-    sh_coordinator_close(t->coordinator);
-    if (t->ring != NULL)
-        sh_engine_close(sh_ring_engine(t->ring));
-    sh_children_stop(t->children, CHILD_PATIENCE_MS);
-    sh_loop_stop(t->loop);
-    sh_mailbox_free(t->mailbox);
+    if (t->crew != NULL && status != SH_OK && t->start_ns == 0)
+        sh_crew_fail(t->crew, message);
+    sh_crew_close(t->crew);
     sh_workbench_close(t->bench);
     sh_log_tap_remove(&t->events);
     sh_run_close(t->run);
     sh_key_wipe(&t->view, sizeof t->view);
-    free(t->tail);
 }
 
 sh_status sh_train(const sh_train_options *options, sh_summary *summary)
