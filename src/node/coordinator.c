@@ -15,6 +15,7 @@
 #include "base/memory.h"
 #include "cluster/cluster.h"
 #include "net/listener.h"
+#include "node/invitation.h"
 #include "shoal/about.h"
 
 #define NO_DEVICE UINT32_MAX
@@ -33,9 +34,7 @@ typedef struct entrant {
 struct sh_coordinator {
     sh_coordinator_options options;
     sh_listener *listener;
-    sh_token token;
-    char token_text[SH_TOKEN_TEXT];
-    char local_token_text[SH_TOKEN_TEXT];
+    sh_invitation invitation;
     uint64_t job; /* number in every message */
     sh_cluster cluster;
     uint32_t next_device;
@@ -499,64 +498,20 @@ static void on_accept(void *context, sh_channel *channel, const char *identity)
     sh_channel_own(channel, &entrant_events, fresh);
 }
 
-/* "[ADDRESS]:PORT" into its parts; host "" is every address. */
-static sh_status split_listen(const char *listen, char host[SH_TOKEN_HOST], uint16_t *port)
-{
-    const char *colon = strrchr(listen, ':');
-    char *end;
-    if (colon == NULL)
-        return sh_fail(SH_INVALID, "--listen %s: expected [ADDRESS]:PORT", listen);
-    const char *first = listen;
-    size_t length = (size_t)(colon - listen);
-    if (length >= 2 && first[0] == '[' && first[length - 1] == ']') {
-        first++;
-        length -= 2;
-    }
-    const unsigned long number = strtoul(colon + 1, &end, 10);
-    if (length >= SH_TOKEN_HOST || colon[1] < '0' || colon[1] > '9' || *end != '\0' ||
-        number > UINT16_MAX)
-        return sh_fail(SH_INVALID, "--listen %s: expected [ADDRESS]:PORT with a port of 0 to 65535",
-                       listen);
-    memcpy(host, first, length);
-    host[length] = '\0';
-    *port = (uint16_t)number;
-    return SH_OK;
-}
-
-/* Tokens name the address that others reach us by; the secret is the same in both. */
-static sh_status make_tokens(sh_coordinator *coordinator, const char *host)
-{
-    const uint16_t port = sh_listener_port(coordinator->listener);
-    const bool everywhere =
-        host[0] == '\0' || strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0;
-    char outward[SH_ADDRESS_TEXT];
-    sh_address_outward(outward);
-    SH_TRY(sh_token_make(&coordinator->token, everywhere ? outward : host, port));
-    SH_TRY(sh_token_print(coordinator->token_text, &coordinator->token));
-    sh_token local = coordinator->token;
-    if (everywhere)
-        snprintf(local.host, sizeof local.host, "%s",
-                 strcmp(host, "::") == 0 ? "::1" : "127.0.0.1");
-    const sh_status status = sh_token_print(coordinator->local_token_text, &local);
-    sh_token_wipe(&local);
-    return status;
-}
-
 static sh_status open_door(sh_coordinator *coordinator)
 {
-    const sh_coordinator_options *options = &coordinator->options;
-    char host[SH_TOKEN_HOST] = "127.0.0.1";
+    sh_invitation *invitation = &coordinator->invitation;
     unsigned char key[SH_KEY_BYTES];
-    uint16_t port = 0;
-    if (options->listen != NULL)
-        SH_TRY(split_listen(options->listen, host, &port));
-    SH_TRY(sh_listener_open(&coordinator->listener, options->loop,
-                            &(sh_listener_options){.host = host[0] == '\0' ? NULL : host,
-                                                   .port = port,
-                                                   .on_accept = on_accept,
-                                                   .context = coordinator}));
-    SH_TRY(make_tokens(coordinator, host));
-    SH_TRY(sh_token_key(key, &coordinator->token));
+    SH_TRY(sh_invitation_read(invitation, coordinator->options.listen));
+    const sh_listener_options options = {
+        .host = invitation->host[0] == '\0' ? NULL : invitation->host,
+        .port = invitation->port,
+        .on_accept = on_accept,
+        .context = coordinator,
+    };
+    SH_TRY(sh_listener_open(&coordinator->listener, coordinator->options.loop, &options));
+    SH_TRY(sh_invitation_issue(invitation, sh_listener_port(coordinator->listener)));
+    SH_TRY(sh_token_key(key, &invitation->token));
     const sh_status status = sh_listener_allow(coordinator->listener, SH_TOKEN_IDENTITY, key);
     sh_key_wipe(key, sizeof key);
     return status;
@@ -627,12 +582,12 @@ sh_status sh_coordinator_open(sh_coordinator **coordinator, const sh_coordinator
 
 const char *sh_coordinator_token(const sh_coordinator *coordinator)
 {
-    return coordinator->token_text;
+    return coordinator->invitation.text;
 }
 
 const char *sh_coordinator_local_token(const sh_coordinator *coordinator)
 {
-    return coordinator->local_token_text;
+    return coordinator->invitation.local_text;
 }
 
 static void do_ready(void *context)
@@ -789,9 +744,7 @@ void sh_coordinator_close(sh_coordinator *coordinator)
            sh_mailbox_wait(coordinator->options.mailbox, &mail, NULL, GOODBYE_MS) == SH_OK)
         ;
     sh_loop_call(loop, do_close, &(request){.coordinator = coordinator});
-    sh_token_wipe(&coordinator->token);
-    sh_key_wipe(coordinator->token_text, sizeof coordinator->token_text);
-    sh_key_wipe(coordinator->local_token_text, sizeof coordinator->local_token_text);
+    sh_invitation_wipe(&coordinator->invitation);
     sh_key_wipe(coordinator->keys, sizeof coordinator->keys);
     free(coordinator);
 }

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "node/invitation.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/address.h"
+
+sh_status sh_invitation_read(sh_invitation *invitation, const char *listen)
+{
+    sh_invitation fresh = {.host = "127.0.0.1"};
+    if (listen != NULL) {
+        const char *first = listen, *colon = strrchr(listen, ':');
+        char *end;
+        if (colon == NULL)
+            return sh_fail(SH_INVALID, "--listen %s: expected [ADDRESS]:PORT", listen);
+        size_t length = (size_t)(colon - listen);
+        if (length >= 2 && first[0] == '[' && first[length - 1] == ']') {
+            first++;
+            length -= 2;
+        }
+        const unsigned long number = strtoul(colon + 1, &end, 10);
+        if (length >= sizeof fresh.host || colon[1] < '0' || colon[1] > '9' || *end != '\0' ||
+            number > UINT16_MAX)
+            return sh_fail(SH_INVALID,
+                           "--listen %s: expected [ADDRESS]:PORT with a port of 0 to 65535",
+                           listen);
+        memcpy(fresh.host, first, length);
+        fresh.host[length] = '\0';
+        fresh.port = (uint16_t)number;
+    }
+    *invitation = fresh;
+    return SH_OK;
+}
+
+sh_status sh_invitation_issue(sh_invitation *invitation, uint16_t port)
+{
+    const bool any_v6 = strcmp(invitation->host, "::") == 0;
+    const bool everywhere =
+        invitation->host[0] == '\0' || any_v6 || strcmp(invitation->host, "0.0.0.0") == 0;
+    char outward[SH_ADDRESS_TEXT];
+    sh_address_outward(outward);
+    SH_TRY(sh_token_make(&invitation->token, everywhere ? outward : invitation->host, port));
+    SH_TRY(sh_token_print(invitation->text, &invitation->token));
+    sh_token local = invitation->token;
+    if (everywhere)
+        snprintf(local.host, sizeof local.host, "%s", any_v6 ? "::1" : "127.0.0.1");
+    const sh_status status = sh_token_print(invitation->local_text, &local);
+    sh_token_wipe(&local);
+    return status;
+}
+
+void sh_invitation_wipe(sh_invitation *invitation)
+{
+    sh_key_wipe(invitation, sizeof *invitation);
+}

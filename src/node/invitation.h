@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How devices are asked in: where the coordinator listens, and the tokens that say so.
+ *
+ *     SH_TRY(sh_invitation_read(&invitation, "192.168.1.5:7700"));
+ *     ... listen on invitation.host and .port ...
+ *     SH_TRY(sh_invitation_issue(&invitation, bound_port));
+ *     print(invitation.text);
+ *     sh_invitation_wipe(&invitation);
+ *
+ * Threads: caller locks.
+ */
+#ifndef SHOAL_NODE_INVITATION_H
+#define SHOAL_NODE_INVITATION_H
+
+#include "net/token.h"
+
+typedef struct sh_invitation {
+    char host[SH_TOKEN_HOST]; /* to listen on; "" is every address */
+    uint16_t port;            /* 0: any that is free */
+    sh_token token;
+    char text[SH_TOKEN_TEXT];       /* the token for devices elsewhere */
+    char local_text[SH_TOKEN_TEXT]; /* the same secret, by an address of this machine's own */
+} sh_invitation;
+
+/* Reads --listen: "[ADDRESS]:PORT"; NULL: a free port of the loopback, so nobody elsewhere can
+ * come. */
+sh_status sh_invitation_read(sh_invitation *invitation, const char *listen) SHOAL_CHECKED;
+
+/* Makes the tokens for the port that was bound, with an address that others are likely to reach. */
+sh_status sh_invitation_issue(sh_invitation *invitation, uint16_t port) SHOAL_CHECKED;
+
+void sh_invitation_wipe(sh_invitation *invitation);
+
+#endif
