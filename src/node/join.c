@@ -45,8 +45,11 @@ static sh_status ended(const sh_mail *mail)
  */
 static sh_status expect(device *self, sh_mail_kind kind, sh_mail *mail)
 {
+    /* One that train has started gets the signals of train's group too. Training, it asks all to
+     * stop; before, train itself decides, or this would be a device lost. */
+    const sh_stop *stop = self->options->local ? NULL : self->options->stop;
     for (;;) {
-        SH_TRY(sh_mailbox_wait(self->mailbox, mail, self->options->stop, 0));
+        SH_TRY(sh_mailbox_wait(self->mailbox, mail, stop, 0));
         if (mail->kind == kind)
             return SH_OK;
         if (mail->kind == SH_MAIL_END) {
