@@ -92,7 +92,8 @@ static int lend(join_values *given)
     given->options.observer = observe;
     given->options.context = &progress;
     sh_signals_catch(given->options.stop,
-                     given->quiet ? NULL : "\nleaving at the next step; once more: at once\n");
+                     given->quiet ? NULL : "\nleaving at the next step; once more: at once\n",
+                     SH_SIGNALS_TOGETHER_MS);
     if (given->local)
         sh_signals_leave_interrupt_to_parent();
     const sh_status status = sh_join(&given->options);

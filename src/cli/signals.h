@@ -3,7 +3,8 @@
  * Signals that end the program: the first SIGINT or SIGTERM asks the library to stop, the second
  * one ends at once.
  *
- *     sh_signals_catch(stop, "leaving at the next step; once more: at once\n");
+ *     sh_signals_catch(stop, "leaving at the next step; once more: at once\n",
+ *                      SH_SIGNALS_TOGETHER_MS);
  *     status = sh_train(&options, &summary);
  *     if (status == SH_STOPPED)
  *         return sh_signals_exit();
@@ -15,11 +16,16 @@
 
 #include "shoal/train.h"
 
+/* A person does not press a key twice in this time, a program that signals twice for one wish does.
+ */
+#define SH_SIGNALS_TOGETHER_MS 50
+
 /*
  * From now on a signal stops `stop`, borrowed until sh_signals_release. `message` goes to standard
- * error on the first signal: static storage, or NULL for none.
+ * error on the first signal: static storage, or NULL for none. What comes within `together_ms` of
+ * the first belongs to it.
  */
-void sh_signals_catch(sh_stop *stop, const char *message);
+void sh_signals_catch(sh_stop *stop, const char *message, uint32_t together_ms);
 void sh_signals_release(void);
 
 /* The exit code that a received signal means: 130 or 143; SH_EXIT_FAILURE where none came. */

@@ -9,7 +9,7 @@
 #include "cli/console.h"
 
 /* What a child that raises these signals (0 ends them) exits with; 77: it went on behind them. */
-static int exit_after(const int *numbers, bool is_local)
+static int exit_after(const int *numbers, bool is_local, uint32_t together_ms)
 {
     const pid_t child = fork();
     assert_true(child >= 0);
@@ -17,7 +17,7 @@ static int exit_after(const int *numbers, bool is_local)
         sh_stop *stop;
         if (sh_stop_new(&stop) != SH_OK)
             _exit(99);
-        sh_signals_catch(stop, NULL);
+        sh_signals_catch(stop, NULL, together_ms);
         if (is_local)
             sh_signals_leave_interrupt_to_parent();
         for (; *numbers != 0; numbers++)
@@ -38,19 +38,23 @@ static void the_first_is_noted_and_the_second_ends(void **state)
     static const struct {
         int numbers[3];
         bool is_local;
+        uint32_t together_ms;
         int exit; /* one more where the program went on and would exit so */
     } cases[] = {
-        {{0}, false, 77},
-        {{SIGINT}, false, SH_EXIT_INTERRUPTED + 1},
-        {{SIGTERM}, false, SH_EXIT_TERMINATED + 1},
-        {{SIGINT, SIGINT}, false, SH_EXIT_INTERRUPTED},
-        {{SIGINT, SIGTERM}, false, SH_EXIT_TERMINATED},
-        {{SIGTERM, SIGTERM}, false, SH_EXIT_TERMINATED},
-        {{SIGINT, SIGINT}, true, 77},
-        {{SIGINT, SIGTERM}, true, SH_EXIT_TERMINATED + 1},
+        {{0}, false, 0, 77},
+        {{SIGINT}, false, 0, SH_EXIT_INTERRUPTED + 1},
+        {{SIGTERM}, false, 0, SH_EXIT_TERMINATED + 1},
+        {{SIGINT, SIGINT}, false, 0, SH_EXIT_INTERRUPTED},
+        {{SIGINT, SIGTERM}, false, 0, SH_EXIT_TERMINATED},
+        {{SIGTERM, SIGTERM}, false, 0, SH_EXIT_TERMINATED},
+        {{SIGINT, SIGINT}, true, 0, 77},
+        {{SIGINT, SIGTERM}, true, 0, SH_EXIT_TERMINATED + 1},
+        {{SIGINT, SIGINT}, false, 600000, SH_EXIT_INTERRUPTED + 1},
+        {{SIGTERM, SIGINT}, false, 600000, SH_EXIT_TERMINATED + 1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        assert_int_equal(exit_after(cases[i].numbers, cases[i].is_local), cases[i].exit);
+        assert_int_equal(exit_after(cases[i].numbers, cases[i].is_local, cases[i].together_ms),
+                         cases[i].exit);
 }
 
 int main(void)

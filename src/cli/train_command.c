@@ -256,7 +256,8 @@ static int run(const sh_arguments *arguments, void *values)
     sh_signals_catch(given->options.stop,
                      given->quiet ? NULL
                                   : "\nstopping at the next step, with a checkpoint; once more: at "
-                                    "once\n");
+                                    "once\n",
+                     SH_SIGNALS_TOGETHER_MS);
     sh_summary summary = {0};
     const sh_status status = sh_train(&given->options, &summary);
     sh_signals_release();
