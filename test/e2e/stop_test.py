@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import struct
+import time
 
 import harness
 
@@ -65,19 +66,33 @@ class Interrupted(Stop):
         self.assert_ends_like("run", end, *job, "--steps", steps)
 
     def test_twice_ends_at_once(self):
-        process = self.start("train", *JOB, "--epochs", "1000000", "--devices", "2", "--run", "run", "--json", "s.json")
-        process.wait_for("^epoch 2/", stream="err")  # the first has its checkpoint
-        local, = harness.children_of(process.child.pid)
-        process.signal(signal.SIGSTOP)  # so that both are there before it can act on the first
-        process.signal(signal.SIGINT)
-        process.signal(signal.SIGTERM)
-        process.signal(signal.SIGCONT)
-        result = process.wait(10)
-        self.assertIn(result.status, (130, 143), str(result))
-        self.assertNotIn("stopped; ", result.err)
-        self.assertEqual((result.out, os.path.exists(self.path("s.json"))), ("", False))
-        self.assertFalse(harness.is_alive(local))
-        self.shoal("train", "--resume", "run", "--epochs", "1", "--quiet")  # the last checkpoint is whole
+        for first, second, status in ((signal.SIGINT, signal.SIGINT, 130), (signal.SIGINT, signal.SIGTERM, 143)):
+            process = self.start("train", *JOB, "--epochs", "1000000", "--devices", "2", "--json", "s.json")
+            process.wait_for("^training on ", stream="err")
+            local, = harness.children_of(process.child.pid)
+            os.kill(local, signal.SIGSTOP)  # no step ends any more, so it has to wait after the first
+            process.signal(first)
+            process.wait_for("^stopping at the next step, with a checkpoint; once more: at once$", stream="err")
+            time.sleep(0.1)  # what comes together counts as one
+            self.assertIsNone(process.child.poll())
+            process.signal(second)
+            result = process.wait(10)
+            self.assertEqual(result.status, status, str(result))
+            self.assertNotIn("stopped; ", result.err)
+            self.assertEqual((result.out, os.path.exists(self.path("s.json"))), ("", False))
+            self.assertFalse(harness.is_alive(local))
+
+    def test_two_signals_at_once_are_one(self):
+        """As timeout(1) sends them: to the process, and to its group."""
+        for number in (signal.SIGINT, signal.SIGTERM):
+            process = self.start("train", *JOB, "--epochs", "1000000", "--devices", "2", "--json", "s.json")
+            process.wait_for("^training on ", stream="err")
+            process.signal(number)
+            os.killpg(process.child.pid, number)
+            result = process.wait(20)
+            self.assertEqual(result.status, 128 + number, str(result))
+            self.assertRegex(result.err, r"(?m)^stopped; go on with: ")
+            self.assertEqual(self.summary(self.path("s.json"))["status"], "stopped")
 
     def test_while_it_waits_for_devices(self):
         first = self.start("train", *JOB, "--run", "run", "--listen", "127.0.0.1:0", "--min-devices", "3",

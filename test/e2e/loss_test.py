@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Losing devices, and keeping out those that do not belong: everybody is told, nothing is lost."""
+
+import glob
+import os
+import shutil
+import signal
+import socket
+import time
+
+import harness
+
+JOB = ("mlp:784-16-10", "digits:310/90", "--batch-size", "50", "--grain", "7")
+LONG = (*JOB, "--epochs", "1000000")
+OPEN = ("--listen", "127.0.0.1:0", "--quiet", "--run", "run")
+
+
+class Loss(harness.Case):
+    def join(self, token, name, *arguments):
+        return self.start("join", token, "--name", name, *arguments)
+
+    def local(self, process, name):
+        """The number of the local device that the process calls by this name."""
+        for pid in harness.children_of(process.child.pid):
+            with open("/proc/%d/cmdline" % pid, "rb") as file:
+                if b"--name\0" + name.encode() + b"\0" in file.read():
+                    return pid
+        self.fail("no local device is called " + name)
+
+    def assert_soon(self, process, since, status=1):
+        """It ends by itself within two seconds of the loss."""
+        result = process.wait(20)
+        self.assertEqual(result.status, status, str(result))
+        self.assertLess(time.monotonic() - since, 2 * harness.PATIENCE)
+        return result
+
+    def assert_goes_on(self, steps, job=LONG):
+        """The run resumes from the given step and ends as the job does in one go."""
+        end = self.train("--resume", "run", "--steps", str(steps + 9), "--devices", "2", "--quiet").summary
+        whole = self.train(*job, "--steps", str(steps + 9), "--quiet").summary
+        self.assertEqual(end["weights_hash"], whole["weights_hash"])
+        self.assertEqual(end["val_accuracy"], whole["val_accuracy"])
+
+    def assert_kept(self, told, name):
+        """The message names the device, and the summary the step from which the run goes on."""
+        self.assertRegex(told.err, r"(?m)^shoal: device %s was lost: .*; saved at step \d+; go on with: "
+                                   r"shoal train --resume run$" % name)
+        self.assertEqual(told.err.count("shoal: "), 1, told.err)
+        summary = self.summary(self.path("s.json"))
+        self.assertEqual(summary["status"], "device lost")
+        self.assertIn("saved at step %d;" % summary["steps"], told.err)
+        self.assertGreater(summary["steps"], 0)
+        self.assert_goes_on(summary["steps"])
+
+
+class Killed(Loss):
+    def test_local_device(self):
+        first = self.start("train", *LONG, "--devices", "3", "--run", "run", "--json", "s.json")
+        first.wait_for("^epoch 1/", stream="err")
+        pids = harness.children_of(first.child.pid)
+        name = "%s/3" % first.wait_for(r"^joined +(\S+) \(1 device\)$", stream="err").group(1)
+        since = time.monotonic()
+        os.kill(self.local(first, name), signal.SIGKILL)
+        result = self.assert_soon(first, since)
+        self.assertEqual([pid for pid in pids if harness.is_alive(pid)], [])
+        self.assert_kept(result, name)
+
+    def test_joined_device(self):
+        first = self.start("train", *LONG, *OPEN, "--min-devices", "4", "--devices", "2", "--json", "s.json")
+        token = first.wait_for_token()
+        one, two = self.join(token, "one"), self.join(token, "two")
+        for joined in (one, two):
+            joined.wait_for("^training on 4 devices, 7 steps an epoch$", stream="err")
+        self.wait_for_file(self.path("run", "metrics.jsonl"))
+        since = time.monotonic()
+        one.signal(signal.SIGKILL)
+        result = self.assert_soon(first, since)
+        other = self.assert_soon(two, since)
+        self.assertRegex(other.err, r"(?m)^shoal: device one was lost: ")
+        self.assert_kept(result, "one")
+
+    def test_coordinator(self):
+        first = self.start("train", *LONG, *OPEN, "--min-devices", "3", "--devices", "2")
+        joined = self.join(first.wait_for_token(), "one")
+        joined.wait_for("^training on 3 devices", stream="err")
+        self.wait_for_file(self.path("run", "checkpoints", "previous.safetensors"))
+        local, = harness.children_of(first.child.pid)
+        since = time.monotonic()
+        first.signal(signal.SIGKILL)
+        result = self.assert_soon(joined, since)
+        self.assertRegex(result.err, r"(?m)^shoal: .*connection ended: without a goodbye$")
+        first.child.wait()
+        self.assertFalse(harness.is_alive(local) and not self.ends(local))
+        self.assert_goes_on(2 * 7)  # or later: what counts is where it ends
+
+    def test_while_gathering(self):
+        first = self.start("train", *JOB, "--epochs", "2", "--min-devices", "3", "--listen", "127.0.0.1:0",
+                           "--json", "s.json")
+        token = first.wait_for_token()
+        lost = self.join(token, "lost")
+        first.wait_for(r"^joined +lost \(2 devices\)", stream="err")
+        lost.signal(signal.SIGKILL)
+        lost.child.wait()
+        others = [self.join(token, name) for name in ("one", "two")]
+        self.assertEqual([other.wait(30).status for other in others], [0, 0])
+        self.assertEqual(first.wait(30).status, 0)
+        summary = self.summary(self.path("s.json"))
+        self.assertEqual({device["name"] for device in summary["devices"][1:]}, {"one", "two"})
+        alone = self.train(*JOB, "--epochs", "2", "--quiet").summary
+        self.assertEqual(summary["weights_hash"], alone["weights_hash"])
+
+    def wait_for_file(self, path):
+        deadline = time.monotonic() + 20 * harness.PATIENCE
+        while not os.path.exists(path):
+            self.assertLess(time.monotonic(), deadline, path)
+            time.sleep(0.01)
+
+    def ends(self, pid):
+        deadline = time.monotonic() + 5 * harness.PATIENCE
+        while harness.is_alive(pid) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        return not harness.is_alive(pid)
+
+
+class Unable(Loss):
+    def test_local_device_that_cannot_start(self):
+        # Run by the loader's name, the program starts the loader as its devices, which knows no 'join'.
+        loader = next(iter(glob.glob("/lib64/ld-linux*.so.*") + glob.glob("/lib/ld-linux*.so.*")), None)
+        if loader is None or harness.PATIENCE != 1:
+            self.skipTest("no loader is found, or the program does not run by it (sanitizers)")
+        result = self.start(argv=[loader, harness.SHOAL, "train", *JOB, "--epochs", "1", "--devices", "2", "--quiet",
+                                  "--run", "run"]).wait(20)
+        self.assertEqual(result.status, 1, str(result))
+        self.assertRegex(result.err, r"(?m)^shoal: device \S+/2 ended with exit code \d+ before the training began; "
+                                     r"saved at step 0; go on with: shoal train --resume run$")
+        self.assert_goes_on(0, JOB)
+
+
+class Refused(Loss):
+    def test_others_do_no_harm(self):
+        first = self.start("train", *JOB, "--steps", "600", *OPEN, "--min-devices", "2", "--json", "s.json")
+        token = first.wait_for_token()
+
+        other_data = self.join(token, "other", "--data", "digits:310/91").wait(20)
+        self.assertEqual(other_data.status, 1)
+        self.assertRegex(other_data.err, r"(?m)^shoal: digits:310/91 differs from the job's data: ")
+        no_data = self.join(token, "none", "--data", "mnist:nowhere").wait(20)
+        self.assertEqual(no_data.status, 1)
+        self.assertIn("nowhere", no_data.err)
+        secret = token.rsplit("/", 1)[1]
+        wrong = token[:-len(secret)] + secret.swapcase()
+        stranger = self.join(wrong, "stranger").wait(20)
+        self.assertEqual(stranger.status, 1)
+        self.assertRegex(stranger.err, r"(?m)^shoal: .+")
+        with socket.create_connection(("127.0.0.1", int(token.split(":")[2].split("/")[0]))) as noise:
+            noise.sendall(b"GET / HTTP/1.0\r\n\r\n" + bytes(range(256)))
+
+        joined = self.join(token, "one")
+        joined.wait_for("^training on 2 devices", stream="err")
+        late = self.join(token, "late").wait(20)
+        self.assertEqual(late.status, 1)
+        self.assertRegex(late.err, r"(?m)^shoal: the job has begun; ")
+        self.assertIsNone(first.child.poll(), "the job was to last longer")
+
+        self.assertEqual(joined.wait(60).status, 0)
+        result = first.wait(60)
+        self.assertEqual((result.status, result.err), (0, ""))
+        summary = self.summary(self.path("s.json"))
+        self.assertEqual([device["name"] for device in summary["devices"]][1:], ["one"])
+        shutil.rmtree(self.path("run"))
+        alone = self.train(*JOB, "--steps", "600", "--quiet").summary
+        self.assertEqual(summary["weights_hash"], alone["weights_hash"])
+
+
+if __name__ == "__main__":
+    harness.main()
