@@ -256,6 +256,14 @@ uint32_t sh_cluster_device_at(const sh_cluster *cluster, uint32_t rank)
     return 0;
 }
 
+bool sh_cluster_has(const sh_cluster *cluster, uint32_t device)
+{
+    if (device >= SH_CLUSTER_MAX || cluster->phase == SH_CLUSTER_ENDED)
+        return false;
+    const sh_member_state state = cluster->members[device].state;
+    return state != SH_MEMBER_ABSENT && state != SH_MEMBER_GONE;
+}
+
 bool sh_cluster_is_reproducible(const sh_cluster *cluster)
 {
     for (uint32_t i = 0; i < SH_CLUSTER_MAX; i++)

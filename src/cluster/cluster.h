@@ -114,6 +114,9 @@ bool sh_cluster_next(sh_cluster *cluster, sh_cluster_action *action);
 /* The device with this rank of the view. */
 uint32_t sh_cluster_device_at(const sh_cluster *cluster, uint32_t rank);
 
+/* Whether the job still has this device: it was not refused, is not gone, and the job not over. */
+bool sh_cluster_has(const sh_cluster *cluster, uint32_t device);
+
 /* Whether all members compute the same bits. */
 bool sh_cluster_is_reproducible(const sh_cluster *cluster);
 

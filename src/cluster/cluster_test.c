@@ -230,6 +230,26 @@ static void survives_any_events(void **state)
     }
 }
 
+static void knows_whom_it_has(void **state)
+{
+    (void)state;
+    begin(2, 8);
+    assert_true(sh_cluster_has(&cluster, 0));
+    assert_false(sh_cluster_has(&cluster, 1));
+    send(SH_CLUSTER_HELLO, 1);
+    assert_true(sh_cluster_has(&cluster, 1));
+    send(SH_CLUSTER_GONE, 1);
+    assert_false(sh_cluster_has(&cluster, 1));
+    send(SH_CLUSTER_HELLO, 2);
+    for (uint32_t kind = SH_CLUSTER_READY; kind <= SH_CLUSTER_REPORTED; kind++)
+        for (uint32_t device = 0; device < 3; device += 2) {
+            assert_true(sh_cluster_has(&cluster, 2));
+            send((sh_cluster_event_kind)kind, device);
+        }
+    assert_false(sh_cluster_has(&cluster, 2)); /* it is over */
+    assert_false(sh_cluster_has(&cluster, SH_CLUSTER_MAX));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -242,6 +262,7 @@ int main(void)
         cmocka_unit_test(a_loss_ends_the_job_once),
         cmocka_unit_test(other_arithmetic_is_told),
         cmocka_unit_test(local_devices_come_first),
+        cmocka_unit_test(knows_whom_it_has),
         cmocka_unit_test(survives_any_events),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

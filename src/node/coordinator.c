@@ -78,7 +78,8 @@ static void report_gone(sh_coordinator *coordinator, uint32_t device, const char
 {
     if (device == NO_DEVICE)
         return;
-    sh_log(SH_LOG_WARN, "device.gone", "device=%u reason=\"%s\"", device, reason);
+    if (sh_cluster_has(&coordinator->cluster, device))
+        sh_log(SH_LOG_WARN, "device.gone", "device=%u reason=\"%s\"", device, reason);
     sh_cluster_handle(&coordinator->cluster,
                       &(sh_cluster_event){SH_CLUSTER_GONE, .device = device, .reason = reason});
     carry_out(coordinator);

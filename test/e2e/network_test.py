@@ -39,6 +39,9 @@ class Network(harness.Case):
                          alone["devices"][0]["grains"])
         for device in summary["devices"]:
             self.assertGreater(device["grains"], 0)
+        events = harness.Events(self.path("open")).lines()
+        self.assertEqual(len([line for line in events if "INFO device.ready" in line]), devices)
+        self.assertEqual([line for line in events if " INFO " not in line], [])
 
     def train_in(self, spaces, *options):
         """Starts an open job in the first namespace; the process and its token."""
