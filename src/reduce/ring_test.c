@@ -162,9 +162,9 @@ static void start_rank(world *w, uint32_t index)
 
 static void stop_rank(rank *self)
 {
+    sh_loop_call(self->loop, shut_door, self); /* first: who comes in is given to the ring */
     if (self->ring != NULL)
         sh_engine_close(sh_ring_engine(self->ring));
-    sh_loop_call(self->loop, shut_door, self);
     sh_loop_stop(self->loop);
     for (uint32_t s = 0; s < self->of->spans; s++)
         free(self->narrow[s]);
