@@ -60,7 +60,7 @@ class Interrupted(Stop):
                 self.assertEqual(done["samples"], samples_of(done["steps"]) - samples_of(before["steps"]))
                 if done["steps"] % EPOCH_STEPS != 0:
                     break
-        steps = str((done["steps"] // EPOCH_STEPS + 2) * EPOCH_STEPS + 3)
+        steps = str((done["steps"] // EPOCH_STEPS + 1) * EPOCH_STEPS)  # the epoch that was interrupted
         end = self.train("--resume", "run", "--steps", steps, "--devices", "3", "--quiet").summary
         self.assertEqual(end["status"], "complete")
         self.assert_ends_like("run", end, *job, "--steps", steps)
