@@ -84,46 +84,84 @@ static sh_status make_named(char folder[SH_PATH_BYTES], const sh_run_options *op
                    NAME_TRIES);
 }
 
-static bool is_ours(const char *name)
+/* What lies in a folder that a run might be made of. */
+typedef struct content {
+    bool job, lock, metrics, checkpoint, other;
+} content;
+
+static bool is_temporary_of(const char *name, const char *file)
 {
-    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strcmp(name, SH_RUN_LOCK) == 0 ||
-           strcmp(name, SH_RUN_EVENTS) == 0 || strcmp(name, SH_RUN_CHECKPOINTS) == 0 ||
-           strncmp(name, SH_RUN_JOB SH_TEMPORARY_MARK, sizeof(SH_RUN_JOB SH_TEMPORARY_MARK) - 1) ==
-               0;
+    const size_t bytes = strlen(file);
+    return strncmp(name, file, bytes) == 0 &&
+           strncmp(name + bytes, SH_TEMPORARY_MARK, sizeof SH_TEMPORARY_MARK - 1) == 0;
 }
 
-/* A folder counts as empty where only the beginnings of a run lie in it, which a program leaves
- * that was stopped before it wrote its job. */
-static sh_status check_empty(const char *folder)
+static void note_item(content *found, const char *name)
 {
-    DIR *list = opendir(folder);
+    if (strcmp(name, SH_RUN_JOB) == 0)
+        found->job = true;
+    else if (strcmp(name, SH_RUN_LOCK) == 0)
+        found->lock = true;
+    else if (strcmp(name, SH_RUN_METRICS) == 0)
+        found->metrics = true;
+    else if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0 &&
+             strcmp(name, SH_RUN_EVENTS) != 0 && strcmp(name, SH_RUN_CHECKPOINTS) != 0 &&
+             !is_temporary_of(name, SH_RUN_JOB))
+        found->other = true;
+}
+
+static sh_status look_into_checkpoints(content *found, const char *folder)
+{
+    char path[SH_PATH_BYTES];
+    SH_TRY(sh_path_join(path, folder, SH_RUN_CHECKPOINTS));
+    DIR *list = opendir(path);
+    if (list == NULL && errno == ENOENT)
+        return SH_OK;
     if (list == NULL)
-        return sh_fail_errno(errno, "%s: cannot list", folder);
-    bool empty = true;
-    for (const struct dirent *item; empty && (item = readdir(list)) != NULL;)
-        empty = is_ours(item->d_name);
+        return sh_fail_errno(errno, "%s: cannot list", path);
+    for (const struct dirent *item; (item = readdir(list)) != NULL;)
+        if (item->d_name[0] != '.' && strstr(item->d_name, SH_TEMPORARY_MARK) == NULL)
+            found->checkpoint = true;
     closedir(list);
-    if (!empty)
-        return sh_fail(SH_REFUSED,
-                       "%s: is not empty and not a shoal run: choose another folder with --run",
-                       folder);
     return SH_OK;
 }
 
-/* Whether the folder may be used as the options say. */
+static sh_status look_into(content *found, const char *folder)
+{
+    *found = (content){0};
+    DIR *list = opendir(folder);
+    if (list == NULL)
+        return sh_fail_errno(errno, "%s: cannot list", folder);
+    for (const struct dirent *item; (item = readdir(list)) != NULL;)
+        note_item(found, item->d_name);
+    closedir(list);
+    return look_into_checkpoints(found, folder);
+}
+
+/*
+ * Whether the folder may be used as the options say. It counts as empty where only the beginnings
+ * of a run lie in it, which a program leaves that was stopped, or could not start, before its first
+ * checkpoint: nothing could be resumed there, so nothing is lost. A job without a lock is
+ * another's.
+ */
 static sh_status check_content(const char *folder, bool resume)
 {
-    char job[SH_PATH_BYTES];
-    SH_TRY(sh_path_join(job, folder, SH_RUN_JOB));
-    const bool has_job = access(job, F_OK) == 0;
-    if (resume && !has_job)
+    content found;
+    SH_TRY(look_into(&found, folder));
+    if (resume && !found.job)
         return sh_fail(SH_NOT_FOUND, "%s: holds no run to resume (no " SH_RUN_JOB ")", folder);
-    if (!resume && has_job)
+    const bool beginnings =
+        !found.other && !found.checkpoint && (found.lock || (!found.job && !found.metrics));
+    if (resume || beginnings)
+        return SH_OK;
+    if (found.job)
         return sh_fail(SH_REFUSED,
                        "%s: holds a run already: continue it with --resume, or choose another "
                        "folder with --run",
                        folder);
-    return resume ? SH_OK : check_empty(folder);
+    return sh_fail(SH_REFUSED,
+                   "%s: is not empty and not a shoal run: choose another folder with --run",
+                   folder);
 }
 
 static sh_status fail_locked(const char *folder, int fd)
@@ -168,12 +206,24 @@ static sh_status take_lock(int *lock, const char *folder)
     return SH_OK;
 }
 
+/* Lines of a course that nobody can continue. */
+static sh_status forget_beginnings(const char *folder)
+{
+    char path[SH_PATH_BYTES];
+    SH_TRY(sh_path_join(path, folder, SH_RUN_METRICS));
+    if (unlink(path) != 0 && errno != ENOENT)
+        return sh_fail_errno(errno, "%s: cannot remove", path);
+    return SH_OK;
+}
+
 /* Looks, locks, looks again, and clears what a stopped program left. */
 static sh_status enter(sh_run *run, const sh_run_options *options)
 {
     SH_TRY(check_content(run->folder, options->resume));
     SH_TRY(take_lock(&run->lock, run->folder));
     SH_TRY(check_content(run->folder, options->resume));
+    if (!options->resume)
+        SH_TRY(forget_beginnings(run->folder));
     SH_TRY(sh_path_join(run->checkpoints, run->folder, SH_RUN_CHECKPOINTS));
     SH_TRY(sh_folder_make(run->checkpoints));
     SH_TRY(sh_folder_sweep(run->folder));

@@ -36,7 +36,8 @@ typedef struct sh_run_options {
     const char *root; /* NULL: "runs" */
     const char *model, *data; /* for the name of a new one, made of safe characters */
     time_t now;               /* the same, in local time */
-    bool resume;              /* `path` must hold a run; otherwise it must be new or empty */
+    bool resume;              /* `path` must hold a run; otherwise nothing, or one without a
+                                 checkpoint, which begins again */
 } sh_run_options;
 
 typedef struct sh_run sh_run;

@@ -151,37 +151,66 @@ static void keeps_out_of_folders_of_others(void **state)
     assert_ptr_equal(run, untouched);
 }
 
+static void put(const char *name)
+{
+    char file[SH_PATH_BYTES];
+    assert_ok(sh_path_join(file, path, name));
+    scratch_write(file, "x", 1);
+}
+
 static void tells_new_runs_from_old_ones(void **state)
 {
     (void)state;
     sh_run *run;
     assert_ok(sh_folder_make(path)); /* empty: fine */
     make_run(path);
+    put("checkpoints/last.safetensors");
     assert_fails(open_path(&run, path, false), SH_REFUSED,
                  "/a: holds a run already: continue it with --resume, or choose another folder");
     assert_ok(open_path(&run, path, true));
     sh_run_close(run);
 }
 
-/* A program that was stopped before it wrote its job does not block its folder. */
+/* A program that was stopped before it wrote a checkpoint does not block its folder. */
 static void a_beginning_counts_as_empty(void **state)
 {
     (void)state;
-    static const char *const left[] = {"job.json.tmp-1-0", "events.log"};
+    static const char *const left[] = {"job.json.tmp-1-0", "job.json", "events.log",
+                                       "metrics.jsonl", "checkpoints/last.safetensors.tmp-1-0"};
     sh_run *run;
-    char file[SH_PATH_BYTES];
     assert_ok(open_path(&run, path, false));
     sh_run_close(run);
-    for (size_t i = 0; i < 2; i++) {
-        assert_ok(sh_path_join(file, path, left[i]));
-        scratch_write(file, "x", 1);
-    }
-    assert_ok(sh_path_join(file, path, "checkpoints/last.safetensors.tmp-1-0"));
-    scratch_write(file, "x", 1);
+    for (size_t i = 0; i < sizeof left / sizeof *left; i++)
+        put(left[i]);
     assert_ok(open_path(&run, path, false));
-    assert_int_equal(scratch_count(path), 3); /* lock, checkpoints, events.log */
+    assert_int_equal(scratch_count(path), 4); /* lock, checkpoints, events.log, job.json */
     assert_int_equal(scratch_count(sh_run_checkpoints(run)), 0);
     sh_run_close(run);
+}
+
+static void take_away(const char *name)
+{
+    char file[SH_PATH_BYTES];
+    assert_ok(sh_path_join(file, path, name));
+    assert_int_equal(unlink(file), 0);
+}
+
+/* Files of another program, and checkpoints of which the job was lost, are not overwritten. */
+static void what_only_looks_like_a_beginning_is_kept(void **state)
+{
+    (void)state;
+    sh_run *run;
+    assert_ok(sh_folder_make(path));
+    put("job.json");
+    assert_fails(open_path(&run, path, false), SH_REFUSED, "/a: holds a run already");
+    take_away("job.json");
+    put("metrics.jsonl");
+    assert_fails(open_path(&run, path, false), SH_REFUSED, "/a: is not empty and not a shoal run");
+    take_away("metrics.jsonl");
+    assert_ok(open_path(&run, path, false));
+    sh_run_close(run);
+    put("checkpoints/previous.safetensors");
+    assert_fails(open_path(&run, path, false), SH_REFUSED, "/a: is not empty and not a shoal run");
 }
 
 static void one_at_a_time(void **state)
@@ -287,6 +316,7 @@ int main(void)
         WITH_FOLDER(keeps_out_of_folders_of_others),
         WITH_FOLDER(tells_new_runs_from_old_ones),
         WITH_FOLDER(a_beginning_counts_as_empty),
+        WITH_FOLDER(what_only_looks_like_a_beginning_is_kept),
         WITH_FOLDER(one_at_a_time),
         WITH_FOLDER(logs_events),
         WITH_FOLDER(says_where_the_disk_is_full),
