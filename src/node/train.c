@@ -299,6 +299,20 @@ static sh_status save_after(training *t, const sh_course *course, sh_status stat
                    (unsigned long long)t->bench->replica->steps);
 }
 
+/* A failure after which nothing can be saved: what there is stays, and the others hear why. */
+static sh_status give_up(const training *t, sh_status status)
+{
+    char message[SH_MESSAGE_BYTES];
+    const char *remedy = status == SH_NUMERIC ? "; try a smaller --lr" : "";
+    snprintf(message, sizeof message, "%s", sh_message());
+    if (t->crew != NULL)
+        sh_crew_fail(t->crew, message);
+    if (!t->has_checkpoint)
+        return sh_fail(status, "%.900s%s; there is no checkpoint yet", message, remedy);
+    return sh_fail(status, "%.700s%s; the last checkpoint in %.200s is whole", message, remedy,
+                   sh_run_folder(t->run));
+}
+
 static sh_status finish(training *t, const sh_course *course, sh_status status, sh_ending ending)
 {
     if (status == SH_OK && t->crew != NULL)
@@ -311,18 +325,7 @@ static sh_status finish(training *t, const sh_course *course, sh_status status, 
         return save_after(t, course, sh_fail(SH_STOPPED, "stopped on request"), "stopped");
     if (status == SH_PEER_LOST)
         return save_after(t, course, status, "device lost");
-    if (status == SH_NUMERIC) {
-        char message[SH_MESSAGE_BYTES];
-        snprintf(message, sizeof message, "%s", sh_message());
-        if (t->crew != NULL)
-            sh_crew_fail(t->crew, message);
-        if (!t->has_checkpoint)
-            return sh_fail(status, "%.900s; try a smaller --lr; there is no checkpoint yet",
-                           message);
-        return sh_fail(status, "%.700s; try a smaller --lr; the last checkpoint in %.200s is whole",
-                       message, sh_run_folder(t->run));
-    }
-    return status;
+    return give_up(t, status);
 }
 
 static sh_status train(training *t)
