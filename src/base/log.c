@@ -44,7 +44,7 @@ void sh_log_tap_remove(sh_log_tap *tap)
     sh_log_tap **place = &target.taps;
     while (*place != NULL && *place != tap)
         place = &(*place)->next;
-    if (*place == tap)
+    if (*place != NULL)
         *place = tap->next;
     tap->next = NULL;
     tap->added = false;
