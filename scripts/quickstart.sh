@@ -53,5 +53,6 @@ say ""
 [ "$(value three weights_hash)" = "$(value one weights_hash)" ] ||
     die "three devices and one arrived at different weights: this must never happen, please report it"
 say "Three devices and one arrived at the same weights, bit for bit."
-say "Next: $shoal train lenet digits --listen :7700   here, and shoal join 'shoal://...' elsewhere"
-say "      $shoal eval lenet digits --weights $work/three"
+say ""
+say "Next, on more machines: $shoal train lenet digits --listen :7700 --min-devices 2"
+say "and on the other, with the token that this prints: shoal join 'shoal://...'"
