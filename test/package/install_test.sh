@@ -19,26 +19,22 @@ pc=$(find "$work/moved" -name shoal.pc -printf '%h')
 [ -n "$pc" ] || fail "no shoal.pc was installed"
 export PKG_CONFIG_PATH=$pc
 
-cat >"$work/embed.c" <<'C'
-#include <shoal/status.h>
-#include <stdio.h>
-
-int main(void)
-{
-    printf("%s|%s\n", sh_status_text(SH_OK), sh_message());
-    return 0;
-}
-C
+# The example is the README's.
+readme=$(dirname "$0")/../../README.md
+awk '/^```c$/ {on = 1; next} /^```/ {on = 0} on' "$readme" >"$work/embed.c"
+[ -s "$work/embed.c" ] || fail "README.md has no block that starts with \`\`\`c"
 read -ra flags <<<"$(pkg-config --cflags --libs shoal)"
 "$CC" -std=c11 -Wall -Werror "$work/embed.c" -o "$work/embed" "${flags[@]}" || fail "cannot build on shoal.pc"
 library=$(pkg-config --variable=libdir shoal)
-said=$(LD_LIBRARY_PATH=$library "$work/embed") || fail "the program built on the library does not run"
-[ "$said" = "success|" ] || fail "the program built on the library printed '$said', not 'success|'"
+said=$(cd "$work" && LD_LIBRARY_PATH=$library "$work/embed") || fail "the program built on the library does not run"
+[[ $said =~ ^[0-9.]+\ %\ [0-9a-f]{64}$ ]] ||
+    fail "the program built on the library printed '$said', not an accuracy and a hash"
 
 strangers=$(nm -D --defined-only "$library/libshoal.so" | awk '$3 !~ /^sh_/ {print $3}' | tr '\n' ' ')
 [ -z "$strangers" ] || fail "names exported without the prefix sh_: $strangers"
 
-if [ -e "$SHOAL_BUILD/shoal" ]; then
-    "$work/moved/bin/shoal" version || fail "the installed program does not start"
-fi
+"$work/moved/bin/shoal" version || fail "the installed program does not start"
+while read -r line; do
+    grep -qxF -- "$line" "$readme" || fail "README.md lacks this line of 'shoal help --markdown': $line"
+done < <("$work/moved/bin/shoal" help --markdown)
 echo "package.install: $(cd "$work/moved" && find . ! -type d | sort | tr '\n' ' ')"
