@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the exact sum costs: a step of LeNet, batch 64, grains of 16, taken apart. Rounds alternate
+ * three ways of treating the gradients of the same grains on the same lanes:
+ *
+ *     dropped   forward and backward alone
+ *     floats    added to a shared array of floats, under the same kind of locks: what a trainer
+ *               that does not care about the order has to do, too
+ *     exact     sh_sum_add
+ *
+ * and time the parts of the step that surround them: prepare, clear, verdict, apply. Prints one
+ * JSON object with the medians, in nanoseconds. bench/sum_cost.py makes the figures of it.
+ *
+ *     bench_sum_cost LANES ROUNDS
+ *
+ * The weights hardly move (a learning rate of 1e-6): no figure depends on what is learnt.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "data/dataset.h"
+#include "train/lanes.h"
+#include "train/replica.h"
+#include "train/schedule.h"
+
+#define BATCH 64
+#define GRAIN 16
+#define GRAINS (BATCH / GRAIN)
+#define ROUNDS_MOST 100000
+#define LOCK_ELEMENTS ((size_t)16384) /* as in the exact sum */
+#define WARM_UP 20                    /* rounds; the exponents settle in the first ones */
+
+typedef enum sum_way { WAY_DROPPED, WAY_FLOATS, WAY_EXACT, WAYS } sum_way;
+typedef enum step_part {
+    PART_DROPPED = WAY_DROPPED,
+    PART_FLOATS = WAY_FLOATS,
+    PART_EXACT = WAY_EXACT,
+    PART_PREPARE,
+    PART_CLEAR,
+    PART_CLEAR_FLOATS,
+    PART_VERDICT,
+    PART_APPLY,
+    PARTS
+} step_part;
+
+static const char *const part_names[PARTS] = {
+    "dropped", "floats", "exact", "prepare", "clear", "clear_floats", "verdict", "apply",
+};
+
+typedef struct sum_bench {
+    sh_dataset *dataset;
+    sh_backend_list backends;
+    sh_replica *replica;
+    sh_lanes *lanes;
+    float *floats; /* the sum of the second way */
+    pthread_mutex_t *locks;
+    size_t lock_count;
+    uint32_t lane_count, rounds;
+    uint64_t *times[PARTS]; /* by round */
+    sum_way way;            /* of the turn under way */
+    atomic_uint next;       /* grain to take */
+    atomic_uint failures;
+} sum_bench;
+
+static inline SH_INLINE void add_floats_body(float *restrict sum, const float *restrict gradient,
+                                             size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        sum[i] += gradient[i];
+}
+
+typedef void add_floats_kernel(float *sum, const float *gradient, size_t count);
+
+#define ADD_FLOATS(name, target)                                                                   \
+    static target void add_floats_##name(float *sum, const float *gradient, size_t count)          \
+    {                                                                                              \
+        add_floats_body(sum, gradient, count);                                                     \
+    }
+SH_VARIANT_MAP(ADD_FLOATS)
+
+static add_floats_kernel *const add_floats[SH_VARIANT_COUNT] = {SH_VARIANT_TABLE(add_floats)};
+
+static void add_as_floats(sum_bench *bench, uint32_t tensor, const float *gradient)
+{
+    const size_t first = sh_sum_first_element(bench->replica->sum, tensor);
+    const size_t end = first + sh_sum_elements(bench->replica->sum, tensor);
+    for (size_t from = first; from < end;) {
+        const size_t lock = from / LOCK_ELEMENTS;
+        const size_t limit = (lock + 1) * LOCK_ELEMENTS;
+        const size_t to = limit < end ? limit : end;
+        pthread_mutex_lock(&bench->locks[lock]);
+        add_floats[sh_variant_best()](bench->floats + from, gradient + (from - first), to - from);
+        pthread_mutex_unlock(&bench->locks[lock]);
+        from = to;
+    }
+}
+
+static void take_gradient(void *context, uint32_t tensor, const float *gradient)
+{
+    sum_bench *bench = context;
+    if (bench->way == WAY_EXACT)
+        sh_sum_add(bench->replica->sum, tensor, gradient);
+    else if (bench->way == WAY_FLOATS)
+        add_as_floats(bench, tensor, gradient);
+}
+
+static sh_execution *execution_of(const sum_bench *bench, uint32_t lane)
+{
+    return sh_lanes_execution(bench->lanes, lane, SH_MODEL_TRAIN, GRAIN);
+}
+
+static void compute(void *context, uint32_t lane)
+{
+    sum_bench *bench = context;
+    while (atomic_fetch_add(&bench->next, 1) < GRAINS)
+        if (sh_execution_run(execution_of(bench, lane), take_gradient, bench) != SH_OK)
+            atomic_fetch_add(&bench->failures, 1);
+}
+
+/* This lane's part of the weights. */
+static sh_range lane_range(const sum_bench *bench, uint32_t lane)
+{
+    const size_t total = bench->replica->weight_count;
+    const uint32_t first = (uint32_t)(total * lane / bench->lane_count);
+    return (sh_range){first, (uint32_t)(total * (lane + 1) / bench->lane_count) - first};
+}
+
+static void clear(void *context, uint32_t lane)
+{
+    const sum_bench *bench = context;
+    const sh_range range = lane_range(bench, lane);
+    sh_sum_clear_range(bench->replica->sum, range.first, range.count);
+}
+
+static void clear_floats(void *context, uint32_t lane)
+{
+    const sum_bench *bench = context;
+    const sh_range range = lane_range(bench, lane);
+    memset(bench->floats + range.first, 0, range.count * sizeof *bench->floats);
+}
+
+static void apply(void *context, uint32_t lane)
+{
+    const sum_bench *bench = context;
+    const sh_replica *replica = bench->replica;
+    const sh_range range = lane_range(bench, lane);
+    size_t elements;
+    const int32_t *sum = sh_sum_accumulator(replica->sum, &elements);
+    for (uint32_t t = 0; t < replica->tensors; t++) {
+        const size_t start = sh_sum_first_element(replica->sum, t);
+        const size_t stop = start + sh_sum_elements(replica->sum, t);
+        const size_t end = range.first + range.count;
+        const size_t from = start > range.first ? start : range.first, to = stop < end ? stop : end;
+        if (from >= to)
+            continue;
+        float *slots[SH_OPTIMIZER_MAX_SLOTS] = {NULL};
+        for (uint32_t i = 0; i < replica->slot_count; i++)
+            slots[i] = replica->slots[i] + from;
+        uint32_t max_abs = 0;
+        sh_optimizer_apply(replica->optimizer, &replica->hyper, replica->weights + from, slots,
+                           sum + from, sh_sum_scale(replica->sum, t), to - from, &max_abs);
+    }
+}
+
+static uint64_t now_ns(void)
+{
+    return sh_clock_now_ns(sh_clock_system());
+}
+
+static uint64_t time_turn(sum_bench *bench, sh_team_task *task)
+{
+    const uint64_t began = now_ns();
+    sh_team_run(sh_lanes_team(bench->lanes), task, bench);
+    return now_ns() - began;
+}
+
+/* What depends on the weights alone, for all lanes. */
+static uint64_t time_prepare(sum_bench *bench)
+{
+    const uint64_t began = now_ns();
+    if (sh_execution_prepare(execution_of(bench, 0)) != SH_OK)
+        atomic_fetch_add(&bench->failures, 1);
+    return now_ns() - began;
+}
+
+static void time_way(sum_bench *bench, sum_way way, uint64_t times[PARTS])
+{
+    bench->way = way;
+    atomic_store(&bench->next, 0);
+    times[way] = time_turn(bench, compute);
+}
+
+/* Exponents for the next step; exact, because they steer how large the integers are. */
+static void follow(const sum_bench *bench)
+{
+    size_t elements;
+    sh_sum *sum = bench->replica->sum;
+    const int32_t *integers = sh_sum_accumulator(sum, &elements);
+    for (uint32_t t = 0; t < bench->replica->tensors; t++) {
+        const size_t first = sh_sum_first_element(sum, t);
+        uint32_t max_abs = 0;
+        for (size_t i = 0; i < sh_sum_elements(sum, t); i++) {
+            const int32_t value = integers[first + i];
+            const uint32_t size = value < 0 ? 0U - (uint32_t)value : (uint32_t)value;
+            max_abs = size > max_abs ? size : max_abs;
+        }
+        sh_sum_follow(sum, t, max_abs);
+    }
+}
+
+/* Every part once; which way comes first changes from round to round. False: a redo, to repeat. */
+static bool run_round(sum_bench *bench, uint32_t round, uint64_t times[PARTS])
+{
+    sh_sum *sum = bench->replica->sum;
+    times[PART_PREPARE] = time_prepare(bench);
+    sh_sum_clear_trailer(sum);
+    times[PART_CLEAR] = time_turn(bench, clear);
+    times[PART_CLEAR_FLOATS] = time_turn(bench, clear_floats);
+    for (uint32_t i = 0; i < WAYS; i++)
+        time_way(bench, (sum_way)((round + i) % WAYS), times);
+    const uint64_t began = now_ns();
+    uint32_t tensor;
+    const sh_verdict verdict = sh_sum_verdict(sum, &tensor);
+    times[PART_VERDICT] = now_ns() - began;
+    if (verdict != SH_VERDICT_APPLY)
+        return false;
+    times[PART_APPLY] = time_turn(bench, apply);
+    follow(bench);
+    return true;
+}
+
+static sh_status fill_inputs(const sum_bench *bench)
+{
+    for (uint32_t lane = 0; lane < bench->lane_count; lane++) {
+        const sh_execution *execution = execution_of(bench, lane);
+        float *pixels = sh_execution_input(execution, 0), *seed = sh_execution_input(execution, 2);
+        int32_t *labels = sh_execution_input(execution, 1);
+        for (uint32_t i = 0; i < GRAIN; i++) {
+            SH_TRY(sh_dataset_read(bench->dataset, SH_SPLIT_TRAIN, lane * GRAIN + i,
+                                   pixels + (size_t)i * 28 * 28, &labels[i]));
+            seed[i] = 1.0f / BATCH;
+        }
+    }
+    return SH_OK;
+}
+
+static sh_status make_room(sum_bench *bench)
+{
+    const size_t bytes = bench->replica->weight_count * sizeof *bench->floats;
+    bench->lock_count = bench->replica->weight_count / LOCK_ELEMENTS + 1;
+    bench->locks = calloc(bench->lock_count, sizeof *bench->locks);
+    if (bench->locks == NULL)
+        return sh_fail_memory(bytes, "the benchmark");
+    for (size_t i = 0; i < bench->lock_count; i++)
+        pthread_mutex_init(&bench->locks[i], NULL);
+    for (int p = 0; p < PARTS; p++) {
+        bench->times[p] = calloc(bench->rounds, sizeof *bench->times[p]);
+        if (bench->times[p] == NULL)
+            return sh_fail_memory(bytes, "the benchmark");
+    }
+    return sh_block_new((void **)&bench->floats, bytes, "the sum of floats");
+}
+
+static sh_status set_up(sum_bench *bench)
+{
+    sh_job job;
+    sh_job_init(&job);
+    snprintf(job.model, sizeof job.model, "lenet");
+    snprintf(job.data, sizeof job.data, "digits:1024/64");
+    job.batch_size = BATCH;
+    job.grain = GRAIN;
+    job.lr = 1e-6f;
+    SH_TRY(sh_job_complete(&job));
+    const sh_problem problem = {1, 28, 28, 10};
+    SH_TRY(sh_dataset_open(&bench->dataset, job.data));
+    SH_TRY(sh_backend_choose(&bench->backends, NULL));
+    SH_TRY(sh_replica_new(&bench->replica, &job, &problem));
+    const sh_lane_size size = {SH_MODEL_TRAIN, GRAIN};
+    SH_TRY(sh_lanes_new(&bench->lanes, &(sh_lanes_options){
+                                           .model = job.model,
+                                           .problem = problem,
+                                           .backends = &bench->backends,
+                                           .parameters = bench->replica->parameters,
+                                           .count = bench->lane_count,
+                                           .sizes = &size,
+                                           .size_count = 1,
+                                       }));
+    SH_TRY(make_room(bench));
+    return fill_inputs(bench);
+}
+
+static void tear_down(sum_bench *bench)
+{
+    for (int p = 0; p < PARTS; p++)
+        free(bench->times[p]);
+    for (size_t i = 0; bench->locks != NULL && i < bench->lock_count; i++)
+        pthread_mutex_destroy(&bench->locks[i]);
+    free(bench->locks);
+    free(bench->floats);
+    sh_lanes_free(bench->lanes);
+    sh_replica_free(bench->replica);
+    sh_dataset_close(bench->dataset);
+}
+
+static sh_status run_rounds(sum_bench *bench)
+{
+    uint32_t redone = 0;
+    for (uint32_t round = 0; round < bench->rounds + WARM_UP;) {
+        uint64_t times[PARTS] = {0};
+        if (!run_round(bench, round, times)) {
+            if (++redone > WARM_UP)
+                return sh_fail(SH_INTERNAL, "the exponents do not settle");
+            continue;
+        }
+        for (int p = 0; p < PARTS && round >= WARM_UP; p++)
+            bench->times[p][round - WARM_UP] = times[p];
+        round++;
+    }
+    if (atomic_load(&bench->failures) > 0)
+        return sh_fail(SH_INTERNAL, "a kernel failed");
+    return SH_OK;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+    return (left > right) - (left < right);
+}
+
+static uint64_t median(uint64_t *times, uint32_t count)
+{
+    qsort(times, count, sizeof *times, compare);
+    return times[count / 2];
+}
+
+static void print_medians(const sum_bench *bench)
+{
+    printf("{\"lanes\": %u, \"rounds\": %u, \"backend\": \"%s\"", bench->lane_count, bench->rounds,
+           bench->backends.items[0]->name);
+    for (int p = 0; p < PARTS; p++)
+        printf(", \"%s_ns\": %llu", part_names[p],
+               (unsigned long long)median(bench->times[p], bench->rounds));
+    printf("}\n");
+}
+
+int main(int argc, char **argv)
+{
+    sum_bench bench = {.lane_count = 2, .rounds = 300};
+    if (argc > 1)
+        bench.lane_count = (uint32_t)strtoul(argv[1], NULL, 10);
+    if (argc > 2)
+        bench.rounds = (uint32_t)strtoul(argv[2], NULL, 10);
+    if (argc > 3 || bench.lane_count == 0 || bench.lane_count > SH_LANES_MAX || bench.rounds == 0 ||
+        bench.rounds > ROUNDS_MOST) {
+        fprintf(stderr, "usage: bench_sum_cost LANES ROUNDS\n");
+        return 2;
+    }
+    sh_status status = set_up(&bench);
+    if (status == SH_OK)
+        status = run_rounds(&bench);
+    if (status == SH_OK)
+        print_medians(&bench);
+    else
+        fprintf(stderr, "bench_sum_cost: %s\n", sh_message());
+    tear_down(&bench);
+    return status == SH_OK ? 0 : 1;
+}
