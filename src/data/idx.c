@@ -31,8 +31,10 @@ static sh_status check_magic(const uint8_t *bytes, size_t count, sh_idx_kind kin
     if (count >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b)
         return sh_fail(SH_FORMAT, "is gzip'd though its name does not say so; add .gz to its name");
     if (count < 4)
-        return sh_fail(SH_CORRUPT, "is cut off: %zu bytes, the header alone takes %u", count,
-                       4 + 4 * (unsigned)kind);
+        return sh_fail(
+            SH_CORRUPT,
+            "is cut off: %zu bytes, the header alone takes %u; copy or download it again", count,
+            4 + 4 * (unsigned)kind);
     const uint32_t found = big_endian(bytes), wanted = MAGIC + kind;
     const sh_idx_kind other = kind == SH_IDX_IMAGES ? SH_IDX_LABELS : SH_IDX_IMAGES;
     if (found == MAGIC + other)
@@ -75,8 +77,10 @@ sh_status sh_idx_parse(sh_idx_header *header, const uint8_t *bytes, size_t count
     SH_TRY(check_magic(bytes, count, kind));
     sh_idx_header h = {.bytes = 4 + 4 * (uint32_t)kind, .height = 1, .width = 1};
     if (count < h.bytes)
-        return sh_fail(SH_CORRUPT, "is cut off: %zu bytes, the header alone takes %u", count,
-                       h.bytes);
+        return sh_fail(
+            SH_CORRUPT,
+            "is cut off: %zu bytes, the header alone takes %u; copy or download it again", count,
+            h.bytes);
     h.count = big_endian(bytes + 4);
     if (kind == SH_IDX_IMAGES) {
         h.height = big_endian(bytes + 8);
