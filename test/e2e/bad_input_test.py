@@ -254,7 +254,8 @@ class Runs(BadInput):
         for run, message in (
                 ("papers", "papers: is not empty and not a shoal run: choose another folder with --run"),
                 ("papers/thesis.tex", "papers/thesis.tex: is a file, not a folder: choose another path"),
-                ("run", "run: holds a run already: continue it with --resume, or choose another folder with --run")):
+                ("run", "run: holds a run already: continue it with --resume, or choose another folder with "
+                 "--run")):
             with self.subTest(run):
                 before = self.snapshot(".")
                 self.refused(message, *JOB, "--run", run)
@@ -271,15 +272,16 @@ class Runs(BadInput):
             self.refused("run: is in use by another shoal (process 4711): wait for its end, or choose another folder "
                          "with --run", "--resume", "run", "--steps", "20")
         self.assertEqual(self.snapshot("run"), before)
-        process = self.start("train", MODEL, DATA, "--epochs", "1000000", "--run", "busy")
-        process.wait_for("^training on 1 device", stream="err")
+        process = self.start("train", MODEL, DATA, "--run", "busy", "--listen", "127.0.0.1:0", "--min-devices", "2")
+        process.wait_for_token()
         self.refused("busy: is in use by another shoal (process %d): wait for its end" % process.child.pid,
                      *JOB, "--run", "busy")
 
     def test_without_permission(self):
         os.chmod(self.folder, 0o755)
         os.mkdir(self.path("closed"), 0o555)
-        for run, message in (("closed", "closed/lock: cannot open"), ("closed/new", "closed/new: cannot make the folder")):
+        for run, message in (("closed", "closed/lock: cannot open"),
+                             ("closed/new", "closed/new: cannot make the folder")):
             with self.subTest(run):
                 result = self.run_as_nobody("train", *JOB, "--run", run)
                 self.assertEqual(result.status, 1, str(result))
