@@ -17,9 +17,10 @@ build_packages=(
 )
 # Not on every architecture; the build does without and says so.
 optional_packages=(libdnnl-dev)
+# libomp-dev has the omp.h that clang-tidy can read; nothing links it.
 test_packages=(
     libcmocka-dev python3 git binutils iproute2 universal-ctags
-    clang clang-format clang-tidy libclang-rt-dev
+    clang clang-format clang-tidy libclang-rt-dev libomp-dev
 )
 
 groups=("$@")
