@@ -44,7 +44,8 @@ static sh_status check_magic(const uint8_t *bytes, size_t count, sh_idx_kind kin
                        kind_name(other), found, kind_name(kind), wanted);
     if (found != wanted)
         return sh_fail(SH_FORMAT,
-                       "is not an IDX file of %s: it begins with 0x%08x, expected 0x%08x",
+                       "is not an IDX file of %s: it begins with 0x%08x, expected 0x%08x; copy or "
+                       "download it again",
                        kind_name(kind), found, wanted);
     return SH_OK;
 }
@@ -87,7 +88,7 @@ sh_status sh_idx_parse(sh_idx_header *header, const uint8_t *bytes, size_t count
         h.width = big_endian(bytes + 12);
     }
     if (h.count == 0)
-        return sh_fail(SH_FORMAT, "holds no %s", kind_name(kind));
+        return sh_fail(SH_FORMAT, "holds no %s; copy or download it again", kind_name(kind));
     if (h.height == 0 || h.width == 0 || h.height > SH_IDX_SIDE_MOST || h.width > SH_IDX_SIDE_MOST)
         return sh_fail(SH_FORMAT, "holds images of %u x %u pixels; 1 to %d each way can be read",
                        h.height, h.width, SH_IDX_SIDE_MOST);
@@ -195,7 +196,8 @@ sh_status sh_idx_check_pair(uint32_t *most, const sh_idx *images, const sh_idx *
     const uint32_t count = labels->header.count;
     if (images->header.count != count)
         return sh_fail(SH_MISMATCH,
-                       "%s holds %u images, but %s %u labels: they do not belong together",
+                       "%s holds %u images, but %s %u labels: they do not belong together; copy or "
+                       "download both again",
                        images->name, images->header.count, labels->name, count);
     uint32_t largest = 0;
     for (uint32_t first = 0, chunk = 0; first < count; first += chunk) {

@@ -102,7 +102,9 @@ static sh_status check_files(const mnist *set, uint32_t *classes)
     const sh_idx *validation = &set->images[SH_SPLIT_VALIDATION];
     if (train->header.height != validation->header.height ||
         train->header.width != validation->header.width)
-        return sh_fail(SH_MISMATCH, "%s holds images of %u x %u pixels, but %s of %u x %u",
+        return sh_fail(SH_MISMATCH,
+                       "%s holds images of %u x %u pixels, but %s of %u x %u: they do not belong "
+                       "together; copy or download both again",
                        train->name, train->header.height, train->header.width, validation->name,
                        validation->header.height, validation->header.width);
     uint32_t most, ignored;

@@ -89,7 +89,7 @@ static sh_status fail_inflate(const inflater *z, int code)
     if (code == Z_MEM_ERROR)
         return sh_fail(SH_NO_MEMORY, "not enough memory to unpack it");
     if (z->stream.total_in < 4 && z->written_bytes == 0)
-        return sh_fail(SH_FORMAT, "is not a gzip file");
+        return sh_fail(SH_FORMAT, "is not a gzip file; copy or download it again");
     return sh_fail(SH_CORRUPT, "is damaged at byte %" PRIu64 " (%s); copy or download it again",
                    offset, z->stream.msg != NULL ? z->stream.msg : "malformed");
 }

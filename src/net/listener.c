@@ -348,7 +348,9 @@ static sh_status open_port(sh_listener *listener)
     const char *host = listener->options.host;
     sh_address found[SH_ADDRESS_FOUND_MAX], bound;
     size_t count = 0;
-    SH_TRY(sh_address_find(found, &count, host == NULL ? "::" : host, listener->options.port));
+    SH_TRY(sh_fail_in(
+        sh_address_find(found, &count, host == NULL ? "::" : host, listener->options.port),
+        "--listen"));
     int error = listen_on(&listener->fd, &found[0]);
     if (error != 0 && error != EADDRINUSE && error != EACCES && host == NULL) {
         /* A system without IPv6. */
