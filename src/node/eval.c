@@ -12,15 +12,23 @@
 static sh_status open_weights(sh_safetensors **file, const char *path)
 {
     char used[SH_PATH_BYTES];
+    sh_safetensors *fresh;
     if (sh_folder_exists(path))
         return sh_checkpoint_open(file, used, path);
-    SH_TRY(sh_safetensors_open(file, path));
-    if (sh_safetensors_metadata(*file, SH_SAFETENSORS_CHECKSUM) == NULL)
-        return SH_OK;
-    const sh_status status = sh_safetensors_verify(*file);
-    if (status != SH_OK)
-        sh_safetensors_close(*file);
-    return status;
+    SH_TRY(sh_safetensors_open(&fresh, path));
+    if (sh_safetensors_metadata(fresh, SH_CHECKPOINT_FORMAT_KEY) != NULL) {
+        sh_safetensors_close(fresh);
+        return sh_checkpoint_open(file, used, path); /* which knows what a checkpoint must be */
+    }
+    if (sh_safetensors_metadata(fresh, SH_SAFETENSORS_CHECKSUM) != NULL) {
+        const sh_status status = sh_safetensors_verify(fresh);
+        if (status != SH_OK) {
+            sh_safetensors_close(fresh);
+            return status;
+        }
+    }
+    *file = fresh;
+    return SH_OK;
 }
 
 static sh_status load(sh_workbench *bench, const char *weights)
