@@ -56,8 +56,10 @@ def say(address, data):
             connection.shutdown(socket.SHUT_WR)
             while connection.recv(65536):
                 pass
-        except (ConnectionResetError, BrokenPipeError):
-            pass
+        except TimeoutError:
+            raise
+        except OSError:
+            pass  # closed already, in the middle of what was said
 
 
 def speak_tls(address, newest):
