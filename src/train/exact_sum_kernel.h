@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "train/variant.h"
+#include "base/variant.h"
 
 /* Magnitude bits of an infinity; those of a NaN are greater, those of every number less. */
 #define SH_SUM_INFINITY_BITS 0x7f800000u

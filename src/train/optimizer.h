@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #include "base/fail.h"
-#include "train/variant.h"
+#include "base/variant.h"
 
 #define SH_OPTIMIZER_MAX_SLOTS 2
 

@@ -24,6 +24,7 @@
 
 typedef struct problem {
     dnnl_memory_desc_t x, w, b, y;
+    bool channels_last;
     dnnl_dims_t stride, dilation, padding;
 } problem;
 
@@ -55,6 +56,7 @@ static bool describe(problem *p, const sh_attributes *a, const operand_types *ty
     const sh_type grouped = {SH_F32,
                              sh_shape_of(5, (size_t[]){groups, w[0] / groups, w[1], w[2], w[3]})};
     const sh_type bias = {SH_F32, sh_shape_of(1, w)};
+    p->channels_last = activations == dnnl_nhwc;
     for (int i = 0; i < 2; i++) {
         p->stride[i] = (dnnl_dim_t)a->stride[i];
         p->dilation[i] = (dnnl_dim_t)a->dilation[i] - 1; /* the library counts the gaps */
@@ -90,8 +92,9 @@ static sh_status choose_backward(dnnl_primitive_desc_t *chosen, const problem *p
                                            &operation, dnnl_convolution_direct, &p->x, &p->w, &p->y,
                                            p->stride, p->dilation, p->padding, p->padding)
                                      : dnnl_dilated_convolution_backward_weights_desc_init(
-                                           &operation, dnnl_convolution_direct, &p->x, &p->w, &p->b,
-                                           &p->y, p->stride, p->dilation, p->padding, p->padding);
+                                           &operation, dnnl_convolution_direct, &p->x, &p->w,
+                                           p->channels_last ? NULL : &p->b, &p->y, p->stride,
+                                           p->dilation, p->padding, p->padding);
     *chosen = NULL;
     if (sh_onednn_lacks(status))
         return SH_OK;
@@ -112,8 +115,12 @@ static sh_status choose_in_layout(dnnl_primitive_desc_t *chosen, const problem *
     return status;
 }
 
-/* NULL where the library has no generated kernel: its matrix products are no better than ours. */
-static sh_status choose(dnnl_primitive_desc_t *chosen, const sh_graph *graph, const sh_node *node)
+/*
+ * NULL where the library has no generated kernel: its matrix products are no better than ours. Sets
+ * *channels_last to how activations lie.
+ */
+static sh_status choose(dnnl_primitive_desc_t *chosen, bool *channels_last, const sh_graph *graph,
+                        const sh_node *node)
 {
     static const dnnl_format_tag_t layouts[] = {dnnl_nhwc, dnnl_format_tag_any};
     const operand_types types = types_of(graph, node);
@@ -123,6 +130,7 @@ static sh_status choose(dnnl_primitive_desc_t *chosen, const sh_graph *graph, co
         if (!describe(&p, &node->attributes, &types, layouts[i]))
             return SH_OK;
         SH_TRY(choose_in_layout(chosen, &p, node->op));
+        *channels_last = p.channels_last;
         if (*chosen != NULL && !sh_onednn_is(*chosen, "ref") && !sh_onednn_is(*chosen, "gemm"))
             return SH_OK;
         sh_onednn_drop(chosen);
@@ -132,10 +140,20 @@ static sh_status choose(dnnl_primitive_desc_t *chosen, const sh_graph *graph, co
 
 sh_status sh_onednn_conv2d(sh_compiler *compiler, const sh_node *node, bool *taken)
 {
+    const sh_graph *graph = sh_compiler_graph(compiler);
     dnnl_primitive_desc_t chosen;
-    SH_TRY(choose(&chosen, sh_compiler_graph(compiler), node));
+    bool channels_last;
+    SH_TRY(choose(&chosen, &channels_last, graph, node));
     if (chosen == NULL)
         return SH_OK;
     *taken = true;
-    return sh_onednn_emit(compiler, node, chosen);
+    SH_TRY(sh_onednn_emit(compiler, node, chosen));
+    if (node->op != SH_OP_conv2d_grad_weight || !channels_last)
+        return SH_OK;
+    dnnl_memory_desc_t md;
+    sh_layout layout;
+    if (!sh_onednn_md(&md, sh_graph_type(graph, node->in[1]), dnnl_nhwc))
+        return sh_fail(SH_INTERNAL, "oneDNN: a gradient that was described cannot be");
+    SH_TRY(sh_onednn_layout(compiler, &layout, &md));
+    return sh_onednn_emit_bias_gradient(compiler, node, &layout);
 }

@@ -15,9 +15,6 @@
  * each step while all other lanes wait, the weights' bytes once more, and 0.14 on each grain for
  * the way back of dw.
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "backend/onednn/primitive.h"
 
 /* A product C = A B (+ bias). */
@@ -51,39 +48,6 @@ static bool describe(problem *p, const sh_graph *graph, const sh_node *node)
            describe_matrix(&p->C, N, O, false) && describe_matrix(&p->bias, 1, O, false);
 }
 
-typedef struct row_sum {
-    size_t rows, columns;
-} row_sum;
-
-/* out [columns] = sum of the rows of in [rows, columns]. */
-static sh_status run_row_sum(const void *state, void *bound, void *const *operands)
-{
-    const row_sum *sum = state;
-    const float *restrict in = operands[0];
-    float *restrict out = operands[1];
-    (void)bound;
-    memcpy(out, in, sum->columns * sizeof *out);
-    for (size_t row = 1; row < sum->rows; row++)
-        for (size_t column = 0; column < sum->columns; column++)
-            out[column] += in[row * sum->columns + column];
-    return SH_OK;
-}
-
-/* db [O] from dy [N, O]. */
-static sh_status emit_bias_gradient(sh_compiler *compiler, const sh_node *node)
-{
-    static const sh_kernel kernel = {.run = run_row_sum, .release = free};
-    const size_t *dy = sh_graph_type(sh_compiler_graph(compiler), node->in[1])->shape.dim;
-    sh_buffer_id buffers[2];
-    SH_TRY(sh_compiler_input(compiler, &buffers[0], node->in[1], NULL));
-    SH_TRY(sh_compiler_output(compiler, &buffers[1], node->out[1], NULL));
-    row_sum *sum = malloc(sizeof *sum);
-    if (sum == NULL)
-        return sh_fail_memory(sizeof *sum, "a kernel");
-    *sum = (row_sum){.rows = dy[0], .columns = dy[1]};
-    return sh_compiler_emit(compiler, &kernel, sum, buffers, 2);
-}
-
 sh_status sh_onednn_linear(sh_compiler *compiler, const sh_node *node, bool *taken)
 {
     problem p;
@@ -100,5 +64,6 @@ sh_status sh_onednn_linear(sh_compiler *compiler, const sh_node *node, bool *tak
     }
     *taken = true;
     SH_TRY(sh_onednn_emit(compiler, node, chosen));
-    return node->op == SH_OP_linear_grad_weight ? emit_bias_gradient(compiler, node) : SH_OK;
+    return node->op == SH_OP_linear_grad_weight ? sh_onednn_emit_bias_gradient(compiler, node, NULL)
+                                                : SH_OK;
 }

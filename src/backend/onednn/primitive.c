@@ -292,6 +292,8 @@ static sh_status gather_operands(draft *d, sh_compiler *compiler, const sh_node 
     }
     for (uint32_t i = 0; i < node->output_count && args->out[i] != 0; i++) {
         md = wanted(chosen, args->out[i]);
+        if (md->ndims == 0) /* the primitive was made without it */
+            continue;
         SH_TRY(wanted_layout(compiler, &layout, node->out[i], args, md));
         SH_TRY(sh_compiler_output(compiler, &buffer, node->out[i], &layout));
         add_operand(d, args->out[i], md, buffer);

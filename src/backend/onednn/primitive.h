@@ -66,6 +66,13 @@ sh_status sh_onednn_layout(sh_compiler *compiler, sh_layout *layout,
 sh_status sh_onednn_emit(sh_compiler *compiler, const sh_node *node,
                          dnnl_primitive_desc_t chosen) SHOAL_CHECKED;
 
+/*
+ * For the weight gradients, (x, dy) -> (dw, db): computes db from dy, whose channels are its second
+ * dimension and lie side by side in `layout` (NULL: plain, of a dy [N, O]).
+ */
+sh_status sh_onednn_emit_bias_gradient(sh_compiler *compiler, const sh_node *node,
+                                       const sh_layout *layout) SHOAL_CHECKED;
+
 /* The backend's same_layout and convert (backend.h). */
 bool sh_onednn_same_layout(const sh_layout *a, const sh_layout *b);
 sh_status sh_onednn_convert(sh_compiler *compiler, sh_value_id value, sh_buffer_id from,

@@ -15,8 +15,8 @@
  *
  * Threads: any.
  */
-#ifndef SHOAL_TRAIN_VARIANT_H
-#define SHOAL_TRAIN_VARIANT_H
+#ifndef SHOAL_BASE_VARIANT_H
+#define SHOAL_BASE_VARIANT_H
 
 #include <float.h>
 #include <stdbool.h>
