@@ -19,7 +19,7 @@
 typedef struct sh_command {
     const char *name;
     const char *usage;   /* behind the name: "MODEL DATA [options]" */
-    const char *summary; /* half a line: "trains here; others may join while it runs" */
+    const char *summary; /* half a line: "trains here; other devices may join" */
     const char *details; /* further lines of its help: what the arguments may be, examples */
 
     const sh_option *options;   /* a table that SH_OPTION_END ends */

@@ -181,7 +181,7 @@ static void print_start(const train_values *given)
     if (asked->lanes > 0)
         sh_console_note("lanes       %s each", sh_figure_whole(&a, asked->lanes));
     else
-        sh_console_note("lanes       all cores");
+        sh_console_note("lanes       all cores%s", devices > 1 ? ", divided among them" : "");
     if (asked->min_devices > devices)
         sh_console_note("waiting for %s", sh_figure_count(&a, asked->min_devices, "device"));
 }
@@ -271,7 +271,7 @@ static int run(const sh_arguments *arguments, void *values)
 const sh_command sh_train_command = {
     .name = "train",
     .usage = "MODEL DATA [options]",
-    .summary = "trains here; others may join while it runs",
+    .summary = "trains here; other devices may join",
     .details =
         "MODEL is a built-in name with its parameters (shoal models). DATA is digits (built in), "
         "mnist:DIR,\nor a folder of files as published. With --resume both come from the "

@@ -23,7 +23,7 @@ shoal trains one neural network on many small computers as if they were one.
 
 usage: shoal COMMAND [arguments]
 
-  train MODEL DATA [options]                trains here; others may join while it runs
+  train MODEL DATA [options]                trains here; other devices may join
   join TOKEN|- [options]                    lends this device to a running job
   eval MODEL DATA --weights FILE [options]  measures trained weights
   models [--json FILE]                      lists the built-in models
@@ -142,7 +142,7 @@ class Texts(harness.Case):
         lines = self.shoal("help", "--markdown").out.splitlines()
         self.assertEqual(lines[:3], [
             "| command | what it does |", "|---|---|",
-            "| `shoal train MODEL DATA [options]` | trains here; others may join while it runs |"])
+            "| `shoal train MODEL DATA [options]` | trains here; other devices may join |"])
 
     def test_version(self):
         result = self.shoal("version")
