@@ -24,6 +24,12 @@ extern "C" {
 
 #define SH_MODEL_BYTES 128
 #define SH_DATA_BYTES 1024
+#define SH_OPTIMIZER_BYTES 16
+#define SH_SCHEDULE_BYTES 64
+#define SH_AUGMENT_BYTES 64
+#define SH_NORMALIZE_BYTES 16
+#define SH_FREEZE_BYTES 256
+#define SH_PRETRAINED_BYTES 65
 
 typedef struct sh_job {
     char model[SH_MODEL_BYTES]; /* built-in name with parameters: "lenet", "mlp:784-128-10" */
@@ -37,9 +43,28 @@ typedef struct sh_job {
     float momentum;
     float weight_decay;
     uint32_t wire; /* bits of a summed gradient element: 32 */
+
+    char optimizer[SH_OPTIMIZER_BYTES]; /* "sgd" */
+    uint32_t nesterov;                  /* 1: Nesterov momentum */
+    float beta1, beta2;                 /* Adam's: decay of the first and second moment */
+    float alpha;                        /* RMSprop's: decay of the second moment */
+    float epsilon;                      /* of Adam and RMSprop */
+    char schedule[SH_SCHEDULE_BYTES];   /* of the learning rate: "constant", "cosine" */
+    float warmup;                       /* epochs over which the learning rate rises from 0 */
+    float clip_norm;                    /* largest norm of the gradient; 0: any */
+    float label_smoothing;              /* part of a label that is spread over all classes */
+
+    uint32_t resize;                    /* side of the images that the model sees; 0: as they are */
+    char augment[SH_AUGMENT_BYTES];     /* "crop,flip"; "": none */
+    char normalize[SH_NORMALIZE_BYTES]; /* "dataset": by its own mean and deviation */
+
+    char freeze[SH_FREEZE_BYTES];         /* parameters that stay as they are: globs with commas */
+    char pretrained[SH_PRETRAINED_BYTES]; /* SHA-256 of the file that weights began with, or "" */
 } sh_job;
 
-/* The defaults: seed 1, batch 64, 10 epochs, learning rate 0.01, momentum 0.9, no decay, wire 32.
+/*
+ * The defaults: seed 1, batch 64, 10 epochs, sgd with learning rate 0.01 and momentum 0.9,
+ * constant, no decay, wire 32; no augmentation.
  */
 SHOAL_API void sh_job_init(sh_job *job);
 

@@ -111,6 +111,21 @@ typedef enum sh_job_field {
     SH_FIELD_MOMENTUM = 1 << 8,
     SH_FIELD_WEIGHT_DECAY = 1 << 9,
     SH_FIELD_WIRE = 1 << 10,
+    SH_FIELD_OPTIMIZER = 1 << 11,
+    SH_FIELD_NESTEROV = 1 << 12,
+    SH_FIELD_BETA1 = 1 << 13,
+    SH_FIELD_BETA2 = 1 << 14,
+    SH_FIELD_ALPHA = 1 << 15,
+    SH_FIELD_EPSILON = 1 << 16,
+    SH_FIELD_SCHEDULE = 1 << 17,
+    SH_FIELD_WARMUP = 1 << 18,
+    SH_FIELD_CLIP_NORM = 1 << 19,
+    SH_FIELD_LABEL_SMOOTHING = 1 << 20,
+    SH_FIELD_RESIZE = 1 << 21,
+    SH_FIELD_AUGMENT = 1 << 22,
+    SH_FIELD_NORMALIZE = 1 << 23,
+    SH_FIELD_FREEZE = 1 << 24,
+    SH_FIELD_PRETRAINED = 1 << 25,
 } sh_job_field;
 
 typedef struct sh_train_options {

@@ -17,7 +17,7 @@
 
 #include "graph/graph.h"
 
-#define SH_MAX_OPERANDS 8
+#define SH_MAX_OPERANDS 10
 #define SH_MAX_BACKENDS 4
 
 typedef struct sh_backend sh_backend;

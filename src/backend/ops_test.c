@@ -19,30 +19,53 @@ typedef struct subject {
     const op_case *which;
     const sh_op_def *def;
     sh_graph *graph;
+    uint32_t inputs; /* that the case gives */
     sh_value_id in[SH_MAX_INPUTS];
     sh_value_id gradient[SH_MAX_INPUTS]; /* SH_NO_VALUE where there is none */
     uint32_t gradient_output[SH_MAX_INPUTS];
     bool has_seed;
 } subject;
 
-static subject build(const op_case *which)
+/* Optional inputs that a case leaves out are of rank 0 there. */
+static uint32_t inputs_of(const op_case *which)
+{
+    const sh_op_def *def = sh_op_about(which->op);
+    uint32_t inputs = def->input_count;
+    while (inputs > def->input_count - def->optional && which->in[inputs - 1].shape.rank == 0)
+        inputs--;
+    return inputs;
+}
+
+/* The graph of a case, its activation within the node or as a node behind it. */
+static subject build_graph(const op_case *which, bool behind)
 {
     subject s = {.which = which, .def = sh_op_about(which->op)};
-    sh_value_id out[SH_MAX_OUTPUTS];
+    sh_value_id node_in[SH_MAX_INPUTS], out[SH_MAX_OUTPUTS];
+    sh_attributes attributes = which->attributes;
     assert_ok(sh_graph_new(&s.graph));
-    for (uint32_t i = 0; i < s.def->input_count; i++)
-        s.in[i] = sh_graph_input(s.graph, which->in[i]);
-    sh_graph_add(s.graph, which->op, &which->attributes, s.in, out);
+    s.inputs = inputs_of(which);
+    for (uint32_t i = 0; i < SH_MAX_INPUTS; i++)
+        s.in[i] = i < s.inputs ? sh_graph_input(s.graph, which->in[i]) : SH_NO_VALUE;
+    memcpy(node_in, s.in, sizeof node_in);
+    if (which->op == SH_OP_batch_norm && attributes.training) /* as it says: of x itself */
+        sh_graph_add(s.graph, SH_OP_moments, NULL, s.in, &node_in[1]);
+    if (behind)
+        attributes.activation = SH_ACTIVATION_NONE;
+    sh_graph_add(s.graph, which->op, &attributes, node_in, out);
+    if (behind)
+        sh_graph_add(s.graph,
+                     which->attributes.activation == SH_ACTIVATION_RELU ? SH_OP_relu : SH_OP_relu6,
+                     NULL, (sh_value_id[]){out[0]}, out);
     assert_ok(sh_graph_status(s.graph));
-    for (uint32_t i = 0; i < s.def->output_count; i++)
+    for (uint32_t i = 0; i < sh_op_outputs(which->op, &which->attributes); i++)
         if (sh_graph_type(s.graph, out[i])->dtype != SH_U8) /* choices: laid out by the backend */
             sh_graph_output(s.graph, out[i]);
     s.has_seed = s.def->grad != NULL;
     const sh_value_id seed =
         s.has_seed ? sh_graph_input(s.graph, *sh_graph_type(s.graph, out[0])) : SH_NO_VALUE;
-    for (uint32_t i = 0; i < s.def->input_count; i++) {
+    for (uint32_t i = 0; i < s.inputs; i++) {
         s.gradient[i] = SH_NO_VALUE;
-        if (!s.has_seed || which->in[i].dtype != SH_F32)
+        if (!s.has_seed || which->in[i].dtype != SH_F32 || (which->held >> i & 1) != 0)
             continue;
         s.gradient[i] = sh_graph_gradient_of(s.graph, out[0], seed, s.in[i]);
         s.gradient_output[i] = (uint32_t)s.graph->output_count;
@@ -51,6 +74,11 @@ static subject build(const op_case *which)
     }
     assert_ok(sh_graph_verify(s.graph));
     return s;
+}
+
+static subject build(const op_case *which)
+{
+    return build_graph(which, false);
 }
 
 /* A bound program with its memory. */
@@ -102,14 +130,17 @@ static void fill(float *data, size_t count, uint32_t which, bool kinked)
 
 static void fill_inputs(const subject *s, const machine *m)
 {
-    const bool kinked = s->which->op == SH_OP_relu || s->which->op == SH_OP_max_pool;
+    const bool kinked =
+        s->which->op == SH_OP_relu || s->which->op == SH_OP_relu6 || s->which->op == SH_OP_max_pool;
     for (size_t i = 0; i < s->graph->input_count; i++) {
         const sh_type *type = sh_graph_type(s->graph, s->graph->inputs[i]);
         const size_t count = sh_shape_count(&type->shape);
         void *data = sh_execution_input(m->execution, i);
         if (type->dtype == SH_F32)
             fill(data, count, (uint32_t)i, kinked);
-        else
+        for (size_t j = 0; j < count && (s->which->positive >> i & 1) != 0; j++)
+            ((float *)data)[j] = fabsf(((float *)data)[j]) + 0.5f;
+        if (type->dtype != SH_F32)
             for (size_t j = 0; j < count; j++)
                 ((int32_t *)data)[j] = (int32_t)(j * 7 % 10);
     }
@@ -152,12 +183,12 @@ static double difference(const subject *s, machine *m, uint32_t input, size_t el
 static void check_gradient(const subject *s, machine *m, uint32_t input)
 {
     const size_t count = sh_shape_count(&s->which->in[input].shape);
-    const sh_value_id seed_value = s->graph->inputs[s->def->input_count];
+    const sh_value_id seed_value = s->graph->inputs[s->inputs];
     const size_t seeds = sh_shape_count(&sh_graph_type(s->graph, seed_value)->shape);
     sh_random random = sh_random_for(2, SH_RANDOM_TEST, input, 0);
 
     fill_inputs(s, m);
-    float *seed = copy(sh_execution_input(m->execution, s->def->input_count), seeds);
+    float *seed = copy(sh_execution_input(m->execution, s->inputs), seeds);
     assert_ok(sh_execution_run(m->execution, NULL, NULL));
     float *gradient = copy(sh_execution_output(m->execution, s->gradient_output[input]), count);
     for (int probe = 0; probe < PROBES; probe++) {
@@ -177,14 +208,40 @@ static void gradients_equal_finite_differences(void **state)
     (void)state;
     for (size_t i = 0; i < OP_CASE_COUNT; i++) {
         subject s = build(&op_cases[i]);
-        if (s.has_seed) {
+        if (s.has_seed && op_cases[i].attributes.activation == SH_ACTIVATION_NONE) {
             machine m = start(s.graph, "portable");
-            for (uint32_t input = 0; input < s.def->input_count; input++)
+            for (uint32_t input = 0; input < s.inputs; input++)
                 if (s.gradient[input] != SH_NO_VALUE)
                     check_gradient(&s, &m, input);
             stop(&m);
         }
         sh_graph_free(s.graph);
+    }
+}
+
+/* One node with an activation against two without; their gradients by way of the same seed. */
+static void activations_within_equal_those_behind(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < OP_CASE_COUNT; i++) {
+        if (op_cases[i].attributes.activation == SH_ACTIVATION_NONE)
+            continue;
+        subject within = build(&op_cases[i]), behind = build_graph(&op_cases[i], true);
+        machine a = start(within.graph, "portable"), b = start(behind.graph, "portable");
+        fill_inputs(&within, &a);
+        fill_inputs(&behind, &b);
+        assert_ok(sh_execution_run(a.execution, NULL, NULL));
+        assert_ok(sh_execution_run(b.execution, NULL, NULL));
+        assert_int_equal(within.graph->output_count, behind.graph->output_count);
+        for (size_t j = 0; j < within.graph->output_count; j++) {
+            const sh_type *type = sh_graph_type(within.graph, within.graph->outputs[j]);
+            assert_memory_equal(sh_execution_output(a.execution, j),
+                                sh_execution_output(b.execution, j), sh_type_bytes(type));
+        }
+        stop(&a);
+        stop(&b);
+        sh_graph_free(within.graph);
+        sh_graph_free(behind.graph);
     }
 }
 
@@ -243,20 +300,24 @@ static void wrong_types_are_refused(void **state)
     for (size_t i = 0; i < OP_CASE_COUNT; i++) {
         const op_case *which = &op_cases[i];
         const sh_op_def *def = sh_op_about(which->op);
+        const uint32_t inputs = inputs_of(which);
         sh_type out[SH_MAX_OUTPUTS];
-        assert_ok(def->infer(&which->attributes, which->in, out));
-        for (uint32_t input = 0; input < def->input_count; input++) {
+        assert_ok(def->infer(&which->attributes, which->in, inputs, out));
+        for (uint32_t input = 0; input < inputs; input++) {
             op_case bad = *which;
             bad.in[input].dtype = SH_U8;
             if (which->op != SH_OP_reshape)
-                assert_fails(def->infer(&bad.attributes, bad.in, out), SH_INVALID, def->name);
+                assert_fails(def->infer(&bad.attributes, bad.in, inputs, out), SH_INVALID,
+                             def->name);
             bad = *which;
             bad.in[input].shape.dim[bad.in[input].shape.rank++] = 2;
-            if (def->input_count > 1 || which->op == SH_OP_reshape)
-                assert_fails(def->infer(&bad.attributes, bad.in, out), SH_INVALID, def->name);
+            const bool any_rank = inputs == 1 || (which->op == SH_OP_batch_norm && inputs == 5);
+            if ((input > 0 || !any_rank) || which->op == SH_OP_reshape)
+                assert_fails(def->infer(&bad.attributes, bad.in, inputs, out), SH_INVALID,
+                             def->name);
             bad = *which;
             bad.in[input].shape.dim[0] = 0;
-            assert_true(def->infer(&bad.attributes, bad.in, out) != SH_OK);
+            assert_true(def->infer(&bad.attributes, bad.in, inputs, out) != SH_OK);
         }
     }
 }
@@ -290,6 +351,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gradients_equal_finite_differences),
+        cmocka_unit_test(activations_within_equal_those_behind),
         cmocka_unit_test(backends_agree_with_portable),
         cmocka_unit_test(wrong_types_are_refused),
         cmocka_unit_test(every_operator_has_a_case),

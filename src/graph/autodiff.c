@@ -103,6 +103,8 @@ void sh_graph_differentiate(sh_graph *graph, sh_value_id value, sh_value_id seed
         return;
     for (size_t i = 0; i < graph->parameter_count; i++) {
         sh_parameter *parameter = &graph->parameters[i];
+        if (parameter->role != SH_ROLE_TRAINED)
+            continue;
         parameter->gradient = gradient[parameter->value];
         if (parameter->gradient == SH_NO_VALUE)
             sh_graph_failed(graph, sh_fail(SH_INVALID, "the loss does not depend on parameter %s",

@@ -72,8 +72,8 @@ sh_value_id sh_graph_input(sh_graph *graph, sh_type type)
     return value;
 }
 
-sh_value_id sh_graph_parameter(sh_graph *graph, const char *name, sh_type type, sh_initial initial,
-                               size_t fan_in)
+sh_value_id sh_graph_parameter(sh_graph *graph, const char *name, sh_type type, sh_role role,
+                               sh_initial initial)
 {
     sh_status status = sh_shape_check(&type.shape);
     if (graph->status != SH_OK || status != SH_OK)
@@ -85,25 +85,42 @@ sh_value_id sh_graph_parameter(sh_graph *graph, const char *name, sh_type type, 
                            graph->parameter_count + 1, sizeof *graph->parameters);
     if (status != SH_OK)
         return sh_graph_failed(graph, status);
-    const sh_value_id value = add_value(graph, type, true);
+    const sh_value_id value = add_value(graph, type, role == SH_ROLE_TRAINED);
     graph->parameters[graph->parameter_count++] = (sh_parameter){
         .name = copy,
         .value = value,
         .gradient = SH_NO_VALUE,
+        .role = role,
         .initial = initial,
-        .fan_in = fan_in,
     };
     return value;
 }
 
-/* Gathers the inputs' types; false where one of them is missing. */
-static bool gather_types(const sh_graph *graph, const sh_value_id *in, uint32_t count,
-                         sh_type *types, bool *wants_gradient)
+void sh_graph_measure(sh_graph *graph, sh_value_id parameter, sh_value_id measured)
 {
+    if (graph->status != SH_OK)
+        return;
+    for (size_t i = 0; i < graph->parameter_count; i++)
+        if (graph->parameters[i].value == parameter) {
+            assert(graph->parameters[i].role == SH_ROLE_STATISTIC);
+            graph->parameters[i].gradient = measured;
+        }
+}
+
+/* Takes the node's inputs over and gathers their types; false where one of them is missing. */
+static bool gather_inputs(const sh_graph *graph, sh_node *node, const sh_value_id *in,
+                          sh_type *types, bool *wants_gradient)
+{
+    const sh_op_def *def = sh_op_about(node->op);
+    node->input_count = def->input_count;
+    while (node->input_count > def->input_count - def->optional &&
+           in[node->input_count - 1] == SH_NO_VALUE)
+        node->input_count--;
     *wants_gradient = false;
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < node->input_count; i++) {
         if (in[i] >= graph->value_count)
             return false;
+        node->in[i] = in[i];
         types[i] = graph->values[in[i]].type;
         *wants_gradient |= graph->values[in[i]].wants_gradient;
     }
@@ -114,7 +131,7 @@ sh_value_id sh_graph_add(sh_graph *graph, sh_op op, const sh_attributes *attribu
                          const sh_value_id *in, sh_value_id out[SH_MAX_OUTPUTS])
 {
     const sh_op_def *def = sh_op_about(op);
-    sh_node node = {.op = op, .input_count = def->input_count, .output_count = def->output_count};
+    sh_node node = {.op = op};
     sh_type in_types[SH_MAX_INPUTS], out_types[SH_MAX_OUTPUTS];
     bool wants_gradient;
 
@@ -124,17 +141,17 @@ sh_value_id sh_graph_add(sh_graph *graph, sh_op op, const sh_attributes *attribu
         return SH_NO_VALUE;
     if (attributes != NULL)
         node.attributes = *attributes;
-    if (!gather_types(graph, in, def->input_count, in_types, &wants_gradient))
+    node.output_count = sh_op_outputs(op, &node.attributes);
+    if (!gather_inputs(graph, &node, in, in_types, &wants_gradient))
         return sh_graph_failed(graph, sh_fail(SH_INVALID, "%s: an input is missing", def->name));
-    sh_status status = def->infer(&node.attributes, in_types, out_types);
+    sh_status status = def->infer(&node.attributes, in_types, node.input_count, out_types);
     if (status == SH_OK)
         status = sh_array_grow((void **)&graph->nodes, &graph->node_capacity, graph->node_count + 1,
                                sizeof *graph->nodes);
     if (status != SH_OK)
         return sh_graph_failed(graph, status);
 
-    memcpy(node.in, in, def->input_count * sizeof *in);
-    for (uint32_t i = 0; i < def->output_count; i++)
+    for (uint32_t i = 0; i < node.output_count; i++)
         out[i] = node.out[i] = add_value(graph, out_types[i], wants_gradient && def->grad != NULL);
     graph->nodes[graph->node_count++] = node;
     return graph->status == SH_OK ? out[0] : SH_NO_VALUE;

@@ -6,7 +6,7 @@
  *     sh_graph *graph;
  *     SH_TRY(sh_graph_new(&graph));
  *     sh_value_id x = sh_graph_input(graph, (sh_type){SH_F32, shape});
- *     sh_value_id y = sh_relu(graph, x);                                  // graph/layers.h
+ *     sh_value_id y = sh_graph_add(graph, SH_OP_relu, NULL, &x, out);     // or graph/layers.h
  *     SH_TRY(sh_graph_status(graph));
  *
  * Building is a chain: after the first failure every call returns SH_NO_VALUE and does nothing, and
@@ -21,18 +21,29 @@
 #include "graph/op.h"
 
 /* How a parameter is filled before the first step. */
-typedef enum sh_initial {
-    SH_INITIAL_ZERO,
-    SH_INITIAL_FAN_IN, /* uniform in +-1/sqrt(fan_in): PyTorch's default for linear and conv2d */
+typedef struct sh_initial {
+    enum {
+        SH_INITIAL_CONSTANT, /* `size` everywhere; {0}: zeros */
+        SH_INITIAL_UNIFORM,  /* in [-size, size) */
+        SH_INITIAL_NORMAL,   /* mean 0, standard deviation `size` */
+    } kind;
+    float size;
 } sh_initial;
+
+/* What a step does to a parameter. */
+typedef enum sh_role {
+    SH_ROLE_TRAINED,   /* the optimiser follows its gradient */
+    SH_ROLE_STATISTIC, /* a moving average follows what the grains measure, its "gradient" */
+    SH_ROLE_FROZEN,    /* nothing */
+} sh_role;
 
 /* A tensor of weights. */
 typedef struct sh_parameter {
     const char *name; /* torchvision's where the architecture is theirs; lives with the graph */
     sh_value_id value;
-    sh_value_id gradient; /* SH_NO_VALUE before sh_graph_differentiate */
+    sh_value_id gradient; /* trained: SH_NO_VALUE before sh_graph_differentiate; frozen: always */
+    sh_role role;
     sh_initial initial;
-    size_t fan_in; /* how many products add up to one output */
 } sh_parameter;
 
 typedef struct sh_value {
@@ -70,13 +81,20 @@ sh_value_id sh_graph_failed(sh_graph *graph, sh_status status);
 sh_value_id sh_graph_input(sh_graph *graph, sh_type type);
 
 /* A tensor of weights. `name` is copied. */
-sh_value_id sh_graph_parameter(sh_graph *graph, const char *name, sh_type type, sh_initial initial,
-                               size_t fan_in);
+sh_value_id sh_graph_parameter(sh_graph *graph, const char *name, sh_type type, sh_role role,
+                               sh_initial initial);
 
 /*
- * Applies an operator: infers the types of its outputs and appends the node. Writes the outputs'
- * ids to `out` (output_count of them, SH_NO_VALUE on failure) and returns out[0]. NULL attributes:
- * zeros.
+ * Says what a parameter's moving average follows: `measured`, of the parameter's type, a part that
+ * adds up over the grains of a step.
+ */
+void sh_graph_measure(sh_graph *graph, sh_value_id parameter, sh_value_id measured);
+
+/*
+ * Applies an operator: infers the types of its outputs and appends the node. `in` has as many
+ * values as the operator's definition says, SH_NO_VALUE for optional ones that are missing. Writes
+ * the outputs' ids to `out` (SH_NO_VALUE for those that there are not, and on failure) and returns
+ * out[0]. NULL attributes: zeros.
  */
 sh_value_id sh_graph_add(sh_graph *graph, sh_op op, const sh_attributes *attributes,
                          const sh_value_id *in, sh_value_id out[SH_MAX_OUTPUTS]);
@@ -85,9 +103,9 @@ sh_value_id sh_graph_add(sh_graph *graph, sh_op op, const sh_attributes *attribu
 void sh_graph_output(sh_graph *graph, sh_value_id value);
 
 /*
- * Appends nodes that compute, for every parameter, the gradient of sum(seed * value), and sets its
- * `gradient`. `seed` has the type of `value`. A parameter that `value` does not depend on is a
- * failure.
+ * Appends nodes that compute, for every trained parameter, the gradient of sum(seed * value), and
+ * sets its `gradient`. `seed` has the type of `value`. A trained parameter that `value` does not
+ * depend on is a failure.
  */
 void sh_graph_differentiate(sh_graph *graph, sh_value_id value, sh_value_id seed);
 

@@ -25,7 +25,7 @@ static sh_value_id apply(sh_graph *graph, sh_op op, sh_value_id a, sh_value_id b
 
 static sh_value_id weights(sh_graph *graph, const char *name)
 {
-    return sh_graph_parameter(graph, name, floats(2, 3), SH_INITIAL_ZERO, 3);
+    return sh_graph_parameter(graph, name, floats(2, 3), SH_ROLE_TRAINED, (sh_initial){0});
 }
 
 static size_t nodes_of(const sh_graph *graph, sh_op op)
@@ -44,8 +44,8 @@ static void what_is_built_is_listed_in_order(void **state)
     sh_graph *graph = new_graph();
     char name[] = "fc";
     const sh_value_id x = sh_graph_input(graph, floats(5, 3));
-    const sh_value_id h = sh_layer_linear(graph, x, name, 4);
-    const sh_value_id y = sh_layer_relu(graph, h);
+    const sh_value_id h = sh_layer_linear(&(sh_net){.graph = graph}, x, name, 4);
+    const sh_value_id y = sh_layer_relu(&(sh_net){.graph = graph}, h);
     sh_graph_output(graph, y);
     sh_graph_output(graph, h);
     name[0] = 'X'; /* names are copied */
@@ -59,8 +59,8 @@ static void what_is_built_is_listed_in_order(void **state)
     assert_string_equal(graph->parameters[1].name, "fc.bias");
     for (int i = 0; i < 2; i++) {
         assert_int_equal(graph->parameters[i].gradient, SH_NO_VALUE);
-        assert_int_equal(graph->parameters[i].initial, SH_INITIAL_FAN_IN);
-        assert_int_equal(graph->parameters[i].fan_in, 3);
+        assert_int_equal(graph->parameters[i].initial.kind, SH_INITIAL_UNIFORM);
+        assert_float_equal(graph->parameters[i].initial.size, 0x1.279a74p-1, 1e-7);
     }
     assert_int_equal(graph->node_count, 2);
     assert_int_equal(graph->nodes[0].op, SH_OP_linear);
@@ -83,7 +83,7 @@ static void many_values_are_kept(void **state)
     sh_graph *graph = new_graph();
     sh_value_id x = sh_graph_input(graph, floats(2, 3));
     for (size_t i = 0; i < 1000; i++) {
-        const sh_value_id y = sh_layer_relu(graph, x);
+        const sh_value_id y = sh_layer_relu(&(sh_net){.graph = graph}, x);
         assert_int_equal(graph->nodes[i].in[0], x);
         assert_int_equal(graph->nodes[i].out[0], y);
         x = y;
@@ -117,7 +117,8 @@ static sh_value_id empty_input(sh_graph *graph)
 
 static sh_value_id vast_parameter(sh_graph *graph)
 {
-    return sh_graph_parameter(graph, "w", floats(SIZE_MAX / 2, 4), SH_INITIAL_ZERO, 1);
+    return sh_graph_parameter(graph, "w", floats(SIZE_MAX / 2, 4), SH_ROLE_TRAINED,
+                              (sh_initial){0});
 }
 
 static sh_value_id own_failure(sh_graph *graph)
@@ -153,7 +154,9 @@ static void the_first_failure_stays_and_ends_the_building(void **state)
         assert_int_equal(sh_graph_add(graph, SH_OP_max_pool, NULL, &x, out), SH_NO_VALUE);
         for (uint32_t j = 0; j < sh_op_about(SH_OP_max_pool)->output_count; j++)
             assert_int_equal(out[j], SH_NO_VALUE);
-        assert_int_equal(sh_layer_relu(graph, sh_layer_linear(graph, x, "fc", 2)), SH_NO_VALUE);
+        assert_int_equal(sh_layer_relu(&(sh_net){.graph = graph},
+                                       sh_layer_linear(&(sh_net){.graph = graph}, x, "fc", 2)),
+                         SH_NO_VALUE);
         sh_graph_output(graph, SH_NO_VALUE);
         sh_graph_differentiate(graph, SH_NO_VALUE, SH_NO_VALUE);
         assert_int_equal(sh_graph_gradient_of(graph, x, x, x), SH_NO_VALUE);
@@ -177,7 +180,7 @@ static void a_value_used_twice_adds_its_gradients(void **state)
     sh_graph *graph = new_graph();
     const sh_value_id seed = sh_graph_input(graph, floats(2, 3));
     const sh_value_id w = weights(graph, "w");
-    const sh_value_id y = apply(graph, SH_OP_add, w, sh_layer_relu(graph, w));
+    const sh_value_id y = apply(graph, SH_OP_add, w, sh_layer_relu(&(sh_net){.graph = graph}, w));
     sh_graph_differentiate(graph, y, seed);
     assert_ok(sh_graph_verify(graph));
 
@@ -226,8 +229,9 @@ static void only_what_is_wanted_is_emitted(void **state)
     sh_graph *graph = new_graph();
     const sh_value_id x = sh_graph_input(graph, floats(5, 3));
     const sh_value_id seed = sh_graph_input(graph, floats(5, 2));
-    const sh_value_id h = sh_layer_relu(graph, sh_layer_linear(graph, x, "fc1", 4));
-    sh_graph_differentiate(graph, sh_layer_linear(graph, h, "fc2", 2), seed);
+    const sh_value_id h = sh_layer_relu(&(sh_net){.graph = graph},
+                                        sh_layer_linear(&(sh_net){.graph = graph}, x, "fc1", 4));
+    sh_graph_differentiate(graph, sh_layer_linear(&(sh_net){.graph = graph}, h, "fc2", 2), seed);
     assert_ok(sh_graph_verify(graph));
     assert_int_equal(graph->node_count, sizeof expected / sizeof *expected);
     for (size_t i = 0; i < graph->node_count; i++)
@@ -246,8 +250,8 @@ static void a_parameter_without_a_part_in_the_loss_is_refused(void **state)
     sh_graph *graph = new_graph();
     const sh_value_id seed = sh_graph_input(graph, floats(2, 3));
     const sh_value_id used = weights(graph, "used"), idle = weights(graph, "idle");
-    sh_layer_relu(graph, idle); /* computed, but nothing comes of it */
-    sh_graph_differentiate(graph, sh_layer_relu(graph, used), seed);
+    sh_layer_relu(&(sh_net){.graph = graph}, idle); /* computed, but nothing comes of it */
+    sh_graph_differentiate(graph, sh_layer_relu(&(sh_net){.graph = graph}, used), seed);
     assert_fails(sh_graph_status(graph), SH_INVALID, "the loss does not depend on parameter idle");
     sh_graph_free(graph);
 }
@@ -275,7 +279,7 @@ static void the_gradient_of_an_input_is_there_when_asked_for(void **state)
     const sh_value_id x = sh_graph_input(graph, floats(2, 3));
     const sh_value_id apart = sh_graph_input(graph, floats(2, 3));
     const sh_value_id seed = sh_graph_input(graph, floats(2, 3));
-    const sh_value_id y = sh_layer_relu(graph, x);
+    const sh_value_id y = sh_layer_relu(&(sh_net){.graph = graph}, x);
     assert_int_equal(sh_graph_gradient_of(graph, y, seed, apart), SH_NO_VALUE);
     assert_int_equal(sh_graph_gradient_of(graph, y, seed, y), seed);
     const sh_value_id dx = sh_graph_gradient_of(graph, y, seed, x);
@@ -290,7 +294,7 @@ static void a_seed_of_another_type_is_refused(void **state)
     (void)state;
     for (int all = 0; all < 2; all++) {
         sh_graph *graph = new_graph();
-        const sh_value_id y = sh_layer_relu(graph, weights(graph, "w"));
+        const sh_value_id y = sh_layer_relu(&(sh_net){.graph = graph}, weights(graph, "w"));
         const sh_value_id seed = sh_graph_input(graph, floats(3, 2));
         if (all == 1)
             sh_graph_differentiate(graph, y, seed);
@@ -312,7 +316,7 @@ static void unknown_operator(sh_graph *graph)
 
 static void operand_too_few(sh_graph *graph)
 {
-    graph->nodes[0].input_count--;
+    graph->nodes[0].input_count -= 2;
 }
 
 static void use_before_it_is_made(sh_graph *graph)
@@ -389,8 +393,8 @@ static const struct {
     sh_status code;
     const char *part;
 } damages[] = {
-    {unknown_operator, SH_INTERNAL, "node 1: operator 15 is unknown"},
-    {operand_too_few, SH_INTERNAL, "node 0 (linear): 2 inputs and 1 outputs, expected 3 and 1"},
+    {unknown_operator, SH_INTERNAL, "node 1: operator "},
+    {operand_too_few, SH_INTERNAL, "node 0 (linear): 1 inputs and 1 outputs, expected 3 and 1"},
     {use_before_it_is_made, SH_INTERNAL, "node 0 (relu): input 0 is used before it is made"},
     {use_of_nothing, SH_INTERNAL, "node 1 (relu): input 0 is used before it is made"},
     {made_twice, SH_INTERNAL, "node 1 (relu): output 0 is made twice"},
@@ -413,7 +417,8 @@ static void verify_finds_what_is_spoiled(void **state)
         sh_graph *graph = new_graph();
         const sh_value_id x = sh_graph_input(graph, floats(5, 3));
         const sh_value_id seed = sh_graph_input(graph, floats(5, 4));
-        const sh_value_id y = sh_layer_relu(graph, sh_layer_linear(graph, x, "fc", 4));
+        const sh_value_id y = sh_layer_relu(&(sh_net){.graph = graph},
+                                            sh_layer_linear(&(sh_net){.graph = graph}, x, "fc", 4));
         sh_graph_output(graph, y);
         sh_graph_differentiate(graph, y, seed);
         assert_ok(sh_graph_verify(graph));

@@ -1,96 +1,219 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/layers.h"
 
+#include <assert.h>
+#include <fnmatch.h>
+#include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
-#define NAME_BYTES 128
+#define NAME_BYTES 160
+#define EPSILON 1e-5f
+
+void sh_net_enter(sh_net *net, const char *format, ...)
+{
+    const size_t used = strlen(net->scope);
+    va_list list;
+    assert(net->depth < SH_NET_SCOPES);
+    net->scopes[net->depth++] = used;
+    va_start(list, format);
+    const int length = vsnprintf(net->scope + used, sizeof net->scope - used, format, list);
+    va_end(list);
+    if (length < 0 || used + (size_t)length + 2 > sizeof net->scope) {
+        sh_graph_failed(net->graph,
+                        sh_fail(SH_LIMIT, "names of layers below %.64s are too long", net->scope));
+        return;
+    }
+    memcpy(net->scope + used + length, ".", 2);
+}
+
+void sh_net_leave(sh_net *net)
+{
+    assert(net->depth > 0);
+    net->scope[net->scopes[--net->depth]] = '\0';
+}
 
 static size_t or_one(size_t value)
 {
     return value == 0 ? 1 : value;
 }
 
-/* Declares name.weight and name.bias and writes their values to pair[0] and pair[1]. */
-static void declare_pair(sh_graph *graph, const char *name, sh_shape weight, sh_value_id pair[2])
+/* Is the name one of those that stay as they are? */
+static bool is_frozen(const sh_net *net, const char *name)
 {
-    char full[NAME_BYTES];
-    size_t fan_in = 1;
-    for (size_t i = 1; i < weight.rank; i++)
-        fan_in *= weight.dim[i];
-    snprintf(full, sizeof full, "%s.weight", name);
-    pair[0] = sh_graph_parameter(graph, full, (sh_type){SH_F32, weight}, SH_INITIAL_FAN_IN, fan_in);
-    snprintf(full, sizeof full, "%s.bias", name);
-    const sh_type bias = {SH_F32, sh_shape_of(1, weight.dim)};
-    pair[1] = sh_graph_parameter(graph, full, bias, SH_INITIAL_FAN_IN, fan_in);
+    char glob[NAME_BYTES];
+    for (const char *at = net->frozen; at != NULL && *at != '\0';) {
+        const size_t length = strcspn(at, ",");
+        if (length > 0 && length < sizeof glob) {
+            memcpy(glob, at, length);
+            glob[length] = '\0';
+            if (fnmatch(glob, name, 0) == 0)
+                return true;
+        }
+        at += length + (at[length] == ',');
+    }
+    return false;
 }
 
-/* The type of x where it has this rank; a failure in the graph otherwise. */
-static const sh_type *type_of(sh_graph *graph, sh_value_id x, const char *layer, size_t rank)
+static sh_value_id declare(sh_net *net, const char *name, const char *part, sh_shape shape,
+                           sh_role role, sh_initial initial)
 {
-    if (graph->status != SH_OK || x == SH_NO_VALUE)
+    char full[NAME_BYTES];
+    const int length = snprintf(full, sizeof full, "%s%s%s", net->scope, name, part);
+    if (length < 0 || (size_t)length >= sizeof full)
+        return sh_graph_failed(net->graph,
+                               sh_fail(SH_LIMIT, "%.64s...: the name is too long", full));
+    if (is_frozen(net, full))
+        role = SH_ROLE_FROZEN;
+    return sh_graph_parameter(net->graph, full, (sh_type){SH_F32, shape}, role, initial);
+}
+
+sh_value_id sh_net_parameter(sh_net *net, const char *name, sh_shape shape, sh_initial initial)
+{
+    return declare(net, name, "", shape, SH_ROLE_TRAINED, initial);
+}
+
+const sh_type *sh_net_type(sh_net *net, sh_value_id x, const char *layer, size_t rank)
+{
+    if (net->graph->status != SH_OK || x == SH_NO_VALUE)
         return NULL;
-    const sh_type *type = sh_graph_type(graph, x);
+    const sh_type *type = sh_graph_type(net->graph, x);
     const sh_status status = sh_op_expect(layer, "the input", type, SH_F32, rank);
     if (status != SH_OK) {
-        sh_graph_failed(graph, status);
+        sh_graph_failed(net->graph, status);
         return NULL;
     }
     return type;
 }
 
-sh_value_id sh_layer_conv2d(sh_graph *graph, sh_value_id x, const sh_conv_options *options)
+sh_value_id sh_net_apply(sh_net *net, sh_op op, const sh_attributes *attributes, sh_value_id x)
 {
-    const sh_type *type = type_of(graph, x, options->name, 4);
-    sh_value_id pair[2], out[SH_MAX_OUTPUTS];
+    sh_value_id out[SH_MAX_OUTPUTS];
+    return sh_graph_add(net->graph, op, attributes, &x, out);
+}
+
+/* PyTorch's default for weights and biases that `fan_in` products reach. */
+static sh_initial fan_in_uniform(size_t fan_in)
+{
+    return (sh_initial){SH_INITIAL_UNIFORM, 1.0f / sqrtf((float)fan_in)};
+}
+
+sh_value_id sh_layer_conv2d(sh_net *net, sh_value_id x, const char *name,
+                            const sh_conv_options *options)
+{
+    const sh_type *type = sh_net_type(net, x, name, 4);
+    sh_value_id out[SH_MAX_OUTPUTS];
     if (type == NULL)
         return SH_NO_VALUE;
     const size_t groups = or_one(options->groups), stride = or_one(options->stride),
                  dilation = or_one(options->dilation);
-    declare_pair(graph, options->name,
-                 sh_shape_of(4, (size_t[]){options->channels, type->shape.dim[1] / groups,
-                                           options->kernel, options->kernel}),
-                 pair);
+    const size_t window = options->kernel * options->kernel;
+    const size_t inputs = type->shape.dim[1] / groups;
+    const sh_shape shape =
+        sh_shape_of(4, (size_t[]){options->channels, inputs, options->kernel, options->kernel});
+    const sh_initial uniform = fan_in_uniform(inputs * window);
+    const sh_initial normal = {SH_INITIAL_NORMAL,
+                               sqrtf(2.0f / (float)(options->channels / groups * window))};
     const sh_attributes attributes = {
         .stride = {stride, stride},
         .padding = {options->padding, options->padding},
         .dilation = {dilation, dilation},
         .groups = groups,
     };
-    return sh_graph_add(graph, SH_OP_conv2d, &attributes, (sh_value_id[]){x, pair[0], pair[1]},
-                        out);
+    const sh_value_id w = declare(net, name, ".weight", shape, SH_ROLE_TRAINED,
+                                  options->fan_out_normal ? normal : uniform);
+    const sh_value_id b = options->no_bias ? SH_NO_VALUE
+                                           : declare(net, name, ".bias", sh_shape_of(1, shape.dim),
+                                                     SH_ROLE_TRAINED, uniform);
+    return sh_graph_add(net->graph, SH_OP_conv2d, &attributes, (sh_value_id[]){x, w, b}, out);
 }
 
-sh_value_id sh_layer_linear(sh_graph *graph, sh_value_id x, const char *name, size_t outputs)
+sh_value_id sh_layer_linear(sh_net *net, sh_value_id x, const char *name, size_t outputs)
 {
-    const sh_type *type = type_of(graph, x, name, 2);
-    sh_value_id pair[2], out[SH_MAX_OUTPUTS];
+    const sh_type *type = sh_net_type(net, x, name, 2);
+    sh_value_id out[SH_MAX_OUTPUTS];
     if (type == NULL)
         return SH_NO_VALUE;
-    declare_pair(graph, name, sh_shape_of(2, (size_t[]){outputs, type->shape.dim[1]}), pair);
-    return sh_graph_add(graph, SH_OP_linear, NULL, (sh_value_id[]){x, pair[0], pair[1]}, out);
+    const sh_shape shape = sh_shape_of(2, (size_t[]){outputs, type->shape.dim[1]});
+    const sh_initial uniform = fan_in_uniform(shape.dim[1]);
+    const sh_value_id w = declare(net, name, ".weight", shape, SH_ROLE_TRAINED, uniform);
+    const sh_value_id b =
+        declare(net, name, ".bias", sh_shape_of(1, shape.dim), SH_ROLE_TRAINED, uniform);
+    return sh_graph_add(net->graph, SH_OP_linear, NULL, (sh_value_id[]){x, w, b}, out);
 }
 
-sh_value_id sh_layer_max_pool(sh_graph *graph, sh_value_id x, size_t kernel, size_t stride)
+/* Lets a running statistic follow the grain's: `factor` times it, weighted by its samples. */
+static void measure(sh_net *net, sh_value_id running, sh_value_id of_grain, float factor)
 {
     sh_value_id out[SH_MAX_OUTPUTS];
-    const sh_attributes attributes = {.kernel = {kernel, kernel}, .stride = {stride, stride}};
-    return sh_graph_add(graph, SH_OP_max_pool, &attributes, &x, out);
+    const sh_attributes attributes = {.number = factor};
+    sh_graph_measure(net->graph, running,
+                     sh_graph_add(net->graph, SH_OP_statistic, &attributes,
+                                  (sh_value_id[]){of_grain, net->loss_weights}, out));
 }
 
-sh_value_id sh_layer_relu(sh_graph *graph, sh_value_id x)
+sh_value_id sh_layer_batch_norm(sh_net *net, sh_value_id x, const char *name)
 {
-    sh_value_id out[SH_MAX_OUTPUTS];
-    return sh_graph_add(graph, SH_OP_relu, NULL, &x, out);
-}
-
-sh_value_id sh_layer_flatten(sh_graph *graph, sh_value_id x)
-{
-    sh_value_id out[SH_MAX_OUTPUTS];
+    sh_graph *graph = net->graph;
     if (graph->status != SH_OK || x == SH_NO_VALUE)
         return SH_NO_VALUE;
     const sh_shape *shape = &sh_graph_type(graph, x)->shape;
+    if (shape->rank < 2)
+        return sh_graph_failed(graph, sh_fail(SH_INVALID, "%s: expected [N, C, ...]", name));
+    const sh_shape channels = sh_shape_of(1, &shape->dim[1]);
+    const size_t averaged = sh_shape_count(shape) / shape->dim[1];
+    const sh_initial zero = {SH_INITIAL_CONSTANT, 0}, one = {SH_INITIAL_CONSTANT, 1};
+    const sh_value_id w = declare(net, name, ".weight", channels, SH_ROLE_TRAINED, one);
+    const sh_value_id b = declare(net, name, ".bias", channels, SH_ROLE_TRAINED, zero);
+    sh_value_id mean = declare(net, name, ".running_mean", channels, SH_ROLE_STATISTIC, zero);
+    sh_value_id variance = declare(net, name, ".running_var", channels, SH_ROLE_STATISTIC, one);
+    sh_value_id out[SH_MAX_OUTPUTS];
+    if (graph->status != SH_OK)
+        return SH_NO_VALUE;
+    const size_t last = graph->parameter_count - 1;
+    const bool fixed = graph->parameters[last].role == SH_ROLE_FROZEN ||
+                       graph->parameters[last - 1].role == SH_ROLE_FROZEN;
+    const bool measured = net->training && !fixed;
+    if (fixed) /* one of them alone would make no sense */
+        graph->parameters[last].role = graph->parameters[last - 1].role = SH_ROLE_FROZEN;
+    if (measured) {
+        const float unbiased = averaged > 1 ? (float)averaged / (float)(averaged - 1) : 1.0f;
+        sh_graph_add(graph, SH_OP_moments, NULL, &x, out);
+        measure(net, mean, out[0], 1.0f);
+        measure(net, variance, out[1], unbiased);
+        mean = out[0];
+        variance = out[1];
+    }
+    const sh_attributes attributes = {.number = EPSILON, .training = measured};
+    return sh_graph_add(graph, SH_OP_batch_norm, &attributes,
+                        (sh_value_id[]){x, mean, variance, w, b, SH_NO_VALUE}, out);
+}
+
+sh_value_id sh_layer_max_pool(sh_net *net, sh_value_id x, size_t kernel, size_t stride)
+{
+    const sh_attributes attributes = {.kernel = {kernel, kernel}, .stride = {stride, stride}};
+    return sh_net_apply(net, SH_OP_max_pool, &attributes, x);
+}
+
+sh_value_id sh_layer_relu(sh_net *net, sh_value_id x)
+{
+    return sh_net_apply(net, SH_OP_relu, NULL, x);
+}
+
+sh_value_id sh_layer_add(sh_net *net, sh_value_id a, sh_value_id b)
+{
+    sh_value_id out[SH_MAX_OUTPUTS];
+    return sh_graph_add(net->graph, SH_OP_add, NULL, (sh_value_id[]){a, b}, out);
+}
+
+sh_value_id sh_layer_flatten(sh_net *net, sh_value_id x)
+{
+    if (net->graph->status != SH_OK || x == SH_NO_VALUE)
+        return SH_NO_VALUE;
+    const sh_shape *shape = &sh_graph_type(net->graph, x)->shape;
     const size_t samples = shape->dim[0];
     const sh_attributes attributes = {
         .shape = sh_shape_of(2, (size_t[]){samples, sh_shape_count(shape) / samples})};
-    return sh_graph_add(graph, SH_OP_reshape, &attributes, &x, out);
+    return sh_net_apply(net, SH_OP_reshape, &attributes, x);
 }

@@ -2,10 +2,12 @@
 /*
  * Layers for those who write models: operators with their parameters declared.
  *
- *     sh_value_id x = sh_graph_input(graph, pixels);
- *     x = sh_layer_conv2d(graph, x, &(sh_conv_options){"conv1", .channels = 20, .kernel = 5});
- *     x = sh_layer_relu(graph, x);
- *     x = sh_layer_linear(graph, sh_layer_flatten(graph, x), "fc1", 10);
+ *     sh_net net = {.graph = graph, .training = true, ...};
+ *     x = sh_layer_conv2d(&net, x, "conv1", &(sh_conv_options){.channels = 20, .kernel = 5});
+ *     sh_net_enter(&net, "layer%d.%d", 1, 0);                       // layer1.0.bn1.weight ...
+ *     x = sh_layer_relu(&net, sh_layer_batch_norm(&net, x, "bn1"));
+ *     sh_net_leave(&net);
+ *     x = sh_layer_linear(&net, sh_layer_flatten(&net, x), "fc", 10);
  *
  * Every function takes and gives SH_NO_VALUE after a failure (graph.h). Threads: caller locks.
  */
@@ -14,29 +16,76 @@
 
 #include "graph/graph.h"
 
-/* Square kernels. 0 means: stride 1, dilation 1, groups 1, no padding. */
+#define SH_NET_SCOPES 4
+#define SH_NET_SCOPE_BYTES 96
+
+/* A model under construction. The first four are the caller's to set, the rest begins as zeros. */
+typedef struct sh_net {
+    sh_graph *graph;
+    bool training;                  /* batch statistics, dropout; else running statistics, none */
+    sh_value_id loss_weights;       /* training: [N], each sample's part of the loss */
+    sh_value_id keys;               /* training: [N, 2] i32, of each sample's random numbers */
+    const char *frozen;             /* names of parameters that stay as they are: globs with commas
+                                       between them (fnmatch), or NULL; borrowed */
+    char scope[SH_NET_SCOPE_BYTES]; /* goes before every name */
+    size_t scopes[SH_NET_SCOPES], depth;
+    uint32_t dropouts;
+} sh_net;
+
+/* Names from here on begin with this part and a dot. At most SH_NET_SCOPES within each other. */
+void sh_net_enter(sh_net *net, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void sh_net_leave(sh_net *net);
+
+/*
+ * Declares scope.name as a trained parameter, or a frozen one where `frozen` says so; for layers
+ * and models of their own.
+ */
+sh_value_id sh_net_parameter(sh_net *net, const char *name, sh_shape shape, sh_initial initial);
+
+/* The type of x where it is there and has this rank; NULL and a failure in the graph otherwise. */
+const sh_type *sh_net_type(sh_net *net, sh_value_id x, const char *layer, size_t rank);
+
+/* An operator without parameters on one value. */
+sh_value_id sh_net_apply(sh_net *net, sh_op op, const sh_attributes *attributes, sh_value_id x);
+
+/*
+ * Square kernels. 0 means: stride 1, dilation 1, groups 1, no padding. Weights begin uniform in
+ * +-1/sqrt(fan-in), PyTorch's default, or as `initial` says.
+ */
 typedef struct sh_conv_options {
-    const char *name; /* of the parameters: name.weight and name.bias */
-    size_t channels;  /* of the output */
+    size_t channels; /* of the output */
     size_t kernel;
     size_t stride;
     size_t padding;
     size_t dilation;
     size_t groups;
+    bool no_bias;
+    bool fan_out_normal; /* weights begin normal with deviation sqrt(2 / fan-out): He et al. 2015 */
 } sh_conv_options;
 
-/* x [N, C, H, W] -> [N, channels, P, Q]. */
-sh_value_id sh_layer_conv2d(sh_graph *graph, sh_value_id x, const sh_conv_options *options);
+/* x [N, C, H, W] -> [N, channels, P, Q]; name.weight and name.bias. */
+sh_value_id sh_layer_conv2d(sh_net *net, sh_value_id x, const char *name,
+                            const sh_conv_options *options);
 
-/* x [N, I] -> [N, outputs]. */
-sh_value_id sh_layer_linear(sh_graph *graph, sh_value_id x, const char *name, size_t outputs);
+/* x [N, I] -> [N, outputs]; name.weight and name.bias. */
+sh_value_id sh_layer_linear(sh_net *net, sh_value_id x, const char *name, size_t outputs);
+
+/*
+ * x [N, C, ...] with each channel normalised, scaled and shifted (Ioffe, Szegedy 2015): in training
+ * by mean and variance of the grain, of which moving averages are kept; else by these. name.weight,
+ * name.bias, name.running_mean, name.running_var. Frozen running statistics are used in training
+ * too. Epsilon 1e-5, moving by 0.1 a step.
+ */
+sh_value_id sh_layer_batch_norm(sh_net *net, sh_value_id x, const char *name);
 
 /* Windows of kernel x kernel, `stride` apart, without padding. */
-sh_value_id sh_layer_max_pool(sh_graph *graph, sh_value_id x, size_t kernel, size_t stride);
+sh_value_id sh_layer_max_pool(sh_net *net, sh_value_id x, size_t kernel, size_t stride);
 
-sh_value_id sh_layer_relu(sh_graph *graph, sh_value_id x);
+sh_value_id sh_layer_relu(sh_net *net, sh_value_id x);
+
+sh_value_id sh_layer_add(sh_net *net, sh_value_id a, sh_value_id b);
 
 /* x [N, ...] -> [N, product of the rest]. */
-sh_value_id sh_layer_flatten(sh_graph *graph, sh_value_id x);
+sh_value_id sh_layer_flatten(sh_net *net, sh_value_id x);
 
 #endif

@@ -12,6 +12,12 @@ const sh_op_def *sh_op_about(sh_op op)
     return definitions[op];
 }
 
+uint32_t sh_op_outputs(sh_op op, const sh_attributes *attributes)
+{
+    const sh_op_def *def = sh_op_about(op);
+    return def->outputs == NULL ? def->output_count : def->outputs(attributes);
+}
+
 sh_cost sh_op_cost(const sh_node *node, const sh_type *in, const sh_type *out)
 {
     const sh_op_def *def = sh_op_about(node->op);

@@ -13,11 +13,12 @@
 #ifndef SHOAL_GRAPH_OP_H
 #define SHOAL_GRAPH_OP_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "tensor/shape.h"
 
-#define SH_MAX_INPUTS 4
+#define SH_MAX_INPUTS 6
 #define SH_MAX_OUTPUTS 3
 
 typedef enum sh_op {
@@ -31,8 +32,15 @@ typedef enum sh_op {
 typedef uint32_t sh_value_id;
 #define SH_NO_VALUE UINT32_MAX
 
-/* Settings of a node; each operator reads its own and leaves the rest zero. Pairs are height,
- * width. */
+/* An element-wise function that an operator can apply to its result in passing. */
+typedef enum sh_activation {
+    SH_ACTIVATION_NONE,
+    SH_ACTIVATION_RELU,
+    SH_ACTIVATION_RELU6,
+} sh_activation;
+
+/* Settings of a node; each operator reads its own (named in its definition) and leaves the rest
+ * zero. Pairs are height, width. */
 typedef struct sh_attributes {
     size_t kernel[2];
     size_t stride[2];
@@ -40,6 +48,14 @@ typedef struct sh_attributes {
     size_t dilation[2];
     size_t groups;
     sh_shape shape; /* reshape: the new shape; gradients: the shape of what they are of */
+    size_t axis;    /* the dimension along which it works */
+    size_t order[SH_MAX_RANK]; /* transpose: dimension i of the output is order[i] of the input */
+    size_t before[SH_MAX_RANK], after[SH_MAX_RANK]; /* by dimension: elements added or left out */
+    float number; /* epsilon, slope, probability, smoothing, factor: the operator's one number */
+    sh_activation activation;
+    bool training;  /* batch_norm: mean and variance are those of x itself */
+    bool no_bias;   /* gradients of weights: there is no bias to compute one for */
+    uint32_t layer; /* dropout: its number in the model, one of the keys of its random numbers */
 } sh_attributes;
 
 /* A node: an operator applied to values. `in` and `out` hold value ids. */
@@ -62,12 +78,19 @@ struct sh_graph;
 
 typedef struct sh_op_def {
     const char *name;
-    uint32_t input_count;
-    uint32_t output_count;
+    uint32_t input_count;  /* at most */
+    uint32_t output_count; /* at most */
+    uint32_t optional;     /* how many of the last inputs may be missing (SH_NO_VALUE) */
 
-    /* Required. Checks the inputs' types and writes the outputs'. A failure names dimension and
-     * remedy. */
-    sh_status (*infer)(const sh_attributes *attributes, const sh_type *in, sh_type *out);
+    /* Optional (NULL: output_count). How many outputs a node with these settings has. */
+    uint32_t (*outputs)(const sh_attributes *attributes);
+
+    /*
+     * Required. Checks the types of the `count` inputs that there are and writes the outputs'. A
+     * failure names dimension and remedy.
+     */
+    sh_status (*infer)(const sh_attributes *attributes, const sh_type *in, uint32_t count,
+                       sh_type *out);
 
     /*
      * Optional (NULL: not differentiable). Adds nodes to `graph` that compute the gradient of each
@@ -84,6 +107,9 @@ typedef struct sh_op_def {
 
 /* The definition of an operator. Static storage. */
 const sh_op_def *sh_op_about(sh_op op);
+
+/* How many outputs a node of this operator with these settings has. */
+uint32_t sh_op_outputs(sh_op op, const sh_attributes *attributes);
 
 /* The work of one node with these types. */
 sh_cost sh_op_cost(const sh_node *node, const sh_type *in, const sh_type *out);

@@ -3,7 +3,7 @@
  * 2-D convolution (cross-correlation, as in every framework) with stride, padding, dilation,
  * groups.
  *
- * x [N, C, H, W], w [O, C/groups, R, S], b [O], y [N, O, P, Q] with
+ * x [N, C, H, W], w [O, C/groups, R, S], b [O] (optional), y [N, O, P, Q] with
  * P = floor((H + 2 padding - dilation (R - 1) - 1) / stride) + 1, and Q alike.
  */
 #include "graph/graph.h"
@@ -50,12 +50,13 @@ static sh_status output_shape(const char *op, const sh_attributes *a, const sh_s
     return SH_OK;
 }
 
-static sh_status infer(const sh_attributes *a, const sh_type *in, sh_type *out)
+static sh_status infer(const sh_attributes *a, const sh_type *in, uint32_t count, sh_type *out)
 {
     SH_TRY(sh_op_expect("conv2d", "the input", &in[0], SH_F32, 4));
     SH_TRY(sh_op_expect("conv2d", "the weight", &in[1], SH_F32, 4));
-    SH_TRY(sh_op_expect("conv2d", "the bias", &in[2], SH_F32, 1));
-    if (in[2].shape.dim[0] != in[1].shape.dim[0])
+    if (count > 2)
+        SH_TRY(sh_op_expect("conv2d", "the bias", &in[2], SH_F32, 1));
+    if (count > 2 && in[2].shape.dim[0] != in[1].shape.dim[0])
         return sh_fail(SH_INVALID, "conv2d: bias of %zu for %zu output channels",
                        in[2].shape.dim[0], in[1].shape.dim[0]);
     out[0].dtype = SH_F32;
@@ -68,8 +69,9 @@ static void grad(sh_graph *graph, const sh_node *node, const sh_value_id *dout, 
     const sh_value_id x = node->in[0], w = node->in[1], dy = dout[0];
     sh_value_id out[SH_MAX_OUTPUTS];
     sh_attributes attributes = node->attributes;
-    if (wanted[1] || wanted[2]) {
+    if (wanted[1] || (node->input_count > 2 && wanted[2])) {
         attributes.shape = sh_graph_type(graph, w)->shape;
+        attributes.no_bias = node->input_count < 3;
         sh_graph_add(graph, SH_OP_conv2d_grad_weight, &attributes, (sh_value_id[]){x, dy}, out);
         din[1] = out[0];
         din[2] = out[1];
@@ -97,6 +99,7 @@ const sh_op_def sh_op_conv2d = {
     .name = "conv2d",
     .input_count = 3,
     .output_count = 1,
+    .optional = 1, /* the bias */
     .infer = infer,
     .grad = grad,
     .flops = flops,
@@ -111,8 +114,10 @@ static sh_status expect_output(const char *op, const sh_attributes *a, const sh_
     return sh_op_expect_same(op, "dy", dy, "the output", &y);
 }
 
-static sh_status infer_grad_input(const sh_attributes *a, const sh_type *in, sh_type *out)
+static sh_status infer_grad_input(const sh_attributes *a, const sh_type *in, uint32_t count,
+                                  sh_type *out)
 {
+    (void)count;
     static const char op[] = "conv2d_grad_input";
     SH_TRY(sh_op_expect(op, "dy", &in[0], SH_F32, 4));
     SH_TRY(sh_op_expect(op, "the weight", &in[1], SH_F32, 4));
@@ -136,14 +141,22 @@ const sh_op_def sh_op_conv2d_grad_input = {
     .flops = flops_grad_input,
 };
 
-static sh_status infer_grad_weight(const sh_attributes *a, const sh_type *in, sh_type *out)
+static uint32_t weight_outputs(const sh_attributes *a)
 {
+    return a->no_bias ? 1 : 2;
+}
+
+static sh_status infer_grad_weight(const sh_attributes *a, const sh_type *in, uint32_t count,
+                                   sh_type *out)
+{
+    (void)count;
     static const char op[] = "conv2d_grad_weight";
     SH_TRY(sh_op_expect(op, "the input", &in[0], SH_F32, 4));
     SH_TRY(sh_op_expect(op, "dy", &in[1], SH_F32, 4));
     out[0] = (sh_type){SH_F32, a->shape};
     SH_TRY(sh_op_expect(op, "the weight", &out[0], SH_F32, 4));
-    out[1] = (sh_type){SH_F32, sh_shape_of(1, a->shape.dim)};
+    if (!a->no_bias)
+        out[1] = (sh_type){SH_F32, sh_shape_of(1, a->shape.dim)};
     return expect_output(op, a, &in[0].shape, &a->shape, &in[1]);
 }
 
@@ -157,6 +170,7 @@ const sh_op_def sh_op_conv2d_grad_weight = {
     .name = "conv2d_grad_weight",
     .input_count = 2,
     .output_count = 2,
+    .outputs = weight_outputs,
     .infer = infer_grad_weight,
     .flops = flops_grad_weight,
 };

@@ -17,8 +17,9 @@ static sh_status expect_classes(const char *op, const sh_type *logits, const sh_
     return SH_OK;
 }
 
-static sh_status infer(const sh_attributes *a, const sh_type *in, sh_type *out)
+static sh_status infer(const sh_attributes *a, const sh_type *in, uint32_t count, sh_type *out)
 {
+    (void)count;
     (void)a;
     SH_TRY(expect_classes("cross_entropy", &in[0], &in[1]));
     out[0] = (sh_type){SH_F32, in[1].shape};
@@ -30,7 +31,7 @@ static void grad(sh_graph *graph, const sh_node *node, const sh_value_id *dout, 
 {
     sh_value_id out[SH_MAX_OUTPUTS];
     if (wanted[0])
-        din[0] = sh_graph_add(graph, SH_OP_cross_entropy_grad, NULL,
+        din[0] = sh_graph_add(graph, SH_OP_cross_entropy_grad, &node->attributes,
                               (sh_value_id[]){node->in[0], node->in[1], dout[0]}, out);
 }
 
@@ -42,8 +43,9 @@ const sh_op_def sh_op_cross_entropy = {
     .grad = grad,
 };
 
-static sh_status infer_grad(const sh_attributes *a, const sh_type *in, sh_type *out)
+static sh_status infer_grad(const sh_attributes *a, const sh_type *in, uint32_t count, sh_type *out)
 {
+    (void)count;
     (void)a;
     const sh_type loss = {SH_F32, in[1].shape};
     SH_TRY(expect_classes("cross_entropy_grad", &in[0], &in[1]));
@@ -58,8 +60,10 @@ const sh_op_def sh_op_cross_entropy_grad = {
     .infer = infer_grad,
 };
 
-static sh_status infer_argmax(const sh_attributes *a, const sh_type *in, sh_type *out)
+static sh_status infer_argmax(const sh_attributes *a, const sh_type *in, uint32_t count,
+                              sh_type *out)
 {
+    (void)count;
     (void)a;
     SH_TRY(sh_op_expect("argmax", "the logits", &in[0], SH_F32, 2));
     out[0] = (sh_type){SH_I32, sh_shape_of(1, in[0].shape.dim)};

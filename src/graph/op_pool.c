@@ -28,8 +28,9 @@ static sh_status output_shape(const char *op, const sh_attributes *a, const sh_s
     return SH_OK;
 }
 
-static sh_status infer(const sh_attributes *a, const sh_type *in, sh_type *out)
+static sh_status infer(const sh_attributes *a, const sh_type *in, uint32_t count, sh_type *out)
 {
+    (void)count;
     SH_TRY(sh_op_expect("max_pool", "the input", &in[0], SH_F32, 4));
     out[0].dtype = SH_F32;
     SH_TRY(output_shape("max_pool", a, &in[0].shape, &out[0].shape));
@@ -56,8 +57,9 @@ const sh_op_def sh_op_max_pool = {
     .grad = grad,
 };
 
-static sh_status infer_grad(const sh_attributes *a, const sh_type *in, sh_type *out)
+static sh_status infer_grad(const sh_attributes *a, const sh_type *in, uint32_t count, sh_type *out)
 {
+    (void)count;
     static const char op[] = "max_pool_grad";
     sh_type y = {.dtype = SH_F32};
     SH_TRY(sh_op_expect(op, "dy", &in[0], SH_F32, 4));

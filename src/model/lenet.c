@@ -8,23 +8,22 @@
 #include "graph/layers.h"
 #include "model/builtin.h"
 
-static sh_value_id stage(sh_graph *graph, sh_value_id x, const char *name, size_t channels)
+static sh_value_id stage(sh_net *net, sh_value_id x, const char *name, size_t channels)
 {
-    x = sh_layer_conv2d(graph, x,
-                        &(sh_conv_options){.name = name, .channels = channels, .kernel = 5});
-    return sh_layer_relu(graph, sh_layer_max_pool(graph, x, 2, 2));
+    x = sh_layer_conv2d(net, x, name, &(sh_conv_options){.channels = channels, .kernel = 5});
+    return sh_layer_relu(net, sh_layer_max_pool(net, x, 2, 2));
 }
 
-static sh_value_id build(sh_graph *graph, sh_value_id samples, const char *parameters,
+static sh_value_id build(sh_net *net, sh_value_id samples, const char *parameters,
                          const sh_problem *problem)
 {
     if (parameters != NULL)
         return sh_graph_failed(
-            graph, sh_fail(SH_INVALID, "'%.64s': lenet takes no parameters", parameters));
-    sh_value_id x = stage(graph, samples, "conv1", 20);
-    x = sh_layer_flatten(graph, stage(graph, x, "conv2", 50));
-    x = sh_layer_relu(graph, sh_layer_linear(graph, x, "fc1", 500));
-    return sh_layer_linear(graph, x, "fc2", problem->classes);
+            net->graph, sh_fail(SH_INVALID, "'%.64s': lenet takes no parameters", parameters));
+    sh_value_id x = stage(net, samples, "conv1", 20);
+    x = sh_layer_flatten(net, stage(net, x, "conv2", 50));
+    x = sh_layer_relu(net, sh_layer_linear(net, x, "fc1", 500));
+    return sh_layer_linear(net, x, "fc2", problem->classes);
 }
 
 const sh_model_def sh_model_lenet = {

@@ -35,33 +35,33 @@ static sh_value_id refuse(sh_graph *graph, const char *parameters, const char *r
     return sh_graph_failed(graph, sh_fail(SH_INVALID, "'%.64s': %s", parameters, reason));
 }
 
-static sh_value_id build(sh_graph *graph, sh_value_id samples, const char *parameters,
+static sh_value_id build(sh_net *net, sh_value_id samples, const char *parameters,
                          const sh_problem *problem)
 {
     size_t widths[MAX_LAYERS + 1], count = 0;
     char reason[160];
     const size_t inputs = problem->channels * problem->height * problem->width;
     if (parameters == NULL)
-        return sh_graph_failed(graph,
+        return sh_graph_failed(net->graph,
                                sh_fail(SH_INVALID, "write it as mlp:%zu-128-%zu for this data",
                                        inputs, problem->classes));
     read_widths(parameters, widths, &count);
     if (count < 2)
-        return refuse(graph, parameters,
+        return refuse(net->graph, parameters,
                       "expected widths of at least two layers, such as 784-128-10");
     if (widths[0] != inputs || widths[count - 1] != problem->classes) {
         snprintf(reason, sizeof reason,
                  "the data has %zu inputs and %zu classes, so it is %zu-...-%zu", inputs,
                  problem->classes, inputs, problem->classes);
-        return refuse(graph, parameters, reason);
+        return refuse(net->graph, parameters, reason);
     }
-    sh_value_id x = sh_layer_flatten(graph, samples);
+    sh_value_id x = sh_layer_flatten(net, samples);
     for (size_t i = 1; i < count; i++) {
         char name[32];
         snprintf(name, sizeof name, "fc%zu", i);
-        x = sh_layer_linear(graph, x, name, widths[i]);
+        x = sh_layer_linear(net, x, name, widths[i]);
         if (i + 1 < count)
-            x = sh_layer_relu(graph, x);
+            x = sh_layer_relu(net, x);
     }
     return x;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/random.h"
+#include "base/real.h"
 #include "model/builtin.h"
 
 const sh_model_def *const *sh_model_all(void)
@@ -37,35 +38,54 @@ static sh_status fail_unknown(const char *spec)
 
 /* From samples to loss, and for training back to the gradients. */
 static void build_all(sh_graph *graph, const sh_model_def *def, const char *parameters,
-                      const sh_problem *problem, size_t samples, sh_model_mode mode)
+                      const sh_model_options *options, size_t samples, sh_model_mode mode)
 {
     sh_value_id out[SH_MAX_OUTPUTS];
+    const sh_problem *problem = &options->problem;
+    sh_net net = {.graph = graph, .training = mode == SH_MODEL_TRAIN, .frozen = options->frozen};
     const sh_shape per_sample = sh_shape_of(1, &samples);
     const sh_shape pixels =
         sh_shape_of(4, (size_t[]){samples, problem->channels, problem->height, problem->width});
     const sh_value_id x = sh_graph_input(graph, (sh_type){SH_F32, pixels});
     const sh_value_id labels = sh_graph_input(graph, (sh_type){SH_I32, per_sample});
-    const sh_value_id logits = def->build(graph, x, parameters, problem);
-    const sh_value_id loss =
-        sh_graph_add(graph, SH_OP_cross_entropy, NULL, (sh_value_id[]){logits, labels}, out);
+    if (net.training) {
+        net.loss_weights = sh_graph_input(graph, (sh_type){SH_F32, per_sample});
+        net.keys = sh_graph_input(graph, (sh_type){SH_I32, sh_shape_of(2, (size_t[]){samples, 2})});
+    }
+    const sh_value_id logits = def->build(&net, x, parameters, problem);
+    const sh_attributes loss_settings = {.number = net.training ? options->label_smoothing : 0.0f};
+    const sh_value_id loss = sh_graph_add(graph, SH_OP_cross_entropy, &loss_settings,
+                                          (sh_value_id[]){logits, labels}, out);
     sh_graph_output(graph, loss);
     sh_graph_output(graph, sh_graph_add(graph, SH_OP_argmax, NULL, &logits, out));
     sh_graph_output(graph, labels); /* still there after the run, to be compared with */
-    if (mode == SH_MODEL_TRAIN)
-        sh_graph_differentiate(graph, loss, sh_graph_input(graph, (sh_type){SH_F32, per_sample}));
+    sh_graph_output(graph, logits);
+    if (net.training)
+        sh_graph_differentiate(graph, loss, net.loss_weights);
 }
 
-sh_status sh_model_build(sh_graph **graph, const char *spec, const sh_problem *problem,
-                         size_t samples, sh_model_mode mode)
+static sh_status check_frozen(const sh_graph *graph, const char *frozen)
+{
+    for (size_t i = 0; i < graph->parameter_count; i++)
+        if (graph->parameters[i].role == SH_ROLE_TRAINED)
+            return SH_OK;
+    return sh_fail(SH_INVALID, "--freeze %.128s leaves nothing to train",
+                   frozen == NULL ? "" : frozen);
+}
+
+sh_status sh_model_build(sh_graph **graph, const sh_model_options *options, size_t samples,
+                         sh_model_mode mode)
 {
     const char *parameters;
-    const sh_model_def *def = find(spec, &parameters);
+    const sh_model_def *def = find(options->spec, &parameters);
     if (def == NULL)
-        return fail_unknown(spec);
+        return fail_unknown(options->spec);
     sh_graph *fresh;
     SH_TRY(sh_graph_new(&fresh));
-    build_all(fresh, def, parameters, problem, samples, mode);
-    const sh_status status = sh_fail_in(sh_graph_status(fresh), "model %.64s", spec);
+    build_all(fresh, def, parameters, options, samples, mode);
+    sh_status status = sh_fail_in(sh_graph_status(fresh), "model %.64s", options->spec);
+    if (status == SH_OK)
+        status = check_frozen(fresh, options->frozen);
     if (status != SH_OK) {
         sh_graph_free(fresh);
         return status;
@@ -82,15 +102,41 @@ size_t sh_model_weights(const sh_graph *graph)
     return weights;
 }
 
+/*
+ * Standard normal numbers by IEEE operations alone, so that every machine draws the same: the polar
+ * method (Marsaglia, Bray 1964) with sh_real_log.
+ */
+static float draw_normal(sh_random *random)
+{
+    for (;;) {
+        const double u = 2.0 * (double)sh_random_unit(random) - 1.0;
+        const double v = 2.0 * (double)sh_random_unit(random) - 1.0;
+        const double s = u * u + v * v;
+        if (s > 0 && s < 1)
+            return (float)(u * sqrt(-2.0 * sh_real_log(s) / s));
+    }
+}
+
+static float draw(sh_random *random, sh_initial initial)
+{
+    switch (initial.kind) {
+    case SH_INITIAL_UNIFORM:
+        return (2.0f * sh_random_unit(random) - 1.0f) * initial.size;
+    case SH_INITIAL_NORMAL:
+        return draw_normal(random) * initial.size;
+    case SH_INITIAL_CONSTANT:
+        break;
+    }
+    return initial.size;
+}
+
 void sh_model_initialise(const sh_graph *graph, uint64_t seed, float *weights)
 {
     for (size_t i = 0; i < graph->parameter_count; i++) {
         const sh_parameter *parameter = &graph->parameters[i];
         const size_t count = sh_shape_count(&sh_graph_type(graph, parameter->value)->shape);
-        const float bound =
-            parameter->initial == SH_INITIAL_ZERO ? 0.0f : 1.0f / sqrtf((float)parameter->fan_in);
         sh_random random = sh_random_for(seed, SH_RANDOM_INITIAL, (uint32_t)i, 0);
         for (size_t j = 0; j < count; j++)
-            *weights++ = (2.0f * sh_random_unit(&random) - 1.0f) * bound;
+            *weights++ = draw(&random, parameter->initial);
     }
 }

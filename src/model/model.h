@@ -2,20 +2,22 @@
 /*
  * Built-in models: from a name with parameters to a graph.
  *
+ *     sh_model_options options = {.spec = "mlp:784-128-10", .problem = {1, 28, 28, 10}};
  *     sh_graph *graph;
- *     SH_TRY(sh_model_build(&graph, "mlp:784-128-10", &problem, 16, SH_MODEL_TRAIN));
- *     fill(weights, graph->parameters);
+ *     SH_TRY(sh_model_build(&graph, &options, 16, SH_MODEL_TRAIN));
+ *     sh_model_initialise(graph, seed, weights);
  *
- * Inputs of the graph: 0 samples [N, C, H, W]; 1 labels [N] (i32); for training 2 the gradient of
- * each sample's loss [N], 1/B for a batch of B. Outputs: 0 loss of each sample [N]; 1 predicted
- * class [N] (i32).
+ * Inputs of the graph, by sh_model_input: samples [N, C, H, W]; labels [N] (i32); for training the
+ * weight of each sample's loss [N], 1/B for a batch of B, and keys of each sample's random numbers
+ * [N, 2] (i32). Outputs: 0 loss of each sample [N]; 1 predicted class [N] (i32); 2 the labels;
+ * 3 the logits [N, classes].
  *
  * Threads: any.
  */
 #ifndef SHOAL_MODEL_MODEL_H
 #define SHOAL_MODEL_MODEL_H
 
-#include "graph/graph.h"
+#include "graph/layers.h"
 
 /* What the data asks of a model. */
 typedef struct sh_problem {
@@ -27,6 +29,21 @@ typedef enum sh_model_mode {
     SH_MODEL_TRAIN,    /* forward, backward, gradients of all parameters */
     SH_MODEL_EVALUATE, /* forward only */
 } sh_model_mode;
+
+typedef enum sh_model_input {
+    SH_MODEL_SAMPLES,
+    SH_MODEL_LABELS,
+    SH_MODEL_LOSS_WEIGHTS, /* training only, as what follows */
+    SH_MODEL_KEYS,
+} sh_model_input;
+
+/* All of a job that decides a model's graph. Pointers are borrowed. */
+typedef struct sh_model_options {
+    const char *spec; /* "lenet", "resnet:20" */
+    sh_problem problem;
+    float label_smoothing; /* 0: none */
+    const char *frozen;    /* names of parameters that stay as they are (graph/layers.h), or NULL */
+} sh_model_options;
 
 /* A family of models. */
 typedef struct sh_model_def {
@@ -40,7 +57,7 @@ typedef struct sh_model_def {
      * Adds the layers from samples to logits [N, classes]. `parameters` is what stands behind the
      * colon, or NULL. Failures stay in the graph.
      */
-    sh_value_id (*build)(sh_graph *graph, sh_value_id samples, const char *parameters,
+    sh_value_id (*build)(sh_net *net, sh_value_id samples, const char *parameters,
                          const sh_problem *problem);
 } sh_model_def;
 
@@ -48,12 +65,12 @@ typedef struct sh_model_def {
 const sh_model_def *const *sh_model_all(void);
 
 /*
- * Builds `spec` ("lenet", "mlp:784-10") for grains of `samples` samples. SH_INVALID says what is
- * wrong with the spec, which models there are, or how it does not fit the problem. The graph is
- * owned.
+ * Builds a model for grains of `samples` samples. SH_INVALID says what is wrong with the spec,
+ * which models there are, how it does not fit the problem, or that all of it is frozen. The graph
+ * is owned.
  */
-sh_status sh_model_build(sh_graph **graph, const char *spec, const sh_problem *problem,
-                         size_t samples, sh_model_mode mode) SHOAL_CHECKED;
+sh_status sh_model_build(sh_graph **graph, const sh_model_options *options, size_t samples,
+                         sh_model_mode mode) SHOAL_CHECKED;
 
 /* Number of weights in all parameters. */
 size_t sh_model_weights(const sh_graph *graph);

@@ -8,6 +8,13 @@
 
 static const sh_problem mnist = {1, 28, 28, 10};
 
+static sh_status build(sh_graph **graph, const char *spec, const sh_problem *problem,
+                       size_t samples, sh_model_mode mode)
+{
+    return sh_model_build(graph, &(sh_model_options){.spec = spec, .problem = *problem}, samples,
+                          mode);
+}
+
 static void sizes_are_the_published_ones(void **state)
 {
     (void)state;
@@ -21,7 +28,7 @@ static void sizes_are_the_published_ones(void **state)
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         sh_graph *graph;
-        assert_ok(sh_model_build(&graph, known[i].spec, &mnist, 3, SH_MODEL_TRAIN));
+        assert_ok(build(&graph, known[i].spec, &mnist, 3, SH_MODEL_TRAIN));
         assert_ok(sh_graph_verify(graph));
         assert_int_equal(sh_model_weights(graph), known[i].weights);
         assert_string_equal(graph->parameters[0].name, known[i].first);
@@ -35,7 +42,7 @@ static void nothing_is_computed_for_the_pixels(void **state)
     (void)state;
     sh_graph *graph;
     size_t grad_inputs = 0;
-    assert_ok(sh_model_build(&graph, "lenet", &mnist, 2, SH_MODEL_TRAIN));
+    assert_ok(build(&graph, "lenet", &mnist, 2, SH_MODEL_TRAIN));
     for (size_t i = 0; i < graph->node_count; i++)
         grad_inputs += graph->nodes[i].op == SH_OP_conv2d_grad_input;
     assert_int_equal(grad_inputs, 1);
@@ -63,8 +70,8 @@ static void bad_specs_are_refused(void **state)
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         sh_graph *graph = NULL;
-        assert_fails(sh_model_build(&graph, bad[i].spec, &bad[i].problem, 2, SH_MODEL_TRAIN),
-                     SH_INVALID, bad[i].part);
+        assert_fails(build(&graph, bad[i].spec, &bad[i].problem, 2, SH_MODEL_TRAIN), SH_INVALID,
+                     bad[i].part);
         assert_null(graph);
     }
 }
@@ -73,7 +80,7 @@ static void initial_weights_follow_the_seed(void **state)
 {
     (void)state;
     sh_graph *graph;
-    assert_ok(sh_model_build(&graph, "lenet", &mnist, 1, SH_MODEL_EVALUATE));
+    assert_ok(build(&graph, "lenet", &mnist, 1, SH_MODEL_EVALUATE));
     const size_t count = sh_model_weights(graph);
     float *a = malloc(count * sizeof *a), *b = malloc(count * sizeof *b);
     sh_model_initialise(graph, 1, a);

@@ -8,7 +8,7 @@
 #include "base/test.h"
 #include "net/frame.h"
 
-#define PROTOCOL "\x08\x01" /* field 1: 1 */
+#define PROTOCOL "\x08\x02" /* field 1: 2 */
 
 /* ---- there and back -------------------------------------------------------------------------- */
 
@@ -54,7 +54,7 @@ static void a_welcome_comes_back(void **state)
     job.model = (char *)"lenet";
     job.data = (char *)"digits";
     job.seed = 1u << 31;
-    job.batch = 256;
+    job.batch_size = 256;
     job.grain = 16;
     job.lr = 0.1f;
     job.momentum = 0.9f;
@@ -71,7 +71,7 @@ static void a_welcome_comes_back(void **state)
     const Shoal__Job *got = back->welcome->job;
     assert_string_equal(got->model, "lenet");
     assert_true(got->lr == 0.1f && got->momentum == 0.9f && got->weight_decay == 1e-4f);
-    assert_int_equal(got->batch, 256);
+    assert_int_equal(got->batch_size, 256);
     assert_int_equal(got->wire, 16);
     assert_true(back->welcome->state_bytes == 12345678901);
     assert_string_equal(back->welcome->fingerprint, ""); /* was NULL */
@@ -171,9 +171,9 @@ static const struct {
     sh_status status;
     const char *message;
 } malformed[] = {
-    {"", 0, SH_VERSION, "speaks protocol 0, this one 1"},
+    {"", 0, SH_VERSION, "speaks protocol 0, this one 2"},
     {PROTOCOL, 2, SH_FORMAT, "a message without a body"},
-    {"\x08\x02", 2, SH_VERSION, "speaks protocol 2, this one 1: use the same version of shoal"},
+    {"\x08\x03", 2, SH_VERSION, "speaks protocol 3, this one 2: use the same version of shoal"},
     {"\x08", 1, SH_FORMAT, "a message of 1 bytes that is malformed"},
     {PROTOCOL "\x62\x05", 4, SH_FORMAT, "malformed"},                 /* a cut body */
     {PROTOCOL "\x62\xff\xff\xff\xff\x0f", 8, SH_FORMAT, "malformed"}, /* 4 GiB of body */
@@ -193,8 +193,8 @@ static const struct {
               "a\0b",
      9, SH_FORMAT, "not encoded in the one agreed way"},
     {PROTOCOL "\x62\x00\x7a\x00", 6, SH_FORMAT, "not encoded in the one agreed way"}, /* 2 bodies */
-    {"\x08\x81\x00\x62\x00", 5, SH_FORMAT, "not encoded in the one"},  /* 1 in two bytes */
-    {"\x62\x00\x08\x01", 4, SH_FORMAT, "not encoded in the one"},      /* order */
+    {"\x08\x82\x00\x62\x00", 5, SH_FORMAT, "not encoded in the one"},  /* 2 in two bytes */
+    {"\x62\x00\x08\x02", 4, SH_FORMAT, "not encoded in the one"},      /* order */
     {PROTOCOL "\x10\x00\x62\x00", 6, SH_FORMAT, "not encoded in the"}, /* a zero that is sent */
     {PROTOCOL "\x62\x02\x10\x01", 6, SH_VERSION, "does not know (Refuse, 2): use the same"},
     {PROTOCOL "\x62\x00\xa0\x06\x01", 7, SH_VERSION, "does not know (Message, 100)"},

@@ -30,7 +30,8 @@ static sh_status measure(const sh_model_def *def, sh_model_info *info)
 {
     sh_graph *graph;
     double flops = 0;
-    SH_TRY(sh_model_build(&graph, def->example, &def->example_problem, 1, SH_MODEL_EVALUATE));
+    const sh_model_options options = {.spec = def->example, .problem = def->example_problem};
+    SH_TRY(sh_model_build(&graph, &options, 1, SH_MODEL_EVALUATE));
     for (size_t i = 0; i < graph->node_count; i++) {
         const sh_node *node = &graph->nodes[i];
         sh_type in[SH_MAX_INPUTS], out[SH_MAX_OUTPUTS];

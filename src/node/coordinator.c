@@ -157,17 +157,11 @@ static void welcome(sh_coordinator *coordinator, entrant *to)
     Shoal__Job body = SHOAL__JOB__INIT;
     Shoal__Welcome welcome = SHOAL__WELCOME__INIT;
     Shoal__Message message = SH_MESSAGE_INIT(WELCOME, welcome, &welcome);
-    body.model = (char *)(uintptr_t)job->model;
-    body.data = (char *)(uintptr_t)job->data;
-    body.seed = job->seed;
-    body.batch = job->batch_size;
-    body.grain = job->grain;
-    body.epochs = job->epochs;
-    body.steps = job->steps;
-    body.lr = job->lr;
-    body.momentum = job->momentum;
-    body.weight_decay = job->weight_decay;
-    body.wire = job->wire;
+#define SH_JOB_TEXT(member, mark, option) body.member = (char *)(uintptr_t)job->member;
+#define SH_JOB_U32(member, mark, option) body.member = job->member;
+#define SH_JOB_U64(member, mark, option) body.member = job->member;
+#define SH_JOB_FLOAT(member, mark, option) body.member = job->member;
+#include "train/job_fields.def"
     welcome.device = to->device;
     welcome.job = &body;
     welcome.fingerprint = (char *)(uintptr_t)coordinator->options.fingerprint;

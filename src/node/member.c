@@ -82,19 +82,14 @@ static void on_open(void *context, sh_channel *channel)
 static sh_status read_job(sh_job *job, const Shoal__Job *body)
 {
     sh_job_init(job);
-    if (strlen(body->model) >= sizeof job->model || strlen(body->data) >= sizeof job->data)
-        return sh_fail(SH_FORMAT, "the job's model or data is too long");
-    snprintf(job->model, sizeof job->model, "%s", body->model);
-    snprintf(job->data, sizeof job->data, "%s", body->data);
-    job->seed = body->seed;
-    job->batch_size = body->batch;
-    job->grain = body->grain;
-    job->epochs = body->epochs;
-    job->steps = body->steps;
-    job->lr = body->lr;
-    job->momentum = body->momentum;
-    job->weight_decay = body->weight_decay;
-    job->wire = body->wire;
+#define SH_JOB_TEXT(member, mark, option)                                                          \
+    if (strlen(body->member) >= sizeof job->member)                                                \
+        return sh_fail(SH_FORMAT, "the job's %s is too long", #member);                            \
+    snprintf(job->member, sizeof job->member, "%s", body->member);
+#define SH_JOB_U32(member, mark, option) job->member = body->member;
+#define SH_JOB_U64(member, mark, option) job->member = body->member;
+#define SH_JOB_FLOAT(member, mark, option) job->member = body->member;
+#include "train/job_fields.def"
     return sh_job_complete(job);
 }
 

@@ -9,32 +9,42 @@
 #include "store/run.h"
 #include "train/snapshot.h"
 
-/* What the user has set must be what the checkpoint was made with; only the end may move. */
+#define ADVICE "differs from the checkpoint's; leave it out, or begin a new run"
+
+/* A field that the user has set and that is not what the checkpoint was made with. */
+static sh_status fail_text_differs(const char *option, const char *asked, const char *saved)
+{
+    return sh_fail(SH_MISMATCH, "%s %.128s " ADVICE " (%.128s)", option, asked, saved);
+}
+
+static sh_status fail_float_differs(const char *option, float asked, float saved)
+{
+    return sh_fail(SH_MISMATCH, "%s %g " ADVICE " (%g)", option, (double)asked, (double)saved);
+}
+
+static sh_status fail_whole_differs(const char *option, uint64_t asked, uint64_t saved)
+{
+    return sh_fail(SH_MISMATCH, "%s %llu " ADVICE " (%llu)", option, (unsigned long long)asked,
+                   (unsigned long long)saved);
+}
+
+/* What may be given anew: where the data lie and when the job ends. */
+#define MAY_CHANGE (SH_FIELD_DATA | SH_FIELD_EPOCHS | SH_FIELD_STEPS)
+
 static sh_status check_given(const sh_job *asked, const sh_job *saved, uint32_t given)
 {
-    static const char advice[] = "differs from the checkpoint's; leave it out, or begin a new run";
-    if ((given & SH_FIELD_MODEL) != 0 && strcmp(asked->model, saved->model) != 0)
-        return sh_fail(SH_MISMATCH, "model %s %s (%s)", asked->model, advice, saved->model);
-    if ((given & SH_FIELD_SEED) != 0 && asked->seed != saved->seed)
-        return sh_fail(SH_MISMATCH, "--seed %llu %s (%llu)", (unsigned long long)asked->seed,
-                       advice, (unsigned long long)saved->seed);
-    const struct {
-        uint32_t field;
-        const char *option;
-        double asked, saved;
-    } numbers[] = {
-        {SH_FIELD_BATCH_SIZE, "--batch-size", asked->batch_size, saved->batch_size},
-        {SH_FIELD_GRAIN, "--grain", asked->grain, saved->grain},
-        {SH_FIELD_LR, "--lr", (double)asked->lr, (double)saved->lr},
-        {SH_FIELD_MOMENTUM, "--momentum", (double)asked->momentum, (double)saved->momentum},
-        {SH_FIELD_WEIGHT_DECAY, "--weight-decay", (double)asked->weight_decay,
-         (double)saved->weight_decay},
-        {SH_FIELD_WIRE, "--wire", asked->wire, saved->wire},
-    };
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        if ((given & numbers[i].field) != 0 && numbers[i].asked != numbers[i].saved)
-            return sh_fail(SH_MISMATCH, "%s %g %s (%g)", numbers[i].option, numbers[i].asked,
-                           advice, numbers[i].saved);
+    const uint32_t fixed = given & ~(uint32_t)MAY_CHANGE;
+#define SH_JOB_TEXT(member, mark, option)                                                          \
+    if ((fixed & SH_FIELD_##mark) != 0 && strcmp(asked->member, saved->member) != 0)               \
+        return fail_text_differs(option, asked->member, saved->member);
+#define SH_JOB_NUMBER(kind, member, mark, option)                                                  \
+    if ((fixed & SH_FIELD_##mark) != 0 && asked->member != saved->member)                          \
+        return fail_##kind##_differs(option, asked->member, saved->member);
+#define SH_JOB_U32(member, mark, option) SH_JOB_NUMBER(whole, member, mark, option)
+#define SH_JOB_U64(member, mark, option) SH_JOB_NUMBER(whole, member, mark, option)
+#define SH_JOB_FLOAT(member, mark, option) SH_JOB_NUMBER(float, member, mark, option)
+#include "train/job_fields.def"
+#undef SH_JOB_NUMBER
     return SH_OK;
 }
 

@@ -36,7 +36,7 @@ static sh_status compile(sh_lanes *lanes, const sh_lanes_options *options, sh_la
 {
     sh_graph *graph;
     lane_program *fresh = &lanes->programs[lanes->program_count];
-    SH_TRY(sh_model_build(&graph, options->model, &options->problem, size.samples, size.mode));
+    SH_TRY(sh_model_build(&graph, &options->model, size.samples, size.mode));
     const sh_status status = sh_program_compile(&fresh->program, graph, &lanes->backends);
     sh_graph_free(graph);
     SH_TRY(status);

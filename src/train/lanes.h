@@ -28,8 +28,7 @@ typedef struct sh_lane_size {
 } sh_lane_size;
 
 typedef struct sh_lanes_options {
-    const char *model;
-    sh_problem problem;
+    sh_model_options model;
     const sh_backend_list *backends; /* copied */
     float *const *parameters;        /* by tensor; borrowed until sh_lanes_free */
     uint32_t count;                  /* lanes */

@@ -23,8 +23,7 @@ static sh_lanes_options some_options(const sh_backend_list *backends, uint32_t c
     for (size_t i = 0; i < sizeof w2 / sizeof *w2; i++)
         w2[i] = (float)(i % 5) - 2;
     return (sh_lanes_options){
-        .model = "mlp:12-4-3",
-        .problem = {1, 3, 4, 3},
+        .model = {.spec = "mlp:12-4-3", .problem = {1, 3, 4, 3}},
         .backends = backends,
         .parameters = parameters,
         .count = count,
@@ -98,8 +97,7 @@ static void bytes_are_those_of_the_largest_programs(void **state)
 
     /* A model whose programs share much: once, and announced three times. */
     options = (sh_lanes_options){
-        .model = "lenet",
-        .problem = {1, 28, 28, 10},
+        .model = {.spec = "lenet", .problem = {1, 28, 28, 10}},
         .backends = &backends,
         .parameters = lenet,
         .count = 1,
@@ -180,7 +178,7 @@ static void what_cannot_be_is_refused(void **state)
     options.count = SH_LANES_MAX + 1;
     assert_fails(sh_lanes_new(&lanes, &options), SH_INVALID, "--lanes 1025: must be 1 to 1024");
     options = some_options(&backends, 2);
-    options.model = "mlp:12-4-5";
+    options.model.spec = "mlp:12-4-5";
     assert_fails(sh_lanes_new(&lanes, &options), SH_INVALID, "5");
     options = some_options(&none, 2); /* the first program fails, with the team running */
     assert_fails(sh_lanes_new(&lanes, &options), SH_UNSUPPORTED, "no backend computes");

@@ -44,7 +44,8 @@ static sh_status fill(sh_replica *replica, const sh_job *job, const sh_problem *
     replica->hyper = (sh_optimizer_hyper){job->lr, job->momentum, job->weight_decay};
     SH_TRY(sh_optimizer_find(&replica->optimizer, "sgd"));
     SH_TRY(sh_optimizer_check(replica->optimizer, &replica->hyper));
-    SH_TRY(sh_model_build(&replica->graph, job->model, problem, 1, SH_MODEL_EVALUATE));
+    const sh_model_options model = sh_replica_model(job, problem);
+    SH_TRY(sh_model_build(&replica->graph, &model, 1, SH_MODEL_EVALUATE));
     replica->tensors = (uint32_t)replica->graph->parameter_count;
     replica->weight_count = sh_model_weights(replica->graph);
     replica->slot_count = sh_optimizer_slots(replica->optimizer, &replica->hyper);
@@ -52,6 +53,16 @@ static sh_status fill(sh_replica *replica, const sh_job *job, const sh_problem *
     SH_TRY(lay_out(replica));
     sh_model_initialise(replica->graph, job->seed, replica->weights);
     return SH_OK;
+}
+
+sh_model_options sh_replica_model(const sh_job *job, const sh_problem *problem)
+{
+    return (sh_model_options){
+        .spec = job->model,
+        .problem = *problem,
+        .label_smoothing = job->label_smoothing,
+        .frozen = job->freeze,
+    };
 }
 
 sh_status sh_replica_new(sh_replica **replica, const sh_job *job, const sh_problem *problem)

@@ -19,6 +19,13 @@ void sh_job_init(sh_job *job)
         .lr = 0.01f,
         .momentum = 0.9f,
         .wire = 32,
+        .optimizer = "sgd",
+        .beta1 = 0.9f,
+        .beta2 = 0.999f,
+        .alpha = 0.99f,
+        .epsilon = 1e-8f,
+        .schedule = "constant",
+        .normalize = "dataset",
     };
 }
 
@@ -26,9 +33,12 @@ static sh_status check_text(const char *text, size_t bytes, const char *what)
 {
     if (memchr(text, '\0', bytes) == NULL)
         return sh_fail(SH_INVALID, "%s is longer than %zu characters", what, bytes - 1);
-    if (*text == '\0')
-        return sh_fail(SH_INVALID, "%s is missing", what);
     return SH_OK;
+}
+
+static sh_status check_present(const char *text, const char *what)
+{
+    return *text != '\0' ? SH_OK : sh_fail(SH_INVALID, "%s is missing", what);
 }
 
 static sh_status check_number(const char *option, float value, float least, float below)
@@ -41,8 +51,14 @@ static sh_status check_number(const char *option, float value, float least, floa
 
 sh_status sh_job_complete(sh_job *job)
 {
-    SH_TRY(check_text(job->model, sizeof job->model, "the model"));
-    SH_TRY(check_text(job->data, sizeof job->data, "the data"));
+#define SH_JOB_TEXT(member, mark, option)                                                          \
+    SH_TRY(check_text(job->member, sizeof job->member, option));
+#define SH_JOB_U32(member, mark, option)
+#define SH_JOB_U64(member, mark, option)
+#define SH_JOB_FLOAT(member, mark, option)
+#include "train/job_fields.def"
+    SH_TRY(check_present(job->model, "the model"));
+    SH_TRY(check_present(job->data, "the data"));
     if (job->batch_size == 0 || job->batch_size > MAX_BATCH)
         return sh_fail(SH_INVALID, "--batch-size %u: must be 1 to %u", job->batch_size, MAX_BATCH);
     if (job->grain > job->batch_size)
@@ -62,7 +78,8 @@ sh_status sh_job_complete(sh_job *job)
         return sh_fail(SH_UNSUPPORTED, "--wire %u: 32 is what this version can", job->wire);
     SH_TRY(check_number("--lr", job->lr, 0.0f, INFINITY));
     SH_TRY(check_number("--momentum", job->momentum, 0.0f, 1.0f));
-    return check_number("--weight-decay", job->weight_decay, 0.0f, INFINITY);
+    SH_TRY(check_number("--weight-decay", job->weight_decay, 0.0f, INFINITY));
+    return check_number("--label-smoothing", job->label_smoothing, 0.0f, 1.0f);
 }
 
 static uint32_t divide_up(uint32_t a, uint32_t b)

@@ -17,60 +17,83 @@
 
 sh_status sh_job_to_json(json_t **json, const sh_job *job)
 {
-    json_t *fresh = json_pack(
-        "{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:I}", "model", job->model, "data",
-        job->data, "seed", (json_int_t)job->seed, "batch_size", (json_int_t)job->batch_size,
-        "grain", (json_int_t)job->grain, "epochs", (json_int_t)job->epochs, "steps",
-        (json_int_t)job->steps, "lr", (double)job->lr, "momentum", (double)job->momentum,
-        "weight_decay", (double)job->weight_decay, "wire", (json_int_t)job->wire);
-    if (fresh == NULL)
+    json_t *fresh = json_object();
+    int wrong = fresh == NULL;
+#define SH_JOB_TEXT(member, mark, option)                                                          \
+    wrong |= json_object_set_new(fresh, #member, json_string(job->member));
+#define SH_JOB_U32(member, mark, option)                                                           \
+    wrong |= json_object_set_new(fresh, #member, json_integer((json_int_t)job->member));
+#define SH_JOB_U64(member, mark, option) SH_JOB_U32(member, mark, option)
+#define SH_JOB_FLOAT(member, mark, option)                                                         \
+    wrong |= json_object_set_new(fresh, #member, json_real((double)job->member));
+#include "train/job_fields.def"
+    if (wrong != 0) {
+        json_decref(fresh);
         return sh_fail(SH_INVALID, "the job's texts are not UTF-8, or memory is out");
+    }
     *json = fresh;
     return SH_OK;
 }
 
-static sh_status copy_text(char *to, size_t bytes, const char *text, const char *field)
+/* A field of the job; NULL is a failure that names it. */
+static sh_status find_field(const json_t **field, const json_t *json, const char *name)
 {
-    const int length = snprintf(to, bytes, "%s", text);
-    if (length < 0 || (size_t)length >= bytes)
-        return sh_fail(SH_FORMAT, "the job's %s is longer than %zu characters", field, bytes - 1);
+    *field = json_object_get(json, name);
+    return *field != NULL ? SH_OK : sh_fail(SH_FORMAT, "the job has no '%s'", name);
+}
+
+static sh_status copy_text(char *to, size_t bytes, const json_t *json, const char *name)
+{
+    const json_t *field;
+    SH_TRY(find_field(&field, json, name));
+    if (!json_is_string(field))
+        return sh_fail(SH_FORMAT, "the job's %s is not a text", name);
+    if (json_string_length(field) >= bytes || strlen(json_string_value(field)) >= bytes)
+        return sh_fail(SH_FORMAT, "the job's %s is longer than %zu characters", name, bytes - 1);
+    snprintf(to, bytes, "%s", json_string_value(field));
     return SH_OK;
 }
 
-static sh_status narrow(uint32_t *to, json_int_t value, const char *field)
+static sh_status read_u64(uint64_t *to, const json_t *json, const char *name)
 {
-    if (value < 0 || value > (json_int_t)UINT32_MAX)
-        return sh_fail(SH_FORMAT, "the job's %s is out of range", field);
+    const json_t *field;
+    SH_TRY(find_field(&field, json, name));
+    if (!json_is_integer(field))
+        return sh_fail(SH_FORMAT, "the job's %s is not a whole number", name);
+    *to = (uint64_t)json_integer_value(field);
+    return SH_OK;
+}
+
+static sh_status read_u32(uint32_t *to, const json_t *json, const char *name)
+{
+    uint64_t value;
+    SH_TRY(read_u64(&value, json, name));
+    if (value > UINT32_MAX)
+        return sh_fail(SH_FORMAT, "the job's %s is out of range", name);
     *to = (uint32_t)value;
+    return SH_OK;
+}
+
+static sh_status read_float(float *to, const json_t *json, const char *name)
+{
+    const json_t *field;
+    SH_TRY(find_field(&field, json, name));
+    if (!json_is_number(field))
+        return sh_fail(SH_FORMAT, "the job's %s is not a number", name);
+    *to = (float)json_number_value(field);
     return SH_OK;
 }
 
 sh_status sh_job_from_json(sh_job *job, const json_t *json)
 {
     sh_job fresh;
-    const char *model, *data;
-    json_int_t seed, batch_size, grain, epochs, steps, wire;
-    double lr, momentum, weight_decay;
-    json_error_t error;
     sh_job_init(&fresh);
-    /* jansson's unpacking takes json_t *, but does not change it. */
-    if (json_unpack_ex((json_t *)(uintptr_t)json, &error, 0,
-                       "{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:F, s:F, s:F, s:I}", "model", &model,
-                       "data", &data, "seed", &seed, "batch_size", &batch_size, "grain", &grain,
-                       "epochs", &epochs, "steps", &steps, "lr", &lr, "momentum", &momentum,
-                       "weight_decay", &weight_decay, "wire", &wire) != 0)
-        return sh_fail(SH_FORMAT, "the job: %s", error.text);
-    SH_TRY(copy_text(fresh.model, sizeof fresh.model, model, "model"));
-    SH_TRY(copy_text(fresh.data, sizeof fresh.data, data, "data"));
-    SH_TRY(narrow(&fresh.batch_size, batch_size, "batch_size"));
-    SH_TRY(narrow(&fresh.grain, grain, "grain"));
-    SH_TRY(narrow(&fresh.epochs, epochs, "epochs"));
-    SH_TRY(narrow(&fresh.wire, wire, "wire"));
-    fresh.seed = (uint64_t)seed;
-    fresh.steps = (uint64_t)steps;
-    fresh.lr = (float)lr;
-    fresh.momentum = (float)momentum;
-    fresh.weight_decay = (float)weight_decay;
+#define SH_JOB_TEXT(member, mark, option)                                                          \
+    SH_TRY(copy_text(fresh.member, sizeof fresh.member, json, #member));
+#define SH_JOB_U32(member, mark, option) SH_TRY(read_u32(&fresh.member, json, #member));
+#define SH_JOB_U64(member, mark, option) SH_TRY(read_u64(&fresh.member, json, #member));
+#define SH_JOB_FLOAT(member, mark, option) SH_TRY(read_float(&fresh.member, json, #member));
+#include "train/job_fields.def"
     *job = fresh;
     return SH_OK;
 }

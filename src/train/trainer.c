@@ -22,7 +22,9 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/random.h"
 #include "data/order.h"
+#include "train/statistic.h"
 
 /* Redos in a row after which something is wrong with the sum itself. */
 #define MAX_ATTEMPTS 32
@@ -93,6 +95,7 @@ static sh_status start_lanes(sh_trainer *trainer, const sh_trainer_options *opti
     const uint32_t grain = trainer->job.grain, batch = trainer->job.batch_size;
     const uint32_t train = info->count[SH_SPLIT_TRAIN];
     const uint32_t full = batch < train ? batch : train;
+    const sh_problem problem = {info->channels, info->height, info->width, info->classes};
     const sh_lane_size sizes[] = {
         {SH_MODEL_TRAIN, full < grain ? full : grain},
         {SH_MODEL_TRAIN, full % grain},
@@ -101,16 +104,14 @@ static sh_status start_lanes(sh_trainer *trainer, const sh_trainer_options *opti
         {SH_MODEL_EVALUATE, grain},
         {SH_MODEL_EVALUATE, info->count[SH_SPLIT_VALIDATION] % grain},
     };
-    return sh_lanes_new(&trainer->lanes,
-                        &(sh_lanes_options){
-                            .model = trainer->job.model,
-                            .problem = {info->channels, info->height, info->width, info->classes},
-                            .backends = options->backends,
-                            .parameters = trainer->replica->parameters,
-                            .count = options->lanes,
-                            .sizes = sizes,
-                            .size_count = sizeof sizes / sizeof *sizes,
-                        });
+    return sh_lanes_new(&trainer->lanes, &(sh_lanes_options){
+                                             .model = sh_replica_model(&trainer->job, &problem),
+                                             .backends = options->backends,
+                                             .parameters = trainer->replica->parameters,
+                                             .count = options->lanes,
+                                             .sizes = sizes,
+                                             .size_count = sizeof sizes / sizeof *sizes,
+                                         });
 }
 
 sh_status sh_trainer_new(sh_trainer **trainer, const sh_trainer_options *options)
@@ -195,8 +196,8 @@ static sh_status read_samples(const sh_trainer *trainer, sh_execution *execution
     const sh_dataset_info *info = sh_dataset_about(trainer->dataset);
     const size_t elements = info->channels * info->height * info->width;
     const bool training = trainer->mode == SH_MODEL_TRAIN;
-    float *pixels = sh_execution_input(execution, 0);
-    int32_t *labels = sh_execution_input(execution, 1);
+    float *pixels = sh_execution_input(execution, SH_MODEL_SAMPLES);
+    int32_t *labels = sh_execution_input(execution, SH_MODEL_LABELS);
     for (uint32_t i = 0; i < range.count; i++) {
         const uint32_t position = range.first + i;
         const uint32_t index = training ? sh_order_at(&trainer->order, position) : position;
@@ -204,6 +205,21 @@ static sh_status read_samples(const sh_trainer *trainer, sh_execution *execution
                                index, pixels + i * elements, &labels[i]));
     }
     return SH_OK;
+}
+
+/* What training needs to know of each sample beside itself. */
+static void weigh_samples(const sh_trainer *trainer, sh_execution *execution, sh_range range)
+{
+    float *weights = sh_execution_input(execution, SH_MODEL_LOSS_WEIGHTS);
+    uint32_t *keys = sh_execution_input(execution, SH_MODEL_KEYS);
+    for (uint32_t i = 0; i < range.count; i++) {
+        const uint32_t index = sh_order_at(&trainer->order, range.first + i);
+        sh_random random =
+            sh_random_for(trainer->job.seed, SH_RANDOM_DROPOUT, trainer->batch.epoch, index);
+        weights[i] = trainer->loss_scale;
+        keys[2 * i] = sh_random_next(&random);
+        keys[2 * i + 1] = sh_random_next(&random);
+    }
 }
 
 static void add_outcome(sh_trainer *trainer, const sh_execution *execution, uint32_t count)
@@ -223,11 +239,8 @@ static sh_status compute_grain(sh_trainer *trainer, uint32_t lane, uint32_t grai
     sh_execution *execution = sh_lanes_execution(trainer->lanes, lane, trainer->mode, range.count);
     assert(execution != NULL);
     SH_TRY(read_samples(trainer, execution, range));
-    if (trainer->mode == SH_MODEL_TRAIN) {
-        float *seed = sh_execution_input(execution, 2);
-        for (uint32_t i = 0; i < range.count; i++)
-            seed[i] = trainer->loss_scale;
-    }
+    if (trainer->mode == SH_MODEL_TRAIN)
+        weigh_samples(trainer, execution, range);
     SH_TRY(sh_execution_run(execution, add_gradient, trainer));
     add_outcome(trainer, execution, range.count);
     return SH_OK;
@@ -349,9 +362,14 @@ static void apply(void *context, uint32_t lane)
         float *slots[SH_OPTIMIZER_MAX_SLOTS] = {NULL};
         for (uint32_t i = 0; i < replica->slot_count; i++)
             slots[i] = replica->slots[i] + from;
+        const float scale = sh_sum_scale(replica->sum, t);
         uint32_t max_abs = 0;
-        sh_optimizer_apply(replica->optimizer, &replica->hyper, replica->weights + from, slots,
-                           accumulator + from, sh_sum_scale(replica->sum, t), to - from, &max_abs);
+        if (replica->graph->parameters[t].role == SH_ROLE_STATISTIC)
+            sh_statistic_follow(replica->weights + from, accumulator + from, scale, to - from,
+                                &max_abs);
+        else
+            sh_optimizer_apply(replica->optimizer, &replica->hyper, replica->weights + from, slots,
+                               accumulator + from, scale, to - from, &max_abs);
         raise_max(&trainer->max_abs[t], max_abs);
     }
 }
@@ -469,9 +487,7 @@ static sh_status hash_first_grain(sh_trainer *trainer, sh_digest *digest)
     sh_execution *execution = sh_lanes_execution(trainer->lanes, 0, SH_MODEL_TRAIN, range.count);
     SH_TRY(sh_execution_prepare(execution));
     SH_TRY(read_samples(trainer, execution, range));
-    float *seed = sh_execution_input(execution, 2);
-    for (uint32_t i = 0; i < range.count; i++)
-        seed[i] = trainer->loss_scale;
+    weigh_samples(trainer, execution, range);
     return sh_execution_run(execution, add_to_family, &probe);
 }
 

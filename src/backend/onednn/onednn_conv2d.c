@@ -23,7 +23,7 @@
 #include "backend/onednn/primitive.h"
 
 typedef struct problem {
-    dnnl_memory_desc_t x, w, b, y;
+    dnnl_memory_desc_t x, w, b, y; /* b: of no dimensions where there is none */
     bool channels_last;
     dnnl_dims_t stride, dilation, padding;
 } problem;
@@ -31,6 +31,7 @@ typedef struct problem {
 /* The types of x, w and y, whichever of the three operators this is. */
 typedef struct operand_types {
     const sh_type *x, *w, *y;
+    bool has_bias;
 } operand_types;
 
 static operand_types types_of(const sh_graph *graph, const sh_node *node)
@@ -40,11 +41,13 @@ static operand_types types_of(const sh_graph *graph, const sh_node *node)
     const sh_type *result = sh_graph_type(graph, node->out[0]);
     switch (node->op) {
     case SH_OP_conv2d_grad_input:
-        return (operand_types){.x = result, .w = second, .y = first};
+        return (operand_types){.x = result, .w = second, .y = first, .has_bias = false};
     case SH_OP_conv2d_grad_weight:
-        return (operand_types){.x = first, .w = result, .y = second};
+        return (operand_types){
+            .x = first, .w = result, .y = second, .has_bias = node->output_count > 1};
     default:
-        return (operand_types){.x = first, .w = second, .y = result};
+        return (operand_types){
+            .x = first, .w = second, .y = result, .has_bias = node->input_count > 2};
     }
 }
 
@@ -57,6 +60,7 @@ static bool describe(problem *p, const sh_attributes *a, const operand_types *ty
                              sh_shape_of(5, (size_t[]){groups, w[0] / groups, w[1], w[2], w[3]})};
     const sh_type bias = {SH_F32, sh_shape_of(1, w)};
     p->channels_last = activations == dnnl_nhwc;
+    p->b = (dnnl_memory_desc_t){.ndims = 0};
     for (int i = 0; i < 2; i++) {
         p->stride[i] = (dnnl_dim_t)a->stride[i];
         p->dilation[i] = (dnnl_dim_t)a->dilation[i] - 1; /* the library counts the gaps */
@@ -67,7 +71,8 @@ static bool describe(problem *p, const sh_attributes *a, const operand_types *ty
     }
     return sh_onednn_md(&p->x, types->x, activations) &&
            sh_onednn_md(&p->w, groups == 1 ? types->w : &grouped, dnnl_format_tag_any) &&
-           sh_onednn_md(&p->b, &bias, dnnl_a) && sh_onednn_md(&p->y, types->y, activations);
+           (!types->has_bias || sh_onednn_md(&p->b, &bias, dnnl_a)) &&
+           sh_onednn_md(&p->y, types->y, activations);
 }
 
 static sh_status choose_forward(dnnl_primitive_desc_t *chosen, const problem *p)
@@ -93,8 +98,8 @@ static sh_status choose_backward(dnnl_primitive_desc_t *chosen, const problem *p
                                            p->stride, p->dilation, p->padding, p->padding)
                                      : dnnl_dilated_convolution_backward_weights_desc_init(
                                            &operation, dnnl_convolution_direct, &p->x, &p->w,
-                                           p->channels_last ? NULL : &p->b, &p->y, p->stride,
-                                           p->dilation, p->padding, p->padding);
+                                           p->channels_last || p->b.ndims == 0 ? NULL : &p->b,
+                                           &p->y, p->stride, p->dilation, p->padding, p->padding);
     *chosen = NULL;
     if (sh_onednn_lacks(status))
         return SH_OK;
@@ -148,7 +153,7 @@ sh_status sh_onednn_conv2d(sh_compiler *compiler, const sh_node *node, bool *tak
         return SH_OK;
     *taken = true;
     SH_TRY(sh_onednn_emit(compiler, node, chosen));
-    if (node->op != SH_OP_conv2d_grad_weight || !channels_last)
+    if (node->op != SH_OP_conv2d_grad_weight || !channels_last || node->output_count < 2)
         return SH_OK;
     dnnl_memory_desc_t md;
     sh_layout layout;

@@ -45,7 +45,8 @@ static bool describe(problem *p, const sh_graph *graph, const sh_node *node)
     }
     const size_t N = first[0], K = first[1], O = second[0];
     return describe_matrix(&p->A, N, K, false) && describe_matrix(&p->B, K, O, true) &&
-           describe_matrix(&p->C, N, O, false) && describe_matrix(&p->bias, 1, O, false);
+           describe_matrix(&p->C, N, O, false) &&
+           (node->input_count < 3 || describe_matrix(&p->bias, 1, O, false));
 }
 
 sh_status sh_onednn_linear(sh_compiler *compiler, const sh_node *node, bool *taken)
@@ -64,6 +65,7 @@ sh_status sh_onednn_linear(sh_compiler *compiler, const sh_node *node, bool *tak
     }
     *taken = true;
     SH_TRY(sh_onednn_emit(compiler, node, chosen));
-    return node->op == SH_OP_linear_grad_weight ? sh_onednn_emit_bias_gradient(compiler, node, NULL)
-                                                : SH_OK;
+    return node->op == SH_OP_linear_grad_weight && node->output_count > 1
+               ? sh_onednn_emit_bias_gradient(compiler, node, NULL)
+               : SH_OK;
 }

@@ -141,11 +141,15 @@ static subject network(void)
 {
     subject s;
     sh_value_id x = pixels(&s, 3, 12);
-    x = sh_layer_conv2d(s.graph, x, &(sh_conv_options){"c1", .channels = 20, .kernel = 3});
-    x = sh_layer_relu(s.graph, sh_layer_max_pool(s.graph, x, 2, 2));
-    x = sh_layer_conv2d(s.graph, x, &(sh_conv_options){"c2", .channels = 33, .kernel = 3});
-    x = sh_layer_flatten(s.graph, sh_layer_relu(s.graph, x));
-    x = sh_layer_linear(s.graph, x, "fc", 10);
+    x = sh_layer_conv2d(&(sh_net){.graph = s.graph}, x, "c1",
+                        &(sh_conv_options){.channels = 20, .kernel = 3});
+    x = sh_layer_relu(&(sh_net){.graph = s.graph},
+                      sh_layer_max_pool(&(sh_net){.graph = s.graph}, x, 2, 2));
+    x = sh_layer_conv2d(&(sh_net){.graph = s.graph}, x, "c2",
+                        &(sh_conv_options){.channels = 33, .kernel = 3});
+    x = sh_layer_flatten(&(sh_net){.graph = s.graph},
+                         sh_layer_relu(&(sh_net){.graph = s.graph}, x));
+    x = sh_layer_linear(&(sh_net){.graph = s.graph}, x, "fc", 10);
     sh_graph_output(s.graph, x);
     sh_graph_differentiate(s.graph, x, sh_graph_input(s.graph, *sh_graph_type(s.graph, x)));
     compile(&s, "onednn");
@@ -175,10 +179,12 @@ static void nothing_is_converted_between_convolutions(void **state)
         skip();
     subject s;
     sh_value_id x = pixels(&s, 16, 10);
-    x = sh_layer_conv2d(s.graph, x, &(sh_conv_options){"c1", .channels = 20, .kernel = 3});
-    x = sh_layer_relu(s.graph, x);
-    x = sh_layer_max_pool(s.graph, x, 2, 2);
-    x = sh_layer_conv2d(s.graph, x, &(sh_conv_options){"c2", .channels = 33, .kernel = 3});
+    x = sh_layer_conv2d(&(sh_net){.graph = s.graph}, x, "c1",
+                        &(sh_conv_options){.channels = 20, .kernel = 3});
+    x = sh_layer_relu(&(sh_net){.graph = s.graph}, x);
+    x = sh_layer_max_pool(&(sh_net){.graph = s.graph}, x, 2, 2);
+    x = sh_layer_conv2d(&(sh_net){.graph = s.graph}, x, "c2",
+                        &(sh_conv_options){.channels = 33, .kernel = 3});
     sh_graph_output(s.graph, x);
     compile(&s, "onednn");
     assert_int_equal(count_work(s.program, false), 4 + 2); /* pixels in, output out */
@@ -194,7 +200,8 @@ static void one_channel_is_plain_in_any_layout(void **state)
         skip();
     subject s;
     sh_value_id x = pixels(&s, 1, 8);
-    x = sh_layer_conv2d(s.graph, x, &(sh_conv_options){"c", .channels = 16, .kernel = 3});
+    x = sh_layer_conv2d(&(sh_net){.graph = s.graph}, x, "c",
+                        &(sh_conv_options){.channels = 16, .kernel = 3});
     sh_graph_output(s.graph, x);
     compile(&s, "onednn");
     assert_int_equal(count_work(s.program, false), 1 + 1); /* output out */
@@ -208,7 +215,8 @@ static void dense_layers_convert_nothing(void **state)
     const size_t dim[] = {GRAIN, 40};
     assert_ok(sh_graph_new(&s.graph));
     sh_value_id x = sh_graph_input(s.graph, (sh_type){SH_F32, sh_shape_of(2, dim)});
-    x = sh_layer_linear(s.graph, sh_layer_linear(s.graph, x, "a", 30), "b", 20);
+    x = sh_layer_linear(&(sh_net){.graph = s.graph},
+                        sh_layer_linear(&(sh_net){.graph = s.graph}, x, "a", 30), "b", 20);
     sh_graph_output(s.graph, x);
     sh_graph_differentiate(s.graph, x, sh_graph_input(s.graph, *sh_graph_type(s.graph, x)));
     compile(&s, "onednn");
@@ -410,8 +418,8 @@ static subject pooled(const pool_case *which, const char *backend)
         .stride = {which->stride[0], which->stride[1]},
         .padding = {which->padding[0], which->padding[1]},
     };
-    x = sh_layer_conv2d(s.graph, x,
-                        &(sh_conv_options){"c", .channels = which->channels, .kernel = 1});
+    x = sh_layer_conv2d(&(sh_net){.graph = s.graph}, x, "c",
+                        &(sh_conv_options){.channels = which->channels, .kernel = 1});
     x = sh_graph_add(s.graph, SH_OP_max_pool, &attributes, &x, out);
     sh_graph_output(s.graph, x);
     sh_graph_differentiate(s.graph, x, sh_graph_input(s.graph, *sh_graph_type(s.graph, x)));

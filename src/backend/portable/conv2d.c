@@ -98,17 +98,17 @@ static void forward(const sh_portable_call *call)
 {
     const geometry g =
         measure(call->attributes, &call->in_type[0], &call->in_type[1], &call->out_type[0]);
-    const float *x = call->in[0], *w = call->in[1], *b = call->in[2];
+    const float *x = call->in[0], *w = call->in[1], *b = call->in_count > 2 ? call->in[2] : NULL;
     float *y = call->out[0], *columns = call->scratch;
     const size_t K = g.C * g.R * g.S, positions = g.P * g.Q;
     for (size_t n = 0; n < g.images; n++)
         for (size_t group = 0; group < g.groups; group++) {
             im2col(&g, x, columns);
-            for (size_t o = 0; o < g.O; o++)
+            for (size_t o = 0; o < g.O && b != NULL; o++)
                 for (size_t i = 0; i < positions; i++)
                     y[o * positions + i] = b[group * g.O + o];
             multiply(CblasNoTrans, CblasNoTrans, g.O, positions, K, w + group * g.O * K, columns,
-                     1.0f, y);
+                     b != NULL ? 1.0f : 0.0f, y);
             x += g.C * g.H * g.W;
             y += g.O * positions;
         }
@@ -156,16 +156,18 @@ static void grad_weight(const sh_portable_call *call)
     const geometry g =
         measure(call->attributes, &call->in_type[0], &call->out_type[0], &call->in_type[1]);
     const float *x = call->in[0], *dy = call->in[1];
-    float *dw = call->out[0], *db = call->out[1], *columns = call->scratch;
+    float *dw = call->out[0], *db = call->out_count > 1 ? call->out[1] : NULL;
+    float *columns = call->scratch;
     const size_t K = g.C * g.R * g.S, positions = g.P * g.Q;
     memset(dw, 0, sh_type_bytes(&call->out_type[0]));
-    memset(db, 0, sh_type_bytes(&call->out_type[1]));
+    if (db != NULL)
+        memset(db, 0, sh_type_bytes(&call->out_type[1]));
     for (size_t n = 0; n < g.images; n++)
         for (size_t group = 0; group < g.groups; group++) {
             im2col(&g, x, columns);
             multiply(CblasNoTrans, CblasTrans, g.O, K, positions, dy, columns, 1.0f,
                      dw + group * g.O * K);
-            for (size_t o = 0; o < g.O; o++) {
+            for (size_t o = 0; o < g.O && db != NULL; o++) {
                 float sum = 0.0f;
                 for (size_t i = 0; i < positions; i++)
                     sum += dy[o * positions + i];

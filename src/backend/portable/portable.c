@@ -30,6 +30,8 @@ static sh_status run_node(const void *opaque, void *bound, void *const *operands
         .attributes = &state->attributes,
         .in_type = state->in_type,
         .out_type = state->out_type,
+        .in_count = state->input_count,
+        .out_count = state->output_count,
         .in = operands,
         .out = operands + state->input_count,
         .scratch = operands[state->input_count + state->output_count],

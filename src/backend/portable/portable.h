@@ -18,6 +18,7 @@ typedef struct sh_portable_call {
     const sh_attributes *attributes;
     const sh_type *in_type;
     const sh_type *out_type;
+    uint32_t in_count, out_count;
     void *const *in;
     void *const *out;
     void *scratch;
