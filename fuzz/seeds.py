@@ -99,6 +99,17 @@ def idx():
     yield "large", pair(struct.pack(">IIII", 0x803, 1 << 31, 4096, 4096), labels)
 
 
+def cifar():
+    """data/cifar.h, after a byte for the kind and one for how many times 16 zeros follow."""
+    image = bytes(i % 251 for i in range(3072))
+    yield "ten", b"\0\0" + b"\x09" + image + b"\0" + image
+    yield "hundred", b"\1\0" + b"\x13\x63" + image
+    yield "label", b"\0\0" + b"\x0a" + image
+    yield "short", b"\0\0" + b"\x01" + image[:-1]
+    yield "other", b"\0\0" + b"\x01\x01" + image
+    yield "zeros", b"\0\xc0\1"
+
+
 def safetensors():
     """store/safetensors.h."""
     def file(header, data):
@@ -127,7 +138,7 @@ def jobs():
 
 def main():
     for noun, seeds in (("frame", frames), ("message", messages), ("token", tokens), ("idx", idx),
-                        ("safetensors", safetensors), ("job", jobs)):
+                        ("cifar", cifar), ("safetensors", safetensors), ("job", jobs)):
         folder = Path(sys.argv[1]) / noun
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in seeds():

@@ -10,10 +10,11 @@
 
 #include "data/dataset_impl.h"
 
-#define LIST_BYTES 512
+#define LIST_BYTES 768
 
-/* The kinds of data. The first that recognises a folder opens it. */
-static const sh_dataset_ops *const kinds[] = {&sh_digits_ops, &sh_mnist_ops};
+/* The kinds of data. The one that recognises a folder opens it. */
+static const sh_dataset_ops *const kinds[] = {&sh_digits_ops, &sh_mnist_ops, &sh_cifar10_ops,
+                                              &sh_cifar100_ops};
 
 #define KINDS (sizeof kinds / sizeof *kinds)
 
@@ -69,9 +70,18 @@ static sh_status open_folder(sh_dataset **dataset, const char *folder)
     if (strchr(folder, '/') == NULL && access(folder, F_OK) != 0 && errno == ENOENT)
         return fail_unknown(folder);
     SH_TRY(sh_folder_check(folder));
-    for (size_t i = 0; i < KINDS; i++)
-        if (kinds[i]->recognises != NULL && kinds[i]->recognises(folder))
-            return kinds[i]->open(dataset, folder);
+    const sh_dataset_ops *found = NULL;
+    for (size_t i = 0; i < KINDS; i++) {
+        if (kinds[i]->recognises == NULL || !kinds[i]->recognises(folder))
+            continue;
+        if (found != NULL)
+            return sh_fail(
+                SH_INVALID, "%s: holds files of %s and of %s; say which is meant: %s:%s or %s:%s",
+                folder, found->name, kinds[i]->name, found->name, folder, kinds[i]->name, folder);
+        found = kinds[i];
+    }
+    if (found != NULL)
+        return found->open(dataset, folder);
     char files[LIST_BYTES];
     list_files(files);
     return sh_fail(SH_NOT_FOUND, "%s: no data is recognised in this folder; looked for %s", folder,
@@ -99,8 +109,8 @@ const sh_dataset_info *sh_dataset_about(const sh_dataset *dataset)
     return &dataset->info;
 }
 
-sh_status sh_dataset_read(const sh_dataset *dataset, sh_split split, uint32_t index, float *pixels,
-                          int32_t *label)
+sh_status sh_dataset_read_bytes(const sh_dataset *dataset, sh_split split, uint32_t index,
+                                uint8_t *bytes, int32_t *label)
 {
     const sh_dataset_info *info = &dataset->info;
     if (split != SH_SPLIT_TRAIN && split != SH_SPLIT_VALIDATION)
@@ -108,7 +118,31 @@ sh_status sh_dataset_read(const sh_dataset *dataset, sh_split split, uint32_t in
     if (index >= info->count[split])
         return sh_fail(SH_INVALID, "%s has no %s sample %u: there are %u", info->name,
                        sh_split_name(split), index, info->count[split]);
-    return dataset->ops->read(dataset, split, index, pixels, label);
+    return dataset->ops->read(dataset, split, index, bytes, label);
+}
+
+sh_status sh_dataset_read(const sh_dataset *dataset, sh_split split, uint32_t index, float *pixels,
+                          int32_t *label)
+{
+    const sh_dataset_info *info = &dataset->info;
+    const size_t plane = info->height * info->width, count = info->channels * plane;
+    /* Float i ends before byte 4 i + 4; byte i + 1 of the image, not yet used, lies at
+     * 3 count + i + 1, which is never less. */
+    uint8_t *bytes = (uint8_t *)pixels + (sizeof *pixels - 1) * count;
+    SH_TRY(sh_dataset_read_bytes(dataset, split, index, bytes, label));
+    for (size_t i = 0; i < count; i++)
+        pixels[i] = ((float)bytes[i] / 255.0f - info->mean[i / plane]) / info->deviation[i / plane];
+    return SH_OK;
+}
+
+bool sh_dataset_touches(const sh_dataset *dataset)
+{
+    return dataset->ops->touch != NULL;
+}
+
+bool sh_dataset_touch(const sh_dataset *dataset, sh_split split, uint32_t index)
+{
+    return dataset->ops->touch != NULL && dataset->ops->touch(dataset, split, index);
 }
 
 void sh_dataset_close(sh_dataset *dataset)

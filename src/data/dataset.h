@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A set of labelled images: a training and a validation split, read one sample at a time.
+ * A set of labelled images as published: a training and a validation split, read one sample at a
+ * time. What a network is given is made of it by a pipeline (pipeline.h).
  *
  *     sh_dataset *data;
  *     SH_TRY(sh_dataset_open(&data, "mnist:/data/mnist"));
  *     const sh_dataset_info *info = sh_dataset_about(data);
- *     SH_TRY(sh_dataset_read(data, SH_SPLIT_TRAIN, sh_order_at(&order, i), pixels, &label));
+ *     SH_TRY(sh_dataset_read_bytes(data, SH_SPLIT_TRAIN, 41, bytes, &label));
  *     sh_dataset_close(data);
  *
  * The samples stay where they are, on disk or not yet drawn: an open set takes a few kilobytes of
@@ -17,6 +18,7 @@
 #ifndef SHOAL_DATA_DATASET_H
 #define SHOAL_DATA_DATASET_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,12 +33,17 @@ typedef enum sh_split {
 } sh_split;
 
 #define SH_SPLITS 2
+#define SH_DATASET_CHANNELS_MOST 4
 
 typedef struct sh_dataset_info {
     const char *name;               /* "digits", "mnist": static */
     size_t channels, height, width; /* of one sample */
     uint32_t classes;               /* labels are 0 .. classes - 1; at least 2 */
     uint32_t count[SH_SPLITS];      /* samples, by sh_split; at least 1 */
+
+    /* Of each channel of the training images, as parts of 255: what normalisation takes away and
+     * divides by. */
+    float mean[SH_DATASET_CHANNELS_MOST], deviation[SH_DATASET_CHANNELS_MOST];
 
     /* Equal on two devices that hold the same data. Each kind of data says what it covers. */
     char fingerprint[SH_DIGEST_TEXT];
@@ -48,6 +55,7 @@ typedef struct sh_dataset_info {
  *     digits                      built in, 10000 training and 2000 validation samples
  *     digits:TRAIN/VALIDATION     as many of each as said
  *     mnist:DIR                   the IDX files of MNIST, Fashion-MNIST and their like
+ *     cifar10:DIR, cifar100:DIR   the binary version of CIFAR-10 or CIFAR-100
  *     DIR                         a folder that is recognised by its files
  *
  * Blocking: checks all files and reads all labels. `*dataset` is owned: sh_dataset_close it.
@@ -58,6 +66,25 @@ sh_status sh_dataset_open(sh_dataset **dataset, const char *spec) SHOAL_CHECKED;
 
 /* What it holds. Borrowed until the set is closed. */
 const sh_dataset_info *sh_dataset_about(const sh_dataset *dataset);
+
+/*
+ * Reads sample `index` of a split: `bytes` gets channels * height * width of them, [C][H][W], 0
+ * black or without ink; `label` its class. May block on the disk; allocates nothing. On failure
+ * `label` is untouched and `bytes` undefined. Fails with SH_INVALID (no such sample) and SH_IO,
+ * SH_CORRUPT (a file that changed).
+ */
+sh_status sh_dataset_read_bytes(const sh_dataset *dataset, sh_split split, uint32_t index,
+                                uint8_t *bytes, int32_t *label) SHOAL_CHECKED;
+
+/*
+ * Brings a sample to where reading it is fast: from disk into the system's page cache. Never
+ * changes what is read. May block on the disk. `index` is one that there is. False where that does
+ * nothing for this data, or failed: reading the sample will say why.
+ */
+bool sh_dataset_touch(const sh_dataset *dataset, sh_split split, uint32_t index);
+
+/* Whether touching does anything for this data. */
+bool sh_dataset_touches(const sh_dataset *dataset);
 
 /*
  * Reads sample `index` of a split: `pixels` gets channels * height * width floats, [C][H][W],

@@ -6,12 +6,10 @@
  *     typedef struct faces { sh_dataset base; int fd; } faces;   // base first
  *     const sh_dataset_ops sh_faces_ops = {.name = "faces", .usage = "faces:DIR", ...};
  *
- * Threads: `read` any, several at once; the others one at a time per set.
+ * Threads: `read` and `touch` any, several at once; the others one at a time per set.
  */
 #ifndef SHOAL_DATA_DATASET_IMPL_H
 #define SHOAL_DATA_DATASET_IMPL_H
-
-#include <stdbool.h>
 
 #include "data/dataset.h"
 
@@ -30,9 +28,12 @@ typedef struct sh_dataset_ops {
     /* Required where `files` is set, may block: whether the folder has a mark of this kind. */
     bool (*recognises)(const char *folder);
 
-    /* Required, may block: as sh_dataset_read; `split` and `index` are already checked. */
-    sh_status (*read)(const sh_dataset *dataset, sh_split split, uint32_t index, float *pixels,
+    /* Required, may block: as sh_dataset_read_bytes; `split` and `index` are already checked. */
+    sh_status (*read)(const sh_dataset *dataset, sh_split split, uint32_t index, uint8_t *bytes,
                       int32_t *label);
+
+    /* NULL where samples are on no disk; may block: as sh_dataset_touch. */
+    bool (*touch)(const sh_dataset *dataset, sh_split split, uint32_t index);
 
     /* Required: frees all; `dataset` is not NULL. */
     void (*close)(sh_dataset *dataset);
@@ -49,7 +50,9 @@ const char *sh_split_name(sh_split split);
 /* Fails unless `folder` is a folder that can be read, saying which it is not. */
 sh_status sh_folder_check(const char *folder) SHOAL_CHECKED;
 
-extern const sh_dataset_ops sh_digits_ops; /* digits.c */
-extern const sh_dataset_ops sh_mnist_ops;  /* mnist.c */
+extern const sh_dataset_ops sh_digits_ops;   /* digits.c */
+extern const sh_dataset_ops sh_mnist_ops;    /* mnist.c */
+extern const sh_dataset_ops sh_cifar10_ops;  /* cifar_set.c */
+extern const sh_dataset_ops sh_cifar100_ops; /* cifar_set.c */
 
 #endif

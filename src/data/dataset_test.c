@@ -57,9 +57,12 @@ static void unknown_specs_say_what_is_known(void **state)
         sh_status code;
         const char *part;
     } cases[] = {
-        {"", SH_INVALID, "unknown data '': use digits, mnist:DIR or a folder"},
-        {"cats", SH_INVALID, "unknown data 'cats': use digits, mnist:DIR or a folder"},
-        {"digit", SH_INVALID, "unknown data 'digit': use digits, mnist:DIR or a folder"},
+        {"", SH_INVALID,
+         "unknown data '': use digits, mnist:DIR, cifar10:DIR, cifar100:DIR or a folder"},
+        {"cats", SH_INVALID,
+         "unknown data 'cats': use digits, mnist:DIR, cifar10:DIR, cifar100:DIR or a folder"},
+        {"digit", SH_INVALID,
+         "unknown data 'digit': use digits, mnist:DIR, cifar10:DIR, cifar100:DIR or a folder"},
         {"digitss", SH_INVALID, "unknown data 'digitss'"},
         {"cats:/tmp/x", SH_NOT_FOUND, "cats:/tmp/x: cannot open the data folder: No such file"},
         {"./cats", SH_NOT_FOUND, "./cats: cannot open the data folder: No such file"},

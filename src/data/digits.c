@@ -278,13 +278,10 @@ int32_t sh_digits_draw(uint8_t pixels[SH_DIGITS_PIXELS], sh_split split, uint32_
 }
 
 static sh_status digits_read(const sh_dataset *dataset, sh_split split, uint32_t index,
-                             float *pixels, int32_t *label)
+                             uint8_t *bytes, int32_t *label)
 {
     (void)dataset;
-    uint8_t drawn[SH_DIGITS_PIXELS];
-    *label = sh_digits_draw(drawn, split, index);
-    for (int i = 0; i < SH_DIGITS_PIXELS; i++)
-        pixels[i] = ((float)drawn[i] / 255.0f - MEAN) / DEVIATION;
+    *label = sh_digits_draw(bytes, split, index);
     return SH_OK;
 }
 
@@ -339,6 +336,8 @@ static sh_status digits_open(sh_dataset **dataset, const char *argument)
         .width = SIDE,
         .classes = SH_DIGITS_CLASSES,
         .count = {SH_DIGITS_TRAIN, SH_DIGITS_VALIDATION},
+        .mean = {MEAN},
+        .deviation = {DEVIATION},
     };
     if (argument != NULL)
         SH_TRY(parse_counts(info.count, argument));

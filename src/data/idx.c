@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "data/extent.h"
 #include "data/unpack.h"
 
 #define MAGIC 0x00000800u /* unsigned bytes; the number of dimensions is added */
@@ -97,24 +98,6 @@ sh_status sh_idx_parse(sh_idx_header *header, const uint8_t *bytes, size_t count
     return SH_OK;
 }
 
-/* Reads `count` bytes at `offset`; `*got` is less than `count` at the end of the file. */
-static sh_status read_at(size_t *got, int fd, uint64_t offset, uint8_t *bytes, size_t count)
-{
-    size_t done = 0;
-    while (done < count) {
-        const ssize_t more = pread(fd, bytes + done, count - done, (off_t)(offset + done));
-        if (more < 0 && errno == EINTR)
-            continue;
-        if (more < 0)
-            return sh_fail_errno(errno, "cannot read it");
-        if (more == 0)
-            break;
-        done += (size_t)more;
-    }
-    *got = done;
-    return SH_OK;
-}
-
 static sh_status read_header(sh_idx_header *header, int fd, sh_idx_kind kind)
 {
     struct stat about;
@@ -124,7 +107,7 @@ static sh_status read_header(sh_idx_header *header, int fd, sh_idx_kind kind)
         return sh_fail(SH_FORMAT, "is not a regular file");
     uint8_t bytes[SH_IDX_HEADER_MOST];
     size_t got = 0;
-    SH_TRY(read_at(&got, fd, 0, bytes, sizeof bytes));
+    SH_TRY(sh_extent_read(&got, fd, 0, bytes, sizeof bytes));
     return sh_idx_parse(header, bytes, got, (uint64_t)about.st_size, kind);
 }
 
@@ -179,7 +162,7 @@ sh_status sh_idx_read_many(const sh_idx *idx, uint32_t first, uint32_t count, ui
     const size_t item_bytes = sh_idx_item_bytes(idx), wanted = count * item_bytes;
     const uint64_t offset = idx->header.bytes + (uint64_t)first * item_bytes;
     size_t got = 0;
-    sh_status status = read_at(&got, idx->fd, offset, bytes, wanted);
+    sh_status status = sh_extent_read(&got, idx->fd, offset, bytes, wanted);
     if (status == SH_OK && got < wanted)
         status = sh_fail(SH_CORRUPT, "became shorter while it was in use");
     return sh_fail_in(status, "%s: item %u", idx->name, first);
@@ -188,6 +171,12 @@ sh_status sh_idx_read_many(const sh_idx *idx, uint32_t first, uint32_t count, ui
 sh_status sh_idx_read(const sh_idx *idx, uint32_t index, uint8_t *bytes)
 {
     return sh_idx_read_many(idx, index, 1, bytes);
+}
+
+bool sh_idx_touch(const sh_idx *idx, uint32_t index)
+{
+    const size_t item_bytes = sh_idx_item_bytes(idx);
+    return sh_extent_touch(idx->fd, idx->header.bytes + (uint64_t)index * item_bytes, item_bytes);
 }
 
 sh_status sh_idx_check_pair(uint32_t *most, const sh_idx *images, const sh_idx *labels,

@@ -80,6 +80,9 @@ sh_status sh_idx_read(const sh_idx *idx, uint32_t index, uint8_t *bytes) SHOAL_C
 sh_status sh_idx_read_many(const sh_idx *idx, uint32_t first, uint32_t count,
                            uint8_t *bytes) SHOAL_CHECKED;
 
+/* Brings item `index` < count into the system's page cache; whether that was possible. */
+bool sh_idx_touch(const sh_idx *idx, uint32_t index);
+
 /*
  * Checks that `labels` go with `images`: as many of each, and no label above `limit`. `*most` is
  * the largest label. Reads all labels. Fails with SH_MISMATCH (counts), SH_FORMAT (a label).

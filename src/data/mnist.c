@@ -4,8 +4,7 @@
  * (Fashion-MNIST, KMNIST, EMNIST after renaming), with images of any size.
  *
  * A sample is read from the file each time; the system's page cache is what makes that fast, and
- * it gives the memory back when a process needs it. The bytes are read into the end of the
- * caller's floats and spread from the front, so no second buffer exists.
+ * it gives the memory back when a process needs it.
  *
  * The fingerprint covers the sizes, all labels and IMAGES_PRINTED images of each split, spread
  * evenly: enough to tell sets, subsets and orders apart, without reading 50 MB at every start. It
@@ -31,7 +30,6 @@
 typedef struct mnist {
     sh_dataset base;
     sh_idx images[SH_SPLITS], labels[SH_SPLITS];
-    float levels[256]; /* the normalised value of each byte */
 } mnist;
 
 static const struct file_name {
@@ -195,30 +193,30 @@ static sh_status mnist_open(sh_dataset **dataset, const char *argument)
     info->width = set->images[0].header.width;
     for (int split = 0; split < SH_SPLITS; split++)
         info->count[split] = set->images[split].header.count;
-    for (int i = 0; i < 256; i++)
-        set->levels[i] = ((float)i / 255.0f - MEAN) / DEVIATION;
+    info->mean[0] = MEAN;
+    info->deviation[0] = DEVIATION;
     *dataset = &set->base;
     return SH_OK;
 }
 
 static sh_status mnist_read(const sh_dataset *dataset, sh_split split, uint32_t index,
-                            float *pixels, int32_t *label)
+                            uint8_t *bytes, int32_t *label)
 {
     const mnist *set = (const mnist *)dataset;
-    const size_t count = sh_idx_item_bytes(&set->images[split]);
-    /* Float i ends before byte 4 i + 4; byte i + 1 of the image, not yet used, lies at
-     * 3 count + i + 1, which is never less. */
-    uint8_t *bytes = (uint8_t *)pixels + (sizeof *pixels - 1) * count;
     uint8_t class;
     SH_TRY(sh_idx_read(&set->images[split], index, bytes));
     SH_TRY(sh_idx_read(&set->labels[split], index, &class));
     if (class >= set->base.info.classes)
         return sh_fail(SH_CORRUPT, "%s: changed while it was in use: sample %u has label %u",
                        set->labels[split].name, index, class);
-    for (size_t i = 0; i < count; i++)
-        pixels[i] = set->levels[bytes[i]];
     *label = class;
     return SH_OK;
+}
+
+static bool mnist_touch(const sh_dataset *dataset, sh_split split, uint32_t index)
+{
+    const mnist *set = (const mnist *)dataset;
+    return sh_idx_touch(&set->images[split], index) && sh_idx_touch(&set->labels[split], index);
 }
 
 const sh_dataset_ops sh_mnist_ops = {
@@ -229,5 +227,6 @@ const sh_dataset_ops sh_mnist_ops = {
     .open = mnist_open,
     .recognises = mnist_recognises,
     .read = mnist_read,
+    .touch = mnist_touch,
     .close = mnist_close,
 };

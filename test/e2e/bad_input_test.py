@@ -154,10 +154,12 @@ class Data(BadInput):
                  + ", each plain or .gz)"),
                 ("mnist:nowhere", "nowhere: cannot open the data folder: No such file or directory"),
                 ("./nowhere", "./nowhere: cannot open the data folder: No such file or directory"),
-                ("nowhere", "unknown data 'nowhere': use digits, mnist:DIR or a folder"),
+                ("nowhere", "unknown data 'nowhere': use digits, mnist:DIR, cifar10:DIR, cifar100:DIR or a "
+                 "folder"),
                 ("mnist:good/" + TRAIN_IMAGES, "is not a folder; name the folder that holds the data files"),
                 ("mnist:", "mnist: which folder? write mnist:DIR"),
-                ("cifar10:good", "unknown data 'cifar10:good': use digits, mnist:DIR or a folder"),
+                ("imagenet:good", "unknown data 'imagenet:good': use digits, mnist:DIR, cifar10:DIR, cifar100:DIR "
+                 "or a folder"),
                 ("digits:0/5", "digits:0/5: write digits or digits:TRAIN/VALIDATION, each a number of samples "
                  "from 1 to 100000000, for example digits:10000/2000")):
             with self.subTest(data):
