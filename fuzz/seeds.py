@@ -110,6 +110,12 @@ def cifar():
     yield "zeros", b"\0\xc0\1"
 
 
+def augment():
+    """data/augment.h."""
+    for number, text in enumerate((b"crop,flip", b"flip,crop:7", b"crop:65", b"flip,flip", b"turn,")):
+        yield str(number), text
+
+
 def safetensors():
     """store/safetensors.h."""
     def file(header, data):
@@ -138,7 +144,8 @@ def jobs():
 
 def main():
     for noun, seeds in (("frame", frames), ("message", messages), ("token", tokens), ("idx", idx),
-                        ("cifar", cifar), ("safetensors", safetensors), ("job", jobs)):
+                        ("cifar", cifar), ("augment", augment), ("safetensors", safetensors),
+                        ("job", jobs)):
         folder = Path(sys.argv[1]) / noun
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in seeds():

@@ -20,7 +20,7 @@ typedef enum sh_random_purpose {
     SH_RANDOM_INITIAL = 2, /* initial weights: (tensor index, -) */
     SH_RANDOM_DIGITS = 3,  /* the built-in data: (split, sample index) */
     SH_RANDOM_TEST = 4,    /* tests and fixed probes */
-    /* 5: augmentation */
+    SH_RANDOM_AUGMENT = 5, /* views of training samples: (epoch, sample index) */
     SH_RANDOM_DROPOUT = 6, /* a sample's keys: (epoch, sample index) */
 } sh_random_purpose;
 

@@ -12,8 +12,9 @@
 #include "data/extent.h"
 
 #define RECORD_MOST (SH_CIFAR_LABELS_MOST + SH_CIFAR_PIXELS)
-#define CHUNK 16 /* records looked at in one go: a system call each would cost more than the copy  \
-                  */
+#define CHUNK                                                                                      \
+    16 /* records looked at in one go: a system call each would cost more than the copy            \
+        */
 
 const sh_cifar_kind sh_cifar10 = {"cifar10", "CIFAR-10", 1, {10}};
 const sh_cifar_kind sh_cifar100 = {"cifar100", "CIFAR-100", 2, {20, 100}};

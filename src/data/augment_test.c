@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "data/augment.h"
+
+#include "base/test.h"
+
+static void lists_are_understood(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *list;
+        sh_augment expected;
+    } cases[] = {
+        {"", {0, false}},         {"flip", {0, true}},        {"crop", {4, false}},
+        {"crop,flip", {4, true}}, {"flip,crop:1", {1, true}}, {"crop:64", {64, false}},
+        {"crop:007", {7, false}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        sh_augment augment = {99, true};
+        assert_ok(sh_augment_parse(&augment, cases[i].list));
+        assert_int_equal(augment.crop, cases[i].expected.crop);
+        assert_int_equal(augment.flip, cases[i].expected.flip);
+    }
+}
+
+static void other_lists_say_what_there_is(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *list, *part;
+    } cases[] = {
+        {"turn", "--augment turn: unknown 'turn'; there is: crop, crop:N, flip, for example"},
+        {"crop,turn,flip", "--augment crop,turn,flip: unknown 'turn'; there is"},
+        {"crop,", "--augment crop,: unknown ''; there is"},
+        {",flip", "unknown ''; there is"},
+        {"crop, flip", "unknown ' flip'"},
+        {"Flip", "unknown 'Flip'"},
+        {"flips", "unknown 'flips'"},
+        {"flip:2", "unknown 'flip:2'"},
+        {"flip,flip", "--augment flip,flip: 'flip' is there twice"},
+        {"crop,flip,crop:2", "'crop' is there twice"},
+        {"crop:0", "--augment crop:0: write crop or crop:N, N being 1 to 64 pixels around the"},
+        {"crop:", "write crop or crop:N"},
+        {"crop:65", "write crop or crop:N"},
+        {"crop:-1", "write crop or crop:N"},
+        {"crop:4.5", "write crop or crop:N"},
+        {"crop:4294967297", "write crop or crop:N"},
+        {"crop:99999999999999999999999", "write crop or crop:N"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        sh_augment augment = {99, true};
+        assert_fails(sh_augment_parse(&augment, cases[i].list), SH_INVALID, cases[i].part);
+        assert_int_equal(augment.crop, 99);
+    }
+}
+
+/* Over many samples each of the (2 * 4 + 1)^2 * 2 views comes about as often. */
+static void views_are_uniform(void **state)
+{
+    (void)state;
+    enum { SAMPLES = 81 * 2 * 400, SIDE = 9 };
+    static uint32_t count[2][SIDE][SIDE];
+    const sh_augment augment = {4, true};
+    memset(count, 0, sizeof count);
+    for (uint32_t i = 0; i < SAMPLES; i++) {
+        const sh_view view = sh_augment_draw(&augment, 1, i % 7, i);
+        assert_in_range(view.top + 4, 0, SIDE - 1);
+        assert_in_range(view.left + 4, 0, SIDE - 1);
+        count[view.mirrored][view.top + 4][view.left + 4]++;
+    }
+    for (uint32_t i = 0; i < 2 * SIDE * SIDE; i++)
+        assert_in_range(count[i / 81][i / 9 % 9][i % 9], 310, 490); /* 4.5 sigma */
+}
+
+static bool same(sh_view a, sh_view b)
+{
+    return a.left == b.left && a.top == b.top && a.mirrored == b.mirrored;
+}
+
+static void views_belong_to_seed_epoch_and_sample(void **state)
+{
+    (void)state;
+    const sh_augment augment = {4, true};
+    uint32_t equal[3] = {0};
+    for (uint32_t i = 0; i < 1000; i++) {
+        const sh_view view = sh_augment_draw(&augment, 5, 2, i);
+        assert_true(same(view, sh_augment_draw(&augment, 5, 2, i)));
+        equal[0] += same(view, sh_augment_draw(&augment, 6, 2, i));
+        equal[1] += same(view, sh_augment_draw(&augment, 5, 3, i));
+        equal[2] += same(view, sh_augment_draw(&augment, 5, 2, i + 1));
+    }
+    for (int i = 0; i < 3; i++)
+        assert_in_range(equal[i], 0, 20); /* about 1000 / 162 by chance */
+}
+
+static void what_is_not_asked_for_does_not_happen(void **state)
+{
+    (void)state;
+    const sh_augment both = {4, true}, crop = {4, false}, flip = {0, true}, none = {0, false};
+    for (uint32_t i = 0; i < 200; i++) {
+        const sh_view view = sh_augment_draw(&both, 1, 0, i);
+        assert_true(same(sh_augment_draw(&none, 1, 0, i), (sh_view){0, 0, false}));
+        assert_true(same(sh_augment_draw(&crop, 1, 0, i), (sh_view){view.left, view.top, false}));
+        assert_true(same(sh_augment_draw(&flip, 1, 0, i), (sh_view){0, 0, view.mirrored}));
+    }
+}
+
+/* Views are part of the course: a change here changes every run that has them. */
+static void golden_views(void **state)
+{
+    (void)state;
+    static const sh_view golden[] = {{1, 3, false}, {2, -4, true}, {-2, -3, true}, {4, -3, true}};
+    const sh_augment augment = {4, true};
+    for (uint32_t i = 0; i < sizeof golden / sizeof *golden; i++) {
+        const sh_view view = sh_augment_draw(&augment, 1, i / 2, i);
+        if (!same(view, golden[i]))
+            fail_msg("view %u is {%d, %d, %d}", i, view.left, view.top, view.mirrored);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lists_are_understood),
+        cmocka_unit_test(other_lists_say_what_there_is),
+        cmocka_unit_test(views_are_uniform),
+        cmocka_unit_test(views_belong_to_seed_epoch_and_sample),
+        cmocka_unit_test(what_is_not_asked_for_does_not_happen),
+        cmocka_unit_test(golden_views),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Bytes become floats by a table, 256 levels a channel: normalisation costs a look-up, and black
+ * beside the image is level 0. Resizing comes after it, in floats; the two commute but for
+ * rounding, because the weights of a resized pixel add up to one.
+ *
+ *     published bytes  ->  rows: view and levels  ->  (two rows held  ->  resized row)  ->  pixels
+ *
+ * Resizing is separable: a source row is made once a channel, spread to the new width, and held
+ * while it is one of the two that a new row lies between. Those two are neighbours, so the one of
+ * even and the one of odd number have a place each. Where a new pixel lies between the old ones is
+ * a fraction of whole numbers, computed without rounding; the only rounded operations are the
+ * IEEE ones of the sums.
+ *
+ * Scratch is on the stack and bounded (SH_PIPELINE_BYTES_MOST and three rows). Without a view or
+ * resizing there is none: the bytes are read into the end of the caller's floats and spread from
+ * the front.
+ */
+#include "data/pipeline.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/augment.h"
+
+#define LEVELS 256
+#define SIDE_MOST SH_PIPELINE_SIDE_MOST
+
+/* A new pixel between two old ones, or rows: (1 - weight) * low + weight * high. */
+typedef struct tap {
+    uint32_t low, high;
+    float weight;
+} tap;
+
+struct sh_pipeline {
+    sh_dataset *dataset;
+    const sh_dataset_info *source; /* the data set's */
+    sh_dataset_info info;
+    sh_augment augment;
+    uint64_t seed;
+    float levels[SH_DATASET_CHANNELS_MOST][LEVELS];
+    bool resizes;
+    tap columns[SIDE_MOST], rows[SIDE_MOST]; /* where it resizes */
+};
+
+/* --- options --- */
+
+typedef enum normalization {
+    BY_DATASET,
+    BY_IMAGENET,
+    BY_NOTHING,
+} normalization;
+
+static sh_status parse_normalize(normalization *by, const char *name)
+{
+    static const char *const names[] = {"dataset", "imagenet", "none"};
+    if (name == NULL || name[0] == '\0')
+        name = names[BY_DATASET];
+    for (int i = 0; i < 3; i++)
+        if (strcmp(name, names[i]) == 0) {
+            *by = (normalization)i;
+            return SH_OK;
+        }
+    return sh_fail(SH_INVALID, "--normalize %s: unknown; use dataset, imagenet or none", name);
+}
+
+static sh_status check_resize(uint32_t resize)
+{
+    if (resize == 0 || (resize >= SH_PIPELINE_SIDE_LEAST && resize <= SIDE_MOST))
+        return SH_OK;
+    return sh_fail(SH_INVALID, "--resize %u: must be %d to %d pixels", resize,
+                   SH_PIPELINE_SIDE_LEAST, SIDE_MOST);
+}
+
+static sh_status parse_augment(sh_augment *augment, const char *list)
+{
+    return sh_augment_parse(augment, list == NULL ? "" : list);
+}
+
+sh_status sh_pipeline_check(const sh_pipeline_options *options)
+{
+    sh_augment augment;
+    normalization by;
+    SH_TRY(parse_augment(&augment, options->augment));
+    SH_TRY(check_resize(options->resize));
+    return parse_normalize(&by, options->normalize);
+}
+
+/* --- opening --- */
+
+/* Fills the mean and deviation that are normalised by. */
+static sh_status choose_normalization(sh_dataset_info *info, normalization by)
+{
+    /* torchvision's transforms for its ImageNet models: mean and deviation of red, green, blue. */
+    static const float mean[3] = {0.485f, 0.456f, 0.406f}, deviation[3] = {0.229f, 0.224f, 0.225f};
+    if (by == BY_IMAGENET && info->channels != 3)
+        return sh_fail(SH_INVALID,
+                       "--normalize imagenet: is for images of 3 channels, %s has %zu; use dataset "
+                       "or none",
+                       info->name, info->channels);
+    for (size_t c = 0; c < info->channels && by != BY_DATASET; c++) {
+        info->mean[c] = by == BY_IMAGENET ? mean[c] : 0.0f;
+        info->deviation[c] = by == BY_IMAGENET ? deviation[c] : 1.0f;
+    }
+    return SH_OK;
+}
+
+/* Whether images of this size can be augmented and resized as asked. */
+static sh_status check_sizes(const sh_dataset_info *info, const sh_augment *augment)
+{
+    const size_t bytes = info->channels * info->height * info->width;
+    if (bytes > SH_PIPELINE_BYTES_MOST || info->height > SIDE_MOST || info->width > SIDE_MOST)
+        return sh_fail(
+            SH_INVALID,
+            "images of %zu x %zu x %zu are too large for --augment and --resize: at most "
+            "%d bytes, and %d pixels each way",
+            info->channels, info->height, info->width, SH_PIPELINE_BYTES_MOST, SIDE_MOST);
+    if (augment->crop >= info->height || augment->crop >= info->width)
+        return sh_fail(SH_INVALID,
+                       "--augment crop:%u: must be smaller than the images, which have %zu x %zu "
+                       "pixels",
+                       augment->crop, info->height, info->width);
+    return SH_OK;
+}
+
+/*
+ * New pixel i has its middle at (i + 1/2) * from / to of the old ones, and old pixel k at k + 1/2:
+ * it lies at ((2 i + 1) * from - to) / (2 to), cut at the first old one; behind the last, both
+ * neighbours are the last.
+ */
+static void find_taps(tap *taps, uint32_t from, uint32_t to)
+{
+    for (uint32_t i = 0; i < to; i++) {
+        const int64_t scaled = (int64_t)(2 * i + 1) * from - to;
+        const uint32_t place = scaled > 0 ? (uint32_t)scaled : 0;
+        const uint32_t low = place / (2 * to);
+        taps[i] =
+            (tap){low, low + 1 < from ? low + 1 : low, (float)(place % (2 * to)) / (float)(2 * to)};
+    }
+}
+
+static sh_status prepare(sh_pipeline *p, const sh_pipeline_options *options)
+{
+    normalization by;
+    SH_TRY(parse_augment(&p->augment, options->augment));
+    SH_TRY(parse_normalize(&by, options->normalize));
+    SH_TRY(choose_normalization(&p->info, by));
+    for (size_t c = 0; c < p->info.channels; c++)
+        for (int i = 0; i < LEVELS; i++)
+            p->levels[c][i] = ((float)i / 255.0f - p->info.mean[c]) / p->info.deviation[c];
+    p->seed = options->seed;
+    p->resizes = options->resize > 0 &&
+                 (options->resize != p->source->height || options->resize != p->source->width);
+    if (!p->resizes && p->augment.crop == 0 && !p->augment.flip)
+        return SH_OK;
+    SH_TRY(check_sizes(p->source, &p->augment));
+    if (p->resizes) {
+        p->info.height = p->info.width = options->resize;
+        find_taps(p->rows, (uint32_t)p->source->height, options->resize);
+        find_taps(p->columns, (uint32_t)p->source->width, options->resize);
+    }
+    return SH_OK;
+}
+
+sh_status sh_pipeline_open(sh_pipeline **pipeline, const char *spec,
+                           const sh_pipeline_options *options)
+{
+    SH_TRY(sh_pipeline_check(options));
+    sh_pipeline *fresh = calloc(1, sizeof *fresh);
+    if (fresh == NULL)
+        return sh_fail_memory(sizeof *fresh, "the data's pipeline");
+    sh_status status = sh_dataset_open(&fresh->dataset, spec);
+    if (status == SH_OK) {
+        fresh->source = sh_dataset_about(fresh->dataset);
+        fresh->info = *fresh->source;
+        status = prepare(fresh, options);
+    }
+    if (status != SH_OK) {
+        sh_pipeline_close(fresh);
+        return status;
+    }
+    *pipeline = fresh;
+    return SH_OK;
+}
+
+const sh_dataset_info *sh_pipeline_about(const sh_pipeline *pipeline)
+{
+    return &pipeline->info;
+}
+
+const sh_dataset *sh_pipeline_dataset(const sh_pipeline *pipeline)
+{
+    return pipeline->dataset;
+}
+
+void sh_pipeline_close(sh_pipeline *pipeline)
+{
+    if (pipeline == NULL)
+        return;
+    sh_dataset_close(pipeline->dataset);
+    free(pipeline);
+}
+
+/* --- reading --- */
+
+/* One channel of a published image, as it is to be seen. */
+typedef struct plane {
+    const uint8_t *bytes;
+    const float *levels; /* of its channel */
+    uint32_t height, width;
+    sh_view view;
+} plane;
+
+static void fill(float *values, uint32_t count, float value)
+{
+    for (uint32_t i = 0; i < count; i++)
+        values[i] = value;
+}
+
+/* Row `y` of the view: plane->width levels. */
+static void see_row(float *row, const plane *p, uint32_t y)
+{
+    const int64_t from = (int64_t)y + p->view.top;
+    const float *levels = p->levels;
+    if (from < 0 || from >= p->height) {
+        fill(row, p->width, levels[0]);
+        return;
+    }
+    const uint8_t *bytes = p->bytes + from * p->width;
+    const int32_t left = p->view.left;
+    const uint32_t beside = (uint32_t)(left < 0 ? -left : left), seen = p->width - beside;
+    bytes += left > 0 ? left : 0;
+    /* Black is on the side that the view sticks out to, which mirroring exchanges. */
+    const bool black_first = (left < 0) != p->view.mirrored;
+    float *image = row + (black_first ? beside : 0);
+    fill(black_first ? row : row + seen, beside, levels[0]);
+    if (p->view.mirrored)
+        for (uint32_t i = 0; i < seen; i++)
+            image[i] = levels[bytes[seen - 1 - i]];
+    else
+        for (uint32_t i = 0; i < seen; i++)
+            image[i] = levels[bytes[i]];
+}
+
+static void see_plane(float *pixels, const plane *p)
+{
+    for (uint32_t y = 0; y < p->height; y++)
+        see_row(pixels + (size_t)y * p->width, p, y);
+}
+
+static void spread_row(float *restrict wide, const float *restrict row, const tap *columns,
+                       uint32_t count)
+{
+    for (uint32_t x = 0; x < count; x++) {
+        const tap *t = &columns[x];
+        wide[x] = (1.0f - t->weight) * row[t->low] + t->weight * row[t->high];
+    }
+}
+
+static void mix_rows(float *restrict pixels, const float *restrict low, const float *restrict high,
+                     float weight, uint32_t count)
+{
+    const float rest = 1.0f - weight;
+    for (uint32_t x = 0; x < count; x++)
+        pixels[x] = rest * low[x] + weight * high[x];
+}
+
+static void resize_plane(float *pixels, const plane *p, const sh_pipeline *pipeline)
+{
+    const uint32_t side = (uint32_t)pipeline->info.width;
+    float row[SIDE_MOST], held[2][SIDE_MOST];
+    uint32_t number[2] = {UINT32_MAX, UINT32_MAX}; /* which row each place holds */
+    for (uint32_t y = 0; y < side; y++) {
+        const tap *t = &pipeline->rows[y];
+        const uint32_t needed[] = {t->low, t->high};
+        for (int i = 0; i < 2; i++) {
+            const uint32_t place = needed[i] % 2;
+            if (number[place] == needed[i])
+                continue;
+            see_row(row, p, needed[i]);
+            spread_row(held[place], row, pipeline->columns, side);
+            number[place] = needed[i];
+        }
+        mix_rows(pixels + (size_t)y * side, held[t->low % 2], held[t->high % 2], t->weight, side);
+    }
+}
+
+/* As published but for the levels, without scratch. */
+static sh_status read_plain(const sh_pipeline *p, sh_split split, uint32_t index, float *pixels,
+                            int32_t *label)
+{
+    const size_t size = p->info.height * p->info.width, count = p->info.channels * size;
+    /* Float i ends before byte 4 i + 4; byte i + 1 of the image, not yet used, lies at
+     * 3 count + i + 1, which is never less. */
+    const uint8_t *bytes = (uint8_t *)pixels + (sizeof *pixels - 1) * count;
+    SH_TRY(sh_dataset_read_bytes(p->dataset, split, index, (uint8_t *)bytes, label));
+    for (size_t c = 0; c < p->info.channels; c++)
+        for (size_t i = c * size; i < (c + 1) * size; i++)
+            pixels[i] = p->levels[c][bytes[i]];
+    return SH_OK;
+}
+
+static sh_status read_view(const sh_pipeline *p, sh_split split, uint32_t index, sh_view view,
+                           float *pixels, int32_t *label)
+{
+    const size_t source_size = p->source->height * p->source->width;
+    const size_t size = p->info.height * p->info.width;
+    uint8_t bytes[SH_PIPELINE_BYTES_MOST];
+    SH_TRY(sh_dataset_read_bytes(p->dataset, split, index, bytes, label));
+    for (size_t c = 0; c < p->info.channels; c++) {
+        const plane channel = {bytes + c * source_size, p->levels[c], (uint32_t)p->source->height,
+                               (uint32_t)p->source->width, view};
+        if (p->resizes)
+            resize_plane(pixels + c * size, &channel, p);
+        else
+            see_plane(pixels + c * size, &channel);
+    }
+    return SH_OK;
+}
+
+sh_status sh_pipeline_read(const sh_pipeline *pipeline, sh_split split, uint32_t epoch,
+                           uint32_t index, float *pixels, int32_t *label)
+{
+    const sh_view plain = {0};
+    const bool augments =
+        split == SH_SPLIT_TRAIN && (pipeline->augment.crop > 0 || pipeline->augment.flip);
+    if (!augments && !pipeline->resizes)
+        return read_plain(pipeline, split, index, pixels, label);
+    const sh_view view =
+        augments ? sh_augment_draw(&pipeline->augment, pipeline->seed, epoch, index) : plain;
+    return read_view(pipeline, split, index, view, pixels, label);
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a network is given of a data set: its samples augmented, resized and normalised.
+ *
+ *     sh_pipeline *pipeline;
+ *     const sh_pipeline_options options = {.augment = "crop,flip", .resize = 64, .seed = 1};
+ *     SH_TRY(sh_pipeline_open(&pipeline, "cifar10:/data/cifar10", &options));
+ *     SH_TRY(sh_pipeline_read(pipeline, SH_SPLIT_TRAIN, epoch, index, pixels, &label));
+ *     sh_pipeline_close(pipeline);
+ *
+ * A sample goes, in this order, through
+ *
+ *     augmentation   training samples only; what a crop sees beside the image is black (augment.h)
+ *     resizing       bilinear, pixels being areas: PyTorch's interpolate(mode="bilinear",
+ *                    align_corners=False)
+ *     normalisation  (byte / 255 - mean) / deviation, by channel
+ *
+ * and comes to the same bits on every device.
+ *
+ * Threads: an open pipeline never changes, so any thread may read and several may at once; open
+ * and close it while nobody reads.
+ */
+#ifndef SHOAL_DATA_PIPELINE_H
+#define SHOAL_DATA_PIPELINE_H
+
+#include "data/dataset.h"
+
+#define SH_PIPELINE_SIDE_LEAST 8 /* pixels that images can be resized to */
+#define SH_PIPELINE_SIDE_MOST 1024
+
+/* Bytes of a published image that can be augmented or resized; any can be normalised. */
+#define SH_PIPELINE_BYTES_MOST 65536
+
+typedef struct sh_pipeline sh_pipeline;
+
+/* Texts are borrowed for the call. */
+typedef struct sh_pipeline_options {
+    const char *augment;   /* as sh_augment_parse; NULL: none */
+    uint32_t resize;       /* height and width of what is given; 0: as published */
+    const char *normalize; /* "dataset": mean and deviation of the training images, "imagenet":
+                              those of ImageNet, "none": 0 and 1. NULL or "": "dataset" */
+    uint64_t seed;         /* of the augmentation */
+} sh_pipeline_options;
+
+/*
+ * Opens the data set `spec` (as sh_dataset_open). `*pipeline` is owned: sh_pipeline_close it.
+ * Fails as sh_dataset_open does and with SH_INVALID for an option, or one that this data cannot
+ * have.
+ */
+sh_status sh_pipeline_open(sh_pipeline **pipeline, const char *spec,
+                           const sh_pipeline_options *options) SHOAL_CHECKED;
+
+/* As far as they can be checked without the data: whether the options are well-formed. */
+sh_status sh_pipeline_check(const sh_pipeline_options *options) SHOAL_CHECKED;
+
+/*
+ * As sh_dataset_about, with the height and width that the pipeline gives and the mean and
+ * deviation that it normalises by; the fingerprint is that of the data alone. Borrowed until the
+ * pipeline is closed.
+ */
+const sh_dataset_info *sh_pipeline_about(const sh_pipeline *pipeline);
+
+/* The data set behind it. Borrowed until the pipeline is closed. */
+const sh_dataset *sh_pipeline_dataset(const sh_pipeline *pipeline);
+
+/*
+ * Reads sample `index` of a split as seen in `epoch` (from 0; means nothing for validation):
+ * `pixels` gets channels * height * width floats, [C][H][W], `label` its class. May block on the
+ * disk; allocates nothing. On failure `label` is untouched and `pixels` undefined. Fails as
+ * sh_dataset_read does.
+ */
+sh_status sh_pipeline_read(const sh_pipeline *pipeline, sh_split split, uint32_t epoch,
+                           uint32_t index, float *pixels, int32_t *label) SHOAL_CHECKED;
+
+/* Closes the data set too. NULL is fine. */
+void sh_pipeline_close(sh_pipeline *pipeline);
+
+#endif
