@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The thread reads each record and throws it away: what it is after is the copy that the system
+ * keeps. Decoding stays with the lanes. Why so:
+ *
+ * - A queue of decoded samples would be memory that a small device does not have, and would have
+ *   to be handed from thread to thread; the page cache is there anyway, is given back when memory
+ *   is short, and what was brought in vain costs nothing.
+ * - posix_fadvise(WILLNEED) is a hint that some file systems (FUSE, some over a network) do not
+ *   take; a read is understood everywhere, and waits here instead of in a lane.
+ * - A record that is in the cache already costs one system call, under a microsecond: nothing
+ *   beside the milliseconds that computing on it takes.
+ *
+ * A wish is a range of positions in an order, so it has a constant size, and one place is queue
+ * enough: when the next wish comes, the lanes are already at the samples of the one before. The
+ * lock guards the wish alone and is never held while a record is read.
+ */
+#include "data/prefetch.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+
+typedef struct wish {
+    sh_split split;
+    bool ordered;
+    sh_order order; /* where it is ordered */
+    uint32_t first, count;
+} wish;
+
+struct sh_prefetch {
+    const sh_dataset *dataset;
+    bool runs; /* has a thread */
+    pthread_t thread;
+    pthread_mutex_t lock; /* guards the two below */
+    wish left;            /* what is left of the newest */
+    bool ending;
+    pthread_cond_t wake; /* a wish, or the end */
+};
+
+/* The next record to bring, as a wish for one; waits for it. False at the end. */
+static bool take(sh_prefetch *prefetch, wish *one)
+{
+    pthread_mutex_lock(&prefetch->lock);
+    while (prefetch->left.count == 0 && !prefetch->ending)
+        pthread_cond_wait(&prefetch->wake, &prefetch->lock);
+    const bool goes_on = !prefetch->ending;
+    if (goes_on) {
+        *one = prefetch->left;
+        prefetch->left.first++;
+        prefetch->left.count--;
+    }
+    pthread_mutex_unlock(&prefetch->lock);
+    return goes_on;
+}
+
+static void *prefetch_main(void *argument)
+{
+    sh_prefetch *prefetch = argument;
+    wish one;
+    while (take(prefetch, &one)) {
+        const uint32_t index = one.ordered ? sh_order_at(&one.order, one.first) : one.first;
+        /* A record that cannot be read is told by the lane that needs it. */
+        (void)sh_dataset_touch(prefetch->dataset, one.split, index);
+    }
+    return NULL;
+}
+
+/* Signals are the main program's; this thread must not be the one that takes them. */
+static int start_thread(sh_prefetch *prefetch)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const int error = pthread_create(&prefetch->thread, NULL, prefetch_main, prefetch);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return error;
+}
+
+sh_status sh_prefetch_start(sh_prefetch **prefetch, const sh_dataset *dataset)
+{
+    sh_prefetch *fresh = calloc(1, sizeof *fresh);
+    if (fresh == NULL)
+        return sh_fail_memory(sizeof *fresh, "the reader of coming samples");
+    fresh->dataset = dataset;
+    pthread_mutex_init(&fresh->lock, NULL);
+    pthread_cond_init(&fresh->wake, NULL);
+    if (sh_dataset_touches(dataset)) {
+        const int error = start_thread(fresh);
+        if (error != 0) {
+            sh_prefetch_stop(fresh);
+            return sh_fail_errno(error, "starting a thread");
+        }
+        fresh->runs = true;
+    }
+    *prefetch = fresh;
+    return SH_OK;
+}
+
+void sh_prefetch_want(sh_prefetch *prefetch, sh_split split, const sh_order *order, uint32_t first,
+                      uint32_t count)
+{
+    if (!prefetch->runs)
+        return;
+    wish fresh = {.split = split, .ordered = order != NULL, .first = first, .count = count};
+    if (order != NULL)
+        fresh.order = *order;
+    pthread_mutex_lock(&prefetch->lock);
+    prefetch->left = fresh;
+    pthread_cond_signal(&prefetch->wake);
+    pthread_mutex_unlock(&prefetch->lock);
+}
+
+void sh_prefetch_stop(sh_prefetch *prefetch)
+{
+    if (prefetch == NULL)
+        return;
+    if (prefetch->runs) {
+        pthread_mutex_lock(&prefetch->lock);
+        prefetch->ending = true;
+        pthread_cond_signal(&prefetch->wake);
+        pthread_mutex_unlock(&prefetch->lock);
+        pthread_join(prefetch->thread, NULL);
+    }
+    pthread_cond_destroy(&prefetch->wake);
+    pthread_mutex_destroy(&prefetch->lock);
+    free(prefetch);
+}

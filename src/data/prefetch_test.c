@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "data/prefetch.h"
+
+#include <pthread.h>
+
+#include "base/test.h"
+#include "data/dataset_impl.h"
+
+enum { SAMPLES = 200 };
+
+/* A data set on a slow disk: a record is brought only while the gate is open. */
+typedef struct slow_set {
+    sh_dataset base;
+    pthread_mutex_t lock; /* guards all below */
+    pthread_cond_t news;
+    bool open;
+    uint32_t begun, done; /* records that were asked for, and that came */
+    bool touched[SH_SPLITS][SAMPLES];
+    uint32_t last; /* the record asked for last */
+} slow_set;
+
+static sh_status slow_read(const sh_dataset *dataset, sh_split split, uint32_t index,
+                           uint8_t *bytes, int32_t *label)
+{
+    slow_set *set = (slow_set *)(uintptr_t)dataset;
+    pthread_mutex_lock(&set->lock);
+    *label = set->touched[split][index]; /* whether this would not have to wait */
+    pthread_mutex_unlock(&set->lock);
+    bytes[0] = (uint8_t)index;
+    return SH_OK;
+}
+
+static bool slow_touch(const sh_dataset *dataset, sh_split split, uint32_t index)
+{
+    slow_set *set = (slow_set *)(uintptr_t)dataset;
+    pthread_mutex_lock(&set->lock);
+    set->begun++;
+    set->last = index;
+    pthread_cond_broadcast(&set->news);
+    while (!set->open)
+        pthread_cond_wait(&set->news, &set->lock);
+    if (index < SAMPLES)
+        set->touched[split][index] = true;
+    set->done++;
+    pthread_cond_broadcast(&set->news);
+    pthread_mutex_unlock(&set->lock);
+    return true;
+}
+
+static const sh_dataset_ops slow_ops = {.name = "slow", .read = slow_read, .touch = slow_touch};
+
+static void slow_init(slow_set *set, bool open)
+{
+    *set = (slow_set){.base = {.ops = &slow_ops,
+                               .info = {.name = "slow",
+                                        .channels = 1,
+                                        .height = 1,
+                                        .width = 1,
+                                        .classes = 2,
+                                        .count = {SAMPLES, SAMPLES}}},
+                      .open = open};
+    pthread_mutex_init(&set->lock, NULL);
+    pthread_cond_init(&set->news, NULL);
+}
+
+static void slow_release(slow_set *set)
+{
+    pthread_cond_destroy(&set->news);
+    pthread_mutex_destroy(&set->lock);
+}
+
+/* Opens the gate, then waits until `done` records came. */
+static void let_through(slow_set *set, uint32_t done)
+{
+    pthread_mutex_lock(&set->lock);
+    set->open = true;
+    pthread_cond_broadcast(&set->news);
+    while (set->done < done)
+        pthread_cond_wait(&set->news, &set->lock);
+    pthread_mutex_unlock(&set->lock);
+}
+
+static void wait_begun(slow_set *set, uint32_t begun)
+{
+    pthread_mutex_lock(&set->lock);
+    while (set->begun < begun)
+        pthread_cond_wait(&set->news, &set->lock);
+    pthread_mutex_unlock(&set->lock);
+}
+
+/* Whether a lane that reads the sample now finds its record there. */
+static bool is_there(const slow_set *set, sh_split split, uint32_t index)
+{
+    uint8_t byte;
+    int32_t label = -1;
+    assert_ok(sh_dataset_read_bytes(&set->base, split, index, &byte, &label));
+    assert_int_equal(byte, (uint8_t)index);
+    return label == 1;
+}
+
+static void what_was_wanted_is_there_when_it_is_read(void **state)
+{
+    (void)state;
+    slow_set set;
+    sh_prefetch *prefetch;
+    sh_order order;
+    slow_init(&set, true);
+    sh_order_init(&order, 1, 0, SAMPLES);
+    assert_ok(sh_prefetch_start(&prefetch, &set.base));
+    sh_prefetch_want(prefetch, SH_SPLIT_TRAIN, &order, 30, 20);
+    let_through(&set, 20);
+    sh_prefetch_want(prefetch, SH_SPLIT_VALIDATION, NULL, 7, 3);
+    let_through(&set, 23);
+    sh_prefetch_want(prefetch, SH_SPLIT_VALIDATION, NULL, 9, 0);
+    for (uint32_t i = 0; i < SAMPLES; i++) {
+        const bool wanted = i >= 30 && i < 50;
+        assert_int_equal(is_there(&set, SH_SPLIT_TRAIN, sh_order_at(&order, i)), wanted);
+        assert_int_equal(is_there(&set, SH_SPLIT_VALIDATION, i), i >= 7 && i < 10);
+    }
+    sh_prefetch_stop(prefetch);
+    assert_int_equal(set.done, 23);
+    slow_release(&set);
+}
+
+static void the_newest_wish_wins_and_none_waits(void **state)
+{
+    (void)state;
+    slow_set set;
+    sh_prefetch *prefetch;
+    slow_init(&set, false);
+    assert_ok(sh_prefetch_start(&prefetch, &set.base));
+    sh_prefetch_want(prefetch, SH_SPLIT_TRAIN, NULL, 0, 50);
+    wait_begun(&set, 1); /* from here on it waits for the disk, and wishes do not */
+    for (uint32_t i = 0; i < 1000; i++)
+        sh_prefetch_want(prefetch, SH_SPLIT_TRAIN, NULL, 60, 50);
+    sh_prefetch_want(prefetch, SH_SPLIT_TRAIN, NULL, 120, 5);
+    assert_false(is_there(&set, SH_SPLIT_TRAIN, 0));
+    let_through(&set, 6);
+    sh_prefetch_stop(prefetch);
+    for (uint32_t i = 0; i < SAMPLES; i++)
+        assert_int_equal(set.touched[SH_SPLIT_TRAIN][i], i == 0 || (i >= 120 && i < 125));
+    assert_int_equal(set.begun, 6);
+    slow_release(&set);
+}
+
+static void it_stops_in_the_middle(void **state)
+{
+    (void)state;
+    slow_set set;
+    sh_prefetch *prefetch;
+    slow_init(&set, true);
+    assert_ok(sh_prefetch_start(&prefetch, &set.base));
+    sh_prefetch_want(prefetch, SH_SPLIT_TRAIN, NULL, 0, UINT32_MAX); /* for hours */
+    let_through(&set, 3);
+    sh_prefetch_stop(prefetch);
+    assert_in_range(set.done, 3, UINT32_MAX - 1);
+    assert_int_equal(set.begun, set.done);
+    assert_int_equal(set.last, set.done - 1);
+
+    assert_ok(sh_prefetch_start(&prefetch, &set.base));
+    sh_prefetch_stop(prefetch); /* without any wish */
+    sh_prefetch_stop(NULL);
+    slow_release(&set);
+}
+
+static void data_on_no_disk_need_nothing(void **state)
+{
+    (void)state;
+    sh_dataset *digits;
+    sh_prefetch *prefetch;
+    assert_ok(sh_dataset_open(&digits, "digits:5/5"));
+    assert_false(sh_dataset_touches(digits));
+    assert_false(sh_dataset_touch(digits, SH_SPLIT_TRAIN, 0));
+    assert_ok(sh_prefetch_start(&prefetch, digits));
+    sh_prefetch_want(prefetch, SH_SPLIT_TRAIN, NULL, 0, 5);
+    sh_prefetch_stop(prefetch);
+    sh_dataset_close(digits);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_was_wanted_is_there_when_it_is_read),
+        cmocka_unit_test(the_newest_wish_wins_and_none_waits),
+        cmocka_unit_test(it_stops_in_the_middle),
+        cmocka_unit_test(data_on_no_disk_need_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
