@@ -1,20 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Legend: w weight, v velocity, g gradient, mu momentum, lr learning rate, wd weight decay; all
- * arrays have `count` elements.
+ * Legend: w weight, G gradient, lr learning rate, wd weight decay, mu momentum, b1 and b2 the
+ * betas; n the step's number from 1; all arrays have `count` elements. The definitions are
+ * PyTorch's (torch.optim, version 1.13, without amsgrad, dampening and centering):
  *
- * SGD as PyTorch defines it (torch.optim.SGD, dampening 0, no Nesterov):
- *     g = G + wd * w;   v = mu * v + g;   w = w - lr * v
- * With v = 0 before the first step, the first v is g. Without momentum v would only repeat g, so
- * that case has no state and a kernel of its own.
+ *     all but adamw   g = G + wd * w
+ *     sgd             v = mu * v + g;   w = w - lr * v                  (first v: g, as v is 0)
+ *       --nesterov    w = w - lr * (g + mu * v)
+ *     adam            m = b1 * m + (1 - b1) * g;   s = b2 * s + (1 - b2) * g^2
+ *                     w = w - lr / (1 - b1^n) * m / (sqrt(s / (1 - b2^n)) + eps)
+ *     adamw           w = w - lr * wd * w, then adam's with g = G
+ *     rmsprop         s = alpha * s + (1 - alpha) * g^2;   d = g / (sqrt(s) + eps)
+ *                     w = w - lr * d, or with momentum b = mu * b + d;   w = w - lr * b
  *
- * Each operation rounds once, in the order written; the build forbids contraction.
+ * Without momentum, sgd and rmsprop keep no v and b, and have kernels of their own. What is the
+ * same for all weights of a step (powers of the betas) comes in the step's numbers.
+ *
+ * Each operation rounds once, in the order written; the build forbids contraction. Division and
+ * square root are IEEE operations too, in scalar and in vector form.
  */
 #include "train/optimizer.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "base/real.h"
+
+/* What a body is given; `restrict` pointers travel beside it. */
+#define BODY_ARGUMENTS                                                                             \
+    const sh_optimizer_settings *settings, const sh_optimizer_step *step, float *restrict w,       \
+        float *const *slots, const int32_t *restrict sum, float scale, size_t count
 
 /* Takes the gradient out of the sum and keeps the largest |S|: in int32, which every instruction
  * set can compare. A proven sum is never INT32_MIN. */
@@ -26,12 +42,10 @@ static inline SH_INLINE float gradient_of(int32_t integer, float scale, int32_t 
     return (float)integer * scale;
 }
 
-static inline SH_INLINE int32_t sgd_body(const sh_optimizer_hyper *hyper, float *restrict w,
-                                         float *const *slots, const int32_t *restrict sum,
-                                         float scale, size_t count)
+static inline SH_INLINE int32_t sgd_body(BODY_ARGUMENTS)
 {
     (void)slots;
-    const float lr = hyper->lr, wd = hyper->weight_decay;
+    const float lr = step->lr, wd = settings->weight_decay;
     int32_t top = 0;
     for (size_t i = 0; i < count; i++) {
         const float g = gradient_of(sum[i], scale, &top) + wd * w[i];
@@ -40,11 +54,9 @@ static inline SH_INLINE int32_t sgd_body(const sh_optimizer_hyper *hyper, float 
     return top;
 }
 
-static inline SH_INLINE int32_t momentum_body(const sh_optimizer_hyper *hyper, float *restrict w,
-                                              float *const *slots, const int32_t *restrict sum,
-                                              float scale, size_t count)
+static inline SH_INLINE int32_t momentum_body(BODY_ARGUMENTS)
 {
-    const float lr = hyper->lr, mu = hyper->momentum, wd = hyper->weight_decay;
+    const float lr = step->lr, mu = settings->momentum, wd = settings->weight_decay;
     float *restrict v = slots[0];
     int32_t top = 0;
     for (size_t i = 0; i < count; i++) {
@@ -55,46 +67,215 @@ static inline SH_INLINE int32_t momentum_body(const sh_optimizer_hyper *hyper, f
     return top;
 }
 
-/* Defines <body>_<variant> and the table <body>_kernels. */
+static inline SH_INLINE int32_t nesterov_body(BODY_ARGUMENTS)
+{
+    const float lr = step->lr, mu = settings->momentum, wd = settings->weight_decay;
+    float *restrict v = slots[0];
+    int32_t top = 0;
+    for (size_t i = 0; i < count; i++) {
+        const float g = gradient_of(sum[i], scale, &top) + wd * w[i];
+        v[i] = mu * v[i] + g;
+        w[i] -= lr * (g + mu * v[i]);
+    }
+    return top;
+}
+
+static inline SH_INLINE int32_t adam_body(BODY_ARGUMENTS)
+{
+    const float wd = settings->weight_decay, eps = settings->epsilon;
+    const float b1 = settings->beta1, c1 = 1 - b1, b2 = settings->beta2, c2 = 1 - b2;
+    const float pace = step->pace, unbias = step->unbias;
+    float *restrict m = slots[0], *restrict s = slots[1];
+    int32_t top = 0;
+    for (size_t i = 0; i < count; i++) {
+        const float g = gradient_of(sum[i], scale, &top) + wd * w[i];
+        m[i] = b1 * m[i] + c1 * g;
+        s[i] = b2 * s[i] + c2 * (g * g);
+        w[i] -= pace * m[i] / (sqrtf(s[i]) * unbias + eps);
+    }
+    return top;
+}
+
+static inline SH_INLINE int32_t adamw_body(BODY_ARGUMENTS)
+{
+    const float keep = step->keep, eps = settings->epsilon;
+    const float b1 = settings->beta1, c1 = 1 - b1, b2 = settings->beta2, c2 = 1 - b2;
+    const float pace = step->pace, unbias = step->unbias;
+    float *restrict m = slots[0], *restrict s = slots[1];
+    int32_t top = 0;
+    for (size_t i = 0; i < count; i++) {
+        const float g = gradient_of(sum[i], scale, &top);
+        m[i] = b1 * m[i] + c1 * g;
+        s[i] = b2 * s[i] + c2 * (g * g);
+        w[i] = keep * w[i] - pace * m[i] / (sqrtf(s[i]) * unbias + eps);
+    }
+    return top;
+}
+
+static inline SH_INLINE int32_t rmsprop_body(BODY_ARGUMENTS)
+{
+    const float lr = step->lr, wd = settings->weight_decay, eps = settings->epsilon;
+    const float alpha = settings->alpha, rest = 1 - alpha;
+    float *restrict s = slots[0];
+    int32_t top = 0;
+    for (size_t i = 0; i < count; i++) {
+        const float g = gradient_of(sum[i], scale, &top) + wd * w[i];
+        s[i] = alpha * s[i] + rest * (g * g);
+        w[i] -= lr * (g / (sqrtf(s[i]) + eps));
+    }
+    return top;
+}
+
+static inline SH_INLINE int32_t rmsprop_momentum_body(BODY_ARGUMENTS)
+{
+    const float lr = step->lr, wd = settings->weight_decay, eps = settings->epsilon;
+    const float alpha = settings->alpha, rest = 1 - alpha, mu = settings->momentum;
+    float *restrict s = slots[0], *restrict b = slots[1];
+    int32_t top = 0;
+    for (size_t i = 0; i < count; i++) {
+        const float g = gradient_of(sum[i], scale, &top) + wd * w[i];
+        s[i] = alpha * s[i] + rest * (g * g);
+        b[i] = mu * b[i] + g / (sqrtf(s[i]) + eps);
+        w[i] -= lr * b[i];
+    }
+    return top;
+}
+
+/* Every body once. */
+#define BODY_MAP(X) X(sgd) X(momentum) X(nesterov) X(adam) X(adamw) X(rmsprop) X(rmsprop_momentum)
+
+/* Defines <body>_<variant>. */
 #define VARIANT_OF(body, name, target)                                                             \
-    static target void body##_##name(const sh_optimizer_hyper *hyper, float *weights,              \
-                                     float *const *slots, const int32_t *sum, float scale,         \
-                                     size_t count, uint32_t *max_abs)                              \
+    static target void body##_##name(                                                              \
+        const sh_optimizer_settings *settings, const sh_optimizer_step *step, float *weights,      \
+        float *const *slots, const int32_t *sum, float scale, size_t count, uint32_t *max_abs)     \
     {                                                                                              \
-        const uint32_t top = (uint32_t)body##_body(hyper, weights, slots, sum, scale, count);      \
+        const uint32_t top =                                                                       \
+            (uint32_t)body##_body(settings, step, weights, slots, sum, scale, count);              \
         *max_abs = top > *max_abs ? top : *max_abs;                                                \
     }
 #define SGD_VARIANT(name, target) VARIANT_OF(sgd, name, target)
 #define MOMENTUM_VARIANT(name, target) VARIANT_OF(momentum, name, target)
+#define NESTEROV_VARIANT(name, target) VARIANT_OF(nesterov, name, target)
+#define ADAM_VARIANT(name, target) VARIANT_OF(adam, name, target)
+#define ADAMW_VARIANT(name, target) VARIANT_OF(adamw, name, target)
+#define RMSPROP_VARIANT(name, target) VARIANT_OF(rmsprop, name, target)
+#define RMSPROP_MOMENTUM_VARIANT(name, target) VARIANT_OF(rmsprop_momentum, name, target)
 SH_VARIANT_MAP(SGD_VARIANT)
 SH_VARIANT_MAP(MOMENTUM_VARIANT)
+SH_VARIANT_MAP(NESTEROV_VARIANT)
+SH_VARIANT_MAP(ADAM_VARIANT)
+SH_VARIANT_MAP(ADAMW_VARIANT)
+SH_VARIANT_MAP(RMSPROP_VARIANT)
+SH_VARIANT_MAP(RMSPROP_MOMENTUM_VARIANT)
 
-static sh_optimizer_kernel *const sgd_kernels[SH_VARIANT_COUNT] = {SH_VARIANT_TABLE(sgd)};
-static sh_optimizer_kernel *const momentum_kernels[SH_VARIANT_COUNT] = {SH_VARIANT_TABLE(momentum)};
+/* The tables <body>_kernels. */
+#define TABLE_OF(body)                                                                             \
+    static sh_optimizer_kernel *const body##_kernels[SH_VARIANT_COUNT] = {SH_VARIANT_TABLE(body)};
+BODY_MAP(TABLE_OF)
 
-static const char *sgd_complaint(const sh_optimizer_hyper *hyper)
+static sh_status check_positive(const char *option, float value)
 {
-    if (!(isfinite(hyper->lr) && hyper->lr >= 0))
-        return "--lr must be a number that is not negative";
-    if (!(hyper->momentum >= 0 && hyper->momentum < 1))
-        return "--momentum must be at least 0 and below 1";
-    if (!(isfinite(hyper->weight_decay) && hyper->weight_decay >= 0))
-        return "--weight-decay must be a number that is not negative";
-    return NULL;
+    return isfinite(value) && value >= 0
+               ? SH_OK
+               : sh_fail(SH_INVALID, "%s %g: must be a number of at least 0", option,
+                         (double)value);
 }
 
-static uint32_t sgd_slots(const sh_optimizer_hyper *hyper)
+static sh_status check_fraction(const char *option, float value)
 {
-    return hyper->momentum > 0 ? 1 : 0;
+    return value >= 0 && value < 1 ? SH_OK
+                                   : sh_fail(SH_INVALID, "%s %g: must be at least 0 and below 1",
+                                             option, (double)value);
 }
 
-static sh_optimizer_kernel *const *sgd_kernels_for(const sh_optimizer_hyper *hyper)
+static sh_status check_all(const sh_optimizer_settings *settings)
 {
-    return hyper->momentum > 0 ? momentum_kernels : sgd_kernels;
+    SH_TRY(check_positive("--lr", settings->lr));
+    SH_TRY(check_fraction("--momentum", settings->momentum));
+    return check_positive("--weight-decay", settings->weight_decay);
+}
+
+static sh_status sgd_check(const sh_optimizer_settings *settings)
+{
+    SH_TRY(check_all(settings));
+    if (settings->nesterov && settings->momentum == 0)
+        return sh_fail(SH_INVALID, "--nesterov: it looks ahead along the momentum; give a "
+                                   "--momentum above 0");
+    return SH_OK;
+}
+
+static sh_status check_adaptive(const sh_optimizer_settings *settings)
+{
+    SH_TRY(check_all(settings));
+    if (settings->nesterov)
+        return sh_fail(SH_INVALID, "--nesterov: only --optimizer sgd has it");
+    if (!(isfinite(settings->epsilon) && settings->epsilon > 0))
+        return sh_fail(SH_INVALID,
+                       "--epsilon %g: must be above 0, it keeps updates finite where gradients "
+                       "are 0",
+                       (double)settings->epsilon);
+    return SH_OK;
+}
+
+static sh_status adam_check(const sh_optimizer_settings *settings)
+{
+    SH_TRY(check_adaptive(settings));
+    SH_TRY(check_fraction("--beta1", settings->beta1));
+    return check_fraction("--beta2", settings->beta2);
+}
+
+static sh_status rmsprop_check(const sh_optimizer_settings *settings)
+{
+    SH_TRY(check_adaptive(settings));
+    return check_fraction("--alpha", settings->alpha);
+}
+
+static uint32_t sgd_slots(const sh_optimizer_settings *settings)
+{
+    return settings->momentum > 0 ? 1 : 0;
+}
+
+static uint32_t adam_slots(const sh_optimizer_settings *settings)
+{
+    (void)settings;
+    return 2;
+}
+
+static uint32_t rmsprop_slots(const sh_optimizer_settings *settings)
+{
+    return settings->momentum > 0 ? 2 : 1;
+}
+
+static sh_optimizer_kernel *const *sgd_kernels_for(const sh_optimizer_settings *settings)
+{
+    if (settings->nesterov)
+        return nesterov_kernels;
+    return settings->momentum > 0 ? momentum_kernels : sgd_kernels;
+}
+
+static sh_optimizer_kernel *const *adam_kernels_for(const sh_optimizer_settings *settings)
+{
+    (void)settings;
+    return adam_kernels;
+}
+
+static sh_optimizer_kernel *const *adamw_kernels_for(const sh_optimizer_settings *settings)
+{
+    (void)settings;
+    return adamw_kernels;
+}
+
+static sh_optimizer_kernel *const *rmsprop_kernels_for(const sh_optimizer_settings *settings)
+{
+    return settings->momentum > 0 ? rmsprop_momentum_kernels : rmsprop_kernels;
 }
 
 static const sh_optimizer optimizers[] = {
-    {"sgd", sgd_complaint, sgd_slots, sgd_kernels_for},
+    {"sgd", sgd_check, sgd_slots, sgd_kernels_for},
+    {"adam", adam_check, adam_slots, adam_kernels_for},
+    {"adamw", adam_check, adam_slots, adamw_kernels_for},
+    {"rmsprop", rmsprop_check, rmsprop_slots, rmsprop_kernels_for},
 };
 
 #define OPTIMIZERS (sizeof optimizers / sizeof *optimizers)
@@ -123,12 +304,16 @@ sh_status sh_optimizer_find(const sh_optimizer **optimizer, const char *name)
                    names);
 }
 
-sh_status sh_optimizer_check(const sh_optimizer *optimizer, const sh_optimizer_hyper *hyper)
+sh_optimizer_step sh_optimizer_step_of(const sh_optimizer_settings *settings, double rate,
+                                       double clip, uint64_t number)
 {
-    const char *complaint = optimizer->complaint(hyper);
-    if (complaint == NULL)
-        return SH_OK;
-    return sh_fail(SH_INVALID, "optimizer %s with --lr %g --momentum %g --weight-decay %g: %s",
-                   optimizer->name, (double)hyper->lr, (double)hyper->momentum,
-                   (double)hyper->weight_decay, complaint);
+    const double first = 1 - sh_real_power((double)settings->beta1, number);
+    const double second = 1 - sh_real_power((double)settings->beta2, number);
+    return (sh_optimizer_step){
+        .lr = (float)rate,
+        .clip = (float)clip,
+        .pace = (float)(rate / first),
+        .unbias = (float)(1 / sqrt(second)),
+        .keep = (float)(1 - rate * (double)settings->weight_decay),
+    };
 }

@@ -3,17 +3,21 @@
  * Optimizers: element-wise updates of the weights from the exact sum, in IEEE float without
  * contraction, so that every device that applies one gets the same bits.
  *
- *     const sh_optimizer *sgd;
- *     SH_TRY(sh_optimizer_find(&sgd, "sgd"));
- *     SH_TRY(sh_optimizer_check(sgd, &hyper));
- *     uint32_t max_abs = 0;                                    // of one tensor, or of a range of
- * it sh_optimizer_apply(sgd, &hyper, weights, slots, sum, sh_sum_scale(...), count, &max_abs);
+ *     const sh_optimizer *adam;
+ *     SH_TRY(sh_optimizer_find(&adam, "adam"));
+ *     SH_TRY(sh_optimizer_check(adam, &settings));
+ *     const sh_optimizer_step step = sh_optimizer_step_of(&settings, rate, clip, steps + 1);
+ *     sh_optimizer_apply(adam, &settings, &step, weights, slots, sum, scale, count, &max_abs);
+ *
+ * Each is PyTorch's of that name (torch.optim, its defaults in sh_job_init); the top of the .c has
+ * the formulas.
  *
  * Threads: any; lanes share a tensor by taking disjoint ranges. Pointers are borrowed for the call.
  */
 #ifndef SHOAL_TRAIN_OPTIMIZER_H
 #define SHOAL_TRAIN_OPTIMIZER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,29 +26,44 @@
 
 #define SH_OPTIMIZER_MAX_SLOTS 2
 
-/* Numbers of one step; part of the job, so equal on all devices. */
-typedef struct sh_optimizer_hyper {
-    float lr;
-    float momentum;
+/* Numbers of the job. An optimizer looks at its own only. */
+typedef struct sh_optimizer_settings {
+    float lr;       /* before the schedule */
+    float momentum; /* sgd, rmsprop */
     float weight_decay;
-} sh_optimizer_hyper;
+    bool nesterov;      /* sgd */
+    float beta1, beta2; /* adam, adamw */
+    float epsilon;      /* adam, adamw, rmsprop */
+    float alpha;        /* rmsprop: how much of the mean square is kept */
+} sh_optimizer_settings;
+
+/* Numbers of one step, worked out once and in double: the same on all devices. */
+typedef struct sh_optimizer_step {
+    float lr;
+    float clip;   /* factor of every gradient; 1 leaves them as they are */
+    float pace;   /* lr / (1 - beta1^n) in step n = 1, 2, ... */
+    float unbias; /* 1 / sqrt(1 - beta2^n) */
+    float keep;   /* 1 - lr * weight_decay */
+} sh_optimizer_step;
 
 /*
  * Updates `count` weights. slots[k][i] is state k of weight i (all state starts as zeros); `sum`
  * and `scale` give the gradient (float)sum[i] * scale; raises *max_abs to the largest |sum[i]|. The
  * arrays do not overlap.
  */
-typedef void sh_optimizer_kernel(const sh_optimizer_hyper *hyper, float *weights,
-                                 float *const *slots, const int32_t *sum, float scale, size_t count,
-                                 uint32_t *max_abs);
+typedef void sh_optimizer_kernel(const sh_optimizer_settings *settings,
+                                 const sh_optimizer_step *step, float *weights, float *const *slots,
+                                 const int32_t *sum, float scale, size_t count, uint32_t *max_abs);
 
 /* One optimizer; every slot is required, none blocks. A new one is a new line of the table. */
 typedef struct sh_optimizer {
-    const char *name;                                          /* as in --optimizer */
-    const char *(*complaint)(const sh_optimizer_hyper *hyper); /* what is out of range, or NULL */
-    uint32_t (*slots)(const sh_optimizer_hyper *hyper); /* state tensors a weight tensor needs */
+    const char *name; /* as in --optimizer */
+    /* SH_INVALID names the option whose number it cannot work with. */
+    sh_status (*check)(const sh_optimizer_settings *settings);
+    /* State tensors a weight tensor needs. */
+    uint32_t (*slots)(const sh_optimizer_settings *settings);
     /* The kernel for these numbers, by instruction set. */
-    sh_optimizer_kernel *const *(*kernels)(const sh_optimizer_hyper *hyper);
+    sh_optimizer_kernel *const *(*kernels)(const sh_optimizer_settings *settings);
 } sh_optimizer;
 
 /* All of them. Static storage. */
@@ -54,23 +73,35 @@ const sh_optimizer *sh_optimizer_list(size_t *count);
 sh_status sh_optimizer_find(const sh_optimizer **optimizer, const char *name) SHOAL_CHECKED;
 
 /* SH_INVALID names the option whose number the optimizer cannot work with. */
-sh_status sh_optimizer_check(const sh_optimizer *optimizer,
-                             const sh_optimizer_hyper *hyper) SHOAL_CHECKED;
+static inline SHOAL_CHECKED sh_status sh_optimizer_check(const sh_optimizer *optimizer,
+                                                         const sh_optimizer_settings *settings)
+{
+    return optimizer->check(settings);
+}
+
+/* Step `number`, from 1, with its learning rate and the factor that clips its gradients. */
+sh_optimizer_step sh_optimizer_step_of(const sh_optimizer_settings *settings, double rate,
+                                       double clip, uint64_t number);
 
 /* How many state tensors, each as large as its weight tensor; at most SH_OPTIMIZER_MAX_SLOTS. */
 static inline uint32_t sh_optimizer_slots(const sh_optimizer *optimizer,
-                                          const sh_optimizer_hyper *hyper)
+                                          const sh_optimizer_settings *settings)
 {
-    return optimizer->slots(hyper);
+    return optimizer->slots(settings);
 }
 
-/* Runs the fastest kernel of this processor; `hyper` passed sh_optimizer_check. */
+/*
+ * Runs the fastest kernel of this processor; `settings` passed sh_optimizer_check. The gradients
+ * are clipped by the step's factor, which does not show in *max_abs.
+ */
 static inline void sh_optimizer_apply(const sh_optimizer *optimizer,
-                                      const sh_optimizer_hyper *hyper, float *weights,
+                                      const sh_optimizer_settings *settings,
+                                      const sh_optimizer_step *step, float *weights,
                                       float *const *slots, const int32_t *sum, float scale,
                                       size_t count, uint32_t *max_abs)
 {
-    optimizer->kernels(hyper)[sh_variant_best()](hyper, weights, slots, sum, scale, count, max_abs);
+    optimizer->kernels(settings)[sh_variant_best()](settings, step, weights, slots, sum,
+                                                    scale * step->clip, count, max_abs);
 }
 
 #endif

@@ -41,14 +41,18 @@ static sh_status lay_out(sh_replica *replica)
 
 static sh_status fill(sh_replica *replica, const sh_job *job, const sh_problem *problem)
 {
-    replica->hyper = (sh_optimizer_hyper){job->lr, job->momentum, job->weight_decay};
+    replica->settings = (sh_optimizer_settings){
+        .lr = job->lr,
+        .momentum = job->momentum,
+        .weight_decay = job->weight_decay,
+    };
     SH_TRY(sh_optimizer_find(&replica->optimizer, "sgd"));
-    SH_TRY(sh_optimizer_check(replica->optimizer, &replica->hyper));
+    SH_TRY(sh_optimizer_check(replica->optimizer, &replica->settings));
     const sh_model_options model = sh_replica_model(job, problem);
     SH_TRY(sh_model_build(&replica->graph, &model, 1, SH_MODEL_EVALUATE));
     replica->tensors = (uint32_t)replica->graph->parameter_count;
     replica->weight_count = sh_model_weights(replica->graph);
-    replica->slot_count = sh_optimizer_slots(replica->optimizer, &replica->hyper);
+    replica->slot_count = sh_optimizer_slots(replica->optimizer, &replica->settings);
     SH_TRY(allocate(replica));
     SH_TRY(lay_out(replica));
     sh_model_initialise(replica->graph, job->seed, replica->weights);

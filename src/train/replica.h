@@ -31,7 +31,7 @@ typedef struct sh_replica {
     float *weights;     /* all tensors one after the other, as in the exact sum; owned */
     float **parameters; /* by tensor, into `weights`; owned */
     const sh_optimizer *optimizer;
-    sh_optimizer_hyper hyper;
+    sh_optimizer_settings settings; /* of the optimizer */
     uint32_t slot_count;
     float *slots[SH_OPTIMIZER_MAX_SLOTS]; /* optimiser's state, laid out as `weights`; owned */
     sh_sum *sum;

@@ -52,6 +52,7 @@ struct sh_trainer {
     sh_batch batch;
     sh_range share;
     float loss_scale; /* gradient of each sample's loss: 1/B */
+    sh_optimizer_step step;
     atomic_uint next; /* grain to take */
 
     pthread_mutex_t lock; /* guards the two below */
@@ -368,8 +369,9 @@ static void apply(void *context, uint32_t lane)
             sh_statistic_follow(replica->weights + from, accumulator + from, scale, to - from,
                                 &max_abs);
         else
-            sh_optimizer_apply(replica->optimizer, &replica->hyper, replica->weights + from, slots,
-                               accumulator + from, scale, to - from, &max_abs);
+            sh_optimizer_apply(replica->optimizer, &replica->settings, &trainer->step,
+                               replica->weights + from, slots, accumulator + from, scale, to - from,
+                               &max_abs);
         raise_max(&trainer->max_abs[t], max_abs);
     }
 }
@@ -377,6 +379,8 @@ static void apply(void *context, uint32_t lane)
 static void apply_update(sh_trainer *trainer)
 {
     sh_replica *replica = trainer->replica;
+    trainer->step =
+        sh_optimizer_step_of(&replica->settings, (double)trainer->job.lr, 1, replica->steps + 1);
     for (uint32_t t = 0; t < replica->tensors; t++)
         atomic_store(&trainer->max_abs[t], 0);
     sh_team_run(sh_lanes_team(trainer->lanes), apply, trainer);
