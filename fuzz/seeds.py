@@ -142,10 +142,25 @@ def jobs():
     yield "long", json.dumps({**job, "model": "m" * 200}).encode()
 
 
+def rates():
+    """train/rate.h, after a byte of warm-up and one of steps."""
+    for number, text in enumerate(("constant", "step:2,0.1", "multistep:1/3/4,5e-1", "exponential:0.9,3",
+                                   "cosine:0.01", "one-cycle:0.3,25,1e4", "step:0", "cosine:0.1,")):
+        yield str(number), bytes([8 * number, 40 + number]) + text.encode()
+
+
 def main():
-    for noun, seeds in (("frame", frames), ("message", messages), ("token", tokens), ("idx", idx),
-                        ("cifar", cifar), ("augment", augment), ("safetensors", safetensors),
-                        ("job", jobs)):
+    for noun, seeds in (
+            ("frame", frames),
+            ("message", messages),
+            ("token", tokens),
+            ("idx", idx),
+            ("cifar", cifar),
+            ("augment", augment),
+            ("safetensors", safetensors),
+            ("job", jobs),
+            ("rate", rates),
+    ):
         folder = Path(sys.argv[1]) / noun
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in seeds():
