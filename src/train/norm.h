@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The global norm of a step's gradient, exactly: the squares of the summed integers are added as
+ * whole numbers, so that it does not depend on lanes, ranges or their order, and clipping by it
+ * leaves every device with the same bits.
+ *
+ *     sh_squares squares = {0};                             // of one tensor
+ *     sh_squares_add(&squares, accumulator + from, count);  // of each range, by any lane
+ *     total += sh_squares_value(&squares, sh_sum_scale(sum, t));    // tensor after tensor
+ *     const double clip = sh_norm_clip(sqrt(total), 1.0);
+ *
+ * Threads: any; values.
+ */
+#ifndef SHOAL_TRAIN_NORM_H
+#define SHOAL_TRAIN_NORM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/variant.h"
+
+/* A sum of squares: high * 2^32 + low. Holds those of 2^32 integers. */
+typedef struct sh_squares {
+    uint64_t low, high;
+} sh_squares;
+
+/* Adds the squares of `count` integers, or another sum. */
+void sh_squares_add(sh_squares *squares, const int32_t *integers, size_t count);
+void sh_squares_merge(sh_squares *squares, const sh_squares *other);
+
+/* The sum of (integer * scale)^2, rounded to double; `scale` is a power of two. */
+double sh_squares_value(const sh_squares *squares, float scale);
+
+/* The factor for gradients of this norm: min(1, most / (norm + 1e-6)), as PyTorch's
+ * clip_grad_norm_. */
+double sh_norm_clip(double norm, double most);
+
+/* sh_squares_add by instruction set, for tests. */
+typedef void sh_squares_kernel(sh_squares *squares, const int32_t *integers, size_t count);
+extern sh_squares_kernel *const sh_squares_kernels[SH_VARIANT_COUNT];
+
+#endif
