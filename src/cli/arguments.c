@@ -136,7 +136,7 @@ static bool store_float(sh_trouble *trouble, const sh_option *option, const char
     return true;
 }
 
-static bool store_text(sh_trouble *trouble, const sh_option *option, const char *text, void *field)
+static bool check_text(sh_trouble *trouble, const sh_option *option, const char *text)
 {
     char reason[64];
     if (text[0] == '\0')
@@ -149,7 +149,22 @@ static bool store_text(sh_trouble *trouble, const sh_option *option, const char 
         if ((unsigned char)*c < 0x20 || *c == 0x7f)
             return sh_trouble_set(trouble, "--%s: must not have control characters in it",
                                   option->name);
+    return true;
+}
+
+static bool store_text(sh_trouble *trouble, const sh_option *option, const char *text, void *field)
+{
+    if (!check_text(trouble, option, text))
+        return false;
     memcpy(field, &text, sizeof text);
+    return true;
+}
+
+static bool store_name(sh_trouble *trouble, const sh_option *option, const char *text, void *field)
+{
+    if (!check_text(trouble, option, text))
+        return false;
+    memcpy(field, text, strlen(text) + 1);
     return true;
 }
 
@@ -175,6 +190,8 @@ static bool store(sh_trouble *trouble, const sh_option *option, const char *text
         return store_float(trouble, option, text, field);
     case SH_OPTION_TEXT:
         return store_text(trouble, option, text, field);
+    case SH_OPTION_NAME:
+        return store_name(trouble, option, text, field);
     case SH_OPTION_FIXED:
         return check_fixed(trouble, option, text);
     case SH_OPTION_FLAG:
@@ -288,5 +305,7 @@ void sh_option_default(const sh_option *option, const void *values, char text[32
     } else if (option->kind == SH_OPTION_FLOAT) {
         memcpy(&number, field, sizeof number);
         snprintf(text, 32, "%g", (double)number);
+    } else if (option->kind == SH_OPTION_NAME) {
+        snprintf(text, 32, "%s", (const char *)field);
     }
 }

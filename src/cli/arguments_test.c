@@ -8,6 +8,7 @@ typedef struct values {
     uint64_t steps, memory;
     float lr, momentum;
     const char *name;
+    char optimizer[9];
 } values;
 
 #define FIELD(member) offsetof(values, member)
@@ -25,10 +26,11 @@ static const sh_option options[] = {
     {SH_OPTION_FIXED, .name = "strategy", .value = "NAME", .built = "sync", .later = "local:H"},
     {SH_OPTION_LATER, .name = "pretrained"},
     {SH_OPTION_FLAG, .name = "local", .offset = FIELD(quiet), .hidden = true},
+    {SH_OPTION_NAME, .name = "optimizer", .value = "NAME", .offset = FIELD(optimizer), .max = 8},
     {SH_OPTION_END},
 };
 
-#define WORDS_MAX 12
+#define WORDS_MAX 14
 
 typedef const char *words[WORDS_MAX];
 
@@ -51,7 +53,8 @@ static void stores_values_of_every_kind(void **state)
     values got;
     const words in = {
         "--quiet", "--batch-size", "4294967295",    "--lanes=64", "--steps", "18446744073709551615",
-        "--lr",    "1e-4",         "--momentum=.5", "--name",     "-pi"};
+        "--lr",    "1e-4",         "--momentum=.5", "--name",     "-pi",     "--optimizer",
+        "lookmeup"};
     assert_true(parse(&arguments, &trouble, &got, in));
     assert_true(got.quiet);
     assert_int_equal(got.count, UINT32_MAX);
@@ -60,6 +63,7 @@ static void stores_values_of_every_kind(void **state)
     assert_true(got.lr == 1e-4f);
     assert_true(got.momentum == 0.5f);
     assert_string_equal(got.name, "-pi");
+    assert_string_equal(got.optimizer, "lookmeup");
     assert_int_equal(arguments.marks, 2 | 4);
     assert_int_equal(arguments.positional_count, 0);
 }
@@ -215,11 +219,11 @@ static void an_endless_argument_is_cut(void **state)
 static void shows_defaults(void **state)
 {
     (void)state;
-    const values chosen = {.count = 64, .steps = 1, .lr = 0.01f, .name = "x"};
+    const values chosen = {.count = 64, .steps = 1, .lr = 0.01f, .name = "x", .optimizer = "sgd"};
     static const struct {
         size_t option;
         const char *text;
-    } cases[] = {{0, ""}, {1, "64"}, {3, "1"}, {5, "0.01"}, {7, ""}};
+    } cases[] = {{0, ""}, {1, "64"}, {3, "1"}, {5, "0.01"}, {7, ""}, {11, "sgd"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[32];
         sh_option_default(&options[cases[i].option], &chosen, text);

@@ -25,7 +25,7 @@ static void every_command_is_found_and_described(void **state)
 
 static void check_option(const sh_command *command, const sh_option *option)
 {
-    if (strspn(option->name, "abcdefghijklmnopqrstuvwxyz-") != strlen(option->name))
+    if (strspn(option->name, "abcdefghijklmnopqrstuvwxyz0123456789-") != strlen(option->name))
         fail_msg("%s --%s: odd letters", command->name, option->name);
     for (const sh_option *other = command->options; other != option; other++)
         if (strcmp(other->name, option->name) == 0)
