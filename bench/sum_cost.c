@@ -151,6 +151,8 @@ static void apply(void *context, uint32_t lane)
     const sh_range range = lane_range(bench, lane);
     size_t elements;
     const int32_t *sum = sh_sum_accumulator(replica->sum, &elements);
+    const sh_optimizer_step step =
+        sh_optimizer_step_of(&replica->settings, (double)replica->settings.lr, 1, 1);
     for (uint32_t t = 0; t < replica->tensors; t++) {
         const size_t start = sh_sum_first_element(replica->sum, t);
         const size_t stop = start + sh_sum_elements(replica->sum, t);
@@ -162,8 +164,8 @@ static void apply(void *context, uint32_t lane)
         for (uint32_t i = 0; i < replica->slot_count; i++)
             slots[i] = replica->slots[i] + from;
         uint32_t max_abs = 0;
-        sh_optimizer_apply(replica->optimizer, &replica->hyper, replica->weights + from, slots,
-                           sum + from, sh_sum_scale(replica->sum, t), to - from, &max_abs);
+        sh_optimizer_apply(replica->optimizer, &replica->settings, &step, replica->weights + from,
+                           slots, sum + from, sh_sum_scale(replica->sum, t), to - from, &max_abs);
     }
 }
 

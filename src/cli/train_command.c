@@ -15,7 +15,7 @@
 typedef struct train_values {
     sh_train_options options;
     const char *json;
-    bool quiet, verbose;
+    bool quiet, verbose, nesterov;
 } train_values;
 
 /* What the observer needs, and whether a reader of standard output is still there. */
@@ -41,17 +41,38 @@ static const sh_option options[] = {
      .offset = FIELD(options.job.grain), .min = 1, .marks = SH_FIELD_GRAIN},
     {SH_OPTION_FLOAT, .name = "lr", .value = "X", .help = "learning rate",
      .offset = FIELD(options.job.lr), .marks = SH_FIELD_LR, .shows_default = true},
-    {SH_OPTION_FLOAT, .name = "momentum", .value = "X", .help = "momentum of SGD, below 1",
-     .offset = FIELD(options.job.momentum), .max = 1, .marks = SH_FIELD_MOMENTUM,
-     .shows_default = true},
+    {SH_OPTION_FLOAT, .name = "momentum", .value = "X",
+     .help = "momentum of sgd and rmsprop, below 1", .offset = FIELD(options.job.momentum),
+     .max = 1, .marks = SH_FIELD_MOMENTUM, .shows_default = true},
     {SH_OPTION_FLOAT, .name = "weight-decay", .value = "X", .help = "L2 penalty on the weights",
      .offset = FIELD(options.job.weight_decay), .marks = SH_FIELD_WEIGHT_DECAY,
      .shows_default = true},
-    {SH_OPTION_FIXED, .name = "optimizer", .value = "NAME", .help = "what updates the weights: sgd",
-     .built = "sgd", .later = "adam, adamw"},
-    {SH_OPTION_FIXED, .name = "schedule", .value = "NAME",
-     .help = "how the learning rate changes: constant", .built = "constant",
-     .later = "step, cosine"},
+    {SH_OPTION_NAME, .name = "optimizer", .value = "NAME",
+     .help = "what updates the weights: sgd, adam, adamw, rmsprop",
+     .offset = FIELD(options.job.optimizer), .max = SH_OPTIMIZER_BYTES - 1,
+     .marks = SH_FIELD_OPTIMIZER, .shows_default = true},
+    {SH_OPTION_FLAG, .name = "nesterov", .help = "Nesterov momentum (sgd)",
+     .offset = FIELD(nesterov), .marks = SH_FIELD_NESTEROV},
+    {SH_OPTION_FLOAT, .name = "beta1", .value = "X", .help = "how much adam keeps of the mean",
+     .offset = FIELD(options.job.beta1), .max = 1, .marks = SH_FIELD_BETA1, .shows_default = true},
+    {SH_OPTION_FLOAT, .name = "beta2", .value = "X",
+     .help = "how much adam keeps of the mean square", .offset = FIELD(options.job.beta2), .max = 1,
+     .marks = SH_FIELD_BETA2, .shows_default = true},
+    {SH_OPTION_FLOAT, .name = "alpha", .value = "X",
+     .help = "how much rmsprop keeps of the mean square", .offset = FIELD(options.job.alpha),
+     .max = 1, .marks = SH_FIELD_ALPHA, .shows_default = true},
+    {SH_OPTION_FLOAT, .name = "epsilon", .value = "X",
+     .help = "what adam and rmsprop add to the root of the mean square",
+     .offset = FIELD(options.job.epsilon), .marks = SH_FIELD_EPSILON, .shows_default = true},
+    {SH_OPTION_NAME, .name = "schedule", .value = "FORM",
+     .help = "how the learning rate changes; forms below", .offset = FIELD(options.job.schedule),
+     .max = SH_SCHEDULE_BYTES - 1, .marks = SH_FIELD_SCHEDULE, .shows_default = true},
+    {SH_OPTION_FLOAT, .name = "warmup", .value = "EPOCHS",
+     .help = "epochs in which the rate rises to the schedule's, or a fraction",
+     .offset = FIELD(options.job.warmup), .marks = SH_FIELD_WARMUP, .shows_default = true},
+    {SH_OPTION_FLOAT, .name = "clip-norm", .value = "X",
+     .help = "scale a gradient of a larger norm down to X (default: never)",
+     .offset = FIELD(options.job.clip_norm), .marks = SH_FIELD_CLIP_NORM},
     {SH_OPTION_U64, .name = "seed", .value = "N", .help = "of the random numbers",
      .offset = FIELD(options.job.seed), .marks = SH_FIELD_SEED, .shows_default = true},
     {SH_OPTION_U32, .name = "devices", .value = "N",
@@ -239,6 +260,7 @@ static int run(const sh_arguments *arguments, void *values)
 {
     train_values *given = values;
     train_session session = {.given = given};
+    given->options.job.nesterov = given->nesterov;
     int code = take_job(arguments, &given->options);
     if (code == SH_EXIT_DONE)
         code = check(given);
@@ -276,6 +298,22 @@ const sh_command sh_train_command = {
         "MODEL is a built-in name with its parameters (shoal models). DATA is digits (built in), "
         "mnist:DIR,\nor a folder of files as published. With --resume both come from the "
         "checkpoint.\n"
+        "\nschedules (--schedule), where epochs are counted that are complete:\n"
+        "  constant                          the learning rate is --lr\n"
+        "  step:EPOCHS[,GAMMA]               times GAMMA (0.1) after every EPOCHS epochs\n"
+        "  multistep:E1/E2/...[,GAMMA]       times GAMMA (0.1) after E1, after E2 ... epochs\n"
+        "  exponential:GAMMA[,FROM_EPOCH]    times GAMMA after FROM_EPOCH (1) and each later "
+        "epoch\n"
+        "  cosine[:FLOOR]                    down to FLOOR (0) times --lr at the job's end\n"
+        "  one-cycle[:PEAK[,DIV[,FINAL_DIV]]]\n"
+        "                                    from --lr / DIV (25) up to --lr within the fraction "
+        "PEAK (0.3)\n"
+        "                                    of all steps, then down to --lr / DIV / FINAL_DIV "
+        "(1e4); the\n"
+        "                                    momentum stays as it is\n"
+        "cosine and one-cycle follow the job's end: moving it when resuming (--epochs, --steps) "
+        "moves the\nlearning rates of the steps that are left. Usual learning rates: sgd 0.01 "
+        "to 0.1, rmsprop 0.001\nto 0.01, adam and adamw 0.001.\n"
         "\nexamples:\n"
         "  shoal train mlp:784-128-64-10 digits --epochs 2 --devices 3\n"
         "  shoal train lenet mnist:DIR --epochs 8 --listen :7700 --json summary.json\n"

@@ -7,6 +7,7 @@
 
 #include "store/checkpoint.h"
 #include "store/run.h"
+#include "train/rate.h"
 #include "train/snapshot.h"
 
 #define ADVICE "differs from the checkpoint's; leave it out, or begin a new run"
@@ -114,6 +115,28 @@ static sh_status open_bench(sh_workbench **bench, const sh_train_options *option
     return SH_OK;
 }
 
+/* Says that learning rates change where they follow the job's end and that has moved. */
+static sh_status note_rates(char note[SH_MESSAGE_BYTES], const sh_workbench *bench,
+                            const sh_safetensors *file)
+{
+    sh_job saved;
+    sh_rate rate;
+    const uint32_t samples = sh_dataset_about(bench->dataset)->count[SH_SPLIT_TRAIN];
+    SH_TRY(sh_snapshot_read_job(&saved, file));
+    SH_TRY(sh_rate_parse(&rate, bench->job.schedule, (double)bench->job.warmup));
+    const uint64_t before = sh_schedule_of(&saved, samples).total_steps;
+    const uint64_t now = sh_schedule_of(&bench->job, samples).total_steps;
+    const size_t used = strlen(note);
+    if (before == now || !sh_rate_follows_end(&rate))
+        return SH_OK;
+    snprintf(note + used, SH_MESSAGE_BYTES - used,
+             "%s--schedule %s follows the job's end, which moves from step %llu to %llu: from step "
+             "%llu on, learning rates are those of the longer or shorter job",
+             used > 0 ? "; " : "", bench->job.schedule, (unsigned long long)before,
+             (unsigned long long)now, (unsigned long long)bench->replica->steps + 1);
+    return SH_OK;
+}
+
 sh_status sh_resume_open(sh_workbench **bench, const sh_train_options *options,
                          char note[SH_MESSAGE_BYTES])
 {
@@ -122,9 +145,17 @@ sh_status sh_resume_open(sh_workbench **bench, const sh_train_options *options,
     note[0] = '\0';
     SH_TRY(sh_checkpoint_open(&file, used, options->resume));
     note_fallback(note, options->resume, used);
-    const sh_status status = open_bench(bench, options, file);
+    sh_workbench *fresh = NULL;
+    sh_status status = open_bench(&fresh, options, file);
+    if (status == SH_OK)
+        status = note_rates(note, fresh, file);
     sh_safetensors_close(file);
-    return status;
+    if (status != SH_OK) {
+        sh_workbench_close(fresh);
+        return status;
+    }
+    *bench = fresh;
+    return SH_OK;
 }
 
 /* A checkpoint by itself begins a run of its own, for what lies around it may be another's. */

@@ -30,7 +30,9 @@
 #define LABELS_HEAD 8
 
 #define STEPS 10
-#define JOBS 4
+#define PLAIN_JOBS 4 /* in pairs, without and with weight decay */
+#define RECIPES 12
+#define JOBS (PLAIN_JOBS + RECIPES)
 #define MAX_TENSORS 8
 #define PRECISIONS 2 /* PyTorch's runs: in float32 and in float64 */
 
@@ -47,8 +49,9 @@ typedef struct run {
 
 /* A job as PyTorch did it. */
 typedef struct golden_job {
-    const char *model;
-    double weight_decay;
+    const char *name, *model, *optimizer, *schedule;
+    double lr, momentum, weight_decay, beta1, beta2, epsilon, alpha, warmup, clip_norm;
+    int nesterov;
     const char *initial_hash; /* as sh_replica_hash */
     uint32_t tensors;
     const char *names[MAX_TENSORS];
@@ -68,7 +71,6 @@ typedef struct bench {
     json_int_t seed, data_seed;
     int samples[SH_SPLITS];
     const char *data_hashes[SH_SPLITS];
-    double lr, momentum;
     golden_job jobs[JOBS];
     char folder[SCRATCH_BYTES];
     sh_dataset *dataset;
@@ -109,8 +111,15 @@ static void take_run(run *r, json_t *object, uint32_t tensors)
 static void take_job(golden_job *job, json_t *object)
 {
     json_t *tensors, *runs[PRECISIONS];
-    TAKE(object, "{s:s, s:F, s:s, s:o, s:o, s:o}", "model", &job->model, "weight_decay",
-         &job->weight_decay, "initial_hash", &job->initial_hash, "tensors", &tensors, "float32",
+    job->name = "plain";
+    TAKE(object,
+         "{s?:s, s:s, s?:s, s?:s, s?:F, s?:F, s:F, s?:F, s?:F, s?:F, s?:F, s?:F, s?:F, s?:b, s:s, "
+         "s:o, s:o, s:o}",
+         "name", &job->name, "model", &job->model, "optimizer", &job->optimizer, "schedule",
+         &job->schedule, "lr", &job->lr, "momentum", &job->momentum, "weight_decay",
+         &job->weight_decay, "beta1", &job->beta1, "beta2", &job->beta2, "epsilon", &job->epsilon,
+         "alpha", &job->alpha, "warmup", &job->warmup, "clip_norm", &job->clip_norm, "nesterov",
+         &job->nesterov, "initial_hash", &job->initial_hash, "tensors", &tensors, "float32",
          &runs[0], "float64", &runs[1]);
     job->tensors = (uint32_t)json_array_size(tensors);
     assert_in_range(job->tensors, 1, MAX_TENSORS);
@@ -127,21 +136,28 @@ static void load(bench *b)
     /* This file's own name leads there, from whatever folder the test is started. */
     static const char here[] = __FILE__, inner[] = "src/train/golden_test.c";
     char path[SCRATCH_BYTES];
+    double lr, momentum;
     json_error_t error;
-    json_t *jobs;
+    json_t *jobs, *recipes;
     assert_true(sizeof here >= sizeof inner);
     snprintf(path, sizeof path, "%.*stest/golden/golden.json", (int)(sizeof here - sizeof inner),
              here);
     b->file = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
     if (b->file == NULL)
         fail_msg("%s: line %d: %s", path, error.line, error.text);
-    TAKE(b->file, "{s:I, s:I, s:[i, i!], s:[s, s!], s:F, s:F, s:o}", "seed", &b->seed, "data_seed",
-         &b->data_seed, "samples", &b->samples[0], &b->samples[1], "data_hashes",
-         &b->data_hashes[0], &b->data_hashes[1], "lr", &b->lr, "momentum", &b->momentum, "jobs",
-         &jobs);
-    assert_int_equal(json_array_size(jobs), JOBS);
-    for (size_t i = 0; i < JOBS; i++)
+    TAKE(b->file, "{s:I, s:I, s:[i, i!], s:[s, s!], s:F, s:F, s:o, s:o}", "seed", &b->seed,
+         "data_seed", &b->data_seed, "samples", &b->samples[0], &b->samples[1], "data_hashes",
+         &b->data_hashes[0], &b->data_hashes[1], "lr", &lr, "momentum", &momentum, "jobs", &jobs,
+         "recipes", &recipes);
+    assert_int_equal(json_array_size(jobs), PLAIN_JOBS);
+    assert_int_equal(json_array_size(recipes), RECIPES);
+    for (size_t i = 0; i < PLAIN_JOBS; i++) {
+        b->jobs[i].lr = lr;
+        b->jobs[i].momentum = momentum;
         take_job(&b->jobs[i], json_array_get(jobs, i));
+    }
+    for (size_t i = 0; i < RECIPES; i++)
+        take_job(&b->jobs[PLAIN_JOBS + i], json_array_get(recipes, i));
 }
 
 /* --- the data, as make_data() in make_golden.py draws it --- */
@@ -206,6 +222,19 @@ static void write_split(const bench *b, sh_split split, const char *prefix)
 
 /* --- one run --- */
 
+static void set_recipe(sh_job *job, const golden_job *golden)
+{
+    snprintf(job->optimizer, sizeof job->optimizer, "%s", golden->optimizer);
+    snprintf(job->schedule, sizeof job->schedule, "%s", golden->schedule);
+    job->nesterov = golden->nesterov != 0;
+    job->beta1 = (float)golden->beta1;
+    job->beta2 = (float)golden->beta2;
+    job->epsilon = (float)golden->epsilon;
+    job->alpha = (float)golden->alpha;
+    job->warmup = (float)golden->warmup;
+    job->clip_norm = (float)golden->clip_norm;
+}
+
 static sh_job job_of(const bench *b, const setting *s)
 {
     sh_job job;
@@ -217,9 +246,11 @@ static sh_job job_of(const bench *b, const setting *s)
     job.batch_size = (uint32_t)b->samples[SH_SPLIT_TRAIN];
     job.grain = s->grain;
     job.steps = STEPS;
-    job.lr = (float)b->lr;
-    job.momentum = (float)b->momentum;
+    job.lr = (float)s->job->lr;
+    job.momentum = (float)s->job->momentum;
     job.weight_decay = (float)s->job->weight_decay;
+    if (s->job->optimizer != NULL)
+        set_recipe(&job, s->job);
     assert_ok(sh_job_complete(&job));
     return job;
 }
@@ -293,10 +324,10 @@ static void compare(const setting *s, const char *what, double got, double expec
 {
     const double deviation = fabs(got - expected) / scale;
     if (!(deviation <= limit))
-        fail_msg("%s, decay %g, backend %s, grain %u, %u lanes: %s is %.9g, PyTorch has %.9g: "
+        fail_msg("%s, %s, decay %g, backend %s, grain %u, %u lanes: %s is %.9g, PyTorch has %.9g: "
                  "deviation %.2e, limit %.0e",
-                 s->job->model, s->job->weight_decay, s->backend->name, s->grain, s->lanes, what,
-                 got, expected, deviation, limit);
+                 s->job->name, s->job->model, s->job->weight_decay, s->backend->name, s->grain,
+                 s->lanes, what, got, expected, deviation, limit);
     *worst = fmax(*worst, deviation);
 }
 
@@ -336,12 +367,12 @@ static void follow_job(bench *b, const golden_job *job, const sh_backend *backen
 {
     static const struct {
         uint32_t grain, lanes;
-        bool decay;
+        bool varied; /* by weight decay or a recipe */
     } cuts[] = {{16, 1, false}, {64, 1, false}, {7, 2, false}, {16, 2, true}};
     for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) {
         const setting s = {job, backend, cuts[i].grain, cuts[i].lanes};
         run got;
-        if (cuts[i].decay != (job->weight_decay > 0))
+        if (cuts[i].varied != (job->weight_decay > 0 || job->optimizer != NULL))
             continue;
         train(b, &s, &got);
         for (int k = 0; k < PRECISIONS; k++)
@@ -411,13 +442,18 @@ static void training_follows_pytorch(void **state)
 static void another_job_goes_elsewhere(void **state)
 {
     const bench *b = *state;
-    for (size_t j = 0; j + 1 < JOBS; j += 2) {
+    for (size_t j = 0; j + 1 < PLAIN_JOBS; j += 2) {
         const run *plain = &b->jobs[j].runs[0], *decayed = &b->jobs[j + 1].runs[0];
         const double last = plain->losses[STEPS - 1];
         assert_string_equal(b->jobs[j].model, b->jobs[j + 1].model);
         assert_true(fabs(decayed->losses[STEPS - 1] - last) > 2 * LOSS_LIMIT * last);
         assert_true(last < 0.9 * plain->losses[0]);
     }
+    for (size_t j = PLAIN_JOBS; j < JOBS; j++)
+        for (size_t other = PLAIN_JOBS; other < j; other++) {
+            const double a = b->jobs[j].runs[0].validation_loss;
+            assert_true(fabs(a - b->jobs[other].runs[0].validation_loss) > 2 * LOSS_LIMIT * a);
+        }
 }
 
 static int start(void **state)

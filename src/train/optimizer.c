@@ -304,6 +304,20 @@ sh_status sh_optimizer_find(const sh_optimizer **optimizer, const char *name)
                    names);
 }
 
+sh_optimizer_settings sh_optimizer_settings_of(const sh_job *job)
+{
+    return (sh_optimizer_settings){
+        .lr = job->lr,
+        .momentum = job->momentum,
+        .weight_decay = job->weight_decay,
+        .nesterov = job->nesterov != 0,
+        .beta1 = job->beta1,
+        .beta2 = job->beta2,
+        .epsilon = job->epsilon,
+        .alpha = job->alpha,
+    };
+}
+
 sh_optimizer_step sh_optimizer_step_of(const sh_optimizer_settings *settings, double rate,
                                        double clip, uint64_t number)
 {

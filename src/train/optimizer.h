@@ -23,6 +23,7 @@
 
 #include "base/fail.h"
 #include "base/variant.h"
+#include "shoal/job.h"
 
 #define SH_OPTIMIZER_MAX_SLOTS 2
 
@@ -71,6 +72,8 @@ const sh_optimizer *sh_optimizer_list(size_t *count);
 
 /* SH_NOT_FOUND with the names there are. Static storage. */
 sh_status sh_optimizer_find(const sh_optimizer **optimizer, const char *name) SHOAL_CHECKED;
+
+sh_optimizer_settings sh_optimizer_settings_of(const sh_job *job);
 
 /* SH_INVALID names the option whose number the optimizer cannot work with. */
 static inline SHOAL_CHECKED sh_status sh_optimizer_check(const sh_optimizer *optimizer,

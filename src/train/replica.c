@@ -41,12 +41,8 @@ static sh_status lay_out(sh_replica *replica)
 
 static sh_status fill(sh_replica *replica, const sh_job *job, const sh_problem *problem)
 {
-    replica->settings = (sh_optimizer_settings){
-        .lr = job->lr,
-        .momentum = job->momentum,
-        .weight_decay = job->weight_decay,
-    };
-    SH_TRY(sh_optimizer_find(&replica->optimizer, "sgd"));
+    replica->settings = sh_optimizer_settings_of(job);
+    SH_TRY(sh_optimizer_find(&replica->optimizer, job->optimizer));
     SH_TRY(sh_optimizer_check(replica->optimizer, &replica->settings));
     const sh_model_options model = sh_replica_model(job, problem);
     SH_TRY(sh_model_build(&replica->graph, &model, 1, SH_MODEL_EVALUATE));

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "train/exact_sum.h"
+#include "train/optimizer.h"
+#include "train/rate.h"
 
 #define MAX_BATCH (1u << 24)
 #define USUAL_GRAINS 4 /* of a step, where nobody says otherwise */
@@ -49,6 +51,24 @@ static sh_status check_number(const char *option, float value, float least, floa
     return SH_OK;
 }
 
+/* What follows from a gradient: optimizer, learning rate, clipping. */
+static sh_status check_update(const sh_job *job)
+{
+    const sh_optimizer *optimizer;
+    sh_rate rate;
+    const sh_optimizer_settings settings = sh_optimizer_settings_of(job);
+    if (job->nesterov > 1)
+        return sh_fail(SH_INVALID, "--nesterov: is there or not, 1 or 0, but not %u",
+                       job->nesterov);
+    SH_TRY(sh_optimizer_find(&optimizer, job->optimizer));
+    SH_TRY(sh_optimizer_check(optimizer, &settings));
+    SH_TRY(sh_rate_parse(&rate, job->schedule, (double)job->warmup));
+    if (!(job->clip_norm >= 0 && isfinite(job->clip_norm)))
+        return sh_fail(SH_INVALID, "--clip-norm %g: must be a number above 0; 0 does not clip",
+                       (double)job->clip_norm);
+    return SH_OK;
+}
+
 sh_status sh_job_complete(sh_job *job)
 {
 #define SH_JOB_TEXT(member, mark, option)                                                          \
@@ -76,9 +96,7 @@ sh_status sh_job_complete(sh_job *job)
         return sh_fail(SH_INVALID, "--epochs 0: give at least one epoch, or --steps");
     if (job->wire != 32)
         return sh_fail(SH_UNSUPPORTED, "--wire %u: 32 is what this version can", job->wire);
-    SH_TRY(check_number("--lr", job->lr, 0.0f, INFINITY));
-    SH_TRY(check_number("--momentum", job->momentum, 0.0f, 1.0f));
-    SH_TRY(check_number("--weight-decay", job->weight_decay, 0.0f, INFINITY));
+    SH_TRY(check_update(job));
     return check_number("--label-smoothing", job->label_smoothing, 0.0f, 1.0f);
 }
 

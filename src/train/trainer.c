@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One step, in four turns of the team:
+ * One step, in turns of the team:
  *
  *     clear    lanes zero the accumulator; lane 0 prepares what depends on the weights alone
  *     compute  each lane takes the next grain of the share until none is left: read, forward,
- * backward, adding each gradient as it appears. The lane that adds the last contribution to a
- * bucket tells the engine, so buckets travel while earlier layers are still in backward (the engine
- * ends the reduction; the verdict is the same on all devices: apply, redo, or give up) apply lanes
- * update disjoint ranges of the weights
+ *              backward, adding each gradient as it appears. The lane that adds the last
+ *              contribution to a bucket tells the engine, so buckets travel while earlier layers
+ *              are still in backward
+ *              (the engine ends the reduction; the verdict is the same on all devices: apply,
+ *              redo, or give up)
+ *     measure  where gradients are clipped: lanes add the squares of disjoint ranges, for the norm
+ *     apply    lanes update disjoint ranges of the weights
  *
- * A redo repeats all but the last with smaller exponents; the weights have not changed, so it
+ * A redo repeats the first two with smaller exponents; the weights have not changed, so it
  * repeats the same gradients.
  */
 #include "train/trainer.h"
 
 #include <assert.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -24,6 +28,8 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "data/order.h"
+#include "train/norm.h"
+#include "train/rate.h"
 #include "train/statistic.h"
 
 /* Redos in a row after which something is wrong with the sum itself. */
@@ -36,6 +42,7 @@ struct sh_trainer {
     sh_replica *replica;
     sh_lanes *lanes;
     sh_schedule schedule;
+    sh_rate rate;
     sh_order order; /* of epoch `order_epoch` */
     uint32_t order_epoch;
     sh_trainer_work work;
@@ -45,6 +52,7 @@ struct sh_trainer {
     uint32_t *bucket_of;  /* by tensor */
     atomic_uint *left;    /* by bucket: additions that this device still owes */
     atomic_uint *max_abs; /* by tensor: largest |integer| of the reduced sum */
+    sh_squares *squares;  /* by lane and tensor, of the reduced sum; where gradients are clipped */
 
     /* The turn under way. */
     const sh_part *part;
@@ -52,6 +60,7 @@ struct sh_trainer {
     sh_batch batch;
     sh_range share;
     float loss_scale; /* gradient of each sample's loss: 1/B */
+    double lr;        /* of this step */
     sh_optimizer_step step;
     atomic_uint next; /* grain to take */
 
@@ -115,6 +124,15 @@ static sh_status start_lanes(sh_trainer *trainer, const sh_trainer_options *opti
                                          });
 }
 
+static sh_status make_squares(sh_trainer *trainer)
+{
+    const size_t count = (size_t)sh_lanes_count(trainer->lanes) * trainer->replica->tensors;
+    trainer->squares = calloc(count, sizeof *trainer->squares);
+    return trainer->squares != NULL
+               ? SH_OK
+               : sh_fail_memory(count * sizeof *trainer->squares, "the norm of gradients");
+}
+
 sh_status sh_trainer_new(sh_trainer **trainer, const sh_trainer_options *options)
 {
     const sh_dataset_info *info = sh_dataset_about(options->dataset);
@@ -127,9 +145,13 @@ sh_status sh_trainer_new(sh_trainer **trainer, const sh_trainer_options *options
     fresh->schedule = sh_schedule_of(&fresh->job, info->count[SH_SPLIT_TRAIN]);
     fresh->order_epoch = UINT32_MAX;
     pthread_mutex_init(&fresh->lock, NULL);
-    sh_status status = lay_out_spans(fresh);
+    sh_status status = sh_rate_parse(&fresh->rate, fresh->job.schedule, (double)fresh->job.warmup);
+    if (status == SH_OK)
+        status = lay_out_spans(fresh);
     if (status == SH_OK)
         status = start_lanes(fresh, options);
+    if (status == SH_OK && fresh->job.clip_norm > 0)
+        status = make_squares(fresh);
     if (status != SH_OK) {
         sh_trainer_free(fresh);
         return status;
@@ -147,6 +169,7 @@ void sh_trainer_free(sh_trainer *trainer)
     free(trainer->bucket_of);
     free(trainer->left);
     free(trainer->max_abs);
+    free(trainer->squares);
     free(trainer);
 }
 
@@ -346,26 +369,73 @@ static void raise_max(atomic_uint *shared, uint32_t value)
         ;
 }
 
+/* The elements of a tensor within [first, end): [*from, *to), or false. */
+static bool tensor_range(const sh_sum *sum, uint32_t tensor, size_t first, size_t end, size_t *from,
+                         size_t *to)
+{
+    const size_t start = sh_sum_first_element(sum, tensor);
+    const size_t stop = start + sh_sum_elements(sum, tensor);
+    *from = start > first ? start : first;
+    *to = stop < end ? stop : end;
+    return *from < *to;
+}
+
+static sh_role role_of(const sh_trainer *trainer, uint32_t tensor)
+{
+    return trainer->replica->graph->parameters[tensor].role;
+}
+
+/* Adds the squares of this lane's range of the gradient, tensor by tensor. */
+static void measure(void *context, uint32_t lane)
+{
+    sh_trainer *trainer = context;
+    sh_sum *sum = trainer->replica->sum;
+    const uint32_t tensors = trainer->replica->tensors;
+    size_t elements, first, end, from, to;
+    const int32_t *accumulator = sh_sum_accumulator(sum, &elements);
+    sh_squares *squares = trainer->squares + (size_t)lane * tensors;
+    memset(squares, 0, tensors * sizeof *squares);
+    lane_range(trainer, lane, elements, &first, &end);
+    for (uint32_t t = 0; t < tensors; t++)
+        if (role_of(trainer, t) == SH_ROLE_TRAINED && tensor_range(sum, t, first, end, &from, &to))
+            sh_squares_add(&squares[t], accumulator + from, to - from);
+}
+
+/* The factor that brings the gradient within the job's norm. */
+static double clip_factor(sh_trainer *trainer)
+{
+    const uint32_t tensors = trainer->replica->tensors, lanes = sh_lanes_count(trainer->lanes);
+    double total = 0;
+    if (trainer->squares == NULL)
+        return 1;
+    sh_team_run(sh_lanes_team(trainer->lanes), measure, trainer);
+    for (uint32_t t = 0; t < tensors; t++) {
+        sh_squares squares = {0, 0};
+        for (uint32_t lane = 0; lane < lanes; lane++)
+            sh_squares_merge(&squares, &trainer->squares[(size_t)lane * tensors + t]);
+        total += sh_squares_value(&squares, sh_sum_scale(trainer->replica->sum, t));
+    }
+    return sh_norm_clip(sqrt(total), (double)trainer->job.clip_norm);
+}
+
 /* Updates this lane's range of the weights, tensor by tensor. */
 static void apply(void *context, uint32_t lane)
 {
     sh_trainer *trainer = context;
     sh_replica *replica = trainer->replica;
-    size_t elements, first, end;
+    size_t elements, first, end, from, to;
     const int32_t *accumulator = sh_sum_accumulator(replica->sum, &elements);
     lane_range(trainer, lane, elements, &first, &end);
     for (uint32_t t = 0; t < replica->tensors; t++) {
-        const size_t start = sh_sum_first_element(replica->sum, t);
-        const size_t stop = start + sh_sum_elements(replica->sum, t);
-        const size_t from = start > first ? start : first, to = stop < end ? stop : end;
-        if (from >= to)
+        const sh_role role = role_of(trainer, t);
+        if (role == SH_ROLE_FROZEN || !tensor_range(replica->sum, t, first, end, &from, &to))
             continue;
         float *slots[SH_OPTIMIZER_MAX_SLOTS] = {NULL};
         for (uint32_t i = 0; i < replica->slot_count; i++)
             slots[i] = replica->slots[i] + from;
         const float scale = sh_sum_scale(replica->sum, t);
         uint32_t max_abs = 0;
-        if (replica->graph->parameters[t].role == SH_ROLE_STATISTIC)
+        if (role == SH_ROLE_STATISTIC)
             sh_statistic_follow(replica->weights + from, accumulator + from, scale, to - from,
                                 &max_abs);
         else
@@ -379,8 +449,8 @@ static void apply(void *context, uint32_t lane)
 static void apply_update(sh_trainer *trainer)
 {
     sh_replica *replica = trainer->replica;
-    trainer->step =
-        sh_optimizer_step_of(&replica->settings, (double)trainer->job.lr, 1, replica->steps + 1);
+    trainer->step = sh_optimizer_step_of(&replica->settings, trainer->lr, clip_factor(trainer),
+                                         replica->steps + 1);
     for (uint32_t t = 0; t < replica->tensors; t++)
         atomic_store(&trainer->max_abs[t], 0);
     sh_team_run(sh_lanes_team(trainer->lanes), apply, trainer);
@@ -396,7 +466,7 @@ static sh_status fail_not_finite(const sh_trainer *trainer, uint32_t tensor)
                    (unsigned long long)trainer->replica->steps + 1, trainer->batch.epoch + 1,
                    tensor == SH_SUM_LOSS ? "the loss" : "the gradient of ",
                    tensor == SH_SUM_LOSS ? "" : sh_replica_tensor_name(trainer->replica, tensor),
-                   (double)trainer->job.lr);
+                   trainer->lr);
 }
 
 /* Takes the step's samples into the account of its epoch. */
@@ -419,6 +489,8 @@ static void begin_batch(sh_trainer *trainer)
     trainer->mode = SH_MODEL_TRAIN;
     trainer->batch = sh_schedule_batch(&trainer->schedule, trainer->replica->steps);
     trainer->loss_scale = 1.0f / (float)trainer->batch.samples.count;
+    trainer->lr = sh_rate_at(&trainer->rate, (double)trainer->job.lr, &trainer->schedule,
+                             trainer->replica->steps);
     if (trainer->order_epoch != trainer->batch.epoch) {
         trainer->order_epoch = trainer->batch.epoch;
         sh_order_init(&trainer->order, trainer->job.seed, trainer->batch.epoch,

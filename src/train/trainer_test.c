@@ -211,6 +211,61 @@ static void weights_do_not_depend_on_who_computes(void **state)
     }
 }
 
+/* The same with what works out numbers of a step and with a norm over all of the gradient. */
+static void nor_do_they_with_any_optimizer(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *optimizer, *schedule;
+        float lr, warmup, clip_norm;
+        uint32_t nesterov;
+    } ways[] = {
+        {"adam", "one-cycle:0.5", 0.01f, 0, 0.5f, 0},
+        {"adamw", "cosine", 0.01f, 0.5f, 0, 0},
+        {"rmsprop", "exponential:0.9", 0.001f, 0, 2, 0},
+        {"sgd", "step:1", 0.05f, 1.25f, 0.1f, 1},
+    };
+    static const uint32_t cuts[][2] = {{1, 3}, {2, 1}, {3, 2}};
+    char hashes[4][SH_DIGEST_TEXT];
+    for (size_t w = 0; w < 4; w++) {
+        for (size_t i = 0; i <= sizeof cuts / sizeof *cuts; i++) {
+            experiment e =
+                small("mlp:784-32-10", i == 0 ? 1 : cuts[i - 1][0], i == 0 ? 1 : cuts[i - 1][1]);
+            snprintf(e.job.optimizer, sizeof e.job.optimizer, "%s", ways[w].optimizer);
+            snprintf(e.job.schedule, sizeof e.job.schedule, "%s", ways[w].schedule);
+            e.job.lr = ways[w].lr;
+            e.job.warmup = ways[w].warmup;
+            e.job.clip_norm = ways[w].clip_norm;
+            e.job.nesterov = ways[w].nesterov;
+            e.job.weight_decay = 0.01f;
+            run(&e);
+            assert_int_equal(e.status, SH_OK);
+            if (i == 0)
+                snprintf(hashes[w], sizeof hashes[w], "%s", e.hash[0]);
+            for (uint32_t d = 0; d < e.devices; d++)
+                assert_string_equal(e.hash[d], hashes[w]);
+        }
+        for (size_t other = 0; other < w; other++)
+            assert_string_not_equal(hashes[w], hashes[other]);
+    }
+}
+
+/* A norm that no gradient reaches changes nothing, a small one does. */
+static void clipping_begins_at_its_norm(void **state)
+{
+    (void)state;
+    static const float norms[] = {0, 1e6f, 0.05f};
+    char hashes[3][SH_DIGEST_TEXT];
+    for (size_t i = 0; i < 3; i++) {
+        experiment e = small("mlp:784-32-10", 1, 2);
+        e.job.clip_norm = norms[i];
+        run(&e);
+        snprintf(hashes[i], sizeof hashes[i], "%s", e.hash[0]);
+    }
+    assert_string_equal(hashes[0], hashes[1]);
+    assert_string_not_equal(hashes[0], hashes[2]);
+}
+
 /* Learnt by heart: the training's own count of what is right must say so. */
 static void a_few_samples_are_learnt_by_heart(void **state)
 {
@@ -272,6 +327,13 @@ static void not_a_number_names_step_and_tensor(void **state)
     assert_non_null(strstr(e.message, "step "));
     assert_non_null(strstr(e.message, "fc"));
     assert_non_null(strstr(e.message, "learning rate of 1e+30"));
+    experiment warm = small("mlp:784-32-10", 1, 1); /* the step's rate, not the option's */
+    warm.job.lr = 1e30f;
+    warm.job.warmup = 2; /* epochs of 4 steps */
+    run(&warm);
+    assert_int_equal(warm.status, SH_NUMERIC);
+    assert_non_null(strstr(warm.message, "step 2 "));
+    assert_non_null(strstr(warm.message, "learning rate of 2.5e+29"));
 }
 
 /* An engine that notes how far the step is when each span becomes ready. */
@@ -373,6 +435,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(weights_do_not_depend_on_who_computes),
+        cmocka_unit_test(nor_do_they_with_any_optimizer),
+        cmocka_unit_test(clipping_begins_at_its_norm),
         cmocka_unit_test(a_few_samples_are_learnt_by_heart),
         cmocka_unit_test(another_seed_gives_other_weights),
         cmocka_unit_test(a_rounded_sum_would_be_seen),

@@ -9,6 +9,7 @@ import harness
 
 # Batches of 8 grains, the last of them of one sample; 3 steps an epoch, the last one of 2 grains.
 LENET = ("lenet", "digits:110/40", "--batch-size", "50", "--grain", "7", "--epochs", "2")
+ADAM = ("--optimizer", "adam", "--lr", "0.005", "--schedule", "one-cycle:0.4", "--clip-norm", "0.5")
 MLP = ("mlp:784-16-10", "digits:310/90", "--batch-size", "50", "--grain", "7", "--epochs", "2")
 
 # What the course decides; everything else in a summary is about the devices.
@@ -44,6 +45,11 @@ class Same(Course):
         found = self.assert_same(LENET, ((1, 2), (2, 1), (3, 2), (5, 1)))
         self.assertEqual((found["epochs"], found["steps"], found["status"]), (2, 6, "complete"))
 
+    def test_with_any_optimizer(self):
+        self.assert_same((*MLP, *ADAM), ((2, 1), (3, 1), (1, 2)))
+        self.assert_same((*MLP, "--nesterov", "--schedule", "step:1", "--warmup", "0.5"), ((3, 1),))
+        self.assert_same((*MLP, "--optimizer", "rmsprop", "--lr", "0.001", "--schedule", "cosine"), ((2, 2),))
+
     def test_every_sample_once_an_epoch(self):
         for job, samples, grains in ((LENET, 220, 2 * (8 + 8 + 2)), (MLP, 620, 2 * (6 * 8 + 2))):
             for devices in ("1", "3"):
@@ -67,7 +73,14 @@ class Same(Course):
     def test_another_job_is_another_course(self):
         hashes = [self.course(*MLP, *change)[0]["weights_hash"] for change in (
             (), ("--seed", "2"), ("--batch-size", "49"), ("--lr", "0.02"), ("--momentum", "0.8"),
-            ("--weight-decay", "0.1"), ("--epochs", "1"), ("--steps", "13"))]
+            ("--weight-decay", "0.1"), ("--epochs", "1"), ("--steps", "13"), ("--nesterov",),
+            ("--optimizer", "adam"), ("--optimizer", "adam", "--weight-decay", "0.1"),
+            ("--optimizer", "adamw", "--weight-decay", "0.1"), ("--optimizer", "adam", "--beta1", "0.8"),
+            ("--optimizer", "adam", "--beta2", "0.99"), ("--optimizer", "adam", "--epsilon", "0.1"),
+            ("--optimizer", "rmsprop"), ("--optimizer", "rmsprop", "--alpha", "0.9"),
+            ("--schedule", "step:1"), ("--schedule", "step:1,0.5"), ("--schedule", "multistep:1,0.2"),
+            ("--schedule", "exponential:0.9"), ("--schedule", "cosine"), ("--schedule", "one-cycle"),
+            ("--warmup", "1"), ("--clip-norm", "0.1"))]
         self.assertEqual(len(set(hashes)), len(hashes), hashes)
 
     def test_eval_finds_what_the_summary_says(self):

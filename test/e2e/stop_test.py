@@ -50,6 +50,34 @@ class Stop(harness.Case):
         self.assertEqual(self.read(self.last(run)), self.read(self.last("whole")))
 
 
+class Schedules(Stop):
+    def test_go_on_where_they_were(self):
+        job = (*JOB, "--optimizer", "adam", "--lr", "0.005", "--schedule", "one-cycle", "--warmup", "1.5",
+               "--clip-norm", "0.5", "--epochs", "3")
+        self.train(*job, "--run", "run", "--devices", "2", "--quiet")
+        for devices in ("1", "3"):  # from the end of the second epoch
+            shutil.copytree(self.path("run"), self.path(devices))
+            os.remove(self.last(devices))
+            end = self.train("--resume", devices, "--devices", devices, "--quiet").summary
+            self.assertEqual(end["samples"], samples_of(EPOCH_STEPS))
+            self.assert_ends_like(devices, end, *job)
+            shutil.rmtree(self.path("whole"))
+
+    def test_that_follow_the_end_move_with_it(self):
+        """What is left has the rates of a job of the new length, and the user is told."""
+        for schedule, follows in (("cosine:0.1", True), ("step:1", False)):
+            job = (*JOB, "--schedule", schedule)
+            run = self.path(schedule[:4])
+            self.train(*job, "--epochs", "1", "--run", run, "--quiet")
+            result = self.train("--resume", run, "--epochs", "2")
+            note = ("--schedule %s follows the job's end, which moves from step 7 to 14: from step 8 on, learning "
+                    "rates are those of the longer or shorter job" % schedule)
+            self.assertEqual(note in result.err, follows, result.err)
+            whole = self.train(*job, "--epochs", "2", "--quiet").summary
+            self.assertEqual(result.summary["weights_hash"] != whole["weights_hash"], follows)
+            self.assertEqual(result.summary["steps"], whole["steps"])
+
+
 class Interrupted(Stop):
     def test_in_mid_epoch_twice_and_on_other_devices(self):
         job = (*JOB, "--epochs", "1000000")
@@ -169,6 +197,9 @@ class Resume(Stop):
         for change, reason in (
                 (("--lr", "0.5"), "--lr 0.5 .*(0.01)"), (("--momentum", "0"), "--momentum 0 .*(0.9)"),
                 (("--weight-decay", "0.5"), "--weight-decay 0.5 .*(0)"), (("--seed", "9"), "--seed 9 .*(1)"),
+                (("--optimizer", "adam"), "--optimizer adam .*(sgd)"), (("--nesterov",), "--nesterov 1 .*(0)"),
+                (("--schedule", "cosine"), "--schedule cosine .*(constant)"),
+                (("--warmup", "0.5"), "--warmup 0.5 .*(0)"), (("--clip-norm", "1"), "--clip-norm 1 .*(0)"),
                 (("--batch-size", "60"), "--batch-size 60 .*(50)"), (("--grain", "8"), "--grain 8 .*(7)"),
                 (("mlp:784-17-10", JOB[1]), "model mlp:784-17-10 .*(mlp:784-16-10)")):
             result = self.shoal("train", *change, "--resume", "run", "--quiet", status=1)

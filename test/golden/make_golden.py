@@ -7,7 +7,7 @@
 
 Data and initial weights are made here a second time, by the rules that src/base/random.h,
 src/model/model.c and golden_test.c state, so that both sides begin with the same bits; the file has
-SHA-256 sums of them. Model, loss, backward and SGD are PyTorch's own. Each job runs in float32 and
+SHA-256 sums of them. Model, loss, backward, optimizers, schedulers and clipping are PyTorch's own. Each job runs in float32 and
 again in float64: what lies between the two is what rounding alone can do to it, and is printed.
 """
 
@@ -31,6 +31,25 @@ JOBS = [  # model, weight decay
     ("mlp:784-128-64-10", 0.0),
     ("mlp:784-128-64-10", 1e-3),
 ]
+RECIPES = [  # name, what of the job is not as it is by default; on SMALL, all with momentum or without
+    ("nesterov", {"momentum": 0.9, "nesterov": True, "weight_decay": 1e-2}),
+    ("adam", {"optimizer": "adam", "lr": 1e-3, "weight_decay": 1e-2}),
+    ("adamw", {"optimizer": "adamw", "lr": 2e-3, "beta1": 0.8, "beta2": 0.99, "weight_decay": 0.5}),
+    ("rmsprop", {"optimizer": "rmsprop", "lr": 1e-3, "epsilon": 1e-3}),
+    ("rmsprop with momentum", {"optimizer": "rmsprop", "lr": 5e-4, "alpha": 0.9, "epsilon": 1e-3,
+                               "momentum": 0.5, "weight_decay": 1e-2}),
+    ("step", {"momentum": 0.9, "schedule": "step:3,0.5"}),
+    ("multistep", {"momentum": 0.9, "schedule": "multistep:2/5,0.3"}),
+    ("cosine", {"momentum": 0.9, "schedule": "cosine:0.05"}),
+    ("one-cycle", {"lr": 0.1, "momentum": 0.5, "schedule": "one-cycle:0.4,10,1e3"}),
+    ("exponential", {"momentum": 0.9, "schedule": "exponential:0.8,4"}),
+    ("warm-up", {"momentum": 0.9, "warmup": 5.0}),
+    ("clipping", {"momentum": 0.9, "clip_norm": 0.25}),
+]
+SMALL = "mlp:784-32-10"
+PLAIN = {"optimizer": "sgd", "lr": LR, "momentum": 0.0, "nesterov": False, "weight_decay": 0.0,
+         "beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8, "alpha": 0.99, "schedule": "constant",
+         "warmup": 0.0, "clip_norm": 0.0}
 PURPOSE_INITIAL, PURPOSE_TEST = 2, 4  # sh_random_purpose
 
 
@@ -130,20 +149,61 @@ def load(images, labels, dtype):
     return pixels.unsqueeze(1), torch.from_numpy(labels).long()
 
 
-def train(model, weights, decay, dtype, data):
+def make_optimizer(parameters, job):
+    of_all = {"lr": job["lr"], "weight_decay": job["weight_decay"]}
+    of_adam = {"betas": (job["beta1"], job["beta2"]), "eps": job["epsilon"]}
+    if job["optimizer"] == "adam":
+        return torch.optim.Adam(parameters, **of_all, **of_adam)
+    if job["optimizer"] == "adamw":
+        return torch.optim.AdamW(parameters, **of_all, **of_adam)
+    if job["optimizer"] == "rmsprop":
+        return torch.optim.RMSprop(parameters, **of_all, alpha=job["alpha"], eps=job["epsilon"],
+                                   momentum=job["momentum"])
+    return torch.optim.SGD(parameters, **of_all, momentum=job["momentum"], nesterov=job["nesterov"])
+
+
+def make_scheduler(optimizer, job):
+    """The batch is the whole training split, so a step is an epoch."""
+    name, _, text = job["schedule"].partition(":")
+    schedulers = torch.optim.lr_scheduler
+    numbers = [float(x) for x in text.split(",") if "/" not in x] if text else []
+    if name == "step":
+        return schedulers.StepLR(optimizer, int(numbers[0]), numbers[1])
+    if name == "multistep":
+        milestones = [int(x) for x in text.split(",")[0].split("/")]
+        return schedulers.MultiStepLR(optimizer, milestones, numbers[0])
+    if name == "cosine":
+        return schedulers.CosineAnnealingLR(optimizer, STEPS, eta_min=numbers[0] * job["lr"])
+    if name == "one-cycle":
+        return schedulers.OneCycleLR(optimizer, job["lr"], total_steps=STEPS, pct_start=numbers[0],
+                                     div_factor=numbers[1], final_div_factor=numbers[2],
+                                     cycle_momentum=False)
+    if name == "exponential":  # PyTorch's begins after the first epoch; this one after numbers[1]
+        return schedulers.LambdaLR(optimizer, lambda s: numbers[0] ** max(0, s + 1 - numbers[1]))
+    warm = max(1.0, job["warmup"])
+    return schedulers.LambdaLR(optimizer, lambda s: min(1.0, (s + 1) / warm))
+
+
+def train(model, weights, job, dtype, data):
     """The losses of STEPS steps, each before its update; the validation loss; sums over tensors."""
     model.to(dtype)
     with torch.no_grad():
         for tensor, values in zip(model.parameters(), weights):
             tensor.copy_(torch.from_numpy(values).to(dtype).view_as(tensor))
-    optimizer = torch.optim.SGD(model.parameters(), lr=LR, momentum=MOMENTUM, weight_decay=decay)
+    optimizer = make_optimizer(model.parameters(), job)
+    scheduler = make_scheduler(optimizer, job)
     pixels, labels = load(*data[0], dtype)
     losses = []
-    for _ in range(STEPS):
+    for step in range(STEPS):
         optimizer.zero_grad()
         loss = F.cross_entropy(model(pixels), labels)
         loss.backward()
+        if job["clip_norm"] > 0:
+            norm = torch.nn.utils.clip_grad_norm_(model.parameters(), job["clip_norm"])
+            assert norm > job["clip_norm"]
         optimizer.step()
+        if step + 1 < STEPS:
+            scheduler.step()
         losses.append(loss.item())
     pixels, labels = load(*data[1], dtype)
     with torch.no_grad():
@@ -176,15 +236,15 @@ def describe(run):
     return {"losses": losses, "validation_loss": validation, "sums": tensors}
 
 
-def make_job(title, decay, data):
+def make_job(model_name, job, data):
     """What the test compares of one job; sums are of w, w^2 and (w - w0)^2, by tensor."""
-    model = Lenet() if title == "lenet" else Mlp([int(n) for n in title.split(":")[1].split("-")])
+    model = (Lenet() if model_name == "lenet" else
+             Mlp([int(n) for n in model_name.split(":")[1].split("-")]))
     weights = initial_weights(model)
-    runs = [train(model, weights, decay, dtype, data) for dtype in (torch.float32, torch.float64)]
-    tell_distance(f"{title}, decay {decay}", *runs, [values.size for values in weights])
+    runs = [train(model, weights, job, dtype, data) for dtype in (torch.float32, torch.float64)]
+    tell_distance(model_name + str({k: v for k, v in job.items() if v != PLAIN[k]}), *runs,
+                  [values.size for values in weights])
     return {
-        "model": title,
-        "weight_decay": decay,
         "initial_hash": hash_weights(model, weights),
         "tensors": [  # with the first, the second and the last weight
             {"name": name, "elements": values.size, "ends": [float(values[i]) for i in (0, 1, -1)]}
@@ -193,6 +253,16 @@ def make_job(title, decay, data):
         "float32": describe(runs[0]),
         "float64": describe(runs[1]),
     }
+
+
+def make_plain(model_name, decay, data):
+    job = {**PLAIN, "momentum": MOMENTUM, "weight_decay": decay}
+    return {"model": model_name, "weight_decay": decay, **make_job(model_name, job, data)}
+
+
+def make_recipe(name, changes, data):
+    job = {**PLAIN, **changes}
+    return {"name": name, "model": SMALL, **job, **make_job(SMALL, job, data)}
 
 
 def main():
@@ -207,7 +277,8 @@ def main():
         "data_hashes": [hashlib.sha256(i.tobytes() + l.tobytes()).hexdigest() for i, l in data],
         "lr": LR,
         "momentum": MOMENTUM,
-        "jobs": [make_job(title, decay, data) for title, decay in JOBS],
+        "jobs": [make_plain(model, decay, data) for model, decay in JOBS],
+        "recipes": [make_recipe(name, changes, data) for name, changes in RECIPES],
     }
     text = json.dumps(golden, indent=1)
     text = re.sub(r"\[\s+([^][{}]*?)\s+\]", lambda m: f"[{' '.join(m[1].split())}]", text)  # one line
