@@ -5,6 +5,7 @@
 
 #include "shoal/about.h"
 #include "shoal/job.h"
+#include "shoal/profile.h"
 #include "shoal/status.h"
 #include "shoal/train.h"
 

@@ -22,6 +22,7 @@
 #include <stdint.h>
 
 #include "shoal/job.h"
+#include "shoal/profile.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -93,6 +94,7 @@ typedef struct sh_summary {
     char run[SH_RUN_BYTES];
     sh_device_report *devices; /* owned */
     size_t device_count;
+    sh_profile profile; /* of this device's steps; without rows where none was asked for; owned */
 } sh_summary;
 
 SHOAL_API void sh_summary_release(sh_summary *summary);
@@ -139,7 +141,8 @@ typedef struct sh_train_options {
     const char *resume;   /* run folder or checkpoint to go on from */
     const char *program;  /* what local devices run; NULL: this program */
     const char *backend;  /* NULL: SHOAL_BACKEND, else the best there is */
-    sh_stop *stop;        /* optional */
+    sh_profile_level profile;
+    sh_stop *stop; /* optional */
     sh_observer *observer;
     void *context;
 } sh_train_options;

@@ -37,7 +37,9 @@ struct sh_compiler {
     const sh_graph *graph;
     const sh_backend_list *backends;
     sh_program *program;
-    value_homes *homes; /* by value */
+    value_homes *homes;     /* by value */
+    uint32_t node;          /* being compiled, or SH_NO_NODE */
+    sh_value_id converting; /* being brought into another layout, or SH_NO_VALUE */
     sh_arena descriptions;
 };
 
@@ -99,6 +101,17 @@ static const home *find_home(const sh_compiler *compiler, sh_value_id value,
     return NULL;
 }
 
+static sh_status emit_conversion(sh_compiler *compiler, const sh_backend *owner, sh_value_id value,
+                                 sh_buffer_id from, const sh_layout *from_layout, sh_buffer_id to,
+                                 const sh_layout *to_layout)
+{
+    const sh_value_id outer = compiler->converting;
+    compiler->converting = value;
+    const sh_status status = owner->convert(compiler, value, from, from_layout, to, to_layout);
+    compiler->converting = outer;
+    return status;
+}
+
 /* A new home for the value in `layout`, filled by a conversion from its first one. */
 static sh_status convert(sh_compiler *compiler, sh_buffer_id *buffer, sh_value_id value,
                          const sh_layout *layout)
@@ -110,12 +123,13 @@ static sh_status convert(sh_compiler *compiler, sh_buffer_id *buffer, sh_value_i
         SH_TRY(sh_compiler_input(compiler, &plain, value, NULL));
         const sh_layout plain_layout = sh_compiler_plain(compiler, value);
         SH_TRY(sh_compiler_output(compiler, buffer, value, layout));
-        return layout->owner->convert(compiler, value, plain, &plain_layout, *buffer, layout);
+        return emit_conversion(compiler, layout->owner, value, plain, &plain_layout, *buffer,
+                               layout);
     }
     const sh_backend *owner = layout->owner != NULL ? layout->owner : source.layout.owner;
     assert(owner != NULL); /* there is one plain layout, and this is for two that differ */
     SH_TRY(sh_compiler_output(compiler, buffer, value, layout));
-    return owner->convert(compiler, value, source.buffer, &source.layout, *buffer, layout);
+    return emit_conversion(compiler, owner, value, source.buffer, &source.layout, *buffer, layout);
 }
 
 sh_status sh_compiler_input(sh_compiler *compiler, sh_buffer_id *buffer, sh_value_id value,
@@ -188,6 +202,29 @@ static sh_status append(sh_program *program, const sh_instruction *instruction)
     return SH_OK;
 }
 
+/* What is being emitted: a conversion, or else a part of the node that is being compiled. */
+static sh_work describe_work(const sh_compiler *compiler)
+{
+    sh_work work = {.kind = SH_WORK_REORDER,
+                    .node = compiler->node,
+                    .value = compiler->converting,
+                    .layout = "plain"};
+    if (work.value != SH_NO_VALUE || work.node == SH_NO_NODE)
+        return work;
+    work.kind = SH_WORK_NODE;
+    for (size_t i = compiler->program->instruction_count; i > 0 && !work.continues; i--) {
+        const sh_work *before = &compiler->program->instructions[i - 1].work;
+        if (before->node != work.node)
+            break;
+        work.continues = before->kind == SH_WORK_NODE;
+    }
+    work.value = compiler->graph->nodes[work.node].out[0];
+    const value_homes *homes = &compiler->homes[work.value];
+    if (homes->count > 0 && homes->items[0].layout.owner != NULL)
+        work.layout = homes->items[0].layout.owner->name;
+    return work;
+}
+
 sh_status sh_compiler_emit(sh_compiler *compiler, const sh_kernel *kernel, void *state,
                            const sh_buffer_id *operands, size_t count)
 {
@@ -197,6 +234,7 @@ sh_status sh_compiler_emit(sh_compiler *compiler, const sh_kernel *kernel, void 
         .state = state,
         .prepares = reads_weights_only(compiler->program, operands, count),
         .parameter = SH_NO_PARAMETER,
+        .work = describe_work(compiler),
         .operand_count = (uint32_t)count,
     };
     for (size_t i = 0; i < count; i++)
@@ -236,7 +274,14 @@ static sh_status emit_sinks(sh_compiler *compiler, sh_value_id value)
     for (size_t i = 0; i < graph->parameter_count; i++) {
         if (graph->parameters[i].gradient != value)
             continue;
-        sh_instruction sink = {.parameter = (uint32_t)i, .operand_count = 1};
+        sh_instruction sink = {
+            .parameter = (uint32_t)i,
+            .work = {.kind = SH_WORK_SINK,
+                     .node = compiler->node,
+                     .value = value,
+                     .layout = "plain"},
+            .operand_count = 1,
+        };
         SH_TRY(sh_compiler_input(compiler, &sink.operands[0], value, NULL));
         SH_TRY(append(compiler->program, &sink));
     }
@@ -307,9 +352,12 @@ static sh_status compile_all(sh_compiler *compiler)
     SH_TRY(place_given_values(compiler));
     for (size_t i = 0; i < graph->input_count; i++)
         SH_TRY(emit_sinks(compiler, graph->inputs[i]));
-    for (size_t i = 0; i < graph->node_count; i++)
+    for (size_t i = 0; i < graph->node_count; i++) {
+        compiler->node = (uint32_t)i;
         SH_TRY(sh_fail_in(compile_node(compiler, &graph->nodes[i]), "compiling node %zu (%s)", i,
                           sh_op_about(graph->nodes[i].op)->name));
+    }
+    compiler->node = SH_NO_NODE;
     SH_TRY(keep_outputs(compiler));
     SH_TRY(place_buffers(program, SH_SPACE_LANE, &program->lane_bytes));
     return place_buffers(program, SH_SPACE_SHARED, &program->shared_bytes);
@@ -322,7 +370,11 @@ sh_status sh_program_compile(sh_program **program, const sh_graph *graph,
     sh_program *fresh = calloc(1, sizeof *fresh);
     if (fresh == NULL)
         return sh_fail_memory(sizeof *fresh, "a program");
-    sh_compiler compiler = {.graph = graph, .backends = backends, .program = fresh};
+    sh_compiler compiler = {.graph = graph,
+                            .backends = backends,
+                            .program = fresh,
+                            .node = SH_NO_NODE,
+                            .converting = SH_NO_VALUE};
     sh_arena_init(&compiler.descriptions);
     const sh_status status = compile_all(&compiler);
     free(compiler.homes);

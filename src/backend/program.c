@@ -2,6 +2,7 @@
 #include "backend/program.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "backend/program_impl.h"
 
@@ -10,8 +11,10 @@ struct sh_execution {
     unsigned char *lane_memory;
     unsigned char *shared_memory;
     float *const *parameters;
-    void **operands; /* of all instructions, one after the other, SH_MAX_OPERANDS each */
-    void **bound;    /* by instruction; NULL where the kernel binds nothing */
+    void **operands;       /* of all instructions, one after the other, SH_MAX_OPERANDS each */
+    void **bound;          /* by instruction; NULL where the kernel binds nothing */
+    const sh_clock *clock; /* NULL: nothing is timed */
+    sh_work_time *times;   /* by instruction; NULL without a clock */
 };
 
 void sh_program_free(sh_program *program)
@@ -106,6 +109,7 @@ void sh_execution_free(sh_execution *execution)
             program->instructions[i].kernel->unbind(execution->bound[i]);
     free(execution->operands);
     free(execution->bound);
+    free(execution->times);
     free(execution);
 }
 
@@ -117,6 +121,46 @@ void *sh_execution_input(const sh_execution *execution, size_t index)
 const void *sh_execution_output(const sh_execution *execution, size_t index)
 {
     return address(execution, execution->program->outputs[index]);
+}
+
+size_t sh_program_length(const sh_program *program)
+{
+    return program->instruction_count;
+}
+
+sh_work sh_program_work(const sh_program *program, size_t instruction)
+{
+    const sh_instruction *of = &program->instructions[instruction];
+    sh_work work = of->work;
+    work.prepares = of->prepares;
+    for (uint32_t i = 0; i < of->operand_count; i++)
+        if (!program->buffers[of->operands[i]].scratch)
+            work.bytes += program->buffers[of->operands[i]].bytes;
+    return work;
+}
+
+sh_status sh_execution_watch(sh_execution *execution, const sh_clock *clock)
+{
+    const size_t count = execution->program->instruction_count + 1;
+    sh_work_time *times = calloc(count, sizeof *times);
+    if (times == NULL)
+        return sh_fail_memory(count * sizeof *times, "timing a program");
+    free(execution->times);
+    execution->times = times;
+    execution->clock = clock;
+    return SH_OK;
+}
+
+const sh_work_time *sh_execution_times(const sh_execution *execution)
+{
+    return execution->times;
+}
+
+void sh_execution_clear_times(sh_execution *execution)
+{
+    if (execution->times != NULL)
+        memset(execution->times, 0,
+               execution->program->instruction_count * sizeof *execution->times);
 }
 
 static sh_status run_instruction(sh_execution *execution, size_t index, sh_gradient_sink *sink,
@@ -131,18 +175,34 @@ static sh_status run_instruction(sh_execution *execution, size_t index, sh_gradi
     return SH_OK;
 }
 
+/* Runs the instructions that prepare, or the others. Each ends where the next begins, so one look
+ * at the clock times both. */
+static sh_status run_all(sh_execution *execution, bool prepares, sh_gradient_sink *sink,
+                         void *context)
+{
+    const sh_program *program = execution->program;
+    sh_work_time *times = execution->times;
+    uint64_t begun_ns = times == NULL ? 0 : sh_clock_now_ns(execution->clock);
+    for (size_t i = 0; i < program->instruction_count; i++) {
+        if (program->instructions[i].prepares != prepares)
+            continue;
+        SH_TRY(run_instruction(execution, i, sink, context));
+        if (times == NULL)
+            continue;
+        const uint64_t now_ns = sh_clock_now_ns(execution->clock);
+        times[i].count++;
+        times[i].ns += now_ns - begun_ns;
+        begun_ns = now_ns;
+    }
+    return SH_OK;
+}
+
 sh_status sh_execution_prepare(sh_execution *execution)
 {
-    for (size_t i = 0; i < execution->program->instruction_count; i++)
-        if (execution->program->instructions[i].prepares)
-            SH_TRY(run_instruction(execution, i, NULL, NULL));
-    return SH_OK;
+    return run_all(execution, true, NULL, NULL);
 }
 
 sh_status sh_execution_run(sh_execution *execution, sh_gradient_sink *sink, void *context)
 {
-    for (size_t i = 0; i < execution->program->instruction_count; i++)
-        if (!execution->program->instructions[i].prepares)
-            SH_TRY(run_instruction(execution, i, sink, context));
-    return SH_OK;
+    return run_all(execution, false, sink, context);
 }

@@ -20,6 +20,7 @@
 #define SHOAL_BACKEND_PROGRAM_H
 
 #include "backend/backend.h"
+#include "base/clock.h"
 
 typedef struct sh_program sh_program;
 typedef struct sh_execution sh_execution;
@@ -43,6 +44,39 @@ size_t sh_program_shared_bytes(const sh_program *program);
 sh_status sh_execution_new(sh_execution **execution, const sh_program *program, void *lane_memory,
                            void *shared_memory, float *const *parameters) SHOAL_CHECKED;
 void sh_execution_free(sh_execution *execution);
+
+/* What an instruction is for. Ids are those of the graph that was compiled. */
+typedef struct sh_work {
+    enum sh_work_kind {
+        SH_WORK_NODE,    /* computes `node` */
+        SH_WORK_REORDER, /* brings `value` into another layout */
+        SH_WORK_SINK,    /* hands the gradient `value` to the sink */
+    } kind;
+    bool prepares;      /* runs once after the weights have changed */
+    bool continues;     /* the same node once more: its arithmetic belongs to the first of them */
+    uint32_t node;      /* index; of reorder and sink: the node that asked for it, or SH_NO_NODE */
+    sh_value_id value;  /* of a node: its first output */
+    const char *layout; /* whose layout a node works in: a backend's name or "plain"; static */
+    size_t bytes;       /* of all operands, scratch apart */
+} sh_work;
+
+#define SH_NO_NODE UINT32_MAX
+
+/* The program's instructions in order of execution. */
+size_t sh_program_length(const sh_program *program);
+sh_work sh_program_work(const sh_program *program, size_t instruction);
+
+/* What one instruction has cost an execution. */
+typedef struct sh_work_time {
+    uint64_t count, ns;
+} sh_work_time;
+
+/* From now on each instruction is timed (`clock` is borrowed until the execution is freed). */
+sh_status sh_execution_watch(sh_execution *execution, const sh_clock *clock) SHOAL_CHECKED;
+
+/* By instruction, since the watch began or times were cleared; NULL where none is kept. */
+const sh_work_time *sh_execution_times(const sh_execution *execution);
+void sh_execution_clear_times(sh_execution *execution);
 
 /* Where input or output number `index` of the graph lies, row-major. */
 void *sh_execution_input(const sh_execution *execution, size_t index);

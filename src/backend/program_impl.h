@@ -26,6 +26,7 @@ typedef struct sh_instruction {
     const sh_kernel *kernel; /* NULL: hands operand 0 to the sink as the gradient of `parameter` */
     void *state;
     bool prepares; /* runs once a step */
+    sh_work work;  /* `prepares` and `bytes` are filled in when asked for */
     uint32_t parameter;
     uint32_t operand_count;
     sh_buffer_id operands[SH_MAX_OPERANDS];

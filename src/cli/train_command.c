@@ -7,6 +7,7 @@
 #include "cli/console.h"
 #include "cli/figures.h"
 #include "cli/json_file.h"
+#include "cli/profile_output.h"
 #include "cli/progress.h"
 #include "cli/signals.h"
 #include "cli/summary_output.h"
@@ -253,6 +254,8 @@ static int conclude(const train_session *session, sh_status status, const sh_sum
                            : status == SH_STOPPED ? SH_RUN_STOPPED
                                                   : SH_RUN_DEVICE_LOST;
     const int reported = report(given, summary, end);
+    if (given->options.profile != SH_PROFILE_OFF)
+        sh_profile_output_print(&summary->profile, stderr);
     return reported != SH_EXIT_DONE ? reported : code;
 }
 
@@ -268,6 +271,8 @@ static int run(const sh_arguments *arguments, void *values)
         return code;
     if (given->verbose)
         sh_log_set(0, sh_console_log, NULL);
+    if (!sh_profile_level_of(&given->options.profile, getenv("SHOAL_PROFILE")))
+        return sh_console_fail("SHOAL_PROFILE: must be 0, 1 (operators) or 2 (and each node)");
     if (sh_stop_new(&given->options.stop) != SH_OK)
         return sh_console_fail("%s", sh_message());
     if (!given->quiet)

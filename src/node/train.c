@@ -57,6 +57,7 @@ void sh_summary_release(sh_summary *summary)
     free(summary->devices);
     summary->devices = NULL;
     summary->device_count = 0;
+    sh_profile_release(&summary->profile);
 }
 
 static void observe(const training *t, const sh_event *event)
@@ -281,6 +282,8 @@ static sh_status summarise(training *t, const sh_course *course, const char *end
     }
     summary->redone_steps = course->redone_steps;
     summary->views = t->start_ns != 0;
+    if (t->start_ns != 0 && t->bench->clock != NULL)
+        SH_TRY(sh_trainer_profile(t->bench->trainer, &summary->profile, t->options->profile));
     SH_TRY(sh_replica_hash(replica, summary->weights_hash));
     SH_TRY(report_devices(t));
     return write_summary(t, ending);
@@ -342,6 +345,7 @@ static sh_status train(training *t)
         .on_validated = on_validated,
         .context = t,
     };
+    sh_trainer_clear_times(t->bench->trainer);
     t->start_ns = sh_clock_now_ns(sh_clock_system());
     t->start_steps = t->bench->replica->steps;
     observe(t, &(sh_event){.kind = SH_EVENT_STARTED,
@@ -359,6 +363,8 @@ static sh_status run(training *t)
 {
     SH_TRY(open_bench(t));
     SH_TRY(open_run(t));
+    if (t->options->profile != SH_PROFILE_OFF)
+        t->bench->clock = sh_clock_system();
     SH_TRY(sh_workbench_start(t->bench, lanes_of_each(t)));
     if (is_alone(t)) {
         t->view = view_of_one(&t->bench->job);

@@ -39,7 +39,8 @@ sh_status sh_workbench_start(sh_workbench *bench, uint32_t lanes)
                                                 .dataset = bench->dataset,
                                                 .backends = &bench->backends,
                                                 .replica = bench->replica,
-                                                .lanes = lanes == 0 ? sh_host_cores() : lanes});
+                                                .lanes = lanes == 0 ? sh_host_cores() : lanes,
+                                                .clock = bench->clock});
 }
 
 void sh_workbench_close(sh_workbench *bench)

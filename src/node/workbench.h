@@ -19,7 +19,8 @@ typedef struct sh_workbench {
     sh_dataset *dataset;
     sh_backend_list backends;
     sh_replica *replica;
-    sh_trainer *trainer; /* after sh_workbench_start */
+    sh_trainer *trainer;   /* after sh_workbench_start */
+    const sh_clock *clock; /* that steps are timed by; NULL, as opened: they are not */
 } sh_workbench;
 
 /*

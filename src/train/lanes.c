@@ -7,6 +7,7 @@
 typedef struct lane_program {
     sh_lane_size size;
     sh_program *program;
+    sh_graph *graph; /* that it was compiled from, where it is timed; else NULL */
     void *shared;
     sh_execution **executions; /* by lane */
 } lane_program;
@@ -38,7 +39,10 @@ static sh_status compile(sh_lanes *lanes, const sh_lanes_options *options, sh_la
     lane_program *fresh = &lanes->programs[lanes->program_count];
     SH_TRY(sh_model_build(&graph, &options->model, size.samples, size.mode));
     const sh_status status = sh_program_compile(&fresh->program, graph, &lanes->backends);
-    sh_graph_free(graph);
+    if (status == SH_OK && options->clock != NULL)
+        fresh->graph = graph;
+    else
+        sh_graph_free(graph);
     SH_TRY(status);
     lanes->program_count++;
     fresh->size = size;
@@ -50,14 +54,17 @@ static sh_status compile(sh_lanes *lanes, const sh_lanes_options *options, sh_la
     return sh_block_new(&fresh->shared, shared_bytes, "prepared weights");
 }
 
-static sh_status bind(sh_lanes *lanes, lane_program *program, float *const *parameters)
+static sh_status bind(sh_lanes *lanes, lane_program *program, const sh_lanes_options *options)
 {
     program->executions = calloc(lanes->count, sizeof *program->executions);
     if (program->executions == NULL)
         return sh_fail_memory(lanes->count * sizeof *program->executions, "the lanes");
-    for (uint32_t i = 0; i < lanes->count; i++)
+    for (uint32_t i = 0; i < lanes->count; i++) {
         SH_TRY(sh_execution_new(&program->executions[i], program->program, lanes->memory[i],
-                                program->shared, parameters));
+                                program->shared, options->parameters));
+        if (options->clock != NULL)
+            SH_TRY(sh_execution_watch(program->executions[i], options->clock));
+    }
     return SH_OK;
 }
 
@@ -85,7 +92,7 @@ static sh_status fill(sh_lanes *lanes, const sh_lanes_options *options)
     for (uint32_t i = 0; i < lanes->count; i++)
         SH_TRY(sh_block_new(&lanes->memory[i], lanes->memory_bytes, "a lane's activations"));
     for (size_t i = 0; i < lanes->program_count; i++)
-        SH_TRY(bind(lanes, &lanes->programs[i], options->parameters));
+        SH_TRY(bind(lanes, &lanes->programs[i], options));
     return SH_OK;
 }
 
@@ -116,6 +123,7 @@ void sh_lanes_free(sh_lanes *lanes)
         free(program->executions);
         free(program->shared);
         sh_program_free(program->program);
+        sh_graph_free(program->graph);
     }
     for (uint32_t i = 0; lanes->memory != NULL && i < lanes->count; i++)
         free(lanes->memory[i]);
@@ -138,6 +146,29 @@ uint32_t sh_lanes_count(const sh_lanes *lanes)
 size_t sh_lanes_bytes(const sh_lanes *lanes)
 {
     return lanes->count * lanes->memory_bytes + lanes->shared_bytes;
+}
+
+sh_status sh_lanes_profile(const sh_lanes *lanes, sh_profile *profile, sh_model_mode mode,
+                           sh_profile_level level)
+{
+    for (size_t i = 0; i < lanes->program_count; i++) {
+        const lane_program *program = &lanes->programs[i];
+        for (uint32_t lane = 0; program->size.mode == mode && lane < lanes->count; lane++)
+            SH_TRY(sh_profile_add_execution(profile, program->executions[lane], program->program,
+                                            program->graph, level));
+    }
+    return SH_OK;
+}
+
+bool sh_lanes_program(const sh_lanes *lanes, size_t index, sh_lane_size *size,
+                      const sh_program **program, const sh_graph **graph)
+{
+    if (index >= lanes->program_count)
+        return false;
+    *size = lanes->programs[index].size;
+    *program = lanes->programs[index].program;
+    *graph = lanes->programs[index].graph;
+    return true;
 }
 
 sh_execution *sh_lanes_execution(const sh_lanes *lanes, uint32_t lane, sh_model_mode mode,

@@ -15,6 +15,7 @@
 #ifndef SHOAL_TRAIN_LANES_H
 #define SHOAL_TRAIN_LANES_H
 
+#include "backend/profiler.h"
 #include "backend/program.h"
 #include "base/team.h"
 #include "model/model.h"
@@ -34,6 +35,7 @@ typedef struct sh_lanes_options {
     uint32_t count;                  /* lanes */
     const sh_lane_size *sizes;       /* repeated ones and those of 0 samples are fine */
     size_t size_count;
+    const sh_clock *clock; /* NULL: programs are not timed; borrowed until sh_lanes_free */
 } sh_lanes_options;
 
 typedef struct sh_lanes sh_lanes;
@@ -46,6 +48,17 @@ uint32_t sh_lanes_count(const sh_lanes *lanes);
 
 /* Bytes of all lanes' memory and of what they share. */
 size_t sh_lanes_bytes(const sh_lanes *lanes);
+
+/* Adds the times of all lanes' programs of this mode to a profile. */
+sh_status sh_lanes_profile(const sh_lanes *lanes, sh_profile *profile, sh_model_mode mode,
+                           sh_profile_level level) SHOAL_CHECKED;
+
+/*
+ * Program number `index` with its graph, where the lanes are timed; false behind the last. Both
+ * are borrowed until sh_lanes_free.
+ */
+bool sh_lanes_program(const sh_lanes *lanes, size_t index, sh_lane_size *size,
+                      const sh_program **program, const sh_graph **graph);
 
 /* A lane's execution of one of the programs; NULL where the size was not announced. */
 sh_execution *sh_lanes_execution(const sh_lanes *lanes, uint32_t lane, sh_model_mode mode,

@@ -31,6 +31,7 @@
 #include "train/norm.h"
 #include "train/rate.h"
 #include "train/statistic.h"
+#include "train/stopwatch.h"
 
 /* Redos in a row after which something is wrong with the sum itself. */
 #define MAX_ATTEMPTS 32
@@ -46,6 +47,9 @@ struct sh_trainer {
     sh_order order; /* of epoch `order_epoch` */
     uint32_t order_epoch;
     sh_trainer_work work;
+    sh_stopwatch watch;     /* of the steps; off where nobody wants a profile */
+    sh_stopwatch *watching; /* the above, or one that is off while it is no step */
+    sh_stopwatch off;
 
     sh_span spans[SH_ENGINE_MAX_SPANS]; /* the buckets, then the trailer */
     uint32_t span_count;
@@ -121,6 +125,7 @@ static sh_status start_lanes(sh_trainer *trainer, const sh_trainer_options *opti
                                              .count = options->lanes,
                                              .sizes = sizes,
                                              .size_count = sizeof sizes / sizeof *sizes,
+                                             .clock = options->clock,
                                          });
 }
 
@@ -145,7 +150,10 @@ sh_status sh_trainer_new(sh_trainer **trainer, const sh_trainer_options *options
     fresh->schedule = sh_schedule_of(&fresh->job, info->count[SH_SPLIT_TRAIN]);
     fresh->order_epoch = UINT32_MAX;
     pthread_mutex_init(&fresh->lock, NULL);
+    fresh->watching = &fresh->off;
     sh_status status = sh_rate_parse(&fresh->rate, fresh->job.schedule, (double)fresh->job.warmup);
+    if (status == SH_OK)
+        status = sh_stopwatch_init(&fresh->watch, options->clock, options->lanes);
     if (status == SH_OK)
         status = lay_out_spans(fresh);
     if (status == SH_OK)
@@ -166,6 +174,7 @@ void sh_trainer_free(sh_trainer *trainer)
         return;
     sh_lanes_free(trainer->lanes);
     pthread_mutex_destroy(&trainer->lock);
+    sh_stopwatch_release(&trainer->watch);
     free(trainer->bucket_of);
     free(trainer->left);
     free(trainer->max_abs);
@@ -262,7 +271,9 @@ static sh_status compute_grain(sh_trainer *trainer, uint32_t lane, uint32_t grai
     const sh_range range = sh_batch_grain(&trainer->batch, grain);
     sh_execution *execution = sh_lanes_execution(trainer->lanes, lane, trainer->mode, range.count);
     assert(execution != NULL);
+    const uint64_t begun = sh_stopwatch_now(trainer->watching);
     SH_TRY(read_samples(trainer, execution, range));
+    sh_stopwatch_add(trainer->watching, lane, SH_SPAN_READ, begun);
     if (trainer->mode == SH_MODEL_TRAIN)
         weigh_samples(trainer, execution, range);
     SH_TRY(sh_execution_run(execution, add_gradient, trainer));
@@ -273,14 +284,16 @@ static sh_status compute_grain(sh_trainer *trainer, uint32_t lane, uint32_t grai
 static void compute(void *context, uint32_t lane)
 {
     sh_trainer *trainer = context;
+    const uint64_t begun = sh_stopwatch_now(trainer->watching);
     for (;;) {
         const uint32_t taken = atomic_fetch_add(&trainer->next, 1);
         if (taken >= trainer->share.count)
-            return;
+            break;
         const sh_status status = compute_grain(trainer, lane, trainer->share.first + taken);
         if (status != SH_OK)
             note_failure(trainer, status);
     }
+    sh_stopwatch_add(trainer->watching, lane, SH_SPAN_BUSY, begun);
 }
 
 /* The part of `total` elements that belongs to a lane: [*first, *end). */
@@ -313,16 +326,27 @@ static sh_status prepare(sh_trainer *trainer)
 static void clear(void *context, uint32_t lane)
 {
     sh_trainer *trainer = context;
+    const uint64_t begun = sh_stopwatch_now(trainer->watching);
     if (trainer->mode == SH_MODEL_TRAIN) {
         size_t first, end;
         lane_range(trainer, lane, trainer->replica->weight_count, &first, &end);
         sh_sum_clear_range(trainer->replica->sum, first, end - first);
     }
+    sh_stopwatch_add(trainer->watching, lane, SH_SPAN_SUM, begun);
     if (lane == 0) {
         const sh_status status = prepare(trainer);
         if (status != SH_OK)
             note_failure(trainer, status);
     }
+    sh_stopwatch_add(trainer->watching, lane, SH_SPAN_BUSY, begun);
+}
+
+/* One turn of the team. */
+static void take_turn(sh_trainer *trainer, sh_team_task *task)
+{
+    const uint64_t begun = sh_stopwatch_now(trainer->watching);
+    sh_team_run(sh_lanes_team(trainer->lanes), task, trainer);
+    sh_stopwatch_since(trainer->watching, &trainer->watching->turns_ns, begun);
 }
 
 /*
@@ -331,7 +355,6 @@ static void clear(void *context, uint32_t lane)
  */
 static sh_status reduce_share(sh_trainer *trainer, const sh_part *part)
 {
-    sh_team *team = sh_lanes_team(trainer->lanes);
     const uint32_t buckets = trainer->span_count - 1;
     const bool training = trainer->mode == SH_MODEL_TRAIN;
     trainer->part = part;
@@ -339,7 +362,7 @@ static sh_status reduce_share(sh_trainer *trainer, const sh_part *part)
     trainer->failure = SH_OK;
     sh_sum_clear_trailer(trainer->replica->sum);
     atomic_store(&trainer->next, 0);
-    sh_team_run(team, clear, trainer);
+    take_turn(trainer, clear);
     SH_TRY(lanes_status(trainer));
 
     if (training)
@@ -353,12 +376,15 @@ static sh_status reduce_share(sh_trainer *trainer, const sh_part *part)
         atomic_store(&trainer->left[i], bucket[i].tensors * trainer->share.count + 1);
     for (uint32_t i = 0; i < buckets && training; i++)
         owe_nothing_more(trainer, i, 1);
-    sh_team_run(team, compute, trainer);
+    take_turn(trainer, compute);
     SH_TRY(lanes_status(trainer));
     if (part->stop)
         sh_sum_add_stop(trainer->replica->sum);
     sh_engine_ready(part->engine, training ? buckets : 0);
-    return sh_engine_wait(part->engine);
+    const uint64_t begun = sh_stopwatch_now(trainer->watching);
+    const sh_status status = sh_engine_wait(part->engine);
+    sh_stopwatch_since(trainer->watching, &trainer->watching->network_ns, begun);
+    return status;
 }
 
 /* Raises the shared maximum of a tensor. */
@@ -423,6 +449,7 @@ static void apply(void *context, uint32_t lane)
 {
     sh_trainer *trainer = context;
     sh_replica *replica = trainer->replica;
+    const uint64_t begun = sh_stopwatch_now(trainer->watching);
     size_t elements, first, end, from, to;
     const int32_t *accumulator = sh_sum_accumulator(replica->sum, &elements);
     lane_range(trainer, lane, elements, &first, &end);
@@ -444,6 +471,8 @@ static void apply(void *context, uint32_t lane)
                                &max_abs);
         raise_max(&trainer->max_abs[t], max_abs);
     }
+    sh_stopwatch_add(trainer->watching, lane, SH_SPAN_APPLY, begun);
+    sh_stopwatch_add(trainer->watching, lane, SH_SPAN_BUSY, begun);
 }
 
 static void apply_update(sh_trainer *trainer)
@@ -453,7 +482,7 @@ static void apply_update(sh_trainer *trainer)
                                          replica->steps + 1);
     for (uint32_t t = 0; t < replica->tensors; t++)
         atomic_store(&trainer->max_abs[t], 0);
-    sh_team_run(sh_lanes_team(trainer->lanes), apply, trainer);
+    take_turn(trainer, apply);
     for (uint32_t t = 0; t < replica->tensors; t++)
         sh_sum_follow(replica->sum, t, atomic_load(&trainer->max_abs[t]));
 }
@@ -498,7 +527,7 @@ static void begin_batch(sh_trainer *trainer)
     }
 }
 
-sh_status sh_trainer_step(sh_trainer *trainer, const sh_part *part, sh_step_result *result)
+static sh_status step(sh_trainer *trainer, const sh_part *part, sh_step_result *result)
 {
     sh_sum *sum = trainer->replica->sum;
     uint32_t redone = 0;
@@ -526,6 +555,53 @@ sh_status sh_trainer_step(sh_trainer *trainer, const sh_part *part, sh_step_resu
     }
     return sh_fail(SH_INTERNAL, "step %llu: no exponents hold its gradients after %d attempts",
                    (unsigned long long)trainer->replica->steps + 1, MAX_ATTEMPTS);
+}
+
+sh_status sh_trainer_step(sh_trainer *trainer, const sh_part *part, sh_step_result *result)
+{
+    sh_stopwatch *watch = &trainer->watch;
+    const uint64_t begun = sh_stopwatch_now(watch);
+    trainer->watching = watch;
+    const sh_status status = step(trainer, part, result);
+    trainer->watching = &trainer->off;
+    sh_stopwatch_since(watch, &watch->steps_ns, begun);
+    watch->steps += status == SH_OK;
+    return status;
+}
+
+sh_status sh_trainer_profile(const sh_trainer *trainer, sh_profile *profile, sh_profile_level level)
+{
+    sh_profile fresh = {0};
+    if (trainer->watch.clock == NULL)
+        return sh_fail(SH_INVALID, "the trainer has no clock, so there is no profile");
+    sh_status status = sh_stopwatch_report(&trainer->watch, &fresh);
+    if (status == SH_OK)
+        status = sh_lanes_profile(trainer->lanes, &fresh, SH_MODEL_TRAIN, level);
+    if (status == SH_OK)
+        status = sh_profile_finish(&fresh);
+    if (status != SH_OK) {
+        sh_profile_release(&fresh);
+        return status;
+    }
+    *profile = fresh;
+    return SH_OK;
+}
+
+void sh_trainer_clear_times(sh_trainer *trainer)
+{
+    sh_lane_size size;
+    const sh_program *program;
+    const sh_graph *graph;
+    sh_stopwatch_clear(&trainer->watch);
+    for (size_t i = 0; sh_lanes_program(trainer->lanes, i, &size, &program, &graph); i++)
+        for (uint32_t lane = 0; lane < sh_lanes_count(trainer->lanes); lane++)
+            sh_execution_clear_times(
+                sh_lanes_execution(trainer->lanes, lane, size.mode, size.samples));
+}
+
+const sh_lanes *sh_trainer_lanes(const sh_trainer *trainer)
+{
+    return trainer->lanes;
 }
 
 sh_status sh_trainer_evaluate(sh_trainer *trainer, const sh_part *part, sh_sum_totals *totals)

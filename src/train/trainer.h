@@ -28,6 +28,7 @@ typedef struct sh_trainer_options {
     const sh_backend_list *backends; /* copied */
     sh_replica *replica;             /* borrowed */
     uint32_t lanes;
+    const sh_clock *clock; /* NULL: steps are not timed; borrowed until sh_trainer_free */
 } sh_trainer_options;
 
 typedef struct sh_trainer sh_trainer;
@@ -72,5 +73,16 @@ sh_status sh_trainer_evaluate(sh_trainer *trainer, const sh_part *part,
  * with the job's initial weights. Devices with equal ones compute the same bits.
  */
 sh_status sh_trainer_family(sh_trainer *trainer, char hex[SH_DIGEST_TEXT]) SHOAL_CHECKED;
+
+/*
+ * Where the time of the steps went since the trainer was made or sh_trainer_clear_times; redone and
+ * failed ones included, validation not. The rows are the caller's. SH_INVALID without a clock.
+ */
+sh_status sh_trainer_profile(const sh_trainer *trainer, sh_profile *profile,
+                             sh_profile_level level) SHOAL_CHECKED;
+void sh_trainer_clear_times(sh_trainer *trainer);
+
+/* The lanes at work, for those who measure; borrowed until sh_trainer_free. */
+const sh_lanes *sh_trainer_lanes(const sh_trainer *trainer);
 
 #endif

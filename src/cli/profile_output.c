@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/profile_output.h"
+
+#include <string.h>
+
+#include "cli/figures.h"
+#include "cli/table.h"
+
+bool sh_profile_level_of(sh_profile_level *level, const char *text)
+{
+    if (text == NULL || text[0] == '\0') {
+        *level = SH_PROFILE_OFF;
+        return true;
+    }
+    if (strlen(text) != 1 || text[0] < '0' || text[0] > '2')
+        return false;
+    *level = (sh_profile_level)(text[0] - '0');
+    return true;
+}
+
+/* Billions a second; "-" where there is nothing to divide. */
+static const char *rate(sh_figure *figure, double amount, double seconds)
+{
+    snprintf(figure->text, sizeof figure->text, "-");
+    if (amount > 0 && seconds > 0)
+        snprintf(figure->text, sizeof figure->text, "%.1f", amount / seconds * 1e-9);
+    return figure->text;
+}
+
+static void add_row(sh_table *table, const sh_profile_row *row)
+{
+    sh_figure figure;
+    char text[SH_PROFILE_NAME_BYTES + SH_PROFILE_DETAIL_BYTES + 2];
+    snprintf(text, sizeof text, "%s%s%s", row->name, row->detail[0] != '\0' ? " " : "",
+             row->detail);
+    sh_table_add(table, text);
+    sh_table_add(table, row->count > 0 ? sh_figure_whole(&figure, row->count) : "");
+    snprintf(text, sizeof text, "%.1f", row->seconds * 1e3);
+    sh_table_add(table, text);
+    sh_table_add(table, sh_figure_percent(&figure, row->share, 1));
+    sh_table_add(table, row->kind == SH_PROFILE_OUTSIDE && row->bytes == 0
+                            ? ""
+                            : rate(&figure, row->flops, row->seconds));
+    sh_table_add(table, row->kind == SH_PROFILE_OUTSIDE && row->bytes == 0
+                            ? ""
+                            : rate(&figure, row->bytes, row->seconds));
+}
+
+static void print_rows(const sh_profile *profile, bool nodes, FILE *file)
+{
+    static const char *const heads[] = {"", "count", "ms", "share", "GFLOP/s", "GB/s"};
+    sh_table *table = sh_table_new("<>>>>>");
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
+        sh_table_add(table, i > 0 ? heads[i] : nodes ? "node" : "operator");
+    bool any = false;
+    for (size_t i = 0; i < profile->row_count; i++)
+        if ((profile->rows[i].kind == SH_PROFILE_NODE) == nodes) {
+            add_row(table, &profile->rows[i]);
+            any = true;
+        }
+    if (any) {
+        fputc('\n', file);
+        sh_table_print(table, file, "");
+    }
+    sh_table_free(table);
+}
+
+void sh_profile_output_print(const sh_profile *profile, FILE *file)
+{
+    sh_figure a, b, c, d;
+    const double steps = profile->steps > 0 ? (double)profile->steps : 1;
+    const double whole = profile->lanes * profile->step_seconds;
+    fprintf(file, "\nprofile     %s, %.3f ms each, on %s\n",
+            sh_figure_count(&a, profile->steps, "step"), profile->step_seconds / steps * 1e3,
+            sh_figure_count(&b, profile->lanes, "lane"));
+    print_rows(profile, false, file);
+    print_rows(profile, true, file);
+    const sh_profile_row *next = sh_profile_bottleneck(profile);
+    if (next == NULL)
+        return;
+    fprintf(file, "\nnext bottleneck: %s, %s of the step", next->name,
+            sh_figure_percent(&a, next->seconds / (whole > 0 ? whole : 1), 0));
+    if (next->flops > 0)
+        fprintf(file, " at %s GFLOP/s", rate(&c, next->flops, next->seconds));
+    else if (next->bytes > 0)
+        fprintf(file, " at %s GB/s", rate(&d, next->bytes, next->seconds));
+    fputc('\n', file);
+}
