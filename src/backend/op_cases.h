@@ -6,6 +6,7 @@
 #ifndef SHOAL_BACKEND_OP_CASES_H
 #define SHOAL_BACKEND_OP_CASES_H
 
+#include "base/test.h"
 #include "graph/op.h"
 
 #define F32(...)                                                                                   \
@@ -93,6 +94,32 @@ static const op_case op_cases[] = {
     {SH_OP_max_pool,
      {.kernel = {5, 2}, .stride = {3, 4}, .padding = {2, 0}},
      .in = {F32(1, 33, 7, 11)}},
+    {SH_OP_max_pool, {POOL(3, 2, 0), .after = {0, 0, 1, 1}}, .in = {F32(2, 16, 8, 8)}},
+    {SH_OP_max_pool, {POOL(3, 2, 1), .after = {0, 0, 1, 0}}, .in = {F32(1, 3, 6, 7)}},
+    {SH_OP_avg_pool, {POOL(2, 2, 0)}, .in = {F32(2, 20, 8, 8)}},
+    {SH_OP_avg_pool, {POOL(3, 2, 1)}, .in = {F32(2, 16, 7, 8)}},
+    {SH_OP_avg_pool, {POOL(1, 2, 0)}, .in = {F32(2, 3, 8, 8)}},
+    {SH_OP_avg_pool,
+     {.kernel = {5, 2}, .stride = {3, 4}, .padding = {2, 1}},
+     .in = {F32(1, 33, 7, 11)}},
+    {SH_OP_avg_pool, {POOL(20, 1, 0)}, .in = {F32(1, 2, 20, 20)}},
+    {SH_OP_mean, {.axis = 2, .axes = 2}, .in = {F32(3, 16, 8, 8)}},
+    {SH_OP_mean, {.axis = 1, .axes = 2}, .in = {F32(2, 3, 5, 4)}},
+    {SH_OP_mean, {.axis = 0, .axes = 1}, .in = {F32(7, 3)}},
+    {SH_OP_mean, {.axis = 0, .axes = 2}, .in = {F32(5, 37)}},
+    {SH_OP_concat, {.axis = 1}, .in = {F32(2, 3, 4, 5), F32(2, 16, 4, 5), F32(2, 1, 4, 5)}},
+    {SH_OP_concat, {.axis = 0}, .in = {F32(2, 3), F32(1, 3)}},
+    {SH_OP_concat, {.axis = 2}, .in = {F32(2, 3, 4)}},
+    {SH_OP_concat,
+     {.axis = 1},
+     .in = {F32(2, 1), F32(2, 2), F32(2, 3), F32(2, 4), F32(2, 5), F32(2, 6)}},
+    {SH_OP_slice, {.before = {0, 1, 0, 2}, .after = {1, 0, 0, 1}}, .in = {F32(2, 3, 4, 5)}},
+    {SH_OP_slice, {.after = {6}}, .in = {F32(7)}},
+    {SH_OP_pad, {.before = {0, 1, 0, 2}, .after = {1, 0, 0, 1}}, .in = {F32(2, 3, 4, 5)}},
+    {SH_OP_pad, {.after = {0, 2}}, .in = {F32(3, 5)}},
+    {SH_OP_dropout, {.number = 0.25f, .layer = 3}, .in = {F32(3, 7, 5, 5), I32(3, 2)}},
+    {SH_OP_dropout, {.number = 0.5f}, .in = {F32(4, 128), I32(4, 2)}},
+    {SH_OP_dropout, {0}, .in = {F32(5), I32(5, 2)}},
     {SH_OP_moments, {0}, .in = {F32(3, 5, 4, 6)}},
     {SH_OP_moments, {0}, .in = {F32(2, 24, 7, 9)}},
     {SH_OP_moments, {0}, .in = {F32(7, 3)}},
@@ -122,6 +149,7 @@ static const op_case op_cases[] = {
     {SH_OP_add, {0}, .in = {F32(2, 3, 4), F32(2, 3, 4)}},
     {SH_OP_reshape, {SHAPE(6, 4)}, .in = {F32(2, 3, 4)}},
     {SH_OP_cross_entropy, {0}, .in = {F32(6, 10), I32(6)}},
+    {SH_OP_cross_entropy, {.number = 0.1f}, .in = {F32(6, 10), I32(6)}},
     {SH_OP_cross_entropy_grad, {0}, .in = {F32(6, 10), I32(6), F32(6)}},
     {SH_OP_argmax, {0}, .in = {F32(6, 10)}},
 };

@@ -311,7 +311,8 @@ static void wrong_types_are_refused(void **state)
                              def->name);
             bad = *which;
             bad.in[input].shape.dim[bad.in[input].shape.rank++] = 2;
-            const bool any_rank = inputs == 1 || (which->op == SH_OP_batch_norm && inputs == 5);
+            const bool any_rank = inputs == 1 || which->op == SH_OP_dropout ||
+                                  (which->op == SH_OP_batch_norm && inputs == 5);
             if ((input > 0 || !any_rank) || which->op == SH_OP_reshape)
                 assert_fails(def->infer(&bad.attributes, bad.in, inputs, out), SH_INVALID,
                              def->name);

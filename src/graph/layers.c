@@ -189,31 +189,3 @@ sh_value_id sh_layer_batch_norm(sh_net *net, sh_value_id x, const char *name)
     return sh_graph_add(graph, SH_OP_batch_norm, &attributes,
                         (sh_value_id[]){x, mean, variance, w, b, SH_NO_VALUE}, out);
 }
-
-sh_value_id sh_layer_max_pool(sh_net *net, sh_value_id x, size_t kernel, size_t stride)
-{
-    const sh_attributes attributes = {.kernel = {kernel, kernel}, .stride = {stride, stride}};
-    return sh_net_apply(net, SH_OP_max_pool, &attributes, x);
-}
-
-sh_value_id sh_layer_relu(sh_net *net, sh_value_id x)
-{
-    return sh_net_apply(net, SH_OP_relu, NULL, x);
-}
-
-sh_value_id sh_layer_add(sh_net *net, sh_value_id a, sh_value_id b)
-{
-    sh_value_id out[SH_MAX_OUTPUTS];
-    return sh_graph_add(net->graph, SH_OP_add, NULL, (sh_value_id[]){a, b}, out);
-}
-
-sh_value_id sh_layer_flatten(sh_net *net, sh_value_id x)
-{
-    if (net->graph->status != SH_OK || x == SH_NO_VALUE)
-        return SH_NO_VALUE;
-    const sh_shape *shape = &sh_graph_type(net->graph, x)->shape;
-    const size_t samples = shape->dim[0];
-    const sh_attributes attributes = {
-        .shape = sh_shape_of(2, (size_t[]){samples, sh_shape_count(shape) / samples})};
-    return sh_net_apply(net, SH_OP_reshape, &attributes, x);
-}

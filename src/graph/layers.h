@@ -78,12 +78,33 @@ sh_value_id sh_layer_linear(sh_net *net, sh_value_id x, const char *name, size_t
  */
 sh_value_id sh_layer_batch_norm(sh_net *net, sh_value_id x, const char *name);
 
-/* Windows of kernel x kernel, `stride` apart, without padding. */
-sh_value_id sh_layer_max_pool(sh_net *net, sh_value_id x, size_t kernel, size_t stride);
+/* Square windows. 0 means: as far apart as they are wide, no padding. */
+typedef struct sh_pool_options {
+    size_t kernel;
+    size_t stride;
+    size_t padding;
+    bool ceil; /* max_pool: a last window may reach beyond the padding at the end */
+} sh_pool_options;
+
+/* The largest, the mean (zeros of the padding included) of each window of x [N, C, H, W]. */
+sh_value_id sh_layer_max_pool(sh_net *net, sh_value_id x, const sh_pool_options *options);
+sh_value_id sh_layer_avg_pool(sh_net *net, sh_value_id x, const sh_pool_options *options);
+
+/* x [N, C, ...] -> [N, C]: the mean of each channel. */
+sh_value_id sh_layer_global_pool(sh_net *net, sh_value_id x);
 
 sh_value_id sh_layer_relu(sh_net *net, sh_value_id x);
 
+/*
+ * In training, zeros with probability p and divides the rest by 1 - p; else x itself. Numbered in
+ * the order of the calls.
+ */
+sh_value_id sh_layer_dropout(sh_net *net, sh_value_id x, float p);
+
 sh_value_id sh_layer_add(sh_net *net, sh_value_id a, sh_value_id b);
+
+/* `count` values, at most SH_MAX_INPUTS, behind each other along dimension `axis`. */
+sh_value_id sh_layer_concat(sh_net *net, const sh_value_id *x, size_t count, size_t axis);
 
 /* x [N, ...] -> [N, product of the rest]. */
 sh_value_id sh_layer_flatten(sh_net *net, sh_value_id x);

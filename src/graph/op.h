@@ -49,8 +49,10 @@ typedef struct sh_attributes {
     size_t groups;
     sh_shape shape; /* reshape: the new shape; gradients: the shape of what they are of */
     size_t axis;    /* the dimension along which it works */
+    size_t axes;    /* mean: over how many dimensions, from axis on */
     size_t order[SH_MAX_RANK]; /* transpose: dimension i of the output is order[i] of the input */
-    size_t before[SH_MAX_RANK], after[SH_MAX_RANK]; /* by dimension: elements added or left out */
+    size_t before[SH_MAX_RANK], after[SH_MAX_RANK]; /* by dimension: elements added or left out;
+                                                       max_pool: `after` is padding at the end */
     float number; /* epsilon, slope, probability, smoothing, factor: the operator's one number */
     sh_activation activation;
     bool training;  /* batch_norm: mean and variance are those of x itself */

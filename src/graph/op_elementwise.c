@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operators that work on each element by itself, and those that only rename the elements. */
+/* Operators that work on each element by itself. */
 #include "graph/graph.h"
 
 static sh_status expect_float(const char *op, const sh_type *type)
@@ -75,35 +75,4 @@ const sh_op_def sh_op_add = {
     .output_count = 1,
     .infer = infer_add,
     .grad = grad_add,
-};
-
-static sh_status infer_reshape(const sh_attributes *a, const sh_type *in, uint32_t count,
-                               sh_type *out)
-{
-    (void)count;
-    char from[SH_SHAPE_TEXT], to[SH_SHAPE_TEXT];
-    SH_TRY(sh_shape_check(&in[0].shape));
-    SH_TRY(sh_shape_check(&a->shape));
-    if (sh_shape_count(&in[0].shape) != sh_shape_count(&a->shape))
-        return sh_fail(SH_INVALID, "reshape: %s and %s have different numbers of elements",
-                       sh_shape_print(&in[0].shape, from), sh_shape_print(&a->shape, to));
-    out[0] = (sh_type){in[0].dtype, a->shape};
-    return SH_OK;
-}
-
-static void grad_reshape(sh_graph *graph, const sh_node *node, const sh_value_id *dout,
-                         const bool *wanted, sh_value_id *din)
-{
-    (void)wanted;
-    sh_value_id out[SH_MAX_OUTPUTS];
-    const sh_attributes attributes = {.shape = sh_graph_type(graph, node->in[0])->shape};
-    din[0] = sh_graph_add(graph, SH_OP_reshape, &attributes, dout, out);
-}
-
-const sh_op_def sh_op_reshape = {
-    .name = "reshape",
-    .input_count = 1,
-    .output_count = 1,
-    .infer = infer_reshape,
-    .grad = grad_reshape,
 };

@@ -3,7 +3,9 @@
  * What stands at the end of a classifier: logits [N, K] and labels [N] (i32, 0 .. K-1).
  *
  * cross_entropy gives the loss of each sample, not their mean: the mean over the batch is made by
- * the seed of the differentiation (1/B for every sample), so a grain needs no weighting.
+ * the seed of the differentiation (1/B for every sample), so a grain needs no weighting. With label
+ * smoothing s (the attribute `number`; Szegedy et al. 2016) the label's distribution is (1 - s) on
+ * the label plus s/K on every class.
  */
 #include "graph/graph.h"
 
@@ -17,11 +19,19 @@ static sh_status expect_classes(const char *op, const sh_type *logits, const sh_
     return SH_OK;
 }
 
+static sh_status expect_smoothing(const char *op, const sh_attributes *a)
+{
+    if (!(a->number >= 0 && a->number < 1))
+        return sh_fail(SH_INVALID, "%s: the label smoothing %g is not in [0, 1)", op,
+                       (double)a->number);
+    return SH_OK;
+}
+
 static sh_status infer(const sh_attributes *a, const sh_type *in, uint32_t count, sh_type *out)
 {
     (void)count;
-    (void)a;
     SH_TRY(expect_classes("cross_entropy", &in[0], &in[1]));
+    SH_TRY(expect_smoothing("cross_entropy", a));
     out[0] = (sh_type){SH_F32, in[1].shape};
     return SH_OK;
 }
@@ -46,9 +56,9 @@ const sh_op_def sh_op_cross_entropy = {
 static sh_status infer_grad(const sh_attributes *a, const sh_type *in, uint32_t count, sh_type *out)
 {
     (void)count;
-    (void)a;
     const sh_type loss = {SH_F32, in[1].shape};
     SH_TRY(expect_classes("cross_entropy_grad", &in[0], &in[1]));
+    SH_TRY(expect_smoothing("cross_entropy_grad", a));
     out[0] = in[0];
     return sh_op_expect_same("cross_entropy_grad", "d loss", &in[2], "the loss", &loss);
 }

@@ -11,7 +11,7 @@
 static sh_value_id stage(sh_net *net, sh_value_id x, const char *name, size_t channels)
 {
     x = sh_layer_conv2d(net, x, name, &(sh_conv_options){.channels = channels, .kernel = 5});
-    return sh_layer_relu(net, sh_layer_max_pool(net, x, 2, 2));
+    return sh_layer_relu(net, sh_layer_max_pool(net, x, &(sh_pool_options){.kernel = 2}));
 }
 
 static sh_value_id build(sh_net *net, sh_value_id samples, const char *parameters,

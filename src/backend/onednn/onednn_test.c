@@ -143,8 +143,9 @@ static subject network(void)
     sh_value_id x = pixels(&s, 3, 12);
     x = sh_layer_conv2d(&(sh_net){.graph = s.graph}, x, "c1",
                         &(sh_conv_options){.channels = 20, .kernel = 3});
-    x = sh_layer_relu(&(sh_net){.graph = s.graph},
-                      sh_layer_max_pool(&(sh_net){.graph = s.graph}, x, 2, 2));
+    x = sh_layer_relu(
+        &(sh_net){.graph = s.graph},
+        sh_layer_max_pool(&(sh_net){.graph = s.graph}, x, &(sh_pool_options){.kernel = 2}));
     x = sh_layer_conv2d(&(sh_net){.graph = s.graph}, x, "c2",
                         &(sh_conv_options){.channels = 33, .kernel = 3});
     x = sh_layer_flatten(&(sh_net){.graph = s.graph},
@@ -182,7 +183,7 @@ static void nothing_is_converted_between_convolutions(void **state)
     x = sh_layer_conv2d(&(sh_net){.graph = s.graph}, x, "c1",
                         &(sh_conv_options){.channels = 20, .kernel = 3});
     x = sh_layer_relu(&(sh_net){.graph = s.graph}, x);
-    x = sh_layer_max_pool(&(sh_net){.graph = s.graph}, x, 2, 2);
+    x = sh_layer_max_pool(&(sh_net){.graph = s.graph}, x, &(sh_pool_options){.kernel = 2});
     x = sh_layer_conv2d(&(sh_net){.graph = s.graph}, x, "c2",
                         &(sh_conv_options){.channels = 33, .kernel = 3});
     sh_graph_output(s.graph, x);

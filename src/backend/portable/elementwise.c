@@ -56,5 +56,3 @@ static void add(const sh_portable_call *call)
 }
 
 const sh_portable_def sh_portable_add = {.run = add, .any_layout = true};
-
-const sh_portable_def sh_portable_reshape = {.alias = true};

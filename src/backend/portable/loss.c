@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Classifier's end: logits [N, K], labels [N]. Softmax is shifted by the largest logit: no
+/* What training ends in: logits [N, K], labels [N]. Softmax is shifted by the largest logit: no
  * overflow. */
 #include <math.h>
 #include <stdint.h>
@@ -19,16 +19,29 @@ static float log_sum(const float *logits, size_t K, float *largest)
     return logf(sum);
 }
 
+/* The mean over the classes of logit - largest. */
+static float mean_below(const float *logits, size_t K, float largest)
+{
+    float sum = 0.0f;
+    for (size_t k = 0; k < K; k++)
+        sum += logits[k] - largest;
+    return sum / (float)K;
+}
+
 static void cross_entropy(const sh_portable_call *call)
 {
     const size_t N = call->in_type[0].shape.dim[0], K = call->in_type[0].shape.dim[1];
     const float *logits = call->in[0];
     const int32_t *labels = call->in[1];
     float *loss = call->out[0];
+    const float smoothing = call->attributes->number;
     for (size_t n = 0; n < N; n++, logits += K) {
         float largest;
         const float log_of_sum = log_sum(logits, K, &largest);
-        loss[n] = log_of_sum - (logits[labels[n]] - largest);
+        float expected = logits[labels[n]] - largest; /* under the label's distribution */
+        if (smoothing > 0)
+            expected = (1.0f - smoothing) * expected + smoothing * mean_below(logits, K, largest);
+        loss[n] = log_of_sum - expected;
     }
 }
 
@@ -40,12 +53,15 @@ static void cross_entropy_grad(const sh_portable_call *call)
     const float *logits = call->in[0], *dloss = call->in[2];
     const int32_t *labels = call->in[1];
     float *dlogits = call->out[0];
+    const float everywhere = call->attributes->number / (float)K;
+    const float on_label = 1.0f - call->attributes->number;
     for (size_t n = 0; n < N; n++, logits += K, dlogits += K) {
         float largest;
         const float log_of_sum = log_sum(logits, K, &largest);
         for (size_t k = 0; k < K; k++) {
             const float softmax = expf(logits[k] - largest - log_of_sum);
-            dlogits[k] = dloss[n] * (softmax - ((int32_t)k == labels[n] ? 1.0f : 0.0f));
+            const float label = (int32_t)k == labels[n] ? on_label : 0.0f;
+            dlogits[k] = dloss[n] * (softmax - label - everywhere);
         }
     }
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Max pooling. x [N, C, H, W] is worked on as N C planes; a choice is kernel-row * kernel-width +
+/* Pooling. x [N, C, H, W] is worked on as N C planes; a choice is kernel-row * kernel-width +
  * column. */
 #include <math.h>
 #include <stdint.h>
@@ -62,3 +62,58 @@ static void grad(const sh_portable_call *call)
 }
 
 const sh_portable_def sh_portable_max_pool_grad = {.run = grad};
+
+/* The part of a window that lies in the image along one axis: [first, end). */
+typedef struct range {
+    size_t first, end;
+} range;
+
+static range in_image(const sh_attributes *a, int axis, size_t output, size_t extent)
+{
+    const size_t begin = output * a->stride[axis], end = begin + a->kernel[axis];
+    const size_t padding = a->padding[axis];
+    return (range){
+        .first = begin < padding ? 0 : begin - padding,
+        .end = end < extent + padding ? end - padding : extent,
+    };
+}
+
+static void avg_forward(const sh_portable_call *call)
+{
+    const sh_attributes *a = call->attributes;
+    const size_t *in = call->in_type[0].shape.dim, *out = call->out_type[0].shape.dim;
+    const float *x = call->in[0], window = (float)(a->kernel[0] * a->kernel[1]);
+    float *y = call->out[0];
+    for (size_t plane = 0; plane < in[0] * in[1]; plane++, x += in[2] * in[3])
+        for (size_t p = 0; p < out[2]; p++)
+            for (size_t q = 0; q < out[3]; q++) {
+                const range rows = in_image(a, 0, p, in[2]), columns = in_image(a, 1, q, in[3]);
+                float sum = 0;
+                for (size_t h = rows.first; h < rows.end; h++)
+                    for (size_t w = columns.first; w < columns.end; w++)
+                        sum += x[h * in[3] + w];
+                *y++ = sum / window;
+            }
+}
+
+const sh_portable_def sh_portable_avg_pool = {.run = avg_forward};
+
+static void avg_grad(const sh_portable_call *call)
+{
+    const sh_attributes *a = call->attributes;
+    const size_t *in = call->out_type[0].shape.dim, *out = call->in_type[0].shape.dim;
+    const float *dy = call->in[0], window = (float)(a->kernel[0] * a->kernel[1]);
+    float *dx = call->out[0];
+    memset(dx, 0, sh_type_bytes(&call->out_type[0]));
+    for (size_t plane = 0; plane < in[0] * in[1]; plane++, dx += in[2] * in[3])
+        for (size_t p = 0; p < out[2]; p++)
+            for (size_t q = 0; q < out[3]; q++) {
+                const range rows = in_image(a, 0, p, in[2]), columns = in_image(a, 1, q, in[3]);
+                const float part = *dy++ / window;
+                for (size_t h = rows.first; h < rows.end; h++)
+                    for (size_t w = columns.first; w < columns.end; w++)
+                        dx[h * in[3] + w] += part;
+            }
+}
+
+const sh_portable_def sh_portable_avg_pool_grad = {.run = avg_grad};
