@@ -54,6 +54,7 @@ struct sh_trainer {
     sh_span spans[SH_ENGINE_MAX_SPANS]; /* the buckets, then the trailer */
     uint32_t span_count;
     uint32_t *bucket_of;  /* by tensor */
+    uint32_t *owed;       /* by bucket: additions of one grain; frozen tensors have none */
     atomic_uint *left;    /* by bucket: additions that this device still owes */
     atomic_uint *max_abs; /* by tensor: largest |integer| of the reduced sum */
     sh_squares *squares;  /* by lane and tensor, of the reduced sum; where gradients are clipped */
@@ -73,6 +74,11 @@ struct sh_trainer {
     char message[SH_MESSAGE_BYTES];
 };
 
+static sh_role role_of(const sh_trainer *trainer, uint32_t tensor)
+{
+    return trainer->replica->graph->parameters[tensor].role;
+}
+
 /* The buckets as spans, in the order in which backward completes them, and the trailer behind them.
  */
 static sh_status lay_out_spans(sh_trainer *trainer)
@@ -86,15 +92,20 @@ static sh_status lay_out_spans(sh_trainer *trainer)
         return sh_fail(SH_LIMIT, "the model has %u gradient buckets, at most %d can travel",
                        buckets, SH_ENGINE_MAX_SPANS - 1);
     trainer->bucket_of = calloc(trainer->replica->tensors, sizeof *trainer->bucket_of);
+    trainer->owed = calloc(buckets, sizeof *trainer->owed);
     trainer->left = calloc(buckets, sizeof *trainer->left);
     trainer->max_abs = calloc(trainer->replica->tensors, sizeof *trainer->max_abs);
-    if (trainer->bucket_of == NULL || trainer->left == NULL || trainer->max_abs == NULL)
+    if (trainer->bucket_of == NULL || trainer->owed == NULL || trainer->left == NULL ||
+        trainer->max_abs == NULL)
         return sh_fail_memory(trainer->replica->tensors * sizeof(uint32_t), "the trainer");
     for (uint32_t i = 0; i < buckets; i++) {
         trainer->spans[i] =
             (sh_span){accumulator + bucket[i].first_element, bucket[i].elements, SH_WORD_I32};
-        for (uint32_t t = 0; t < bucket[i].tensors; t++)
-            trainer->bucket_of[bucket[i].first_tensor + t] = i;
+        for (uint32_t t = bucket[i].first_tensor; t < bucket[i].first_tensor + bucket[i].tensors;
+             t++) {
+            trainer->bucket_of[t] = i;
+            trainer->owed[i] += role_of(trainer, t) != SH_ROLE_FROZEN;
+        }
     }
     uint64_t *trailer = sh_sum_trailer(sum, &words);
     trainer->spans[buckets] = (sh_span){trailer, words, SH_WORD_U64};
@@ -176,6 +187,7 @@ void sh_trainer_free(sh_trainer *trainer)
     pthread_mutex_destroy(&trainer->lock);
     sh_stopwatch_release(&trainer->watch);
     free(trainer->bucket_of);
+    free(trainer->owed);
     free(trainer->left);
     free(trainer->max_abs);
     free(trainer->squares);
@@ -370,10 +382,8 @@ static sh_status reduce_share(sh_trainer *trainer, const sh_part *part)
     else
         SH_TRY(sh_engine_begin(part->engine, &trainer->spans[buckets], 1));
     /* One more than the grains owe, paid here, so that a device without grains is ready too. */
-    uint32_t count;
-    const sh_sum_bucket *bucket = sh_sum_buckets(trainer->replica->sum, &count);
     for (uint32_t i = 0; i < buckets && training; i++)
-        atomic_store(&trainer->left[i], bucket[i].tensors * trainer->share.count + 1);
+        atomic_store(&trainer->left[i], trainer->owed[i] * trainer->share.count + 1);
     for (uint32_t i = 0; i < buckets && training; i++)
         owe_nothing_more(trainer, i, 1);
     take_turn(trainer, compute);
@@ -404,11 +414,6 @@ static bool tensor_range(const sh_sum *sum, uint32_t tensor, size_t first, size_
     *from = start > first ? start : first;
     *to = stop < end ? stop : end;
     return *from < *to;
-}
-
-static sh_role role_of(const sh_trainer *trainer, uint32_t tensor)
-{
-    return trainer->replica->graph->parameters[tensor].role;
 }
 
 /* Adds the squares of this lane's range of the gradient, tensor by tensor. */

@@ -401,6 +401,51 @@ static void buckets_are_ready_before_the_grain_ends(void **state)
     sh_dataset_close(dataset);
 }
 
+/* Decay would move them, and so would momentum; their buckets travel all the same. */
+static void frozen_weights_stay(void **state)
+{
+    (void)state;
+    static const sh_engine_ops ops = {"watching", watch_begin, watch_ready, watch_wait, NULL};
+    experiment e = small("mlp:784-32-10", 1, 2);
+    sh_dataset *dataset;
+    sh_replica *replica;
+    sh_trainer *trainer;
+    sh_backend_list backends;
+    snprintf(e.job.freeze, sizeof e.job.freeze, "fc1*");
+    e.job.weight_decay = 0.1f;
+    e.job.clip_norm = 1e-3f;
+    assert_ok(sh_job_complete(&e.job));
+    assert_ok(sh_dataset_open(&dataset, e.job.data));
+    assert_ok(sh_backend_choose(&backends, NULL));
+    assert_ok(sh_replica_new(&replica, &e.job, &(sh_problem){1, 28, 28, 10}));
+    assert_ok(sh_trainer_new(&trainer, &(sh_trainer_options){.job = &e.job,
+                                                             .dataset = dataset,
+                                                             .backends = &backends,
+                                                             .replica = replica,
+                                                             .lanes = 2}));
+    watching_engine engine = {.engine = {&ops}, .sum = replica->sum};
+    const sh_part part = {{0, 8}, 8, &engine.engine, false};
+    const size_t bytes = replica->weight_count * sizeof *replica->weights;
+    const size_t frozen = sh_sum_first_element(replica->sum, 2); /* of fc2.weight */
+    float *before = malloc(bytes);
+    assert_non_null(before);
+    memcpy(before, replica->weights, bytes);
+    for (int i = 0; i < 2; i++) {
+        sh_step_result result;
+        assert_ok(sh_trainer_step(trainer, &part, &result));
+        uint32_t buckets;
+        sh_sum_buckets(replica->sum, &buckets);
+        assert_int_equal(engine.count, buckets + 1);
+    }
+    assert_memory_equal(replica->weights, before, frozen * sizeof *before);
+    for (size_t i = frozen; i < replica->weight_count; i++)
+        assert_true(replica->weights[i] != before[i]);
+    free(before);
+    sh_trainer_free(trainer);
+    sh_replica_free(replica);
+    sh_dataset_close(dataset);
+}
+
 static void devices_of_one_build_are_one_family(void **state)
 {
     (void)state;
@@ -443,6 +488,7 @@ int main(void)
         cmocka_unit_test(overflow_redoes_the_step_to_the_same_bits),
         cmocka_unit_test(not_a_number_names_step_and_tensor),
         cmocka_unit_test(buckets_are_ready_before_the_grain_ends),
+        cmocka_unit_test(frozen_weights_stay),
         cmocka_unit_test(devices_of_one_build_are_one_family),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
