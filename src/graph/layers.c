@@ -99,6 +99,37 @@ static sh_initial fan_in_uniform(size_t fan_in)
     return (sh_initial){SH_INITIAL_UNIFORM, 1.0f / sqrtf((float)fan_in)};
 }
 
+/*
+ * What weights of this shape begin with. Fans are counted as PyTorch does: those of grouped
+ * convolutions are not divided by the groups.
+ */
+static sh_initial filled(sh_filling filling, float deviation, const sh_shape *shape)
+{
+    const size_t fan_in = sh_shape_count(shape) / shape->dim[0];
+    const size_t fan_out = sh_shape_count(shape) / shape->dim[1];
+    switch (filling) {
+    case SH_FILL_HE_UNIFORM:
+        return (sh_initial){SH_INITIAL_UNIFORM, sqrtf(6.0f / (float)fan_in)};
+    case SH_FILL_HE_FAN_IN:
+        return (sh_initial){SH_INITIAL_NORMAL, sqrtf(2.0f / (float)fan_in)};
+    case SH_FILL_HE_FAN_OUT:
+        return (sh_initial){SH_INITIAL_NORMAL, sqrtf(2.0f / (float)fan_out)};
+    case SH_FILL_XAVIER:
+        return (sh_initial){SH_INITIAL_UNIFORM, sqrtf(6.0f / (float)(fan_in + fan_out))};
+    case SH_FILL_NORMAL:
+        return (sh_initial){SH_INITIAL_NORMAL, deviation};
+    case SH_FILL_DEFAULT:
+        break;
+    }
+    return fan_in_uniform(fan_in);
+}
+
+static sh_initial filled_bias(bool zero, const sh_shape *weights)
+{
+    return zero ? (sh_initial){SH_INITIAL_CONSTANT, 0}
+                : fan_in_uniform(sh_shape_count(weights) / weights->dim[0]);
+}
+
 sh_value_id sh_layer_conv2d(sh_net *net, sh_value_id x, const char *name,
                             const sh_conv_options *options)
 {
@@ -108,39 +139,46 @@ sh_value_id sh_layer_conv2d(sh_net *net, sh_value_id x, const char *name,
         return SH_NO_VALUE;
     const size_t groups = or_one(options->groups), stride = or_one(options->stride),
                  dilation = or_one(options->dilation);
-    const size_t window = options->kernel * options->kernel;
-    const size_t inputs = type->shape.dim[1] / groups;
-    const sh_shape shape =
-        sh_shape_of(4, (size_t[]){options->channels, inputs, options->kernel, options->kernel});
-    const sh_initial uniform = fan_in_uniform(inputs * window);
-    const sh_initial normal = {SH_INITIAL_NORMAL,
-                               sqrtf(2.0f / (float)(options->channels / groups * window))};
+    const size_t width = options->kernel_width > 0 ? options->kernel_width : options->kernel;
+    const sh_shape shape = sh_shape_of(
+        4, (size_t[]){options->channels, type->shape.dim[1] / groups, options->kernel, width});
     const sh_attributes attributes = {
-        .stride = {stride, stride},
+        .stride = {stride, options->stride_width > 0 ? options->stride_width : stride},
         .padding = {options->padding, options->padding},
         .dilation = {dilation, dilation},
         .groups = groups,
     };
+    if (sh_shape_count(&shape) == 0)
+        return sh_graph_failed(net->graph,
+                               sh_fail(SH_INVALID, "%s: %zu channels for %zu groups", name,
+                                       type->shape.dim[1], groups));
     const sh_value_id w = declare(net, name, ".weight", shape, SH_ROLE_TRAINED,
-                                  options->fan_out_normal ? normal : uniform);
-    const sh_value_id b = options->no_bias ? SH_NO_VALUE
-                                           : declare(net, name, ".bias", sh_shape_of(1, shape.dim),
-                                                     SH_ROLE_TRAINED, uniform);
+                                  filled(options->filling, options->deviation, &shape));
+    const sh_value_id b = options->no_bias
+                              ? SH_NO_VALUE
+                              : declare(net, name, ".bias", sh_shape_of(1, shape.dim),
+                                        SH_ROLE_TRAINED, filled_bias(options->zero_bias, &shape));
     return sh_graph_add(net->graph, SH_OP_conv2d, &attributes, (sh_value_id[]){x, w, b}, out);
 }
 
-sh_value_id sh_layer_linear(sh_net *net, sh_value_id x, const char *name, size_t outputs)
+sh_value_id sh_layer_linear_filled(sh_net *net, sh_value_id x, const char *name,
+                                   const sh_linear_options *options)
 {
     const sh_type *type = sh_net_type(net, x, name, 2);
     sh_value_id out[SH_MAX_OUTPUTS];
     if (type == NULL)
         return SH_NO_VALUE;
-    const sh_shape shape = sh_shape_of(2, (size_t[]){outputs, type->shape.dim[1]});
-    const sh_initial uniform = fan_in_uniform(shape.dim[1]);
-    const sh_value_id w = declare(net, name, ".weight", shape, SH_ROLE_TRAINED, uniform);
-    const sh_value_id b =
-        declare(net, name, ".bias", sh_shape_of(1, shape.dim), SH_ROLE_TRAINED, uniform);
+    const sh_shape shape = sh_shape_of(2, (size_t[]){options->outputs, type->shape.dim[1]});
+    const sh_value_id w = declare(net, name, ".weight", shape, SH_ROLE_TRAINED,
+                                  filled(options->filling, options->deviation, &shape));
+    const sh_value_id b = declare(net, name, ".bias", sh_shape_of(1, shape.dim), SH_ROLE_TRAINED,
+                                  filled_bias(options->zero_bias, &shape));
     return sh_graph_add(net->graph, SH_OP_linear, NULL, (sh_value_id[]){x, w, b}, out);
+}
+
+sh_value_id sh_layer_linear(sh_net *net, sh_value_id x, const char *name, size_t outputs)
+{
+    return sh_layer_linear_filled(net, x, name, &(sh_linear_options){.outputs = outputs});
 }
 
 /* Lets a running statistic follow the grain's: `factor` times it, weighted by its samples. */

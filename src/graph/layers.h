@@ -48,27 +48,45 @@ const sh_type *sh_net_type(sh_net *net, sh_value_id x, const char *layer, size_t
 /* An operator without parameters on one value. */
 sh_value_id sh_net_apply(sh_net *net, sh_op op, const sh_attributes *attributes, sh_value_id x);
 
-/*
- * Square kernels. 0 means: stride 1, dilation 1, groups 1, no padding. Weights begin uniform in
- * +-1/sqrt(fan-in), PyTorch's default, or as `initial` says.
- */
+/* How weights begin; fan-in is the number of weights of an output, fan-out that of dim 0 of them. */
+typedef enum sh_filling {
+    SH_FILL_DEFAULT,    /* uniform in +-1/sqrt(fan-in): PyTorch's default */
+    SH_FILL_HE_UNIFORM, /* uniform in +-sqrt(6/fan-in): He et al. 2015 */
+    SH_FILL_HE_FAN_IN,  /* normal, deviation sqrt(2/fan-in) */
+    SH_FILL_HE_FAN_OUT, /* normal, deviation sqrt(2/fan-out) */
+    SH_FILL_XAVIER,     /* uniform in +-sqrt(6/(fan-in + fan-out)): Glorot, Bengio 2010 */
+    SH_FILL_NORMAL,     /* normal with the deviation given */
+} sh_filling;
+
+/* 0 means: stride 1, dilation 1, groups 1, no padding, widths as the heights. */
 typedef struct sh_conv_options {
     size_t channels; /* of the output */
-    size_t kernel;
-    size_t stride;
+    size_t kernel, kernel_width;
+    size_t stride, stride_width;
     size_t padding;
     size_t dilation;
     size_t groups;
     bool no_bias;
-    bool fan_out_normal; /* weights begin normal with deviation sqrt(2 / fan-out): He et al. 2015 */
+    bool zero_bias; /* begins as 0; else uniform in +-1/sqrt(fan-in) */
+    sh_filling filling;
+    float deviation; /* for SH_FILL_NORMAL */
 } sh_conv_options;
 
 /* x [N, C, H, W] -> [N, channels, P, Q]; name.weight and name.bias. */
 sh_value_id sh_layer_conv2d(sh_net *net, sh_value_id x, const char *name,
                             const sh_conv_options *options);
 
-/* x [N, I] -> [N, outputs]; name.weight and name.bias. */
+typedef struct sh_linear_options {
+    size_t outputs;
+    bool zero_bias;
+    sh_filling filling;
+    float deviation;
+} sh_linear_options;
+
+/* x [N, I] -> [N, outputs]; name.weight and name.bias. The first begins as PyTorch's. */
 sh_value_id sh_layer_linear(sh_net *net, sh_value_id x, const char *name, size_t outputs);
+sh_value_id sh_layer_linear_filled(sh_net *net, sh_value_id x, const char *name,
+                                   const sh_linear_options *options);
 
 /*
  * x [N, C, ...] with each channel normalised, scaled and shifted (Ioffe, Szegedy 2015): in training
