@@ -91,9 +91,20 @@ sh_value_id sh_graph_parameter(sh_graph *graph, const char *name, sh_type type, 
         .value = value,
         .gradient = SH_NO_VALUE,
         .role = role,
+        .statistic = role == SH_ROLE_STATISTIC,
         .initial = initial,
     };
     return value;
+}
+
+void sh_graph_freeze(sh_graph *graph, size_t index)
+{
+    if (graph->status != SH_OK)
+        return;
+    assert(index < graph->parameter_count);
+    sh_parameter *parameter = &graph->parameters[index];
+    parameter->role = SH_ROLE_FROZEN;
+    graph->values[parameter->value].wants_gradient = false;
 }
 
 void sh_graph_measure(sh_graph *graph, sh_value_id parameter, sh_value_id measured)

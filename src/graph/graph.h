@@ -43,6 +43,7 @@ typedef struct sh_parameter {
     sh_value_id value;
     sh_value_id gradient; /* trained: SH_NO_VALUE before sh_graph_differentiate; frozen: always */
     sh_role role;
+    bool statistic; /* a moving average, frozen or not: no parameter by usual counts */
     sh_initial initial;
 } sh_parameter;
 
@@ -83,6 +84,9 @@ sh_value_id sh_graph_input(sh_graph *graph, sh_type type);
 /* A tensor of weights. `name` is copied. */
 sh_value_id sh_graph_parameter(sh_graph *graph, const char *name, sh_type type, sh_role role,
                                sh_initial initial);
+
+/* Lets parameter number `index` stay as it is. Before anything is computed from it. */
+void sh_graph_freeze(sh_graph *graph, size_t index);
 
 /*
  * Says what a parameter's moving average follows: `measured`, of the parameter's type, a part that

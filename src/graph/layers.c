@@ -64,9 +64,11 @@ static sh_value_id declare(sh_net *net, const char *name, const char *part, sh_s
     if (length < 0 || (size_t)length >= sizeof full)
         return sh_graph_failed(net->graph,
                                sh_fail(SH_LIMIT, "%.64s...: the name is too long", full));
-    if (is_frozen(net, full))
-        role = SH_ROLE_FROZEN;
-    return sh_graph_parameter(net->graph, full, (sh_type){SH_F32, shape}, role, initial);
+    const sh_value_id value =
+        sh_graph_parameter(net->graph, full, (sh_type){SH_F32, shape}, role, initial);
+    if (value != SH_NO_VALUE && is_frozen(net, full))
+        sh_graph_freeze(net->graph, net->graph->parameter_count - 1);
+    return value;
 }
 
 sh_value_id sh_net_parameter(sh_net *net, const char *name, sh_shape shape, sh_initial initial)
@@ -149,9 +151,8 @@ sh_value_id sh_layer_conv2d(sh_net *net, sh_value_id x, const char *name,
         .groups = groups,
     };
     if (sh_shape_count(&shape) == 0)
-        return sh_graph_failed(net->graph,
-                               sh_fail(SH_INVALID, "%s: %zu channels for %zu groups", name,
-                                       type->shape.dim[1], groups));
+        return sh_graph_failed(net->graph, sh_fail(SH_INVALID, "%s: %zu channels for %zu groups",
+                                                   name, type->shape.dim[1], groups));
     const sh_value_id w = declare(net, name, ".weight", shape, SH_ROLE_TRAINED,
                                   filled(options->filling, options->deviation, &shape));
     const sh_value_id b = options->no_bias
@@ -213,8 +214,10 @@ sh_value_id sh_layer_batch_norm(sh_net *net, sh_value_id x, const char *name)
     const bool fixed = graph->parameters[last].role == SH_ROLE_FROZEN ||
                        graph->parameters[last - 1].role == SH_ROLE_FROZEN;
     const bool measured = net->training && !fixed;
-    if (fixed) /* one of them alone would make no sense */
-        graph->parameters[last].role = graph->parameters[last - 1].role = SH_ROLE_FROZEN;
+    if (fixed) { /* one of them alone would make no sense */
+        sh_graph_freeze(graph, last);
+        sh_graph_freeze(graph, last - 1);
+    }
     if (measured) {
         const float unbiased = averaged > 1 ? (float)averaged / (float)(averaged - 1) : 1.0f;
         sh_graph_add(graph, SH_OP_moments, NULL, &x, out);

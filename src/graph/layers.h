@@ -48,7 +48,8 @@ const sh_type *sh_net_type(sh_net *net, sh_value_id x, const char *layer, size_t
 /* An operator without parameters on one value. */
 sh_value_id sh_net_apply(sh_net *net, sh_op op, const sh_attributes *attributes, sh_value_id x);
 
-/* How weights begin; fan-in is the number of weights of an output, fan-out that of dim 0 of them. */
+/* How weights begin; fan-in is the number of weights of an output, fan-out that of dim 0 of them.
+ */
 typedef enum sh_filling {
     SH_FILL_DEFAULT,    /* uniform in +-1/sqrt(fan-in): PyTorch's default */
     SH_FILL_HE_UNIFORM, /* uniform in +-sqrt(6/fan-in): He et al. 2015 */

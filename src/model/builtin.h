@@ -7,5 +7,14 @@
 
 extern const sh_model_def sh_model_mlp;
 extern const sh_model_def sh_model_lenet;
+extern const sh_model_def sh_model_nin;
+extern const sh_model_def sh_model_resnet;
+extern const sh_model_def sh_model_resnet18;
+extern const sh_model_def sh_model_resnet34;
+extern const sh_model_def sh_model_resnet50;
+extern const sh_model_def sh_model_wideresnet;
+extern const sh_model_def sh_model_squeezenet;
+extern const sh_model_def sh_model_mobilenetv2;
+extern const sh_model_def sh_model_dscnn;
 
 #endif

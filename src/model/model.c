@@ -11,7 +11,11 @@
 
 const sh_model_def *const *sh_model_all(void)
 {
-    static const sh_model_def *const all[] = {&sh_model_mlp, &sh_model_lenet, NULL};
+    static const sh_model_def *const all[] = {
+        &sh_model_mlp,        &sh_model_lenet,       &sh_model_nin,      &sh_model_resnet,
+        &sh_model_resnet18,   &sh_model_resnet34,    &sh_model_resnet50, &sh_model_wideresnet,
+        &sh_model_squeezenet, &sh_model_mobilenetv2, &sh_model_dscnn,    NULL,
+    };
     return all;
 }
 
@@ -27,7 +31,7 @@ static const sh_model_def *find(const char *spec, const char **parameters)
 
 static sh_status fail_unknown(const char *spec)
 {
-    char names[256] = "";
+    char names[512] = "";
     size_t used = 0;
     for (const sh_model_def *const *all = sh_model_all(); *all != NULL; all++)
         if (used < sizeof names)
@@ -94,12 +98,23 @@ sh_status sh_model_build(sh_graph **graph, const sh_model_options *options, size
     return SH_OK;
 }
 
-size_t sh_model_weights(const sh_graph *graph)
+static size_t count_weights(const sh_graph *graph, bool statistics)
 {
     size_t weights = 0;
     for (size_t i = 0; i < graph->parameter_count; i++)
-        weights += sh_shape_count(&sh_graph_type(graph, graph->parameters[i].value)->shape);
+        if (statistics || !graph->parameters[i].statistic)
+            weights += sh_shape_count(&sh_graph_type(graph, graph->parameters[i].value)->shape);
     return weights;
+}
+
+size_t sh_model_weights(const sh_graph *graph)
+{
+    return count_weights(graph, true);
+}
+
+size_t sh_model_parameters(const sh_graph *graph)
+{
+    return count_weights(graph, false);
 }
 
 /*

@@ -72,8 +72,9 @@ const sh_model_def *const *sh_model_all(void);
 sh_status sh_model_build(sh_graph **graph, const sh_model_options *options, size_t samples,
                          sh_model_mode mode) SHOAL_CHECKED;
 
-/* Number of weights in all parameters. */
+/* Number of weights in all tensors, and in all but running statistics: the usual count. */
 size_t sh_model_weights(const sh_graph *graph);
+size_t sh_model_parameters(const sh_graph *graph);
 
 /*
  * Fills `weights` (sh_model_weights floats, parameters one after the other) as the graph says, from

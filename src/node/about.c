@@ -41,7 +41,7 @@ static sh_status measure(const sh_model_def *def, sh_model_info *info)
             out[j] = *sh_graph_type(graph, node->out[j]);
         flops += sh_op_cost(node, in, out).flops;
     }
-    info->parameters = sh_model_weights(graph);
+    info->parameters = sh_model_parameters(graph);
     info->multiply_adds = (uint64_t)(flops / 2);
     sh_graph_free(graph);
     return SH_OK;

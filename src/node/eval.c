@@ -51,7 +51,7 @@ static sh_status evaluate(sh_workbench *bench, const sh_eval_options *options,
     const sh_part part = {.share = {0, 1}, .of = 1, .engine = sh_engine_solo()};
     SH_TRY(sh_trainer_evaluate(bench->trainer, &part, &totals));
     fresh.seconds = (double)(sh_clock_now_ns(sh_clock_system()) - start_ns) * 1e-9;
-    fresh.parameters = bench->replica->weight_count;
+    fresh.parameters = sh_model_parameters(bench->replica->graph);
     fresh.samples = totals.samples;
     fresh.loss = totals.loss / (double)totals.samples;
     fresh.accuracy = (double)totals.correct / (double)totals.samples;

@@ -272,7 +272,7 @@ static sh_status summarise(training *t, const sh_course *course, const char *end
     snprintf(summary->model, sizeof summary->model, "%s", t->bench->job.model);
     snprintf(summary->data, sizeof summary->data, "%s", t->bench->job.data);
     snprintf(summary->run, sizeof summary->run, "%.*s", SH_RUN_BYTES - 1, sh_run_folder(t->run));
-    summary->parameters = replica->weight_count;
+    summary->parameters = sh_model_parameters(replica->graph);
     summary->steps = replica->steps;
     summary->epochs =
         (uint32_t)(replica->steps / sh_trainer_schedule(t->bench->trainer)->epoch_steps);

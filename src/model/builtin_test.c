@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The built-in models: the sizes and names of the literature, and that every backend computes each
+ * of them. src/train/golden_models_test.c compares their courses with PyTorch's. */
+#include "model/builtin.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/program.h"
+#include "base/random.h"
+#include "base/test.h"
+
+static sh_status build(sh_graph **graph, const char *spec, const sh_problem *problem,
+                       size_t samples, sh_model_mode mode)
+{
+    return sh_model_build(graph, &(sh_model_options){.spec = spec, .problem = *problem}, samples,
+                          mode);
+}
+
+/* A model of the literature: its size there, and names of weights that others have trained. */
+typedef struct published {
+    const char *spec;
+    sh_problem problem;
+    size_t parameters;
+    const char *first, *another, *last;
+} published;
+
+static const published known[] = {
+    {"lenet", {1, 28, 28, 10}, 431080, "conv1.weight", "conv2.bias", "fc2.bias"},
+    {"mlp:784-128-64-10", {1, 28, 28, 10}, 109386, "fc1.weight", "fc2.weight", "fc3.bias"},
+    {"nin", {3, 32, 32, 10}, 966986, "conv1.weight", "cccp3.bias", "cccp6.bias"},
+    /* Table 6 of He et al., in the counts of akamaster/pytorch_resnet_cifar10; B: option B. */
+    {"resnet:20",
+     {3, 32, 32, 10},
+     269722,
+     "conv1.weight",
+     "layer3.2.bn2.running_var",
+     "linear.bias"},
+    {"resnet:32", {3, 32, 32, 10}, 464154, "conv1.weight", "layer2.4.conv1.weight", "linear.bias"},
+    {"resnet:44", {3, 32, 32, 10}, 658586, "conv1.weight", "layer2.6.conv1.weight", "linear.bias"},
+    {"resnet:56", {3, 32, 32, 10}, 853018, "conv1.weight", "layer2.8.conv1.weight", "linear.bias"},
+    {"resnet:110", {3, 32, 32, 10}, 1727962, "conv1.weight", "layer3.17.bn1.bias", "linear.bias"},
+    {"resnet:20,B",
+     {3, 32, 32, 10},
+     272474,
+     "conv1.weight",
+     "layer2.0.shortcut.0.weight",
+     "linear.bias"},
+    /* torchvision's. */
+    {"resnet18",
+     {3, 224, 224, 1000},
+     11689512,
+     "conv1.weight",
+     "layer2.0.downsample.0.weight",
+     "fc.bias"},
+    {"resnet34",
+     {3, 224, 224, 1000},
+     21797672,
+     "conv1.weight",
+     "layer3.5.bn2.running_mean",
+     "fc.bias"},
+    {"resnet50",
+     {3, 224, 224, 1000},
+     25557032,
+     "conv1.weight",
+     "layer1.0.downsample.1.bias",
+     "fc.bias"},
+    {"squeezenet",
+     {3, 224, 224, 1000},
+     1235496,
+     "features.0.weight",
+     "features.12.expand3x3.bias",
+     "classifier.1.bias"},
+    {"mobilenetv2",
+     {3, 224, 224, 1000},
+     3504872,
+     "features.0.0.weight",
+     "features.17.conv.3.running_var",
+     "classifier.1.bias"},
+    {"mobilenetv2",
+     {3, 64, 64, 10},
+     2236682,
+     "features.0.0.weight",
+     "features.1.conv.1.weight",
+     "classifier.1.bias"},
+    {"mobilenetv2:0.5",
+     {3, 224, 224, 1000},
+     1968680,
+     "features.0.0.weight",
+     "features.18.1.running_mean",
+     "classifier.1.bias"},
+    /* Small images. */
+    {"resnet18", {3, 32, 32, 10}, 11173962, "conv1.weight", "layer4.1.conv2.weight", "fc.bias"},
+    {"wideresnet:28-10",
+     {3, 32, 32, 10},
+     36479194,
+     "conv1.weight",
+     "block1.layer.0.convShortcut.weight",
+     "fc.bias"},
+    {"wideresnet:16-4",
+     {3, 32, 32, 10},
+     2748890,
+     "conv1.weight",
+     "block3.layer.1.conv2.weight",
+     "fc.bias"},
+    /* The paper's with biases folded, and a scale and its convolution's bias for each channel. */
+    {"dscnn",
+     {1, 49, 10, 12},
+     22604 + 9 * 64,
+     "conv1.weight",
+     "block4.pointwise.weight",
+     "fc.bias"},
+    {"dscnn:m",
+     {1, 49, 10, 12},
+     135032 + 9 * 172,
+     "conv1.weight",
+     "block4.bn2.running_var",
+     "fc.bias"},
+    {"dscnn:l",
+     {1, 49, 10, 12},
+     410700 + 11 * 276,
+     "conv1.weight",
+     "block5.depthwise.weight",
+     "fc.bias"},
+};
+
+static bool has_parameter(const sh_graph *graph, const char *name)
+{
+    for (size_t i = 0; i < graph->parameter_count; i++)
+        if (strcmp(graph->parameters[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+static void sizes_and_names_are_the_published_ones(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        sh_graph *graph;
+        assert_ok(build(&graph, known[i].spec, &known[i].problem, 3, SH_MODEL_TRAIN));
+        assert_ok(sh_graph_verify(graph));
+        assert_int_equal(sh_model_parameters(graph), known[i].parameters);
+        assert_string_equal(graph->parameters[0].name, known[i].first);
+        assert_true(has_parameter(graph, known[i].another));
+        assert_string_equal(graph->parameters[graph->parameter_count - 1].name, known[i].last);
+        sh_graph_free(graph);
+    }
+}
+
+/* The deviation of what a weight tensor begins with. */
+static double initial_deviation(const char *spec, const sh_problem *problem, const char *name)
+{
+    sh_graph *graph;
+    double squares = 0;
+    assert_ok(build(&graph, spec, problem, 1, SH_MODEL_EVALUATE));
+    float *weights = malloc(sh_model_weights(graph) * sizeof *weights), *at = weights;
+    assert_non_null(weights);
+    sh_model_initialise(graph, 1, weights);
+    for (size_t i = 0; i < graph->parameter_count; i++) {
+        const size_t count =
+            sh_shape_count(&sh_graph_type(graph, graph->parameters[i].value)->shape);
+        if (strcmp(graph->parameters[i].name, name) == 0)
+            for (size_t j = 0; j < count; j++)
+                squares += (double)at[j] * (double)at[j] / (double)count;
+        at += count;
+    }
+    free(weights);
+    sh_graph_free(graph);
+    return sqrt(squares);
+}
+
+static void weights_begin_as_published(void **state)
+{
+    (void)state;
+    static const sh_problem cifar = {3, 32, 32, 10}, imagenet = {3, 64, 64, 1000},
+                            speech = {1, 49, 10, 12};
+    const struct {
+        const char *spec;
+        const sh_problem *problem;
+        const char *name;
+        double deviation;
+    } begun[] = {
+        {"resnet:20", &cifar, "layer3.1.conv2.weight", sqrt(2.0 / (64 * 9))},
+        {"resnet:20", &cifar, "layer2.0.conv1.weight", sqrt(2.0 / (16 * 9))},
+        {"resnet:20", &cifar, "linear.weight", sqrt(2.0 / 64)},
+        {"resnet:20", &cifar, "linear.bias", 1 / sqrt(64 * 3.0)},
+        {"wideresnet:10-1", &cifar, "block2.layer.0.conv1.weight", sqrt(2.0 / (32 * 9))},
+        {"wideresnet:10-1", &cifar, "fc.weight", 1 / sqrt(64 * 3.0)},
+        {"wideresnet:10-1", &cifar, "bn1.weight", 1},
+        {"wideresnet:10-1", &cifar, "fc.bias", 0},
+        {"squeezenet", &imagenet, "features.12.expand3x3.weight", sqrt(2.0 / (64 * 9))},
+        {"squeezenet", &imagenet, "classifier.1.weight", 0.01},
+        {"mobilenetv2", &imagenet, "features.10.conv.1.0.weight", sqrt(2.0 / (384 * 9))},
+        {"mobilenetv2", &imagenet, "classifier.1.weight", 0.01},
+        {"mobilenetv2", &imagenet, "classifier.1.bias", 0},
+        {"dscnn:l", &speech, "block1.pointwise.weight", sqrt(2.0 / (276 + 276))},
+    };
+    for (size_t i = 0; i < sizeof begun / sizeof *begun; i++) {
+        const double got = initial_deviation(begun[i].spec, begun[i].problem, begun[i].name);
+        if (fabs(got - begun[i].deviation) > 0.05 * begun[i].deviation)
+            if (strstr(begun[i].name, ".bias") == NULL || begun[i].deviation == 0 ||
+                fabs(got - begun[i].deviation) > 0.5 * begun[i].deviation)
+                fail_msg("%s: %s: deviation %g, expected %g", begun[i].spec, begun[i].name, got,
+                         begun[i].deviation);
+    }
+}
+
+static void bad_parameters_are_refused(void **state)
+{
+    (void)state;
+    static const sh_problem cifar = {3, 32, 32, 10}, tiny = {3, 7, 7, 10}, speech = {1, 49, 10, 12};
+    static const struct {
+        const char *spec, *part;
+        const sh_problem *problem;
+    } bad[] = {
+        {"nin:2", "'2': nin takes no parameters", &cifar},
+        {"nin", "the data's images are 7x7, nin needs at least 9x9; --resize 9", &tiny},
+        {"resnet", "the depth is 20, 32, 44, 56 or 110, as in resnet:20", &cifar},
+        {"resnet:", "the depth is 20, 32, 44, 56 or 110", &cifar},
+        {"resnet:18", "'18': the depth is 20, 32, 44, 56 or 110", &cifar},
+        {"resnet:20,C", "'20,C': the depth is", &cifar},
+        {"resnet:20B", "'20B': the depth is", &cifar},
+        {"resnet:-20", "'-20': the depth is", &cifar},
+        {"resnet:20", "resnet needs at least 8x8", &tiny},
+        {"resnet18:x", "resnet18 takes no parameters", &cifar},
+        {"resnet34:", "resnet34 takes no parameters", &cifar},
+        {"resnet50:1", "resnet50 takes no parameters", &cifar},
+        {"resnet50", "resnet50 needs at least 16x16", &tiny},
+        {"resnet:1000020", "the depth is", &cifar},
+        {"wideresnet", "expected depth and factor, such as 28-10", &cifar},
+        {"wideresnet:28", "'28': expected depth and factor", &cifar},
+        {"wideresnet:27-10", "'27-10': expected depth and factor", &cifar},
+        {"wideresnet:4-1", "'4-1': expected depth and factor", &cifar},
+        {"wideresnet:28-0", "the factor 1 to 64", &cifar},
+        {"wideresnet:28-10-1", "expected depth and factor", &cifar},
+        {"wideresnet:99999999-1", "expected depth and factor", &cifar},
+        {"wideresnet:16-1", "wideresnet needs at least 8x8", &tiny},
+        {"squeezenet:1.1", "squeezenet takes no parameters", &cifar},
+        {"squeezenet", "squeezenet needs at least 25x25; --resize 25", &speech},
+        {"mobilenetv2:", "'': expected a width from 0.05 to 4", &cifar},
+        {"mobilenetv2:0", "'0': expected a width", &cifar},
+        {"mobilenetv2:5", "'5': expected a width", &cifar},
+        {"mobilenetv2:0.", "'0.': expected a width", &cifar},
+        {"mobilenetv2:.5", "'.5': expected a width", &cifar},
+        {"mobilenetv2:1e0", "'1e0': expected a width", &cifar},
+        {"mobilenetv2:1,", "'1,': expected a width", &cifar},
+        {"mobilenetv2:1,1", "dropout from 0 to 0.9", &cifar},
+        {"mobilenetv2:1,0.5,1", "dropout from 0 to 0.9", &cifar},
+        {"mobilenetv2", "mobilenetv2 needs at least 16x16", &tiny},
+        {"dscnn:x", "'x': the size is s, m or l, as in dscnn:m", &speech},
+        {"dscnn:", "'': the size is s, m or l", &speech},
+        {"dscnn:sm", "'sm': the size is s, m or l", &speech},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        sh_graph *graph = NULL;
+        assert_fails(build(&graph, bad[i].spec, bad[i].problem, 2, SH_MODEL_TRAIN), SH_INVALID,
+                     bad[i].part);
+        assert_null(graph);
+    }
+}
+
+/* ---- every model on every backend, over little -------------------------------------------------
+ */
+
+#define SAMPLES 2
+#define MAX_LOGITS (SAMPLES * 12)
+
+/* Cheap forms of each family, by its name. */
+static const struct {
+    const char *name, *spec;
+    sh_problem problem;
+} cheap[] = {
+    {"mlp", "mlp:16-8-3", {1, 4, 4, 3}},
+    {"lenet", "lenet", {1, 16, 16, 3}},
+    {"nin", "nin", {3, 12, 12, 3}},
+    {"resnet", "resnet:20", {3, 16, 16, 3}},
+    {"resnet", "resnet:20,B", {3, 16, 16, 3}},
+    {"resnet18", "resnet18", {3, 16, 16, 3}},
+    {"resnet18", "resnet18", {3, 64, 64, 3}}, /* the other stem */
+    {"resnet34", "resnet34", {3, 16, 16, 3}},
+    {"resnet50", "resnet50", {3, 16, 16, 3}},
+    {"wideresnet", "wideresnet:10-2", {3, 16, 16, 3}},
+    {"squeezenet", "squeezenet", {3, 25, 25, 3}},
+    {"mobilenetv2", "mobilenetv2:0.25", {3, 32, 32, 3}},
+    {"dscnn", "dscnn:s", {1, 25, 10, 12}},
+    {"dscnn", "dscnn:m", {1, 24, 9, 12}},
+};
+
+/* What one grain gave. */
+typedef struct outcome {
+    const sh_graph *graph;
+    size_t logits;
+    float logit[MAX_LOGITS];
+    uint32_t *gradients; /* by parameter: how many came */
+    bool finite;
+} outcome;
+
+static void take_gradient(void *context, uint32_t parameter, const float *gradient)
+{
+    outcome *out = context;
+    const sh_value_id value = out->graph->parameters[parameter].value;
+    const size_t count = sh_shape_count(&sh_graph_type(out->graph, value)->shape);
+    out->gradients[parameter]++;
+    for (size_t i = 0; i < count; i++)
+        out->finite = out->finite && isfinite(gradient[i]);
+}
+
+static void fill_inputs(const sh_execution *execution, const sh_problem *problem, bool training)
+{
+    sh_random random = sh_random_for(1, SH_RANDOM_TEST, 0, 0);
+    float *pixels = sh_execution_input(execution, SH_MODEL_SAMPLES);
+    for (size_t i = 0; i < SAMPLES * problem->channels * problem->height * problem->width; i++)
+        pixels[i] = 2 * sh_random_unit(&random) - 1;
+    for (int i = 0; i < SAMPLES; i++) {
+        ((int32_t *)sh_execution_input(execution, SH_MODEL_LABELS))[i] = i;
+        if (training) {
+            ((float *)sh_execution_input(execution, SH_MODEL_LOSS_WEIGHTS))[i] = 1.0f / SAMPLES;
+            memset(sh_execution_input(execution, SH_MODEL_KEYS), i, sizeof(int32_t[2]));
+        }
+    }
+}
+
+/* Runs one grain. `out` has its graph and room for its gradients. */
+static void run_grain(outcome *out, const sh_backend *backend, const sh_problem *problem,
+                      float *const *parameters, bool training)
+{
+    sh_backend_list backends;
+    sh_program *program;
+    sh_execution *execution;
+    void *lane, *shared;
+    assert_ok(sh_backend_choose(&backends, backend->name));
+    assert_ok(sh_program_compile(&program, out->graph, &backends));
+    assert_ok(sh_block_new(&lane, sh_program_lane_bytes(program), "a test"));
+    assert_ok(sh_block_new(&shared, sh_program_shared_bytes(program), "a test"));
+    assert_ok(sh_execution_new(&execution, program, lane, shared, parameters));
+    fill_inputs(execution, problem, training);
+    assert_ok(sh_execution_prepare(execution));
+    out->finite = true;
+    assert_ok(sh_execution_run(execution, take_gradient, out));
+    out->logits = SAMPLES * problem->classes;
+    assert_in_range(out->logits, 1, MAX_LOGITS);
+    memcpy(out->logit, sh_execution_output(execution, 3), out->logits * sizeof(float));
+    for (int i = 0; i < SAMPLES; i++)
+        out->finite =
+            out->finite && isfinite(((const float *)sh_execution_output(execution, 0))[i]);
+    sh_execution_free(execution);
+    sh_program_free(program);
+    free(shared);
+    free(lane);
+}
+
+/* Numbers of the size that the model begins with; drawing 23 million properly takes too long. */
+static size_t begin_parameter(float *weights, const sh_graph *graph, const sh_parameter *parameter)
+{
+    const size_t count = sh_shape_count(&sh_graph_type(graph, parameter->value)->shape);
+    uint32_t state = (uint32_t)count;
+    for (size_t i = 0; i < count; i++) {
+        state = state * 1664525 + 1013904223;
+        weights[i] = parameter->initial.kind == SH_INITIAL_CONSTANT
+                         ? parameter->initial.size
+                         : parameter->initial.size * ((float)(state >> 8) * 0x1p-23f - 1);
+    }
+    return count;
+}
+
+/* One grain in this mode on each backend; portable's logits go to `oracle`, others are near. */
+static void run_everywhere(const char *spec, const sh_problem *problem, sh_model_mode mode)
+{
+    sh_graph *graph;
+    float oracle[MAX_LOGITS];
+    bool first = true;
+    assert_ok(build(&graph, spec, problem, SAMPLES, mode));
+    assert_ok(sh_graph_verify(graph));
+    const size_t tensors = graph->parameter_count;
+    float *weights = malloc(sh_model_weights(graph) * sizeof *weights), *at = weights;
+    float **parameters = calloc(tensors, sizeof *parameters);
+    assert_true(weights != NULL && parameters != NULL);
+    for (size_t i = 0; i < tensors; i++) {
+        parameters[i] = at;
+        at += begin_parameter(at, graph, &graph->parameters[i]);
+    }
+    for (const sh_backend *const *all = sh_backend_all(); *all != NULL; all++) {
+        if (!(*all)->available())
+            continue;
+        outcome out = {.graph = graph, .gradients = calloc(tensors, sizeof *out.gradients)};
+        assert_non_null(out.gradients);
+        run_grain(&out, *all, problem, parameters, mode == SH_MODEL_TRAIN);
+        assert_true(out.finite);
+        for (size_t i = 0; i < tensors; i++)
+            assert_int_equal(out.gradients[i], mode == SH_MODEL_TRAIN);
+        if (first)
+            memcpy(oracle, out.logit, sizeof oracle);
+        first = false;
+        /* Over two samples, normalisation makes much of little in training. */
+        for (size_t i = 0; i < out.logits && mode == SH_MODEL_EVALUATE; i++)
+            if (fabsf(out.logit[i] - oracle[i]) > 1e-4f * (1 + fabsf(oracle[i])))
+                fail_msg("%s on %s: logit %zu is %g, elsewhere %g", spec, (*all)->name, i,
+                         (double)out.logit[i], (double)oracle[i]);
+        free(out.gradients);
+    }
+    free(parameters);
+    free(weights);
+    sh_graph_free(graph);
+}
+
+static void every_backend_computes_every_model(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof cheap / sizeof *cheap; i++) {
+        run_everywhere(cheap[i].spec, &cheap[i].problem, SH_MODEL_EVALUATE);
+        run_everywhere(cheap[i].spec, &cheap[i].problem, SH_MODEL_TRAIN);
+    }
+}
+
+/* None is forgotten above, and what the list tells people fits. */
+static void every_family_is_here_and_its_example_fits(void **state)
+{
+    (void)state;
+    for (const sh_model_def *const *all = sh_model_all(); *all != NULL; all++) {
+        sh_graph *graph;
+        bool is_run = false, is_known = false;
+        for (size_t i = 0; i < sizeof cheap / sizeof *cheap; i++)
+            is_run = is_run || strcmp(cheap[i].name, (*all)->name) == 0;
+        for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+            is_known = is_known || strncmp(known[i].spec, (*all)->name, strlen((*all)->name)) == 0;
+        assert_true(is_run && is_known);
+        assert_ok(build(&graph, (*all)->example, &(*all)->example_problem, 1, SH_MODEL_TRAIN));
+        sh_graph_free(graph);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sizes_and_names_are_the_published_ones),
+        cmocka_unit_test(weights_begin_as_published),
+        cmocka_unit_test(bad_parameters_are_refused),
+        cmocka_unit_test(every_family_is_here_and_its_example_fits),
+        cmocka_unit_test(every_backend_computes_every_model),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

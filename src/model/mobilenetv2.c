@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * MobileNetV2 (Sandler et al. 2018), with torchvision's names, shapes and initial weights. Inverted
+ * residuals: 1x1 convolutions widen the channels sixfold, a depthwise one filters, and a 1x1 one
+ * without an activation narrows them. 3,504,872 weights for width 1 and 1000 classes. The image is
+ * halved five times whatever its size: 64x64 ends as 2x2, 32x32 as one pixel.
+ */
+#include "model/builtin.h"
+#include "model/parts.h"
+
+#define DROPOUT 0.2
+#define MAX_WIDTH 4.0
+
+/* The nearest multiple of 8 that is not below 0.9 of the number, and not 0. */
+static size_t round_channels(double channels)
+{
+    size_t rounded = (size_t)(channels + 4) / 8 * 8;
+    rounded = rounded < 8 ? 8 : rounded;
+    return (double)rounded < 0.9 * channels ? rounded + 8 : rounded;
+}
+
+/* Reads "0.25" or "1" without a look at the locale, and goes behind it. */
+static bool read_real(const char **text, double *value)
+{
+    size_t whole, part = 0;
+    double unit = 1;
+    if (!sh_parts_number(text, &whole))
+        return false;
+    if (**text == '.') {
+        const char *digits = ++*text;
+        if (!sh_parts_number(text, &part))
+            return false;
+        for (; digits < *text; digits++)
+            unit *= 10;
+    }
+    *value = (double)whole + (double)part / unit;
+    return true;
+}
+
+/* Reads "WIDTH" or "WIDTH,DROPOUT". */
+static bool read_parameters(const char *text, double *width, double *dropout)
+{
+    if (!read_real(&text, width) || *width < 0.05 || *width > MAX_WIDTH)
+        return false;
+    if (*text == ',') {
+        text++;
+        if (!read_real(&text, dropout) || *dropout > 0.9)
+            return false;
+    }
+    return *text == '\0';
+}
+
+static sh_value_id conv(sh_net *net, sh_value_id x, const char *name, const char *norm,
+                        sh_conv_options options)
+{
+    options.padding = options.kernel / 2;
+    options.filling = SH_FILL_HE_FAN_OUT;
+    return sh_parts_conv_norm(net, x, name, norm, &options);
+}
+
+/* name.0, name.1 and ReLU6. */
+static sh_value_id conv_relu6(sh_net *net, sh_value_id x, int name, sh_conv_options options)
+{
+    sh_net_enter(net, "%d", name);
+    x = sh_net_apply(net, SH_OP_relu6, NULL, conv(net, x, "0", "1", options));
+    sh_net_leave(net);
+    return x;
+}
+
+static sh_value_id inverted_residual(sh_net *net, sh_value_id x, size_t widen, size_t channels,
+                                     size_t stride)
+{
+    static const char *const names[] = {"1", "2", "3"};
+    const size_t had = sh_parts_channels(net, x), wide = had * widen;
+    sh_value_id y = x;
+    int name = 0;
+    sh_net_enter(net, "conv");
+    if (widen > 1)
+        y = conv_relu6(net, y, name++, (sh_conv_options){.channels = wide, .kernel = 1});
+    y = conv_relu6(
+        net, y, name++,
+        (sh_conv_options){.channels = wide, .kernel = 3, .stride = stride, .groups = wide});
+    y = conv(net, y, names[name - 1], names[name],
+             (sh_conv_options){.channels = channels, .kernel = 1});
+    sh_net_leave(net);
+    return stride == 1 && had == channels ? sh_layer_add(net, x, y) : y;
+}
+
+static sh_value_id features(sh_net *net, sh_value_id x, double width)
+{
+    static const struct {
+        size_t widen, channels, blocks, stride;
+    } stages[] = {{1, 16, 1, 1}, {6, 24, 2, 2},  {6, 32, 3, 2}, {6, 64, 4, 2},
+                  {6, 96, 3, 1}, {6, 160, 3, 2}, {6, 320, 1, 1}};
+    int name = 0;
+    sh_net_enter(net, "features");
+    x = conv_relu6(
+        net, x, name++,
+        (sh_conv_options){.channels = round_channels(32 * width), .kernel = 3, .stride = 2});
+    for (size_t i = 0; i < sizeof stages / sizeof *stages; i++)
+        for (size_t j = 0; j < stages[i].blocks; j++) {
+            sh_net_enter(net, "%d", name++);
+            x = inverted_residual(net, x, stages[i].widen,
+                                  round_channels((double)stages[i].channels * width),
+                                  j == 0 ? stages[i].stride : 1);
+            sh_net_leave(net);
+        }
+    const size_t last = round_channels(1280 * (width > 1 ? width : 1));
+    x = conv_relu6(net, x, name, (sh_conv_options){.channels = last, .kernel = 1});
+    sh_net_leave(net);
+    return x;
+}
+
+static sh_value_id build(sh_net *net, sh_value_id samples, const char *parameters,
+                         const sh_problem *problem)
+{
+    double width = 1, dropout = DROPOUT;
+    if (parameters != NULL && !read_parameters(parameters, &width, &dropout))
+        return sh_graph_failed(
+            net->graph, sh_fail(SH_INVALID,
+                                "'%.64s': expected a width from 0.05 to %g, as in "
+                                "mobilenetv2:0.5, and if wanted the last layer's dropout from 0 "
+                                "to 0.9, as in mobilenetv2:0.5,0; without them 1 and %g",
+                                parameters, MAX_WIDTH, DROPOUT));
+    if (!sh_parts_side(net, "mobilenetv2", problem, 16))
+        return SH_NO_VALUE;
+    sh_value_id x = sh_layer_global_pool(net, features(net, samples, width));
+    x = dropout > 0 ? sh_layer_dropout(net, x, (float)dropout) : x;
+    return sh_layer_linear_filled(net, x, "classifier.1",
+                                  &(sh_linear_options){.outputs = problem->classes,
+                                                       .zero_bias = true,
+                                                       .filling = SH_FILL_NORMAL,
+                                                       .deviation = 0.01f});
+}
+
+const sh_model_def sh_model_mobilenetv2 = {
+    .name = "mobilenetv2",
+    .usage = "mobilenetv2[:WIDTH[,DROPOUT]]",
+    .summary = "inverted residuals, depthwise convolutions (Sandler et al. 2018)",
+    .example = "mobilenetv2",
+    .example_problem = {3, 224, 224, 1000},
+    .build = build,
+};

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Residual networks (He, Zhang, Ren, Sun: "Deep residual learning for image recognition", 2015), in
+ * the two forms of the paper.
+ *
+ * For CIFAR, resnet:N with N = 6n + 2: three stages of n blocks with 16, 32 and 64 channels. Where
+ * a stage changes the shape, the shortcut of option A takes every second pixel and adds channels of
+ * zeros, half of them before and half behind (as the published weights of
+ * akamaster/pytorch_resnet_cifar10 have it, whose names these are); that of option B, written
+ * resnet:N,B, is a 1x1 convolution with batch normalisation. Weights begin as there: normal by
+ * fan-in, the last layer as well.
+ *
+ * For ImageNet, resnet18, resnet34 and resnet50, with torchvision's names, initial weights and
+ * shapes: 7x7 convolution of stride 2, max pooling, four stages; the stride of a bottleneck is that
+ * of its 3x3 convolution. Such a stem leaves nothing of a small image, so below 64 pixels it is
+ * what is in common use for CIFAR: a 3x3 convolution of stride 1, no pooling (11,173,962 weights
+ * for resnet18 with 10 classes).
+ */
+#include <string.h>
+
+#include "model/builtin.h"
+#include "model/parts.h"
+
+#define SMALL_SIDE 64
+
+typedef enum shortcut_kind {
+    SHORTCUT_PAD,      /* option A */
+    SHORTCUT_CONVOLVE, /* option B */
+} shortcut_kind;
+
+typedef struct family {
+    shortcut_kind shortcut;
+    const char *shortcut_name;
+    sh_filling filling;
+} family;
+
+static const family cifar_a = {SHORTCUT_PAD, "", SH_FILL_HE_FAN_IN};
+static const family cifar_b = {SHORTCUT_CONVOLVE, "shortcut", SH_FILL_HE_FAN_IN};
+static const family imagenet = {SHORTCUT_CONVOLVE, "downsample", SH_FILL_HE_FAN_OUT};
+
+/* Convolution number `index` of a block, padded to keep the size at stride 1. */
+static sh_value_id conv(sh_net *net, sh_value_id x, int index, const family *of, size_t channels,
+                        size_t kernel, size_t stride)
+{
+    static const char *const convs[] = {"conv1", "conv2", "conv3"};
+    static const char *const norms[] = {"bn1", "bn2", "bn3"};
+    return sh_parts_conv_norm(net, x, convs[index - 1], norms[index - 1],
+                              &(sh_conv_options){.channels = channels,
+                                                 .kernel = kernel,
+                                                 .stride = stride,
+                                                 .padding = kernel / 2,
+                                                 .filling = of->filling});
+}
+
+/* x as the block's result is shaped. */
+static sh_value_id shortcut(sh_net *net, sh_value_id x, const family *of, size_t channels,
+                            size_t stride)
+{
+    const size_t had = sh_parts_channels(net, x);
+    if (stride == 1 && had == channels)
+        return x;
+    if (of->shortcut == SHORTCUT_PAD) {
+        const size_t more = channels - had;
+        const sh_attributes attributes = {.before = {0, more / 2}, .after = {0, more - more / 2}};
+        x = sh_layer_avg_pool(net, x, &(sh_pool_options){.kernel = 1, .stride = stride});
+        return sh_net_apply(net, SH_OP_pad, &attributes, x);
+    }
+    sh_net_enter(net, "%s", of->shortcut_name);
+    x = sh_parts_conv_norm(
+        net, x, "0", "1",
+        &(sh_conv_options){
+            .channels = channels, .kernel = 1, .stride = stride, .filling = of->filling});
+    sh_net_leave(net);
+    return x;
+}
+
+static sh_value_id basic_block(sh_net *net, sh_value_id x, const family *of, size_t channels,
+                               size_t stride)
+{
+    sh_value_id y = sh_layer_relu(net, conv(net, x, 1, of, channels, 3, stride));
+    y = conv(net, y, 2, of, channels, 3, 1);
+    return sh_layer_relu(net, sh_layer_add(net, y, shortcut(net, x, of, channels, stride)));
+}
+
+static sh_value_id bottleneck(sh_net *net, sh_value_id x, const family *of, size_t channels,
+                              size_t stride)
+{
+    sh_value_id y = sh_layer_relu(net, conv(net, x, 1, of, channels / 4, 1, 1));
+    y = sh_layer_relu(net, conv(net, y, 2, of, channels / 4, 3, stride));
+    y = conv(net, y, 3, of, channels, 1, 1);
+    return sh_layer_relu(net, sh_layer_add(net, y, shortcut(net, x, of, channels, stride)));
+}
+
+typedef sh_value_id block(sh_net *net, sh_value_id x, const family *of, size_t channels,
+                          size_t stride);
+
+/* Stage `number` from 1; all but the first halve the image. */
+static sh_value_id stage(sh_net *net, sh_value_id x, const family *of, block *build_block,
+                         int number, size_t blocks, size_t channels)
+{
+    for (size_t i = 0; i < blocks; i++) {
+        sh_net_enter(net, "layer%d.%zu", number, i);
+        x = build_block(net, x, of, channels, i == 0 && number > 1 ? 2 : 1);
+        sh_net_leave(net);
+    }
+    return x;
+}
+
+/* Reads "20" or "20,B": blocks a stage, and the kind of shortcut. */
+static bool read_cifar(const char *parameters, size_t *blocks, const family **of)
+{
+    size_t depth;
+    if (parameters == NULL || !sh_parts_number(&parameters, &depth))
+        return false;
+    if (depth != 20 && depth != 32 && depth != 44 && depth != 56 && depth != 110)
+        return false;
+    *blocks = (depth - 2) / 6;
+    *of = strcmp(parameters, ",B") == 0 ? &cifar_b : &cifar_a;
+    return *of == &cifar_b || parameters[0] == '\0' || strcmp(parameters, ",A") == 0;
+}
+
+static sh_value_id build_cifar(sh_net *net, sh_value_id samples, const char *parameters,
+                               const sh_problem *problem)
+{
+    size_t blocks;
+    const family *of;
+    if (!read_cifar(parameters, &blocks, &of))
+        return sh_graph_failed(
+            net->graph, sh_fail(SH_INVALID,
+                                "'%.64s': the depth is 20, 32, 44, 56 or 110, as in resnet:20, or "
+                                "resnet:20,B for shortcuts with weights",
+                                parameters == NULL ? "" : parameters));
+    if (!sh_parts_side(net, "resnet", problem, 8))
+        return SH_NO_VALUE;
+    sh_value_id x = sh_layer_relu(net, conv(net, samples, 1, of, 16, 3, 1));
+    for (int i = 1; i <= 3; i++)
+        x = stage(net, x, of, basic_block, i, blocks, (size_t)8 << i);
+    return sh_layer_linear_filled(
+        net, sh_layer_global_pool(net, x), "linear",
+        &(sh_linear_options){.outputs = problem->classes, .filling = SH_FILL_HE_FAN_IN});
+}
+
+static sh_value_id build_imagenet(sh_net *net, sh_value_id x, const sh_problem *problem,
+                                  block *build_block, const size_t blocks[4], size_t channels)
+{
+    const bool small = problem->height < SMALL_SIDE || problem->width < SMALL_SIDE;
+    x = conv(net, x, 1, &imagenet, 64, small ? 3 : 7, small ? 1 : 2);
+    x = sh_layer_relu(net, x);
+    if (!small)
+        x = sh_layer_max_pool(net, x, &(sh_pool_options){.kernel = 3, .stride = 2, .padding = 1});
+    for (int i = 1; i <= 4; i++)
+        x = stage(net, x, &imagenet, build_block, i, blocks[i - 1], channels << (i - 1));
+    return sh_layer_linear(net, sh_layer_global_pool(net, x), "fc", problem->classes);
+}
+
+static sh_value_id build_18(sh_net *net, sh_value_id samples, const char *parameters,
+                            const sh_problem *problem)
+{
+    if (!sh_parts_none(net, "resnet18", parameters) || !sh_parts_side(net, "resnet18", problem, 16))
+        return SH_NO_VALUE;
+    return build_imagenet(net, samples, problem, basic_block, (size_t[]){2, 2, 2, 2}, 64);
+}
+
+static sh_value_id build_34(sh_net *net, sh_value_id samples, const char *parameters,
+                            const sh_problem *problem)
+{
+    if (!sh_parts_none(net, "resnet34", parameters) || !sh_parts_side(net, "resnet34", problem, 16))
+        return SH_NO_VALUE;
+    return build_imagenet(net, samples, problem, basic_block, (size_t[]){3, 4, 6, 3}, 64);
+}
+
+static sh_value_id build_50(sh_net *net, sh_value_id samples, const char *parameters,
+                            const sh_problem *problem)
+{
+    if (!sh_parts_none(net, "resnet50", parameters) || !sh_parts_side(net, "resnet50", problem, 16))
+        return SH_NO_VALUE;
+    return build_imagenet(net, samples, problem, bottleneck, (size_t[]){3, 4, 6, 3}, 256);
+}
+
+const sh_model_def sh_model_resnet = {
+    .name = "resnet",
+    .usage = "resnet:20|32|44|56|110[,B]",
+    .summary = "residual network for CIFAR (He et al. 2015)",
+    .example = "resnet:20",
+    .example_problem = {3, 32, 32, 10},
+    .build = build_cifar,
+};
+
+const sh_model_def sh_model_resnet18 = {
+    .name = "resnet18",
+    .usage = "resnet18",
+    .summary = "residual network for ImageNet, 18 layers",
+    .example = "resnet18",
+    .example_problem = {3, 224, 224, 1000},
+    .build = build_18,
+};
+
+const sh_model_def sh_model_resnet34 = {
+    .name = "resnet34",
+    .usage = "resnet34",
+    .summary = "residual network for ImageNet, 34 layers",
+    .example = "resnet34",
+    .example_problem = {3, 224, 224, 1000},
+    .build = build_34,
+};
+
+const sh_model_def sh_model_resnet50 = {
+    .name = "resnet50",
+    .usage = "resnet50",
+    .summary = "residual network for ImageNet, 50 layers with bottlenecks",
+    .example = "resnet50",
+    .example_problem = {3, 224, 224, 1000},
+    .build = build_50,
+};
