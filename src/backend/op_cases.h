@@ -38,6 +38,7 @@
     .number = 1e-5f, .activation = SH_ACTIVATION_##activation_, .training = training_
 #define NORMED(channels) F32(channels), F32(channels), F32(channels), F32(channels)
 #define NORM_MASKS .positive = 1u << 2, .held = 3u << 1
+#define KINKED .kinked = true
 #define SHAPE(...) .shape = {sizeof((size_t[]){__VA_ARGS__}) / sizeof(size_t), {__VA_ARGS__}}
 
 /* I32 inputs are labels 0 .. 9; everything else is random in [-1, 1). */
@@ -46,7 +47,8 @@ typedef struct op_case {
     sh_attributes attributes;
     sh_type in[SH_MAX_INPUTS]; /* optional ones that are left out: of rank 0 */
     unsigned positive;         /* bit i: input i is random in [0.5, 1.5) */
-    unsigned held;             /* bit i: input i has no gradient by design */
+    bool kinked;   /* finite differences must not step over where two pieces meet (fill) */
+    unsigned held; /* bit i: input i has no gradient by design */
 } op_case;
 
 static const op_case op_cases[] = {
@@ -87,15 +89,16 @@ static const op_case op_cases[] = {
     {SH_OP_linear_grad_input, {0}, .in = {F32(1, 3), F32(3, 2)}},
     {SH_OP_linear_grad_weight, {0}, .in = {F32(8, 800), F32(8, 500)}},
     {SH_OP_linear_grad_weight, {0}, .in = {F32(2, 3), F32(2, 4)}},
-    {SH_OP_max_pool, {POOL(2, 2, 0)}, .in = {F32(2, 20, 8, 8)}},
-    {SH_OP_max_pool, {POOL(3, 2, 1)}, .in = {F32(1, 3, 7, 9)}},
-    {SH_OP_max_pool, {POOL(3, 1, 0)}, .in = {F32(2, 2, 5, 5)}},
-    {SH_OP_max_pool, {POOL(3, 2, 1)}, .in = {F32(2, 16, 8, 9)}},
+    {SH_OP_max_pool, {POOL(2, 2, 0)}, .in = {F32(2, 20, 8, 8)}, KINKED},
+    {SH_OP_max_pool, {POOL(3, 2, 1)}, .in = {F32(1, 3, 7, 9)}, KINKED},
+    {SH_OP_max_pool, {POOL(3, 1, 0)}, .in = {F32(2, 2, 5, 5)}, KINKED},
+    {SH_OP_max_pool, {POOL(3, 2, 1)}, .in = {F32(2, 16, 8, 9)}, KINKED},
     {SH_OP_max_pool,
      {.kernel = {5, 2}, .stride = {3, 4}, .padding = {2, 0}},
-     .in = {F32(1, 33, 7, 11)}},
-    {SH_OP_max_pool, {POOL(3, 2, 0), .after = {0, 0, 1, 1}}, .in = {F32(2, 16, 8, 8)}},
-    {SH_OP_max_pool, {POOL(3, 2, 1), .after = {0, 0, 1, 0}}, .in = {F32(1, 3, 6, 7)}},
+     .in = {F32(1, 33, 7, 11)},
+     KINKED},
+    {SH_OP_max_pool, {POOL(3, 2, 0), .after = {0, 0, 1, 1}}, .in = {F32(2, 16, 8, 8)}, KINKED},
+    {SH_OP_max_pool, {POOL(3, 2, 1), .after = {0, 0, 1, 0}}, .in = {F32(1, 3, 6, 7)}, KINKED},
     {SH_OP_avg_pool, {POOL(2, 2, 0)}, .in = {F32(2, 20, 8, 8)}},
     {SH_OP_avg_pool, {POOL(3, 2, 1)}, .in = {F32(2, 16, 7, 8)}},
     {SH_OP_avg_pool, {POOL(1, 2, 0)}, .in = {F32(2, 3, 8, 8)}},
@@ -142,10 +145,49 @@ static const op_case op_cases[] = {
      .in = {F32(2, 32, 3, 5), NORMED(32), F32(2, 32, 3, 5)},
      NORM_MASKS},
     {SH_OP_statistic, {.number = 1.25f}, .in = {F32(7), F32(3)}},
-    {SH_OP_relu, {0}, .in = {F32(3, 5, 7)}},
-    {SH_OP_relu6, {0}, .in = {F32(3, 5, 7)}},
+    {SH_OP_relu, {0}, .in = {F32(3, 5, 7)}, KINKED},
+    {SH_OP_relu6, {0}, .in = {F32(3, 5, 7)}, KINKED},
     {SH_OP_relu6_grad, {0}, .in = {F32(4, 9), F32(4, 9)}},
     {SH_OP_relu_grad, {0}, .in = {F32(4, 9), F32(4, 9)}},
+    {SH_OP_leaky_relu, {.number = 0.1f}, .in = {F32(3, 5, 7)}, KINKED},
+    {SH_OP_leaky_relu, {0}, .in = {F32(3, 5, 7)}, KINKED},
+    {SH_OP_leaky_relu_grad, {.number = 0.1f}, .in = {F32(4, 9), F32(4, 9)}},
+    {SH_OP_sigmoid, {0}, .in = {F32(3, 5, 7)}},
+    {SH_OP_sigmoid_grad, {0}, .in = {F32(4, 9), F32(4, 9)}},
+    {SH_OP_tanh, {0}, .in = {F32(3, 5, 7)}},
+    {SH_OP_tanh_grad, {0}, .in = {F32(4, 9), F32(4, 9)}},
+    {SH_OP_silu, {0}, .in = {F32(3, 5, 7)}},
+    {SH_OP_silu_grad, {0}, .in = {F32(4, 9), F32(4, 9)}},
+    {SH_OP_gelu, {0}, .in = {F32(3, 5, 7)}},
+    {SH_OP_gelu_grad, {0}, .in = {F32(4, 9), F32(4, 9)}},
+    {SH_OP_hard_sigmoid, {0}, .in = {F32(3, 5, 7)}, KINKED},
+    {SH_OP_hard_sigmoid_grad, {0}, .in = {F32(4, 9), F32(4, 9)}},
+    {SH_OP_hard_swish, {0}, .in = {F32(3, 5, 7)}, KINKED},
+    {SH_OP_hard_swish_grad, {0}, .in = {F32(4, 9), F32(4, 9)}},
+    {SH_OP_softmax, {.axis = 1}, .in = {F32(6, 10)}},
+    {SH_OP_softmax, {.axis = 1}, .in = {F32(2, 5, 3, 4)}},
+    {SH_OP_softmax, {.axis = 0}, .in = {F32(7)}},
+    {SH_OP_softmax_grad, {.axis = 0}, .in = {F32(4, 9), F32(4, 9)}},
+    {SH_OP_multiply, {0}, .in = {F32(2, 3, 4), F32(2, 3, 4)}},
+    {SH_OP_scale, {0}, .in = {F32(2, 5, 3, 4), F32(2, 5)}},
+    {SH_OP_scale, {0}, .in = {F32(3, 7), F32(3)}},
+    {SH_OP_scale, {0}, .in = {F32(3, 7), F32(3, 7)}},
+    {SH_OP_scale_grad, {SHAPE(2, 5)}, .in = {F32(2, 5, 3, 4), F32(2, 5, 3, 4)}},
+    {SH_OP_matmul, {0}, .in = {F32(4, 7), F32(7, 5)}},
+    {SH_OP_matmul, {.transposed = {true}}, .in = {F32(7, 4), F32(7, 5)}},
+    {SH_OP_matmul, {.transposed = {false, true}}, .in = {F32(4, 7), F32(5, 7)}},
+    {SH_OP_matmul, {.transposed = {true, true}}, .in = {F32(3, 7, 4), F32(3, 5, 7)}},
+    {SH_OP_matmul, {0}, .in = {F32(3, 1, 6), F32(3, 6, 1)}},
+    {SH_OP_transpose, {.order = {1, 0}}, .in = {F32(5, 8)}},
+    {SH_OP_transpose, {.order = {2, 0, 3, 1}}, .in = {F32(2, 3, 4, 5)}},
+    {SH_OP_transpose, {.order = {0, 2, 1}}, .in = {F32(2, 3, 4)}},
+    {SH_OP_layer_norm, {.number = 1e-5f}, .in = {F32(4, 3, 17), F32(17), F32(17)}},
+    {SH_OP_layer_norm, {.number = 1e-3f}, .in = {F32(6), F32(6), F32(6)}},
+    {SH_OP_group_norm, {.number = 1e-5f, .groups = 2}, .in = {F32(3, 6, 4, 5), F32(6), F32(6)}},
+    {SH_OP_group_norm, {.number = 1e-5f, .groups = 1}, .in = {F32(2, 8), F32(8), F32(8)}},
+    {SH_OP_group_norm, {.number = 1e-5f, .groups = 5}, .in = {F32(2, 5, 9), F32(5), F32(5)}},
+    {SH_OP_mse, {0}, .in = {F32(4, 3, 2), F32(4, 3, 2)}},
+    {SH_OP_mse, {0}, .in = {F32(5), F32(5)}},
     {SH_OP_add, {0}, .in = {F32(2, 3, 4), F32(2, 3, 4)}},
     {SH_OP_reshape, {SHAPE(6, 4)}, .in = {F32(2, 3, 4)}},
     {SH_OP_cross_entropy, {0}, .in = {F32(6, 10), I32(6)}},

@@ -118,7 +118,7 @@ static void fill(float *data, size_t count, uint32_t which, bool kinked)
 {
     sh_random random = sh_random_for(1, SH_RANDOM_TEST, which, 0);
     for (size_t i = 0; i < count; i++)
-        data[i] = kinked ? ((float)i - (float)count / 2 + 0.5f) * (8 * STEP)
+        data[i] = kinked ? ((float)i - (float)(count / 2) + 0.5f) * (8 * STEP)
                          : 2.0f * sh_random_unit(&random) - 1.0f;
     for (size_t i = count; i > 1 && kinked; i--) {
         const size_t j = sh_random_below(&random, (uint32_t)i);
@@ -130,14 +130,12 @@ static void fill(float *data, size_t count, uint32_t which, bool kinked)
 
 static void fill_inputs(const subject *s, const machine *m)
 {
-    const bool kinked =
-        s->which->op == SH_OP_relu || s->which->op == SH_OP_relu6 || s->which->op == SH_OP_max_pool;
     for (size_t i = 0; i < s->graph->input_count; i++) {
         const sh_type *type = sh_graph_type(s->graph, s->graph->inputs[i]);
         const size_t count = sh_shape_count(&type->shape);
         void *data = sh_execution_input(m->execution, i);
         if (type->dtype == SH_F32)
-            fill(data, count, (uint32_t)i, kinked);
+            fill(data, count, (uint32_t)i, s->which->kinked);
         for (size_t j = 0; j < count && (s->which->positive >> i & 1) != 0; j++)
             ((float *)data)[j] = fabsf(((float *)data)[j]) + 0.5f;
         if (type->dtype != SH_F32)
@@ -293,6 +291,21 @@ static void backends_agree_with_portable(void **state)
             compare(&op_cases[i], (*all)->name);
 }
 
+/* Is there nothing that the number of dimensions of its first input must agree with? */
+static bool takes_any_rank(const op_case *which)
+{
+    switch (which->op) {
+    case SH_OP_batch_norm: /* but with a residual */
+        return inputs_of(which) == 5;
+    case SH_OP_dropout:
+    case SH_OP_group_norm:
+    case SH_OP_scale:
+        return true;
+    default:
+        return inputs_of(which) == 1;
+    }
+}
+
 /* Each input in turn: a dimension too many, a dimension longer, another element type. */
 static void wrong_types_are_refused(void **state)
 {
@@ -311,9 +324,7 @@ static void wrong_types_are_refused(void **state)
                              def->name);
             bad = *which;
             bad.in[input].shape.dim[bad.in[input].shape.rank++] = 2;
-            const bool any_rank = inputs == 1 || which->op == SH_OP_dropout ||
-                                  (which->op == SH_OP_batch_norm && inputs == 5);
-            if ((input > 0 || !any_rank) || which->op == SH_OP_reshape)
+            if ((input > 0 || !takes_any_rank(which)) || which->op == SH_OP_reshape)
                 assert_fails(def->infer(&bad.attributes, bad.in, inputs, out), SH_INVALID,
                              def->name);
             bad = *which;

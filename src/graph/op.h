@@ -55,8 +55,9 @@ typedef struct sh_attributes {
                                                        max_pool: `after` is padding at the end */
     float number; /* epsilon, slope, probability, smoothing, factor: the operator's one number */
     sh_activation activation;
-    bool training;  /* batch_norm: mean and variance are those of x itself */
-    bool no_bias;   /* gradients of weights: there is no bias to compute one for */
+    bool training;      /* batch_norm: mean and variance are those of x itself */
+    bool transposed[2]; /* matmul: the matrices of this input count by columns */
+    bool no_bias;       /* gradients of weights: there is no bias to compute one for */
     uint32_t layer; /* dropout: its number in the model, one of the keys of its random numbers */
 } sh_attributes;
 

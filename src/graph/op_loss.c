@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What stands at the end of a classifier: logits [N, K] and labels [N] (i32, 0 .. K-1).
+ * What stands at the end: of a classifier logits [N, K] and labels [N] (i32, 0 .. K-1).
  *
  * cross_entropy gives the loss of each sample, not their mean: the mean over the batch is made by
  * the seed of the differentiation (1/B for every sample), so a grain needs no weighting. With label
  * smoothing s (the attribute `number`; Szegedy et al. 2016) the label's distribution is (1 - s) on
- * the label plus s/K on every class.
+ * the label plus s/K on every class. mse is the same for numbers: prediction and target [N, ...].
  */
 #include "graph/graph.h"
 
@@ -85,4 +85,67 @@ const sh_op_def sh_op_argmax = {
     .input_count = 1,
     .output_count = 1,
     .infer = infer_argmax,
+};
+
+static sh_status expect_pair(const char *op, const sh_type *prediction, const sh_type *target)
+{
+    if (prediction->shape.rank == 0)
+        return sh_fail(SH_INVALID, "%s: the prediction is a scalar, expected [N, ...]", op);
+    SH_TRY(sh_op_expect(op, "the prediction", prediction, SH_F32, prediction->shape.rank));
+    return sh_op_expect_same(op, "the prediction", prediction, "the target", target);
+}
+
+static sh_status infer_mse(const sh_attributes *a, const sh_type *in, uint32_t count, sh_type *out)
+{
+    (void)count;
+    (void)a;
+    SH_TRY(expect_pair("mse", &in[0], &in[1]));
+    out[0] = (sh_type){SH_F32, sh_shape_of(1, in[0].shape.dim)};
+    return SH_OK;
+}
+
+/* The two inputs change places for the gradient of the second one. */
+static void grad_mse(sh_graph *graph, const sh_node *node, const sh_value_id *dout,
+                     const bool *wanted, sh_value_id *din)
+{
+    sh_value_id out[SH_MAX_OUTPUTS];
+    for (int i = 0; i < 2; i++)
+        if (wanted[i])
+            din[i] = sh_graph_add(graph, SH_OP_mse_grad, NULL,
+                                  (sh_value_id[]){node->in[i], node->in[1 - i], dout[0]}, out);
+}
+
+static double flops_mse(const sh_attributes *a, const sh_type *in, const sh_type *out)
+{
+    (void)a;
+    (void)out;
+    return 3.0 * (double)sh_shape_count(&in[0].shape);
+}
+
+const sh_op_def sh_op_mse = {
+    .name = "mse",
+    .input_count = 2,
+    .output_count = 1,
+    .infer = infer_mse,
+    .grad = grad_mse,
+    .flops = flops_mse,
+};
+
+static sh_status infer_mse_grad(const sh_attributes *a, const sh_type *in, uint32_t count,
+                                sh_type *out)
+{
+    (void)count;
+    (void)a;
+    SH_TRY(expect_pair("mse_grad", &in[0], &in[1]));
+    const sh_type loss = {SH_F32, sh_shape_of(1, in[0].shape.dim)};
+    out[0] = in[0];
+    return sh_op_expect_same("mse_grad", "d loss", &in[2], "the loss", &loss);
+}
+
+const sh_op_def sh_op_mse_grad = {
+    .name = "mse_grad",
+    .input_count = 3,
+    .output_count = 1,
+    .infer = infer_mse_grad,
+    .flops = flops_mse,
 };

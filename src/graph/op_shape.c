@@ -118,6 +118,44 @@ const sh_op_def sh_op_slice = {
     .grad = grad_slice,
 };
 
+static sh_status infer_transpose(const sh_attributes *a, const sh_type *in, uint32_t count,
+                                 sh_type *out)
+{
+    (void)count;
+    bool used[SH_MAX_RANK] = {false};
+    SH_TRY(sh_op_expect("transpose", "the input", &in[0], SH_F32, in[0].shape.rank));
+    out[0] = in[0];
+    for (size_t i = 0; i < in[0].shape.rank; i++) {
+        const size_t from = a->order[i];
+        if (from >= in[0].shape.rank || used[from])
+            return sh_fail(SH_INVALID,
+                           "transpose: the order names each of %zu dimensions once, not %zu again",
+                           in[0].shape.rank, from);
+        used[from] = true;
+        out[0].shape.dim[i] = in[0].shape.dim[from];
+    }
+    return SH_OK;
+}
+
+static void grad_transpose(sh_graph *graph, const sh_node *node, const sh_value_id *dout,
+                           const bool *wanted, sh_value_id *din)
+{
+    (void)wanted;
+    sh_value_id out[SH_MAX_OUTPUTS];
+    sh_attributes back = {0};
+    for (size_t i = 0; i < sh_graph_type(graph, node->in[0])->shape.rank; i++)
+        back.order[node->attributes.order[i]] = i;
+    din[0] = sh_graph_add(graph, SH_OP_transpose, &back, dout, out);
+}
+
+const sh_op_def sh_op_transpose = {
+    .name = "transpose",
+    .input_count = 1,
+    .output_count = 1,
+    .infer = infer_transpose,
+    .grad = grad_transpose,
+};
+
 static sh_status infer_pad(const sh_attributes *a, const sh_type *in, uint32_t count, sh_type *out)
 {
     (void)count;

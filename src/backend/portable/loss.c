@@ -83,3 +83,35 @@ static void argmax(const sh_portable_call *call)
 }
 
 const sh_portable_def sh_portable_argmax = {.run = argmax};
+
+/* Prediction and target [N, P]. */
+static void mse(const sh_portable_call *call)
+{
+    const size_t N = call->in_type[0].shape.dim[0];
+    const size_t P = sh_shape_count(&call->in_type[0].shape) / N;
+    const float *prediction = call->in[0], *target = call->in[1];
+    float *loss = call->out[0];
+    for (size_t n = 0; n < N; n++, prediction += P, target += P) {
+        double sum = 0;
+        for (size_t i = 0; i < P; i++) {
+            const double off = (double)prediction[i] - (double)target[i];
+            sum += off * off;
+        }
+        loss[n] = (float)(sum / (double)P);
+    }
+}
+
+const sh_portable_def sh_portable_mse = {.run = mse};
+
+static void mse_grad(const sh_portable_call *call)
+{
+    const size_t N = call->in_type[0].shape.dim[0];
+    const size_t P = sh_shape_count(&call->in_type[0].shape) / N;
+    const float *prediction = call->in[0], *target = call->in[1], *dloss = call->in[2];
+    float *d = call->out[0];
+    for (size_t n = 0; n < N; n++, prediction += P, target += P, d += P)
+        for (size_t i = 0; i < P; i++)
+            d[i] = 2.0f / (float)P * (prediction[i] - target[i]) * dloss[n];
+}
+
+const sh_portable_def sh_portable_mse_grad = {.run = mse_grad};

@@ -51,6 +51,19 @@ static void slice(const sh_portable_call *call)
 
 const sh_portable_def sh_portable_slice = {.run = slice};
 
+static void transpose(const sh_portable_call *call)
+{
+    const sh_shape *x = &call->in_type[0].shape, *y = &call->out_type[0].shape;
+    size_t x_stride[SH_MAX_RANK], y_stride[SH_MAX_RANK], from_stride[SH_MAX_RANK];
+    row_major(x, x_stride);
+    row_major(y, y_stride);
+    for (size_t i = 0; i < y->rank; i++)
+        from_stride[i] = x_stride[call->attributes->order[i]];
+    copy_box(y->rank, y->dim, call->out[0], y_stride, call->in[0], from_stride);
+}
+
+const sh_portable_def sh_portable_transpose = {.run = transpose};
+
 static void pad(const sh_portable_call *call)
 {
     const sh_shape *x = &call->in_type[0].shape, *y = &call->out_type[0].shape;

@@ -60,18 +60,26 @@ static node_state *describe_node(const sh_compiler *compiler, const sh_node *nod
     return state;
 }
 
+/* May the kernel work in this layout of its first input? */
+static bool suits(const sh_portable_def *def, const sh_layout *layout, const sh_layout *plain)
+{
+    return def->any_layout || (def->any_full_layout && layout->bytes == plain->bytes);
+}
+
 /* Operands in the layout that the kernel works in: plain, or that of the first input. */
 static sh_status gather_operands(sh_compiler *compiler, const sh_node *node, node_state *state,
                                  sh_buffer_id *operands)
 {
     const sh_layout first = sh_compiler_layout(compiler, node->in[0]);
-    const sh_layout *layout = state->def->any_layout ? &first : NULL;
+    const sh_layout plain = sh_compiler_plain(compiler, node->in[0]);
+    const sh_layout *layout = suits(state->def, &first, &plain) ? &first : NULL;
     uint32_t used = 0;
     for (uint32_t i = 0; i < node->input_count; i++)
         SH_TRY(sh_compiler_input(compiler, &operands[used++], node->in[i], layout));
     for (uint32_t i = 0; i < node->output_count; i++)
         SH_TRY(sh_compiler_output(compiler, &operands[used++], node->out[i], layout));
-    state->elements = first.bytes / sh_dtype_bytes(state->in_type[0].dtype);
+    state->elements =
+        (layout == NULL ? plain : first).bytes / sh_dtype_bytes(state->in_type[0].dtype);
     const size_t scratch =
         state->def->scratch_bytes == NULL
             ? 0

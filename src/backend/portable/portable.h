@@ -22,7 +22,7 @@ typedef struct sh_portable_call {
     void *const *in;
     void *const *out;
     void *scratch;
-    size_t elements; /* of `any_layout` kernels: how many to work on, gaps of the layout included */
+    size_t elements; /* of kernels for any layout: how many to work on, gaps included */
 } sh_portable_call;
 
 typedef struct sh_portable_def {
@@ -37,6 +37,9 @@ typedef struct sh_portable_def {
      * Only for operators that make zeros of zeros: layouts may have gaps, which must stay zero.
      */
     bool any_layout;
+
+    /* The same for operators that make something else of zeros: in layouts without gaps. */
+    bool any_full_layout;
 
     /* The output is the input's bytes: no work at all. */
     bool alias;
