@@ -23,7 +23,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "data/dataset.h"
+#include "data/pipeline.h"
 #include "train/lanes.h"
 #include "train/replica.h"
 #include "train/schedule.h"
@@ -53,7 +53,7 @@ static const char *const part_names[PARTS] = {
 };
 
 typedef struct sum_bench {
-    sh_dataset *dataset;
+    sh_pipeline *pipeline;
     sh_backend_list backends;
     sh_replica *replica;
     sh_lanes *lanes;
@@ -243,8 +243,8 @@ static sh_status fill_inputs(const sum_bench *bench)
         float *pixels = sh_execution_input(execution, 0), *seed = sh_execution_input(execution, 2);
         int32_t *labels = sh_execution_input(execution, 1);
         for (uint32_t i = 0; i < GRAIN; i++) {
-            SH_TRY(sh_dataset_read(bench->dataset, SH_SPLIT_TRAIN, lane * GRAIN + i,
-                                   pixels + (size_t)i * 28 * 28, &labels[i]));
+            SH_TRY(sh_pipeline_read(bench->pipeline, SH_SPLIT_TRAIN, 0, lane * GRAIN + i,
+                                    pixels + (size_t)i * 28 * 28, &labels[i]));
             seed[i] = 1.0f / BATCH;
         }
     }
@@ -279,7 +279,7 @@ static sh_status set_up(sum_bench *bench)
     job.lr = 1e-6f;
     SH_TRY(sh_job_complete(&job));
     const sh_problem problem = {1, 28, 28, 10};
-    SH_TRY(sh_dataset_open(&bench->dataset, job.data));
+    SH_TRY(sh_pipeline_open(&bench->pipeline, job.data, &(sh_pipeline_options){.resize = 0}));
     SH_TRY(sh_backend_choose(&bench->backends, NULL));
     SH_TRY(sh_replica_new(&bench->replica, &job, &problem));
     const sh_lane_size size = {SH_MODEL_TRAIN, GRAIN};
@@ -305,7 +305,7 @@ static void tear_down(sum_bench *bench)
     free(bench->floats);
     sh_lanes_free(bench->lanes);
     sh_replica_free(bench->replica);
-    sh_dataset_close(bench->dataset);
+    sh_pipeline_close(bench->pipeline);
 }
 
 static sh_status run_rounds(sum_bench *bench)

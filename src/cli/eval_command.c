@@ -26,6 +26,17 @@ static const sh_option options[] = {
      .offset = offsetof(eval_values, options.lanes),
      .min = 1,
      .max = 4096},
+    {.kind = SH_OPTION_U32,
+     .name = "resize",
+     .value = "N",
+     .help = "pixels of the images each way (default: as in training)",
+     .offset = offsetof(eval_values, options.resize),
+     .min = 1},
+    {.kind = SH_OPTION_TEXT,
+     .name = "normalize",
+     .value = "NAME",
+     .help = "dataset, imagenet or none (default: as in training)",
+     .offset = offsetof(eval_values, options.normalize)},
     {.kind = SH_OPTION_TEXT,
      .name = "json",
      .value = "FILE",
@@ -93,8 +104,11 @@ const sh_command sh_eval_command = {
     .name = "eval",
     .usage = "MODEL DATA --weights FILE [options]",
     .summary = "measures trained weights",
-    .details = "example:\n"
-               "  shoal eval lenet mnist:DIR --weights runs/RUN\n",
+    .details = "How images were resized and normalised in training is taken from the weights where "
+               "a run has\nwritten them.\n"
+               "\nexamples:\n"
+               "  shoal eval lenet mnist:DIR --weights runs/RUN\n"
+               "  shoal eval lenet cifar10:DIR --weights lenet.safetensors --normalize imagenet\n",
     .options = options,
     .values_bytes = sizeof(eval_values),
     .positionals_least = 2,

@@ -74,6 +74,16 @@ static const sh_option options[] = {
     {SH_OPTION_FLOAT, .name = "clip-norm", .value = "X",
      .help = "scale a gradient of a larger norm down to X (default: never)",
      .offset = FIELD(options.job.clip_norm), .marks = SH_FIELD_CLIP_NORM},
+    {SH_OPTION_NAME, .name = "augment", .value = "LIST",
+     .help = "of training images: crop or crop:N, flip (default: none)",
+     .offset = FIELD(options.job.augment), .max = SH_AUGMENT_BYTES - 1, .marks = SH_FIELD_AUGMENT},
+    {SH_OPTION_U32, .name = "resize", .value = "N",
+     .help = "pixels of the images each way (default: as published)",
+     .offset = FIELD(options.job.resize), .min = 1, .marks = SH_FIELD_RESIZE},
+    {SH_OPTION_NAME, .name = "normalize", .value = "NAME",
+     .help = "by the mean and deviation of: dataset, imagenet, none",
+     .offset = FIELD(options.job.normalize), .max = SH_NORMALIZE_BYTES - 1,
+     .marks = SH_FIELD_NORMALIZE, .shows_default = true},
     {SH_OPTION_U64, .name = "seed", .value = "N", .help = "of the random numbers",
      .offset = FIELD(options.job.seed), .marks = SH_FIELD_SEED, .shows_default = true},
     {SH_OPTION_U32, .name = "devices", .value = "N",
@@ -108,8 +118,6 @@ static const sh_option options[] = {
      .offset = FIELD(verbose)},
     {SH_OPTION_LATER, .name = "pretrained"},
     {SH_OPTION_LATER, .name = "freeze"},
-    {SH_OPTION_LATER, .name = "resize"},
-    {SH_OPTION_LATER, .name = "augment"},
     {SH_OPTION_LATER, .name = "memory"},
     {SH_OPTION_END},
 };
@@ -301,8 +309,8 @@ const sh_command sh_train_command = {
     .summary = "trains here; other devices may join",
     .details =
         "MODEL is a built-in name with its parameters (shoal models). DATA is digits (built in), "
-        "mnist:DIR,\nor a folder of files as published. With --resume both come from the "
-        "checkpoint.\n"
+        "mnist:DIR,\ncifar10:DIR, cifar100:DIR or a folder of files as published. With --resume "
+        "both come from the\ncheckpoint.\n"
         "\nschedules (--schedule), where epochs are counted that are complete:\n"
         "  constant                          the learning rate is --lr\n"
         "  step:EPOCHS[,GAMMA]               times GAMMA (0.1) after every EPOCHS epochs\n"
@@ -322,6 +330,7 @@ const sh_command sh_train_command = {
         "\nexamples:\n"
         "  shoal train mlp:784-128-64-10 digits --epochs 2 --devices 3\n"
         "  shoal train lenet mnist:DIR --epochs 8 --listen :7700 --json summary.json\n"
+        "  shoal train lenet cifar10:DIR --augment crop,flip\n"
         "  shoal train --resume runs/RUN --epochs 16\n",
     .options = options,
     .values_bytes = sizeof(train_values),

@@ -66,7 +66,7 @@ static void assert_sample(const sh_dataset *data, sh_split split, uint32_t index
     int32_t label = -1;
     const size_t labels = add_record(record, hundred, index) - SH_CIFAR_PIXELS;
     assert_true(sh_dataset_touch(data, split, index));
-    assert_ok(sh_dataset_read_bytes(data, split, index, bytes, &label));
+    assert_ok(sh_dataset_read(data, split, index, bytes, &label));
     assert_int_equal(label, record[labels - 1]);
     assert_memory_equal(bytes, record + labels, sizeof bytes);
 }
@@ -315,7 +315,7 @@ static void real_files_have_the_mean_and_deviation(void **state)
     for (uint32_t i = 0; i < info->count[SH_SPLIT_TRAIN]; i += STRIDE, count += PLANE) {
         uint8_t bytes[SH_CIFAR_PIXELS];
         int32_t label;
-        assert_ok(sh_dataset_read_bytes(data, SH_SPLIT_TRAIN, i, bytes, &label));
+        assert_ok(sh_dataset_read(data, SH_SPLIT_TRAIN, i, bytes, &label));
         for (uint32_t k = 0; k < SH_CIFAR_PIXELS; k++) {
             sums[k / PLANE] += bytes[k];
             squares[k / PLANE] += (uint64_t)bytes[k] * bytes[k];

@@ -109,8 +109,8 @@ const sh_dataset_info *sh_dataset_about(const sh_dataset *dataset)
     return &dataset->info;
 }
 
-sh_status sh_dataset_read_bytes(const sh_dataset *dataset, sh_split split, uint32_t index,
-                                uint8_t *bytes, int32_t *label)
+sh_status sh_dataset_read(const sh_dataset *dataset, sh_split split, uint32_t index, uint8_t *bytes,
+                          int32_t *label)
 {
     const sh_dataset_info *info = &dataset->info;
     if (split != SH_SPLIT_TRAIN && split != SH_SPLIT_VALIDATION)
@@ -119,20 +119,6 @@ sh_status sh_dataset_read_bytes(const sh_dataset *dataset, sh_split split, uint3
         return sh_fail(SH_INVALID, "%s has no %s sample %u: there are %u", info->name,
                        sh_split_name(split), index, info->count[split]);
     return dataset->ops->read(dataset, split, index, bytes, label);
-}
-
-sh_status sh_dataset_read(const sh_dataset *dataset, sh_split split, uint32_t index, float *pixels,
-                          int32_t *label)
-{
-    const sh_dataset_info *info = &dataset->info;
-    const size_t plane = info->height * info->width, count = info->channels * plane;
-    /* Float i ends before byte 4 i + 4; byte i + 1 of the image, not yet used, lies at
-     * 3 count + i + 1, which is never less. */
-    uint8_t *bytes = (uint8_t *)pixels + (sizeof *pixels - 1) * count;
-    SH_TRY(sh_dataset_read_bytes(dataset, split, index, bytes, label));
-    for (size_t i = 0; i < count; i++)
-        pixels[i] = ((float)bytes[i] / 255.0f - info->mean[i / plane]) / info->deviation[i / plane];
-    return SH_OK;
 }
 
 bool sh_dataset_touches(const sh_dataset *dataset)

@@ -6,7 +6,7 @@
  *     sh_dataset *data;
  *     SH_TRY(sh_dataset_open(&data, "mnist:/data/mnist"));
  *     const sh_dataset_info *info = sh_dataset_about(data);
- *     SH_TRY(sh_dataset_read_bytes(data, SH_SPLIT_TRAIN, 41, bytes, &label));
+ *     SH_TRY(sh_dataset_read(data, SH_SPLIT_TRAIN, 41, bytes, &label));
  *     sh_dataset_close(data);
  *
  * The samples stay where they are, on disk or not yet drawn: an open set takes a few kilobytes of
@@ -73,8 +73,8 @@ const sh_dataset_info *sh_dataset_about(const sh_dataset *dataset);
  * `label` is untouched and `bytes` undefined. Fails with SH_INVALID (no such sample) and SH_IO,
  * SH_CORRUPT (a file that changed).
  */
-sh_status sh_dataset_read_bytes(const sh_dataset *dataset, sh_split split, uint32_t index,
-                                uint8_t *bytes, int32_t *label) SHOAL_CHECKED;
+sh_status sh_dataset_read(const sh_dataset *dataset, sh_split split, uint32_t index, uint8_t *bytes,
+                          int32_t *label) SHOAL_CHECKED;
 
 /*
  * Brings a sample to where reading it is fast: from disk into the system's page cache. Never
@@ -85,15 +85,6 @@ bool sh_dataset_touch(const sh_dataset *dataset, sh_split split, uint32_t index)
 
 /* Whether touching does anything for this data. */
 bool sh_dataset_touches(const sh_dataset *dataset);
-
-/*
- * Reads sample `index` of a split: `pixels` gets channels * height * width floats, [C][H][W],
- * normalised to about zero mean and unit variance, the same bits on every device; `label` its
- * class. May block on the disk; allocates nothing. On failure `label` is untouched and `pixels`
- * undefined. Fails with SH_INVALID (no such sample) and SH_IO, SH_CORRUPT (a file that changed).
- */
-sh_status sh_dataset_read(const sh_dataset *dataset, sh_split split, uint32_t index, float *pixels,
-                          int32_t *label) SHOAL_CHECKED;
 
 /* Frees it. NULL is fine. */
 void sh_dataset_close(sh_dataset *dataset);

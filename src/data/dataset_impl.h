@@ -28,7 +28,7 @@ typedef struct sh_dataset_ops {
     /* Required where `files` is set, may block: whether the folder has a mark of this kind. */
     bool (*recognises)(const char *folder);
 
-    /* Required, may block: as sh_dataset_read_bytes; `split` and `index` are already checked. */
+    /* Required, may block: as sh_dataset_read; `split` and `index` are already checked. */
     sh_status (*read)(const sh_dataset *dataset, sh_split split, uint32_t index, uint8_t *bytes,
                       int32_t *label);
 

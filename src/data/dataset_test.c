@@ -33,7 +33,7 @@ static void samples_that_are_not_there_are_refused(void **state)
 {
     (void)state;
     sh_dataset *data;
-    float pixels[28 * 28];
+    uint8_t pixels[28 * 28];
     int32_t label = -7;
     assert_ok(sh_dataset_open(&data, "digits:7/3"));
     assert_ok(sh_dataset_read(data, SH_SPLIT_VALIDATION, 2, pixels, &label));

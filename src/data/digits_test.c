@@ -6,6 +6,7 @@
 #include "base/digest.h"
 #include "base/team.h"
 #include "base/test.h"
+#include "data/pipeline.h"
 
 typedef struct drawing {
     uint8_t pixels[SH_DIGITS_PIXELS];
@@ -105,13 +106,13 @@ static void no_two_samples_are_equal(void **state)
 static void mean_and_deviation_are_normal(void **state)
 {
     (void)state;
-    sh_dataset *data;
-    assert_ok(sh_dataset_open(&data, "digits"));
+    sh_pipeline *data;
+    assert_ok(sh_pipeline_open(&data, "digits", &(sh_pipeline_options){.resize = 0}));
     double sum = 0, squares = 0;
     for (uint32_t i = 0; i < DRAWN; i++) {
         float pixels[SH_DIGITS_PIXELS];
         int32_t label;
-        assert_ok(sh_dataset_read(data, SH_SPLIT_TRAIN, i, pixels, &label));
+        assert_ok(sh_pipeline_read(data, SH_SPLIT_TRAIN, 0, i, pixels, &label));
         for (int k = 0; k < SH_DIGITS_PIXELS; k++) {
             sum += (double)pixels[k];
             squares += (double)pixels[k] * (double)pixels[k];
@@ -121,12 +122,12 @@ static void mean_and_deviation_are_normal(void **state)
     const double mean = sum / count, variance = squares / count - mean * mean;
     assert_true(mean > -0.02 && mean < 0.02);
     assert_true(variance > 0.96 && variance < 1.04);
-    sh_dataset_close(data);
+    sh_pipeline_close(data);
 }
 
 typedef struct race {
     const sh_dataset *data;
-    float pixels[2][100][SH_DIGITS_PIXELS];
+    uint8_t pixels[2][100][SH_DIGITS_PIXELS];
     int32_t labels[2][100];
     sh_status status[2];
 } race;

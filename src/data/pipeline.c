@@ -162,25 +162,35 @@ static sh_status prepare(sh_pipeline *p, const sh_pipeline_options *options)
     return SH_OK;
 }
 
-sh_status sh_pipeline_open(sh_pipeline **pipeline, const char *spec,
-                           const sh_pipeline_options *options)
+sh_status sh_pipeline_adopt(sh_pipeline **pipeline, sh_dataset *dataset,
+                            const sh_pipeline_options *options)
 {
-    SH_TRY(sh_pipeline_check(options));
     sh_pipeline *fresh = calloc(1, sizeof *fresh);
-    if (fresh == NULL)
+    if (fresh == NULL) {
+        sh_dataset_close(dataset);
         return sh_fail_memory(sizeof *fresh, "the data's pipeline");
-    sh_status status = sh_dataset_open(&fresh->dataset, spec);
-    if (status == SH_OK) {
-        fresh->source = sh_dataset_about(fresh->dataset);
-        fresh->info = *fresh->source;
-        status = prepare(fresh, options);
     }
+    fresh->dataset = dataset;
+    fresh->source = sh_dataset_about(dataset);
+    fresh->info = *fresh->source;
+    sh_status status = sh_pipeline_check(options);
+    if (status == SH_OK)
+        status = prepare(fresh, options);
     if (status != SH_OK) {
         sh_pipeline_close(fresh);
         return status;
     }
     *pipeline = fresh;
     return SH_OK;
+}
+
+sh_status sh_pipeline_open(sh_pipeline **pipeline, const char *spec,
+                           const sh_pipeline_options *options)
+{
+    sh_dataset *dataset;
+    SH_TRY(sh_pipeline_check(options)); /* before files are looked at */
+    SH_TRY(sh_dataset_open(&dataset, spec));
+    return sh_pipeline_adopt(pipeline, dataset, options);
 }
 
 const sh_dataset_info *sh_pipeline_about(const sh_pipeline *pipeline)
@@ -293,7 +303,7 @@ static sh_status read_plain(const sh_pipeline *p, sh_split split, uint32_t index
     /* Float i ends before byte 4 i + 4; byte i + 1 of the image, not yet used, lies at
      * 3 count + i + 1, which is never less. */
     const uint8_t *bytes = (uint8_t *)pixels + (sizeof *pixels - 1) * count;
-    SH_TRY(sh_dataset_read_bytes(p->dataset, split, index, (uint8_t *)bytes, label));
+    SH_TRY(sh_dataset_read(p->dataset, split, index, (uint8_t *)bytes, label));
     for (size_t c = 0; c < p->info.channels; c++)
         for (size_t i = c * size; i < (c + 1) * size; i++)
             pixels[i] = p->levels[c][bytes[i]];
@@ -306,7 +316,7 @@ static sh_status read_view(const sh_pipeline *p, sh_split split, uint32_t index,
     const size_t source_size = p->source->height * p->source->width;
     const size_t size = p->info.height * p->info.width;
     uint8_t bytes[SH_PIPELINE_BYTES_MOST];
-    SH_TRY(sh_dataset_read_bytes(p->dataset, split, index, bytes, label));
+    SH_TRY(sh_dataset_read(p->dataset, split, index, bytes, label));
     for (size_t c = 0; c < p->info.channels; c++) {
         const plane channel = {bytes + c * source_size, p->levels[c], (uint32_t)p->source->height,
                                (uint32_t)p->source->width, view};

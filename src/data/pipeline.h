@@ -50,6 +50,10 @@ typedef struct sh_pipeline_options {
 sh_status sh_pipeline_open(sh_pipeline **pipeline, const char *spec,
                            const sh_pipeline_options *options) SHOAL_CHECKED;
 
+/* As sh_pipeline_open for an open data set, which is taken over (owned) also on failure. */
+sh_status sh_pipeline_adopt(sh_pipeline **pipeline, sh_dataset *dataset,
+                            const sh_pipeline_options *options) SHOAL_CHECKED;
+
 /* As far as they can be checked without the data: whether the options are well-formed. */
 sh_status sh_pipeline_check(const sh_pipeline_options *options) SHOAL_CHECKED;
 

@@ -93,7 +93,7 @@ static bool is_there(const slow_set *set, sh_split split, uint32_t index)
 {
     uint8_t byte;
     int32_t label = -1;
-    assert_ok(sh_dataset_read_bytes(&set->base, split, index, &byte, &label));
+    assert_ok(sh_dataset_read(&set->base, split, index, &byte, &label));
     assert_int_equal(byte, (uint8_t)index);
     return label == 1;
 }

@@ -43,7 +43,7 @@ static sh_status open_door(sh_crew *crew)
                                    .mailbox = crew->mailbox,
                                    .job = job,
                                    .name = crew->options.name,
-                                   .fingerprint = sh_dataset_about(bench->dataset)->fingerprint,
+                                   .fingerprint = sh_pipeline_about(bench->pipeline)->fingerprint,
                                    .family = crew->family,
                                    .min_devices = crew->options.min_devices,
                                    .grains = sh_batch_of_all(job->batch_size, job->grain).grains,

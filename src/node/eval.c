@@ -31,13 +31,33 @@ static sh_status open_weights(sh_safetensors **file, const char *path)
     return SH_OK;
 }
 
-static sh_status load(sh_workbench *bench, const char *weights)
+/* Copies a text that the caller gave; false where it does not fit. */
+static bool take_text(char *to, size_t bytes, const char *text)
 {
-    sh_safetensors *file;
-    SH_TRY(open_weights(&file, weights));
-    const sh_status status = sh_snapshot_load_weights(bench->replica, file);
-    sh_safetensors_close(file);
-    return status;
+    const int length = snprintf(to, bytes, "%s", text);
+    return length >= 0 && (size_t)length < bytes;
+}
+
+/* What is to be measured: images as the weights saw them in training, unless somebody says. */
+static sh_status job_for(sh_job *job, const sh_eval_options *options, const sh_safetensors *file)
+{
+    sh_job_init(job);
+    if (sh_safetensors_metadata(file, SH_CHECKPOINT_FORMAT_KEY) != NULL) {
+        sh_job saved;
+        SH_TRY(sh_snapshot_read_job(&saved, file));
+        job->resize = saved.resize;
+        memcpy(job->normalize, saved.normalize, sizeof job->normalize);
+    }
+    if (options->resize > 0)
+        job->resize = options->resize;
+    if (options->normalize != NULL &&
+        !take_text(job->normalize, sizeof job->normalize, options->normalize))
+        return sh_fail(SH_INVALID, "--normalize %.64s: unknown; use dataset, imagenet or none",
+                       options->normalize);
+    if (!take_text(job->model, sizeof job->model, options->model) ||
+        !take_text(job->data, sizeof job->data, options->data))
+        return sh_fail(SH_INVALID, "the model's or the data's name is too long");
+    return sh_job_complete(job);
 }
 
 static sh_status evaluate(sh_workbench *bench, const sh_eval_options *options,
@@ -45,7 +65,6 @@ static sh_status evaluate(sh_workbench *bench, const sh_eval_options *options,
 {
     sh_sum_totals totals;
     sh_eval_result fresh = {0};
-    SH_TRY(load(bench, options->weights));
     SH_TRY(sh_workbench_start(bench, options->lanes));
     const uint64_t start_ns = sh_clock_now_ns(sh_clock_system());
     const sh_part part = {.share = {0, 1}, .of = 1, .engine = sh_engine_solo()};
@@ -60,18 +79,32 @@ static sh_status evaluate(sh_workbench *bench, const sh_eval_options *options,
     return SH_OK;
 }
 
+static sh_status open_bench(sh_workbench **bench, const sh_eval_options *options,
+                            const sh_safetensors *file)
+{
+    sh_job job;
+    sh_workbench *fresh;
+    SH_TRY(job_for(&job, options, file));
+    SH_TRY(sh_workbench_open(&fresh, &job, NULL, options->backend));
+    const sh_status status = sh_snapshot_load_weights(fresh->replica, file);
+    if (status != SH_OK) {
+        sh_workbench_close(fresh);
+        return status;
+    }
+    *bench = fresh;
+    return SH_OK;
+}
+
 sh_status sh_eval(const sh_eval_options *options, sh_eval_result *result)
 {
     sh_workbench *bench;
-    sh_job job;
-    sh_job_init(&job);
-    if (strlen(options->model) >= sizeof job.model || strlen(options->data) >= sizeof job.data)
-        return sh_fail(SH_INVALID, "the model's or the data's name is too long");
-    snprintf(job.model, sizeof job.model, "%s", options->model);
-    snprintf(job.data, sizeof job.data, "%s", options->data);
-    SH_TRY(sh_job_complete(&job));
-    SH_TRY(sh_workbench_open(&bench, &job, NULL, options->backend));
-    const sh_status status = evaluate(bench, options, result);
+    sh_safetensors *file;
+    SH_TRY(open_weights(&file, options->weights));
+    sh_status status = open_bench(&bench, options, file);
+    sh_safetensors_close(file);
+    if (status != SH_OK)
+        return status;
+    status = evaluate(bench, options, result);
     sh_workbench_close(bench);
     return status;
 }

@@ -94,7 +94,7 @@ static sh_status prepare(device *self, const sh_welcome *welcome)
         return sh_fail(opened, "%s; if this device holds the data elsewhere, say where with --data",
                        sh_message());
     SH_TRY(opened);
-    const char *fingerprint = sh_dataset_about(self->bench->dataset)->fingerprint;
+    const char *fingerprint = sh_pipeline_about(self->bench->pipeline)->fingerprint;
     if (strcmp(fingerprint, welcome->fingerprint) != 0)
         return sh_fail(
             SH_MISMATCH,

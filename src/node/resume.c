@@ -89,7 +89,7 @@ static sh_status check_data(const sh_workbench *bench, const char *asked,
     const char *fingerprint;
     SH_TRY(sh_snapshot_read_job(&saved, file));
     SH_TRY(sh_snapshot_read_fingerprint(&fingerprint, file));
-    if (strcmp(fingerprint, sh_dataset_about(bench->dataset)->fingerprint) == 0)
+    if (strcmp(fingerprint, sh_pipeline_about(bench->pipeline)->fingerprint) == 0)
         return SH_OK;
     return sh_fail(SH_MISMATCH,
                    "--resume %.200s: data %.300s differ from the checkpoint's; restore them, or "
@@ -121,7 +121,7 @@ static sh_status note_rates(char note[SH_MESSAGE_BYTES], const sh_workbench *ben
 {
     sh_job saved;
     sh_rate rate;
-    const uint32_t samples = sh_dataset_about(bench->dataset)->count[SH_SPLIT_TRAIN];
+    const uint32_t samples = sh_pipeline_about(bench->pipeline)->count[SH_SPLIT_TRAIN];
     SH_TRY(sh_snapshot_read_job(&saved, file));
     SH_TRY(sh_rate_parse(&rate, bench->job.schedule, (double)bench->job.warmup));
     const uint64_t before = sh_schedule_of(&saved, samples).total_steps;

@@ -75,7 +75,7 @@ static sh_status checkpoint(training *t)
 {
     char path[SH_PATH_BYTES];
     SH_TRY(sh_snapshot_save(sh_run_checkpoints(t->run), &t->bench->job,
-                            sh_dataset_about(t->bench->dataset)->fingerprint, t->bench->replica));
+                            sh_pipeline_about(t->bench->pipeline)->fingerprint, t->bench->replica));
     SH_TRY(sh_path_join(path, sh_run_checkpoints(t->run), SH_CHECKPOINT_LAST));
     t->has_checkpoint = true;
     sh_log(SH_LOG_INFO, "checkpoint.written", "step=%llu file=\"%s\"",

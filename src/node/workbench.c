@@ -10,8 +10,9 @@ static sh_status open_all(sh_workbench *bench, const char *data, const char *bac
     const char *chosen = backend != NULL ? backend : getenv("SHOAL_BACKEND");
     SH_TRY(sh_fail_in(sh_backend_choose(&bench->backends, chosen), "%s",
                       backend != NULL ? "backend" : "SHOAL_BACKEND"));
-    SH_TRY(sh_dataset_open(&bench->dataset, data != NULL ? data : bench->job.data));
-    const sh_dataset_info *info = sh_dataset_about(bench->dataset);
+    const sh_pipeline_options options = sh_job_pipeline(&bench->job);
+    SH_TRY(sh_pipeline_open(&bench->pipeline, data != NULL ? data : bench->job.data, &options));
+    const sh_dataset_info *info = sh_pipeline_about(bench->pipeline);
     const sh_problem problem = {info->channels, info->height, info->width, info->classes};
     return sh_replica_new(&bench->replica, &bench->job, &problem);
 }
@@ -36,7 +37,7 @@ sh_status sh_workbench_start(sh_workbench *bench, uint32_t lanes)
 {
     return sh_trainer_new(&bench->trainer,
                           &(sh_trainer_options){.job = &bench->job,
-                                                .dataset = bench->dataset,
+                                                .pipeline = bench->pipeline,
                                                 .backends = &bench->backends,
                                                 .replica = bench->replica,
                                                 .lanes = lanes == 0 ? sh_host_cores() : lanes,
@@ -49,6 +50,6 @@ void sh_workbench_close(sh_workbench *bench)
         return;
     sh_trainer_free(bench->trainer);
     sh_replica_free(bench->replica);
-    sh_dataset_close(bench->dataset);
+    sh_pipeline_close(bench->pipeline);
     free(bench);
 }

@@ -16,7 +16,7 @@
 
 typedef struct sh_workbench {
     sh_job job;
-    sh_dataset *dataset;
+    sh_pipeline *pipeline;
     sh_backend_list backends;
     sh_replica *replica;
     sh_trainer *trainer;   /* after sh_workbench_start */

@@ -73,7 +73,7 @@ typedef struct bench {
     const char *data_hashes[SH_SPLITS];
     golden_job jobs[JOBS];
     char folder[SCRATCH_BYTES];
-    sh_dataset *dataset;
+    sh_pipeline *pipeline;
     deviations worst;
 } bench;
 
@@ -255,10 +255,10 @@ static sh_job job_of(const bench *b, const setting *s)
     return job;
 }
 
-static sh_replica *replica_of(const sh_dataset *dataset, const sh_job *job)
+static sh_replica *replica_of(const sh_pipeline *pipeline, const sh_job *job)
 {
     sh_replica *replica;
-    const sh_dataset_info *info = sh_dataset_about(dataset);
+    const sh_dataset_info *info = sh_pipeline_about(pipeline);
     const sh_problem problem = {info->channels, info->height, info->width, info->classes};
     assert_ok(sh_replica_new(&replica, job, &problem));
     return replica;
@@ -286,7 +286,7 @@ static void train(const bench *b, const setting *s, run *out)
     const sh_job job = job_of(b, s);
     const uint32_t grains = (job.batch_size + job.grain - 1) / job.grain;
     const sh_part part = {{0, grains}, grains, sh_engine_solo(), false};
-    sh_replica *replica = replica_of(b->dataset, &job);
+    sh_replica *replica = replica_of(b->pipeline, &job);
     const size_t bytes = replica->weight_count * sizeof *replica->weights;
     float *initial = malloc(bytes);
     sh_trainer *trainer;
@@ -295,7 +295,7 @@ static void train(const bench *b, const setting *s, run *out)
     memcpy(initial, replica->weights, bytes);
     assert_ok(sh_backend_choose(&backends, s->backend->name));
     assert_ok(sh_trainer_new(&trainer, &(sh_trainer_options){.job = &job,
-                                                             .dataset = b->dataset,
+                                                             .pipeline = b->pipeline,
                                                              .backends = &backends,
                                                              .replica = replica,
                                                              .lanes = s->lanes}));
@@ -390,7 +390,7 @@ static void pixels_are_normalised_as_in_the_script(void **state)
     uint8_t bytes[PIXELS];
     for (uint32_t i = 0; i < (uint32_t)b->samples[SH_SPLIT_TRAIN]; i++) {
         draw_image(b, bytes, i, SH_SPLIT_TRAIN);
-        assert_ok(sh_dataset_read(b->dataset, SH_SPLIT_TRAIN, i, pixels, &label));
+        assert_ok(sh_pipeline_read(b->pipeline, SH_SPLIT_TRAIN, 0, i, pixels, &label));
         assert_int_equal(label, i % 10);
         for (size_t k = 0; k < PIXELS; k++)
             assert_true(fabs((double)pixels[k] - (bytes[k] / 255.0 - 0.1307) / 0.3081) < 1e-6);
@@ -405,7 +405,7 @@ static void initial_weights_are_the_same_bits(void **state)
         char hash[SH_DIGEST_TEXT];
         const golden_job *golden = &b->jobs[j];
         const sh_job job = job_of(b, &(setting){.job = golden, .grain = 1});
-        sh_replica *replica = replica_of(b->dataset, &job);
+        sh_replica *replica = replica_of(b->pipeline, &job);
         assert_int_equal(replica->tensors, golden->tensors);
         for (uint32_t t = 0; t < replica->tensors; t++) {
             const float *weights = replica->parameters[t];
@@ -466,7 +466,7 @@ static int start(void **state)
     write_split(b, SH_SPLIT_TRAIN, "train");
     write_split(b, SH_SPLIT_VALIDATION, "t10k");
     snprintf(spec, sizeof spec, "mnist:%s", b->folder);
-    assert_ok(sh_dataset_open(&b->dataset, spec));
+    assert_ok(sh_pipeline_open(&b->pipeline, spec, &(sh_pipeline_options){.resize = 0}));
     *state = b;
     return 0;
 }
@@ -474,7 +474,7 @@ static int start(void **state)
 static int end(void **state)
 {
     bench *b = *state;
-    sh_dataset_close(b->dataset);
+    sh_pipeline_close(b->pipeline);
     scratch_remove(b->folder);
     json_decref(b->file);
     free(b);

@@ -97,7 +97,19 @@ sh_status sh_job_complete(sh_job *job)
     if (job->wire != 32)
         return sh_fail(SH_UNSUPPORTED, "--wire %u: 32 is what this version can", job->wire);
     SH_TRY(check_update(job));
+    const sh_pipeline_options pipeline = sh_job_pipeline(job);
+    SH_TRY(sh_pipeline_check(&pipeline));
     return check_number("--label-smoothing", job->label_smoothing, 0.0f, 1.0f);
+}
+
+sh_pipeline_options sh_job_pipeline(const sh_job *job)
+{
+    return (sh_pipeline_options){
+        .augment = job->augment,
+        .resize = job->resize,
+        .normalize = job->normalize,
+        .seed = job->seed,
+    };
 }
 
 static uint32_t divide_up(uint32_t a, uint32_t b)

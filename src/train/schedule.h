@@ -13,6 +13,7 @@
 #ifndef SHOAL_TRAIN_SCHEDULE_H
 #define SHOAL_TRAIN_SCHEDULE_H
 
+#include "data/pipeline.h"
 #include "shoal/job.h"
 
 /* Consecutive positions: of samples in an epoch's order, or of grains in a step. */
@@ -36,6 +37,9 @@ typedef struct sh_batch {
     uint32_t grain;   /* samples of each grain but perhaps the last */
     uint32_t grains;  /* M = ceil(samples / grain) */
 } sh_batch;
+
+/* What a job makes of its data's samples; borrows its texts. */
+sh_pipeline_options sh_job_pipeline(const sh_job *job);
 
 sh_schedule sh_schedule_of(const sh_job *job, uint32_t samples);
 

@@ -72,7 +72,7 @@ static void a_trainer_accounts_for_its_steps(void **state)
         atomic_uint_fast64_t now = 0;
         const sh_clock clock = {tick, &now};
         sh_job job;
-        sh_dataset *dataset;
+        sh_pipeline *pipeline;
         sh_replica *replica;
         sh_trainer *trainer;
         sh_backend_list backends;
@@ -85,11 +85,11 @@ static void a_trainer_accounts_for_its_steps(void **state)
         job.batch_size = 20;
         job.grain = 4;
         assert_ok(sh_job_complete(&job));
-        assert_ok(sh_dataset_open(&dataset, job.data));
+        assert_ok(sh_pipeline_open(&pipeline, job.data, &(sh_pipeline_options){.resize = 0}));
         assert_ok(sh_backend_choose(&backends, NULL));
         assert_ok(sh_replica_new(&replica, &job, &(sh_problem){1, 28, 28, 10}));
         assert_ok(sh_trainer_new(&trainer, &(sh_trainer_options){.job = &job,
-                                                                 .dataset = dataset,
+                                                                 .pipeline = pipeline,
                                                                  .backends = &backends,
                                                                  .replica = replica,
                                                                  .lanes = lanes,
@@ -123,7 +123,7 @@ static void a_trainer_accounts_for_its_steps(void **state)
         sh_profile_release(&later);
         sh_trainer_free(trainer);
         sh_replica_free(replica);
-        sh_dataset_close(dataset);
+        sh_pipeline_close(pipeline);
     }
 }
 

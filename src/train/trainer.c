@@ -28,6 +28,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "data/order.h"
+#include "data/prefetch.h"
 #include "train/norm.h"
 #include "train/rate.h"
 #include "train/statistic.h"
@@ -39,7 +40,8 @@
 
 struct sh_trainer {
     sh_job job;
-    const sh_dataset *dataset;
+    const sh_pipeline *pipeline;
+    sh_prefetch *prefetch; /* of the coming steps' samples */
     sh_replica *replica;
     sh_lanes *lanes;
     sh_schedule schedule;
@@ -116,7 +118,7 @@ static sh_status lay_out_spans(sh_trainer *trainer)
 /* Every number of samples that a grain of this job can have. */
 static sh_status start_lanes(sh_trainer *trainer, const sh_trainer_options *options)
 {
-    const sh_dataset_info *info = sh_dataset_about(options->dataset);
+    const sh_dataset_info *info = sh_pipeline_about(options->pipeline);
     const uint32_t grain = trainer->job.grain, batch = trainer->job.batch_size;
     const uint32_t train = info->count[SH_SPLIT_TRAIN];
     const uint32_t full = batch < train ? batch : train;
@@ -151,12 +153,12 @@ static sh_status make_squares(sh_trainer *trainer)
 
 sh_status sh_trainer_new(sh_trainer **trainer, const sh_trainer_options *options)
 {
-    const sh_dataset_info *info = sh_dataset_about(options->dataset);
+    const sh_dataset_info *info = sh_pipeline_about(options->pipeline);
     sh_trainer *fresh = calloc(1, sizeof *fresh);
     if (fresh == NULL)
         return sh_fail_memory(sizeof *fresh, "the trainer");
     fresh->job = *options->job;
-    fresh->dataset = options->dataset;
+    fresh->pipeline = options->pipeline;
     fresh->replica = options->replica;
     fresh->schedule = sh_schedule_of(&fresh->job, info->count[SH_SPLIT_TRAIN]);
     fresh->order_epoch = UINT32_MAX;
@@ -171,6 +173,8 @@ sh_status sh_trainer_new(sh_trainer **trainer, const sh_trainer_options *options
         status = start_lanes(fresh, options);
     if (status == SH_OK && fresh->job.clip_norm > 0)
         status = make_squares(fresh);
+    if (status == SH_OK)
+        status = sh_prefetch_start(&fresh->prefetch, sh_pipeline_dataset(fresh->pipeline));
     if (status != SH_OK) {
         sh_trainer_free(fresh);
         return status;
@@ -183,6 +187,7 @@ void sh_trainer_free(sh_trainer *trainer)
 {
     if (trainer == NULL)
         return;
+    sh_prefetch_stop(trainer->prefetch);
     sh_lanes_free(trainer->lanes);
     pthread_mutex_destroy(&trainer->lock);
     sh_stopwatch_release(&trainer->watch);
@@ -238,16 +243,17 @@ static void add_gradient(void *context, uint32_t tensor, const float *gradient)
 /* Reads the samples at these positions of the epoch into the execution's inputs. */
 static sh_status read_samples(const sh_trainer *trainer, sh_execution *execution, sh_range range)
 {
-    const sh_dataset_info *info = sh_dataset_about(trainer->dataset);
+    const sh_dataset_info *info = sh_pipeline_about(trainer->pipeline);
     const size_t elements = info->channels * info->height * info->width;
     const bool training = trainer->mode == SH_MODEL_TRAIN;
+    const sh_split split = training ? SH_SPLIT_TRAIN : SH_SPLIT_VALIDATION;
     float *pixels = sh_execution_input(execution, SH_MODEL_SAMPLES);
     int32_t *labels = sh_execution_input(execution, SH_MODEL_LABELS);
     for (uint32_t i = 0; i < range.count; i++) {
         const uint32_t position = range.first + i;
         const uint32_t index = training ? sh_order_at(&trainer->order, position) : position;
-        SH_TRY(sh_dataset_read(trainer->dataset, training ? SH_SPLIT_TRAIN : SH_SPLIT_VALIDATION,
-                               index, pixels + i * elements, &labels[i]));
+        SH_TRY(sh_pipeline_read(trainer->pipeline, split, trainer->batch.epoch, index,
+                                pixels + i * elements, &labels[i]));
     }
     return SH_OK;
 }
@@ -532,11 +538,35 @@ static void begin_batch(sh_trainer *trainer)
     }
 }
 
+/* Has the samples of this device's share of a batch brought from disk. */
+static void want_share(sh_trainer *trainer, const sh_part *part, const sh_batch *batch,
+                       sh_split split, const sh_order *order)
+{
+    const sh_range share = sh_range_scale(part->share, part->of, batch->grains);
+    if (share.count == 0)
+        return;
+    const sh_range last = sh_batch_grain(batch, share.first + share.count - 1);
+    const uint32_t first = sh_batch_grain(batch, share.first).first;
+    sh_prefetch_want(trainer->prefetch, split, order, first, last.first + last.count - first);
+}
+
+/* The same for a coming step, should the share stay as it is. */
+static void want_step(sh_trainer *trainer, const sh_part *part, uint64_t step)
+{
+    if (step >= trainer->schedule.total_steps)
+        return;
+    sh_order order;
+    const sh_batch batch = sh_schedule_batch(&trainer->schedule, step);
+    sh_order_init(&order, trainer->job.seed, batch.epoch, trainer->schedule.samples);
+    want_share(trainer, part, &batch, SH_SPLIT_TRAIN, &order);
+}
+
 static sh_status step(sh_trainer *trainer, const sh_part *part, sh_step_result *result)
 {
     sh_sum *sum = trainer->replica->sum;
     uint32_t redone = 0;
     begin_batch(trainer);
+    want_step(trainer, part, trainer->replica->steps + 1);
     for (int attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
         uint32_t tensor;
         SH_TRY(reduce_share(trainer, part));
@@ -611,10 +641,12 @@ const sh_lanes *sh_trainer_lanes(const sh_trainer *trainer)
 
 sh_status sh_trainer_evaluate(sh_trainer *trainer, const sh_part *part, sh_sum_totals *totals)
 {
-    const sh_dataset_info *info = sh_dataset_about(trainer->dataset);
+    const sh_dataset_info *info = sh_pipeline_about(trainer->pipeline);
     trainer->mode = SH_MODEL_EVALUATE;
     trainer->batch = sh_batch_of_all(info->count[SH_SPLIT_VALIDATION], trainer->job.grain);
+    want_share(trainer, part, &trainer->batch, SH_SPLIT_VALIDATION, NULL);
     SH_TRY(reduce_share(trainer, part));
+    want_step(trainer, part, trainer->replica->steps); /* this has replaced what was left of it */
     *totals = sh_sum_read_totals(trainer->replica->sum);
     return SH_OK;
 }

@@ -16,7 +16,7 @@
 #ifndef SHOAL_TRAIN_TRAINER_H
 #define SHOAL_TRAIN_TRAINER_H
 
-#include "data/dataset.h"
+#include "data/pipeline.h"
 #include "reduce/engine.h"
 #include "train/lanes.h"
 #include "train/replica.h"
@@ -24,7 +24,7 @@
 
 typedef struct sh_trainer_options {
     const sh_job *job;               /* copied */
-    const sh_dataset *dataset;       /* borrowed */
+    const sh_pipeline *pipeline;     /* borrowed until the trainer is freed */
     const sh_backend_list *backends; /* copied */
     sh_replica *replica;             /* borrowed */
     uint32_t lanes;

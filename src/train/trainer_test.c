@@ -9,11 +9,15 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "base/memory.h"
 #include "base/test.h"
+#include "data/dataset_impl.h"
+#include "data/order.h"
 
 #define MAX_DEVICES 8
+#define WATCHED 50 /* samples of a split whose disk is watched */
 
 /* Adds the spans of all devices; every wait is a meeting of all. */
 typedef struct meeting {
@@ -138,18 +142,18 @@ static void *device_main(void *argument)
 {
     const device *self = argument;
     experiment *e = self->of;
-    sh_dataset *dataset;
+    sh_pipeline *pipeline;
     sh_replica *replica;
     sh_trainer *trainer;
     sh_backend_list backends;
     const sh_problem problem = {1, 28, 28, 10};
-    assert_ok(sh_dataset_open(&dataset, e->job.data));
+    assert_ok(sh_pipeline_open(&pipeline, e->job.data, &(sh_pipeline_options){.resize = 0}));
     assert_ok(sh_backend_choose(&backends, NULL));
     assert_ok(sh_replica_new(&replica, &e->job, &problem));
     if (e->spoil)
         sh_sum_spoil(replica->sum);
     assert_ok(sh_trainer_new(&trainer, &(sh_trainer_options){.job = &e->job,
-                                                             .dataset = dataset,
+                                                             .pipeline = pipeline,
                                                              .backends = &backends,
                                                              .replica = replica,
                                                              .lanes = e->lanes}));
@@ -160,7 +164,7 @@ static void *device_main(void *argument)
     }
     sh_trainer_free(trainer);
     sh_replica_free(replica);
-    sh_dataset_close(dataset);
+    sh_pipeline_close(pipeline);
     return NULL;
 }
 
@@ -373,17 +377,17 @@ static void buckets_are_ready_before_the_grain_ends(void **state)
     (void)state;
     static const sh_engine_ops ops = {"watching", watch_begin, watch_ready, watch_wait, NULL};
     experiment e = small("lenet", 1, 1);
-    sh_dataset *dataset;
+    sh_pipeline *pipeline;
     sh_replica *replica;
     sh_trainer *trainer;
     sh_backend_list backends;
     sh_step_result result;
     assert_ok(sh_job_complete(&e.job));
-    assert_ok(sh_dataset_open(&dataset, e.job.data));
+    assert_ok(sh_pipeline_open(&pipeline, e.job.data, &(sh_pipeline_options){.resize = 0}));
     assert_ok(sh_backend_choose(&backends, NULL));
     assert_ok(sh_replica_new(&replica, &e.job, &(sh_problem){1, 28, 28, 10}));
     assert_ok(sh_trainer_new(&trainer, &(sh_trainer_options){.job = &e.job,
-                                                             .dataset = dataset,
+                                                             .pipeline = pipeline,
                                                              .backends = &backends,
                                                              .replica = replica,
                                                              .lanes = 1}));
@@ -398,7 +402,7 @@ static void buckets_are_ready_before_the_grain_ends(void **state)
     assert_int_equal(engine.samples_done[engine.count - 1], 30);
     sh_trainer_free(trainer);
     sh_replica_free(replica);
-    sh_dataset_close(dataset);
+    sh_pipeline_close(pipeline);
 }
 
 /* Decay would move them, and so would momentum; their buckets travel all the same. */
@@ -407,7 +411,7 @@ static void frozen_weights_stay(void **state)
     (void)state;
     static const sh_engine_ops ops = {"watching", watch_begin, watch_ready, watch_wait, NULL};
     experiment e = small("mlp:784-32-10", 1, 2);
-    sh_dataset *dataset;
+    sh_pipeline *pipeline;
     sh_replica *replica;
     sh_trainer *trainer;
     sh_backend_list backends;
@@ -415,11 +419,11 @@ static void frozen_weights_stay(void **state)
     e.job.weight_decay = 0.1f;
     e.job.clip_norm = 1e-3f;
     assert_ok(sh_job_complete(&e.job));
-    assert_ok(sh_dataset_open(&dataset, e.job.data));
+    assert_ok(sh_pipeline_open(&pipeline, e.job.data, &(sh_pipeline_options){.resize = 0}));
     assert_ok(sh_backend_choose(&backends, NULL));
     assert_ok(sh_replica_new(&replica, &e.job, &(sh_problem){1, 28, 28, 10}));
     assert_ok(sh_trainer_new(&trainer, &(sh_trainer_options){.job = &e.job,
-                                                             .dataset = dataset,
+                                                             .pipeline = pipeline,
                                                              .backends = &backends,
                                                              .replica = replica,
                                                              .lanes = 2}));
@@ -443,7 +447,7 @@ static void frozen_weights_stay(void **state)
     free(before);
     sh_trainer_free(trainer);
     sh_replica_free(replica);
-    sh_dataset_close(dataset);
+    sh_pipeline_close(pipeline);
 }
 
 static void devices_of_one_build_are_one_family(void **state)
@@ -451,10 +455,10 @@ static void devices_of_one_build_are_one_family(void **state)
     (void)state;
     char hash[2][SH_DIGEST_TEXT];
     experiment e = small("lenet", 1, 2);
-    sh_dataset *dataset;
+    sh_pipeline *pipeline;
     sh_backend_list backends;
     assert_ok(sh_job_complete(&e.job));
-    assert_ok(sh_dataset_open(&dataset, e.job.data));
+    assert_ok(sh_pipeline_open(&pipeline, e.job.data, &(sh_pipeline_options){.resize = 0}));
     assert_ok(sh_backend_choose(&backends, NULL));
     for (int i = 0; i < 2; i++) {
         sh_replica *replica;
@@ -463,7 +467,7 @@ static void devices_of_one_build_are_one_family(void **state)
         replica->weights[0] += 1; /* a family does not depend on how far the job has come */
         const float held = replica->weights[0];
         assert_ok(sh_trainer_new(&trainer, &(sh_trainer_options){.job = &e.job,
-                                                                 .dataset = dataset,
+                                                                 .pipeline = pipeline,
                                                                  .backends = &backends,
                                                                  .replica = replica,
                                                                  .lanes = 1 + (uint32_t)i}));
@@ -473,7 +477,147 @@ static void devices_of_one_build_are_one_family(void **state)
         sh_replica_free(replica);
     }
     assert_string_equal(hash[0], hash[1]);
-    sh_dataset_close(dataset);
+    sh_pipeline_close(pipeline);
+}
+
+/*
+ * Samples on a disk that is watched. A read waits until the samples of the next step are brought
+ * too: then it can be said of every sample whether it was there before its step.
+ */
+typedef struct watched_set {
+    sh_dataset base;
+    pthread_mutex_t lock; /* guards `there` */
+    pthread_cond_t news;
+    bool there[SH_SPLITS][WATCHED];
+    sh_schedule schedule;
+    uint64_t seed, step; /* that is computed */
+    uint32_t missed;     /* samples that had to be waited for; guarded by `lock` too */
+} watched_set;
+
+/* The sample at a position of a step. */
+static uint32_t watched_sample(const watched_set *set, uint64_t step, uint32_t position)
+{
+    sh_order order;
+    const sh_batch batch = sh_schedule_batch(&set->schedule, step);
+    sh_order_init(&order, set->seed, batch.epoch, set->schedule.samples);
+    return sh_order_at(&order, batch.samples.first + position);
+}
+
+static void set_there(watched_set *set, sh_split split, uint32_t index, bool there)
+{
+    pthread_mutex_lock(&set->lock);
+    set->there[split][index] = there;
+    pthread_cond_broadcast(&set->news);
+    pthread_mutex_unlock(&set->lock);
+}
+
+/* Waits, but not for ever: what does not come in a while is missed. */
+static void wait_there(watched_set *set, sh_split split, uint32_t index)
+{
+    struct timespec deadline;
+    clock_gettime(CLOCK_REALTIME, &deadline);
+    deadline.tv_sec += 30;
+    pthread_mutex_lock(&set->lock);
+    while (!set->there[split][index] && set->missed == 0)
+        if (pthread_cond_timedwait(&set->news, &set->lock, &deadline) != 0)
+            set->missed++;
+    pthread_mutex_unlock(&set->lock);
+}
+
+/* A sample was used; it is as if it had never been brought, unless the next step has it too. */
+static void forget(watched_set *set, uint32_t index)
+{
+    const uint64_t next = set->step + 1;
+    for (uint32_t i = 0; i < sh_schedule_batch(&set->schedule, next).samples.count; i++)
+        if (watched_sample(set, next, i) == index)
+            return;
+    set_there(set, SH_SPLIT_TRAIN, index, false);
+}
+
+static bool watched_touch(const sh_dataset *dataset, sh_split split, uint32_t index)
+{
+    set_there((watched_set *)(uintptr_t)dataset, split, index, true);
+    return true;
+}
+
+static sh_status watched_read(const sh_dataset *dataset, sh_split split, uint32_t index,
+                              uint8_t *bytes, int32_t *label)
+{
+    watched_set *set = (watched_set *)(uintptr_t)dataset;
+    const uint64_t next = set->step + 1;
+    memset(bytes, (int)(10 * index), 64);
+    *label = (int32_t)index % 10;
+    if (split == SH_SPLIT_VALIDATION) {
+        wait_there(set, split, index); /* brought while others are computed */
+        return SH_OK;
+    }
+    pthread_mutex_lock(&set->lock);
+    set->missed += set->step > 0 && !set->there[split][index];
+    pthread_mutex_unlock(&set->lock);
+    if (next < set->schedule.total_steps)
+        for (uint32_t i = 0; i < sh_schedule_batch(&set->schedule, next).samples.count; i++)
+            wait_there(set, split, watched_sample(set, next, i));
+    return SH_OK;
+}
+
+static void watched_close(sh_dataset *dataset)
+{
+    (void)dataset; /* it lies on the stack */
+}
+
+static void samples_are_brought_before_their_step(void **state)
+{
+    (void)state;
+    static const sh_dataset_ops ops = {
+        .name = "watched", .read = watched_read, .touch = watched_touch, .close = watched_close};
+    experiment e = small("mlp:64-10", 1, 1);
+    e.job.grain = 7;
+    e.job.batch_size = 20; /* of 50: the last step of an epoch is short */
+    e.job.epochs = 2;
+    e.job.steps = 0;
+    assert_ok(sh_job_complete(&e.job));
+    watched_set set = {.base = {&ops,
+                                {.name = "watched",
+                                 .channels = 1,
+                                 .height = 8,
+                                 .width = 8,
+                                 .classes = 10,
+                                 .count = {WATCHED, WATCHED},
+                                 .deviation = {1}}},
+                       .schedule = sh_schedule_of(&e.job, WATCHED),
+                       .seed = e.job.seed};
+    pthread_mutex_init(&set.lock, NULL);
+    pthread_cond_init(&set.news, NULL);
+    sh_pipeline *pipeline;
+    sh_replica *replica;
+    sh_trainer *trainer;
+    sh_backend_list backends;
+    sh_step_result result;
+    sh_sum_totals totals;
+    assert_ok(sh_pipeline_adopt(&pipeline, &set.base, &(sh_pipeline_options){.resize = 0}));
+    assert_ok(sh_backend_choose(&backends, NULL));
+    assert_ok(sh_replica_new(&replica, &e.job, &(sh_problem){1, 8, 8, 10}));
+    assert_ok(sh_trainer_new(&trainer, &(sh_trainer_options){.job = &e.job,
+                                                             .pipeline = pipeline,
+                                                             .backends = &backends,
+                                                             .replica = replica,
+                                                             .lanes = 2}));
+    const sh_part part = {{0, 3}, 3, sh_engine_solo(), false};
+    for (; set.step < set.schedule.total_steps; set.step++) {
+        const sh_batch batch = sh_schedule_batch(&set.schedule, set.step);
+        assert_ok(sh_trainer_step(trainer, &part, &result));
+        for (uint32_t i = 0; i < batch.samples.count; i++)
+            forget(&set, watched_sample(&set, set.step, i));
+        if (batch.step + 1 == set.schedule.epoch_steps)
+            assert_ok(sh_trainer_evaluate(trainer, &part, &totals));
+    }
+    assert_int_equal(set.step, 6);
+    assert_int_equal(set.missed, 0);
+    sh_trainer_free(trainer);
+    sh_replica_free(replica);
+    sh_pipeline_close(pipeline);
+    pthread_cond_destroy(&set.news);
+    pthread_mutex_destroy(&set.lock);
 }
 
 int main(void)
@@ -490,6 +634,7 @@ int main(void)
         cmocka_unit_test(buckets_are_ready_before_the_grain_ends),
         cmocka_unit_test(frozen_weights_stay),
         cmocka_unit_test(devices_of_one_build_are_one_family),
+        cmocka_unit_test(samples_are_brought_before_their_step),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,6 +12,9 @@ LENET = ("lenet", "digits:110/40", "--batch-size", "50", "--grain", "7", "--epoc
 ADAM = ("--optimizer", "adam", "--lr", "0.005", "--schedule", "one-cycle:0.4", "--clip-norm", "0.5")
 MLP = ("mlp:784-16-10", "digits:310/90", "--batch-size", "50", "--grain", "7", "--epochs", "2")
 
+# Images from a folder, moved and mirrored by chance; 3 steps an epoch, the last one of 2 grains.
+CIFAR = ("lenet", "cifar10:data", "--batch-size", "40", "--grain", "7", "--epochs", "2", "--augment", "crop,flip")
+
 # What the course decides; everything else in a summary is about the devices.
 COURSE = ("model data parameters epochs steps samples train_loss val_loss val_accuracy weights_hash "
           "redone_steps status").split()
@@ -49,6 +52,47 @@ class Same(Course):
         self.assert_same((*MLP, *ADAM), ((2, 1), (3, 1), (1, 2)))
         self.assert_same((*MLP, "--nesterov", "--schedule", "step:1", "--warmup", "0.5"), ((3, 1),))
         self.assert_same((*MLP, "--optimizer", "rmsprop", "--lr", "0.001", "--schedule", "cosine"), ((2, 2),))
+
+    def write_cifar(self):
+        os.mkdir(self.path("data"))
+        for name, count in (("data_batch_2.bin", 30), ("data_batch_5.bin", 60), ("test_batch.bin", 20)):
+            with open(self.path("data", name), "wb") as file:
+                file.write(harness.cifar10(count, seed=count))
+
+    def test_augmented_images_on_any_number_of_devices_and_lanes(self):
+        self.write_cifar()
+        found = self.assert_same(CIFAR, ((1, 2), (2, 1), (2, 2), (3, 1), (3, 2)))
+        self.assertEqual((found["samples"], found["steps"], found["status"]), (180, 6, "complete"))
+
+    def test_what_is_made_of_images_belongs_to_the_job(self):
+        self.write_cifar()
+        hashes = [self.course(*CIFAR[:-2], *change)[0]["weights_hash"] for change in (
+            (), ("--augment", "crop"), ("--augment", "flip"), ("--augment", "flip,crop:4"), ("--augment", "crop:5,flip"),
+            ("--normalize", "imagenet"), ("--normalize", "none"), ("--resize", "28"))]
+        self.assertEqual(len(set(hashes)), len(hashes), hashes)
+        self.assertEqual(hashes[3], self.course(*CIFAR)[0]["weights_hash"])  # crop,flip
+        self.assertEqual(hashes[0], self.course(*CIFAR[:-2], "--resize", "32")[0]["weights_hash"])
+
+    def test_augmented_images_after_resuming(self):
+        self.write_cifar()
+        expected = self.course(*CIFAR)[0]["weights_hash"]
+        self.train(*CIFAR, "--steps", "4", "--run", "run", "--quiet")
+        summary = self.train("--resume", "run", "--steps", "6", "--devices", "2", "--quiet").summary
+        self.assertEqual(summary["weights_hash"], expected)
+        for option, other in (("--augment", "crop"), ("--normalize", "none"), ("--resize", "40")):
+            result = self.shoal("train", "--resume", "run", option, other, status=1)
+            self.assertIn("%s %s differs from the checkpoint's; leave it out" % (option, other), result.err)
+
+    def test_eval_sees_images_as_the_training_did(self):
+        self.write_cifar()
+        summary = self.train(*CIFAR, "--resize", "28", "--normalize", "none", "--run", "run", "--quiet").summary
+        measure = ("eval", *CIFAR[:2], "--weights", "run", "--json", "-")
+        result = json.loads(self.shoal(*measure).out)
+        self.assertEqual(result["accuracy"], summary["val_accuracy"])
+        self.assertAlmostEqual(result["loss"], summary["val_loss"], places=5)
+        other = json.loads(self.shoal(*measure, "--normalize", "imagenet").out)
+        self.assertNotAlmostEqual(other["loss"], summary["val_loss"], places=5)
+        self.assertIn("the model wants F32", self.shoal(*measure, "--resize", "32", status=1).err)
 
     def test_every_sample_once_an_epoch(self):
         for job, samples, grains in ((LENET, 220, 2 * (8 + 8 + 2)), (MLP, 620, 2 * (6 * 8 + 2))):

@@ -42,6 +42,18 @@ PATIENCE = float(os.environ.get("SHOAL_PATIENCE", "1"))
 SKIPPED = 77
 
 
+def cifar10(count, seed=0):
+    """A file of CIFAR-10 (src/data/cifar.h) with pictures that differ by class and from each other."""
+    out = bytearray()
+    for i in range(count):
+        label, step = (i + seed) % 10, 3 + (i * 7 + seed) % 11
+        out.append(label)
+        for plane in range(3):
+            shade = label * 23 + plane * 40
+            out += bytes((shade + (at * step + at // 32 * (label + 1)) % 60) % 256 for at in range(1024))
+    return bytes(out)
+
+
 class Result:
     """How a finished process ended: status (negative: the signal), out, err, seconds."""
 
