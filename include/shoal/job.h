@@ -33,7 +33,7 @@ extern "C" {
 
 typedef struct sh_job {
     char model[SH_MODEL_BYTES]; /* built-in name with parameters: "lenet", "mlp:784-128-10" */
-    char data[SH_DATA_BYTES];   /* "digits", "mnist:DIR" or a folder */
+    char data[SH_DATA_BYTES];   /* "digits", "mnist:DIR", "cifar10:DIR", a folder */
     uint64_t seed;
     uint32_t batch_size; /* samples of one step, over all devices */
     uint32_t grain;      /* samples of one unit of work; 0: chosen from the batch size */
@@ -55,8 +55,9 @@ typedef struct sh_job {
     float label_smoothing;              /* part of a label that is spread over all classes */
 
     uint32_t resize;                    /* side of the images that the model sees; 0: as they are */
-    char augment[SH_AUGMENT_BYTES];     /* "crop,flip"; "": none */
-    char normalize[SH_NORMALIZE_BYTES]; /* "dataset": by its own mean and deviation */
+    char augment[SH_AUGMENT_BYTES];     /* list of crop, crop:N, flip; "": none */
+    char normalize[SH_NORMALIZE_BYTES]; /* by the mean and deviation of "dataset", "imagenet" or
+                                           "none" */
 
     char freeze[SH_FREEZE_BYTES];         /* parameters that stay as they are: globs with commas */
     char pretrained[SH_PRETRAINED_BYTES]; /* SHA-256 of the file that weights began with, or "" */

@@ -76,6 +76,38 @@ MALFORMED = (
 )
 
 
+# CIFAR: the kind (None: the folder alone), files that are not as they should be, and the message.
+CIFAR_FILES = {"data_batch_1.bin": harness.cifar10(4), "data_batch_2.bin": harness.cifar10(3, seed=5),
+               "test_batch.bin": harness.cifar10(2)}
+CIFAR100_RECORD = bytes([3, 99]) + bytes(3072)
+CIFAR_BAD = (
+    ("cifar10", {}, None),
+    (None, {}, None),
+    ("cifar10", {"data_batch_1.bin": None}, None),
+    ("cifar10", {"data_batch_2.bin": harness.cifar10(3)[:-100]}, "{}/data_batch_2.bin: is cut off or damaged: its 9119 "
+     "bytes are 2 records of 3073 and 2973 bytes too many" + AGAIN),
+    ("cifar10", {"data_batch_1.bin": b""}, "{}/data_batch_1.bin: is empty" + AGAIN),
+    ("cifar10", {"test_batch.bin": None}, "{}: no validation file of CIFAR-10 (binary version) is here; looked in "
+     "vain for test_batch.bin"),
+    ("cifar10", {"data_batch_1.bin": None, "data_batch_2.bin": None}, "{}: no training file of CIFAR-10 (binary "
+     "version) is here; looked in vain for data_batch_1.bin, data_batch_2.bin, data_batch_3.bin, data_batch_4.bin, "
+     "data_batch_5.bin"),
+    ("cifar10", {"data_batch_2.bin": harness.cifar10(2) + bytes([10]) + bytes(3072)}, "{}/data_batch_2.bin: record 2 "
+     "has label 10, out of range 0 to 9; is this a file of CIFAR-10, binary version? copy or download it again"),
+    ("cifar10", {"data_batch_2.bin": CIFAR100_RECORD * 2}, "{}/data_batch_2.bin: its 6148 bytes are no whole number of "
+     "CIFAR-10's records of 3073, but of CIFAR-100's of 3074: write cifar100:DIR"),
+    ("cifar100", {}, "{0}: holds files of CIFAR-10, none of CIFAR-100; write cifar10:{0}"),
+    ("cifar100", {"train.bin": CIFAR100_RECORD, "test.bin": harness.cifar10(2)}, "{}/test.bin: its 6146 bytes are no "
+     "whole number of CIFAR-100's records of 3074, but of CIFAR-10's of 3073: write cifar10:DIR"),
+    ("cifar100", {"train.bin": b"\x14" + CIFAR100_RECORD[1:], "test.bin": CIFAR100_RECORD}, "{}/train.bin: record 0 has "
+     "coarse label 20, out of range 0 to 19"),
+    ("cifar100", {"train.bin": CIFAR100_RECORD, "test.bin": b"\x00\x64" + CIFAR100_RECORD[2:]}, "{}/test.bin: record 0 "
+     "has fine label 100, out of range 0 to 99"),
+    (None, {"train.bin": CIFAR100_RECORD, "test.bin": CIFAR100_RECORD}, "{0}: holds files of cifar10 and of cifar100; "
+     "say which is meant: cifar10:{0} or cifar100:{0}"),
+)
+
+
 def with_checksum(data):
     """A checkpoint whose content was changed, as if it had been written so."""
     place = data.index(b'"shoal.sha256":"') + len(b'"shoal.sha256":"')
@@ -143,6 +175,42 @@ class Data(BadInput):
                     self.refused(message.replace("{}", folder), *job)
                     self.assertFalse(os.path.exists(self.path("run-%d" % number)))
                 self.assertEqual(self.snapshot(folder), before)
+
+    def test_cifar_files(self):
+        for number, (kind, changed, message) in enumerate(CIFAR_BAD):
+            folder = "./data-%d" % number
+            with self.subTest(message):
+                os.mkdir(self.path(folder))
+                for name, content in {**CIFAR_FILES, **changed}.items():
+                    if content is not None:
+                        with open(self.path(folder, name), "wb") as file:
+                            file.write(content)
+                before = self.snapshot(folder)
+                data = folder if kind is None else "%s:%s" % (kind, folder)
+                job = ("mlp:3072-10", data, "--steps", "2", "--lanes", "1", "--run", "run-%d" % number)
+                if message is None:
+                    self.shoal("train", *job)
+                else:
+                    self.refused(message.format(folder), *job)
+                    self.assertFalse(os.path.exists(self.path("run-%d" % number)))
+                self.assertEqual(self.snapshot(folder), before)
+
+    def test_what_images_cannot_become(self):
+        for arguments, message, status in (
+                ("--augment turn", "--augment turn: unknown 'turn'; there is: crop, crop:N, flip, for example "
+                 "crop:4,flip", 2),
+                ("--augment crop,crop:2", "--augment crop,crop:2: 'crop' is there twice", 2),
+                ("--augment crop:65", "--augment crop:65: write crop or crop:N, N being 1 to 64 pixels", 2),
+                ("--augment crop:28", "--augment crop:28: must be smaller than the images, which have 28 x 28", 1),
+                ("--resize 7", "--resize 7: must be 8 to 1024 pixels", 2),
+                ("--resize 2000", "--resize 2000: must be 8 to 1024 pixels", 2),
+                ("--resize 0", "--resize 0: must be at least 1", 2),
+                ("--normalize batch", "--normalize batch: unknown; use dataset, imagenet or none", 2),
+                ("--normalize imagenet", "--normalize imagenet: is for images of 3 channels, digits has 1; use dataset "
+                 "or none", 1)):
+            with self.subTest(arguments):
+                self.refused(message, *JOB, "--run", "run", *arguments.split(), status=status)
+                self.assertFalse(os.path.exists(self.path("run")))
 
     def test_folders(self):
         os.mkdir(self.path("empty"))
