@@ -209,7 +209,7 @@ static void two_kinds_in_one_folder_are_told_apart_by_name(void **state)
     (void)state;
     fixture s;
     sh_dataset *data = NULL;
-    char print[SH_DIGEST_TEXT], part[3 * SCRATCH_BYTES];
+    char print[SH_DIGEST_TEXT], part[3 * sizeof s.path + 128];
     make_folder(&s);
     put(&s, "data_batch_1.bin", false, 0, 3);
     put(&s, "test_batch.bin", false, 0, 1);
