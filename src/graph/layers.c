@@ -132,17 +132,40 @@ static sh_initial filled_bias(bool zero, const sh_shape *weights)
                 : fan_in_uniform(sh_shape_count(weights) / weights->dim[0]);
 }
 
+/* Declares weight and bias of a convolution and applies it to x [N, C, H, W]. */
+static sh_value_id convolve(sh_net *net, sh_value_id x, const char *name,
+                            const sh_conv_options *options, const sh_attributes *attributes,
+                            const sh_shape *weight)
+{
+    sh_value_id out[SH_MAX_OUTPUTS];
+    const size_t *dim = weight->dim;
+    if (x == SH_NO_VALUE)
+        return SH_NO_VALUE;
+    if (sh_shape_count(weight) == 0)
+        return sh_graph_failed(net->graph, sh_fail(SH_INVALID, "%s: %zu channels for %zu groups",
+                                                   name, sh_graph_type(net->graph, x)->shape.dim[1],
+                                                   attributes->groups));
+    sh_value_id w = declare(net, name, ".weight", *weight, SH_ROLE_TRAINED,
+                            filled(options->filling, options->deviation, weight));
+    const sh_value_id b = options->no_bias
+                              ? SH_NO_VALUE
+                              : declare(net, name, ".bias", sh_shape_of(1, dim), SH_ROLE_TRAINED,
+                                        filled_bias(options->zero_bias, weight));
+    if (weight->rank == 3)
+        w = sh_layer_reshape(net, w, sh_shape_of(4, (size_t[]){dim[0], dim[1], 1, dim[2]}));
+    return sh_graph_add(net->graph, SH_OP_conv2d, attributes, (sh_value_id[]){x, w, b}, out);
+}
+
 sh_value_id sh_layer_conv2d(sh_net *net, sh_value_id x, const char *name,
                             const sh_conv_options *options)
 {
     const sh_type *type = sh_net_type(net, x, name, 4);
-    sh_value_id out[SH_MAX_OUTPUTS];
     if (type == NULL)
         return SH_NO_VALUE;
     const size_t groups = or_one(options->groups), stride = or_one(options->stride),
                  dilation = or_one(options->dilation);
     const size_t width = options->kernel_width > 0 ? options->kernel_width : options->kernel;
-    const sh_shape shape = sh_shape_of(
+    const sh_shape weight = sh_shape_of(
         4, (size_t[]){options->channels, type->shape.dim[1] / groups, options->kernel, width});
     const sh_attributes attributes = {
         .stride = {stride, options->stride_width > 0 ? options->stride_width : stride},
@@ -150,16 +173,31 @@ sh_value_id sh_layer_conv2d(sh_net *net, sh_value_id x, const char *name,
         .dilation = {dilation, dilation},
         .groups = groups,
     };
-    if (sh_shape_count(&shape) == 0)
-        return sh_graph_failed(net->graph, sh_fail(SH_INVALID, "%s: %zu channels for %zu groups",
-                                                   name, type->shape.dim[1], groups));
-    const sh_value_id w = declare(net, name, ".weight", shape, SH_ROLE_TRAINED,
-                                  filled(options->filling, options->deviation, &shape));
-    const sh_value_id b = options->no_bias
-                              ? SH_NO_VALUE
-                              : declare(net, name, ".bias", sh_shape_of(1, shape.dim),
-                                        SH_ROLE_TRAINED, filled_bias(options->zero_bias, &shape));
-    return sh_graph_add(net->graph, SH_OP_conv2d, &attributes, (sh_value_id[]){x, w, b}, out);
+    return convolve(net, x, name, options, &attributes, &weight);
+}
+
+sh_value_id sh_layer_conv1d(sh_net *net, sh_value_id x, const char *name,
+                            const sh_conv_options *options)
+{
+    const sh_type *type = sh_net_type(net, x, name, 3);
+    if (type == NULL)
+        return SH_NO_VALUE;
+    const size_t *dim = type->shape.dim, groups = or_one(options->groups);
+    const sh_attributes attributes = {
+        .stride = {1, or_one(options->stride)},
+        .padding = {0, options->padding},
+        .dilation = {1, or_one(options->dilation)},
+        .groups = groups,
+    };
+    const sh_shape weight =
+        sh_shape_of(3, (size_t[]){options->channels, dim[1] / groups, options->kernel});
+    const sh_shape image = sh_shape_of(4, (size_t[]){dim[0], dim[1], 1, dim[2]});
+    const sh_value_id y =
+        convolve(net, sh_layer_reshape(net, x, image), name, options, &attributes, &weight);
+    if (y == SH_NO_VALUE)
+        return SH_NO_VALUE;
+    const size_t *made = sh_graph_type(net->graph, y)->shape.dim;
+    return sh_layer_reshape(net, y, sh_shape_of(3, (size_t[]){made[0], made[1], made[3]}));
 }
 
 sh_value_id sh_layer_linear_filled(sh_net *net, sh_value_id x, const char *name,
@@ -229,4 +267,37 @@ sh_value_id sh_layer_batch_norm(sh_net *net, sh_value_id x, const char *name)
     const sh_attributes attributes = {.number = EPSILON, .training = measured};
     return sh_graph_add(graph, SH_OP_batch_norm, &attributes,
                         (sh_value_id[]){x, mean, variance, w, b, SH_NO_VALUE}, out);
+}
+
+/* Weight and bias for `shape`, and the operator on them. */
+static sh_value_id normalise(sh_net *net, sh_op op, sh_value_id x, const char *name, sh_shape shape,
+                             size_t groups)
+{
+    sh_value_id out[SH_MAX_OUTPUTS];
+    const sh_attributes attributes = {.number = EPSILON, .groups = groups};
+    const sh_initial zero = {SH_INITIAL_CONSTANT, 0}, one = {SH_INITIAL_CONSTANT, 1};
+    const sh_value_id w = declare(net, name, ".weight", shape, SH_ROLE_TRAINED, one);
+    const sh_value_id b = declare(net, name, ".bias", shape, SH_ROLE_TRAINED, zero);
+    return sh_graph_add(net->graph, op, &attributes, (sh_value_id[]){x, w, b}, out);
+}
+
+sh_value_id sh_layer_layer_norm(sh_net *net, sh_value_id x, const char *name)
+{
+    if (net->graph->status != SH_OK || x == SH_NO_VALUE)
+        return SH_NO_VALUE;
+    const sh_shape *shape = &sh_graph_type(net->graph, x)->shape;
+    if (shape->rank < 1)
+        return sh_graph_failed(net->graph, sh_fail(SH_INVALID, "%s: expected [..., K]", name));
+    return normalise(net, SH_OP_layer_norm, x, name, sh_shape_of(1, &shape->dim[shape->rank - 1]),
+                     0);
+}
+
+sh_value_id sh_layer_group_norm(sh_net *net, sh_value_id x, const char *name, size_t groups)
+{
+    if (net->graph->status != SH_OK || x == SH_NO_VALUE)
+        return SH_NO_VALUE;
+    const sh_shape *shape = &sh_graph_type(net->graph, x)->shape;
+    if (shape->rank < 2)
+        return sh_graph_failed(net->graph, sh_fail(SH_INVALID, "%s: expected [N, C, ...]", name));
+    return normalise(net, SH_OP_group_norm, x, name, sh_shape_of(1, &shape->dim[1]), groups);
 }

@@ -77,6 +77,10 @@ typedef struct sh_conv_options {
 sh_value_id sh_layer_conv2d(sh_net *net, sh_value_id x, const char *name,
                             const sh_conv_options *options);
 
+/* x [N, C, L] -> [N, channels, M]: the same along one dimension; the weight has three. */
+sh_value_id sh_layer_conv1d(sh_net *net, sh_value_id x, const char *name,
+                            const sh_conv_options *options);
+
 typedef struct sh_linear_options {
     size_t outputs;
     bool zero_bias;
@@ -97,6 +101,13 @@ sh_value_id sh_layer_linear_filled(sh_net *net, sh_value_id x, const char *name,
  */
 sh_value_id sh_layer_batch_norm(sh_net *net, sh_value_id x, const char *name);
 
+/*
+ * Normalised within each sample, then scaled and shifted by name.weight and name.bias: over the
+ * last dimension, or x [N, C, ...] over each of `groups` groups of channels. Epsilon 1e-5.
+ */
+sh_value_id sh_layer_layer_norm(sh_net *net, sh_value_id x, const char *name);
+sh_value_id sh_layer_group_norm(sh_net *net, sh_value_id x, const char *name, size_t groups);
+
 /* Square windows. 0 means: as far apart as they are wide, no padding. */
 typedef struct sh_pool_options {
     size_t kernel;
@@ -105,14 +116,17 @@ typedef struct sh_pool_options {
     bool ceil; /* max_pool: a last window may reach beyond the padding at the end */
 } sh_pool_options;
 
-/* The largest, the mean (zeros of the padding included) of each window of x [N, C, H, W]. */
+/* Largest and mean (zeros of the padding included) of the windows of x [N, C, H, W], [N, C, L]. */
 sh_value_id sh_layer_max_pool(sh_net *net, sh_value_id x, const sh_pool_options *options);
 sh_value_id sh_layer_avg_pool(sh_net *net, sh_value_id x, const sh_pool_options *options);
 
 /* x [N, C, ...] -> [N, C]: the mean of each channel. */
 sh_value_id sh_layer_global_pool(sh_net *net, sh_value_id x);
 
+/* Other activations that need no number: sh_net_apply(net, SH_OP_silu, NULL, x). */
 sh_value_id sh_layer_relu(sh_net *net, sh_value_id x);
+sh_value_id sh_layer_leaky_relu(sh_net *net, sh_value_id x, float slope);
+sh_value_id sh_layer_softmax(sh_net *net, sh_value_id x, size_t axis);
 
 /*
  * In training, zeros with probability p and divides the rest by 1 - p; else x itself. Numbered in
@@ -122,10 +136,14 @@ sh_value_id sh_layer_dropout(sh_net *net, sh_value_id x, float p);
 
 sh_value_id sh_layer_add(sh_net *net, sh_value_id a, sh_value_id b);
 
+/* b has the shape of x, or that of its leading dimensions: a number for each channel, say. */
+sh_value_id sh_layer_multiply(sh_net *net, sh_value_id x, sh_value_id b);
+
 /* `count` values, at most SH_MAX_INPUTS, behind each other along dimension `axis`. */
 sh_value_id sh_layer_concat(sh_net *net, const sh_value_id *x, size_t count, size_t axis);
 
-/* x [N, ...] -> [N, product of the rest]. */
+/* The same elements in another shape; flattened: x [N, ...] -> [N, product of the rest]. */
+sh_value_id sh_layer_reshape(sh_net *net, sh_value_id x, sh_shape shape);
 sh_value_id sh_layer_flatten(sh_net *net, sh_value_id x);
 
 #endif

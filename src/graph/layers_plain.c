@@ -12,16 +12,6 @@ static const sh_shape *shape_of(const sh_net *net, sh_value_id x)
     return &sh_graph_type(net->graph, x)->shape;
 }
 
-static sh_attributes pool_attributes(const sh_pool_options *options)
-{
-    const size_t stride = options->stride == 0 ? options->kernel : options->stride;
-    return (sh_attributes){
-        .kernel = {options->kernel, options->kernel},
-        .stride = {stride, stride},
-        .padding = {options->padding, options->padding},
-    };
-}
-
 /*
  * How much further the windows of max_pool reach at the end than its padding does, so that one more
  * fits in where elements are left over; but none begins in the padding at the end, as in PyTorch.
@@ -29,24 +19,55 @@ static sh_attributes pool_attributes(const sh_pool_options *options)
 static size_t reach(size_t extent, const sh_pool_options *options, size_t stride)
 {
     const size_t padded = extent + 2 * options->padding;
-    const size_t rest = padded < options->kernel ? 0 : (padded - options->kernel) % stride;
+    if (padded < options->kernel || (padded - options->kernel) % stride == 0)
+        return 0;
+    const size_t rest = (padded - options->kernel) % stride;
     const size_t next = padded - options->kernel - rest + stride; /* where one more begins */
-    return rest == 0 || next >= extent + options->padding ? 0 : stride - rest;
+    return next >= extent + options->padding ? 0 : stride - rest;
+}
+
+/* Pooling of x [N, C, H, W]; of height 1 where `line` says so. */
+static sh_value_id pool_image(sh_net *net, sh_op op, sh_value_id x, const sh_pool_options *options,
+                              bool line)
+{
+    const sh_shape *shape = shape_of(net, x);
+    if (shape == NULL)
+        return SH_NO_VALUE;
+    const size_t stride = options->stride == 0 ? options->kernel : options->stride;
+    sh_attributes attributes = {.kernel = {1, 1}, .stride = {1, 1}};
+    for (size_t i = line ? 1 : 0; i < 2; i++) {
+        attributes.kernel[i] = options->kernel;
+        attributes.stride[i] = stride;
+        attributes.padding[i] = options->padding;
+        if (options->ceil && stride > 0 && shape->rank == 4)
+            attributes.after[2 + i] = reach(shape->dim[2 + i], options, stride);
+    }
+    return sh_net_apply(net, op, &attributes, x);
+}
+
+static sh_value_id pool(sh_net *net, sh_op op, sh_value_id x, const sh_pool_options *options)
+{
+    const sh_shape *shape = shape_of(net, x);
+    if (shape == NULL || shape->rank != 3)
+        return pool_image(net, op, x, options, false);
+    const sh_shape image =
+        sh_shape_of(4, (size_t[]){shape->dim[0], shape->dim[1], 1, shape->dim[2]});
+    const sh_value_id y = pool_image(net, op, sh_layer_reshape(net, x, image), options, true);
+    const sh_shape *made = shape_of(net, y);
+    if (made == NULL)
+        return SH_NO_VALUE;
+    return sh_layer_reshape(net, y,
+                            sh_shape_of(3, (size_t[]){made->dim[0], made->dim[1], made->dim[3]}));
 }
 
 sh_value_id sh_layer_max_pool(sh_net *net, sh_value_id x, const sh_pool_options *options)
 {
-    sh_attributes attributes = pool_attributes(options);
-    const sh_type *type = sh_net_type(net, x, "max_pool", 4);
-    for (int i = 2; i < 4 && type != NULL && options->ceil && options->kernel > 0; i++)
-        attributes.after[i] = reach(type->shape.dim[i], options, attributes.stride[0]);
-    return sh_net_apply(net, SH_OP_max_pool, &attributes, x);
+    return pool(net, SH_OP_max_pool, x, options);
 }
 
 sh_value_id sh_layer_avg_pool(sh_net *net, sh_value_id x, const sh_pool_options *options)
 {
-    const sh_attributes attributes = pool_attributes(options);
-    return sh_net_apply(net, SH_OP_avg_pool, &attributes, x);
+    return pool(net, SH_OP_avg_pool, x, options);
 }
 
 sh_value_id sh_layer_global_pool(sh_net *net, sh_value_id x)
@@ -61,6 +82,18 @@ sh_value_id sh_layer_global_pool(sh_net *net, sh_value_id x)
 sh_value_id sh_layer_relu(sh_net *net, sh_value_id x)
 {
     return sh_net_apply(net, SH_OP_relu, NULL, x);
+}
+
+sh_value_id sh_layer_leaky_relu(sh_net *net, sh_value_id x, float slope)
+{
+    const sh_attributes attributes = {.number = slope};
+    return sh_net_apply(net, SH_OP_leaky_relu, &attributes, x);
+}
+
+sh_value_id sh_layer_softmax(sh_net *net, sh_value_id x, size_t axis)
+{
+    const sh_attributes attributes = {.axis = axis};
+    return sh_net_apply(net, SH_OP_softmax, &attributes, x);
 }
 
 sh_value_id sh_layer_dropout(sh_net *net, sh_value_id x, float p)
@@ -82,6 +115,16 @@ sh_value_id sh_layer_add(sh_net *net, sh_value_id a, sh_value_id b)
     return sh_graph_add(net->graph, SH_OP_add, NULL, (sh_value_id[]){a, b}, out);
 }
 
+sh_value_id sh_layer_multiply(sh_net *net, sh_value_id x, sh_value_id b)
+{
+    sh_value_id out[SH_MAX_OUTPUTS];
+    const sh_shape *of_x = shape_of(net, x), *of_b = shape_of(net, b);
+    if (of_x == NULL || of_b == NULL)
+        return SH_NO_VALUE;
+    const sh_op op = of_x->rank == of_b->rank ? SH_OP_multiply : SH_OP_scale;
+    return sh_graph_add(net->graph, op, NULL, (sh_value_id[]){x, b}, out);
+}
+
 sh_value_id sh_layer_concat(sh_net *net, const sh_value_id *x, size_t count, size_t axis)
 {
     sh_value_id in[SH_MAX_INPUTS], out[SH_MAX_OUTPUTS];
@@ -95,13 +138,18 @@ sh_value_id sh_layer_concat(sh_net *net, const sh_value_id *x, size_t count, siz
     return sh_graph_add(net->graph, SH_OP_concat, &attributes, in, out);
 }
 
+sh_value_id sh_layer_reshape(sh_net *net, sh_value_id x, sh_shape shape)
+{
+    const sh_attributes attributes = {.shape = shape};
+    return sh_net_apply(net, SH_OP_reshape, &attributes, x);
+}
+
 sh_value_id sh_layer_flatten(sh_net *net, sh_value_id x)
 {
     const sh_shape *shape = shape_of(net, x);
     if (shape == NULL)
         return SH_NO_VALUE;
     const size_t samples = shape->dim[0];
-    const sh_attributes attributes = {
-        .shape = sh_shape_of(2, (size_t[]){samples, sh_shape_count(shape) / samples})};
-    return sh_net_apply(net, SH_OP_reshape, &attributes, x);
+    return sh_layer_reshape(net, x,
+                            sh_shape_of(2, (size_t[]){samples, sh_shape_count(shape) / samples}));
 }
