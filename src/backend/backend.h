@@ -19,6 +19,7 @@
 
 #define SH_MAX_OPERANDS 10
 #define SH_MAX_BACKENDS 4
+#define SH_MAX_OVERWRITES 2
 
 typedef struct sh_backend sh_backend;
 typedef struct sh_compiler sh_compiler;

@@ -69,6 +69,7 @@ static sh_status new_buffer(sh_compiler *compiler, sh_buffer_id *id, sh_buffer b
     sh_program *program = compiler->program;
     SH_TRY(sh_array_grow((void **)&program->buffers, &program->buffer_capacity,
                          program->buffer_count + 1, sizeof *program->buffers));
+    buffer.block = (sh_buffer_id)program->buffer_count;
     program->buffers[program->buffer_count] = buffer;
     *id = (sh_buffer_id)program->buffer_count++;
     return SH_OK;
@@ -158,6 +159,13 @@ sh_status sh_compiler_output(sh_compiler *compiler, sh_buffer_id *buffer, sh_val
 sh_status sh_compiler_alias(sh_compiler *compiler, sh_value_id value, sh_buffer_id buffer)
 {
     return add_home(compiler, value, sh_compiler_plain(compiler, value), buffer);
+}
+
+void sh_compiler_may_overwrite(sh_compiler *compiler, sh_buffer_id out, sh_buffer_id in)
+{
+    sh_buffer *buffer = &compiler->program->buffers[out];
+    assert(buffer->over_count < SH_MAX_OVERWRITES);
+    buffer->over[buffer->over_count++] = in;
 }
 
 sh_status sh_compiler_scratch(sh_compiler *compiler, sh_buffer_id *buffer, size_t bytes)
@@ -313,28 +321,66 @@ static sh_status keep_outputs(sh_compiler *compiler)
     return SH_OK;
 }
 
+/*
+ * Puts a buffer that instruction `now` writes into the block of one that it may overwrite and that
+ * nobody needs any more. A block's lifetime is that of its last buffer: `last` of the block's own.
+ */
+static void share_block(sh_program *program, sh_buffer *out, uint32_t now)
+{
+    if (out->space != SH_SPACE_LANE || out->first != now)
+        return;
+    for (uint32_t i = 0; i < out->over_count; i++) {
+        const sh_buffer *in = &program->buffers[out->over[i]];
+        sh_buffer *block = &program->buffers[in->block];
+        if (in->space != SH_SPACE_LANE || block->last != now || block->taken == now ||
+            block->bytes < out->bytes)
+            continue;
+        out->block = in->block;
+        block->taken = now;
+        block->last = out->last;
+        return;
+    }
+}
+
+static void share_blocks(sh_program *program)
+{
+    for (size_t i = 0; i < program->instruction_count; i++)
+        for (uint32_t j = 0; j < program->instructions[i].operand_count; j++)
+            share_block(program, &program->buffers[program->instructions[i].operands[j]],
+                        (uint32_t)i + 1);
+}
+
+/* Has it memory of its own in this space? */
+static bool is_block(const sh_program *program, size_t index, sh_space space)
+{
+    const sh_buffer *buffer = &program->buffers[index];
+    return buffer->space == space && buffer->block == index;
+}
+
 /* Gives every buffer of one space its offset and returns the bytes of the space. */
 static sh_status place_buffers(sh_program *program, sh_space space, size_t *bytes)
 {
     size_t count = 0;
+    sh_buffer *buffers = program->buffers;
     sh_block_plan *plan = calloc(program->buffer_count + 1, sizeof *plan);
     if (plan == NULL)
         return sh_fail_memory(program->buffer_count * sizeof *plan, "the memory plan");
-    for (size_t i = 0; i < program->buffer_count; i++) {
-        const sh_buffer *buffer = &program->buffers[i];
-        if (buffer->space == space)
+    for (size_t i = 0; i < program->buffer_count; i++)
+        if (is_block(program, i, space))
             plan[count++] = (sh_block_plan){
-                .bytes = buffer->bytes,
-                .first = space == SH_SPACE_SHARED ? 0 : buffer->first,
-                .last = space == SH_SPACE_SHARED ? FOREVER : buffer->last,
+                .bytes = buffers[i].bytes,
+                .first = space == SH_SPACE_SHARED ? 0 : buffers[i].first,
+                .last = space == SH_SPACE_SHARED ? FOREVER : buffers[i].last,
             };
-    }
-    *bytes = sh_memory_plan(plan, count);
-    for (size_t i = 0, next = 0; i < program->buffer_count; i++)
-        if (program->buffers[i].space == space)
-            program->buffers[i].place = plan[next++].offset;
+    const sh_status status = sh_memory_plan(bytes, plan, count);
+    for (size_t i = 0, next = 0; status == SH_OK && i < program->buffer_count; i++)
+        if (is_block(program, i, space))
+            buffers[i].place = plan[next++].offset;
+    for (size_t i = 0; i < program->buffer_count; i++)
+        if (buffers[i].space == space && buffers[i].block != i)
+            buffers[i].place = buffers[buffers[i].block].place;
     free(plan);
-    return SH_OK;
+    return status;
 }
 
 static sh_status compile_all(sh_compiler *compiler)
@@ -359,6 +405,7 @@ static sh_status compile_all(sh_compiler *compiler)
     }
     compiler->node = SH_NO_NODE;
     SH_TRY(keep_outputs(compiler));
+    share_blocks(program);
     SH_TRY(place_buffers(program, SH_SPACE_LANE, &program->lane_bytes));
     return place_buffers(program, SH_SPACE_SHARED, &program->shared_bytes);
 }

@@ -34,6 +34,15 @@ sh_status sh_compiler_input(sh_compiler *compiler, sh_buffer_id *buffer, sh_valu
 sh_status sh_compiler_output(sh_compiler *compiler, sh_buffer_id *buffer, sh_value_id value,
                              const sh_layout *layout) SHOAL_CHECKED;
 
+/*
+ * Says that the instruction which writes `out` may do so in the place of `in`: wherever `in` is
+ * among its operands, it reads each byte before it writes the same byte of `out`, and reads none of
+ * it later. Where nobody needs `in` afterwards the two then share their memory; the kernel finds
+ * equal pointers, so it declares neither `restrict`. Of several such inputs (at most
+ * SH_MAX_OVERWRITES) one is taken.
+ */
+void sh_compiler_may_overwrite(sh_compiler *compiler, sh_buffer_id out, sh_buffer_id in);
+
 /* `value` is the same bytes as what plain `buffer` holds: no instruction, no copy. */
 sh_status sh_compiler_alias(sh_compiler *compiler, sh_value_id value,
                             sh_buffer_id buffer) SHOAL_CHECKED;

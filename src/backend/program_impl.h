@@ -20,6 +20,11 @@ typedef struct sh_buffer {
     size_t bytes;
     uint32_t first, last; /* instruction numbers from 1; 0 is before the run */
     size_t place;         /* offset in its space, or the parameter's index */
+
+    sh_buffer_id over[SH_MAX_OVERWRITES]; /* buffers whose memory it may take over */
+    uint32_t over_count;
+    sh_buffer_id block; /* whose memory it lies in: its own number, or an earlier buffer's */
+    uint32_t taken;     /* of a block: the instruction at which it was last taken over */
 } sh_buffer;
 
 typedef struct sh_instruction {

@@ -4,7 +4,7 @@
  * never overlap, others share.
  *
  *     sh_block_plan blocks[] = {{.bytes = 100, .first = 0, .last = 2}, ...};
- *     size_t arena_bytes = sh_memory_plan(blocks, count);
+ *     SH_TRY(sh_memory_plan(&arena_bytes, blocks, count));
  *
  * Threads: any.
  */
@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/fail.h"
+
 typedef struct sh_block_plan {
     size_t bytes;   /* in: 0 takes no place */
     uint32_t first; /* in: time of the first use */
@@ -22,10 +24,10 @@ typedef struct sh_block_plan {
 } sh_block_plan;
 
 /*
- * Sets the offsets and returns the arena's bytes. The largest block first, each at the lowest
- * offset that is free during its life (Pisarchyk, Lee: "Efficient memory management for deep neural
- * net inference", 2020, greedy by size).
+ * Sets the offsets and the arena's bytes. Each block goes to the lowest offset that is free during
+ * its life (Pisarchyk, Lee: "Efficient memory management for deep neural net inference", 2020);
+ * which block is next is tried in several orders, and the smallest arena counts.
  */
-size_t sh_memory_plan(sh_block_plan *blocks, size_t count);
+sh_status sh_memory_plan(size_t *arena_bytes, sh_block_plan *blocks, size_t count) SHOAL_CHECKED;
 
 #endif

@@ -38,7 +38,8 @@ static void known_plans_come_out(void **state)
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         sh_block_plan blocks[4];
         memcpy(blocks, known[i].blocks, sizeof blocks);
-        const size_t arena = sh_memory_plan(blocks, known[i].count);
+        size_t arena;
+        assert_ok(sh_memory_plan(&arena, blocks, known[i].count));
         if (arena != known[i].arena)
             fail_msg("%s: %zu bytes, expected %zu", known[i].what, arena, known[i].arena);
     }
@@ -90,8 +91,8 @@ static void random_blocks_never_overlap_while_they_live(void **state)
                 .offset = 12345, /* what was there does not matter */
             };
         }
-        const size_t arena = sh_memory_plan(blocks, count);
-        size_t end = 0, sum = 0;
+        size_t arena, end = 0, sum = 0;
+        assert_ok(sh_memory_plan(&arena, blocks, count));
         for (size_t i = 0; i < count; i++) {
             assert_int_equal(blocks[i].offset % SH_ALIGNMENT, 0);
             for (size_t j = 0; j < i; j++)
@@ -108,10 +109,40 @@ static void random_blocks_never_overlap_while_they_live(void **state)
     assert_in_range(planned, 1, apart * 3 / 4); /* places are shared, or this plan is for nothing */
 }
 
+/* Placed by size, or by first or last use, these take 448 bytes; by lifetime, the least there is.
+ */
+static void the_best_of_several_orders_counts(void **state)
+{
+    (void)state;
+    size_t arena;
+    sh_block_plan blocks[] = {{128, 1, 3, 0}, {128, 1, 1, 0}, {192, 3, 3, 0}, {128, 0, 2, 0}};
+    assert_ok(sh_memory_plan(&arena, blocks, 4));
+    assert_int_equal(arena, 384);
+}
+
+/* 2,000 buffers, as a network of 300 layers has. */
+static void many_blocks_are_placed_at_once(void **state)
+{
+    (void)state;
+    enum { COUNT = 2000 };
+    static sh_block_plan blocks[COUNT];
+    sh_random random = sh_random_for(1, SH_RANDOM_TEST, 0, 0);
+    for (uint32_t i = 0; i < COUNT; i++)
+        blocks[i] = (sh_block_plan){.bytes = 64 * (1 + sh_random_below(&random, 1000)),
+                                    .first = i,
+                                    .last = i % 3 == 0 ? 2 * COUNT - i : i + 3};
+    size_t arena;
+    assert_ok(sh_memory_plan(&arena, blocks, COUNT));
+    const size_t least = least_arena(blocks, COUNT, 2 * COUNT);
+    assert_in_range(arena, least, least + least / 10);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(known_plans_come_out),
+        cmocka_unit_test(the_best_of_several_orders_counts),
+        cmocka_unit_test(many_blocks_are_placed_at_once),
         cmocka_unit_test(random_blocks_never_overlap_while_they_live),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -79,6 +79,8 @@ typedef struct sh_cost {
 
 struct sh_graph;
 
+#define SH_OVER(input) (UINT32_C(1) << (input))
+
 typedef struct sh_op_def {
     const char *name;
     uint32_t input_count;  /* at most */
@@ -94,6 +96,14 @@ typedef struct sh_op_def {
      */
     sh_status (*infer)(const sh_attributes *attributes, const sh_type *in, uint32_t count,
                        sh_type *out);
+
+    /*
+     * Bit i: output 0 may take the place of input i (SH_OVER(i)). Its element e depends on element
+     * e of this input and of others of that shape, and on values a channel. So it is also cheap to
+     * compute once more (graph/recompute.h). Kernels of all backends keep to it: they declare
+     * neither `restrict`.
+     */
+    uint32_t over;
 
     /*
      * Optional (NULL: not differentiable). Adds nodes to `graph` that compute the gradient of each

@@ -41,8 +41,11 @@ static sh_status check_axis(const char *op, const sh_attributes *a, const sh_sha
     return SH_OK;
 }
 
-/* kept: what the gradient is found from, with its name. work: flops an element. */
-#define ACTIVATION(op, kept, kept_name, check, work)                                               \
+/*
+ * kept: what the gradient is found from, with its name. apart: 1 where each element is by itself.
+ * work: flops an element.
+ */
+#define ACTIVATION(op, kept, kept_name, check, apart, work)                                        \
     static sh_status infer_##op(const sh_attributes *a, const sh_type *in, uint32_t count,         \
                                 sh_type *out)                                                      \
     {                                                                                              \
@@ -69,6 +72,7 @@ static sh_status check_axis(const char *op, const sh_attributes *a, const sh_sha
         .name = #op,                                                                               \
         .input_count = 1,                                                                          \
         .output_count = 1,                                                                         \
+        .over = (apart)*SH_OVER(0),                                                                \
         .infer = infer_##op,                                                                       \
         .grad = grad_##op,                                                                         \
         .flops = flops_##op,                                                                       \
@@ -86,20 +90,21 @@ static sh_status check_axis(const char *op, const sh_attributes *a, const sh_sha
         .name = #op "_grad",                                                                       \
         .input_count = 2,                                                                          \
         .output_count = 1,                                                                         \
+        .over = (apart) * (SH_OVER(0) | SH_OVER(1)),                                               \
         .infer = infer_##op##_grad,                                                                \
         .flops = flops_##op,                                                                       \
     };
 #define RESULT node->out[0], "y"
 #define INPUT node->in[0], "x"
-#define EXPAND(op, kept, check, work) ACTIVATION_OF(op, kept, check, work)
+#define EXPAND(op, kept, check, apart, work) ACTIVATION_OF(op, kept, check, apart, work)
 #define ACTIVATION_OF(op, ...) ACTIVATION(op, __VA_ARGS__)
-EXPAND(relu, RESULT, check_nothing, 1)
-EXPAND(relu6, RESULT, check_nothing, 2)
-EXPAND(leaky_relu, RESULT, check_slope, 2)
-EXPAND(sigmoid, RESULT, check_nothing, 20)
-EXPAND(tanh, RESULT, check_nothing, 20)
-EXPAND(silu, INPUT, check_nothing, 22)
-EXPAND(gelu, INPUT, check_nothing, 40)
-EXPAND(hard_sigmoid, INPUT, check_nothing, 4)
-EXPAND(hard_swish, INPUT, check_nothing, 5)
-EXPAND(softmax, RESULT, check_axis, 20)
+EXPAND(relu, RESULT, check_nothing, 1, 1)
+EXPAND(relu6, RESULT, check_nothing, 1, 2)
+EXPAND(leaky_relu, RESULT, check_slope, 1, 2)
+EXPAND(sigmoid, RESULT, check_nothing, 1, 20)
+EXPAND(tanh, RESULT, check_nothing, 1, 20)
+EXPAND(silu, INPUT, check_nothing, 1, 22)
+EXPAND(gelu, INPUT, check_nothing, 1, 40)
+EXPAND(hard_sigmoid, INPUT, check_nothing, 1, 4)
+EXPAND(hard_swish, INPUT, check_nothing, 1, 5)
+EXPAND(softmax, RESULT, check_axis, 0, 20)

@@ -44,6 +44,7 @@ const sh_op_def sh_op_dropout = {
     .name = "dropout",
     .input_count = 2,
     .output_count = 1,
+    .over = SH_OVER(0),
     .infer = infer,
     .grad = grad,
     .flops = flops,

@@ -33,6 +33,7 @@ const sh_op_def sh_op_add = {
     .name = "add",
     .input_count = 2,
     .output_count = 1,
+    .over = SH_OVER(0) | SH_OVER(1),
     .infer = infer_add,
     .grad = grad_add,
 };
@@ -61,6 +62,7 @@ const sh_op_def sh_op_multiply = {
     .name = "multiply",
     .input_count = 2,
     .output_count = 1,
+    .over = SH_OVER(0) | SH_OVER(1),
     .infer = infer_multiply,
     .grad = grad_multiply,
 };
@@ -101,6 +103,7 @@ const sh_op_def sh_op_scale = {
     .name = "scale",
     .input_count = 2,
     .output_count = 1,
+    .over = SH_OVER(0),
     .infer = infer_scale,
     .grad = grad_scale,
 };

@@ -110,6 +110,7 @@ const sh_op_def sh_op_batch_norm = {
     .input_count = 6,
     .output_count = 1,
     .optional = 1, /* the residual */
+    .over = SH_OVER(0) | SH_OVER(5),
     .infer = infer,
     .grad = grad,
     .flops = flops,
@@ -143,6 +144,7 @@ const sh_op_def sh_op_batch_norm_grad = {
     .name = "batch_norm_grad",
     .input_count = 6,
     .output_count = 3,
+    .over = SH_OVER(0) | SH_OVER(1),
     .infer = infer_grad,
     .flops = flops_grad,
 };

@@ -9,9 +9,9 @@
 
 static void relu(const sh_portable_call *call)
 {
-    const float *restrict x = call->in[0];
-    float *restrict y = call->out[0];
-    for (size_t i = 0; i < call->elements; i++)
+    const float *x = call->in[0];
+    float *y = call->out[0];
+    SH_EACH_ELEMENT (i, call->elements)
         y[i] = x[i] < 0.0f ? 0.0f : x[i]; /* so that NaN stays NaN */
 }
 
@@ -19,9 +19,9 @@ const sh_portable_def sh_portable_relu = {.run = relu, .any_layout = true};
 
 static void relu_grad(const sh_portable_call *call)
 {
-    const float *restrict dy = call->in[0], *restrict y = call->in[1];
-    float *restrict dx = call->out[0];
-    for (size_t i = 0; i < call->elements; i++) {
+    const float *dy = call->in[0], *y = call->in[1];
+    float *dx = call->out[0];
+    SH_EACH_ELEMENT (i, call->elements) {
         const float gradient = dy[i]; /* loaded always: a choice instead of a branch */
         dx[i] = y[i] > 0.0f ? gradient : 0.0f;
     }
@@ -31,9 +31,9 @@ const sh_portable_def sh_portable_relu_grad = {.run = relu_grad, .any_layout = t
 
 static void relu6(const sh_portable_call *call)
 {
-    const float *restrict x = call->in[0];
-    float *restrict y = call->out[0];
-    for (size_t i = 0; i < call->elements; i++) {
+    const float *x = call->in[0];
+    float *y = call->out[0];
+    SH_EACH_ELEMENT (i, call->elements) {
         const float above = x[i] < 0.0f ? 0.0f : x[i];
         y[i] = above > 6.0f ? 6.0f : above;
     }
@@ -43,9 +43,9 @@ const sh_portable_def sh_portable_relu6 = {.run = relu6, .any_layout = true};
 
 static void relu6_grad(const sh_portable_call *call)
 {
-    const float *restrict dy = call->in[0], *restrict y = call->in[1];
-    float *restrict dx = call->out[0];
-    for (size_t i = 0; i < call->elements; i++) {
+    const float *dy = call->in[0], *y = call->in[1];
+    float *dx = call->out[0];
+    SH_EACH_ELEMENT (i, call->elements) {
         const float gradient = dy[i];
         dx[i] = y[i] > 0.0f && y[i] < 6.0f ? gradient : 0.0f;
     }
@@ -60,10 +60,10 @@ const sh_portable_def sh_portable_relu6_grad = {.run = relu6_grad, .any_layout =
 #define ACTIVATION(op, forward, backward, forward_layout)                                          \
     static void op##_forward(const sh_portable_call *call)                                         \
     {                                                                                              \
-        const float *restrict in = call->in[0], number = call->attributes->number;                 \
-        float *restrict y = call->out[0];                                                          \
+        const float *in = call->in[0], number = call->attributes->number;                          \
+        float *y = call->out[0];                                                                   \
         (void)number;                                                                              \
-        for (size_t i = 0; i < call->elements; i++) {                                              \
+        SH_EACH_ELEMENT (i, call->elements) {                                                      \
             const float x = in[i];                                                                 \
             y[i] = forward;                                                                        \
         }                                                                                          \
@@ -71,11 +71,11 @@ const sh_portable_def sh_portable_relu6_grad = {.run = relu6_grad, .any_layout =
     const sh_portable_def sh_portable_##op = {.run = op##_forward, .forward_layout = true};        \
     static void op##_backward(const sh_portable_call *call)                                        \
     {                                                                                              \
-        const float *restrict dy = call->in[0], *restrict kept = call->in[1];                      \
+        const float *dy = call->in[0], *kept = call->in[1];                                        \
         const float number = call->attributes->number;                                             \
-        float *restrict dx = call->out[0];                                                         \
+        float *dx = call->out[0];                                                                  \
         (void)number;                                                                              \
-        for (size_t i = 0; i < call->elements; i++) {                                              \
+        SH_EACH_ELEMENT (i, call->elements) {                                                      \
             const float d = dy[i], v = kept[i];                                                    \
             dx[i] = backward;                                                                      \
         }                                                                                          \

@@ -68,7 +68,8 @@ static void forward(const sh_portable_call *call)
             const float scale = w[c] / sqrtf(variance[c] + call->attributes->number);
             const float shift = b[c] - mean[c] * scale;
             const size_t first = (n * e.C + c) * e.P;
-            for (size_t i = first; i < first + e.P; i++) {
+            SH_EACH_ELEMENT (p, e.P) {
+                const size_t i = first + p;
                 const float normal = x[i] * scale + shift;
                 y[i] = activate(activation, residual == NULL ? normal : normal + residual[i]);
             }
@@ -99,11 +100,14 @@ static void grad_channel(const sh_portable_call *call, const extent *e, size_t c
     const double count = (double)(e->N * e->P);
     const float sum_part = a->training ? (float)(sum / count) : 0.0f;
     const float product_part = a->training ? (float)(product / count) : 0.0f;
-    for (size_t n = 0; n < e->N; n++)
-        for (size_t i = (n * e->C + c) * e->P, end = i + e->P; i < end; i++) {
+    for (size_t n = 0; n < e->N; n++) {
+        const size_t first = (n * e->C + c) * e->P;
+        SH_EACH_ELEMENT (p, e->P) {
+            const size_t i = first + p;
             const float d = passes(a->activation, x[i] * scale + shift) ? dy[i] : 0.0f;
             dx[i] = scale * (d - sum_part - (x[i] - mean) * inverse * product_part);
         }
+    }
 }
 
 static void backward(const sh_portable_call *call)

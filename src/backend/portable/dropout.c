@@ -48,14 +48,13 @@ static inline SH_INLINE void draw(const drawing *d, uint32_t first_block, uint32
         }
 }
 
-static inline SH_INLINE void drop_body(const drawing *d, const float *restrict x, float *restrict y,
-                                       size_t count)
+static inline SH_INLINE void drop_body(const drawing *d, const float *x, float *y, size_t count)
 {
     uint32_t words[WORDS], block = 0;
     for (size_t done = 0; done < count; done += WORDS, block += BLOCKS) {
         const size_t part = count - done < WORDS ? count - done : WORDS;
         draw(d, block, words);
-        for (size_t i = 0; i < part; i++) {
+        SH_EACH_ELEMENT (i, part) {
             const float kept = x[done + i] * d->scale; /* always: a choice instead of a branch */
             y[done + i] = words[i] < d->threshold ? 0.0f : kept;
         }

@@ -6,9 +6,9 @@
 
 static void add(const sh_portable_call *call)
 {
-    const float *restrict a = call->in[0], *restrict b = call->in[1];
-    float *restrict y = call->out[0];
-    for (size_t i = 0; i < call->elements; i++)
+    const float *a = call->in[0], *b = call->in[1];
+    float *y = call->out[0];
+    SH_EACH_ELEMENT (i, call->elements)
         y[i] = a[i] + b[i];
 }
 
@@ -16,9 +16,9 @@ const sh_portable_def sh_portable_add = {.run = add, .any_layout = true};
 
 static void multiply(const sh_portable_call *call)
 {
-    const float *restrict a = call->in[0], *restrict b = call->in[1];
-    float *restrict y = call->out[0];
-    for (size_t i = 0; i < call->elements; i++)
+    const float *a = call->in[0], *b = call->in[1];
+    float *y = call->out[0];
+    SH_EACH_ELEMENT (i, call->elements)
         y[i] = a[i] * b[i];
 }
 
@@ -29,11 +29,12 @@ static void scale(const sh_portable_call *call)
 {
     const size_t rows = sh_shape_count(&call->in_type[1].shape);
     const size_t width = sh_shape_count(&call->in_type[0].shape) / rows;
-    const float *restrict x = call->in[0], *restrict b = call->in[1];
-    float *restrict y = call->out[0];
-    for (size_t row = 0; row < rows; row++, x += width, y += width)
-        for (size_t i = 0; i < width; i++)
+    const float *x = call->in[0], *restrict b = call->in[1];
+    float *y = call->out[0];
+    for (size_t row = 0; row < rows; row++, x += width, y += width) {
+        SH_EACH_ELEMENT (i, width)
             y[i] = x[i] * b[row];
+    }
 }
 
 const sh_portable_def sh_portable_scale = {.run = scale};

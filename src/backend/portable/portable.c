@@ -78,6 +78,9 @@ static sh_status gather_operands(sh_compiler *compiler, const sh_node *node, nod
         SH_TRY(sh_compiler_input(compiler, &operands[used++], node->in[i], layout));
     for (uint32_t i = 0; i < node->output_count; i++)
         SH_TRY(sh_compiler_output(compiler, &operands[used++], node->out[i], layout));
+    for (uint32_t i = 0; i < node->input_count; i++)
+        if ((sh_op_about(node->op)->over & SH_OVER(i)) != 0)
+            sh_compiler_may_overwrite(compiler, operands[node->input_count], operands[i]);
     state->elements =
         (layout == NULL ? plain : first).bytes / sh_dtype_bytes(state->in_type[0].dtype);
     const size_t scratch =
