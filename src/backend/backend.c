@@ -57,3 +57,10 @@ void sh_backend_enter_thread(const sh_backend_list *list)
         if (list->items[i]->enter_thread != NULL)
             list->items[i]->enter_thread();
 }
+
+bool sh_layout_same(const sh_layout *a, const sh_layout *b)
+{
+    if (a->owner != b->owner)
+        return false;
+    return a->owner == NULL || a->owner->same_layout(a, b);
+}

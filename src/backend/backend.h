@@ -31,6 +31,9 @@ typedef struct sh_layout {
     size_t bytes;
 } sh_layout;
 
+/* Do both mean the same bytes? */
+bool sh_layout_same(const sh_layout *a, const sh_layout *b);
+
 /* A place in memory that instructions work on; index into the program's buffers. */
 typedef uint32_t sh_buffer_id;
 

@@ -37,10 +37,10 @@ struct sh_compiler {
     const sh_graph *graph;
     const sh_backend_list *backends;
     sh_program *program;
+    sh_prepared *prepared;
     value_homes *homes;     /* by value */
     uint32_t node;          /* being compiled, or SH_NO_NODE */
     sh_value_id converting; /* being brought into another layout, or SH_NO_VALUE */
-    sh_arena descriptions;
 };
 
 const sh_graph *sh_compiler_graph(const sh_compiler *compiler)
@@ -61,7 +61,7 @@ sh_layout sh_compiler_layout(const sh_compiler *compiler, sh_value_id value)
 
 void *sh_compiler_take(sh_compiler *compiler, size_t bytes)
 {
-    return sh_arena_take(&compiler->descriptions, 1, bytes);
+    return sh_arena_take(sh_prepared_descriptions(compiler->prepared), 1, bytes);
 }
 
 static sh_status new_buffer(sh_compiler *compiler, sh_buffer_id *id, sh_buffer buffer)
@@ -85,19 +85,12 @@ static sh_status add_home(sh_compiler *compiler, sh_value_id value, sh_layout la
     return SH_OK;
 }
 
-static bool same_layout(const sh_layout *a, const sh_layout *b)
-{
-    if (a->owner != b->owner)
-        return false;
-    return a->owner == NULL || a->owner->same_layout(a, b);
-}
-
 static const home *find_home(const sh_compiler *compiler, sh_value_id value,
                              const sh_layout *layout)
 {
     const value_homes *homes = &compiler->homes[value];
     for (uint32_t i = 0; i < homes->count; i++)
-        if (same_layout(&homes->items[i].layout, layout))
+        if (sh_layout_same(&homes->items[i].layout, layout))
             return &homes->items[i];
     return NULL;
 }
@@ -111,6 +104,12 @@ static sh_status emit_conversion(sh_compiler *compiler, const sh_backend *owner,
     const sh_status status = owner->convert(compiler, value, from, from_layout, to, to_layout);
     compiler->converting = outer;
     return status;
+}
+
+static bool is_parameter(const sh_compiler *compiler, sh_value_id value)
+{
+    const home *first = &compiler->homes[value].items[0];
+    return compiler->program->buffers[first->buffer].space == SH_SPACE_PARAMETER;
 }
 
 /* A new home for the value in `layout`, filled by a conversion from its first one. */
@@ -139,9 +138,14 @@ sh_status sh_compiler_input(sh_compiler *compiler, sh_buffer_id *buffer, sh_valu
     const sh_layout plain = sh_compiler_plain(compiler, value);
     const sh_layout *wanted = layout == NULL ? &plain : layout;
     const home *found = find_home(compiler, value, wanted);
-    if (found == NULL)
-        return convert(compiler, buffer, value, wanted);
-    *buffer = found->buffer;
+    if (found != NULL) {
+        *buffer = found->buffer;
+        return SH_OK;
+    }
+    const uint32_t homes = compiler->homes[value].count;
+    SH_TRY(convert(compiler, buffer, value, wanted));
+    if (is_parameter(compiler, value) && sh_prepared_on_demand(compiler->prepared))
+        compiler->homes[value].count = homes; /* this conversion is for one reader */
     return SH_OK;
 }
 
@@ -240,7 +244,8 @@ sh_status sh_compiler_emit(sh_compiler *compiler, const sh_kernel *kernel, void 
     sh_instruction instruction = {
         .kernel = kernel,
         .state = state,
-        .prepares = reads_weights_only(compiler->program, operands, count),
+        .prepares = !sh_prepared_on_demand(compiler->prepared) &&
+                    reads_weights_only(compiler->program, operands, count),
         .parameter = SH_NO_PARAMETER,
         .work = describe_work(compiler),
         .operand_count = (uint32_t)count,
@@ -357,8 +362,8 @@ static bool is_block(const sh_program *program, size_t index, sh_space space)
     return buffer->space == space && buffer->block == index;
 }
 
-/* Gives every buffer of one space its offset and returns the bytes of the space. */
-static sh_status place_buffers(sh_program *program, sh_space space, size_t *bytes)
+/* Gives every buffer in lane memory its offset. */
+static sh_status place_in_lane(sh_program *program)
 {
     size_t count = 0;
     sh_buffer *buffers = program->buffers;
@@ -366,21 +371,42 @@ static sh_status place_buffers(sh_program *program, sh_space space, size_t *byte
     if (plan == NULL)
         return sh_fail_memory(program->buffer_count * sizeof *plan, "the memory plan");
     for (size_t i = 0; i < program->buffer_count; i++)
-        if (is_block(program, i, space))
+        if (is_block(program, i, SH_SPACE_LANE))
             plan[count++] = (sh_block_plan){
-                .bytes = buffers[i].bytes,
-                .first = space == SH_SPACE_SHARED ? 0 : buffers[i].first,
-                .last = space == SH_SPACE_SHARED ? FOREVER : buffers[i].last,
-            };
-    const sh_status status = sh_memory_plan(bytes, plan, count);
+                .bytes = buffers[i].bytes, .first = buffers[i].first, .last = buffers[i].last};
+    const sh_status status = sh_memory_plan(&program->lane_bytes, plan, count);
     for (size_t i = 0, next = 0; status == SH_OK && i < program->buffer_count; i++)
-        if (is_block(program, i, space))
+        if (is_block(program, i, SH_SPACE_LANE))
             buffers[i].place = plan[next++].offset;
     for (size_t i = 0; i < program->buffer_count; i++)
-        if (buffers[i].space == space && buffers[i].block != i)
+        if (buffers[i].space == SH_SPACE_LANE && buffers[i].block != i)
             buffers[i].place = buffers[buffers[i].block].place;
     free(plan);
     return status;
+}
+
+/* Gives what is made from weights alone its offset in the memory that all programs share. */
+static sh_status place_in_shared(sh_compiler *compiler)
+{
+    const sh_graph *graph = compiler->graph;
+    sh_program *program = compiler->program;
+    for (size_t i = 0; i < program->buffer_count; i++)
+        program->buffers[i].placed = program->buffers[i].space != SH_SPACE_SHARED;
+    for (size_t i = 0; i < graph->parameter_count; i++) {
+        const value_homes *homes = &compiler->homes[graph->parameters[i].value];
+        for (uint32_t j = 1; j < homes->count; j++) {
+            sh_buffer *buffer = &program->buffers[homes->items[j].buffer];
+            SH_TRY(sh_prepared_place(compiler->prepared, &buffer->place, (uint32_t)i,
+                                     &homes->items[j].layout));
+            buffer->placed = true;
+        }
+    }
+    for (size_t i = 0; i < program->buffer_count; i++)
+        if (!program->buffers[i].placed)
+            program->buffers[i].place =
+                sh_prepared_append(compiler->prepared, program->buffers[i].bytes);
+    program->shared_bytes = sh_prepared_bytes(compiler->prepared);
+    return SH_OK;
 }
 
 static sh_status compile_all(sh_compiler *compiler)
@@ -406,12 +432,12 @@ static sh_status compile_all(sh_compiler *compiler)
     compiler->node = SH_NO_NODE;
     SH_TRY(keep_outputs(compiler));
     share_blocks(program);
-    SH_TRY(place_buffers(program, SH_SPACE_LANE, &program->lane_bytes));
-    return place_buffers(program, SH_SPACE_SHARED, &program->shared_bytes);
+    SH_TRY(place_in_lane(program));
+    return place_in_shared(compiler);
 }
 
-sh_status sh_program_compile(sh_program **program, const sh_graph *graph,
-                             const sh_backend_list *backends)
+sh_status sh_program_compile_with(sh_program **program, const sh_graph *graph,
+                                  const sh_backend_list *backends, sh_prepared *prepared)
 {
     SH_TRY(sh_graph_verify(graph));
     sh_program *fresh = calloc(1, sizeof *fresh);
@@ -420,16 +446,25 @@ sh_status sh_program_compile(sh_program **program, const sh_graph *graph,
     sh_compiler compiler = {.graph = graph,
                             .backends = backends,
                             .program = fresh,
+                            .prepared = prepared,
                             .node = SH_NO_NODE,
                             .converting = SH_NO_VALUE};
-    sh_arena_init(&compiler.descriptions);
     const sh_status status = compile_all(&compiler);
     free(compiler.homes);
-    sh_arena_release(&compiler.descriptions);
     if (status != SH_OK) {
         sh_program_free(fresh);
         return status;
     }
     *program = fresh;
     return SH_OK;
+}
+
+sh_status sh_program_compile(sh_program **program, const sh_graph *graph,
+                             const sh_backend_list *backends)
+{
+    sh_prepared *prepared;
+    SH_TRY(sh_prepared_new(&prepared, false));
+    const sh_status status = sh_program_compile_with(program, graph, backends, prepared);
+    sh_prepared_free(prepared);
+    return status;
 }

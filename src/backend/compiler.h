@@ -51,7 +51,7 @@ sh_status sh_compiler_alias(sh_compiler *compiler, sh_value_id value,
 sh_status sh_compiler_scratch(sh_compiler *compiler, sh_buffer_id *buffer,
                               size_t bytes) SHOAL_CHECKED;
 
-/* Zeroed memory that lives as long as the program's compilation, for layouts' descriptions. */
+/* Zeroed memory for layouts' descriptions; lives at least as long as the compilation. */
 void *sh_compiler_take(sh_compiler *compiler, size_t bytes);
 
 /*

@@ -19,7 +19,7 @@
 #ifndef SHOAL_BACKEND_PROGRAM_H
 #define SHOAL_BACKEND_PROGRAM_H
 
-#include "backend/backend.h"
+#include "backend/prepared.h"
 #include "base/clock.h"
 
 typedef struct sh_program sh_program;
@@ -31,6 +31,14 @@ typedef void sh_gradient_sink(void *context, uint32_t parameter, const float *gr
 /* Compiles the graph, which may be freed afterwards. */
 sh_status sh_program_compile(sh_program **program, const sh_graph *graph,
                              const sh_backend_list *backends) SHOAL_CHECKED;
+
+/*
+ * As above, as one of the programs of a model that share memory for prepared weights. `prepared` is
+ * borrowed until this returns. On failure it may have more places than before.
+ */
+sh_status sh_program_compile_with(sh_program **program, const sh_graph *graph,
+                                  const sh_backend_list *backends,
+                                  sh_prepared *prepared) SHOAL_CHECKED;
 void sh_program_free(sh_program *program);
 
 /* Bytes of memory that an execution needs for itself, and that all executions share. Exact. */

@@ -17,6 +17,7 @@ typedef struct sh_buffer {
     sh_space space;
     bool made;    /* something has written it, or it is given */
     bool scratch; /* for one instruction */
+    bool placed;  /* `place` is known */
     size_t bytes;
     uint32_t first, last; /* instruction numbers from 1; 0 is before the run */
     size_t place;         /* offset in its space, or the parameter's index */

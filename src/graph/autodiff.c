@@ -98,6 +98,7 @@ void sh_graph_differentiate(sh_graph *graph, sh_value_id value, sh_value_id seed
 {
     if (!seed_fits(graph, value, seed))
         return;
+    graph->forward_count = graph->node_count;
     sh_value_id *gradient = walk(graph, value, seed, SH_NO_VALUE);
     if (gradient == NULL)
         return;

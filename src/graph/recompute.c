@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Two kinds of values are computed again. *Cheap* ones come from an operator that works element by
+ * element (or only renames): another pass over memory. *Dear* ones are all others, convolutions
+ * above all.
+ *
+ * Where the forward pass is cut is found by dynamic programming: of all cuts whose segments make at
+ * most so many dear bytes, those across which the fewest bytes are alive, summed. A residual block
+ * costs its shortcut at every cut within it, so cuts come to lie between blocks by themselves. The
+ * last segment is not computed again: backward begins with it.
+ *
+ *     forward   | kept ........|........ kept |........ kept |  all kept: last segment
+ *     backward                                               |  last, second segment again, ...
+ *
+ * Backward's nodes are copied in their order. Before one that reads a value which is not kept, its
+ * maker is appended once more, and before that, what its maker reads, as deep as it goes. A dear
+ * value's clone serves until its last reader; it belongs to one segment, whose readers are
+ * together. A cheap one's serves only readers close by (NEAR nodes), and is made once more for
+ * others: a batch normalisation's result is read by the next convolution as the segment is
+ * repeated, and again much later by that one's gradient, and meanwhile its bytes are free.
+ *
+ * Outside of repeated segments a cheap value is dropped only where its inputs are kept for
+ * backward's sake anyway, so that nothing is kept longer in its place, and where it takes at most
+ * DEPTH operators to come from kept ones.
+ */
+#include "graph/recompute.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NEAR 3
+#define DEPTH 4
+#define SMALL_PART 256 /* values of less than this part of the largest one are always kept */
+#define NOWHERE SIZE_MAX
+
+/* What is known of a value of the graph as it was. */
+typedef struct fate {
+    size_t maker;     /* node; NOWHERE for what is given */
+    size_t last_read; /* last node of the forward pass that reads it; 0: none */
+    size_t bytes;
+    bool small;     /* or an output, or given: kept without a question */
+    bool read_back; /* backward reads it */
+    bool kept;      /* from its maker on until backward has read it */
+    uint32_t depth; /* operators from kept values; 0 for kept ones */
+    sh_value_id clone;
+    size_t clone_read; /* node of backward for which the clone was last wanted */
+} fate;
+
+typedef struct pass {
+    sh_graph *graph;
+    size_t forward;      /* nodes of the forward pass */
+    size_t now;          /* node of backward that is being copied */
+    size_t last_segment; /* its first node */
+    size_t *cuts;        /* first nodes of segments 1.. */
+    size_t cut_count;
+    sh_node *backward; /* copies of backward's nodes */
+    size_t backward_count;
+    size_t value_count; /* as it was */
+    fate *fates;        /* by value */
+} pass;
+
+static bool is_cheap(const sh_node *node)
+{
+    return node->op == SH_OP_reshape || sh_op_about(node->op)->over != 0;
+}
+
+static void observe_node(pass *p, size_t index)
+{
+    const sh_node *node = &p->graph->nodes[index];
+    for (uint32_t i = 0; i < node->output_count; i++)
+        p->fates[node->out[i]].maker = index;
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        fate *read = &p->fates[node->in[i]];
+        if (index < p->forward)
+            read->last_read = index;
+        else if (read->maker < p->forward)
+            read->read_back = true;
+    }
+}
+
+static void observe(pass *p)
+{
+    const sh_graph *graph = p->graph;
+    size_t largest = 0;
+    for (size_t v = 0; v < p->value_count; v++)
+        p->fates[v] = (fate){
+            .maker = NOWHERE, .bytes = sh_type_bytes(&graph->values[v].type), .clone = SH_NO_VALUE};
+    for (size_t i = 0; i < graph->node_count; i++)
+        observe_node(p, i);
+    for (size_t v = 0; v < p->value_count; v++)
+        if (p->fates[v].maker < p->forward && p->fates[v].bytes > largest)
+            largest = p->fates[v].bytes;
+    for (size_t v = 0; v < p->value_count; v++)
+        p->fates[v].small =
+            p->fates[v].maker == NOWHERE || p->fates[v].bytes < largest / SMALL_PART;
+    for (size_t i = 0; i < graph->output_count; i++)
+        p->fates[graph->outputs[i]].small = true;
+}
+
+/* ---- cuts ------------------------------------------------------------------------------------ */
+
+/* Bytes that are alive between node `cut` and the one before it, but for small values. */
+static void count_alive(const pass *p, size_t *alive)
+{
+    for (size_t v = 0; v < p->value_count; v++) {
+        const fate *f = &p->fates[v];
+        for (size_t cut = f->maker + 1; !f->small && f->maker < p->forward && cut <= f->last_read;
+             cut++)
+            alive[cut] += f->bytes;
+    }
+}
+
+/* dear[i]: bytes of dear values made before node i. */
+static void count_dear(const pass *p, size_t *dear)
+{
+    for (size_t i = 0; i < p->forward; i++) {
+        const sh_node *node = &p->graph->nodes[i];
+        dear[i + 1] = dear[i];
+        for (uint32_t j = 0; j < node->output_count && !is_cheap(node); j++)
+            if (!p->fates[node->out[j]].small)
+                dear[i + 1] += p->fates[node->out[j]].bytes;
+    }
+}
+
+/*
+ * cost[i]: the least sum of bytes alive at cuts before a segment that begins at node i, from[i]:
+ * where the segment before it begins. A segment of one node may be as large as it is.
+ */
+static void choose_cuts(pass *p, const size_t *alive, const size_t *dear, size_t *cost,
+                        size_t *from, size_t most)
+{
+    for (size_t i = 1; i <= p->forward; i++) {
+        cost[i] = SIZE_MAX;
+        for (size_t j = i; j-- > 0;) {
+            if (dear[i] - dear[j] > most && j + 1 < i)
+                break;
+            const size_t here = cost[j] + (i < p->forward ? alive[i] + 1 : 0);
+            if (here < cost[i]) {
+                cost[i] = here;
+                from[i] = j;
+            }
+        }
+    }
+    for (size_t i = from[p->forward]; i > 0; i = from[i])
+        p->cuts[p->cut_count++] = i;
+    p->last_segment = from[p->forward];
+}
+
+static sh_status cut(pass *p, uint32_t segments)
+{
+    const size_t slots = p->forward + 1;
+    size_t *counts = calloc(slots * 4, sizeof *counts);
+    p->cuts = calloc(slots, sizeof *p->cuts);
+    if (counts == NULL || p->cuts == NULL) {
+        free(counts);
+        return sh_fail_memory(slots * 5 * sizeof *counts, "choosing what is computed again");
+    }
+    size_t *alive = counts, *dear = alive + slots, *cost = dear + slots, *from = cost + slots;
+    if (segments > 1) {
+        count_alive(p, alive);
+        count_dear(p, dear);
+        choose_cuts(p, alive, dear, cost, from, dear[p->forward] / segments);
+    }
+    free(counts);
+    return SH_OK;
+}
+
+/* ---- what is kept ---------------------------------------------------------------------------- */
+
+static bool crosses_a_cut(const pass *p, const fate *f)
+{
+    for (size_t i = 0; i < p->cut_count; i++)
+        if (f->maker < p->cuts[i] && p->cuts[i] <= f->last_read)
+            return true;
+    return false;
+}
+
+/* Operators that it takes to make a cheap value from what is kept anyway; 0 where it is not. */
+static uint32_t depth_from_kept(const pass *p, const sh_node *node)
+{
+    uint32_t depth = 1;
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        const fate *in = &p->fates[node->in[i]];
+        if (in->small)
+            continue;
+        if (in->kept && !in->read_back && !crosses_a_cut(p, in))
+            return 0;
+        if (in->depth + 1 > depth)
+            depth = in->depth + 1;
+    }
+    return depth <= DEPTH ? depth : 0;
+}
+
+static void decide(pass *p)
+{
+    for (size_t v = 0; v < p->value_count; v++)
+        p->fates[v].kept = p->fates[v].small || p->fates[v].maker >= p->forward;
+    for (size_t i = 0; i < p->forward; i++) {
+        const sh_node *node = &p->graph->nodes[i];
+        for (uint32_t j = 0; j < node->output_count; j++) {
+            fate *f = &p->fates[node->out[j]];
+            if (f->small)
+                continue;
+            const bool crosses = crosses_a_cut(p, f);
+            f->depth =
+                !crosses && i >= p->last_segment && is_cheap(node) ? depth_from_kept(p, node) : 0;
+            f->kept = crosses || (i >= p->last_segment && f->depth == 0);
+        }
+    }
+}
+
+/* ---- backward once more ---------------------------------------------------------------------- */
+
+static bool is_close(const pass *p, const fate *f)
+{
+    return p->now - f->clone_read <= NEAR || !is_cheap(&p->graph->nodes[f->maker]);
+}
+
+/* The value in its own or its clone's place; appends what it takes to make the clone. */
+static sh_value_id provide(pass *p, sh_value_id value)
+{
+    fate *f = &p->fates[value];
+    if (f->kept)
+        return value;
+    if (f->clone == SH_NO_VALUE || !is_close(p, f)) {
+        const sh_node node = p->graph->nodes[f->maker]; /* copied: the list moves as it grows */
+        sh_value_id in[SH_MAX_INPUTS], out[SH_MAX_OUTPUTS];
+        for (uint32_t i = 0; i < SH_MAX_INPUTS; i++)
+            in[i] = i < node.input_count ? provide(p, node.in[i]) : SH_NO_VALUE;
+        sh_graph_add(p->graph, node.op, &node.attributes, in, out);
+        for (uint32_t i = 0; i < node.output_count; i++) {
+            p->fates[node.out[i]].clone = out[i];
+            p->fates[node.out[i]].clone_read = p->now;
+        }
+    }
+    f->clone_read = p->now;
+    return f->clone;
+}
+
+static void copy_backward(pass *p)
+{
+    sh_graph *graph = p->graph;
+    graph->node_count = p->forward;
+    for (size_t i = 0; i < p->backward_count && graph->status == SH_OK; i++) {
+        sh_node node = p->backward[i];
+        p->now = p->forward + i;
+        for (uint32_t j = 0; j < node.input_count; j++)
+            node.in[j] = provide(p, node.in[j]);
+        if (graph->status == SH_OK)
+            sh_graph_failed(graph, sh_array_grow((void **)&graph->nodes, &graph->node_capacity,
+                                                 graph->node_count + 1, sizeof *graph->nodes));
+        if (graph->status == SH_OK)
+            graph->nodes[graph->node_count++] = node;
+    }
+}
+
+static sh_status rewrite(pass *p, uint32_t segments)
+{
+    const sh_graph *graph = p->graph;
+    p->fates = calloc(p->value_count + 1, sizeof *p->fates);
+    p->backward = calloc(p->backward_count + 1, sizeof *p->backward);
+    if (p->fates == NULL || p->backward == NULL)
+        return sh_fail_memory(p->backward_count * sizeof *p->backward,
+                              "choosing what is computed again");
+    memcpy(p->backward, graph->nodes + p->forward, p->backward_count * sizeof *p->backward);
+    observe(p);
+    SH_TRY(cut(p, segments));
+    decide(p);
+    copy_backward(p);
+    return SH_OK;
+}
+
+void sh_graph_recompute(sh_graph *graph, uint32_t segments)
+{
+    if (graph->status != SH_OK || segments == 0 || graph->forward_count == 0)
+        return;
+    pass p = {
+        .graph = graph,
+        .forward = graph->forward_count,
+        .backward_count = graph->node_count - graph->forward_count,
+        .value_count = graph->value_count,
+    };
+    sh_graph_failed(graph, rewrite(&p, segments));
+    free(p.cuts);
+    free(p.backward);
+    free(p.fates);
+}
