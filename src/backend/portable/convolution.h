@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the two ways of convolving share: matrix products (conv2d.c), and loops over planes for
+ * convolutions with one input channel a group (depthwise.c). Both work on padded copies of the
+ * input, so that no inner loop asks whether it is still inside the image.
+ *
+ *     const sh_convolution g = sh_convolution_of(call->attributes, &x_type, &w_type, &y_type);
+ *     if (sh_convolution_is_depthwise(&g))
+ *         sh_depthwise_forward(&g, call);
+ *
+ * Threads: any. Pointers are borrowed until the call returns.
+ */
+#ifndef SHOAL_BACKEND_PORTABLE_CONVOLUTION_H
+#define SHOAL_BACKEND_PORTABLE_CONVOLUTION_H
+
+#include <string.h>
+
+#include "backend/portable/portable.h"
+
+typedef struct sh_convolution {
+    const sh_attributes *a; /* borrowed */
+    size_t images, groups;
+    size_t C, H, W; /* input channels of a group, height, width */
+    size_t O, R, S; /* output channels of a group, kernel height and width */
+    size_t P, Q;    /* output height and width */
+    size_t K;       /* products of an output: C R S */
+    size_t Y, X;    /* height and width of the padded input, as far as windows reach */
+} sh_convolution;
+
+/* x [N, C groups, H, W], w [O groups, C, R, S], y [N, O groups, P, Q]; `a` stays borrowed. */
+sh_convolution sh_convolution_of(const sh_attributes *a, const sh_type *x, const sh_type *w,
+                                 const sh_type *y);
+
+/* Copies planes [H, W] into padded ones [Y, X], whose edges the caller has zeroed. */
+void sh_convolution_pad(const sh_convolution *g, size_t planes, const float *x, float *padded);
+
+/* Copies what lies within padded planes [Y, X] to planes [H, W]; zero where no window reaches. */
+void sh_convolution_crop(const sh_convolution *g, size_t planes, const float *padded, float *x);
+
+/* Copies a row: in pieces of a known size where it can, because most rows are too short for calls.
+ */
+static inline void sh_convolution_copy(float *restrict to, const float *restrict from, size_t count)
+{
+    if (count % 8 == 0)
+        for (size_t i = 0; i < count; i += 8)
+            memcpy(to + i, from + i, 8 * sizeof *to);
+    else if (count % 2 == 0 && count < 32)
+        for (size_t i = 0; i < count; i += 2)
+            memcpy(to + i, from + i, 2 * sizeof *to);
+    else
+        memcpy(to, from, count * sizeof *to);
+}
+
+/* The sum of `count` floats, in a fixed order. */
+float sh_convolution_sum(const float *values, size_t count);
+
+/* One input channel a group, and more than one group? */
+bool sh_convolution_is_depthwise(const sh_convolution *g);
+
+/* The operators' kernels where it is so: operands as the operators have them. */
+void sh_depthwise_forward(const sh_convolution *g, const sh_portable_call *call);
+void sh_depthwise_grad_input(const sh_convolution *g, const sh_portable_call *call);
+void sh_depthwise_grad_weight(const sh_convolution *g, const sh_portable_call *call);
+
+/* Bytes of scratch that each of them wants. */
+size_t sh_depthwise_scratch(const sh_convolution *g);
+
+#endif
