@@ -222,7 +222,8 @@ static void activations_within_equal_those_behind(void **state)
 {
     (void)state;
     for (size_t i = 0; i < OP_CASE_COUNT; i++) {
-        if (op_cases[i].attributes.activation == SH_ACTIVATION_NONE)
+        if (op_cases[i].attributes.activation == SH_ACTIVATION_NONE ||
+            sh_op_about(op_cases[i].op)->grad == NULL)
             continue;
         subject within = build(&op_cases[i]), behind = build_graph(&op_cases[i], true);
         machine a = start(within.graph, "portable"), b = start(behind.graph, "portable");

@@ -30,6 +30,18 @@
 
 #define SH_INLINE __attribute__((always_inline))
 
+/*
+ * Before a loop that writes element i from elements i of what it reads: result and operand may be
+ * one, and the compiler need not look whether they overlap.
+ */
+#if defined(__clang__)
+#define SH_EACH_BY_ITSELF _Pragma("clang loop vectorize(assume_safety)")
+#elif defined(__GNUC__)
+#define SH_EACH_BY_ITSELF _Pragma("GCC ivdep")
+#else
+#define SH_EACH_BY_ITSELF
+#endif
+
 /* One list: name, attributes; best first. */
 #if defined(__x86_64__) && defined(__GNUC__)
 #define SH_VARIANT_MAP(X)                                                                          \

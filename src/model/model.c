@@ -7,6 +7,7 @@
 
 #include "base/random.h"
 #include "base/real.h"
+#include "graph/fuse.h"
 #include "model/builtin.h"
 
 const sh_model_def *const *sh_model_all(void)
@@ -64,8 +65,11 @@ static void build_all(sh_graph *graph, const sh_model_def *def, const char *para
     sh_graph_output(graph, sh_graph_add(graph, SH_OP_argmax, NULL, &logits, out));
     sh_graph_output(graph, labels); /* still there after the run, to be compared with */
     sh_graph_output(graph, logits);
-    if (net.training)
+    sh_graph_fuse(graph);
+    if (net.training) {
         sh_graph_differentiate(graph, loss, net.loss_weights);
+        sh_graph_fuse(graph);
+    }
 }
 
 static sh_status check_frozen(const sh_graph *graph, const char *frozen)

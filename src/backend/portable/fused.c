@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kernels of the operators that fusion makes (graph/op_fused.c). */
+#include "backend/portable/portable.h"
+#include "base/variant.h"
+
+typedef struct relu_sum {
+    const float *y, *a, *b;
+    float *dx; /* may be a or b */
+    size_t count;
+    bool bounded; /* relu6 */
+} relu_sum;
+
+static inline SH_INLINE void relu_sum_body(const relu_sum *s, bool bounded)
+{
+    const float *const y = s->y, *const a = s->a, *const b = s->b;
+    float *const dx = s->dx;
+    SH_EACH_BY_ITSELF
+    for (size_t i = 0; i < s->count; i++) {
+        const float sum = a[i] + b[i]; /* always: a choice instead of a branch */
+        const bool passes = (y[i] > 0.0f) & (!bounded | (y[i] < 6.0f));
+        dx[i] = passes ? sum : 0.0f;
+    }
+}
+
+typedef void relu_sum_fn(const relu_sum *s);
+
+#define RELU_SUM(name, target)                                                                     \
+    static target void relu_sum_##name(const relu_sum *s)                                          \
+    {                                                                                              \
+        if (s->bounded)                                                                            \
+            relu_sum_body(s, true);                                                                \
+        else                                                                                       \
+            relu_sum_body(s, false);                                                               \
+    }
+SH_VARIANT_MAP(RELU_SUM)
+static relu_sum_fn *const relu_sums[SH_VARIANT_COUNT] = {SH_VARIANT_TABLE(relu_sum)};
+
+static void relu_sum_grad(const sh_portable_call *call)
+{
+    relu_sums[sh_variant_best()](&(relu_sum){
+        .y = call->in[0],
+        .a = call->in[1],
+        .b = call->in[2],
+        .dx = call->out[0],
+        .count = call->elements,
+        .bounded = call->attributes->activation == SH_ACTIVATION_RELU6,
+    });
+}
+
+const sh_portable_def sh_portable_relu_sum_grad = {.run = relu_sum_grad, .any_layout = true};
