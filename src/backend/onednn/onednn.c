@@ -19,6 +19,9 @@ static compile_op *const compilers[SH_OP_COUNT] = {
     [SH_OP_linear] = sh_onednn_linear,
     [SH_OP_linear_grad_input] = sh_onednn_linear,
     [SH_OP_linear_grad_weight] = sh_onednn_linear,
+    [SH_OP_moments] = sh_onednn_norm,
+    [SH_OP_batch_norm] = sh_onednn_norm,
+    [SH_OP_batch_norm_grad] = sh_onednn_norm,
     [SH_OP_max_pool] = sh_onednn_max_pool,
     [SH_OP_max_pool_grad] = sh_onednn_max_pool_grad,
 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The oneDNN backend: convolutions and dense layers by oneDNN's generated kernels
- * (https://oneapi-src.github.io/oneDNN/v2.6/), and max pooling in the layout that these leave.
+ * (https://oneapi-src.github.io/oneDNN/v2.6/), batch normalisation and max pooling in the layout
+ * that these leave.
  * Every call of the library is in this folder, so that another version of it is one folder's work.
  *
  *     const sh_backend *const all[] = {&sh_onednn_backend, &sh_portable_backend, NULL};
@@ -22,6 +23,7 @@ extern const sh_backend sh_onednn_backend;
 /* Compilers of one family of operators each: what sh_backend.compile says. */
 sh_status sh_onednn_conv2d(sh_compiler *compiler, const sh_node *node, bool *taken);
 sh_status sh_onednn_linear(sh_compiler *compiler, const sh_node *node, bool *taken);
+sh_status sh_onednn_norm(sh_compiler *compiler, const sh_node *node, bool *taken);
 sh_status sh_onednn_max_pool(sh_compiler *compiler, const sh_node *node, bool *taken);
 sh_status sh_onednn_max_pool_grad(sh_compiler *compiler, const sh_node *node, bool *taken);
 

@@ -145,27 +145,17 @@ static pooling *measure(const sh_node *node, const sh_shape *x, const sh_shape *
     return g;
 }
 
-/* The channels-last layout of a value. */
-static sh_status channels_last(sh_compiler *compiler, sh_layout *layout, sh_value_id value)
-{
-    const sh_type *type = sh_graph_type(sh_compiler_graph(compiler), value);
-    dnnl_memory_desc_t md;
-    if (!sh_onednn_md(&md, type, dnnl_nhwc))
-        return sh_fail(SH_INTERNAL, "oneDNN: a tensor of another layout is too large for this one");
-    return sh_onednn_layout(compiler, layout, &md);
-}
-
 /* `operands` are x, y, choice or dy, choice, dx: two in, one out or one in, two out. */
 static sh_status gather(sh_compiler *compiler, const sh_node *node, sh_buffer_id operands[3])
 {
     uint32_t used = 0;
     sh_layout layout;
     for (uint32_t i = 0; i < node->input_count; i++) {
-        SH_TRY(channels_last(compiler, &layout, node->in[i]));
+        SH_TRY(sh_onednn_channels_last(compiler, &layout, node->in[i]));
         SH_TRY(sh_compiler_input(compiler, &operands[used++], node->in[i], &layout));
     }
     for (uint32_t i = 0; i < node->output_count; i++) {
-        SH_TRY(channels_last(compiler, &layout, node->out[i]));
+        SH_TRY(sh_onednn_channels_last(compiler, &layout, node->out[i]));
         SH_TRY(sh_compiler_output(compiler, &operands[used++], node->out[i], &layout));
     }
     return SH_OK;

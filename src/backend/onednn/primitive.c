@@ -162,6 +162,18 @@ sh_status sh_onednn_layout(sh_compiler *compiler, sh_layout *layout, const dnnl_
     return SH_OK;
 }
 
+sh_status sh_onednn_channels_last(sh_compiler *compiler, sh_layout *layout, sh_value_id value)
+{
+    static const dnnl_format_tag_t tags[SH_ONEDNN_CHANNELS_LAST_RANK + 1] = {
+        [2] = dnnl_nc, [3] = dnnl_nwc, [4] = dnnl_nhwc, [5] = dnnl_ndhwc};
+    const sh_type *type = sh_graph_type(sh_compiler_graph(compiler), value);
+    dnnl_memory_desc_t md;
+    assert(type->shape.rank >= 2 && type->shape.rank <= SH_ONEDNN_CHANNELS_LAST_RANK);
+    if (!sh_onednn_md(&md, type, tags[type->shape.rank]))
+        return sh_fail(SH_INTERNAL, "oneDNN: a tensor of another layout is too large for this one");
+    return sh_onednn_layout(compiler, layout, &md);
+}
+
 static void unbind(void *bound)
 {
     lane_call *call = bound;

@@ -59,6 +59,11 @@ void sh_onednn_drop(dnnl_primitive_desc_t *chosen);
 sh_status sh_onednn_layout(sh_compiler *compiler, sh_layout *layout,
                            const dnnl_memory_desc_t *md) SHOAL_CHECKED;
 
+/* The channels-last layout of a value [N, C, ...] of at most this rank. */
+#define SH_ONEDNN_CHANNELS_LAST_RANK 5
+sh_status sh_onednn_channels_last(sh_compiler *compiler, sh_layout *layout,
+                                  sh_value_id value) SHOAL_CHECKED;
+
 /*
  * Emits the primitive on the node's operands, with scratch as it needs. `chosen` is owned from here
  * on, also where this fails.
