@@ -58,7 +58,7 @@ typedef struct sh_graph {
     size_t value_count, value_capacity;
     sh_node *nodes; /* in order of execution */
     size_t node_count, node_capacity;
-    size_t forward_count; /* nodes before sh_graph_differentiate, which adds backward's */
+    size_t forward_count;     /* nodes before sh_graph_differentiate, which adds backward's */
     sh_parameter *parameters; /* in order of declaration */
     size_t parameter_count, parameter_capacity;
     sh_value_id *inputs; /* in order of declaration */
