@@ -78,6 +78,13 @@ sh_status sh_onednn_emit(sh_compiler *compiler, const sh_node *node,
 sh_status sh_onednn_emit_bias_gradient(sh_compiler *compiler, const sh_node *node,
                                        const sh_layout *layout) SHOAL_CHECKED;
 
+/*
+ * Compiles conv2d_grad_weight where each channel is a group of its own, by loops on channels-last
+ * activations: for shapes that the library has no such kernel for. Others are not taken.
+ */
+sh_status sh_onednn_depthwise_grad_weight(sh_compiler *compiler, const sh_node *node,
+                                          bool *taken) SHOAL_CHECKED;
+
 /* The backend's same_layout and convert (backend.h). */
 bool sh_onednn_same_layout(const sh_layout *a, const sh_layout *b);
 sh_status sh_onednn_convert(sh_compiler *compiler, sh_value_id value, sh_buffer_id from,
