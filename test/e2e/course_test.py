@@ -15,6 +15,9 @@ MLP = ("mlp:784-16-10", "digits:310/90", "--batch-size", "50", "--grain", "7", "
 # Images from a folder, moved and mirrored by chance; 3 steps an epoch, the last one of 2 grains.
 CIFAR = ("lenet", "cifar10:data", "--batch-size", "40", "--grain", "7", "--epochs", "2", "--augment", "crop,flip")
 
+# The same with batch norm, and with dropout too.
+NETWORKS = (("resnet:20", *CIFAR[1:]), ("mobilenetv2:0.25", *CIFAR[1:], "--resize", "40"))
+
 # What the course decides; everything else in a summary is about the devices.
 COURSE = ("model data parameters epochs steps samples train_loss val_loss val_accuracy weights_hash "
           "redone_steps status").split()
@@ -63,6 +66,16 @@ class Same(Course):
         self.write_cifar()
         found = self.assert_same(CIFAR, ((1, 2), (2, 1), (2, 2), (3, 1), (3, 2)))
         self.assertEqual((found["samples"], found["steps"], found["status"]), (180, 6, "complete"))
+
+    def test_batch_norm_and_dropout_on_any_number_of_devices_and_lanes(self):
+        """Running statistics go through the exact sum, dropout is keyed by sample; and after resuming."""
+        self.write_cifar()
+        for network in NETWORKS:
+            with self.subTest(model=network[0]):
+                found = self.assert_same(network, ((1, 2), (2, 1), (3, 2)))
+                self.train(*network, "--steps", "4", "--run", network[0], "--quiet")
+                end = self.train("--resume", network[0], "--steps", "6", "--devices", "2", "--quiet").summary
+                self.assertEqual(end["weights_hash"], found["weights_hash"])
 
     def test_what_is_made_of_images_belongs_to_the_job(self):
         self.write_cifar()
