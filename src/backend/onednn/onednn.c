@@ -24,6 +24,13 @@ static compile_op *const compilers[SH_OP_COUNT] = {
     [SH_OP_batch_norm_grad] = sh_onednn_norm,
     [SH_OP_max_pool] = sh_onednn_max_pool,
     [SH_OP_max_pool_grad] = sh_onednn_max_pool_grad,
+    [SH_OP_avg_pool] = sh_onednn_average,
+    [SH_OP_avg_pool_grad] = sh_onednn_average_grad,
+    [SH_OP_mean] = sh_onednn_average,
+    [SH_OP_mean_grad] = sh_onednn_average_grad,
+    [SH_OP_concat] = sh_onednn_move,
+    [SH_OP_slice] = sh_onednn_move,
+    [SH_OP_pad] = sh_onednn_move,
 };
 
 static sh_status compile(sh_compiler *compiler, const sh_node *node, bool *taken)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The oneDNN backend: convolutions and dense layers by oneDNN's generated kernels
- * (https://oneapi-src.github.io/oneDNN/v2.6/), batch normalisation and max pooling in the layout
- * that these leave.
- * Every call of the library is in this folder, so that another version of it is one folder's work.
+ * (https://oneapi-src.github.io/oneDNN/v2.6/), batch normalisation, pooling and joining in the
+ * layout that these leave. Every call of the library is in this folder, so that another version of
+ * it is one folder's work.
  *
  *     const sh_backend *const all[] = {&sh_onednn_backend, &sh_portable_backend, NULL};
  *
@@ -26,5 +26,8 @@ sh_status sh_onednn_linear(sh_compiler *compiler, const sh_node *node, bool *tak
 sh_status sh_onednn_norm(sh_compiler *compiler, const sh_node *node, bool *taken);
 sh_status sh_onednn_max_pool(sh_compiler *compiler, const sh_node *node, bool *taken);
 sh_status sh_onednn_max_pool_grad(sh_compiler *compiler, const sh_node *node, bool *taken);
+sh_status sh_onednn_average(sh_compiler *compiler, const sh_node *node, bool *taken);
+sh_status sh_onednn_average_grad(sh_compiler *compiler, const sh_node *node, bool *taken);
+sh_status sh_onednn_move(sh_compiler *compiler, const sh_node *node, bool *taken);
 
 #endif

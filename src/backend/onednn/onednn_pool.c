@@ -174,14 +174,9 @@ static sh_status emit(sh_compiler *compiler, const sh_node *node, const sh_kerne
     return sh_compiler_emit(compiler, kernel, state, operands, 3);
 }
 
-static bool is_ours(const sh_compiler *compiler, sh_value_id value)
-{
-    return sh_compiler_layout(compiler, value).owner == &sh_onednn_backend;
-}
-
 sh_status sh_onednn_max_pool(sh_compiler *compiler, const sh_node *node, bool *taken)
 {
-    if (!is_ours(compiler, node->in[0]))
+    if (!sh_onednn_owns(compiler, node->in[0]))
         return SH_OK;
     *taken = true;
     return emit(compiler, node, &forward_kernel, node->in[0], node->out[0]);
@@ -190,7 +185,7 @@ sh_status sh_onednn_max_pool(sh_compiler *compiler, const sh_node *node, bool *t
 /* Choices mean the same in both backends: portable's could be used here, and these there. */
 sh_status sh_onednn_max_pool_grad(sh_compiler *compiler, const sh_node *node, bool *taken)
 {
-    if (!is_ours(compiler, node->in[1]))
+    if (!sh_onednn_owns(compiler, node->in[1]))
         return SH_OK;
     *taken = true;
     return emit(compiler, node, &backward_kernel, node->out[0], node->in[0]);

@@ -64,6 +64,12 @@ sh_status sh_onednn_layout(sh_compiler *compiler, sh_layout *layout,
 sh_status sh_onednn_channels_last(sh_compiler *compiler, sh_layout *layout,
                                   sh_value_id value) SHOAL_CHECKED;
 
+/* Was the value made in a layout of this backend? */
+static inline bool sh_onednn_owns(const sh_compiler *compiler, sh_value_id value)
+{
+    return sh_compiler_layout(compiler, value).owner == &sh_onednn_backend;
+}
+
 /*
  * Emits the primitive on the node's operands, with scratch as it needs. `chosen` is owned from here
  * on, also where this fails.
