@@ -31,15 +31,15 @@
 #define SH_INLINE __attribute__((always_inline))
 
 /*
- * Before a loop that writes element i from elements i of what it reads: result and operand may be
- * one, and the compiler need not look whether they overlap.
+ * for (size_t i = 0; i < count; i++), where each turn works on element i alone. Results may take
+ * the place of operands, so pointers are not `restrict`; this says to the compiler what it needs to
+ * make vectors of the loop without a check.
  */
 #if defined(__clang__)
-#define SH_EACH_BY_ITSELF _Pragma("clang loop vectorize(assume_safety)")
-#elif defined(__GNUC__)
-#define SH_EACH_BY_ITSELF _Pragma("GCC ivdep")
+#define SH_EACH_ELEMENT(i, count)                                                                  \
+    _Pragma("clang loop vectorize(assume_safety)") for (size_t i = 0; i < (count); i++)
 #else
-#define SH_EACH_BY_ITSELF
+#define SH_EACH_ELEMENT(i, count) _Pragma("GCC ivdep") for (size_t i = 0; i < (count); i++)
 #endif
 
 /* One list: name, attributes; best first. */

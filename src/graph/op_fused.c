@@ -31,6 +31,7 @@ const sh_op_def sh_op_relu_sum_grad = {
     .name = "relu_sum_grad",
     .input_count = 3,
     .output_count = 1,
+    .over = SH_OVER(1) | SH_OVER(2),
     .infer = infer_relu_sum_grad,
     .flops = flops_relu_sum_grad,
 };

@@ -191,12 +191,10 @@ static inline SH_INLINE void apply(const sh_norm *norm, sh_activation activation
         float *const out = y + first;
         if (residual != NULL) {
             const float *const more = residual + first;
-            SH_EACH_BY_ITSELF
-            for (size_t i = 0; i < end; i++)
+            SH_EACH_ELEMENT (i, end)
                 out[i] = activate(activation, in[i] * scale[i] + shift[i] + more[i]);
         } else {
-            SH_EACH_BY_ITSELF
-            for (size_t i = 0; i < end; i++)
+            SH_EACH_ELEMENT (i, end)
                 out[i] = activate(activation, in[i] * scale[i] + shift[i]);
         }
     }
@@ -279,8 +277,7 @@ static inline SH_INLINE void spread(const sh_norm *norm, sh_activation activatio
         const size_t end = least(elements, first + norm->width) - first;
         const float *const in = x + first, *const d_out = dy + first;
         float *const d_in = dx + first;
-        SH_EACH_BY_ITSELF
-        for (size_t i = 0; i < end; i++) {
+        SH_EACH_ELEMENT (i, end) {
             const bool pass = passes(activation, in[i] * scale[i] + shift[i]);
             const float gradient = d_out[i], d = pass ? gradient : 0.0f;
             d_in[i] =

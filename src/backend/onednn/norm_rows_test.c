@@ -257,9 +257,13 @@ static void backward_follows_the_formulas(void **state)
                 for (size_t c = 0; c < s.norm.channels; c++)
                     check_channel_gradients(&s, c);
                 check_input_gradient(&s, s.y);
+                memcpy(s.residual, s.dy, s.elements * sizeof *s.dy);
                 sh_norm_backward(sh_variant_best(), &s.norm, s.dy, s.x, &of, s.dy, s.dw, s.db,
                                  s.scratch);
                 assert_memory_equal(s.dy, s.y, s.elements * sizeof *s.y);
+                sh_norm_backward(sh_variant_best(), &s.norm, s.residual, s.x, &of, s.x, s.dw, s.db,
+                                 s.scratch);
+                assert_memory_equal(s.x, s.y, s.elements * sizeof *s.y);
                 stop(&s);
             }
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels of the operators that fusion makes (graph/op_fused.c). */
 #include "backend/portable/portable.h"
-#include "base/variant.h"
 
 typedef struct relu_sum {
     const float *y, *a, *b;
@@ -14,8 +13,7 @@ static inline SH_INLINE void relu_sum_body(const relu_sum *s, bool bounded)
 {
     const float *const y = s->y, *const a = s->a, *const b = s->b;
     float *const dx = s->dx;
-    SH_EACH_BY_ITSELF
-    for (size_t i = 0; i < s->count; i++) {
+    SH_EACH_ELEMENT (i, s->count) {
         const float sum = a[i] + b[i]; /* always: a choice instead of a branch */
         const bool passes = (y[i] > 0.0f) & (!bounded | (y[i] < 6.0f));
         dx[i] = passes ? sum : 0.0f;

@@ -10,20 +10,9 @@
 #define SHOAL_BACKEND_PORTABLE_PORTABLE_H
 
 #include "backend/backend.h"
+#include "base/variant.h"
 
 extern const sh_backend sh_portable_backend;
-
-/*
- * for (size_t i = 0; i < count; i++), where each turn works on element i alone. Results may take
- * the place of operands (sh_op_def.over), so pointers are not `restrict`; this says to the compiler
- * what it needs to make vectors of the loop without a check.
- */
-#if defined(__clang__)
-#define SH_EACH_ELEMENT(i, count)                                                                  \
-    _Pragma("clang loop vectorize(assume_safety)") for (size_t i = 0; i < (count); i++)
-#else
-#define SH_EACH_ELEMENT(i, count) _Pragma("GCC ivdep") for (size_t i = 0; i < (count); i++)
-#endif
 
 /* One execution of one node: its settings, types and operands. */
 typedef struct sh_portable_call {
