@@ -4,6 +4,7 @@
 #define SHOAL_SHOAL_H
 
 #include "shoal/about.h"
+#include "shoal/bench.h"
 #include "shoal/job.h"
 #include "shoal/profile.h"
 #include "shoal/status.h"

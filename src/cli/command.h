@@ -38,6 +38,7 @@ typedef struct sh_command {
     X(train)                                                                                       \
     X(join)                                                                                        \
     X(eval)                                                                                        \
+    X(bench)                                                                                       \
     X(models)                                                                                      \
     X(version)                                                                                     \
     X(help)

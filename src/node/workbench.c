@@ -5,11 +5,16 @@
 
 #include "node/host.h"
 
-static sh_status open_all(sh_workbench *bench, const char *data, const char *backend)
+sh_status sh_workbench_backends(sh_backend_list *backends, const char *backend)
 {
     const char *chosen = backend != NULL ? backend : getenv("SHOAL_BACKEND");
-    SH_TRY(sh_fail_in(sh_backend_choose(&bench->backends, chosen), "%s",
-                      backend != NULL ? "backend" : "SHOAL_BACKEND"));
+    return sh_fail_in(sh_backend_choose(backends, chosen), "%s",
+                      backend != NULL ? "backend" : "SHOAL_BACKEND");
+}
+
+static sh_status open_all(sh_workbench *bench, const char *data, const char *backend)
+{
+    SH_TRY(sh_workbench_backends(&bench->backends, backend));
     const sh_pipeline_options options = sh_job_pipeline(&bench->job);
     SH_TRY(sh_pipeline_open(&bench->pipeline, data != NULL ? data : bench->job.data, &options));
     const sh_dataset_info *info = sh_pipeline_about(bench->pipeline);

@@ -23,9 +23,12 @@ typedef struct sh_workbench {
     const sh_clock *clock; /* that steps are timed by; NULL, as opened: they are not */
 } sh_workbench;
 
+/* The backends that `backend` names; NULL: what SHOAL_BACKEND says, else the best there is. */
+sh_status sh_workbench_backends(sh_backend_list *backends, const char *backend) SHOAL_CHECKED;
+
 /*
  * Opens the data (`data`, or the job's where NULL) and makes a replica as the job begins. `backend`
- * NULL: what SHOAL_BACKEND says, else the best there is. The job is complete (sh_job_complete).
+ * as above. The job is complete (sh_job_complete).
  */
 sh_status sh_workbench_open(sh_workbench **bench, const sh_job *job, const char *data,
                             const char *backend) SHOAL_CHECKED;

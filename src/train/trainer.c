@@ -32,7 +32,6 @@
 #include "train/norm.h"
 #include "train/rate.h"
 #include "train/statistic.h"
-#include "train/stopwatch.h"
 
 /* Redos in a row after which something is wrong with the sum itself. */
 #define MAX_ATTEMPTS 32
@@ -637,6 +636,11 @@ void sh_trainer_clear_times(sh_trainer *trainer)
 const sh_lanes *sh_trainer_lanes(const sh_trainer *trainer)
 {
     return trainer->lanes;
+}
+
+const sh_stopwatch *sh_trainer_stopwatch(const sh_trainer *trainer)
+{
+    return &trainer->watch;
 }
 
 sh_status sh_trainer_evaluate(sh_trainer *trainer, const sh_part *part, sh_sum_totals *totals)

@@ -21,6 +21,7 @@
 #include "train/lanes.h"
 #include "train/replica.h"
 #include "train/schedule.h"
+#include "train/stopwatch.h"
 
 typedef struct sh_trainer_options {
     const sh_job *job;               /* copied */
@@ -82,7 +83,9 @@ sh_status sh_trainer_profile(const sh_trainer *trainer, sh_profile *profile,
                              sh_profile_level level) SHOAL_CHECKED;
 void sh_trainer_clear_times(sh_trainer *trainer);
 
-/* The lanes at work, for those who measure; borrowed until sh_trainer_free. */
+/* The lanes at work and the times of the steps, for those who measure; borrowed until
+ * sh_trainer_free. */
 const sh_lanes *sh_trainer_lanes(const sh_trainer *trainer);
+const sh_stopwatch *sh_trainer_stopwatch(const sh_trainer *trainer);
 
 #endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What this device can do.
+ *
+ *     sh_bench_result result;
+ *     sh_status status = sh_bench(&(sh_bench_options){.seconds = 1}, &result);
+ *     printf("%.1f GFLOP/s\n", result.matrix.all * 1e-9);
+ *     sh_bench_result_release(&result);
+ *
+ * The figures are kept in $XDG_CACHE_HOME/shoal/device.json (or ~/.cache/shoal), and plans are made
+ * with them. A device that does other work meanwhile is measured slower than it is.
+ *
+ * Threads: the call blocks, and uses all lanes; the observer is called on the calling thread.
+ */
+#ifndef SHOAL_BENCH_H
+#define SHOAL_BENCH_H
+
+#include "shoal/train.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct sh_bench_options {
+    const char *models;  /* names or specs with commas between them; NULL: all at their examples */
+    double seconds;      /* about so many for each model; 0: 1.5 */
+    uint32_t lanes;      /* 0: all cores */
+    const char *backend; /* NULL: SHOAL_BACKEND, else the best there is */
+    sh_observer *observer; /* optional: notes of what is under way */
+    void *context;
+} sh_bench_options;
+
+/* Of one core at work alone, and of all together. */
+typedef struct sh_bench_rate {
+    double one, all;
+} sh_bench_rate;
+
+/* One model at one size of grain, trained on all lanes with samples of noise. */
+typedef struct sh_bench_model {
+    char model[SH_MODEL_BYTES];
+    uint32_t grain;
+    double grains_per_second, samples_per_second;
+    double flops_per_second;  /* forward and backward */
+    double step_seconds;      /* one grain on each lane */
+    double predicted_seconds; /* of that step, by the time model with these figures */
+} sh_bench_model;
+
+typedef struct sh_bench_result {
+    uint32_t lanes;
+    char backend[16];
+    sh_bench_rate matrix, convolution; /* floating-point operations a second */
+    sh_bench_rate copy, triad;         /* bytes a second, read and written */
+    double seconds;                    /* that it took */
+    sh_bench_model *models;            /* owned */
+    size_t model_count;
+    char file[SH_RUN_BYTES]; /* where the figures are kept; empty where they could not be */
+} sh_bench_result;
+
+/* SH_INVALID names a model that there is not; a device without a cache folder gets a note. */
+SHOAL_API sh_status sh_bench(const sh_bench_options *options,
+                             sh_bench_result *result) SHOAL_CHECKED;
+SHOAL_API void sh_bench_result_release(sh_bench_result *result);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Each model is trained for real, on noise, with one grain on each lane, at a few sizes of grain;
+ * programs and steps are timed (train/stopwatch, backend/profiler). Of each instruction the median
+ * over several rounds is kept, so that what else the machine does for a moment does not count. What
+ * is left of a step when programs, reading, sum and optimiser are taken away is kept by grain and
+ * by step.
+ *
+ * Sizes of grain that would take longer than the model's time, or more than a part of the memory,
+ * are left out; the smallest never is.
+ */
+#include "shoal/bench.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "data/noise.h"
+#include "node/device_file.h"
+#include "node/host.h"
+#include "node/peaks.h"
+#include "node/workbench.h"
+#include "plan/time_model.h"
+#include "train/stopwatch.h"
+
+#define USUAL_SECONDS 1.5
+#define PEAK_SECONDS 4.0
+#define LEAST_ROUNDS 3
+#define MOST_ROUNDS 15
+#define ROUND_SECONDS 0.02 /* a round is so many steps that it takes at least as long */
+#define MEMORY_PART 4      /* of the machine's memory, for the lanes of one model */
+
+static const uint32_t grains[] = {4, 16, 32};
+#define GRAINS (sizeof grains / sizeof *grains)
+
+typedef struct bench {
+    const sh_bench_options *options;
+    sh_bench_result *result;
+    sh_backend_list backends;
+    uint32_t lanes;
+    double seconds; /* of one model */
+    sh_measurements known;
+    double step_rest; /* the least that any step cost outside of its lanes' work; 0: none yet */
+    size_t model_capacity;
+} bench;
+
+/* One model at one size of grain, and what its rounds gave. */
+typedef struct trial {
+    sh_job job;
+    uint32_t grain;
+    sh_dataset *dataset;
+    sh_replica *replica;
+    sh_trainer *trainer;
+    const sh_program *program; /* the trained one */
+    const sh_graph *graph;
+    size_t length;
+    uint32_t rounds;
+    double *times;            /* by instruction and round: seconds of one execution */
+    double step[MOST_ROUNDS]; /* seconds of one step */
+    double clear[MOST_ROUNDS], apply[MOST_ROUNDS]; /* of one step, all lanes */
+    double grain_rest[MOST_ROUNDS]; /* of one grain, outside of program and reading */
+    double step_rest[MOST_ROUNDS];
+} trial;
+
+static void tell(const bench *b, const char *text)
+{
+    if (b->options->observer != NULL)
+        b->options->observer(b->options->context, &(sh_event){.kind = SH_EVENT_NOTE, .text = text});
+}
+
+static int ascending(const void *left, const void *right)
+{
+    const double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+static double median(double *numbers, uint32_t count)
+{
+    qsort(numbers, count, sizeof *numbers, ascending);
+    return count % 2 == 1 ? numbers[count / 2] : (numbers[count / 2 - 1] + numbers[count / 2]) / 2;
+}
+
+static void trial_close(trial *t)
+{
+    sh_trainer_free(t->trainer);
+    sh_replica_free(t->replica);
+    sh_dataset_close(t->dataset);
+    free(t->times);
+}
+
+static sh_status trial_open(trial *t, const bench *b, const char *spec, const sh_problem *problem,
+                            uint32_t grain)
+{
+    sh_lane_size size;
+    *t = (trial){.grain = grain};
+    sh_job_init(&t->job);
+    snprintf(t->job.model, sizeof t->job.model, "%s", spec);
+    snprintf(t->job.data, sizeof t->job.data, "noise");
+    t->job.batch_size = b->lanes * grain;
+    t->job.grain = grain;
+    t->job.lr = 1e-6f; /* next to nothing is learnt from noise, and nothing grows */
+    SH_TRY(sh_job_complete(&t->job));
+    SH_TRY(sh_noise_open(&t->dataset, &(sh_dataset_info){
+                                          .channels = problem->channels,
+                                          .height = problem->height,
+                                          .width = problem->width,
+                                          .classes = (uint32_t)problem->classes,
+                                          .count = {t->job.batch_size, grain},
+                                      }));
+    SH_TRY(sh_replica_new(&t->replica, &t->job, problem));
+    SH_TRY(sh_trainer_new(&t->trainer, &(sh_trainer_options){.job = &t->job,
+                                                             .dataset = t->dataset,
+                                                             .backends = &b->backends,
+                                                             .replica = t->replica,
+                                                             .lanes = b->lanes,
+                                                             .clock = sh_clock_system()}));
+    for (size_t i = 0;
+         sh_lanes_program(sh_trainer_lanes(t->trainer), i, &size, &t->program, &t->graph); i++)
+        if (size.mode == SH_MODEL_TRAIN)
+            break;
+    t->length = sh_program_length(t->program);
+    t->times = calloc(t->length * MOST_ROUNDS, sizeof *t->times);
+    return t->times == NULL
+               ? sh_fail_memory(t->length * MOST_ROUNDS * sizeof *t->times, "measuring a model")
+               : SH_OK;
+}
+
+/* Steps, each of one grain on each lane; the wall time of all. */
+static sh_status take_steps(trial *t, const bench *b, uint64_t steps, double *seconds)
+{
+    sh_step_result result;
+    const sh_part part = {.share = {0, b->lanes}, .of = b->lanes, .engine = sh_engine_solo()};
+    const uint64_t begun_ns = sh_clock_now_ns(sh_clock_system());
+    for (uint64_t i = 0; i < steps; i++)
+        SH_TRY(sh_trainer_step(t->trainer, &part, &result));
+    *seconds = (double)(sh_clock_now_ns(sh_clock_system()) - begun_ns) * 1e-9;
+    return SH_OK;
+}
+
+/* Takes the clocks' figures of `steps` steps, which took `seconds`, into the next round. */
+static void keep_round(trial *t, const bench *b, uint64_t steps, double seconds)
+{
+    const uint32_t round = t->rounds++;
+    const sh_lanes *lanes = sh_trainer_lanes(t->trainer);
+    const sh_stopwatch *watch = sh_trainer_stopwatch(t->trainer);
+    double program_ns = 0, prepare_ns = 0, spans_ns[SH_SPAN_COUNT] = {0};
+    uint64_t executions = 0;
+    for (uint32_t lane = 0; lane < b->lanes; lane++)
+        for (int kind = 0; kind < SH_SPAN_COUNT; kind++)
+            spans_ns[kind] += (double)watch->spans[lane].ns[kind];
+    for (size_t i = 0; i < t->length; i++) {
+        sh_work_time all = {0};
+        for (uint32_t lane = 0; lane < b->lanes; lane++) {
+            const sh_work_time *times =
+                sh_execution_times(sh_lanes_execution(lanes, lane, SH_MODEL_TRAIN, t->grain));
+            all.count += times[i].count;
+            all.ns += times[i].ns;
+        }
+        const bool prepares = sh_program_work(t->program, i).prepares;
+        *(prepares ? &prepare_ns : &program_ns) += (double)all.ns;
+        if (!prepares && all.count > executions)
+            executions = all.count;
+        if (all.count > 0)
+            t->times[i * MOST_ROUNDS + round] = (double)all.ns * 1e-9 / (double)all.count;
+    }
+    const double n = (double)steps, lane_ns = spans_ns[SH_SPAN_BUSY] - prepare_ns;
+    t->step[round] = seconds / n;
+    t->clear[round] = spans_ns[SH_SPAN_SUM] * 1e-9 / n;
+    t->apply[round] = spans_ns[SH_SPAN_APPLY] * 1e-9 / n;
+    const double rest_ns = lane_ns - spans_ns[SH_SPAN_SUM] - spans_ns[SH_SPAN_APPLY] -
+                           spans_ns[SH_SPAN_READ] - program_ns;
+    t->grain_rest[round] = fmax(rest_ns, 0) * 1e-9 / (double)(executions > 0 ? executions : 1);
+    t->step_rest[round] = fmax(seconds - (prepare_ns + lane_ns / b->lanes) * 1e-9, 0) / n;
+}
+
+static sh_status keep(bench *b, sh_measurement one, double seconds)
+{
+    one.seconds = seconds;
+    return sh_measurements_add(&b->known, &one);
+}
+
+/* What the rounds have shown, into the device's figures. */
+static sh_status learn(bench *b, trial *t)
+{
+    const size_t weights = t->replica->weight_count;
+    for (size_t i = 0; i < t->length; i++) {
+        const sh_work work = sh_program_work(t->program, i);
+        SH_TRY(keep(b, sh_measurement_of(&work, t->graph, t->grain),
+                    median(t->times + i * MOST_ROUNDS, t->rounds)));
+    }
+    SH_TRY(
+        keep(b, sh_measurement_named(SH_TIME_CLEAR, (double)weights), median(t->clear, t->rounds)));
+    SH_TRY(keep(b,
+                sh_measurement_named(SH_TIME_APPLY,
+                                     (double)sh_optimizer_words(weights, t->replica->slot_count)),
+                median(t->apply, t->rounds)));
+    SH_TRY(
+        keep(b, sh_measurement_named(SH_TIME_GRAIN, t->grain), median(t->grain_rest, t->rounds)));
+    const double rest = median(t->step_rest, t->rounds);
+    if (b->step_rest == 0 || rest < b->step_rest)
+        b->step_rest = rest;
+    return SH_OK;
+}
+
+static double flops_of(const trial *t)
+{
+    double flops = 0;
+    for (size_t i = 0; i < t->length; i++) {
+        const sh_work work = sh_program_work(t->program, i);
+        flops += sh_work_cost(&work, t->graph).flops;
+    }
+    return flops;
+}
+
+static sh_status add_result(bench *b, const trial *t, double step_seconds)
+{
+    sh_bench_result *result = b->result;
+    SH_TRY(sh_array_grow((void **)&result->models, &b->model_capacity, result->model_count + 1,
+                         sizeof *result->models));
+    sh_bench_model *row = &result->models[result->model_count++];
+    *row = (sh_bench_model){
+        .grain = t->grain,
+        .grains_per_second = b->lanes / step_seconds,
+        .samples_per_second = t->job.batch_size / step_seconds,
+        .flops_per_second = flops_of(t) * b->lanes / step_seconds,
+        .step_seconds = step_seconds,
+    };
+    snprintf(row->model, sizeof row->model, "%s", t->job.model);
+    return SH_OK;
+}
+
+/* Warm-up, then rounds for `seconds`; *step_seconds is a step's median. */
+static sh_status measure_trial(bench *b, trial *t, double seconds, double *step_seconds)
+{
+    double took, spent = 0;
+    SH_TRY(take_steps(t, b, 2, &took)); /* the first finds the exponents of the sum */
+    SH_TRY(take_steps(t, b, 1, &took));
+    const double fits = ROUND_SECONDS / (took > 1e-6 ? took : 1e-6);
+    const uint64_t steps = fits < 1 ? 1 : (uint64_t)fits + 1;
+    while (t->rounds < MOST_ROUNDS && (t->rounds < LEAST_ROUNDS || spent < seconds)) {
+        sh_trainer_clear_times(t->trainer);
+        SH_TRY(take_steps(t, b, steps, &took));
+        keep_round(t, b, steps, took);
+        spent += took;
+    }
+    SH_TRY(learn(b, t));
+    *step_seconds = median(t->step, t->rounds);
+    return add_result(b, t, *step_seconds);
+}
+
+static double memory_limit(void)
+{
+    return (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) / MEMORY_PART;
+}
+
+static sh_status measure_model(bench *b, const char *spec, const sh_problem *problem)
+{
+    double step_seconds = 0, lane_bytes = 0;
+    char note[SH_MODEL_BYTES + 32];
+    snprintf(note, sizeof note, "measuring   %s", spec);
+    tell(b, note);
+    for (size_t i = 0; i < GRAINS; i++) {
+        trial t;
+        const double growth = i == 0 ? 1 : (double)grains[i] / grains[i - 1];
+        const double part = b->seconds / GRAINS;
+        if (i > 0 && (step_seconds * growth * (LEAST_ROUNDS + 3) > 2 * b->seconds ||
+                      lane_bytes * growth > memory_limit()))
+            break;
+        sh_status status = trial_open(&t, b, spec, problem, grains[i]);
+        if (status == SH_OK) {
+            lane_bytes = (double)sh_lanes_bytes(sh_trainer_lanes(t.trainer));
+            status = measure_trial(b, &t, part, &step_seconds);
+        }
+        trial_close(&t);
+        SH_TRY(sh_fail_in(status, "measuring %.64s at grain %u", spec, grains[i]));
+    }
+    return SH_OK;
+}
+
+/* The family of a spec: "resnet" of "resnet:20". */
+static sh_status find_model(const sh_model_def **def, const char *spec)
+{
+    const size_t length = strcspn(spec, ":");
+    char names[512] = "";
+    size_t used = 0;
+    for (const sh_model_def *const *all = sh_model_all(); *all != NULL; all++) {
+        if (strlen((*all)->name) == length && strncmp((*all)->name, spec, length) == 0) {
+            *def = *all;
+            return SH_OK;
+        }
+        if (used < sizeof names)
+            used += (size_t)snprintf(names + used, sizeof names - used, "%s%s",
+                                     used == 0 ? "" : ", ", (*all)->name);
+    }
+    return sh_fail(SH_INVALID, "--models: unknown model '%.64s'; there is: %s", spec, names);
+}
+
+/* A name alone is its example. */
+static const char *spec_of(const sh_model_def *def, const char *given)
+{
+    return strchr(given, ':') == NULL ? def->example : given;
+}
+
+/* All models of the list, each looked up (and built once) before the first is measured. */
+static sh_status measure_listed(bench *b, bool only_check)
+{
+    const char *next = b->options->models;
+    while (next != NULL) {
+        char spec[SH_MODEL_BYTES];
+        const sh_model_def *def;
+        sh_graph *graph;
+        const size_t length = strcspn(next, ",");
+        if (length == 0 || length >= sizeof spec)
+            return sh_fail(SH_INVALID, "--models: expected names with commas between them");
+        snprintf(spec, sizeof spec, "%.*s", (int)length, next);
+        SH_TRY(find_model(&def, spec));
+        const sh_model_options model = {.spec = spec_of(def, spec),
+                                        .problem = def->example_problem};
+        SH_TRY(sh_model_build(&graph, &model, 1, SH_MODEL_EVALUATE));
+        sh_graph_free(graph);
+        if (!only_check)
+            SH_TRY(measure_model(b, spec_of(def, spec), &def->example_problem));
+        next = next[length] == ',' ? next + length + 1 : NULL;
+    }
+    return SH_OK;
+}
+
+static sh_status measure_models(bench *b)
+{
+    if (b->options->models != NULL)
+        return measure_listed(b, false);
+    for (const sh_model_def *const *all = sh_model_all(); *all != NULL; all++)
+        SH_TRY(measure_model(b, (*all)->example, &(*all)->example_problem));
+    return SH_OK;
+}
+
+/* What the model makes of the steps that it was measured by. */
+static sh_status predict(bench *b)
+{
+    for (size_t i = 0; i < b->result->model_count; i++) {
+        sh_bench_model *row = &b->result->models[i];
+        const sh_model_def *def;
+        trial t;
+        SH_TRY(find_model(&def, row->model));
+        sh_status status = trial_open(&t, b, row->model, &def->example_problem, row->grain);
+        if (status == SH_OK) {
+            const sh_step_shape shape = {
+                .lanes = b->lanes,
+                .grains = b->lanes,
+                .grain_samples = row->grain,
+                .grain = sh_time_of_program(&b->known, t.program, t.graph, row->grain, NULL),
+                .weights = t.replica->weight_count,
+                .optimizer_words =
+                    sh_optimizer_words(t.replica->weight_count, t.replica->slot_count),
+            };
+            row->predicted_seconds = sh_time_of_step(&b->known, &shape).seconds;
+        }
+        trial_close(&t);
+        SH_TRY(status);
+    }
+    return SH_OK;
+}
+
+/* Keeps what an earlier measurement of the same lanes and backend knew of other work. */
+static sh_status merge(bench *b, const char *path)
+{
+    sh_measurements before;
+    if (b->options->models == NULL || sh_device_file_read(&before, path) != SH_OK)
+        return SH_OK;
+    sh_status status = SH_OK;
+    if (before.lanes == b->known.lanes && strcmp(before.backend, b->known.backend) == 0)
+        for (size_t i = 0; i < before.count && status == SH_OK; i++) {
+            const sh_measurement *item = &before.items[i];
+            size_t count;
+            const sh_measurement *now =
+                sh_measurements_find(&b->known, item->name, &item->class, &count);
+            bool known = false;
+            for (size_t j = 0; j < count; j++)
+                known = known || now[j].size == item->size;
+            if (!known)
+                status = sh_measurements_add(&b->known, item);
+        }
+    sh_measurements_release(&before);
+    return status;
+}
+
+static void save(bench *b)
+{
+    char path[SH_PATH_BYTES], note[SH_MESSAGE_BYTES + 64];
+    sh_status status = sh_device_file_path(path);
+    if (status == SH_OK)
+        status = merge(b, path);
+    if (status == SH_OK)
+        status = sh_device_file_write(path, &b->known);
+    if (status == SH_OK && strlen(path) < sizeof b->result->file) {
+        memcpy(b->result->file, path, strlen(path) + 1);
+        return;
+    }
+    snprintf(note, sizeof note, "the figures are not kept: %s", sh_message());
+    tell(b, note);
+}
+
+static sh_bench_rate public_rate(sh_rate rate)
+{
+    return (sh_bench_rate){rate.one, rate.all};
+}
+
+static sh_status run(bench *b)
+{
+    sh_bench_result *result = b->result;
+    const uint64_t begun_ns = sh_clock_now_ns(sh_clock_system());
+    SH_TRY(sh_workbench_backends(&b->backends, b->options->backend));
+    if (b->options->models != NULL)
+        SH_TRY(measure_listed(b, true));
+    b->known.lanes = result->lanes = b->lanes;
+    snprintf(b->known.backend, sizeof b->known.backend, "%s", b->backends.items[0]->name);
+    snprintf(result->backend, sizeof result->backend, "%s", b->backends.items[0]->name);
+    tell(b, "measuring   arithmetic and memory");
+    SH_TRY(sh_peaks_measure(&b->known, &b->backends, b->lanes, sh_clock_system(),
+                            fmin(PEAK_SECONDS, 4 * b->seconds)));
+    result->matrix = public_rate(b->known.matrix);
+    result->convolution = public_rate(b->known.convolution);
+    result->copy = public_rate(b->known.copy);
+    result->triad = public_rate(b->known.triad);
+    SH_TRY(measure_models(b));
+    SH_TRY(keep(b, sh_measurement_named(SH_TIME_STEP, 1), b->step_rest));
+    SH_TRY(predict(b));
+    save(b);
+    result->seconds = (double)(sh_clock_now_ns(sh_clock_system()) - begun_ns) * 1e-9;
+    return SH_OK;
+}
+
+sh_status sh_bench(const sh_bench_options *options, sh_bench_result *result)
+{
+    sh_bench_result fresh = {0};
+    bench b = {
+        .options = options,
+        .result = &fresh,
+        .lanes = options->lanes > 0 ? options->lanes : sh_host_cores(),
+        .seconds = options->seconds > 0 ? options->seconds : USUAL_SECONDS,
+    };
+    const sh_status status = run(&b);
+    sh_measurements_release(&b.known);
+    if (status != SH_OK) {
+        sh_bench_result_release(&fresh);
+        return status;
+    }
+    *result = fresh;
+    return SH_OK;
+}
+
+void sh_bench_result_release(sh_bench_result *result)
+{
+    free(result->models);
+    result->models = NULL;
+    result->model_count = 0;
+}

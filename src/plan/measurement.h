@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is known of a device's speed: peak rates, and the times of operations as they were measured
+ * while all its lanes were at work.
+ *
+ *     sh_measurements known = {.lanes = 4};
+ *     sh_measurement one = sh_measurement_of(&work, graph, samples);   // what was done
+ *     one.seconds = 3e-4;                                              // and how long it took
+ *     SH_TRY(sh_measurements_add(&known, &one));
+ *     sh_measurements_release(&known);
+ *
+ * Threads: any; values. Nothing here measures: `node` does, and keeps the figures in a file.
+ */
+#ifndef SHOAL_PLAN_MEASUREMENT_H
+#define SHOAL_PLAN_MEASUREMENT_H
+
+#include "backend/program.h"
+
+#define SH_OPERATION_BYTES 40
+#define SH_MEASUREMENTS_MAX 65536
+
+/*
+ * One kind of work. Two with the same name and class differ in size alone, so that what lies
+ * between two sizes can be told from both.
+ */
+typedef struct sh_measurement {
+    char name[SH_OPERATION_BYTES]; /* an operator, "reorder", or one of those below */
+    uint64_t class;                /* of operands and attributes, the number of samples apart */
+    double size;                   /* samples of the grain; of those below as said there */
+    double flops, bytes;
+    double seconds; /* of one lane */
+    uint32_t count; /* how many measurements `seconds` is the mean of */
+} sh_measurement;
+
+/* Work that is no instruction of a program; its class is 0. */
+#define SH_TIME_SUM "exact sum"   /* of one tensor's gradient; size: elements */
+#define SH_TIME_CLEAR "clear sum" /* of all tensors, all lanes together; size: weights */
+#define SH_TIME_APPLY "optimizer" /* all lanes together; size: floats read and written */
+#define SH_TIME_GRAIN "grain"     /* what a grain costs outside of its program; size: samples */
+#define SH_TIME_STEP "step"       /* what a step costs outside of the lanes' turns; size: 1 */
+
+/* Rates of one core at work alone, and of all together. */
+typedef struct sh_rate {
+    double one, all;
+} sh_rate;
+
+typedef struct sh_measurements {
+    uint32_t lanes;        /* that were at work */
+    char backend[16];      /* "onednn": the first of the list that did it */
+    sh_rate matrix;        /* matrix product: floating-point operations a second */
+    sh_rate convolution;   /* the same of a 3x3 convolution */
+    sh_rate copy;          /* memory read and written: bytes a second */
+    sh_rate triad;         /* a = b + s c: bytes a second */
+    sh_measurement *items; /* owned; sorted by name, class, size */
+    size_t count, capacity;
+} sh_measurements;
+
+void sh_measurements_release(sh_measurements *known);
+
+/* What an instruction of a program for `samples` samples does; its `seconds` are 0. */
+sh_measurement sh_measurement_of(const sh_work *work, const sh_graph *graph, uint32_t samples);
+
+/* Names and sizes that have no instruction. */
+sh_measurement sh_measurement_named(const char *name, double size);
+
+/*
+ * Adds a time to what is known; the mean where there was one already. SH_LIMIT beyond
+ * SH_MEASUREMENTS_MAX.
+ */
+sh_status sh_measurements_add(sh_measurements *known, const sh_measurement *one) SHOAL_CHECKED;
+
+/* The first of this name and class (or, with `class` NULL, of this name), and how many follow each
+ * other from there on. Borrowed until the next is added. */
+const sh_measurement *sh_measurements_find(const sh_measurements *known, const char *name,
+                                           const uint64_t *class, size_t *count);
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How long a step will take on a device, from what was measured of it: the times of a program's
+ * instructions added up, and what is outside of it; over lanes that take whole grains.
+ *
+ *     sh_program_time grain = sh_time_of_program(&known, program, graph, samples, NULL);
+ *     sh_step_time step = sh_time_of_step(&known, &(sh_step_shape){
+ *         .lanes = 4, .grains = 8, .grain_samples = 16, .grain = grain, .weights = weights, ...});
+ *     printf("%.1f ms\n", 1e3 * step.seconds);
+ *
+ * An instruction's time is, the first of these that there is:
+ *   1. what was measured of the same work at the same size;
+ *   2. told from other sizes of the same work, on a line through the two nearest;
+ *   3. told from the nearest works of the same operator, by how far above the bound (4) they were;
+ *   4. bound by the device's peak rates: its arithmetic or its memory traffic, the longer.
+ *
+ * Sources: the bound is the roofline of Williams, Waterman, Patterson: "Roofline: an insightful
+ * visual performance model for multicore architectures" (2009).
+ *
+ * Threads: any; pure functions. All times are seconds.
+ */
+#ifndef SHOAL_PLAN_TIME_MODEL_H
+#define SHOAL_PLAN_TIME_MODEL_H
+
+#include "plan/measurement.h"
+
+/* One execution of this work on one lane, all lanes at work; `one->seconds` does not matter. */
+double sh_time_of(const sh_measurements *known, const sh_measurement *one);
+
+typedef struct sh_program_time {
+    double run;     /* once a grain, the additions to the exact sum included */
+    double prepare; /* once a step */
+} sh_program_time;
+
+/*
+ * A program for `samples` samples, compiled from `graph`. `by_node` (optional, one for each node of
+ * the graph, set by the call) gets what each takes of a grain, with the reorders and additions that
+ * follow from it.
+ */
+sh_program_time sh_time_of_program(const sh_measurements *known, const sh_program *program,
+                                   const sh_graph *graph, uint32_t samples, double *by_node);
+
+/* A step of one device that has all of it to do. */
+typedef struct sh_step_shape {
+    uint32_t lanes;
+    uint32_t grains;        /* of full size */
+    uint32_t grain_samples; /* of a full one */
+    uint32_t last_samples;  /* of a short one behind them; 0: there is none */
+    sh_program_time grain, last;
+    double read_seconds;    /* of one sample */
+    size_t weights;         /* elements in all tensors */
+    size_t optimizer_words; /* floats that the update reads and writes */
+} sh_step_shape;
+
+typedef struct sh_step_time {
+    double seconds; /* the whole */
+    double compute; /* until the last lane has done its last grain, reading included */
+    double prepare; /* weights made ready, the sum cleared */
+    double optimizer;
+    double other;
+} sh_step_time;
+
+sh_step_time sh_time_of_step(const sh_measurements *known, const sh_step_shape *shape);
+
+/* Floats that an update of `weights` weights reads and writes with `slots` states for each: weights
+ * and states twice, the sum once. */
+static inline size_t sh_optimizer_words(size_t weights, uint32_t slots)
+{
+    return weights * (3 + 2 * (size_t)slots);
+}
+
+#endif
