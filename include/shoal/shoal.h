@@ -6,6 +6,7 @@
 #include "shoal/about.h"
 #include "shoal/bench.h"
 #include "shoal/job.h"
+#include "shoal/plan.h"
 #include "shoal/profile.h"
 #include "shoal/status.h"
 #include "shoal/train.h"

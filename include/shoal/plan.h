@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a job would take on this device, before it starts: layers, memory, time.
+ *
+ *     sh_plan_options options = {.job = job};
+ *     sh_plan_result plan;
+ *     if (sh_plan(&options, &plan) == SH_OK && plan.timed)
+ *         printf("%.1f ms a step\n", 1e3 * plan.grains[0].step_seconds);
+ *     sh_plan_result_release(&plan);
+ *
+ * Times come from what sh_bench has measured of this device (bench.h). Nothing is trained.
+ *
+ * Threads: the call blocks, and may be made from any thread.
+ */
+#ifndef SHOAL_PLAN_H
+#define SHOAL_PLAN_H
+
+#include "shoal/train.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct sh_plan_options {
+    sh_job job;
+    uint32_t lanes;      /* 0: all cores */
+    const char *backend; /* NULL: SHOAL_BACKEND, else the best there is */
+} sh_plan_options;
+
+/* The nodes of one scope of parameters, forward and backward; figures are those of one grain. */
+typedef struct sh_plan_layer {
+    char name[96];  /* of the scope: "layer1.0.conv1"; "input", "loss" for what has none */
+    char shape[64]; /* of one sample behind it */
+    uint64_t parameters;
+    double forward_flops, backward_flops;
+    uint64_t activation_bytes; /* made by its forward nodes, shared or not */
+    double seconds;            /* NaN without figures of this device */
+} sh_plan_layer;
+
+/* The job at one size of grain: bytes by kind, and times (NaN without figures of this device). */
+typedef struct sh_plan_grain {
+    uint32_t grain, grains; /* samples of a grain, grains of a step */
+    uint64_t weights_bytes, sum_bytes, optimizer_bytes;
+    uint64_t prepared_bytes;    /* made from the weights once a step; all lanes share them */
+    uint64_t activations_bytes; /* of one lane, scratch included */
+    uint64_t input_bytes;       /* of one lane: samples, labels */
+    uint64_t base_bytes;        /* the program itself */
+    uint64_t total_bytes;       /* all, with all lanes */
+    double step_seconds, compute_seconds, prepare_seconds, optimizer_seconds, other_seconds;
+    double epoch_seconds; /* training alone, without the validation behind it */
+} sh_plan_grain;
+
+typedef struct sh_plan_result {
+    uint32_t lanes;
+    char backend[16];
+    uint64_t parameters, samples; /* weights of the model; training samples */
+    bool timed;                   /* there are figures of this device */
+    char note[SH_RUN_BYTES];      /* why there are none; else empty */
+    double read_seconds;          /* of one sample, measured now */
+    sh_plan_layer *layers;        /* owned */
+    size_t layer_count;
+    sh_plan_grain *grains; /* owned; the job's own first, then others to compare with */
+    size_t grain_count;
+} sh_plan_result;
+
+/* SH_INVALID and the failures of opening the data say what is wrong with the job. */
+SHOAL_API sh_status sh_plan(const sh_plan_options *options, sh_plan_result *plan) SHOAL_CHECKED;
+SHOAL_API void sh_plan_result_release(sh_plan_result *plan);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

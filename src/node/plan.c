@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A plan compiles the job's programs as a training would, for its own size of grain and for others
+ * to compare with, and throws them away: sizes are exact, and times are told from the device's
+ * figures (plan/time_model). Only reading is measured, since it depends on the data at hand.
+ */
+#include "shoal/plan.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "node/device_file.h"
+#include "node/host.h"
+#include "node/workbench.h"
+#include "plan/breakdown.h"
+#include "plan/time_model.h"
+
+#define READ_SAMPLES 64 /* that are read for the time of one */
+
+static const uint32_t usual_grains[] = {4, 8, 16, 32, 64};
+#define USUAL_GRAINS (sizeof usual_grains / sizeof *usual_grains)
+
+typedef struct planning {
+    sh_workbench *bench; /* opened, not started */
+    sh_plan_result *result;
+    sh_measurements known;
+    sh_problem problem;
+    uint64_t base_bytes;
+} planning;
+
+/* A program of the job, with the graph that it was compiled from. */
+typedef struct compiled {
+    sh_graph *graph;
+    sh_program *program;
+} compiled;
+
+static void drop(compiled *c)
+{
+    sh_program_free(c->program);
+    sh_graph_free(c->graph);
+    *c = (compiled){0};
+}
+
+static sh_status compile(const planning *p, compiled *c, uint32_t samples, sh_model_mode mode)
+{
+    const sh_model_options model = sh_replica_model(&p->bench->job, &p->problem);
+    *c = (compiled){0};
+    SH_TRY(sh_model_build(&c->graph, &model, samples, mode));
+    const sh_status status = sh_program_compile(&c->program, c->graph, &p->bench->backends);
+    if (status != SH_OK)
+        drop(c);
+    return status;
+}
+
+/*
+ * Bytes by kind: the only place where they come from. What evaluation prepares is there beside
+ * training's; the lanes' memory is that of the larger.
+ */
+static sh_status measure_memory(const planning *p, sh_plan_grain *row, const compiled *training)
+{
+    const sh_replica *replica = p->bench->replica;
+    compiled evaluation;
+    size_t inputs = 0;
+    SH_TRY(compile(p, &evaluation, row->grain, SH_MODEL_EVALUATE));
+    const size_t evaluation_lane = sh_program_lane_bytes(evaluation.program);
+    const size_t evaluation_shared = sh_program_shared_bytes(evaluation.program);
+    drop(&evaluation);
+    for (size_t i = 0; i < training->graph->input_count; i++)
+        inputs += sh_type_bytes(sh_graph_type(training->graph, training->graph->inputs[i]));
+    const size_t lane = sh_program_lane_bytes(training->program) > evaluation_lane
+                            ? sh_program_lane_bytes(training->program)
+                            : evaluation_lane;
+    row->weights_bytes = replica->weight_count * sizeof *replica->weights;
+    row->sum_bytes = replica->weight_count * sizeof(int32_t);
+    row->optimizer_bytes = replica->slot_count * row->weights_bytes;
+    row->prepared_bytes = sh_program_shared_bytes(training->program) + evaluation_shared;
+    row->input_bytes = inputs;
+    row->activations_bytes = lane > inputs ? lane - inputs : 0;
+    row->base_bytes = p->base_bytes;
+    row->total_bytes = row->base_bytes + row->weights_bytes + row->sum_bytes +
+                       row->optimizer_bytes + row->prepared_bytes + p->result->lanes * lane;
+    return SH_OK;
+}
+
+/* A step of `samples` samples with this grain. `full` is the program of a full grain. */
+static sh_status time_of_batch(const planning *p, sh_step_time *step, uint32_t samples,
+                               uint32_t grain, const sh_program_time *full)
+{
+    const sh_replica *replica = p->bench->replica;
+    sh_step_shape shape = {
+        .lanes = p->result->lanes,
+        .grains = samples / grain,
+        .grain_samples = grain,
+        .last_samples = samples % grain,
+        .grain = *full,
+        .read_seconds = p->result->read_seconds,
+        .weights = replica->weight_count,
+        .optimizer_words = sh_optimizer_words(replica->weight_count, replica->slot_count),
+    };
+    if (shape.last_samples > 0) {
+        compiled last;
+        SH_TRY(compile(p, &last, shape.last_samples, SH_MODEL_TRAIN));
+        shape.last =
+            sh_time_of_program(&p->known, last.program, last.graph, shape.last_samples, NULL);
+        drop(&last);
+    }
+    *step = sh_time_of_step(&p->known, &shape);
+    return SH_OK;
+}
+
+static sh_status measure_time(const planning *p, sh_plan_grain *row, const sh_program_time *full)
+{
+    const sh_dataset_info *info = sh_dataset_about(p->bench->dataset);
+    const uint32_t samples = info->count[SH_SPLIT_TRAIN], batch = p->bench->job.batch_size;
+    const uint32_t step_samples = batch < samples ? batch : samples;
+    sh_step_time step, last = {0};
+    SH_TRY(time_of_batch(p, &step, step_samples, row->grain, full));
+    if (samples > batch && samples % batch > 0)
+        SH_TRY(time_of_batch(p, &last, samples % batch, row->grain, full));
+    row->step_seconds = step.seconds;
+    row->compute_seconds = step.compute;
+    row->prepare_seconds = step.prepare;
+    row->optimizer_seconds = step.optimizer;
+    row->other_seconds = step.other;
+    row->epoch_seconds = (double)(samples / step_samples) * step.seconds + last.seconds;
+    return SH_OK;
+}
+
+static sh_status plan_layers(const planning *p, const compiled *c, uint32_t samples)
+{
+    sh_plan_result *result = p->result;
+    double *by_node = NULL;
+    if (result->timed) {
+        by_node = calloc(c->graph->node_count + 1, sizeof *by_node);
+        if (by_node == NULL)
+            return sh_fail_memory(c->graph->node_count * sizeof *by_node, "the plan");
+        (void)sh_time_of_program(&p->known, c->program, c->graph, samples, by_node);
+    }
+    const sh_status status = sh_breakdown(&result->layers, &result->layer_count, c->graph, by_node);
+    free(by_node);
+    return status;
+}
+
+static sh_status plan_grain(const planning *p, uint32_t grain)
+{
+    sh_plan_result *result = p->result;
+    const sh_dataset_info *info = sh_dataset_about(p->bench->dataset);
+    const uint32_t batch = p->bench->job.batch_size < info->count[SH_SPLIT_TRAIN]
+                               ? p->bench->job.batch_size
+                               : info->count[SH_SPLIT_TRAIN];
+    const uint32_t samples = grain < batch ? grain : batch;
+    sh_plan_grain *row = &result->grains[result->grain_count];
+    compiled training;
+    *row = (sh_plan_grain){
+        .grain = samples,
+        .grains = (batch + samples - 1) / samples,
+        .step_seconds = (double)NAN,
+        .compute_seconds = (double)NAN,
+        .prepare_seconds = (double)NAN,
+        .optimizer_seconds = (double)NAN,
+        .other_seconds = (double)NAN,
+        .epoch_seconds = (double)NAN,
+    };
+    SH_TRY(compile(p, &training, samples, SH_MODEL_TRAIN));
+    sh_status status = measure_memory(p, row, &training);
+    if (status == SH_OK && result->timed) {
+        const sh_program_time full =
+            sh_time_of_program(&p->known, training.program, training.graph, samples, NULL);
+        status = measure_time(p, row, &full);
+    }
+    if (status == SH_OK && result->grain_count == 0)
+        status = plan_layers(p, &training, samples);
+    drop(&training);
+    if (status == SH_OK)
+        result->grain_count++;
+    return status;
+}
+
+static sh_status plan_grains(const planning *p)
+{
+    sh_plan_result *result = p->result;
+    const sh_job *job = &p->bench->job;
+    result->grains = calloc(USUAL_GRAINS + 1, sizeof *result->grains);
+    if (result->grains == NULL)
+        return sh_fail_memory((USUAL_GRAINS + 1) * sizeof *result->grains, "the plan");
+    SH_TRY(plan_grain(p, job->grain));
+    for (size_t i = 0; i < USUAL_GRAINS; i++)
+        if (usual_grains[i] != job->grain && usual_grains[i] <= job->batch_size)
+            SH_TRY(plan_grain(p, usual_grains[i]));
+    return SH_OK;
+}
+
+/* Seconds of one sample, after a first that may open what is needed. */
+static sh_status time_reading(const planning *p, double *seconds)
+{
+    const sh_dataset *dataset = p->bench->dataset;
+    const sh_dataset_info *info = sh_dataset_about(dataset);
+    const uint32_t count =
+        info->count[SH_SPLIT_TRAIN] < READ_SAMPLES ? info->count[SH_SPLIT_TRAIN] : READ_SAMPLES;
+    int32_t label;
+    void *pixels;
+    SH_TRY(sh_block_new(&pixels, info->channels * info->height * info->width * sizeof(float),
+                        "a sample"));
+    sh_status status = sh_dataset_read(dataset, SH_SPLIT_TRAIN, 0, pixels, &label);
+    const uint64_t begun_ns = sh_clock_now_ns(sh_clock_system());
+    for (uint32_t i = 0; i < count && status == SH_OK; i++)
+        status = sh_dataset_read(dataset, SH_SPLIT_TRAIN, i, pixels, &label);
+    *seconds = (double)(sh_clock_now_ns(sh_clock_system()) - begun_ns) * 1e-9 / count;
+    free(pixels);
+    return status;
+}
+
+/* The device's figures, or a note that says why there are none. A file that is there and no good is
+ * a note too: a plan without times is still a plan. */
+static void load_figures(planning *p)
+{
+    char path[SH_PATH_BYTES];
+    sh_plan_result *result = p->result;
+    sh_status status = sh_device_file_path(path);
+    if (status == SH_OK)
+        status = sh_device_file_read(&p->known, path);
+    if (status != SH_OK) {
+        snprintf(result->note, sizeof result->note, "no times: %.900s", sh_message());
+        return;
+    }
+    result->timed = strcmp(p->known.backend, result->backend) == 0;
+    if (!result->timed)
+        snprintf(result->note, sizeof result->note,
+                 "no times: this device was measured with the backend %s, not %s; run shoal bench "
+                 "with it",
+                 p->known.backend, result->backend);
+}
+
+static sh_status run(planning *p, const sh_plan_options *options)
+{
+    sh_plan_result *result = p->result;
+    sh_job job = options->job;
+    SH_TRY(sh_job_complete(&job));
+    SH_TRY(sh_workbench_open(&p->bench, &job, NULL, options->backend));
+    const sh_dataset_info *info = sh_dataset_about(p->bench->dataset);
+    p->problem = (sh_problem){info->channels, info->height, info->width, info->classes};
+    result->lanes = options->lanes > 0 ? options->lanes : sh_host_cores();
+    result->parameters = p->bench->replica->weight_count;
+    result->samples = info->count[SH_SPLIT_TRAIN];
+    snprintf(result->backend, sizeof result->backend, "%s", p->bench->backends.items[0]->name);
+    load_figures(p);
+    SH_TRY(time_reading(p, &result->read_seconds));
+    return plan_grains(p);
+}
+
+sh_status sh_plan(const sh_plan_options *options, sh_plan_result *result)
+{
+    sh_plan_result fresh = {0};
+    planning p = {.result = &fresh, .base_bytes = sh_process_peak_rss_bytes()};
+    const sh_status status = run(&p, options);
+    sh_measurements_release(&p.known);
+    sh_workbench_close(p.bench);
+    if (status != SH_OK) {
+        sh_plan_result_release(&fresh);
+        return status;
+    }
+    *result = fresh;
+    return SH_OK;
+}
+
+void sh_plan_result_release(sh_plan_result *plan)
+{
+    free(plan->layers);
+    free(plan->grains);
+    plan->layers = NULL;
+    plan->grains = NULL;
+    plan->layer_count = plan->grain_count = 0;
+}

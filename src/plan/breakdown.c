@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/breakdown.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "model/model.h"
+
+#define NO_LAYER UINT32_MAX
+
+typedef struct breakdown {
+    const sh_graph *graph;
+    sh_plan_layer *layers;
+    size_t count, capacity;
+    uint32_t *made_in; /* by value: the layer of the node that makes it, or NO_LAYER */
+    size_t forward;    /* nodes that are forward */
+} breakdown;
+
+/* "layer1.0.conv1" of "layer1.0.conv1.weight". */
+static void scope_of(const char *parameter, char *scope, size_t bytes)
+{
+    const char *dot = strrchr(parameter, '.');
+    snprintf(scope, bytes, "%.*s", dot == NULL ? (int)strlen(parameter) : (int)(dot - parameter),
+             parameter);
+}
+
+static const sh_parameter *parameter_of(const sh_graph *graph, sh_value_id value)
+{
+    for (size_t i = 0; i < graph->parameter_count; i++)
+        if (graph->parameters[i].value == value)
+            return &graph->parameters[i];
+    return NULL;
+}
+
+/* The layer of this name; `*layer` is where it is. */
+static sh_status find_layer(breakdown *b, const char *name, uint32_t *layer)
+{
+    for (size_t i = 0; i < b->count; i++)
+        if (strcmp(b->layers[i].name, name) == 0) {
+            *layer = (uint32_t)i;
+            return SH_OK;
+        }
+    SH_TRY(sh_array_grow((void **)&b->layers, &b->capacity, b->count + 1, sizeof *b->layers));
+    b->layers[b->count] = (sh_plan_layer){0};
+    snprintf(b->layers[b->count].name, sizeof b->layers[b->count].name, "%s", name);
+    *layer = (uint32_t)b->count++;
+    return SH_OK;
+}
+
+/* Everything before the last output's node; what differentiation appends is behind it. */
+static size_t forward_nodes(const sh_graph *graph)
+{
+    size_t end = 0;
+    for (size_t i = 0; i < graph->node_count; i++)
+        for (uint32_t j = 0; j < graph->nodes[i].output_count; j++)
+            for (size_t k = 0; k < graph->output_count; k++)
+                if (graph->outputs[k] == graph->nodes[i].out[j])
+                    end = i + 1;
+    return end;
+}
+
+static bool reads(const sh_node *node, sh_value_id value)
+{
+    for (uint32_t i = 0; i < node->input_count; i++)
+        if (node->in[i] == value)
+            return true;
+    return false;
+}
+
+/* Of a forward node, given the layer of the node before it. */
+static sh_status layer_of_forward(breakdown *b, const sh_node *node, uint32_t before,
+                                  uint32_t *layer)
+{
+    const sh_graph *graph = b->graph;
+    if (before != NO_LAYER && strcmp(b->layers[before].name, "loss") == 0) {
+        *layer = before;
+        return SH_OK;
+    }
+    if (graph->input_count > SH_MODEL_LABELS && reads(node, graph->inputs[SH_MODEL_LABELS]))
+        return find_layer(b, "loss", layer);
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        const sh_parameter *parameter = parameter_of(graph, node->in[i]);
+        char scope[sizeof b->layers->name];
+        if (parameter == NULL)
+            continue;
+        scope_of(parameter->name, scope, sizeof scope);
+        return find_layer(b, scope, layer);
+    }
+    *layer = before;
+    return before != NO_LAYER ? SH_OK : find_layer(b, "input", layer);
+}
+
+/* Of a backward node: the parameter's that it reads or makes the gradient of, else the last of the
+ * forward values that it reads, else that of the gradient that it passes on. */
+static uint32_t layer_of_backward(const breakdown *b, const sh_node *node,
+                                  const uint32_t *by_parameter, const bool *is_forward)
+{
+    const sh_graph *graph = b->graph;
+    uint32_t last = NO_LAYER, passed = NO_LAYER;
+    for (size_t p = 0; p < graph->parameter_count; p++) {
+        bool belongs = reads(node, graph->parameters[p].value);
+        for (uint32_t i = 0; i < node->output_count; i++)
+            belongs = belongs || (node->out[i] != SH_NO_VALUE &&
+                                  graph->parameters[p].gradient == node->out[i]);
+        if (belongs && by_parameter[p] != NO_LAYER)
+            return by_parameter[p];
+    }
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        const sh_value_id value = node->in[i];
+        if (value == SH_NO_VALUE || b->made_in[value] == NO_LAYER)
+            continue;
+        uint32_t *at = is_forward[value] ? &last : &passed;
+        if (*at == NO_LAYER || *at < b->made_in[value])
+            *at = b->made_in[value];
+    }
+    return last != NO_LAYER ? last : passed != NO_LAYER ? passed : 0;
+}
+
+static double flops_of(const sh_graph *graph, const sh_node *node)
+{
+    sh_type in[SH_MAX_INPUTS] = {{0}}, out[SH_MAX_OUTPUTS] = {{0}};
+    for (uint32_t i = 0; i < node->input_count; i++)
+        if (node->in[i] != SH_NO_VALUE)
+            in[i] = *sh_graph_type(graph, node->in[i]);
+    for (uint32_t i = 0; i < node->output_count; i++)
+        if (node->out[i] != SH_NO_VALUE)
+            out[i] = *sh_graph_type(graph, node->out[i]);
+    return sh_op_cost(node, in, out).flops;
+}
+
+/* "16x32x32" of a value of "8x16x32x32". */
+static void shape_of_sample(const sh_type *type, char *text, size_t bytes)
+{
+    char shape[SH_SHAPE_TEXT];
+    if (type->shape.rank < 2) {
+        snprintf(text, bytes, "1");
+        return;
+    }
+    const sh_shape one = sh_shape_of(type->shape.rank - 1, type->shape.dim + 1);
+    snprintf(text, bytes, "%s", sh_shape_print(&one, shape));
+}
+
+static void count_forward(breakdown *b, const sh_node *node, sh_plan_layer *layer)
+{
+    const sh_graph *graph = b->graph;
+    layer->forward_flops += flops_of(graph, node);
+    for (uint32_t i = 0; i < node->output_count; i++)
+        if (node->out[i] != SH_NO_VALUE && node->op != SH_OP_reshape)
+            layer->activation_bytes += sh_type_bytes(sh_graph_type(graph, node->out[i]));
+    const sh_type *first = sh_graph_type(graph, node->out[0]);
+    if (first->shape.rank >= 2 || layer->shape[0] == '\0')
+        shape_of_sample(first, layer->shape, sizeof layer->shape);
+}
+
+/* Gives every node its layer; all forward ones come first. */
+static sh_status assign(breakdown *b, uint32_t *by_parameter, bool *is_forward,
+                        const double *seconds)
+{
+    const sh_graph *graph = b->graph;
+    uint32_t layer = NO_LAYER;
+    for (size_t i = 0; i < graph->node_count; i++) {
+        const sh_node *node = &graph->nodes[i];
+        const bool forward = i < b->forward;
+        if (forward)
+            SH_TRY(layer_of_forward(b, node, layer, &layer));
+        else
+            layer = layer_of_backward(b, node, by_parameter, is_forward);
+        for (uint32_t j = 0; j < node->output_count; j++)
+            if (node->out[j] != SH_NO_VALUE) {
+                b->made_in[node->out[j]] = layer;
+                is_forward[node->out[j]] = forward;
+            }
+        if (seconds != NULL)
+            b->layers[layer].seconds += seconds[i];
+        if (!forward) {
+            b->layers[layer].backward_flops += flops_of(graph, node);
+            continue;
+        }
+        count_forward(b, node, &b->layers[layer]);
+        for (size_t p = 0; p < graph->parameter_count; p++)
+            if (by_parameter[p] == NO_LAYER && reads(node, graph->parameters[p].value))
+                by_parameter[p] = layer;
+    }
+    return SH_OK;
+}
+
+/* Parameters that no node reads as such (statistics that are only followed) belong to their scope.
+ */
+static sh_status count_parameters(breakdown *b)
+{
+    const sh_graph *graph = b->graph;
+    for (size_t p = 0; p < graph->parameter_count; p++) {
+        char scope[sizeof b->layers->name];
+        uint32_t layer;
+        scope_of(graph->parameters[p].name, scope, sizeof scope);
+        SH_TRY(find_layer(b, scope, &layer));
+        b->layers[layer].parameters +=
+            sh_shape_count(&sh_graph_type(graph, graph->parameters[p].value)->shape);
+    }
+    return SH_OK;
+}
+
+static sh_status fill(breakdown *b, const double *seconds)
+{
+    const sh_graph *graph = b->graph;
+    uint32_t *by_parameter = calloc(graph->parameter_count + 1, sizeof *by_parameter);
+    bool *is_forward = calloc(graph->value_count + 1, sizeof *is_forward);
+    b->made_in = calloc(graph->value_count + 1, sizeof *b->made_in);
+    sh_status status = SH_OK;
+    if (by_parameter == NULL || is_forward == NULL || b->made_in == NULL) {
+        status = sh_fail_memory(graph->value_count * sizeof *b->made_in, "the layers of a model");
+    } else {
+        for (size_t i = 0; i < graph->parameter_count; i++)
+            by_parameter[i] = NO_LAYER;
+        for (size_t i = 0; i < graph->value_count; i++)
+            b->made_in[i] = NO_LAYER;
+        status = assign(b, by_parameter, is_forward, seconds);
+    }
+    if (status == SH_OK)
+        status = count_parameters(b);
+    free(by_parameter);
+    free(is_forward);
+    free(b->made_in);
+    return status;
+}
+
+sh_status sh_breakdown(sh_plan_layer **layers, size_t *count, const sh_graph *graph,
+                       const double *seconds)
+{
+    breakdown b = {.graph = graph, .forward = forward_nodes(graph)};
+    const sh_status status = fill(&b, seconds);
+    if (status != SH_OK) {
+        free(b.layers);
+        return status;
+    }
+    for (size_t i = 0; seconds == NULL && i < b.count; i++)
+        b.layers[i].seconds = (double)NAN;
+    *layers = b.layers;
+    *count = b.count;
+    return SH_OK;
+}
