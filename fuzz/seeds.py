@@ -149,6 +149,17 @@ def rates():
         yield str(number), bytes([8 * number, 40 + number]) + text.encode()
 
 
+def devices():
+    """A device's figures (node/device_file.h)."""
+    rates = {name: [1e9, 2e9] for name in ("matrix", "convolution", "copy", "triad")}
+    operations = [["conv2d", "%016x" % 255, size, 1e6 * size, 1e3 * size, 1e-4 * size, 1] for size in (4, 16)]
+    device = {"format": "shoal.device", "version": 1, "backend": "onednn", "lanes": 4, "rates": rates,
+              "operations": operations + [["step", "0" * 16, 1, 0, 0, 1e-5, 3]]}
+    yield "device", json.dumps(device).encode()
+    yield "twice", json.dumps({**device, "operations": operations[:1] * 2}).encode()
+    yield "newer", json.dumps({**device, "version": 2}).encode()
+
+
 def main():
     for noun, seeds in (
             ("frame", frames),
@@ -160,6 +171,7 @@ def main():
             ("safetensors", safetensors),
             ("job", jobs),
             ("rate", rates),
+            ("device", devices),
     ):
         folder = Path(sys.argv[1]) / noun
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Each model is trained for real, on noise, with one grain on each lane, at a few sizes of grain;
- * programs and steps are timed (train/stopwatch, backend/profiler). Of each instruction the median
- * over several rounds is kept, so that what else the machine does for a moment does not count. What
- * is left of a step when programs, reading, sum and optimiser are taken away is kept by grain and
- * by step.
+ * programs and steps are timed (train/stopwatch, backend/profiler). Of several rounds the half in
+ * the middle counts, by the time of their steps, so that what else the machine does for a moment
+ * does not; within them times are means, which add up to the step again. What is left of a step
+ * when programs, reading, sum and optimiser are taken away is kept by grain and by step.
  *
  * Sizes of grain that would take longer than the model's time, or more than a part of the memory,
  * are left out; the smallest never is.
@@ -59,9 +59,12 @@ typedef struct trial {
     const sh_graph *graph;
     size_t length;
     uint32_t rounds;
-    double *times;            /* by instruction and round: seconds of one execution */
-    double step[MOST_ROUNDS]; /* seconds of one step */
+    double *times;               /* by instruction and round: seconds of one execution */
+    uint32_t first, end;         /* the rounds that count, once they are sorted */
+    uint32_t order[MOST_ROUNDS]; /* rounds by the time of their steps */
+    double step[MOST_ROUNDS];    /* seconds of one step */
     double clear[MOST_ROUNDS], apply[MOST_ROUNDS]; /* of one step, all lanes */
+    double read[MOST_ROUNDS];                      /* of one sample */
     double grain_rest[MOST_ROUNDS]; /* of one grain, outside of program and reading */
     double step_rest[MOST_ROUNDS];
 } trial;
@@ -72,16 +75,26 @@ static void tell(const bench *b, const char *text)
         b->options->observer(b->options->context, &(sh_event){.kind = SH_EVENT_NOTE, .text = text});
 }
 
-static int ascending(const void *left, const void *right)
+/* Finds the rounds that count: the middle half, by the time of a step. */
+static void choose_rounds(trial *t)
 {
-    const double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
+    for (uint32_t i = 0; i < t->rounds; i++) {
+        uint32_t at = i;
+        for (; at > 0 && t->step[t->order[at - 1]] > t->step[i]; at--)
+            t->order[at] = t->order[at - 1];
+        t->order[at] = i;
+    }
+    t->first = t->rounds / 4;
+    t->end = t->rounds - t->rounds / 4;
 }
 
-static double median(double *numbers, uint32_t count)
+/* The mean over the rounds that count. */
+static double typical(const trial *t, const double *by_round)
 {
-    qsort(numbers, count, sizeof *numbers, ascending);
-    return count % 2 == 1 ? numbers[count / 2] : (numbers[count / 2 - 1] + numbers[count / 2]) / 2;
+    double sum = 0;
+    for (uint32_t i = t->first; i < t->end; i++)
+        sum += by_round[t->order[i]];
+    return sum / (t->end - t->first);
 }
 
 static void trial_close(trial *t)
@@ -170,6 +183,7 @@ static void keep_round(trial *t, const bench *b, uint64_t steps, double seconds)
     const double n = (double)steps, lane_ns = spans_ns[SH_SPAN_BUSY] - prepare_ns;
     t->step[round] = seconds / n;
     t->clear[round] = spans_ns[SH_SPAN_SUM] * 1e-9 / n;
+    t->read[round] = spans_ns[SH_SPAN_READ] * 1e-9 / n / t->job.batch_size;
     t->apply[round] = spans_ns[SH_SPAN_APPLY] * 1e-9 / n;
     const double rest_ns = lane_ns - spans_ns[SH_SPAN_SUM] - spans_ns[SH_SPAN_APPLY] -
                            spans_ns[SH_SPAN_READ] - program_ns;
@@ -184,23 +198,21 @@ static sh_status keep(bench *b, sh_measurement one, double seconds)
 }
 
 /* What the rounds have shown, into the device's figures. */
-static sh_status learn(bench *b, trial *t)
+static sh_status learn(bench *b, const trial *t)
 {
     const size_t weights = t->replica->weight_count;
     for (size_t i = 0; i < t->length; i++) {
         const sh_work work = sh_program_work(t->program, i);
         SH_TRY(keep(b, sh_measurement_of(&work, t->graph, t->grain),
-                    median(t->times + i * MOST_ROUNDS, t->rounds)));
+                    typical(t, t->times + i * MOST_ROUNDS)));
     }
-    SH_TRY(
-        keep(b, sh_measurement_named(SH_TIME_CLEAR, (double)weights), median(t->clear, t->rounds)));
+    SH_TRY(keep(b, sh_measurement_named(SH_TIME_CLEAR, (double)weights), typical(t, t->clear)));
     SH_TRY(keep(b,
                 sh_measurement_named(SH_TIME_APPLY,
                                      (double)sh_optimizer_words(weights, t->replica->slot_count)),
-                median(t->apply, t->rounds)));
-    SH_TRY(
-        keep(b, sh_measurement_named(SH_TIME_GRAIN, t->grain), median(t->grain_rest, t->rounds)));
-    const double rest = median(t->step_rest, t->rounds);
+                typical(t, t->apply)));
+    SH_TRY(keep(b, sh_measurement_named(SH_TIME_GRAIN, t->grain), typical(t, t->grain_rest)));
+    const double rest = typical(t, t->step_rest);
     if (b->step_rest == 0 || rest < b->step_rest)
         b->step_rest = rest;
     return SH_OK;
@@ -216,6 +228,22 @@ static double flops_of(const trial *t)
     return flops;
 }
 
+/* What the model makes of a step that it was just told of. */
+static double predict(const bench *b, const trial *t)
+{
+    const size_t weights = t->replica->weight_count;
+    const sh_step_shape shape = {
+        .lanes = b->lanes,
+        .grains = b->lanes,
+        .grain_samples = t->grain,
+        .grain = sh_time_of_program(&b->known, t->program, t->graph, t->grain, NULL),
+        .read_seconds = typical(t, t->read),
+        .weights = weights,
+        .optimizer_words = sh_optimizer_words(weights, t->replica->slot_count),
+    };
+    return sh_time_of_step(&b->known, &shape).seconds + b->step_rest;
+}
+
 static sh_status add_result(bench *b, const trial *t, double step_seconds)
 {
     sh_bench_result *result = b->result;
@@ -228,12 +256,13 @@ static sh_status add_result(bench *b, const trial *t, double step_seconds)
         .samples_per_second = t->job.batch_size / step_seconds,
         .flops_per_second = flops_of(t) * b->lanes / step_seconds,
         .step_seconds = step_seconds,
+        .predicted_seconds = predict(b, t),
     };
     snprintf(row->model, sizeof row->model, "%s", t->job.model);
     return SH_OK;
 }
 
-/* Warm-up, then rounds for `seconds`; *step_seconds is a step's median. */
+/* Warm-up, then rounds for `seconds`; *step_seconds is what a step took. */
 static sh_status measure_trial(bench *b, trial *t, double seconds, double *step_seconds)
 {
     double took, spent = 0;
@@ -247,8 +276,9 @@ static sh_status measure_trial(bench *b, trial *t, double seconds, double *step_
         keep_round(t, b, steps, took);
         spent += took;
     }
+    choose_rounds(t);
     SH_TRY(learn(b, t));
-    *step_seconds = median(t->step, t->rounds);
+    *step_seconds = typical(t, t->step);
     return add_result(b, t, *step_seconds);
 }
 
@@ -338,33 +368,6 @@ static sh_status measure_models(bench *b)
     return SH_OK;
 }
 
-/* What the model makes of the steps that it was measured by. */
-static sh_status predict(bench *b)
-{
-    for (size_t i = 0; i < b->result->model_count; i++) {
-        sh_bench_model *row = &b->result->models[i];
-        const sh_model_def *def;
-        trial t;
-        SH_TRY(find_model(&def, row->model));
-        sh_status status = trial_open(&t, b, row->model, &def->example_problem, row->grain);
-        if (status == SH_OK) {
-            const sh_step_shape shape = {
-                .lanes = b->lanes,
-                .grains = b->lanes,
-                .grain_samples = row->grain,
-                .grain = sh_time_of_program(&b->known, t.program, t.graph, row->grain, NULL),
-                .weights = t.replica->weight_count,
-                .optimizer_words =
-                    sh_optimizer_words(t.replica->weight_count, t.replica->slot_count),
-            };
-            row->predicted_seconds = sh_time_of_step(&b->known, &shape).seconds;
-        }
-        trial_close(&t);
-        SH_TRY(status);
-    }
-    return SH_OK;
-}
-
 /* Keeps what an earlier measurement of the same lanes and backend knew of other work. */
 static sh_status merge(bench *b, const char *path)
 {
@@ -428,7 +431,6 @@ static sh_status run(bench *b)
     result->triad = public_rate(b->known.triad);
     SH_TRY(measure_models(b));
     SH_TRY(keep(b, sh_measurement_named(SH_TIME_STEP, 1), b->step_rest));
-    SH_TRY(predict(b));
     save(b);
     result->seconds = (double)(sh_clock_now_ns(sh_clock_system()) - begun_ns) * 1e-9;
     return SH_OK;

@@ -26,6 +26,8 @@ usage: shoal COMMAND [arguments]
   train MODEL DATA [options]                trains here; other devices may join
   join TOKEN|- [options]                    lends this device to a running job
   eval MODEL DATA --weights FILE [options]  measures trained weights
+  bench [options]                           measures what this device can do
+  plan MODEL DATA [options]                 says what a training would take: memory, time
   models [--json FILE]                      lists the built-in models
   version [--json FILE]                     shows the version, and which optional parts it has here
   help [COMMAND|exit-codes]                 shows how a command is used
@@ -132,6 +134,11 @@ MISUSE = (
     ("join - --name " + 64 * "x", "--name " + 64 * "x" + ": must have at most 63 bytes", "join"),
     ("eval lenet digits", "eval: needs --weights FILE", "eval"),
     ("eval lenet", "eval: needs MODEL DATA --weights FILE", "eval"),
+    ("bench lenet", "bench: unexpected argument 'lenet'", "bench"),
+    ("bench --seconds -1", "--seconds -1: must be at least 0", "bench"),
+    ("bench --lanes 1025", "--lanes 1025: must be at most 1024", "bench"),
+    ("plan lenet", "plan: needs MODEL DATA", "plan"),
+    ("plan lenet digits --grain 0", "--grain 0: must be at least 1", "plan"),
     ("eval lenet digits --weights x --lanes two", "--lanes two: must be a whole number, at least 1", "eval"),
 )
 

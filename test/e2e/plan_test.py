@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What this device can do, what a training would take, and where its time went."""
+
+import json
+import os
+import re
+
+import harness
+
+QUICK = ("bench", "--models", "mlp", "--seconds", "0.05", "--lanes", "1")
+JOB = ("mlp:784-16-10", "digits:310/90", "--batch-size", "50", "--grain", "7")
+
+
+class Plan(harness.Case):
+    def setUp(self):
+        super().setUp()
+        self.env = {"XDG_CACHE_HOME": self.path("cache")}
+        self.device = self.path("cache", "shoal", "device.json")
+
+    def load(self, name):
+        with open(self.path(name), encoding="utf-8") as file:
+            return json.load(file)
+
+    def bench(self, *more):
+        return self.shoal(*QUICK, *more, env=self.env, timeout=120)
+
+    def plan(self, *arguments):
+        result = self.shoal("plan", *arguments, "--json", "plan.json", env=self.env)
+        result.plan = self.load("plan.json")
+        return result
+
+    def test_bench_says_what_it_has_measured(self):
+        result = self.bench("--json", "bench.json")
+        bench = self.load("bench.json")
+        for rate in ("matrix_flops_per_second", "convolution_flops_per_second",
+                     "copy_bytes_per_second", "triad_bytes_per_second"):
+            self.assertGreater(bench[rate]["one"], 1e6, rate)
+            self.assertGreater(bench[rate]["all"], 1e6, rate)
+        self.assertEqual(bench["lanes"], 1)
+        self.assertEqual(bench["file"], self.device)
+        self.assertGreater(bench["seconds"], 0)
+        grains = [model["grain"] for model in bench["models"]]
+        self.assertEqual(grains[0], 4)
+        self.assertEqual(grains, sorted(set(grains)))
+        for model in bench["models"]:
+            self.assertEqual(model["model"], "mlp:784-128-64-10")
+            self.assertAlmostEqual(model["samples_per_second"] / model["grains_per_second"],
+                                   model["grain"], places=6)
+            self.assertGreater(model["flops_per_second"], 0)
+            self.assertGreater(model["step_seconds"], 0)
+            self.assertGreater(model["predicted_seconds"], 0)
+        for words in ("matrix product", "memory triad", "mlp:784-128-64-10", "samples/s"):
+            self.assertIn(words, result.out)
+        self.assertEqual(os.stat(os.path.dirname(self.device)).st_mode & 0o777, 0o700)
+
+    def test_bench_keeps_what_it_knew_of_others(self):
+        self.bench("--quiet")
+        with open(self.device, encoding="utf-8") as file:
+            before = json.load(file)
+        self.shoal("bench", "--models", "mlp:784-16-10", "--seconds", "0.05", "--lanes", "1", "--quiet",
+                   env=self.env)
+        with open(self.device, encoding="utf-8") as file:
+            after = json.load(file)
+        kinds = {tuple(operation[:3]) for operation in before["operations"]}
+        self.assertEqual(kinds - {tuple(operation[:3]) for operation in after["operations"]}, set())
+        self.assertGreater(len(after["operations"]), len(before["operations"]))
+
+    def test_bench_refuses(self):
+        for arguments, message in (
+                (("--models", "flounder"), "--models: unknown model 'flounder'; there is: "),
+                (("--models", "lenet,,mlp"), "--models: expected names with commas between them"),
+                (("--models", "lenet,mlp:7"), "model mlp:7: "),
+        ):
+            result = self.shoal("bench", *arguments, status=1, env=self.env)
+            self.assertIn("shoal: " + message, result.err)
+            self.assertFalse(os.path.exists(self.device))
+        result = self.shoal("bench", "--seconds", "0", status=2, env=self.env)
+        self.assertIn("--seconds 0: must be more than 0 and at most 3600", result.err)
+
+    def test_without_a_cache_the_figures_are_only_shown(self):
+        result = self.shoal(*QUICK, "--json", "bench.json", env={"XDG_CACHE_HOME": "/proc/nowhere"},
+                            timeout=120)
+        self.assertIn("the figures are not kept: ", result.err)
+        self.assertEqual(self.load("bench.json")["file"], "")
+
+    def test_a_plan_has_all_but_times_before_the_device_is_measured(self):
+        result = self.plan(*JOB)
+        plan = result.plan
+        self.assertIn("no times: this device has not been measured; run shoal bench", result.err)
+        self.assertFalse(plan["timed"])
+        weights = 784 * 16 + 16 + 16 * 10 + 10
+        self.assertEqual(plan["parameters"], weights)
+        self.assertEqual(plan["samples"], 310)
+        self.assertEqual([layer["name"] for layer in plan["layers"]], ["input", "fc1", "fc2", "loss"])
+        self.assertEqual(sum(layer["parameters"] for layer in plan["layers"]), weights)
+        self.assertEqual(plan["layers"][1]["forward_flops"], 2 * 7 * 784 * 16)
+        self.assertIsNone(plan["layers"][1]["seconds"])
+        own = plan["grains"][0]
+        self.assertEqual((own["grain"], own["grains"]), (7, 8))
+        self.assertEqual(own["weights_bytes"], 4 * weights)
+        self.assertEqual(own["sum_bytes"], 4 * weights)
+        self.assertEqual(own["optimizer_bytes"], 4 * weights)
+        self.assertGreaterEqual(own["input_bytes"], 4 * 7 * 784)
+        self.assertEqual(own["total_bytes"], own["base_bytes"] + 12 * weights + own["prepared_bytes"] +
+                         plan["lanes"] * (own["activations_bytes"] + own["input_bytes"]))
+        self.assertIsNone(own["step_seconds"])
+        self.assertEqual([row["grain"] for row in plan["grains"]], [7, 4, 8, 16, 32])
+        for words in ("fc1", "12,560", "MFLOP forward", "step ms"):
+            self.assertIn(words, result.out)
+
+    def test_a_plan_has_times_afterwards(self):
+        self.bench("--quiet")
+        result = self.plan(*JOB, "--lanes", "1")
+        plan, own = result.plan, result.plan["grains"][0]
+        self.assertEqual(result.err, "")
+        self.assertTrue(plan["timed"])
+        parts = sum(own[name] for name in ("compute_seconds", "prepare_seconds", "optimizer_seconds",
+                                           "other_seconds"))
+        self.assertAlmostEqual(own["step_seconds"], parts)
+        self.assertGreater(own["compute_seconds"], 50 * plan["read_seconds"])
+        self.assertGreater(own["epoch_seconds"], 6 * own["step_seconds"])
+        self.assertLess(own["epoch_seconds"], 7 * own["step_seconds"])
+        self.assertTrue(all(layer["seconds"] >= 0 for layer in plan["layers"]))
+        self.assertRegex(result.out, r"(?m)^step +\d+\.\d\d ms: ")
+        alone = self.plan(*JOB, "--lanes", "1", "--grain", "50").plan["grains"][0]
+        self.assertEqual((alone["grain"], alone["grains"]), (50, 1))
+        two = self.plan(*JOB, "--lanes", "2").plan["grains"][0]
+        self.assertLess(two["compute_seconds"], 0.6 * own["compute_seconds"])
+
+    def test_figures_that_are_no_good_are_told(self):
+        self.bench("--quiet")
+        with open(self.device, encoding="utf-8") as file:
+            good = file.read()
+        other = "portable" if '"backend":"onednn"' in good else "onednn"
+        for text, message in (
+                (good[:100], "device.json: is damaged at byte"),
+                (good.replace('"version":1', '"version":2'),
+                 "device.json: was written by another version of shoal; run shoal bench again"),
+                (good.replace('"triad"', '"tried"'), 'device.json: "rates" has no good "triad"'),
+                (re.sub('"backend":"[a-z]+"', '"backend":"%s"' % other, good),
+                 "no times: this device was measured with the backend " + other),
+        ):
+            with open(self.device, "w", encoding="utf-8") as file:
+                file.write(text)
+            result = self.plan(*JOB)
+            self.assertIn(message, result.err)
+            self.assertFalse(result.plan["timed"])
+
+    def test_plan_refuses(self):
+        for arguments, message in (
+                (("flounder", "digits"), "unknown model 'flounder'"),
+                (("lenet", "mnist:nowhere"), "nowhere"),
+                (("mlp:7-10", "digits"), "model mlp:7-10: "),
+        ):
+            self.assertIn(message, self.shoal("plan", *arguments, status=1, env=self.env).err)
+        result = self.shoal("plan", "lenet", "digits", "--batch-size", "4", "--grain", "8", status=2)
+        self.assertIn("--grain 8: larger than the batch of 4", result.err)
+
+    def test_a_training_says_where_its_time_went(self):
+        result = self.shoal("train", *JOB, "--steps", "5", "--quiet", "--lanes", "1",
+                            env={"SHOAL_PROFILE": "1"})
+        lines = result.err.splitlines()
+        self.assertIn("profile     5 steps, ", result.err)
+        shares = [float(share) for share in re.findall(r"(?m) ([\d.]+) %", result.err)[:-1]]
+        self.assertAlmostEqual(sum(shares), 100, delta=0.1 * len(shares))
+        for name in ("linear_grad_weight", "exact sum", "reading samples", "optimizer", "rest"):
+            self.assertRegex(result.err, r"(?m)^%s +\d*" % name)
+        self.assertRegex(lines[-1], r"^next bottleneck: [a-z_ ]+, \d+ % of the step")
+        nodes = self.shoal("train", *JOB, "--steps", "5", "--quiet", "--lanes", "1", "--run", "again",
+                           env={"SHOAL_PROFILE": "2"})
+        self.assertRegex(nodes.err, r"(?m)^linear node \d+: 7x784, 16x784, 16 -> 7x16 \([a-z]+\) ")
+        for off in ("", "0"):
+            silent = self.shoal("train", *JOB, "--steps", "2", "--quiet", "--run", "off" + off,
+                                env={"SHOAL_PROFILE": off})
+            self.assertEqual(silent.err, "")
+        refused = self.shoal("train", *JOB, "--quiet", status=1, env={"SHOAL_PROFILE": "yes"})
+        self.assertIn("SHOAL_PROFILE: must be 0, 1 (operators) or 2 (and each node)", refused.err)
+
+
+if __name__ == "__main__":
+    harness.main()
