@@ -49,8 +49,8 @@ class Failure(Exception):
 class Run:
     """How a process ended, as seen from outside."""
 
-    def __init__(self, seconds, peak_rss_bytes, out):
-        self.seconds, self.peak_rss_bytes, self.out = seconds, peak_rss_bytes, out
+    def __init__(self, seconds, peak_rss_bytes, out, err=""):
+        self.seconds, self.peak_rss_bytes, self.out, self.err = seconds, peak_rss_bytes, out, err
 
 
 def environment(**more):
@@ -80,7 +80,7 @@ def run(argv, env=None, timeout=1800):
         err.seek(0)
         if child.returncode != 0:
             raise Failure("%s ended with %d:\n%s" % (" ".join(argv), child.returncode, err.read()))
-        return Run(seconds, used.ru_maxrss * 1024, out.read())
+        return Run(seconds, used.ru_maxrss * 1024, out.read(), err.read())
 
 
 @contextlib.contextmanager

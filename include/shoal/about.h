@@ -30,6 +30,7 @@ SHOAL_API sh_status sh_part_list(size_t index, const char **name, int *present) 
 /* A built-in model; texts have static storage. Figures are those of `example`. */
 typedef struct sh_model_info {
     const char *name, *usage, *summary, *example;
+    size_t channels, height, width, classes; /* of the data that the example is for */
     uint64_t parameters;
     uint64_t multiply_adds; /* of one sample's forward pass */
 } sh_model_info;

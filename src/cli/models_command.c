@@ -27,8 +27,10 @@ static int write_json(const char *path)
     sh_model_info info;
     for (size_t i = 0; models != NULL && sh_model_list(i, &info) == SH_OK; i++) {
         json_t *model =
-            json_pack("{s:s, s:s, s:s, s:s, s:I, s:I}", "name", info.name, "usage", info.usage,
-                      "summary", info.summary, "example", info.example, "parameters",
+            json_pack("{s:s, s:s, s:s, s:s, s:[I, I, I], s:I, s:I, s:I}", "name", info.name,
+                      "usage", info.usage, "summary", info.summary, "example", info.example,
+                      "sample", (json_int_t)info.channels, (json_int_t)info.height,
+                      (json_int_t)info.width, "classes", (json_int_t)info.classes, "parameters",
                       (json_int_t)info.parameters, "multiply_adds", (json_int_t)info.multiply_adds);
         if (json_array_append_new(models, model) != 0) {
             json_decref(models);

@@ -14,7 +14,7 @@
 
 /* The kinds of data. The one that recognises a folder opens it. */
 static const sh_dataset_ops *const kinds[] = {&sh_digits_ops, &sh_mnist_ops, &sh_cifar10_ops,
-                                              &sh_cifar100_ops};
+                                              &sh_cifar100_ops, &sh_noise_ops};
 
 #define KINDS (sizeof kinds / sizeof *kinds)
 
@@ -29,8 +29,9 @@ static void list_usages(char list[LIST_BYTES])
     size_t used = 0;
     list[0] = '\0';
     for (size_t i = 0; i < KINDS && used < LIST_BYTES; i++)
-        used += (size_t)snprintf(list + used, LIST_BYTES - used, "%s%s", i > 0 ? ", " : "",
-                                 kinds[i]->usage);
+        if (kinds[i]->usage != NULL)
+            used += (size_t)snprintf(list + used, LIST_BYTES - used, "%s%s", i > 0 ? ", " : "",
+                                     kinds[i]->usage);
 }
 
 /* Writes "mnist (train-images-idx3-ubyte, ...)" for the kinds that live in folders. */

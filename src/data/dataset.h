@@ -56,6 +56,7 @@ typedef struct sh_dataset_info {
  *     digits:TRAIN/VALIDATION     as many of each as said
  *     mnist:DIR                   the IDX files of MNIST, Fashion-MNIST and their like
  *     cifar10:DIR, cifar100:DIR   the binary version of CIFAR-10 or CIFAR-100
+ *     noise:CxHxW/CLASSES         noise of any shape, for measuring; /TRAIN/VALIDATION may follow
  *     DIR                         a folder that is recognised by its files
  *
  * Blocking: checks all files and reads all labels. `*dataset` is owned: sh_dataset_close it.

@@ -15,7 +15,7 @@
 
 typedef struct sh_dataset_ops {
     const char *name;  /* required: what stands before the colon of a spec */
-    const char *usage; /* required: how a spec is written, for messages */
+    const char *usage; /* how a spec is written, for messages; NULL: not among what is proposed */
     const char *files; /* the names that mark a folder of this kind, for messages; NULL: no folder
                           is ever of this kind */
 
@@ -54,5 +54,6 @@ extern const sh_dataset_ops sh_digits_ops;   /* digits.c */
 extern const sh_dataset_ops sh_mnist_ops;    /* mnist.c */
 extern const sh_dataset_ops sh_cifar10_ops;  /* cifar_set.c */
 extern const sh_dataset_ops sh_cifar100_ops; /* cifar_set.c */
+extern const sh_dataset_ops sh_noise_ops;    /* noise.c */
 
 #endif

@@ -1,22 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "data/noise.h"
-
+/*
+ * Samples of noise, of any shape: for measuring how fast a model trains, and for planning, where
+ * its data is not at hand. There is nothing to be learnt from them.
+ *
+ * A linear congruence is noise enough for kernels, and takes next to no time; its numbers are those
+ * of Knuth's MMIX.
+ */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "data/dataset_impl.h"
 
-/* A linear congruence is noise enough for kernels, and takes next to no time (the multiplier is
- * that of Knuth's MMIX). */
+#define USAGE "noise:CHANNELSxHEIGHTxWIDTH/CLASSES[/TRAIN/VALIDATION]"
+#define MOST_ELEMENTS ((size_t)1 << 24) /* of a sample */
+#define MOST_SAMPLES 100000000
+#define USUAL_TRAIN 10000
+#define USUAL_VALIDATION 1000
+
 static sh_status read_noise(const sh_dataset *dataset, sh_split split, uint32_t index,
-                            float *pixels, int32_t *label)
+                            uint8_t *bytes, int32_t *label)
 {
     const sh_dataset_info *info = &dataset->info;
     const size_t elements = info->channels * info->height * info->width;
     uint64_t state = (uint64_t)index * 2 + (uint64_t)split;
     for (size_t i = 0; i < elements; i++) {
         state = state * 6364136223846793005u + 1442695040888963407u;
-        pixels[i] = (float)(int32_t)(state >> 32) * 0x1p-31f;
+        bytes[i] = (uint8_t)(state >> 56);
     }
     *label = (int32_t)(index % info->classes);
     return SH_OK;
@@ -27,17 +37,71 @@ static void close_noise(sh_dataset *dataset)
     free(dataset);
 }
 
-sh_status sh_noise_open(sh_dataset **dataset, const sh_dataset_info *info)
+/* A number of 1 .. most, and the character behind it, which it passes. */
+static bool read_count(const char **text, size_t most, char end, size_t *count)
 {
-    static const sh_dataset_ops ops = {
-        .name = "noise", .usage = "noise", .read = read_noise, .close = close_noise};
+    const char *at = *text;
+    size_t number = 0;
+    for (; *at >= '0' && *at <= '9' && number <= most; at++)
+        number = number * 10 + (size_t)(*at - '0');
+    if (at == *text || number == 0 || number > most || *at != end)
+        return false;
+    *text = end == '\0' ? at : at + 1;
+    *count = number;
+    return true;
+}
+
+static bool parse(sh_dataset_info *info, const char *text)
+{
+    size_t classes, train = USUAL_TRAIN, validation = USUAL_VALIDATION;
+    if (!read_count(&text, 4096, 'x', &info->channels) ||
+        !read_count(&text, 4096, 'x', &info->height) || !read_count(&text, 4096, '/', &info->width))
+        return false;
+    const char *counts = strchr(text, '/');
+    if (!read_count(&text, 1000000, counts == NULL ? '\0' : '/', &classes) || classes < 2)
+        return false;
+    if (counts != NULL && (!read_count(&text, MOST_SAMPLES, '/', &train) ||
+                           !read_count(&text, MOST_SAMPLES, '\0', &validation)))
+        return false;
+    info->classes = (uint32_t)classes;
+    info->count[SH_SPLIT_TRAIN] = (uint32_t)train;
+    info->count[SH_SPLIT_VALIDATION] = (uint32_t)validation;
+    return info->channels <= SH_DATASET_CHANNELS_MOST &&
+           info->channels * info->height * info->width <= MOST_ELEMENTS;
+}
+
+static sh_status fingerprint(sh_dataset_info *info)
+{
+    const uint64_t facts[] = {info->channels, info->height,   info->width,
+                              info->classes,  info->count[0], info->count[1]};
+    sh_digest *digest;
+    SH_TRY(sh_digest_new(&digest));
+    sh_digest_add(digest, "noise", 5);
+    sh_digest_add(digest, facts, sizeof facts);
+    return sh_digest_finish(digest, info->fingerprint);
+}
+
+static sh_status open_noise(sh_dataset **dataset, const char *argument)
+{
+    sh_dataset_info info = {.name = "noise"};
+    if (argument == NULL || !parse(&info, argument))
+        return sh_fail(SH_INVALID,
+                       "noise:%.60s: must be " USAGE ", such as noise:3x32x32/10, with at most %d "
+                       "channels",
+                       argument == NULL ? "" : argument, SH_DATASET_CHANNELS_MOST);
+    for (size_t i = 0; i < info.channels; i++) { /* of bytes that are all as likely */
+        info.mean[i] = 0.5f;
+        info.deviation[i] = 0.289f;
+    }
+    SH_TRY(fingerprint(&info));
     sh_dataset *fresh = calloc(1, sizeof *fresh);
     if (fresh == NULL)
         return sh_fail_memory(sizeof *fresh, "samples of noise");
-    fresh->ops = &ops;
-    fresh->info = *info;
-    fresh->info.name = ops.name;
-    snprintf(fresh->info.fingerprint, sizeof fresh->info.fingerprint, "noise");
+    fresh->ops = &sh_noise_ops;
+    fresh->info = info;
     *dataset = fresh;
     return SH_OK;
 }
+
+const sh_dataset_ops sh_noise_ops = {
+    .name = "noise", .open = open_noise, .read = read_noise, .close = close_noise};

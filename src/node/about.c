@@ -56,7 +56,15 @@ sh_status sh_model_list(size_t index, sh_model_info *info)
     if (index >= count)
         return sh_fail(SH_NOT_FOUND, "there are no more models");
     const sh_model_def *def = all[index];
-    sh_model_info fresh = {def->name, def->usage, def->summary, def->example, 0, 0};
+    const sh_problem *problem = &def->example_problem;
+    sh_model_info fresh = {.name = def->name,
+                           .usage = def->usage,
+                           .summary = def->summary,
+                           .example = def->example,
+                           .channels = problem->channels,
+                           .height = problem->height,
+                           .width = problem->width,
+                           .classes = problem->classes};
     SH_TRY(measure(def, &fresh));
     *info = fresh;
     return SH_OK;

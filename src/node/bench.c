@@ -19,7 +19,6 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "data/noise.h"
 #include "node/device_file.h"
 #include "node/host.h"
 #include "node/peaks.h"
@@ -112,18 +111,13 @@ static sh_status trial_open(trial *t, const bench *b, const char *spec, const sh
     *t = (trial){.grain = grain};
     sh_job_init(&t->job);
     snprintf(t->job.model, sizeof t->job.model, "%s", spec);
-    snprintf(t->job.data, sizeof t->job.data, "noise");
     t->job.batch_size = b->lanes * grain;
     t->job.grain = grain;
     t->job.lr = 1e-6f; /* next to nothing is learnt from noise, and nothing grows */
+    snprintf(t->job.data, sizeof t->job.data, "noise:%zux%zux%zu/%zu/%u/%u", problem->channels,
+             problem->height, problem->width, problem->classes, t->job.batch_size, grain);
     SH_TRY(sh_job_complete(&t->job));
-    SH_TRY(sh_noise_open(&t->dataset, &(sh_dataset_info){
-                                          .channels = problem->channels,
-                                          .height = problem->height,
-                                          .width = problem->width,
-                                          .classes = (uint32_t)problem->classes,
-                                          .count = {t->job.batch_size, grain},
-                                      }));
+    SH_TRY(sh_dataset_open(&t->dataset, t->job.data));
     SH_TRY(sh_replica_new(&t->replica, &t->job, problem));
     SH_TRY(sh_trainer_new(&t->trainer, &(sh_trainer_options){.job = &t->job,
                                                              .dataset = t->dataset,

@@ -154,7 +154,7 @@ class Texts(harness.Case):
 
     def test_help_on_each_command(self):
         commands = re.findall(r"^  (\w+) ", HELP.split("usage:")[1].split("examples:")[0], re.M)
-        self.assertEqual(commands, ["train", "join", "eval", "models", "version", "help"])
+        self.assertEqual(commands, ["train", "join", "eval", "bench", "plan", "models", "version", "help"])
         for command in commands:
             result = self.shoal("help", command)
             self.assertEqual(result.err, "")
