@@ -20,6 +20,7 @@
 #include "plan/time_model.h"
 
 #define READ_SAMPLES 64 /* that are read for the time of one */
+#define READ_PASSES 5
 
 static const uint32_t usual_grains[] = {4, 8, 16, 32, 64};
 #define USUAL_GRAINS (sizeof usual_grains / sizeof *usual_grains)
@@ -194,23 +195,38 @@ static sh_status plan_grains(const planning *p)
     return SH_OK;
 }
 
-/* Seconds of one sample, after a first that may open what is needed. */
+/* Seconds of one pass over the first samples, for each. */
+static sh_status read_pass(const sh_dataset *dataset, uint32_t count, void *pixels, double *seconds)
+{
+    int32_t label;
+    const uint64_t begun_ns = sh_clock_now_ns(sh_clock_system());
+    for (uint32_t i = 0; i < count; i++)
+        SH_TRY(sh_dataset_read(dataset, SH_SPLIT_TRAIN, i, pixels, &label));
+    *seconds = (double)(sh_clock_now_ns(sh_clock_system()) - begun_ns) * 1e-9 / count;
+    return SH_OK;
+}
+
+/* Seconds of one sample that is at hand: the least of several passes, so that neither the disk nor
+ * what else the machine does for a moment counts. */
 static sh_status time_reading(const planning *p, double *seconds)
 {
     const sh_dataset *dataset = p->bench->dataset;
     const sh_dataset_info *info = sh_dataset_about(dataset);
     const uint32_t count =
         info->count[SH_SPLIT_TRAIN] < READ_SAMPLES ? info->count[SH_SPLIT_TRAIN] : READ_SAMPLES;
-    int32_t label;
     void *pixels;
+    double least = INFINITY;
+    sh_status status = SH_OK;
     SH_TRY(sh_block_new(&pixels, info->channels * info->height * info->width * sizeof(float),
                         "a sample"));
-    sh_status status = sh_dataset_read(dataset, SH_SPLIT_TRAIN, 0, pixels, &label);
-    const uint64_t begun_ns = sh_clock_now_ns(sh_clock_system());
-    for (uint32_t i = 0; i < count && status == SH_OK; i++)
-        status = sh_dataset_read(dataset, SH_SPLIT_TRAIN, i, pixels, &label);
-    *seconds = (double)(sh_clock_now_ns(sh_clock_system()) - begun_ns) * 1e-9 / count;
+    for (int pass = 0; pass < READ_PASSES && status == SH_OK; pass++) {
+        double took;
+        status = read_pass(dataset, count, pixels, &took);
+        if (status == SH_OK && took < least)
+            least = took;
+    }
     free(pixels);
+    *seconds = least;
     return status;
 }
 
