@@ -6,8 +6,8 @@
  * does not; within them times are means, which add up to the step again. What is left of a step
  * when programs, reading, sum and optimiser are taken away is kept by grain and by step.
  *
- * Sizes of grain that would take longer than the model's time, or more than a part of the memory,
- * are left out; the smallest never is.
+ * Sizes of grain that would take much longer than the model's time, or more than a part of the
+ * memory, are left out; so is a model of which not even one sample fits, unless it was asked for.
  */
 #include "shoal/bench.h"
 
@@ -23,6 +23,7 @@
 #include "node/host.h"
 #include "node/peaks.h"
 #include "node/workbench.h"
+#include "plan/breakdown.h"
 #include "plan/time_model.h"
 #include "train/stopwatch.h"
 
@@ -33,8 +34,16 @@
 #define ROUND_SECONDS 0.02 /* a round is so many steps that it takes at least as long */
 #define MEMORY_PART 4      /* of the machine's memory, for the lanes of one model */
 
-static const uint32_t grains[] = {4, 16, 32};
+/* The first only where the second would take too long. */
+static const uint32_t grains[] = {1, 4, 16, 32};
 #define GRAINS (sizeof grains / sizeof *grains)
+#define SIZES 3 /* of them that share a model's time */
+#define STEPS_NEEDED                                                                               \
+    6                  /* about so many steps a size takes at least, warm-up and redone ones too   \
+                        */
+#define TIME_MORE 2    /* so many times its part may take, since it is that or nothing */
+#define TIME_MOST 8    /* and so many for a model that has only one size */
+#define USUAL_PART 0.3 /* of the peak that models reach, to begin with */
 
 typedef struct bench {
     const sh_bench_options *options;
@@ -260,11 +269,12 @@ static sh_status add_result(bench *b, const trial *t, double step_seconds)
 static sh_status measure_trial(bench *b, trial *t, double seconds, double *step_seconds)
 {
     double took, spent = 0;
-    SH_TRY(take_steps(t, b, 2, &took)); /* the first finds the exponents of the sum */
+    SH_TRY(take_steps(t, b, 1, &took)); /* finds the exponents of the sum */
     SH_TRY(take_steps(t, b, 1, &took));
     const double fits = ROUND_SECONDS / (took > 1e-6 ? took : 1e-6);
     const uint64_t steps = fits < 1 ? 1 : (uint64_t)fits + 1;
-    while (t->rounds < MOST_ROUNDS && (t->rounds < LEAST_ROUNDS || spent < seconds)) {
+    const uint32_t least = took > seconds ? 1 : LEAST_ROUNDS;
+    while (t->rounds < MOST_ROUNDS && (t->rounds < least || spent < seconds)) {
         sh_trainer_clear_times(t->trainer);
         SH_TRY(take_steps(t, b, steps, &took));
         keep_round(t, b, steps, took);
@@ -281,26 +291,60 @@ static double memory_limit(void)
     return (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) / MEMORY_PART;
 }
 
-static sh_status measure_model(bench *b, const char *spec, const sh_problem *problem)
+/* Seconds that a step of one sample on each lane may take, by its arithmetic alone. */
+static sh_status estimate(const bench *b, const char *spec, const sh_problem *problem,
+                          double *seconds)
 {
-    double step_seconds = 0, lane_bytes = 0;
-    char note[SH_MODEL_BYTES + 32];
+    const sh_model_options model = {.spec = spec, .problem = *problem};
+    sh_plan_layer *layers;
+    sh_graph *graph;
+    size_t count;
+    double flops = 0;
+    SH_TRY(sh_model_build(&graph, &model, 1, SH_MODEL_TRAIN));
+    const sh_status status = sh_breakdown(&layers, &count, graph, NULL);
+    sh_graph_free(graph);
+    SH_TRY(status);
+    for (size_t i = 0; i < count; i++)
+        flops += layers[i].forward_flops + layers[i].backward_flops;
+    free(layers);
+    *seconds = flops * b->lanes / (USUAL_PART * b->known.matrix.all);
+    return SH_OK;
+}
+
+static sh_status measure_size(bench *b, const char *spec, const sh_problem *problem, uint32_t grain,
+                              double *step_seconds, double *lane_bytes)
+{
+    trial t;
+    sh_status status = trial_open(&t, b, spec, problem, grain);
+    if (status == SH_OK) {
+        *lane_bytes = (double)sh_lanes_bytes(sh_trainer_lanes(t.trainer));
+        status = measure_trial(b, &t, b->seconds / SIZES, step_seconds);
+    }
+    trial_close(&t);
+    return sh_fail_in(status, "measuring %.64s at grain %u", spec, grain);
+}
+
+static sh_status measure_model(bench *b, const char *spec, const sh_problem *problem, bool asked)
+{
+    double one, step_seconds = 0, lane_bytes = 0;
+    char note[SH_MODEL_BYTES + 128];
+    SH_TRY(estimate(b, spec, problem, &one));
+    if (!asked && one * STEPS_NEEDED > TIME_MOST * b->seconds) {
+        snprintf(note, sizeof note,
+                 "left out    %s: a step of one sample would take about %.0f s (--models %s)", spec,
+                 one, spec);
+        tell(b, note);
+        return SH_OK;
+    }
     snprintf(note, sizeof note, "measuring   %s", spec);
     tell(b, note);
-    for (size_t i = 0; i < GRAINS; i++) {
-        trial t;
-        const double growth = i == 0 ? 1 : (double)grains[i] / grains[i - 1];
-        const double part = b->seconds / GRAINS;
-        if (i > 0 && (step_seconds * growth * (LEAST_ROUNDS + 3) > 2 * b->seconds ||
-                      lane_bytes * growth > memory_limit()))
+    const size_t first = one * (double)grains[1] * STEPS_NEEDED > TIME_MORE * b->seconds ? 0u : 1u;
+    for (size_t i = first; i < GRAINS; i++) {
+        const double growth = i == first ? 1 : (double)grains[i] / (double)grains[i - 1];
+        if (i > first && (step_seconds * growth * STEPS_NEEDED > TIME_MORE * b->seconds ||
+                          lane_bytes * growth > memory_limit()))
             break;
-        sh_status status = trial_open(&t, b, spec, problem, grains[i]);
-        if (status == SH_OK) {
-            lane_bytes = (double)sh_lanes_bytes(sh_trainer_lanes(t.trainer));
-            status = measure_trial(b, &t, part, &step_seconds);
-        }
-        trial_close(&t);
-        SH_TRY(sh_fail_in(status, "measuring %.64s at grain %u", spec, grains[i]));
+        SH_TRY(measure_size(b, spec, problem, grains[i], &step_seconds, &lane_bytes));
     }
     return SH_OK;
 }
@@ -347,7 +391,7 @@ static sh_status measure_listed(bench *b, bool only_check)
         SH_TRY(sh_model_build(&graph, &model, 1, SH_MODEL_EVALUATE));
         sh_graph_free(graph);
         if (!only_check)
-            SH_TRY(measure_model(b, spec_of(def, spec), &def->example_problem));
+            SH_TRY(measure_model(b, spec_of(def, spec), &def->example_problem, true));
         next = next[length] == ',' ? next + length + 1 : NULL;
     }
     return SH_OK;
@@ -358,7 +402,7 @@ static sh_status measure_models(bench *b)
     if (b->options->models != NULL)
         return measure_listed(b, false);
     for (const sh_model_def *const *all = sh_model_all(); *all != NULL; all++)
-        SH_TRY(measure_model(b, (*all)->example, &(*all)->example_problem));
+        SH_TRY(measure_model(b, (*all)->example, &(*all)->example_problem, false));
     return SH_OK;
 }
 
