@@ -31,13 +31,13 @@ static void samples_differ_and_stay_the_same(void **state)
     int32_t label;
     unsigned sum = 0;
     assert_ok(sh_dataset_open(&data, "noise:3x8x6/5"));
-    assert_ok(sh_dataset_read_bytes(data, SH_SPLIT_TRAIN, 7, first, &label));
+    assert_ok(sh_dataset_read(data, SH_SPLIT_TRAIN, 7, first, &label));
     assert_int_equal(label, 2);
-    assert_ok(sh_dataset_read_bytes(data, SH_SPLIT_TRAIN, 7, again, &label));
+    assert_ok(sh_dataset_read(data, SH_SPLIT_TRAIN, 7, again, &label));
     assert_memory_equal(first, again, sizeof first);
-    assert_ok(sh_dataset_read_bytes(data, SH_SPLIT_TRAIN, 8, second, &label));
+    assert_ok(sh_dataset_read(data, SH_SPLIT_TRAIN, 8, second, &label));
     assert_memory_not_equal(first, second, sizeof first);
-    assert_ok(sh_dataset_read_bytes(data, SH_SPLIT_VALIDATION, 7, second, &label));
+    assert_ok(sh_dataset_read(data, SH_SPLIT_VALIDATION, 7, second, &label));
     assert_memory_not_equal(first, second, sizeof first);
     for (size_t i = 0; i < sizeof first; i++)
         sum += first[i];

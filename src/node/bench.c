@@ -60,7 +60,7 @@ typedef struct bench {
 typedef struct trial {
     sh_job job;
     uint32_t grain;
-    sh_dataset *dataset;
+    sh_pipeline *pipeline;
     sh_replica *replica;
     sh_trainer *trainer;
     const sh_program *program; /* the trained one */
@@ -109,7 +109,7 @@ static void trial_close(trial *t)
 {
     sh_trainer_free(t->trainer);
     sh_replica_free(t->replica);
-    sh_dataset_close(t->dataset);
+    sh_pipeline_close(t->pipeline);
     free(t->times);
 }
 
@@ -126,10 +126,11 @@ static sh_status trial_open(trial *t, const bench *b, const char *spec, const sh
     snprintf(t->job.data, sizeof t->job.data, "noise:%zux%zux%zu/%zu/%u/%u", problem->channels,
              problem->height, problem->width, problem->classes, t->job.batch_size, grain);
     SH_TRY(sh_job_complete(&t->job));
-    SH_TRY(sh_dataset_open(&t->dataset, t->job.data));
+    const sh_pipeline_options options = sh_job_pipeline(&t->job);
+    SH_TRY(sh_pipeline_open(&t->pipeline, t->job.data, &options));
     SH_TRY(sh_replica_new(&t->replica, &t->job, problem));
     SH_TRY(sh_trainer_new(&t->trainer, &(sh_trainer_options){.job = &t->job,
-                                                             .dataset = t->dataset,
+                                                             .pipeline = t->pipeline,
                                                              .backends = &b->backends,
                                                              .replica = t->replica,
                                                              .lanes = b->lanes,

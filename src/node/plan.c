@@ -115,7 +115,7 @@ static sh_status time_of_batch(const planning *p, sh_step_time *step, uint32_t s
 
 static sh_status measure_time(const planning *p, sh_plan_grain *row, const sh_program_time *full)
 {
-    const sh_dataset_info *info = sh_dataset_about(p->bench->dataset);
+    const sh_dataset_info *info = sh_pipeline_about(p->bench->pipeline);
     const uint32_t samples = info->count[SH_SPLIT_TRAIN], batch = p->bench->job.batch_size;
     const uint32_t step_samples = batch < samples ? batch : samples;
     sh_step_time step, last = {0};
@@ -149,7 +149,7 @@ static sh_status plan_layers(const planning *p, const compiled *c, uint32_t samp
 static sh_status plan_grain(const planning *p, uint32_t grain)
 {
     sh_plan_result *result = p->result;
-    const sh_dataset_info *info = sh_dataset_about(p->bench->dataset);
+    const sh_dataset_info *info = sh_pipeline_about(p->bench->pipeline);
     const uint32_t batch = p->bench->job.batch_size < info->count[SH_SPLIT_TRAIN]
                                ? p->bench->job.batch_size
                                : info->count[SH_SPLIT_TRAIN];
@@ -196,12 +196,13 @@ static sh_status plan_grains(const planning *p)
 }
 
 /* Seconds of one pass over the first samples, for each. */
-static sh_status read_pass(const sh_dataset *dataset, uint32_t count, void *pixels, double *seconds)
+static sh_status read_pass(const sh_pipeline *pipeline, uint32_t count, void *pixels,
+                           double *seconds)
 {
     int32_t label;
     const uint64_t begun_ns = sh_clock_now_ns(sh_clock_system());
     for (uint32_t i = 0; i < count; i++)
-        SH_TRY(sh_dataset_read(dataset, SH_SPLIT_TRAIN, i, pixels, &label));
+        SH_TRY(sh_pipeline_read(pipeline, SH_SPLIT_TRAIN, 0, i, pixels, &label));
     *seconds = (double)(sh_clock_now_ns(sh_clock_system()) - begun_ns) * 1e-9 / count;
     return SH_OK;
 }
@@ -210,8 +211,8 @@ static sh_status read_pass(const sh_dataset *dataset, uint32_t count, void *pixe
  * what else the machine does for a moment counts. */
 static sh_status time_reading(const planning *p, double *seconds)
 {
-    const sh_dataset *dataset = p->bench->dataset;
-    const sh_dataset_info *info = sh_dataset_about(dataset);
+    const sh_pipeline *pipeline = p->bench->pipeline;
+    const sh_dataset_info *info = sh_pipeline_about(pipeline);
     const uint32_t count =
         info->count[SH_SPLIT_TRAIN] < READ_SAMPLES ? info->count[SH_SPLIT_TRAIN] : READ_SAMPLES;
     void *pixels;
@@ -221,7 +222,7 @@ static sh_status time_reading(const planning *p, double *seconds)
                         "a sample"));
     for (int pass = 0; pass < READ_PASSES && status == SH_OK; pass++) {
         double took;
-        status = read_pass(dataset, count, pixels, &took);
+        status = read_pass(pipeline, count, pixels, &took);
         if (status == SH_OK && took < least)
             least = took;
     }
@@ -257,7 +258,7 @@ static sh_status run(planning *p, const sh_plan_options *options)
     sh_job job = options->job;
     SH_TRY(sh_job_complete(&job));
     SH_TRY(sh_workbench_open(&p->bench, &job, NULL, options->backend));
-    const sh_dataset_info *info = sh_dataset_about(p->bench->dataset);
+    const sh_dataset_info *info = sh_pipeline_about(p->bench->pipeline);
     p->problem = (sh_problem){info->channels, info->height, info->width, info->classes};
     result->lanes = options->lanes > 0 ? options->lanes : sh_host_cores();
     result->parameters = p->bench->replica->weight_count;

