@@ -102,12 +102,17 @@ sh_status sh_model_build(sh_graph **graph, const sh_model_options *options, size
     return SH_OK;
 }
 
+static size_t elements_of(const sh_graph *graph, size_t index)
+{
+    return sh_shape_count(&sh_graph_type(graph, graph->parameters[index].value)->shape);
+}
+
 static size_t count_weights(const sh_graph *graph, bool statistics)
 {
     size_t weights = 0;
     for (size_t i = 0; i < graph->parameter_count; i++)
         if (statistics || !graph->parameters[i].statistic)
-            weights += sh_shape_count(&sh_graph_type(graph, graph->parameters[i].value)->shape);
+            weights += elements_of(graph, i);
     return weights;
 }
 
@@ -149,13 +154,17 @@ static float draw(sh_random *random, sh_initial initial)
     return initial.size;
 }
 
+void sh_model_initialise_tensor(const sh_graph *graph, size_t index, uint64_t seed, float *weights)
+{
+    sh_random random = sh_random_for(seed, SH_RANDOM_INITIAL, (uint32_t)index, 0);
+    for (size_t i = 0; i < elements_of(graph, index); i++)
+        weights[i] = draw(&random, graph->parameters[index].initial);
+}
+
 void sh_model_initialise(const sh_graph *graph, uint64_t seed, float *weights)
 {
     for (size_t i = 0; i < graph->parameter_count; i++) {
-        const sh_parameter *parameter = &graph->parameters[i];
-        const size_t count = sh_shape_count(&sh_graph_type(graph, parameter->value)->shape);
-        sh_random random = sh_random_for(seed, SH_RANDOM_INITIAL, (uint32_t)i, 0);
-        for (size_t j = 0; j < count; j++)
-            *weights++ = draw(&random, parameter->initial);
+        sh_model_initialise_tensor(graph, i, seed, weights);
+        weights += elements_of(graph, i);
     }
 }

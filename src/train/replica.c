@@ -11,32 +11,64 @@
  * start early. */
 #define BUCKET_BYTES ((size_t)256 * 1024)
 
-static sh_status allocate(sh_replica *replica)
+static size_t elements_of(const sh_replica *replica, uint32_t tensor)
 {
-    const size_t bytes = replica->weight_count * sizeof(float);
+    return sh_shape_count(&sh_replica_tensor_type(replica, tensor)->shape);
+}
+
+/* Gives a place in the sum to all that a step changes. */
+static sh_status place(sh_replica *replica)
+{
     replica->parameters = calloc(replica->tensors, sizeof *replica->parameters);
-    if (replica->parameters == NULL)
+    replica->tensor_of = calloc(replica->tensors, sizeof *replica->tensor_of);
+    replica->place_of = calloc(replica->tensors, sizeof *replica->place_of);
+    if (replica->parameters == NULL || replica->tensor_of == NULL || replica->place_of == NULL)
         return sh_fail_memory(replica->tensors * sizeof *replica->parameters, "the parameters");
-    SH_TRY(sh_block_new((void **)&replica->weights, bytes, "the weights"));
-    for (uint32_t i = 0; i < replica->slot_count; i++)
-        SH_TRY(sh_block_new((void **)&replica->slots[i], bytes, "the optimizer's state"));
+    for (uint32_t t = 0; t < replica->tensors; t++) {
+        replica->place_of[t] = SH_FROZEN;
+        if (replica->graph->parameters[t].role == SH_ROLE_FROZEN)
+            continue;
+        replica->place_of[t] = replica->summed;
+        replica->tensor_of[replica->summed++] = t;
+        replica->summed_count += elements_of(replica, t);
+    }
     return SH_OK;
 }
 
-/* The sum's tensors are the parameters; their pointers go by its offsets. */
-static sh_status lay_out(sh_replica *replica)
+static sh_status allocate(sh_replica *replica)
 {
-    size_t *elements = malloc(replica->tensors * sizeof *elements);
+    SH_TRY(sh_block_new((void **)&replica->weights, replica->weight_count * sizeof(float),
+                        "the weights"));
+    for (uint32_t i = 0; i < replica->slot_count; i++)
+        SH_TRY(sh_block_new((void **)&replica->slots[i], replica->summed_count * sizeof(float),
+                            "the optimizer's state"));
+    size_t *elements = malloc(replica->summed * sizeof *elements);
     if (elements == NULL)
-        return sh_fail_memory(replica->tensors * sizeof *elements, "the parameters");
-    for (uint32_t i = 0; i < replica->tensors; i++)
-        elements[i] = sh_shape_count(&sh_replica_tensor_type(replica, i)->shape);
-    const sh_status status = sh_sum_new(&replica->sum, elements, replica->tensors, BUCKET_BYTES);
+        return sh_fail_memory(replica->summed * sizeof *elements, "the parameters");
+    for (uint32_t i = 0; i < replica->summed; i++)
+        elements[i] = elements_of(replica, replica->tensor_of[i]);
+    const sh_status status = sh_sum_new(&replica->sum, elements, replica->summed, BUCKET_BYTES);
     free(elements);
-    SH_TRY(status);
-    for (uint32_t i = 0; i < replica->tensors; i++)
-        replica->parameters[i] = replica->weights + sh_sum_first_element(replica->sum, i);
-    return SH_OK;
+    return status;
+}
+
+static void lay_out(sh_replica *replica)
+{
+    float *frozen = replica->weights + replica->summed_count;
+    for (uint32_t t = 0; t < replica->tensors; t++)
+        if (replica->place_of[t] != SH_FROZEN) {
+            replica->parameters[t] =
+                replica->weights + sh_sum_first_element(replica->sum, replica->place_of[t]);
+        } else {
+            replica->parameters[t] = frozen;
+            frozen += elements_of(replica, t);
+        }
+}
+
+void sh_replica_initialise(sh_replica *replica, uint64_t seed)
+{
+    for (uint32_t t = 0; t < replica->tensors; t++)
+        sh_model_initialise_tensor(replica->graph, t, seed, replica->parameters[t]);
 }
 
 static sh_status fill(sh_replica *replica, const sh_job *job, const sh_problem *problem)
@@ -49,9 +81,10 @@ static sh_status fill(sh_replica *replica, const sh_job *job, const sh_problem *
     replica->tensors = (uint32_t)replica->graph->parameter_count;
     replica->weight_count = sh_model_weights(replica->graph);
     replica->slot_count = sh_optimizer_slots(replica->optimizer, &replica->settings);
+    SH_TRY(place(replica));
     SH_TRY(allocate(replica));
-    SH_TRY(lay_out(replica));
-    sh_model_initialise(replica->graph, job->seed, replica->weights);
+    lay_out(replica);
+    sh_replica_initialise(replica, job->seed);
     return SH_OK;
 }
 
@@ -88,6 +121,8 @@ void sh_replica_free(sh_replica *replica)
         free(replica->slots[i]);
     free(replica->weights);
     free(replica->parameters);
+    free(replica->tensor_of);
+    free(replica->place_of);
     sh_graph_free(replica->graph);
     free(replica);
 }

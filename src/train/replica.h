@@ -18,6 +18,8 @@
 #include "train/exact_sum.h"
 #include "train/optimizer.h"
 
+#define SH_FROZEN UINT32_MAX
+
 /* How the epoch under way has gone so far; over all devices. */
 typedef struct sh_epoch_totals {
     double loss; /* summed over samples */
@@ -28,14 +30,18 @@ typedef struct sh_replica {
     sh_graph *graph; /* for the parameters' names and shapes; owned */
     uint32_t tensors;
     size_t weight_count;
-    float *weights;     /* all tensors one after the other, as in the exact sum; owned */
+    float *weights;     /* those in the exact sum in its order, then the frozen ones; owned */
     float **parameters; /* by tensor, into `weights`; owned */
     const sh_optimizer *optimizer;
     sh_optimizer_settings settings; /* of the optimizer */
     uint32_t slot_count;
-    float *slots[SH_OPTIMIZER_MAX_SLOTS]; /* optimiser's state, laid out as `weights`; owned */
-    sh_sum *sum;
-    uint64_t steps; /* applied since the job began: the position */
+    float *slots[SH_OPTIMIZER_MAX_SLOTS]; /* optimiser's state, laid out as the sum; owned */
+    sh_sum *sum;         /* of all tensors but the frozen ones, which no step changes */
+    uint32_t summed;     /* tensors in the sum */
+    size_t summed_count; /* and their weights */
+    uint32_t *tensor_of; /* by place in the sum: the tensor; owned */
+    uint32_t *place_of;  /* by tensor: its place in the sum, SH_FROZEN where it has none; owned */
+    uint64_t steps;      /* applied since the job began: the position */
     sh_epoch_totals epoch;
 } sh_replica;
 
@@ -53,5 +59,8 @@ sh_status sh_replica_hash(const sh_replica *replica, char hex[SH_DIGEST_TEXT]) S
 /* Name and type of a tensor; borrowed from the replica. */
 const char *sh_replica_tensor_name(const sh_replica *replica, uint32_t tensor);
 const sh_type *sh_replica_tensor_type(const sh_replica *replica, uint32_t tensor);
+
+/* Fills the weights as the job begins. */
+void sh_replica_initialise(sh_replica *replica, uint64_t seed);
 
 #endif

@@ -128,8 +128,8 @@ static sh_status list_tensors(tensor_list *list, const sh_replica *replica)
     *list = (tensor_list){
         .items = calloc(most, sizeof *list->items),
         .names = calloc(most, sizeof *list->names),
-        .envelopes = calloc(tensors, sizeof *list->envelopes),
-        .exponents = calloc(tensors, sizeof *list->exponents),
+        .envelopes = calloc(replica->summed, sizeof *list->envelopes),
+        .exponents = calloc(replica->summed, sizeof *list->exponents),
     };
     if (list->items == NULL || list->names == NULL || list->envelopes == NULL ||
         list->exponents == NULL)
@@ -139,14 +139,15 @@ static sh_status list_tensors(tensor_list *list, const sh_replica *replica)
             (sh_stored_tensor){sh_replica_tensor_name(replica, t),
                                *sh_replica_tensor_type(replica, t), replica->parameters[t]};
     for (uint32_t s = 0; s < replica->slot_count; s++)
-        for (uint32_t t = 0; t < tensors; t++) {
+        for (uint32_t i = 0; i < replica->summed; i++) {
             char *name = list->names[list->count];
+            const uint32_t t = replica->tensor_of[i];
             slot_name(name, replica, s, t);
             list->items[list->count++] =
                 (sh_stored_tensor){name, *sh_replica_tensor_type(replica, t),
-                                   replica->slots[s] + sh_sum_first_element(replica->sum, t)};
+                                   replica->slots[s] + sh_sum_first_element(replica->sum, i)};
         }
-    const sh_shape each = sh_shape_of(1, (size_t[]){tensors});
+    const sh_shape each = sh_shape_of(1, (size_t[]){replica->summed});
     sh_sum_state_get(replica->sum, list->envelopes, list->exponents);
     list->items[list->count++] = (sh_stored_tensor){ENVELOPES, {SH_F32, each}, list->envelopes};
     list->items[list->count++] = (sh_stored_tensor){EXPONENTS, {SH_I32, each}, list->exponents};
@@ -247,23 +248,24 @@ sh_status sh_snapshot_load_weights(sh_replica *replica, const sh_safetensors *fi
 static sh_status load_slots(sh_replica *replica, const sh_safetensors *file)
 {
     for (uint32_t s = 0; s < replica->slot_count; s++)
-        for (uint32_t t = 0; t < replica->tensors; t++) {
+        for (uint32_t i = 0; i < replica->summed; i++) {
             char name[NAME_BYTES];
+            const uint32_t t = replica->tensor_of[i];
             slot_name(name, replica, s, t);
             SH_TRY(sh_safetensors_load(file, name, sh_replica_tensor_type(replica, t),
-                                       replica->slots[s] + sh_sum_first_element(replica->sum, t)));
+                                       replica->slots[s] + sh_sum_first_element(replica->sum, i)));
         }
     return SH_OK;
 }
 
 static sh_status load_exponents(sh_replica *replica, const sh_safetensors *file)
 {
-    const sh_shape each = sh_shape_of(1, (size_t[]){replica->tensors});
-    float *envelopes = calloc(replica->tensors, sizeof *envelopes);
-    int32_t *exponents = calloc(replica->tensors, sizeof *exponents);
+    const sh_shape each = sh_shape_of(1, (size_t[]){replica->summed});
+    float *envelopes = calloc(replica->summed, sizeof *envelopes);
+    int32_t *exponents = calloc(replica->summed, sizeof *exponents);
     sh_status status = SH_OK;
     if (envelopes == NULL || exponents == NULL)
-        SH_TRY_DONE(sh_fail_memory(replica->tensors * sizeof *envelopes, "a checkpoint"));
+        SH_TRY_DONE(sh_fail_memory(replica->summed * sizeof *envelopes, "a checkpoint"));
     SH_TRY_DONE(sh_safetensors_load(file, ENVELOPES, &(sh_type){SH_F32, each}, envelopes));
     SH_TRY_DONE(sh_safetensors_load(file, EXPONENTS, &(sh_type){SH_I32, each}, exponents));
     status = sh_fail_in(sh_sum_state_set(replica->sum, envelopes, exponents), "%s",
@@ -311,13 +313,13 @@ typedef struct tail_head {
 
 static size_t tail_bytes(const sh_replica *replica)
 {
-    return sizeof(tail_head) + replica->tensors * (sizeof(float) + sizeof(int32_t));
+    return sizeof(tail_head) + replica->summed * (sizeof(float) + sizeof(int32_t));
 }
 
 sh_status sh_snapshot_blocks(sh_snapshot_block blocks[SH_SNAPSHOT_BLOCKS], uint32_t *count,
                              void **tail, const sh_replica *replica)
 {
-    const size_t bytes = tail_bytes(replica), each = replica->weight_count * sizeof(float);
+    const size_t bytes = tail_bytes(replica), each = replica->summed_count * sizeof(float);
     unsigned char *fresh = malloc(bytes);
     if (fresh == NULL)
         return sh_fail_memory(bytes, "the state of a replica");
@@ -325,9 +327,9 @@ sh_status sh_snapshot_blocks(sh_snapshot_block blocks[SH_SNAPSHOT_BLOCKS], uint3
                             replica->epoch.loss};
     float *envelopes = (float *)(void *)(fresh + sizeof head);
     memcpy(fresh, &head, sizeof head);
-    sh_sum_state_get(replica->sum, envelopes, (int32_t *)(void *)(envelopes + replica->tensors));
+    sh_sum_state_get(replica->sum, envelopes, (int32_t *)(void *)(envelopes + replica->summed));
     uint32_t used = 0;
-    blocks[used++] = (sh_snapshot_block){replica->weights, each};
+    blocks[used++] = (sh_snapshot_block){replica->weights, replica->weight_count * sizeof(float)};
     for (uint32_t s = 0; s < replica->slot_count; s++)
         blocks[used++] = (sh_snapshot_block){replica->slots[s], each};
     blocks[used++] = (sh_snapshot_block){fresh, bytes};
@@ -347,7 +349,7 @@ sh_status sh_snapshot_adopt(sh_replica *replica, const void *tail, size_t bytes)
     const float *envelopes =
         (const float *)(const void *)((const unsigned char *)tail + sizeof head);
     SH_TRY(sh_sum_state_set(replica->sum, envelopes,
-                            (const int32_t *)(const void *)(envelopes + replica->tensors)));
+                            (const int32_t *)(const void *)(envelopes + replica->summed)));
     replica->steps = head.steps;
     replica->epoch = (sh_epoch_totals){head.epoch_loss, head.epoch_samples, head.epoch_correct};
     return SH_OK;

@@ -10,7 +10,8 @@
  *     SH_TRY(sh_snapshot_load(replica, file));
  *
  * Tensors of a checkpoint: the weights under their own names, so that other programs find them;
- * "optimizer.<slot>.<name>"; "sum.envelopes" and "sum.exponents", a value for each weight tensor.
+ * "optimizer.<slot>.<name>"; "sum.envelopes" and "sum.exponents", a value for each weight tensor;
+ * these two kinds not of frozen ones.
  * Metadata: "shoal.job" and "shoal.position", JSON; "shoal.data", the data's fingerprint.
  *
  * Threads: caller locks.

@@ -54,8 +54,7 @@ struct sh_trainer {
 
     sh_span spans[SH_ENGINE_MAX_SPANS]; /* the buckets, then the trailer */
     uint32_t span_count;
-    uint32_t *bucket_of;  /* by tensor */
-    uint32_t *owed;       /* by bucket: additions of one grain; frozen tensors have none */
+    uint32_t *bucket_of;  /* by place in the sum (train/replica.h), as what else is by tensor */
     atomic_uint *left;    /* by bucket: additions that this device still owes */
     atomic_uint *max_abs; /* by tensor: largest |integer| of the reduced sum */
     sh_squares *squares;  /* by lane and tensor, of the reduced sum; where gradients are clipped */
@@ -75,9 +74,10 @@ struct sh_trainer {
     char message[SH_MESSAGE_BYTES];
 };
 
-static sh_role role_of(const sh_trainer *trainer, uint32_t tensor)
+static sh_role role_of(const sh_trainer *trainer, uint32_t place)
 {
-    return trainer->replica->graph->parameters[tensor].role;
+    const sh_replica *replica = trainer->replica;
+    return replica->graph->parameters[replica->tensor_of[place]].role;
 }
 
 /* The buckets as spans, in the order in which backward completes them, and the trailer behind them.
@@ -92,21 +92,16 @@ static sh_status lay_out_spans(sh_trainer *trainer)
     if (buckets + 1 > SH_ENGINE_MAX_SPANS)
         return sh_fail(SH_LIMIT, "the model has %u gradient buckets, at most %d can travel",
                        buckets, SH_ENGINE_MAX_SPANS - 1);
-    trainer->bucket_of = calloc(trainer->replica->tensors, sizeof *trainer->bucket_of);
-    trainer->owed = calloc(buckets, sizeof *trainer->owed);
+    trainer->bucket_of = calloc(trainer->replica->summed, sizeof *trainer->bucket_of);
     trainer->left = calloc(buckets, sizeof *trainer->left);
-    trainer->max_abs = calloc(trainer->replica->tensors, sizeof *trainer->max_abs);
-    if (trainer->bucket_of == NULL || trainer->owed == NULL || trainer->left == NULL ||
-        trainer->max_abs == NULL)
-        return sh_fail_memory(trainer->replica->tensors * sizeof(uint32_t), "the trainer");
+    trainer->max_abs = calloc(trainer->replica->summed, sizeof *trainer->max_abs);
+    if (trainer->bucket_of == NULL || trainer->left == NULL || trainer->max_abs == NULL)
+        return sh_fail_memory(trainer->replica->summed * sizeof(uint32_t), "the trainer");
     for (uint32_t i = 0; i < buckets; i++) {
         trainer->spans[i] =
             (sh_span){accumulator + bucket[i].first_element, bucket[i].elements, SH_WORD_I32};
-        for (uint32_t t = bucket[i].first_tensor; t < bucket[i].first_tensor + bucket[i].tensors;
-             t++) {
-            trainer->bucket_of[t] = i;
-            trainer->owed[i] += role_of(trainer, t) != SH_ROLE_FROZEN;
-        }
+        for (uint32_t t = 0; t < bucket[i].tensors; t++)
+            trainer->bucket_of[bucket[i].first_tensor + t] = i;
     }
     uint64_t *trailer = sh_sum_trailer(sum, &words);
     trainer->spans[buckets] = (sh_span){trailer, words, SH_WORD_U64};
@@ -143,7 +138,7 @@ static sh_status start_lanes(sh_trainer *trainer, const sh_trainer_options *opti
 
 static sh_status make_squares(sh_trainer *trainer)
 {
-    const size_t count = (size_t)sh_lanes_count(trainer->lanes) * trainer->replica->tensors;
+    const size_t count = (size_t)sh_lanes_count(trainer->lanes) * trainer->replica->summed;
     trainer->squares = calloc(count, sizeof *trainer->squares);
     return trainer->squares != NULL
                ? SH_OK
@@ -191,7 +186,6 @@ void sh_trainer_free(sh_trainer *trainer)
     pthread_mutex_destroy(&trainer->lock);
     sh_stopwatch_release(&trainer->watch);
     free(trainer->bucket_of);
-    free(trainer->owed);
     free(trainer->left);
     free(trainer->max_abs);
     free(trainer->squares);
@@ -235,8 +229,9 @@ static void owe_nothing_more(sh_trainer *trainer, uint32_t bucket, uint32_t paid
 static void add_gradient(void *context, uint32_t tensor, const float *gradient)
 {
     sh_trainer *trainer = context;
-    sh_sum_add(trainer->replica->sum, tensor, gradient);
-    owe_nothing_more(trainer, trainer->bucket_of[tensor], 1);
+    const uint32_t place = trainer->replica->place_of[tensor];
+    sh_sum_add(trainer->replica->sum, place, gradient);
+    owe_nothing_more(trainer, trainer->bucket_of[place], 1);
 }
 
 /* Reads the samples at these positions of the epoch into the execution's inputs. */
@@ -346,7 +341,7 @@ static void clear(void *context, uint32_t lane)
     const uint64_t begun = sh_stopwatch_now(trainer->watching);
     if (trainer->mode == SH_MODEL_TRAIN) {
         size_t first, end;
-        lane_range(trainer, lane, trainer->replica->weight_count, &first, &end);
+        lane_range(trainer, lane, trainer->replica->summed_count, &first, &end);
         sh_sum_clear_range(trainer->replica->sum, first, end - first);
     }
     sh_stopwatch_add(trainer->watching, lane, SH_SPAN_SUM, begun);
@@ -387,8 +382,10 @@ static sh_status reduce_share(sh_trainer *trainer, const sh_part *part)
     else
         SH_TRY(sh_engine_begin(part->engine, &trainer->spans[buckets], 1));
     /* One more than the grains owe, paid here, so that a device without grains is ready too. */
+    uint32_t count;
+    const sh_sum_bucket *bucket = sh_sum_buckets(trainer->replica->sum, &count);
     for (uint32_t i = 0; i < buckets && training; i++)
-        atomic_store(&trainer->left[i], trainer->owed[i] * trainer->share.count + 1);
+        atomic_store(&trainer->left[i], bucket[i].tensors * trainer->share.count + 1);
     for (uint32_t i = 0; i < buckets && training; i++)
         owe_nothing_more(trainer, i, 1);
     take_turn(trainer, compute);
@@ -426,7 +423,7 @@ static void measure(void *context, uint32_t lane)
 {
     sh_trainer *trainer = context;
     sh_sum *sum = trainer->replica->sum;
-    const uint32_t tensors = trainer->replica->tensors;
+    const uint32_t tensors = trainer->replica->summed;
     size_t elements, first, end, from, to;
     const int32_t *accumulator = sh_sum_accumulator(sum, &elements);
     sh_squares *squares = trainer->squares + (size_t)lane * tensors;
@@ -440,7 +437,7 @@ static void measure(void *context, uint32_t lane)
 /* The factor that brings the gradient within the job's norm. */
 static double clip_factor(sh_trainer *trainer)
 {
-    const uint32_t tensors = trainer->replica->tensors, lanes = sh_lanes_count(trainer->lanes);
+    const uint32_t tensors = trainer->replica->summed, lanes = sh_lanes_count(trainer->lanes);
     double total = 0;
     if (trainer->squares == NULL)
         return 1;
@@ -463,9 +460,9 @@ static void apply(void *context, uint32_t lane)
     size_t elements, first, end, from, to;
     const int32_t *accumulator = sh_sum_accumulator(replica->sum, &elements);
     lane_range(trainer, lane, elements, &first, &end);
-    for (uint32_t t = 0; t < replica->tensors; t++) {
+    for (uint32_t t = 0; t < replica->summed; t++) {
         const sh_role role = role_of(trainer, t);
-        if (role == SH_ROLE_FROZEN || !tensor_range(replica->sum, t, first, end, &from, &to))
+        if (!tensor_range(replica->sum, t, first, end, &from, &to))
             continue;
         float *slots[SH_OPTIMIZER_MAX_SLOTS] = {NULL};
         for (uint32_t i = 0; i < replica->slot_count; i++)
@@ -490,22 +487,25 @@ static void apply_update(sh_trainer *trainer)
     sh_replica *replica = trainer->replica;
     trainer->step = sh_optimizer_step_of(&replica->settings, trainer->lr, clip_factor(trainer),
                                          replica->steps + 1);
-    for (uint32_t t = 0; t < replica->tensors; t++)
+    for (uint32_t t = 0; t < replica->summed; t++)
         atomic_store(&trainer->max_abs[t], 0);
     take_turn(trainer, apply);
-    for (uint32_t t = 0; t < replica->tensors; t++)
+    for (uint32_t t = 0; t < replica->summed; t++)
         sh_sum_follow(replica->sum, t, atomic_load(&trainer->max_abs[t]));
 }
 
 static sh_status fail_not_finite(const sh_trainer *trainer, uint32_t tensor)
 {
-    return sh_fail(SH_NUMERIC,
-                   "step %llu (epoch %u): %s%s is not a finite number any more; the learning rate "
-                   "of %g may be too high",
-                   (unsigned long long)trainer->replica->steps + 1, trainer->batch.epoch + 1,
-                   tensor == SH_SUM_LOSS ? "the loss" : "the gradient of ",
-                   tensor == SH_SUM_LOSS ? "" : sh_replica_tensor_name(trainer->replica, tensor),
-                   trainer->lr);
+    return sh_fail(
+        SH_NUMERIC,
+        "step %llu (epoch %u): %s%s is not a finite number any more; the learning rate "
+        "of %g may be too high",
+        (unsigned long long)trainer->replica->steps + 1, trainer->batch.epoch + 1,
+        tensor == SH_SUM_LOSS ? "the loss" : "the gradient of ",
+        tensor == SH_SUM_LOSS
+            ? ""
+            : sh_replica_tensor_name(trainer->replica, trainer->replica->tensor_of[tensor]),
+        trainer->lr);
 }
 
 /* Takes the step's samples into the account of its epoch. */
@@ -663,8 +663,8 @@ typedef struct family_probe {
 static void add_to_family(void *context, uint32_t tensor, const float *gradient)
 {
     const family_probe *probe = context;
-    sh_digest_add(probe->digest, gradient,
-                  sh_sum_elements(probe->trainer->replica->sum, tensor) * sizeof *gradient);
+    const sh_type *type = sh_replica_tensor_type(probe->trainer->replica, tensor);
+    sh_digest_add(probe->digest, gradient, sh_type_bytes(type));
 }
 
 /* The job's first grain with the job's first weights, which stand in for the replica's meanwhile.
@@ -693,7 +693,7 @@ sh_status sh_trainer_family(sh_trainer *trainer, char hex[SH_DIGEST_TEXT])
     if (held == NULL)
         return sh_fail_memory(bytes, "measuring the arithmetic family");
     memcpy(held, replica->weights, bytes);
-    sh_model_initialise(replica->graph, trainer->job.seed, replica->weights);
+    sh_replica_initialise(replica, trainer->job.seed);
     sh_status status = sh_digest_new(&digest);
     if (status == SH_OK) {
         const sh_status computed = hash_first_grain(trainer, digest);
