@@ -6,6 +6,7 @@
 #include "node/workbench.h"
 #include "shoal/train.h"
 #include "store/checkpoint.h"
+#include "train/pretrained.h"
 #include "train/snapshot.h"
 
 /* Any safetensors file, or the newest checkpoint of a run. */
@@ -83,10 +84,11 @@ static sh_status open_bench(sh_workbench **bench, const sh_eval_options *options
                             const sh_safetensors *file)
 {
     sh_job job;
+    char note[SH_MESSAGE_BYTES]; /* what else the file has is of no interest here */
     sh_workbench *fresh;
     SH_TRY(job_for(&job, options, file));
     SH_TRY(sh_workbench_open(&fresh, &job, NULL, options->backend));
-    const sh_status status = sh_snapshot_load_weights(fresh->replica, file);
+    const sh_status status = sh_pretrained_load(note, fresh->replica, file, SH_PRETRAINED_WHOLE);
     if (status != SH_OK) {
         sh_workbench_close(fresh);
         return status;

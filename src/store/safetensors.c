@@ -501,8 +501,8 @@ sh_status sh_safetensors_load(const sh_safetensors *file, const char *name, cons
     return sh_safetensors_read(file, index, buffer, sh_type_bytes(type));
 }
 
-/* Adds the whole file to the digest, the digits of the checksum as zeros. */
-static sh_status digest_file(const sh_safetensors *file, sh_digest *digest)
+/* Adds the whole file to the digest, where asked with the digits of the checksum as zeros. */
+static sh_status digest_file(const sh_safetensors *file, bool blank, sh_digest *digest)
 {
     unsigned char *chunk = malloc(CHUNK_BYTES);
     if (chunk == NULL)
@@ -514,13 +514,32 @@ static sh_status digest_file(const sh_safetensors *file, sh_digest *digest)
         status = read_at(file, chunk, bytes, offset);
         if (status != SH_OK)
             break;
-        if (offset == 0) /* the digits lie in the first chunk, behind the length and the lead */
+        if (offset == 0 &&
+            blank) /* the digits lie in the first chunk, behind the length and the lead */
             memset(chunk + SH_CHECKSUM_OFFSET, '0', SH_CHECKSUM_DIGITS);
         sh_digest_add(digest, chunk, bytes);
         offset += bytes;
     }
     free(chunk);
     return status;
+}
+
+static sh_status hash_file(const sh_safetensors *file, bool blank, char hex[SH_DIGEST_TEXT])
+{
+    sh_digest *digest;
+    SH_TRY(sh_digest_new(&digest));
+    const sh_status status = digest_file(file, blank, digest);
+    char fresh[SH_DIGEST_TEXT];
+    const sh_status finished = sh_digest_finish(digest, fresh);
+    SH_TRY(status);
+    SH_TRY(finished);
+    memcpy(hex, fresh, sizeof fresh);
+    return SH_OK;
+}
+
+sh_status sh_safetensors_hash(char hex[SH_DIGEST_TEXT], const sh_safetensors *file)
+{
+    return hash_file(file, false, hex);
 }
 
 sh_status sh_safetensors_verify(const sh_safetensors *file)
@@ -533,13 +552,8 @@ sh_status sh_safetensors_verify(const sh_safetensors *file)
                        "%s: was rewritten by another program: its checksum cannot be "
                        "checked",
                        file->path);
-    sh_digest *digest;
-    SH_TRY(sh_digest_new(&digest));
-    const sh_status status = digest_file(file, digest);
     char hex[SH_DIGEST_TEXT];
-    const sh_status finished = sh_digest_finish(digest, hex);
-    SH_TRY(status);
-    SH_TRY(finished);
+    SH_TRY(hash_file(file, true, hex));
     if (strcmp(hex, stated) != 0)
         return sh_fail(SH_CORRUPT, "%s: is damaged: its checksum does not match its content",
                        file->path);

@@ -23,6 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/digest.h"
 #include "base/fail.h"
 #include "store/file.h"
 #include "tensor/shape.h"
@@ -111,5 +112,8 @@ sh_status sh_safetensors_load(const sh_safetensors *file, const char *name, cons
  * where the file carries none (other programs write none).
  */
 sh_status sh_safetensors_verify(const sh_safetensors *file) SHOAL_CHECKED;
+
+/* SHA-256 over the file's bytes, as sha256sum has it. Reads the whole file. */
+sh_status sh_safetensors_hash(char hex[SH_DIGEST_TEXT], const sh_safetensors *file) SHOAL_CHECKED;
 
 #endif

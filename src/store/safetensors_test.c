@@ -83,6 +83,14 @@ static void check_golden(const sh_safetensors *file)
     assert_string_equal(sh_safetensors_metadata(file, "by"), "a \"test\"");
     assert_null(sh_safetensors_metadata(file, "with"));
     assert_ok(sh_safetensors_verify(file));
+
+    char hash[SH_DIGEST_TEXT], expected[SH_DIGEST_TEXT];
+    sh_digest *digest;
+    assert_ok(sh_digest_new(&digest));
+    sh_digest_add(digest, golden, GOLDEN_BYTES);
+    assert_ok(sh_digest_finish(digest, expected));
+    assert_ok(sh_safetensors_hash(hash, file));
+    assert_string_equal(hash, expected);
 }
 
 static void reads_what_it_wrote(void **state)

@@ -231,7 +231,12 @@ sh_status sh_snapshot_read_job(sh_job *job, const sh_safetensors *file)
     return sh_fail_in(status, "%s", sh_safetensors_path(file));
 }
 
-sh_status sh_snapshot_load_weights(sh_replica *replica, const sh_safetensors *file)
+bool sh_snapshot_is_checkpoint(const sh_safetensors *file)
+{
+    return sh_safetensors_metadata(file, KEY_JOB) != NULL;
+}
+
+static sh_status load_weights(sh_replica *replica, const sh_safetensors *file)
 {
     for (uint32_t t = 0; t < replica->tensors; t++) {
         const sh_status status =
@@ -297,7 +302,7 @@ static sh_status load_position(sh_replica *replica, const sh_safetensors *file)
 
 sh_status sh_snapshot_load(sh_replica *replica, const sh_safetensors *file)
 {
-    SH_TRY(sh_snapshot_load_weights(replica, file));
+    SH_TRY(load_weights(replica, file));
     SH_TRY(load_slots(replica, file));
     SH_TRY(load_exponents(replica, file));
     return load_position(replica, file);

@@ -44,8 +44,8 @@ sh_status sh_snapshot_read_fingerprint(const char **fingerprint,
  */
 sh_status sh_snapshot_load(sh_replica *replica, const sh_safetensors *file) SHOAL_CHECKED;
 
-/* Only the weights, from any safetensors file that has tensors of these names. As above. */
-sh_status sh_snapshot_load_weights(sh_replica *replica, const sh_safetensors *file) SHOAL_CHECKED;
+/* Whether the file is a checkpoint, by what it says of itself. */
+bool sh_snapshot_is_checkpoint(const sh_safetensors *file);
 
 /* The job as a JSON object, and back; SH_FORMAT names the field. `*json` is owned: json_decref().
  */

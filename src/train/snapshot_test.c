@@ -75,6 +75,7 @@ static void bring_back(const char *freeze)
     scratch_make(folder);
     assert_ok(sh_snapshot_save(folder, &job, "f1", before));
     assert_ok(sh_checkpoint_open(&file, path, folder));
+    assert_true(sh_snapshot_is_checkpoint(file));
     assert_ok(sh_snapshot_read_job(&read, file));
     assert_ok(sh_snapshot_read_fingerprint(&fingerprint, file));
     assert_string_equal(fingerprint, "f1");
@@ -120,10 +121,11 @@ static void foreign_files_are_refused(void **state)
     snprintf(path, sizeof path, "%s/x.safetensors", folder);
     assert_ok(sh_safetensors_write(path, &one, 1, NULL, 0));
     assert_ok(sh_safetensors_open(&file, path));
+    assert_false(sh_snapshot_is_checkpoint(file));
     assert_fails(sh_snapshot_read_job(&read, file), SH_MISMATCH, "no checkpoint of shoal");
     assert_fails(sh_snapshot_read_fingerprint(&fingerprint, file), SH_MISMATCH,
                  "has no shoal.data");
-    assert_fails(sh_snapshot_load_weights(replica, file), SH_MISMATCH, "has no tensor fc1.weight");
+    assert_fails(sh_snapshot_load(replica, file), SH_MISMATCH, "has no tensor fc1.weight");
     sh_safetensors_close(file);
     sh_replica_free(replica);
     scratch_remove(folder);
