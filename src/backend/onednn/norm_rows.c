@@ -23,9 +23,9 @@
 #include <math.h>
 #include <string.h>
 
-#define LONG_ROW 512 /* floats at most, unless one row is longer: 6 of them fit the cache */
+#define LONG_ROW 512 /* floats at most, unless one row is longer: 5 of them fit the cache */
 #define CHAIN 32     /* long rows in a block */
-#define FLOAT_ROWS 6
+#define FLOAT_ROWS 5
 #define DOUBLE_ROWS 4
 
 typedef struct range {
@@ -229,23 +229,31 @@ static inline SH_INLINE bool passes(sh_activation activation, float y)
            ((y > 0.0f) & (activation == SH_ACTIVATION_RELU || y < 6.0f));
 }
 
+/* x, or 0 where it does not pass: by its bits, which makes shorter vector code than a choice. */
+static inline SH_INLINE float where(bool passes_it, float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    bits &= 0u - (uint32_t)passes_it;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
 /* What the two passes of the backward direction share: [width] each. */
 typedef struct slopes {
-    float *scale, *shift, *mean, *inverse;
-    float *sum, *product; /* chains in the first pass, parts of dx in the second */
+    float *scale, *shift, *mean;
+    float *sum, *product; /* chains in the first pass; in the second parts of dx, times scale */
 } slopes;
 
 static inline SH_INLINE void sum_row(sh_activation activation, const float *restrict dy,
                                      const float *restrict x, const slopes *s, size_t count)
 {
-    const float *restrict scale = s->scale, *restrict shift = s->shift, *restrict mean = s->mean,
-                          *restrict inverse = s->inverse;
+    const float *restrict scale = s->scale, *restrict shift = s->shift, *restrict mean = s->mean;
     float *restrict sum = s->sum, *restrict product = s->product;
     for (size_t i = 0; i < count; i++) {
         const bool pass = passes(activation, x[i] * scale[i] + shift[i]);
-        const float with_x = dy[i] * ((x[i] - mean[i]) * inverse[i]), alone = dy[i];
-        sum[i] += pass ? alone : 0.0f;
-        product[i] += pass ? with_x : 0.0f;
+        sum[i] += where(pass, dy[i]);
+        product[i] += where(pass, dy[i] * (x[i] - mean[i]));
     }
 }
 
@@ -270,8 +278,7 @@ static inline SH_INLINE void spread(const sh_norm *norm, sh_activation activatio
                                     const float *x, const slopes *s, float *dx)
 {
     const float *restrict scale = s->scale, *restrict shift = s->shift, *restrict mean = s->mean,
-                          *restrict inverse = s->inverse, *restrict sum_part = s->sum,
-                          *restrict product_part = s->product;
+                          *restrict sum = s->sum, *restrict product = s->product;
     const size_t elements = norm->rows * norm->channels;
     for (size_t first = 0; first < elements; first += norm->width) {
         const size_t end = least(elements, first + norm->width) - first;
@@ -279,25 +286,27 @@ static inline SH_INLINE void spread(const sh_norm *norm, sh_activation activatio
         float *const d_in = dx + first;
         SH_EACH_ELEMENT (i, end) {
             const bool pass = passes(activation, in[i] * scale[i] + shift[i]);
-            const float gradient = d_out[i], d = pass ? gradient : 0.0f;
-            d_in[i] =
-                scale[i] * (d - sum_part[i] - (in[i] - mean[i]) * inverse[i] * product_part[i]);
+            const float d = where(pass, d_out[i]);
+            d_in[i] = scale[i] * d - (in[i] - mean[i]) * product[i] - sum[i];
         }
     }
 }
 
 static inline SH_INLINE void both_passes(const sh_norm *norm, sh_activation activation,
-                                         const float *dy, const float *x, const slopes *s,
-                                         float *dx, float *dw, float *db, const rows *r)
+                                         const float *dy, const float *x,
+                                         const sh_norm_channels *of, const slopes *s, float *dx,
+                                         float *dw, float *db, const rows *r)
 {
     const double count = norm->training ? (double)norm->rows : INFINITY; /* no part in dx */
     double *const sum = r->by_channel[0], *const product = r->by_channel[1];
     sum_all(norm, activation, dy, x, s, sum, product);
     for (size_t c = 0; c < norm->channels; c++) {
+        const double inverse = (double)(1.0f / sqrtf(of->variance[c] + norm->epsilon));
+        const double scale = (double)s->scale[c];
         db[c] = (float)sum[c];
-        dw[c] = (float)product[c];
-        s->sum[c] = (float)(sum[c] / count);
-        s->product[c] = (float)(product[c] / count);
+        dw[c] = (float)(product[c] * inverse);
+        s->sum[c] = (float)(scale * sum[c] / count);
+        s->product[c] = (float)(scale * product[c] * inverse * inverse / count);
     }
     repeat(norm, s->sum);
     repeat(norm, s->product);
@@ -309,23 +318,19 @@ static inline SH_INLINE void backward_body(const sh_norm *norm, const float *dy,
                                            float *db, void *scratch)
 {
     const rows r = divide(norm, scratch);
-    const slopes s = {r.wide[0], r.wide[1], r.wide[2], r.wide[3], r.wide[4], r.wide[5]};
+    const slopes s = {r.wide[0], r.wide[1], r.wide[2], r.wide[3], r.wide[4]};
     scale_and_shift(norm, of, s.scale, s.shift);
-    for (size_t c = 0; c < norm->channels; c++) {
-        s.mean[c] = of->mean[c];
-        s.inverse[c] = 1.0f / sqrtf(of->variance[c] + norm->epsilon);
-    }
+    memcpy(s.mean, of->mean, norm->channels * sizeof *s.mean);
     repeat(norm, s.mean);
-    repeat(norm, s.inverse);
     switch (norm->activation) {
     case SH_ACTIVATION_RELU:
-        both_passes(norm, SH_ACTIVATION_RELU, dy, x, &s, dx, dw, db, &r);
+        both_passes(norm, SH_ACTIVATION_RELU, dy, x, of, &s, dx, dw, db, &r);
         break;
     case SH_ACTIVATION_RELU6:
-        both_passes(norm, SH_ACTIVATION_RELU6, dy, x, &s, dx, dw, db, &r);
+        both_passes(norm, SH_ACTIVATION_RELU6, dy, x, of, &s, dx, dw, db, &r);
         break;
     case SH_ACTIVATION_NONE:
-        both_passes(norm, SH_ACTIVATION_NONE, dy, x, &s, dx, dw, db, &r);
+        both_passes(norm, SH_ACTIVATION_NONE, dy, x, of, &s, dx, dw, db, &r);
         break;
     }
 }
