@@ -53,7 +53,7 @@ typedef struct sh_plan_grain {
 typedef struct sh_plan_result {
     uint32_t lanes;
     char backend[16];
-    uint64_t parameters, samples; /* weights of the model; training samples */
+    uint64_t parameters, samples; /* of the model, statistics apart; for training */
     bool timed;                   /* there are figures of this device */
     char note[SH_RUN_BYTES];      /* why there are none; else empty */
     double read_seconds;          /* of one sample, measured now */

@@ -261,7 +261,7 @@ static sh_status run(planning *p, const sh_plan_options *options)
     const sh_dataset_info *info = sh_pipeline_about(p->bench->pipeline);
     p->problem = (sh_problem){info->channels, info->height, info->width, info->classes};
     result->lanes = options->lanes > 0 ? options->lanes : sh_host_cores();
-    result->parameters = p->bench->replica->weight_count;
+    result->parameters = sh_model_parameters(p->bench->replica->graph);
     result->samples = info->count[SH_SPLIT_TRAIN];
     snprintf(result->backend, sizeof result->backend, "%s", p->bench->backends.items[0]->name);
     load_figures(p);
