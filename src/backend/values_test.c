@@ -225,9 +225,10 @@ static void drop(float *y, uint32_t first, uint32_t samples, float p, uint32_t l
     stop(&m);
 }
 
-/* By the rule on top of backend/portable/dropout.c, with the one-block cipher. */
-static bool is_kept(uint32_t sample, uint32_t element, double p, uint32_t layer)
+/* By the rule on top of backend/drop.h, with the one-block cipher; `place` in plain order. */
+static bool is_kept(uint32_t sample, uint32_t place, double p, uint32_t layer)
 {
+    const uint32_t element = place % 10 * (ELEMENTS / 10) + place / 10;
     const uint32_t key[] = {key_of(sample, 0), key_of(sample, 1)};
     const uint32_t counter[] = {element / 64 * 16 + element % 16, layer, 0, 0};
     uint32_t words[4];

@@ -29,6 +29,7 @@ static const between cases[] = {
     {SH_OP_concat, 5, 2, 2, {.axis = 3}},
     {SH_OP_slice, 7, 1, 0, {.before = {0, 3, 1, 0}, .after = {0, 1, 2, 3}}},
     {SH_OP_pad, 5, 1, 0, {.before = {0, 3, 1, 0}, .after = {0, 1, 2, 3}}},
+    {SH_OP_dropout, 7, 1, 0, {.number = 0.25f, .layer = 1}}, /* its keys are given it */
     {SH_OP_avg_pool, 8, 1, 0, {.kernel = {2, 2}, .stride = {2, 2}}},
     {SH_OP_avg_pool, 7, 1, 0, {.kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}}},
     {SH_OP_avg_pool, 7, 1, 0, {.kernel = {1, 4}, .stride = {3, 2}, .padding = {0, 2}}},
@@ -53,6 +54,8 @@ static sh_graph *build(const between *which, bool convolved, bool gradients)
     sh_value_id in[SH_MAX_INPUTS];
     for (uint32_t i = 0; i < SH_MAX_INPUTS; i++)
         in[i] = i < which->copies ? h : SH_NO_VALUE;
+    if (which->op == SH_OP_dropout)
+        in[1] = sh_graph_input(graph, (sh_type){SH_I32, sh_shape_of(2, (size_t[]){GRAIN, 2})});
     sh_value_id y = sh_graph_add(graph, which->op, &which->attributes, in, out);
     assert_ok(sh_graph_status(graph));
     if (convolved) {
@@ -82,6 +85,7 @@ static sh_program *compile(const sh_graph *graph, const char *backend)
     return program;
 }
 
+/* Keys are the bits of such numbers. */
 static void fill(float *data, size_t count, uint32_t which)
 {
     sh_random random = sh_random_for(1, SH_RANDOM_TEST, which, 0);

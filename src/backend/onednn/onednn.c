@@ -28,6 +28,7 @@ static compile_op *const compilers[SH_OP_COUNT] = {
     [SH_OP_avg_pool_grad] = sh_onednn_average_grad,
     [SH_OP_mean] = sh_onednn_average,
     [SH_OP_mean_grad] = sh_onednn_average_grad,
+    [SH_OP_dropout] = sh_onednn_dropout,
     [SH_OP_concat] = sh_onednn_move,
     [SH_OP_slice] = sh_onednn_move,
     [SH_OP_pad] = sh_onednn_move,

@@ -28,6 +28,7 @@ sh_status sh_onednn_max_pool(sh_compiler *compiler, const sh_node *node, bool *t
 sh_status sh_onednn_max_pool_grad(sh_compiler *compiler, const sh_node *node, bool *taken);
 sh_status sh_onednn_average(sh_compiler *compiler, const sh_node *node, bool *taken);
 sh_status sh_onednn_average_grad(sh_compiler *compiler, const sh_node *node, bool *taken);
+sh_status sh_onednn_dropout(sh_compiler *compiler, const sh_node *node, bool *taken);
 sh_status sh_onednn_move(sh_compiler *compiler, const sh_node *node, bool *taken);
 
 #endif
