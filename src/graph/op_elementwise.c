@@ -10,6 +10,13 @@ static sh_status expect_float(const char *op, const sh_type *type)
     return sh_op_expect(op, "the input", type, SH_F32, type->shape.rank);
 }
 
+static double flops_each(const sh_attributes *a, const sh_type *in, const sh_type *out)
+{
+    (void)a;
+    (void)out;
+    return (double)sh_shape_count(&in[0].shape);
+}
+
 static sh_status infer_add(const sh_attributes *a, const sh_type *in, uint32_t count, sh_type *out)
 {
     (void)count;
@@ -36,6 +43,7 @@ const sh_op_def sh_op_add = {
     .over = SH_OVER(0) | SH_OVER(1),
     .infer = infer_add,
     .grad = grad_add,
+    .flops = flops_each,
 };
 
 static sh_status infer_multiply(const sh_attributes *a, const sh_type *in, uint32_t count,
@@ -65,6 +73,7 @@ const sh_op_def sh_op_multiply = {
     .over = SH_OVER(0) | SH_OVER(1),
     .infer = infer_multiply,
     .grad = grad_multiply,
+    .flops = flops_each,
 };
 
 /* b has x's leading dimensions. */
@@ -106,6 +115,7 @@ const sh_op_def sh_op_scale = {
     .over = SH_OVER(0),
     .infer = infer_scale,
     .grad = grad_scale,
+    .flops = flops_each,
 };
 
 static sh_status infer_scale_grad(const sh_attributes *a, const sh_type *in, uint32_t count,
