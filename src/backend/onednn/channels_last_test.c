@@ -43,14 +43,16 @@ static sh_graph *build(const between *which, bool convolved, bool gradients)
     sh_graph *graph;
     sh_value_id out[SH_MAX_OUTPUTS];
     const sh_attributes conv = {.stride = {1, 1}, .dilation = {1, 1}, .groups = 1};
+    const sh_attributes wide = {
+        .stride = {1, 1}, .padding = {1, 1}, .dilation = {1, 1}, .groups = 1};
     const sh_attributes whole = {.axis = 2, .axes = 2};
     assert_ok(sh_graph_new(&graph));
     const sh_type image = {SH_F32, sh_shape_of(4, (size_t[]){GRAIN, 16, which->side, which->side})};
     const sh_value_id x = sh_graph_input(graph, image);
-    const sh_type first = {SH_F32, sh_shape_of(4, (size_t[]){24, 16, 1, 1})};
+    const sh_type first = {SH_F32, sh_shape_of(4, (size_t[]){24, 16, 3, 3})};
     const sh_value_id w = sh_graph_input(graph, first);
     const sh_value_id h =
-        sh_graph_add(graph, SH_OP_conv2d, &conv, (sh_value_id[]){x, w, SH_NO_VALUE}, out);
+        sh_graph_add(graph, SH_OP_conv2d, &wide, (sh_value_id[]){x, w, SH_NO_VALUE}, out);
     sh_value_id in[SH_MAX_INPUTS];
     for (uint32_t i = 0; i < SH_MAX_INPUTS; i++)
         in[i] = i < which->copies ? h : SH_NO_VALUE;

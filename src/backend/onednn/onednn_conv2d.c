@@ -148,6 +148,9 @@ sh_status sh_onednn_conv2d(sh_compiler *compiler, const sh_node *node, bool *tak
     const sh_graph *graph = sh_compiler_graph(compiler);
     dnnl_primitive_desc_t chosen;
     bool channels_last = false;
+    SH_TRY(sh_onednn_pointwise(compiler, node, taken));
+    if (*taken)
+        return SH_OK;
     SH_TRY(choose(&chosen, &channels_last, graph, node));
     if (node->op == SH_OP_conv2d_grad_weight && (chosen == NULL || !sh_onednn_is(chosen, "_dw"))) {
         const sh_status status = sh_onednn_depthwise_grad_weight(compiler, node, taken);

@@ -36,7 +36,7 @@ typedef struct lane_call {
 typedef struct arguments {
     int in[SH_MAX_INPUTS];
     int out[SH_MAX_OUTPUTS]; /* 0: the primitive does not make it */
-    bool plain;              /* the md is made for plain operands, transposed ones among them */
+    bool rows;               /* the md is of rows of channels, transposed ones among them */
 } arguments;
 
 static const arguments arguments_of[SH_OP_COUNT] = {
@@ -47,13 +47,13 @@ static const arguments arguments_of[SH_OP_COUNT] = {
                                   .out = {DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_BIAS}},
     [SH_OP_linear] = {.in = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS},
                       .out = {DNNL_ARG_DST},
-                      .plain = true},
+                      .rows = true},
     [SH_OP_linear_grad_input] = {.in = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS},
                                  .out = {DNNL_ARG_DST},
-                                 .plain = true},
+                                 .rows = true},
     [SH_OP_linear_grad_weight] = {.in = {DNNL_ARG_WEIGHTS, DNNL_ARG_SRC},
                                   .out = {DNNL_ARG_DST},
-                                  .plain = true},
+                                  .rows = true},
 };
 
 /* Written once, under `made`; constant afterwards. Why they are never freed: onednn.h. */
@@ -283,16 +283,17 @@ static void discard_draft(draft *d)
 static sh_status wanted_layout(sh_compiler *compiler, sh_layout *layout, sh_value_id value,
                                const arguments *args, const dnnl_memory_desc_t *md)
 {
-    if (!args->plain)
+    if (!args->rows)
         return sh_onednn_layout(compiler, layout, md);
+    if (sh_graph_type(sh_compiler_graph(compiler), value)->shape.rank > 2) /* images */
+        return sh_onednn_channels_last(compiler, layout, value);
     *layout = sh_compiler_plain(compiler, value);
     return SH_OK;
 }
 
 static sh_status gather_operands(draft *d, sh_compiler *compiler, const sh_node *node,
-                                 const_dnnl_primitive_desc_t chosen)
+                                 const arguments *args, const_dnnl_primitive_desc_t chosen)
 {
-    const arguments *args = &arguments_of[node->op];
     const dnnl_memory_desc_t *md;
     sh_layout layout;
     sh_buffer_id buffer;
@@ -313,17 +314,23 @@ static sh_status gather_operands(draft *d, sh_compiler *compiler, const sh_node 
     return SH_OK;
 }
 
-sh_status sh_onednn_emit(sh_compiler *compiler, const sh_node *node, dnnl_primitive_desc_t chosen)
+sh_status sh_onednn_emit_as(sh_compiler *compiler, const sh_node *node, sh_op op,
+                            dnnl_primitive_desc_t chosen)
 {
     draft d = {0};
     sh_status status;
     SH_TRY_DONE(start_draft(&d, sh_op_about(node->op)->name));
-    SH_TRY_DONE(gather_operands(&d, compiler, node, chosen));
+    SH_TRY_DONE(gather_operands(&d, compiler, node, &arguments_of[op], chosen));
     SH_TRY_DONE(finish_draft(&d, compiler, chosen));
 done:
     sh_onednn_drop(&chosen);
     discard_draft(&d);
     return status;
+}
+
+sh_status sh_onednn_emit(sh_compiler *compiler, const sh_node *node, dnnl_primitive_desc_t chosen)
+{
+    return sh_onednn_emit_as(compiler, node, node->op, chosen);
 }
 
 bool sh_onednn_same_layout(const sh_layout *a, const sh_layout *b)

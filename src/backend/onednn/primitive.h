@@ -78,11 +78,22 @@ sh_status sh_onednn_emit(sh_compiler *compiler, const sh_node *node,
                          dnnl_primitive_desc_t chosen) SHOAL_CHECKED;
 
 /*
+ * The same where the primitive computes the node as another operator: a dense one (linear or its
+ * gradients), whose rows are then the pixels of channels-last images.
+ */
+sh_status sh_onednn_emit_as(sh_compiler *compiler, const sh_node *node, sh_op op,
+                            dnnl_primitive_desc_t chosen) SHOAL_CHECKED;
+
+/*
  * For the weight gradients, (x, dy) -> (dw, db): computes db from dy, whose channels are its second
  * dimension and lie side by side in `layout` (NULL: plain, of a dy [N, O]).
  */
 sh_status sh_onednn_emit_bias_gradient(sh_compiler *compiler, const sh_node *node,
                                        const sh_layout *layout) SHOAL_CHECKED;
+
+/* Compiles a convolution of 1x1, or a gradient of its, as matrix products. Others are not taken. */
+sh_status sh_onednn_pointwise(sh_compiler *compiler, const sh_node *node,
+                              bool *taken) SHOAL_CHECKED;
 
 /*
  * Compiles conv2d_grad_weight where each channel is a group of its own, by loops on channels-last
