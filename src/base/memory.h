@@ -32,7 +32,10 @@ static inline bool sh_size_mul(size_t a, size_t b, size_t *product)
     return !__builtin_mul_overflow(a, b, product);
 }
 
-/* A zeroed block aligned to SH_ALIGNMENT: owned, free() it. `purpose` is named in the failure. */
+/*
+ * A zeroed block aligned to SH_ALIGNMENT: owned, free() it. `purpose` is named in the failure.
+ * Large ones lie in huge pages where the system has them.
+ */
 sh_status sh_block_new(void **block, size_t bytes, const char *purpose) SHOAL_CHECKED;
 
 /*

@@ -48,6 +48,21 @@ static void blocks_are_aligned_and_zero(void **state)
     }
 }
 
+/* Pages of 2 MiB begin at multiples of that. */
+static void large_blocks_begin_with_a_huge_page(void **state)
+{
+    (void)state;
+    const size_t huge = (size_t)2 << 20, sizes[] = {2 * huge, 3 * huge + 4097};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        void *block = NULL;
+        assert_ok(sh_block_new(&block, sizes[i], "a test"));
+        assert_int_equal((uintptr_t)block % huge, 0);
+        assert_true(is_zero(block, sizes[i]));
+        memset(block, 0xff, sizes[i]);
+        free(block);
+    }
+}
+
 static void blocks_beyond_all_memory_are_refused(void **state)
 {
     (void)state;
@@ -147,6 +162,7 @@ int main(void)
         cmocka_unit_test(sizes_round_up),
         cmocka_unit_test(products_that_do_not_fit_are_told),
         cmocka_unit_test(blocks_are_aligned_and_zero),
+        cmocka_unit_test(large_blocks_begin_with_a_huge_page),
         cmocka_unit_test(blocks_beyond_all_memory_are_refused),
         cmocka_unit_test(arrays_keep_their_items_and_double),
         cmocka_unit_test(arena_items_are_zero_aligned_and_apart),
