@@ -132,15 +132,17 @@ typedef enum sh_job_field {
 
 typedef struct sh_train_options {
     sh_job job;
-    uint32_t given;       /* sh_job_field bits; matters with `resume` only */
-    uint32_t devices;     /* processes started on this machine, this one included; 0: 1 */
-    uint32_t lanes;       /* of each local device; 0: cores / devices, at least 1 */
-    uint32_t min_devices; /* start when so many are ready; 0: `devices` */
-    const char *listen;   /* "[ADDRESS]:PORT" opens the job; NULL: private to this machine */
-    const char *run;      /* folder for this run; NULL: a new one beneath runs/ */
-    const char *resume;   /* run folder or checkpoint to go on from */
-    const char *program;  /* what local devices run; NULL: this program */
-    const char *backend;  /* NULL: SHOAL_BACKEND, else the best there is */
+    uint32_t given;         /* sh_job_field bits; matters with `resume` only */
+    uint32_t devices;       /* processes started on this machine, this one included; 0: 1 */
+    uint32_t lanes;         /* of each local device; 0: cores / devices, at least 1 */
+    uint32_t min_devices;   /* start when so many are ready; 0: `devices` */
+    const char *listen;     /* "[ADDRESS]:PORT" opens the job; NULL: private to this machine */
+    const char *run;        /* folder for this run; NULL: a new one beneath runs/ */
+    const char *resume;     /* run folder or checkpoint to go on from */
+    const char *pretrained; /* safetensors file or run that the weights begin with; its SHA-256
+                               becomes job.pretrained */
+    const char *program;    /* what local devices run; NULL: this program */
+    const char *backend;    /* NULL: SHOAL_BACKEND, else the best there is */
     sh_profile_level profile;
     sh_stop *stop; /* optional */
     sh_observer *observer;

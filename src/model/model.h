@@ -83,7 +83,6 @@ size_t sh_model_parameters(const sh_graph *graph);
 void sh_model_initialise(const sh_graph *graph, uint64_t seed, float *weights);
 
 /* The same for parameter number `index` alone. */
-void sh_model_initialise_tensor(const sh_graph *graph, size_t index, uint64_t seed,
-                                float *weights);
+void sh_model_initialise_tensor(const sh_graph *graph, size_t index, uint64_t seed, float *weights);
 
 #endif

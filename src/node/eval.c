@@ -3,34 +3,12 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "node/weights.h"
 #include "node/workbench.h"
 #include "shoal/train.h"
 #include "store/checkpoint.h"
 #include "train/pretrained.h"
 #include "train/snapshot.h"
-
-/* Any safetensors file, or the newest checkpoint of a run. */
-static sh_status open_weights(sh_safetensors **file, const char *path)
-{
-    char used[SH_PATH_BYTES];
-    sh_safetensors *fresh;
-    if (sh_folder_exists(path))
-        return sh_checkpoint_open(file, used, path);
-    SH_TRY(sh_safetensors_open(&fresh, path));
-    if (sh_safetensors_metadata(fresh, SH_CHECKPOINT_FORMAT_KEY) != NULL) {
-        sh_safetensors_close(fresh);
-        return sh_checkpoint_open(file, used, path); /* which knows what a checkpoint must be */
-    }
-    if (sh_safetensors_metadata(fresh, SH_SAFETENSORS_CHECKSUM) != NULL) {
-        const sh_status status = sh_safetensors_verify(fresh);
-        if (status != SH_OK) {
-            sh_safetensors_close(fresh);
-            return status;
-        }
-    }
-    *file = fresh;
-    return SH_OK;
-}
 
 /* Copies a text that the caller gave; false where it does not fit. */
 static bool take_text(char *to, size_t bytes, const char *text)
@@ -101,7 +79,7 @@ sh_status sh_eval(const sh_eval_options *options, sh_eval_result *result)
 {
     sh_workbench *bench;
     sh_safetensors *file;
-    SH_TRY(open_weights(&file, options->weights));
+    SH_TRY(sh_weights_open(&file, options->weights));
     sh_status status = open_bench(&bench, options, file);
     sh_safetensors_close(file);
     if (status != SH_OK)

@@ -22,8 +22,10 @@
 #include "node/crew.h"
 #include "node/host.h"
 #include "node/resume.h"
+#include "node/weights.h"
 #include "store/checkpoint.h"
 #include "store/run.h"
+#include "train/pretrained.h"
 #include "train/snapshot.h"
 
 #define RATE_WINDOW 16 /* steps over which the speed is shown */
@@ -159,18 +161,42 @@ static sh_status on_validated(void *context, const sh_progress_report *report,
     return checkpoint(t);
 }
 
+/* The job begins with weights from `file`, whose hash becomes part of it. */
+static sh_status begin_with(training *t, sh_job *job, const sh_safetensors *file,
+                            char note[SH_MESSAGE_BYTES])
+{
+    SH_TRY(sh_safetensors_hash(job->pretrained, file));
+    SH_TRY(sh_workbench_open(&t->bench, job, NULL, t->options->backend));
+    return sh_fail_in(sh_pretrained_load(note, t->bench->replica, file, SH_PRETRAINED_BUT_LAST),
+                      "--pretrained");
+}
+
+/* The job as it begins. */
+static sh_status open_new(training *t, char note[SH_MESSAGE_BYTES])
+{
+    sh_safetensors *file;
+    sh_job job = t->options->job;
+    job.pretrained[0] = note[0] = '\0';
+    SH_TRY(sh_job_complete(&job));
+    if (t->options->pretrained == NULL)
+        return sh_workbench_open(&t->bench, &job, NULL, t->options->backend);
+    SH_TRY(sh_fail_in(sh_weights_open(&file, t->options->pretrained), "--pretrained"));
+    const sh_status status = begin_with(t, &job, file, note);
+    sh_safetensors_close(file);
+    return status;
+}
+
 static sh_status open_bench(training *t)
 {
     char note[SH_MESSAGE_BYTES];
-    if (t->options->resume != NULL) {
-        SH_TRY(sh_resume_open(&t->bench, t->options, note));
-        if (note[0] != '\0')
-            observe(t, &(sh_event){.kind = SH_EVENT_NOTE, .text = note});
-        return SH_OK;
-    }
-    sh_job job = t->options->job;
-    SH_TRY(sh_job_complete(&job));
-    return sh_workbench_open(&t->bench, &job, NULL, t->options->backend);
+    if (t->options->resume != NULL && t->options->pretrained != NULL)
+        return sh_fail(SH_INVALID, "--pretrained with --resume: the checkpoint has the weights; "
+                                   "leave --pretrained out, or begin a new run");
+    SH_TRY(t->options->resume != NULL ? sh_resume_open(&t->bench, t->options, note)
+                                      : open_new(t, note));
+    if (note[0] != '\0')
+        observe(t, &(sh_event){.kind = SH_EVENT_NOTE, .text = note});
+    return SH_OK;
 }
 
 static sh_status open_run(training *t)

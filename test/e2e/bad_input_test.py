@@ -462,9 +462,10 @@ class Checkpoints(BadInput):
         before = self.snapshot("good")
         path = os.path.join("good", self.LAST)
         for weights in ("good", path):
-            self.refused(path + ": has no tensor conv1.weight, so it is of another model", "lenet", DATA,
+            self.refused(path + ": does not fit the model: missing: conv1.weight, conv1.bias, conv2.weight, conv2.bias; "
+                         "of another shape: fc1.weight is F32 16x784, not F32 500x800, ", "lenet", DATA,
                          "--weights", weights, command="eval")
-            self.refused(path + ': tensor "fc1.weight" is F32 16x784, the model wants F32 32x784',
+            self.refused(path + ": does not fit the model: of another shape: fc1.weight is F32 16x784, not F32 32x784",
                          "mlp:784-32-10", DATA, "--weights", weights, command="eval")
         self.refused("--resume good: model lenet differs from the checkpoint's; leave it out, or begin a new run (" +
                      MODEL + ")", "lenet", DATA, "--resume", "good")

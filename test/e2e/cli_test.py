@@ -125,7 +125,6 @@ MISUSE = (
     ("train lenet digits --schedule cosine:2",
      "--schedule cosine:2: FLOOR must be at least 0 and at most 1; write cosine[:FLOOR], such as cosine:0.01",
      "train"),
-    ("train lenet digits --pretrained x", "--pretrained: not built yet", "train"),
     ("train lenet digits --memory 96M", "--memory: not built yet", "train"),
     ("join", "join: needs TOKEN|-", "join"),
     ("join a b", "join: unexpected argument 'b'", "join"),

@@ -105,7 +105,7 @@ class Same(Course):
         self.assertAlmostEqual(result["loss"], summary["val_loss"], places=5)
         other = json.loads(self.shoal(*measure, "--normalize", "imagenet").out)
         self.assertNotAlmostEqual(other["loss"], summary["val_loss"], places=5)
-        self.assertIn("the model wants F32", self.shoal(*measure, "--resize", "32", status=1).err)
+        self.assertIn("does not fit the model: of another shape: fc1.weight is F32 500x800, not F32 500x1250", self.shoal(*measure, "--resize", "32", status=1).err)
 
     def test_every_sample_once_an_epoch(self):
         for job, samples, grains in ((LENET, 220, 2 * (8 + 8 + 2)), (MLP, 620, 2 * (6 * 8 + 2))):
