@@ -32,11 +32,21 @@ typedef struct sh_model_info {
     const char *name, *usage, *summary, *example;
     size_t channels, height, width, classes; /* of the data that the example is for */
     uint64_t parameters;
-    uint64_t multiply_adds; /* of one sample's forward pass */
+    uint64_t multiply_adds; /* of one sample's forward pass: convolutions and dense layers */
 } sh_model_info;
 
 /* Model number `index`; SH_NOT_FOUND behind the last. */
 SHOAL_API sh_status sh_model_list(size_t index, sh_model_info *info) SHOAL_CHECKED;
+
+/* What training the example takes on this machine, with the backend that SHOAL_BACKEND names. */
+typedef struct sh_model_memory {
+    uint32_t grain;         /* samples of a grain that these are for */
+    uint64_t lane_bytes;    /* for each lane: activations and gradients of a grain */
+    uint64_t weights_bytes; /* once: weights, summed gradients, momentum, weights made ready */
+} sh_model_memory;
+
+/* Of model number `index`, by compiling it: up to some seconds. Failures as above. */
+SHOAL_API sh_status sh_model_memory_of(size_t index, sh_model_memory *memory) SHOAL_CHECKED;
 
 /* Events worth a line (never per step), from any thread; NULL drops them. Level 0 debug .. 3 error.
  */

@@ -25,13 +25,19 @@ static int write_json(const char *path)
 {
     json_t *models = json_array();
     sh_model_info info;
+    sh_model_memory memory;
     for (size_t i = 0; models != NULL && sh_model_list(i, &info) == SH_OK; i++) {
-        json_t *model =
-            json_pack("{s:s, s:s, s:s, s:s, s:[I, I, I], s:I, s:I, s:I}", "name", info.name,
-                      "usage", info.usage, "summary", info.summary, "example", info.example,
-                      "sample", (json_int_t)info.channels, (json_int_t)info.height,
-                      (json_int_t)info.width, "classes", (json_int_t)info.classes, "parameters",
-                      (json_int_t)info.parameters, "multiply_adds", (json_int_t)info.multiply_adds);
+        if (sh_model_memory_of(i, &memory) != SH_OK) {
+            json_decref(models);
+            return sh_console_fail("%s", sh_message());
+        }
+        json_t *model = json_pack(
+            "{s:s, s:s, s:s, s:s, s:[I, I, I], s:I, s:I, s:I, s:I, s:I, s:I}", "name", info.name,
+            "usage", info.usage, "summary", info.summary, "example", info.example, "sample",
+            (json_int_t)info.channels, (json_int_t)info.height, (json_int_t)info.width, "classes",
+            (json_int_t)info.classes, "parameters", (json_int_t)info.parameters, "multiply_adds",
+            (json_int_t)info.multiply_adds, "grain", (json_int_t)memory.grain, "lane_bytes",
+            (json_int_t)memory.lane_bytes, "weights_bytes", (json_int_t)memory.weights_bytes);
         if (json_array_append_new(models, model) != 0) {
             json_decref(models);
             models = NULL;
@@ -44,26 +50,42 @@ static int write_json(const char *path)
     return SH_EXIT_DONE;
 }
 
+static bool add_row(sh_table *table, size_t index, const sh_model_info *info)
+{
+    sh_model_memory memory;
+    sh_figure figure;
+    char sample[64];
+    if (sh_model_memory_of(index, &memory) != SH_OK)
+        return false;
+    snprintf(sample, sizeof sample, "%zux%zux%zu", info->channels, info->height, info->width);
+    sh_table_add(table, info->usage);
+    sh_table_add(table, info->summary);
+    sh_table_add(table, info->example);
+    sh_table_add(table, sample);
+    sh_table_add(table, sh_figure_whole(&figure, info->parameters));
+    sh_table_add(table, sh_figure_whole(&figure, info->multiply_adds));
+    sh_table_add(table, sh_figure_megabytes(&figure, memory.weights_bytes));
+    sh_table_add(table, sh_figure_megabytes(&figure, memory.lane_bytes));
+    return true;
+}
+
 static int run(const sh_arguments *arguments, void *values)
 {
     (void)arguments;
     const models_values *given = values;
     if (given->json != NULL)
         return write_json(given->json);
-    static const char *const heads[] = {"model", "what it is", "for example", "parameters",
-                                        "multiply-adds"};
-    sh_table *table = sh_table_new("<<<>>");
+    static const char *const heads[] = {"model",      "what it is",    "for example", "sample",
+                                        "parameters", "multiply-adds", "MB",          "MB a lane"};
+    sh_table *table = sh_table_new("<<<<>>>>");
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
         sh_table_add(table, heads[i]);
     sh_model_info info;
-    for (size_t i = 0; sh_model_list(i, &info) == SH_OK; i++) {
-        sh_figure figure;
-        sh_table_add(table, info.usage);
-        sh_table_add(table, info.summary);
-        sh_table_add(table, info.example);
-        sh_table_add(table, sh_figure_whole(&figure, info.parameters));
-        sh_table_add(table, sh_figure_whole(&figure, info.multiply_adds));
-    }
+    for (size_t i = 0; sh_model_list(i, &info) == SH_OK; i++)
+        if (!add_row(table, i, &info)) {
+            sh_table_free(table);
+            return sh_console_fail("%s", sh_message());
+        }
     const bool good = sh_table_print(table, stdout, "");
     sh_table_free(table);
     return good ? SH_EXIT_DONE : sh_console_fail("not enough memory");
@@ -73,7 +95,11 @@ const sh_command sh_models_command = {
     .name = "models",
     .usage = "[--json FILE]",
     .summary = "lists the built-in models",
-    .details = "Parameters and multiply-adds (of one sample's forward pass) are the example's.\n",
+    .details =
+        "Figures are the example's, for samples of the size shown. Multiply-adds: of "
+        "convolutions and dense layers,\nforward, for one sample. Memory of training: for "
+        "weights, summed gradients and momentum, and for each lane\nbeside them, with grains "
+        "of 16 samples. shoal plan has the figures of a job.\n",
     .options = options,
     .values_bytes = sizeof(models_values),
     .run = run,

@@ -260,6 +260,33 @@ static void bad_parameters_are_refused(void **state)
     }
 }
 
+static size_t count_nodes(const sh_graph *graph, sh_op op)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < graph->node_count; i++)
+        count += graph->nodes[i].op == op;
+    return count;
+}
+
+/* Of 19 convolutions, the 7 of the frozen stages have no gradients, nor has what leads to them. */
+static void nothing_is_computed_for_frozen_weights(void **state)
+{
+    (void)state;
+    static const char *const frozen[] = {NULL, "conv1.*,bn1.*,layer1.*", "*.weight"};
+    static const size_t weights[] = {19, 12, 0}, inputs[] = {18, 11, 18}, moments[] = {19, 12, 19};
+    for (int i = 0; i < 3; i++) {
+        sh_graph *graph;
+        const sh_model_options options = {
+            .spec = "resnet:20", .problem = {3, 32, 32, 10}, .frozen = frozen[i]};
+        assert_ok(sh_model_build(&graph, &options, 2, SH_MODEL_TRAIN));
+        assert_int_equal(count_nodes(graph, SH_OP_conv2d_grad_weight), weights[i]);
+        assert_int_equal(count_nodes(graph, SH_OP_conv2d_grad_input), inputs[i]);
+        assert_int_equal(count_nodes(graph, SH_OP_moments), moments[i]);
+        assert_int_equal(sh_model_parameters(graph), 269722);
+        sh_graph_free(graph);
+    }
+}
+
 /* ---- every model on every backend, over little -------------------------------------------------
  */
 
@@ -437,6 +464,7 @@ int main(void)
         cmocka_unit_test(weights_begin_as_published),
         cmocka_unit_test(bad_parameters_are_refused),
         cmocka_unit_test(every_family_is_here_and_its_example_fits),
+        cmocka_unit_test(nothing_is_computed_for_frozen_weights),
         cmocka_unit_test(every_backend_computes_every_model),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

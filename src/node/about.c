@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "shoal/about.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-#include "backend/backend.h"
+#include "backend/program.h"
 #include "base/log.h"
 #include "model/model.h"
+
+#define USUAL_GRAIN 16
 
 const char *sh_version(void)
 {
@@ -25,6 +28,12 @@ sh_status sh_part_list(size_t index, const char **name, int *present)
     return SH_OK;
 }
 
+/* What the literature counts: element-wise work is left out. */
+static bool is_product(sh_op op)
+{
+    return op == SH_OP_conv2d || op == SH_OP_linear || op == SH_OP_matmul;
+}
+
 /* Two floating-point operations make a multiply-add. */
 static sh_status measure(const sh_model_def *def, sh_model_info *info)
 {
@@ -39,7 +48,7 @@ static sh_status measure(const sh_model_def *def, sh_model_info *info)
             in[j] = *sh_graph_type(graph, node->in[j]);
         for (uint32_t j = 0; j < node->output_count; j++)
             out[j] = *sh_graph_type(graph, node->out[j]);
-        flops += sh_op_cost(node, in, out).flops;
+        flops += is_product(node->op) ? sh_op_cost(node, in, out).flops : 0;
     }
     info->parameters = sh_model_parameters(graph);
     info->multiply_adds = (uint64_t)(flops / 2);
@@ -47,7 +56,7 @@ static sh_status measure(const sh_model_def *def, sh_model_info *info)
     return SH_OK;
 }
 
-sh_status sh_model_list(size_t index, sh_model_info *info)
+static sh_status find_model(const sh_model_def **def, size_t index)
 {
     const sh_model_def *const *all = sh_model_all();
     size_t count = 0;
@@ -55,7 +64,14 @@ sh_status sh_model_list(size_t index, sh_model_info *info)
         count++;
     if (index >= count)
         return sh_fail(SH_NOT_FOUND, "there are no more models");
-    const sh_model_def *def = all[index];
+    *def = all[index];
+    return SH_OK;
+}
+
+sh_status sh_model_list(size_t index, sh_model_info *info)
+{
+    const sh_model_def *def;
+    SH_TRY(find_model(&def, index));
     const sh_problem *problem = &def->example_problem;
     sh_model_info fresh = {.name = def->name,
                            .usage = def->usage,
@@ -68,6 +84,30 @@ sh_status sh_model_list(size_t index, sh_model_info *info)
     SH_TRY(measure(def, &fresh));
     *info = fresh;
     return SH_OK;
+}
+
+sh_status sh_model_memory_of(size_t index, sh_model_memory *memory)
+{
+    const sh_model_def *def;
+    sh_backend_list backends;
+    sh_graph *graph;
+    sh_program *program;
+    SH_TRY(find_model(&def, index));
+    SH_TRY(sh_fail_in(sh_backend_choose(&backends, getenv("SHOAL_BACKEND")), "SHOAL_BACKEND"));
+    const sh_model_options options = {.spec = def->example, .problem = def->example_problem};
+    SH_TRY(sh_model_build(&graph, &options, USUAL_GRAIN, SH_MODEL_TRAIN));
+    const sh_status status = sh_program_compile(&program, graph, &backends);
+    if (status == SH_OK) {
+        const uint64_t words = 3 * sh_model_weights(graph); /* weights, sum, momentum */
+        *memory = (sh_model_memory){
+            .grain = USUAL_GRAIN,
+            .lane_bytes = sh_program_lane_bytes(program),
+            .weights_bytes = words * sizeof(float) + sh_program_shared_bytes(program),
+        };
+        sh_program_free(program);
+    }
+    sh_graph_free(graph);
+    return status;
 }
 
 /* The public sink takes its level as a number, so that its header needs no other. */

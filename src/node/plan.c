@@ -76,8 +76,8 @@ static sh_status measure_memory(const planning *p, sh_plan_grain *row, const com
                             ? sh_program_lane_bytes(training->program)
                             : evaluation_lane;
     row->weights_bytes = replica->weight_count * sizeof *replica->weights;
-    row->sum_bytes = replica->weight_count * sizeof(int32_t);
-    row->optimizer_bytes = replica->slot_count * row->weights_bytes;
+    row->sum_bytes = replica->summed_count * sizeof(int32_t); /* frozen weights need neither */
+    row->optimizer_bytes = replica->slot_count * replica->summed_count * sizeof(float);
     row->prepared_bytes = sh_program_shared_bytes(training->program) + evaluation_shared;
     row->input_bytes = inputs;
     row->activations_bytes = lane > inputs ? lane - inputs : 0;
@@ -99,8 +99,8 @@ static sh_status time_of_batch(const planning *p, sh_step_time *step, uint32_t s
         .last_samples = samples % grain,
         .grain = *full,
         .read_seconds = p->result->read_seconds,
-        .weights = replica->weight_count,
-        .optimizer_words = sh_optimizer_words(replica->weight_count, replica->slot_count),
+        .weights = replica->summed_count,
+        .optimizer_words = sh_optimizer_words(replica->summed_count, replica->slot_count),
     };
     if (shape.last_samples > 0) {
         compiled last;

@@ -182,15 +182,23 @@ class Texts(harness.Case):
 
     def test_models(self):
         lines = self.shoal("models").out.splitlines()
-        self.assertRegex(lines[0], r"^model +what it is +for example +parameters +multiply-adds$")
-        self.assertRegex("\n".join(lines), r"(?m)^mlp:INPUTS-HIDDEN-\.\.\.-CLASSES  \S.*  mlp:784-128-64-10 "
-                                           r" +109,386  +[\d,]+$")
+        self.assertRegex(lines[0], r"^model +what it is +for example +sample +parameters +multiply-adds +MB +MB a lane$")
+        self.assertRegex("\n".join(lines), r"(?m)^mlp:INPUTS-HIDDEN-\.\.\.-CLASSES  \S.*  mlp:784-128-64-10 +1x28x28 "
+                                           r" +109,386  +109,184  +[\d.]+  +[\d.]+$")
         models = json.loads(self.shoal("models", "--json", "-").out)["models"]
         self.assertEqual(len(models), len(lines) - 1)
         for model, line in zip(models, lines[1:]):
             self.assertTrue(line.startswith(model["usage"]), line)
             self.assertIn("  {:,}  ".format(model["parameters"]), line)
-            self.assertTrue(line.endswith("  {:,}".format(model["multiply_adds"])), line)
+            self.assertIn("  {:,}  ".format(model["multiply_adds"]), line)
+            self.assertEqual(model["grain"], 16)
+            self.assertGreaterEqual(model["weights_bytes"], 12 * model["parameters"])
+            self.assertGreater(model["lane_bytes"], 16 * 4)
+        # As published: He et al. 2015 (ResNets), torchvision, Sandler et al. 2018, Zhang et al. 2017.
+        counts = {model["example"]: round(model["multiply_adds"] / 1e6) for model in models}
+        for example, millions in (("resnet:20", 41), ("resnet18", 1814), ("resnet50", 4089), ("mobilenetv2", 301),
+                                  ("squeezenet", 349), ("dscnn:s", 3)):
+            self.assertEqual(counts[example], millions, example)
 
 
 class Mistakes(harness.Case):
