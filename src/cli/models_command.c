@@ -95,11 +95,13 @@ const sh_command sh_models_command = {
     .name = "models",
     .usage = "[--json FILE]",
     .summary = "lists the built-in models",
-    .details =
-        "Figures are the example's, for samples of the size shown. Multiply-adds: of "
-        "convolutions and dense layers,\nforward, for one sample. Memory of training: for "
-        "weights, summed gradients and momentum, and for each lane\nbeside them, with grains "
-        "of 16 samples. shoal plan has the figures of a job.\n",
+    .details = "Figures are the example's, for samples of the size shown. Multiply-adds: of "
+               "convolutions and\n"
+               "dense layers, forward, for one sample. MB: memory of training, for weights, summed "
+               "gradients\n"
+               "and momentum, and for each lane beside them, with grains of 16 samples. shoal plan "
+               "has the\n"
+               "figures of a job.\n",
     .options = options,
     .values_bytes = sizeof(models_values),
     .run = run,
