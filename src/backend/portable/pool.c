@@ -51,14 +51,17 @@ static void grad(const sh_portable_call *call)
     const float *dy = call->in[0];
     const uint8_t *choice = call->in[1];
     float *dx = call->out[0];
+    size_t place[UINT8_MAX + 1]; /* of a choice in a plane, from the window's corner on */
+    for (size_t c = 0; c <= UINT8_MAX; c++)
+        place[c] = c / a->kernel[1] * in[3] + c % a->kernel[1];
     memset(dx, 0, sh_type_bytes(&call->out_type[0]));
     for (size_t plane = 0; plane < in[0] * in[1]; plane++, dx += in[2] * in[3])
-        for (size_t p = 0; p < out[2]; p++)
-            for (size_t q = 0; q < out[3]; q++, choice++) {
-                const size_t h = p * a->stride[0] + *choice / a->kernel[1] - a->padding[0];
-                const size_t w = q * a->stride[1] + *choice % a->kernel[1] - a->padding[1];
-                dx[h * in[3] + w] += *dy++;
-            }
+        for (size_t p = 0; p < out[2]; p++) {
+            /* A corner in the padding wraps below zero, and its choice back above. */
+            size_t corner = (p * a->stride[0] - a->padding[0]) * in[3] - a->padding[1];
+            for (size_t q = 0; q < out[3]; q++, corner += a->stride[1])
+                dx[corner + place[*choice++]] += *dy++;
+        }
 }
 
 const sh_portable_def sh_portable_max_pool_grad = {.run = grad};
