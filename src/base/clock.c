@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/clock.h"
 
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 static uint64_t monotonic_ns(void *context)
 {
@@ -30,4 +34,14 @@ uint64_t sh_process_peak_rss_bytes(void)
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
     return (uint64_t)usage.ru_maxrss * 1024; /* kibibytes on Linux */
+}
+
+uint64_t sh_process_rss_bytes(void)
+{
+    uint64_t size, resident = 0; /* in pages: /proc/self/statm of Linux */
+    FILE *file = fopen("/proc/self/statm", "re");
+    const bool read = file != NULL && fscanf(file, "%" SCNu64 " %" SCNu64, &size, &resident) == 2;
+    if (file != NULL)
+        fclose(file);
+    return read ? resident * (uint64_t)sysconf(_SC_PAGESIZE) : sh_process_peak_rss_bytes();
 }

@@ -30,4 +30,7 @@ double sh_process_cpu_seconds(void);
 /* Most bytes of memory that this process has held resident at any time. */
 uint64_t sh_process_peak_rss_bytes(void);
 
+/* Bytes of memory that this process holds resident now; the most so far where nobody can tell. */
+uint64_t sh_process_rss_bytes(void);
+
 #endif

@@ -76,12 +76,27 @@ static void peak_memory_sees_what_was_touched(void **state)
     assert_true(sh_process_peak_rss_bytes() >= with); /* a peak stays */
 }
 
+static void memory_is_counted_when_it_is_touched(void **state)
+{
+    (void)state;
+    const size_t bytes = 32u << 20, most_noise = 4u << 20;
+    void *pages = NULL;
+    const uint64_t before = sh_process_rss_bytes();
+    assert_ok(sh_pages_new(&pages, bytes, "a test"));
+    assert_true(sh_process_rss_bytes() < before + most_noise);
+    memset(pages, 1, bytes);
+    assert_true(sh_process_rss_bytes() > before + bytes - most_noise);
+    sh_pages_free(pages, bytes);
+    assert_true(sh_process_rss_bytes() < before + most_noise);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(time_is_handed_in),
         cmocka_unit_test(system_time_goes_on_and_never_back),
         cmocka_unit_test(processor_time_is_what_work_took),
+        cmocka_unit_test(memory_is_counted_when_it_is_touched),
         cmocka_unit_test(peak_memory_sees_what_was_touched),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #define CHUNK_BYTES 16384
 #define HUGE_PAGE ((size_t)2 << 20) /* the smallest on x86-64 and 64-bit Arm */
@@ -42,6 +46,44 @@ sh_status sh_block_new(void **block, size_t bytes, const char *purpose)
     memset(fresh, 0, rounded);
     *block = fresh;
     return SH_OK;
+}
+
+sh_status sh_pages_new(void **pages, size_t bytes, const char *purpose)
+{
+    const bool is_huge = bytes >= HUGE_BLOCK;
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), spare = is_huge ? HUGE_PAGE - page : 0;
+    if (bytes > SIZE_MAX / 2)
+        return sh_fail_memory(bytes, purpose);
+    const size_t rounded = (bytes / page + 1) * page;
+    unsigned char *fresh =
+        mmap(NULL, rounded + spare, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (fresh == MAP_FAILED)
+        return sh_fail_memory(bytes, purpose);
+    if (is_huge) { /* begin with a huge page, and give back what is before and behind */
+        const size_t before = (HUGE_PAGE - (uintptr_t)fresh % HUGE_PAGE) % HUGE_PAGE;
+        if (before > 0)
+            munmap(fresh, before);
+        if (before < spare)
+            munmap(fresh + before + rounded, spare - before);
+        fresh += before;
+        prefer_huge_pages(fresh, bytes / HUGE_PAGE * HUGE_PAGE);
+    }
+    *pages = fresh;
+    return SH_OK;
+}
+
+void sh_pages_free(void *pages, size_t bytes)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    if (pages != NULL)
+        munmap(pages, (bytes / page + 1) * page);
+}
+
+void sh_memory_trim(void)
+{
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
 }
 
 sh_status sh_array_grow(void **items, size_t *capacity, size_t need, size_t item_bytes)

@@ -39,6 +39,17 @@ static inline bool sh_size_mul(size_t a, size_t b, size_t *product)
 sh_status sh_block_new(void **block, size_t bytes, const char *purpose) SHOAL_CHECKED;
 
 /*
+ * A zeroed block straight from the system, of which only what is touched becomes resident: for
+ * large ones, in huge pages where there are any. Owned: sh_pages_free it, which gives it back at
+ * once.
+ */
+sh_status sh_pages_new(void **pages, size_t bytes, const char *purpose) SHOAL_CHECKED;
+void sh_pages_free(void *pages, size_t bytes); /* NULL is fine; `bytes` as it was made with */
+
+/* Gives what the heap holds without use back to the system, where it can. */
+void sh_memory_trim(void);
+
+/*
  * Makes room for at least `need` items in an array on the heap (owned, free() it). Doubles, so
  * appending is linear. On failure nothing changed.
  */

@@ -156,6 +156,25 @@ static void arenas_copy_texts(void **state)
     sh_arena_release(&arena);
 }
 
+static void pages_are_zero_and_go_back(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {0, 1, 4096, 100000};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        void *pages = NULL;
+        assert_ok(sh_pages_new(&pages, sizes[i], "a test"));
+        assert_int_equal((uintptr_t)pages % SH_ALIGNMENT, 0);
+        for (size_t j = 0; j < sizes[i]; j++)
+            assert_int_equal(((unsigned char *)pages)[j], 0);
+        sh_pages_free(pages, sizes[i]);
+    }
+    void *untouched = NULL;
+    assert_fails(sh_pages_new(&untouched, SIZE_MAX / 2, "a whale"), SH_NO_MEMORY, "a whale");
+    assert_null(untouched);
+    sh_pages_free(NULL, 7);
+    sh_memory_trim();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -164,6 +183,7 @@ int main(void)
         cmocka_unit_test(blocks_are_aligned_and_zero),
         cmocka_unit_test(large_blocks_begin_with_a_huge_page),
         cmocka_unit_test(blocks_beyond_all_memory_are_refused),
+        cmocka_unit_test(pages_are_zero_and_go_back),
         cmocka_unit_test(arrays_keep_their_items_and_double),
         cmocka_unit_test(arena_items_are_zero_aligned_and_apart),
         cmocka_unit_test(arenas_refuse_what_does_not_fit),
