@@ -22,7 +22,7 @@ typedef struct shared_call {
     struct {
         int arg;
         dnnl_memory_desc_t md;
-    } operands[SH_MAX_OPERANDS];
+    } operands[]; /* `count`; an md takes 700 bytes, so there is no room for more */
 } shared_call;
 
 /* As bound to one lane's memory. */
@@ -250,9 +250,10 @@ static void add_operand(draft *d, int arg, const dnnl_memory_desc_t *md, sh_buff
 
 static sh_status start_draft(draft *d, const char *name)
 {
-    d->shared = calloc(1, sizeof *d->shared);
+    const size_t bytes = sizeof *d->shared + SH_MAX_OPERANDS * sizeof *d->shared->operands;
+    d->shared = calloc(1, bytes);
     if (d->shared == NULL)
-        return sh_fail_memory(sizeof *d->shared, "a kernel");
+        return sh_fail_memory(bytes, "a kernel");
     d->shared->name = name;
     return SH_OK;
 }
@@ -268,7 +269,9 @@ static sh_status finish_draft(draft *d, sh_compiler *compiler, const_dnnl_primit
         add_operand(d, DNNL_ARG_SCRATCHPAD, scratch, buffer);
     }
     SH_TRY(sh_onednn_check(dnnl_primitive_create(&d->shared->primitive, chosen), d->shared->name));
-    shared_call *given = d->shared;
+    const size_t used = sizeof *d->shared + d->shared->count * sizeof *d->shared->operands;
+    shared_call *smaller = realloc(d->shared, used);
+    shared_call *given = smaller != NULL ? smaller : d->shared;
     d->shared = NULL;
     return sh_compiler_emit(compiler, &kernel, given, d->buffers, given->count);
 }
