@@ -5,6 +5,7 @@
 
 #include "shoal/about.h"
 #include "shoal/bench.h"
+#include "shoal/eval.h"
 #include "shoal/job.h"
 #include "shoal/plan.h"
 #include "shoal/profile.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Training: start a job here, lend this device to one, measure a trained model.
+ * Training: start a job here, lend this device to one.
  *
  *     sh_train_options options;
  *     sh_train_options_init(&options);
@@ -88,6 +88,7 @@ typedef struct sh_summary {
     double val_loss, val_accuracy;    /* NaN before the first validation */
     char weights_hash[SH_HASH_BYTES]; /* SHA-256 over names, shapes and bits of all weights */
     uint64_t peak_rss_bytes;          /* the largest device's */
+    uint64_t planned_bytes;           /* what was foreseen for this device before the first step */
     uint64_t redone_steps; /* steps computed again because a gradient outgrew its exponent */
     uint32_t views;
     bool reproducible; /* all devices belong to one arithmetic family */
@@ -135,6 +136,7 @@ typedef struct sh_train_options {
     uint32_t given;         /* sh_job_field bits; matters with `resume` only */
     uint32_t devices;       /* processes started on this machine, this one included; 0: 1 */
     uint32_t lanes;         /* of each local device; 0: cores / devices, at least 1 */
+    uint64_t memory;        /* most bytes that each of them may hold resident; 0: any number */
     uint32_t min_devices;   /* start when so many are ready; 0: `devices` */
     const char *listen;     /* "[ADDRESS]:PORT" opens the job; NULL: private to this machine */
     const char *run;        /* folder for this run; NULL: a new one beneath runs/ */
@@ -163,6 +165,7 @@ typedef struct sh_join_options {
     const char *data; /* where this device holds the job's data; NULL: as the job says */
     const char *name; /* NULL: the host's name */
     uint32_t lanes;   /* 0: all cores */
+    uint64_t memory;  /* most bytes that this device may hold resident; 0: any number */
     const char *backend;
     bool local; /* a device that `train` has started on its own machine */
     sh_stop *stop;
@@ -175,23 +178,6 @@ typedef struct sh_join_options {
  * ends with a checkpoint. SH_REFUSED, SH_NETWORK, SH_PEER_LOST say why not.
  */
 SHOAL_API sh_status sh_join(const sh_join_options *options) SHOAL_CHECKED;
-
-typedef struct sh_eval_options {
-    const char *model, *data;
-    const char *weights; /* safetensors file or run folder */
-    uint32_t lanes;      /* 0: all cores */
-    const char *backend;
-    uint32_t resize;       /* side of the images; 0: as in the weights' training, if known */
-    const char *normalize; /* as in sh_job; NULL: as in the weights' training, if known */
-} sh_eval_options;
-
-typedef struct sh_eval_result {
-    uint64_t parameters, samples;
-    double loss, accuracy, seconds;
-    char weights_hash[SH_HASH_BYTES];
-} sh_eval_result;
-
-SHOAL_API sh_status sh_eval(const sh_eval_options *options, sh_eval_result *result) SHOAL_CHECKED;
 
 #ifdef __cplusplus
 }

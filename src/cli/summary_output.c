@@ -99,8 +99,8 @@ static json_t *devices_json(const sh_summary *summary)
 json_t *sh_summary_output_json(const sh_summary *summary, sh_run_end end)
 {
     return json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, "
-        "s:o, s:s}",
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
+        "s:b, s:o, s:s}",
         "model", sh_json_text(summary->model), "data", sh_json_text(summary->data), "parameters",
         whole(summary->parameters), "epochs", whole(summary->epochs), "steps",
         whole(summary->steps), "samples", whole(summary->samples), "train_seconds",
@@ -109,7 +109,8 @@ json_t *sh_summary_output_json(const sh_summary *summary, sh_run_end end)
         sh_json_number(summary->train_loss), "val_loss", sh_json_number(summary->val_loss),
         "val_accuracy", sh_json_number(summary->val_accuracy), "weights_hash",
         sh_json_text(summary->weights_hash), "peak_rss_bytes", whole(summary->peak_rss_bytes),
-        "devices", devices_json(summary), "redone_steps", whole(summary->redone_steps), "views",
-        whole(summary->views), "reproducible", summary->reproducible ? 1 : 0, "run",
-        sh_json_text(summary->run), "status", end_text(end));
+        "planned_bytes", whole(summary->planned_bytes), "devices", devices_json(summary),
+        "redone_steps", whole(summary->redone_steps), "views", whole(summary->views),
+        "reproducible", summary->reproducible ? 1 : 0, "run", sh_json_text(summary->run), "status",
+        end_text(end));
 }

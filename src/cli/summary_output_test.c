@@ -32,6 +32,7 @@ static sh_summary example(void)
         .val_accuracy = 0.96314,
         .weights_hash = "ab12",
         .peak_rss_bytes = 45300000,
+        .planned_bytes = 44000000,
         .redone_steps = 0,
         .views = 1,
         .reproducible = true,
@@ -103,6 +104,7 @@ static void json_has_the_promised_keys_in_order(void **state)
         "\"epochs\": 2, \"steps\": 1876, \"samples\": 120000, \"train_seconds\": 51.2, "
         "\"samples_per_second\": 2343.75, \"train_loss\": 0.25, \"val_loss\": null, "
         "\"val_accuracy\": 0.96314, \"weights_hash\": \"ab12\", \"peak_rss_bytes\": 45300000, "
+        "\"planned_bytes\": 44000000, "
         "\"devices\": ["
         "{\"name\": \"pi?\", \"grains\": 1234, \"samples\": 9872, \"cpu_seconds\": 12.34, "
         "\"peak_rss_bytes\": 45300000, \"bytes_sent\": 1000000, \"bytes_received\": 2500000}, "

@@ -92,6 +92,9 @@ static const sh_option options[] = {
     {SH_OPTION_U32, .name = "lanes", .value = "N",
      .help = "cores of each of them (default: all, divided among them)",
      .offset = FIELD(options.lanes), .min = 1, .max = 4096},
+    {SH_OPTION_BYTES, .name = "memory", .value = "BYTES",
+     .help = "most memory of each of them, such as 96M (default: any)",
+     .offset = FIELD(options.memory), .min = 1},
     {SH_OPTION_U32, .name = "min-devices", .value = "N",
      .help = "start when N devices are ready (default: those started here)",
      .offset = FIELD(options.min_devices), .min = 1, .max = 65535},
@@ -122,7 +125,6 @@ static const sh_option options[] = {
      .offset = FIELD(quiet)},
     {SH_OPTION_FLAG, .name = "verbose", .help = "log lines on standard error",
      .offset = FIELD(verbose)},
-    {SH_OPTION_LATER, .name = "memory"},
     {SH_OPTION_END},
 };
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
@@ -68,11 +69,14 @@ static sh_status give_token(int fd, const char *token)
 /* Starts one process with `input` as its standard input. */
 static sh_status spawn(child *self, const sh_children_options *options, int input)
 {
-    char lanes[16];
+    char lanes[16], memory[24];
     const char *program = options->program != NULL ? options->program : "/proc/self/exe";
     snprintf(lanes, sizeof lanes, "%u", options->lanes);
+    snprintf(memory, sizeof memory, "%" PRIu64, options->memory);
+    const bool limited = options->memory != 0;
     char *const arguments[] = {"shoal",   "join", "-",      "--local",  "--quiet",
-                               "--lanes", lanes,  "--name", self->name, NULL};
+                               "--lanes", lanes,  "--name", self->name, limited ? "--memory" : NULL,
+                               memory,    NULL};
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);

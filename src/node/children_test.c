@@ -83,6 +83,12 @@ static void a_child_is_given_its_token_and_arguments(void **state)
     expect_end(&s, SH_OK, "device here/2 ended with exit code 0");
     sh_children_stop(s.children, LONG_MS);
     scratch_expect(s.output, "shoal://a-token join - --local --quiet --lanes 3 --name here/2\n");
+    s.options.memory = 96 << 20; /* a limit is handed on */
+    assert_ok(sh_children_start(&s.children, &s.options));
+    expect_end(&s, SH_OK, "device here/2 ended with exit code 0");
+    sh_children_stop(s.children, LONG_MS);
+    scratch_expect(s.output, "shoal://a-token join - --local --quiet --lanes 3 --name here/2 "
+                             "--memory 100663296\n");
     stage_free(&s);
 }
 

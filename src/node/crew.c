@@ -70,6 +70,7 @@ static sh_status open_all(sh_crew *crew)
                                  .token = sh_coordinator_local_token(crew->coordinator),
                                  .name = crew->options.name,
                                  .lanes = crew->options.lanes,
+                                 .memory = crew->options.train->memory,
                                  .mailbox = crew->mailbox,
                              });
 }

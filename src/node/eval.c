@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "node/weights.h"
 #include "node/workbench.h"
-#include "shoal/train.h"
+#include "shoal/eval.h"
 #include "store/checkpoint.h"
 #include "train/pretrained.h"
 #include "train/snapshot.h"
@@ -44,7 +44,8 @@ static sh_status evaluate(sh_workbench *bench, const sh_eval_options *options,
 {
     sh_sum_totals totals;
     sh_eval_result fresh = {0};
-    SH_TRY(sh_workbench_start(bench, options->lanes));
+    bench->evaluate_only = true;
+    SH_TRY(sh_workbench_start(bench, options->lanes, options->memory));
     const uint64_t start_ns = sh_clock_now_ns(sh_clock_system());
     const sh_part part = {.share = {0, 1}, .of = 1, .engine = sh_engine_solo()};
     SH_TRY(sh_trainer_evaluate(bench->trainer, &part, &totals));

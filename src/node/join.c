@@ -102,7 +102,12 @@ static sh_status prepare(device *self, const sh_welcome *welcome)
             "--data",
             self->options->data != NULL ? self->options->data : welcome->job.data);
     SH_TRY(receive_state(self, welcome));
-    SH_TRY(sh_workbench_start(self->bench, self->options->lanes));
+    SH_TRY(sh_workbench_start(self->bench, self->options->lanes, self->options->memory));
+    if (self->options->memory != 0) {
+        char text[SH_FOOTPRINT_TEXT];
+        sh_footprint_print(text, sh_trainer_footprint(self->bench->trainer), self->options->memory);
+        observe(self, &(sh_event){.kind = SH_EVENT_NOTE, .text = text});
+    }
     SH_TRY(sh_trainer_family(self->bench->trainer, family));
     sh_member_ready(self->member, fingerprint, family);
     return SH_OK;

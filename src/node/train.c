@@ -221,6 +221,16 @@ static sh_status open_run(training *t)
     return status;
 }
 
+/* Says once what a limit has led to. */
+static void note_memory(const training *t)
+{
+    char text[SH_FOOTPRINT_TEXT];
+    if (t->options->memory == 0)
+        return;
+    sh_footprint_print(text, sh_trainer_footprint(t->bench->trainer), t->options->memory);
+    observe(t, &(sh_event){.kind = SH_EVENT_NOTE, .text = text});
+}
+
 static bool is_alone(const training *t)
 {
     return t->min_devices == 1 && t->devices == 1 && t->options->listen == NULL;
@@ -259,6 +269,7 @@ static sh_status report_devices(training *t)
     snprintf(own->name, sizeof own->name, "%s", t->name);
     own->grains = work.grains;
     own->samples = work.samples;
+    summary->planned_bytes = sh_footprint_total(sh_trainer_footprint(t->bench->trainer));
     own->cpu_seconds = sh_process_cpu_seconds();
     own->peak_rss_bytes = sh_process_peak_rss_bytes();
     for (size_t i = 0; i < summary->device_count; i++)
@@ -388,10 +399,11 @@ static sh_status train(training *t)
 static sh_status run(training *t)
 {
     SH_TRY(open_bench(t));
-    SH_TRY(open_run(t));
     if (t->options->profile != SH_PROFILE_OFF)
         t->bench->clock = sh_clock_system();
-    SH_TRY(sh_workbench_start(t->bench, lanes_of_each(t)));
+    SH_TRY(sh_workbench_start(t->bench, lanes_of_each(t), t->options->memory));
+    SH_TRY(open_run(t)); /* not before it is known that the job fits here */
+    note_memory(t);
     if (is_alone(t)) {
         t->view = view_of_one(&t->bench->job);
         return train(t);

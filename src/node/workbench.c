@@ -38,7 +38,7 @@ sh_status sh_workbench_open(sh_workbench **bench, const sh_job *job, const char 
     return SH_OK;
 }
 
-sh_status sh_workbench_start(sh_workbench *bench, uint32_t lanes)
+sh_status sh_workbench_start(sh_workbench *bench, uint32_t lanes, uint64_t memory)
 {
     return sh_trainer_new(&bench->trainer,
                           &(sh_trainer_options){.job = &bench->job,
@@ -46,7 +46,9 @@ sh_status sh_workbench_start(sh_workbench *bench, uint32_t lanes)
                                                 .backends = &bench->backends,
                                                 .replica = bench->replica,
                                                 .lanes = lanes == 0 ? sh_host_cores() : lanes,
-                                                .clock = bench->clock});
+                                                .clock = bench->clock,
+                                                .memory = memory,
+                                                .evaluate_only = bench->evaluate_only});
 }
 
 void sh_workbench_close(sh_workbench *bench)

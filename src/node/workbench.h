@@ -4,7 +4,7 @@
  *
  *     SH_TRY(sh_workbench_open(&bench, &job, data, backend));      // data and replica
  *     ... load or receive the replica's state ...
- *     SH_TRY(sh_workbench_start(bench, lanes));                    // compile
+ *     SH_TRY(sh_workbench_start(bench, lanes, 0));                 // compile
  *     sh_workbench_close(bench);
  *
  * Threads: caller locks.
@@ -20,6 +20,7 @@ typedef struct sh_workbench {
     sh_backend_list backends;
     sh_replica *replica;
     sh_trainer *trainer;   /* after sh_workbench_start */
+    bool evaluate_only;    /* set before sh_workbench_start: nothing will be trained */
     const sh_clock *clock; /* that steps are timed by; NULL, as opened: they are not */
 } sh_workbench;
 
@@ -33,8 +34,11 @@ sh_status sh_workbench_backends(sh_backend_list *backends, const char *backend) 
 sh_status sh_workbench_open(sh_workbench **bench, const sh_job *job, const char *data,
                             const char *backend) SHOAL_CHECKED;
 
-/* Compiles for this many lanes; 0: all cores. */
-sh_status sh_workbench_start(sh_workbench *bench, uint32_t lanes) SHOAL_CHECKED;
+/*
+ * Compiles for this many lanes (0: all cores), or for fewer, so that the process stays below
+ * `memory` bytes (0: any number): SH_LIMIT says what it takes.
+ */
+sh_status sh_workbench_start(sh_workbench *bench, uint32_t lanes, uint64_t memory) SHOAL_CHECKED;
 
 /* NULL is fine. */
 void sh_workbench_close(sh_workbench *bench);

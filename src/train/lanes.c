@@ -1,14 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Programs are compiled in a tier: how much of the forward pass is computed again, and whether
+ * weights are prepared or converted on demand. Without a limit that is the first tier. Under one,
+ * tiers are tried in the order of the time that they cost, first with all lanes, then with fewer.
+ * What a graph keeps alive says without compiling that a tier cannot fit; for the others the lanes
+ * are set up without touching their memory, so that what the process holds by then, and what is
+ * still to be touched, add up to all that it ever will.
+ */
 #include "train/lanes.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-/* One program with its shared memory and an execution for each lane. */
+#include "base/memory.h"
+#include "graph/live_bytes.h"
+#include "graph/recompute.h"
+
+/* One program with an execution for each lane. */
 typedef struct lane_program {
     sh_lane_size size;
     sh_program *program;
-    sh_graph *graph; /* that it was compiled from, where it is timed; else NULL */
-    void *shared;
+    sh_graph *graph;           /* that it was compiled from, where it is timed; else NULL */
     sh_execution **executions; /* by lane */
 } lane_program;
 
@@ -20,8 +32,46 @@ struct sh_lanes {
     size_t program_count;
     void **memory; /* by lane; every program of the lane uses the same */
     size_t memory_bytes;
+    void *shared; /* prepared weights of all programs */
     size_t shared_bytes;
+    sh_footprint footprint;
 };
+
+/* What the first steps touch beside the lanes' memory: code, stacks, the libraries' own. Measured:
+ * 0.3 to 1.2 MiB. */
+#define FIRST_STEPS_BYTES ((uint64_t)1 << 20)
+#define SLACK_BYTES ((uint64_t)1 << 18) /* that limits leave */
+
+/* What a tier takes, as far as it is known. */
+typedef struct tier {
+    uint32_t segments;
+    bool on_demand;
+    bool exact;        /* compiled once: the two are no mere estimates from below */
+    size_t lane_bytes; /* of one lane */
+    size_t shared_bytes;
+} tier;
+
+static const tier tier_list[] = {
+    {.segments = 0},
+    {.segments = 1},
+    {.segments = 1, .on_demand = true},
+    {.segments = 2},
+    {.segments = 3},
+    {.segments = 4},
+    {.segments = 6},
+    {.segments = 8},
+    {.segments = 12},
+    {.segments = 16},
+    {.segments = 2, .on_demand = true},
+    {.segments = 3, .on_demand = true},
+    {.segments = 4, .on_demand = true},
+    {.segments = 6, .on_demand = true},
+    {.segments = 8, .on_demand = true},
+    {.segments = 12, .on_demand = true},
+    {.segments = 16, .on_demand = true},
+};
+
+#define TIERS (sizeof tier_list / sizeof *tier_list)
 
 static lane_program *find(const sh_lanes *lanes, sh_model_mode mode, uint32_t samples)
 {
@@ -33,12 +83,32 @@ static lane_program *find(const sh_lanes *lanes, sh_model_mode mode, uint32_t sa
     return NULL;
 }
 
-static sh_status compile(sh_lanes *lanes, const sh_lanes_options *options, sh_lane_size size)
+/* ---- programs -------------------------------------------------------------------------------- */
+
+static sh_status build(sh_graph **graph, const sh_lanes_options *options, sh_lane_size size,
+                       uint32_t segments)
+{
+    sh_graph *fresh;
+    SH_TRY(sh_model_build(&fresh, &options->model, size.samples, size.mode));
+    if (size.mode == SH_MODEL_TRAIN)
+        sh_graph_recompute(fresh, segments);
+    const sh_status status = sh_graph_status(fresh);
+    if (status != SH_OK) {
+        sh_graph_free(fresh);
+        return status;
+    }
+    *graph = fresh;
+    return SH_OK;
+}
+
+static sh_status compile(sh_lanes *lanes, const sh_lanes_options *options, sh_lane_size size,
+                         sh_prepared *prepared, uint32_t segments)
 {
     sh_graph *graph;
     lane_program *fresh = &lanes->programs[lanes->program_count];
-    SH_TRY(sh_model_build(&graph, &options->model, size.samples, size.mode));
-    const sh_status status = sh_program_compile(&fresh->program, graph, &lanes->backends);
+    SH_TRY(build(&graph, options, size, segments));
+    const sh_status status =
+        sh_program_compile_with(&fresh->program, graph, &lanes->backends, prepared);
     if (status == SH_OK && options->clock != NULL)
         fresh->graph = graph;
     else
@@ -47,11 +117,24 @@ static sh_status compile(sh_lanes *lanes, const sh_lanes_options *options, sh_la
     lanes->program_count++;
     fresh->size = size;
     const size_t lane_bytes = sh_program_lane_bytes(fresh->program);
-    const size_t shared_bytes = sh_program_shared_bytes(fresh->program);
     if (lanes->memory_bytes < lane_bytes)
         lanes->memory_bytes = lane_bytes;
-    lanes->shared_bytes += shared_bytes;
-    return sh_block_new(&fresh->shared, shared_bytes, "prepared weights");
+    return SH_OK;
+}
+
+static sh_status compile_all(sh_lanes *lanes, const sh_lanes_options *options, const tier *at)
+{
+    sh_prepared *prepared;
+    sh_status status = SH_OK;
+    SH_TRY(sh_prepared_new(&prepared, at->on_demand));
+    for (size_t i = 0; i < options->size_count && status == SH_OK; i++) {
+        const sh_lane_size size = options->sizes[i];
+        if (size.samples != 0 && find(lanes, size.mode, size.samples) == NULL)
+            status = compile(lanes, options, size, prepared, at->segments);
+    }
+    lanes->shared_bytes = sh_prepared_bytes(prepared);
+    sh_prepared_free(prepared);
+    return status;
 }
 
 static sh_status bind(sh_lanes *lanes, lane_program *program, const sh_lanes_options *options)
@@ -61,11 +144,158 @@ static sh_status bind(sh_lanes *lanes, lane_program *program, const sh_lanes_opt
         return sh_fail_memory(lanes->count * sizeof *program->executions, "the lanes");
     for (uint32_t i = 0; i < lanes->count; i++) {
         SH_TRY(sh_execution_new(&program->executions[i], program->program, lanes->memory[i],
-                                program->shared, options->parameters));
+                                lanes->shared, options->parameters));
         if (options->clock != NULL)
             SH_TRY(sh_execution_watch(program->executions[i], options->clock));
     }
     return SH_OK;
+}
+
+/* Undoes set_up, also where it failed halfway. */
+static void tear_down(sh_lanes *lanes)
+{
+    for (size_t i = 0; i < lanes->program_count; i++) {
+        lane_program *program = &lanes->programs[i];
+        for (uint32_t j = 0; program->executions != NULL && j < lanes->count; j++)
+            sh_execution_free(program->executions[j]);
+        free(program->executions);
+        sh_program_free(program->program);
+        sh_graph_free(program->graph);
+    }
+    for (uint32_t i = 0; lanes->memory != NULL && i < lanes->count; i++) {
+        sh_pages_free(lanes->memory[i], lanes->memory_bytes);
+        lanes->memory[i] = NULL;
+    }
+    sh_pages_free(lanes->shared, lanes->shared_bytes);
+    if (lanes->programs != NULL)
+        memset(lanes->programs, 0, lanes->program_count * sizeof *lanes->programs);
+    lanes->shared = NULL;
+    lanes->program_count = lanes->memory_bytes = lanes->shared_bytes = lanes->count = 0;
+}
+
+/* Programs and executions of `count` lanes, and what all of it comes to. */
+static sh_status set_up(sh_lanes *lanes, const sh_lanes_options *options, tier *at, uint32_t count)
+{
+    lanes->count = count;
+    SH_TRY(compile_all(lanes, options, at));
+    SH_TRY(sh_pages_new(&lanes->shared, lanes->shared_bytes, "prepared weights"));
+    for (uint32_t i = 0; i < count; i++)
+        SH_TRY(sh_pages_new(&lanes->memory[i], lanes->memory_bytes, "a lane's activations"));
+    for (size_t i = 0; i < lanes->program_count; i++)
+        SH_TRY(bind(lanes, &lanes->programs[i], options));
+    at->exact = true;
+    at->lane_bytes = lanes->memory_bytes;
+    at->shared_bytes = lanes->shared_bytes;
+
+    sh_memory_trim();
+    const sh_footprint *held = &options->held;
+    const uint64_t resident = sh_process_rss_bytes();
+    const uint64_t replica = held->weights + held->optimizer + held->sum;
+    lanes->footprint = (sh_footprint){
+        .base = FIRST_STEPS_BYTES + (resident > replica ? resident - replica : 0),
+        .weights = held->weights,
+        .optimizer = held->optimizer,
+        .sum = held->sum,
+        .prepared = lanes->shared_bytes,
+        .lane = lanes->memory_bytes,
+        .lanes = count,
+        .lanes_asked = options->count,
+        .segments = at->segments,
+        .on_demand = at->on_demand,
+    };
+    return SH_OK;
+}
+
+/* ---- below a limit --------------------------------------------------------------------------- */
+
+/* What a lane needs at the least, in this tier and with grains of 1 / `part` of the size. */
+static sh_status estimate(size_t *lane_bytes, const sh_lanes_options *options, uint32_t segments,
+                          uint32_t part)
+{
+    *lane_bytes = 0;
+    for (size_t i = 0; i < options->size_count; i++) {
+        sh_graph *graph;
+        sh_lane_size size = options->sizes[i];
+        size_t bytes;
+        size.samples = (size.samples + part - 1) / part;
+        if (size.samples == 0)
+            continue;
+        SH_TRY(build(&graph, options, size, segments));
+        const sh_status status = sh_graph_live_bytes(&bytes, graph);
+        sh_graph_free(graph);
+        SH_TRY(status);
+        if (*lane_bytes < bytes)
+            *lane_bytes = bytes;
+    }
+    return SH_OK;
+}
+
+/* The whole in a tier, from below: `base` is what everything else comes to. */
+static uint64_t total_at(const tier *at, uint64_t base, uint32_t count)
+{
+    return base + at->shared_bytes + (uint64_t)at->lane_bytes * count;
+}
+
+static bool fits(const sh_lanes *lanes, const sh_lanes_options *options)
+{
+    return options->memory == 0 ||
+           sh_footprint_total(&lanes->footprint) + SLACK_BYTES <= options->memory;
+}
+
+/* The tier that takes least, with one lane, is the last try; the message says what that is. */
+static sh_status fit_or_refuse(sh_lanes *lanes, const sh_lanes_options *options, tier tiers[TIERS])
+{
+    tier *least = &tiers[0];
+    uint32_t grain = 0, smaller_grain = 0;
+    uint64_t fits_bytes = 0;
+    size_t whole, smaller;
+    for (size_t i = 0; i < TIERS; i++)
+        if (total_at(&tiers[i], 0, 1) < total_at(least, 0, 1))
+            least = &tiers[i];
+    tear_down(lanes);
+    SH_TRY(set_up(lanes, options, least, 1));
+    if (fits(lanes, options))
+        return SH_OK;
+    for (size_t i = 0; i < options->size_count; i++)
+        if (options->sizes[i].samples > grain)
+            grain = options->sizes[i].samples;
+    SH_TRY(estimate(&whole, options, least->segments, 1));
+    for (uint32_t part = 2; part <= grain && smaller_grain == 0; part *= 2) {
+        SH_TRY(estimate(&smaller, options, least->segments, part));
+        sh_footprint other = lanes->footprint;
+        other.lane = (uint64_t)((double)other.lane * (double)smaller / (double)whole);
+        fits_bytes = sh_footprint_total(&other);
+        if (fits_bytes + SLACK_BYTES <= options->memory)
+            smaller_grain = (grain + part - 1) / part;
+    }
+    return sh_footprint_refuse(&lanes->footprint, options->memory, grain, smaller_grain,
+                               fits_bytes);
+}
+
+/* Sets up the first tier that stays below the limit; lanes are set up in the first of all. */
+static sh_status fit(sh_lanes *lanes, const sh_lanes_options *options)
+{
+    tier tiers[TIERS];
+    const uint64_t base = sh_footprint_total(&lanes->footprint) - lanes->shared_bytes -
+                          (uint64_t)lanes->memory_bytes * lanes->count;
+    memcpy(tiers, tier_list, sizeof tiers);
+    tiers[0].exact = true;
+    tiers[0].lane_bytes = lanes->memory_bytes;
+    tiers[0].shared_bytes = lanes->shared_bytes;
+    for (size_t i = 1; i < TIERS; i++) {
+        SH_TRY(estimate(&tiers[i].lane_bytes, options, tiers[i].segments, 1));
+        tiers[i].shared_bytes = tiers[i].on_demand ? 0 : lanes->shared_bytes;
+    }
+    for (uint32_t count = options->count; count > 0; count--)
+        for (size_t i = 0; i < TIERS; i++) {
+            if (total_at(&tiers[i], base, count) > options->memory)
+                continue;
+            tear_down(lanes);
+            SH_TRY(set_up(lanes, options, &tiers[i], count));
+            if (fits(lanes, options))
+                return SH_OK;
+        }
+    return fit_or_refuse(lanes, options, tiers);
 }
 
 static void enter_thread(void *context, uint32_t worker)
@@ -76,23 +306,17 @@ static void enter_thread(void *context, uint32_t worker)
 
 static sh_status fill(sh_lanes *lanes, const sh_lanes_options *options)
 {
+    tier first = tier_list[0];
     lanes->backends = *options->backends;
     lanes->programs = calloc(options->size_count, sizeof *lanes->programs);
     lanes->memory = calloc(options->count, sizeof *lanes->memory);
     if (lanes->programs == NULL || lanes->memory == NULL)
         return sh_fail_memory(options->count * sizeof *lanes->memory, "the lanes");
-    SH_TRY(sh_team_start(&lanes->team, options->count));
-    lanes->count = options->count;
+    SH_TRY(set_up(lanes, options, &first, options->count));
+    if (!fits(lanes, options))
+        SH_TRY(fit(lanes, options));
+    SH_TRY(sh_team_start(&lanes->team, lanes->count));
     sh_team_run(lanes->team, enter_thread, &lanes->backends);
-    for (size_t i = 0; i < options->size_count; i++) {
-        const sh_lane_size size = options->sizes[i];
-        if (size.samples != 0 && find(lanes, size.mode, size.samples) == NULL)
-            SH_TRY(compile(lanes, options, size));
-    }
-    for (uint32_t i = 0; i < lanes->count; i++)
-        SH_TRY(sh_block_new(&lanes->memory[i], lanes->memory_bytes, "a lane's activations"));
-    for (size_t i = 0; i < lanes->program_count; i++)
-        SH_TRY(bind(lanes, &lanes->programs[i], options));
     return SH_OK;
 }
 
@@ -116,21 +340,16 @@ void sh_lanes_free(sh_lanes *lanes)
 {
     if (lanes == NULL)
         return;
-    for (size_t i = 0; i < lanes->program_count; i++) {
-        lane_program *program = &lanes->programs[i];
-        for (uint32_t j = 0; program->executions != NULL && j < lanes->count; j++)
-            sh_execution_free(program->executions[j]);
-        free(program->executions);
-        free(program->shared);
-        sh_program_free(program->program);
-        sh_graph_free(program->graph);
-    }
-    for (uint32_t i = 0; lanes->memory != NULL && i < lanes->count; i++)
-        free(lanes->memory[i]);
+    tear_down(lanes);
     sh_team_stop(lanes->team);
     free(lanes->memory);
     free(lanes->programs);
     free(lanes);
+}
+
+const sh_footprint *sh_lanes_footprint(const sh_lanes *lanes)
+{
+    return &lanes->footprint;
 }
 
 sh_team *sh_lanes_team(const sh_lanes *lanes)

@@ -19,6 +19,7 @@
 #include "backend/program.h"
 #include "base/team.h"
 #include "model/model.h"
+#include "train/footprint.h"
 
 #define SH_LANES_MAX 1024
 
@@ -36,10 +37,16 @@ typedef struct sh_lanes_options {
     const sh_lane_size *sizes;       /* repeated ones and those of 0 samples are fine */
     size_t size_count;
     const sh_clock *clock; /* NULL: programs are not timed; borrowed until sh_lanes_free */
+    uint64_t memory;       /* most bytes that the process may hold resident; 0: any number */
+    sh_footprint held;     /* what of it is resident already: weights, optimizer and sum */
 } sh_lanes_options;
 
 typedef struct sh_lanes sh_lanes;
 
+/*
+ * Where `memory` says so, activations are computed again (graph/recompute.h), then there are fewer
+ * lanes than asked for; results have the same bits. SH_LIMIT says what is needed at the least.
+ */
 sh_status sh_lanes_new(sh_lanes **lanes, const sh_lanes_options *options) SHOAL_CHECKED;
 void sh_lanes_free(sh_lanes *lanes);
 
@@ -48,6 +55,9 @@ uint32_t sh_lanes_count(const sh_lanes *lanes);
 
 /* Bytes of all lanes' memory and of what they share. */
 size_t sh_lanes_bytes(const sh_lanes *lanes);
+
+/* All that the process holds once the lanes have run; borrowed until sh_lanes_free. */
+const sh_footprint *sh_lanes_footprint(const sh_lanes *lanes);
 
 /* Adds the times of all lanes' programs of this mode to a profile. */
 sh_status sh_lanes_profile(const sh_lanes *lanes, sh_profile *profile, sh_model_mode mode,

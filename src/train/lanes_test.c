@@ -168,6 +168,60 @@ static void lanes_do_not_disturb_each_other(void **state)
     sh_lanes_free(lanes);
 }
 
+/*
+ * A limit that falls step by step: first what is computed again grows, then lanes go, then the last
+ * one is refused. How large the process is by itself is told by lanes without a limit.
+ */
+static void limits_are_kept_as_long_as_can_be(void **state)
+{
+    (void)state;
+    static const sh_lane_size sizes[] = {{SH_MODEL_TRAIN, 16}, {SH_MODEL_EVALUATE, 16}};
+    static float weights[64 * 64 * 9]; /* nothing is computed */
+    static float *all[256];
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        all[i] = weights;
+    const sh_backend_list backends = all_backends();
+    sh_lanes *lanes = NULL;
+    sh_lanes_options options = {
+        .model = {.spec = "resnet:20", .problem = {3, 32, 32, 10}},
+        .backends = &backends,
+        .parameters = all,
+        .count = 3,
+        .sizes = sizes,
+        .size_count = 2,
+    };
+    assert_ok(sh_lanes_new(&lanes, &options));
+    const sh_footprint whole = *sh_lanes_footprint(lanes);
+    assert_int_equal(sh_lanes_bytes(lanes), whole.prepared + 3 * whole.lane);
+    assert_int_equal(whole.segments, 0);
+    sh_lanes_free(lanes);
+
+    bool again = false, segments = false, fewer = false, refused = false;
+    for (int part = 24; part > 0 && !refused; part--) {
+        options.memory = whole.base + 3 * whole.lane * (uint64_t)part / 24;
+        const sh_status status = sh_lanes_new(&lanes, &options);
+        if (status != SH_OK) {
+            assert_int_equal(status, SH_LIMIT);
+            assert_non_null(strstr(sh_message(), "this job needs at least "));
+            refused = true;
+            continue;
+        }
+        const sh_footprint got = *sh_lanes_footprint(lanes);
+        assert_true(sh_footprint_total(&got) <= options.memory);
+        assert_int_equal(sh_lanes_count(lanes), got.lanes);
+        assert_int_equal(sh_team_size(sh_lanes_team(lanes)), got.lanes);
+        assert_int_equal(got.lanes_asked, 3);
+        again |= got.segments == 1;
+        segments |= got.segments > 1;
+        fewer |= got.lanes < 3;
+        assert_true(!fewer || again);
+        sh_lanes_free(lanes);
+    }
+    assert_true(again && segments && fewer);
+    options.memory = 1 << 20;
+    assert_fails(sh_lanes_new(&lanes, &options), SH_LIMIT, "--memory 1.0 MiB: this job needs at ");
+}
+
 static void what_cannot_be_is_refused(void **state)
 {
     (void)state;
@@ -191,6 +245,7 @@ int main(void)
         cmocka_unit_test(what_was_announced_is_ready_and_nothing_else),
         cmocka_unit_test(bytes_are_those_of_the_largest_programs),
         cmocka_unit_test(lanes_do_not_disturb_each_other),
+        cmocka_unit_test(limits_are_kept_as_long_as_can_be),
         cmocka_unit_test(what_cannot_be_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -109,6 +109,13 @@ static sh_status lay_out_spans(sh_trainer *trainer)
     return SH_OK;
 }
 
+/* The exact part of what the process holds beside the lanes. */
+static sh_footprint held_by(const sh_replica *replica)
+{
+    const uint64_t bytes = replica->weight_count * sizeof *replica->weights;
+    return (sh_footprint){.weights = bytes, .optimizer = bytes * replica->slot_count, .sum = bytes};
+}
+
 /* Every number of samples that a grain of this job can have. */
 static sh_status start_lanes(sh_trainer *trainer, const sh_trainer_options *options)
 {
@@ -117,6 +124,7 @@ static sh_status start_lanes(sh_trainer *trainer, const sh_trainer_options *opti
     const uint32_t train = info->count[SH_SPLIT_TRAIN];
     const uint32_t full = batch < train ? batch : train;
     const sh_problem problem = {info->channels, info->height, info->width, info->classes};
+    enum { EVALUATING = 2 }; /* the last ones */
     const sh_lane_size sizes[] = {
         {SH_MODEL_TRAIN, full < grain ? full : grain},
         {SH_MODEL_TRAIN, full % grain},
@@ -125,15 +133,19 @@ static sh_status start_lanes(sh_trainer *trainer, const sh_trainer_options *opti
         {SH_MODEL_EVALUATE, grain},
         {SH_MODEL_EVALUATE, info->count[SH_SPLIT_VALIDATION] % grain},
     };
-    return sh_lanes_new(&trainer->lanes, &(sh_lanes_options){
-                                             .model = sh_replica_model(&trainer->job, &problem),
-                                             .backends = options->backends,
-                                             .parameters = trainer->replica->parameters,
-                                             .count = options->lanes,
-                                             .sizes = sizes,
-                                             .size_count = sizeof sizes / sizeof *sizes,
-                                             .clock = options->clock,
-                                         });
+    const size_t count = sizeof sizes / sizeof *sizes, training = count - EVALUATING;
+    return sh_lanes_new(&trainer->lanes,
+                        &(sh_lanes_options){
+                            .model = sh_replica_model(&trainer->job, &problem),
+                            .backends = options->backends,
+                            .parameters = trainer->replica->parameters,
+                            .count = options->lanes,
+                            .sizes = options->evaluate_only ? sizes + training : sizes,
+                            .size_count = options->evaluate_only ? EVALUATING : count,
+                            .clock = options->clock,
+                            .memory = options->memory,
+                            .held = held_by(trainer->replica),
+                        });
 }
 
 static sh_status make_squares(sh_trainer *trainer)
@@ -195,6 +207,11 @@ void sh_trainer_free(sh_trainer *trainer)
 const sh_schedule *sh_trainer_schedule(const sh_trainer *trainer)
 {
     return &trainer->schedule;
+}
+
+const sh_footprint *sh_trainer_footprint(const sh_trainer *trainer)
+{
+    return sh_lanes_footprint(trainer->lanes);
 }
 
 sh_trainer_work sh_trainer_work_done(const sh_trainer *trainer)

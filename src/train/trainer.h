@@ -30,6 +30,8 @@ typedef struct sh_trainer_options {
     sh_replica *replica;             /* borrowed */
     uint32_t lanes;
     const sh_clock *clock; /* NULL: steps are not timed; borrowed until sh_trainer_free */
+    uint64_t memory;       /* most bytes that the process may hold; 0: any (lanes.h says how) */
+    bool evaluate_only;    /* sh_trainer_evaluate is all that will be asked for */
 } sh_trainer_options;
 
 typedef struct sh_trainer sh_trainer;
@@ -56,6 +58,8 @@ sh_status sh_trainer_new(sh_trainer **trainer, const sh_trainer_options *options
 void sh_trainer_free(sh_trainer *trainer);
 
 const sh_schedule *sh_trainer_schedule(const sh_trainer *trainer);
+/* What the process will hold when it has made its first step; borrowed until sh_trainer_free. */
+const sh_footprint *sh_trainer_footprint(const sh_trainer *trainer);
 sh_trainer_work sh_trainer_work_done(const sh_trainer *trainer);
 
 /*

@@ -125,7 +125,7 @@ MISUSE = (
     ("train lenet digits --schedule cosine:2",
      "--schedule cosine:2: FLOOR must be at least 0 and at most 1; write cosine[:FLOOR], such as cosine:0.01",
      "train"),
-    ("train lenet digits --memory 96M", "--memory: not built yet", "train"),
+    ("train lenet digits --memory 96X", "--memory 96X: must be a size such as 96M or 2G", "train"),
     ("join", "join: needs TOKEN|-", "join"),
     ("join a b", "join: unexpected argument 'b'", "join"),
     ("join - --lanes 4097", "--lanes 4097: must be at most 4096", "join"),
@@ -276,7 +276,8 @@ class Train(harness.Case):
         summary = result.summary
         self.assertEqual(list(summary), (
             "model data parameters epochs steps samples train_seconds samples_per_second train_loss val_loss "
-            "val_accuracy weights_hash peak_rss_bytes devices redone_steps views reproducible run status"
+            "val_accuracy weights_hash peak_rss_bytes planned_bytes devices redone_steps views reproducible run "
+            "status"
         ).split())
         self.assertEqual((summary["model"], summary["data"]), (MODEL, DATA))
         self.assertEqual((summary["parameters"], summary["steps"], summary["samples"]), (12730, 5, 160))

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What programs share, on layouts of the test's own: a description is a letter. */
+#include "backend/prepared.h"
+
+#include "base/test.h"
+
+static bool same_letter(const sh_layout *a, const sh_layout *b)
+{
+    return *(const char *)a->description == *(const char *)b->description;
+}
+
+static const sh_backend letters = {.name = "letters", .same_layout = same_letter};
+
+static sh_layout letter(const char *which, size_t bytes)
+{
+    return (sh_layout){.owner = &letters, .description = which, .bytes = bytes};
+}
+
+static void a_parameter_has_one_place_for_each_layout(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t parameter;
+        const char *layout;
+        size_t bytes, offset;
+    } asked[] = {
+        {0, "a", 100, 0},   {0, "b", 64, 128}, {1, "a", 100, 192}, {0, "a", 100, 0},
+        {1, "a", 100, 192}, {0, "b", 64, 128}, {1, "b", 1, 320},   {7, "a", 0, 384},
+        {7, "a", 0, 384},   {1, "b", 1, 320},
+    };
+    sh_prepared *prepared;
+    assert_ok(sh_prepared_new(&prepared, false));
+    assert_int_equal(sh_prepared_bytes(prepared), 0);
+    assert_false(sh_prepared_on_demand(prepared));
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+        const sh_layout layout = letter(asked[i].layout, asked[i].bytes);
+        size_t offset = 1;
+        assert_ok(sh_prepared_place(prepared, &offset, asked[i].parameter, &layout));
+        assert_int_equal(offset, asked[i].offset);
+    }
+    assert_int_equal(sh_prepared_append(prepared, 65), 384);
+    assert_int_equal(sh_prepared_append(prepared, 1), 512);
+    assert_int_equal(sh_prepared_bytes(prepared), 576);
+    sh_prepared_free(prepared);
+    sh_prepared_free(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_parameter_has_one_place_for_each_layout),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

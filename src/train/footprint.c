@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/footprint.h"
+
+#include <stdio.h>
+
+/* --memory counts in powers of 1024, and so does what speaks of it. */
+#define MEBIBYTE (1024.0 * 1024.0)
+
+static double mebibytes(uint64_t bytes)
+{
+    return (double)bytes / MEBIBYTE;
+}
+
+uint64_t sh_footprint_total(const sh_footprint *f)
+{
+    return f->base + f->weights + f->optimizer + f->sum + f->prepared + f->lane * f->lanes;
+}
+
+void sh_footprint_print(char text[SH_FOOTPRINT_TEXT], const sh_footprint *f, uint64_t limit)
+{
+    char lanes[64], again[96] = "";
+    if (f->lanes < f->lanes_asked)
+        snprintf(lanes, sizeof lanes, "%u of %u lanes", f->lanes, f->lanes_asked);
+    else
+        snprintf(lanes, sizeof lanes, "%u lane%s", f->lanes, f->lanes == 1 ? "" : "s");
+    if (f->segments == 1)
+        snprintf(again, sizeof again, ", cheap activations computed again");
+    else if (f->segments > 1)
+        snprintf(again, sizeof again, ", activations computed again in %u segments", f->segments);
+    snprintf(text, SH_FOOTPRINT_TEXT, "memory: %s%s%s: %.1f of %.1f MiB", lanes, again,
+             f->on_demand ? ", weights prepared by each grain" : "",
+             mebibytes(sh_footprint_total(f)), mebibytes(limit));
+}
+
+sh_status sh_footprint_refuse(const sh_footprint *f, uint64_t limit, uint32_t grain, uint32_t fits,
+                              uint64_t fits_bytes)
+{
+    char remedy[160];
+    if (fits != 0)
+        snprintf(remedy, sizeof remedy,
+                 "--grain %u would do with %.1f MiB, but a job with another grain is another job",
+                 fits, mebibytes(fits_bytes));
+    else if (grain > 1)
+        snprintf(remedy, sizeof remedy, "no smaller --grain would fit either");
+    else
+        snprintf(remedy, sizeof remedy, "a smaller model would need less");
+    return sh_fail(SH_LIMIT,
+                   "--memory %.1f MiB: this job needs at least %.1f MiB here: program and data "
+                   "%.1f, weights %.1f, optimizer's state %.1f, sum of gradients %.1f, prepared "
+                   "weights %.1f, one lane with grain %u %.1f; %s",
+                   mebibytes(limit), mebibytes(sh_footprint_total(f)), mebibytes(f->base),
+                   mebibytes(f->weights), mebibytes(f->optimizer), mebibytes(f->sum),
+                   mebibytes(f->prepared), grain, mebibytes(f->lane * f->lanes), remedy);
+}
