@@ -24,6 +24,7 @@ extern "C" {
 typedef struct sh_plan_options {
     sh_job job;
     uint32_t lanes;      /* 0: all cores */
+    uint64_t memory;     /* most bytes to hold resident; 0: any number */
     const char *backend; /* NULL: SHOAL_BACKEND, else the best there is */
 } sh_plan_options;
 
@@ -56,6 +57,7 @@ typedef struct sh_plan_result {
     uint64_t parameters, samples; /* of the model, statistics apart; for training */
     bool timed;                   /* there are figures of this device */
     char note[SH_RUN_BYTES];      /* why there are none; else empty */
+    char memory_note[512];        /* what a limit leads to; else empty */
     double read_seconds;          /* of one sample, measured now */
     sh_plan_layer *layers;        /* owned */
     size_t layer_count;
@@ -63,7 +65,8 @@ typedef struct sh_plan_result {
     size_t grain_count;
 } sh_plan_result;
 
-/* SH_INVALID and the failures of opening the data say what is wrong with the job. */
+/* SH_LIMIT where the job does not fit; SH_INVALID and the failures of opening the data say what is
+ * wrong with the job. */
 SHOAL_API sh_status sh_plan(const sh_plan_options *options, sh_plan_result *plan) SHOAL_CHECKED;
 SHOAL_API void sh_plan_result_release(sh_plan_result *plan);
 

@@ -64,7 +64,12 @@ static const sh_option options[] = {
      .min = 1,
      .max = 1024},
     {.kind = SH_OPTION_LATER, .name = "freeze"},
-    {.kind = SH_OPTION_LATER, .name = "memory"},
+    {.kind = SH_OPTION_BYTES,
+     .name = "memory",
+     .value = "BYTES",
+     .help = "most memory to take, such as 96M (default: any)",
+     .offset = offsetof(plan_values, options.memory),
+     .min = 1},
     {.kind = SH_OPTION_TEXT,
      .name = "json",
      .value = "FILE",
@@ -238,6 +243,8 @@ static bool print_plan(const sh_plan_options *asked, const sh_plan_result *plan)
     puts("\nmegabytes, by size of grain");
     if (!print_memory(plan))
         return false;
+    if (plan->memory_note[0] != '\0')
+        printf("\n%s\n", plan->memory_note);
     print_step(plan);
     return true;
 }

@@ -30,7 +30,7 @@ typedef struct planning {
     sh_plan_result *result;
     sh_measurements known;
     sh_problem problem;
-    uint64_t base_bytes;
+    sh_footprint footprint; /* of the job as it is */
 } planning;
 
 /* A program of the job, with the graph that it was compiled from. */
@@ -46,44 +46,84 @@ static void drop(compiled *c)
     *c = (compiled){0};
 }
 
-static sh_status compile(const planning *p, compiled *c, uint32_t samples, sh_model_mode mode)
+static sh_status compile_with(const planning *p, compiled *c, uint32_t samples, sh_model_mode mode,
+                              sh_prepared *prepared)
 {
     const sh_model_options model = sh_replica_model(&p->bench->job, &p->problem);
     *c = (compiled){0};
     SH_TRY(sh_model_build(&c->graph, &model, samples, mode));
-    const sh_status status = sh_program_compile(&c->program, c->graph, &p->bench->backends);
+    const sh_status status =
+        sh_program_compile_with(&c->program, c->graph, &p->bench->backends, prepared);
     if (status != SH_OK)
         drop(c);
     return status;
 }
 
+static sh_status compile(const planning *p, compiled *c, uint32_t samples, sh_model_mode mode)
+{
+    sh_prepared *prepared;
+    SH_TRY(sh_prepared_new(&prepared, false));
+    const sh_status status = compile_with(p, c, samples, mode, prepared);
+    sh_prepared_free(prepared);
+    return status;
+}
+
 /*
- * Bytes by kind: the only place where they come from. What evaluation prepares is there beside
- * training's; the lanes' memory is that of the larger.
+ * What the job takes as it is: its lanes are set up as a training would, below the same limit. To
+ * be done first, while nothing else is in the process's memory.
  */
+static sh_status measure_footprint(planning *p, const sh_plan_options *options)
+{
+    SH_TRY(sh_workbench_start(p->bench, options->lanes, options->memory));
+    p->footprint = *sh_trainer_footprint(p->bench->trainer);
+    sh_trainer_free(p->bench->trainer);
+    p->bench->trainer = NULL;
+    sh_memory_trim();
+    if (options->memory != 0)
+        sh_footprint_print(p->result->memory_note, &p->footprint, options->memory);
+    return SH_OK;
+}
+
+/* The footprint with another size of grain, where nothing is computed again. */
+static sh_status measure_other(const planning *p, sh_footprint *other, uint32_t grain)
+{
+    static const sh_model_mode modes[] = {SH_MODEL_TRAIN, SH_MODEL_EVALUATE};
+    sh_prepared *prepared;
+    sh_status status = SH_OK;
+    *other = p->footprint;
+    other->lane = 0;
+    other->lanes = other->lanes_asked;
+    SH_TRY(sh_prepared_new(&prepared, false));
+    for (int i = 0; i < 2 && status == SH_OK; i++) {
+        compiled c;
+        status = compile_with(p, &c, grain, modes[i], prepared);
+        if (status == SH_OK && sh_program_lane_bytes(c.program) > other->lane)
+            other->lane = sh_program_lane_bytes(c.program);
+        if (status == SH_OK)
+            drop(&c);
+    }
+    other->prepared = sh_prepared_bytes(prepared);
+    sh_prepared_free(prepared);
+    return status;
+}
+
+/* Bytes by kind: the only place where they come from. */
 static sh_status measure_memory(const planning *p, sh_plan_grain *row, const compiled *training)
 {
-    const sh_replica *replica = p->bench->replica;
-    compiled evaluation;
-    size_t inputs = 0;
-    SH_TRY(compile(p, &evaluation, row->grain, SH_MODEL_EVALUATE));
-    const size_t evaluation_lane = sh_program_lane_bytes(evaluation.program);
-    const size_t evaluation_shared = sh_program_shared_bytes(evaluation.program);
-    drop(&evaluation);
+    sh_footprint footprint = p->footprint;
+    uint64_t inputs = 0;
+    if (row->grain != p->bench->job.grain)
+        SH_TRY(measure_other(p, &footprint, row->grain));
     for (size_t i = 0; i < training->graph->input_count; i++)
         inputs += sh_type_bytes(sh_graph_type(training->graph, training->graph->inputs[i]));
-    const size_t lane = sh_program_lane_bytes(training->program) > evaluation_lane
-                            ? sh_program_lane_bytes(training->program)
-                            : evaluation_lane;
-    row->weights_bytes = replica->weight_count * sizeof *replica->weights;
-    row->sum_bytes = replica->summed_count * sizeof(int32_t); /* frozen weights need neither */
-    row->optimizer_bytes = replica->slot_count * replica->summed_count * sizeof(float);
-    row->prepared_bytes = sh_program_shared_bytes(training->program) + evaluation_shared;
+    row->weights_bytes = footprint.weights;
+    row->sum_bytes = footprint.sum;
+    row->optimizer_bytes = footprint.optimizer;
+    row->prepared_bytes = footprint.prepared;
     row->input_bytes = inputs;
-    row->activations_bytes = lane > inputs ? lane - inputs : 0;
-    row->base_bytes = p->base_bytes;
-    row->total_bytes = row->base_bytes + row->weights_bytes + row->sum_bytes +
-                       row->optimizer_bytes + row->prepared_bytes + p->result->lanes * lane;
+    row->activations_bytes = footprint.lane > inputs ? footprint.lane - inputs : 0;
+    row->base_bytes = footprint.base;
+    row->total_bytes = sh_footprint_total(&footprint);
     return SH_OK;
 }
 
@@ -260,7 +300,8 @@ static sh_status run(planning *p, const sh_plan_options *options)
     SH_TRY(sh_workbench_open(&p->bench, &job, NULL, options->backend));
     const sh_dataset_info *info = sh_pipeline_about(p->bench->pipeline);
     p->problem = (sh_problem){info->channels, info->height, info->width, info->classes};
-    result->lanes = options->lanes > 0 ? options->lanes : sh_host_cores();
+    SH_TRY(measure_footprint(p, options));
+    result->lanes = p->footprint.lanes;
     result->parameters = sh_model_parameters(p->bench->replica->graph);
     result->samples = info->count[SH_SPLIT_TRAIN];
     snprintf(result->backend, sizeof result->backend, "%s", p->bench->backends.items[0]->name);
@@ -272,7 +313,7 @@ static sh_status run(planning *p, const sh_plan_options *options)
 sh_status sh_plan(const sh_plan_options *options, sh_plan_result *result)
 {
     sh_plan_result fresh = {0};
-    planning p = {.result = &fresh, .base_bytes = sh_process_peak_rss_bytes()};
+    planning p = {.result = &fresh};
     const sh_status status = run(&p, options);
     sh_measurements_release(&p.known);
     sh_workbench_close(p.bench);
