@@ -2,6 +2,7 @@
 /* What is merged, what is left alone, and that results and gradients keep their bits. */
 #include "graph/fuse.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -313,6 +314,53 @@ static void bits_are_those_of_the_single_nodes(void **state)
     }
 }
 
+/* relu_grad or relu6_grad of a sum at the activations' edges, whatever the gradients are. */
+static subject gated_sum(sh_op op, bool fused)
+{
+    subject s = start();
+    sh_value_id out[SH_MAX_OUTPUTS];
+    const sh_type type = *sh_graph_type(s.graph, s.x);
+    const sh_value_id y = sh_graph_input(s.graph, type), b = sh_graph_input(s.graph, type);
+    const sh_value_id sum = add(&s, s.x, b);
+    sh_graph_output(s.graph, sh_graph_add(s.graph, op, NULL, (sh_value_id[]){sum, y}, out));
+    if (fused)
+        sh_graph_fuse(s.graph);
+    assert_int_equal(s.graph->node_count, fused ? 1 : 2);
+    return s;
+}
+
+static void sums_are_gated_at_the_same_edges(void **state)
+{
+    (void)state;
+    static const float edges[] = {-INFINITY,     -1, -0.0f, 0,   0x1p-140f, 3,
+                                  0x1.7ffffep2f, 6,  7,     NAN, INFINITY};
+    static const sh_op ops[] = {SH_OP_relu_grad, SH_OP_relu6_grad};
+    for (size_t i = 0; i < 2; i++) {
+        subject single = gated_sum(ops[i], false), fused = gated_sum(ops[i], true);
+        machine m[2] = {{0}};
+        run(&m[0], single.graph);
+        run(&m[1], fused.graph);
+        for (size_t j = 0; j < 2; j++) {
+            float *a = sh_execution_input(m[j].execution, 0);
+            float *y = sh_execution_input(m[j].execution, 2);
+            float *b = sh_execution_input(m[j].execution, 3);
+            for (size_t k = 0; k < SAMPLES * CHANNELS * 20; k++) {
+                y[k] = edges[k % (sizeof edges / sizeof *edges)];
+                a[k] = (float)k;
+                b[k] = k % 7 == 0 ? NAN : 0.5f;
+            }
+            assert_ok(sh_execution_run(m[j].execution, NULL, NULL));
+        }
+        assert_memory_equal(sh_execution_output(m[0].execution, 0),
+                            sh_execution_output(m[1].execution, 0),
+                            SAMPLES * CHANNELS * 20 * sizeof(float));
+        for (size_t j = 0; j < 2; j++)
+            stop(&m[j]);
+        sh_graph_free(single.graph);
+        sh_graph_free(fused.graph);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -321,6 +369,7 @@ int main(void)
         cmocka_unit_test(a_sum_that_is_read_elsewhere_stays),
         cmocka_unit_test(a_failed_graph_is_left_alone),
         cmocka_unit_test(bits_are_those_of_the_single_nodes),
+        cmocka_unit_test(sums_are_gated_at_the_same_edges),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

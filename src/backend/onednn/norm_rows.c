@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Memory sets the pace here, so all is in as few passes over it as the dependencies allow: one for
- * the moments, one forward, two backward.
+ * the moments, one forward, two backward. Measured with AVX-512 in ResNet-20 at a grain of 16,
+ * where memcpy of 1 MiB reads and writes 75 GB/s: 45, 75 and 70 GB/s. Working from the end to the
+ * beginning, where the caches still hold what was used last, taking several long rows through the
+ * registers together, and prefetching by hand gained nothing.
  *
  * As many rows as fit are taken for one *long row*, so that vectors are full whatever the channels
  * are; what belongs to channels (scale, shift, ...) is repeated to its length and stays in the
@@ -27,10 +30,6 @@
 #define CHAIN 32     /* long rows in a block */
 #define FLOAT_ROWS 5
 #define DOUBLE_ROWS 4
-
-typedef struct range {
-    size_t first, count; /* elements */
-} range;
 
 sh_norm sh_norm_of(size_t rows, size_t channels)
 {
