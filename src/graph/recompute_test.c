@@ -84,9 +84,9 @@ static const struct {
     sh_value_id (*build)(sh_net *net, sh_value_id x);
     size_t cheap_percent, least_percent; /* of the memory without recomputation, at most */
 } networks[] = {
-    {"inverted residuals", inverted, 65, 40},
-    {"basic blocks", basic, 85, 60},
-    {"plain", plain, 100, 100},
+    {"inverted residuals", inverted, 55, 33},
+    {"basic blocks", basic, 70, 44},
+    {"plain", plain, 100, 85},
 };
 enum { PLAIN = 2 }; /* alike wherever it is cut: keeping a value costs what repeating it does */
 

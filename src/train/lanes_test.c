@@ -175,6 +175,9 @@ static void lanes_do_not_disturb_each_other(void **state)
 static void limits_are_kept_as_long_as_can_be(void **state)
 {
     (void)state;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    skip(); /* the sanitizer keeps what is freed, so the process only grows */
+#endif
     static const sh_lane_size sizes[] = {{SH_MODEL_TRAIN, 16}, {SH_MODEL_EVALUATE, 16}};
     static float weights[64 * 64 * 9]; /* nothing is computed */
     static float *all[256];
@@ -196,7 +199,7 @@ static void limits_are_kept_as_long_as_can_be(void **state)
     assert_int_equal(whole.segments, 0);
     sh_lanes_free(lanes);
 
-    bool again = false, segments = false, fewer = false, refused = false;
+    bool again = false, segments = false, fewer = false, two = false, refused = false;
     for (int part = 24; part > 0 && !refused; part--) {
         options.memory = whole.base + 3 * whole.lane * (uint64_t)part / 24;
         const sh_status status = sh_lanes_new(&lanes, &options);
@@ -214,10 +217,11 @@ static void limits_are_kept_as_long_as_can_be(void **state)
         again |= got.segments == 1;
         segments |= got.segments > 1;
         fewer |= got.lanes < 3;
+        two |= got.lanes == 2;
         assert_true(!fewer || again);
         sh_lanes_free(lanes);
     }
-    assert_true(again && segments && fewer);
+    assert_true(again && segments && fewer && two);
     options.memory = 1 << 20;
     assert_fails(sh_lanes_new(&lanes, &options), SH_LIMIT, "--memory 1.0 MiB: this job needs at ");
 }
