@@ -7,12 +7,13 @@
 #     scripts/test.sh lint unit           only these stages, in this order
 #     scripts/test.sh fuzz --fuzz-seconds 60
 #
-#   lint   form, layers, sizes, documents; and that these checks find what they are for
-#   tidy   clang-tidy's bug patterns and the static analyzer
-#   unit   a release with warnings as errors: unit, end-to-end and package tests
-#   asan   the same tests under the address and undefined-behaviour sanitizers
-#   tsan   and under the thread sanitizer
-#   fuzz   every fuzz target for a few seconds (--fuzz-seconds N, 5)
+#   lint      form, layers, sizes, documents; and that these checks find what they are for
+#   tidy      clang-tidy's bug patterns and the static analyzer
+#   unit      a release with warnings as errors: unit, end-to-end and package tests
+#   portable  what trains, again on the backend that every machine has
+#   asan      the same tests under the address and undefined-behaviour sanitizers
+#   tsan      and under the thread sanitizer
+#   fuzz      every fuzz target for a few seconds (--fuzz-seconds N, 5)
 #
 # --no-install skips looking for missing packages. Real data is looked for in SHOAL_TEST_DATA.
 set -euo pipefail
@@ -21,7 +22,7 @@ set -euo pipefail
 cd "$root"
 export LC_ALL=C
 
-all_stages=(lint tidy unit asan tsan fuzz)
+all_stages=(lint tidy unit portable asan tsan fuzz)
 stages=()
 fuzz_seconds=5
 install=yes
@@ -54,10 +55,14 @@ fi
 jobs=$(job_count)
 mkdir -p build
 
-# build_and_test PRESET [configure options]
+# build_and_test PRESET [--tests REGEX] [configure options]
 build_and_test() {
-    local preset=$1 runner=()
+    local preset=$1 runner=() tests=()
     shift
+    if [ "${1:-}" = --tests ]; then
+        tests=(--tests-regex "$2")
+        shift 2
+    fi
     cmake --preset "$preset" "$@" >"build/configure-$preset.log" 2>&1 || {
         tail -n 20 "build/configure-$preset.log"
         return 1
@@ -72,7 +77,7 @@ build_and_test() {
         runner=(setarch "$(uname -m)" -R)
     fi
     local status=0
-    "${runner[@]}" ctest --preset "$preset" --parallel "$jobs" || status=$?
+    "${runner[@]}" ctest --preset "$preset" --parallel "$jobs" "${tests[@]}" || status=$?
     # What was skipped inside of a test, and why.
     sed -n 's/^skipped: /  skipped: /p; s/^\[  SKIPPED \] \([a-z].*\)/  skipped: \1/p' \
         "build/$preset/Testing/Temporary/LastTest.log" 2>/dev/null | sort -u
@@ -104,6 +109,9 @@ stage_tidy() {
     say "tidy: nothing found"
 }
 stage_unit() { build_and_test ci; }
+stage_portable() {
+    SHOAL_BACKEND=portable build_and_test ci --tests '^(e2e|model|node|train)\.'
+}
 stage_asan() { build_and_test asan; }
 stage_tsan() { build_and_test tsan; }
 stage_fuzz() { build_and_test fuzz -DSHOAL_FUZZ_SECONDS="$fuzz_seconds"; }
@@ -127,7 +135,7 @@ for stage in "${stages[@]}"; do
         failed+=("$stage")
     fi
     closing=$(grep -E '^[0-9]+% tests passed' "build/test-$stage.log" | tail -n 1 || true)
-    summary+=("$(printf '%-5s %-7s %4d s   %s' "$stage" $verdict $((SECONDS - began)) "$closing")")
+    summary+=("$(printf '%-8s %-7s %4d s   %s' "$stage" $verdict $((SECONDS - began)) "$closing")")
 done
 
 say ""
