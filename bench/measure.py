@@ -19,6 +19,7 @@ environment, so that both sides meet the machine as a fresh login does.
 
 import argparse
 import contextlib
+import gzip
 import json
 import os
 import platform
@@ -103,11 +104,10 @@ def summary(options, work, *arguments, env=None):
             return process, json.load(file)
 
 
-def peer(options, *arguments, env=None):
-    """Runs pytorch_lenet.py with a Python that has PyTorch; its process and its report."""
-    script = os.path.join(HERE, "pytorch_lenet.py")
-    process = run([options.torch_python, "-B", script, "--threads", str(options.threads),
-                   *arguments], env)
+def peer(options, *arguments, env=None, script="pytorch_lenet.py", threads=None):
+    """Runs a script with a Python that has PyTorch; its process and its report."""
+    process = run([options.torch_python, "-B", os.path.join(HERE, script), "--threads",
+                   str(threads or options.threads), *arguments], env)
     return process, json.loads(process.out)
 
 
@@ -131,6 +131,20 @@ def need_mnist(options):
     path = os.path.join(options.data, "mnist")
     if not os.path.isdir(path):
         raise Skip("no MNIST in %s: set SHOAL_TEST_DATA to the folder that holds mnist/" % path)
+    return path
+
+
+def unpacked(path):
+    """The content of a file, or of the compressed one in its place."""
+    with open(path, "rb") if os.path.exists(path) else gzip.open(path + ".gz") as file:
+        return file.read()
+
+
+def need_cifar10(options):
+    """The folder of CIFAR-10, binary version."""
+    path = os.path.join(options.data, "cifar10")
+    if not os.path.isfile(os.path.join(path, "data_batch_1.bin")):
+        raise Skip("no CIFAR-10 in %s: set SHOAL_TEST_DATA to the folder that holds cifar10/" % path)
     return path
 
 

@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Throughput of training: shoal against PyTorch, on the same cores, in turns.
+
+LeNet on MNIST, ResNet-20 on CIFAR-10 and MobileNetV2 at 64x64 on drawn samples of 100 classes, at
+batches of 64 and 128, by SGD with momentum in float32. Each turn is a fresh process of each side.
+PyTorch has the advantage of every doubt: before its clock starts it has imported, read, resized,
+normalised and shuffled its samples into memory and warmed its kernels up. shoal's clock covers the
+reading of each sample, its first steps, which find the exponents of the exact sum, a checkpoint, and
+a validation with a few samples.
+
+PyTorch comes twice, each in the fastest of the settings tried here first:
+  settings    by what its own interface has: memory format, number of threads
+  by hand     also by optimizer, compiler and environment (threads of BLAS, how threads wait), as one
+              who knows the libraries beneath would set it up
+
+Both are held to the target. The loss of those steps, the peak of memory (PyTorch's with samples kept
+as bytes) and the bound that oneDNN's convolutions alone set (bare_convolutions.c) stand beside.
+ResNet-20 is also trained by the portable backend, which is what boards with Arm processors run.
+"""
+
+import json
+import os
+import random
+
+import measure
+
+BATCHES = (64, 128)
+PROBES = 2  # of each setting; its best counts, because others can only slow it down
+LR = "0.02"
+SCRIPT = "pytorch_train.py"
+PORTABLE_TARGET = 0.7
+BOUND_TARGET = 0.6
+VALIDATION = 10  # samples
+
+
+class Model:
+    def __init__(self, name, source, samples, speed, memory, *options):
+        """How many samples a turn trains with, how much faster and smaller shoal has to be."""
+        self.name, self.source, self.samples = name, source, samples
+        self.speed, self.memory, self.options = speed, memory, options
+
+
+MODELS = (
+    Model("lenet", "mnist", 51200, 2.0, 5),
+    Model("resnet:20", "cifar10", 5120, 2.0, 5),
+    Model("mobilenetv2", "cifar100", 2560, 2.5, 2, "--resize", "64"),
+)
+
+
+def add_options(parser):
+    parser.add_argument("--turns", type=int, default=5, help="of each side (5)")
+    parser.add_argument("--models", nargs="+", choices=[model.name for model in MODELS],
+                        default=[model.name for model in MODELS])
+    parser.add_argument("--batches", nargs="+", type=int, default=BATCHES)
+    parser.add_argument("--quick", action="store_true",
+                        help="one turn, nothing tried first: to see that it works, not to be quoted")
+
+
+def linked(folder, source, names):
+    """A folder with links to some files of another."""
+    os.makedirs(folder)
+    for name in names:
+        os.symlink(os.path.join(source, name), os.path.join(folder, name))
+    return folder
+
+
+def cut(source, path, count):
+    """The beginning of a file as a file."""
+    with open(source, "rb") as file, open(path, "wb") as copy:
+        copy.write(file.read(count))
+
+
+def cut_mnist(options, work):
+    """MNIST with few validation samples, all unpacked."""
+    source = measure.need_mnist(options)
+    folder = os.path.join(work, "mnist")
+    os.makedirs(folder)
+    kinds = {"train-images": ("idx3", 16, 784, 60000), "train-labels": ("idx1", 8, 1, 60000),
+             "t10k-images": ("idx3", 16, 784, VALIDATION), "t10k-labels": ("idx1", 8, 1, VALIDATION)}
+    for name, (kind, header, size, count) in kinds.items():
+        content = measure.unpacked(os.path.join(source, "%s-%s-ubyte" % (name, kind)))
+        with open(os.path.join(folder, "%s-%s-ubyte" % (name, kind)), "wb") as file:
+            file.write(content[:4] + count.to_bytes(4, "big") + content[8:header + size * count])
+    return folder
+
+
+def cut_cifar10(options, work):
+    source = measure.need_cifar10(options)
+    names = [name for name in os.listdir(source) if name.startswith("data_batch_")]
+    folder = linked(os.path.join(work, "cifar10"), source, names)
+    cut(os.path.join(source, "test_batch.bin"), os.path.join(folder, "test_batch.bin"),
+        3073 * VALIDATION)
+    return folder
+
+
+def draw_cifar100(work, samples):
+    """Records of the binary CIFAR-100 form: noise on a grey that the class decides."""
+    drawn = random.Random(1)
+    folder = os.path.join(work, "cifar100")
+    os.makedirs(folder)
+    for name, count in (("train.bin", samples), ("test.bin", VALIDATION)):
+        with open(os.path.join(folder, name), "wb") as file:
+            for i in range(count):
+                label = i % 100
+                noise = bytes(byte // 2 + label for byte in drawn.randbytes(3072))
+                file.write(bytes((label // 5, label)) + noise)
+    return folder
+
+
+def data_of(options, work, model):
+    if model.source == "mnist":
+        return cut_mnist(options, work)
+    if model.source == "cifar10":
+        return cut_cifar10(options, work)
+    return draw_cifar100(work, model.samples)
+
+
+class Bench:
+    """One model and batch."""
+
+    def __init__(self, options, work, model, folder, batch):
+        self.options, self.work, self.model = options, work, model
+        self.folder, self.batch = folder, batch
+        self.steps = max(1, model.samples // batch)
+
+    def torch(self, setting, steps=None, lean=False):
+        """Process and report; libgomp's workers spin after a task unless told not to."""
+        flags = ["--" + name.replace("_", "-") for name in ("channels_last", "foreach", "jit")
+                 if setting[name]] + (["--lean"] if lean else [])
+        threads = 1 if setting["one_thread"] else self.options.threads
+        more = {"OPENBLAS_NUM_THREADS": str(threads if setting["blas_threads"] else 1),
+                "OMP_NUM_THREADS": str(threads)}
+        if setting["passive"]:
+            more["OMP_WAIT_POLICY"] = "passive"
+        return measure.peer(self.options, "--model", self.model.name, "--data", self.folder,
+                            "--batch-size", str(self.batch), "--lr", LR, "--steps",
+                            str(steps or self.steps), *flags, env=measure.environment(**more),
+                            script=SCRIPT, threads=threads)
+
+    def shoal(self, **env):
+        return measure.summary(self.options, self.work, self.model.name,
+                               "%s:%s" % (self.model.source, self.folder), *self.model.options,
+                               "--batch-size", str(self.batch), "--steps", str(self.steps), "--lr",
+                               LR, "--momentum", "0.9", "--seed", "1", "--lanes",
+                               str(self.options.threads),
+                               env=measure.environment(XDG_CACHE_HOME=self.work, **env))
+
+    def probe(self, setting):
+        """Images a second in a short training."""
+        def short_training():
+            return self.torch(setting, max(4, self.steps // 8))[1]
+
+        reports = [measure.undisturbed(short_training) for _ in range(PROBES)]
+        return max(rate_of(report) for report in reports)
+
+    def turn(self, settings):
+        """Images a second of all sides, one after the other."""
+        watch = measure.Watch()
+        turn = {"shoal": self.report(*self.shoal())}
+        if self.model.name == "resnet:20":
+            turn["portable"] = self.report(*self.shoal(SHOAL_BACKEND="portable"))
+        for name, setting in settings.items():
+            turn[name] = self.report(*self.torch(setting))
+        turn["used_by_others"] = watch.used_by_others()
+        return turn
+
+    @staticmethod
+    def report(process, report):
+        return {"rate": rate_of(report), "loss": report.get("train_loss", report.get("loss")),
+                "peak_rss_bytes": report.get("peak_rss_bytes", process.peak_rss_bytes)}
+
+
+def rate_of(report):
+    return report["samples"] / report["train_seconds"]
+
+
+PLAIN = {"channels_last": True, "one_thread": False, "foreach": False, "jit": False,
+         "passive": False, "blas_threads": True}
+
+
+def climb(bench, setting, switches, tried):
+    """One switch after the other, each left where it is faster; twice, as they depend on each other."""
+    best = bench.probe(setting)
+    tried.append(dict(setting, images_per_second=round(best)))
+    for _ in range(2):
+        changed = False
+        for switch in switches:
+            other = dict(setting, **{switch: not setting[switch]})
+            if any(all(each[key] == other[key] for key in other) for each in tried):
+                continue
+            rate = bench.probe(other)
+            tried.append(dict(other, images_per_second=round(rate)))
+            if rate > best:
+                setting, best, changed = other, rate, True
+        if not changed:
+            break
+    return setting
+
+
+def best_settings(bench, tried):
+    if bench.options.quick:
+        return {"settings": PLAIN, "by hand": dict(PLAIN, foreach=True, blas_threads=False)}
+    by_settings = climb(bench, PLAIN, ("channels_last", "one_thread"), tried)
+    by_hand = dict(by_settings, foreach=True, blas_threads=False)
+    return {"settings": by_settings, "by hand": climb(bench, by_hand, list(PLAIN), tried)}
+
+
+def setting_text(setting):
+    return ", ".join(name.replace("_", " ") for name, on in setting.items() if on) or "defaults"
+
+
+def compare(bench, settings, bound, result):
+    turns, model = [], bench.model
+    for number in range(1 if bench.options.quick else bench.options.turns):
+        turns.append(measure.undisturbed(lambda: bench.turn(settings),
+                                         tries=1 if bench.options.quick else 3))
+        print("%s, batch %d, turn %d: %s; others %.0f %%" % (
+            model.name, bench.batch, number + 1,
+            ", ".join("%s %.0f" % (name, side["rate"]) for name, side in turns[-1].items()
+                      if isinstance(side, dict)), 100 * turns[-1]["used_by_others"]), flush=True)
+    lean = bench.torch(settings["by hand"], lean=True)[0].peak_rss_bytes
+    result.details["%s, batch %d" % (model.name, bench.batch)] = {
+        "settings": settings, "turns": turns, "pytorch_lean_bytes": lean}
+    report(bench, turns, settings, bound, lean, result)
+
+
+def median(turns, side, what):
+    return measure.spread([turn[side][what] for turn in turns])[0]
+
+
+def report(bench, turns, settings, bound, lean, result):
+    model, title = bench.model, "%s, batch %d" % (bench.model.name, bench.batch)
+    ours = median(turns, "shoal", "rate")
+    rows = [("shoal", name, "", model.speed) for name in settings]
+    if "portable" in turns[0]:
+        rows += [("portable", name, ", portable", PORTABLE_TARGET) for name in settings]
+    for side, name, which, target in rows:
+        ratios = [turn[side]["rate"] / turn[name]["rate"] for turn in turns]
+        result.row("%s%s, %s" % (title, which, name),
+                   "%.0f images/s" % median(turns, side, "rate"),
+                   "PyTorch %.0f images/s" % median(turns, name, "rate"),
+                   measure.ratio_text(ratios), ">= %.1f" % target,
+                   measure.spread(ratios)[0] >= target)
+    if bound is not None:
+        share = ours / (bound * bench.options.threads)
+        claimed = model.name != "lenet"  # half of whose work is not in convolutions
+        result.row(title + ", of the bound", "%.0f images/s" % ours,
+                   "convolutions %.0f images/s" % (bound * bench.options.threads), "%.2f" % share,
+                   ">= %.1f" % BOUND_TARGET if claimed else "",
+                   share >= BOUND_TARGET if claimed else None)
+    peak = measure.spread([turn["shoal"]["peak_rss_bytes"] for turn in turns])[2]
+    result.row(title + ", peak memory", "%.1f MB" % (peak / 1e6), "PyTorch %.1f MB" % (lean / 1e6),
+               "%.1f times less" % (lean / peak), ">= %d times" % model.memory,
+               lean >= model.memory * peak)
+    result.row(title + ", mean loss", "%.3f" % median(turns, "shoal", "loss"),
+               "PyTorch %.3f" % median(turns, "by hand", "loss"))
+
+
+def bounds(options):
+    """Images a second and core by model, of the best grain; none without oneDNN."""
+    program = os.path.join(options.build, "bench", "bench_bare_convolutions")
+    if not os.access(program, os.X_OK):
+        return {}
+    by_grain = json.loads(measure.run([program]).out)
+    return {name: max(rates.values()) for name, rates in by_grain.items()}
+
+
+def benchmark(options, result):
+    measure.need_torch(options)
+    bound = bounds(options)
+    result.details["bound"] = bound
+    for model in MODELS:
+        if model.name not in options.models:
+            continue
+        try:
+            with measure.folder() as work:
+                folder, settings, tried = data_of(options, work, model), None, []
+                for batch in options.batches:
+                    bench = Bench(options, work, model, folder, batch)
+                    if settings is None:
+                        settings = best_settings(bench, tried)
+                        result.details[model.name + ", settings tried"] = tried
+                        for name, setting in settings.items():
+                            print("%s, PyTorch, %s: %s" % (model.name, name, setting_text(setting)),
+                                  flush=True)
+                    compare(bench, settings, bound.get(model.name), result)
+        except measure.Skip as reason:
+            result.rows.append({"what": model.name, "skipped": str(reason)})
+
+
+if __name__ == "__main__":
+    measure.main(__doc__, benchmark, add_options)
