@@ -367,6 +367,8 @@ static sh_status place_in_lane(sh_program *program)
 {
     size_t count = 0;
     sh_buffer *buffers = program->buffers;
+    if (buffers == NULL) /* an empty graph */
+        return SH_OK;
     sh_block_plan *plan = calloc(program->buffer_count + 1, sizeof *plan);
     if (plan == NULL)
         return sh_fail_memory(program->buffer_count * sizeof *plan, "the memory plan");

@@ -167,7 +167,8 @@ static sh_status measure_time(const planning *p, sh_plan_grain *row, const sh_pr
     row->prepare_seconds = step.prepare;
     row->optimizer_seconds = step.optimizer;
     row->other_seconds = step.other;
-    row->epoch_seconds = (double)(samples / step_samples) * step.seconds + last.seconds;
+    const uint32_t whole_steps = samples / step_samples;
+    row->epoch_seconds = whole_steps * step.seconds + last.seconds;
     return SH_OK;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/breakdown.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -173,6 +174,7 @@ static sh_status assign(breakdown *b, uint32_t *by_parameter, bool *is_forward,
                 b->made_in[node->out[j]] = layer;
                 is_forward[node->out[j]] = forward;
             }
+        assert(b->layers != NULL && layer < b->count);
         if (seconds != NULL)
             b->layers[layer].seconds += seconds[i];
         if (!forward) {

@@ -134,13 +134,15 @@ static inline SH_INLINE void moments_body(const sh_norm *norm, const float *x, f
     memset(center, 0, channels * sizeof *center);
     memset(shift, 0, norm->width * sizeof *shift);
     const size_t beginning = least(elements, CHAIN * norm->width);
+    const size_t first_rows = beginning / channels;
     measure(norm, x, beginning, shift, sum, squares);
     fold(norm, center, sum);
     for (size_t c = 0; c < channels; c++)
-        center[c] /= (double)(beginning / channels);
+        center[c] /= (double)first_rows;
 
     for (size_t first = 0; first < elements; first += CHAIN * norm->width) {
         const size_t count = least(elements - first, CHAIN * norm->width);
+        const size_t seen = first / channels, added = count / channels;
         for (size_t c = 0; c < channels; c++)
             shift[c] = (float)center[c];
         repeat(norm, shift);
@@ -149,8 +151,8 @@ static inline SH_INLINE void moments_body(const sh_norm *norm, const float *x, f
         memset(total_squares, 0, channels * sizeof *total_squares);
         fold(norm, total_sum, sum);
         fold(norm, total_squares, squares);
-        join(channels, (double)(first / channels), (double)(count / channels), shift, total_sum,
-             total_squares, center, around);
+        join(channels, (double)seen, (double)added, shift, total_sum, total_squares, center,
+             around);
     }
     for (size_t c = 0; c < channels; c++) {
         mean[c] = (float)center[c];

@@ -17,6 +17,7 @@
  * used is small where it matters, at a stride of 1, and short rows, of which these networks have
  * many, become as fast as long ones.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "backend/portable/convolution.h"
@@ -154,6 +155,7 @@ void sh_depthwise_forward(const sh_convolution *g, const sh_portable_call *call)
 {
     const float *x = call->in[0], *w = call->in[1], *b = call->in_count > 2 ? call->in[2] : NULL;
     float *y = call->out[0];
+    assert(call->scratch != NULL);
     const desk d = desk_of(g, call->scratch);
     const sh_variant variant = sh_variant_best();
     const float zero = 0;
@@ -172,6 +174,7 @@ void sh_depthwise_grad_input(const sh_convolution *g, const sh_portable_call *ca
 {
     const float *dy = call->in[0], *w = call->in[1];
     float *dx = call->out[0];
+    assert(call->scratch != NULL);
     const desk d = desk_of(g, call->scratch);
     const sh_variant variant = sh_variant_best();
     const float zero = 0;
@@ -204,6 +207,7 @@ void sh_depthwise_grad_weight(const sh_convolution *g, const sh_portable_call *c
 {
     float *dw = call->out[0], *db = call->out_count > 1 ? call->out[1] : NULL;
     const size_t outputs = g->groups * g->O, in_plane = g->H * g->W, out_plane = g->P * g->Q;
+    assert(call->scratch != NULL);
     const desk d = desk_of(g, call->scratch);
     const sh_variant variant = sh_variant_best();
     if (db != NULL)
