@@ -137,7 +137,7 @@ class Same(Course):
             ("--optimizer", "rmsprop"), ("--optimizer", "rmsprop", "--alpha", "0.9"),
             ("--schedule", "step:1"), ("--schedule", "step:1,0.5"), ("--schedule", "multistep:1,0.2"),
             ("--schedule", "exponential:0.9"), ("--schedule", "cosine"), ("--schedule", "one-cycle"),
-            ("--warmup", "1"), ("--clip-norm", "0.1"))]
+            ("--warmup", "1"), ("--clip-norm", "0.1"), ("--label-smoothing", "0.1"))]
         self.assertEqual(len(set(hashes)), len(hashes), hashes)
 
     def test_eval_finds_what_the_summary_says(self):
