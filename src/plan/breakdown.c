@@ -199,8 +199,9 @@ static sh_status count_parameters(breakdown *b)
         uint32_t layer;
         scope_of(graph->parameters[p].name, scope, sizeof scope);
         SH_TRY(find_layer(b, scope, &layer));
-        b->layers[layer].parameters +=
-            sh_shape_count(&sh_graph_type(graph, graph->parameters[p].value)->shape);
+        if (!graph->parameters[p].statistic)
+            b->layers[layer].parameters +=
+                sh_shape_count(&sh_graph_type(graph, graph->parameters[p].value)->shape);
     }
     return SH_OK;
 }

@@ -82,7 +82,7 @@ static void nothing_is_lost(void **state)
             for (size_t j = 0; j < i; j++)
                 assert_string_not_equal(layers[i].name, layers[j].name);
         }
-        assert_int_equal(parameters, sh_model_weights(graph));
+        assert_int_equal(parameters, sh_model_parameters(graph));
         assert_true(seconds == (double)graph->node_count);
         assert_true(flops > 0);
         assert_string_equal(layers[count - 1].name, "loss");
