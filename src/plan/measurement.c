@@ -136,8 +136,8 @@ static size_t lower_bound(const sh_measurements *known, const char *name, const 
 sh_status sh_measurements_add(sh_measurements *known, const sh_measurement *one)
 {
     const size_t at = lower_bound(known, one->name, &one->class, &one->size);
-    sh_measurement *item = known->items + at;
-    if (at < known->count && compare(item, one->name, &one->class, &one->size) == 0) {
+    sh_measurement *item = at < known->count ? &known->items[at] : NULL;
+    if (item != NULL && compare(item, one->name, &one->class, &one->size) == 0) {
         const uint32_t count = item->count + one->count;
         item->seconds = (item->seconds * item->count + one->seconds * one->count) / count;
         item->count = count;
