@@ -162,5 +162,5 @@ const sh_measurement *sh_measurements_find(const sh_measurements *known, const c
     while (end < known->count && compare(&known->items[end], name, class, NULL) == 0)
         end++;
     *count = end - first;
-    return known->items + first;
+    return *count == 0 ? NULL : &known->items[first];
 }
