@@ -29,8 +29,19 @@ double sh_process_cpu_seconds(void)
     return (double)used.tv_sec + (double)used.tv_nsec * 1e-9;
 }
 
+/* getrusage would count what the process was before it became this program: a large parent's. */
 uint64_t sh_process_peak_rss_bytes(void)
 {
+    char line[128];
+    uint64_t kibibytes = 0;
+    FILE *file = fopen("/proc/self/status", "re");
+    while (file != NULL && fgets(line, sizeof line, file) != NULL)
+        if (sscanf(line, "VmHWM: %" SCNu64, &kibibytes) == 1)
+            break;
+    if (file != NULL)
+        fclose(file);
+    if (kibibytes != 0)
+        return kibibytes * 1024;
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
     return (uint64_t)usage.ru_maxrss * 1024; /* kibibytes on Linux */

@@ -73,7 +73,8 @@ static void peak_memory_sees_what_was_touched(void **state)
     const uint64_t with = sh_process_peak_rss_bytes();
     free(block);
     assert_true(with >= bytes);
-    assert_true(sh_process_peak_rss_bytes() >= with); /* a peak stays */
+    /* A peak stays, as exactly as Linux counts: in steps of some pages for each processor. */
+    assert_true(sh_process_peak_rss_bytes() + ((uint64_t)1 << 20) >= with);
 }
 
 static void memory_is_counted_when_it_is_touched(void **state)

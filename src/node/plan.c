@@ -51,7 +51,7 @@ static sh_status compile_with(const planning *p, compiled *c, uint32_t samples, 
 {
     const sh_model_options model = sh_replica_model(&p->bench->job, &p->problem);
     *c = (compiled){0};
-    SH_TRY(sh_model_build(&c->graph, &model, samples, mode));
+    SH_TRY(sh_lanes_graph(&c->graph, &model, (sh_lane_size){mode, samples}));
     const sh_status status =
         sh_program_compile_with(&c->program, c->graph, &p->bench->backends, prepared);
     if (status != SH_OK)

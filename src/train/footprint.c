@@ -23,9 +23,7 @@ void sh_footprint_print(char text[SH_FOOTPRINT_TEXT], const sh_footprint *f, uin
         snprintf(lanes, sizeof lanes, "%u of %u lanes", f->lanes, f->lanes_asked);
     else
         snprintf(lanes, sizeof lanes, "%u lane%s", f->lanes, f->lanes == 1 ? "" : "s");
-    if (f->segments == 1)
-        snprintf(again, sizeof again, ", cheap activations computed again");
-    else if (f->segments > 1)
+    if (f->segments > 1)
         snprintf(again, sizeof again, ", activations computed again in %u segments", f->segments);
     snprintf(text, SH_FOOTPRINT_TEXT, "memory: %s%s%s: %.1f of %.1f MiB", lanes, again,
              f->on_demand ? ", weights prepared by each grain" : "",

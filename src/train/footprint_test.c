@@ -30,7 +30,7 @@ static void what_was_chosen_is_a_line(void **state)
         const char *text;
     } cases[] = {
         {2, 2, 0, false, "memory: 2 lanes: 66.0 of 96.5 MiB"},
-        {1, 1, 1, false, "memory: 1 lane, cheap activations computed again: 60.5 of 96.5 MiB"},
+        {1, 1, 1, false, "memory: 1 lane: 60.5 of 96.5 MiB"},
         {1, 2, 9, false,
          "memory: 1 of 2 lanes, activations computed again in 9 segments: 60.5 of 96.5 MiB"},
         {2, 3, 2, true,

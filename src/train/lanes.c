@@ -41,6 +41,7 @@ struct sh_lanes {
  * 0.3 to 1.2 MiB. */
 #define FIRST_STEPS_BYTES ((uint64_t)1 << 20)
 #define SLACK_BYTES ((uint64_t)1 << 18) /* that limits leave */
+#define CHEAP_ONLY 1 /* segments: element-wise values are computed again, nothing else */
 
 /* What a tier takes, as far as it is known. */
 typedef struct tier {
@@ -51,10 +52,14 @@ typedef struct tier {
     size_t shared_bytes;
 } tier;
 
+/*
+ * What is cheap is always computed again, also without a limit: backward reads activations from
+ * beyond the caches, and fewer of them beat the arithmetic that is saved. Measured on two cores
+ * with grains of 16: MobileNetV2 9 % faster, ResNet-20 3 %.
+ */
 static const tier tier_list[] = {
-    {.segments = 0},
-    {.segments = 1},
-    {.segments = 1, .on_demand = true},
+    {.segments = CHEAP_ONLY},
+    {.segments = CHEAP_ONLY, .on_demand = true},
     {.segments = 2},
     {.segments = 3},
     {.segments = 4},
@@ -85,11 +90,11 @@ static lane_program *find(const sh_lanes *lanes, sh_model_mode mode, uint32_t sa
 
 /* ---- programs -------------------------------------------------------------------------------- */
 
-static sh_status build(sh_graph **graph, const sh_lanes_options *options, sh_lane_size size,
+static sh_status build(sh_graph **graph, const sh_model_options *model, sh_lane_size size,
                        uint32_t segments)
 {
     sh_graph *fresh;
-    SH_TRY(sh_model_build(&fresh, &options->model, size.samples, size.mode));
+    SH_TRY(sh_model_build(&fresh, model, size.samples, size.mode));
     if (size.mode == SH_MODEL_TRAIN)
         sh_graph_recompute(fresh, segments);
     const sh_status status = sh_graph_status(fresh);
@@ -101,12 +106,17 @@ static sh_status build(sh_graph **graph, const sh_lanes_options *options, sh_lan
     return SH_OK;
 }
 
+sh_status sh_lanes_graph(sh_graph **graph, const sh_model_options *model, sh_lane_size size)
+{
+    return build(graph, model, size, CHEAP_ONLY);
+}
+
 static sh_status compile(sh_lanes *lanes, const sh_lanes_options *options, sh_lane_size size,
                          sh_prepared *prepared, uint32_t segments)
 {
     sh_graph *graph;
     lane_program *fresh = &lanes->programs[lanes->program_count];
-    SH_TRY(build(&graph, options, size, segments));
+    SH_TRY(build(&graph, &options->model, size, segments));
     const sh_status status =
         sh_program_compile_with(&fresh->program, graph, &lanes->backends, prepared);
     if (status == SH_OK && options->clock != NULL)
@@ -220,7 +230,7 @@ static sh_status estimate(size_t *lane_bytes, const sh_lanes_options *options, u
         size.samples = (size.samples + part - 1) / part;
         if (size.samples == 0)
             continue;
-        SH_TRY(build(&graph, options, size, segments));
+        SH_TRY(build(&graph, &options->model, size, segments));
         const sh_status status = sh_graph_live_bytes(&bytes, graph);
         sh_graph_free(graph);
         SH_TRY(status);

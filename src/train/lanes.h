@@ -50,6 +50,13 @@ typedef struct sh_lanes sh_lanes;
 sh_status sh_lanes_new(sh_lanes **lanes, const sh_lanes_options *options) SHOAL_CHECKED;
 void sh_lanes_free(sh_lanes *lanes);
 
+/*
+ * The graph that a program is compiled from where no limit asks for less: the model's, its cheap
+ * values computed again. Owned.
+ */
+sh_status sh_lanes_graph(sh_graph **graph, const sh_model_options *model,
+                         sh_lane_size size) SHOAL_CHECKED;
+
 sh_team *sh_lanes_team(const sh_lanes *lanes);
 uint32_t sh_lanes_count(const sh_lanes *lanes);
 

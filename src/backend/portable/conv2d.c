@@ -21,7 +21,7 @@
 #include "backend/portable/convolution.h"
 #include "base/variant.h"
 
-#define BLOCK_ELEMENTS ((size_t)64 << 10) /* of columns: half of a second-level cache of 512 KB */
+#define BLOCK_ELEMENTS ((size_t)32 << 10) /* of columns: a quarter of a cache of 512 KB */
 #define FEW_POSITIONS 64                  /* a product with fewer columns than this is slow */
 
 sh_convolution sh_convolution_of(const sh_attributes *a, const sh_type *x, const sh_type *w,
