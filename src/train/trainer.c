@@ -112,8 +112,12 @@ static sh_status lay_out_spans(sh_trainer *trainer)
 /* The exact part of what the process holds beside the lanes. */
 static sh_footprint held_by(const sh_replica *replica)
 {
-    const uint64_t bytes = replica->weight_count * sizeof *replica->weights;
-    return (sh_footprint){.weights = bytes, .optimizer = bytes * replica->slot_count, .sum = bytes};
+    const uint64_t summed = replica->summed_count * sizeof(float); /* frozen weights need neither */
+    return (sh_footprint){
+        .weights = replica->weight_count * sizeof *replica->weights,
+        .optimizer = summed * replica->slot_count,
+        .sum = summed,
+    };
 }
 
 /* Every number of samples that a grain of this job can have. */
@@ -439,6 +443,7 @@ static bool tensor_range(const sh_sum *sum, uint32_t tensor, size_t first, size_
 static void measure(void *context, uint32_t lane)
 {
     sh_trainer *trainer = context;
+    const uint64_t begun = sh_stopwatch_now(trainer->watching);
     sh_sum *sum = trainer->replica->sum;
     const uint32_t tensors = trainer->replica->summed;
     size_t elements, first, end, from, to;
@@ -449,6 +454,8 @@ static void measure(void *context, uint32_t lane)
     for (uint32_t t = 0; t < tensors; t++)
         if (role_of(trainer, t) == SH_ROLE_TRAINED && tensor_range(sum, t, first, end, &from, &to))
             sh_squares_add(&squares[t], accumulator + from, to - from);
+    sh_stopwatch_add(trainer->watching, lane, SH_SPAN_APPLY, begun);
+    sh_stopwatch_add(trainer->watching, lane, SH_SPAN_BUSY, begun);
 }
 
 /* The factor that brings the gradient within the job's norm. */
@@ -458,7 +465,7 @@ static double clip_factor(sh_trainer *trainer)
     double total = 0;
     if (trainer->squares == NULL)
         return 1;
-    sh_team_run(sh_lanes_team(trainer->lanes), measure, trainer);
+    take_turn(trainer, measure);
     for (uint32_t t = 0; t < tensors; t++) {
         sh_squares squares = {0, 0};
         for (uint32_t lane = 0; lane < lanes; lane++)

@@ -435,6 +435,10 @@ static void frozen_weights_stay(void **state)
     size_t summed;
     sh_sum_accumulator(replica->sum, &summed);
     assert_int_equal(summed, trained);
+    const sh_footprint *held = sh_trainer_footprint(trainer);
+    assert_int_equal(held->weights, bytes);
+    assert_int_equal(held->sum, trained * 4);
+    assert_int_equal(held->optimizer, trained * 4 * replica->slot_count);
     float *before = malloc(bytes);
     assert_non_null(before);
     memcpy(before, replica->weights, bytes);
