@@ -49,15 +49,7 @@ sh_cost sh_work_cost(const sh_work *work, const sh_graph *graph)
     sh_cost cost = {.bytes = (double)work->bytes};
     if (work->kind != SH_WORK_NODE || work->continues)
         return cost;
-    const sh_node *node = &graph->nodes[work->node];
-    sh_type in[SH_MAX_INPUTS] = {{0}}, out[SH_MAX_OUTPUTS] = {{0}};
-    for (uint32_t i = 0; i < node->input_count; i++)
-        if (node->in[i] != SH_NO_VALUE)
-            in[i] = *sh_graph_type(graph, node->in[i]);
-    for (uint32_t i = 0; i < node->output_count; i++)
-        if (node->out[i] != SH_NO_VALUE)
-            out[i] = *sh_graph_type(graph, node->out[i]);
-    cost.flops = sh_op_cost(node, in, out).flops;
+    cost.flops = sh_graph_cost(graph, &graph->nodes[work->node]).flops;
     return cost;
 }
 

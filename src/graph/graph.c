@@ -175,3 +175,13 @@ void sh_graph_output(sh_graph *graph, sh_value_id value)
     assert(value < graph->value_count);
     append_id(graph, &graph->outputs, &graph->output_count, &graph->output_capacity, value);
 }
+
+sh_cost sh_graph_cost(const sh_graph *graph, const sh_node *node)
+{
+    sh_type in[SH_MAX_INPUTS], out[SH_MAX_OUTPUTS];
+    for (uint32_t i = 0; i < node->input_count; i++)
+        in[i] = *sh_graph_type(graph, node->in[i]);
+    for (uint32_t i = 0; i < node->output_count; i++)
+        out[i] = *sh_graph_type(graph, node->out[i]);
+    return sh_op_cost(node, in, out);
+}

@@ -124,6 +124,9 @@ sh_value_id sh_graph_gradient_of(sh_graph *graph, sh_value_id value, sh_value_id
  */
 sh_status sh_graph_verify(const sh_graph *graph) SHOAL_CHECKED;
 
+/* The work of one of its nodes. */
+sh_cost sh_graph_cost(const sh_graph *graph, const sh_node *node);
+
 /* The type of a value; SH_NO_VALUE is a programmer's error. */
 static inline const sh_type *sh_graph_type(const sh_graph *graph, sh_value_id value)
 {

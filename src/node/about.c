@@ -44,12 +44,7 @@ static sh_status measure(const sh_model_def *def, sh_model_info *info)
     SH_TRY(sh_model_build(&graph, &options, 1, SH_MODEL_EVALUATE));
     for (size_t i = 0; i < graph->node_count; i++) {
         const sh_node *node = &graph->nodes[i];
-        sh_type in[SH_MAX_INPUTS], out[SH_MAX_OUTPUTS];
-        for (uint32_t j = 0; j < node->input_count; j++)
-            in[j] = *sh_graph_type(graph, node->in[j]);
-        for (uint32_t j = 0; j < node->output_count; j++)
-            out[j] = *sh_graph_type(graph, node->out[j]);
-        flops += is_product(node->op) ? sh_op_cost(node, in, out).flops : 0;
+        flops += is_product(node->op) ? sh_graph_cost(graph, node).flops : 0;
     }
     info->parameters = sh_model_parameters(graph);
     info->multiply_adds = (uint64_t)(flops / 2);

@@ -120,18 +120,6 @@ static uint32_t layer_of_backward(const breakdown *b, const sh_node *node,
     return last != NO_LAYER ? last : passed != NO_LAYER ? passed : 0;
 }
 
-static double flops_of(const sh_graph *graph, const sh_node *node)
-{
-    sh_type in[SH_MAX_INPUTS] = {{0}}, out[SH_MAX_OUTPUTS] = {{0}};
-    for (uint32_t i = 0; i < node->input_count; i++)
-        if (node->in[i] != SH_NO_VALUE)
-            in[i] = *sh_graph_type(graph, node->in[i]);
-    for (uint32_t i = 0; i < node->output_count; i++)
-        if (node->out[i] != SH_NO_VALUE)
-            out[i] = *sh_graph_type(graph, node->out[i]);
-    return sh_op_cost(node, in, out).flops;
-}
-
 /* "16x32x32" of a value of "8x16x32x32". */
 static void shape_of_sample(const sh_type *type, char *text, size_t bytes)
 {
@@ -147,7 +135,7 @@ static void shape_of_sample(const sh_type *type, char *text, size_t bytes)
 static void count_forward(breakdown *b, const sh_node *node, sh_plan_layer *layer)
 {
     const sh_graph *graph = b->graph;
-    layer->forward_flops += flops_of(graph, node);
+    layer->forward_flops += sh_graph_cost(graph, node).flops;
     for (uint32_t i = 0; i < node->output_count; i++)
         if (node->out[i] != SH_NO_VALUE && node->op != SH_OP_reshape)
             layer->activation_bytes += sh_type_bytes(sh_graph_type(graph, node->out[i]));
@@ -178,7 +166,7 @@ static sh_status assign(breakdown *b, uint32_t *by_parameter, bool *is_forward,
         if (seconds != NULL)
             b->layers[layer].seconds += seconds[i];
         if (!forward) {
-            b->layers[layer].backward_flops += flops_of(graph, node);
+            b->layers[layer].backward_flops += sh_graph_cost(graph, node).flops;
             continue;
         }
         count_forward(b, node, &b->layers[layer]);
