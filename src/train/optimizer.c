@@ -80,36 +80,32 @@ static inline SH_INLINE int32_t nesterov_body(BODY_ARGUMENTS)
     return top;
 }
 
-static inline SH_INLINE int32_t adam_body(BODY_ARGUMENTS)
+/* Decay is a part of the gradient, or `decoupled`: taken from the weight itself. */
+static inline SH_INLINE int32_t moments_body(BODY_ARGUMENTS, bool decoupled)
 {
-    const float wd = settings->weight_decay, eps = settings->epsilon;
+    const float wd = settings->weight_decay, keep = step->keep, eps = settings->epsilon;
     const float b1 = settings->beta1, c1 = 1 - b1, b2 = settings->beta2, c2 = 1 - b2;
     const float pace = step->pace, unbias = step->unbias;
     float *restrict m = slots[0], *restrict s = slots[1];
     int32_t top = 0;
     for (size_t i = 0; i < count; i++) {
-        const float g = gradient_of(sum[i], scale, &top) + wd * w[i];
+        const float gradient = gradient_of(sum[i], scale, &top);
+        const float g = decoupled ? gradient : gradient + wd * w[i];
         m[i] = b1 * m[i] + c1 * g;
         s[i] = b2 * s[i] + c2 * (g * g);
-        w[i] -= pace * m[i] / (sqrtf(s[i]) * unbias + eps);
+        w[i] = (decoupled ? keep * w[i] : w[i]) - pace * m[i] / (sqrtf(s[i]) * unbias + eps);
     }
     return top;
 }
 
+static inline SH_INLINE int32_t adam_body(BODY_ARGUMENTS)
+{
+    return moments_body(settings, step, w, slots, sum, scale, count, false);
+}
+
 static inline SH_INLINE int32_t adamw_body(BODY_ARGUMENTS)
 {
-    const float keep = step->keep, eps = settings->epsilon;
-    const float b1 = settings->beta1, c1 = 1 - b1, b2 = settings->beta2, c2 = 1 - b2;
-    const float pace = step->pace, unbias = step->unbias;
-    float *restrict m = slots[0], *restrict s = slots[1];
-    int32_t top = 0;
-    for (size_t i = 0; i < count; i++) {
-        const float g = gradient_of(sum[i], scale, &top);
-        m[i] = b1 * m[i] + c1 * g;
-        s[i] = b2 * s[i] + c2 * (g * g);
-        w[i] = keep * w[i] - pace * m[i] / (sqrtf(s[i]) * unbias + eps);
-    }
-    return top;
+    return moments_body(settings, step, w, slots, sum, scale, count, true);
 }
 
 static inline SH_INLINE int32_t rmsprop_body(BODY_ARGUMENTS)
