@@ -371,64 +371,72 @@ static sh_status watch_wait(sh_engine *engine)
     return SH_OK;
 }
 
+/* A trainer of its own for an experiment, under an engine that watches. */
+typedef struct workshop {
+    sh_pipeline *pipeline;
+    sh_replica *replica;
+    sh_trainer *trainer;
+    watching_engine engine;
+} workshop;
+
+static void workshop_open(workshop *shop, experiment *e, uint32_t lanes)
+{
+    static const sh_engine_ops ops = {"watching", watch_begin, watch_ready, watch_wait, NULL};
+    sh_backend_list backends;
+    assert_ok(sh_job_complete(&e->job));
+    assert_ok(sh_pipeline_open(&shop->pipeline, e->job.data, &(sh_pipeline_options){.resize = 0}));
+    assert_ok(sh_backend_choose(&backends, NULL));
+    assert_ok(sh_replica_new(&shop->replica, &e->job, &(sh_problem){1, 28, 28, 10}));
+    assert_ok(sh_trainer_new(&shop->trainer, &(sh_trainer_options){.job = &e->job,
+                                                                   .pipeline = shop->pipeline,
+                                                                   .backends = &backends,
+                                                                   .replica = shop->replica,
+                                                                   .lanes = lanes}));
+    shop->engine = (watching_engine){.engine = {&ops}, .sum = shop->replica->sum};
+}
+
+static void workshop_close(workshop *shop)
+{
+    sh_trainer_free(shop->trainer);
+    sh_replica_free(shop->replica);
+    sh_pipeline_close(shop->pipeline);
+}
+
 /* The dense layers' gradients may travel while the last grain is still in the backward pass. */
 static void buckets_are_ready_before_the_grain_ends(void **state)
 {
     (void)state;
-    static const sh_engine_ops ops = {"watching", watch_begin, watch_ready, watch_wait, NULL};
     experiment e = small("lenet", 1, 1);
-    sh_pipeline *pipeline;
-    sh_replica *replica;
-    sh_trainer *trainer;
-    sh_backend_list backends;
+    workshop shop;
     sh_step_result result;
-    assert_ok(sh_job_complete(&e.job));
-    assert_ok(sh_pipeline_open(&pipeline, e.job.data, &(sh_pipeline_options){.resize = 0}));
-    assert_ok(sh_backend_choose(&backends, NULL));
-    assert_ok(sh_replica_new(&replica, &e.job, &(sh_problem){1, 28, 28, 10}));
-    assert_ok(sh_trainer_new(&trainer, &(sh_trainer_options){.job = &e.job,
-                                                             .pipeline = pipeline,
-                                                             .backends = &backends,
-                                                             .replica = replica,
-                                                             .lanes = 1}));
-    watching_engine engine = {.engine = {&ops}, .sum = replica->sum};
-    const sh_part part = {{0, 8}, 8, &engine.engine, false};
+    workshop_open(&shop, &e, 1);
+    sh_trainer *trainer = shop.trainer;
+    watching_engine *engine = &shop.engine;
+    const sh_part part = {{0, 8}, 8, &engine->engine, false};
     assert_ok(sh_trainer_step(trainer, &part, &result));
-    assert_true(engine.count >= 3); /* two buckets and the trailer */
-    for (uint32_t i = 0; i < engine.count; i++)
-        assert_int_equal(engine.order[i], i);
-    for (uint32_t i = 0; i + 1 < engine.count; i++)
-        assert_int_equal(engine.samples_done[i], 28); /* of 30: the last grain is still at work */
-    assert_int_equal(engine.samples_done[engine.count - 1], 30);
-    sh_trainer_free(trainer);
-    sh_replica_free(replica);
-    sh_pipeline_close(pipeline);
+    assert_true(engine->count >= 3); /* two buckets and the trailer */
+    for (uint32_t i = 0; i < engine->count; i++)
+        assert_int_equal(engine->order[i], i);
+    for (uint32_t i = 0; i + 1 < engine->count; i++)
+        assert_int_equal(engine->samples_done[i], 28); /* of 30: the last grain is still at work */
+    assert_int_equal(engine->samples_done[engine->count - 1], 30);
+    workshop_close(&shop);
 }
 
 /* Decay would move them, and so would momentum; their buckets travel all the same. */
 static void frozen_weights_stay(void **state)
 {
     (void)state;
-    static const sh_engine_ops ops = {"watching", watch_begin, watch_ready, watch_wait, NULL};
     experiment e = small("mlp:784-32-10", 1, 2);
-    sh_pipeline *pipeline;
-    sh_replica *replica;
-    sh_trainer *trainer;
-    sh_backend_list backends;
+    workshop shop;
     snprintf(e.job.freeze, sizeof e.job.freeze, "fc1*");
     e.job.weight_decay = 0.1f;
     e.job.clip_norm = 1e-3f;
-    assert_ok(sh_job_complete(&e.job));
-    assert_ok(sh_pipeline_open(&pipeline, e.job.data, &(sh_pipeline_options){.resize = 0}));
-    assert_ok(sh_backend_choose(&backends, NULL));
-    assert_ok(sh_replica_new(&replica, &e.job, &(sh_problem){1, 28, 28, 10}));
-    assert_ok(sh_trainer_new(&trainer, &(sh_trainer_options){.job = &e.job,
-                                                             .pipeline = pipeline,
-                                                             .backends = &backends,
-                                                             .replica = replica,
-                                                             .lanes = 2}));
-    watching_engine engine = {.engine = {&ops}, .sum = replica->sum};
-    const sh_part part = {{0, 8}, 8, &engine.engine, false};
+    workshop_open(&shop, &e, 2);
+    sh_trainer *trainer = shop.trainer;
+    const sh_replica *replica = shop.replica;
+    watching_engine *engine = &shop.engine;
+    const sh_part part = {{0, 8}, 8, &engine->engine, false};
     const size_t bytes = replica->weight_count * sizeof *replica->weights;
     const size_t trained =
         32 * 10 + 10; /* fc2: all that has gradients, state and a place on wires */
@@ -447,16 +455,14 @@ static void frozen_weights_stay(void **state)
         assert_ok(sh_trainer_step(trainer, &part, &result));
         uint32_t buckets;
         sh_sum_buckets(replica->sum, &buckets);
-        assert_int_equal(engine.count, buckets + 1);
+        assert_int_equal(engine->count, buckets + 1);
     }
     for (size_t i = 0; i < trained; i++)
         assert_true(replica->weights[i] != before[i]);
     assert_ptr_equal(replica->parameters[0], replica->weights + trained); /* fc1.weight */
     assert_memory_equal(replica->parameters[0], before + trained, bytes - trained * sizeof *before);
     free(before);
-    sh_trainer_free(trainer);
-    sh_replica_free(replica);
-    sh_pipeline_close(pipeline);
+    workshop_close(&shop);
 }
 
 static void devices_of_one_build_are_one_family(void **state)
