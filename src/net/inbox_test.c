@@ -88,7 +88,8 @@ static void pieces_of_any_size_are_stored(void **state)
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
         char events[16];
         memset(got, 0, sizeof got);
-        feed(&stream, &(sh_sink){SH_SINK_STORE, got, sizeof got}, pieces[i], events);
+        feed(&stream, &(sh_sink){.mode = SH_SINK_STORE, .data = got, .bytes = sizeof got},
+             pieces[i], events);
         assert_string_equal(events, "cadAD");
         assert_memory_equal(got, body, sizeof body);
     }
@@ -114,14 +115,52 @@ static void pieces_of_any_size_are_added_modulo_two_to_the_w(void **state)
         }
         char events[16];
         struct stream stream = three_frames(wire32, sizeof wire32);
-        feed(&stream, &(sh_sink){SH_SINK_ADD_I32, sum32, sizeof sum32}, pieces[p], events);
+        feed(&stream, &(sh_sink){.mode = SH_SINK_ADD_I32, .data = sum32, .bytes = sizeof sum32},
+             pieces[p], events);
         assert_string_equal(events, "cadAD");
         assert_memory_equal(sum32, expected32, sizeof sum32);
         free(stream.bytes);
         stream = three_frames(wire64, sizeof wire64);
-        feed(&stream, &(sh_sink){SH_SINK_ADD_U64, sum64, sizeof sum64}, pieces[p], events);
+        feed(&stream, &(sh_sink){.mode = SH_SINK_ADD_U64, .data = sum64, .bytes = sizeof sum64},
+             pieces[p], events);
         assert_memory_equal(sum64, expected64, sizeof sum64);
         free(stream.bytes);
+    }
+}
+
+/* The base keeps its values, and what was in the data before does not count. */
+static void sums_of_base_and_wire_go_elsewhere(void **state)
+{
+    (void)state;
+    static uint32_t wire32[ELEMENTS], base32[ELEMENTS], kept32[ELEMENTS], sum32[ELEMENTS];
+    static uint64_t wire64[ELEMENTS], base64[ELEMENTS], kept64[ELEMENTS], sum64[ELEMENTS];
+    for (size_t p = 0; p < sizeof pieces / sizeof *pieces; p++) {
+        char events[16];
+        for (size_t i = 0; i < ELEMENTS; i++) {
+            wire64[i] = htole64(UINT64_MAX / (i + 1));
+            wire32[i] = htole32((uint32_t)(UINT64_MAX / (i + 1)));
+            base64[i] = kept64[i] = UINT64_MAX - 7 * i;
+            base32[i] = kept32[i] = (uint32_t)base64[i];
+            sum64[i] = sum32[i] = 12345;
+        }
+        struct stream stream = three_frames(wire32, sizeof wire32);
+        feed(&stream,
+             &(sh_sink){
+                 .mode = SH_SINK_ADD_I32, .data = sum32, .bytes = sizeof sum32, .base = base32},
+             pieces[p], events);
+        free(stream.bytes);
+        stream = three_frames(wire64, sizeof wire64);
+        feed(&stream,
+             &(sh_sink){
+                 .mode = SH_SINK_ADD_U64, .data = sum64, .bytes = sizeof sum64, .base = base64},
+             pieces[p], events);
+        free(stream.bytes);
+        assert_memory_equal(base32, kept32, sizeof base32);
+        assert_memory_equal(base64, kept64, sizeof base64);
+        for (size_t i = 0; i < ELEMENTS; i++) {
+            assert_true(sum64[i] == UINT64_MAX / (i + 1) + kept64[i]);
+            assert_int_equal(sum32[i], (uint32_t)sum64[i]);
+        }
     }
 }
 
@@ -145,14 +184,17 @@ static void what_does_not_fit_is_refused(void **state)
     unsigned char wire[SH_FRAME_BYTES];
     sh_inbox inbox;
     sh_frame_encode(wire, &(sh_frame){.bytes = 65, .kind = SH_FRAME_STATE});
-    assert_fails(begin(&inbox, wire, &(sh_sink){SH_SINK_STORE, data, sizeof data}), SH_FORMAT,
-                 "65 bytes, where 64 were expected");
+    assert_fails(
+        begin(&inbox, wire, &(sh_sink){.mode = SH_SINK_STORE, .data = data, .bytes = sizeof data}),
+        SH_FORMAT, "65 bytes, where 64 were expected");
     sh_frame_encode(wire, &(sh_frame){.bytes = 63, .kind = SH_FRAME_SEGMENT});
-    assert_fails(begin(&inbox, wire, &(sh_sink){SH_SINK_ADD_I32, data, sizeof data}), SH_FORMAT,
-                 "no whole number of 4-byte integers");
+    assert_fails(begin(&inbox, wire,
+                       &(sh_sink){.mode = SH_SINK_ADD_I32, .data = data, .bytes = sizeof data}),
+                 SH_FORMAT, "no whole number of 4-byte integers");
     sh_frame_encode(wire, &(sh_frame){.bytes = 60, .kind = SH_FRAME_SEGMENT});
-    assert_fails(begin(&inbox, wire, &(sh_sink){SH_SINK_ADD_U64, data, sizeof data}), SH_FORMAT,
-                 "no whole number of 8-byte integers");
+    assert_fails(begin(&inbox, wire,
+                       &(sh_sink){.mode = SH_SINK_ADD_U64, .data = data, .bytes = sizeof data}),
+                 SH_FORMAT, "no whole number of 8-byte integers");
     sh_frame_encode(wire, &(sh_frame){.bytes = SH_FRAME_CONTROL_MAX + 1, .kind = 1});
     assert_fails(begin(&inbox, wire, NULL), SH_FORMAT, "at most 262144");
     sh_inbox_release(&inbox);
@@ -174,6 +216,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pieces_of_any_size_are_stored),
         cmocka_unit_test(pieces_of_any_size_are_added_modulo_two_to_the_w),
+        cmocka_unit_test(sums_of_base_and_wire_go_elsewhere),
         cmocka_unit_test(what_does_not_fit_is_refused),
         cmocka_unit_test(an_unfinished_message_is_freed),
     };

@@ -5,6 +5,8 @@
 #include <endian.h>
 #include <string.h>
 
+#include "base/variant.h"
+
 size_t sh_sink_element_bytes(const sh_sink *sink)
 {
     switch (sink->mode) {
@@ -32,32 +34,35 @@ sh_status sh_sink_check(const sh_sink *sink, size_t bytes)
     return SH_OK;
 }
 
-static void add_u32(uint32_t *restrict sums, const unsigned char *restrict wire, size_t count)
+/* `base` may be `sums`, and is nothing else that overlaps it. */
+static void add_u32(uint32_t *sums, const uint32_t *base, const unsigned char *wire, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
+    SH_EACH_ELEMENT (i, count) {
         uint32_t term;
         memcpy(&term, wire + i * sizeof term, sizeof term);
-        sums[i] += le32toh(term);
+        sums[i] = base[i] + le32toh(term);
     }
 }
 
-static void add_u64(uint64_t *restrict sums, const unsigned char *restrict wire, size_t count)
+static void add_u64(uint64_t *sums, const uint64_t *base, const unsigned char *wire, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
+    SH_EACH_ELEMENT (i, count) {
         uint64_t term;
         memcpy(&term, wire + i * sizeof term, sizeof term);
-        sums[i] += le64toh(term);
+        sums[i] = base[i] + le64toh(term);
     }
 }
 
 void sh_sink_add(const sh_sink *sink, size_t offset, const unsigned char *wire, size_t bytes)
 {
     const size_t element = sh_sink_element_bytes(sink);
+    const void *whole = sink->base == NULL ? sink->data : sink->base;
     assert(offset % element == 0 && bytes % element == 0 && offset + bytes <= sink->bytes);
-    assert((uintptr_t)sink->data % element == 0);
-    unsigned char *place = (unsigned char *)sink->data + offset;
+    assert((uintptr_t)sink->data % element == 0 && (uintptr_t)whole % element == 0);
+    void *place = (unsigned char *)sink->data + offset;
+    const void *base = (const unsigned char *)whole + offset;
     if (sink->mode == SH_SINK_ADD_I32)
-        add_u32((uint32_t *)(void *)place, wire, bytes / element);
+        add_u32(place, base, wire, bytes / element);
     else if (sink->mode == SH_SINK_ADD_U64)
-        add_u64((uint64_t *)(void *)place, wire, bytes / element);
+        add_u64(place, base, wire, bytes / element);
 }

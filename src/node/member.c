@@ -178,7 +178,8 @@ static sh_flow on_frame(void *context, sh_channel *channel, const sh_frame *head
     if (head->bucket != member->blocks_taken || head->bucket >= member->block_count ||
         head->bytes != member->blocks[head->bucket].bytes)
         return SH_FLOW_REFUSE;
-    *sink = (sh_sink){SH_SINK_STORE, member->blocks[head->bucket].data, head->bytes};
+    *sink = (sh_sink){
+        .mode = SH_SINK_STORE, .data = member->blocks[head->bucket].data, .bytes = head->bytes};
     return SH_FLOW_TAKE;
 }
 
