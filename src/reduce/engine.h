@@ -5,17 +5,21 @@
  *
  *     SH_TRY(sh_engine_begin(engine, spans, count));   // every device, same spans, same order
  *     ... sh_engine_ready(engine, 0) as soon as this device's part of span 0 is complete ...
- *     SH_TRY(sh_engine_wait(engine));                  // now every span holds the sum over all
- * devices
+ *     SH_TRY(sh_engine_wait(engine));                  // now `total` of every span is the sum
  *
  * Additions are modulo 2^32 or 2^64, so order and topology do not matter. Rounds follow each other;
  * each device makes the same calls in the same order.
+ *
+ * A round that fails leaves every `own` as it was and anything in `total`. The engine is then of no
+ * more use, and may still write into `total` and read `own` until it is closed: close it before
+ * either is written to.
  *
  * Threads: begin and wait: one thread, the step's. ready: any thread, once a span and round.
  */
 #ifndef SHOAL_REDUCE_ENGINE_H
 #define SHOAL_REDUCE_ENGINE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,13 +32,24 @@ typedef enum sh_word {
     SH_WORD_U64, /* added modulo 2^64 */
 } sh_word;
 
-/* Words that are reduced together; borrowed from begin until wait has succeeded or the engine is
- * closed. */
+/*
+ * Words that are reduced together; borrowed from begin until wait has succeeded or the engine is
+ * closed. The blocks do not overlap; for an engine of one device they are one and the same.
+ */
 typedef struct sh_span {
-    void *data;
+    const void *own; /* this device's part, which the engine only reads */
+    void *total;     /* the sum over all devices */
     size_t count;
     sh_word word;
 } sh_span;
+
+/* Who is told as soon as a span's total is complete on this device. Zero: nobody. */
+typedef struct sh_engine_watcher {
+    /* Span number `index` of the round. Any thread, the ring: its loop's; before the round's wait
+     * returns. Must not block. */
+    void (*on_span)(void *context, uint32_t index, const sh_span *span);
+    void *context; /* borrowed until another watcher is set or the engine is closed */
+} sh_engine_watcher;
 
 typedef struct sh_engine sh_engine;
 
@@ -47,8 +62,12 @@ typedef struct sh_engine_ops {
     /* Required. This device's part of a span is complete. Does not block. */
     void (*ready)(sh_engine *engine, uint32_t span);
 
-    /* Required. Blocks until all spans hold their sums, or fails: SH_PEER_LOST, SH_STOPPED. */
+    /* Required. Blocks until all totals are complete, or fails: SH_PEER_LOST, or as it was
+     * aborted. */
     sh_status (*wait)(sh_engine *engine);
+
+    /* Optional. From the next round on, `watcher` (copied) is told of complete spans. */
+    void (*watch)(sh_engine *engine, const sh_engine_watcher *watcher);
 
     /* Required. Ends and frees it; a round that is open is lost. */
     void (*close)(sh_engine *engine);
@@ -57,6 +76,7 @@ typedef struct sh_engine_ops {
 /* The head of every engine; an engine's own struct begins with it. */
 struct sh_engine {
     const sh_engine_ops *ops;
+    uint32_t devices; /* that it adds up; 1: `own` and `total` of every span are one block */
 };
 
 static inline sh_status sh_engine_begin(sh_engine *engine, const sh_span *spans, uint32_t count)
@@ -72,6 +92,16 @@ static inline void sh_engine_ready(sh_engine *engine, uint32_t span)
 static inline sh_status sh_engine_wait(sh_engine *engine)
 {
     return engine->ops->wait(engine);
+}
+
+/* False where the engine tells nobody: then totals are complete when wait returns. The step's
+ * thread, between rounds. */
+static inline bool sh_engine_watch(sh_engine *engine, const sh_engine_watcher *watcher)
+{
+    if (engine->ops->watch == NULL)
+        return false;
+    engine->ops->watch(engine, watcher);
+    return true;
 }
 
 static inline void sh_engine_close(sh_engine *engine)

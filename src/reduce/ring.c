@@ -3,13 +3,15 @@
  * The ring's schedule. A span of N segments takes hops 0 .. 2N - 3; in hop h rank r sends segment r
  * - h to the next rank and receives segment r - h - 1 from the previous (modulo N):
  *
- *     hop 0 .. N - 2        what arrives is added: the segment collects one more device's part
- *     hop N - 1 .. 2N - 3   what arrives is stored: the segment is complete and goes round once
- * more
+ *     hop 0 .. N - 2        what arrives is added to this device's own part, and the sum goes into
+ *                           the total: the segment has collected one more device's part
+ *     hop N - 1 .. 2N - 3   what arrives is stored in the total: the segment is complete and goes
+ *                           round once more
  *
- * The segment sent in hop h is the one received in hop h - 1, so the rule is short: hop 0 goes out
- * when the span is ready here, hop h + 1 as soon as hop h has arrived. A frame is taken straight
- * from the wire into the accumulator.
+ * Hop 0 sends from the own part. The segment sent in a later hop h is the one received in hop h -
+ * 1, so the rule is short: hop 0 goes out when the span is ready here, hop h + 1 as soon as hop h
+ * has arrived. A frame is taken straight from the wire into the total, in which hops 0 .. N - 1
+ * write every segment; the own part is only read, so a round that breaks off has spoilt nothing.
  *
  * A frame for a span that is not ready here, or for the round after this one, makes the channel
  * pause until it is. All devices make the spans ready in the same order and without waiting for the
@@ -47,6 +49,7 @@ struct sh_ring {
     ring_span spans[SH_ENGINE_MAX_SPANS];
     uint32_t span_count;
     uint32_t spans_left;
+    sh_engine_watcher watching; /* of the round */
 
     pthread_mutex_t lock; /* guards all below */
     pthread_cond_t ended; /* the round, by its end or by failure */
@@ -56,6 +59,7 @@ struct sh_ring {
     uint32_t begun_count;
     bool announced[SH_ENGINE_MAX_SPANS]; /* ready, not yet seen by the loop */
     bool posted;                         /* a look at the above is on its way */
+    sh_engine_watcher watcher;           /* of the next round */
     sh_status failure;
     char reason[SH_MESSAGE_BYTES];
 };
@@ -76,16 +80,25 @@ void sh_ring_abort(sh_ring *ring, sh_status status, const char *reason)
     fail_round(ring, status, reason);
 }
 
+/* A stretch of a span, in both of its blocks. */
+typedef struct segment {
+    const void *own;
+    void *total;
+    size_t bytes;
+} segment;
+
 /* The segment of `words` that is number `index` around the ring. */
-static void segment(const sh_ring *ring, const sh_span *words, uint32_t index, void **data,
-                    size_t *bytes)
+static segment segment_of(const sh_ring *ring, const sh_span *words, uint32_t index)
 {
     const size_t devices = ring->options.devices;
     const size_t first = words->count * index / devices;
     const size_t end = words->count * (index + 1) / devices;
     const size_t word_bytes = words->word == SH_WORD_I32 ? 4 : 8;
-    *data = (unsigned char *)words->data + first * word_bytes;
-    *bytes = (end - first) * word_bytes;
+    return (segment){
+        .own = (const unsigned char *)words->own + first * word_bytes,
+        .total = (unsigned char *)words->total + first * word_bytes,
+        .bytes = (end - first) * word_bytes,
+    };
 }
 
 /* Number of the segment that `rank` sends in a hop. */
@@ -101,19 +114,17 @@ static sh_status pump(sh_ring *ring, uint32_t index)
     ring_span *span = &ring->spans[index];
     while (ring->next_is_open && span->ready && span->sending < ring->hops &&
            span->sending <= span->received) {
-        void *data;
-        size_t bytes;
-        segment(ring, &span->words, segment_index(ring, ring->options.rank, span->sending), &data,
-                &bytes);
+        const segment part =
+            segment_of(ring, &span->words, segment_index(ring, ring->options.rank, span->sending));
         const sh_frame head = {
-            .bytes = (uint32_t)bytes,
+            .bytes = (uint32_t)part.bytes,
             .kind = SH_FRAME_SEGMENT,
             .bucket = (uint16_t)index,
             .view = ring->options.view,
             .step = ring->round,
             .hop = (uint16_t)span->sending,
         };
-        SH_TRY(sh_channel_send(ring->next, &head, data));
+        SH_TRY(sh_channel_send(ring->next, &head, span->sending == 0 ? part.own : part.total));
         span->sending++;
     }
     return SH_OK;
@@ -146,6 +157,7 @@ static void look(void *context)
     if (ring->round != ring->begun) { /* the former round had ended before this one could begin */
         assert(ring->spans_left == 0);
         ring->round = ring->begun;
+        ring->watching = ring->watcher;
         ring->span_count = ring->spans_left = ring->begun_count;
         for (uint32_t i = 0; i < ring->begun_count; i++)
             ring->spans[i] = (ring_span){.words = ring->begun_spans[i]};
@@ -209,6 +221,14 @@ static sh_status wait_for_end(sh_engine *engine)
     return done ? SH_OK : sh_fail(ring->failure, "%s", ring->reason);
 }
 
+static void watch(sh_engine *engine, const sh_engine_watcher *watcher)
+{
+    sh_ring *ring = (sh_ring *)engine;
+    pthread_mutex_lock(&ring->lock);
+    ring->watcher = *watcher;
+    pthread_mutex_unlock(&ring->lock);
+}
+
 static void on_open(void *context, sh_channel *channel)
 {
     sh_ring *ring = context;
@@ -235,13 +255,18 @@ static sh_flow on_frame(void *context, sh_channel *channel, const sh_frame *head
         return SH_FLOW_PAUSE;
     const uint32_t devices = ring->options.devices;
     const uint32_t previous = (ring->options.rank + devices - 1) % devices;
-    segment(ring, &span->words, segment_index(ring, previous, head->hop), &sink->data,
-            &sink->bytes);
-    if (head->bytes != sink->bytes)
+    const segment part = segment_of(ring, &span->words, segment_index(ring, previous, head->hop));
+    if (head->bytes != part.bytes)
         return SH_FLOW_REFUSE;
-    sink->mode = head->hop >= devices - 1          ? SH_SINK_STORE
-                 : span->words.word == SH_WORD_I32 ? SH_SINK_ADD_I32
-                                                   : SH_SINK_ADD_U64;
+    const bool complete = head->hop >= devices - 1;
+    *sink = (sh_sink){
+        .mode = complete                          ? SH_SINK_STORE
+                : span->words.word == SH_WORD_I32 ? SH_SINK_ADD_I32
+                                                  : SH_SINK_ADD_U64,
+        .data = part.total,
+        .bytes = part.bytes,
+        .base = complete ? NULL : part.own,
+    };
     return SH_FLOW_TAKE;
 }
 
@@ -249,9 +274,12 @@ static void on_done(void *context, sh_channel *channel, const sh_frame *head)
 {
     sh_ring *ring = context;
     (void)channel;
-    ring->spans[head->bucket].received++;
+    ring_span *span = &ring->spans[head->bucket];
+    span->received++;
     pump_or_break(ring, head->bucket);
-    check_end(ring, &ring->spans[head->bucket]);
+    if (span->received == ring->hops && ring->watching.on_span != NULL)
+        ring->watching.on_span(ring->watching.context, head->bucket, &span->words);
+    check_end(ring, span);
 }
 
 static void on_sent(void *context, sh_channel *channel, const sh_frame *head)
@@ -356,13 +384,14 @@ sh_status sh_ring_new(sh_ring **ring, const sh_ring_options *options)
         .begin = begin,
         .ready = ready,
         .wait = wait_for_end,
+        .watch = watch,
         .close = close_ring,
     };
     assert(options->devices >= 2 && options->rank < options->devices);
     sh_ring *fresh = calloc(1, sizeof *fresh);
     if (fresh == NULL)
         return sh_fail_memory(sizeof *fresh, "a ring");
-    fresh->engine.ops = &ops;
+    fresh->engine = (sh_engine){.ops = &ops, .devices = options->devices};
     fresh->options = *options;
     fresh->hops = 2 * (options->devices - 1);
     pthread_mutex_init(&fresh->lock, NULL);

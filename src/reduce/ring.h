@@ -43,7 +43,10 @@ sh_status sh_ring_connect(sh_ring *ring, const sh_channel_target *next) SHOAL_CH
  */
 sh_status sh_ring_take_previous(sh_ring *ring, sh_channel *channel) SHOAL_CHECKED;
 
-/* Ends the open round, and all later ones, with this failure. Any thread. */
+/*
+ * Ends the open round, and all later ones, with this failure: SH_ABORTED where the devices will go
+ * on with another ring. Links stay open, and totals may be written, until it is closed. Any thread.
+ */
 void sh_ring_abort(sh_ring *ring, sh_status status, const char *reason);
 
 /* Bytes on the wire of both links. Any thread but the loop's. */

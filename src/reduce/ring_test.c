@@ -22,7 +22,7 @@ typedef struct world world;
 
 typedef struct rank {
     world *of;
-    uint32_t index;
+    uint32_t index, round;
     sh_loop *loop;
     sh_listener *listener;
     uint16_t port;
@@ -30,8 +30,9 @@ typedef struct rank {
     pthread_t thread;
     sh_status status;
     char message[SH_MESSAGE_BYTES];
-    uint32_t *narrow[MAX_SPANS]; /* words of the I32 spans */
-    uint64_t *wide;              /* of the U64 span */
+    uint32_t *narrow[MAX_SPANS]; /* own words of the I32 spans, the total behind them */
+    uint64_t *wide;              /* of the U64 span, likewise */
+    bool told[MAX_SPANS + 1]; /* of the round's spans, by the watcher; the loop's until the end */
     sh_span
         spans[MAX_SPANS + 1]; /* of the round; a failed one reads them until the ring is closed */
 } rank;
@@ -102,31 +103,64 @@ static void check_round(const rank *self, uint32_t round)
     const world *w = self->of;
     for (uint32_t s = 0; s < w->spans; s++)
         for (size_t i = 0; i < w->lengths[s]; i++)
-            if (self->narrow[s][i] != (uint32_t)sum_of(w, round, s, i))
+            if (self->narrow[s][w->lengths[s] + i] != (uint32_t)sum_of(w, round, s, i))
                 fail_msg("%u devices, span %u of %zu words, word %zu", w->devices, s, w->lengths[s],
                          i);
     for (size_t i = 0; i < w->lengths[0] + 3; i++)
-        assert_true(self->wide[i] == sum_of(w, round, w->spans, i));
+        assert_true(self->wide[w->lengths[0] + 3 + i] == sum_of(w, round, w->spans, i));
+}
+
+/* However a round has gone, its own part is what it was. */
+static void check_own(const rank *self, uint32_t round)
+{
+    const world *w = self->of;
+    for (uint32_t s = 0; s < w->spans; s++)
+        for (size_t i = 0; i < w->lengths[s]; i++)
+            assert_int_equal(self->narrow[s][i], (uint32_t)word_of(self->index, round, s, i));
+    for (size_t i = 0; i < w->lengths[0] + 3; i++)
+        assert_true(self->wide[i] == word_of(self->index, round, w->spans, i));
+}
+
+/* The watcher: each span once, and by then it is complete. */
+static void note_span(void *context, uint32_t index, const sh_span *span)
+{
+    rank *self = context;
+    const world *w = self->of;
+    const uint32_t round = self->round;
+    assert_ptr_equal(span->own, self->spans[index].own);
+    assert_false(self->told[index]);
+    self->told[index] = true;
+    for (size_t i = 0; i < span->count; i++)
+        if (span->word == SH_WORD_I32)
+            assert_int_equal(((uint32_t *)span->total)[i], (uint32_t)sum_of(w, round, index, i));
+        else
+            assert_true(((uint64_t *)span->total)[i] == sum_of(w, round, index, i));
 }
 
 static sh_status run_round(rank *self, uint32_t round)
 {
     const world *w = self->of;
     sh_span *spans = self->spans;
+    self->round = round;
+    memset(self->told, 0, sizeof self->told);
     sh_engine *engine = sh_ring_engine(self->ring);
     for (uint32_t s = 0; s < w->spans; s++) {
         for (size_t i = 0; i < w->lengths[s]; i++)
             self->narrow[s][i] = (uint32_t)word_of(self->index, round, s, i);
-        spans[s] = (sh_span){self->narrow[s], w->lengths[s], SH_WORD_I32};
+        spans[s] =
+            (sh_span){self->narrow[s], self->narrow[s] + w->lengths[s], w->lengths[s], SH_WORD_I32};
     }
     for (size_t i = 0; i < w->lengths[0] + 3; i++)
         self->wide[i] = word_of(self->index, round, w->spans, i);
-    spans[w->spans] = (sh_span){self->wide, w->lengths[0] + 3, SH_WORD_U64};
+    spans[w->spans] =
+        (sh_span){self->wide, self->wide + w->lengths[0] + 3, w->lengths[0] + 3, SH_WORD_U64};
     SH_TRY(sh_engine_begin(engine, spans, w->spans + 1));
     for (uint32_t s = 0; s <= w->spans; s++)
         sh_engine_ready(engine, s);
     SH_TRY(sh_engine_wait(engine));
     check_round(self, round);
+    for (uint32_t s = 0; s <= w->spans; s++)
+        assert_true(self->told[s]);
     return SH_OK;
 }
 
@@ -151,12 +185,15 @@ static void start_rank(world *w, uint32_t index)
     rank *self = &w->ranks[index];
     *self = (rank){.of = w, .index = index};
     for (uint32_t s = 0; s < w->spans; s++)
-        self->narrow[s] = calloc(w->lengths[s] + 1, sizeof *self->narrow[s]);
-    self->wide = calloc(w->lengths[0] + 3, sizeof *self->wide);
+        self->narrow[s] = calloc(2 * w->lengths[s] + 1, sizeof *self->narrow[s]);
+    self->wide = calloc(2 * (w->lengths[0] + 3), sizeof *self->wide);
     assert_ok(sh_loop_start(&self->loop));
     assert_ok(sh_ring_new(
         &self->ring,
         &(sh_ring_options){.loop = self->loop, .view = 7, .rank = index, .devices = w->devices}));
+    assert_int_equal(sh_ring_engine(self->ring)->devices, w->devices);
+    assert_true(sh_engine_watch(sh_ring_engine(self->ring),
+                                &(sh_engine_watcher){.on_span = note_span, .context = self}));
     sh_loop_call(self->loop, open_door, self);
 }
 
@@ -230,12 +267,14 @@ static void a_lost_device_ends_the_round_for_its_neighbours(void **state)
     run_world(&w);
     assert_int_equal(w.ranks[0].status, SH_PEER_LOST);
     assert_non_null(strstr(w.ranks[0].message, "the link "));
+    for (uint32_t r = 0; r < 2; r++) /* rank 1 has not begun the last round */
+        check_own(&w.ranks[r], w.rounds - 1 - r);
     end_world(&w);
 }
 
 static void *abort_soon(void *argument)
 {
-    sh_ring_abort(argument, SH_STOPPED, "enough");
+    sh_ring_abort(argument, SH_ABORTED, "enough");
     return NULL;
 }
 
@@ -244,14 +283,14 @@ static void an_abort_ends_the_wait(void **state)
     (void)state;
     world w = {.devices = 2, .spans = 1, .lengths = {10}, .rounds = 0, .deserter = UINT32_MAX};
     pthread_t thread;
-    uint32_t words[10] = {0};
-    const sh_span span = {words, 10, SH_WORD_I32};
+    uint32_t words[20] = {0};
+    const sh_span span = {words, words + 10, 10, SH_WORD_I32};
     run_world(&w); /* nobody takes part, so no round can end */
     sh_engine *engine = sh_ring_engine(w.ranks[0].ring);
     assert_ok(sh_engine_begin(engine, &span, 1));
     sh_engine_ready(engine, 0);
     pthread_create(&thread, NULL, abort_soon, w.ranks[0].ring);
-    assert_fails(sh_engine_wait(engine), SH_STOPPED, "enough");
+    assert_fails(sh_engine_wait(engine), SH_ABORTED, "enough");
     pthread_join(thread, NULL);
     end_world(&w);
 }

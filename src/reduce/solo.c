@@ -35,6 +35,6 @@ sh_engine *sh_engine_solo(void)
         .wait = wait_for_nobody,
         .close = close_nothing,
     };
-    static sh_engine solo = {&ops};
+    static sh_engine solo = {.ops = &ops, .devices = 1};
     return &solo;
 }

@@ -8,7 +8,11 @@
  *     accumulator  | tensor 0 | tensor 1 |    tensor 2     |     int32, locks every 16 Ki elements
  *                                        |<-- bucket 0 --->|
  *                  |<---- bucket 1 ----->|
- *     trailer      | loss | samples | correct | stops | not finite | (bound, not finite) a tensor |
+ *     trailer      | loss | samples | correct | not finite | stops | next view | check |
+ *                  | (bound, not finite) a tensor |
+ *
+ * Both exist twice where there may be other devices: own, to which lanes add, and total. A stage
+ * that breaks off has changed the total alone, so what this device has computed is still there.
  *
  * A bound is exact integer arithmetic on the bits of max|g|, so it is equal everywhere. It
  * saturates at 2^40; 2^20 of them stay below 2^64.
@@ -28,6 +32,7 @@
  */
 #include "train/exact_sum.h"
 
+#include <assert.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -51,7 +56,16 @@
 #define LOSS_UNIT 0x1p-32
 #define LOSS_LARGEST 0x1p20
 
-enum { WORD_LOSS, WORD_SAMPLES, WORD_CORRECT, WORD_STOPS, WORD_LOSS_NOT_FINITE, WORD_TENSORS };
+enum {
+    WORD_LOSS,
+    WORD_SAMPLES,
+    WORD_CORRECT,
+    WORD_LOSS_NOT_FINITE,
+    WORD_STOPS, /* from here on a device's note */
+    WORD_NEXT_VIEW,
+    WORD_CHECK,
+    WORD_TENSORS
+};
 enum { WORD_BOUND, WORD_NOT_FINITE, WORDS_A_TENSOR };
 
 struct tensor {
@@ -61,10 +75,11 @@ struct tensor {
 };
 
 struct sh_sum {
-    int32_t *accumulator; /* each chunk guarded by its lock while lanes add */
+    sh_sum_block own;   /* each chunk, and the trailer, guarded by its lock while lanes add */
+    sh_sum_block apart; /* NULL before sh_sum_share */
+    sh_sum_block total; /* one of the above; not owned */
     pthread_mutex_t *chunk_locks;
     size_t elements, chunks;
-    uint64_t *trailer; /* guarded by trailer_lock while lanes add */
     pthread_mutex_t trailer_lock;
     sh_sum_bucket *buckets;
     uint32_t bucket_count;
@@ -79,9 +94,10 @@ static size_t trailer_words(uint32_t tensors)
     return WORD_TENSORS + (size_t)tensors * WORDS_A_TENSOR;
 }
 
-static uint64_t *tensor_words(const sh_sum *sum, uint32_t tensor)
+/* The words of one tensor in a trailer. */
+static uint64_t *tensor_words(uint64_t *trailer, uint32_t tensor)
 {
-    return sum->trailer + trailer_words(tensor);
+    return trailer + trailer_words(tensor);
 }
 
 /* 2^exponent for -126 <= exponent <= 127. */
@@ -124,7 +140,7 @@ static void place_buckets(sh_sum *sum, size_t bucket_bytes)
         bucket->first_element = sum->tensor[t].first_element;
         bucket->tensors++;
         bucket->elements += sum->tensor[t].elements;
-        if (bucket->elements * sizeof *sum->accumulator >= bucket_bytes)
+        if (bucket->elements * sizeof(int32_t) >= bucket_bytes)
             bucket = NULL;
     }
 }
@@ -145,19 +161,31 @@ static sh_status place_tensors(sh_sum *sum, const size_t *tensor_elements)
     return SH_OK;
 }
 
-static sh_status allocate(sh_sum *sum)
+static sh_status block_new(sh_sum_block *block, const sh_sum *sum)
 {
     size_t bytes;
-    if (!sh_size_mul(sum->elements, sizeof *sum->accumulator, &bytes))
+    if (!sh_size_mul(sum->elements, sizeof(int32_t), &bytes))
         return sh_fail_memory(SIZE_MAX, "the sum of gradients");
-    void *block;
-    SH_TRY(sh_block_new(&block, bytes, "the sum of gradients"));
-    sum->accumulator = block;
-    sum->trailer = calloc(trailer_words(sum->tensors), sizeof *sum->trailer);
+    void *accumulator;
+    SH_TRY(sh_block_new(&accumulator, bytes, "the sum of gradients"));
+    uint64_t *trailer = calloc(trailer_words(sum->tensors), sizeof *trailer);
+    if (trailer == NULL) {
+        free(accumulator);
+        return sh_fail_memory(trailer_words(sum->tensors) * sizeof *trailer,
+                              "the sum of gradients");
+    }
+    *block = (sh_sum_block){accumulator, trailer, sum->elements, trailer_words(sum->tensors)};
+    return SH_OK;
+}
+
+static sh_status allocate(sh_sum *sum)
+{
+    SH_TRY(block_new(&sum->own, sum));
+    sum->total = sum->own;
     sum->buckets = calloc(sum->tensors, sizeof *sum->buckets);
     const size_t chunks = (sum->elements - 1) / CHUNK_ELEMENTS + 1;
     sum->chunk_locks = calloc(chunks, sizeof *sum->chunk_locks);
-    if (sum->trailer == NULL || sum->buckets == NULL || sum->chunk_locks == NULL)
+    if (sum->buckets == NULL || sum->chunk_locks == NULL)
         return sh_fail_memory(chunks * sizeof *sum->chunk_locks, "the sum of gradients");
     while (sum->chunks < chunks)
         pthread_mutex_init(&sum->chunk_locks[sum->chunks++], NULL);
@@ -195,19 +223,32 @@ void sh_sum_free(sh_sum *sum)
     pthread_mutex_destroy(&sum->trailer_lock);
     free(sum->chunk_locks);
     free(sum->buckets);
-    free(sum->trailer);
-    free(sum->accumulator);
+    free(sum->own.trailer);
+    free(sum->own.accumulator);
+    free(sum->apart.trailer);
+    free(sum->apart.accumulator);
     free(sum);
+}
+
+sh_status sh_sum_share(sh_sum *sum)
+{
+    return sum->apart.accumulator != NULL ? SH_OK : block_new(&sum->apart, sum);
+}
+
+void sh_sum_set_shared(sh_sum *sum, bool shared)
+{
+    assert(!shared || sum->apart.accumulator != NULL);
+    sum->total = shared ? sum->apart : sum->own;
 }
 
 void sh_sum_clear_trailer(sh_sum *sum)
 {
-    memset(sum->trailer, 0, trailer_words(sum->tensors) * sizeof *sum->trailer);
+    memset(sum->own.trailer, 0, trailer_words(sum->tensors) * sizeof *sum->own.trailer);
 }
 
 void sh_sum_clear_range(sh_sum *sum, size_t first_element, size_t elements)
 {
-    memset(sum->accumulator + first_element, 0, elements * sizeof *sum->accumulator);
+    memset(sum->own.accumulator + first_element, 0, elements * sizeof *sum->own.accumulator);
 }
 
 void sh_sum_begin(sh_sum *sum)
@@ -272,7 +313,7 @@ void sh_sum_add(sh_sum *sum, uint32_t tensor, const float *gradient)
         const size_t from = low > t->first_element ? low : t->first_element;
         const size_t to = high < end ? high : end;
         pthread_mutex_lock(&sum->chunk_locks[chunk]);
-        const uint32_t piece_top = sum->add(sum->accumulator + from,
+        const uint32_t piece_top = sum->add(sum->own.accumulator + from,
                                             gradient + (from - t->first_element), scale, to - from);
         pthread_mutex_unlock(&sum->chunk_locks[chunk]);
         top = piece_top > top ? piece_top : top;
@@ -280,7 +321,7 @@ void sh_sum_add(sh_sum *sum, uint32_t tensor, const float *gradient)
     uint64_t not_finite = 0;
     if (top >= SH_SUM_INFINITY_BITS)
         top = examine(gradient, t->elements, &not_finite);
-    uint64_t *words = tensor_words(sum, tensor);
+    uint64_t *words = tensor_words(sum->own.trailer, tensor);
     pthread_mutex_lock(&sum->trailer_lock);
     words[WORD_BOUND] += bound_of(top, t->exponent);
     words[WORD_NOT_FINITE] += not_finite;
@@ -301,30 +342,28 @@ void sh_sum_add_loss(sh_sum *sum, const float *loss, uint32_t count, uint32_t co
         total += (uint64_t)llrint(value / LOSS_UNIT);
     }
     pthread_mutex_lock(&sum->trailer_lock);
-    sum->trailer[WORD_LOSS] += total;
-    sum->trailer[WORD_SAMPLES] += count;
-    sum->trailer[WORD_CORRECT] += correct;
-    sum->trailer[WORD_LOSS_NOT_FINITE] += not_finite;
+    sum->own.trailer[WORD_LOSS] += total;
+    sum->own.trailer[WORD_SAMPLES] += count;
+    sum->own.trailer[WORD_CORRECT] += correct;
+    sum->own.trailer[WORD_LOSS_NOT_FINITE] += not_finite;
     pthread_mutex_unlock(&sum->trailer_lock);
 }
 
-void sh_sum_add_stop(sh_sum *sum)
+void sh_sum_set_note(sh_sum *sum, const sh_sum_note *note)
 {
-    pthread_mutex_lock(&sum->trailer_lock);
-    sum->trailer[WORD_STOPS]++;
-    pthread_mutex_unlock(&sum->trailer_lock);
+    sum->own.trailer[WORD_STOPS] = note->stop;
+    sum->own.trailer[WORD_NEXT_VIEW] = note->next_view;
+    sum->own.trailer[WORD_CHECK] = note->check;
 }
 
-int32_t *sh_sum_accumulator(sh_sum *sum, size_t *elements)
+sh_sum_block sh_sum_own(const sh_sum *sum)
 {
-    *elements = sum->elements;
-    return sum->accumulator;
+    return sum->own;
 }
 
-uint64_t *sh_sum_trailer(sh_sum *sum, size_t *words)
+sh_sum_block sh_sum_total(const sh_sum *sum)
 {
-    *words = trailer_words(sum->tensors);
-    return sum->trailer;
+    return sum->total;
 }
 
 const sh_sum_bucket *sh_sum_buckets(const sh_sum *sum, uint32_t *count)
@@ -345,20 +384,22 @@ size_t sh_sum_elements(const sh_sum *sum, uint32_t tensor)
 
 sh_sum_totals sh_sum_read_totals(const sh_sum *sum)
 {
+    const uint64_t *words = sum->total.trailer;
     return (sh_sum_totals){
-        .loss = sum->trailer[WORD_LOSS_NOT_FINITE] > 0
-                    ? NAN
-                    : (double)(int64_t)sum->trailer[WORD_LOSS] * LOSS_UNIT,
-        .samples = sum->trailer[WORD_SAMPLES],
-        .correct = sum->trailer[WORD_CORRECT],
-        .stops = sum->trailer[WORD_STOPS],
+        .loss =
+            words[WORD_LOSS_NOT_FINITE] > 0 ? NAN : (double)(int64_t)words[WORD_LOSS] * LOSS_UNIT,
+        .samples = words[WORD_SAMPLES],
+        .correct = words[WORD_CORRECT],
+        .stops = words[WORD_STOPS],
+        .next_view = (uint32_t)words[WORD_NEXT_VIEW],
+        .check = words[WORD_CHECK],
     };
 }
 
 static bool is_finite(const sh_sum *sum, uint32_t *tensor)
 {
     for (uint32_t t = sum->tensors; t-- > 0;) {
-        const uint64_t *words = tensor_words(sum, t);
+        const uint64_t *words = tensor_words(sum->total.trailer, t);
         const bool fits_no_float =
             words[WORD_BOUND] >= BOUND_LIMIT && sum->tensor[t].exponent == SH_SUM_EXPONENT_MIN;
         if (words[WORD_NOT_FINITE] > 0 || fits_no_float) {
@@ -367,7 +408,7 @@ static bool is_finite(const sh_sum *sum, uint32_t *tensor)
         }
     }
     *tensor = SH_SUM_LOSS;
-    return sum->trailer[WORD_LOSS_NOT_FINITE] == 0;
+    return sum->total.trailer[WORD_LOSS_NOT_FINITE] == 0;
 }
 
 /* The exponent that a tensor's bound asks for; the present one where it is good. */
@@ -393,7 +434,8 @@ sh_verdict sh_sum_verdict(sh_sum *sum, uint32_t *tensor)
     bool calibrating = true;
     for (uint32_t t = 0; t < sum->tensors; t++) {
         struct tensor *each = &sum->tensor[t];
-        const int32_t wanted = wanted_exponent(each, tensor_words(sum, t)[WORD_BOUND]);
+        const uint64_t bound = tensor_words(sum->total.trailer, t)[WORD_BOUND];
+        const int32_t wanted = wanted_exponent(each, bound);
         if (wanted == each->exponent)
             continue;
         each->exponent = wanted;
@@ -422,7 +464,7 @@ int sh_sum_exponent(const sh_sum *sum, uint32_t tensor)
 void sh_sum_value(const sh_sum *sum, uint32_t tensor, float *value, uint32_t *max_abs)
 {
     const struct tensor *t = &sum->tensor[tensor];
-    const int32_t *integers = sum->accumulator + t->first_element;
+    const int32_t *integers = sum->total.accumulator + t->first_element;
     const float scale = sh_sum_scale(sum, tensor);
     uint32_t top = *max_abs;
     for (size_t i = 0; i < t->elements; i++) {
@@ -437,7 +479,7 @@ void sh_sum_value(const sh_sum *sum, uint32_t tensor, float *value, uint32_t *ma
 void sh_sum_follow(sh_sum *sum, uint32_t tensor, uint32_t max_abs)
 {
     struct tensor *t = &sum->tensor[tensor];
-    const uint64_t bound = tensor_words(sum, tensor)[WORD_BOUND] << BOUND_SHIFT;
+    const uint64_t bound = tensor_words(sum->total.trailer, tensor)[WORD_BOUND] << BOUND_SHIFT;
     if (bound == 0)
         return;
     const float unit = power_of_two(-t->exponent);

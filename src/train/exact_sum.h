@@ -5,13 +5,16 @@
  *
  *     sh_sum_begin(sum);
  *     sh_sum_add(sum, tensor, gradient);          // every grain and tensor, from any lane
- *     ... add accumulator and trailer up over all devices, in any order ...
+ *     ... make `total` of `own` of all devices, accumulator and trailer, in any order ...
  *     if (sh_sum_verdict(sum, &tensor) == SH_VERDICT_APPLY)
  *         for each tensor: optimise with sh_sum_scale(), then sh_sum_follow(sum, t, max_abs);
  *
- * Threads: sh_sum_add, sh_sum_add_loss and sh_sum_add_stop from any thread at once (a lock for each
- * 16 Ki elements of the accumulator; lanes enter a tensor at different locks, so that they do not
- * follow each other). For all else the caller sees to it that nobody adds meanwhile.
+ * It has two blocks: grains are added to `own`; what engines make of the own parts of all devices
+ * is `total`, which verdict, totals, values and exponents read. Alone, both are the same memory.
+ *
+ * Threads: sh_sum_add, and sh_sum_add_loss from any thread at once (a lock for each 16 Ki elements
+ * of the accumulator; lanes enter a tensor at different locks, so that they do not follow each
+ * other). For all else the caller sees to it that nobody adds meanwhile.
  *
  * A step has at most SH_SUM_MAX_GRAINS grains over all devices.
  */
@@ -33,7 +36,6 @@
 #define SH_SUM_EXPONENT_FIRST 40
 
 typedef struct sh_sum sh_sum;
-
 /* A contiguous range of the accumulator that is reduced as one. */
 typedef struct sh_sum_bucket {
     size_t first_element, elements;
@@ -50,31 +52,47 @@ sh_status sh_sum_new(sh_sum **sum, const size_t *tensor_elements, uint32_t tenso
                      size_t bucket_bytes) SHOAL_CHECKED;
 void sh_sum_free(sh_sum *sum);
 
-/* Zeroes accumulator and trailer for a new step or a redo; exponents stay. */
+/* Allocates memory for a total beside the own part; nothing where there is some already. */
+sh_status sh_sum_share(sh_sum *sum) SHOAL_CHECKED;
+
+/* Whether `total` is that memory (after sh_sum_share), for several devices, or is `own`, as it is
+ * at first. The own part stays as it is. */
+void sh_sum_set_shared(sh_sum *sum, bool shared);
+
+/* Zeroes the own part for a new step or a redo; exponents stay. */
 void sh_sum_begin(sh_sum *sum);
 
 /* The two halves of sh_sum_begin, for several threads that zero disjoint ranges at once. */
 void sh_sum_clear_trailer(sh_sum *sum);
 void sh_sum_clear_range(sh_sum *sum, size_t first_element, size_t elements);
 
-/*
- * Adds one grain's gradient of one tensor: round(g * 2^e), ties to even, modulo 2^32; and to the
- * tensor's bound and count of elements that are not finite (these add 0).
- */
+/* Adds one grain's gradient of one tensor: round(g * 2^e), ties to even, modulo 2^32; and to the
+ * tensor's bound and count of elements that are not finite (these add 0). */
 void sh_sum_add(sh_sum *sum, uint32_t tensor, const float *gradient);
 
-/*
- * Adds a grain's `count` samples: the loss of each, in units of 2^-32 within +-2^20 (a step's loss
- * wraps at 2^31; it is for reports alone), and how many were classified correctly.
- */
+/* Adds a grain's `count` samples: the loss of each, in units of 2^-32 within +-2^20 (a step's loss
+ * wraps at 2^31; it is for reports alone), and how many were classified correctly. */
 void sh_sum_add_loss(sh_sum *sum, const float *loss, uint32_t count, uint32_t correct);
 
-/* Asks for a stop after this step; every device reads the same sum of requests. */
-void sh_sum_add_stop(sh_sum *sum);
+/* What a device says in the trailer beside its grains. */
+typedef struct sh_sum_note {
+    bool stop;          /* asks for an end after this step */
+    uint32_t next_view; /* said by one device at most; 0: the view stays */
+    uint64_t check;     /* of its replica (train/weight_check.h); 0 where none is made */
+} sh_sum_note;
 
-/* What engines reduce. Borrowed until sh_sum_free. */
-int32_t *sh_sum_accumulator(sh_sum *sum, size_t *elements); /* added modulo 2^32 */
-uint64_t *sh_sum_trailer(sh_sum *sum, size_t *words);       /* added modulo 2^64 */
+/* Puts it into the own trailer, in place of the one before. */
+void sh_sum_set_note(sh_sum *sum, const sh_sum_note *note);
+
+/* What engines reduce; the arrays are borrowed until sh_sum_set_shared or sh_sum_free. */
+typedef struct sh_sum_block {
+    int32_t *accumulator; /* added modulo 2^32 */
+    uint64_t *trailer;    /* added modulo 2^64 */
+    size_t elements, words;
+} sh_sum_block;
+
+sh_sum_block sh_sum_own(const sh_sum *sum);
+sh_sum_block sh_sum_total(const sh_sum *sum);
 const sh_sum_bucket *sh_sum_buckets(const sh_sum *sum, uint32_t *count);
 
 /* The range of one tensor in the accumulator. */
@@ -84,9 +102,11 @@ size_t sh_sum_elements(const sh_sum *sum, uint32_t tensor);
 typedef struct sh_sum_totals {
     double loss; /* summed over samples; NaN where one has no finite loss */
     uint64_t samples, correct, stops;
+    uint32_t next_view; /* that was said; 0: none */
+    uint64_t check;     /* the sum of all devices' */
 } sh_sum_totals;
 
-/* Of this device before the reduction, of the step after it. */
+/* Of the total: after the reduction. Alone, of what has been added so far. */
 sh_sum_totals sh_sum_read_totals(const sh_sum *sum);
 
 typedef enum sh_verdict {
@@ -103,29 +123,23 @@ typedef enum sh_verdict {
  */
 sh_verdict sh_sum_verdict(sh_sum *sum, uint32_t *tensor);
 
-/*
- * Whether the last REDO was calibration alone: only of tensors that sh_sum_follow has never seen
- * with a gradient, whose exponents were a guess. Expected in a first step; count other redos.
- */
+/* Whether the last REDO was calibration alone: only of tensors that sh_sum_follow has never seen
+ * with a gradient, whose exponents were a guess. Expected in a first step; count other redos. */
 bool sh_sum_calibrating(const sh_sum *sum);
 
-/* 2^-e: gradient = (float)accumulator[i] * scale, exact below 2^24. */
+/* 2^-e: gradient = (float)total[i] * scale, exact below 2^24. */
 float sh_sum_scale(const sh_sum *sum, uint32_t tensor);
 int sh_sum_exponent(const sh_sum *sum, uint32_t tensor);
 
 /* Writes a tensor's summed gradient as floats and raises *max_abs to its largest |integer|. */
 void sh_sum_value(const sh_sum *sum, uint32_t tensor, float *value, uint32_t *max_abs);
 
-/*
- * After APPLY, before the next sh_sum_begin, for every tensor: sets its exponent for the next step
- * from `max_abs`, the tensor's largest |integer| in the accumulator.
- */
+/* After APPLY, before the next sh_sum_begin, for every tensor: sets its exponent for the next step
+ * from `max_abs`, the tensor's largest |integer| in the total. */
 void sh_sum_follow(sh_sum *sum, uint32_t tensor, uint32_t max_abs);
 
-/*
- * What a checkpoint keeps and a joining device takes over: arrays of one value a tensor. Setting
- * checks all before it changes any: SH_CORRUPT names the tensor.
- */
+/* What a checkpoint keeps and a joining device takes over: arrays of one value a tensor. Setting
+ * checks all before it changes any: SH_CORRUPT names the tensor. */
 void sh_sum_state_get(const sh_sum *sum, float *envelopes, int32_t *exponents);
 sh_status sh_sum_state_set(sh_sum *sum, const float *envelopes,
                            const int32_t *exponents) SHOAL_CHECKED;

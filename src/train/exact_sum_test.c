@@ -40,15 +40,13 @@ static void set_exponent(sh_sum *sum, int32_t exponent, float envelope)
 
 static int32_t *integers(sh_sum *sum)
 {
-    size_t elements;
-    return sh_sum_accumulator(sum, &elements);
+    return sh_sum_total(sum).accumulator;
 }
 
-/* Words of the trailer: five of the step, then bound and count of each tensor. */
+/* Words of the trailer: seven of the step, then bound and count of each tensor. */
 static uint64_t bound_word(sh_sum *sum, uint32_t tensor)
 {
-    size_t words;
-    return sh_sum_trailer(sum, &words)[5 + 2 * tensor];
+    return sh_sum_total(sum).trailer[7 + 2 * tensor];
 }
 
 static float any_float(sh_random *random)
@@ -160,23 +158,19 @@ static void add_grain(sh_sum *sum, const float *gradient)
 
 static void merge(sh_sum *into, sh_sum *from)
 {
-    size_t words;
-    uint64_t *to_words = sh_sum_trailer(into, &words);
-    const uint64_t *from_words = sh_sum_trailer(from, &words);
-    for (size_t i = 0; i < words; i++)
-        to_words[i] += from_words[i];
+    const sh_sum_block to = sh_sum_own(into), own = sh_sum_own(from);
+    for (size_t i = 0; i < to.words; i++)
+        to.trailer[i] += own.trailer[i];
     for (size_t i = 0; i < ELEMENTS; i++)
         integers(into)[i] = (int32_t)((uint32_t)integers(into)[i] + (uint32_t)integers(from)[i]);
 }
 
 static void assert_same(sh_sum *a, sh_sum *b)
 {
-    size_t words, elements;
-    const uint64_t *a_words = sh_sum_trailer(a, &words), *b_words = sh_sum_trailer(b, &words);
-    assert_memory_equal(a_words, b_words, words * sizeof *a_words);
-    const int32_t *a_sum = sh_sum_accumulator(a, &elements), *b_sum = integers(b);
-    assert_int_equal(elements, ELEMENTS);
-    assert_memory_equal(a_sum, b_sum, elements * sizeof *a_sum);
+    const sh_sum_block of_a = sh_sum_total(a), of_b = sh_sum_total(b);
+    assert_int_equal(of_a.elements, ELEMENTS);
+    assert_memory_equal(of_a.trailer, of_b.trailer, of_a.words * sizeof *of_a.trailer);
+    assert_memory_equal(of_a.accumulator, of_b.accumulator, ELEMENTS * sizeof *of_a.accumulator);
 }
 
 static void shuffle(uint32_t *items, uint32_t count, sh_random *random)
@@ -256,7 +250,6 @@ static void add_as_lane(void *context, uint32_t worker)
     for (uint32_t g = worker; g < GRAINS; g += lanes->count) {
         add_grain(lanes->sum, lanes->grains + g * ELEMENTS);
         sh_sum_add_loss(lanes->sum, loss, 2, 1);
-        sh_sum_add_stop(lanes->sum);
     }
 }
 
@@ -477,10 +470,9 @@ static void what_is_not_finite_is_named(void **state)
             const int32_t *got = integers(sum) + sh_sum_first_element(sum, t);
             assert_int_equal(got[0], 1 << 30); /* its neighbours are added as ever */
             assert_int_equal(got[2], reference_term(cases[i].values[t], SH_SUM_EXPONENT_FIRST));
-            size_t words;
-            assert_int_equal(sh_sum_trailer(sum, &words)[5 + 2 * t + 1],
+            assert_int_equal(sh_sum_total(sum).trailer[7 + 2 * t + 1],
                              isfinite(cases[i].values[t]) ? 0 : 1);
-            assert_int_equal(words, 5 + 2 * 3);
+            assert_int_equal(sh_sum_total(sum).words, 7 + 2 * 3);
         }
         uint32_t tensor = 77;
         assert_int_equal(sh_sum_verdict(sum, &tensor), cases[i].verdict);
@@ -662,13 +654,59 @@ static void totals_are_exact(void **state)
     assert_int_equal(totals.stops, 0);
     sh_sum_clear_trailer(sum);
     sh_sum_add_loss(sum, losses + 4, 2, 0);
-    sh_sum_add_stop(sum);
+    sh_sum_set_note(sum, &(sh_sum_note){true, 7, 1});
+    sh_sum_set_note(sum, &(sh_sum_note){true, UINT32_MAX, UINT64_MAX}); /* the last one counts */
     totals = sh_sum_read_totals(sum);
+    assert_int_equal(totals.next_view, UINT32_MAX);
+    assert_true(totals.check == UINT64_MAX);
     assert_true(totals.loss == 0x1p20 - 1);
     assert_int_equal(totals.samples, 2);
     assert_int_equal(totals.stops, 1);
     sh_sum_add_loss(sum, losses + 6, 1, 0);
     assert_true(isnan(sh_sum_read_totals(sum).loss));
+    sh_sum_free(sum);
+}
+
+/* Lanes add to the own part; what is judged and read is the total. */
+static void the_total_is_apart_from_the_own_part(void **state)
+{
+    (void)state;
+    const float gradient = 0x1p-20f, loss = 1;
+    sh_sum *sum = new_single(1);
+    assert_ptr_equal(sh_sum_total(sum).accumulator, sh_sum_own(sum).accumulator);
+    assert_ok(sh_sum_share(sum));
+    const int32_t *alone = sh_sum_own(sum).accumulator;
+    sh_sum_set_shared(sum, true);
+    assert_ptr_equal(sh_sum_own(sum).accumulator, alone);
+    set_exponent(sum, 40, 1);
+    sh_sum_add(sum, 0, &gradient);
+    sh_sum_add_loss(sum, &loss, 1, 1);
+    const sh_sum_block own = sh_sum_own(sum), total = sh_sum_total(sum);
+    assert_true(own.accumulator != total.accumulator && own.trailer != total.trailer);
+    assert_int_equal(own.accumulator[0], 1 << 20);
+    assert_int_equal(total.accumulator[0], 0);
+    assert_int_equal(sh_sum_read_totals(sum).samples, 0);
+
+    uint32_t tensor, max_abs = 0;
+    float value;
+    for (size_t i = 0; i < own.words; i++) /* as three devices would */
+        total.trailer[i] = 3 * own.trailer[i];
+    total.accumulator[0] = 3 * own.accumulator[0];
+    assert_int_equal(sh_sum_read_totals(sum).samples, 3);
+    assert_int_equal(sh_sum_verdict(sum, &tensor), SH_VERDICT_APPLY);
+    sh_sum_value(sum, 0, &value, &max_abs);
+    assert_true(value == 3 * gradient);
+    assert_int_equal(max_abs, 3 << 20);
+    total.trailer[7] = (uint64_t)1 << 23; /* a bound that proves nothing */
+    assert_int_equal(sh_sum_verdict(sum, &tensor), SH_VERDICT_REDO);
+
+    assert_ok(sh_sum_share(sum)); /* once is enough */
+    assert_ptr_equal(sh_sum_total(sum).accumulator, total.accumulator);
+    sh_sum_begin(sum);
+    assert_int_equal(own.accumulator[0], 0);
+    assert_int_equal(total.accumulator[0], 3 << 20);
+    sh_sum_set_shared(sum, false);
+    assert_ptr_equal(sh_sum_total(sum).accumulator, alone);
     sh_sum_free(sum);
 }
 
@@ -705,6 +743,7 @@ int main(void)
         cmocka_unit_test(state_goes_round),
         cmocka_unit_test(buckets_run_from_the_last_tensor_to_the_first),
         cmocka_unit_test(totals_are_exact),
+        cmocka_unit_test(the_total_is_apart_from_the_own_part),
         cmocka_unit_test(what_cannot_be_summed_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

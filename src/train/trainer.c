@@ -54,6 +54,7 @@ struct sh_trainer {
 
     sh_span spans[SH_ENGINE_MAX_SPANS]; /* the buckets, then the trailer */
     uint32_t span_count;
+    bool shared;          /* the spans' totals lie apart from the own parts */
     uint32_t *bucket_of;  /* by place in the sum (train/replica.h), as what else is by tensor */
     atomic_uint *left;    /* by bucket: additions that this device still owes */
     atomic_uint *max_abs; /* by tensor: largest |integer| of the reduced sum */
@@ -80,15 +81,42 @@ static sh_role role_of(const sh_trainer *trainer, uint32_t place)
     return replica->graph->parameters[replica->tensor_of[place]].role;
 }
 
+/* Sets the spans to where own part and total are. */
+static void aim_spans(sh_trainer *trainer)
+{
+    uint32_t buckets;
+    const sh_sum *sum = trainer->replica->sum;
+    const sh_sum_bucket *bucket = sh_sum_buckets(sum, &buckets);
+    const sh_sum_block own = sh_sum_own(sum), total = sh_sum_total(sum);
+    for (uint32_t i = 0; i < buckets; i++)
+        trainer->spans[i] =
+            (sh_span){own.accumulator + bucket[i].first_element,
+                      total.accumulator + bucket[i].first_element, bucket[i].elements, SH_WORD_I32};
+    trainer->spans[buckets] = (sh_span){own.trailer, total.trailer, own.words, SH_WORD_U64};
+}
+
+/* With other devices the total lies apart from the own part. */
+static sh_status share_sum(sh_trainer *trainer, const sh_engine *engine)
+{
+    sh_sum *sum = trainer->replica->sum;
+    const bool shared = engine->devices > 1;
+    if (shared == trainer->shared)
+        return SH_OK;
+    if (shared)
+        SH_TRY(sh_sum_share(sum));
+    sh_sum_set_shared(sum, shared);
+    trainer->shared = shared;
+    aim_spans(trainer);
+    return SH_OK;
+}
+
 /* The buckets as spans, in the order in which backward completes them, and the trailer behind them.
  */
 static sh_status lay_out_spans(sh_trainer *trainer)
 {
     sh_sum *sum = trainer->replica->sum;
     uint32_t buckets;
-    size_t words, elements;
     const sh_sum_bucket *bucket = sh_sum_buckets(sum, &buckets);
-    int32_t *accumulator = sh_sum_accumulator(sum, &elements);
     if (buckets + 1 > SH_ENGINE_MAX_SPANS)
         return sh_fail(SH_LIMIT, "the model has %u gradient buckets, at most %d can travel",
                        buckets, SH_ENGINE_MAX_SPANS - 1);
@@ -97,15 +125,11 @@ static sh_status lay_out_spans(sh_trainer *trainer)
     trainer->max_abs = calloc(trainer->replica->summed, sizeof *trainer->max_abs);
     if (trainer->bucket_of == NULL || trainer->left == NULL || trainer->max_abs == NULL)
         return sh_fail_memory(trainer->replica->summed * sizeof(uint32_t), "the trainer");
-    for (uint32_t i = 0; i < buckets; i++) {
-        trainer->spans[i] =
-            (sh_span){accumulator + bucket[i].first_element, bucket[i].elements, SH_WORD_I32};
+    for (uint32_t i = 0; i < buckets; i++)
         for (uint32_t t = 0; t < bucket[i].tensors; t++)
             trainer->bucket_of[bucket[i].first_tensor + t] = i;
-    }
-    uint64_t *trailer = sh_sum_trailer(sum, &words);
-    trainer->spans[buckets] = (sh_span){trailer, words, SH_WORD_U64};
     trainer->span_count = buckets + 1;
+    aim_spans(trainer);
     return SH_OK;
 }
 
@@ -393,6 +417,7 @@ static sh_status reduce_share(sh_trainer *trainer, const sh_part *part)
     trainer->part = part;
     trainer->share = sh_range_scale(part->share, part->of, trainer->batch.grains);
     trainer->failure = SH_OK;
+    SH_TRY(share_sum(trainer, part->engine));
     sh_sum_clear_trailer(trainer->replica->sum);
     atomic_store(&trainer->next, 0);
     take_turn(trainer, clear);
@@ -411,8 +436,7 @@ static sh_status reduce_share(sh_trainer *trainer, const sh_part *part)
         owe_nothing_more(trainer, i, 1);
     take_turn(trainer, compute);
     SH_TRY(lanes_status(trainer));
-    if (part->stop)
-        sh_sum_add_stop(trainer->replica->sum);
+    sh_sum_set_note(trainer->replica->sum, &(sh_sum_note){.stop = part->stop});
     sh_engine_ready(part->engine, training ? buckets : 0);
     const uint64_t begun = sh_stopwatch_now(trainer->watching);
     const sh_status status = sh_engine_wait(part->engine);
@@ -446,11 +470,11 @@ static void measure(void *context, uint32_t lane)
     const uint64_t begun = sh_stopwatch_now(trainer->watching);
     sh_sum *sum = trainer->replica->sum;
     const uint32_t tensors = trainer->replica->summed;
-    size_t elements, first, end, from, to;
-    const int32_t *accumulator = sh_sum_accumulator(sum, &elements);
+    size_t first, end, from, to;
+    const int32_t *accumulator = sh_sum_total(sum).accumulator;
     sh_squares *squares = trainer->squares + (size_t)lane * tensors;
     memset(squares, 0, tensors * sizeof *squares);
-    lane_range(trainer, lane, elements, &first, &end);
+    lane_range(trainer, lane, trainer->replica->summed_count, &first, &end);
     for (uint32_t t = 0; t < tensors; t++)
         if (role_of(trainer, t) == SH_ROLE_TRAINED && tensor_range(sum, t, first, end, &from, &to))
             sh_squares_add(&squares[t], accumulator + from, to - from);
@@ -481,9 +505,9 @@ static void apply(void *context, uint32_t lane)
     sh_trainer *trainer = context;
     sh_replica *replica = trainer->replica;
     const uint64_t begun = sh_stopwatch_now(trainer->watching);
-    size_t elements, first, end, from, to;
-    const int32_t *accumulator = sh_sum_accumulator(replica->sum, &elements);
-    lane_range(trainer, lane, elements, &first, &end);
+    size_t first, end, from, to;
+    const int32_t *accumulator = sh_sum_total(replica->sum).accumulator;
+    lane_range(trainer, lane, replica->summed_count, &first, &end);
     for (uint32_t t = 0; t < replica->summed; t++) {
         const sh_role role = role_of(trainer, t);
         if (!tensor_range(replica->sum, t, first, end, &from, &to))

@@ -61,13 +61,13 @@ static void add_span(const meeting *at, uint32_t span)
     for (size_t i = 0; i < first->count; i++) {
         uint64_t sum = 0;
         for (uint32_t d = 0; d < at->devices; d++)
-            sum += first->word == SH_WORD_I32 ? ((uint32_t *)at->spans[d][span].data)[i]
-                                              : ((uint64_t *)at->spans[d][span].data)[i];
+            sum += first->word == SH_WORD_I32 ? ((const uint32_t *)at->spans[d][span].own)[i]
+                                              : ((const uint64_t *)at->spans[d][span].own)[i];
         for (uint32_t d = 0; d < at->devices; d++)
             if (first->word == SH_WORD_I32)
-                ((uint32_t *)at->spans[d][span].data)[i] = (uint32_t)sum;
+                ((uint32_t *)at->spans[d][span].total)[i] = (uint32_t)sum;
             else
-                ((uint64_t *)at->spans[d][span].data)[i] = sum;
+                ((uint64_t *)at->spans[d][span].total)[i] = sum;
     }
 }
 
@@ -92,7 +92,8 @@ static sh_status meet(sh_engine *engine)
     return SH_OK;
 }
 
-static const sh_engine_ops meeting_ops = {"meeting", begin, ready, meet, NULL};
+static const sh_engine_ops meeting_ops = {
+    .name = "meeting", .begin = begin, .ready = ready, .wait = meet};
 
 /* What one experiment runs, and what came out. */
 typedef struct experiment {
@@ -116,7 +117,7 @@ typedef struct device {
 
 static sh_status train(experiment *e, uint32_t index, sh_replica *replica, sh_trainer *trainer)
 {
-    meeting_engine engine = {{&meeting_ops}, &e->at, index, NULL, 0, 0};
+    meeting_engine engine = {{&meeting_ops, e->devices}, &e->at, index, NULL, 0, 0};
     const uint32_t grains = (e->job.batch_size + e->job.grain - 1) / e->job.grain;
     const uint32_t first = grains * index / e->devices;
     const sh_part part = {{first, grains * (index + 1) / e->devices - first},
@@ -381,7 +382,8 @@ typedef struct workshop {
 
 static void workshop_open(workshop *shop, experiment *e, uint32_t lanes)
 {
-    static const sh_engine_ops ops = {"watching", watch_begin, watch_ready, watch_wait, NULL};
+    static const sh_engine_ops ops = {
+        .name = "watching", .begin = watch_begin, .ready = watch_ready, .wait = watch_wait};
     sh_backend_list backends;
     assert_ok(sh_job_complete(&e->job));
     assert_ok(sh_pipeline_open(&shop->pipeline, e->job.data, &(sh_pipeline_options){.resize = 0}));
@@ -392,7 +394,7 @@ static void workshop_open(workshop *shop, experiment *e, uint32_t lanes)
                                                                    .backends = &backends,
                                                                    .replica = shop->replica,
                                                                    .lanes = lanes}));
-    shop->engine = (watching_engine){.engine = {&ops}, .sum = shop->replica->sum};
+    shop->engine = (watching_engine){.engine = {&ops, 1}, .sum = shop->replica->sum};
 }
 
 static void workshop_close(workshop *shop)
@@ -440,9 +442,7 @@ static void frozen_weights_stay(void **state)
     const size_t bytes = replica->weight_count * sizeof *replica->weights;
     const size_t trained =
         32 * 10 + 10; /* fc2: all that has gradients, state and a place on wires */
-    size_t summed;
-    sh_sum_accumulator(replica->sum, &summed);
-    assert_int_equal(summed, trained);
+    assert_int_equal(sh_sum_own(replica->sum).elements, trained);
     const sh_footprint *held = sh_trainer_footprint(trainer);
     assert_int_equal(held->weights, bytes);
     assert_int_equal(held->sum, trained * 4);
