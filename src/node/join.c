@@ -102,6 +102,7 @@ static sh_status prepare(device *self, const sh_welcome *welcome)
             "--data",
             self->options->data != NULL ? self->options->data : welcome->job.data);
     SH_TRY(receive_state(self, welcome));
+    self->bench->shared = true;
     SH_TRY(sh_workbench_start(self->bench, self->options->lanes, self->options->memory));
     if (self->options->memory != 0) {
         char text[SH_FOOTPRINT_TEXT];

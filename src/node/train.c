@@ -401,6 +401,7 @@ static sh_status run(training *t)
     SH_TRY(open_bench(t));
     if (t->options->profile != SH_PROFILE_OFF)
         t->bench->clock = sh_clock_system();
+    t->bench->shared = !is_alone(t);
     SH_TRY(sh_workbench_start(t->bench, lanes_of_each(t), t->options->memory));
     SH_TRY(open_run(t)); /* not before it is known that the job fits here */
     note_memory(t);

@@ -48,7 +48,8 @@ sh_status sh_workbench_start(sh_workbench *bench, uint32_t lanes, uint64_t memor
                                                 .lanes = lanes == 0 ? sh_host_cores() : lanes,
                                                 .clock = bench->clock,
                                                 .memory = memory,
-                                                .evaluate_only = bench->evaluate_only});
+                                                .evaluate_only = bench->evaluate_only,
+                                                .shared = bench->shared});
 }
 
 void sh_workbench_close(sh_workbench *bench)

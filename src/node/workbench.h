@@ -21,6 +21,7 @@ typedef struct sh_workbench {
     sh_replica *replica;
     sh_trainer *trainer;   /* after sh_workbench_start */
     bool evaluate_only;    /* set before sh_workbench_start: nothing will be trained */
+    bool shared;           /* set likewise: there may be other devices */
     const sh_clock *clock; /* that steps are timed by; NULL, as opened: they are not */
 } sh_workbench;
 

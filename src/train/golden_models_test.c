@@ -234,7 +234,7 @@ static sums sums_of(const sh_replica *replica, const sh_replica *first, uint32_t
 static void train(run *out, sh_replica *replica, const sh_pipeline *data, const sh_job *job,
                   const sh_backend *backend)
 {
-    const sh_part part = {{0, 1}, 1, sh_engine_solo(), false};
+    const sh_part part = {.share = {0, 1}, .of = 1, .engine = sh_engine_solo()};
     sh_trainer *trainer;
     sh_backend_list backends;
     assert_ok(sh_backend_choose(&backends, backend->name));

@@ -285,7 +285,7 @@ static void train(const bench *b, const setting *s, run *out)
 {
     const sh_job job = job_of(b, s);
     const uint32_t grains = (job.batch_size + job.grain - 1) / job.grain;
-    const sh_part part = {{0, grains}, grains, sh_engine_solo(), false};
+    const sh_part part = {.share = {0, grains}, .of = grains, .engine = sh_engine_solo()};
     sh_replica *replica = replica_of(b->pipeline, &job);
     const size_t bytes = replica->weight_count * sizeof *replica->weights;
     float *initial = malloc(bytes);

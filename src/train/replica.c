@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "train/statistic.h"
 
 /* Gradients travel in buckets of at least this size: large enough to fill the wire, small enough to
  * start early. */
@@ -103,6 +104,8 @@ sh_status sh_replica_new(sh_replica **replica, const sh_job *job, const sh_probl
     sh_replica *fresh = calloc(1, sizeof *fresh);
     if (fresh == NULL)
         return sh_fail_memory(sizeof *fresh, "a replica");
+    fresh->phase = SH_PHASE_FIRST;
+    pthread_mutex_init(&fresh->lock, NULL);
     const sh_status status = fill(fresh, job, problem);
     if (status != SH_OK) {
         sh_replica_free(fresh);
@@ -124,6 +127,7 @@ void sh_replica_free(sh_replica *replica)
     free(replica->tensor_of);
     free(replica->place_of);
     sh_graph_free(replica->graph);
+    pthread_mutex_destroy(&replica->lock);
     free(replica);
 }
 
@@ -135,6 +139,49 @@ const char *sh_replica_tensor_name(const sh_replica *replica, uint32_t tensor)
 const sh_type *sh_replica_tensor_type(const sh_replica *replica, uint32_t tensor)
 {
     return sh_graph_type(replica->graph, replica->graph->parameters[tensor].value);
+}
+
+void sh_replica_lock(sh_replica *replica)
+{
+    pthread_mutex_lock(&replica->lock);
+}
+
+void sh_replica_unlock(sh_replica *replica)
+{
+    pthread_mutex_unlock(&replica->lock);
+}
+
+/* Raises a shared maximum. */
+static void raise_max(atomic_uint *shared, uint32_t value)
+{
+    unsigned held = atomic_load(shared);
+    while (held < value && !atomic_compare_exchange_weak(shared, &held, value))
+        ;
+}
+
+void sh_replica_update(sh_replica *replica, const sh_replica_step *step, size_t from, size_t to,
+                       const int32_t *sums, atomic_uint *max_abs)
+{
+    for (uint32_t t = 0; t < replica->summed; t++) {
+        const size_t start = sh_sum_first_element(replica->sum, t);
+        const size_t stop = start + sh_sum_elements(replica->sum, t);
+        const size_t first = start > from ? start : from, end = stop < to ? stop : to;
+        if (first >= end)
+            continue;
+        float *slots[SH_OPTIMIZER_MAX_SLOTS] = {NULL};
+        for (uint32_t i = 0; i < replica->slot_count; i++)
+            slots[i] = replica->slots[i] + first;
+        uint32_t top = 0;
+        if (replica->graph->parameters[replica->tensor_of[t]].role == SH_ROLE_STATISTIC)
+            sh_statistic_follow(replica->weights + first, sums + first, step->scales[t],
+                                end - first, &top);
+        else
+            sh_optimizer_apply(replica->optimizer, &replica->settings, &step->numbers,
+                               replica->weights + first, slots, sums + first, step->scales[t],
+                               end - first, &top);
+        if (max_abs != NULL)
+            raise_max(&max_abs[t], top);
+    }
 }
 
 sh_status sh_replica_hash(const sh_replica *replica, char hex[SH_DIGEST_TEXT])

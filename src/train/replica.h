@@ -7,12 +7,19 @@
  *     SH_TRY(sh_replica_hash(replica, hash));
  *     sh_replica_free(replica);
  *
- * Threads: caller locks. Transparent: the trainer and snapshots work on its fields.
+ * Threads: caller locks. Transparent: the trainer and snapshots work on its fields. Where others
+ * read it while it trains (train/transfer.h), all who read or change weights, slots, exponents,
+ * position, epoch or where the total is hold sh_replica_lock; but the step's thread and its lanes
+ * read without it, because nobody else writes.
  */
 #ifndef SHOAL_TRAIN_REPLICA_H
 #define SHOAL_TRAIN_REPLICA_H
 
+#include <pthread.h>
+#include <stdatomic.h>
+
 #include "base/digest.h"
+#include "base/position.h"
 #include "model/model.h"
 #include "shoal/job.h"
 #include "train/exact_sum.h"
@@ -41,8 +48,10 @@ typedef struct sh_replica {
     size_t summed_count; /* and their weights */
     uint32_t *tensor_of; /* by place in the sum: the tensor; owned */
     uint32_t *place_of;  /* by tensor: its place in the sum, SH_FROZEN where it has none; owned */
-    uint64_t steps;      /* applied since the job began: the position */
+    uint64_t steps;      /* applied since the job began; with `phase` the position */
+    uint32_t phase;      /* base/position.h */
     sh_epoch_totals epoch;
+    pthread_mutex_t lock;
 } sh_replica;
 
 /* The model of a job; borrows its texts. */
@@ -59,6 +68,29 @@ sh_status sh_replica_hash(const sh_replica *replica, char hex[SH_DIGEST_TEXT]) S
 /* Name and type of a tensor; borrowed from the replica. */
 const char *sh_replica_tensor_name(const sh_replica *replica, uint32_t tensor);
 const sh_type *sh_replica_tensor_type(const sh_replica *replica, uint32_t tensor);
+
+static inline sh_position sh_replica_position(const sh_replica *replica)
+{
+    return (sh_position){replica->steps, replica->phase};
+}
+
+void sh_replica_lock(sh_replica *replica);
+void sh_replica_unlock(sh_replica *replica);
+
+/* All that a step's update depends on beside the sums: the same on all devices. */
+typedef struct sh_replica_step {
+    sh_optimizer_step numbers;
+    const float *scales; /* by place in the sum: sh_sum_scale as the step was computed; borrowed */
+} sh_replica_step;
+
+/*
+ * Applies a step to the elements from .. to - 1 of weights and slots: its part of the one update
+ * that there is, so ranges in any order and on any thread make the whole. `sums` is a total as
+ * sh_sum_total lays it out, read within the range alone; max_abs[place] rises to the largest
+ * |integer| seen (NULL: not wanted). Exponents, position and epoch stay as they are.
+ */
+void sh_replica_update(sh_replica *replica, const sh_replica_step *step, size_t from, size_t to,
+                       const int32_t *sums, atomic_uint *max_abs);
 
 /* Fills the weights as the job begins. */
 void sh_replica_initialise(sh_replica *replica, uint64_t seed);

@@ -296,6 +296,7 @@ static sh_status load_position(sh_replica *replica, const sh_safetensors *file)
         return sh_fail(SH_FORMAT, "%s: %s: %s", sh_safetensors_path(file), KEY_POSITION,
                        failed != 0 ? error.text : "a negative number");
     replica->steps = (uint64_t)steps;
+    replica->phase = SH_PHASE_FIRST;
     replica->epoch = (sh_epoch_totals){loss, (uint64_t)samples, (uint64_t)correct};
     return SH_OK;
 }
@@ -356,6 +357,7 @@ sh_status sh_snapshot_adopt(sh_replica *replica, const void *tail, size_t bytes)
     SH_TRY(sh_sum_state_set(replica->sum, envelopes,
                             (const int32_t *)(const void *)(envelopes + replica->summed)));
     replica->steps = head.steps;
+    replica->phase = SH_PHASE_FIRST;
     replica->epoch = (sh_epoch_totals){head.epoch_loss, head.epoch_samples, head.epoch_correct};
     return SH_OK;
 }

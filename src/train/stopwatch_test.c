@@ -94,7 +94,7 @@ static void a_trainer_accounts_for_its_steps(void **state)
                                                                  .replica = replica,
                                                                  .lanes = lanes,
                                                                  .clock = &clock}));
-        const sh_part part = {{0, 5}, 5, sh_engine_solo(), false};
+        const sh_part part = {.share = {0, 5}, .of = 5, .engine = sh_engine_solo()};
         assert_ok(sh_trainer_step(trainer, &part, &result));
         sh_trainer_clear_times(trainer);
         assert_ok(sh_trainer_step(trainer, &part, &result));

@@ -9,19 +9,35 @@
  *     SH_TRY(sh_trainer_evaluate(trainer, &part, &totals));
  *
  * All devices of a view make the same calls with the same engine rounds; each decides alike,
- * because it decides on sums that all hold.
+ * because it decides on sums that all hold. Where a round fails, nothing is applied, and the grains
+ * that this device has computed are *held*: their contributions stay in the own part of the sum,
+ * and the stage is gone on with, under another engine, with more grains (`work`).
  *
- * Threads: one caller, which is lane 0.
+ * Threads: one caller, which is lane 0. It holds the replica's lock while it changes the replica.
  */
 #ifndef SHOAL_TRAIN_TRAINER_H
 #define SHOAL_TRAIN_TRAINER_H
 
 #include "data/pipeline.h"
 #include "reduce/engine.h"
+#include "train/grain_list.h"
 #include "train/lanes.h"
 #include "train/replica.h"
 #include "train/schedule.h"
 #include "train/stopwatch.h"
+
+/* A stage that all devices have come through, told under the replica's lock when this device's
+ * replica has followed, and before anything overwrites the total. */
+typedef struct sh_stage_outcome {
+    enum {
+        SH_STAGE_APPLIED,   /* a step */
+        SH_STAGE_REDONE,    /* an attempt at one: exponents have changed */
+        SH_STAGE_VALIDATED, /* neither weights nor exponents have changed */
+    } kind;
+    sh_position before, after;
+    sh_replica_step update; /* APPLIED: what the total was applied with */
+    double clip;            /* APPLIED: the factor of every gradient, also in update.numbers */
+} sh_stage_outcome;
 
 typedef struct sh_trainer_options {
     const sh_job *job;               /* copied */
@@ -32,6 +48,10 @@ typedef struct sh_trainer_options {
     const sh_clock *clock; /* NULL: steps are not timed; borrowed until sh_trainer_free */
     uint64_t memory;       /* most bytes that the process may hold; 0: any (lanes.h says how) */
     bool evaluate_only;    /* sh_trainer_evaluate is all that will be asked for */
+    bool shared;           /* there may be other devices: a total takes memory from the start */
+    const sh_clock *pace;  /* for sh_trainer_rate; NULL: there is none. Borrowed as above */
+    void (*on_passed)(void *context, const sh_stage_outcome *outcome); /* the caller's thread */
+    void *context;                                                     /* borrowed as above */
 } sh_trainer_options;
 
 typedef struct sh_trainer sh_trainer;
@@ -42,10 +62,20 @@ typedef struct sh_part {
     uint32_t of;    /* grains of a full step */
     sh_engine *engine;
     bool stop; /* this device asks to end after the step */
+
+    /* Training: ranges of the batch's grains to compute beside those held, which count where they
+     * are of this position. NULL: the share, and nothing is held. Borrowed for the call. */
+    const sh_range *work;
+    uint32_t work_count;
+
+    /* Asked as this device's trailer is made, once a round: the view that the next stage is to be
+     * done in, 0 for this one. One device at most has an answer; NULL: 0. */
+    uint32_t (*announce)(void *context);
+    void *context;
 } sh_part;
 
 typedef struct sh_step_result {
-    sh_sum_totals totals; /* over all devices; totals.stops: how many asked to end */
+    sh_sum_totals totals; /* over all devices, of the attempt that was applied */
     uint32_t redone;      /* how often it was computed again, calibration not counted */
 } sh_step_result;
 
@@ -63,15 +93,38 @@ const sh_footprint *sh_trainer_footprint(const sh_trainer *trainer);
 sh_trainer_work sh_trainer_work_done(const sh_trainer *trainer);
 
 /*
- * One step: replica->steps grows by one. SH_NUMERIC names step and tensor and leaves the weights as
- * they were; so does every other failure, after which the engine is of no more use.
+ * One step, from the attempt that replica->phase says: replica->steps grows by one. A validation
+ * that is due is passed over. Every failure leaves the weights as they were:
+ *   the engine's        what was computed is held. Close the engine before the next call
+ *   SH_DIVERGED         replicas differ, see sh_trainer_check; held likewise
+ *   SH_INVALID          `work` is held already or is no grain of the batch; held as before
+ *   SH_NUMERIC          names step and tensor
+ *   others              reading samples and the like: nothing is held any more
  */
 sh_status sh_trainer_step(sh_trainer *trainer, const sh_part *part,
                           sh_step_result *result) SHOAL_CHECKED;
 
-/* Loss and accuracy over the validation samples, the same on all devices. */
+/* Loss and accuracy over the validation samples, the same on all devices. Of a step nothing is held
+ * afterwards; failures as above, and the validation begins again. */
 sh_status sh_trainer_evaluate(sh_trainer *trainer, const sh_part *part,
                               sh_sum_totals *totals) SHOAL_CHECKED;
+
+/* The grains held for the replica's position; borrowed until the next call that is not const. */
+const sh_grain_list *sh_trainer_held(const sh_trainer *trainer);
+/* Drops them: the next stage begins with an empty sum. */
+void sh_trainer_forget(sh_trainer *trainer);
+
+/* Puts the replica at another phase, at SH_PHASE_VALIDATION where others have to validate again.
+ * Where this changes it, nothing is held any more. */
+void sh_trainer_set_phase(sh_trainer *trainer, uint32_t phase);
+
+/* This device's check (train/weight_check.h) of its weights and exponents in the last stage of
+ * training with other devices. Devices with equal replicas have equal ones. */
+uint64_t sh_trainer_check(const sh_trainer *trainer);
+
+/* Full grains a second that the lanes compute, over recent steps; 0 where nothing is known. As if
+ * every lane always had a grain: times without one do not count. */
+double sh_trainer_rate(const sh_trainer *trainer);
 
 /*
  * The arithmetic family of this device for this job: a hash of the gradients of one fixed grain

@@ -120,10 +120,9 @@ static sh_status train(experiment *e, uint32_t index, sh_replica *replica, sh_tr
     meeting_engine engine = {{&meeting_ops, e->devices}, &e->at, index, NULL, 0, 0};
     const uint32_t grains = (e->job.batch_size + e->job.grain - 1) / e->job.grain;
     const uint32_t first = grains * index / e->devices;
-    const sh_part part = {{first, grains * (index + 1) / e->devices - first},
-                          grains,
-                          e->devices == 1 ? sh_engine_solo() : &engine.engine,
-                          false};
+    const sh_part part = {.share = {first, grains * (index + 1) / e->devices - first},
+                          .of = grains,
+                          .engine = e->devices == 1 ? sh_engine_solo() : &engine.engine};
     while (replica->steps < e->steps) {
         sh_step_result result;
         SH_TRY(sh_trainer_step(trainer, &part, &result));
@@ -414,7 +413,7 @@ static void buckets_are_ready_before_the_grain_ends(void **state)
     workshop_open(&shop, &e, 1);
     sh_trainer *trainer = shop.trainer;
     watching_engine *engine = &shop.engine;
-    const sh_part part = {{0, 8}, 8, &engine->engine, false};
+    const sh_part part = {.share = {0, 8}, .of = 8, .engine = &engine->engine};
     assert_ok(sh_trainer_step(trainer, &part, &result));
     assert_true(engine->count >= 3); /* two buckets and the trailer */
     for (uint32_t i = 0; i < engine->count; i++)
@@ -438,7 +437,7 @@ static void frozen_weights_stay(void **state)
     sh_trainer *trainer = shop.trainer;
     const sh_replica *replica = shop.replica;
     watching_engine *engine = &shop.engine;
-    const sh_part part = {{0, 8}, 8, &engine->engine, false};
+    const sh_part part = {.share = {0, 8}, .of = 8, .engine = &engine->engine};
     const size_t bytes = replica->weight_count * sizeof *replica->weights;
     const size_t trained =
         32 * 10 + 10; /* fc2: all that has gradients, state and a place on wires */
@@ -617,7 +616,7 @@ static void samples_are_brought_before_their_step(void **state)
                                                              .backends = &backends,
                                                              .replica = replica,
                                                              .lanes = 2}));
-    const sh_part part = {{0, 3}, 3, sh_engine_solo(), false};
+    const sh_part part = {.share = {0, 3}, .of = 3, .engine = sh_engine_solo()};
     for (; set.step < set.schedule.total_steps; set.step++) {
         const sh_batch batch = sh_schedule_batch(&set.schedule, set.step);
         assert_ok(sh_trainer_step(trainer, &part, &result));

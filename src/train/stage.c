@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A stage up to its reduction, in two turns of the team:
+ *
+ *     clear    lanes zero the own part, unless grains are held in it, and check the weights where
+ *              replicas are compared; lane 0 prepares what depends on the weights alone
+ *     compute  each lane takes the next grain until none is left: read, forward, backward, adding
+ *              each gradient as it appears. The lane that adds the last contribution to a bucket
+ *              tells the engine, so buckets travel while earlier layers are still in backward
+ *
+ * Then the engine ends the reduction, or fails.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "train/trainer_impl.h"
+#include "train/weight_check.h"
+
+#define GRANULE 4096    /* weights: lanes' ranges end at multiples of it */
+#define PACE_KEPT 0.875 /* of what was known of the pace, with every turn */
+
+/* Keeps the first failure and lets the other lanes run out of grains. */
+static void note_failure(sh_trainer *trainer, sh_status status)
+{
+    pthread_mutex_lock(&trainer->lock);
+    if (trainer->failure == SH_OK) {
+        trainer->failure = status;
+        memcpy(trainer->message, sh_message(), strlen(sh_message()) + 1);
+    }
+    pthread_mutex_unlock(&trainer->lock);
+    atomic_store(&trainer->next, trainer->todo.total);
+}
+
+static sh_status lanes_status(const sh_trainer *trainer)
+{
+    return trainer->failure == SH_OK ? SH_OK : sh_fail(trainer->failure, "%s", trainer->message);
+}
+
+static void owe_nothing_more(sh_trainer *trainer, uint32_t bucket, uint32_t paid)
+{
+    if (atomic_fetch_sub(&trainer->left[bucket], paid) == paid)
+        sh_engine_ready(trainer->part->engine, bucket);
+}
+
+/* The gradient sink of a lane. */
+static void add_gradient(void *context, uint32_t tensor, const float *gradient)
+{
+    sh_trainer *trainer = context;
+    const uint32_t place = trainer->replica->place_of[tensor];
+    sh_sum_add(trainer->replica->sum, place, gradient);
+    owe_nothing_more(trainer, trainer->bucket_of[place], 1);
+}
+
+sh_status sh_stage_read_samples(const sh_trainer *trainer, sh_execution *execution, sh_range range)
+{
+    const sh_dataset_info *info = sh_pipeline_about(trainer->pipeline);
+    const size_t elements = info->channels * info->height * info->width;
+    const bool training = trainer->mode == SH_MODEL_TRAIN;
+    const sh_split split = training ? SH_SPLIT_TRAIN : SH_SPLIT_VALIDATION;
+    float *pixels = sh_execution_input(execution, SH_MODEL_SAMPLES);
+    int32_t *labels = sh_execution_input(execution, SH_MODEL_LABELS);
+    for (uint32_t i = 0; i < range.count; i++) {
+        const uint32_t position = range.first + i;
+        const uint32_t index = training ? sh_order_at(&trainer->order, position) : position;
+        SH_TRY(sh_pipeline_read(trainer->pipeline, split, trainer->batch.epoch, index,
+                                pixels + i * elements, &labels[i]));
+    }
+    return SH_OK;
+}
+
+void sh_stage_weigh_samples(const sh_trainer *trainer, sh_execution *execution, sh_range range)
+{
+    float *weights = sh_execution_input(execution, SH_MODEL_LOSS_WEIGHTS);
+    uint32_t *keys = sh_execution_input(execution, SH_MODEL_KEYS);
+    for (uint32_t i = 0; i < range.count; i++) {
+        const uint32_t index = sh_order_at(&trainer->order, range.first + i);
+        sh_random random =
+            sh_random_for(trainer->job.seed, SH_RANDOM_DROPOUT, trainer->batch.epoch, index);
+        weights[i] = trainer->loss_scale;
+        keys[2 * i] = sh_random_next(&random);
+        keys[2 * i + 1] = sh_random_next(&random);
+    }
+}
+
+static void add_outcome(sh_trainer *trainer, const sh_execution *execution, uint32_t count)
+{
+    const float *loss = sh_execution_output(execution, 0);
+    const int32_t *predicted = sh_execution_output(execution, 1);
+    const int32_t *labels = sh_execution_output(execution, 2);
+    uint32_t correct = 0;
+    for (uint32_t i = 0; i < count; i++)
+        correct += predicted[i] == labels[i];
+    sh_sum_add_loss(trainer->replica->sum, loss, count, correct);
+}
+
+static sh_status compute_grain(sh_trainer *trainer, uint32_t lane, uint32_t grain)
+{
+    const sh_range range = sh_batch_grain(&trainer->batch, grain);
+    sh_execution *execution = sh_lanes_execution(trainer->lanes, lane, trainer->mode, range.count);
+    assert(execution != NULL);
+    const uint64_t begun = sh_stopwatch_now(trainer->watching);
+    SH_TRY(sh_stage_read_samples(trainer, execution, range));
+    sh_stopwatch_add(trainer->watching, lane, SH_SPAN_READ, begun);
+    if (trainer->mode == SH_MODEL_TRAIN)
+        sh_stage_weigh_samples(trainer, execution, range);
+    SH_TRY(sh_execution_run(execution, add_gradient, trainer));
+    add_outcome(trainer, execution, range.count);
+    return SH_OK;
+}
+
+static uint64_t pace_now(const sh_trainer *trainer)
+{
+    return trainer->pace_clock == NULL ? 0 : sh_clock_now_ns(trainer->pace_clock);
+}
+
+static void compute(void *context, uint32_t lane)
+{
+    sh_trainer *trainer = context;
+    const uint64_t begun = sh_stopwatch_now(trainer->watching), started = pace_now(trainer);
+    for (;;) {
+        const uint32_t taken = atomic_fetch_add(&trainer->next, 1);
+        if (taken >= trainer->todo.total)
+            break;
+        const sh_status status =
+            compute_grain(trainer, lane, sh_grain_list_at(&trainer->todo, taken));
+        if (status != SH_OK)
+            note_failure(trainer, status);
+    }
+    atomic_fetch_add(&trainer->lane_busy_ns, pace_now(trainer) - started);
+    sh_stopwatch_add(trainer->watching, lane, SH_SPAN_BUSY, begun);
+}
+
+/* Takes a turn's grains into the account of how fast the lanes are. */
+static void note_pace(sh_trainer *trainer)
+{
+    sh_pace *pace = &trainer->pace;
+    uint32_t samples = 0;
+    for (uint32_t i = 0; i < trainer->todo.total && trainer->pace_clock != NULL; i++)
+        samples += sh_batch_grain(&trainer->batch, sh_grain_list_at(&trainer->todo, i)).count;
+    if (samples == 0)
+        return;
+    pace->grains = PACE_KEPT * pace->grains + (double)samples / (double)trainer->job.grain;
+    pace->lane_seconds =
+        PACE_KEPT * pace->lane_seconds + (double)atomic_load(&trainer->lane_busy_ns) * 1e-9;
+}
+
+double sh_trainer_rate(const sh_trainer *trainer)
+{
+    const sh_pace *pace = &trainer->pace;
+    return pace->lane_seconds > 0
+               ? pace->grains / pace->lane_seconds * sh_lanes_count(trainer->lanes)
+               : 0;
+}
+
+void sh_stage_lane_range(const sh_trainer *trainer, uint32_t lane, size_t total, size_t *first,
+                         size_t *end)
+{
+    const size_t granules = (total + GRANULE - 1) / GRANULE;
+    const uint32_t lanes = sh_lanes_count(trainer->lanes);
+    *first = granules * lane / lanes * GRANULE;
+    *end = granules * (lane + 1) / lanes * GRANULE;
+    if (*end > total)
+        *end = total;
+    if (*first > *end)
+        *first = *end;
+}
+
+/* Lane 0 prepares every program that the turn can need. */
+static sh_status prepare(sh_trainer *trainer)
+{
+    const sh_batch *batch = &trainer->batch;
+    const uint32_t counts[] = {sh_batch_grain(batch, 0).count,
+                               sh_batch_grain(batch, batch->grains - 1).count};
+    for (int i = 0; i < 2; i++)
+        if (i == 0 || counts[1] != counts[0])
+            SH_TRY(sh_execution_prepare(
+                sh_lanes_execution(trainer->lanes, 0, trainer->mode, counts[i])));
+    return SH_OK;
+}
+
+/* Where replicas are compared: adds this lane's part to the check. */
+static void check_weights(sh_trainer *trainer, uint32_t lane)
+{
+    const sh_replica *replica = trainer->replica;
+    size_t first, end;
+    sh_stage_lane_range(trainer, lane, replica->weight_count, &first, &end);
+    uint64_t check = sh_weight_check(replica->weights + first, first, end - first);
+    for (uint32_t t = 0; t < replica->summed && lane == 0; t++) {
+        const int exponent = sh_sum_exponent(replica->sum, t);
+        check += sh_weight_check(&exponent, replica->weight_count + t, 1);
+    }
+    atomic_fetch_add(&trainer->partial, check);
+}
+
+static void clear(void *context, uint32_t lane)
+{
+    sh_trainer *trainer = context;
+    const uint64_t begun = sh_stopwatch_now(trainer->watching);
+    if (trainer->mode == SH_MODEL_TRAIN && trainer->held.total == 0) {
+        size_t first, end;
+        sh_stage_lane_range(trainer, lane, trainer->replica->summed_count, &first, &end);
+        sh_sum_clear_range(trainer->replica->sum, first, end - first);
+    }
+    if (trainer->mode == SH_MODEL_TRAIN && trainer->shared)
+        check_weights(trainer, lane);
+    sh_stopwatch_add(trainer->watching, lane, SH_SPAN_SUM, begun);
+    if (lane == 0) {
+        const sh_status status = prepare(trainer);
+        if (status != SH_OK)
+            note_failure(trainer, status);
+    }
+    sh_stopwatch_add(trainer->watching, lane, SH_SPAN_BUSY, begun);
+}
+
+void sh_stage_take_turn(sh_trainer *trainer, sh_team_task *task)
+{
+    const uint64_t begun = sh_stopwatch_now(trainer->watching);
+    sh_team_run(sh_lanes_team(trainer->lanes), task, trainer);
+    sh_stopwatch_since(trainer->watching, &trainer->watching->turns_ns, begun);
+}
+
+void sh_stage_aim_spans(sh_trainer *trainer)
+{
+    uint32_t buckets;
+    const sh_sum *sum = trainer->replica->sum;
+    const sh_sum_bucket *bucket = sh_sum_buckets(sum, &buckets);
+    const sh_sum_block own = sh_sum_own(sum), total = sh_sum_total(sum);
+    for (uint32_t i = 0; i < buckets; i++)
+        trainer->spans[i] =
+            (sh_span){own.accumulator + bucket[i].first_element,
+                      total.accumulator + bucket[i].first_element, bucket[i].elements, SH_WORD_I32};
+    trainer->spans[buckets] = (sh_span){own.trailer, total.trailer, own.words, SH_WORD_U64};
+}
+
+/* With other devices the total lies apart from the own part. */
+static sh_status share_sum(sh_trainer *trainer, const sh_engine *engine)
+{
+    sh_replica *replica = trainer->replica;
+    const bool shared = engine->devices > 1;
+    if (shared == trainer->shared)
+        return SH_OK;
+    if (shared)
+        SH_TRY(sh_sum_share(replica->sum));
+    sh_replica_lock(replica);
+    sh_sum_set_shared(replica->sum, shared);
+    sh_replica_unlock(replica);
+    trainer->shared = shared;
+    sh_stage_aim_spans(trainer);
+    return SH_OK;
+}
+
+/* Makes ready for the grains of `todo`: a sum with what is held, weights prepared and checked. */
+static sh_status open_stage(sh_trainer *trainer, const sh_part *part)
+{
+    const bool training = trainer->mode == SH_MODEL_TRAIN;
+    trainer->part = part;
+    trainer->failure = SH_OK;
+    SH_TRY(share_sum(trainer, part->engine));
+    if (trainer->held.total == 0 || !training)
+        sh_sum_clear_trailer(trainer->replica->sum);
+    atomic_store(&trainer->next, 0);
+    atomic_store(&trainer->partial, 0);
+    atomic_store(&trainer->lane_busy_ns, 0);
+    sh_stage_take_turn(trainer, clear);
+    if (training && trainer->shared)
+        trainer->check = atomic_load(&trainer->partial);
+    return lanes_status(trainer);
+}
+
+/* Computes the grains of `todo`. */
+static sh_status compute_all(sh_trainer *trainer, const sh_part *part)
+{
+    const bool training = trainer->mode == SH_MODEL_TRAIN;
+    uint32_t buckets;
+    const sh_sum_bucket *bucket = sh_sum_buckets(trainer->replica->sum, &buckets);
+    if (!training)
+        SH_TRY(sh_engine_begin(part->engine, &trainer->spans[buckets], 1));
+    else
+        SH_TRY(sh_engine_begin(part->engine, trainer->spans, trainer->span_count));
+    /* One more than the grains owe, paid here, so that a device without grains is ready too. */
+    for (uint32_t i = 0; i < buckets && training; i++)
+        atomic_store(&trainer->left[i], bucket[i].tensors * trainer->todo.total + 1);
+    for (uint32_t i = 0; i < buckets && training; i++)
+        owe_nothing_more(trainer, i, 1);
+    sh_stage_take_turn(trainer, compute);
+    if (training)
+        note_pace(trainer);
+    const sh_status status = lanes_status(trainer);
+    if (status != SH_OK)
+        sh_grain_list_clear(&trainer->held); /* who knows what has been added of a grain */
+    return status;
+}
+
+sh_status sh_stage_reduce(sh_trainer *trainer, const sh_part *part)
+{
+    const bool training = trainer->mode == SH_MODEL_TRAIN;
+    SH_TRY(open_stage(trainer, part));
+    SH_TRY(compute_all(trainer, part));
+    if (training) {
+        trainer->held_at = sh_replica_position(trainer->replica);
+        SH_TRY(sh_grain_list_merge(&trainer->held, &trainer->todo));
+    }
+    sh_sum_set_note(trainer->replica->sum,
+                    &(sh_sum_note){
+                        .stop = part->stop,
+                        .next_view = part->announce == NULL ? 0 : part->announce(part->context),
+                        .check = training && trainer->shared ? trainer->check : 0,
+                    });
+    sh_engine_ready(part->engine, training ? trainer->span_count - 1 : 0);
+    const uint64_t begun = sh_stopwatch_now(trainer->watching);
+    const sh_status status = sh_engine_wait(part->engine);
+    sh_stopwatch_since(trainer->watching, &trainer->watching->network_ns, begun);
+    return status;
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the trainer's files share: trainer.c has the steps, stage.c the turns up to the reduction.
+ *
+ *     SH_TRY(sh_stage_reduce(trainer, part));     // trainer->batch, mode and todo are set
+ *
+ * Threads: as train/trainer.h; what lanes call says so.
+ */
+#ifndef SHOAL_TRAIN_TRAINER_IMPL_H
+#define SHOAL_TRAIN_TRAINER_IMPL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "data/order.h"
+#include "data/prefetch.h"
+#include "train/norm.h"
+#include "train/rate.h"
+#include "train/trainer.h"
+
+/* How fast the lanes were, the last turns counting most. */
+typedef struct sh_pace {
+    double grains, lane_seconds;
+} sh_pace;
+
+struct sh_trainer {
+    sh_job job;
+    const sh_pipeline *pipeline;
+    sh_prefetch *prefetch; /* of the coming steps' samples */
+    sh_replica *replica;
+    sh_lanes *lanes;
+    sh_schedule schedule;
+    sh_rate rate;
+    sh_order order; /* of epoch `order_epoch` */
+    uint32_t order_epoch;
+    sh_trainer_work work;
+    sh_stopwatch watch;     /* of the steps; off where nobody wants a profile */
+    sh_stopwatch *watching; /* the above, or one that is off while it is no step */
+    sh_stopwatch off;
+    const sh_clock *pace_clock;
+    sh_pace pace;
+    void (*on_passed)(void *context, const sh_stage_outcome *outcome);
+    void *context;
+
+    sh_span spans[SH_ENGINE_MAX_SPANS]; /* the buckets, then the trailer */
+    uint32_t span_count;
+    bool shared;          /* the spans' totals lie apart from the own parts */
+    uint32_t *bucket_of;  /* by place in the sum (train/replica.h), as what else is by tensor */
+    atomic_uint *left;    /* by bucket: additions that this device still owes */
+    atomic_uint *max_abs; /* by tensor: largest |integer| of the reduced sum */
+    float *scales;        /* by tensor: of the stage */
+    sh_squares *squares;  /* by lane and tensor, of the reduced sum; where gradients are clipped */
+
+    sh_grain_list held;  /* in the own part of the sum */
+    sh_position held_at; /* the stage that they are of */
+    uint32_t redone;     /* attempts at this step, calibration not counted */
+    uint64_t check;      /* of the replica, in the last stage that compared it */
+
+    /* The turn under way. */
+    const sh_part *part;
+    sh_model_mode mode;
+    sh_batch batch;
+    sh_grain_list todo; /* grains to compute */
+    float loss_scale;   /* gradient of each sample's loss: 1/B */
+    double lr;          /* of this step */
+    sh_replica_step step;
+    atomic_uint next;           /* of `todo`, to take */
+    atomic_ullong partial;      /* sum of the lanes' checks */
+    atomic_ullong lane_busy_ns; /* sum of what the lanes took to compute */
+
+    pthread_mutex_t lock; /* guards the two below */
+    sh_status failure;    /* the first one of any lane */
+    char message[SH_MESSAGE_BYTES];
+};
+
+/*
+ * Computes the grains of `todo` and adds all up with everybody's: the trailer, and in training the
+ * buckets before it. In training they are added to what is held, and are held themselves from then
+ * on, whether the reduction succeeds or not; where reading them fails nothing is held any more.
+ */
+sh_status sh_stage_reduce(sh_trainer *trainer, const sh_part *part) SHOAL_CHECKED;
+
+/* Sets the spans to where own part and total are. */
+void sh_stage_aim_spans(sh_trainer *trainer);
+
+/* One turn of the team. */
+void sh_stage_take_turn(sh_trainer *trainer, sh_team_task *task);
+
+/* The part of `total` elements that belongs to a lane: [*first, *end). Any lane. */
+void sh_stage_lane_range(const sh_trainer *trainer, uint32_t lane, size_t total, size_t *first,
+                         size_t *end);
+
+/* Fills the execution's inputs for the samples at these positions of the epoch; in training with
+ * what it needs to know of each beside itself. Any lane. */
+sh_status sh_stage_read_samples(const sh_trainer *trainer, sh_execution *execution,
+                                sh_range range) SHOAL_CHECKED;
+void sh_stage_weigh_samples(const sh_trainer *trainer, sh_execution *execution, sh_range range);
+
+#endif
