@@ -215,6 +215,8 @@ static size_t scratch_of(const sh_convolution *g)
 {
     if (sh_convolution_is_depthwise(g))
         return sh_depthwise_scratch(g);
+    if (sh_convolution_is_winograd(g))
+        return sh_winograd_scratch(g);
     const block b = largest_block(g);
     if (is_own_matrix(g) && b.images == 1)
         return 0;
@@ -346,6 +348,8 @@ static void forward(const sh_portable_call *call)
                                                &call->in_type[1], &call->out_type[0]);
     if (sh_convolution_is_depthwise(&g))
         sh_depthwise_forward(&g, call);
+    else if (sh_convolution_is_winograd(&g))
+        sh_winograd_forward(&g, call);
     else
         for_blocks(&g, call, forward_block);
 }
@@ -399,6 +403,8 @@ static void grad_input(const sh_portable_call *call)
                                                &call->in_type[1], &call->in_type[0]);
     if (sh_convolution_is_depthwise(&g))
         sh_depthwise_grad_input(&g, call);
+    else if (sh_convolution_is_winograd(&g))
+        sh_winograd_grad_input(&g, call);
     else
         for_blocks(&g, call, grad_input_block);
 }
@@ -435,6 +441,8 @@ static void grad_weight(const sh_portable_call *call)
                                                &call->out_type[0], &call->in_type[1]);
     if (sh_convolution_is_depthwise(&g))
         sh_depthwise_grad_weight(&g, call);
+    else if (sh_convolution_is_winograd(&g))
+        sh_winograd_grad_weight(&g, call);
     else
         for_blocks(&g, call, grad_weight_block);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the two ways of convolving share: matrix products (conv2d.c), and loops over planes for
- * convolutions with one input channel a group (depthwise.c). Both work on padded copies of the
- * input, so that no inner loop asks whether it is still inside the image.
+ * What the ways of convolving share: matrix products (conv2d.c), fewer of them for 3x3 at stride 1
+ * (winograd.c), and loops over planes for convolutions with one input channel a group
+ * (depthwise.c). All work on padded copies of the input, so that no inner loop asks whether it is
+ * still inside the image.
  *
  *     const sh_convolution g = sh_convolution_of(call->attributes, &x_type, &w_type, &y_type);
  *     if (sh_convolution_is_depthwise(&g))
@@ -64,5 +65,16 @@ void sh_depthwise_grad_weight(const sh_convolution *g, const sh_portable_call *c
 
 /* Bytes of scratch that each of them wants. */
 size_t sh_depthwise_scratch(const sh_convolution *g);
+
+/* A kernel of 3x3 at stride 1, with enough channels to pay and weights that stay in the cache? */
+bool sh_convolution_is_winograd(const sh_convolution *g);
+
+/* The operators' kernels where it is so, and it is not depthwise. */
+void sh_winograd_forward(const sh_convolution *g, const sh_portable_call *call);
+void sh_winograd_grad_input(const sh_convolution *g, const sh_portable_call *call);
+void sh_winograd_grad_weight(const sh_convolution *g, const sh_portable_call *call);
+
+/* Bytes of scratch that each of them wants. */
+size_t sh_winograd_scratch(const sh_convolution *g);
 
 #endif
