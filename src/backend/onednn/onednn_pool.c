@@ -6,11 +6,22 @@
  * The library has max pooling too, but it loses what must be found: it overlooks NaN, and makes the
  * largest of minus infinities -FLT_MAX (2.6, AVX-512: the window NaN 1 4 5 gives 5). A window's
  * channels lie side by side here, so that plain loops over them become vector code.
+ *
+ * Windows that lie whole in the image take BAND channels through the registers at once, all taps of
+ * them. The last band ends with the last channel and may overlap the one before, which stores the
+ * same once more: LeNet's 20 and 50 channels fill no vectors. Backward does so too where windows
+ * do not overlap, and clears only what no window sees. Measured with AVX-512 in LeNet at a grain of
+ * 16, against taps one after the other, each along all channels: forward 60 -> 44 us, backward
+ * 39 -> 11 us.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "backend/onednn/primitive.h"
+#include "base/variant.h"
+
+#define BAND ((size_t)16) /* channels */
+#define MAX_TAPS 64       /* of windows that go through registers */
 
 /* A kernel's state. Pairs are height, width, as in the attributes. */
 typedef struct pooling {
@@ -37,7 +48,7 @@ static taps taps_of(const pooling *g, int axis, size_t output)
 }
 
 /* Where the mask is all ones a, where it is zero b: without a branch, which would be a guess. */
-static inline float select_float(uint32_t mask, float a, float b)
+static inline SH_INLINE float select_float(uint32_t mask, float a, float b)
 {
     uint32_t a_bits, b_bits;
     float selected;
@@ -49,8 +60,8 @@ static inline float select_float(uint32_t mask, float a, float b)
 }
 
 /* Takes x where it is larger; of equals the first stays, and so does the first NaN. */
-static void take_larger(const float *restrict x, float *restrict y, uint8_t *restrict choice,
-                        size_t channels, uint8_t tap)
+static inline SH_INLINE void take_larger(const float *restrict x, float *restrict y,
+                                         uint8_t *restrict choice, size_t channels, uint8_t tap)
 {
     for (size_t c = 0; c < channels; c++) {
         const float new = x[c], best = y[c];
@@ -60,8 +71,8 @@ static void take_larger(const float *restrict x, float *restrict y, uint8_t *res
     }
 }
 
-static void add_chosen(const float *restrict dy, const uint8_t *restrict choice, float *restrict dx,
-                       size_t channels, uint8_t tap)
+static inline SH_INLINE void add_chosen(const float *restrict dy, const uint8_t *restrict choice,
+                                        float *restrict dx, size_t channels, uint8_t tap)
 {
     for (size_t c = 0; c < channels; c++) {
         const uint32_t mask = 0u - (uint32_t)(choice[c] == tap);
@@ -69,8 +80,8 @@ static void add_chosen(const float *restrict dy, const uint8_t *restrict choice,
     }
 }
 
-static void pool_window(const pooling *g, const float *image, taps rows, taps columns, float *y,
-                        uint8_t *choice)
+static inline SH_INLINE void pool_window(const pooling *g, const float *image, taps rows,
+                                         taps columns, float *y, uint8_t *choice)
 {
     bool found = false;
     for (size_t r = rows.first; r < rows.end; r++)
@@ -87,22 +98,8 @@ static void pool_window(const pooling *g, const float *image, taps rows, taps co
         }
 }
 
-static sh_status run_forward(const void *state, void *bound, void *const *operands)
-{
-    const pooling *g = state;
-    const float *x = operands[0];
-    float *y = operands[1];
-    uint8_t *choice = operands[2];
-    (void)bound;
-    for (size_t n = 0; n < g->images; n++, x += g->in[0] * g->in[1] * g->channels)
-        for (size_t p = 0; p < g->out[0]; p++)
-            for (size_t q = 0; q < g->out[1]; q++, y += g->channels, choice += g->channels)
-                pool_window(g, x, taps_of(g, 0, p), taps_of(g, 1, q), y, choice);
-    return SH_OK;
-}
-
-static void spread_window(const pooling *g, float *image, taps rows, taps columns, const float *dy,
-                          const uint8_t *choice)
+static inline SH_INLINE void spread_window(const pooling *g, float *image, taps rows, taps columns,
+                                           const float *dy, const uint8_t *choice)
 {
     for (size_t r = rows.first; r < rows.end; r++)
         for (size_t s = columns.first; s < columns.end; s++) {
@@ -112,19 +109,188 @@ static void spread_window(const pooling *g, float *image, taps rows, taps column
         }
 }
 
+/* ---- windows that lie whole in the image --------------------------------------------------------
+ */
+
+/* Where the taps of a window are, in floats from its first one; R and S: its extent. */
+static inline SH_INLINE size_t tap_offset(const pooling *g, size_t r, size_t s)
+{
+    return (r * g->in[1] + s) * g->channels;
+}
+
+/* x at the window's first tap; the same choices as take_larger, one tap after the other. */
+static inline SH_INLINE void pool_band(const pooling *g, const float *x, float *y, uint8_t *choice,
+                                       size_t R, size_t S)
+{
+    float best[BAND];
+    uint32_t chosen[BAND];
+    for (size_t c = 0; c < BAND; c++) {
+        best[c] = x[c];
+        chosen[c] = 0;
+    }
+    for (size_t r = 0; r < R; r++)
+        for (size_t s = 0; s < S; s++) {
+            const float *const seen = x + tap_offset(g, r, s);
+            const uint32_t tap = (uint32_t)(r * S + s);
+            for (size_t c = 0; c < BAND; c++) {
+                const float new = seen[c], old = best[c];
+                const uint32_t mask = 0u - (uint32_t)(!(new <= old) & (old == old));
+                best[c] = select_float(mask, new, old);
+                chosen[c] = (tap & mask) | (chosen[c] & ~mask);
+            }
+        }
+    for (size_t c = 0; c < BAND; c++) {
+        y[c] = best[c];
+        choice[c] = (uint8_t)chosen[c];
+    }
+}
+
+/* The sum of zero and one summand: minus zero becomes zero, as in add_chosen. */
+static inline SH_INLINE void spread_band(const pooling *g, const float *dy, const uint8_t *choice,
+                                         float *dx, size_t R, size_t S)
+{
+    float held[BAND];
+    uint32_t chosen[BAND];
+    for (size_t c = 0; c < BAND; c++) {
+        held[c] = 0.0f + dy[c];
+        chosen[c] = choice[c];
+    }
+    for (size_t r = 0; r < R; r++)
+        for (size_t s = 0; s < S; s++) {
+            float *const seen = dx + tap_offset(g, r, s);
+            const uint32_t tap = (uint32_t)(r * S + s);
+            for (size_t c = 0; c < BAND; c++)
+                seen[c] = chosen[c] == tap ? held[c] : 0.0f;
+        }
+}
+
+/* Where the band that begins at channel c, or would pass the end, begins. */
+static inline SH_INLINE size_t band_at(const pooling *g, size_t c)
+{
+    return c + BAND <= g->channels ? c : g->channels - BAND;
+}
+
+static inline SH_INLINE bool is_whole(const pooling *g, int axis, taps seen)
+{
+    return seen.first == 0 && seen.end == g->a.kernel[axis];
+}
+
+static inline SH_INLINE bool fits_registers(const pooling *g)
+{
+    return g->channels >= BAND && g->a.kernel[0] * g->a.kernel[1] <= MAX_TAPS;
+}
+
+static inline SH_INLINE void pool_whole(const pooling *g, const float *x, float *y, uint8_t *choice)
+{
+    const bool is_small = g->a.kernel[0] == 2 && g->a.kernel[1] == 2; /* unrolled */
+    for (size_t c = 0; c < g->channels; c += BAND) {
+        const size_t at = band_at(g, c);
+        if (is_small)
+            pool_band(g, x + at, y + at, choice + at, 2, 2);
+        else
+            pool_band(g, x + at, y + at, choice + at, g->a.kernel[0], g->a.kernel[1]);
+    }
+}
+
+static inline SH_INLINE void spread_whole(const pooling *g, const float *dy, const uint8_t *choice,
+                                          float *dx)
+{
+    const bool is_small = g->a.kernel[0] == 2 && g->a.kernel[1] == 2;
+    for (size_t c = 0; c < g->channels; c += BAND) {
+        const size_t at = band_at(g, c);
+        if (is_small)
+            spread_band(g, dy + at, choice + at, dx + at, 2, 2);
+        else
+            spread_band(g, dy + at, choice + at, dx + at, g->a.kernel[0], g->a.kernel[1]);
+    }
+}
+
+/* ---- all windows -------------------------------------------------------------------------------
+ */
+
+static inline SH_INLINE void forward_body(const pooling *g, const float *x, float *y,
+                                          uint8_t *choice)
+{
+    const size_t image = g->in[0] * g->in[1] * g->channels;
+    const bool fits = fits_registers(g);
+    for (size_t n = 0; n < g->images; n++, x += image)
+        for (size_t p = 0; p < g->out[0]; p++) {
+            const taps rows = taps_of(g, 0, p);
+            for (size_t q = 0; q < g->out[1]; q++, y += g->channels, choice += g->channels) {
+                const taps columns = taps_of(g, 1, q);
+                if (fits && is_whole(g, 0, rows) && is_whole(g, 1, columns))
+                    pool_whole(g, x + (rows.origin * g->in[1] + columns.origin) * g->channels, y,
+                               choice);
+                else
+                    pool_window(g, x, rows, columns, y, choice);
+            }
+        }
+}
+
+/* Does each element of x lie in at most one window? In exactly one, where `tiles` is true. */
+static bool are_apart(const pooling *g)
+{
+    return g->a.kernel[0] <= g->a.stride[0] && g->a.kernel[1] <= g->a.stride[1];
+}
+
+static bool tiles(const pooling *g)
+{
+    for (int i = 0; i < 2; i++)
+        if (g->a.kernel[i] != g->a.stride[i] || g->a.padding[i] != 0 ||
+            g->out[i] * g->a.stride[i] != g->in[i])
+            return false;
+    return true;
+}
+
+static inline SH_INLINE void backward_body(const pooling *g, const float *dy, const uint8_t *choice,
+                                           float *dx)
+{
+    const size_t image = g->in[0] * g->in[1] * g->channels;
+    const bool fits = fits_registers(g) && are_apart(g);
+    if (!fits || !tiles(g))
+        memset(dx, 0, g->images * image * sizeof *dx);
+    for (size_t n = 0; n < g->images; n++, dx += image)
+        for (size_t p = 0; p < g->out[0]; p++) {
+            const taps rows = taps_of(g, 0, p);
+            for (size_t q = 0; q < g->out[1]; q++, dy += g->channels, choice += g->channels) {
+                const taps columns = taps_of(g, 1, q);
+                if (fits && is_whole(g, 0, rows) && is_whole(g, 1, columns))
+                    spread_whole(g, dy, choice,
+                                 dx + (rows.origin * g->in[1] + columns.origin) * g->channels);
+                else
+                    spread_window(g, dx, rows, columns, dy, choice);
+            }
+        }
+}
+
+typedef void forward_fn(const pooling *g, const float *x, float *y, uint8_t *choice);
+typedef void backward_fn(const pooling *g, const float *dy, const uint8_t *choice, float *dx);
+
+#define POOL(name, target)                                                                         \
+    static target void forward_##name(const pooling *g, const float *x, float *y, uint8_t *choice) \
+    {                                                                                              \
+        forward_body(g, x, y, choice);                                                             \
+    }                                                                                              \
+    static target void backward_##name(const pooling *g, const float *dy, const uint8_t *choice,   \
+                                       float *dx)                                                  \
+    {                                                                                              \
+        backward_body(g, dy, choice, dx);                                                          \
+    }
+SH_VARIANT_MAP(POOL)
+static forward_fn *const forwards[SH_VARIANT_COUNT] = {SH_VARIANT_TABLE(forward)};
+static backward_fn *const backwards[SH_VARIANT_COUNT] = {SH_VARIANT_TABLE(backward)};
+
+static sh_status run_forward(const void *state, void *bound, void *const *operands)
+{
+    (void)bound;
+    forwards[sh_variant_best()](state, operands[0], operands[1], operands[2]);
+    return SH_OK;
+}
+
 static sh_status run_backward(const void *state, void *bound, void *const *operands)
 {
-    const pooling *g = state;
-    const size_t image = g->in[0] * g->in[1] * g->channels;
-    const float *dy = operands[0];
-    const uint8_t *choice = operands[1];
-    float *dx = operands[2];
     (void)bound;
-    memset(dx, 0, g->images * image * sizeof *dx);
-    for (size_t n = 0; n < g->images; n++, dx += image)
-        for (size_t p = 0; p < g->out[0]; p++)
-            for (size_t q = 0; q < g->out[1]; q++, dy += g->channels, choice += g->channels)
-                spread_window(g, dx, taps_of(g, 0, p), taps_of(g, 1, q), dy, choice);
+    backwards[sh_variant_best()](state, operands[0], operands[1], operands[2]);
     return SH_OK;
 }
 
