@@ -14,5 +14,5 @@ if [ $# -lt 1 ]; then
 fi
 data=$1
 shift
-exec "${SHOAL:-shoal}" train resnet:20 "cifar10:$data" --epochs 10 --batch-size 128 --lr 0.4 --nesterov \
-    --weight-decay 5e-4 --schedule one-cycle --augment crop,flip "$@"
+exec "${SHOAL:-shoal}" train resnet:20 "cifar10:$data" --epochs 10 --batch-size 128 --grain 32 --lr 0.4 \
+    --nesterov --weight-decay 5e-4 --schedule one-cycle --augment crop,flip "$@"
