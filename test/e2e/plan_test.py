@@ -130,6 +130,24 @@ class Plan(harness.Case):
         two = self.plan(*JOB, "--lanes", "2").plan["grains"][0]
         self.assertLess(two["compute_seconds"], 0.8 * own["compute_seconds"])
 
+    def test_what_is_frozen_is_neither_summed_nor_updated(self):
+        self.bench("--quiet")
+        job = (*JOB, "--lanes", "1")
+        free, held = self.plan(*job).plan, self.plan(*job, "--freeze", "fc1.*").plan
+        trained = 16 * 10 + 10
+        before, after = free["grains"][0], held["grains"][0]
+        self.assertEqual(held["parameters"], free["parameters"])
+        self.assertEqual(after["weights_bytes"], before["weights_bytes"])
+        self.assertEqual(after["sum_bytes"], 4 * trained)
+        self.assertEqual(after["optimizer_bytes"], 4 * trained)
+        self.assertLess(after["optimizer_seconds"], 0.2 * before["optimizer_seconds"])
+        self.assertLess(after["compute_seconds"], before["compute_seconds"])
+        first, second = (plan["layers"][1]["backward_flops"] for plan in (free, held))
+        self.assertGreater(first, 0)
+        self.assertEqual(second, 0)
+        result = self.shoal("plan", *JOB, "--freeze", "*", status=1, env=self.env)
+        self.assertIn("--freeze * leaves nothing to train", result.err)
+
     def test_figures_that_are_no_good_are_told(self):
         self.bench("--quiet")
         with open(self.device, encoding="utf-8") as file:
