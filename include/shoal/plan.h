@@ -61,7 +61,9 @@ typedef struct sh_plan_result {
     double read_seconds;          /* of one sample, measured now */
     sh_plan_layer *layers;        /* owned */
     size_t layer_count;
-    sh_plan_grain *grains; /* owned; the job's own first, then others to compare with */
+    /* Owned; the job's own first, as it is below the limit, then others without a limit to compare
+     * with. */
+    sh_plan_grain *grains;
     size_t grain_count;
 } sh_plan_result;
 

@@ -91,7 +91,7 @@ sh_status sh_model_memory_of(size_t index, sh_model_memory *memory)
     SH_TRY(find_model(&def, index));
     SH_TRY(sh_fail_in(sh_backend_choose(&backends, getenv("SHOAL_BACKEND")), "SHOAL_BACKEND"));
     const sh_model_options options = {.spec = def->example, .problem = def->example_problem};
-    SH_TRY(sh_lanes_graph(&graph, &options, (sh_lane_size){SH_MODEL_TRAIN, USUAL_GRAIN}));
+    SH_TRY(sh_lanes_graph(&graph, &options, (sh_lane_size){SH_MODEL_TRAIN, USUAL_GRAIN}, 0));
     const sh_status status = sh_program_compile(&program, graph, &backends);
     if (status == SH_OK) {
         const uint64_t words = 3 * sh_model_weights(graph); /* weights, sum, momentum */

@@ -3,6 +3,10 @@
  * A plan compiles the job's programs as a training would, for its own size of grain and for others
  * to compare with, and throws them away: sizes are exact, and times are told from the device's
  * figures (plan/time_model). Only reading is measured, since it depends on the data at hand.
+ *
+ * A limit of memory leads to a tier (train/lanes): values are computed again in so many segments,
+ * weights converted by each grain. The job's own programs are compiled in that tier, so what it
+ * costs is in their times; those of other grains are as they are without a limit.
  */
 #include "shoal/plan.h"
 
@@ -46,12 +50,12 @@ static void drop(compiled *c)
     *c = (compiled){0};
 }
 
-static sh_status compile_with(const planning *p, compiled *c, uint32_t samples, sh_model_mode mode,
-                              sh_prepared *prepared)
+static sh_status compile_with(const planning *p, compiled *c, sh_lane_size size,
+                              sh_prepared *prepared, uint32_t segments)
 {
     const sh_model_options model = sh_replica_model(&p->bench->job, &p->problem);
     *c = (compiled){0};
-    SH_TRY(sh_lanes_graph(&c->graph, &model, (sh_lane_size){mode, samples}));
+    SH_TRY(sh_lanes_graph(&c->graph, &model, size, segments));
     const sh_status status =
         sh_program_compile_with(&c->program, c->graph, &p->bench->backends, prepared);
     if (status != SH_OK)
@@ -59,11 +63,20 @@ static sh_status compile_with(const planning *p, compiled *c, uint32_t samples, 
     return status;
 }
 
-static sh_status compile(const planning *p, compiled *c, uint32_t samples, sh_model_mode mode)
+/* The job's own size of grain comes first. */
+static bool is_own(const planning *p)
+{
+    return p->result->grain_count == 0;
+}
+
+/* A training program, in the job's tier if it is the job's own. */
+static sh_status compile(const planning *p, compiled *c, uint32_t samples)
 {
     sh_prepared *prepared;
-    SH_TRY(sh_prepared_new(&prepared, false));
-    const sh_status status = compile_with(p, c, samples, mode, prepared);
+    const bool own = is_own(p);
+    SH_TRY(sh_prepared_new(&prepared, own && p->footprint.on_demand));
+    const sh_status status = compile_with(p, c, (sh_lane_size){SH_MODEL_TRAIN, samples}, prepared,
+                                          own ? p->footprint.segments : 0);
     sh_prepared_free(prepared);
     return status;
 }
@@ -96,7 +109,7 @@ static sh_status measure_other(const planning *p, sh_footprint *other, uint32_t 
     SH_TRY(sh_prepared_new(&prepared, false));
     for (int i = 0; i < 2 && status == SH_OK; i++) {
         compiled c;
-        status = compile_with(p, &c, grain, modes[i], prepared);
+        status = compile_with(p, &c, (sh_lane_size){modes[i], grain}, prepared, 0);
         if (status == SH_OK && sh_program_lane_bytes(c.program) > other->lane)
             other->lane = sh_program_lane_bytes(c.program);
         if (status == SH_OK)
@@ -112,7 +125,7 @@ static sh_status measure_memory(const planning *p, sh_plan_grain *row, const com
 {
     sh_footprint footprint = p->footprint;
     uint64_t inputs = 0;
-    if (row->grain != p->bench->job.grain)
+    if (!is_own(p))
         SH_TRY(measure_other(p, &footprint, row->grain));
     for (size_t i = 0; i < training->graph->input_count; i++)
         inputs += sh_type_bytes(sh_graph_type(training->graph, training->graph->inputs[i]));
@@ -133,7 +146,7 @@ static sh_status time_of_batch(const planning *p, sh_step_time *step, uint32_t s
 {
     const sh_replica *replica = p->bench->replica;
     sh_step_shape shape = {
-        .lanes = p->result->lanes,
+        .lanes = is_own(p) ? p->footprint.lanes : p->footprint.lanes_asked,
         .grains = samples / grain,
         .grain_samples = grain,
         .last_samples = samples % grain,
@@ -144,7 +157,7 @@ static sh_status time_of_batch(const planning *p, sh_step_time *step, uint32_t s
     };
     if (shape.last_samples > 0) {
         compiled last;
-        SH_TRY(compile(p, &last, shape.last_samples, SH_MODEL_TRAIN));
+        SH_TRY(compile(p, &last, shape.last_samples));
         shape.last =
             sh_time_of_program(&p->known, last.program, last.graph, shape.last_samples, NULL);
         drop(&last);
@@ -207,14 +220,14 @@ static sh_status plan_grain(const planning *p, uint32_t grain)
         .other_seconds = (double)NAN,
         .epoch_seconds = (double)NAN,
     };
-    SH_TRY(compile(p, &training, samples, SH_MODEL_TRAIN));
+    SH_TRY(compile(p, &training, samples));
     sh_status status = measure_memory(p, row, &training);
     if (status == SH_OK && result->timed) {
         const sh_program_time full =
             sh_time_of_program(&p->known, training.program, training.graph, samples, NULL);
         status = measure_time(p, row, &full);
     }
-    if (status == SH_OK && result->grain_count == 0)
+    if (status == SH_OK && is_own(p))
         status = plan_layers(p, &training, samples);
     drop(&training);
     if (status == SH_OK)

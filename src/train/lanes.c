@@ -106,9 +106,10 @@ static sh_status build(sh_graph **graph, const sh_model_options *model, sh_lane_
     return SH_OK;
 }
 
-sh_status sh_lanes_graph(sh_graph **graph, const sh_model_options *model, sh_lane_size size)
+sh_status sh_lanes_graph(sh_graph **graph, const sh_model_options *model, sh_lane_size size,
+                         uint32_t segments)
 {
-    return build(graph, model, size, CHEAP_ONLY);
+    return build(graph, model, size, segments == 0 ? CHEAP_ONLY : segments);
 }
 
 static sh_status compile(sh_lanes *lanes, const sh_lanes_options *options, sh_lane_size size,

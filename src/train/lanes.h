@@ -51,11 +51,11 @@ sh_status sh_lanes_new(sh_lanes **lanes, const sh_lanes_options *options) SHOAL_
 void sh_lanes_free(sh_lanes *lanes);
 
 /*
- * The graph that a program is compiled from where no limit asks for less: the model's, its cheap
- * values computed again. Owned.
+ * The graph that a program is compiled from: the model's, in training with values computed again in
+ * so many segments (sh_footprint's); 0: as where no limit asks for less, the cheap ones. Owned.
  */
-sh_status sh_lanes_graph(sh_graph **graph, const sh_model_options *model,
-                         sh_lane_size size) SHOAL_CHECKED;
+sh_status sh_lanes_graph(sh_graph **graph, const sh_model_options *model, sh_lane_size size,
+                         uint32_t segments) SHOAL_CHECKED;
 
 sh_team *sh_lanes_team(const sh_lanes *lanes);
 uint32_t sh_lanes_count(const sh_lanes *lanes);

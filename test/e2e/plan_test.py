@@ -148,6 +148,22 @@ class Plan(harness.Case):
         result = self.shoal("plan", *JOB, "--freeze", "*", status=1, env=self.env)
         self.assertIn("--freeze * leaves nothing to train", result.err)
 
+    def test_a_limit_of_memory_costs_what_is_computed_again(self):
+        self.bench("--quiet")
+        job = ("resnet:20", "noise:3x32x32/10/64/16", "--batch-size", "32", "--grain", "32", "--lanes", "1")
+        free = self.plan(*job).plan
+        own = free["grains"][0]
+        limit = own["total_bytes"] - own["activations_bytes"] // 4
+        result = self.plan(*job, "--memory", str(limit))
+        tight = result.plan["grains"][0]
+        self.assertIn("computed again in", result.out)
+        self.assertLess(tight["activations_bytes"], own["activations_bytes"])
+        self.assertGreater(tight["compute_seconds"], 1.05 * own["compute_seconds"])
+        self.assertGreater(sum(layer["backward_flops"] for layer in result.plan["layers"]),
+                           1.05 * sum(layer["backward_flops"] for layer in free["layers"]))
+        other, as_free = (plan["grains"][1]["compute_seconds"] for plan in (result.plan, free))
+        self.assertAlmostEqual(other / as_free, 1, delta=0.05)  # reading is measured each time
+
     def test_figures_that_are_no_good_are_told(self):
         self.bench("--quiet")
         with open(self.device, encoding="utf-8") as file:
