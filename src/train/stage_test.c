@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Stages that break off, under real rings on the loopback: whatever the moment, the devices that
+ * are left go on with what they hold, and the weights are those of a quiet run. Who was faster than
+ * others when it broke brings them along, as a transfer would.
+ */
+#include "train/trainer.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "base/test.h"
+#include "net/key.h"
+#include "net/listener.h"
+#include "reduce/ring.h"
+#include "train/snapshot.h"
+
+#define DEVICES 3
+#define STEPS 6 /* of 4 an epoch: two validations */
+#define TRIALS 24
+#define NEVER UINT32_MAX
+#define OUTGROWING 40.0f /* a learning rate */
+#define ANNOUNCED 100    /* view, in the step behind `steps` steps: this + steps */
+
+typedef struct world world;
+
+/* One device: of its own, what a process would have. */
+typedef struct site {
+    world *of;
+    uint32_t index, rank;
+    bool alive;
+    sh_pipeline *pipeline;
+    sh_replica *replica;
+    sh_trainer *trainer;
+    sh_loop *loop;
+    sh_listener *listener;
+    uint16_t port;
+    sh_ring *ring;
+    sh_engine engine; /* the ring, with a moment at which it breaks */
+    pthread_t thread;
+    sh_part part;
+    sh_range work[16]; /* of the first step after a break */
+    sh_position before;
+    uint32_t passed;   /* outcomes told */
+    uint32_t outgrown; /* of them attempts that were redone, but for calibration */
+} site;
+
+struct world {
+    sh_job job;
+    site sites[DEVICES];
+    uint32_t devices, view; /* of the view at hand */
+    unsigned char key[SH_KEY_BYTES];
+    atomic_uint events; /* begins, spans ready, spans complete: of all devices of this view */
+    uint32_t break_at;
+    sh_sum_totals validations[STEPS + 1];
+    char hash[SH_DIGEST_TEXT];
+    uint32_t held_kept, held_redone, brought_along, outgrown; /* how often it came to that */
+};
+
+/* ---- a ring that breaks at a moment ---------------------------------------------------------- */
+
+static site *site_of(sh_engine *engine)
+{
+    return (site *)(void *)((char *)engine - offsetof(site, engine));
+}
+
+static void count_event(world *w)
+{
+    if (atomic_fetch_add(&w->events, 1) != w->break_at)
+        return;
+    for (uint32_t i = 0; i < DEVICES; i++)
+        if (w->sites[i].ring != NULL)
+            sh_ring_abort(w->sites[i].ring, SH_ABORTED, "broken off by the test");
+}
+
+static sh_status break_begin(sh_engine *engine, const sh_span *spans, uint32_t count)
+{
+    site *self = site_of(engine);
+    count_event(self->of);
+    return sh_engine_begin(sh_ring_engine(self->ring), spans, count);
+}
+
+static void break_ready(sh_engine *engine, uint32_t span)
+{
+    site *self = site_of(engine);
+    count_event(self->of);
+    sh_engine_ready(sh_ring_engine(self->ring), span);
+}
+
+static sh_status break_wait(sh_engine *engine)
+{
+    return sh_engine_wait(sh_ring_engine(site_of(engine)->ring));
+}
+
+static void on_span(void *context, uint32_t index, const sh_span *span)
+{
+    (void)index;
+    (void)span;
+    count_event(((site *)context)->of);
+}
+
+static const sh_engine_ops break_ops = {
+    .name = "breaking", .begin = break_begin, .ready = break_ready, .wait = break_wait};
+
+/* ---- links ----------------------------------------------------------------------------------- */
+
+static void link_name(char name[32], uint32_t view)
+{
+    snprintf(name, 32, "link/%u", view);
+}
+
+static void accept_previous(void *context, sh_channel *channel, const char *identity)
+{
+    site *self = context;
+    char name[32];
+    link_name(name, self->of->view);
+    if (self->ring == NULL || strcmp(identity, name) != 0)
+        sh_channel_close(channel); /* of a view that has broken before its links were up */
+    else
+        assert_ok(sh_ring_take_previous(self->ring, channel));
+}
+
+static void open_door(void *context)
+{
+    site *self = context;
+    assert_ok(sh_listener_open(&self->listener, self->loop,
+                               &(sh_listener_options){.host = "127.0.0.1",
+                                                      .on_accept = accept_previous,
+                                                      .context = self}));
+    self->port = sh_listener_port(self->listener);
+}
+
+static void shut_door(void *context)
+{
+    sh_listener_close(((site *)context)->listener);
+}
+
+static site *site_at(world *w, uint32_t rank)
+{
+    for (uint32_t i = 0; i < DEVICES; i++)
+        if (w->sites[i].alive && w->sites[i].rank == rank % w->devices)
+            return &w->sites[i];
+    return NULL;
+}
+
+static void make_ring(void *context)
+{
+    site *self = context;
+    char name[32];
+    link_name(name, self->of->view);
+    assert_ok(sh_listener_allow(self->listener, name, self->of->key));
+    assert_ok(sh_ring_new(&self->ring, &(sh_ring_options){.loop = self->loop,
+                                                          .view = self->of->view,
+                                                          .rank = self->rank,
+                                                          .devices = self->of->devices}));
+    sh_engine *ring = sh_ring_engine(self->ring);
+    self->engine = (sh_engine){&break_ops, ring->devices};
+    assert_true(sh_engine_watch(ring, &(sh_engine_watcher){.on_span = on_span, .context = self}));
+}
+
+static void link_up(void *context)
+{
+    site *self = context;
+    char name[32];
+    link_name(name, self->of->view);
+    assert_ok(sh_ring_connect(self->ring,
+                              &(sh_channel_target){.host = "127.0.0.1",
+                                                   .port = site_at(self->of, self->rank + 1)->port,
+                                                   .identity = name,
+                                                   .key = self->of->key}));
+}
+
+/* ---- a device's life ------------------------------------------------------------------------- */
+
+static uint32_t announce(void *context)
+{
+    return ANNOUNCED + (uint32_t)((site *)context)->replica->steps;
+}
+
+/* Positions follow each other, and the scales are those of the exponents that were summed with. */
+static void on_passed(void *context, const sh_stage_outcome *outcome)
+{
+    site *self = context;
+    assert_true(sh_position_before(outcome->before, outcome->after));
+    assert_true(sh_position_same(outcome->after, sh_replica_position(self->replica)));
+    assert_int_not_equal(pthread_mutex_trylock(&self->replica->lock), 0);
+    self->passed++;
+    self->outgrown += outcome->kind == SH_STAGE_REDONE && outcome->before.steps > 0;
+}
+
+static void open_site(world *w, uint32_t index)
+{
+    site *self = &w->sites[index];
+    sh_backend_list backends;
+    *self = (site){.of = w, .index = index, .rank = index, .alive = true};
+    assert_ok(sh_pipeline_open(&self->pipeline, w->job.data, &(sh_pipeline_options){.resize = 0}));
+    assert_ok(sh_backend_choose(&backends, NULL));
+    assert_ok(sh_replica_new(&self->replica, &w->job, &(sh_problem){1, 28, 28, 10}));
+    assert_ok(sh_trainer_new(&self->trainer, &(sh_trainer_options){.job = &w->job,
+                                                                   .pipeline = self->pipeline,
+                                                                   .backends = &backends,
+                                                                   .replica = self->replica,
+                                                                   .lanes = 1 + index % 2,
+                                                                   .shared = w->devices > 1,
+                                                                   .on_passed = on_passed,
+                                                                   .context = self}));
+    assert_ok(sh_loop_start(&self->loop));
+    sh_loop_call(self->loop, open_door, self);
+}
+
+static void close_site(site *self)
+{
+    sh_loop_call(self->loop, shut_door, self);
+    sh_loop_stop(self->loop);
+    sh_trainer_free(self->trainer);
+    sh_replica_free(self->replica);
+    sh_pipeline_close(self->pipeline);
+    self->alive = false;
+}
+
+static sh_status next_stage(site *self)
+{
+    sh_step_result result;
+    sh_sum_totals *known = &self->of->validations[self->replica->steps];
+    if (self->replica->phase == SH_PHASE_VALIDATION) {
+        sh_sum_totals totals;
+        SH_TRY(sh_trainer_evaluate(self->trainer, &self->part, &totals));
+        if (known->samples == 0)
+            *known = totals; /* of the quiet run, which has one device */
+        assert_memory_equal(&totals.loss, &known->loss, sizeof totals.loss); /* it may be NaN */
+        assert_int_equal(totals.correct, known->correct);
+        return SH_OK;
+    }
+    const sh_schedule *schedule = sh_trainer_schedule(self->trainer);
+    const sh_batch batch = sh_schedule_batch(schedule, self->replica->steps);
+    const sh_status status = sh_trainer_step(self->trainer, &self->part, &result);
+    self->part.work = NULL;
+    SH_TRY(status);
+    assert_int_equal(result.totals.samples, batch.samples.count); /* each grain once */
+    assert_int_equal(result.totals.next_view, ANNOUNCED + self->replica->steps - 1);
+    return SH_OK;
+}
+
+static void *live(void *argument)
+{
+    site *self = argument;
+    while (self->replica->steps < STEPS || self->replica->phase == SH_PHASE_VALIDATION) {
+        const sh_status status = next_stage(self);
+        if (status == SH_OK)
+            continue;
+        if (status != SH_ABORTED)
+            fail_msg("%s", sh_message());
+        return NULL;
+    }
+    return NULL;
+}
+
+/* ---- what a coordinator would do ------------------------------------------------------------- */
+
+/* All devices that are alive as one view, from where they stand, until the end or a break. */
+static void run_view(world *w, uint32_t break_at)
+{
+    const uint32_t grains = sh_batch_of_all(w->job.batch_size, w->job.grain).grains;
+    w->view++;
+    w->break_at = break_at;
+    atomic_store(&w->events, 0);
+    assert_ok(sh_key_make(w->key));
+    for (uint32_t r = 0; r < w->devices; r++) {
+        site *self = site_at(w, r);
+        const uint32_t first = grains * r / w->devices;
+        self->part.share = (sh_range){first, grains * (r + 1) / w->devices - first};
+        self->part.of = grains;
+        self->part.engine = w->devices > 1 ? &self->engine : sh_engine_solo();
+        self->part.announce = r == 0 ? announce : NULL;
+        self->part.context = self;
+        if (w->devices > 1)
+            sh_loop_call(self->loop, make_ring, self);
+    }
+    for (uint32_t r = 0; r < w->devices; r++) {
+        if (w->devices > 1)
+            sh_loop_call(site_at(w, r)->loop, link_up, site_at(w, r));
+        pthread_create(&site_at(w, r)->thread, NULL, live, site_at(w, r));
+    }
+    for (uint32_t r = 0; r < w->devices; r++)
+        pthread_join(site_at(w, r)->thread, NULL);
+    for (uint32_t r = 0; r < w->devices; r++) {
+        site *self = site_at(w, r);
+        if (self->ring != NULL)
+            sh_engine_close(sh_ring_engine(self->ring));
+        self->ring = NULL;
+    }
+}
+
+/* The replica of one that stands at the target, to one that is behind. */
+static void bring_along(site *taker, const site *giver)
+{
+    sh_snapshot_block from[SH_SNAPSHOT_BLOCKS], to[SH_SNAPSHOT_BLOCKS];
+    uint32_t count;
+    void *from_tail, *to_tail;
+    assert_ok(sh_snapshot_blocks(from, &count, &from_tail, giver->replica));
+    assert_ok(sh_snapshot_blocks(to, &count, &to_tail, taker->replica));
+    for (uint32_t b = 0; b < count; b++)
+        memcpy(to[b].data, from[b].data, from[b].bytes);
+    assert_ok(sh_snapshot_adopt(taker->replica, to_tail, to[count - 1].bytes));
+    taker->replica->phase = giver->replica->phase;
+    sh_trainer_forget(taker->trainer);
+    taker->of->brought_along++;
+    free(from_tail);
+    free(to_tail);
+}
+
+/* Everybody to the highest position; to phase 0 where somebody has yet to validate there. */
+static sh_position gather(world *w)
+{
+    const site *leader = site_at(w, 0);
+    for (uint32_t r = 1; r < w->devices; r++)
+        if (sh_position_before(sh_replica_position(leader->replica),
+                               sh_replica_position(site_at(w, r)->replica)))
+            leader = site_at(w, r);
+    const sh_position highest = sh_replica_position(leader->replica);
+    sh_position target = highest;
+    for (uint32_t r = 0; r < w->devices; r++) {
+        const sh_position at = sh_replica_position(site_at(w, r)->replica);
+        if (at.steps == highest.steps && at.phase == SH_PHASE_VALIDATION)
+            target.phase = SH_PHASE_VALIDATION;
+    }
+    for (uint32_t r = 0; r < w->devices; r++) {
+        site *self = site_at(w, r);
+        if (target.phase != SH_PHASE_VALIDATION || self->replica->steps < target.steps)
+            if (sh_position_before(sh_replica_position(self->replica), highest))
+                bring_along(self, leader);
+        if (target.phase == SH_PHASE_VALIDATION)
+            sh_trainer_set_phase(self->trainer, SH_PHASE_VALIDATION);
+    }
+    return target;
+}
+
+/* Deals out what nobody holds of the step at hand, grain by grain. */
+static void deal_out(world *w, sh_random *random)
+{
+    const sh_schedule *schedule = sh_trainer_schedule(site_at(w, 0)->trainer);
+    const sh_batch batch = sh_schedule_batch(schedule, site_at(w, 0)->replica->steps);
+    for (uint32_t r = 0; r < w->devices; r++) {
+        site_at(w, r)->part.work = site_at(w, r)->work;
+        site_at(w, r)->part.work_count = 0;
+        const bool held = sh_trainer_held(site_at(w, r)->trainer)->total > 0;
+        w->held_kept += held;
+        w->held_redone += held && site_at(w, r)->replica->phase > SH_PHASE_FIRST;
+    }
+    for (uint32_t g = 0; g < batch.grains; g++) {
+        bool is_held = false;
+        for (uint32_t r = 0; r < w->devices; r++)
+            is_held = is_held || sh_grain_list_meets(sh_trainer_held(site_at(w, r)->trainer),
+                                                     (sh_range){g, 1});
+        site *to = site_at(w, sh_random_next(random) % w->devices);
+        if (!is_held)
+            to->work[to->part.work_count++] = (sh_range){g, 1};
+    }
+}
+
+static void set_job(world *w, float lr)
+{
+    *w = (world){.devices = DEVICES};
+    sh_job_init(&w->job);
+    snprintf(w->job.model, sizeof w->job.model, "mlp:784-90-800-10"); /* two buckets */
+    snprintf(w->job.data, sizeof w->job.data, "digits:100/50");
+    w->job.batch_size = 30; /* 100 samples: steps of 30, 30, 30, 10 */
+    w->job.grain = 4;
+    w->job.lr = lr;
+    w->job.steps = STEPS;
+    assert_ok(sh_job_complete(&w->job));
+}
+
+/* Ends a world whose devices have come through. */
+static void end_world(world *w)
+{
+    for (uint32_t r = 0; r < w->devices; r++) {
+        char hash[SH_DIGEST_TEXT];
+        assert_int_equal(site_at(w, r)->replica->steps, STEPS);
+        assert_ok(sh_replica_hash(site_at(w, r)->replica, hash));
+        assert_true(r == 0 || strcmp(hash, w->hash) == 0);
+        memcpy(w->hash, hash, sizeof hash);
+        assert_true(site_at(w, r)->passed > 0);
+        w->outgrown += site_at(w, r)->outgrown;
+    }
+    for (uint32_t i = 0; i < DEVICES; i++)
+        if (w->sites[i].alive)
+            close_site(&w->sites[i]);
+}
+
+/* How many moments there are, in a view of so many devices that nothing disturbs. */
+static uint32_t count_moments(world *quiet, float lr, uint32_t devices)
+{
+    set_job(quiet, lr);
+    quiet->devices = devices;
+    for (uint32_t i = 0; i < devices; i++)
+        open_site(quiet, i);
+    run_view(quiet, NEVER);
+    end_world(quiet);
+    return atomic_load(&quiet->events);
+}
+
+/* Breaks with three devices, with two, and leaves one alone in the end, or not. */
+static void disturb(const world *quiet, float lr, uint32_t trial, uint32_t moments, world *seen)
+{
+    sh_random random = sh_random_for(4, SH_RANDOM_TEST, trial, 0);
+    world w;
+    set_job(&w, lr);
+    memcpy(w.validations, quiet->validations, sizeof w.validations);
+    for (uint32_t i = 0; i < DEVICES; i++)
+        open_site(&w, i);
+    uint32_t views = 2 + trial % 3;
+    while (views-- > 0) {
+        run_view(&w, views == 0 ? NEVER : sh_random_next(&random) % (moments / 2));
+        if (w.devices > (trial % 2 == 0 ? 1 : 2) && views > 0) {
+            close_site(site_at(&w, sh_random_next(&random) % w.devices));
+            w.devices--;
+        }
+        for (uint32_t i = 0, rank = 0; i < DEVICES; i++)
+            if (w.sites[i].alive)
+                w.sites[i].rank = rank++;
+        if (gather(&w).phase != SH_PHASE_VALIDATION && site_at(&w, 0)->replica->steps < STEPS)
+            deal_out(&w, &random);
+    }
+    end_world(&w);
+    if (strcmp(w.hash, quiet->hash) != 0)
+        fail_msg("trial %u: other weights than in the quiet run", trial);
+    seen->held_kept += w.held_kept;
+    seen->held_redone += w.held_redone;
+    seen->brought_along += w.brought_along;
+}
+
+/* Every trial ends with the weights of the quiet run. */
+static void disturb_often(world *quiet, float lr, uint32_t trials, world *seen)
+{
+    world three;
+    *seen = (world){0};
+    count_moments(quiet, lr, 1);
+    const uint32_t moments = count_moments(&three, lr, DEVICES);
+    assert_string_equal(three.hash, quiet->hash);
+    for (uint32_t trial = 0; trial < trials; trial++)
+        disturb(quiet, lr, trial, moments, seen);
+}
+
+static void what_is_held_is_gone_on_with(void **state)
+{
+    (void)state;
+    world quiet, seen;
+    disturb_often(&quiet, 0.05f, TRIALS, &seen);
+    assert_true(seen.held_kept > TRIALS / 2);
+    assert_true(seen.held_redone > 0); /* the first step finds its exponents */
+    assert_true(seen.brought_along > 0);
+}
+
+/* Gradients that outgrow their exponents: the breaks fall into redone attempts of any step. */
+static void redone_attempts_as_well(void **state)
+{
+    (void)state;
+    world quiet, seen;
+    disturb_often(&quiet, OUTGROWING, TRIALS / 2, &seen);
+    assert_true(quiet.outgrown > 0);
+    assert_true(seen.held_redone > 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_held_is_gone_on_with),
+        cmocka_unit_test(redone_attempts_as_well),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
