@@ -95,6 +95,27 @@ static sh_status meet(sh_engine *engine)
 static const sh_engine_ops meeting_ops = {
     .name = "meeting", .begin = begin, .ready = ready, .wait = meet};
 
+/* What may happen to a replica's memory. */
+typedef enum fault { FAULT_NONE, FAULT_WEIGHT, FAULT_FROZEN, FAULT_EXPONENT } fault;
+
+/* Does it, or, done again, undoes it. */
+static void change(sh_replica *replica, fault kind, bool undo)
+{
+    uint32_t *weights = (uint32_t *)(void *)replica->weights;
+    float envelopes[8];
+    int32_t exponents[8];
+    assert_true(replica->summed <= 8);
+    if (kind == FAULT_WEIGHT)
+        weights[replica->summed_count / 2] ^= 1;
+    if (kind == FAULT_FROZEN)
+        weights[replica->weight_count - 1] ^= (uint32_t)1 << 31;
+    if (kind != FAULT_EXPONENT)
+        return;
+    sh_sum_state_get(replica->sum, envelopes, exponents);
+    exponents[1] += undo ? 1 : -1;
+    assert_ok(sh_sum_state_set(replica->sum, envelopes, exponents));
+}
+
 /* What one experiment runs, and what came out. */
 typedef struct experiment {
     sh_job job;
@@ -107,6 +128,9 @@ typedef struct experiment {
     sh_sum_totals last_step, validation;
     sh_status status;
     char message[SH_MESSAGE_BYTES];
+    fault fault; /* that device 1 has before step 3 */
+    uint64_t check[MAX_DEVICES];
+    const sh_clock *pace; /* of a workshop */
 } experiment;
 
 typedef struct device {
@@ -120,12 +144,30 @@ static sh_status train(experiment *e, uint32_t index, sh_replica *replica, sh_tr
     meeting_engine engine = {{&meeting_ops, e->devices}, &e->at, index, NULL, 0, 0};
     const uint32_t grains = (e->job.batch_size + e->job.grain - 1) / e->job.grain;
     const uint32_t first = grains * index / e->devices;
-    const sh_part part = {.share = {first, grains * (index + 1) / e->devices - first},
-                          .of = grains,
-                          .engine = e->devices == 1 ? sh_engine_solo() : &engine.engine};
+    sh_part part = {.share = {first, grains * (index + 1) / e->devices - first},
+                    .of = grains,
+                    .engine = e->devices == 1 ? sh_engine_solo() : &engine.engine};
+    const bool faulty = e->fault != FAULT_NONE;
     while (replica->steps < e->steps) {
         sh_step_result result;
-        SH_TRY(sh_trainer_step(trainer, &part, &result));
+        const bool now = faulty && replica->steps == 2 && part.work == NULL;
+        if (now && index == 1)
+            change(replica, e->fault, false);
+        const sh_status status = sh_trainer_step(trainer, &part, &result);
+        part.work = NULL;
+        if (now) { /* the odd one is mended and computes its part again; the others wait for it */
+            assert_int_equal(status, SH_DIVERGED);
+            assert_true(sh_position_same(sh_replica_position(replica), (sh_position){2, 1}));
+            e->check[index] = sh_trainer_check(trainer);
+            part.work = &part.share;
+            part.work_count = index == 1;
+            if (index == 1) {
+                change(replica, e->fault, true);
+                sh_trainer_forget(trainer);
+            }
+            continue;
+        }
+        SH_TRY(status);
         if (index == 0) {
             e->redone += result.redone;
             e->last_step = result.totals;
@@ -306,6 +348,26 @@ static void a_rounded_sum_would_be_seen(void **state)
     assert_string_not_equal(a.hash[0], b.hash[0]);
 }
 
+/* Nobody applies a step where the replicas differ, in whatever that counts. */
+static void replicas_that_differ_are_found(void **state)
+{
+    (void)state;
+    static const fault faults[] = {FAULT_WEIGHT, FAULT_FROZEN, FAULT_EXPONENT};
+    experiment alone = small("mlp:784-32-10", 1, 1);
+    snprintf(alone.job.freeze, sizeof alone.job.freeze, "fc1.bias");
+    run(&alone);
+    for (size_t f = 0; f < sizeof faults / sizeof *faults; f++) {
+        experiment e = small("mlp:784-32-10", 3, 1 + (uint32_t)f);
+        snprintf(e.job.freeze, sizeof e.job.freeze, "fc1.bias");
+        e.fault = faults[f];
+        run(&e);
+        assert_int_equal(e.status, SH_OK);
+        assert_true(e.check[0] == e.check[2] && e.check[0] != e.check[1]);
+        for (uint32_t d = 0; d < e.devices; d++)
+            assert_string_equal(e.hash[d], alone.hash[0]);
+    }
+}
+
 /* A learning rate that makes the gradients grow a thousandfold from one step to the next. */
 static void overflow_redoes_the_step_to_the_same_bits(void **state)
 {
@@ -392,7 +454,8 @@ static void workshop_open(workshop *shop, experiment *e, uint32_t lanes)
                                                                    .pipeline = shop->pipeline,
                                                                    .backends = &backends,
                                                                    .replica = shop->replica,
-                                                                   .lanes = lanes}));
+                                                                   .lanes = lanes,
+                                                                   .pace = e->pace}));
     shop->engine = (watching_engine){.engine = {&ops, 1}, .sum = shop->replica->sum};
 }
 
@@ -401,6 +464,83 @@ static void workshop_close(workshop *shop)
     sh_trainer_free(shop->trainer);
     sh_replica_free(shop->replica);
     sh_pipeline_close(shop->pipeline);
+}
+
+/* An engine under which every round fails at its end. */
+static sh_status lose_wait(sh_engine *engine)
+{
+    (void)engine;
+    return sh_fail(SH_PEER_LOST, "gone");
+}
+
+static void work_is_checked_against_what_is_held(void **state)
+{
+    (void)state;
+    static const sh_engine_ops ops = {
+        .name = "losing", .begin = watch_begin, .ready = watch_ready, .wait = lose_wait};
+    static const struct {
+        sh_range work;
+        const char *message;
+    } refused[] = {{{2, 1}, "held already"}, {{0, 8}, "held already"}, {{7, 2}, "has 8 grains"}};
+    experiment e = small("mlp:784-32-10", 1, 1);
+    workshop shop;
+    sh_step_result result;
+    workshop_open(&shop, &e, 1);
+    sh_trainer *trainer = shop.trainer;
+    const sh_part part = {.share = {0, 8}, .of = 8, .engine = sh_engine_solo()};
+    assert_ok(sh_trainer_step(trainer, &part, &result));
+    sh_part work = part, lost = {.share = {1, 3}, .of = 8, .engine = &shop.engine.engine};
+    shop.engine.engine.ops = &ops;
+    assert_fails(sh_trainer_step(trainer, &lost, &result), SH_PEER_LOST, "gone");
+    const sh_grain_list *held = sh_trainer_held(trainer);
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        work.work = &refused[i].work;
+        work.work_count = 1;
+        assert_fails(sh_trainer_step(trainer, &work, &result), SH_INVALID, refused[i].message);
+        assert_int_equal(held->total, 3);
+    }
+    work.work = (sh_range[]){{4, 4}, {0, 1}};
+    work.work_count = 2;
+    assert_ok(sh_trainer_step(trainer, &work, &result));
+    assert_int_equal(result.totals.samples, 30);
+    assert_int_equal(held->total, 0);
+    assert_int_equal(sh_trainer_work_done(trainer).grains, 16);
+
+    assert_fails(sh_trainer_step(trainer, &lost, &result), SH_PEER_LOST, "gone");
+    assert_int_equal(held->total, 3);
+    sh_trainer_forget(trainer);
+    assert_ok(sh_trainer_step(trainer, &part, &result)); /* without work: the share, from nothing */
+    assert_int_equal(result.totals.samples, 30);
+    workshop_close(&shop);
+}
+
+/* Time that each look at the clock takes a piece of. */
+static uint64_t tick(void *context)
+{
+    atomic_ullong *now_ns = context;
+    return atomic_fetch_add(now_ns, 1000000);
+}
+
+static void the_pace_is_that_of_its_grains(void **state)
+{
+    (void)state;
+    atomic_ullong now_ns = 0;
+    const sh_clock clock = {tick, &now_ns};
+    experiment e = small("mlp:784-32-10", 1, 1);
+    workshop shop;
+    sh_step_result result;
+    e.pace = &clock;
+    workshop_open(&shop, &e, 1);
+    assert_true(sh_trainer_rate(shop.trainer) == 0);
+    sh_part part = {.share = {0, 8}, .of = 8, .engine = sh_engine_solo()};
+    assert_ok(sh_trainer_step(shop.trainer, &part, &result));
+    /* 1 ms between the looks before and after 7 grains and a half one */
+    assert_true(sh_trainer_rate(shop.trainer) > 7499 && sh_trainer_rate(shop.trainer) < 7501);
+    part.share.count = 4;
+    for (int i = 0; i < 60; i++) /* the last steps count */
+        assert_ok(sh_trainer_step(shop.trainer, &part, &result));
+    assert_true(sh_trainer_rate(shop.trainer) < 4001);
+    workshop_close(&shop);
 }
 
 /* The dense layers' gradients may travel while the last grain is still in the backward pass. */
@@ -643,8 +783,11 @@ int main(void)
         cmocka_unit_test(a_few_samples_are_learnt_by_heart),
         cmocka_unit_test(another_seed_gives_other_weights),
         cmocka_unit_test(a_rounded_sum_would_be_seen),
+        cmocka_unit_test(replicas_that_differ_are_found),
         cmocka_unit_test(overflow_redoes_the_step_to_the_same_bits),
         cmocka_unit_test(not_a_number_names_step_and_tensor),
+        cmocka_unit_test(work_is_checked_against_what_is_held),
+        cmocka_unit_test(the_pace_is_that_of_its_grains),
         cmocka_unit_test(buckets_are_ready_before_the_grain_ends),
         cmocka_unit_test(frozen_weights_stay),
         cmocka_unit_test(devices_of_one_build_are_one_family),

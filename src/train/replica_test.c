@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/replica.h"
+
+#include <stdio.h>
+
+#include "base/test.h"
+#include "train/trainer.h"
+
+/* A replica that never computes: what it is told of each step keeps it equal to the other. */
+typedef struct follower {
+    sh_replica *leader, *replica;
+    uint32_t stages[3]; /* by kind */
+} follower;
+
+static void follow(void *context, const sh_stage_outcome *outcome)
+{
+    follower *self = context;
+    sh_replica *replica = self->replica;
+    const sh_sum_block total = sh_sum_total(self->leader->sum);
+    self->stages[outcome->kind]++;
+    assert_true(sh_position_before(outcome->before, outcome->after));
+    assert_true(sh_position_same(outcome->after, sh_replica_position(self->leader)));
+    if (outcome->kind != SH_STAGE_APPLIED)
+        return;
+    assert_true(outcome->update.numbers.clip == (float)outcome->clip);
+    assert_int_equal(outcome->before.steps + 1, outcome->after.steps);
+    enum { PIECES = 7 }; /* from the last to the first, across tensors and lanes' ranges */
+    for (size_t p = PIECES; p-- > 0;)
+        sh_replica_update(replica, &outcome->update, total.elements * p / PIECES,
+                          total.elements * (p + 1) / PIECES, total.accumulator, NULL);
+    assert_memory_equal(replica->weights, self->leader->weights,
+                        replica->weight_count * sizeof *replica->weights);
+    for (uint32_t i = 0; i < replica->slot_count; i++)
+        assert_memory_equal(replica->slots[i], self->leader->slots[i],
+                            replica->summed_count * sizeof(float));
+}
+
+/* With state, clipping and running statistics. */
+static void what_is_told_of_a_step_is_all_of_it(void **state)
+{
+    (void)state;
+    const sh_problem problem = {1, 28, 28, 10};
+    follower self = {0};
+    sh_job job;
+    sh_pipeline *pipeline;
+    sh_backend_list backends;
+    sh_trainer *trainer;
+    sh_step_result result;
+    sh_sum_totals totals;
+    sh_job_init(&job);
+    snprintf(job.model, sizeof job.model, "resnet:20");
+    snprintf(job.data, sizeof job.data, "digits:100/10");
+    snprintf(job.optimizer, sizeof job.optimizer, "adamw");
+    job.batch_size = 30; /* 100 samples: steps of 30, 30, 30, 10 */
+    job.grain = 15;
+    job.lr = 0.01f;
+    job.clip_norm = 0.5f;
+    assert_ok(sh_job_complete(&job));
+    assert_ok(sh_pipeline_open(&pipeline, job.data, &(sh_pipeline_options){.resize = 0}));
+    assert_ok(sh_backend_choose(&backends, NULL));
+    assert_ok(sh_replica_new(&self.leader, &job, &problem));
+    assert_ok(sh_replica_new(&self.replica, &job, &problem));
+    assert_ok(sh_trainer_new(&trainer, &(sh_trainer_options){.job = &job,
+                                                             .pipeline = pipeline,
+                                                             .backends = &backends,
+                                                             .replica = self.leader,
+                                                             .lanes = 2,
+                                                             .on_passed = follow,
+                                                             .context = &self}));
+    const sh_part part = {.share = {0, 2}, .of = 2, .engine = sh_engine_solo()};
+    for (int i = 0; i < 4; i++)
+        assert_ok(sh_trainer_step(trainer, &part, &result));
+    assert_int_equal(self.stages[SH_STAGE_APPLIED], 4);
+    assert_true(self.stages[SH_STAGE_REDONE] > 0); /* the first exponents are a guess */
+    assert_true(sh_position_same(sh_replica_position(self.leader), (sh_position){4, 0}));
+    assert_ok(sh_trainer_evaluate(trainer, &part, &totals));
+    assert_int_equal(self.stages[SH_STAGE_VALIDATED], 1);
+    assert_true(sh_position_same(sh_replica_position(self.leader), (sh_position){4, 1}));
+    sh_trainer_set_phase(trainer, SH_PHASE_VALIDATION);
+    assert_true(sh_position_same(sh_replica_position(self.leader), (sh_position){4, 0}));
+    sh_trainer_free(trainer);
+    sh_replica_free(self.leader);
+    sh_replica_free(self.replica);
+    sh_pipeline_close(pipeline);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_told_of_a_step_is_all_of_it),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
