@@ -45,7 +45,9 @@ static const struct {
     {{.kind = SH_FRAME_STATE, .bytes = SH_FRAME_RAW_MAX + 1}, "kind 2 has at most 1073741824"},
     {{.kind = SH_FRAME_SEGMENT, .bytes = UINT32_MAX}, "kind 3 has at most"},
     {{.kind = 0}, "unknown kind 0"},
-    {{.kind = 4}, "unknown kind 4"},
+    {{.kind = SH_FRAME_SUM, .bytes = 4, .bucket = 9}, NULL},
+    {{.kind = SH_FRAME_TAIL, .bytes = SH_FRAME_RAW_MAX + 1}, "kind 5 has at most"},
+    {{.kind = 6}, "unknown kind 6"},
     {{.kind = 0xffff}, "unknown kind 65535"},
 };
 
