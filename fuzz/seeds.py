@@ -27,6 +27,29 @@ def frames():
     yield "unknown", b"\xff" + frame(9, b"?")
 
 
+def hand_overs():
+    """train/transfer.h: two donors of the small replica of taker_fuzz.c, after a byte that says which."""
+    def frame(stream, kind, body, step=0, phase=1, chunk=0, array=0):
+        return bytes([stream]) + struct.pack("<IHHIIHHI", len(body), kind, chunk, 7, step, array, phase, 0) + body
+    def tail(stream, passed, before, after, clip=1.0, samples=0):
+        body = struct.pack("<IIQQIIddQQ", passed, 3, before[0], after[0], before[1], after[1], clip, 0.5, samples, 0)
+        return frame(stream, 5, body + struct.pack("<3f3i", 1, 1, 0, 23, 23, 40), *before)
+    def state(stream, step, phase, chunk, elements, arrays=3):
+        body = struct.pack("<%df" % elements, *[0.5] * elements)
+        return b"".join(frame(stream, 2, body, step, phase, chunk, array) for array in range(arrays))
+    def total(stream, step, phase, chunk, elements):
+        return frame(stream, 4, struct.pack("<%di" % elements, *range(elements)), step, phase, chunk)
+    begin = tail(0, 1, (2, 1), (2, 1)) + tail(1, 1, (2, 1), (2, 1))
+    first = state(0, 2, 1, 0, 3, 1) + state(0, 2, 1, 1, 7) + state(0, 2, 1, 2, 7)
+    other = state(1, 2, 1, 3, 6)
+    sums = total(0, 2, 1, 2, 7) + total(0, 2, 1, 1, 7)
+    redo = tail(0, 3, (2, 1), (2, 2)) + total(0, 2, 2, 1, 7) + total(0, 2, 2, 2, 7)
+    yield "still", begin + first + other
+    yield "follow", (begin + first + sums + redo + tail(0, 2, (2, 2), (3, 0), 0.25, 8) + tail(0, 4, (3, 0), (3, 1), 1.0, 8) +
+                     tail(1, 5, (2, 1), (2, 1)) + other + total(1, 2, 1, 3, 6) + tail(1, 2, (2, 1), (3, 1), 1.0, 8))
+    yield "early", begin + tail(1, 2, (2, 1), (3, 1), 1.0, 8) + state(1, 3, 1, 3, 6) + sums
+
+
 def number(field, value):
     return varint(field << 3) + varint(value) if value else b""
 
@@ -172,6 +195,7 @@ def main():
             ("job", jobs),
             ("rate", rates),
             ("device", devices),
+            ("taker", hand_overs),
     ):
         folder = Path(sys.argv[1]) / noun
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Frames of two donors, each after a byte that says whose it is: what is refused has a message,
+ * what is taken stays within its sink, and a replica that is called complete is one that could have
+ * been trained.
+ */
+#include "train/taker.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { STREAMS = 2, STEPS = 6, SAMPLES = 16, BATCH = 8, TENSORS = 3 };
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void must(bool holds)
+{
+    if (!holds)
+        abort();
+}
+
+/* 23 weights, three of them frozen; in chunks of 3, 7, 7 and 6. */
+static sh_job small_job(void)
+{
+    sh_job job;
+    sh_job_init(&job);
+    snprintf(job.model, sizeof job.model, "mlp:4-3-2");
+    snprintf(job.data, sizeof job.data, "digits");
+    snprintf(job.optimizer, sizeof job.optimizer, "adam");
+    snprintf(job.schedule, sizeof job.schedule, "cosine");
+    snprintf(job.freeze, sizeof job.freeze, "fc1.bias");
+    job.clip_norm = 0.5f;
+    job.batch_size = BATCH;
+    job.steps = STEPS;
+    must(sh_job_complete(&job) == SH_OK);
+    return job;
+}
+
+static void check_complete(const sh_taker *taker, const sh_replica *replica)
+{
+    float envelopes[TENSORS];
+    int32_t exponents[TENSORS];
+    if (!sh_taker_complete(taker))
+        return;
+    must(replica->steps == sh_taker_position(taker).steps && replica->steps <= STEPS);
+    must(isfinite(replica->epoch.loss) && replica->epoch.samples <= SAMPLES);
+    must(sh_taker_left_bytes(taker) == 0);
+    sh_sum_state_get(replica->sum, envelopes, exponents);
+    must(sh_sum_state_set(replica->sum, envelopes, exponents) == SH_OK);
+}
+
+static sh_status feed(sh_taker *taker, const sh_replica *replica, const uint8_t *data, size_t size)
+{
+    while (size > SH_FRAME_BYTES) {
+        sh_frame head;
+        sh_sink sink;
+        const uint32_t stream = data[0] % STREAMS;
+        SH_TRY(sh_frame_decode(&head, data + 1));
+        data += 1 + SH_FRAME_BYTES;
+        size -= 1 + SH_FRAME_BYTES;
+        SH_TRY(sh_taker_frame(taker, stream, &head, &sink));
+        must(sink.mode == SH_SINK_STORE && sink.bytes == head.bytes && sink.data != NULL);
+        must(!sh_taker_complete(taker));
+        const size_t got = size < sink.bytes ? size : sink.bytes;
+        memset(sink.data, 0, sink.bytes); /* what is missing at the end of the input */
+        memcpy(sink.data, data, got);
+        data += got;
+        size -= got;
+        SH_TRY(sh_taker_done(taker, stream, &head));
+        check_complete(taker, replica);
+    }
+    return SH_OK;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static sh_replica *replica;
+    const sh_problem problem = {1, 2, 2, 2};
+    const sh_job job = small_job();
+    const sh_schedule schedule = sh_schedule_of(&job, SAMPLES);
+    sh_taker *taker;
+    if (replica == NULL)
+        must(sh_replica_new(&replica, &job, &problem) == SH_OK && replica->summed == TENSORS);
+    replica->steps = 0; /* the rest is the taker's to fill */
+    must(sh_taker_new(&taker, &(sh_taker_options){.replica = replica,
+                                                  .job = &job,
+                                                  .schedule = &schedule,
+                                                  .transfer = 7,
+                                                  .streams = STREAMS,
+                                                  .chunk_elements = 7}) == SH_OK);
+    if (feed(taker, replica, data, size) != SH_OK)
+        must(sh_message()[0] != '\0');
+    sh_taker_free(taker);
+    return 0;
+}

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The queue of frames, oldest first; each owns a copy of its body:
+ *
+ *     oldest -> ... -> | waiting -> ... -> newest
+ *      handed out      |  not yet
+ *
+ * `next` divides the stripe: chunks before it have been appended, and the taker keeps them at the
+ * giver's position by sums and tails. All arrays of a chunk are appended at once, so that they
+ * stand at one position.
+ */
+#include "train/giver.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct entry {
+    struct entry *newer;
+    sh_frame head;
+    unsigned char body[];
+} entry;
+
+struct sh_giver {
+    const sh_replica *replica;
+    uint32_t transfer;
+    sh_chunks chunks;
+    uint32_t first, end; /* of the stripe */
+    size_t window_bytes, limit_bytes;
+
+    pthread_mutex_t lock;   /* guards all below */
+    uint32_t next;          /* chunk to append */
+    sh_position position;   /* of the stage under way */
+    const int32_t **totals; /* by chunk of the stripe: its complete sum in this stage, or NULL */
+    float *envelopes;       /* by tensor; these and the next two as the last tail says */
+    int32_t *exponents;
+    sh_epoch_totals epoch;
+    entry *oldest, *waiting, *newest;
+    size_t queued_bytes;
+    sh_status failure;
+    char message[SH_MESSAGE_BYTES];
+};
+
+static void drop_waiting(sh_giver *giver)
+{
+    entry *kept = giver->oldest == giver->waiting ? NULL : giver->oldest;
+    while (kept != NULL && kept->newer != giver->waiting)
+        kept = kept->newer;
+    for (entry *each = giver->waiting, *newer; each != NULL; each = newer) {
+        newer = each->newer;
+        giver->queued_bytes -= each->head.bytes;
+        free(each);
+    }
+    giver->waiting = NULL;
+    giver->newest = kept;
+    if (kept == NULL)
+        giver->oldest = NULL;
+    else
+        kept->newer = NULL;
+}
+
+/* Ends the hand-over with the thread's message; only the first failure counts. */
+static void give_up(sh_giver *giver, sh_status status)
+{
+    giver->failure = status;
+    memcpy(giver->message, sh_message(), strlen(sh_message()) + 1);
+    drop_waiting(giver);
+}
+
+/* A fresh entry at the end of the queue; NULL where the hand-over has failed. */
+static unsigned char *append(sh_giver *giver, sh_frame head, size_t bytes)
+{
+    if (giver->failure != SH_OK)
+        return NULL;
+    if (bytes > giver->limit_bytes - giver->queued_bytes) {
+        give_up(giver, sh_fail(SH_LIMIT,
+                               "the device that takes the state over is too slow: more than %zu "
+                               "bytes wait for it",
+                               giver->limit_bytes));
+        return NULL;
+    }
+    entry *fresh = malloc(sizeof *fresh + bytes);
+    if (fresh == NULL) {
+        give_up(giver, sh_fail_memory(bytes, "the hand-over of a replica"));
+        return NULL;
+    }
+    head.bytes = (uint32_t)bytes;
+    head.view = giver->transfer;
+    head.step = (uint32_t)giver->position.steps;
+    head.attempt = (uint16_t)giver->position.phase;
+    fresh->newer = NULL;
+    fresh->head = head;
+    if (giver->newest != NULL)
+        giver->newest->newer = fresh;
+    else
+        giver->oldest = fresh;
+    giver->newest = fresh;
+    if (giver->waiting == NULL)
+        giver->waiting = fresh;
+    giver->queued_bytes += bytes;
+    return fresh->body;
+}
+
+static void append_words(sh_giver *giver, sh_frame head, const void *words, uint32_t count)
+{
+    unsigned char *body = append(giver, head, count * sizeof(uint32_t));
+    if (body != NULL)
+        sh_words_copy(body, words, count);
+}
+
+static void append_sum(sh_giver *giver, uint32_t chunk, const int32_t *totals)
+{
+    append_words(giver, (sh_frame){.kind = SH_FRAME_SUM, .bucket = (uint16_t)chunk}, totals,
+                 giver->chunks.items[chunk].elements);
+}
+
+static void append_chunk(sh_giver *giver, uint32_t index)
+{
+    const sh_chunk *chunk = &giver->chunks.items[index];
+    for (uint32_t array = 0; array < chunk->arrays; array++)
+        append_words(
+            giver,
+            (sh_frame){.kind = SH_FRAME_STATE, .bucket = (uint16_t)index, .hop = (uint16_t)array},
+            sh_chunk_data(giver->replica, chunk, array), chunk->elements);
+}
+
+static void read_state(sh_giver *giver)
+{
+    sh_sum_state_get(giver->replica->sum, giver->envelopes, giver->exponents);
+    giver->epoch = giver->replica->epoch;
+}
+
+/* The tail of a stage that led from the position to `after`, where the next one is. */
+static void append_tail(sh_giver *giver, sh_passed passed, sh_position after, double clip)
+{
+    const uint32_t tensors = giver->chunks.tensors;
+    assert(sh_passed_leads(passed, giver->position, after));
+    unsigned char *body = append(giver, (sh_frame){.kind = SH_FRAME_TAIL}, sh_tail_bytes(tensors));
+    if (body != NULL)
+        sh_tail_encode(body,
+                       &(sh_tail){
+                           .passed = passed,
+                           .before = giver->position,
+                           .after = after,
+                           .clip = clip,
+                           .epoch = giver->epoch,
+                           .envelopes = giver->envelopes,
+                           .exponents = giver->exponents,
+                       },
+                       tensors);
+    giver->position = after;
+    memset(giver->totals, 0, giver->chunks.count * sizeof *giver->totals);
+}
+
+static size_t chunk_bytes(const sh_chunk *chunk)
+{
+    return (size_t)chunk->elements * chunk->arrays * sizeof(float);
+}
+
+/* A limit that was left to choose; SH_INVALID for one under which nothing could move. */
+static sh_status choose_limits(sh_giver *giver, const sh_giver_options *options)
+{
+    size_t largest = 0, sums = 0;
+    for (uint32_t i = giver->first; i < giver->end; i++) {
+        const sh_chunk *chunk = &giver->chunks.items[i];
+        const size_t sum = chunk->frozen ? 0 : chunk->elements * sizeof(int32_t);
+        sums += sum;
+        largest = chunk_bytes(chunk) + sum > largest ? chunk_bytes(chunk) + sum : largest;
+    }
+    const size_t tails = 2 * sh_tail_bytes(giver->replica->summed);
+    giver->window_bytes = options->window_bytes > 0 ? options->window_bytes : SH_GIVER_WINDOW_BYTES;
+    const size_t least = giver->window_bytes + largest + tails;
+    giver->limit_bytes = options->limit_bytes > 0 ? options->limit_bytes : least + 2 * sums;
+    return giver->limit_bytes >= least
+               ? SH_OK
+               : sh_fail(SH_INVALID, "a giver of %zu bytes at most, it needs %zu",
+                         giver->limit_bytes, least);
+}
+
+static sh_status set_up(sh_giver *giver, const sh_giver_options *options)
+{
+    SH_TRY(sh_chunks_init(&giver->chunks, options->replica, options->chunk_elements));
+    sh_chunks_stripe(&giver->chunks, options->stripe, options->stripes, &giver->first, &giver->end);
+    giver->next = giver->first;
+    SH_TRY(choose_limits(giver, options));
+    const size_t tensors = giver->chunks.tensors, count = giver->chunks.count;
+    giver->totals = calloc(count, sizeof *giver->totals);
+    giver->envelopes = calloc(tensors, sizeof *giver->envelopes);
+    giver->exponents = calloc(tensors, sizeof *giver->exponents);
+    return giver->totals != NULL && giver->envelopes != NULL && giver->exponents != NULL
+               ? SH_OK
+               : sh_fail_memory(count * sizeof *giver->totals, "the hand-over of a replica");
+}
+
+sh_status sh_giver_new(sh_giver **giver, const sh_giver_options *options)
+{
+    assert(options->stripe < options->stripes && options->stripes <= SH_TRANSFER_STREAMS_MAX);
+    sh_giver *fresh = calloc(1, sizeof *fresh);
+    if (fresh == NULL)
+        return sh_fail_memory(sizeof *fresh, "the hand-over of a replica");
+    fresh->replica = options->replica;
+    fresh->transfer = options->transfer;
+    fresh->position = sh_replica_position(options->replica);
+    pthread_mutex_init(&fresh->lock, NULL);
+    const sh_status status = set_up(fresh, options);
+    if (status != SH_OK) {
+        sh_giver_free(fresh);
+        return status;
+    }
+    read_state(fresh);
+    append_tail(fresh, SH_PASSED_NOTHING, fresh->position, 1);
+    *giver = fresh;
+    return SH_OK;
+}
+
+void sh_giver_free(sh_giver *giver)
+{
+    if (giver == NULL)
+        return;
+    for (entry *each = giver->oldest, *newer; each != NULL; each = newer) {
+        newer = each->newer;
+        free(each);
+    }
+    sh_chunks_release(&giver->chunks);
+    pthread_mutex_destroy(&giver->lock);
+    free(giver->totals);
+    free(giver->envelopes);
+    free(giver->exponents);
+    free(giver);
+}
+
+void sh_giver_fill(sh_giver *giver)
+{
+    pthread_mutex_lock(&giver->lock);
+    while (giver->failure == SH_OK && giver->next < giver->end &&
+           giver->queued_bytes < giver->window_bytes) {
+        const uint32_t chunk = giver->next++;
+        append_chunk(giver, chunk);
+        if (giver->totals[chunk] != NULL)
+            append_sum(giver, chunk, giver->totals[chunk]);
+    }
+    pthread_mutex_unlock(&giver->lock);
+}
+
+/* As sh_giver_span, under the lock. */
+static void take_sums(sh_giver *giver, size_t first, size_t elements, const int32_t *totals)
+{
+    for (uint32_t i = giver->first; i < giver->end; i++) {
+        const sh_chunk *chunk = &giver->chunks.items[i];
+        if (chunk->frozen || giver->totals[i] != NULL || chunk->first_element < first ||
+            chunk->first_element >= first + elements)
+            continue;
+        assert(chunk->first_element + chunk->elements <= first + elements);
+        giver->totals[i] = totals + (chunk->first_element - first);
+        if (i < giver->next)
+            append_sum(giver, i, giver->totals[i]);
+    }
+}
+
+void sh_giver_span(sh_giver *giver, size_t first_element, size_t elements, const int32_t *totals)
+{
+    pthread_mutex_lock(&giver->lock);
+    if (giver->position.phase != SH_PHASE_VALIDATION) /* else sh_giver_passed takes them */
+        take_sums(giver, first_element, elements, totals);
+    pthread_mutex_unlock(&giver->lock);
+}
+
+static sh_passed passed_of(const sh_stage_outcome *outcome)
+{
+    switch (outcome->kind) {
+    case SH_STAGE_APPLIED:
+        return SH_PASSED_APPLY;
+    case SH_STAGE_REDONE:
+        return SH_PASSED_REDO;
+    case SH_STAGE_VALIDATED:
+        break;
+    }
+    return SH_PASSED_VALIDATE;
+}
+
+/* A validation that was due was passed over: a position more, at which nothing changes. */
+static void pass_over(sh_giver *giver, sh_position to)
+{
+    if (giver->position.phase == SH_PHASE_VALIDATION && to.phase == SH_PHASE_FIRST)
+        append_tail(giver, SH_PASSED_VALIDATE, to, 1);
+}
+
+void sh_giver_passed(sh_giver *giver, const sh_stage_outcome *outcome)
+{
+    const bool applied = outcome->kind == SH_STAGE_APPLIED;
+    pthread_mutex_lock(&giver->lock);
+    pass_over(giver, outcome->before);
+    assert(sh_position_same(giver->position, outcome->before));
+    if (applied)
+        take_sums(giver, 0, giver->replica->summed_count,
+                  sh_sum_total(giver->replica->sum).accumulator);
+    read_state(giver);
+    append_tail(giver, passed_of(outcome), outcome->after, applied ? outcome->clip : 1);
+    pthread_mutex_unlock(&giver->lock);
+}
+
+void sh_giver_restarted(sh_giver *giver)
+{
+    const sh_position now = sh_replica_position(giver->replica);
+    pthread_mutex_lock(&giver->lock);
+    if (giver->position.phase == SH_PHASE_VALIDATION && now.phase == SH_PHASE_FIRST)
+        pass_over(giver, now);
+    else
+        append_tail(giver, SH_PASSED_ABORT, now, 1);
+    pthread_mutex_unlock(&giver->lock);
+}
+
+sh_status sh_giver_next(sh_giver *giver, sh_frame *head, const void **body)
+{
+    pthread_mutex_lock(&giver->lock);
+    sh_status status = SH_OK;
+    if (giver->failure != SH_OK) {
+        status = sh_fail(giver->failure, "%s", giver->message);
+    } else if (giver->waiting == NULL) {
+        *body = NULL;
+    } else {
+        *head = giver->waiting->head;
+        *body = giver->waiting->body;
+        giver->waiting = giver->waiting->newer;
+    }
+    pthread_mutex_unlock(&giver->lock);
+    return status;
+}
+
+void sh_giver_done(sh_giver *giver)
+{
+    pthread_mutex_lock(&giver->lock);
+    entry *done = giver->oldest;
+    assert(done != NULL && done != giver->waiting);
+    giver->oldest = done->newer;
+    if (giver->newest == done)
+        giver->newest = NULL;
+    giver->queued_bytes -= done->head.bytes;
+    pthread_mutex_unlock(&giver->lock);
+    free(done);
+}
+
+size_t sh_giver_queued_bytes(sh_giver *giver)
+{
+    pthread_mutex_lock(&giver->lock);
+    const size_t bytes = giver->queued_bytes;
+    pthread_mutex_unlock(&giver->lock);
+    return bytes;
+}
+
+size_t sh_giver_left_bytes(sh_giver *giver)
+{
+    size_t bytes = 0;
+    pthread_mutex_lock(&giver->lock);
+    for (uint32_t i = giver->next; i < giver->end; i++)
+        bytes += chunk_bytes(&giver->chunks.items[i]);
+    pthread_mutex_unlock(&giver->lock);
+    return bytes;
+}

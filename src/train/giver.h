@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Gives one stripe of a replica's state to a device that takes it over, while the replica goes on
+ * training (train/transfer.h has the frames).
+ *
+ *     SH_TRY(sh_giver_new(&giver, &(sh_giver_options){.replica = replica,  * .transfer = 7, .stripe
+ * = 1, .stripes = 3})); sh_giver_fill(giver);                                     // again whenever
+ * frames were sent sh_giver_span(giver, first, elements, totals);            // a bucket's sum is
+ * complete sh_giver_passed(giver, &outcome);                         // the stage has passed
+ *     SH_TRY(sh_giver_next(giver, &head, &body));               // a frame to send; once it was
+ *     sh_giver_done(giver);                                     // sent, its body is freed
+ *
+ * Threads: any, by a lock of its own, which never waits for another lock. Where weights or
+ * exponents are read (new, fill, passed) the caller also holds the replica's lock: whoever changes
+ * them keeps it from the first change of a stage's end until sh_giver_passed has returned.
+ *
+ * Memory is bounded: chunks wait for up to a window of bytes, sums and tails beyond it, and what
+ * would pass the limit ends the hand-over instead: the taker is too slow. No failure of it is one
+ * of the training: sh_giver_next tells.
+ */
+#ifndef SHOAL_TRAIN_GIVER_H
+#define SHOAL_TRAIN_GIVER_H
+
+#include "train/trainer.h"
+#include "train/transfer.h"
+
+#define SH_GIVER_WINDOW_BYTES ((size_t)1024 * 1024)
+
+typedef struct sh_giver sh_giver;
+
+typedef struct sh_giver_options {
+    const sh_replica *replica; /* borrowed until sh_giver_free */
+    uint32_t transfer;         /* number of the hand-over */
+    uint32_t stripe, stripes;  /* at most SH_TRANSFER_STREAMS_MAX */
+    uint32_t chunk_elements;   /* as the taker has it; 0: SH_CHUNK_ELEMENTS */
+    size_t window_bytes;       /* 0: SH_GIVER_WINDOW_BYTES */
+    size_t limit_bytes;        /* 0: the window and the sums of two stages */
+} sh_giver_options;
+
+/*
+ * Begins with the TAIL of the present position. Owned: sh_giver_free. SH_INVALID: a limit that the
+ * window and a chunk with its sum do not fit; SH_LIMIT: a model that is too large.
+ */
+sh_status sh_giver_new(sh_giver **giver, const sh_giver_options *options) SHOAL_CHECKED;
+
+/* Frames that were handed out must not be in use any more. NULL is fine. */
+void sh_giver_free(sh_giver *giver);
+
+/* Appends chunks as they stand, while fewer bytes wait than the window has. */
+void sh_giver_fill(sh_giver *giver);
+
+/*
+ * The stage's reduced sum of these elements, whole buckets, is complete: appends it for what has
+ * been given of them. `totals`, that of the first element, is borrowed until sh_giver_passed.
+ * Telling twice does nothing. For sh_engine_watcher.on_span.
+ */
+void sh_giver_span(sh_giver *giver, size_t first_element, size_t elements, const int32_t *totals);
+
+/*
+ * A stage is over, the replica is where it led, and its total is still there: appends the sums of
+ * buckets that sh_giver_span has not told of, and the TAIL. For sh_trainer_options.on_passed.
+ */
+void sh_giver_passed(sh_giver *giver, const sh_stage_outcome *outcome);
+
+/* The stage under way was broken off, or the replica's phase was set: what was told of its sums is
+ * void, and the totals may be overwritten afterwards. */
+void sh_giver_restarted(sh_giver *giver);
+
+/*
+ * The next frame in order; `*body` is NULL where none waits, and borrowed until sh_giver_done for
+ * it. SH_LIMIT: the taker is too slow; SH_NO_MEMORY. After a failure no more frames come.
+ */
+sh_status sh_giver_next(sh_giver *giver, sh_frame *head, const void **body) SHOAL_CHECKED;
+
+/* The oldest of the frames that were handed out and not done is done. */
+void sh_giver_done(sh_giver *giver);
+
+/* Bytes of bodies that wait or are handed out; those of chunks that are still to be appended. */
+size_t sh_giver_queued_bytes(sh_giver *giver);
+size_t sh_giver_left_bytes(sh_giver *giver);
+
+#endif

@@ -1,0 +1,787 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A hand-over from end to end: donors train equal replicas, each at its own pace and by a stand-in
+ * for the trainer that updates whole tensors; frames travel in pieces that a seed chooses. Wherever
+ * the taker says that it is complete, its replica must be the donors' at that position, bit for
+ * bit.
+ */
+#include "train/taker.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/random.h"
+#include "base/test.h"
+#include "train/giver.h"
+#include "train/norm.h"
+#include "train/statistic.h"
+
+enum { DONORS_MAX = 4, POSITIONS_MAX = 128, STEPS = 7, EPOCH_STEPS = 3, BATCH = 8 };
+
+typedef struct course_case {
+    const char *model;
+    sh_problem problem;
+    const char *optimizer, *freeze, *schedule;
+    float momentum, clip_norm;
+    uint32_t chunk_elements;
+} course_case;
+
+static const course_case cases[] = {
+    {"dscnn:s", {1, 49, 10, 12}, "sgd", "", "cosine", 0.9f, 0, 700},
+    {"dscnn:s", {1, 49, 10, 12}, "adam", "conv1*,bn1*", "step:1", 0, 0.5f, 1000},
+    {"mlp:12-9-4", {1, 4, 3, 4}, "rmsprop", "", "constant", 0, 0.1f, 5},
+    {"mlp:12-9-4", {1, 4, 3, 4}, "sgd", "fc1.weight", "one-cycle", 0, 0, 0},
+    {"resnet:20", {3, 32, 32, 10}, "adamw", "layer1.*", "cosine", 0, 1, 0},
+};
+
+#define CASES (sizeof cases / sizeof *cases)
+
+static sh_job job_of(const course_case *each)
+{
+    sh_job job;
+    sh_job_init(&job);
+    snprintf(job.model, sizeof job.model, "%s", each->model);
+    snprintf(job.data, sizeof job.data, "digits");
+    snprintf(job.optimizer, sizeof job.optimizer, "%s", each->optimizer);
+    snprintf(job.freeze, sizeof job.freeze, "%s", each->freeze);
+    snprintf(job.schedule, sizeof job.schedule, "%s", each->schedule);
+    job.momentum = each->momentum;
+    job.clip_norm = each->clip_norm;
+    job.batch_size = BATCH;
+    job.weight_decay = 0.01f;
+    job.steps = STEPS;
+    assert_ok(sh_job_complete(&job));
+    return job;
+}
+
+/* A digest of all that a replica is. */
+typedef struct print {
+    char hex[SH_DIGEST_TEXT];
+} print;
+
+static print print_of(const sh_replica *replica)
+{
+    print made;
+    sh_digest *digest;
+    float *envelopes = calloc(replica->summed, sizeof *envelopes);
+    int32_t *exponents = calloc(replica->summed, sizeof *exponents);
+    assert_ok(sh_replica_hash(replica, made.hex));
+    assert_ok(sh_digest_new(&digest));
+    sh_digest_add(digest, made.hex, strlen(made.hex));
+    for (uint32_t i = 0; i < replica->slot_count; i++)
+        sh_digest_add(digest, replica->slots[i], replica->summed_count * sizeof(float));
+    sh_sum_state_get(replica->sum, envelopes, exponents);
+    sh_digest_add(digest, envelopes, replica->summed * sizeof *envelopes);
+    sh_digest_add(digest, exponents, replica->summed * sizeof *exponents);
+    sh_digest_add(digest, &replica->steps, sizeof replica->steps);
+    sh_digest_add(digest, &replica->phase, sizeof replica->phase);
+    sh_digest_add(digest, &replica->epoch.loss, sizeof replica->epoch.loss);
+    sh_digest_add(digest, &replica->epoch.samples, sizeof replica->epoch.samples);
+    sh_digest_add(digest, &replica->epoch.correct, sizeof replica->epoch.correct);
+    assert_ok(sh_digest_finish(digest, made.hex));
+    free(envelopes);
+    free(exponents);
+    return made;
+}
+
+/* A device that trains, and gives. */
+struct donor {
+    sh_replica *replica;
+    sh_position position;
+    bool summed;     /* the stage's sum is there */
+    uint32_t told;   /* buckets of it */
+    sh_giver *giver; /* NULL before it begins */
+    bool in_flight;  /* the body of `head` is on its way into `sink` */
+    sh_frame head;
+    const void *body;
+    sh_sink sink;
+};
+
+struct world {
+    const course_case *is;
+    sh_job job;
+    sh_schedule schedule;
+    sh_rate rate;
+    sh_random random;
+    float *gradients; /* STEPS times as many as are summed */
+    struct donor donors[DONORS_MAX];
+    uint32_t donor_count;
+    sh_replica *taken;
+    sh_taker *taker;
+    struct {
+        sh_position position;
+        print print;
+    } known[POSITIONS_MAX];
+    uint32_t known_count;
+    uint32_t redone, aborted, seen_complete;
+    sh_position last_complete;
+};
+
+/* Gradients that grow and shrink by 2^12 between steps, which costs redos. */
+static void draw_gradients(struct world *world, uint64_t seed)
+{
+    const size_t each = world->taken->summed_count;
+    sh_random random = sh_random_for(seed, SH_RANDOM_TEST, 1, 0);
+    world->gradients = malloc(STEPS * each * sizeof *world->gradients);
+    for (uint32_t s = 0; s < STEPS; s++) {
+        const float size = sh_random_below(&random, 2) > 0 ? 16.0f : 0x1p-8f;
+        for (size_t i = 0; i < each; i++)
+            world->gradients[s * each + i] = (sh_random_unit(&random) - 0.25f) * size;
+    }
+}
+
+static struct world *new_world(const course_case *is, uint32_t donors, uint64_t seed)
+{
+    struct world *world = calloc(1, sizeof *world);
+    world->is = is;
+    world->job = job_of(is);
+    world->schedule = sh_schedule_of(&world->job, BATCH * EPOCH_STEPS);
+    assert_int_equal(world->schedule.epoch_steps, EPOCH_STEPS);
+    assert_ok(sh_rate_parse(&world->rate, world->job.schedule, 0));
+    world->random = sh_random_for(seed, SH_RANDOM_TEST, 0, 0);
+    world->donor_count = donors;
+    sh_job other = world->job; /* the taker begins with other weights */
+    other.seed++;
+    assert_ok(sh_replica_new(&world->taken, &other, &is->problem));
+    assert_ok(
+        sh_taker_new(&world->taker, &(sh_taker_options){.replica = world->taken,
+                                                        .job = &world->job,
+                                                        .schedule = &world->schedule,
+                                                        .transfer = 7,
+                                                        .streams = donors,
+                                                        .chunk_elements = is->chunk_elements}));
+    for (uint32_t i = 0; i < donors; i++) {
+        assert_ok(sh_replica_new(&world->donors[i].replica, &world->job, &is->problem));
+        world->donors[i].position.phase = 1;
+    }
+    draw_gradients(world, seed);
+    return world;
+}
+
+static void free_world(struct world *world)
+{
+    for (uint32_t i = 0; i < world->donor_count; i++) {
+        sh_giver_free(world->donors[i].giver);
+        sh_replica_free(world->donors[i].replica);
+    }
+    sh_taker_free(world->taker);
+    sh_replica_free(world->taken);
+    free(world->gradients);
+    free(world);
+}
+
+static const print *known_at(const struct world *world, sh_position position)
+{
+    for (uint32_t i = 0; i < world->known_count; i++)
+        if (sh_position_same(world->known[i].position, position))
+            return &world->known[i].print;
+    return NULL;
+}
+
+/* A donor has arrived somewhere: so have all that were there before, with the same replica. */
+static void arrive(struct world *world, const struct donor *donor)
+{
+    const print mine = print_of(donor->replica);
+    const print *known = known_at(world, donor->position);
+    if (known != NULL) {
+        assert_string_equal(mine.hex, known->hex);
+        return;
+    }
+    assert_true(world->known_count < POSITIONS_MAX);
+    world->known[world->known_count].position = donor->position;
+    world->known[world->known_count++].print = mine;
+}
+
+static void compute_sum(const struct world *world, struct donor *donor)
+{
+    sh_sum *sum = donor->replica->sum;
+    const float loss[2] = {0.5f, (float)donor->position.steps};
+    sh_sum_begin(sum);
+    for (uint32_t t = 0; t < donor->replica->summed; t++)
+        sh_sum_add(sum, t,
+                   world->gradients + donor->position.steps * donor->replica->summed_count +
+                       sh_sum_first_element(sum, t));
+    sh_sum_add_loss(sum, loss, 2, 1);
+    donor->summed = true;
+    donor->told = 0;
+}
+
+static const int32_t *totals_of(const struct donor *donor)
+{
+    return sh_sum_total(donor->replica->sum).accumulator;
+}
+
+static double clip_of(const struct world *world, const struct donor *donor)
+{
+    const sh_replica *replica = donor->replica;
+    double total = 0;
+    if (world->job.clip_norm == 0)
+        return 1;
+    for (uint32_t t = 0; t < replica->summed; t++) {
+        sh_squares squares = {0, 0};
+        sh_squares_add(&squares, totals_of(donor) + sh_sum_first_element(replica->sum, t),
+                       sh_sum_elements(replica->sum, t));
+        total += sh_squares_value(&squares, sh_sum_scale(replica->sum, t));
+    }
+    return sh_norm_clip(sqrt(total), (double)world->job.clip_norm);
+}
+
+/* What the trainer does at the end of a step, to whole tensors. */
+static void apply_step(const struct world *world, struct donor *donor, double clip)
+{
+    sh_replica *replica = donor->replica;
+    const double lr =
+        sh_rate_at(&world->rate, (double)world->job.lr, &world->schedule, replica->steps);
+    const sh_optimizer_step step =
+        sh_optimizer_step_of(&replica->settings, lr, clip, replica->steps + 1);
+    for (uint32_t t = 0; t < replica->summed; t++) {
+        const uint32_t tensor = replica->tensor_of[t];
+        const size_t first = sh_sum_first_element(replica->sum, t);
+        const size_t count = sh_sum_elements(replica->sum, t);
+        const float scale = sh_sum_scale(replica->sum, t);
+        float *slots[SH_OPTIMIZER_MAX_SLOTS] = {NULL};
+        uint32_t max_abs = 0;
+        for (uint32_t i = 0; i < replica->slot_count; i++)
+            slots[i] = replica->slots[i] + first;
+        if (replica->graph->parameters[tensor].role == SH_ROLE_STATISTIC)
+            sh_statistic_follow(replica->parameters[tensor], totals_of(donor) + first, scale, count,
+                                &max_abs);
+        else
+            sh_optimizer_apply(replica->optimizer, &replica->settings, &step,
+                               replica->parameters[tensor], slots, totals_of(donor) + first, scale,
+                               count, &max_abs);
+        sh_sum_follow(replica->sum, t, max_abs);
+    }
+    const sh_sum_totals totals = sh_sum_read_totals(replica->sum);
+    if (replica->steps % EPOCH_STEPS == 0)
+        replica->epoch = (sh_epoch_totals){0};
+    replica->epoch.loss += totals.loss;
+    replica->epoch.samples += totals.samples;
+    replica->epoch.correct += totals.correct;
+    replica->steps++;
+}
+
+static bool validates_at(uint64_t steps)
+{
+    return steps > 0 && steps % EPOCH_STEPS == 0;
+}
+
+/* The stage of a donor has ended so; it begins the next one. */
+static void pass(struct world *world, struct donor *donor, int kind, uint32_t phase, double clip)
+{
+    sh_stage_outcome outcome = {.before = donor->position, .clip = clip};
+    outcome.kind = kind;
+    donor->replica->phase = phase;
+    donor->position = outcome.after = sh_replica_position(donor->replica);
+    donor->summed = false;
+    if (donor->giver != NULL)
+        sh_giver_passed(donor->giver, &outcome);
+    arrive(world, donor);
+}
+
+/* The stage begins again, or another of the same weights. */
+static void restart(struct world *world, struct donor *donor, uint32_t phase, bool tell)
+{
+    donor->replica->phase = donor->position.phase = phase;
+    donor->summed = false;
+    if (donor->giver != NULL && tell)
+        sh_giver_restarted(donor->giver);
+    arrive(world, donor);
+}
+
+static void end_attempt(struct world *world, struct donor *donor)
+{
+    uint32_t tensor;
+    const sh_verdict verdict = sh_sum_verdict(donor->replica->sum, &tensor);
+    assert_int_not_equal(verdict, SH_VERDICT_NOT_FINITE);
+    if (verdict == SH_VERDICT_REDO) {
+        world->redone++;
+        pass(world, donor, SH_STAGE_REDONE, donor->position.phase + 1, 1);
+        return;
+    }
+    const double clip = clip_of(world, donor);
+    apply_step(world, donor, clip);
+    pass(world, donor, SH_STAGE_APPLIED, validates_at(donor->replica->steps) ? 0 : 1, clip);
+}
+
+/* A little of the stage under way; sometimes it is aborted. */
+static void advance(struct world *world, struct donor *donor)
+{
+    uint32_t buckets;
+    const sh_sum_bucket *bucket = sh_sum_buckets(donor->replica->sum, &buckets);
+    if (sh_random_below(&world->random, 16) == 0) {
+        const bool again = donor->position.phase == 1 && validates_at(donor->position.steps) &&
+                           sh_random_below(&world->random, 2) > 0;
+        world->aborted++;
+        restart(world, donor, again ? 0 : donor->position.phase, true);
+    } else if (donor->position.phase == 0 && sh_random_below(&world->random, 2) > 0) {
+        restart(world, donor, 1, false); /* the validation is passed over without a word */
+    } else if (donor->position.phase == 0) {
+        pass(world, donor, SH_STAGE_VALIDATED, 1, 1);
+    } else if (!donor->summed) {
+        compute_sum(world, donor);
+    } else if (donor->told < buckets && sh_random_below(&world->random, 8) > 0) {
+        const sh_sum_bucket *told = &bucket[donor->told++];
+        if (donor->giver != NULL)
+            sh_giver_span(donor->giver, told->first_element, told->elements,
+                          totals_of(donor) + told->first_element);
+    } else {
+        end_attempt(world, donor); /* sometimes with buckets that only the outcome tells of */
+    }
+}
+
+static bool is_at_end(const struct donor *donor)
+{
+    return donor->position.steps == STEPS && donor->position.phase == 1;
+}
+
+static void begin_to_give(struct world *world, uint32_t index)
+{
+    struct donor *donor = &world->donors[index];
+    arrive(world, donor);
+    assert_ok(
+        sh_giver_new(&donor->giver, &(sh_giver_options){.replica = donor->replica,
+                                                        .transfer = 7,
+                                                        .stripe = index,
+                                                        .stripes = world->donor_count,
+                                                        .chunk_elements = world->is->chunk_elements,
+                                                        .window_bytes = 8192,
+                                                        .limit_bytes = (size_t)1 << 26}));
+}
+
+static void check_complete(struct world *world)
+{
+    if (!sh_taker_complete(world->taker))
+        return;
+    const sh_position position = sh_taker_position(world->taker);
+    if (world->seen_complete > 0 && sh_position_same(world->last_complete, position))
+        return;
+    world->seen_complete++;
+    world->last_complete = position;
+    const print *known = known_at(world, position);
+    assert_non_null(known);
+    assert_string_equal(print_of(world->taken).hex, known->hex);
+}
+
+/* Half of a frame: its head, or its body. Returns whether there was one. */
+static bool deliver(struct world *world, uint32_t index)
+{
+    struct donor *donor = &world->donors[index];
+    if (!donor->in_flight) {
+        unsigned char wire[SH_FRAME_BYTES];
+        assert_ok(sh_giver_next(donor->giver, &donor->head, &donor->body));
+        if (donor->body == NULL)
+            return false;
+        sh_frame_encode(wire, &donor->head);
+        assert_ok(sh_frame_decode(&donor->head, wire));
+        assert_ok(sh_taker_frame(world->taker, index, &donor->head, &donor->sink));
+        assert_int_equal(donor->sink.mode, SH_SINK_STORE);
+        assert_int_equal(donor->sink.bytes, donor->head.bytes);
+        assert_false(sh_taker_complete(world->taker));
+        donor->in_flight = true;
+        return true;
+    }
+    memcpy(donor->sink.data, donor->body, donor->sink.bytes);
+    assert_ok(sh_taker_done(world->taker, index, &donor->head));
+    sh_giver_done(donor->giver);
+    donor->in_flight = false;
+    check_complete(world);
+    return true;
+}
+
+/* Whether all has been trained, given and taken. */
+static bool is_over(struct world *world)
+{
+    for (uint32_t i = 0; i < world->donor_count; i++) {
+        const struct donor *donor = &world->donors[i];
+        if (!is_at_end(donor) || donor->giver == NULL || donor->in_flight ||
+            sh_giver_queued_bytes(donor->giver) + sh_giver_left_bytes(donor->giver) > 0)
+            return false;
+    }
+    return true;
+}
+
+/* Everything in an order that the seed chooses. */
+static void run_world(struct world *world)
+{
+    const uint32_t haste = 1 + sh_random_below(&world->random, 40); /* of training */
+    while (!is_over(world)) {
+        const uint32_t index = sh_random_below(&world->random, world->donor_count);
+        struct donor *donor = &world->donors[index];
+        if (sh_random_below(&world->random, 40) < haste && !is_at_end(donor))
+            advance(world, donor);
+        if (donor->giver == NULL) {
+            if (sh_random_below(&world->random, 10) == 0)
+                begin_to_give(world, index);
+            continue;
+        }
+        if (sh_random_below(&world->random, 2) > 0)
+            sh_giver_fill(donor->giver);
+        for (uint32_t n = sh_random_below(&world->random, 16); n > 0; n--)
+            deliver(world, index);
+    }
+}
+
+static void the_taker_ends_as_the_donors(void **state)
+{
+    (void)state;
+    uint32_t redone = 0, aborted = 0, followed = 0;
+    for (size_t i = 0; i < CASES; i++) {
+        const bool large = strncmp(cases[i].model, "resnet", 6) == 0;
+        for (uint32_t donors = 1; donors <= DONORS_MAX; donors++) {
+            if (large && donors != 2)
+                continue;
+            for (uint64_t seed = 1; seed <= (cases[i].problem.height > 4 ? 2 : 40); seed++) {
+                struct world *world = new_world(&cases[i], donors, seed * 100 + donors);
+                run_world(world);
+                if (!sh_taker_complete(world->taker))
+                    fail_msg("case %zu, %u donors, seed %d: not complete", i, donors, (int)seed);
+                assert_int_equal(sh_taker_left_bytes(world->taker), 0);
+                assert_true(
+                    sh_position_same(sh_taker_position(world->taker), (sh_position){STEPS, 1}));
+                assert_string_equal(print_of(world->taken).hex,
+                                    print_of(world->donors[0].replica).hex);
+                redone += world->redone;
+                aborted += world->aborted;
+                followed += world->seen_complete - 1;
+                free_world(world);
+            }
+        }
+    }
+    assert_true(redone > 100 && aborted > 100 && followed > 100);
+}
+
+/* All that waits at a donor, with what it can fill in. */
+static void deliver_all(struct world *world, uint32_t index)
+{
+    do
+        sh_giver_fill(world->donors[index].giver);
+    while (deliver(world, index));
+}
+
+/* Donors that stand still, as when all have halted; then one that goes on before the others. */
+static void donors_may_stand_still(void **state)
+{
+    (void)state;
+    struct world *world = new_world(&cases[1], 3, 5);
+    for (uint32_t i = 0; i < 3; i++) {
+        while (world->donors[i].position.steps < 1)
+            advance(world, &world->donors[i]);
+        begin_to_give(world, i);
+    }
+    assert_true(sh_position_same(sh_taker_position(world->taker), (sh_position){0, 0}));
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_false(sh_taker_complete(world->taker));
+        assert_true(sh_taker_left_bytes(world->taker) > 0);
+        deliver_all(world, i);
+    }
+    assert_true(sh_taker_complete(world->taker));
+    assert_int_equal(sh_taker_left_bytes(world->taker), 0);
+    assert_true(sh_position_same(sh_taker_position(world->taker), (sh_position){1, 1}));
+    assert_string_equal(print_of(world->taken).hex, print_of(world->donors[2].replica).hex);
+
+    for (uint32_t i = 0; i < 3; i++) {
+        while (world->donors[i].position.steps < 2)
+            advance(world, &world->donors[i]);
+        deliver_all(world, i);
+        assert_int_equal(sh_taker_complete(world->taker), i == 2);
+        assert_int_equal(sh_taker_position(world->taker).steps, i < 2 ? 1 : 2);
+    }
+    assert_string_equal(print_of(world->taken).hex, print_of(world->donors[0].replica).hex);
+    free_world(world);
+}
+
+/* Two donors that say different things of one position. */
+static void donors_that_differ_are_found(void **state)
+{
+    (void)state;
+    struct world *world = new_world(&cases[2], 2, 5);
+    world->donors[1].replica->epoch.samples = 8;
+    begin_to_give(world, 0);
+    assert_ok(sh_giver_new(&world->donors[1].giver,
+                           &(sh_giver_options){.replica = world->donors[1].replica,
+                                               .transfer = 7,
+                                               .stripe = 1,
+                                               .stripes = 2,
+                                               .chunk_elements = 5}));
+    assert_true(deliver(world, 0) && deliver(world, 0) && deliver(world, 1));
+    struct donor *donor = &world->donors[1];
+    memcpy(donor->sink.data, donor->body, donor->sink.bytes);
+    assert_fails(sh_taker_done(world->taker, 1, &donor->head), SH_MISMATCH,
+                 "the state from donor 1: differs from donor 0 at step 0");
+    free_world(world);
+}
+
+/* A stream may not write where another's chunks are. */
+static void donors_keep_to_their_stripes(void **state)
+{
+    (void)state;
+    struct world *world = new_world(&cases[2], 2, 5);
+    sh_sink sink;
+    for (uint32_t i = 0; i < 2; i++) {
+        begin_to_give(world, i);
+        deliver_all(world, i);
+    }
+    const sh_frame ours = {.kind = SH_FRAME_SUM, .bytes = 20, .view = 7, .attempt = 1};
+    assert_fails(sh_taker_frame(world->taker, 1, &ours, &sink), SH_FORMAT,
+                 "the state from donor 1: a sum of chunk 0, which has not come in this stream");
+    assert_ok(sh_taker_frame(world->taker, 0, &ours, &sink));
+    free_world(world);
+}
+
+/* ---- damaged frames -------------------------------------------------------------------------- */
+
+struct frame {
+    sh_frame head;
+    unsigned char *body;
+};
+
+enum { FRAMES_MAX = 64, BODY_MAX = 4096 };
+
+/* An honest stream of the case, by one donor of two: stripe 0 of 2. */
+struct record {
+    struct frame frames[FRAMES_MAX];
+    uint32_t count;
+};
+
+static void keep_frames(struct record *record, sh_giver *giver)
+{
+    for (;;) {
+        struct frame *to = &record->frames[record->count];
+        const void *body;
+        assert_ok(sh_giver_next(giver, &to->head, &body));
+        if (body == NULL)
+            return;
+        assert_in_range(to->head.bytes, 1, BODY_MAX);
+        to->body = calloc(1, BODY_MAX);
+        memcpy(to->body, body, to->head.bytes);
+        sh_giver_done(giver);
+        record->count++;
+        assert_true(record->count < FRAMES_MAX);
+    }
+}
+
+/*
+ * Of mlp:12-9-4 (157 weights) with adam and fc2 frozen (40): tail; the frozen chunk 0; chunk 1 of
+ * 100, and 2 of 17, of three arrays each; sums; a redo's tail; sums; an applied step's tail; a
+ * validation's tail. frames[]:
+ *
+ *     0 T   1 W0   2 W1 3 A1 4 B1   5 W2 6 A2 7 B2   8 S1 9 S2   10 T   11 S1 12 S2   13 T   14 T
+ */
+static const course_case damaged = {"mlp:12-9-4", {1, 4, 3, 4}, "adam", "fc2.*", "constant", 0,
+                                    0.1f,         100};
+
+static struct world *record_stream(struct record *record)
+{
+    struct world *world = new_world(&damaged, 1, 9);
+    struct donor *donor = &world->donors[0];
+    *record = (struct record){.count = 0};
+    donor->replica->steps = 5; /* the others see step 5 first */
+    donor->position.steps = 5;
+    begin_to_give(world, 0);
+    sh_giver_fill(donor->giver);
+    compute_sum(world, donor);
+    sh_giver_span(donor->giver, 0, donor->replica->summed_count, totals_of(donor));
+    pass(world, donor, SH_STAGE_REDONE, 2, 1);
+    sh_giver_span(donor->giver, 0, donor->replica->summed_count, totals_of(donor));
+    apply_step(world, donor, 0.5);
+    pass(world, donor, SH_STAGE_APPLIED, 0, 0.5);
+    pass(world, donor, SH_STAGE_VALIDATED, 1, 1);
+    keep_frames(record, donor->giver);
+    assert_int_equal(record->count, 15);
+    return world;
+}
+
+/* Frame `at` as it was, but one field, one byte, or the whole place in the stream. */
+struct damage {
+    uint32_t at;
+    enum { VIEW, STEP, ATTEMPT, BUCKET, HOP, BYTES, KIND, BYTE, REAL, FAR, INSTEAD } of;
+    uint32_t value; /* for BYTE: place * 256 + value; INSTEAD: number of the frame */
+    sh_status code;
+    const char *message;
+};
+
+#define EXPONENT(tensor) (SH_TAIL_HEAD_BYTES + 2 * 4 + (tensor)*4)
+
+static const struct damage damages[] = {
+    {0, VIEW, 8, SH_FORMAT, "the state from donor 0: a frame of hand-over 8 in hand-over 7"},
+    {3, VIEW, 8, SH_FORMAT, "a frame of hand-over 8"},
+    {0, INSTEAD, 1, SH_FORMAT, "does not begin with a tail"},
+    {0, INSTEAD, 8, SH_FORMAT, "does not begin with a tail"},
+    {0, INSTEAD, 10, SH_FORMAT, "begins with a stage's end"},
+    {0, STEP, 6, SH_FORMAT, "a tail of another position than its frame"},
+    {0, ATTEMPT, 2, SH_FORMAT, "a tail of another position"},
+    {0, BUCKET, 1, SH_FORMAT, "a tail with the fields of a chunk"},
+    {0, HOP, 1, SH_FORMAT, "a tail with the fields of a chunk"},
+    {0, BYTES, 79, SH_FORMAT, "a body of 79 bytes, where 80 were expected"},
+    {0, BYTE, 13 << 8 | 1, SH_FORMAT, "does not lead"}, /* steps before, beyond the head's bits */
+    {0, BYTE, 56 << 8 | 25, SH_CORRUPT, "more samples of an epoch are correct"},
+    {0, BYTE, 48 << 8 | 25, SH_CORRUPT, "25 samples of an epoch that has 24"},
+    {0, REAL, 64, SH_CORRUPT, "tensor 0: the envelope nan is no maximum"},
+    {0, REAL, 72, SH_CORRUPT, "tensor 0: the exponent 2143289344 is outside"},
+    {0, BYTE, EXPONENT(1) << 8 | 126, SH_CORRUPT, "tensor 1: the exponent 126 is outside"},
+    {1, STEP, 4, SH_FORMAT, "a frame of step 4, phase 1 in a stream that is at step 5, phase 1"},
+    {1, ATTEMPT, 0, SH_FORMAT, "a frame of step 5, phase 0"},
+    {1, BUCKET, 1, SH_FORMAT, "chunk 1, array 0, where chunk 0, array 0 comes next"},
+    {1, HOP, 1, SH_FORMAT, "chunk 0, array 1, where chunk 0, array 0 comes next"},
+    {1, BYTES, 164, SH_FORMAT, "a body of 164 bytes, where 160 were expected"},
+    {1, BYTES, 0, SH_FORMAT, "a body of 0 bytes"},
+    {1, KIND, SH_FRAME_SEGMENT, SH_FORMAT, "a frame of kind 3 in a hand-over"},
+    {1, KIND, SH_FRAME_CONTROL, SH_FORMAT, "a frame of kind 1 in a hand-over"},
+    {1, KIND, SH_FRAME_SUM, SH_FORMAT, "a sum of chunk 0, which has not come in this stream"},
+    {1, INSTEAD, 0, SH_FORMAT, "a stream that begins twice"},
+    {2, KIND, SH_FRAME_SUM, SH_FORMAT, "a sum of chunk 1, which has not come"},
+    {3, HOP, 2, SH_FORMAT, "chunk 1, array 2, where chunk 1, array 1 comes next"},
+    {3, HOP, 0, SH_FORMAT, "chunk 1, array 0, where chunk 1, array 1 comes next"},
+    {3, INSTEAD, 8, SH_FORMAT, "kind 4 between two arrays of a chunk"},
+    {3, INSTEAD, 10, SH_FORMAT, "kind 5 between two arrays of a chunk"},
+    {4, INSTEAD, 5, SH_FORMAT, "chunk 2, array 0, where chunk 1, array 2 comes next"},
+    {8, INSTEAD, 2, SH_FORMAT, "chunk 1 after the last of its stripe"},
+    {8, BUCKET, 0, SH_FORMAT, "a sum of chunk 0, which is frozen"},
+    {8, BUCKET, 3, SH_FORMAT, "a sum of chunk 3, which has not come"},
+    {8, BUCKET, 65535, SH_FORMAT, "a sum of chunk 65535, which has not come"},
+    {8, HOP, 1, SH_FORMAT, "a sum of chunk 1 with an array"},
+    {8, BYTES, 396, SH_FORMAT, "a body of 396 bytes, where 400 were expected"},
+    {9, INSTEAD, 8, SH_FORMAT, "another sum of chunk 1 in one stage"},
+    {11, INSTEAD, 8, SH_FORMAT,
+     "a frame of step 5, phase 1 in a stream that is at step 5, phase 2"},
+    {11, INSTEAD, 13, SH_FORMAT, "a step was applied and the sum of chunk 1 is missing"},
+    {12, INSTEAD, 13, SH_FORMAT, "a step was applied and the sum of chunk 2 is missing"},
+    {10, BYTE, 0 << 8 | SH_PASSED_APPLY, SH_FORMAT, "does not lead"},
+    {10, REAL, 60 + 4, SH_CORRUPT, "totals that changed without a step"},
+    {10, BYTE, 40 << 8 | 1, SH_CORRUPT, "totals that changed without a step"},
+    {10, BYTE, 48 << 8 | 1, SH_CORRUPT, "totals that changed without a step"},
+    {14, BYTE, EXPONENT(0) << 8 | 1, SH_CORRUPT, "totals that changed without a step"},
+    {10, BYTE, 63 << 8 | 1, SH_CORRUPT, "more samples"},
+    {13, INSTEAD, 10, SH_FORMAT, "a frame of step 5, phase 1"},
+    {13, REAL, 36, SH_CORRUPT, "a factor of clipping of"},
+    {14, BUCKET, 9, SH_FORMAT, "a tail with the fields of a chunk"},
+    {14, KIND, SH_FRAME_SUM, SH_FORMAT, "a sum of chunk 0 in a validation"},
+    {10, FAR, 1, SH_FORMAT, "a tail from step 4294967301 in a stream that is at step 5"},
+};
+
+/* The frame as it is sent in the damaged stream; returns its head. */
+static sh_frame spoil(const struct damage *damage, const struct record *record,
+                      unsigned char body[BODY_MAX])
+{
+    const struct frame *from = &record->frames[damage->of == INSTEAD ? damage->value : damage->at];
+    sh_frame head = from->head;
+    memcpy(body, from->body, BODY_MAX);
+    switch (damage->of) {
+    case VIEW:
+        head.view = damage->value;
+        break;
+    case STEP:
+        head.step = damage->value;
+        break;
+    case ATTEMPT:
+        head.attempt = (uint16_t)damage->value;
+        break;
+    case BUCKET:
+        head.bucket = (uint16_t)damage->value;
+        break;
+    case HOP:
+        head.hop = (uint16_t)damage->value;
+        break;
+    case BYTES:
+        head.bytes = damage->value;
+        break;
+    case KIND:
+        head.kind = (uint16_t)damage->value;
+        break;
+    case BYTE:
+        body[damage->value >> 8] = (unsigned char)damage->value;
+        break;
+    case REAL: /* a NaN */
+        memcpy(body + damage->value, (const unsigned char[]){0, 0, 0xc0, 0x7f}, 4);
+        break;
+    case FAR: /* both positions, by what the head does not show */
+        body[12] = body[20] = (unsigned char)damage->value;
+        break;
+    case INSTEAD:
+        break;
+    }
+    return head;
+}
+
+static sh_status feed(sh_taker *taker, const sh_frame *head, const unsigned char *body)
+{
+    sh_sink sink;
+    SH_TRY(sh_taker_frame(taker, 0, head, &sink));
+    assert_int_equal(sink.bytes, head->bytes);
+    memcpy(sink.data, body, sink.bytes);
+    return sh_taker_done(taker, 0, head);
+}
+
+static sh_taker *new_taker(struct world *world, const sh_job *job, const sh_schedule *schedule)
+{
+    sh_taker *taker;
+    sh_replica_free(world->taken);
+    assert_ok(sh_replica_new(&world->taken, &world->job, &world->is->problem));
+    assert_ok(
+        sh_taker_new(&taker, &(sh_taker_options){.replica = world->taken,
+                                                 .job = job,
+                                                 .schedule = schedule,
+                                                 .transfer = 7,
+                                                 .streams = 1,
+                                                 .chunk_elements = world->is->chunk_elements}));
+    return taker;
+}
+
+static void damaged_frames_are_refused(void **state)
+{
+    (void)state;
+    struct record record;
+    struct world *world = record_stream(&record);
+    for (size_t i = 0; i < sizeof damages / sizeof *damages; i++) {
+        unsigned char body[BODY_MAX];
+        sh_taker *taker = new_taker(world, &world->job, &world->schedule);
+        for (uint32_t f = 0; f < damages[i].at; f++)
+            assert_ok(feed(taker, &record.frames[f].head, record.frames[f].body));
+        const sh_frame head = spoil(&damages[i], &record, body);
+        assert_fails(feed(taker, &head, body), damages[i].code, damages[i].message);
+        sh_taker_free(taker);
+    }
+
+    /* The same stream, whole; then a job that does not clip, and one that is shorter. */
+    sh_taker *taker = new_taker(world, &world->job, &world->schedule);
+    for (uint32_t f = 0; f < record.count; f++) {
+        assert_int_equal(sh_taker_complete(taker), f > 7);
+        assert_ok(feed(taker, &record.frames[f].head, record.frames[f].body));
+    }
+    assert_string_equal(print_of(world->taken).hex, print_of(world->donors[0].replica).hex);
+    sh_taker_free(taker);
+    sh_job other = world->job;
+    sh_schedule shorter = world->schedule;
+    other.clip_norm = 0;
+    shorter.total_steps = 5;
+    for (int which = 0; which < 2; which++) {
+        taker = which == 0 ? new_taker(world, &other, &world->schedule)
+                           : new_taker(world, &world->job, &shorter);
+        for (uint32_t f = 0; f < 13; f++)
+            assert_ok(feed(taker, &record.frames[f].head, record.frames[f].body));
+        if (which == 0)
+            assert_fails(feed(taker, &record.frames[13].head, record.frames[13].body), SH_CORRUPT,
+                         "a factor of clipping of 0.5 in a job that does not clip");
+        else
+            assert_fails(feed(taker, &record.frames[13].head, record.frames[13].body), SH_FORMAT,
+                         "step 6 of a job of 5 steps");
+        sh_taker_free(taker);
+    }
+    for (uint32_t f = 0; f < record.count; f++)
+        free(record.frames[f].body);
+    free_world(world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_taker_ends_as_the_donors),
+        cmocka_unit_test(donors_may_stand_still),
+        cmocka_unit_test(donors_that_differ_are_found),
+        cmocka_unit_test(donors_keep_to_their_stripes),
+        cmocka_unit_test(damaged_frames_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

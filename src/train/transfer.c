@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/transfer.h"
+
+#include <endian.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHUNKS_MAX ((size_t)UINT16_MAX + 1)
+
+bool sh_passed_leads(sh_passed passed, sh_position before, sh_position after)
+{
+    const bool same_steps = after.steps == before.steps;
+    switch (passed) {
+    case SH_PASSED_NOTHING:
+        return same_steps && after.phase == before.phase;
+    case SH_PASSED_APPLY:
+        return before.phase > 0 && before.steps < UINT64_MAX && after.steps == before.steps + 1 &&
+               after.phase <= 1;
+    case SH_PASSED_REDO:
+        return same_steps && before.phase > 0 && before.phase < UINT16_MAX &&
+               after.phase == before.phase + 1;
+    case SH_PASSED_VALIDATE:
+        return same_steps && before.phase == 0 && after.phase == 1;
+    case SH_PASSED_ABORT:
+        return same_steps &&
+               (after.phase == before.phase || (before.phase == 1 && after.phase == 0));
+    }
+    return false;
+}
+
+static size_t pieces(size_t elements, uint32_t most)
+{
+    return elements / most + (elements % most > 0);
+}
+
+/* Appends a range of the weights, cut. */
+static void cut(sh_chunks *chunks, size_t first, size_t elements, uint32_t most, sh_chunk like)
+{
+    while (elements > 0) {
+        like.first_element = first;
+        like.elements = elements < most ? (uint32_t)elements : most;
+        chunks->items[chunks->count++] = like;
+        first += like.elements;
+        elements -= like.elements;
+    }
+}
+
+sh_status sh_chunks_init(sh_chunks *chunks, const sh_replica *replica, uint32_t most_elements)
+{
+    const uint32_t most = most_elements > 0 ? most_elements : SH_CHUNK_ELEMENTS;
+    if (most > SH_CHUNK_ELEMENTS_MAX)
+        return sh_fail(SH_INVALID, "chunks of %u elements, at most %u may be", most,
+                       SH_CHUNK_ELEMENTS_MAX);
+    uint32_t buckets;
+    const sh_sum_bucket *bucket = sh_sum_buckets(replica->sum, &buckets);
+    const size_t frozen = replica->weight_count - replica->summed_count;
+    size_t count = pieces(frozen, most);
+    for (uint32_t i = 0; i < buckets; i++)
+        count += pieces(bucket[i].elements, most);
+    if (count > CHUNKS_MAX)
+        return sh_fail(SH_LIMIT, "a model of %zu weights cannot be handed over live: at most %zu",
+                       replica->weight_count, CHUNKS_MAX * most);
+    sh_chunks fresh = {.items = calloc(count, sizeof *fresh.items), .tensors = replica->summed};
+    if (fresh.items == NULL)
+        return sh_fail_memory(count * sizeof *fresh.items, "the hand-over of a replica");
+    cut(&fresh, replica->summed_count, frozen, most, (sh_chunk){.arrays = 1, .frozen = true});
+    for (uint32_t i = 0; i < buckets; i++)
+        cut(&fresh, bucket[i].first_element, bucket[i].elements, most,
+            (sh_chunk){.arrays = 1 + replica->slot_count});
+    *chunks = fresh;
+    return SH_OK;
+}
+
+void sh_chunks_release(sh_chunks *chunks)
+{
+    free(chunks->items);
+    *chunks = (sh_chunks){0};
+}
+
+void sh_chunks_stripe(const sh_chunks *chunks, uint32_t stripe, uint32_t stripes, uint32_t *first,
+                      uint32_t *end)
+{
+    uint64_t total = 0, before = 0;
+    uint32_t begins = 0, ends = 0;
+    for (uint32_t i = 0; i < chunks->count; i++)
+        total += (uint64_t)chunks->items[i].elements * chunks->items[i].arrays;
+    for (uint32_t i = 0; i < chunks->count; i++) {
+        const uint64_t of = before * stripes / total; /* the stripe that this chunk begins in */
+        begins += of < stripe;
+        ends += of <= stripe;
+        before += (uint64_t)chunks->items[i].elements * chunks->items[i].arrays;
+    }
+    *first = begins;
+    *end = ends;
+}
+
+float *sh_chunk_data(const sh_replica *replica, const sh_chunk *chunk, uint32_t array)
+{
+    return (array == 0 ? replica->weights : replica->slots[array - 1]) + chunk->first_element;
+}
+
+static void put32(unsigned char **wire, uint32_t value)
+{
+    value = htole32(value);
+    memcpy(*wire, &value, sizeof value);
+    *wire += sizeof value;
+}
+
+static void put64(unsigned char **wire, uint64_t value)
+{
+    value = htole64(value);
+    memcpy(*wire, &value, sizeof value);
+    *wire += sizeof value;
+}
+
+static void put_double(unsigned char **wire, double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    put64(wire, bits);
+}
+
+static uint32_t get32(const unsigned char **wire)
+{
+    uint32_t value;
+    memcpy(&value, *wire, sizeof value);
+    *wire += sizeof value;
+    return le32toh(value);
+}
+
+static uint64_t get64(const unsigned char **wire)
+{
+    uint64_t value;
+    memcpy(&value, *wire, sizeof value);
+    *wire += sizeof value;
+    return le64toh(value);
+}
+
+static double get_double(const unsigned char **wire)
+{
+    const uint64_t bits = get64(wire);
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+size_t sh_tail_bytes(uint32_t tensors)
+{
+    return SH_TAIL_HEAD_BYTES + (size_t)tensors * (sizeof(float) + sizeof(int32_t));
+}
+
+void sh_tail_encode(unsigned char *body, const sh_tail *tail, uint32_t tensors)
+{
+    put32(&body, tail->passed);
+    put32(&body, tensors);
+    put64(&body, tail->before.steps);
+    put64(&body, tail->after.steps);
+    put32(&body, tail->before.phase);
+    put32(&body, tail->after.phase);
+    put_double(&body, tail->clip);
+    put_double(&body, tail->epoch.loss);
+    put64(&body, tail->epoch.samples);
+    put64(&body, tail->epoch.correct);
+    sh_words_copy(body, tail->envelopes, tensors);
+    sh_words_copy(body + tensors * sizeof(float), tail->exponents, tensors);
+}
+
+static sh_status check_tail(const sh_tail *tail, uint32_t tensors, uint32_t expected)
+{
+    if (tail->passed < SH_PASSED_NOTHING || tail->passed > SH_PASSED_ABORT)
+        return sh_fail(SH_FORMAT, "a stage that passed in an unknown way, %u",
+                       (unsigned)tail->passed);
+    if (tensors != expected)
+        return sh_fail(SH_FORMAT, "a tail of %u tensors, where the model has %u", tensors,
+                       expected);
+    if (!sh_passed_leads(tail->passed, tail->before, tail->after))
+        return sh_fail(SH_FORMAT,
+                       "a stage that passed as %u does not lead from step %llu, phase %u to step "
+                       "%llu, phase %u",
+                       (unsigned)tail->passed, (unsigned long long)tail->before.steps,
+                       tail->before.phase, (unsigned long long)tail->after.steps,
+                       tail->after.phase);
+    if (!(tail->clip > 0 && tail->clip <= 1) || (tail->clip < 1 && tail->passed != SH_PASSED_APPLY))
+        return sh_fail(SH_CORRUPT, "a factor of clipping of %g", tail->clip);
+    if (!isfinite(tail->epoch.loss))
+        return sh_fail(SH_CORRUPT, "an epoch's loss that is no number");
+    if (tail->epoch.correct > tail->epoch.samples)
+        return sh_fail(SH_CORRUPT, "more samples of an epoch are correct than there were");
+    return SH_OK;
+}
+
+sh_status sh_tail_decode(sh_tail *tail, const unsigned char *body, uint32_t tensors)
+{
+    tail->passed = (sh_passed)get32(&body);
+    const uint32_t said = get32(&body);
+    tail->before.steps = get64(&body);
+    tail->after.steps = get64(&body);
+    tail->before.phase = get32(&body);
+    tail->after.phase = get32(&body);
+    tail->clip = get_double(&body);
+    tail->epoch.loss = get_double(&body);
+    tail->epoch.samples = get64(&body);
+    tail->epoch.correct = get64(&body);
+    SH_TRY(check_tail(tail, said, tensors));
+    sh_words_copy(tail->envelopes, body, tensors);
+    sh_words_copy(tail->exponents, body + tensors * sizeof(float), tensors);
+    return SH_OK;
+}
+
+void sh_words_copy(void *to, const void *from, size_t words)
+{
+    if (htole32(1) == 1) { /* the wire's order */
+        if (to != from)
+            memcpy(to, from, words * sizeof(uint32_t));
+        return;
+    }
+    for (size_t i = 0; i < words; i++) {
+        uint32_t word;
+        memcpy(&word, (const unsigned char *)from + i * sizeof word, sizeof word);
+        word = htole32(word);
+        memcpy((unsigned char *)to + i * sizeof word, &word, sizeof word);
+    }
+}
