@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct sh_digest {
     EVP_MD_CTX *context;
@@ -40,7 +41,21 @@ sh_status sh_digest_finish(sh_digest *digest, char hex[SH_DIGEST_TEXT])
     free(digest);
     if (!good)
         return sh_fail(SH_INTERNAL, "SHA-256 failed in the cryptographic library");
-    for (size_t i = 0; i < 32; i++)
-        snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
+    sh_digest_print(hex, bytes);
     return SH_OK;
+}
+
+sh_status sh_digest_block(uint8_t digest[SH_DIGEST_BYTES], const void *data, size_t bytes)
+{
+    uint8_t fresh[EVP_MAX_MD_SIZE];
+    if (EVP_Digest(data, bytes, fresh, NULL, EVP_sha256(), NULL) != 1)
+        return sh_fail(SH_INTERNAL, "SHA-256 failed in the cryptographic library");
+    memcpy(digest, fresh, SH_DIGEST_BYTES);
+    return SH_OK;
+}
+
+void sh_digest_print(char hex[SH_DIGEST_TEXT], const uint8_t digest[SH_DIGEST_BYTES])
+{
+    for (size_t i = 0; i < SH_DIGEST_BYTES; i++)
+        snprintf(hex + 2 * i, 3, "%02x", digest[i]);
 }

@@ -14,10 +14,12 @@
 #define SHOAL_BASE_DIGEST_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/fail.h"
 
 #define SH_DIGEST_TEXT 65 /* 64 hexadecimal digits and the end */
+#define SH_DIGEST_BYTES 32
 
 typedef struct sh_digest sh_digest;
 
@@ -28,5 +30,12 @@ void sh_digest_add(sh_digest *digest, const void *data, size_t bytes);
 
 /* Writes the digest in lower-case hexadecimal and frees `digest`, also on failure. */
 sh_status sh_digest_finish(sh_digest *digest, char hex[SH_DIGEST_TEXT]) SHOAL_CHECKED;
+
+/* The digest of one block of bytes, not as text. */
+sh_status sh_digest_block(uint8_t digest[SH_DIGEST_BYTES], const void *data,
+                          size_t bytes) SHOAL_CHECKED;
+
+/* A digest in lower-case hexadecimal. */
+void sh_digest_print(char hex[SH_DIGEST_TEXT], const uint8_t digest[SH_DIGEST_BYTES]);
 
 #endif

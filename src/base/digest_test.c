@@ -48,11 +48,26 @@ static void pieces_are_the_whole(void **state)
     }
 }
 
+static void a_block_in_one_call_is_the_same(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        uint8_t digest[SH_DIGEST_BYTES];
+        char hex[SH_DIGEST_TEXT];
+        if (known[i].repeats != 1)
+            continue;
+        assert_ok(sh_digest_block(digest, known[i].text, strlen(known[i].text)));
+        sh_digest_print(hex, digest);
+        assert_string_equal(hex, known[i].hex);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(published_answers_come_out),
         cmocka_unit_test(pieces_are_the_whole),
+        cmocka_unit_test(a_block_in_one_call_is_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

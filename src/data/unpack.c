@@ -31,6 +31,7 @@
 
 #include "base/digest.h"
 #include "base/log.h"
+#include "data/cache.h"
 
 #define BUFFER_BYTES 65536
 #define PATH_DIGITS 16    /* of its digest; 64 bits */
@@ -177,43 +178,6 @@ static sh_status identify(identity *id, const char *path, const struct stat *abo
     return SH_OK;
 }
 
-/* Makes `folder` and the folders above it where they are missing. */
-static void make_folders(char *folder)
-{
-    for (char *at = folder + 1; *at != '\0'; at++)
-        if (*at == '/') {
-            *at = '\0';
-            (void)mkdir(folder, 0700); /* what is wrong shows when it is opened */
-            *at = '/';
-        }
-    (void)mkdir(folder, 0700);
-}
-
-/* Opens the cache folder; -1 where there is none that only this user can write. */
-static int cache_open(void)
-{
-    char folder[FOLDER_BYTES];
-    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    int length;
-    if (cache != NULL && cache[0] == '/') /* the XDG specification: relative ones are ignored */
-        length = snprintf(folder, sizeof folder, "%s/shoal", cache);
-    else if (home != NULL && home[0] == '/')
-        length = snprintf(folder, sizeof folder, "%s/.cache/shoal", home);
-    else
-        return -1;
-    if (length < 0 || (size_t)length >= sizeof folder)
-        return -1;
-    make_folders(folder);
-    const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    struct stat about;
-    if (fd < 0)
-        return -1;
-    if (fstat(fd, &about) == 0 && about.st_uid == geteuid() && (about.st_mode & 0022) == 0)
-        return fd;
-    close(fd);
-    return -1;
-}
-
 /* Opens the copy called `name` if it has the size that the name says; -1 otherwise. */
 static int copy_open(int cache, const char *name)
 {
@@ -293,7 +257,8 @@ static sh_status open_cached(int *fd, const identity *id, int from, uint64_t lim
                              bool *usable)
 {
     *usable = false;
-    const int cache = cache_open();
+    char folder[SH_CACHE_PATH];
+    const int cache = sh_cache_open(folder);
     if (cache < 0)
         return SH_OK;
     sh_status status = SH_OK;

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The user's cache folder: $XDG_CACHE_HOME/shoal or ~/.cache/shoal, made where it is missing.
+ *
+ *     char path[SH_CACHE_PATH];
+ *     const int folder = sh_cache_open(path);
+ *     if (folder < 0)
+ *         return SH_OK; // none: do without
+ *     close(folder);
+ *
+ * What is kept there can be made or fetched again, so all of it may be removed at any time.
+ *
+ * Threads: any.
+ */
+#ifndef SHOAL_DATA_CACHE_H
+#define SHOAL_DATA_CACHE_H
+
+#define SH_CACHE_PATH 4096 /* bytes of its path, with the end */
+
+/*
+ * Opens it (mode 0700 where it is made): owned, close it. `path` is for messages and for what has
+ * to be a path. -1, and `path` undefined, where there is none that only this user can write.
+ */
+int sh_cache_open(char path[SH_CACHE_PATH]);
+
+#endif
