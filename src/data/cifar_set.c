@@ -21,6 +21,7 @@
 #include "base/log.h"
 #include "data/cifar.h"
 #include "data/dataset_impl.h"
+#include "data/extent.h"
 
 #define FILES_MOST 5      /* of a split */
 #define IMAGES_PRINTED 64 /* of each split, for the fingerprint */
@@ -246,6 +247,41 @@ static sh_status cifar_open(sh_dataset **dataset, const variant *v, const char *
     return SH_OK;
 }
 
+/* Each split is one file, in however many it is kept. */
+static void cifar_contents(const sh_dataset *dataset, sh_contents *contents)
+{
+    const cifar_set *set = (const cifar_set *)dataset;
+    const sh_cifar_kind *kind = set->variant->kind;
+    const uint64_t record = sh_cifar_record_bytes(kind);
+    contents->files = SH_SPLITS;
+    for (uint32_t split = 0; split < SH_SPLITS; split++) {
+        snprintf(contents->file[split].name, SH_CONTENTS_NAME, "%s.bin",
+                 sh_split_name((sh_split)split));
+        contents->file[split].bytes = set->base.info.count[split] * record;
+        contents->image[split] = (sh_contents_place){split, kind->labels, record};
+        contents->label[split] = (sh_contents_place){split, kind->labels - 1, record};
+    }
+}
+
+static sh_status cifar_fetch(const sh_dataset *dataset, uint32_t file, uint64_t offset,
+                             uint8_t *bytes, size_t count)
+{
+    const cifar_set *set = (const cifar_set *)dataset;
+    const uint64_t record = sh_cifar_record_bytes(set->variant->kind);
+    for (const sh_cifar_file *f = set->splits[file].files; count > 0; f++) {
+        const uint64_t held = f->count * record;
+        if (offset < held) {
+            const size_t part = count < held - offset ? count : (size_t)(held - offset);
+            SH_TRY(sh_fail_in(sh_extent_read_all(f->fd, offset, bytes, part), "%s", f->name));
+            bytes += part;
+            count -= part;
+            offset += part;
+        }
+        offset -= held;
+    }
+    return SH_OK;
+}
+
 static sh_status cifar10_open(sh_dataset **dataset, const char *argument)
 {
     return cifar_open(dataset, &cifar10, argument);
@@ -277,6 +313,8 @@ const sh_dataset_ops sh_cifar10_ops = {
     .recognises = cifar10_recognises,
     .read = cifar_read,
     .touch = cifar_touch,
+    .contents = cifar_contents,
+    .fetch = cifar_fetch,
     .close = cifar_close,
 };
 
@@ -288,5 +326,7 @@ const sh_dataset_ops sh_cifar100_ops = {
     .recognises = cifar100_recognises,
     .read = cifar_read,
     .touch = cifar_touch,
+    .contents = cifar_contents,
+    .fetch = cifar_fetch,
     .close = cifar_close,
 };

@@ -6,11 +6,13 @@
  *     typedef struct faces { sh_dataset base; int fd; } faces;   // base first
  *     const sh_dataset_ops sh_faces_ops = {.name = "faces", .usage = "faces:DIR", ...};
  *
- * Threads: `read` and `touch` any, several at once; the others one at a time per set.
+ * Threads: `read`, `touch`, `contents` and `fetch` any, several at once; the others one at a time
+ * per set.
  */
 #ifndef SHOAL_DATA_DATASET_IMPL_H
 #define SHOAL_DATA_DATASET_IMPL_H
 
+#include "data/contents.h"
 #include "data/dataset.h"
 
 typedef struct sh_dataset_ops {
@@ -34,6 +36,14 @@ typedef struct sh_dataset_ops {
 
     /* NULL where samples are on no disk; may block: as sh_dataset_touch. */
     bool (*touch)(const sh_dataset *dataset, sh_split split, uint32_t index);
+
+    /* NULL where samples are on no disk: fills in zeroed contents, as sh_contents_of. */
+    void (*contents)(const sh_dataset *dataset, sh_contents *contents);
+
+    /* Required where `contents` is set, may block: as sh_contents_read; the range is already
+     * checked. */
+    sh_status (*fetch)(const sh_dataset *dataset, uint32_t file, uint64_t offset, uint8_t *bytes,
+                       size_t count);
 
     /* Required: frees all; `dataset` is not NULL. */
     void (*close)(sh_dataset *dataset);

@@ -23,6 +23,30 @@ sh_status sh_extent_read(size_t *got, int fd, uint64_t offset, uint8_t *bytes, s
     return SH_OK;
 }
 
+sh_status sh_extent_read_all(int fd, uint64_t offset, uint8_t *bytes, size_t count)
+{
+    size_t got;
+    SH_TRY(sh_extent_read(&got, fd, offset, bytes, count));
+    if (got < count)
+        return sh_fail(SH_CORRUPT, "became shorter while it was in use");
+    return SH_OK;
+}
+
+sh_status sh_extent_write(int fd, uint64_t offset, const uint8_t *bytes, size_t count)
+{
+    while (count > 0) {
+        const ssize_t done = pwrite(fd, bytes, count, (off_t)offset);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done < 0)
+            return sh_fail_errno(errno, "cannot write it");
+        bytes += done;
+        offset += (uint64_t)done;
+        count -= (size_t)done;
+    }
+    return SH_OK;
+}
+
 bool sh_extent_touch(int fd, uint64_t offset, size_t count)
 {
     while (count > 0) {

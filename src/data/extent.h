@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A range of bytes of an open file, read without moving its position.
+ * A range of bytes of an open file, read or written without moving its position.
  *
  *     size_t got;
  *     SH_TRY(sh_extent_read(&got, fd, offset, bytes, sizeof bytes));
@@ -22,6 +22,13 @@
  * system's error, without the file's name. */
 sh_status sh_extent_read(size_t *got, int fd, uint64_t offset, uint8_t *bytes,
                          size_t count) SHOAL_CHECKED;
+
+/* Reads all `count` bytes at `offset`; SH_CORRUPT where the file ends before. */
+sh_status sh_extent_read_all(int fd, uint64_t offset, uint8_t *bytes, size_t count) SHOAL_CHECKED;
+
+/* Writes all `count` bytes at `offset`. Fails with the system's error, without the file's name. */
+sh_status sh_extent_write(int fd, uint64_t offset, const uint8_t *bytes,
+                          size_t count) SHOAL_CHECKED;
 
 /* Brings the bytes into the system's page cache, and waits for them; whether all are there. */
 bool sh_extent_touch(int fd, uint64_t offset, size_t count);

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "data/dataset_impl.h"
+#include "data/extent.h"
 #include "data/idx.h"
 
 /* Normalisation as in PyTorch's MNIST example: the mean and deviation of MNIST's training images.
@@ -219,6 +220,34 @@ static bool mnist_touch(const sh_dataset *dataset, sh_split split, uint32_t inde
     return sh_idx_touch(&set->images[split], index); /* labels were all read at the start */
 }
 
+static const sh_idx *idx_of(const mnist *set, uint32_t file)
+{
+    const sh_split split = files[file].split;
+    return files[file].kind == SH_IDX_IMAGES ? &set->images[split] : &set->labels[split];
+}
+
+static void mnist_contents(const sh_dataset *dataset, sh_contents *contents)
+{
+    const mnist *set = (const mnist *)dataset;
+    contents->files = FILES;
+    for (uint32_t i = 0; i < FILES; i++) {
+        const sh_idx *idx = idx_of(set, i);
+        const uint64_t item = sh_idx_item_bytes(idx), head = idx->header.bytes;
+        snprintf(contents->file[i].name, SH_CONTENTS_NAME, "%s", files[i].name);
+        contents->file[i].bytes = head + idx->header.count * item;
+        *(files[i].kind == SH_IDX_IMAGES ? &contents->image[files[i].split]
+                                         : &contents->label[files[i].split]) =
+            (sh_contents_place){i, head, item};
+    }
+}
+
+static sh_status mnist_fetch(const sh_dataset *dataset, uint32_t file, uint64_t offset,
+                             uint8_t *bytes, size_t count)
+{
+    const sh_idx *idx = idx_of((const mnist *)dataset, file);
+    return sh_fail_in(sh_extent_read_all(idx->fd, offset, bytes, count), "%s", idx->name);
+}
+
 const sh_dataset_ops sh_mnist_ops = {
     .name = "mnist",
     .usage = "mnist:DIR",
@@ -228,5 +257,7 @@ const sh_dataset_ops sh_mnist_ops = {
     .recognises = mnist_recognises,
     .read = mnist_read,
     .touch = mnist_touch,
+    .contents = mnist_contents,
+    .fetch = mnist_fetch,
     .close = mnist_close,
 };

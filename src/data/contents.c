@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "data/contents.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "data/dataset_impl.h"
+
+sh_status sh_contents_of(sh_contents *contents, const sh_dataset *dataset)
+{
+    if (dataset->ops->contents == NULL)
+        return sh_fail(SH_UNSUPPORTED, "%s is on no disk: every device makes it by itself",
+                       dataset->info.name);
+    *contents = (sh_contents){0};
+    dataset->ops->contents(dataset, contents);
+    return SH_OK;
+}
+
+sh_status sh_contents_read(const sh_dataset *dataset, uint32_t file, uint64_t offset,
+                           uint8_t *bytes, size_t count)
+{
+    sh_contents contents;
+    SH_TRY(sh_contents_of(&contents, dataset));
+    if (file >= contents.files)
+        return sh_fail(SH_INVALID, "%s has no file number %u: there are %u", dataset->info.name,
+                       file, contents.files);
+    const sh_contents_file *f = &contents.file[file];
+    if (offset > f->bytes || count > f->bytes - offset)
+        return sh_fail(SH_INVALID, "%s: byte %" PRIu64 " and %zu more do not lie in its %" PRIu64,
+                       f->name, offset, count, f->bytes);
+    return dataset->ops->fetch(dataset, file, offset, bytes, count);
+}
+
+static bool name_is_plain(const char name[SH_CONTENTS_NAME])
+{
+    const char *const end = memchr(name, '\0', SH_CONTENTS_NAME);
+    if (end == NULL || end == name || name[0] == '.')
+        return false;
+    for (const char *c = name; c < end; c++)
+        if (!((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') ||
+              *c == '.' || *c == '_' || *c == '-'))
+            return false;
+    return true;
+}
+
+static sh_status check_files(const sh_contents *contents)
+{
+    if (contents->files == 0 || contents->files > SH_CONTENTS_FILES)
+        return sh_fail(SH_FORMAT, "it has %u files; 1 to %d can be", contents->files,
+                       SH_CONTENTS_FILES);
+    uint64_t left = SH_CONTENTS_BYTES_MOST;
+    for (uint32_t i = 0; i < contents->files; i++) {
+        const sh_contents_file *file = &contents->file[i];
+        if (!name_is_plain(file->name))
+            return sh_fail(SH_FORMAT, "file %u has no plain name", i);
+        if (file->bytes == 0)
+            return sh_fail(SH_FORMAT, "%s is empty", file->name);
+        if (file->bytes > left)
+            return sh_fail(SH_LIMIT, "%s makes it more than %llu bytes", file->name,
+                           SH_CONTENTS_BYTES_MOST);
+        left -= file->bytes;
+    }
+    return SH_OK;
+}
+
+/* Whether `count` items of `bytes` each lie in their file, one behind the other. */
+static sh_status check_place(const sh_contents *contents, const sh_contents_place *place,
+                             uint32_t count, uint64_t bytes, const char *what)
+{
+    if (place->file >= contents->files)
+        return sh_fail(SH_FORMAT, "its %s are in file %u of %u", what, place->file,
+                       contents->files);
+    const sh_contents_file *file = &contents->file[place->file];
+    /* Without products, which could wrap. */
+    if (place->stride < bytes || place->first > file->bytes || bytes > file->bytes - place->first ||
+        (file->bytes - place->first - bytes) / place->stride < count - 1)
+        return sh_fail(SH_FORMAT, "%s: its %" PRIu64 " bytes do not hold %u %s", file->name,
+                       file->bytes, count, what);
+    return SH_OK;
+}
+
+static sh_status check_info(const sh_dataset_info *info)
+{
+    if (info->channels == 0 || info->channels > SH_DATASET_CHANNELS_MOST || info->height == 0 ||
+        info->height > SH_CONTENTS_SIDE_MOST || info->width == 0 ||
+        info->width > SH_CONTENTS_SIDE_MOST)
+        return sh_fail(SH_FORMAT, "its images of %zu x %zu x %zu are outside of what can be read",
+                       info->channels, info->height, info->width);
+    if (info->classes < 2 || info->classes > SH_CONTENTS_CLASSES_MOST)
+        return sh_fail(SH_FORMAT, "its %u classes are outside of 2 to %d", info->classes,
+                       SH_CONTENTS_CLASSES_MOST);
+    for (int split = 0; split < SH_SPLITS; split++)
+        if (info->count[split] == 0)
+            return sh_fail(SH_FORMAT, "it has no %s samples", sh_split_name((sh_split)split));
+    return SH_OK;
+}
+
+sh_status sh_contents_check(const sh_contents *contents, const sh_dataset_info *info)
+{
+    SH_TRY(check_info(info));
+    SH_TRY(check_files(contents));
+    const uint64_t image = (uint64_t)info->channels * info->height * info->width;
+    for (int split = 0; split < SH_SPLITS; split++) {
+        const uint32_t count = info->count[split];
+        SH_TRY(check_place(contents, &contents->image[split], count, image, "images"));
+        SH_TRY(check_place(contents, &contents->label[split], count, 1, "labels"));
+    }
+    return SH_OK;
+}
