@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "data/cache.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,4 +41,24 @@ int sh_cache_open(char path[SH_CACHE_PATH])
         return fd;
     close(fd);
     return -1;
+}
+
+sh_status sh_cache_unnamed(int *fd, const char **folder, const char *what)
+{
+    char name[SH_CACHE_PATH];
+    const char *place = getenv("TMPDIR");
+    if (place == NULL || place[0] == '\0')
+        place = "/tmp";
+    const int length = snprintf(name, sizeof name, "%s/shoal-XXXXXX", place);
+    if (length < 0 || (size_t)length >= sizeof name)
+        return sh_fail(SH_INVALID, "the path in TMPDIR is too long");
+    const int fresh = mkstemp(name);
+    if (fresh < 0)
+        return sh_fail_errno(errno, "the cache cannot be written, and neither can %s for %s", place,
+                             what);
+    (void)unlink(name);
+    (void)fcntl(fresh, F_SETFD, FD_CLOEXEC);
+    *fd = fresh;
+    *folder = place;
+    return SH_OK;
 }

@@ -15,6 +15,8 @@
 #ifndef SHOAL_DATA_CACHE_H
 #define SHOAL_DATA_CACHE_H
 
+#include "base/fail.h"
+
 #define SH_CACHE_PATH 4096 /* bytes of its path, with the end */
 
 /*
@@ -22,5 +24,12 @@
  * to be a path. -1, and `path` undefined, where there is none that only this user can write.
  */
 int sh_cache_open(char path[SH_CACHE_PATH]);
+
+/*
+ * Where there is none: an empty file without a name in $TMPDIR or /tmp, gone when it is closed.
+ * `*fd` is owned; `*folder`, where it lies, is borrowed from the environment. `what` says in the
+ * failure what it was for.
+ */
+sh_status sh_cache_unnamed(int *fd, const char **folder, const char *what) SHOAL_CHECKED;
 
 #endif

@@ -37,7 +37,6 @@
 #define PATH_DIGITS 16    /* of its digest; 64 bits */
 #define VERSION_DIGITS 16 /* of its digest */
 #define NAME_BYTES (PATH_DIGITS + VERSION_DIGITS + 32)
-#define FOLDER_BYTES 4096
 #define TEMPORARY "unpacking.tmp"
 
 /* What a copy is a copy of: the beginning of its name, "PATH-VERSION-". */
@@ -289,19 +288,9 @@ static sh_status open_cached(int *fd, const identity *id, int from, uint64_t lim
 
 static sh_status open_unnamed(int *fd, int from, uint64_t limit_bytes)
 {
-    char name[FOLDER_BYTES];
-    const char *folder = getenv("TMPDIR");
-    if (folder == NULL || folder[0] == '\0')
-        folder = "/tmp";
-    const int length = snprintf(name, sizeof name, "%s/shoal-XXXXXX", folder);
-    if (length < 0 || (size_t)length >= sizeof name)
-        return sh_fail(SH_INVALID, "the path in TMPDIR is too long");
-    const int copy = mkstemp(name);
-    if (copy < 0)
-        return sh_fail_errno(
-            errno, "the cache cannot be written, and neither can %s for its unpacked copy", folder);
-    (void)unlink(name);
-    (void)fcntl(copy, F_SETFD, FD_CLOEXEC);
+    int copy;
+    const char *folder;
+    SH_TRY(sh_cache_unnamed(&copy, &folder, "its unpacked copy"));
     uint64_t bytes;
     const sh_status status = unpack(from, copy, limit_bytes, &bytes);
     if (status != SH_OK) {

@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Words: a mirror is *busy* while a process has it open, else *idle*. A busy one counts as what it
+ * may still grow to, an idle one as what it takes now.
+ *
+ * Everything but reading and writing blocks happens under the lock of the folder. So nobody opens a
+ * mirror while it is looked at, and "idle" stays true until it is removed. The kernel drops locks
+ * when their holder dies, however it dies. A removal that is cut off leaves a folder with fewer
+ * files, which is a mirror of which less is there.
+ */
+#include "data/shelf.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "data/extent.h"
+
+#define FOLDER "mirrors"
+#define LOCK "lock"
+#define CONTENT "content"
+#define MARKS "marks"
+#define MANIFEST "manifest"
+#define TEMPORARY "manifest.tmp"
+#define ROOT_DIGITS (SH_DIGEST_TEXT - 1)
+#define SECTOR 512 /* bytes that st_blocks counts in */
+
+/* The folder with all mirrors, locked. */
+typedef struct mirrors {
+    int folder, lock;
+} mirrors;
+
+/* A mirror of another data set. */
+typedef struct other {
+    char root[SH_DIGEST_TEXT];
+    struct timespec used;
+    uint64_t bytes;
+    bool busy;
+} other;
+
+typedef struct others {
+    other *items;
+    size_t count, capacity;
+    uint64_t busy_bytes, idle_bytes;
+} others;
+
+static int open_locked(int folder, int operation)
+{
+    const int lock = openat(folder, LOCK, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int locked = -1;
+    if (lock < 0)
+        return -1;
+    do
+        locked = flock(lock, operation);
+    while (locked != 0 && errno == EINTR);
+    if (locked == 0)
+        return lock;
+    const int error = errno;
+    close(lock);
+    errno = error;
+    return -1;
+}
+
+static void mirrors_close(mirrors *all)
+{
+    close(all->lock); /* unlocks */
+    close(all->folder);
+}
+
+/* Opens and locks the folder; waits for who has it. `*none` where there is no cache. */
+static sh_status mirrors_open(mirrors *all, char path[SH_CACHE_PATH], bool *none)
+{
+    char cache_path[SH_CACHE_PATH];
+    const int cache = sh_cache_open(cache_path);
+    *none = cache < 0;
+    if (cache < 0)
+        return SH_OK;
+    const int length = snprintf(path, SH_CACHE_PATH, "%s/" FOLDER, cache_path);
+    const bool made = mkdirat(cache, FOLDER, 0700) == 0 || errno == EEXIST;
+    const int error = errno;
+    const int folder = openat(cache, FOLDER, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    close(cache);
+    if (folder < 0 || length < 0 || length >= SH_CACHE_PATH)
+        return sh_fail_errno(made ? errno : error, "%s/" FOLDER ": cannot make or open it",
+                             cache_path);
+    const int lock = open_locked(folder, LOCK_EX);
+    if (lock < 0) {
+        const int why = errno;
+        close(folder);
+        return sh_fail_errno(why, "%s/" LOCK ": cannot lock it", path);
+    }
+    *all = (mirrors){folder, lock};
+    return SH_OK;
+}
+
+static void remove_mirror(int folder, const char *root)
+{
+    static const char *const files[] = {MANIFEST, TEMPORARY, MARKS, CONTENT, LOCK};
+    const int mirror = openat(folder, root, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (mirror < 0)
+        return;
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        (void)unlinkat(mirror, files[i], 0);
+    close(mirror);
+    (void)unlinkat(folder, root, AT_REMOVEDIR);
+}
+
+static bool is_root(const char *name)
+{
+    return strlen(name) == ROOT_DIGITS && strspn(name, "0123456789abcdef") == ROOT_DIGITS;
+}
+
+/* Looks at the mirror called `root`. */
+static other examine(int folder, const char *root)
+{
+    other found = {.busy = false};
+    memcpy(found.root, root, SH_DIGEST_TEXT);
+    const int mirror = openat(folder, root, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (mirror < 0)
+        return found;
+    struct stat about;
+    if (fstatat(mirror, LOCK, &about, AT_SYMLINK_NOFOLLOW) == 0)
+        found.used = about.st_mtim;
+    const int lock = openat(mirror, LOCK, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (lock >= 0) {
+        found.busy = flock(lock, LOCK_EX | LOCK_NB) != 0;
+        close(lock);
+    }
+    if (fstatat(mirror, CONTENT, &about, AT_SYMLINK_NOFOLLOW) == 0)
+        found.bytes =
+            found.busy ? (uint64_t)about.st_size : (uint64_t)about.st_blocks * (uint64_t)SECTOR;
+    close(mirror);
+    return found;
+}
+
+/* All mirrors but that of `root`. */
+static sh_status list_others(others *list, int folder, const char *root)
+{
+    const int listed = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *entries = listed < 0 ? NULL : fdopendir(listed);
+    if (entries == NULL) {
+        const int error = errno;
+        if (listed >= 0)
+            close(listed);
+        return sh_fail_errno(error, "cannot list it");
+    }
+    sh_status status = SH_OK;
+    for (struct dirent *entry; status == SH_OK && (entry = readdir(entries)) != NULL;) {
+        if (!is_root(entry->d_name) || strcmp(entry->d_name, root) == 0)
+            continue;
+        void *items = list->items;
+        status = sh_array_grow(&items, &list->capacity, list->count + 1, sizeof *list->items);
+        list->items = items;
+        if (status != SH_OK)
+            break;
+        const other found = examine(folder, entry->d_name);
+        list->items[list->count++] = found;
+        *(found.busy ? &list->busy_bytes : &list->idle_bytes) += found.bytes;
+    }
+    closedir(entries);
+    return status;
+}
+
+/* The idle one that was used longest ago; NULL where all are busy. */
+static other *oldest(const others *list)
+{
+    other *found = NULL;
+    for (size_t i = 0; i < list->count; i++) {
+        other *o = &list->items[i];
+        if (!o->busy &&
+            (found == NULL || o->used.tv_sec < found->used.tv_sec ||
+             (o->used.tv_sec == found->used.tv_sec && o->used.tv_nsec < found->used.tv_nsec)))
+            found = o;
+    }
+    return found;
+}
+
+static void remove_other(others *list, int folder, other *o)
+{
+    sh_log(SH_LOG_INFO, "data.mirror_removed", "root=%.16s bytes=%" PRIu64, o->root, o->bytes);
+    remove_mirror(folder, o->root);
+    list->idle_bytes -= o->bytes;
+    *o = list->items[--list->count];
+}
+
+static uint64_t free_bytes(int folder)
+{
+    struct statvfs about;
+    if (fstatvfs(folder, &about) != 0)
+        return UINT64_MAX; /* writing will tell */
+    return (uint64_t)about.f_bavail * about.f_frsize;
+}
+
+/* What a mirror needs: `all` bytes, of which `missing` are to be written. */
+typedef struct need {
+    uint64_t all, missing, limit;
+} need;
+
+static sh_status fail_limit(const char *path, const need *n, uint64_t busy_bytes)
+{
+    return sh_fail(SH_NO_SPACE,
+                   "%s: the data set needs %" PRIu64 " bytes, the limit of the cache is %" PRIu64
+                   " and mirrors in use take %" PRIu64 "; raise --cache",
+                   path, n->all, n->limit, busy_bytes);
+}
+
+static sh_status fail_disk(const char *path, uint64_t needed, uint64_t available)
+{
+    return sh_fail(SH_NO_SPACE,
+                   "%s: the disk is too full for the data set: %" PRIu64
+                   " more bytes are needed, %" PRIu64
+                   " are free; make room there, or name another folder with XDG_CACHE_HOME",
+                   path, needed, available);
+}
+
+static sh_status make_room(others *list, int folder, const char *path, const need *n)
+{
+    if (n->limit > 0 && (n->all > n->limit || list->busy_bytes > n->limit - n->all))
+        return fail_limit(path, n, list->busy_bytes);
+    uint64_t available = free_bytes(folder);
+    if (n->missing > available && n->missing - available > list->idle_bytes)
+        return fail_disk(path, n->missing, available + list->idle_bytes);
+    while (n->missing > available ||
+           (n->limit > 0 && list->idle_bytes > n->limit - n->all - list->busy_bytes)) {
+        other *o = oldest(list);
+        if (o == NULL)
+            return fail_disk(path, n->missing, available);
+        remove_other(list, folder, o);
+        available = free_bytes(folder);
+    }
+    return SH_OK;
+}
+
+static sh_status room_for(const sh_shelf *shelf, int folder, const sh_manifest *manifest,
+                          uint64_t limit_bytes)
+{
+    struct stat about;
+    if (fstat(shelf->content, &about) != 0)
+        return sh_fail_errno(errno, "%s: cannot examine the mirror", shelf->path);
+    const uint64_t all = manifest->content_bytes, held = (uint64_t)about.st_blocks * SECTOR;
+    const need n = {all, all > held ? all - held : 0, limit_bytes};
+    others list = {0};
+    sh_status status = sh_fail_in(list_others(&list, folder, shelf->root), "%s", shelf->path);
+    if (status == SH_OK)
+        status = make_room(&list, folder, shelf->path, &n);
+    free(list.items);
+    return status;
+}
+
+/* Gives both files their full sizes; marks of another size mean nothing. */
+static sh_status size_files(const sh_shelf *shelf, const sh_manifest *manifest)
+{
+    struct stat about;
+    if (fstat(shelf->marks, &about) != 0 ||
+        (about.st_size != (off_t)manifest->blocks && ftruncate(shelf->marks, 0) != 0) ||
+        ftruncate(shelf->marks, (off_t)manifest->blocks) != 0 ||
+        ftruncate(shelf->content, (off_t)sh_shelf_offset(manifest, manifest->blocks)) != 0)
+        return sh_fail_errno(errno, "%s: cannot make the mirror", shelf->path);
+    return SH_OK;
+}
+
+static sh_status load_manifest(sh_manifest **manifest, int mirror, const char *root)
+{
+    const int fd = openat(mirror, MANIFEST, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    struct stat about;
+    if (fd < 0 || fstat(fd, &about) != 0 || about.st_size > (off_t)SH_MANIFEST_BYTES_MOST) {
+        if (fd >= 0)
+            close(fd);
+        return sh_fail(SH_NOT_FOUND, "the cache has no manifest of %.16s...", root);
+    }
+    const size_t bytes = (size_t)about.st_size;
+    uint8_t *packed = malloc(bytes + 1);
+    sh_status status = packed == NULL ? sh_fail_memory(bytes, "the manifest of the data")
+                                      : sh_extent_read_all(fd, 0, packed, bytes);
+    close(fd);
+    if (status == SH_OK)
+        status = sh_manifest_parse(manifest, packed, bytes, root);
+    free(packed);
+    return status;
+}
+
+static sh_status save_manifest(int mirror, const sh_manifest *manifest)
+{
+    sh_manifest *old;
+    if (load_manifest(&old, mirror, manifest->root) == SH_OK) {
+        sh_manifest_free(old);
+        return SH_OK;
+    }
+    const int fd =
+        openat(mirror, TEMPORARY, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return sh_fail_errno(errno, "cannot write the manifest");
+    sh_status status = sh_extent_write(fd, 0, manifest->packed, manifest->packed_bytes);
+    if (status == SH_OK && fsync(fd) != 0)
+        status = sh_fail_errno(errno, "cannot write the manifest");
+    close(fd);
+    if (status == SH_OK && renameat(mirror, TEMPORARY, mirror, MANIFEST) != 0)
+        status = sh_fail_errno(errno, "cannot write the manifest");
+    return status;
+}
+
+/* Opens the files in the mirror's folder; `shelf` has what is open, also on failure. */
+static sh_status open_files(sh_shelf *shelf, int folder, int mirror, const sh_manifest *manifest,
+                            uint64_t limit_bytes)
+{
+    const int flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW;
+    shelf->lock = open_locked(mirror, LOCK_SH);
+    if (shelf->lock >= 0)
+        shelf->content = openat(mirror, CONTENT, flags, 0600);
+    if (shelf->content >= 0)
+        shelf->marks = openat(mirror, MARKS, flags, 0600);
+    if (shelf->marks < 0)
+        return sh_fail_errno(errno, "%s: cannot make the mirror", shelf->path);
+    SH_TRY(room_for(shelf, folder, manifest, limit_bytes));
+    SH_TRY(size_files(shelf, manifest));
+    return sh_fail_in(save_manifest(mirror, manifest), "%s", shelf->path);
+}
+
+static sh_status open_named(sh_shelf *shelf, const mirrors *all, const sh_manifest *manifest,
+                            uint64_t limit_bytes)
+{
+    const bool made = mkdirat(all->folder, shelf->root, 0700) == 0;
+    if (!made && errno != EEXIST)
+        return sh_fail_errno(errno, "%s: cannot make the mirror", shelf->path);
+    const int mirror =
+        openat(all->folder, shelf->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (mirror < 0)
+        return sh_fail_errno(errno, "%s: cannot open the mirror", shelf->path);
+    const sh_status status = open_files(shelf, all->folder, mirror, manifest, limit_bytes);
+    close(mirror);
+    if (status != SH_OK && made)
+        remove_mirror(all->folder, shelf->root);
+    return status;
+}
+
+static sh_status open_unnamed(sh_shelf *shelf, const sh_manifest *manifest, uint64_t limit_bytes)
+{
+    const char *folder = NULL;
+    if (limit_bytes > 0 && manifest->content_bytes > limit_bytes)
+        return fail_limit("the cache", &(need){manifest->content_bytes, 0, limit_bytes}, 0);
+    SH_TRY(sh_cache_unnamed(&shelf->content, &folder, "the copy of the data set"));
+    SH_TRY(sh_cache_unnamed(&shelf->marks, &folder, "the copy of the data set"));
+    snprintf(shelf->path, sizeof shelf->path, "%s", folder);
+    const uint64_t available = free_bytes(shelf->content);
+    if (manifest->content_bytes > available)
+        return fail_disk(shelf->path, manifest->content_bytes, available);
+    sh_log(SH_LOG_WARN, "data.cache_missing",
+           "bytes=%" PRIu64 " folder=%s remedy=\"set XDG_CACHE_HOME to a folder of yours\"",
+           manifest->content_bytes, folder);
+    return size_files(shelf, manifest);
+}
+
+sh_status sh_shelf_open(sh_shelf *shelf, const sh_manifest *manifest, uint64_t limit_bytes)
+{
+    sh_shelf fresh = {.content = -1, .marks = -1, .lock = -1};
+    memcpy(fresh.root, manifest->root, sizeof fresh.root);
+    mirrors all;
+    bool none;
+    SH_TRY(mirrors_open(&all, fresh.path, &none));
+    sh_status status;
+    if (none) {
+        status = open_unnamed(&fresh, manifest, limit_bytes);
+    } else {
+        status = open_named(&fresh, &all, manifest, limit_bytes);
+        mirrors_close(&all);
+    }
+    if (status != SH_OK) {
+        sh_shelf_close(&fresh);
+        return status;
+    }
+    if (fresh.lock >= 0)
+        (void)futimens(fresh.lock, NULL);
+    *shelf = fresh;
+    return SH_OK;
+}
+
+sh_status sh_shelf_make_room(const sh_shelf *shelf, uint64_t missing_bytes)
+{
+    mirrors all;
+    char path[SH_CACHE_PATH];
+    bool none = shelf->lock < 0;
+    if (!none)
+        SH_TRY(mirrors_open(&all, path, &none));
+    if (none)
+        return fail_disk(shelf->path, missing_bytes, free_bytes(shelf->content));
+    others list = {0};
+    sh_status status = sh_fail_in(list_others(&list, all.folder, shelf->root), "%s", path);
+    other *o = status == SH_OK ? oldest(&list) : NULL;
+    if (o != NULL)
+        remove_other(&list, all.folder, o);
+    else if (status == SH_OK)
+        status = fail_disk(path, missing_bytes, free_bytes(all.folder));
+    free(list.items);
+    mirrors_close(&all);
+    return status;
+}
+
+void sh_shelf_close(sh_shelf *shelf)
+{
+    if (shelf->content >= 0)
+        close(shelf->content);
+    if (shelf->marks >= 0)
+        close(shelf->marks);
+    if (shelf->lock >= 0) {
+        (void)futimens(shelf->lock, NULL);
+        close(shelf->lock);
+    }
+    shelf->content = shelf->marks = shelf->lock = -1;
+}
+
+sh_status sh_shelf_recall(sh_manifest **manifest, const char *root)
+{
+    mirrors all;
+    char path[SH_CACHE_PATH];
+    bool none = !is_root(root);
+    if (!none)
+        SH_TRY(mirrors_open(&all, path, &none));
+    if (none)
+        return sh_fail(SH_NOT_FOUND, "there is no mirror of %.16s...", root);
+    const int mirror = openat(all.folder, root, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    sh_manifest *found;
+    const bool good = mirror >= 0 && load_manifest(&found, mirror, root) == SH_OK;
+    if (mirror >= 0)
+        close(mirror);
+    mirrors_close(&all);
+    if (!good)
+        return sh_fail(SH_NOT_FOUND, "%s: there is no mirror of %.16s...", path, root);
+    *manifest = found;
+    return SH_OK;
+}
