@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A block is *missing*, *marked* (its mark on disk says that it is there; this process has not
+ * looked) or *good* (this process has seen that its digest is right).
+ *
+ *     missing --put: digest right, bytes written, then the mark--> good
+ *     missing --another process, or an earlier one, has marked it--> marked
+ *     marked  --digest right--> good
+ *     marked  --digest wrong--> missing (damaged); its mark is taken back
+ *
+ * The bytes are written before the mark, and a mark is one byte, so killing the process at any
+ * instant, or another process that writes the same block, leaves no mark in front of its bytes. A
+ * power failure may, since nothing is synced for each block (a card would take longer for that than
+ * the network for the block). That is why marked is not good: the digest decides at the first use.
+ * Another process's write of the same block writes the same bytes.
+ *
+ * What is good is read without a lock; only who finds a block not good takes it. `want` is called
+ * between two looks at the state, so a block that comes in between is not missed.
+ */
+#include "data/mirror.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "data/extent.h"
+#include "data/shelf.h"
+
+enum {
+    MISSING = 0,
+    MARKED = 1,
+    GOOD = 2,
+    STATE = 3,      /* the bits of these three */
+    ASKED_SOON = 4, /* `want` was called */
+    ASKED_NOW = 8,
+};
+
+struct sh_mirror {
+    sh_manifest *manifest;
+    sh_shelf shelf;
+    sh_mirror_want_fn *want;
+    void *context;
+    pthread_mutex_t lock; /* guards changes of states, and all below */
+    pthread_cond_t news;  /* a block became good, or no more will come */
+    _Atomic uint8_t *states;
+    uint32_t missing;
+    sh_mirror_counts counts;
+    sh_status failed; /* SH_OK while blocks may come */
+    char reason[SH_MESSAGE_BYTES];
+};
+
+static uint8_t state_of(const sh_mirror *mirror, uint32_t block)
+{
+    return atomic_load_explicit(&mirror->states[block], memory_order_acquire) & STATE;
+}
+
+/* Under the lock. A new state forgets who was asked. */
+static void set_state(sh_mirror *mirror, uint32_t block, uint8_t state)
+{
+    const uint8_t old = state_of(mirror, block);
+    if (old == MISSING && state != MISSING)
+        mirror->missing--;
+    else if (old != MISSING && state == MISSING)
+        mirror->missing++;
+    atomic_store_explicit(&mirror->states[block], state, memory_order_release);
+}
+
+/* Under the lock: looks whether another process has put it. */
+static void look(sh_mirror *mirror, uint32_t block)
+{
+    uint8_t mark;
+    size_t got;
+    if (state_of(mirror, block) == MISSING &&
+        sh_extent_read(&got, mirror->shelf.marks, block, &mark, 1) == SH_OK && got == 1 &&
+        mark == 1)
+        set_state(mirror, block, MARKED);
+}
+
+static sh_status load_marks(sh_mirror *mirror)
+{
+    const uint32_t blocks = mirror->manifest->blocks;
+    uint8_t *marks = malloc(blocks);
+    if (marks == NULL)
+        return sh_fail_memory(blocks, "the marks of the mirror");
+    const sh_status status = sh_extent_read_all(mirror->shelf.marks, 0, marks, blocks);
+    for (uint32_t i = 0; i < blocks && status == SH_OK; i++)
+        if (marks[i] == 1)
+            set_state(mirror, i, MARKED);
+    free(marks);
+    return sh_fail_in(status, "%s", mirror->shelf.path);
+}
+
+sh_status sh_mirror_open(sh_mirror **mirror, sh_manifest *manifest,
+                         const sh_mirror_options *options)
+{
+    sh_mirror *fresh = calloc(1, sizeof *fresh);
+    _Atomic uint8_t *states = calloc(manifest->blocks, sizeof *states);
+    if (fresh == NULL || states == NULL) {
+        free(fresh);
+        free((void *)states);
+        sh_manifest_free(manifest);
+        return sh_fail_memory(sizeof *fresh, "the mirror of the data");
+    }
+    fresh->manifest = manifest;
+    fresh->states = states;
+    fresh->missing = manifest->blocks;
+    fresh->want = options->want;
+    fresh->context = options->context;
+    fresh->shelf = (sh_shelf){.content = -1, .marks = -1, .lock = -1};
+    pthread_mutex_init(&fresh->lock, NULL);
+    pthread_cond_init(&fresh->news, NULL);
+    sh_status status = sh_shelf_open(&fresh->shelf, manifest, options->limit_bytes);
+    if (status == SH_OK)
+        status = load_marks(fresh);
+    if (status != SH_OK) {
+        sh_mirror_close(fresh);
+        return status;
+    }
+    sh_log(SH_LOG_INFO, "data.mirror", "folder=\"%s\" root=%.16s blocks=%u missing=%u",
+           fresh->shelf.path, manifest->root, manifest->blocks, fresh->missing);
+    *mirror = fresh;
+    return SH_OK;
+}
+
+sh_status sh_mirror_recall(sh_manifest **manifest, const char *root)
+{
+    return sh_shelf_recall(manifest, root);
+}
+
+const sh_manifest *sh_mirror_manifest(const sh_mirror *mirror)
+{
+    return mirror->manifest;
+}
+
+bool sh_mirror_has(sh_mirror *mirror, uint32_t block)
+{
+    if (state_of(mirror, block) == GOOD)
+        return true;
+    pthread_mutex_lock(&mirror->lock);
+    look(mirror, block);
+    const bool has = state_of(mirror, block) != MISSING;
+    pthread_mutex_unlock(&mirror->lock);
+    return has;
+}
+
+uint32_t sh_mirror_missing(sh_mirror *mirror)
+{
+    pthread_mutex_lock(&mirror->lock);
+    const uint32_t missing = mirror->missing;
+    pthread_mutex_unlock(&mirror->lock);
+    return missing;
+}
+
+sh_mirror_counts sh_mirror_counted(sh_mirror *mirror)
+{
+    pthread_mutex_lock(&mirror->lock);
+    const sh_mirror_counts counts = mirror->counts;
+    pthread_mutex_unlock(&mirror->lock);
+    return counts;
+}
+
+/* Writes the block, then its mark. Where the disk is full, other mirrors go, one after the other.
+ */
+static sh_status write_block(sh_mirror *mirror, uint32_t block, const uint8_t *bytes, size_t count)
+{
+    static const uint8_t mark = 1;
+    const sh_shelf *shelf = &mirror->shelf;
+    const uint64_t offset = sh_shelf_offset(mirror->manifest, block);
+    for (;;) {
+        sh_status status = sh_extent_write(shelf->content, offset, bytes, count);
+        if (status == SH_OK)
+            status = sh_extent_write(shelf->marks, block, &mark, 1);
+        if (status != SH_NO_SPACE)
+            return sh_fail_in(status, "%s: block %u of the mirror", shelf->path, block);
+        const uint64_t missing =
+            sh_mirror_missing(mirror) * (uint64_t)mirror->manifest->block_bytes;
+        SH_TRY(sh_shelf_make_room(shelf, missing));
+    }
+}
+
+sh_status sh_mirror_put(sh_mirror *mirror, uint32_t block, const uint8_t *bytes, size_t count)
+{
+    sh_status status = SH_OK;
+    if (block >= mirror->manifest->blocks)
+        status = sh_fail(SH_CORRUPT, "block %u was not asked for: there are %u", block,
+                         mirror->manifest->blocks);
+    else
+        status = sh_manifest_verify(mirror->manifest, block, bytes, count);
+    if (status != SH_OK) {
+        pthread_mutex_lock(&mirror->lock);
+        mirror->counts.refused++;
+        pthread_mutex_unlock(&mirror->lock);
+        return status;
+    }
+    if (state_of(mirror, block) == GOOD)
+        return SH_OK;
+    SH_TRY(write_block(mirror, block, bytes, count));
+    pthread_mutex_lock(&mirror->lock);
+    set_state(mirror, block, GOOD);
+    mirror->counts.put++;
+    pthread_cond_broadcast(&mirror->news);
+    pthread_mutex_unlock(&mirror->lock);
+    return SH_OK;
+}
+
+/* Under the lock, which it leaves meanwhile: looks at the bytes of a marked block. */
+static sh_status examine(sh_mirror *mirror, uint32_t block)
+{
+    static const uint8_t none = 0;
+    pthread_mutex_unlock(&mirror->lock);
+    const sh_block about = sh_manifest_block(mirror->manifest, block);
+    uint8_t *bytes = malloc(about.bytes);
+    sh_status status = SH_NO_MEMORY;
+    if (bytes == NULL) {
+        status = sh_fail_memory(about.bytes, "a block of the data");
+    } else {
+        status = sh_extent_read_all(mirror->shelf.content, sh_shelf_offset(mirror->manifest, block),
+                                    bytes, about.bytes);
+        if (status == SH_OK)
+            status = sh_manifest_verify(mirror->manifest, block, bytes, about.bytes);
+    }
+    free(bytes);
+    const bool damaged = status == SH_CORRUPT || status == SH_IO;
+    if (damaged)
+        sh_log(SH_LOG_WARN, "data.mirror_damaged", "folder=\"%s\" block=%u reason=\"%s\"",
+               mirror->shelf.path, block, sh_message());
+    pthread_mutex_lock(&mirror->lock);
+    if (state_of(mirror, block) != MARKED)
+        return SH_OK; /* put, or examined by another thread, meanwhile */
+    if (status == SH_OK) {
+        set_state(mirror, block, GOOD);
+        pthread_cond_broadcast(&mirror->news);
+    } else if (damaged) {
+        status = sh_fail_in(sh_extent_write(mirror->shelf.marks, block, &none, 1), "%s",
+                            mirror->shelf.path);
+        mirror->counts.damaged++;
+        set_state(mirror, block, MISSING);
+    }
+    return status;
+}
+
+/* Under the lock, which it leaves meanwhile: asks for a missing block, unless that was done. */
+static bool ask(sh_mirror *mirror, uint32_t block, bool now)
+{
+    const uint8_t state = atomic_load(&mirror->states[block]);
+    const uint8_t asked = now ? ASKED_NOW : ASKED_SOON;
+    if ((state & (now ? ASKED_NOW : ASKED_NOW | ASKED_SOON)) != 0 || mirror->want == NULL)
+        return false;
+    atomic_store(&mirror->states[block], (uint8_t)(state | asked));
+    pthread_mutex_unlock(&mirror->lock);
+    mirror->want(mirror->context, block, now);
+    pthread_mutex_lock(&mirror->lock);
+    return true;
+}
+
+/* Waits until a block is good. */
+static sh_status await(sh_mirror *mirror, uint32_t block)
+{
+    if (state_of(mirror, block) == GOOD)
+        return SH_OK;
+    sh_status status = SH_OK;
+    pthread_mutex_lock(&mirror->lock);
+    while (status == SH_OK && state_of(mirror, block) != GOOD) {
+        look(mirror, block);
+        if (state_of(mirror, block) == MARKED)
+            status = examine(mirror, block);
+        else if (mirror->failed != SH_OK)
+            status = sh_fail(mirror->failed, "%s", mirror->reason);
+        else if (!ask(mirror, block, true))
+            pthread_cond_wait(&mirror->news, &mirror->lock);
+    }
+    pthread_mutex_unlock(&mirror->lock);
+    return status;
+}
+
+/* The part of a range of a file's bytes that lies in one block. */
+typedef struct piece {
+    uint32_t block;
+    uint64_t place; /* in the file of the content */
+    size_t bytes;
+} piece;
+
+static piece piece_at(const sh_mirror *mirror, uint32_t file, uint64_t offset, size_t count)
+{
+    const sh_manifest *m = mirror->manifest;
+    const uint32_t block = sh_manifest_find(m, file, offset);
+    const size_t within = (size_t)(offset % m->block_bytes), left = m->block_bytes - within;
+    return (piece){block, sh_shelf_offset(m, block) + within, count < left ? count : left};
+}
+
+sh_status sh_mirror_read(sh_mirror *mirror, uint32_t file, uint64_t offset, uint8_t *bytes,
+                         size_t count)
+{
+    while (count > 0) {
+        const piece p = piece_at(mirror, file, offset, count);
+        SH_TRY(await(mirror, p.block));
+        SH_TRY(sh_fail_in(sh_extent_read_all(mirror->shelf.content, p.place, bytes, p.bytes), "%s",
+                          mirror->shelf.path));
+        bytes += p.bytes;
+        offset += p.bytes;
+        count -= p.bytes;
+    }
+    return SH_OK;
+}
+
+/* Whether a block is good; asks for it where it is not here. */
+static bool touch_block(sh_mirror *mirror, uint32_t block)
+{
+    if (state_of(mirror, block) == GOOD)
+        return true;
+    sh_status status = SH_OK;
+    pthread_mutex_lock(&mirror->lock);
+    look(mirror, block);
+    if (state_of(mirror, block) == MARKED)
+        status = examine(mirror, block);
+    if (status == SH_OK && state_of(mirror, block) == MISSING && mirror->failed == SH_OK)
+        (void)ask(mirror, block, false);
+    pthread_mutex_unlock(&mirror->lock);
+    return state_of(mirror, block) == GOOD;
+}
+
+bool sh_mirror_touch(sh_mirror *mirror, uint32_t file, uint64_t offset, size_t count)
+{
+    bool all = true;
+    while (count > 0) {
+        const piece p = piece_at(mirror, file, offset, count);
+        all = touch_block(mirror, p.block) &&
+              sh_extent_touch(mirror->shelf.content, p.place, p.bytes) && all;
+        offset += p.bytes;
+        count -= p.bytes;
+    }
+    return all;
+}
+
+void sh_mirror_fail(sh_mirror *mirror, sh_status status, const char *reason)
+{
+    assert(status != SH_OK);
+    pthread_mutex_lock(&mirror->lock);
+    if (mirror->failed == SH_OK) {
+        mirror->failed = status;
+        snprintf(mirror->reason, sizeof mirror->reason, "%s", reason);
+        pthread_cond_broadcast(&mirror->news);
+    }
+    pthread_mutex_unlock(&mirror->lock);
+}
+
+void sh_mirror_close(sh_mirror *mirror)
+{
+    if (mirror == NULL)
+        return;
+    sh_shelf_close(&mirror->shelf);
+    sh_manifest_free(mirror->manifest);
+    pthread_cond_destroy(&mirror->news);
+    pthread_mutex_destroy(&mirror->lock);
+    free((void *)mirror->states);
+    free(mirror);
+}
