@@ -9,6 +9,7 @@
 
 #include "cli/command.h"
 #include "cli/console.h"
+#include "cli/event_stream.h"
 #include "cli/progress.h"
 #include "cli/signals.h"
 #include "shoal/shoal.h"
@@ -17,8 +18,15 @@
 
 typedef struct join_values {
     sh_join_options options;
+    const char *events;
     bool local, quiet, verbose;
 } join_values;
+
+/* What the observer needs. */
+typedef struct join_session {
+    sh_progress progress;
+    sh_event_stream events;
+} join_session;
 
 static const sh_option options[] = {
     {.kind = SH_OPTION_TEXT,
@@ -46,6 +54,11 @@ static const sh_option options[] = {
      .help = "most memory to take, such as 96M (default: any)",
      .offset = offsetof(join_values, options.memory),
      .min = 1},
+    {.kind = SH_OPTION_TEXT,
+     .name = "events",
+     .value = "FILE",
+     .help = "append a line of JSON for each step and event to FILE",
+     .offset = offsetof(join_values, events)},
     {.kind = SH_OPTION_FLAG,
      .name = "local",
      .help = "a device that train has started on its own machine",
@@ -86,17 +99,22 @@ static bool die_with_parent(pid_t parent)
 
 static void observe(void *context, const sh_event *event)
 {
-    sh_progress_show(context, event);
+    join_session *session = context;
+    sh_event_stream_write(&session->events, event);
+    sh_progress_show(&session->progress, event);
 }
 
 static int lend(join_values *given)
 {
-    sh_progress progress;
-    sh_progress_init(&progress, given->quiet);
+    join_session session;
+    sh_trouble trouble;
+    sh_progress_init(&session.progress, given->quiet);
+    if (!sh_event_stream_open(&trouble, &session.events, given->events))
+        return sh_console_fail("%s", trouble.text);
     if (sh_stop_new(&given->options.stop) != SH_OK)
         return sh_console_fail("%s", sh_message());
     given->options.observer = observe;
-    given->options.context = &progress;
+    given->options.context = &session;
     sh_signals_catch(given->options.stop,
                      given->quiet ? NULL : "\nleaving at the next step; once more: at once\n",
                      SH_SIGNALS_TOGETHER_MS);
@@ -105,7 +123,8 @@ static int lend(join_values *given)
     const sh_status status = sh_join(&given->options);
     sh_signals_release();
     sh_stop_free(given->options.stop);
-    sh_progress_end(&progress);
+    sh_progress_end(&session.progress);
+    sh_event_stream_close(&session.events);
     if (status == SH_OK && !given->quiet)
         sh_console_note("the job has ended");
     if (status == SH_OK)

@@ -5,6 +5,7 @@
 
 #include "cli/command.h"
 #include "cli/console.h"
+#include "cli/event_stream.h"
 #include "cli/figures.h"
 #include "cli/json_file.h"
 #include "cli/profile_output.h"
@@ -15,7 +16,7 @@
 
 typedef struct train_values {
     sh_train_options options;
-    const char *json;
+    const char *json, *events;
     bool quiet, verbose, nesterov;
 } train_values;
 
@@ -23,6 +24,7 @@ typedef struct train_values {
 typedef struct train_session {
     const train_values *given;
     sh_progress progress;
+    sh_event_stream events;
     bool output_lost;
 } train_session;
 
@@ -125,6 +127,8 @@ static const sh_option options[] = {
      .offset = FIELD(options.job.freeze), .max = SH_FREEZE_BYTES - 1, .marks = SH_FIELD_FREEZE},
     {SH_OPTION_TEXT, .name = "json", .value = "FILE",
      .help = "write the summary to FILE ('-': standard output)", .offset = FIELD(json)},
+    {SH_OPTION_TEXT, .name = "events", .value = "FILE",
+     .help = "append a line of JSON for each step and event to FILE", .offset = FIELD(events)},
     {SH_OPTION_FLAG, .name = "quiet", .help = "print nothing but the join token and errors",
      .offset = FIELD(quiet)},
     {SH_OPTION_FLAG, .name = "verbose", .help = "log lines on standard error",
@@ -235,6 +239,7 @@ static void observe(void *context, const sh_event *event)
         if (session->output_lost) /* nobody would know how to join; sh_console_finish says so */
             sh_stop_request(session->given->options.stop);
     }
+    sh_event_stream_write(&session->events, event);
     sh_progress_show(&session->progress, event);
 }
 
@@ -280,7 +285,8 @@ static int conclude(const train_session *session, sh_status status, const sh_sum
 static int run(const sh_arguments *arguments, void *values)
 {
     train_values *given = values;
-    train_session session = {.given = given};
+    train_session session = {.given = given, .events = {-1}};
+    sh_trouble trouble;
     given->options.job.nesterov = given->nesterov;
     int code = take_job(arguments, &given->options);
     if (code == SH_EXIT_DONE)
@@ -293,6 +299,8 @@ static int run(const sh_arguments *arguments, void *values)
         return sh_console_fail("SHOAL_PROFILE: must be 0, 1 (operators) or 2 (and each node)");
     if (sh_stop_new(&given->options.stop) != SH_OK)
         return sh_console_fail("%s", sh_message());
+    if (!sh_event_stream_open(&trouble, &session.events, given->events))
+        return sh_console_fail("%s", trouble.text);
     if (!given->quiet)
         print_start(given);
     sh_progress_init(&session.progress, given->quiet);
@@ -307,6 +315,7 @@ static int run(const sh_arguments *arguments, void *values)
     const sh_status status = sh_train(&given->options, &summary);
     sh_signals_release();
     sh_progress_end(&session.progress);
+    sh_event_stream_close(&session.events);
     code = conclude(&session, status, &summary);
     sh_summary_release(&summary);
     sh_stop_free(given->options.stop);

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The file of --events: what a training does, line by line while it does it, for programs.
+ *
+ *     sh_event_stream stream;
+ *     if (!sh_event_stream_open(&trouble, &stream, path))
+ *         return sh_console_fail("%s", trouble.text);
+ *     sh_event_stream_write(&stream, event);           // in the observer
+ *     sh_event_stream_close(&stream);
+ *
+ * A line is one JSON object, written at once and appended:
+ *
+ *     {"event": "step", "at": 8123.406771, "devices": 3, "epoch": 1, "step": 12, ...}
+ *
+ * `event` is run, joined, started, step, epoch, checkpoint or note; the join token is a secret and
+ * is left out. `at` is in seconds of the system's monotonic clock, so lines of several devices on
+ * one machine compare. The other keys are the fields of sh_event by their names; those that are
+ * zero are left out.
+ *
+ * Threads: caller locks.
+ */
+#ifndef SHOAL_CLI_EVENT_STREAM_H
+#define SHOAL_CLI_EVENT_STREAM_H
+
+#include "cli/trouble.h"
+#include "shoal/train.h"
+
+typedef struct sh_event_stream {
+    int descriptor; /* -1: writes nothing */
+} sh_event_stream;
+
+/* Opens the file to append to, makes it where it is missing. NULL: a stream that writes nothing. */
+bool sh_event_stream_open(sh_trouble *trouble, sh_event_stream *stream, const char *path);
+
+/* The line for an event that was seen `at_seconds`, without its newline. Owned: free(). NULL where
+ * there is none for it, or memory is out. */
+char *sh_event_stream_line(const sh_event *event, double at_seconds);
+
+/* A line that cannot be written is the last: a full disk must not end a training because of it. */
+void sh_event_stream_write(sh_event_stream *stream, const sh_event *event);
+
+void sh_event_stream_close(sh_event_stream *stream);
+
+#endif
