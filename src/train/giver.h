@@ -3,16 +3,16 @@
  * Gives one stripe of a replica's state to a device that takes it over, while the replica goes on
  * training (train/transfer.h has the frames).
  *
- *     SH_TRY(sh_giver_new(&giver, &(sh_giver_options){.replica = replica,  * .transfer = 7, .stripe
- * = 1, .stripes = 3})); sh_giver_fill(giver);                                     // again whenever
- * frames were sent sh_giver_span(giver, first, elements, totals);            // a bucket's sum is
- * complete sh_giver_passed(giver, &outcome);                         // the stage has passed
- *     SH_TRY(sh_giver_next(giver, &head, &body));               // a frame to send; once it was
- *     sh_giver_done(giver);                                     // sent, its body is freed
+ *     SH_TRY(sh_giver_new(&giver, &options));
+ *     sh_giver_fill(giver);                             // again whenever frames were sent
+ *     sh_giver_span(giver, first, elements, totals);    // a bucket's sum is complete
+ *     sh_giver_passed(giver, &outcome);                 // the stage has passed
+ *     SH_TRY(sh_giver_next(giver, &head, &body));       // a frame to send
+ *     sh_giver_done(giver);                             // it was sent: its body is freed
  *
- * Threads: any, by a lock of its own, which never waits for another lock. Where weights or
- * exponents are read (new, fill, passed) the caller also holds the replica's lock: whoever changes
- * them keeps it from the first change of a stage's end until sh_giver_passed has returned.
+ * Threads: any, by a lock of its own, under which it waits for no other. Where the replica is read
+ * (new, fill, passed, restarted) the caller also holds sh_replica_lock, as the trainer does from
+ * the first change at a stage's end until all have been told that it has passed.
  *
  * Memory is bounded: chunks wait for up to a window of bytes, sums and tails beyond it, and what
  * would pass the limit ends the hand-over instead: the taker is too slow. No failure of it is one
@@ -51,8 +51,8 @@ void sh_giver_fill(sh_giver *giver);
 
 /*
  * The stage's reduced sum of these elements, whole buckets, is complete: appends it for what has
- * been given of them. `totals`, that of the first element, is borrowed until sh_giver_passed.
- * Telling twice does nothing. For sh_engine_watcher.on_span.
+ * been given of them. `totals`, that of the first element, is borrowed until sh_giver_passed or
+ * sh_giver_restarted. Telling twice does nothing. For sh_engine_watcher.on_span.
  */
 void sh_giver_span(sh_giver *giver, size_t first_element, size_t elements, const int32_t *totals);
 

@@ -2,9 +2,9 @@
 /*
  * A stream may send, at its position p:
  *
- *     STATE of the array `array` of chunk `next`; once one array of a chunk has come, nothing but
- * the others of it SUM   of a chunk before `next`, once in a stage, where p is a training attempt
- *     TAIL  from p; where the stage was applied, only once all chunks before `next` have their sums
+ *     STATE  of array `array` of chunk `next`; after one array of a chunk, only its others
+ *     SUM    of a chunk before `next`, once in a stage, where p is a training attempt
+ *     TAIL   from p; where a step was applied, all chunks before `next` have their sums
  *
  * and before all that the TAIL that says what p is. Each stream has the exponents of its own
  * position, so its part of the weights is updated as its donor did, whatever the others have sent.
