@@ -11,7 +11,8 @@
  *
  * Blocks can be had from any device that has the data, also from one that is still fetching them.
  * Only who hands out the manifest has to read and hash all of it, once, when the first device asks:
- * on one core with SHA instructions 0.05 s for MNIST and 0.2 s for CIFAR-10, without about 1 s.
+ * on one core 0.04 s for the 55 MB of MNIST where it has SHA instructions, six times that where
+ * not.
  *
  * Threads: any, several at once.
  */
