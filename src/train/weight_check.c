@@ -13,11 +13,12 @@
 static inline SH_INLINE uint64_t check_body(const void *words, size_t first, size_t count)
 {
     const unsigned char *bytes = words;
-    uint64_t low = 0, high = 0;
+    uint64_t low = 0, high = 0, step = (uint64_t)first * KEY_STEP;
     for (size_t i = 0; i < count; i++) {
         uint32_t bits;
         memcpy(&bits, bytes + i * sizeof bits, sizeof bits);
-        const uint64_t step = (first + i + 1) * KEY_STEP;
+        step +=
+            KEY_STEP; /* (first + i + 1) * KEY_STEP: an addition, where vectors multiply slowly */
         const uint64_t key = (step ^ step >> 31) | 1;
         low += (uint64_t)(uint32_t)key * bits;
         high += (key >> 32) * bits;
