@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the coordinator wants of a device: its orders. A level as the notice is: each directive says
+ * everything and carries a serial, the one with the highest counts, all others are ignored.
+ *
+ * For view v the phase goes HALT, LINK, GO, or LINK, GO where the change was planned:
+ *
+ *     HALT  abort the rings below v, finish the grains under way, compute the check, say so
+ *     LINK  link the ring of v; where planned, work goes on meanwhile
+ *     GO    be in v, at `start`; where planned, most are there already by the trailer's word
+ *
+ * Made by cluster/membership, read by cluster/participant; node/ carries it, and adds to each seat
+ * host, port and keys.
+ *
+ * Threads: any; a value.
+ */
+#ifndef SHOAL_CLUSTER_DIRECTIVE_H
+#define SHOAL_CLUSTER_DIRECTIVE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/position.h"
+#include "cluster/ranges.h"
+
+#define SH_DEVICES_MAX 256 /* at one time */
+#define SH_DONORS_MAX 4
+#define SH_TRANSFERS_MAX 8 /* at one time */
+
+typedef enum sh_directive_phase {
+    SH_DIRECTIVE_NONE = 0, /* no view concerns the device yet */
+    SH_DIRECTIVE_HALT = 1,
+    SH_DIRECTIVE_LINK = 2,
+    SH_DIRECTIVE_GO = 3,
+} sh_directive_phase;
+
+/* A place in the ring of a view. The next seat's device is the next in the ring. */
+typedef struct sh_seat {
+    uint32_t device;
+    bool local;     /* on the coordinator's machine */
+    sh_range share; /* of the grains of a full step; may be empty. Seats follow each other */
+} sh_seat;
+
+/*
+ * The hand-over of a replica to one device by some, each of which gives a stripe: donor i of
+ * donor_count the i-th. Its number is never used again, whatever of it changes.
+ */
+typedef struct sh_transfer {
+    uint64_t number;
+    uint32_t taker;
+    uint32_t donors[SH_DONORS_MAX];
+    uint32_t donor_count;
+    bool live; /* the donors work on, the taker follows; else all stand still at `wanted` */
+    sh_position wanted; /* where not live. The donors stand there, or, where it is a validation,
+                           at the first attempt behind it, whose replica is the same */
+} sh_transfer;
+
+typedef struct sh_directive {
+    uint64_t serial;
+    bool dismissed; /* the device's part is over: it may go */
+
+    sh_directive_phase phase;
+    uint32_t view;
+    uint32_t ring; /* the view whose links serve: `view`, or an earlier one with the same devices */
+    bool planned;
+    uint32_t seat_count; /* 0 in a HALT */
+    sh_seat seats[SH_DEVICES_MAX];
+
+    sh_position start; /* of a GO: all of the view begin there */
+    bool ends; /* of a GO that was not planned: the job ended there for some: no more stages */
+
+    /* Of a GO that was not planned and begins with a training stage: what this device does first.
+     */
+    bool keep;      /* what it holds counts; else it begins with an empty sum */
+    sh_ranges work; /* in addition. From the stage after on it is the share */
+
+    uint32_t transfer_count; /* those in which this device takes or gives */
+    sh_transfer transfers[SH_TRANSFERS_MAX];
+} sh_directive;
+
+/* The seat of a device; NULL where it has none. Borrowed from the directive. */
+const sh_seat *sh_directive_seat(const sh_directive *directive, uint32_t device);
+
+/* The transfer that `device` takes; NULL where there is none. Borrowed from the directive. */
+const sh_transfer *sh_directive_taking(const sh_directive *directive, uint32_t device);
+
+/* Whether `device` gives in a transfer, and which stripe. */
+bool sh_transfer_gives(uint32_t *stripe, const sh_transfer *transfer, uint32_t device);
+
+#endif

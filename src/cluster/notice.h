@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a device tells the coordinator of itself. A level, not an edge: each notice says everything
+ * and carries a serial, and only the one with the highest counts. It is sent when it changes and at
+ * least every 100 ms, so it is the heartbeat too, and loss, repetition and reordering do no harm.
+ *
+ * Made by cluster/participant, read by cluster/membership; node/ carries it. With the first one
+ * that says READY go two texts: the data's fingerprint and the arithmetic family.
+ *
+ * Threads: any; a value.
+ */
+#ifndef SHOAL_CLUSTER_NOTICE_H
+#define SHOAL_CLUSTER_NOTICE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/position.h"
+#include "cluster/ranges.h"
+
+typedef enum sh_life {
+    SH_LIFE_PREPARING = 1, /* gets job and data, compiles */
+    SH_LIFE_READY = 2,
+    SH_LIFE_FINISHED = 3, /* its replica is where the job ends */
+} sh_life;
+
+/* Numbers of views and transfers begin with 1; 0 says none. */
+typedef struct sh_notice {
+    uint64_t serial;
+    sh_life life;
+    bool leaving; /* wants to be out at the next boundary */
+
+    /* The replica. Where it is not whole, position, grains and check say nothing. */
+    bool whole;
+    sh_position position;
+    uint32_t grains; /* of the stage at `position`, where that is a training's; else 0 */
+    uint64_t check;  /* of its weights; as of `halted` */
+    float rate;      /* grains/s that it computes, all lanes together; 0: not known */
+
+    uint32_t view;   /* that it works in */
+    uint32_t halted; /* the highest view whose HALT it has carried out: it computes nothing */
+    sh_ranges held; /* while halted: grains of the stage at `position` in its own part of the sum */
+    uint32_t linked; /* the highest view whose ring it is linked in, both sides */
+
+    uint32_t broken;      /* the view whose ring's link broke, or did not come about, last */
+    uint32_t broken_peer; /* the device at that link's other end */
+    uint32_t differing;   /* the highest view in which the replicas' checks did not agree */
+
+    uint64_t fetched; /* the highest transfer that made its replica whole; it may go on following */
+    uint64_t failed;  /* the highest transfer that it took and that cannot go on */
+} sh_notice;
+
+#endif

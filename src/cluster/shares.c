@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * p[i] = grains * r[i] / sum of r is what a seat would get if grains could be cut. Everybody gets
+ * floor(p[i]); the k that are left go to k different seats, so all stay within one grain of p. The
+ * time of a seat that gets one more is (floor(p[i]) + 1) / r[i], so the k smallest of these make
+ * the longest seat as short as it can be.
+ */
+#include "cluster/shares.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cluster/directive.h"
+
+static bool is_known(float rate)
+{
+    return isfinite(rate) && rate > 0;
+}
+
+/* Rates as shares count them; all 1 where none is known. */
+static void fill_rates(double *filled, const float *rates, uint32_t seats)
+{
+    double sum = 0;
+    uint32_t known = 0;
+    for (uint32_t i = 0; i < seats; i++)
+        if (is_known(rates[i])) {
+            sum += (double)rates[i];
+            known++;
+        }
+    const double mean = known > 0 ? sum / known : 1;
+    for (uint32_t i = 0; i < seats; i++)
+        filled[i] = is_known(rates[i]) ? (double)rates[i] : mean;
+}
+
+/* As above; seats with rate 0 get nothing, and at least one has another. */
+static void deal(uint32_t *counts, const double *rates, uint32_t seats, uint32_t grains)
+{
+    bool given[SH_DEVICES_MAX] = {false};
+    double sum = 0;
+    uint32_t left = grains;
+    for (uint32_t i = 0; i < seats; i++)
+        sum += rates[i];
+    for (uint32_t i = 0; i < seats; i++) {
+        double part = floor((double)grains * (rates[i] / sum));
+        part = part < left ? part : left; /* rounding may not give more than there is */
+        counts[i] = (uint32_t)part;
+        left -= counts[i];
+    }
+    while (left > 0) {
+        uint32_t best = seats;
+        for (uint32_t i = 0; i < seats; i++)
+            if (!given[i] && rates[i] > 0 &&
+                (best == seats || (counts[i] + 1) / rates[i] < (counts[best] + 1) / rates[best]))
+                best = i;
+        if (best == seats) { /* rounding left more than there are seats: once more around */
+            memset(given, 0, sizeof given);
+            continue;
+        }
+        given[best] = true;
+        counts[best]++;
+        left--;
+    }
+}
+
+static double longest(const uint32_t *counts, const double *rates, uint32_t seats, uint32_t *which)
+{
+    double most = 0;
+    for (uint32_t i = 0; i < seats; i++)
+        if (counts[i] > 0 && counts[i] / rates[i] > most) {
+            most = counts[i] / rates[i];
+            *which = i;
+        }
+    return most;
+}
+
+/* Leaves out one seat after another that the step would only wait for. */
+static void leave_out(uint32_t *counts, double *rates, uint32_t seats, uint32_t grains)
+{
+    uint32_t without[SH_DEVICES_MAX];
+    uint32_t slowest = 0, present = seats;
+    while (present > 1) {
+        const double now = longest(counts, rates, seats, &slowest);
+        const double rate = rates[slowest];
+        uint32_t other = 0;
+        rates[slowest] = 0;
+        deal(without, rates, seats, grains);
+        if (longest(without, rates, seats, &other) >= now) {
+            rates[slowest] = rate;
+            return;
+        }
+        memcpy(counts, without, seats * sizeof *counts);
+        present--;
+    }
+}
+
+void sh_shares_deal(sh_range *shares, const float *rates, uint32_t seats, uint32_t grains,
+                    bool spare)
+{
+    double filled[SH_DEVICES_MAX];
+    uint32_t counts[SH_DEVICES_MAX];
+    assert(seats > 0 && seats <= SH_DEVICES_MAX);
+    fill_rates(filled, rates, seats);
+    deal(counts, filled, seats, grains);
+    if (spare)
+        leave_out(counts, filled, seats, grains);
+    uint32_t first = 0;
+    for (uint32_t i = 0; i < seats; i++) {
+        shares[i] = (sh_range){first, counts[i]};
+        first += counts[i];
+    }
+}
+
+double sh_shares_longest(const sh_range *shares, const float *rates, uint32_t seats)
+{
+    double filled[SH_DEVICES_MAX];
+    uint32_t counts[SH_DEVICES_MAX], which = 0;
+    bool known = false;
+    assert(seats <= SH_DEVICES_MAX);
+    for (uint32_t i = 0; i < seats; i++) {
+        counts[i] = shares[i].count;
+        known = known || is_known(rates[i]);
+    }
+    if (!known)
+        return 0;
+    fill_rates(filled, rates, seats);
+    return longest(counts, filled, seats, &which);
+}
+
+bool sh_balance_assess(sh_balance *balance, const sh_range *shares, const float *rates,
+                       uint32_t seats, uint32_t grains, char *reason, size_t reason_bytes)
+{
+    sh_range better[SH_DEVICES_MAX];
+    sh_shares_deal(better, rates, seats, grains, balance->spare);
+    const double now = balance->fixed_s + sh_shares_longest(shares, rates, seats);
+    const double then = balance->fixed_s + sh_shares_longest(better, rates, seats);
+    if (!(now > 0) || now - then < SH_BALANCE_GAIN * now) {
+        balance->gains = 0;
+        return false;
+    }
+    balance->gains++;
+    if (balance->gains < SH_BALANCE_ASSESSMENTS)
+        return false;
+    balance->gains = 0;
+    snprintf(reason, reason_bytes, "a step of %.0f ms becomes one of %.0f ms", 1e3 * now,
+             1e3 * then);
+    return true;
+}
