@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Views follow each other in one of two ways. Planned, where a device joins or leaves or shares are
+ * to change, and nobody stops:
+ *
+ *     STEADY     all of `now` work in it; joiners follow by live transfers
+ *
+ *     LINKING    the seats of `next` link while `now` works on; device 0 is to announce it when
+ *                they have. Until then it can be given up, for one with a higher number
+ *
+ *     COMMITTED  device 0 has it in its trailer; it comes now, or a device is lost
+ *
+ *     ENTERING   device 0 works in it: now it is `now`. Joiners get their GO; who left is
+ *                dismissed when all others have entered, and things are STEADY
+ *
+ * Not planned, after a loss, a broken link, replicas that differ, and for the first view:
+ *
+ *     HALTING    all with a seat stop, and say where they are and what they hold
+ *
+ *     RECOVERING cluster/recovery has judged: some take replicas, all link `next`
+ *
+ *     ENTERING   as above, from a common start
+ *
+ * A member is *seated* from the GO of its first view until it is dismissed or lost: it is who must
+ * halt, because only such a device can hold grains or be ahead. Numbers of views grow with each
+ * attempt; transfers, too, are never used twice.
+ *
+ * Time is the sum of the ticks' differences, each cut to tick_ms: while the coordinator itself was
+ * frozen nobody was silent.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "cluster/membership_state.h"
+
+/* --- Losses -------------------------------------------------------------------------------- */
+
+/* What a device's going means for the others; it is no member any more. */
+static void go_on_without(sh_membership *membership, uint32_t device, bool seated)
+{
+    sh_membership_drop_transfers(membership, device);
+    const bool expected = sh_membership_expects(membership, device);
+    if (!seated && !expected)
+        return;
+    if (sh_membership_is_done(membership))
+        sh_membership_end(membership, false, "");
+    else if (!seated)
+        sh_membership_give_up(membership);
+    else if (membership->phase != SH_MEMBERSHIP_HALTING)
+        sh_membership_halt(membership);
+}
+
+static void lose(sh_membership *membership, sh_roster_entry *one, const char *reason, bool refuse)
+{
+    const uint64_t silent_ms = membership->clock_ms - one->heard_ms;
+    const bool seated = one->seated, told = one->ready && !one->dismissed;
+    one->present = false;
+    if (refuse)
+        sh_membership_act(membership, SH_MEMBERSHIP_REFUSE, one->device, NULL, "%.255s", reason);
+    if (told)
+        sh_membership_act(membership, SH_MEMBERSHIP_NOTE, one->device, "lost",
+                          "device %.64s was lost %llu ms after it was last heard: %.200s",
+                          one->name, (unsigned long long)silent_ms, reason);
+    go_on_without(membership, one->device, seated);
+}
+
+/* Counts a broken link; a device whose link breaks over and over is dropped. */
+static void count_broken(sh_membership *membership, uint32_t reporter, uint32_t peer)
+{
+    const uint32_t a = reporter < peer ? reporter : peer, b = reporter < peer ? peer : reporter;
+    sh_broken_pair *found = NULL;
+    for (uint32_t i = 0; i < SH_MEMBERSHIP_PAIRS_MAX; i++) {
+        sh_broken_pair *pair = &membership->pairs[i];
+        if (pair->count > 0 && pair->a == a && pair->b == b)
+            found = pair;
+        else if (found == NULL && pair->count == 0)
+            found = pair;
+    }
+    if (found == NULL)
+        found = &membership->pairs[0];
+    if (found->count == 0 || found->a != a || found->b != b)
+        *found = (sh_broken_pair){a, b, 0};
+    if (++found->count < SH_MEMBERSHIP_PATIENCE)
+        return;
+    found->count = 0;
+    sh_roster_entry *later = sh_membership_find(membership, b);
+    const sh_roster_entry *other = sh_membership_find(membership, a);
+    char reason[SH_MEMBERSHIP_TEXT];
+    if (later == NULL || other == NULL)
+        return;
+    snprintf(reason, sizeof reason, "its link with device %.64s broke %d times: see to the network",
+             other->name, SH_MEMBERSHIP_PATIENCE);
+    lose(membership, later, reason, true);
+}
+
+/* --- Events -------------------------------------------------------------------------------- */
+
+static void handle_hello(sh_membership *membership, const sh_membership_event *event)
+{
+    uint32_t slot = 1;
+    while (slot < SH_DEVICES_MAX && membership->members[slot].present)
+        slot++;
+    if (sh_membership_find(membership, event->device) != NULL) {
+        lose(membership, sh_membership_find(membership, event->device), "a second hello", true);
+        return;
+    }
+    if (strcmp(event->version, membership->version) != 0) {
+        sh_membership_act(membership, SH_MEMBERSHIP_REFUSE, event->device, NULL,
+                          "this device runs shoal %.32s, the job shoal %.32s: use the same",
+                          event->version, membership->version);
+        return;
+    }
+    if (slot == SH_DEVICES_MAX) {
+        sh_membership_act(
+            membership, SH_MEMBERSHIP_REFUSE, event->device, NULL,
+            "the job has %d devices, which is the most it can: come back when one has left",
+            SH_DEVICES_MAX);
+        return;
+    }
+    sh_roster_entry *one = &membership->members[slot];
+    if (slot >= membership->slots)
+        membership->slots = slot + 1;
+    *one = (sh_roster_entry){.present = true,
+                             .device = event->device,
+                             .local = event->local,
+                             .heard_ms = membership->clock_ms};
+    snprintf(one->name, sizeof one->name, "%s", event->name);
+    sh_membership_touch(membership, one);
+    sh_membership_act(membership, SH_MEMBERSHIP_ADMIT, one->device, NULL, "%s", "");
+}
+
+/* The first notice that says READY. False: refused. */
+static bool make_ready(sh_membership *membership, sh_roster_entry *one,
+                       const sh_membership_event *event)
+{
+    if (event->fingerprint == NULL || event->family == NULL ||
+        strcmp(event->fingerprint, membership->fingerprint) != 0) {
+        lose(membership, one,
+             "its data differ from the job's: copy the same files, or name their folder with "
+             "--data",
+             true);
+        return false;
+    }
+    one->ready = true;
+    one->proven = one->device == 0;
+    one->other_family = strcmp(event->family, membership->family) != 0;
+    if (one->other_family)
+        sh_membership_act(
+            membership, SH_MEMBERSHIP_NOTE, one->device, "family",
+            "device %.64s computes other bits than device %.64s (another processor or library): "
+            "the devices stay equal, but the result is not reproducible",
+            one->name, sh_membership_coordinator(membership)->name);
+    return true;
+}
+
+static void check_gathered(sh_membership *membership)
+{
+    uint32_t ready = 0;
+    for (uint32_t i = 0; i < membership->slots; i++)
+        ready += membership->members[i].present && membership->members[i].ready;
+    if (ready < membership->options.min_devices || !sh_membership_coordinator(membership)->ready)
+        return;
+    for (uint32_t i = 0; i < membership->slots; i++) {
+        sh_roster_entry *one = &membership->members[i];
+        one->seated = one->present && one->ready;
+    }
+    sh_membership_halt(membership);
+}
+
+static bool makes_sense(const sh_membership *membership, const sh_notice *notice)
+{
+    return notice->life >= SH_LIFE_PREPARING && notice->life <= SH_LIFE_FINISHED &&
+           notice->grains <= membership->options.grains &&
+           sh_ranges_valid(&notice->held, membership->options.grains);
+}
+
+/* A link that broke. False: the reporter itself was dropped for it. */
+static void handle_broken(sh_membership *membership, const sh_roster_entry *one,
+                          const sh_notice *before)
+{
+    const sh_notice *notice = &one->notice;
+    const uint32_t device = one->device;
+    if (notice->broken == before->broken || notice->broken == 0)
+        return;
+    const bool left = membership->phase == SH_MEMBERSHIP_ENTERING &&
+                      notice->broken == membership->left_ring &&
+                      notice->view != membership->now.number;
+    const bool working = sh_membership_works(membership) && one->seated &&
+                         (notice->broken == membership->now.ring || left);
+    const bool linking =
+        notice->broken == membership->next.ring && sh_membership_expects(membership, device);
+    if (!working && !linking)
+        return;
+    if (sh_membership_is_done(membership)) {
+        sh_membership_end(membership, false, "");
+        return;
+    }
+    const uint32_t peer = notice->broken_peer;
+    if (working)
+        sh_membership_halt(membership);
+    else
+        sh_membership_give_up(membership);
+    count_broken(membership, device, peer);
+}
+
+static void handle_differing(sh_membership *membership, const sh_roster_entry *one,
+                             const sh_notice *before)
+{
+    if (one->notice.differing == before->differing || !one->seated ||
+        sh_membership_is_done(membership))
+        return;
+    membership->differed = true;
+    if (sh_membership_works(membership))
+        sh_membership_halt(membership);
+}
+
+static void handle_failed(sh_membership *membership, sh_roster_entry *one)
+{
+    const sh_transfer *transfer = sh_membership_transfer_to(membership, one->device);
+    if (transfer == NULL || one->notice.failed != transfer->number)
+        return;
+    sh_membership_drop_transfer(membership, (uint32_t)(transfer - membership->transfers));
+    one->failures++;
+    if (one->device == 0 && one->failures >= SH_MEMBERSHIP_PATIENCE * SH_MEMBERSHIP_PATIENCE)
+        sh_membership_end(
+            membership, true,
+            "this device cannot take a replica from the others: see to its network, and go on from "
+            "the checkpoint with --resume");
+    else if (one->device != 0 && one->failures >= SH_MEMBERSHIP_PATIENCE)
+        lose(membership, one,
+             "it could not take a replica from the others in time: its connection is too slow",
+             true);
+    else if (one->seated && membership->phase == SH_MEMBERSHIP_ENTERING)
+        sh_membership_halt(membership);
+    else if (membership->phase != SH_MEMBERSHIP_RECOVERING &&
+             sh_membership_expects(membership, one->device))
+        sh_membership_give_up(membership);
+}
+
+/* A stage was passed in the view that works. */
+static void handle_progress(sh_membership *membership)
+{
+    const sh_notice *zero = &sh_membership_coordinator(membership)->notice;
+    if (zero->view != membership->now.number || !sh_membership_works(membership) ||
+        !sh_position_before(membership->start, zero->position))
+        return;
+    if (!membership->stage_passed)
+        memset(membership->pairs, 0, sizeof membership->pairs);
+    membership->stage_passed = true;
+    if (zero->position.steps == membership->assessed_steps)
+        return;
+    membership->assessed_steps = zero->position.steps;
+    for (uint32_t i = 0; i < membership->now.seat_count; i++) {
+        sh_roster_entry *one = sh_membership_find(membership, membership->now.seats[i].device);
+        one->proven = one->proven || zero->position.steps > one->entered.steps;
+        one->failures = 0;
+    }
+    membership->differences = 0;
+    if (membership->phase != SH_MEMBERSHIP_STEADY)
+        return;
+    float rates[SH_DEVICES_MAX];
+    sh_range shares[SH_DEVICES_MAX];
+    sh_membership_rates(membership, &membership->now, rates);
+    for (uint32_t i = 0; i < membership->now.seat_count; i++)
+        shares[i] = membership->now.seats[i].share;
+    membership->rebalance =
+        sh_balance_assess(&membership->balance, shares, rates, membership->now.seat_count,
+                          membership->options.grains, membership->why, sizeof membership->why);
+}
+
+/* Whether all that have a seat are at the job's end. */
+static void check_finished(sh_membership *membership)
+{
+    const sh_position end_position = sh_membership_coordinator(membership)->notice.position;
+    if (!sh_membership_is_done(membership) || membership->phase == SH_MEMBERSHIP_GATHERING)
+        return;
+    for (uint32_t i = 0; i < membership->slots && sh_membership_works(membership); i++) {
+        const sh_roster_entry *one = &membership->members[i];
+        const sh_notice *notice = &one->notice;
+        const bool there = notice->life == SH_LIFE_FINISHED || notice->view == 0 ||
+                           (notice->whole && !sh_position_before(notice->position, end_position));
+        if (one->present && one->seated && !there)
+            return;
+    }
+    sh_membership_end(membership, false, "");
+}
+
+static void handle_notice(sh_membership *membership, const sh_membership_event *event)
+{
+    sh_roster_entry *one = sh_membership_find(membership, event->device);
+    if (one == NULL)
+        return;
+    one->heard_ms = membership->clock_ms;
+    if (event->notice->serial <= one->notice.serial)
+        return;
+    if (!makes_sense(membership, event->notice)) {
+        lose(membership, one, "it sent a notice that makes no sense", true);
+        return;
+    }
+    const sh_notice before = one->notice;
+    one->notice = *event->notice;
+    if (!one->ready && one->notice.life >= SH_LIFE_READY && !make_ready(membership, one, event))
+        return;
+    handle_broken(membership, one, &before);
+    if (one->present)
+        handle_differing(membership, one, &before);
+    if (one->present)
+        handle_failed(membership, one);
+    if (event->device == 0)
+        handle_progress(membership);
+}
+
+static void handle_tick(sh_membership *membership, uint64_t now_ms)
+{
+    uint64_t passed = membership->ticked ? now_ms - membership->tick_ms : 0;
+    if (passed > membership->options.tick_ms)
+        passed = membership->options.tick_ms;
+    membership->ticked = true;
+    membership->tick_ms = now_ms;
+    membership->clock_ms += passed;
+    uint32_t lost = 0;
+    for (uint32_t i = 1; i < membership->slots && lost < SH_MEMBERSHIP_LOST_MAX; i++) {
+        sh_roster_entry *one = &membership->members[i];
+        if (!one->present || membership->clock_ms - one->heard_ms < membership->options.silence_ms)
+            continue;
+        lose(membership, one, "nothing was heard of it", true);
+        lost++;
+    }
+}
+
+/* What follows from how things stand, until nothing does. */
+static void settle(sh_membership *membership)
+{
+    sh_membership_phase before;
+    do {
+        before = membership->phase;
+        check_finished(membership);
+        if (membership->phase == SH_MEMBERSHIP_GATHERING)
+            check_gathered(membership);
+        if (membership->phase == SH_MEMBERSHIP_HALTING)
+            sh_membership_check_halted(membership);
+        if (membership->phase == SH_MEMBERSHIP_LINKING && !sh_membership_plan_holds(membership))
+            sh_membership_give_up(membership);
+        sh_membership_dismiss_joiners(membership);
+        sh_membership_begin_transfers(membership);
+        if (membership->phase == SH_MEMBERSHIP_RECOVERING)
+            sh_membership_check_recovered(membership);
+        if (membership->phase == SH_MEMBERSHIP_COMMITTED)
+            sh_membership_check_committed(membership);
+        if (membership->phase == SH_MEMBERSHIP_ENTERING)
+            sh_membership_check_entered(membership);
+        if (membership->phase == SH_MEMBERSHIP_STEADY)
+            sh_membership_plan(membership);
+    } while (membership->phase != before);
+}
+
+void sh_membership_handle(sh_membership *membership, const sh_membership_event *event)
+{
+    sh_roster_entry *one = sh_membership_find(membership, event->device);
+    if (membership->phase == SH_MEMBERSHIP_ENDED)
+        return;
+    switch (event->kind) {
+    case SH_MEMBERSHIP_HELLO:
+        handle_hello(membership, event);
+        break;
+    case SH_MEMBERSHIP_NOTICE:
+        handle_notice(membership, event);
+        break;
+    case SH_MEMBERSHIP_HEARD:
+        if (one != NULL)
+            one->heard_ms = membership->clock_ms;
+        break;
+    case SH_MEMBERSHIP_GONE:
+        if (one != NULL && event->device == 0)
+            sh_membership_end(membership, true, event->reason);
+        else if (one != NULL)
+            lose(membership, one, event->reason, false);
+        break;
+    case SH_MEMBERSHIP_ANNOUNCED:
+        if (membership->phase == SH_MEMBERSHIP_LINKING && event->view == membership->next.number)
+            membership->phase = SH_MEMBERSHIP_COMMITTED;
+        break;
+    case SH_MEMBERSHIP_TICK:
+        handle_tick(membership, event->now_ms);
+        break;
+    }
+    settle(membership);
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who takes part in a job, in which view, with what share: the coordinator's decisions, while
+ * devices join, leave and die. A pure state machine: events in, actions and directives out.
+ *
+ *     SH_TRY(sh_membership_new(&membership, &options));
+ *     sh_membership_handle(membership, &(sh_membership_event){SH_MEMBERSHIP_HELLO, .device = id,
+ * ...}); while (sh_membership_next(membership, &action)) carry_out(&action);
+ *
+ * Device 0 is the coordinator's own and always a member; it sends the same events. Its loss ends
+ * the job. A device's life: hello -> admitted -> ready -> a transfer -> a seat in a view ->
+ * finished, or out at the next boundary, or gone at any time. The top of membership.c tells how
+ * views follow each other.
+ *
+ * Threads: caller locks.
+ */
+#ifndef SHOAL_CLUSTER_MEMBERSHIP_H
+#define SHOAL_CLUSTER_MEMBERSHIP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/fail.h"
+#include "cluster/directive.h"
+#include "cluster/notice.h"
+
+#define SH_MEMBERSHIP_TEXT 256
+
+typedef struct sh_membership_options {
+    uint32_t min_devices;    /* the first view is made when so many are ready; 0: 1 */
+    uint32_t grains;         /* of a full step */
+    uint32_t views_before;   /* numbers of views begin behind this one: 0, or of a job resumed */
+    uint32_t silence_ms;     /* a device not heard for so long is lost; 0: 450 */
+    uint32_t tick_ms;        /* time between two ticks counts as so much at most; 0: 100 */
+    bool spare;              /* leave out, without a share, a device that would slow the step */
+    const char *name;        /* device 0's; all texts are copied */
+    const char *version;     /* all devices run the same */
+    const char *fingerprint; /* of the data */
+    const char *family;      /* arithmetic of device 0 */
+} sh_membership_options;
+
+typedef enum sh_membership_event_kind {
+    SH_MEMBERSHIP_HELLO,     /* device (a number never used before), name, version, local */
+    SH_MEMBERSHIP_NOTICE,    /* device, notice; where it says READY: fingerprint, family */
+    SH_MEMBERSHIP_HEARD,     /* device: any byte came */
+    SH_MEMBERSHIP_GONE,      /* device, reason: its connection ended, or it cannot go on */
+    SH_MEMBERSHIP_ANNOUNCED, /* view: device 0 has put it into its trailer */
+    SH_MEMBERSHIP_TICK,      /* now_ms: at least every tick_ms */
+} sh_membership_event_kind;
+
+/* Pointers are borrowed for the call. */
+typedef struct sh_membership_event {
+    sh_membership_event_kind kind;
+    uint32_t device;
+    const char *name, *version, *fingerprint, *family, *reason;
+    bool local;
+    const sh_notice *notice;
+    uint32_t view;
+    uint64_t now_ms; /* of a clock that does not go back */
+} sh_membership_event;
+
+typedef enum sh_membership_action_kind {
+    SH_MEMBERSHIP_ADMIT,  /* welcome `device` */
+    SH_MEMBERSHIP_REFUSE, /* tell `device` `text` and close its connection; it is forgotten */
+    SH_MEMBERSHIP_ORDER,  /* the directive of `device` has changed: send it */
+    SH_MEMBERSHIP_NOTE,   /* tell the user `text` */
+    SH_MEMBERSHIP_END,    /* the job is over; failed: why stands in `text`. Tell everybody */
+} sh_membership_action_kind;
+
+typedef struct sh_membership_action {
+    sh_membership_action_kind kind;
+    uint32_t device;
+    bool failed;
+    const char *event; /* of a NOTE, for the log: "joined", "left", "lost", "shares", "repaired",
+                          "family", "view"; static */
+    char text[2 * SH_MEMBERSHIP_TEXT];
+} sh_membership_action;
+
+typedef struct sh_membership sh_membership;
+
+sh_status sh_membership_new(sh_membership **membership,
+                            const sh_membership_options *options) SHOAL_CHECKED;
+void sh_membership_free(sh_membership *membership);
+
+/* Takes an event in. What makes no sense for a device's state is ignored, or costs it its place. */
+void sh_membership_handle(sh_membership *membership, const sh_membership_event *event);
+
+/* The next action to carry out, in order; false where there is none. */
+bool sh_membership_next(sh_membership *membership, sh_membership_action *action);
+
+/* What the coordinator wants of a device now; false where the job does not have it. */
+bool sh_membership_directive(sh_directive *directive, const sh_membership *membership,
+                             uint32_t device);
+
+/*
+ * The view that device 0 is to add to its trailer now, or 0. Whoever adds it says ANNOUNCED under
+ * the same lock: from then on it comes, or a device is lost.
+ */
+uint32_t sh_membership_announce(const sh_membership *membership);
+
+/* Whether the job has this device now. */
+bool sh_membership_has(const sh_membership *membership, uint32_t device);
+
+/* Devices in the view that works, and its number; 0 before the first. */
+uint32_t sh_membership_devices(const sh_membership *membership);
+uint32_t sh_membership_view(const sh_membership *membership);
+
+/* Whether all devices that ever had a seat compute the same bits. */
+bool sh_membership_is_reproducible(const sh_membership *membership);
+
+#endif

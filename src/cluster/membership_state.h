@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The membership from within: what its parts share. membership.c takes events and losses,
+ * membership_views makes views, membership_transfers hands replicas over, membership_state is the
+ * roster and what comes out.
+ *
+ * Threads: as membership.h.
+ */
+#ifndef SHOAL_CLUSTER_MEMBERSHIP_STATE_H
+#define SHOAL_CLUSTER_MEMBERSHIP_STATE_H
+
+#include "cluster/membership.h"
+#include "cluster/recovery.h"
+#include "cluster/shares.h"
+
+#define SH_MEMBERSHIP_ACTIONS_MAX 128 /* of one event */
+#define SH_MEMBERSHIP_LOST_MAX 32     /* in one tick; more wait for the next */
+#define SH_MEMBERSHIP_PAIRS_MAX 16
+/* Broken links of a pair, failed transfers of a device, differences that nobody shows. */
+#define SH_MEMBERSHIP_PATIENCE 3
+
+typedef enum sh_membership_phase {
+    SH_MEMBERSHIP_GATHERING,
+    SH_MEMBERSHIP_STEADY,
+    SH_MEMBERSHIP_LINKING,
+    SH_MEMBERSHIP_COMMITTED,
+    SH_MEMBERSHIP_ENTERING,
+    SH_MEMBERSHIP_HALTING,
+    SH_MEMBERSHIP_RECOVERING,
+    SH_MEMBERSHIP_ENDED,
+} sh_membership_phase;
+
+typedef struct sh_roster_entry {
+    bool present, ready, local, seated, dismissed, changed;
+    bool other_family;
+    bool proven; /* as sh_survivor has it */
+    uint32_t device, failures;
+    uint64_t serial; /* of its directive */
+    uint64_t heard_ms;
+    sh_position entered; /* where its replica was when it was not proven yet */
+    sh_notice notice;
+    char name[SH_MEMBERSHIP_TEXT];
+} sh_roster_entry;
+
+typedef struct sh_seating {
+    uint32_t number, ring, seat_count;
+    bool planned;
+    sh_seat seats[SH_DEVICES_MAX];
+} sh_seating;
+
+/* Two devices whose link broke, and how often since a stage was passed by new links. */
+typedef struct sh_broken_pair {
+    uint32_t a, b, count;
+} sh_broken_pair;
+
+struct sh_membership {
+    sh_membership_options options;
+    char version[SH_MEMBERSHIP_TEXT], fingerprint[SH_MEMBERSHIP_TEXT], family[SH_MEMBERSHIP_TEXT];
+    sh_membership_phase phase;
+    bool mixed;           /* a device of another family had a seat */
+    bool differed;        /* the halt at hand is for checks that did not agree */
+    uint32_t differences; /* such halts in a row that found no odd device */
+    uint32_t last_view;   /* highest number given */
+    uint64_t serial, last_transfer;
+    uint64_t clock_ms, tick_ms; /* time as counted here; of the last tick */
+    bool ticked;
+    sh_seating now, next;
+    uint32_t left_ring;   /* while ENTERING: the ring of the view before, where that is another */
+    sh_position start;    /* of `now` */
+    bool stage_passed;    /* in `now` */
+    sh_recovery recovery; /* seats of `next`, then of `now` where that was not planned */
+    uint32_t transfer_count;
+    sh_transfer transfers[SH_TRANSFERS_MAX];
+    sh_broken_pair pairs[SH_MEMBERSHIP_PAIRS_MAX];
+    sh_balance balance;
+    uint64_t assessed_steps;
+    bool rebalance;
+    char why[SH_MEMBERSHIP_TEXT]; /* shares change */
+    uint32_t action_count, action_taken;
+    sh_membership_action actions[SH_MEMBERSHIP_ACTIONS_MAX];
+    uint32_t slots; /* of members that were ever used */
+    sh_roster_entry members[SH_DEVICES_MAX];
+};
+
+/* membership_state.c. What the job wants said or done; the directive of one, or of all, is another
+ * now; the job is over. A note that finds the queue full is dropped. */
+void sh_membership_act(sh_membership *membership, sh_membership_action_kind kind, uint32_t device,
+                       const char *event, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+void sh_membership_touch(sh_membership *membership, sh_roster_entry *one);
+void sh_membership_touch_all(sh_membership *membership);
+void sh_membership_end(sh_membership *membership, bool failed, const char *text);
+sh_roster_entry *sh_membership_find(const sh_membership *membership, uint32_t device);
+sh_roster_entry *sh_membership_coordinator(const sh_membership *membership);
+const sh_seat *sh_seating_of(const sh_seating *view, uint32_t device);
+bool sh_membership_expects(const sh_membership *membership, uint32_t device);
+bool sh_membership_works(const sh_membership *membership);
+bool sh_membership_is_done(const sh_membership *membership);
+
+/* membership_transfers.c */
+void sh_membership_drop_transfer(sh_membership *membership, uint32_t index);
+void sh_membership_drop_transfers(sh_membership *membership, uint32_t device);
+const sh_transfer *sh_membership_transfer_to(const sh_membership *membership, uint32_t device);
+void sh_membership_begin_transfers(sh_membership *membership);
+
+/* membership_views.c */
+void sh_membership_halt(sh_membership *membership);
+void sh_membership_check_halted(sh_membership *membership);
+void sh_membership_check_recovered(sh_membership *membership);
+void sh_membership_check_committed(sh_membership *membership);
+void sh_membership_check_entered(sh_membership *membership);
+void sh_membership_plan(sh_membership *membership);
+bool sh_membership_plan_holds(const sh_membership *membership);
+void sh_membership_give_up(sh_membership *membership);
+void sh_membership_dismiss_joiners(sh_membership *membership);
+void sh_membership_rates(const sh_membership *membership, const sh_seating *view, float *rates);
+
+#endif

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cluster/membership_state.h"
+
+void sh_membership_drop_transfer(sh_membership *membership, uint32_t index)
+{
+    const sh_transfer gone = membership->transfers[index];
+    uint32_t stripe;
+    membership->transfers[index] = membership->transfers[--membership->transfer_count];
+    for (uint32_t i = 0; i < membership->slots; i++) {
+        sh_roster_entry *one = &membership->members[i];
+        if (one->present &&
+            (one->device == gone.taker || sh_transfer_gives(&stripe, &gone, one->device)))
+            sh_membership_touch(membership, one);
+    }
+}
+
+/* Drops those in which `device` takes part. */
+void sh_membership_drop_transfers(sh_membership *membership, uint32_t device)
+{
+    uint32_t stripe;
+    for (uint32_t i = membership->transfer_count; i-- > 0;)
+        if (membership->transfers[i].taker == device ||
+            sh_transfer_gives(&stripe, &membership->transfers[i], device))
+            sh_membership_drop_transfer(membership, i);
+}
+
+const sh_transfer *sh_membership_transfer_to(const sh_membership *membership, uint32_t device)
+{
+    for (uint32_t i = 0; i < membership->transfer_count; i++)
+        if (membership->transfers[i].taker == device)
+            return &membership->transfers[i];
+    return NULL;
+}
+
+static uint32_t gifts_of(const sh_membership *membership, uint32_t device)
+{
+    uint32_t gifts = 0, stripe;
+    for (uint32_t i = 0; i < membership->transfer_count; i++)
+        gifts += sh_transfer_gives(&stripe, &membership->transfers[i], device);
+    return gifts;
+}
+
+/* Whether the one in this seat of the view could give its replica away. */
+static bool can_give(const sh_membership *membership, const sh_seating *view, uint32_t seat,
+                     bool live)
+{
+    const sh_roster_entry *one = sh_membership_find(membership, view->seats[seat].device);
+    if (one == NULL || !one->notice.whole)
+        return false;
+    return live ? !one->notice.leaving && one->notice.view == view->number
+                : membership->recovery.standing[seat] == SH_STANDING_AT;
+}
+
+/* Begins a transfer from those of the view who give least, where there are any and there is room.
+ */
+static void begin_transfer(sh_membership *membership, const sh_seating *view, uint32_t taker,
+                           bool live)
+{
+    sh_transfer transfer = {.taker = taker, .live = live, .wanted = membership->recovery.target};
+    if (membership->transfer_count == SH_TRANSFERS_MAX)
+        return;
+    while (transfer.donor_count < SH_DONORS_MAX) {
+        uint32_t best = UINT32_MAX, least = UINT32_MAX, stripe;
+        for (uint32_t i = 0; i < view->seat_count; i++) {
+            /* another one first each time, so that one donor's fault is not met for ever */
+            const uint32_t seat = (uint32_t)((membership->last_transfer + i) % view->seat_count);
+            const uint32_t device = view->seats[seat].device;
+            if (device == taker || sh_transfer_gives(&stripe, &transfer, device) ||
+                !can_give(membership, view, seat, live) || gifts_of(membership, device) >= least)
+                continue;
+            best = device;
+            least = gifts_of(membership, device);
+        }
+        if (best == UINT32_MAX)
+            break;
+        transfer.donors[transfer.donor_count++] = best;
+    }
+    if (transfer.donor_count == 0)
+        return;
+    transfer.number = ++membership->last_transfer;
+    membership->transfers[membership->transfer_count++] = transfer;
+    sh_membership_find(membership, taker)->proven = false;
+    sh_membership_touch(membership, sh_membership_find(membership, taker));
+    for (uint32_t i = 0; i < transfer.donor_count; i++)
+        sh_membership_touch(membership, sh_membership_find(membership, transfer.donors[i]));
+}
+
+/* Starts what is wanted: for joiners while all work, for those behind while all stand. */
+void sh_membership_begin_transfers(sh_membership *membership)
+{
+    if (membership->phase == SH_MEMBERSHIP_RECOVERING)
+        for (uint32_t i = 0; i < membership->next.seat_count; i++) {
+            const uint32_t device = membership->next.seats[i].device;
+            if (membership->recovery.standing[i] != SH_STANDING_AT &&
+                sh_membership_transfer_to(membership, device) == NULL)
+                begin_transfer(membership, &membership->next, device, false);
+        }
+    if (membership->phase != SH_MEMBERSHIP_STEADY && membership->phase != SH_MEMBERSHIP_LINKING)
+        return;
+    for (uint32_t i = 0; i < membership->slots && !sh_membership_is_done(membership); i++) {
+        const sh_roster_entry *one = &membership->members[i];
+        if (one->present && one->ready && !one->seated && !one->dismissed &&
+            sh_membership_transfer_to(membership, one->device) == NULL)
+            begin_transfer(membership, &membership->now, one->device, true);
+    }
+}

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cluster/membership_state.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* --- Making views -------------------------------------------------------------------------- */
+
+static void clear_view(sh_membership *membership, sh_seating *view, bool planned)
+{
+    *view = (sh_seating){.number = ++membership->last_view, .planned = planned};
+    view->ring = view->number;
+}
+
+/* Devices of the coordinator's machine come first: only they link to each other there, and no
+ * device elsewhere has to reach one that may listen on the loopback alone. */
+static void seat_all(sh_membership *membership, sh_seating *view,
+                     bool (*takes_part)(const sh_membership *, const sh_roster_entry *))
+{
+    for (int elsewhere = 0; elsewhere < 2; elsewhere++)
+        for (uint32_t i = 0; i < membership->slots; i++) {
+            const sh_roster_entry *one = &membership->members[i];
+            if (one->present && one->local == (elsewhere == 0) && takes_part(membership, one))
+                view->seats[view->seat_count++] =
+                    (sh_seat){.device = one->device, .local = one->local};
+        }
+}
+
+void sh_membership_rates(const sh_membership *membership, const sh_seating *view, float *rates)
+{
+    for (uint32_t i = 0; i < view->seat_count; i++)
+        rates[i] = sh_membership_find(membership, view->seats[i].device)->notice.rate;
+}
+
+static void deal_shares(const sh_membership *membership, sh_seating *view)
+{
+    float rates[SH_DEVICES_MAX];
+    sh_range shares[SH_DEVICES_MAX];
+    sh_membership_rates(membership, view, rates);
+    sh_shares_deal(shares, rates, view->seat_count, membership->options.grains,
+                   membership->options.spare);
+    for (uint32_t i = 0; i < view->seat_count; i++)
+        view->seats[i].share = shares[i];
+}
+
+void sh_membership_halt(sh_membership *membership)
+{
+    clear_view(membership, &membership->next, false);
+    membership->phase = SH_MEMBERSHIP_HALTING;
+    membership->transfer_count = 0;
+    sh_membership_touch_all(membership);
+}
+
+/* --- The way of a halt --------------------------------------------------------------------- */
+
+static bool is_seated(const sh_membership *membership, const sh_roster_entry *one)
+{
+    (void)membership;
+    return one->seated;
+}
+
+static uint32_t survey(const sh_membership *membership, const sh_seating *view,
+                       sh_survivor *survivors)
+{
+    for (uint32_t i = 0; i < view->seat_count; i++) {
+        const sh_roster_entry *one = sh_membership_find(membership, view->seats[i].device);
+        survivors[i] = (sh_survivor){one->device, &one->notice, one->proven};
+    }
+    return view->seat_count;
+}
+
+static void note_recovery(sh_membership *membership)
+{
+    bool odd = false;
+    for (uint32_t i = 0; i < membership->next.seat_count; i++) {
+        const sh_roster_entry *one =
+            sh_membership_find(membership, membership->next.seats[i].device);
+        if (membership->recovery.standing[i] != SH_STANDING_ODD)
+            continue;
+        odd = true;
+        sh_membership_act(
+            membership, SH_MEMBERSHIP_NOTE, one->device, "repaired",
+            "the replica of device %.64s differed from the others at step %llu: it is brought back "
+            "from them",
+            one->name, (unsigned long long)membership->recovery.target.steps);
+    }
+    membership->differences = membership->differed && !odd ? membership->differences + 1 : 0;
+}
+
+/* All stand still: judges, and orders what is to be done. */
+static void recover(sh_membership *membership)
+{
+    sh_survivor survivors[SH_DEVICES_MAX];
+    sh_range shares[SH_DEVICES_MAX];
+    sh_seating *next = &membership->next;
+    seat_all(membership, next, is_seated);
+    const uint32_t count = survey(membership, next, survivors);
+    if (!sh_recovery_judge(&membership->recovery, survivors, count)) {
+        sh_membership_end(
+            membership, true,
+            "the device that had the last whole replica was lost: go on from the checkpoint with "
+            "--resume");
+        return;
+    }
+    note_recovery(membership);
+    if (membership->differences > SH_MEMBERSHIP_PATIENCE) {
+        sh_membership_end(
+            membership, true,
+            "the replicas' checks do not agree, and their weights do: a device's memory is faulty; "
+            "go on from the checkpoint with --resume, and other devices");
+        return;
+    }
+    deal_shares(membership, next);
+    for (uint32_t i = 0; i < count; i++)
+        shares[i] = next->seats[i].share;
+    sh_recovery_deal(&membership->recovery, survivors, count, shares, membership->options.grains,
+                     membership->differences > 0);
+    membership->differed = false;
+    membership->phase = SH_MEMBERSHIP_RECOVERING;
+    sh_membership_touch_all(membership);
+}
+
+void sh_membership_check_halted(sh_membership *membership)
+{
+    for (uint32_t i = 0; i < membership->slots; i++) {
+        const sh_roster_entry *one = &membership->members[i];
+        if (one->present && one->seated && one->notice.halted < membership->next.number)
+            return;
+    }
+    recover(membership);
+}
+
+/* Makes `next` the view at hand: its GO. */
+static void enter(sh_membership *membership, sh_position start)
+{
+    const uint32_t ring = membership->now.ring;
+    membership->now = membership->next;
+    membership->left_ring = ring != membership->now.ring ? ring : 0;
+    membership->phase = SH_MEMBERSHIP_ENTERING;
+    membership->start = start;
+    membership->stage_passed = false;
+    membership->rebalance = false;
+    membership->balance = (sh_balance){.spare = membership->options.spare};
+    for (uint32_t i = 0; i < membership->now.seat_count; i++) {
+        sh_roster_entry *one = sh_membership_find(membership, membership->now.seats[i].device);
+        membership->mixed = membership->mixed || one->other_family;
+        if (!one->proven)
+            one->entered = start;
+        one->seated = true;
+    }
+    sh_membership_touch_all(membership);
+}
+
+void sh_membership_check_recovered(sh_membership *membership)
+{
+    const sh_seating *next = &membership->next;
+    bool all = true;
+    for (uint32_t i = 0; i < next->seat_count; i++) {
+        const sh_roster_entry *one = sh_membership_find(membership, next->seats[i].device);
+        const sh_transfer *transfer = sh_membership_transfer_to(membership, one->device);
+        if (transfer != NULL && one->notice.whole && one->notice.fetched == transfer->number) {
+            membership->recovery.standing[i] = SH_STANDING_AT;
+            sh_membership_drop_transfer(membership, (uint32_t)(transfer - membership->transfers));
+        }
+        all = all && membership->recovery.standing[i] == SH_STANDING_AT &&
+              one->notice.linked == next->number;
+    }
+    if (all)
+        enter(membership, membership->recovery.target);
+}
+
+/* --- The planned way ----------------------------------------------------------------------- */
+
+static bool is_up_to_date(const sh_membership *membership, const sh_roster_entry *one)
+{
+    const sh_transfer *transfer = sh_membership_transfer_to(membership, one->device);
+    return transfer != NULL && one->notice.whole && one->notice.fetched == transfer->number &&
+           !one->notice.leaving;
+}
+
+static bool is_to_stay(const sh_membership *membership, const sh_roster_entry *one)
+{
+    if (one->device == 0)
+        return true;
+    return one->seated ? !one->notice.leaving : one->ready && is_up_to_date(membership, one);
+}
+
+/* One change of the view that works, with all that has come together for it. */
+void sh_membership_plan(sh_membership *membership)
+{
+    sh_seating *next = &membership->next;
+    const sh_seating *now = &membership->now;
+    bool change = membership->rebalance;
+    for (uint32_t i = 0; i < membership->slots; i++) {
+        const sh_roster_entry *one = &membership->members[i];
+        if (one->present && !one->dismissed)
+            change = change || is_to_stay(membership, one) != one->seated;
+    }
+    if (!change || sh_membership_is_done(membership))
+        return;
+    clear_view(membership, next, true);
+    seat_all(membership, next, is_to_stay);
+    deal_shares(membership, next);
+    bool same = next->seat_count == now->seat_count;
+    for (uint32_t i = 0; same && i < next->seat_count; i++)
+        same = next->seats[i].device == now->seats[i].device;
+    if (same)
+        next->ring = now->ring;
+    if (membership->rebalance && same)
+        sh_membership_act(membership, SH_MEMBERSHIP_NOTE, 0, "shares", "the shares change: %s",
+                          membership->why);
+    membership->rebalance = false;
+    membership->phase = SH_MEMBERSHIP_LINKING;
+    sh_membership_touch_all(membership);
+}
+
+/* Whoever is to leave, or has no replica to join with any more, is to have no seat. */
+bool sh_membership_plan_holds(const sh_membership *membership)
+{
+    for (uint32_t i = 0; i < membership->next.seat_count; i++)
+        if (!is_to_stay(membership,
+                        sh_membership_find(membership, membership->next.seats[i].device)))
+            return false;
+    return true;
+}
+
+/* The view that is being linked cannot come about as it is. */
+void sh_membership_give_up(sh_membership *membership)
+{
+    if (membership->phase == SH_MEMBERSHIP_LINKING) {
+        membership->phase = SH_MEMBERSHIP_STEADY;
+        sh_membership_touch_all(membership);
+    } else {
+        sh_membership_halt(membership);
+    }
+}
+
+/* Device 0 works in the view that it announced: the others are there, or on their way. */
+void sh_membership_check_committed(sh_membership *membership)
+{
+    const sh_notice *zero = &sh_membership_coordinator(membership)->notice;
+    if (zero->view == membership->next.number)
+        enter(membership, zero->position);
+}
+
+static void dismiss(sh_membership *membership, sh_roster_entry *one)
+{
+    one->seated = false;
+    one->dismissed = true;
+    sh_membership_drop_transfers(membership, one->device);
+    sh_membership_touch(membership, one);
+    sh_membership_act(membership, SH_MEMBERSHIP_NOTE, one->device, "left", "device %.64s left",
+                      one->name);
+}
+
+/* Joiners that think better of it. */
+void sh_membership_dismiss_joiners(sh_membership *membership)
+{
+    for (uint32_t i = 1; i < membership->slots; i++) {
+        sh_roster_entry *one = &membership->members[i];
+        if (one->present && one->notice.leaving && !one->seated && !one->dismissed &&
+            !sh_membership_expects(membership, one->device))
+            dismiss(membership, one);
+    }
+}
+
+void sh_membership_check_entered(sh_membership *membership)
+{
+    const sh_seating *now = &membership->now;
+    for (uint32_t i = 0; i < now->seat_count; i++)
+        if (sh_membership_find(membership, now->seats[i].device)->notice.view != now->number)
+            return;
+    membership->phase = SH_MEMBERSHIP_STEADY;
+    membership->left_ring = 0;
+    for (uint32_t i = 0; i < membership->slots; i++) {
+        sh_roster_entry *one = &membership->members[i];
+        if (!one->present)
+            continue;
+        const sh_transfer *transfer = sh_membership_transfer_to(membership, one->device);
+        const sh_seat *seat = sh_seating_of(now, one->device);
+        if (one->seated && seat == NULL)
+            dismiss(membership, one);
+        else if (seat != NULL && transfer != NULL) {
+            sh_membership_act(membership, SH_MEMBERSHIP_NOTE, one->device, "joined",
+                              "device %.64s joined with %u of %u grains", one->name,
+                              seat->share.count, membership->options.grains);
+            sh_membership_drop_transfer(membership, (uint32_t)(transfer - membership->transfers));
+        }
+    }
+}

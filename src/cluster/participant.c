@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A device is in a view (notice.view) from the instant at which it may make stages there. It enters
+ *
+ *     by the trailer   a stage passed whose trailer names the view, and its seats are known here;
+ * or by a GO          it is whole, stands at the start, and nothing is under way
+ *
+ * and whichever comes first; both say the same. Where the trailer names a view in which the device
+ * has no seat it is out, in no view, and waits to be dismissed: its ring stays up, because others
+ * may not have all of the last stage yet. For the same reason the ring before stays up until a
+ * stage of the new view has passed, which it does only when all are in it.
+ *
+ * A HALT is carried out in this order: the loop aborts the rings, the step's thread comes back from
+ * its stage, it computes the check, and only then the notice says `halted`. From then on the device
+ * is as it says until a GO or a transfer.
+ */
+#include "cluster/participant.h"
+
+#include <assert.h>
+#include <string.h>
+
+void sh_participant_init(sh_participant *participant, uint32_t device)
+{
+    memset(participant, 0, sizeof *participant);
+    participant->device = device;
+    participant->notice.serial = 1;
+    participant->notice.life = SH_LIFE_PREPARING;
+    participant->under_way = SH_TASK_WAIT;
+}
+
+/* The view that all stop for; 0 where the change at hand is a planned one, or none. */
+static uint32_t halt_view(const sh_participant *participant)
+{
+    const sh_directive *directive = &participant->directive;
+    const bool unplanned = directive->phase != SH_DIRECTIVE_NONE && !directive->planned;
+    return unplanned ? directive->view : 0;
+}
+
+static bool must_halt(const sh_participant *participant)
+{
+    const uint32_t view = halt_view(participant);
+    return participant->notice.halted < view && participant->notice.view < view;
+}
+
+static void halt(sh_participant *participant)
+{
+    participant->notice.halted = halt_view(participant);
+    participant->stalled = true;
+}
+
+/* The transfer that this device is to take and has not; NULL where there is none. */
+static const sh_transfer *wanted_transfer(const sh_participant *participant)
+{
+    const sh_transfer *taking = sh_directive_taking(&participant->directive, participant->device);
+    if (taking == NULL || taking->number <= participant->notice.fetched ||
+        taking->number <= participant->notice.failed)
+        return NULL;
+    return taking;
+}
+
+static void enter(sh_participant *participant)
+{
+    const sh_directive *directive = &participant->directive;
+    participant->previous = directive->planned ? participant->ring : 0;
+    participant->notice.view = directive->view;
+    participant->ring = directive->ring;
+    participant->share = sh_directive_seat(directive, participant->device)->share;
+    participant->stalled = false;
+    participant->fetching = 0;
+    participant->dealt = participant->keep = false;
+}
+
+/* Whether a replica at `mine` can begin at `start`: phases 0 and 1 have the same weights. */
+static bool can_begin(sh_position mine, sh_position start)
+{
+    return sh_position_same(mine, start) ||
+           (mine.steps == start.steps && mine.phase <= SH_PHASE_FIRST &&
+            start.phase == SH_PHASE_VALIDATION);
+}
+
+/* Enters the view of a GO where everything is as it says. */
+static void try_go(sh_participant *participant)
+{
+    const sh_directive *directive = &participant->directive;
+    sh_notice *notice = &participant->notice;
+    if (directive->phase != SH_DIRECTIVE_GO || notice->view >= directive->view ||
+        participant->under_way != SH_TASK_WAIT || !notice->whole ||
+        wanted_transfer(participant) != NULL || must_halt(participant) ||
+        sh_directive_seat(directive, participant->device) == NULL)
+        return;
+    if (directive->planned) {
+        if (sh_position_same(notice->position, directive->start))
+            enter(participant);
+        return;
+    }
+    if (!can_begin(notice->position, directive->start))
+        return;
+    enter(participant);
+    if (!sh_position_same(notice->position, directive->start)) {
+        notice->position = directive->start;
+        notice->grains = 0;
+        notice->held.count = 0;
+        notice->life = SH_LIFE_READY;
+    }
+    if (directive->ends)
+        notice->life = SH_LIFE_FINISHED;
+    participant->dealt = directive->start.phase != SH_PHASE_VALIDATION;
+    participant->keep = participant->dealt && directive->keep && notice->held.count > 0;
+    participant->work = directive->work;
+    if (!participant->keep)
+        notice->held.count = 0;
+}
+
+/* What follows by itself from how things stand. */
+static void settle(sh_participant *participant)
+{
+    const sh_directive *directive = &participant->directive;
+    sh_notice *notice = &participant->notice;
+    const sh_transfer *taking = sh_directive_taking(directive, participant->device);
+    if (participant->fetching != 0 && (taking == NULL || taking->number != participant->fetching))
+        participant->fetching = 0;
+    if (must_halt(participant) && participant->under_way == SH_TASK_WAIT && !notice->whole)
+        halt(participant);
+    if (directive->phase == SH_DIRECTIVE_LINK && notice->linked < directive->view &&
+        sh_directive_seat(directive, participant->device) != NULL &&
+        (directive->seat_count == 1 ||
+         (directive->ring != directive->view && directive->ring == participant->ring &&
+          !participant->stalled)))
+        notice->linked = directive->view;
+    try_go(participant);
+}
+
+static void stage_ended(sh_participant *participant, const sh_participant_event *event)
+{
+    participant->under_way = SH_TASK_WAIT;
+    participant->dealt = participant->keep = false;
+    participant->notice.held.count = 0;
+    if (event->held != NULL)
+        participant->notice.held = *event->held;
+}
+
+static void handle_passed(sh_participant *participant, const sh_participant_event *event)
+{
+    sh_notice *notice = &participant->notice;
+    const sh_directive *directive = &participant->directive;
+    stage_ended(participant, event);
+    notice->held.count = 0;
+    notice->position = event->position;
+    notice->grains = event->grains;
+    if (event->rate > 0)
+        notice->rate = event->rate;
+    if (event->finished)
+        notice->life = SH_LIFE_FINISHED;
+    participant->previous = 0;
+    if (event->next_view <= notice->view || directive->view > event->next_view)
+        return; /* none, or a HALT has overtaken it */
+    if (directive->view == event->next_view && directive->planned &&
+        sh_directive_seat(directive, participant->device) != NULL)
+        enter(participant);
+    else
+        notice->view = 0;
+}
+
+static void handle_stopped(sh_participant *participant, const sh_participant_event *event)
+{
+    stage_ended(participant, event);
+    participant->stalled = true;
+    if (event->kind == SH_PARTICIPANT_DIFFERED)
+        participant->notice.differing = participant->notice.view;
+}
+
+static void handle_checked(sh_participant *participant, const sh_participant_event *event)
+{
+    participant->under_way = SH_TASK_WAIT;
+    participant->notice.check = event->check;
+    if (must_halt(participant))
+        halt(participant);
+}
+
+static void handle_link_broken(sh_participant *participant, const sh_participant_event *event)
+{
+    sh_notice *notice = &participant->notice;
+    const sh_directive *directive = &participant->directive;
+    const bool works = notice->view != 0 && event->view == participant->ring &&
+                       event->view >= halt_view(participant);
+    const bool links = directive->phase >= SH_DIRECTIVE_LINK && event->view == directive->ring;
+    if (!works && !links)
+        return; /* it has served */
+    if (!works && directive->planned && notice->broken == participant->ring)
+        return; /* the other is what all must know */
+    notice->broken = event->view;
+    notice->broken_peer = event->peer;
+    if (works)
+        participant->stalled = true;
+}
+
+static void handle_fetched(sh_participant *participant, const sh_participant_event *event)
+{
+    sh_notice *notice = &participant->notice;
+    if (event->transfer != participant->fetching || participant->fetching == 0)
+        return; /* one that was called off */
+    if (event->kind == SH_PARTICIPANT_FETCH_FAILED) {
+        notice->whole = false;
+        notice->failed = event->transfer;
+        participant->fetching = 0;
+        return;
+    }
+    notice->whole = true;
+    notice->fetched = event->transfer;
+    notice->position = event->position;
+    notice->grains = event->grains;
+}
+
+static void handle_prepared(sh_participant *participant, const sh_participant_event *event)
+{
+    sh_notice *notice = &participant->notice;
+    notice->life = SH_LIFE_READY;
+    notice->whole = event->whole;
+    notice->position = event->position;
+    notice->grains = event->grains;
+    notice->rate = event->rate;
+}
+
+void sh_participant_handle(sh_participant *participant, const sh_participant_event *event)
+{
+    switch (event->kind) {
+    case SH_PARTICIPANT_DIRECTIVE:
+        if (event->directive->serial <= participant->directive.serial)
+            return;
+        participant->directive = *event->directive;
+        break;
+    case SH_PARTICIPANT_PREPARED:
+        handle_prepared(participant, event);
+        break;
+    case SH_PARTICIPANT_PASSED:
+        assert(participant->under_way == SH_TASK_RUN);
+        handle_passed(participant, event);
+        break;
+    case SH_PARTICIPANT_STOPPED:
+    case SH_PARTICIPANT_DIFFERED:
+        assert(participant->under_way == SH_TASK_RUN);
+        handle_stopped(participant, event);
+        break;
+    case SH_PARTICIPANT_CHECKED:
+        assert(participant->under_way == SH_TASK_CHECK);
+        handle_checked(participant, event);
+        break;
+    case SH_PARTICIPANT_LINKED:
+        if (event->view > participant->notice.linked)
+            participant->notice.linked = event->view;
+        break;
+    case SH_PARTICIPANT_LINK_BROKEN:
+        handle_link_broken(participant, event);
+        break;
+    case SH_PARTICIPANT_FETCHED:
+    case SH_PARTICIPANT_FETCH_FAILED:
+        handle_fetched(participant, event);
+        break;
+    case SH_PARTICIPANT_LEAVE:
+        participant->notice.leaving = true;
+        break;
+    }
+    settle(participant);
+    participant->notice.serial++;
+}
+
+/* A replica is about to be written over. */
+static sh_task begin_fetch(sh_participant *participant, const sh_transfer *transfer)
+{
+    sh_notice *notice = &participant->notice;
+    participant->fetching = transfer->number;
+    notice->whole = false;
+    notice->held.count = 0;
+    if (notice->life == SH_LIFE_FINISHED)
+        notice->life = SH_LIFE_READY;
+    notice->serial++;
+    return (sh_task){.kind = SH_TASK_FETCH, .transfer = *transfer};
+}
+
+sh_task sh_participant_take(sh_participant *participant)
+{
+    const sh_notice *notice = &participant->notice;
+    assert(participant->under_way == SH_TASK_WAIT);
+    if (participant->directive.dismissed)
+        return (sh_task){.kind = SH_TASK_END};
+    if (must_halt(participant)) { /* it is whole: else it has halted by now */
+        participant->under_way = SH_TASK_CHECK;
+        return (sh_task){.kind = SH_TASK_CHECK};
+    }
+    const sh_transfer *transfer = wanted_transfer(participant);
+    if (transfer != NULL && transfer->number != participant->fetching)
+        return begin_fetch(participant, transfer);
+    if (transfer != NULL || notice->view == 0 || participant->stalled || !notice->whole ||
+        notice->life != SH_LIFE_READY)
+        return (sh_task){.kind = SH_TASK_WAIT};
+    participant->under_way = SH_TASK_RUN;
+    return (sh_task){.kind = SH_TASK_RUN,
+                     .view = notice->view,
+                     .ring = participant->ring,
+                     .position = notice->position,
+                     .dealt = participant->dealt,
+                     .keep = participant->keep,
+                     .work = participant->dealt ? participant->work : (sh_ranges){0},
+                     .share = participant->share};
+}
+
+uint32_t sh_participant_link(const sh_participant *participant)
+{
+    const sh_directive *directive = &participant->directive;
+    const sh_notice *notice = &participant->notice;
+    const bool wanted = directive->phase == SH_DIRECTIVE_LINK &&
+                        directive->ring == directive->view && notice->linked < directive->view &&
+                        notice->broken != directive->view && !must_halt(participant) &&
+                        sh_directive_seat(directive, participant->device) != NULL;
+    return wanted ? directive->view : 0;
+}
+
+bool sh_participant_may_stand(const sh_participant *participant, uint32_t ring)
+{
+    const sh_directive *directive = &participant->directive;
+    if (ring == 0 || directive->dismissed)
+        return false;
+    if (directive->phase >= SH_DIRECTIVE_LINK && ring == directive->ring)
+        return true;
+    return ring >= halt_view(participant) &&
+           (ring == participant->ring || ring == participant->previous);
+}

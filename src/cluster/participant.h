@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A device's side of the cluster: follows the coordinator's directives, says how things stand. A
+ * pure state machine between three: the coordinator, the step's thread, the loop's.
+ *
+ *     sh_participant_init(&participant, device);
+ *     sh_participant_handle(&participant, &(sh_participant_event){SH_PARTICIPANT_DIRECTIVE, ...});
+ *     const sh_task task = sh_participant_take(&participant);  // the step's thread: what next?
+ *     if (participant.notice.serial != sent)  ... send participant.notice ...
+ *
+ * The step's thread takes a task, does it, says how it went with one event, and asks again. WAIT:
+ * it asks again after any event. Taking a task and the events go under one lock, so that a task
+ * that was taken is known to be under way.
+ *
+ * A device that has lost the coordinator begins anew, with a new number.
+ *
+ * Threads: caller locks.
+ */
+#ifndef SHOAL_CLUSTER_PARTICIPANT_H
+#define SHOAL_CLUSTER_PARTICIPANT_H
+
+#include "cluster/directive.h"
+#include "cluster/notice.h"
+
+typedef enum sh_task_kind {
+    SH_TASK_WAIT,
+    SH_TASK_RUN,   /* a stage: then PASSED, STOPPED or DIFFERED */
+    SH_TASK_CHECK, /* computes the check of the weights: then CHECKED */
+    SH_TASK_FETCH, /* takes a replica: FETCHED or FETCH_FAILED follow, from any thread; ask again at
+                      once, WAIT comes */
+    SH_TASK_END,   /* no more */
+} sh_task_kind;
+
+typedef struct sh_task {
+    sh_task_kind kind;
+    uint32_t view, ring;  /* RUN: whose shares, whose links */
+    sh_position position; /* RUN: the replica's; phase 0 is a validation */
+    bool dealt;           /* RUN: a training stage whose work is `work`, not the share */
+    bool keep;            /* RUN: what the sum holds stays in it; else it is cleared */
+    sh_ranges work;
+    sh_range share;       /* RUN: of the grains of a full step */
+    sh_transfer transfer; /* FETCH */
+} sh_task;
+
+typedef enum sh_participant_event_kind {
+    SH_PARTICIPANT_DIRECTIVE,   /* directive: copied */
+    SH_PARTICIPANT_PREPARED,    /* whole; where it is: position, grains */
+    SH_PARTICIPANT_PASSED,      /* a reduction came through and its verdict is carried out: position
+                                   and grains of the next stage; next_view as the trailer had it, 0
+                                   where the verdict is a redo; finished: the job ends here; rate */
+    SH_PARTICIPANT_STOPPED,     /* the stage ended without: held, all that is now in the own part */
+    SH_PARTICIPANT_DIFFERED,    /* the reduction came through and the checks in it do not agree;
+                                   nothing was applied: held */
+    SH_PARTICIPANT_CHECKED,     /* check */
+    SH_PARTICIPANT_LINKED,      /* view: its ring is linked on both sides */
+    SH_PARTICIPANT_LINK_BROKEN, /* view; peer: the device at the other end */
+    SH_PARTICIPANT_FETCHED, /* transfer; position, grains: the replica is whole and stands there;
+                               again for each stage that a live one follows */
+    SH_PARTICIPANT_FETCH_FAILED, /* transfer */
+    SH_PARTICIPANT_LEAVE,
+} sh_participant_event_kind;
+
+typedef struct sh_participant_event {
+    sh_participant_event_kind kind;
+    const sh_directive *directive; /* borrowed for the call */
+    bool whole, finished;
+    sh_position position;
+    uint32_t grains;
+    float rate; /* grains/s; 0: as before */
+    uint32_t view, next_view, peer;
+    const sh_ranges *held; /* borrowed for the call; NULL: forgotten */
+    uint64_t check, transfer;
+} sh_participant_event;
+
+/* Read notice and directive freely, directive.transfers for what this device gives. */
+typedef struct sh_participant {
+    uint32_t device;
+    sh_notice notice;
+    sh_directive directive;
+    sh_task_kind under_way;  /* RUN, CHECK, or WAIT: nothing */
+    uint64_t fetching;       /* the transfer that may write to the replica; 0: none */
+    uint32_t ring, previous; /* of notice.view; of the view before, until a stage is passed */
+    sh_range share;          /* in notice.view */
+    bool stalled;            /* no stage can be made in notice.view any more */
+    bool dealt, keep;        /* of the first stage in notice.view */
+    sh_ranges work;
+} sh_participant;
+
+void sh_participant_init(sh_participant *participant, uint32_t device);
+
+/* Takes an event in; notice.serial grows where the notice changes. */
+void sh_participant_handle(sh_participant *participant, const sh_participant_event *event);
+
+/* Step's thread: the next task, which is under way from now on. */
+sh_task sh_participant_take(sh_participant *participant);
+
+/* Loop: the view whose ring is to be linked now (its seats are the directive's), or 0. */
+uint32_t sh_participant_link(const sh_participant *participant);
+
+/*
+ * Loop: whether the ring of this number may stand. All others are aborted and closed: the engine's
+ * wait then fails, and the step's thread says STOPPED.
+ */
+bool sh_participant_may_stand(const sh_participant *participant, uint32_t ring);
+
+#endif

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cluster/participant.h"
+
+#include "base/test.h"
+
+static sh_participant part;
+
+/* Tells it `directive`, whose seats are devices 1 and 2. */
+static void order(sh_directive directive)
+{
+    if (directive.phase >= SH_DIRECTIVE_LINK) {
+        directive.seat_count = 2;
+        directive.seats[0] = (sh_seat){.device = 1, .share = {0, 6}};
+        directive.seats[1] = (sh_seat){.device = 2, .share = {6, 6}};
+        directive.ring = directive.ring != 0 ? directive.ring : directive.view;
+    }
+    sh_participant_handle(
+        &part, &(sh_participant_event){.kind = SH_PARTICIPANT_DIRECTIVE, .directive = &directive});
+}
+
+static void hear(sh_participant_event event)
+{
+    sh_participant_handle(&part, &event);
+}
+
+static void begin(void)
+{
+    sh_participant_init(&part, 2);
+    hear((sh_participant_event){.kind = SH_PARTICIPANT_PREPARED,
+                                .whole = true,
+                                .position = {0, SH_PHASE_FIRST},
+                                .grains = 12});
+}
+
+/* At work in view 1, its first stage under way. */
+static void work(void)
+{
+    begin();
+    order((sh_directive){.serial = 1, .phase = SH_DIRECTIVE_HALT, .view = 1});
+    assert_int_equal(sh_participant_take(&part).kind, SH_TASK_CHECK);
+    hear((sh_participant_event){.kind = SH_PARTICIPANT_CHECKED, .check = 5});
+    assert_int_equal(part.notice.halted, 1);
+    order((sh_directive){.serial = 2, .phase = SH_DIRECTIVE_LINK, .view = 1});
+    assert_int_equal(sh_participant_link(&part), 1);
+    hear((sh_participant_event){.kind = SH_PARTICIPANT_LINKED, .view = 1});
+    assert_int_equal(sh_participant_link(&part), 0);
+    assert_int_equal(sh_participant_take(&part).kind, SH_TASK_WAIT);
+    order((sh_directive){
+        .serial = 3, .phase = SH_DIRECTIVE_GO, .view = 1, .start = {0, SH_PHASE_FIRST}});
+    assert_int_equal(sh_participant_take(&part).kind, SH_TASK_RUN);
+}
+
+static void older_directives_are_ignored(void **state)
+{
+    (void)state;
+    work();
+    const uint64_t serial = part.notice.serial;
+    order((sh_directive){.serial = 3, .phase = SH_DIRECTIVE_HALT, .view = 9});
+    order((sh_directive){.serial = 2, .phase = SH_DIRECTIVE_HALT, .view = 9});
+    assert_int_equal(part.directive.phase, SH_DIRECTIVE_GO);
+    assert_int_equal(part.notice.serial, serial);
+}
+
+static void halts_only_when_the_stage_has_ended(void **state)
+{
+    (void)state;
+    work();
+    order((sh_directive){.serial = 4, .phase = SH_DIRECTIVE_HALT, .view = 2});
+    assert_false(sh_participant_may_stand(&part, 1));
+    assert_int_equal(part.notice.halted, 1);
+    hear((sh_participant_event){.kind = SH_PARTICIPANT_STOPPED, .held = &(sh_ranges){1, {{6, 2}}}});
+    assert_int_equal(part.notice.halted, 1);
+    assert_int_equal(sh_participant_take(&part).kind, SH_TASK_CHECK);
+    hear((sh_participant_event){.kind = SH_PARTICIPANT_CHECKED, .check = 5});
+    assert_int_equal(part.notice.halted, 2);
+    assert_int_equal(sh_ranges_grains(&part.notice.held), 2);
+    assert_int_equal(sh_participant_take(&part).kind, SH_TASK_WAIT);
+}
+
+static void the_trailer_moves_it_on(void **state)
+{
+    (void)state;
+    work();
+    order((sh_directive){.serial = 4, .phase = SH_DIRECTIVE_LINK, .view = 2, .planned = true});
+    assert_true(sh_participant_may_stand(&part, 1));
+    hear((sh_participant_event){.kind = SH_PARTICIPANT_LINKED, .view = 2});
+    hear((sh_participant_event){
+        .kind = SH_PARTICIPANT_PASSED, .position = {1, SH_PHASE_FIRST}, .next_view = 2});
+    assert_int_equal(part.notice.view, 2);
+    assert_true(sh_participant_may_stand(&part, 1)); /* others may still need it */
+    const sh_task task = sh_participant_take(&part);
+    assert_int_equal(task.view, 2);
+    assert_false(task.dealt);
+    assert_int_equal(task.share.count, 6);
+    hear((sh_participant_event){.kind = SH_PARTICIPANT_PASSED, .position = {2, SH_PHASE_FIRST}});
+    assert_false(sh_participant_may_stand(&part, 1));
+}
+
+static void without_a_seat_it_waits_to_be_dismissed(void **state)
+{
+    (void)state;
+    work();
+    hear((sh_participant_event){
+        .kind = SH_PARTICIPANT_PASSED, .position = {1, SH_PHASE_FIRST}, .next_view = 2});
+    assert_int_equal(part.notice.view, 0);
+    assert_int_equal(sh_participant_take(&part).kind, SH_TASK_WAIT);
+    assert_true(sh_participant_may_stand(&part, 1));
+    order((sh_directive){.serial = 5, .dismissed = true});
+    assert_int_equal(sh_participant_take(&part).kind, SH_TASK_END);
+    assert_false(sh_participant_may_stand(&part, 1));
+}
+
+static void new_shares_need_no_new_links(void **state)
+{
+    (void)state;
+    work();
+    order((sh_directive){
+        .serial = 4, .phase = SH_DIRECTIVE_LINK, .view = 2, .ring = 1, .planned = true});
+    assert_int_equal(sh_participant_link(&part), 0);
+    assert_int_equal(part.notice.linked, 2);
+    hear((sh_participant_event){
+        .kind = SH_PARTICIPANT_PASSED, .position = {1, SH_PHASE_FIRST}, .next_view = 2});
+    assert_int_equal(sh_participant_take(&part).ring, 1);
+}
+
+static void a_transfer_voids_the_replica(void **state)
+{
+    (void)state;
+    begin();
+    sh_directive directive = {.serial = 1, .transfer_count = 1};
+    directive.transfers[0] = (sh_transfer){.number = 4, .taker = 2, .live = true};
+    order(directive);
+    const sh_task task = sh_participant_take(&part);
+    assert_int_equal(task.kind, SH_TASK_FETCH);
+    assert_false(part.notice.whole);
+    assert_int_equal(sh_participant_take(&part).kind, SH_TASK_WAIT);
+    hear((sh_participant_event){.kind = SH_PARTICIPANT_FETCHED, .transfer = 3}); /* another one */
+    assert_false(part.notice.whole);
+    hear((sh_participant_event){
+        .kind = SH_PARTICIPANT_FETCHED, .transfer = 4, .position = {7, SH_PHASE_FIRST}});
+    assert_true(part.notice.whole);
+    assert_int_equal(part.notice.fetched, 4);
+    assert_int_equal(part.notice.position.steps, 7);
+    order((sh_directive){.serial = 2}); /* called off: what still comes is void */
+    hear((sh_participant_event){
+        .kind = SH_PARTICIPANT_FETCHED, .transfer = 4, .position = {8, SH_PHASE_FIRST}});
+    assert_int_equal(part.notice.position.steps, 7);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(older_directives_are_ignored),
+        cmocka_unit_test(halts_only_when_the_stage_has_ended),
+        cmocka_unit_test(the_trailer_moves_it_on),
+        cmocka_unit_test(without_a_seat_it_waits_to_be_dismissed),
+        cmocka_unit_test(new_shares_need_no_new_links),
+        cmocka_unit_test(a_transfer_voids_the_replica),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

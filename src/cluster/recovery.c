@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cluster/recovery.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* Whether a replica at `a` can go on at `target`: validation and first attempt have the same
+ * weights. */
+static bool reaches(sh_position a, sh_position target)
+{
+    return sh_position_same(a, target) || (a.steps == target.steps && a.phase == SH_PHASE_FIRST &&
+                                           target.phase == SH_PHASE_VALIDATION);
+}
+
+/* Of a validation and the attempt behind it, the validation, where somebody whole stands there. */
+static sh_position step_back(sh_position position, const sh_survivor *survivors, uint32_t count)
+{
+    const sh_position validation = {position.steps, SH_PHASE_VALIDATION};
+    if (position.phase == SH_PHASE_FIRST)
+        for (uint32_t i = 0; i < count; i++)
+            if (survivors[i].notice->whole &&
+                sh_position_same(survivors[i].notice->position, validation))
+                return validation;
+    return position;
+}
+
+static uint32_t count_at(sh_position target, const sh_survivor *survivors, uint32_t count)
+{
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < count; i++)
+        found += survivors[i].notice->whole && reaches(survivors[i].notice->position, target);
+    return found;
+}
+
+static bool choose_target(sh_position *target, const sh_survivor *survivors, uint32_t count)
+{
+    const sh_notice *highest = NULL, *zero = NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        const sh_notice *notice = survivors[i].notice;
+        if (!notice->whole)
+            continue;
+        if (survivors[i].device == 0)
+            zero = notice;
+        if (highest == NULL || sh_position_before(highest->position, notice->position))
+            highest = notice;
+    }
+    if (highest == NULL)
+        return false;
+    *target = step_back(highest->position, survivors, count);
+    if (zero != NULL && !reaches(zero->position, *target) &&
+        count_at(*target, survivors, count) == 1)
+        *target = step_back(zero->position, survivors, count);
+    return true;
+}
+
+/* The check that most have of those at the target. */
+static uint64_t majority(const sh_recovery *recovery, const sh_survivor *survivors, uint32_t count)
+{
+    uint64_t best = 0;
+    uint32_t best_votes = 0;
+    bool proven = false;
+    for (uint32_t i = 0; i < count; i++)
+        proven = proven || (recovery->standing[i] == SH_STANDING_AT && survivors[i].proven);
+    for (uint32_t i = 0; i < count; i++) {
+        const uint64_t check = survivors[i].notice->check;
+        uint32_t votes = 0;
+        if (recovery->standing[i] != SH_STANDING_AT || (proven && !survivors[i].proven))
+            continue;
+        for (uint32_t j = 0; j < count; j++)
+            votes += recovery->standing[j] == SH_STANDING_AT && (!proven || survivors[j].proven) &&
+                     survivors[j].notice->check == check;
+        if (votes > best_votes || (votes == best_votes && survivors[i].device == 0)) {
+            best = check;
+            best_votes = votes;
+        }
+    }
+    return best;
+}
+
+bool sh_recovery_judge(sh_recovery *recovery, const sh_survivor *survivors, uint32_t count)
+{
+    assert(count <= SH_DEVICES_MAX);
+    memset(recovery, 0, sizeof *recovery);
+    if (!choose_target(&recovery->target, survivors, count))
+        return false;
+    for (uint32_t i = 0; i < count; i++) {
+        const sh_notice *notice = survivors[i].notice;
+        const bool at = notice->whole && reaches(notice->position, recovery->target);
+        recovery->standing[i] = at ? SH_STANDING_AT : SH_STANDING_AWAY;
+    }
+    const uint64_t check = majority(recovery, survivors, count);
+    for (uint32_t i = 0; i < count; i++) {
+        if (recovery->standing[i] != SH_STANDING_AT)
+            continue;
+        if (survivors[i].notice->check != check)
+            recovery->standing[i] = SH_STANDING_ODD;
+        else if (sh_position_same(survivors[i].notice->position, recovery->target)) {
+            recovery->grains = survivors[i].notice->grains;
+            recovery->ends = recovery->ends || survivors[i].notice->life == SH_LIFE_FINISHED;
+        }
+    }
+    return true;
+}
+
+/* Who keeps; *held is what they hold together. False: too scattered. */
+static bool choose_kept(sh_recovery *recovery, sh_ranges *held, const sh_survivor *survivors,
+                        uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const sh_notice *notice = survivors[i].notice;
+        recovery->keep[i] = recovery->standing[i] == SH_STANDING_AT &&
+                            sh_position_same(notice->position, recovery->target) &&
+                            sh_ranges_valid(&notice->held, recovery->grains) &&
+                            !sh_ranges_overlap(&notice->held, held);
+        if (recovery->keep[i] && !sh_ranges_unite(held, &notice->held))
+            return false;
+    }
+    return true;
+}
+
+void sh_recovery_deal(sh_recovery *recovery, const sh_survivor *survivors, uint32_t count,
+                      const sh_range *shares, uint32_t of, bool afresh)
+{
+    sh_ranges held = {0}, missing = {0};
+    if (afresh || !choose_kept(recovery, &held, survivors, count) ||
+        !sh_ranges_complement(&missing, &held, recovery->grains)) {
+        memset(recovery->keep, 0, sizeof recovery->keep);
+        missing = (sh_ranges){recovery->grains > 0, {{0, recovery->grains}}};
+    }
+    const uint32_t lacking = sh_ranges_grains(&missing);
+    for (uint32_t i = 0; i < count; i++)
+        sh_ranges_take(&recovery->work[i], &missing, sh_range_scale(shares[i], of, lacking).count);
+    assert(missing.count == 0);
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cluster/recovery.h"
+
+#include "base/test.h"
+
+#define MOST 5
+
+typedef struct case_survivor {
+    bool whole;
+    sh_position position;
+    uint64_t check;
+    bool unproven;
+} case_survivor;
+
+/* 'a' at the target, 'w' away, 'o' odd. Survivor i is device `first` + i. */
+static const struct {
+    const char *name, *standing;
+    uint32_t first, count;
+    case_survivor survivors[MOST];
+    sh_position target;
+} cases[] = {
+    {"all equal", "aa", 0, 2, {{true, {4, 1}, 7, 0}, {true, {4, 1}, 7, 0}}, {4, 1}},
+    {"device 0 is ahead", "aw", 0, 2, {{true, {5, 1}, 8, 0}, {true, {4, 1}, 7, 0}}, {5, 1}},
+    {"one alone is ahead", "aw", 0, 2, {{true, {4, 1}, 7, 0}, {true, {5, 1}, 8, 0}}, {4, 1}},
+    {"two are ahead",
+     "waa",
+     0,
+     3,
+     {{true, {4, 1}, 7, 0}, {true, {5, 1}, 8, 0}, {true, {5, 1}, 8, 0}},
+     {5, 1}},
+    {"one alone is whole", "wa", 0, 2, {{false, {9, 1}, 0, 0}, {true, {5, 1}, 8, 0}}, {5, 1}},
+    {"a validation again", "aa", 0, 2, {{true, {4, 1}, 7, 0}, {true, {4, 0}, 7, 0}}, {4, 0}},
+    {"no way back from a redo",
+     "aaw",
+     0,
+     3,
+     {{true, {4, 2}, 7, 0}, {true, {4, 2}, 7, 0}, {true, {4, 0}, 7, 0}},
+     {4, 2}},
+    {"a majority",
+     "oaa",
+     0,
+     3,
+     {{true, {4, 1}, 6, 0}, {true, {4, 1}, 7, 0}, {true, {4, 1}, 7, 0}},
+     {4, 1}},
+    {"a tie", "ao", 0, 2, {{true, {4, 1}, 6, 0}, {true, {4, 1}, 7, 0}}, {4, 1}},
+    {"the new have no vote",
+     "aoo",
+     0,
+     3,
+     {{true, {4, 1}, 6, 0}, {true, {4, 1}, 7, 1}, {true, {4, 1}, 7, 1}},
+     {4, 1}},
+};
+
+static void judges_by_position_and_check(void **state)
+{
+    (void)state;
+    static sh_recovery recovery;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        sh_notice notices[MOST] = {0};
+        sh_survivor survivors[MOST];
+        for (uint32_t j = 0; j < cases[i].count; j++) {
+            const case_survivor *one = &cases[i].survivors[j];
+            notices[j] = (sh_notice){.whole = one->whole,
+                                     .position = one->position,
+                                     .check = one->check,
+                                     .life = SH_LIFE_READY};
+            survivors[j] = (sh_survivor){cases[i].first + j, &notices[j], !one->unproven};
+        }
+        assert_true(sh_recovery_judge(&recovery, survivors, cases[i].count));
+        if (!sh_position_same(recovery.target, cases[i].target))
+            fail_msg("%s: target %llu.%u", cases[i].name, (unsigned long long)recovery.target.steps,
+                     recovery.target.phase);
+        for (uint32_t j = 0; j < cases[i].count; j++)
+            if ("awo"[recovery.standing[j]] != cases[i].standing[j])
+                fail_msg("%s: device %u", cases[i].name, j);
+    }
+    const sh_notice none = {0};
+    assert_false(sh_recovery_judge(&recovery, &(sh_survivor){0, &none, true}, 1));
+}
+
+static void deals_every_grain_once(void **state)
+{
+    (void)state;
+    static sh_recovery recovery;
+    sh_notice notices[3];
+    sh_survivor survivors[3];
+    const sh_range shares[] = {{0, 4}, {4, 8}, {12, 0}};
+    for (uint32_t i = 0; i < 3; i++) {
+        notices[i] =
+            (sh_notice){.whole = true, .position = {4, 1}, .grains = 12, .held = {1, {{4 * i, 3}}}};
+        survivors[i] = (sh_survivor){i, &notices[i], true};
+    }
+    notices[2].held.items[0].first = 2; /* over device 0's: what it holds does not count */
+    for (int afresh = 0; afresh < 2; afresh++) {
+        assert_true(sh_recovery_judge(&recovery, survivors, 3));
+        sh_recovery_deal(&recovery, survivors, 3, shares, 12, afresh);
+        sh_ranges all = {0};
+        uint32_t grains = 0;
+        for (uint32_t i = 0; i < 3; i++) {
+            assert_int_equal(recovery.keep[i], !afresh && i < 2);
+            if (recovery.keep[i])
+                assert_true(sh_ranges_unite(&all, &notices[i].held));
+            grains += recovery.keep[i] ? sh_ranges_grains(&notices[i].held) : 0;
+            assert_true(sh_ranges_unite(&all, &recovery.work[i]));
+            grains += sh_ranges_grains(&recovery.work[i]);
+        }
+        assert_int_equal(grains, 12);
+        assert_int_equal(sh_ranges_grains(&all), 12);
+        assert_int_equal(sh_ranges_grains(&recovery.work[2]), 0); /* it has no share */
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(judges_by_position_and_check),
+        cmocka_unit_test(deals_every_grain_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
