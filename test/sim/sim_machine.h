@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A machine of the simulator: a participant, and what would be its replica, its accumulators, its
+ * step's thread and its sockets.
+ *
+ * Threads: one a world.
+ */
+#ifndef SHOAL_SIM_MACHINE_H
+#define SHOAL_SIM_MACHINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cluster/participant.h"
+
+#define STRIPES SH_DONORS_MAX
+#define RINGS_MAX 8
+typedef enum event_kind {
+    EVENT_TICK,      /* the coordinator's */
+    EVENT_HEARTBEAT, /* a machine's, and the coordinator's to it */
+    EVENT_CONNECT,   /* says hello */
+    EVENT_ADMITTED,
+    EVENT_PREPARED,
+    EVENT_NOTICE,    /* message: arrives at the coordinator */
+    EVENT_DIRECTIVE, /* message: arrives at a machine */
+    EVENT_GONE,      /* a: device; at the coordinator */
+    EVENT_CLOSED,    /* a machine's connection to the coordinator has ended */
+    EVENT_GRAIN,     /* the lane is done with one */
+    EVENT_STOP,      /* the thread comes back from an aborted engine; a: round */
+    EVENT_ROUND,     /* a: round; are all contributions in? */
+    EVENT_PASS,      /* a: round */
+    EVENT_CHECK,
+    EVENT_LINK,   /* looks whether links have come about */
+    EVENT_BROKEN, /* a: ring, b: peer */
+    EVENT_FETCH,  /* looks how a transfer goes */
+    EVENT_FAULT,  /* the next piece of bad luck */
+    EVENT_START,  /* a machine is switched on */
+} event_kind;
+
+typedef struct sim_event {
+    uint64_t at_us, order;
+    event_kind kind;
+    uint32_t machine, life; /* of a life that is over: void */
+    uint64_t a, b;
+    int message;
+} sim_event;
+
+typedef struct sim_replica {
+    sh_position position;
+    uint64_t base;           /* hash of the course to here */
+    uint64_t flips[STRIPES]; /* what is wrong in each stripe; 0: nothing */
+    bool half;
+} sim_replica;
+
+typedef struct sim_stage {
+    bool on, aborted, contributed;
+    sh_task task;
+    uint32_t todo;  /* grains, as a mask */
+    uint32_t slots; /* that it takes besides: a validation's */
+    uint64_t round;
+    uint64_t check; /* that it contributed */
+} sim_stage;
+
+typedef struct sim_fetch {
+    bool on;
+    sh_transfer transfer;
+    uint32_t chunks[STRIPES];
+    uint64_t since_us; /* the last chunk came */
+    bool given;
+    sh_position given_at;
+} sim_fetch;
+
+typedef struct sim_machine {
+    bool on, connected;
+    uint32_t life, device, index;
+    uint64_t frozen_us, heard_us;
+    uint32_t grain_us;
+    sh_participant part;
+    uint64_t sent;
+    sim_replica replica;
+    uint32_t own; /* grains in the own part, as a mask */
+    uint64_t own_sum;
+    sh_position own_at;
+    sim_stage stage;
+    uint32_t ring, rounds; /* made in that ring */
+    uint32_t rings[RINGS_MAX];
+    uint32_t linking;
+    uint64_t linking_us;
+    sim_fetch fetch;
+} sim_machine;
+
+#endif

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim_world.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HEALED_S 20    /* the job has so long to end after the last fault */
+#define WELL_US 700000 /* after what can make a device seem silent, none does */
+#define EVENTS_LIMIT 2000000
+
+uint32_t draw(sim_world *world, uint32_t limit)
+{
+    return sh_random_below(&world->random, limit);
+}
+
+uint64_t mix(uint64_t a, uint64_t b)
+{
+    uint64_t x = a * 0x9e3779b97f4a7c15u + b + 0x632be59bd9b4e019u;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    return x ^ x >> 31;
+}
+
+void tell(sim_world *world, const char *format, ...)
+{
+    if (!world->trace)
+        return;
+    va_list arguments;
+    va_start(arguments, format);
+    printf("%9.3f ms  ", (double)world->now_us / 1e3);
+    vprintf(format, arguments);
+    printf("\n");
+    va_end(arguments);
+}
+
+void fail(sim_world *world, const char *invariant, const char *format, ...)
+{
+    if (world->broken != NULL)
+        return;
+    va_list arguments;
+    va_start(arguments, format);
+    world->broken = invariant;
+    vsnprintf(world->detail, sizeof world->detail, format, arguments);
+    va_end(arguments);
+    tell(world, "BROKEN %s: %s", invariant, world->detail);
+}
+
+static bool is_before(const sim_event *a, const sim_event *b)
+{
+    return a->at_us < b->at_us || (a->at_us == b->at_us && a->order < b->order);
+}
+
+/* A heap by time and order. The event is the caller's to complete before the next call. */
+sim_event *later(sim_world *world, uint64_t delay_us, event_kind kind, const sim_machine *machine)
+{
+    const sim_event new = {.at_us = world->now_us + delay_us,
+                           .order = ++world->order,
+                           .kind = kind,
+                           .machine = machine != NULL ? machine->index : MACHINES,
+                           .life = machine != NULL ? machine->life : 0,
+                           .message = -1};
+    if (world->event_count == EVENTS_MAX) {
+        fail(world, "progress-when-healed", "too many events at one time");
+        world->event_count--;
+    }
+    uint32_t at = world->event_count++;
+    while (at > 0 && is_before(&new, &world->events[(at - 1) / 2])) {
+        world->events[at] = world->events[(at - 1) / 2];
+        at = (at - 1) / 2;
+    }
+    world->events[at] = new;
+    return &world->events[at];
+}
+
+static sim_event take_event(sim_world *world)
+{
+    const sim_event first = world->events[0];
+    const sim_event last = world->events[--world->event_count];
+    uint32_t at = 0;
+    for (uint32_t child = 1; child < world->event_count; child = 2 * at + 1) {
+        if (child + 1 < world->event_count &&
+            is_before(&world->events[child + 1], &world->events[child]))
+            child++;
+        if (!is_before(&world->events[child], &last))
+            break;
+        world->events[at] = world->events[child];
+        at = child;
+    }
+    world->events[at] = last;
+    return first;
+}
+
+bool is_cut(const sim_world *world, uint32_t a, uint32_t b)
+{
+    return world->cut_us[a][b] > world->now_us;
+}
+
+bool is_up(const sim_world *world, const sim_machine *machine)
+{
+    return machine->on && machine->frozen_us <= world->now_us;
+}
+
+sim_machine *machine_of(sim_world *world, uint32_t device)
+{
+    for (uint32_t i = 0; i < MACHINES; i++)
+        if (world->machines[i].on && world->machines[i].connected &&
+            world->machines[i].device == device)
+            return &world->machines[i];
+    return NULL;
+}
+
+/* --- The coordinator ----------------------------------------------------------------------- */
+
+static bool is_a_replica_left(const sim_world *world)
+{
+    for (uint32_t i = 0; i < MACHINES; i++) {
+        const sim_machine *machine = &world->machines[i];
+        if (machine->on && machine->connected && machine->part.notice.whole &&
+            machine->part.notice.halted > 0 &&
+            sh_membership_has(world->membership, machine->device))
+            return true;
+    }
+    return false;
+}
+
+static void handle_end(sim_world *world, const sh_membership_action *action)
+{
+    const sim_machine *zero = &world->machines[0];
+    tell(world, "END %s", action->text);
+    if (action->failed && strstr(action->text, "last whole replica") != NULL &&
+        !is_a_replica_left(world)) {
+        world->counts[7]++;
+        crash(world, &world->machines[0], false);
+        later(world, 50000, EVENT_START, NULL)->a = 0;
+        return;
+    }
+    world->ended = true;
+    if (action->failed)
+        fail(world, "progress-when-healed", "the job ended: %s", action->text);
+    else if (zero->replica.half || zero->replica.position.steps != world->step_count ||
+             weights_of(&zero->replica) != world->reference[world->step_count])
+        fail(world, "same-course", "the job ended at step %llu with other weights",
+             (unsigned long long)zero->replica.position.steps);
+}
+
+static void act(sim_world *world, const sh_membership_action *action)
+{
+    sim_machine *machine = machine_of(world, action->device);
+    switch (action->kind) {
+    case SH_MEMBERSHIP_ADMIT:
+        if (machine != NULL)
+            later(world, 300 + draw(world, 1000), EVENT_ADMITTED, machine);
+        break;
+    case SH_MEMBERSHIP_REFUSE:
+        tell(world, "refused device %u: %s", action->device, action->text);
+        if (machine != NULL && world->now_us > world->trouble_us + WELL_US &&
+            strstr(action->text, "nothing was heard") != NULL)
+            fail(world, "progress-when-healed", "device %u was lost while all was well",
+                 action->device);
+        if (machine != NULL)
+            later(world, 300 + draw(world, 1000), EVENT_CLOSED, machine);
+        break;
+    case SH_MEMBERSHIP_ORDER:
+        if (machine != NULL)
+            send_directive(world, machine);
+        break;
+    case SH_MEMBERSHIP_NOTE:
+        tell(world, "note %s: %s", action->event, action->text);
+        break;
+    case SH_MEMBERSHIP_END:
+        handle_end(world, action);
+        break;
+    }
+}
+
+void coordinate(sim_world *world, const sh_membership_event *event)
+{
+    sh_membership_action action;
+    if (world->membership == NULL)
+        return;
+    sh_membership_handle(world->membership, event);
+    while (world->membership != NULL && sh_membership_next(world->membership, &action))
+        act(world, &action);
+}
+
+static void coordinator_event(sim_world *world, const sim_event *event)
+{
+    switch (event->kind) {
+    case EVENT_TICK:
+        coordinate(world, &(sh_membership_event){.kind = SH_MEMBERSHIP_TICK,
+                                                 .now_ms = world->now_us / 1000});
+        later(world, 20000 + draw(world, 20000), EVENT_TICK, NULL);
+        break;
+    case EVENT_NOTICE:
+        coordinate(world, &(sh_membership_event){.kind = SH_MEMBERSHIP_NOTICE,
+                                                 .device = (uint32_t)event->a,
+                                                 .notice = &world->messages[event->message].notice,
+                                                 .fingerprint = "data",
+                                                 .family = "family"});
+        break;
+    case EVENT_GONE:
+        coordinate(world, &(sh_membership_event){.kind = SH_MEMBERSHIP_GONE,
+                                                 .device = (uint32_t)event->a,
+                                                 .reason = "its connection ended"});
+        break;
+    case EVENT_FAULT:
+        fault_event(world);
+        break;
+    default:
+        if (!world->machines[event->a].on)
+            start(world, &world->machines[event->a]);
+        break;
+    }
+}
+
+/* --- The run ------------------------------------------------------------------------------- */
+
+static void check_replicas(sim_world *world)
+{
+    for (uint32_t i = 0; i < MACHINES; i++) {
+        const sim_machine *machine = &world->machines[i];
+        const sim_replica *replica = &machine->replica;
+        if (!machine->on || !machine->part.notice.whole)
+            continue;
+        if (replica->half)
+            fail(world, "never-half-applied", "device %u says that its replica is whole",
+                 machine->device);
+        if (replica->base != world->reference[replica->position.steps])
+            fail(world, "same-course", "device %u at step %llu is off the course", machine->device,
+                 (unsigned long long)replica->position.steps);
+        const sh_position told = machine->part.notice.position;
+        const bool again = told.steps == replica->position.steps &&
+                           told.phase == SH_PHASE_VALIDATION &&
+                           replica->position.phase == SH_PHASE_FIRST;
+        if (!sh_position_same(told, replica->position) && !again)
+            fail(world, "no-update-without-agreement",
+                 "device %u says that it is at step %llu phase %u and is at step %llu phase %u",
+                 machine->device, (unsigned long long)told.steps, told.phase,
+                 (unsigned long long)replica->position.steps, replica->position.phase);
+    }
+}
+
+static void dispatch(sim_world *world, const sim_event *event)
+{
+    if (event->machine == MACHINES) {
+        sim_machine *zero = &world->machines[0];
+        const bool by_coordinator = event->kind != EVENT_FAULT && event->kind != EVENT_START;
+        if (by_coordinator && zero->frozen_us > world->now_us) { /* its time stands still */
+            sim_event *again = later(world, zero->frozen_us - world->now_us, event->kind, NULL);
+            again->a = event->a;
+            again->message = event->message;
+            return;
+        }
+        coordinator_event(world, event);
+    } else {
+        sim_machine *machine = &world->machines[event->machine];
+        if (machine->life == event->life && machine->on) {
+            if (machine->frozen_us > world->now_us) {
+                sim_event *again =
+                    later(world, machine->frozen_us - world->now_us, event->kind, machine);
+                again->a = event->a;
+                again->b = event->b;
+                again->message = event->message;
+                return;
+            }
+            device_event(world, machine, event);
+        }
+    }
+    if (event->message >= 0)
+        world->used[event->message] = false;
+}
+
+/* How every machine stands, for those who look for the reason. */
+static void tell_all(sim_world *world)
+{
+    for (uint32_t i = 0; i < MACHINES; i++) {
+        const sim_machine *machine = &world->machines[i];
+        const sh_notice *notice = &machine->part.notice;
+        const sh_directive *directive = &machine->part.directive;
+        if (!machine->on || !machine->connected)
+            continue;
+        tell(world,
+             "device %u: task %u life %u whole %u at %llu.%u view %u halted %u linked %u broken %u "
+             "(%u) fetching %llu; directive %u.%u ring %u seats %u transfers %u; %s",
+             machine->device, machine->part.under_way, notice->life, notice->whole,
+             (unsigned long long)notice->position.steps, notice->position.phase, notice->view,
+             notice->halted, notice->linked, notice->broken, notice->broken_peer,
+             (unsigned long long)machine->part.fetching, directive->phase, directive->view,
+             directive->ring, directive->seat_count, directive->transfer_count,
+             machine->part.stalled ? "stalled" : "");
+    }
+}
+
+const char *world_run(sim_world *world)
+{
+    for (uint32_t i = 0; i < EVENTS_LIMIT && !world->ended && world->broken == NULL; i++) {
+        const sim_event event = take_event(world);
+        world->now_us = event.at_us;
+        if (event.at_us > world->healed_us + HEALED_S * 1000000ull)
+            fail(world, "progress-when-healed", "the job has not ended %d s after the last fault",
+                 HEALED_S);
+        dispatch(world, &event);
+        check_replicas(world);
+    }
+    if (!world->ended)
+        fail(world, "progress-when-healed", "too many events");
+    if (world->broken != NULL)
+        tell_all(world);
+    return world->broken;
+}
+
+sim_world *world_new(uint64_t seed, bool trace)
+{
+    sim_world *world = calloc(1, sizeof *world);
+    if (world == NULL)
+        return NULL;
+    world->seed = seed;
+    world->random = sh_random_for(seed, SH_RANDOM_TEST, 0, 0);
+    world->trace = trace;
+    world->flips = draw(world, 5) == 0;
+    world->step_count = 4 + draw(world, 24);
+    world->grains = 1 + draw(world, 24);
+    world->healed_us = 100000 + draw(world, 900000);
+    world->drop = world->flips || draw(world, 2) ? 0 : draw(world, 30);
+    world->trouble_us = world->drop > 0 ? world->healed_us : 0;
+    world->repeat = draw(world, 20);
+    world->jitter_us = draw(world, 2) ? 1000 : 100000;
+    world->next_device = 1;
+    make_reference(world);
+    const uint32_t machines = 2 + draw(world, MACHINES - 1);
+    for (uint32_t i = 0; i < MACHINES; i++) {
+        sim_machine *machine = &world->machines[i];
+        machine->index = i;
+        machine->grain_us = 300u << draw(world, 4);
+        if (i < machines)
+            later(world, i == 0 ? 0 : draw(world, draw(world, 3) ? 20000 : 500000), EVENT_START,
+                  NULL)
+                ->a = i;
+    }
+    world->checkpoint = (sim_replica){.position = {0, SH_PHASE_FIRST}, .base = world->reference[0]};
+    later(world, 0, EVENT_TICK, NULL);
+    later(world, draw(world, 50000), EVENT_FAULT, NULL);
+    return world;
+}
