@@ -207,6 +207,9 @@ static void handle_fetched(sh_participant *participant, const sh_participant_eve
     }
     notice->whole = true;
     notice->fetched = event->transfer;
+    const sh_transfer *taking = sh_directive_taking(&participant->directive, participant->device);
+    if (taking != NULL && !taking->live) /* it has all there is: nothing can go wrong any more */
+        participant->fetching = 0;
     notice->position = event->position;
     notice->grains = event->grains;
 }

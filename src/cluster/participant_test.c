@@ -147,6 +147,43 @@ static void a_transfer_voids_the_replica(void **state)
     assert_int_equal(part.notice.position.steps, 7);
 }
 
+/* A transfer from donors that stand still is complete when it has come; a live one may yet fail. */
+static void a_complete_transfer_cannot_fail(void **state)
+{
+    (void)state;
+    for (int live = 0; live < 2; live++) {
+        begin();
+        sh_directive directive = {.serial = 1, .transfer_count = 1};
+        directive.transfers[0] = (sh_transfer){.number = 4, .taker = 2, .live = live};
+        order(directive);
+        assert_int_equal(sh_participant_take(&part).kind, SH_TASK_FETCH);
+        hear((sh_participant_event){
+            .kind = SH_PARTICIPANT_FETCHED, .transfer = 4, .position = {7, SH_PHASE_FIRST}});
+        hear((sh_participant_event){.kind = SH_PARTICIPANT_FETCH_FAILED, .transfer = 4});
+        assert_int_equal(part.notice.whole, !live);
+        assert_int_equal(part.notice.failed, live ? 4 : 0);
+    }
+}
+
+/* Others finished while this one had to take the last step from them. */
+static void the_job_may_end_with_a_transfer(void **state)
+{
+    (void)state;
+    work();
+    order((sh_directive){.serial = 4, .phase = SH_DIRECTIVE_HALT, .view = 2});
+    hear((sh_participant_event){.kind = SH_PARTICIPANT_STOPPED});
+    assert_int_equal(sh_participant_take(&part).kind, SH_TASK_CHECK);
+    hear((sh_participant_event){.kind = SH_PARTICIPANT_CHECKED});
+    order((sh_directive){.serial = 5, .phase = SH_DIRECTIVE_LINK, .view = 2});
+    order((sh_directive){.serial = 6,
+                         .phase = SH_DIRECTIVE_GO,
+                         .view = 2,
+                         .start = {0, SH_PHASE_FIRST},
+                         .ends = true});
+    assert_int_equal(part.notice.life, SH_LIFE_FINISHED);
+    assert_int_equal(sh_participant_take(&part).kind, SH_TASK_WAIT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -156,6 +193,8 @@ int main(void)
         cmocka_unit_test(without_a_seat_it_waits_to_be_dismissed),
         cmocka_unit_test(new_shares_need_no_new_links),
         cmocka_unit_test(a_transfer_voids_the_replica),
+        cmocka_unit_test(a_complete_transfer_cannot_fail),
+        cmocka_unit_test(the_job_may_end_with_a_transfer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
