@@ -124,7 +124,7 @@ static void link_event(sim_world *world, sim_machine *machine)
         if (other != NULL && is_up(world, other) && !is_cut(world, machine->index, other->index) &&
             (other->linking == wanted || is_in(other, wanted)))
             continue;
-        if (world->now_us - machine->linking_us < 300000) {
+        if (world->now_us - machine->linking_us < 100000) {
             later(world, 1000 + draw(world, 3000), EVENT_LINK, machine);
             return;
         }
@@ -225,6 +225,8 @@ static void contribute(sim_world *world, sim_machine *machine)
              (unsigned long long)task->position.steps, machine->device, round->mask & machine->own);
     stage->contributed = true;
     stage->check = mix(weights_of(&machine->replica), 7);
+    if (world->flips && draw(world, 500) == 0)
+        stage->check ^= 1; /* the word itself, on its way to the trailer */
     round->mask |= machine->own;
     round->sum += machine->own_sum;
     round->checks += stage->check;
@@ -301,6 +303,14 @@ static void round_event(sim_world *world, sim_machine *machine, uint64_t number)
     }
 }
 
+/* Somebody dies while the last stage comes through. */
+static void lose_another(sim_world *world, const sim_machine *machine)
+{
+    sim_machine *other = &world->machines[1 + draw(world, MACHINES - 1)];
+    if (other != machine && is_up(world, other) && world->now_us < world->healed_us)
+        crash(world, other, false);
+}
+
 /* Carries the verdict out and says so. */
 static void pass_event(sim_world *world, sim_machine *machine, uint64_t number)
 {
@@ -329,6 +339,8 @@ static void pass_event(sim_world *world, sim_machine *machine, uint64_t number)
     if (machine->index == 0 && !training && draw(world, 2))
         world->checkpoint = *replica;
     world->counts[0]++;
+    if (finished && !world->flips && draw(world, 4) == 0)
+        lose_another(world, machine);
     tell(world, "device %u passes step %llu phase %u in view %u%s", machine->device,
          (unsigned long long)round->position.steps, round->position.phase, round->view,
          redo ? ", to be redone" : "");

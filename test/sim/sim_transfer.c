@@ -85,7 +85,8 @@ void fetch_event(sim_world *world, sim_machine *machine)
         fetch->on = false;
         return;
     }
-    if (!receive(world, machine, &all)) {
+    const bool unlucky = world->now_us < world->healed_us && !world->flips && draw(world, 60) == 0;
+    if (!receive(world, machine, &all) || unlucky) {
         fetch->on = false;
         inform(world, machine,
                &(sh_participant_event){.kind = SH_PARTICIPANT_FETCH_FAILED, .transfer = number});
