@@ -76,27 +76,36 @@ def double(field, value):
 
 def messages():
     """net/message.proto: each body once."""
-    def message(field, body, job=5, view=1):
-        return number(1, 1) + number(2, job) + number(3, view) + block(field, body)
+    def message(field, body, job=5):
+        return number(1, 3) + number(2, job) + block(field, body)
     job = (block(1, "lenet") + block(2, "digits") + number(3, 1) + number(4, 64) + number(5, 16) +
            number(6, 2) + real(8, 0.01) + real(9, 0.9) + number(11, 32))
-    members = b"".join(
-        block(1, number(1, i) + block(2, "pi%d" % i) + block(3, "10.0.0.%d" % (i + 1)) +
-              number(4, 7700 + i) + number(5, 2 * i) + number(6, 2)) for i in range(3))
-    report = (number(1, 4) + number(2, 64) + double(3, 1.5) + number(4, 1 << 25) + number(5, 99) +
-              number(6, 98) + block(7, "ab" * 32))
+    position = number(1, 1000) + number(2, 1)
+    notice = (number(1, 77) + number(2, 2) + number(4, 1) + block(5, position) + number(6, 8) +
+              number(7, (1 << 64) - 1) + real(8, 42.5) + number(9, 3) + number(10, 2) +
+              block(11, number(2, 3)) + block(11, number(1, 5) + number(2, 1)) + number(12, 3) +
+              number(13, 1) + number(14, 2) + number(16, 4) + number(18, 3) + number(19, 4) +
+              number(20, 64) + double(21, 1.5) + number(22, 1 << 25) + number(23, 99) +
+              number(24, 98))
+    seats = b"".join(block(7, number(1, i) + number(2, i == 0) + number(3, 3 * i) + number(4, 3))
+                     for i in range(3))
+    donors = b"".join(block(3, number(1, i) + block(2, "10.0.0.%d" % (i + 1)) + number(3, 7700 + i) +
+                            block(4, b"d" * 32)) for i in range(2))
+    transfer = number(1, 9) + number(2, 2) + donors + number(4, 1) + block(5, position)
+    order = (number(1, 78) + number(3, 3) + number(4, 4) + number(5, 4) + number(6, 1) + seats +
+             block(8, position) + number(9, 1) + block(10, number(2, 2)) + block(11, transfer) +
+             number(12, 1) + block(13, "10.0.0.1") + number(14, 7701) + block(15, b"k" * 32) +
+             block(16, b"l" * 32) + number(17, 1))
     yield "hello", message(10, block(1, "0.1.0") + block(2, "pi") + number(3, 4) + number(4, 7701) +
-                           number(5, 1), job=0, view=0)
-    yield "welcome", message(11, number(1, 1) + block(2, job) + block(3, "f" * 64) +
-                             number(4, 3448720), view=0)
-    yield "refuse", message(12, block(1, "the job has begun"), view=0)
-    yield "ready", message(13, block(1, "0" * 64) + block(2, "f" * 64), view=0)
-    yield "view", message(14, members + block(2, b"k" * 32) + block(3, b"l" * 32))
-    yield "opened", message(15, b"")
-    yield "start", message(16, b"")
-    yield "report", message(17, report)
-    yield "leave", message(18, block(1, "the disk is full"))
-    yield "end", message(19, number(1, 16) + block(2, "device pi was lost"))
+                           number(5, 1), job=0)
+    yield "welcome", message(11, number(1, 1) + block(2, job) + block(3, "f" * 64))
+    yield "refuse", message(12, block(1, "the job has 256 devices"))
+    yield "ready", message(13, block(1, "0" * 64) + block(2, "f" * 64))
+    yield "notice", message(14, notice)
+    yield "order", message(15, order)
+    yield "halt", message(15, number(1, 79) + number(3, 1) + number(4, 5) + number(5, 5) + block(8, b""))
+    yield "fail", message(16, block(1, "the disk is full"))
+    yield "end", message(17, number(1, 16) + block(2, "device pi was lost"))
 
 
 def tokens():

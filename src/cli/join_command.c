@@ -15,6 +15,7 @@
 #include "shoal/shoal.h"
 
 #define TOKEN_BYTES 4096
+#define RECONNECT_S 60
 
 typedef struct join_values {
     sh_join_options options;
@@ -59,6 +60,12 @@ static const sh_option options[] = {
      .value = "FILE",
      .help = "append a line of JSON for each step and event to FILE",
      .offset = offsetof(join_values, events)},
+    {.kind = SH_OPTION_U32,
+     .name = "reconnect",
+     .value = "SECONDS",
+     .help = "how long to look for a coordinator that is lost (default 60; 0: not at all)",
+     .offset = offsetof(join_values, options.reconnect_s),
+     .max = 86400},
     {.kind = SH_OPTION_FLAG,
      .name = "local",
      .help = "a device that train has started on its own machine",
@@ -74,6 +81,12 @@ static const sh_option options[] = {
      .offset = offsetof(join_values, verbose)},
     {.kind = SH_OPTION_END},
 };
+
+static void init(void *values)
+{
+    join_values *given = values;
+    given->options.reconnect_s = RECONNECT_S;
+}
 
 /* One line of standard input without what surrounds the token; false where there is none. */
 static bool read_token(char token[TOKEN_BYTES])
@@ -169,6 +182,7 @@ const sh_command sh_join_command = {
                "  shoal join - --data /mnt/mnist <token.txt\n",
     .options = options,
     .values_bytes = sizeof(join_values),
+    .init = init,
     .positionals_least = 1,
     .positionals_most = 1,
     .run = run,

@@ -38,6 +38,7 @@ static void carry_out(const sh_membership_action *action)
                                                           .directive = &directive});
         break;
     case SH_MEMBERSHIP_REFUSE:
+    case SH_MEMBERSHIP_CUT:
         refused = action->device;
         snprintf(refusal, sizeof refusal, "%s", action->text);
         if (action->device < DEVICES)

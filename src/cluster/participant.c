@@ -64,6 +64,7 @@ static void enter(sh_participant *participant)
     participant->previous = directive->planned ? participant->ring : 0;
     participant->notice.view = directive->view;
     participant->ring = directive->ring;
+    participant->devices = directive->seat_count;
     participant->share = sh_directive_seat(directive, participant->device)->share;
     participant->stalled = false;
     participant->fetching = 0;
@@ -239,6 +240,11 @@ void sh_participant_handle(sh_participant *participant, const sh_participant_eve
         assert(participant->under_way == SH_TASK_RUN);
         handle_passed(participant, event);
         break;
+    case SH_PARTICIPANT_REDONE:
+        assert(participant->under_way == SH_TASK_RUN);
+        participant->notice.position = event->position;
+        participant->previous = 0;
+        break;
     case SH_PARTICIPANT_STOPPED:
     case SH_PARTICIPANT_DIFFERED:
         assert(participant->under_way == SH_TASK_RUN);
@@ -300,6 +306,7 @@ sh_task sh_participant_take(sh_participant *participant)
     return (sh_task){.kind = SH_TASK_RUN,
                      .view = notice->view,
                      .ring = participant->ring,
+                     .devices = participant->devices,
                      .position = notice->position,
                      .dealt = participant->dealt,
                      .keep = participant->keep,

@@ -34,6 +34,7 @@ typedef enum sh_task_kind {
 typedef struct sh_task {
     sh_task_kind kind;
     uint32_t view, ring;  /* RUN: whose shares, whose links */
+    uint32_t devices;     /* RUN: in the view */
     sh_position position; /* RUN: the replica's; phase 0 is a validation */
     bool dealt;           /* RUN: a training stage whose work is `work`, not the share */
     bool keep;            /* RUN: what the sum holds stays in it; else it is cleared */
@@ -48,6 +49,8 @@ typedef enum sh_participant_event_kind {
     SH_PARTICIPANT_PASSED,      /* a reduction came through and its verdict is carried out: position
                                    and grains of the next stage; next_view as the trailer had it, 0
                                    where the verdict is a redo; finished: the job ends here; rate */
+    SH_PARTICIPANT_REDONE,      /* a reduction came through, its verdict is a redo, and the next
+                                   attempt is under way by itself: position */
     SH_PARTICIPANT_STOPPED,     /* the stage ended without: held, all that is now in the own part */
     SH_PARTICIPANT_DIFFERED,    /* the reduction came through and the checks in it do not agree;
                                    nothing was applied: held */
@@ -80,6 +83,7 @@ typedef struct sh_participant {
     sh_task_kind under_way;  /* RUN, CHECK, or WAIT: nothing */
     uint64_t fetching;       /* the transfer that may write to the replica; 0: none */
     uint32_t ring, previous; /* of notice.view; of the view before, until a stage is passed */
+    uint32_t devices;        /* in notice.view */
     sh_range share;          /* in notice.view */
     bool stalled;            /* no stage can be made in notice.view any more */
     bool dealt, keep;        /* of the first stage in notice.view */

@@ -109,7 +109,8 @@ static void end_handshakes(sh_listener *listener, const char *identity)
         sh_channel *channel = stranger->channel;
         if (strcmp(sh_channel_identity(channel), identity) != 0)
             continue;
-        log_stranger(listener, channel, "the key was withdrawn during the handshake");
+        sh_log(SH_LOG_INFO, "net.withdrawn",
+               "identity=%s reason=\"the key was withdrawn during the handshake\"", identity);
         drop_stranger(stranger);
         sh_channel_close(channel);
     }

@@ -236,14 +236,22 @@ sh_status sh_message_unpack(Shoal__Message **message, const uint8_t *bytes, size
     return status;
 }
 
+static void wipe_keys(const Shoal__Order *order)
+{
+    sh_key_wipe(order->key_to_next.data, order->key_to_next.len);
+    sh_key_wipe(order->key_from_previous.data, order->key_from_previous.len);
+    for (size_t i = 0; i < order->n_transfers; i++)
+        for (size_t k = 0; k < order->transfers[i]->n_donors; k++) {
+            const ProtobufCBinaryData *key = &order->transfers[i]->donors[k]->key;
+            sh_key_wipe(key->data, key->len);
+        }
+}
+
 void sh_message_free(Shoal__Message *message)
 {
     if (message == NULL)
         return;
-    if (message->body_case == SHOAL__MESSAGE__BODY_NEW_VIEW && message->new_view != NULL) {
-        Shoal__View *view = message->new_view;
-        sh_key_wipe(view->key_to_next.data, view->key_to_next.len);
-        sh_key_wipe(view->key_from_previous.data, view->key_from_previous.len);
-    }
+    if (message->body_case == SHOAL__MESSAGE__BODY_ORDER && message->order != NULL)
+        wipe_keys(message->order);
     shoal__message__free_unpacked(message, NULL);
 }

@@ -8,7 +8,7 @@
 #include "base/test.h"
 #include "net/frame.h"
 
-#define PROTOCOL "\x08\x02" /* field 1: 2 */
+#define PROTOCOL "\x08\x03" /* field 1: 3 */
 
 /* ---- there and back -------------------------------------------------------------------------- */
 
@@ -64,56 +64,54 @@ static void a_welcome_comes_back(void **state)
     welcome.device = 3;
     welcome.fingerprint = NULL;
     welcome.job = &job;
-    welcome.state_bytes = 12345678901;
     Shoal__Message message = SH_MESSAGE_INIT(WELCOME, welcome, &welcome);
-    message.view = 7;
     Shoal__Message *back = there_and_back(&message);
     const Shoal__Job *got = back->welcome->job;
     assert_string_equal(got->model, "lenet");
     assert_true(got->lr == 0.1f && got->momentum == 0.9f && got->weight_decay == 1e-4f);
     assert_int_equal(got->batch_size, 256);
     assert_int_equal(got->wire, 16);
-    assert_true(back->welcome->state_bytes == 12345678901);
     assert_string_equal(back->welcome->fingerprint, ""); /* was NULL */
-    assert_int_equal(back->view, 7);
     sh_message_free(back);
 }
 
-static void a_view_of_1024_members_comes_back_and_no_larger_one(void **state)
+static void orders_for_1024_seats_come_back_and_for_no_more(void **state)
 {
     (void)state;
-    static Shoal__Member members[SH_MESSAGE_MEMBERS_MAX + 1];
-    static Shoal__Member *pointers[SH_MESSAGE_MEMBERS_MAX + 1];
+    static Shoal__Seat seats[SH_MESSAGE_MEMBERS_MAX + 1];
+    static Shoal__Seat *pointers[SH_MESSAGE_MEMBERS_MAX + 1];
     uint8_t key[32];
     memset(key, 0xab, sizeof key);
-    Shoal__View view = SHOAL__VIEW__INIT;
+    Shoal__Order order = SHOAL__ORDER__INIT;
+    Shoal__Position start = SHOAL__POSITION__INIT;
+    order.start = &start;
     for (uint32_t i = 0; i <= SH_MESSAGE_MEMBERS_MAX; i++) {
-        shoal__member__init(&members[i]);
-        members[i].device = i;
-        members[i].host = (char *)"fe80::1%eth0";
-        members[i].grains = 1;
-        pointers[i] = &members[i];
+        shoal__seat__init(&seats[i]);
+        seats[i].device = i;
+        seats[i].grains = 1;
+        pointers[i] = &seats[i];
     }
-    view.members = pointers;
-    view.n_members = SH_MESSAGE_MEMBERS_MAX;
-    view.key_to_next = (ProtobufCBinaryData){32, key};
-    Shoal__Message message = SH_MESSAGE_INIT(NEW_VIEW, new_view, &view);
+    order.seats = pointers;
+    order.n_seats = SH_MESSAGE_MEMBERS_MAX;
+    order.next_host = (char *)"fe80::1%eth0";
+    order.key_to_next = (ProtobufCBinaryData){32, key};
+    Shoal__Message message = SH_MESSAGE_INIT(ORDER, order, &order);
     Shoal__Message *back = there_and_back(&message);
-    assert_int_equal(back->new_view->n_members, SH_MESSAGE_MEMBERS_MAX);
-    assert_int_equal(back->new_view->members[1023]->device, 1023);
-    assert_string_equal(back->new_view->members[512]->host, "fe80::1%eth0");
-    assert_int_equal(back->new_view->key_to_next.len, 32);
-    assert_memory_equal(back->new_view->key_to_next.data, key, 32);
-    assert_int_equal(back->new_view->key_from_previous.len, 0);
+    assert_int_equal(back->order->n_seats, SH_MESSAGE_MEMBERS_MAX);
+    assert_int_equal(back->order->seats[1023]->device, 1023);
+    assert_string_equal(back->order->next_host, "fe80::1%eth0");
+    assert_int_equal(back->order->key_to_next.len, 32);
+    assert_memory_equal(back->order->key_to_next.data, key, 32);
+    assert_int_equal(back->order->key_from_previous.len, 0);
     sh_message_free(back);
 
     uint8_t *bytes;
     size_t count;
-    view.n_members++;
+    order.n_seats++;
     assert_fails(sh_message_pack(&bytes, &count, &message), SH_INVALID,
-                 "sending: a message with 1025 'members', where 1024 is the most");
-    view.n_members = 0;
-    view.key_from_previous = (ProtobufCBinaryData){31, key};
+                 "sending: a message with 1025 'seats', where 1024 is the most");
+    order.n_seats = 0;
+    order.key_from_previous = (ProtobufCBinaryData){31, key};
     assert_fails(sh_message_pack(&bytes, &count, &message), SH_INVALID,
                  "'key_from_previous' has 31 bytes instead of 32");
 }
@@ -121,20 +119,19 @@ static void a_view_of_1024_members_comes_back_and_no_larger_one(void **state)
 static void small_messages_come_back(void **state)
 {
     (void)state;
-    Shoal__Opened opened = SHOAL__OPENED__INIT;
-    Shoal__Start start = SHOAL__START__INIT;
+    Shoal__Position position = SHOAL__POSITION__INIT;
+    Shoal__Notice notice = SHOAL__NOTICE__INIT;
     Shoal__End end = SHOAL__END__INIT;
-    Shoal__Leave leave = SHOAL__LEAVE__INIT;
+    Shoal__Fail fail = SHOAL__FAIL__INIT;
     Shoal__Ready ready = SHOAL__READY__INIT;
     Shoal__Refuse refuse = SHOAL__REFUSE__INIT;
-    Shoal__Report report = SHOAL__REPORT__INIT;
     refuse.reason = (char *)"no";
-    report.cpu_seconds = 1.25;
+    notice.position = &position;
+    notice.cpu_seconds = 1.25;
     const Shoal__Message messages[] = {
-        SH_MESSAGE_INIT(OPENED, opened, &opened), SH_MESSAGE_INIT(START, start, &start),
-        SH_MESSAGE_INIT(END, end, &end),          SH_MESSAGE_INIT(LEAVE, leave, &leave),
-        SH_MESSAGE_INIT(READY, ready, &ready),    SH_MESSAGE_INIT(REFUSE, refuse, &refuse),
-        SH_MESSAGE_INIT(REPORT, report, &report),
+        SH_MESSAGE_INIT(NOTICE, notice, &notice), SH_MESSAGE_INIT(FAIL, fail, &fail),
+        SH_MESSAGE_INIT(END, end, &end),          SH_MESSAGE_INIT(READY, ready, &ready),
+        SH_MESSAGE_INIT(REFUSE, refuse, &refuse),
     };
     for (size_t i = 0; i < sizeof messages / sizeof *messages; i++)
         sh_message_free(there_and_back(&messages[i]));
@@ -171,9 +168,9 @@ static const struct {
     sh_status status;
     const char *message;
 } malformed[] = {
-    {"", 0, SH_VERSION, "speaks protocol 0, this one 2"},
+    {"", 0, SH_VERSION, "speaks protocol 0, this one 3"},
     {PROTOCOL, 2, SH_FORMAT, "a message without a body"},
-    {"\x08\x03", 2, SH_VERSION, "speaks protocol 3, this one 2: use the same version of shoal"},
+    {"\x08\x02", 2, SH_VERSION, "speaks protocol 2, this one 3: use the same version of shoal"},
     {"\x08", 1, SH_FORMAT, "a message of 1 bytes that is malformed"},
     {PROTOCOL "\x62\x05", 4, SH_FORMAT, "malformed"},                 /* a cut body */
     {PROTOCOL "\x62\xff\xff\xff\xff\x0f", 8, SH_FORMAT, "malformed"}, /* 4 GiB of body */
@@ -192,16 +189,21 @@ static const struct {
     {PROTOCOL "\x62\x05\x0a\x03"
               "a\0b",
      9, SH_FORMAT, "not encoded in the one agreed way"},
-    {PROTOCOL "\x62\x00\x7a\x00", 6, SH_FORMAT, "not encoded in the one agreed way"}, /* 2 bodies */
-    {"\x08\x82\x00\x62\x00", 5, SH_FORMAT, "not encoded in the one"},  /* 2 in two bytes */
-    {"\x62\x00\x08\x02", 4, SH_FORMAT, "not encoded in the one"},      /* order */
+    {PROTOCOL "\x62\x00\x82\x01\x00", 7, SH_FORMAT, "not encoded in the one"}, /* 2 bodies */
+    {"\x08\x83\x00\x62\x00", 5, SH_FORMAT, "not encoded in the one"},          /* 3 in two bytes */
+    {"\x62\x00\x08\x03", 4, SH_FORMAT, "not encoded in the one"},              /* order */
     {PROTOCOL "\x10\x00\x62\x00", 6, SH_FORMAT, "not encoded in the"}, /* a zero that is sent */
     {PROTOCOL "\x62\x02\x10\x01", 6, SH_VERSION, "does not know (Refuse, 2): use the same"},
     {PROTOCOL "\x62\x00\xa0\x06\x01", 7, SH_VERSION, "does not know (Message, 100)"},
     {PROTOCOL "\x5a\x02\x08\x01", 6, SH_FORMAT, "a message without its 'job'"},
     {PROTOCOL "\x5a\x07\x12\x05\x45\x00\x00\xc0\x7f", 11, SH_FORMAT, "'lr' is not a finite number"},
     {PROTOCOL "\x5a\x07\x12\x05\x45\x00\x00\x80\xff", 11, SH_FORMAT, "'lr' is not a finite"},
-    {PROTOCOL "\x72\x03\x12\x01k", 7, SH_FORMAT, "'key_to_next' has 1 bytes instead of 32"},
+    {PROTOCOL "\x72\x00", 4, SH_FORMAT, "a message without its 'position'"},
+    {PROTOCOL "\x72\x07\x2a\x00\x45\x00\x00\xc0\x7f", 11, SH_FORMAT, "'rate' is not a finite"},
+    {PROTOCOL "\x7a\x00", 4, SH_FORMAT, "a message without its 'start'"},
+    {PROTOCOL "\x7a\x05\x42\x00\x5a\x01\x00", 9, SH_FORMAT, "malformed"}, /* a cut transfer */
+    {PROTOCOL "\x7a\x04\x42\x00\x5a\x00", 8, SH_FORMAT, "a message without its 'wanted'"},
+    {PROTOCOL "\x7a\x05\x42\x00\x7a\x01k", 9, SH_FORMAT, "'key_to_next' has 1 bytes instead of 32"},
 };
 
 static void malformed_messages_are_refused(void **state)
@@ -223,9 +225,9 @@ static void long_strings_are_refused(void **state)
     (void)state;
     static char text[SH_MESSAGE_STRING_MAX + 2];
     memset(text, 'x', sizeof text - 1);
-    Shoal__Leave leave = SHOAL__LEAVE__INIT;
-    leave.reason = text;
-    Shoal__Message message = SH_MESSAGE_INIT(LEAVE, leave, &leave), *back = NULL;
+    Shoal__Fail fail = SHOAL__FAIL__INIT;
+    fail.reason = text;
+    Shoal__Message message = SH_MESSAGE_INIT(FAIL, fail, &fail), *back = NULL;
     uint8_t bytes[SH_MESSAGE_STRING_MAX + 100], *packed;
     size_t count = shoal__message__pack(&message, bytes);
     assert_fails(sh_message_unpack(&back, bytes, count), SH_FORMAT,
@@ -242,12 +244,12 @@ static void a_small_message_cannot_take_much_memory(void **state)
     const size_t count = SH_FRAME_CONTROL_MAX;
     uint8_t *bytes = malloc(count);
     assert_non_null(bytes);
-    memcpy(bytes, PROTOCOL "\x72\xf8\xff\x0f", 6); /* a view of count - 6 - 2 bytes */
+    memcpy(bytes, PROTOCOL "\x7a\xf8\xff\x0f", 6); /* orders of count - 6 bytes */
     bytes[3] = (uint8_t)(0x80 | ((count - 6) & 0x7f));
     bytes[4] = (uint8_t)(0x80 | (((count - 6) >> 7) & 0x7f));
     bytes[5] = (uint8_t)((count - 6) >> 14);
     for (size_t i = 6; i < count; i += 2) {
-        bytes[i] = 0x0a;
+        bytes[i] = 0x3a; /* a seat */
         bytes[i + 1] = 0;
     }
     Shoal__Message *message = NULL;
@@ -270,7 +272,6 @@ static void cut_and_flipped_messages_are_harmless(void **state)
     job.lr = 0.5f;
     Shoal__Welcome welcome = SHOAL__WELCOME__INIT;
     welcome.job = &job;
-    welcome.state_bytes = 1000;
     Shoal__Message message = SH_MESSAGE_INIT(WELCOME, welcome, &welcome), *back = NULL;
     uint8_t *bytes;
     size_t count;
@@ -292,7 +293,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_hello_comes_back),
         cmocka_unit_test(a_welcome_comes_back),
-        cmocka_unit_test(a_view_of_1024_members_comes_back_and_no_larger_one),
+        cmocka_unit_test(orders_for_1024_seats_come_back_and_for_no_more),
         cmocka_unit_test(small_messages_come_back),
         cmocka_unit_test(what_would_be_refused_is_not_sent),
         cmocka_unit_test(malformed_messages_are_refused),

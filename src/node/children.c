@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "net/token.h"
+
 extern char **environ;
 
 typedef struct child {

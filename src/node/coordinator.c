@@ -1,25 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Everything here but the functions of coordinator.h runs on the loop's thread. An *entrant* is a
- * connection that proved the join token; it becomes a device of the cluster with its hello. Channel
- * and entrant end together; the cluster's member stays, so that its number is never given again.
+ * connection that proved the join token; it becomes a device of the job with its hello, and gets a
+ * number that is never given again. Device 0 has a station instead of a connection, and is told and
+ * heard as the others are.
+ *
+ * The membership is guarded by `lock`, because device 0 announces a view from the step's thread,
+ * in the instant in which it makes its trailer.
  */
 #include "node/coordinator.h"
 
-#include <assert.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/memory.h"
-#include "cluster/cluster.h"
-#include "net/listener.h"
+#include "cluster/membership.h"
 #include "node/invitation.h"
 #include "shoal/about.h"
+#include "store/file.h"
 
 #define NO_DEVICE UINT32_MAX
-#define ENTRANTS_MAX (2 * SH_CLUSTER_MAX)
+#define ENTRANTS_MAX (2 * SH_DEVICES_MAX)
+#define TICK_MS 50
 #define GOODBYE_MS (SH_CHANNEL_GOODBYE_MS + 1000) /* for the last connection to be closed */
 
 typedef struct entrant {
@@ -28,27 +34,43 @@ typedef struct entrant {
     sh_channel *channel;
     uint32_t device; /* NO_DEVICE before its hello */
     uint16_t link_port;
-    uint32_t blocks_left; /* of the state, not yet written: they lie in our replica */
+    uint32_t opened; /* the highest ring whose door it has opened */
+    bool ready;
+    char fingerprint[SH_DIGEST_TEXT], family[SH_DIGEST_TEXT];
 } entrant;
+
+/* What is kept of a device after it is gone. */
+typedef struct record {
+    uint32_t device;
+    bool took_part; /* it has been in a view */
+    sh_device_report report;
+} record;
 
 struct sh_coordinator {
     sh_coordinator_options options;
+    sh_station *station;
     sh_listener *listener;
+    sh_timer *tick;
     sh_invitation invitation;
-    uint64_t job; /* number in every message */
-    sh_cluster cluster;
+    unsigned char secret[SH_KEY_BYTES]; /* of the keys between devices */
+    uint64_t job;                       /* number in every message */
     uint32_t next_device;
-    bool closing; /* tell the mailbox when the last entrant is gone */
+    uint32_t own_opened; /* as entrant.opened, of device 0 */
+    bool ready;          /* device 0 is: it had better not be told before */
+    bool closing;        /* tell the mailbox when the last entrant is gone */
     entrant *entrants;
     uint32_t entrant_count;
     sh_channel_stats closed_stats; /* of channels that are gone */
-    sh_ring *ring;                 /* once this device has opened its door */
-    char ring_identity[SH_LINK_IDENTITY];
-    sh_device_report reports[SH_CLUSTER_MAX];
-    unsigned char keys[SH_CLUSTER_MAX][SH_KEY_BYTES]; /* of the link from each rank to the next */
+    record *records;
+    size_t record_count;
+
+    pthread_mutex_t lock;
+    sh_membership *membership; /* guarded by lock */
 };
 
 static void carry_out(sh_coordinator *coordinator);
+
+/* ---- entrants -------------------------------------------------------------------------------- */
 
 static entrant *entrant_of(const sh_coordinator *coordinator, uint32_t device)
 {
@@ -73,17 +95,61 @@ static void forget(entrant *gone)
     free(gone);
 }
 
-/* Tells the cluster that a device is gone. */
-static void report_gone(sh_coordinator *coordinator, uint32_t device, const char *reason)
+static record *record_of(const sh_coordinator *coordinator, uint32_t device)
 {
-    if (device == NO_DEVICE)
+    for (size_t i = 0; i < coordinator->record_count; i++)
+        if (coordinator->records[i].device == device)
+            return &coordinator->records[i];
+    return NULL;
+}
+
+/* A device's figures are kept from its hello on; without memory for it they are not. */
+static void begin_record(sh_coordinator *coordinator, uint32_t device, const char *name)
+{
+    const size_t count = coordinator->record_count;
+    record *more = realloc(coordinator->records, (count + 1) * sizeof *more);
+    if (more == NULL)
         return;
-    if (sh_cluster_has(&coordinator->cluster, device))
-        sh_log(SH_LOG_WARN, "device.gone", "device=%u reason=\"%s\"", device, reason);
-    sh_cluster_handle(&coordinator->cluster,
-                      &(sh_cluster_event){SH_CLUSTER_GONE, .device = device, .reason = reason});
+    coordinator->records = more;
+    more[count] = (record){.device = device};
+    snprintf(more[count].report.name, sizeof more[count].report.name, "%.*s", SH_NAME_BYTES - 1,
+             name);
+    coordinator->record_count = count + 1;
+}
+
+/* ---- the membership -------------------------------------------------------------------------- */
+
+static void handle(sh_coordinator *coordinator, const sh_membership_event *event)
+{
+    pthread_mutex_lock(&coordinator->lock);
+    sh_membership_handle(coordinator->membership, event);
+    pthread_mutex_unlock(&coordinator->lock);
     carry_out(coordinator);
 }
+
+static void report_gone(sh_coordinator *coordinator, uint32_t device, const char *reason)
+{
+    if (device != NO_DEVICE)
+        handle(coordinator,
+               &(sh_membership_event){SH_MEMBERSHIP_GONE, .device = device, .reason = reason});
+}
+
+static void take_standing(sh_coordinator *coordinator, uint32_t device, const sh_standing *standing,
+                          const char *fingerprint, const char *family)
+{
+    record *kept = record_of(coordinator, device);
+    if (kept != NULL) {
+        sh_device_report report = standing->done;
+        memcpy(report.name, kept->report.name, sizeof report.name);
+        kept->report = report;
+        kept->took_part = kept->took_part || standing->notice.view != 0;
+    }
+    handle(coordinator, &(sh_membership_event){SH_MEMBERSHIP_NOTICE, .device = device,
+                                               .notice = &standing->notice,
+                                               .fingerprint = fingerprint, .family = family});
+}
+
+/* ---- messages to devices --------------------------------------------------------------------- */
 
 /* Sends one message; where that fails, the channel's end will tell. */
 static void send_message(entrant *to, Shoal__Message *message)
@@ -91,7 +157,6 @@ static void send_message(entrant *to, Shoal__Message *message)
     uint8_t *bytes;
     size_t count;
     message->job = to->of->job;
-    message->view = to->of->cluster.view;
     sh_status status = sh_message_pack(&bytes, &count, message);
     if (status == SH_OK) {
         status = sh_channel_send_control(to->channel, bytes, count);
@@ -111,22 +176,14 @@ static void tell_end(entrant *to, sh_status status, const char *reason)
     send_message(to, &message);
 }
 
-/*
- * Refuses; `to` may be gone afterwards. One that is still being sent the state is cut off instead,
- * for the state is about to change.
- */
+/* Refuses; `to` may be gone afterwards. */
 static void tell_refusal(entrant *to, const char *reason)
 {
-    if (to->blocks_left > 0) {
-        sh_channel *channel = to->channel;
-        forget(to);
-        sh_channel_close(channel);
-        return;
-    }
     Shoal__Refuse refuse = SHOAL__REFUSE__INIT;
     Shoal__Message message = SH_MESSAGE_INIT(REFUSE, refuse, &refuse);
     refuse.reason = (char *)(uintptr_t)reason;
     send_message(to, &message);
+    to->device = NO_DEVICE;
     sh_channel_flush_close(to->channel);
 }
 
@@ -153,7 +210,7 @@ static void show_out(entrant *from, const char *reason)
 
 static void welcome(sh_coordinator *coordinator, entrant *to)
 {
-    const sh_job *job = coordinator->options.job;
+    const sh_job *job = &coordinator->options.bench->job;
     Shoal__Job body = SHOAL__JOB__INIT;
     Shoal__Welcome welcome = SHOAL__WELCOME__INIT;
     Shoal__Message message = SH_MESSAGE_INIT(WELCOME, welcome, &welcome);
@@ -164,171 +221,184 @@ static void welcome(sh_coordinator *coordinator, entrant *to)
 #include "train/job_fields.def"
     welcome.device = to->device;
     welcome.job = &body;
-    welcome.fingerprint = (char *)(uintptr_t)coordinator->options.fingerprint;
-    for (uint32_t i = 0; i < coordinator->options.block_count; i++)
-        welcome.state_bytes += coordinator->options.blocks[i].bytes;
+    welcome.fingerprint =
+        (char *)(uintptr_t)sh_pipeline_about(coordinator->options.bench->pipeline)->fingerprint;
     send_message(to, &message);
-    for (uint32_t i = 0; i < coordinator->options.block_count; i++) {
-        const sh_snapshot_block *block = &coordinator->options.blocks[i];
-        const sh_frame head = {
-            .bytes = (uint32_t)block->bytes, .kind = SH_FRAME_STATE, .bucket = (uint16_t)i};
-        if (sh_channel_send(to->channel, &head, block->data) == SH_OK)
-            to->blocks_left++;
-        else
-            sh_log(SH_LOG_WARN, "device.unsent", "device=%u reason=\"%s\"", to->device,
-                   sh_message());
-    }
 }
 
-/* Where the device of rank `to` is reached by that of rank `from`. */
-static void find_way(const sh_coordinator *coordinator, uint32_t from, uint32_t to,
-                     char host[SH_ADDRESS_TEXT], uint16_t *port)
+/* ---- orders ---------------------------------------------------------------------------------- */
+
+/* The way from one device to another; the host is "" where it is not to be had. */
+static void find_way(const sh_coordinator *coordinator, uint32_t from, uint32_t to, sh_route *route)
 {
-    const entrant *viewer =
-        entrant_of(coordinator, sh_cluster_device_at(&coordinator->cluster, from));
-    const entrant *target =
-        entrant_of(coordinator, sh_cluster_device_at(&coordinator->cluster, to));
-    host[0] = '\0';
-    *port = 1;
+    const entrant *viewer = entrant_of(coordinator, from), *target = entrant_of(coordinator, to);
+    char host[SH_ADDRESS_TEXT] = "";
+    route->port = 1;
     if (target != NULL) {
         sh_channel_peer_host(target->channel, host);
-        *port = target->link_port;
-    } else if (viewer != NULL) { /* to us: by the address that it knows us by */
+        route->port = target->link_port;
+    } else if (to == 0 && viewer != NULL) { /* to us: by the address that it knows us by */
         sh_channel_local_address(viewer->channel, host);
-        *port = sh_listener_port(coordinator->listener);
+        route->port = sh_listener_port(coordinator->listener);
     }
+    snprintf(route->host, sizeof route->host, "%s", host);
 }
 
-/* The view as a message's members; `hosts` holds their texts. */
-static void list_members(const sh_coordinator *coordinator, uint32_t from,
-                         Shoal__Member members[SH_CLUSTER_MAX], char host[SH_ADDRESS_TEXT])
+static sh_status make_key(const sh_coordinator *coordinator, unsigned char key[SH_KEY_BYTES],
+                          const char *identity)
 {
-    const sh_cluster *cluster = &coordinator->cluster;
-    for (uint32_t rank = 0; rank < cluster->devices; rank++) {
-        const uint32_t device = sh_cluster_device_at(cluster, rank);
-        const sh_member *member = &cluster->members[device];
-        Shoal__Member *each = &members[rank];
-        shoal__member__init(each);
-        each->device = device;
-        each->name = (char *)(uintptr_t)member->name;
-        each->first_grain = member->first_grain;
-        each->grains = member->grains;
-        if (rank == (from + 1) % cluster->devices) { /* the only one whose address it needs */
-            uint16_t port;
-            find_way(coordinator, from, rank, host, &port);
-            each->host = host;
-            each->port = port;
+    return sh_key_derive(key, coordinator->secret, sizeof coordinator->secret, identity);
+}
+
+static sh_status add_links(sh_orders *orders, const sh_coordinator *coordinator, uint32_t device)
+{
+    const sh_directive *directive = &orders->directive;
+    const sh_seat *seat = sh_directive_seat(directive, device);
+    const uint32_t devices = directive->seat_count;
+    char identity[SH_LINK_IDENTITY];
+    if (seat == NULL || devices < 2)
+        return SH_OK;
+    const uint32_t rank = (uint32_t)(seat - directive->seats);
+    const uint32_t next = directive->seats[(rank + 1) % devices].device;
+    const entrant *target = entrant_of(coordinator, next);
+    const uint32_t opened = next == 0        ? coordinator->own_opened
+                            : target != NULL ? target->opened
+                                             : 0;
+    orders->next_opened = opened >= directive->ring;
+    find_way(coordinator, device, next, &orders->next);
+    sh_link_identity(identity, directive->ring, rank, devices);
+    SH_TRY(make_key(coordinator, orders->next.key, identity));
+    sh_link_identity(identity, directive->ring, (rank + devices - 1) % devices, devices);
+    return make_key(coordinator, orders->key_from_previous, identity);
+}
+
+static sh_status add_transfers(sh_orders *orders, const sh_coordinator *coordinator,
+                               uint32_t device)
+{
+    char identity[SH_LINK_IDENTITY];
+    for (uint32_t i = 0; i < orders->directive.transfer_count; i++) {
+        const sh_transfer *transfer = &orders->directive.transfers[i];
+        for (uint32_t k = 0; k < transfer->donor_count; k++) {
+            if (transfer->taker != device && transfer->donors[k] != device)
+                continue;
+            sh_stripe_identity(identity, transfer->number, k);
+            SH_TRY(make_key(coordinator, orders->donors[i][k].key, identity));
+            if (transfer->taker == device)
+                find_way(coordinator, device, transfer->donors[k], &orders->donors[i][k]);
         }
     }
+    return SH_OK;
 }
 
-/* Tells the device of this rank, or ourselves, about the view. */
-static void send_view(sh_coordinator *coordinator, uint32_t rank)
+static void send_orders(sh_coordinator *coordinator, uint32_t device)
 {
-    const uint32_t devices = coordinator->cluster.devices;
-    const uint32_t device = sh_cluster_device_at(&coordinator->cluster, rank);
-    Shoal__Member members[SH_CLUSTER_MAX], *pointers[SH_CLUSTER_MAX];
-    char host[SH_ADDRESS_TEXT];
-    Shoal__View body = SHOAL__VIEW__INIT;
-    Shoal__Message message = SH_MESSAGE_INIT(NEW_VIEW, new_view, &body);
-    list_members(coordinator, rank, members, host);
-    for (uint32_t i = 0; i < devices; i++)
-        pointers[i] = &members[i];
-    body.members = pointers;
-    body.n_members = devices;
-    body.key_to_next = (ProtobufCBinaryData){SH_KEY_BYTES, coordinator->keys[rank]};
-    body.key_from_previous =
-        (ProtobufCBinaryData){SH_KEY_BYTES, coordinator->keys[(rank + devices - 1) % devices]};
-    if (device != 0) {
-        send_message(entrant_of(coordinator, device), &message);
+    sh_orders orders = {0};
+    entrant *to = entrant_of(coordinator, device);
+    pthread_mutex_lock(&coordinator->lock);
+    const bool known = sh_membership_directive(&orders.directive, coordinator->membership, device);
+    pthread_mutex_unlock(&coordinator->lock);
+    if (!known || (device != 0 && to == NULL))
         return;
+    if (add_links(&orders, coordinator, device) != SH_OK ||
+        add_transfers(&orders, coordinator, device) != SH_OK) {
+        report_gone(coordinator, 0, sh_message());
+    } else if (device == 0) {
+        sh_station_follow(coordinator->station, &orders);
+    } else {
+        sh_orders_message body;
+        Shoal__Message message = SH_MESSAGE_INIT(ORDER, order, &body.body);
+        sh_orders_write(&body, &orders);
+        send_message(to, &message);
     }
-    sh_mail mail = {.kind = SH_MAIL_VIEW};
-    message.view = coordinator->cluster.view;
-    if (devices == 1)
-        mail.view = (sh_view){.number = message.view,
-                              .devices = 1,
-                              .grains = coordinator->options.grains,
-                              .of = coordinator->options.grains};
-    else if (sh_view_read(&mail.view, &message, 0) != SH_OK)
-        mail = (sh_mail){.kind = SH_MAIL_END, .status = SH_INTERNAL};
-    sh_mailbox_post(coordinator->options.mailbox, &mail);
-    sh_key_wipe(&mail, sizeof mail);
+    sh_key_wipe(&orders, sizeof orders);
 }
 
-static void make_links(sh_coordinator *coordinator)
+/* A device has opened its door to the one before it in a ring, which may come now. */
+static void note_opened(sh_coordinator *coordinator, uint32_t device, uint32_t *known,
+                        uint32_t opened)
 {
-    for (uint32_t i = 0; i < coordinator->cluster.devices; i++)
-        if (sh_key_make(coordinator->keys[i]) != SH_OK) {
-            report_gone(coordinator, 0, sh_message());
-            return;
-        }
-    for (uint32_t i = 0; i < coordinator->cluster.devices; i++)
-        send_view(coordinator, i);
+    sh_directive directive;
+    if (opened <= *known)
+        return;
+    *known = opened;
+    pthread_mutex_lock(&coordinator->lock);
+    const bool has = sh_membership_directive(&directive, coordinator->membership, device);
+    pthread_mutex_unlock(&coordinator->lock);
+    const sh_seat *seat = has ? sh_directive_seat(&directive, device) : NULL;
+    if (seat == NULL || directive.ring != opened)
+        return;
+    const uint32_t rank = (uint32_t)(seat - directive.seats);
+    const uint32_t before = (rank + directive.seat_count - 1) % directive.seat_count;
+    send_orders(coordinator, directive.seats[before].device);
 }
 
-static void start_all(sh_coordinator *coordinator)
-{
-    for (entrant *each = coordinator->entrants; each != NULL; each = each->next) {
-        Shoal__Start start = SHOAL__START__INIT;
-        Shoal__Message message = SH_MESSAGE_INIT(START, start, &start);
-        if (each->device != NO_DEVICE)
-            send_message(each, &message);
-    }
-    sh_mailbox_tell(coordinator->options.mailbox, SH_MAIL_START, SH_OK, "");
-}
+/* ---- actions --------------------------------------------------------------------------------- */
 
 static void end_all(sh_coordinator *coordinator, sh_status status, const char *reason)
 {
     for (entrant *each = coordinator->entrants; each != NULL; each = each->next)
-        tell_end(each, status, reason);
-    if (status != SH_OK && coordinator->ring != NULL)
-        sh_ring_abort(coordinator->ring, status, reason);
+        if (each->device != NO_DEVICE)
+            tell_end(each, status, reason);
     sh_mailbox_tell(coordinator->options.mailbox, SH_MAIL_END, status, reason);
 }
 
-static void note(sh_coordinator *coordinator, const sh_cluster_action *action)
+static void note(sh_coordinator *coordinator, const sh_membership_action *action)
 {
-    const sh_cluster *cluster = &coordinator->cluster;
-    sh_mail mail = {.kind = SH_MAIL_JOINED};
-    for (uint32_t i = 0; i < SH_CLUSTER_MAX; i++)
-        mail.devices += cluster->members[i].state == SH_MEMBER_READY;
-    snprintf(mail.text, sizeof mail.text, "%s", cluster->members[action->device].name);
+    char id[32];
+    sh_mail mail = {.kind = SH_MAIL_NOTE};
+    snprintf(id, sizeof id, "device.%s", action->event);
+    const bool bad = strcmp(action->event, "lost") == 0 || strcmp(action->event, "repaired") == 0;
+    sh_log(bad ? SH_LOG_WARN : SH_LOG_INFO, id, "device=%u text=\"%s\"", action->device,
+           action->text);
+    snprintf(mail.text, sizeof mail.text, "%s", action->text);
     sh_mailbox_post(coordinator->options.mailbox, &mail);
-    sh_log(SH_LOG_INFO, "device.ready", "device=%u name=\"%s\"", action->device, mail.text);
-    if (action->text[0] != '\0')
-        sh_mailbox_tell(coordinator->options.mailbox, SH_MAIL_NOTE, SH_OK, action->text);
 }
 
-static void carry_out_one(sh_coordinator *coordinator, const sh_cluster_action *action)
+static void refuse(sh_coordinator *coordinator, const sh_membership_action *action)
 {
     entrant *whom = entrant_of(coordinator, action->device);
     char peer[SH_ADDRESS_TEXT];
+    peer_of(whom, peer);
+    sh_log(SH_LOG_WARN, "device.refused", "device=%u peer=%s reason=\"%s\"", action->device, peer,
+           action->text);
+    if (whom != NULL)
+        tell_refusal(whom, action->text);
+}
+
+/* A device that was silent: should it wake up, it finds the connection lost, and comes back. */
+static void cut(entrant *whom)
+{
+    sh_channel *channel = whom->channel;
+    forget(whom);
+    sh_channel_close(channel);
+}
+
+static void carry_out_one(sh_coordinator *coordinator, const sh_membership_action *action)
+{
+    entrant *whom;
     switch (action->kind) {
-    case SH_CLUSTER_ADMIT:
-        welcome(coordinator, whom);
-        break;
-    case SH_CLUSTER_REFUSE:
-        peer_of(whom, peer);
-        sh_log(SH_LOG_WARN, "device.refused", "device=%u peer=%s reason=\"%s\"", action->device,
-               peer, action->text);
+    case SH_MEMBERSHIP_ADMIT:
+        whom = entrant_of(coordinator, action->device);
         if (whom != NULL)
-            tell_refusal(whom, action->text);
+            welcome(coordinator, whom);
         break;
-    case SH_CLUSTER_NOTE:
+    case SH_MEMBERSHIP_REFUSE:
+        refuse(coordinator, action);
+        break;
+    case SH_MEMBERSHIP_CUT:
+        whom = entrant_of(coordinator, action->device);
+        if (whom != NULL)
+            cut(whom);
+        break;
+    case SH_MEMBERSHIP_ORDER:
+        if (action->device != 0 || coordinator->ready)
+            send_orders(coordinator, action->device);
+        break;
+    case SH_MEMBERSHIP_NOTE:
         note(coordinator, action);
         break;
-    case SH_CLUSTER_VIEW:
-        make_links(coordinator);
-        break;
-    case SH_CLUSTER_START:
-        start_all(coordinator);
-        break;
-    case SH_CLUSTER_LOSE:
-        end_all(coordinator, SH_PEER_LOST, action->text);
-        break;
-    case SH_CLUSTER_END:
-        end_all(coordinator, SH_OK, "");
+    case SH_MEMBERSHIP_END:
+        end_all(coordinator, action->failed ? SH_PEER_LOST : SH_OK, action->text);
         break;
     }
 }
@@ -336,89 +406,107 @@ static void carry_out_one(sh_coordinator *coordinator, const sh_cluster_action *
 /* Actions may bring events about, whose actions then stand behind those that are left. */
 static void carry_out(sh_coordinator *coordinator)
 {
-    sh_cluster_action action;
-    while (sh_cluster_next(&coordinator->cluster, &action))
+    for (;;) {
+        sh_membership_action action;
+        pthread_mutex_lock(&coordinator->lock);
+        const bool more = sh_membership_next(coordinator->membership, &action);
+        pthread_mutex_unlock(&coordinator->lock);
+        if (!more)
+            return;
         carry_out_one(coordinator, &action);
+    }
 }
+
+/* ---- messages from devices ------------------------------------------------------------------- */
 
 static void handle_hello(entrant *from, const Shoal__Hello *hello)
 {
     sh_coordinator *coordinator = from->of;
-    from->device = coordinator->next_device++;
-    from->link_port = (uint16_t)hello->link_port;
     if (hello->link_port == 0 || hello->link_port > UINT16_MAX) {
         show_out(from, "its hello names no port");
         return;
     }
-    sh_cluster_handle(&coordinator->cluster,
-                      &(sh_cluster_event){SH_CLUSTER_HELLO, .device = from->device,
-                                          .name = hello->name, .version = hello->version,
-                                          .local = hello->local});
-    carry_out(coordinator);
+    from->device = coordinator->next_device++;
+    from->link_port = (uint16_t)hello->link_port;
+    begin_record(coordinator, from->device, hello->name);
+    handle(coordinator,
+           &(sh_membership_event){SH_MEMBERSHIP_HELLO, .device = from->device, .name = hello->name,
+                                  .version = hello->version, .local = hello->local});
 }
 
-static void handle_report(entrant *from, const Shoal__Report *report)
+static void handle_ready(entrant *from, const Shoal__Ready *ready)
 {
-    sh_coordinator *coordinator = from->of;
-    sh_device_report *kept = &coordinator->reports[from->device];
-    kept->grains = report->grains;
-    kept->samples = report->samples;
-    kept->cpu_seconds = report->cpu_seconds;
-    kept->peak_rss_bytes = report->peak_rss_bytes;
-    kept->bytes_sent = report->bytes_sent;
-    kept->bytes_received = report->bytes_received;
-    sh_cluster_handle(&coordinator->cluster,
-                      &(sh_cluster_event){SH_CLUSTER_REPORTED, .device = from->device});
-    carry_out(coordinator);
-}
-
-/* A device that asks to go gives no reason; one that cannot go on does. */
-static void handle_leave(entrant *from, const Shoal__Leave *leave)
-{
-    sh_coordinator *coordinator = from->of;
-    char text[SH_CLUSTER_TEXT];
-    if (leave->reason[0] != '\0') {
-        report_gone(coordinator, from->device, leave->reason);
+    if (from->family[0] != '\0' || strlen(ready->family) >= sizeof from->family ||
+        strlen(ready->fingerprint) >= sizeof from->fingerprint) {
+        show_out(from, "it said twice that it is ready, or what it said makes no sense");
         return;
     }
-    snprintf(text, sizeof text, "device %.64s asks to leave",
-             coordinator->cluster.members[from->device].name);
-    sh_mailbox_tell(coordinator->options.mailbox, SH_MAIL_NOTE, SH_OK, text);
+    snprintf(from->family, sizeof from->family, "%s", ready->family);
+    snprintf(from->fingerprint, sizeof from->fingerprint, "%s", ready->fingerprint);
+}
+
+static bool coordinator_has(sh_coordinator *coordinator, uint32_t device)
+{
+    pthread_mutex_lock(&coordinator->lock);
+    const bool has = sh_membership_has(coordinator->membership, device);
+    pthread_mutex_unlock(&coordinator->lock);
+    return has;
+}
+
+/* Tells the user of a device that is ready. */
+static void greet(sh_coordinator *coordinator, uint32_t device)
+{
+    const record *kept = record_of(coordinator, device);
+    sh_mail mail = {.kind = SH_MAIL_JOINED, .devices = 1};
+    for (const entrant *each = coordinator->entrants; each != NULL; each = each->next)
+        mail.devices += each->ready;
+    snprintf(mail.text, sizeof mail.text, "%s", kept == NULL ? "" : kept->report.name);
+    sh_mailbox_post(coordinator->options.mailbox, &mail);
+    sh_log(SH_LOG_INFO, "device.ready", "device=%u name=\"%s\"", device, mail.text);
+}
+
+static void handle_notice(entrant *from, const Shoal__Notice *notice)
+{
+    sh_coordinator *coordinator = from->of;
+    const uint32_t device = from->device;
+    sh_standing standing;
+    if (sh_standing_read(&standing, notice) != SH_OK) {
+        show_out(from, sh_message());
+        return;
+    }
+    note_opened(coordinator, device, &from->opened, standing.opened);
+    const bool news = !from->ready && standing.notice.life >= SH_LIFE_READY;
+    from->ready = from->ready || news;
+    take_standing(coordinator, device, &standing, from->fingerprint, from->family);
+    if (news && coordinator_has(coordinator, device))
+        greet(coordinator, device);
 }
 
 static void handle_message(entrant *from, const Shoal__Message *message)
 {
     sh_coordinator *coordinator = from->of;
-    const uint32_t device = from->device;
     const bool greeting = message->body_case == SHOAL__MESSAGE__BODY_HELLO;
-    if (device != NO_DEVICE && device >= SH_CLUSTER_MAX)
-        return; /* refused with its hello, and about to be closed */
-    if (greeting != (device == NO_DEVICE) || device == coordinator->next_device ||
+    if (greeting != (from->device == NO_DEVICE) ||
         (!greeting && message->job != coordinator->job)) {
         show_out(from, "it sent a message out of turn");
         return;
     }
+    if (!greeting)
+        handle(coordinator, &(sh_membership_event){SH_MEMBERSHIP_HEARD, .device = from->device});
     switch (message->body_case) {
     case SHOAL__MESSAGE__BODY_HELLO:
         handle_hello(from, message->hello);
         break;
     case SHOAL__MESSAGE__BODY_READY:
-        sh_cluster_handle(&coordinator->cluster,
-                          &(sh_cluster_event){SH_CLUSTER_READY, .device = device,
-                                              .fingerprint = message->ready->fingerprint,
-                                              .family = message->ready->family});
-        carry_out(coordinator);
+        handle_ready(from, message->ready);
         break;
-    case SHOAL__MESSAGE__BODY_OPENED:
-        sh_cluster_handle(&coordinator->cluster,
-                          &(sh_cluster_event){SH_CLUSTER_OPENED, .device = device});
-        carry_out(coordinator);
+    case SHOAL__MESSAGE__BODY_NOTICE:
+        handle_notice(from, message->notice);
         break;
-    case SHOAL__MESSAGE__BODY_REPORT:
-        handle_report(from, message->report);
-        break;
-    case SHOAL__MESSAGE__BODY_LEAVE:
-        handle_leave(from, message->leave);
+    case SHOAL__MESSAGE__BODY_FAIL:
+        report_gone(coordinator, from->device, message->fail->reason);
+        from->device = NO_DEVICE;
+        sh_channel_flush_close(from->channel);
         break;
     default:
         show_out(from, "it sent a message that only the coordinator may");
@@ -430,9 +518,9 @@ static void on_control(void *context, sh_channel *channel, const uint8_t *body, 
 {
     entrant *from = context;
     Shoal__Message *message;
+    (void)channel;
     if (sh_message_unpack(&message, body, bytes) != SH_OK) {
-        char reason[SH_CLUSTER_TEXT];
-        (void)channel;
+        char reason[SH_MEMBERSHIP_TEXT];
         snprintf(reason, sizeof reason, "it sent a malformed message: %.180s", sh_message());
         show_out(from, reason);
         return;
@@ -448,34 +536,23 @@ static void on_close(void *context, sh_channel *channel, sh_status why, const ch
     const uint32_t device = gone->device;
     (void)channel;
     forget(gone);
-    if (coordinator->closing) {
-        if (coordinator->entrants == NULL)
-            sh_mailbox_tell(coordinator->options.mailbox, SH_MAIL_CLOSED, SH_OK, "");
-        return;
-    }
-    report_gone(coordinator, device, why == SH_OK ? "it closed its connection" : reason);
-}
-
-static void on_sent(void *context, sh_channel *channel, const sh_frame *head)
-{
-    entrant *to = context;
-    (void)channel;
-    (void)head;
-    to->blocks_left--;
+    if (coordinator->closing && coordinator->entrants == NULL)
+        sh_mailbox_tell(coordinator->options.mailbox, SH_MAIL_CLOSED, SH_OK, "");
+    if (!coordinator->closing)
+        report_gone(coordinator, device, why == SH_OK ? "it closed its connection" : reason);
 }
 
 static const sh_channel_events entrant_events = {
     .on_control = on_control,
-    .on_sent = on_sent,
     .on_close = on_close,
 };
 
-/* A device came in by the token, or one came to link to us. */
+/* A device came in by the token, or one came to link to us or to take the replica. */
 static void on_accept(void *context, sh_channel *channel, const char *identity)
 {
     sh_coordinator *coordinator = context;
-    if (coordinator->ring != NULL && strcmp(identity, coordinator->ring_identity) == 0) {
-        if (sh_ring_take_previous(coordinator->ring, channel) != SH_OK)
+    if (strcmp(identity, SH_TOKEN_IDENTITY) != 0) {
+        if (!sh_station_accept(coordinator->station, channel, identity))
             sh_channel_close(channel);
         return;
     }
@@ -493,11 +570,84 @@ static void on_accept(void *context, sh_channel *channel, const char *identity)
     sh_channel_own(channel, &entrant_events, fresh);
 }
 
+/* ---- device 0 -------------------------------------------------------------------------------- */
+
+static sh_channel_stats control_stats(const sh_coordinator *coordinator)
+{
+    sh_channel_stats total = coordinator->closed_stats;
+    for (const entrant *each = coordinator->entrants; each != NULL; each = each->next) {
+        sh_channel_stats stats;
+        sh_channel_stats_get(each->channel, &stats);
+        total.sent_bytes += stats.sent_bytes;
+        total.received_bytes += stats.received_bytes;
+    }
+    return total;
+}
+
+static void on_standing(void *context, const sh_standing *standing)
+{
+    sh_coordinator *coordinator = context;
+    const sh_channel_stats control = control_stats(coordinator);
+    sh_standing own = *standing;
+    own.done.bytes_sent += control.sent_bytes;
+    own.done.bytes_received += control.received_bytes;
+    if (!coordinator->ready)
+        return;
+    note_opened(coordinator, 0, &coordinator->own_opened, own.opened);
+    take_standing(coordinator, 0, &own,
+                  sh_pipeline_about(coordinator->options.bench->pipeline)->fingerprint,
+                  coordinator->options.family);
+}
+
+uint32_t sh_coordinator_announce(sh_coordinator *coordinator)
+{
+    pthread_mutex_lock(&coordinator->lock);
+    const uint32_t view = sh_membership_announce(coordinator->membership);
+    if (view != 0)
+        sh_membership_handle(coordinator->membership,
+                             &(sh_membership_event){SH_MEMBERSHIP_ANNOUNCED, .view = view});
+    pthread_mutex_unlock(&coordinator->lock);
+    return view;
+}
+
+static void on_tick(void *context)
+{
+    sh_coordinator *coordinator = context;
+    handle(coordinator,
+           &(sh_membership_event){SH_MEMBERSHIP_TICK,
+                                  .now_ms = sh_clock_now_ns(coordinator->options.clock) / 1000000});
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+/* The token of this coordinator's former life, where it had one. */
+static sh_status read_token(sh_coordinator *coordinator)
+{
+    char *text;
+    const char *path = coordinator->options.token_file;
+    if (path == NULL || access(path, F_OK) != 0)
+        return SH_OK;
+    SH_TRY(sh_file_read(&text, NULL, path, SH_TOKEN_TEXT));
+    const sh_status status = sh_fail_in(sh_invitation_renew(&coordinator->invitation, text),
+                                        "%s: remove it, and devices need the new token", path);
+    sh_key_wipe(text, strlen(text));
+    free(text);
+    return status;
+}
+
+static sh_status keep_token(const sh_coordinator *coordinator)
+{
+    const char *path = coordinator->options.token_file;
+    const char *text = coordinator->invitation.text;
+    return path == NULL ? SH_OK : sh_file_replace_private(path, text, strlen(text));
+}
+
 static sh_status open_door(sh_coordinator *coordinator)
 {
     sh_invitation *invitation = &coordinator->invitation;
     unsigned char key[SH_KEY_BYTES];
     SH_TRY(sh_invitation_read(invitation, coordinator->options.listen));
+    SH_TRY(read_token(coordinator));
     const sh_listener_options options = {
         .host = invitation->host[0] == '\0' ? NULL : invitation->host,
         .port = invitation->port,
@@ -506,10 +656,14 @@ static sh_status open_door(sh_coordinator *coordinator)
     };
     SH_TRY(sh_listener_open(&coordinator->listener, coordinator->options.loop, &options));
     SH_TRY(sh_invitation_issue(invitation, sh_listener_port(coordinator->listener)));
+    SH_TRY(keep_token(coordinator));
     SH_TRY(sh_token_key(key, &invitation->token));
     const sh_status status = sh_listener_allow(coordinator->listener, SH_TOKEN_IDENTITY, key);
     sh_key_wipe(key, sizeof key);
-    return status;
+    SH_TRY(status);
+    sh_station_set_door(coordinator->station, coordinator->listener);
+    SH_TRY(sh_timer_new(&coordinator->tick, coordinator->options.loop, on_tick, coordinator));
+    return sh_timer_start(coordinator->tick, TICK_MS, TICK_MS);
 }
 
 /* A call from the driver's thread, carried out on the loop's. */
@@ -518,9 +672,6 @@ typedef struct request {
     sh_status status;
     char message[SH_MESSAGE_BYTES];
     const char *reason;
-    sh_ring *ring;
-    const sh_view *view;
-    sh_channel_stats stats;
     sh_device_report *reports;
     size_t report_count;
     bool reproducible;
@@ -548,25 +699,48 @@ static void do_open(void *context)
     answer(asked, open_door(asked->coordinator));
 }
 
-sh_status sh_coordinator_open(sh_coordinator **coordinator, const sh_coordinator_options *options)
+static sh_status make_membership(sh_coordinator *coordinator)
+{
+    const sh_coordinator_options *options = &coordinator->options;
+    const sh_job *job = &options->bench->job;
+    return sh_membership_new(
+        &coordinator->membership,
+        &(sh_membership_options){
+            .min_devices = options->min_devices,
+            .grains = sh_batch_of_all(job->batch_size, job->grain).grains,
+            .name = options->name,
+            .version = sh_version(),
+            .fingerprint = sh_pipeline_about(options->bench->pipeline)->fingerprint,
+            .family = options->family,
+        });
+}
+
+static sh_status prepare(sh_coordinator *coordinator)
 {
     unsigned char random[SH_KEY_BYTES];
-    request asked;
+    request asked = {0};
+    SH_TRY(make_membership(coordinator));
+    SH_TRY(sh_key_make(coordinator->secret));
+    SH_TRY(sh_key_make(random));
+    memcpy(&coordinator->job, random, sizeof coordinator->job);
+    SH_TRY(sh_station_new(&coordinator->station,
+                          &(sh_station_options){.loop = coordinator->options.loop,
+                                                .mailbox = coordinator->options.mailbox,
+                                                .on_standing = on_standing,
+                                                .context = coordinator}));
+    return ask(coordinator, do_open, &asked);
+}
+
+sh_status sh_coordinator_open(sh_coordinator **coordinator, const sh_coordinator_options *options)
+{
     sh_coordinator *fresh = calloc(1, sizeof *fresh);
     if (fresh == NULL)
         return sh_fail_memory(sizeof *fresh, "the coordinator");
     fresh->options = *options;
     fresh->next_device = 1;
-    sh_cluster_init(&fresh->cluster, &(sh_cluster_options){.min_devices = options->min_devices,
-                                                           .grains = options->grains,
-                                                           .name = options->name,
-                                                           .version = sh_version(),
-                                                           .fingerprint = options->fingerprint,
-                                                           .family = options->family});
-    sh_status status = sh_key_make(random);
-    memcpy(&fresh->job, random, sizeof fresh->job);
-    if (status == SH_OK)
-        status = ask(fresh, do_open, &asked);
+    pthread_mutex_init(&fresh->lock, NULL);
+    begin_record(fresh, 0, options->name);
+    const sh_status status = prepare(fresh);
     if (status != SH_OK) {
         sh_coordinator_close(fresh);
         return status;
@@ -585,58 +759,20 @@ const char *sh_coordinator_local_token(const sh_coordinator *coordinator)
     return coordinator->invitation.local_text;
 }
 
+sh_station *sh_coordinator_station(const sh_coordinator *coordinator)
+{
+    return coordinator->station;
+}
+
 static void do_ready(void *context)
 {
-    request *asked = context;
-    sh_coordinator *coordinator = asked->coordinator;
-    sh_cluster_handle(&coordinator->cluster,
-                      &(sh_cluster_event){SH_CLUSTER_READY, .device = 0,
-                                          .fingerprint = coordinator->options.fingerprint,
-                                          .family = coordinator->options.family});
-    carry_out(coordinator);
+    ((request *)context)->coordinator->ready = true;
 }
 
 void sh_coordinator_ready(sh_coordinator *coordinator)
 {
     sh_loop_call(coordinator->options.loop, do_ready, &(request){.coordinator = coordinator});
-}
-
-static void do_opened(void *context)
-{
-    request *asked = context;
-    sh_coordinator *coordinator = asked->coordinator;
-    const sh_view *view = asked->view;
-    coordinator->ring = asked->ring;
-    if (view->devices > 1) {
-        sh_view_identity(coordinator->ring_identity, view,
-                         (view->rank + view->devices - 1) % view->devices);
-        if (sh_listener_allow(coordinator->listener, coordinator->ring_identity,
-                              view->key_from_previous) != SH_OK) {
-            report_gone(coordinator, 0, sh_message());
-            return;
-        }
-    }
-    sh_cluster_handle(&coordinator->cluster, &(sh_cluster_event){SH_CLUSTER_OPENED, .device = 0});
-    carry_out(coordinator);
-}
-
-void sh_coordinator_opened(sh_coordinator *coordinator, sh_ring *ring, const sh_view *view)
-{
-    sh_loop_call(coordinator->options.loop, do_opened,
-                 &(request){.coordinator = coordinator, .ring = ring, .view = view});
-}
-
-static void do_reported(void *context)
-{
-    request *asked = context;
-    sh_cluster_handle(&asked->coordinator->cluster,
-                      &(sh_cluster_event){SH_CLUSTER_REPORTED, .device = 0});
-    carry_out(asked->coordinator);
-}
-
-void sh_coordinator_reported(sh_coordinator *coordinator)
-{
-    sh_loop_call(coordinator->options.loop, do_reported, &(request){.coordinator = coordinator});
+    sh_station_begin(coordinator->station, 0, coordinator->options.bench, true);
 }
 
 static void do_fail(void *context)
@@ -654,24 +790,19 @@ void sh_coordinator_fail(sh_coordinator *coordinator, const char *reason)
 static void do_reports(void *context)
 {
     request *asked = context;
-    const sh_coordinator *coordinator = asked->coordinator;
-    const sh_cluster *cluster = &coordinator->cluster;
-    const size_t devices = cluster->devices == 0 ? 1 : cluster->devices;
-    asked->reproducible = sh_cluster_is_reproducible(cluster);
-    asked->reports = calloc(devices, sizeof *asked->reports);
+    sh_coordinator *coordinator = asked->coordinator;
+    pthread_mutex_lock(&coordinator->lock);
+    asked->reproducible = sh_membership_is_reproducible(coordinator->membership);
+    pthread_mutex_unlock(&coordinator->lock);
+    asked->reports = calloc(coordinator->record_count + 1, sizeof *asked->reports);
     if (asked->reports == NULL) {
-        answer(asked, sh_fail_memory(devices * sizeof *asked->reports, "the devices' reports"));
+        answer(asked, sh_fail_memory(coordinator->record_count * sizeof *asked->reports,
+                                     "the devices' reports"));
         return;
     }
-    asked->report_count = devices;
-    for (uint32_t i = 1; i < SH_CLUSTER_MAX; i++) {
-        const sh_member *member = &cluster->members[i];
-        if (member->rank == 0 || member->rank >= devices)
-            continue;
-        sh_device_report *report = &asked->reports[member->rank];
-        *report = coordinator->reports[i];
-        snprintf(report->name, sizeof report->name, "%.*s", SH_NAME_BYTES - 1, member->name);
-    }
+    for (size_t i = 0; i < coordinator->record_count; i++)
+        if (i == 0 || coordinator->records[i].took_part)
+            asked->reports[asked->report_count++] = coordinator->records[i].report;
 }
 
 sh_status sh_coordinator_reports(sh_coordinator *coordinator, sh_device_report **reports,
@@ -685,32 +816,16 @@ sh_status sh_coordinator_reports(sh_coordinator *coordinator, sh_device_report *
     return SH_OK;
 }
 
-static void do_stats(void *context)
-{
-    request *asked = context;
-    asked->stats = asked->coordinator->closed_stats;
-    for (const entrant *each = asked->coordinator->entrants; each != NULL; each = each->next) {
-        sh_channel_stats stats;
-        sh_channel_stats_get(each->channel, &stats);
-        asked->stats.sent_bytes += stats.sent_bytes;
-        asked->stats.received_bytes += stats.received_bytes;
-    }
-}
-
-sh_channel_stats sh_coordinator_stats(sh_coordinator *coordinator)
-{
-    request asked = {.coordinator = coordinator};
-    sh_loop_call(coordinator->options.loop, do_stats, &asked);
-    return asked.stats;
-}
-
 /* Says goodbye to all; the last one's end is told to the mailbox. */
 static void do_part(void *context)
 {
-    request *asked = context;
-    sh_coordinator *coordinator = asked->coordinator;
+    sh_coordinator *coordinator = ((request *)context)->coordinator;
+    if (coordinator->station != NULL)
+        sh_station_set_door(coordinator->station, NULL);
     sh_listener_close(coordinator->listener);
     coordinator->listener = NULL;
+    sh_timer_free(coordinator->tick);
+    coordinator->tick = NULL;
     coordinator->closing = true;
     for (entrant *each = coordinator->entrants; each != NULL; each = each->next)
         sh_channel_flush_close(each->channel);
@@ -720,10 +835,10 @@ static void do_part(void *context)
 
 static void do_close(void *context)
 {
-    request *asked = context;
-    while (asked->coordinator->entrants != NULL) {
-        sh_channel *channel = asked->coordinator->entrants->channel;
-        forget(asked->coordinator->entrants);
+    sh_coordinator *coordinator = ((request *)context)->coordinator;
+    while (coordinator->entrants != NULL) {
+        sh_channel *channel = coordinator->entrants->channel;
+        forget(coordinator->entrants);
         sh_channel_close(channel);
     }
 }
@@ -739,7 +854,11 @@ void sh_coordinator_close(sh_coordinator *coordinator)
            sh_mailbox_wait(coordinator->options.mailbox, &mail, NULL, GOODBYE_MS) == SH_OK)
         ;
     sh_loop_call(loop, do_close, &(request){.coordinator = coordinator});
+    sh_station_close(coordinator->station);
+    sh_membership_free(coordinator->membership);
     sh_invitation_wipe(&coordinator->invitation);
-    sh_key_wipe(coordinator->keys, sizeof coordinator->keys);
+    sh_key_wipe(coordinator->secret, sizeof coordinator->secret);
+    pthread_mutex_destroy(&coordinator->lock);
+    free(coordinator->records);
     free(coordinator);
 }

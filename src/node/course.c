@@ -1,47 +1,224 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A device that is alone has the tasks that a station would give it: one view for ever. Whoever is
+ * in a view does its stages until the station says otherwise; what breaks a stage off is the
+ * station's to mend, and only what is this device's own fault ends the course.
+ */
 #include "node/course.h"
 
-static sh_status validate(sh_course *course, const sh_progress_report *report)
+#include <string.h>
+
+static const sh_schedule *schedule_of(const sh_course *course)
 {
-    sh_sum_totals totals;
-    SH_TRY(sh_trainer_evaluate(course->bench->trainer, &course->part, &totals));
-    return course->on_validated == NULL ? SH_OK
-                                        : course->on_validated(course->context, report, &totals);
+    return sh_trainer_schedule(course->bench->trainer);
 }
 
-/* One step and what follows it; *stopped when somebody asked to end. */
-static sh_status advance(sh_course *course, bool *stopped)
+/* Grains of a full step. */
+static uint32_t grains_of_step(const sh_course *course)
+{
+    return sh_batch_of_all(course->bench->job.batch_size, course->bench->job.grain).grains;
+}
+
+static sh_progress_report report_of(const sh_course *course)
 {
     const sh_replica *replica = course->bench->replica;
-    const sh_schedule *schedule = sh_trainer_schedule(course->bench->trainer);
-    sh_step_result result;
-    const sh_batch batch = sh_schedule_batch(schedule, replica->steps);
-    course->part.stop = sh_stop_requested(course->stop);
-    SH_TRY(sh_trainer_step(course->bench->trainer, &course->part, &result));
-    course->redone_steps += result.redone;
-    *stopped = result.totals.stops > 0;
+    const sh_schedule *schedule = schedule_of(course);
+    return (sh_progress_report){
+        .batch = sh_schedule_batch(schedule, replica->steps > 0 ? replica->steps - 1 : 0),
+        .schedule = schedule,
+        .steps = replica->steps,
+        .epoch = replica->epoch,
+        .devices = course->devices,
+    };
+}
 
-    const sh_progress_report report = {batch, schedule, replica->steps, replica->epoch};
-    if (course->on_step != NULL)
-        course->on_step(course->context, &report);
-    const bool epoch_ends = batch.step + 1 == schedule->epoch_steps;
-    const bool job_ends = replica->steps >= schedule->total_steps;
-    return epoch_ends || job_ends ? validate(course, &report) : SH_OK;
+/* ---- one stage ------------------------------------------------------------------------------- */
+
+static sh_status validate(sh_course *course, const sh_part *part, uint32_t *next_view)
+{
+    sh_sum_totals totals;
+    SH_TRY(sh_trainer_evaluate(course->bench->trainer, part, &totals));
+    *next_view = totals.next_view;
+    const sh_progress_report report = report_of(course);
+    return course->on_validated == NULL ? SH_OK
+                                        : course->on_validated(course->context, &report, &totals);
+}
+
+static sh_status advance(sh_course *course, const sh_part *part, uint32_t *next_view)
+{
+    sh_step_result result;
+    SH_TRY(sh_trainer_step(course->bench->trainer, part, &result));
+    course->redone_steps += result.redone;
+    course->stopped = result.totals.stops > 0;
+    *next_view = result.totals.next_view;
+    const sh_progress_report report = report_of(course);
+    return course->on_step == NULL ? SH_OK : course->on_step(course->context, &report);
+}
+
+/* Whether the job ends where the replica stands. */
+static bool is_over(const sh_course *course)
+{
+    const sh_replica *replica = course->bench->replica;
+    const bool due = replica->phase == SH_PHASE_VALIDATION;
+    return !due && (course->stopped || replica->steps >= schedule_of(course)->total_steps);
+}
+
+/* A device that enters a view, or finds it with other devices. */
+static void look_around(sh_course *course, const sh_task *task)
+{
+    if (course->view == task->view)
+        return;
+    course->view = task->view;
+    course->devices = task->devices;
+    course->views++;
+    if (course->on_view != NULL)
+        course->on_view(course->context, task->view, task->devices);
+}
+
+/* One stage as the task has it; *next_view as the trailer said. */
+static sh_status run_stage(sh_course *course, const sh_task *task, uint32_t *next_view)
+{
+    sh_trainer *trainer = course->bench->trainer;
+    sh_engine *engine =
+        task->devices == 1 ? sh_engine_solo() : sh_station_engine(course->station, task->ring);
+    if (engine == NULL)
+        return sh_fail(SH_ABORTED, "the ring is gone");
+    const sh_part part = {
+        .share = task->share,
+        .of = grains_of_step(course),
+        .engine = engine,
+        .stop = sh_stop_requested(course->stop),
+        .work = task->dealt ? task->work.items : NULL,
+        .work_count = task->work.count,
+        .announce = course->announce,
+        .context = course->context,
+    };
+    if (course->bench->replica->phase != task->position.phase) {
+        sh_trainer_set_phase(trainer, task->position.phase);
+        sh_station_restarted(course->station);
+    }
+    if (!task->keep)
+        sh_trainer_forget(trainer);
+    *next_view = 0;
+    look_around(course, task);
+    return task->position.phase == SH_PHASE_VALIDATION ? validate(course, &part, next_view)
+                                                       : advance(course, &part, next_view);
+}
+
+/* ---- with others ----------------------------------------------------------------------------- */
+
+/* What is held, as a notice has it; false where it is too scattered, and forgotten. */
+static bool list_held(sh_ranges *held, sh_trainer *trainer)
+{
+    const sh_grain_list *list = sh_trainer_held(trainer);
+    held->count = 0;
+    for (uint32_t i = 0; i < list->count; i++)
+        if (!sh_ranges_add(held, list->ranges[i])) {
+            sh_trainer_forget(trainer);
+            return false;
+        }
+    return true;
+}
+
+static uint32_t grains_ahead(const sh_course *course)
+{
+    const sh_replica *replica = course->bench->replica;
+    if (replica->phase == SH_PHASE_VALIDATION || replica->steps >= schedule_of(course)->total_steps)
+        return 0;
+    return sh_schedule_batch(schedule_of(course), replica->steps).grains;
+}
+
+static void tell(sh_course *course, sh_participant_event_kind kind, uint32_t next_view)
+{
+    sh_ranges held;
+    const sh_replica *replica = course->bench->replica;
+    const bool passed = kind == SH_PARTICIPANT_PASSED;
+    const sh_participant_event event = {
+        .kind = kind,
+        .position = sh_replica_position(replica),
+        .grains = grains_ahead(course),
+        .next_view = next_view,
+        .finished = passed && is_over(course),
+        .rate = (float)sh_trainer_rate(course->bench->trainer),
+        .held = !passed && list_held(&held, course->bench->trainer) ? &held : NULL,
+    };
+    sh_station_tell(course->station, &event);
+}
+
+static sh_status do_stage(sh_course *course, const sh_task *task)
+{
+    uint32_t next_view;
+    const sh_status status = run_stage(course, task, &next_view);
+    switch (status) {
+    case SH_OK:
+        tell(course, SH_PARTICIPANT_PASSED, next_view);
+        return SH_OK;
+    case SH_ABORTED:
+    case SH_PEER_LOST:
+        tell(course, SH_PARTICIPANT_STOPPED, 0);
+        return SH_OK;
+    case SH_DIVERGED:
+        tell(course, SH_PARTICIPANT_DIFFERED, 0);
+        return SH_OK;
+    default:
+        return status;
+    }
+}
+
+static void check(sh_course *course)
+{
+    sh_station_tell(course->station,
+                    &(sh_participant_event){SH_PARTICIPANT_CHECKED,
+                                            .check = sh_replica_check(course->bench->replica)});
+}
+
+static sh_status run_with_others(sh_course *course, sh_ending *ending)
+{
+    bool over = false;
+    while (!over) {
+        const sh_task task = sh_station_take(course->station);
+        switch (task.kind) {
+        case SH_TASK_WAIT:
+            SH_TRY(course->on_idle(course->context, true, &over));
+            break;
+        case SH_TASK_FETCH: /* the loop does it */
+            break;
+        case SH_TASK_CHECK:
+            check(course);
+            break;
+        case SH_TASK_RUN:
+            SH_TRY(do_stage(course, &task));
+            SH_TRY(course->on_idle(course->context, false, &over));
+            break;
+        case SH_TASK_END:
+            over = true;
+            break;
+        }
+    }
+    *ending = !is_over(course)  ? SH_ENDING_DISMISSED
+              : course->stopped ? SH_ENDING_STOPPED
+                                : SH_ENDING_COMPLETE;
+    return SH_OK;
+}
+
+/* ---- alone ----------------------------------------------------------------------------------- */
+
+static sh_status run_alone(sh_course *course, sh_ending *ending)
+{
+    uint32_t next_view;
+    while (!is_over(course)) {
+        const sh_task task = {.kind = SH_TASK_RUN,
+                              .view = 1,
+                              .devices = 1,
+                              .position = sh_replica_position(course->bench->replica),
+                              .share = {0, grains_of_step(course)}};
+        SH_TRY(run_stage(course, &task, &next_view));
+    }
+    *ending = course->stopped ? SH_ENDING_STOPPED : SH_ENDING_COMPLETE;
+    return SH_OK;
 }
 
 sh_status sh_course_run(sh_course *course, sh_ending *ending)
 {
-    const sh_schedule *schedule = sh_trainer_schedule(course->bench->trainer);
-    const uint64_t steps = course->bench->replica->steps;
-    bool stopped = false;
-    if (steps > 0 && steps >= schedule->total_steps) { /* the job is complete: how good is it? */
-        const sh_progress_report report = {sh_schedule_batch(schedule, steps - 1), schedule, steps,
-                                           course->bench->replica->epoch};
-        SH_TRY(validate(course, &report));
-    }
-    while (!stopped && course->bench->replica->steps < schedule->total_steps)
-        SH_TRY(advance(course, &stopped));
-    *ending = course->bench->replica->steps < schedule->total_steps ? SH_ENDING_STOPPED
-                                                                    : SH_ENDING_COMPLETE;
-    return SH_OK;
+    return course->station == NULL ? run_alone(course, ending) : run_with_others(course, ending);
 }

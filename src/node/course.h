@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The course of a training, the same on every device: step after step, validation at the end of an
- * epoch and of the job, an end where somebody asked for it. All decisions rest on what all devices
- * know, so all make the same calls in the same order.
+ * The course of a training on one device: stage after stage, validation at the end of an epoch and
+ * of the job, an end where the coordinator's user asked for it. What is decided on the way rests on
+ * what all devices of a view know, or is the station's to say.
  *
  *     SH_TRY(sh_course_run(&course, &ending));
  *
@@ -11,13 +11,15 @@
 #ifndef SHOAL_NODE_COURSE_H
 #define SHOAL_NODE_COURSE_H
 
+#include "node/station.h"
 #include "node/stop.h"
 #include "node/workbench.h"
 #include "shoal/train.h"
 
 typedef enum sh_ending {
     SH_ENDING_COMPLETE,
-    SH_ENDING_STOPPED, /* a device asked for it; all are at the same step */
+    SH_ENDING_STOPPED,   /* asked for; all are at the same step */
+    SH_ENDING_DISMISSED, /* this device's part is over, the job may go on */
 } sh_ending;
 
 /* How things stand after a step. */
@@ -26,21 +28,36 @@ typedef struct sh_progress_report {
     const sh_schedule *schedule;
     uint64_t steps; /* applied since the job began */
     sh_epoch_totals epoch;
+    uint32_t devices; /* in the view */
 } sh_progress_report;
 
 typedef struct sh_course {
     sh_workbench *bench;
-    sh_part part; /* share and engine; `stop` is set by the course */
-    const sh_stop *stop;
+    sh_station *station; /* NULL: this device is alone and stays it */
+    const sh_stop *stop; /* asks all devices to end after the step; NULL: never */
 
-    /* Optional. A step was applied; after a validation; both on this device only, so they may be
-     * slow. */
-    void (*on_step)(void *context, const sh_progress_report *report);
+    /* Required with a station: reads the mail that has come; with `wait` there is nothing to do
+     * until SH_MAIL_TASK comes. *over where the job is. A failure ends the course. */
+    sh_status (*on_idle)(void *context, bool wait, bool *over);
+
+    /* The view that this device is to announce (sh_part.announce); optional, as all below. */
+    uint32_t (*announce)(void *context);
+
+    /* This device enters a view, the first one or another. */
+    void (*on_view)(void *context, uint32_t view, uint32_t devices);
+
+    /* A step was applied; after a validation; both on this device only, so they may be slow. */
+    sh_status (*on_step)(void *context, const sh_progress_report *report);
     sh_status (*on_validated)(void *context, const sh_progress_report *report,
                               const sh_sum_totals *validation);
     void *context;
 
     uint64_t redone_steps; /* out: counted since the start of the course */
+    uint32_t views;        /* out: that this device was in */
+
+    /* The course's own: zero. */
+    uint32_t view, devices;
+    bool stopped;
 } sh_course;
 
 /* Runs from where the replica stands to the job's end. On failure the replica is as after its last

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The other devices of a training, as device 0 sees them: the door and the token, the local devices
- * that it starts, the ring that joins them all.
+ * that it starts, and what the user is to hear of all of them.
  *
  *     SH_TRY(sh_crew_open(&crew, &options));          // tells the observer the token
- *     SH_TRY(sh_crew_assemble(crew, &view));          // waits until all are there, and links
- *     ... train with sh_crew_engine(crew) ...
- *     sh_crew_collect(crew);                          // waits for their reports
+ *     ... sh_course_run with sh_crew_station(crew), sh_crew_idle and sh_crew_announce ...
  *     SH_TRY(sh_crew_reports(crew, &reports, &count, &reproducible));
  *     sh_crew_close(crew);
  *
@@ -16,7 +14,7 @@
 #ifndef SHOAL_NODE_CREW_H
 #define SHOAL_NODE_CREW_H
 
-#include "node/view.h"
+#include "node/station.h"
 #include "node/workbench.h"
 #include "shoal/train.h"
 
@@ -25,34 +23,29 @@ typedef struct sh_crew sh_crew;
 /* All borrowed until sh_crew_close. */
 typedef struct sh_crew_options {
     const sh_train_options *train; /* listen, program, stop, observer */
-    const sh_workbench
-        *bench;       /* its replica does not change before sh_crew_assemble has returned */
-    const char *name; /* of this device */
-    uint32_t devices; /* on this machine, this one included */
+    sh_workbench *bench;
+    const char *name;       /* of this device */
+    const char *token_file; /* as sh_coordinator_options has it */
+    uint32_t devices;       /* on this machine, this one included */
     uint32_t min_devices;
     uint32_t lanes; /* of each local device */
 } sh_crew_options;
 
-/* Opens the door and starts the local devices. */
+/* Opens the door, starts the local devices, and takes its own place in the job. */
 sh_status sh_crew_open(sh_crew **crew, const sh_crew_options *options) SHOAL_CHECKED;
 
-/* Waits until enough devices are ready and all doors are open. SH_STOPPED, SH_PEER_LOST. */
-sh_status sh_crew_assemble(sh_crew *crew, sh_view *view) SHOAL_CHECKED;
+sh_station *sh_crew_station(const sh_crew *crew);
 
-/* What adds up over the devices of the view; lives as long as the crew. */
-sh_engine *sh_crew_engine(const sh_crew *crew);
-
-/* This device has done its part: waits until all have reported, but not for ever. */
-void sh_crew_collect(sh_crew *crew);
-
-/* After SH_PEER_LOST from the engine: the same failure with the name of the device, if it becomes
- * known. */
-sh_status sh_crew_name_lost(sh_crew *crew) SHOAL_CHECKED;
+/* The view that this device is to announce now (sh_part.announce). */
+uint32_t sh_crew_announce(sh_crew *crew);
 
 /*
- * What each device of the view did, in order of rank; of rank 0, this one, only the bytes on the
- * wire. `reports` is owned: free().
+ * Passes on what the user should hear, and waits where `wait` for something to do. *over where the
+ * job has ended for all. SH_STOPPED before the training has begun; SH_PEER_LOST: it cannot go on.
  */
+sh_status sh_crew_idle(sh_crew *crew, bool wait, bool *over) SHOAL_CHECKED;
+
+/* As sh_coordinator_reports. */
 sh_status sh_crew_reports(sh_crew *crew, sh_device_report **reports, size_t *count,
                           bool *reproducible) SHOAL_CHECKED;
 

@@ -35,6 +35,18 @@ sh_status sh_invitation_read(sh_invitation *invitation, const char *listen)
     return SH_OK;
 }
 
+sh_status sh_invitation_renew(sh_invitation *invitation, const char *token)
+{
+    sh_token former;
+    SH_TRY(sh_token_parse(&former, token, strlen(token)));
+    invitation->token = former;
+    invitation->renewed = true;
+    if (invitation->port == 0)
+        invitation->port = former.port;
+    sh_token_wipe(&former);
+    return SH_OK;
+}
+
 sh_status sh_invitation_issue(sh_invitation *invitation, uint16_t port)
 {
     const bool any_v6 = strcmp(invitation->host, "::") == 0;
@@ -42,7 +54,12 @@ sh_status sh_invitation_issue(sh_invitation *invitation, uint16_t port)
         invitation->host[0] == '\0' || any_v6 || strcmp(invitation->host, "0.0.0.0") == 0;
     char outward[SH_ADDRESS_TEXT];
     sh_address_outward(outward);
-    SH_TRY(sh_token_make(&invitation->token, everywhere ? outward : invitation->host, port));
+    sh_token fresh;
+    SH_TRY(sh_token_make(&fresh, everywhere ? outward : invitation->host, port));
+    if (invitation->renewed)
+        memcpy(fresh.secret, invitation->token.secret, sizeof fresh.secret);
+    invitation->token = fresh;
+    sh_token_wipe(&fresh);
     SH_TRY(sh_token_print(invitation->text, &invitation->token));
     sh_token local = invitation->token;
     if (everywhere)

@@ -13,11 +13,14 @@
 #ifndef SHOAL_NODE_INVITATION_H
 #define SHOAL_NODE_INVITATION_H
 
+#include <stdbool.h>
+
 #include "net/token.h"
 
 typedef struct sh_invitation {
     char host[SH_TOKEN_HOST]; /* to listen on; "" is every address */
     uint16_t port;            /* 0: any that is free */
+    bool renewed;             /* the token has its secret already */
     sh_token token;
     char text[SH_TOKEN_TEXT];       /* the token for devices elsewhere */
     char local_text[SH_TOKEN_TEXT]; /* the same secret, by an address of this machine's own */
@@ -26,6 +29,12 @@ typedef struct sh_invitation {
 /* Reads --listen: "[ADDRESS]:PORT"; NULL: a free port of the loopback, so nobody elsewhere can
  * come. */
 sh_status sh_invitation_read(sh_invitation *invitation, const char *listen) SHOAL_CHECKED;
+
+/*
+ * Takes over a token that was issued before the coordinator was started again, so that the devices
+ * that have it find the way back: its secret, and its port where --listen names none.
+ */
+sh_status sh_invitation_renew(sh_invitation *invitation, const char *token) SHOAL_CHECKED;
 
 /* Makes the tokens for the port that was bound, with an address that others are likely to reach. */
 sh_status sh_invitation_issue(sh_invitation *invitation, uint16_t port) SHOAL_CHECKED;

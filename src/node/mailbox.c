@@ -100,6 +100,17 @@ static bool take(sh_mailbox *mailbox, sh_mail *mail, bool *lost)
     return true;
 }
 
+bool sh_mailbox_take(sh_mailbox *mailbox, sh_mail *mail)
+{
+    uint64_t drained;
+    bool lost;
+    if (!take(mailbox, mail, &lost))
+        return false;
+    const ssize_t got = read(mailbox->fd, &drained, sizeof drained);
+    (void)got;
+    return true;
+}
+
 sh_status sh_mailbox_wait(sh_mailbox *mailbox, sh_mail *mail, const sh_stop *stop,
                           uint32_t timeout_ms)
 {

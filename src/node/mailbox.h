@@ -15,18 +15,16 @@
 
 #include "base/fail.h"
 #include "node/stop.h"
-#include "node/view.h"
 
 #define SH_MAILBOX_MAX 1024
 
 typedef enum sh_mail_kind {
     SH_MAIL_WELCOME, /* a member was admitted: `data` is an sh_welcome (node/member.h), owned */
-    SH_MAIL_STATE,   /* the replica's state has arrived */
     SH_MAIL_JOINED,  /* a device is ready: `text` is its name */
     SH_MAIL_NOTE,    /* something to tell the user: `text` */
-    SH_MAIL_VIEW,    /* `view` */
-    SH_MAIL_START,   /* all devices are there: link and go */
+    SH_MAIL_TASK,    /* there may be a task: take it (node/station.h) */
     SH_MAIL_END,     /* the job is over; `status` and `text` say how */
+    SH_MAIL_LOST,    /* the connection to the coordinator ended without that; likewise */
     SH_MAIL_CLOSED,  /* the last connection has been closed, as was asked for */
     SH_MAIL_CHILD,   /* a device started here has ended by itself: `text` */
 } sh_mail_kind;
@@ -36,7 +34,6 @@ typedef struct sh_mail {
     sh_status status;
     uint32_t devices; /* ready so far */
     void *data;
-    sh_view view;
     char text[SH_MESSAGE_BYTES];
 } sh_mail;
 
@@ -59,5 +56,8 @@ void sh_mailbox_tell(sh_mailbox *mailbox, sh_mail_kind kind, sh_status status, c
  */
 sh_status sh_mailbox_wait(sh_mailbox *mailbox, sh_mail *mail, const sh_stop *stop,
                           uint32_t timeout_ms) SHOAL_CHECKED;
+
+/* The next mail, where there is some; never waits. */
+bool sh_mailbox_take(sh_mailbox *mailbox, sh_mail *mail);
 
 #endif

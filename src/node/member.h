@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A device's connection to the coordinator of a job that it joins, and its own door for the device
- * before it in the ring.
+ * A device's connection to the coordinator of a job that it joins, and its door for other devices;
+ * its station follows the coordinator's orders.
  *
  *     SH_TRY(sh_member_connect(&member, &options));
  *     ... the mailbox gets WELCOME ...
- *     sh_member_receive(member, blocks, count);      // then STATE
- *     sh_member_ready(member, fingerprint, family);  // then VIEW, START, END
+ *     sh_member_ready(member, bench, family);
+ *     ... the step's thread does what sh_member_station says, until END comes ...
  *     sh_member_close(member);
  *
  * Threads: one caller, not the loop's. Inside, everything happens on the loop's thread.
@@ -15,9 +15,8 @@
 #define SHOAL_NODE_MEMBER_H
 
 #include "node/mailbox.h"
-#include "reduce/ring.h"
+#include "node/station.h"
 #include "shoal/train.h"
-#include "train/snapshot.h"
 
 typedef struct sh_member_options {
     sh_loop *loop;
@@ -32,34 +31,25 @@ typedef struct sh_member_options {
 typedef struct sh_welcome {
     sh_job job;
     char fingerprint[SH_DIGEST_TEXT]; /* of the data */
-    uint64_t state_bytes;
 } sh_welcome;
 
-typedef struct sh_device_member sh_device_member;
+typedef struct sh_member sh_member;
 
 /* Connects and says hello. What follows comes by mail; the end of the connection too, as
  * SH_MAIL_END. */
-sh_status sh_member_connect(sh_device_member **member,
-                            const sh_member_options *options) SHOAL_CHECKED;
+sh_status sh_member_connect(sh_member **member, const sh_member_options *options) SHOAL_CHECKED;
 
-/* Where the state goes that follows the welcome. Borrowed until SH_MAIL_STATE or the end. */
-void sh_member_receive(sh_device_member *member, const sh_snapshot_block *blocks, uint32_t count);
+/* This device is prepared for the job of the welcome; its replica is to be taken from others.
+ * `bench` is borrowed until sh_member_close. */
+void sh_member_ready(sh_member *member, sh_workbench *bench, const char *family);
 
-void sh_member_ready(sh_device_member *member, const char *fingerprint, const char *family);
+/* Tells the coordinator that this device cannot go on, and why. */
+void sh_member_fail(sh_member *member, const char *reason);
 
-/* Opens the door of the view for `ring`, which is borrowed until sh_member_close, and says so. */
-sh_status sh_member_opened(sh_device_member *member, sh_ring *ring,
-                           const sh_view *view) SHOAL_CHECKED;
-
-void sh_member_report(sh_device_member *member, const sh_device_report *report,
-                      const char *weights_hash);
-
-/* Asks to leave (`reason` empty), or says why this device cannot go on. */
-void sh_member_leave(sh_device_member *member, const char *reason);
-
-sh_channel_stats sh_member_stats(sh_device_member *member);
+/* This device's place in the job; borrowed until close. */
+sh_station *sh_member_station(const sh_member *member);
 
 /* Writes what is queued, closes everything and frees it. NULL is fine. */
-void sh_member_close(sh_device_member *member);
+void sh_member_close(sh_member *member);
 
 #endif

@@ -14,10 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "cluster/cluster.h"
 #include "node/course.h"
 #include "node/crew.h"
 #include "node/host.h"
@@ -36,12 +36,12 @@ typedef struct training {
     uint32_t devices, min_devices;
     sh_run *run;
     bool has_checkpoint; /* in the run's folder */
-    sh_log_tap events;   /* into the run's folder while it is open */
+    char token_file[SH_PATH_BYTES];
+    sh_log_tap events; /* into the run's folder while it is open */
     sh_workbench *bench;
     sh_crew *crew; /* NULL for a device that is alone */
 
     /* The course under way. */
-    sh_view view;
     uint64_t start_ns, start_steps;
     uint64_t step_ns[RATE_WINDOW]; /* when the last steps ended */
     uint64_t steps_seen;
@@ -104,7 +104,7 @@ static sh_event describe(const training *t, sh_event_kind kind, const sh_progres
     const double samples = (double)report->epoch.samples;
     return (sh_event){
         .kind = kind,
-        .devices = t->view.devices,
+        .devices = report->devices,
         .epoch = report->batch.epoch + 1,
         .epochs = (uint32_t)((report->schedule->total_steps + report->schedule->epoch_steps - 1) /
                              report->schedule->epoch_steps),
@@ -118,7 +118,7 @@ static sh_event describe(const training *t, sh_event_kind kind, const sh_progres
     };
 }
 
-static void on_step(void *context, const sh_progress_report *report)
+static sh_status on_step(void *context, const sh_progress_report *report)
 {
     training *t = context;
     sh_event event = describe(t, SH_EVENT_STEP, report);
@@ -126,6 +126,7 @@ static void on_step(void *context, const sh_progress_report *report)
     t->summary->samples += report->batch.samples.count;
     t->summary->train_loss = event.loss;
     observe(t, &event);
+    return SH_OK;
 }
 
 static sh_status write_metrics(const training *t, const sh_event *event)
@@ -244,13 +245,6 @@ static uint32_t lanes_of_each(const training *t)
     return cores / t->devices > 0 ? cores / t->devices : 1;
 }
 
-/* The view of a device that is alone. */
-static sh_view view_of_one(const sh_job *job)
-{
-    const uint32_t grains = sh_batch_of_all(job->batch_size, job->grain).grains;
-    return (sh_view){.number = 1, .devices = 1, .grains = grains, .of = grains};
-}
-
 static sh_status report_devices(training *t)
 {
     sh_summary *summary = t->summary;
@@ -318,7 +312,7 @@ static sh_status summarise(training *t, const sh_course *course, const char *end
         summary->samples_per_second = (double)summary->samples / summary->train_seconds;
     }
     summary->redone_steps = course->redone_steps;
-    summary->views = t->start_ns != 0;
+    summary->views = course->views;
     if (t->start_ns != 0 && t->bench->clock != NULL)
         SH_TRY(sh_trainer_profile(t->bench->trainer, &summary->profile, t->options->profile));
     SH_TRY(sh_replica_hash(replica, summary->weights_hash));
@@ -355,45 +349,89 @@ static sh_status give_up(const training *t, sh_status status)
 
 static sh_status finish(training *t, const sh_course *course, sh_status status, sh_ending ending)
 {
-    if (status == SH_OK && t->crew != NULL)
-        sh_crew_collect(t->crew);
-    else if (status == SH_PEER_LOST)
-        status = sh_crew_name_lost(t->crew);
-    if (status == SH_OK && ending == SH_ENDING_COMPLETE)
+    if (status == SH_OK && ending == SH_ENDING_COMPLETE) {
+        unlink(t->token_file); /* nobody comes back to a job that is complete */
         return summarise(t, course, "complete");
+    }
     if (status == SH_OK)
         return save_after(t, course, sh_fail(SH_STOPPED, "stopped on request"), "stopped");
+    if (status == SH_STOPPED)
+        return save_after(t, course, status, "stopped");
     if (status == SH_PEER_LOST)
         return save_after(t, course, status, "device lost");
     return give_up(t, status);
 }
 
-static sh_status train(training *t)
+/* The first view of the devices: from here on time counts. */
+static void on_view(void *context, uint32_t view, uint32_t devices)
 {
+    training *t = context;
     const sh_schedule *schedule = sh_trainer_schedule(t->bench->trainer);
-    sh_ending ending = SH_ENDING_COMPLETE;
-    sh_course course = {
-        .bench = t->bench,
-        .part = {.share = {t->view.first_grain, t->view.grains},
-                 .of = t->view.of,
-                 .engine = t->crew == NULL ? sh_engine_solo() : sh_crew_engine(t->crew)},
-        .stop = t->options->stop,
-        .on_step = on_step,
-        .on_validated = on_validated,
-        .context = t,
-    };
+    (void)view;
+    if (t->start_ns != 0)
+        return;
     sh_trainer_clear_times(t->bench->trainer);
     t->start_ns = sh_clock_now_ns(sh_clock_system());
-    t->start_steps = t->bench->replica->steps;
     observe(t, &(sh_event){.kind = SH_EVENT_STARTED,
-                           .devices = t->view.devices,
+                           .devices = devices,
                            .epoch = (uint32_t)(t->start_steps / schedule->epoch_steps) + 1,
                            .step = t->start_steps % schedule->epoch_steps,
                            .epoch_steps = schedule->epoch_steps,
                            .total_step = t->start_steps,
                            .total_steps = schedule->total_steps});
+}
+
+static sh_status on_idle(void *context, bool wait, bool *over)
+{
+    const training *t = context;
+    return sh_crew_idle(t->crew, wait, over);
+}
+
+static uint32_t announce(void *context)
+{
+    const training *t = context;
+    return t->crew == NULL ? 0 : sh_crew_announce(t->crew);
+}
+
+static sh_status train(training *t)
+{
+    sh_ending ending = SH_ENDING_COMPLETE;
+    sh_course course = {
+        .bench = t->bench,
+        .station = t->crew == NULL ? NULL : sh_crew_station(t->crew),
+        .stop = t->options->stop,
+        .on_idle = on_idle,
+        .announce = announce,
+        .on_view = on_view,
+        .on_step = on_step,
+        .on_validated = on_validated,
+        .context = t,
+    };
+    t->start_steps = t->bench->replica->steps;
     const sh_status status = sh_course_run(&course, &ending);
     return finish(t, &course, status, ending);
+}
+
+static void on_passed(void *context, const sh_stage_outcome *outcome)
+{
+    const training *t = context;
+    if (t->crew != NULL)
+        sh_station_passed(sh_crew_station(t->crew), outcome);
+}
+
+static sh_status open_crew(training *t)
+{
+    SH_TRY(sh_run_path(t->run, SH_RUN_TOKEN, t->token_file));
+    return sh_crew_open(&t->crew,
+                        &(sh_crew_options){
+                            .train = t->options,
+                            .bench = t->bench,
+                            .name = t->name,
+                            .token_file = t->options->listen != NULL ? t->token_file : NULL,
+                            .devices = t->devices,
+                            .min_devices = t->min_devices,
+                            .lanes = lanes_of_each(t),
+                        });
 }
 
 static sh_status run(training *t)
@@ -402,35 +440,27 @@ static sh_status run(training *t)
     if (t->options->profile != SH_PROFILE_OFF)
         t->bench->clock = sh_clock_system();
     t->bench->shared = !is_alone(t);
+    t->bench->on_passed = on_passed;
+    t->bench->context = t;
     SH_TRY(sh_workbench_start(t->bench, lanes_of_each(t), t->options->memory));
     SH_TRY(open_run(t)); /* not before it is known that the job fits here */
     note_memory(t);
-    if (is_alone(t)) {
-        t->view = view_of_one(&t->bench->job);
-        return train(t);
-    }
-    SH_TRY(sh_crew_open(&t->crew, &(sh_crew_options){.train = t->options,
-                                                     .bench = t->bench,
-                                                     .name = t->name,
-                                                     .devices = t->devices,
-                                                     .min_devices = t->min_devices,
-                                                     .lanes = lanes_of_each(t)}));
-    const sh_status status = sh_crew_assemble(t->crew, &t->view);
-    if (status == SH_STOPPED || status == SH_PEER_LOST)
-        return save_after(t, &(sh_course){0}, status,
-                          status == SH_STOPPED ? "stopped" : "device lost");
-    return status == SH_OK ? train(t) : status;
+    if (!is_alone(t))
+        SH_TRY(open_crew(t));
+    return train(t);
 }
 
 static void close_all(training *t, sh_status status, const char *message)
 {
-    if (t->crew != NULL && status != SH_OK && t->start_ns == 0)
-        sh_crew_fail(t->crew, message);
+    if (t->crew != NULL && status != SH_OK && t->start_ns == 0) {
+        char text[SH_MESSAGE_BYTES];
+        snprintf(text, sizeof text, "the job has ended: %.900s", message);
+        sh_crew_fail(t->crew, text);
+    }
     sh_crew_close(t->crew);
     sh_workbench_close(t->bench);
     sh_log_tap_remove(&t->events);
     sh_run_close(t->run);
-    sh_key_wipe(&t->view, sizeof t->view);
 }
 
 sh_status sh_train(const sh_train_options *options, sh_summary *summary)
@@ -444,8 +474,8 @@ sh_status sh_train(const sh_train_options *options, sh_summary *summary)
     *summary = (sh_summary){.train_loss = NAN, .val_loss = NAN, .val_accuracy = NAN};
     t.min_devices = options->min_devices > t.devices ? options->min_devices : t.devices;
     sh_host_name(t.name);
-    if (t.min_devices > SH_CLUSTER_MAX)
-        return sh_fail(SH_LIMIT, "%u devices: a job has at most %d", t.min_devices, SH_CLUSTER_MAX);
+    if (t.min_devices > SH_DEVICES_MAX)
+        return sh_fail(SH_LIMIT, "%u devices: a job has at most %d", t.min_devices, SH_DEVICES_MAX);
     const sh_status status = run(&t);
     snprintf(message, sizeof message, "%s", sh_message());
     close_all(&t, status, message);

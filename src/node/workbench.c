@@ -49,7 +49,10 @@ sh_status sh_workbench_start(sh_workbench *bench, uint32_t lanes, uint64_t memor
                                                 .clock = bench->clock,
                                                 .memory = memory,
                                                 .evaluate_only = bench->evaluate_only,
-                                                .shared = bench->shared});
+                                                .shared = bench->shared,
+                                                .pace = sh_clock_system(),
+                                                .on_passed = bench->on_passed,
+                                                .context = bench->context});
 }
 
 void sh_workbench_close(sh_workbench *bench)

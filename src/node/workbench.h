@@ -21,8 +21,12 @@ typedef struct sh_workbench {
     sh_replica *replica;
     sh_trainer *trainer;   /* after sh_workbench_start */
     bool evaluate_only;    /* set before sh_workbench_start: nothing will be trained */
-    bool shared;           /* set likewise: there may be other devices */
     const sh_clock *clock; /* that steps are timed by; NULL, as opened: they are not */
+
+    /* With other devices; set before sh_workbench_start, as sh_trainer_options has them. */
+    bool shared;
+    void (*on_passed)(void *context, const sh_stage_outcome *outcome);
+    void *context;
 } sh_workbench;
 
 /* The backends that `backend` names; NULL: what SHOAL_BACKEND says, else the best there is. */

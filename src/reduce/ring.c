@@ -229,11 +229,18 @@ static void watch(sh_engine *engine, const sh_engine_watcher *watcher)
     pthread_mutex_unlock(&ring->lock);
 }
 
+static void check_linked(const sh_ring *ring)
+{
+    if (ring->next_is_open && ring->previous != NULL && ring->options.on_linked != NULL)
+        ring->options.on_linked(ring->options.context);
+}
+
 static void on_open(void *context, sh_channel *channel)
 {
     sh_ring *ring = context;
     (void)channel;
     ring->next_is_open = true;
+    check_linked(ring);
     for (uint32_t i = 0; i < ring->span_count; i++)
         pump_or_break(ring, i);
 }
@@ -301,13 +308,16 @@ static void on_close(void *context, sh_channel *channel, sh_status why, const ch
     snprintf(text, sizeof text, "the link %s broke: %.800s",
              channel == ring->next ? "to the next device" : "from the previous device",
              why == SH_OK ? "it was closed" : reason);
-    if (channel == ring->next) {
+    const bool next = channel == ring->next;
+    if (next) {
         ring->next = NULL;
         ring->next_is_open = false;
     } else {
         ring->previous = NULL;
     }
     fail_round(ring, SH_PEER_LOST, text);
+    if (ring->options.on_broken != NULL)
+        ring->options.on_broken(ring->options.context, next);
 }
 
 static const sh_channel_events link_events = {
@@ -330,6 +340,7 @@ sh_status sh_ring_take_previous(sh_ring *ring, sh_channel *channel)
         return sh_fail(SH_REFUSED, "the previous device is linked already");
     ring->previous = channel;
     sh_channel_own(channel, &link_events, ring);
+    check_linked(ring);
     return SH_OK;
 }
 
@@ -356,7 +367,10 @@ static void answer_stats(void *context)
 sh_channel_stats sh_ring_stats(sh_ring *ring)
 {
     stats_question question = {.ring = ring};
-    sh_loop_call(ring->options.loop, answer_stats, &question);
+    if (sh_loop_is_current(ring->options.loop))
+        answer_stats(&question);
+    else
+        sh_loop_call(ring->options.loop, answer_stats, &question);
     return question.answer;
 }
 

@@ -28,6 +28,12 @@ typedef struct sh_ring_options {
     uint32_t view; /* marks the frames: those of another view are refused */
     uint32_t rank;
     uint32_t devices; /* at least 2 */
+
+    /* Optional; loop only. Both links are up; the link to the next device, or that from the
+     * previous one, broke or did not come about. */
+    void (*on_linked)(void *context);
+    void (*on_broken)(void *context, bool next);
+    void *context; /* borrowed until the engine is closed */
 } sh_ring_options;
 
 /* A ring without links. Owned: close its engine. Any thread. */
@@ -49,7 +55,7 @@ sh_status sh_ring_take_previous(sh_ring *ring, sh_channel *channel) SHOAL_CHECKE
  */
 void sh_ring_abort(sh_ring *ring, sh_status status, const char *reason);
 
-/* Bytes on the wire of both links. Any thread but the loop's. */
+/* Bytes on the wire of both links. Any thread. */
 sh_channel_stats sh_ring_stats(sh_ring *ring);
 
 #endif

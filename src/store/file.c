@@ -175,15 +175,29 @@ void sh_file_writer_discard(sh_file_writer *writer)
     free(writer);
 }
 
-sh_status sh_file_replace(const char *path, const void *data, size_t bytes)
+static sh_status replace(const char *path, const void *data, size_t bytes, bool private)
 {
     sh_file_writer *writer;
     SH_TRY(sh_file_writer_open(&writer, path));
-    const sh_status status = sh_file_writer_add(writer, data, bytes);
+    sh_status status = SH_OK;
+    if (private && fchmod(writer->fd, S_IRUSR | S_IWUSR) != 0)
+        status = sh_fail_errno(errno, "%s: cannot be kept from others", path);
+    if (status == SH_OK)
+        status = sh_file_writer_add(writer, data, bytes);
     if (status == SH_OK)
         return sh_file_writer_commit(writer);
     sh_file_writer_discard(writer);
     return status;
+}
+
+sh_status sh_file_replace(const char *path, const void *data, size_t bytes)
+{
+    return replace(path, data, bytes, false);
+}
+
+sh_status sh_file_replace_private(const char *path, const void *data, size_t bytes)
+{
+    return replace(path, data, bytes, true);
 }
 
 sh_status sh_file_size(uint64_t *bytes, const char *path)

@@ -68,6 +68,9 @@ void sh_file_writer_discard(sh_file_writer *writer);
 /* The three steps in one: `path` holds these bytes, or what it held before. */
 sh_status sh_file_replace(const char *path, const void *data, size_t bytes) SHOAL_CHECKED;
 
+/* As above, for what only the owner is to read: the file's mode is 0600. */
+sh_status sh_file_replace_private(const char *path, const void *data, size_t bytes) SHOAL_CHECKED;
+
 /* Size of a regular file; SH_INVALID for a folder or a device. */
 sh_status sh_file_size(uint64_t *bytes, const char *path) SHOAL_CHECKED;
 

@@ -106,6 +106,7 @@ static void note_item(content *found, const char *name)
         found->metrics = true;
     else if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0 &&
              strcmp(name, SH_RUN_EVENTS) != 0 && strcmp(name, SH_RUN_CHECKPOINTS) != 0 &&
+             strcmp(name, SH_RUN_TOKEN) != 0 && !is_temporary_of(name, SH_RUN_TOKEN) &&
              !is_temporary_of(name, SH_RUN_JOB))
         found->other = true;
 }
@@ -206,13 +207,16 @@ static sh_status take_lock(int *lock, const char *folder)
     return SH_OK;
 }
 
-/* Lines of a course that nobody can continue. */
+/* Lines of a course that nobody can continue, and the token of a job that nobody comes back to. */
 static sh_status forget_beginnings(const char *folder)
 {
+    static const char *const names[] = {SH_RUN_METRICS, SH_RUN_TOKEN};
     char path[SH_PATH_BYTES];
-    SH_TRY(sh_path_join(path, folder, SH_RUN_METRICS));
-    if (unlink(path) != 0 && errno != ENOENT)
-        return sh_fail_errno(errno, "%s: cannot remove", path);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        SH_TRY(sh_path_join(path, folder, names[i]));
+        if (unlink(path) != 0 && errno != ENOENT)
+            return sh_fail_errno(errno, "%s: cannot remove", path);
+    }
     return SH_OK;
 }
 

@@ -175,8 +175,13 @@ static void tells_new_runs_from_old_ones(void **state)
 static void a_beginning_counts_as_empty(void **state)
 {
     (void)state;
-    static const char *const left[] = {"job.json.tmp-1-0", "job.json", "events.log",
-                                       "metrics.jsonl", "checkpoints/last.safetensors.tmp-1-0"};
+    static const char *const left[] = {"job.json.tmp-1-0",
+                                       "job.json",
+                                       "events.log",
+                                       "metrics.jsonl",
+                                       "token.tmp-1-0",
+                                       "token",
+                                       "checkpoints/last.safetensors.tmp-1-0"};
     sh_run *run;
     assert_ok(open_path(&run, path, false));
     sh_run_close(run);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/replica.h"
+#include "train/weight_check.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -139,6 +140,11 @@ const char *sh_replica_tensor_name(const sh_replica *replica, uint32_t tensor)
 const sh_type *sh_replica_tensor_type(const sh_replica *replica, uint32_t tensor)
 {
     return sh_graph_type(replica->graph, replica->graph->parameters[tensor].value);
+}
+
+uint64_t sh_replica_check(const sh_replica *replica)
+{
+    return sh_weight_check(replica->weights, 0, replica->weight_count);
 }
 
 void sh_replica_lock(sh_replica *replica)

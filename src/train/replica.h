@@ -77,6 +77,9 @@ static inline sh_position sh_replica_position(const sh_replica *replica)
 void sh_replica_lock(sh_replica *replica);
 void sh_replica_unlock(sh_replica *replica);
 
+/* The check of all its weights (train/weight_check.h). */
+uint64_t sh_replica_check(const sh_replica *replica);
+
 /* All that a step's update depends on beside the sums: the same on all devices. */
 typedef struct sh_replica_step {
     sh_optimizer_step numbers;

@@ -27,6 +27,7 @@ import select
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -52,6 +53,40 @@ def cifar10(count, seed=0):
             shade = label * 23 + plane * 40
             out += bytes((shade + (at * step + at // 32 * (label + 1)) % 60) % 256 for at in range(1024))
     return bytes(out)
+
+
+FRAME = struct.Struct("<IHHIIHHI")  # src/net/frame.h
+CONTROL, STATE, SEGMENT = 1, 2, 3
+CONTROL_MAX = 256 * 1024
+# Bodies of a message (src/net/message.proto).
+HELLO, WELCOME, REFUSE, READY, NOTICE, ORDER, FAIL, END = 10, 11, 12, 13, 14, 15, 16, 17
+
+
+def frame(body=b"", kind=CONTROL, announced=None):
+    return FRAME.pack(len(body) if announced is None else announced, kind, 0, 0, 0, 0, 0, 0) + body
+
+
+def varint(number):
+    out = b""
+    while number > 127:
+        out += bytes([number & 127 | 128])
+        number >>= 7
+    return out + bytes([number])
+
+
+def field(number, value):
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value) if value else b""
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+
+def message(body, content=b"", job=0, protocol=3):
+    """A frame with a message, as a device sends it."""
+    return frame(field(1, protocol) + field(2, job) + field(body, content))
+
+
+def hello(version, name=b"intruder", port=1, **header):
+    return message(HELLO, field(1, version) + field(2, name) + field(3, 1) + field(4, port), **header)
 
 
 class Result:
@@ -248,6 +283,7 @@ class Events:
     def __init__(self, run):
         self.path = os.path.join(run, "events.log")
         self._seen = 0
+        self._found = set()
 
     def lines(self):
         try:
@@ -258,19 +294,100 @@ class Events:
 
     def wait_for(self, pattern, timeout=20):
         """The match of the first line with the pattern; lines up to the last answer do not count."""
+        at, match = self._search(self._seen, pattern, timeout)
+        self._seen = at + 1
+        return match
+
+    def find(self, pattern, timeout=20):
+        """As wait_for, of events that come in any order: each line answers once."""
+        at, match = self._search(0, pattern, timeout)
+        self._found.add(at)
+        return match
+
+    def _search(self, first, pattern, timeout):
         deadline = time.monotonic() + timeout * PATIENCE
         while True:
             late = time.monotonic() > deadline
             lines = self.lines()
-            for i in range(self._seen, len(lines)):
-                match = re.search(pattern, lines[i])
+            for i in range(first, len(lines)):
+                match = None if i in self._found else re.search(pattern, lines[i])
                 if match:
-                    self._seen = i + 1
-                    return match
+                    return i, match
             if late:
                 raise AssertionError("no event %r after %g s, but\n%s" % (
-                    pattern, timeout * PATIENCE, "\n".join(lines[self._seen:])))
+                    pattern, timeout * PATIENCE,
+                    "\n".join(line for line in lines[first:] if " checkpoint.written " not in line)))
             time.sleep(0.01)
+
+
+class Training:
+    """An open job of a test, which others join. It trains when this returns.
+
+    `process` is its coordinator, `token` a Token, `events` its Events, `run` its folder.
+    """
+
+    def __init__(self, test, *arguments, listen="127.0.0.1:0"):
+        self._test = test
+        number = sum(name.startswith("run-") for name in os.listdir(test.folder))
+        self.run = test.path("run-%d" % number)
+        self.listen = listen
+        self._begin(*arguments, "--run", self.run)
+
+    def _begin(self, *arguments):
+        self.json = "%s.json" % self.run
+        listen = ("--listen", self.listen) if self.listen else ()
+        self.process = self._test.start("train", *arguments, *listen, "--json", self.json, "--quiet")
+        self.token = Token(self.process.wait_for_token()) if self.listen else None
+        self.events = Events(self.run)
+        self.advance(1)
+
+    def resume(self, *arguments):
+        """Starts the coordinator again, whose end the caller has brought about."""
+        self._begin("--resume", self.run, *arguments)
+
+    def join(self, name, *arguments, lanes=1, quiet=True, token=None):
+        return self._test.start("join", (token or self.token).text, "--name", name, "--lanes", str(lanes),
+                                *(("--quiet",) if quiet else ()), *arguments)
+
+    def wait_for_ready(self, name):
+        self.events.find(r'INFO device\.ready .*name="%s"' % name)
+
+    def wait_for_joined(self, *names):
+        """Waits until these, in any order, take part."""
+        for name in names:
+            self.events.find(r'INFO device\.joined .*text="device %s joined with ' % name)
+
+    def wait_for_left(self, name):
+        self.events.find(r'INFO device\.left .*text="device %s left' % name)
+
+    def epochs(self):
+        """Epochs that are done, of this life of the coordinator and those before."""
+        try:
+            with open(os.path.join(self.run, "metrics.jsonl"), "rb") as file:
+                return file.read().count(b"\n")
+        except FileNotFoundError:
+            return 0
+
+    def advance(self, epochs, timeout=30):
+        """Waits until so many more epochs are done."""
+        goal, deadline = self.epochs() + epochs, time.monotonic() + timeout * PATIENCE
+        while self.epochs() < goal:
+            if self.process.child.poll() is not None:
+                raise AssertionError("it ended in the midst of it\n%s" % self.process.so_far())
+            if time.monotonic() > deadline:
+                raise AssertionError("no more epochs after %g s\n%s\n%s" % (
+                    timeout * PATIENCE, "\n".join(self.events.lines()[-30:]), self.process.so_far()))
+            time.sleep(0.01)
+
+    def summary(self):
+        return self._test.summary(self.json)
+
+    def stop(self, timeout=30):
+        """Stops it as a user does, and gives its summary."""
+        self.process.signal(signal.SIGINT)
+        result = self.process.wait(timeout)
+        self._test.assertEqual(result.status, 130, str(result))
+        return self.summary()
 
 
 class Relay:

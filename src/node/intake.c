@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "node/intake.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+
+#define RETRY_MS 20 /* a donor may hear of the transfer later than we do */
+#define RETRIES 100
+
+typedef struct stream {
+    sh_intake *of;
+    uint32_t index;
+    sh_route route;
+    sh_channel *channel;
+    sh_timer *retry;
+    uint32_t tries;
+    bool open;
+} stream;
+
+struct sh_intake {
+    sh_intake_options options;
+    uint64_t number;
+    sh_taker *taker;
+    bool live;
+    bool told, failed; /* told: of `position` */
+    sh_position position;
+    sh_channel_stats closed;
+    uint32_t stream_count;
+    stream streams[SH_DONORS_MAX];
+};
+
+static void fail(sh_intake *intake, const char *reason)
+{
+    if (intake->failed)
+        return;
+    intake->failed = true;
+    sh_log(SH_LOG_WARN, "transfer.failed", "transfer=%llu reason=\"%s\"",
+           (unsigned long long)intake->number, reason);
+    intake->options.on_failed(intake->options.context, intake->number, reason);
+}
+
+static sh_flow on_frame(void *context, sh_channel *channel, const sh_frame *head, sh_sink *sink)
+{
+    const stream *from = context;
+    (void)channel;
+    if (from->of->failed)
+        return SH_FLOW_REFUSE;
+    if (sh_taker_frame(from->of->taker, from->index, head, sink) == SH_OK)
+        return SH_FLOW_TAKE;
+    fail(from->of, sh_message());
+    return SH_FLOW_REFUSE;
+}
+
+static void on_done(void *context, sh_channel *channel, const sh_frame *head)
+{
+    const stream *from = context;
+    sh_intake *intake = from->of;
+    (void)channel;
+    if (intake->failed)
+        return;
+    if (sh_taker_done(intake->taker, from->index, head) != SH_OK) {
+        fail(intake, sh_message());
+        return;
+    }
+    if (!sh_taker_complete(intake->taker))
+        return;
+    const sh_position position = sh_taker_position(intake->taker);
+    if (intake->told && sh_position_same(position, intake->position))
+        return;
+    intake->told = true;
+    intake->position = position;
+    intake->options.on_position(intake->options.context, intake->number, position);
+}
+
+static void on_open(void *context, sh_channel *channel)
+{
+    stream *to = context;
+    (void)channel;
+    to->open = true;
+}
+
+static void connect_again(void *context);
+
+/* The donor may not have heard of the transfer yet: then it is asked again. Where it stood still
+ * and all of it is here, it has heard before us that the transfer is over. */
+static void on_close(void *context, sh_channel *channel, sh_status why, const char *reason)
+{
+    stream *from = context;
+    sh_channel_stats stats;
+    sh_channel_stats_get(channel, &stats);
+    from->of->closed.sent_bytes += stats.sent_bytes;
+    from->of->closed.received_bytes += stats.received_bytes;
+    from->channel = NULL;
+    if (from->of->told && !from->of->live)
+        return;
+    const bool early =
+        !from->open && (why == SH_REFUSED || why == SH_MISMATCH || why == SH_NETWORK);
+    if (early && from->tries++ < RETRIES && sh_timer_start(from->retry, RETRY_MS, 0) == SH_OK)
+        return;
+    fail(from->of, reason[0] == '\0' ? "a donor closed the connection" : reason);
+}
+
+static const sh_channel_events donor_events = {
+    .on_open = on_open,
+    .on_frame = on_frame,
+    .on_done = on_done,
+    .on_close = on_close,
+};
+
+static sh_status connect_to(stream *to)
+{
+    char identity[SH_LINK_IDENTITY];
+    sh_stripe_identity(identity, to->of->number, to->index);
+    return sh_channel_connect(&to->channel, to->of->options.loop,
+                              &(sh_channel_target){.host = to->route.host,
+                                                   .port = to->route.port,
+                                                   .identity = identity,
+                                                   .key = to->route.key},
+                              &donor_events, to);
+}
+
+static void connect_again(void *context)
+{
+    stream *to = context;
+    if (!to->of->failed && connect_to(to) != SH_OK)
+        fail(to->of, sh_message());
+}
+
+static sh_status start_stream(sh_intake *intake, uint32_t index)
+{
+    stream *fresh = &intake->streams[index];
+    *fresh = (stream){.of = intake, .index = index, .route = intake->options.routes[index]};
+    intake->stream_count = index + 1;
+    SH_TRY(sh_timer_new(&fresh->retry, intake->options.loop, connect_again, fresh));
+    return connect_to(fresh);
+}
+
+sh_status sh_intake_start(sh_intake **intake, const sh_intake_options *options)
+{
+    const sh_transfer *transfer = options->transfer;
+    sh_intake *fresh = calloc(1, sizeof *fresh);
+    if (fresh == NULL)
+        return sh_fail_memory(sizeof *fresh, "taking a replica");
+    fresh->options = *options;
+    fresh->number = transfer->number;
+    fresh->live = transfer->live;
+    sh_status status = sh_taker_new(
+        &fresh->taker, &(sh_taker_options){.replica = options->bench->replica,
+                                           .job = &options->bench->job,
+                                           .schedule = sh_trainer_schedule(options->bench->trainer),
+                                           .transfer = (uint32_t)transfer->number,
+                                           .streams = transfer->donor_count});
+    for (uint32_t i = 0; i < transfer->donor_count && status == SH_OK; i++)
+        status = start_stream(fresh, i);
+    fresh->options.transfer = NULL;
+    fresh->options.routes = NULL;
+    if (status != SH_OK) {
+        sh_intake_stop(fresh);
+        return status;
+    }
+    *intake = fresh;
+    return SH_OK;
+}
+
+uint64_t sh_intake_number(const sh_intake *intake)
+{
+    return intake->number;
+}
+
+sh_channel_stats sh_intake_stats(const sh_intake *intake)
+{
+    sh_channel_stats total = intake->closed;
+    for (uint32_t i = 0; i < intake->stream_count; i++) {
+        sh_channel_stats stats = {0};
+        if (intake->streams[i].channel != NULL)
+            sh_channel_stats_get(intake->streams[i].channel, &stats);
+        total.sent_bytes += stats.sent_bytes;
+        total.received_bytes += stats.received_bytes;
+    }
+    return total;
+}
+
+void sh_intake_stop(sh_intake *intake)
+{
+    if (intake == NULL)
+        return;
+    for (uint32_t i = 0; i < intake->stream_count; i++) {
+        sh_channel_close(intake->streams[i].channel);
+        sh_timer_free(intake->streams[i].retry);
+        sh_key_wipe(&intake->streams[i].route, sizeof intake->streams[i].route);
+    }
+    sh_taker_free(intake->taker);
+    free(intake);
+}

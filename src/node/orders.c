@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "node/orders.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- small parts ----------------------------------------------------------------------------- */
+
+static char *text_of(const char *text)
+{
+    return (char *)(uintptr_t)text;
+}
+
+static void write_position(Shoal__Position *body, sh_position position)
+{
+    shoal__position__init(body);
+    body->steps = position.steps;
+    body->phase = position.phase;
+}
+
+static void write_ranges(Shoal__Range *items, Shoal__Range **list, const sh_ranges *ranges)
+{
+    for (uint32_t i = 0; i < ranges->count; i++) {
+        shoal__range__init(&items[i]);
+        items[i].first = ranges->items[i].first;
+        items[i].count = ranges->items[i].count;
+        list[i] = &items[i];
+    }
+}
+
+static sh_position read_position(const Shoal__Position *body)
+{
+    return (sh_position){body->steps, body->phase};
+}
+
+static sh_status read_ranges(sh_ranges *ranges, Shoal__Range *const *items, size_t count)
+{
+    if (count > SH_RANGES_MAX)
+        return sh_fail(SH_FORMAT, "%zu ranges of grains, where %d are the most", count,
+                       SH_RANGES_MAX);
+    ranges->count = (uint32_t)count;
+    for (size_t i = 0; i < count; i++)
+        ranges->items[i] = (sh_range){items[i]->first, items[i]->count};
+    return sh_ranges_valid(ranges, UINT32_MAX)
+               ? SH_OK
+               : sh_fail(SH_FORMAT, "ranges of grains that are no set");
+}
+
+static sh_status read_key(unsigned char key[SH_KEY_BYTES], const ProtobufCBinaryData *body)
+{
+    if (body->len != SH_KEY_BYTES)
+        return sh_fail(SH_FORMAT, "orders without a key");
+    memcpy(key, body->data, SH_KEY_BYTES);
+    return SH_OK;
+}
+
+static sh_status read_route(sh_route *route, const char *host, uint32_t port,
+                            const ProtobufCBinaryData *key)
+{
+    if (strlen(host) >= sizeof route->host || port > UINT16_MAX || (host[0] != '\0' && port == 0))
+        return sh_fail(SH_FORMAT, "orders with an address that makes no sense");
+    snprintf(route->host, sizeof route->host, "%s", host);
+    route->port = (uint16_t)port;
+    return read_key(route->key, key);
+}
+
+static ProtobufCBinaryData key_of(const unsigned char key[SH_KEY_BYTES])
+{
+    return (ProtobufCBinaryData){SH_KEY_BYTES, (uint8_t *)(uintptr_t)key};
+}
+
+void sh_link_identity(char identity[SH_LINK_IDENTITY], uint32_t ring, uint32_t from, uint32_t seats)
+{
+    snprintf(identity, SH_LINK_IDENTITY, "link/%u/%u>%u", ring, from, (from + 1) % seats);
+}
+
+void sh_stripe_identity(char identity[SH_LINK_IDENTITY], uint64_t transfer, uint32_t stripe)
+{
+    snprintf(identity, SH_LINK_IDENTITY, "state/%" PRIu64 "/%u", transfer, stripe);
+}
+
+/* ---- orders ---------------------------------------------------------------------------------- */
+
+static void write_transfer(sh_orders_message *message, const sh_orders *orders, uint32_t index)
+{
+    const sh_transfer *transfer = &orders->directive.transfers[index];
+    Shoal__Transfer *body = &message->transfers[index];
+    shoal__transfer__init(body);
+    body->number = transfer->number;
+    body->taker = transfer->taker;
+    body->live = transfer->live;
+    write_position(&message->wanted[index], transfer->wanted);
+    body->wanted = &message->wanted[index];
+    body->n_donors = transfer->donor_count;
+    body->donors = message->donor_lists[index];
+    for (uint32_t i = 0; i < transfer->donor_count; i++) {
+        const sh_route *route = &orders->donors[index][i];
+        Shoal__Donor *donor = &message->donors[index][i];
+        shoal__donor__init(donor);
+        donor->device = transfer->donors[i];
+        donor->host = text_of(route->host);
+        donor->port = route->port;
+        donor->key = key_of(route->key);
+        message->donor_lists[index][i] = donor;
+    }
+    message->transfer_list[index] = body;
+}
+
+static void write_seats(sh_orders_message *message, const sh_directive *directive)
+{
+    for (uint32_t i = 0; i < directive->seat_count; i++) {
+        Shoal__Seat *seat = &message->seats[i];
+        shoal__seat__init(seat);
+        seat->device = directive->seats[i].device;
+        seat->local = directive->seats[i].local;
+        seat->first_grain = directive->seats[i].share.first;
+        seat->grains = directive->seats[i].share.count;
+        message->seat_list[i] = seat;
+    }
+}
+
+void sh_orders_write(sh_orders_message *message, const sh_orders *orders)
+{
+    const sh_directive *directive = &orders->directive;
+    Shoal__Order *body = &message->body;
+    shoal__order__init(body);
+    body->serial = directive->serial;
+    body->dismissed = directive->dismissed;
+    body->phase = (uint32_t)directive->phase;
+    body->view = directive->view;
+    body->ring = directive->ring;
+    body->planned = directive->planned;
+    body->ends = directive->ends;
+    body->keep = directive->keep;
+    write_seats(message, directive);
+    body->n_seats = directive->seat_count;
+    body->seats = message->seat_list;
+    write_position(&message->start, directive->start);
+    body->start = &message->start;
+    write_ranges(message->work, message->work_list, &directive->work);
+    body->n_work = directive->work.count;
+    body->work = message->work_list;
+    for (uint32_t i = 0; i < directive->transfer_count; i++)
+        write_transfer(message, orders, i);
+    body->n_transfers = directive->transfer_count;
+    body->transfers = message->transfer_list;
+    if (directive->seat_count > 1) {
+        body->next_opened = orders->next_opened;
+        body->next_host = text_of(orders->next.host);
+        body->next_port = orders->next.port;
+        body->key_to_next = key_of(orders->next.key);
+        body->key_from_previous = key_of(orders->key_from_previous);
+    }
+}
+
+/* Seats follow each other without gaps, and no device has two. */
+static sh_status read_seats(sh_directive *directive, const Shoal__Order *body)
+{
+    uint32_t next = 0;
+    if (body->n_seats > SH_DEVICES_MAX)
+        return sh_fail(SH_FORMAT, "orders for %zu devices, where %d are the most", body->n_seats,
+                       SH_DEVICES_MAX);
+    directive->seat_count = (uint32_t)body->n_seats;
+    for (uint32_t i = 0; i < directive->seat_count; i++) {
+        const Shoal__Seat *seat = body->seats[i];
+        if (seat->first_grain != next || seat->grains > UINT32_MAX - next)
+            return sh_fail(SH_FORMAT, "orders whose shares have gaps");
+        for (uint32_t k = 0; k < i; k++)
+            if (directive->seats[k].device == seat->device)
+                return sh_fail(SH_FORMAT, "orders that seat device %u twice", seat->device);
+        directive->seats[i] =
+            (sh_seat){seat->device, seat->local, {seat->first_grain, seat->grains}};
+        next += seat->grains;
+    }
+    return SH_OK;
+}
+
+static sh_status read_transfer(sh_orders *orders, const Shoal__Transfer *body, uint32_t index,
+                               uint32_t device)
+{
+    sh_transfer *transfer = &orders->directive.transfers[index];
+    if (body->n_donors == 0 || body->n_donors > SH_DONORS_MAX)
+        return sh_fail(SH_FORMAT, "a transfer with %zu donors", body->n_donors);
+    *transfer = (sh_transfer){.number = body->number,
+                              .taker = body->taker,
+                              .donor_count = (uint32_t)body->n_donors,
+                              .live = body->live,
+                              .wanted = read_position(body->wanted)};
+    for (uint32_t i = 0; i < transfer->donor_count; i++) {
+        const Shoal__Donor *donor = body->donors[i];
+        transfer->donors[i] = donor->device;
+        if (donor->device == device || body->taker == device)
+            SH_TRY(read_route(&orders->donors[index][i], donor->host, donor->port, &donor->key));
+    }
+    return SH_OK;
+}
+
+static sh_status read_links(sh_orders *orders, const Shoal__Order *body, uint32_t device)
+{
+    const sh_directive *directive = &orders->directive;
+    const bool links = directive->phase >= SH_DIRECTIVE_LINK && directive->seat_count > 1;
+    if (!links || sh_directive_seat(directive, device) == NULL)
+        return SH_OK;
+    orders->next_opened = body->next_opened;
+    SH_TRY(read_route(&orders->next, body->next_host, body->next_port, &body->key_to_next));
+    return read_key(orders->key_from_previous, &body->key_from_previous);
+}
+
+sh_status sh_orders_read(sh_orders *orders, const Shoal__Order *body, uint32_t device)
+{
+    sh_directive *directive = &orders->directive;
+    memset(orders, 0, sizeof *orders);
+    if (body->phase > SH_DIRECTIVE_GO || body->n_transfers > SH_TRANSFERS_MAX)
+        return sh_fail(SH_FORMAT, "orders of phase %u with %zu transfers", body->phase,
+                       body->n_transfers);
+    directive->serial = body->serial;
+    directive->dismissed = body->dismissed;
+    directive->phase = (sh_directive_phase)body->phase;
+    directive->view = body->view;
+    directive->ring = body->ring;
+    directive->planned = body->planned;
+    directive->ends = body->ends;
+    directive->keep = body->keep;
+    directive->start = read_position(body->start);
+    SH_TRY(read_seats(directive, body));
+    SH_TRY(read_ranges(&directive->work, body->work, body->n_work));
+    directive->transfer_count = (uint32_t)body->n_transfers;
+    for (uint32_t i = 0; i < directive->transfer_count; i++)
+        SH_TRY(read_transfer(orders, body->transfers[i], i, device));
+    return read_links(orders, body, device);
+}
+
+/* ---- standings ------------------------------------------------------------------------------- */
+
+void sh_standing_write(sh_standing_message *message, const sh_standing *standing)
+{
+    const sh_notice *notice = &standing->notice;
+    Shoal__Notice *body = &message->body;
+    shoal__notice__init(body);
+    body->serial = notice->serial;
+    body->life = (uint32_t)notice->life;
+    body->leaving = notice->leaving;
+    body->whole = notice->whole;
+    write_position(&message->position, notice->position);
+    body->position = &message->position;
+    body->grains = notice->grains;
+    body->check = notice->check;
+    body->rate = notice->rate;
+    body->view = notice->view;
+    body->halted = notice->halted;
+    write_ranges(message->held, message->held_list, &notice->held);
+    body->n_held = notice->held.count;
+    body->held = message->held_list;
+    body->linked = notice->linked;
+    body->broken = notice->broken;
+    body->broken_peer = notice->broken_peer;
+    body->differing = notice->differing;
+    body->fetched = notice->fetched;
+    body->failed = notice->failed;
+    body->opened = standing->opened;
+    body->computed = standing->done.grains;
+    body->samples = standing->done.samples;
+    body->cpu_seconds = standing->done.cpu_seconds;
+    body->peak_rss_bytes = standing->done.peak_rss_bytes;
+    body->bytes_sent = standing->done.bytes_sent;
+    body->bytes_received = standing->done.bytes_received;
+}
+
+sh_status sh_standing_read(sh_standing *standing, const Shoal__Notice *body)
+{
+    sh_notice *notice = &standing->notice;
+    memset(standing, 0, sizeof *standing);
+    if (body->life < SH_LIFE_PREPARING || body->life > SH_LIFE_FINISHED || body->rate < 0)
+        return sh_fail(SH_FORMAT, "a notice with numbers that make no sense");
+    notice->serial = body->serial;
+    notice->life = (sh_life)body->life;
+    notice->leaving = body->leaving;
+    notice->whole = body->whole;
+    notice->position = read_position(body->position);
+    notice->grains = body->grains;
+    notice->check = body->check;
+    notice->rate = body->rate;
+    notice->view = body->view;
+    notice->halted = body->halted;
+    SH_TRY(read_ranges(&notice->held, body->held, body->n_held));
+    notice->linked = body->linked;
+    notice->broken = body->broken;
+    notice->broken_peer = body->broken_peer;
+    notice->differing = body->differing;
+    notice->fetched = body->fetched;
+    notice->failed = body->failed;
+    standing->opened = body->opened;
+    standing->done = (sh_device_report){
+        .grains = body->computed,
+        .samples = body->samples,
+        .cpu_seconds = body->cpu_seconds,
+        .peak_rss_bytes = body->peak_rss_bytes,
+        .bytes_sent = body->bytes_sent,
+        .bytes_received = body->bytes_received,
+    };
+    return SH_OK;
+}

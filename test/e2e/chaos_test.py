@@ -1,0 +1,27 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A short chaos (chaos.py), with another seed each time; SHOAL_TEST_SEED=N runs one again."""
+
+import os
+import random
+
+import chaos
+import harness
+
+JOB = ("lenet", "digits:300/30", "--batch-size", "48", "--grain", "4", "--epochs", "1000000")
+
+
+class Short(harness.Case):
+    def run_chaos(self, *options):
+        seed = os.environ.get("SHOAL_TEST_SEED") or str(random.SystemRandom().randrange(1, 1000000))
+        self.assertEqual(chaos.main(["--seed", seed, "--events", "12", "--gap", "0.4", *options, *JOB]), 0)
+
+    def test_devices(self):
+        self.run_chaos()
+
+    def test_coordinator_too(self):
+        self.run_chaos("--restarts", "3")
+
+
+if __name__ == "__main__":
+    harness.main()
