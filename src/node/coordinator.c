@@ -14,14 +14,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "base/memory.h"
 #include "cluster/membership.h"
 #include "node/invitation.h"
+#include "node/ledger.h"
 #include "shoal/about.h"
-#include "store/file.h"
 
 #define NO_DEVICE UINT32_MAX
 #define ENTRANTS_MAX (2 * SH_DEVICES_MAX)
@@ -39,13 +38,6 @@ typedef struct entrant {
     char fingerprint[SH_DIGEST_TEXT], family[SH_DIGEST_TEXT];
 } entrant;
 
-/* What is kept of a device after it is gone. */
-typedef struct record {
-    uint32_t device;
-    bool took_part; /* it has been in a view */
-    sh_device_report report;
-} record;
-
 struct sh_coordinator {
     sh_coordinator_options options;
     sh_station *station;
@@ -61,8 +53,7 @@ struct sh_coordinator {
     entrant *entrants;
     uint32_t entrant_count;
     sh_channel_stats closed_stats; /* of channels that are gone */
-    record *records;
-    size_t record_count;
+    sh_ledger ledger;
 
     pthread_mutex_t lock;
     sh_membership *membership; /* guarded by lock */
@@ -95,28 +86,6 @@ static void forget(entrant *gone)
     free(gone);
 }
 
-static record *record_of(const sh_coordinator *coordinator, uint32_t device)
-{
-    for (size_t i = 0; i < coordinator->record_count; i++)
-        if (coordinator->records[i].device == device)
-            return &coordinator->records[i];
-    return NULL;
-}
-
-/* A device's figures are kept from its hello on; without memory for it they are not. */
-static void begin_record(sh_coordinator *coordinator, uint32_t device, const char *name)
-{
-    const size_t count = coordinator->record_count;
-    record *more = realloc(coordinator->records, (count + 1) * sizeof *more);
-    if (more == NULL)
-        return;
-    coordinator->records = more;
-    more[count] = (record){.device = device};
-    snprintf(more[count].report.name, sizeof more[count].report.name, "%.*s", SH_NAME_BYTES - 1,
-             name);
-    coordinator->record_count = count + 1;
-}
-
 /* ---- the membership -------------------------------------------------------------------------- */
 
 static void handle(sh_coordinator *coordinator, const sh_membership_event *event)
@@ -137,13 +106,7 @@ static void report_gone(sh_coordinator *coordinator, uint32_t device, const char
 static void take_standing(sh_coordinator *coordinator, uint32_t device, const sh_standing *standing,
                           const char *fingerprint, const char *family)
 {
-    record *kept = record_of(coordinator, device);
-    if (kept != NULL) {
-        sh_device_report report = standing->done;
-        memcpy(report.name, kept->report.name, sizeof report.name);
-        kept->report = report;
-        kept->took_part = kept->took_part || standing->notice.view != 0;
-    }
+    sh_ledger_note(&coordinator->ledger, device, &standing->done);
     handle(coordinator, &(sh_membership_event){SH_MEMBERSHIP_NOTICE, .device = device,
                                                .notice = &standing->notice,
                                                .fingerprint = fingerprint, .family = family});
@@ -428,7 +391,7 @@ static void handle_hello(entrant *from, const Shoal__Hello *hello)
     }
     from->device = coordinator->next_device++;
     from->link_port = (uint16_t)hello->link_port;
-    begin_record(coordinator, from->device, hello->name);
+    sh_ledger_open(&coordinator->ledger, from->device, hello->name);
     handle(coordinator,
            &(sh_membership_event){SH_MEMBERSHIP_HELLO, .device = from->device, .name = hello->name,
                                   .version = hello->version, .local = hello->local});
@@ -456,11 +419,10 @@ static bool coordinator_has(sh_coordinator *coordinator, uint32_t device)
 /* Tells the user of a device that is ready. */
 static void greet(sh_coordinator *coordinator, uint32_t device)
 {
-    const record *kept = record_of(coordinator, device);
     sh_mail mail = {.kind = SH_MAIL_JOINED, .devices = 1};
     for (const entrant *each = coordinator->entrants; each != NULL; each = each->next)
         mail.devices += each->ready;
-    snprintf(mail.text, sizeof mail.text, "%s", kept == NULL ? "" : kept->report.name);
+    snprintf(mail.text, sizeof mail.text, "%s", sh_ledger_name(&coordinator->ledger, device));
     sh_mailbox_post(coordinator->options.mailbox, &mail);
     sh_log(SH_LOG_INFO, "device.ready", "device=%u name=\"%s\"", device, mail.text);
 }
@@ -620,34 +582,13 @@ static void on_tick(void *context)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-/* The token of this coordinator's former life, where it had one. */
-static sh_status read_token(sh_coordinator *coordinator)
-{
-    char *text;
-    const char *path = coordinator->options.token_file;
-    if (path == NULL || access(path, F_OK) != 0)
-        return SH_OK;
-    SH_TRY(sh_file_read(&text, NULL, path, SH_TOKEN_TEXT));
-    const sh_status status = sh_fail_in(sh_invitation_renew(&coordinator->invitation, text),
-                                        "%s: remove it, and devices need the new token", path);
-    sh_key_wipe(text, strlen(text));
-    free(text);
-    return status;
-}
-
-static sh_status keep_token(const sh_coordinator *coordinator)
-{
-    const char *path = coordinator->options.token_file;
-    const char *text = coordinator->invitation.text;
-    return path == NULL ? SH_OK : sh_file_replace_private(path, text, strlen(text));
-}
-
 static sh_status open_door(sh_coordinator *coordinator)
 {
     sh_invitation *invitation = &coordinator->invitation;
     unsigned char key[SH_KEY_BYTES];
     SH_TRY(sh_invitation_read(invitation, coordinator->options.listen));
-    SH_TRY(read_token(coordinator));
+    if (coordinator->options.token_file != NULL)
+        SH_TRY(sh_invitation_recall(invitation, coordinator->options.token_file));
     const sh_listener_options options = {
         .host = invitation->host[0] == '\0' ? NULL : invitation->host,
         .port = invitation->port,
@@ -656,7 +597,8 @@ static sh_status open_door(sh_coordinator *coordinator)
     };
     SH_TRY(sh_listener_open(&coordinator->listener, coordinator->options.loop, &options));
     SH_TRY(sh_invitation_issue(invitation, sh_listener_port(coordinator->listener)));
-    SH_TRY(keep_token(coordinator));
+    if (coordinator->options.token_file != NULL)
+        SH_TRY(sh_invitation_keep(invitation, coordinator->options.token_file));
     SH_TRY(sh_token_key(key, &invitation->token));
     const sh_status status = sh_listener_allow(coordinator->listener, SH_TOKEN_IDENTITY, key);
     sh_key_wipe(key, sizeof key);
@@ -739,7 +681,7 @@ sh_status sh_coordinator_open(sh_coordinator **coordinator, const sh_coordinator
     fresh->options = *options;
     fresh->next_device = 1;
     pthread_mutex_init(&fresh->lock, NULL);
-    begin_record(fresh, 0, options->name);
+    sh_ledger_open(&fresh->ledger, 0, options->name);
     const sh_status status = prepare(fresh);
     if (status != SH_OK) {
         sh_coordinator_close(fresh);
@@ -794,15 +736,7 @@ static void do_reports(void *context)
     pthread_mutex_lock(&coordinator->lock);
     asked->reproducible = sh_membership_is_reproducible(coordinator->membership);
     pthread_mutex_unlock(&coordinator->lock);
-    asked->reports = calloc(coordinator->record_count + 1, sizeof *asked->reports);
-    if (asked->reports == NULL) {
-        answer(asked, sh_fail_memory(coordinator->record_count * sizeof *asked->reports,
-                                     "the devices' reports"));
-        return;
-    }
-    for (size_t i = 0; i < coordinator->record_count; i++)
-        if (i == 0 || coordinator->records[i].took_part)
-            asked->reports[asked->report_count++] = coordinator->records[i].report;
+    answer(asked, sh_ledger_reports(&coordinator->ledger, &asked->reports, &asked->report_count));
 }
 
 sh_status sh_coordinator_reports(sh_coordinator *coordinator, sh_device_report **reports,
@@ -859,6 +793,6 @@ void sh_coordinator_close(sh_coordinator *coordinator)
     sh_invitation_wipe(&coordinator->invitation);
     sh_key_wipe(coordinator->secret, sizeof coordinator->secret);
     pthread_mutex_destroy(&coordinator->lock);
-    free(coordinator->records);
+    sh_ledger_release(&coordinator->ledger);
     free(coordinator);
 }

@@ -5,8 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "net/address.h"
+#include "store/file.h"
 
 sh_status sh_invitation_read(sh_invitation *invitation, const char *listen)
 {
@@ -67,6 +69,24 @@ sh_status sh_invitation_issue(sh_invitation *invitation, uint16_t port)
     const sh_status status = sh_token_print(invitation->local_text, &local);
     sh_token_wipe(&local);
     return status;
+}
+
+sh_status sh_invitation_recall(sh_invitation *invitation, const char *path)
+{
+    char *text;
+    if (access(path, F_OK) != 0)
+        return SH_OK;
+    SH_TRY(sh_file_read(&text, NULL, path, SH_TOKEN_TEXT));
+    const sh_status status = sh_fail_in(sh_invitation_renew(invitation, text),
+                                        "%s: remove it, and devices need the new token", path);
+    sh_key_wipe(text, strlen(text));
+    free(text);
+    return status;
+}
+
+sh_status sh_invitation_keep(const sh_invitation *invitation, const char *path)
+{
+    return sh_file_replace_private(path, invitation->text, strlen(invitation->text));
 }
 
 void sh_invitation_wipe(sh_invitation *invitation)

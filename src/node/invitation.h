@@ -39,6 +39,13 @@ sh_status sh_invitation_renew(sh_invitation *invitation, const char *token) SHOA
 /* Makes the tokens for the port that was bound, with an address that others are likely to reach. */
 sh_status sh_invitation_issue(sh_invitation *invitation, uint16_t port) SHOAL_CHECKED;
 
+/* As sh_invitation_renew, with the token that sh_invitation_keep has left in a file; nothing where
+ * there is none. */
+sh_status sh_invitation_recall(sh_invitation *invitation, const char *path) SHOAL_CHECKED;
+
+/* Keeps the token in a file that only its owner reads. */
+sh_status sh_invitation_keep(const sh_invitation *invitation, const char *path) SHOAL_CHECKED;
+
 void sh_invitation_wipe(sh_invitation *invitation);
 
 #endif
