@@ -43,6 +43,7 @@ typedef struct training {
 
     /* The course under way. */
     uint64_t start_ns, start_steps;
+    uint64_t counted_steps;        /* whose samples are in the summary */
     uint64_t step_ns[RATE_WINDOW]; /* when the last steps ended */
     uint64_t steps_seen;
     sh_summary *summary;
@@ -118,12 +119,20 @@ static sh_event describe(const training *t, sh_event_kind kind, const sh_progres
     };
 }
 
+/* All steps count, those too that others applied and past which this device was brought. */
+static void count_samples(training *t)
+{
+    const sh_schedule *schedule = sh_trainer_schedule(t->bench->trainer);
+    for (; t->counted_steps < t->bench->replica->steps; t->counted_steps++)
+        t->summary->samples += sh_schedule_batch(schedule, t->counted_steps).samples.count;
+}
+
 static sh_status on_step(void *context, const sh_progress_report *report)
 {
     training *t = context;
     sh_event event = describe(t, SH_EVENT_STEP, report);
     event.samples_per_second = recent_rate(t, t->bench->job.batch_size);
-    t->summary->samples += report->batch.samples.count;
+    count_samples(t);
     t->summary->train_loss = event.loss;
     observe(t, &event);
     return SH_OK;
@@ -305,6 +314,7 @@ static sh_status summarise(training *t, const sh_course *course, const char *end
     snprintf(summary->run, sizeof summary->run, "%.*s", SH_RUN_BYTES - 1, sh_run_folder(t->run));
     summary->parameters = sh_model_parameters(replica->graph);
     summary->steps = replica->steps;
+    count_samples(t);
     summary->epochs =
         (uint32_t)(replica->steps / sh_trainer_schedule(t->bench->trainer)->epoch_steps);
     if (t->start_ns != 0) {
@@ -407,7 +417,7 @@ static sh_status train(training *t)
         .on_validated = on_validated,
         .context = t,
     };
-    t->start_steps = t->bench->replica->steps;
+    t->start_steps = t->counted_steps = t->bench->replica->steps;
     const sh_status status = sh_course_run(&course, &ending);
     return finish(t, &course, status, ending);
 }
