@@ -100,8 +100,8 @@ class Chaos:
         number = self.random.choice((signal.SIGINT, signal.SIGTERM))
         self.say("leave", device)
         device.signal(number)
-        # Lost before it could leave, or the job has ended meanwhile.
-        device.ending = {128 + number, 0} | (device.ending & {1})
+        # It had not begun to listen to signals, or the job has ended meanwhile.
+        device.ending = {128 + number, -number, 0} | (device.ending & {1})
 
     def freeze(self, device):
         """For less or for more than it takes to be lost."""
