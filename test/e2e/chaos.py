@@ -46,7 +46,7 @@ class Device:
     def __init__(self, chaos, name, lanes):
         self.name = name
         self.process = harness.Process([harness.SHOAL, "join", chaos.token, "--name", name, "--lanes", str(lanes),
-                                        "--verbose"], env=chaos.env, cwd=chaos.folder)
+                                        "--reconnect", "10", "--verbose"], env=chaos.env, cwd=chaos.folder)
         self.ending = {0}
         self.thaw_at = None
         self.orphan = False  # it may have met no coordinator
@@ -117,6 +117,8 @@ class Chaos:
         self.process.signal(signal.SIGCONT)
 
     def restart_coordinator(self):
+        if not os.path.exists(os.path.join(self.folder, "run", "checkpoints", "last.safetensors")):
+            return  # there would be nothing to go on from
         self.say("restart 0")
         self.process.signal(signal.SIGKILL)
         self.process.child.wait()
