@@ -104,6 +104,12 @@ bool sh_fetch_next(uint32_t *block, sh_fetch *fetch, uint32_t source)
     return false;
 }
 
+bool sh_fetch_presses(const sh_fetch *fetch)
+{
+    const uint32_t now = fetch->blocks + SH_FETCH_NOW, soon = fetch->blocks + SH_FETCH_SOON;
+    return fetch->entries[now].next != now || fetch->entries[soon].next != soon;
+}
+
 uint32_t sh_fetch_asked(const sh_fetch *fetch, uint32_t source)
 {
     return fetch->asked[source];
@@ -167,6 +173,12 @@ bool sh_fetch_stuck(uint32_t *block, const sh_fetch *fetch, uint64_t sources)
                 return true;
             }
     return false;
+}
+
+void sh_fetch_forgive(sh_fetch *fetch)
+{
+    for (uint32_t i = 0; i < fetch->blocks; i++)
+        fetch->entries[i].refused = 0;
 }
 
 uint32_t sh_fetch_left(const sh_fetch *fetch)

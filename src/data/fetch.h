@@ -47,6 +47,9 @@ void sh_fetch_need(sh_fetch *fetch, uint32_t block, sh_fetch_level level);
  * that it has not refused. */
 bool sh_fetch_next(uint32_t *block, sh_fetch *fetch, uint32_t source);
 
+/* Whether one that is needed now or soon waits to be asked for. */
+bool sh_fetch_presses(const sh_fetch *fetch);
+
 /* How many were asked of `source` and not answered. */
 uint32_t sh_fetch_asked(const sh_fetch *fetch, uint32_t source);
 
@@ -69,6 +72,9 @@ void sh_fetch_lose(sh_fetch *fetch, uint32_t source);
  * urgent one goes to `block`. With no source at all, that is any.
  */
 bool sh_fetch_stuck(uint32_t *block, const sh_fetch *fetch, uint64_t sources);
+
+/* Whoever has refused a block may be asked for it again. */
+void sh_fetch_forgive(sh_fetch *fetch);
 
 /* How many are needed, asked for or not. */
 uint32_t sh_fetch_left(const sh_fetch *fetch);

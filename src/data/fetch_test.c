@@ -30,13 +30,16 @@ static void what_is_urgent_comes_first(void **state)
 {
     (void)state;
     sh_fetch *fetch = all_later();
+    assert_false(sh_fetch_presses(fetch));
     sh_fetch_need(fetch, 4, SH_FETCH_SOON);
+    assert_true(sh_fetch_presses(fetch));
     sh_fetch_need(fetch, 2, SH_FETCH_SOON);
     sh_fetch_need(fetch, 5, SH_FETCH_NOW);
     sh_fetch_need(fetch, 2, SH_FETCH_NOW);
     sh_fetch_need(fetch, 5, SH_FETCH_LATER); /* changes nothing */
     assert_order(fetch, 0, (const uint32_t[]){5, 2, 4, 0, 1, 3}, BLOCKS);
     assert_int_equal(sh_fetch_asked(fetch, 0), BLOCKS);
+    assert_false(sh_fetch_presses(fetch)); /* all are under way */
     for (uint32_t i = 0; i < BLOCKS; i++)
         sh_fetch_done(fetch, i);
     assert_int_equal(sh_fetch_left(fetch), 0);
@@ -67,6 +70,12 @@ static void what_one_refuses_is_asked_of_others(void **state)
     assert_int_equal(block, 0);
     assert_false(sh_fetch_stuck(&block, fetch, (uint64_t)1 << 63 | 3));
     assert_true(sh_fetch_stuck(&block, fetch, 0)); /* nobody is left */
+    sh_fetch_forgive(fetch);
+    assert_true(sh_fetch_next(&block, fetch, 63));
+    assert_int_equal(block, 0); /* once more */
+    sh_fetch_refuse(fetch, 0, 63);
+    sh_fetch_refuse(fetch, 0, 0);
+    assert_true(sh_fetch_stuck(&block, fetch, (uint64_t)1 << 63 | 1));
     sh_fetch_lose(fetch, 63);
     assert_false(sh_fetch_stuck(&block, fetch, (uint64_t)1 << 63 | 1)); /* a new one there */
     sh_fetch_refuse(fetch, 1, 5); /* was asked of another: stays so */
