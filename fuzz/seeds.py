@@ -98,9 +98,11 @@ def messages():
              block(16, b"l" * 32) + number(17, 1))
     yield "hello", message(10, block(1, "0.1.0") + block(2, "pi") + number(3, 4) + number(4, 7701) +
                            number(5, 1), job=0)
-    yield "welcome", message(11, number(1, 1) + block(2, job) + block(3, "f" * 64))
+    source = number(1, 2) + block(2, "10.0.0.2") + number(3, 7701) + block(4, b"s" * 32)
+    yield "welcome", message(11, number(1, 1) + block(2, job) + block(3, "f" * 64) + block(4, b"d" * 32) +
+                             block(5, source))
     yield "refuse", message(12, block(1, "the job has 256 devices"))
-    yield "ready", message(13, block(1, "0" * 64) + block(2, "f" * 64))
+    yield "ready", message(13, block(1, "0" * 64) + block(2, "f" * 64) + number(3, 1))
     yield "notice", message(14, notice)
     yield "order", message(15, order)
     yield "halt", message(15, number(1, 79) + number(3, 1) + number(4, 5) + number(5, 5) + block(8, b""))

@@ -47,7 +47,9 @@ static const struct {
     {{.kind = 0}, "unknown kind 0"},
     {{.kind = SH_FRAME_SUM, .bytes = 4, .bucket = 9}, NULL},
     {{.kind = SH_FRAME_TAIL, .bytes = SH_FRAME_RAW_MAX + 1}, "kind 5 has at most"},
-    {{.kind = 6}, "unknown kind 6"},
+    {{.kind = SH_FRAME_MANIFEST}, NULL},
+    {{.kind = SH_FRAME_BLOCK, .bytes = 65536, .step = 3}, NULL},
+    {{.kind = 8}, "unknown kind 8"},
     {{.kind = 0xffff}, "unknown kind 65535"},
 };
 

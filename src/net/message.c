@@ -247,11 +247,20 @@ static void wipe_keys(const Shoal__Order *order)
         }
 }
 
+static void wipe_welcome(const Shoal__Welcome *welcome)
+{
+    sh_key_wipe(welcome->data_key.data, welcome->data_key.len);
+    for (size_t i = 0; i < welcome->n_sources; i++)
+        sh_key_wipe(welcome->sources[i]->key.data, welcome->sources[i]->key.len);
+}
+
 void sh_message_free(Shoal__Message *message)
 {
     if (message == NULL)
         return;
     if (message->body_case == SHOAL__MESSAGE__BODY_ORDER && message->order != NULL)
         wipe_keys(message->order);
+    if (message->body_case == SHOAL__MESSAGE__BODY_WELCOME && message->welcome != NULL)
+        wipe_welcome(message->welcome);
     shoal__message__free_unpacked(message, NULL);
 }

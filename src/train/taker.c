@@ -201,6 +201,8 @@ static sh_status find_sink(const sh_taker *taker, const stream_state *stream, co
         return take_tail(taker, stream, head, sink);
     case SH_FRAME_CONTROL:
     case SH_FRAME_SEGMENT:
+    case SH_FRAME_MANIFEST:
+    case SH_FRAME_BLOCK:
         break;
     }
     return sh_fail(SH_FORMAT, "a frame of kind %u in a hand-over", (unsigned)head->kind);
