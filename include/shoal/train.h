@@ -162,7 +162,9 @@ SHOAL_API sh_status sh_train(const sh_train_options *options, sh_summary *summar
 
 typedef struct sh_join_options {
     const char *token;
-    const char *data; /* where this device holds the job's data; NULL: as the job says */
+    const char *data; /* where this device holds the job's data; NULL: as the job says, and where
+                         they are not there, from the other devices */
+    uint64_t cache;   /* most bytes on disk for data from other devices; 0: any number */
     const char *name; /* NULL: the host's name */
     uint32_t lanes;   /* 0: all cores */
     uint64_t memory;  /* most bytes that this device may hold resident; 0: any number */

@@ -16,6 +16,7 @@
 
 #define TOKEN_BYTES 4096
 #define RECONNECT_S 60
+#define CACHE_BYTES (10ull << 30)
 
 typedef struct join_values {
     sh_join_options options;
@@ -33,9 +34,16 @@ static const sh_option options[] = {
     {.kind = SH_OPTION_TEXT,
      .name = "data",
      .value = "DIR",
-     .help = "where this device has the job's data (default: where the job says)",
+     .help = "where this device has the job's data (default: where the job says; where they are "
+             "not there, they are fetched from the other devices)",
      .offset = offsetof(join_values, options.data),
      .max = SH_DATA_BYTES - 1},
+    {.kind = SH_OPTION_BYTES,
+     .name = "cache",
+     .value = "BYTES",
+     .help = "most that fetched data may take in the cache folder (default 10G)",
+     .offset = offsetof(join_values, options.cache),
+     .min = 1},
     {.kind = SH_OPTION_TEXT,
      .name = "name",
      .value = "NAME",
@@ -86,6 +94,7 @@ static void init(void *values)
 {
     join_values *given = values;
     given->options.reconnect_s = RECONNECT_S;
+    given->options.cache = CACHE_BYTES;
 }
 
 /* One line of standard input without what surrounds the token; false where there is none. */
@@ -177,6 +186,7 @@ const sh_command sh_join_command = {
     .details = "TOKEN is the line that 'shoal train --listen' prints. With '-' it is read from "
                "standard input,\nso that other users of this device do not see it in the list of "
                "processes.\n"
+               "\nA device that lacks the job's data gets them from the others while it trains.\n"
                "\nexamples:\n"
                "  shoal join 'shoal://...'\n"
                "  shoal join - --data /mnt/mnist <token.txt\n",

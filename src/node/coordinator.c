@@ -20,6 +20,7 @@
 #include "cluster/membership.h"
 #include "node/invitation.h"
 #include "node/ledger.h"
+#include "node/supply.h"
 #include "shoal/about.h"
 
 #define NO_DEVICE UINT32_MAX
@@ -34,13 +35,15 @@ typedef struct entrant {
     uint32_t device; /* NO_DEVICE before its hello */
     uint16_t link_port;
     uint32_t opened; /* the highest ring whose door it has opened */
-    bool ready;
+    bool ready, local;
+    bool has_data; /* and gives them to others */
     char fingerprint[SH_DIGEST_TEXT], family[SH_DIGEST_TEXT];
 } entrant;
 
 struct sh_coordinator {
     sh_coordinator_options options;
     sh_station *station;
+    sh_supply *supply;
     sh_listener *listener;
     sh_timer *tick;
     sh_invitation invitation;
@@ -171,24 +174,6 @@ static void show_out(entrant *from, const char *reason)
     report_gone(coordinator, device, reason);
 }
 
-static void welcome(sh_coordinator *coordinator, entrant *to)
-{
-    const sh_job *job = &coordinator->options.bench->job;
-    Shoal__Job body = SHOAL__JOB__INIT;
-    Shoal__Welcome welcome = SHOAL__WELCOME__INIT;
-    Shoal__Message message = SH_MESSAGE_INIT(WELCOME, welcome, &welcome);
-#define SH_JOB_TEXT(member, mark, option) body.member = (char *)(uintptr_t)job->member;
-#define SH_JOB_U32(member, mark, option) body.member = job->member;
-#define SH_JOB_U64(member, mark, option) body.member = job->member;
-#define SH_JOB_FLOAT(member, mark, option) body.member = job->member;
-#include "train/job_fields.def"
-    welcome.device = to->device;
-    welcome.job = &body;
-    welcome.fingerprint =
-        (char *)(uintptr_t)sh_pipeline_about(coordinator->options.bench->pipeline)->fingerprint;
-    send_message(to, &message);
-}
-
 /* ---- orders ---------------------------------------------------------------------------------- */
 
 /* The way from one device to another; the host is "" where it is not to be had. */
@@ -295,6 +280,63 @@ static void note_opened(sh_coordinator *coordinator, uint32_t device, uint32_t *
     send_orders(coordinator, directive.seats[before].device);
 }
 
+/* ---- welcomes -------------------------------------------------------------------------------- */
+
+/* Who has the data, as far as `to` can reach them; device 0 first. The local devices share its disk
+ * and its wire, so they would not help. */
+static sh_status find_sources(sh_sources *sources, const sh_coordinator *coordinator,
+                              const entrant *to)
+{
+    char identity[SH_LINK_IDENTITY];
+    sources->count = 1;
+    sources->items[0].device = 0;
+    for (const entrant *each = coordinator->entrants; each != NULL; each = each->next)
+        if (each != to && each->ready && each->has_data && !each->local &&
+            each->device != NO_DEVICE && sources->count < SH_SOURCES_MAX)
+            sources->items[sources->count++].device = each->device;
+    for (uint32_t i = 0; i < sources->count; i++) {
+        sh_source *source = &sources->items[i];
+        find_way(coordinator, to->device, source->device, &source->route);
+        sh_data_identity(identity, source->device);
+        SH_TRY(make_key(coordinator, source->route.key, identity));
+    }
+    return SH_OK;
+}
+
+static void welcome(sh_coordinator *coordinator, entrant *to)
+{
+    const sh_job *job = &coordinator->options.bench->job;
+    Shoal__Job body = SHOAL__JOB__INIT;
+    Shoal__Welcome welcome = SHOAL__WELCOME__INIT;
+    Shoal__Message message = SH_MESSAGE_INIT(WELCOME, welcome, &welcome);
+#define SH_JOB_TEXT(member, mark, option) body.member = (char *)(uintptr_t)job->member;
+#define SH_JOB_U32(member, mark, option) body.member = job->member;
+#define SH_JOB_U64(member, mark, option) body.member = job->member;
+#define SH_JOB_FLOAT(member, mark, option) body.member = job->member;
+#include "train/job_fields.def"
+    sh_sources sources;
+    sh_sources_message listed;
+    unsigned char key[SH_KEY_BYTES];
+    char identity[SH_LINK_IDENTITY];
+    sh_data_identity(identity, to->device);
+    if (make_key(coordinator, key, identity) != SH_OK ||
+        find_sources(&sources, coordinator, to) != SH_OK) {
+        report_gone(coordinator, 0, sh_message());
+        return;
+    }
+    sh_sources_write(&listed, &sources);
+    welcome.n_sources = sources.count;
+    welcome.sources = listed.list;
+    welcome.data_key = (ProtobufCBinaryData){sizeof key, key};
+    welcome.device = to->device;
+    welcome.job = &body;
+    welcome.fingerprint =
+        (char *)(uintptr_t)sh_pipeline_about(coordinator->options.bench->pipeline)->fingerprint;
+    send_message(to, &message);
+    sh_key_wipe(&sources, sizeof sources);
+    sh_key_wipe(key, sizeof key);
+}
+
 /* ---- actions --------------------------------------------------------------------------------- */
 
 static void end_all(sh_coordinator *coordinator, sh_status status, const char *reason)
@@ -391,6 +433,7 @@ static void handle_hello(entrant *from, const Shoal__Hello *hello)
     }
     from->device = coordinator->next_device++;
     from->link_port = (uint16_t)hello->link_port;
+    from->local = hello->local;
     sh_ledger_open(&coordinator->ledger, from->device, hello->name);
     handle(coordinator,
            &(sh_membership_event){SH_MEMBERSHIP_HELLO, .device = from->device, .name = hello->name,
@@ -404,6 +447,7 @@ static void handle_ready(entrant *from, const Shoal__Ready *ready)
         show_out(from, "it said twice that it is ready, or what it said makes no sense");
         return;
     }
+    from->has_data = ready->has_data;
     snprintf(from->family, sizeof from->family, "%s", ready->family);
     snprintf(from->fingerprint, sizeof from->fingerprint, "%s", ready->fingerprint);
 }
@@ -509,12 +553,13 @@ static const sh_channel_events entrant_events = {
     .on_close = on_close,
 };
 
-/* A device came in by the token, or one came to link to us or to take the replica. */
+/* A device came in by the token, or one came to link to us, or to take the replica or data. */
 static void on_accept(void *context, sh_channel *channel, const char *identity)
 {
     sh_coordinator *coordinator = context;
     if (strcmp(identity, SH_TOKEN_IDENTITY) != 0) {
-        if (!sh_station_accept(coordinator->station, channel, identity))
+        if (!sh_station_accept(coordinator->station, channel, identity) &&
+            !sh_supply_accept(coordinator->supply, channel, identity))
             sh_channel_close(channel);
         return;
     }
@@ -536,7 +581,10 @@ static void on_accept(void *context, sh_channel *channel, const char *identity)
 
 static sh_channel_stats control_stats(const sh_coordinator *coordinator)
 {
+    const sh_channel_stats supply = sh_supply_stats(coordinator->supply);
     sh_channel_stats total = coordinator->closed_stats;
+    total.sent_bytes += supply.sent_bytes;
+    total.received_bytes += supply.received_bytes;
     for (const entrant *each = coordinator->entrants; each != NULL; each = each->next) {
         sh_channel_stats stats;
         sh_channel_stats_get(each->channel, &stats);
@@ -582,8 +630,18 @@ static void on_tick(void *context)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
+/* Lets those in who come under one identity. */
+static sh_status allow(const sh_coordinator *coordinator, const char *identity,
+                       unsigned char key[SH_KEY_BYTES])
+{
+    const sh_status status = sh_listener_allow(coordinator->listener, identity, key);
+    sh_key_wipe(key, SH_KEY_BYTES);
+    return status;
+}
+
 static sh_status open_door(sh_coordinator *coordinator)
 {
+    char identity[SH_LINK_IDENTITY];
     sh_invitation *invitation = &coordinator->invitation;
     unsigned char key[SH_KEY_BYTES];
     SH_TRY(sh_invitation_read(invitation, coordinator->options.listen));
@@ -600,9 +658,10 @@ static sh_status open_door(sh_coordinator *coordinator)
     if (coordinator->options.token_file != NULL)
         SH_TRY(sh_invitation_keep(invitation, coordinator->options.token_file));
     SH_TRY(sh_token_key(key, &invitation->token));
-    const sh_status status = sh_listener_allow(coordinator->listener, SH_TOKEN_IDENTITY, key);
-    sh_key_wipe(key, sizeof key);
-    SH_TRY(status);
+    SH_TRY(allow(coordinator, SH_TOKEN_IDENTITY, key));
+    sh_data_identity(identity, 0);
+    SH_TRY(make_key(coordinator, key, identity));
+    SH_TRY(allow(coordinator, identity, key));
     sh_station_set_door(coordinator->station, coordinator->listener);
     SH_TRY(sh_timer_new(&coordinator->tick, coordinator->options.loop, on_tick, coordinator));
     return sh_timer_start(coordinator->tick, TICK_MS, TICK_MS);
@@ -670,6 +729,11 @@ static sh_status prepare(sh_coordinator *coordinator)
                                                 .mailbox = coordinator->options.mailbox,
                                                 .on_standing = on_standing,
                                                 .context = coordinator}));
+    SH_TRY(sh_supply_new(
+        &coordinator->supply,
+        &(sh_supply_options){.loop = coordinator->options.loop,
+                             .dataset = sh_pipeline_dataset(coordinator->options.bench->pipeline),
+                             .vouches = true}));
     return ask(coordinator, do_open, &asked);
 }
 
@@ -770,6 +834,7 @@ static void do_part(void *context)
 static void do_close(void *context)
 {
     sh_coordinator *coordinator = ((request *)context)->coordinator;
+    sh_supply_close(coordinator->supply);
     while (coordinator->entrants != NULL) {
         sh_channel *channel = coordinator->entrants->channel;
         forget(coordinator->entrants);
@@ -789,6 +854,7 @@ void sh_coordinator_close(sh_coordinator *coordinator)
         ;
     sh_loop_call(loop, do_close, &(request){.coordinator = coordinator});
     sh_station_close(coordinator->station);
+    sh_supply_free(coordinator->supply);
     sh_membership_free(coordinator->membership);
     sh_invitation_wipe(&coordinator->invitation);
     sh_key_wipe(coordinator->secret, sizeof coordinator->secret);

@@ -23,7 +23,8 @@ typedef struct device {
     sh_mailbox *mailbox;
     sh_loop *loop;
     sh_member *member;
-    sh_workbench *bench; /* kept when the coordinator is lost */
+    sh_workbench *bench;   /* kept when the coordinator is lost */
+    sh_delivery *delivery; /* of the data of the bench; NULL where they are here */
     char family[SH_DIGEST_TEXT];
     bool said_leave, started;
     bool over; /* the coordinator said so, or the connection to it ended */
@@ -69,12 +70,47 @@ static sh_status expect_welcome(device *self, sh_welcome **welcome)
     }
 }
 
+/* Waits until it is known what the data are, which who has them may have to find out first. */
+static sh_status expect_data(device *self)
+{
+    sh_mail mail;
+    for (;;) {
+        SH_TRY(sh_mailbox_wait(self->mailbox, &mail, stop_of(self), 0));
+        if (mail.kind == SH_MAIL_DATA)
+            return mail.status == SH_OK ? SH_OK : sh_fail(mail.status, "%s", mail.text);
+        if (mail.kind == SH_MAIL_END || mail.kind == SH_MAIL_LOST) {
+            SH_TRY(ended(self, &mail));
+            return sh_fail(SH_REFUSED, "the job ended before this device could take part");
+        }
+    }
+}
+
+/* This device lacks the data: they come from others. */
+static sh_status fetch_data(device *self, const sh_welcome *welcome)
+{
+    sh_dataset *dataset;
+    SH_TRY(sh_delivery_start(&self->delivery,
+                             &(sh_delivery_options){.loop = self->loop,
+                                                    .mailbox = self->mailbox,
+                                                    .sources = &welcome->sources,
+                                                    .limit_bytes = self->options->cache}));
+    SH_TRY(expect_data(self));
+    SH_TRY(sh_delivery_open(&dataset, self->delivery, welcome->fingerprint));
+    SH_TRY(sh_workbench_adopt(&self->bench, &welcome->job, dataset, self->options->backend));
+    return sh_delivery_begin(self->delivery);
+}
+
+/* Opens the data that are here, or begins to fetch them. */
 static sh_status open_data(device *self, const sh_welcome *welcome)
 {
     const sh_status opened =
         sh_workbench_open(&self->bench, &welcome->job, self->options->data, self->options->backend);
     if (opened == SH_NOT_FOUND && self->options->data == NULL)
-        return sh_fail(opened, "%s; if this device holds the data elsewhere, say where with --data",
+        return sh_fail_in(fetch_data(self, welcome),
+                          "the job's data are not on this device, and could not be fetched (if it "
+                          "holds them elsewhere, say where with --data)");
+    if (opened == SH_NOT_FOUND)
+        return sh_fail(opened, "%s; without --data they are fetched from the other devices",
                        sh_message());
     SH_TRY(opened);
     if (strcmp(sh_pipeline_about(self->bench->pipeline)->fingerprint, welcome->fingerprint) == 0)
@@ -121,13 +157,23 @@ static bool is_same_job(const sh_job *a, const sh_job *b)
     return true;
 }
 
-/* Data and programs, unless they are there from before. */
+static void close_bench(device *self)
+{
+    sh_delivery_stop(self->delivery);
+    sh_workbench_close(self->bench);
+    sh_delivery_free(self->delivery);
+    self->bench = NULL;
+    self->delivery = NULL;
+}
+
+/* Data and programs, unless they are there from before. Data that were on their way have lost their
+ * sources with the coordinator; what has come of them is in the cache. */
 static sh_status prepare(device *self, const sh_welcome *welcome)
 {
-    if (self->bench != NULL && is_same_job(&self->bench->job, &welcome->job))
+    if (self->bench != NULL && self->delivery == NULL &&
+        is_same_job(&self->bench->job, &welcome->job))
         return SH_OK;
-    sh_workbench_close(self->bench);
-    self->bench = NULL;
+    close_bench(self);
     SH_TRY(open_data(self, welcome));
     return start_bench(self);
 }
@@ -165,6 +211,8 @@ static sh_status on_idle(void *context, bool wait, bool *over)
             *over = true;
             return ended(self, &mail);
         }
+        if (mail.kind == SH_MAIL_NOTE)
+            observe(self, &(sh_event){.kind = SH_EVENT_NOTE, .text = mail.text});
         wait = wait && mail.kind != SH_MAIL_TASK;
     }
 }
@@ -174,6 +222,8 @@ static void on_view(void *context, uint32_t view, uint32_t devices)
     device *self = context;
     const sh_schedule *schedule = sh_trainer_schedule(self->bench->trainer);
     (void)view;
+    if (self->delivery != NULL)
+        sh_delivery_complete(self->delivery);
     if (self->started)
         return;
     self->started = true;
@@ -220,10 +270,22 @@ static sh_status live(device *self)
     sh_welcome *welcome;
     SH_TRY(expect_welcome(self, &welcome));
     const sh_status status = prepare(self, welcome);
+    sh_key_wipe(welcome, sizeof *welcome);
     free(welcome);
     SH_TRY(status);
-    sh_member_ready(self->member, self->bench, self->family);
+    sh_member_ready(self->member, self->bench, self->family, self->delivery);
     return take_part(self);
+}
+
+/* A device that fetches its data loses them together with the coordinator, and may find that first.
+ */
+static void hear_of_loss(device *self)
+{
+    sh_mail mail;
+    while (!self->over && sh_mailbox_take(self->mailbox, &mail)) {
+        self->over = self->lost = mail.kind == SH_MAIL_LOST;
+        free(mail.kind == SH_MAIL_WELCOME ? mail.data : NULL);
+    }
 }
 
 static sh_status connect_and_live(device *self)
@@ -238,6 +300,8 @@ static sh_status connect_and_live(device *self)
     const sh_status status = live(self);
     char message[SH_MESSAGE_BYTES];
     snprintf(message, sizeof message, "%s", sh_message());
+    if (status != SH_OK && status != SH_STOPPED)
+        hear_of_loss(self);
     if (status != SH_OK && status != SH_STOPPED && !self->over) /* nobody else knows */
         sh_member_fail(self->member, message);
     sh_member_close(self->member);
@@ -302,8 +366,8 @@ sh_status sh_join(const sh_join_options *options)
     const sh_status status = open_and_live(&self);
     snprintf(message, sizeof message, "%s", sh_message());
     sh_token_wipe(&self.token);
+    close_bench(&self);
     sh_loop_stop(self.loop);
-    sh_workbench_close(self.bench);
     sh_mailbox_free(self.mailbox);
     return status == SH_OK ? SH_OK : sh_fail(status, "%s", message);
 }

@@ -15,6 +15,9 @@ struct sh_member {
     sh_channel *channel; /* to the coordinator; NULL once it is gone */
     sh_station *station;
     sh_listener *listener;
+    sh_supply *supply;     /* of the data; NULL where this device does not give them */
+    sh_delivery *delivery; /* to it; NULL where it has them */
+    unsigned char data_key[SH_KEY_BYTES];
     bool closing, welcomed;
     uint64_t job;
     uint32_t device;
@@ -35,16 +38,25 @@ static void send_message(sh_member *member, Shoal__Message *message)
     free(bytes);
 }
 
+/* A lane may wait for a sample that does not come any more. */
+static void end_delivery(const sh_member *member, sh_status status, const char *reason)
+{
+    if (member->delivery != NULL)
+        sh_delivery_fail(member->delivery, status == SH_OK ? SH_STOPPED : status, reason);
+}
+
 static void end(sh_member *member, sh_status status, const char *reason)
 {
+    end_delivery(member, status, reason);
     sh_mailbox_tell(member->options.mailbox, SH_MAIL_END, status, reason);
 }
 
-/* Another device comes to link, or to take the replica. */
+/* Another device comes to link, or to take the replica or data. */
 static void on_accept(void *context, sh_channel *channel, const char *identity)
 {
     const sh_member *member = context;
-    if (!sh_station_accept(member->station, channel, identity))
+    if (!sh_station_accept(member->station, channel, identity) &&
+        !sh_supply_accept(member->supply, channel, identity))
         sh_channel_close(channel);
 }
 
@@ -59,8 +71,12 @@ static void on_standing(void *context, const sh_standing *standing)
         return;
     if (member->channel != NULL)
         sh_channel_stats_get(member->channel, &control);
-    whole.done.bytes_sent += control.sent_bytes;
-    whole.done.bytes_received += control.received_bytes;
+    const sh_channel_stats parts[] = {control, sh_supply_stats(member->supply),
+                                      sh_delivery_stats(member->delivery)};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        whole.done.bytes_sent += parts[i].sent_bytes;
+        whole.done.bytes_received += parts[i].received_bytes;
+    }
     sh_standing_write(&body, &whole);
     send_message(member, &message);
 }
@@ -113,6 +129,14 @@ static sh_status take_welcome(sh_member *member, const Shoal__Message *message)
     welcome->job = job;
     snprintf(welcome->fingerprint, sizeof welcome->fingerprint, "%.*s", SH_DIGEST_TEXT - 1,
              body->fingerprint);
+    sh_status status = sh_sources_read(&welcome->sources, body->sources, body->n_sources);
+    if (status == SH_OK && body->data_key.len != SH_KEY_BYTES)
+        status = sh_fail(SH_FORMAT, "a welcome without a key");
+    if (status != SH_OK) {
+        free(welcome);
+        return status;
+    }
+    memcpy(member->data_key, body->data_key.data, SH_KEY_BYTES);
     member->welcomed = true;
     member->job = message->job;
     member->device = body->device;
@@ -175,11 +199,13 @@ static void on_close(void *context, sh_channel *channel, sh_status why, const ch
     sh_member *member = context;
     sh_channel_stats_get(channel, &member->closed_stats);
     member->channel = NULL;
-    if (member->closing)
+    if (member->closing) {
         sh_mailbox_tell(member->options.mailbox, SH_MAIL_CLOSED, SH_OK, "");
-    else
-        sh_mailbox_tell(member->options.mailbox, SH_MAIL_LOST, why == SH_OK ? SH_PEER_LOST : why,
-                        why == SH_OK ? "the coordinator closed the connection" : reason);
+        return;
+    }
+    end_delivery(member, SH_PEER_LOST, "the coordinator is lost");
+    sh_mailbox_tell(member->options.mailbox, SH_MAIL_LOST, why == SH_OK ? SH_PEER_LOST : why,
+                    why == SH_OK ? "the coordinator closed the connection" : reason);
 }
 
 static const sh_channel_events coordinator_events = {
@@ -192,6 +218,8 @@ static const sh_channel_events coordinator_events = {
 typedef struct request {
     sh_member *member;
     const char *fingerprint, *family, *reason;
+    sh_delivery *delivery;
+    sh_supply *supply;
     sh_status status;
     char text[SH_MESSAGE_BYTES];
 } request;
@@ -245,17 +273,47 @@ static void do_ready(void *context)
     request *asked = context;
     Shoal__Ready ready = SHOAL__READY__INIT;
     Shoal__Message message = SH_MESSAGE_INIT(READY, ready, &ready);
+    sh_member *member = asked->member;
+    member->delivery = asked->delivery;
+    if (asked->supply != NULL && member->listener != NULL) {
+        char identity[SH_LINK_IDENTITY];
+        member->supply = asked->supply;
+        sh_data_identity(identity, member->device);
+        ready.has_data = sh_listener_allow(member->listener, identity, member->data_key) == SH_OK;
+    }
     ready.fingerprint = (char *)(uintptr_t)asked->fingerprint;
     ready.family = (char *)(uintptr_t)asked->family;
     send_message(asked->member, &message);
 }
 
-void sh_member_ready(sh_member *member, sh_workbench *bench, const char *family)
+/* What this device gives of its data; NULL where it has none to give. */
+static sh_supply *make_supply(const sh_member *member, const sh_workbench *bench,
+                              sh_delivery *delivery)
 {
+    sh_contents contents;
+    sh_supply *supply;
+    const sh_dataset *dataset = sh_pipeline_dataset(bench->pipeline);
+    if ((delivery != NULL && !sh_delivery_is_whole(delivery)) ||
+        sh_contents_of(&contents, dataset) != SH_OK ||
+        sh_supply_new(&supply, &(sh_supply_options){.loop = member->options.loop,
+                                                    .dataset = dataset,
+                                                    .device = member->device}) != SH_OK)
+        return NULL;
+    return supply;
+}
+
+void sh_member_ready(sh_member *member, sh_workbench *bench, const char *family,
+                     sh_delivery *delivery)
+{
+    sh_supply *supply = make_supply(member, bench, delivery);
     sh_loop_call(member->options.loop, do_ready,
                  &(request){.member = member,
+                            .delivery = delivery,
+                            .supply = supply,
                             .fingerprint = sh_pipeline_about(bench->pipeline)->fingerprint,
                             .family = family});
+    if (member->supply != supply) /* there is no door any more */
+        sh_supply_free(supply);
     sh_station_begin(member->station, member->device, bench, false);
 }
 
@@ -295,6 +353,7 @@ static void do_part(void *context)
 static void do_close(void *context)
 {
     sh_member *member = ((request *)context)->member;
+    sh_supply_close(member->supply);
     sh_channel_close(member->channel);
     member->channel = NULL;
 }
@@ -311,5 +370,7 @@ void sh_member_close(sh_member *member)
         free(mail.kind == SH_MAIL_WELCOME ? mail.data : NULL);
     sh_loop_call(loop, do_close, &(request){.member = member});
     sh_station_close(member->station);
+    sh_supply_free(member->supply);
+    sh_key_wipe(member->data_key, sizeof member->data_key);
     free(member);
 }

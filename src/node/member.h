@@ -14,6 +14,7 @@
 #ifndef SHOAL_NODE_MEMBER_H
 #define SHOAL_NODE_MEMBER_H
 
+#include "node/delivery.h"
 #include "node/mailbox.h"
 #include "node/station.h"
 #include "shoal/train.h"
@@ -31,6 +32,7 @@ typedef struct sh_member_options {
 typedef struct sh_welcome {
     sh_job job;
     char fingerprint[SH_DIGEST_TEXT]; /* of the data */
+    sh_sources sources;               /* of the data */
 } sh_welcome;
 
 typedef struct sh_member sh_member;
@@ -39,9 +41,13 @@ typedef struct sh_member sh_member;
  * SH_MAIL_END. */
 sh_status sh_member_connect(sh_member **member, const sh_member_options *options) SHOAL_CHECKED;
 
-/* This device is prepared for the job of the welcome; its replica is to be taken from others.
- * `bench` is borrowed until sh_member_close. */
-void sh_member_ready(sh_member *member, sh_workbench *bench, const char *family);
+/*
+ * This device is prepared for the job of the welcome; its replica is to be taken from others. It
+ * gives its data to others, unless they are themselves still on their way (`delivery`, else NULL).
+ * All are borrowed until sh_member_close.
+ */
+void sh_member_ready(sh_member *member, sh_workbench *bench, const char *family,
+                     sh_delivery *delivery);
 
 /* Tells the coordinator that this device cannot go on, and why. */
 void sh_member_fail(sh_member *member, const char *reason);

@@ -12,30 +12,48 @@ sh_status sh_workbench_backends(sh_backend_list *backends, const char *backend)
                       backend != NULL ? "backend" : "SHOAL_BACKEND");
 }
 
-static sh_status open_all(sh_workbench *bench, const char *data, const char *backend)
+/* With the data open, the rest. */
+static sh_status open_rest(sh_workbench *bench, const char *backend)
 {
     SH_TRY(sh_workbench_backends(&bench->backends, backend));
-    const sh_pipeline_options options = sh_job_pipeline(&bench->job);
-    SH_TRY(sh_pipeline_open(&bench->pipeline, data != NULL ? data : bench->job.data, &options));
     const sh_dataset_info *info = sh_pipeline_about(bench->pipeline);
     const sh_problem problem = {info->channels, info->height, info->width, info->classes};
     return sh_replica_new(&bench->replica, &bench->job, &problem);
 }
 
-sh_status sh_workbench_open(sh_workbench **bench, const sh_job *job, const char *data,
-                            const char *backend)
+/* The data set is `dataset`, or the one that `data` names. */
+static sh_status open_all(sh_workbench **bench, const sh_job *job, sh_dataset *dataset,
+                          const char *data, const char *backend)
 {
     sh_workbench *fresh = calloc(1, sizeof *fresh);
-    if (fresh == NULL)
+    if (fresh == NULL) {
+        sh_dataset_close(dataset);
         return sh_fail_memory(sizeof *fresh, "the workbench");
+    }
     fresh->job = *job;
-    const sh_status status = open_all(fresh, data, backend);
+    const sh_pipeline_options options = sh_job_pipeline(job);
+    sh_status status = dataset != NULL ? sh_pipeline_adopt(&fresh->pipeline, dataset, &options)
+                                       : sh_pipeline_open(&fresh->pipeline, data, &options);
+    if (status == SH_OK)
+        status = open_rest(fresh, backend);
     if (status != SH_OK) {
         sh_workbench_close(fresh);
         return status;
     }
     *bench = fresh;
     return SH_OK;
+}
+
+sh_status sh_workbench_open(sh_workbench **bench, const sh_job *job, const char *data,
+                            const char *backend)
+{
+    return open_all(bench, job, NULL, data != NULL ? data : job->data, backend);
+}
+
+sh_status sh_workbench_adopt(sh_workbench **bench, const sh_job *job, sh_dataset *dataset,
+                             const char *backend)
+{
+    return open_all(bench, job, dataset, NULL, backend);
 }
 
 sh_status sh_workbench_start(sh_workbench *bench, uint32_t lanes, uint64_t memory)

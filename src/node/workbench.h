@@ -39,6 +39,10 @@ sh_status sh_workbench_backends(sh_backend_list *backends, const char *backend) 
 sh_status sh_workbench_open(sh_workbench **bench, const sh_job *job, const char *data,
                             const char *backend) SHOAL_CHECKED;
 
+/* The same with an open data set, which is taken over (owned) also on failure. */
+sh_status sh_workbench_adopt(sh_workbench **bench, const sh_job *job, sh_dataset *dataset,
+                             const char *backend) SHOAL_CHECKED;
+
 /*
  * Compiles for this many lanes (0: all cores), or for fewer, so that the process stays below
  * `memory` bytes (0: any number): SH_LIMIT says what it takes.
