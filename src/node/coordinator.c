@@ -8,65 +8,26 @@
  * The membership is guarded by `lock`, because device 0 announces a view from the step's thread,
  * in the instant in which it makes its trailer.
  */
-#include "node/coordinator.h"
 
-#include <pthread.h>
+#include "node/coordinator_impl.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/memory.h"
-#include "cluster/membership.h"
-#include "node/invitation.h"
-#include "node/ledger.h"
-#include "node/supply.h"
 #include "shoal/about.h"
 
-#define NO_DEVICE UINT32_MAX
 #define ENTRANTS_MAX (2 * SH_DEVICES_MAX)
 #define TICK_MS 50
 #define GOODBYE_MS (SH_CHANNEL_GOODBYE_MS + 1000) /* for the last connection to be closed */
-
-typedef struct entrant {
-    struct entrant *next;
-    sh_coordinator *of;
-    sh_channel *channel;
-    uint32_t device; /* NO_DEVICE before its hello */
-    uint16_t link_port;
-    uint32_t opened; /* the highest ring whose door it has opened */
-    bool ready, local;
-    bool has_data; /* and gives them to others */
-    char fingerprint[SH_DIGEST_TEXT], family[SH_DIGEST_TEXT];
-} entrant;
-
-struct sh_coordinator {
-    sh_coordinator_options options;
-    sh_station *station;
-    sh_supply *supply;
-    sh_listener *listener;
-    sh_timer *tick;
-    sh_invitation invitation;
-    unsigned char secret[SH_KEY_BYTES]; /* of the keys between devices */
-    uint64_t job;                       /* number in every message */
-    uint32_t next_device;
-    uint32_t own_opened; /* as entrant.opened, of device 0 */
-    bool ready;          /* device 0 is: it had better not be told before */
-    bool closing;        /* tell the mailbox when the last entrant is gone */
-    entrant *entrants;
-    uint32_t entrant_count;
-    sh_channel_stats closed_stats; /* of channels that are gone */
-    sh_ledger ledger;
-
-    pthread_mutex_t lock;
-    sh_membership *membership; /* guarded by lock */
-};
 
 static void carry_out(sh_coordinator *coordinator);
 
 /* ---- entrants -------------------------------------------------------------------------------- */
 
-static entrant *entrant_of(const sh_coordinator *coordinator, uint32_t device)
+entrant *sh_entrant_find(const sh_coordinator *coordinator, uint32_t device)
 {
     entrant *each = coordinator->entrants;
     while (each != NULL && each->device != device)
@@ -99,7 +60,7 @@ static void handle(sh_coordinator *coordinator, const sh_membership_event *event
     carry_out(coordinator);
 }
 
-static void report_gone(sh_coordinator *coordinator, uint32_t device, const char *reason)
+void sh_coordinator_report_gone(sh_coordinator *coordinator, uint32_t device, const char *reason)
 {
     if (device != NO_DEVICE)
         handle(coordinator,
@@ -115,52 +76,6 @@ static void take_standing(sh_coordinator *coordinator, uint32_t device, const sh
                                                .fingerprint = fingerprint, .family = family});
 }
 
-/* ---- messages to devices --------------------------------------------------------------------- */
-
-/* Sends one message; where that fails, the channel's end will tell. */
-static void send_message(entrant *to, Shoal__Message *message)
-{
-    uint8_t *bytes;
-    size_t count;
-    message->job = to->of->job;
-    sh_status status = sh_message_pack(&bytes, &count, message);
-    if (status == SH_OK) {
-        status = sh_channel_send_control(to->channel, bytes, count);
-        sh_key_wipe(bytes, count);
-        free(bytes);
-    }
-    if (status != SH_OK)
-        sh_log(SH_LOG_WARN, "device.unsent", "device=%u reason=\"%s\"", to->device, sh_message());
-}
-
-static void tell_end(entrant *to, sh_status status, const char *reason)
-{
-    Shoal__End end = SHOAL__END__INIT;
-    Shoal__Message message = SH_MESSAGE_INIT(END, end, &end);
-    end.status = (uint32_t)status;
-    end.reason = (char *)(uintptr_t)reason;
-    send_message(to, &message);
-}
-
-/* Refuses; `to` may be gone afterwards. */
-static void tell_refusal(entrant *to, const char *reason)
-{
-    Shoal__Refuse refuse = SHOAL__REFUSE__INIT;
-    Shoal__Message message = SH_MESSAGE_INIT(REFUSE, refuse, &refuse);
-    refuse.reason = (char *)(uintptr_t)reason;
-    send_message(to, &message);
-    to->device = NO_DEVICE;
-    sh_channel_flush_close(to->channel);
-}
-
-static void peer_of(const entrant *whom, char peer[SH_ADDRESS_TEXT])
-{
-    if (whom != NULL)
-        sh_channel_peer_address(whom->channel, peer);
-    else
-        snprintf(peer, SH_ADDRESS_TEXT, "gone");
-}
-
 /* Shows out whoever broke the rules, which no device of ours does; `from` may be gone afterwards.
  */
 static void show_out(entrant *from, const char *reason)
@@ -168,173 +83,10 @@ static void show_out(entrant *from, const char *reason)
     sh_coordinator *coordinator = from->of;
     const uint32_t device = from->device;
     char peer[SH_ADDRESS_TEXT];
-    peer_of(from, peer);
+    sh_entrant_peer(from, peer);
     sh_log(SH_LOG_WARN, "net.refused", "peer=%s reason=\"%s\"", peer, reason);
-    tell_refusal(from, reason);
-    report_gone(coordinator, device, reason);
-}
-
-/* ---- orders ---------------------------------------------------------------------------------- */
-
-/* The way from one device to another; the host is "" where it is not to be had. */
-static void find_way(const sh_coordinator *coordinator, uint32_t from, uint32_t to, sh_route *route)
-{
-    const entrant *viewer = entrant_of(coordinator, from), *target = entrant_of(coordinator, to);
-    char host[SH_ADDRESS_TEXT] = "";
-    route->port = 1;
-    if (target != NULL) {
-        sh_channel_peer_host(target->channel, host);
-        route->port = target->link_port;
-    } else if (to == 0 && viewer != NULL) { /* to us: by the address that it knows us by */
-        sh_channel_local_address(viewer->channel, host);
-        route->port = sh_listener_port(coordinator->listener);
-    }
-    snprintf(route->host, sizeof route->host, "%s", host);
-}
-
-static sh_status make_key(const sh_coordinator *coordinator, unsigned char key[SH_KEY_BYTES],
-                          const char *identity)
-{
-    return sh_key_derive(key, coordinator->secret, sizeof coordinator->secret, identity);
-}
-
-static sh_status add_links(sh_orders *orders, const sh_coordinator *coordinator, uint32_t device)
-{
-    const sh_directive *directive = &orders->directive;
-    const sh_seat *seat = sh_directive_seat(directive, device);
-    const uint32_t devices = directive->seat_count;
-    char identity[SH_LINK_IDENTITY];
-    if (seat == NULL || devices < 2)
-        return SH_OK;
-    const uint32_t rank = (uint32_t)(seat - directive->seats);
-    const uint32_t next = directive->seats[(rank + 1) % devices].device;
-    const entrant *target = entrant_of(coordinator, next);
-    const uint32_t opened = next == 0        ? coordinator->own_opened
-                            : target != NULL ? target->opened
-                                             : 0;
-    orders->next_opened = opened >= directive->ring;
-    find_way(coordinator, device, next, &orders->next);
-    sh_link_identity(identity, directive->ring, rank, devices);
-    SH_TRY(make_key(coordinator, orders->next.key, identity));
-    sh_link_identity(identity, directive->ring, (rank + devices - 1) % devices, devices);
-    return make_key(coordinator, orders->key_from_previous, identity);
-}
-
-static sh_status add_transfers(sh_orders *orders, const sh_coordinator *coordinator,
-                               uint32_t device)
-{
-    char identity[SH_LINK_IDENTITY];
-    for (uint32_t i = 0; i < orders->directive.transfer_count; i++) {
-        const sh_transfer *transfer = &orders->directive.transfers[i];
-        for (uint32_t k = 0; k < transfer->donor_count; k++) {
-            if (transfer->taker != device && transfer->donors[k] != device)
-                continue;
-            sh_stripe_identity(identity, transfer->number, k);
-            SH_TRY(make_key(coordinator, orders->donors[i][k].key, identity));
-            if (transfer->taker == device)
-                find_way(coordinator, device, transfer->donors[k], &orders->donors[i][k]);
-        }
-    }
-    return SH_OK;
-}
-
-static void send_orders(sh_coordinator *coordinator, uint32_t device)
-{
-    sh_orders orders = {0};
-    entrant *to = entrant_of(coordinator, device);
-    pthread_mutex_lock(&coordinator->lock);
-    const bool known = sh_membership_directive(&orders.directive, coordinator->membership, device);
-    pthread_mutex_unlock(&coordinator->lock);
-    if (!known || (device != 0 && to == NULL))
-        return;
-    if (add_links(&orders, coordinator, device) != SH_OK ||
-        add_transfers(&orders, coordinator, device) != SH_OK) {
-        report_gone(coordinator, 0, sh_message());
-    } else if (device == 0) {
-        sh_station_follow(coordinator->station, &orders);
-    } else {
-        sh_orders_message body;
-        Shoal__Message message = SH_MESSAGE_INIT(ORDER, order, &body.body);
-        sh_orders_write(&body, &orders);
-        send_message(to, &message);
-    }
-    sh_key_wipe(&orders, sizeof orders);
-}
-
-/* A device has opened its door to the one before it in a ring, which may come now. */
-static void note_opened(sh_coordinator *coordinator, uint32_t device, uint32_t *known,
-                        uint32_t opened)
-{
-    sh_directive directive;
-    if (opened <= *known)
-        return;
-    *known = opened;
-    pthread_mutex_lock(&coordinator->lock);
-    const bool has = sh_membership_directive(&directive, coordinator->membership, device);
-    pthread_mutex_unlock(&coordinator->lock);
-    const sh_seat *seat = has ? sh_directive_seat(&directive, device) : NULL;
-    if (seat == NULL || directive.ring != opened)
-        return;
-    const uint32_t rank = (uint32_t)(seat - directive.seats);
-    const uint32_t before = (rank + directive.seat_count - 1) % directive.seat_count;
-    send_orders(coordinator, directive.seats[before].device);
-}
-
-/* ---- welcomes -------------------------------------------------------------------------------- */
-
-/* Who has the data, as far as `to` can reach them; device 0 first. The local devices share its disk
- * and its wire, so they would not help. */
-static sh_status find_sources(sh_sources *sources, const sh_coordinator *coordinator,
-                              const entrant *to)
-{
-    char identity[SH_LINK_IDENTITY];
-    sources->count = 1;
-    sources->items[0].device = 0;
-    for (const entrant *each = coordinator->entrants; each != NULL; each = each->next)
-        if (each != to && each->ready && each->has_data && !each->local &&
-            each->device != NO_DEVICE && sources->count < SH_SOURCES_MAX)
-            sources->items[sources->count++].device = each->device;
-    for (uint32_t i = 0; i < sources->count; i++) {
-        sh_source *source = &sources->items[i];
-        find_way(coordinator, to->device, source->device, &source->route);
-        sh_data_identity(identity, source->device);
-        SH_TRY(make_key(coordinator, source->route.key, identity));
-    }
-    return SH_OK;
-}
-
-static void welcome(sh_coordinator *coordinator, entrant *to)
-{
-    const sh_job *job = &coordinator->options.bench->job;
-    Shoal__Job body = SHOAL__JOB__INIT;
-    Shoal__Welcome welcome = SHOAL__WELCOME__INIT;
-    Shoal__Message message = SH_MESSAGE_INIT(WELCOME, welcome, &welcome);
-#define SH_JOB_TEXT(member, mark, option) body.member = (char *)(uintptr_t)job->member;
-#define SH_JOB_U32(member, mark, option) body.member = job->member;
-#define SH_JOB_U64(member, mark, option) body.member = job->member;
-#define SH_JOB_FLOAT(member, mark, option) body.member = job->member;
-#include "train/job_fields.def"
-    sh_sources sources;
-    sh_sources_message listed;
-    unsigned char key[SH_KEY_BYTES];
-    char identity[SH_LINK_IDENTITY];
-    sh_data_identity(identity, to->device);
-    if (make_key(coordinator, key, identity) != SH_OK ||
-        find_sources(&sources, coordinator, to) != SH_OK) {
-        report_gone(coordinator, 0, sh_message());
-        return;
-    }
-    sh_sources_write(&listed, &sources);
-    welcome.n_sources = sources.count;
-    welcome.sources = listed.list;
-    welcome.data_key = (ProtobufCBinaryData){sizeof key, key};
-    welcome.device = to->device;
-    welcome.job = &body;
-    welcome.fingerprint =
-        (char *)(uintptr_t)sh_pipeline_about(coordinator->options.bench->pipeline)->fingerprint;
-    send_message(to, &message);
-    sh_key_wipe(&sources, sizeof sources);
-    sh_key_wipe(key, sizeof key);
+    sh_entrant_tell_refusal(from, reason);
+    sh_coordinator_report_gone(coordinator, device, reason);
 }
 
 /* ---- actions --------------------------------------------------------------------------------- */
@@ -343,7 +95,7 @@ static void end_all(sh_coordinator *coordinator, sh_status status, const char *r
 {
     for (entrant *each = coordinator->entrants; each != NULL; each = each->next)
         if (each->device != NO_DEVICE)
-            tell_end(each, status, reason);
+            sh_entrant_tell_end(each, status, reason);
     sh_mailbox_tell(coordinator->options.mailbox, SH_MAIL_END, status, reason);
 }
 
@@ -361,13 +113,13 @@ static void note(sh_coordinator *coordinator, const sh_membership_action *action
 
 static void refuse(sh_coordinator *coordinator, const sh_membership_action *action)
 {
-    entrant *whom = entrant_of(coordinator, action->device);
+    entrant *whom = sh_entrant_find(coordinator, action->device);
     char peer[SH_ADDRESS_TEXT];
-    peer_of(whom, peer);
+    sh_entrant_peer(whom, peer);
     sh_log(SH_LOG_WARN, "device.refused", "device=%u peer=%s reason=\"%s\"", action->device, peer,
            action->text);
     if (whom != NULL)
-        tell_refusal(whom, action->text);
+        sh_entrant_tell_refusal(whom, action->text);
 }
 
 /* A device that was silent: should it wake up, it finds the connection lost, and comes back. */
@@ -383,21 +135,21 @@ static void carry_out_one(sh_coordinator *coordinator, const sh_membership_actio
     entrant *whom;
     switch (action->kind) {
     case SH_MEMBERSHIP_ADMIT:
-        whom = entrant_of(coordinator, action->device);
+        whom = sh_entrant_find(coordinator, action->device);
         if (whom != NULL)
-            welcome(coordinator, whom);
+            sh_entrant_welcome(coordinator, whom);
         break;
     case SH_MEMBERSHIP_REFUSE:
         refuse(coordinator, action);
         break;
     case SH_MEMBERSHIP_CUT:
-        whom = entrant_of(coordinator, action->device);
+        whom = sh_entrant_find(coordinator, action->device);
         if (whom != NULL)
             cut(whom);
         break;
     case SH_MEMBERSHIP_ORDER:
         if (action->device != 0 || coordinator->ready)
-            send_orders(coordinator, action->device);
+            sh_coordinator_send_orders(coordinator, action->device);
         break;
     case SH_MEMBERSHIP_NOTE:
         note(coordinator, action);
@@ -480,7 +232,7 @@ static void handle_notice(entrant *from, const Shoal__Notice *notice)
         show_out(from, sh_message());
         return;
     }
-    note_opened(coordinator, device, &from->opened, standing.opened);
+    sh_coordinator_note_opened(coordinator, device, &from->opened, standing.opened);
     const bool news = !from->ready && standing.notice.life >= SH_LIFE_READY;
     from->ready = from->ready || news;
     take_standing(coordinator, device, &standing, from->fingerprint, from->family);
@@ -510,7 +262,7 @@ static void handle_message(entrant *from, const Shoal__Message *message)
         handle_notice(from, message->notice);
         break;
     case SHOAL__MESSAGE__BODY_FAIL:
-        report_gone(coordinator, from->device, message->fail->reason);
+        sh_coordinator_report_gone(coordinator, from->device, message->fail->reason);
         from->device = NO_DEVICE;
         sh_channel_flush_close(from->channel);
         break;
@@ -545,7 +297,8 @@ static void on_close(void *context, sh_channel *channel, sh_status why, const ch
     if (coordinator->closing && coordinator->entrants == NULL)
         sh_mailbox_tell(coordinator->options.mailbox, SH_MAIL_CLOSED, SH_OK, "");
     if (!coordinator->closing)
-        report_gone(coordinator, device, why == SH_OK ? "it closed its connection" : reason);
+        sh_coordinator_report_gone(coordinator, device,
+                                   why == SH_OK ? "it closed its connection" : reason);
 }
 
 static const sh_channel_events entrant_events = {
@@ -603,7 +356,7 @@ static void on_standing(void *context, const sh_standing *standing)
     own.done.bytes_received += control.received_bytes;
     if (!coordinator->ready)
         return;
-    note_opened(coordinator, 0, &coordinator->own_opened, own.opened);
+    sh_coordinator_note_opened(coordinator, 0, &coordinator->own_opened, own.opened);
     take_standing(coordinator, 0, &own,
                   sh_pipeline_about(coordinator->options.bench->pipeline)->fingerprint,
                   coordinator->options.family);
@@ -660,7 +413,7 @@ static sh_status open_door(sh_coordinator *coordinator)
     SH_TRY(sh_token_key(key, &invitation->token));
     SH_TRY(allow(coordinator, SH_TOKEN_IDENTITY, key));
     sh_data_identity(identity, 0);
-    SH_TRY(make_key(coordinator, key, identity));
+    SH_TRY(sh_coordinator_make_key(coordinator, key, identity));
     SH_TRY(allow(coordinator, identity, key));
     sh_station_set_door(coordinator->station, coordinator->listener);
     SH_TRY(sh_timer_new(&coordinator->tick, coordinator->options.loop, on_tick, coordinator));
@@ -784,7 +537,7 @@ void sh_coordinator_ready(sh_coordinator *coordinator)
 static void do_fail(void *context)
 {
     request *asked = context;
-    report_gone(asked->coordinator, 0, asked->reason);
+    sh_coordinator_report_gone(asked->coordinator, 0, asked->reason);
 }
 
 void sh_coordinator_fail(sh_coordinator *coordinator, const char *reason)
