@@ -30,7 +30,10 @@ class Course(harness.Case):
         devices = summary["devices"]
         self.assertEqual(sum(device["samples"] for device in devices), summary["samples"])
         self.assertTrue(summary["reproducible"])
-        self.assertEqual(summary["views"], 1)
+        # Shares that change with measured speed make views of their own; alone, or without a step, none does.
+        self.assertGreaterEqual(summary["views"], 1)
+        if len(devices) == 1:
+            self.assertEqual(summary["views"], 1)
         return {key: summary[key] for key in COURSE}, devices
 
     def assert_same(self, job, combinations, env=None):
