@@ -98,7 +98,7 @@ static void leave_out(uint32_t *counts, double *rates, uint32_t seats, uint32_t 
 void sh_shares_deal(sh_range *shares, const float *rates, uint32_t seats, uint32_t grains,
                     bool spare)
 {
-    double filled[SH_DEVICES_MAX];
+    double filled[SH_DEVICES_MAX] = {0};
     uint32_t counts[SH_DEVICES_MAX];
     assert(seats > 0 && seats <= SH_DEVICES_MAX);
     fill_rates(filled, rates, seats);
@@ -114,7 +114,7 @@ void sh_shares_deal(sh_range *shares, const float *rates, uint32_t seats, uint32
 
 double sh_shares_longest(const sh_range *shares, const float *rates, uint32_t seats)
 {
-    double filled[SH_DEVICES_MAX];
+    double filled[SH_DEVICES_MAX] = {0};
     uint32_t counts[SH_DEVICES_MAX], which = 0;
     bool known = false;
     assert(seats <= SH_DEVICES_MAX);

@@ -324,8 +324,7 @@ static sh_status live_on(device *self)
 {
     const uint64_t patience_ns = (uint64_t)self->options->reconnect_s * 1000000000u;
     sh_status status = connect_and_live(self);
-    while (status != SH_OK && self->lost && self->started && !self->options->local &&
-           patience_ns > 0) {
+    while (status != SH_OK && self->lost && self->started && patience_ns > 0) {
         const uint64_t lost_ns = sh_clock_now_ns(sh_clock_system());
         char reason[SH_MESSAGE_BYTES], text[SH_MESSAGE_BYTES + 64];
         snprintf(reason, sizeof reason, "%s", sh_message());
