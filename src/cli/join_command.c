@@ -34,8 +34,7 @@ static const sh_option options[] = {
     {.kind = SH_OPTION_TEXT,
      .name = "data",
      .value = "DIR",
-     .help = "where this device has the job's data (default: where the job says; where they are "
-             "not there, they are fetched from the other devices)",
+     .help = "where this device has the job's data (default: where the job says)",
      .offset = offsetof(join_values, options.data),
      .max = SH_DATA_BYTES - 1},
     {.kind = SH_OPTION_BYTES,
