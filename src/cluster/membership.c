@@ -50,21 +50,22 @@ static void go_on_without(sh_membership *membership, uint32_t device, bool seate
         sh_membership_halt(membership);
 }
 
-/* How a device is let go. */
+/* What a device is told that is lost. */
 typedef enum farewell {
-    IT_IS_GONE, /* there is nobody to tell */
-    REFUSE_IT,
-    CUT_IT_OFF,
+    NOTHING, /* it is gone */
+    REFUSAL,
+    SILENCE, /* a refusal for now: it was not heard, and may come back */
 } farewell;
 
-static void lose(sh_membership *membership, sh_roster_entry *one, const char *reason, farewell way)
+static void lose(sh_membership *membership, sh_roster_entry *one, const char *reason, farewell word)
 {
     const uint64_t silent_ms = membership->clock_ms - one->heard_ms;
     const bool seated = one->seated, told = one->ready && !one->dismissed;
     one->present = false;
-    if (way != IT_IS_GONE)
-        sh_membership_act(membership, way == REFUSE_IT ? SH_MEMBERSHIP_REFUSE : SH_MEMBERSHIP_CUT,
-                          one->device, NULL, "%.255s", reason);
+    if (word != NOTHING) {
+        sh_membership_act(membership, SH_MEMBERSHIP_REFUSE, one->device, NULL, "%.255s", reason);
+        membership->actions[membership->action_count - 1].again = word == SILENCE;
+    }
     if (told)
         sh_membership_act(membership, SH_MEMBERSHIP_NOTE, one->device, "lost",
                           "device %.64s was lost %llu ms after it was last heard: %.200s",
@@ -98,7 +99,7 @@ static void count_broken(sh_membership *membership, uint32_t reporter, uint32_t 
         return;
     snprintf(reason, sizeof reason, "its link with device %.64s broke %d times: see to the network",
              other->name, SH_MEMBERSHIP_PATIENCE);
-    lose(membership, later, reason, REFUSE_IT);
+    lose(membership, later, reason, REFUSAL);
 }
 
 /* --- Events -------------------------------------------------------------------------------- */
@@ -109,8 +110,7 @@ static void handle_hello(sh_membership *membership, const sh_membership_event *e
     while (slot < SH_DEVICES_MAX && membership->members[slot].present)
         slot++;
     if (sh_membership_find(membership, event->device) != NULL) {
-        lose(membership, sh_membership_find(membership, event->device), "a second hello",
-             REFUSE_IT);
+        lose(membership, sh_membership_find(membership, event->device), "a second hello", REFUSAL);
         return;
     }
     if (strcmp(event->version, membership->version) != 0) {
@@ -147,7 +147,7 @@ static bool make_ready(sh_membership *membership, sh_roster_entry *one,
         lose(membership, one,
              "its data differ from the job's: copy the same files, or name their folder with "
              "--data",
-             REFUSE_IT);
+             REFUSAL);
         return false;
     }
     one->ready = true;
@@ -238,7 +238,7 @@ static void handle_failed(sh_membership *membership, sh_roster_entry *one)
     else if (one->device != 0 && one->failures >= SH_MEMBERSHIP_PATIENCE)
         lose(membership, one,
              "it could not take a replica from the others in time: its connection is too slow",
-             REFUSE_IT);
+             REFUSAL);
     else if (one->seated && membership->phase == SH_MEMBERSHIP_ENTERING)
         sh_membership_halt(membership);
     else if (membership->phase != SH_MEMBERSHIP_RECOVERING &&
@@ -303,7 +303,7 @@ static void handle_notice(sh_membership *membership, const sh_membership_event *
     if (event->notice->serial <= one->notice.serial)
         return;
     if (!makes_sense(membership, event->notice)) {
-        lose(membership, one, "it sent a notice that makes no sense", REFUSE_IT);
+        lose(membership, one, "it sent a notice that makes no sense", REFUSAL);
         return;
     }
     const sh_notice before = one->notice;
@@ -332,7 +332,7 @@ static void handle_tick(sh_membership *membership, uint64_t now_ms)
         sh_roster_entry *one = &membership->members[i];
         if (!one->present || membership->clock_ms - one->heard_ms < membership->options.silence_ms)
             continue;
-        lose(membership, one, "nothing was heard of it", CUT_IT_OFF);
+        lose(membership, one, "nothing was heard of it", SILENCE);
         lost++;
     }
 }
@@ -383,7 +383,7 @@ void sh_membership_handle(sh_membership *membership, const sh_membership_event *
         if (one != NULL && event->device == 0)
             sh_membership_end(membership, true, event->reason);
         else if (one != NULL)
-            lose(membership, one, event->reason, IT_IS_GONE);
+            lose(membership, one, event->reason, NOTHING);
         break;
     case SH_MEMBERSHIP_ANNOUNCED:
         if (membership->phase == SH_MEMBERSHIP_LINKING && event->view == membership->next.number)

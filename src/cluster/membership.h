@@ -62,7 +62,6 @@ typedef struct sh_membership_event {
 typedef enum sh_membership_action_kind {
     SH_MEMBERSHIP_ADMIT,  /* welcome `device` */
     SH_MEMBERSHIP_REFUSE, /* tell `device` `text` and close its connection; it is forgotten */
-    SH_MEMBERSHIP_CUT,    /* close its connection without a word: it may come back */
     SH_MEMBERSHIP_ORDER,  /* the directive of `device` has changed: send it */
     SH_MEMBERSHIP_NOTE,   /* tell the user `text` */
     SH_MEMBERSHIP_END,    /* the job is over; failed: why stands in `text`. Tell everybody */
@@ -72,6 +71,7 @@ typedef struct sh_membership_action {
     sh_membership_action_kind kind;
     uint32_t device;
     bool failed;
+    bool again;        /* of a REFUSE: it may come back */
     const char *event; /* of a NOTE, for the log: "joined", "left", "lost", "shares", "repaired",
                           "family", "view"; static */
     char text[2 * SH_MEMBERSHIP_TEXT];

@@ -18,7 +18,8 @@ static bool present[DEVICES];
 static uint64_t sent[DEVICES], check_of[DEVICES];
 static char notes[4096], refusal[512], ending[512];
 static uint32_t refused;
-static int ended; /* 1: well, 2: failed */
+static bool again; /* it may come back */
+static int ended;  /* 1: well, 2: failed */
 
 static void coordinate(const sh_membership_event *event);
 
@@ -38,8 +39,8 @@ static void carry_out(const sh_membership_action *action)
                                                           .directive = &directive});
         break;
     case SH_MEMBERSHIP_REFUSE:
-    case SH_MEMBERSHIP_CUT:
         refused = action->device;
+        again = action->again;
         snprintf(refusal, sizeof refusal, "%s", action->text);
         if (action->device < DEVICES)
             present[action->device] = false;
@@ -254,6 +255,7 @@ static void strangers_are_refused_with_a_reason(void **state)
                                       .family = "family"});
     assert_non_null(strstr(refusal, "its data differ from the job's"));
     assert_int_equal(refused, 6);
+    assert_false(again);
     for (uint32_t i = 0; i < 260; i++)
         coordinate(&(sh_membership_event){
             .kind = SH_MEMBERSHIP_HELLO, .device = 100 + i, .name = "x", .version = "1"});
@@ -413,6 +415,8 @@ static void silence_is_noticed_but_not_our_own(void **state)
     }
     assert_false(sh_membership_has(membership, 1));
     assert_non_null(strstr(notes, "450 ms after it was last heard: nothing was heard of it"));
+    assert_int_equal(refused, 1);
+    assert_true(again);
 }
 
 static void a_link_that_keeps_breaking_costs_the_place(void **state)

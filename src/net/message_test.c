@@ -193,7 +193,7 @@ static const struct {
     {"\x08\x83\x00\x62\x00", 5, SH_FORMAT, "not encoded in the one"},          /* 3 in two bytes */
     {"\x62\x00\x08\x03", 4, SH_FORMAT, "not encoded in the one"},              /* order */
     {PROTOCOL "\x10\x00\x62\x00", 6, SH_FORMAT, "not encoded in the"}, /* a zero that is sent */
-    {PROTOCOL "\x62\x02\x10\x01", 6, SH_VERSION, "does not know (Refuse, 2): use the same"},
+    {PROTOCOL "\x62\x02\x18\x01", 6, SH_VERSION, "does not know (Refuse, 3): use the same"},
     {PROTOCOL "\x62\x00\xa0\x06\x01", 7, SH_VERSION, "does not know (Message, 100)"},
     {PROTOCOL "\x5a\x02\x08\x01", 6, SH_FORMAT, "a message without its 'job'"},
     {PROTOCOL "\x5a\x07\x12\x05\x45\x00\x00\xc0\x7f", 11, SH_FORMAT, "'lr' is not a finite number"},

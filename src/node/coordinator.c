@@ -85,7 +85,7 @@ static void show_out(entrant *from, const char *reason)
     char peer[SH_ADDRESS_TEXT];
     sh_entrant_peer(from, peer);
     sh_log(SH_LOG_WARN, "net.refused", "peer=%s reason=\"%s\"", peer, reason);
-    sh_entrant_tell_refusal(from, reason);
+    sh_entrant_tell_refusal(from, reason, false);
     sh_coordinator_report_gone(coordinator, device, reason);
 }
 
@@ -119,15 +119,7 @@ static void refuse(sh_coordinator *coordinator, const sh_membership_action *acti
     sh_log(SH_LOG_WARN, "device.refused", "device=%u peer=%s reason=\"%s\"", action->device, peer,
            action->text);
     if (whom != NULL)
-        sh_entrant_tell_refusal(whom, action->text);
-}
-
-/* A device that was silent: should it wake up, it finds the connection lost, and comes back. */
-static void cut(entrant *whom)
-{
-    sh_channel *channel = whom->channel;
-    forget(whom);
-    sh_channel_close(channel);
+        sh_entrant_tell_refusal(whom, action->text, action->again);
 }
 
 static void carry_out_one(sh_coordinator *coordinator, const sh_membership_action *action)
@@ -141,11 +133,6 @@ static void carry_out_one(sh_coordinator *coordinator, const sh_membership_actio
         break;
     case SH_MEMBERSHIP_REFUSE:
         refuse(coordinator, action);
-        break;
-    case SH_MEMBERSHIP_CUT:
-        whom = sh_entrant_find(coordinator, action->device);
-        if (whom != NULL)
-            cut(whom);
         break;
     case SH_MEMBERSHIP_ORDER:
         if (action->device != 0 || coordinator->ready)

@@ -69,8 +69,8 @@ void sh_entrant_peer(const entrant *whom, char peer[SH_ADDRESS_TEXT]);
 
 void sh_entrant_welcome(sh_coordinator *coordinator, entrant *to);
 void sh_entrant_tell_end(entrant *to, sh_status status, const char *reason);
-/* The device is no member any more; the connection ends. */
-void sh_entrant_tell_refusal(entrant *to, const char *reason);
+/* The device is no member any more; the connection ends. `again`: it may come back. */
+void sh_entrant_tell_refusal(entrant *to, const char *reason, bool again);
 
 /* Sends a device, which may be our own, what the membership wants of it. */
 void sh_coordinator_send_orders(sh_coordinator *coordinator, uint32_t device);

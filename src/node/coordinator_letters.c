@@ -38,11 +38,12 @@ void sh_entrant_tell_end(entrant *to, sh_status status, const char *reason)
 }
 
 /* Refuses; `to` may be gone afterwards. */
-void sh_entrant_tell_refusal(entrant *to, const char *reason)
+void sh_entrant_tell_refusal(entrant *to, const char *reason, bool again)
 {
     Shoal__Refuse refuse = SHOAL__REFUSE__INIT;
     Shoal__Message message = SH_MESSAGE_INIT(REFUSE, refuse, &refuse);
     refuse.reason = (char *)(uintptr_t)reason;
+    refuse.again = again;
     send_message(to, &message);
     to->device = NO_DEVICE;
     sh_channel_flush_close(to->channel);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A device's life in a job: connect, be welcomed, prepare, do what the station says until the job
- * is over or this device's part in it. Where the connection to the coordinator is lost, the device
- * keeps what it has prepared and tries to come back for a while, as a device that joins.
+ * is over or this device's part in it. Where the connection to the coordinator is lost, or the
+ * others went on without a device that was silent, it keeps what it has prepared and tries to come
+ * back for a while, as a device that joins.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -158,11 +158,22 @@ static void take_end(sh_member *member, const Shoal__End *body)
     end(member, body->status <= SH_INTERNAL ? (sh_status)body->status : SH_INTERNAL, body->reason);
 }
 
+static void take_refusal(sh_member *member, const Shoal__Refuse *body)
+{
+    char text[SH_MESSAGE_BYTES];
+    if (!body->again) {
+        end(member, SH_REFUSED, body->reason);
+        return;
+    }
+    snprintf(text, sizeof text, "the others went on without this device: %.800s", body->reason);
+    sh_mailbox_tell(member->options.mailbox, SH_MAIL_LOST, SH_PEER_LOST, text);
+}
+
 static sh_status handle_message(sh_member *member, const Shoal__Message *message)
 {
     const bool is_welcome = message->body_case == SHOAL__MESSAGE__BODY_WELCOME;
     if (message->body_case == SHOAL__MESSAGE__BODY_REFUSE) {
-        end(member, SH_REFUSED, message->refuse->reason);
+        take_refusal(member, message->refuse);
         return SH_OK;
     }
     if (is_welcome == member->welcomed || (member->welcomed && message->job != member->job))

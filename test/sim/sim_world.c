@@ -154,7 +154,6 @@ static void act(sim_world *world, const sh_membership_action *action)
             later(world, 300 + draw(world, 1000), EVENT_ADMITTED, machine);
         break;
     case SH_MEMBERSHIP_REFUSE:
-    case SH_MEMBERSHIP_CUT:
         tell(world, "refused device %u: %s", action->device, action->text);
         if (machine != NULL && world->now_us > world->trouble_us + WELL_US &&
             strstr(action->text, "nothing was heard") != NULL)
