@@ -468,7 +468,15 @@ static void disturb(const world *quiet, float lr, uint32_t trial, uint32_t momen
     seen->brought_along += w.brought_along;
 }
 
-/* Every trial ends with the weights of the quiet run. */
+/* Whether a break has fallen into a redone attempt, and between devices that had passed a stage and
+ * others that had not: which it is, the threads decide. */
+static bool has_seen_all(const world *seen)
+{
+    return seen->held_redone > 0 && seen->brought_along > 0;
+}
+
+/* Every trial ends with the weights of the quiet run. There are more where the first did not see
+ * all. */
 static void disturb_often(world *quiet, float lr, uint32_t trials, world *seen)
 {
     world three;
@@ -476,7 +484,8 @@ static void disturb_often(world *quiet, float lr, uint32_t trials, world *seen)
     run_quietly(quiet, lr, 1, NULL);
     const uint32_t moments = run_quietly(&three, lr, DEVICES, quiet);
     assert_string_equal(three.hash, quiet->hash);
-    for (uint32_t trial = 0; trial < trials; trial++)
+    for (uint32_t trial = 0; trial < trials || (trial < 10 * trials && !has_seen_all(seen));
+         trial++)
         disturb(quiet, lr, trial, moments, seen);
 }
 
