@@ -70,7 +70,7 @@ void sh_coordinator_report_gone(sh_coordinator *coordinator, uint32_t device, co
 static void take_standing(sh_coordinator *coordinator, uint32_t device, const sh_standing *standing,
                           const char *fingerprint, const char *family)
 {
-    sh_ledger_note(&coordinator->ledger, device, &standing->done);
+    sh_ledger_note(&coordinator->ledger, device, &standing->done, standing->notice.view != 0);
     handle(coordinator, &(sh_membership_event){SH_MEMBERSHIP_NOTICE, .device = device,
                                                .notice = &standing->notice,
                                                .fingerprint = fingerprint, .family = family});

@@ -284,7 +284,8 @@ static void hear_of_loss(device *self)
 {
     sh_mail mail;
     while (!self->over && sh_mailbox_take(self->mailbox, &mail)) {
-        self->over = self->lost = mail.kind == SH_MAIL_LOST;
+        self->lost = mail.kind == SH_MAIL_LOST;
+        self->over = self->lost || mail.kind == SH_MAIL_END;
         free(mail.kind == SH_MAIL_WELCOME ? mail.data : NULL);
     }
 }
@@ -301,7 +302,7 @@ static sh_status connect_and_live(device *self)
     const sh_status status = live(self);
     char message[SH_MESSAGE_BYTES];
     snprintf(message, sizeof message, "%s", sh_message());
-    if (status != SH_OK && status != SH_STOPPED)
+    if (status == SH_NETWORK || status == SH_PEER_LOST)
         hear_of_loss(self);
     if (status != SH_OK && status != SH_STOPPED && !self->over) /* nobody else knows */
         sh_member_fail(self->member, message);

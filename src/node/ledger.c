@@ -7,6 +7,7 @@
 
 struct sh_ledger_entry {
     uint32_t device;
+    bool took_part;
     sh_device_report report;
 };
 
@@ -30,7 +31,8 @@ void sh_ledger_open(sh_ledger *ledger, uint32_t device, const char *name)
     snprintf(kept, SH_NAME_BYTES, "%.*s", SH_NAME_BYTES - 1, name);
 }
 
-void sh_ledger_note(sh_ledger *ledger, uint32_t device, const sh_device_report *report)
+void sh_ledger_note(sh_ledger *ledger, uint32_t device, const sh_device_report *report,
+                    bool takes_part)
 {
     struct sh_ledger_entry *entry = find(ledger, device);
     sh_device_report fresh = *report;
@@ -38,6 +40,7 @@ void sh_ledger_note(sh_ledger *ledger, uint32_t device, const sh_device_report *
         return;
     memcpy(fresh.name, entry->report.name, sizeof fresh.name);
     entry->report = fresh;
+    entry->took_part = entry->took_part || takes_part || fresh.grains > 0;
 }
 
 const char *sh_ledger_name(const sh_ledger *ledger, uint32_t device)
@@ -53,7 +56,7 @@ sh_status sh_ledger_reports(const sh_ledger *ledger, sh_device_report **reports,
         return sh_fail_memory(ledger->count * sizeof *fresh, "the devices' reports");
     *count = 0;
     for (size_t i = 0; i < ledger->count; i++)
-        if (i == 0 || ledger->entries[i].report.grains > 0)
+        if (i == 0 || ledger->entries[i].took_part)
             fresh[(*count)++] = ledger->entries[i].report;
     *reports = fresh;
     return SH_OK;

@@ -14,13 +14,14 @@ static void what_devices_did_is_kept_in_the_order_of_coming(void **state)
     sh_ledger_open(&ledger, 0, "boss");
     sh_ledger_open(&ledger, 7, "works");
     sh_ledger_open(&ledger, 9, "looks on");
-    sh_ledger_note(&ledger, 7, &(sh_device_report){.name = "another", .grains = 3});
-    sh_ledger_note(&ledger, 7, &(sh_device_report){.grains = 5, .samples = 80});
-    sh_ledger_note(&ledger, 8, &(sh_device_report){.grains = 1}); /* nobody */
+    sh_ledger_note(&ledger, 7, &(sh_device_report){.name = "another", .grains = 3}, true);
+    sh_ledger_note(&ledger, 7, &(sh_device_report){.grains = 5, .samples = 80}, false);
+    sh_ledger_note(&ledger, 8, &(sh_device_report){.grains = 1}, true); /* nobody */
+    sh_ledger_note(&ledger, 9, &(sh_device_report){.cpu_seconds = 1}, false);
     assert_string_equal(sh_ledger_name(&ledger, 9), "looks on");
     assert_string_equal(sh_ledger_name(&ledger, 8), "");
     assert_ok(sh_ledger_reports(&ledger, &reports, &count));
-    assert_int_equal(count, 2); /* device 0, though it did nothing, but not another such */
+    assert_int_equal(count, 2); /* device 0, though it did nothing, and who was in a view */
     assert_string_equal(reports[0].name, "boss");
     assert_string_equal(reports[1].name, "works");
     assert_int_equal(reports[1].grains, 5);

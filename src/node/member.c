@@ -354,6 +354,8 @@ static void do_part(void *context)
     sh_station_set_door(member->station, NULL);
     sh_listener_close(member->listener);
     member->listener = NULL;
+    if (member->welcomed)
+        sh_station_report(member->station);
     member->closing = true;
     if (member->channel != NULL)
         sh_channel_flush_close(member->channel);

@@ -182,6 +182,11 @@ static void send_standing(sh_station *station)
     station->options.on_standing(station->options.context, &standing);
 }
 
+void sh_station_report(sh_station *station)
+{
+    send_standing(station);
+}
+
 static bool may_stand(const void *context, uint32_t ring)
 {
     return sh_participant_may_stand(context, ring);

@@ -71,6 +71,9 @@ void sh_station_passed(sh_station *station, const sh_stage_outcome *outcome);
 /* The replica's phase was set, though no stage has passed. */
 void sh_station_restarted(sh_station *station);
 
+/* Tells how things stand once more, with the newest figures: before this device goes. Loop only. */
+void sh_station_report(sh_station *station);
+
 /* Bytes on the wire of all rings and transfers so far. Loop only. */
 sh_channel_stats sh_station_stats(sh_station *station);
 

@@ -16,6 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Sums that may wait whatever the model's size: small steps follow each other faster than a busy
+ * processor lets the taker run. */
+#define LIMIT_LEAST_BYTES ((size_t)8 * 1024 * 1024)
+
 typedef struct entry {
     struct entry *newer;
     sh_frame head;
@@ -171,7 +175,10 @@ static sh_status choose_limits(sh_giver *giver, const sh_giver_options *options)
     const size_t tails = 2 * sh_tail_bytes(giver->replica->summed);
     giver->window_bytes = options->window_bytes > 0 ? options->window_bytes : SH_GIVER_WINDOW_BYTES;
     const size_t least = giver->window_bytes + largest + tails;
-    giver->limit_bytes = options->limit_bytes > 0 ? options->limit_bytes : least + 2 * sums;
+    giver->limit_bytes =
+        options->limit_bytes > 0
+            ? options->limit_bytes
+            : least + (2 * sums > LIMIT_LEAST_BYTES ? 2 * sums : LIMIT_LEAST_BYTES);
     return giver->limit_bytes >= least
                ? SH_OK
                : sh_fail(SH_INVALID, "a giver of %zu bytes at most, it needs %zu",

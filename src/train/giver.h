@@ -24,7 +24,7 @@
 #include "train/trainer.h"
 #include "train/transfer.h"
 
-#define SH_GIVER_WINDOW_BYTES ((size_t)1024 * 1024)
+#define SH_GIVER_WINDOW_BYTES ((size_t)256 * 1024)
 
 typedef struct sh_giver sh_giver;
 
@@ -34,7 +34,7 @@ typedef struct sh_giver_options {
     uint32_t stripe, stripes;  /* at most SH_TRANSFER_STREAMS_MAX */
     uint32_t chunk_elements;   /* as the taker has it; 0: SH_CHUNK_ELEMENTS */
     size_t window_bytes;       /* 0: SH_GIVER_WINDOW_BYTES */
-    size_t limit_bytes;        /* 0: the window and the sums of two stages */
+    size_t limit_bytes;        /* 0: the window and the sums of two stages, or 8 MiB of them */
 } sh_giver_options;
 
 /*

@@ -278,11 +278,11 @@ class Peer:
 
 
 class Events:
-    """The events of a run, as they are written to its folder."""
+    """The events of a run, as they are written to its folder; `new` leaves out those there are by now."""
 
-    def __init__(self, run):
+    def __init__(self, run, new=False):
         self.path = os.path.join(run, "events.log")
-        self._seen = 0
+        self._first = self._seen = len(self.lines()) if new else 0
         self._found = set()
 
     def lines(self):
@@ -300,7 +300,7 @@ class Events:
 
     def find(self, pattern, timeout=20):
         """As wait_for, of events that come in any order: each line answers once."""
-        at, match = self._search(0, pattern, timeout)
+        at, match = self._search(self._first, pattern, timeout)
         self._found.add(at)
         return match
 
@@ -336,9 +336,10 @@ class Training:
     def _begin(self, *arguments):
         self.json = "%s.json" % self.run
         listen = ("--listen", self.listen) if self.listen else ()
+        events = Events(self.run, new=True)  # those of a former life do not count
         self.process = self._test.start("train", *arguments, *listen, "--json", self.json, "--quiet")
         self.token = Token(self.process.wait_for_token()) if self.listen else None
-        self.events = Events(self.run)
+        self.events = events
         self.advance(1)
 
     def resume(self, *arguments):

@@ -364,6 +364,9 @@ def at(when, action, **keys):
 
 
 THREE = '[job]\ncommand = "%s"\n[links]\nrate = "100Mbit"\n[[device]]\ncount = 3\ncpu = 0.4\n'
+# Whoever is lost for its trouble looks for the job no longer than this.
+TROUBLED = ('[job]\ncommand = "%s"\n[links]\nrate = "100Mbit"\n[[device]]\ncpu = 0.4\n'
+            '[[device]]\ncount = 2\ncpu = 0.4\noptions = "--reconnect 2"\n')
 
 
 class Cluster(Case):
@@ -378,7 +381,7 @@ class Cluster(Case):
         return [each for each in said["happenings"] if each["action"] in actions]
 
     def test_three_devices_in_trouble_are_one(self):
-        said = self.run_lab(THREE % JOB + at("step = 10", "freeze", device="d1", **{"for": 0.2}) +
+        said = self.run_lab(TROUBLED % JOB + at("step = 10", "freeze", device="d1", **{"for": 0.2}) +
                             at("step = 20", "unplug", device="d2", **{"for": 0.1}) +
                             at("step = 30", "cpu", device="d2", cpu=0.2) +
                             at("step = 40", "link", device="d2", link="50Mbit") +
@@ -389,9 +392,9 @@ class Cluster(Case):
         self.assertEqual([(device["name"], device["cpu"], device["rate"]) for device in said["devices"]],
                          [("d0", 0.4, 100e6), ("d1", 0.4, 100e6), ("d2", 0.2, 50e6)])
         for device in said["devices"]:
-            self.assertEqual([run["status"] for run in device["runs"]], [0])
+            self.assertIn([run["status"] for run in device["runs"]], ([0], [1]))  # 1: the job ended without it
             self.assertGreater(device["summary"]["grains"], 0)
-        self.assertEqual([step for step, _ in said["devices"][1]["steps"]], list(range(1, 61)))
+        self.assertEqual(said["devices"][0]["runs"][0]["status"], 0)
         self.check_frozen(said)
 
     def check_frozen(self, said):
