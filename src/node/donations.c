@@ -22,7 +22,7 @@ typedef struct donation {
     sh_channel *channel; /* NULL before the taker has come, and after its end */
     sh_giver *giver;     /* NULL before it has come */
     uint32_t sending;    /* frames that the channel has */
-    bool over;           /* it failed, or the taker went; a taker does not come twice */
+    atomic_bool over;    /* it failed, or the taker went; a taker does not come twice */
 } donation;
 
 struct sh_donations {
