@@ -107,6 +107,8 @@ static void note(sh_coordinator *coordinator, const sh_membership_action *action
     const bool bad = strcmp(action->event, "lost") == 0 || strcmp(action->event, "repaired") == 0;
     sh_log(bad ? SH_LOG_WARN : SH_LOG_INFO, id, "device=%u text=\"%s\"", action->device,
            action->text);
+    if (strcmp(action->event, "shares") == 0) /* that is for the log: it may come often */
+        return;
     snprintf(mail.text, sizeof mail.text, "%s", action->text);
     sh_mailbox_post(coordinator->options.mailbox, &mail);
 }
