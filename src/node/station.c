@@ -27,7 +27,6 @@ struct sh_station {
     sh_timer *heartbeat;
     sh_donations *donations;
     sh_intake *intake;
-    bool has_door;
     sh_orders orders;
     uint32_t opened;         /* the highest ring whose door is open */
     uint64_t sent;           /* serial of the notice that went last */
@@ -43,8 +42,8 @@ struct sh_station {
 
 static void look_soon(sh_station *station);
 
-/* Takes an event in, from either thread; looks where it may ask for something of the loop. */
-static void handle(sh_station *station, const sh_participant_event *event, bool look)
+/* Takes an event of the loop's side in. */
+static void handle(sh_station *station, const sh_participant_event *event)
 {
     pthread_mutex_lock(&station->lock);
     sh_participant_handle(&station->participant, event);
@@ -53,21 +52,20 @@ static void handle(sh_station *station, const sh_participant_event *event, bool 
     pthread_mutex_unlock(&station->lock);
     if (tell)
         sh_mailbox_tell(station->options.mailbox, SH_MAIL_TASK, SH_OK, "");
-    if (look)
-        look_soon(station);
+    look_soon(station);
 }
 
 /* ---- the loop's side ------------------------------------------------------------------------- */
 
 static void on_linked(void *context, uint32_t ring)
 {
-    handle(context, &(sh_participant_event){SH_PARTICIPANT_LINKED, .view = ring}, true);
+    handle(context, &(sh_participant_event){SH_PARTICIPANT_LINKED, .view = ring});
 }
 
 static void on_broken(void *context, uint32_t ring, uint32_t peer)
 {
-    handle(context, &(sh_participant_event){SH_PARTICIPANT_LINK_BROKEN, .view = ring, .peer = peer},
-           true);
+    handle(context,
+           &(sh_participant_event){SH_PARTICIPANT_LINK_BROKEN, .view = ring, .peer = peer});
 }
 
 /* Grains of the stage at a position, where that is a training's. */
@@ -84,15 +82,13 @@ static void on_position(void *context, uint64_t transfer, sh_position position)
     sh_station *station = context;
     handle(station,
            &(sh_participant_event){SH_PARTICIPANT_FETCHED, .transfer = transfer,
-                                   .position = position, .grains = grains_at(station, position)},
-           true);
+                                   .position = position, .grains = grains_at(station, position)});
 }
 
 static void on_failed(void *context, uint64_t transfer, const char *reason)
 {
     (void)reason;
-    handle(context, &(sh_participant_event){SH_PARTICIPANT_FETCH_FAILED, .transfer = transfer},
-           true);
+    handle(context, &(sh_participant_event){SH_PARTICIPANT_FETCH_FAILED, .transfer = transfer});
 }
 
 static void link_view(sh_station *station, uint32_t view)
@@ -163,28 +159,24 @@ sh_channel_stats sh_station_stats(sh_station *station)
     return total;
 }
 
-static void send_standing(sh_station *station)
+/* The figures of the process are read from files, so before the lock that each stage takes. */
+void sh_station_report(sh_station *station)
 {
     const sh_channel_stats stats = sh_station_stats(station);
-    pthread_mutex_lock(&station->lock);
-    const sh_standing standing = {
-        .notice = station->participant.notice,
+    sh_standing standing = {
         .opened = station->opened,
-        .done = {.grains = station->work.grains,
-                 .samples = station->work.samples,
-                 .cpu_seconds = sh_process_cpu_seconds(),
+        .done = {.cpu_seconds = sh_process_cpu_seconds(),
                  .peak_rss_bytes = sh_process_peak_rss_bytes(),
                  .bytes_sent = stats.sent_bytes,
                  .bytes_received = stats.received_bytes},
     };
+    pthread_mutex_lock(&station->lock);
+    standing.notice = station->participant.notice;
+    standing.done.grains = station->work.grains;
+    standing.done.samples = station->work.samples;
     pthread_mutex_unlock(&station->lock);
     station->sent = standing.notice.serial;
     station->options.on_standing(station->options.context, &standing);
-}
-
-void sh_station_report(sh_station *station)
-{
-    send_standing(station);
 }
 
 static bool may_stand(const void *context, uint32_t ring)
@@ -218,7 +210,7 @@ static void look(void *context)
         take_from_others(station, fetching);
     }
     if (serial != station->sent)
-        send_standing(station);
+        sh_station_report(station);
 }
 
 static void look_soon(sh_station *station)
@@ -243,7 +235,6 @@ static void beat(void *context)
 
 void sh_station_set_door(sh_station *station, sh_listener *door)
 {
-    station->has_door = door != NULL;
     sh_rings_set_door(station->rings, door);
     sh_donations_set_door(station->donations, door);
 }
@@ -260,8 +251,7 @@ void sh_station_follow(sh_station *station, const sh_orders *orders)
         return;
     station->orders = *orders;
     handle(station,
-           &(sh_participant_event){SH_PARTICIPANT_DIRECTIVE, .directive = &orders->directive},
-           true);
+           &(sh_participant_event){SH_PARTICIPANT_DIRECTIVE, .directive = &orders->directive});
 }
 
 /* ---- the step's side ------------------------------------------------------------------------- */
@@ -408,11 +398,9 @@ static void do_begin(void *context)
                               &(sh_participant_event){SH_PARTICIPANT_DIRECTIVE,
                                                       .directive = &station->orders.directive});
     pthread_mutex_unlock(&station->lock);
-    handle(station,
-           &(sh_participant_event){SH_PARTICIPANT_PREPARED, .whole = asked->whole,
-                                   .position = position,
-                                   .grains = asked->whole ? grains_at(station, position) : 0},
-           true);
+    handle(station, &(sh_participant_event){
+                        SH_PARTICIPANT_PREPARED, .whole = asked->whole, .position = position,
+                        .grains = asked->whole ? grains_at(station, position) : 0});
 }
 
 void sh_station_begin(sh_station *station, uint32_t device, sh_workbench *bench, bool whole)
