@@ -115,6 +115,12 @@ void sh_channel_close(sh_channel *channel);
 
 void sh_channel_stats_get(const sh_channel *channel, sh_channel_stats *stats);
 
+static inline void sh_channel_stats_add(sh_channel_stats *total, sh_channel_stats more)
+{
+    total->sent_bytes += more.sent_bytes;
+    total->received_bytes += more.received_bytes;
+}
+
 /* Under whose key the other side came in, or this side went; "" before. Borrowed as the channel. */
 const char *sh_channel_identity(const sh_channel *channel);
 

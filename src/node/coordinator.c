@@ -44,8 +44,7 @@ static void forget(entrant *gone)
         place = &(*place)->next;
     *place = gone->next;
     sh_channel_stats_get(gone->channel, &stats);
-    coordinator->closed_stats.sent_bytes += stats.sent_bytes;
-    coordinator->closed_stats.received_bytes += stats.received_bytes;
+    sh_channel_stats_add(&coordinator->closed_stats, stats);
     coordinator->entrant_count--;
     free(gone);
 }
@@ -325,13 +324,11 @@ static sh_channel_stats control_stats(const sh_coordinator *coordinator)
 {
     const sh_channel_stats supply = sh_supply_stats(coordinator->supply);
     sh_channel_stats total = coordinator->closed_stats;
-    total.sent_bytes += supply.sent_bytes;
-    total.received_bytes += supply.received_bytes;
+    sh_channel_stats_add(&total, supply);
     for (const entrant *each = coordinator->entrants; each != NULL; each = each->next) {
         sh_channel_stats stats;
         sh_channel_stats_get(each->channel, &stats);
-        total.sent_bytes += stats.sent_bytes;
-        total.received_bytes += stats.received_bytes;
+        sh_channel_stats_add(&total, stats);
     }
     return total;
 }

@@ -262,8 +262,7 @@ static void lose(source *from, const char *reason)
     sh_delivery *delivery = from->of;
     sh_channel_stats stats;
     sh_channel_stats_get(from->channel, &stats);
-    delivery->closed.sent_bytes += stats.sent_bytes;
-    delivery->closed.received_bytes += stats.received_bytes;
+    sh_channel_stats_add(&delivery->closed, stats);
     from->channel = NULL;
     if (from->open)
         sh_log(SH_LOG_INFO, "data.source_lost", "device=%u reason=\"%s\"", from->about.device,
@@ -715,8 +714,7 @@ sh_channel_stats sh_delivery_stats(const sh_delivery *delivery)
         sh_channel_stats stats = {0};
         if (delivery->sources[i].channel != NULL)
             sh_channel_stats_get(delivery->sources[i].channel, &stats);
-        total.sent_bytes += stats.sent_bytes;
-        total.received_bytes += stats.received_bytes;
+        sh_channel_stats_add(&total, stats);
     }
     return total;
 }

@@ -61,8 +61,7 @@ static void hang_up(donation *one)
     if (one->channel == NULL)
         return;
     sh_channel_stats_get(one->channel, &stats);
-    one->of->stats.sent_bytes += stats.sent_bytes;
-    one->of->stats.received_bytes += stats.received_bytes;
+    sh_channel_stats_add(&one->of->stats, stats);
     sh_channel_close(one->channel);
     one->channel = NULL;
     one->over = true;
@@ -134,8 +133,7 @@ static void on_close(void *context, sh_channel *channel, sh_status why, const ch
            (unsigned long long)one->number, one->stripe, reason);
     sh_channel_stats stats;
     sh_channel_stats_get(channel, &stats);
-    one->of->stats.sent_bytes += stats.sent_bytes;
-    one->of->stats.received_bytes += stats.received_bytes;
+    sh_channel_stats_add(&one->of->stats, stats);
     one->channel = NULL;
     one->over = true;
 }
@@ -272,8 +270,7 @@ sh_channel_stats sh_donations_stats(const sh_donations *donations)
         sh_channel_stats stats = {0};
         if (each->channel != NULL)
             sh_channel_stats_get(each->channel, &stats);
-        total.sent_bytes += stats.sent_bytes;
-        total.received_bytes += stats.received_bytes;
+        sh_channel_stats_add(&total, stats);
     }
     return total;
 }

@@ -90,8 +90,7 @@ static void on_close(void *context, sh_channel *channel, sh_status why, const ch
     stream *from = context;
     sh_channel_stats stats;
     sh_channel_stats_get(channel, &stats);
-    from->of->closed.sent_bytes += stats.sent_bytes;
-    from->of->closed.received_bytes += stats.received_bytes;
+    sh_channel_stats_add(&from->of->closed, stats);
     from->channel = NULL;
     if (from->of->told && !from->of->live)
         return;
@@ -176,8 +175,7 @@ sh_channel_stats sh_intake_stats(const sh_intake *intake)
         sh_channel_stats stats = {0};
         if (intake->streams[i].channel != NULL)
             sh_channel_stats_get(intake->streams[i].channel, &stats);
-        total.sent_bytes += stats.sent_bytes;
-        total.received_bytes += stats.received_bytes;
+        sh_channel_stats_add(&total, stats);
     }
     return total;
 }

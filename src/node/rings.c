@@ -217,17 +217,11 @@ static void forget_key(void *context)
         sh_listener_forbid(gone->of->door, gone->identity);
 }
 
-static void add(sh_channel_stats *total, sh_channel_stats more)
-{
-    total->sent_bytes += more.sent_bytes;
-    total->received_bytes += more.received_bytes;
-}
-
 static void close_one(sh_rings *rings, place *gone)
 {
     const sh_channel_stats stats = sh_ring_stats(gone->ring);
     pthread_mutex_lock(&rings->lock);
-    add(&rings->closed, stats);
+    sh_channel_stats_add(&rings->closed, stats);
     pthread_mutex_unlock(&rings->lock);
     sh_loop_call(rings->loop, forget_key, gone);
     sh_engine_close(sh_ring_engine(gone->ring));
@@ -250,7 +244,7 @@ sh_channel_stats sh_rings_stats(sh_rings *rings)
     pthread_mutex_lock(&rings->lock);
     sh_channel_stats total = rings->closed;
     for (const place *each = rings->first; each != NULL; each = each->next)
-        add(&total, sh_ring_stats(each->ring));
+        sh_channel_stats_add(&total, sh_ring_stats(each->ring));
     pthread_mutex_unlock(&rings->lock);
     return total;
 }

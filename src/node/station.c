@@ -111,8 +111,7 @@ static void end_intake(sh_station *station)
     if (station->intake == NULL)
         return;
     const sh_channel_stats stats = sh_intake_stats(station->intake);
-    station->closed.sent_bytes += stats.sent_bytes;
-    station->closed.received_bytes += stats.received_bytes;
+    sh_channel_stats_add(&station->closed, stats);
     sh_intake_stop(station->intake);
     station->intake = NULL;
 }
@@ -153,8 +152,7 @@ sh_channel_stats sh_station_stats(sh_station *station)
     if (station->intake != NULL)
         parts[3] = sh_intake_stats(station->intake);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        total.sent_bytes += parts[i].sent_bytes;
-        total.received_bytes += parts[i].received_bytes;
+        sh_channel_stats_add(&total, parts[i]);
     }
     return total;
 }

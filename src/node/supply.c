@@ -92,8 +92,7 @@ static void forget(client *gone)
     *place = gone->next;
     supply->client_count--;
     sh_channel_stats_get(gone->channel, &stats);
-    supply->stats.sent_bytes += stats.sent_bytes;
-    supply->stats.received_bytes += stats.received_bytes;
+    sh_channel_stats_add(&supply->stats, stats);
     sh_log(SH_LOG_INFO, "data.served", "peer=%s blocks=%u bytes=%llu refused=%u", gone->peer,
            gone->blocks, (unsigned long long)gone->bytes, gone->refused);
     for (int i = 0; i < BUFFERS; i++)
@@ -324,8 +323,7 @@ sh_channel_stats sh_supply_stats(const sh_supply *supply)
     for (const client *each = supply->clients; each != NULL; each = each->next) {
         sh_channel_stats stats;
         sh_channel_stats_get(each->channel, &stats);
-        total.sent_bytes += stats.sent_bytes;
-        total.received_bytes += stats.received_bytes;
+        sh_channel_stats_add(&total, stats);
     }
     return total;
 }

@@ -303,8 +303,7 @@ static void on_close(void *context, sh_channel *channel, sh_status why, const ch
     sh_channel_stats stats;
     char text[SH_MESSAGE_BYTES];
     sh_channel_stats_get(channel, &stats);
-    ring->closed_stats.sent_bytes += stats.sent_bytes;
-    ring->closed_stats.received_bytes += stats.received_bytes;
+    sh_channel_stats_add(&ring->closed_stats, stats);
     snprintf(text, sizeof text, "the link %s broke: %.800s",
              channel == ring->next ? "to the next device" : "from the previous device",
              why == SH_OK ? "it was closed" : reason);
@@ -359,8 +358,7 @@ static void answer_stats(void *context)
         sh_channel_stats stats = {0};
         if (links[i] != NULL)
             sh_channel_stats_get(links[i], &stats);
-        question->answer.sent_bytes += stats.sent_bytes;
-        question->answer.received_bytes += stats.received_bytes;
+        sh_channel_stats_add(&question->answer, stats);
     }
 }
 
