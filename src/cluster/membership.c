@@ -11,7 +11,8 @@
  *     COMMITTED  device 0 has it in its trailer; it comes now, or a device is lost
  *
  *     ENTERING   device 0 works in it: now it is `now`. Joiners get their GO; who left is
- *                dismissed when all others have entered, and things are STEADY
+ *                dismissed when it has passed the last stage too, and all others have entered;
+ *                then things are STEADY
  *
  * Not planned, after a loss, a broken link, replicas that differ, and for the first view:
  *

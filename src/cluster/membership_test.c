@@ -309,6 +309,26 @@ static void leaves_at_the_next_boundary(void **state)
     assert_int_equal(parts[2].share.count, 6);
 }
 
+static void is_dismissed_once_it_has_passed_the_last_stage(void **state)
+{
+    (void)state;
+    work_with(2);
+    inform(1, (sh_participant_event){.kind = SH_PARTICIPANT_LEAVE});
+    settle();
+    for (uint32_t i = 0; i < 2; i++)
+        (void)take_run(i, 1);
+    assert_int_equal(sh_membership_announce(membership), 2);
+    coordinate(&(sh_membership_event){SH_MEMBERSHIP_ANNOUNCED, .view = 2});
+    pass(0, (sh_position){1, SH_PHASE_FIRST}, 2);
+    settle();
+    assert_int_equal(parts[0].notice.view, 2);
+    assert_false(parts[1].directive.dismissed); /* the ring is to bring it the sums */
+    assert_true(sh_participant_may_stand(&parts[0], 1));
+    pass(1, (sh_position){1, SH_PHASE_FIRST}, 2);
+    settle();
+    assert_true(parts[1].directive.dismissed);
+}
+
 static void a_death_costs_its_grains_only(void **state)
 {
     (void)state;
@@ -507,6 +527,7 @@ int main(void)
         cmocka_unit_test(strangers_are_refused_with_a_reason),
         cmocka_unit_test(joins_while_the_others_work),
         cmocka_unit_test(leaves_at_the_next_boundary),
+        cmocka_unit_test(is_dismissed_once_it_has_passed_the_last_stage),
         cmocka_unit_test(a_death_costs_its_grains_only),
         cmocka_unit_test(who_has_passed_brings_the_others_along),
         cmocka_unit_test(one_that_is_alone_ahead_comes_back),

@@ -264,12 +264,26 @@ void sh_membership_dismiss_joiners(sh_membership *membership)
     }
 }
 
+/* Whether it has come to the end of what it had to do in the view before. */
+static bool is_through(const sh_membership *membership, const sh_roster_entry *one)
+{
+    const sh_notice *notice = &one->notice;
+    const sh_seating *now = &membership->now;
+    if (sh_seating_of(now, one->device) != NULL)
+        return notice->view == now->number;
+    return notice->view == 0 || notice->halted >= now->number;
+}
+
+/* Who leaves may have passed the last stage later than others, and is dismissed only then: its
+ * figures count that stage, and who leaves with it may have the sums from its ring. */
 void sh_membership_check_entered(sh_membership *membership)
 {
     const sh_seating *now = &membership->now;
-    for (uint32_t i = 0; i < now->seat_count; i++)
-        if (sh_membership_find(membership, now->seats[i].device)->notice.view != now->number)
+    for (uint32_t i = 0; i < membership->slots; i++) {
+        const sh_roster_entry *one = &membership->members[i];
+        if (one->present && one->seated && !is_through(membership, one))
             return;
+    }
     membership->phase = SH_MEMBERSHIP_STEADY;
     membership->left_ring = 0;
     for (uint32_t i = 0; i < membership->slots; i++) {

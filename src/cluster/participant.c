@@ -62,7 +62,7 @@ static void enter(sh_participant *participant)
 {
     const sh_directive *directive = &participant->directive;
     participant->previous = directive->planned ? participant->ring : 0;
-    participant->notice.view = directive->view;
+    participant->notice.view = participant->entered = directive->view;
     participant->ring = directive->ring;
     participant->devices = directive->seat_count;
     participant->share = sh_directive_seat(directive, participant->device)->share;
@@ -79,12 +79,13 @@ static bool can_begin(sh_position mine, sh_position start)
             start.phase == SH_PHASE_VALIDATION);
 }
 
-/* Enters the view of a GO where everything is as it says. */
+/* Enters the view of a GO where everything is as it says, once: the GO of a view that it has left is
+ * still here until the next directive. */
 static void try_go(sh_participant *participant)
 {
     const sh_directive *directive = &participant->directive;
     sh_notice *notice = &participant->notice;
-    if (directive->phase != SH_DIRECTIVE_GO || notice->view >= directive->view ||
+    if (directive->phase != SH_DIRECTIVE_GO || participant->entered >= directive->view ||
         participant->under_way != SH_TASK_WAIT || !notice->whole ||
         wanted_transfer(participant) != NULL || must_halt(participant) ||
         sh_directive_seat(directive, participant->device) == NULL)

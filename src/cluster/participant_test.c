@@ -110,6 +110,27 @@ static void without_a_seat_it_waits_to_be_dismissed(void **state)
     assert_false(sh_participant_may_stand(&part, 1));
 }
 
+/* The GO at hand would fit: weights are the same before and after a validation. */
+static void who_is_out_does_not_enter_again(void **state)
+{
+    (void)state;
+    work();
+    hear((sh_participant_event){.kind = SH_PARTICIPANT_STOPPED});
+    order((sh_directive){.serial = 4,
+                         .phase = SH_DIRECTIVE_GO,
+                         .view = 2,
+                         .start = {0, SH_PHASE_VALIDATION}});
+    hear((sh_participant_event){.kind = SH_PARTICIPANT_LINKED, .view = 2});
+    assert_int_equal(sh_participant_take(&part).kind, SH_TASK_CHECK);
+    hear((sh_participant_event){.kind = SH_PARTICIPANT_CHECKED});
+    assert_int_equal(part.notice.view, 2);
+    assert_int_equal(sh_participant_take(&part).kind, SH_TASK_RUN);
+    hear((sh_participant_event){
+        .kind = SH_PARTICIPANT_PASSED, .position = {0, SH_PHASE_FIRST}, .next_view = 3});
+    assert_int_equal(part.notice.view, 0);
+    assert_int_equal(sh_participant_take(&part).kind, SH_TASK_WAIT);
+}
+
 static void new_shares_need_no_new_links(void **state)
 {
     (void)state;
@@ -191,6 +212,7 @@ int main(void)
         cmocka_unit_test(halts_only_when_the_stage_has_ended),
         cmocka_unit_test(the_trailer_moves_it_on),
         cmocka_unit_test(without_a_seat_it_waits_to_be_dismissed),
+        cmocka_unit_test(who_is_out_does_not_enter_again),
         cmocka_unit_test(new_shares_need_no_new_links),
         cmocka_unit_test(a_transfer_voids_the_replica),
         cmocka_unit_test(a_complete_transfer_cannot_fail),
