@@ -60,8 +60,9 @@ class Elastic(harness.Case):
                                  alone["devices"][0][key], (key, summary))
 
     def assert_calm(self, training):
-        """Nothing went wrong."""
-        self.assertEqual([line for line in training.events.lines() if " INFO " not in line], [])
+        """Nothing went wrong. A link that is called off in its making is none that does: plans change."""
+        self.assertEqual([line for line in training.events.lines() if " INFO " not in line and
+                          not line.endswith('"the connection ended in the handshake: too early"')], [])
 
     def lost_after_ms(self, training, name):
         """Waits until a device is lost; how long ago it was heard by then."""
