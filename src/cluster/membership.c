@@ -172,7 +172,7 @@ static void check_gathered(sh_membership *membership)
         return;
     for (uint32_t i = 0; i < membership->slots; i++) {
         sh_roster_entry *one = &membership->members[i];
-        one->seated = one->present && one->ready;
+        one->seated = one->welcomed = one->present && one->ready;
     }
     sh_membership_halt(membership);
 }

@@ -32,6 +32,7 @@ typedef enum sh_membership_phase {
 
 typedef struct sh_roster_entry {
     bool present, ready, local, seated, dismissed, changed;
+    bool welcomed; /* it was said that it joined; of those who begin the job nothing is */
     bool other_family;
     bool proven; /* as sh_survivor has it */
     uint32_t device, failures;

@@ -294,6 +294,23 @@ static void joins_while_the_others_work(void **state)
     assert_true(sh_membership_is_reproducible(membership));
 }
 
+static void joins_although_another_dies_meanwhile(void **state)
+{
+    (void)state;
+    work_with(2);
+    come(2);
+    settle();
+    fetch(2, (sh_position){0, SH_PHASE_FIRST});
+    assert_int_equal(step(1, 1), 2);
+    assert_int_equal(parts[2].notice.view, 0); /* it has a seat, and is a step behind */
+    go(1);
+    settle();
+    assert_null(strstr(notes, "joined"));
+    fetch(2, (sh_position){1, SH_PHASE_FIRST});
+    assert_int_equal(parts[2].notice.view, 3);
+    assert_non_null(strstr(notes, "joined: device d2 joined with 6 of 12 grains"));
+}
+
 static void leaves_at_the_next_boundary(void **state)
 {
     (void)state;
@@ -526,6 +543,7 @@ int main(void)
         cmocka_unit_test(gathers_until_enough_are_ready),
         cmocka_unit_test(strangers_are_refused_with_a_reason),
         cmocka_unit_test(joins_while_the_others_work),
+        cmocka_unit_test(joins_although_another_dies_meanwhile),
         cmocka_unit_test(leaves_at_the_next_boundary),
         cmocka_unit_test(is_dismissed_once_it_has_passed_the_last_stage),
         cmocka_unit_test(a_death_costs_its_grains_only),

@@ -264,6 +264,18 @@ void sh_membership_dismiss_joiners(sh_membership *membership)
     }
 }
 
+static void welcome(sh_membership *membership, sh_roster_entry *one, const sh_seat *seat)
+{
+    const sh_transfer *transfer = sh_membership_transfer_to(membership, one->device);
+    if (transfer != NULL)
+        sh_membership_drop_transfer(membership, (uint32_t)(transfer - membership->transfers));
+    if (!one->welcomed)
+        sh_membership_act(membership, SH_MEMBERSHIP_NOTE, one->device, "joined",
+                          "device %.64s joined with %u of %u grains", one->name, seat->share.count,
+                          membership->options.grains);
+    one->welcomed = true;
+}
+
 /* Whether it has come to the end of what it had to do in the view before. */
 static bool is_through(const sh_membership *membership, const sh_roster_entry *one)
 {
@@ -290,15 +302,10 @@ void sh_membership_check_entered(sh_membership *membership)
         sh_roster_entry *one = &membership->members[i];
         if (!one->present)
             continue;
-        const sh_transfer *transfer = sh_membership_transfer_to(membership, one->device);
         const sh_seat *seat = sh_seating_of(now, one->device);
         if (one->seated && seat == NULL)
             dismiss(membership, one);
-        else if (seat != NULL && transfer != NULL) {
-            sh_membership_act(membership, SH_MEMBERSHIP_NOTE, one->device, "joined",
-                              "device %.64s joined with %u of %u grains", one->name,
-                              seat->share.count, membership->options.grains);
-            sh_membership_drop_transfer(membership, (uint32_t)(transfer - membership->transfers));
-        }
+        else if (seat != NULL)
+            welcome(membership, one, seat);
     }
 }

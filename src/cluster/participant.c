@@ -79,8 +79,8 @@ static bool can_begin(sh_position mine, sh_position start)
             start.phase == SH_PHASE_VALIDATION);
 }
 
-/* Enters the view of a GO where everything is as it says, once: the GO of a view that it has left is
- * still here until the next directive. */
+/* Enters the view of a GO where everything is as it says, once: the GO of a view that it has left
+ * is still here until the next directive. */
 static void try_go(sh_participant *participant)
 {
     const sh_directive *directive = &participant->directive;

@@ -116,10 +116,8 @@ static void who_is_out_does_not_enter_again(void **state)
     (void)state;
     work();
     hear((sh_participant_event){.kind = SH_PARTICIPANT_STOPPED});
-    order((sh_directive){.serial = 4,
-                         .phase = SH_DIRECTIVE_GO,
-                         .view = 2,
-                         .start = {0, SH_PHASE_VALIDATION}});
+    order((sh_directive){
+        .serial = 4, .phase = SH_DIRECTIVE_GO, .view = 2, .start = {0, SH_PHASE_VALIDATION}});
     hear((sh_participant_event){.kind = SH_PARTICIPANT_LINKED, .view = 2});
     assert_int_equal(sh_participant_take(&part).kind, SH_TASK_CHECK);
     hear((sh_participant_event){.kind = SH_PARTICIPANT_CHECKED});
