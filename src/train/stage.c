@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A stage up to its reduction, in two turns of the team:
+ * A stage up to its reduction, in turns of the team:
  *
- *     clear    lanes zero the own part, unless grains are held in it, and check the weights where
- *              replicas are compared; lane 0 prepares what depends on the weights alone
+ *     clear    lanes zero the own part, unless grains are held in it; lane 0 prepares what depends
+ *              on the weights alone
  *     compute  each lane takes the next grain until none is left: read, forward, backward, adding
  *              each gradient as it appears. The lane that adds the last contribution to a bucket
  *              tells the engine, so buckets travel while earlier layers are still in backward
+ *     check    where replicas are compared: lanes add up the check of the weights. It comes last,
+ *              so that a bit that flips while grains are computed is found in the same stage
  *
  * Then the engine ends the reduction, or fails.
  */
@@ -179,18 +181,22 @@ static sh_status prepare(sh_trainer *trainer)
     return SH_OK;
 }
 
-/* Where replicas are compared: adds this lane's part to the check. */
-static void check_weights(sh_trainer *trainer, uint32_t lane)
+/* Adds this lane's part to the check. */
+static void check(void *context, uint32_t lane)
 {
+    sh_trainer *trainer = context;
+    const uint64_t begun = sh_stopwatch_now(trainer->watching);
     const sh_replica *replica = trainer->replica;
     size_t first, end;
     sh_stage_lane_range(trainer, lane, replica->weight_count, &first, &end);
-    uint64_t check = sh_weight_check(replica->weights + first, first, end - first);
+    uint64_t part = sh_weight_check(replica->weights + first, first, end - first);
     for (uint32_t t = 0; t < replica->summed && lane == 0; t++) {
         const int exponent = sh_sum_exponent(replica->sum, t);
-        check += sh_weight_check(&exponent, replica->weight_count + t, 1);
+        part += sh_weight_check(&exponent, replica->weight_count + t, 1);
     }
-    atomic_fetch_add(&trainer->partial, check);
+    atomic_fetch_add(&trainer->partial, part);
+    sh_stopwatch_add(trainer->watching, lane, SH_SPAN_SUM, begun);
+    sh_stopwatch_add(trainer->watching, lane, SH_SPAN_BUSY, begun);
 }
 
 static void clear(void *context, uint32_t lane)
@@ -202,8 +208,6 @@ static void clear(void *context, uint32_t lane)
         sh_stage_lane_range(trainer, lane, trainer->replica->summed_count, &first, &end);
         sh_sum_clear_range(trainer->replica->sum, first, end - first);
     }
-    if (trainer->mode == SH_MODEL_TRAIN && trainer->shared)
-        check_weights(trainer, lane);
     sh_stopwatch_add(trainer->watching, lane, SH_SPAN_SUM, begun);
     if (lane == 0) {
         const sh_status status = prepare(trainer);
@@ -250,7 +254,7 @@ static sh_status share_sum(sh_trainer *trainer, const sh_engine *engine)
     return SH_OK;
 }
 
-/* Makes ready for the grains of `todo`: a sum with what is held, weights prepared and checked. */
+/* Makes ready for the grains of `todo`: a sum with what is held, weights prepared. */
 static sh_status open_stage(sh_trainer *trainer, const sh_part *part)
 {
     const bool training = trainer->mode == SH_MODEL_TRAIN;
@@ -260,11 +264,8 @@ static sh_status open_stage(sh_trainer *trainer, const sh_part *part)
     if (trainer->held.total == 0 || !training)
         sh_sum_clear_trailer(trainer->replica->sum);
     atomic_store(&trainer->next, 0);
-    atomic_store(&trainer->partial, 0);
     atomic_store(&trainer->lane_busy_ns, 0);
     sh_stage_take_turn(trainer, clear);
-    if (training && trainer->shared)
-        trainer->check = atomic_load(&trainer->partial);
     return lanes_status(trainer);
 }
 
@@ -292,6 +293,16 @@ static sh_status compute_all(sh_trainer *trainer, const sh_part *part)
     return status;
 }
 
+/* What is compared with the others' replicas: as it is now that it has been computed with. */
+static void check_replica(sh_trainer *trainer)
+{
+    if (!trainer->shared)
+        return;
+    atomic_store(&trainer->partial, 0);
+    sh_stage_take_turn(trainer, check);
+    trainer->check = atomic_load(&trainer->partial);
+}
+
 sh_status sh_stage_reduce(sh_trainer *trainer, const sh_part *part)
 {
     const bool training = trainer->mode == SH_MODEL_TRAIN;
@@ -301,11 +312,12 @@ sh_status sh_stage_reduce(sh_trainer *trainer, const sh_part *part)
         trainer->held_at = sh_replica_position(trainer->replica);
         SH_TRY(sh_grain_list_merge(&trainer->held, &trainer->todo));
     }
+    check_replica(trainer);
     sh_sum_set_note(trainer->replica->sum,
                     &(sh_sum_note){
                         .stop = part->stop,
                         .next_view = part->announce == NULL ? 0 : part->announce(part->context),
-                        .check = training && trainer->shared ? trainer->check : 0,
+                        .check = trainer->shared ? trainer->check : 0,
                     });
     sh_engine_ready(part->engine, training ? trainer->span_count - 1 : 0);
     const uint64_t begun = sh_stopwatch_now(trainer->watching);

@@ -356,18 +356,18 @@ static sh_status take_up(sh_trainer *trainer, const sh_part *part)
     return SH_OK;
 }
 
-/* Whether all replicas are as this one; where not, nobody applies. */
+/* Whether all replicas are as this one; where not, nobody applies or believes what was summed. */
 static sh_status compare_replicas(const sh_trainer *trainer, const sh_part *part)
 {
     const uint32_t devices = part->engine->devices;
     if (!trainer->shared ||
         sh_sum_read_totals(trainer->replica->sum).check == devices * trainer->check)
         return SH_OK;
-    return sh_fail(SH_DIVERGED,
-                   "step %llu: the %u devices do not hold the same weights any more; this one's "
-                   "check is %016llx",
-                   (unsigned long long)trainer->replica->steps + 1, devices,
-                   (unsigned long long)trainer->check);
+    return sh_fail(
+        SH_DIVERGED,
+        "after step %llu the %u devices do not hold the same weights any more; this one's "
+        "check is %016llx",
+        (unsigned long long)trainer->replica->steps, devices, (unsigned long long)trainer->check);
 }
 
 /* Exponents have changed: begins the next attempt, with the grains that are held. */
@@ -523,6 +523,7 @@ sh_status sh_trainer_evaluate(sh_trainer *trainer, const sh_part *part, sh_sum_t
                              sh_range_scale(part->share, part->of, trainer->batch.grains)));
     want_share(trainer, part, &trainer->batch, SH_SPLIT_VALIDATION, NULL);
     SH_TRY(sh_stage_reduce(trainer, part));
+    SH_TRY(compare_replicas(trainer, part));
     want_step(trainer, part, trainer->replica->steps); /* this has replaced what was left of it */
     *totals = sh_sum_read_totals(trainer->replica->sum);
     finish_validation(trainer);

@@ -118,8 +118,8 @@ void sh_trainer_forget(sh_trainer *trainer);
  * Where this changes it, nothing is held any more. */
 void sh_trainer_set_phase(sh_trainer *trainer, uint32_t phase);
 
-/* This device's check (train/weight_check.h) of its weights and exponents in the last stage of
- * training with other devices. Devices with equal replicas have equal ones. */
+/* This device's check (train/weight_check.h) of its weights and exponents in the last stage with
+ * other devices, after it had computed its grains. Devices with equal replicas have equal ones. */
 uint64_t sh_trainer_check(const sh_trainer *trainer);
 
 /* Full grains a second that the lanes compute, over recent steps; 0 where nothing is known. As if

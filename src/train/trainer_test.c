@@ -28,6 +28,9 @@ typedef struct meeting {
     uint32_t span_count;
 } meeting;
 
+/* What may happen to a replica's memory. */
+typedef enum fault { FAULT_NONE, FAULT_WEIGHT, FAULT_FROZEN, FAULT_EXPONENT } fault;
+
 typedef struct meeting_engine {
     sh_engine engine;
     meeting *at;
@@ -35,7 +38,27 @@ typedef struct meeting_engine {
     const sh_span *spans;
     uint32_t span_count;
     uint32_t ready; /* spans announced, guarded by the meeting's lock */
+    fault fault;    /* that comes with the next stage, before its grains are computed */
+    sh_replica *replica;
 } meeting_engine;
+
+/* Does it, or, done again, undoes it. */
+static void change(sh_replica *replica, fault kind, bool undo)
+{
+    uint32_t *weights = (uint32_t *)(void *)replica->weights;
+    float envelopes[8];
+    int32_t exponents[8];
+    if (kind == FAULT_WEIGHT)
+        weights[replica->summed_count / 2] ^= 1;
+    if (kind == FAULT_FROZEN)
+        weights[replica->weight_count - 1] ^= (uint32_t)1 << 31;
+    if (kind != FAULT_EXPONENT)
+        return;
+    assert_true(replica->summed <= 8);
+    sh_sum_state_get(replica->sum, envelopes, exponents);
+    exponents[1] += undo ? 1 : -1;
+    assert_ok(sh_sum_state_set(replica->sum, envelopes, exponents));
+}
 
 static sh_status begin(sh_engine *engine, const sh_span *spans, uint32_t count)
 {
@@ -43,6 +66,8 @@ static sh_status begin(sh_engine *engine, const sh_span *spans, uint32_t count)
     self->spans = spans;
     self->span_count = count;
     self->ready = 0;
+    change(self->replica, self->fault, false);
+    self->fault = FAULT_NONE;
     return SH_OK;
 }
 
@@ -95,27 +120,6 @@ static sh_status meet(sh_engine *engine)
 static const sh_engine_ops meeting_ops = {
     .name = "meeting", .begin = begin, .ready = ready, .wait = meet};
 
-/* What may happen to a replica's memory. */
-typedef enum fault { FAULT_NONE, FAULT_WEIGHT, FAULT_FROZEN, FAULT_EXPONENT } fault;
-
-/* Does it, or, done again, undoes it. */
-static void change(sh_replica *replica, fault kind, bool undo)
-{
-    uint32_t *weights = (uint32_t *)(void *)replica->weights;
-    float envelopes[8];
-    int32_t exponents[8];
-    assert_true(replica->summed <= 8);
-    if (kind == FAULT_WEIGHT)
-        weights[replica->summed_count / 2] ^= 1;
-    if (kind == FAULT_FROZEN)
-        weights[replica->weight_count - 1] ^= (uint32_t)1 << 31;
-    if (kind != FAULT_EXPONENT)
-        return;
-    sh_sum_state_get(replica->sum, envelopes, exponents);
-    exponents[1] += undo ? 1 : -1;
-    assert_ok(sh_sum_state_set(replica->sum, envelopes, exponents));
-}
-
 /* What one experiment runs, and what came out. */
 typedef struct experiment {
     sh_job job;
@@ -128,7 +132,7 @@ typedef struct experiment {
     sh_sum_totals last_step, validation;
     sh_status status;
     char message[SH_MESSAGE_BYTES];
-    fault fault; /* that device 1 has before step 3 */
+    fault fault; /* that device 1 has in step 3 and in validation */
     uint64_t check[MAX_DEVICES];
     const sh_clock *pace; /* of a workshop */
 } experiment;
@@ -141,7 +145,8 @@ typedef struct device {
 
 static sh_status train(experiment *e, uint32_t index, sh_replica *replica, sh_trainer *trainer)
 {
-    meeting_engine engine = {{&meeting_ops, e->devices}, &e->at, index, NULL, 0, 0};
+    meeting_engine engine = {
+        .engine = {&meeting_ops, e->devices}, .at = &e->at, .device = index, .replica = replica};
     const uint32_t grains = (e->job.batch_size + e->job.grain - 1) / e->job.grain;
     const uint32_t first = grains * index / e->devices;
     sh_part part = {.share = {first, grains * (index + 1) / e->devices - first},
@@ -151,7 +156,7 @@ static sh_status train(experiment *e, uint32_t index, sh_replica *replica, sh_tr
         sh_step_result result;
         const bool now = e->fault != FAULT_NONE && replica->steps == 2 && part.work == NULL;
         if (now && index == 1)
-            change(replica, e->fault, false);
+            engine.fault = e->fault;
         const sh_status status = sh_trainer_step(trainer, &part, &result);
         part.work = NULL;
         if (now) { /* the odd one is mended and computes its part again; the others wait for it */
@@ -173,6 +178,11 @@ static sh_status train(experiment *e, uint32_t index, sh_replica *replica, sh_tr
         }
     }
     sh_sum_totals validation;
+    if (e->fault != FAULT_NONE) {
+        engine.fault = index == 1 ? e->fault : FAULT_NONE;
+        assert_int_equal(sh_trainer_evaluate(trainer, &part, &validation), SH_DIVERGED);
+        change(replica, index == 1 ? e->fault : FAULT_NONE, true);
+    }
     SH_TRY(sh_trainer_evaluate(trainer, &part, &validation));
     if (index == 0)
         e->validation = validation;
