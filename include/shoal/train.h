@@ -156,7 +156,8 @@ SHOAL_API void sh_train_options_init(sh_train_options *options);
 /*
  * Trains until the job ends: SH_OK. SH_STOPPED after a request to stop, SH_PEER_LOST when a device
  * was lost: in both cases a checkpoint was written and the summary is filled. Other failures leave
- * the last checkpoint as it was and the summary empty.
+ * the last checkpoint as it was and the summary empty: SH_DIVERGED where devices hold different
+ * weights and no majority shows which are right, SH_ABORTED where this one cannot take them.
  */
 SHOAL_API sh_status sh_train(const sh_train_options *options, sh_summary *summary) SHOAL_CHECKED;
 

@@ -153,7 +153,8 @@ static int lend(join_values *given)
     if (status == SH_STOPPED && sh_signals_exit() != SH_EXIT_FAILURE)
         return sh_signals_exit();
     /* What ends a job for all is said once, by the training that started this device. */
-    if (given->local && (status == SH_PEER_LOST || status == SH_NUMERIC))
+    if (given->local && (status == SH_PEER_LOST || status == SH_NUMERIC || status == SH_DIVERGED ||
+                         status == SH_ABORTED))
         return SH_EXIT_FAILURE;
     return sh_console_fail("%s", sh_message());
 }

@@ -44,7 +44,7 @@ static void go_on_without(sh_membership *membership, uint32_t device, bool seate
     if (!seated && !expected)
         return;
     if (sh_membership_is_done(membership))
-        sh_membership_end(membership, false, "");
+        sh_membership_end(membership, SH_OK, "");
     else if (!seated)
         sh_membership_give_up(membership);
     else if (membership->phase != SH_MEMBERSHIP_HALTING)
@@ -202,7 +202,7 @@ static void handle_broken(sh_membership *membership, const sh_roster_entry *one,
     if (!working && !linking)
         return;
     if (sh_membership_is_done(membership)) {
-        sh_membership_end(membership, false, "");
+        sh_membership_end(membership, SH_OK, "");
         return;
     }
     const uint32_t peer = notice->broken_peer;
@@ -233,7 +233,7 @@ static void handle_failed(sh_membership *membership, sh_roster_entry *one)
     one->failures++;
     if (one->device == 0 && one->failures >= SH_MEMBERSHIP_PATIENCE * SH_MEMBERSHIP_PATIENCE)
         sh_membership_end(
-            membership, true,
+            membership, SH_ABORTED,
             "this device cannot take a replica from the others: see to its network, and go on from "
             "the checkpoint with --resume");
     else if (one->device != 0 && one->failures >= SH_MEMBERSHIP_PATIENCE)
@@ -260,11 +260,9 @@ static void handle_progress(sh_membership *membership)
     if (zero->position.steps == membership->assessed_steps)
         return;
     membership->assessed_steps = zero->position.steps;
-    for (uint32_t i = 0; i < membership->now.seat_count; i++) {
-        sh_roster_entry *one = sh_membership_find(membership, membership->now.seats[i].device);
-        one->proven = one->proven || zero->position.steps > one->entered.steps;
-        one->failures = 0;
-    }
+    sh_membership_prove(membership);
+    for (uint32_t i = 0; i < membership->now.seat_count; i++)
+        sh_membership_find(membership, membership->now.seats[i].device)->failures = 0;
     membership->differences = 0;
     if (membership->phase != SH_MEMBERSHIP_STEADY)
         return;
@@ -292,7 +290,7 @@ static void check_finished(sh_membership *membership)
         if (one->present && one->seated && !there)
             return;
     }
-    sh_membership_end(membership, false, "");
+    sh_membership_end(membership, SH_OK, "");
 }
 
 static void handle_notice(sh_membership *membership, const sh_membership_event *event)
@@ -382,7 +380,7 @@ void sh_membership_handle(sh_membership *membership, const sh_membership_event *
         break;
     case SH_MEMBERSHIP_GONE:
         if (one != NULL && event->device == 0)
-            sh_membership_end(membership, true, event->reason);
+            sh_membership_end(membership, SH_PEER_LOST, event->reason);
         else if (one != NULL)
             lose(membership, one, event->reason, NOTHING);
         break;

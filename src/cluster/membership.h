@@ -64,13 +64,13 @@ typedef enum sh_membership_action_kind {
     SH_MEMBERSHIP_REFUSE, /* tell `device` `text` and close its connection; it is forgotten */
     SH_MEMBERSHIP_ORDER,  /* the directive of `device` has changed: send it */
     SH_MEMBERSHIP_NOTE,   /* tell the user `text` */
-    SH_MEMBERSHIP_END,    /* the job is over; failed: why stands in `text`. Tell everybody */
+    SH_MEMBERSHIP_END,    /* the job is over; `status` says how, `text` why. Tell everybody */
 } sh_membership_action_kind;
 
 typedef struct sh_membership_action {
     sh_membership_action_kind kind;
     uint32_t device;
-    bool failed;
+    sh_status status;  /* of an END. SH_DIVERGED, SH_ABORTED: device 0 has no replica to trust */
     bool again;        /* of a REFUSE: it may come back */
     const char *event; /* of a NOTE, for the log: "joined", "left", "lost", "shares", "repaired",
                           "family", "view"; static */

@@ -40,13 +40,13 @@ void sh_membership_touch_all(sh_membership *membership)
             sh_membership_touch(membership, &membership->members[i]);
 }
 
-void sh_membership_end(sh_membership *membership, bool failed, const char *text)
+void sh_membership_end(sh_membership *membership, sh_status status, const char *text)
 {
     if (membership->phase == SH_MEMBERSHIP_ENDED)
         return;
     membership->phase = SH_MEMBERSHIP_ENDED;
     sh_membership_act(membership, SH_MEMBERSHIP_END, 0, NULL, "%s", text);
-    membership->actions[membership->action_count - 1].failed = failed;
+    membership->actions[membership->action_count - 1].status = status;
 }
 
 sh_roster_entry *sh_membership_find(const sh_membership *membership, uint32_t device)

@@ -38,7 +38,7 @@ typedef struct sh_roster_entry {
     uint32_t device, failures;
     uint64_t serial; /* of its directive */
     uint64_t heard_ms;
-    sh_position entered; /* where its replica was when it was not proven yet */
+    sh_position entered; /* where its view began when it was not proven yet */
     sh_notice notice;
     char name[SH_MEMBERSHIP_TEXT];
 } sh_roster_entry;
@@ -90,7 +90,7 @@ void sh_membership_act(sh_membership *membership, sh_membership_action_kind kind
     __attribute__((format(printf, 5, 6)));
 void sh_membership_touch(sh_membership *membership, sh_roster_entry *one);
 void sh_membership_touch_all(sh_membership *membership);
-void sh_membership_end(sh_membership *membership, bool failed, const char *text);
+void sh_membership_end(sh_membership *membership, sh_status status, const char *text);
 sh_roster_entry *sh_membership_find(const sh_membership *membership, uint32_t device);
 sh_roster_entry *sh_membership_coordinator(const sh_membership *membership);
 const sh_seat *sh_seating_of(const sh_seating *view, uint32_t device);
@@ -105,6 +105,7 @@ const sh_transfer *sh_membership_transfer_to(const sh_membership *membership, ui
 void sh_membership_begin_transfers(sh_membership *membership);
 
 /* membership_views.c */
+void sh_membership_prove(sh_membership *membership);
 void sh_membership_halt(sh_membership *membership);
 void sh_membership_check_halted(sh_membership *membership);
 void sh_membership_check_recovered(sh_membership *membership);

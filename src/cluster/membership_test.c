@@ -50,7 +50,7 @@ static void carry_out(const sh_membership_action *action)
                  action->text);
         break;
     case SH_MEMBERSHIP_END:
-        ended = action->failed ? 2 : 1;
+        ended = action->status != SH_OK ? 2 : 1;
         snprintf(ending, sizeof ending, "%s", action->text);
         break;
     case SH_MEMBERSHIP_ADMIT:
@@ -430,6 +430,25 @@ static void an_odd_replica_is_brought_back(void **state)
     assert_true(take_run(2, 2).keep);
 }
 
+/* Of two that differ nobody can say which is right: the job ends, and says who they are. */
+static void two_that_differ_end_the_job(void **state)
+{
+    (void)state;
+    work_with(2);
+    assert_int_equal(step(1, 1), 0); /* proves them */
+    check_of[0] = 78;
+    for (uint32_t i = 0; i < 2; i++)
+        (void)take_run(i, 1);
+    for (uint32_t i = 0; i < 2; i++)
+        inform(i, (sh_participant_event){.kind = SH_PARTICIPANT_DIFFERED});
+    settle();
+    assert_int_equal(ended, 2);
+    assert_string_equal(ending, "the weights of d0, d1 differ after step 1, and no majority shows "
+                                "which are right: the memory of one is faulty; go on from the "
+                                "checkpoint with --resume");
+    assert_string_equal(notes, "");
+}
+
 static void silence_is_noticed_but_not_our_own(void **state)
 {
     (void)state;
@@ -550,6 +569,7 @@ int main(void)
         cmocka_unit_test(who_has_passed_brings_the_others_along),
         cmocka_unit_test(one_that_is_alone_ahead_comes_back),
         cmocka_unit_test(an_odd_replica_is_brought_back),
+        cmocka_unit_test(two_that_differ_end_the_job),
         cmocka_unit_test(silence_is_noticed_but_not_our_own),
         cmocka_unit_test(a_link_that_keeps_breaking_costs_the_place),
         cmocka_unit_test(an_older_ring_can_break_last),

@@ -80,6 +80,7 @@ static void begin_transfer(sh_membership *membership, const sh_seating *view, ui
     transfer.number = ++membership->last_transfer;
     membership->transfers[membership->transfer_count++] = transfer;
     sh_membership_find(membership, taker)->proven = false;
+    sh_membership_find(membership, taker)->entered.steps = UINT64_MAX; /* not in this view */
     sh_membership_touch(membership, sh_membership_find(membership, taker));
     for (uint32_t i = 0; i < transfer.donor_count; i++)
         sh_membership_touch(membership, sh_membership_find(membership, transfer.donors[i]));

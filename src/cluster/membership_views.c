@@ -43,6 +43,17 @@ static void deal_shares(const sh_membership *membership, sh_seating *view)
         view->seats[i].share = shares[i];
 }
 
+/* Whoever has made a step in the view at hand with the replica that it has is proven. */
+void sh_membership_prove(sh_membership *membership)
+{
+    const uint64_t steps = sh_membership_coordinator(membership)->notice.position.steps;
+    for (uint32_t i = 0; i < membership->now.seat_count; i++) {
+        sh_roster_entry *one = sh_membership_find(membership, membership->now.seats[i].device);
+        if (one != NULL)
+            one->proven = one->proven || steps > one->entered.steps;
+    }
+}
+
 void sh_membership_halt(sh_membership *membership)
 {
     clear_view(membership, &membership->next, false);
@@ -87,25 +98,47 @@ static void note_recovery(sh_membership *membership)
     membership->differences = membership->differed && !odd ? membership->differences + 1 : 0;
 }
 
+/* Going on would mean to guess whose weights are right. */
+static void end_torn(sh_membership *membership)
+{
+    char names[SH_MEMBERSHIP_TEXT] = "", text[2 * SH_MEMBERSHIP_TEXT];
+    size_t length = 0;
+    for (uint32_t i = 0; i < membership->next.seat_count && length < sizeof names; i++)
+        if (membership->recovery.standing[i] == SH_STANDING_AT)
+            length += (size_t)snprintf(
+                names + length, sizeof names - length, "%s%.64s", length > 0 ? ", " : "",
+                sh_membership_find(membership, membership->next.seats[i].device)->name);
+    snprintf(text, sizeof text,
+             "the weights of %s differ after step %llu, and no majority shows which are right: the "
+             "memory of one is faulty; go on from the checkpoint with --resume",
+             names, (unsigned long long)membership->recovery.target.steps);
+    sh_membership_end(membership, SH_DIVERGED, text);
+}
+
 /* All stand still: judges, and orders what is to be done. */
 static void recover(sh_membership *membership)
 {
     sh_survivor survivors[SH_DEVICES_MAX];
     sh_range shares[SH_DEVICES_MAX];
     sh_seating *next = &membership->next;
+    sh_membership_prove(membership); /* its last steps are told with the halt */
     seat_all(membership, next, is_seated);
     const uint32_t count = survey(membership, next, survivors);
     if (!sh_recovery_judge(&membership->recovery, survivors, count)) {
         sh_membership_end(
-            membership, true,
+            membership, SH_ABORTED,
             "the device that had the last whole replica was lost: go on from the checkpoint with "
             "--resume");
+        return;
+    }
+    if (membership->recovery.torn) {
+        end_torn(membership);
         return;
     }
     note_recovery(membership);
     if (membership->differences > SH_MEMBERSHIP_PATIENCE) {
         sh_membership_end(
-            membership, true,
+            membership, SH_DIVERGED,
             "the replicas' checks do not agree, and their weights do: a device's memory is faulty; "
             "go on from the checkpoint with --resume, and other devices");
         return;
@@ -239,8 +272,10 @@ void sh_membership_give_up(sh_membership *membership)
 void sh_membership_check_committed(sh_membership *membership)
 {
     const sh_notice *zero = &sh_membership_coordinator(membership)->notice;
-    if (zero->view == membership->next.number)
-        enter(membership, zero->position);
+    if (zero->view != membership->next.number)
+        return;
+    sh_membership_prove(membership);
+    enter(membership, zero->position);
 }
 
 static void dismiss(sh_membership *membership, sh_roster_entry *one)

@@ -53,28 +53,39 @@ static bool choose_target(sh_position *target, const sh_survivor *survivors, uin
     return true;
 }
 
-/* The check that most have of those at the target. */
-static uint64_t majority(const sh_recovery *recovery, const sh_survivor *survivors, uint32_t count)
+/* Whether a survivor at the target has a vote: all have, unless some are proven. */
+static bool votes(const sh_recovery *recovery, const sh_survivor *survivors, uint32_t i,
+                  bool proven)
 {
-    uint64_t best = 0;
-    uint32_t best_votes = 0;
-    bool proven = false;
+    return recovery->standing[i] == SH_STANDING_AT && (!proven || survivors[i].proven);
+}
+
+/* The check that most have of those at the target; false where none has the most votes, or where
+ * these are a single one's and somebody there has another check. */
+static bool majority(uint64_t *check, const sh_recovery *recovery, const sh_survivor *survivors,
+                     uint32_t count)
+{
+    uint32_t best = 0;
+    bool proven = false, tie = false;
     for (uint32_t i = 0; i < count; i++)
         proven = proven || (recovery->standing[i] == SH_STANDING_AT && survivors[i].proven);
     for (uint32_t i = 0; i < count; i++) {
-        const uint64_t check = survivors[i].notice->check;
-        uint32_t votes = 0;
-        if (recovery->standing[i] != SH_STANDING_AT || (proven && !survivors[i].proven))
+        const uint64_t theirs = survivors[i].notice->check;
+        uint32_t equal = 0;
+        if (!votes(recovery, survivors, i, proven))
             continue;
         for (uint32_t j = 0; j < count; j++)
-            votes += recovery->standing[j] == SH_STANDING_AT && (!proven || survivors[j].proven) &&
-                     survivors[j].notice->check == check;
-        if (votes > best_votes || (votes == best_votes && survivors[i].device == 0)) {
-            best = check;
-            best_votes = votes;
+            equal += votes(recovery, survivors, j, proven) && survivors[j].notice->check == theirs;
+        tie = equal > best ? false : tie || (equal == best && theirs != *check);
+        if (equal > best) {
+            best = equal;
+            *check = theirs;
         }
     }
-    return best;
+    for (uint32_t i = 0; i < count && best == 1; i++)
+        tie = tie ||
+              (recovery->standing[i] == SH_STANDING_AT && survivors[i].notice->check != *check);
+    return !tie;
 }
 
 bool sh_recovery_judge(sh_recovery *recovery, const sh_survivor *survivors, uint32_t count)
@@ -88,11 +99,12 @@ bool sh_recovery_judge(sh_recovery *recovery, const sh_survivor *survivors, uint
         const bool at = notice->whole && reaches(notice->position, recovery->target);
         recovery->standing[i] = at ? SH_STANDING_AT : SH_STANDING_AWAY;
     }
-    const uint64_t check = majority(recovery, survivors, count);
+    uint64_t check = 0;
+    recovery->torn = !majority(&check, recovery, survivors, count);
     for (uint32_t i = 0; i < count; i++) {
         if (recovery->standing[i] != SH_STANDING_AT)
             continue;
-        if (survivors[i].notice->check != check)
+        if (survivors[i].notice->check != check && !recovery->torn)
             recovery->standing[i] = SH_STANDING_ODD;
         else if (sh_position_same(survivors[i].notice->position, recovery->target)) {
             recovery->grains = survivors[i].notice->grains;

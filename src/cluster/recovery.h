@@ -30,6 +30,7 @@ typedef struct sh_survivor {
 
 typedef struct sh_recovery {
     sh_position target;
+    bool torn;       /* those there differ, and no majority shows who is right */
     bool ends;       /* somebody there has finished, so all have */
     uint32_t grains; /* of the training stage there; 0: a validation, or none */
     sh_standing standing[SH_DEVICES_MAX]; /* by survivor, as are the next two */
@@ -43,8 +44,9 @@ typedef struct sh_recovery {
  * 0, and device 0 is whole, the target is where device 0 stands: else the loss of that one device
  * while it gives its replica away would be the loss of the job.
  *
- * Of those at the target the majority by check is right: of the proven, where there are some; in a
- * tie device 0's side, or else that of the first. False: nobody has a whole replica.
+ * Of those at the target the most that agree by check are right: of the proven, where there are
+ * some. In a tie nobody can know, and all are AT: `torn`. So it is where a single one's word stands
+ * against others'. False: nobody has a whole replica.
  */
 bool sh_recovery_judge(sh_recovery *recovery, const sh_survivor *survivors, uint32_t count);
 

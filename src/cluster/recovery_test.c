@@ -12,7 +12,7 @@ typedef struct case_survivor {
     bool unproven;
 } case_survivor;
 
-/* 'a' at the target, 'w' away, 'o' odd. Survivor i is device `first` + i. */
+/* 'a' at the target, 'w' away, 'o' odd, '!' behind them: torn. Survivor i is device `first` + i. */
 static const struct {
     const char *name, *standing;
     uint32_t first, count;
@@ -42,12 +42,50 @@ static const struct {
      3,
      {{true, {4, 1}, 6, 0}, {true, {4, 1}, 7, 0}, {true, {4, 1}, 7, 0}},
      {4, 1}},
-    {"a tie", "ao", 0, 2, {{true, {4, 1}, 6, 0}, {true, {4, 1}, 7, 0}}, {4, 1}},
-    {"the new have no vote",
-     "aoo",
+    {"a tie", "aa!", 0, 2, {{true, {4, 1}, 6, 0}, {true, {4, 1}, 7, 0}}, {4, 1}},
+    {"each another",
+     "aaa!",
+     0,
+     3,
+     {{true, {4, 1}, 6, 0}, {true, {4, 1}, 7, 0}, {true, {4, 1}, 8, 0}},
+     {4, 1}},
+    {"a tie and one more",
+     "aaaaa!",
+     0,
+     5,
+     {{true, {4, 1}, 6, 0},
+      {true, {4, 1}, 7, 0},
+      {true, {4, 1}, 7, 0},
+      {true, {4, 1}, 8, 0},
+      {true, {4, 1}, 6, 0}},
+     {4, 1}},
+    {"the most are fewer than half",
+     "oaao",
+     0,
+     4,
+     {{true, {4, 1}, 6, 0}, {true, {4, 1}, 7, 0}, {true, {4, 1}, 7, 0}, {true, {4, 1}, 8, 0}},
+     {4, 1}},
+    {"one's word against others'",
+     "aaa!",
      0,
      3,
      {{true, {4, 1}, 6, 0}, {true, {4, 1}, 7, 1}, {true, {4, 1}, 7, 1}},
+     {4, 1}},
+    {"who is behind has no vote",
+     "aaw!",
+     0,
+     3,
+     {{true, {4, 1}, 7, 0}, {true, {4, 1}, 6, 0}, {true, {3, 1}, 6, 0}},
+     {4, 1}},
+    {"the new have no vote",
+     "aaooo",
+     0,
+     5,
+     {{true, {4, 1}, 6, 0},
+      {true, {4, 1}, 6, 0},
+      {true, {4, 1}, 7, 1},
+      {true, {4, 1}, 7, 1},
+      {true, {4, 1}, 7, 1}},
      {4, 1}},
 };
 
@@ -73,6 +111,7 @@ static void judges_by_position_and_check(void **state)
         for (uint32_t j = 0; j < cases[i].count; j++)
             if ("awo"[recovery.standing[j]] != cases[i].standing[j])
                 fail_msg("%s: device %u", cases[i].name, j);
+        assert_int_equal(recovery.torn, cases[i].standing[cases[i].count] == '!');
     }
     const sh_notice none = {0};
     assert_false(sh_recovery_judge(&recovery, &(sh_survivor){0, &none, true}, 1));

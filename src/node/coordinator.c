@@ -143,7 +143,7 @@ static void carry_out_one(sh_coordinator *coordinator, const sh_membership_actio
         note(coordinator, action);
         break;
     case SH_MEMBERSHIP_END:
-        end_all(coordinator, action->failed ? SH_PEER_LOST : SH_OK, action->text);
+        end_all(coordinator, action->status, action->text);
         break;
     }
 }

@@ -33,6 +33,8 @@ MUTATIONS = [
      "(void)proven;"),
     ("repairs nobody", "recovery.c",
      "recovery->standing[i] = SH_STANDING_ODD;", "recovery->grains = survivors[i].notice->grains;"),
+    ("believes the first in a tie", "recovery.c",
+     "recovery->torn = !majority(", "(void)majority("),
     ("announces before all have linked", "membership_state.c",
      "return 0;\n    return membership->next.number;",
      "continue;\n    return membership->next.number;"),

@@ -60,7 +60,8 @@ static void leave(sim_world *world, sim_machine *machine)
     inform(world, machine, &(sh_participant_event){.kind = SH_PARTICIPANT_LEAVE});
 }
 
-/* A bit of one replica, where enough others are right to tell. */
+/* A bit of one replica. Of device 0's only where another has a vote: those that have none have what
+ * they have from it, and alone it is right. */
 static void flip(sim_world *world, sim_machine *machine)
 {
     bool wrong = false;
@@ -68,9 +69,10 @@ static void flip(sim_world *world, sim_machine *machine)
         for (uint32_t j = 0; j < STRIPES; j++)
             wrong = wrong || (world->machines[i].on && world->machines[i].connected &&
                               world->machines[i].replica.flips[j] != 0);
-    if (wrong || !machine->on || machine->index == 0 || !machine->part.notice.whole ||
-        machine->replica.half || machine->replica.position.steps + 2 >= world->step_count ||
-        machine->part.notice.view == 0)
+    if (wrong || !machine->on || !machine->part.notice.whole || machine->replica.half ||
+        machine->replica.position.steps + 2 >= world->step_count ||
+        machine->part.notice.view == 0 || world->membership == NULL ||
+        (machine->index == 0 && count_proven_right(world, true, 0) < 2))
         return;
     tell(world, "a bit of device %u flips", machine->device);
     world->counts[3]++;
@@ -120,7 +122,7 @@ static void quiet_fault(sim_world *world)
         some_machine(world, 0)->grain_us = 300u << draw(world, 4);
         break;
     default:
-        flip(world, some_machine(world, 1));
+        flip(world, some_machine(world, 0));
         break;
     }
 }

@@ -325,7 +325,7 @@ static void pass_event(sim_world *world, sim_machine *machine, uint64_t number)
     const ring_info *ring = ring_of(world, stage->task.ring);
     const bool training = round->position.phase != SH_PHASE_VALIDATION;
     const sh_ranges held = ranges_of(machine->own);
-    if (training && ring->count > 1 && round->checks != stage->check * ring->count) {
+    if (ring->count > 1 && round->checks != stage->check * ring->count) {
         tell(world, "device %u: the checks differ", machine->device);
         inform(world, machine,
                &(sh_participant_event){.kind = SH_PARTICIPANT_DIFFERED, .held = &held});
@@ -336,7 +336,7 @@ static void pass_event(sim_world *world, sim_machine *machine, uint64_t number)
     if (training && !redo)
         replica->base = mix(replica->base, round->sum);
     replica->position = after(world, round->position, redo, &finished);
-    if (machine->index == 0 && !training && draw(world, 2))
+    if (machine->index == 0 && !training && is_right(replica) && draw(world, 2))
         world->checkpoint = *replica;
     world->counts[0]++;
     if (finished && !world->flips && draw(world, 4) == 0)

@@ -125,19 +125,60 @@ static bool is_a_replica_left(const sim_world *world)
     return false;
 }
 
+bool is_right(const sim_replica *replica)
+{
+    bool right = !replica->half;
+    for (uint32_t i = 0; i < STRIPES; i++)
+        right = right && replica->flips[i] == 0;
+    return right;
+}
+
+uint32_t count_proven_right(sim_world *world, bool staying, uint64_t steps)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < world->membership->slots; i++) {
+        const sh_roster_entry *one = &world->membership->members[i];
+        const sim_machine *machine = one->present ? machine_of(world, one->device) : NULL;
+        count += machine != NULL && one->seated && one->proven && is_right(&machine->replica) &&
+                 machine->replica.position.steps >= steps &&
+                 !(staying && machine->part.notice.leaving);
+    }
+    return count;
+}
+
+static uint64_t most_steps(sim_world *world)
+{
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < MACHINES; i++) {
+        const sim_machine *machine = &world->machines[i];
+        if (machine->on && machine->connected && machine->part.notice.whole &&
+            machine->replica.position.steps > most)
+            most = machine->replica.position.steps;
+    }
+    return most;
+}
+
+/* Whether the job may end: nobody has what it would need to go on. */
+static bool is_hopeless(sim_world *world, const sh_membership_action *action)
+{
+    if (action->status == SH_ABORTED && strstr(action->text, "last whole replica") != NULL)
+        return !is_a_replica_left(world);
+    return action->status == SH_DIVERGED && strstr(action->text, "no majority") != NULL &&
+           count_proven_right(world, false, most_steps(world)) < 2;
+}
+
 static void handle_end(sim_world *world, const sh_membership_action *action)
 {
     const sim_machine *zero = &world->machines[0];
     tell(world, "END %s", action->text);
-    if (action->failed && strstr(action->text, "last whole replica") != NULL &&
-        !is_a_replica_left(world)) {
+    if (is_hopeless(world, action)) {
         world->counts[7]++;
         crash(world, &world->machines[0], false);
         later(world, 50000, EVENT_START, NULL)->a = 0;
         return;
     }
     world->ended = true;
-    if (action->failed)
+    if (action->status != SH_OK)
         fail(world, "progress-when-healed", "the job ended: %s", action->text);
     else if (zero->replica.half || zero->replica.position.steps != world->step_count ||
              weights_of(&zero->replica) != world->reference[world->step_count])

@@ -26,7 +26,7 @@
 #include <stdint.h>
 
 #include "base/random.h"
-#include "cluster/membership.h"
+#include "cluster/membership_state.h"
 #include "sim_machine.h"
 
 #define MACHINES 8
@@ -91,6 +91,11 @@ sim_machine *machine_of(sim_world *world, uint32_t device);
 void coordinate(sim_world *world, const sh_membership_event *event);
 sim_world *world_new(uint64_t seed, bool trace);
 const char *world_run(sim_world *world);
+/* Whole, and no bit of it has flipped. */
+bool is_right(const sim_replica *replica);
+/* Seated devices after so many steps or more whose vote is right; `staying`: that do not want to
+ * leave. */
+uint32_t count_proven_right(sim_world *world, bool staying, uint64_t steps);
 
 /* sim_course.c */
 uint32_t grains_at(const sim_world *world, sh_position position);
