@@ -7,7 +7,9 @@
  *         ... too scattered: forget what is held, do it all again ...
  *
  * Rising, never empty, never touching; so equal sets are equal bytes up to `count` items. It is
- * bounded: what needs more items fails and leaves its output as it was.
+ * bounded, because it goes into messages: what needs more items fails and leaves its output as it
+ * was. A trainer's own account has no bound (train/grain_list.h): what it added it must be able to
+ * compute again.
  *
  * Threads: any; a value.
  */
