@@ -247,6 +247,17 @@ static void handle_failed(sh_membership *membership, sh_roster_entry *one)
         sh_membership_give_up(membership);
 }
 
+/* A transfer made a device's replica whole; from then on it follows. */
+static void handle_fetched(sh_membership *membership, const sh_roster_entry *one,
+                           const sh_notice *before)
+{
+    const sh_notice *notice = &one->notice;
+    if (notice->fetched != before->fetched && notice->whole)
+        sh_membership_act(membership, SH_MEMBERSHIP_NOTE, one->device, "whole",
+                          "device %.64s has all of the replica, at step %llu", one->name,
+                          (unsigned long long)notice->position.steps);
+}
+
 /* A stage was passed in the view that works. */
 static void handle_progress(sh_membership *membership)
 {
@@ -309,6 +320,7 @@ static void handle_notice(sh_membership *membership, const sh_membership_event *
     one->notice = *event->notice;
     if (!one->ready && one->notice.life >= SH_LIFE_READY && !make_ready(membership, one, event))
         return;
+    handle_fetched(membership, one, &before);
     handle_broken(membership, one, &before);
     if (one->present)
         handle_differing(membership, one, &before);

@@ -73,7 +73,7 @@ typedef struct sh_membership_action {
     sh_status status;  /* of an END. SH_DIVERGED, SH_ABORTED: device 0 has no replica to trust */
     bool again;        /* of a REFUSE: it may come back */
     const char *event; /* of a NOTE, for the log: "joined", "left", "lost", "shares", "repaired",
-                          "family", "view"; static */
+                          "family", "transfer", "whole", "view"; static */
     char text[2 * SH_MEMBERSHIP_TEXT];
 } sh_membership_action;
 

@@ -290,6 +290,10 @@ static void joins_while_the_others_work(void **state)
     settle();
     assert_int_equal(step(2, 3), 0);
     assert_int_equal(parts[2].share.count, 4);
+    assert_non_null(strstr(notes, "transfer: device d2 takes the replica from 2 others"));
+    assert_non_null(strstr(notes, "whole: device d2 has all of the replica, at step 1"));
+    assert_null(strstr(notes, "at step 2\n")); /* from then on it follows */
+    assert_non_null(strstr(notes, "view 2: 3 devices, from step 2, 0 of its grains dealt anew"));
     assert_non_null(strstr(notes, "joined: device d2 joined with 4 of 12 grains"));
     assert_true(sh_membership_is_reproducible(membership));
 }
@@ -372,6 +376,7 @@ static void a_death_costs_its_grains_only(void **state)
     settle();
     assert_int_equal(step(2, 2), 0);
     assert_non_null(strstr(notes, "lost: device d2 was lost 0 ms after it was last heard"));
+    assert_non_null(strstr(notes, "view 2: 2 devices, from step 0, 5 of its grains dealt anew"));
 }
 
 static void who_has_passed_brings_the_others_along(void **state)

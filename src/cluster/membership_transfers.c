@@ -79,9 +79,13 @@ static void begin_transfer(sh_membership *membership, const sh_seating *view, ui
         return;
     transfer.number = ++membership->last_transfer;
     membership->transfers[membership->transfer_count++] = transfer;
-    sh_membership_find(membership, taker)->proven = false;
-    sh_membership_find(membership, taker)->entered.steps = UINT64_MAX; /* not in this view */
-    sh_membership_touch(membership, sh_membership_find(membership, taker));
+    sh_roster_entry *one = sh_membership_find(membership, taker);
+    one->proven = false;
+    one->entered.steps = UINT64_MAX; /* not in this view */
+    sh_membership_touch(membership, one);
+    sh_membership_act(membership, SH_MEMBERSHIP_NOTE, taker, "transfer",
+                      "device %.64s takes the replica from %u others", one->name,
+                      transfer.donor_count);
     for (uint32_t i = 0; i < transfer.donor_count; i++)
         sh_membership_touch(membership, sh_membership_find(membership, transfer.donors[i]));
 }

@@ -163,6 +163,19 @@ void sh_membership_check_halted(sh_membership *membership)
     recover(membership);
 }
 
+/* The view at hand, and how much of its first step has to be dealt anew. */
+static void note_view(sh_membership *membership)
+{
+    const sh_seating *now = &membership->now;
+    uint32_t anew = 0;
+    for (uint32_t i = 0; i < now->seat_count && !now->planned; i++)
+        anew += sh_ranges_grains(&membership->recovery.work[i]);
+    sh_membership_act(membership, SH_MEMBERSHIP_NOTE, 0, "view",
+                      "view %u: %u devices, from step %llu, %u of its grains dealt anew",
+                      now->number, now->seat_count, (unsigned long long)membership->start.steps,
+                      anew);
+}
+
 /* Makes `next` the view at hand: its GO. */
 static void enter(sh_membership *membership, sh_position start)
 {
@@ -181,6 +194,7 @@ static void enter(sh_membership *membership, sh_position start)
             one->entered = start;
         one->seated = true;
     }
+    note_view(membership);
     sh_membership_touch_all(membership);
 }
 

@@ -98,6 +98,17 @@ static void end_all(sh_coordinator *coordinator, sh_status status, const char *r
     sh_mailbox_tell(coordinator->options.mailbox, SH_MAIL_END, status, reason);
 }
 
+/* For the log alone: it may come often, or says how a change goes on of whose end the user hears.
+ */
+static bool is_for_log(const char *event)
+{
+    static const char *const events[] = {"shares", "transfer", "whole", "view"};
+    for (size_t i = 0; i < sizeof events / sizeof *events; i++)
+        if (strcmp(event, events[i]) == 0)
+            return true;
+    return false;
+}
+
 static void note(sh_coordinator *coordinator, const sh_membership_action *action)
 {
     char id[32];
@@ -106,7 +117,7 @@ static void note(sh_coordinator *coordinator, const sh_membership_action *action
     const bool bad = strcmp(action->event, "lost") == 0 || strcmp(action->event, "repaired") == 0;
     sh_log(bad ? SH_LOG_WARN : SH_LOG_INFO, id, "device=%u text=\"%s\"", action->device,
            action->text);
-    if (strcmp(action->event, "shares") == 0) /* that is for the log: it may come often */
+    if (is_for_log(action->event))
         return;
     snprintf(mail.text, sizeof mail.text, "%s", action->text);
     sh_mailbox_post(coordinator->options.mailbox, &mail);
