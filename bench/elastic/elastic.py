@@ -3,11 +3,12 @@
 
     record = elastic.run_lab(options, work, elastic.lab_file(job, devices, rate, happenings))
     gaps = elastic.Gaps(record)
-    gaps.median(before=event["at"]), gaps.longest(event["at"], until)
+    gaps.disturbed(event["at"], until)       # what is measured; calm is what no such time touches
+    gaps.longest(event["at"], until) / gaps.median(3)
 
 All times are seconds since the lab began, of one clock. A gap is the time between two steps as device 0 applied
-them; one in which an epoch was validated is left out. "Found" is when the run's log has `device.gone`, to the
-millisecond.
+them; one in which an epoch was validated is left out. Moments of the run's log (device.ready, device.whole,
+device.lost and others) are to the millisecond, all else is finer.
 """
 
 import json
@@ -25,10 +26,13 @@ import system
 
 LAB = os.path.join(measure.ROOT, "lab", "lab")
 PAYLOAD = 1448 / 1538  # of Ethernet's wire that TCP has for its own bytes
-# Model, data without a validation that matters, batch and grain: a few grains for each of four devices.
-MODELS = {"LeNet": "lenet noise:1x28x28/10/60000/64 --batch-size 64 --grain 4",
-          "ResNet-20": "resnet:20 noise:3x32x32/10/50000/64 --batch-size 32 --grain 2",
-          "MobileNetV2": "mobilenetv2 noise:3x64x64/100/50000/64 --batch-size 16 --grain 1"}
+# Model, data without a validation that matters, batch and grain. Batches are so large that a step takes some tenths of a
+# second at the quotas below: a quota's period is 10 ms, and a device can enter at a step's end alone.
+MODELS = {"LeNet": "lenet noise:1x28x28/10/1000000/64 --batch-size 2048 --grain 16",
+          "ResNet-20": "resnet:20 noise:3x32x32/10/1000000/64 --batch-size 128 --grain 4",
+          "MobileNetV2": "mobilenetv2 noise:3x64x64/100/1000000/64 --batch-size 256 --grain 4"}
+CPU = 0.4  # cores of a device: four of them leave the machine room, as machines of their own would
+STARTING = 4  # steps of a training that say nothing of those behind them
 
 
 def need_lab():
@@ -84,12 +88,19 @@ def alone_hash(options, work, job):
 
 
 def hash_text(record, alone):
+    """The weights of the run, and whether they are those of one device."""
     summary = record["summary"]
     if summary is None:
         return "no summary"
     if summary["status"] != "complete":
         return "not complete"
-    return "hash right" if summary["weights_hash"] == alone else "HASH WRONG"
+    found = summary["weights_hash"]
+    return "%.12s right" % found if found == alone else "%.12s WRONG, alone %.12s" % (found, alone)
+
+
+def is_right(record, alone):
+    summary = record["summary"]
+    return summary is not None and summary["status"] == "complete" and summary["weights_hash"] == alone
 
 
 def happened(record, action, device_name=None):
@@ -106,47 +117,67 @@ def device_of(record, name):
     return next(each for each in record["devices"] if each["name"] == name)
 
 
-def logged(record, name, since):
-    """The first line of that id in the run's log from `since` on; None: none."""
-    return next((line for line in record["log"] if line["id"] == name and line["at"] >= since - 0.001), None)
+def logged(record, name, device_name, since=0.0):
+    """When the run's log has this id of a device, from `since` on; None: never."""
+    for line in record["log"]:
+        told = "%s %s" % (line["fields"].get("name", ""), line["fields"].get("text", ""))
+        if line["id"] == name and line["at"] >= since - 0.001 and device_name in told.split():
+            return line["at"]
+    return None
 
 
 class Gaps:
-    """Times between steps: (when it ended, seconds, step)."""
+    """Times between steps: (when it ended, seconds, step, devices)."""
 
     def __init__(self, record):
         validated = [event["at"] for event in record["events"] if event["event"] == "epoch"]
         steps = record["steps"]
-        self.all = [(now, now - then, step) for (_, then, _), (step, now, _) in zip(steps, steps[1:])
+        self.all = [(now, now - then, step, devices)
+                    for (_, then, _), (step, now, devices) in zip(steps, steps[1:])
                     if not any(then <= moment <= now for moment in validated)]
+        self.times = []
         if not self.all:
             raise measure.Failure("the lab took no two steps")
 
+    def disturbed(self, since, until):
+        """Steps of this time are no measure of calm ones."""
+        self.times.append((since, until))
+
+    def calm(self, devices):
+        """Of steps by so many devices, while nothing befell them."""
+        found = [seconds for moment, seconds, step, count in self.all if step > STARTING and count == devices and
+                 not any(since <= moment and moment - seconds <= until for since, until in self.times)]
+        if len(found) < 3:
+            raise measure.Failure("too few steps of %d devices to compare with" % devices)
+        return found
+
+    def median(self, devices):
+        return statistics.median(self.calm(devices))
+
     def between(self, since, until):
         """Those that end within."""
-        return [seconds for moment, seconds, _ in self.all if since <= moment <= until]
-
-    def median(self, before, count=30):
-        """Of the last `count` steps that ended before the moment; the first few are not steady."""
-        found = [seconds for moment, seconds, step in self.all if moment < before and step > 5][-count:]
-        if not found:
-            raise measure.Failure("too few steps before what is measured")
-        return statistics.median(found)
+        return [each for each in self.all if since <= each[0] <= until]
 
     def longest(self, since, until):
-        return max(self.between(since, until), default=0.0)
+        return max((seconds for _, seconds, _, _ in self.between(since, until)), default=0.0)
 
-    def lost(self, since, until, median):
-        """Seconds beyond `median` a step, added up."""
-        return sum(max(0.0, seconds - median) for seconds in self.between(since, until))
+    def after(self, moment, count):
+        """When the last of `count` steps that follow ended."""
+        ends = [end for end, _, _, _ in self.all if end > moment][:count]
+        return ends[-1] if ends else moment
+
+    def lost(self, since, until):
+        """Seconds that steps took beyond what as many devices take while nothing befalls them."""
+        usual = {}
+        total = 0.0
+        for _, seconds, _, devices in self.between(since, until):
+            if devices not in usual:
+                usual[devices] = statistics.mean(self.calm(devices))
+            total += seconds - usual[devices]
+        return total
 
 
-def step_before(record, moment):
-    """(step, when) of the last one that was applied before."""
-    return max(((step, then) for step, then, _ in record["steps"] if then < moment), default=(0, record["training"]))
-
-
-def grains_once(record):
-    """Were there no steps applied twice or left out, by device 0's count?"""
+def each_step_once(record):
+    """Were no steps applied twice or left out, by device 0's count?"""
     steps = [step for step, _, _ in record["steps"]]
     return steps == list(range(1, len(steps) + 1))
