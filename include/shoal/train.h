@@ -59,6 +59,7 @@ typedef struct sh_event {
     uint64_t step, epoch_steps; /* step of the epoch, from 1 */
     uint64_t total_step;        /* steps applied since the job began */
     uint64_t total_steps;       /* of the whole job */
+    uint64_t samples;           /* of the epoch so far, as the devices counted them together */
     double seconds;             /* since training began in this call */
     double samples_per_second;  /* of late */
     double loss, accuracy;      /* training: mean over the epoch so far; accuracy is 0 .. 1 */

@@ -78,6 +78,7 @@ char *sh_event_stream_line(const sh_event *event, double at_seconds)
     set_count(line, "epoch_steps", event->epoch_steps);
     set_count(line, "total_step", event->total_step);
     set_count(line, "total_steps", event->total_steps);
+    set_count(line, "samples", event->samples);
     set_number(line, "seconds", event->seconds);
     set_number(line, "samples_per_second", event->samples_per_second);
     set_number(line, "loss", event->loss);

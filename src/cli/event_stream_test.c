@@ -30,12 +30,13 @@ static void says_what_an_event_says(void **state)
                             .epoch_steps = 938,
                             .total_step = 12,
                             .total_steps = 1876,
+                            .samples = 768,
                             .seconds = 0.5,
                             .loss = 2.25},
                 8123.406771,
                 "{\"event\":\"step\",\"at\":8123.406771,\"devices\":3,\"epoch\":1,"
                 "\"epochs\":2,\"step\":12,\"epoch_steps\":938,\"total_step\":12,"
-                "\"total_steps\":1876,\"seconds\":0.5,\"loss\":2.25}");
+                "\"total_steps\":1876,\"samples\":768,\"seconds\":0.5,\"loss\":2.25}");
     expect_line(&(sh_event){.kind = SH_EVENT_JOINED, .text = "a \"b\"", .devices = 2}, 1.5,
                 "{\"event\":\"joined\",\"at\":1.5,\"text\":\"a \\\"b\\\"\",\"devices\":2}");
     expect_line(&(sh_event){.kind = SH_EVENT_NOTE, .text = "two\nlines"}, 0.25,

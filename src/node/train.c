@@ -113,6 +113,7 @@ static sh_event describe(const training *t, sh_event_kind kind, const sh_progres
         .epoch_steps = report->schedule->epoch_steps,
         .total_step = report->steps,
         .total_steps = report->schedule->total_steps,
+        .samples = report->epoch.samples,
         .seconds = seconds_since(t->start_ns),
         .loss = samples > 0 ? report->epoch.loss / samples : 0,
         .accuracy = samples > 0 ? (double)report->epoch.correct / samples : 0,
