@@ -6,6 +6,7 @@
     network.set_link("d1", Link(rate=10e6))
     network.plug("d1", False)                # the cable is out: no carrier at either end
     network.partition("d0", "d1", True)      # neither hears of the other, all else goes on
+    network.silence("d0", ["d1"], True)      # d1 hears nothing of d0
     network.close()
 
                  NAME-d0           NAME-hub                    NAME-d1
@@ -18,12 +19,13 @@ full duplex, with a bucket at each of its ends. Rates are those of Ethernet's wi
 carries 94 Mbit/s over 100 Mbit. Delay and loss need the kernel's netem and are put before the device's bucket.
 
 The bridge learns nothing and floods nothing that is sent to one device: each device's hardware address is
-known to it. So what goes to an address that nobody has is lost in silence, and two devices that are told such an
-address of each other are partitioned.
+known to it. So what goes to the address of a port behind which is nobody is lost in silence, and counted; two devices
+that are told that address of each other are partitioned.
 """
 
 import array
 import fcntl
+import json
 import os
 import socket
 import struct
@@ -86,6 +88,9 @@ class Network:
         self._make_namespace(self.hub)
         self._ip(self.hub, "link", "add", "bridge", "type", "bridge", "mcast_snooping", "0")
         self._ip(self.hub, "link", "set", "bridge", "up")
+        self._ip(self.hub, "link", "add", "nobody", "type", "veth", "peer", "name", "nothing")
+        self._ip(self.hub, "link", "set", "nothing", "up")
+        self._make_port("nobody", NOBODY)
         for index, device in enumerate(names):
             self._make_device(index, device)
             self.set_link(device, links[device])
@@ -112,10 +117,15 @@ class Network:
                  hardware(index), "netns", namespace)
         self._ip(namespace, "address", "add", address(index) + "/24", "dev", "eth0")
         self._ip(namespace, "link", "set", "eth0", "up")
+        self._make_port(port, hardware(index))
+
+    def _make_port(self, port, behind):
+        """Has an interface of the hub carry what goes to one hardware address."""
         self._ip(self.hub, "link", "set", port, "master", "bridge")
         self._ip(self.hub, "link", "set", port, "up")
-        system.run("bridge", "-n", self.hub, "link", "set", "dev", port, "flood", "off", "learning", "off")
-        system.run("bridge", "-n", self.hub, "fdb", "replace", hardware(index), "dev", port, "master", "static")
+        system.run("bridge", "-n", self.hub, "link", "set", "dev", port, "flood", "off", "learning", "off",
+                   "mcast_flood", "off" if behind == NOBODY else "on", "bcast_flood", "off" if behind == NOBODY else "on")
+        system.run("bridge", "-n", self.hub, "fdb", "replace", behind, "dev", port, "master", "static")
 
     def set_link(self, device, link):
         """Both ends of a device's link, as if it had always been so; what is queued there is lost."""
@@ -144,10 +154,24 @@ class Network:
 
     def partition(self, one, other, apart):
         """Parts two devices, or brings them together again."""
-        for here, there in ((one, other), (other, one)):
-            neighbour = ["neighbor", "replace", self.address(there), "dev", "eth0", "lladdr",
-                         NOBODY if apart else hardware(self._names.index(there))]
-            self._ip(self.namespace(here), *neighbour, "nud", "permanent" if apart else "stale")
+        self.silence(one, [other], apart)
+        self.silence(other, [one], apart)
+
+    def silence(self, here, others, silent):
+        """What one device sends to the others is lost from now on, or no more; what they send is not."""
+        commands = ["neighbor replace %s dev eth0 lladdr %s nud %s" % (
+            self.address(there), NOBODY if silent else hardware(self._names.index(there)),
+            "permanent" if silent else "stale") for there in others]
+        system.run("ip", "-n", self.namespace(here), "-batch", "-", given="\n".join(commands) + "\n")
+
+    def lost_frames(self):
+        """How many have gone to nobody so far."""
+        link = json.loads(system.run("ip", "-n", self.hub, "-json", "-statistics", "link", "show", "dev", "nobody"))[0]
+        return link["stats64"]["tx"]["packets"]
+
+    def has_carrier(self, device):
+        link = json.loads(system.run("ip", "-n", self.namespace(device), "-json", "link", "show", "dev", "eth0"))[0]
+        return "NO-CARRIER" not in link["flags"]
 
     def close(self):
         if self._hub_socket is not None:

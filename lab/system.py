@@ -53,9 +53,9 @@ def effective_capabilities():
     return 0
 
 
-def run(*argv):
-    """Runs a command to its end; its output."""
-    done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+def run(*argv, given=""):
+    """Runs a command to its end with `given` on its standard input; its output."""
+    done = subprocess.run(argv, input=given, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         said = (done.stderr.strip() or done.stdout.strip() or "exit %d" % done.returncode).splitlines()[0]
         raise Trouble("%s: %s" % (" ".join(argv), said))
