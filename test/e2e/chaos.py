@@ -1,17 +1,22 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Devices that join, leave, freeze and die at random while a job trains; the weights must not notice.
+"""Devices that join, leave, freeze, die and are cut off at random while a job trains; the weights must not notice.
 
-    test/e2e/chaos.py --seed 7 --events 100 --gap 0.3 lenet mnist:DIR --epochs 2
+    test/e2e/chaos.py --seed 7 --events 100 --gap 0.3 --cuts 6 lenet mnist:DIR --epochs 2
 
-SHOAL names the program. What happens when is drawn from the seed, so the command above, which is printed where
-something goes wrong, brings about the same events again; the instants differ, as the machine's speed does.
-Events come until the job ends; where it has no end of its own (--epochs 1000000) it is stopped after the last one.
-All devices are processes of this machine that talk over its loopback. Exit status: 0, 1 where the weights differ,
-a device ends as it must not, or all stand still.
+SHOAL names the program. What happens is drawn from the seed, each event for itself, so the command above, which is
+printed where something goes wrong, brings about the same events again; the instants differ, as the machine's speed
+does, and whom an event befalls depends on who is there. An event counts where it did happen: a process that was
+stopped or ended by it, a device that took part, a partition that something was lost by. Events come until enough
+have happened; a job that ends before that fails, and one without an end of its own (--epochs 1000000) is stopped then.
+
+All devices are processes of this machine that talk over its loopback or, with --cuts, each over a network of its own
+(cuts.py; needs root). Exit status: 0; 1 where the course or the weights differ from those of one device that nobody
+disturbs, a sample was not counted once an epoch, a device ends as it must not, or all stand still; 77 without root.
 """
 
 import argparse
+import collections
 import json
 import os
 import random
@@ -24,16 +29,18 @@ import sys
 import tempfile
 import time
 
+import cuts
 import harness
 
-STILL_SECONDS = 15  # without work, until the job counts as hanging
+STILL_SECONDS = 20  # without a step, until the job counts as hanging
 LOST = "nothing was heard of it"  # why a device ends that was lost while it joined
+# Why one may end that was cut off, while it joined or for longer than it looks for the job.
+CUT_OFF = "%s|could not reach|did not answer the handshake|its link with device|the connection ended|could not take a replica" % LOST
 
 
-def cpu_seconds(pid):
-    with open("/proc/%d/stat" % pid, encoding="ascii", errors="replace") as file:
-        fields = file.read().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+def is_stopped(pid):
+    with open("/proc/%d/stat" % pid, encoding="utf-8", errors="replace") as file:
+        return file.read().rsplit(")", 1)[1].split()[0] == "T"
 
 
 class Failure(Exception):
@@ -41,15 +48,16 @@ class Failure(Exception):
 
 
 class Device:
-    """A joined device. `ending`: how it may end from now on, a set of exit statuses."""
+    """A joined device at a place. `ending`: how it may end from now on, a set of exit statuses."""
 
-    def __init__(self, chaos, name, lanes):
-        self.name = name
-        self.process = harness.Process([harness.SHOAL, "join", chaos.token, "--name", name, "--lanes", str(lanes),
-                                        "--reconnect", "10", "--verbose"], env=chaos.env, cwd=chaos.folder)
+    def __init__(self, chaos, name, place, lanes):
+        self.name, self.place = name, place
+        self.process = chaos.launch(place, "join", chaos.token, "--name", name, "--lanes", str(lanes),
+                                    "--reconnect", "10", "--verbose")
         self.ending = {0}
         self.thaw_at = None
-        self.orphan = False  # it may have met no coordinator
+        self.excuse = None  # what may stand in its message where it ends with 1
+        self.fate = None    # the event that it ends by
 
     def signal(self, number):
         self.process.signal(number)
@@ -63,80 +71,125 @@ class Chaos:
         self.env = {**os.environ, "HOME": self.folder}
         self.devices = []
         self.joined = 0
-        self.counts = {}
+        self.cuts = None
+        self.happened = collections.Counter()
+        self.excused = collections.Counter()
+        self.log_read = 0
+        self.process = None
+
+    def path(self, *names):
+        return os.path.join(self.folder, *names)
+
+    def launch(self, place, *arguments):
+        argv = [harness.SHOAL, *arguments]
+        return harness.Process(self.cuts.argv(place, *argv) if self.cuts else argv, env=self.env, cwd=self.folder)
 
     def run_alone(self):
         """What one device comes to that nobody disturbs."""
-        path = os.path.join(self.folder, "alone.json")
         steps = ("--steps", str(self.summary["steps"])) if self.endless() else ()
         result = harness.Process([harness.SHOAL, "train", *self.options.job, *steps, "--run", "alone", "--quiet", "--json",
-                                  path], env=self.env, cwd=self.folder).wait(self.options.timeout)
+                                  "alone.json", "--events", "alone.events"],
+                                 env=self.env, cwd=self.folder).wait(self.options.timeout)
         if result.status != 0:
             raise Failure(str(result))
-        with open(path, encoding="utf-8") as file:
+        with open(self.path("alone.json"), encoding="utf-8") as file:
             return json.load(file)
 
     def endless(self):
         return "1000000" in self.options.job
 
+    def count(self):
+        return sum(self.happened.values())
+
     # --- events
 
-    def say(self, what, device=None):
-        self.counts[what] = self.counts.get(what, 0) + 1
+    def say(self, what, device=None, more=""):
         if self.options.verbose:
-            print("%7.2f %s %s" % (time.monotonic() - self.began, what, device.name if device else ""), flush=True)
+            print("%7.2f %s %s%s" % (time.monotonic() - self.began, what, device.name if device else "", more), flush=True)
 
     def join(self):
+        """At a place where nobody is; one that is cut off just then would only wait."""
+        taken = {device.place for device in self.devices}
+        free = [place for place in range(1, self.options.devices)
+                if place not in taken and not (self.cuts and self.cuts.is_cut_off(place))]
+        if not free:
+            return
         self.joined += 1
-        self.devices.append(Device(self, "guest-%d" % self.joined, self.random.choice((1, 1, 2))))
+        lanes = self.random.choice((1, 1, 2))
+        self.devices.append(Device(self, "guest-%d" % self.joined, self.random.choice(free), lanes))
         self.say("join", self.devices[-1])
 
     def kill(self, device):
         self.say("kill", device)
         device.signal(signal.SIGKILL)
-        device.ending = {-signal.SIGKILL}
+        device.ending, device.fate = {-signal.SIGKILL}, "kill"
 
     def leave(self, device):
         number = self.random.choice((signal.SIGINT, signal.SIGTERM))
         self.say("leave", device)
         device.signal(number)
         # It had not begun to listen to signals, or the job has ended meanwhile.
-        device.ending = {128 + number, -number, 0} | (device.ending & {1})
+        device.ending, device.fate = {128 + number, -number, 0} | (device.ending & {1}), "leave"
 
     def freeze(self, device):
         """For less or for more than it takes to be lost."""
         self.say("freeze", device)
         device.signal(signal.SIGSTOP)
         device.thaw_at = time.monotonic() + self.random.choice((0.1, 0.3, 0.6, 1.5))
-        device.ending = device.ending | {1}
+        self.excuse(device, LOST)
 
     def freeze_coordinator(self):
         self.say("freeze 0")
         self.process.signal(signal.SIGSTOP)
         time.sleep(self.random.choice((0.05, 0.3, 0.7)))
+        self.happened["freeze 0"] += is_stopped(self.process.child.pid)
         self.process.signal(signal.SIGCONT)
 
     def restart_coordinator(self):
-        if not os.path.exists(os.path.join(self.folder, "run", "checkpoints", "last.safetensors")):
+        if not os.path.exists(self.path("run", "checkpoints", "last.safetensors")):
             return  # there would be nothing to go on from
         self.say("restart 0")
         self.process.signal(signal.SIGKILL)
         self.process.child.wait()
         for device in self.devices:
-            device.orphan = True
-            device.ending = device.ending | {1}
+            self.excuse(device, "")
         time.sleep(self.random.uniform(0, 0.5))
-        self.start("--resume", os.path.join(self.folder, "run"))
+        self.start("--resume", self.path("run"))
+        self.happened["restart 0"] += 1
+
+    def cut(self):
+        """A partition between those who are there."""
+        if not self.devices:
+            return
+        cut = cuts.draw(self.random, {device.place for device in self.devices})
+        self.cuts.begin(cut)
+        cut.at = [device for device in self.devices if device.place in cut.touches()]
+        for device in cut.at:
+            self.excuse(device, CUT_OFF)
+        self.say(cut.kind, None, "%s for %.2f s" % (" ".join(device.name for device in cut.at), cut.seconds))
+
+    def heal(self, now):
+        for cut in self.cuts.heal(now):
+            self.say("healed " + cut.kind)
+            self.happened[cut.kind] += cut.happened and any(device in self.devices for device in cut.at)
+
+    @staticmethod
+    def excuse(device, words):
+        """It may end with 1 for these."""
+        device.ending = device.ending | {1}
+        device.excuse = words if device.excuse is None or len(words) > len(device.excuse) > 0 or not words else device.excuse
 
     def happen(self):
-        """One event, of which the seed knows."""
+        """One event."""
         awake = [device for device in self.devices if device.thaw_at is None and device.ending <= {0, 1}]
-        kind = self.random.choices(("join", "kill", "leave", "freeze", "freeze 0", "restart 0", "kill two"),
-                                   (8, 4, 3, 4, 1, self.options.restarts, 1))[0]
+        kind = self.random.choices(("join", "kill", "leave", "freeze", "freeze 0", "restart 0", "kill two", "cut"),
+                                   (8, 4, 3, 4, 1, self.options.restarts, 1, self.options.cuts))[0]
         if kind == "freeze 0":
             self.freeze_coordinator()
         elif kind == "restart 0":
             self.restart_coordinator()
+        elif kind == "cut":
+            self.cut()
         elif len(self.devices) + 1 >= self.options.devices and kind == "join":
             self.kill(self.random.choice(awake or self.devices))
         elif kind == "join" or not awake:
@@ -150,26 +203,59 @@ class Chaos:
     # --- what must not be
 
     def look_after(self):
-        """Wakes who has slept enough, and sees who has ended, and how."""
+        """Wakes who has slept enough, heals what was cut, and sees who has come and who has ended, and how."""
         now = time.monotonic()
+        if self.cuts:
+            self.heal(now)
         for device in list(self.devices):
-            if device.thaw_at is not None and now >= device.thaw_at:
-                device.signal(signal.SIGCONT)
-                device.thaw_at = None
-            if device.process.child.poll() is None:
-                continue
-            result = device.process.wait()
-            self.devices.remove(device)
-            if result.status == 0 and self.process.child.poll() is None and not self.ending():
-                raise Failure("a device says that the job has ended, and it has not:\n%s" % result)
-            if result.status not in device.ending or (
-                    result.status == 1 and LOST not in result.err and not device.orphan):
-                raise Failure("a device ended as it must not (%s):\n%s" % (sorted(device.ending), result))
-        if now - self.moved > STILL_SECONDS * harness.PATIENCE:
-            used = self.used()
-            if used - self.moved_cpu < 0.01 * STILL_SECONDS:
-                raise Failure("nothing moves any more")
-            self.moved, self.moved_cpu = now, used
+            self.thaw(device, now)
+            if device.process.child.poll() is not None:
+                self.devices.remove(device)
+                self.see_off(device)
+        self.read_log()
+        self.see_progress(now)
+
+    def thaw(self, device, now):
+        if device.thaw_at is None or now < device.thaw_at:
+            return
+        if device.process.child.poll() is None:
+            self.happened["freeze"] += is_stopped(device.process.child.pid)
+        device.signal(signal.SIGCONT)
+        device.thaw_at = None
+
+    def see_off(self, device):
+        result = device.process.wait()
+        if result.status == 0 and self.process.child.poll() is None and not self.ending():
+            raise Failure("a device says that the job has ended, and it has not:\n%s" % result)
+        self.check_ending(device, result)
+        if device.fate is not None and result.status not in (0, 1):
+            self.happened[device.fate] += 1
+
+    def check_ending(self, device, result, late=()):
+        found = re.search(device.excuse, result.err) if device.excuse is not None else None
+        if result.status not in device.ending | set(late) or (result.status == 1 and not found and not late):
+            raise Failure("a device ended as it must not (%s):\n%s" % (sorted(device.ending), result))
+        if result.status == 1:
+            self.excused[found.group() if found else "late"] += 1
+
+    def read_log(self):
+        """Who takes part, by the coordinator's log."""
+        try:
+            with open(self.path("run", "events.log"), "rb") as file:
+                file.seek(self.log_read)
+                text = file.read()
+        except FileNotFoundError:
+            return
+        text = text[:text.rfind(b"\n") + 1]
+        self.log_read += len(text)
+        self.happened["join"] += len(re.findall(rb'INFO device\.joined .*text="device guest-\d+ joined with ', text))
+
+    def see_progress(self, now):
+        done = os.path.getsize(self.path("s.events"))
+        if done != self.done or self.process.child.poll() is not None:
+            self.done, self.moved = done, now
+        elif now - self.moved > STILL_SECONDS * harness.PATIENCE:
+            raise Failure("there was no step for %g s" % (now - self.moved))
 
     def ending(self):
         """The last devices may hear of the end before the coordinator's process has ended."""
@@ -178,12 +264,6 @@ class Chaos:
         except subprocess.TimeoutExpired:
             return False
         return True
-
-    def used(self):
-        try:
-            return cpu_seconds(self.process.child.pid)
-        except OSError:
-            return float("inf")
 
     def wait(self, seconds):
         until = time.monotonic() + seconds
@@ -194,55 +274,76 @@ class Chaos:
     # --- from beginning to end
 
     def start(self, *arguments):
-        self.process = harness.Process([harness.SHOAL, "train", *arguments, "--listen", "127.0.0.1:0", "--json", "s.json",
-                                        "--lanes", "1", "--verbose"], env=self.env, cwd=self.folder)
+        address = self.cuts.address(0) if self.cuts else "127.0.0.1"
+        self.process = self.launch(0, "train", *arguments, "--listen", address + ":0", "--json", "s.json",
+                                   "--events", "s.events", "--lanes", "1", "--verbose")
         self.token = self.process.wait_for_token()
         self.process.wait_for("^training on ", stream="err")
-        self.moved, self.moved_cpu = time.monotonic(), 0
+        self.done, self.moved = 0, time.monotonic()
 
     def disturb(self):
+        if self.options.cuts:
+            self.cuts = cuts.Cuts(self.options.devices)
         self.began = time.monotonic()
         self.start(*self.options.job, "--run", "run")
-        for _ in range(self.options.events):
+        number = 0
+        while self.process.child.poll() is None and (self.count() < self.options.events or not self.endless()):
+            number += 1
+            self.random = random.Random("%d %d" % (self.options.seed, number))
             self.wait(self.random.expovariate(1 / self.options.gap))
-            if self.process.child.poll() is not None:
-                break
-            self.happen()
+            if self.process.child.poll() is None:
+                self.happen()
         if self.endless():
-            self.wait(self.options.gap)
             self.process.signal(signal.SIGINT)
         while self.process.child.poll() is None:
             self.look_after()
             time.sleep(0.01)
+        self.took = time.monotonic() - self.began
         result = self.process.wait()
         if result.status != (130 if self.endless() else 0):
             raise Failure(str(result))
-        for device in self.devices:
-            if device.thaw_at is not None:
-                device.signal(signal.SIGCONT)
-            ended = device.process.wait(20)
-            # The last ones: who was frozen, or had not come yet, may find nobody any more.
-            if ended.status not in device.ending | {0, 1}:
-                raise Failure("a device ended as it must not:\n%s" % ended)
-        self.devices = []
-        with open(os.path.join(self.folder, "s.json"), encoding="utf-8") as file:
+        self.see_all_off()
+        with open(self.path("s.json"), encoding="utf-8") as file:
             self.summary = json.load(file)
 
+    def see_all_off(self):
+        """The last ones: who was frozen or cut off, or had not come yet, may find nobody any more."""
+        if self.cuts:
+            self.heal(float("inf"))
+        for device in self.devices:
+            self.thaw(device, float("inf"))
+        for device in self.devices:
+            self.check_ending(device, device.process.wait(30), late=(0, 1))
+        self.devices = []
+        self.read_log()
+
     def judge(self):
+        if self.count() < self.options.events:
+            raise Failure("only %d events happened before the job ended: let them come faster with --gap" % self.count())
         alone = self.run_alone()
         keys = ["weights_hash", "steps", "redone_steps"] + ([] if self.options.restarts else ["samples", "train_loss"])
         keys += [] if self.endless() else ["val_loss", "val_accuracy"]
         for key in keys:
             if self.summary[key] != alone[key]:
                 raise Failure("%s is %s, alone %s" % (key, self.summary[key], alone[key]))
-        events = " ".join("%s %d" % pair for pair in sorted(self.counts.items()))
-        print("chaos: seed %d: %d events (%s) in %d steps, %d views, %.0f s (alone %.0f): weights %.16s as they should be"
-              % (self.options.seed, sum(self.counts.values()), events, self.summary["steps"], self.summary["views"],
-                 self.summary["train_seconds"], alone["train_seconds"], self.summary["weights_hash"]), flush=True)
+        self.still, seen = judge_course(self.path("s.events"), self.path("alone.events"))
+        if seen["all"] != alone["samples"]:
+            raise Failure("alone, %d samples were counted and %d used" % (seen["all"], alone["samples"]))
+        self.tell(alone, seen)
+
+    def tell(self, alone, seen):
+        events = " ".join("%s %d" % pair for pair in sorted(self.happened.items()) if pair[1])
+        print("chaos: seed %d: %d events (%s) in %d steps, %d views, %.0f s (alone %.0f), at most %.1f s between two steps: "
+              "weights %.16s as they should be, %d samples counted once in each of %d epochs"
+              % (self.options.seed, self.count(), events, self.summary["steps"], self.summary["views"],
+                 self.took, alone["train_seconds"], self.still, self.summary["weights_hash"],
+                 seen["samples"], seen["epochs"]), flush=True)
+        if self.excused and self.options.verbose:
+            print("devices that gave up: %s" % dict(self.excused), flush=True)
 
     def describe(self):
         """What there is to find the cause with."""
-        for process in (self.process, *(device.process for device in self.devices)):
+        for process in filter(None, (self.process, *(device.process for device in self.devices))):
             text = str(process.so_far())
             print(re.sub(r"(?m)^.*checkpoint\.written.*\n|^step .*\n|shoal://\S+", "", text)[-6000:])
             if process.child.poll() is None and self.options.debugger:
@@ -252,8 +353,10 @@ class Chaos:
     def close(self):
         for device in self.devices:
             device.process.kill()
-        if hasattr(self, "process"):
+        if self.process is not None:
             self.process.kill()
+        if self.cuts and not self.cuts.close():
+            raise Failure("the networks could not be removed: try lab/lab clean")
 
     def run(self):
         try:
@@ -262,7 +365,7 @@ class Chaos:
         except (Failure, AssertionError) as failure:
             self.describe()
             print("chaos: seed %d after %d events: %s\nrun it again: %s\nits files: %s" % (
-                self.options.seed, sum(self.counts.values()), failure, replay(self.options), self.folder), flush=True)
+                self.options.seed, self.count(), failure, replay(self.options), self.folder), flush=True)
             return False
         finally:
             self.close()
@@ -270,10 +373,59 @@ class Chaos:
         return True
 
 
+def read_course(path):
+    """What --events says of steps and epochs: {total step: what must be the same}, likewise by epoch, and the moments."""
+    steps, epochs, moments = {}, {}, []
+    life = {}
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            try:
+                event = json.loads(line)
+            except ValueError:
+                continue  # cut short by a kill
+            if event["event"] == "started":
+                life = {"last": 0}
+            if event["event"] == "step":
+                if event["total_step"] <= life["last"]:
+                    raise Failure("step %d was applied twice" % event["total_step"])
+                life["last"] = event["total_step"]
+                moments.append(event["at"])
+            what = {"step": steps, "epoch": epochs}.get(event["event"])
+            if what is None:
+                continue
+            key = event["total_step"] if what is steps else event["epoch"]
+            said = tuple(event.get(name) for name in ("epoch", "step", "samples", "loss", "accuracy", "val_loss", "val_accuracy"))
+            if what.setdefault(key, said) != said:
+                raise Failure("%s %d was once %s and once %s" % (event["event"], key, what[key], said))
+    return steps, epochs, moments
+
+
+def judge_course(path, alone_path):
+    """Every step and epoch as alone, samples and all; steps that device 0 was brought past show in those after them.
+
+    The longest time without a step, and how many samples were counted, in all and in each of how many epochs.
+    """
+    steps, epochs, moments = read_course(path)
+    alone_steps, alone_epochs, _ = read_course(alone_path)
+    for found, wanted, what in ((steps, alone_steps, "step"), (epochs, alone_epochs, "epoch")):
+        for key, said in found.items():
+            if wanted.get(key) != said:
+                raise Failure("%s %d: (epoch, step, samples, loss, accuracy ...) %s, alone %s" % (what, key, said, wanted.get(key)))
+    last = {said[0]: said[2] for _, said in sorted(alone_steps.items())}
+    full = max(last.values())
+    unseen = {epoch for epoch, samples in last.items() if samples == full} - set(epochs)
+    if unseen:
+        raise Failure("nothing was said of the end of epochs %s" % sorted(unseen))
+    if [samples for epoch, samples in last.items() if samples != full and epoch != max(last)]:
+        raise Failure("alone, epochs have different numbers of samples: %s" % last)
+    still = max((b - a for a, b in zip(moments, moments[1:])), default=0)
+    return still, {"all": sum(last.values()), "samples": full, "epochs": sum(samples == full for samples in last.values())}
+
+
 def replay(options):
-    return "SHOAL=%s %s --seed %d --events %d --gap %g --devices %d --restarts %g %s" % (
+    return "SHOAL=%s %s --seed %d --events %d --gap %g --devices %d --restarts %g --cuts %g %s" % (
         harness.SHOAL, os.path.abspath(__file__), options.seed, options.events, options.gap, options.devices,
-        options.restarts, shlex.join(options.job))
+        options.restarts, options.cuts, shlex.join(options.job))
 
 
 def main(arguments):
@@ -283,11 +435,16 @@ def main(arguments):
     parser.add_argument("--gap", type=float, default=0.4, help="seconds between two events, in the mean")
     parser.add_argument("--devices", type=int, default=6, help="at one time, the coordinator included")
     parser.add_argument("--restarts", type=float, default=0, help="weight of a coordinator killed and resumed; a join has 8")
+    parser.add_argument("--cuts", type=float, default=0, help="weight of a partition; a join has 8; needs root")
     parser.add_argument("--timeout", type=float, default=600)
     parser.add_argument("--debugger", help="command that prints the state of a process (-p PID) where something is wrong")
     parser.add_argument("--verbose", action="store_true")
     options, job = parser.parse_known_args(arguments)
     options.job = job
+    reason = cuts.missing() if options.cuts else None
+    if reason is not None:
+        print("chaos: skipped: %s" % reason, flush=True)
+        return harness.SKIPPED
     return 0 if Chaos(options).run() else 1
 
 

@@ -6,21 +6,30 @@ import os
 import random
 
 import chaos
+import cuts
 import harness
 
+# Builds with sanitizers do everything more slowly.
+EVENTS = 7 if harness.PATIENCE == 1 else 4
 JOB = ("lenet", "digits:300/30", "--batch-size", "48", "--grain", "4", "--epochs", "1000000")
 
 
 class Short(harness.Case):
     def run_chaos(self, *options):
         seed = os.environ.get("SHOAL_TEST_SEED") or str(random.SystemRandom().randrange(1, 1000000))
-        self.assertEqual(chaos.main(["--seed", seed, "--events", "12", "--gap", "0.4", *options, *JOB]), 0)
+        self.assertEqual(chaos.main(["--seed", seed, "--events", str(EVENTS), "--gap", "0.25", *options, *JOB]), 0)
 
     def test_devices(self):
         self.run_chaos()
 
     def test_coordinator_too(self):
-        self.run_chaos("--restarts", "3")
+        self.run_chaos("--restarts", "4")
+
+    def test_partitions(self):
+        reason = cuts.missing()
+        if reason is not None:
+            self.skipTest(reason)
+        self.run_chaos("--cuts", "16")
 
 
 if __name__ == "__main__":
