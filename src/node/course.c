@@ -99,6 +99,8 @@ static sh_status run_stage(sh_course *course, const sh_task *task, uint32_t *nex
     }
     if (!task->keep)
         sh_trainer_forget(trainer);
+    if (course->bench->flip.armed)
+        sh_flip_when_due(&course->bench->flip, course->bench->replica);
     *next_view = 0;
     look_around(course, task);
     return task->position.phase == SH_PHASE_VALIDATION ? validate(course, &part, next_view)

@@ -130,6 +130,7 @@ static void on_passed(void *context, const sh_stage_outcome *outcome)
 
 static sh_status start_bench(device *self)
 {
+    SH_TRY(sh_flip_arm(&self->bench->flip, self->name));
     self->bench->shared = true;
     self->bench->on_passed = on_passed;
     self->bench->context = self;

@@ -450,6 +450,7 @@ static sh_status run(training *t)
     SH_TRY(open_bench(t));
     if (t->options->profile != SH_PROFILE_OFF)
         t->bench->clock = sh_clock_system();
+    SH_TRY(sh_flip_arm(&t->bench->flip, t->name));
     t->bench->shared = !is_alone(t);
     t->bench->on_passed = on_passed;
     t->bench->context = t;

@@ -12,6 +12,7 @@
 #ifndef SHOAL_NODE_WORKBENCH_H
 #define SHOAL_NODE_WORKBENCH_H
 
+#include "node/flip.h"
 #include "train/trainer.h"
 
 typedef struct sh_workbench {
@@ -21,6 +22,7 @@ typedef struct sh_workbench {
     sh_replica *replica;
     sh_trainer *trainer;   /* after sh_workbench_start */
     bool evaluate_only;    /* set before sh_workbench_start: nothing will be trained */
+    sh_flip flip;          /* for tests */
     const sh_clock *clock; /* that steps are timed by; NULL, as opened: they are not */
 
     /* With other devices; set before sh_workbench_start, as sh_trainer_options has them. */
