@@ -48,21 +48,30 @@ def predicted(options, env, model, case):
     return plan["grains"][0]["step_seconds"]
 
 
-def seconds_of(options, env, work, model, case, steps):
-    """Wall time of the steps of a training, by its own profile."""
-    run = os.path.join(work, "run")
-    process = measure.run([options.shoal, "train", model["example"], data_of(model), "--lr", "1e-6",
-                           "--steps", str(steps), "--quiet", "--run", run,
-                           *settings(case, options)], env={**env, "SHOAL_PROFILE": "1"})
-    measure.run(["rm", "-r", run])
-    return steps * float(re.search(r"steps?, ([\d.]+) ms each", process.err).group(1)) * 1e-3
+def first_seconds(path):
+    """What the steps took that do not count, by the training's own events."""
+    with open(path, encoding="utf-8") as file:
+        events = [json.loads(line) for line in file]
+    at = {event.get("total_step", 0): event["at"] for event in events
+          if event["event"] in ("started", "step")}
+    return at[FIRST] - at[0]
 
 
 def measured(options, env, work, model, case, guess):
-    """Seconds of a step, by so many steps as take about a second."""
+    """Seconds of a step, by so many steps as take about a second.
+
+    All steps are one process's: another one meets other pages, and the first step's page faults take
+    between a twentieth and a half of a second. The profile's clock stands still while events are written.
+    """
     steps = max(3, min(1000, int(1.0 / guess)))
-    whole = seconds_of(options, env, work, model, case, FIRST + steps)
-    return (whole - seconds_of(options, env, work, model, case, FIRST)) / steps
+    run, events = (os.path.join(work, name) for name in ("run", "events"))
+    process = measure.run([options.shoal, "train", model["example"], data_of(model), "--lr", "1e-6",
+                           "--steps", str(FIRST + steps), "--quiet", "--run", run, "--events", events,
+                           *settings(case, options)], env={**env, "SHOAL_PROFILE": "1"})
+    first = first_seconds(events)
+    measure.run(["rm", "-r", run, events])
+    each = float(re.search(r"steps?, ([\d.]+) ms each", process.err).group(1)) * 1e-3
+    return ((FIRST + steps) * each - first) / steps
 
 
 def models_of(options, env):
