@@ -48,6 +48,19 @@ class Memory(harness.Case):
                 self.assertLess(abs(total / used - 1), 0.05, (job[0], limit, total, used))
 
     @unittest.skipIf(slow_build, "a sanitizer's own memory is in the process")
+    def test_a_batch_takes_no_memory(self):
+        """4,096 samples a step on one device are 256 grains, one after the other, and on four as many."""
+        job = ("lenet", "mnist:" + self.data("mnist"), "--batch-size", "4096", "--steps", "2")
+        alone = self.train(*job, "--lanes", "2").summary
+        self.assertLessEqual(alone["peak_rss_bytes"], 45e6)
+        four = self.train(*job, "--devices", "4", "--lanes", "1").summary
+        self.assertEqual(four["weights_hash"], alone["weights_hash"])
+        self.assertEqual(len(four["devices"]), 4)
+        self.assertEqual(sum(device["grains"] for device in four["devices"]), 2 * 256)
+        for device in four["devices"]:
+            self.assertLessEqual(device["peak_rss_bytes"], 45e6, device)
+
+    @unittest.skipIf(slow_build, "a sanitizer's own memory is in the process")
     def test_recomputation_before_fewer_lanes_before_refusal(self):
         free = self.train(*RESNET, "--lanes", "4").summary
         hashes, said = {free["weights_hash"]}, []
