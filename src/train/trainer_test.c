@@ -621,30 +621,17 @@ static void devices_of_one_build_are_one_family(void **state)
 {
     (void)state;
     char hash[2][SH_DIGEST_TEXT];
-    experiment e = small("lenet", 1, 2);
-    sh_pipeline *pipeline;
-    sh_backend_list backends;
-    assert_ok(sh_job_complete(&e.job));
-    assert_ok(sh_pipeline_open(&pipeline, e.job.data, &(sh_pipeline_options){.resize = 0}));
-    assert_ok(sh_backend_choose(&backends, NULL));
-    for (int i = 0; i < 2; i++) {
-        sh_replica *replica;
-        sh_trainer *trainer;
-        assert_ok(sh_replica_new(&replica, &e.job, &(sh_problem){1, 28, 28, 10}));
-        replica->weights[0] += 1; /* a family does not depend on how far the job has come */
-        const float held = replica->weights[0];
-        assert_ok(sh_trainer_new(&trainer, &(sh_trainer_options){.job = &e.job,
-                                                                 .pipeline = pipeline,
-                                                                 .backends = &backends,
-                                                                 .replica = replica,
-                                                                 .lanes = 1 + (uint32_t)i}));
-        assert_ok(sh_trainer_family(trainer, hash[i]));
-        assert_true(replica->weights[0] == held);
-        sh_trainer_free(trainer);
-        sh_replica_free(replica);
+    for (uint32_t i = 0; i < 2; i++) {
+        experiment e = small("lenet", 1, 2);
+        workshop shop;
+        workshop_open(&shop, &e, 1 + i);
+        shop.replica->weights[0] += 1; /* it does not depend on how far the job has come */
+        const float held = shop.replica->weights[0];
+        assert_ok(sh_trainer_family(shop.trainer, hash[i]));
+        assert_true(shop.replica->weights[0] == held);
+        workshop_close(&shop);
     }
     assert_string_equal(hash[0], hash[1]);
-    sh_pipeline_close(pipeline);
 }
 
 /*
