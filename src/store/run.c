@@ -181,6 +181,20 @@ static sh_status fail_locked(const char *folder, int fd)
                    folder);
 }
 
+/* Of a folder that cannot be used anyway: whether that is because another program uses it. */
+static sh_status check_free(const char *folder)
+{
+    char path[SH_PATH_BYTES];
+    SH_TRY(sh_path_join(path, folder, SH_RUN_LOCK));
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return SH_OK;
+    const bool held = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    const sh_status status = held ? fail_locked(folder, fd) : SH_OK;
+    close(fd);
+    return status;
+}
+
 static sh_status take_lock(int *lock, const char *folder)
 {
     char path[SH_PATH_BYTES], process[32];
@@ -223,7 +237,10 @@ static sh_status forget_beginnings(const char *folder)
 /* Looks, locks, looks again, and clears what a stopped program left. */
 static sh_status enter(sh_run *run, const sh_run_options *options)
 {
-    SH_TRY(check_content(run->folder, options->resume));
+    const sh_status fits = check_content(run->folder, options->resume);
+    if (fits == SH_REFUSED)
+        SH_TRY(check_free(run->folder));
+    SH_TRY(fits);
     SH_TRY(take_lock(&run->lock, run->folder));
     SH_TRY(check_content(run->folder, options->resume));
     if (!options->resume)

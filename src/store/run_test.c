@@ -228,6 +228,7 @@ static void one_at_a_time(void **state)
     snprintf(expected, sizeof expected,
              "/a: is in use by another shoal (process %ld): wait for its", (long)getpid());
     assert_fails(open_path(&other, path, true), SH_REFUSED, expected);
+    assert_fails(open_path(&other, path, false), SH_REFUSED, expected);
     assert_ok(sh_run_path(run, SH_RUN_LOCK, file));
     assert_int_equal(truncate(file, 0), 0);
     assert_fails(open_path(&other, path, true), SH_REFUSED, "is in use by another shoal: wait for");
