@@ -140,6 +140,7 @@ typedef struct sh_train_options {
     uint64_t memory;        /* most bytes that each of them may hold resident; 0: any number */
     uint32_t min_devices;   /* start when so many are ready; 0: `devices` */
     const char *listen;     /* "[ADDRESS]:PORT" opens the job; NULL: private to this machine */
+    bool mixed;             /* devices that compute other bits may join: not reproducible then */
     const char *run;        /* folder for this run; NULL: a new one beneath runs/ */
     const char *resume;     /* run folder or checkpoint to go on from */
     const char *pretrained; /* safetensors file or run that the weights begin with; its SHA-256

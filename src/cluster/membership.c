@@ -151,9 +151,18 @@ static bool make_ready(sh_membership *membership, sh_roster_entry *one,
              REFUSAL);
         return false;
     }
+    one->other_family = strcmp(event->family, membership->family) != 0;
+    if (one->other_family && !membership->options.mixed) {
+        lose(membership, one,
+             "it computes other bits than the job's devices (another processor, library or "
+             "SHOAL_BACKEND), and the weights would depend on it: use one that computes the same, "
+             "or "
+             "start the job with --mixed",
+             REFUSAL);
+        return false;
+    }
     one->ready = true;
     one->proven = one->device == 0;
-    one->other_family = strcmp(event->family, membership->family) != 0;
     if (one->other_family)
         sh_membership_act(
             membership, SH_MEMBERSHIP_NOTE, one->device, "family",

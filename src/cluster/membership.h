@@ -32,6 +32,7 @@ typedef struct sh_membership_options {
     uint32_t views_before;   /* numbers of views begin behind this one: 0, or of a job resumed */
     uint32_t silence_ms;     /* a device not heard for so long is lost; 0: 450 */
     uint32_t tick_ms;        /* time between two ticks counts as so much at most; 0: 100 */
+    bool mixed;              /* devices of another family may take part */
     bool spare;              /* leave out, without a share, a device that would slow the step */
     const char *name;        /* device 0's; all texts are copied */
     const char *version;     /* all devices run the same */

@@ -116,10 +116,11 @@ static void come(uint32_t device)
                                           .grains = device == 0 ? GRAINS : 0});
 }
 
-static void begin(uint32_t min_devices)
+static void begin_with(uint32_t min_devices, bool mixed)
 {
     sh_membership_free(membership);
     assert_ok(sh_membership_new(&membership, &(sh_membership_options){.min_devices = min_devices,
+                                                                      .mixed = mixed,
                                                                       .grains = GRAINS,
                                                                       .name = "d0",
                                                                       .version = "1",
@@ -130,6 +131,11 @@ static void begin(uint32_t min_devices)
     ended = 0;
     refused = 0;
     come(0);
+}
+
+static void begin(uint32_t min_devices)
+{
+    begin_with(min_devices, false);
 }
 
 /* Takes the replica that the device is told to take. */
@@ -532,10 +538,17 @@ static void the_end_is_told_once(void **state)
     assert_string_equal(ending, "the disk is full");
 }
 
-static void other_arithmetic_is_told(void **state)
+static void other_arithmetic_is_refused_or_told(void **state)
 {
     (void)state;
     begin(2);
+    come(7);
+    settle();
+    assert_int_equal(refused, 7);
+    assert_non_null(strstr(refusal, "it computes other bits than the job's devices"));
+    assert_false(sh_membership_has(membership, 7));
+    assert_true(sh_membership_is_reproducible(membership));
+    begin_with(2, true);
     come(7);
     settle();
     assert_non_null(strstr(notes, "family: device d7 computes other bits than device d0"));
@@ -579,7 +592,7 @@ int main(void)
         cmocka_unit_test(a_link_that_keeps_breaking_costs_the_place),
         cmocka_unit_test(an_older_ring_can_break_last),
         cmocka_unit_test(the_end_is_told_once),
-        cmocka_unit_test(other_arithmetic_is_told),
+        cmocka_unit_test(other_arithmetic_is_refused_or_told),
         cmocka_unit_test(nonsense_costs_the_place),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,6 +25,7 @@ typedef struct sh_coordinator_options {
     const char *name;    /* of this device */
     const char *family;  /* arithmetic of this device */
     uint32_t min_devices;
+    bool mixed;
     const char *listen; /* "[ADDRESS]:PORT"; NULL: a free port of the loopback */
     const char
         *token_file; /* keeps the token for the coordinator's next life; NULL: nothing does */

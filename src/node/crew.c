@@ -37,6 +37,7 @@ static sh_status open_door(sh_crew *crew)
                                                        .name = crew->options.name,
                                                        .family = crew->family,
                                                        .min_devices = crew->options.min_devices,
+                                                       .mixed = crew->options.train->mixed,
                                                        .listen = crew->options.train->listen,
                                                        .token_file = crew->options.token_file,
                                                        .clock = sh_clock_system(),

@@ -5,6 +5,7 @@
 Moments are drawn by chance; SHOAL_TEST_SEED=N draws those of an earlier run again.
 """
 
+import json
 import os
 import random
 import re
@@ -368,6 +369,54 @@ class Refused(Elastic):
         summary = self.finish(MLP, training, (joined,))
         self.assertEqual([device["name"] for device in summary["devices"]][1:], ["one"])
         self.assertEqual(len([line for line in training.events.lines() if " device.joined " in line]), 1)
+
+    def test_a_second_coordinator(self):
+        """The run's folder is the first one's while it lives, for those who begin and for those who resume."""
+        training = self.begin(MLP)
+        joined = training.join("one")
+        training.wait_for_joined("one")
+        reason = "shoal: %s: is in use by another shoal (process %d): wait for its end, or choose another folder " \
+            "with --run\n" % (training.run, training.process.child.pid)
+        for second in (("--resume", training.run), ("--resume", training.run, "--listen", "127.0.0.1:0"),
+                       (*MLP, "--run", training.run)):
+            result = self.shoal("train", *second, "--quiet", status=1)
+            self.assertEqual(result.err, reason)
+        training.advance(2)
+        self.assert_calm(training)
+        self.finish(MLP, training, (joined,))
+
+    def other_kernels(self):
+        """The environment of a device that computes other bits than this one's devices do."""
+        if not json.loads(self.shoal("version", "--json", "-").out)["parts"]["onednn"]:
+            self.skipTest("no kernels but the portable ones in this build")
+        return {"SHOAL_BACKEND": "onednn" if os.environ.get("SHOAL_BACKEND") == "portable" else "portable"}
+
+    def test_other_kernels(self):
+        env = self.other_kernels()
+        training = self.begin(LENET)
+        joined = training.join("one")
+        training.wait_for_joined("one")
+        result = training.join("other", env=env).wait(20)
+        self.assertEqual(result.status, 1)
+        self.assertRegex(result.err, r"\Ashoal: .*it computes other bits than the job's devices \(another processor, "
+                                     r"library or SHOAL_BACKEND\), .*: use one that computes the same, or start the "
+                                     r"job with --mixed\n\Z")
+        training.events.find(r"WARN device\.refused .*it computes other bits")
+        training.advance(2)
+        summary = self.finish(LENET, training, (joined,))
+        self.assertEqual([device["name"] for device in summary["devices"]][1:], ["one"])
+
+    def test_other_kernels_where_they_are_wanted(self):
+        """The devices stay equal to each other, and the summary says what that is worth."""
+        env = self.other_kernels()
+        training = self.begin(LENET, "--mixed")
+        joined = training.join("other", env=env)
+        training.wait_for_joined("other")
+        training.advance(2)
+        summary = training.stop()
+        self.assertEqual(joined.wait(30).status, 0, str(joined.so_far()))
+        self.assertFalse(summary["reproducible"])
+        self.assertEqual([line for line in training.events.lines() if " device.repaired " in line], [])
 
 
 if __name__ == "__main__":

@@ -346,9 +346,9 @@ class Training:
         """Starts the coordinator again, whose end the caller has brought about."""
         self._begin("--resume", self.run, *arguments)
 
-    def join(self, name, *arguments, lanes=1, quiet=True, token=None):
+    def join(self, name, *arguments, lanes=1, quiet=True, token=None, env=None):
         return self._test.start("join", (token or self.token).text, "--name", name, "--lanes", str(lanes),
-                                *(("--quiet",) if quiet else ()), *arguments)
+                                *(("--quiet",) if quiet else ()), *arguments, env=env)
 
     def wait_for_ready(self, name):
         self.events.find(r'INFO device\.ready .*name="%s"' % name)
