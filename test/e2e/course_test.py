@@ -39,6 +39,8 @@ class Course(harness.Case):
     def assert_same(self, job, combinations, env=None):
         """One course on one device and lane, and on each (devices, lanes); returns it."""
         expected, (alone,) = self.course(*job, "--lanes", "1", env=env)
+        if harness.SANITIZED:  # the last has all that they look at
+            combinations = combinations[-1:]
         for devices, lanes in combinations:
             with self.subTest(devices=devices, lanes=lanes):
                 found, each = self.course(*job, "--devices", str(devices), "--lanes", str(lanes), env=env)

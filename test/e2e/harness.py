@@ -40,6 +40,7 @@ BUILD = os.environ.get("SHOAL_BUILD", "")
 TEST_DATA = os.environ.get("SHOAL_TEST_DATA", "")
 # Deadlines are that many times as long, for builds that are slow on purpose (sanitizers).
 PATIENCE = float(os.environ.get("SHOAL_PATIENCE", "1"))
+SANITIZED = PATIENCE > 1  # the build is one that is slow because it looks for faults
 SKIPPED = 77
 
 
