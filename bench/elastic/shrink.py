@@ -24,7 +24,7 @@ LIMIT = 180  # seconds of a lab that takes about a minute: a job that hangs is a
 
 
 def add_options(parser):
-    parser.add_argument("--leaves", type=int, default=3, help="announced (3)")
+    parser.add_argument("--leaves", type=int, default=3, help="announced (3); 0, and --runs 0: only the minutes without a fault")
     parser.add_argument("--runs", type=int, default=5, help="of each kind of death (5)")
     parser.add_argument("--quiet-minutes", type=float, default=10, help="of eight devices without a fault (10)")
     parser.add_argument("--quick", action="store_true",
@@ -76,8 +76,10 @@ def joins_disturb(record, gaps):
             gaps.disturbed(each["at"], gaps.after(joined or each["at"], AFTER))
 
 
-def leaving(result, record, gaps, losses, hash_text):
+def leaving(result, gaps, losses, hash_text):
     left = [each for each in losses if each.action == "leave"]
+    if not left:
+        return
     median = gaps.median(4)
     longest = [gaps.longest(each.since, each.until) for each in left]
     middle = statistics.median(longest)
@@ -90,6 +92,8 @@ def leaving(result, record, gaps, losses, hash_text):
 def dying(result, gaps, losses, action, hash_text):
     """One kind of death: when it was found, and the gap that it cost."""
     died = [each for each in losses if each.action == action]
+    if not died:
+        return
     found = [each.found for each in died]
     costs = [gaps.longest(each.since, each.until) / gaps.median(4) for each in died]
     result.details[action] = {"found": found, "longest_gap_in_medians": costs}
@@ -119,7 +123,7 @@ def losing(options, result, work):
     gaps = elastic.Gaps(record)
     joins_disturb(record, gaps)
     losses = [Loss(record, gaps, action, "d%d" % (3 + index)) for index, action in enumerate(actions)]
-    leaving(result, record, gaps, losses, hash_text)
+    leaving(result, gaps, losses, hash_text)
     for action in FOUND_TARGET:
         dying(result, gaps, losses, action, hash_text)
     redoing(result, record, steps, losses, hash_text)
@@ -145,7 +149,8 @@ def benchmark(options, result):
     if options.quick:
         options.leaves, options.runs, options.quiet_minutes = 1, 1, 0
     with measure.folder() as work:
-        losing(options, result, work)
+        if kinds(options):
+            losing(options, result, work)
         if options.quiet_minutes > 0:
             quiet(options, result, work)
 
