@@ -24,8 +24,6 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <event2/event_struct.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,10 +33,12 @@
 #include "base/log.h"
 #include "net/inbox.h"
 #include "net/outbox.h"
+#include "net/socket.h"
 #include "net/token.h"
 
 #define DISCARD_BYTES 16384
 #define REASON_BYTES 512
+#define WATCH_MS 200 /* between two looks whether the peer is cut off */
 
 enum phase { START, CONNECT, HANDSHAKE, OPEN, FLUSH, LINGER, CLOSED };
 
@@ -229,8 +229,7 @@ static void peer_said_goodbye(sh_channel *channel)
 static void assign_socket(sh_channel *channel, int fd)
 {
     struct event_base *base = sh_loop_base(channel->loop);
-    const int on = 1;
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on); /* only slower without */
+    sh_socket_settle(fd);
     channel->fd = fd;
     event_assign(&channel->read_event, base, fd, EV_READ | EV_PERSIST, on_readable, channel);
     event_assign(&channel->write_event, base, fd, EV_WRITE | EV_PERSIST, on_writable, channel);
@@ -310,13 +309,28 @@ static void check_connected(sh_channel *channel)
         start_handshake(channel);
 }
 
+static void watch(sh_channel *channel)
+{
+    char peer[SH_ADDRESS_TEXT];
+    if (sh_socket_is_cut_off(channel->fd)) {
+        sh_address_print(peer, &channel->peer);
+        end(channel, SH_PEER_LOST, "%s: the connection is cut: nothing comes back", peer);
+    } else {
+        set_timer(&channel->deadline, WATCH_MS);
+    }
+}
+
 static void on_deadline(evutil_socket_t fd, short what, void *argument)
 {
     (void)fd;
     (void)what;
     sh_channel *channel = argument;
+    const bool open = channel->phase == OPEN;
     channel->in_turn = true;
     switch (channel->phase) {
+    case OPEN:
+        watch(channel);
+        break;
     case CONNECT:
         channel->connect_error = ETIMEDOUT;
         connect_next(channel);
@@ -337,7 +351,7 @@ static void on_deadline(evutil_socket_t fd, short what, void *argument)
     channel->in_turn = false;
     if (channel->phase == CLOSED)
         channel_free(channel);
-    else
+    else if (!open)
         take_turn(channel, true);
 }
 
@@ -360,7 +374,7 @@ static void shake_hands(sh_channel *channel)
         tls_ended(channel);
         return;
     }
-    event_del(&channel->deadline);
+    set_timer(&channel->deadline, WATCH_MS);
     memcpy(channel->identity, sh_tls_identity(channel->tls), sizeof channel->identity);
     channel->phase = channel->closing ? FLUSH : OPEN;
     if (channel->phase == FLUSH)

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LINK_PATIENCE_MS 3000 /* others may stand still meanwhile; a lost call is made 3 times */
+
 typedef struct place {
     struct place *next;
     sh_rings *of;
@@ -139,7 +141,8 @@ void sh_rings_connect(sh_rings *rings, const sh_orders *orders)
     const sh_channel_target next = {.host = orders->next.host,
                                     .port = orders->next.port,
                                     .identity = identity,
-                                    .key = orders->next.key};
+                                    .key = orders->next.key,
+                                    .patience_ms = LINK_PATIENCE_MS};
     if (sh_ring_connect(here->ring, &next) != SH_OK)
         on_broken(here, true);
 }

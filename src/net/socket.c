@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "net/socket.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+static void set(int fd, int level, int option, int value)
+{
+    setsockopt(fd, level, option, &value, sizeof value);
+}
+
+void sh_socket_settle(int fd)
+{
+    set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+    set(fd, IPPROTO_TCP, TCP_KEEPIDLE, SH_SOCKET_PROBE_SECONDS);
+    set(fd, IPPROTO_TCP, TCP_KEEPINTVL, SH_SOCKET_PROBE_SECONDS);
+    set(fd, IPPROTO_TCP, TCP_KEEPCNT, SH_SOCKET_TRIES);
+    set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+}
+
+/* Segments are sent again, and a window that was closed is probed; both counts end with an answer.
+ */
+bool sh_socket_is_cut_off(int fd)
+{
+    struct tcp_info info;
+    socklen_t bytes = sizeof info;
+    return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &bytes) == 0 &&
+           info.tcpi_retransmits + info.tcpi_probes >= SH_SOCKET_TRIES;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A peer that is cut off needs a network of its own: test/e2e/network_test.py. */
+#include "base/test.h"
+#include "net/socket.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* Two ends of a connection over the loopback. */
+static void connect_two(int ends[2])
+{
+    struct sockaddr_in name = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t bytes = sizeof name;
+    const int door = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(bind(door, (struct sockaddr *)&name, sizeof name), 0);
+    assert_int_equal(listen(door, 1), 0);
+    assert_int_equal(getsockname(door, (struct sockaddr *)&name, &bytes), 0);
+    ends[0] = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(connect(ends[0], (struct sockaddr *)&name, sizeof name), 0);
+    ends[1] = accept(door, NULL, NULL);
+    assert_true(ends[1] >= 0);
+    close(door);
+}
+
+static int option(int fd, int level, int name)
+{
+    int value = 0;
+    socklen_t bytes = sizeof value;
+    assert_int_equal(getsockopt(fd, level, name, &value, &bytes), 0);
+    return value;
+}
+
+static void asks_a_silent_peer(void **state)
+{
+    (void)state;
+    int ends[2];
+    connect_two(ends);
+    sh_socket_settle(ends[0]);
+    assert_true(option(ends[0], IPPROTO_TCP, TCP_NODELAY));
+    assert_true(option(ends[0], SOL_SOCKET, SO_KEEPALIVE));
+    assert_int_equal(option(ends[0], IPPROTO_TCP, TCP_KEEPIDLE), SH_SOCKET_PROBE_SECONDS);
+    assert_int_equal(option(ends[0], IPPROTO_TCP, TCP_KEEPCNT), SH_SOCKET_TRIES);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+static void who_takes_nothing_is_not_cut_off(void **state)
+{
+    (void)state;
+    static const char bytes[65536];
+    int ends[2];
+    connect_two(ends);
+    assert_false(sh_socket_is_cut_off(ends[0]));
+    while (send(ends[0], bytes, sizeof bytes, MSG_DONTWAIT) > 0)
+        ;
+    assert_false(sh_socket_is_cut_off(ends[0]));
+    close(ends[0]);
+    close(ends[1]);
+    assert_false(sh_socket_is_cut_off(-1));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(asks_a_silent_peer),
+        cmocka_unit_test(who_takes_nothing_is_not_cut_off),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
