@@ -78,18 +78,19 @@ static void lose(sh_membership *membership, sh_roster_entry *one, const char *re
 static void count_broken(sh_membership *membership, uint32_t reporter, uint32_t peer)
 {
     const uint32_t a = reporter < peer ? reporter : peer, b = reporter < peer ? peer : reporter;
-    sh_broken_pair *found = NULL;
+    sh_broken_pair *found = &membership->pairs[0];
     for (uint32_t i = 0; i < SH_MEMBERSHIP_PAIRS_MAX; i++) {
         sh_broken_pair *pair = &membership->pairs[i];
-        if (pair->count > 0 && pair->a == a && pair->b == b)
+        if (pair->a == a && pair->b == b) {
             found = pair;
-        else if (found == NULL && pair->count == 0)
+            break;
+        }
+        if (pair->broke_ms < found->broke_ms)
             found = pair;
     }
-    if (found == NULL)
-        found = &membership->pairs[0];
-    if (found->count == 0 || found->a != a || found->b != b)
-        *found = (sh_broken_pair){a, b, 0};
+    if (found->a != a || found->b != b)
+        *found = (sh_broken_pair){.a = a, .b = b};
+    found->broke_ms = membership->clock_ms;
     if (++found->count < SH_MEMBERSHIP_PATIENCE)
         return;
     found->count = 0;
@@ -274,8 +275,8 @@ static void handle_progress(sh_membership *membership)
     if (zero->view != membership->now.number || !sh_membership_works(membership) ||
         !sh_position_before(membership->start, zero->position))
         return;
-    if (!membership->stage_passed)
-        memset(membership->pairs, 0, sizeof membership->pairs);
+    for (uint32_t i = 0; i < SH_MEMBERSHIP_PAIRS_MAX && !membership->stage_passed; i++)
+        membership->pairs[i].count = 0;
     membership->stage_passed = true;
     if (zero->position.steps == membership->assessed_steps)
         return;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define SILENCE_MS 450
+#define AVOID_MS 30000 /* a link that broke */
 #define TICK_MS 100
 
 /* A note that finds the queue full is dropped; nothing else ever does (SH_MEMBERSHIP_LOST_MAX). */
@@ -77,6 +78,18 @@ bool sh_membership_expects(const sh_membership *membership, uint32_t device)
             membership->phase == SH_MEMBERSHIP_COMMITTED ||
             membership->phase == SH_MEMBERSHIP_RECOVERING) &&
            sh_seating_of(&membership->next, device) != NULL;
+}
+
+bool sh_membership_is_broken(const sh_membership *membership, uint32_t one, uint32_t other)
+{
+    const uint32_t a = one < other ? one : other, b = one < other ? other : one;
+    for (uint32_t i = 0; i < SH_MEMBERSHIP_PAIRS_MAX; i++) {
+        const sh_broken_pair *pair = &membership->pairs[i];
+        if (b != 0 && pair->a == a && pair->b == b &&
+            membership->clock_ms - pair->broke_ms < AVOID_MS)
+            return true;
+    }
+    return false;
 }
 
 bool sh_membership_works(const sh_membership *membership)

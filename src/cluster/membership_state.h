@@ -49,9 +49,11 @@ typedef struct sh_seating {
     sh_seat seats[SH_DEVICES_MAX];
 } sh_seating;
 
-/* Two devices whose link broke, and how often since a stage was passed by new links. */
+/* Two devices, a < b, whose link broke: when last, and how often since a stage was passed by new
+ * links. None where b is 0. */
 typedef struct sh_broken_pair {
     uint32_t a, b, count;
+    uint64_t broke_ms;
 } sh_broken_pair;
 
 struct sh_membership {
@@ -95,6 +97,8 @@ sh_roster_entry *sh_membership_find(const sh_membership *membership, uint32_t de
 sh_roster_entry *sh_membership_coordinator(const sh_membership *membership);
 const sh_seat *sh_seating_of(const sh_seating *view, uint32_t device);
 bool sh_membership_expects(const sh_membership *membership, uint32_t device);
+/* Whether a link between the two has broken of late. */
+bool sh_membership_is_broken(const sh_membership *membership, uint32_t one, uint32_t other);
 bool sh_membership_works(const sh_membership *membership);
 bool sh_membership_is_done(const sh_membership *membership);
 

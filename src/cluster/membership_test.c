@@ -505,6 +505,38 @@ static void a_link_that_keeps_breaking_costs_the_place(void **state)
     assert_int_equal(step(5, 1), 0);
 }
 
+static bool are_next(uint32_t one, uint32_t other)
+{
+    const sh_directive *directive = &parts[0].directive;
+    for (uint32_t i = 0; i < directive->seat_count; i++) {
+        const uint32_t a = directive->seats[i].device;
+        const uint32_t b = directive->seats[(i + 1) % directive->seat_count].device;
+        if ((a == one && b == other) || (a == other && b == one))
+            return true;
+    }
+    return false;
+}
+
+static void those_that_cannot_link_get_others_between_them(void **state)
+{
+    (void)state;
+    for (uint32_t peer = 0; peer < 4; peer += 2) {
+        work_with(4);
+        assert_true(are_next(1, peer));
+        for (uint32_t i = 0; i < 4; i++)
+            (void)take_run(i, 1);
+        inform(1,
+               (sh_participant_event){.kind = SH_PARTICIPANT_LINK_BROKEN, .view = 1, .peer = peer});
+        for (uint32_t i = 0; i < 4; i++)
+            stop(i, 3 * i, 3);
+        settle();
+        assert_false(are_next(1, peer));
+        assert_int_equal(parts[0].directive.seats[0].device, 0);
+        assert_int_equal(step(2, 1), 0);
+        assert_true(sh_membership_devices(membership) == 4);
+    }
+}
+
 /* The ring of an earlier view serves on after another one could not be linked. */
 static void an_older_ring_can_break_last(void **state)
 {
@@ -590,6 +622,7 @@ int main(void)
         cmocka_unit_test(two_that_differ_end_the_job),
         cmocka_unit_test(silence_is_noticed_but_not_our_own),
         cmocka_unit_test(a_link_that_keeps_breaking_costs_the_place),
+        cmocka_unit_test(those_that_cannot_link_get_others_between_them),
         cmocka_unit_test(an_older_ring_can_break_last),
         cmocka_unit_test(the_end_is_told_once),
         cmocka_unit_test(other_arithmetic_is_refused_or_told),

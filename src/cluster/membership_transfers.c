@@ -51,30 +51,49 @@ static bool can_give(const sh_membership *membership, const sh_seating *view, ui
                 : membership->recovery.standing[seat] == SH_STANDING_AT;
 }
 
+/* Whether the taker should rather have it from somebody else: their link broke; or it could not
+ * have it last time, and device 0, which it talks with, can give. */
+static bool is_doubtful(const sh_membership *membership, uint32_t donor, uint32_t taker)
+{
+    return sh_membership_is_broken(membership, donor, taker) ||
+           (donor != 0 && sh_membership_find(membership, taker)->failures == 1);
+}
+
+/* The one who could give its replica and gives least; UINT32_MAX where there is none. */
+static uint32_t next_donor(const sh_membership *membership, const sh_transfer *transfer,
+                           const sh_seating *view, bool doubtful)
+{
+    uint32_t best = UINT32_MAX, least = UINT32_MAX, stripe;
+    for (uint32_t i = 0; i < view->seat_count; i++) {
+        /* another one first each time, so that one donor's fault is not met for ever */
+        const uint32_t seat = (uint32_t)((membership->last_transfer + i) % view->seat_count);
+        const uint32_t device = view->seats[seat].device;
+        if (device == transfer->taker || sh_transfer_gives(&stripe, transfer, device) ||
+            !can_give(membership, view, seat, transfer->live) ||
+            is_doubtful(membership, device, transfer->taker) != doubtful ||
+            gifts_of(membership, device) >= least)
+            continue;
+        best = device;
+        least = gifts_of(membership, device);
+    }
+    return best;
+}
+
 /* Begins a transfer from those of the view who give least, where there are any and there is room.
- */
+ * Who is doubtful gives where nobody else can. */
 static void begin_transfer(sh_membership *membership, const sh_seating *view, uint32_t taker,
                            bool live)
 {
     sh_transfer transfer = {.taker = taker, .live = live, .wanted = membership->recovery.target};
     if (membership->transfer_count == SH_TRANSFERS_MAX)
         return;
-    while (transfer.donor_count < SH_DONORS_MAX) {
-        uint32_t best = UINT32_MAX, least = UINT32_MAX, stripe;
-        for (uint32_t i = 0; i < view->seat_count; i++) {
-            /* another one first each time, so that one donor's fault is not met for ever */
-            const uint32_t seat = (uint32_t)((membership->last_transfer + i) % view->seat_count);
-            const uint32_t device = view->seats[seat].device;
-            if (device == taker || sh_transfer_gives(&stripe, &transfer, device) ||
-                !can_give(membership, view, seat, live) || gifts_of(membership, device) >= least)
-                continue;
-            best = device;
-            least = gifts_of(membership, device);
+    for (int doubtful = 0; doubtful < 2 && transfer.donor_count == 0; doubtful++)
+        while (transfer.donor_count < SH_DONORS_MAX) {
+            const uint32_t donor = next_donor(membership, &transfer, view, doubtful == 1);
+            if (donor == UINT32_MAX)
+                break;
+            transfer.donors[transfer.donor_count++] = donor;
         }
-        if (best == UINT32_MAX)
-            break;
-        transfer.donors[transfer.donor_count++] = best;
-    }
     if (transfer.donor_count == 0)
         return;
     transfer.number = ++membership->last_transfer;

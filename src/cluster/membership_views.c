@@ -12,6 +12,40 @@ static void clear_view(sh_membership *membership, sh_seating *view, bool planned
     view->ring = view->number;
 }
 
+static uint32_t count_broken_links(const sh_membership *membership, const sh_seating *view)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < view->seat_count; i++)
+        count += sh_membership_is_broken(membership, view->seats[i].device,
+                                         view->seats[(i + 1) % view->seat_count].device);
+    return count;
+}
+
+static void swap_seats(sh_seating *view, uint32_t i, uint32_t j)
+{
+    const sh_seat seat = view->seats[i];
+    view->seats[i] = view->seats[j];
+    view->seats[j] = seat;
+}
+
+/* Two that may not reach each other get others between them, where there are others: by swaps, each
+ * of which leaves fewer such links. The coordinator stays first, and its machine's devices before
+ * those elsewhere. */
+static void part_broken(const sh_membership *membership, sh_seating *view)
+{
+    uint32_t least = count_broken_links(membership, view);
+    for (uint32_t i = 1; i < view->seat_count && least > 0; i++)
+        for (uint32_t j = i + 1; j < view->seat_count; j++) {
+            if (view->seats[i].local != view->seats[j].local)
+                continue;
+            swap_seats(view, i, j);
+            const uint32_t count = count_broken_links(membership, view);
+            if (count >= least)
+                swap_seats(view, i, j);
+            least = count < least ? count : least;
+        }
+}
+
 /* Devices of the coordinator's machine come first: only they link to each other there, and no
  * device elsewhere has to reach one that may listen on the loopback alone. */
 static void seat_all(sh_membership *membership, sh_seating *view,
@@ -24,6 +58,7 @@ static void seat_all(sh_membership *membership, sh_seating *view,
                 view->seats[view->seat_count++] =
                     (sh_seat){.device = one->device, .local = one->local};
         }
+    part_broken(membership, view);
 }
 
 void sh_membership_rates(const sh_membership *membership, const sh_seating *view, float *rates)

@@ -4,10 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 
 #define RETRY_MS 20 /* a donor may hear of the transfer later than we do */
-#define RETRIES 100
+#define EARLY_MS 2000
+#define REACH_MS 2000 /* a donor: others may stand still meanwhile, and can give as well */
 
 typedef struct stream {
     sh_intake *of;
@@ -15,7 +17,7 @@ typedef struct stream {
     sh_route route;
     sh_channel *channel;
     sh_timer *retry;
-    uint32_t tries;
+    uint64_t began_ns;
     bool open;
 } stream;
 
@@ -94,9 +96,10 @@ static void on_close(void *context, sh_channel *channel, sh_status why, const ch
     from->channel = NULL;
     if (from->of->told && !from->of->live)
         return;
-    const bool early =
-        !from->open && (why == SH_REFUSED || why == SH_MISMATCH || why == SH_NETWORK);
-    if (early && from->tries++ < RETRIES && sh_timer_start(from->retry, RETRY_MS, 0) == SH_OK)
+    const uint64_t passed_ns = sh_clock_now_ns(sh_clock_system()) - from->began_ns;
+    const bool early = !from->open && passed_ns < EARLY_MS * 1000000u &&
+                       (why == SH_REFUSED || why == SH_MISMATCH || why == SH_NETWORK);
+    if (early && sh_timer_start(from->retry, RETRY_MS, 0) == SH_OK)
         return;
     fail(from->of, reason[0] == '\0' ? "a donor closed the connection" : reason);
 }
@@ -116,7 +119,8 @@ static sh_status connect_to(stream *to)
                               &(sh_channel_target){.host = to->route.host,
                                                    .port = to->route.port,
                                                    .identity = identity,
-                                                   .key = to->route.key},
+                                                   .key = to->route.key,
+                                                   .patience_ms = REACH_MS},
                               &donor_events, to);
 }
 
@@ -130,7 +134,10 @@ static void connect_again(void *context)
 static sh_status start_stream(sh_intake *intake, uint32_t index)
 {
     stream *fresh = &intake->streams[index];
-    *fresh = (stream){.of = intake, .index = index, .route = intake->options.routes[index]};
+    *fresh = (stream){.of = intake,
+                      .index = index,
+                      .route = intake->options.routes[index],
+                      .began_ns = sh_clock_now_ns(sh_clock_system())};
     intake->stream_count = index + 1;
     SH_TRY(sh_timer_new(&fresh->retry, intake->options.loop, connect_again, fresh));
     return connect_to(fresh);

@@ -2,12 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Devices with a network each: they find each other, end with the same bits, and show nothing."""
 
+import json
 import os
 import re
 import signal
 import socket
 import threading
+import time
 
+import cuts
 import harness
 
 MODEL, DATA = "mlp:784-32-10", "digits:300/100"
@@ -99,6 +102,67 @@ class Network(harness.Case):
         result = self.join_in(spaces, 1, token.but(host="10.99.0.1").text).wait()
         self.assertEqual(result.status, 1)
         self.assertRegex(result.err, r"(?m)^shoal: .*10\.99\.0\.1:7700.*Network is unreachable")
+
+
+class Partition(harness.Case):
+    """Devices that do not hear each other, while the coordinator hears both."""
+
+    ENDLESS = (MODEL, DATA, "--epochs", "1000000", "--batch-size", "64", "--grain", "8", "--lanes", "1")
+
+    def setUp(self):
+        super().setUp()
+        reason = cuts.missing()
+        if reason is not None:
+            self.skipTest(reason)
+
+    def begin(self, guests):
+        """A job with so many guests; its process, and the networks."""
+        made = cuts.Cuts(guests + 1)
+        self.addCleanup(made.close)
+        train = self.start(argv=made.argv(0, harness.SHOAL, "train", *self.ENDLESS, "--run", "open", "--json", "open.json",
+                                          "--events", "events", "--listen", made.address(0) + ":0", "--verbose"))
+        token = train.wait_for_token()
+        self.joined = []
+        for place in range(1, guests + 1):
+            self.joined.append(self.start(argv=made.argv(place, harness.SHOAL, "join", token, "--lanes", "1", "--name",
+                                                         "guest-%d" % place)))
+            train.wait_for("guest-%d joined with" % place, stream="err")
+        return train, made
+
+    def steps(self):
+        """(step, devices) of all steps so far."""
+        with open(self.path("events"), encoding="utf-8") as file:
+            events = [json.loads(line) for line in file.read().splitlines(keepends=True) if line.endswith("\n")]
+        return [(event["total_step"], event["devices"]) for event in events if event["event"] == "step"]
+
+    def advance(self, steps, timeout):
+        goal, deadline = self.steps()[-1][0] + steps, time.monotonic() + timeout * harness.PATIENCE
+        while self.steps()[-1][0] < goal:
+            self.assertLess(time.monotonic(), deadline, "no more steps")
+            time.sleep(0.02)
+
+    def check_stops_as_alone(self, train):
+        train.signal(signal.SIGINT)
+        self.assertEqual(train.wait().status, 130, str(train.so_far()))
+        summary = self.summary(self.path("open.json"))
+        alone = self.train(*self.ENDLESS, "--steps", str(summary["steps"]), "--run", "alone").summary
+        self.assertEqual(summary["weights_hash"], alone["weights_hash"])
+
+    def test_neighbours_get_others_between_them(self):
+        train, made = self.begin(3)
+        made.begin(cuts.Cut("neighbours", 1000, cuts.both_ways([1], [2])))
+        self.advance(50, timeout=10)
+        self.assertEqual(self.steps()[-1][1], 4)
+        self.check_stops_as_alone(train)
+        for process in self.joined:
+            self.assertEqual(process.wait().status, 0, str(process.so_far()))
+
+    def test_where_there_are_no_others_one_is_dropped(self):
+        train, made = self.begin(2)
+        made.begin(cuts.Cut("one way", 1000, [(1, 2)]))
+        self.advance(50, timeout=20)
+        self.assertEqual(self.steps()[-1][1], 2)
+        self.check_stops_as_alone(train)
 
 
 class Wire(harness.Case):
