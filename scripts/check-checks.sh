@@ -66,6 +66,14 @@ expect layers src/data/wrong.c:2 'only cli/ ends the program'
 source_file src/data/wrong.c '    _exit(1);'
 expect layers src/data/wrong.c:2 'only cli/ ends the program'
 
+source_file src/data/wrong.c '/* CLOCK_REALTIME and time(NULL) in words are fine */' \
+    '    uptime(x); a.time(x); clock_gettime(CLOCK_MONOTONIC, &now);' '    clock_gettime(CLOCK_REALTIME, &now);'
+expect layers src/data/wrong.c:4 'the date may jump'
+source_file src/data/wrong.c '    srand(time(NULL));'
+expect layers src/data/wrong.c:2 'the date may jump'
+source_file src/data/wrong.c '    pthread_cond_timedwait(&c, &m, &t);'
+expect layers src/data/wrong.c:2 'waits by the date'
+
 source_file src/data/wrong.c '/* size: no */' 'int f(int x)' '{' "$(many 70 '    x++;')" '    return x;' '}'
 expect sizes src/data/wrong.c:3 'f\(\) has 74 lines'
 source_file src/data/wrong.c "$(many 800 'int x;')"

@@ -5,7 +5,8 @@
 #   ```layers      top to bottom: a file includes only its own layer and those below it (unit tests may
 #                  look up, for something real to work on)
 #   ```libraries   which folders may include the headers of an outside library
-# And nothing below cli/ prints, exits or aborts (unit tests aside).
+# And nothing below cli/ prints, exits or aborts, and nothing but base/clock reads the date (unit tests
+# aside).
 set -euo pipefail
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
@@ -102,9 +103,36 @@ check_quiet() {
     return $status
 }
 
+# Somebody may set the date while a job runs, so nothing but stamps and names may follow it: who wants it
+# asks base/clock, and a condition that is waited for with a deadline is on the monotonic clock.
+check_clocks() {
+    local file status=0
+    for file in "$@"; do
+        case $file in src/base/clock.c | *_test.c) continue ;; esac
+        awk -f scripts/strip-comments.awk "$file" | awk -v file="$file" '
+            BEGIN { word = "(^|[^A-Za-z0-9_>.])" }
+            $0 ~ word "(CLOCK_REALTIME|CLOCK_REALTIME_COARSE|CLOCK_TAI)" ||
+            $0 ~ word "(time|gettimeofday|ftime|timespec_get|pthread_mutex_timedlock|sem_timedwait)[ \t]*\\(" {
+                printf "%s:%d: the date may jump: hand a sh_clock in, or sh_clock_date() for people to read\n", file, NR
+                bad = 1
+            }
+            /pthread_condattr_setclock[ \t]*\(.*CLOCK_MONOTONIC/ { monotonic = 1 }
+            $0 ~ word "pthread_cond_timedwait[ \t]*\\(" && !waits { waits = NR }
+            END {
+                if (waits && !monotonic) {
+                    printf "%s:%d: waits by the date: give the condition CLOCK_MONOTONIC\n", file, waits
+                    bad = 1
+                }
+                exit bad
+            }' || status=1
+    done
+    return $status
+}
+
 mapfile -t files < <(project_files 'src/*.c' 'src/*.h' 'include/*.h')
 status=0
 check_includes "${files[@]}" || status=1
 check_quiet "${files[@]}" || status=1
+check_clocks "${files[@]}" || status=1
 [ $status -eq 0 ] && say "layers: ${#files[@]} files in $(wc -w <<<"$layers") layers, all pointing down"
 exit $status

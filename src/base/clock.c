@@ -22,6 +22,13 @@ const sh_clock *sh_clock_system(void)
     return &system_clock;
 }
 
+struct timespec sh_clock_date(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return now;
+}
+
 double sh_process_cpu_seconds(void)
 {
     struct timespec used;

@@ -10,6 +10,7 @@
 #define SHOAL_BASE_CLOCK_H
 
 #include <stdint.h>
+#include <time.h>
 
 typedef struct sh_clock {
     uint64_t (*now_ns)(void *context); /* never goes back; its zero means nothing */
@@ -23,6 +24,10 @@ static inline uint64_t sh_clock_now_ns(const sh_clock *clock)
 {
     return clock->now_ns(clock->context);
 }
+
+/* The date and time of day, which somebody may set while we run: for stamps and names that people
+ * read, never for a duration. */
+struct timespec sh_clock_date(void);
 
 /* Seconds of processor time that this process has used, all threads. */
 double sh_process_cpu_seconds(void);

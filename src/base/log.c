@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "base/clock.h"
+
 #define LINE_BYTES 1024
 
 static struct {
@@ -53,9 +55,8 @@ void sh_log_tap_remove(sh_log_tap *tap)
 
 static size_t print_head(char line[LINE_BYTES], sh_log_level level, const char *event)
 {
-    struct timespec now;
+    const struct timespec now = sh_clock_date();
     struct tm parts;
-    clock_gettime(CLOCK_REALTIME, &now);
     gmtime_r(&now.tv_sec, &parts);
     char day[32];
     strftime(day, sizeof day, "%Y-%m-%dT%H:%M:%S", &parts);

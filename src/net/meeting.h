@@ -247,7 +247,11 @@ static inline void open_meeting(struct meeting *meeting, const sh_listener_optio
     meeting->options.context = meeting;
     meeting->client.meeting = meeting->server.meeting = meeting;
     pthread_mutex_init(&meeting->lock, NULL);
-    pthread_cond_init(&meeting->changed, NULL);
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&meeting->changed, &monotonic);
+    pthread_condattr_destroy(&monotonic);
     sh_log_to(SH_LOG_INFO, keep_line, meeting);
     assert_ok(sh_loop_start(&meeting->loop));
     on_loop(meeting, open_on_loop);
@@ -274,7 +278,7 @@ static inline bool wait_for_change(struct meeting *meeting, const struct timespe
 static inline struct timespec deadline(void)
 {
     struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
+    clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_sec += MEETING_DEADLINE_S;
     return until;
 }

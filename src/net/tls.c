@@ -192,6 +192,7 @@ static SSL_SESSION *session_of(SSL *ssl, const unsigned char key[SH_KEY_BYTES])
         SSL_SESSION_free(session);
         return NULL;
     }
+    SSL_SESSION_set_timeout(session, INT32_MAX); /* the key does not expire, however dates jump */
     return session;
 }
 

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "net/token.h"
 
 extern char **environ;
@@ -126,7 +127,11 @@ sh_status sh_children_start(sh_children **children, const sh_children_options *o
         return sh_fail_memory(bytes, "the local devices");
     fresh->mailbox = options->mailbox;
     pthread_mutex_init(&fresh->lock, NULL);
-    pthread_cond_init(&fresh->changed, NULL);
+    pthread_condattr_t monotonic; /* as sh_clock_system: the date may jump while we wait */
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&fresh->changed, &monotonic);
+    pthread_condattr_destroy(&monotonic);
     for (uint32_t i = 0; i < options->count; i++) {
         const sh_status status = start_child(fresh, options, i);
         if (status != SH_OK) {
@@ -140,15 +145,9 @@ sh_status sh_children_start(sh_children **children, const sh_children_options *o
 
 static struct timespec after(uint32_t milliseconds)
 {
-    struct timespec when;
-    clock_gettime(CLOCK_REALTIME, &when);
-    when.tv_sec += milliseconds / 1000;
-    when.tv_nsec += (long)(milliseconds % 1000) * 1000000;
-    if (when.tv_nsec >= 1000000000) {
-        when.tv_sec++;
-        when.tv_nsec -= 1000000000;
-    }
-    return when;
+    const uint64_t when_ns = sh_clock_now_ns(sh_clock_system()) + (uint64_t)milliseconds * 1000000u;
+    return (struct timespec){.tv_sec = (time_t)(when_ns / 1000000000u),
+                             .tv_nsec = (long)(when_ns % 1000000000u)};
 }
 
 void sh_children_stop(sh_children *children, uint32_t patience_ms)

@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -221,7 +220,7 @@ static sh_status open_run(training *t)
                        &(sh_run_options){.path = same_folder ? t->options->resume : t->options->run,
                                          .model = job->model,
                                          .data = job->data,
-                                         .now = time(NULL),
+                                         .now = sh_clock_date().tv_sec,
                                          .resume = same_folder}));
     t->events = (sh_log_tap){.lowest = SH_LOG_INFO, .sink = sh_run_log_sink, .context = t->run};
     sh_log_tap_add(&t->events);

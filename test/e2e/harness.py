@@ -327,8 +327,9 @@ class Training:
     `process` is its coordinator, `token` a Token, `events` its Events, `run` its folder.
     """
 
-    def __init__(self, test, *arguments, listen="127.0.0.1:0"):
+    def __init__(self, test, *arguments, listen="127.0.0.1:0", env=None):
         self._test = test
+        self._env = env
         number = sum(name.startswith("run-") for name in os.listdir(test.folder))
         self.run = test.path("run-%d" % number)
         self.listen = listen
@@ -338,7 +339,8 @@ class Training:
         self.json = "%s.json" % self.run
         listen = ("--listen", self.listen) if self.listen else ()
         events = Events(self.run, new=True)  # those of a former life do not count
-        self.process = self._test.start("train", *arguments, *listen, "--json", self.json, "--quiet")
+        self.process = self._test.start("train", *arguments, *listen, "--json", self.json, "--quiet",
+                                        env=self._env)
         self.token = Token(self.process.wait_for_token()) if self.listen else None
         self.events = events
         self.advance(1)
