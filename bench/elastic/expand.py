@@ -16,7 +16,7 @@ import measure
 
 RATES = ("100Mbit", "1Gbit")
 BITS = {"100Mbit": 100e6, "1Gbit": 1e9}
-CALM = {"LeNet": 8, "ResNet-20": 10, "MobileNetV2": 6}  # steps between two changes
+CALM = {"LeNet": 7, "ResNet-20": 7, "MobileNetV2": 6}  # steps between two changes
 AFTER = 3  # steps that a change may cost something, once it has come about
 GAP_TARGET, GRAIN_TARGET, LOST_TARGET, LOST_REACH = 1.5, 1.2, 6, 20
 
@@ -92,12 +92,12 @@ def rows(result, name, record, gaps, joins, restart, hash_text):
                "%.2f (calm: %.2f)" % (longest / median, calm / median), "<= %.1f" % GAP_TARGET,
                longest <= GAP_TARGET * median)
     result.row(name + ": replica / its bytes on the wire", "%.0f ms / %.0f ms" % (1e3 * parts[1], 1e3 * wire),
-               hash_text, "%.2f" % (parts[1] / wire))
-    result.row(name + ": first grain / start-up + bytes on the wire",
+               hash_text, "%.2f" % (parts[1] / wire), "<= %.1f" % GRAIN_TARGET, parts[1] <= GRAIN_TARGET * wire)
+    result.row(name + ": first grain, less start-up / bytes on the wire",
                "%.0f ms = %.0f start-up + %.0f replica + %.0f for its step" % (
                    1e3 * sum(parts), *(1e3 * part for part in parts)),
-               hash_text, "%.2f of the wire" % ((parts[1] + parts[2]) / wire), "<= %.1f" % GRAIN_TARGET,
-               parts[1] + parts[2] <= GRAIN_TARGET * wire)
+               hash_text, "%.2f, waited %.2f steps" % ((parts[1] + parts[2]) / wire, parts[2] / median),
+               "<= %.1f" % GRAIN_TARGET, parts[1] + parts[2] <= GRAIN_TARGET * wire)
     result.row(name + ": training time lost, by a restart / by a join",
                "%.2f s / %.3f s" % (restart_lost, lost), hash_text,
                "%.1f times less" % (restart_lost / max(lost, 1e-3)), ">= %d (reach %d)" % (LOST_TARGET, LOST_REACH),
