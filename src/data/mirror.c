@@ -126,11 +126,6 @@ sh_status sh_mirror_open(sh_mirror **mirror, sh_manifest *manifest,
     return SH_OK;
 }
 
-sh_status sh_mirror_recall(sh_manifest **manifest, const char *root)
-{
-    return sh_shelf_recall(manifest, root);
-}
-
 const sh_manifest *sh_mirror_manifest(const sh_mirror *mirror)
 {
     return mirror->manifest;

@@ -58,10 +58,6 @@ typedef struct sh_mirror_counts {
 sh_status sh_mirror_open(sh_mirror **mirror, sh_manifest *manifest,
                          const sh_mirror_options *options) SHOAL_CHECKED;
 
-/* The manifest of an earlier mirror of this root, so that it need not be fetched: as
- * sh_shelf_recall. */
-sh_status sh_mirror_recall(sh_manifest **manifest, const char *root) SHOAL_CHECKED;
-
 /* Borrowed until the mirror is closed. */
 const sh_manifest *sh_mirror_manifest(const sh_mirror *mirror);
 

@@ -12,6 +12,7 @@
 #include "data/delivery_fixture.h"
 #include "data/order.h"
 #include "data/provider.h"
+#include "data/shelf.h"
 
 enum { BLOCK = SH_MANIFEST_BLOCK_BYTES };
 
@@ -134,7 +135,7 @@ static void what_was_put_is_read_also_later(void **state)
     assert_int_equal(sh_mirror_missing(b.mirror), 0);
     assert_int_equal(b.now + b.soon, 0);
     sh_manifest *recalled;
-    assert_ok(sh_mirror_recall(&recalled, b.manifest->root));
+    assert_ok(sh_shelf_recall(&recalled, b.manifest->root));
     assert_int_equal(recalled->blocks, blocks);
     sh_manifest_free(recalled);
     bench_close(&b);

@@ -71,11 +71,6 @@ static sh_value_id declare(sh_net *net, const char *name, const char *part, sh_s
     return value;
 }
 
-sh_value_id sh_net_parameter(sh_net *net, const char *name, sh_shape shape, sh_initial initial)
-{
-    return declare(net, name, "", shape, SH_ROLE_TRAINED, initial);
-}
-
 const sh_type *sh_net_type(sh_net *net, sh_value_id x, const char *layer, size_t rank)
 {
     if (net->graph->status != SH_OK || x == SH_NO_VALUE)

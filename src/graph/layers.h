@@ -36,12 +36,6 @@ typedef struct sh_net {
 void sh_net_enter(sh_net *net, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void sh_net_leave(sh_net *net);
 
-/*
- * Declares scope.name as a trained parameter, or a frozen one where `frozen` says so; for layers
- * and models of their own.
- */
-sh_value_id sh_net_parameter(sh_net *net, const char *name, sh_shape shape, sh_initial initial);
-
 /* The type of x where it is there and has this rank; NULL and a failure in the graph otherwise. */
 const sh_type *sh_net_type(sh_net *net, sh_value_id x, const char *layer, size_t rank);
 

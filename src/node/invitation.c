@@ -37,7 +37,7 @@ sh_status sh_invitation_read(sh_invitation *invitation, const char *listen)
     return SH_OK;
 }
 
-sh_status sh_invitation_renew(sh_invitation *invitation, const char *token)
+static sh_status renew(sh_invitation *invitation, const char *token)
 {
     sh_token former;
     SH_TRY(sh_token_parse(&former, token, strlen(token)));
@@ -77,8 +77,8 @@ sh_status sh_invitation_recall(sh_invitation *invitation, const char *path)
     if (access(path, F_OK) != 0)
         return SH_OK;
     SH_TRY(sh_file_read(&text, NULL, path, SH_TOKEN_TEXT));
-    const sh_status status = sh_fail_in(sh_invitation_renew(invitation, text),
-                                        "%s: remove it, and devices need the new token", path);
+    const sh_status status =
+        sh_fail_in(renew(invitation, text), "%s: remove it, and devices need the new token", path);
     sh_key_wipe(text, strlen(text));
     free(text);
     return status;

@@ -30,17 +30,14 @@ typedef struct sh_invitation {
  * come. */
 sh_status sh_invitation_read(sh_invitation *invitation, const char *listen) SHOAL_CHECKED;
 
-/*
- * Takes over a token that was issued before the coordinator was started again, so that the devices
- * that have it find the way back: its secret, and its port where --listen names none.
- */
-sh_status sh_invitation_renew(sh_invitation *invitation, const char *token) SHOAL_CHECKED;
-
 /* Makes the tokens for the port that was bound, with an address that others are likely to reach. */
 sh_status sh_invitation_issue(sh_invitation *invitation, uint16_t port) SHOAL_CHECKED;
 
-/* As sh_invitation_renew, with the token that sh_invitation_keep has left in a file; nothing where
- * there is none. */
+/*
+ * Takes over the token that sh_invitation_keep has left in a file before the coordinator was
+ * started again, so that the devices that have it find the way back: its secret, and its port where
+ * --listen names none. Nothing where there is no file.
+ */
 sh_status sh_invitation_recall(sh_invitation *invitation, const char *path) SHOAL_CHECKED;
 
 /* Keeps the token in a file that only its owner reads. */

@@ -142,7 +142,8 @@ static void take_from_others(sh_station *station, uint64_t number)
     on_failed(station, number, "the transfer is over");
 }
 
-sh_channel_stats sh_station_stats(sh_station *station)
+/* Bytes on the wire of all rings and transfers so far. */
+static sh_channel_stats count_bytes(sh_station *station)
 {
     sh_channel_stats parts[] = {station->closed,
                                 sh_donations_stats(station->donations),
@@ -160,7 +161,7 @@ sh_channel_stats sh_station_stats(sh_station *station)
 /* The figures of the process are read from files, so before the lock that each stage takes. */
 void sh_station_report(sh_station *station)
 {
-    const sh_channel_stats stats = sh_station_stats(station);
+    const sh_channel_stats stats = count_bytes(station);
     sh_standing standing = {
         .opened = station->opened,
         .done = {.cpu_seconds = sh_process_cpu_seconds(),

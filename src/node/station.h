@@ -74,9 +74,6 @@ void sh_station_restarted(sh_station *station);
 /* Tells how things stand once more, with the newest figures: before this device goes. Loop only. */
 void sh_station_report(sh_station *station);
 
-/* Bytes on the wire of all rings and transfers so far. Loop only. */
-sh_channel_stats sh_station_stats(sh_station *station);
-
 /* Closes all and frees it. NULL is fine. */
 void sh_station_close(sh_station *station);
 

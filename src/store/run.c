@@ -26,8 +26,6 @@
 /* Characters of a model's or data's name in a folder's name. */
 #define NAME_CHARACTERS 40
 
-#define JSON_BYTES ((size_t)16 << 20)
-
 struct sh_run {
     int lock;
     char folder[SH_PATH_BYTES];
@@ -323,22 +321,6 @@ sh_status sh_run_write_json(const sh_run *run, const char *name, const json_t *j
     const sh_status status = sh_file_replace(path, text, bytes + 1);
     free(text);
     return status;
-}
-
-sh_status sh_run_read_json(json_t **json, const sh_run *run, const char *name)
-{
-    char path[SH_PATH_BYTES], *text;
-    size_t bytes;
-    SH_TRY(sh_run_path(run, name, path));
-    SH_TRY(sh_file_read(&text, &bytes, path, JSON_BYTES));
-    json_error_t error;
-    json_t *parsed = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &error);
-    free(text);
-    if (parsed == NULL)
-        return sh_fail(SH_FORMAT, "%s: line %d, column %d: %s", path, error.line, error.column,
-                       error.text);
-    *json = parsed;
-    return SH_OK;
 }
 
 sh_status sh_run_append_line(const sh_run *run, const char *name, const char *line)

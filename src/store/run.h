@@ -64,10 +64,6 @@ sh_status sh_run_path(const sh_run *run, const char *name, char path[SH_PATH_BYT
 /* Replaces a file by the printed `json` (borrowed), atomically. */
 sh_status sh_run_write_json(const sh_run *run, const char *name, const json_t *json) SHOAL_CHECKED;
 
-/* Reads one; `*json` is owned: json_decref(). SH_FORMAT with line and column where it is not JSON.
- */
-sh_status sh_run_read_json(json_t **json, const sh_run *run, const char *name) SHOAL_CHECKED;
-
 /* Appends a line without its newline, whole or not at all. */
 sh_status sh_run_append_line(const sh_run *run, const char *name, const char *line) SHOAL_CHECKED;
 

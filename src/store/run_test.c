@@ -78,7 +78,7 @@ static void holds_what_is_written(void **state)
     (void)state;
     sh_run *run;
     char file[SH_PATH_BYTES];
-    json_t *job = json_pack("{s:s, s:[i,f]}", "model", "lenet", "list", 1, 0.5), *back = NULL;
+    json_t *job = json_pack("{s:s, s:[i,f]}", "model", "lenet", "list", 1, 0.5);
     assert_ok(open_path(&run, path, false));
     assert_ok(sh_run_write_json(run, SH_RUN_JOB, job));
     assert_ok(sh_run_path(run, SH_RUN_JOB, file));
@@ -90,42 +90,16 @@ static void holds_what_is_written(void **state)
     sh_run_close(run);
     sh_run_close(NULL);
 
-    assert_ok(open_path(&run, path, true));
-    assert_ok(sh_run_read_json(&back, run, SH_RUN_JOB));
-    assert_true(json_equal(job, back));
-    json_decref(back);
     json_decref(job);
-    sh_run_close(run);
 }
 
-static void refuses_malformed_jobs(void **state)
+static void writes_objects_and_lists_only(void **state)
 {
     (void)state;
-    static const struct {
-        const char *text;
-        sh_status code;
-        const char *part;
-    } cases[] = {
-        {"", SH_FORMAT, "job.json: line 1, column 0: '[' or '{' expected"},
-        {"{\n\"a\": 1,\n}", SH_FORMAT, "job.json: line 3, column 1:"},
-        {"{\"a\": 1, \"a\": 2}", SH_FORMAT, "duplicate object key"},
-        {"{} {}", SH_FORMAT, "end of file expected"},
-    };
     sh_run *run;
-    char file[SH_PATH_BYTES];
-    json_t *json = NULL;
+    json_t *json = json_integer(1);
     make_run(path);
     assert_ok(open_path(&run, path, true));
-    assert_ok(sh_run_path(run, SH_RUN_JOB, file));
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        scratch_write(file, cases[i].text, strlen(cases[i].text));
-        assert_fails(sh_run_read_json(&json, run, SH_RUN_JOB), cases[i].code, cases[i].part);
-    }
-    assert_int_equal(truncate(file, (16 << 20) + 1), 0);
-    assert_fails(sh_run_read_json(&json, run, SH_RUN_JOB), SH_LIMIT, "at most 16777216");
-    assert_fails(sh_run_read_json(&json, run, SH_RUN_SUMMARY), SH_NOT_FOUND, "summary.json");
-    assert_null(json);
-    json = json_integer(1);
     assert_fails(sh_run_write_json(run, SH_RUN_SUMMARY, json), SH_INVALID, "no JSON object");
     json_decref(json);
     sh_run_close(run);
@@ -318,7 +292,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_FOLDER(names_new_runs),
         WITH_FOLDER(holds_what_is_written),
-        WITH_FOLDER(refuses_malformed_jobs),
+        WITH_FOLDER(writes_objects_and_lists_only),
         WITH_FOLDER(keeps_out_of_folders_of_others),
         WITH_FOLDER(tells_new_runs_from_old_ones),
         WITH_FOLDER(a_beginning_counts_as_empty),

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/snapshot.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -307,57 +306,4 @@ sh_status sh_snapshot_load(sh_replica *replica, const sh_safetensors *file)
     SH_TRY(load_slots(replica, file));
     SH_TRY(load_exponents(replica, file));
     return load_position(replica, file);
-}
-
-/* The small block: position, then envelopes and exponents. Both ends are of one build and family of
- * byte orders, so it travels as it lies in memory. */
-typedef struct tail_head {
-    uint64_t steps;
-    uint64_t epoch_samples, epoch_correct;
-    double epoch_loss;
-} tail_head;
-
-static size_t tail_bytes(const sh_replica *replica)
-{
-    return sizeof(tail_head) + replica->summed * (sizeof(float) + sizeof(int32_t));
-}
-
-sh_status sh_snapshot_blocks(sh_snapshot_block blocks[SH_SNAPSHOT_BLOCKS], uint32_t *count,
-                             void **tail, const sh_replica *replica)
-{
-    const size_t bytes = tail_bytes(replica), each = replica->summed_count * sizeof(float);
-    unsigned char *fresh = malloc(bytes);
-    if (fresh == NULL)
-        return sh_fail_memory(bytes, "the state of a replica");
-    const tail_head head = {replica->steps, replica->epoch.samples, replica->epoch.correct,
-                            replica->epoch.loss};
-    float *envelopes = (float *)(void *)(fresh + sizeof head);
-    memcpy(fresh, &head, sizeof head);
-    sh_sum_state_get(replica->sum, envelopes, (int32_t *)(void *)(envelopes + replica->summed));
-    uint32_t used = 0;
-    blocks[used++] = (sh_snapshot_block){replica->weights, replica->weight_count * sizeof(float)};
-    for (uint32_t s = 0; s < replica->slot_count; s++)
-        blocks[used++] = (sh_snapshot_block){replica->slots[s], each};
-    blocks[used++] = (sh_snapshot_block){fresh, bytes};
-    *count = used;
-    *tail = fresh;
-    return SH_OK;
-}
-
-sh_status sh_snapshot_adopt(sh_replica *replica, const void *tail, size_t bytes)
-{
-    tail_head head;
-    if (bytes != tail_bytes(replica))
-        return sh_fail(SH_CORRUPT, "the job's state is of another size than its model");
-    memcpy(&head, tail, sizeof head);
-    if (!isfinite(head.epoch_loss))
-        return sh_fail(SH_CORRUPT, "the job's state has a loss that is no number");
-    const float *envelopes =
-        (const float *)(const void *)((const unsigned char *)tail + sizeof head);
-    SH_TRY(sh_sum_state_set(replica->sum, envelopes,
-                            (const int32_t *)(const void *)(envelopes + replica->summed)));
-    replica->steps = head.steps;
-    replica->phase = SH_PHASE_FIRST;
-    replica->epoch = (sh_epoch_totals){head.epoch_loss, head.epoch_samples, head.epoch_correct};
-    return SH_OK;
 }

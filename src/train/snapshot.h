@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A job and its replica at rest: as a checkpoint in a file, and as blocks of memory for a device
- * that joins.
+ * A job and its replica at rest: as a checkpoint in a file.
  *
  *     SH_TRY(sh_snapshot_save("runs/a/checkpoints", &job, fingerprint, replica));
  *     ...
@@ -51,25 +50,5 @@ bool sh_snapshot_is_checkpoint(const sh_safetensors *file);
  */
 sh_status sh_job_to_json(json_t **json, const sh_job *job) SHOAL_CHECKED;
 sh_status sh_job_from_json(sh_job *job, const json_t *json) SHOAL_CHECKED;
-
-#define SH_SNAPSHOT_BLOCKS (3 + SH_OPTIMIZER_MAX_SLOTS)
-
-/* A piece of a replica's state. */
-typedef struct sh_snapshot_block {
-    void *data;
-    size_t bytes;
-} sh_snapshot_block;
-
-/*
- * The state of a replica as blocks to send, in an order that is the same on all devices of a job:
- * weights, slots, and a small one with exponents and position, which is copied: `tail` is owned,
- * free() it. Returns the number of blocks. A device that joins receives into its own blocks and
- * calls sh_snapshot_adopt.
- */
-sh_status sh_snapshot_blocks(sh_snapshot_block blocks[SH_SNAPSHOT_BLOCKS], uint32_t *count,
-                             void **tail, const sh_replica *replica) SHOAL_CHECKED;
-
-/* Takes the received tail over into the replica. SH_CORRUPT where it makes no sense. */
-sh_status sh_snapshot_adopt(sh_replica *replica, const void *tail, size_t bytes) SHOAL_CHECKED;
 
 #endif

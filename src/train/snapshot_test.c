@@ -131,37 +131,6 @@ static void foreign_files_are_refused(void **state)
     scratch_remove(folder);
 }
 
-static void carry(const char *freeze)
-{
-    const sh_job job = job_with("lenet", freeze);
-    sh_replica *from = used_replica(&job), *to;
-    sh_snapshot_block sent[SH_SNAPSHOT_BLOCKS], taken[SH_SNAPSHOT_BLOCKS];
-    uint32_t sent_count, taken_count;
-    void *sent_tail, *taken_tail;
-    assert_ok(sh_replica_new(&to, &job, &problem));
-    assert_ok(sh_snapshot_blocks(sent, &sent_count, &sent_tail, from));
-    assert_ok(sh_snapshot_blocks(taken, &taken_count, &taken_tail, to));
-    assert_int_equal(sent_count, taken_count);
-    for (uint32_t i = 0; i < sent_count; i++) {
-        assert_int_equal(sent[i].bytes, taken[i].bytes);
-        memcpy(taken[i].data, sent[i].data, sent[i].bytes);
-    }
-    assert_ok(sh_snapshot_adopt(to, taken_tail, taken[taken_count - 1].bytes));
-    assert_same(from, to);
-    assert_fails(sh_snapshot_adopt(to, taken_tail, 8), SH_CORRUPT, "another size");
-    free(sent_tail);
-    free(taken_tail);
-    sh_replica_free(from);
-    sh_replica_free(to);
-}
-
-static void blocks_carry_everything_to_another_device(void **state)
-{
-    (void)state;
-    carry("");
-    carry("conv*");
-}
-
 static void a_job_survives_json_and_bad_ones_are_refused(void **state)
 {
     (void)state;
@@ -200,7 +169,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_checkpoint_brings_everything_back),
         cmocka_unit_test(foreign_files_are_refused),
-        cmocka_unit_test(blocks_carry_everything_to_another_device),
         cmocka_unit_test(a_job_survives_json_and_bad_ones_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

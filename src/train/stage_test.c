@@ -18,6 +18,7 @@
 #include "reduce/ring.h"
 #include "train/snapshot.h"
 
+#define TENSORS_MAX 16
 #define DEVICES 3
 #define STEPS 6 /* of 4 an epoch: two validations */
 #define TRIALS 16
@@ -329,19 +330,21 @@ static void run_view(world *w, uint32_t break_at)
 /* The replica of one that stands at the target, to one that is behind. */
 static void bring_along(site *taker, const site *giver)
 {
-    sh_snapshot_block from[SH_SNAPSHOT_BLOCKS], to[SH_SNAPSHOT_BLOCKS];
-    uint32_t count;
-    void *from_tail, *to_tail;
-    assert_ok(sh_snapshot_blocks(from, &count, &from_tail, giver->replica));
-    assert_ok(sh_snapshot_blocks(to, &count, &to_tail, taker->replica));
-    for (uint32_t b = 0; b < count; b++)
-        memcpy(to[b].data, from[b].data, from[b].bytes);
-    assert_ok(sh_snapshot_adopt(taker->replica, to_tail, to[count - 1].bytes));
-    taker->replica->phase = giver->replica->phase;
+    const sh_replica *from = giver->replica;
+    sh_replica *to = taker->replica;
+    float envelopes[TENSORS_MAX];
+    int32_t exponents[TENSORS_MAX];
+    assert_true(from->summed <= TENSORS_MAX);
+    memcpy(to->weights, from->weights, from->weight_count * sizeof *from->weights);
+    for (uint32_t i = 0; i < from->slot_count; i++)
+        memcpy(to->slots[i], from->slots[i], from->summed_count * sizeof *from->slots[i]);
+    sh_sum_state_get(from->sum, envelopes, exponents);
+    assert_ok(sh_sum_state_set(to->sum, envelopes, exponents));
+    to->steps = from->steps;
+    to->phase = from->phase;
+    to->epoch = from->epoch;
     sh_trainer_forget(taker->trainer);
     taker->of->brought_along++;
-    free(from_tail);
-    free(to_tail);
 }
 
 /* Everybody to the highest position; to phase 0 where somebody has yet to validate there. */
