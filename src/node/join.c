@@ -54,48 +54,34 @@ static const sh_stop *stop_of(const device *self)
 
 /* ---- preparing ------------------------------------------------------------------------------- */
 
-/* Waits for the welcome. The end of the job instead of it is a failure, whatever its status. */
-static sh_status expect_welcome(device *self, sh_welcome **welcome)
+/*
+ * Waits for one mail: the welcome; or SH_MAIL_DATA, until it is known what the data are, which who
+ * has them may have to find out first. The end of the job instead is a failure, whatever its
+ * status.
+ */
+static sh_status expect(device *self, sh_mail_kind kind, sh_mail *mail)
 {
-    sh_mail mail;
-    for (;;) {
-        SH_TRY(sh_mailbox_wait(self->mailbox, &mail, stop_of(self), 0));
-        if (mail.kind == SH_MAIL_WELCOME) {
-            *welcome = mail.data;
-            return SH_OK;
-        }
-        if (mail.kind == SH_MAIL_END || mail.kind == SH_MAIL_LOST) {
-            SH_TRY(ended(self, &mail));
+    do {
+        SH_TRY(sh_mailbox_wait(self->mailbox, mail, stop_of(self), 0));
+        if (mail->kind == SH_MAIL_END || mail->kind == SH_MAIL_LOST) {
+            SH_TRY(ended(self, mail));
             return sh_fail(SH_REFUSED, "the job ended before this device could take part");
         }
-    }
-}
-
-/* Waits until it is known what the data are, which who has them may have to find out first. */
-static sh_status expect_data(device *self)
-{
-    sh_mail mail;
-    for (;;) {
-        SH_TRY(sh_mailbox_wait(self->mailbox, &mail, stop_of(self), 0));
-        if (mail.kind == SH_MAIL_DATA)
-            return mail.status == SH_OK ? SH_OK : sh_fail(mail.status, "%s", mail.text);
-        if (mail.kind == SH_MAIL_END || mail.kind == SH_MAIL_LOST) {
-            SH_TRY(ended(self, &mail));
-            return sh_fail(SH_REFUSED, "the job ended before this device could take part");
-        }
-    }
+    } while (mail->kind != kind);
+    return mail->status == SH_OK ? SH_OK : sh_fail(mail->status, "%s", mail->text);
 }
 
 /* This device lacks the data: they come from others. */
 static sh_status fetch_data(device *self, const sh_welcome *welcome)
 {
+    sh_mail mail;
     sh_dataset *dataset;
     SH_TRY(sh_delivery_start(&self->delivery,
                              &(sh_delivery_options){.loop = self->loop,
                                                     .mailbox = self->mailbox,
                                                     .sources = &welcome->sources,
                                                     .limit_bytes = self->options->cache}));
-    SH_TRY(expect_data(self));
+    SH_TRY(expect(self, SH_MAIL_DATA, &mail));
     SH_TRY(sh_delivery_open(&dataset, self->delivery, welcome->fingerprint));
     SH_TRY(sh_workbench_adopt(&self->bench, &welcome->job, dataset, self->options->backend));
     return sh_delivery_begin(self->delivery);
@@ -269,8 +255,9 @@ static sh_status take_part(device *self)
 
 static sh_status live(device *self)
 {
-    sh_welcome *welcome;
-    SH_TRY(expect_welcome(self, &welcome));
+    sh_mail mail;
+    SH_TRY(expect(self, SH_MAIL_WELCOME, &mail));
+    sh_welcome *welcome = mail.data;
     const sh_status status = prepare(self, welcome);
     sh_key_wipe(welcome, sizeof *welcome);
     free(welcome);
