@@ -35,7 +35,8 @@ import harness
 STILL_SECONDS = 20  # without a step, until the job counts as hanging
 LOST = "nothing was heard of it"  # why a device ends that was lost while it joined
 # Why one may end that was cut off, while it joined or for longer than it looks for the job.
-CUT_OFF = "%s|could not reach|did not answer the handshake|its link with device|the connection ended|could not take a replica" % LOST
+CUT_OFF = "|".join((LOST, "could not reach", "did not answer the handshake", "its link with device", "the connection ended",
+                    "the connection is cut", "could not take a replica"))
 
 
 def is_stopped(pid):
@@ -227,7 +228,9 @@ class Chaos:
         result = device.process.wait()
         if result.status == 0 and self.process.child.poll() is None and not self.ending():
             raise Failure("a device says that the job has ended, and it has not:\n%s" % result)
-        self.check_ending(device, result)
+        # Who has just begun to come may find the door closed.
+        late = "is the job still running?" in result.err and self.ending()
+        self.check_ending(device, result, late=(0, 1) if late else ())
         if device.fate is not None and result.status not in (0, 1):
             self.happened[device.fate] += 1
 
