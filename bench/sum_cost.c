@@ -149,8 +149,7 @@ static void apply(void *context, uint32_t lane)
     const sum_bench *bench = context;
     const sh_replica *replica = bench->replica;
     const sh_range range = lane_range(bench, lane);
-    size_t elements;
-    const int32_t *sum = sh_sum_accumulator(replica->sum, &elements);
+    const int32_t *sum = sh_sum_total(replica->sum).accumulator;
     const sh_optimizer_step step =
         sh_optimizer_step_of(&replica->settings, (double)replica->settings.lr, 1, 1);
     for (uint32_t t = 0; t < replica->tensors; t++) {
@@ -200,9 +199,8 @@ static void time_way(sum_bench *bench, sum_way way, uint64_t times[PARTS])
 /* Exponents for the next step; exact, because they steer how large the integers are. */
 static void follow(const sum_bench *bench)
 {
-    size_t elements;
     sh_sum *sum = bench->replica->sum;
-    const int32_t *integers = sh_sum_accumulator(sum, &elements);
+    const int32_t *integers = sh_sum_total(sum).accumulator;
     for (uint32_t t = 0; t < bench->replica->tensors; t++) {
         const size_t first = sh_sum_first_element(sum, t);
         uint32_t max_abs = 0;
