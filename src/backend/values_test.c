@@ -288,6 +288,49 @@ static void dropout_keeps_as_many_as_it_should(void **state)
     assert_memory_not_equal(a, a + ELEMENTS, ELEMENTS * sizeof *a);
 }
 
+/* ---- sums ---------------------------------------------------------------------------------------
+ */
+
+/* Element i of what the sums are taken over: far from zero, and wandering. */
+static float wandering(size_t i, size_t count)
+{
+    return 1000.0f + (float)i / (float)count + (float)(i * 2654435761u >> 8 & 1023) / 512.0f;
+}
+
+/* Planes longer and shorter than what is added in one go, and none of them a multiple of it. */
+static void moments_are_exact_far_from_zero(void **state)
+{
+    (void)state;
+    static const size_t shapes[][4] = {
+        {3, 2, 45, 47}, {90, 2, 7, 1}, {33, 2, 8, 8}, {1500, 2, 1, 1}};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        machine m = {0};
+        const size_t N = shapes[i][0], P = shapes[i][2] * shapes[i][3];
+        sh_value_id out[SH_MAX_OUTPUTS];
+        assert_ok(sh_graph_new(&m.graph));
+        const sh_value_id x = sh_graph_input(m.graph, (sh_type){SH_F32, sh_shape_of(4, shapes[i])});
+        sh_graph_add(m.graph, SH_OP_moments, NULL, &x, out);
+        sh_graph_output(m.graph, out[0]);
+        sh_graph_output(m.graph, out[1]);
+        start(&m);
+        float *values = sh_execution_input(m.execution, 0);
+        for (size_t j = 0; j < N * 2 * P; j++)
+            values[j] = wandering(j, N * 2 * P);
+        double mean = 0, variance = 0; /* of the second channel */
+        for (size_t j = 0; j < N * P; j++)
+            mean += (double)values[(j / P * 2 + 1) * P + j % P] / (double)(N * P);
+        for (size_t j = 0; j < N * P; j++)
+            variance +=
+                pow((double)values[(j / P * 2 + 1) * P + j % P] - mean, 2) / (double)(N * P);
+        assert_ok(sh_execution_run(m.execution, NULL, NULL));
+        const float *means = sh_execution_output(m.execution, 0);
+        const float *variances = sh_execution_output(m.execution, 1);
+        assert_true(fabs((double)means[1] - mean) <= 1.2e-7 * mean);
+        assert_true(fabs((double)variances[1] - variance) <= 1e-6 * variance);
+        stop(&m);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -295,6 +338,7 @@ int main(void)
         cmocka_unit_test(dropout_keeps_what_its_keys_say),
         cmocka_unit_test(dropout_does_not_depend_on_the_grain),
         cmocka_unit_test(dropout_keeps_as_many_as_it_should),
+        cmocka_unit_test(moments_are_exact_far_from_zero),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Batch normalisation (graph/op_norm.c has the formulas). x [N, C, P], P positions. Sums are in
- * double, CHAINS of them side by side, so that loops over a plane become vector code.
+ * Batch normalisation (graph/op_norm.c has the formulas). x [N, C, P], P positions.
+ *
+ * Sums run in float, WIDTH *chains* of them side by side, so that loops over a plane become vector
+ * code of twice the width that doubles have and without a conversion an element. After LONGEST
+ * summands each chain is folded into a double, so the error does not grow with the grain. Chains go
+ * on from plane to plane: small ones would be folded all the time. The order is the same for every
+ * variant, and so are the bits.
  */
 #include <math.h>
+#include <string.h>
 
 #include "backend/portable/portable.h"
 #include "base/variant.h"
 
-#define CHAINS ((size_t)16)
+#define WIDTH ((size_t)32)
+#define LONGEST ((size_t)32)
 
 typedef struct extent {
     size_t N, C, P;
@@ -20,41 +27,73 @@ static extent measure(const sh_type *x)
     return (extent){N, C, sh_shape_count(&x->shape) / (N * C)};
 }
 
-static inline SH_INLINE double add_up(const double *chains)
-{
-    double sum = 0;
-    for (size_t j = 0; j < CHAINS; j++)
-        sum += chains[j];
-    return sum;
-}
+/* Two sums over a channel. */
+typedef struct sums {
+    float first[WIDTH], second[WIDTH];
+    size_t length; /* summands in a chain since the last fold, at most */
+    double total[2];
+} sums;
 
-/* The sum of a channel, x [N, C, P] from its first plane on; or of (x - mean)^2. */
-static inline SH_INLINE double sum_body(const extent *e, const float *x, bool squares, double mean)
+static inline SH_INLINE void fold(sums *s)
 {
-    double chains[CHAINS] = {0};
-    for (size_t n = 0; n < e->N; n++, x += e->C * e->P) {
-        const size_t whole = e->P / CHAINS * CHAINS;
-        for (size_t i = 0; i < whole; i += CHAINS)
-            for (size_t j = 0; j < CHAINS; j++) {
-                const double off = (double)x[i + j] - mean;
-                chains[j] += squares ? off * off : off;
-            }
-        for (size_t i = whole; i < e->P; i++) {
-            const double off = (double)x[i] - mean;
-            chains[i - whole] += squares ? off * off : off;
-        }
+    for (size_t j = 0; j < WIDTH; j++) {
+        s->total[0] += (double)s->first[j];
+        s->total[1] += (double)s->second[j];
     }
-    return add_up(chains);
+    memset(s->first, 0, sizeof s->first);
+    memset(s->second, 0, sizeof s->second);
+    s->length = 0;
 }
 
+/* How many elements of the `left` in a plane may be added before the next fold. */
+static inline SH_INLINE size_t room(sums *s, size_t left)
+{
+    if (s->length == LONGEST)
+        fold(s);
+    const size_t most = (LONGEST - s->length) * WIDTH, now = left < most ? left : most;
+    s->length += (now + WIDTH - 1) / WIDTH;
+    return now;
+}
+
+/* Adds x - shift, and their squares if wanted, of a channel, x [N, C, P] from its first plane on.
+ */
+static inline SH_INLINE void add_planes(const extent *e, const float *x, float shift, bool squares,
+                                        sums *s)
+{
+    for (size_t n = 0; n < e->N; n++, x += e->C * e->P)
+        for (size_t begin = 0, count; begin < e->P; begin += count) {
+            count = room(s, e->P - begin);
+            const float *const part = x + begin;
+            const size_t whole = count / WIDTH * WIDTH;
+            for (size_t i = 0; i < whole; i += WIDTH)
+                for (size_t j = 0; j < WIDTH; j++) {
+                    const float off = part[i + j] - shift;
+                    s->first[j] += off;
+                    s->second[j] += squares ? off * off : 0.0f;
+                }
+            for (size_t j = 0; j < count - whole; j++) {
+                const float off = part[whole + j] - shift;
+                s->first[j] += off;
+                s->second[j] += squares ? off * off : 0.0f;
+            }
+        }
+    fold(s);
+}
+
+/* The first pass finds about where the mean is, the second one measures from there. */
 static inline SH_INLINE void moments_body(const extent *e, const float *x, float *mean,
                                           float *variance)
 {
     const double count = (double)(e->N * e->P);
     for (size_t c = 0; c < e->C; c++, x += e->P) {
-        const double middle = sum_body(e, x, false, 0.0) / count;
-        mean[c] = (float)middle;
-        variance[c] = (float)(sum_body(e, x, true, middle) / count);
+        sums about_zero = {0}, around = {0};
+        add_planes(e, x, 0.0f, false, &about_zero);
+        const float shift = (float)(about_zero.total[0] / count);
+        add_planes(e, x, shift, true, &around);
+        const double off = around.total[0] / count;
+        const double squares = around.total[1] / count - off * off;
+        mean[c] = (float)((double)shift + off);
+        variance[c] = (float)(squares < 0 ? 0 : squares);
     }
 }
 
@@ -77,7 +116,7 @@ static void moments(const sh_portable_call *call)
 
 const sh_portable_def sh_portable_moments = {.run = moments};
 
-static float activate(sh_activation activation, float y)
+static inline SH_INLINE float activate(sh_activation activation, float y)
 {
     if (activation == SH_ACTIVATION_NONE)
         return y;
@@ -85,28 +124,74 @@ static float activate(sh_activation activation, float y)
     return activation == SH_ACTIVATION_RELU6 && y > 6 ? 6 : y;
 }
 
-static void forward(const sh_portable_call *call)
+/* One plane. The activation is a constant in each call, and so in the loops. */
+static inline SH_INLINE void normalise_plane(sh_activation activation, size_t P, float scale,
+                                             float shift, const float *x, const float *residual,
+                                             float *y)
 {
-    const extent e = measure(&call->in_type[0]);
-    const sh_activation activation = call->attributes->activation;
+    if (residual == NULL) {
+        SH_EACH_ELEMENT (i, P)
+            y[i] = activate(activation, x[i] * scale + shift);
+    } else {
+        SH_EACH_ELEMENT (i, P)
+            y[i] = activate(activation, x[i] * scale + shift + residual[i]);
+    }
+}
+
+/* scratch: scale and shift of each channel. */
+static inline SH_INLINE void forward_body(sh_activation activation, const sh_portable_call *call,
+                                          const extent *e)
+{
     const float *x = call->in[0], *mean = call->in[1], *variance = call->in[2];
     const float *w = call->in[3], *b = call->in[4];
     const float *residual = call->in_count > 5 ? call->in[5] : NULL;
-    float *y = call->out[0];
-    for (size_t n = 0; n < e.N; n++)
-        for (size_t c = 0; c < e.C; c++) {
-            const float scale = w[c] / sqrtf(variance[c] + call->attributes->number);
-            const float shift = b[c] - mean[c] * scale;
-            const size_t first = (n * e.C + c) * e.P;
-            SH_EACH_ELEMENT (p, e.P) {
-                const size_t i = first + p;
-                const float normal = x[i] * scale + shift;
-                y[i] = activate(activation, residual == NULL ? normal : normal + residual[i]);
-            }
+    float *y = call->out[0], *scale = call->scratch, *shift = scale + e->C;
+    for (size_t c = 0; c < e->C; c++) {
+        scale[c] = w[c] / sqrtf(variance[c] + call->attributes->number);
+        shift[c] = b[c] - mean[c] * scale[c];
+    }
+    for (size_t n = 0; n < e->N; n++)
+        for (size_t c = 0; c < e->C; c++) {
+            const size_t first = (n * e->C + c) * e->P;
+            normalise_plane(activation, e->P, scale[c], shift[c], x + first,
+                            residual == NULL ? NULL : residual + first, y + first);
         }
 }
 
-const sh_portable_def sh_portable_batch_norm = {.run = forward};
+typedef void forward_fn(const sh_portable_call *call, const extent *e);
+
+#define FORWARD(name, target)                                                                      \
+    static target void forward_##name(const sh_portable_call *call, const extent *e)               \
+    {                                                                                              \
+        switch (call->attributes->activation) {                                                    \
+        case SH_ACTIVATION_NONE:                                                                   \
+            forward_body(SH_ACTIVATION_NONE, call, e);                                             \
+            break;                                                                                 \
+        case SH_ACTIVATION_RELU:                                                                   \
+            forward_body(SH_ACTIVATION_RELU, call, e);                                             \
+            break;                                                                                 \
+        case SH_ACTIVATION_RELU6:                                                                  \
+            forward_body(SH_ACTIVATION_RELU6, call, e);                                            \
+            break;                                                                                 \
+        }                                                                                          \
+    }
+SH_VARIANT_MAP(FORWARD)
+static forward_fn *const forwards[SH_VARIANT_COUNT] = {SH_VARIANT_TABLE(forward)};
+
+static void forward(const sh_portable_call *call)
+{
+    const extent e = measure(&call->in_type[0]);
+    forwards[sh_variant_best()](call, &e);
+}
+
+static size_t forward_scratch(const sh_attributes *a, const sh_type *in, const sh_type *out)
+{
+    (void)a;
+    (void)out;
+    return 2 * in[0].shape.dim[1] * sizeof(float);
+}
+
+const sh_portable_def sh_portable_batch_norm = {.run = forward, .scratch_bytes = forward_scratch};
 
 /* One channel at work: what its planes are scaled and shifted by. */
 typedef struct channel {
@@ -125,29 +210,29 @@ static inline SH_INLINE float passed(sh_activation activation, const channel *ch
     return activation == SH_ACTIVATION_RELU || y < 6 ? above : 0.0f;
 }
 
-/* The sums of dy, and of dy times normalised x, over a channel. */
+/* Adds dy, and dy times the distance of x from the mean, of a channel. */
 static inline SH_INLINE void grad_sums(sh_activation activation, const channel *ch, const float *dy,
-                                       const float *x, double *sum, double *product)
+                                       const float *x, sums *s)
 {
-    double sums[CHAINS] = {0}, products[CHAINS] = {0};
-    for (size_t n = 0; n < ch->e->N; n++, dy += ch->e->C * ch->e->P, x += ch->e->C * ch->e->P)
-        for (size_t i = 0; i < ch->e->P; i += CHAINS) {
-            const size_t left = ch->e->P - i, width = left < CHAINS ? left : CHAINS;
-            if (width == CHAINS)
-                for (size_t j = 0; j < CHAINS; j++) {
-                    const float d = passed(activation, ch, dy[i + j], x[i + j]);
-                    sums[j] += (double)d;
-                    products[j] += (double)(d * ((x[i + j] - ch->mean) * ch->inverse));
+    const size_t P = ch->e->P, step = ch->e->C * P;
+    for (size_t n = 0; n < ch->e->N; n++, dy += step, x += step)
+        for (size_t begin = 0, count; begin < P; begin += count) {
+            count = room(s, P - begin);
+            const float *const some_dy = dy + begin, *const some_x = x + begin;
+            const size_t whole = count / WIDTH * WIDTH;
+            for (size_t i = 0; i < whole; i += WIDTH)
+                for (size_t j = 0; j < WIDTH; j++) {
+                    const float d = passed(activation, ch, some_dy[i + j], some_x[i + j]);
+                    s->first[j] += d;
+                    s->second[j] += d * (some_x[i + j] - ch->mean);
                 }
-            else
-                for (size_t j = 0; j < width; j++) {
-                    const float d = passed(activation, ch, dy[i + j], x[i + j]);
-                    sums[j] += (double)d;
-                    products[j] += (double)(d * ((x[i + j] - ch->mean) * ch->inverse));
-                }
+            for (size_t j = 0; j < count - whole; j++) {
+                const float d = passed(activation, ch, some_dy[whole + j], some_x[whole + j]);
+                s->first[j] += d;
+                s->second[j] += d * (some_x[whole + j] - ch->mean);
+            }
         }
-    *sum = add_up(sums);
-    *product = add_up(products);
+    fold(s);
 }
 
 static inline SH_INLINE void grad_x(sh_activation activation, const channel *ch, const float *dy,
@@ -173,11 +258,12 @@ static inline SH_INLINE void grad_channel(sh_activation activation, const sh_por
     const float deviation = sqrtf(variance + call->attributes->number);
     const double count = (double)(e->N * e->P);
     channel ch = {.e = e, .mean = ((const float *)call->in[2])[c]};
-    double sum, product;
+    sums s = {0};
     ch.inverse = 1.0f / deviation;
     ch.scale = w / deviation;
     ch.shift = ((const float *)call->in[5])[c] - ch.mean * ch.scale;
-    grad_sums(activation, &ch, dy, x, &sum, &product);
+    grad_sums(activation, &ch, dy, x, &s);
+    const double sum = s.total[0], product = s.total[1] * (double)ch.inverse;
     ((float *)call->out[1])[c] = (float)product;
     ((float *)call->out[2])[c] = (float)sum;
     ch.sum_part = call->attributes->training ? (float)(sum / count) : 0.0f;
