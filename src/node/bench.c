@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Each model is trained for real, on noise, with one grain on each lane, at a few sizes of grain;
- * programs and steps are timed (train/stopwatch, backend/profiler). Of several rounds the half in
- * the middle counts, by the time of their steps, so that what else the machine does for a moment
- * does not; within them times are means, which add up to the step again. What is left of a step
- * when programs, reading, sum and optimiser are taken away is kept by grain and by step.
+ * programs and steps are timed (train/stopwatch, backend/profiler). A model at one size is a trial.
+ * All trials are gone through several times, so that a bad second of the machine spoils a pass and
+ * not a model; those that take long to set up and to warm up have one. Of a trial's rounds
+ * the half in the middle counts, by the time of their steps; within them times are means, which add
+ * up to the step again. What is left of a step when programs, reading, sum and optimiser are taken
+ * away is kept by grain and by step.
+ *
+ * Where models have the same work, the mean counts each by its steps a second: a loss of ten
+ * classes takes five times as long where a large model has emptied the caches, and matters only to
+ * small ones.
  *
  * Sizes of grain that would take much longer than the model's time, or more than a part of the
  * memory, are left out; so is a model of which not even one sample fits, unless it was asked for.
@@ -28,10 +34,14 @@
 #include "train/stopwatch.h"
 
 #define USUAL_SECONDS 1.5
-#define PEAK_SECONDS 4.0
-#define LEAST_ROUNDS 3
-#define MOST_ROUNDS 15
+#define PEAK_SECONDS 2.0
+#define PASSES 3
+#define LEAST_ROUNDS 3 /* of the first pass */
+#define PASS_ROUNDS 8  /* at most, of each */
+#define MOST_ROUNDS (PASSES * PASS_ROUNDS)
+#define PASS_MOST 0.5 /* of a model's time: a pass is repeated that took less, set-up included */
 #define ROUND_SECONDS 0.02 /* a round is so many steps that it takes at least as long */
+#define WEIGHT_MOST 10000  /* of a model in a mean, in steps a second */
 #define MEMORY_PART 4      /* of the machine's memory, for the lanes of one model */
 
 /* The first only where the second would take too long. */
@@ -45,6 +55,37 @@ static const uint32_t grains[] = {1, 4, 16, 32};
 #define TIME_MOST 8    /* and so many for a model that has only one size */
 #define USUAL_PART 0.3 /* of the peak that models reach, to begin with */
 
+/* One model at one size of grain, and what its rounds gave. */
+typedef struct trial {
+    sh_job job;
+    sh_problem problem;
+    uint32_t grain;
+    size_t weights, optimizer_words;
+    double pass_seconds;   /* of the first pass, set-up and warm-up included */
+    size_t length;         /* instructions of its program */
+    sh_measurement *works; /* by instruction: what it does; owned, as the two below */
+    bool *prepares;        /* by instruction */
+    double *times;         /* by instruction and round: seconds of one execution */
+    uint32_t rounds;
+    uint32_t first, end;                           /* the rounds that count, once they are sorted */
+    uint32_t order[MOST_ROUNDS];                   /* rounds by the time of their steps */
+    double step[MOST_ROUNDS];                      /* seconds of one step */
+    double clear[MOST_ROUNDS], apply[MOST_ROUNDS]; /* of one step, all lanes */
+    double read[MOST_ROUNDS];                      /* of one sample */
+    double grain_rest[MOST_ROUNDS]; /* of one grain, outside of program and reading */
+    double turn[MOST_ROUNDS];       /* of one step: a lane's grains, the mean of the lanes */
+    double step_rest[MOST_ROUNDS];  /* of one step, outside of the lanes' work */
+} trial;
+
+/* What a trial runs on, for one pass. */
+typedef struct rig {
+    sh_pipeline *pipeline;
+    sh_replica *replica;
+    sh_trainer *trainer;
+    const sh_program *program; /* the trained one; borrowed from the trainer, as the graph */
+    const sh_graph *graph;
+} rig;
+
 typedef struct bench {
     const sh_bench_options *options;
     sh_bench_result *result;
@@ -52,30 +93,9 @@ typedef struct bench {
     uint32_t lanes;
     double seconds; /* of one model */
     sh_measurements known;
-    double step_rest; /* the least that any step cost outside of its lanes' work; 0: none yet */
-    size_t model_capacity;
+    trial **trials; /* each owned */
+    size_t trial_count, trial_capacity;
 } bench;
-
-/* One model at one size of grain, and what its rounds gave. */
-typedef struct trial {
-    sh_job job;
-    uint32_t grain;
-    sh_pipeline *pipeline;
-    sh_replica *replica;
-    sh_trainer *trainer;
-    const sh_program *program; /* the trained one */
-    const sh_graph *graph;
-    size_t length;
-    uint32_t rounds;
-    double *times;               /* by instruction and round: seconds of one execution */
-    uint32_t first, end;         /* the rounds that count, once they are sorted */
-    uint32_t order[MOST_ROUNDS]; /* rounds by the time of their steps */
-    double step[MOST_ROUNDS];    /* seconds of one step */
-    double clear[MOST_ROUNDS], apply[MOST_ROUNDS]; /* of one step, all lanes */
-    double read[MOST_ROUNDS];                      /* of one sample */
-    double grain_rest[MOST_ROUNDS]; /* of one grain, outside of program and reading */
-    double step_rest[MOST_ROUNDS];
-} trial;
 
 static void tell(const bench *b, const char *text)
 {
@@ -105,65 +125,105 @@ static double typical(const trial *t, const double *by_round)
     return sum / (t->end - t->first);
 }
 
-static void trial_close(trial *t)
+static void trial_free(trial *t)
 {
-    sh_trainer_free(t->trainer);
-    sh_replica_free(t->replica);
-    sh_pipeline_close(t->pipeline);
+    free(t->works);
+    free(t->prepares);
     free(t->times);
+    free(t);
 }
 
-static sh_status trial_open(trial *t, const bench *b, const char *spec, const sh_problem *problem,
-                            uint32_t grain)
+static void rig_close(rig *r)
+{
+    sh_trainer_free(r->trainer);
+    sh_replica_free(r->replica);
+    sh_pipeline_close(r->pipeline);
+}
+
+/* `*r` is to be closed even where this fails. */
+static sh_status rig_open(rig *r, const bench *b, const trial *t)
 {
     sh_lane_size size;
-    *t = (trial){.grain = grain};
-    sh_job_init(&t->job);
-    snprintf(t->job.model, sizeof t->job.model, "%s", spec);
-    t->job.batch_size = b->lanes * grain;
-    t->job.grain = grain;
-    t->job.lr = 1e-6f; /* next to nothing is learnt from noise, and nothing grows */
-    snprintf(t->job.data, sizeof t->job.data, "noise:%zux%zux%zu/%zu/%u/%u", problem->channels,
-             problem->height, problem->width, problem->classes, t->job.batch_size, grain);
-    SH_TRY(sh_job_complete(&t->job));
+    *r = (rig){0};
     const sh_pipeline_options options = sh_job_pipeline(&t->job);
-    SH_TRY(sh_pipeline_open(&t->pipeline, t->job.data, &options));
-    SH_TRY(sh_replica_new(&t->replica, &t->job, problem));
-    SH_TRY(sh_trainer_new(&t->trainer, &(sh_trainer_options){.job = &t->job,
-                                                             .pipeline = t->pipeline,
+    SH_TRY(sh_pipeline_open(&r->pipeline, t->job.data, &options));
+    SH_TRY(sh_replica_new(&r->replica, &t->job, &t->problem));
+    SH_TRY(sh_trainer_new(&r->trainer, &(sh_trainer_options){.job = &t->job,
+                                                             .pipeline = r->pipeline,
                                                              .backends = &b->backends,
-                                                             .replica = t->replica,
+                                                             .replica = r->replica,
                                                              .lanes = b->lanes,
                                                              .clock = sh_clock_system()}));
     for (size_t i = 0;
-         sh_lanes_program(sh_trainer_lanes(t->trainer), i, &size, &t->program, &t->graph); i++)
+         sh_lanes_program(sh_trainer_lanes(r->trainer), i, &size, &r->program, &r->graph); i++)
         if (size.mode == SH_MODEL_TRAIN)
             break;
-    t->length = sh_program_length(t->program);
-    t->times = calloc(t->length * MOST_ROUNDS, sizeof *t->times);
-    return t->times == NULL
-               ? sh_fail_memory(t->length * MOST_ROUNDS * sizeof *t->times, "measuring a model")
-               : SH_OK;
+    return SH_OK;
+}
+
+/* Adds a trial of this model and size to the list. */
+static sh_status trial_new(trial **t, bench *b, const char *spec, const sh_problem *problem,
+                           uint32_t grain)
+{
+    SH_TRY(sh_array_grow((void **)&b->trials, &b->trial_capacity, b->trial_count + 1,
+                         sizeof(trial *)));
+    trial *fresh = calloc(1, sizeof *fresh);
+    if (fresh == NULL)
+        return sh_fail_memory(sizeof *fresh, "measuring a model");
+    b->trials[b->trial_count++] = fresh;
+    fresh->grain = grain;
+    fresh->problem = *problem;
+    sh_job *job = &fresh->job;
+    sh_job_init(job);
+    snprintf(job->model, sizeof job->model, "%s", spec);
+    job->batch_size = b->lanes * grain;
+    job->grain = grain;
+    job->lr = 1e-6f; /* next to nothing is learnt from noise, and nothing grows */
+    snprintf(job->data, sizeof job->data, "noise:%zux%zux%zu/%zu/%u/%u", problem->channels,
+             problem->height, problem->width, problem->classes, job->batch_size, grain);
+    SH_TRY(sh_job_complete(job));
+    *t = fresh;
+    return SH_OK;
+}
+
+/* What its program does, seen at the first pass. */
+static sh_status describe(trial *t, const rig *r)
+{
+    const size_t length = sh_program_length(r->program);
+    t->works = calloc(length, sizeof *t->works);
+    t->prepares = calloc(length, sizeof *t->prepares);
+    t->times = calloc(length * MOST_ROUNDS, sizeof *t->times);
+    if (t->works == NULL || t->prepares == NULL || t->times == NULL)
+        return sh_fail_memory(length * MOST_ROUNDS * sizeof *t->times, "measuring a model");
+    t->length = length;
+    t->weights = r->replica->weight_count;
+    t->optimizer_words = sh_optimizer_words(t->weights, r->replica->slot_count);
+    for (size_t i = 0; i < length; i++) {
+        const sh_work work = sh_program_work(r->program, i);
+        t->works[i] = sh_measurement_of(&work, r->graph, t->grain);
+        t->prepares[i] = work.prepares;
+    }
+    return SH_OK;
 }
 
 /* Steps, each of one grain on each lane; the wall time of all. */
-static sh_status take_steps(trial *t, const bench *b, uint64_t steps, double *seconds)
+static sh_status take_steps(const rig *r, const bench *b, uint64_t steps, double *seconds)
 {
     sh_step_result result;
     const sh_part part = {.share = {0, b->lanes}, .of = b->lanes, .engine = sh_engine_solo()};
     const uint64_t begun_ns = sh_clock_now_ns(sh_clock_system());
     for (uint64_t i = 0; i < steps; i++)
-        SH_TRY(sh_trainer_step(t->trainer, &part, &result));
+        SH_TRY(sh_trainer_step(r->trainer, &part, &result));
     *seconds = (double)(sh_clock_now_ns(sh_clock_system()) - begun_ns) * 1e-9;
     return SH_OK;
 }
 
 /* Takes the clocks' figures of `steps` steps, which took `seconds`, into the next round. */
-static void keep_round(trial *t, const bench *b, uint64_t steps, double seconds)
+static void keep_round(trial *t, const rig *r, const bench *b, uint64_t steps, double seconds)
 {
     const uint32_t round = t->rounds++;
-    const sh_lanes *lanes = sh_trainer_lanes(t->trainer);
-    const sh_stopwatch *watch = sh_trainer_stopwatch(t->trainer);
+    const sh_lanes *lanes = sh_trainer_lanes(r->trainer);
+    const sh_stopwatch *watch = sh_trainer_stopwatch(r->trainer);
     double program_ns = 0, prepare_ns = 0, spans_ns[SH_SPAN_COUNT] = {0};
     uint64_t executions = 0;
     for (uint32_t lane = 0; lane < b->lanes; lane++)
@@ -177,114 +237,73 @@ static void keep_round(trial *t, const bench *b, uint64_t steps, double seconds)
             all.count += times[i].count;
             all.ns += times[i].ns;
         }
-        const bool prepares = sh_program_work(t->program, i).prepares;
-        *(prepares ? &prepare_ns : &program_ns) += (double)all.ns;
-        if (!prepares && all.count > executions)
+        *(t->prepares[i] ? &prepare_ns : &program_ns) += (double)all.ns;
+        if (!t->prepares[i] && all.count > executions)
             executions = all.count;
         if (all.count > 0)
             t->times[i * MOST_ROUNDS + round] = (double)all.ns * 1e-9 / (double)all.count;
     }
     const double n = (double)steps, lane_ns = spans_ns[SH_SPAN_BUSY] - prepare_ns;
+    const double turn_ns = lane_ns - spans_ns[SH_SPAN_SUM] - spans_ns[SH_SPAN_APPLY];
+    const double rest_ns = turn_ns - spans_ns[SH_SPAN_READ] - program_ns;
     t->step[round] = seconds / n;
     t->clear[round] = spans_ns[SH_SPAN_SUM] * 1e-9 / n;
     t->read[round] = spans_ns[SH_SPAN_READ] * 1e-9 / n / t->job.batch_size;
     t->apply[round] = spans_ns[SH_SPAN_APPLY] * 1e-9 / n;
-    const double rest_ns = lane_ns - spans_ns[SH_SPAN_SUM] - spans_ns[SH_SPAN_APPLY] -
-                           spans_ns[SH_SPAN_READ] - program_ns;
     t->grain_rest[round] = fmax(rest_ns, 0) * 1e-9 / (double)(executions > 0 ? executions : 1);
+    t->turn[round] = turn_ns * 1e-9 / n / b->lanes;
     t->step_rest[round] = fmax(seconds - (prepare_ns + lane_ns / b->lanes) * 1e-9, 0) / n;
 }
 
-static sh_status keep(bench *b, sh_measurement one, double seconds)
-{
-    one.seconds = seconds;
-    return sh_measurements_add(&b->known, &one);
-}
-
-/* What the rounds have shown, into the device's figures. */
-static sh_status learn(bench *b, const trial *t)
-{
-    const size_t weights = t->replica->weight_count;
-    for (size_t i = 0; i < t->length; i++) {
-        const sh_work work = sh_program_work(t->program, i);
-        SH_TRY(keep(b, sh_measurement_of(&work, t->graph, t->grain),
-                    typical(t, t->times + i * MOST_ROUNDS)));
-    }
-    SH_TRY(keep(b, sh_measurement_named(SH_TIME_CLEAR, (double)weights), typical(t, t->clear)));
-    SH_TRY(keep(b,
-                sh_measurement_named(SH_TIME_APPLY,
-                                     (double)sh_optimizer_words(weights, t->replica->slot_count)),
-                typical(t, t->apply)));
-    SH_TRY(keep(b, sh_measurement_named(SH_TIME_GRAIN, t->grain), typical(t, t->grain_rest)));
-    const double rest = typical(t, t->step_rest);
-    if (b->step_rest == 0 || rest < b->step_rest)
-        b->step_rest = rest;
-    return SH_OK;
-}
-
-static double flops_of(const trial *t)
-{
-    double flops = 0;
-    for (size_t i = 0; i < t->length; i++) {
-        const sh_work work = sh_program_work(t->program, i);
-        flops += sh_work_cost(&work, t->graph).flops;
-    }
-    return flops;
-}
-
-/* What the model makes of a step that it was just told of. */
-static double predict(const bench *b, const trial *t)
-{
-    const size_t weights = t->replica->weight_count;
-    const sh_step_shape shape = {
-        .lanes = b->lanes,
-        .grains = b->lanes,
-        .grain_samples = t->grain,
-        .grain = sh_time_of_program(&b->known, t->program, t->graph, t->grain, NULL),
-        .read_seconds = typical(t, t->read),
-        .weights = weights,
-        .optimizer_words = sh_optimizer_words(weights, t->replica->slot_count),
-    };
-    return sh_time_of_step(&b->known, &shape).seconds + b->step_rest;
-}
-
-static sh_status add_result(bench *b, const trial *t, double step_seconds)
-{
-    sh_bench_result *result = b->result;
-    SH_TRY(sh_array_grow((void **)&result->models, &b->model_capacity, result->model_count + 1,
-                         sizeof *result->models));
-    sh_bench_model *row = &result->models[result->model_count++];
-    *row = (sh_bench_model){
-        .grain = t->grain,
-        .grains_per_second = b->lanes / step_seconds,
-        .samples_per_second = t->job.batch_size / step_seconds,
-        .flops_per_second = flops_of(t) * b->lanes / step_seconds,
-        .step_seconds = step_seconds,
-        .predicted_seconds = predict(b, t),
-    };
-    snprintf(row->model, sizeof row->model, "%s", t->job.model);
-    return SH_OK;
-}
-
-/* Warm-up, then rounds for `seconds`; *step_seconds is what a step took. */
-static sh_status measure_trial(bench *b, trial *t, double seconds, double *step_seconds)
+/* One pass: warm-up, then rounds until `seconds` are over, at least `least`. */
+static sh_status take_rounds(trial *t, const rig *r, const bench *b, uint32_t least, double seconds)
 {
     double took, spent = 0;
-    SH_TRY(take_steps(t, b, 1, &took)); /* finds the exponents of the sum */
-    SH_TRY(take_steps(t, b, 1, &took));
+    SH_TRY(take_steps(r, b, 1, &took)); /* finds the exponents of the sum */
+    SH_TRY(take_steps(r, b, 1, &took));
     const double fits = ROUND_SECONDS / (took > 1e-6 ? took : 1e-6);
     const uint64_t steps = fits < 1 ? 1 : (uint64_t)fits + 1;
-    const uint32_t least = took > seconds ? 1 : LEAST_ROUNDS;
-    while (t->rounds < MOST_ROUNDS && (t->rounds < least || spent < seconds)) {
-        sh_trainer_clear_times(t->trainer);
-        SH_TRY(take_steps(t, b, steps, &took));
-        keep_round(t, b, steps, took);
+    const uint32_t begun = t->rounds;
+    least = took > PASSES * seconds ? 1 : least; /* a slow one has but this pass */
+    while (t->rounds - begun < PASS_ROUNDS && (t->rounds - begun < least || spent < seconds)) {
+        sh_trainer_clear_times(r->trainer);
+        SH_TRY(take_steps(r, b, steps, &took));
+        keep_round(t, r, b, steps, took);
         spent += took;
     }
     choose_rounds(t);
-    SH_TRY(learn(b, t));
-    *step_seconds = typical(t, t->step);
-    return add_result(b, t, *step_seconds);
+    return SH_OK;
+}
+
+static sh_status take_pass(trial *t, bench *b, double *lane_bytes)
+{
+    rig r;
+    const bool first = t->rounds == 0;
+    const uint64_t begun_ns = sh_clock_now_ns(sh_clock_system());
+    sh_status status = rig_open(&r, b, t);
+    if (status == SH_OK && first)
+        status = describe(t, &r);
+    if (status == SH_OK) {
+        *lane_bytes = (double)sh_lanes_bytes(sh_trainer_lanes(r.trainer));
+        status = take_rounds(t, &r, b, first ? LEAST_ROUNDS : 1, b->seconds / SIZES / PASSES);
+    }
+    rig_close(&r);
+    if (first)
+        t->pass_seconds = (double)(sh_clock_now_ns(sh_clock_system()) - begun_ns) * 1e-9;
+    return sh_fail_in(status, "measuring %.64s at grain %u", t->job.model, t->grain);
+}
+
+/* All trials again, one after the other, where the time suffices. */
+static sh_status repeat_trials(bench *b)
+{
+    double lane_bytes;
+    for (int pass = 1; pass < PASSES; pass++)
+        for (size_t i = 0; i < b->trial_count; i++) {
+            trial *t = b->trials[i];
+            if (t->pass_seconds < PASS_MOST * b->seconds)
+                SH_TRY(take_pass(t, b, &lane_bytes));
+        }
+    return SH_OK;
 }
 
 static double memory_limit(void)
@@ -312,17 +331,15 @@ static sh_status estimate(const bench *b, const char *spec, const sh_problem *pr
     return SH_OK;
 }
 
+/* The first pass at this size. */
 static sh_status measure_size(bench *b, const char *spec, const sh_problem *problem, uint32_t grain,
                               double *step_seconds, double *lane_bytes)
 {
-    trial t;
-    sh_status status = trial_open(&t, b, spec, problem, grain);
-    if (status == SH_OK) {
-        *lane_bytes = (double)sh_lanes_bytes(sh_trainer_lanes(t.trainer));
-        status = measure_trial(b, &t, b->seconds / SIZES, step_seconds);
-    }
-    trial_close(&t);
-    return sh_fail_in(status, "measuring %.64s at grain %u", spec, grain);
+    trial *t;
+    SH_TRY(trial_new(&t, b, spec, problem, grain));
+    SH_TRY(take_pass(t, b, lane_bytes));
+    *step_seconds = typical(t, t->step);
+    return SH_OK;
 }
 
 static sh_status measure_model(bench *b, const char *spec, const sh_problem *problem, bool asked)
@@ -407,6 +424,113 @@ static sh_status measure_models(bench *b)
     return SH_OK;
 }
 
+static sh_status keep(bench *b, sh_measurement one, double seconds, const trial *t)
+{
+    const double each = typical(t, t->step);
+    one.seconds = seconds;
+    one.count = (uint32_t)fmin(fmax(1 / each, 1), WEIGHT_MOST);
+    return sh_measurements_add(&b->known, &one);
+}
+
+/* What a trial has shown, into the device's figures. */
+static sh_status learn(bench *b, const trial *t)
+{
+    for (size_t i = 0; i < t->length; i++)
+        SH_TRY(keep(b, t->works[i], typical(t, t->times + i * MOST_ROUNDS), t));
+    SH_TRY(
+        keep(b, sh_measurement_named(SH_TIME_CLEAR, (double)t->weights), typical(t, t->clear), t));
+    SH_TRY(keep(b, sh_measurement_named(SH_TIME_APPLY, (double)t->optimizer_words),
+                typical(t, t->apply), t));
+    return keep(b, sh_measurement_named(SH_TIME_GRAIN, t->grain), typical(t, t->grain_rest), t);
+}
+
+static int ascending(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/*
+ * What a step takes beyond its lanes' work is something fixed, the least that any trial showed, and
+ * what the last lane comes late: a part of the time that the grains take, the same for all models;
+ * the median of the trials.
+ */
+static sh_status learn_rests(bench *b)
+{
+    double fixed = (double)INFINITY;
+    double *lags = calloc(b->trial_count, sizeof *lags);
+    if (lags == NULL)
+        return sh_fail_memory(b->trial_count * sizeof *lags, "measuring");
+    for (size_t i = 0; i < b->trial_count; i++)
+        fixed = fmin(fixed, typical(b->trials[i], b->trials[i]->step_rest));
+    for (size_t i = 0; i < b->trial_count; i++) {
+        const trial *t = b->trials[i];
+        lags[i] = (typical(t, t->step_rest) - fixed) / fmax(typical(t, t->turn), 1e-9);
+    }
+    qsort(lags, b->trial_count, sizeof *lags, ascending);
+    const double lag = lags[b->trial_count / 2];
+    free(lags);
+    sh_measurement one = sh_measurement_named(SH_TIME_STEP, 1);
+    one.seconds = fixed;
+    SH_TRY(sh_measurements_add(&b->known, &one));
+    one = sh_measurement_named(SH_TIME_LAG, 1);
+    one.seconds = lag;
+    return sh_measurements_add(&b->known, &one);
+}
+
+/* What the model makes of a step that it was told of. */
+static double predict(const bench *b, const trial *t)
+{
+    sh_program_time grain = {0};
+    for (size_t i = 0; i < t->length; i++)
+        *(t->prepares[i] ? &grain.prepare : &grain.run) += sh_time_of(&b->known, &t->works[i]);
+    const sh_step_shape shape = {
+        .lanes = b->lanes,
+        .grains = b->lanes,
+        .grain_samples = t->grain,
+        .grain = grain,
+        .read_seconds = typical(t, t->read),
+        .weights = t->weights,
+        .optimizer_words = t->optimizer_words,
+    };
+    return sh_time_of_step(&b->known, &shape).seconds;
+}
+
+static void fill_row(sh_bench_model *row, const bench *b, const trial *t)
+{
+    const double step_seconds = typical(t, t->step);
+    double flops = 0;
+    for (size_t i = 0; i < t->length; i++)
+        flops += t->works[i].flops;
+    *row = (sh_bench_model){
+        .grain = t->grain,
+        .grains_per_second = b->lanes / step_seconds,
+        .samples_per_second = t->job.batch_size / step_seconds,
+        .flops_per_second = flops * b->lanes / step_seconds,
+        .step_seconds = step_seconds,
+        .predicted_seconds = predict(b, t),
+    };
+    snprintf(row->model, sizeof row->model, "%s", t->job.model);
+}
+
+/* From the trials to figures and results. */
+static sh_status evaluate(bench *b)
+{
+    sh_bench_result *result = b->result;
+    if (b->trial_count == 0)
+        return SH_OK;
+    result->models = calloc(b->trial_count, sizeof *result->models);
+    if (result->models == NULL)
+        return sh_fail_memory(b->trial_count * sizeof *result->models, "measuring");
+    result->model_count = b->trial_count;
+    for (size_t i = 0; i < b->trial_count; i++)
+        SH_TRY(learn(b, b->trials[i]));
+    SH_TRY(learn_rests(b));
+    for (size_t i = 0; i < b->trial_count; i++)
+        fill_row(&result->models[i], b, b->trials[i]);
+    return SH_OK;
+}
+
 /* Keeps what an earlier measurement of the same lanes and backend knew of other work. */
 static sh_status merge(bench *b, const char *path)
 {
@@ -469,7 +593,8 @@ static sh_status run(bench *b)
     result->copy = public_rate(b->known.copy);
     result->triad = public_rate(b->known.triad);
     SH_TRY(measure_models(b));
-    SH_TRY(keep(b, sh_measurement_named(SH_TIME_STEP, 1), b->step_rest));
+    SH_TRY(repeat_trials(b));
+    SH_TRY(evaluate(b));
     save(b);
     result->seconds = (double)(sh_clock_now_ns(sh_clock_system()) - begun_ns) * 1e-9;
     return SH_OK;
@@ -486,6 +611,9 @@ sh_status sh_bench(const sh_bench_options *options, sh_bench_result *result)
     };
     const sh_status status = run(&b);
     sh_measurements_release(&b.known);
+    for (size_t i = 0; i < b.trial_count; i++)
+        trial_free(b.trials[i]);
+    free(b.trials);
     if (status != SH_OK) {
         sh_bench_result_release(&fresh);
         return status;

@@ -139,7 +139,8 @@ static bool read_operation(const json_t *value, sh_measurement *item)
         !read_number(json_array_get(value, 3), 0, &item->flops) ||
         !read_number(json_array_get(value, 4), 0, &item->bytes) ||
         !read_number(json_array_get(value, 5), 0, &item->seconds) ||
-        !read_number(json_array_get(value, 6), 1, &count) || count > 1e6 || count != floor(count))
+        !read_number(json_array_get(value, 6), 1, &count) || count > SH_MEASUREMENT_COUNT_MOST ||
+        count != floor(count))
         return false;
     item->count = (uint32_t)count;
     return true;

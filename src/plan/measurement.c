@@ -140,7 +140,7 @@ sh_status sh_measurements_add(sh_measurements *known, const sh_measurement *one)
     if (item != NULL && compare(item, one->name, &one->class, &one->size) == 0) {
         const uint32_t count = item->count + one->count;
         item->seconds = (item->seconds * item->count + one->seconds * one->count) / count;
-        item->count = count;
+        item->count = count < SH_MEASUREMENT_COUNT_MOST ? count : SH_MEASUREMENT_COUNT_MOST;
         return SH_OK;
     }
     if (known->count == SH_MEASUREMENTS_MAX)

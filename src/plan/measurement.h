@@ -18,6 +18,7 @@
 
 #define SH_OPERATION_BYTES 40
 #define SH_MEASUREMENTS_MAX 65536
+#define SH_MEASUREMENT_COUNT_MOST 1000000
 
 /*
  * One kind of work. Two with the same name and class differ in size alone, so that what lies
@@ -29,7 +30,7 @@ typedef struct sh_measurement {
     double size;                   /* samples of the grain; of those below as said there */
     double flops, bytes;
     double seconds; /* of one lane */
-    uint32_t count; /* how many measurements `seconds` is the mean of */
+    uint32_t count; /* its weight in a mean: 1 .. SH_MEASUREMENT_COUNT_MOST */
 } sh_measurement;
 
 /* Work that is no instruction of a program; its class is 0. */
@@ -37,7 +38,8 @@ typedef struct sh_measurement {
 #define SH_TIME_CLEAR "clear sum" /* of all tensors, all lanes together; size: weights */
 #define SH_TIME_APPLY "optimizer" /* all lanes together; size: floats read and written */
 #define SH_TIME_GRAIN "grain"     /* what a grain costs outside of its program; size: samples */
-#define SH_TIME_STEP "step"       /* what a step costs outside of the lanes' turns; size: 1 */
+#define SH_TIME_STEP "step"       /* what a step costs outside of the lanes' work; size: 1 */
+#define SH_TIME_LAG "lag"         /* what the last lane comes late; size: seconds of its grains */
 
 /* Rates of one core at work alone, and of all together. */
 typedef struct sh_rate {
@@ -64,7 +66,7 @@ sh_measurement sh_measurement_of(const sh_work *work, const sh_graph *graph, uin
 sh_measurement sh_measurement_named(const char *name, double size);
 
 /*
- * Adds a time to what is known; the mean where there was one already. SH_LIMIT beyond
+ * Adds a time to what is known; the mean by `count` where there was one already. SH_LIMIT beyond
  * SH_MEASUREMENTS_MAX.
  */
 sh_status sh_measurements_add(sh_measurements *known, const sh_measurement *one) SHOAL_CHECKED;

@@ -156,8 +156,9 @@ sh_step_time sh_time_of_step(const sh_measurements *known, const sh_step_shape *
         .prepare = shape->grain.prepare + (shape->last_samples > 0 ? shape->last.prepare : 0) +
                    time_of_named(known, SH_TIME_CLEAR, (double)shape->weights) / lanes,
         .optimizer = time_of_named(known, SH_TIME_APPLY, (double)shape->optimizer_words) / lanes,
-        .other = time_of_named(known, SH_TIME_STEP, 1),
     };
+    step.other =
+        time_of_named(known, SH_TIME_STEP, 1) + time_of_named(known, SH_TIME_LAG, step.compute);
     step.seconds = step.compute + step.prepare + step.optimizer + step.other;
     return step;
 }

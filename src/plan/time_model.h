@@ -54,10 +54,10 @@ typedef struct sh_step_shape {
 
 typedef struct sh_step_time {
     double seconds; /* the whole */
-    double compute; /* until the last lane has done its last grain, reading included */
+    double compute; /* grains, reading included, on lanes that are all as fast */
     double prepare; /* weights made ready, the sum cleared */
     double optimizer;
-    double other;
+    double other; /* the last lane's lag, and what is outside of the lanes' work */
 } sh_step_time;
 
 sh_step_time sh_time_of_step(const sh_measurements *known, const sh_step_shape *shape);
