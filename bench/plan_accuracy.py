@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """How near `shoal plan` comes to the time that a step takes, for every built-in model.
 
-`shoal bench` measures the device first. Then, for each model at its example's shape of data and for
-several batches and grains, most of them other than those that bench measured, the predicted time of a
-step stands beside the measured one: the wall time of the steps themselves, as SHOAL_PROFILE tells it.
-Samples are noise of the right shape, so reading them costs next to nothing. Models take turns, and the
-ratio has the median of its turns.
+In each turn `shoal bench` measures the device first, as fast as the machine is then. Then, for each
+model at its example's shape of data and for several batches and grains, most of them other than those
+that bench measured, the predicted time of a step stands beside the measured one: the wall time of the
+steps themselves, as SHOAL_PROFILE tells it. Samples are noise of the right shape, so reading them costs
+next to nothing. The ratio is the median of the turns.
 """
 
 import json
@@ -86,10 +86,11 @@ def benchmark(options, result):
     with measure.folder() as work:
         env = measure.environment(XDG_CACHE_HOME=os.path.join(work, "cache"))
         models = models_of(options, env)
-        told(options, env, "bench", "--seconds", str(options.seconds), "--lanes", str(options.threads),
-             "--quiet", *(("--models", options.models) if options.models else ()))
         ratios = {}
         for _ in range(options.turns):
+            told(options, env, "bench", "--seconds", str(options.seconds), "--lanes",
+                 str(options.threads), "--quiet",
+                 *(("--models", options.models) if options.models else ()))
             for model in models:
                 for case in CASES:
                     guess = predicted(options, env, model, case)
