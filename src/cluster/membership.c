@@ -278,23 +278,15 @@ static void handle_progress(sh_membership *membership)
     for (uint32_t i = 0; i < SH_MEMBERSHIP_PAIRS_MAX && !membership->stage_passed; i++)
         membership->pairs[i].count = 0;
     membership->stage_passed = true;
-    if (zero->position.steps == membership->assessed_steps)
+    if (zero->position.steps == membership->proven_steps)
         return;
-    membership->assessed_steps = zero->position.steps;
+    membership->proven_steps = zero->position.steps;
     sh_membership_prove(membership);
     for (uint32_t i = 0; i < membership->now.seat_count; i++)
         sh_membership_find(membership, membership->now.seats[i].device)->failures = 0;
     membership->differences = 0;
-    if (membership->phase != SH_MEMBERSHIP_STEADY)
-        return;
-    float rates[SH_DEVICES_MAX];
-    sh_range shares[SH_DEVICES_MAX];
-    sh_membership_rates(membership, &membership->now, rates);
-    for (uint32_t i = 0; i < membership->now.seat_count; i++)
-        shares[i] = membership->now.seats[i].share;
-    membership->rebalance =
-        sh_balance_assess(&membership->balance, shares, rates, membership->now.seat_count,
-                          membership->options.grains, membership->why, sizeof membership->why);
+    if (membership->phase == SH_MEMBERSHIP_STEADY)
+        sh_membership_assess(membership);
 }
 
 /* Whether all that have a seat are at the job's end. */

@@ -115,6 +115,7 @@ sh_status sh_membership_new(sh_membership **membership, const sh_membership_opti
     if (made->options.tick_ms == 0)
         made->options.tick_ms = TICK_MS;
     made->last_view = options->views_before;
+    made->balance.spare = options->spare;
     snprintf(made->version, sizeof made->version, "%s", options->version);
     snprintf(made->fingerprint, sizeof made->fingerprint, "%s", options->fingerprint);
     snprintf(made->family, sizeof made->family, "%s", options->family);

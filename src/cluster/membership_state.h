@@ -9,9 +9,9 @@
 #ifndef SHOAL_CLUSTER_MEMBERSHIP_STATE_H
 #define SHOAL_CLUSTER_MEMBERSHIP_STATE_H
 
+#include "cluster/balance.h"
 #include "cluster/membership.h"
 #include "cluster/recovery.h"
-#include "cluster/shares.h"
 
 #define SH_MEMBERSHIP_ACTIONS_MAX 128 /* of one event */
 #define SH_MEMBERSHIP_LOST_MAX 32     /* in one tick; more wait for the next */
@@ -76,7 +76,7 @@ struct sh_membership {
     sh_transfer transfers[SH_TRANSFERS_MAX];
     sh_broken_pair pairs[SH_MEMBERSHIP_PAIRS_MAX];
     sh_balance balance;
-    uint64_t assessed_steps;
+    uint64_t proven_steps; /* device 0 had applied when the last device was found proven */
     bool rebalance;
     char why[SH_MEMBERSHIP_TEXT]; /* shares change */
     uint32_t action_count, action_taken;
@@ -119,6 +119,6 @@ void sh_membership_plan(sh_membership *membership);
 bool sh_membership_plan_holds(const sh_membership *membership);
 void sh_membership_give_up(sh_membership *membership);
 void sh_membership_dismiss_joiners(sh_membership *membership);
-void sh_membership_rates(const sh_membership *membership, const sh_seating *view, float *rates);
+void sh_membership_assess(sh_membership *membership);
 
 #endif

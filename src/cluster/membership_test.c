@@ -16,6 +16,7 @@ static sh_membership *membership;
 static sh_participant parts[DEVICES];
 static bool present[DEVICES];
 static uint64_t sent[DEVICES], check_of[DEVICES];
+static sh_speed speed_of[DEVICES];
 static char notes[4096], refusal[512], ending[512];
 static uint32_t refused;
 static bool again; /* it may come back */
@@ -127,6 +128,7 @@ static void begin_with(uint32_t min_devices, bool mixed)
                                                                       .fingerprint = "data",
                                                                       .family = "family"}));
     memset(present, 0, sizeof present);
+    memset(speed_of, 0, sizeof speed_of);
     notes[0] = refusal[0] = ending[0] = '\0';
     ended = 0;
     refused = 0;
@@ -164,6 +166,7 @@ static void pass(uint32_t device, sh_position position, uint32_t next_view)
     inform(device, (sh_participant_event){.kind = SH_PARTICIPANT_PASSED,
                                           .position = position,
                                           .grains = GRAINS,
+                                          .speed = speed_of[device],
                                           .next_view = next_view});
 }
 
@@ -334,6 +337,24 @@ static void leaves_at_the_next_boundary(void **state)
     assert_null(strstr(notes, "lost"));
     assert_int_equal(step(2, 2), 0);
     assert_int_equal(parts[2].share.count, 6);
+}
+
+static void shares_follow_what_is_measured(void **state)
+{
+    (void)state;
+    work_with(3);
+    for (uint32_t i = 0; i < 3; i++)
+        speed_of[i] = (sh_speed){i == 1 ? 5 : 10, 0.01f, 0.8f};
+    uint32_t steps = 0;
+    while (step(1, ++steps) == 0)
+        assert_true(steps < 10);
+    assert_non_null(strstr(notes, "shares: shares 4 4 4 become 5 2 5: the others wait for device "
+                                  "d1, whose 4 grains at 5 a second take 800.0 ms; a step of 800.0 "
+                                  "ms becomes one of 500.0 ms\n"));
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_int_equal(take_run(i, 2).share.count, i == 1 ? 2 : 5);
+        assert_int_equal(parts[i].directive.ring, 1); /* by the old links */
+    }
 }
 
 static void is_dismissed_once_it_has_passed_the_last_stage(void **state)
@@ -614,6 +635,7 @@ int main(void)
         cmocka_unit_test(joins_while_the_others_work),
         cmocka_unit_test(joins_although_another_dies_meanwhile),
         cmocka_unit_test(leaves_at_the_next_boundary),
+        cmocka_unit_test(shares_follow_what_is_measured),
         cmocka_unit_test(is_dismissed_once_it_has_passed_the_last_stage),
         cmocka_unit_test(a_death_costs_its_grains_only),
         cmocka_unit_test(who_has_passed_brings_the_others_along),

@@ -61,17 +61,17 @@ static void seat_all(sh_membership *membership, sh_seating *view,
     part_broken(membership, view);
 }
 
-void sh_membership_rates(const sh_membership *membership, const sh_seating *view, float *rates)
+static sh_speed speed_of(const sh_membership *membership, const sh_seat *seat)
 {
-    for (uint32_t i = 0; i < view->seat_count; i++)
-        rates[i] = sh_membership_find(membership, view->seats[i].device)->notice.rate;
+    return sh_membership_find(membership, seat->device)->notice.speed;
 }
 
 static void deal_shares(const sh_membership *membership, sh_seating *view)
 {
     float rates[SH_DEVICES_MAX];
     sh_range shares[SH_DEVICES_MAX];
-    sh_membership_rates(membership, view, rates);
+    for (uint32_t i = 0; i < view->seat_count; i++)
+        rates[i] = speed_of(membership, &view->seats[i]).rate;
     sh_shares_deal(shares, rates, view->seat_count, membership->options.grains,
                    membership->options.spare);
     for (uint32_t i = 0; i < view->seat_count; i++)
@@ -215,13 +215,14 @@ static void note_view(sh_membership *membership)
 static void enter(sh_membership *membership, sh_position start)
 {
     const uint32_t ring = membership->now.ring;
+    if (ring != membership->next.ring) /* else only the shares change */
+        sh_balance_restart(&membership->balance);
     membership->now = membership->next;
     membership->left_ring = ring != membership->now.ring ? ring : 0;
     membership->phase = SH_MEMBERSHIP_ENTERING;
     membership->start = start;
     membership->stage_passed = false;
     membership->rebalance = false;
-    membership->balance = (sh_balance){.spare = membership->options.spare};
     for (uint32_t i = 0; i < membership->now.seat_count; i++) {
         sh_roster_entry *one = sh_membership_find(membership, membership->now.seats[i].device);
         membership->mixed = membership->mixed || one->other_family;
@@ -267,6 +268,48 @@ static bool is_to_stay(const sh_membership *membership, const sh_roster_entry *o
     return one->seated ? !one->notice.leaving : one->ready && is_up_to_date(membership, one);
 }
 
+/* Whether new shares pay, a step or more after it was asked last. */
+void sh_membership_assess(sh_membership *membership)
+{
+    const sh_seating *now = &membership->now;
+    sh_speed speeds[SH_DEVICES_MAX];
+    sh_range shares[SH_DEVICES_MAX];
+    for (uint32_t i = 0; i < now->seat_count; i++) {
+        speeds[i] = speed_of(membership, &now->seats[i]);
+        shares[i] = now->seats[i].share;
+    }
+    membership->rebalance = sh_balance_assess(
+        &membership->balance, shares, speeds, now->seat_count, membership->options.grains,
+        sh_membership_coordinator(membership)->notice.position.steps, membership->why,
+        sizeof membership->why);
+}
+
+/* Counts of grains, as many as fit. */
+static void print_shares(const sh_seating *view, char *text, size_t bytes)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (uint32_t i = 0; i < view->seat_count; i++) {
+        const int written = snprintf(text + used, bytes - used, "%s%u", i > 0 ? " " : "",
+                                     view->seats[i].share.count);
+        if (written < 0 || (size_t)written >= bytes - used)
+            return;
+        used += (size_t)written;
+    }
+}
+
+static void note_shares(sh_membership *membership)
+{
+    const sh_seating *now = &membership->now;
+    const sh_seat *last = &now->seats[membership->balance.last];
+    char before[64], after[64];
+    print_shares(now, before, sizeof before);
+    print_shares(&membership->next, after, sizeof after);
+    sh_membership_act(membership, SH_MEMBERSHIP_NOTE, last->device, "shares",
+                      "shares %s become %s: the others wait for device %.64s, whose %s", before,
+                      after, sh_membership_find(membership, last->device)->name, membership->why);
+}
+
 /* One change of the view that works, with all that has come together for it. */
 void sh_membership_plan(sh_membership *membership)
 {
@@ -289,8 +332,7 @@ void sh_membership_plan(sh_membership *membership)
     if (same)
         next->ring = now->ring;
     if (membership->rebalance && same)
-        sh_membership_act(membership, SH_MEMBERSHIP_NOTE, 0, "shares", "the shares change: %s",
-                          membership->why);
+        note_shares(membership);
     membership->rebalance = false;
     membership->phase = SH_MEMBERSHIP_LINKING;
     sh_membership_touch_all(membership);

@@ -17,6 +17,7 @@
 
 #include "base/position.h"
 #include "cluster/ranges.h"
+#include "train/pace.h"
 
 typedef enum sh_life {
     SH_LIFE_PREPARING = 1, /* gets job and data, compiles */
@@ -35,7 +36,7 @@ typedef struct sh_notice {
     sh_position position;
     uint32_t grains; /* of the stage at `position`, where that is a training's; else 0 */
     uint64_t check;  /* of its weights; as of `halted` */
-    float rate;      /* grains/s that it computes, all lanes together; 0: not known */
+    sh_speed speed;
 
     uint32_t view;   /* that it works in */
     uint32_t halted; /* the highest view whose HALT it has carried out: it computes nothing */

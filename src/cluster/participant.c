@@ -149,8 +149,7 @@ static void handle_passed(sh_participant *participant, const sh_participant_even
     notice->held.count = 0;
     notice->position = event->position;
     notice->grains = event->grains;
-    if (event->rate > 0)
-        notice->rate = event->rate;
+    notice->speed = event->speed;
     if (event->finished)
         notice->life = SH_LIFE_FINISHED;
     participant->previous = 0;
@@ -223,7 +222,7 @@ static void handle_prepared(sh_participant *participant, const sh_participant_ev
     notice->whole = event->whole;
     notice->position = event->position;
     notice->grains = event->grains;
-    notice->rate = event->rate;
+    notice->speed = event->speed;
 }
 
 void sh_participant_handle(sh_participant *participant, const sh_participant_event *event)

@@ -48,7 +48,7 @@ typedef enum sh_participant_event_kind {
     SH_PARTICIPANT_PREPARED,    /* whole; where it is: position, grains */
     SH_PARTICIPANT_PASSED,      /* a reduction came through and its verdict is carried out: position
                                    and grains of the next stage; next_view as the trailer had it, 0
-                                   where the verdict is a redo; finished: the job ends here; rate */
+                                   where the verdict is a redo; finished: the job ends here; speed */
     SH_PARTICIPANT_REDONE,      /* a reduction came through, its verdict is a redo, and the next
                                    attempt is under way by itself: position */
     SH_PARTICIPANT_STOPPED,     /* the stage ended without: held, all that is now in the own part */
@@ -69,7 +69,7 @@ typedef struct sh_participant_event {
     bool whole, finished;
     sh_position position;
     uint32_t grains;
-    float rate; /* grains/s; 0: as before */
+    sh_speed speed;
     uint32_t view, next_view, peer;
     const sh_ranges *held; /* borrowed for the call; NULL: forgotten */
     uint64_t check, transfer;

@@ -9,7 +9,6 @@
 
 #include <assert.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "cluster/directive.h"
@@ -112,7 +111,7 @@ void sh_shares_deal(sh_range *shares, const float *rates, uint32_t seats, uint32
     }
 }
 
-double sh_shares_longest(const sh_range *shares, const float *rates, uint32_t seats)
+double sh_shares_longest(const sh_range *shares, const float *rates, uint32_t seats, uint32_t *seat)
 {
     double filled[SH_DEVICES_MAX] = {0};
     uint32_t counts[SH_DEVICES_MAX], which = 0;
@@ -125,25 +124,8 @@ double sh_shares_longest(const sh_range *shares, const float *rates, uint32_t se
     if (!known)
         return 0;
     fill_rates(filled, rates, seats);
-    return longest(counts, filled, seats, &which);
-}
-
-bool sh_balance_assess(sh_balance *balance, const sh_range *shares, const float *rates,
-                       uint32_t seats, uint32_t grains, char *reason, size_t reason_bytes)
-{
-    sh_range better[SH_DEVICES_MAX];
-    sh_shares_deal(better, rates, seats, grains, balance->spare);
-    const double now = balance->fixed_s + sh_shares_longest(shares, rates, seats);
-    const double then = balance->fixed_s + sh_shares_longest(better, rates, seats);
-    if (!(now > 0) || now - then < SH_BALANCE_GAIN * now) {
-        balance->gains = 0;
-        return false;
-    }
-    balance->gains++;
-    if (balance->gains < SH_BALANCE_ASSESSMENTS)
-        return false;
-    balance->gains = 0;
-    snprintf(reason, reason_bytes, "a step of %.0f ms becomes one of %.0f ms", 1e3 * now,
-             1e3 * then);
-    return true;
+    const double seconds = longest(counts, filled, seats, &which);
+    if (seat != NULL)
+        *seat = which;
+    return seconds;
 }

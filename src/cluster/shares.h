@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who computes how many grains: in proportion to measured speed, whole grains, and changed only
- * when that pays.
+ * Who computes how many grains: in proportion to measured speed, and whole grains. When that is to
+ * change is cluster/balance's to say.
  *
  *     sh_shares_deal(shares, rates, seats, grains, false);
- *     if (sh_balance_assess(&balance, shares, rates, seats, grains, reason, sizeof reason))
- *         ... a view with new shares ...
  *
- * A seat with c grains at r grains/s takes c / r; a step takes as long as the longest seat, and
- * `fixed_s` besides that shares do not change.
+ * A seat with c grains at r grains/s takes c / r; a step takes as long as the longest seat.
  *
  * Threads: caller locks.
  */
@@ -31,24 +28,9 @@
 void sh_shares_deal(sh_range *shares, const float *rates, uint32_t seats, uint32_t grains,
                     bool spare);
 
-/* Seconds of the longest seat, unknown rates taken as above; 0 where all are unknown. */
-double sh_shares_longest(const sh_range *shares, const float *rates, uint32_t seats);
-
-/* A step is assessed as often as it is passed. Zeroed to begin with, and for each new view. */
-typedef struct sh_balance {
-    double fixed_s; /* of a step, beside the longest seat: 0 where not known */
-    bool spare;     /* as sh_shares_deal has it */
-    uint32_t gains; /* assessments in a row that found a gain */
-} sh_balance;
-
-#define SH_BALANCE_GAIN 0.1      /* of the step's time, at least */
-#define SH_BALANCE_ASSESSMENTS 3 /* in a row */
-
-/*
- * Whether a change to what sh_shares_deal would give pays: a gain of at least SH_BALANCE_GAIN,
- * predicted in SH_BALANCE_ASSESSMENTS assessments in a row. Then `reason` says why, in a few words.
- */
-bool sh_balance_assess(sh_balance *balance, const sh_range *shares, const float *rates,
-                       uint32_t seats, uint32_t grains, char *reason, size_t reason_bytes);
+/* Seconds of the longest seat, and which it is; unknown rates are taken as above, 0 where all are
+ * unknown. `seat` may be NULL. */
+double sh_shares_longest(const sh_range *shares, const float *rates, uint32_t seats,
+                         uint32_t *seat);
 
 #endif

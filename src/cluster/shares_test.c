@@ -81,7 +81,7 @@ static void no_other_shares_are_better(void **state)
         }
         assert_int_equal(total, grains);
         const double best = try_all(rates, seats, grains, sum);
-        assert_true(sh_shares_longest(shares, rates, seats) <= best * (1 + 1e-9));
+        assert_true(sh_shares_longest(shares, rates, seats, NULL) <= best * (1 + 1e-9));
     }
 }
 
@@ -98,39 +98,13 @@ static void spare_never_makes_it_longer(void **state)
             rates[i] = 0.01f + 10 * sh_random_unit(&random);
         sh_shares_deal(all, rates, seats, grains, false);
         sh_shares_deal(some, rates, seats, grains, true);
-        assert_true(sh_shares_longest(some, rates, seats) <= sh_shares_longest(all, rates, seats));
+        assert_true(sh_shares_longest(some, rates, seats, NULL) <=
+                    sh_shares_longest(all, rates, seats, NULL));
         uint32_t total = 0;
         for (uint32_t i = 0; i < seats; i++)
             total += some[i].count;
         assert_int_equal(total, grains);
     }
-}
-
-static void a_change_has_to_pay_and_to_last(void **state)
-{
-    (void)state;
-    static const float even[] = {10, 10}, noise[] = {10, 9.5f}, slow[] = {10, 5};
-    const sh_range shares[] = {{0, 20}, {20, 20}};
-    sh_balance balance = {0};
-    char reason[128] = "";
-    for (int i = 0; i < 500; i++)
-        assert_false(sh_balance_assess(&balance, shares, i % 2 ? even : noise, 2, 40, reason,
-                                       sizeof reason));
-    for (int i = 0; i < 500; i++) /* now and then is not enough */
-        assert_false(
-            sh_balance_assess(&balance, shares, i % 3 ? slow : even, 2, 40, reason, sizeof reason));
-    balance.gains = 0;
-    assert_false(sh_balance_assess(&balance, shares, slow, 2, 40, reason, sizeof reason));
-    assert_false(sh_balance_assess(&balance, shares, slow, 2, 40, reason, sizeof reason));
-    assert_true(sh_balance_assess(&balance, shares, slow, 2, 40, reason, sizeof reason));
-    assert_string_equal(reason, "a step of 4000 ms becomes one of 2700 ms");
-    balance = (sh_balance){.fixed_s = 20}; /* most of a step is something else */
-    for (int i = 0; i < 10; i++)
-        assert_false(sh_balance_assess(&balance, shares, slow, 2, 40, reason, sizeof reason));
-    static const float unknown[] = {0, 0};
-    balance = (sh_balance){0};
-    for (int i = 0; i < 10; i++)
-        assert_false(sh_balance_assess(&balance, shares, unknown, 2, 40, reason, sizeof reason));
 }
 
 int main(void)
@@ -139,7 +113,6 @@ int main(void)
         cmocka_unit_test(shares_follow_the_rates),
         cmocka_unit_test(no_other_shares_are_better),
         cmocka_unit_test(spare_never_makes_it_longer),
-        cmocka_unit_test(a_change_has_to_pay_and_to_last),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

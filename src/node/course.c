@@ -141,7 +141,7 @@ static void tell(sh_course *course, sh_participant_event_kind kind, uint32_t nex
         .grains = grains_ahead(course),
         .next_view = next_view,
         .finished = passed && is_over(course),
-        .rate = (float)sh_trainer_rate(course->bench->trainer),
+        .speed = sh_trainer_speed(course->bench->trainer),
         .held = !passed && list_held(&held, course->bench->trainer) ? &held : NULL,
     };
     sh_station_tell(course->station, &event);

@@ -247,7 +247,9 @@ void sh_standing_write(sh_standing_message *message, const sh_standing *standing
     body->position = &message->position;
     body->grains = notice->grains;
     body->check = notice->check;
-    body->rate = notice->rate;
+    body->rate = notice->speed.rate;
+    body->rate_error = notice->speed.error;
+    body->step_s = notice->speed.step_s;
     body->view = notice->view;
     body->halted = notice->halted;
     write_ranges(message->held, message->held_list, &notice->held);
@@ -268,11 +270,18 @@ void sh_standing_write(sh_standing_message *message, const sh_standing *standing
     body->bytes_received = standing->done.bytes_received;
 }
 
+/* Neither negative nor without end. */
+static bool is_amount(float number)
+{
+    return isfinite(number) && number >= 0;
+}
+
 sh_status sh_standing_read(sh_standing *standing, const Shoal__Notice *body)
 {
     sh_notice *notice = &standing->notice;
     memset(standing, 0, sizeof *standing);
-    if (body->life < SH_LIFE_PREPARING || body->life > SH_LIFE_FINISHED || body->rate < 0)
+    if (body->life < SH_LIFE_PREPARING || body->life > SH_LIFE_FINISHED || !is_amount(body->rate) ||
+        !is_amount(body->rate_error) || !is_amount(body->step_s))
         return sh_fail(SH_FORMAT, "a notice with numbers that make no sense");
     notice->serial = body->serial;
     notice->life = (sh_life)body->life;
@@ -281,7 +290,7 @@ sh_status sh_standing_read(sh_standing *standing, const Shoal__Notice *body)
     notice->position = read_position(body->position);
     notice->grains = body->grains;
     notice->check = body->check;
-    notice->rate = body->rate;
+    notice->speed = (sh_speed){body->rate, body->rate_error, body->step_s};
     notice->view = body->view;
     notice->halted = body->halted;
     SH_TRY(read_ranges(&notice->held, body->held, body->n_held));

@@ -417,7 +417,7 @@ static sh_standing some_standing(void)
                    .position = {UINT64_MAX - 2, 4},
                    .grains = 5,
                    .check = UINT64_MAX - 3,
-                   .rate = 1.5f,
+                   .speed = {1.5f, 0.25f, 0.125f},
                    .view = 6,
                    .halted = 7,
                    .held = {2, {{0, 3}, {4, 1}}},
@@ -442,7 +442,8 @@ static void assert_same_notice(const sh_notice *a, const sh_notice *b)
     assert_true(a->serial == b->serial && a->life == b->life);
     assert_true(a->leaving == b->leaving && a->whole == b->whole);
     assert_true(sh_position_same(a->position, b->position));
-    assert_true(a->grains == b->grains && a->check == b->check && a->rate == b->rate);
+    assert_true(a->grains == b->grains && a->check == b->check && a->speed.rate == b->speed.rate);
+    assert_true(a->speed.error == b->speed.error && a->speed.step_s == b->speed.step_s);
     assert_true(a->view == b->view && a->halted == b->halted && a->linked == b->linked);
     assert_int_equal(a->held.count, b->held.count);
     assert_memory_equal(a->held.items, b->held.items, a->held.count * sizeof *a->held.items);

@@ -35,9 +35,10 @@ struct sh_station {
     pthread_mutex_t lock; /* guards all below */
     sh_participant participant;
     sh_trainer_work work;
-    bool waiting; /* the step's thread was told to wait, and not that there is news */
-    bool looking; /* a look is on its way */
-    bool closing; /* none goes any more */
+    sh_speed told; /* in the notice that went last */
+    bool waiting;  /* the step's thread was told to wait, and not that there is news */
+    bool looking;  /* a look is on its way */
+    bool closing;  /* none goes any more */
 };
 
 static void look_soon(sh_station *station);
@@ -171,6 +172,7 @@ void sh_station_report(sh_station *station)
     };
     pthread_mutex_lock(&station->lock);
     standing.notice = station->participant.notice;
+    station->told = standing.notice.speed;
     standing.done.grains = station->work.grains;
     standing.done.samples = station->work.samples;
     pthread_mutex_unlock(&station->lock);
@@ -292,11 +294,13 @@ sh_engine *sh_station_engine(sh_station *station, uint32_t ring)
     return engine;
 }
 
-/* Whether an event changes more than the position. */
-static bool matters(const sh_notice *before, const sh_notice *after, sh_participant_event_kind kind)
+/* Whether an event changes more than the position and what is known of the speed. */
+static bool matters(const sh_notice *before, const sh_notice *after, const sh_speed *told,
+                    sh_participant_event_kind kind)
 {
     return kind != SH_PARTICIPANT_PASSED || before->view != after->view ||
-           before->life != after->life || before->leaving != after->leaving;
+           before->life != after->life || before->leaving != after->leaving ||
+           sh_speed_differs(told, &after->speed);
 }
 
 void sh_station_restarted(sh_station *station)
@@ -315,7 +319,7 @@ void sh_station_tell(sh_station *station, const sh_participant_event *event)
     const sh_notice before = station->participant.notice;
     sh_participant_handle(&station->participant, event);
     station->work = work;
-    const bool look = matters(&before, &station->participant.notice, event->kind);
+    const bool look = matters(&before, &station->participant.notice, &station->told, event->kind);
     pthread_mutex_unlock(&station->lock);
     if (look)
         look_soon(station);

@@ -19,8 +19,7 @@
 #include "train/trainer_impl.h"
 #include "train/weight_check.h"
 
-#define GRANULE 4096    /* weights: lanes' ranges end at multiples of it */
-#define PACE_KEPT 0.875 /* of what was known of the pace, with every turn */
+#define GRANULE 4096 /* weights: lanes' ranges end at multiples of it */
 
 /* Keeps the first failure and lets the other lanes run out of grains. */
 static void note_failure(sh_trainer *trainer, sh_status status)
@@ -136,23 +135,11 @@ static void compute(void *context, uint32_t lane)
 /* Takes a turn's grains into the account of how fast the lanes are. */
 static void note_pace(sh_trainer *trainer)
 {
-    sh_pace *pace = &trainer->pace;
     uint32_t samples = 0;
     for (uint32_t i = 0; i < trainer->todo.total && trainer->pace_clock != NULL; i++)
         samples += sh_batch_grain(&trainer->batch, sh_grain_list_at(&trainer->todo, i)).count;
-    if (samples == 0)
-        return;
-    pace->grains = PACE_KEPT * pace->grains + (double)samples / (double)trainer->job.grain;
-    pace->lane_seconds =
-        PACE_KEPT * pace->lane_seconds + (double)atomic_load(&trainer->lane_busy_ns) * 1e-9;
-}
-
-double sh_trainer_rate(const sh_trainer *trainer)
-{
-    const sh_pace *pace = &trainer->pace;
-    return pace->lane_seconds > 0
-               ? pace->grains / pace->lane_seconds * sh_lanes_count(trainer->lanes)
-               : 0;
+    sh_pace_note_grains(&trainer->pace, (double)samples / (double)trainer->job.grain,
+                        (double)atomic_load(&trainer->lane_busy_ns) * 1e-9);
 }
 
 void sh_stage_lane_range(const sh_trainer *trainer, uint32_t lane, size_t total, size_t *first,

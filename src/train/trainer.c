@@ -449,13 +449,22 @@ static sh_status step(sh_trainer *trainer, const sh_part *part, sh_step_result *
 sh_status sh_trainer_step(sh_trainer *trainer, const sh_part *part, sh_step_result *result)
 {
     sh_stopwatch *watch = &trainer->watch;
+    const sh_clock *clock = trainer->pace_clock;
     const uint64_t begun = sh_stopwatch_now(watch);
+    const uint64_t begun_ns = clock == NULL ? 0 : sh_clock_now_ns(clock);
     trainer->watching = watch;
     const sh_status status = step(trainer, part, result);
+    if (status == SH_OK && clock != NULL)
+        sh_pace_note_step(&trainer->pace, (double)(sh_clock_now_ns(clock) - begun_ns) * 1e-9);
     trainer->watching = &trainer->off;
     sh_stopwatch_since(watch, &watch->steps_ns, begun);
     watch->steps += status == SH_OK;
     return status;
+}
+
+sh_speed sh_trainer_speed(const sh_trainer *trainer)
+{
+    return sh_pace_speed(&trainer->pace, sh_lanes_count(trainer->lanes));
 }
 
 sh_status sh_trainer_profile(const sh_trainer *trainer, sh_profile *profile, sh_profile_level level)

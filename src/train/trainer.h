@@ -22,6 +22,7 @@
 #include "reduce/engine.h"
 #include "train/grain_list.h"
 #include "train/lanes.h"
+#include "train/pace.h"
 #include "train/replica.h"
 #include "train/schedule.h"
 #include "train/stopwatch.h"
@@ -49,7 +50,7 @@ typedef struct sh_trainer_options {
     uint64_t memory;       /* most bytes that the process may hold; 0: any (lanes.h says how) */
     bool evaluate_only;    /* sh_trainer_evaluate is all that will be asked for */
     bool shared;           /* there may be other devices: a total takes memory from the start */
-    const sh_clock *pace;  /* for sh_trainer_rate; NULL: there is none. Borrowed as above */
+    const sh_clock *pace;  /* for sh_trainer_speed; NULL: none. Borrowed as above */
     void (*on_passed)(void *context, const sh_stage_outcome *outcome); /* the caller's thread */
     void *context;                                                     /* borrowed as above */
 } sh_trainer_options;
@@ -122,9 +123,9 @@ void sh_trainer_set_phase(sh_trainer *trainer, uint32_t phase);
  * other devices, after it had computed its grains. Devices with equal replicas have equal ones. */
 uint64_t sh_trainer_check(const sh_trainer *trainer);
 
-/* Full grains a second that the lanes compute, over recent steps; 0 where nothing is known. As if
- * every lane always had a grain: times without one do not count. */
-double sh_trainer_rate(const sh_trainer *trainer);
+/* What is known of full grains a second that the lanes compute, and of steps. As if every lane
+ * always had a grain: times without one do not count. */
+sh_speed sh_trainer_speed(const sh_trainer *trainer);
 
 /*
  * The arithmetic family of this device for this job: a hash of the gradients of one fixed grain

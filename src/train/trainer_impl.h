@@ -18,11 +18,6 @@
 #include "train/rate.h"
 #include "train/trainer.h"
 
-/* How fast the lanes were, the last turns counting most. */
-typedef struct sh_pace {
-    double grains, lane_seconds;
-} sh_pace;
-
 struct sh_trainer {
     sh_job job;
     const sh_pipeline *pipeline;

@@ -544,15 +544,14 @@ static void the_pace_is_that_of_its_grains(void **state)
     sh_step_result result;
     e.pace = &clock;
     workshop_open(&shop, &e, 1);
-    assert_true(sh_trainer_rate(shop.trainer) == 0);
-    sh_part part = {.share = {0, 8}, .of = 8, .engine = sh_engine_solo()};
-    assert_ok(sh_trainer_step(shop.trainer, &part, &result));
-    /* 1 ms between the looks before and after 7 grains and a half one */
-    assert_true(sh_trainer_rate(shop.trainer) > 7499 && sh_trainer_rate(shop.trainer) < 7501);
-    part.share.count = 1;
-    for (int i = 0; i < 40; i++) /* the last steps count most: one grain, or none, in 1 ms */
+    const sh_part part = {.share = {0, 8}, .of = 8, .engine = sh_engine_solo()};
+    assert_true(sh_trainer_speed(shop.trainer).rate == 0);
+    for (int i = 0; i < 4; i++)
         assert_ok(sh_trainer_step(shop.trainer, &part, &result));
-    assert_true(sh_trainer_rate(shop.trainer) > 1000 && sh_trainer_rate(shop.trainer) < 1100);
+    /* 1 ms between the looks before and after 7 grains and a half one, and 3 in a step */
+    const sh_speed speed = sh_trainer_speed(shop.trainer);
+    assert_true(speed.rate > 7499 && speed.rate < 7501);
+    assert_true(speed.step_s > 0.0029f && speed.step_s < 0.0031f);
     workshop_close(&shop);
 }
 

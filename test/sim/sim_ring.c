@@ -350,7 +350,7 @@ static void pass_event(sim_world *world, sim_machine *machine, uint64_t number)
                                    .grains = grains_at(world, replica->position),
                                    .next_view = redo ? 0 : round->next_view,
                                    .finished = finished,
-                                   .rate = 1e6f / (float)machine->grain_us});
+                                   .speed = {.rate = 1e6f / (float)machine->grain_us}});
 }
 
 static void stop_event(sim_world *world, sim_machine *machine, uint64_t round)

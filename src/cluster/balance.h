@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * When new shares pay: what is lost by the shares at hand is added up, and they change once they
+ * have cost as much as a change. So never more than twice is spent of what somebody would who knew
+ * what is to come (the ski-rental problem: Karlin et al., "Competitive snoopy caching", 1988).
+ *
+ *     if (sh_balance_assess(&balance, shares, speeds, seats, grains, steps, reason, sizeof reason))
+ *         ... a view with the shares of sh_shares_deal ...
+ *
+ * There is no clock in it: time is counted in steps. Threads: caller locks; a value.
+ */
+#ifndef SHOAL_CLUSTER_BALANCE_H
+#define SHOAL_CLUSTER_BALANCE_H
+
+#include "cluster/shares.h"
+#include "train/pace.h"
+
+#define SH_BALANCE_GAIN 0.03    /* of a step's time: less is not looked at */
+#define SH_BALANCE_PRICE 0.75   /* of a change, in steps */
+#define SH_BALANCE_PRICE_MAX 24 /* after many that were not good for long */
+#define SH_BALANCE_TRIAL 10     /* steps after which a change is judged */
+#define SH_BALANCE_MEMORY 512   /* steps that halve mistrust */
+#define SH_BALANCE_CALM 128     /* steps without a change that halve the price */
+
+/* Zeroed to begin with; lives as long as the job. */
+typedef struct sh_balance {
+    bool spare;        /* as sh_shares_deal has it */
+    double price;      /* of the next change, in steps; 0: SH_BALANCE_PRICE */
+    double mistrust;   /* of a step: what a change was short of its promise */
+    double lost;       /* steps, by shares that are not the best */
+    uint64_t assessed; /* steps applied when it was assessed last */
+    uint64_t changed;  /* when it last asked for a change, or the price fell; 0: long ago */
+    double before_s, promised_s; /* a step before that change, and after it; 0: is judged */
+    uint32_t last;               /* of a change: the seat that the others wait for */
+} sh_balance;
+
+/*
+ * Whether to change to what sh_shares_deal would give, where `steps` have been applied; assessed
+ * once a step at most. A gain counts where it is SH_BALANCE_GAIN of the step, clear of the rates'
+ * errors, and twice what an earlier change was short of its promise, where that was more than half
+ * of it. While a seat with grains has no known rate there is none. The price doubles with a change
+ * that follows another within SH_BALANCE_CALM steps; as many steps without a change halve it. On
+ * true `reason` says why, in a few words.
+ */
+bool sh_balance_assess(sh_balance *balance, const sh_range *shares, const sh_speed *speeds,
+                       uint32_t seats, uint32_t grains, uint64_t steps, char *reason,
+                       size_t reason_bytes);
+
+/* The view has come to be another one, with other devices or after a halt: what was lost before
+ * and promised does not count. */
+void sh_balance_restart(sh_balance *balance);
+
+#endif

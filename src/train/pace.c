@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Seconds a grain are taken as logarithms x, so that twice and half as fast are equally far.
+ *
+ * Level: the median of the last `steady` steps, at most SH_PACE_WINDOW. It does not see single
+ * steps that took long, and its error falls as the window grows. Where the last SH_PACE_SHIFT steps
+ * all lie on one side of it, farther than noise goes, the device has another speed: the window
+ * begins again with these.
+ *
+ * Noise: the median of |x(n) - x(n-1)|, times 1.05 the standard deviation where noise is normal
+ * (0.954 = 0.6745 sqrt 2). A shift spoils one difference only, so what is known of the noise
+ * outlives it. A few differences that are made up stand for what is not known in the beginning.
+ *
+ * Error of the level: 1.25 noise / sqrt(n), which is a median's. Where the steady steps scatter
+ * farther than neighbours do (noise that comes and stays for a while), their median deviation
+ * counts instead.
+ *
+ * Medians and their errors: Rousseeuw and Croux, "Alternatives to the median absolute deviation",
+ * 1993.
+ */
+#include "train/pace.h"
+
+#include <math.h>
+
+#define LEAST_STEPS 3   /* before a rate is told */
+#define LEAST_SHIFT 0.1 /* is looked at as a shift */
+#define SHIFT_NOISES 2.0
+#define PRIOR_JUMPS 4 /* made up */
+#define PRIOR_JUMP 0.1
+#define OF_JUMP 1.05
+#define OF_DEVIATION 1.4826
+#define OF_MEDIAN 1.25
+#define LEAST_ERROR 0.005
+#define TOLD_SHIFT 0.125
+
+/* The value that `rank` others stand below; moves values about (Hoare's "Find", 1961). */
+static double order_statistic(double *values, uint32_t count, uint32_t rank)
+{
+    uint32_t first = 0, last = count - 1;
+    while (first < last) {
+        const double pivot = values[rank];
+        uint32_t i = first, j = last + 1;
+        values[rank] = values[first];
+        values[first] = pivot;
+        for (;;) {
+            while (values[++i] < pivot && i < last)
+                ;
+            while (values[--j] > pivot)
+                ;
+            if (i >= j)
+                break;
+            const double other = values[i];
+            values[i] = values[j];
+            values[j] = other;
+        }
+        values[first] = values[j];
+        values[j] = pivot;
+        if (j == rank)
+            break;
+        if (j > rank)
+            last = j - 1;
+        else
+            first = j + 1;
+    }
+    return values[rank];
+}
+
+/* The lower of two where there are two; moves values about. count > 0. */
+static double median(double *values, uint32_t count)
+{
+    return order_statistic(values, count, (count - 1) / 2);
+}
+
+/* x of `back` steps ago, the last one's for 0. */
+static double recent(const sh_pace *pace, uint32_t back)
+{
+    return pace->grain_s[(pace->noted - 1 - back) % SH_PACE_WINDOW];
+}
+
+/* Of the steady steps but for the last `left_out`, which are fewer. */
+static double level(const sh_pace *pace, uint32_t left_out)
+{
+    double values[SH_PACE_WINDOW];
+    const uint32_t count = pace->steady - left_out;
+    for (uint32_t i = 0; i < count; i++)
+        values[i] = recent(pace, left_out + i);
+    return median(values, count);
+}
+
+static double noise_of_jumps(const sh_pace *pace)
+{
+    double values[SH_PACE_WINDOW + PRIOR_JUMPS];
+    uint32_t count = 0;
+    for (; count + 1 < pace->noted && count < SH_PACE_WINDOW - 1; count++)
+        values[count] = pace->jump[(pace->noted - 1 - count) % SH_PACE_WINDOW];
+    for (uint32_t i = 0; i < PRIOR_JUMPS; i++)
+        values[count++] = PRIOR_JUMP;
+    return OF_JUMP * median(values, count);
+}
+
+static double noise_of_level(const sh_pace *pace, double at)
+{
+    double values[SH_PACE_WINDOW];
+    for (uint32_t i = 0; i < pace->steady; i++)
+        values[i] = fabs(recent(pace, i) - at);
+    return OF_DEVIATION * median(values, pace->steady);
+}
+
+/* Whether the last SH_PACE_SHIFT steps are all farther than this on one side of the level. */
+static bool is_beyond(const sh_pace *pace, double at, double far)
+{
+    uint32_t slower = 0, faster = 0;
+    for (uint32_t i = 0; i < SH_PACE_SHIFT; i++) {
+        slower += recent(pace, i) - at > far;
+        faster += at - recent(pace, i) > far;
+    }
+    return slower == SH_PACE_SHIFT || faster == SH_PACE_SHIFT;
+}
+
+static bool has_shifted(const sh_pace *pace)
+{
+    if (pace->steady < 2 * SH_PACE_SHIFT)
+        return false;
+    const double at = level(pace, SH_PACE_SHIFT);
+    return is_beyond(pace, at, LEAST_SHIFT) &&
+           is_beyond(pace, at, SHIFT_NOISES * noise_of_jumps(pace));
+}
+
+void sh_pace_note_grains(sh_pace *pace, double grains, double lane_seconds)
+{
+    pace->idle = grains > 0 ? 0 : pace->idle + 1;
+    if (!(grains > 0) || !(lane_seconds > 0))
+        return;
+    if (!pace->begun) {
+        pace->begun = true;
+        return;
+    }
+    const double x = log(lane_seconds / grains);
+    const uint64_t place = pace->noted % SH_PACE_WINDOW;
+    pace->jump[place] = pace->noted > 0 ? fabs(x - recent(pace, 0)) : 0;
+    pace->grain_s[place] = x;
+    pace->noted++;
+    if (pace->steady < SH_PACE_WINDOW)
+        pace->steady++;
+    if (has_shifted(pace))
+        pace->steady = SH_PACE_SHIFT;
+}
+
+void sh_pace_note_step(sh_pace *pace, double seconds)
+{
+    pace->step_s[pace->steps++ % SH_PACE_STEPS] = seconds;
+}
+
+sh_speed sh_pace_speed(const sh_pace *pace, uint32_t lanes)
+{
+    sh_speed speed = {0};
+    if (pace->steps > 0) {
+        double values[SH_PACE_STEPS];
+        const uint32_t count = pace->steps < SH_PACE_STEPS ? (uint32_t)pace->steps : SH_PACE_STEPS;
+        for (uint32_t i = 0; i < count; i++)
+            values[i] = pace->step_s[i];
+        speed.step_s = (float)median(values, count);
+    }
+    if (pace->steady < LEAST_STEPS)
+        return speed;
+    const double at = level(pace, 0);
+    const double noise = fmax(noise_of_jumps(pace), noise_of_level(pace, at));
+    speed.rate = (float)(lanes * exp(SH_PACE_HOPE * pace->idle - at));
+    speed.error = (float)fmax(LEAST_ERROR, OF_MEDIAN * noise / sqrt(pace->steady));
+    return speed;
+}
+
+static bool is_far(float a, float b)
+{
+    return fabsf(a - b) > (float)TOLD_SHIFT * fmaxf(a, b);
+}
+
+bool sh_speed_differs(const sh_speed *before, const sh_speed *after)
+{
+    return is_far(before->rate, after->rate) || is_far(before->step_s, after->step_s);
+}
