@@ -12,6 +12,7 @@ device.lost and others) are to the millisecond, all else is finer.
 """
 
 import json
+import math
 import os
 import signal
 import statistics
@@ -175,6 +176,11 @@ class Gaps:
                 usual[devices] = statistics.mean(self.calm(devices))
             total += seconds - usual[devices]
         return total
+
+    def noise(self, since, until):
+        """Standard deviation of what `lost` says of so many steps to which nothing happens."""
+        found = self.between(since, until)
+        return math.sqrt(sum(statistics.variance(self.calm(devices)) for _, _, _, devices in found))
 
 
 def each_step_once(record):

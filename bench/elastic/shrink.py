@@ -24,7 +24,8 @@ LIMIT = 180  # seconds of a lab that takes about a minute: a job that hangs is a
 
 
 def add_options(parser):
-    parser.add_argument("--leaves", type=int, default=3, help="announced (3); 0, and --runs 0: only the minutes without a fault")
+    parser.add_argument("--leaves", type=int, default=3,
+                        help="announced (3); 0, and --runs 0: only the minutes without a fault")
     parser.add_argument("--runs", type=int, default=5, help="of each kind of death (5)")
     parser.add_argument("--quiet-minutes", type=float, default=10, help="of eight devices without a fault (10)")
     parser.add_argument("--quick", action="store_true",
@@ -97,8 +98,9 @@ def dying(result, gaps, losses, action, hash_text):
     found = [each.found for each in died]
     costs = [gaps.longest(each.since, each.until) / gaps.median(4) for each in died]
     result.details[action] = {"found": found, "longest_gap_in_medians": costs}
-    result.row("%s: found after" % action, "%.1f ms (%.1f to %.1f)" % tuple(1e3 * each for each in measure.spread(found)),
-               hash_text, "", "<= %g ms" % (1e3 * FOUND_TARGET[action]), max(found) <= FOUND_TARGET[action])
+    result.row("%s: found after" % action,
+               "%.1f ms (%.1f to %.1f)" % tuple(1e3 * each for each in measure.spread(found)), hash_text, "",
+               "<= %g ms" % (1e3 * FOUND_TARGET[action]), max(found) <= FOUND_TARGET[action])
     result.row("%s: longest gap / median step" % action, "%.2f s" % (statistics.median(costs) * gaps.median(4)),
                hash_text, "%.2f" % statistics.median(costs))
 
@@ -108,8 +110,9 @@ def redoing(result, record, steps, losses, hash_text):
     went_on = elastic.each_step_once(record) and len(record["steps"]) == steps
     result.row("the job goes on, each step applied once", "%d of %d steps" % (len(record["steps"]), steps), hash_text,
                target="all", met=went_on)
-    anew = [int(match.group(1)) for each in record["log"] if each["id"] == "device.view" and each["at"] > losses[0].since
-            for match in [re.search(r" (\d+) of its grains dealt anew", each["fields"]["text"])] if match]
+    views = [each["fields"]["text"] for each in record["log"]
+             if each["id"] == "device.view" and each["at"] > losses[0].since]
+    anew = [int(re.search(r" (\d+) of its grains dealt anew", text).group(1)) for text in views]
     deaths = sum(each.action != "leave" for each in losses)
     result.details["dealt_anew"] = anew
     result.row("grains computed again after a death, at most", "%d of a step's %d" % (max(anew), GRAINS), hash_text,
