@@ -31,7 +31,7 @@ PAYLOAD = 1448 / 1538  # of Ethernet's wire that TCP has for its own bytes
 # 100 Mbit/s, where the sums of a step of LeNet take 0.2 s, of MobileNetV2 a second; and a quota's period is 10 ms.
 MODELS = {"LeNet": "lenet noise:1x28x28/10/1000000/64 --batch-size 4096 --grain 16",
           "ResNet-20": "resnet:20 noise:3x32x32/10/1000000/64 --batch-size 512 --grain 8",
-          "MobileNetV2": "mobilenetv2 noise:3x64x64/100/1000000/64 --batch-size 256 --grain 4"}
+          "MobileNetV2": "mobilenetv2 noise:3x64x64/100/1000000/64 --batch-size 1024 --grain 4"}
 CPU = 0.4  # cores of a device: four of them leave the machine room, as machines of their own would
 STARTING = 4  # steps of a training that say nothing of those behind them
 

@@ -16,7 +16,7 @@ import measure
 
 RATES = ("100Mbit", "1Gbit")
 BITS = {"100Mbit": 100e6, "1Gbit": 1e9}
-CALM = {"LeNet": 7, "ResNet-20": 7, "MobileNetV2": 6}  # steps between two changes
+CALM = {"LeNet": 7, "ResNet-20": 7, "MobileNetV2": 5}  # steps between two changes
 AFTER = 3  # steps that a change may cost something, once it has come about
 GAP_TARGET, GRAIN_TARGET, LOST_TARGET, LOST_REACH = 1.5, 1.2, 6, 20
 
