@@ -63,7 +63,7 @@ def measured(options, env, work, model, case, guess):
     All steps are one process's: another one meets other pages, and the first step's page faults take
     between a twentieth and a half of a second. The profile's clock stands still while events are written.
     """
-    steps = max(3, min(1000, int(1.0 / guess)))
+    steps = max(3, min(10000, int(1.0 / guess)))
     run, events = (os.path.join(work, name) for name in ("run", "events"))
     process = measure.run([options.shoal, "train", model["example"], data_of(model), "--lr", "1e-6",
                            "--steps", str(FIRST + steps), "--quiet", "--run", run, "--events", events,
