@@ -233,7 +233,8 @@ static bool is_kept(uint32_t sample, uint32_t place, double p, uint32_t layer)
     const uint32_t counter[] = {element / 64 * 16 + element % 16, layer, 0, 0};
     uint32_t words[4];
     sh_philox(counter, key, words);
-    return (double)words[element % 64 / 16] >= p * 0x1p32;
+    const uint32_t word = words[element % 64 / 16];
+    return (double)word >= p * 0x1p32;
 }
 
 static void dropout_keeps_what_its_keys_say(void **state)
@@ -317,11 +318,12 @@ static void moments_are_exact_far_from_zero(void **state)
         for (size_t j = 0; j < N * 2 * P; j++)
             values[j] = wandering(j, N * 2 * P);
         double mean = 0, variance = 0; /* of the second channel */
-        for (size_t j = 0; j < N * P; j++)
-            mean += (double)values[(j / P * 2 + 1) * P + j % P] / (double)(N * P);
-        for (size_t j = 0; j < N * P; j++)
-            variance +=
-                pow((double)values[(j / P * 2 + 1) * P + j % P] - mean, 2) / (double)(N * P);
+        for (size_t n = 0; n < N; n++)
+            for (size_t j = 0; j < P; j++)
+                mean += (double)values[(2 * n + 1) * P + j] / (double)(N * P);
+        for (size_t n = 0; n < N; n++)
+            for (size_t j = 0; j < P; j++)
+                variance += pow((double)values[(2 * n + 1) * P + j] - mean, 2) / (double)(N * P);
         assert_ok(sh_execution_run(m.execution, NULL, NULL));
         const float *means = sh_execution_output(m.execution, 0);
         const float *variances = sh_execution_output(m.execution, 1);
