@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A device of four leaves, is killed, is frozen, loses its cable: how soon it is found, and what the others lose.
 
-All of it befalls one training, one device after the other, each replaced by a fresh one that joins. Found is the
+All of it but the kills befalls one training, one device after the other, each replaced by a fresh one that joins. Found is the
 run's log against the lab's own moment; the log has milliseconds. No false alarm: eight devices at a fifth of a core
 each, fully loaded, for ten minutes (--quiet-minutes 0 leaves it out).
 """
@@ -48,11 +48,11 @@ def plan(actions):
     return happenings, step
 
 
-def shrinking(options, work, actions):
+def shrinking(options, work, actions, cpu):
     happenings, steps = plan(actions)
     job = "%s --seed 1 --steps %d" % (MODEL, steps)
     alone = elastic.alone_hash(options, work, job)
-    devices = [elastic.device("d%d" % i, elastic.CPU, later=i > 3 or None) for i in range(4 + len(actions))]
+    devices = [elastic.device("d%d" % i, cpu, later=i > 3 or None, lanes=1) for i in range(4 + len(actions))]
     record = elastic.run_lab(options, work, elastic.lab_file(job, devices, RATE, happenings), limit=LIMIT, status=None)
     return record, steps, elastic.hash_text(record, alone)
 
@@ -120,9 +120,8 @@ def redoing(result, record, steps, losses, hash_text):
                max(anew) < GRAINS and sum(each > 0 for each in anew) <= deaths)
 
 
-def losing(options, result, work):
-    actions = kinds(options)
-    record, steps, hash_text = shrinking(options, work, actions)
+def losing(options, result, work, actions, cpu):
+    record, steps, hash_text = shrinking(options, work, actions, cpu)
     gaps = elastic.Gaps(record)
     joins_disturb(record, gaps)
     losses = [Loss(record, gaps, action, "d%d" % (3 + index)) for index, action in enumerate(actions)]
@@ -130,6 +129,15 @@ def losing(options, result, work):
     for action in FOUND_TARGET:
         dying(result, gaps, losses, action, hash_text)
     redoing(result, record, steps, losses, hash_text)
+
+
+def losses(options, result, work):
+    """Kills apart and without quotas: a quota stands still for up to 10 ms, which is what is to be measured."""
+    kills = [each for each in kinds(options) if each == "kill"]
+    others = [each for each in kinds(options) if each != "kill"]
+    for actions, cpu in ((others, elastic.CPU), (kills, None)):
+        if actions:
+            losing(options, result, work, actions, cpu)
 
 
 def quiet(options, result, work):
@@ -152,8 +160,7 @@ def benchmark(options, result):
     if options.quick:
         options.leaves, options.runs, options.quiet_minutes = 1, 1, 0
     with measure.folder() as work:
-        if kinds(options):
-            losing(options, result, work)
+        losses(options, result, work)
         if options.quiet_minutes > 0:
             quiet(options, result, work)
 
