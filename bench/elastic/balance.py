@@ -13,9 +13,10 @@ import measure
 
 QUOTAS = (0.4, 0.4, 0.4, 0.2)
 RATE = "1Gbit"
-# 64 grains each. Together: much to compute for each byte of gradients, which cost a part of the quota, too. Else: steps
-# of some tenths of a second, and hundreds of them in two minutes.
-HEAVY = "resnet:20 noise:3x32x32/10/1000000/64 --batch-size 64 --grain 1 --seed 1"
+# Together: 256 grains, because whole ones divide 64 among 3.5 to 4 % at best; and much to compute for each byte of
+# gradients, which cost a part of the quota, too. Else: 64 grains, steps of some tenths of a second, hundreds of them in
+# two minutes.
+HEAVY = "resnet:20 noise:3x32x32/10/1000000/64 --batch-size 256 --grain 1 --seed 1"
 JOB = "lenet noise:1x28x28/10/1000000/64 --batch-size 1024 --grain 16 --seed 1"
 PARTS = ("reached", "slowed", "calm")
 ALONE_STEPS, STEPS = 14, 60

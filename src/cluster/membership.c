@@ -289,7 +289,8 @@ static void handle_progress(sh_membership *membership)
         sh_membership_assess(membership);
 }
 
-/* Whether all that have a seat are at the job's end. */
+/* Whether all that have a seat are at the job's end, and have said so: in no view is also who has
+ * not said yet that it entered this one, and its figures are still to come. */
 static void check_finished(sh_membership *membership)
 {
     const sh_position end_position = sh_membership_coordinator(membership)->notice.position;
@@ -298,7 +299,8 @@ static void check_finished(sh_membership *membership)
     for (uint32_t i = 0; i < membership->slots && sh_membership_works(membership); i++) {
         const sh_roster_entry *one = &membership->members[i];
         const sh_notice *notice = &one->notice;
-        const bool there = notice->life == SH_LIFE_FINISHED || notice->view == 0 ||
+        const bool out = notice->view == 0 && sh_seating_of(&membership->now, one->device) == NULL;
+        const bool there = notice->life == SH_LIFE_FINISHED || out ||
                            (notice->whole && !sh_position_before(notice->position, end_position));
         if (one->present && one->seated && !there)
             return;

@@ -591,6 +591,28 @@ static void the_end_is_told_once(void **state)
     assert_string_equal(ending, "the disk is full");
 }
 
+/* A slow connection: it has entered, and nobody knows yet when the others are at the end. */
+static void the_end_waits_for_word_of_all(void **state)
+{
+    (void)state;
+    work_with(2);
+    sh_notice before = parts[1].notice;
+    before.view = 0;
+    before.serial++;
+    parts[1].notice.serial = sent[1] = before.serial + 1;
+    coordinate(
+        &(sh_membership_event){.kind = SH_MEMBERSHIP_NOTICE, .device = 1, .notice = &before});
+    for (uint32_t i = 0; i < 2; i++) {
+        (void)take_run(i, 1);
+        assert_int_equal(ended, 0);
+        inform(i, (sh_participant_event){.kind = SH_PARTICIPANT_PASSED,
+                                         .position = {1, SH_PHASE_FIRST},
+                                         .finished = true});
+        settle();
+    }
+    assert_int_equal(ended, 1);
+}
+
 static void other_arithmetic_is_refused_or_told(void **state)
 {
     (void)state;
@@ -647,6 +669,7 @@ int main(void)
         cmocka_unit_test(those_that_cannot_link_get_others_between_them),
         cmocka_unit_test(an_older_ring_can_break_last),
         cmocka_unit_test(the_end_is_told_once),
+        cmocka_unit_test(the_end_waits_for_word_of_all),
         cmocka_unit_test(other_arithmetic_is_refused_or_told),
         cmocka_unit_test(nonsense_costs_the_place),
     };

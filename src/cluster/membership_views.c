@@ -35,7 +35,7 @@ static void part_broken(const sh_membership *membership, sh_seating *view)
 {
     uint32_t least = count_broken_links(membership, view);
     for (uint32_t i = 1; i < view->seat_count && least > 0; i++)
-        for (uint32_t j = i + 1; j < view->seat_count; j++) {
+        for (uint32_t j = i + 1; j < view->seat_count && least > 0; j++) {
             if (view->seats[i].local != view->seats[j].local)
                 continue;
             swap_seats(view, i, j);

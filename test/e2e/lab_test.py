@@ -418,7 +418,7 @@ class Cluster(Case):
         self.assertEqual([step for step, _, _ in said["steps"]], list(range(1, 61)))
 
     def test_a_device_that_is_killed_is_told_of(self):
-        """Today that ends the job; in any case the record says when it died, and of what."""
+        """The others go on without it; the record says when it died, and of what."""
         process = self.start_lab(THREE % JOB.replace("60", "2000") + at("step = 10", "kill", device="d2") +
                                  at("step = 30", "leave", device="d0"))
         process.wait(120)
@@ -429,6 +429,9 @@ class Cluster(Case):
         run = said["devices"][2]["runs"][0]
         self.assertEqual((run["status"], run["by"]), (-signal.SIGKILL, "kill"))
         self.assertLess(run["ended"] - killed["at"], 0.2 * harness.PATIENCE)
+        steps = [step for step, _, _ in said["steps"]]
+        self.assertGreaterEqual(len(steps), 30)
+        self.assertEqual(steps, list(range(1, len(steps) + 1)))
 
     def test_a_folder_is_hidden(self):
         os.mkdir(self.path("secret"))
