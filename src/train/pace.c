@@ -22,7 +22,7 @@
 
 #include <math.h>
 
-#define LEAST_STEPS 3   /* before a rate is told */
+#define LEAST_STEPS 6   /* before a rate is told */
 #define LEAST_SHIFT 0.1 /* is looked at as a shift */
 #define SHIFT_NOISES 2.0
 #define PRIOR_JUMPS 4 /* made up */
@@ -161,7 +161,7 @@ sh_speed sh_pace_speed(const sh_pace *pace, uint32_t lanes)
             values[i] = pace->step_s[i];
         speed.step_s = (float)median(values, count);
     }
-    if (pace->steady < LEAST_STEPS)
+    if (pace->noted < LEAST_STEPS)
         return speed;
     const double at = level(pace, 0);
     const double noise = fmax(noise_of_jumps(pace), noise_of_level(pace, at));

@@ -51,7 +51,7 @@ void sh_pace_note_grains(sh_pace *pace, double grains, double lane_seconds);
 /* What a step took in all. */
 void sh_pace_note_step(sh_pace *pace, double seconds);
 
-/* Rate and error from the third step on: medians, see pace.c. */
+/* Rate and error from the sixth noted step on: medians, see pace.c. */
 sh_speed sh_pace_speed(const sh_pace *pace, uint32_t lanes);
 
 /* Whether one speed is so far from another that whoever knows the old one should hear of it. */

@@ -546,7 +546,7 @@ static void the_pace_is_that_of_its_grains(void **state)
     workshop_open(&shop, &e, 1);
     const sh_part part = {.share = {0, 8}, .of = 8, .engine = sh_engine_solo()};
     assert_true(sh_trainer_speed(shop.trainer).rate == 0);
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 8; i++)
         assert_ok(sh_trainer_step(shop.trainer, &part, &result));
     /* 1 ms between the looks before and after 7 grains and a half one, and 3 in a step */
     const sh_speed speed = sh_trainer_speed(shop.trainer);
