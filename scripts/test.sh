@@ -121,7 +121,7 @@ stage_portable() {
 # Without what is about the tools around the program.
 stage_asan() { build_and_test asan --but '^e2e\.(harness|lab)$'; }
 # Without what has one thread, or the threads of a test that is there.
-stage_tsan() { build_and_test tsan --but '^(sim|graph)\.|^train\.golden|^model\.builtin$|^e2e\.(cli|lab|plan)$'; }
+stage_tsan() { build_and_test tsan --but '^(sim|graph)\.|^train\.golden|^model\.builtin$|^e2e\.(cli|harness|lab|plan|pretrained)$'; }
 stage_fuzz() { build_and_test fuzz -DSHOAL_FUZZ_SECONDS="$fuzz_seconds"; }
 
 summary=()
