@@ -174,7 +174,7 @@ static void check(sh_course *course)
                                             .check = sh_replica_check(course->bench->replica)});
 }
 
-static sh_status run_with_others(sh_course *course, sh_ending *ending)
+static sh_status do_tasks(sh_course *course)
 {
     bool over = false;
     while (!over) {
@@ -197,15 +197,12 @@ static sh_status run_with_others(sh_course *course, sh_ending *ending)
             break;
         }
     }
-    *ending = !is_over(course)  ? SH_ENDING_DISMISSED
-              : course->stopped ? SH_ENDING_STOPPED
-                                : SH_ENDING_COMPLETE;
     return SH_OK;
 }
 
 /* ---- alone ----------------------------------------------------------------------------------- */
 
-static sh_status run_alone(sh_course *course, sh_ending *ending)
+static sh_status run_alone(sh_course *course)
 {
     uint32_t next_view;
     while (!is_over(course)) {
@@ -216,11 +213,16 @@ static sh_status run_alone(sh_course *course, sh_ending *ending)
                               .share = {0, grains_of_step(course)}};
         SH_TRY(run_stage(course, &task, &next_view));
     }
-    *ending = course->stopped ? SH_ENDING_STOPPED : SH_ENDING_COMPLETE;
     return SH_OK;
 }
 
 sh_status sh_course_run(sh_course *course, sh_ending *ending)
 {
-    return course->station == NULL ? run_alone(course, ending) : run_with_others(course, ending);
+    const bool alone = course->station == NULL;
+    const sh_status status = alone ? run_alone(course) : do_tasks(course);
+    course->whole = alone || sh_station_settle(course->station);
+    *ending = !course->whole || !is_over(course) ? SH_ENDING_DISMISSED
+              : course->stopped                  ? SH_ENDING_STOPPED
+                                                 : SH_ENDING_COMPLETE;
+    return status;
 }

@@ -54,14 +54,15 @@ typedef struct sh_course {
 
     uint64_t redone_steps; /* out: counted since the start of the course */
     uint32_t views;        /* out: that this device was in */
+    bool whole;            /* out: the replica; false where it was being brought along */
 
     /* The course's own: zero. */
     uint32_t view, devices;
     bool stopped;
 } sh_course;
 
-/* Runs from where the replica stands to the job's end. On failure the replica is as after its last
- * step. */
+/* Runs from where the replica stands to the job's end. Nobody but the caller touches the replica
+ * afterwards; where it is whole, it is as after its last step, after a failure too. */
 sh_status sh_course_run(sh_course *course, sh_ending *ending) SHOAL_CHECKED;
 
 #endif

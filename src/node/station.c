@@ -31,6 +31,7 @@ struct sh_station {
     uint32_t opened;         /* the highest ring whose door is open */
     uint64_t sent;           /* serial of the notice that went last */
     sh_channel_stats closed; /* of intakes that are gone */
+    bool settled;            /* none comes any more */
 
     pthread_mutex_t lock; /* guards all below */
     sh_participant participant;
@@ -123,7 +124,7 @@ static void take_from_others(sh_station *station, uint64_t number)
     const sh_directive *directive = &station->orders.directive;
     if (station->intake != NULL && sh_intake_number(station->intake) != number)
         end_intake(station);
-    if (station->intake != NULL || number == 0)
+    if (station->intake != NULL || number == 0 || station->settled)
         return;
     for (uint32_t i = 0; i < directive->transfer_count; i++) {
         const sh_transfer *transfer = &directive->transfers[i];
@@ -410,6 +411,23 @@ void sh_station_begin(sh_station *station, uint32_t device, sh_workbench *bench,
 {
     sh_loop_call(station->options.loop, do_begin,
                  &(request){.station = station, .device = device, .bench = bench, .whole = whole});
+}
+
+static void do_settle(void *context)
+{
+    sh_station *station = context;
+    station->settled = true;
+    end_intake(station);
+}
+
+bool sh_station_settle(sh_station *station)
+{
+    sh_loop_call(station->options.loop, do_settle, station);
+    pthread_mutex_lock(&station->lock);
+    const sh_participant *participant = &station->participant;
+    const bool whole = participant->notice.whole && participant->fetching == 0;
+    pthread_mutex_unlock(&station->lock);
+    return whole;
 }
 
 static void do_close(void *context)

@@ -71,6 +71,13 @@ void sh_station_passed(sh_station *station, const sh_stage_outcome *outcome);
 /* The replica's phase was set, though no stage has passed. */
 void sh_station_restarted(sh_station *station);
 
+/*
+ * This device does nothing more: what is being taken from others is dropped, and nothing is taken
+ * from now on. Whether the replica is whole and stands after its last step; false where it was
+ * being brought along.
+ */
+bool sh_station_settle(sh_station *station);
+
 /* Tells how things stand once more, with the newest figures: before this device goes. Loop only. */
 void sh_station_report(sh_station *station);
 

@@ -359,6 +359,10 @@ static sh_status give_up(const training *t, sh_status status)
 
 static sh_status finish(training *t, const sh_course *course, sh_status status, sh_ending ending)
 {
+    if (!course->whole)
+        return give_up(t, status != SH_OK ? status
+                                          : sh_fail(SH_PEER_LOST, "the job ended while this device "
+                                                                  "took the replica from others"));
     if (status == SH_OK && ending == SH_ENDING_COMPLETE) {
         unlink(t->token_file); /* nobody comes back to a job that is complete */
         return summarise(t, course, "complete");

@@ -398,7 +398,8 @@ def read_course(path):
             if what is None:
                 continue
             key = event["total_step"] if what is steps else event["epoch"]
-            said = tuple(event.get(name) for name in ("epoch", "step", "samples", "loss", "accuracy", "val_loss", "val_accuracy"))
+            said = tuple(event.get(name) for name in ("epoch", "step", "epoch_steps", "samples", "loss", "accuracy",
+                                                     "val_loss", "val_accuracy"))
             if what.setdefault(key, said) != said:
                 raise Failure("%s %d was once %s and once %s" % (event["event"], key, what[key], said))
     return steps, epochs, moments
@@ -414,16 +415,16 @@ def judge_course(path, alone_path):
     for found, wanted, what in ((steps, alone_steps, "step"), (epochs, alone_epochs, "epoch")):
         for key, said in found.items():  # a life that was killed may have gone farther than the last one
             if key <= max(wanted) and wanted.get(key) != said:
-                raise Failure("%s %d: (epoch, step, samples, loss, accuracy ...) %s, alone %s" % (what, key, said, wanted.get(key)))
-    last = {said[0]: said[2] for _, said in sorted(alone_steps.items())}
-    full = max(last.values())
-    unseen = {epoch for epoch, samples in last.items() if samples == full} - set(epochs)
+                raise Failure("%s %d: (epoch, step, of, samples, loss, accuracy ...) %s, alone %s" % (what, key, said, wanted.get(key)))
+    last = {said[0]: said[3] for _, said in sorted(alone_steps.items())}
+    whole = {said[0]: said[3] for said in alone_steps.values() if said[1] == said[2]}
+    unseen = set(whole) - set(epochs)
     if unseen:
         raise Failure("nothing was said of the end of epochs %s" % sorted(unseen))
-    if [samples for epoch, samples in last.items() if samples != full and epoch != max(last)]:
+    if len(set(whole.values())) > 1:
         raise Failure("alone, epochs have different numbers of samples: %s" % last)
     still = max((b - a for a, b in zip(moments, moments[1:])), default=0)
-    return still, {"all": sum(last.values()), "samples": full, "epochs": sum(samples == full for samples in last.values())}
+    return still, {"all": sum(last.values()), "samples": max(whole.values(), default=0), "epochs": len(whole)}
 
 
 def replay(options):

@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A short chaos (chaos.py), with another seed each time; SHOAL_TEST_SEED=N runs one again."""
+"""A short chaos (chaos.py); SHOAL_TEST_SEED=N draws another one."""
 
 import os
-import random
 
 import chaos
 import cuts
@@ -16,7 +15,7 @@ JOB = ("lenet", "digits:300/30", "--batch-size", "48", "--grain", "4", "--epochs
 
 class Short(harness.Case):
     def run_chaos(self, *options):
-        seed = os.environ.get("SHOAL_TEST_SEED") or str(random.SystemRandom().randrange(1, 1000000))
+        seed = os.environ.get("SHOAL_TEST_SEED", "1")
         self.assertEqual(chaos.main(["--seed", seed, "--events", str(EVENTS), "--gap", "0.25", *options, *JOB]), 0)
 
     def test_devices(self):
