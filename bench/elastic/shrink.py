@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A device of four leaves, is killed, is frozen, loses its cable: how soon it is found, and what the others lose.
+"""A device of four leaves, is frozen, loses its cable; one of a device a processor is killed: how soon it is found, and
+what the others lose.
 
-All of it but the kills befalls one training, one device after the other, each replaced by a fresh one that joins. Found is the
-run's log against the lab's own moment; the log has milliseconds. No false alarm: eight devices at a fifth of a core
-each, fully loaded, for ten minutes (--quiet-minutes 0 leaves it out).
+Each befalls one training, one device after the other, each replaced by a fresh one that joins. Found is the run's log
+against the lab's own moment; the log has milliseconds. No false alarm: eight devices at a fifth of a core each, fully
+loaded, for ten minutes (--quiet-minutes 0 leaves it out).
 """
 
+import os
 import re
 import statistics
 
 import elastic
 import measure
 
+CREW = 4
 EIGHTH = 0.2
 RATE = "1Gbit"
 MODEL = "lenet noise:1x28x28/10/1000000/64 --batch-size 1024 --grain 16"
@@ -36,23 +39,25 @@ def kinds(options):
     return ["leave"] * options.leaves + [action for action in FOUND_TARGET for _ in range(options.runs)]
 
 
-def plan(actions):
-    """What happens at which steps, and how many steps there are. What is lost is a device more each time."""
+def plan(actions, first):
+    """What happens at which steps, to device `first` and those after it, and how many steps there are."""
     happenings, step = [], elastic.STARTING + CALM
     for index, action in enumerate(actions):
-        happenings.append(elastic.at(action, step=step, device="d%d" % (3 + index)))
+        happenings.append(elastic.at(action, step=step, device="d%d" % (first + index)))
         if action in ("freeze", "unplug"):  # it does not come back to be in the way
-            happenings.append(elastic.at("kill", step=step + CALM // 2, device="d%d" % (3 + index)))
-        happenings.append(elastic.at("join", step=step + CALM, device="d%d" % (4 + index)))
+            happenings.append(elastic.at("kill", step=step + CALM // 2, device="d%d" % (first + index)))
+        happenings.append(elastic.at("join", step=step + CALM, device="d%d" % (first + index + 1)))
         step += 2 * CALM + AFTER
     return happenings, step
 
 
-def shrinking(options, work, actions, cpu):
-    happenings, steps = plan(actions)
+def shrinking(options, work, actions, crew, cpu):
+    """One of a crew goes, the last that came, and another one comes, for each action."""
+    happenings, steps = plan(actions, crew - 1)
     job = "%s --seed 1 --steps %d" % (MODEL, steps)
     alone = elastic.alone_hash(options, work, job)
-    devices = [elastic.device("d%d" % i, cpu, later=i > 3 or None, lanes=1) for i in range(4 + len(actions))]
+    devices = [elastic.device("d%d" % i, cpu, later=i >= crew or None, lanes=1)
+               for i in range(crew + len(actions))]
     record = elastic.run_lab(options, work, elastic.lab_file(job, devices, RATE, happenings), limit=LIMIT, status=None)
     return record, steps, elastic.hash_text(record, alone)
 
@@ -77,31 +82,31 @@ def joins_disturb(record, gaps):
             gaps.disturbed(each["at"], gaps.after(joined or each["at"], AFTER))
 
 
-def leaving(result, gaps, losses, hash_text):
+def leaving(result, gaps, losses, crew, hash_text):
     left = [each for each in losses if each.action == "leave"]
     if not left:
         return
-    median = gaps.median(4)
+    median = gaps.median(crew)
     longest = [gaps.longest(each.since, each.until) for each in left]
     middle = statistics.median(longest)
     result.details["leave"] = {"median": median, "longest": longest, "found": [each.found for each in left]}
     result.row("leaves: longest gap / median step", "%.0f ms / %.0f ms" % (1e3 * middle, 1e3 * median), hash_text,
-               "%.2f (calm: %.2f)" % (middle / median, max(gaps.calm(4)) / median), "<= %.1f" % GAP_TARGET,
+               "%.2f (calm: %.2f)" % (middle / median, max(gaps.calm(crew)) / median), "<= %.1f" % GAP_TARGET,
                middle <= GAP_TARGET * median)
 
 
-def dying(result, gaps, losses, action, hash_text):
+def dying(result, gaps, losses, action, crew, hash_text):
     """One kind of death: when it was found, and the gap that it cost."""
     died = [each for each in losses if each.action == action]
     if not died:
         return
     found = [each.found for each in died]
-    costs = [gaps.longest(each.since, each.until) / gaps.median(4) for each in died]
+    costs = [gaps.longest(each.since, each.until) / gaps.median(crew) for each in died]
     result.details[action] = {"found": found, "longest_gap_in_medians": costs}
     result.row("%s: found after" % action,
                "%.1f ms (%.1f to %.1f)" % tuple(1e3 * each for each in measure.spread(found)), hash_text, "",
                "<= %g ms" % (1e3 * FOUND_TARGET[action]), max(found) <= FOUND_TARGET[action])
-    result.row("%s: longest gap / median step" % action, "%.2f s" % (statistics.median(costs) * gaps.median(4)),
+    result.row("%s: longest gap / median step" % action, "%.2f s" % (statistics.median(costs) * gaps.median(crew)),
                hash_text, "%.2f" % statistics.median(costs))
 
 
@@ -120,24 +125,25 @@ def redoing(result, record, steps, losses, hash_text):
                max(anew) < GRAINS and sum(each > 0 for each in anew) <= deaths)
 
 
-def losing(options, result, work, actions, cpu):
-    record, steps, hash_text = shrinking(options, work, actions, cpu)
+def losing(options, result, work, actions, crew, cpu):
+    record, steps, hash_text = shrinking(options, work, actions, crew, cpu)
     gaps = elastic.Gaps(record)
     joins_disturb(record, gaps)
-    losses = [Loss(record, gaps, action, "d%d" % (3 + index)) for index, action in enumerate(actions)]
-    leaving(result, gaps, losses, hash_text)
+    losses = [Loss(record, gaps, action, "d%d" % (crew - 1 + index)) for index, action in enumerate(actions)]
+    leaving(result, gaps, losses, crew, hash_text)
     for action in FOUND_TARGET:
-        dying(result, gaps, losses, action, hash_text)
+        dying(result, gaps, losses, action, crew, hash_text)
     redoing(result, record, steps, losses, hash_text)
 
 
 def losses(options, result, work):
-    """Kills apart and without quotas: a quota stands still for up to 10 ms, which is what is to be measured."""
+    """Kills apart, of devices with a processor each: a quota stands still for up to 10 ms, and so does a device that
+    waits for its turn on a processor, the killed one, too, before its end can be seen by others."""
     kills = [each for each in kinds(options) if each == "kill"]
     others = [each for each in kinds(options) if each != "kill"]
-    for actions, cpu in ((others, elastic.CPU), (kills, None)):
+    for actions, crew, cpu in ((others, CREW, elastic.CPU), (kills, max(2, min(CREW, os.cpu_count())), None)):
         if actions:
-            losing(options, result, work, actions, cpu)
+            losing(options, result, work, actions, crew, cpu)
 
 
 def quiet(options, result, work):

@@ -378,7 +378,7 @@ class Chaos:
 
 
 def read_course(path):
-    """What --events says of steps and epochs: {total step: what must be the same}, likewise by epoch, and the moments."""
+    """What --events says of steps and ends of epochs, each as {total step: what must be the same}, and the moments."""
     steps, epochs, moments = {}, {}, []
     life = {}
     with open(path, encoding="utf-8") as file:
@@ -397,11 +397,11 @@ def read_course(path):
             what = {"step": steps, "epoch": epochs}.get(event["event"])
             if what is None:
                 continue
-            key = event["total_step"] if what is steps else event["epoch"]
+            key = event["total_step"]
             said = tuple(event.get(name) for name in ("epoch", "step", "epoch_steps", "samples", "loss", "accuracy",
                                                      "val_loss", "val_accuracy"))
             if what.setdefault(key, said) != said:
-                raise Failure("%s %d was once %s and once %s" % (event["event"], key, what[key], said))
+                raise Failure("%s at step %d was once %s and once %s" % (event["event"], key, what[key], said))
     return steps, epochs, moments
 
 
@@ -414,11 +414,11 @@ def judge_course(path, alone_path):
     alone_steps, alone_epochs, _ = read_course(alone_path)
     for found, wanted, what in ((steps, alone_steps, "step"), (epochs, alone_epochs, "epoch")):
         for key, said in found.items():  # a life that was killed may have gone farther than the last one
-            if key <= max(wanted) and wanted.get(key) != said:
-                raise Failure("%s %d: (epoch, step, of, samples, loss, accuracy ...) %s, alone %s" % (what, key, said, wanted.get(key)))
+            if key <= max(alone_steps) and wanted.get(key) != said:
+                raise Failure("%s at step %d: (epoch, step, of, samples, loss, accuracy ...) %s, alone %s" % (what, key, said, wanted.get(key)))
     last = {said[0]: said[3] for _, said in sorted(alone_steps.items())}
     whole = {said[0]: said[3] for said in alone_steps.values() if said[1] == said[2]}
-    unseen = set(whole) - set(epochs)
+    unseen = set(whole) - {said[0] for said in epochs.values()}
     if unseen:
         raise Failure("nothing was said of the end of epochs %s" % sorted(unseen))
     if len(set(whole.values())) > 1:
