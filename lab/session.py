@@ -20,7 +20,7 @@ import signal
 import sys
 import time
 
-import chaos
+import faults
 import system
 from groups import Groups, Missing
 from janitor import Janitor, own_name
@@ -56,7 +56,7 @@ class Session:
         self._waiting = []  # members that start when there is a token
         self._select = selectors.DefaultSelector()
         self._at_steps = sorted((each for each in lab.timeline if each.step is not None), key=lambda each: each.step)
-        self._turns = chaos.draw(lab.chaos, [device.name for device in lab.devices]) if lab.chaos else []
+        self._turns = faults.draw(lab.chaos, [device.name for device in lab.devices]) if lab.chaos else []
         self._due, self._order = [], itertools.count()  # (moment, number, happening)
         self._restart = None  # (members that must have ended, members to start then), while one is under way
         self._deadline, self._asked = None, 0

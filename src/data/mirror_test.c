@@ -134,10 +134,6 @@ static void what_was_put_is_read_also_later(void **state)
     free(expected);
     assert_int_equal(sh_mirror_missing(b.mirror), 0);
     assert_int_equal(b.now + b.soon, 0);
-    sh_manifest *recalled;
-    assert_ok(sh_shelf_recall(&recalled, b.manifest->root));
-    assert_int_equal(recalled->blocks, blocks);
-    sh_manifest_free(recalled);
     bench_close(&b);
     sh_mirror_close(NULL);
 }

@@ -29,8 +29,6 @@
 #define LOCK "lock"
 #define CONTENT "content"
 #define MARKS "marks"
-#define MANIFEST "manifest"
-#define TEMPORARY "manifest.tmp"
 #define ROOT_DIGITS (SH_DIGEST_TEXT - 1)
 #define SECTOR 512 /* bytes that st_blocks counts in */
 
@@ -104,7 +102,7 @@ static sh_status mirrors_open(mirrors *all, char path[SH_CACHE_PATH], bool *none
 
 static void remove_mirror(int folder, const char *root)
 {
-    static const char *const files[] = {MANIFEST, TEMPORARY, MARKS, CONTENT, LOCK};
+    static const char *const files[] = {MARKS, CONTENT, LOCK};
     const int mirror = openat(folder, root, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     if (mirror < 0)
         return;
@@ -268,46 +266,6 @@ static sh_status size_files(const sh_shelf *shelf, const sh_manifest *manifest)
     return SH_OK;
 }
 
-static sh_status load_manifest(sh_manifest **manifest, int mirror, const char *root)
-{
-    const int fd = openat(mirror, MANIFEST, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    struct stat about;
-    if (fd < 0 || fstat(fd, &about) != 0 || about.st_size > (off_t)SH_MANIFEST_BYTES_MOST) {
-        if (fd >= 0)
-            close(fd);
-        return sh_fail(SH_NOT_FOUND, "the cache has no manifest of %.16s...", root);
-    }
-    const size_t bytes = (size_t)about.st_size;
-    uint8_t *packed = malloc(bytes + 1);
-    sh_status status = packed == NULL ? sh_fail_memory(bytes, "the manifest of the data")
-                                      : sh_extent_read_all(fd, 0, packed, bytes);
-    close(fd);
-    if (status == SH_OK)
-        status = sh_manifest_parse(manifest, packed, bytes, root);
-    free(packed);
-    return status;
-}
-
-static sh_status save_manifest(int mirror, const sh_manifest *manifest)
-{
-    sh_manifest *old;
-    if (load_manifest(&old, mirror, manifest->root) == SH_OK) {
-        sh_manifest_free(old);
-        return SH_OK;
-    }
-    const int fd =
-        openat(mirror, TEMPORARY, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0)
-        return sh_fail_errno(errno, "cannot write the manifest");
-    sh_status status = sh_extent_write(fd, 0, manifest->packed, manifest->packed_bytes);
-    if (status == SH_OK && fsync(fd) != 0)
-        status = sh_fail_errno(errno, "cannot write the manifest");
-    close(fd);
-    if (status == SH_OK && renameat(mirror, TEMPORARY, mirror, MANIFEST) != 0)
-        status = sh_fail_errno(errno, "cannot write the manifest");
-    return status;
-}
-
 /* Opens the files in the mirror's folder; `shelf` has what is open, also on failure. */
 static sh_status open_files(sh_shelf *shelf, int folder, int mirror, const sh_manifest *manifest,
                             uint64_t limit_bytes)
@@ -321,8 +279,7 @@ static sh_status open_files(sh_shelf *shelf, int folder, int mirror, const sh_ma
     if (shelf->marks < 0)
         return sh_fail_errno(errno, "%s: cannot make the mirror", shelf->path);
     SH_TRY(room_for(shelf, folder, manifest, limit_bytes));
-    SH_TRY(size_files(shelf, manifest));
-    return sh_fail_in(save_manifest(mirror, manifest), "%s", shelf->path);
+    return size_files(shelf, manifest);
 }
 
 static sh_status open_named(sh_shelf *shelf, const mirrors *all, const sh_manifest *manifest,
@@ -415,25 +372,4 @@ void sh_shelf_close(sh_shelf *shelf)
         close(shelf->lock);
     }
     shelf->content = shelf->marks = shelf->lock = -1;
-}
-
-sh_status sh_shelf_recall(sh_manifest **manifest, const char *root)
-{
-    mirrors all;
-    char path[SH_CACHE_PATH];
-    bool none = !is_root(root);
-    if (!none)
-        SH_TRY(mirrors_open(&all, path, &none));
-    if (none)
-        return sh_fail(SH_NOT_FOUND, "there is no mirror of %.16s...", root);
-    const int mirror = openat(all.folder, root, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-    sh_manifest *found;
-    const bool good = mirror >= 0 && load_manifest(&found, mirror, root) == SH_OK;
-    if (mirror >= 0)
-        close(mirror);
-    mirrors_close(&all);
-    if (!good)
-        return sh_fail(SH_NOT_FOUND, "%s: there is no mirror of %.16s...", path, root);
-    *manifest = found;
-    return SH_OK;
 }

@@ -13,7 +13,6 @@
  *
  *     content     the blocks, block b at b * block_bytes; sparse where they are missing
  *     marks       a byte for each block: 1 where it is there
- *     manifest    packed, whole or absent
  *     lock        flock()ed, shared, by every process that has the mirror open; its time of change
  *                 is when the mirror was last used
  *
@@ -59,9 +58,5 @@ sh_status sh_shelf_make_room(const sh_shelf *shelf, uint64_t missing_bytes) SHOA
 
 /* Notes when it was used. A shelf of which nothing is open has -1 in all three. */
 void sh_shelf_close(sh_shelf *shelf);
-
-/* The manifest that a mirror was made with: owned, sh_manifest_free it. SH_NOT_FOUND where the
- * cache has no mirror of this root. */
-sh_status sh_shelf_recall(sh_manifest **manifest, const char *root) SHOAL_CHECKED;
 
 #endif

@@ -22,7 +22,7 @@ except ImportError:
     tomllib = None
 if tomllib:
     sys.path.insert(0, os.path.join(ROOT, "lab"))
-    import chaos
+    import faults
     import groups
     import janitor
     import labfile
@@ -193,7 +193,7 @@ class Chaos(Case):
 
     def draw(self, seed):
         lab = labfile.parse("x", HEAD + "[[device]]\ncount = 6\n[chaos]\nseed = %d\nevents = 100\nlast-step = 900\n" % seed)
-        return chaos.draw(lab.chaos, [device.name for device in lab.devices])
+        return faults.draw(lab.chaos, [device.name for device in lab.devices])
 
     def told(self, turns, state_of):
         fitted = [turn.fit(state_of) for turn in turns]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random trouble by a seed: moments, wishes and durations are drawn before, and fitted to what is there.
 
-    for turn in chaos.draw(lab.chaos, [device.name for device in lab.devices]):
+    for turn in faults.draw(lab.chaos, [device.name for device in lab.devices]):
         happening = turn.fit(state_of)      # when step turn.step was applied; None: nothing was possible
 
 `state_of(name)` says what the device is: away, at work, frozen, unplugged, or parted. One and the same seed draws
