@@ -8,6 +8,11 @@
  * are equally fast one will seem the slowest, by about sqrt(2 ln N) errors, the largest of N normal
  * deviates; so a gain has to be DOUBTS + sqrt(2 ln N) errors.
  *
+ * That holds for one step. Errors last as long as the steps that an estimate is made of, and in
+ * some hundred of these any doubt is exceeded once; so only what is beyond it is added up, and what
+ * is short of it comes off. A gain of SURE times what is needed counts in full: a device that has
+ * become another one is not waited for.
+ *
  * Where devices are slow for a few steps and then are not, each change comes when it is over: soon
  * after another, changes cost more. And seconds need not be proportional to grains (a quota of the
  * processor, say, is given out in slices), so that a change does not bring what was promised. Where
@@ -23,6 +28,7 @@
 #include "cluster/directive.h"
 
 #define DOUBTS 1.0
+#define SURE 2.0      /* times what is needed */
 #define PASSED_MAX 16 /* steps that one assessment counts for, at most */
 
 typedef struct gain {
@@ -55,6 +61,13 @@ static bool predict(gain *found, const sh_balance *balance, const sh_range *shar
     found->share = (found->now_s - found->then_s) / found->step_s;
     found->doubt = sqrt(doubt_now * doubt_now + doubt_then * doubt_then) / found->step_s;
     return true;
+}
+
+/* What a gain has to be more than, as a part of the step. */
+static double needed(const sh_balance *balance, const gain *found, uint32_t seats)
+{
+    const double doubts = (DOUBTS + sqrt(2 * log(seats))) * found->doubt;
+    return fmax(fmax(SH_BALANCE_GAIN, 2 * balance->mistrust), doubts);
 }
 
 /* Judges the last change once its steps are in; the price falls in calm, mistrust with time. */
@@ -96,14 +109,15 @@ bool sh_balance_assess(sh_balance *balance, const sh_range *shares, const sh_spe
         return false;
     balance->assessed = steps;
     judge(balance, (double)speeds[0].step_s, passed, steps);
-    if (!predict(&found, balance, shares, speeds, seats, grains) ||
-        found.share < fmax(SH_BALANCE_GAIN, 2 * balance->mistrust) ||
-        found.share < (DOUBTS + sqrt(2 * log(seats))) * found.doubt) {
+    if (!predict(&found, balance, shares, speeds, seats, grains)) {
         balance->lost = 0;
         return false;
     }
-    balance->lost += found.share * (double)(passed < PASSED_MAX ? passed : PASSED_MAX);
-    if (balance->lost < balance->price)
+    const double need = needed(balance, &found, seats);
+    const double loss = found.share < SURE * need ? found.share - need : found.share;
+    const double counted = (double)(passed < PASSED_MAX ? passed : PASSED_MAX);
+    balance->lost = fmax(0, balance->lost + loss * counted);
+    if (loss < 0 || balance->lost < balance->price)
         return false;
     note_change(balance, &found, steps);
     snprintf(reason, reason_bytes,

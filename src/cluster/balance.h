@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * When new shares pay: what is lost by the shares at hand is added up, and they change once they
- * have cost as much as a change. So never more than twice is spent of what somebody would who knew
- * what is to come (the ski-rental problem: Karlin et al., "Competitive snoopy caching", 1988).
+ * When new shares pay: what is lost by the shares at hand beyond what may be noise is added up, and
+ * they change once that is as much as a change costs. So not much more than twice is spent of what
+ * somebody would who knew what is to come (the ski-rental problem: Karlin et al., "Competitive
+ * snoopy caching", 1988), and noise, which is won back as often as it is lost, does not add up (a
+ * cumulative sum: Page, "Continuous inspection schemes", 1954).
  *
  *     if (sh_balance_assess(&balance, shares, speeds, seats, grains, steps, reason, sizeof reason))
  *         ... a view with the shares of sh_shares_deal ...
@@ -15,7 +17,7 @@
 #include "cluster/shares.h"
 #include "train/pace.h"
 
-#define SH_BALANCE_GAIN 0.03    /* of a step's time: less is not looked at */
+#define SH_BALANCE_GAIN 0.01    /* of a step's time: less is not looked at */
 #define SH_BALANCE_PRICE 0.75   /* of a change, in steps */
 #define SH_BALANCE_PRICE_MAX 24 /* after many that were not good for long */
 #define SH_BALANCE_TRIAL 10     /* steps after which a change is judged */
@@ -27,7 +29,7 @@ typedef struct sh_balance {
     bool spare;        /* as sh_shares_deal has it */
     double price;      /* of the next change, in steps; 0: SH_BALANCE_PRICE */
     double mistrust;   /* of a step: what a change was short of its promise */
-    double lost;       /* steps, by shares that are not the best */
+    double lost;       /* steps, by shares that are not the best; 0 or more */
     uint64_t assessed; /* steps applied when it was assessed last */
     uint64_t changed;  /* when it last asked for a change, or the price fell; 0: long ago */
     double before_s, promised_s; /* a step before that change, and after it; 0: is judged */
@@ -36,11 +38,12 @@ typedef struct sh_balance {
 
 /*
  * Whether to change to what sh_shares_deal would give, where `steps` have been applied; assessed
- * once a step at most. A gain counts where it is SH_BALANCE_GAIN of the step, clear of the rates'
- * errors, and twice what an earlier change was short of its promise, where that was more than half
- * of it. While a seat with grains has no known rate there is none. The price doubles with a change
- * that follows another within SH_BALANCE_CALM steps; as many steps without a change halve it. On
- * true `reason` says why, in a few words.
+ * once a step at most. A gain has to be SH_BALANCE_GAIN of the step, clear of the rates' errors,
+ * and twice what an earlier change was short of its promise, where that was more than half of it:
+ * what is beyond that is added to what is lost, what is short of it is taken away; of a gain twice
+ * as large as that all is added. While a seat with grains has no known rate nothing is lost. The
+ * price doubles with a change that follows another within SH_BALANCE_CALM steps; as many steps
+ * without a change halve it. On true `reason` says why, in a few words.
  */
 bool sh_balance_assess(sh_balance *balance, const sh_range *shares, const sh_speed *speeds,
                        uint32_t seats, uint32_t grains, uint64_t steps, char *reason,

@@ -13,10 +13,12 @@
  *
  * Error of the level: 1.25 noise / sqrt(n), which is a median's. Where the steady steps scatter
  * farther than neighbours do (noise that comes and stays for a while), their median deviation
- * counts instead.
+ * counts instead. Such noise makes the level worse than n steps suggest, too: so the error is at
+ * least that of the mean of medians of BLOCK steps each, as they scatter among themselves, which
+ * holds whatever the steps within a block have in common.
  *
  * Medians and their errors: Rousseeuw and Croux, "Alternatives to the median absolute deviation",
- * 1993.
+ * 1993. Blocks: "batch means" in Law and Kelton, "Simulation Modeling and Analysis".
  */
 #include "train/pace.h"
 
@@ -30,6 +32,7 @@
 #define OF_JUMP 1.05
 #define OF_DEVIATION 1.4826
 #define OF_MEDIAN 1.25
+#define BLOCK 8 /* steps */
 #define LEAST_ERROR 0.005
 #define TOLD_SHIFT 0.125
 
@@ -106,6 +109,23 @@ static double noise_of_level(const sh_pace *pace, double at)
     return OF_DEVIATION * median(values, pace->steady);
 }
 
+/* 0 where there are not two blocks. */
+static double error_of_blocks(const sh_pace *pace)
+{
+    double medians[SH_PACE_WINDOW / BLOCK], mean = 0, squares = 0;
+    const uint32_t blocks = pace->steady / BLOCK;
+    for (uint32_t b = 0; b < blocks; b++) {
+        double values[BLOCK];
+        for (uint32_t i = 0; i < BLOCK; i++)
+            values[i] = recent(pace, b * BLOCK + i);
+        medians[b] = median(values, BLOCK);
+        mean += medians[b] / blocks;
+    }
+    for (uint32_t b = 0; b < blocks; b++)
+        squares += (medians[b] - mean) * (medians[b] - mean);
+    return blocks < 2 ? 0 : sqrt(squares / (blocks * (blocks - 1)));
+}
+
 /* Whether the last SH_PACE_SHIFT steps are all farther than this on one side of the level. */
 static bool is_beyond(const sh_pace *pace, double at, double far)
 {
@@ -166,7 +186,8 @@ sh_speed sh_pace_speed(const sh_pace *pace, uint32_t lanes)
     const double at = level(pace, 0);
     const double noise = fmax(noise_of_jumps(pace), noise_of_level(pace, at));
     speed.rate = (float)(lanes * exp(SH_PACE_HOPE * pace->idle - at));
-    speed.error = (float)fmax(LEAST_ERROR, OF_MEDIAN * noise / sqrt(pace->steady));
+    const double error = fmax(OF_MEDIAN * noise / sqrt(pace->steady), error_of_blocks(pace));
+    speed.error = (float)fmax(LEAST_ERROR, error);
     return speed;
 }
 

@@ -58,6 +58,27 @@ static void an_error_is_as_large_as_it_says(void **state)
     }
 }
 
+/* Noise that stays for some steps, as where devices share a machine, is one of few values. */
+static void an_error_knows_of_noise_that_lasts(void **state)
+{
+    (void)state;
+    static const uint32_t lasting[] = {2, 4, 6};
+    for (size_t l = 0; l < sizeof lasting / sizeof *lasting; l++) {
+        double squares = 0;
+        for (uint32_t seed = 0; seed < 200; seed++) {
+            sh_random random = sh_random_for(seed, SH_RANDOM_TEST, 4, 0);
+            sh_pace pace = {0};
+            for (uint32_t i = 0; i < 100; i += lasting[l])
+                note_steps(&pace, &random, lasting[l], 10 * exp(0.05 * normal(&random)), 0.05);
+            const sh_speed speed = sh_pace_speed(&pace, 2);
+            const double off = log((double)speed.rate / 10) / (double)speed.error;
+            squares += off * off / 200;
+        }
+        if (sqrt(squares) < 0.5 || sqrt(squares) > 1.5)
+            fail_msg("%u steps: the rate is off by %g errors", lasting[l], sqrt(squares));
+    }
+}
+
 static void single_long_steps_are_not_seen(void **state)
 {
     (void)state;
@@ -151,6 +172,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_is_known_in_the_beginning),
         cmocka_unit_test(an_error_is_as_large_as_it_says),
+        cmocka_unit_test(an_error_knows_of_noise_that_lasts),
         cmocka_unit_test(single_long_steps_are_not_seen),
         cmocka_unit_test(another_speed_is_seen_in_five_steps),
         cmocka_unit_test(hope_grows_without_grains),
