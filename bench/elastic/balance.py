@@ -13,13 +13,14 @@ import measure
 
 QUOTAS = (0.4, 0.4, 0.4, 0.2)
 RATE = "1Gbit"
-# Together: 256 grains, because whole ones divide 64 among 3.5 to 4 % at best; and much to compute for each byte of
-# gradients, which cost a part of the quota, too. Else: 64 grains, steps of some tenths of a second, hundreds of them in
-# two minutes.
-HEAVY = "resnet:20 noise:3x32x32/10/1000000/64 --batch-size 256 --grain 1 --seed 1"
+# Together: grains of one sample, because whole ones divide 64 among 3.5 to 4 % at best; and a batch for which what a
+# step costs beside its grains is little, as no shares can change that. The sums are 1.6 MB for each link: 14 ms at
+# 1 Gbit/s, 18 until all have them. Of a step of 256 samples (390 ms) that is 5 %, of one of 1024 it is 1 %. Else: 64
+# grains, steps of some tenths of a second, hundreds of them in two minutes.
+HEAVY = "resnet:20 noise:3x32x32/10/1000000/64 --batch-size %d --grain 1 --seed 1"
 JOB = "lenet noise:1x28x28/10/1000000/64 --batch-size 1024 --grain 16 --seed 1"
 PARTS = ("reached", "slowed", "calm")
-ALONE_STEPS, STEPS = 14, 60
+ALONE_SAMPLES, ALONE_SKIP, STEPS = 5 * 1024, 1, 56
 SETTLED = 30  # steps after which the first shares stand
 SLOWED_AT, AFTER, WITHIN, RUN = 80, 60, 10, 5
 TARGET, EVEN = 0.95, 4 * 0.5 / 3.5
@@ -28,13 +29,13 @@ SHARES = "device.shares"
 
 def add_options(parser):
     parser.add_argument("--turns", type=int, default=3, help="alone and together (3)")
+    parser.add_argument("--batch", type=int, default=1024, help="of what is computed together and alone (1024)")
     parser.add_argument("--quiet-steps", type=int, default=500, help="without a change (500)")
     parser.add_argument("--only", choices=PARTS, help="one of the three")
 
 
-def samples_a_second(record, skip=4):
+def samples_a_second(record, batch, skip):
     gaps = [seconds for _, seconds, step, _ in elastic.Gaps(record).all if step > skip]
-    batch = int(HEAVY.split("--batch-size ")[1].split()[0])
     return batch * len(gaps) / sum(gaps)
 
 
@@ -59,16 +60,18 @@ def with_hash(options, work, record, job, steps):
 
 def reached(options, result, work):
     """The sum of the rates alone and the rate together, in turns."""
-    ratios = []
+    ratios, job = [], HEAVY % options.batch
+    alone_steps = ALONE_SKIP + ALONE_SAMPLES // options.batch
     for _ in range(options.turns):
-        rates = {cpu: samples_a_second(together(options, work, HEAVY, [cpu], ALONE_STEPS))
+        rates = {cpu: samples_a_second(together(options, work, job, [cpu], alone_steps), options.batch, ALONE_SKIP)
                  for cpu in sorted(set(QUOTAS))}
-        record = together(options, work, HEAVY, QUOTAS, STEPS)
-        ratios.append(samples_a_second(record, SETTLED) / sum(rates[cpu] for cpu in QUOTAS))
+        record = together(options, work, job, QUOTAS, STEPS)
+        ratios.append(samples_a_second(record, options.batch, SETTLED) / sum(rates[cpu] for cpu in QUOTAS))
         result.details.setdefault("turns", []).append({"alone": rates, "ratio": ratios[-1], "changes": changes(record)})
-    result.row("quotas 100, 100, 100, 50: together / sum of each alone", "%d changes of shares" % len(changes(record)),
-               with_hash(options, work, record, HEAVY, STEPS), measure.ratio_text(ratios),
-               ">= %.2f (even shares: %.2f)" % (TARGET, EVEN), statistics.median(ratios) >= TARGET)
+    result.row("quotas 100, 100, 100, 50, batch %d: together / sum of each alone" % options.batch,
+               "%d changes of shares" % len(changes(record)), with_hash(options, work, record, job, STEPS),
+               measure.ratio_text(ratios), ">= %.2f (even shares: %.2f)" % (TARGET, EVEN),
+               statistics.median(ratios) >= TARGET)
 
 
 def settled_after(gaps, best):
