@@ -60,8 +60,8 @@ static void leave(sim_world *world, sim_machine *machine)
     inform(world, machine, &(sh_participant_event){.kind = SH_PARTICIPANT_LEAVE});
 }
 
-/* A bit of one replica, where another that has a vote is as far: where one alone has applied a
- * step, or all others have what they have from it, nobody can tell. */
+/* A bit of one replica, where another that has a vote stands at the same position: where one alone
+ * is ahead, or behind, or all others have what they have from it, nobody can tell. */
 static void flip(sim_world *world, sim_machine *machine)
 {
     bool wrong = false;
@@ -72,7 +72,7 @@ static void flip(sim_world *world, sim_machine *machine)
     if (wrong || !machine->on || !machine->part.notice.whole || machine->replica.half ||
         machine->replica.position.steps + 2 >= world->step_count ||
         machine->part.notice.view == 0 || world->membership == NULL ||
-        count_proven_right(world, machine->index == 0, machine->replica.position.steps) < 2)
+        count_proven_right(world, machine->index == 0, machine->replica.position) < 2)
         return;
     tell(world, "a bit of device %u flips", machine->device);
     world->counts[3]++;

@@ -133,27 +133,27 @@ bool is_right(const sim_replica *replica)
     return right;
 }
 
-uint32_t count_proven_right(sim_world *world, bool staying, uint64_t steps)
+uint32_t count_proven_right(sim_world *world, bool staying, sh_position position)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < world->membership->slots; i++) {
         const sh_roster_entry *one = &world->membership->members[i];
         const sim_machine *machine = one->present ? machine_of(world, one->device) : NULL;
         count += machine != NULL && one->seated && one->proven && is_right(&machine->replica) &&
-                 machine->replica.position.steps >= steps &&
+                 sh_position_same(machine->replica.position, position) &&
                  !(staying && machine->part.notice.leaving);
     }
     return count;
 }
 
-static uint64_t most_steps(sim_world *world)
+static sh_position furthest(sim_world *world)
 {
-    uint64_t most = 0;
+    sh_position most = {0};
     for (uint32_t i = 0; i < MACHINES; i++) {
         const sim_machine *machine = &world->machines[i];
         if (machine->on && machine->connected && machine->part.notice.whole &&
-            machine->replica.position.steps > most)
-            most = machine->replica.position.steps;
+            sh_position_before(most, machine->replica.position))
+            most = machine->replica.position;
     }
     return most;
 }
@@ -164,7 +164,7 @@ static bool is_hopeless(sim_world *world, const sh_membership_action *action)
     if (action->status == SH_ABORTED && strstr(action->text, "last whole replica") != NULL)
         return !is_a_replica_left(world);
     return action->status == SH_DIVERGED && strstr(action->text, "no majority") != NULL &&
-           count_proven_right(world, false, most_steps(world)) < 2;
+           count_proven_right(world, false, furthest(world)) < 2;
 }
 
 static void handle_end(sim_world *world, const sh_membership_action *action)

@@ -93,9 +93,8 @@ sim_world *world_new(uint64_t seed, bool trace);
 const char *world_run(sim_world *world);
 /* Whole, and no bit of it has flipped. */
 bool is_right(const sim_replica *replica);
-/* Seated devices after so many steps or more whose vote is right; `staying`: that do not want to
- * leave. */
-uint32_t count_proven_right(sim_world *world, bool staying, uint64_t steps);
+/* Seated devices at a position whose vote is right; `staying`: that do not want to leave. */
+uint32_t count_proven_right(sim_world *world, bool staying, sh_position position);
 
 /* sim_course.c */
 uint32_t grains_at(const sim_world *world, sh_position position);
