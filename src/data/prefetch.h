@@ -29,10 +29,15 @@ sh_status sh_prefetch_start(sh_prefetch **prefetch, const sh_dataset *dataset) S
 /*
  * The samples at positions first .. first + count - 1 of `order` (copied), or with these numbers
  * where `order` is NULL, will be read soon. All must be there. The newest wish replaces what is
- * left of the one before. Never waits for the disk.
+ * left of the one before. Wishes of a split that have been in the cache for long are only now and
+ * then looked after. Never waits for the disk.
  */
 void sh_prefetch_want(sh_prefetch *prefetch, sh_split split, const sh_order *order, uint32_t first,
                       uint32_t count);
+
+/* Whether the next wish of this split is passed over, because those before it were all there when
+ * they were asked for. Any thread. */
+bool sh_prefetch_rests(sh_prefetch *prefetch, sh_split split);
 
 /* Ends after the sample under way, and frees. NULL is fine. */
 void sh_prefetch_stop(sh_prefetch *prefetch);

@@ -2,6 +2,7 @@
 #include "data/prefetch.h"
 
 #include <pthread.h>
+#include <sched.h>
 
 #include "base/test.h"
 #include "data/dataset_impl.h"
@@ -15,6 +16,7 @@ typedef struct slow_set {
     pthread_cond_t news;
     bool open;
     uint32_t begun, done; /* records that were asked for, and that came */
+    bool fails;           /* whatever is asked for does not come */
     bool touched[SH_SPLITS][SAMPLES];
     uint32_t last; /* the record asked for last */
 } slow_set;
@@ -44,7 +46,7 @@ static bool slow_touch(const sh_dataset *dataset, sh_split split, uint32_t index
     set->done++;
     pthread_cond_broadcast(&set->news);
     pthread_mutex_unlock(&set->lock);
-    return true;
+    return !set->fails;
 }
 
 static const sh_dataset_ops slow_ops = {.name = "slow", .read = slow_read, .touch = slow_touch};
@@ -143,6 +145,65 @@ static void the_newest_wish_wins_and_none_waits(void **state)
     slow_release(&set);
 }
 
+static uint32_t begun_of(slow_set *set)
+{
+    pthread_mutex_lock(&set->lock);
+    const uint32_t begun = set->begun;
+    pthread_mutex_unlock(&set->lock);
+    return begun;
+}
+
+static void wishes_that_are_always_there_are_passed_over(void **state)
+{
+    (void)state;
+    enum { WISHES = 3000 };
+    slow_set set;
+    sh_prefetch *prefetch;
+    slow_init(&set, true);
+    assert_ok(sh_prefetch_start(&prefetch, &set.base));
+    while (!sh_prefetch_rests(prefetch, SH_SPLIT_TRAIN)) {
+        const uint32_t before = begun_of(&set);
+        sh_prefetch_want(prefetch, SH_SPLIT_TRAIN, NULL, 0, 2);
+        while (begun_of(&set) == before && !sh_prefetch_rests(prefetch, SH_SPLIT_TRAIN))
+            sched_yield();
+    }
+    assert_false(sh_prefetch_rests(prefetch, SH_SPLIT_VALIDATION));
+    const uint32_t before = begun_of(&set);
+    for (uint32_t i = 0; i < WISHES; i++) {
+        sh_prefetch_want(prefetch, SH_SPLIT_TRAIN, NULL, 0, 1);
+        sched_yield();
+    }
+    assert_in_range(begun_of(&set), before, before + WISHES / 8);
+    sh_prefetch_want(prefetch, SH_SPLIT_VALIDATION, NULL, 5, 1); /* of which nothing is known */
+    while (!is_there(&set, SH_SPLIT_VALIDATION, 5))
+        sched_yield();
+    sh_prefetch_stop(prefetch);
+    slow_release(&set);
+}
+
+static void none_is_while_some_are_waited_for_or_fail(void **state)
+{
+    (void)state;
+    slow_set set;
+    sh_prefetch *prefetch;
+    for (int fails = 0; fails < 2; fails++) {
+        slow_init(&set, false);
+        set.fails = fails == 1;
+        assert_ok(sh_prefetch_start(&prefetch, &set.base));
+        for (uint32_t i = 0; i < 100; i++) {
+            pthread_mutex_lock(&set.lock);
+            set.open = set.fails;
+            pthread_mutex_unlock(&set.lock);
+            sh_prefetch_want(prefetch, SH_SPLIT_TRAIN, NULL, i, 1);
+            wait_begun(&set, i + 1);
+            let_through(&set, i + 1);
+        }
+        assert_false(sh_prefetch_rests(prefetch, SH_SPLIT_TRAIN));
+        sh_prefetch_stop(prefetch);
+        slow_release(&set);
+    }
+}
+
 static void it_stops_in_the_middle(void **state)
 {
     (void)state;
@@ -182,6 +243,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_wanted_is_there_when_it_is_read),
         cmocka_unit_test(the_newest_wish_wins_and_none_waits),
+        cmocka_unit_test(wishes_that_are_always_there_are_passed_over),
+        cmocka_unit_test(none_is_while_some_are_waited_for_or_fail),
         cmocka_unit_test(it_stops_in_the_middle),
         cmocka_unit_test(data_on_no_disk_need_nothing),
     };
