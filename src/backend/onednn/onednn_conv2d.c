@@ -14,8 +14,8 @@
  *
  * and with AVX2 the two layouts are equal where channels fill the blocks. Only with three input
  * channels or fewer are blocks faster, and only with AVX-512 (1 -> 20: 0.09 / - / 0.13 against
- * 0.07 / - / 0.07; with AVX2 0.09 / - / 0.18 against 0.09 / - / 0.79). Channels-last also has no
- * gaps, so elementwise operators do no work in vain.
+ * 0.07 / - / 0.07; with AVX2 0.09 / - / 0.18 against 0.09 / - / 0.79); onednn_grey.c has loops for
+ * the case with one. Channels-last also has no gaps, so elementwise operators do no work in vain.
  *
  * Weights are in the library's layout, which is made from the plain one once a step. Those of
  * grouped convolutions have one dimension more there, [G, O/G, C/G, R, S], over the same elements.
@@ -149,6 +149,8 @@ sh_status sh_onednn_conv2d(sh_compiler *compiler, const sh_node *node, bool *tak
     dnnl_primitive_desc_t chosen;
     bool channels_last = false;
     SH_TRY(sh_onednn_pointwise(compiler, node, taken));
+    if (!*taken)
+        SH_TRY(sh_onednn_grey(compiler, node, taken));
     if (*taken)
         return SH_OK;
     SH_TRY(choose(&chosen, &channels_last, graph, node));

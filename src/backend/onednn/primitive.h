@@ -102,6 +102,12 @@ sh_status sh_onednn_pointwise(sh_compiler *compiler, const sh_node *node,
 sh_status sh_onednn_depthwise_grad_weight(sh_compiler *compiler, const sh_node *node,
                                           bool *taken) SHOAL_CHECKED;
 
+/*
+ * Compiles conv2d and conv2d_grad_weight of images of one channel, by loops on channels-last
+ * activations, where these are faster than the library. Others are not taken.
+ */
+sh_status sh_onednn_grey(sh_compiler *compiler, const sh_node *node, bool *taken) SHOAL_CHECKED;
+
 /* The backend's same_layout and convert (backend.h). */
 bool sh_onednn_same_layout(const sh_layout *a, const sh_layout *b);
 sh_status sh_onednn_convert(sh_compiler *compiler, sh_value_id value, sh_buffer_id from,
