@@ -34,16 +34,19 @@ for file in "${sources[@]}"; do
 done
 
 # Markdown ends a line in two blanks on purpose, so it is left alone there.
-for file in "${texts[@]}"; do
-    awk -v file="$file" -v markdown="$([[ $file == *.md ]] && echo 1)" '
-        /[ \t]+$/ && !markdown { printf "%s:%d: blanks at the end of the line: remove them\n", file, NR; bad = 1 }
-        /\r$/ { printf "%s:%d: a carriage return: lines end in a newline alone\n", file, NR; bad = 1 }
-        END { exit bad }' "$file" || status=1
-    if [ -s "$file" ] && [ -n "$(tail -c 1 "$file")" ]; then
-        say "$file:$(wc -l <"$file"): the last line does not end: add a newline"
-        status=1
-    fi
-done
+awk '
+    /[ \t]+$/ && FILENAME !~ /\.md$/ { printf "%s:%d: blanks at the end of the line: remove them\n", FILENAME, FNR; bad = 1 }
+    /\r$/ { printf "%s:%d: a carriage return: lines end in a newline alone\n", FILENAME, FNR; bad = 1 }
+    END { exit bad }' "${texts[@]}" || status=1
+# The last bytes of all files are newlines, or one has to be looked for.
+if [ -n "$(tail -q -c 1 "${texts[@]}")" ]; then
+    for file in "${texts[@]}"; do
+        if [ -n "$(tail -c 1 "$file")" ]; then
+            say "$file:$(wc -l <"$file"): the last line does not end: add a newline"
+            status=1
+        fi
+    done
+fi
 
 # Spelled apart so that this file is clean itself.
 if printf '%s\n' "${sources[@]}" | xargs -r grep -nE '\b(TO''DO|FIX''ME|XX''X|HA''CK)\b'; then
