@@ -12,8 +12,8 @@
         harness.main()
 
 The environment says what to test: SHOAL (the program), SHOAL_BUILD (its build folder), SHOAL_TEST_DATA
-(real data), SHOAL_PATIENCE (how many times as long every deadline is). What a test starts or makes is gone when it ends. A test that cannot run here is skipped
-with its reason; a file of which all tests were skipped exits 77, which CTest reports as skipped.
+(real data), SHOAL_PATIENCE (how many times as long every deadline is), SHOAL_SANITIZE (the sanitizers of the build).
+What a test starts or makes is gone when it ends. A test that cannot run here is skipped with its reason; a file of which all tests were skipped exits 77, which CTest reports as skipped.
 """
 
 import base64
@@ -41,6 +41,7 @@ TEST_DATA = os.environ.get("SHOAL_TEST_DATA", "")
 # Deadlines are that many times as long, for builds that are slow on purpose (sanitizers).
 PATIENCE = float(os.environ.get("SHOAL_PATIENCE", "1"))
 SANITIZED = PATIENCE > 1  # the build is one that is slow because it looks for faults
+THREADS = "thread" in os.environ.get("SHOAL_SANITIZE", "")  # it looks for what threads do to each other
 SKIPPED = 77
 
 
@@ -580,6 +581,11 @@ def is_alive(pid):
 
 def _ip(*arguments):
     subprocess.run(["ip", *arguments], check=True, capture_output=True, text=True)
+
+
+def not_for_threads(reason):
+    """Leaves a test out under the thread sanitizer: its threads are those of another test that is there."""
+    return unittest.skipIf(THREADS, "not under the thread sanitizer: " + reason)
 
 
 class Case(unittest.TestCase):

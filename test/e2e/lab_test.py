@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """lab/: files and their mistakes, a cluster that is one device, links and quotas that are true, and no remains."""
+# Alone: it measures rates, shares of processors and moments.
 
 import json
 import os

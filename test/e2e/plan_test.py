@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What this device can do, what a training would take, and where its time went."""
+# Alone: it compares times that were measured.
 
 import json
 import os
