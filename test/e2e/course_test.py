@@ -82,6 +82,7 @@ class Same(Course):
                 end = self.train("--resume", network[0], "--steps", "6", "--devices", "2", "--quiet").summary
                 self.assertEqual(end["weights_hash"], found["weights_hash"])
 
+    @harness.not_for_threads("jobs that differ in their arithmetic")
     def test_what_is_made_of_images_belongs_to_the_job(self):
         self.write_cifar()
         hashes = [self.course(*CIFAR[:-2], *change)[0]["weights_hash"] for change in (
@@ -132,6 +133,7 @@ class Same(Course):
         result = self.shoal("train", *LENET, status=1, env={"SHOAL_BACKEND": "abacus"})
         self.assertRegex(result.err, "shoal: SHOAL_BACKEND: .*abacus")
 
+    @harness.not_for_threads("jobs that differ in their arithmetic")
     def test_another_job_is_another_course(self):
         hashes = [self.course(*MLP, *change)[0]["weights_hash"] for change in (
             (), ("--seed", "2"), ("--batch-size", "49"), ("--lr", "0.02"), ("--momentum", "0.8"),

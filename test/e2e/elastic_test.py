@@ -118,6 +118,8 @@ class Join(Elastic):
     def test_models_with_state(self):
         """Batch norm's running statistics and augmentation, and dropout, with joins, a leave and a death."""
         for job, lanes in ((RESNET, 1), (RESNET, 2), (MOBILENET, 1), (MOBILENET, 2)):
+            if harness.SANITIZED and lanes == 1:  # two have all that they look at
+                continue
             with self.subTest(model=job[0], lanes=lanes):
                 training = self.begin(job, lanes=lanes)
                 names = ("stays", "leaves", "dies")
@@ -186,7 +188,7 @@ class Death(Elastic):
             process.child.wait()
 
     def test_in_mid_step_again_and_again(self):
-        for lanes in (1, 2):
+        for lanes in (2,) if harness.SANITIZED else (1, 2):
             with self.subTest(lanes=lanes):
                 training = self.begin(LENET, lanes=lanes)
                 stays = training.join("stays", lanes=lanes)

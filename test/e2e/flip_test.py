@@ -32,8 +32,9 @@ class Flip(harness.Case):
 
     def test_among_three_it_is_brought_back(self):
         """In the coordinator's own replica and in a member's; before a step, a validation, and the last one."""
-        for name in self.names(3)[:2]:
-            for steps in (1, EPOCH + 1, EPOCH, LAST):
+        for number, name in enumerate(self.names(3)[:2]):
+            moments = (1, EPOCH + 1, EPOCH, LAST)
+            for steps in moments[number::2] if harness.SANITIZED else moments:  # each device, each moment
                 with self.subTest(device=name, steps=steps):
                     run = "%d-%d" % (len(name), steps)
                     result = self.train(*JOB, "--devices", "3", "--lanes", "1", "--run", run,
