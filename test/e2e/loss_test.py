@@ -86,6 +86,7 @@ class Killed(Loss):
         dead = self.local(first, name)
         os.kill(dead, signal.SIGKILL)
         first.wait_for("^device %s was lost" % name, stream="err")
+        self.assertTrue(self.ends(dead))  # its sockets were closed before it had ended
         self.assertEqual([pid for pid in pids if not harness.is_alive(pid)], [dead])
         self.assert_unharmed(first, name, 3)
         self.assertEqual([pid for pid in pids if harness.is_alive(pid)], [])
