@@ -28,7 +28,6 @@ git add -A
 
 status=0
 tried=0
-tried=0
 if ! output=$("scripts/check-$only.sh" 2>&1); then
     say "scripts/check-$only.sh:1: refuses a tree without a violation: $output"
     status=1
