@@ -143,7 +143,9 @@ class Plan(harness.Case):
         self.assertEqual(after["sum_bytes"], 4 * trained)
         self.assertEqual(after["optimizer_bytes"], 4 * trained)
         self.assertLess(after["optimizer_seconds"], 0.2 * before["optimizer_seconds"])
-        self.assertLess(after["compute_seconds"], before["compute_seconds"])
+        # Reading is timed anew by each plan.
+        free_s, held_s = (plan["grains"][0]["compute_seconds"] - 50 * plan["read_seconds"] for plan in (free, held))
+        self.assertLess(held_s, 0.8 * free_s)
         first, second = (plan["layers"][1]["backward_flops"] for plan in (free, held))
         self.assertGreater(first, 0)
         self.assertEqual(second, 0)
