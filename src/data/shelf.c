@@ -10,6 +10,7 @@
  */
 #include "data/shelf.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -184,6 +185,7 @@ static other *oldest(const others *list)
 
 static void remove_other(others *list, int folder, other *o)
 {
+    assert(list->items != NULL && list->count > 0);
     sh_log(SH_LOG_INFO, "data.mirror_removed", "root=%.16s bytes=%" PRIu64, o->root, o->bytes);
     remove_mirror(folder, o->root);
     list->idle_bytes -= o->bytes;
