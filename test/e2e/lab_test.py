@@ -90,6 +90,15 @@ class Case(harness.Case):
         if groups.Groups.found("none").version(controller) is None:
             self.skipTest("this machine has no control groups for '%s'" % controller)
 
+    def assert_reached(self, measure, within):
+        """A limit's share that is got: never more than all, and all in the best of five tries, since what others do on
+        the machine can only take of it."""
+        got = []
+        while len(got) < 5 and max(got, default=0) < 1 - within:
+            got.append(measure())
+        self.assertGreaterEqual(max(got), 1 - within, got)
+        self.assertLessEqual(max(got), 1 + within, got)
+
     def lab(self, *arguments, env=None):
         return self.start(argv=[sys.executable, "-B", LAB, *arguments], env=env)
 
@@ -265,12 +274,15 @@ class ControlGroups(Case):
             for process in busy:
                 group.enter(process.child.pid)
             time.sleep(0.2)
-            before, began = self.used(busy), time.monotonic()
-            time.sleep(1.5)
-            got = (self.used(busy) - before) / (time.monotonic() - began)
+            self.assert_reached(lambda busy=busy, cpu=cpu: self.got(busy) / cpu, within=0.15)
             for process in busy:
                 process.kill()
-            self.assertAlmostEqual(got / cpu, 1, delta=0.15)
+
+    def got(self, processes):
+        """Processors that they have for a while."""
+        before, began = self.used(processes), time.monotonic()
+        time.sleep(1.5)
+        return (self.used(processes) - before) / (time.monotonic() - began)
 
     def used(self, processes):
         """Seconds of the processors that they have had."""
@@ -334,7 +346,8 @@ class Links(Case):
         for rate in (100e6, 20e6):
             for device in "ab":
                 made.set_link(device, network.Link(rate))
-            self.assertAlmostEqual(self.rate(made) / (rate * 1448 / 1538), 1, delta=0.1)
+            ideal = rate * 1448 / 1538
+            self.assert_reached(lambda ideal=ideal: self.rate(made) / ideal, within=0.1)
         made.set_link("a", network.Link(None))
         made.set_link("b", network.Link(None))
         self.assertGreater(self.rate(made), 200e6)
