@@ -100,6 +100,9 @@ bool sh_membership_directive(sh_directive *directive, const sh_membership *membe
  */
 uint32_t sh_membership_announce(const sh_membership *membership);
 
+/* Whether there may be such a view soon, so that it is worth asking again in the same stage. */
+bool sh_membership_is_changing(const sh_membership *membership);
+
 /* Whether the job has this device now. */
 bool sh_membership_has(const sh_membership *membership, uint32_t device);
 

@@ -229,6 +229,12 @@ uint32_t sh_membership_announce(const sh_membership *membership)
     return membership->next.number;
 }
 
+bool sh_membership_is_changing(const sh_membership *membership)
+{
+    return membership->phase == SH_MEMBERSHIP_LINKING ||
+           (membership->phase == SH_MEMBERSHIP_STEADY && membership->transfer_count > 0);
+}
+
 bool sh_membership_has(const sh_membership *membership, uint32_t device)
 {
     return membership->phase != SH_MEMBERSHIP_ENDED &&

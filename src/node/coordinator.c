@@ -5,8 +5,8 @@
  * number that is never given again. Device 0 has a station instead of a connection, and is told and
  * heard as the others are.
  *
- * The membership is guarded by `lock`, because device 0 announces a view from the step's thread,
- * in the instant in which it makes its trailer.
+ * The membership is guarded by `lock`, because device 0, where it is alone, announces a view from
+ * the step's thread.
  */
 
 #include "node/coordinator_impl.h"
@@ -359,15 +359,17 @@ static void on_standing(void *context, const sh_standing *standing)
                   coordinator->options.family);
 }
 
-uint32_t sh_coordinator_announce(sh_coordinator *coordinator)
+bool sh_coordinator_announce(sh_coordinator *coordinator, bool last, uint64_t *view)
 {
     pthread_mutex_lock(&coordinator->lock);
-    const uint32_t view = sh_membership_announce(coordinator->membership);
-    if (view != 0)
+    const uint32_t next = sh_membership_announce(coordinator->membership);
+    const bool settled = next != 0 || last || !sh_membership_is_changing(coordinator->membership);
+    if (next != 0)
         sh_membership_handle(coordinator->membership,
-                             &(sh_membership_event){SH_MEMBERSHIP_ANNOUNCED, .view = view});
+                             &(sh_membership_event){SH_MEMBERSHIP_ANNOUNCED, .view = next});
     pthread_mutex_unlock(&coordinator->lock);
-    return view;
+    *view = next;
+    return settled;
 }
 
 static void on_tick(void *context)

@@ -49,7 +49,7 @@ void sh_coordinator_ready(sh_coordinator *coordinator);
 sh_station *sh_coordinator_station(const sh_coordinator *coordinator);
 
 /* The view that device 0 is to announce now, as sh_part.announce has it. */
-uint32_t sh_coordinator_announce(sh_coordinator *coordinator);
+bool sh_coordinator_announce(sh_coordinator *coordinator, bool last, uint64_t *view);
 
 /* Gives up: tells all devices why. */
 void sh_coordinator_fail(sh_coordinator *coordinator, const char *reason);

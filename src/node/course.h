@@ -40,8 +40,9 @@ typedef struct sh_course {
      * until SH_MAIL_TASK comes. *over where the job is. A failure ends the course. */
     sh_status (*on_idle)(void *context, bool wait, bool *over);
 
-    /* The view that this device is to announce (sh_part.announce); optional, as all below. */
-    uint32_t (*announce)(void *context);
+    /* The view that this device is to announce (sh_part.announce); optional, as all below. Asked
+     * until the station is closed. */
+    bool (*announce)(void *context, bool last, uint64_t *view);
 
     /* This device enters a view, the first one or another. */
     void (*on_view)(void *context, uint32_t view, uint32_t devices);

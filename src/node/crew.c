@@ -88,10 +88,14 @@ sh_station *sh_crew_station(const sh_crew *crew)
     return sh_coordinator_station(crew->coordinator);
 }
 
-uint32_t sh_crew_announce(sh_crew *crew)
+void sh_crew_begin(sh_crew *crew)
 {
     crew->begun = true;
-    return sh_coordinator_announce(crew->coordinator);
+}
+
+bool sh_crew_announce(sh_crew *crew, bool last, uint64_t *view)
+{
+    return sh_coordinator_announce(crew->coordinator, last, view);
 }
 
 /* One letter: *stay false where the step's thread has something to do. */

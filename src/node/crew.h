@@ -8,8 +8,8 @@
  *     SH_TRY(sh_crew_reports(crew, &reports, &count, &reproducible));
  *     sh_crew_close(crew);
  *
- * Threads: one caller, the step's thread; it must live as long as the local devices, which the
- * system ends with the thread that started them.
+ * Threads: one caller, the step's thread, but where said; it must live as long as the local
+ * devices, which the system ends with the thread that started them.
  */
 #ifndef SHOAL_NODE_CREW_H
 #define SHOAL_NODE_CREW_H
@@ -36,8 +36,11 @@ sh_status sh_crew_open(sh_crew **crew, const sh_crew_options *options) SHOAL_CHE
 
 sh_station *sh_crew_station(const sh_crew *crew);
 
-/* The view that this device is to announce now (sh_part.announce). */
-uint32_t sh_crew_announce(sh_crew *crew);
+/* The first view is there: from now on losses, and a request to stop, are the course's. */
+void sh_crew_begin(sh_crew *crew);
+
+/* The view that this device is to announce (sh_part.announce). Any thread. */
+bool sh_crew_announce(sh_crew *crew, bool last, uint64_t *view);
 
 /*
  * Passes on what the user should hear, and waits where `wait` for something to do. *over where the

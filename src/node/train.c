@@ -384,6 +384,8 @@ static void on_view(void *context, uint32_t view, uint32_t devices)
     (void)view;
     if (t->start_ns != 0)
         return;
+    if (t->crew != NULL)
+        sh_crew_begin(t->crew);
     sh_trainer_clear_times(t->bench->trainer);
     t->start_ns = sh_clock_now_ns(sh_clock_system());
     observe(t, &(sh_event){.kind = SH_EVENT_STARTED,
@@ -401,10 +403,10 @@ static sh_status on_idle(void *context, bool wait, bool *over)
     return sh_crew_idle(t->crew, wait, over);
 }
 
-static uint32_t announce(void *context)
+static bool announce(void *context, bool last, uint64_t *view)
 {
     const training *t = context;
-    return t->crew == NULL ? 0 : sh_crew_announce(t->crew);
+    return t->crew == NULL || sh_crew_announce(t->crew, last, view);
 }
 
 static sh_status train(training *t)

@@ -51,6 +51,20 @@ typedef struct sh_engine_watcher {
     void *context; /* borrowed until another watcher is set or the engine is closed */
 } sh_engine_watcher;
 
+/*
+ * A word that one device adds to word 0 of the round's last span, as late as it can be: where it
+ * rests on what may come to be known until the end. Its `own` has 0 there.
+ */
+typedef struct sh_engine_decider {
+    /* True: *word is it, and may be 0. False, only where this is not the `last` chance: to be asked
+     * once more when all other spans are complete, for which the others wait then. Any thread, the
+     * ring: its loop's; also of a round that has failed, until the engine is closed. Must not
+     * block.
+     */
+    bool (*decide)(void *context, bool last, uint64_t *word);
+    void *context; /* borrowed until the engine is closed */
+} sh_engine_decider;
+
 typedef struct sh_engine sh_engine;
 
 typedef struct sh_engine_ops {
@@ -68,6 +82,9 @@ typedef struct sh_engine_ops {
 
     /* Optional. From the next round on, `watcher` (copied) is told of complete spans. */
     void (*watch)(sh_engine *engine, const sh_engine_watcher *watcher);
+
+    /* Optional. From the next round on, `decider` (copied) is asked. False: not on this device. */
+    bool (*decide)(sh_engine *engine, const sh_engine_decider *decider);
 
     /* Required. Ends and frees it; a round that is open is lost. */
     void (*close)(sh_engine *engine);
@@ -102,6 +119,13 @@ static inline bool sh_engine_watch(sh_engine *engine, const sh_engine_watcher *w
         return false;
     engine->ops->watch(engine, watcher);
     return true;
+}
+
+/* False where this device cannot be asked so late: then the word has to be in its own part. The
+ * step's thread, between rounds. */
+static inline bool sh_engine_decide(sh_engine *engine, const sh_engine_decider *decider)
+{
+    return engine->ops->decide != NULL && engine->ops->decide(engine, decider);
 }
 
 static inline void sh_engine_close(sh_engine *engine)

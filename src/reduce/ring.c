@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The ring's schedule. A span of N segments takes hops 0 .. 2N - 3; in hop h rank r sends segment r
- * - h to the next rank and receives segment r - h - 1 from the previous (modulo N):
+ * - h - 1 to the next rank and receives segment r - h - 2 from the previous (modulo N):
  *
  *     hop 0 .. N - 2        what arrives is added to this device's own part, and the sum goes into
  *                           the total: the segment has collected one more device's part
@@ -16,6 +16,10 @@
  * A frame for a span that is not ready here, or for the round after this one, makes the channel
  * pause until it is. All devices make the spans ready in the same order and without waiting for the
  * network, so a pause always ends.
+ *
+ * Segment 0 is complete at rank 0 in hop N - 2, when all others have added to it. There rank 0 adds
+ * the word of its decider, and goes on sending, at once or when the round's other spans are
+ * complete. It receives meanwhile as ever, so nobody's channel pauses for it.
  *
  * The step's thread and the lanes touch only what `lock` guards; everything else is the loop's.
  */
@@ -49,7 +53,10 @@ struct sh_ring {
     ring_span spans[SH_ENGINE_MAX_SPANS];
     uint32_t span_count;
     uint32_t spans_left;
-    sh_engine_watcher watching; /* of the round */
+    sh_engine_watcher watching; /* of the round, as the next */
+    sh_engine_decider deciding;
+    bool asked;
+    bool decided; /* the word is in the last span, or nobody decides */
 
     pthread_mutex_t lock; /* guards all below */
     pthread_cond_t ended; /* the round, by its end or by failure */
@@ -59,7 +66,8 @@ struct sh_ring {
     uint32_t begun_count;
     bool announced[SH_ENGINE_MAX_SPANS]; /* ready, not yet seen by the loop */
     bool posted;                         /* a look at the above is on its way */
-    sh_engine_watcher watcher;           /* of the next round */
+    sh_engine_watcher watcher;           /* of the next round, as the next */
+    sh_engine_decider decider;
     sh_status failure;
     char reason[SH_MESSAGE_BYTES];
 };
@@ -105,7 +113,43 @@ static segment segment_of(const sh_ring *ring, const sh_span *words, uint32_t in
 static uint32_t segment_index(const sh_ring *ring, uint32_t rank, uint32_t hop)
 {
     const uint32_t devices = ring->options.devices;
-    return (rank + 2 * devices - hop) % devices;
+    return (rank + 3 * devices - hop - 1) % devices;
+}
+
+/* The segment with word 0: the first that is not empty. */
+static uint32_t first_segment(const sh_ring *ring, const sh_span *words)
+{
+    uint32_t index = 0;
+    while (index + 1 < ring->options.devices && segment_of(ring, words, index).bytes == 0)
+        index++;
+    return index;
+}
+
+/* The hop in which this device sends word 0 of a span. */
+static uint32_t first_hop(const sh_ring *ring, const sh_span *words)
+{
+    uint32_t hop = 0;
+    while (segment_index(ring, ring->options.rank, hop) != first_segment(ring, words))
+        hop++;
+    return hop;
+}
+
+/* Whether a hop of the span may go out: word 0 only as it has been decided. */
+static bool is_settled(sh_ring *ring, uint32_t index, uint32_t hop)
+{
+    const sh_span *words = &ring->spans[index].words;
+    uint64_t word = 0;
+    if (ring->decided || index + 1 < ring->span_count || hop < first_hop(ring, words))
+        return true;
+    const bool last = ring->spans_left == 1;
+    if (ring->asked && !last)
+        return false;
+    assert(hop > 0); /* a last span has more words than one */
+    ring->asked = true;
+    ring->decided = ring->deciding.decide(ring->deciding.context, last, &word);
+    if (ring->decided)
+        *(uint64_t *)words->total += word;
+    return ring->decided;
 }
 
 /* Sends every hop of a span whose turn has come. */
@@ -113,7 +157,7 @@ static sh_status pump(sh_ring *ring, uint32_t index)
 {
     ring_span *span = &ring->spans[index];
     while (ring->next_is_open && span->ready && span->sending < ring->hops &&
-           span->sending <= span->received) {
+           span->sending <= span->received && is_settled(ring, index, span->sending)) {
         const segment part =
             segment_of(ring, &span->words, segment_index(ring, ring->options.rank, span->sending));
         const sh_frame head = {
@@ -136,10 +180,32 @@ static void pump_or_break(sh_ring *ring, uint32_t index)
         fail_round(ring, SH_PEER_LOST, sh_message());
 }
 
+static void tell_if_complete(const sh_ring *ring, uint32_t index)
+{
+    const ring_span *span = &ring->spans[index];
+    const bool decided = ring->decided || index + 1 < ring->span_count;
+    if (span->received == ring->hops && decided && ring->watching.on_span != NULL)
+        ring->watching.on_span(ring->watching.context, index, &span->words);
+}
+
+/* All other spans are complete: the last one waits for the decision alone. */
+static void pump_last(sh_ring *ring)
+{
+    const uint32_t last = ring->span_count - 1;
+    pump_or_break(ring, last);
+    if (ring->decided)
+        tell_if_complete(ring, last);
+}
+
 /* A hop of a span has been written or has arrived: is the span, and with it the round, complete? */
 static void check_end(sh_ring *ring, const ring_span *span)
 {
-    if (span->sent < ring->hops || span->received < ring->hops || --ring->spans_left > 0)
+    if (span->sent < ring->hops || span->received < ring->hops)
+        return;
+    ring->spans_left--;
+    if (ring->spans_left == 1 && !ring->decided)
+        pump_last(ring);
+    if (ring->spans_left > 0)
         return;
     pthread_mutex_lock(&ring->lock);
     ring->finished++;
@@ -158,6 +224,9 @@ static void look(void *context)
         assert(ring->spans_left == 0);
         ring->round = ring->begun;
         ring->watching = ring->watcher;
+        ring->deciding = ring->decider;
+        ring->asked = false;
+        ring->decided = ring->decider.decide == NULL;
         ring->span_count = ring->spans_left = ring->begun_count;
         for (uint32_t i = 0; i < ring->begun_count; i++)
             ring->spans[i] = (ring_span){.words = ring->begun_spans[i]};
@@ -229,6 +298,18 @@ static void watch(sh_engine *engine, const sh_engine_watcher *watcher)
     pthread_mutex_unlock(&ring->lock);
 }
 
+/* Other ranks may send word 0 from the own part. */
+static bool decide(sh_engine *engine, const sh_engine_decider *decider)
+{
+    sh_ring *ring = (sh_ring *)engine;
+    if (ring->options.rank != 0)
+        return false;
+    pthread_mutex_lock(&ring->lock);
+    ring->decider = *decider;
+    pthread_mutex_unlock(&ring->lock);
+    return true;
+}
+
 static void check_linked(const sh_ring *ring)
 {
     if (ring->next_is_open && ring->previous != NULL && ring->options.on_linked != NULL)
@@ -284,8 +365,7 @@ static void on_done(void *context, sh_channel *channel, const sh_frame *head)
     ring_span *span = &ring->spans[head->bucket];
     span->received++;
     pump_or_break(ring, head->bucket);
-    if (span->received == ring->hops && ring->watching.on_span != NULL)
-        ring->watching.on_span(ring->watching.context, head->bucket, &span->words);
+    tell_if_complete(ring, head->bucket);
     check_end(ring, span);
 }
 
@@ -397,6 +477,7 @@ sh_status sh_ring_new(sh_ring **ring, const sh_ring_options *options)
         .ready = ready,
         .wait = wait_for_end,
         .watch = watch,
+        .decide = decide,
         .close = close_ring,
     };
     assert(options->devices >= 2 && options->rank < options->devices);

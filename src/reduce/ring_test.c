@@ -32,6 +32,7 @@ typedef struct rank {
     char message[SH_MESSAGE_BYTES];
     uint32_t *narrow[MAX_SPANS]; /* own words of the I32 spans, the total behind them */
     uint64_t *wide;              /* of the U64 span, likewise */
+    uint32_t asked;              /* the decider, in the round */
     bool told[MAX_SPANS + 1]; /* of the round's spans, by the watcher; the loop's until the end */
     sh_span
         spans[MAX_SPANS + 1]; /* of the round; a failed one reads them until the ring is closed */
@@ -90,6 +91,12 @@ static uint64_t word_of(uint32_t rank_index, uint32_t round, uint32_t span, size
     return (word ^ word >> 29) * 0xbf58476d1ce4e5b9u;
 }
 
+/* Word `i` of the U64 span in the own part: rank 0's first one comes by its decider. */
+static uint64_t wide_of(const rank *self, uint32_t round, size_t i)
+{
+    return self->index == 0 && i == 0 ? 0 : word_of(self->index, round, self->of->spans, i);
+}
+
 static uint64_t sum_of(const world *w, uint32_t round, uint32_t span, size_t i)
 {
     uint64_t sum = 0;
@@ -118,7 +125,7 @@ static void check_own(const rank *self, uint32_t round)
         for (size_t i = 0; i < w->lengths[s]; i++)
             assert_int_equal(self->narrow[s][i], (uint32_t)word_of(self->index, round, s, i));
     for (size_t i = 0; i < w->lengths[0] + 3; i++)
-        assert_true(self->wide[i] == word_of(self->index, round, w->spans, i));
+        assert_true(self->wide[i] == wide_of(self, round, i));
 }
 
 /* The watcher: each span once, and by then it is complete. */
@@ -137,11 +144,26 @@ static void note_span(void *context, uint32_t index, const sh_span *span)
             assert_true(((uint64_t *)span->total)[i] == sum_of(w, round, index, i));
 }
 
+/* At once in every other round, else as late as can be: when all other spans are complete. */
+static bool decide(void *context, bool last, uint64_t *word)
+{
+    rank *self = context;
+    assert_int_equal(self->index, 0);
+    assert_true(self->asked++ == 0 || last);
+    for (uint32_t s = 0; s < self->of->spans && last; s++)
+        assert_true(self->told[s]);
+    if (!last && self->round % 2 == 0)
+        return false;
+    *word = word_of(self->index, self->round, self->of->spans, 0);
+    return true;
+}
+
 static sh_status run_round(rank *self, uint32_t round)
 {
     const world *w = self->of;
     sh_span *spans = self->spans;
     self->round = round;
+    self->asked = 0;
     memset(self->told, 0, sizeof self->told);
     sh_engine *engine = sh_ring_engine(self->ring);
     for (uint32_t s = 0; s < w->spans; s++) {
@@ -151,7 +173,7 @@ static sh_status run_round(rank *self, uint32_t round)
             (sh_span){self->narrow[s], self->narrow[s] + w->lengths[s], w->lengths[s], SH_WORD_I32};
     }
     for (size_t i = 0; i < w->lengths[0] + 3; i++)
-        self->wide[i] = word_of(self->index, round, w->spans, i);
+        self->wide[i] = wide_of(self, round, i);
     spans[w->spans] =
         (sh_span){self->wide, self->wide + w->lengths[0] + 3, w->lengths[0] + 3, SH_WORD_U64};
     SH_TRY(sh_engine_begin(engine, spans, w->spans + 1));
@@ -161,6 +183,7 @@ static sh_status run_round(rank *self, uint32_t round)
     check_round(self, round);
     for (uint32_t s = 0; s <= w->spans; s++)
         assert_true(self->told[s]);
+    assert_in_range(self->asked, self->index == 0, self->index == 0 ? 2 : 0);
     return SH_OK;
 }
 
@@ -194,6 +217,9 @@ static void start_rank(world *w, uint32_t index)
     assert_int_equal(sh_ring_engine(self->ring)->devices, w->devices);
     assert_true(sh_engine_watch(sh_ring_engine(self->ring),
                                 &(sh_engine_watcher){.on_span = note_span, .context = self}));
+    assert_int_equal(sh_engine_decide(sh_ring_engine(self->ring),
+                                      &(sh_engine_decider){.decide = decide, .context = self}),
+                     index == 0);
     sh_loop_call(self->loop, open_door, self);
 }
 

@@ -8,7 +8,7 @@
  *     accumulator  | tensor 0 | tensor 1 |    tensor 2     |     int32, locks every 16 Ki elements
  *                                        |<-- bucket 0 --->|
  *                  |<---- bucket 1 ----->|
- *     trailer      | loss | samples | correct | not finite | stops | next view | check |
+ *     trailer      | next view | loss | samples | correct | not finite | stops | check |
  *                  | (bound, not finite) a tensor |
  *
  * Both exist twice where there may be other devices: own, to which lanes add, and total. A stage
@@ -57,12 +57,12 @@
 #define LOSS_LARGEST 0x1p20
 
 enum {
+    WORD_NEXT_VIEW, /* of the note, first: an engine may add it late */
     WORD_LOSS,
     WORD_SAMPLES,
     WORD_CORRECT,
     WORD_LOSS_NOT_FINITE,
-    WORD_STOPS, /* from here on a device's note */
-    WORD_NEXT_VIEW,
+    WORD_STOPS, /* as the check, of a device's note */
     WORD_CHECK,
     WORD_TENSORS
 };

@@ -87,7 +87,7 @@ void sh_sum_set_note(sh_sum *sum, const sh_sum_note *note);
 /* What engines reduce; the arrays are borrowed until sh_sum_set_shared or sh_sum_free. */
 typedef struct sh_sum_block {
     int32_t *accumulator; /* added modulo 2^32 */
-    uint64_t *trailer;    /* added modulo 2^64 */
+    uint64_t *trailer;    /* added modulo 2^64; word 0 is the note's next_view */
     size_t elements, words;
 } sh_sum_block;
 

@@ -290,9 +290,21 @@ static void check_replica(sh_trainer *trainer)
     trainer->check = atomic_load(&trainer->partial);
 }
 
+/* What this device announces in its own part, where the engine does not ask it later: then 0. */
+static uint32_t announced(const sh_part *part, bool later)
+{
+    uint64_t view = 0;
+    if (part->announce != NULL && !later)
+        part->announce(part->context, true, &view);
+    return (uint32_t)view;
+}
+
 sh_status sh_stage_reduce(sh_trainer *trainer, const sh_part *part)
 {
     const bool training = trainer->mode == SH_MODEL_TRAIN;
+    const bool later =
+        part->announce != NULL &&
+        sh_engine_decide(part->engine, &(sh_engine_decider){part->announce, part->context});
     SH_TRY(open_stage(trainer, part));
     SH_TRY(compute_all(trainer, part));
     if (training) {
@@ -300,12 +312,11 @@ sh_status sh_stage_reduce(sh_trainer *trainer, const sh_part *part)
         SH_TRY(sh_grain_list_merge(&trainer->held, &trainer->todo));
     }
     check_replica(trainer);
-    sh_sum_set_note(trainer->replica->sum,
-                    &(sh_sum_note){
-                        .stop = part->stop,
-                        .next_view = part->announce == NULL ? 0 : part->announce(part->context),
-                        .check = trainer->shared ? trainer->check : 0,
-                    });
+    sh_sum_set_note(trainer->replica->sum, &(sh_sum_note){
+                                               .stop = part->stop,
+                                               .next_view = announced(part, later),
+                                               .check = trainer->shared ? trainer->check : 0,
+                                           });
     sh_engine_ready(part->engine, training ? trainer->span_count - 1 : 0);
     const uint64_t begun = sh_stopwatch_now(trainer->watching);
     const sh_status status = sh_engine_wait(part->engine);

@@ -207,9 +207,11 @@ static void link_up(void *context)
 
 /* ---- a device's life ------------------------------------------------------------------------- */
 
-static uint32_t announce(void *context)
+/* Only when there is no later chance. */
+static bool announce(void *context, bool last, uint64_t *view)
 {
-    return ANNOUNCED + (uint32_t)((site *)context)->replica->steps;
+    *view = last ? ANNOUNCED + ((site *)context)->replica->steps : 0;
+    return last;
 }
 
 /* Positions follow each other, and the scales are those of the exponents that were summed with. */

@@ -69,10 +69,10 @@ typedef struct sh_part {
     const sh_range *work;
     uint32_t work_count;
 
-    /* Asked as this device's trailer is made, once a round: the view that the next stage is to be
-     * done in, 0 for this one. One device at most has an answer; NULL: 0. */
-    uint32_t (*announce)(void *context);
-    void *context;
+    /* Asked as late in the stage as the engine can (sh_engine_decider): the view that the next one
+     * is to be done in, 0 for this one. One device at most has an answer; NULL: 0. */
+    bool (*announce)(void *context, bool last, uint64_t *view);
+    void *context; /* borrowed until the engine is closed */
 } sh_part;
 
 typedef struct sh_step_result {

@@ -202,7 +202,18 @@ void begin_stage(sim_world *world, sim_machine *machine, const sh_task *task)
     later(world, machine->grain_us, EVENT_GRAIN, machine);
 }
 
-/* All of this device's part is in the sum, and its word in the trailer. */
+/* Device 0's word in the trailer: it may come as late as when all others' are there. */
+static void announce(sim_world *world, round_info *round)
+{
+    if (round->next_view != 0)
+        return;
+    round->next_view = sh_membership_announce(world->membership);
+    if (round->next_view != 0)
+        coordinate(world, &(sh_membership_event){.kind = SH_MEMBERSHIP_ANNOUNCED,
+                                                 .view = round->next_view});
+}
+
+/* All of this device's part is in the sum. */
 static void contribute(sim_world *world, sim_machine *machine)
 {
     sim_stage *stage = &machine->stage;
@@ -231,12 +242,8 @@ static void contribute(sim_world *world, sim_machine *machine)
     round->sum += machine->own_sum;
     round->checks += stage->check;
     round->count++;
-    if (machine->device == 0) {
-        round->next_view = sh_membership_announce(world->membership);
-        if (round->next_view != 0)
-            coordinate(world, &(sh_membership_event){.kind = SH_MEMBERSHIP_ANNOUNCED,
-                                                     .view = round->next_view});
-    }
+    if (machine->device == 0 && draw(world, 2))
+        announce(world, round);
     later(world, 50 + draw(world, 300), EVENT_ROUND, machine)->a = stage->round;
 }
 
@@ -292,6 +299,7 @@ static void round_event(sim_world *world, sim_machine *machine, uint64_t number)
             later(world, 3000, EVENT_ROUND, machine)->a = number;
         return;
     }
+    announce(world, round);
     round->complete = true;
     const uint32_t all = full_mask(grains_at(world, round->position));
     if (round->mask != all)
