@@ -6,7 +6,8 @@
  *     STEADY     all of `now` work in it; joiners follow by live transfers
  *
  *     LINKING    the seats of `next` link while `now` works on; device 0 is to announce it when
- *                they have. Until then it can be given up, for one with a higher number
+ *                they have, and joiners' replicas are whole, or about to be. Until then it can be
+ *                given up, for one with a higher number
  *
  *     COMMITTED  device 0 has it in its trailer; it comes now, or a device is lost
  *

@@ -222,10 +222,13 @@ uint32_t sh_membership_announce(const sh_membership *membership)
         return membership->next.number;
     if (membership->phase != SH_MEMBERSHIP_LINKING)
         return 0;
-    for (uint32_t i = 0; i < membership->next.seat_count; i++)
-        if (sh_membership_find(membership, membership->next.seats[i].device)->notice.linked !=
-            membership->next.number)
+    for (uint32_t i = 0; i < membership->next.seat_count; i++) {
+        const sh_roster_entry *one =
+            sh_membership_find(membership, membership->next.seats[i].device);
+        if (one->notice.linked != membership->next.number ||
+            !sh_membership_is_in_time(membership, one))
             return 0;
+    }
     return membership->next.number;
 }
 

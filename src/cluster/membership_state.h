@@ -117,6 +117,7 @@ void sh_membership_check_committed(sh_membership *membership);
 void sh_membership_check_entered(sh_membership *membership);
 void sh_membership_plan(sh_membership *membership);
 bool sh_membership_plan_holds(const sh_membership *membership);
+bool sh_membership_is_in_time(const sh_membership *membership, const sh_roster_entry *one);
 void sh_membership_give_up(sh_membership *membership);
 void sh_membership_dismiss_joiners(sh_membership *membership);
 void sh_membership_assess(sh_membership *membership);

@@ -307,6 +307,84 @@ static void joins_while_the_others_work(void **state)
     assert_true(sh_membership_is_reproducible(membership));
 }
 
+static void say_left(uint32_t device, uint32_t left_ms)
+{
+    inform(device, (sh_participant_event){.kind = SH_PARTICIPANT_FETCHING,
+                                          .transfer = parts[device].fetching,
+                                          .left_ms = left_ms});
+    settle();
+}
+
+/* Three at 10 grains/s take 400 ms for a step of 12, four take 300 ms. */
+static void come_to_three_that_work(void)
+{
+    work_with(3);
+    for (uint32_t i = 0; i < 3; i++)
+        speed_of[i] = (sh_speed){10, 0.01f, 0.4f};
+    assert_int_equal(step(1, 1), 0);
+    come(3);
+    settle();
+    assert_int_equal(sh_participant_take(&parts[3]).kind, SH_TASK_FETCH);
+}
+
+static void is_announced_before_it_is_whole(void **state)
+{
+    (void)state;
+    come_to_three_that_work();
+    assert_true(sh_membership_is_changing(membership));
+    say_left(3, 1000); /* too early for links */
+    assert_int_equal(parts[3].directive.phase, SH_DIRECTIVE_NONE);
+    say_left(3, 200);
+    assert_int_equal(parts[3].directive.phase, SH_DIRECTIVE_LINK);
+    assert_int_equal(parts[3].notice.linked, 2);
+    say_left(3, 1000);
+    assert_int_equal(sh_membership_announce(membership), 0);
+    say_left(3, 101);
+    assert_int_equal(sh_membership_announce(membership), 0);
+    say_left(3, 99);
+    assert_int_equal(step(1, 2), 2);
+    assert_int_equal(parts[0].notice.view, 2);
+    assert_int_equal(sh_participant_take(&parts[3]).kind, SH_TASK_WAIT);
+    inform(3, (sh_participant_event){.kind = SH_PARTICIPANT_FETCHED,
+                                     .transfer = parts[3].fetching,
+                                     .position = {2, SH_PHASE_FIRST},
+                                     .grains = GRAINS});
+    settle();
+    assert_int_equal(step(2, 3), 0);
+    assert_int_equal(parts[3].notice.position.steps, 3);
+    assert_false(sh_membership_is_changing(membership));
+}
+
+/* What it was to come with does not come: the others begin the step anew, and it takes the replica
+ * of those who stand still. */
+static void is_announced_and_does_not_come(void **state)
+{
+    (void)state;
+    come_to_three_that_work();
+    say_left(3, 99);
+    assert_int_equal(step(1, 2), 2);
+    for (uint32_t i = 0; i < 3; i++)
+        (void)take_run(i, 2);
+    inform(3, (sh_participant_event){.kind = SH_PARTICIPANT_FETCH_FAILED,
+                                     .transfer = parts[3].fetching});
+    settle();
+    assert_int_equal(parts[0].directive.phase, SH_DIRECTIVE_HALT);
+    for (uint32_t i = 0; i < 3; i++)
+        stop(i, 3 * i, 3);
+    settle();
+    fetch(3, (sh_position){2, SH_PHASE_FIRST});
+    uint32_t grains = 0;
+    for (uint32_t i = 0; i < 4; i++) {
+        const sh_task task = take_run(i, 3);
+        assert_int_equal(task.keep, i < 3);
+        grains += sh_ranges_grains(&task.work);
+        pass(i, (sh_position){3, SH_PHASE_FIRST}, 0);
+    }
+    assert_int_equal(grains, 3);
+    settle();
+    assert_int_equal(step(3, 4), 0);
+}
+
 static void joins_although_another_dies_meanwhile(void **state)
 {
     (void)state;
@@ -655,6 +733,8 @@ int main(void)
         cmocka_unit_test(gathers_until_enough_are_ready),
         cmocka_unit_test(strangers_are_refused_with_a_reason),
         cmocka_unit_test(joins_while_the_others_work),
+        cmocka_unit_test(is_announced_before_it_is_whole),
+        cmocka_unit_test(is_announced_and_does_not_come),
         cmocka_unit_test(joins_although_another_dies_meanwhile),
         cmocka_unit_test(leaves_at_the_next_boundary),
         cmocka_unit_test(shares_follow_what_is_measured),

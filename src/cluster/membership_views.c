@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define AHEAD_MS 200 /* that a joiner's ring is linked before its replica is whole */
+
 /* --- Making views -------------------------------------------------------------------------- */
 
 static void clear_view(sh_membership *membership, sh_seating *view, bool planned)
@@ -261,11 +263,22 @@ static bool is_up_to_date(const sh_membership *membership, const sh_roster_entry
            !one->notice.leaving;
 }
 
+/* Whether its replica will soon be whole, or is awaited because its seat is being linked. */
+static bool is_coming(const sh_membership *membership, const sh_roster_entry *one)
+{
+    const sh_transfer *transfer = sh_membership_transfer_to(membership, one->device);
+    return transfer != NULL && !one->notice.leaving &&
+           (sh_membership_expects(membership, one->device) ||
+            (one->notice.coming == transfer->number && one->notice.left_ms <= AHEAD_MS));
+}
+
 static bool is_to_stay(const sh_membership *membership, const sh_roster_entry *one)
 {
     if (one->device == 0)
         return true;
-    return one->seated ? !one->notice.leaving : one->ready && is_up_to_date(membership, one);
+    if (one->seated)
+        return !one->notice.leaving;
+    return one->ready && (is_up_to_date(membership, one) || is_coming(membership, one));
 }
 
 /* Whether new shares pay, a step or more after it was asked last. */
@@ -346,6 +359,33 @@ bool sh_membership_plan_holds(const sh_membership *membership)
                         sh_membership_find(membership, membership->next.seats[i].device)))
             return false;
     return true;
+}
+
+/* By how much the next view's computing is shorter than that of the one at hand. */
+static double shortening_ms(const sh_membership *membership)
+{
+    const sh_seating *views[] = {&membership->now, &membership->next};
+    double seconds[2];
+    for (int v = 0; v < 2; v++) {
+        float rates[SH_DEVICES_MAX];
+        sh_range shares[SH_DEVICES_MAX];
+        for (uint32_t i = 0; i < views[v]->seat_count; i++) {
+            rates[i] = speed_of(membership, &views[v]->seats[i]).rate;
+            shares[i] = views[v]->seats[i].share;
+        }
+        seconds[v] = sh_shares_longest(shares, rates, views[v]->seat_count, NULL);
+    }
+    return 1e3 * (seconds[0] - seconds[1]);
+}
+
+/* A joiner may be announced before its replica is whole where it will be so late at most that no
+ * step is longer than without it. */
+bool sh_membership_is_in_time(const sh_membership *membership, const sh_roster_entry *one)
+{
+    const sh_transfer *transfer = sh_membership_transfer_to(membership, one->device);
+    return one->seated || is_up_to_date(membership, one) ||
+           (transfer != NULL && one->notice.coming == transfer->number &&
+            one->notice.left_ms <= shortening_ms(membership));
 }
 
 /* The view that is being linked cannot come about as it is. */

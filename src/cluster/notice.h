@@ -49,6 +49,8 @@ typedef struct sh_notice {
 
     uint64_t fetched; /* the highest transfer that made its replica whole; it may go on following */
     uint64_t failed;  /* the highest transfer that it took and that cannot go on */
+    uint64_t coming;  /* the transfer whose rest takes left_ms, as far as can be told */
+    uint32_t left_ms;
 } sh_notice;
 
 #endif

@@ -200,6 +200,11 @@ static void handle_fetched(sh_participant *participant, const sh_participant_eve
     sh_notice *notice = &participant->notice;
     if (event->transfer != participant->fetching || participant->fetching == 0)
         return; /* one that was called off */
+    if (event->kind == SH_PARTICIPANT_FETCHING) {
+        notice->coming = event->transfer;
+        notice->left_ms = event->left_ms;
+        return;
+    }
     if (event->kind == SH_PARTICIPANT_FETCH_FAILED) {
         notice->whole = false;
         notice->failed = event->transfer;
@@ -261,6 +266,7 @@ void sh_participant_handle(sh_participant *participant, const sh_participant_eve
     case SH_PARTICIPANT_LINK_BROKEN:
         handle_link_broken(participant, event);
         break;
+    case SH_PARTICIPANT_FETCHING:
     case SH_PARTICIPANT_FETCHED:
     case SH_PARTICIPANT_FETCH_FAILED:
         handle_fetched(participant, event);

@@ -57,8 +57,9 @@ typedef enum sh_participant_event_kind {
     SH_PARTICIPANT_CHECKED,     /* check */
     SH_PARTICIPANT_LINKED,      /* view: its ring is linked on both sides */
     SH_PARTICIPANT_LINK_BROKEN, /* view; peer: the device at the other end */
-    SH_PARTICIPANT_FETCHED, /* transfer; position, grains: the replica is whole and stands there;
-                               again for each stage that a live one follows */
+    SH_PARTICIPANT_FETCHED,  /* transfer; position, grains: the replica is whole and stands there;
+                                again for each stage that a live one follows */
+    SH_PARTICIPANT_FETCHING, /* transfer; left_ms until all of it is here */
     SH_PARTICIPANT_FETCH_FAILED, /* transfer */
     SH_PARTICIPANT_LEAVE,
 } sh_participant_event_kind;
@@ -73,6 +74,7 @@ typedef struct sh_participant_event {
     uint32_t view, next_view, peer;
     const sh_ranges *held; /* borrowed for the call; NULL: forgotten */
     uint64_t check, transfer;
+    uint32_t left_ms;
 } sh_participant_event;
 
 /* Read notice and directive freely, directive.transfers for what this device gives. */

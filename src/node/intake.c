@@ -9,6 +9,8 @@
 
 #define RETRY_MS 20 /* a donor may hear of the transfer later than we do */
 #define EARLY_MS 2000
+#define EARLY_PART 8 /* of its bytes: before, nobody knows how fast they come */
+#define LEFT_MS_MAX 1000000
 #define REACH_MS 2000 /* a donor: others may stand still meanwhile, and can give as well */
 
 typedef struct stream {
@@ -28,6 +30,9 @@ struct sh_intake {
     bool live;
     bool told, failed; /* told: of `position` */
     sh_position position;
+    uint64_t first_ns; /* the first frame came */
+    size_t first_left; /* bytes that were missing then */
+    uint32_t left_ms;  /* as told; 0: not yet */
     sh_channel_stats closed;
     uint32_t stream_count;
     stream streams[SH_DONORS_MAX];
@@ -55,6 +60,27 @@ static sh_flow on_frame(void *context, sh_channel *channel, const sh_frame *head
     return SH_FLOW_REFUSE;
 }
 
+/* Tells when it will be whole, if the rest comes as fast as what has come: a first time, when a
+ * quarter of that is over, or when it was far from right. */
+static void tell_left(sh_intake *intake)
+{
+    const size_t left = sh_taker_left_bytes(intake->taker);
+    const uint64_t now_ns = sh_clock_now_ns(sh_clock_system());
+    if (intake->first_ns == 0) {
+        intake->first_ns = now_ns;
+        intake->first_left = left;
+    }
+    const size_t come = intake->first_left - left;
+    if (left == 0 || come < intake->first_left / EARLY_PART)
+        return;
+    const double ms = (double)(now_ns - intake->first_ns) * 1e-6 * (double)left / (double)come;
+    const uint32_t left_ms = ms < LEFT_MS_MAX ? (uint32_t)ms + 1 : LEFT_MS_MAX;
+    if (intake->left_ms != 0 && left_ms > intake->left_ms / 4 * 3 && left_ms / 2 < intake->left_ms)
+        return;
+    intake->left_ms = left_ms;
+    intake->options.on_left(intake->options.context, intake->number, left_ms);
+}
+
 static void on_done(void *context, sh_channel *channel, const sh_frame *head)
 {
     const stream *from = context;
@@ -66,6 +92,8 @@ static void on_done(void *context, sh_channel *channel, const sh_frame *head)
         fail(intake, sh_message());
         return;
     }
+    if (intake->live && !intake->told)
+        tell_left(intake);
     if (!sh_taker_complete(intake->taker))
         return;
     const sh_position position = sh_taker_position(intake->taker);

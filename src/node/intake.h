@@ -25,6 +25,8 @@ typedef struct sh_intake_options {
     const sh_transfer *transfer; /* copied, as the routes */
     const sh_route *routes;      /* to each donor */
     void (*on_position)(void *context, uint64_t transfer, sh_position position);
+    /* About when the replica will be whole for the first time; now and then. */
+    void (*on_left)(void *context, uint64_t transfer, uint32_t left_ms);
     /* It cannot go on; sh_intake_stop it later, not from inside. */
     void (*on_failed)(void *context, uint64_t transfer, const char *reason);
     void *context;

@@ -261,6 +261,8 @@ void sh_standing_write(sh_standing_message *message, const sh_standing *standing
     body->differing = notice->differing;
     body->fetched = notice->fetched;
     body->failed = notice->failed;
+    body->coming = notice->coming;
+    body->left_ms = notice->left_ms;
     body->opened = standing->opened;
     body->computed = standing->done.grains;
     body->samples = standing->done.samples;
@@ -300,6 +302,8 @@ sh_status sh_standing_read(sh_standing *standing, const Shoal__Notice *body)
     notice->differing = body->differing;
     notice->fetched = body->fetched;
     notice->failed = body->failed;
+    notice->coming = body->coming;
+    notice->left_ms = body->left_ms;
     standing->opened = body->opened;
     standing->done = (sh_device_report){
         .grains = body->computed,

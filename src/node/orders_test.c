@@ -426,7 +426,9 @@ static sh_standing some_standing(void)
                    .broken_peer = 10,
                    .differing = 11,
                    .fetched = UINT64_MAX - 4,
-                   .failed = UINT64_MAX - 5},
+                   .failed = UINT64_MAX - 5,
+                   .coming = UINT64_MAX - 6,
+                   .left_ms = UINT32_MAX - 7},
         .opened = 12,
         .done = {.grains = 13,
                  .samples = 14,
@@ -450,6 +452,7 @@ static void assert_same_notice(const sh_notice *a, const sh_notice *b)
     assert_true(a->broken == b->broken && a->broken_peer == b->broken_peer);
     assert_true(a->differing == b->differing);
     assert_true(a->fetched == b->fetched && a->failed == b->failed);
+    assert_true(a->coming == b->coming && a->left_ms == b->left_ms);
 }
 
 static void a_standing_comes_back(void **state)

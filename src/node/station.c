@@ -87,6 +87,12 @@ static void on_position(void *context, uint64_t transfer, sh_position position)
                                    .position = position, .grains = grains_at(station, position)});
 }
 
+static void on_left(void *context, uint64_t transfer, uint32_t left_ms)
+{
+    handle(context, &(sh_participant_event){SH_PARTICIPANT_FETCHING, .transfer = transfer,
+                                            .left_ms = left_ms});
+}
+
 static void on_failed(void *context, uint64_t transfer, const char *reason)
 {
     (void)reason;
@@ -136,6 +142,7 @@ static void take_from_others(sh_station *station, uint64_t number)
                                                  .transfer = transfer,
                                                  .routes = station->orders.donors[i],
                                                  .on_position = on_position,
+                                                 .on_left = on_left,
                                                  .on_failed = on_failed,
                                                  .context = station}) != SH_OK)
             on_failed(station, number, sh_message());

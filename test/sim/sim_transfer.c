@@ -93,6 +93,11 @@ void fetch_event(sim_world *world, sim_machine *machine)
         return;
     }
     later(world, 500 + draw(world, 3000), EVENT_FETCH, machine);
+    if (!all && fetch->transfer.live && draw(world, 2)) /* as may be far from true */
+        inform(world, machine,
+               &(sh_participant_event){.kind = SH_PARTICIPANT_FETCHING,
+                                       .transfer = number,
+                                       .left_ms = draw(world, 2) ? draw(world, 1000) : 0});
     if (!all || !collect(world, machine, &taken) ||
         (fetch->given && sh_position_same(taken.position, fetch->given_at)))
         return;
