@@ -41,6 +41,25 @@ static uint32_t neighbour(const ring_info *ring, uint32_t device, int step)
 
 /* --- Links --------------------------------------------------------------------------------- */
 
+/* Who closes has sent all that it had to: only a neighbour that has not read it can lose it, and
+ * with that one those behind it. */
+static void cancel_rounds(sim_world *world, const ring_info *ring, const sim_machine *machine)
+{
+    for (uint32_t i = 0; i < ROUNDS; i++) {
+        round_info *round = &world->rounds[i];
+        bool lost = false;
+        if (!round->complete || round->number >> 32 != ring->number)
+            continue;
+        for (int step = -1; step <= 1; step += 2) {
+            const sim_machine *other = machine_of(world, neighbour(ring, machine->device, step));
+            lost = lost || (other != NULL && other->stage.on &&
+                            other->stage.round == round->number && draw(world, 2) == 0);
+        }
+        for (uint32_t j = 0; j < MACHINES && lost; j++)
+            round->cancelled[j] = round->cancelled[j] || draw(world, 2) == 0;
+    }
+}
+
 void close_ring(sim_world *world, sim_machine *machine, uint32_t number)
 {
     ring_info *ring = ring_of(world, number);
@@ -60,12 +79,7 @@ void close_ring(sim_world *world, sim_machine *machine, uint32_t number)
         event->a = number;
         event->b = machine->device;
     }
-    for (uint32_t i = 0; i < ROUNDS; i++) {
-        round_info *round = &world->rounds[i];
-        if (round->complete && round->number >> 32 == number)
-            for (uint32_t j = 0; j < MACHINES; j++)
-                round->cancelled[j] = round->cancelled[j] || draw(world, 2) == 0;
-    }
+    cancel_rounds(world, ring, machine);
 }
 
 /* The thread comes back from the engine of a ring that is of no more use. */
