@@ -52,9 +52,20 @@ static void break_link(sim_world *world, const sim_machine *machine)
     event->b = directive->seats[draw(world, directive->seat_count)].device;
 }
 
+static bool is_any_wrong(const sim_world *world)
+{
+    for (uint32_t i = 0; i < MACHINES; i++)
+        for (uint32_t j = 0; j < STRIPES; j++)
+            if (world->machines[i].on && world->machines[i].connected &&
+                world->machines[i].replica.flips[j] != 0)
+                return true;
+    return false;
+}
+
+/* Nobody while a bit is wrong: who is alone with it has nobody to compare with. */
 static void leave(sim_world *world, sim_machine *machine)
 {
-    if (!is_up(world, machine) || !machine->connected)
+    if (!is_up(world, machine) || !machine->connected || is_any_wrong(world))
         return;
     tell(world, "device %u wants to leave", machine->device);
     inform(world, machine, &(sh_participant_event){.kind = SH_PARTICIPANT_LEAVE});
@@ -64,13 +75,8 @@ static void leave(sim_world *world, sim_machine *machine)
  * is ahead, or behind, or all others have what they have from it, nobody can tell. */
 static void flip(sim_world *world, sim_machine *machine)
 {
-    bool wrong = false;
-    for (uint32_t i = 0; i < MACHINES; i++)
-        for (uint32_t j = 0; j < STRIPES; j++)
-            wrong = wrong || (world->machines[i].on && world->machines[i].connected &&
-                              world->machines[i].replica.flips[j] != 0);
-    if (wrong || !machine->on || !machine->part.notice.whole || machine->replica.half ||
-        machine->replica.position.steps + 2 >= world->step_count ||
+    if (is_any_wrong(world) || !machine->on || !machine->part.notice.whole ||
+        machine->replica.half || machine->replica.position.steps + 2 >= world->step_count ||
         machine->part.notice.view == 0 || world->membership == NULL ||
         count_proven_right(world, machine->index == 0, machine->replica.position) < 2)
         return;
