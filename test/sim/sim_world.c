@@ -226,6 +226,28 @@ void coordinate(sim_world *world, const sh_membership_event *event)
         act(world, &action);
 }
 
+/* The serial of what the coordinator knows of a device; 0: nothing. */
+static uint64_t known(const sim_world *world, uint32_t device)
+{
+    const sh_roster_entry *one =
+        world->membership == NULL ? NULL : sh_membership_find(world->membership, device);
+    return one == NULL ? 0 : one->notice.serial;
+}
+
+static void hear(sim_world *world, uint32_t device, const sh_notice *notice)
+{
+    const uint64_t before = known(world, device);
+    coordinate(world, &(sh_membership_event){.kind = SH_MEMBERSHIP_NOTICE,
+                                             .device = device,
+                                             .notice = notice,
+                                             .fingerprint = "data",
+                                             .family = "family"});
+    const uint64_t now = known(world, device);
+    if (now != 0 && now < before)
+        fail(world, "never-back", "notice %llu of device %u takes the place of notice %llu",
+             (unsigned long long)now, device, (unsigned long long)before);
+}
+
 static void coordinator_event(sim_world *world, const sim_event *event)
 {
     switch (event->kind) {
@@ -235,11 +257,7 @@ static void coordinator_event(sim_world *world, const sim_event *event)
         later(world, 20000 + draw(world, 20000), EVENT_TICK, NULL);
         break;
     case EVENT_NOTICE:
-        coordinate(world, &(sh_membership_event){.kind = SH_MEMBERSHIP_NOTICE,
-                                                 .device = (uint32_t)event->a,
-                                                 .notice = &world->messages[event->message].notice,
-                                                 .fingerprint = "data",
-                                                 .family = "family"});
+        hear(world, (uint32_t)event->a, &world->messages[event->message].notice);
         break;
     case EVENT_GONE:
         coordinate(world, &(sh_membership_event){.kind = SH_MEMBERSHIP_GONE,

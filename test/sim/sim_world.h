@@ -12,9 +12,10 @@
  *     one-view-a-stage             whoever makes a stage together is in one view, at one position
  *     every-grain-once             a sum that is complete has each grain of its batch once
  *     no-update-without-agreement  a replica moves on only by a reduction that came through
- *     never-half-applied           nobody computes with, checks or gives a replica that is not
- * whole same-course                  whole replicas are those of one quiet device, but flipped bits
+ *     never-half-applied           nobody computes with or gives a replica that is not whole
+ *     same-course                  whole replicas are those of one quiet device, but flipped bits
  *                                  that nobody has had the chance to find
+ *     never-back                   an older notice never takes the place of a newer one
  *     progress-when-healed         once faults have stopped the job ends, and well
  *
  * Threads: one a world.
