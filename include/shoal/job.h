@@ -30,6 +30,7 @@ extern "C" {
 #define SH_NORMALIZE_BYTES 16
 #define SH_FREEZE_BYTES 256
 #define SH_PRETRAINED_BYTES 65
+#define SH_STRATEGY_BYTES 32
 
 typedef struct sh_job {
     char model[SH_MODEL_BYTES]; /* built-in name with parameters: "lenet", "mlp:784-128-10" */
@@ -61,11 +62,13 @@ typedef struct sh_job {
 
     char freeze[SH_FREEZE_BYTES];         /* parameters that stay as they are: globs with commas */
     char pretrained[SH_PRETRAINED_BYTES]; /* SHA-256 of the file that weights began with, or "" */
+
+    char strategy[SH_STRATEGY_BYTES]; /* when devices synchronise: "sync" */
 } sh_job;
 
 /*
  * The defaults: seed 1, batch 64, 10 epochs, sgd with learning rate 0.01 and momentum 0.9,
- * constant, no decay, wire 32; no augmentation.
+ * constant, no decay, wire 32, sync; no augmentation.
  */
 SHOAL_API void sh_job_init(sh_job *job);
 

@@ -130,6 +130,7 @@ typedef enum sh_job_field {
     SH_FIELD_NORMALIZE = 1 << 23,
     SH_FIELD_FREEZE = 1 << 24,
     SH_FIELD_PRETRAINED = 1 << 25,
+    SH_FIELD_STRATEGY = 1 << 26,
 } sh_job_field;
 
 typedef struct sh_train_options {

@@ -60,6 +60,7 @@ static void a_welcome_comes_back(void **state)
     job.momentum = 0.9f;
     job.weight_decay = 1e-4f;
     job.wire = 16;
+    job.strategy = (char *)"local:8";
     Shoal__Welcome welcome = SHOAL__WELCOME__INIT;
     welcome.device = 3;
     welcome.fingerprint = NULL;
@@ -71,6 +72,7 @@ static void a_welcome_comes_back(void **state)
     assert_true(got->lr == 0.1f && got->momentum == 0.9f && got->weight_decay == 1e-4f);
     assert_int_equal(got->batch_size, 256);
     assert_int_equal(got->wire, 16);
+    assert_string_equal(got->strategy, "local:8");
     assert_string_equal(back->welcome->fingerprint, ""); /* was NULL */
     sh_message_free(back);
 }

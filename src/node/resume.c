@@ -9,6 +9,7 @@
 #include "store/run.h"
 #include "train/rate.h"
 #include "train/snapshot.h"
+#include "train/strategy.h"
 
 #define ADVICE "differs from the checkpoint's; leave it out, or begin a new run"
 
@@ -32,9 +33,23 @@ static sh_status fail_whole_differs(const char *option, uint64_t asked, uint64_t
 /* What may be given anew: where the data lie and when the job ends. */
 #define MAY_CHANGE (SH_FIELD_DATA | SH_FIELD_EPOCHS | SH_FIELD_STEPS)
 
+/* The strategy may be another one that leads to the same weights. */
+static sh_status take_strategy(uint32_t *fixed, const sh_job *asked, const sh_job *saved)
+{
+    sh_strategy now, before;
+    if ((*fixed & SH_FIELD_STRATEGY) == 0)
+        return SH_OK;
+    SH_TRY(sh_strategy_parse(&now, asked->strategy));
+    SH_TRY(sh_strategy_parse(&before, saved->strategy));
+    if (sh_strategy_same_course(&now, &before))
+        *fixed &= ~(uint32_t)SH_FIELD_STRATEGY;
+    return SH_OK;
+}
+
 static sh_status check_given(const sh_job *asked, const sh_job *saved, uint32_t given)
 {
-    const uint32_t fixed = given & ~(uint32_t)MAY_CHANGE;
+    uint32_t fixed = given & ~(uint32_t)MAY_CHANGE;
+    SH_TRY(take_strategy(&fixed, asked, saved));
 #define SH_JOB_TEXT(member, mark, option)                                                          \
     if ((fixed & SH_FIELD_##mark) != 0 && strcmp(asked->member, saved->member) != 0)               \
         return fail_text_differs(option, asked->member, saved->member);
@@ -65,6 +80,8 @@ static sh_status resumed_job(sh_job *job, const sh_train_options *options,
     }
     if ((options->given & SH_FIELD_STEPS) != 0)
         saved.steps = options->job.steps;
+    if ((options->given & SH_FIELD_STRATEGY) != 0)
+        memcpy(saved.strategy, options->job.strategy, sizeof saved.strategy);
     *job = saved;
     return sh_job_complete(job);
 }

@@ -16,10 +16,9 @@
 
 /*
  * Opens the newest whole checkpoint of options->resume as a workbench that stands where it stood.
- * Only the end (epochs, steps) and the data's place may be given anew; SH_MISMATCH names what
- * differs. `note` is set to what the user should know (the last checkpoint was damaged, learning
- * rates change with the job's end), else to
- * "".
+ * Only the end (epochs, steps), the data's place and a strategy that leads to the same weights may
+ * be given anew; SH_MISMATCH names what differs. `note` is set to what the user should know (the
+ * last checkpoint was damaged, learning rates change with the job's end), else to "".
  */
 sh_status sh_resume_open(sh_workbench **bench, const sh_train_options *options,
                          char note[SH_MESSAGE_BYTES]) SHOAL_CHECKED;

@@ -7,6 +7,7 @@
 #include "train/exact_sum.h"
 #include "train/optimizer.h"
 #include "train/rate.h"
+#include "train/strategy.h"
 
 #define MAX_BATCH (1u << 24)
 
@@ -34,6 +35,7 @@ void sh_job_init(sh_job *job)
         .epsilon = 1e-8f,
         .schedule = "constant",
         .normalize = "dataset",
+        .strategy = "sync",
     };
 }
 
@@ -102,6 +104,8 @@ sh_status sh_job_complete(sh_job *job)
         return sh_fail(SH_INVALID, "--epochs 0: give at least one epoch, or --steps");
     if (job->wire != 32)
         return sh_fail(SH_UNSUPPORTED, "--wire %u: 32 is what this version can", job->wire);
+    sh_strategy strategy;
+    SH_TRY(sh_strategy_parse(&strategy, job->strategy));
     SH_TRY(check_update(job));
     const sh_pipeline_options pipeline = sh_job_pipeline(job);
     SH_TRY(sh_pipeline_check(&pipeline));

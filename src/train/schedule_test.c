@@ -35,6 +35,7 @@ static void bad_fields_are_refused(void **state)
     REFUSED(nesterov, 2, SH_INVALID, "--nesterov: is there or not, 1 or 0, but not 2");
     REFUSED(optimizer[0], 'x', SH_NOT_FOUND, "--optimizer xgd: there is no such optimizer");
     REFUSED(schedule[0], 'x', SH_NOT_FOUND, "--schedule xonstant: there is no such schedule");
+    REFUSED(strategy[0], 'x', SH_NOT_FOUND, "--strategy xync: must be sync");
     REFUSED(warmup, -1.0f, SH_INVALID, "--warmup -1: must be a number of epochs");
     REFUSED(clip_norm, -1.0f, SH_INVALID, "--clip-norm -1: must be a number above 0; 0 does not");
     REFUSED(clip_norm, NAN, SH_INVALID, "--clip-norm nan");

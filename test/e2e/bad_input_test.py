@@ -473,6 +473,8 @@ class Checkpoints(BadInput):
                                      ("--grain", "8", "16")):
             self.refused("--resume good: %s %s differs from the checkpoint's; leave it out, or begin a new run (%s)" % (
                 option, value, saved), "--resume", "good", option, value)
+        self.refused("--resume good: --strategy local: H must be a whole number from 1 to 65535; write local:H",
+                     "--resume", "good", "--strategy", "local")
         self.assertEqual(self.snapshot("good"), before)
 
     def test_a_newer_version(self):

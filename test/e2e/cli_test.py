@@ -98,6 +98,13 @@ MISUSE = (
     ("train lenet digits --run=", "--run: must not be empty", "train"),
     ("train lenet digits --strategy ps-async",
      "--strategy ps-async: must be sync (not built yet: ps-sync, ps-async, ps-bounded:K, local:H)", "train"),
+    ("train lenet digits --strategy synch",
+     "--strategy synch: must be sync (not built yet: ps-sync, ps-async, ps-bounded:K, local:H)", "train"),
+    ("train lenet digits --strategy local",
+     "--strategy local: H must be a whole number from 1 to 65535; write local:H, such as local:8", "train"),
+    ("train lenet digits --strategy ps-bounded:0",
+     "--strategy ps-bounded:0: K must be a whole number from 1 to 65535; write ps-bounded:K, such as "
+     "ps-bounded:8", "train"),
     ("train lenet digits --engine mpi", "--engine mpi: must be ring (not built yet: mpi)", "train"),
     ("train lenet digits --wire 16", "--wire 16: must be 32 (not built yet: 16, 8)", "train"),
     ("train lenet digits --optimizer adagrad",
