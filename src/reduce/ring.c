@@ -21,19 +21,20 @@
  * the word of its decider, and goes on sending, at once or when the round's other spans are
  * complete. It receives meanwhile as ever, so nobody's channel pauses for it.
  *
- * The step's thread and the lanes touch only what `lock` guards; everything else is the loop's.
+ * All here is the loop's but what the round keeps for the other threads.
  */
 #include "reduce/ring.h"
 
 #include <assert.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "reduce/round.h"
+#include "reduce/words.h"
+
 typedef struct ring_span {
-    sh_span words;
     bool ready;        /* this device's part is complete: on the loop's side */
     uint32_t sending;  /* hops handed to the channel */
     uint32_t sent;     /* hops written */
@@ -44,69 +45,22 @@ struct sh_ring {
     sh_engine engine; /* first: the engine is the ring */
     sh_ring_options options;
     uint32_t hops; /* of a span */
-
-    /* The loop's. */
+    sh_round round;
     sh_channel *next, *previous;
     bool next_is_open;
     sh_channel_stats closed_stats; /* of links that are gone */
-    uint32_t round;                /* that is open or was the last */
     ring_span spans[SH_ENGINE_MAX_SPANS];
-    uint32_t span_count;
-    uint32_t spans_left;
-    sh_engine_watcher watching; /* of the round, as the next */
-    sh_engine_decider deciding;
-    bool asked;
-    bool decided; /* the word is in the last span, or nobody decides */
-
-    pthread_mutex_t lock; /* guards all below */
-    pthread_cond_t ended; /* the round, by its end or by failure */
-    uint32_t begun;       /* rounds that the step's thread has begun */
-    uint32_t finished;    /* rounds that the loop has finished */
-    const sh_span *begun_spans;
-    uint32_t begun_count;
-    bool announced[SH_ENGINE_MAX_SPANS]; /* ready, not yet seen by the loop */
-    bool posted;                         /* a look at the above is on its way */
-    sh_engine_watcher watcher;           /* of the next round, as the next */
-    sh_engine_decider decider;
-    sh_status failure;
-    char reason[SH_MESSAGE_BYTES];
 };
-
-static void fail_round(sh_ring *ring, sh_status status, const char *reason)
-{
-    pthread_mutex_lock(&ring->lock);
-    if (ring->failure == SH_OK) {
-        ring->failure = status;
-        snprintf(ring->reason, sizeof ring->reason, "%s", reason);
-    }
-    pthread_cond_broadcast(&ring->ended);
-    pthread_mutex_unlock(&ring->lock);
-}
 
 void sh_ring_abort(sh_ring *ring, sh_status status, const char *reason)
 {
-    fail_round(ring, status, reason);
+    sh_round_fail(&ring->round, status, reason);
 }
 
-/* A stretch of a span, in both of its blocks. */
-typedef struct segment {
-    const void *own;
-    void *total;
-    size_t bytes;
-} segment;
-
-/* The segment of `words` that is number `index` around the ring. */
-static segment segment_of(const sh_ring *ring, const sh_span *words, uint32_t index)
+/* The segment of a span that is number `index` around the ring. */
+static sh_stretch segment_of(const sh_ring *ring, uint32_t span, uint32_t index)
 {
-    const size_t devices = ring->options.devices;
-    const size_t first = words->count * index / devices;
-    const size_t end = words->count * (index + 1) / devices;
-    const size_t word_bytes = words->word == SH_WORD_I32 ? 4 : 8;
-    return (segment){
-        .own = (const unsigned char *)words->own + first * word_bytes,
-        .total = (unsigned char *)words->total + first * word_bytes,
-        .bytes = (end - first) * word_bytes,
-    };
+    return sh_words_part(&ring->round.spans[span], index, ring->options.devices);
 }
 
 /* Number of the segment that `rank` sends in a hop. */
@@ -116,40 +70,10 @@ static uint32_t segment_index(const sh_ring *ring, uint32_t rank, uint32_t hop)
     return (rank + 3 * devices - hop - 1) % devices;
 }
 
-/* The segment with word 0: the first that is not empty. */
-static uint32_t first_segment(const sh_ring *ring, const sh_span *words)
-{
-    uint32_t index = 0;
-    while (index + 1 < ring->options.devices && segment_of(ring, words, index).bytes == 0)
-        index++;
-    return index;
-}
-
-/* The hop in which this device sends word 0 of a span. */
-static uint32_t first_hop(const sh_ring *ring, const sh_span *words)
-{
-    uint32_t hop = 0;
-    while (segment_index(ring, ring->options.rank, hop) != first_segment(ring, words))
-        hop++;
-    return hop;
-}
-
-/* Whether a hop of the span may go out: word 0 only as it has been decided. */
+/* Whether a hop of the span may go out. Rank 0, which decides, sends word 0 first in hop N - 1. */
 static bool is_settled(sh_ring *ring, uint32_t index, uint32_t hop)
 {
-    const sh_span *words = &ring->spans[index].words;
-    uint64_t word = 0;
-    if (ring->decided || index + 1 < ring->span_count || hop < first_hop(ring, words))
-        return true;
-    const bool last = ring->spans_left == 1;
-    if (ring->asked && !last)
-        return false;
-    assert(hop > 0); /* a last span has more words than one */
-    ring->asked = true;
-    ring->decided = ring->deciding.decide(ring->deciding.context, last, &word);
-    if (ring->decided)
-        *(uint64_t *)words->total += word;
-    return ring->decided;
+    return hop + 1 < ring->options.devices || sh_round_settle(&ring->round, index);
 }
 
 /* Sends every hop of a span whose turn has come. */
@@ -158,14 +82,14 @@ static sh_status pump(sh_ring *ring, uint32_t index)
     ring_span *span = &ring->spans[index];
     while (ring->next_is_open && span->ready && span->sending < ring->hops &&
            span->sending <= span->received && is_settled(ring, index, span->sending)) {
-        const segment part =
-            segment_of(ring, &span->words, segment_index(ring, ring->options.rank, span->sending));
+        const sh_stretch part =
+            segment_of(ring, index, segment_index(ring, ring->options.rank, span->sending));
         const sh_frame head = {
             .bytes = (uint32_t)part.bytes,
             .kind = SH_FRAME_SEGMENT,
             .bucket = (uint16_t)index,
             .view = ring->options.view,
-            .step = ring->round,
+            .step = ring->round.number,
             .hop = (uint16_t)span->sending,
         };
         SH_TRY(sh_channel_send(ring->next, &head, span->sending == 0 ? part.own : part.total));
@@ -177,125 +101,68 @@ static sh_status pump(sh_ring *ring, uint32_t index)
 static void pump_or_break(sh_ring *ring, uint32_t index)
 {
     if (pump(ring, index) != SH_OK)
-        fail_round(ring, SH_PEER_LOST, sh_message());
+        sh_round_fail(&ring->round, SH_PEER_LOST, sh_message());
 }
 
 static void tell_if_complete(const sh_ring *ring, uint32_t index)
 {
-    const ring_span *span = &ring->spans[index];
-    const bool decided = ring->decided || index + 1 < ring->span_count;
-    if (span->received == ring->hops && decided && ring->watching.on_span != NULL)
-        ring->watching.on_span(ring->watching.context, index, &span->words);
+    if (ring->spans[index].received == ring->hops)
+        sh_round_complete(&ring->round, index);
 }
 
-/* All other spans are complete: the last one waits for the decision alone. */
-static void pump_last(sh_ring *ring)
-{
-    const uint32_t last = ring->span_count - 1;
-    pump_or_break(ring, last);
-    if (ring->decided)
-        tell_if_complete(ring, last);
-}
-
-/* A hop of a span has been written or has arrived: is the span, and with it the round, complete? */
+/* A hop of a span has been written or has arrived: is that all of it? */
 static void check_end(sh_ring *ring, const ring_span *span)
 {
-    if (span->sent < ring->hops || span->received < ring->hops)
-        return;
-    ring->spans_left--;
-    if (ring->spans_left == 1 && !ring->decided)
-        pump_last(ring);
-    if (ring->spans_left > 0)
-        return;
-    pthread_mutex_lock(&ring->lock);
-    ring->finished++;
-    pthread_cond_broadcast(&ring->ended);
-    pthread_mutex_unlock(&ring->lock);
+    if (span->sent == ring->hops && span->received == ring->hops)
+        sh_round_leave(&ring->round);
 }
 
-/* Takes over what the step's thread and the lanes have announced. Runs on the loop. */
-static void look(void *context)
+static void on_begin(void *context)
 {
     sh_ring *ring = context;
-    bool news[SH_ENGINE_MAX_SPANS];
-    pthread_mutex_lock(&ring->lock);
-    ring->posted = false;
-    if (ring->round != ring->begun) { /* the former round had ended before this one could begin */
-        assert(ring->spans_left == 0);
-        ring->round = ring->begun;
-        ring->watching = ring->watcher;
-        ring->deciding = ring->decider;
-        ring->asked = false;
-        ring->decided = ring->decider.decide == NULL;
-        ring->span_count = ring->spans_left = ring->begun_count;
-        for (uint32_t i = 0; i < ring->begun_count; i++)
-            ring->spans[i] = (ring_span){.words = ring->begun_spans[i]};
-    }
-    memcpy(news, ring->announced, sizeof news);
-    memset(ring->announced, 0, sizeof ring->announced);
-    pthread_mutex_unlock(&ring->lock);
-    for (uint32_t i = 0; i < ring->span_count; i++)
-        if (news[i]) {
-            ring->spans[i].ready = true;
-            pump_or_break(ring, i);
-        }
+    memset(ring->spans, 0, ring->round.span_count * sizeof *ring->spans);
+}
+
+static void on_ready(void *context, uint32_t span)
+{
+    sh_ring *ring = context;
+    ring->spans[span].ready = true;
+    pump_or_break(ring, span);
+}
+
+static void on_look(void *context)
+{
+    const sh_ring *ring = context;
     if (ring->previous != NULL)
         sh_channel_resume(ring->previous);
 }
 
-/* Lets the loop look, once for any number of news. The caller holds the lock. */
-static sh_status post_look(sh_ring *ring)
+static void on_last(void *context)
 {
-    if (ring->posted)
-        return SH_OK;
-    SH_TRY(sh_loop_post(ring->options.loop, look, ring));
-    ring->posted = true;
-    return SH_OK;
+    sh_ring *ring = context;
+    const uint32_t last = ring->round.span_count - 1;
+    pump_or_break(ring, last);
+    tell_if_complete(ring, last);
 }
 
 static sh_status begin(sh_engine *engine, const sh_span *spans, uint32_t count)
 {
-    sh_ring *ring = (sh_ring *)engine;
-    assert(count > 0 && count <= SH_ENGINE_MAX_SPANS);
-    pthread_mutex_lock(&ring->lock);
-    assert(ring->begun == ring->finished || ring->failure != SH_OK);
-    ring->begun++;
-    ring->begun_spans = spans;
-    ring->begun_count = count;
-    const sh_status status = ring->failure == SH_OK ? post_look(ring) : SH_OK;
-    pthread_mutex_unlock(&ring->lock);
-    return status;
+    return sh_round_begin(&((sh_ring *)engine)->round, spans, count);
 }
 
 static void ready(sh_engine *engine, uint32_t span)
 {
-    sh_ring *ring = (sh_ring *)engine;
-    pthread_mutex_lock(&ring->lock);
-    ring->announced[span] = true;
-    const bool posted = ring->failure != SH_OK || post_look(ring) == SH_OK;
-    pthread_mutex_unlock(&ring->lock);
-    if (!posted)
-        fail_round(ring, SH_LIMIT, sh_message());
+    sh_round_ready(&((sh_ring *)engine)->round, span);
 }
 
 static sh_status wait_for_end(sh_engine *engine)
 {
-    sh_ring *ring = (sh_ring *)engine;
-    pthread_mutex_lock(&ring->lock);
-    while (ring->finished != ring->begun && ring->failure == SH_OK)
-        pthread_cond_wait(&ring->ended, &ring->lock);
-    const bool done = ring->finished == ring->begun;
-    pthread_mutex_unlock(&ring->lock);
-    /* `failure` is set once and stays, so it may be read without the lock from here on. */
-    return done ? SH_OK : sh_fail(ring->failure, "%s", ring->reason);
+    return sh_round_wait(&((sh_ring *)engine)->round);
 }
 
 static void watch(sh_engine *engine, const sh_engine_watcher *watcher)
 {
-    sh_ring *ring = (sh_ring *)engine;
-    pthread_mutex_lock(&ring->lock);
-    ring->watcher = *watcher;
-    pthread_mutex_unlock(&ring->lock);
+    sh_round_watch(&((sh_ring *)engine)->round, watcher);
 }
 
 /* Other ranks may send word 0 from the own part. */
@@ -304,9 +171,7 @@ static bool decide(sh_engine *engine, const sh_engine_decider *decider)
     sh_ring *ring = (sh_ring *)engine;
     if (ring->options.rank != 0)
         return false;
-    pthread_mutex_lock(&ring->lock);
-    ring->decider = *decider;
-    pthread_mutex_unlock(&ring->lock);
+    sh_round_decide(&ring->round, decider);
     return true;
 }
 
@@ -322,7 +187,7 @@ static void on_open(void *context, sh_channel *channel)
     (void)channel;
     ring->next_is_open = true;
     check_linked(ring);
-    for (uint32_t i = 0; i < ring->span_count; i++)
+    for (uint32_t i = 0; i < ring->round.span_count; i++)
         pump_or_break(ring, i);
 }
 
@@ -332,9 +197,10 @@ static sh_flow on_frame(void *context, sh_channel *channel, const sh_frame *head
     (void)channel;
     if (head->kind != SH_FRAME_SEGMENT || head->view != ring->options.view)
         return SH_FLOW_REFUSE;
-    if (head->step == ring->round + 1) /* the previous device has finished this round before us */
+    const sh_round *round = &ring->round;
+    if (head->step == round->number + 1) /* the previous device has ended this round before us */
         return SH_FLOW_PAUSE;
-    if (head->step != ring->round || ring->spans_left == 0 || head->bucket >= ring->span_count)
+    if (head->step != round->number || round->spans_left == 0 || head->bucket >= round->span_count)
         return SH_FLOW_REFUSE;
     const ring_span *span = &ring->spans[head->bucket];
     if (head->hop != span->received || head->hop >= ring->hops)
@@ -343,18 +209,13 @@ static sh_flow on_frame(void *context, sh_channel *channel, const sh_frame *head
         return SH_FLOW_PAUSE;
     const uint32_t devices = ring->options.devices;
     const uint32_t previous = (ring->options.rank + devices - 1) % devices;
-    const segment part = segment_of(ring, &span->words, segment_index(ring, previous, head->hop));
+    const sh_stretch part =
+        segment_of(ring, head->bucket, segment_index(ring, previous, head->hop));
     if (head->bytes != part.bytes)
         return SH_FLOW_REFUSE;
     const bool complete = head->hop >= devices - 1;
-    *sink = (sh_sink){
-        .mode = complete                          ? SH_SINK_STORE
-                : span->words.word == SH_WORD_I32 ? SH_SINK_ADD_I32
-                                                  : SH_SINK_ADD_U64,
-        .data = part.total,
-        .bytes = part.bytes,
-        .base = complete ? NULL : part.own,
-    };
+    *sink = complete ? sh_words_store(&part)
+                     : sh_words_add(&part, round->spans[head->bucket].word, part.own);
     return SH_FLOW_TAKE;
 }
 
@@ -394,7 +255,7 @@ static void on_close(void *context, sh_channel *channel, sh_status why, const ch
     } else {
         ring->previous = NULL;
     }
-    fail_round(ring, SH_PEER_LOST, text);
+    sh_round_fail(&ring->round, SH_PEER_LOST, text);
     if (ring->options.on_broken != NULL)
         ring->options.on_broken(ring->options.context, next);
 }
@@ -464,8 +325,7 @@ static void close_ring(sh_engine *engine)
 {
     sh_ring *ring = (sh_ring *)engine;
     sh_loop_call(ring->options.loop, close_links, ring); /* behind every look that was posted */
-    pthread_cond_destroy(&ring->ended);
-    pthread_mutex_destroy(&ring->lock);
+    sh_round_release(&ring->round);
     free(ring);
 }
 
@@ -487,8 +347,12 @@ sh_status sh_ring_new(sh_ring **ring, const sh_ring_options *options)
     fresh->engine = (sh_engine){.ops = &ops, .devices = options->devices};
     fresh->options = *options;
     fresh->hops = 2 * (options->devices - 1);
-    pthread_mutex_init(&fresh->lock, NULL);
-    pthread_cond_init(&fresh->ended, NULL);
+    sh_round_init(&fresh->round, options->loop,
+                  &(sh_round_events){.on_begin = on_begin,
+                                     .on_ready = on_ready,
+                                     .on_look = on_look,
+                                     .on_last = on_last,
+                                     .context = fresh});
     *ring = fresh;
     return SH_OK;
 }

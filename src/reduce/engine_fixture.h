@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * For tests: engines of real devices on the loopback. Each rank has a loop, a listener and a step's
+ * thread of its own; they make several rounds after each other, over spans of awkward lengths, with
+ * a watcher on each and a decider where there may be one.
+ *
+ *     static const engine_kind kind = {.make = make_ring, .link = link_ring, ...};
+ *     world w = {.kind = &kind, .devices = 3, .spans = 1, .lengths = {70001}, .rounds = 3,
+ *                .deserter = UINT32_MAX};
+ *     run_world(&w);
+ *     ... w.ranks[0].status ...
+ *     end_world(&w);
+ *
+ * Threads: one test's.
+ */
+#ifndef SHOAL_REDUCE_ENGINE_FIXTURE_H
+#define SHOAL_REDUCE_ENGINE_FIXTURE_H
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/test.h"
+#include "net/key.h"
+#include "net/listener.h"
+#include "reduce/engine.h"
+
+#define MAX_DEVICES 9
+#define MAX_SPANS 4
+#define ROUNDS 3
+
+typedef struct world world;
+
+typedef struct rank {
+    world *of;
+    uint32_t index, round;
+    sh_loop *loop;
+    sh_listener *listener;
+    uint16_t port;
+    void *links; /* the ring, or what the kind has in its place */
+    sh_engine *engine;
+    pthread_t thread;
+    sh_status status;
+    char message[SH_MESSAGE_BYTES];
+    uint32_t *narrow[MAX_SPANS]; /* own words of the I32 spans, the total behind them */
+    uint64_t *wide;              /* of the U64 span, likewise */
+    uint32_t asked;              /* the decider, in the round */
+    bool decides;
+    bool told[MAX_SPANS + 1]; /* of the round's spans, by the watcher; the loop's until the end */
+    sh_span
+        spans[MAX_SPANS + 1]; /* of the round; a failed one reads them until the engine is closed */
+} rank;
+
+/* What is different from engine to engine. */
+typedef struct engine_kind {
+    void (*make)(rank *self);                                            /* links and engine */
+    void (*link)(rank *self);                                            /* loop only */
+    sh_status (*accept)(rank *self, uint32_t from, sh_channel *channel); /* loop only */
+    void (*abort)(rank *self, const char *reason);
+    bool (*decides)(const rank *self); /* whether this rank's decider is asked */
+} engine_kind;
+
+struct world {
+    const engine_kind *kind;
+    uint32_t devices;
+    bool serves[MAX_DEVICES];  /* for kinds that have servers */
+    size_t lengths[MAX_SPANS]; /* of the I32 spans; the U64 span has lengths[0] + 3 words */
+    uint32_t spans;
+    unsigned char key[SH_KEY_BYTES];
+    uint32_t rounds;
+    uint32_t deserter; /* rank that leaves in the last round, or UINT32_MAX */
+    uint32_t late;     /* 1 + rank that has span 0 alone ready until all others have all; 0: none */
+    pthread_mutex_t lock;
+    pthread_cond_t come;
+    uint32_t come_count; /* rounds of other ranks in which all is ready; guarded by lock */
+    rank ranks[MAX_DEVICES];
+};
+
+/* ---- links ----------------------------------------------------------------------------------- */
+
+static inline void name_link(char identity[32], uint32_t from)
+{
+    snprintf(identity, 32, "link/%u", from);
+}
+
+static inline void accept_other(void *context, sh_channel *channel, const char *identity)
+{
+    rank *self = context;
+    unsigned from;
+    assert_int_equal(sscanf(identity, "link/%u", &from), 1);
+    assert_ok(self->of->kind->accept(self, from, channel));
+}
+
+static inline void open_door(void *context)
+{
+    rank *self = context;
+    char identity[32];
+    assert_ok(sh_listener_open(
+        &self->listener, self->loop,
+        &(sh_listener_options){.host = "127.0.0.1", .on_accept = accept_other, .context = self}));
+    for (uint32_t i = 0; i < self->of->devices; i++) {
+        name_link(identity, i);
+        assert_ok(sh_listener_allow(self->listener, identity, self->of->key));
+    }
+    self->port = sh_listener_port(self->listener);
+}
+
+/* How `self` reaches rank `to`; `identity` is written and borrowed. */
+static inline sh_channel_target target_of(const rank *self, uint32_t to, char identity[32])
+{
+    name_link(identity, self->index);
+    return (sh_channel_target){.host = "127.0.0.1",
+                               .port = self->of->ranks[to].port,
+                               .identity = identity,
+                               .key = self->of->key};
+}
+
+static inline void link_up(void *context)
+{
+    rank *self = context;
+    self->of->kind->link(self);
+}
+
+static inline void shut_door(void *context)
+{
+    rank *self = context;
+    sh_listener_close(self->listener);
+}
+
+/* ---- words ----------------------------------------------------------------------------------- */
+
+/* Word `i` of a span as this rank contributes it: mixed, so that no two errors make up for each
+ * other, and large, so that sums wrap around. */
+static inline uint64_t word_of(uint32_t rank_index, uint32_t round, uint32_t span, size_t i)
+{
+    const uint64_t which = (rank_index * 16u + round) * 16u + span + 1;
+    const uint64_t word = which * 0x9e3779b97f4a7c15u + (i + 1) * 0xc2b2ae3d27d4eb4fu;
+    return (word ^ word >> 29) * 0xbf58476d1ce4e5b9u;
+}
+
+/* Word `i` of the U64 span in the own part: the decider's first one comes by it. */
+static inline uint64_t wide_of(const rank *self, uint32_t round, size_t i)
+{
+    return self->decides && i == 0 ? 0 : word_of(self->index, round, self->of->spans, i);
+}
+
+static inline uint64_t sum_of(const world *w, uint32_t round, uint32_t span, size_t i)
+{
+    uint64_t sum = 0;
+    for (uint32_t r = 0; r < w->devices; r++)
+        sum += word_of(r, round, span, i);
+    return sum;
+}
+
+static inline void check_round(const rank *self, uint32_t round)
+{
+    const world *w = self->of;
+    for (uint32_t s = 0; s < w->spans; s++)
+        for (size_t i = 0; i < w->lengths[s]; i++)
+            if (self->narrow[s][w->lengths[s] + i] != (uint32_t)sum_of(w, round, s, i))
+                fail_msg("%u devices, span %u of %zu words, word %zu", w->devices, s, w->lengths[s],
+                         i);
+    for (size_t i = 0; i < w->lengths[0] + 3; i++)
+        assert_true(self->wide[w->lengths[0] + 3 + i] == sum_of(w, round, w->spans, i));
+}
+
+/* However a round has gone, its own part is what it was. */
+static inline void check_own(const rank *self, uint32_t round)
+{
+    const world *w = self->of;
+    for (uint32_t s = 0; s < w->spans; s++)
+        for (size_t i = 0; i < w->lengths[s]; i++)
+            assert_int_equal(self->narrow[s][i], (uint32_t)word_of(self->index, round, s, i));
+    for (size_t i = 0; i < w->lengths[0] + 3; i++)
+        assert_true(self->wide[i] == wide_of(self, round, i));
+}
+
+/* The watcher: each span once, and by then it is complete. */
+static inline void note_span(void *context, uint32_t index, const sh_span *span)
+{
+    rank *self = context;
+    const world *w = self->of;
+    const uint32_t round = self->round;
+    assert_ptr_equal(span->own, self->spans[index].own);
+    assert_false(self->told[index]);
+    self->told[index] = true;
+    for (size_t i = 0; i < span->count; i++)
+        if (span->word == SH_WORD_I32)
+            assert_int_equal(((uint32_t *)span->total)[i], (uint32_t)sum_of(w, round, index, i));
+        else
+            assert_true(((uint64_t *)span->total)[i] == sum_of(w, round, index, i));
+}
+
+/* At once in every other round, else as late as can be: when all other spans are complete. */
+static inline bool decide_late(void *context, bool last, uint64_t *word)
+{
+    rank *self = context;
+    assert_true(self->decides);
+    assert_true(self->asked++ == 0 || last);
+    for (uint32_t s = 0; s < self->of->spans && last; s++)
+        assert_true(self->told[s]);
+    if (!last && self->round % 2 == 0)
+        return false;
+    *word = word_of(self->index, self->round, self->of->spans, 0);
+    return true;
+}
+
+/* ---- rounds ---------------------------------------------------------------------------------- */
+
+static inline void wait_for_others(world *w, uint32_t round)
+{
+    pthread_mutex_lock(&w->lock);
+    while (w->come_count < (w->devices - 1) * (round + 1))
+        pthread_cond_wait(&w->come, &w->lock);
+    pthread_mutex_unlock(&w->lock);
+}
+
+static inline void have_come(world *w)
+{
+    pthread_mutex_lock(&w->lock);
+    w->come_count++;
+    pthread_cond_broadcast(&w->come);
+    pthread_mutex_unlock(&w->lock);
+}
+
+static inline sh_status run_round(rank *self, uint32_t round)
+{
+    const world *w = self->of;
+    sh_span *spans = self->spans;
+    self->round = round;
+    self->asked = 0;
+    memset(self->told, 0, sizeof self->told);
+    for (uint32_t s = 0; s < w->spans; s++) {
+        for (size_t i = 0; i < w->lengths[s]; i++)
+            self->narrow[s][i] = (uint32_t)word_of(self->index, round, s, i);
+        spans[s] =
+            (sh_span){self->narrow[s], self->narrow[s] + w->lengths[s], w->lengths[s], SH_WORD_I32};
+    }
+    for (size_t i = 0; i < w->lengths[0] + 3; i++)
+        self->wide[i] = wide_of(self, round, i);
+    spans[w->spans] =
+        (sh_span){self->wide, self->wide + w->lengths[0] + 3, w->lengths[0] + 3, SH_WORD_U64};
+    SH_TRY(sh_engine_begin(self->engine, spans, w->spans + 1));
+    const bool late = self->index + 1 == w->late;
+    for (uint32_t s = 0; s <= w->spans; s++) {
+        if (s == 1 && late)
+            wait_for_others(self->of, round);
+        sh_engine_ready(self->engine, s);
+    }
+    if (!late)
+        have_come(self->of);
+    SH_TRY(sh_engine_wait(self->engine));
+    check_round(self, round);
+    for (uint32_t s = 0; s <= w->spans; s++)
+        assert_true(self->told[s]);
+    assert_in_range(self->asked, self->decides, self->decides ? 2 : 0);
+    return SH_OK;
+}
+
+static inline void *rank_main(void *argument)
+{
+    rank *self = argument;
+    self->status = SH_OK;
+    for (uint32_t round = 0; round < self->of->rounds && self->status == SH_OK; round++) {
+        if (round + 1 == self->of->rounds && self->index == self->of->deserter) {
+            sh_engine_close(self->engine);
+            self->engine = NULL;
+            return NULL;
+        }
+        self->status = run_round(self, round);
+        snprintf(self->message, sizeof self->message, "%s", sh_message());
+    }
+    return NULL;
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+static inline void start_rank(world *w, uint32_t index)
+{
+    rank *self = &w->ranks[index];
+    *self = (rank){.of = w, .index = index};
+    for (uint32_t s = 0; s < w->spans; s++)
+        self->narrow[s] = calloc(2 * w->lengths[s] + 1, sizeof *self->narrow[s]);
+    self->wide = calloc(2 * (w->lengths[0] + 3), sizeof *self->wide);
+    assert_ok(sh_loop_start(&self->loop));
+    w->kind->make(self);
+    self->decides = w->kind->decides(self);
+    assert_int_equal(self->engine->devices, w->devices);
+    assert_true(
+        sh_engine_watch(self->engine, &(sh_engine_watcher){.on_span = note_span, .context = self}));
+    assert_int_equal(sh_engine_decide(self->engine,
+                                      &(sh_engine_decider){.decide = decide_late, .context = self}),
+                     self->decides);
+    sh_loop_call(self->loop, open_door, self);
+}
+
+static inline void stop_rank(rank *self)
+{
+    sh_loop_call(self->loop, shut_door, self); /* first: who comes in is given to the engine */
+    sh_engine_close(self->engine);
+    sh_loop_stop(self->loop);
+    for (uint32_t s = 0; s < self->of->spans; s++)
+        free(self->narrow[s]);
+    free(self->wide);
+}
+
+static inline void run_world(world *w)
+{
+    assert_ok(sh_key_make(w->key));
+    w->come_count = 0;
+    pthread_mutex_init(&w->lock, NULL);
+    pthread_cond_init(&w->come, NULL);
+    for (uint32_t i = 0; i < w->devices; i++)
+        start_rank(w, i);
+    for (uint32_t i = 0; i < w->devices; i++) {
+        pthread_create(&w->ranks[i].thread, NULL, rank_main, &w->ranks[i]); /* before the links */
+        sh_loop_call(w->ranks[i].loop, link_up, &w->ranks[i]);
+    }
+    for (uint32_t i = 0; i < w->devices; i++)
+        pthread_join(w->ranks[i].thread, NULL);
+}
+
+static inline void end_world(world *w)
+{
+    for (uint32_t i = 0; i < w->devices; i++)
+        stop_rank(&w->ranks[i]);
+    pthread_cond_destroy(&w->come);
+    pthread_mutex_destroy(&w->lock);
+}
+
+/* Every awkward length, in several rounds; all succeed. */
+static inline void check_all_sizes(world *w)
+{
+    const size_t n = w->devices;
+    const size_t lengths[][MAX_SPANS] = {{0, 1, n - 1, n}, {n + 1, 0, 70001, 5}, {40000, 3, 2, 1}};
+    w->spans = MAX_SPANS;
+    w->rounds = ROUNDS;
+    w->deserter = UINT32_MAX;
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        memcpy(w->lengths, lengths[i], sizeof w->lengths);
+        run_world(w);
+        for (uint32_t r = 0; r < w->devices; r++)
+            if (w->ranks[r].status != SH_OK)
+                fail_msg("rank %u of %u: %s", r, w->devices, w->ranks[r].message);
+        end_world(w);
+    }
+}
+
+static inline void *abort_soon(void *argument)
+{
+    rank *self = argument;
+    self->of->kind->abort(self, "enough");
+    return NULL;
+}
+
+/* Nobody else takes part, so the round can end by an abort alone. */
+static inline void check_abort(world *w)
+{
+    pthread_t thread;
+    uint32_t words[20] = {0};
+    const sh_span span = {words, words + 10, 10, SH_WORD_I32};
+    w->rounds = 0;
+    w->deserter = UINT32_MAX;
+    run_world(w);
+    sh_engine *engine = w->ranks[0].engine;
+    assert_ok(sh_engine_begin(engine, &span, 1));
+    sh_engine_ready(engine, 0);
+    pthread_create(&thread, NULL, abort_soon, &w->ranks[0]);
+    assert_fails(sh_engine_wait(engine), SH_ABORTED, "enough");
+    pthread_join(thread, NULL);
+    end_world(w);
+}
+
+#endif

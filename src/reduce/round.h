@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The rounds of an engine whose work is done on the loop's thread: what the step's thread and the
+ * lanes ask for on one side, what the loop does on the other, and the end of it.
+ *
+ *     SH_TRY(sh_round_begin(&engine->round, spans, count));       // the engine's begin, and so on
+ *     ... on_begin, on_ready, on_look ...                         // the engine's work, on the loop
+ *     sh_round_complete(&engine->round, span);                    // its total is the sum
+ *     sh_round_leave(&engine->round, span);                       // and nothing is under way
+ *
+ * Threads: each function says. "Loop only" as in net/loop.h, and so are the events.
+ */
+#ifndef SHOAL_REDUCE_ROUND_H
+#define SHOAL_REDUCE_ROUND_H
+
+#include <pthread.h>
+
+#include "net/loop.h"
+#include "reduce/engine.h"
+
+typedef struct sh_round_events {
+    void (*on_begin)(void *context);                /* a round; the one before has ended */
+    void (*on_ready)(void *context, uint32_t span); /* this device's part of it is complete */
+    void (*on_look)(void *context); /* behind any number of these: what was paused may go on */
+    void (*on_last)(void *context); /* only the last span is left: sh_round_settle may say yes */
+    void *context;
+} sh_round_events;
+
+/* Read what is the loop's on the loop's thread. */
+typedef struct sh_round {
+    sh_loop *loop;
+    sh_round_events events;
+
+    /* The loop's. */
+    uint32_t number; /* that is open or was the last; from 1 */
+    const sh_span *spans;
+    uint32_t span_count;
+    uint32_t spans_left;
+    sh_engine_watcher watching; /* of the round, as the next */
+    sh_engine_decider deciding;
+    bool asked;
+    bool decided; /* the word is in the last span, or nobody decides */
+
+    pthread_mutex_t lock; /* guards all below */
+    pthread_cond_t ended; /* the round, by its end or by failure */
+    uint32_t begun;       /* rounds that the step's thread has begun */
+    uint32_t finished;    /* rounds that the loop has finished */
+    const sh_span *begun_spans;
+    uint32_t begun_count;
+    bool announced[SH_ENGINE_MAX_SPANS]; /* ready, not yet seen by the loop */
+    bool posted;                         /* a look at the above is on its way */
+    sh_engine_watcher watcher;           /* of the next round, as the next */
+    sh_engine_decider decider;
+    sh_status failure;
+    char reason[SH_MESSAGE_BYTES];
+} sh_round;
+
+/* No round yet. The loop and the events' context are borrowed until release. Any thread. */
+void sh_round_init(sh_round *round, sh_loop *loop, const sh_round_events *events);
+
+/* No look is on its way any more: release behind a sh_loop_call. Not the loop's thread. */
+void sh_round_release(sh_round *round);
+
+/* What an engine's functions of these names do. */
+sh_status sh_round_begin(sh_round *round, const sh_span *spans, uint32_t count) SHOAL_CHECKED;
+void sh_round_ready(sh_round *round, uint32_t span);
+sh_status sh_round_wait(sh_round *round) SHOAL_CHECKED;
+void sh_round_watch(sh_round *round, const sh_engine_watcher *watcher);
+void sh_round_decide(sh_round *round, const sh_engine_decider *decider);
+
+/* Ends the open round, and all later ones, with this failure; the first one counts. Any thread. */
+void sh_round_fail(sh_round *round, sh_status status, const char *reason);
+
+/*
+ * Whether word 0 of a span may leave this device. That of the last span has to be decided: it is
+ * asked for here, at the first chance and where all other spans are left, and added to the total,
+ * which holds all the rest of the sum. Loop only.
+ */
+bool sh_round_settle(sh_round *round, uint32_t span);
+
+/* The span's total is complete, unless word 0 is still to be decided: the watcher is told. Loop
+ * only. */
+void sh_round_complete(const sh_round *round, uint32_t span);
+
+/* A span is complete here, and all that others need of it has left; the last one ends the round.
+ * Loop only. */
+void sh_round_leave(sh_round *round);
+
+#endif

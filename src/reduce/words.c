@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reduce/words.h"
+
+size_t sh_words_bytes(sh_word word)
+{
+    return word == SH_WORD_I32 ? sizeof(uint32_t) : sizeof(uint64_t);
+}
+
+/* Where a part begins: rounded up, so that part 0 has the first word. */
+static size_t first_word(size_t count, uint32_t index, uint32_t parts)
+{
+    return (count * index + parts - 1) / parts;
+}
+
+sh_stretch sh_words_part(const sh_span *span, uint32_t index, uint32_t parts)
+{
+    const size_t first = first_word(span->count, index, parts);
+    const size_t end = first_word(span->count, index + 1, parts);
+    const size_t word_bytes = sh_words_bytes(span->word);
+    return (sh_stretch){
+        .own = (const unsigned char *)span->own + first * word_bytes,
+        .total = (unsigned char *)span->total + first * word_bytes,
+        .bytes = (end - first) * word_bytes,
+    };
+}
+
+sh_sink sh_words_store(const sh_stretch *part)
+{
+    return (sh_sink){.mode = SH_SINK_STORE, .data = part->total, .bytes = part->bytes};
+}
+
+sh_sink sh_words_add(const sh_stretch *part, sh_word word, const void *base)
+{
+    return (sh_sink){
+        .mode = word == SH_WORD_I32 ? SH_SINK_ADD_I32 : SH_SINK_ADD_U64,
+        .data = part->total,
+        .bytes = part->bytes,
+        .base = base == part->total ? NULL : base,
+    };
+}
