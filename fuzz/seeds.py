@@ -94,8 +94,9 @@ def messages():
     transfer = number(1, 9) + number(2, 2) + donors + number(4, 1) + block(5, position)
     order = (number(1, 78) + number(3, 3) + number(4, 4) + number(5, 4) + number(6, 1) + seats +
              block(8, position) + number(9, 1) + block(10, number(2, 2)) + block(11, transfer) +
-             number(12, 1) + block(13, "10.0.0.1") + number(14, 7701) + block(15, b"k" * 32) +
-             block(16, b"l" * 32) + number(17, 1))
+             number(17, 1) +
+             block(18, number(3, 1) + block(4, "10.0.0.1") + number(5, 7701) + block(6, b"k" * 32)) +
+             block(18, number(1, 1) + number(2, 1) + block(6, b"l" * 32)))
     yield "hello", message(10, block(1, "0.1.0") + block(2, "pi") + number(3, 4) + number(4, 7701) +
                            number(5, 1), job=0)
     source = number(1, 2) + block(2, "10.0.0.2") + number(3, 7701) + block(4, b"s" * 32)

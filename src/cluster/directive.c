@@ -9,6 +9,23 @@ const sh_seat *sh_directive_seat(const sh_directive *directive, uint32_t device)
     return NULL;
 }
 
+static bool has_servers(const sh_directive *directive)
+{
+    for (uint32_t i = 0; i < directive->seat_count; i++)
+        if (directive->seats[i].serves)
+            return true;
+    return false;
+}
+
+bool sh_directive_links(const sh_directive *directive, uint32_t from, uint32_t to)
+{
+    if (from == to)
+        return false;
+    if (!has_servers(directive))
+        return to == (from + 1) % directive->seat_count;
+    return from < to && (directive->seats[from].serves || directive->seats[to].serves);
+}
+
 const sh_transfer *sh_directive_taking(const sh_directive *directive, uint32_t device)
 {
     for (uint32_t i = 0; i < directive->transfer_count; i++)

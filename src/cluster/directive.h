@@ -34,11 +34,12 @@ typedef enum sh_directive_phase {
     SH_DIRECTIVE_GO = 3,
 } sh_directive_phase;
 
-/* A place in the ring of a view. The next seat's device is the next in the ring. */
+/* A place in a view: its number is the device's rank there. */
 typedef struct sh_seat {
     uint32_t device;
     bool local;     /* on the coordinator's machine */
     sh_range share; /* of the grains of a full step; may be empty. Seats follow each other */
+    bool serves;    /* adds up a shard of every sum; where no seat does, a ring adds up */
 } sh_seat;
 
 /*
@@ -61,7 +62,7 @@ typedef struct sh_directive {
 
     sh_directive_phase phase;
     uint32_t view;
-    uint32_t ring; /* the view whose links serve: `view`, or an earlier one with the same devices */
+    uint32_t ring; /* the view whose links serve: `view`, or an earlier one with the same seats */
     bool planned;
     uint32_t seat_count; /* 0 in a HALT */
     sh_seat seats[SH_DEVICES_MAX];
@@ -80,6 +81,13 @@ typedef struct sh_directive {
 
 /* The seat of a device; NULL where it has none. Borrowed from the directive. */
 const sh_seat *sh_directive_seat(const sh_directive *directive, uint32_t device);
+
+/*
+ * Whether seat `from` connects to seat `to`: in a ring to the next one, the last to the first;
+ * where seats serve, lower to higher ones, where one of both serves. So nobody else has to reach a
+ * device of the coordinator's machine, whose seats come first.
+ */
+bool sh_directive_links(const sh_directive *directive, uint32_t from, uint32_t to);
 
 /* The transfer that `device` takes; NULL where there is none. Borrowed from the directive. */
 const sh_transfer *sh_directive_taking(const sh_directive *directive, uint32_t device);

@@ -238,8 +238,8 @@ sh_status sh_message_unpack(Shoal__Message **message, const uint8_t *bytes, size
 
 static void wipe_keys(const Shoal__Order *order)
 {
-    sh_key_wipe(order->key_to_next.data, order->key_to_next.len);
-    sh_key_wipe(order->key_from_previous.data, order->key_from_previous.len);
+    for (size_t i = 0; i < order->n_links; i++)
+        sh_key_wipe(order->links[i]->key.data, order->links[i]->key.len);
     for (size_t i = 0; i < order->n_transfers; i++)
         for (size_t k = 0; k < order->transfers[i]->n_donors; k++) {
             const ProtobufCBinaryData *key = &order->transfers[i]->donors[k]->key;

@@ -95,16 +95,19 @@ static void orders_for_1024_seats_come_back_and_for_no_more(void **state)
     }
     order.seats = pointers;
     order.n_seats = SH_MESSAGE_MEMBERS_MAX;
-    order.next_host = (char *)"fe80::1%eth0";
-    order.key_to_next = (ProtobufCBinaryData){32, key};
+    Shoal__Link to = SHOAL__LINK__INIT, from = SHOAL__LINK__INIT, *links[] = {&to, &from};
+    to.host = (char *)"fe80::1%eth0";
+    to.key = (ProtobufCBinaryData){32, key};
+    order.links = links;
+    order.n_links = 2;
     Shoal__Message message = SH_MESSAGE_INIT(ORDER, order, &order);
     Shoal__Message *back = there_and_back(&message);
     assert_int_equal(back->order->n_seats, SH_MESSAGE_MEMBERS_MAX);
     assert_int_equal(back->order->seats[1023]->device, 1023);
-    assert_string_equal(back->order->next_host, "fe80::1%eth0");
-    assert_int_equal(back->order->key_to_next.len, 32);
-    assert_memory_equal(back->order->key_to_next.data, key, 32);
-    assert_int_equal(back->order->key_from_previous.len, 0);
+    assert_string_equal(back->order->links[0]->host, "fe80::1%eth0");
+    assert_int_equal(back->order->links[0]->key.len, 32);
+    assert_memory_equal(back->order->links[0]->key.data, key, 32);
+    assert_int_equal(back->order->links[1]->key.len, 0);
     sh_message_free(back);
 
     uint8_t *bytes;
@@ -113,9 +116,9 @@ static void orders_for_1024_seats_come_back_and_for_no_more(void **state)
     assert_fails(sh_message_pack(&bytes, &count, &message), SH_INVALID,
                  "sending: a message with 1025 'seats', where 1024 is the most");
     order.n_seats = 0;
-    order.key_from_previous = (ProtobufCBinaryData){31, key};
+    from.key = (ProtobufCBinaryData){31, key};
     assert_fails(sh_message_pack(&bytes, &count, &message), SH_INVALID,
-                 "'key_from_previous' has 31 bytes instead of 32");
+                 "'key' has 31 bytes instead of 32");
 }
 
 static void small_messages_come_back(void **state)
@@ -205,7 +208,8 @@ static const struct {
     {PROTOCOL "\x7a\x00", 4, SH_FORMAT, "a message without its 'start'"},
     {PROTOCOL "\x7a\x05\x42\x00\x5a\x01\x00", 9, SH_FORMAT, "malformed"}, /* a cut transfer */
     {PROTOCOL "\x7a\x04\x42\x00\x5a\x00", 8, SH_FORMAT, "a message without its 'wanted'"},
-    {PROTOCOL "\x7a\x05\x42\x00\x7a\x01k", 9, SH_FORMAT, "'key_to_next' has 1 bytes instead of 32"},
+    {PROTOCOL "\x7a\x08\x42\x00\x92\x01\x03\x32\x01k", 12, SH_FORMAT,
+     "'key' has 1 bytes instead of 32"},
 };
 
 static void malformed_messages_are_refused(void **state)

@@ -75,7 +75,7 @@ void sh_entrant_tell_refusal(entrant *to, const char *reason, bool again);
 /* Sends a device, which may be our own, what the membership wants of it. */
 void sh_coordinator_send_orders(sh_coordinator *coordinator, uint32_t device);
 
-/* A device has opened its door for a ring: the one before it in the ring is told. */
+/* A device has opened its door for a ring: those that connect to it are told. */
 void sh_coordinator_note_opened(sh_coordinator *coordinator, uint32_t device, uint32_t *known,
                                 uint32_t opened);
 

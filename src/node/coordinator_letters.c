@@ -82,26 +82,47 @@ sh_status sh_coordinator_make_key(const sh_coordinator *coordinator,
     return sh_key_derive(key, coordinator->secret, sizeof coordinator->secret, identity);
 }
 
+/* The highest ring whose door a device has opened. */
+static uint32_t find_opened(const sh_coordinator *coordinator, uint32_t device)
+{
+    const entrant *one = sh_entrant_find(coordinator, device);
+    if (device == 0)
+        return coordinator->own_opened;
+    return one != NULL ? one->opened : 0;
+}
+
+/* The link from one seat to another, as that of number `rank` has it. */
+static sh_status add_link(sh_orders *orders, const sh_coordinator *coordinator, uint32_t rank,
+                          uint32_t from, uint32_t to)
+{
+    const sh_directive *directive = &orders->directive;
+    char identity[SH_LINK_IDENTITY];
+    sh_link *link = &orders->links[orders->link_count++];
+    link->comes = to == rank;
+    link->seat = link->comes ? from : to;
+    if (!link->comes) {
+        const uint32_t target = directive->seats[to].device;
+        link->opened = find_opened(coordinator, target) >= directive->ring;
+        find_way(coordinator, directive->seats[rank].device, target, &link->route);
+    }
+    sh_link_identity(identity, directive->ring, from, to);
+    return sh_coordinator_make_key(coordinator, link->route.key, identity);
+}
+
 static sh_status add_links(sh_orders *orders, const sh_coordinator *coordinator, uint32_t device)
 {
     const sh_directive *directive = &orders->directive;
     const sh_seat *seat = sh_directive_seat(directive, device);
-    const uint32_t devices = directive->seat_count;
-    char identity[SH_LINK_IDENTITY];
-    if (seat == NULL || devices < 2)
+    if (seat == NULL)
         return SH_OK;
     const uint32_t rank = (uint32_t)(seat - directive->seats);
-    const uint32_t next = directive->seats[(rank + 1) % devices].device;
-    const entrant *target = sh_entrant_find(coordinator, next);
-    const uint32_t opened = next == 0        ? coordinator->own_opened
-                            : target != NULL ? target->opened
-                                             : 0;
-    orders->next_opened = opened >= directive->ring;
-    find_way(coordinator, device, next, &orders->next);
-    sh_link_identity(identity, directive->ring, rank, devices);
-    SH_TRY(sh_coordinator_make_key(coordinator, orders->next.key, identity));
-    sh_link_identity(identity, directive->ring, (rank + devices - 1) % devices, devices);
-    return sh_coordinator_make_key(coordinator, orders->key_from_previous, identity);
+    for (uint32_t i = 0; i < directive->seat_count; i++) {
+        if (sh_directive_links(directive, rank, i))
+            SH_TRY(add_link(orders, coordinator, rank, rank, i));
+        if (sh_directive_links(directive, i, rank))
+            SH_TRY(add_link(orders, coordinator, rank, i, rank));
+    }
+    return SH_OK;
 }
 
 static sh_status add_transfers(sh_orders *orders, const sh_coordinator *coordinator,
@@ -145,7 +166,7 @@ void sh_coordinator_send_orders(sh_coordinator *coordinator, uint32_t device)
     sh_key_wipe(&orders, sizeof orders);
 }
 
-/* A device has opened its door to the one before it in a ring, which may come now. */
+/* A device has opened its door for a ring to those that connect to it, who may come now. */
 void sh_coordinator_note_opened(sh_coordinator *coordinator, uint32_t device, uint32_t *known,
                                 uint32_t opened)
 {
@@ -159,9 +180,9 @@ void sh_coordinator_note_opened(sh_coordinator *coordinator, uint32_t device, ui
     const sh_seat *seat = has ? sh_directive_seat(&directive, device) : NULL;
     if (seat == NULL || directive.ring != opened)
         return;
-    const uint32_t rank = (uint32_t)(seat - directive.seats);
-    const uint32_t before = (rank + directive.seat_count - 1) % directive.seat_count;
-    sh_coordinator_send_orders(coordinator, directive.seats[before].device);
+    for (uint32_t i = 0; i < directive.seat_count; i++)
+        if (sh_directive_links(&directive, i, (uint32_t)(seat - directive.seats)))
+            sh_coordinator_send_orders(coordinator, directive.seats[i].device);
 }
 
 /* ---- welcomes -------------------------------------------------------------------------------- */

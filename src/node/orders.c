@@ -71,9 +71,9 @@ static ProtobufCBinaryData key_of(const unsigned char key[SH_KEY_BYTES])
     return (ProtobufCBinaryData){SH_KEY_BYTES, (uint8_t *)(uintptr_t)key};
 }
 
-void sh_link_identity(char identity[SH_LINK_IDENTITY], uint32_t ring, uint32_t from, uint32_t seats)
+void sh_link_identity(char identity[SH_LINK_IDENTITY], uint32_t ring, uint32_t from, uint32_t to)
 {
-    snprintf(identity, SH_LINK_IDENTITY, "link/%u/%u>%u", ring, from, (from + 1) % seats);
+    snprintf(identity, SH_LINK_IDENTITY, "link/%u/%u>%u", ring, from, to);
 }
 
 void sh_stripe_identity(char identity[SH_LINK_IDENTITY], uint64_t transfer, uint32_t stripe)
@@ -115,9 +115,26 @@ static void write_seats(sh_orders_message *message, const sh_directive *directiv
         shoal__seat__init(seat);
         seat->device = directive->seats[i].device;
         seat->local = directive->seats[i].local;
+        seat->serves = directive->seats[i].serves;
         seat->first_grain = directive->seats[i].share.first;
         seat->grains = directive->seats[i].share.count;
         message->seat_list[i] = seat;
+    }
+}
+
+static void write_links(sh_orders_message *message, const sh_orders *orders)
+{
+    for (uint32_t i = 0; i < orders->link_count; i++) {
+        const sh_link *link = &orders->links[i];
+        Shoal__Link *body = &message->links[i];
+        shoal__link__init(body);
+        body->seat = link->seat;
+        body->comes = link->comes;
+        body->opened = link->opened;
+        body->host = text_of(link->route.host);
+        body->port = link->route.port;
+        body->key = key_of(link->route.key);
+        message->link_list[i] = body;
     }
 }
 
@@ -146,13 +163,9 @@ void sh_orders_write(sh_orders_message *message, const sh_orders *orders)
         write_transfer(message, orders, i);
     body->n_transfers = directive->transfer_count;
     body->transfers = message->transfer_list;
-    if (directive->seat_count > 1) {
-        body->next_opened = orders->next_opened;
-        body->next_host = text_of(orders->next.host);
-        body->next_port = orders->next.port;
-        body->key_to_next = key_of(orders->next.key);
-        body->key_from_previous = key_of(orders->key_from_previous);
-    }
+    write_links(message, orders);
+    body->n_links = orders->link_count;
+    body->links = message->link_list;
 }
 
 /* Seats follow each other without gaps, and no device has two. */
@@ -170,8 +183,10 @@ static sh_status read_seats(sh_directive *directive, const Shoal__Order *body)
         for (uint32_t k = 0; k < i; k++)
             if (directive->seats[k].device == seat->device)
                 return sh_fail(SH_FORMAT, "orders that seat device %u twice", seat->device);
-        directive->seats[i] =
-            (sh_seat){seat->device, seat->local, {seat->first_grain, seat->grains}};
+        directive->seats[i] = (sh_seat){.device = seat->device,
+                                        .local = seat->local,
+                                        .serves = seat->serves,
+                                        .share = {seat->first_grain, seat->grains}};
         next += seat->grains;
     }
     return SH_OK;
@@ -197,15 +212,47 @@ static sh_status read_transfer(sh_orders *orders, const Shoal__Transfer *body, u
     return SH_OK;
 }
 
+/* The links of the seat of number `rank`, both ways. */
+static uint32_t count_links(const sh_directive *directive, uint32_t rank)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < directive->seat_count; i++)
+        count += (uint32_t)sh_directive_links(directive, rank, i) +
+                 (uint32_t)sh_directive_links(directive, i, rank);
+    return count;
+}
+
+/* All that the seat is to have, and no other. */
 static sh_status read_links(sh_orders *orders, const Shoal__Order *body, uint32_t device)
 {
     const sh_directive *directive = &orders->directive;
     const bool links = directive->phase >= SH_DIRECTIVE_LINK && directive->seat_count > 1;
-    if (!links || sh_directive_seat(directive, device) == NULL)
+    const sh_seat *seat = sh_directive_seat(directive, device);
+    if (!links || seat == NULL)
         return SH_OK;
-    orders->next_opened = body->next_opened;
-    SH_TRY(read_route(&orders->next, body->next_host, body->next_port, &body->key_to_next));
-    return read_key(orders->key_from_previous, &body->key_from_previous);
+    const uint32_t rank = (uint32_t)(seat - directive->seats);
+    if (body->n_links != count_links(directive, rank))
+        return sh_fail(SH_FORMAT, "orders with %zu links, where the view has others",
+                       body->n_links);
+    orders->link_count = (uint32_t)body->n_links;
+    for (uint32_t i = 0; i < orders->link_count; i++) {
+        const Shoal__Link *one = body->links[i];
+        const bool is_due = one->seat < directive->seat_count &&
+                            (one->comes ? sh_directive_links(directive, one->seat, rank)
+                                        : sh_directive_links(directive, rank, one->seat));
+        bool again = false;
+        for (uint32_t k = 0; k < i; k++)
+            again = again || (orders->links[k].seat == one->seat &&
+                              orders->links[k].comes == (one->comes != 0));
+        if (!is_due || again)
+            return sh_fail(SH_FORMAT, "orders with a link to seat %u, which the view has not",
+                           one->seat);
+        orders->links[i].seat = one->seat;
+        orders->links[i].comes = one->comes;
+        orders->links[i].opened = one->opened;
+        SH_TRY(read_route(&orders->links[i].route, one->host, one->port, &one->key));
+    }
+    return SH_OK;
 }
 
 sh_status sh_orders_read(sh_orders *orders, const Shoal__Order *body, uint32_t device)

@@ -33,7 +33,9 @@ static void some_orders(sh_orders *orders)
         .ring = 5,
         .planned = true,
         .seat_count = 3,
-        .seats = {{0, true, {0, 4}}, {DEVICE, false, {4, 0}}, {9, true, {4, 3}}},
+        .seats = {{0, true, {0, 4}, false},
+                  {DEVICE, false, {4, 0}, false},
+                  {9, true, {4, 3}, false}},
         .start = {UINT64_MAX - 1, 3},
         .ends = true,
         .keep = true,
@@ -49,9 +51,10 @@ static void some_orders(sh_orders *orders)
              {.number = 12, .taker = 9, .donors = {0, DEVICE}, .donor_count = 2, .wanted = {6, 0}},
              {.number = 13, .taker = 9, .donors = {0}, .donor_count = 1}},
     };
-    orders->next = route_to("fe80::1%eth0", 65535, 1);
-    orders->next_opened = true;
-    fill(orders->key_from_previous, 2);
+    orders->link_count = 2;
+    orders->links[0] = (sh_link){.seat = 0, .comes = true, .route = route_to("", 0, 2)};
+    orders->links[1] =
+        (sh_link){.seat = 2, .opened = true, .route = route_to("fe80::1%eth0", 65535, 1)};
     orders->donors[0][0] = route_to("10.0.0.1", 7700, 3);
     orders->donors[0][1] = route_to("10.0.0.9", 1, 4);
     orders->donors[1][1] = route_to("", 0, 5);
@@ -86,6 +89,7 @@ static void assert_same_directive(const sh_directive *a, const sh_directive *b)
     for (uint32_t i = 0; i < a->seat_count; i++) {
         assert_true(a->seats[i].device == b->seats[i].device);
         assert_true(a->seats[i].local == b->seats[i].local);
+        assert_true(a->seats[i].serves == b->seats[i].serves);
         assert_true(a->seats[i].share.first == b->seats[i].share.first);
         assert_true(a->seats[i].share.count == b->seats[i].share.count);
     }
@@ -104,6 +108,17 @@ static void assert_same_directive(const sh_directive *a, const sh_directive *b)
     }
 }
 
+static void assert_same_links(const sh_orders *a, const sh_orders *b)
+{
+    assert_int_equal(a->link_count, b->link_count);
+    for (uint32_t i = 0; i < a->link_count; i++) {
+        assert_int_equal(a->links[i].seat, b->links[i].seat);
+        assert_int_equal(a->links[i].comes, b->links[i].comes);
+        assert_int_equal(a->links[i].opened, b->links[i].opened);
+        assert_same_route(&a->links[i].route, &b->links[i].route);
+    }
+}
+
 static void orders_come_back(void **state)
 {
     (void)state;
@@ -114,9 +129,7 @@ static void orders_come_back(void **state)
     memset(&back, 0xee, sizeof back);
     assert_ok(sh_orders_read(&back, message->order, DEVICE));
     assert_same_directive(&back.directive, &sent.directive);
-    assert_true(back.next_opened);
-    assert_same_route(&back.next, &sent.next);
-    assert_memory_equal(back.key_from_previous, sent.key_from_previous, SH_KEY_BYTES);
+    assert_same_links(&back, &sent);
     assert_same_route(&back.donors[0][0], &sent.donors[0][0]);
     assert_same_route(&back.donors[0][1], &sent.donors[0][1]);
     assert_same_route(&back.donors[1][1], &sent.donors[1][1]);
@@ -130,25 +143,27 @@ static void each_truth_comes_back_by_itself(void **state)
 {
     (void)state;
     static sh_orders sent, back;
-    for (int bit = 0; bit < 8; bit++) {
+    for (int bit = 0; bit < 10; bit++) {
         memset(&sent, 0, sizeof sent);
         sh_directive *directive = &sent.directive;
         directive->phase = SH_DIRECTIVE_GO;
         directive->seat_count = 2;
-        directive->seats[0] = (sh_seat){DEVICE, bit == 0, {0, 1}};
-        directive->seats[1] = (sh_seat){3, bit == 1, {1, 1}};
+        directive->seats[0] = (sh_seat){DEVICE, bit == 0, {0, 1}, bit == 8};
+        directive->seats[1] = (sh_seat){3, bit == 1, {1, 1}, bit == 9};
         directive->dismissed = bit == 2;
         directive->planned = bit == 3;
         directive->ends = bit == 4;
         directive->keep = bit == 5;
-        sent.next_opened = bit == 6;
+        sent.link_count = bit < 8 ? 2 : 1; /* servers have one */
+        sent.links[0] = (sh_link){.seat = 1, .opened = bit == 6, .route = route_to("h", 7, 1)};
+        sent.links[1] = (sh_link){.seat = 1, .comes = true, .route = route_to("", 0, 1)};
         directive->transfer_count = 1;
         directive->transfers[0] =
             (sh_transfer){.number = 1, .taker = 5, .donor_count = 1, .live = bit == 7};
         Shoal__Message *message = send_orders(&sent);
         assert_ok(sh_orders_read(&back, message->order, DEVICE));
         assert_same_directive(&back.directive, &directive[0]);
-        assert_int_equal(back.next_opened, bit == 6);
+        assert_same_links(&back, &sent);
         sh_message_free(message);
     }
 }
@@ -163,20 +178,19 @@ static void every_phase_comes_back_and_links_only_where_they_are_made(void **sta
         Shoal__Message *message = send_orders(&sent);
         assert_ok(sh_orders_read(&back, message->order, DEVICE));
         assert_same_directive(&back.directive, &sent.directive);
-        assert_int_equal(back.next_opened, phase >= SH_DIRECTIVE_LINK);
-        assert_string_equal(back.next.host, phase >= SH_DIRECTIVE_LINK ? sent.next.host : "");
+        sent.link_count = phase >= SH_DIRECTIVE_LINK ? 2 : 0;
+        assert_same_links(&back, &sent);
         assert_ok(sh_orders_read(&back, message->order, 77)); /* it has no seat */
-        assert_false(back.next_opened);
-        assert_string_equal(back.next.host, "");
+        assert_int_equal(back.link_count, 0);
         sh_message_free(message);
     }
     some_orders(&sent);
     sent.directive.seat_count = 1; /* no ring */
-    sent.directive.seats[0] = (sh_seat){DEVICE, false, {0, 7}};
+    sent.directive.seats[0] = (sh_seat){DEVICE, false, {0, 7}, false};
+    sent.link_count = 0;
     Shoal__Message *message = send_orders(&sent);
-    assert_int_equal(message->order->key_to_next.len, 0);
     assert_ok(sh_orders_read(&back, message->order, DEVICE));
-    assert_string_equal(back.next.host, "");
+    assert_int_equal(back.link_count, 0);
     sh_message_free(message);
 }
 
@@ -190,7 +204,12 @@ static void the_most_of_everything_comes_back(void **state)
     directive->phase = SH_DIRECTIVE_LINK;
     directive->seat_count = SH_DEVICES_MAX;
     for (uint32_t i = 0; i < SH_DEVICES_MAX; i++)
-        directive->seats[i] = (sh_seat){UINT32_MAX - i, true, {i * 1000, 1000}};
+        directive->seats[i] = (sh_seat){UINT32_MAX - i, true, {i * 1000, 1000}, true};
+    for (uint32_t i = 0; i + 1 < SH_DEVICES_MAX; i++) {
+        sh_link *link = &sent.links[sent.link_count++];
+        *link = (sh_link){.seat = i + 1, .opened = true, .route = route_to("", 65535, (int)i)};
+        memset(link->route.host, 'h', sizeof link->route.host - 1);
+    }
     directive->work.count = SH_RANGES_MAX;
     for (uint32_t i = 0; i < SH_RANGES_MAX; i++)
         directive->work.items[i] = (sh_range){i * 100, 99};
@@ -206,6 +225,7 @@ static void the_most_of_everything_comes_back(void **state)
     Shoal__Message *message = send_orders(&sent);
     assert_ok(sh_orders_read(&back, message->order, UINT32_MAX));
     assert_same_directive(&back.directive, directive);
+    assert_same_links(&back, &sent);
     for (uint32_t i = 0; i < SH_TRANSFERS_MAX; i++)
         for (uint32_t k = 0; k < SH_DONORS_MAX; k++)
             assert_same_route(&back.donors[i][k], &sent.donors[i][k]);
@@ -334,29 +354,69 @@ static void donor_without_a_port(Shoal__Order *body)
 
 static void port_65536(Shoal__Order *body)
 {
-    body->next_port = UINT16_MAX + 1;
+    body->links[1]->port = UINT16_MAX + 1;
 }
 
 static void next_without_a_port(Shoal__Order *body)
 {
-    body->next_port = 0;
+    body->links[1]->port = 0;
 }
 
 static void long_host(Shoal__Order *body)
 {
     static char host[SH_TOKEN_HOST + 1];
     memset(host, 'h', SH_TOKEN_HOST);
-    body->next_host = host;
+    body->links[1]->host = host;
 }
 
 static void no_key_to_next(Shoal__Order *body)
 {
-    body->key_to_next.len = 0;
+    body->links[1]->key.len = 0;
 }
 
 static void no_key_from_previous(Shoal__Order *body)
 {
-    body->key_from_previous.len = 0;
+    body->links[0]->key.len = 0;
+}
+
+static void no_link_from_previous(Shoal__Order *body)
+{
+    body->n_links = 1;
+    body->links[0] = body->links[1];
+}
+
+static void a_link_too_many(Shoal__Order *body)
+{
+    static Shoal__Link *many[3];
+    for (size_t i = 0; i < 3; i++)
+        many[i] = body->links[i % 2];
+    body->links = many;
+    body->n_links = 3;
+}
+
+static void one_link_twice(Shoal__Order *body)
+{
+    body->links[0] = body->links[1];
+}
+
+static void link_the_wrong_way(Shoal__Order *body)
+{
+    body->links[0]->comes = false;
+}
+
+static void link_with_itself(Shoal__Order *body)
+{
+    body->links[0]->seat = 1;
+}
+
+static void link_with_nobody(Shoal__Order *body)
+{
+    body->links[0]->seat = 3;
+}
+
+static void links_of_a_ring_for_servers(Shoal__Order *body)
+{
+    body->seats[2]->serves = true;
 }
 
 static const struct {
@@ -386,6 +446,13 @@ static const struct {
     {long_host, "orders with an address that makes no sense"},
     {no_key_to_next, "orders without a key"},
     {no_key_from_previous, "orders without a key"},
+    {no_link_from_previous, "orders with 1 links, where the view has others"},
+    {a_link_too_many, "orders with 3 links, where the view has others"},
+    {one_link_twice, "orders with a link to seat 2, which the view has not"},
+    {link_the_wrong_way, "orders with a link to seat 0, which the view has not"},
+    {link_with_itself, "orders with a link to seat 1, which the view has not"},
+    {link_with_nobody, "orders with a link to seat 3, which the view has not"},
+    {links_of_a_ring_for_servers, "orders with 2 links, where the view has others"},
 };
 
 static void senseless_orders_are_refused(void **state)
@@ -521,11 +588,11 @@ static void identities_say_what_a_key_is_for(void **state)
 {
     (void)state;
     char identity[SH_LINK_IDENTITY];
-    sh_link_identity(identity, 7, 1, 3);
+    sh_link_identity(identity, 7, 1, 2);
     assert_string_equal(identity, "link/7/1>2");
-    sh_link_identity(identity, 7, 2, 3);
+    sh_link_identity(identity, 7, 2, 0);
     assert_string_equal(identity, "link/7/2>0");
-    sh_link_identity(identity, UINT32_MAX, UINT32_MAX - 2, UINT32_MAX);
+    sh_link_identity(identity, UINT32_MAX, UINT32_MAX - 2, UINT32_MAX - 1);
     assert_string_equal(identity, "link/4294967295/4294967293>4294967294");
     sh_stripe_identity(identity, UINT64_MAX, UINT32_MAX);
     assert_string_equal(identity, "state/18446744073709551615/4294967295");

@@ -12,16 +12,23 @@
 
 #define LINK_PATIENCE_MS 3000 /* others may stand still meanwhile; a lost call is made 3 times */
 
+/* A link of the device's own. */
+typedef struct link {
+    uint32_t seat; /* at the other end */
+    bool comes;    /* from there */
+    bool begun;    /* to connect; loop only */
+} link;
+
 typedef struct place {
     struct place *next;
     sh_rings *of;
-    sh_ring *ring;
+    sh_linkage linkage;
     uint32_t number;
-    uint32_t rank, devices;
-    uint32_t next_device, previous_device;
-    char identity[SH_LINK_IDENTITY]; /* under which the previous device comes */
-    bool connecting;                 /* loop only */
+    uint32_t rank;
+    uint32_t devices[SH_DEVICES_MAX]; /* by seat */
     bool aborted;
+    uint32_t link_count;
+    link links[SH_LINKS_MAX];
 } place;
 
 struct sh_rings {
@@ -74,39 +81,35 @@ static void on_linked(void *context)
     here->of->events.on_linked(here->of->events.context, here->number);
 }
 
-static void on_broken(void *context, bool next)
+static void on_broken(void *context, uint32_t rank)
 {
     const place *here = context;
-    here->of->events.on_broken(here->of->events.context, here->number,
-                               next ? here->next_device : here->previous_device);
+    here->of->events.on_broken(here->of->events.context, here->number, here->devices[rank]);
 }
 
-static sh_status make(place **made, sh_rings *rings, const sh_directive *directive, uint32_t device)
+static sh_status make(place **made, sh_rings *rings, const sh_orders *orders, uint32_t device)
 {
+    const sh_directive *directive = &orders->directive;
     const sh_seat *seat = sh_directive_seat(directive, device);
-    const uint32_t devices = directive->seat_count;
-    const uint32_t rank = (uint32_t)(seat - directive->seats);
     place *fresh = calloc(1, sizeof *fresh);
     if (fresh == NULL)
         return sh_fail_memory(sizeof *fresh, "a ring");
-    *fresh = (place){
-        .of = rings,
-        .number = directive->ring,
-        .rank = rank,
-        .devices = devices,
-        .next_device = directive->seats[(rank + 1) % devices].device,
-        .previous_device = directive->seats[(rank + devices - 1) % devices].device,
-    };
-    sh_link_identity(fresh->identity, directive->ring, (rank + devices - 1) % devices, devices);
-    const sh_status status = sh_ring_new(&fresh->ring, &(sh_ring_options){
-                                                           .loop = rings->loop,
-                                                           .view = directive->ring,
-                                                           .rank = rank,
-                                                           .devices = devices,
-                                                           .on_linked = on_linked,
-                                                           .on_broken = on_broken,
-                                                           .context = fresh,
-                                                       });
+    fresh->of = rings;
+    fresh->number = directive->ring;
+    fresh->rank = (uint32_t)(seat - directive->seats);
+    for (uint32_t i = 0; i < directive->seat_count; i++)
+        fresh->devices[i] = directive->seats[i].device;
+    fresh->link_count = orders->link_count;
+    for (uint32_t i = 0; i < orders->link_count; i++)
+        fresh->links[i] = (link){.seat = orders->links[i].seat, .comes = orders->links[i].comes};
+    const sh_status status = sh_linkage_new(&fresh->linkage, &(sh_linkage_options){
+                                                                 .loop = rings->loop,
+                                                                 .directive = directive,
+                                                                 .rank = fresh->rank,
+                                                                 .on_linked = on_linked,
+                                                                 .on_broken = on_broken,
+                                                                 .context = fresh,
+                                                             });
     if (status != SH_OK) {
         free(fresh);
         return status;
@@ -115,46 +118,78 @@ static sh_status make(place **made, sh_rings *rings, const sh_directive *directi
     return SH_OK;
 }
 
+/* Under which name the channel of a link comes or goes. */
+static void name_link(char identity[SH_LINK_IDENTITY], const place *here, const link *one)
+{
+    sh_link_identity(identity, here->number, one->comes ? one->seat : here->rank,
+                     one->comes ? here->rank : one->seat);
+}
+
 sh_status sh_rings_open(sh_rings *rings, const sh_orders *orders, uint32_t device)
 {
     place *fresh;
+    char identity[SH_LINK_IDENTITY];
     if (look_up(rings, orders->directive.ring) != NULL)
         return SH_OK;
     if (rings->door == NULL)
         return sh_fail(SH_STOPPED, "this device's door is closed");
-    SH_TRY(make(&fresh, rings, &orders->directive, device));
+    SH_TRY(make(&fresh, rings, orders, device));
     pthread_mutex_lock(&rings->lock);
     fresh->next = rings->first;
     rings->first = fresh;
     pthread_mutex_unlock(&rings->lock);
-    return sh_listener_allow(rings->door, fresh->identity, orders->key_from_previous);
+    for (uint32_t i = 0; i < fresh->link_count; i++) {
+        if (!fresh->links[i].comes)
+            continue;
+        name_link(identity, fresh, &fresh->links[i]);
+        SH_TRY(sh_listener_allow(rings->door, identity, orders->links[i].route.key));
+    }
+    return SH_OK;
 }
 
+/* Orders of one ring always have the same links, in the same order. */
 void sh_rings_connect(sh_rings *rings, const sh_orders *orders)
 {
     char identity[SH_LINK_IDENTITY];
     place *here = look_up(rings, orders->directive.ring);
-    if (here == NULL || here->connecting)
-        return;
-    here->connecting = true;
-    sh_link_identity(identity, here->number, here->rank, here->devices);
-    const sh_channel_target next = {.host = orders->next.host,
-                                    .port = orders->next.port,
-                                    .identity = identity,
-                                    .key = orders->next.key,
-                                    .patience_ms = LINK_PATIENCE_MS};
-    if (sh_ring_connect(here->ring, &next) != SH_OK)
-        on_broken(here, true);
+    for (uint32_t i = 0; here != NULL && i < here->link_count && i < orders->link_count; i++) {
+        const sh_link *order = &orders->links[i];
+        link *one = &here->links[i];
+        if (one->comes || one->begun || !order->opened)
+            continue;
+        one->begun = true;
+        name_link(identity, here, one);
+        const sh_channel_target target = {.host = order->route.host,
+                                          .port = order->route.port,
+                                          .identity = identity,
+                                          .key = order->route.key,
+                                          .patience_ms = LINK_PATIENCE_MS};
+        if (sh_linkage_connect(&here->linkage, one->seat, &target) != SH_OK)
+            on_broken(here, one->seat);
+    }
+}
+
+/* The link of a place that a channel comes in by; NULL where there is none. */
+static const link *find_link(const place *here, const char *identity)
+{
+    char name[SH_LINK_IDENTITY];
+    for (uint32_t i = 0; i < here->link_count && !here->aborted; i++) {
+        name_link(name, here, &here->links[i]);
+        if (here->links[i].comes && strcmp(name, identity) == 0)
+            return &here->links[i];
+    }
+    return NULL;
 }
 
 bool sh_rings_accept(sh_rings *rings, sh_channel *channel, const char *identity)
 {
+    const link *one = NULL;
     pthread_mutex_lock(&rings->lock);
     const place *here = rings->first;
-    while (here != NULL && (here->aborted || strcmp(here->identity, identity) != 0))
+    while (here != NULL && (one = find_link(here, identity)) == NULL)
         here = here->next;
     pthread_mutex_unlock(&rings->lock);
-    return here != NULL && sh_ring_take_previous(here->ring, channel) == SH_OK;
+    return one != NULL && sh_linkage_take(&here->linkage, one->seat, channel) == SH_OK;
 }
 
 bool sh_rings_has(sh_rings *rings, uint32_t number)
@@ -184,7 +219,7 @@ void sh_rings_abort(sh_rings *rings, uint32_t number)
     place *here = find(rings, number);
     if (here != NULL && !here->aborted) {
         here->aborted = true;
-        sh_ring_abort(here->ring, SH_ABORTED, "the devices change");
+        sh_linkage_abort(&here->linkage, SH_ABORTED, "the devices change");
     }
     pthread_mutex_unlock(&rings->lock);
 }
@@ -193,7 +228,7 @@ sh_engine *sh_rings_engine(sh_rings *rings, uint32_t number)
 {
     pthread_mutex_lock(&rings->lock);
     const place *here = find(rings, number);
-    sh_engine *engine = here == NULL || here->aborted ? NULL : sh_ring_engine(here->ring);
+    sh_engine *engine = here == NULL || here->aborted ? NULL : sh_linkage_engine(&here->linkage);
     pthread_mutex_unlock(&rings->lock);
     return engine;
 }
@@ -212,22 +247,26 @@ static place *take_off(sh_rings *rings, bool any)
     return taken;
 }
 
-/* The door forgets the key. Runs on the loop. */
-static void forget_key(void *context)
+/* The door forgets the keys. Runs on the loop. */
+static void forget_keys(void *context)
 {
     const place *gone = context;
-    if (gone->of->door != NULL)
-        sh_listener_forbid(gone->of->door, gone->identity);
+    char identity[SH_LINK_IDENTITY];
+    for (uint32_t i = 0; i < gone->link_count && gone->of->door != NULL; i++) {
+        name_link(identity, gone, &gone->links[i]);
+        if (gone->links[i].comes)
+            sh_listener_forbid(gone->of->door, identity);
+    }
 }
 
 static void close_one(sh_rings *rings, place *gone)
 {
-    const sh_channel_stats stats = sh_ring_stats(gone->ring);
+    const sh_channel_stats stats = sh_linkage_stats(&gone->linkage);
     pthread_mutex_lock(&rings->lock);
     sh_channel_stats_add(&rings->closed, stats);
     pthread_mutex_unlock(&rings->lock);
-    sh_loop_call(rings->loop, forget_key, gone);
-    sh_engine_close(sh_ring_engine(gone->ring));
+    sh_loop_call(rings->loop, forget_keys, gone);
+    sh_engine_close(sh_linkage_engine(&gone->linkage));
     free(gone);
 }
 
@@ -247,7 +286,7 @@ sh_channel_stats sh_rings_stats(sh_rings *rings)
     pthread_mutex_lock(&rings->lock);
     sh_channel_stats total = rings->closed;
     for (const place *each = rings->first; each != NULL; each = each->next)
-        sh_channel_stats_add(&total, sh_ring_stats(each->ring));
+        sh_channel_stats_add(&total, sh_linkage_stats(&each->linkage));
     pthread_mutex_unlock(&rings->lock);
     return total;
 }

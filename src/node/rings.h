@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The rings of a device: that of the view it works in, and the next one's, which is linked
- * meanwhile.
+ * meanwhile. "Ring" stands for the links of a view, also where these are those of servers.
  *
- *     SH_TRY(sh_rings_open(rings, &orders, device));   // its door opens; later the next one's
- * does, sh_rings_connect(rings, &orders);                // and we link
+ *     SH_TRY(sh_rings_open(rings, &orders, device));   // its door opens
+ *     sh_rings_connect(rings, &orders);                // where others' have, we link
  *     ... on_linked; the step's thread uses sh_rings_engine(rings, number) ...
  *     sh_rings_abort(rings, number);
  *     sh_rings_sweep(rings);                           // the step's thread closes what was aborted
@@ -15,8 +15,8 @@
 #define SHOAL_NODE_RINGS_H
 
 #include "net/listener.h"
+#include "node/linkage.h"
 #include "node/orders.h"
-#include "reduce/ring.h"
 
 typedef struct sh_rings sh_rings;
 
@@ -34,14 +34,14 @@ sh_status sh_rings_new(sh_rings **rings, sh_loop *loop,
 /* By which links come in; NULL once it is closed. Borrowed. Loop only. */
 void sh_rings_set_door(sh_rings *rings, sh_listener *door);
 
-/* Makes the ring of a view of several devices and lets the previous device in. Loop only. */
+/* Makes the ring of a view of several devices and lets in those that connect to us. Loop only. */
 sh_status sh_rings_open(sh_rings *rings, const sh_orders *orders, uint32_t device) SHOAL_CHECKED;
 
-/* Links to the next device, where the ring of these orders is open and has not begun to. Loop only.
- */
+/* Connects where these orders say that a door is open, and it has not begun to. Loop only. */
 void sh_rings_connect(sh_rings *rings, const sh_orders *orders);
 
-/* Takes the channel of a previous device; false where its identity is none of ours. Loop only. */
+/* Takes the channel of a device that connects to us; false where its identity is none of ours. Loop
+ * only. */
 bool sh_rings_accept(sh_rings *rings, sh_channel *channel, const char *identity);
 
 /* Whether there is a ring that has not been aborted. Any thread. */

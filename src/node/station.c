@@ -110,8 +110,7 @@ static void link_view(sh_station *station, uint32_t view)
         station->opened = view;
         station->sent = 0; /* the coordinator is to know */
     }
-    if (station->orders.next_opened)
-        sh_rings_connect(station->rings, &station->orders);
+    sh_rings_connect(station->rings, &station->orders);
 }
 
 static void end_intake(sh_station *station)

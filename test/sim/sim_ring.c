@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Links, and the stages that go over them. A round is one reduction: it completes once all that
- * have a seat have contributed and the ring carries; then it comes through at each at a time of its
- * own. Where a member closes the ring, a round that is not complete never will be, and one that is
- * may or may not come through at the others.
+ * Links, of a ring or of servers, and the stages that go over them. A round is one reduction: it
+ * completes once all that have a seat have contributed and the ring carries; then it comes through
+ * at each at a time of its own. Where a member closes the ring, a round that is not complete never
+ * will be, and one that is may or may not come through at the others.
  */
 #include "sim_world.h"
 
@@ -31,12 +31,13 @@ static bool is_in(const sim_machine *machine, uint32_t ring)
     return false;
 }
 
-static uint32_t neighbour(const ring_info *ring, uint32_t device, int step)
+static bool are_linked(const ring_info *ring, uint32_t one, uint32_t other)
 {
     for (uint32_t i = 0; i < ring->count; i++)
-        if (ring->devices[i] == device)
-            return ring->devices[(i + ring->count + (uint32_t)step) % ring->count];
-    return device;
+        for (uint32_t j = 0; j < ring->count && ring->devices[i] == one; j++)
+            if (ring->devices[j] == other)
+                return ring->linked[i][j];
+    return false;
 }
 
 /* --- Links --------------------------------------------------------------------------------- */
@@ -50,10 +51,11 @@ static void cancel_rounds(sim_world *world, const ring_info *ring, const sim_mac
         bool lost = false;
         if (!round->complete || round->number >> 32 != ring->number)
             continue;
-        for (int step = -1; step <= 1; step += 2) {
-            const sim_machine *other = machine_of(world, neighbour(ring, machine->device, step));
-            lost = lost || (other != NULL && other->stage.on &&
-                            other->stage.round == round->number && draw(world, 2) == 0);
+        for (uint32_t j = 0; j < ring->count; j++) {
+            const sim_machine *other = machine_of(world, ring->devices[j]);
+            lost = lost ||
+                   (other != NULL && are_linked(ring, machine->device, other->device) &&
+                    other->stage.on && other->stage.round == round->number && draw(world, 2) == 0);
         }
         for (uint32_t j = 0; j < MACHINES && lost; j++)
             round->cancelled[j] = round->cancelled[j] || draw(world, 2) == 0;
@@ -71,9 +73,8 @@ void close_ring(sim_world *world, sim_machine *machine, uint32_t number)
     ring->dead = true;
     for (uint32_t i = 0; i < MACHINES; i++) {
         sim_machine *other = &world->machines[i];
-        const bool next_to = neighbour(ring, machine->device, 1) == other->device ||
-                             neighbour(ring, machine->device, -1) == other->device;
-        if (other == machine || !other->on || !is_in(other, number) || !next_to)
+        if (other == machine || !other->on || !is_in(other, number) ||
+            !are_linked(ring, machine->device, other->device))
             continue;
         sim_event *event = later(world, 200 + draw(world, 2000), EVENT_BROKEN, other);
         event->a = number;
@@ -114,12 +115,17 @@ static ring_info *learn_ring(sim_world *world, const sim_machine *machine)
     const sh_directive *directive = &machine->part.directive;
     ring_info *ring = &world->rings[directive->ring % WINDOW];
     ring_info told = {.number = directive->ring, .count = directive->seat_count};
-    for (uint32_t i = 0; i < directive->seat_count; i++)
+    for (uint32_t i = 0; i < directive->seat_count; i++) {
         told.devices[i] = directive->seats[i].device;
+        for (uint32_t j = 0; j < directive->seat_count; j++)
+            told.linked[i][j] =
+                sh_directive_links(directive, i, j) || sh_directive_links(directive, j, i);
+    }
     if (ring->number != directive->ring) {
         *ring = told;
     } else if (ring->count != told.count ||
-               memcmp(ring->devices, told.devices, sizeof told.devices) != 0) {
+               memcmp(ring->devices, told.devices, sizeof told.devices) != 0 ||
+               memcmp(ring->linked, told.linked, sizeof told.linked) != 0) {
         fail(world, "one-view-a-stage", "ring %u has other members for device %u", told.number,
              machine->device);
     }
@@ -132,8 +138,10 @@ static void link_event(sim_world *world, sim_machine *machine)
     if (wanted == 0 || wanted != machine->linking)
         return;
     const ring_info *ring = learn_ring(world, machine);
-    for (int step = -1; step <= 1; step += 2) {
-        const uint32_t device = neighbour(ring, machine->device, step);
+    for (uint32_t i = 0; i < ring->count; i++) {
+        const uint32_t device = ring->devices[i];
+        if (!are_linked(ring, machine->device, device))
+            continue;
         const sim_machine *other = machine_of(world, device);
         if (other != NULL && is_up(world, other) && !is_cut(world, machine->index, other->index) &&
             (other->linking == wanted || is_in(other, wanted)))
@@ -284,19 +292,30 @@ static void grain_event(sim_world *world, sim_machine *machine)
         contribute(world, machine);
 }
 
+/* Whether all links of a member carry. */
+static bool reaches(sim_world *world, const ring_info *ring, const sim_machine *machine)
+{
+    for (uint32_t i = 0; i < ring->count; i++) {
+        const sim_machine *other = machine_of(world, ring->devices[i]);
+        if (other != NULL && are_linked(ring, machine->device, other->device) &&
+            is_cut(world, machine->index, other->index))
+            return false;
+    }
+    return is_up(world, machine);
+}
+
 /* Whether the ring carries now: nobody frozen, no link cut, nobody gone. */
 static bool carries(sim_world *world, const ring_info *ring, bool *ever)
 {
     bool now = true;
     *ever = !ring->dead;
     for (uint32_t i = 0; i < ring->count; i++) {
-        const sim_machine *a = machine_of(world, ring->devices[i]);
-        const sim_machine *b = machine_of(world, ring->devices[(i + 1) % ring->count]);
-        if (a == NULL || b == NULL) {
+        const sim_machine *one = machine_of(world, ring->devices[i]);
+        if (one == NULL) {
             *ever = false;
             return false;
         }
-        now = now && is_up(world, a) && !is_cut(world, a->index, b->index);
+        now = now && reaches(world, ring, one);
     }
     return now && *ever;
 }

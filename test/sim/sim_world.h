@@ -41,6 +41,7 @@ typedef struct ring_info {
     uint32_t number, count;
     bool dead; /* a member has closed it: no more rounds */
     uint32_t devices[MACHINES + 8];
+    bool linked[MACHINES + 8][MACHINES + 8]; /* by place in `devices` */
 } ring_info;
 
 typedef struct round_info {
