@@ -142,6 +142,7 @@ typedef struct sh_train_options {
     uint32_t min_devices;   /* start when so many are ready; 0: `devices` */
     const char *listen;     /* "[ADDRESS]:PORT" opens the job; NULL: private to this machine */
     bool mixed;             /* devices that compute other bits may join: not reproducible then */
+    const char *servers;    /* devices that serve, with strategy ps-sync: "0,2"; NULL: all */
     const char *run;        /* folder for this run; NULL: a new one beneath runs/ */
     const char *resume;     /* run folder or checkpoint to go on from */
     const char *pretrained; /* safetensors file or run that the weights begin with; its SHA-256
@@ -155,6 +156,10 @@ typedef struct sh_train_options {
 } sh_train_options;
 
 SHOAL_API void sh_train_options_init(sh_train_options *options);
+
+/* What of the options does not go together, as far as can be said before anything is opened:
+ * SH_INVALID names the option. sh_train refuses it too. */
+SHOAL_API sh_status sh_train_options_check(const sh_train_options *options) SHOAL_CHECKED;
 
 /*
  * Trains until the job ends: SH_OK. SH_STOPPED after a request to stop, SH_PEER_LOST when a device

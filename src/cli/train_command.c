@@ -110,9 +110,13 @@ static const sh_option options[] = {
     {SH_OPTION_FLAG, .name = "mixed",
      .help = "let devices of other arithmetic join; not reproducible then",
      .offset = FIELD(options.mixed)},
-    {SH_OPTION_NAME, .name = "strategy", .value = "NAME", .help = "when devices synchronise: sync",
+    {SH_OPTION_NAME, .name = "strategy", .value = "NAME",
+     .help = "when devices synchronise: sync, ps-sync; forms below",
      .offset = FIELD(options.job.strategy), .max = SH_STRATEGY_BYTES - 1,
      .marks = SH_FIELD_STRATEGY},
+    {SH_OPTION_TEXT, .name = "servers", .value = "LIST",
+     .help = "devices that serve with ps-sync, such as 0,2 (default: all)",
+     .offset = FIELD(options.servers), .max = 1023},
     {SH_OPTION_FIXED, .name = "engine", .value = "NAME", .help = "what adds gradients up: ring",
      .built = "ring", .later = "mpi"},
     {SH_OPTION_FIXED, .name = "wire", .value = "N", .help = "bits of a summed gradient: 32",
@@ -201,6 +205,8 @@ static int check(const train_values *given)
                                  "--min-devices %u: more than the %u started here (--devices), and "
                                  "without --listen no others can join",
                                  asked->min_devices, devices);
+    if (sh_train_options_check(asked) != SH_OK)
+        return misuse(sh_message());
     if (given->json != NULL && !sh_json_file_check(&trouble, given->json))
         return sh_console_fail("%s", trouble.text);
     return SH_EXIT_DONE;
@@ -350,6 +356,13 @@ const sh_command sh_train_command = {
         "cosine and one-cycle follow the job's end: moving it when resuming (--epochs, --steps) "
         "moves the\nlearning rates of the steps that are left. Usual learning rates: sgd 0.01 "
         "to 0.1, rmsprop 0.001\nto 0.01, adam and adamw 0.001.\n"
+        "\nstrategies (--strategy); the weights are the same with both:\n"
+        "  sync                              each step, gradients are added up around a ring\n"
+        "  ps-sync                           each step, by servers, each of a shard: fewer hops, "
+        "for links\n"
+        "                                    of high latency. All devices serve, or those of "
+        "--servers:\n"
+        "                                    0 is this one, the others count as they join\n"
         "\nexamples:\n"
         "  shoal train mlp:784-128-64-10 digits --epochs 2 --devices 3\n"
         "  shoal train lenet mnist:DIR --epochs 8 --listen :7700 --json summary.json\n"

@@ -23,6 +23,7 @@
 #include "base/fail.h"
 #include "cluster/directive.h"
 #include "cluster/notice.h"
+#include "cluster/serving.h"
 
 #define SH_MEMBERSHIP_TEXT 256
 
@@ -34,6 +35,7 @@ typedef struct sh_membership_options {
     uint32_t tick_ms;        /* time between two ticks counts as so much at most; 0: 100 */
     bool mixed;              /* devices of another family may take part */
     bool spare;              /* leave out, without a share, a device that would slow the step */
+    sh_serving serving;      /* copied */
     const char *name;        /* device 0's; all texts are copied */
     const char *version;     /* all devices run the same */
     const char *fingerprint; /* of the data */
@@ -74,7 +76,7 @@ typedef struct sh_membership_action {
     sh_status status;  /* of an END. SH_DIVERGED, SH_ABORTED: device 0 has no replica to trust */
     bool again;        /* of a REFUSE: it may come back */
     const char *event; /* of a NOTE, for the log: "joined", "left", "lost", "shares", "repaired",
-                          "family", "transfer", "whole", "view"; static */
+                          "family", "transfer", "whole", "view", "servers"; static */
     char text[2 * SH_MEMBERSHIP_TEXT];
 } sh_membership_action;
 

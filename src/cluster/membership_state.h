@@ -46,6 +46,7 @@ typedef struct sh_roster_entry {
 typedef struct sh_seating {
     uint32_t number, ring, seat_count;
     bool planned;
+    bool has_servers; /* as they were chosen; else all serve for want of them */
     sh_seat seats[SH_DEVICES_MAX];
 } sh_seating;
 
@@ -62,6 +63,7 @@ struct sh_membership {
     sh_membership_phase phase;
     bool mixed;           /* a device of another family had a seat */
     bool differed;        /* the halt at hand is for checks that did not agree */
+    bool lacks_servers;   /* the user knows that none of those chosen takes part */
     uint32_t differences; /* such halts in a row that found no odd device */
     uint32_t last_view;   /* highest number given */
     uint64_t serial, last_transfer;

@@ -61,6 +61,8 @@ static void seat_all(sh_membership *membership, sh_seating *view,
                     (sh_seat){.device = one->device, .local = one->local};
         }
     part_broken(membership, view);
+    view->has_servers =
+        sh_serving_seat(&membership->options.serving, view->seats, view->seat_count);
 }
 
 static sh_speed speed_of(const sh_membership *membership, const sh_seat *seat)
@@ -213,6 +215,27 @@ static void note_view(sh_membership *membership)
                       anew);
 }
 
+/* Says when the chosen servers are gone, and when one is there again. */
+static void note_servers(sh_membership *membership)
+{
+    char chosen[SH_SERVING_TEXT];
+    const bool lacks = !membership->now.has_servers && membership->now.seat_count > 1;
+    if (lacks == membership->lacks_servers)
+        return;
+    membership->lacks_servers = lacks;
+    sh_serving_print(&membership->options.serving, chosen);
+    if (lacks)
+        sh_membership_act(membership, SH_MEMBERSHIP_NOTE, 0, "servers",
+                          "none of the servers that were chosen (--servers %s) takes part: all "
+                          "devices serve",
+                          chosen);
+    else
+        sh_membership_act(membership, SH_MEMBERSHIP_NOTE, 0, "servers",
+                          "a server that was chosen (--servers %s) takes part: the others serve no "
+                          "more",
+                          chosen);
+}
+
 /* Makes `next` the view at hand: its GO. */
 static void enter(sh_membership *membership, sh_position start)
 {
@@ -233,6 +256,7 @@ static void enter(sh_membership *membership, sh_position start)
         one->seated = true;
     }
     note_view(membership);
+    note_servers(membership);
     sh_membership_touch_all(membership);
 }
 

@@ -461,6 +461,7 @@ static sh_status make_membership(sh_coordinator *coordinator)
         &(sh_membership_options){
             .min_devices = options->min_devices,
             .mixed = options->mixed,
+            .serving = options->serving,
             .grains = sh_batch_of_all(job->batch_size, job->grain).grains,
             .name = options->name,
             .version = sh_version(),

@@ -14,6 +14,7 @@
 #ifndef SHOAL_NODE_COORDINATOR_H
 #define SHOAL_NODE_COORDINATOR_H
 
+#include "cluster/serving.h"
 #include "node/mailbox.h"
 #include "node/station.h"
 #include "shoal/train.h"
@@ -26,6 +27,7 @@ typedef struct sh_coordinator_options {
     const char *family;  /* arithmetic of this device */
     uint32_t min_devices;
     bool mixed;
+    sh_serving serving;
     const char *listen; /* "[ADDRESS]:PORT"; NULL: a free port of the loopback */
     const char
         *token_file; /* keeps the token for the coordinator's next life; NULL: nothing does */

@@ -38,6 +38,7 @@ static sh_status open_door(sh_crew *crew)
                                                        .family = crew->family,
                                                        .min_devices = crew->options.min_devices,
                                                        .mixed = crew->options.train->mixed,
+                                                       .serving = crew->options.serving,
                                                        .listen = crew->options.train->listen,
                                                        .token_file = crew->options.token_file,
                                                        .clock = sh_clock_system(),

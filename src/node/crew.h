@@ -14,6 +14,7 @@
 #ifndef SHOAL_NODE_CREW_H
 #define SHOAL_NODE_CREW_H
 
+#include "cluster/serving.h"
 #include "node/station.h"
 #include "node/workbench.h"
 #include "shoal/train.h"
@@ -29,6 +30,7 @@ typedef struct sh_crew_options {
     uint32_t devices;       /* on this machine, this one included */
     uint32_t min_devices;
     uint32_t lanes; /* of each local device */
+    sh_serving serving;
 } sh_crew_options;
 
 /* Opens the door, starts the local devices, and takes its own place in the job. */

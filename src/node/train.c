@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "node/choice.h"
 #include "node/course.h"
 #include "node/crew.h"
 #include "node/host.h"
@@ -33,6 +34,7 @@ typedef struct training {
     const sh_train_options *options;
     char name[SH_NAME_BYTES];
     uint32_t devices, min_devices;
+    sh_serving serving;
     sh_run *run;
     bool has_checkpoint; /* in the run's folder */
     char token_file[SH_PATH_BYTES];
@@ -447,12 +449,14 @@ static sh_status open_crew(training *t)
                             .devices = t->devices,
                             .min_devices = t->min_devices,
                             .lanes = lanes_of_each(t),
+                            .serving = t->serving,
                         });
 }
 
 static sh_status run(training *t)
 {
     SH_TRY(open_bench(t));
+    SH_TRY(sh_choice_serving(&t->serving, t->options, &t->bench->job));
     if (t->options->profile != SH_PROFILE_OFF)
         t->bench->clock = sh_clock_system();
     SH_TRY(sh_flip_arm(&t->bench->flip, t->name));

@@ -12,7 +12,7 @@ typedef struct form {
 
 static const form forms[] = {
     [SH_STRATEGY_SYNC] = {.name = "sync", .built = true},
-    [SH_STRATEGY_PS_SYNC] = {.name = "ps-sync"},
+    [SH_STRATEGY_PS_SYNC] = {.name = "ps-sync", .built = true},
     [SH_STRATEGY_PS_ASYNC] = {.name = "ps-async"},
     [SH_STRATEGY_PS_BOUNDED] = {.name = "ps-bounded", .bound = "K"},
     [SH_STRATEGY_LOCAL] = {.name = "local", .bound = "H"},

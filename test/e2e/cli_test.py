@@ -97,14 +97,21 @@ MISUSE = (
      "--listen :65536: must be [ADDRESS]:PORT, such as :7700 or 192.168.1.5:7700", "train"),
     ("train lenet digits --run=", "--run: must not be empty", "train"),
     ("train lenet digits --strategy ps-async",
-     "--strategy ps-async: must be sync (not built yet: ps-sync, ps-async, ps-bounded:K, local:H)", "train"),
+     "--strategy ps-async: must be sync, ps-sync (not built yet: ps-async, ps-bounded:K, local:H)", "train"),
     ("train lenet digits --strategy synch",
-     "--strategy synch: must be sync (not built yet: ps-sync, ps-async, ps-bounded:K, local:H)", "train"),
+     "--strategy synch: must be sync, ps-sync (not built yet: ps-async, ps-bounded:K, local:H)", "train"),
     ("train lenet digits --strategy local",
      "--strategy local: H must be a whole number from 1 to 65535; write local:H, such as local:8", "train"),
     ("train lenet digits --strategy ps-bounded:0",
      "--strategy ps-bounded:0: K must be a whole number from 1 to 65535; write ps-bounded:K, such as "
      "ps-bounded:8", "train"),
+    ("train lenet digits --servers 0", "--servers 0: --strategy sync has no servers; ps-sync has", "train"),
+    ("train lenet digits --strategy ps-sync --servers 0,",
+     "--servers 0,: must be a list of numbers; write numbers of devices with commas between them, such as 0,2 "
+     "(device 0 is this one, the others count as they join)", "train"),
+    ("train lenet digits --strategy ps-sync --devices 2 --servers 2",
+     "--servers 2: there will be no device 2: those started here (--devices) count from 0 to 1, and without "
+     "--listen no others can join", "train"),
     ("train lenet digits --engine mpi", "--engine mpi: must be ring (not built yet: mpi)", "train"),
     ("train lenet digits --wire 16", "--wire 16: must be 32 (not built yet: 16, 8)", "train"),
     ("train lenet digits --optimizer adagrad",

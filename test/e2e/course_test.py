@@ -158,6 +158,37 @@ class Same(Course):
             self.assertEqual(result["samples"], 90)
 
 
+class Servers(Course):
+    """Who adds up, and in which order, is no part of what decides the weights."""
+    PS = ("--strategy", "ps-sync")
+
+    def test_any_devices_and_servers(self):
+        expected, _ = self.course(*LENET, "--lanes", "1")
+        cases = ((1, None), (2, None), (3, None), (4, None), (1, "0"), (2, "0"), (4, "0"), (3, "1,2"), (4, "1,2"))
+        for devices, servers in cases[-1:] if harness.SANITIZED else cases:
+            with self.subTest(devices=devices, servers=servers):
+                chosen = ("--servers", servers) if servers else ()
+                found, each = self.course(*LENET, *self.PS, *chosen, "--devices", str(devices), "--lanes", "1")
+                self.assertEqual(found, expected)
+                self.assertEqual(len(each), devices)
+
+    def test_with_any_optimizer(self):
+        expected, _ = self.course(*MLP, *ADAM, "--lanes", "1")
+        self.assertEqual(self.course(*MLP, *ADAM, *self.PS, "--devices", "3", "--lanes", "1")[0], expected)
+
+    def test_a_run_goes_on_by_either(self):
+        expected, _ = self.course(*LENET, "--lanes", "1")
+        for first, then, servers in (("sync", "ps-sync", ("--servers", "1")), ("ps-sync", "sync", ())):
+            self.train(*LENET, "--strategy", first, "--steps", "4", "--run", first, "--devices", "2", "--quiet")
+            with open(self.path(first, "job.json"), encoding="utf-8") as file:
+                self.assertEqual(json.load(file)["strategy"], first)
+            end = self.train("--resume", first, "--strategy", then, *servers, "--steps", "6", "--devices", "2",
+                             "--quiet").summary
+            self.assertEqual(end["weights_hash"], expected["weights_hash"])
+        result = self.shoal("train", "--resume", "sync", "--strategy", "sync", "--servers", "0", status=1)
+        self.assertIn("--servers 0: --strategy sync has no servers; ps-sync has", result.err)
+
+
 class Overflow(Course):
     def test_steps_done_again_are_the_same_everywhere(self):
         found = self.assert_same((*MLP, "--lr", "1e9", "--steps", "3"), ((3, 1), (1, 2)))

@@ -266,6 +266,53 @@ class Death(Elastic):
         self.finish(LENET, training, (late,), exact=False)
 
 
+class Servers(Elastic):
+    PS = ("--strategy", "ps-sync")
+
+    def test_come_and_die(self):
+        """All serve, whoever is there; shards are dealt anew each time."""
+        training = self.begin(LENET, *self.PS)
+        dies, stays = training.join("dies"), training.join("stays")
+        training.wait_for_joined("dies", "stays")
+        training.advance(1)
+        time.sleep(self.random.uniform(0, 0.2))
+        dies.signal(signal.SIGKILL)
+        self.assertLess(self.lost_after_ms(training, "dies"), SILENCE_MS * harness.PATIENCE)
+        training.advance(1)
+        late = training.join("late")
+        training.wait_for_joined("late")
+        training.advance(1)
+        self.finish(LENET, training, (stays, late), exact=False)
+
+    def test_nobody_stops_for_one_that_joins_or_leaves(self):
+        training = self.begin(LENET, *self.PS)
+        stays, leaves = training.join("stays"), training.join("leaves")
+        training.wait_for_joined("stays", "leaves")
+        leaves.signal(signal.SIGTERM)
+        self.assertEqual(leaves.wait(20).status, 143)
+        training.wait_for_left("leaves")
+        training.advance(1)
+        self.assert_calm(training)
+        self.finish(LENET, training, (stays,))
+
+    def test_chosen_ones_are_lost(self):
+        """All serve for want of them, and the user hears of it."""
+        training = self.begin(LENET, *self.PS, "--servers", "1,3")
+        serves = training.join("serves")
+        training.wait_for_joined("serves")
+        works = training.join("works")
+        training.wait_for_joined("works")
+        self.assertEqual([line for line in training.events.lines() if " device.servers " in line], [])
+        serves.signal(signal.SIGKILL)
+        training.events.find(r'INFO device\.servers .*text="none of the servers that were chosen \(--servers 1,3\)')
+        training.advance(1)
+        again = training.join("again")  # it is device 3
+        training.wait_for_joined("again")
+        training.events.find(r'INFO device\.servers .*text="a server that was chosen \(--servers 1,3\) takes part')
+        training.advance(1)
+        self.finish(LENET, training, (works, again), exact=False)
+
+
 class Silence(Elastic):
     def test_frozen(self):
         """Found by its silence, and not before; thawed, it comes back by itself."""

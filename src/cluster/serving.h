@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which devices serve: add up a shard of every sum for the others (reduce/servers.h). All of a
+ * view, or those that the user has chosen. It is no part of the job: the weights are the same.
+ *
+ *     sh_serving serving = {.on = true};
+ *     SH_TRY(sh_serving_parse(&serving, "0,2"));            // --servers; without: all devices
+ *     sh_serving_seat(&serving, seats, seat_count);
+ *
+ * Threads: any; values.
+ */
+#ifndef SHOAL_CLUSTER_SERVING_H
+#define SHOAL_CLUSTER_SERVING_H
+
+#include "base/fail.h"
+#include "cluster/directive.h"
+
+#define SH_SERVING_TEXT 128
+
+typedef struct sh_serving {
+    bool on;        /* false: nobody serves, a ring adds up */
+    uint32_t count; /* of those chosen; 0: all serve */
+    uint32_t devices[SH_DEVICES_MAX];
+} sh_serving;
+
+/* Numbers of devices with commas between them. SH_INVALID says what may be written; `serving` is
+ * then as it was. Leaves `on` alone. */
+sh_status sh_serving_parse(sh_serving *serving, const char *text) SHOAL_CHECKED;
+
+/* Sets who serves in a view. False: none of the chosen has a seat, so all serve. */
+bool sh_serving_seat(const sh_serving *serving, sh_seat *seats, uint32_t count);
+
+/* Those chosen as they are written, the last ones as "..." where they do not fit. */
+void sh_serving_print(const sh_serving *serving, char text[SH_SERVING_TEXT]);
+
+#endif
