@@ -238,6 +238,8 @@ void sh_entrant_welcome(sh_coordinator *coordinator, entrant *to)
     welcome.fingerprint =
         (char *)(uintptr_t)sh_pipeline_about(coordinator->options.bench->pipeline)->fingerprint;
     send_message(to, &message);
+    sh_log(SH_LOG_INFO, "device.welcomed", "device=%u name=\"%s\"", to->device,
+           sh_ledger_name(&coordinator->ledger, to->device));
     sh_key_wipe(&sources, sizeof sources);
     sh_key_wipe(key, sizeof key);
 }

@@ -28,7 +28,8 @@ typedef struct device {
     sh_delivery *delivery; /* of the data of the bench; NULL where they are here */
     char family[SH_DIGEST_TEXT];
     bool said_leave, started;
-    bool over; /* the coordinator said so, or the connection to it ended */
+    bool known; /* it has been welcomed, so there is such a job */
+    bool over;  /* the coordinator said so, or the connection to it ended */
     bool lost; /* the latter */
 } device;
 
@@ -258,6 +259,7 @@ static sh_status live(device *self)
     sh_mail mail;
     SH_TRY(expect(self, SH_MAIL_WELCOME, &mail));
     sh_welcome *welcome = mail.data;
+    self->known = true;
     const sh_status status = prepare(self, welcome);
     sh_key_wipe(welcome, sizeof *welcome);
     free(welcome);
@@ -309,12 +311,12 @@ static sh_status wait_to_retry(device *self)
     return status == SH_LIMIT ? SH_OK : status;
 }
 
-/* Once it has taken part, a lost connection is no end yet. */
+/* Once it has been welcomed, a lost connection is no end yet. */
 static sh_status live_on(device *self)
 {
     const uint64_t patience_ns = (uint64_t)self->options->reconnect_s * 1000000000u;
     sh_status status = connect_and_live(self);
-    while (status != SH_OK && self->lost && self->started && patience_ns > 0) {
+    while (status != SH_OK && self->lost && self->known && patience_ns > 0) {
         const uint64_t lost_ns = sh_clock_now_ns(sh_clock_system());
         char reason[SH_MESSAGE_BYTES], text[SH_MESSAGE_BYTES + 64];
         snprintf(reason, sizeof reason, "%s", sh_message());

@@ -23,6 +23,7 @@ MLP = ("mlp:784-64-10", DATA, *STEP)
 LENET = ("lenet", DATA, *STEP)
 RESNET = ("resnet:20", "noise:3x32x32/10/48/16", "--batch-size", "24", "--grain", "6", "--augment", "crop,flip")
 MOBILENET = ("mobilenetv2:0.25", *RESNET[1:])  # batch norm, as above, and dropout
+SLOW_TO_BEGIN = ("mobilenetv2", "noise:3x64x64/10/48/16", "--batch-size", "24", "--grain", "6")
 END = ("--epochs", "1000000")
 SILENCE_MS = 450  # after which a device is lost (src/cluster/membership.c)
 SEED = int(os.environ.get("SHOAL_TEST_SEED", "0")) or random.SystemRandom().randrange(1, 10000)
@@ -329,6 +330,19 @@ class Silence(Elastic):
         training.wait_for_joined("sleeps")
         training.advance(1)
         self.finish(LENET, training, (stays, sleeps), exact=False)
+
+    def test_frozen_while_it_prepares(self):
+        """A device that was welcomed and is not ready yet is lost as others are, and comes back as others do."""
+        training = self.begin(SLOW_TO_BEGIN)
+        late = training.join("late", quiet=False)
+        training.events.find(r'INFO device\.welcomed .*name="late"')
+        late.signal(signal.SIGSTOP)
+        training.events.find(r'WARN device\.refused .*reason="nothing was heard of it"')
+        self.assertEqual([line for line in training.events.lines() if " device.ready " in line], [])
+        late.signal(signal.SIGCONT)
+        late.wait_for("trying to come back for", stream="err")
+        training.wait_for_joined("late")
+        self.finish(SLOW_TO_BEGIN, training, (late,), exact=False)
 
     def test_coordinator_frozen(self):
         """While it was not there itself, nobody was silent."""
