@@ -63,7 +63,7 @@ typedef struct sh_job {
     char freeze[SH_FREEZE_BYTES];         /* parameters that stay as they are: globs with commas */
     char pretrained[SH_PRETRAINED_BYTES]; /* SHA-256 of the file that weights began with, or "" */
 
-    char strategy[SH_STRATEGY_BYTES]; /* when devices synchronise: "sync" */
+    char strategy[SH_STRATEGY_BYTES]; /* when devices synchronise: "sync", "ps-sync" */
 } sh_job;
 
 /*

@@ -229,6 +229,10 @@ static void print_start(const train_values *given)
         sh_console_note("grain       %s, %s a step", sh_figure_count(&a, job->grain, "sample"),
                         sh_figure_count(&b, grains, "grain"));
     }
+    if (strcmp(job->strategy, "sync") != 0)
+        sh_console_note("strategy    %s%s%s", job->strategy,
+                        asked->servers != NULL ? ", servers " : "",
+                        asked->servers != NULL ? asked->servers : "");
     const uint32_t devices = asked->devices > 0 ? asked->devices : 1;
     sh_console_note("devices     %s here%s", sh_figure_whole(&a, devices),
                     asked->listen != NULL ? ", others may join" : "");

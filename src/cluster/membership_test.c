@@ -21,6 +21,7 @@ static char notes[4096], refusal[512], ending[512];
 static uint32_t refused;
 static bool again; /* it may come back */
 static int ended;  /* 1: well, 2: failed */
+static sh_serving serving;
 
 static void coordinate(const sh_membership_event *event);
 
@@ -123,6 +124,7 @@ static void begin_with(uint32_t min_devices, bool mixed)
     assert_ok(sh_membership_new(&membership, &(sh_membership_options){.min_devices = min_devices,
                                                                       .mixed = mixed,
                                                                       .grains = GRAINS,
+                                                                      .serving = serving,
                                                                       .name = "d0",
                                                                       .version = "1",
                                                                       .fingerprint = "data",
@@ -484,6 +486,43 @@ static void a_death_costs_its_grains_only(void **state)
     assert_non_null(strstr(notes, "view 2: 2 devices, from step 0, 5 of its grains dealt anew"));
 }
 
+/* Which devices of the view serve, as device 0 has heard: bit by bit. */
+static uint32_t who_serves(void)
+{
+    uint32_t mask = 0;
+    for (uint32_t i = 0; i < parts[0].directive.seat_count; i++)
+        mask |= (uint32_t)parts[0].directive.seats[i].serves << parts[0].directive.seats[i].device;
+    return mask;
+}
+
+static void chosen_devices_serve_and_all_for_want_of_them(void **state)
+{
+    (void)state;
+    static const char gone[] = "servers: none of the servers that were chosen (--servers 2,5)";
+    static const char back[] = "servers: a server that was chosen (--servers 2,5) takes part";
+    serving = (sh_serving){.on = true, .count = 2, .devices = {2, 5}};
+    work_with(3);
+    assert_int_equal(who_serves(), 4);
+    assert_null(strstr(notes, "servers"));
+    for (uint32_t i = 0; i < 3; i++)
+        (void)take_run(i, 1);
+    go(2);
+    stop(0, 0, 4);
+    stop(1, 4, 4);
+    settle();
+    assert_int_equal(who_serves(), 3);
+    assert_non_null(strstr(notes, gone));
+    assert_int_equal(step(2, 1), 0);
+    come(5);
+    settle();
+    fetch(5, (sh_position){1, SH_PHASE_FIRST});
+    assert_int_equal(who_serves(), 1u << 5);
+    assert_null(strstr(notes, back)); /* not before it takes part */
+    assert_int_equal(step(2, 2), 3);
+    assert_non_null(strstr(notes, back));
+    serving = (sh_serving){0};
+}
+
 static void who_has_passed_brings_the_others_along(void **state)
 {
     (void)state;
@@ -740,6 +779,7 @@ int main(void)
         cmocka_unit_test(shares_follow_what_is_measured),
         cmocka_unit_test(is_dismissed_once_it_has_passed_the_last_stage),
         cmocka_unit_test(a_death_costs_its_grains_only),
+        cmocka_unit_test(chosen_devices_serve_and_all_for_want_of_them),
         cmocka_unit_test(who_has_passed_brings_the_others_along),
         cmocka_unit_test(one_that_is_alone_ahead_comes_back),
         cmocka_unit_test(an_odd_replica_is_brought_back),

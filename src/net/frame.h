@@ -7,8 +7,8 @@
  *
  * Little-endian. `bytes` counts the body alone; `reserved` is zero. A control frame's body is a
  * packed message (net/message.h) and its other fields are zero. The meaning of the fields in raw
- * frames (state, sum, tail: train/transfer.h; segment: reduce/ring.c; manifest, block:
- * node/supply.h) belongs to those who send them.
+ * frames (state, sum, tail: train/transfer.h; segment: reduce/ring.c, reduce/servers.c; manifest,
+ * block: node/supply.h) belongs to those who send them.
  *
  *     unsigned char wire[SH_FRAME_BYTES];
  *     sh_frame_encode(wire, &head);

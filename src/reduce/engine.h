@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What adds integers up across devices. The seam behind which stand `solo` (one device), `ring`
- * and, later, others.
+ * What adds integers up across devices. The seam behind which stand `solo` (one device), `ring`,
+ * `servers` and, later, others.
  *
  *     SH_TRY(sh_engine_begin(engine, spans, count));   // every device, same spans, same order
  *     ... sh_engine_ready(engine, 0) as soon as this device's part of span 0 is complete ...
@@ -45,8 +45,8 @@ typedef struct sh_span {
 
 /* Who is told as soon as a span's total is complete on this device. Zero: nobody. */
 typedef struct sh_engine_watcher {
-    /* Span number `index` of the round. Any thread, the ring: its loop's; before the round's wait
-     * returns. Must not block. */
+    /* Span number `index` of the round. Any thread, the ring and the servers: their loop's; before
+     * the round's wait returns. Must not block. */
     void (*on_span)(void *context, uint32_t index, const sh_span *span);
     void *context; /* borrowed until another watcher is set or the engine is closed */
 } sh_engine_watcher;
@@ -58,8 +58,8 @@ typedef struct sh_engine_watcher {
 typedef struct sh_engine_decider {
     /* True: *word is it, and may be 0. False, only where this is not the `last` chance: to be asked
      * once more when all other spans are complete, for which the others wait then. Any thread, the
-     * ring: its loop's; also of a round that has failed, until the engine is closed. Must not
-     * block.
+     * ring and the servers: their loop's; also of a round that has failed, until the engine is
+     * closed. Must not block.
      */
     bool (*decide)(void *context, bool last, uint64_t *word);
     void *context; /* borrowed until the engine is closed */
