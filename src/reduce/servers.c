@@ -43,7 +43,6 @@ typedef struct servers_span {
     bool ready;           /* this device's part is complete: on the loop's side */
     bool parts_sent;      /* handed to the channels */
     bool sum_sent;        /* this server's, likewise */
-    bool told;            /* the watcher, of the total */
     uint32_t parts, sums; /* arrived from others */
     uint32_t written;     /* frames, of both kinds */
 } servers_span;
@@ -164,15 +163,12 @@ static bool is_complete(const sh_servers *servers, const servers_span *span)
     return span->sums == servers->sums && (span->sum_sent || !is_server(servers));
 }
 
-/* Something of a span has arrived or become known. */
+/* Something of a span has arrived or become known; nothing does any more once it is complete. */
 static void advance(sh_servers *servers, uint32_t index)
 {
-    servers_span *span = &servers->spans[index];
     pump_or_break(servers, index);
-    if (span->told || !is_complete(servers, span))
-        return;
-    span->told = true;
-    sh_round_complete(&servers->round, index);
+    if (is_complete(servers, &servers->spans[index]))
+        sh_round_complete(&servers->round, index);
 }
 
 static void check_end(sh_servers *servers, const servers_span *span)
