@@ -27,16 +27,21 @@
 
 #include "base/real.h"
 
-/* What a body is given; `restrict` pointers travel beside it. */
+/* What a body is given; `restrict` pointers travel beside it. The gradient lies in `sum`, or in
+ * `values`, whichever is asked for when the body is compiled. */
 #define BODY_ARGUMENTS                                                                             \
     const sh_optimizer_settings *settings, const sh_optimizer_step *step, float *restrict w,       \
-        float *const *slots, const int32_t *restrict sum, float scale, size_t count
+        float *const *slots, const int32_t *restrict sum, const float *restrict values,            \
+        float scale, size_t count, bool summed
 
-/* Takes the gradient out of the sum and keeps the largest |S|: in int32, which every instruction
- * set can compare. A proven sum is never INT32_MIN. */
-static inline SH_INLINE float gradient_of(int32_t integer, float scale, int32_t *top)
+/* Gradient i. Out of the sum, it keeps the largest |S|: in int32, which every instruction set can
+ * compare. A proven sum is never INT32_MIN. */
+static inline SH_INLINE float gradient_of(const int32_t *restrict sum, const float *restrict values,
+                                          size_t i, float scale, bool summed, int32_t *top)
 {
-    const int32_t sign = integer >> 31;
+    if (!summed)
+        return values[i] * scale;
+    const int32_t integer = sum[i], sign = integer >> 31;
     const int32_t magnitude = (int32_t)((uint32_t)(integer ^ sign) - (uint32_t)sign);
     *top = magnitude > *top ? magnitude : *top;
     return (float)integer * scale;
@@ -48,7 +53,7 @@ static inline SH_INLINE int32_t sgd_body(BODY_ARGUMENTS)
     const float lr = step->lr, wd = settings->weight_decay;
     int32_t top = 0;
     for (size_t i = 0; i < count; i++) {
-        const float g = gradient_of(sum[i], scale, &top) + wd * w[i];
+        const float g = gradient_of(sum, values, i, scale, summed, &top) + wd * w[i];
         w[i] -= lr * g;
     }
     return top;
@@ -60,7 +65,7 @@ static inline SH_INLINE int32_t momentum_body(BODY_ARGUMENTS)
     float *restrict v = slots[0];
     int32_t top = 0;
     for (size_t i = 0; i < count; i++) {
-        const float g = gradient_of(sum[i], scale, &top) + wd * w[i];
+        const float g = gradient_of(sum, values, i, scale, summed, &top) + wd * w[i];
         v[i] = mu * v[i] + g;
         w[i] -= lr * v[i];
     }
@@ -73,7 +78,7 @@ static inline SH_INLINE int32_t nesterov_body(BODY_ARGUMENTS)
     float *restrict v = slots[0];
     int32_t top = 0;
     for (size_t i = 0; i < count; i++) {
-        const float g = gradient_of(sum[i], scale, &top) + wd * w[i];
+        const float g = gradient_of(sum, values, i, scale, summed, &top) + wd * w[i];
         v[i] = mu * v[i] + g;
         w[i] -= lr * (g + mu * v[i]);
     }
@@ -89,7 +94,7 @@ static inline SH_INLINE int32_t moments_body(BODY_ARGUMENTS, bool decoupled)
     float *restrict m = slots[0], *restrict s = slots[1];
     int32_t top = 0;
     for (size_t i = 0; i < count; i++) {
-        const float gradient = gradient_of(sum[i], scale, &top);
+        const float gradient = gradient_of(sum, values, i, scale, summed, &top);
         const float g = decoupled ? gradient : gradient + wd * w[i];
         m[i] = b1 * m[i] + c1 * g;
         s[i] = b2 * s[i] + c2 * (g * g);
@@ -100,12 +105,12 @@ static inline SH_INLINE int32_t moments_body(BODY_ARGUMENTS, bool decoupled)
 
 static inline SH_INLINE int32_t adam_body(BODY_ARGUMENTS)
 {
-    return moments_body(settings, step, w, slots, sum, scale, count, false);
+    return moments_body(settings, step, w, slots, sum, values, scale, count, summed, false);
 }
 
 static inline SH_INLINE int32_t adamw_body(BODY_ARGUMENTS)
 {
-    return moments_body(settings, step, w, slots, sum, scale, count, true);
+    return moments_body(settings, step, w, slots, sum, values, scale, count, summed, true);
 }
 
 static inline SH_INLINE int32_t rmsprop_body(BODY_ARGUMENTS)
@@ -115,7 +120,7 @@ static inline SH_INLINE int32_t rmsprop_body(BODY_ARGUMENTS)
     float *restrict s = slots[0];
     int32_t top = 0;
     for (size_t i = 0; i < count; i++) {
-        const float g = gradient_of(sum[i], scale, &top) + wd * w[i];
+        const float g = gradient_of(sum, values, i, scale, summed, &top) + wd * w[i];
         s[i] = alpha * s[i] + rest * (g * g);
         w[i] -= lr * (g / (sqrtf(s[i]) + eps));
     }
@@ -129,7 +134,7 @@ static inline SH_INLINE int32_t rmsprop_momentum_body(BODY_ARGUMENTS)
     float *restrict s = slots[0], *restrict b = slots[1];
     int32_t top = 0;
     for (size_t i = 0; i < count; i++) {
-        const float g = gradient_of(sum[i], scale, &top) + wd * w[i];
+        const float g = gradient_of(sum, values, i, scale, summed, &top) + wd * w[i];
         s[i] = alpha * s[i] + rest * (g * g);
         b[i] = mu * b[i] + g / (sqrtf(s[i]) + eps);
         w[i] -= lr * b[i];
@@ -140,15 +145,22 @@ static inline SH_INLINE int32_t rmsprop_momentum_body(BODY_ARGUMENTS)
 /* Every body once. */
 #define BODY_MAP(X) X(sgd) X(momentum) X(nesterov) X(adam) X(adamw) X(rmsprop) X(rmsprop_momentum)
 
-/* Defines <body>_<variant>. */
+/* Defines <body>_<variant> for sums, and <body>_values_<variant>. */
 #define VARIANT_OF(body, name, target)                                                             \
     static target void body##_##name(                                                              \
         const sh_optimizer_settings *settings, const sh_optimizer_step *step, float *weights,      \
         float *const *slots, const int32_t *sum, float scale, size_t count, uint32_t *max_abs)     \
     {                                                                                              \
         const uint32_t top =                                                                       \
-            (uint32_t)body##_body(settings, step, weights, slots, sum, scale, count);              \
+            (uint32_t)body##_body(settings, step, weights, slots, sum, NULL, scale, count, true);  \
         *max_abs = top > *max_abs ? top : *max_abs;                                                \
+    }                                                                                              \
+    static target void body##_values_##name(                                                       \
+        const sh_optimizer_settings *settings, const sh_optimizer_step *step, float *weights,      \
+        float *const *slots, const float *gradient, size_t count)                                  \
+    {                                                                                              \
+        (void)body##_body(settings, step, weights, slots, NULL, gradient, step->clip, count,       \
+                          false);                                                                  \
     }
 #define SGD_VARIANT(name, target) VARIANT_OF(sgd, name, target)
 #define MOMENTUM_VARIANT(name, target) VARIANT_OF(momentum, name, target)
@@ -167,7 +179,8 @@ SH_VARIANT_MAP(RMSPROP_MOMENTUM_VARIANT)
 
 /* The tables <body>_kernels. */
 #define TABLE_OF(body)                                                                             \
-    static sh_optimizer_kernel *const body##_kernels[SH_VARIANT_COUNT] = {SH_VARIANT_TABLE(body)};
+    static const sh_optimizer_kernels body##_kernels = {{SH_VARIANT_TABLE(body)},                  \
+                                                        {SH_VARIANT_TABLE(body##_values)}};
 BODY_MAP(TABLE_OF)
 
 static sh_status check_positive(const char *option, float value)
@@ -243,28 +256,28 @@ static uint32_t rmsprop_slots(const sh_optimizer_settings *settings)
     return settings->momentum > 0 ? 2 : 1;
 }
 
-static sh_optimizer_kernel *const *sgd_kernels_for(const sh_optimizer_settings *settings)
+static const sh_optimizer_kernels *sgd_kernels_for(const sh_optimizer_settings *settings)
 {
     if (settings->nesterov)
-        return nesterov_kernels;
-    return settings->momentum > 0 ? momentum_kernels : sgd_kernels;
+        return &nesterov_kernels;
+    return settings->momentum > 0 ? &momentum_kernels : &sgd_kernels;
 }
 
-static sh_optimizer_kernel *const *adam_kernels_for(const sh_optimizer_settings *settings)
+static const sh_optimizer_kernels *adam_kernels_for(const sh_optimizer_settings *settings)
 {
     (void)settings;
-    return adam_kernels;
+    return &adam_kernels;
 }
 
-static sh_optimizer_kernel *const *adamw_kernels_for(const sh_optimizer_settings *settings)
+static const sh_optimizer_kernels *adamw_kernels_for(const sh_optimizer_settings *settings)
 {
     (void)settings;
-    return adamw_kernels;
+    return &adamw_kernels;
 }
 
-static sh_optimizer_kernel *const *rmsprop_kernels_for(const sh_optimizer_settings *settings)
+static const sh_optimizer_kernels *rmsprop_kernels_for(const sh_optimizer_settings *settings)
 {
-    return settings->momentum > 0 ? rmsprop_momentum_kernels : rmsprop_kernels;
+    return settings->momentum > 0 ? &rmsprop_momentum_kernels : &rmsprop_kernels;
 }
 
 static const sh_optimizer optimizers[] = {

@@ -56,6 +56,17 @@ typedef void sh_optimizer_kernel(const sh_optimizer_settings *settings,
                                  const sh_optimizer_step *step, float *weights, float *const *slots,
                                  const int32_t *sum, float scale, size_t count, uint32_t *max_abs);
 
+/* The same with floats as gradients, which step->clip clips. */
+typedef void sh_optimizer_value_kernel(const sh_optimizer_settings *settings,
+                                       const sh_optimizer_step *step, float *weights,
+                                       float *const *slots, const float *gradient, size_t count);
+
+/* By instruction set: the same bits. */
+typedef struct sh_optimizer_kernels {
+    sh_optimizer_kernel *sums[SH_VARIANT_COUNT];
+    sh_optimizer_value_kernel *values[SH_VARIANT_COUNT];
+} sh_optimizer_kernels;
+
 /* One optimizer; every slot is required, none blocks. A new one is a new line of the table. */
 typedef struct sh_optimizer {
     const char *name; /* as in --optimizer */
@@ -63,8 +74,8 @@ typedef struct sh_optimizer {
     sh_status (*check)(const sh_optimizer_settings *settings);
     /* State tensors a weight tensor needs. */
     uint32_t (*slots)(const sh_optimizer_settings *settings);
-    /* The kernel for these numbers, by instruction set. */
-    sh_optimizer_kernel *const *(*kernels)(const sh_optimizer_settings *settings);
+    /* The kernels for these numbers. */
+    const sh_optimizer_kernels *(*kernels)(const sh_optimizer_settings *settings);
 } sh_optimizer;
 
 /* All of them. Static storage. */
@@ -103,8 +114,19 @@ static inline void sh_optimizer_apply(const sh_optimizer *optimizer,
                                       float *const *slots, const int32_t *sum, float scale,
                                       size_t count, uint32_t *max_abs)
 {
-    optimizer->kernels(settings)[sh_variant_best()](settings, step, weights, slots, sum,
-                                                    scale * step->clip, count, max_abs);
+    optimizer->kernels(settings)->sums[sh_variant_best()](settings, step, weights, slots, sum,
+                                                          scale * step->clip, count, max_abs);
+}
+
+/* The same update by a gradient that is no sum: gradient[i], clipped likewise. */
+static inline void sh_optimizer_apply_values(const sh_optimizer *optimizer,
+                                             const sh_optimizer_settings *settings,
+                                             const sh_optimizer_step *step, float *weights,
+                                             float *const *slots, const float *gradient,
+                                             size_t count)
+{
+    optimizer->kernels(settings)->values[sh_variant_best()](settings, step, weights, slots,
+                                                            gradient, count);
 }
 
 #endif

@@ -157,14 +157,22 @@ static void every_variant_gives_the_bits_of_the_definition(void **state)
             got = start;
             uint32_t max_abs = 0;
             float *slots[] = {got.slots[0], got.slots[1]};
-            find(way->name)->kernels(&way->settings)[v](&way->settings, &way->step, got.weights,
-                                                        slots, got.sum, scale * way->step.clip,
-                                                        LENGTH, &max_abs);
+            const sh_optimizer_kernels *kernels = find(way->name)->kernels(&way->settings);
+            kernels->sums[v](&way->settings, &way->step, got.weights, slots, got.sum,
+                             scale * way->step.clip, LENGTH, &max_abs);
             if (memcmp(&got, &expected, sizeof got) != 0)
                 fail_msg("way %zu (%s), variant %u: other bits than its definition", w, way->name,
                          v);
             assert_int_equal(max_abs, INT32_MAX);
             assert_true(isfinite(got.weights[2]));
+
+            static float values[LENGTH]; /* a power of two scales without rounding */
+            for (size_t i = 0; i < LENGTH; i++)
+                values[i] = (float)start.sum[i] * scale;
+            got = start;
+            kernels->values[v](&way->settings, &way->step, got.weights, slots, values, LENGTH);
+            if (memcmp(&got, &expected, sizeof got) != 0)
+                fail_msg("way %zu (%s), variant %u: other bits from values", w, way->name, v);
         }
     }
 }
