@@ -13,7 +13,8 @@ static double mebibytes(uint64_t bytes)
 
 uint64_t sh_footprint_total(const sh_footprint *f)
 {
-    return f->base + f->weights + f->optimizer + f->sum + f->prepared + f->lane * f->lanes;
+    return f->base + f->weights + f->optimizer + f->sum + f->prepared +
+           (f->lane + f->own) * f->lanes;
 }
 
 void sh_footprint_print(char text[SH_FOOTPRINT_TEXT], const sh_footprint *f, uint64_t limit)
@@ -33,7 +34,7 @@ void sh_footprint_print(char text[SH_FOOTPRINT_TEXT], const sh_footprint *f, uin
 sh_status sh_footprint_refuse(const sh_footprint *f, uint64_t limit, uint32_t grain, uint32_t fits,
                               uint64_t fits_bytes)
 {
-    char remedy[160];
+    char remedy[160], worker[64] = "";
     if (fits != 0)
         snprintf(remedy, sizeof remedy,
                  "--grain %u would do with %.1f MiB, but a job with another grain is another job",
@@ -42,11 +43,13 @@ sh_status sh_footprint_refuse(const sh_footprint *f, uint64_t limit, uint32_t gr
         snprintf(remedy, sizeof remedy, "no smaller --grain would fit either");
     else
         snprintf(remedy, sizeof remedy, "a smaller model would need less");
+    if (f->own > 0)
+        snprintf(worker, sizeof worker, ", its worker %.1f", mebibytes(f->own * f->lanes));
     return sh_fail(SH_LIMIT,
                    "--memory %.1f MiB: this job needs at least %.1f MiB here: program and data "
                    "%.1f, weights %.1f, optimizer's state %.1f, sum of gradients %.1f, prepared "
-                   "weights %.1f, one lane with grain %u %.1f; %s",
+                   "weights %.1f, one lane with grain %u %.1f%s; %s",
                    mebibytes(limit), mebibytes(sh_footprint_total(f)), mebibytes(f->base),
                    mebibytes(f->weights), mebibytes(f->optimizer), mebibytes(f->sum),
-                   mebibytes(f->prepared), grain, mebibytes(f->lane * f->lanes), remedy);
+                   mebibytes(f->prepared), grain, mebibytes(f->lane * f->lanes), worker, remedy);
 }

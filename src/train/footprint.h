@@ -26,8 +26,9 @@ typedef struct sh_footprint {
     uint64_t weights;
     uint64_t optimizer; /* its state */
     uint64_t sum;       /* of gradients */
-    uint64_t prepared;  /* weights in other layouts, shared by all lanes */
+    uint64_t prepared;  /* weights in other layouts: of all lanes together, or of each its own */
     uint64_t lane;      /* of one: inputs, activations, gradients, scratch */
+    uint64_t own;       /* of one: what its worker holds (train/worker.h), or 0 */
     uint32_t lanes;
     uint32_t lanes_asked;
     uint32_t segments; /* what is computed again: as sh_graph_recompute takes it */

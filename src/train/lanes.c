@@ -32,8 +32,10 @@ struct sh_lanes {
     size_t program_count;
     void **memory; /* by lane; every program of the lane uses the same */
     size_t memory_bytes;
-    void *shared; /* prepared weights of all programs */
-    size_t shared_bytes;
+    void **shared;         /* by lane: prepared weights of all programs; the same block for all
+                              lanes, or one for each that has weights of its own */
+    uint32_t shared_count; /* different ones */
+    size_t shared_bytes;   /* of each */
     sh_footprint footprint;
 };
 
@@ -155,7 +157,8 @@ static sh_status bind(sh_lanes *lanes, lane_program *program, const sh_lanes_opt
         return sh_fail_memory(lanes->count * sizeof *program->executions, "the lanes");
     for (uint32_t i = 0; i < lanes->count; i++) {
         SH_TRY(sh_execution_new(&program->executions[i], program->program, lanes->memory[i],
-                                lanes->shared, options->parameters));
+                                lanes->shared[i],
+                                options->own != NULL ? options->own[i] : options->parameters));
         if (options->clock != NULL)
             SH_TRY(sh_execution_watch(program->executions[i], options->clock));
     }
@@ -177,11 +180,30 @@ static void tear_down(sh_lanes *lanes)
         sh_pages_free(lanes->memory[i], lanes->memory_bytes);
         lanes->memory[i] = NULL;
     }
-    sh_pages_free(lanes->shared, lanes->shared_bytes);
+    for (uint32_t i = 0; lanes->shared != NULL && i < lanes->shared_count; i++)
+        sh_pages_free(lanes->shared[i], lanes->shared_bytes);
     if (lanes->programs != NULL)
         memset(lanes->programs, 0, lanes->program_count * sizeof *lanes->programs);
-    lanes->shared = NULL;
     lanes->program_count = lanes->memory_bytes = lanes->shared_bytes = lanes->count = 0;
+    lanes->shared_count = 0;
+}
+
+/* How many blocks of prepared weights so many lanes have. */
+static uint32_t blocks_of(const sh_lanes_options *options, uint32_t count)
+{
+    return options->own != NULL ? count : 1;
+}
+
+static sh_status allocate(sh_lanes *lanes, const sh_lanes_options *options)
+{
+    const uint32_t blocks = blocks_of(options, lanes->count);
+    for (uint32_t i = 0; i < blocks; i++, lanes->shared_count++)
+        SH_TRY(sh_pages_new(&lanes->shared[i], lanes->shared_bytes, "prepared weights"));
+    for (uint32_t i = blocks; i < lanes->count; i++)
+        lanes->shared[i] = lanes->shared[0];
+    for (uint32_t i = 0; i < lanes->count; i++)
+        SH_TRY(sh_pages_new(&lanes->memory[i], lanes->memory_bytes, "a lane's activations"));
+    return SH_OK;
 }
 
 /* Programs and executions of `count` lanes, and what all of it comes to. */
@@ -189,9 +211,7 @@ static sh_status set_up(sh_lanes *lanes, const sh_lanes_options *options, tier *
 {
     lanes->count = count;
     SH_TRY(compile_all(lanes, options, at));
-    SH_TRY(sh_pages_new(&lanes->shared, lanes->shared_bytes, "prepared weights"));
-    for (uint32_t i = 0; i < count; i++)
-        SH_TRY(sh_pages_new(&lanes->memory[i], lanes->memory_bytes, "a lane's activations"));
+    SH_TRY(allocate(lanes, options));
     for (size_t i = 0; i < lanes->program_count; i++)
         SH_TRY(bind(lanes, &lanes->programs[i], options));
     at->exact = true;
@@ -207,8 +227,9 @@ static sh_status set_up(sh_lanes *lanes, const sh_lanes_options *options, tier *
         .weights = held->weights,
         .optimizer = held->optimizer,
         .sum = held->sum,
-        .prepared = lanes->shared_bytes,
+        .prepared = lanes->shared_bytes * lanes->shared_count,
         .lane = lanes->memory_bytes,
+        .own = options->own_bytes,
         .lanes = count,
         .lanes_asked = options->count,
         .segments = at->segments,
@@ -242,9 +263,11 @@ static sh_status estimate(size_t *lane_bytes, const sh_lanes_options *options, u
 }
 
 /* The whole in a tier, from below: `base` is what everything else comes to. */
-static uint64_t total_at(const tier *at, uint64_t base, uint32_t count)
+static uint64_t total_at(const tier *at, const sh_lanes_options *options, uint64_t base,
+                         uint32_t count)
 {
-    return base + at->shared_bytes + (uint64_t)at->lane_bytes * count;
+    return base + (uint64_t)at->shared_bytes * blocks_of(options, count) +
+           ((uint64_t)at->lane_bytes + options->own_bytes) * count;
 }
 
 static bool fits(const sh_lanes *lanes, const sh_lanes_options *options)
@@ -261,7 +284,7 @@ static sh_status fit_or_refuse(sh_lanes *lanes, const sh_lanes_options *options,
     uint64_t fits_bytes = 0;
     size_t whole, smaller;
     for (size_t i = 0; i < TIERS; i++)
-        if (total_at(&tiers[i], 0, 1) < total_at(least, 0, 1))
+        if (total_at(&tiers[i], options, 0, 1) < total_at(least, options, 0, 1))
             least = &tiers[i];
     tear_down(lanes);
     SH_TRY(set_up(lanes, options, least, 1));
@@ -287,11 +310,12 @@ static sh_status fit_or_refuse(sh_lanes *lanes, const sh_lanes_options *options,
 static sh_status fit(sh_lanes *lanes, const sh_lanes_options *options)
 {
     tier tiers[TIERS];
-    const uint64_t base = sh_footprint_total(&lanes->footprint) - lanes->shared_bytes -
-                          (uint64_t)lanes->memory_bytes * lanes->count;
+    const sh_footprint *whole = &lanes->footprint;
+    const uint64_t base =
+        sh_footprint_total(whole) - whole->prepared - (whole->lane + whole->own) * whole->lanes;
     memcpy(tiers, tier_list, sizeof tiers);
     tiers[0].exact = true;
-    tiers[0].lane_bytes = lanes->memory_bytes;
+    tiers[0].lane_bytes = whole->lane;
     tiers[0].shared_bytes = lanes->shared_bytes;
     for (size_t i = 1; i < TIERS; i++) {
         SH_TRY(estimate(&tiers[i].lane_bytes, options, tiers[i].segments, 1));
@@ -299,7 +323,7 @@ static sh_status fit(sh_lanes *lanes, const sh_lanes_options *options)
     }
     for (uint32_t count = options->count; count > 0; count--)
         for (size_t i = 0; i < TIERS; i++) {
-            if (total_at(&tiers[i], base, count) > options->memory)
+            if (total_at(&tiers[i], options, base, count) > options->memory)
                 continue;
             tear_down(lanes);
             SH_TRY(set_up(lanes, options, &tiers[i], count));
@@ -321,7 +345,8 @@ static sh_status fill(sh_lanes *lanes, const sh_lanes_options *options)
     lanes->backends = *options->backends;
     lanes->programs = calloc(options->size_count, sizeof *lanes->programs);
     lanes->memory = calloc(options->count, sizeof *lanes->memory);
-    if (lanes->programs == NULL || lanes->memory == NULL)
+    lanes->shared = calloc(options->count, sizeof *lanes->shared);
+    if (lanes->programs == NULL || lanes->memory == NULL || lanes->shared == NULL)
         return sh_fail_memory(options->count * sizeof *lanes->memory, "the lanes");
     SH_TRY(set_up(lanes, options, &first, options->count));
     if (!fits(lanes, options))
@@ -354,6 +379,7 @@ void sh_lanes_free(sh_lanes *lanes)
     tear_down(lanes);
     sh_team_stop(lanes->team);
     free(lanes->memory);
+    free(lanes->shared);
     free(lanes->programs);
     free(lanes);
 }
@@ -375,7 +401,7 @@ uint32_t sh_lanes_count(const sh_lanes *lanes)
 
 size_t sh_lanes_bytes(const sh_lanes *lanes)
 {
-    return lanes->count * lanes->memory_bytes + lanes->shared_bytes;
+    return lanes->count * lanes->memory_bytes + lanes->shared_count * lanes->shared_bytes;
 }
 
 sh_status sh_lanes_profile(const sh_lanes *lanes, sh_profile *profile, sh_model_mode mode,

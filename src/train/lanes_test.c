@@ -168,6 +168,55 @@ static void lanes_do_not_disturb_each_other(void **state)
     sh_lanes_free(lanes);
 }
 
+/* With weights of its own, a lane prepares and computes with those; it counts what it holds. */
+static void a_lane_may_have_weights_of_its_own(void **state)
+{
+    (void)state;
+    enum { LANES = 3 };
+    static float copies[LANES][4 * 12];
+    static float *sets[LANES][TENSORS];
+    float *const *own[LANES];
+    sh_lanes *lanes = NULL;
+    results apart = {0}, common = {0};
+    const sh_backend_list backends = all_backends();
+    sh_lanes_options options = some_options(&backends, LANES);
+    assert_ok(sh_lanes_new(&lanes, &options));
+    const sh_footprint shared = *sh_lanes_footprint(lanes);
+    common.lanes = lanes;
+    assert_ok(sh_execution_prepare(sh_lanes_execution(lanes, 0, SH_MODEL_TRAIN, 8)));
+    for (uint32_t lane = 0; lane < LANES; lane++)
+        compute(&common, lane);
+    sh_lanes_free(lanes);
+
+    for (uint32_t lane = 0; lane < LANES; lane++) {
+        memcpy(sets[lane], parameters, sizeof parameters);
+        sets[lane][0] = copies[lane];
+        own[lane] = sets[lane];
+    }
+    options.own = own;
+    options.own_bytes = 1000;
+    assert_ok(sh_lanes_new(&lanes, &options));
+    apart.lanes = lanes;
+    for (uint32_t lane = 0; lane < LANES; lane++) { /* only the second has w1 */
+        for (size_t i = 0; i < sizeof w1 / sizeof *w1; i++)
+            copies[lane][i] = lane == 1 ? w1[i] : -w1[i];
+        assert_ok(sh_execution_prepare(sh_lanes_execution(lanes, lane, SH_MODEL_TRAIN, 8)));
+    }
+    for (uint32_t lane = 0; lane < LANES; lane++)
+        compute(&apart, lane);
+    assert_memory_equal(apart.loss[1], common.loss[1], sizeof apart.loss[1]);
+    assert_memory_not_equal(apart.loss[0], common.loss[0], sizeof apart.loss[0]);
+    assert_memory_not_equal(apart.loss[2], common.loss[2], sizeof apart.loss[2]);
+    const sh_footprint whole = *sh_lanes_footprint(lanes);
+    assert_int_equal(whole.prepared, LANES * shared.prepared);
+    assert_int_equal(whole.own, 1000);
+    assert_int_equal(whole.lane, shared.lane);
+    assert_int_equal(sh_footprint_total(&whole) - whole.base, sh_footprint_total(&shared) -
+                                                                  shared.base + LANES * 1000 +
+                                                                  (LANES - 1) * shared.prepared);
+    sh_lanes_free(lanes);
+}
+
 /*
  * A limit that falls step by step: first what is computed again grows, then lanes go, then the last
  * one is refused. How large the process is by itself is told by lanes without a limit.
@@ -248,6 +297,7 @@ int main(void)
         cmocka_unit_test(what_was_announced_is_ready_and_nothing_else),
         cmocka_unit_test(bytes_are_those_of_the_largest_programs),
         cmocka_unit_test(lanes_do_not_disturb_each_other),
+        cmocka_unit_test(a_lane_may_have_weights_of_its_own),
         cmocka_unit_test(limits_are_kept_as_long_as_can_be),
         cmocka_unit_test(what_cannot_be_is_refused),
     };
