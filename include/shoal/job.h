@@ -63,18 +63,22 @@ typedef struct sh_job {
     char freeze[SH_FREEZE_BYTES];         /* parameters that stay as they are: globs with commas */
     char pretrained[SH_PRETRAINED_BYTES]; /* SHA-256 of the file that weights began with, or "" */
 
-    char strategy[SH_STRATEGY_BYTES]; /* when devices synchronise: "sync", "ps-sync" */
+    char strategy[SH_STRATEGY_BYTES]; /* when devices synchronise: "sync", "ps-sync", "local:8" */
+    uint32_t workers;                 /* of local:H, that train apart for H steps; 0: 4 of them */
+    float outer_lr;       /* how far the weights follow what workers have come to; 1: all the way */
+    float outer_momentum; /* Nesterov momentum of these steps */
 } sh_job;
 
 /*
  * The defaults: seed 1, batch 64, 10 epochs, sgd with learning rate 0.01 and momentum 0.9,
- * constant, no decay, wire 32, sync; no augmentation.
+ * constant, no decay, wire 32, sync; no augmentation; of local:H, outer learning rate 1 without
+ * momentum.
  */
 SHOAL_API void sh_job_init(sh_job *job);
 
 /*
- * Fills what was left to be chosen (grain) and checks every field by itself. SH_INVALID names the
- * option and what it may be. The model and the data are checked when they are opened.
+ * Fills what was left to be chosen (grain, workers) and checks every field by itself. SH_INVALID
+ * names the option and what it may be. The model and the data are checked when they are opened.
  */
 SHOAL_API sh_status sh_job_complete(sh_job *job) SHOAL_CHECKED;
 

@@ -101,8 +101,7 @@ typedef struct sh_summary {
 
 SHOAL_API void sh_summary_release(sh_summary *summary);
 
-/* Which fields of the job the user has set; for resuming, where the rest comes from the checkpoint.
- */
+/* Fields of the job that the user has set; in resuming, the rest is the checkpoint's. */
 typedef enum sh_job_field {
     SH_FIELD_MODEL = 1 << 0,
     SH_FIELD_DATA = 1 << 1,
@@ -131,6 +130,9 @@ typedef enum sh_job_field {
     SH_FIELD_FREEZE = 1 << 24,
     SH_FIELD_PRETRAINED = 1 << 25,
     SH_FIELD_STRATEGY = 1 << 26,
+    SH_FIELD_WORKERS = 1 << 27,
+    SH_FIELD_OUTER_LR = 1 << 28,
+    SH_FIELD_OUTER_MOMENTUM = 1 << 29,
 } sh_job_field;
 
 typedef struct sh_train_options {

@@ -111,12 +111,22 @@ static const sh_option options[] = {
      .help = "let devices of other arithmetic join; not reproducible then",
      .offset = FIELD(options.mixed)},
     {SH_OPTION_NAME, .name = "strategy", .value = "NAME",
-     .help = "when devices synchronise: sync, ps-sync; forms below",
+     .help = "when devices synchronise: sync, ps-sync, local:H; forms below",
      .offset = FIELD(options.job.strategy), .max = SH_STRATEGY_BYTES - 1,
      .marks = SH_FIELD_STRATEGY},
     {SH_OPTION_TEXT, .name = "servers", .value = "LIST",
      .help = "devices that serve with ps-sync, such as 0,2 (default: all)",
      .offset = FIELD(options.servers), .max = 1023},
+    {SH_OPTION_U32, .name = "workers", .value = "N",
+     .help = "of local:H: they train apart for H steps, on any devices (default 4)",
+     .offset = FIELD(options.job.workers), .min = 1, .marks = SH_FIELD_WORKERS},
+    {SH_OPTION_FLOAT, .name = "outer-lr", .value = "X",
+     .help = "of local:H: how far the weights go to the workers' mean",
+     .offset = FIELD(options.job.outer_lr), .marks = SH_FIELD_OUTER_LR, .shows_default = true},
+    {SH_OPTION_FLOAT, .name = "outer-momentum", .value = "X",
+     .help = "of local:H: Nesterov momentum of these steps, below 1",
+     .offset = FIELD(options.job.outer_momentum), .max = 1, .marks = SH_FIELD_OUTER_MOMENTUM,
+     .shows_default = true},
     {SH_OPTION_FIXED, .name = "engine", .value = "NAME", .help = "what adds gradients up: ring",
      .built = "ring", .later = "mpi"},
     {SH_OPTION_FIXED, .name = "wire", .value = "N", .help = "bits of a summed gradient: 32",
@@ -212,27 +222,49 @@ static int check(const train_values *given)
     return SH_EXIT_DONE;
 }
 
+/* Where it is not what everybody knows. */
+static void print_strategy(const sh_train_options *asked)
+{
+    const sh_job *job = &asked->job;
+    sh_figure workers;
+    if (strcmp(job->strategy, "sync") == 0)
+        return;
+    if (job->workers > 0)
+        sh_console_note("strategy    %s, %s", job->strategy,
+                        sh_figure_count(&workers, job->workers, "worker"));
+    else
+        sh_console_note("strategy    %s%s%s", job->strategy,
+                        asked->servers != NULL ? ", servers " : "",
+                        asked->servers != NULL ? asked->servers : "");
+}
+
+/* How a step falls into what devices share. */
+static void print_step(const sh_job *job)
+{
+    sh_figure a, b;
+    const bool local = job->workers > 0;
+    const uint32_t batch = local ? job->batch_size / job->workers : job->batch_size;
+    const uint64_t grains = (batch + (uint64_t)job->grain - 1) / job->grain;
+    sh_console_note("batch       %s a %s", sh_figure_count(&a, job->batch_size, "sample"),
+                    local ? "local step" : "step");
+    sh_console_note("grain       %s, %s %s", sh_figure_count(&a, job->grain, "sample"),
+                    sh_figure_count(&b, grains, "grain"), local ? "of each worker" : "a step");
+}
+
 static void print_start(const train_values *given)
 {
     const sh_train_options *asked = &given->options;
     const sh_job *job = &asked->job;
-    sh_figure a, b;
+    sh_figure a;
     if (asked->resume != NULL)
         sh_console_note("resuming    %s", asked->resume);
     if (job->model[0] != '\0') {
         sh_console_note("model       %s", job->model);
         sh_console_note("data        %s", job->data);
     }
-    if (asked->resume == NULL) {
-        const uint64_t grains = (job->batch_size + (uint64_t)job->grain - 1) / job->grain;
-        sh_console_note("batch       %s a step", sh_figure_count(&a, job->batch_size, "sample"));
-        sh_console_note("grain       %s, %s a step", sh_figure_count(&a, job->grain, "sample"),
-                        sh_figure_count(&b, grains, "grain"));
-    }
-    if (strcmp(job->strategy, "sync") != 0)
-        sh_console_note("strategy    %s%s%s", job->strategy,
-                        asked->servers != NULL ? ", servers " : "",
-                        asked->servers != NULL ? asked->servers : "");
+    print_strategy(asked);
+    if (asked->resume == NULL)
+        print_step(job);
     const uint32_t devices = asked->devices > 0 ? asked->devices : 1;
     sh_console_note("devices     %s here%s", sh_figure_whole(&a, devices),
                     asked->listen != NULL ? ", others may join" : "");
@@ -360,13 +392,19 @@ const sh_command sh_train_command = {
         "cosine and one-cycle follow the job's end: moving it when resuming (--epochs, --steps) "
         "moves the\nlearning rates of the steps that are left. Usual learning rates: sgd 0.01 "
         "to 0.1, rmsprop 0.001\nto 0.01, adam and adamw 0.001.\n"
-        "\nstrategies (--strategy); the weights are the same with both:\n"
+        "\nstrategies (--strategy); the weights are the same with the first two:\n"
         "  sync                              each step, gradients are added up around a ring\n"
         "  ps-sync                           each step, by servers, each of a shard: fewer hops, "
         "for links\n"
         "                                    of high latency. All devices serve, or those of "
         "--servers:\n"
         "                                    0 is this one, the others count as they join\n"
+        "  local:H                           each of --workers trains apart for H steps, on its "
+        "part of each\n"
+        "                                    batch; then the weights become the mean of theirs: "
+        "for slow\n"
+        "                                    links. That is one step, also for --steps; schedules "
+        "count H\n"
         "\nexamples:\n"
         "  shoal train mlp:784-128-64-10 digits --epochs 2 --devices 3\n"
         "  shoal train lenet mnist:DIR --epochs 8 --listen :7700 --json summary.json\n"

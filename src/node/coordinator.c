@@ -462,7 +462,7 @@ static sh_status make_membership(sh_coordinator *coordinator)
             .min_devices = options->min_devices,
             .mixed = options->mixed,
             .serving = options->serving,
-            .grains = sh_batch_of_all(job->batch_size, job->grain).grains,
+            .grains = sh_job_grains(job),
             .name = options->name,
             .version = sh_version(),
             .fingerprint = sh_pipeline_about(options->bench->pipeline)->fingerprint,

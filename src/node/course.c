@@ -16,7 +16,7 @@ static const sh_schedule *schedule_of(const sh_course *course)
 /* Grains of a full step. */
 static uint32_t grains_of_step(const sh_course *course)
 {
-    return sh_batch_of_all(course->bench->job.batch_size, course->bench->job.grain).grains;
+    return sh_job_grains(&course->bench->job);
 }
 
 static sh_progress_report report_of(const sh_course *course)

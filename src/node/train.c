@@ -88,8 +88,8 @@ static sh_status checkpoint(training *t)
     return SH_OK;
 }
 
-/* Samples a second over the last few steps. */
-static double recent_rate(training *t, uint32_t batch_size)
+/* Samples a second over the last few steps, of `samples` each. */
+static double recent_rate(training *t, uint32_t samples)
 {
     const uint64_t now = sh_clock_now_ns(sh_clock_system());
     const uint64_t seen = t->steps_seen++;
@@ -97,7 +97,7 @@ static double recent_rate(training *t, uint32_t batch_size)
     const uint64_t since = window == 0 ? t->start_ns : t->step_ns[(seen - window) % RATE_WINDOW];
     t->step_ns[seen % RATE_WINDOW] = now;
     const double steps = window == 0 ? 1 : (double)window;
-    return now > since ? steps * batch_size / ((double)(now - since) * 1e-9) : 0;
+    return now > since ? steps * samples / ((double)(now - since) * 1e-9) : 0;
 }
 
 /* An event with all that a report says. */
@@ -133,7 +133,7 @@ static sh_status on_step(void *context, const sh_progress_report *report)
 {
     training *t = context;
     sh_event event = describe(t, SH_EVENT_STEP, report);
-    event.samples_per_second = recent_rate(t, t->bench->job.batch_size);
+    event.samples_per_second = recent_rate(t, sh_schedule_batch(report->schedule, 0).samples.count);
     count_samples(t);
     t->summary->train_loss = event.loss;
     observe(t, &event);

@@ -50,6 +50,19 @@ double sh_squares_value(const sh_squares *squares, float scale)
     return sum * (double)scale * (double)scale;
 }
 
+/* Eight sums beside each other, so that no addition waits for the one before it; each square is
+ * exact. */
+double sh_norm_squares(const float *values, size_t count)
+{
+    enum { WAYS = 8 };
+    double sums[WAYS] = {0}, total = 0;
+    for (size_t i = 0; i < count; i++)
+        sums[i % WAYS] += (double)values[i] * (double)values[i];
+    for (int way = 0; way < WAYS; way++)
+        total += sums[way];
+    return total;
+}
+
 double sh_norm_clip(double norm, double most)
 {
     const double factor = most / (norm + 1e-6);

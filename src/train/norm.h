@@ -31,6 +31,9 @@ void sh_squares_merge(sh_squares *squares, const sh_squares *other);
 /* The sum of (integer * scale)^2, rounded to double; `scale` is a power of two. */
 double sh_squares_value(const sh_squares *squares, float scale);
 
+/* The sum of squares of floats that are no sums: in double, always in the same order. */
+double sh_norm_squares(const float *values, size_t count);
+
 /* The factor for gradients of this norm: min(1, most / (norm + 1e-6)), as PyTorch's
  * clip_grad_norm_. */
 double sh_norm_clip(double norm, double most);

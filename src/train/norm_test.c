@@ -97,9 +97,29 @@ static void clipping_is_pytorchs(void **state)
     assert_true(sh_norm_clip(INFINITY, 1) == 0);
 }
 
+/* In eights, added up as they stand; each square is exact. */
+static void floats_are_added_in_one_order(void **state)
+{
+    (void)state;
+    float values[19];
+    double sums[8] = {0}, total = 0;
+    for (int i = 0; i < 19; i++) {
+        values[i] = ldexpf(1 + (float)i * 0x1.1p-20f, i % 5 * 12);
+        sums[i % 8] += (double)values[i] * (double)values[i];
+    }
+    for (int i = 0; i < 8; i++)
+        total += sums[i];
+    assert_true(sh_norm_squares(values, 19) == total);
+    assert_true(sh_norm_squares(values, 1) == 1);
+    assert_true(sh_norm_squares(values, 0) == 0);
+    values[7] = NAN;
+    assert_true(isnan(sh_norm_squares(values, 19)));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(floats_are_added_in_one_order),
         cmocka_unit_test(every_variant_and_cut_gives_one_sum),
         cmocka_unit_test(it_is_the_sum_of_squares),
         cmocka_unit_test(nothing_is_rounded_away),

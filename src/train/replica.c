@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "train/schedule.h"
 #include "train/statistic.h"
 
 /* Gradients travel in buckets of at least this size: large enough to fill the wire, small enough to
@@ -75,8 +76,10 @@ void sh_replica_initialise(sh_replica *replica, uint64_t seed)
 
 static sh_status fill(sh_replica *replica, const sh_job *job, const sh_problem *problem)
 {
-    replica->settings = sh_optimizer_settings_of(job);
-    SH_TRY(sh_optimizer_find(&replica->optimizer, job->optimizer));
+    const sh_job outer = sh_job_outer(job);
+    replica->settings = sh_optimizer_settings_of(&outer);
+    replica->follow = sh_job_local_steps(job) > 0 ? 1.0f : SH_STATISTIC_MOMENTUM;
+    SH_TRY(sh_optimizer_find(&replica->optimizer, outer.optimizer));
     SH_TRY(sh_optimizer_check(replica->optimizer, &replica->settings));
     const sh_model_options model = sh_replica_model(job, problem);
     SH_TRY(sh_model_build(&replica->graph, &model, 1, SH_MODEL_EVALUATE));
@@ -180,7 +183,7 @@ void sh_replica_update(sh_replica *replica, const sh_replica_step *step, size_t 
         uint32_t top = 0;
         if (replica->graph->parameters[replica->tensor_of[t]].role == SH_ROLE_STATISTIC)
             sh_statistic_follow(replica->weights + first, sums + first, step->scales[t],
-                                end - first, &top);
+                                end - first, replica->follow, &top);
         else
             sh_optimizer_apply(replica->optimizer, &replica->settings, &step->numbers,
                                replica->weights + first, slots, sums + first, step->scales[t],

@@ -39,8 +39,9 @@ typedef struct sh_replica {
     size_t weight_count;
     float *weights;     /* those in the exact sum in its order, then the frozen ones; owned */
     float **parameters; /* by tensor, into `weights`; owned */
-    const sh_optimizer *optimizer;
+    const sh_optimizer *optimizer;  /* of sh_job_outer, as all that a step does */
     sh_optimizer_settings settings; /* of the optimizer */
+    float follow;                   /* momentum of running statistics (train/statistic.h) */
     uint32_t slot_count;
     float *slots[SH_OPTIMIZER_MAX_SLOTS]; /* optimiser's state, laid out as the sum; owned */
     sh_sum *sum;         /* of all tensors but the frozen ones, which no step changes */

@@ -44,6 +44,9 @@ static void bad_fields_are_refused(void **state)
     REFUSED(wire, 16, SH_UNSUPPORTED, "--wire 16");
     REFUSED(model[0], '\0', SH_INVALID, "the model is missing");
     REFUSED(data[0], '\0', SH_INVALID, "the data is missing");
+    REFUSED(workers, 4, SH_INVALID, "--workers: only --strategy local:H has workers");
+    REFUSED(outer_lr, 0.5f, SH_INVALID, "--outer-lr: only --strategy local:H has workers");
+    REFUSED(outer_momentum, 0.5f, SH_INVALID, "--outer-momentum: only --strategy local:H has");
 #undef REFUSED
 }
 
@@ -56,6 +59,112 @@ static void grain_is_chosen_from_the_batch_alone(void **state)
         job.batch_size = known[i][0];
         assert_ok(sh_job_complete(&job));
         assert_int_equal(job.grain, known[i][1]);
+    }
+}
+
+static sh_job local_job(const char *strategy)
+{
+    sh_job job = some_job();
+    snprintf(job.strategy, sizeof job.strategy, "%s", strategy);
+    return job;
+}
+
+static void bad_workers_are_refused(void **state)
+{
+    (void)state;
+#define REFUSED(field, value, code, part)                                                          \
+    do {                                                                                           \
+        sh_job job = local_job("local:8");                                                         \
+        job.field = value;                                                                         \
+        assert_fails(sh_job_complete(&job), code, part);                                           \
+    } while (0)
+    REFUSED(workers, 5, SH_INVALID,
+            "--workers 5: a batch of 64 does not fall into so many equal parts; give a "
+            "--batch-size that does");
+    REFUSED(workers, 128, SH_INVALID, "--workers 128: a batch of 64 does not fall");
+    REFUSED(workers, UINT32_MAX, SH_INVALID, "--workers 4294967295: must be 1 to 1048576");
+    REFUSED(batch_size, 50, SH_INVALID, "--workers 4: a batch of 50 does not fall");
+    REFUSED(grain, 17, SH_INVALID, "--grain 17: larger than a worker's 16 samples of a local step");
+    REFUSED(outer_lr, 0, SH_INVALID, "--outer-lr 0: must be a number above 0");
+    REFUSED(outer_lr, INFINITY, SH_INVALID, "--outer-lr inf: must be");
+    REFUSED(outer_lr, NAN, SH_INVALID, "--outer-lr nan: must be");
+    REFUSED(outer_momentum, 1, SH_INVALID, "--outer-momentum 1: must be at least 0 and below 1");
+    REFUSED(outer_momentum, NAN, SH_INVALID, "--outer-momentum nan: must be");
+#undef REFUSED
+    sh_job job = local_job("local:0");
+    assert_fails(sh_job_complete(&job), SH_INVALID, "--strategy local:0: H must be a whole number");
+}
+
+static void workers_are_chosen(void **state)
+{
+    (void)state;
+    static const uint32_t known[][4] = {/* batch, workers, grain; parts of a step */
+                                        {64, 0, 16, 4},
+                                        {512, 0, 16, 4},
+                                        {12, 3, 4, 3},
+                                        {8, 8, 1, 8}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        sh_job job = local_job("local:3");
+        job.batch_size = known[i][0];
+        job.workers = known[i][1];
+        assert_ok(sh_job_complete(&job));
+        assert_int_equal(job.grain, known[i][2]);
+        assert_int_equal(job.workers, known[i][3]);
+        assert_int_equal(sh_job_grains(&job), known[i][3]);
+        assert_int_equal(sh_job_local_steps(&job), 3);
+        assert_ok(sh_job_complete(&job)); /* what is complete stays as it is */
+    }
+    sh_job sync = some_job();
+    assert_ok(sh_job_complete(&sync));
+    assert_int_equal(sh_job_local_steps(&sync), 0);
+    assert_int_equal(sync.workers, 0);
+    assert_int_equal(sh_job_grains(&sync), 4);
+}
+
+/* Every sample once an epoch, in consecutive parts; rates follow local steps, which are as many as
+ * the steps of sync. */
+static void an_epoch_falls_into_outer_steps(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t samples, batch, workers, steps, epoch_steps, local_steps;
+    } cases[] = {
+        {60000, 64, 4, 8, 118, 938}, {70, 12, 4, 4, 2, 6}, {5, 64, 4, 8, 1, 1},
+        {64, 64, 4, 1, 1, 1},        {65, 64, 1, 1, 2, 2}, {512, 64, 8, 65535, 1, 8},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        char strategy[SH_STRATEGY_BYTES];
+        snprintf(strategy, sizeof strategy, "local:%u", cases[c].steps);
+        sh_job job = local_job(strategy);
+        job.batch_size = cases[c].batch;
+        job.workers = cases[c].workers;
+        job.epochs = 3;
+        assert_ok(sh_job_complete(&job));
+        const sh_schedule schedule = sh_schedule_of(&job, cases[c].samples);
+        const sh_schedule local = sh_schedule_local(&schedule);
+        assert_int_equal(schedule.epoch_steps, cases[c].epoch_steps);
+        assert_int_equal(schedule.total_steps, 3 * cases[c].epoch_steps);
+        assert_int_equal(local.epoch_steps, cases[c].local_steps);
+        assert_int_equal(local.total_steps, 3 * cases[c].local_steps);
+        uint32_t next = 0;
+        uint64_t steps = local.epoch_steps;
+        const uint32_t batch_of_one = sh_schedule_worker_batch(&schedule);
+        for (uint64_t step = 0; step < schedule.epoch_steps; step++) {
+            const sh_batch batch = sh_schedule_batch(&schedule, schedule.epoch_steps + step);
+            assert_int_equal(sh_schedule_local_before(&schedule, schedule.epoch_steps + step),
+                             steps);
+            assert_in_range(batch.grains, 1, job.workers);
+            for (uint32_t w = 0; w < batch.grains; w++) {
+                const sh_range range = sh_batch_grain(&batch, w);
+                assert_int_equal(range.first, next);
+                assert_in_range(range.count, 1, cases[c].steps * batch_of_one);
+                assert_true(w + 1 == batch.grains || range.count == batch.grain);
+                next += range.count;
+            }
+            steps += (batch.grain + batch_of_one - 1) / batch_of_one;
+        }
+        assert_int_equal(next, cases[c].samples);
+        assert_int_equal(steps, 2 * local.epoch_steps);
     }
 }
 
@@ -108,6 +217,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bad_fields_are_refused),
         cmocka_unit_test(grain_is_chosen_from_the_batch_alone),
+        cmocka_unit_test(bad_workers_are_refused),
+        cmocka_unit_test(workers_are_chosen),
+        cmocka_unit_test(an_epoch_falls_into_outer_steps),
         cmocka_unit_test(every_sample_once_an_epoch),
         cmocka_unit_test(scaled_shares_have_no_gaps),
     };

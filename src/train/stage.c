@@ -6,7 +6,9 @@
  *              on the weights alone
  *     compute  each lane takes the next grain until none is left: read, forward, backward, adding
  *              each gradient as it appears. The lane that adds the last contribution to a bucket
- *              tells the engine, so buckets travel while earlier layers are still in backward
+ *              tells the engine, so buckets travel while earlier layers are still in backward.
+ *              With local:H a lane takes a worker, makes all its local steps with weights of its
+ *              own, and adds what has come of them (train/worker.h)
  *     check    where replicas are compared: lanes add up the check of the weights. It comes last,
  *              so that a bit that flips while grains are computed is found in the same stage
  *
@@ -70,7 +72,8 @@ sh_status sh_stage_read_samples(const sh_trainer *trainer, sh_execution *executi
     return SH_OK;
 }
 
-void sh_stage_weigh_samples(const sh_trainer *trainer, sh_execution *execution, sh_range range)
+void sh_stage_weigh_samples(const sh_trainer *trainer, sh_execution *execution, sh_range range,
+                            float weight)
 {
     float *weights = sh_execution_input(execution, SH_MODEL_LOSS_WEIGHTS);
     uint32_t *keys = sh_execution_input(execution, SH_MODEL_KEYS);
@@ -78,7 +81,7 @@ void sh_stage_weigh_samples(const sh_trainer *trainer, sh_execution *execution, 
         const uint32_t index = sh_order_at(&trainer->order, range.first + i);
         sh_random random =
             sh_random_for(trainer->job.seed, SH_RANDOM_DROPOUT, trainer->batch.epoch, index);
-        weights[i] = trainer->loss_scale;
+        weights[i] = weight;
         keys[2 * i] = sh_random_next(&random);
         keys[2 * i + 1] = sh_random_next(&random);
     }
@@ -95,19 +98,96 @@ static void add_outcome(sh_trainer *trainer, const sh_execution *execution, uint
     sh_sum_add_loss(trainer->replica->sum, loss, count, correct);
 }
 
-static sh_status compute_grain(sh_trainer *trainer, uint32_t lane, uint32_t grain)
+/* Forward and backward for these samples, of a batch of so many; gradients go to the sink. */
+static sh_status compute_samples(sh_trainer *trainer, uint32_t lane, sh_range range, uint32_t batch,
+                                 sh_gradient_sink *sink, void *context)
 {
-    const sh_range range = sh_batch_grain(&trainer->batch, grain);
     sh_execution *execution = sh_lanes_execution(trainer->lanes, lane, trainer->mode, range.count);
     assert(execution != NULL);
     const uint64_t begun = sh_stopwatch_now(trainer->watching);
     SH_TRY(sh_stage_read_samples(trainer, execution, range));
     sh_stopwatch_add(trainer->watching, lane, SH_SPAN_READ, begun);
     if (trainer->mode == SH_MODEL_TRAIN)
-        sh_stage_weigh_samples(trainer, execution, range);
-    SH_TRY(sh_execution_run(execution, add_gradient, trainer));
+        sh_stage_weigh_samples(trainer, execution, range, 1.0f / (float)batch);
+    SH_TRY(sh_execution_run(execution, sink, context));
     add_outcome(trainer, execution, range.count);
     return SH_OK;
+}
+
+/* A lane prepares every program that the grains of a batch need. */
+static sh_status prepare(sh_trainer *trainer, uint32_t lane, const sh_batch *batch)
+{
+    const uint32_t counts[] = {sh_batch_grain(batch, 0).count,
+                               sh_batch_grain(batch, batch->grains - 1).count};
+    for (int i = 0; i < 2; i++)
+        if (i == 0 || counts[1] != counts[0])
+            SH_TRY(sh_execution_prepare(
+                sh_lanes_execution(trainer->lanes, lane, trainer->mode, counts[i])));
+    return SH_OK;
+}
+
+/* One of a worker's local batches, which fall into grains as batches do. */
+static sh_batch local_batch(const sh_trainer *trainer, sh_range samples, uint32_t done)
+{
+    const uint32_t most = sh_schedule_worker_batch(&trainer->schedule);
+    const uint32_t left = samples.count - done;
+    sh_batch batch = sh_batch_of_all(left < most ? left : most, trainer->job.grain);
+    batch.samples.first = samples.first + done;
+    return batch;
+}
+
+sh_range sh_stage_first_grain(const sh_trainer *trainer)
+{
+    const sh_range first = sh_batch_grain(&trainer->batch, 0);
+    if (trainer->workers == NULL)
+        return first;
+    const sh_batch batch = local_batch(trainer, first, 0);
+    return sh_batch_grain(&batch, 0);
+}
+
+static sh_status make_local_step(sh_trainer *trainer, uint32_t lane, const sh_batch *batch,
+                                 uint64_t number)
+{
+    sh_worker *worker = trainer->workers[lane];
+    SH_TRY(prepare(trainer, lane, batch));
+    for (uint32_t g = 0; g < batch->grains; g++)
+        SH_TRY(compute_samples(trainer, lane, sh_batch_grain(batch, g), batch->samples.count,
+                               sh_worker_add, worker));
+    const uint64_t begun = sh_stopwatch_now(trainer->watching);
+    sh_worker_step(worker,
+                   sh_rate_at(&trainer->rate, (double)trainer->job.lr, &trainer->local, number));
+    sh_stopwatch_add(trainer->watching, lane, SH_SPAN_APPLY, begun);
+    return SH_OK;
+}
+
+/* All local steps of the worker that these samples are of, and what it contributes. */
+static sh_status run_worker(sh_trainer *trainer, uint32_t lane, sh_range samples)
+{
+    sh_worker *worker = trainer->workers[lane];
+    const sh_replica *replica = trainer->replica;
+    uint64_t number = trainer->local_step;
+    sh_worker_begin(worker);
+    for (uint32_t done = 0; done < samples.count; number++) {
+        const sh_batch batch = local_batch(trainer, samples, done);
+        SH_TRY(make_local_step(trainer, lane, &batch, number));
+        done += batch.samples.count;
+    }
+    const double part = (double)samples.count / (double)trainer->batch.samples.count;
+    const float *values = sh_worker_contribution(worker, part);
+    for (uint32_t place = replica->summed; place-- > 0;) /* bucket 0 first */
+        add_gradient(trainer, replica->tensor_of[place],
+                     values + sh_sum_first_element(replica->sum, place));
+    return SH_OK;
+}
+
+/* A grain of the batch, or what stands in its place. */
+static sh_status compute_grain(sh_trainer *trainer, uint32_t lane, uint32_t grain)
+{
+    const sh_range range = sh_batch_grain(&trainer->batch, grain);
+    if (trainer->workers != NULL && trainer->mode == SH_MODEL_TRAIN)
+        return run_worker(trainer, lane, range);
+    return compute_samples(trainer, lane, range, trainer->batch.samples.count, add_gradient,
+                           trainer);
 }
 
 static uint64_t pace_now(const sh_trainer *trainer)
@@ -135,10 +215,11 @@ static void compute(void *context, uint32_t lane)
 /* Takes a turn's grains into the account of how fast the lanes are. */
 static void note_pace(sh_trainer *trainer)
 {
+    const uint32_t full = sh_schedule_batch(&trainer->schedule, 0).grain;
     uint32_t samples = 0;
     for (uint32_t i = 0; i < trainer->todo.total && trainer->pace_clock != NULL; i++)
         samples += sh_batch_grain(&trainer->batch, sh_grain_list_at(&trainer->todo, i)).count;
-    sh_pace_note_grains(&trainer->pace, (double)samples / (double)trainer->job.grain,
+    sh_pace_note_grains(&trainer->pace, (double)samples / (double)full,
                         (double)atomic_load(&trainer->lane_busy_ns) * 1e-9);
 }
 
@@ -153,19 +234,6 @@ void sh_stage_lane_range(const sh_trainer *trainer, uint32_t lane, size_t total,
         *end = total;
     if (*first > *end)
         *first = *end;
-}
-
-/* Lane 0 prepares every program that the turn can need. */
-static sh_status prepare(sh_trainer *trainer)
-{
-    const sh_batch *batch = &trainer->batch;
-    const uint32_t counts[] = {sh_batch_grain(batch, 0).count,
-                               sh_batch_grain(batch, batch->grains - 1).count};
-    for (int i = 0; i < 2; i++)
-        if (i == 0 || counts[1] != counts[0])
-            SH_TRY(sh_execution_prepare(
-                sh_lanes_execution(trainer->lanes, 0, trainer->mode, counts[i])));
-    return SH_OK;
 }
 
 /* Adds this lane's part to the check. */
@@ -186,6 +254,18 @@ static void check(void *context, uint32_t lane)
     sh_stopwatch_add(trainer->watching, lane, SH_SPAN_BUSY, begun);
 }
 
+/* A lane makes ready to compute with the replica's weights: lane 0 for all, or each for itself. In
+ * training a worker does it. */
+static sh_status take_weights(sh_trainer *trainer, uint32_t lane)
+{
+    if (trainer->workers == NULL)
+        return lane == 0 ? prepare(trainer, lane, &trainer->batch) : SH_OK;
+    if (trainer->mode == SH_MODEL_TRAIN)
+        return SH_OK;
+    sh_worker_begin(trainer->workers[lane]);
+    return prepare(trainer, lane, &trainer->batch);
+}
+
 static void clear(void *context, uint32_t lane)
 {
     sh_trainer *trainer = context;
@@ -196,11 +276,9 @@ static void clear(void *context, uint32_t lane)
         sh_sum_clear_range(trainer->replica->sum, first, end - first);
     }
     sh_stopwatch_add(trainer->watching, lane, SH_SPAN_SUM, begun);
-    if (lane == 0) {
-        const sh_status status = prepare(trainer);
-        if (status != SH_OK)
-            note_failure(trainer, status);
-    }
+    const sh_status status = take_weights(trainer, lane);
+    if (status != SH_OK)
+        note_failure(trainer, status);
     sh_stopwatch_add(trainer->watching, lane, SH_SPAN_BUSY, begun);
 }
 

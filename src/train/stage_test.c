@@ -297,7 +297,7 @@ static void *live(void *argument)
 /* All devices that are alive as one view, from where they stand, until the end or a break. */
 static void run_view(world *w, uint32_t break_at)
 {
-    const uint32_t grains = sh_batch_of_all(w->job.batch_size, w->job.grain).grains;
+    const uint32_t grains = sh_job_grains(&w->job);
     w->view++;
     w->break_at = break_at;
     atomic_store(&w->events, 0);
@@ -398,7 +398,7 @@ static void deal_out(world *w, sh_random *random)
     }
 }
 
-static void set_job(world *w, float lr)
+static void set_job(world *w, float lr, bool workers)
 {
     *w = (world){.lock = PTHREAD_MUTEX_INITIALIZER, .devices = DEVICES};
     sh_job_init(&w->job);
@@ -406,6 +406,13 @@ static void set_job(world *w, float lr)
     snprintf(w->job.data, sizeof w->job.data, "digits:100/50");
     w->job.batch_size = 30; /* 100 samples: steps of 30, 30, 30, 10 */
     w->job.grain = 4;
+    if (workers) { /* steps as before, each of 5 workers that make 2 local ones */
+        snprintf(w->job.strategy, sizeof w->job.strategy, "local:2");
+        w->job.batch_size = 15;
+        w->job.workers = 5;
+        w->job.grain = 2;
+        w->job.outer_momentum = 0.5f;
+    }
     w->job.lr = lr;
     w->job.steps = STEPS;
     assert_ok(sh_job_complete(&w->job));
@@ -429,9 +436,9 @@ static void end_world(world *w)
 }
 
 /* A view that nothing disturbs; how many moments it has. */
-static uint32_t run_quietly(world *w, float lr, uint32_t devices, const world *quiet)
+static uint32_t run_quietly(world *w, float lr, uint32_t devices, const world *quiet, bool workers)
 {
-    set_job(w, lr);
+    set_job(w, lr, workers);
     w->devices = devices;
     w->learns = quiet == NULL;
     if (quiet != NULL)
@@ -448,7 +455,7 @@ static void disturb(const world *quiet, float lr, uint32_t trial, uint32_t momen
 {
     sh_random random = sh_random_for(4, SH_RANDOM_TEST, trial, 0);
     world w;
-    set_job(&w, lr);
+    set_job(&w, lr, quiet->job.workers > 0);
     memcpy(w.validations, quiet->validations, sizeof w.validations);
     for (uint32_t i = 0; i < DEVICES; i++)
         open_site(&w, i);
@@ -482,12 +489,12 @@ static bool has_seen_all(const world *seen)
 
 /* Every trial ends with the weights of the quiet run. There are more where the first did not see
  * all. */
-static void disturb_often(world *quiet, float lr, uint32_t trials, world *seen)
+static void disturb_often(world *quiet, float lr, uint32_t trials, world *seen, bool workers)
 {
     world three;
     *seen = (world){0};
-    run_quietly(quiet, lr, 1, NULL);
-    const uint32_t moments = run_quietly(&three, lr, DEVICES, quiet);
+    run_quietly(quiet, lr, 1, NULL, workers);
+    const uint32_t moments = run_quietly(&three, lr, DEVICES, quiet, workers);
     assert_string_equal(three.hash, quiet->hash);
     for (uint32_t trial = 0; trial < trials || (trial < 10 * trials && !has_seen_all(seen));
          trial++)
@@ -498,7 +505,7 @@ static void what_is_held_is_gone_on_with(void **state)
 {
     (void)state;
     world quiet, seen;
-    disturb_often(&quiet, 0.05f, TRIALS, &seen);
+    disturb_often(&quiet, 0.05f, TRIALS, &seen, false);
     assert_true(seen.held_kept > TRIALS / 2);
     assert_true(seen.held_redone > 0); /* the first step finds its exponents */
     assert_true(seen.brought_along > 0);
@@ -509,9 +516,20 @@ static void redone_attempts_as_well(void **state)
 {
     (void)state;
     world quiet, seen;
-    disturb_often(&quiet, OUTGROWING, TRIALS / 2, &seen);
+    disturb_often(&quiet, OUTGROWING, TRIALS / 2, &seen, false);
     assert_true(quiet.outgrown > 0);
     assert_true(seen.held_redone > 0);
+}
+
+/* Whole trajectories, and the momentum of the outer steps. */
+static void what_workers_have_come_to_as_well(void **state)
+{
+    (void)state;
+    world quiet, seen;
+    disturb_often(&quiet, 0.05f, TRIALS, &seen, true);
+    assert_true(seen.held_kept > TRIALS / 2);
+    assert_true(seen.held_redone > 0);
+    assert_true(seen.brought_along > 0);
 }
 
 int main(void)
@@ -519,6 +537,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_held_is_gone_on_with),
         cmocka_unit_test(redone_attempts_as_well),
+        cmocka_unit_test(what_workers_have_come_to_as_well),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,10 @@
  * parameters of SH_ROLE_STATISTIC. Their exact sum is the step's value, so they are the same on
  * every device.
  *
- *     sh_statistic_follow(weights, sum, sh_sum_scale(...), count, &max_abs);
+ *     sh_statistic_follow(weights, sum, sh_sum_scale(...), count, SH_STATISTIC_MOMENTUM, &max_abs);
+ *
+ * With local:H the workers' averages follow what they measure, and the sum is the mean of those:
+ * the common ones take it over, with a momentum of 1.
  *
  * Threads: any; lanes share a tensor by taking disjoint ranges. Pointers are borrowed for the call.
  */
@@ -18,10 +21,13 @@
 #define SH_STATISTIC_MOMENTUM 0.1f
 
 /*
- * running[i] = (1 - m) running[i] + m sum[i] scale, each operation rounded once; raises *max_abs to
- * the largest |sum[i]|.
+ * running[i] = (1 - m) running[i] + m sum[i] scale, each operation rounded once; with m = 1 exactly
+ * sum[i] scale. Raises *max_abs to the largest |sum[i]|.
  */
-void sh_statistic_follow(float *running, const int32_t *sum, float scale, size_t count,
+void sh_statistic_follow(float *running, const int32_t *sum, float scale, size_t count, float m,
                          uint32_t *max_abs);
+
+/* The same by values that are no sum, with SH_STATISTIC_MOMENTUM. */
+void sh_statistic_follow_values(float *running, const float *values, size_t count);
 
 #endif

@@ -15,7 +15,7 @@ static const form forms[] = {
     [SH_STRATEGY_PS_SYNC] = {.name = "ps-sync", .built = true},
     [SH_STRATEGY_PS_ASYNC] = {.name = "ps-async"},
     [SH_STRATEGY_PS_BOUNDED] = {.name = "ps-bounded", .bound = "K"},
-    [SH_STRATEGY_LOCAL] = {.name = "local", .bound = "H"},
+    [SH_STRATEGY_LOCAL] = {.name = "local", .bound = "H", .built = true},
 };
 
 #define FORMS (sizeof forms / sizeof *forms)

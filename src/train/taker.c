@@ -60,7 +60,10 @@ static sh_status set_up_stream(sh_taker *taker, uint32_t index)
 
 static sh_status set_up(sh_taker *taker, const sh_taker_options *options)
 {
-    SH_TRY(sh_rate_parse(&taker->rate, options->job->schedule, (double)options->job->warmup));
+    const sh_job outer = sh_job_outer(options->job);
+    taker->lr = (double)outer.lr;
+    taker->clips = outer.clip_norm > 0;
+    SH_TRY(sh_rate_parse(&taker->rate, outer.schedule, (double)outer.warmup));
     SH_TRY(sh_chunks_init(&taker->chunks, options->replica, options->chunk_elements));
     taker->has_sum = calloc(taker->chunks.count, sizeof *taker->has_sum);
     taker->scales = calloc(taker->chunks.tensors, sizeof *taker->scales);
@@ -79,8 +82,6 @@ sh_status sh_taker_new(sh_taker **taker, const sh_taker_options *options)
     if (fresh == NULL)
         return sh_fail_memory(bytes, "taking a replica over");
     fresh->replica = options->replica;
-    fresh->lr = (double)options->job->lr;
-    fresh->clips = options->job->clip_norm > 0;
     fresh->schedule = *options->schedule;
     fresh->transfer = options->transfer;
     fresh->stream_count = options->streams;

@@ -25,14 +25,16 @@ typedef struct course_case {
     const char *optimizer, *freeze, *schedule;
     float momentum, clip_norm;
     uint32_t chunk_elements;
+    const char *strategy; /* NULL: sync */
 } course_case;
 
 static const course_case cases[] = {
-    {"dscnn:s", {1, 49, 10, 12}, "sgd", "", "cosine", 0.9f, 0, 700},
-    {"dscnn:s", {1, 49, 10, 12}, "adam", "conv1*,bn1*", "step:1", 0, 0.5f, 1000},
-    {"mlp:12-9-4", {1, 4, 3, 4}, "rmsprop", "", "constant", 0, 0.1f, 5},
-    {"mlp:12-9-4", {1, 4, 3, 4}, "sgd", "fc1.weight", "one-cycle", 0, 0, 0},
-    {"resnet:20", {3, 32, 32, 10}, "adamw", "layer1.*", "cosine", 0, 1, 0},
+    {"dscnn:s", {1, 49, 10, 12}, "sgd", "", "cosine", 0.9f, 0, 700, NULL},
+    {"dscnn:s", {1, 49, 10, 12}, "adam", "conv1*,bn1*", "step:1", 0, 0.5f, 1000, NULL},
+    {"mlp:12-9-4", {1, 4, 3, 4}, "rmsprop", "", "constant", 0, 0.1f, 5, NULL},
+    {"mlp:12-9-4", {1, 4, 3, 4}, "sgd", "fc1.weight", "one-cycle", 0, 0, 0, NULL},
+    {"resnet:20", {3, 32, 32, 10}, "adamw", "layer1.*", "cosine", 0, 1, 0, NULL},
+    {"dscnn:s", {1, 49, 10, 12}, "adam", "", "cosine", 0, 0, 700, "local:2"},
 };
 
 #define CASES (sizeof cases / sizeof *cases)
@@ -51,6 +53,11 @@ static sh_job job_of(const course_case *each)
     job.batch_size = BATCH;
     job.weight_decay = 0.01f;
     job.steps = STEPS;
+    if (each->strategy != NULL) { /* what is handed over is the outer optimizer's */
+        snprintf(job.strategy, sizeof job.strategy, "%s", each->strategy);
+        job.outer_lr = 0.7f;
+        job.outer_momentum = 0.5f;
+    }
     assert_ok(sh_job_complete(&job));
     return job;
 }
@@ -136,7 +143,8 @@ static struct world *new_world(const course_case *is, uint32_t donors, uint64_t 
     struct world *world = calloc(1, sizeof *world);
     world->is = is;
     world->job = job_of(is);
-    world->schedule = sh_schedule_of(&world->job, BATCH * EPOCH_STEPS);
+    const uint32_t local_steps = is->strategy == NULL ? 1 : sh_job_local_steps(&world->job);
+    world->schedule = sh_schedule_of(&world->job, BATCH * EPOCH_STEPS * local_steps);
     assert_int_equal(world->schedule.epoch_steps, EPOCH_STEPS);
     assert_ok(sh_rate_parse(&world->rate, world->job.schedule, 0));
     world->random = sh_random_for(seed, SH_RANDOM_TEST, 0, 0);
@@ -231,8 +239,9 @@ static double clip_of(const struct world *world, const struct donor *donor)
 static void apply_step(const struct world *world, struct donor *donor, double clip)
 {
     sh_replica *replica = donor->replica;
-    const double lr =
-        sh_rate_at(&world->rate, (double)world->job.lr, &world->schedule, replica->steps);
+    const double lr = world->is->strategy != NULL ? (double)world->job.outer_lr
+                                                  : sh_rate_at(&world->rate, (double)world->job.lr,
+                                                               &world->schedule, replica->steps);
     const sh_optimizer_step step =
         sh_optimizer_step_of(&replica->settings, lr, clip, replica->steps + 1);
     for (uint32_t t = 0; t < replica->summed; t++) {
@@ -246,7 +255,7 @@ static void apply_step(const struct world *world, struct donor *donor, double cl
             slots[i] = replica->slots[i] + first;
         if (replica->graph->parameters[tensor].role == SH_ROLE_STATISTIC)
             sh_statistic_follow(replica->parameters[tensor], totals_of(donor) + first, scale, count,
-                                &max_abs);
+                                replica->follow, &max_abs);
         else
             sh_optimizer_apply(replica->optimizer, &replica->settings, &step,
                                replica->parameters[tensor], slots, totals_of(donor) + first, scale,
@@ -570,7 +579,7 @@ static void keep_frames(struct record *record, sh_giver *giver)
  *     0 T   1 W0   2 W1 3 A1 4 B1   5 W2 6 A2 7 B2   8 S1 9 S2   10 T   11 S1 12 S2   13 T   14 T
  */
 static const course_case damaged = {"mlp:12-9-4", {1, 4, 3, 4}, "adam", "fc2.*", "constant", 0,
-                                    0.1f,         100};
+                                    0.1f,         100,          NULL};
 
 static struct world *record_stream(struct record *record)
 {

@@ -65,36 +65,108 @@ static sh_footprint held_by(const sh_replica *replica, bool shared)
     };
 }
 
-/* Every number of samples that a grain of this job can have. */
+#define MAX_SIZES 18 /* two steps of two workers with 4 each, and validation */
+
+/* Those of programs. */
+typedef struct size_list {
+    sh_lane_size items[MAX_SIZES];
+    size_t count;
+} size_list;
+
+/* Every number of samples that the grains of a batch have. */
+static void add_batch(size_list *list, uint32_t samples, uint32_t grain)
+{
+    assert(list->count + 2 <= MAX_SIZES);
+    list->items[list->count++] = (sh_lane_size){SH_MODEL_TRAIN, samples < grain ? samples : grain};
+    list->items[list->count++] = (sh_lane_size){SH_MODEL_TRAIN, samples % grain};
+}
+
+/* Every number of samples that a grain of a step can have. */
+static void add_step(size_list *list, const sh_trainer *trainer, const sh_batch *step)
+{
+    const uint32_t grain = trainer->job.grain, units[] = {0, step->grains - 1};
+    if (trainer->workers == NULL) {
+        add_batch(list, step->samples.count, grain);
+        return;
+    }
+    for (int i = 0; i < 2; i++) { /* all workers but the last have as many samples */
+        const uint32_t samples = sh_batch_grain(step, units[i]).count;
+        const uint32_t batch = sh_schedule_worker_batch(&trainer->schedule);
+        add_batch(list, samples < batch ? samples : batch, grain);
+        add_batch(list, samples % batch, grain);
+    }
+}
+
+static sh_status make_workers(sh_trainer *trainer, const sh_trainer_options *options)
+{
+    if (trainer->schedule.workers == 0 || options->evaluate_only)
+        return SH_OK;
+    trainer->workers = calloc(options->lanes, sizeof *trainer->workers);
+    if (trainer->workers == NULL)
+        return sh_fail_memory(options->lanes * sizeof *trainer->workers, "the workers");
+    for (; trainer->worker_count < options->lanes; trainer->worker_count++)
+        SH_TRY(sh_worker_new(&trainer->workers[trainer->worker_count], trainer->replica,
+                             &trainer->job));
+    return SH_OK;
+}
+
+/* All but the first so many. */
+static void drop_workers(sh_trainer *trainer, uint32_t left)
+{
+    while (trainer->worker_count > left)
+        sh_worker_free(trainer->workers[--trainer->worker_count]);
+}
+
+/* The lanes, with all programs of this job. */
+static sh_status open_lanes(sh_trainer *trainer, const sh_trainer_options *options,
+                            float *const *const *own)
+{
+    size_list list = {.count = 0};
+    const sh_dataset_info *info = sh_pipeline_about(options->pipeline);
+    const sh_problem problem = {info->channels, info->height, info->width, info->classes};
+    const sh_schedule *schedule = &trainer->schedule;
+    const uint32_t grain = trainer->job.grain;
+    if (!options->evaluate_only) {
+        const sh_batch first = sh_schedule_batch(schedule, 0);
+        const sh_batch last = sh_schedule_batch(schedule, schedule->epoch_steps - 1);
+        add_step(&list, trainer, &first);
+        add_step(&list, trainer, &last);
+    }
+    list.items[list.count++] = (sh_lane_size){SH_MODEL_EVALUATE, grain};
+    list.items[list.count++] =
+        (sh_lane_size){SH_MODEL_EVALUATE, info->count[SH_SPLIT_VALIDATION] % grain};
+    return sh_lanes_new(
+        &trainer->lanes,
+        &(sh_lanes_options){
+            .model = sh_replica_model(&trainer->job, &problem),
+            .backends = options->backends,
+            .parameters = trainer->replica->parameters,
+            .own = own,
+            .own_bytes = own == NULL ? 0 : sh_worker_bytes(trainer->replica, &trainer->job),
+            .count = options->lanes,
+            .sizes = list.items,
+            .size_count = list.count,
+            .clock = options->clock,
+            .memory = options->memory,
+            .held = held_by(trainer->replica, options->shared),
+        });
+}
+
 static sh_status start_lanes(sh_trainer *trainer, const sh_trainer_options *options)
 {
-    const sh_dataset_info *info = sh_pipeline_about(options->pipeline);
-    const uint32_t grain = trainer->job.grain, batch = trainer->job.batch_size;
-    const uint32_t train = info->count[SH_SPLIT_TRAIN];
-    const uint32_t full = batch < train ? batch : train;
-    const sh_problem problem = {info->channels, info->height, info->width, info->classes};
-    enum { EVALUATING = 2 }; /* the last ones */
-    const sh_lane_size sizes[] = {
-        {SH_MODEL_TRAIN, full < grain ? full : grain},
-        {SH_MODEL_TRAIN, full % grain},
-        {SH_MODEL_TRAIN, train % batch < grain ? train % batch : 0},
-        {SH_MODEL_TRAIN, train % batch % grain},
-        {SH_MODEL_EVALUATE, grain},
-        {SH_MODEL_EVALUATE, info->count[SH_SPLIT_VALIDATION] % grain},
-    };
-    const size_t count = sizeof sizes / sizeof *sizes, training = count - EVALUATING;
-    return sh_lanes_new(&trainer->lanes,
-                        &(sh_lanes_options){
-                            .model = sh_replica_model(&trainer->job, &problem),
-                            .backends = options->backends,
-                            .parameters = trainer->replica->parameters,
-                            .count = options->lanes,
-                            .sizes = options->evaluate_only ? sizes + training : sizes,
-                            .size_count = options->evaluate_only ? EVALUATING : count,
-                            .clock = options->clock,
-                            .memory = options->memory,
-                            .held = held_by(trainer->replica, options->shared),
-                        });
+    SH_TRY(make_workers(trainer, options));
+    if (trainer->workers == NULL)
+        return open_lanes(trainer, options, NULL);
+    float *const **own = calloc(options->lanes, sizeof *own);
+    if (own == NULL)
+        return sh_fail_memory(options->lanes * sizeof *own, "the lanes");
+    for (uint32_t i = 0; i < options->lanes; i++)
+        own[i] = sh_worker_parameters(trainer->workers[i]);
+    const sh_status status = open_lanes(trainer, options, own);
+    free(own);
+    if (status == SH_OK)
+        drop_workers(trainer, sh_lanes_count(trainer->lanes));
+    return status;
 }
 
 static sh_status make_squares(sh_trainer *trainer)
@@ -116,6 +188,7 @@ sh_status sh_trainer_new(sh_trainer **trainer, const sh_trainer_options *options
     fresh->pipeline = options->pipeline;
     fresh->replica = options->replica;
     fresh->schedule = sh_schedule_of(&fresh->job, info->count[SH_SPLIT_TRAIN]);
+    fresh->local = sh_schedule_local(&fresh->schedule);
     fresh->order_epoch = UINT32_MAX;
     fresh->pace_clock = options->pace;
     fresh->on_passed = options->on_passed;
@@ -133,7 +206,7 @@ sh_status sh_trainer_new(sh_trainer **trainer, const sh_trainer_options *options
         status = lay_out_spans(fresh);
     if (status == SH_OK)
         status = start_lanes(fresh, options);
-    if (status == SH_OK && fresh->job.clip_norm > 0)
+    if (status == SH_OK && fresh->job.clip_norm > 0 && fresh->schedule.workers == 0)
         status = make_squares(fresh);
     if (status == SH_OK)
         status = sh_prefetch_start(&fresh->prefetch, sh_pipeline_dataset(fresh->pipeline));
@@ -151,6 +224,8 @@ void sh_trainer_free(sh_trainer *trainer)
         return;
     sh_prefetch_stop(trainer->prefetch);
     sh_lanes_free(trainer->lanes);
+    drop_workers(trainer, 0);
+    free(trainer->workers);
     pthread_mutex_destroy(&trainer->lock);
     sh_stopwatch_release(&trainer->watch);
     free(trainer->bucket_of);
@@ -244,8 +319,9 @@ static double apply_update(sh_trainer *trainer)
 {
     sh_replica *replica = trainer->replica;
     const double clip = clip_factor(trainer);
+    const double lr = trainer->schedule.workers > 0 ? (double)trainer->job.outer_lr : trainer->lr;
     trainer->step = (sh_replica_step){
-        sh_optimizer_step_of(&replica->settings, trainer->lr, clip, replica->steps + 1),
+        sh_optimizer_step_of(&replica->settings, lr, clip, replica->steps + 1),
         trainer->scales,
     };
     for (uint32_t t = 0; t < replica->summed; t++)
@@ -263,7 +339,9 @@ static sh_status fail_not_finite(const sh_trainer *trainer, uint32_t tensor)
         "step %llu (epoch %u): %s%s is not a finite number any more; the learning rate "
         "of %g may be too high",
         (unsigned long long)trainer->replica->steps + 1, trainer->batch.epoch + 1,
-        tensor == SH_SUM_LOSS ? "the loss" : "the gradient of ",
+        tensor == SH_SUM_LOSS           ? "the loss"
+        : trainer->schedule.workers > 0 ? "the change of "
+                                        : "the gradient of ",
         tensor == SH_SUM_LOSS
             ? ""
             : sh_replica_tensor_name(trainer->replica, trainer->replica->tensor_of[tensor]),
@@ -293,9 +371,9 @@ static void begin_batch(sh_trainer *trainer)
 {
     trainer->mode = SH_MODEL_TRAIN;
     trainer->batch = sh_schedule_batch(&trainer->schedule, trainer->replica->steps);
-    trainer->loss_scale = 1.0f / (float)trainer->batch.samples.count;
-    trainer->lr = sh_rate_at(&trainer->rate, (double)trainer->job.lr, &trainer->schedule,
-                             trainer->replica->steps);
+    trainer->local_step = sh_schedule_local_before(&trainer->schedule, trainer->replica->steps);
+    trainer->lr =
+        sh_rate_at(&trainer->rate, (double)trainer->job.lr, &trainer->local, trainer->local_step);
     if (trainer->order_epoch != trainer->batch.epoch) {
         trainer->order_epoch = trainer->batch.epoch;
         sh_order_init(&trainer->order, trainer->job.seed, trainer->batch.epoch,
@@ -587,11 +665,13 @@ static sh_status hash_first_grain(sh_trainer *trainer, sh_digest *digest)
     trainer->replica->steps = 0;
     begin_batch(trainer);
     trainer->replica->steps = steps;
-    const sh_range range = sh_batch_grain(&trainer->batch, 0);
+    const sh_range range = sh_stage_first_grain(trainer);
+    if (trainer->workers != NULL)
+        sh_worker_begin(trainer->workers[0]);
     sh_execution *execution = sh_lanes_execution(trainer->lanes, 0, SH_MODEL_TRAIN, range.count);
     SH_TRY(sh_execution_prepare(execution));
     SH_TRY(sh_stage_read_samples(trainer, execution, range));
-    sh_stage_weigh_samples(trainer, execution, range);
+    sh_stage_weigh_samples(trainer, execution, range, 1.0f / (float)trainer->batch.samples.count);
     return sh_execution_run(execution, add_to_family, &probe);
 }
 

@@ -17,6 +17,7 @@
 #include "train/norm.h"
 #include "train/rate.h"
 #include "train/trainer.h"
+#include "train/worker.h"
 
 struct sh_trainer {
     sh_job job;
@@ -25,6 +26,9 @@ struct sh_trainer {
     sh_replica *replica;
     sh_lanes *lanes;
     sh_schedule schedule;
+    sh_worker **workers; /* by lane; NULL where there are none: then grains are shared out */
+    uint32_t worker_count;
+    sh_schedule local; /* of local steps, which rates follow; the same without workers */
     sh_rate rate;
     sh_order order; /* of epoch `order_epoch` */
     uint32_t order_epoch;
@@ -55,9 +59,9 @@ struct sh_trainer {
     const sh_part *part;
     sh_model_mode mode;
     sh_batch batch;
-    sh_grain_list todo; /* grains to compute */
-    float loss_scale;   /* gradient of each sample's loss: 1/B */
-    double lr;          /* of this step */
+    sh_grain_list todo;  /* grains to compute */
+    uint64_t local_step; /* since the job began, before the step's first */
+    double lr;           /* of this step; of its first local one */
     sh_replica_step step;
     atomic_uint next;           /* of `todo`, to take */
     atomic_ullong partial;      /* sum of the lanes' checks */
@@ -89,6 +93,12 @@ void sh_stage_lane_range(const sh_trainer *trainer, uint32_t lane, size_t total,
  * what it needs to know of each beside itself. Any lane. */
 sh_status sh_stage_read_samples(const sh_trainer *trainer, sh_execution *execution,
                                 sh_range range) SHOAL_CHECKED;
-void sh_stage_weigh_samples(const sh_trainer *trainer, sh_execution *execution, sh_range range);
+
+/* `weight` is the gradient of each sample's loss: 1 / the samples of its batch. */
+void sh_stage_weigh_samples(const sh_trainer *trainer, sh_execution *execution, sh_range range,
+                            float weight);
+
+/* The samples that lane 0 would take first of all in this step: a grain. */
+sh_range sh_stage_first_grain(const sh_trainer *trainer);
 
 #endif

@@ -147,7 +147,7 @@ static sh_status train(experiment *e, uint32_t index, sh_replica *replica, sh_tr
 {
     meeting_engine engine = {
         .engine = {&meeting_ops, e->devices}, .at = &e->at, .device = index, .replica = replica};
-    const uint32_t grains = (e->job.batch_size + e->job.grain - 1) / e->job.grain;
+    const uint32_t grains = sh_job_grains(&e->job);
     const uint32_t first = grains * index / e->devices;
     sh_part part = {.share = {first, grains * (index + 1) / e->devices - first},
                     .of = grains,
@@ -619,11 +619,15 @@ static void frozen_weights_stay(void **state)
 static void devices_of_one_build_are_one_family(void **state)
 {
     (void)state;
-    char hash[2][SH_DIGEST_TEXT];
-    for (uint32_t i = 0; i < 2; i++) {
+    char hash[3][SH_DIGEST_TEXT];
+    for (uint32_t i = 0; i < 3; i++) {
         experiment e = small("lenet", 1, 2);
         workshop shop;
-        workshop_open(&shop, &e, 1 + i);
+        if (i == 2) { /* lanes with weights of their own; the same first grain */
+            snprintf(e.job.strategy, sizeof e.job.strategy, "local:2");
+            e.job.workers = 5;
+        }
+        workshop_open(&shop, &e, 1 + i % 2);
         shop.replica->weights[0] += 1; /* it does not depend on how far the job has come */
         const float held = shop.replica->weights[0];
         assert_ok(sh_trainer_family(shop.trainer, hash[i]));

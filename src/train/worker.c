@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/worker.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "train/norm.h"
+#include "train/statistic.h"
+
+struct sh_worker {
+    const sh_replica *replica;
+    const sh_optimizer *optimizer;
+    sh_optimizer_settings settings;
+    uint32_t slot_count;
+    double clip_norm;   /* 0: any */
+    float **parameters; /* by tensor */
+    size_t count;       /* weights of its own: those in the sum, laid out so */
+    float *block;       /* all that follows, in one */
+    float *weights, *gradient, *slots[SH_OPTIMIZER_MAX_SLOTS];
+    uint32_t added; /* tensors to the gradient since the last step */
+    uint64_t steps; /* since it began */
+};
+
+/* Arrays of `count` floats. */
+static size_t arrays_of(uint32_t slot_count)
+{
+    return 2 + (size_t)slot_count;
+}
+
+uint64_t sh_worker_bytes(const sh_replica *replica, const sh_job *job)
+{
+    const sh_optimizer *optimizer;
+    const sh_optimizer_settings settings = sh_optimizer_settings_of(job);
+    if (sh_optimizer_find(&optimizer, job->optimizer) != SH_OK)
+        return 0;
+    return arrays_of(sh_optimizer_slots(optimizer, &settings)) * replica->summed_count *
+           sizeof(float);
+}
+
+/* A place for each array, and each tensor's within the weights. */
+static void lay_out(sh_worker *worker)
+{
+    const sh_replica *replica = worker->replica;
+    float *next = worker->block;
+    worker->weights = next;
+    worker->gradient = next += worker->count;
+    for (uint32_t i = 0; i < worker->slot_count; i++)
+        worker->slots[i] = next += worker->count;
+    for (uint32_t t = 0; t < replica->tensors; t++) {
+        const uint32_t place = replica->place_of[t];
+        worker->parameters[t] = place == SH_FROZEN
+                                    ? replica->parameters[t]
+                                    : worker->weights + sh_sum_first_element(replica->sum, place);
+    }
+}
+
+static sh_status fill(sh_worker *worker, const sh_job *job)
+{
+    const sh_replica *replica = worker->replica;
+    worker->settings = sh_optimizer_settings_of(job);
+    SH_TRY(sh_optimizer_find(&worker->optimizer, job->optimizer));
+    SH_TRY(sh_optimizer_check(worker->optimizer, &worker->settings));
+    worker->slot_count = sh_optimizer_slots(worker->optimizer, &worker->settings);
+    worker->clip_norm = (double)job->clip_norm;
+    worker->count = replica->summed_count;
+    worker->parameters = calloc(replica->tensors, sizeof *worker->parameters);
+    if (worker->parameters == NULL)
+        return sh_fail_memory(replica->tensors * sizeof *worker->parameters, "a worker");
+    SH_TRY(sh_pages_new((void **)&worker->block, sh_worker_bytes(replica, job), "a worker"));
+    lay_out(worker);
+    return SH_OK;
+}
+
+sh_status sh_worker_new(sh_worker **worker, const sh_replica *replica, const sh_job *job)
+{
+    sh_worker *fresh = calloc(1, sizeof *fresh);
+    if (fresh == NULL)
+        return sh_fail_memory(sizeof *fresh, "a worker");
+    fresh->replica = replica;
+    const sh_status status = fill(fresh, job);
+    if (status != SH_OK) {
+        sh_worker_free(fresh);
+        return status;
+    }
+    *worker = fresh;
+    return SH_OK;
+}
+
+void sh_worker_free(sh_worker *worker)
+{
+    if (worker == NULL)
+        return;
+    sh_pages_free(worker->block, arrays_of(worker->slot_count) * worker->count * sizeof(float));
+    free(worker->parameters);
+    free(worker);
+}
+
+float *const *sh_worker_parameters(const sh_worker *worker)
+{
+    return worker->parameters;
+}
+
+void sh_worker_begin(sh_worker *worker)
+{
+    const size_t bytes = worker->count * sizeof(float);
+    memcpy(worker->weights, worker->replica->weights, bytes); /* the frozen ones come behind */
+    for (uint32_t i = 0; i < worker->slot_count; i++)
+        memset(worker->slots[i], 0, bytes);
+    worker->added = 0;
+    worker->steps = 0;
+}
+
+void sh_worker_add(void *context, uint32_t tensor, const float *gradient)
+{
+    sh_worker *worker = context;
+    const sh_replica *replica = worker->replica;
+    const uint32_t place = replica->place_of[tensor];
+    const size_t count = sh_sum_elements(replica->sum, place);
+    float *sum = worker->gradient + sh_sum_first_element(replica->sum, place);
+    if (worker->added++ < replica->summed) { /* the first grain */
+        memcpy(sum, gradient, count * sizeof *sum);
+        return;
+    }
+    for (size_t i = 0; i < count; i++)
+        sum[i] += gradient[i];
+}
+
+static bool is_statistic(const sh_replica *replica, uint32_t place)
+{
+    return replica->graph->parameters[replica->tensor_of[place]].role == SH_ROLE_STATISTIC;
+}
+
+/* The factor that brings the gradient within the job's norm. */
+static double clip_factor(const sh_worker *worker)
+{
+    const sh_replica *replica = worker->replica;
+    double total = 0;
+    if (worker->clip_norm == 0)
+        return 1;
+    for (uint32_t t = 0; t < replica->summed; t++)
+        if (!is_statistic(replica, t))
+            total += sh_norm_squares(worker->gradient + sh_sum_first_element(replica->sum, t),
+                                     sh_sum_elements(replica->sum, t));
+    return sh_norm_clip(sqrt(total), worker->clip_norm);
+}
+
+void sh_worker_step(sh_worker *worker, double rate)
+{
+    const sh_replica *replica = worker->replica;
+    const sh_optimizer_step step =
+        sh_optimizer_step_of(&worker->settings, rate, clip_factor(worker), ++worker->steps);
+    for (uint32_t t = 0; t < replica->summed; t++) {
+        const size_t first = sh_sum_first_element(replica->sum, t);
+        const size_t count = sh_sum_elements(replica->sum, t);
+        float *weights = worker->weights + first, *slots[SH_OPTIMIZER_MAX_SLOTS] = {NULL};
+        const float *gradient = worker->gradient + first;
+        for (uint32_t i = 0; i < worker->slot_count; i++)
+            slots[i] = worker->slots[i] + first;
+        if (is_statistic(replica, t))
+            sh_statistic_follow_values(weights, gradient, count);
+        else
+            sh_optimizer_apply_values(worker->optimizer, &worker->settings, &step, weights, slots,
+                                      gradient, count);
+    }
+    worker->added = 0;
+}
+
+const float *sh_worker_contribution(sh_worker *worker, double part)
+{
+    const sh_replica *replica = worker->replica;
+    const float factor = (float)part;
+    for (uint32_t t = 0; t < replica->summed; t++) {
+        const size_t first = sh_sum_first_element(replica->sum, t);
+        const size_t end = first + sh_sum_elements(replica->sum, t);
+        const bool moves = !is_statistic(replica, t);
+        for (size_t i = first; i < end; i++) {
+            const float before = moves ? replica->weights[i] : 0.0f;
+            const float way = moves ? before - worker->weights[i] : worker->weights[i];
+            worker->gradient[i] = way * factor;
+        }
+    }
+    return worker->gradient;
+}
