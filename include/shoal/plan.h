@@ -40,11 +40,13 @@ typedef struct sh_plan_layer {
 
 /* The job at one size of grain: bytes by kind, and times (NaN without figures of this device). */
 typedef struct sh_plan_grain {
-    uint32_t grain, grains; /* samples of a grain, grains of a step */
+    uint32_t grain, grains; /* samples of a grain, grains of a step (with local:H a local one) */
     uint64_t weights_bytes, sum_bytes, optimizer_bytes;
-    uint64_t prepared_bytes;    /* made from the weights once a step; all lanes share them */
+    uint64_t prepared_bytes;    /* made from the weights once a step; all lanes share them, or with
+                                   local:H each has its own */
     uint64_t activations_bytes; /* of one lane, scratch included */
     uint64_t input_bytes;       /* of one lane: samples, labels */
+    uint64_t worker_bytes;      /* of one lane: weights, gradient, state of its worker; else 0 */
     uint64_t base_bytes;        /* the program itself */
     uint64_t total_bytes;       /* all, with all lanes */
     double step_seconds, compute_seconds, prepare_seconds, optimizer_seconds, other_seconds;

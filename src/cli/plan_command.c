@@ -31,6 +31,19 @@ static const sh_option options[] = {
      .offset = offsetof(plan_values, options.job.grain),
      .min = 1},
     {.kind = SH_OPTION_NAME,
+     .name = "strategy",
+     .value = "NAME",
+     .help = "when devices synchronise: sync, ps-sync, local:H",
+     .offset = offsetof(plan_values, options.job.strategy),
+     .max = SH_STRATEGY_BYTES - 1,
+     .shows_default = true},
+    {.kind = SH_OPTION_U32,
+     .name = "workers",
+     .value = "N",
+     .help = "of local:H (default 4)",
+     .offset = offsetof(plan_values, options.job.workers),
+     .min = 1},
+    {.kind = SH_OPTION_NAME,
      .name = "optimizer",
      .value = "NAME",
      .help = "what updates the weights: sgd, adam, adamw, rmsprop",
@@ -105,16 +118,16 @@ static json_t *layer_json(const sh_plan_layer *layer)
 static json_t *grain_json(const sh_plan_grain *row)
 {
     return json_pack(
-        "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, "
+        "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, "
         "s:o}",
         "grain", (json_int_t)row->grain, "grains", (json_int_t)row->grains, "weights_bytes",
         (json_int_t)row->weights_bytes, "sum_bytes", (json_int_t)row->sum_bytes, "optimizer_bytes",
         (json_int_t)row->optimizer_bytes, "prepared_bytes", (json_int_t)row->prepared_bytes,
         "activations_bytes", (json_int_t)row->activations_bytes, "input_bytes",
-        (json_int_t)row->input_bytes, "base_bytes", (json_int_t)row->base_bytes, "total_bytes",
-        (json_int_t)row->total_bytes, "step_seconds", sh_json_number(row->step_seconds),
-        "compute_seconds", sh_json_number(row->compute_seconds), "prepare_seconds",
-        sh_json_number(row->prepare_seconds), "optimizer_seconds",
+        (json_int_t)row->input_bytes, "worker_bytes", (json_int_t)row->worker_bytes, "base_bytes",
+        (json_int_t)row->base_bytes, "total_bytes", (json_int_t)row->total_bytes, "step_seconds",
+        sh_json_number(row->step_seconds), "compute_seconds", sh_json_number(row->compute_seconds),
+        "prepare_seconds", sh_json_number(row->prepare_seconds), "optimizer_seconds",
         sh_json_number(row->optimizer_seconds), "other_seconds", sh_json_number(row->other_seconds),
         "epoch_seconds", sh_json_number(row->epoch_seconds));
 }
@@ -195,20 +208,25 @@ static bool print_layers(const sh_plan_result *plan)
 
 static bool print_memory(const sh_plan_result *plan)
 {
-    static const char *const heads[] = {"grain",     "weights", "sum",   "optimizer",
-                                        "prepared",  "lane",    "input", "base",
-                                        "all lanes", "step ms", "epoch", NULL};
-    sh_table *table = sh_table_new(">>>>>>>>>>>");
-    add_heads(table, heads);
+    static const char *const heads[] = {"grain",   "weights", "sum",    "optimizer", "prepared",
+                                        "lane",    "input",   "worker", "base",      "all lanes",
+                                        "step ms", "epoch",   NULL};
+    const bool workers = plan->grain_count > 0 && plan->grains[0].worker_bytes > 0;
+    enum { WORKER = 7 }; /* the column, where there are any */
+    sh_table *table = sh_table_new(workers ? ">>>>>>>>>>>>" : ">>>>>>>>>>>");
+    for (size_t i = 0; heads[i] != NULL; i++)
+        if (workers || i != WORKER)
+            sh_table_add(table, heads[i]);
     for (size_t i = 0; i < plan->grain_count; i++) {
         const sh_plan_grain *row = &plan->grains[i];
         const uint64_t bytes[] = {row->weights_bytes,  row->sum_bytes,         row->optimizer_bytes,
                                   row->prepared_bytes, row->activations_bytes, row->input_bytes,
-                                  row->base_bytes,     row->total_bytes};
+                                  row->worker_bytes,   row->base_bytes,        row->total_bytes};
         sh_figure figure;
         sh_table_add(table, sh_figure_whole(&figure, row->grain));
         for (size_t j = 0; j < sizeof bytes / sizeof *bytes; j++)
-            sh_table_add(table, sh_figure_megabytes(&figure, bytes[j]));
+            if (workers || j + 1 != WORKER)
+                sh_table_add(table, sh_figure_megabytes(&figure, bytes[j]));
         add_number(table, row->step_seconds * 1e3, 2);
         sh_table_add(table, sh_figure_duration(&figure, row->epoch_seconds));
     }

@@ -115,7 +115,7 @@ static sh_status measure_other(const planning *p, sh_footprint *other, uint32_t 
         if (status == SH_OK)
             drop(&c);
     }
-    other->prepared = sh_prepared_bytes(prepared);
+    other->prepared = sh_prepared_bytes(prepared) * (other->own > 0 ? other->lanes : 1);
     sh_prepared_free(prepared);
     return status;
 }
@@ -134,19 +134,25 @@ static sh_status measure_memory(const planning *p, sh_plan_grain *row, const com
     row->optimizer_bytes = footprint.optimizer;
     row->prepared_bytes = footprint.prepared;
     row->input_bytes = inputs;
+    row->worker_bytes = footprint.own;
     row->activations_bytes = footprint.lane > inputs ? footprint.lane - inputs : 0;
     row->base_bytes = footprint.base;
     row->total_bytes = sh_footprint_total(&footprint);
     return SH_OK;
 }
 
+static uint32_t lanes_of(const planning *p)
+{
+    return is_own(p) ? p->footprint.lanes : p->footprint.lanes_asked;
+}
+
 /* A step of `samples` samples with this grain. `full` is the program of a full grain. */
 static sh_status time_of_batch(const planning *p, sh_step_time *step, uint32_t samples,
-                               uint32_t grain, const sh_program_time *full)
+                               uint32_t grain, uint32_t lanes, const sh_program_time *full)
 {
     const sh_replica *replica = p->bench->replica;
     sh_step_shape shape = {
-        .lanes = is_own(p) ? p->footprint.lanes : p->footprint.lanes_asked,
+        .lanes = lanes,
         .grains = samples / grain,
         .grain_samples = grain,
         .last_samples = samples % grain,
@@ -166,15 +172,37 @@ static sh_status time_of_batch(const planning *p, sh_step_time *step, uint32_t s
     return SH_OK;
 }
 
+/* With local:H each lane makes all local steps of one worker by itself, then of the next. */
+static sh_status measure_workers(const planning *p, sh_plan_grain *row, const sh_program_time *full)
+{
+    const sh_job *job = &p->bench->job;
+    const uint32_t lanes = lanes_of(p), rounds = (job->workers + lanes - 1) / lanes;
+    const sh_schedule schedule =
+        sh_schedule_of(job, sh_pipeline_about(p->bench->pipeline)->count[SH_SPLIT_TRAIN]);
+    const sh_schedule local = sh_schedule_local(&schedule);
+    const double steps = (double)rounds * (double)local.epoch_steps / (double)schedule.epoch_steps;
+    sh_step_time one;
+    SH_TRY(time_of_batch(p, &one, sh_schedule_worker_batch(&schedule), row->grain, 1, full));
+    row->compute_seconds = steps * one.compute;
+    row->prepare_seconds = steps * one.prepare;
+    row->optimizer_seconds = steps * one.optimizer;
+    row->other_seconds = one.other;
+    row->step_seconds = steps * (one.compute + one.prepare + one.optimizer) + one.other;
+    row->epoch_seconds = (double)schedule.epoch_steps * row->step_seconds;
+    return SH_OK;
+}
+
 static sh_status measure_time(const planning *p, sh_plan_grain *row, const sh_program_time *full)
 {
+    if (p->bench->job.workers > 0)
+        return measure_workers(p, row, full);
     const sh_dataset_info *info = sh_pipeline_about(p->bench->pipeline);
     const uint32_t samples = info->count[SH_SPLIT_TRAIN], batch = p->bench->job.batch_size;
     const uint32_t step_samples = batch < samples ? batch : samples;
     sh_step_time step, last = {0};
-    SH_TRY(time_of_batch(p, &step, step_samples, row->grain, full));
+    SH_TRY(time_of_batch(p, &step, step_samples, row->grain, lanes_of(p), full));
     if (samples > batch && samples % batch > 0)
-        SH_TRY(time_of_batch(p, &last, samples % batch, row->grain, full));
+        SH_TRY(time_of_batch(p, &last, samples % batch, row->grain, lanes_of(p), full));
     row->step_seconds = step.seconds;
     row->compute_seconds = step.compute;
     row->prepare_seconds = step.prepare;
@@ -204,15 +232,15 @@ static sh_status plan_grain(const planning *p, uint32_t grain)
 {
     sh_plan_result *result = p->result;
     const sh_dataset_info *info = sh_pipeline_about(p->bench->pipeline);
-    const uint32_t batch = p->bench->job.batch_size < info->count[SH_SPLIT_TRAIN]
-                               ? p->bench->job.batch_size
-                               : info->count[SH_SPLIT_TRAIN];
+    const uint32_t workers = p->bench->job.workers > 0 ? p->bench->job.workers : 1;
+    const uint32_t most = p->bench->job.batch_size / workers;
+    const uint32_t batch = most < info->count[SH_SPLIT_TRAIN] ? most : info->count[SH_SPLIT_TRAIN];
     const uint32_t samples = grain < batch ? grain : batch;
     sh_plan_grain *row = &result->grains[result->grain_count];
     compiled training;
     *row = (sh_plan_grain){
         .grain = samples,
-        .grains = (batch + samples - 1) / samples,
+        .grains = (batch + samples - 1) / samples * workers,
         .step_seconds = (double)NAN,
         .compute_seconds = (double)NAN,
         .prepare_seconds = (double)NAN,
@@ -242,9 +270,10 @@ static sh_status plan_grains(const planning *p)
     result->grains = calloc(USUAL_GRAINS + 1, sizeof *result->grains);
     if (result->grains == NULL)
         return sh_fail_memory((USUAL_GRAINS + 1) * sizeof *result->grains, "the plan");
+    const uint32_t most = job->batch_size / (job->workers > 0 ? job->workers : 1);
     SH_TRY(plan_grain(p, job->grain));
     for (size_t i = 0; i < USUAL_GRAINS; i++)
-        if (usual_grains[i] != job->grain && usual_grains[i] <= job->batch_size)
+        if (usual_grains[i] != job->grain && usual_grains[i] <= most)
             SH_TRY(plan_grain(p, usual_grains[i]));
     return SH_OK;
 }

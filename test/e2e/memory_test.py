@@ -14,6 +14,7 @@ MIB = 1 << 20
 MOBILE = ("mobilenetv2", "noise:3x64x64/100/64/16", "--batch-size", "64", "--grain", "16", "--steps", "1")
 RESNET = ("resnet:20", "noise:3x32x32/10/96/16", "--batch-size", "96", "--grain", "16", "--steps", "1")
 LENET = ("lenet", "noise:1x28x28/10/640/16", "--steps", "10")
+LOCAL = ("lenet", "noise:1x28x28/10/640/16", "--strategy", "local:2", "--steps", "5")  # lanes have weights of their own
 slow_build = harness.PATIENCE > 1
 
 
@@ -36,7 +37,7 @@ class Memory(harness.Case):
 
     @unittest.skipIf(slow_build, "a sanitizer's own memory is in the process")
     def test_the_plan_is_what_is_used(self):
-        for job in (LENET, RESNET, MOBILE):
+        for job in (LENET, RESNET, MOBILE, LOCAL):
             for limit in ((), ("--memory", "100M")):
                 summary = self.train(*job, "--lanes", "2", *limit).summary
                 used, planned = summary["peak_rss_bytes"], summary["planned_bytes"]
