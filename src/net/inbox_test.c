@@ -128,6 +128,47 @@ static void pieces_of_any_size_are_added_modulo_two_to_the_w(void **state)
     }
 }
 
+/* As above for one kind of integers of `bytes` bytes: in pieces, to itself or to a base apart. */
+static void check_narrow(sh_sink_mode mode, size_t bytes, uint32_t piece, bool apart)
+{
+    static unsigned char wire[ELEMENTS * 2], base[ELEMENTS * 2], sum[ELEMENTS * 2];
+    char events[16];
+    for (size_t i = 0; i < sizeof wire; i++) {
+        wire[i] = (unsigned char)(7 * i + 200);
+        base[i] = (unsigned char)(201 + i / 3);
+        sum[i] = apart ? 99 : base[i];
+    }
+    struct stream stream = three_frames(wire, (uint32_t)(ELEMENTS * bytes));
+    feed(&stream,
+         &(sh_sink){
+             .mode = mode, .data = sum, .bytes = ELEMENTS * bytes, .base = apart ? base : NULL},
+         piece, events);
+    free(stream.bytes);
+    assert_string_equal(events, "cadAD");
+    for (size_t i = 0; i < ELEMENTS; i++) {
+        uint16_t of_wire = 0, of_base = 0, of_sum = 0;
+        memcpy(&of_wire, wire + i * bytes, bytes);
+        memcpy(&of_base, base + i * bytes, bytes);
+        memcpy(&of_sum, sum + i * bytes, bytes);
+        const uint16_t expected = (uint16_t)(le16toh(of_wire) + le16toh(of_base));
+        assert_int_equal(le16toh(of_sum), bytes == 1 ? expected & 0xff : expected);
+    }
+}
+
+static void integers_of_two_bytes_and_of_one_are_added_too(void **state)
+{
+    (void)state;
+    for (size_t p = 0; p < sizeof pieces / sizeof *pieces; p++)
+        for (int apart = 0; apart <= 1; apart++) {
+            check_narrow(SH_SINK_ADD_I16, 2, pieces[p], apart != 0);
+            check_narrow(SH_SINK_ADD_I8, 1, pieces[p], apart != 0);
+        }
+    assert_int_equal(sh_sink_adding(1), SH_SINK_ADD_I8);
+    assert_int_equal(sh_sink_adding(2), SH_SINK_ADD_I16);
+    assert_int_equal(sh_sink_adding(4), SH_SINK_ADD_I32);
+    assert_int_equal(sh_sink_adding(8), SH_SINK_ADD_U64);
+}
+
 /* The base keeps its values, and what was in the data before does not count. */
 static void sums_of_base_and_wire_go_elsewhere(void **state)
 {
@@ -216,6 +257,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pieces_of_any_size_are_stored),
         cmocka_unit_test(pieces_of_any_size_are_added_modulo_two_to_the_w),
+        cmocka_unit_test(integers_of_two_bytes_and_of_one_are_added_too),
         cmocka_unit_test(sums_of_base_and_wire_go_elsewhere),
         cmocka_unit_test(what_does_not_fit_is_refused),
         cmocka_unit_test(an_unfinished_message_is_freed),

@@ -8,7 +8,8 @@
  *                       .bytes = count * sizeof *total,
  *                       .base = own};                       // total[i] = own[i] + what arrives
  *
- * Integers on the wire are little-endian and are added modulo 2^32 or 2^64, element by element.
+ * Integers on the wire are little-endian and are added modulo 2 to the number of their bits,
+ * element by element.
  *
  * Threads: caller locks; a sink's data is written on the loop's thread, piece by piece, until the
  * frame is done. Where a channel closes in the middle of a body, a part of it has been written or
@@ -26,6 +27,8 @@ typedef enum sh_sink_mode {
     SH_SINK_STORE,
     SH_SINK_ADD_I32, /* data: int32_t or uint32_t, aligned */
     SH_SINK_ADD_U64, /* data: uint64_t or int64_t, aligned */
+    SH_SINK_ADD_I16, /* likewise */
+    SH_SINK_ADD_I8,
 } sh_sink_mode;
 
 typedef struct sh_sink {
@@ -37,8 +40,11 @@ typedef struct sh_sink {
     const void *base;
 } sh_sink;
 
-/* Bytes of an element: 1, 4 or 8. */
+/* Bytes of an element: 1, 2, 4 or 8. */
 size_t sh_sink_element_bytes(const sh_sink *sink);
+
+/* The mode that adds integers of 1, 2, 4 or 8 bytes. */
+sh_sink_mode sh_sink_adding(size_t element_bytes);
 
 /* SH_FORMAT: a body of `bytes` does not fit or is no whole number of elements. */
 sh_status sh_sink_check(const sh_sink *sink, size_t bytes) SHOAL_CHECKED;

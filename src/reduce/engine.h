@@ -7,8 +7,8 @@
  *     ... sh_engine_ready(engine, 0) as soon as this device's part of span 0 is complete ...
  *     SH_TRY(sh_engine_wait(engine));                  // now `total` of every span is the sum
  *
- * Additions are modulo 2^32 or 2^64, so order and topology do not matter. Rounds follow each other;
- * each device makes the same calls in the same order.
+ * Additions are modulo 2 to the number of a word's bits, so order and topology do not matter.
+ * Rounds follow each other; each device makes the same calls in the same order.
  *
  * A round that fails leaves every `own` as it was and anything in `total`. The engine is then of no
  * more use, and may still write into `total` and read `own` until it is closed: close it before
@@ -30,6 +30,8 @@
 typedef enum sh_word {
     SH_WORD_I32, /* added modulo 2^32 */
     SH_WORD_U64, /* added modulo 2^64 */
+    SH_WORD_I16, /* added modulo 2^16 */
+    SH_WORD_I8,  /* added modulo 2^8 */
 } sh_word;
 
 /*

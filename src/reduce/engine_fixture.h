@@ -16,6 +16,7 @@
 #ifndef SHOAL_REDUCE_ENGINE_FIXTURE_H
 #define SHOAL_REDUCE_ENGINE_FIXTURE_H
 
+#include <endian.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +24,7 @@
 #include "base/test.h"
 #include "net/key.h"
 #include "net/listener.h"
-#include "reduce/engine.h"
+#include "reduce/words.h"
 
 #define MAX_DEVICES 9
 #define MAX_SPANS 4
@@ -42,9 +43,9 @@ typedef struct rank {
     pthread_t thread;
     sh_status status;
     char message[SH_MESSAGE_BYTES];
-    uint32_t *narrow[MAX_SPANS]; /* own words of the I32 spans, the total behind them */
-    uint64_t *wide;              /* of the U64 span, likewise */
-    uint32_t asked;              /* the decider, in the round */
+    void *narrow[MAX_SPANS]; /* own words of the spans by kinds, the total behind them */
+    uint64_t *wide;          /* of the U64 span, likewise */
+    uint32_t asked;          /* the decider, in the round */
     bool decides;
     bool told[MAX_SPANS + 1]; /* of the round's spans, by the watcher; the loop's until the end */
     sh_span
@@ -64,7 +65,7 @@ struct world {
     const engine_kind *kind;
     uint32_t devices;
     bool serves[MAX_DEVICES];  /* for kinds that have servers */
-    size_t lengths[MAX_SPANS]; /* of the I32 spans; the U64 span has lengths[0] + 3 words */
+    size_t lengths[MAX_SPANS]; /* of the spans by kinds; the U64 span has lengths[0] + 3 words */
     uint32_t spans;
     unsigned char key[SH_KEY_BYTES];
     uint32_t rounds;
@@ -129,6 +130,30 @@ static inline void shut_door(void *context)
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
+/* Of the spans before the last, which has SH_WORD_U64. */
+static const sh_word span_kinds[MAX_SPANS] = {SH_WORD_I32, SH_WORD_I16, SH_WORD_I8, SH_WORD_I16};
+
+/* Word `i` of a block, and what is left of a value in such a word. */
+static inline uint64_t read_word(const void *block, size_t i, sh_word kind)
+{
+    const size_t bytes = sh_words_bytes(kind);
+    uint64_t word = 0;
+    memcpy(&word, (const unsigned char *)block + i * bytes, bytes);
+    return le64toh(word);
+}
+
+static inline uint64_t cut(uint64_t value, sh_word kind)
+{
+    return value & UINT64_MAX >> (64 - 8 * sh_words_bytes(kind));
+}
+
+static inline void write_word(void *block, size_t i, sh_word kind, uint64_t value)
+{
+    const size_t bytes = sh_words_bytes(kind);
+    value = htole64(value);
+    memcpy((unsigned char *)block + i * bytes, &value, bytes);
+}
+
 /* Word `i` of a span as this rank contributes it: mixed, so that no two errors make up for each
  * other, and large, so that sums wrap around. */
 static inline uint64_t word_of(uint32_t rank_index, uint32_t round, uint32_t span, size_t i)
@@ -157,7 +182,8 @@ static inline void check_round(const rank *self, uint32_t round)
     const world *w = self->of;
     for (uint32_t s = 0; s < w->spans; s++)
         for (size_t i = 0; i < w->lengths[s]; i++)
-            if (self->narrow[s][w->lengths[s] + i] != (uint32_t)sum_of(w, round, s, i))
+            if (read_word(self->narrow[s], w->lengths[s] + i, span_kinds[s]) !=
+                cut(sum_of(w, round, s, i), span_kinds[s]))
                 fail_msg("%u devices, span %u of %zu words, word %zu", w->devices, s, w->lengths[s],
                          i);
     for (size_t i = 0; i < w->lengths[0] + 3; i++)
@@ -170,7 +196,8 @@ static inline void check_own(const rank *self, uint32_t round)
     const world *w = self->of;
     for (uint32_t s = 0; s < w->spans; s++)
         for (size_t i = 0; i < w->lengths[s]; i++)
-            assert_int_equal(self->narrow[s][i], (uint32_t)word_of(self->index, round, s, i));
+            assert_int_equal(read_word(self->narrow[s], i, span_kinds[s]),
+                             cut(word_of(self->index, round, s, i), span_kinds[s]));
     for (size_t i = 0; i < w->lengths[0] + 3; i++)
         assert_true(self->wide[i] == wide_of(self, round, i));
 }
@@ -185,10 +212,8 @@ static inline void note_span(void *context, uint32_t index, const sh_span *span)
     assert_false(self->told[index]);
     self->told[index] = true;
     for (size_t i = 0; i < span->count; i++)
-        if (span->word == SH_WORD_I32)
-            assert_int_equal(((uint32_t *)span->total)[i], (uint32_t)sum_of(w, round, index, i));
-        else
-            assert_true(((uint64_t *)span->total)[i] == sum_of(w, round, index, i));
+        assert_true(read_word(span->total, i, span->word) ==
+                    cut(sum_of(w, round, index, i), span->word));
 }
 
 /* At once in every other round, else as late as can be: when all other spans are complete. */
@@ -232,9 +257,11 @@ static inline sh_status run_round(rank *self, uint32_t round)
     memset(self->told, 0, sizeof self->told);
     for (uint32_t s = 0; s < w->spans; s++) {
         for (size_t i = 0; i < w->lengths[s]; i++)
-            self->narrow[s][i] = (uint32_t)word_of(self->index, round, s, i);
-        spans[s] =
-            (sh_span){self->narrow[s], self->narrow[s] + w->lengths[s], w->lengths[s], SH_WORD_I32};
+            write_word(self->narrow[s], i, span_kinds[s], word_of(self->index, round, s, i));
+        spans[s] = (sh_span){self->narrow[s],
+                             (unsigned char *)self->narrow[s] +
+                                 w->lengths[s] * sh_words_bytes(span_kinds[s]),
+                             w->lengths[s], span_kinds[s]};
     }
     for (size_t i = 0; i < w->lengths[0] + 3; i++)
         self->wide[i] = wide_of(self, round, i);
@@ -280,7 +307,7 @@ static inline void start_rank(world *w, uint32_t index)
     rank *self = &w->ranks[index];
     *self = (rank){.of = w, .index = index};
     for (uint32_t s = 0; s < w->spans; s++)
-        self->narrow[s] = calloc(2 * w->lengths[s] + 1, sizeof *self->narrow[s]);
+        self->narrow[s] = calloc(2 * w->lengths[s] + 1, sh_words_bytes(span_kinds[s]));
     self->wide = calloc(2 * (w->lengths[0] + 3), sizeof *self->wide);
     assert_ok(sh_loop_start(&self->loop));
     w->kind->make(self);
@@ -332,7 +359,8 @@ static inline void end_world(world *w)
 static inline void check_all_sizes(world *w)
 {
     const size_t n = w->devices;
-    const size_t lengths[][MAX_SPANS] = {{0, 1, n - 1, n}, {n + 1, 0, 70001, 5}, {40000, 3, 2, 1}};
+    const size_t lengths[][MAX_SPANS] = {
+        {0, 1, n - 1, n}, {n + 1, 0, 70001, 5}, {40000, 3, 2, 1}, {3, 70001, n, 0}};
     w->spans = MAX_SPANS;
     w->rounds = ROUNDS;
     w->deserter = UINT32_MAX;

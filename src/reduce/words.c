@@ -3,7 +3,17 @@
 
 size_t sh_words_bytes(sh_word word)
 {
-    return word == SH_WORD_I32 ? sizeof(uint32_t) : sizeof(uint64_t);
+    switch (word) {
+    case SH_WORD_I8:
+        return sizeof(uint8_t);
+    case SH_WORD_I16:
+        return sizeof(uint16_t);
+    case SH_WORD_I32:
+        return sizeof(uint32_t);
+    case SH_WORD_U64:
+        break;
+    }
+    return sizeof(uint64_t);
 }
 
 /* Where a part begins: rounded up, so that part 0 has the first word. */
@@ -32,7 +42,7 @@ sh_sink sh_words_store(const sh_stretch *part)
 sh_sink sh_words_add(const sh_stretch *part, sh_word word, const void *base)
 {
     return (sh_sink){
-        .mode = word == SH_WORD_I32 ? SH_SINK_ADD_I32 : SH_SINK_ADD_U64,
+        .mode = sh_sink_adding(sh_words_bytes(word)),
         .data = part->total,
         .bytes = part->bytes,
         .base = base == part->total ? NULL : base,

@@ -9,11 +9,12 @@ static void parts_follow_each_other_and_are_equal(void **state)
     uint64_t own[1], total[1]; /* the places alone matter */
     for (size_t count = 0; count < 40; count++)
         for (uint32_t parts = 1; parts < 12; parts++)
-            for (int wide = 0; wide < 2; wide++) {
-                const sh_span span = {own, total, count, wide != 0 ? SH_WORD_U64 : SH_WORD_I32};
+            for (size_t k = 0; k < 4; k++) {
+                static const sh_word kinds[] = {SH_WORD_I8, SH_WORD_I16, SH_WORD_I32, SH_WORD_U64};
+                const sh_span span = {own, total, count, kinds[k]};
                 const size_t bytes = sh_words_bytes(span.word);
                 size_t next = 0;
-                assert_int_equal(bytes, wide != 0 ? 8 : 4);
+                assert_int_equal(bytes, 1 << k);
                 for (uint32_t i = 0; i < parts; i++) {
                     const sh_stretch part = sh_words_part(&span, i, parts);
                     assert_ptr_equal(part.own, (const unsigned char *)own + next);
@@ -51,6 +52,19 @@ static void what_arrives_is_stored_or_added(void **state)
     sink = sh_words_add(&all, wide.word, all.own);
     sh_sink_add(&sink, 0, (const unsigned char *)wide_wire, sizeof wide_wire);
     assert_true(wide_total[0] == 2);
+    const uint16_t two_own[1] = {UINT16_MAX};
+    const uint8_t one_own[1] = {UINT8_MAX}, narrow_wire[2] = {3, 0};
+    uint16_t two_total[1];
+    uint8_t one_total[1];
+    const sh_span two = {two_own, two_total, 1, SH_WORD_I16};
+    const sh_span one = {one_own, one_total, 1, SH_WORD_I8};
+    const sh_stretch of_two = sh_words_part(&two, 0, 1), of_one = sh_words_part(&one, 0, 1);
+    sink = sh_words_add(&of_two, two.word, of_two.own);
+    sh_sink_add(&sink, 0, narrow_wire, sizeof *two_own);
+    sink = sh_words_add(&of_one, one.word, of_one.own);
+    sh_sink_add(&sink, 0, narrow_wire, sizeof *one_own);
+    assert_int_equal(two_total[0], 2);
+    assert_int_equal(one_total[0], 2);
 }
 
 int main(void)
