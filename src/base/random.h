@@ -16,12 +16,13 @@
 
 /* What a number is for. The values are part of the course: never renumber, only append. */
 typedef enum sh_random_purpose {
-    SH_RANDOM_SHUFFLE = 1, /* order of an epoch: (epoch, -) */
-    SH_RANDOM_INITIAL = 2, /* initial weights: (tensor index, -) */
-    SH_RANDOM_DIGITS = 3,  /* the built-in data: (split, sample index) */
-    SH_RANDOM_TEST = 4,    /* tests and fixed probes */
-    SH_RANDOM_AUGMENT = 5, /* views of training samples: (epoch, sample index) */
-    SH_RANDOM_DROPOUT = 6, /* a sample's keys: (epoch, sample index) */
+    SH_RANDOM_SHUFFLE = 1,  /* order of an epoch: (epoch, -) */
+    SH_RANDOM_INITIAL = 2,  /* initial weights: (tensor index, -) */
+    SH_RANDOM_DIGITS = 3,   /* the built-in data: (split, sample index) */
+    SH_RANDOM_TEST = 4,     /* tests and fixed probes */
+    SH_RANDOM_AUGMENT = 5,  /* views of training samples: (epoch, sample index) */
+    SH_RANDOM_DROPOUT = 6,  /* a sample's keys: (epoch, sample index) */
+    SH_RANDOM_ROUNDING = 7, /* of a gradient: (step, grain), a block for each tensor */
 } sh_random_purpose;
 
 /* A sequence of numbers with random access by counter; a value, copy it freely. */

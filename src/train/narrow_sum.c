@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Two numbers of 32 bits are made for each element, by the steps that finish MurmurHash3 (Appleby:
+ * multiply, and fold the upper half onto the lower):
+ *
+ *     key    = mix1((place + 1) * golden ratio)      the check's: of the place alone, never 0,
+ *                                                    different for each, as all steps are bijective
+ *     number = mix2(key, key of the draw)            what the fraction is compared with
+ *
+ * The products by the golden ratio are a running sum. A block of terms is made first and added
+ * after that, because loops over one size of element vectorise best.
+ *
+ * A fraction has 31 bits, compared as integers: no rounding enters. Below 2^-31 it is never rounded
+ * up; so a denormal gradient, which some units flush to 0, is 0 in any case: 2^94 times one is
+ * below 2^-32.
+ */
+#include "train/narrow_sum.h"
+
+#include <string.h>
+
+#include "base/random.h"
+#include "train/exact_sum_kernel.h"
+
+#define BLOCK 512 /* terms: 2 KiB */
+#define MAGNITUDE_MASK 0x7fffffff
+#define LARGEST_BITS 0x4e800000  /* of SH_NARROW_LARGEST */
+#define GOLDEN_RATIO 0x9e3779b1u /* 2^32 divided by it, odd */
+#define MIX_1 0x85ebca6bu        /* of MurmurHash3's fmix32 */
+#define MIX_2 0xc2b2ae35u
+
+sh_narrow_draw sh_narrow_draw_for(uint64_t seed, uint64_t step, uint32_t grain, uint32_t tensor,
+                                  uint32_t first)
+{
+    const uint32_t counter[4] = {tensor, SH_RANDOM_ROUNDING, (uint32_t)step, grain};
+    const uint32_t key[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)};
+    uint32_t block[4];
+    sh_philox(counter, key, block);
+    return (sh_narrow_draw){{block[0], block[1]}, first};
+}
+
+/* The check's key, of (place + 1) * GOLDEN_RATIO. */
+static inline SH_INLINE uint32_t key_of(uint32_t spread)
+{
+    spread ^= spread >> 16;
+    return spread * MIX_1;
+}
+
+/* 31 bits: the upper ones of a product, the best. */
+static inline SH_INLINE int32_t number_of(uint32_t key, uint32_t key0, uint32_t key1)
+{
+    uint32_t bits = key ^ key0;
+    bits ^= bits >> 13;
+    return (int32_t)((bits * MIX_2 + key1) >> 1);
+}
+
+/* gradient * scale, rounded up where its fraction is above number * 2^-31. Branch-free. */
+static inline SH_INLINE int32_t round_by(float gradient, float scale, int32_t number,
+                                         int32_t *magnitude_bits)
+{
+    int32_t bits;
+    memcpy(&bits, &gradient, sizeof bits);
+    const int32_t sign = bits >> 31; /* 0 or -1 */
+    bits &= MAGNITUDE_MASK;
+    float magnitude;
+    memcpy(&magnitude, &bits, sizeof magnitude);
+    magnitude *= scale;
+    int32_t scaled; /* bits order as magnitudes do, and those of a NaN above all */
+    memcpy(&scaled, &magnitude, sizeof scaled);
+    scaled = scaled < LARGEST_BITS ? scaled : LARGEST_BITS;
+    memcpy(&magnitude, &scaled, sizeof magnitude);
+    int32_t whole = (int32_t)magnitude;
+    const float fraction = magnitude - (float)whole;         /* exact */
+    whole -= (number - (int32_t)(fraction * 0x1p31f)) >> 31; /* -1 where it is below */
+    whole &= (bits - (int32_t)SH_SUM_INFINITY_BITS) >> 31;   /* 0 where it is not finite */
+    *magnitude_bits = bits;
+    return (whole ^ sign) - sign;
+}
+
+/* The terms of at most BLOCK gradients; `spread` is that of the first. */
+static inline SH_INLINE int32_t make_terms(int32_t *restrict terms, const float *restrict gradient,
+                                           float scale, size_t count, uint32_t spread,
+                                           const uint32_t draw_key[2], uint64_t *check)
+{
+    const uint32_t key0 = draw_key[0], key1 = draw_key[1];
+    int32_t top = 0;
+    uint64_t sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        int32_t bits;
+        const uint32_t key = key_of(spread);
+        const int32_t term = round_by(gradient[i], scale, number_of(key, key0, key1), &bits);
+        terms[i] = term;
+        sum += (uint64_t)((int64_t)(int32_t)key * term);
+        spread += GOLDEN_RATIO;
+        top = bits > top ? bits : top;
+    }
+    *check += sum;
+    return top;
+}
+
+#define ADD_BODY(bits)                                                                             \
+    static inline SH_INLINE uint32_t add##bits##_body(                                             \
+        int##bits##_t *restrict sum, const float *restrict gradient, float scale, size_t count,    \
+        const sh_narrow_draw *draw, uint64_t *check)                                               \
+    {                                                                                              \
+        int32_t terms[BLOCK], top = 0;                                                             \
+        for (size_t first = 0; first < count; first += BLOCK) {                                    \
+            const size_t length = count - first < BLOCK ? count - first : BLOCK;                   \
+            const uint32_t spread = (draw->first + (uint32_t)first + 1) * GOLDEN_RATIO;            \
+            const int32_t block_top =                                                              \
+                make_terms(terms, gradient + first, scale, length, spread, draw->key, check);      \
+            for (size_t i = 0; i < length; i++)                                                    \
+                sum[first + i] = (int##bits##_t)((uint32_t)sum[first + i] + (uint32_t)terms[i]);   \
+            top = block_top > top ? block_top : top;                                               \
+        }                                                                                          \
+        return (uint32_t)top;                                                                      \
+    }
+
+#define CHECK_BODY(bits)                                                                           \
+    static inline SH_INLINE uint64_t check##bits##_body(const int##bits##_t *sum, uint32_t first,  \
+                                                        size_t count)                              \
+    {                                                                                              \
+        uint64_t check = 0;                                                                        \
+        uint32_t spread = (first + 1) * GOLDEN_RATIO;                                              \
+        for (size_t i = 0; i < count; i++) {                                                       \
+            check += (uint64_t)((int64_t)(int32_t)key_of(spread) * sum[i]);                        \
+            spread += GOLDEN_RATIO;                                                                \
+        }                                                                                          \
+        return check;                                                                              \
+    }
+
+#define VARIANT_OF(bits, name, target)                                                             \
+    static target uint32_t add##bits##_##name(void *sum, const float *gradient, float scale,       \
+                                              size_t count, const sh_narrow_draw *draw,            \
+                                              uint64_t *check)                                     \
+    {                                                                                              \
+        return add##bits##_body(sum, gradient, scale, count, draw, check);                         \
+    }                                                                                              \
+    static target uint64_t check##bits##_##name(const void *sum, uint32_t first, size_t count)     \
+    {                                                                                              \
+        return check##bits##_body(sum, first, count);                                              \
+    }
+
+ADD_BODY(16)
+ADD_BODY(8)
+CHECK_BODY(16)
+CHECK_BODY(8)
+
+#define VARIANT_16(name, target) VARIANT_OF(16, name, target)
+#define VARIANT_8(name, target) VARIANT_OF(8, name, target)
+SH_VARIANT_MAP(VARIANT_16)
+SH_VARIANT_MAP(VARIANT_8)
+
+sh_narrow_add_kernel *const sh_narrow_add[SH_NARROW_COUNT][SH_VARIANT_COUNT] = {
+    [SH_NARROW_16] = {SH_VARIANT_TABLE(add16)},
+    [SH_NARROW_8] = {SH_VARIANT_TABLE(add8)},
+};
+
+sh_narrow_check_kernel *const sh_narrow_check[SH_NARROW_COUNT][SH_VARIANT_COUNT] = {
+    [SH_NARROW_16] = {SH_VARIANT_TABLE(check16)},
+    [SH_NARROW_8] = {SH_VARIANT_TABLE(check8)},
+};

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The inner loops of the exact sum at 16 and 8 bits: floats to integers by stochastic rounding,
+ * added modulo 2^w, and the check that finds sums that wrapped. For exact_sum.c and tests.
+ *
+ *     const sh_narrow_draw draw = sh_narrow_draw_for(seed, step, grain, tensor, 0);
+ *     uint64_t check = 0;
+ *     const uint32_t top =
+ *         sh_narrow_add[SH_NARROW_8][sh_variant_best()](sum, gradient, scale, count, &draw,
+ * &check);
+ *     ... after all have been added, anywhere ...
+ *     wrapped = sh_narrow_check[SH_NARROW_8][sh_variant_best()](total, 0, count) != check;
+ *
+ * Threads: any; the caller holds `sum`.
+ */
+#ifndef SHOAL_TRAIN_NARROW_SUM_H
+#define SHOAL_TRAIN_NARROW_SUM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/variant.h"
+
+typedef enum sh_narrow { SH_NARROW_16, SH_NARROW_8, SH_NARROW_COUNT } sh_narrow;
+
+/* From this magnitude on (in units) a term counts as it; bounds show that. */
+#define SH_NARROW_LARGEST 0x1p30f
+
+/* What a gradient is rounded by: numbers that depend on all that is named here and on each
+ * element's place, and on nothing else. */
+typedef struct sh_narrow_draw {
+    uint32_t key[2]; /* of seed, step, grain and tensor */
+    uint32_t first;  /* place in the tensor of the first element at hand */
+} sh_narrow_draw;
+
+/* Steps count modulo 2^32. */
+sh_narrow_draw sh_narrow_draw_for(uint64_t seed, uint64_t step, uint32_t grain, uint32_t tensor,
+                                  uint32_t first);
+
+/*
+ * sum[i] += term(i) modulo 2^w, for i < count; `sum` is int16_t or int8_t. A term is gradient[i] *
+ * scale rounded down or up (towards or away from 0), up with a probability equal to its fraction,
+ * within 2^-31: its mean is the product. What is not finite adds 0. *check rises by
+ *
+ *     sum over i of key(draw->first + i) * term(i)    modulo 2^64,
+ *
+ * where a key is 32 bits made from the place (a multilinear hash: Carter, Wegman 1979). So in any
+ * order and split the checks of all terms add up to that of the whole sums, and to that of the sums
+ * modulo 2^w if and (but for a chance of about 2^-32) only if no sum left -2^(w-1) .. 2^(w-1) - 1.
+ * One sum alone that wrapped is always found. `scale` is a power of two from 2^-126 to 2^94.
+ * Returns the largest magnitude bits, as sh_sum_kernel. The arrays do not overlap.
+ */
+typedef uint32_t sh_narrow_add_kernel(void *sum, const float *gradient, float scale, size_t count,
+                                      const sh_narrow_draw *draw, uint64_t *check);
+extern sh_narrow_add_kernel *const sh_narrow_add[SH_NARROW_COUNT][SH_VARIANT_COUNT];
+
+/* The check of `count` sums, the first of them at place `first` of its tensor. */
+typedef uint64_t sh_narrow_check_kernel(const void *sum, uint32_t first, size_t count);
+extern sh_narrow_check_kernel *const sh_narrow_check[SH_NARROW_COUNT][SH_VARIANT_COUNT];
+
+#endif
