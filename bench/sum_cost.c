@@ -11,7 +11,7 @@
  * and time the parts of the step that surround them: prepare, clear, verdict, apply. Prints one
  * JSON object with the medians, in nanoseconds. bench/sum_cost.py makes the figures of it.
  *
- *     bench_sum_cost LANES ROUNDS
+ *     bench_sum_cost LANES ROUNDS [WIRE]
  *
  * The weights hardly move (a learning rate of 1e-6): no figure depends on what is learnt.
  */
@@ -32,6 +32,7 @@
 #define GRAIN 16
 #define GRAINS (BATCH / GRAIN)
 #define ROUNDS_MOST 100000
+#define TENSORS_MOST 16
 #define LOCK_ELEMENTS ((size_t)16384) /* as in the exact sum */
 #define WARM_UP 20                    /* rounds; the exponents settle in the first ones */
 
@@ -58,6 +59,8 @@ typedef struct sum_bench {
     sh_replica *replica;
     sh_lanes *lanes;
     float *floats; /* the sum of the second way */
+    float *values; /* room for a tensor's gradient */
+    uint32_t wire;
     pthread_mutex_t *locks;
     size_t lock_count;
     uint32_t lane_count, rounds;
@@ -104,7 +107,7 @@ static void take_gradient(void *context, uint32_t tensor, const float *gradient)
 {
     sum_bench *bench = context;
     if (bench->way == WAY_EXACT)
-        sh_sum_add(bench->replica->sum, tensor, gradient);
+        sh_sum_add(bench->replica->sum, tensor, 0, gradient);
     else if (bench->way == WAY_FLOATS)
         add_as_floats(bench, tensor, gradient);
 }
@@ -147,25 +150,15 @@ static void clear_floats(void *context, uint32_t lane)
 static void apply(void *context, uint32_t lane)
 {
     const sum_bench *bench = context;
-    const sh_replica *replica = bench->replica;
+    sh_replica *replica = bench->replica;
     const sh_range range = lane_range(bench, lane);
-    const int32_t *sum = sh_sum_total(replica->sum).accumulator;
-    const sh_optimizer_step step =
-        sh_optimizer_step_of(&replica->settings, (double)replica->settings.lr, 1, 1);
-    for (uint32_t t = 0; t < replica->tensors; t++) {
-        const size_t start = sh_sum_first_element(replica->sum, t);
-        const size_t stop = start + sh_sum_elements(replica->sum, t);
-        const size_t end = range.first + range.count;
-        const size_t from = start > range.first ? start : range.first, to = stop < end ? stop : end;
-        if (from >= to)
-            continue;
-        float *slots[SH_OPTIMIZER_MAX_SLOTS] = {NULL};
-        for (uint32_t i = 0; i < replica->slot_count; i++)
-            slots[i] = replica->slots[i] + from;
-        uint32_t max_abs = 0;
-        sh_optimizer_apply(replica->optimizer, &replica->settings, &step, replica->weights + from,
-                           slots, sum + from, sh_sum_scale(replica->sum, t), to - from, &max_abs);
-    }
+    float scales[TENSORS_MOST];
+    for (uint32_t t = 0; t < replica->summed; t++)
+        scales[t] = sh_sum_scale(replica->sum, t);
+    const sh_replica_step step = {
+        sh_optimizer_step_of(&replica->settings, (double)replica->settings.lr, 1, 1), scales};
+    sh_replica_update(replica, &step, range.first, range.first + range.count,
+                      sh_sum_total(replica->sum).accumulator, NULL);
 }
 
 static uint64_t now_ns(void)
@@ -200,15 +193,9 @@ static void time_way(sum_bench *bench, sum_way way, uint64_t times[PARTS])
 static void follow(const sum_bench *bench)
 {
     sh_sum *sum = bench->replica->sum;
-    const int32_t *integers = sh_sum_total(sum).accumulator;
     for (uint32_t t = 0; t < bench->replica->tensors; t++) {
-        const size_t first = sh_sum_first_element(sum, t);
         uint32_t max_abs = 0;
-        for (size_t i = 0; i < sh_sum_elements(sum, t); i++) {
-            const int32_t value = integers[first + i];
-            const uint32_t size = value < 0 ? 0U - (uint32_t)value : (uint32_t)value;
-            max_abs = size > max_abs ? size : max_abs;
-        }
+        sh_sum_value(sum, t, bench->values, &max_abs);
         sh_sum_follow(sum, t, max_abs);
     }
 }
@@ -263,6 +250,7 @@ static sh_status make_room(sum_bench *bench)
         if (bench->times[p] == NULL)
             return sh_fail_memory(bytes, "the benchmark");
     }
+    SH_TRY(sh_block_new((void **)&bench->values, bytes, "a gradient"));
     return sh_block_new((void **)&bench->floats, bytes, "the sum of floats");
 }
 
@@ -275,6 +263,7 @@ static sh_status set_up(sum_bench *bench)
     job.batch_size = BATCH;
     job.grain = GRAIN;
     job.lr = 1e-6f;
+    job.wire = bench->wire;
     SH_TRY(sh_job_complete(&job));
     const sh_problem problem = {1, 28, 28, 10};
     SH_TRY(sh_pipeline_open(&bench->pipeline, job.data, &(sh_pipeline_options){.resize = 0}));
@@ -301,6 +290,7 @@ static void tear_down(sum_bench *bench)
         pthread_mutex_destroy(&bench->locks[i]);
     free(bench->locks);
     free(bench->floats);
+    free(bench->values);
     sh_lanes_free(bench->lanes);
     sh_replica_free(bench->replica);
     sh_pipeline_close(bench->pipeline);
@@ -339,8 +329,8 @@ static uint64_t median(uint64_t *times, uint32_t count)
 
 static void print_medians(const sum_bench *bench)
 {
-    printf("{\"lanes\": %u, \"rounds\": %u, \"backend\": \"%s\"", bench->lane_count, bench->rounds,
-           bench->backends.items[0]->name);
+    printf("{\"lanes\": %u, \"rounds\": %u, \"wire\": %u, \"backend\": \"%s\"", bench->lane_count,
+           bench->rounds, bench->wire, bench->backends.items[0]->name);
     for (int p = 0; p < PARTS; p++)
         printf(", \"%s_ns\": %llu", part_names[p],
                (unsigned long long)median(bench->times[p], bench->rounds));
@@ -349,14 +339,16 @@ static void print_medians(const sum_bench *bench)
 
 int main(int argc, char **argv)
 {
-    sum_bench bench = {.lane_count = 2, .rounds = 300};
+    sum_bench bench = {.lane_count = 2, .rounds = 300, .wire = 32};
     if (argc > 1)
         bench.lane_count = (uint32_t)strtoul(argv[1], NULL, 10);
     if (argc > 2)
         bench.rounds = (uint32_t)strtoul(argv[2], NULL, 10);
-    if (argc > 3 || bench.lane_count == 0 || bench.lane_count > SH_LANES_MAX || bench.rounds == 0 ||
+    if (argc > 3)
+        bench.wire = (uint32_t)strtoul(argv[3], NULL, 10);
+    if (argc > 4 || bench.lane_count == 0 || bench.lane_count > SH_LANES_MAX || bench.rounds == 0 ||
         bench.rounds > ROUNDS_MOST) {
-        fprintf(stderr, "usage: bench_sum_cost LANES ROUNDS\n");
+        fprintf(stderr, "usage: bench_sum_cost LANES ROUNDS [WIRE]\n");
         return 2;
     }
     sh_status status = set_up(&bench);

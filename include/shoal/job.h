@@ -43,7 +43,7 @@ typedef struct sh_job {
     float lr;
     float momentum;
     float weight_decay;
-    uint32_t wire; /* bits of a summed gradient element: 32 */
+    uint32_t wire; /* bits of a summed gradient element: 32, 16 or 8 */
 
     char optimizer[SH_OPTIMIZER_BYTES]; /* "sgd" */
     uint32_t nesterov;                  /* 1: Nesterov momentum */

@@ -79,6 +79,7 @@ typedef struct sh_device_report {
 typedef struct sh_summary {
     char model[SH_MODEL_BYTES];
     char data[SH_DATA_BYTES];
+    uint32_t wire; /* bits of a summed gradient */
     uint64_t parameters;
     uint32_t epochs;      /* complete ones since the job began */
     uint64_t steps;       /* since the job began */

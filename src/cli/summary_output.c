@@ -100,7 +100,7 @@ json_t *sh_summary_output_json(const sh_summary *summary, sh_run_end end)
 {
     return json_pack(
         "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-        "s:b, s:o, s:s}",
+        "s:b, s:o, s:s, s:o}",
         "model", sh_json_text(summary->model), "data", sh_json_text(summary->data), "parameters",
         whole(summary->parameters), "epochs", whole(summary->epochs), "steps",
         whole(summary->steps), "samples", whole(summary->samples), "train_seconds",
@@ -112,5 +112,5 @@ json_t *sh_summary_output_json(const sh_summary *summary, sh_run_end end)
         "planned_bytes", whole(summary->planned_bytes), "devices", devices_json(summary),
         "redone_steps", whole(summary->redone_steps), "views", whole(summary->views),
         "reproducible", summary->reproducible ? 1 : 0, "run", sh_json_text(summary->run), "status",
-        end_text(end));
+        end_text(end), "wire", whole(summary->wire));
 }

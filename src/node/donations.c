@@ -5,6 +5,7 @@
  */
 #include "node/donations.h"
 
+#include <assert.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -236,14 +237,16 @@ static void pump_soon(sh_donations *donations)
         atomic_store(&donations->pumping, false); /* the next stage will */
 }
 
-void sh_donations_span(sh_donations *donations, const int32_t *total, size_t elements)
+void sh_donations_span(sh_donations *donations, uint32_t bucket, const void *total)
 {
     if (donations->first == NULL)
         return;
-    const sh_sum_block block = sh_sum_total(donations->replica->sum);
+    uint32_t buckets;
+    const sh_sum_bucket *of = sh_sum_buckets(donations->replica->sum, &buckets) + bucket;
+    assert(bucket < buckets);
     for (donation *each = donations->first; each != NULL; each = each->next)
         if (each->giver != NULL && !each->over)
-            sh_giver_span(each->giver, (size_t)(total - block.accumulator), elements, total);
+            sh_giver_span(each->giver, of->first_element, of->elements, total);
     pump_soon(donations);
 }
 

@@ -35,8 +35,8 @@ void sh_donations_follow(sh_donations *donations, const sh_orders *orders, uint3
 /* Takes the channel of a taker; false where its identity is none of ours. Loop only. */
 bool sh_donations_accept(sh_donations *donations, sh_channel *channel, const char *identity);
 
-/* A bucket's sum is complete: `total` is its first word. Loop only. */
-void sh_donations_span(sh_donations *donations, const int32_t *total, size_t elements);
+/* The sum of a bucket, by its number, is complete: `total` is its first word. Loop only. */
+void sh_donations_span(sh_donations *donations, uint32_t bucket, const void *total);
 
 /* A stage has passed. Any thread, under the replica's lock. */
 void sh_donations_passed(sh_donations *donations, const sh_stage_outcome *outcome);

@@ -268,9 +268,8 @@ void sh_station_follow(sh_station *station, const sh_orders *orders)
 static void on_span(void *context, uint32_t index, const sh_span *span)
 {
     const sh_station *station = context;
-    (void)index;
-    if (span->word == SH_WORD_I32)
-        sh_donations_span(station->donations, span->total, span->count);
+    if (span->word != SH_WORD_U64) /* the trailer's */
+        sh_donations_span(station->donations, index, span->total);
 }
 
 /* Waits until the loop has done what was asked of it so far. */

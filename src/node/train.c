@@ -313,6 +313,7 @@ static sh_status summarise(training *t, const sh_course *course, const char *end
     const sh_replica *replica = t->bench->replica;
     snprintf(summary->model, sizeof summary->model, "%s", t->bench->job.model);
     snprintf(summary->data, sizeof summary->data, "%s", t->bench->job.data);
+    summary->wire = t->bench->job.wire;
     snprintf(summary->run, sizeof summary->run, "%.*s", SH_RUN_BYTES - 1, sh_run_folder(t->run));
     summary->parameters = sh_model_parameters(replica->graph);
     summary->steps = replica->steps;

@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Words: tensor t has an exponent e; its unit is 2^-e. A grain adds round(g / unit). The bound of a
- * tensor is the sum over grains of ceil(max|g| / 256 units), so |sum| <= 256 * bound, in units,
- * because rounding never passes a whole number of units. Where bound < 2^23, |sum| < 2^31: it fits
- * int32, however often partial sums wrapped. That is the proof; it needs no look at the sum.
+ * Words: tensor t has an exponent e; its unit is 2^-e. A grain adds g / unit, rounded. At 32 bits,
+ * the bound of a tensor is the sum over grains of ceil(max|g| / 256 units), so |sum| <= 256 *
+ * bound, in units, because rounding never passes a whole number of units. Where bound < 2^23, |sum|
+ * < 2^31: it fits int32, however often partial sums wrapped. That is the proof; it needs no look at
+ * the sum.
  *
- *     accumulator  | tensor 0 | tensor 1 |    tensor 2     |     int32, locks every 16 Ki elements
+ *     accumulator  | tensor 0 | tensor 1 |    tensor 2     |     locks every 16 Ki elements
  *                                        |<-- bucket 0 --->|
  *                  |<---- bucket 1 ----->|
  *     trailer      | next view | loss | samples | correct | not finite | stops | check |
- *                  | (bound, not finite) a tensor |
+ *                  | (bound, not finite) a tensor | check a tensor, below 32 bits |
+ *
+ * At 16 and 8 bits such a bound would cost bits that are missed: over 4 grains of LeNet it is 1.7
+ * times |G|, over 64 it is 5 times. There each tensor's check (train/narrow_sum.h), added up like
+ * everything else, is compared with that of the total. The bound, in units of 1/256, shows terms
+ * that were cut off, and steers.
  *
  * Both exist twice where there may be other devices: own, to which lanes add, and total. A stage
  * that breaks off has changed the total alone, so what this device has computed is still there.
@@ -18,11 +24,12 @@
  * saturates at 2^40; 2^20 of them stay below 2^64.
  *
  * Exponents follow an envelope, a slowly falling maximum over steps of
- *     max( |G|max , 256 * bound * unit / 16 )
+ *     max( |G|max , bound / 16 )           (/ 64 at 16 and 8 bits)
  * placed in [2^23, 2^24) units: as many bits as a float has, and room for |G| to grow 128 times and
- * for the bound to grow 8 times in a step without a redo. The bound takes part because with many
- * grains of mostly noise it exceeds |G| by about the square root of their number: an exponent that
- * followed |G| alone would let such a job redo every step. It also shows gradients that round to 0
+ * for the bound to grow 8 times in a step without a redo; at 16 bits in [2^10, 2^11), room for 16
+ * times, at 8 bits in [2^4, 2^5), room for 4. The bound takes part because with many grains of
+ * mostly noise it exceeds |G| by about the square root of their number: an exponent that followed
+ * |G| alone would let such a job redo every step. It also shows gradients that round to 0
  * everywhere, so exponents find them. A gradient that is exactly 0 says nothing and changes
  * nothing.
  *
@@ -43,16 +50,8 @@
 
 #define CHUNK_ELEMENTS ((size_t)16384) /* 4 us under a lock; with its gradient it stays in L2 */
 
-#define BOUND_SHIFT 8                   /* a bound counts 2^8 units */
-#define BOUND_LIMIT ((uint64_t)1 << 23) /* 2^31 units: no proof from here on */
 #define BOUND_SATURATED ((uint64_t)1 << 40)
-#define BOUND_REDO_BITS 22   /* a redo aims the bound below 2^22, 2^30 units */
-#define BOUND_COARSE_BITS 10 /* calibration goes up from a bound below 2^10 */
-
-#define ENVELOPE_BITS 24
 #define ENVELOPE_FALL 0.9375f
-#define ENVELOPE_OF_BOUND 0.0625f
-
 #define LOSS_UNIT 0x1p-32
 #define LOSS_LARGEST 0x1p20
 
@@ -69,8 +68,8 @@ enum {
 enum { WORD_BOUND, WORD_NOT_FINITE, WORDS_A_TENSOR };
 
 struct tensor {
-    size_t first_element, elements;
-    float envelope; /* 0: never seen a gradient */
+    const sh_sum_place *place; /* in the layout */
+    float envelope;            /* 0: never seen a gradient */
     int32_t exponent;
 };
 
@@ -79,25 +78,37 @@ struct sh_sum {
     sh_sum_block apart; /* NULL before sh_sum_share */
     sh_sum_block total; /* one of the above; not owned */
     pthread_mutex_t *chunk_locks;
-    size_t elements, chunks;
+    size_t chunks;
+    sh_sum_layout layout;
+    uint64_t seed, step;
     pthread_mutex_t trailer_lock;
-    sh_sum_bucket *buckets;
-    uint32_t bucket_count;
     sh_sum_kernel *add;
     bool calibrating;
     uint32_t tensors;
     struct tensor tensor[];
 };
 
-static size_t trailer_words(uint32_t tensors)
+static bool is_wide(const struct tensor *tensor)
 {
-    return WORD_TENSORS + (size_t)tensors * WORDS_A_TENSOR;
+    return sh_sum_form_is_wide(tensor->place->form);
+}
+
+static size_t trailer_words(const sh_sum *sum)
+{
+    const bool narrow = sum->layout.wide_elements < sum->layout.elements;
+    return WORD_TENSORS + (size_t)sum->tensors * (WORDS_A_TENSOR + (narrow ? 1U : 0U));
 }
 
 /* The words of one tensor in a trailer. */
 static uint64_t *tensor_words(uint64_t *trailer, uint32_t tensor)
 {
-    return trailer + trailer_words(tensor);
+    return trailer + WORD_TENSORS + (size_t)tensor * WORDS_A_TENSOR;
+}
+
+/* Its check, behind those of all tensors. */
+static uint64_t *check_word(const sh_sum *sum, uint64_t *trailer, uint32_t tensor)
+{
+    return tensor_words(trailer, sum->tensors) + tensor;
 }
 
 /* 2^exponent for -126 <= exponent <= 127. */
@@ -123,58 +134,26 @@ static int32_t bit_length(uint64_t value)
     return 64 - __builtin_clzll(value);
 }
 
-static int32_t clamp_exponent(int32_t exponent)
+static int32_t clamp_exponent(const struct tensor *tensor, int32_t exponent)
 {
     if (exponent < SH_SUM_EXPONENT_MIN)
         return SH_SUM_EXPONENT_MIN;
-    return exponent > SH_SUM_EXPONENT_MAX ? SH_SUM_EXPONENT_MAX : exponent;
-}
-
-static void place_buckets(sh_sum *sum, size_t bucket_bytes)
-{
-    sh_sum_bucket *bucket = NULL;
-    for (uint32_t t = sum->tensors; t-- > 0;) {
-        if (bucket == NULL)
-            bucket = &sum->buckets[sum->bucket_count++];
-        bucket->first_tensor = t;
-        bucket->first_element = sum->tensor[t].first_element;
-        bucket->tensors++;
-        bucket->elements += sum->tensor[t].elements;
-        if (bucket->elements * sizeof(int32_t) >= bucket_bytes)
-            bucket = NULL;
-    }
-}
-
-static sh_status place_tensors(sh_sum *sum, const size_t *tensor_elements)
-{
-    for (uint32_t t = 0; t < sum->tensors; t++) {
-        if (tensor_elements[t] == 0)
-            return sh_fail(SH_INVALID, "the gradient of tensor %u has no elements", t);
-        sum->tensor[t] = (struct tensor){
-            .first_element = sum->elements,
-            .elements = tensor_elements[t],
-            .exponent = SH_SUM_EXPONENT_FIRST,
-        };
-        if (__builtin_add_overflow(sum->elements, tensor_elements[t], &sum->elements))
-            return sh_fail_memory(SIZE_MAX, "the sum of gradients");
-    }
-    return SH_OK;
+    return exponent > tensor->place->form->exponent_max ? tensor->place->form->exponent_max
+                                                        : exponent;
 }
 
 static sh_status block_new(sh_sum_block *block, const sh_sum *sum)
 {
-    size_t bytes;
-    if (!sh_size_mul(sum->elements, sizeof(int32_t), &bytes))
-        return sh_fail_memory(SIZE_MAX, "the sum of gradients");
+    const size_t words = trailer_words(sum), elements = sum->layout.elements;
     void *accumulator;
-    SH_TRY(sh_block_new(&accumulator, bytes, "the sum of gradients"));
-    uint64_t *trailer = calloc(trailer_words(sum->tensors), sizeof *trailer);
+    SH_TRY(sh_block_new(&accumulator, sh_layout_offset(&sum->layout, elements),
+                        "the sum of gradients"));
+    uint64_t *trailer = calloc(words, sizeof *trailer);
     if (trailer == NULL) {
         free(accumulator);
-        return sh_fail_memory(trailer_words(sum->tensors) * sizeof *trailer,
-                              "the sum of gradients");
+        return sh_fail_memory(words * sizeof *trailer, "the sum of gradients");
     }
-    *block = (sh_sum_block){accumulator, trailer, sum->elements, trailer_words(sum->tensors)};
+    *block = (sh_sum_block){accumulator, trailer, elements, words};
     return SH_OK;
 }
 
@@ -182,31 +161,31 @@ static sh_status allocate(sh_sum *sum)
 {
     SH_TRY(block_new(&sum->own, sum));
     sum->total = sum->own;
-    sum->buckets = calloc(sum->tensors, sizeof *sum->buckets);
-    const size_t chunks = (sum->elements - 1) / CHUNK_ELEMENTS + 1;
+    const size_t chunks = (sum->layout.elements - 1) / CHUNK_ELEMENTS + 1;
     sum->chunk_locks = calloc(chunks, sizeof *sum->chunk_locks);
-    if (sum->buckets == NULL || sum->chunk_locks == NULL)
+    if (sum->chunk_locks == NULL)
         return sh_fail_memory(chunks * sizeof *sum->chunk_locks, "the sum of gradients");
     while (sum->chunks < chunks)
         pthread_mutex_init(&sum->chunk_locks[sum->chunks++], NULL);
     return SH_OK;
 }
 
-sh_status sh_sum_new(sh_sum **sum, const size_t *tensor_elements, uint32_t tensors,
-                     size_t bucket_bytes)
+sh_status sh_sum_new(sh_sum **sum, const sh_sum_options *options)
 {
-    if (tensors == 0)
-        return sh_fail(SH_INVALID, "a sum of gradients needs at least one tensor");
+    const uint32_t tensors = options->tensors;
     sh_sum *fresh = calloc(1, sizeof *fresh + tensors * sizeof fresh->tensor[0]);
     if (fresh == NULL)
         return sh_fail_memory(tensors * sizeof fresh->tensor[0], "the sum of gradients");
     fresh->tensors = tensors;
+    fresh->seed = options->seed;
     fresh->add = sh_sum_kernels[sh_variant_best()];
     pthread_mutex_init(&fresh->trailer_lock, NULL);
     sh_status status;
-    SH_TRY_DONE(place_tensors(fresh, tensor_elements));
+    SH_TRY_DONE(sh_layout_init(&fresh->layout, options));
+    for (uint32_t t = 0; t < tensors; t++)
+        fresh->tensor[t] =
+            (struct tensor){.place = &fresh->layout.places[t], .exponent = SH_SUM_EXPONENT_FIRST};
     SH_TRY_DONE(allocate(fresh));
-    place_buckets(fresh, bucket_bytes);
     *sum = fresh;
     return SH_OK;
 done:
@@ -222,7 +201,7 @@ void sh_sum_free(sh_sum *sum)
         pthread_mutex_destroy(&sum->chunk_locks[c]);
     pthread_mutex_destroy(&sum->trailer_lock);
     free(sum->chunk_locks);
-    free(sum->buckets);
+    sh_layout_release(&sum->layout);
     free(sum->own.trailer);
     free(sum->own.accumulator);
     free(sum->apart.trailer);
@@ -243,21 +222,28 @@ void sh_sum_set_shared(sh_sum *sum, bool shared)
 
 void sh_sum_clear_trailer(sh_sum *sum)
 {
-    memset(sum->own.trailer, 0, trailer_words(sum->tensors) * sizeof *sum->own.trailer);
+    memset(sum->own.trailer, 0, sum->own.words * sizeof *sum->own.trailer);
 }
 
 void sh_sum_clear_range(sh_sum *sum, size_t first_element, size_t elements)
 {
-    memset(sum->own.accumulator + first_element, 0, elements * sizeof *sum->own.accumulator);
+    const size_t first = sh_layout_offset(&sum->layout, first_element);
+    const size_t end = sh_layout_offset(&sum->layout, first_element + elements);
+    memset((unsigned char *)sum->own.accumulator + first, 0, end - first);
 }
 
 void sh_sum_begin(sh_sum *sum)
 {
     sh_sum_clear_trailer(sum);
-    sh_sum_clear_range(sum, 0, sum->elements);
+    sh_sum_clear_range(sum, 0, sum->layout.elements);
 }
 
-/* ceil(|g| * 2^exponent / 2^BOUND_SHIFT), saturated, for the magnitude bits of a finite g. */
+void sh_sum_set_step(sh_sum *sum, uint64_t step)
+{
+    sum->step = step;
+}
+
+/* ceil(|g| * 2^exponent), saturated, for the magnitude bits of a finite g. */
 static uint64_t bound_of(uint32_t magnitude_bits, int32_t exponent)
 {
     const uint32_t field = magnitude_bits >> 23;
@@ -265,7 +251,7 @@ static uint64_t bound_of(uint32_t magnitude_bits, int32_t exponent)
     if (mantissa == 0)
         return 0;
     /* |g| = mantissa * 2^(field - 150), and denormals share field 1 */
-    const int32_t shift = (int32_t)(field > 0 ? field : 1) - 150 + exponent - BOUND_SHIFT;
+    const int32_t shift = (int32_t)(field > 0 ? field : 1) - 150 + exponent;
     if (shift <= -24)
         return 1;
     if (shift < 0)
@@ -298,33 +284,51 @@ static size_t entry_of(const float *gradient, size_t pieces)
     return (size_t)(mixed >> 32) % pieces;
 }
 
-void sh_sum_add(sh_sum *sum, uint32_t tensor, const float *gradient)
+/* Adds `count` elements of a tensor to the own part, the first of them at `from` of the whole. */
+static uint32_t add_piece(sh_sum *sum, const struct tensor *t, size_t from, const float *gradient,
+                          size_t count, sh_narrow_draw draw, uint64_t *check)
+{
+    const float scale = power_of_two(t->exponent);
+    void *place = (unsigned char *)sum->own.accumulator + sh_layout_offset(&sum->layout, from);
+    if (is_wide(t))
+        return sum->add(place, gradient, scale, count);
+    draw.first = (uint32_t)(from - t->place->first_element);
+    return sh_narrow_add[t->place->form->narrow][sh_variant_best()](place, gradient, scale, count,
+                                                                    &draw, check);
+}
+
+void sh_sum_add(sh_sum *sum, uint32_t tensor, uint32_t grain, const float *gradient)
 {
     const struct tensor *t = &sum->tensor[tensor];
-    const size_t end = t->first_element + t->elements;
-    const size_t first_chunk = t->first_element / CHUNK_ELEMENTS;
+    sh_narrow_draw draw = {{0}, 0};
+    if (!is_wide(t))
+        draw = sh_narrow_draw_for(sum->seed, sum->step, grain, tensor, 0);
+    const size_t end = t->place->first_element + t->place->elements;
+    const size_t first_chunk = t->place->first_element / CHUNK_ELEMENTS;
     const size_t pieces = (end - 1) / CHUNK_ELEMENTS - first_chunk + 1;
     const size_t entry = entry_of(gradient, pieces);
-    const float scale = power_of_two(t->exponent);
     uint32_t top = 0;
+    uint64_t check = 0;
     for (size_t p = 0; p < pieces; p++) {
         const size_t chunk = first_chunk + (entry + p) % pieces;
         const size_t low = chunk * CHUNK_ELEMENTS, high = low + CHUNK_ELEMENTS;
-        const size_t from = low > t->first_element ? low : t->first_element;
+        const size_t from = low > t->place->first_element ? low : t->place->first_element;
         const size_t to = high < end ? high : end;
         pthread_mutex_lock(&sum->chunk_locks[chunk]);
-        const uint32_t piece_top = sum->add(sum->own.accumulator + from,
-                                            gradient + (from - t->first_element), scale, to - from);
+        const uint32_t piece_top = add_piece(
+            sum, t, from, gradient + (from - t->place->first_element), to - from, draw, &check);
         pthread_mutex_unlock(&sum->chunk_locks[chunk]);
         top = piece_top > top ? piece_top : top;
     }
     uint64_t not_finite = 0;
     if (top >= SH_SUM_INFINITY_BITS)
-        top = examine(gradient, t->elements, &not_finite);
+        top = examine(gradient, t->place->elements, &not_finite);
     uint64_t *words = tensor_words(sum->own.trailer, tensor);
     pthread_mutex_lock(&sum->trailer_lock);
-    words[WORD_BOUND] += bound_of(top, t->exponent);
+    words[WORD_BOUND] += bound_of(top, t->exponent - t->place->form->bound_shift);
     words[WORD_NOT_FINITE] += not_finite;
+    if (!is_wide(t))
+        *check_word(sum, sum->own.trailer, tensor) += check;
     pthread_mutex_unlock(&sum->trailer_lock);
 }
 
@@ -368,18 +372,23 @@ sh_sum_block sh_sum_total(const sh_sum *sum)
 
 const sh_sum_bucket *sh_sum_buckets(const sh_sum *sum, uint32_t *count)
 {
-    *count = sum->bucket_count;
-    return sum->buckets;
+    *count = sum->layout.bucket_count;
+    return sum->layout.buckets;
+}
+
+const sh_sum_layout *sh_sum_layout_of(const sh_sum *sum)
+{
+    return &sum->layout;
 }
 
 size_t sh_sum_first_element(const sh_sum *sum, uint32_t tensor)
 {
-    return sum->tensor[tensor].first_element;
+    return sum->tensor[tensor].place->first_element;
 }
 
 size_t sh_sum_elements(const sh_sum *sum, uint32_t tensor)
 {
-    return sum->tensor[tensor].elements;
+    return sum->tensor[tensor].place->elements;
 }
 
 sh_sum_totals sh_sum_read_totals(const sh_sum *sum)
@@ -396,12 +405,28 @@ sh_sum_totals sh_sum_read_totals(const sh_sum *sum)
     };
 }
 
+/* Whether no element of a tensor's total has wrapped. */
+static bool is_proven(const sh_sum *sum, uint32_t tensor)
+{
+    const struct tensor *t = &sum->tensor[tensor];
+    const sh_sum_form *form = t->place->form;
+    const uint64_t bound = tensor_words(sum->total.trailer, tensor)[WORD_BOUND];
+    if (bound >= (uint64_t)1 << form->limit_bits)
+        return false;
+    if (is_wide(t))
+        return true;
+    const void *total = (const unsigned char *)sum->total.accumulator +
+                        sh_layout_offset(&sum->layout, t->place->first_element);
+    return sh_narrow_check[form->narrow][sh_variant_best()](total, 0, t->place->elements) ==
+           *check_word(sum, sum->total.trailer, tensor);
+}
+
 static bool is_finite(const sh_sum *sum, uint32_t *tensor)
 {
     for (uint32_t t = sum->tensors; t-- > 0;) {
         const uint64_t *words = tensor_words(sum->total.trailer, t);
         const bool fits_no_float =
-            words[WORD_BOUND] >= BOUND_LIMIT && sum->tensor[t].exponent == SH_SUM_EXPONENT_MIN;
+            sum->tensor[t].exponent == SH_SUM_EXPONENT_MIN && !is_proven(sum, t);
         if (words[WORD_NOT_FINITE] > 0 || fits_no_float) {
             *tensor = t;
             return false;
@@ -412,15 +437,20 @@ static bool is_finite(const sh_sum *sum, uint32_t *tensor)
 }
 
 /* The exponent that a tensor's bound asks for; the present one where it is good. */
-static int32_t wanted_exponent(const struct tensor *tensor, uint64_t bound)
+static int32_t wanted_exponent(const sh_sum *sum, uint32_t t)
 {
+    const struct tensor *tensor = &sum->tensor[t];
+    const uint64_t bound = tensor_words(sum->total.trailer, t)[WORD_BOUND];
     if (bound == 0)
         return tensor->exponent;
     const int32_t bits = bit_length(bound);
-    const bool unused = tensor->envelope == 0 && bits <= BOUND_COARSE_BITS;
-    if (bound < BOUND_LIMIT && !unused)
+    const bool unused = tensor->envelope == 0 && bits <= tensor->place->form->coarse_bits;
+    const bool proven = is_proven(sum, t);
+    if (proven && !unused)
         return tensor->exponent;
-    return clamp_exponent(tensor->exponent + BOUND_REDO_BITS - bits);
+    /* Where very many grains round up, a sum can wrap although the bound is as wanted. */
+    const int32_t change = tensor->place->form->redo_bits - bits;
+    return clamp_exponent(tensor, tensor->exponent + (!proven && change >= 0 ? -1 : change));
 }
 
 sh_verdict sh_sum_verdict(sh_sum *sum, uint32_t *tensor)
@@ -434,8 +464,7 @@ sh_verdict sh_sum_verdict(sh_sum *sum, uint32_t *tensor)
     bool calibrating = true;
     for (uint32_t t = 0; t < sum->tensors; t++) {
         struct tensor *each = &sum->tensor[t];
-        const uint64_t bound = tensor_words(sum->total.trailer, t)[WORD_BOUND];
-        const int32_t wanted = wanted_exponent(each, bound);
+        const int32_t wanted = wanted_exponent(sum, t);
         if (wanted == each->exponent)
             continue;
         each->exponent = wanted;
@@ -464,14 +493,20 @@ int sh_sum_exponent(const sh_sum *sum, uint32_t tensor)
 void sh_sum_value(const sh_sum *sum, uint32_t tensor, float *value, uint32_t *max_abs)
 {
     const struct tensor *t = &sum->tensor[tensor];
-    const int32_t *integers = sum->total.accumulator + t->first_element;
     const float scale = sh_sum_scale(sum, tensor);
+    int32_t room[SH_SUM_ROOM];
     uint32_t top = *max_abs;
-    for (size_t i = 0; i < t->elements; i++) {
-        const uint32_t magnitude =
-            integers[i] < 0 ? 0u - (uint32_t)integers[i] : (uint32_t)integers[i];
-        top = magnitude > top ? magnitude : top;
-        value[i] = (float)integers[i] * scale;
+    for (size_t first = 0; first < t->place->elements; first += SH_SUM_ROOM) {
+        const size_t left = t->place->elements - first,
+                     count = left < SH_SUM_ROOM ? left : SH_SUM_ROOM;
+        const int32_t *integers = sh_layout_integers(&sum->layout, sum->total.accumulator,
+                                                     t->place->first_element + first, count, room);
+        for (size_t i = 0; i < count; i++) {
+            const uint32_t magnitude =
+                integers[i] < 0 ? 0u - (uint32_t)integers[i] : (uint32_t)integers[i];
+            top = magnitude > top ? magnitude : top;
+            value[first + i] = (float)integers[i] * scale;
+        }
     }
     *max_abs = top;
 }
@@ -479,18 +514,21 @@ void sh_sum_value(const sh_sum *sum, uint32_t tensor, float *value, uint32_t *ma
 void sh_sum_follow(sh_sum *sum, uint32_t tensor, uint32_t max_abs)
 {
     struct tensor *t = &sum->tensor[tensor];
-    const uint64_t bound = tensor_words(sum->total.trailer, tensor)[WORD_BOUND] << BOUND_SHIFT;
-    if (bound == 0)
+    const uint64_t count = tensor_words(sum->total.trailer, tensor)[WORD_BOUND];
+    if (count == 0)
         return;
     const float unit = power_of_two(-t->exponent);
-    const float of_bound = (float)bound * unit * ENVELOPE_OF_BOUND;
-    /* Beyond its bound only in damaged memory; the weights' hash tells, and this stays finite. */
-    const float of_sum = (float)(max_abs < bound ? max_abs : (uint32_t)bound) * unit;
+    const float bound = (float)count * power_of_two(t->place->form->bound_shift);
+    const float of_bound = bound * unit * t->place->form->of_bound;
+    /* Beyond its bound, at 32 bits, only in damaged memory; the weights' hash tells, and this stays
+     * finite. */
+    const float largest = is_wide(t) && (float)max_abs > bound ? bound : (float)max_abs;
+    const float of_sum = largest * unit;
     float envelope = t->envelope * ENVELOPE_FALL;
     envelope = of_bound > envelope ? of_bound : envelope;
     envelope = of_sum > envelope ? of_sum : envelope;
     t->envelope = envelope;
-    t->exponent = clamp_exponent(ENVELOPE_BITS - exponent_above(envelope));
+    t->exponent = clamp_exponent(t, t->place->form->envelope_bits - exponent_above(envelope));
 }
 
 void sh_sum_state_get(const sh_sum *sum, float *envelopes, int32_t *exponents)
@@ -507,9 +545,10 @@ sh_status sh_sum_state_set(sh_sum *sum, const float *envelopes, const int32_t *e
         if (envelopes[t] != 0 && !(isnormal(envelopes[t]) && envelopes[t] > 0))
             return sh_fail(SH_CORRUPT, "exact sum, tensor %u: the envelope %g is no maximum", t,
                            (double)envelopes[t]);
-        if (exponents[t] != clamp_exponent(exponents[t]))
+        if (exponents[t] != clamp_exponent(&sum->tensor[t], exponents[t]))
             return sh_fail(SH_CORRUPT, "exact sum, tensor %u: the exponent %d is outside %d to %d",
-                           t, (int)exponents[t], SH_SUM_EXPONENT_MIN, SH_SUM_EXPONENT_MAX);
+                           t, (int)exponents[t], SH_SUM_EXPONENT_MIN,
+                           (int)sum->tensor[t].place->form->exponent_max);
     }
     for (uint32_t t = 0; t < sum->tensors; t++) {
         sum->tensor[t].envelope = envelopes[t];

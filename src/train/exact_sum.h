@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The exact sum of grains' gradients: integers added modulo 2^32, so that the result does not
- * depend on who computed which grain, in which order, or on how the parts were added up.
+ * The exact sum of grains' gradients: integers added modulo 2^32, 2^16 or 2^8 (the job's wire), so
+ * that the result does not depend on who computed which grain, in which order, or on how the parts
+ * were added up.
  *
  *     sh_sum_begin(sum);
- *     sh_sum_add(sum, tensor, gradient);          // every grain and tensor, from any lane
+ *     sh_sum_set_step(sum, step);
+ *     sh_sum_add(sum, tensor, grain, gradient);   // every grain and tensor, from any lane
  *     ... make `total` of `own` of all devices, accumulator and trailer, in any order ...
  *     if (sh_sum_verdict(sum, &tensor) == SH_VERDICT_APPLY)
  *         for each tensor: optimise with sh_sum_scale(), then sh_sum_follow(sum, t, max_abs);
@@ -26,30 +28,16 @@
 #include <stdint.h>
 
 #include "base/fail.h"
+#include "train/sum_layout.h"
 
 #define SH_SUM_MAX_GRAINS ((uint32_t)1 << 20)
 #define SH_SUM_LOSS UINT32_MAX /* the "tensor" of a verdict about the loss */
 
-/* 2^-97 keeps every proven gradient within float; 2^125 keeps denormals out of the sum. */
-#define SH_SUM_EXPONENT_MIN (-97)
-#define SH_SUM_EXPONENT_MAX 125
 #define SH_SUM_EXPONENT_FIRST 40
 
 typedef struct sh_sum sh_sum;
-/* A contiguous range of the accumulator that is reduced as one. */
-typedef struct sh_sum_bucket {
-    size_t first_element, elements;
-    uint32_t first_tensor, tensors;
-} sh_sum_bucket;
-
-/*
- * The accumulator holds all tensors one after the other, without gaps, in one block aligned to
- * SH_ALIGNMENT. Buckets are built from the last tensor to the first, the order in which backward
- * gives gradients, each closed once it has `bucket_bytes`; bucket 0 is complete first.
- * `tensor_elements` is copied. SH_INVALID without tensors or for one without elements.
- */
-sh_status sh_sum_new(sh_sum **sum, const size_t *tensor_elements, uint32_t tensors,
-                     size_t bucket_bytes) SHOAL_CHECKED;
+/* As sh_layout_init; the accumulator is aligned to SH_ALIGNMENT. */
+sh_status sh_sum_new(sh_sum **sum, const sh_sum_options *options) SHOAL_CHECKED;
 void sh_sum_free(sh_sum *sum);
 
 /* Allocates memory for a total beside the own part; nothing where there is some already. */
@@ -66,9 +54,16 @@ void sh_sum_begin(sh_sum *sum);
 void sh_sum_clear_trailer(sh_sum *sum);
 void sh_sum_clear_range(sh_sum *sum, size_t first_element, size_t elements);
 
-/* Adds one grain's gradient of one tensor: round(g * 2^e), ties to even, modulo 2^32; and to the
- * tensor's bound and count of elements that are not finite (these add 0). */
-void sh_sum_add(sh_sum *sum, uint32_t tensor, const float *gradient);
+/* The step that gradients are added of, from 0: what chance depends on (train/narrow_sum.h). */
+void sh_sum_set_step(sh_sum *sum, uint64_t step);
+
+/*
+ * Adds one grain's gradient of one tensor: g * 2^e as an integer, modulo 2 to the width's power;
+ * and to the tensor's bound, its count of elements that are not finite (these add 0) and its check.
+ * At 32 bits rounded to nearest, ties to even; below down or up by chance, with the product as
+ * mean, the same for the same seed, step, `grain` of the step, tensor and element.
+ */
+void sh_sum_add(sh_sum *sum, uint32_t tensor, uint32_t grain, const float *gradient);
 
 /* Adds a grain's `count` samples: the loss of each, in units of 2^-32 within +-2^20 (a step's loss
  * wraps at 2^31; it is for reports alone), and how many were classified correctly. */
@@ -86,14 +81,17 @@ void sh_sum_set_note(sh_sum *sum, const sh_sum_note *note);
 
 /* What engines reduce; the arrays are borrowed until sh_sum_set_shared or sh_sum_free. */
 typedef struct sh_sum_block {
-    int32_t *accumulator; /* added modulo 2^32 */
-    uint64_t *trailer;    /* added modulo 2^64; word 0 is the note's next_view */
+    void *accumulator; /* int32_t, then int16_t or int8_t: sh_layout_offset */
+    uint64_t *trailer; /* added modulo 2^64; word 0 is the note's next_view */
     size_t elements, words;
 } sh_sum_block;
 
 sh_sum_block sh_sum_own(const sh_sum *sum);
 sh_sum_block sh_sum_total(const sh_sum *sum);
 const sh_sum_bucket *sh_sum_buckets(const sh_sum *sum, uint32_t *count);
+
+/* Where what lies in a block; borrowed until sh_sum_free. */
+const sh_sum_layout *sh_sum_layout_of(const sh_sum *sum);
 
 /* The range of one tensor in the accumulator. */
 size_t sh_sum_first_element(const sh_sum *sum, uint32_t tensor);
@@ -116,10 +114,12 @@ typedef enum sh_verdict {
 } sh_verdict;
 
 /*
- * Judges a reduced sum: once a reduction. Depends only on the reduced trailer and the exponents, so
- * all devices judge alike. REDO where a bound does not prove that no sum wrapped, or a tensor that
- * is calibrating came out far too small. `tensor` is set for NOT_FINITE only: the last such tensor,
- * which backward reached first, or SH_SUM_LOSS where only the loss is not finite.
+ * Judges a reduced sum: once a reduction. Depends only on what was reduced and the exponents, so
+ * all devices judge alike. REDO where a bound (32 bits) or the check (below) does not show that no
+ * sum wrapped, or a tensor that is calibrating came out far too small. A check can miss sums that
+ * wrapped, but for a single one, by a chance of about 2^-32: all devices would apply the same wrong
+ * gradient. `tensor` is set for NOT_FINITE only: the last such tensor, which backward reached
+ * first, or SH_SUM_LOSS where only the loss is not finite.
  */
 sh_verdict sh_sum_verdict(sh_sum *sum, uint32_t *tensor);
 
@@ -127,7 +127,7 @@ sh_verdict sh_sum_verdict(sh_sum *sum, uint32_t *tensor);
  * with a gradient, whose exponents were a guess. Expected in a first step; count other redos. */
 bool sh_sum_calibrating(const sh_sum *sum);
 
-/* 2^-e: gradient = (float)total[i] * scale, exact below 2^24. */
+/* 2^-e: gradient = (float)integer * scale, exact below 2^24. */
 float sh_sum_scale(const sh_sum *sum, uint32_t tensor);
 int sh_sum_exponent(const sh_sum *sum, uint32_t tensor);
 
@@ -144,7 +144,7 @@ void sh_sum_state_get(const sh_sum *sum, float *envelopes, int32_t *exponents);
 sh_status sh_sum_state_set(sh_sum *sum, const float *envelopes,
                            const int32_t *exponents) SHOAL_CHECKED;
 
-/* For tests only: from now on sums depend on their order, see sh_sum_kernel_lossy. */
+/* For tests only: from now on sums of 32 bits depend on their order, see sh_sum_kernel_lossy. */
 void sh_sum_spoil(sh_sum *sum);
 
 #endif

@@ -33,11 +33,11 @@ struct sh_giver {
     uint32_t first, end; /* of the stripe */
     size_t window_bytes, limit_bytes;
 
-    pthread_mutex_t lock;   /* guards all below */
-    uint32_t next;          /* chunk to append */
-    sh_position position;   /* of the stage under way */
-    const int32_t **totals; /* by chunk of the stripe: its complete sum in this stage, or NULL */
-    float *envelopes;       /* by tensor; these and the next two as the last tail says */
+    pthread_mutex_t lock; /* guards all below */
+    uint32_t next;        /* chunk to append */
+    sh_position position; /* of the stage under way */
+    const void **totals;  /* by chunk of the stripe: its complete sum in this stage, or NULL */
+    float *envelopes;     /* by tensor; these and the next two as the last tail says */
     int32_t *exponents;
     sh_epoch_totals epoch;
     entry *oldest, *waiting, *newest;
@@ -106,17 +106,19 @@ static unsigned char *append(sh_giver *giver, sh_frame head, size_t bytes)
     return fresh->body;
 }
 
-static void append_words(sh_giver *giver, sh_frame head, const void *words, uint32_t count)
+static void append_words(sh_giver *giver, sh_frame head, const void *words, uint32_t count,
+                         size_t word_bytes)
 {
-    unsigned char *body = append(giver, head, count * sizeof(uint32_t));
+    unsigned char *body = append(giver, head, count * word_bytes);
     if (body != NULL)
-        sh_words_copy(body, words, count);
+        sh_words_copy(body, words, count, word_bytes);
 }
 
-static void append_sum(sh_giver *giver, uint32_t chunk, const int32_t *totals)
+static void append_sum(sh_giver *giver, uint32_t index, const void *totals)
 {
-    append_words(giver, (sh_frame){.kind = SH_FRAME_SUM, .bucket = (uint16_t)chunk}, totals,
-                 giver->chunks.items[chunk].elements);
+    const sh_chunk *chunk = &giver->chunks.items[index];
+    append_words(giver, (sh_frame){.kind = SH_FRAME_SUM, .bucket = (uint16_t)index}, totals,
+                 chunk->elements, chunk->word_bytes);
 }
 
 static void append_chunk(sh_giver *giver, uint32_t index)
@@ -126,7 +128,7 @@ static void append_chunk(sh_giver *giver, uint32_t index)
         append_words(
             giver,
             (sh_frame){.kind = SH_FRAME_STATE, .bucket = (uint16_t)index, .hop = (uint16_t)array},
-            sh_chunk_data(giver->replica, chunk, array), chunk->elements);
+            sh_chunk_data(giver->replica, chunk, array), chunk->elements, sizeof(float));
 }
 
 static void read_state(sh_giver *giver)
@@ -168,7 +170,7 @@ static sh_status choose_limits(sh_giver *giver, const sh_giver_options *options)
     size_t largest = 0, sums = 0;
     for (uint32_t i = giver->first; i < giver->end; i++) {
         const sh_chunk *chunk = &giver->chunks.items[i];
-        const size_t sum = chunk->frozen ? 0 : chunk->elements * sizeof(int32_t);
+        const size_t sum = sh_chunk_sum_bytes(chunk);
         sums += sum;
         largest = chunk_bytes(chunk) + sum > largest ? chunk_bytes(chunk) + sum : largest;
     }
@@ -251,21 +253,24 @@ void sh_giver_fill(sh_giver *giver)
 }
 
 /* As sh_giver_span, under the lock. */
-static void take_sums(sh_giver *giver, size_t first, size_t elements, const int32_t *totals)
+static void take_sums(sh_giver *giver, size_t first, size_t elements, const void *totals)
 {
+    const sh_sum *sum = giver->replica->sum;
+    const size_t start = sh_layout_offset(sh_sum_layout_of(sum), first);
     for (uint32_t i = giver->first; i < giver->end; i++) {
         const sh_chunk *chunk = &giver->chunks.items[i];
         if (chunk->frozen || giver->totals[i] != NULL || chunk->first_element < first ||
             chunk->first_element >= first + elements)
             continue;
         assert(chunk->first_element + chunk->elements <= first + elements);
-        giver->totals[i] = totals + (chunk->first_element - first);
+        giver->totals[i] = (const unsigned char *)totals +
+                           (sh_layout_offset(sh_sum_layout_of(sum), chunk->first_element) - start);
         if (i < giver->next)
             append_sum(giver, i, giver->totals[i]);
     }
 }
 
-void sh_giver_span(sh_giver *giver, size_t first_element, size_t elements, const int32_t *totals)
+void sh_giver_span(sh_giver *giver, size_t first_element, size_t elements, const void *totals)
 {
     pthread_mutex_lock(&giver->lock);
     if (giver->position.phase != SH_PHASE_VALIDATION) /* else sh_giver_passed takes them */

@@ -54,7 +54,7 @@ void sh_giver_fill(sh_giver *giver);
  * been given of them. `totals`, that of the first element, is borrowed until sh_giver_passed or
  * sh_giver_restarted. Telling twice does nothing. For sh_engine_watcher.on_span.
  */
-void sh_giver_span(sh_giver *giver, size_t first_element, size_t elements, const int32_t *totals);
+void sh_giver_span(sh_giver *giver, size_t first_element, size_t elements, const void *totals);
 
 /*
  * A stage is over, the replica is where it led, and its total is still there: appends the sums of

@@ -19,26 +19,45 @@ static size_t elements_of(const sh_replica *replica, uint32_t tensor)
     return sh_shape_count(&sh_replica_tensor_type(replica, tensor)->shape);
 }
 
-/* Gives a place in the sum to all that a step changes. */
-static sh_status place(sh_replica *replica)
+/* Gives the next place in the sum to a tensor. */
+static void place_next(sh_replica *replica, uint32_t tensor)
+{
+    replica->place_of[tensor] = replica->summed;
+    replica->tensor_of[replica->summed++] = tensor;
+    replica->summed_count += elements_of(replica, tensor);
+}
+
+static sh_role role_of(const sh_replica *replica, uint32_t tensor)
+{
+    return replica->graph->parameters[tensor].role;
+}
+
+/*
+ * Gives a place in the sum to all that a step changes. Running statistics keep 32 bits on a narrow
+ * wire, because a variance far below the largest of its layer counts too, and so they come first:
+ * *wide is how many.
+ */
+static sh_status place(sh_replica *replica, uint32_t wire, uint32_t *wide)
 {
     replica->parameters = calloc(replica->tensors, sizeof *replica->parameters);
     replica->tensor_of = calloc(replica->tensors, sizeof *replica->tensor_of);
     replica->place_of = calloc(replica->tensors, sizeof *replica->place_of);
     if (replica->parameters == NULL || replica->tensor_of == NULL || replica->place_of == NULL)
         return sh_fail_memory(replica->tensors * sizeof *replica->parameters, "the parameters");
+    const bool apart = wire < 32;
     for (uint32_t t = 0; t < replica->tensors; t++) {
         replica->place_of[t] = SH_FROZEN;
-        if (replica->graph->parameters[t].role == SH_ROLE_FROZEN)
-            continue;
-        replica->place_of[t] = replica->summed;
-        replica->tensor_of[replica->summed++] = t;
-        replica->summed_count += elements_of(replica, t);
+        if (apart && role_of(replica, t) == SH_ROLE_STATISTIC)
+            place_next(replica, t);
     }
+    *wide = replica->summed;
+    for (uint32_t t = 0; t < replica->tensors; t++)
+        if (role_of(replica, t) != SH_ROLE_FROZEN && replica->place_of[t] == SH_FROZEN)
+            place_next(replica, t);
     return SH_OK;
 }
 
-static sh_status allocate(sh_replica *replica)
+static sh_status allocate(sh_replica *replica, const sh_job *job, uint32_t wide)
 {
     SH_TRY(sh_block_new((void **)&replica->weights, replica->weight_count * sizeof(float),
                         "the weights"));
@@ -50,7 +69,14 @@ static sh_status allocate(sh_replica *replica)
         return sh_fail_memory(replica->summed * sizeof *elements, "the parameters");
     for (uint32_t i = 0; i < replica->summed; i++)
         elements[i] = elements_of(replica, replica->tensor_of[i]);
-    const sh_status status = sh_sum_new(&replica->sum, elements, replica->summed, BUCKET_BYTES);
+    const sh_status status = sh_sum_new(&replica->sum, &(sh_sum_options){
+                                                           .tensor_elements = elements,
+                                                           .tensors = replica->summed,
+                                                           .bucket_bytes = BUCKET_BYTES,
+                                                           .wire = job->wire,
+                                                           .wide = wide,
+                                                           .seed = job->seed,
+                                                       });
     free(elements);
     return status;
 }
@@ -86,8 +112,9 @@ static sh_status fill(sh_replica *replica, const sh_job *job, const sh_problem *
     replica->tensors = (uint32_t)replica->graph->parameter_count;
     replica->weight_count = sh_model_weights(replica->graph);
     replica->slot_count = sh_optimizer_slots(replica->optimizer, &replica->settings);
-    SH_TRY(place(replica));
-    SH_TRY(allocate(replica));
+    uint32_t wide;
+    SH_TRY(place(replica, job->wire, &wide));
+    SH_TRY(allocate(replica, job, wide));
     lay_out(replica);
     sh_replica_initialise(replica, job->seed);
     return SH_OK;
@@ -168,26 +195,40 @@ static void raise_max(atomic_uint *shared, uint32_t value)
         ;
 }
 
+/* Updates at most SH_SUM_ROOM elements of the tensor at place `t`. */
+static void update_piece(sh_replica *replica, const sh_replica_step *step, uint32_t t, size_t first,
+                         size_t count, const void *sums, uint32_t *max_abs)
+{
+    int32_t room[SH_SUM_ROOM];
+    const int32_t *integers =
+        sh_layout_integers(sh_sum_layout_of(replica->sum), sums, first, count, room);
+    float *slots[SH_OPTIMIZER_MAX_SLOTS] = {NULL};
+    for (uint32_t i = 0; i < replica->slot_count; i++)
+        slots[i] = replica->slots[i] + first;
+    if (role_of(replica, replica->tensor_of[t]) == SH_ROLE_STATISTIC)
+        sh_statistic_follow(replica->weights + first, integers, step->scales[t], count,
+                            replica->follow, max_abs);
+    else
+        sh_optimizer_apply(replica->optimizer, &replica->settings, &step->numbers,
+                           replica->weights + first, slots, integers, step->scales[t], count,
+                           max_abs);
+}
+
 void sh_replica_update(sh_replica *replica, const sh_replica_step *step, size_t from, size_t to,
-                       const int32_t *sums, atomic_uint *max_abs)
+                       const void *sums, atomic_uint *max_abs)
 {
     for (uint32_t t = 0; t < replica->summed; t++) {
         const size_t start = sh_sum_first_element(replica->sum, t);
         const size_t stop = start + sh_sum_elements(replica->sum, t);
-        const size_t first = start > from ? start : from, end = stop < to ? stop : to;
+        size_t first = start > from ? start : from;
+        const size_t end = stop < to ? stop : to;
+        uint32_t top = 0;
         if (first >= end)
             continue;
-        float *slots[SH_OPTIMIZER_MAX_SLOTS] = {NULL};
-        for (uint32_t i = 0; i < replica->slot_count; i++)
-            slots[i] = replica->slots[i] + first;
-        uint32_t top = 0;
-        if (replica->graph->parameters[replica->tensor_of[t]].role == SH_ROLE_STATISTIC)
-            sh_statistic_follow(replica->weights + first, sums + first, step->scales[t],
-                                end - first, replica->follow, &top);
-        else
-            sh_optimizer_apply(replica->optimizer, &replica->settings, &step->numbers,
-                               replica->weights + first, slots, sums + first, step->scales[t],
-                               end - first, &top);
+        for (size_t count; first < end; first += count) {
+            count = end - first < SH_SUM_ROOM ? end - first : SH_SUM_ROOM;
+            update_piece(replica, step, t, first, count, sums, &top);
+        }
         if (max_abs != NULL)
             raise_max(&max_abs[t], top);
     }

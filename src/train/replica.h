@@ -94,7 +94,7 @@ typedef struct sh_replica_step {
  * |integer| seen (NULL: not wanted). Exponents, position and epoch stay as they are.
  */
 void sh_replica_update(sh_replica *replica, const sh_replica_step *step, size_t from, size_t to,
-                       const int32_t *sums, atomic_uint *max_abs);
+                       const void *sums, atomic_uint *max_abs);
 
 /* Fills the weights as the job begins. */
 void sh_replica_initialise(sh_replica *replica, uint64_t seed);

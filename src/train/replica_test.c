@@ -84,10 +84,44 @@ static void what_is_told_of_a_step_is_all_of_it(void **state)
     sh_pipeline_close(pipeline);
 }
 
+/* On a narrow wire running statistics keep 32 bits; on the others all have what the job says. */
+static void statistics_keep_their_bits(void **state)
+{
+    (void)state;
+    static const uint32_t wires[] = {32, 16, 8};
+    const sh_problem problem = {1, 28, 28, 10};
+    for (size_t w = 0; w < 3; w++) {
+        sh_job job;
+        sh_replica *replica;
+        size_t bytes = 0, statistics = 0;
+        sh_job_init(&job);
+        snprintf(job.model, sizeof job.model, "resnet:20");
+        snprintf(job.data, sizeof job.data, "digits");
+        snprintf(job.freeze, sizeof job.freeze, "layer1.*");
+        job.wire = wires[w];
+        assert_ok(sh_job_complete(&job));
+        assert_ok(sh_replica_new(&replica, &job, &problem));
+        const sh_sum_layout *layout = sh_sum_layout_of(replica->sum);
+        for (uint32_t t = 0; t < replica->summed; t++) {
+            const uint32_t tensor = replica->tensor_of[t];
+            const bool kept = replica->graph->parameters[tensor].role == SH_ROLE_STATISTIC;
+            const uint32_t bits = kept ? 32 : wires[w];
+            assert_int_equal(replica->place_of[tensor], t);
+            assert_int_equal(layout->places[t].form->wire, bits);
+            bytes += layout->places[t].elements * bits / 8;
+            statistics += kept;
+        }
+        assert_true(statistics > 0);
+        assert_int_equal(sh_layout_offset(layout, replica->summed_count), bytes);
+        sh_replica_free(replica);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_told_of_a_step_is_all_of_it),
+        cmocka_unit_test(statistics_keep_their_bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -160,8 +160,8 @@ sh_status sh_job_complete(sh_job *job)
     SH_TRY(complete_grain(job));
     if (job->epochs == 0 && job->steps == 0)
         return sh_fail(SH_INVALID, "--epochs 0: give at least one epoch, or --steps");
-    if (job->wire != 32)
-        return sh_fail(SH_UNSUPPORTED, "--wire %u: 32 is what this version can", job->wire);
+    if (job->wire != 32 && job->wire != 16 && job->wire != 8)
+        return sh_fail(SH_INVALID, "--wire %u: must be 32, 16 or 8 bits", job->wire);
     SH_TRY(check_update(job));
     const sh_pipeline_options pipeline = sh_job_pipeline(job);
     SH_TRY(sh_pipeline_check(&pipeline));

@@ -41,7 +41,8 @@ static void bad_fields_are_refused(void **state)
     REFUSED(clip_norm, NAN, SH_INVALID, "--clip-norm nan");
     REFUSED(clip_norm, INFINITY, SH_INVALID, "--clip-norm inf");
     REFUSED(epochs, 0, SH_INVALID, "--epochs 0");
-    REFUSED(wire, 16, SH_UNSUPPORTED, "--wire 16");
+    REFUSED(wire, 12, SH_INVALID, "--wire 12: must be 32, 16 or 8 bits");
+    REFUSED(wire, 0, SH_INVALID, "--wire 0: must be 32, 16 or 8 bits");
     REFUSED(model[0], '\0', SH_INVALID, "the model is missing");
     REFUSED(data[0], '\0', SH_INVALID, "the data is missing");
     REFUSED(workers, 4, SH_INVALID, "--workers: only --strategy local:H has workers");

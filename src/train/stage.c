@@ -46,12 +46,19 @@ static void owe_nothing_more(sh_trainer *trainer, uint32_t bucket, uint32_t paid
         sh_engine_ready(trainer->part->engine, bucket);
 }
 
+/* A lane's grain at work, or the worker in its place. */
+typedef struct grain_work {
+    sh_trainer *trainer;
+    uint32_t grain; /* of the batch */
+} grain_work;
+
 /* The gradient sink of a lane. */
 static void add_gradient(void *context, uint32_t tensor, const float *gradient)
 {
-    sh_trainer *trainer = context;
+    const grain_work *work = context;
+    sh_trainer *trainer = work->trainer;
     const uint32_t place = trainer->replica->place_of[tensor];
-    sh_sum_add(trainer->replica->sum, place, gradient);
+    sh_sum_add(trainer->replica->sum, place, work->grain, gradient);
     owe_nothing_more(trainer, trainer->bucket_of[place], 1);
 }
 
@@ -161,8 +168,9 @@ static sh_status make_local_step(sh_trainer *trainer, uint32_t lane, const sh_ba
 }
 
 /* All local steps of the worker that these samples are of, and what it contributes. */
-static sh_status run_worker(sh_trainer *trainer, uint32_t lane, sh_range samples)
+static sh_status run_worker(grain_work *work, uint32_t lane, sh_range samples)
 {
+    sh_trainer *trainer = work->trainer;
     sh_worker *worker = trainer->workers[lane];
     const sh_replica *replica = trainer->replica;
     uint64_t number = trainer->local_step;
@@ -175,7 +183,7 @@ static sh_status run_worker(sh_trainer *trainer, uint32_t lane, sh_range samples
     const double part = (double)samples.count / (double)trainer->batch.samples.count;
     const float *values = sh_worker_contribution(worker, part);
     for (uint32_t place = replica->summed; place-- > 0;) /* bucket 0 first */
-        add_gradient(trainer, replica->tensor_of[place],
+        add_gradient(work, replica->tensor_of[place],
                      values + sh_sum_first_element(replica->sum, place));
     return SH_OK;
 }
@@ -184,10 +192,10 @@ static sh_status run_worker(sh_trainer *trainer, uint32_t lane, sh_range samples
 static sh_status compute_grain(sh_trainer *trainer, uint32_t lane, uint32_t grain)
 {
     const sh_range range = sh_batch_grain(&trainer->batch, grain);
+    grain_work work = {trainer, grain};
     if (trainer->workers != NULL && trainer->mode == SH_MODEL_TRAIN)
-        return run_worker(trainer, lane, range);
-    return compute_samples(trainer, lane, range, trainer->batch.samples.count, add_gradient,
-                           trainer);
+        return run_worker(&work, lane, range);
+    return compute_samples(trainer, lane, range, trainer->batch.samples.count, add_gradient, &work);
 }
 
 static uint64_t pace_now(const sh_trainer *trainer)
@@ -295,10 +303,15 @@ void sh_stage_aim_spans(sh_trainer *trainer)
     const sh_sum *sum = trainer->replica->sum;
     const sh_sum_bucket *bucket = sh_sum_buckets(sum, &buckets);
     const sh_sum_block own = sh_sum_own(sum), total = sh_sum_total(sum);
-    for (uint32_t i = 0; i < buckets; i++)
-        trainer->spans[i] =
-            (sh_span){own.accumulator + bucket[i].first_element,
-                      total.accumulator + bucket[i].first_element, bucket[i].elements, SH_WORD_I32};
+    for (uint32_t i = 0; i < buckets; i++) {
+        const size_t offset = sh_layout_offset(sh_sum_layout_of(sum), bucket[i].first_element);
+        trainer->spans[i] = (sh_span){
+            .own = (const unsigned char *)own.accumulator + offset,
+            .total = (unsigned char *)total.accumulator + offset,
+            .count = bucket[i].elements,
+            .word = bucket[i].word,
+        };
+    }
     trainer->spans[buckets] = (sh_span){own.trailer, total.trailer, own.words, SH_WORD_U64};
 }
 
@@ -328,6 +341,7 @@ static sh_status open_stage(sh_trainer *trainer, const sh_part *part)
     SH_TRY(share_sum(trainer, part->engine));
     if (trainer->held.total == 0 || !training)
         sh_sum_clear_trailer(trainer->replica->sum);
+    sh_sum_set_step(trainer->replica->sum, trainer->replica->steps);
     atomic_store(&trainer->next, 0);
     atomic_store(&trainer->lane_busy_ns, 0);
     sh_stage_take_turn(trainer, clear);

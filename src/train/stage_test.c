@@ -398,7 +398,7 @@ static void deal_out(world *w, sh_random *random)
     }
 }
 
-static void set_job(world *w, float lr, bool workers)
+static void set_job(world *w, float lr, uint32_t wire, bool workers)
 {
     *w = (world){.lock = PTHREAD_MUTEX_INITIALIZER, .devices = DEVICES};
     sh_job_init(&w->job);
@@ -414,6 +414,7 @@ static void set_job(world *w, float lr, bool workers)
         w->job.outer_momentum = 0.5f;
     }
     w->job.lr = lr;
+    w->job.wire = wire;
     w->job.steps = STEPS;
     assert_ok(sh_job_complete(&w->job));
 }
@@ -436,9 +437,10 @@ static void end_world(world *w)
 }
 
 /* A view that nothing disturbs; how many moments it has. */
-static uint32_t run_quietly(world *w, float lr, uint32_t devices, const world *quiet, bool workers)
+static uint32_t run_quietly(world *w, float lr, uint32_t wire, uint32_t devices, const world *quiet,
+                            bool workers)
 {
-    set_job(w, lr, workers);
+    set_job(w, lr, wire, workers);
     w->devices = devices;
     w->learns = quiet == NULL;
     if (quiet != NULL)
@@ -455,7 +457,7 @@ static void disturb(const world *quiet, float lr, uint32_t trial, uint32_t momen
 {
     sh_random random = sh_random_for(4, SH_RANDOM_TEST, trial, 0);
     world w;
-    set_job(&w, lr, quiet->job.workers > 0);
+    set_job(&w, lr, quiet->job.wire, quiet->job.workers > 0);
     memcpy(w.validations, quiet->validations, sizeof w.validations);
     for (uint32_t i = 0; i < DEVICES; i++)
         open_site(&w, i);
@@ -489,12 +491,13 @@ static bool has_seen_all(const world *seen)
 
 /* Every trial ends with the weights of the quiet run. There are more where the first did not see
  * all. */
-static void disturb_often(world *quiet, float lr, uint32_t trials, world *seen, bool workers)
+static void disturb_often(world *quiet, float lr, uint32_t wire, uint32_t trials, world *seen,
+                          bool workers)
 {
     world three;
     *seen = (world){0};
-    run_quietly(quiet, lr, 1, NULL, workers);
-    const uint32_t moments = run_quietly(&three, lr, DEVICES, quiet, workers);
+    run_quietly(quiet, lr, wire, 1, NULL, workers);
+    const uint32_t moments = run_quietly(&three, lr, wire, DEVICES, quiet, workers);
     assert_string_equal(three.hash, quiet->hash);
     for (uint32_t trial = 0; trial < trials || (trial < 10 * trials && !has_seen_all(seen));
          trial++)
@@ -505,7 +508,7 @@ static void what_is_held_is_gone_on_with(void **state)
 {
     (void)state;
     world quiet, seen;
-    disturb_often(&quiet, 0.05f, TRIALS, &seen, false);
+    disturb_often(&quiet, 0.05f, 32, TRIALS, &seen, false);
     assert_true(seen.held_kept > TRIALS / 2);
     assert_true(seen.held_redone > 0); /* the first step finds its exponents */
     assert_true(seen.brought_along > 0);
@@ -516,7 +519,7 @@ static void redone_attempts_as_well(void **state)
 {
     (void)state;
     world quiet, seen;
-    disturb_often(&quiet, OUTGROWING, TRIALS / 2, &seen, false);
+    disturb_often(&quiet, OUTGROWING, 32, TRIALS / 2, &seen, false);
     assert_true(quiet.outgrown > 0);
     assert_true(seen.held_redone > 0);
 }
@@ -526,10 +529,20 @@ static void what_workers_have_come_to_as_well(void **state)
 {
     (void)state;
     world quiet, seen;
-    disturb_often(&quiet, 0.05f, TRIALS, &seen, true);
+    disturb_often(&quiet, 0.05f, 32, TRIALS, &seen, true);
     assert_true(seen.held_kept > TRIALS / 2);
     assert_true(seen.held_redone > 0);
     assert_true(seen.brought_along > 0);
+}
+
+/* Grains that are computed again by another device, and on a narrow wire: rounded as before. */
+static void on_narrow_wires_too(void **state)
+{
+    (void)state;
+    world quiet, seen;
+    disturb_often(&quiet, 0.05f, 8, TRIALS / 2, &seen, false);
+    disturb_often(&quiet, 0.05f, 16, TRIALS / 4, &seen, false);
+    disturb_often(&quiet, 0.05f, 8, TRIALS / 4, &seen, true);
 }
 
 int main(void)
@@ -538,6 +551,7 @@ int main(void)
         cmocka_unit_test(what_is_held_is_gone_on_with),
         cmocka_unit_test(redone_attempts_as_well),
         cmocka_unit_test(what_workers_have_come_to_as_well),
+        cmocka_unit_test(on_narrow_wires_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -118,9 +118,11 @@ static sh_sink store_at(void *data, size_t bytes)
 }
 
 /* Room for the sum of a chunk. */
-static int32_t *sums_of(const sh_taker *taker, const sh_chunk *chunk)
+static void *sums_of(const sh_taker *taker, const sh_chunk *chunk)
 {
-    return sh_sum_total(taker->replica->sum).accumulator + chunk->first_element;
+    const sh_sum *sum = taker->replica->sum;
+    return (unsigned char *)sh_sum_total(sum).accumulator +
+           sh_layout_offset(sh_sum_layout_of(sum), chunk->first_element);
 }
 
 /* Where the body of a STATE goes. */
@@ -154,7 +156,7 @@ static sh_status take_sum(const sh_taker *taker, const stream_state *stream, con
         return sh_fail(SH_FORMAT, "a sum of chunk %u with an array", (unsigned)head->bucket);
     if (taker->has_sum[head->bucket])
         return sh_fail(SH_FORMAT, "another sum of chunk %u in one stage", (unsigned)head->bucket);
-    *sink = store_at(sums_of(taker, chunk), chunk->elements * sizeof(int32_t));
+    *sink = store_at(sums_of(taker, chunk), sh_chunk_sum_bytes(chunk));
     return SH_OK;
 }
 
@@ -338,7 +340,7 @@ static void finish_state(sh_taker *taker, stream_state *stream)
 {
     const sh_chunk *chunk = &taker->chunks.items[stream->next];
     float *data = sh_chunk_data(taker->replica, chunk, stream->array);
-    sh_words_copy(data, data, chunk->elements);
+    sh_words_copy(data, data, chunk->elements, sizeof *data);
     if (++stream->array == chunk->arrays) {
         stream->array = 0;
         stream->next++;
@@ -348,8 +350,8 @@ static void finish_state(sh_taker *taker, stream_state *stream)
 static void finish_sum(sh_taker *taker, uint32_t index)
 {
     const sh_chunk *chunk = &taker->chunks.items[index];
-    int32_t *sums = sums_of(taker, chunk);
-    sh_words_copy(sums, sums, chunk->elements);
+    void *sums = sums_of(taker, chunk);
+    sh_words_copy(sums, sums, chunk->elements, chunk->word_bytes);
     taker->has_sum[index] = true;
 }
 

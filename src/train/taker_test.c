@@ -24,19 +24,20 @@ typedef struct course_case {
     sh_problem problem;
     const char *optimizer, *freeze, *schedule;
     float momentum, clip_norm;
-    uint32_t chunk_elements;
+    uint32_t chunk_elements, wire;
     const char *strategy; /* NULL: sync */
 } course_case;
 
 static const course_case cases[] = {
-    {"dscnn:s", {1, 49, 10, 12}, "sgd", "", "cosine", 0.9f, 0, 700, NULL},
-    {"dscnn:s", {1, 49, 10, 12}, "adam", "conv1*,bn1*", "step:1", 0, 0.5f, 1000, NULL},
-    {"mlp:12-9-4", {1, 4, 3, 4}, "rmsprop", "", "constant", 0, 0.1f, 5, NULL},
-    {"mlp:12-9-4", {1, 4, 3, 4}, "sgd", "fc1.weight", "one-cycle", 0, 0, 0, NULL},
-    {"resnet:20", {3, 32, 32, 10}, "adamw", "layer1.*", "cosine", 0, 1, 0, NULL},
-    {"dscnn:s", {1, 49, 10, 12}, "adam", "", "cosine", 0, 0, 700, "local:2"},
+    {"dscnn:s", {1, 49, 10, 12}, "sgd", "", "cosine", 0.9f, 0, 700, 32, NULL},
+    {"dscnn:s", {1, 49, 10, 12}, "adam", "conv1*,bn1*", "step:1", 0, 0.5f, 1000, 32, NULL},
+    {"mlp:12-9-4", {1, 4, 3, 4}, "rmsprop", "", "constant", 0, 0.1f, 5, 32, NULL},
+    {"mlp:12-9-4", {1, 4, 3, 4}, "sgd", "fc1.weight", "one-cycle", 0, 0, 0, 32, NULL},
+    {"resnet:20", {3, 32, 32, 10}, "adamw", "layer1.*", "cosine", 0, 1, 0, 32, NULL},
+    {"dscnn:s", {1, 49, 10, 12}, "adam", "", "step:1", 0, 0.5f, 1000, 8, NULL}, /* statistics */
+    {"mlp:12-9-4", {1, 4, 3, 4}, "sgd", "", "cosine", 0.9f, 0.1f, 7, 16, NULL},
+    {"dscnn:s", {1, 49, 10, 12}, "adam", "", "cosine", 0, 0, 700, 32, "local:2"},
 };
-
 #define CASES (sizeof cases / sizeof *cases)
 
 static sh_job job_of(const course_case *each)
@@ -50,6 +51,7 @@ static sh_job job_of(const course_case *each)
     snprintf(job.schedule, sizeof job.schedule, "%s", each->schedule);
     job.momentum = each->momentum;
     job.clip_norm = each->clip_norm;
+    job.wire = each->wire;
     job.batch_size = BATCH;
     job.weight_decay = 0.01f;
     job.steps = STEPS;
@@ -206,8 +208,9 @@ static void compute_sum(const struct world *world, struct donor *donor)
     sh_sum *sum = donor->replica->sum;
     const float loss[2] = {0.5f, (float)donor->position.steps};
     sh_sum_begin(sum);
+    sh_sum_set_step(sum, donor->position.steps);
     for (uint32_t t = 0; t < donor->replica->summed; t++)
-        sh_sum_add(sum, t,
+        sh_sum_add(sum, t, 0,
                    world->gradients + donor->position.steps * donor->replica->summed_count +
                        sh_sum_first_element(sum, t));
     sh_sum_add_loss(sum, loss, 2, 1);
@@ -215,22 +218,32 @@ static void compute_sum(const struct world *world, struct donor *donor)
     donor->told = 0;
 }
 
-static const int32_t *totals_of(const struct donor *donor)
+static const void *totals_of(const struct donor *donor, size_t first)
 {
-    return sh_sum_total(donor->replica->sum).accumulator;
+    const unsigned char *all = sh_sum_total(donor->replica->sum).accumulator;
+    return all + sh_layout_offset(sh_sum_layout_of(donor->replica->sum), first);
+}
+
+/* A tensor's integers; until the next call. */
+static const int32_t *integers_of(const struct donor *donor, uint32_t tensor)
+{
+    static int32_t room[40000];
+    const sh_sum *sum = donor->replica->sum;
+    return sh_layout_integers(sh_sum_layout_of(sum), sh_sum_total(sum).accumulator,
+                              sh_sum_first_element(sum, tensor), sh_sum_elements(sum, tensor),
+                              room);
 }
 
 static double clip_of(const struct world *world, const struct donor *donor)
 {
-    const sh_replica *replica = donor->replica;
+    const sh_sum *sum = donor->replica->sum;
     double total = 0;
     if (world->job.clip_norm == 0)
         return 1;
-    for (uint32_t t = 0; t < replica->summed; t++) {
+    for (uint32_t t = 0; t < donor->replica->summed; t++) {
         sh_squares squares = {0, 0};
-        sh_squares_add(&squares, totals_of(donor) + sh_sum_first_element(replica->sum, t),
-                       sh_sum_elements(replica->sum, t));
-        total += sh_squares_value(&squares, sh_sum_scale(replica->sum, t));
+        sh_squares_add(&squares, integers_of(donor, t), sh_sum_elements(sum, t));
+        total += sh_squares_value(&squares, sh_sum_scale(sum, t));
     }
     return sh_norm_clip(sqrt(total), (double)world->job.clip_norm);
 }
@@ -254,11 +267,11 @@ static void apply_step(const struct world *world, struct donor *donor, double cl
         for (uint32_t i = 0; i < replica->slot_count; i++)
             slots[i] = replica->slots[i] + first;
         if (replica->graph->parameters[tensor].role == SH_ROLE_STATISTIC)
-            sh_statistic_follow(replica->parameters[tensor], totals_of(donor) + first, scale, count,
+            sh_statistic_follow(replica->parameters[tensor], integers_of(donor, t), scale, count,
                                 replica->follow, &max_abs);
         else
             sh_optimizer_apply(replica->optimizer, &replica->settings, &step,
-                               replica->parameters[tensor], slots, totals_of(donor) + first, scale,
+                               replica->parameters[tensor], slots, integers_of(donor, t), scale,
                                count, &max_abs);
         sh_sum_follow(replica->sum, t, max_abs);
     }
@@ -334,7 +347,7 @@ static void advance(struct world *world, struct donor *donor)
         const sh_sum_bucket *told = &bucket[donor->told++];
         if (donor->giver != NULL)
             sh_giver_span(donor->giver, told->first_element, told->elements,
-                          totals_of(donor) + told->first_element);
+                          totals_of(donor, told->first_element));
     } else {
         end_attempt(world, donor); /* sometimes with buckets that only the outcome tells of */
     }
@@ -579,7 +592,7 @@ static void keep_frames(struct record *record, sh_giver *giver)
  *     0 T   1 W0   2 W1 3 A1 4 B1   5 W2 6 A2 7 B2   8 S1 9 S2   10 T   11 S1 12 S2   13 T   14 T
  */
 static const course_case damaged = {"mlp:12-9-4", {1, 4, 3, 4}, "adam", "fc2.*", "constant", 0,
-                                    0.1f,         100,          NULL};
+                                    0.1f,         100,          32,     NULL};
 
 static struct world *record_stream(struct record *record)
 {
@@ -591,9 +604,9 @@ static struct world *record_stream(struct record *record)
     begin_to_give(world, 0);
     sh_giver_fill(donor->giver);
     compute_sum(world, donor);
-    sh_giver_span(donor->giver, 0, donor->replica->summed_count, totals_of(donor));
+    sh_giver_span(donor->giver, 0, donor->replica->summed_count, totals_of(donor, 0));
     pass(world, donor, SH_STAGE_REDONE, 2, 1);
-    sh_giver_span(donor->giver, 0, donor->replica->summed_count, totals_of(donor));
+    sh_giver_span(donor->giver, 0, donor->replica->summed_count, totals_of(donor, 0));
     apply_step(world, donor, 0.5);
     pass(world, donor, SH_STAGE_APPLIED, 0, 0.5);
     pass(world, donor, SH_STAGE_VALIDATED, 1, 1);

@@ -57,11 +57,12 @@ static sh_status lay_out_spans(sh_trainer *trainer)
 /* The exact part of what the process holds beside the lanes. */
 static sh_footprint held_by(const sh_replica *replica, bool shared)
 {
-    const uint64_t summed = replica->summed_count * sizeof(float); /* frozen weights need neither */
+    const uint64_t summed = replica->summed_count; /* frozen weights need neither */
     return (sh_footprint){
         .weights = replica->weight_count * sizeof *replica->weights,
-        .optimizer = summed * replica->slot_count,
-        .sum = summed * (shared ? 2 : 1),
+        .optimizer = summed * sizeof(float) * replica->slot_count,
+        .sum =
+            (uint64_t)sh_layout_offset(sh_sum_layout_of(replica->sum), summed) * (shared ? 2 : 1),
     };
 }
 
@@ -264,6 +265,18 @@ static bool tensor_range(const sh_sum *sum, uint32_t tensor, size_t first, size_
     return *from < *to;
 }
 
+/* Adds the squares of a range of one tensor's total. */
+static void add_squares(sh_squares *squares, const sh_sum *sum, size_t from, size_t to)
+{
+    int32_t room[SH_SUM_ROOM];
+    const void *total = sh_sum_total(sum).accumulator;
+    for (size_t count; from < to; from += count) {
+        count = to - from < SH_SUM_ROOM ? to - from : SH_SUM_ROOM;
+        sh_squares_add(squares, sh_layout_integers(sh_sum_layout_of(sum), total, from, count, room),
+                       count);
+    }
+}
+
 /* Adds the squares of this lane's range of the gradient, tensor by tensor. */
 static void measure(void *context, uint32_t lane)
 {
@@ -272,13 +285,12 @@ static void measure(void *context, uint32_t lane)
     sh_sum *sum = trainer->replica->sum;
     const uint32_t tensors = trainer->replica->summed;
     size_t first, end, from, to;
-    const int32_t *accumulator = sh_sum_total(sum).accumulator;
     sh_squares *squares = trainer->squares + (size_t)lane * tensors;
     memset(squares, 0, tensors * sizeof *squares);
     sh_stage_lane_range(trainer, lane, trainer->replica->summed_count, &first, &end);
     for (uint32_t t = 0; t < tensors; t++)
         if (role_of(trainer, t) == SH_ROLE_TRAINED && tensor_range(sum, t, first, end, &from, &to))
-            sh_squares_add(&squares[t], accumulator + from, to - from);
+            add_squares(&squares[t], sum, from, to);
     sh_stopwatch_add(trainer->watching, lane, SH_SPAN_APPLY, begun);
     sh_stopwatch_add(trainer->watching, lane, SH_SPAN_BUSY, begun);
 }

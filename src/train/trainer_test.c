@@ -6,6 +6,7 @@
  */
 #include "train/trainer.h"
 
+#include <endian.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,16 +84,16 @@ static void ready(sh_engine *engine, uint32_t span)
 static void add_span(const meeting *at, uint32_t span)
 {
     const sh_span *first = &at->spans[0][span];
+    const size_t bytes = sh_words_bytes(first->word);
     for (size_t i = 0; i < first->count; i++) {
         uint64_t sum = 0;
+        for (uint32_t d = 0; d < at->devices; d++) {
+            uint64_t word = 0;
+            memcpy(&word, (const unsigned char *)at->spans[d][span].own + i * bytes, bytes);
+            sum = htole64(le64toh(sum) + le64toh(word));
+        }
         for (uint32_t d = 0; d < at->devices; d++)
-            sum += first->word == SH_WORD_I32 ? ((const uint32_t *)at->spans[d][span].own)[i]
-                                              : ((const uint64_t *)at->spans[d][span].own)[i];
-        for (uint32_t d = 0; d < at->devices; d++)
-            if (first->word == SH_WORD_I32)
-                ((uint32_t *)at->spans[d][span].total)[i] = (uint32_t)sum;
-            else
-                ((uint64_t *)at->spans[d][span].total)[i] = sum;
+            memcpy((unsigned char *)at->spans[d][span].total + i * bytes, &sum, bytes);
     }
 }
 
@@ -266,23 +267,25 @@ static void weights_do_not_depend_on_who_computes(void **state)
     }
 }
 
-/* The same with what works out numbers of a step and with a norm over all of the gradient. */
-static void nor_do_they_with_any_optimizer(void **state)
+/* The same with what works out numbers of a step, a norm over all of the gradient, and chance. */
+static void nor_do_they_with_any_optimizer_or_wire(void **state)
 {
     (void)state;
     static const struct {
         const char *optimizer, *schedule;
         float lr, warmup, clip_norm;
-        uint32_t nesterov;
+        uint32_t nesterov, wire;
     } ways[] = {
-        {"adam", "one-cycle:0.5", 0.01f, 0, 0.5f, 0},
-        {"adamw", "cosine", 0.01f, 0.5f, 0, 0},
-        {"rmsprop", "exponential:0.9", 0.001f, 0, 2, 0},
-        {"sgd", "step:1", 0.05f, 1.25f, 0.1f, 1},
+        {"adam", "one-cycle:0.5", 0.01f, 0, 0.5f, 0, 32},
+        {"adamw", "cosine", 0.01f, 0.5f, 0, 0, 32},
+        {"rmsprop", "exponential:0.9", 0.001f, 0, 2, 0, 32},
+        {"sgd", "step:1", 0.05f, 1.25f, 0.1f, 1, 32},
+        {"sgd", "step:1", 0.05f, 1.25f, 0.1f, 1, 16},
+        {"sgd", "step:1", 0.05f, 1.25f, 0.1f, 1, 8},
     };
     static const uint32_t cuts[][2] = {{1, 3}, {2, 1}, {3, 2}};
-    char hashes[4][SH_DIGEST_TEXT];
-    for (size_t w = 0; w < 4; w++) {
+    char hashes[6][SH_DIGEST_TEXT];
+    for (size_t w = 0; w < 6; w++) {
         for (size_t i = 0; i <= sizeof cuts / sizeof *cuts; i++) {
             experiment e =
                 small("mlp:784-32-10", i == 0 ? 1 : cuts[i - 1][0], i == 0 ? 1 : cuts[i - 1][1]);
@@ -292,6 +295,7 @@ static void nor_do_they_with_any_optimizer(void **state)
             e.job.warmup = ways[w].warmup;
             e.job.clip_norm = ways[w].clip_norm;
             e.job.nesterov = ways[w].nesterov;
+            e.job.wire = ways[w].wire;
             e.job.weight_decay = 0.01f;
             run(&e);
             assert_int_equal(e.status, SH_OK);
@@ -781,7 +785,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(weights_do_not_depend_on_who_computes),
-        cmocka_unit_test(nor_do_they_with_any_optimizer),
+        cmocka_unit_test(nor_do_they_with_any_optimizer_or_wire),
         cmocka_unit_test(clipping_begins_at_its_norm),
         cmocka_unit_test(a_few_samples_are_learnt_by_heart),
         cmocka_unit_test(another_seed_gives_other_weights),

@@ -67,7 +67,8 @@ sh_status sh_chunks_init(sh_chunks *chunks, const sh_replica *replica, uint32_t 
     cut(&fresh, replica->summed_count, frozen, most, (sh_chunk){.arrays = 1, .frozen = true});
     for (uint32_t i = 0; i < buckets; i++)
         cut(&fresh, bucket[i].first_element, bucket[i].elements, most,
-            (sh_chunk){.arrays = 1 + replica->slot_count});
+            (sh_chunk){.arrays = 1 + replica->slot_count,
+                       .word_bytes = (uint32_t)sh_words_bytes(bucket[i].word)});
     *chunks = fresh;
     return SH_OK;
 }
@@ -162,8 +163,8 @@ void sh_tail_encode(unsigned char *body, const sh_tail *tail, uint32_t tensors)
     put_double(&body, tail->epoch.loss);
     put64(&body, tail->epoch.samples);
     put64(&body, tail->epoch.correct);
-    sh_words_copy(body, tail->envelopes, tensors);
-    sh_words_copy(body + tensors * sizeof(float), tail->exponents, tensors);
+    sh_words_copy(body, tail->envelopes, tensors, sizeof(float));
+    sh_words_copy(body + tensors * sizeof(float), tail->exponents, tensors, sizeof(int32_t));
 }
 
 static sh_status check_tail(const sh_tail *tail, uint32_t tensors, uint32_t expected)
@@ -203,22 +204,22 @@ sh_status sh_tail_decode(sh_tail *tail, const unsigned char *body, uint32_t tens
     tail->epoch.samples = get64(&body);
     tail->epoch.correct = get64(&body);
     SH_TRY(check_tail(tail, said, tensors));
-    sh_words_copy(tail->envelopes, body, tensors);
-    sh_words_copy(tail->exponents, body + tensors * sizeof(float), tensors);
+    sh_words_copy(tail->envelopes, body, tensors, sizeof(float));
+    sh_words_copy(tail->exponents, body + tensors * sizeof(float), tensors, sizeof(int32_t));
     return SH_OK;
 }
 
-void sh_words_copy(void *to, const void *from, size_t words)
+void sh_words_copy(void *to, const void *from, size_t words, size_t word_bytes)
 {
-    if (htole32(1) == 1) { /* the wire's order */
+    if (htole32(1) == 1 || word_bytes == 1) { /* the wire's order */
         if (to != from)
-            memcpy(to, from, words * sizeof(uint32_t));
+            memcpy(to, from, words * word_bytes);
         return;
     }
     for (size_t i = 0; i < words; i++) {
-        uint32_t word;
-        memcpy(&word, (const unsigned char *)from + i * sizeof word, sizeof word);
-        word = htole32(word);
-        memcpy((unsigned char *)to + i * sizeof word, &word, sizeof word);
+        unsigned char word[sizeof(uint32_t)];
+        memcpy(word, (const unsigned char *)from + i * word_bytes, word_bytes);
+        for (size_t b = 0; b < word_bytes; b++)
+            ((unsigned char *)to)[i * word_bytes + b] = word[word_bytes - 1 - b];
     }
 }

@@ -21,8 +21,8 @@
  * Heads (net/frame.h): `view` is the number of the transfer; `step` the low 32 bits of the
  * position's steps and `attempt` its phase, of the stage under way (TAIL: the one that has passed);
  * `bucket` the chunk's index in sh_chunks; `hop` the array of a STATE: 0 weights, 1 + k slot k of
- * the optimizer. All other fields are 0. Bodies of STATE are floats, of SUM int32, of the chunk's
- * elements. A TAIL:
+ * the optimizer. All other fields are 0. Bodies of STATE are floats, of SUM integers as wide as the
+ * sum has them, of the chunk's elements. A TAIL:
  *
  *     byte 0        4         8             16           24           28          32
  *          | passed | tensors | steps before | steps after | phase b. | phase a. |
@@ -63,7 +63,8 @@ bool sh_passed_leads(sh_passed passed, sh_position before, sh_position after);
 typedef struct sh_chunk {
     size_t first_element; /* of the replica's weights */
     uint32_t elements;
-    uint32_t arrays; /* that are given of it */
+    uint32_t arrays;     /* that are given of it */
+    uint32_t word_bytes; /* of an element of its sum */
     bool frozen;
 } sh_chunk;
 
@@ -110,8 +111,14 @@ void sh_tail_encode(unsigned char *body, const sh_tail *tail, uint32_t tensors);
  */
 sh_status sh_tail_decode(sh_tail *tail, const unsigned char *body, uint32_t tensors) SHOAL_CHECKED;
 
-/* Words of 4 bytes between memory and the wire, either way; `to` is `from`, or does not overlap it.
- */
-void sh_words_copy(void *to, const void *from, size_t words);
+/* Words of 4, 2 or 1 bytes between memory and the wire, either way; `to` is `from`, or does not
+ * overlap it. */
+void sh_words_copy(void *to, const void *from, size_t words, size_t word_bytes);
+
+/* Bytes of a chunk's sum; 0 where it is frozen. */
+static inline size_t sh_chunk_sum_bytes(const sh_chunk *chunk)
+{
+    return (size_t)chunk->elements * chunk->word_bytes;
+}
 
 #endif

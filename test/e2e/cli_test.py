@@ -113,7 +113,10 @@ MISUSE = (
      "--servers 2: there will be no device 2: those started here (--devices) count from 0 to 1, and without "
      "--listen no others can join", "train"),
     ("train lenet digits --engine mpi", "--engine mpi: must be ring (not built yet: mpi)", "train"),
-    ("train lenet digits --wire 16", "--wire 16: must be 32 (not built yet: 16, 8)", "train"),
+    ("train lenet digits --wire 12", "--wire 12: must be 32, 16 or 8 bits", "train"),
+    ("train lenet digits --wire 64", "--wire 64: must be 32, 16 or 8 bits", "train"),
+    ("train lenet digits --wire half", "--wire half: must be a whole number, at least 1", "train"),
+    ("plan lenet digits --wire 12", "--wire 12: must be 32, 16 or 8 bits", "plan"),
     ("train lenet digits --optimizer adagrad",
      "--optimizer adagrad: there is no such optimizer; there are: sgd, adam, adamw, rmsprop", "train"),
     ("train lenet digits --optimizer abcdefghijklmnop",
@@ -291,7 +294,7 @@ class Train(harness.Case):
         self.assertEqual(list(summary), (
             "model data parameters epochs steps samples train_seconds samples_per_second train_loss val_loss "
             "val_accuracy weights_hash peak_rss_bytes planned_bytes devices redone_steps views reproducible run "
-            "status"
+            "status wire"
         ).split())
         self.assertEqual((summary["model"], summary["data"]), (MODEL, DATA))
         self.assertEqual((summary["parameters"], summary["steps"], summary["samples"]), (12730, 5, 160))

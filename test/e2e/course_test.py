@@ -20,7 +20,7 @@ NETWORKS = (("resnet:20", *CIFAR[1:]), ("mobilenetv2:0.25", *CIFAR[1:], "--resiz
 
 # What the course decides; everything else in a summary is about the devices.
 COURSE = ("model data parameters epochs steps samples train_loss val_loss val_accuracy weights_hash "
-          "redone_steps status").split()
+          "redone_steps status wire").split()
 
 
 class Course(harness.Case):
@@ -55,6 +55,22 @@ class Same(Course):
     def test_lenet_on_any_number_of_devices_and_lanes(self):
         found = self.assert_same(LENET, ((1, 2), (2, 1), (3, 2), (5, 1)))
         self.assertEqual((found["epochs"], found["steps"], found["status"]), (2, 6, "complete"))
+
+    def test_on_any_wire(self):
+        for wire in ("16", "8"):
+            with self.subTest(wire=wire):
+                found = self.assert_same((*LENET, "--wire", wire), ((1, 2), (3, 1)))
+                self.assertEqual((found["wire"], found["steps"]), (int(wire), 6))
+
+    def test_statistics_on_a_narrow_wire_and_after_resuming(self):
+        self.write_cifar()
+        job = (*NETWORKS[0], "--wire", "8")
+        found = self.assert_same(job, ((2, 2),))
+        self.train(*job, "--steps", "4", "--run", "run", "--quiet")
+        end = self.train("--resume", "run", "--steps", "6", "--devices", "2", "--quiet").summary
+        self.assertEqual((end["weights_hash"], end["wire"]), (found["weights_hash"], 8))
+        result = self.shoal("train", "--resume", "run", "--wire", "32", status=1)
+        self.assertIn("--wire 32 differs from the checkpoint's (8)", result.err.replace("; leave it out, or begin a new run", ""))
 
     def test_with_any_optimizer(self):
         self.assert_same((*MLP, *ADAM), ((2, 1), (3, 1), (1, 2)))
@@ -144,7 +160,8 @@ class Same(Course):
             ("--optimizer", "rmsprop"), ("--optimizer", "rmsprop", "--alpha", "0.9"),
             ("--schedule", "step:1"), ("--schedule", "step:1,0.5"), ("--schedule", "multistep:1,0.2"),
             ("--schedule", "exponential:0.9"), ("--schedule", "cosine"), ("--schedule", "one-cycle"),
-            ("--warmup", "1"), ("--clip-norm", "0.1"), ("--label-smoothing", "0.1"))]
+            ("--warmup", "1"), ("--clip-norm", "0.1"), ("--label-smoothing", "0.1"),
+            ("--wire", "16"), ("--wire", "8"))]
         self.assertEqual(len(set(hashes)), len(hashes), hashes)
 
     def test_eval_finds_what_the_summary_says(self):
@@ -248,6 +265,16 @@ class Figures(Course):
             self.assertEqual(summary["peak_rss_bytes"],
                              max(device["peak_rss_bytes"] for device in summary["devices"]))
             self.assertAlmostEqual(summary["samples"] / summary["train_seconds"] / summary["samples_per_second"], 1)
+
+    def test_fewer_bits_are_fewer_bytes(self):
+        """Beside device 0, which also gives the others their replicas."""
+        job = ("mlp:784-128-10", "digits:310/90", "--batch-size", "50", "--grain", "7", "--steps", "40", "--devices", "3")
+        sent = {}
+        for wire in (32, 16, 8):
+            summary = self.train(*job, "--wire", str(wire), "--quiet").summary
+            sent[wire] = sum(device["bytes_sent"] for device in summary["devices"][1:])
+        self.assertLess(sent[16] / sent[32], 0.51)
+        self.assertLess(sent[8] / sent[32], 0.27)
 
 
 if __name__ == "__main__":

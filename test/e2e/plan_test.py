@@ -108,6 +108,11 @@ class Plan(harness.Case):
                          plan["lanes"] * (own["activations_bytes"] + own["input_bytes"]))
         self.assertIsNone(own["step_seconds"])
         self.assertEqual([row["grain"] for row in plan["grains"]], [7, 4, 8, 16, 32])
+        for wire in (16, 8):
+            other = self.plan(*JOB, "--wire", str(wire)).plan["grains"][0]
+            self.assertEqual(other["sum_bytes"], weights * wire // 8)
+            self.assertEqual(other["total_bytes"] - other["base_bytes"], own["total_bytes"] - own["base_bytes"] -
+                             weights * (4 - wire // 8))
         for words in ("fc1", "12,560", "MFLOP forward", "step ms"):
             self.assertIn(words, result.out)
 
