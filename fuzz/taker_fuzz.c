@@ -22,7 +22,7 @@ static void must(bool holds)
 }
 
 /* 23 weights, three of them frozen; in chunks of 3, 7, 7 and 6. */
-static sh_job small_job(void)
+static sh_job small_job(uint32_t wire)
 {
     sh_job job;
     sh_job_init(&job);
@@ -32,6 +32,7 @@ static sh_job small_job(void)
     snprintf(job.schedule, sizeof job.schedule, "cosine");
     snprintf(job.freeze, sizeof job.freeze, "fc1.bias");
     job.clip_norm = 0.5f;
+    job.wire = wire;
     job.batch_size = BATCH;
     job.steps = STEPS;
     must(sh_job_complete(&job) == SH_OK);
@@ -74,15 +75,16 @@ static sh_status feed(sh_taker *taker, const sh_replica *replica, const uint8_t 
     return SH_OK;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+/* The same frames fit both wires but for the sums. */
+static void take_over(sh_replica **kept, uint32_t wire, const uint8_t *data, size_t size)
 {
-    static sh_replica *replica;
     const sh_problem problem = {1, 2, 2, 2};
-    const sh_job job = small_job();
+    const sh_job job = small_job(wire);
     const sh_schedule schedule = sh_schedule_of(&job, SAMPLES);
     sh_taker *taker;
-    if (replica == NULL)
-        must(sh_replica_new(&replica, &job, &problem) == SH_OK && replica->summed == TENSORS);
+    if (*kept == NULL)
+        must(sh_replica_new(kept, &job, &problem) == SH_OK && (*kept)->summed == TENSORS);
+    sh_replica *replica = *kept;
     replica->steps = 0; /* the rest is the taker's to fill */
     must(sh_taker_new(&taker, &(sh_taker_options){.replica = replica,
                                                   .job = &job,
@@ -93,5 +95,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (feed(taker, replica, data, size) != SH_OK)
         must(sh_message()[0] != '\0');
     sh_taker_free(taker);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static sh_replica *wide, *narrow;
+    take_over(&wide, 32, data, size);
+    take_over(&narrow, 8, data, size);
     return 0;
 }
