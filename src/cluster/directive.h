@@ -68,6 +68,8 @@ typedef struct sh_directive {
     sh_seat seats[SH_DEVICES_MAX];
 
     sh_position start; /* of a GO: all of the view begin there */
+    uint32_t left;     /* of a GO: the ring of the view before, which stands until all have come
+                          through there; 0: they have, or nobody waits for it */
     bool ends; /* of a GO that was not planned: the job ended there for some: no more stages */
 
     /* Of a GO that was not planned and begins with a training stage: what this device does first.

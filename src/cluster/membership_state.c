@@ -187,6 +187,7 @@ static void put_phase(sh_directive *directive, const sh_membership *membership,
             break;
         put_view(directive, &membership->now, SH_DIRECTIVE_GO);
         directive->start = membership->start;
+        directive->left = membership->left_ring;
         directive->ends = !membership->now.planned && membership->recovery.ends;
         for (uint32_t i = 0; i < membership->now.seat_count && !membership->now.planned; i++)
             if (membership->now.seats[i].device == one->device) {

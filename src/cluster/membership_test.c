@@ -419,6 +419,31 @@ static void leaves_at_the_next_boundary(void **state)
     assert_int_equal(parts[2].share.count, 6);
 }
 
+/* The others work on, and may be alone by then; what it still needs is in its ring. */
+static void who_leaves_has_its_ring_until_it_is_through(void **state)
+{
+    (void)state;
+    work_with(3);
+    inform(1, (sh_participant_event){.kind = SH_PARTICIPANT_LEAVE});
+    settle();
+    const uint32_t next = sh_membership_announce(membership);
+    for (uint32_t i = 0; i < 3; i++)
+        (void)take_run(i, 1);
+    coordinate(&(sh_membership_event){SH_MEMBERSHIP_ANNOUNCED, .view = next});
+    for (uint32_t i = 0; i < 3; i += 2)
+        pass(i, (sh_position){1, SH_PHASE_FIRST}, next);
+    settle();
+    assert_int_equal(step(next, 2), 0);
+    assert_int_equal(step(next, 3), 0);
+    for (uint32_t i = 0; i < 3; i++)
+        assert_true(sh_participant_may_stand(&parts[i], 1));
+    pass(1, (sh_position){1, SH_PHASE_FIRST}, next);
+    settle();
+    for (uint32_t i = 0; i < 3; i++)
+        assert_false(sh_participant_may_stand(&parts[i], 1));
+    assert_int_equal(sh_participant_take(&parts[1]).kind, SH_TASK_END);
+}
+
 static void shares_follow_what_is_measured(void **state)
 {
     (void)state;
@@ -776,6 +801,7 @@ int main(void)
         cmocka_unit_test(is_announced_and_does_not_come),
         cmocka_unit_test(joins_although_another_dies_meanwhile),
         cmocka_unit_test(leaves_at_the_next_boundary),
+        cmocka_unit_test(who_leaves_has_its_ring_until_it_is_through),
         cmocka_unit_test(shares_follow_what_is_measured),
         cmocka_unit_test(is_dismissed_once_it_has_passed_the_last_stage),
         cmocka_unit_test(a_death_costs_its_grains_only),

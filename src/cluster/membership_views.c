@@ -487,6 +487,8 @@ void sh_membership_check_entered(sh_membership *membership)
             return;
     }
     membership->phase = SH_MEMBERSHIP_STEADY;
+    if (membership->left_ring != 0)
+        sh_membership_touch_all(membership); /* who stays may close it */
     membership->left_ring = 0;
     for (uint32_t i = 0; i < membership->slots; i++) {
         sh_roster_entry *one = &membership->members[i];

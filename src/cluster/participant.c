@@ -113,6 +113,15 @@ static void try_go(sh_participant *participant)
         notice->held.count = 0;
 }
 
+/* Whether the others may still need the ring of the view before: that of who leaves ends there. */
+static bool is_left_yet(const sh_participant *participant)
+{
+    const sh_directive *directive = &participant->directive;
+    if (!directive->planned || directive->view != participant->notice.view)
+        return false;
+    return directive->phase == SH_DIRECTIVE_LINK || directive->left == participant->previous;
+}
+
 /* What follows by itself from how things stand. */
 static void settle(sh_participant *participant)
 {
@@ -121,6 +130,8 @@ static void settle(sh_participant *participant)
     const sh_transfer *taking = sh_directive_taking(directive, participant->device);
     if (participant->fetching != 0 && (taking == NULL || taking->number != participant->fetching))
         participant->fetching = 0;
+    if (!is_left_yet(participant))
+        participant->previous = 0;
     if (must_halt(participant) && participant->under_way == SH_TASK_WAIT && !notice->whole)
         halt(participant);
     if (directive->phase == SH_DIRECTIVE_LINK && notice->linked < directive->view &&
@@ -152,7 +163,6 @@ static void handle_passed(sh_participant *participant, const sh_participant_even
     notice->speed = event->speed;
     if (event->finished)
         notice->life = SH_LIFE_FINISHED;
-    participant->previous = 0;
     if (event->next_view <= notice->view || directive->view > event->next_view)
         return; /* none, or a HALT has overtaken it */
     if (directive->view == event->next_view && directive->planned &&
@@ -248,7 +258,6 @@ void sh_participant_handle(sh_participant *participant, const sh_participant_eve
     case SH_PARTICIPANT_REDONE:
         assert(participant->under_way == SH_TASK_RUN);
         participant->notice.position = event->position;
-        participant->previous = 0;
         break;
     case SH_PARTICIPANT_STOPPED:
     case SH_PARTICIPANT_DIFFERED:

@@ -84,7 +84,7 @@ typedef struct sh_participant {
     sh_directive directive;
     sh_task_kind under_way;  /* RUN, CHECK, or WAIT: nothing */
     uint64_t fetching;       /* the transfer that may write to the replica; 0: none */
-    uint32_t ring, previous; /* of notice.view; of the view before, until a stage is passed */
+    uint32_t ring, previous; /* of notice.view; of the view before, until all are through */
     uint32_t entered;        /* the last view it has been in */
     uint32_t devices;        /* in notice.view */
     sh_range share;          /* in notice.view */

@@ -93,6 +93,13 @@ static void the_trailer_moves_it_on(void **state)
     assert_false(task.dealt);
     assert_int_equal(task.share.count, 6);
     hear((sh_participant_event){.kind = SH_PARTICIPANT_PASSED, .position = {2, SH_PHASE_FIRST}});
+    sh_directive go = {.serial = 5, .phase = SH_DIRECTIVE_GO, .view = 2, .planned = true};
+    go.left = 1;
+    order(go);
+    assert_true(sh_participant_may_stand(&part, 1));
+    go.serial = 6;
+    go.left = 0;
+    order(go);
     assert_false(sh_participant_may_stand(&part, 1));
 }
 

@@ -149,6 +149,7 @@ void sh_orders_write(sh_orders_message *message, const sh_orders *orders)
     body->view = directive->view;
     body->ring = directive->ring;
     body->planned = directive->planned;
+    body->left = directive->left;
     body->ends = directive->ends;
     body->keep = directive->keep;
     write_seats(message, directive);
@@ -268,6 +269,7 @@ sh_status sh_orders_read(sh_orders *orders, const Shoal__Order *body, uint32_t d
     directive->view = body->view;
     directive->ring = body->ring;
     directive->planned = body->planned;
+    directive->left = body->left;
     directive->ends = body->ends;
     directive->keep = body->keep;
     directive->start = read_position(body->start);

@@ -32,6 +32,7 @@ static void some_orders(sh_orders *orders)
         .view = 7,
         .ring = 5,
         .planned = true,
+        .left = 5,
         .seat_count = 3,
         .seats = {{0, true, {0, 4}, false},
                   {DEVICE, false, {4, 0}, false},
@@ -85,6 +86,7 @@ static void assert_same_directive(const sh_directive *a, const sh_directive *b)
 {
     assert_true(a->serial == b->serial && a->dismissed == b->dismissed && a->phase == b->phase);
     assert_true(a->view == b->view && a->ring == b->ring && a->planned == b->planned);
+    assert_int_equal(a->left, b->left);
     assert_int_equal(a->seat_count, b->seat_count);
     for (uint32_t i = 0; i < a->seat_count; i++) {
         assert_true(a->seats[i].device == b->seats[i].device);
