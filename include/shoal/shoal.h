@@ -7,6 +7,7 @@
 #include "shoal/bench.h"
 #include "shoal/eval.h"
 #include "shoal/job.h"
+#include "shoal/join.h"
 #include "shoal/plan.h"
 #include "shoal/profile.h"
 #include "shoal/status.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Training: start a job here, lend this device to one.
+ * Training: start a job here, and what is told of one as it goes.
  *
  *     sh_train_options options;
  *     sh_train_options_init(&options);
@@ -171,29 +171,6 @@ SHOAL_API sh_status sh_train_options_check(const sh_train_options *options) SHOA
  * weights and no majority shows which are right, SH_ABORTED where this one cannot take them.
  */
 SHOAL_API sh_status sh_train(const sh_train_options *options, sh_summary *summary) SHOAL_CHECKED;
-
-typedef struct sh_join_options {
-    const char *token;
-    const char *data; /* where this device holds the job's data; NULL: as the job says, and where
-                         they are not there, from the other devices */
-    uint64_t cache;   /* most bytes on disk for data from other devices; 0: any number */
-    const char *name; /* NULL: the host's name */
-    uint32_t lanes;   /* 0: all cores */
-    uint64_t memory;  /* most bytes that this device may hold resident; 0: any number */
-    const char *backend;
-    bool local;           /* a device that `train` has started on its own machine */
-    uint32_t reconnect_s; /* how long to try to come back when the connection to the coordinator is
-                             lost in the middle of the job; 0: not at all */
-    sh_stop *stop;
-    sh_observer *observer;
-    void *context;
-} sh_join_options;
-
-/*
- * Lends this device until the job ends: SH_OK. SH_STOPPED after a request to stop; the job then
- * ends with a checkpoint. SH_REFUSED, SH_NETWORK, SH_PEER_LOST say why not.
- */
-SHOAL_API sh_status sh_join(const sh_join_options *options) SHOAL_CHECKED;
 
 #ifdef __cplusplus
 }

@@ -14,6 +14,7 @@
 #include "node/course.h"
 #include "node/host.h"
 #include "node/member.h"
+#include "shoal/join.h"
 
 #define RETRY_MS 500 /* between two tries to come back */
 
