@@ -156,6 +156,10 @@ typedef struct sh_train_options {
     sh_stop *stop; /* optional */
     sh_observer *observer;
     void *context;
+
+    /* Samples of a step for each device that the job begins with, which make job.batch_size; 0:
+     * that is given. */
+    uint32_t batch_per_device;
 } sh_train_options;
 
 SHOAL_API void sh_train_options_init(sh_train_options *options);
@@ -163,6 +167,12 @@ SHOAL_API void sh_train_options_init(sh_train_options *options);
 /* What of the options does not go together, as far as can be said before anything is opened:
  * SH_INVALID names the option. sh_train refuses it too. */
 SHOAL_API sh_status sh_train_options_check(const sh_train_options *options) SHOAL_CHECKED;
+
+/*
+ * Fills what follows from what is given: job.batch_size, and without `resume` what
+ * sh_job_complete fills. SH_INVALID names the option. sh_train does the same for itself.
+ */
+SHOAL_API sh_status sh_train_options_complete(sh_train_options *options) SHOAL_CHECKED;
 
 /*
  * Trains until the job ends: SH_OK. SH_STOPPED after a request to stop, SH_PEER_LOST when a device

@@ -39,6 +39,9 @@ static const sh_option options[] = {
     {SH_OPTION_U32, .name = "batch-size", .value = "N",
      .help = "samples of one step, over all devices", .offset = FIELD(options.job.batch_size),
      .min = 1, .marks = SH_FIELD_BATCH_SIZE, .shows_default = true},
+    {SH_OPTION_U32, .name = "batch-per-device", .value = "N",
+     .help = "instead: so many for each device that the job begins with",
+     .offset = FIELD(options.batch_per_device), .min = 1},
     {SH_OPTION_U32, .name = "grain", .value = "N",
      .help = "samples of one unit of work (default: from the batch size)",
      .offset = FIELD(options.job.grain), .min = 1, .marks = SH_FIELD_GRAIN},
@@ -182,6 +185,9 @@ static int take_job(const sh_arguments *arguments, sh_train_options *asked)
 {
     sh_job *job = &asked->job;
     asked->given = arguments->marks;
+    if (asked->batch_per_device > 0 && (asked->given & SH_FIELD_BATCH_SIZE) != 0)
+        return misuse("--batch-per-device with --batch-size: one of them decides; leave the other "
+                      "out");
     if (arguments->positional_count == 0 && asked->resume != NULL)
         return SH_EXIT_DONE;
     if (arguments->positional_count < 2)
@@ -196,9 +202,7 @@ static int take_job(const sh_arguments *arguments, sh_train_options *asked)
     snprintf(job->model, sizeof job->model, "%s", model);
     snprintf(job->data, sizeof job->data, "%s", data);
     asked->given |= SH_FIELD_MODEL | SH_FIELD_DATA;
-    if (asked->resume == NULL && sh_job_complete(job) != SH_OK)
-        return misuse(sh_message());
-    return SH_EXIT_DONE;
+    return sh_train_options_complete(asked) == SH_OK ? SH_EXIT_DONE : misuse(sh_message());
 }
 
 static int check(const train_values *given)

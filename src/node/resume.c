@@ -64,6 +64,16 @@ static sh_status check_given(const sh_job *asked, const sh_job *saved, uint32_t 
     return SH_OK;
 }
 
+/* What --batch-per-device comes to is a batch like any other. */
+static sh_status check_batch(const sh_train_options *options, const sh_job *saved)
+{
+    if (options->batch_per_device == 0 || options->job.batch_size == saved->batch_size)
+        return SH_OK;
+    return sh_fail(SH_MISMATCH,
+                   "--batch-per-device %u, which makes a batch of %u here, " ADVICE " (%u)",
+                   options->batch_per_device, options->job.batch_size, saved->batch_size);
+}
+
 /* The checkpoint's job with what may be given anew. */
 static sh_status resumed_job(sh_job *job, const sh_train_options *options,
                              const sh_safetensors *file)
@@ -72,6 +82,7 @@ static sh_status resumed_job(sh_job *job, const sh_train_options *options,
     SH_TRY(sh_snapshot_read_job(&saved, file));
     SH_TRY(sh_fail_in(check_given(&options->job, &saved, options->given), "--resume %s",
                       options->resume));
+    SH_TRY(sh_fail_in(check_batch(options, &saved), "--resume %s", options->resume));
     if ((options->given & SH_FIELD_DATA) != 0)
         memcpy(saved.data, options->job.data, sizeof saved.data);
     if ((options->given & SH_FIELD_EPOCHS) != 0) {

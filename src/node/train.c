@@ -56,6 +56,37 @@ void sh_train_options_init(sh_train_options *options)
     sh_job_init(&options->job);
 }
 
+static uint32_t devices_at_start(const sh_train_options *options)
+{
+    const uint32_t here = options->devices == 0 ? 1 : options->devices;
+    return options->min_devices > here ? options->min_devices : here;
+}
+
+/* The global batch of a batch for each device: from here on it is the job's, whoever joins. */
+static sh_status complete_batch(sh_train_options *options)
+{
+    const uint32_t devices = devices_at_start(options);
+    const uint64_t samples = (uint64_t)options->batch_per_device * devices;
+    if (options->batch_per_device == 0)
+        return SH_OK;
+    if (samples > UINT32_MAX)
+        return sh_fail(SH_INVALID, "--batch-per-device %u: on %u devices too many samples",
+                       options->batch_per_device, devices);
+    options->job.batch_size = (uint32_t)samples;
+    return SH_OK;
+}
+
+sh_status sh_train_options_complete(sh_train_options *options)
+{
+    SH_TRY(complete_batch(options));
+    if (options->resume != NULL)
+        return SH_OK;
+    if (options->batch_per_device == 0)
+        return sh_job_complete(&options->job);
+    return sh_fail_in(sh_job_complete(&options->job), "--batch-per-device %u on %u devices",
+                      options->batch_per_device, devices_at_start(options));
+}
+
 void sh_summary_release(sh_summary *summary)
 {
     free(summary->devices);
@@ -189,7 +220,6 @@ static sh_status open_new(training *t, char note[SH_MESSAGE_BYTES])
     sh_safetensors *file;
     sh_job job = t->options->job;
     job.pretrained[0] = note[0] = '\0';
-    SH_TRY(sh_job_complete(&job));
     if (t->options->pretrained == NULL)
         return sh_workbench_open(&t->bench, &job, NULL, t->options->backend);
     SH_TRY(sh_fail_in(sh_weights_open(&file, t->options->pretrained), "--pretrained"));
@@ -488,16 +518,18 @@ static void close_all(training *t, sh_status status, const char *message)
 sh_status sh_train(const sh_train_options *options, sh_summary *summary)
 {
     char message[SH_MESSAGE_BYTES];
+    sh_train_options asked = *options;
     training t = {
-        .options = options,
+        .options = &asked,
         .devices = options->devices == 0 ? 1 : options->devices,
+        .min_devices = devices_at_start(options),
         .summary = summary,
     };
     *summary = (sh_summary){.train_loss = NAN, .val_loss = NAN, .val_accuracy = NAN};
-    t.min_devices = options->min_devices > t.devices ? options->min_devices : t.devices;
     sh_host_name(t.name);
     if (t.min_devices > SH_DEVICES_MAX)
         return sh_fail(SH_LIMIT, "%u devices: a job has at most %d", t.min_devices, SH_DEVICES_MAX);
+    SH_TRY(sh_train_options_complete(&asked));
     const sh_status status = run(&t);
     snprintf(message, sizeof message, "%s", sh_message());
     close_all(&t, status, message);

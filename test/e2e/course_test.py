@@ -4,6 +4,7 @@
 
 import json
 import os
+import shutil
 
 import harness
 
@@ -71,6 +72,26 @@ class Same(Course):
         self.assertEqual((end["weights_hash"], end["wire"]), (found["weights_hash"], 8))
         result = self.shoal("train", "--resume", "run", "--wire", "32", status=1)
         self.assertIn("--wire 32 differs from the checkpoint's (8)", result.err.replace("; leave it out, or begin a new run", ""))
+
+    def test_a_batch_for_each_device_is_a_batch(self):
+        """Weak scaling: the job is the one with the product, whatever devices it goes on with."""
+        job = ("mlp:784-16-10", "digits:310/90", "--epochs", "2")
+        for devices in (1, 2, 3):
+            expected, _ = self.course(*job, "--batch-size", str(17 * devices))
+            count = ("--devices", str(devices))
+            found, _ = self.course(*job, "--batch-per-device", "17", *count, "--run", "run%d" % devices)
+            self.assertEqual(found, expected)
+            with open(self.path("run%d" % devices, "job.json"), encoding="utf-8") as file:
+                self.assertEqual(json.load(file)["batch_size"], 17 * devices)
+        whole, _ = self.course(*job[:2], "--batch-size", "51", "--epochs", "3")
+        for more in ((), ("--batch-per-device", "51")):
+            shutil.copytree(self.path("run3"), self.path("again"))
+            found, _ = self.course("--resume", "again", "--epochs", "3", *more)
+            self.assertEqual(found["weights_hash"], whole["weights_hash"])
+            shutil.rmtree(self.path("again"))
+        result = self.shoal("train", "--resume", "run3", "--batch-per-device", "17", "--devices", "2", status=1)
+        self.assertIn("shoal: --resume run3: --batch-per-device 17, which makes a batch of 34 here, differs from "
+                      "the checkpoint's; leave it out, or begin a new run (51)", result.err)
 
     def test_with_any_optimizer(self):
         self.assert_same((*MLP, *ADAM), ((2, 1), (3, 1), (1, 2)))
