@@ -22,6 +22,8 @@ test_packages=(
     libcmocka-dev python3 git binutils iproute2 universal-ctags
     clang clang-format clang-tidy libclang-rt-dev libomp-dev
 )
+# Large for what most have no use for, so who wants --engine mpi installs them; tests and checks want all.
+optional_test_packages=(libopenmpi-dev openmpi-bin)
 
 groups=("$@")
 [ "${#groups[@]}" -gt 0 ] || groups=(build)
@@ -33,7 +35,10 @@ for group in "${groups[@]}"; do
         wanted+=("${build_packages[@]}")
         optional+=("${optional_packages[@]}")
         ;;
-    test) wanted+=("${test_packages[@]}") ;;
+    test)
+        wanted+=("${test_packages[@]}")
+        optional+=("${optional_test_packages[@]}")
+        ;;
     *) die "unknown group '$group': build or test" ;;
     esac
 done

@@ -7,6 +7,7 @@
 #include "backend/program.h"
 #include "base/log.h"
 #include "model/model.h"
+#include "reduce/mpi.h"
 #include "train/lanes.h"
 
 #define USUAL_GRAIN 16
@@ -18,11 +19,11 @@ const char *sh_version(void)
 
 sh_status sh_part_list(size_t index, const char **name, int *present)
 {
-    static const char *const parts[] = {"portable", "onednn"};
+    static const char *const parts[] = {"portable", "onednn", "mpi"};
     if (index >= sizeof parts / sizeof *parts)
         return sh_fail(SH_NOT_FOUND, "there are no more parts");
     *name = parts[index];
-    *present = 0;
+    *present = strcmp(*name, "mpi") == 0 && sh_mpi_is_built();
     for (const sh_backend *const *all = sh_backend_all(); *all != NULL; all++)
         if (strcmp((*all)->name, parts[index]) == 0)
             *present = (*all)->available();

@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One thread of the engine's own makes every call of MPI, the first and the last included. Lanes
+ * make spans ready on many threads and in an order of their own, but collectives have to be started
+ * in the same order on all ranks, and something has to drive them while the lanes compute: MPI
+ * makes progress within its calls only. So a thread is needed in any case, and with it the library
+ * need not be thread-safe (MPI_THREAD_FUNNELED), which not every build of one is.
+ *
+ * The thread starts span i as soon as spans 0 .. i are ready here, and asks after all that are
+ * under way. Between two questions it rests: very briefly at first where the step waits for nothing
+ * else, longer while lanes have the cores, and until somebody wakes it where nothing is under way;
+ * then it wakes by itself now and then, because what this rank has handed over may still have to be
+ * pushed. It never spins: on a machine that has other work the system would have it pay for that
+ * with turns of milliseconds in which all ranks wait for it.
+ *
+ * Additions are functions of ours. The standard leaves open what MPI_SUM makes of an overflow, and
+ * libraries use it: Open MPI 4.1 saturates words of 8 and 16 bits with AVX (its issue 8045).
+ *
+ * A failure cannot be taken back: collectives under way cannot be cancelled. From then on the
+ * thread makes no call, and MPI is not finalised, because that would wait for the others.
+ */
+#include "reduce/mpi.h"
+
+#include <mpi.h>
+
+#include <assert.h>
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#define EAGER_POLLS 1000    /* with the first rest, where the step waits */
+#define EAGER_REST_NS 10000 /* a rest, and not a spin: see above */
+#define BUSY_REST_NS 200000 /* then, and where lanes compute meanwhile */
+#define TIMER_SLACK_NS 1000 /* 50 us by default */
+#define IDLE_REST_MS 5      /* where nothing is under way */
+
+/* Kind of word, its C type, its MPI type. */
+#define WORDS(X)                                                                                   \
+    X(SH_WORD_I32, uint32_t, MPI_UINT32_T)                                                         \
+    X(SH_WORD_I16, uint16_t, MPI_UINT16_T)                                                         \
+    X(SH_WORD_I8, uint8_t, MPI_UINT8_T)                                                            \
+    X(SH_WORD_U64, uint64_t, MPI_UINT64_T)
+
+#define COUNT_WORD(kind, type, mpi_type) +1
+enum { WORD_KINDS = 0 WORDS(COUNT_WORD) };
+#undef COUNT_WORD
+
+typedef struct mpi_engine {
+    sh_engine engine; /* first: the engine is this */
+    pthread_t thread;
+    int wake; /* an eventfd, as the next */
+    int left; /* the thread's end */
+
+    /* The thread's. */
+    MPI_Comm ranks;
+    MPI_Op add[WORD_KINDS]; /* by sh_word */
+    MPI_Request requests[SH_ENGINE_MAX_SPANS];
+    uint32_t round;              /* that is open or was the last */
+    const sh_span *spans;        /* of the round */
+    uint32_t count;              /* of them */
+    uint32_t startable, started; /* of them, from the first on */
+    uint32_t ended;
+    uint32_t polls; /* since something ended */
+
+    pthread_mutex_t lock; /* guards all below */
+    pthread_cond_t changed;
+    bool open, closing, waiting, resting; /* resting: until it is woken */
+    uint32_t rank;
+    uint32_t begun, finished; /* rounds */
+    const sh_span *begun_spans;
+    uint32_t begun_count;
+    bool announced[SH_ENGINE_MAX_SPANS]; /* ready in the round */
+    sh_status failure;
+    char reason[SH_MESSAGE_BYTES];
+} mpi_engine;
+
+/* ---- additions ------------------------------------------------------------------------------- */
+
+#define DEFINE_ADD(kind, type, mpi_type)                                                           \
+    static void add_##type(void *in, void *in_out, int *length, MPI_Datatype *datatype)            \
+    {                                                                                              \
+        const type *restrict from = in;                                                            \
+        type *restrict to = in_out;                                                                \
+        (void)datatype;                                                                            \
+        for (int i = 0; i < *length; i++)                                                          \
+            to[i] = (type)(to[i] + from[i]);                                                       \
+    }
+WORDS(DEFINE_ADD)
+#undef DEFINE_ADD
+
+static MPI_Datatype type_of(sh_word word)
+{
+    switch (word) {
+#define CASE_TYPE(kind, type, mpi_type)                                                            \
+    case kind:                                                                                     \
+        return mpi_type;
+        WORDS(CASE_TYPE)
+#undef CASE_TYPE
+    }
+    return MPI_DATATYPE_NULL;
+}
+
+static void ring_bell(int event)
+{
+    const uint64_t one = 1;
+    const ssize_t wrote = write(event, &one, sizeof one);
+    (void)wrote; /* full means that it is readable already */
+}
+
+/* ---- what goes wrong ------------------------------------------------------------------------- */
+
+/* The caller holds the lock. */
+static void set_failure(mpi_engine *mpi, sh_status status, const char *reason)
+{
+    if (mpi->failure == SH_OK) {
+        mpi->failure = status;
+        snprintf(mpi->reason, sizeof mpi->reason, "%s", reason);
+    }
+    pthread_cond_broadcast(&mpi->changed);
+}
+
+static void fail_all(mpi_engine *mpi, sh_status status, const char *reason)
+{
+    pthread_mutex_lock(&mpi->lock);
+    set_failure(mpi, status, reason);
+    pthread_mutex_unlock(&mpi->lock);
+}
+
+/* Whether a call of MPI came through. */
+static bool came_through(mpi_engine *mpi, int code, const char *what)
+{
+    char text[MPI_MAX_ERROR_STRING + 1] = "", reason[SH_MESSAGE_BYTES];
+    int length = 0;
+    if (code == MPI_SUCCESS)
+        return true;
+    MPI_Error_string(code, text, &length);
+    snprintf(reason, sizeof reason, "%s by MPI failed: %.800s", what, text);
+    fail_all(mpi, SH_PEER_LOST, reason);
+    return false;
+}
+
+/* ---- the thread ------------------------------------------------------------------------------ */
+
+static bool make_additions(mpi_engine *mpi)
+{
+#define MAKE_ADD(kind, type, mpi_type)                                                             \
+    if (!came_through(mpi, MPI_Op_create(add_##type, 1, &mpi->add[kind]), "making an addition"))   \
+        return false;
+    WORDS(MAKE_ADD)
+#undef MAKE_ADD
+    return true;
+}
+
+static void open_mpi(mpi_engine *mpi)
+{
+    int before = 0, provided = 0, rank = 0, ranks = 0;
+    MPI_Initialized(&before);
+    if (before) {
+        fail_all(mpi, SH_INVALID, "MPI can be opened once in a process");
+        return;
+    }
+    if (!came_through(mpi, MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided), "starting"))
+        return;
+    if (provided < MPI_THREAD_FUNNELED) {
+        fail_all(mpi, SH_UNSUPPORTED, "this MPI library works in programs without threads only");
+        return;
+    }
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    if (!came_through(mpi, MPI_Comm_dup(MPI_COMM_WORLD, &mpi->ranks), "opening") ||
+        !make_additions(mpi))
+        return;
+    MPI_Comm_rank(mpi->ranks, &rank);
+    MPI_Comm_size(mpi->ranks, &ranks);
+    pthread_mutex_lock(&mpi->lock);
+    mpi->rank = (uint32_t)rank;
+    mpi->engine.devices = (uint32_t)ranks;
+    mpi->open = true;
+    pthread_cond_broadcast(&mpi->changed);
+    pthread_mutex_unlock(&mpi->lock);
+}
+
+/* Takes over what other threads have said; false where there is nothing more to do. */
+static bool look(mpi_engine *mpi, bool *waiting)
+{
+    pthread_mutex_lock(&mpi->lock);
+    if (mpi->round != mpi->begun) {
+        mpi->round = mpi->begun;
+        mpi->spans = mpi->begun_spans;
+        mpi->count = mpi->begun_count;
+        mpi->startable = mpi->started = mpi->ended = mpi->polls = 0;
+    }
+    while (mpi->startable < mpi->count && mpi->announced[mpi->startable])
+        mpi->startable++;
+    mpi->resting = false;
+    *waiting = mpi->waiting;
+    const bool more = mpi->failure == SH_OK && !mpi->closing;
+    pthread_mutex_unlock(&mpi->lock);
+    return more;
+}
+
+/* Starts what can be. */
+static bool start(mpi_engine *mpi)
+{
+    for (; mpi->started < mpi->startable; mpi->started++) {
+        const sh_span *span = &mpi->spans[mpi->started];
+        const void *own = span->own == span->total ? MPI_IN_PLACE : span->own;
+        if (!came_through(mpi,
+                          MPI_Iallreduce(own, span->total, (int)span->count, type_of(span->word),
+                                         mpi->add[span->word], mpi->ranks,
+                                         &mpi->requests[mpi->started]),
+                          "starting a sum"))
+            return false;
+    }
+    return true;
+}
+
+static void finish_round(mpi_engine *mpi)
+{
+    pthread_mutex_lock(&mpi->lock);
+    mpi->finished++;
+    pthread_cond_broadcast(&mpi->changed);
+    pthread_mutex_unlock(&mpi->lock);
+}
+
+/* Drives what is under way. */
+static bool drive(mpi_engine *mpi)
+{
+    int ended = 0, arrived, places[SH_ENGINE_MAX_SPANS];
+    if (mpi->started == mpi->ended) /* nothing: but what was sent may not have left yet */
+        return came_through(
+            mpi, MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, mpi->ranks, &arrived, MPI_STATUS_IGNORE),
+            "waiting");
+    if (!came_through(
+            mpi,
+            MPI_Testsome((int)mpi->started, mpi->requests, &ended, places, MPI_STATUSES_IGNORE),
+            "adding up"))
+        return false;
+    mpi->polls++;
+    if (ended <= 0)
+        return true;
+    mpi->polls = 0;
+    mpi->ended += (uint32_t)ended;
+    if (mpi->ended == mpi->count)
+        finish_round(mpi);
+    return true;
+}
+
+static bool has_news(const mpi_engine *mpi)
+{
+    return mpi->failure != SH_OK || mpi->closing || mpi->round != mpi->begun ||
+           (mpi->startable < mpi->count && mpi->announced[mpi->startable]);
+}
+
+/* Until there is news, or for a while. */
+static void rest_idle(mpi_engine *mpi)
+{
+    uint64_t woken;
+    struct pollfd wake = {.fd = mpi->wake, .events = POLLIN};
+    pthread_mutex_lock(&mpi->lock);
+    mpi->resting = !has_news(mpi);
+    const bool rest = mpi->resting;
+    pthread_mutex_unlock(&mpi->lock);
+    if (rest && poll(&wake, 1, IDLE_REST_MS) > 0) {
+        const ssize_t got = read(mpi->wake, &woken, sizeof woken);
+        (void)got;
+    }
+}
+
+static void rest(mpi_engine *mpi, bool waiting)
+{
+    if (mpi->started == mpi->ended)
+        rest_idle(mpi);
+    else
+        nanosleep(&(struct timespec){.tv_nsec = waiting && mpi->polls < EAGER_POLLS ? EAGER_REST_NS
+                                                                                    : BUSY_REST_NS},
+                  NULL);
+}
+
+static void close_mpi(mpi_engine *mpi)
+{
+    if (!mpi->open || mpi->failure != SH_OK || mpi->begun != mpi->finished)
+        return;
+    for (int i = 0; i < WORD_KINDS; i++)
+        MPI_Op_free(&mpi->add[i]);
+    MPI_Comm_free(&mpi->ranks);
+    MPI_Finalize();
+}
+
+static void *serve(void *argument)
+{
+    mpi_engine *mpi = argument;
+    bool waiting;
+    prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS);
+    open_mpi(mpi);
+    while (look(mpi, &waiting) && start(mpi) && drive(mpi))
+        rest(mpi, waiting);
+    close_mpi(mpi); /* what it reads nobody changes any more */
+    ring_bell(mpi->left);
+    return NULL;
+}
+
+/* Signals are for the program's own threads; those that MPI starts inherit this. */
+static int start_thread(mpi_engine *mpi)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const int error = pthread_create(&mpi->thread, NULL, serve, mpi);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return error;
+}
+
+/* ---- the engine ------------------------------------------------------------------------------ */
+
+/* The caller holds the lock. */
+static void wake_up(const mpi_engine *mpi)
+{
+    if (mpi->resting)
+        ring_bell(mpi->wake);
+}
+
+static sh_status begin(sh_engine *engine, const sh_span *spans, uint32_t count)
+{
+    mpi_engine *mpi = (mpi_engine *)engine;
+    assert(count > 0 && count <= SH_ENGINE_MAX_SPANS);
+    for (uint32_t i = 0; i < count; i++)
+        if (spans[i].count > INT_MAX)
+            return sh_fail(SH_LIMIT, "%zu words are more than MPI adds up at once (%d)",
+                           spans[i].count, INT_MAX);
+    pthread_mutex_lock(&mpi->lock);
+    assert(mpi->begun == mpi->finished || mpi->failure != SH_OK);
+    mpi->begun++;
+    mpi->begun_spans = spans;
+    mpi->begun_count = count;
+    mpi->waiting = false;
+    memset(mpi->announced, 0, sizeof mpi->announced);
+    pthread_mutex_unlock(&mpi->lock);
+    return SH_OK;
+}
+
+static void ready(sh_engine *engine, uint32_t span)
+{
+    mpi_engine *mpi = (mpi_engine *)engine;
+    pthread_mutex_lock(&mpi->lock);
+    mpi->announced[span] = true;
+    wake_up(mpi);
+    pthread_mutex_unlock(&mpi->lock);
+}
+
+static sh_status wait_for_end(sh_engine *engine)
+{
+    mpi_engine *mpi = (mpi_engine *)engine;
+    pthread_mutex_lock(&mpi->lock);
+    mpi->waiting = true;
+    while (mpi->finished != mpi->begun && mpi->failure == SH_OK)
+        pthread_cond_wait(&mpi->changed, &mpi->lock);
+    const bool done = mpi->finished == mpi->begun;
+    pthread_mutex_unlock(&mpi->lock);
+    /* `failure` is set once and stays, so it may be read without the lock from here on. */
+    return done ? SH_OK : sh_fail(mpi->failure, "%s", mpi->reason);
+}
+
+void sh_mpi_abort(sh_engine *engine, sh_status status, const char *reason)
+{
+    mpi_engine *mpi = (mpi_engine *)engine;
+    pthread_mutex_lock(&mpi->lock);
+    set_failure(mpi, status, reason);
+    wake_up(mpi);
+    pthread_mutex_unlock(&mpi->lock);
+}
+
+static void free_engine(mpi_engine *mpi)
+{
+    if (mpi->wake >= 0)
+        close(mpi->wake);
+    if (mpi->left >= 0)
+        close(mpi->left);
+    pthread_cond_destroy(&mpi->changed);
+    pthread_mutex_destroy(&mpi->lock);
+    free(mpi);
+}
+
+static void have_it_end(mpi_engine *mpi)
+{
+    pthread_mutex_lock(&mpi->lock);
+    mpi->closing = true;
+    wake_up(mpi);
+    pthread_mutex_unlock(&mpi->lock);
+}
+
+static void close_engine(sh_engine *engine)
+{
+    mpi_engine *mpi = (mpi_engine *)engine;
+    have_it_end(mpi);
+    pthread_join(mpi->thread, NULL);
+    free_engine(mpi);
+}
+
+void sh_mpi_close_within(sh_engine *engine, int patience_ms)
+{
+    mpi_engine *mpi = (mpi_engine *)engine;
+    struct pollfd left = {.fd = mpi->left, .events = POLLIN};
+    have_it_end(mpi);
+    if (poll(&left, 1, patience_ms) > 0)
+        close_engine(engine);
+    else
+        pthread_detach(mpi->thread); /* it is somewhere in MPI, with all that it uses */
+}
+
+static sh_status make(mpi_engine **engine)
+{
+    static const sh_engine_ops ops = {
+        .name = "mpi",
+        .begin = begin,
+        .ready = ready,
+        .wait = wait_for_end,
+        .close = close_engine,
+    };
+    mpi_engine *fresh = calloc(1, sizeof *fresh);
+    if (fresh == NULL)
+        return sh_fail_memory(sizeof *fresh, "MPI");
+    fresh->engine = (sh_engine){.ops = &ops, .devices = 1};
+    fresh->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    fresh->left = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    const int error = errno;
+    pthread_mutex_init(&fresh->lock, NULL);
+    pthread_cond_init(&fresh->changed, NULL);
+    if (fresh->wake < 0 || fresh->left < 0) {
+        free_engine(fresh);
+        return sh_fail_errno(error, "starting MPI");
+    }
+    *engine = fresh;
+    return SH_OK;
+}
+
+sh_status sh_mpi_open(sh_engine **engine, uint32_t *rank)
+{
+    mpi_engine *fresh;
+    SH_TRY(make(&fresh));
+    const int error = start_thread(fresh);
+    if (error != 0) {
+        free_engine(fresh);
+        return sh_fail_errno(error, "starting MPI's thread");
+    }
+    pthread_mutex_lock(&fresh->lock);
+    while (!fresh->open && fresh->failure == SH_OK)
+        pthread_cond_wait(&fresh->changed, &fresh->lock);
+    const bool open = fresh->open;
+    pthread_mutex_unlock(&fresh->lock);
+    if (!open) {
+        const sh_status status = sh_fail(fresh->failure, "%s", fresh->reason);
+        close_engine(&fresh->engine);
+        return status;
+    }
+    *rank = fresh->rank;
+    *engine = &fresh->engine;
+    return SH_OK;
+}
+
+bool sh_mpi_is_built(void)
+{
+    return true;
+}

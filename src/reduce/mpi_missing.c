@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* In place of mpi.c where the build has no MPI library. */
+#include "reduce/mpi.h"
+
+bool sh_mpi_is_built(void)
+{
+    return false;
+}
+
+sh_status sh_mpi_open(sh_engine **engine, uint32_t *rank)
+{
+    (void)engine;
+    (void)rank;
+    return sh_fail(SH_UNSUPPORTED, "this build has no MPI");
+}
+
+void sh_mpi_close_within(sh_engine *engine, int patience_ms)
+{
+    (void)engine;
+    (void)patience_ms;
+}
+
+void sh_mpi_abort(sh_engine *engine, sh_status status, const char *reason)
+{
+    (void)engine;
+    (void)status;
+    (void)reason;
+}
