@@ -8,6 +8,7 @@
 #include "shoal/eval.h"
 #include "shoal/job.h"
 #include "shoal/join.h"
+#include "shoal/launch.h"
 #include "shoal/plan.h"
 #include "shoal/profile.h"
 #include "shoal/status.h"

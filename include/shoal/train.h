@@ -157,6 +157,12 @@ typedef struct sh_train_options {
     sh_observer *observer;
     void *context;
 
+    /* What adds gradients up: "ring" between devices of shoal's own, or "mpi" between the ranks
+     * that mpirun or srun has started, each of which makes this call. Then rank 0 writes the run
+     * and reports; on others the call is SH_OK where it came to an end that all saw, and the
+     * summary has nothing in it. NULL: "ring". */
+    const char *engine;
+
     /* Samples of a step for each device that the job begins with, which make job.batch_size; 0:
      * that is given. */
     uint32_t batch_per_device;
@@ -169,8 +175,9 @@ SHOAL_API void sh_train_options_init(sh_train_options *options);
 SHOAL_API sh_status sh_train_options_check(const sh_train_options *options) SHOAL_CHECKED;
 
 /*
- * Fills what follows from what is given: job.batch_size, and without `resume` what
- * sh_job_complete fills. SH_INVALID names the option. sh_train does the same for itself.
+ * Checks what goes together and fills what follows from what is given: job.batch_size, and without
+ * `resume` what sh_job_complete fills. SH_INVALID names the option, SH_UNSUPPORTED what the build
+ * lacks. sh_train does the same for itself.
  */
 SHOAL_API sh_status sh_train_options_complete(sh_train_options *options) SHOAL_CHECKED;
 

@@ -130,8 +130,9 @@ static const sh_option options[] = {
      .help = "of local:H: Nesterov momentum of these steps, below 1",
      .offset = FIELD(options.job.outer_momentum), .max = 1, .marks = SH_FIELD_OUTER_MOMENTUM,
      .shows_default = true},
-    {SH_OPTION_FIXED, .name = "engine", .value = "NAME", .help = "what adds gradients up: ring",
-     .built = "ring", .later = "mpi"},
+    {SH_OPTION_TEXT, .name = "engine", .value = "NAME",
+     .help = "what adds gradients up: ring, or mpi under mpirun (default ring)",
+     .offset = FIELD(options.engine)},
     {SH_OPTION_U32, .name = "wire", .value = "N",
      .help = "bits of a summed gradient, here and between devices: 32, 16, 8",
      .offset = FIELD(options.job.wire), .min = 1, .marks = SH_FIELD_WIRE, .shows_default = true},
@@ -202,7 +203,26 @@ static int take_job(const sh_arguments *arguments, sh_train_options *asked)
     snprintf(job->model, sizeof job->model, "%s", model);
     snprintf(job->data, sizeof job->data, "%s", data);
     asked->given |= SH_FIELD_MODEL | SH_FIELD_DATA;
-    return sh_train_options_complete(asked) == SH_OK ? SH_EXIT_DONE : misuse(sh_message());
+    return SH_EXIT_DONE;
+}
+
+static bool is_mpi(const sh_train_options *asked)
+{
+    return asked->engine != NULL && strcmp(asked->engine, "mpi") == 0;
+}
+
+/* Of ranks the first one speaks; the others say what concerns them alone. */
+static bool silence_others(train_values *given)
+{
+    sh_launch launch;
+    if (!is_mpi(&given->options) || !sh_launch_read(&launch))
+        return false;
+    if (launch.rank > 0) {
+        given->quiet = true;
+        given->verbose = false;
+        given->json = given->events = NULL;
+    }
+    return launch.rank > 0;
 }
 
 static int check(const train_values *given)
@@ -256,6 +276,22 @@ static void print_step(const sh_job *job)
                     sh_figure_count(&b, grains, "grain"), local ? "of each worker" : "a step");
 }
 
+/* How many devices there are from the start on. */
+static uint32_t print_devices(const sh_train_options *asked)
+{
+    sh_figure figure;
+    sh_launch launch;
+    const uint32_t devices = asked->devices > 0 ? asked->devices : 1;
+    if (is_mpi(asked) && sh_launch_read(&launch)) {
+        sh_console_note("devices     %s of %s", sh_figure_count(&figure, launch.ranks, "rank"),
+                        launch.launcher);
+        return launch.ranks;
+    }
+    sh_console_note("devices     %s here%s", sh_figure_whole(&figure, devices),
+                    asked->listen != NULL ? ", others may join" : "");
+    return devices;
+}
+
 static void print_start(const train_values *given)
 {
     const sh_train_options *asked = &given->options;
@@ -270,9 +306,7 @@ static void print_start(const train_values *given)
     print_strategy(asked);
     if (asked->resume == NULL)
         print_step(job);
-    const uint32_t devices = asked->devices > 0 ? asked->devices : 1;
-    sh_console_note("devices     %s here%s", sh_figure_whole(&a, devices),
-                    asked->listen != NULL ? ", others may join" : "");
+    const uint32_t devices = print_devices(asked);
     if (asked->lanes > 0)
         sh_console_note("lanes       %s each", sh_figure_whole(&a, asked->lanes));
     else
@@ -340,13 +374,16 @@ static int run(const sh_arguments *arguments, void *values)
     sh_trouble trouble;
     given->options.job.nesterov = given->nesterov;
     int code = take_job(arguments, &given->options);
+    if (code == SH_EXIT_DONE && sh_train_options_complete(&given->options) != SH_OK)
+        code = misuse(sh_message());
+    const bool silent = silence_others(given);
     if (code == SH_EXIT_DONE)
         code = check(given);
     if (code != SH_EXIT_DONE)
         return code;
     if (given->verbose)
         sh_log_set(0, sh_console_log, NULL);
-    if (!sh_profile_level_of(&given->options.profile, getenv("SHOAL_PROFILE")))
+    if (!sh_profile_level_of(&given->options.profile, silent ? NULL : getenv("SHOAL_PROFILE")))
         return sh_console_fail("SHOAL_PROFILE: must be 0, 1 (operators) or 2 (and each node)");
     if (sh_stop_new(&given->options.stop) != SH_OK)
         return sh_console_fail("%s", sh_message());
@@ -414,7 +451,8 @@ const sh_command sh_train_command = {
         "  shoal train mlp:784-128-64-10 digits --epochs 2 --devices 3\n"
         "  shoal train lenet mnist:DIR --epochs 8 --listen :7700 --json summary.json\n"
         "  shoal train lenet cifar10:DIR --augment crop,flip\n"
-        "  shoal train --resume runs/RUN --epochs 16\n",
+        "  shoal train --resume runs/RUN --epochs 16\n"
+        "  mpirun -n 4 shoal train lenet mnist:DIR --engine mpi\n",
     .options = options,
     .values_bytes = sizeof(train_values),
     .init = init,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A device that is alone has the tasks that a station would give it: one view for ever. Whoever is
- * in a view does its stages until the station says otherwise; what breaks a stage off is the
- * station's to mend, and only what is this device's own fault ends the course.
+ * A device that is alone has the tasks that a station would give it: one view for ever. So have
+ * ranks, whose course ends where a stage breaks off. Whoever else is in a view does its stages
+ * until the station says otherwise; what breaks a stage off is the station's to mend, and only what
+ * is this device's own fault ends the course.
  */
 #include "node/course.h"
 
@@ -75,12 +76,19 @@ static void look_around(sh_course *course, const sh_task *task)
         course->on_view(course->context, task->view, task->devices);
 }
 
+/* What adds up for the task; NULL where it is gone. */
+static sh_engine *engine_of(const sh_course *course, const sh_task *task)
+{
+    if (course->ranks != NULL)
+        return sh_ranks_engine(course->ranks);
+    return task->devices == 1 ? sh_engine_solo() : sh_station_engine(course->station, task->ring);
+}
+
 /* One stage as the task has it; *next_view as the trailer said. */
 static sh_status run_stage(sh_course *course, const sh_task *task, uint32_t *next_view)
 {
     sh_trainer *trainer = course->bench->trainer;
-    sh_engine *engine =
-        task->devices == 1 ? sh_engine_solo() : sh_station_engine(course->station, task->ring);
+    sh_engine *engine = engine_of(course, task);
     if (engine == NULL)
         return sh_fail(SH_ABORTED, "the ring is gone");
     const sh_part part = {
@@ -200,17 +208,21 @@ static sh_status do_tasks(sh_course *course)
     return SH_OK;
 }
 
-/* ---- alone ----------------------------------------------------------------------------------- */
+/* ---- devices that stay ----------------------------------------------------------------------- */
 
-static sh_status run_alone(sh_course *course)
+static sh_status run_as_it_is(sh_course *course)
 {
+    const uint32_t grains = grains_of_step(course);
+    const sh_ranks *ranks = course->ranks;
     uint32_t next_view;
     while (!is_over(course)) {
-        const sh_task task = {.kind = SH_TASK_RUN,
-                              .view = 1,
-                              .devices = 1,
-                              .position = sh_replica_position(course->bench->replica),
-                              .share = {0, grains_of_step(course)}};
+        const sh_task task = {
+            .kind = SH_TASK_RUN,
+            .view = 1,
+            .devices = ranks == NULL ? 1 : sh_ranks_engine(ranks)->devices,
+            .position = sh_replica_position(course->bench->replica),
+            .share = ranks == NULL ? (sh_range){0, grains} : sh_ranks_share(ranks, grains),
+        };
         SH_TRY(run_stage(course, &task, &next_view));
     }
     return SH_OK;
@@ -218,9 +230,9 @@ static sh_status run_alone(sh_course *course)
 
 sh_status sh_course_run(sh_course *course, sh_ending *ending)
 {
-    const bool alone = course->station == NULL;
-    const sh_status status = alone ? run_alone(course) : do_tasks(course);
-    course->whole = alone || sh_station_settle(course->station);
+    const bool fixed = course->station == NULL;
+    const sh_status status = fixed ? run_as_it_is(course) : do_tasks(course);
+    course->whole = fixed || sh_station_settle(course->station);
     *ending = !course->whole || !is_over(course) ? SH_ENDING_DISMISSED
               : course->stopped                  ? SH_ENDING_STOPPED
                                                  : SH_ENDING_COMPLETE;

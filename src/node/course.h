@@ -11,6 +11,7 @@
 #ifndef SHOAL_NODE_COURSE_H
 #define SHOAL_NODE_COURSE_H
 
+#include "node/ranks.h"
 #include "node/station.h"
 #include "node/stop.h"
 #include "node/workbench.h"
@@ -33,7 +34,8 @@ typedef struct sh_progress_report {
 
 typedef struct sh_course {
     sh_workbench *bench;
-    sh_station *station; /* NULL: this device is alone and stays it */
+    sh_station *station; /* NULL: the devices stay as they are, this one alone or the ranks */
+    sh_ranks *ranks;     /* without a station: NULL, this device is alone */
     const sh_stop *stop; /* asks all devices to end after the step; NULL: never */
 
     /* Required with a station: reads the mail that has come; with `wait` there is nothing to do

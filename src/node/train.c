@@ -10,6 +10,7 @@
  * between two steps.
  */
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,9 @@
 #include "node/course.h"
 #include "node/crew.h"
 #include "node/host.h"
+#include "node/ranks.h"
 #include "node/resume.h"
+#include "node/watchdog.h"
 #include "node/weights.h"
 #include "store/checkpoint.h"
 #include "store/run.h"
@@ -29,6 +32,9 @@
 #include "train/snapshot.h"
 
 #define RATE_WINDOW 16 /* steps over which the speed is shown */
+/* That the first rank waits for the step's end when it is told to end: mpirun uses force after 1 s.
+ */
+#define RANK_PATIENCE_MS 300
 
 typedef struct training {
     const sh_train_options *options;
@@ -40,7 +46,12 @@ typedef struct training {
     char token_file[SH_PATH_BYTES];
     sh_log_tap events; /* into the run's folder while it is open */
     sh_workbench *bench;
-    sh_crew *crew; /* NULL for a device that is alone */
+    sh_crew *crew;   /* NULL for a device that is alone, and for ranks */
+    sh_ranks *ranks; /* NULL but for ranks */
+
+    pthread_mutex_t saving; /* held to write a checkpoint; guards the next two and the first flag */
+    bool is_saved;
+    sh_position saved; /* where the checkpoint stands */
 
     /* The course under way. */
     uint64_t start_ns, start_steps;
@@ -58,6 +69,8 @@ void sh_train_options_init(sh_train_options *options)
 
 static uint32_t devices_at_start(const sh_train_options *options)
 {
+    if (sh_ranks_are_wanted(options))
+        return sh_ranks_expected();
     const uint32_t here = options->devices == 0 ? 1 : options->devices;
     return options->min_devices > here ? options->min_devices : here;
 }
@@ -78,6 +91,7 @@ static sh_status complete_batch(sh_train_options *options)
 
 sh_status sh_train_options_complete(sh_train_options *options)
 {
+    SH_TRY(sh_ranks_check(options));
     SH_TRY(complete_batch(options));
     if (options->resume != NULL)
         return SH_OK;
@@ -106,13 +120,30 @@ static double seconds_since(uint64_t start_ns)
     return (double)(sh_clock_now_ns(sh_clock_system()) - start_ns) * 1e-9;
 }
 
+/* Writes the replica as it stands, which ranks do once where they do it in a hurry; any thread that
+ * may read it. */
+static sh_status save(training *t)
+{
+    const sh_replica *replica = t->bench->replica;
+    sh_status status = SH_OK;
+    pthread_mutex_lock(&t->saving);
+    if (t->ranks == NULL || !t->is_saved ||
+        !sh_position_same(t->saved, sh_replica_position(replica)))
+        status = sh_snapshot_save(sh_run_checkpoints(t->run), &t->bench->job,
+                                  sh_pipeline_about(t->bench->pipeline)->fingerprint, replica);
+    if (status == SH_OK) {
+        t->saved = sh_replica_position(replica);
+        t->is_saved = t->has_checkpoint = true;
+    }
+    pthread_mutex_unlock(&t->saving);
+    return status;
+}
+
 static sh_status checkpoint(training *t)
 {
     char path[SH_PATH_BYTES];
-    SH_TRY(sh_snapshot_save(sh_run_checkpoints(t->run), &t->bench->job,
-                            sh_pipeline_about(t->bench->pipeline)->fingerprint, t->bench->replica));
+    SH_TRY(save(t));
     SH_TRY(sh_path_join(path, sh_run_checkpoints(t->run), SH_CHECKPOINT_LAST));
-    t->has_checkpoint = true;
     sh_log(SH_LOG_INFO, "checkpoint.written", "step=%llu file=\"%s\"",
            (unsigned long long)t->bench->replica->steps, path);
     observe(t, &(sh_event){.kind = SH_EVENT_CHECKPOINT, .text = path});
@@ -273,25 +304,47 @@ static void note_memory(const training *t)
     observe(t, &(sh_event){.kind = SH_EVENT_NOTE, .text = text});
 }
 
-static bool is_alone(const training *t)
+/* Whether this device has the run's folder and speaks: all but ranks other than the first. */
+static bool is_first(const training *t)
 {
-    return t->min_devices == 1 && t->devices == 1 && t->options->listen == NULL;
+    return t->ranks == NULL || sh_ranks_own(t->ranks) == 0;
+}
+
+static bool has_crew(const training *t)
+{
+    return t->ranks == NULL && (t->min_devices > 1 || t->options->listen != NULL);
 }
 
 static uint32_t lanes_of_each(const training *t)
 {
     const uint32_t cores = sh_host_cores();
+    const uint32_t here = t->ranks == NULL ? t->devices : sh_ranks_here(t->ranks);
     if (t->options->lanes != 0)
         return t->options->lanes;
-    return cores / t->devices > 0 ? cores / t->devices : 1;
+    return cores / here > 0 ? cores / here : 1;
+}
+
+/* This device's report, but for the bytes on the wire. */
+static void report_own(const training *t, sh_device_report *own)
+{
+    const sh_trainer_work work = sh_trainer_work_done(t->bench->trainer);
+    snprintf(own->name, sizeof own->name, "%s", t->name);
+    own->grains = work.grains;
+    own->samples = work.samples;
+    own->cpu_seconds = sh_process_cpu_seconds();
+    own->peak_rss_bytes = sh_process_peak_rss_bytes();
 }
 
 static sh_status report_devices(training *t)
 {
     sh_summary *summary = t->summary;
-    const sh_trainer_work work = sh_trainer_work_done(t->bench->trainer);
+    sh_device_report alone = {0};
     summary->reproducible = true;
-    if (t->crew != NULL) {
+    summary->planned_bytes = sh_footprint_total(sh_trainer_footprint(t->bench->trainer));
+    if (t->ranks != NULL && !sh_ranks_parted(t->ranks)) {
+        report_own(t, &alone);
+        SH_TRY(sh_ranks_reports(t->ranks, &alone, &summary->devices, &summary->device_count));
+    } else if (t->crew != NULL) {
         SH_TRY(sh_crew_reports(t->crew, &summary->devices, &summary->device_count,
                                &summary->reproducible));
     } else {
@@ -300,13 +353,7 @@ static sh_status report_devices(training *t)
             return sh_fail_memory(sizeof *summary->devices, "the summary");
         summary->device_count = 1;
     }
-    sh_device_report *own = &summary->devices[0];
-    snprintf(own->name, sizeof own->name, "%s", t->name);
-    own->grains = work.grains;
-    own->samples = work.samples;
-    summary->planned_bytes = sh_footprint_total(sh_trainer_footprint(t->bench->trainer));
-    own->cpu_seconds = sh_process_cpu_seconds();
-    own->peak_rss_bytes = sh_process_peak_rss_bytes();
+    report_own(t, &summary->devices[0]);
     for (size_t i = 0; i < summary->device_count; i++)
         if (summary->peak_rss_bytes < summary->devices[i].peak_rss_bytes)
             summary->peak_rss_bytes = summary->devices[i].peak_rss_bytes;
@@ -390,8 +437,19 @@ static sh_status give_up(const training *t, sh_status status)
                    sh_run_folder(t->run));
 }
 
+/* A rank that is not the first. */
+static sh_status finish_silently(training *t, sh_status status)
+{
+    SH_TRY(status);
+    SH_TRY(report_devices(t));
+    sh_summary_release(t->summary);
+    return SH_OK;
+}
+
 static sh_status finish(training *t, const sh_course *course, sh_status status, sh_ending ending)
 {
+    if (!is_first(t))
+        return finish_silently(t, status);
     if (!course->whole)
         return give_up(t, status != SH_OK ? status
                                           : sh_fail(SH_PEER_LOST, "the job ended while this device "
@@ -442,23 +500,67 @@ static bool announce(void *context, bool last, uint64_t *view)
     return t->crew == NULL || sh_crew_announce(t->crew, last, view);
 }
 
+/* A launcher that tells a rank to end ends it by force soon after, and where another rank is lost
+ * no step comes to its end any more: what there is is saved as of the last one that did. */
+static void on_overdue(void *context)
+{
+    training *t = context;
+    if (is_first(t)) {
+        sh_replica_lock(t->bench->replica);
+        const sh_status status = save(t);
+        sh_replica_unlock(t->bench->replica);
+        if (status == SH_OK)
+            sh_log(SH_LOG_INFO, "checkpoint.written", "step=%llu reason=\"told to end\"",
+                   (unsigned long long)t->saved.steps);
+        else
+            sh_log(SH_LOG_ERROR, "checkpoint.failed", "reason=\"%s\"", sh_message());
+    }
+    sh_ranks_part(t->ranks, SH_STOPPED, "stopped on request, before the step was complete");
+}
+
+/* Whether all ranks have seen the course end so. */
+static bool is_shared(sh_status status)
+{
+    return status == SH_OK || status == SH_NUMERIC || status == SH_DIVERGED;
+}
+
+static sh_status run_course(training *t, sh_course *course, sh_ending *ending)
+{
+    sh_watchdog *watchdog = NULL;
+    if (t->ranks == NULL)
+        return sh_course_run(course, ending);
+    const int patience_ms = is_first(t) ? RANK_PATIENCE_MS : SH_RANKS_LINGER_MS;
+    sh_status status = sh_watchdog_start(
+        &watchdog, &(sh_watchdog_options){t->options->stop, patience_ms, on_overdue, t});
+    if (status == SH_OK)
+        status = sh_course_run(course, ending);
+    sh_watchdog_stop(watchdog);
+    if (!is_shared(status))
+        sh_ranks_part(t->ranks, status, sh_message());
+    return status;
+}
+
 static sh_status train(training *t)
 {
     sh_ending ending = SH_ENDING_COMPLETE;
     sh_course course = {
         .bench = t->bench,
         .station = t->crew == NULL ? NULL : sh_crew_station(t->crew),
+        .ranks = t->ranks,
         .stop = t->options->stop,
         .on_idle = on_idle,
         .announce = announce,
         .on_view = on_view,
-        .on_step = on_step,
-        .on_validated = on_validated,
+        .on_step = is_first(t) ? on_step : NULL,
+        .on_validated = is_first(t) ? on_validated : NULL,
         .context = t,
     };
     t->start_steps = t->counted_steps = t->bench->replica->steps;
-    const sh_status status = sh_course_run(&course, &ending);
-    return finish(t, &course, status, ending);
+    const sh_status status = run_course(t, &course, &ending);
+    const sh_status end = finish(t, &course, status, ending);
+    if (t->ranks != NULL && status == SH_OK && end != SH_OK && end != SH_STOPPED)
+        sh_ranks_part(t->ranks, end, sh_message()); /* it has failed by itself */
+    return end;
 }
 
 static void on_passed(void *context, const sh_stage_outcome *outcome)
@@ -484,20 +586,40 @@ static sh_status open_crew(training *t)
                         });
 }
 
-static sh_status run(training *t)
+/* All that may be refused before anything is written. */
+static sh_status prepare(training *t)
 {
     SH_TRY(open_bench(t));
     SH_TRY(sh_choice_serving(&t->serving, t->options, &t->bench->job));
     if (t->options->profile != SH_PROFILE_OFF)
         t->bench->clock = sh_clock_system();
     SH_TRY(sh_flip_arm(&t->bench->flip, t->name));
-    t->bench->shared = !is_alone(t);
+    t->bench->shared = has_crew(t) || t->min_devices > 1;
     t->bench->on_passed = on_passed;
     t->bench->context = t;
-    SH_TRY(sh_workbench_start(t->bench, lanes_of_each(t), t->options->memory));
-    SH_TRY(open_run(t)); /* not before it is known that the job fits here */
+    return sh_workbench_start(t->bench, lanes_of_each(t), t->options->memory);
+}
+
+/* As local devices are called. */
+static void name_rank(training *t)
+{
+    char name[SH_NAME_BYTES];
+    snprintf(name, sizeof name, "%.*s/%u", SH_NAME_BYTES - 12, t->name, sh_ranks_own(t->ranks) + 1);
+    memcpy(t->name, name, sizeof name);
+}
+
+static sh_status run(training *t)
+{
+    if (sh_ranks_are_wanted(t->options))
+        SH_TRY(sh_ranks_open(&t->ranks));
+    if (!is_first(t))
+        name_rank(t);
+    SH_TRY(sh_ranks_unite(t->ranks, prepare(t)));
+    if (t->ranks != NULL)
+        SH_TRY(sh_ranks_compare(t->ranks, t->bench));
+    SH_TRY(sh_ranks_unite(t->ranks, is_first(t) ? open_run(t) : SH_OK));
     note_memory(t);
-    if (!is_alone(t))
+    if (has_crew(t))
         SH_TRY(open_crew(t));
     return train(t);
 }
@@ -510,6 +632,7 @@ static void close_all(training *t, sh_status status, const char *message)
         sh_crew_fail(t->crew, text);
     }
     sh_crew_close(t->crew);
+    sh_ranks_close(t->ranks, sh_stop_requested(t->options->stop));
     sh_workbench_close(t->bench);
     sh_log_tap_remove(&t->events);
     sh_run_close(t->run);
@@ -530,10 +653,17 @@ sh_status sh_train(const sh_train_options *options, sh_summary *summary)
     if (t.min_devices > SH_DEVICES_MAX)
         return sh_fail(SH_LIMIT, "%u devices: a job has at most %d", t.min_devices, SH_DEVICES_MAX);
     SH_TRY(sh_train_options_complete(&asked));
+    pthread_mutex_init(&t.saving, NULL);
     const sh_status status = run(&t);
     snprintf(message, sizeof message, "%s", sh_message());
+    const bool silent = !is_first(&t), parted = silent && sh_ranks_parted(t.ranks);
+    const uint32_t rank = silent ? sh_ranks_own(t.ranks) : 0;
     close_all(&t, status, message);
+    pthread_mutex_destroy(&t.saving);
     if (status != SH_OK && status != SH_STOPPED && status != SH_PEER_LOST)
         sh_summary_release(summary);
-    return status == SH_OK ? SH_OK : sh_fail(status, "%s", message);
+    if (status == SH_OK || (silent && !parted)) /* what all have seen rank 0 says */
+        return SH_OK;
+    return silent ? sh_fail(status, "rank %u: %.1000s", rank, message)
+                  : sh_fail(status, "%s", message);
 }

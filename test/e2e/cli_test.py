@@ -120,7 +120,6 @@ MISUSE = (
     ("train lenet digits --strategy ps-sync --devices 2 --servers 2",
      "--servers 2: there will be no device 2: those started here (--devices) count from 0 to 1, and without "
      "--listen no others can join", "train"),
-    ("train lenet digits --engine mpi", "--engine mpi: must be ring (not built yet: mpi)", "train"),
     ("train lenet digits --wire 12", "--wire 12: must be 32, 16 or 8 bits", "train"),
     ("train lenet digits --wire 64", "--wire 64: must be 32, 16 or 8 bits", "train"),
     ("train lenet digits --wire half", "--wire half: must be a whole number, at least 1", "train"),
