@@ -5,6 +5,7 @@
  * several threads, several rounds after each other.
  */
 #include "reduce/mpi.h"
+#include "reduce/words.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -45,36 +46,83 @@ static uint64_t sum_of(const world *w, uint32_t round, uint32_t span, size_t i)
     return sum;
 }
 
+/* Of each width in turn. */
+static sh_word kind_of(uint32_t round, uint32_t span)
+{
+    static const sh_word narrow[] = {SH_WORD_I32, SH_WORD_I16, SH_WORD_I8};
+    return span == SPANS ? SH_WORD_U64 : narrow[(round + span) % 3];
+}
+
+static uint64_t get(const void *words, sh_word word, size_t i)
+{
+    switch (word) {
+    case SH_WORD_I8:
+        return ((const uint8_t *)words)[i];
+    case SH_WORD_I16:
+        return ((const uint16_t *)words)[i];
+    case SH_WORD_I32:
+        return ((const uint32_t *)words)[i];
+    case SH_WORD_U64:
+        break;
+    }
+    return ((const uint64_t *)words)[i];
+}
+
+static void put(void *words, sh_word word, size_t i, uint64_t value)
+{
+    switch (word) {
+    case SH_WORD_I8:
+        ((uint8_t *)words)[i] = (uint8_t)value;
+        break;
+    case SH_WORD_I16:
+        ((uint16_t *)words)[i] = (uint16_t)value;
+        break;
+    case SH_WORD_I32:
+        ((uint32_t *)words)[i] = (uint32_t)value;
+        break;
+    case SH_WORD_U64:
+        ((uint64_t *)words)[i] = value;
+        break;
+    }
+}
+
+static uint64_t cut(uint64_t value, sh_word word)
+{
+    return value & UINT64_MAX >> (64 - 8 * sh_words_bytes(word));
+}
+
 /* Spans over what the last round has left, which is not to be looked at before a span is ready. */
 static void lay_out(world *w)
 {
     const bool alone = w->ranks == 1;
-    for (uint32_t s = 0; s < SPANS; s++)
-        w->spans[s] = (sh_span){w->narrow[s], w->narrow[s] + (alone ? 0 : lengths[s]), lengths[s],
-                                SH_WORD_I32};
+    for (uint32_t s = 0; s < SPANS; s++) {
+        const sh_word word = kind_of(w->round, s);
+        unsigned char *own = (unsigned char *)w->narrow[s];
+        w->spans[s] =
+            (sh_span){own, own + (alone ? 0 : lengths[s] * sh_words_bytes(word)), lengths[s], word};
+    }
     w->spans[SPANS] = (sh_span){w->wide, w->wide + (alone ? 0 : 7), 7, SH_WORD_U64};
 }
 
 static void make_ready(world *w, uint32_t span)
 {
-    for (size_t i = 0; span < SPANS && i < lengths[span]; i++)
-        w->narrow[span][i] = (uint32_t)word_of(w->rank, w->round, span, i);
-    for (size_t i = 0; span == SPANS && i < 7; i++)
-        w->wide[i] = word_of(w->rank, w->round, SPANS, i);
+    void *own = span < SPANS ? (void *)w->narrow[span] : (void *)w->wide;
+    for (size_t i = 0; i < w->spans[span].count; i++)
+        put(own, w->spans[span].word, i, word_of(w->rank, w->round, span, i));
     sh_engine_ready(w->engine, span);
 }
 
 static void check(const world *w, uint32_t round)
 {
-    for (uint32_t s = 0; s < SPANS; s++)
-        for (size_t i = 0; i < lengths[s]; i++) {
-            if (((const uint32_t *)w->spans[s].total)[i] != (uint32_t)sum_of(w, round, s, i))
-                fail_msg("%u ranks, span %u, word %zu of %zu", w->ranks, s, i, lengths[s]);
+    for (uint32_t s = 0; s <= SPANS; s++)
+        for (size_t i = 0; i < w->spans[s].count; i++) {
+            const sh_span *span = &w->spans[s];
+            if (get(span->total, span->word, i) != cut(sum_of(w, round, s, i), span->word))
+                fail_msg("%u ranks, span %u, word %zu of %zu", w->ranks, s, i, span->count);
             if (w->ranks > 1)
-                assert_int_equal(w->narrow[s][i], (uint32_t)word_of(w->rank, round, s, i));
+                assert_true(get(span->own, span->word, i) ==
+                            cut(word_of(w->rank, round, s, i), span->word));
         }
-    for (size_t i = 0; i < 7; i++)
-        assert_true(((const uint64_t *)w->spans[SPANS].total)[i] == sum_of(w, round, SPANS, i));
 }
 
 /* A lane that completes the odd spans. */
