@@ -31,7 +31,7 @@ typedef struct device {
     bool said_leave, started;
     bool known; /* it has been welcomed, so there is such a job */
     bool over;  /* the coordinator said so, or the connection to it ended */
-    bool lost; /* the latter */
+    bool lost;  /* the latter */
 } device;
 
 static void observe(const device *self, const sh_event *event)

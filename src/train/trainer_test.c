@@ -16,9 +16,9 @@
 #include "base/test.h"
 #include "data/dataset_impl.h"
 #include "data/order.h"
+#include "train/watched_fixture.h"
 
 #define MAX_DEVICES 8
-#define WATCHED 50 /* samples of a split whose disk is watched */
 
 /* Adds the spans of all devices; every wait is a meeting of all. */
 typedef struct meeting {
@@ -641,91 +641,6 @@ static void devices_of_one_build_are_one_family(void **state)
     assert_string_equal(hash[0], hash[1]);
 }
 
-/*
- * Samples on a disk that is watched. A read waits until the samples of the next step are brought
- * too: then it can be said of every sample whether it was there before its step.
- */
-typedef struct watched_set {
-    sh_dataset base;
-    pthread_mutex_t lock; /* guards `there` */
-    pthread_cond_t news;
-    bool there[SH_SPLITS][WATCHED];
-    sh_schedule schedule;
-    uint64_t seed, step; /* that is computed */
-    uint32_t missed;     /* samples that had to be waited for; guarded by `lock` too */
-} watched_set;
-
-/* The sample at a position of a step. */
-static uint32_t watched_sample(const watched_set *set, uint64_t step, uint32_t position)
-{
-    sh_order order;
-    const sh_batch batch = sh_schedule_batch(&set->schedule, step);
-    sh_order_init(&order, set->seed, batch.epoch, set->schedule.samples);
-    return sh_order_at(&order, batch.samples.first + position);
-}
-
-static void set_there(watched_set *set, sh_split split, uint32_t index, bool there)
-{
-    pthread_mutex_lock(&set->lock);
-    set->there[split][index] = there;
-    pthread_cond_broadcast(&set->news);
-    pthread_mutex_unlock(&set->lock);
-}
-
-/* Waits, but not for ever: what does not come in a while is missed. */
-static void wait_there(watched_set *set, sh_split split, uint32_t index)
-{
-    struct timespec deadline;
-    clock_gettime(CLOCK_REALTIME, &deadline);
-    deadline.tv_sec += 30;
-    pthread_mutex_lock(&set->lock);
-    while (!set->there[split][index] && set->missed == 0)
-        if (pthread_cond_timedwait(&set->news, &set->lock, &deadline) != 0)
-            set->missed++;
-    pthread_mutex_unlock(&set->lock);
-}
-
-/* A sample was used; it is as if it had never been brought, unless the next step has it too. */
-static void forget(watched_set *set, uint32_t index)
-{
-    const uint64_t next = set->step + 1;
-    for (uint32_t i = 0; i < sh_schedule_batch(&set->schedule, next).samples.count; i++)
-        if (watched_sample(set, next, i) == index)
-            return;
-    set_there(set, SH_SPLIT_TRAIN, index, false);
-}
-
-static bool watched_touch(const sh_dataset *dataset, sh_split split, uint32_t index)
-{
-    set_there((watched_set *)(uintptr_t)dataset, split, index, true);
-    return true;
-}
-
-static sh_status watched_read(const sh_dataset *dataset, sh_split split, uint32_t index,
-                              uint8_t *bytes, int32_t *label)
-{
-    watched_set *set = (watched_set *)(uintptr_t)dataset;
-    const uint64_t next = set->step + 1;
-    memset(bytes, (int)(10 * index), 64);
-    *label = (int32_t)index % 10;
-    if (split == SH_SPLIT_VALIDATION) {
-        wait_there(set, split, index); /* brought while others are computed */
-        return SH_OK;
-    }
-    pthread_mutex_lock(&set->lock);
-    set->missed += set->step > 0 && !set->there[split][index];
-    pthread_mutex_unlock(&set->lock);
-    if (next < set->schedule.total_steps)
-        for (uint32_t i = 0; i < sh_schedule_batch(&set->schedule, next).samples.count; i++)
-            wait_there(set, split, watched_sample(set, next, i));
-    return SH_OK;
-}
-
-static void watched_close(sh_dataset *dataset)
-{
-    (void)dataset; /* it lies on the stack */
-}
-
 static void samples_are_brought_before_their_step(void **state)
 {
     (void)state;
@@ -747,8 +662,7 @@ static void samples_are_brought_before_their_step(void **state)
                                  .deviation = {1}}},
                        .schedule = sh_schedule_of(&e.job, WATCHED),
                        .seed = e.job.seed};
-    pthread_mutex_init(&set.lock, NULL);
-    pthread_cond_init(&set.news, NULL);
+    watch_disk(&set);
     sh_pipeline *pipeline;
     sh_replica *replica;
     sh_trainer *trainer;

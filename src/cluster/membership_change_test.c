@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Devices that come and go while the others work. */
+#include "cluster/membership_fixture.h"
+
+static void joins_while_the_others_work(void **state)
+{
+    (void)state;
+    work_with(2);
+    come(2);
+    settle();
+    assert_int_equal(step(1, 1), 0);
+    assert_true(parts[2].directive.transfers[0].live);
+    assert_int_equal(parts[2].directive.transfers[0].donor_count, 2);
+    fetch(2, (sh_position){1, SH_PHASE_FIRST}); /* up to date: all link, and work goes on */
+    assert_int_equal(parts[0].directive.phase, SH_DIRECTIVE_LINK);
+    assert_true(parts[0].directive.planned);
+    assert_int_equal(step(1, 2), 2);
+    assert_int_equal(parts[0].notice.view, 2);
+    assert_int_equal(parts[1].notice.view, 2);
+    assert_int_equal(parts[2].notice.view, 0); /* its replica is one step behind */
+    assert_int_equal(sh_participant_take(&parts[2]).kind, SH_TASK_WAIT);
+    inform(2, (sh_participant_event){.kind = SH_PARTICIPANT_FETCHED,
+                                     .transfer = parts[2].fetching,
+                                     .position = {2, SH_PHASE_FIRST},
+                                     .grains = GRAINS});
+    settle();
+    assert_int_equal(step(2, 3), 0);
+    assert_int_equal(parts[2].share.count, 4);
+    assert_non_null(strstr(notes, "transfer: device d2 takes the replica from 2 others"));
+    assert_non_null(strstr(notes, "whole: device d2 has all of the replica, at step 1"));
+    assert_null(strstr(notes, "at step 2\n")); /* from then on it follows */
+    assert_non_null(strstr(notes, "view 2: 3 devices, from step 2, 0 of its grains dealt anew"));
+    assert_non_null(strstr(notes, "joined: device d2 joined with 4 of 12 grains"));
+    assert_true(sh_membership_is_reproducible(membership));
+}
+
+static void say_left(uint32_t device, uint32_t left_ms)
+{
+    inform(device, (sh_participant_event){.kind = SH_PARTICIPANT_FETCHING,
+                                          .transfer = parts[device].fetching,
+                                          .left_ms = left_ms});
+    settle();
+}
+
+/* Three at 10 grains/s take 400 ms for a step of 12, four take 300 ms. */
+static void come_to_three_that_work(void)
+{
+    work_with(3);
+    for (uint32_t i = 0; i < 3; i++)
+        speed_of[i] = (sh_speed){10, 0.01f, 0.4f};
+    assert_int_equal(step(1, 1), 0);
+    come(3);
+    settle();
+    assert_int_equal(sh_participant_take(&parts[3]).kind, SH_TASK_FETCH);
+}
+
+static void is_announced_before_it_is_whole(void **state)
+{
+    (void)state;
+    come_to_three_that_work();
+    assert_true(sh_membership_is_changing(membership));
+    say_left(3, 1000); /* too early for links */
+    assert_int_equal(parts[3].directive.phase, SH_DIRECTIVE_NONE);
+    say_left(3, 200);
+    assert_int_equal(parts[3].directive.phase, SH_DIRECTIVE_LINK);
+    assert_int_equal(parts[3].notice.linked, 2);
+    say_left(3, 1000);
+    assert_int_equal(sh_membership_announce(membership), 0);
+    say_left(3, 101);
+    assert_int_equal(sh_membership_announce(membership), 0);
+    say_left(3, 99);
+    assert_int_equal(step(1, 2), 2);
+    assert_int_equal(parts[0].notice.view, 2);
+    assert_int_equal(sh_participant_take(&parts[3]).kind, SH_TASK_WAIT);
+    inform(3, (sh_participant_event){.kind = SH_PARTICIPANT_FETCHED,
+                                     .transfer = parts[3].fetching,
+                                     .position = {2, SH_PHASE_FIRST},
+                                     .grains = GRAINS});
+    settle();
+    assert_int_equal(step(2, 3), 0);
+    assert_int_equal(parts[3].notice.position.steps, 3);
+    assert_false(sh_membership_is_changing(membership));
+}
+
+/* What it was to come with does not come: the others begin the step anew, and it takes the replica
+ * of those who stand still. */
+static void is_announced_and_does_not_come(void **state)
+{
+    (void)state;
+    come_to_three_that_work();
+    say_left(3, 99);
+    assert_int_equal(step(1, 2), 2);
+    for (uint32_t i = 0; i < 3; i++)
+        (void)take_run(i, 2);
+    inform(3, (sh_participant_event){.kind = SH_PARTICIPANT_FETCH_FAILED,
+                                     .transfer = parts[3].fetching});
+    settle();
+    assert_int_equal(parts[0].directive.phase, SH_DIRECTIVE_HALT);
+    for (uint32_t i = 0; i < 3; i++)
+        stop(i, 3 * i, 3);
+    settle();
+    fetch(3, (sh_position){2, SH_PHASE_FIRST});
+    uint32_t grains = 0;
+    for (uint32_t i = 0; i < 4; i++) {
+        const sh_task task = take_run(i, 3);
+        assert_int_equal(task.keep, i < 3);
+        grains += sh_ranges_grains(&task.work);
+        pass(i, (sh_position){3, SH_PHASE_FIRST}, 0);
+    }
+    assert_int_equal(grains, 3);
+    settle();
+    assert_int_equal(step(3, 4), 0);
+}
+
+static void joins_although_another_dies_meanwhile(void **state)
+{
+    (void)state;
+    work_with(2);
+    come(2);
+    settle();
+    fetch(2, (sh_position){0, SH_PHASE_FIRST});
+    assert_int_equal(step(1, 1), 2);
+    assert_int_equal(parts[2].notice.view, 0); /* it has a seat, and is a step behind */
+    go(1);
+    settle();
+    assert_null(strstr(notes, "joined"));
+    fetch(2, (sh_position){1, SH_PHASE_FIRST});
+    assert_int_equal(parts[2].notice.view, 3);
+    assert_non_null(strstr(notes, "joined: device d2 joined with 6 of 12 grains"));
+}
+
+static void leaves_at_the_next_boundary(void **state)
+{
+    (void)state;
+    work_with(3);
+    inform(1, (sh_participant_event){.kind = SH_PARTICIPANT_LEAVE});
+    settle();
+    assert_int_equal(step(1, 1), 2);
+    assert_int_equal(sh_participant_take(&parts[1]).kind, SH_TASK_END);
+    assert_non_null(strstr(notes, "left: device d1 left"));
+    go(1);
+    assert_null(strstr(notes, "lost"));
+    assert_int_equal(step(2, 2), 0);
+    assert_int_equal(parts[2].share.count, 6);
+}
+
+/* The others work on, and may be alone by then; what it still needs is in its ring. */
+static void who_leaves_has_its_ring_until_it_is_through(void **state)
+{
+    (void)state;
+    work_with(3);
+    inform(1, (sh_participant_event){.kind = SH_PARTICIPANT_LEAVE});
+    settle();
+    const uint32_t next = sh_membership_announce(membership);
+    for (uint32_t i = 0; i < 3; i++)
+        (void)take_run(i, 1);
+    coordinate(&(sh_membership_event){SH_MEMBERSHIP_ANNOUNCED, .view = next});
+    for (uint32_t i = 0; i < 3; i += 2)
+        pass(i, (sh_position){1, SH_PHASE_FIRST}, next);
+    settle();
+    assert_int_equal(step(next, 2), 0);
+    assert_int_equal(step(next, 3), 0);
+    for (uint32_t i = 0; i < 3; i++)
+        assert_true(sh_participant_may_stand(&parts[i], 1));
+    pass(1, (sh_position){1, SH_PHASE_FIRST}, next);
+    settle();
+    for (uint32_t i = 0; i < 3; i++)
+        assert_false(sh_participant_may_stand(&parts[i], 1));
+    assert_int_equal(sh_participant_take(&parts[1]).kind, SH_TASK_END);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(joins_while_the_others_work),
+        cmocka_unit_test(is_announced_before_it_is_whole),
+        cmocka_unit_test(is_announced_and_does_not_come),
+        cmocka_unit_test(joins_although_another_dies_meanwhile),
+        cmocka_unit_test(leaves_at_the_next_boundary),
+        cmocka_unit_test(who_leaves_has_its_ring_until_it_is_through),
+    };
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    sh_membership_free(membership);
+    return failed;
+}
