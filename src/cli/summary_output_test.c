@@ -34,6 +34,7 @@ static sh_summary example(void)
         .peak_rss_bytes = 45300000,
         .planned_bytes = 44000000,
         .redone_steps = 0,
+        .wire = 16,
         .views = 1,
         .reproducible = true,
         .run = "runs/1",
@@ -111,7 +112,7 @@ static void json_has_the_promised_keys_in_order(void **state)
         "{\"name\": \"laptop\", \"grains\": 7, \"samples\": 56, \"cpu_seconds\": 0.5, "
         "\"peak_rss_bytes\": 1, \"bytes_sent\": 0, \"bytes_received\": 0}], "
         "\"redone_steps\": 9223372036854775807, \"views\": 1, \"reproducible\": true, "
-        "\"run\": \"runs/1\", \"status\": \"stopped\"}";
+        "\"run\": \"runs/1\", \"status\": \"stopped\", \"wire\": 16}";
     sh_summary summary = example();
     summary.val_loss = INFINITY;
     summary.redone_steps = UINT64_MAX; /* JSON here has 63 bits */
