@@ -84,20 +84,27 @@ if [ "${#missing[@]}" -gt 0 ]; then
     say "Refreshing the package lists (apt-get update)"
     apt update >/dev/null || die "apt-get update failed: check the network and /etc/apt"
 fi
+available=()
 for package in "${missing_optional[@]}"; do
     if [ -n "$(apt-cache policy "$package" 2>/dev/null | awk '/Candidate:/ && $2 != "(none)"')" ]; then
-        missing+=("$package")
+        available+=("$package")
     elif [ "${#missing[@]}" -gt 0 ]; then
         say "$package does not exist for this system: going on without"
     fi
 done
-[ "${#missing[@]}" -gt 0 ] || exit 0
 
-say "Installing ${#missing[@]} packages: ${missing[*]}"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-if ! apt install --no-install-recommends "${missing[@]}" >"$log" 2>&1; then
+# Whether these could be installed; the log says why not.
+install() {
+    say "Installing $# packages: $*"
+    apt install --no-install-recommends "$@" >"$log" 2>&1
+}
+if [ "${#missing[@]}" -gt 0 ] && ! install "${missing[@]}"; then
     tail -n 30 "$log" >&2
     die "installing failed (above); the same by hand:
   apt-get install --no-install-recommends ${missing[*]}"
+fi
+if [ "${#available[@]}" -gt 0 ] && ! install "${available[@]}"; then
+    say "that failed ($(grep -m 1 '^E:' "$log" || tail -n 1 "$log")): going on without"
 fi
