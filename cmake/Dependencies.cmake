@@ -39,7 +39,7 @@ endif()
 if(NOT SHOAL_MPI STREQUAL OFF)
   pkg_check_modules(OPENMPI IMPORTED_TARGET ompi-c)
 endif()
-if(OPENMPI_FOUND)
+if(OPENMPI_FOUND AND NOT SHOAL_MPI STREQUAL OFF) # a build folder may have found it before
   set(SHOAL_HAVE_MPI ON)
   target_link_libraries(shoal_dependencies INTERFACE PkgConfig::OPENMPI)
   message(STATUS "MPI engine: yes (Open MPI ${OPENMPI_VERSION})")
