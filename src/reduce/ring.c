@@ -42,10 +42,9 @@ typedef struct ring_span {
 } ring_span;
 
 struct sh_ring {
-    sh_engine engine; /* first: the engine is the ring */
+    sh_round round; /* first: the engine is the ring */
     sh_ring_options options;
     uint32_t hops; /* of a span */
-    sh_round round;
     sh_channel *next, *previous;
     bool next_is_open;
     sh_channel_stats closed_stats; /* of links that are gone */
@@ -143,26 +142,6 @@ static void on_last(void *context)
     const uint32_t last = ring->round.span_count - 1;
     pump_or_break(ring, last);
     tell_if_complete(ring, last);
-}
-
-static sh_status begin(sh_engine *engine, const sh_span *spans, uint32_t count)
-{
-    return sh_round_begin(&((sh_ring *)engine)->round, spans, count);
-}
-
-static void ready(sh_engine *engine, uint32_t span)
-{
-    sh_round_ready(&((sh_ring *)engine)->round, span);
-}
-
-static sh_status wait_for_end(sh_engine *engine)
-{
-    return sh_round_wait(&((sh_ring *)engine)->round);
-}
-
-static void watch(sh_engine *engine, const sh_engine_watcher *watcher)
-{
-    sh_round_watch(&((sh_ring *)engine)->round, watcher);
 }
 
 /* Other ranks may send word 0 from the own part. */
@@ -333,10 +312,10 @@ sh_status sh_ring_new(sh_ring **ring, const sh_ring_options *options)
 {
     static const sh_engine_ops ops = {
         .name = "ring",
-        .begin = begin,
-        .ready = ready,
-        .wait = wait_for_end,
-        .watch = watch,
+        .begin = sh_round_begin,
+        .ready = sh_round_ready,
+        .wait = sh_round_wait,
+        .watch = sh_round_watch,
         .decide = decide,
         .close = close_ring,
     };
@@ -344,10 +323,10 @@ sh_status sh_ring_new(sh_ring **ring, const sh_ring_options *options)
     sh_ring *fresh = calloc(1, sizeof *fresh);
     if (fresh == NULL)
         return sh_fail_memory(sizeof *fresh, "a ring");
-    fresh->engine = (sh_engine){.ops = &ops, .devices = options->devices};
     fresh->options = *options;
     fresh->hops = 2 * (options->devices - 1);
-    sh_round_init(&fresh->round, options->loop,
+    sh_round_init(&fresh->round, &(sh_engine){.ops = &ops, .devices = options->devices},
+                  options->loop,
                   &(sh_round_events){.on_begin = on_begin,
                                      .on_ready = on_ready,
                                      .on_look = on_look,
@@ -359,5 +338,5 @@ sh_status sh_ring_new(sh_ring **ring, const sh_ring_options *options)
 
 sh_engine *sh_ring_engine(sh_ring *ring)
 {
-    return &ring->engine;
+    return &ring->round.engine;
 }

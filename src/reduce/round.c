@@ -9,9 +9,11 @@
 #include <stdio.h>
 #include <string.h>
 
-void sh_round_init(sh_round *round, sh_loop *loop, const sh_round_events *events)
+void sh_round_init(sh_round *round, const sh_engine *engine, sh_loop *loop,
+                   const sh_round_events *events)
 {
     memset(round, 0, sizeof *round);
+    round->engine = *engine;
     round->loop = loop;
     round->events = *events;
     pthread_mutex_init(&round->lock, NULL);
@@ -119,8 +121,9 @@ static sh_status post_look(sh_round *round)
     return SH_OK;
 }
 
-sh_status sh_round_begin(sh_round *round, const sh_span *spans, uint32_t count)
+sh_status sh_round_begin(sh_engine *engine, const sh_span *spans, uint32_t count)
 {
+    sh_round *round = (sh_round *)engine;
     assert(count > 0 && count <= SH_ENGINE_MAX_SPANS);
     pthread_mutex_lock(&round->lock);
     assert(round->begun == round->finished || round->failure != SH_OK);
@@ -132,8 +135,9 @@ sh_status sh_round_begin(sh_round *round, const sh_span *spans, uint32_t count)
     return status;
 }
 
-void sh_round_ready(sh_round *round, uint32_t span)
+void sh_round_ready(sh_engine *engine, uint32_t span)
 {
+    sh_round *round = (sh_round *)engine;
     pthread_mutex_lock(&round->lock);
     round->announced[span] = true;
     const bool posted = round->failure != SH_OK || post_look(round) == SH_OK;
@@ -142,8 +146,9 @@ void sh_round_ready(sh_round *round, uint32_t span)
         sh_round_fail(round, SH_LIMIT, sh_message());
 }
 
-sh_status sh_round_wait(sh_round *round)
+sh_status sh_round_wait(sh_engine *engine)
 {
+    sh_round *round = (sh_round *)engine;
     pthread_mutex_lock(&round->lock);
     while (round->finished != round->begun && round->failure == SH_OK)
         pthread_cond_wait(&round->ended, &round->lock);
@@ -153,8 +158,9 @@ sh_status sh_round_wait(sh_round *round)
     return done ? SH_OK : sh_fail(round->failure, "%s", round->reason);
 }
 
-void sh_round_watch(sh_round *round, const sh_engine_watcher *watcher)
+void sh_round_watch(sh_engine *engine, const sh_engine_watcher *watcher)
 {
+    sh_round *round = (sh_round *)engine;
     pthread_mutex_lock(&round->lock);
     round->watcher = *watcher;
     pthread_mutex_unlock(&round->lock);

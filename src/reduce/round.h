@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The rounds of an engine whose work is done on the loop's thread: what the step's thread and the
- * lanes ask for on one side, what the loop does on the other, and the end of it.
+ * lanes ask for on one side, what the loop does on the other, and the end of it. It is the head of
+ * such an engine, whose struct begins with it.
  *
- *     SH_TRY(sh_round_begin(&engine->round, spans, count));       // the engine's begin, and so on
+ *     {.begin = sh_round_begin, .ready = sh_round_ready, ...}     // of the engine's sh_engine_ops
  *     ... on_begin, on_ready, on_look ...                         // the engine's work, on the loop
  *     sh_round_complete(&engine->round, span);                    // its total is the sum
  *     sh_round_leave(&engine->round, span);                       // and nothing is under way
@@ -28,6 +29,7 @@ typedef struct sh_round_events {
 
 /* Read what is the loop's on the loop's thread. */
 typedef struct sh_round {
+    sh_engine engine; /* first */
     sh_loop *loop;
     sh_round_events events;
 
@@ -55,17 +57,19 @@ typedef struct sh_round {
     char reason[SH_MESSAGE_BYTES];
 } sh_round;
 
-/* No round yet. The loop and the events' context are borrowed until release. Any thread. */
-void sh_round_init(sh_round *round, sh_loop *loop, const sh_round_events *events);
+/* No round yet. `engine` is copied; the loop and the events' context are borrowed until release.
+ * Any thread. */
+void sh_round_init(sh_round *round, const sh_engine *engine, sh_loop *loop,
+                   const sh_round_events *events);
 
 /* No look is on its way any more: release behind a sh_loop_call. Not the loop's thread. */
 void sh_round_release(sh_round *round);
 
-/* What an engine's functions of these names do. */
-sh_status sh_round_begin(sh_round *round, const sh_span *spans, uint32_t count) SHOAL_CHECKED;
-void sh_round_ready(sh_round *round, uint32_t span);
-sh_status sh_round_wait(sh_round *round) SHOAL_CHECKED;
-void sh_round_watch(sh_round *round, const sh_engine_watcher *watcher);
+/* An engine's functions of these names; of the last one the engine says who may be asked. */
+sh_status sh_round_begin(sh_engine *engine, const sh_span *spans, uint32_t count) SHOAL_CHECKED;
+void sh_round_ready(sh_engine *engine, uint32_t span);
+sh_status sh_round_wait(sh_engine *engine) SHOAL_CHECKED;
+void sh_round_watch(sh_engine *engine, const sh_engine_watcher *watcher);
 void sh_round_decide(sh_round *round, const sh_engine_decider *decider);
 
 /* Ends the open round, and all later ones, with this failure; the first one counts. Any thread. */

@@ -58,7 +58,7 @@ typedef struct peer {
 } peer;
 
 struct sh_servers {
-    sh_engine engine; /* first: the engine is the servers */
+    sh_round round; /* first: the engine is the servers */
     sh_servers_options options;
     bool *serves;          /* of each rank */
     uint32_t *shards;      /* of each rank that serves: its number */
@@ -66,7 +66,6 @@ struct sh_servers {
     uint32_t links, open_links;
     uint32_t parts, sums; /* that arrive here for a span */
     uint32_t frames;      /* that leave for a span */
-    sh_round round;
     servers_span spans[SH_ENGINE_MAX_SPANS];
     sh_channel_stats closed_stats; /* of links that are gone */
     peer peers[];                  /* by rank; our own has no link */
@@ -209,26 +208,6 @@ static void on_last(void *context)
 {
     sh_servers *servers = context;
     advance(servers, servers->round.span_count - 1);
-}
-
-static sh_status begin(sh_engine *engine, const sh_span *spans, uint32_t count)
-{
-    return sh_round_begin(&((sh_servers *)engine)->round, spans, count);
-}
-
-static void ready(sh_engine *engine, uint32_t span)
-{
-    sh_round_ready(&((sh_servers *)engine)->round, span);
-}
-
-static sh_status wait_for_end(sh_engine *engine)
-{
-    return sh_round_wait(&((sh_servers *)engine)->round);
-}
-
-static void watch(sh_engine *engine, const sh_engine_watcher *watcher)
-{
-    sh_round_watch(&((sh_servers *)engine)->round, watcher);
 }
 
 static bool decide(sh_engine *engine, const sh_engine_decider *decider)
@@ -447,10 +426,10 @@ sh_status sh_servers_new(sh_servers **servers, const sh_servers_options *options
 {
     static const sh_engine_ops ops = {
         .name = "servers",
-        .begin = begin,
-        .ready = ready,
-        .wait = wait_for_end,
-        .watch = watch,
+        .begin = sh_round_begin,
+        .ready = sh_round_ready,
+        .wait = sh_round_wait,
+        .watch = sh_round_watch,
         .decide = decide,
         .close = close_servers,
     };
@@ -465,10 +444,9 @@ sh_status sh_servers_new(sh_servers **servers, const sh_servers_options *options
         release(fresh);
         return sh_fail_memory(devices * sizeof *fresh->shards, "servers");
     }
-    fresh->engine = (sh_engine){.ops = &ops, .devices = devices};
     fresh->options = *options;
     deal(fresh);
-    sh_round_init(&fresh->round, options->loop,
+    sh_round_init(&fresh->round, &(sh_engine){.ops = &ops, .devices = devices}, options->loop,
                   &(sh_round_events){.on_begin = on_begin,
                                      .on_ready = on_ready,
                                      .on_look = on_look,
@@ -480,5 +458,5 @@ sh_status sh_servers_new(sh_servers **servers, const sh_servers_options *options
 
 sh_engine *sh_servers_engine(sh_servers *servers)
 {
-    return &servers->engine;
+    return &servers->round.engine;
 }
