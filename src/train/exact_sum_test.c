@@ -8,14 +8,8 @@
 #include "base/random.h"
 #include "base/team.h"
 #include "base/test.h"
+#include "train/exact_sum_fixture.h"
 #include "train/exact_sum_kernel.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
-/* Tensors shorter than, equal to and across the accumulator's chunks of 16384. */
-static const size_t layout[] = {1, 5, 16384, 20000, 33, 40000};
-#define TENSORS ((uint32_t)COUNT(layout))
-#define ELEMENTS ((size_t)(1 + 5 + 16384 + 20000 + 33 + 40000))
 
 static sh_status new_of(sh_sum **sum, const size_t *elements, uint32_t tensors, size_t bucket_bytes)
 {
@@ -62,13 +56,6 @@ static float any_float(sh_random *random)
     float value;
     memcpy(&value, &bits, sizeof value);
     return value;
-}
-
-/* Uniform in (-1, 1), with all the bits of a float. */
-static float symmetric(sh_random *random)
-{
-    const float magnitude = sh_random_unit(random);
-    return sh_random_next(random) & 1 ? -magnitude : magnitude;
 }
 
 /* The definition, in arithmetic wide enough to be exact. */
@@ -145,18 +132,6 @@ static void kernels_take_every_length(void **state)
     }
 }
 
-/* Gradients of grain `grain`; e is 40 at first, so terms are up to 2^31 and partial sums wrap. */
-static void make_grain(float *gradient, uint32_t grain)
-{
-    sh_random random = sh_random_for(2, SH_RANDOM_TEST, grain / 2, 0);
-    for (size_t i = 0; i < ELEMENTS; i++) {
-        const float large = symmetric(&random) * 0x1p-9f;
-        sh_random tail = sh_random_for(3, SH_RANDOM_TEST, grain, (uint32_t)i);
-        const float small = i % 64 == 0 ? symmetric(&tail) * 0x1p-20f : 0;
-        gradient[i] = grain % 2 == 0 ? large : -large + small; /* pairs leave something small */
-    }
-}
-
 static void add_grain(sh_sum *sum, const float *gradient)
 {
     for (uint32_t t = TENSORS; t-- > 0;)
@@ -178,27 +153,6 @@ static void assert_same(sh_sum *a, sh_sum *b)
     assert_int_equal(of_a.elements, ELEMENTS);
     assert_memory_equal(of_a.trailer, of_b.trailer, of_a.words * sizeof *of_a.trailer);
     assert_memory_equal(of_a.accumulator, of_b.accumulator, ELEMENTS * sizeof(int32_t));
-}
-
-static void shuffle(uint32_t *items, uint32_t count, sh_random *random)
-{
-    for (uint32_t i = count; i > 1; i--) {
-        const uint32_t j = sh_random_below(random, i);
-        const uint32_t item = items[j];
-        items[j] = items[i - 1];
-        items[i - 1] = item;
-    }
-}
-
-enum { GRAINS = 12 };
-
-static float *make_grains(void)
-{
-    float *grains = malloc(GRAINS * ELEMENTS * sizeof *grains);
-    assert_non_null(grains);
-    for (uint32_t g = 0; g < GRAINS; g++)
-        make_grain(grains + g * ELEMENTS, g);
-    return grains;
 }
 
 static void any_order_and_any_split_give_the_same_bits(void **state)

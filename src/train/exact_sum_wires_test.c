@@ -8,53 +8,7 @@
 
 #include "base/random.h"
 #include "base/test.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
-/* Tensors shorter than, equal to and across the accumulator's chunks of 16384. */
-static const size_t layout[] = {1, 5, 16384, 20000, 33, 40000};
-#define TENSORS ((uint32_t)COUNT(layout))
-#define ELEMENTS ((size_t)(1 + 5 + 16384 + 20000 + 33 + 40000))
-
-/* Uniform in (-1, 1), with all the bits of a float. */
-static float symmetric(sh_random *random)
-{
-    const float magnitude = sh_random_unit(random);
-    return sh_random_next(random) & 1 ? -magnitude : magnitude;
-}
-
-/* Gradients of grain `grain`, up to 2^-9. */
-static void make_grain(float *gradient, uint32_t grain)
-{
-    sh_random random = sh_random_for(2, SH_RANDOM_TEST, grain / 2, 0);
-    for (size_t i = 0; i < ELEMENTS; i++) {
-        const float large = symmetric(&random) * 0x1p-9f;
-        sh_random tail = sh_random_for(3, SH_RANDOM_TEST, grain, (uint32_t)i);
-        const float small = i % 64 == 0 ? symmetric(&tail) * 0x1p-20f : 0;
-        gradient[i] = grain % 2 == 0 ? large : -large + small; /* pairs leave something small */
-    }
-}
-
-static void shuffle(uint32_t *items, uint32_t count, sh_random *random)
-{
-    for (uint32_t i = count; i > 1; i--) {
-        const uint32_t j = sh_random_below(random, i);
-        const uint32_t item = items[j];
-        items[j] = items[i - 1];
-        items[i - 1] = item;
-    }
-}
-
-enum { GRAINS = 12 };
-
-static float *make_grains(void)
-{
-    float *grains = malloc(GRAINS * ELEMENTS * sizeof *grains);
-    assert_non_null(grains);
-    for (uint32_t g = 0; g < GRAINS; g++)
-        make_grain(grains + g * ELEMENTS, g);
-    return grains;
-}
+#include "train/exact_sum_fixture.h"
 
 static void set_exponent(sh_sum *sum, int32_t exponent, float envelope)
 {

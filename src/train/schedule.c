@@ -133,7 +133,7 @@ static sh_status complete_grain(sh_job *job)
                        "--grain %u: larger than the batch of %u; a grain is a part of the batch",
                        job->grain, job->batch_size);
     if (job->grain == 0) {
-        const uint32_t part = (most + parts - 1) / parts;
+        const uint32_t part = divide_up(most, parts);
         job->grain = part < MAX_USUAL_GRAIN ? part : MAX_USUAL_GRAIN;
     }
     if (sh_job_grains(job) > SH_SUM_MAX_GRAINS)

@@ -9,7 +9,8 @@
  *         for each grain of it: sh_execution_run(execution, sh_worker_add, worker);
  *         sh_worker_step(worker, rate);
  *     const float *values = sh_worker_contribution(worker, samples / all_samples);
- *     for each place in the sum: sh_sum_add(sum, place, values + sh_sum_first_element(sum, place));
+ *     for each place in the sum:
+ *         sh_sum_add(sum, place, number, values + sh_sum_first_element(sum, place));
  *
  * A step of the job is an *outer step*. It takes the next H * B samples of the epoch's order (B
  * --batch-size; the last one of an epoch what is left). They fall into W parts of ceil(samples / W)
