@@ -3,6 +3,9 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/test.h"
 #include "data/dataset_impl.h"
@@ -19,6 +22,7 @@ typedef struct slow_set {
     bool fails;           /* whatever is asked for does not come */
     bool touched[SH_SPLITS][SAMPLES];
     uint32_t last; /* the record asked for last */
+    long reader;   /* the thread that asks, as the system numbers it */
 } slow_set;
 
 static sh_status slow_read(const sh_dataset *dataset, sh_split split, uint32_t index,
@@ -38,6 +42,7 @@ static bool slow_touch(const sh_dataset *dataset, sh_split split, uint32_t index
     pthread_mutex_lock(&set->lock);
     set->begun++;
     set->last = index;
+    set->reader = syscall(SYS_gettid);
     pthread_cond_broadcast(&set->news);
     while (!set->open)
         pthread_cond_wait(&set->news, &set->lock);
@@ -88,6 +93,27 @@ static void wait_begun(slow_set *set, uint32_t begun)
     while (set->begun < begun)
         pthread_cond_wait(&set->news, &set->lock);
     pthread_mutex_unlock(&set->lock);
+}
+
+/* Whether the thread has given up its processor, so that the system has counted a wait of it. */
+static bool sleeps(long thread)
+{
+    char path[64];
+    char state = '?';
+    snprintf(path, sizeof path, "/proc/self/task/%ld/stat", thread);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "%*d (%*[^)]) %c", &state), 1);
+    fclose(file);
+    return state == 'S';
+}
+
+/* Waits until record number `begun` is waited for: a gate that opens sooner makes nobody wait. */
+static void wait_asleep(slow_set *set, uint32_t begun)
+{
+    wait_begun(set, begun);
+    while (!sleeps(set->reader))
+        sched_yield();
 }
 
 /* Whether a lane that reads the sample now finds its record there. */
@@ -195,7 +221,10 @@ static void none_is_while_some_are_waited_for_or_fail(void **state)
             set.open = set.fails;
             pthread_mutex_unlock(&set.lock);
             sh_prefetch_want(prefetch, SH_SPLIT_TRAIN, NULL, i, 1);
-            wait_begun(&set, i + 1);
+            if (set.fails)
+                wait_begun(&set, i + 1);
+            else
+                wait_asleep(&set, i + 1);
             let_through(&set, i + 1);
         }
         assert_false(sh_prefetch_rests(prefetch, SH_SPLIT_TRAIN));
