@@ -2,6 +2,8 @@
 #
 # -ffp-contract=off: a fused multiply-add rounds once where two operations round twice, so the optimiser
 # and the exact sum would differ between architectures (promise 1).
+include(CheckLinkerFlag)
+
 add_library(shoal_options INTERFACE)
 target_compile_definitions(shoal_options INTERFACE _POSIX_C_SOURCE=200809L _DEFAULT_SOURCE)
 target_compile_options(shoal_options INTERFACE
@@ -34,4 +36,9 @@ elseif(CMAKE_BUILD_TYPE STREQUAL Release)
   target_compile_options(shoal_options INTERFACE -fstack-protector-strong -U_FORTIFY_SOURCE
     -D_FORTIFY_SOURCE=2)
   target_link_options(shoal_options INTERFACE -Wl,-z,relro -Wl,-z,now)
+  # Relocations of tables as bits instead of 24 bytes each: 27 kB less. Needs a C library from 2022 on.
+  check_linker_flag(C -Wl,-z,pack-relative-relocs SHOAL_PACKS_RELOCATIONS)
+  if(SHOAL_PACKS_RELOCATIONS)
+    target_link_options(shoal_options INTERFACE -Wl,-z,pack-relative-relocs)
+  endif()
 endif()
