@@ -168,14 +168,6 @@ static bool store_name(sh_trouble *trouble, const sh_option *option, const char 
     return true;
 }
 
-static bool check_fixed(sh_trouble *trouble, const sh_option *option, const char *text)
-{
-    if (strcmp(text, option->built) == 0)
-        return true;
-    return sh_trouble_set(trouble, "--%s " SHOWN ": must be %s (not built yet: %s)", option->name,
-                          text, option->built, option->later);
-}
-
 static bool store(sh_trouble *trouble, const sh_option *option, const char *text, void *values)
 {
     void *field = (char *)values + option->offset;
@@ -192,10 +184,7 @@ static bool store(sh_trouble *trouble, const sh_option *option, const char *text
         return store_text(trouble, option, text, field);
     case SH_OPTION_NAME:
         return store_name(trouble, option, text, field);
-    case SH_OPTION_FIXED:
-        return check_fixed(trouble, option, text);
     case SH_OPTION_FLAG:
-    case SH_OPTION_LATER:
     case SH_OPTION_END:
         break; /* take_option deals with those that have no value */
     }
@@ -218,7 +207,7 @@ static bool unknown(sh_trouble *trouble, const sh_option *options, const char *t
     snprintf(typed, sizeof typed, "%.*s", length < sizeof typed ? (int)length : 63, name);
     sh_suggestion meant = {.typed = typed};
     for (const sh_option *option = options; option->kind != SH_OPTION_END; option++)
-        if (option->kind != SH_OPTION_LATER && !option->hidden)
+        if (!option->hidden)
             sh_suggestion_offer(&meant, option->name);
     sh_suggestion_offer(&meant, "help");
     const int shown = (int)(name - text) + (length < 160 ? (int)length : 160);
@@ -239,8 +228,6 @@ static bool take_option(sh_arguments *arguments, sh_trouble *trouble, const sh_o
     const sh_option *option = is_long ? find(options, name, length) : NULL;
     if (option == NULL)
         return unknown(trouble, options, text, name, length);
-    if (option->kind == SH_OPTION_LATER)
-        return sh_trouble_set(trouble, "--%s: not built yet", option->name);
 
     const char *value = name[length] == '=' ? name + length + 1 : NULL;
     arguments->marks |= option->marks;

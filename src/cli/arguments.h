@@ -35,8 +35,6 @@ typedef enum sh_option_kind {
     SH_OPTION_FLOAT, /* float: finite */
     SH_OPTION_TEXT,  /* const char *: not empty, no control characters; borrowed from argv */
     SH_OPTION_NAME,  /* char[max + 1]: as a text, but copied */
-    SH_OPTION_FIXED, /* nothing is stored: must be `built`, and `later` says what will come */
-    SH_OPTION_LATER, /* refused: known, and not built yet */
 } sh_option_kind;
 
 typedef struct sh_option {
@@ -48,10 +46,8 @@ typedef struct sh_option {
     const char *help;   /* one line */
     size_t offset;      /* of the field */
     uint64_t min;
-    uint64_t max;      /* 0: what the type holds; a float is below it; texts have so many bytes */
-    uint32_t marks;    /* added to `marks` of the arguments when the option is used */
-    const char *built; /* the value that exists, for SH_OPTION_FIXED */
-    const char *later; /* values that do not exist yet, with ", " between them */
+    uint64_t max;   /* 0: what the type holds; a float is below it; texts have so many bytes */
+    uint32_t marks; /* added to `marks` of the arguments when the option is used */
 } sh_option;
 
 typedef struct sh_arguments {

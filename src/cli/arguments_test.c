@@ -23,8 +23,6 @@ static const sh_option options[] = {
     {SH_OPTION_FLOAT, .name = "lr", .value = "X", .offset = FIELD(lr)},
     {SH_OPTION_FLOAT, .name = "momentum", .value = "X", .offset = FIELD(momentum), .max = 1},
     {SH_OPTION_TEXT, .name = "name", .value = "NAME", .offset = FIELD(name), .max = 8},
-    {SH_OPTION_FIXED, .name = "strategy", .value = "NAME", .built = "sync", .later = "local:H"},
-    {SH_OPTION_LATER, .name = "pretrained"},
     {SH_OPTION_FLAG, .name = "local", .offset = FIELD(quiet), .hidden = true},
     {SH_OPTION_NAME, .name = "optimizer", .value = "NAME", .offset = FIELD(optimizer), .max = 8},
     {SH_OPTION_END},
@@ -178,8 +176,6 @@ static void says_what_is_wrong(void **state)
         {{"--name="}, "--name: must not be empty"},
         {{"--name", "123456789"}, "--name 123456789: must have at most 8 bytes"},
         {{"--name", "a\033[2J"}, "--name: must not have control characters in it"},
-        {{"--strategy", "local:4"}, "--strategy local:4: must be sync (not built yet: local:H)"},
-        {{"--pretrained", "x"}, "--pretrained: not built yet"},
         {{"--quiet=1"}, "--quiet: takes no value"},
         {{"--bach-size", "1"}, "unknown option --bach-size; did you mean --batch-size?"},
         {{"--batch=1"}, "unknown option --batch; did you mean --batch-size?"},
@@ -206,7 +202,7 @@ static void an_endless_argument_is_cut(void **state)
     page[sizeof page - 1] = '\0';
     memcpy(option, page, sizeof option);
     option[0] = option[1] = '-';
-    const words cases[] = {{"--batch-size", page}, {option}, {"--strategy", page}};
+    const words cases[] = {{"--batch-size", page}, {option}, {"--lr", page}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         sh_arguments arguments;
         sh_trouble trouble;
@@ -223,7 +219,7 @@ static void shows_defaults(void **state)
     static const struct {
         size_t option;
         const char *text;
-    } cases[] = {{0, ""}, {1, "64"}, {3, "1"}, {5, "0.01"}, {7, ""}, {11, "sgd"}};
+    } cases[] = {{0, ""}, {1, "64"}, {3, "1"}, {5, "0.01"}, {7, ""}, {9, "sgd"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[32];
         sh_option_default(&options[cases[i].option], &chosen, text);

@@ -15,35 +15,20 @@ typedef struct bench_values {
     bool quiet;
 } bench_values;
 
+#define FIELD(member) offsetof(bench_values, member)
+
 static const sh_option options[] = {
-    {.kind = SH_OPTION_TEXT,
-     .name = "models",
-     .value = "LIST",
+    {SH_OPTION_TEXT, .name = "models", .value = "LIST",
      .help = "names with commas between them, such as lenet,mlp (default: all)",
-     .offset = offsetof(bench_values, options.models)},
-    {.kind = SH_OPTION_FLOAT,
-     .name = "seconds",
-     .value = "X",
-     .help = "about so many for each model",
-     .offset = offsetof(bench_values, seconds),
-     .shows_default = true},
-    {.kind = SH_OPTION_U32,
-     .name = "lanes",
-     .value = "N",
-     .help = "cores to compute on (default all)",
-     .offset = offsetof(bench_values, options.lanes),
-     .min = 1,
-     .max = 1024},
-    {.kind = SH_OPTION_TEXT,
-     .name = "json",
-     .value = "FILE",
-     .help = "write the result to FILE ('-': standard output)",
-     .offset = offsetof(bench_values, json)},
-    {.kind = SH_OPTION_FLAG,
-     .name = "quiet",
-     .help = "print nothing but errors",
-     .offset = offsetof(bench_values, quiet)},
-    {.kind = SH_OPTION_END},
+     .offset = FIELD(options.models)},
+    {SH_OPTION_FLOAT, .name = "seconds", .value = "X", .help = "about so many for each model",
+     .offset = FIELD(seconds), .shows_default = true},
+    {SH_OPTION_U32, .name = "lanes", .value = "N", .help = "cores to compute on (default all)",
+     .offset = FIELD(options.lanes), .min = 1, .max = 1024},
+    {SH_OPTION_TEXT, .name = "json", .value = "FILE",
+     .help = "write the result to FILE ('-': standard output)", .offset = FIELD(json)},
+    {SH_OPTION_FLAG, .name = "quiet", .help = "print nothing but errors", .offset = FIELD(quiet)},
+    {SH_OPTION_END},
 };
 
 static void init(void *values)

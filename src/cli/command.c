@@ -102,7 +102,7 @@ static bool print_options(const sh_command *command, const void *values, FILE *f
 {
     sh_table *table = sh_table_new("<<");
     for (const sh_option *option = command->options; option->kind != SH_OPTION_END; option++)
-        if (option->kind != SH_OPTION_LATER && !option->hidden)
+        if (!option->hidden)
             add_option(table, option, values);
     sh_table_add(table, "--help");
     sh_table_add(table, "show this");

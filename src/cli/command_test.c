@@ -30,14 +30,10 @@ static void check_option(const sh_command *command, const sh_option *option)
     for (const sh_option *other = command->options; other != option; other++)
         if (strcmp(other->name, option->name) == 0)
             fail_msg("%s --%s is there twice", command->name, option->name);
-    if (option->kind == SH_OPTION_LATER)
-        return;
     if (option->help == NULL || (option->kind != SH_OPTION_FLAG && option->value == NULL))
         fail_msg("%s --%s: not described", command->name, option->name);
-    if (option->kind != SH_OPTION_FIXED && option->offset >= command->values_bytes)
+    if (option->offset >= command->values_bytes)
         fail_msg("%s --%s: stored outside of the values", command->name, option->name);
-    if (option->kind == SH_OPTION_FIXED && (option->built == NULL || option->later == NULL))
-        fail_msg("%s --%s: no list of values", command->name, option->name);
 }
 
 static void options_are_unique_and_described(void **state)
@@ -61,7 +57,7 @@ static void help_names_all_options_and_fits_the_screen(void **state)
         for (const sh_option *option = (*at)->options; option->kind != SH_OPTION_END; option++) {
             char name[64];
             snprintf(name, sizeof name, "\n  --%s ", option->name);
-            const bool shown = !option->hidden && option->kind != SH_OPTION_LATER;
+            const bool shown = !option->hidden;
             if ((strstr(text, name) != NULL) != shown)
                 fail_msg("%s --%s: in help or not", (*at)->name, option->name);
         }

@@ -12,13 +12,12 @@ typedef struct models_values {
     const char *json;
 } models_values;
 
+#define FIELD(member) offsetof(models_values, member)
+
 static const sh_option options[] = {
-    {.kind = SH_OPTION_TEXT,
-     .name = "json",
-     .value = "FILE",
-     .help = "write them to FILE ('-': standard output) instead",
-     .offset = offsetof(models_values, json)},
-    {.kind = SH_OPTION_END},
+    {SH_OPTION_TEXT, .name = "json", .value = "FILE",
+     .help = "write them to FILE ('-': standard output) instead", .offset = FIELD(json)},
+    {SH_OPTION_END},
 };
 
 static int write_json(const char *path)

@@ -11,13 +11,12 @@ typedef struct version_values {
     const char *json;
 } version_values;
 
+#define FIELD(member) offsetof(version_values, member)
+
 static const sh_option options[] = {
-    {.kind = SH_OPTION_TEXT,
-     .name = "json",
-     .value = "FILE",
-     .help = "write it to FILE ('-': standard output) instead",
-     .offset = offsetof(version_values, json)},
-    {.kind = SH_OPTION_END},
+    {SH_OPTION_TEXT, .name = "json", .value = "FILE",
+     .help = "write it to FILE ('-': standard output) instead", .offset = FIELD(json)},
+    {SH_OPTION_END},
 };
 
 static int write_json(const char *path)
