@@ -119,7 +119,7 @@ stage_unit() { build_and_test ci; }
 stage_portable() {
     # What is about networks, files, losses and the command line is the same on every backend.
     SHOAL_BACKEND=portable build_and_test ci --tests '^(e2e|model|node|train)\.' \
-        --but '^e2e\.(bad_input|chaos|cli|clock|delivery|flip|harness|intruder|lab|loss|mpi|network|stop|version)$'
+        --but '^e2e\.(bad_input|chaos|cli|clock|delivery|flip|harness|intruder|lab|loss|mpi|network|parity|stop|version)$'
 }
 # Without what is about the tools around the program.
 stage_asan() { build_and_test asan --but '^e2e\.(harness|lab)$'; }

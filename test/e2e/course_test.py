@@ -25,6 +25,12 @@ COURSE = ("model data parameters epochs steps samples train_loss val_loss val_ac
 
 
 class Course(harness.Case):
+    def write_cifar(self):
+        os.mkdir(self.path("data"))
+        for name, count in (("data_batch_2.bin", 30), ("data_batch_5.bin", 60), ("test_batch.bin", 20)):
+            with open(self.path("data", name), "wb") as file:
+                file.write(harness.cifar10(count, seed=count))
+
     def course(self, *arguments, env=None):
         """What the job came to, checked to add up over the devices."""
         summary = self.train(*arguments, "--quiet", env=env).summary
@@ -97,12 +103,6 @@ class Same(Course):
         self.assert_same((*MLP, *ADAM), ((2, 1), (3, 1), (1, 2)))
         self.assert_same((*MLP, "--nesterov", "--schedule", "step:1", "--warmup", "0.5"), ((3, 1),))
         self.assert_same((*MLP, "--optimizer", "rmsprop", "--lr", "0.001", "--schedule", "cosine"), ((2, 2),))
-
-    def write_cifar(self):
-        os.mkdir(self.path("data"))
-        for name, count in (("data_batch_2.bin", 30), ("data_batch_5.bin", 60), ("test_batch.bin", 20)):
-            with open(self.path("data", name), "wb") as file:
-                file.write(harness.cifar10(count, seed=count))
 
     def test_augmented_images_on_any_number_of_devices_and_lanes(self):
         self.write_cifar()
@@ -197,12 +197,12 @@ class Same(Course):
 
 
 class Servers(Course):
-    """Who adds up, and in which order, is no part of what decides the weights."""
+    """Who adds up, and in which order, is no part of what decides the weights; of other wires and networks: parity_test.py."""
     PS = ("--strategy", "ps-sync")
 
     def test_any_devices_and_servers(self):
         expected, _ = self.course(*LENET, "--lanes", "1")
-        cases = ((1, None), (2, None), (3, None), (4, None), (1, "0"), (2, "0"), (4, "0"), (3, "1,2"), (4, "1,2"))
+        cases = ((3, None), (1, "0"), (2, "0"), (4, "0"), (3, "1,2"))
         for devices, servers in cases[-1:] if harness.SANITIZED else cases:
             with self.subTest(devices=devices, servers=servers):
                 chosen = ("--servers", servers) if servers else ()
