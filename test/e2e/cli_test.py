@@ -110,20 +110,27 @@ MISUSE = (
      "--strategy synch: must be sync, ps-sync, local:H (not built yet: ps-async, ps-bounded:K)", "train"),
     ("train lenet digits --strategy local",
      "--strategy local: H must be a whole number from 1 to 65535; write local:H, such as local:8", "train"),
-    ("train lenet digits --strategy ps-bounded:0",
-     "--strategy ps-bounded:0: K must be a whole number from 1 to 65535; write ps-bounded:K, such as "
-     "ps-bounded:8", "train"),
+    *(("train lenet digits --strategy " + bad,
+       "--strategy %s: K must be a whole number from 1 to 65535; write ps-bounded:K, such as ps-bounded:8" % bad, "train")
+      for bad in ("ps-bounded:0", "ps-bounded", "ps-bounded:65536", "ps-bounded:-1", "ps-bounded:few")),
+    ("train lenet digits --strategy ps-sync:3", "--strategy ps-sync:3: takes no number; write ps-sync", "train"),
+    *(("train lenet digits %s %s" % each, each[0] + ": only --strategy local:H has workers", "train")
+      for each in (("--workers", "4"), ("--outer-lr", "0.5"), ("--outer-momentum", "0.5"))),
     ("train lenet digits --servers 0", "--servers 0: --strategy sync has no servers; ps-sync has", "train"),
-    ("train lenet digits --strategy ps-sync --servers 0,",
-     "--servers 0,: must be a list of numbers; write numbers of devices with commas between them, such as 0,2 "
-     "(device 0 is this one, the others count as they join)", "train"),
+    ("train lenet digits --strategy local:4 --servers 0", "--servers 0: --strategy local:4 has no servers; ps-sync has",
+     "train"),
+    *(("train lenet digits --strategy ps-sync --servers " + bad,
+       "--servers %s: %s; write numbers of devices with commas between them, such as 0,2 (device 0 is this one, the "
+       "others count as they join)" % (bad, why), "train")
+      for bad, why in (("0,", "must be a list of numbers"), ("-1", "must be a list of numbers"),
+                       ("0,0", "names a device twice"))),
     ("train lenet digits --strategy ps-sync --devices 2 --servers 2",
      "--servers 2: there will be no device 2: those started here (--devices) count from 0 to 1, and without "
      "--listen no others can join", "train"),
-    ("train lenet digits --wire 12", "--wire 12: must be 32, 16 or 8 bits", "train"),
+    ("train lenet digits --wire 24", "--wire 24: must be 32, 16 or 8 bits", "train"),
     ("train lenet digits --wire 64", "--wire 64: must be 32, 16 or 8 bits", "train"),
     ("train lenet digits --wire half", "--wire half: must be a whole number, at least 1", "train"),
-    ("plan lenet digits --wire 12", "--wire 12: must be 32, 16 or 8 bits", "plan"),
+    ("plan lenet digits --wire 24", "--wire 24: must be 32, 16 or 8 bits", "plan"),
     ("train lenet digits --optimizer adagrad",
      "--optimizer adagrad: there is no such optimizer; there are: sgd, adam, adamw, rmsprop", "train"),
     ("train lenet digits --optimizer abcdefghijklmnop",

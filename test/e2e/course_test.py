@@ -223,8 +223,11 @@ class Servers(Course):
             end = self.train("--resume", first, "--strategy", then, *servers, "--steps", "6", "--devices", "2",
                              "--quiet").summary
             self.assertEqual(end["weights_hash"], expected["weights_hash"])
-        result = self.shoal("train", "--resume", "sync", "--strategy", "sync", "--servers", "0", status=1)
-        self.assertIn("--servers 0: --strategy sync has no servers; ps-sync has", result.err)
+        for options, said in ((("--strategy", "sync", "--servers", "0"), "--servers 0: --strategy sync has no servers; ps-sync has"),
+                              (("--strategy", "ps-sync", "--servers", "1"), "--servers 1: there will be no device 1: "),
+                              (("--strategy", "local:4", "--workers", "2"), "--strategy local:4 differs from the checkpoint's; "
+                               "leave it out, or begin a new run (ps-sync)")):
+            self.assertIn(said, self.shoal("train", "--resume", "sync", *options, status=1).err)
 
 
 class Overflow(Course):

@@ -72,6 +72,7 @@ class Local(harness.Case):
         found = self.train("--resume", "run", "--steps", "40", "--devices", "2", "--quiet").summary
         self.assertEqual(found["weights_hash"], expected["weights_hash"])
         for option, other, said in (("--workers", "4", "8"), ("--strategy", "local:5", "local:6"),
+                                    ("--strategy", "sync", "local:6"),
                                     ("--outer-lr", "1", "0.7"), ("--outer-momentum", "0", "0.6")):
             result = self.shoal("train", "--resume", "run", option, other, status=1)
             self.assertIn("%s %s differs from the checkpoint's; leave it out, or begin a new run (%s" % (
@@ -94,8 +95,7 @@ class Local(harness.Case):
                  "give a --batch-size that does"),
                 ("--strategy local:4 --grain 32", "--grain 32: larger than a worker's 16 samples of a local step"),
                 ("--strategy local:4 --outer-momentum 1", "--outer-momentum"),
-                ("--strategy local:4 --outer-lr 0", "--outer-lr 0: must be a number above 0"),
-                ("--workers 4", "--workers: only --strategy local:H has workers")):
+                ("--strategy local:4 --outer-lr 0", "--outer-lr 0: must be a number above 0")):
             result = self.shoal("train", "lenet", "digits", *arguments.split(), status=2)
             self.assertIn(message, result.err)
 
