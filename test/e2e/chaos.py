@@ -86,9 +86,11 @@ class Chaos:
         return harness.Process(self.cuts.argv(place, *argv) if self.cuts else argv, env=self.env, cwd=self.folder)
 
     def run_alone(self):
-        """What one device comes to that nobody disturbs."""
+        """What one device comes to that nobody disturbs, and that has nobody to serve it."""
         steps = ("--steps", str(self.summary["steps"])) if self.endless() else ()
-        result = harness.Process([harness.SHOAL, "train", *self.options.job, *steps, "--run", "alone", "--quiet", "--json",
+        at = self.options.job.index("--servers") if self.options.servers else len(self.options.job)
+        job = self.options.job[:at] + self.options.job[at + 2:]
+        result = harness.Process([harness.SHOAL, "train", *job, *steps, "--run", "alone", "--quiet", "--json",
                                   "alone.json", "--events", "alone.events"],
                                  env=self.env, cwd=self.folder).wait(self.options.timeout)
         if result.status != 0:
@@ -123,7 +125,8 @@ class Chaos:
     def kill(self, device):
         self.say("kill", device)
         device.signal(signal.SIGKILL)
-        device.ending, device.fate = {-signal.SIGKILL}, "kill"
+        # Or it was ending by itself just then, as the job was.
+        device.ending, device.fate = {-signal.SIGKILL, 0} | (device.ending & {1}), "kill"
 
     def leave(self, device):
         number = self.random.choice((signal.SIGINT, signal.SIGTERM))
@@ -155,7 +158,7 @@ class Chaos:
         for device in self.devices:
             self.excuse(device, "")
         time.sleep(self.random.uniform(0, 0.5))
-        self.start("--resume", self.path("run"))
+        self.start("--resume", self.path("run"), *self.options.servers)
         self.happened["restart 0"] += 1
 
     def cut(self):
@@ -446,6 +449,7 @@ def main(arguments):
     parser.add_argument("--verbose", action="store_true")
     options, job = parser.parse_known_args(arguments)
     options.job = job
+    options.servers = job[job.index("--servers"):][:2] if "--servers" in job else []  # of this run, not of the job
     reason = cuts.missing() if options.cuts else None
     if reason is not None:
         print("chaos: skipped: %s" % reason, flush=True)

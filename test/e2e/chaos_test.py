@@ -18,8 +18,8 @@ class Short(harness.Case):
         seed = os.environ.get("SHOAL_TEST_SEED", "1")
         self.assertEqual(chaos.main(["--seed", seed, "--events", str(EVENTS), "--gap", "0.25", *options, *JOB]), 0)
 
-    def test_devices(self):
-        self.run_chaos()
+    def test_servers_and_others(self):
+        self.run_chaos("--strategy", "ps-sync", "--servers", "1,2", "--wire", "16")
 
     def test_coordinator_too(self):
         self.run_chaos("--restarts", "4")
@@ -29,6 +29,9 @@ class Short(harness.Case):
         if reason is not None:
             self.skipTest(reason)
         self.run_chaos("--cuts", "16")
+
+    def test_workers(self):
+        self.run_chaos("--strategy", "local:8", "--wire", "8")
 
 
 if __name__ == "__main__":
