@@ -8,7 +8,8 @@
  *     written:  <------- scratch, one record -------><- direct -><- direct -><direct->
  *
  * The queue is a ring of entries; counters move over it: frames before `popped` are gone,
- * before `written` are written.
+ * before `written` are written. It grows to what has ever waited: most links need little, but in a
+ * ring of N devices N - 1 frames of each span may wait for one that is late.
  */
 #include "net/outbox.h"
 
@@ -18,6 +19,8 @@
 
 #include "net/key.h"
 
+#define ROOM_LEAST 16
+
 struct entry {
     sh_frame head;
     const unsigned char *body;
@@ -25,7 +28,8 @@ struct entry {
 };
 
 struct sh_outbox {
-    struct entry ring[SH_OUTBOX_FRAMES_MAX];
+    struct entry *ring;               /* owned */
+    uint32_t room;                    /* entries of it, a power of two as the most is */
     uint32_t popped, written, pushed; /* count frames since ever: popped <= written <= pushed */
     size_t offset;                    /* written bytes of frame `written`, header included */
     size_t control_bytes;
@@ -35,7 +39,7 @@ struct sh_outbox {
 
 static struct entry *entry_at(sh_outbox *outbox, uint32_t index)
 {
-    return &outbox->ring[index % SH_OUTBOX_FRAMES_MAX];
+    return &outbox->ring[index % outbox->room];
 }
 
 static size_t frame_bytes(const struct entry *entry)
@@ -52,11 +56,30 @@ static void drop_copy(struct entry *entry)
     entry->copy = NULL;
 }
 
+static sh_status grow(sh_outbox *outbox)
+{
+    const uint32_t room = outbox->room == 0 ? ROOM_LEAST : 2 * outbox->room;
+    struct entry *ring = calloc(room, sizeof *ring);
+    if (ring == NULL)
+        return sh_fail_memory(room * sizeof *ring, "a queue of frames");
+    for (uint32_t i = outbox->popped; i != outbox->pushed; i++)
+        ring[i % room] = *entry_at(outbox, i);
+    free(outbox->ring);
+    outbox->ring = ring;
+    outbox->room = room;
+    return SH_OK;
+}
+
 sh_status sh_outbox_new(sh_outbox **outbox)
 {
     sh_outbox *fresh = calloc(1, sizeof *fresh);
     if (fresh == NULL)
         return sh_fail_memory(sizeof *fresh, "a queue of frames");
+    const sh_status status = grow(fresh);
+    if (status != SH_OK) {
+        free(fresh);
+        return status;
+    }
     *outbox = fresh;
     return SH_OK;
 }
@@ -68,14 +91,18 @@ void sh_outbox_free(sh_outbox *outbox)
     for (uint32_t i = outbox->popped; i != outbox->pushed; i++)
         drop_copy(entry_at(outbox, i));
     sh_key_wipe(outbox->scratch, sizeof outbox->scratch);
+    free(outbox->ring);
     free(outbox);
 }
 
 static sh_status push(sh_outbox *outbox, const struct entry *entry)
 {
-    if (outbox->pushed - outbox->popped == SH_OUTBOX_FRAMES_MAX)
+    const uint32_t waiting = outbox->pushed - outbox->popped;
+    if (waiting == SH_OUTBOX_FRAMES_MAX)
         return sh_fail(SH_LIMIT, "%d frames wait to be sent: the peer does not take them",
                        SH_OUTBOX_FRAMES_MAX);
+    if (waiting == outbox->room)
+        SH_TRY(grow(outbox));
     *entry_at(outbox, outbox->pushed++) = *entry;
     return SH_OK;
 }

@@ -17,7 +17,7 @@
 
 #include "net/frame.h"
 
-#define SH_OUTBOX_FRAMES_MAX 256                 /* frames that wait, of all kinds */
+#define SH_OUTBOX_FRAMES_MAX 65536               /* frames that wait, of all kinds */
 #define SH_OUTBOX_CONTROL_MAX (4u * 1024 * 1024) /* bytes of copied control messages */
 #define SH_OUTBOX_PIECE_BYTES 16384              /* a TLS record at most */
 

@@ -143,8 +143,8 @@ static void the_queue_is_bounded(void **state)
     for (int round = 0; round < 3; round++) {
         for (int i = 0; i < SH_OUTBOX_FRAMES_MAX; i++)
             assert_ok(sh_outbox_push(outbox, &head, large));
-        assert_fails(sh_outbox_push(outbox, &head, large), SH_LIMIT, "256 frames wait");
-        assert_fails(sh_outbox_push_control(outbox, large, 1), SH_LIMIT, "256 frames wait");
+        assert_fails(sh_outbox_push(outbox, &head, large), SH_LIMIT, "65536 frames wait");
+        assert_fails(sh_outbox_push_control(outbox, large, 1), SH_LIMIT, "65536 frames wait");
         static unsigned char stream[SH_OUTBOX_FRAMES_MAX * (SH_FRAME_BYTES + 1)];
         size_t peeks;
         drain(outbox, stream, 16384, &peeks);

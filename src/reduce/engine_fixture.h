@@ -73,7 +73,8 @@ struct world {
     uint32_t late;     /* 1 + rank that has span 0 alone ready until all others have all; 0: none */
     pthread_mutex_t lock;
     pthread_cond_t come;
-    uint32_t come_count; /* rounds of other ranks in which all is ready; guarded by lock */
+    uint32_t come_count;       /* rounds of other ranks in which all is ready; guarded by lock */
+    void *(*main)(void *rank); /* what a rank does; NULL: the rounds above */
     rank ranks[MAX_DEVICES];
 };
 
@@ -340,7 +341,8 @@ static inline void run_world(world *w)
     for (uint32_t i = 0; i < w->devices; i++)
         start_rank(w, i);
     for (uint32_t i = 0; i < w->devices; i++) {
-        pthread_create(&w->ranks[i].thread, NULL, rank_main, &w->ranks[i]); /* before the links */
+        pthread_create(&w->ranks[i].thread, NULL, w->main != NULL ? w->main : rank_main,
+                       &w->ranks[i]); /* before the links */
         sh_loop_call(w->ranks[i].loop, link_up, &w->ranks[i]);
     }
     for (uint32_t i = 0; i < w->devices; i++)

@@ -70,6 +70,67 @@ static void bytes_on_the_wire_are_near_the_least(void **state)
     end_world(&w);
 }
 
+#define LARGE_WORDS ((size_t)32768)
+#define STILL 100 /* looks in which nothing was sent, each a turn of all loops */
+
+/* Waits until the others have sent what they can. */
+static void wait_for_silence(world *w)
+{
+    uint64_t before = 0;
+    wait_for_others(w, 0);
+    for (uint32_t still = 0; still < STILL;) {
+        uint64_t sent = 0;
+        for (uint32_t r = 0; r < w->devices; r++)
+            sent += sh_ring_stats(w->ranks[r].links).sent_bytes;
+        still = sent == before ? still + 1 : 0;
+        before = sent;
+    }
+}
+
+/* One round of as many spans as there may be, so large that sockets do not take them all. */
+static void *many_main(void *argument)
+{
+    rank *self = argument;
+    world *w = self->of;
+    const bool late = self->index + 1 == w->late;
+    static const uint32_t own[LARGE_WORDS] = {1}; /* of each span */
+    sh_span *spans = calloc(SH_ENGINE_MAX_SPANS, sizeof *spans + sizeof own);
+    uint32_t *totals = (uint32_t *)(spans + SH_ENGINE_MAX_SPANS);
+    for (size_t s = 0; s < SH_ENGINE_MAX_SPANS; s++)
+        spans[s] = (sh_span){own, totals + s * LARGE_WORDS, LARGE_WORDS, SH_WORD_I32};
+    sh_engine_watch(self->engine, &(sh_engine_watcher){0});
+    sh_engine_decide(self->engine, &(sh_engine_decider){0});
+    self->status = sh_engine_begin(self->engine, spans, SH_ENGINE_MAX_SPANS);
+    if (late)
+        wait_for_silence(w);
+    for (uint32_t s = 0; s < SH_ENGINE_MAX_SPANS; s++)
+        sh_engine_ready(self->engine, s);
+    if (!late)
+        have_come(w);
+    if (self->status == SH_OK)
+        self->status = sh_engine_wait(self->engine);
+    snprintf(self->message, sizeof self->message, "%s", sh_message());
+    for (uint32_t r = 0; r < w->devices && self->status != SH_OK; r++)
+        abort_ring(&w->ranks[r], self->message);
+    for (size_t s = 0; s < SH_ENGINE_MAX_SPANS && self->status == SH_OK; s++)
+        assert_int_equal(totals[s * LARGE_WORDS], w->devices);
+    free(self->wide);
+    self->wide = (uint64_t *)spans; /* until the engine is closed */
+    return NULL;
+}
+
+/* All that the others have for it waits, and nothing is lost by that. */
+static void many_spans_wait_for_a_late_device(void **state)
+{
+    (void)state;
+    world w = {.kind = &ring_kind, .devices = 4, .late = 1, .main = many_main};
+    run_world(&w);
+    end_world(&w);
+    for (uint32_t r = 0; r < w.devices; r++)
+        if (w.ranks[r].status != SH_OK)
+            fail_msg("rank %u: %s", r, w.ranks[r].message);
+}
+
 static void a_lost_device_ends_the_round_for_its_neighbours(void **state)
 {
     (void)state;
@@ -98,6 +159,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_are_exact_for_every_size),
         cmocka_unit_test(bytes_on_the_wire_are_near_the_least),
+        cmocka_unit_test(many_spans_wait_for_a_late_device),
         cmocka_unit_test(a_lost_device_ends_the_round_for_its_neighbours),
         cmocka_unit_test(an_abort_ends_the_wait),
     };
