@@ -68,12 +68,15 @@ typedef struct sh_event {
 
 typedef void sh_observer(void *context, const sh_event *event);
 
+#define SH_BYTES_UNKNOWN UINT64_MAX
+
 typedef struct sh_device_report {
     char name[SH_NAME_BYTES];
     uint64_t grains, samples;
     double cpu_seconds;
     uint64_t peak_rss_bytes;
-    uint64_t bytes_sent, bytes_received; /* on the wire, encryption included */
+    uint64_t bytes_sent, bytes_received; /* on the wire, encryption included; SH_BYTES_UNKNOWN with
+                                            engine "mpi", whose library does not say */
 } sh_device_report;
 
 typedef struct sh_summary {

@@ -16,6 +16,11 @@ static const char *end_text(sh_run_end end)
     return texts[end];
 }
 
+static const char *wire_megabytes(sh_figure *figure, uint64_t bytes)
+{
+    return bytes == SH_BYTES_UNKNOWN ? "-" : sh_figure_megabytes(figure, bytes);
+}
+
 static void print_devices(const sh_summary *summary, FILE *file)
 {
     static const char *const heads[] = {"device",  "grains",  "samples",    "CPU s",
@@ -33,8 +38,8 @@ static void print_devices(const sh_summary *summary, FILE *file)
         sh_table_add(table, sh_figure_whole(&figure, device->samples));
         sh_table_add(table, seconds);
         sh_table_add(table, sh_figure_megabytes(&figure, device->peak_rss_bytes));
-        sh_table_add(table, sh_figure_megabytes(&figure, device->bytes_sent));
-        sh_table_add(table, sh_figure_megabytes(&figure, device->bytes_received));
+        sh_table_add(table, wire_megabytes(&figure, device->bytes_sent));
+        sh_table_add(table, wire_megabytes(&figure, device->bytes_received));
     }
     fputc('\n', file);
     sh_table_print(table, file, "");
@@ -77,6 +82,11 @@ static json_t *whole(uint64_t number)
     return json_integer(number > INT64_MAX ? INT64_MAX : (json_int_t)number);
 }
 
+static json_t *wire_bytes(uint64_t bytes)
+{
+    return bytes == SH_BYTES_UNKNOWN ? json_null() : whole(bytes);
+}
+
 static json_t *devices_json(const sh_summary *summary)
 {
     json_t *devices = json_array();
@@ -86,8 +96,8 @@ static json_t *devices_json(const sh_summary *summary)
             json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name", sh_json_text(device->name),
                       "grains", whole(device->grains), "samples", whole(device->samples),
                       "cpu_seconds", sh_json_number(device->cpu_seconds), "peak_rss_bytes",
-                      whole(device->peak_rss_bytes), "bytes_sent", whole(device->bytes_sent),
-                      "bytes_received", whole(device->bytes_received));
+                      whole(device->peak_rss_bytes), "bytes_sent", wire_bytes(device->bytes_sent),
+                      "bytes_received", wire_bytes(device->bytes_received));
         if (json_array_append_new(devices, entry) != 0) {
             json_decref(devices);
             return NULL;

@@ -13,7 +13,13 @@ static sh_device_report reports[] = {
      .peak_rss_bytes = 45300000,
      .bytes_sent = 1000000,
      .bytes_received = 2500000},
-    {.name = "laptop", .grains = 7, .samples = 56, .cpu_seconds = 0.5, .peak_rss_bytes = 1},
+    {.name = "laptop",
+     .grains = 7,
+     .samples = 56,
+     .cpu_seconds = 0.5,
+     .peak_rss_bytes = 1,
+     .bytes_sent = SH_BYTES_UNKNOWN,
+     .bytes_received = SH_BYTES_UNKNOWN},
 };
 
 static sh_summary example(void)
@@ -75,7 +81,7 @@ static void prints_the_summary_and_the_devices(void **state)
            "\n"
            "device  grains  samples  CPU s  peak MB  sent MB  received MB\n"
            "pi?      1,234    9,872   12.3     45.3      1.0          2.5\n"
-           "laptop       7       56    0.5      0.0      0.0          0.0\n",
+           "laptop       7       56    0.5      0.0        -            -\n",
            true);
 }
 
@@ -110,7 +116,7 @@ static void json_has_the_promised_keys_in_order(void **state)
         "{\"name\": \"pi?\", \"grains\": 1234, \"samples\": 9872, \"cpu_seconds\": 12.34, "
         "\"peak_rss_bytes\": 45300000, \"bytes_sent\": 1000000, \"bytes_received\": 2500000}, "
         "{\"name\": \"laptop\", \"grains\": 7, \"samples\": 56, \"cpu_seconds\": 0.5, "
-        "\"peak_rss_bytes\": 1, \"bytes_sent\": 0, \"bytes_received\": 0}], "
+        "\"peak_rss_bytes\": 1, \"bytes_sent\": null, \"bytes_received\": null}], "
         "\"redone_steps\": 9223372036854775807, \"views\": 1, \"reproducible\": true, "
         "\"run\": \"runs/1\", \"status\": \"stopped\", \"wire\": 16}";
     sh_summary summary = example();

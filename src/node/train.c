@@ -324,7 +324,7 @@ static uint32_t lanes_of_each(const training *t)
     return cores / here > 0 ? cores / here : 1;
 }
 
-/* This device's report, but for the bytes on the wire. */
+/* This device's report, but for the bytes on the wire of a crew. */
 static void report_own(const training *t, sh_device_report *own)
 {
     const sh_trainer_work work = sh_trainer_work_done(t->bench->trainer);
@@ -333,6 +333,8 @@ static void report_own(const training *t, sh_device_report *own)
     own->samples = work.samples;
     own->cpu_seconds = sh_process_cpu_seconds();
     own->peak_rss_bytes = sh_process_peak_rss_bytes();
+    if (t->ranks != NULL)
+        own->bytes_sent = own->bytes_received = SH_BYTES_UNKNOWN;
 }
 
 static sh_status report_devices(training *t)

@@ -57,6 +57,7 @@ class Mpi(harness.Case):
         devices = summary["devices"]
         self.assertEqual((len(devices), len({device["name"] for device in devices})), (ranks, ranks))
         self.assertEqual(sum(device["samples"] for device in devices), summary["samples"])
+        self.assertEqual({device[key] for device in devices for key in ("bytes_sent", "bytes_received")}, {None})
         self.assertEqual((summary["views"], summary["reproducible"], summary["status"]), (1, True, "complete"))
         return summary
 
