@@ -182,7 +182,7 @@ class Ends(Mpi):
     @unittest.skipIf(harness.SANITIZED, "steps of seconds take minutes with sanitizers")
     def test_a_lost_rank_in_a_step_of_seconds(self):
         """The first rank is killed while its lanes are computing, and has saved the step before by then."""
-        job = ("resnet:20", "noise:3x32x32/10/12288/10", "--batch-size", "3072", "--grain", "64")
+        job = ("resnet:20", "noise:3x32x32/10/6144/10", "--batch-size", "1536", "--grain", "64")
         process = self.begin(2, job, 1)
         os.kill(self.ranks_of(process)[1], signal.SIGKILL)
         self.assertNotEqual(process.wait(30).status, 0)

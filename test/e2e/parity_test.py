@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Parity: by whatever engine gradients are added up, on any number of devices and any wire, the course is that of sync."""
 
+import unittest
+
 import course_test
 import harness
 import mpi_test
@@ -10,6 +12,7 @@ LENET = course_test.LENET
 RESNET = (*course_test.NETWORKS[0], "--steps", "3")
 WIRES = ("16",) if harness.SANITIZED else ("32", "16", "8")
 COUNTS = (1, 2, 4)
+SLOW = unittest.skipIf(harness.SANITIZED, "with sanitizers course_test.py and mpi_test.py have that network")
 
 
 class Parity(course_test.Course):
@@ -42,6 +45,7 @@ class Servers(Parity):
     def test_lenet(self):
         self.assert_parity(LENET)
 
+    @SLOW
     def test_resnet(self):
         self.assert_parity(RESNET)
 
@@ -57,6 +61,7 @@ class Ranks(Parity, mpi_test.Mpi):
     def test_lenet(self):
         self.assert_parity(LENET)
 
+    @SLOW
     def test_resnet(self):
         self.assert_parity(RESNET)
 
