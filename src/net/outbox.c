@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Small frames share a TLS record, and a header shares one with the first part of its body: both go
- * through one scratch buffer of a record's size. The rest of a large body is written from where it
- * lies, without a copy.
+ * Small frames share a TLS record, and so do the end of a large body, the header behind it and the
+ * first part of its body: they go through one scratch buffer of a record's size. The rest of a
+ * large body is written from where it lies, without a copy. So all records are full but the last.
  *
- *     queue:    [head|small body] [head|large body ..................................]
- *     written:  <------- scratch, one record -------><- direct -><- direct -><direct->
+ *     queue:    [head|small body] [head|large body .............................] [head|body ...
+ *     written:  <------- scratch, one record -------><- direct -><- direct -><--- scratch --->
  *
  * The queue is a ring of entries; counters move over it: frames before `popped` are gone,
  * before `written` are written. It grows to what has ever waited: most links need little, but in a
@@ -34,6 +34,7 @@ struct sh_outbox {
     size_t offset;                    /* written bytes of frame `written`, header included */
     size_t control_bytes;
     size_t scratch_used, scratch_filled;
+    size_t direct; /* bytes that were peeked at where they lie; 0: none */
     unsigned char scratch[SH_OUTBOX_PIECE_BYTES];
 };
 
@@ -143,44 +144,57 @@ sh_status sh_outbox_push_control(sh_outbox *outbox, const void *message, size_t 
     return SH_OK;
 }
 
-/* Copies frame after frame from its header on, until the scratch is full or a body does not fit. */
+/* Copies frame after frame, the first from where it was left, until the scratch is full or a body
+ * does not fit. */
 static void fill_scratch(sh_outbox *outbox)
 {
-    size_t used = 0;
-    for (uint32_t i = outbox->written; i != outbox->pushed; i++) {
+    size_t used = 0, done = outbox->offset;
+    for (uint32_t i = outbox->written; i != outbox->pushed; i++, done = 0) {
         const struct entry *entry = entry_at(outbox, i);
-        if (SH_OUTBOX_PIECE_BYTES - used < SH_FRAME_BYTES)
-            break;
-        sh_frame_encode(outbox->scratch + used, &entry->head);
-        used += SH_FRAME_BYTES;
-        const size_t room = SH_OUTBOX_PIECE_BYTES - used;
-        const size_t part = entry->head.bytes < room ? entry->head.bytes : room;
+        if (done == 0) {
+            if (SH_OUTBOX_PIECE_BYTES - used < SH_FRAME_BYTES)
+                break;
+            sh_frame_encode(outbox->scratch + used, &entry->head);
+            used += SH_FRAME_BYTES;
+            done = SH_FRAME_BYTES;
+        }
+        const size_t room = SH_OUTBOX_PIECE_BYTES - used, left = frame_bytes(entry) - done;
+        const size_t part = left < room ? left : room;
         if (part > 0)
-            memcpy(outbox->scratch + used, entry->body, part);
+            memcpy(outbox->scratch + used, entry->body + (done - SH_FRAME_BYTES), part);
         used += part;
-        if (part < entry->head.bytes)
+        if (part < left)
             break;
     }
     outbox->scratch_used = 0;
     outbox->scratch_filled = used;
 }
 
+/* How much of the frame under way is written from where it lies; the end of it only where nothing
+ * is behind it. */
+static size_t direct_bytes(sh_outbox *outbox)
+{
+    if (outbox->offset == 0)
+        return 0;
+    const size_t left = frame_bytes(entry_at(outbox, outbox->written)) - outbox->offset;
+    if (left >= SH_OUTBOX_PIECE_BYTES)
+        return SH_OUTBOX_PIECE_BYTES;
+    return outbox->written + 1 == outbox->pushed ? left : 0;
+}
+
 bool sh_outbox_peek(sh_outbox *outbox, const unsigned char **bytes, size_t *count)
 {
     if (outbox->written == outbox->pushed)
         return false;
-    if (outbox->scratch_used == outbox->scratch_filled) {
-        const struct entry *entry = entry_at(outbox, outbox->written);
-        if (outbox->offset > 0) {
-            const size_t left = frame_bytes(entry) - outbox->offset;
-            *bytes = entry->body + (outbox->offset - SH_FRAME_BYTES);
-            *count = left < SH_OUTBOX_PIECE_BYTES ? left : SH_OUTBOX_PIECE_BYTES;
-            return true;
-        }
-        fill_scratch(outbox);
+    if (outbox->scratch_used == outbox->scratch_filled && outbox->direct == 0) {
+        outbox->direct = direct_bytes(outbox);
+        if (outbox->direct == 0)
+            fill_scratch(outbox);
     }
-    *bytes = outbox->scratch + outbox->scratch_used;
-    *count = outbox->scratch_filled - outbox->scratch_used;
+    const bool direct = outbox->direct > 0;
+    *bytes = direct ? entry_at(outbox, outbox->written)->body + (outbox->offset - SH_FRAME_BYTES)
+                    : outbox->scratch + outbox->scratch_used;
+    *count = direct ? outbox->direct : outbox->scratch_filled - outbox->scratch_used;
     return true;
 }
 
@@ -190,6 +204,7 @@ void sh_outbox_advance(sh_outbox *outbox, size_t count)
         assert(count <= outbox->scratch_filled - outbox->scratch_used);
         outbox->scratch_used += count;
     }
+    outbox->direct = 0;
     while (count > 0) {
         assert(outbox->written != outbox->pushed);
         struct entry *entry = entry_at(outbox, outbox->written);

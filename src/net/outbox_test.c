@@ -110,6 +110,34 @@ static void small_frames_share_a_piece(void **state)
     sh_outbox_free(outbox);
 }
 
+/* The end of a large body shares one with what is behind it, unless it was peeked at before. */
+static void the_end_of_a_frame_fills_a_piece(void **state)
+{
+    (void)state;
+    for (int late = 0; late < 2; late++) {
+        sh_outbox *outbox = NULL;
+        const sh_frame head = {.kind = SH_FRAME_STATE, .bytes = 2 * SH_OUTBOX_PIECE_BYTES};
+        const unsigned char *bytes;
+        size_t count;
+        assert_ok(sh_outbox_new(&outbox));
+        assert_ok(sh_outbox_push(outbox, &head, large));
+        if (late == 0)
+            assert_ok(sh_outbox_push(outbox, &head, large));
+        for (int piece = 0; piece < 2; piece++) {
+            assert_true(sh_outbox_peek(outbox, &bytes, &count));
+            assert_int_equal(count, SH_OUTBOX_PIECE_BYTES);
+            sh_outbox_advance(outbox, count);
+        }
+        assert_true(sh_outbox_peek(outbox, &bytes, &count));
+        if (late == 1)
+            assert_ok(sh_outbox_push(outbox, &head, large));
+        assert_true(sh_outbox_peek(outbox, &bytes, &count));
+        assert_int_equal(count, late == 0 ? SH_OUTBOX_PIECE_BYTES : SH_FRAME_BYTES);
+        assert_memory_equal(bytes, large + head.bytes - SH_FRAME_BYTES, SH_FRAME_BYTES);
+        sh_outbox_free(outbox);
+    }
+}
+
 static void a_frame_is_sent_when_its_last_byte_was(void **state)
 {
     (void)state;
@@ -171,6 +199,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_stream_is_the_frames_in_order),
         cmocka_unit_test(small_frames_share_a_piece),
+        cmocka_unit_test(the_end_of_a_frame_fills_a_piece),
         cmocka_unit_test(a_frame_is_sent_when_its_last_byte_was),
         cmocka_unit_test(the_queue_is_bounded),
     };
