@@ -105,19 +105,6 @@ static void on_writable(evutil_socket_t fd, short what, void *argument)
     take_turn(channel, channel->phase != OPEN || channel->read_waits_for_write);
 }
 
-/* Something was queued outside a turn. */
-static void on_queued(evutil_socket_t fd, short what, void *argument)
-{
-    on_writable(fd, what, argument);
-}
-
-static void on_again(evutil_socket_t fd, short what, void *argument)
-{
-    (void)fd;
-    (void)what;
-    take_turn(argument, true);
-}
-
 static void stop_waiting(sh_channel *channel)
 {
     if (channel->reading)
@@ -534,30 +521,47 @@ static void write_waits(sh_channel *channel)
         end(channel, SH_PEER_LOST, "%s: the connection ended: %s", peer, strerror(error));
 }
 
-static void write_frames(sh_channel *channel)
+/* Gives frames to TLS; true where all went, false where the turn's writing is over. */
+static bool give_frames(sh_channel *channel, size_t *used)
 {
     const unsigned char *bytes;
-    size_t count, put, used = 0;
-    while ((channel->phase == OPEN || channel->phase == FLUSH) && !channel->mute &&
-           channel->outbox != NULL && sh_outbox_peek(channel->outbox, &bytes, &count)) {
-        if (used >= SH_CHANNEL_TURN_BYTES) {
+    size_t count, put;
+    while (sh_outbox_peek(channel->outbox, &bytes, &count)) {
+        if (*used >= SH_CHANNEL_TURN_BYTES) {
             channel->more = true;
-            return;
+            return false;
         }
         const sh_tls_flow flow = sh_tls_write(channel->tls, bytes, count, &put);
-        if (flow == SH_TLS_WAIT) {
+        if (flow == SH_TLS_WAIT)
             write_waits(channel);
-            return;
-        }
-        if (flow != SH_TLS_DONE) {
+        else if (flow != SH_TLS_DONE)
             tls_ended(channel);
-            return;
-        }
-        used += put;
+        if (flow != SH_TLS_DONE)
+            return false;
+        *used += put;
         if (channel->phase == FLUSH)
             set_timer(&channel->deadline, SH_CHANNEL_GOODBYE_MS);
         sh_outbox_advance(channel->outbox, put);
+    }
+    return true;
+}
+
+/* A frame is told to be sent when the system has it: whoever hears of it may close the channel. */
+static void write_frames(sh_channel *channel)
+{
+    size_t used = 0;
+    bool more = channel->outbox != NULL;
+    while (more && !channel->mute && (channel->phase == OPEN || channel->phase == FLUSH)) {
+        sh_tls_gather(channel->tls);
+        more = give_frames(channel, &used);
+        if (channel->phase == CLOSED || channel->mute)
+            return;
+        if (sh_tls_flush(channel->tls) == SH_TLS_WAIT) {
+            write_waits(channel);
+            return;
+        }
         tell_sent(channel);
+        more = more && !sh_outbox_is_empty(channel->outbox);
     }
 }
 
@@ -633,8 +637,8 @@ static sh_status channel_new(sh_channel **channel, sh_loop *loop, uint32_t patie
     fresh->fd = -1;
     fresh->patience_ms = patience_ms == 0 ? SH_CHANNEL_PATIENCE_MS : patience_ms;
     sh_inbox_init(&fresh->inbox);
-    event_assign(&fresh->queued, sh_loop_base(loop), -1, 0, on_queued, fresh);
-    event_assign(&fresh->again, sh_loop_base(loop), -1, 0, on_again, fresh);
+    event_assign(&fresh->queued, sh_loop_base(loop), -1, 0, on_writable, fresh);
+    event_assign(&fresh->again, sh_loop_base(loop), -1, 0, on_readable, fresh);
     event_assign(&fresh->deadline, sh_loop_base(loop), -1, 0, on_deadline, fresh);
     *channel = fresh;
     return SH_OK;

@@ -31,6 +31,7 @@
 #endif
 
 #define READ_AHEAD_BYTES 65536
+#define GATHER_BYTES (4 * 16640) /* as many full records, encrypted (RFC 8446, section 5.2) */
 #define REASON_BYTES 256
 #define AES_FIRST "TLS_AES_128_GCM_SHA256:TLS_CHACHA20_POLY1305_SHA256"
 #define CHACHA_FIRST "TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256"
@@ -50,7 +51,10 @@ struct sh_tls {
     int write_error, read_error;             /* errno */
     uint64_t sent_bytes, received_bytes;
     uint64_t records, records_per_key, key_changes;
-    sh_tls_server *server; /* NULL after the handshake and on the client's side */
+    bool gathers;
+    unsigned char *kept;       /* owned: written, but not to the socket; NULL: nothing */
+    size_t kept_from, kept_to; /* of GATHER_BYTES */
+    sh_tls_server *server;     /* NULL after the handshake and on the client's side */
     char identity[SH_IDENTITY_TEXT];
     unsigned char key[SH_KEY_BYTES]; /* client, until the handshake is done */
     sh_status why;
@@ -64,18 +68,59 @@ static bool is_later(int error)
     return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
 }
 
+/* How many bytes the socket took; 0: none for now, or ever (`write_error`). */
+static size_t put_on_wire(sh_tls *tls, const void *bytes, size_t count)
+{
+    const ssize_t put = tls->write_error != 0 ? -1 : send(tls->fd, bytes, count, MSG_NOSIGNAL);
+    if (put > 0) {
+        tls->sent_bytes += (uint64_t)put;
+        return (size_t)put;
+    }
+    if (tls->write_error == 0 && !is_later(errno))
+        tls->write_error = errno;
+    return 0;
+}
+
+/* Whether nothing is kept any more. */
+static bool put_kept(sh_tls *tls)
+{
+    if (tls->kept == NULL)
+        return true;
+    tls->kept_from += put_on_wire(tls, tls->kept + tls->kept_from, tls->kept_to - tls->kept_from);
+    if (tls->kept_from < tls->kept_to)
+        return false;
+    free(tls->kept);
+    tls->kept = NULL;
+    tls->kept_from = tls->kept_to = 0;
+    return true;
+}
+
+/* Whether it is kept: there is room for it, and memory. */
+static bool keep(sh_tls *tls, const void *bytes, size_t count)
+{
+    if (!tls->gathers || tls->kept_to + count > GATHER_BYTES)
+        return false;
+    if (tls->kept == NULL)
+        tls->kept = malloc(GATHER_BYTES);
+    if (tls->kept == NULL)
+        return false;
+    memcpy(tls->kept + tls->kept_to, bytes, count);
+    tls->kept_to += count;
+    return true;
+}
+
 static int socket_write(BIO *bio, const char *bytes, int count)
 {
     sh_tls *tls = BIO_get_data(bio);
     BIO_clear_retry_flags(bio);
-    const ssize_t put =
-        tls->write_error != 0 ? -1 : send(tls->fd, bytes, (size_t)count, MSG_NOSIGNAL);
-    if (put > 0) {
-        tls->sent_bytes += (uint64_t)put;
+    if (keep(tls, bytes, (size_t)count))
+        return count;
+    size_t put = 0;
+    if (put_kept(tls))
+        put = keep(tls, bytes, (size_t)count) ? (size_t)count
+                                              : put_on_wire(tls, bytes, (size_t)count);
+    if (put > 0)
         return (int)put;
-    }
-    if (tls->write_error == 0 && !is_later(errno))
-        tls->write_error = errno;
     BIO_set_retry_write(bio);
     return -1;
 }
@@ -326,6 +371,7 @@ void sh_tls_free(sh_tls *tls)
         return;
     SSL_free(tls->ssl);
     BIO_meth_free(tls->method);
+    free(tls->kept);
     sh_key_wipe(tls, sizeof *tls);
     free(tls);
 }
@@ -480,6 +526,20 @@ sh_tls_flow sh_tls_write(sh_tls *tls, const void *bytes, size_t count, size_t *p
     if (++tls->records >= tls->records_per_key && !change_key(tls))
         return failed(tls, SSL_ERROR_SSL);
     return SH_TLS_DONE;
+}
+
+void sh_tls_gather(sh_tls *tls)
+{
+    tls->gathers = true;
+}
+
+sh_tls_flow sh_tls_flush(sh_tls *tls)
+{
+    tls->gathers = false;
+    if (put_kept(tls))
+        return SH_TLS_DONE;
+    tls->wants_write = true;
+    return SH_TLS_WAIT;
 }
 
 sh_tls_flow sh_tls_goodbye(sh_tls *tls)

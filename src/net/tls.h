@@ -65,6 +65,14 @@ sh_tls_flow sh_tls_read(sh_tls *tls, void *place, size_t room, size_t *got);
 /* After SH_TLS_WAIT, call it again with the same bytes, at any address. */
 sh_tls_flow sh_tls_write(sh_tls *tls, const void *bytes, size_t count, size_t *put);
 
+/*
+ * From `gather` to `flush` what is written is kept and goes to the socket in larger pieces, because
+ * each costs a system call and a way through the network's stack. Flush: SH_TLS_DONE, or
+ * SH_TLS_WAIT: some is kept, call again.
+ */
+void sh_tls_gather(sh_tls *tls);
+sh_tls_flow sh_tls_flush(sh_tls *tls);
+
 /* Tells the peer that nothing more will come. SH_TLS_WAIT: call again. */
 sh_tls_flow sh_tls_goodbye(sh_tls *tls);
 

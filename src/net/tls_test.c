@@ -312,6 +312,48 @@ static void what_was_sent_before_a_loss_can_be_read(void **state)
     close_pair(&pair);
 }
 
+/* Until the socket is full, and then until it has room: whole, in order, and once. */
+static void gathered_records_go_at_the_flush(void **state)
+{
+    (void)state;
+    enum { RECORD = 16384, RECORDS = 64 };
+    static unsigned char sent[RECORD * RECORDS], got[RECORD];
+    struct pair pair;
+    sh_tls_flow flows[2], flow = SH_TLS_DONE;
+    size_t count, written = 0, read = 0;
+    open_pair(&pair, "join", good);
+    shake_hands(&pair, flows);
+    for (size_t i = 0; i < sizeof sent; i++)
+        sent[i] = (unsigned char)(i * 7 + i / RECORD);
+    sh_tls_gather(pair.sides[0]);
+    const uint64_t before = sh_tls_bytes_sent(pair.sides[0]);
+    assert_int_equal(sh_tls_write(pair.sides[0], sent, 1000, &written), SH_TLS_DONE);
+    assert_int_equal(sh_tls_bytes_sent(pair.sides[0]), before);
+    assert_int_equal(sh_tls_read(pair.sides[1], got, RECORD, &count), SH_TLS_WAIT);
+    assert_int_equal(sh_tls_flush(pair.sides[0]), SH_TLS_DONE);
+    assert_true(sh_tls_bytes_sent(pair.sides[0]) > before + 1000);
+    int full = 0;
+    while (read < sizeof sent) {
+        sh_tls_gather(pair.sides[0]);
+        while (written < sizeof sent) {
+            const size_t left = sizeof sent - written, most = left < RECORD ? left : RECORD;
+            if (sh_tls_write(pair.sides[0], sent + written, most, &count) != SH_TLS_DONE)
+                break;
+            written += count;
+        }
+        flow = sh_tls_flush(pair.sides[0]);
+        assert_true(flow == SH_TLS_DONE || sh_tls_wants_write(pair.sides[0]));
+        full += flow == SH_TLS_WAIT;
+        while (sh_tls_read(pair.sides[1], got, RECORD, &count) == SH_TLS_DONE) {
+            assert_memory_equal(got, sent + read, count);
+            read += count;
+        }
+    }
+    assert_true(full > 0);
+    assert_int_equal(flow, SH_TLS_DONE);
+    close_pair(&pair);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -323,6 +365,7 @@ int main(void)
         cmocka_unit_test(keys_change_after_so_many_records),
         cmocka_unit_test(an_altered_record_and_a_cut_stream_are_noticed),
         cmocka_unit_test(what_was_sent_before_a_loss_can_be_read),
+        cmocka_unit_test(gathered_records_go_at_the_flush),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
