@@ -14,6 +14,9 @@
  * - The socket is reached through a BIO of our own, because OpenSSL's uses write(2), which raises
  *   SIGPIPE. A failed send is told to OpenSSL as "not now" and kept in `write_error`, so that what
  *   the peer sent before it left (often the reason) can still be read.
+ * - A record can be opened only when it is whole. Over a slow link it comes in a dozen packets, and
+ *   each would wake the loop in vain; so who waits in the middle of a record asks the kernel to be
+ *   woken for the rest of it (SO_RCVLOWAT). An end or an error wakes all the same.
  */
 #include "net/tls.h"
 
@@ -33,6 +36,8 @@
 #define READ_AHEAD_BYTES 65536
 #define GATHER_BYTES (4 * 16640) /* as many full records, encrypted (RFC 8446, section 5.2) */
 #define REASON_BYTES 256
+#define HEAD_BYTES 5             /* of a record: its type, version and length */
+#define LEAST_WORTH_WAITING 4096 /* bytes; a call more is not */
 #define AES_FIRST "TLS_AES_128_GCM_SHA256:TLS_CHACHA20_POLY1305_SHA256"
 #define CHACHA_FIRST "TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256"
 
@@ -54,7 +59,11 @@ struct sh_tls {
     bool gathers;
     unsigned char *kept;       /* owned: written, but not to the socket; NULL: nothing */
     size_t kept_from, kept_to; /* of GATHER_BYTES */
-    sh_tls_server *server;     /* NULL after the handshake and on the client's side */
+    /* The record that is being received, as the socket sees it. */
+    unsigned char head[HEAD_BYTES];
+    size_t head_filled, body_left;
+    int wakes_at;          /* SO_RCVLOWAT */
+    sh_tls_server *server; /* NULL after the handshake and on the client's side */
     char identity[SH_IDENTITY_TEXT];
     unsigned char key[SH_KEY_BYTES]; /* client, until the handshake is done */
     sh_status why;
@@ -125,6 +134,37 @@ static int socket_write(BIO *bio, const char *bytes, int count)
     return -1;
 }
 
+/* Keeps `head_filled` and `body_left` true of what has come. */
+static void follow_records(sh_tls *tls, const char *bytes, size_t count)
+{
+    while (count > 0) {
+        const bool in_head = tls->head_filled < HEAD_BYTES;
+        const size_t wanted = in_head ? HEAD_BYTES - tls->head_filled : tls->body_left;
+        const size_t part = count < wanted ? count : wanted;
+        if (in_head) {
+            memcpy(tls->head + tls->head_filled, bytes, part);
+            tls->head_filled += part;
+            tls->body_left = (size_t)tls->head[3] << 8 | tls->head[4];
+        } else {
+            tls->body_left -= part;
+        }
+        if (tls->head_filled == HEAD_BYTES && tls->body_left == 0)
+            tls->head_filled = 0;
+        bytes += part;
+        count -= part;
+    }
+}
+
+/* How much has to come before a read makes sense; the kernel is told only what changes. */
+static void set_wakes_at(sh_tls *tls)
+{
+    const bool in_body = tls->head_filled == HEAD_BYTES && tls->body_left >= LEAST_WORTH_WAITING;
+    const int bytes = in_body ? (int)tls->body_left : 1;
+    if (bytes != tls->wakes_at &&
+        setsockopt(tls->fd, SOL_SOCKET, SO_RCVLOWAT, &bytes, sizeof bytes) == 0)
+        tls->wakes_at = bytes;
+}
+
 static int socket_read(BIO *bio, char *place, int room)
 {
     sh_tls *tls = BIO_get_data(bio);
@@ -132,14 +172,17 @@ static int socket_read(BIO *bio, char *place, int room)
     const ssize_t got = recv(tls->fd, place, (size_t)room, 0);
     if (got > 0) {
         tls->received_bytes += (uint64_t)got;
+        follow_records(tls, place, (size_t)got);
         return (int)got;
     }
-    if (got < 0 && is_later(errno))
+    if (got < 0 && is_later(errno)) {
+        set_wakes_at(tls);
         BIO_set_retry_read(bio);
-    else if (got < 0)
+    } else if (got < 0) {
         tls->read_error = errno;
-    else
+    } else {
         BIO_set_flags(bio, BIO_FLAGS_IN_EOF);
+    }
     return got == 0 ? 0 : -1;
 }
 
@@ -162,6 +205,7 @@ static sh_status use_socket(sh_tls *tls)
     BIO *bio = BIO_new(tls->method);
     if (bio == NULL)
         return sh_fail_memory(sizeof *tls, "a secure connection");
+    tls->wakes_at = 1;
     BIO_set_data(bio, tls);
     BIO_set_init(bio, 1);
     SSL_set_bio(tls->ssl, bio, bio);

@@ -60,6 +60,9 @@ sh_status sh_tls_connect(sh_tls **tls, int fd, const char *identity,
 void sh_tls_free(sh_tls *tls);
 
 sh_tls_flow sh_tls_handshake(sh_tls *tls);
+
+/* Only after SH_TLS_WAIT wait for the socket: it may be silent until the record under way is whole.
+ */
 sh_tls_flow sh_tls_read(sh_tls *tls, void *place, size_t room, size_t *got);
 
 /* After SH_TLS_WAIT, call it again with the same bytes, at any address. */

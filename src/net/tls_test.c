@@ -3,10 +3,12 @@
 #include "net/tls.h"
 
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <openssl/ec.h>
 #include <openssl/evp.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -354,6 +356,81 @@ static void gathered_records_go_at_the_flush(void **state)
     close_pair(&pair);
 }
 
+/* Two ends of a TCP connection, which can be told how much to wait for, as a socket pair cannot. */
+static void open_connection(int fds[2])
+{
+    struct sockaddr_in place = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    socklen_t bytes = sizeof place;
+    const int door = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(bind(door, (struct sockaddr *)&place, bytes), 0);
+    assert_int_equal(listen(door, 1), 0);
+    assert_int_equal(getsockname(door, (struct sockaddr *)&place, &bytes), 0);
+    fds[0] = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(connect(fds[0], (struct sockaddr *)&place, bytes), 0);
+    fds[1] = accept(door, NULL, NULL);
+    assert_true(fds[1] >= 0);
+    close(door);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(fcntl(fds[i], F_SETFL, O_NONBLOCK), 0);
+}
+
+/* Whether a wait for something to read ends; what does not come is not waited for. */
+static bool wakes(int fd, int patience_ms)
+{
+    struct pollfd wait = {.fd = fd, .events = POLLIN};
+    return poll(&wait, 1, patience_ms) == 1;
+}
+
+static void pass_on(int from, int to, size_t most)
+{
+    char bytes[20000];
+    const ssize_t got = recv(from, bytes, most < sizeof bytes ? most : sizeof bytes, 0);
+    if (got > 0)
+        assert_int_equal(send(to, bytes, (size_t)got, 0), got);
+}
+
+static void a_record_wakes_its_reader_when_it_is_whole(void **state)
+{
+    (void)state;
+    enum { RECORD = 16384, FIRST = 6000, SECOND = 5000 };
+    static char body[RECORD];
+    struct pair pair;
+    int wire[2]; /* the server's end is pair.fds[1]; what the client sends is passed on here */
+    size_t count;
+    open_pair(&pair, "join", good);
+    open_connection(wire);
+    sh_tls_free(pair.sides[1]);
+    assert_ok(sh_tls_accept(&pair.sides[1], pair.server, wire[1]));
+    for (int turn = 0; turn < 4; turn++) {
+        sh_tls_handshake(pair.sides[0]);
+        pass_on(pair.fds[1], wire[0], SIZE_MAX);
+        assert_true(turn > 1 || wakes(wire[1], 5000));
+        sh_tls_handshake(pair.sides[1]);
+        assert_true(turn > 0 || wakes(wire[0], 5000));
+        pass_on(wire[0], pair.fds[1], SIZE_MAX);
+    }
+    for (int round = 0; round < 2; round++) {
+        assert_int_equal(sh_tls_write(pair.sides[0], body, RECORD, &count), SH_TLS_DONE);
+        pass_on(pair.fds[1], wire[0], FIRST);
+        assert_true(wakes(wire[1], 5000));
+        assert_int_equal(sh_tls_read(pair.sides[1], body, RECORD, &count), SH_TLS_WAIT);
+        pass_on(pair.fds[1], wire[0], SECOND);
+        assert_false(wakes(wire[1], 0));
+        if (round == 1)
+            shutdown(wire[0], SHUT_WR); /* an end wakes all the same */
+        else
+            pass_on(pair.fds[1], wire[0], SIZE_MAX);
+        assert_true(wakes(wire[1], 5000));
+        assert_int_equal(sh_tls_read(pair.sides[1], body, RECORD, &count),
+                         round == 0 ? SH_TLS_DONE : SH_TLS_FAILED);
+        assert_int_equal(sh_tls_read(pair.sides[1], body, RECORD, &count),
+                         round == 0 ? SH_TLS_WAIT : SH_TLS_FAILED);
+    }
+    close_pair(&pair);
+    close(wire[0]);
+    close(wire[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -366,6 +443,7 @@ int main(void)
         cmocka_unit_test(an_altered_record_and_a_cut_stream_are_noticed),
         cmocka_unit_test(what_was_sent_before_a_loss_can_be_read),
         cmocka_unit_test(gathered_records_go_at_the_flush),
+        cmocka_unit_test(a_record_wakes_its_reader_when_it_is_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
