@@ -70,13 +70,13 @@ def cut(source, path, count):
         copy.write(file.read(count))
 
 
-def cut_mnist(options, work):
-    """MNIST with few validation samples, all unpacked."""
+def cut_mnist(options, work, training=60000, validation=VALIDATION):
+    """MNIST with fewer samples, all unpacked."""
     source = measure.need_mnist(options)
     folder = os.path.join(work, "mnist")
     os.makedirs(folder)
-    kinds = {"train-images": ("idx3", 16, 784, 60000), "train-labels": ("idx1", 8, 1, 60000),
-             "t10k-images": ("idx3", 16, 784, VALIDATION), "t10k-labels": ("idx1", 8, 1, VALIDATION)}
+    kinds = {"train-images": ("idx3", 16, 784, training), "train-labels": ("idx1", 8, 1, training),
+             "t10k-images": ("idx3", 16, 784, validation), "t10k-labels": ("idx1", 8, 1, validation)}
     for name, (kind, header, size, count) in kinds.items():
         content = measure.unpacked(os.path.join(source, "%s-%s-ubyte" % (name, kind)))
         with open(os.path.join(folder, "%s-%s-ubyte" % (name, kind)), "wb") as file:
