@@ -44,9 +44,9 @@ def resnet20(options):
 MODELS = {"lenet": ("LeNet on MNIST (10,000 images)", lenet),
           "resnet20": ("ResNet-20 on CIFAR-10 (1,000 images)", resnet20)}
 
-# Curves: a third of MNIST's training images an epoch, so that there are several points. Four devices of a fifth of a core, links of
+# Curves: a third of MNIST an epoch, so that there are several points. Four devices of a fifth of a core, links of
 # 100 Mbit/s, 64 samples a device. Rates are what study.py has: 0.01 for each 64 samples of a step or an update.
-DEVICES, CPU, LINK, BATCH, TRAINING, EPOCHS, RATE, WARMUP = 4, 0.2, "100Mbit", 64, 20_000, 6, 0.01, 0.5
+DEVICES, CPU, LINK, BATCH, TRAINING, EPOCHS, RATE, WARMUP = 4, 0.2, "100Mbit", 64, 20_000, 5, 0.01, 0.5
 STRATEGIES = {"sync": ("", DEVICES), "local:8": ("--outer-momentum 0.5", DEVICES), "ps-async": ("", 1), "ps-bounded:4": ("", 1)}
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Outcomes that outlive the program that asked for them, so a long benchmark goes on where it was stopped.
 
-    kept = Kept("accuracy", fresh=options.fresh)         # bench/results/accuracy/
+    kept = Kept("accuracy", options.shoal, options.fresh)         # bench/results/accuracy/
     found = kept.get("lenet wire 8 seed 2", asked, lambda: run(asked))
 
 An outcome is a JSON value in a file of its own, beside what was asked for and a digest of the program. Where something else is asked
@@ -47,7 +47,7 @@ class Kept:
                 entry = json.load(file)
         except (OSError, ValueError):
             return None
-        return entry["outcome"] if entry["asked"] == asked else None
+        return entry["outcome"] if entry["asked"] == json.loads(json.dumps(asked)) else None
 
     def get(self, name, asked, make):
         found = None if self.fresh else self.find(name, asked)

@@ -26,7 +26,7 @@ from known import is_known
 STRATEGIES = ("sync", "ps-sync", "ps-async")
 ALONE = "alone"  # on one device there is nobody to synchronise with
 MODELS = {"mlp": "mlp:784-128-64-10", "lenet": "lenet"}
-MOST = 10
+COUNTS = range(1, 11)
 EPOCH, VALIDATION, SAMPLES, BATCH = 60_000, 10_000, 30_000, 64
 RATE, WARMUP = 0.01, 0.2
 CPU, LINK, BYTES_A_SECOND = 0.2, "100Mbit", 100e6 / 8 * elastic.PAYLOAD
@@ -38,6 +38,7 @@ BEGIN, END = "<!-- the table: written by bench/strategies/study.py -->", "<!-- t
 def add_options(parser):
     parser.add_argument("--strategies", nargs="+", choices=STRATEGIES, default=STRATEGIES, help="only these")
     parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS), help="only these")
+    parser.add_argument("--devices", nargs="+", type=int, default=COUNTS, help="only by so many (1 to %d)" % COUNTS[-1])
     parser.add_argument("--again", nargs="+", choices=STRATEGIES, default=[], help="measure theirs anew")
     parser.add_argument("--rows", type=int, default=1000, help="measure at most so many now; the next call goes on")
 
@@ -62,11 +63,16 @@ def save(rows):
     os.replace(ROWS + ".new", ROWS)
 
 
+def together(strategy, devices):
+    """Batches of BATCH that one step has, or one update."""
+    return 1 if strategy == "ps-async" else devices
+
+
 def job(options, model, strategy, devices):
     """What follows `shoal train`, but the batch."""
-    together = 1 if strategy == "ps-async" else devices  # batches of BATCH that one step has
+    batches = together(strategy, devices)
     return "%s mnist:%s --epochs 1 --seed 1 --steps %d --lr %g --warmup %g" % (
-        MODELS[model], options.mnist, SAMPLES // (BATCH * together), RATE * together, WARMUP)
+        MODELS[model], options.mnist, SAMPLES // (BATCH * batches), RATE * batches, WARMUP)
 
 
 def samples_a_second(record, batch):
@@ -84,13 +90,13 @@ def measured(options, model, strategy, devices):
     record = elastic.run_lab(options, options.work, elastic.lab_file("%s --batch-per-device %d --strategy %s" % (
         text, BATCH, strategy), members, LINK), limit=300)
     summary, others = record["summary"], watch.used_by_others()
-    if summary["status"] != "complete":
-        raise measure.Failure("%s ended: %s" % (text, summary["status"]))
-    together = 1 if strategy == "ps-async" else devices
+    batch = BATCH * together(strategy, devices)
+    if summary["status"] != "complete" or summary["samples"] != SAMPLES // batch * batch:
+        raise measure.Failure("%s ended: %s, after %d samples" % (text, summary["status"], summary["samples"]))
     row = {"model": model, "strategy": strategy, "devices": devices, "samples": summary["samples"],
            "parameters": summary["parameters"], "accuracy": summary["val_accuracy"], "val_loss": summary["val_loss"],
            "redone_steps": summary["redone_steps"], "weights_hash": summary["weights_hash"],
-           "samples_per_second": round(samples_a_second(record, BATCH * together), 1), "others": round(others, 3)}
+           "samples_per_second": round(samples_a_second(record, batch), 1), "others": round(others, 3)}
     row["sent_bytes"] = sum(each["bytes_sent"] for each in summary["devices"]) // devices
     if strategy != "ps-async":
         row["alone_hash"] = elastic.alone_hash(options, options.work, "%s --batch-size %d" % (text, BATCH * devices))
@@ -101,13 +107,13 @@ def measured(options, model, strategy, devices):
 
 
 def missing(options, rows):
-    """What there is to measure: each device count once for a strategy that needs another, then once for all."""
+    """What there is to measure: name -> (model, strategy, devices)."""
     known = [each for each in options.strategies if is_known(options, options.work, each)]
     for strategy in sorted(set(options.strategies) - set(known)):
         print("study: this program has no %s: its rows are left out" % strategy, file=sys.stderr)
     wanted = {}
     for model in options.models:
-        for devices in range(1, MOST + 1):
+        for devices in options.devices:
             for strategy in known:
                 wanted.setdefault(key(model, strategy, devices), (model, strategy, devices))
     return {name: asked for name, asked in wanted.items()
@@ -134,7 +140,7 @@ def table(rows):
     for model in MODELS:
         lines += ["", "**%s**" % MODELS[model], "", "| devices | least possible | " + " | ".join(STRATEGIES) + " | accuracy: " +
                   " | ".join(("sync, ps-sync", "ps-async")) + " |", "|" + "---|" * (4 + len(STRATEGIES))]
-        for devices in range(1, MOST + 1):
+        for devices in COUNTS:
             found = [rows.get(key(model, strategy, devices)) for strategy in STRATEGIES]
             least = limit(rows, model, devices)
             cells = ["%d" % devices, "%.1f s" % least if least else ""]
