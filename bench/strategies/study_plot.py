@@ -67,7 +67,7 @@ def main():
     figure, grid = pyplot.subplots(2, 2, figsize=(10, 7), sharex=True, sharey="row", height_ratios=(3, 2))
     for column, model in enumerate(TITLES):
         panels(rows, model, grid[0][column], grid[1][column])
-    ticks = (0.25, 0.5, 1, 2, 4)
+    ticks = (0.5, 1, 2, 4)
     grid[0][0].set_yticks(ticks, ["%g" % each for each in ticks])
     grid[0][0].set_ylabel("time of an epoch, one device = 1")
     grid[1][0].set_ylabel("accuracy after half an epoch, %")
