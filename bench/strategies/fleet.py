@@ -16,13 +16,13 @@ import re
 import selectors
 import signal
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 
 BENCH = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-sys.path[:0] = [BENCH, os.path.join(os.path.dirname(BENCH), "lab")]
+sys.path[:0] = [BENCH, os.path.join(BENCH, "elastic"), os.path.join(os.path.dirname(BENCH), "lab")]
+import elastic
 import labfile
 import measure
 import system
@@ -31,19 +31,10 @@ from janitor import Janitor, own_name
 from member import Member
 from network import SUBNET, Link, Network
 
-LAB = os.path.join(measure.ROOT, "lab", "lab")
 PORT = 7700
 TOKEN = re.compile(r"shoal://\S+")
+need_lab = elastic.need_lab  # skips where the lab cannot run
 BITS = {"Mbit": 1e6, "Gbit": 1e9}
-
-
-def need_lab():
-    """Skips where the lab cannot run, with its own reason."""
-    asked = subprocess.run([LAB, "features"], capture_output=True, text=True, check=False)
-    if asked.returncode != 0:
-        raise measure.Skip(asked.stderr.strip())
-    if "cpu        missing" in asked.stdout:
-        raise measure.Skip("this kernel has no quotas of processors (lab/lab features)")
 
 
 def bits(rate):

@@ -16,21 +16,15 @@ import time
 import torch
 import torch.distributed as dist
 from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
-from torch.nn import functional
 from torch.nn.parallel import DistributedDataParallel
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import pytorch_train
 
 
-class Rank:
+class Rank(pytorch_train.Trainer):
     def __init__(self, options):
-        network, self.read, self.prepare = pytorch_train.MODELS[options.model]
-        self.options = options
-        self.format = torch.channels_last if options.channels_last else torch.contiguous_format
-        torch.manual_seed(1)
-        self.network = network().to(memory_format=self.format).train()
-        self.forward = self.network
+        super().__init__(options)
         if options.devices > 1:
             dist.init_process_group("gloo", init_method="tcp://%s:29500" % options.address, rank=options.rank,
                                     world_size=options.devices)
@@ -38,7 +32,6 @@ class Rank:
                                                    gradient_as_bucket_view=True, broadcast_buffers=False)
             if options.half:
                 self.forward.register_comm_hook(None, default_hooks.fp16_compress_hook)
-        self.optimizer = torch.optim.SGD(self.network.parameters(), lr=options.lr, momentum=0.9, foreach=True)
 
     def samples(self):
         """This rank's part of each batch, one after the other."""
@@ -49,27 +42,14 @@ class Rank:
             raise SystemExit("%s has no %d samples" % (options.data, count))
         order = torch.randperm(count, generator=torch.Generator().manual_seed(1))
         order = order.view(options.steps, options.devices, -1)[:, options.rank].flatten()
-        return self.prepare(images[order]).contiguous(memory_format=self.format), labels[order]
-
-    def step(self, images, labels):
-        loss = functional.cross_entropy(self.forward(images), labels)
-        self.optimizer.zero_grad(set_to_none=True)
-        loss.backward()
-        self.optimizer.step()
-        return loss.detach()
-
-    def warm_up(self, images, labels):
-        start = {name: value.clone() for name, value in self.network.state_dict().items()}
-        for _ in range(self.options.warm_up):
-            self.step(images, labels)
-        self.network.load_state_dict(start)
-        self.optimizer.state.clear()
+        return images[order], labels[order]
 
     def train(self):
         options = self.options
         images, labels = self.samples()
         size = options.batch_size // options.devices
         self.warm_up(images[:size], labels[:size])
+        images = self.prepared(images)
         ends, losses = [], []
         for first in range(0, len(labels), size):
             losses.append(self.step(images[first:first + size], labels[first:first + size]))
@@ -91,6 +71,7 @@ def main():
     parser.add_argument("--bucket-mb", type=float, default=25)
     parser.add_argument("--channels-last", action="store_true")
     parser.add_argument("--half", action="store_true", help="gradients travel as 16-bit floats")
+    parser.set_defaults(foreach=True, jit=False)
     options = parser.parse_args()
     torch.set_num_threads(1)
     report = Rank(options).train()

@@ -335,7 +335,8 @@ static void gathered_records_go_at_the_flush(void **state)
     assert_int_equal(sh_tls_flush(pair.sides[0]), SH_TLS_DONE);
     assert_true(sh_tls_bytes_sent(pair.sides[0]) > before + 1000);
     int full = 0;
-    while (read < sizeof sent) {
+    for (int turn = 0; read < sizeof sent; turn++) {
+        assert_in_range(turn, 0, RECORDS);
         sh_tls_gather(pair.sides[0]);
         while (written < sizeof sent) {
             const size_t left = sizeof sent - written, most = left < RECORD ? left : RECORD;
