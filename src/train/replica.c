@@ -10,9 +10,14 @@
 #include "train/schedule.h"
 #include "train/statistic.h"
 
-/* Gradients travel in buckets of at least this size: large enough to fill the wire, small enough to
- * start early. */
-#define BUCKET_BYTES ((size_t)256 * 1024)
+/* Gradients travel in buckets of at least so many elements: enough to fill the wire, few enough to
+ * start early, with words of any width. */
+#define BUCKET_ELEMENTS ((size_t)64 * 1024)
+
+static size_t bucket_bytes_of(const sh_job *job)
+{
+    return BUCKET_ELEMENTS * (job->wire == 0 ? 32 : job->wire) / 8;
+}
 
 static size_t elements_of(const sh_replica *replica, uint32_t tensor)
 {
@@ -72,7 +77,7 @@ static sh_status allocate(sh_replica *replica, const sh_job *job, uint32_t wide)
     const sh_status status = sh_sum_new(&replica->sum, &(sh_sum_options){
                                                            .tensor_elements = elements,
                                                            .tensors = replica->summed,
-                                                           .bucket_bytes = BUCKET_BYTES,
+                                                           .bucket_bytes = bucket_bytes_of(job),
                                                            .wire = job->wire,
                                                            .wide = wide,
                                                            .seed = job->seed,

@@ -84,7 +84,8 @@ static void what_is_told_of_a_step_is_all_of_it(void **state)
     sh_pipeline_close(pipeline);
 }
 
-/* On a narrow wire running statistics keep 32 bits; on the others all have what the job says. */
+/* On a narrow wire running statistics keep 32 bits; on the others all have what the job says.
+ * Buckets are as large on all, by elements. */
 static void statistics_keep_their_bits(void **state)
 {
     (void)state;
@@ -113,6 +114,11 @@ static void statistics_keep_their_bits(void **state)
         }
         assert_true(statistics > 0);
         assert_int_equal(sh_layout_offset(layout, replica->summed_count), bytes);
+        assert_true(layout->bucket_count > 3);
+        for (uint32_t b = 0; b < layout->bucket_count; b++) { /* closed as soon as it is full */
+            const sh_sum_bucket *bucket = &layout->buckets[b];
+            assert_true(bucket->elements - layout->places[bucket->first_tensor].elements < 1 << 16);
+        }
         sh_replica_free(replica);
     }
 }
