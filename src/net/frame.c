@@ -32,7 +32,7 @@ static uint32_t get32(const unsigned char *wire)
 
 sh_status sh_frame_check(const sh_frame *head)
 {
-    if (head->kind < SH_FRAME_CONTROL || head->kind > SH_FRAME_BLOCK)
+    if (head->kind < SH_FRAME_CONTROL || head->kind > SH_FRAME_UPDATE)
         return sh_fail(SH_FORMAT, "a frame of unknown kind %u", (unsigned)head->kind);
     const uint32_t most = head->kind == SH_FRAME_CONTROL ? SH_FRAME_CONTROL_MAX : SH_FRAME_RAW_MAX;
     if (head->bytes > most)

@@ -7,8 +7,8 @@
  *
  * Little-endian. `bytes` counts the body alone; `reserved` is zero. A control frame's body is a
  * packed message (net/message.h) and its other fields are zero. The meaning of the fields in raw
- * frames (state, sum, tail: train/transfer.h; segment: reduce/ring.c, reduce/servers.c; manifest,
- * block: node/supply.h) belongs to those who send them.
+ * frames (state, sum, tail: train/transfer.h; segment: reduce/ring.c, reduce/servers.c; update:
+ * reduce/exchange.c; manifest, block: node/supply.h) belongs to those who send them.
  *
  *     unsigned char wire[SH_FRAME_BYTES];
  *     sh_frame_encode(wire, &head);
@@ -36,6 +36,7 @@ typedef enum sh_frame_kind {
     SH_FRAME_TAIL = 5,     /* a stage of the training has passed */
     SH_FRAME_MANIFEST = 6, /* what a data set is; without a body: it is asked for */
     SH_FRAME_BLOCK = 7,    /* a piece of a data set; likewise */
+    SH_FRAME_UPDATE = 8,   /* what devices that train apart tell each other */
 } sh_frame_kind;
 
 typedef struct sh_frame {

@@ -49,7 +49,8 @@ static const struct {
     {{.kind = SH_FRAME_TAIL, .bytes = SH_FRAME_RAW_MAX + 1}, "kind 5 has at most"},
     {{.kind = SH_FRAME_MANIFEST}, NULL},
     {{.kind = SH_FRAME_BLOCK, .bytes = 65536, .step = 3}, NULL},
-    {{.kind = 8}, "unknown kind 8"},
+    {{.kind = SH_FRAME_UPDATE, .hop = 7}, NULL},
+    {{.kind = 9}, "unknown kind 9"},
     {{.kind = 0xffff}, "unknown kind 65535"},
 };
 

@@ -23,10 +23,13 @@ sh_status sh_choice_serving(sh_serving *serving, const sh_train_options *options
 {
     sh_strategy strategy;
     SH_TRY(sh_strategy_parse(&strategy, job->strategy));
-    sh_serving fresh = {.on = strategy.kind == SH_STRATEGY_PS_SYNC};
+    const bool laps = sh_strategy_laps(&strategy);
+    sh_serving fresh = {.on = laps || strategy.kind == SH_STRATEGY_PS_SYNC};
     if (options->servers != NULL) {
         if (!fresh.on)
-            return sh_fail(SH_INVALID, "--servers %.64s: --strategy %s has no servers; ps-sync has",
+            return sh_fail(SH_INVALID,
+                           "--servers %.64s: --strategy %s has no servers; ps-sync has, "
+                           "and ps-async and ps-bounded have",
                            options->servers, job->strategy);
         SH_TRY(sh_serving_parse(&fresh, options->servers));
         SH_TRY(check_numbers(&fresh, options));

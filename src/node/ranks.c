@@ -64,6 +64,8 @@ static sh_status check_together(const sh_train_options *options)
         {options->mixed, "--mixed", "all ranks have to compute the same bits"},
         {strategy.kind == SH_STRATEGY_PS_SYNC, "--strategy ps-sync",
          "its collectives need no server"},
+        {sh_strategy_laps(&strategy), "--strategy ps-async or ps-bounded",
+         "in its collectives all take part alike"},
         {options->servers != NULL, "--servers", "its collectives need no server"},
     };
     sh_launch launch;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What adds integers up across devices. The seam behind which stand `solo` (one device), `ring`,
- * `servers` and, later, others.
+ * `servers` and `mpi`.
  *
  *     SH_TRY(sh_engine_begin(engine, spans, count));   // every device, same spans, same order
  *     ... sh_engine_ready(engine, 0) as soon as this device's part of span 0 is complete ...
@@ -68,6 +68,7 @@ typedef struct sh_engine_decider {
 } sh_engine_decider;
 
 typedef struct sh_engine sh_engine;
+struct sh_exchange;
 
 typedef struct sh_engine_ops {
     const char *name;
@@ -87,6 +88,9 @@ typedef struct sh_engine_ops {
 
     /* Optional. From the next round on, `decider` (copied) is asked. False: not on this device. */
     bool (*decide)(sh_engine *engine, const sh_engine_decider *decider);
+
+    /* Optional. For devices that train apart (reduce/exchange.h); lives as long as the engine. */
+    struct sh_exchange *(*exchange)(sh_engine *engine);
 
     /* Required. Ends and frees it; a round that is open is lost. */
     void (*close)(sh_engine *engine);

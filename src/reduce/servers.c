@@ -33,7 +33,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "reduce/round.h"
+#include "reduce/exchange.h"
 #include "reduce/words.h"
 
 #define HOP_PART 0
@@ -63,6 +63,7 @@ struct sh_servers {
     bool *serves;          /* of each rank */
     uint32_t *shards;      /* of each rank that serves: its number */
     uint32_t server_count; /* at least 1 */
+    sh_exchange *exchange;
     uint32_t links, open_links;
     uint32_t parts, sums; /* that arrive here for a span */
     uint32_t frames;      /* that leave for a span */
@@ -88,6 +89,14 @@ static sh_stretch shard_of(const sh_servers *servers, uint32_t span, uint32_t ra
 
 /* ---- sending --------------------------------------------------------------------------------- */
 
+sh_status sh_servers_send(sh_servers *servers, uint32_t to, sh_frame head, const void *body)
+{
+    sh_channel *channel = servers->peers[to].channel;
+    head.view = servers->options.view;
+    return channel != NULL ? sh_channel_send(channel, &head, body)
+                           : sh_fail(SH_PEER_LOST, "the link with rank %u is gone", to);
+}
+
 static sh_status send_frame(sh_servers *servers, uint32_t to, uint32_t span, uint32_t hop,
                             const void *body, size_t bytes)
 {
@@ -95,11 +104,10 @@ static sh_status send_frame(sh_servers *servers, uint32_t to, uint32_t span, uin
         .bytes = (uint32_t)bytes,
         .kind = SH_FRAME_SEGMENT,
         .bucket = (uint16_t)span,
-        .view = servers->options.view,
         .step = servers->round.number,
         .hop = (uint16_t)hop,
     };
-    return sh_channel_send(servers->peers[to].channel, &head, body);
+    return sh_servers_send(servers, to, head, body);
 }
 
 /* The device that is `offset` behind this one: not all begin with the same server. */
@@ -196,12 +204,16 @@ static void on_ready(void *context, uint32_t span)
     advance(servers, span);
 }
 
-static void on_look(void *context)
+void sh_servers_resume(sh_servers *servers)
 {
-    const sh_servers *servers = context;
     for (uint32_t i = 0; i < servers->options.devices; i++)
         if (servers->peers[i].channel != NULL)
             sh_channel_resume(servers->peers[i].channel);
+}
+
+static void on_look(void *context)
+{
+    sh_servers_resume(context);
 }
 
 static void on_last(void *context)
@@ -263,8 +275,11 @@ static sh_flow on_frame(void *context, sh_channel *channel, const sh_frame *head
     const sh_servers *servers = from->of;
     const sh_round *round = &servers->round;
     (void)channel;
-    if (head->kind != SH_FRAME_SEGMENT || head->view != servers->options.view ||
-        head->hop > HOP_SUM)
+    if (head->view != servers->options.view)
+        return SH_FLOW_REFUSE;
+    if (head->kind == SH_FRAME_UPDATE)
+        return sh_exchange_on_frame(servers->exchange, from->rank, head, sink);
+    if (head->kind != SH_FRAME_SEGMENT || head->hop > HOP_SUM)
         return SH_FLOW_REFUSE;
     if (head->step == round->number + 1 && head->hop == HOP_PART)
         return SH_FLOW_PAUSE; /* it has ended this round before us */
@@ -280,6 +295,10 @@ static void on_done(void *context, sh_channel *channel, const sh_frame *head)
     sh_servers *servers = from->of;
     servers_span *span = &servers->spans[head->bucket];
     (void)channel;
+    if (head->kind == SH_FRAME_UPDATE) {
+        sh_exchange_on_done(servers->exchange, from->rank, head);
+        return;
+    }
     from->has_given[head->hop][head->bucket] = true;
     if (head->hop == HOP_PART)
         span->parts++;
@@ -293,6 +312,10 @@ static void on_sent(void *context, sh_channel *channel, const sh_frame *head)
 {
     sh_servers *servers = ((peer *)context)->of;
     (void)channel;
+    if (head->kind == SH_FRAME_UPDATE) {
+        sh_exchange_on_sent(servers->exchange);
+        return;
+    }
     servers->spans[head->bucket].written++;
     check_end(servers, &servers->spans[head->bucket]);
 }
@@ -388,9 +411,15 @@ static void close_links(void *context)
 
 static void release(sh_servers *servers)
 {
+    sh_exchange_free(servers->exchange);
     free(servers->serves);
     free(servers->shards);
     free(servers);
+}
+
+static sh_exchange *exchange_of(sh_engine *engine)
+{
+    return ((sh_servers *)engine)->exchange;
 }
 
 static void close_servers(sh_engine *engine)
@@ -431,6 +460,7 @@ sh_status sh_servers_new(sh_servers **servers, const sh_servers_options *options
         .wait = sh_round_wait,
         .watch = sh_round_watch,
         .decide = decide,
+        .exchange = exchange_of,
         .close = close_servers,
     };
     const uint32_t devices = options->devices;
@@ -452,8 +482,34 @@ sh_status sh_servers_new(sh_servers **servers, const sh_servers_options *options
                                      .on_look = on_look,
                                      .on_last = on_last,
                                      .context = fresh});
+    const sh_status status = sh_exchange_new(&fresh->exchange, fresh);
+    if (status != SH_OK) {
+        sh_round_release(&fresh->round);
+        release(fresh);
+        return status;
+    }
     *servers = fresh;
     return SH_OK;
+}
+
+sh_round *sh_servers_round(sh_servers *servers)
+{
+    return &servers->round;
+}
+
+uint32_t sh_servers_rank(const sh_servers *servers)
+{
+    return servers->options.rank;
+}
+
+bool sh_servers_serves(const sh_servers *servers, uint32_t rank)
+{
+    return servers->serves[rank];
+}
+
+uint32_t sh_servers_shard(const sh_servers *servers, uint32_t rank)
+{
+    return servers->shards[rank];
 }
 
 sh_engine *sh_servers_engine(sh_servers *servers)

@@ -21,7 +21,7 @@
 #define SHOAL_REDUCE_SERVERS_H
 
 #include "net/channel.h"
-#include "reduce/engine.h"
+#include "reduce/round.h"
 
 typedef struct sh_servers sh_servers;
 
@@ -62,5 +62,14 @@ void sh_servers_abort(sh_servers *servers, sh_status status, const char *reason)
 
 /* Bytes on the wire of all links. Any thread. */
 sh_channel_stats sh_servers_stats(sh_servers *servers);
+
+/* For reduce/exchange, which has the links too; loop only but the first two. */
+sh_round *sh_servers_round(sh_servers *servers);
+uint32_t sh_servers_rank(const sh_servers *servers);
+bool sh_servers_serves(const sh_servers *servers, uint32_t rank);
+uint32_t sh_servers_shard(const sh_servers *servers, uint32_t rank); /* number of a server */
+sh_status sh_servers_send(sh_servers *servers, uint32_t to, sh_frame head,
+                          const void *body) SHOAL_CHECKED;
+void sh_servers_resume(sh_servers *servers); /* what was paused is asked again */
 
 #endif

@@ -1,62 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reduce/servers.h"
 
-#include "reduce/engine_fixture.h"
-
-static void make_servers(rank *self)
-{
-    sh_servers *servers;
-    assert_ok(sh_servers_new(&servers, &(sh_servers_options){.loop = self->loop,
-                                                             .view = 7,
-                                                             .rank = self->index,
-                                                             .devices = self->of->devices,
-                                                             .serves = self->of->serves}));
-    self->links = servers;
-    self->engine = sh_servers_engine(servers);
-}
-
-static void link_servers(rank *self)
-{
-    char identity[32];
-    for (uint32_t to = self->index + 1; to < self->of->devices; to++) {
-        const sh_channel_target target = target_of(self, to, identity);
-        if (sh_servers_links(self->of->serves, self->index, to))
-            assert_ok(sh_servers_connect(self->links, to, &target));
-    }
-}
-
-static sh_status accept_lower(rank *self, uint32_t from, sh_channel *channel)
-{
-    assert_true(from < self->index && sh_servers_links(self->of->serves, from, self->index));
-    return sh_servers_take(self->links, from, channel);
-}
-
-static void abort_servers(rank *self, const char *reason)
-{
-    sh_servers_abort(self->links, SH_ABORTED, reason);
-}
-
-static bool decides(const rank *self)
-{
-    return self->index == 0 && self->of->serves[0];
-}
-
-static const engine_kind servers_kind = {
-    .make = make_servers,
-    .link = link_servers,
-    .accept = accept_lower,
-    .abort = abort_servers,
-    .decides = decides,
-};
-
-/* Servers by a mask, one bit a rank. */
-static world world_of(uint32_t devices, uint32_t mask)
-{
-    world w = {.kind = &servers_kind, .devices = devices};
-    for (uint32_t i = 0; i < devices; i++)
-        w.serves[i] = (mask >> i & 1) != 0;
-    return w;
-}
+#include "reduce/servers_fixture.h"
 
 static void sums_are_exact_for_every_choice_of_servers(void **state)
 {

@@ -71,6 +71,8 @@ struct tensor {
     const sh_sum_place *place; /* in the layout */
     float envelope;            /* 0: never seen a gradient */
     int32_t exponent;
+    float kept_envelope; /* of sh_sum_keep_state */
+    int32_t kept_exponent;
 };
 
 struct sh_sum {
@@ -84,6 +86,7 @@ struct sh_sum {
     pthread_mutex_t trailer_lock;
     sh_sum_kernel *add;
     bool calibrating;
+    bool keeping;
     uint32_t tensors;
     struct tensor tensor[];
 };
@@ -360,6 +363,15 @@ void sh_sum_set_note(sh_sum *sum, const sh_sum_note *note)
     sum->own.trailer[WORD_CHECK] = note->check;
 }
 
+void sh_sum_set_totals(sh_sum *sum, const sh_sum_totals *totals)
+{
+    const bool finite = isfinite(totals->loss);
+    sum->own.trailer[WORD_LOSS] = finite ? (uint64_t)llrint(totals->loss / LOSS_UNIT) : 0;
+    sum->own.trailer[WORD_LOSS_NOT_FINITE] = !finite;
+    sum->own.trailer[WORD_SAMPLES] = totals->samples;
+    sum->own.trailer[WORD_CORRECT] = totals->correct;
+}
+
 sh_sum_block sh_sum_own(const sh_sum *sum)
 {
     return sum->own;
@@ -511,12 +523,12 @@ void sh_sum_value(const sh_sum *sum, uint32_t tensor, float *value, uint32_t *ma
     *max_abs = top;
 }
 
-void sh_sum_follow(sh_sum *sum, uint32_t tensor, uint32_t max_abs)
+float sh_sum_follow(sh_sum *sum, uint32_t tensor, uint32_t max_abs)
 {
     struct tensor *t = &sum->tensor[tensor];
     const uint64_t count = tensor_words(sum->total.trailer, tensor)[WORD_BOUND];
     if (count == 0)
-        return;
+        return t->envelope;
     const float unit = power_of_two(-t->exponent);
     const float bound = (float)count * power_of_two(t->place->form->bound_shift);
     const float of_bound = bound * unit * t->place->form->of_bound;
@@ -529,14 +541,28 @@ void sh_sum_follow(sh_sum *sum, uint32_t tensor, uint32_t max_abs)
     envelope = of_sum > envelope ? of_sum : envelope;
     t->envelope = envelope;
     t->exponent = clamp_exponent(t, t->place->form->envelope_bits - exponent_above(envelope));
+    return envelope;
 }
 
 void sh_sum_state_get(const sh_sum *sum, float *envelopes, int32_t *exponents)
 {
     for (uint32_t t = 0; t < sum->tensors; t++) {
-        envelopes[t] = sum->tensor[t].envelope;
-        exponents[t] = sum->tensor[t].exponent;
+        const struct tensor *each = &sum->tensor[t];
+        envelopes[t] = sum->keeping ? each->kept_envelope : each->envelope;
+        exponents[t] = sum->keeping ? each->kept_exponent : each->exponent;
     }
+}
+
+void sh_sum_keep_state(sh_sum *sum, bool keep)
+{
+    for (uint32_t t = 0; t < sum->tensors; t++) {
+        struct tensor *each = &sum->tensor[t];
+        *(keep ? &each->kept_envelope : &each->envelope) =
+            keep ? each->envelope : each->kept_envelope;
+        *(keep ? &each->kept_exponent : &each->exponent) =
+            keep ? each->exponent : each->kept_exponent;
+    }
+    sum->keeping = keep;
 }
 
 sh_status sh_sum_state_set(sh_sum *sum, const float *envelopes, const int32_t *exponents)

@@ -14,11 +14,8 @@
  * It has two blocks: grains are added to `own`; what engines make of the own parts of all devices
  * is `total`, which verdict, totals, values and exponents read. Alone, both are the same memory.
  *
- * Threads: sh_sum_add, and sh_sum_add_loss from any thread at once (a lock for each 16 Ki elements
- * of the accumulator; lanes enter a tensor at different locks, so that they do not follow each
- * other). For all else the caller sees to it that nobody adds meanwhile.
- *
- * A step has at most SH_SUM_MAX_GRAINS grains over all devices.
+ * Threads: sh_sum_add and sh_sum_add_loss from any thread at once; for all else the caller sees to
+ * it that nobody adds meanwhile.
  */
 #ifndef SHOAL_TRAIN_EXACT_SUM_H
 #define SHOAL_TRAIN_EXACT_SUM_H
@@ -30,9 +27,8 @@
 #include "base/fail.h"
 #include "train/sum_layout.h"
 
-#define SH_SUM_MAX_GRAINS ((uint32_t)1 << 20)
+#define SH_SUM_MAX_GRAINS ((uint32_t)1 << 20) /* of a step, over all devices */
 #define SH_SUM_LOSS UINT32_MAX /* the "tensor" of a verdict about the loss */
-
 #define SH_SUM_EXPONENT_FIRST 40
 
 typedef struct sh_sum sh_sum;
@@ -40,7 +36,7 @@ typedef struct sh_sum sh_sum;
 sh_status sh_sum_new(sh_sum **sum, const sh_sum_options *options) SHOAL_CHECKED;
 void sh_sum_free(sh_sum *sum);
 
-/* Allocates memory for a total beside the own part; nothing where there is some already. */
+/* Allocates memory for a total beside the own part, once. */
 sh_status sh_sum_share(sh_sum *sum) SHOAL_CHECKED;
 
 /* Whether `total` is that memory (after sh_sum_share), for several devices, or is `own`, as it is
@@ -50,7 +46,7 @@ void sh_sum_set_shared(sh_sum *sum, bool shared);
 /* Zeroes the own part for a new step or a redo; exponents stay. */
 void sh_sum_begin(sh_sum *sum);
 
-/* The two halves of sh_sum_begin, for several threads that zero disjoint ranges at once. */
+/* Its two halves, for several threads that zero disjoint ranges at once. */
 void sh_sum_clear_trailer(sh_sum *sum);
 void sh_sum_clear_range(sh_sum *sum, size_t first_element, size_t elements);
 
@@ -106,6 +102,8 @@ typedef struct sh_sum_totals {
 
 /* Of the total: after the reduction. Alone, of what has been added so far. */
 sh_sum_totals sh_sum_read_totals(const sh_sum *sum);
+/* Puts loss, samples and correct ones into the own trailer. */
+void sh_sum_set_totals(sh_sum *sum, const sh_sum_totals *totals);
 
 typedef enum sh_verdict {
     SH_VERDICT_APPLY,
@@ -135,14 +133,16 @@ int sh_sum_exponent(const sh_sum *sum, uint32_t tensor);
 void sh_sum_value(const sh_sum *sum, uint32_t tensor, float *value, uint32_t *max_abs);
 
 /* After APPLY, before the next sh_sum_begin, for every tensor: sets its exponent for the next step
- * from `max_abs`, the tensor's largest |integer| in the total. */
-void sh_sum_follow(sh_sum *sum, uint32_t tensor, uint32_t max_abs);
+ * from `max_abs`, the tensor's largest |integer| in the total. Gives the new envelope. */
+float sh_sum_follow(sh_sum *sum, uint32_t tensor, uint32_t max_abs);
 
 /* What a checkpoint keeps and a joining device takes over: arrays of one value a tensor. Setting
  * checks all before it changes any: SH_CORRUPT names the tensor. */
 void sh_sum_state_get(const sh_sum *sum, float *envelopes, int32_t *exponents);
 sh_status sh_sum_state_set(sh_sum *sum, const float *envelopes,
                            const int32_t *exponents) SHOAL_CHECKED;
+/* sh_sum_state_get has from now on what there is now, until that comes back (false). */
+void sh_sum_keep_state(sh_sum *sum, bool keep);
 
 /* For tests only: from now on sums of 32 bits depend on their order, see sh_sum_kernel_lossy. */
 void sh_sum_spoil(sh_sum *sum);

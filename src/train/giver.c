@@ -285,6 +285,8 @@ static sh_passed passed_of(const sh_stage_outcome *outcome)
         return SH_PASSED_APPLY;
     case SH_STAGE_REDONE:
         return SH_PASSED_REDO;
+    case SH_STAGE_LAPPED:
+        return SH_PASSED_LAP;
     case SH_STAGE_VALIDATED:
         break;
     }
@@ -309,6 +311,8 @@ void sh_giver_passed(sh_giver *giver, const sh_stage_outcome *outcome)
                   sh_sum_total(giver->replica->sum).accumulator);
     read_state(giver);
     append_tail(giver, passed_of(outcome), outcome->after, applied ? outcome->clip : 1);
+    if (outcome->kind == SH_STAGE_LAPPED)
+        giver->next = giver->first;
     pthread_mutex_unlock(&giver->lock);
 }
 

@@ -81,7 +81,7 @@ static void pass(sh_giver *giver, sh_replica *replica, int kind, uint32_t phase)
 {
     sh_stage_outcome outcome = {.before = sh_replica_position(replica), .clip = 1};
     outcome.kind = kind;
-    replica->steps += kind == SH_STAGE_APPLIED;
+    replica->steps += kind == SH_STAGE_APPLIED ? 1 : kind == SH_STAGE_LAPPED ? 64 : 0;
     replica->phase = phase;
     outcome.after = sh_replica_position(replica);
     sh_giver_passed(giver, &outcome);
@@ -134,6 +134,26 @@ static void a_late_chunk_gets_its_sum(void **state)
     pass(giver, replica, SH_STAGE_APPLIED, 1);
     pass(giver, replica, SH_STAGE_APPLIED, 1);
     assert_string_equal(frames_of(giver), "T0.1 S1 T1.1");
+    sh_giver_free(giver);
+    sh_replica_free(replica);
+}
+
+/* No sums lead over a lap: all is given again. */
+static void after_a_lap_the_stripe_begins_anew(void **state)
+{
+    (void)state;
+    sh_replica *replica = new_replica("sgd", "");
+    sh_giver *giver = new_giver(replica, 1, 3);
+    const size_t all = sh_giver_left_bytes(giver);
+    sh_giver_fill(giver);
+    pass(giver, replica, SH_STAGE_LAPPED, 1);
+    assert_int_equal(sh_giver_left_bytes(giver), all);
+    assert_string_equal(frames_of(giver), "T0.1 W1 A1 T0.1");
+    sh_giver_fill(giver);
+    pass(giver, replica, SH_STAGE_LAPPED, 0);
+    pass(giver, replica, SH_STAGE_VALIDATED, 1);
+    sh_giver_fill(giver);
+    assert_string_equal(frames_of(giver), "W1 A1 T64.1 T128.0 W1 A1");
     sh_giver_free(giver);
     sh_replica_free(replica);
 }
@@ -307,6 +327,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gives_tail_chunks_sums_tail),
         cmocka_unit_test(a_late_chunk_gets_its_sum),
+        cmocka_unit_test(after_a_lap_the_stripe_begins_anew),
         cmocka_unit_test(a_phase_that_is_set_is_followed),
         cmocka_unit_test(bodies_are_copies),
         cmocka_unit_test(chunks_keep_to_the_window),

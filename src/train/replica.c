@@ -86,15 +86,14 @@ static sh_status allocate(sh_replica *replica, const sh_job *job, uint32_t wide)
     return status;
 }
 
-static void lay_out(sh_replica *replica)
+void sh_replica_place(const sh_replica *replica, float *weights, float **parameters)
 {
     float *frozen = replica->weights + replica->summed_count;
     for (uint32_t t = 0; t < replica->tensors; t++)
         if (replica->place_of[t] != SH_FROZEN) {
-            replica->parameters[t] =
-                replica->weights + sh_sum_first_element(replica->sum, replica->place_of[t]);
+            parameters[t] = weights + sh_sum_first_element(replica->sum, replica->place_of[t]);
         } else {
-            replica->parameters[t] = frozen;
+            parameters[t] = frozen;
             frozen += elements_of(replica, t);
         }
 }
@@ -120,7 +119,7 @@ static sh_status fill(sh_replica *replica, const sh_job *job, const sh_problem *
     uint32_t wide;
     SH_TRY(place(replica, job->wire, &wide));
     SH_TRY(allocate(replica, job, wide));
-    lay_out(replica);
+    sh_replica_place(replica, replica->weights, replica->parameters);
     sh_replica_initialise(replica, job->seed);
     return SH_OK;
 }
@@ -192,8 +191,7 @@ void sh_replica_unlock(sh_replica *replica)
     pthread_mutex_unlock(&replica->lock);
 }
 
-/* Raises a shared maximum. */
-static void raise_max(atomic_uint *shared, uint32_t value)
+void sh_replica_raise_max(atomic_uint *shared, uint32_t value)
 {
     unsigned held = atomic_load(shared);
     while (held < value && !atomic_compare_exchange_weak(shared, &held, value))
@@ -201,26 +199,35 @@ static void raise_max(atomic_uint *shared, uint32_t value)
 }
 
 /* Updates at most SH_SUM_ROOM elements of the tensor at place `t`. */
-static void update_piece(sh_replica *replica, const sh_replica_step *step, uint32_t t, size_t first,
-                         size_t count, const void *sums, uint32_t *max_abs)
+static void update_piece(const sh_replica *replica, float *const *arrays,
+                         const sh_replica_step *step, uint32_t t, size_t first, size_t count,
+                         const void *sums, uint32_t *max_abs)
 {
     int32_t room[SH_SUM_ROOM];
     const int32_t *integers =
         sh_layout_integers(sh_sum_layout_of(replica->sum), sums, first, count, room);
     float *slots[SH_OPTIMIZER_MAX_SLOTS] = {NULL};
     for (uint32_t i = 0; i < replica->slot_count; i++)
-        slots[i] = replica->slots[i] + first;
+        slots[i] = arrays[1 + i] + first;
     if (role_of(replica, replica->tensor_of[t]) == SH_ROLE_STATISTIC)
-        sh_statistic_follow(replica->weights + first, integers, step->scales[t], count,
-                            replica->follow, max_abs);
+        sh_statistic_follow(arrays[0] + first, integers, step->scales[t], count, replica->follow,
+                            max_abs);
     else
         sh_optimizer_apply(replica->optimizer, &replica->settings, &step->numbers,
-                           replica->weights + first, slots, integers, step->scales[t], count,
-                           max_abs);
+                           arrays[0] + first, slots, integers, step->scales[t], count, max_abs);
 }
 
 void sh_replica_update(sh_replica *replica, const sh_replica_step *step, size_t from, size_t to,
                        const void *sums, atomic_uint *max_abs)
+{
+    float *arrays[1 + SH_OPTIMIZER_MAX_SLOTS] = {replica->weights};
+    memcpy(arrays + 1, replica->slots, sizeof replica->slots);
+    sh_replica_update_arrays(replica, arrays, step, from, to, sums, max_abs);
+}
+
+void sh_replica_update_arrays(const sh_replica *replica, float *const *arrays,
+                              const sh_replica_step *step, size_t from, size_t to, const void *sums,
+                              atomic_uint *max_abs)
 {
     for (uint32_t t = 0; t < replica->summed; t++) {
         const size_t start = sh_sum_first_element(replica->sum, t);
@@ -232,10 +239,10 @@ void sh_replica_update(sh_replica *replica, const sh_replica_step *step, size_t 
             continue;
         for (size_t count; first < end; first += count) {
             count = end - first < SH_SUM_ROOM ? end - first : SH_SUM_ROOM;
-            update_piece(replica, step, t, first, count, sums, &top);
+            update_piece(replica, arrays, step, t, first, count, sums, &top);
         }
         if (max_abs != NULL)
-            raise_max(&max_abs[t], top);
+            sh_replica_raise_max(&max_abs[t], top);
     }
 }
 

@@ -96,6 +96,18 @@ typedef struct sh_replica_step {
 void sh_replica_update(sh_replica *replica, const sh_replica_step *step, size_t from, size_t to,
                        const void *sums, atomic_uint *max_abs);
 
+/* The same for arrays in place of the replica's: weights, then slots, laid out as the sum. */
+void sh_replica_update_arrays(const sh_replica *replica, float *const *arrays,
+                              const sh_replica_step *step, size_t from, size_t to, const void *sums,
+                              atomic_uint *max_abs);
+
+/* The places of all tensors where `weights`, laid out as the sum, stand in for those in it; the
+ * frozen ones are the replica's. Writes parameters[tensor]. */
+void sh_replica_place(const sh_replica *replica, float *weights, float **parameters);
+
+/* Raises a shared maximum. */
+void sh_replica_raise_max(atomic_uint *shared, uint32_t value);
+
 /* Fills the weights as the job begins. */
 void sh_replica_initialise(sh_replica *replica, uint64_t seed);
 

@@ -9,7 +9,7 @@
 /* A replica that never computes: what it is told of each step keeps it equal to the other. */
 typedef struct follower {
     sh_replica *leader, *replica;
-    uint32_t stages[3]; /* by kind */
+    uint32_t stages[4]; /* by kind */
 } follower;
 
 static void follow(void *context, const sh_stage_outcome *outcome)

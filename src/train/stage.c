@@ -266,6 +266,8 @@ static void check(void *context, uint32_t lane)
  * training a worker does it. */
 static sh_status take_weights(sh_trainer *trainer, uint32_t lane)
 {
+    if (trainer->todo.total == 0)
+        return SH_OK;
     if (trainer->workers == NULL)
         return lane == 0 ? prepare(trainer, lane, &trainer->batch) : SH_OK;
     if (trainer->mode == SH_MODEL_TRAIN)
@@ -315,8 +317,7 @@ void sh_stage_aim_spans(sh_trainer *trainer)
     trainer->spans[buckets] = (sh_span){own.trailer, total.trailer, own.words, SH_WORD_U64};
 }
 
-/* With other devices the total lies apart from the own part. */
-static sh_status share_sum(sh_trainer *trainer, const sh_engine *engine)
+sh_status sh_stage_share_sum(sh_trainer *trainer, const sh_engine *engine)
 {
     sh_replica *replica = trainer->replica;
     const bool shared = engine->devices > 1;
@@ -338,10 +339,14 @@ static sh_status open_stage(sh_trainer *trainer, const sh_part *part)
     const bool training = trainer->mode == SH_MODEL_TRAIN;
     trainer->part = part;
     trainer->failure = SH_OK;
-    SH_TRY(share_sum(trainer, part->engine));
+    SH_TRY(sh_stage_share_sum(trainer, part->engine));
     if (trainer->held.total == 0 || !training)
         sh_sum_clear_trailer(trainer->replica->sum);
-    sh_sum_set_step(trainer->replica->sum, trainer->replica->steps);
+    if (trainer->carried != NULL)
+        sh_sum_set_totals(trainer->replica->sum, trainer->carried);
+    if (trainer->updates != NULL)
+        sh_updates_follow(trainer->updates);
+    sh_sum_set_step(trainer->replica->sum, trainer->number);
     atomic_store(&trainer->next, 0);
     atomic_store(&trainer->lane_busy_ns, 0);
     sh_stage_take_turn(trainer, clear);

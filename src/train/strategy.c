@@ -13,8 +13,8 @@ typedef struct form {
 static const form forms[] = {
     [SH_STRATEGY_SYNC] = {.name = "sync", .built = true},
     [SH_STRATEGY_PS_SYNC] = {.name = "ps-sync", .built = true},
-    [SH_STRATEGY_PS_ASYNC] = {.name = "ps-async"},
-    [SH_STRATEGY_PS_BOUNDED] = {.name = "ps-bounded", .bound = "K"},
+    [SH_STRATEGY_PS_ASYNC] = {.name = "ps-async", .built = true},
+    [SH_STRATEGY_PS_BOUNDED] = {.name = "ps-bounded", .bound = "K", .built = true},
     [SH_STRATEGY_LOCAL] = {.name = "local", .bound = "H", .built = true},
 };
 
@@ -89,6 +89,11 @@ sh_status sh_strategy_parse(sh_strategy *strategy, const char *text)
         return fail_unless_built(SH_UNSUPPORTED, text);
     *strategy = (sh_strategy){.kind = (sh_strategy_kind)kind, .bound = bound};
     return SH_OK;
+}
+
+bool sh_strategy_laps(const sh_strategy *strategy)
+{
+    return strategy->kind == SH_STRATEGY_PS_ASYNC || strategy->kind == SH_STRATEGY_PS_BOUNDED;
 }
 
 bool sh_strategy_same_course(const sh_strategy *a, const sh_strategy *b)

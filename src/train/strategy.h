@@ -41,6 +41,9 @@ typedef struct sh_strategy {
  * wrong with it and what may be written. */
 sh_status sh_strategy_parse(sh_strategy *strategy, const char *text) SHOAL_CHECKED;
 
+/* Whether devices train apart in laps (train/updates.h): ps-async, or ps-bounded with its bound. */
+bool sh_strategy_laps(const sh_strategy *strategy);
+
 /* Whether both lead a job to the same weights, so that it may go on with either. */
 bool sh_strategy_same_course(const sh_strategy *a, const sh_strategy *b);
 

@@ -9,10 +9,10 @@ static void strategies_are_read(void **state)
     static const struct {
         const char *text;
         sh_strategy strategy;
-    } known[] = {{"sync", {SH_STRATEGY_SYNC, 0}},
-                 {"ps-sync", {SH_STRATEGY_PS_SYNC, 0}},
-                 {"local:1", {SH_STRATEGY_LOCAL, 1}},
-                 {"local:65535", {SH_STRATEGY_LOCAL, 65535}}};
+    } known[] = {
+        {"sync", {SH_STRATEGY_SYNC, 0}},         {"ps-sync", {SH_STRATEGY_PS_SYNC, 0}},
+        {"ps-async", {SH_STRATEGY_PS_ASYNC, 0}}, {"ps-bounded:1", {SH_STRATEGY_PS_BOUNDED, 1}},
+        {"local:1", {SH_STRATEGY_LOCAL, 1}},     {"local:65535", {SH_STRATEGY_LOCAL, 65535}}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         sh_strategy strategy;
         assert_ok(sh_strategy_parse(&strategy, known[i].text));
@@ -21,7 +21,7 @@ static void strategies_are_read(void **state)
     }
 }
 
-#define ALL "must be sync, ps-sync, local:H (not built yet: ps-async, ps-bounded:K)"
+#define ALL "must be sync, ps-sync, ps-async, ps-bounded:K, local:H"
 
 static void others_are_refused(void **state)
 {
@@ -38,8 +38,7 @@ static void others_are_refused(void **state)
         {"sync:4", SH_INVALID, "--strategy sync:4: takes no number; write sync"},
         {"sync:", SH_INVALID, "--strategy sync:: takes no number"},
         {"ps-sync:2", SH_INVALID, "--strategy ps-sync:2: takes no number; write ps-sync"},
-        {"ps-async", SH_UNSUPPORTED, "--strategy ps-async: " ALL},
-        {"ps-bounded:1", SH_UNSUPPORTED, "--strategy ps-bounded:1: " ALL},
+        {"ps-async:1", SH_INVALID, "--strategy ps-async:1: takes no number; write ps-async"},
         {"local", SH_INVALID,
          "--strategy local: H must be a whole number from 1 to 65535; write local:H, such as "
          "local:8"},
@@ -72,6 +71,8 @@ static void those_of_one_course_are_known(void **state)
     for (size_t i = 0; i < count; i++)
         for (size_t j = 0; j < count; j++)
             assert_int_equal(sh_strategy_same_course(&all[i], &all[j]), i == j || (i < 2 && j < 2));
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(sh_strategy_laps(&all[i]), i == 2 || i == 3);
 }
 
 int main(void)

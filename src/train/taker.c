@@ -206,6 +206,7 @@ static sh_status find_sink(const sh_taker *taker, const stream_state *stream, co
     case SH_FRAME_SEGMENT:
     case SH_FRAME_MANIFEST:
     case SH_FRAME_BLOCK:
+    case SH_FRAME_UPDATE:
         break;
     }
     return sh_fail(SH_FORMAT, "a frame of kind %u in a hand-over", (unsigned)head->kind);
@@ -274,7 +275,7 @@ static bool is_same(const sh_taker *taker, const sh_tail *a, const sh_tail *b, b
 static sh_status check_change(const sh_taker *taker, const stream_state *stream)
 {
     const sh_passed passed = stream->coming.passed;
-    if (passed == SH_PASSED_NOTHING || passed == SH_PASSED_APPLY ||
+    if (passed == SH_PASSED_NOTHING || passed == SH_PASSED_APPLY || passed == SH_PASSED_LAP ||
         is_same(taker, &stream->now, &stream->coming, passed != SH_PASSED_REDO))
         return SH_OK;
     return sh_fail(SH_CORRUPT, "totals that changed without a step");
@@ -328,6 +329,8 @@ static sh_status pass_stage(sh_taker *taker, stream_state *stream)
     SH_TRY(check_tail(taker, stream));
     if (stream->coming.passed == SH_PASSED_APPLY)
         SH_TRY(apply(taker, stream, stream->coming.clip));
+    if (stream->coming.passed == SH_PASSED_LAP)
+        stream->next = stream->first;
     memset(taker->has_sum + stream->first, 0, stream->end - stream->first);
     const sh_tail before = stream->now;
     stream->now = stream->coming;

@@ -18,10 +18,8 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "train/strategy.h"
 #include "train/trainer_impl.h"
-
-/* Redos in a row after which something is wrong with the sum itself. */
-#define MAX_ATTEMPTS 32
 
 static sh_role role_of(const sh_trainer *trainer, uint32_t place)
 {
@@ -55,11 +53,13 @@ static sh_status lay_out_spans(sh_trainer *trainer)
 }
 
 /* The exact part of what the process holds beside the lanes. */
-static sh_footprint held_by(const sh_replica *replica, bool shared)
+static sh_footprint held_by(const sh_trainer *trainer, bool shared)
 {
+    const sh_replica *replica = trainer->replica;
     const uint64_t summed = replica->summed_count; /* frozen weights need neither */
     return (sh_footprint){
-        .weights = replica->weight_count * sizeof *replica->weights,
+        .weights = replica->weight_count * sizeof *replica->weights +
+                   (trainer->updates == NULL ? 0 : sh_updates_bytes(replica)),
         .optimizer = summed * sizeof(float) * replica->slot_count,
         .sum =
             (uint64_t)sh_layout_offset(sh_sum_layout_of(replica->sum), summed) * (shared ? 2 : 1),
@@ -141,7 +141,8 @@ static sh_status open_lanes(sh_trainer *trainer, const sh_trainer_options *optio
         &(sh_lanes_options){
             .model = sh_replica_model(&trainer->job, &problem),
             .backends = options->backends,
-            .parameters = trainer->replica->parameters,
+            .parameters = trainer->updates == NULL ? trainer->replica->parameters
+                                                   : sh_updates_parameters(trainer->updates),
             .own = own,
             .own_bytes = own == NULL ? 0 : sh_worker_bytes(trainer->replica, &trainer->job),
             .count = options->lanes,
@@ -149,12 +150,23 @@ static sh_status open_lanes(sh_trainer *trainer, const sh_trainer_options *optio
             .size_count = list.count,
             .clock = options->clock,
             .memory = options->memory,
-            .held = held_by(trainer->replica, options->shared),
+            .held = held_by(trainer, options->shared),
         });
+}
+
+/* What devices that train apart need, where there may be others. */
+static sh_status make_updates(sh_trainer *trainer, const sh_trainer_options *options)
+{
+    sh_strategy strategy;
+    SH_TRY(sh_strategy_parse(&strategy, trainer->job.strategy));
+    if (!sh_strategy_laps(&strategy) || !options->shared || options->evaluate_only)
+        return SH_OK;
+    return sh_updates_new(&trainer->updates, trainer->replica, strategy.bound);
 }
 
 static sh_status start_lanes(sh_trainer *trainer, const sh_trainer_options *options)
 {
+    SH_TRY(make_updates(trainer, options));
     SH_TRY(make_workers(trainer, options));
     if (trainer->workers == NULL)
         return open_lanes(trainer, options, NULL);
@@ -225,6 +237,7 @@ void sh_trainer_free(sh_trainer *trainer)
         return;
     sh_prefetch_stop(trainer->prefetch);
     sh_lanes_free(trainer->lanes);
+    sh_updates_free(trainer->updates);
     drop_workers(trainer, 0);
     free(trainer->workers);
     pthread_mutex_destroy(&trainer->lock);
@@ -254,9 +267,8 @@ sh_trainer_work sh_trainer_work_done(const sh_trainer *trainer)
     return trainer->work;
 }
 
-/* The elements of a tensor within [first, end): [*from, *to), or false. */
-static bool tensor_range(const sh_sum *sum, uint32_t tensor, size_t first, size_t end, size_t *from,
-                         size_t *to)
+bool sh_step_tensor_range(const sh_sum *sum, uint32_t tensor, size_t first, size_t end,
+                          size_t *from, size_t *to)
 {
     const size_t start = sh_sum_first_element(sum, tensor);
     const size_t stop = start + sh_sum_elements(sum, tensor);
@@ -289,14 +301,14 @@ static void measure(void *context, uint32_t lane)
     memset(squares, 0, tensors * sizeof *squares);
     sh_stage_lane_range(trainer, lane, trainer->replica->summed_count, &first, &end);
     for (uint32_t t = 0; t < tensors; t++)
-        if (role_of(trainer, t) == SH_ROLE_TRAINED && tensor_range(sum, t, first, end, &from, &to))
+        if (role_of(trainer, t) == SH_ROLE_TRAINED &&
+            sh_step_tensor_range(sum, t, first, end, &from, &to))
             add_squares(&squares[t], sum, from, to);
     sh_stopwatch_add(trainer->watching, lane, SH_SPAN_APPLY, begun);
     sh_stopwatch_add(trainer->watching, lane, SH_SPAN_BUSY, begun);
 }
 
-/* The factor that brings the gradient within the job's norm. */
-static double clip_factor(sh_trainer *trainer)
+double sh_step_clip_factor(sh_trainer *trainer)
 {
     const uint32_t tensors = trainer->replica->summed, lanes = sh_lanes_count(trainer->lanes);
     double total = 0;
@@ -330,7 +342,7 @@ static void apply(void *context, uint32_t lane)
 static double apply_update(sh_trainer *trainer)
 {
     sh_replica *replica = trainer->replica;
-    const double clip = clip_factor(trainer);
+    const double clip = sh_step_clip_factor(trainer);
     const double lr = trainer->schedule.workers > 0 ? (double)trainer->job.outer_lr : trainer->lr;
     trainer->step = (sh_replica_step){
         sh_optimizer_step_of(&replica->settings, lr, clip, replica->steps + 1),
@@ -344,13 +356,13 @@ static double apply_update(sh_trainer *trainer)
     return clip;
 }
 
-static sh_status fail_not_finite(const sh_trainer *trainer, uint32_t tensor)
+sh_status sh_step_fail_not_finite(const sh_trainer *trainer, uint32_t tensor)
 {
     return sh_fail(
         SH_NUMERIC,
         "step %llu (epoch %u): %s%s is not a finite number any more; the learning rate "
         "of %g may be too high",
-        (unsigned long long)trainer->replica->steps + 1, trainer->batch.epoch + 1,
+        (unsigned long long)trainer->number + 1, trainer->batch.epoch + 1,
         tensor == SH_SUM_LOSS           ? "the loss"
         : trainer->schedule.workers > 0 ? "the change of "
                                         : "the gradient of ",
@@ -360,30 +372,41 @@ static sh_status fail_not_finite(const sh_trainer *trainer, uint32_t tensor)
         trainer->lr);
 }
 
-/* Takes the step's samples into the account of its epoch, and the grains into this device's. */
-static void count_step(sh_trainer *trainer, const sh_sum_totals *totals)
+sh_status sh_step_fail_attempts(const sh_trainer *trainer)
+{
+    return sh_fail(SH_INTERNAL, "step %llu: no exponents hold its gradients after %d attempts",
+                   (unsigned long long)trainer->number + 1, SH_STAGE_ATTEMPTS);
+}
+
+void sh_step_count(sh_trainer *trainer, uint64_t from, uint32_t count, const sh_sum_totals *totals)
 {
     sh_replica *replica = trainer->replica;
-    const sh_batch *batch = &trainer->batch;
-    if (batch->step == 0)
+    if (from % trainer->schedule.epoch_steps == 0)
         replica->epoch = (sh_epoch_totals){0};
     replica->epoch.loss += totals->loss;
     replica->epoch.samples += totals->samples;
     replica->epoch.correct += totals->correct;
-    replica->steps++;
-    const bool validate = batch->step + 1 == trainer->schedule.epoch_steps ||
+    replica->steps = from + count;
+    const bool validate = replica->steps % trainer->schedule.epoch_steps == 0 ||
                           replica->steps >= trainer->schedule.total_steps;
     replica->phase = validate ? SH_PHASE_VALIDATION : SH_PHASE_FIRST;
+}
+
+/* Takes the grains into this device's account. */
+static void count_work(sh_trainer *trainer)
+{
+    const sh_batch *batch = &trainer->batch;
     trainer->work.grains += trainer->held.total;
     for (uint32_t i = 0; i < trainer->held.total; i++)
         trainer->work.samples += sh_batch_grain(batch, sh_grain_list_at(&trainer->held, i)).count;
 }
 
-static void begin_batch(sh_trainer *trainer)
+void sh_step_begin_batch(sh_trainer *trainer, uint64_t number)
 {
     trainer->mode = SH_MODEL_TRAIN;
-    trainer->batch = sh_schedule_batch(&trainer->schedule, trainer->replica->steps);
-    trainer->local_step = sh_schedule_local_before(&trainer->schedule, trainer->replica->steps);
+    trainer->number = number;
+    trainer->batch = sh_schedule_batch(&trainer->schedule, number);
+    trainer->local_step = sh_schedule_local_before(&trainer->schedule, number);
     trainer->lr =
         sh_rate_at(&trainer->rate, (double)trainer->job.lr, &trainer->local, trainer->local_step);
     if (trainer->order_epoch != trainer->batch.epoch) {
@@ -416,8 +439,7 @@ static void want_step(sh_trainer *trainer, const sh_part *part, uint64_t step)
     want_share(trainer, part, &batch, SH_SPLIT_TRAIN, &order);
 }
 
-/* Tells of a stage that all have come through; the caller holds the replica's lock. */
-static void tell_passed(const sh_trainer *trainer, const sh_stage_outcome *outcome)
+void sh_step_tell_passed(const sh_trainer *trainer, const sh_stage_outcome *outcome)
 {
     if (trainer->on_passed != NULL)
         trainer->on_passed(trainer->context, outcome);
@@ -446,8 +468,7 @@ static sh_status take_up(sh_trainer *trainer, const sh_part *part)
     return SH_OK;
 }
 
-/* Whether all replicas are as this one; where not, nobody applies or believes what was summed. */
-static sh_status compare_replicas(const sh_trainer *trainer, const sh_part *part)
+sh_status sh_step_compare_replicas(const sh_trainer *trainer, const sh_part *part)
 {
     const uint32_t devices = part->engine->devices;
     if (!trainer->shared ||
@@ -469,9 +490,9 @@ static void redo(sh_trainer *trainer, sh_position before)
     trainer->todo = trainer->held;
     trainer->held = spare;
     sh_grain_list_clear(&trainer->held);
-    tell_passed(trainer, &(sh_stage_outcome){.kind = SH_STAGE_REDONE,
-                                             .before = before,
-                                             .after = sh_replica_position(replica)});
+    sh_step_tell_passed(trainer, &(sh_stage_outcome){.kind = SH_STAGE_REDONE,
+                                                     .before = before,
+                                                     .after = sh_replica_position(replica)});
     if (sh_sum_calibrating(replica->sum))
         return;
     trainer->redone++;
@@ -484,14 +505,21 @@ static void finish_step(sh_trainer *trainer, sh_position before, sh_step_result 
 {
     const double clip = apply_update(trainer);
     *result = (sh_step_result){sh_sum_read_totals(trainer->replica->sum), trainer->redone};
-    count_step(trainer, &result->totals);
+    sh_step_count(trainer, before.steps, 1, &result->totals);
+    count_work(trainer);
     sh_trainer_forget(trainer);
     trainer->redone = 0;
-    tell_passed(trainer, &(sh_stage_outcome){.kind = SH_STAGE_APPLIED,
-                                             .before = before,
-                                             .after = sh_replica_position(trainer->replica),
-                                             .update = trainer->step,
-                                             .clip = clip});
+    sh_step_tell_passed(trainer, &(sh_stage_outcome){.kind = SH_STAGE_APPLIED,
+                                                     .before = before,
+                                                     .after = sh_replica_position(trainer->replica),
+                                                     .update = trainer->step,
+                                                     .clip = clip});
+}
+
+void sh_step_read_scales(sh_trainer *trainer)
+{
+    for (uint32_t t = 0; t < trainer->replica->summed; t++)
+        trainer->scales[t] = sh_sum_scale(trainer->replica->sum, t);
 }
 
 /* Judges the reduced sum and does what follows from it, under the replica's lock. */
@@ -499,8 +527,7 @@ static sh_verdict conclude(sh_trainer *trainer, sh_step_result *result, uint32_t
 {
     sh_replica *replica = trainer->replica;
     const sh_position before = sh_replica_position(replica);
-    for (uint32_t t = 0; t < replica->summed; t++)
-        trainer->scales[t] = sh_sum_scale(replica->sum, t);
+    sh_step_read_scales(trainer);
     sh_replica_lock(replica);
     const sh_verdict verdict = sh_sum_verdict(replica->sum, tensor);
     if (verdict == SH_VERDICT_REDO)
@@ -516,24 +543,25 @@ static sh_status step(sh_trainer *trainer, const sh_part *part, sh_step_result *
     const sh_replica *replica = trainer->replica;
     if (replica->phase == SH_PHASE_VALIDATION)
         sh_trainer_set_phase(trainer, SH_PHASE_FIRST);
-    begin_batch(trainer);
+    if (trainer->updates != NULL && part->engine->devices > 1)
+        return sh_updates_lap(trainer, part, result);
+    sh_step_begin_batch(trainer, replica->steps);
     SH_TRY(take_up(trainer, part));
     want_step(trainer, part, replica->steps + 1);
-    while (replica->phase < SH_PHASE_FIRST + MAX_ATTEMPTS) {
+    while (replica->phase < SH_PHASE_FIRST + SH_STAGE_ATTEMPTS) {
         uint32_t tensor;
         SH_TRY(sh_stage_reduce(trainer, part));
-        SH_TRY(compare_replicas(trainer, part));
+        SH_TRY(sh_step_compare_replicas(trainer, part));
         switch (conclude(trainer, result, &tensor)) {
         case SH_VERDICT_NOT_FINITE:
-            return fail_not_finite(trainer, tensor);
+            return sh_step_fail_not_finite(trainer, tensor);
         case SH_VERDICT_REDO:
             continue;
         case SH_VERDICT_APPLY:
             return SH_OK;
         }
     }
-    return sh_fail(SH_INTERNAL, "step %llu: no exponents hold its gradients after %d attempts",
-                   (unsigned long long)replica->steps + 1, MAX_ATTEMPTS);
+    return sh_step_fail_attempts(trainer);
 }
 
 sh_status sh_trainer_step(sh_trainer *trainer, const sh_part *part, sh_step_result *result)
@@ -605,9 +633,9 @@ static void finish_validation(sh_trainer *trainer)
     sh_replica_lock(replica);
     if (replica->phase == SH_PHASE_VALIDATION)
         replica->phase = SH_PHASE_FIRST;
-    tell_passed(trainer, &(sh_stage_outcome){.kind = SH_STAGE_VALIDATED,
-                                             .before = before,
-                                             .after = sh_replica_position(replica)});
+    sh_step_tell_passed(trainer, &(sh_stage_outcome){.kind = SH_STAGE_VALIDATED,
+                                                     .before = before,
+                                                     .after = sh_replica_position(replica)});
     sh_replica_unlock(replica);
 }
 
@@ -622,7 +650,7 @@ sh_status sh_trainer_evaluate(sh_trainer *trainer, const sh_part *part, sh_sum_t
                              sh_range_scale(part->share, part->of, trainer->batch.grains)));
     want_share(trainer, part, &trainer->batch, SH_SPLIT_VALIDATION, NULL);
     SH_TRY(sh_stage_reduce(trainer, part));
-    SH_TRY(compare_replicas(trainer, part));
+    SH_TRY(sh_step_compare_replicas(trainer, part));
     want_step(trainer, part, trainer->replica->steps); /* this has replaced what was left of it */
     *totals = sh_sum_read_totals(trainer->replica->sum);
     finish_validation(trainer);
@@ -673,13 +701,12 @@ static void add_to_family(void *context, uint32_t tensor, const float *gradient)
 static sh_status hash_first_grain(sh_trainer *trainer, sh_digest *digest)
 {
     family_probe probe = {trainer, digest};
-    const uint64_t steps = trainer->replica->steps;
-    trainer->replica->steps = 0;
-    begin_batch(trainer);
-    trainer->replica->steps = steps;
+    sh_step_begin_batch(trainer, 0);
     const sh_range range = sh_stage_first_grain(trainer);
     if (trainer->workers != NULL)
         sh_worker_begin(trainer->workers[0]);
+    if (trainer->updates != NULL)
+        sh_updates_follow(trainer->updates);
     sh_execution *execution = sh_lanes_execution(trainer->lanes, 0, SH_MODEL_TRAIN, range.count);
     SH_TRY(sh_execution_prepare(execution));
     SH_TRY(sh_stage_read_samples(trainer, execution, range));

@@ -32,6 +32,7 @@
 typedef struct sh_stage_outcome {
     enum {
         SH_STAGE_APPLIED,   /* a step */
+        SH_STAGE_LAPPED,    /* steps of devices that train apart (train/updates.h) */
         SH_STAGE_REDONE,    /* an attempt at one: exponents have changed */
         SH_STAGE_VALIDATED, /* neither weights nor exponents have changed */
     } kind;

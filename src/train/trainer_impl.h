@@ -17,7 +17,11 @@
 #include "train/norm.h"
 #include "train/rate.h"
 #include "train/trainer.h"
+#include "train/updates.h"
 #include "train/worker.h"
+
+/* Redos in a row after which something is wrong with the sum itself. */
+#define SH_STAGE_ATTEMPTS 32
 
 struct sh_trainer {
     sh_job job;
@@ -28,7 +32,8 @@ struct sh_trainer {
     sh_schedule schedule;
     sh_worker **workers; /* by lane; NULL where there are none: then grains are shared out */
     uint32_t worker_count;
-    sh_schedule local; /* of local steps, which rates follow; the same without workers */
+    sh_updates *updates; /* NULL where devices do not train apart */
+    sh_schedule local;   /* of local steps, which rates follow; the same without workers */
     sh_rate rate;
     sh_order order; /* of epoch `order_epoch` */
     uint32_t order_epoch;
@@ -58,10 +63,12 @@ struct sh_trainer {
     /* The turn under way. */
     const sh_part *part;
     sh_model_mode mode;
+    uint64_t number; /* of the step, since the job began */
     sh_batch batch;
-    sh_grain_list todo;  /* grains to compute */
-    uint64_t local_step; /* since the job began, before the step's first */
-    double lr;           /* of this step; of its first local one */
+    const sh_sum_totals *carried; /* into the trailer, from before; NULL: nothing */
+    sh_grain_list todo;           /* grains to compute */
+    uint64_t local_step;          /* since the job began, before the step's first */
+    double lr;                    /* of this step; of its first local one */
     sh_replica_step step;
     atomic_uint next;           /* of `todo`, to take */
     atomic_ullong partial;      /* sum of the lanes' checks */
@@ -82,6 +89,9 @@ sh_status sh_stage_reduce(sh_trainer *trainer, const sh_part *part) SHOAL_CHECKE
 /* Sets the spans to where own part and total are. */
 void sh_stage_aim_spans(sh_trainer *trainer);
 
+/* With other devices the total lies apart from the own part. */
+sh_status sh_stage_share_sum(sh_trainer *trainer, const sh_engine *engine) SHOAL_CHECKED;
+
 /* One turn of the team. */
 void sh_stage_take_turn(sh_trainer *trainer, sh_team_task *task);
 
@@ -100,5 +110,33 @@ void sh_stage_weigh_samples(const sh_trainer *trainer, sh_execution *execution, 
 
 /* The samples that lane 0 would take first of all in this step: a grain. */
 sh_range sh_stage_first_grain(const sh_trainer *trainer);
+
+/* ---- of a step (trainer.c) ------------------------------------------------------------------- */
+
+/* Makes ready for step `number` since the job began: batch, order, learning rate. */
+void sh_step_begin_batch(sh_trainer *trainer, uint64_t number);
+
+/* Reads the scales of the sum, before it is judged. */
+void sh_step_read_scales(sh_trainer *trainer);
+
+/* The factor that brings the gradient within the job's norm. */
+double sh_step_clip_factor(sh_trainer *trainer);
+
+/* The elements of a tensor within [first, end): [*from, *to), or false. */
+bool sh_step_tensor_range(const sh_sum *sum, uint32_t tensor, size_t first, size_t end,
+                          size_t *from, size_t *to);
+
+/* Whether all replicas are as this one; where not, nobody applies or believes what was summed. */
+sh_status sh_step_compare_replicas(const sh_trainer *trainer, const sh_part *part) SHOAL_CHECKED;
+
+/* Takes the samples of `count` steps from `from` on into the account of their epoch; the replica's
+ * position is behind them. Like the next, under the replica's lock. */
+void sh_step_count(sh_trainer *trainer, uint64_t from, uint32_t count, const sh_sum_totals *totals);
+
+/* Tells of a stage that all have come through. */
+void sh_step_tell_passed(const sh_trainer *trainer, const sh_stage_outcome *outcome);
+
+sh_status sh_step_fail_not_finite(const sh_trainer *trainer, uint32_t tensor) SHOAL_CHECKED;
+sh_status sh_step_fail_attempts(const sh_trainer *trainer) SHOAL_CHECKED;
 
 #endif

@@ -17,6 +17,8 @@ bool sh_passed_leads(sh_passed passed, sh_position before, sh_position after)
     case SH_PASSED_APPLY:
         return before.phase > 0 && before.steps < UINT64_MAX && after.steps == before.steps + 1 &&
                after.phase <= 1;
+    case SH_PASSED_LAP:
+        return before.phase > 0 && after.steps > before.steps && after.phase <= 1;
     case SH_PASSED_REDO:
         return same_steps && before.phase > 0 && before.phase < UINT16_MAX &&
                after.phase == before.phase + 1;
@@ -169,7 +171,7 @@ void sh_tail_encode(unsigned char *body, const sh_tail *tail, uint32_t tensors)
 
 static sh_status check_tail(const sh_tail *tail, uint32_t tensors, uint32_t expected)
 {
-    if (tail->passed < SH_PASSED_NOTHING || tail->passed > SH_PASSED_ABORT)
+    if (tail->passed < SH_PASSED_NOTHING || tail->passed > SH_PASSED_LAP)
         return sh_fail(SH_FORMAT, "a stage that passed in an unknown way, %u",
                        (unsigned)tail->passed);
     if (tensors != expected)

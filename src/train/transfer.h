@@ -16,6 +16,10 @@
  *     TAIL   the stage has passed; where it changed weights, the taker changes those it has
  *     STATE  ...
  *
+ * Where devices train apart (train/updates.h) no sums say what has become of the weights: then the
+ * TAIL says LAP, and the stripe is given from its beginning again. A lap has many steps, so this
+ * costs less than their sums would.
+ *
  * A SUM can also follow its chunk within the stage: then the bucket was complete before.
  *
  * Heads (net/frame.h): `view` is the number of the transfer; `step` the low 32 bits of the
@@ -54,6 +58,7 @@ typedef enum sh_passed {
     SH_PASSED_REDO = 3,    /* an attempt more */
     SH_PASSED_VALIDATE = 4,
     SH_PASSED_ABORT = 5, /* it, or the validation before it, begins again: its sums are void */
+    SH_PASSED_LAP = 6,   /* of devices that train apart: steps more, and all chunks come anew */
 } sh_passed;
 
 /* Whether `after` is where `passed` leads from `before`. */

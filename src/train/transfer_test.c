@@ -138,7 +138,12 @@ static void only_what_can_follow_leads(void **state)
         {SH_PASSED_ABORT, {5, 2}, {5, 0}, false},
         {SH_PASSED_ABORT, {5, 1}, {4, 1}, false},
         {(sh_passed)0, {5, 1}, {5, 1}, false},
-        {(sh_passed)6, {5, 1}, {5, 1}, false},
+        {SH_PASSED_LAP, {5, 1}, {69, 1}, true},
+        {SH_PASSED_LAP, {5, 1}, {6, 0}, true},
+        {SH_PASSED_LAP, {5, 0}, {6, 1}, false},
+        {SH_PASSED_LAP, {5, 1}, {5, 1}, false},
+        {SH_PASSED_LAP, {5, 1}, {6, 2}, false},
+        {(sh_passed)7, {5, 1}, {5, 1}, false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_int_equal(sh_passed_leads(cases[i].passed, cases[i].before, cases[i].after),
@@ -192,7 +197,7 @@ static void tails_that_nobody_sends_are_refused(void **state)
         const char *message;
     } cases[] = {
         {0, 0, SH_FORMAT, "passed in an unknown way, 0"},
-        {0, 6, SH_FORMAT, "passed in an unknown way, 6"},
+        {0, 7, SH_FORMAT, "passed in an unknown way, 7"},
         {1, 1, SH_FORMAT, "passed in an unknown way, 258"},
         {4, 4, SH_FORMAT, "a tail of 4 tensors, where the model has 3"},
         {20, 7, SH_FORMAT, "does not lead from step 4294967298, phase 3 to step 30064771075"},

@@ -48,12 +48,7 @@ static void lay_out(sh_worker *worker)
     worker->gradient = next += worker->count;
     for (uint32_t i = 0; i < worker->slot_count; i++)
         worker->slots[i] = next += worker->count;
-    for (uint32_t t = 0; t < replica->tensors; t++) {
-        const uint32_t place = replica->place_of[t];
-        worker->parameters[t] = place == SH_FROZEN
-                                    ? replica->parameters[t]
-                                    : worker->weights + sh_sum_first_element(replica->sum, place);
-    }
+    sh_replica_place(replica, worker->weights, worker->parameters);
 }
 
 static sh_status fill(sh_worker *worker, const sh_job *job)

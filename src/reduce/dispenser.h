@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Deals the updates of a lap (reduce/exchange.h) to devices that train at their own pace: each
+ * number once, in order, to whoever asks for one; with a bound none gets far ahead of the slowest
+ * (stale synchronous parallel; Ho et al. 2013). A pure state machine.
+ *
+ *     sh_dispenser_init(&dispenser, devices, device_count, 64, 2);
+ *     sh_dispenser_want(&dispenser, 1);                        // device 1 has nothing to do
+ *     while (sh_dispenser_next(&dispenser, &device, &update))  // who may begin which
+ *         ... tell the device ...
+ *     sh_dispenser_finish(&dispenser, 1);                      // its update is in the weights
+ *     if (sh_dispenser_is_over(&dispenser)) ...
+ *
+ * Threads: caller locks.
+ */
+#ifndef SHOAL_REDUCE_DISPENSER_H
+#define SHOAL_REDUCE_DISPENSER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct sh_dispenser_device {
+    uint32_t begun, finished; /* updates in this lap */
+    bool wants;
+} sh_dispenser_device;
+
+typedef struct sh_dispenser {
+    sh_dispenser_device *devices; /* borrowed */
+    uint32_t device_count;
+    uint32_t bound;    /* K: update c may begin where all have finished c - K; 0: at any time */
+    uint32_t updates;  /* of the lap */
+    uint32_t dealt;    /* the number that comes next, from 0 */
+    uint32_t finished; /* by all together */
+    uint32_t turn;     /* the device that is looked at first */
+} sh_dispenser;
+
+/* No update is dealt. `devices` is written over, and borrowed as long as the dispenser is used. */
+void sh_dispenser_init(sh_dispenser *dispenser, sh_dispenser_device *devices, uint32_t device_count,
+                       uint32_t updates, uint32_t bound);
+
+/* The device asks for an update. */
+void sh_dispenser_want(sh_dispenser *dispenser, uint32_t device);
+
+/* Deals one, where a device that wants it may begin: device after device in turn. */
+bool sh_dispenser_next(sh_dispenser *dispenser, uint32_t *device, uint32_t *update);
+
+/* An update of the device is in the weights. False: it has none under way. */
+bool sh_dispenser_finish(sh_dispenser *dispenser, uint32_t device);
+
+/* The lap is to end soon: no update begins any more, but the first. */
+void sh_dispenser_stop(sh_dispenser *dispenser);
+
+/* Whether all updates are in the weights. */
+bool sh_dispenser_is_over(const sh_dispenser *dispenser);
+
+#endif

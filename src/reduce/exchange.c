@@ -1,0 +1,537 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Frames have the lap's number as their step and as their hop what they say:
+ *
+ *     WANT     to who deals     an update is asked for; bucket 1: the lap is to end soon
+ *     GRANT    from there       update number `bucket`
+ *     NUMBERS  to each server   of an update, and behind them
+ *     WORDS    to each server   those of its shard
+ *     TAKEN    from there       the update is in the shard
+ *     DONE     to who deals     all servers have said so
+ *     PULL     to each server   an update is granted: its shard of the weights is asked for
+ *     WEIGHTS  from there       as they are now
+ *     END      from there       all updates are in all shards: the state; bucket: how many they
+ * were FINAL    from each server its shard of array `bucket`
+ *
+ * A PULL stands behind the WORDS before in the channel, so a device's own updates are in what it
+ * gets. Who says DONE has been answered by all servers, so behind END no shard changes any more,
+ * and what is sent then need not be copied. WEIGHTS do: other updates may come while they are being
+ * written. They are copied to where the peer's words were, which are applied by then, and it sends
+ * none before it has them all.
+ *
+ * What is of the lap after this one makes its channel pause until that begins here. Nothing of this
+ * lap can stand behind it: who begins the next one has seen all of this one. The same is true of
+ * the parts of a reduction that follows. Only a WANT may come late, from who hears of the end
+ * before it has heard that nobody needs its answer; it is dropped.
+ *
+ * All here is the loop's but what stands under the round's lock.
+ */
+#include "reduce/exchange.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "reduce/dispenser.h"
+#include "reduce/servers.h"
+
+enum { WANT, GRANT, NUMBERS, WORDS, TAKEN, DONE, PULL, WEIGHTS, END, FINAL };
+
+/* Another device. */
+typedef struct peer {
+    bool has_numbers; /* of an update: the words come next */
+    bool owes;        /* a server that has not taken our update yet */
+    bool gives;       /* a server that has been asked for its shard */
+    uint32_t finals;  /* arrays whose shard has come */
+    void *words;      /* of its update; our shard's elements as floats fit too */
+    void *numbers;
+} peer;
+
+struct sh_exchange {
+    sh_servers *servers;
+    sh_round *round;
+    uint32_t rank, devices, server_count, dealer;
+    sh_exchange_lap lap;
+    uint32_t number; /* of the lap that is open or was the last; from 1 */
+    bool open;
+    bool ended; /* END has come, or gone */
+    bool asked; /* for an update */
+    uint32_t count;
+    sh_dispenser dispenser;
+    sh_dispenser_device *takers;      /* of the dispenser, by rank */
+    uint32_t answers, shards, finals; /* that are still to come */
+    uint32_t under_way;               /* frames that are being written */
+    size_t room_elements;             /* in the peers' words */
+    size_t room_bytes;                /* in their numbers */
+    peer *peers;                      /* by rank */
+
+    /* Guarded by the round's lock, whose condition tells. */
+    bool granted, pushing, over;
+    uint32_t update;
+};
+
+typedef struct shard {
+    size_t first, end;
+} shard;
+
+static bool serves(const sh_exchange *exchange, uint32_t rank)
+{
+    return sh_servers_serves(exchange->servers, rank);
+}
+
+/* The elements that a rank serves. */
+static shard shard_of(const sh_exchange *exchange, uint32_t rank)
+{
+    const size_t number = sh_servers_shard(exchange->servers, rank);
+    const size_t elements = exchange->lap.elements, count = exchange->server_count;
+    return (shard){elements * number / count, elements * (number + 1) / count};
+}
+
+static size_t float_bytes(shard part)
+{
+    return (part.end - part.first) * sizeof(float);
+}
+
+static size_t words_at(const sh_exchange *exchange, size_t element)
+{
+    return exchange->lap.word_offset(exchange->lap.context, element);
+}
+
+static size_t word_bytes(const sh_exchange *exchange, shard part)
+{
+    return words_at(exchange, part.end) - words_at(exchange, part.first);
+}
+
+/* ---- sending --------------------------------------------------------------------------------- */
+
+/* Where a frame cannot be sent the link is breaking, and the lap with it. */
+static void send_to(sh_exchange *exchange, uint32_t to, uint16_t what, uint32_t bucket,
+                    const void *body, size_t bytes)
+{
+    const sh_frame head = {.bytes = (uint32_t)bytes,
+                           .kind = SH_FRAME_UPDATE,
+                           .bucket = (uint16_t)bucket,
+                           .step = exchange->number,
+                           .hop = what};
+    exchange->under_way++;
+    if (sh_servers_send(exchange->servers, to, head, body) != SH_OK)
+        sh_round_fail(exchange->round, SH_PEER_LOST, sh_message());
+}
+
+static void say(sh_exchange *exchange, uint32_t to, uint16_t what, uint32_t bucket)
+{
+    send_to(exchange, to, what, bucket, NULL, 0);
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+static void check_end(sh_exchange *exchange)
+{
+    if (!exchange->open || !exchange->ended || exchange->finals > 0 || exchange->under_way > 0)
+        return;
+    exchange->open = false;
+    pthread_mutex_lock(&exchange->round->lock);
+    exchange->over = true;
+    pthread_cond_broadcast(&exchange->round->ended);
+    pthread_mutex_unlock(&exchange->round->lock);
+}
+
+static void send_finals(sh_exchange *exchange)
+{
+    const shard ours = shard_of(exchange, exchange->rank);
+    for (uint32_t i = 1; i < exchange->devices; i++)
+        for (uint32_t a = 0; a < exchange->lap.array_count; a++)
+            send_to(exchange, (exchange->rank + i) % exchange->devices, FINAL, a,
+                    exchange->lap.arrays[a] + ours.first, float_bytes(ours));
+}
+
+static void end(sh_exchange *exchange, uint32_t count)
+{
+    exchange->ended = true;
+    exchange->count = count;
+    if (serves(exchange, exchange->rank))
+        send_finals(exchange);
+    check_end(exchange);
+}
+
+/* ---- dealing --------------------------------------------------------------------------------- */
+
+/* The weights are here. */
+static void have_weights(sh_exchange *exchange)
+{
+    const shard ours = shard_of(exchange, exchange->rank);
+    if (serves(exchange, exchange->rank))
+        memcpy(exchange->lap.weights + ours.first, exchange->lap.arrays[0] + ours.first,
+               float_bytes(ours));
+    pthread_mutex_lock(&exchange->round->lock);
+    exchange->granted = true;
+    pthread_cond_broadcast(&exchange->round->ended);
+    pthread_mutex_unlock(&exchange->round->lock);
+}
+
+static void be_granted(sh_exchange *exchange, uint32_t update)
+{
+    exchange->asked = false;
+    exchange->update = update;
+    for (uint32_t i = 1; i < exchange->devices; i++) {
+        const uint32_t to = (exchange->rank + i) % exchange->devices;
+        if (!serves(exchange, to))
+            continue;
+        exchange->peers[to].gives = true;
+        exchange->shards++;
+        say(exchange, to, PULL, 0);
+    }
+    if (exchange->shards == 0)
+        have_weights(exchange);
+}
+
+static void deal(sh_exchange *exchange)
+{
+    uint32_t device, update;
+    while (sh_dispenser_next(&exchange->dispenser, &device, &update))
+        if (device == exchange->rank)
+            be_granted(exchange, update);
+        else
+            say(exchange, device, GRANT, update);
+    if (exchange->ended || !sh_dispenser_is_over(&exchange->dispenser))
+        return;
+    const uint32_t count = exchange->dispenser.updates;
+    for (uint32_t i = 0; i < exchange->devices; i++)
+        if (i != exchange->rank)
+            send_to(exchange, i, END, count, exchange->lap.state, exchange->lap.state_bytes);
+    end(exchange, count);
+}
+
+static void want(sh_exchange *exchange, uint32_t device, bool stop)
+{
+    sh_dispenser_want(&exchange->dispenser, device);
+    if (stop)
+        sh_dispenser_stop(&exchange->dispenser);
+    deal(exchange);
+}
+
+static void finish(sh_exchange *exchange, uint32_t device)
+{
+    if (sh_dispenser_finish(&exchange->dispenser, device))
+        deal(exchange);
+}
+
+/* ---- updates --------------------------------------------------------------------------------- */
+
+/* All servers have answered. */
+static void be_answered(sh_exchange *exchange)
+{
+    pthread_mutex_lock(&exchange->round->lock);
+    exchange->pushing = false;
+    pthread_cond_broadcast(&exchange->round->ended);
+    pthread_mutex_unlock(&exchange->round->lock);
+    if (exchange->rank == exchange->dealer)
+        finish(exchange, exchange->rank);
+    else
+        say(exchange, exchange->dealer, DONE, 0);
+}
+
+static void do_push(void *context)
+{
+    sh_exchange *exchange = context;
+    const sh_exchange_lap *lap = &exchange->lap;
+    for (uint32_t i = 0; i < exchange->devices; i++) {
+        const uint32_t to = (exchange->rank + i) % exchange->devices;
+        const shard part = shard_of(exchange, to);
+        const unsigned char *words =
+            (const unsigned char *)lap->words + words_at(exchange, part.first);
+        if (!serves(exchange, to))
+            continue;
+        if (to == exchange->rank) {
+            lap->apply(lap->context, part.first, part.end, lap->numbers, words);
+            continue;
+        }
+        exchange->peers[to].owes = true;
+        exchange->answers++;
+        send_to(exchange, to, NUMBERS, 0, lap->numbers, lap->numbers_bytes);
+        send_to(exchange, to, WORDS, 0, words, word_bytes(exchange, part));
+    }
+    if (exchange->answers == 0)
+        be_answered(exchange);
+}
+
+/* An update is here as a whole. */
+static void serve(sh_exchange *exchange, uint32_t to)
+{
+    peer *from = &exchange->peers[to];
+    const sh_exchange_lap *lap = &exchange->lap;
+    const shard ours = shard_of(exchange, exchange->rank);
+    from->has_numbers = false;
+    lap->apply(lap->context, ours.first, ours.end, from->numbers, from->words);
+    say(exchange, to, TAKEN, 0);
+}
+
+static void give(sh_exchange *exchange, uint32_t to)
+{
+    void *room = exchange->peers[to].words;
+    const shard ours = shard_of(exchange, exchange->rank);
+    memcpy(room, exchange->lap.arrays[0] + ours.first, float_bytes(ours));
+    send_to(exchange, to, WEIGHTS, 0, room, float_bytes(ours));
+}
+
+/* ---- frames ---------------------------------------------------------------------------------- */
+
+static sh_flow store(sh_sink *sink, void *data, size_t bytes, const sh_frame *head)
+{
+    *sink = (sh_sink){.mode = SH_SINK_STORE, .data = data, .bytes = bytes};
+    return head->bytes == bytes ? SH_FLOW_TAKE : SH_FLOW_REFUSE;
+}
+
+static sh_flow place(sh_exchange *exchange, uint32_t from, const sh_frame *head, sh_sink *sink)
+{
+    peer *one = &exchange->peers[from];
+    const sh_exchange_lap *lap = &exchange->lap;
+    const bool deals = exchange->rank == exchange->dealer;
+    const bool serving = serves(exchange, exchange->rank) && !exchange->ended;
+    const shard theirs = shard_of(exchange, from);
+    switch (head->hop) {
+    case WANT:
+    case DONE:
+        return deals ? store(sink, NULL, 0, head) : SH_FLOW_REFUSE;
+    case GRANT:
+        return from == exchange->dealer && exchange->asked ? store(sink, NULL, 0, head)
+                                                           : SH_FLOW_REFUSE;
+    case NUMBERS:
+        return serving && !one->has_numbers ? store(sink, one->numbers, lap->numbers_bytes, head)
+                                            : SH_FLOW_REFUSE;
+    case WORDS:
+        return serving && one->has_numbers
+                   ? store(sink, one->words,
+                           word_bytes(exchange, shard_of(exchange, exchange->rank)), head)
+                   : SH_FLOW_REFUSE;
+    case TAKEN:
+        return one->owes ? store(sink, NULL, 0, head) : SH_FLOW_REFUSE;
+    case PULL:
+        return serving ? store(sink, NULL, 0, head) : SH_FLOW_REFUSE;
+    case WEIGHTS:
+        return one->gives ? store(sink, lap->weights + theirs.first, float_bytes(theirs), head)
+                          : SH_FLOW_REFUSE;
+    case END:
+        return from == exchange->dealer && !exchange->ended
+                   ? store(sink, lap->state, lap->state_bytes, head)
+                   : SH_FLOW_REFUSE;
+    case FINAL:
+        return serves(exchange, from) && head->bucket == one->finals &&
+                       one->finals < lap->array_count
+                   ? store(sink, lap->arrays[one->finals] + theirs.first, float_bytes(theirs), head)
+                   : SH_FLOW_REFUSE;
+    default:
+        return SH_FLOW_REFUSE;
+    }
+}
+
+sh_flow sh_exchange_on_frame(sh_exchange *exchange, uint32_t from, const sh_frame *head,
+                             sh_sink *sink)
+{
+    if (head->step == exchange->number + 1)
+        return SH_FLOW_PAUSE;
+    if (head->hop == WANT && head->step + 1 == exchange->number)
+        return store(sink, NULL, 0, head);
+    if (head->step != exchange->number || (!exchange->open && head->hop != WANT))
+        return SH_FLOW_REFUSE;
+    return place(exchange, from, head, sink);
+}
+
+void sh_exchange_on_done(sh_exchange *exchange, uint32_t from, const sh_frame *head)
+{
+    peer *one = &exchange->peers[from];
+    switch (head->hop) {
+    case WANT:
+        if (exchange->open && head->step == exchange->number)
+            want(exchange, from, head->bucket > 0);
+        break;
+    case GRANT:
+        be_granted(exchange, head->bucket);
+        break;
+    case NUMBERS:
+        one->has_numbers = true;
+        break;
+    case WORDS:
+        serve(exchange, from);
+        break;
+    case TAKEN:
+        one->owes = false;
+        if (--exchange->answers == 0)
+            be_answered(exchange);
+        break;
+    case PULL:
+        give(exchange, from);
+        break;
+    case WEIGHTS:
+        one->gives = false;
+        if (--exchange->shards == 0)
+            have_weights(exchange);
+        break;
+    case DONE:
+        finish(exchange, from);
+        break;
+    case END:
+        end(exchange, head->bucket);
+        break;
+    default:
+        one->finals++;
+        exchange->finals--;
+        check_end(exchange);
+    }
+}
+
+void sh_exchange_on_sent(sh_exchange *exchange)
+{
+    exchange->under_way--;
+    check_end(exchange);
+}
+
+/* ---- the step's side ------------------------------------------------------------------------- */
+
+/* Waits until `*flag` is `value`, or all has failed. */
+static sh_status wait_for(sh_exchange *exchange, const bool *flag, bool value)
+{
+    sh_round *round = exchange->round;
+    pthread_mutex_lock(&round->lock);
+    while (*flag != value && !exchange->over && round->failure == SH_OK)
+        pthread_cond_wait(&round->ended, &round->lock);
+    const bool failed = *flag != value && !exchange->over;
+    pthread_mutex_unlock(&round->lock);
+    return failed ? sh_fail(round->failure, "%s", round->reason) : SH_OK;
+}
+
+/* Room for what comes from the others. */
+static sh_status make_room(sh_exchange *exchange, const sh_exchange_lap *lap)
+{
+    const size_t elements = lap->elements / exchange->server_count + 1;
+    if (!serves(exchange, exchange->rank) ||
+        (elements <= exchange->room_elements && lap->numbers_bytes <= exchange->room_bytes))
+        return SH_OK;
+    for (uint32_t i = 0; i < exchange->devices; i++) {
+        peer *one = &exchange->peers[i];
+        if (i == exchange->rank)
+            continue;
+        free(one->words);
+        free(one->numbers);
+        one->words = one->numbers = NULL;
+        SH_TRY(sh_block_new(&one->words, elements * sizeof(float), "updates of other devices"));
+        SH_TRY(sh_block_new(&one->numbers, lap->numbers_bytes, "updates of other devices"));
+    }
+    exchange->room_elements = elements;
+    exchange->room_bytes = lap->numbers_bytes;
+    return SH_OK;
+}
+
+/* What the step's thread asks of the loop's. */
+typedef struct question {
+    sh_exchange *exchange;
+    const sh_exchange_lap *lap;
+    bool stop;
+} question;
+
+static void do_begin(void *context)
+{
+    const question *asked = context;
+    sh_exchange *exchange = asked->exchange;
+    exchange->lap = *asked->lap;
+    for (uint32_t i = 0; i < exchange->devices; i++) {
+        peer *one = &exchange->peers[i];
+        *one = (peer){.words = one->words, .numbers = one->numbers};
+    }
+    exchange->number++;
+    exchange->open = true;
+    exchange->ended = exchange->asked = false;
+    exchange->answers = exchange->shards = 0;
+    exchange->finals =
+        (exchange->server_count - serves(exchange, exchange->rank)) * exchange->lap.array_count;
+    sh_dispenser_init(&exchange->dispenser, exchange->takers, exchange->devices,
+                      exchange->lap.updates, exchange->lap.bound);
+    sh_servers_resume(exchange->servers);
+}
+
+sh_status sh_exchange_begin(sh_exchange *exchange, const sh_exchange_lap *lap)
+{
+    assert(lap->updates > 0 && lap->updates <= SH_EXCHANGE_UPDATES_MAX && !exchange->open);
+    SH_TRY(make_room(exchange, lap));
+    exchange->granted = exchange->pushing = exchange->over = false;
+    sh_loop_call(exchange->round->loop, do_begin, &(question){.exchange = exchange, .lap = lap});
+    return SH_OK;
+}
+
+static void do_want(void *context)
+{
+    const question *asked = context;
+    sh_exchange *exchange = asked->exchange;
+    if (exchange->ended)
+        return;
+    exchange->asked = true;
+    if (exchange->rank == exchange->dealer)
+        want(exchange, exchange->rank, asked->stop);
+    else
+        say(exchange, exchange->dealer, WANT, asked->stop);
+}
+
+sh_status sh_exchange_take(sh_exchange *exchange, bool stop, uint32_t *update)
+{
+    sh_loop_call(exchange->round->loop, do_want, &(question){.exchange = exchange, .stop = stop});
+    SH_TRY(wait_for(exchange, &exchange->granted, true));
+    *update = exchange->granted ? exchange->update : SH_EXCHANGE_OVER;
+    exchange->granted = false;
+    return SH_OK;
+}
+
+sh_status sh_exchange_settle(sh_exchange *exchange)
+{
+    return wait_for(exchange, &exchange->pushing, false);
+}
+
+sh_status sh_exchange_push(sh_exchange *exchange)
+{
+    exchange->pushing = true;
+    sh_loop_call(exchange->round->loop, do_push, exchange);
+    return SH_OK;
+}
+
+uint32_t sh_exchange_count(const sh_exchange *exchange)
+{
+    return exchange->count;
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+sh_status sh_exchange_new(sh_exchange **exchange, sh_servers *servers)
+{
+    sh_exchange *fresh = calloc(1, sizeof *fresh);
+    if (fresh == NULL)
+        return sh_fail_memory(sizeof *fresh, "updates of other devices");
+    fresh->servers = servers;
+    fresh->round = sh_servers_round(servers);
+    fresh->devices = sh_servers_engine(servers)->devices;
+    fresh->rank = sh_servers_rank(servers);
+    for (uint32_t i = 0; i < fresh->devices; i++)
+        fresh->server_count += sh_servers_serves(servers, i);
+    fresh->takers = calloc(fresh->devices, sizeof *fresh->takers);
+    fresh->peers = calloc(fresh->devices, sizeof *fresh->peers);
+    if (fresh->takers == NULL || fresh->peers == NULL) {
+        sh_exchange_free(fresh);
+        return sh_fail_memory(fresh->devices * sizeof *fresh->peers, "updates of other devices");
+    }
+    while (!sh_servers_serves(servers, fresh->dealer))
+        fresh->dealer++;
+    *exchange = fresh;
+    return SH_OK;
+}
+
+void sh_exchange_free(sh_exchange *exchange)
+{
+    if (exchange == NULL)
+        return;
+    for (uint32_t i = 0; i < exchange->devices && exchange->peers != NULL; i++) {
+        free(exchange->peers[i].words);
+        free(exchange->peers[i].numbers);
+    }
+    free(exchange->peers);
+    free(exchange->takers);
+    free(exchange);
+}
