@@ -63,7 +63,8 @@ typedef struct sh_job {
     char freeze[SH_FREEZE_BYTES];         /* parameters that stay as they are: globs with commas */
     char pretrained[SH_PRETRAINED_BYTES]; /* SHA-256 of the file that weights began with, or "" */
 
-    char strategy[SH_STRATEGY_BYTES]; /* when devices synchronise: "sync", "ps-sync", "local:8" */
+    char strategy[SH_STRATEGY_BYTES]; /* when devices synchronise: "sync", "ps-sync", "ps-async",
+                                         "ps-bounded:2", "local:8" */
     uint32_t workers;                 /* of local:H, that train apart for H steps; 0: 4 of them */
     float outer_lr;       /* how far the weights follow what workers have come to; 1: all the way */
     float outer_momentum; /* Nesterov momentum of these steps */

@@ -148,7 +148,7 @@ typedef struct sh_train_options {
     uint32_t min_devices;   /* start when so many are ready; 0: `devices` */
     const char *listen;     /* "[ADDRESS]:PORT" opens the job; NULL: private to this machine */
     bool mixed;             /* devices that compute other bits may join: not reproducible then */
-    const char *servers;    /* devices that serve, with strategy ps-sync: "0,2"; NULL: all */
+    const char *servers;    /* devices that serve, with a strategy ps-...: "0,2"; NULL: all */
     const char *run;        /* folder for this run; NULL: a new one beneath runs/ */
     const char *resume;     /* run folder or checkpoint to go on from */
     const char *pretrained; /* safetensors file or run that the weights begin with; its SHA-256

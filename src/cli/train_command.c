@@ -114,11 +114,11 @@ static const sh_option options[] = {
      .help = "let devices of other arithmetic join; not reproducible then",
      .offset = FIELD(options.mixed)},
     {SH_OPTION_NAME, .name = "strategy", .value = "NAME",
-     .help = "when devices synchronise: sync, ps-sync, local:H; forms below",
+     .help = "when devices synchronise: sync, ps-sync, ps-async ...; forms below",
      .offset = FIELD(options.job.strategy), .max = SH_STRATEGY_BYTES - 1,
      .marks = SH_FIELD_STRATEGY},
     {SH_OPTION_TEXT, .name = "servers", .value = "LIST",
-     .help = "devices that serve with ps-sync, such as 0,2 (default: all)",
+     .help = "devices that serve with ps-..., such as 0,2 (default: all)",
      .offset = FIELD(options.servers), .max = 1023},
     {SH_OPTION_U32, .name = "workers", .value = "N",
      .help = "of local:H: they train apart for H steps, on any devices (default 4)",
@@ -441,6 +441,13 @@ const sh_command sh_train_command = {
         "                                    of high latency. All devices serve, or those of "
         "--servers:\n"
         "                                    0 is this one, the others count as they join\n"
+        "  ps-async                          devices take whole batches at their own pace, and "
+        "servers\n"
+        "                                    apply each update as it comes: the weights differ "
+        "from run\n"
+        "                                    to run. A batch is a step, as ever\n"
+        "  ps-bounded:K                      likewise, but none is K updates ahead of the "
+        "slowest\n"
         "  local:H                           each of --workers trains apart for H steps, on its "
         "part of each\n"
         "                                    batch; then the weights become the mean of theirs: "

@@ -99,6 +99,7 @@ static sh_status run_stage(sh_course *course, const sh_task *task, uint32_t *nex
         .work = task->dealt ? task->work.items : NULL,
         .work_count = task->work.count,
         .announce = course->announce,
+        .hurry = course->hurry,
         .context = course->context,
     };
     if (course->bench->replica->phase != task->position.phase) {

@@ -45,6 +45,7 @@ typedef struct sh_course {
     /* The view that this device is to announce (sh_part.announce); optional, as all below. Asked
      * until the station is closed. */
     bool (*announce)(void *context, bool last, uint64_t *view);
+    bool (*hurry)(void *context); /* likewise sh_part.hurry */
 
     /* This device enters a view, the first one or another. */
     void (*on_view)(void *context, uint32_t view, uint32_t devices);

@@ -502,6 +502,11 @@ static bool announce(void *context, bool last, uint64_t *view)
     return t->crew == NULL || sh_crew_announce(t->crew, last, view);
 }
 
+static bool hurry(void *context)
+{
+    return sh_stop_requested(((const training *)context)->options->stop);
+}
+
 /* A launcher that tells a rank to end ends it by force soon after, and where another rank is lost
  * no step comes to its end any more: what there is is saved as of the last one that did. */
 static void on_overdue(void *context)
@@ -552,6 +557,7 @@ static sh_status train(training *t)
         .stop = t->options->stop,
         .on_idle = on_idle,
         .announce = announce,
+        .hurry = hurry,
         .on_view = on_view,
         .on_step = is_first(t) ? on_step : NULL,
         .on_validated = is_first(t) ? on_validated : NULL,

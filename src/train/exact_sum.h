@@ -28,7 +28,7 @@
 #include "train/sum_layout.h"
 
 #define SH_SUM_MAX_GRAINS ((uint32_t)1 << 20) /* of a step, over all devices */
-#define SH_SUM_LOSS UINT32_MAX /* the "tensor" of a verdict about the loss */
+#define SH_SUM_LOSS UINT32_MAX                /* the "tensor" of a verdict about the loss */
 #define SH_SUM_EXPONENT_FIRST 40
 
 typedef struct sh_sum sh_sum;

@@ -73,7 +73,8 @@ typedef struct sh_part {
     /* Asked as late in the stage as the engine can (sh_engine_decider): the view that the next one
      * is to be done in, 0 for this one. One device at most has an answer; NULL: 0. */
     bool (*announce)(void *context, bool last, uint64_t *view);
-    void *context; /* borrowed until the engine is closed */
+    bool (*hurry)(void *context); /* whether a stage of many steps is to end soon; NULL: no */
+    void *context;                /* borrowed until the engine is closed */
 } sh_part;
 
 typedef struct sh_step_result {
@@ -142,8 +143,7 @@ sh_status sh_trainer_profile(const sh_trainer *trainer, sh_profile *profile,
                              sh_profile_level level) SHOAL_CHECKED;
 void sh_trainer_clear_times(sh_trainer *trainer);
 
-/* The lanes at work and the times of the steps, for those who measure; borrowed until
- * sh_trainer_free. */
+/* The lanes and the times of the steps, to measure; borrowed until sh_trainer_free. */
 const sh_lanes *sh_trainer_lanes(const sh_trainer *trainer);
 const sh_stopwatch *sh_trainer_stopwatch(const sh_trainer *trainer);
 

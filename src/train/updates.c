@@ -218,7 +218,8 @@ static void stow_update(sh_trainer *trainer)
 static sh_status make_updates(sh_trainer *trainer, sh_exchange *exchange, const sh_part *part)
 {
     for (uint32_t update;;) {
-        SH_TRY(sh_exchange_take(exchange, part->stop, &update));
+        const bool stop = part->stop || (part->hurry != NULL && part->hurry(part->context));
+        SH_TRY(sh_exchange_take(exchange, stop, &update));
         if (update == SH_EXCHANGE_OVER)
             return SH_OK;
         sh_step_begin_batch(trainer, trainer->updates->begun + update);
