@@ -24,6 +24,10 @@ class Short(harness.Case):
     def test_coordinator_too(self):
         self.run_chaos("--restarts", "4")
 
+    def test_devices_that_train_apart(self):
+        for strategy in ("ps-async", "ps-bounded:2"):
+            self.run_chaos("--strategy", strategy)
+
     def test_partitions(self):
         reason = cuts.missing()
         if reason is not None:
