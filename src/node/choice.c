@@ -28,8 +28,8 @@ sh_status sh_choice_serving(sh_serving *serving, const sh_train_options *options
     if (options->servers != NULL) {
         if (!fresh.on)
             return sh_fail(SH_INVALID,
-                           "--servers %.64s: --strategy %s has no servers; ps-sync has, "
-                           "and ps-async and ps-bounded have",
+                           "--servers %.64s: --strategy %s has no servers; ps-sync, ps-async "
+                           "and ps-bounded:K have",
                            options->servers, job->strategy);
         SH_TRY(sh_serving_parse(&fresh, options->servers));
         SH_TRY(check_numbers(&fresh, options));

@@ -39,7 +39,8 @@ static void choices_that_cannot_be_are_refused(void **state)
     static const struct {
         const char *strategy, *servers, *part;
     } bad[] = {
-        {"sync", "0", "--servers 0: --strategy sync has no servers; ps-sync has"},
+        {"sync", "0",
+         "--servers 0: --strategy sync has no servers; ps-sync, ps-async and ps-bounded:K have"},
         {"ps-sync", "x", "--servers x: must be a list of numbers"},
         {"ps-sync", "0,3",
          "--servers 0,3: there will be no device 3: those started here "

@@ -1,50 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/strategy.h"
 
-#include <stdio.h>
 #include <string.h>
 
 typedef struct form {
     const char *name;
     const char *bound; /* what its number is called; NULL: it has none */
-    bool built;
 } form;
 
 static const form forms[] = {
-    [SH_STRATEGY_SYNC] = {.name = "sync", .built = true},
-    [SH_STRATEGY_PS_SYNC] = {.name = "ps-sync", .built = true},
-    [SH_STRATEGY_PS_ASYNC] = {.name = "ps-async", .built = true},
-    [SH_STRATEGY_PS_BOUNDED] = {.name = "ps-bounded", .bound = "K", .built = true},
-    [SH_STRATEGY_LOCAL] = {.name = "local", .bound = "H", .built = true},
+    [SH_STRATEGY_SYNC] = {.name = "sync"},
+    [SH_STRATEGY_PS_SYNC] = {.name = "ps-sync"},
+    [SH_STRATEGY_PS_ASYNC] = {.name = "ps-async"},
+    [SH_STRATEGY_PS_BOUNDED] = {.name = "ps-bounded", .bound = "K"},
+    [SH_STRATEGY_LOCAL] = {.name = "local", .bound = "H"},
 };
 
 #define FORMS (sizeof forms / sizeof *forms)
-#define LIST_BYTES 128
-
-/* The strategies that are built, or those that are not, with ", " between them. */
-static const char *list(char text[LIST_BYTES], bool built)
-{
-    size_t used = 0;
-    text[0] = '\0';
-    for (size_t i = 0; i < FORMS; i++) {
-        const form *one = &forms[i];
-        if (one->built != built || used >= LIST_BYTES)
-            continue;
-        const int written =
-            snprintf(text + used, LIST_BYTES - used, "%s%s%s%s", used > 0 ? ", " : "", one->name,
-                     one->bound != NULL ? ":" : "", one->bound != NULL ? one->bound : "");
-        used += written > 0 ? (size_t)written : 0;
-    }
-    return text;
-}
-
-static sh_status fail_unless_built(sh_status status, const char *text)
-{
-    char built[LIST_BYTES], later[LIST_BYTES];
-    list(later, false);
-    return sh_fail(status, "--strategy %.64s: must be %s%s%s%s", text, list(built, true),
-                   *later != '\0' ? " (not built yet: " : "", later, *later != '\0' ? ")" : "");
-}
 
 /* Decimal digits alone, without a zero in front. */
 static bool read_bound(uint32_t *bound, const char *text)
@@ -82,11 +54,11 @@ sh_status sh_strategy_parse(sh_strategy *strategy, const char *text)
            (strlen(forms[kind].name) != length || memcmp(forms[kind].name, text, length) != 0))
         kind++;
     if (kind == FORMS)
-        return fail_unless_built(SH_NOT_FOUND, text);
+        return sh_fail(SH_NOT_FOUND,
+                       "--strategy %.64s: must be sync, ps-sync, ps-async, ps-bounded:K, local:H",
+                       text);
     uint32_t bound = 0;
     SH_TRY(parse_bound(&bound, &forms[kind], text, colon));
-    if (!forms[kind].built)
-        return fail_unless_built(SH_UNSUPPORTED, text);
     *strategy = (sh_strategy){.kind = (sh_strategy_kind)kind, .bound = bound};
     return SH_OK;
 }

@@ -37,8 +37,8 @@ typedef struct sh_strategy {
     uint32_t bound; /* K of ps-bounded, H of local, from 1; 0 for the others */
 } sh_strategy;
 
-/* SH_NOT_FOUND, SH_INVALID (the number) or SH_UNSUPPORTED (not built yet) names the option, what is
- * wrong with it and what may be written. */
+/* SH_NOT_FOUND or SH_INVALID (the number) names the option, what is wrong with it and what may be
+ * written. */
 sh_status sh_strategy_parse(sh_strategy *strategy, const char *text) SHOAL_CHECKED;
 
 /* Whether devices train apart in laps (train/updates.h): ps-async, or ps-bounded with its bound. */

@@ -115,8 +115,8 @@ MISUSE = (
     ("train lenet digits --strategy ps-sync:3", "--strategy ps-sync:3: takes no number; write ps-sync", "train"),
     *(("train lenet digits %s %s" % each, each[0] + ": only --strategy local:H has workers", "train")
       for each in (("--workers", "4"), ("--outer-lr", "0.5"), ("--outer-momentum", "0.5"))),
-    ("train lenet digits --servers 0", "--servers 0: --strategy sync has no servers; ps-sync has", "train"),
-    ("train lenet digits --strategy local:4 --servers 0", "--servers 0: --strategy local:4 has no servers; ps-sync has",
+    ("train lenet digits --servers 0", "--servers 0: --strategy sync has no servers; ps-sync, ps-async and ps-bounded:K have", "train"),
+    ("train lenet digits --strategy local:4 --servers 0", "--servers 0: --strategy local:4 has no servers; ps-sync, ps-async and ps-bounded:K have",
      "train"),
     *(("train lenet digits --strategy ps-sync --servers " + bad,
        "--servers %s: %s; write numbers of devices with commas between them, such as 0,2 (device 0 is this one, the "

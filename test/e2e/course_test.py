@@ -223,7 +223,7 @@ class Servers(Course):
             end = self.train("--resume", first, "--strategy", then, *servers, "--steps", "6", "--devices", "2",
                              "--quiet").summary
             self.assertEqual(end["weights_hash"], expected["weights_hash"])
-        for options, said in ((("--strategy", "sync", "--servers", "0"), "--servers 0: --strategy sync has no servers; ps-sync has"),
+        for options, said in ((("--strategy", "sync", "--servers", "0"), "--servers 0: --strategy sync has no servers; ps-sync, ps-async and ps-bounded:K have"),
                               (("--strategy", "ps-sync", "--servers", "1"), "--servers 1: there will be no device 1: "),
                               (("--strategy", "local:4", "--workers", "2"), "--strategy local:4 differs from the checkpoint's; "
                                "leave it out, or begin a new run (ps-sync)")):
