@@ -7,11 +7,11 @@ import signal
 
 import harness
 
+EPOCHS = 5 if harness.SANITIZED else 30
 # 32 updates an epoch, the last one of 16 samples: a lap each.
-JOB = ("mlp:784-64-32-10", "digits:2000/200", "--batch-size", "64", "--epochs", "12")
+JOB = ("mlp:784-64-32-10", "digits:2000/1000", "--batch-size", "64", "--lr", "0.05", "--momentum", "0.5", "--epochs", str(EPOCHS))
 # 125 updates an epoch: laps of 64 and 61.
-LONG = ("mlp:784-64-32-10", "digits:2000/200", "--batch-size", "16", "--lr", "0.003", "--epochs",
-        "10" if harness.SANITIZED else "60")
+LONG = ("mlp:784-64-32-10", "digits:2000/1000", "--batch-size", "16", "--lr", "0.003", "--epochs", str(2 * EPOCHS))
 ASYNC, BOUNDED = ("--strategy", "ps-async"), ("--strategy", "ps-bounded:2")
 
 
@@ -20,11 +20,15 @@ class Async(harness.Case):
         return self.train(*arguments, "--quiet").summary
 
     def assert_sane(self, summary, *job):
-        """Steps and samples as sync has them, and 3 points of accuracy may be lost, or of its noise (200 samples)."""
+        """Steps and samples as sync has them; and its accuracy, where it grows no more: before, one run is unlike another.
+
+        There, runs lay within a point of each other.
+        """
         expected = self.run_once(*job, "--strategy", "sync")
         for key in ("epochs", "steps", "samples"):
             self.assertEqual(summary[key], expected[key], key)
-        self.assertGreater(summary["val_accuracy"], expected["val_accuracy"] - 0.03)
+        if not harness.SANITIZED:
+            self.assertGreater(summary["val_accuracy"], expected["val_accuracy"] - 0.03)
 
     def epochs_of(self, path):
         """(epoch, samples that were counted) at the end of each."""
@@ -41,14 +45,14 @@ class Async(harness.Case):
                 self.assertEqual(*(each["train_loss"] for each in found))
 
     def test_every_sample_counts_once(self):
-        for how in (("--devices", "3", *ASYNC), ("--devices", "3", *BOUNDED, "--momentum", "0.5"),
+        for how in (("--devices", "3", *ASYNC), ("--devices", "3", *BOUNDED),
                     ("--devices", "2", "--strategy", "ps-bounded:1", "--wire", "16", "--optimizer", "adam", "--lr", "0.001")):
             with self.subTest(how=how):
-                events = self.path("%d.events" % len(how))
+                events = self.path(how[3].replace(":", "-") + ".events")
                 found = self.run_once(*JOB, *how, "--lanes", "1", "--events", events)
                 self.assert_sane(found, *JOB, *how[2:])
                 self.assertEqual(sum(device["samples"] for device in found["devices"]), found["samples"])
-                self.assertEqual(self.epochs_of(events), [(epoch + 1, 2000) for epoch in range(12)])
+                self.assertEqual(self.epochs_of(events), [(epoch + 1, 2000) for epoch in range(EPOCHS)])
 
     @harness.not_for_threads("one lap is like another")
     def test_steps_and_resuming(self):
@@ -80,13 +84,13 @@ class Async(harness.Case):
         summary = training.summary()
         self.assert_sane(summary, *LONG, *job)
         self.assertGreaterEqual(summary["views"], 4)
-        self.assertEqual(self.epochs_of(events), [(epoch + 1, 2000) for epoch in range(int(LONG[-1]))])
+        self.assertEqual(self.epochs_of(events), [(epoch + 1, 2000) for epoch in range(2 * EPOCHS)])
 
     def test_a_device_that_dies_and_one_that_joins(self):
         self.come_and_go(*ASYNC)
 
     def test_the_same_with_a_bound(self):
-        self.come_and_go(*BOUNDED, "--momentum", "0.5")
+        self.come_and_go(*BOUNDED)
 
     @harness.not_for_threads("a sample of what is refused")
     def test_what_it_does_not_go_with(self):
