@@ -166,8 +166,8 @@ typedef struct sh_train_options {
      * summary has nothing in it. NULL: "ring". */
     const char *engine;
 
-    /* Samples of a step for each device that the job begins with, which make job.batch_size; 0:
-     * that is given. */
+    /* Samples of a step for each device that the job begins with, which make job.batch_size; those
+     * of an update with ps-async and ps-bounded:K, which one device computes. 0: that is given. */
     uint32_t batch_per_device;
 } sh_train_options;
 

@@ -30,6 +30,7 @@
 #include "store/run.h"
 #include "train/pretrained.h"
 #include "train/snapshot.h"
+#include "train/strategy.h"
 
 #define RATE_WINDOW 16 /* steps over which the speed is shown */
 /* That the first rank waits for the step's end when it is told to end: mpirun uses force after 1 s.
@@ -75,10 +76,19 @@ static uint32_t devices_at_start(const sh_train_options *options)
     return options->min_devices > here ? options->min_devices : here;
 }
 
+/* Devices that compute a batch together. */
+static uint32_t devices_of_batch(const sh_train_options *options)
+{
+    sh_strategy strategy;
+    const bool apart =
+        sh_strategy_parse(&strategy, options->job.strategy) == SH_OK && sh_strategy_laps(&strategy);
+    return apart ? 1 : devices_at_start(options);
+}
+
 /* The global batch of a batch for each device: from here on it is the job's, whoever joins. */
 static sh_status complete_batch(sh_train_options *options)
 {
-    const uint32_t devices = devices_at_start(options);
+    const uint32_t devices = devices_of_batch(options);
     const uint64_t samples = (uint64_t)options->batch_per_device * devices;
     if (options->batch_per_device == 0)
         return SH_OK;
@@ -98,7 +108,7 @@ sh_status sh_train_options_complete(sh_train_options *options)
     if (options->batch_per_device == 0)
         return sh_job_complete(&options->job);
     return sh_fail_in(sh_job_complete(&options->job), "--batch-per-device %u on %u devices",
-                      options->batch_per_device, devices_at_start(options));
+                      options->batch_per_device, devices_of_batch(options));
 }
 
 void sh_summary_release(sh_summary *summary)

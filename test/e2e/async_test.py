@@ -57,7 +57,8 @@ class Async(harness.Case):
     @harness.not_for_threads("one lap is like another")
     def test_steps_and_resuming(self):
         """A lap ends with the job; what is in the checkpoint goes on."""
-        found = self.run_once(*LONG, *ASYNC, "--devices", "2", "--steps", "70", "--run", "run")
+        each = ("--batch-per-device", "16")  # one device computes an update
+        found = self.run_once(*LONG[:2], *LONG[4:], *ASYNC, *each, "--devices", "2", "--steps", "70", "--run", "run")
         self.assertEqual((found["steps"], found["samples"]), (70, 70 * 16))
         found = self.run_once("--resume", "run", "--epochs", "12", "--devices", "3")
         self.assertEqual(found["steps"], 12 * 125)
