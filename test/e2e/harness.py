@@ -362,6 +362,23 @@ class Training:
         for name in names:
             self.events.find(r'INFO device\.joined .*text="device %s joined with ' % name)
 
+    def come_and_go(self):
+        """Two join, one of them dies, a third joins, the other leaves; and so to the end. The summary."""
+        dies, leaves = self.join("dies"), self.join("leaves")
+        self.wait_for_joined("dies", "leaves")
+        self.advance(2)
+        dies.kill()
+        self.events.find(r"WARN device\.lost .*dies")
+        stays = self.join("stays")
+        self.wait_for_joined("stays")
+        leaves.signal(signal.SIGINT)
+        self._test.assertEqual(leaves.wait(30).status, 130)
+        self._test.assertEqual(self.process.wait(120).status, 0)
+        self._test.assertEqual(stays.wait(20).status, 0)
+        summary = self.summary()
+        self._test.assertGreaterEqual(summary["views"], 4)
+        return summary
+
     def wait_for_left(self, name):
         self.events.find(r'INFO device\.left .*text="device %s left' % name)
 
