@@ -25,7 +25,6 @@ import elastic
 import measure
 import train_vs_pytorch
 from kept import Kept
-from known import is_known
 
 WIRES = (32, 16, 8)
 WITHIN = 0.3  # points of accuracy
@@ -116,9 +115,6 @@ def curves(options, result):
     kept = Kept("accuracy", options.shoal, options.fresh)
     for strategy in options.strategies:
         with measure.folder() as work:
-            if not is_known(options, work, strategy):
-                result.skipped("this program has no %s: LeNet against time" % strategy)
-                continue
             points = kept.get("curve " + strategy, [STRATEGIES[strategy], DEVICES, CPU, LINK, BATCH, TRAINING, EPOCHS, RATE,
                                                     WARMUP], lambda: curve(options, work, strategy))
         result.row("LeNet against time, " + strategy, "; ".join(

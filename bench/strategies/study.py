@@ -21,7 +21,6 @@ sys.path[:0] = [os.path.dirname(HERE), os.path.join(os.path.dirname(HERE), "elas
 import elastic
 import measure
 import train_vs_pytorch
-from known import is_known
 
 STRATEGIES = ("sync", "ps-sync", "ps-async")
 ALONE = "alone"  # on one device there is nobody to synchronise with
@@ -108,13 +107,10 @@ def measured(options, model, strategy, devices):
 
 def missing(options, rows):
     """What there is to measure: name -> (model, strategy, devices)."""
-    known = [each for each in options.strategies if is_known(options, options.work, each)]
-    for strategy in sorted(set(options.strategies) - set(known)):
-        print("study: this program has no %s: its rows are left out" % strategy, file=sys.stderr)
     wanted = {}
     for model in options.models:
         for devices in options.devices:
-            for strategy in known:
+            for strategy in options.strategies:
                 wanted.setdefault(key(model, strategy, devices), (model, strategy, devices))
     return {name: asked for name, asked in wanted.items()
             if name not in rows or asked[1] in options.again and asked[2] > 1}

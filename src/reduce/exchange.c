@@ -10,8 +10,8 @@
  *     DONE     to who deals     all servers have said so
  *     PULL     to each server   an update is granted: its shard of the weights is asked for
  *     WEIGHTS  from there       as they are now
- *     END      from there       all updates are in all shards: the state; bucket: how many they
- * were FINAL    from each server its shard of array `bucket`
+ *     END      from there       all `bucket` updates are in all shards; the state
+ *     FINAL    from each server its shard of array `bucket`
  *
  * A PULL stands behind the WORDS before in the channel, so a device's own updates are in what it
  * gets. Who says DONE has been answered by all servers, so behind END no shard changes any more,
