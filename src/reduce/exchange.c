@@ -295,8 +295,9 @@ static sh_flow place(sh_exchange *exchange, uint32_t from, const sh_frame *head,
     case DONE:
         return deals ? store(sink, NULL, 0, head) : SH_FLOW_REFUSE;
     case GRANT:
-        return from == exchange->dealer && exchange->asked ? store(sink, NULL, 0, head)
-                                                           : SH_FLOW_REFUSE;
+        return from == exchange->dealer && exchange->asked && head->bucket < lap->updates
+                   ? store(sink, NULL, 0, head)
+                   : SH_FLOW_REFUSE;
     case NUMBERS:
         return serving && !one->has_numbers ? store(sink, one->numbers, lap->numbers_bytes, head)
                                             : SH_FLOW_REFUSE;
@@ -313,7 +314,7 @@ static sh_flow place(sh_exchange *exchange, uint32_t from, const sh_frame *head,
         return one->gives ? store(sink, lap->weights + theirs.first, float_bytes(theirs), head)
                           : SH_FLOW_REFUSE;
     case END:
-        return from == exchange->dealer && !exchange->ended
+        return from == exchange->dealer && !exchange->ended && head->bucket <= lap->updates
                    ? store(sink, lap->state, lap->state_bytes, head)
                    : SH_FLOW_REFUSE;
     case FINAL:

@@ -26,6 +26,7 @@ typedef struct trainee {
     uint32_t bound, stop_at; /* takes after which it asks for an end; 0: never */
     uint32_t flees_at;       /* likewise, after which it goes away */
     bool reduces;            /* between laps */
+    uint32_t updates;        /* of a lap, as it believes */
     pthread_t thread;
     float arrays[2][ELEMENTS], weights[ELEMENTS];
     float *array[2];
@@ -57,7 +58,7 @@ static sh_status begin(trainee *self)
     self->array[0] = self->arrays[0];
     self->array[1] = self->arrays[1];
     memset(self->arrays, 0, sizeof self->arrays);
-    return sh_exchange_begin(self->exchange, &(sh_exchange_lap){.updates = UPDATES,
+    return sh_exchange_begin(self->exchange, &(sh_exchange_lap){.updates = self->updates,
                                                                 .bound = self->bound,
                                                                 .elements = ELEMENTS,
                                                                 .arrays = self->array,
@@ -171,6 +172,7 @@ static void open_world(world *w)
     for (uint32_t i = 0; i < w->devices; i++) {
         assert_ok(w->ranks[i].status);
         trainees[i].at = &w->ranks[i];
+        trainees[i].updates = UPDATES;
         trainees[i].exchange = sh_exchange_of(w->ranks[i].engine);
     }
 }
@@ -273,6 +275,21 @@ static void a_lost_device_ends_the_lap(void **state)
     }
 }
 
+/* Either it is given one, or it hears that there were more. */
+static void an_update_beyond_the_lap_is_refused(void **state)
+{
+    (void)state;
+    world w = world_of(2, 3);
+    open_world(&w);
+    trainees[1].updates = 1;
+    run_trainees(&w);
+    for (uint32_t d = 0; d < 2; d++)
+        assert_int_equal(trainees[d].status, SH_PEER_LOST);
+    for (uint32_t u = 1; u < UPDATES; u++)
+        assert_int_equal(trainees[1].made[0][u], 0);
+    end_world(&w);
+}
+
 static void *abort_it(void *context)
 {
     sh_servers_abort(context, SH_ABORTED, "enough");
@@ -300,6 +317,7 @@ int main(void)
         cmocka_unit_test(a_bound_of_one_is_lock_step),
         cmocka_unit_test(a_lap_ends_soon_where_one_asks_for_it),
         cmocka_unit_test(a_lost_device_ends_the_lap),
+        cmocka_unit_test(an_update_beyond_the_lap_is_refused),
         cmocka_unit_test(an_abort_ends_the_wait),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
