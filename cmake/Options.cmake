@@ -35,6 +35,8 @@ elseif(CMAKE_BUILD_TYPE STREQUAL Release)
   # The program listens on a network: the compiler's cheap guards are on.
   target_compile_options(shoal_options INTERFACE -fstack-protector-strong -U_FORTIFY_SOURCE
     -D_FORTIFY_SOURCE=2)
+  # Nothing unwinds the stack of a C program while it runs: tables for that would be an eighth of it.
+  target_compile_options(shoal_options INTERFACE -fno-asynchronous-unwind-tables -fno-unwind-tables)
   target_link_options(shoal_options INTERFACE -Wl,-z,relro -Wl,-z,now)
   # Relocations of tables as bits instead of 24 bytes each: 27 kB less. Needs a C library from 2022 on.
   check_linker_flag(C -Wl,-z,pack-relative-relocs SHOAL_PACKS_RELOCATIONS)
