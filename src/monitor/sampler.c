@@ -1,38 +1,95 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "monitor/sampler.h"
 
+#include <math.h>
 #include <stdlib.h>
+
+#include "base/memory.h"
+#include "monitor/battery.h"
+#include "monitor/frequency.h"
+#include "monitor/proc.h"
+#include "monitor/quota.h"
+#include "monitor/rails.h"
+#include "monitor/rapl.h"
+#include "monitor/thermal.h"
+#include "monitor/throttling.h"
+
+/* Every source, in the order in which they are read. The slow ones wait for firmware or a bus. */
+#define SOURCES(X) X(proc) X(quota) X(frequency) X(rails) X(rapl)
+#define SLOW_SOURCES(X) X(thermal) X(throttling) X(battery)
 
 struct sh_sampler {
     const sh_clock *clock;
     sh_sampler_network *network;
     void *context;
+#define MEMBER(noun) sh_##noun noun;
+    SOURCES(MEMBER)
+    SLOW_SOURCES(MEMBER)
+#undef MEMBER
+    sh_sample slow; /* the slow sources' last reading */
+    bool read_slow; /* there is one */
 };
 
 sh_status sh_sampler_open(sh_sampler **sampler, const sh_sampler_options *options)
 {
     static const sh_sampler_options all_default = {0};
     const sh_sampler_options *o = options == NULL ? &all_default : options;
+    const char *root = o->root == NULL ? "" : o->root;
     sh_sampler *fresh = calloc(1, sizeof *fresh);
     if (fresh == NULL)
         return sh_fail_memory(sizeof *fresh, "the monitor");
     fresh->clock = o->clock == NULL ? sh_clock_system() : o->clock;
     fresh->network = o->network;
     fresh->context = o->context;
+#define OPEN(noun) sh_##noun##_open(&fresh->noun, root);
+    SOURCES(OPEN)
+    SLOW_SOURCES(OPEN)
+#undef OPEN
     *sampler = fresh;
     return SH_OK;
+}
+
+static void read_slow(sh_sampler *sampler, uint64_t now_ns)
+{
+    if (sampler->read_slow && now_ns - sampler->slow.at_ns < SH_SAMPLER_SLOW_NS)
+        return;
+    sh_sample_clear(&sampler->slow);
+    sampler->slow.at_ns = now_ns;
+    sampler->read_slow = true;
+#define READ(noun) sh_##noun##_read(&sampler->noun, &sampler->slow);
+    SLOW_SOURCES(READ)
+#undef READ
+}
+
+/* Power is of what energy is of: not of the battery where a package counts its own. */
+static void add_slow(sh_sample *sample, const sh_sample *slow)
+{
+    for (int i = 0; i < SH_FIGURE_COUNT; i++)
+        if (isnan(sample->figures[i]) &&
+            (i != SH_FIGURE_power_watts || isnan(sample->figures[SH_FIGURE_energy_joules])))
+            sample->figures[i] = slow->figures[i];
 }
 
 void sh_sampler_take(sh_sampler *sampler, sh_sample *sample)
 {
     sh_sample_clear(sample);
     sample->at_ns = sh_clock_now_ns(sampler->clock);
-    sample->figures[SH_FIGURE_cpu_process_seconds] = sh_process_cpu_seconds();
+#define READ(noun) sh_##noun##_read(&sampler->noun, sample);
+    SOURCES(READ)
+#undef READ
+    read_slow(sampler, sample->at_ns);
+    add_slow(sample, &sampler->slow);
     if (sampler->network != NULL)
         sampler->network(sampler->context, sample);
 }
 
 void sh_sampler_close(sh_sampler *sampler)
 {
+    if (sampler == NULL)
+        return;
+#define CLOSE(noun) sh_##noun##_close(&sampler->noun);
+    SOURCES(CLOSE)
+    SLOW_SOURCES(CLOSE)
+#undef CLOSE
     free(sampler);
 }

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "monitor/battery.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The kernel's power supply class (Documentation/ABI/testing/sysfs-class-power). */
+static void add_cell(void *context, const char *path)
+{
+    sh_battery *battery = context;
+    char line[64];
+    if (battery->count == SH_BATTERY_CELLS_MAX ||
+        !sh_probe_once(line, sizeof line, "%s/type", path) || strcmp(line, "Battery") != 0)
+        return;
+    if (sh_probe_once(line, sizeof line, "%s/scope", path) && strcmp(line, "Device") == 0)
+        return; /* of a mouse */
+    struct sh_battery_cell *cell = &battery->cells[battery->count++];
+    *cell = (struct sh_battery_cell){
+        .now = sh_probe_open("%s/energy_now", path),
+        .full = sh_probe_open("%s/energy_full", path),
+        .capacity = sh_probe_open("%s/capacity", path),
+        .status = sh_probe_open("%s/status", path),
+        .power = sh_probe_open("%s/power_now", path),
+        .current = sh_probe_open("%s/current_now", path),
+        .voltage = sh_probe_open("%s/voltage_now", path),
+    };
+    if (!sh_probe_is_open(&cell->now)) {
+        sh_probe_close(&cell->full);
+        cell->now = sh_probe_open("%s/charge_now", path);
+        cell->full = sh_probe_open("%s/charge_full", path);
+    }
+}
+
+void sh_battery_open(sh_battery *battery, const char *root)
+{
+    *battery = (sh_battery){0};
+    sh_probe_each(root, "/sys/class/power_supply/*", add_cell, battery);
+}
+
+static double charge_of(const struct sh_battery_cell *cell)
+{
+    const double exact = sh_probe_number(&cell->now) / sh_probe_number(&cell->full);
+    const double ratio = isfinite(exact) ? exact : 1e-2 * sh_probe_number(&cell->capacity);
+    return ratio >= 0 ? fmin(ratio, 1) : NAN; /* a worn one may say more than full */
+}
+
+/* Drawn from it: nothing while it is full or charges, when somebody else feeds the machine. */
+static double draw_of(const struct sh_battery_cell *cell)
+{
+    char status[64];
+    if (!sh_probe_line(&cell->status, status, sizeof status) || strcmp(status, "Discharging") != 0)
+        return 0;
+    const double power = 1e-6 * sh_probe_number(&cell->power);
+    if (!isnan(power))
+        return fabs(power); /* some drivers count what flows out as negative */
+    return fabs(1e-12 * sh_probe_number(&cell->current) * sh_probe_number(&cell->voltage));
+}
+
+void sh_battery_read(const sh_battery *battery, sh_sample *sample)
+{
+    double charge = 0, draw = 0;
+    for (size_t i = 0; i < battery->count; i++) {
+        charge += charge_of(&battery->cells[i]);
+        draw += draw_of(&battery->cells[i]);
+    }
+    if (battery->count > 0)
+        sample->figures[SH_FIGURE_battery_ratio] = charge / (double)battery->count;
+    if (isnan(sample->figures[SH_FIGURE_power_watts]) && draw > 0)
+        sample->figures[SH_FIGURE_power_watts] = draw;
+}
+
+void sh_battery_close(sh_battery *battery)
+{
+    while (battery->count > 0) {
+        struct sh_battery_cell *cell = &battery->cells[--battery->count];
+        sh_probe_close(&cell->now);
+        sh_probe_close(&cell->full);
+        sh_probe_close(&cell->capacity);
+        sh_probe_close(&cell->status);
+        sh_probe_close(&cell->power);
+        sh_probe_close(&cell->current);
+        sh_probe_close(&cell->voltage);
+    }
+}

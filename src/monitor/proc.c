@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "monitor/proc.h"
+
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "monitor/interfaces.h"
+#include "monitor/numbers.h"
+
+#define TEXT_BYTES 8192
+#define INTERFACES_BYTES 32768 /* over 250 interfaces */
+
+void sh_proc_open(sh_proc *proc, const char *root)
+{
+    *proc = (sh_proc){
+        .stat = sh_probe_open("%s/proc/stat", root),
+        .meminfo = sh_probe_open("%s/proc/meminfo", root),
+        .status = sh_probe_open("%s/proc/self/status", root),
+        .io = sh_probe_open("%s/proc/self/io", root),
+        .interfaces = sh_probe_open("%s/proc/self/net/dev", root),
+        .load = sh_probe_open("%s/proc/loadavg", root),
+        .ticks = (double)sysconf(_SC_CLK_TCK),
+    };
+}
+
+/* The first line: user, nice, system, idle, iowait, irq, softirq, and more. Time that a hypervisor
+ * gave to others is not time that this machine was busy; guests' time is in user's. */
+static double machine_ticks(const char *line)
+{
+    enum { IDLE = 3, IOWAIT, SOFTIRQ = 6 };
+    double busy = 0;
+    if (strncmp(line, "cpu ", 4) != 0)
+        return NAN;
+    line += 4;
+    for (int i = 0; i <= SOFTIRQ; i++) {
+        const double ticks = sh_numbers_next(&line);
+        if (i != IDLE && i != IOWAIT)
+            busy += ticks;
+    }
+    return busy;
+}
+
+static void read_memory(const sh_proc *proc, double *figures)
+{
+    char text[TEXT_BYTES];
+    if (sh_probe_text(&proc->status, text, sizeof text)) {
+        figures[SH_FIGURE_memory_resident_bytes] = 1024 * sh_numbers_field(text, "VmRSS:");
+        figures[SH_FIGURE_memory_peak_bytes] = 1024 * sh_numbers_field(text, "VmHWM:");
+    }
+    if (sh_probe_text(&proc->meminfo, text, sizeof text)) {
+        figures[SH_FIGURE_memory_available_bytes] = 1024 * sh_numbers_field(text, "MemAvailable:");
+        const double swap = sh_numbers_field(text, "SwapTotal:");
+        if (swap > 0) /* else the machine has none */
+            figures[SH_FIGURE_swap_used_bytes] =
+                1024 * (swap - sh_numbers_field(text, "SwapFree:"));
+    }
+}
+
+static void read_interfaces(const sh_proc *proc, double *figures)
+{
+    char text[INTERFACES_BYTES];
+    sh_interfaces sums;
+    if (!sh_probe_text(&proc->interfaces, text, sizeof text) || !sh_interfaces_sum(&sums, text))
+        return;
+    figures[SH_FIGURE_interface_sent_bytes] = sums.sent_bytes;
+    figures[SH_FIGURE_interface_received_bytes] = sums.received_bytes;
+    figures[SH_FIGURE_interface_sent_packets] = sums.sent_packets;
+    figures[SH_FIGURE_interface_received_packets] = sums.received_packets;
+}
+
+void sh_proc_read(const sh_proc *proc, sh_sample *sample)
+{
+    char text[512];
+    double *figures = sample->figures;
+    figures[SH_FIGURE_cpu_process_seconds] = sh_process_cpu_seconds();
+    if (sh_probe_line(&proc->stat, text, sizeof text))
+        figures[SH_FIGURE_cpu_machine_seconds] = machine_ticks(text) / proc->ticks;
+    if (sh_probe_text(&proc->io, text, sizeof text)) {
+        figures[SH_FIGURE_disk_read_bytes] = sh_numbers_field(text, "read_bytes:");
+        figures[SH_FIGURE_disk_written_bytes] = sh_numbers_field(text, "write_bytes:");
+    }
+    if (sh_probe_line(&proc->load, text, sizeof text)) {
+        const char *at = text;
+        figures[SH_FIGURE_load_1m] = sh_numbers_next(&at);
+    }
+    read_memory(proc, figures);
+    read_interfaces(proc, figures);
+}
+
+void sh_proc_close(sh_proc *proc)
+{
+    sh_probe_close(&proc->stat);
+    sh_probe_close(&proc->meminfo);
+    sh_probe_close(&proc->status);
+    sh_probe_close(&proc->io);
+    sh_probe_close(&proc->interfaces);
+    sh_probe_close(&proc->load);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "monitor/rapl.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Domains are called intel-rapl:0, of AMD's too; their parts intel-rapl:0:1. A second interface to
+ * the same counters (intel-rapl-mmio) and the platform's (psys), which has them in it but is wrong
+ * on many machines, are left out. */
+static void add_package(void *context, const char *path)
+{
+    sh_rapl *rapl = context;
+    char name[64];
+    const char *number = strrchr(path, '/');
+    if (strchr(number, ':') != strrchr(number, ':') || rapl->count == SH_RAPL_PACKAGES_MAX ||
+        !sh_probe_once(name, sizeof name, "%s/name", path) || strncmp(name, "package", 7) != 0)
+        return;
+    sh_probe range = sh_probe_open("%s/max_energy_range_uj", path);
+    rapl->packages[rapl->count++] = (struct sh_rapl_package){
+        .energy = sh_probe_open("%s/energy_uj", path),
+        .range = sh_probe_number(&range),
+        .last = NAN,
+    };
+    sh_probe_close(&range);
+}
+
+void sh_rapl_open(sh_rapl *rapl, const char *root)
+{
+    *rapl = (sh_rapl){.joules = NAN};
+    sh_probe_each(root, "/sys/class/powercap/intel-rapl:*", add_package, rapl);
+}
+
+/* Microjoules since the first reading; NaN: not available now. */
+static double used(struct sh_rapl_package *package)
+{
+    const double now = sh_probe_number(&package->energy);
+    if (isnan(now))
+        return NAN;
+    if (!isnan(package->last))
+        package->total += now - package->last + (now < package->last ? package->range : 0);
+    package->last = now;
+    return package->total;
+}
+
+void sh_rapl_read(sh_rapl *rapl, sh_sample *sample)
+{
+    double joules = rapl->count == 0 ? NAN : 0;
+    for (size_t i = 0; i < rapl->count; i++)
+        joules += 1e-6 * used(&rapl->packages[i]);
+    sample->figures[SH_FIGURE_energy_joules] = joules;
+    double *watts = &sample->figures[SH_FIGURE_power_watts];
+    if (isnan(*watts) && sample->at_ns > rapl->at_ns)
+        *watts = (joules - rapl->joules) / (1e-9 * (double)(sample->at_ns - rapl->at_ns));
+    rapl->joules = joules;
+    rapl->at_ns = sample->at_ns;
+}
+
+void sh_rapl_close(sh_rapl *rapl)
+{
+    while (rapl->count > 0)
+        sh_probe_close(&rapl->packages[--rapl->count].energy);
+}
