@@ -214,6 +214,24 @@ def devices():
     yield "newer", json.dumps({**device, "version": 2}).encode()
 
 
+def hierarchies():
+    """mountinfo and cgroup of proc (monitor/hierarchy.h)."""
+    first = b"33 31 0:30 / /sys/fs/cgroup/cpu,cpuacct rw shared:7 - cgroup cgroup rw,cpu,cpuacct\n"
+    second = b"30 20 0:26 / /sys/fs/cgroup rw shared:9 - cgroup2 cgroup2 rw,nsdelegate\n"
+    yield "first", first + b"\0" b"3:cpu,cpuacct:/lab/d1\n0::/\n"
+    yield "second", second + b"\0" b"0::/user.slice/a.scope\n"
+    yield "container", first.replace(b" / ", b" /docker/x ", 1) + second + b"\0" b"3:cpu:/docker/x/y\n0::/../z\n"
+
+
+def interfaces():
+    """net/dev and status of proc (monitor/interfaces.h, monitor/numbers.h)."""
+    headings = b"Inter-|   Receive  |  Transmit\n face |bytes    packets|bytes    packets\n"
+    loopback = b"    lo: 5 5 0 0 0 0 0 0 5 5 0 0 0 0 0 0\n"
+    yield "two", headings + loopback + b"  eth0:123 9 0 0 0 0 0 0 456 8 0 0 0 0 0 0\n"
+    yield "loopback", headings + loopback
+    yield "status", b"Name:\tshoal\nVmHWM:\t   30000 kB\nVmRSS:\t   29000.5 kB\n"
+
+
 def main():
     for noun, seeds in (
             ("frame", frames),
@@ -228,6 +246,8 @@ def main():
             ("rate", rates),
             ("device", devices),
             ("taker", hand_overs),
+            ("hierarchy", hierarchies),
+            ("interfaces", interfaces),
     ):
         folder = Path(sys.argv[1]) / noun
         folder.mkdir(parents=True, exist_ok=True)
