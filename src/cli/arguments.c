@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/suggestion.h"
+#include "base/suggestion.h"
 
 static bool is_digit(char c)
 {

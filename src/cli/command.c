@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cli/console.h"
-#include "cli/suggestion.h"
+#include "base/suggestion.h"
 #include "cli/table.h"
 
 const sh_command *const *sh_command_all(void)

@@ -9,8 +9,8 @@
  *
  * Threads: any; a value.
  */
-#ifndef SHOAL_CLI_SUGGESTION_H
-#define SHOAL_CLI_SUGGESTION_H
+#ifndef SHOAL_BASE_SUGGESTION_H
+#define SHOAL_BASE_SUGGESTION_H
 
 #include <stddef.h>
 

@@ -4,7 +4,7 @@
  * (optimal string alignment). Near is one mistake, and one more for each four letters of the name.
  * The beginning of a name is near as well: "--batch" means "--batch-size".
  */
-#include "cli/suggestion.h"
+#include "base/suggestion.h"
 
 #include <string.h>
 

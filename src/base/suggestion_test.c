@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/test.h"
-#include "cli/suggestion.h"
+#include "base/suggestion.h"
 
 static void finds_what_was_meant(void **state)
 {
