@@ -9,13 +9,14 @@ pkg_check_modules(PROTOBUF_C REQUIRED IMPORTED_TARGET libprotobuf-c)
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
 pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
 pkg_check_modules(SQLITE REQUIRED IMPORTED_TARGET sqlite3)
+pkg_check_modules(YAML REQUIRED IMPORTED_TARGET yaml-0.1)
 pkg_check_modules(OPENBLAS REQUIRED IMPORTED_TARGET openblas)
 find_program(PROTOC_C protoc-c REQUIRED)
 
 add_library(shoal_dependencies INTERFACE)
 target_link_libraries(shoal_dependencies INTERFACE
   Threads::Threads OpenSSL::SSL OpenSSL::Crypto ZLIB::ZLIB PkgConfig::LIBEVENT PkgConfig::PROTOBUF_C
-  PkgConfig::JANSSON PkgConfig::HWLOC PkgConfig::SQLITE PkgConfig::OPENBLAS m)
+  PkgConfig::JANSSON PkgConfig::HWLOC PkgConfig::SQLITE PkgConfig::YAML PkgConfig::OPENBLAS m)
 
 # Debian's own CMake file for oneDNN also wants OpenCL's headers, which nothing here uses.
 if(NOT SHOAL_ONEDNN STREQUAL OFF)

@@ -187,6 +187,13 @@ def safetensors():
     yield "summed", summed.replace(b"0" * 64, digits)
 
 
+def studies():
+    """sweep/study_file.h."""
+    yield "blocks", (b"name: n\nlab: ../lab\nall: {data: digits, seed: [1, 2], lr: 1e-2}\nblocks:\n- name: a\n  model: lenet\n"
+                     b"  devices: [1..3, 8]\n  seed: null\n  exclude: [{devices: [2, 8]}]\n- {model: x, cpu: 0.2, link: 1Mbit}\n")
+    yield "wrong", b"blocks: [{modle: x, delay: 5, nesterov: true, model: &a [b, *a], data: 'd'}]\n"
+
+
 def jobs():
     """The job within a checkpoint (train/snapshot.h)."""
     job = {"model": "lenet", "data": "digits", "seed": 1, "batch_size": 64, "grain": 16, "epochs": 2,
@@ -240,6 +247,7 @@ def main():
             ("idx", idx),
             ("cifar", cifar),
             ("augment", augment),
+            ("study", studies),
             ("manifest", manifests),
             ("safetensors", safetensors),
             ("job", jobs),

@@ -14,7 +14,7 @@ set -euo pipefail
 build_packages=(
     gcc libc6-dev cmake ninja-build pkg-config protobuf-c-compiler
     libprotobuf-c-dev libssl-dev libevent-dev zlib1g-dev libjansson-dev libhwloc-dev libsqlite3-dev
-    libopenblas-dev
+    libyaml-dev libopenblas-dev
 )
 # Not on every architecture; the build does without and says so.
 optional_packages=(libdnnl-dev)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/test.h"
 #include "base/suggestion.h"
+#include "base/test.h"
 
 static void finds_what_was_meant(void **state)
 {

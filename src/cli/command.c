@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/console.h"
 #include "base/suggestion.h"
+#include "cli/console.h"
 #include "cli/table.h"
 
 const sh_command *const *sh_command_all(void)

@@ -40,6 +40,7 @@ typedef struct sh_command {
     X(eval)                                                                                        \
     X(bench)                                                                                       \
     X(plan)                                                                                        \
+    X(sweep)                                                                                       \
     X(models)                                                                                      \
     X(version)                                                                                     \
     X(help)

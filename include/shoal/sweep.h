@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Many trainings from one file: a study. Its trials are done one after the other, each once, and
+ * what came of them is kept; a sweep that was stopped or killed goes on where it was.
+ *
+ *     sh_sweep_options options = {.file = "study.yaml"};
+ *     sh_sweep_result result;
+ *     if (sh_sweep(&options, &result) == SH_OK)
+ *         printf("%u of %zu done in %s\n", result.done, result.trial_count, result.folder);
+ *     sh_sweep_result_release(&result);
+ *
+ * The file is YAML; `shoal sweep --help` has its form. The folder of a sweep holds sweep.db
+ * (store/sweep_schema.h) and trials/ID/ with each trial's run.
+ *
+ * Threads: the call blocks, and may be made from any thread; the observer is called on it.
+ */
+#ifndef SHOAL_SWEEP_H
+#define SHOAL_SWEEP_H
+
+#include "shoal/train.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * What a trial can have set: name in C, name in the file, what it is, and whose it is: the job's
+ * two names, an option of `shoal train`, or the lab's. The order is that of trials: those that
+ * stand later change first.
+ *
+ *     TEXT  any text          COUNT  a whole number from 1      WHOLE  a whole number from 0
+ *     REAL  a number from 0   FLAG   true or false              BYTES  "96M"
+ *     RATE  "100Mbit"         DELAY  "5ms"
+ */
+#define SH_SETTING_MAP(X)                                                                          \
+    X(seed, "seed", WHOLE, TRAIN)                                                                  \
+    X(model, "model", TEXT, JOB)                                                                   \
+    X(data, "data", TEXT, JOB)                                                                     \
+    X(pretrained, "pretrained", TEXT, TRAIN)                                                       \
+    X(freeze, "freeze", TEXT, TRAIN)                                                               \
+    X(epochs, "epochs", COUNT, TRAIN)                                                              \
+    X(steps, "steps", COUNT, TRAIN)                                                                \
+    X(optimizer, "optimizer", TEXT, TRAIN)                                                         \
+    X(lr, "lr", REAL, TRAIN)                                                                       \
+    X(momentum, "momentum", REAL, TRAIN)                                                           \
+    X(nesterov, "nesterov", FLAG, TRAIN)                                                           \
+    X(weight_decay, "weight-decay", REAL, TRAIN)                                                   \
+    X(schedule, "schedule", TEXT, TRAIN)                                                           \
+    X(warmup, "warmup", REAL, TRAIN)                                                               \
+    X(clip_norm, "clip-norm", REAL, TRAIN)                                                         \
+    X(label_smoothing, "label-smoothing", REAL, TRAIN)                                             \
+    X(augment, "augment", TEXT, TRAIN)                                                             \
+    X(resize, "resize", COUNT, TRAIN)                                                              \
+    X(normalize, "normalize", TEXT, TRAIN)                                                         \
+    X(cpu, "cpu", REAL, LAB)                                                                       \
+    X(link, "link", RATE, LAB)                                                                     \
+    X(delay, "delay", DELAY, LAB)                                                                  \
+    X(ram, "ram", BYTES, LAB)                                                                      \
+    X(memory, "memory", BYTES, TRAIN)                                                              \
+    X(lanes, "lanes", COUNT, TRAIN)                                                                \
+    X(strategy, "strategy", TEXT, TRAIN)                                                           \
+    X(servers, "servers", TEXT, TRAIN)                                                             \
+    X(workers, "workers", COUNT, TRAIN)                                                            \
+    X(outer_lr, "outer-lr", REAL, TRAIN)                                                           \
+    X(outer_momentum, "outer-momentum", REAL, TRAIN)                                               \
+    X(wire, "wire", COUNT, TRAIN)                                                                  \
+    X(grain, "grain", COUNT, TRAIN)                                                                \
+    X(batch_size, "batch-size", COUNT, TRAIN)                                                      \
+    X(batch_per_device, "batch-per-device", COUNT, TRAIN)                                          \
+    X(devices, "devices", COUNT, TRAIN)
+
+typedef enum sh_setting {
+#define SH_SETTING_ENUM(name, text, kind, whose) SH_SETTING_##name,
+    SH_SETTING_MAP(SH_SETTING_ENUM)
+#undef SH_SETTING_ENUM
+        SH_SETTING_COUNT
+} sh_setting;
+
+/* What is measured of a trial. Those of devices are means over them, or the largest one. */
+#define SH_TRIAL_FIGURE_MAP(X)                                                                     \
+    X(wall_seconds, "from the start of its programs to their end")                                 \
+    X(seconds, "of training")                                                                      \
+    X(samples_per_second, "while training")                                                        \
+    X(samples, "trained on")                                                                       \
+    X(steps, "applied")                                                                            \
+    X(epochs, "done")                                                                              \
+    X(redone, "steps that were done again")                                                        \
+    X(parameters, "of the model")                                                                  \
+    X(train_loss, "mean of the last epoch")                                                        \
+    X(val_loss, "after the last step")                                                             \
+    X(val_accuracy, "after the last step, a share of 1")                                           \
+    X(cpu_seconds, "of a device, mean")                                                            \
+    X(memory_mean, "bytes that a device held at most, mean")                                       \
+    X(memory_max, "bytes that a device held at most, of the largest")                              \
+    X(received_mean, "bytes that a device received, mean")                                         \
+    X(received_max, "bytes that a device received, most")                                          \
+    X(sent_mean, "bytes that a device sent, mean")                                                 \
+    X(sent_max, "bytes that a device sent, most")
+
+typedef enum sh_trial_figure {
+#define SH_TRIAL_FIGURE_ENUM(name, what) SH_TRIAL_FIGURE_##name,
+    SH_TRIAL_FIGURE_MAP(SH_TRIAL_FIGURE_ENUM)
+#undef SH_TRIAL_FIGURE_ENUM
+        SH_TRIAL_FIGURE_COUNT
+} sh_trial_figure;
+
+#define SH_TRIAL_STATE_MAP(X)                                                                      \
+    X(WAITING, "waiting") /* also where it was broken off */                                       \
+    X(RUNNING, "running")                                                                          \
+    X(DONE, "done")                                                                                \
+    X(FAILED, "failed")
+
+typedef enum sh_trial_state {
+#define SH_TRIAL_STATE_ENUM(name, text) SH_TRIAL_##name,
+    SH_TRIAL_STATE_MAP(SH_TRIAL_STATE_ENUM)
+#undef SH_TRIAL_STATE_ENUM
+} sh_trial_state;
+
+#define SH_TRIAL_ID_BYTES 13
+#define SH_TRIAL_MESSAGE_BYTES 512
+
+/* A place in the study. Texts are borrowed until the result is released. */
+typedef struct sh_trial {
+    char id[SH_TRIAL_ID_BYTES]; /* a digest of its settings */
+    const char *block;
+    const char *settings[SH_SETTING_COUNT]; /* NULL: left to what is usual */
+    sh_trial_state state;
+    uint32_t attempts;                     /* times that it was begun */
+    double spent_seconds;                  /* in all of them */
+    double figures[SH_TRIAL_FIGURE_COUNT]; /* NaN where not available */
+    char weights_hash[SH_HASH_BYTES];
+    char message[SH_TRIAL_MESSAGE_BYTES]; /* why it failed; else empty */
+} sh_trial;
+
+typedef enum sh_sweep_event_kind {
+    SH_SWEEP_BEGIN, /* of a trial */
+    SH_SWEEP_TICK,  /* it goes on; about each second */
+    SH_SWEEP_END,   /* it has ended: its state says how */
+} sh_sweep_event_kind;
+
+typedef struct sh_sweep_event {
+    sh_sweep_event_kind kind;
+    const char *folder;
+    const sh_trial *trial;  /* borrowed until the observer returns */
+    uint32_t number, count; /* of the trials that are asked for, from 1 */
+    double seconds;         /* of this attempt, so far */
+    double left_seconds;    /* until all are done, told from those that are; NaN: not known yet */
+} sh_sweep_event;
+
+typedef struct sh_sweep_options {
+    const char *file;
+    const char *folder;  /* NULL: runs/ and the file's name without its end */
+    const char *only;    /* NULL, or "model=lenet,devices=1": no other trials are done */
+    bool list;           /* do nothing: tell what there is; needs no folder */
+    bool retry;          /* do trials again that have failed */
+    const char *program; /* shoal's; NULL: this one */
+    sh_stop *stop;       /* optional, borrowed: breaks the trial off; SH_STOPPED */
+    void (*observer)(void *context, const sh_sweep_event *event); /* optional */
+    void *context;
+} sh_sweep_options;
+
+typedef struct sh_sweep_result {
+    char folder[SH_RUN_BYTES];
+    sh_trial *trials; /* owned; as they stand in the study */
+    size_t trial_count;
+    uint32_t done, failed, waiting; /* of these */
+    uint32_t
+        others; /* trials in the folder that the study does not have any more: kept, not shown */
+    void *inside;
+} sh_sweep_result;
+
+/*
+ * Does what is left of a study. The result is there with SH_OK, where all that was asked for is
+ * done or has failed, and with SH_STOPPED. Other failures: SH_FORMAT, SH_LIMIT with file, line and
+ * column; SH_PERMISSION where the lab needs root; SH_REFUSED where another sweep has the folder.
+ */
+SHOAL_API sh_status sh_sweep(const sh_sweep_options *options,
+                             sh_sweep_result *result) SHOAL_CHECKED;
+SHOAL_API void sh_sweep_result_release(sh_sweep_result *result);
+
+/*
+ * The tables of a sweep's folder, as text for a terminal or as Markdown: one for each block of the
+ * study, with the settings that differ within it, and what was measured. `*text` is owned: free().
+ * SH_NOT_FOUND where the folder has no sweep.
+ */
+SHOAL_API sh_status sh_sweep_tables(char **text, const char *folder, bool markdown) SHOAL_CHECKED;
+
+/* Names as in the file and in JSON; what a figure is; words for states. Static storage. */
+SHOAL_API const char *sh_setting_name(sh_setting setting);
+SHOAL_API const char *sh_trial_figure_name(sh_trial_figure figure);
+SHOAL_API const char *sh_trial_state_text(sh_trial_state state);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/console.h"
+#include "cli/figures.h"
+#include "cli/json_file.h"
+#include "cli/signals.h"
+#include "cli/table.h"
+#include "shoal/about.h"
+#include "shoal/sweep.h"
+
+#define WORDS_BYTES 512
+
+typedef struct sweep_values {
+    sh_sweep_options options;
+    const char *json;
+    bool quiet, verbose, markdown;
+} sweep_values;
+
+#define FIELD(member) offsetof(sweep_values, member)
+
+static const sh_option options[] = {
+    {SH_OPTION_TEXT, .name = "run", .value = "DIR",
+     .help = "folder of the sweep (default: runs/ and the file's name)",
+     .offset = FIELD(options.folder), .max = SH_RUN_BYTES - 1},
+    {SH_OPTION_TEXT, .name = "only", .value = "LIST",
+     .help = "only trials with these settings: model=lenet,devices=1",
+     .offset = FIELD(options.only)},
+    {SH_OPTION_FLAG, .name = "retry", .help = "do trials again that have failed",
+     .offset = FIELD(options.retry)},
+    {SH_OPTION_FLAG, .name = "list", .help = "print the trials and how they stand; do nothing",
+     .offset = FIELD(options.list)},
+    {SH_OPTION_FLAG, .name = "markdown", .help = "print the tables as Markdown",
+     .offset = FIELD(markdown)},
+    {SH_OPTION_TEXT, .name = "json", .value = "FILE",
+     .help = "write all trials to FILE ('-': standard output)", .offset = FIELD(json)},
+    {SH_OPTION_FLAG, .name = "quiet", .help = "print nothing but errors", .offset = FIELD(quiet)},
+    {SH_OPTION_FLAG, .name = "verbose", .help = "log lines on standard error",
+     .offset = FIELD(verbose)},
+    {SH_OPTION_END},
+};
+
+/* What differs between trials: model, devices, batch, and what is not usual. */
+static const char *words_of(const sh_trial *trial, char words[WORDS_BYTES])
+{
+    size_t length = 0;
+    char clean[256];
+    words[0] = '\0';
+    for (int i = 0; i < SH_SETTING_COUNT; i++) {
+        if (trial->settings[i] == NULL || i == SH_SETTING_data)
+            continue;
+        const bool named = i != SH_SETTING_model;
+        length += (size_t)snprintf(words + length, WORDS_BYTES - length, "%s%s%s%s",
+                                   length > 0 ? ", " : "",
+                                   named ? sh_setting_name((sh_setting)i) : "", named ? " " : "",
+                                   sh_console_clean(clean, sizeof clean, trial->settings[i]));
+        if (length >= WORDS_BYTES)
+            break;
+    }
+    return words;
+}
+
+/* ---- progress ---- */
+
+static const char *outcome(const sh_trial *trial, char text[160])
+{
+    sh_figure a, b;
+    char clean[120];
+    if (trial->state == SH_TRIAL_FAILED)
+        snprintf(text, 160, "failed: %s", sh_console_clean(clean, sizeof clean, trial->message));
+    else if (trial->state == SH_TRIAL_DONE)
+        snprintf(text, 160, "%s samples/s, %s",
+                 sh_figure_rate(&a, trial->figures[SH_TRIAL_FIGURE_samples_per_second]),
+                 sh_figure_percent(&b, trial->figures[SH_TRIAL_FIGURE_val_accuracy], 2));
+    else
+        snprintf(text, 160, "broken off");
+    return text;
+}
+
+static void show(void *context, const sh_sweep_event *event)
+{
+    const sweep_values *given = context;
+    char words[WORDS_BYTES], text[160], line[WORDS_BYTES + 320], left[80] = "";
+    sh_figure a;
+    const bool terminal = sh_console_is_terminal();
+    if (given->quiet || (event->kind != SH_SWEEP_END && !terminal))
+        return;
+    const bool last = event->kind == SH_SWEEP_END && event->number == event->count;
+    if (isfinite(event->left_seconds) && !last)
+        snprintf(left, sizeof left, ", about %s left", sh_figure_duration(&a, event->left_seconds));
+    const int length = snprintf(line, sizeof line, "[%u/%u] %s: %s%s%s%s", event->number,
+                                event->count, words_of(event->trial, words),
+                                event->kind == SH_SWEEP_END ? outcome(event->trial, text) : "",
+                                event->kind == SH_SWEEP_END ? ", " : "",
+                                sh_figure_duration(&(sh_figure){0}, event->seconds), left);
+    if (event->kind == SH_SWEEP_END) {
+        fprintf(stderr, "%s%s\n", terminal ? "\r\033[K" : "", line);
+        return;
+    }
+    const int room = (int)sh_console_width() - 1;
+    fprintf(stderr, "\r\033[K%.*s", length < room ? length : room, line);
+    fflush(stderr);
+}
+
+/* ---- results ---- */
+
+static json_t *trial_json(const sh_trial *trial)
+{
+    json_t *root = json_pack(
+        "{s:s, s:o, s:s, s:I, s:o}", "id", trial->id, "block", sh_json_text(trial->block), "status",
+        sh_trial_state_text(trial->state), "attempts", (json_int_t)trial->attempts, "spent_seconds",
+        sh_json_number(trial->spent_seconds));
+    json_t *settings = json_object();
+    bool good = root != NULL && settings != NULL;
+    for (int i = 0; i < SH_SETTING_COUNT; i++)
+        if (trial->settings[i] != NULL)
+            good &= json_object_set_new(settings, sh_setting_name((sh_setting)i),
+                                        sh_json_text(trial->settings[i])) == 0;
+    for (int i = 0; i < SH_TRIAL_FIGURE_COUNT; i++)
+        good &= json_object_set_new(root, sh_trial_figure_name((sh_trial_figure)i),
+                                    sh_json_number(trial->figures[i])) == 0;
+    good &= json_object_set_new(root, "weights_hash",
+                                trial->weights_hash[0] == '\0'
+                                    ? json_null()
+                                    : sh_json_text(trial->weights_hash)) == 0;
+    good &= json_object_set_new(root, "message",
+                                trial->message[0] == '\0' ? json_null()
+                                                          : sh_json_text(trial->message)) == 0;
+    good &= json_object_set_new(root, "settings", settings) == 0;
+    if (good)
+        return root;
+    json_decref(root);
+    return NULL;
+}
+
+static json_t *result_json(const sh_sweep_result *result)
+{
+    json_t *trials = json_array();
+    for (size_t i = 0; trials != NULL && i < result->trial_count; i++)
+        if (json_array_append_new(trials, trial_json(&result->trials[i])) != 0) {
+            json_decref(trials);
+            return NULL;
+        }
+    return json_pack("{s:o, s:I, s:I, s:I, s:I, s:o}", "folder", sh_json_text(result->folder),
+                     "done", (json_int_t)result->done, "failed", (json_int_t)result->failed,
+                     "waiting", (json_int_t)result->waiting, "others", (json_int_t)result->others,
+                     "trials", trials);
+}
+
+static bool print_list(const sh_sweep_result *result)
+{
+    sh_table *table = sh_table_new("<<<<");
+    static const char *const heads[] = {"trial", "", "block", "settings"};
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
+        sh_table_add(table, heads[i]);
+    for (size_t i = 0; i < result->trial_count; i++) {
+        char words[WORDS_BYTES];
+        const sh_trial *trial = &result->trials[i];
+        sh_table_add(table, trial->id);
+        sh_table_add(table, sh_trial_state_text(trial->state));
+        sh_table_add(table, trial->block);
+        sh_table_add(table, words_of(trial, words));
+    }
+    const bool good = sh_table_print(table, stdout, "");
+    sh_table_free(table);
+    return good;
+}
+
+/* The tables, where there are any. */
+static int print_tables(const sweep_values *given, const sh_sweep_result *result)
+{
+    char *text;
+    if (result->done + result->failed == 0)
+        return SH_EXIT_DONE;
+    if (sh_sweep_tables(&text, result->folder, given->markdown) != SH_OK)
+        return sh_console_fail("%s", sh_message());
+    fputs(text, stdout);
+    free(text);
+    return SH_EXIT_DONE;
+}
+
+static void note_end(const sh_sweep_result *result)
+{
+    sh_figure figure;
+    char clean[SH_RUN_BYTES];
+    sh_console_note("%s in %s: %u done, %u failed, %u waiting",
+                    sh_figure_count(&figure, result->trial_count, "trial"),
+                    sh_console_clean(clean, sizeof clean, result->folder), result->done,
+                    result->failed, result->waiting);
+    if (result->others > 0)
+        sh_console_note("%s of earlier versions of the study: kept, not shown",
+                        sh_figure_count(&figure, result->others, "trial"));
+}
+
+static int print_result(const sweep_values *given, const sh_sweep_result *result)
+{
+    if (given->options.list && !given->markdown)
+        return print_list(result) ? SH_EXIT_DONE : sh_console_fail("not enough memory");
+    return print_tables(given, result);
+}
+
+static int conclude(const sweep_values *given, sh_status status, const sh_sweep_result *result)
+{
+    sh_trouble trouble;
+    int code = result->failed > 0 && !given->options.list ? SH_EXIT_FAILURE : SH_EXIT_DONE;
+    if (status == SH_STOPPED)
+        code = sh_signals_exit();
+    if (!given->quiet && !sh_json_is_output(given->json)) {
+        const int printed = print_result(given, result);
+        code = printed != SH_EXIT_DONE ? printed : code;
+        note_end(result);
+    }
+    if (given->json != NULL && !sh_json_file_write(&trouble, given->json, result_json(result)))
+        code = sh_console_fail("%s", trouble.text);
+    if (status == SH_STOPPED && !given->quiet)
+        sh_console_note("stopped; the same command goes on");
+    return code;
+}
+
+static int run(const sh_arguments *arguments, void *values)
+{
+    sweep_values *given = values;
+    sh_trouble trouble;
+    sh_sweep_result result;
+    given->options.file = arguments->positionals[0];
+    if (given->json != NULL && !sh_json_file_check(&trouble, given->json))
+        return sh_console_fail("%s", trouble.text);
+    if (given->verbose)
+        sh_log_set(0, sh_console_log, NULL);
+    if (sh_stop_new(&given->options.stop) != SH_OK)
+        return sh_console_fail("%s", sh_message());
+    given->options.observer = show;
+    given->options.context = given;
+    sh_signals_catch(given->options.stop,
+                     given->quiet ? NULL : "\nbreaking the trial off; once more: at once\n",
+                     SH_SIGNALS_TOGETHER_MS);
+    const sh_status status = sh_sweep(&given->options, &result);
+    sh_signals_release();
+    int code;
+    if (status == SH_OK || status == SH_STOPPED) {
+        code = conclude(given, status, &result);
+        sh_sweep_result_release(&result);
+    } else {
+        code = sh_console_fail("%s", sh_message());
+    }
+    sh_stop_free(given->options.stop);
+    return code;
+}
+
+const sh_command sh_sweep_command = {
+    .name = "sweep",
+    .usage = "STUDY.yaml [options]",
+    .summary = "does the trainings of a study, one after the other",
+    .details =
+        "All combinations of a block's values are trained, each once. What is done is kept, so "
+        "the same\ncommand goes on where it was stopped or killed; where the file was changed, "
+        "new trials are done\nand those that it has no longer are kept, but not shown. shoal "
+        "report prints the tables.\n"
+        "\n  name: my study\n"
+        "  all:                          # every block has it unless it says otherwise\n"
+        "    data: mnist:$DATA/mnist     # $NAME: an environment variable\n"
+        "    lr: 0.02\n"
+        "  blocks:\n"
+        "    - name: time\n"
+        "      model: [lenet, mlp:784-128-10]\n"
+        "      devices: 1..4\n"
+        "      batch-size: [64, 256]\n"
+        "      lr: null                  # as is usual\n"
+        "      exclude:\n"
+        "        - {devices: 4, batch-size: 64}\n"
+        "\nSettings are model, data and options of shoal train by their names (devices, "
+        "batch-size,\nbatch-per-device, strategy, wire, grain, seed, steps, epochs and others). "
+        "Those of the lab are\ncpu (cores of a device), link (100Mbit), delay (5ms) and ram "
+        "(512M): with one of them the trial\nis done by lab/lab, as root; 'lab: PATH' beside "
+        "'name' or SHOAL_LAB says where it is.\n"
+        "\nexamples:\n"
+        "  shoal sweep study.yaml\n"
+        "  shoal sweep study.yaml --only devices=1 --run runs/first\n",
+    .options = options,
+    .values_bytes = sizeof(sweep_values),
+    .positionals_least = 1,
+    .positionals_most = 1,
+    .run = run,
+};

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The tables of a sweep's database, sweep.db: what sweep/trials writes and report/study reads.
+ *
+ *     SH_TRY(sh_database_open(&database, path, sh_sweep_schema(), SH_DATABASE_READ));
+ *
+ * trials   one row for each trial that any version of the study had: its settings (a column
+ *          set_NAME for each of SH_SETTING_MAP, NULL: not set), what came of it (a column for each
+ *          of SH_TRIAL_FIGURE_MAP, NULL: not available), weights_hash. `state` is one of
+ *          SH_TRIAL_STATE_MAP; `message` says why it failed. `attempts` and `spent_seconds` count
+ *          those that were broken off, too; `begun` is when the last began, in seconds since 1970
+ * study    the places of the study as it was at the last start of its sweep; a trial may have
+ *          several. A trial without a place is of an earlier version
+ * about    one row: the study's name, its file, and when it was read
+ *
+ * Threads: any.
+ */
+#ifndef SHOAL_STORE_SWEEP_SCHEMA_H
+#define SHOAL_STORE_SWEEP_SCHEMA_H
+
+#include "store/database.h"
+
+#define SH_SWEEP_DATABASE "sweep.db"
+
+/* Static storage. */
+const sh_database_kind *sh_sweep_schema(void);
+
+/* Columns with commas between them: all settings; all figures and the hash. Static storage. */
+const char *sh_sweep_schema_settings(void);
+const char *sh_sweep_schema_figures(void);
+
+#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sweep/forecast.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sweep/study_file.h"
+
+/* Trials beyond this are not compared with each other, which takes their square. */
+#define COMPARED_MAX 2000
+
+static double number_of(const sh_trial *trial, sh_setting setting, double usual)
+{
+    const char *text = trial->settings[setting];
+    return text == NULL ? usual : strtod(text, NULL);
+}
+
+static double work_of(const sh_trial *trial)
+{
+    const double steps = number_of(trial, SH_SETTING_steps, 0);
+    if (steps == 0)
+        return number_of(trial, SH_SETTING_epochs, 10);
+    if (trial->settings[SH_SETTING_batch_per_device] == NULL)
+        return steps * number_of(trial, SH_SETTING_batch_size, 64);
+    return steps * number_of(trial, SH_SETTING_batch_per_device, 64) *
+           number_of(trial, SH_SETTING_devices, 1);
+}
+
+static bool has_same(const sh_trial *a, const sh_trial *b, sh_setting setting)
+{
+    const char *one = a->settings[setting], *other = b->settings[setting];
+    return one == NULL || other == NULL ? one == other : strcmp(one, other) == 0;
+}
+
+static bool is_alike(const sh_trial *a, const sh_trial *b)
+{
+    return has_same(a, b, SH_SETTING_model) && has_same(a, b, SH_SETTING_data) &&
+           (a->settings[SH_SETTING_steps] == NULL) == (b->settings[SH_SETTING_steps] == NULL);
+}
+
+static bool is_left(const sh_trial *trial, const char *filter)
+{
+    return trial->state == SH_TRIAL_RUNNING ||
+           (trial->state == SH_TRIAL_WAITING &&
+            (filter == NULL || sh_study_matches(filter, trial->settings)));
+}
+
+static double seconds_of(const sh_trial *trial, const sh_trial *trials, size_t count, double mean)
+{
+    double seconds = 0, work = 0;
+    for (size_t i = 0; count <= COMPARED_MAX && i < count; i++) {
+        if (trials[i].state != SH_TRIAL_DONE || !is_alike(trial, &trials[i]))
+            continue;
+        seconds += trials[i].figures[SH_TRIAL_FIGURE_wall_seconds];
+        work += work_of(&trials[i]);
+    }
+    return work > 0 ? seconds / work * work_of(trial) : mean;
+}
+
+double sh_forecast(const sh_trial *trials, size_t count, const char *filter)
+{
+    double seconds = 0, left = 0;
+    size_t done = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (trials[i].state != SH_TRIAL_DONE)
+            continue;
+        seconds += trials[i].figures[SH_TRIAL_FIGURE_wall_seconds];
+        done++;
+    }
+    if (done == 0)
+        return NAN;
+    for (size_t i = 0; i < count; i++)
+        if (is_left(&trials[i], filter))
+            left += seconds_of(&trials[i], trials, count, seconds / (double)done);
+    return left;
+}

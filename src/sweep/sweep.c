@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The list of trials comes from the study, what is known of each from the folder's database. Before
+ * a trial begins it is RUNNING there; where the program is killed it is found so by the next sweep,
+ * which does it from the start. The trial's folder is emptied before, so that nothing of a broken
+ * attempt is left in it.
+ */
+#include "shoal/sweep.h"
+
+#include <errno.h>
+#include <fts.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "node/stop.h"
+#include "store/file.h"
+#include "store/sweep_schema.h"
+#include "sweep/forecast.h"
+#include "sweep/study_file.h"
+#include "sweep/trial_command.h"
+#include "sweep/trial_process.h"
+#include "sweep/trial_result.h"
+#include "sweep/trials.h"
+
+typedef struct sweep {
+    const sh_sweep_options *asked;
+    sh_sweep_result *result;
+    const sh_study *study;
+    sh_trials *trials; /* NULL: there is nothing yet, and all is only listed */
+    char program[SH_PATH_BYTES], lab[SH_PATH_BYTES];
+    bool has_lab;
+
+    sh_trial *trial; /* at hand */
+    uint32_t number, count;
+    double begun, spent_before, left_seconds;
+} sweep;
+
+/* ---- paths ---- */
+
+/* runs/ and the file's name without its end. */
+static sh_status choose_folder(char folder[SH_RUN_BYTES], const sh_sweep_options *asked)
+{
+    const char *slash = strrchr(asked->file, '/');
+    const char *name = slash == NULL ? asked->file : slash + 1;
+    const char *end = strrchr(name, '.');
+    const int letters = (int)(end == NULL || end == name ? strlen(name) : (size_t)(end - name));
+    const int length = asked->folder != NULL
+                           ? snprintf(folder, SH_RUN_BYTES, "%s", asked->folder)
+                           : snprintf(folder, SH_RUN_BYTES, "runs/%.*s", letters, name);
+    return length < SH_RUN_BYTES ? SH_OK : sh_fail(SH_LIMIT, "%s: too long a path", asked->folder);
+}
+
+static sh_status find_program(sweep *self)
+{
+    if (self->asked->program != NULL) {
+        snprintf(self->program, sizeof self->program, "%s", self->asked->program);
+        return SH_OK;
+    }
+    const ssize_t length = readlink("/proc/self/exe", self->program, sizeof self->program - 1);
+    if (length < 0)
+        return sh_fail_errno(errno, "/proc/self/exe: cannot be read");
+    self->program[length] = '\0';
+    return SH_OK;
+}
+
+/* Beside the source tree that the program was built in: a folder above it has lab/lab. */
+static bool find_lab_nearby(sweep *self)
+{
+    char above[SH_PATH_BYTES];
+    snprintf(above, sizeof above, "%s", self->program);
+    for (char *slash; (slash = strrchr(above, '/')) != NULL && slash != above;) {
+        *slash = '\0';
+        if (sh_path_join(self->lab, above, "lab/lab") == SH_OK && access(self->lab, X_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* As the study has it, else SHOAL_LAB, else nearby. */
+static sh_status find_lab(sweep *self)
+{
+    const char *named = self->study->lab, *slash = strrchr(self->asked->file, '/');
+    const bool from_file = named != NULL && named[0] != '/' && slash != NULL;
+    if (named == NULL)
+        named = getenv("SHOAL_LAB");
+    self->has_lab = named != NULL;
+    if (named == NULL) {
+        self->has_lab = find_lab_nearby(self);
+        return SH_OK;
+    }
+    const int length =
+        snprintf(self->lab, sizeof self->lab, "%.*s%s",
+                 from_file ? (int)(slash - self->asked->file) + 1 : 0, self->asked->file, named);
+    if ((size_t)length >= sizeof self->lab || access(self->lab, X_OK) != 0)
+        return sh_fail(SH_NOT_FOUND, "%s: is not the lab's program (%s)", self->lab,
+                       self->study->lab != NULL ? "'lab' of the study" : "SHOAL_LAB");
+    return SH_OK;
+}
+
+static sh_status remove_folder(char *folder)
+{
+    int error = 0;
+    FTS *tree = fts_open((char *[]){folder, NULL}, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+    if (tree == NULL)
+        return sh_fail_errno(errno, "%s: cannot be removed", folder);
+    for (FTSENT *entry; (entry = fts_read(tree)) != NULL;)
+        if (entry->fts_info != FTS_D && remove(entry->fts_accpath) != 0 && errno != ENOENT)
+            error = errno;
+    fts_close(tree);
+    return error == 0 ? SH_OK : sh_fail_errno(error, "%s: cannot be removed", folder);
+}
+
+/* An empty folder for the trial at hand. */
+static sh_status make_folder(const sweep *self, char folder[SH_PATH_BYTES])
+{
+    char trials[SH_PATH_BYTES];
+    SH_TRY(sh_path_join(trials, self->result->folder, "trials"));
+    SH_TRY(sh_path_join(folder, trials, self->trial->id));
+    SH_TRY(remove_folder(folder));
+    return sh_folder_make(folder);
+}
+
+/* ---- one trial ---- */
+
+static void tell(const sweep *self, sh_sweep_event_kind kind, double seconds)
+{
+    const double left = self->left_seconds - (kind == SH_SWEEP_END ? 0 : seconds);
+    const sh_sweep_event event = {
+        .kind = kind,
+        .folder = self->result->folder,
+        .trial = self->trial,
+        .number = self->number,
+        .count = self->count,
+        .seconds = seconds,
+        .left_seconds = left < 0 ? 0 : left,
+    };
+    if (self->asked->observer != NULL)
+        self->asked->observer(self->asked->context, &event);
+}
+
+static sh_status tick(void *context, double seconds)
+{
+    sweep *self = context;
+    self->trial->spent_seconds = self->spent_before + seconds;
+    tell(self, SH_SWEEP_TICK, seconds);
+    return sh_trials_save(self->trials, self->trial, self->begun);
+}
+
+static sh_status do_command(sweep *self, const char *folder, const sh_trial_command *command,
+                            int *exit_status)
+{
+    char log[SH_PATH_BYTES], lab_file[SH_PATH_BYTES];
+    SH_TRY(sh_path_join(log, folder, SH_TRIAL_LOG));
+    SH_TRY(sh_path_join(lab_file, folder, SH_TRIAL_LAB_FILE));
+    if (command->lab_file != NULL)
+        SH_TRY(sh_file_replace(lab_file, command->lab_file, strlen(command->lab_file)));
+    return sh_trial_process_run(exit_status, &(sh_trial_process){
+                                                 .arguments = command->arguments,
+                                                 .log = log,
+                                                 .clock = sh_clock_system(),
+                                                 .stop = self->asked->stop,
+                                                 .tick = tick,
+                                                 .context = self,
+                                             });
+}
+
+static sh_status run_programs(sweep *self, const char *folder, int *exit_status)
+{
+    sh_trial_command command;
+    const sh_trial_place place = {folder, self->program, self->has_lab ? self->lab : NULL};
+    SH_TRY(sh_trial_command_make(&command, self->trial->settings, &place));
+    const sh_status status = do_command(self, folder, &command, exit_status);
+    sh_trial_command_release(&command);
+    return status;
+}
+
+static double date_seconds(void)
+{
+    const struct timespec now = sh_clock_date();
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static sh_status begin(sweep *self)
+{
+    sh_trial *trial = self->trial;
+    trial->state = SH_TRIAL_RUNNING;
+    trial->attempts++;
+    trial->message[0] = '\0';
+    self->begun = date_seconds();
+    self->spent_before = trial->spent_seconds;
+    self->left_seconds =
+        sh_forecast(self->result->trials, self->result->trial_count, self->asked->only);
+    SH_TRY(sh_trials_save(self->trials, trial, self->begun));
+    tell(self, SH_SWEEP_BEGIN, 0);
+    return SH_OK;
+}
+
+static sh_status run_trial(sweep *self)
+{
+    char folder[SH_PATH_BYTES];
+    int exit_status;
+    sh_trial *trial = self->trial;
+    SH_TRY(make_folder(self, folder));
+    SH_TRY(begin(self));
+    const uint64_t began_ns = sh_clock_now_ns(sh_clock_system());
+    const sh_status status = run_programs(self, folder, &exit_status);
+    const double seconds = (double)(sh_clock_now_ns(sh_clock_system()) - began_ns) * 1e-9;
+    trial->spent_seconds = self->spent_before + seconds;
+    if (status == SH_OK) {
+        sh_trial_result_read(trial, folder, exit_status);
+        trial->figures[SH_TRIAL_FIGURE_wall_seconds] = seconds;
+        self->left_seconds =
+            sh_forecast(self->result->trials, self->result->trial_count, self->asked->only);
+    } else {
+        trial->state = SH_TRIAL_WAITING;
+    }
+    if (sh_trials_save(self->trials, trial, self->begun) != SH_OK && status == SH_OK)
+        return sh_fail_in(SH_IO, "keeping what came of a trial");
+    tell(self, SH_SWEEP_END, seconds);
+    return status;
+}
+
+/* ---- all of them ---- */
+
+static bool is_asked_for(const sweep *self, const sh_trial *trial)
+{
+    const char *filter = self->asked->only;
+    return (trial->state == SH_TRIAL_WAITING ||
+            (trial->state == SH_TRIAL_FAILED && self->asked->retry)) &&
+           (filter == NULL || sh_study_matches(filter, trial->settings));
+}
+
+/* What a trial needs and is missing, before the first begins. */
+static sh_status check(sweep *self)
+{
+    const sh_trial_place place = {self->result->folder, self->program,
+                                  self->has_lab ? self->lab : NULL};
+    for (size_t i = 0; i < self->result->trial_count; i++) {
+        sh_trial_command command;
+        const sh_trial *trial = &self->result->trials[i];
+        if (!is_asked_for(self, trial))
+            continue;
+        if (sh_study_trial_is_lab(trial->settings) && geteuid() != 0)
+            return sh_fail(SH_PERMISSION,
+                           "'cpu', 'link', 'delay' and 'ram' are the lab's, which needs root for "
+                           "namespaces and quotas: run it with sudo, or leave them out");
+        SH_TRY(sh_trial_command_make(&command, trial->settings, &place));
+        sh_trial_command_release(&command);
+        self->count++;
+    }
+    return SH_OK;
+}
+
+static sh_status do_all(sweep *self)
+{
+    SH_TRY(check(self));
+    for (size_t i = 0; i < self->result->trial_count; i++) {
+        self->trial = &self->result->trials[i];
+        if (!is_asked_for(self, self->trial))
+            continue;
+        if (sh_stop_requested(self->asked->stop))
+            return sh_fail(SH_STOPPED, "stopped on request");
+        self->number++;
+        const sh_trial_state before = self->trial->state;
+        SH_TRY(sh_trials_load(self->trials, self->trial)); /* it may have been done elsewhere in the
+                                                              study meanwhile */
+        if (self->trial->state == before)
+            SH_TRY(run_trial(self));
+    }
+    return SH_OK;
+}
+
+/* The places of the study, with what is known of their trials. */
+static sh_status load_all(sweep *self)
+{
+    sh_sweep_result *result = self->result;
+    result->trials = calloc(self->study->trial_count, sizeof *result->trials);
+    if (result->trials == NULL)
+        return sh_fail_memory(self->study->trial_count * sizeof *result->trials, "a sweep");
+    result->trial_count = self->study->trial_count;
+    for (size_t i = 0; i < result->trial_count; i++) {
+        const sh_study_trial *planned = &self->study->trials[i];
+        sh_trial *trial = &result->trials[i];
+        trial->block = planned->block;
+        memcpy(trial->id, planned->id, sizeof trial->id);
+        memcpy(trial->settings, planned->settings, sizeof trial->settings);
+        if (self->trials != NULL)
+            SH_TRY(sh_trials_load(self->trials, trial));
+    }
+    return self->trials == NULL ? SH_OK : sh_trials_others(self->trials, &result->others);
+}
+
+static void count_states(sh_sweep_result *result)
+{
+    for (size_t i = 0; i < result->trial_count; i++) {
+        const sh_trial_state state = result->trials[i].state;
+        *(state == SH_TRIAL_DONE     ? &result->done
+          : state == SH_TRIAL_FAILED ? &result->failed
+                                     : &result->waiting) += 1;
+    }
+}
+
+static sh_status list(sweep *self)
+{
+    const sh_status status = sh_trials_open(&self->trials, self->result->folder, SH_DATABASE_READ);
+    if (status != SH_OK && status != SH_NOT_FOUND)
+        return status;
+    return load_all(self);
+}
+
+static sh_status sweep_all(sweep *self)
+{
+    SH_TRY(find_program(self));
+    SH_TRY(find_lab(self));
+    SH_TRY(sh_trials_open(&self->trials, self->result->folder, SH_DATABASE_WRITE));
+    SH_TRY(sh_trials_take(self->trials, self->study, self->asked->file, date_seconds()));
+    SH_TRY(load_all(self));
+    return do_all(self);
+}
+
+sh_status sh_sweep(const sh_sweep_options *options, sh_sweep_result *result)
+{
+    sh_study *study;
+    sh_sweep_result made = {.trial_count = 0};
+    sweep *self = calloc(1, sizeof *self);
+    if (self == NULL)
+        return sh_fail_memory(sizeof *self, "a sweep");
+    self->asked = options;
+    self->result = &made;
+    sh_status status = options->only == NULL ? SH_OK : sh_study_check_filter(options->only);
+    if (status == SH_OK)
+        status = choose_folder(made.folder, options);
+    if (status == SH_OK)
+        status = sh_study_read(&study, options->file);
+    if (status == SH_OK) {
+        self->study = study;
+        made.inside = study;
+        status = options->list ? list(self) : sweep_all(self);
+        count_states(&made);
+        sh_trials_close(self->trials);
+    }
+    free(self);
+    if (status == SH_OK || status == SH_STOPPED)
+        *result = made;
+    else
+        sh_sweep_result_release(&made);
+    return status;
+}
+
+void sh_sweep_result_release(sh_sweep_result *result)
+{
+    free(result->trials);
+    sh_study_free(result->inside);
+    result->trials = NULL;
+    result->inside = NULL;
+}

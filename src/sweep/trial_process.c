@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A child that cannot become the program tells the error through a pipe that a successful exec
+ * closes. Between fork and exec it calls only what may be called there where there are threads.
+ */
+#include "sweep/trial_process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "node/stop.h"
+
+#define TICK_MS 1000
+
+/* In the child. Returns where it could not become the program. */
+static void become(const sh_trial_process *process, int input, int output, pid_t parent)
+{
+    sigset_t none;
+    sigemptyset(&none);
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) { /* it died before it could be noticed */
+        errno = ECANCELED;
+        return;
+    }
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+    signal(SIGPIPE, SIG_DFL);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    if (dup2(input, STDIN_FILENO) < 0 || dup2(output, STDOUT_FILENO) < 0 ||
+        dup2(output, STDERR_FILENO) < 0)
+        return;
+    execv(process->arguments[0], process->arguments);
+}
+
+static sh_status fork_child(pid_t *child, const sh_trial_process *process, int input, int output)
+{
+    int told[2], error = 0;
+    if (pipe(told) != 0)
+        return sh_fail_errno(errno, "starting %s", process->arguments[0]);
+    fcntl(told[0], F_SETFD, FD_CLOEXEC);
+    fcntl(told[1], F_SETFD, FD_CLOEXEC);
+    const pid_t parent = getpid();
+    *child = fork();
+    if (*child == 0) {
+        become(process, input, output, parent);
+        error = errno;
+        const ssize_t wrote = write(told[1], &error, sizeof error);
+        (void)wrote; /* nobody is there to hear it */
+        kill(getpid(), SIGKILL);
+    }
+    error = *child < 0 ? errno : 0;
+    close(told[1]);
+    if (*child > 0 && read(told[0], &error, sizeof error) != (ssize_t)sizeof error)
+        error = 0;
+    close(told[0]);
+    if (error == 0)
+        return SH_OK;
+    if (*child > 0)
+        waitpid(*child, NULL, 0);
+    return sh_fail_errno(error, "%s: cannot be started", process->arguments[0]);
+}
+
+static sh_status start(pid_t *child, const sh_trial_process *process)
+{
+    const int input = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (input < 0)
+        return sh_fail_errno(errno, "/dev/null: cannot be opened");
+    const int output = open(process->log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    const sh_status status = output < 0
+                                 ? sh_fail_errno(errno, "%s: cannot be written", process->log)
+                                 : fork_child(child, process, input, output);
+    if (output >= 0)
+        close(output);
+    close(input);
+    return status;
+}
+
+static uint64_t now_ms(const sh_trial_process *process)
+{
+    return sh_clock_now_ns(process->clock) / 1000000u;
+}
+
+/* Until it has ended, is to be stopped, or the deadline has come. */
+static bool wait_for(const sh_trial_process *process, int ended, bool heed_stop, uint64_t until_ms)
+{
+    const uint64_t at_ms = now_ms(process);
+    struct pollfd watched[] = {
+        {.fd = ended, .events = POLLIN},
+        {.fd = heed_stop ? sh_stop_fd(process->stop) : -1, .events = POLLIN}};
+    poll(watched, 2, until_ms > at_ms ? (int)(until_ms - at_ms) : 0);
+    return (watched[0].revents & POLLIN) != 0;
+}
+
+/* Tells it to end, and ends it where it does not. */
+static void end(const sh_trial_process *process, pid_t child, int ended)
+{
+    const uint64_t until_ms = now_ms(process) + SH_TRIAL_PATIENCE_MS;
+    kill(child, SIGINT);
+    while (now_ms(process) < until_ms)
+        if (wait_for(process, ended, false, until_ms))
+            return;
+    kill(-child, SIGKILL);
+}
+
+static sh_status watch(const sh_trial_process *process, pid_t child, int ended)
+{
+    const uint64_t began_ms = now_ms(process);
+    for (uint64_t next_ms = began_ms + TICK_MS;; next_ms += TICK_MS) {
+        while (now_ms(process) < next_ms) {
+            if (wait_for(process, ended, true, next_ms))
+                return SH_OK;
+            if (sh_stop_requested(process->stop))
+                return end(process, child, ended), sh_fail(SH_STOPPED, "stopped on request");
+        }
+        if (process->tick == NULL)
+            continue;
+        const double seconds = (double)(now_ms(process) - began_ms) * 1e-3;
+        const sh_status status = process->tick(process->context, seconds);
+        if (status != SH_OK)
+            return end(process, child, ended), status;
+    }
+}
+
+sh_status sh_trial_process_run(int *exit_status, const sh_trial_process *process)
+{
+    pid_t child;
+    int how;
+    SH_TRY(start(&child, process));
+    const int ended = (int)syscall(SYS_pidfd_open, child, 0);
+    sh_status status = ended < 0 ? sh_fail_errno(errno, "waiting for %s", process->arguments[0])
+                                 : watch(process, child, ended);
+    if (ended < 0)
+        kill(-child, SIGKILL);
+    else
+        close(ended);
+    while (waitpid(child, &how, 0) < 0 && errno == EINTR)
+        ;
+    kill(-child, SIGKILL); /* what it has left in its group */
+    *exit_status = WIFEXITED(how) ? WEXITSTATUS(how) : 128 + WTERMSIG(how);
+    return status;
+}

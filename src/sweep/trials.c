@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sweep/trials.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "store/file.h"
+#include "store/sweep_schema.h"
+
+enum {
+    AFTER_SETTINGS = SH_SETTING_COUNT + 1, /* of parameters, the id */
+    AFTER_STATE = AFTER_SETTINGS + 6,
+    PARAMETERS = AFTER_STATE + SH_TRIAL_FIGURE_COUNT,
+};
+
+struct sh_trials {
+    int lock; /* -1: it is only read */
+    sh_database *database;
+    sh_query *load, *save;
+};
+
+static const char *const state_texts[] = {
+#define STATE_TEXT(name, text) [SH_TRIAL_##name] = (text),
+    SH_TRIAL_STATE_MAP(STATE_TEXT)
+#undef STATE_TEXT
+};
+
+const char *sh_trial_state_text(sh_trial_state state)
+{
+    return state_texts[state];
+}
+
+const char *sh_trial_figure_name(sh_trial_figure figure)
+{
+    static const char *const names[] = {
+#define FIGURE_NAME(name, what) #name,
+        SH_TRIAL_FIGURE_MAP(FIGURE_NAME)
+#undef FIGURE_NAME
+    };
+    return names[figure];
+}
+
+static sh_status take_lock(int *lock, const char *folder)
+{
+    char path[SH_PATH_BYTES];
+    SH_TRY(sh_folder_make(folder));
+    SH_TRY(sh_path_join(path, folder, "lock"));
+    const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return sh_fail_errno(errno, "%s: cannot be opened", path);
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        const int error = errno;
+        close(fd);
+        if (error != EWOULDBLOCK)
+            return sh_fail_errno(error, "%s: cannot be locked", path);
+        return sh_fail(SH_REFUSED,
+                       "%s: another sweep is at work there: wait for its end, or name another "
+                       "folder with --run",
+                       folder);
+    }
+    *lock = fd;
+    return SH_OK;
+}
+
+static sh_status prepare(sh_trials *trials, sh_database_mode mode)
+{
+    char sql[4096];
+    snprintf(sql, sizeof sql,
+             "SELECT state, attempts, spent_seconds, message, %s FROM trials WHERE id = ?1",
+             sh_sweep_schema_figures());
+    SH_TRY(sh_query_new(&trials->load, trials->database, sql));
+    if (mode == SH_DATABASE_READ)
+        return SH_OK;
+    size_t length = (size_t)snprintf(
+        sql, sizeof sql,
+        "INSERT OR REPLACE INTO trials (%s, state, attempts, spent_seconds, begun, message, %s) "
+        "VALUES (?1",
+        sh_sweep_schema_settings(), sh_sweep_schema_figures());
+    for (int i = 2; i <= PARAMETERS; i++)
+        length += (size_t)snprintf(sql + length, sizeof sql - length, ", ?%d", i);
+    snprintf(sql + length, sizeof sql - length, ")");
+    return sh_query_new(&trials->save, trials->database, sql);
+}
+
+static sh_status open_in(sh_trials *trials, const char *folder, sh_database_mode mode)
+{
+    char path[SH_PATH_BYTES];
+    if (mode == SH_DATABASE_WRITE)
+        SH_TRY(take_lock(&trials->lock, folder));
+    SH_TRY(sh_path_join(path, folder, SH_SWEEP_DATABASE));
+    SH_TRY(sh_database_open(&trials->database, path, sh_sweep_schema(), mode));
+    return prepare(trials, mode);
+}
+
+sh_status sh_trials_open(sh_trials **trials, const char *folder, sh_database_mode mode)
+{
+    sh_trials *fresh = calloc(1, sizeof *fresh);
+    if (fresh == NULL)
+        return sh_fail_memory(sizeof *fresh, "a sweep");
+    fresh->lock = -1;
+    const sh_status status = open_in(fresh, folder, mode);
+    if (status != SH_OK) {
+        sh_trials_close(fresh);
+        return status;
+    }
+    *trials = fresh;
+    return SH_OK;
+}
+
+void sh_trials_close(sh_trials *trials)
+{
+    if (trials == NULL)
+        return;
+    sh_query_free(trials->load);
+    sh_query_free(trials->save);
+    sh_database_close(trials->database);
+    if (trials->lock >= 0)
+        close(trials->lock);
+    free(trials);
+}
+
+static sh_trial_state state_of(const char *text)
+{
+    sh_trial_state state = SH_TRIAL_WAITING;
+    for (size_t i = 0; i < sizeof state_texts / sizeof *state_texts; i++)
+        if (strcmp(state_texts[i], text) == 0)
+            state = (sh_trial_state)i;
+    return state;
+}
+
+sh_status sh_trials_load(sh_trials *trials, sh_trial *trial)
+{
+    bool found;
+    sh_query *query = trials->load;
+    sh_query_bind_text(query, 1, trial->id);
+    SH_TRY(sh_query_next(query, &found));
+    trial->state = found ? state_of(sh_query_text(query, 0)) : SH_TRIAL_WAITING;
+    trial->attempts = found ? (uint32_t)sh_query_integer(query, 1) : 0;
+    trial->spent_seconds = found ? sh_query_real(query, 2) : 0;
+    snprintf(trial->message, sizeof trial->message, "%s", found ? sh_query_text(query, 3) : "");
+    for (int i = 0; i < SH_TRIAL_FIGURE_COUNT; i++)
+        trial->figures[i] = found ? sh_query_real(query, 4 + i) : NAN;
+    snprintf(trial->weights_hash, sizeof trial->weights_hash, "%s",
+             found ? sh_query_text(query, 4 + SH_TRIAL_FIGURE_COUNT) : "");
+    sh_query_reset(query);
+    return SH_OK;
+}
+
+sh_status sh_trials_save(sh_trials *trials, const sh_trial *trial, double begun)
+{
+    sh_query *query = trials->save;
+    for (int i = 0; i < SH_SETTING_COUNT; i++)
+        sh_query_bind_text(query, 1 + i, trial->settings[i]);
+    sh_query_bind_text(query, AFTER_SETTINGS, trial->id);
+    sh_query_bind_text(query, AFTER_SETTINGS + 1, state_texts[trial->state]);
+    sh_query_bind_integer(query, AFTER_SETTINGS + 2, trial->attempts);
+    sh_query_bind_real(query, AFTER_SETTINGS + 3, trial->spent_seconds);
+    sh_query_bind_real(query, AFTER_SETTINGS + 4, begun);
+    sh_query_bind_text(query, AFTER_SETTINGS + 5,
+                       trial->state == SH_TRIAL_FAILED ? trial->message : NULL);
+    for (int i = 0; i < SH_TRIAL_FIGURE_COUNT; i++)
+        sh_query_bind_real(query, AFTER_STATE + i, trial->figures[i]);
+    sh_query_bind_text(query, PARAMETERS,
+                       trial->weights_hash[0] == '\0' ? NULL : trial->weights_hash);
+    return sh_query_run(query);
+}
+
+static sh_status take_place(sh_trials *trials, sh_query *place, const sh_study_trial *planned)
+{
+    sh_trial trial = {.block = planned->block};
+    memcpy(trial.id, planned->id, sizeof trial.id);
+    memcpy(trial.settings, planned->settings, sizeof trial.settings);
+    SH_TRY(sh_trials_load(trials, &trial));
+    if (trial.state == SH_TRIAL_RUNNING || trial.state == SH_TRIAL_WAITING) {
+        trial.state = SH_TRIAL_WAITING;
+        SH_TRY(sh_trials_save(trials, &trial, NAN));
+    }
+    sh_query_bind_text(place, 1, planned->block);
+    sh_query_bind_text(place, 2, planned->id);
+    return sh_query_run(place);
+}
+
+static sh_status take_all(sh_trials *trials, const sh_study *study, const char *file, double now)
+{
+    sh_query *query;
+    SH_TRY(sh_database_run(trials->database, "DELETE FROM study; DELETE FROM about;"));
+    SH_TRY(sh_query_new(&query, trials->database, "INSERT INTO about VALUES (?1, ?2, ?3)"));
+    sh_query_bind_text(query, 1, study->name);
+    sh_query_bind_text(query, 2, file);
+    sh_query_bind_real(query, 3, now);
+    sh_status status = sh_query_run(query);
+    sh_query_free(query);
+    SH_TRY(status);
+    SH_TRY(sh_query_new(&query, trials->database, "INSERT INTO study VALUES (NULL, ?1, ?2)"));
+    for (size_t i = 0; status == SH_OK && i < study->trial_count; i++)
+        status = take_place(trials, query, &study->trials[i]);
+    sh_query_free(query);
+    return status;
+}
+
+sh_status sh_trials_take(sh_trials *trials, const sh_study *study, const char *file, double now)
+{
+    SH_TRY(sh_database_run(trials->database, "BEGIN IMMEDIATE"));
+    const sh_status status = take_all(trials, study, file, now);
+    if (status == SH_OK)
+        return sh_database_run(trials->database, "COMMIT");
+    const sh_status undone = sh_database_run(trials->database, "ROLLBACK");
+    (void)undone; /* the failure is the first one */
+    return status;
+}
+
+sh_status sh_trials_others(sh_trials *trials, uint32_t *count)
+{
+    sh_query *query;
+    bool row;
+    SH_TRY(sh_query_new(&query, trials->database,
+                        "SELECT count(*) FROM trials WHERE id NOT IN (SELECT trial FROM study)"));
+    const sh_status status = sh_query_next(query, &row);
+    if (status == SH_OK)
+        *count = (uint32_t)sh_query_integer(query, 0);
+    sh_query_free(query);
+    return status;
+}
