@@ -11,9 +11,8 @@ static void add_package(void *context, const char *path)
 {
     sh_rapl *rapl = context;
     char name[64];
-    const char *number = strrchr(path, '/');
-    if (strchr(number, ':') != strrchr(number, ':') || rapl->count == SH_RAPL_PACKAGES_MAX ||
-        !sh_probe_once(name, sizeof name, "%s/name", path) || strncmp(name, "package", 7) != 0)
+    if (rapl->count == SH_RAPL_PACKAGES_MAX || !sh_probe_once(name, sizeof name, "%s/name", path) ||
+        strncmp(name, "package", 7) != 0)
         return;
     sh_probe range = sh_probe_open("%s/max_energy_range_uj", path);
     rapl->packages[rapl->count++] = (struct sh_rapl_package){
