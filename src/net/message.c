@@ -15,38 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "net/frame.h"
 #include "net/key.h"
 
 /* ---- text ------------------------------------------------------------------------------------ */
-
-/* Length of the UTF-8 sequence (RFC 3629) at `text`, its code point in `point`; 0: malformed. */
-static size_t read_point(const unsigned char *text, uint32_t *point)
-{
-    static const struct {
-        unsigned char mask, lead;
-        uint32_t least; /* the smallest code point that needs this length */
-    } forms[] = {{0x80, 0x00, 0}, {0xe0, 0xc0, 0x80}, {0xf0, 0xe0, 0x800}, {0xf8, 0xf0, 0x10000}};
-    for (size_t more = 0; more < 4; more++) {
-        if ((text[0] & forms[more].mask) != forms[more].lead)
-            continue;
-        *point = text[0] & (unsigned char)~forms[more].mask;
-        for (size_t i = 1; i <= more; i++) {
-            if ((text[i] & 0xc0) != 0x80) /* the end of the text is not, either */
-                return 0;
-            *point = *point << 6 | (text[i] & 0x3f);
-        }
-        const bool surrogate = *point >= 0xd800 && *point <= 0xdfff;
-        return *point < forms[more].least || *point > 0x10ffff || surrogate ? 0 : more + 1;
-    }
-    return 0;
-}
-
-/* Control characters could write to the terminal of whoever reads a log: C0, DEL and C1. */
-static bool is_control(uint32_t point)
-{
-    return point < 0x20 || (point >= 0x7f && point < 0xa0);
-}
 
 static sh_status check_text(const char *field, const char *text)
 {
@@ -58,10 +31,10 @@ static sh_status check_text(const char *field, const char *text)
     const unsigned char *at = (const unsigned char *)text;
     while (*at != 0) {
         uint32_t point;
-        const size_t bytes = read_point(at, &point);
+        const size_t bytes = sh_utf8_read(at, &point);
         if (bytes == 0)
             return sh_fail(SH_FORMAT, "a message whose '%s' is not UTF-8", field);
-        if (is_control(point))
+        if (sh_utf8_is_control(point))
             return sh_fail(SH_FORMAT, "a message whose '%s' has control characters", field);
         at += bytes;
     }

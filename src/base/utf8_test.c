@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/utf8.h"
+
+#include "base/test.h"
+
+static void cleans(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t bytes;
+        const char *expected;
+    } cases[] = {
+        {"", 8, ""},
+        {"pi-1", 8, "pi-1"},
+        {"a\tb\x1b[2J\x7f", 16, "a?b?[2J?"},
+        {"\xc3\xa4\xe2\x82\xac\xf0\x9f\x90\x9f", 16, "\xc3\xa4\xe2\x82\xac\xf0\x9f\x90\x9f"},
+        {"\xc2\x9b"
+         "31m",
+         16, "?31m"},                          /* C1's CSI */
+        {"\xff\xc3", 8, "??"},                 /* no lead byte; cut off */
+        {"\xc0\x80\xed\xa0\x80", 16, "?????"}, /* longer than needed; a surrogate */
+        {"abcd", 4, "abc"},
+        {"ab\xe2\x82\xac", 5, "ab"}, /* never half a character */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char out[32];
+        assert_string_equal(sh_utf8_clean(out, cases[i].bytes, cases[i].text), cases[i].expected);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(cleans)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
