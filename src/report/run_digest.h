@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a run's database says, read once: totals, means, and series thinned to at most
+ * SH_DIGEST_POINTS points.
+ *
+ *     sh_run_digest *digest;
+ *     SH_TRY(sh_run_digest_new(&digest, "runs/a"));
+ *     for (size_t i = 0; i < digest->device_count; i++)
+ *         printf("%s %f\n", digest->devices[i].name, digest->devices[i].split[SH_SPLIT_wait]);
+ *     sh_run_digest_free(digest);
+ *
+ * Times are seconds of training: from the start of the first session, without the breaks between
+ * sessions. What was not available is NaN. Texts are UTF-8 without control characters.
+ *
+ * A device's series have a value for each of `part_count` equal parts of the steps (of the time,
+ * for figures), NaN where nothing was seen in it.
+ *
+ * Threads: any; a digest is only read.
+ */
+#ifndef SHOAL_REPORT_RUN_DIGEST_H
+#define SHOAL_REPORT_RUN_DIGEST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/fail.h"
+#include "base/memory.h"
+#include "monitor/sample.h"
+#include "monitor/step_times.h"
+
+#define SH_DIGEST_POINTS 400 /* less with many devices: SH_DIGEST_CELLS over all of them */
+#define SH_DIGEST_CELLS 8000
+#define SH_DIGEST_TEXT_BYTES 160
+
+/* A step's parts, where `exchange` is parted in two (store/schema.h, step_parts). */
+typedef enum sh_split {
+    SH_SPLIT_wait = SH_PART_COUNT, /* until the device that computed longest had computed */
+    SH_SPLIT_network,              /* the rest of the exchange */
+    SH_SPLIT_COUNT
+} sh_split;
+
+/* Static storage. */
+const char *sh_split_name(int part);
+
+/* The parts that add up to a step: all but `exchange`, in the order of a step. */
+static inline bool sh_split_counts(int part)
+{
+    return part != SH_PART_exchange;
+}
+
+typedef struct sh_digest_point {
+    double step, seconds; /* the last of the part */
+    double loss, loss_least, loss_most, accuracy, samples_per_second;
+} sh_digest_point;
+
+typedef struct sh_digest_figure {
+    double total;       /* a counter's growth; NaN for a gauge */
+    double mean;        /* a counter's growth a second; a gauge's mean */
+    double least, most; /* a gauge's */
+    double early, late; /* as mean, of the first and the last third of the time */
+    double *series;     /* as mean; NULL where the device has none of it */
+} sh_digest_figure;
+
+typedef struct sh_digest_device {
+    uint32_t device, lanes, cores; /* 0 cores: not available */
+    char name[SH_DIGEST_TEXT_BYTES];
+    uint64_t steps, grains, samples; /* that it had a part in; that it computed */
+    double wall;                     /* mean seconds a step */
+    double split[SH_SPLIT_COUNT];    /* mean seconds a step */
+    double grain_seconds;            /* forward and backward, a grain */
+    double grain_early, grain_late;  /* the same, in the first and the last third of the steps */
+    double *series[SH_SPLIT_COUNT];  /* mean seconds a step; NULL without step times */
+    double observed;                 /* seconds between first and last sample */
+    sh_digest_figure figures[SH_FIGURE_COUNT];
+} sh_digest_device;
+
+typedef struct sh_digest_view {
+    double step, seconds;
+    uint32_t view, devices;
+    uint64_t grains;
+    char reason[SH_DIGEST_TEXT_BYTES];
+} sh_digest_view;
+
+typedef struct sh_digest_epoch {
+    double epoch, step, seconds, loss, accuracy, val_loss, val_accuracy;
+} sh_digest_epoch;
+
+typedef struct sh_run_digest {
+    char name[SH_DIGEST_TEXT_BYTES]; /* of the run's folder */
+    char model[SH_DIGEST_TEXT_BYTES], data[SH_DIGEST_TEXT_BYTES], status[SH_DIGEST_TEXT_BYTES];
+    char weights_hash[SH_DIGEST_TEXT_BYTES]; /* empty: not complete */
+    char version[SH_DIGEST_TEXT_BYTES];
+    const char *job; /* JSON, as it was written */
+    uint64_t parameters, steps, steps_planned, samples, redone;
+    uint32_t sessions;
+    double seconds, samples_per_second;
+    sh_digest_point *points;
+    size_t point_count;
+    sh_digest_device *devices; /* by number */
+    size_t device_count;
+    size_t part_count; /* of the devices' series */
+    sh_digest_view *views;
+    size_t view_count;
+    sh_digest_epoch *epochs;
+    size_t epoch_count;
+    sh_arena arena; /* holds all of it */
+} sh_run_digest;
+
+/*
+ * Reads the database of a run: `path` is its folder, or the file itself; borrowed during the call.
+ * `*digest` is owned: free it. Failures are those of store/database.h; SH_NOT_FOUND also for a
+ * database in which no run has begun.
+ */
+sh_status sh_run_digest_new(sh_run_digest **digest, const char *path) SHOAL_CHECKED;
+void sh_run_digest_free(sh_run_digest *digest); /* NULL is fine */
+
+#endif
