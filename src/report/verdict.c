@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A device is compared with the median of the others. First, whether it computes a grain longer
+ * than they, or than itself before; then why: short memory shows in swap, a processor that is held
+ * back in what the quota denied it beyond what it denies the others, in the firmware's flag, or in
+ * a clock below its best while it computes all the time. Otherwise it is slow.
+ *
+ * A link is judged by what it carries while it has something to carry. A device's link is two of
+ * the ring's, to the next device and from the one before, so it is both that stand out among the
+ * rest.
+ */
+#include "report/verdict.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SLOWER 1.2          /* times the peers' for a grain: a finding */
+#define DENIED_MORE 0.1     /* of the processor time wanted, beyond the peers' */
+#define DENIED_ALL 0.05     /* the peers themselves are under a quota */
+#define HELD_BACK 0.05      /* of the time, by firmware */
+#define FREQUENCY_DROP 0.85 /* of the highest */
+#define AVAILABLE_LEAST 32e6
+#define SWAP_MOST 16e6
+#define NETWORK_NOTABLE 0.1 /* of a step */
+#define NETWORK_MUCH 0.3
+#define LINK_SLOW 0.6 /* times what the others carry */
+#define WAIT_MUCH 0.3 /* of a step */
+#define COST_NOTABLE 0.05
+#define STEPS_LEAST 0.02 /* of the most steps that a device has: less says nothing */
+
+typedef double field_of(const sh_verdict_device *device);
+
+typedef struct hearing {
+    sh_verdict *verdict;
+    const sh_verdict_device *devices;
+    size_t count;
+    double steps; /* of the device with the most */
+    double *room; /* `count` numbers */
+} hearing;
+
+const char *sh_cause_name(sh_cause cause)
+{
+    static const char *const names[] = {
+#define CAUSE_NAME(name, what) #name,
+        SH_CAUSE_MAP(CAUSE_NAME)
+#undef CAUSE_NAME
+    };
+    return names[cause];
+}
+
+static double grain_of(const sh_verdict_device *device)
+{
+    return device->grain_seconds;
+}
+static double growth_of(const sh_verdict_device *device)
+{
+    return device->grain_late / device->grain_early;
+}
+static double denied_of(const sh_verdict_device *device)
+{
+    return device->denied;
+}
+static double denied_growth_of(const sh_verdict_device *device)
+{
+    return device->denied_late - device->denied_early;
+}
+static double computing_of(const sh_verdict_device *device)
+{
+    return device->computing_seconds;
+}
+static double network_of(const sh_verdict_device *device)
+{
+    return device->network_seconds / device->step_seconds;
+}
+static double wait_of(const sh_verdict_device *device)
+{
+    return device->wait_seconds / device->step_seconds;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static bool counts(const hearing *court, size_t device)
+{
+    return court->devices[device].steps >= STEPS_LEAST * court->steps;
+}
+
+/* In order, what all devices but one (-1: all) have of it. */
+static size_t gather(const hearing *court, field_of *field, int without)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < court->count; i++) {
+        const double value = field(&court->devices[i]);
+        if ((int)i != without && counts(court, i) && !isnan(value))
+            court->room[used++] = value;
+    }
+    qsort(court->room, used, sizeof *court->room, compare);
+    return used;
+}
+
+/* The upper of two in the middle: of two peers one may be odd itself. */
+static double median(const hearing *court, field_of *field, int without)
+{
+    const size_t used = gather(court, field, without);
+    return used == 0 ? NAN : court->room[used / 2];
+}
+
+__attribute__((format(printf, 5, 6))) static void find(hearing *court, sh_cause cause, int device,
+                                                       double cost, const char *format, ...)
+{
+    sh_verdict *verdict = court->verdict;
+    size_t at = verdict->finding_count;
+    while (at > 0 && verdict->findings[at - 1].cost < cost)
+        at--;
+    if (at == SH_VERDICT_FINDINGS)
+        return;
+    if (verdict->finding_count < SH_VERDICT_FINDINGS)
+        verdict->finding_count++;
+    memmove(&verdict->findings[at + 1], &verdict->findings[at],
+            (verdict->finding_count - 1 - at) * sizeof *verdict->findings);
+    sh_finding *finding = &verdict->findings[at];
+    *finding = (sh_finding){.cause = cause, .device = device, .cost = cost};
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(finding->text, sizeof finding->text, format, arguments);
+    va_end(arguments);
+}
+
+/* ---- devices that compute longer ------------------------------------------------------------- */
+
+/* What holds its processor back, in words; false: nothing that is known. */
+static bool is_throttled(const hearing *court, int index, char *why, size_t bytes)
+{
+    const sh_verdict_device *device = &court->devices[index];
+    const double peers = median(court, denied_of, index);
+    const bool alone = !(peers > DENIED_ALL) && device->denied > DENIED_MORE;
+    const bool grows =
+        denied_growth_of(device) > DENIED_MORE &&
+        !(denied_growth_of(device) < median(court, denied_growth_of, index) + DENIED_MORE);
+    if (device->held_back > HELD_BACK)
+        snprintf(
+            why, bytes,
+            "firmware held its processor back for %.0f %% of the time, for heat or low voltage",
+            100 * device->held_back);
+    else if (grows)
+        snprintf(why, bytes,
+                 "a quota denied it %.0f %% of the processor time it wanted at first and %.0f %% "
+                 "in the end",
+                 100 * device->denied_early, 100 * device->denied_late);
+    else if (alone)
+        snprintf(why, bytes, "a quota denied it %.0f %% of the processor time it wanted",
+                 100 * device->denied);
+    else if (device->frequency_ratio < FREQUENCY_DROP)
+        snprintf(why, bytes, "its clock ran at %.0f %% of its best%s",
+                 100 * device->frequency_ratio, device->celsius > 75 ? ", and it was hot" : "");
+    else if (device->denied > peers + DENIED_MORE)
+        snprintf(why, bytes,
+                 "it has less of its processor: a quota denies it %.0f %% of what it wants, the "
+                 "others %.0f %%",
+                 100 * device->denied, 100 * peers);
+    return device->held_back > HELD_BACK || grows || alone ||
+           device->frequency_ratio < FREQUENCY_DROP;
+}
+
+static bool is_short_of_memory(const sh_verdict_device *device, char *why, size_t bytes)
+{
+    const bool swaps = device->swap_bytes > SWAP_MOST;
+    if (swaps)
+        snprintf(why, bytes, "%.0f MB went to swap", 1e-6 * device->swap_bytes);
+    else if (device->available_bytes < AVAILABLE_LEAST)
+        snprintf(why, bytes, "only %.0f MB of memory were left", 1e-6 * device->available_bytes);
+    return swaps || device->available_bytes < AVAILABLE_LEAST;
+}
+
+/* Share of a step that all the others wait for this device. */
+static double cost_of(const hearing *court, int index)
+{
+    const sh_verdict_device *device = &court->devices[index];
+    const double lead = device->computing_seconds - median(court, computing_of, index);
+    return lead > 0 ? lead / device->step_seconds : 0;
+}
+
+static void judge_speed(hearing *court, int index)
+{
+    const sh_verdict_device *device = &court->devices[index];
+    const double ratio = device->grain_seconds / median(court, grain_of, index);
+    const double growth = growth_of(device) / median(court, growth_of, index);
+    const bool slower = ratio >= SLOWER, slowed = growth >= SLOWER;
+    if (!slower && !slowed)
+        return;
+    char why[160] = "its processor was not held back", speed[96], share[96] = "its share follows";
+    sh_cause cause = SH_CAUSE_compute;
+    if (is_short_of_memory(device, why, sizeof why))
+        cause = SH_CAUSE_memory;
+    else if (is_throttled(court, index, why, sizeof why))
+        cause = SH_CAUSE_throttled;
+    const double cost = cost_of(court, index);
+    if (slower)
+        snprintf(speed, sizeof speed, "computes %.1fx slower a grain than the median of the others",
+                 ratio);
+    else
+        snprintf(speed, sizeof speed, "became %.1fx slower a grain in the course of the job",
+                 growth_of(device));
+    if (cost >= COST_NOTABLE)
+        snprintf(share, sizeof share, "the others wait for it %.0f %% of a step", 100 * cost);
+    find(court, cause, index, cost, "%s %s (%.1f grains a step): %s; %s", device->name, speed,
+         device->grains, why, share);
+}
+
+/* ---- links ----------------------------------------------------------------------------------- */
+
+/* What link `index` carries, as a part of what those carry that are no link of `device`. */
+static double link_ratio(const hearing *court, size_t index, size_t device)
+{
+    size_t used = 0;
+    const size_t before = (device + court->count - 1) % court->count;
+    for (size_t i = 0; i < court->count; i++)
+        if (i != device && i != before && court->devices[i].link_rate > 0)
+            court->room[used++] = court->devices[i].link_rate;
+    qsort(court->room, used, sizeof *court->room, compare);
+    return used == 0 ? NAN : court->devices[index].link_rate / court->room[used / 2];
+}
+
+static void name_link(hearing *court, size_t index, double share, bool out, bool in)
+{
+    const sh_verdict_device *device = &court->devices[index];
+    const size_t before = (index + court->count - 1) % court->count;
+    const char *other = court->devices[out ? (index + 1) % court->count : before].name;
+    const size_t link = out ? index : before;
+    if (out && in)
+        find(court, SH_CAUSE_network, (int)index, share,
+             "the link of %s carries %.1f MB/s, %.1fx less than the others; the network takes "
+             "%.0f %% of a step",
+             device->name, 1e-6 * court->devices[link].link_rate,
+             1 / link_ratio(court, link, index), 100 * share);
+    else
+        find(court, SH_CAUSE_network, (int)link, share,
+             "the link from %s to %s carries %.1f MB/s, %.1fx less than the others; the network "
+             "takes %.0f %% of a step",
+             out ? device->name : other, out ? other : device->name,
+             1e-6 * court->devices[link].link_rate, 1 / link_ratio(court, link, index),
+             100 * share);
+}
+
+static void judge_network(hearing *court)
+{
+    const double share = median(court, network_of, -1);
+    size_t worst = 0;
+    double least = INFINITY;
+    if (!(share >= NETWORK_NOTABLE))
+        return;
+    for (size_t i = 0; i < court->count; i++) {
+        const double out = link_ratio(court, i, i);
+        const double in = link_ratio(court, (i + court->count - 1) % court->count, i);
+        if (out + in < least) {
+            least = out + in;
+            worst = i;
+        }
+    }
+    const bool out = link_ratio(court, worst, worst) < LINK_SLOW;
+    const bool in = link_ratio(court, (worst + court->count - 1) % court->count, worst) < LINK_SLOW;
+    if (isfinite(least) && (out || in))
+        name_link(court, worst, share, out, in);
+    else if (share >= NETWORK_MUCH)
+        find(court, SH_CAUSE_network, -1, share,
+             "the network takes %.0f %% of a step on all devices%s: a larger batch, fewer bits "
+             "(--wire) or fewer synchronisations (--strategy local:H) would help",
+             100 * share, isfinite(least) ? ", and no link is slower than the others" : "");
+}
+
+/* ---- devices with too little to do ------------------------------------------------------------
+ */
+
+static void judge_wait(hearing *court, int index)
+{
+    const sh_verdict_device *device = &court->devices[index];
+    const size_t others = gather(court, grain_of, index); /* the faster quarter of them */
+    const double faster = others == 0 ? NAN : court->room[others / 4] / device->grain_seconds;
+    if (wait_of(device) < WAIT_MUCH || !(faster >= SLOWER))
+        return;
+    find(court, SH_CAUSE_wait, index, 0,
+         "%s waits for the others %.0f %% of its time: it computes %.1fx faster a grain than "
+         "they and has %.1f grains a step; a larger share, or smaller grains, "
+         "would use it",
+         device->name, 100 * wait_of(device), faster, device->grains);
+}
+
+/* ---- all ---------------------------------------------------------------------------------------
+ */
+
+static void sum_up(hearing *court)
+{
+    sh_verdict *verdict = court->verdict;
+    const double wait = median(court, wait_of, -1);
+    char *text = verdict->text;
+    const size_t bytes = sizeof verdict->text;
+    if (court->steps <= 0)
+        snprintf(text, bytes, "Not available: the run has no times of steps.");
+    else if (court->count == 1)
+        snprintf(text, bytes, "One device: it computes %.0f %% of the time and waits for nobody.",
+                 100 * court->devices[0].computing_seconds / court->devices[0].step_seconds);
+    else if (verdict->finding_count > 0 && verdict->findings[0].cost >= COST_NOTABLE)
+        snprintf(text, bytes, "Held up by %s (%s).",
+                 verdict->findings[0].device < 0 ? "the network"
+                                                 : court->devices[verdict->findings[0].device].name,
+                 sh_cause_name(verdict->findings[0].cause));
+    else if (wait >= WAIT_MUCH)
+        snprintf(text, bytes,
+                 "No device holds the others up all the time, but they wait for each other in "
+                 "turns: %.0f %% of a step.",
+                 100 * wait);
+    else
+        snprintf(text, bytes,
+                 "Balanced: devices wait for each other %.0f %% of a step, and for the network "
+                 "%.0f %%.",
+                 100 * wait, 100 * median(court, network_of, -1));
+}
+
+void sh_verdict_make(sh_verdict *verdict, const sh_verdict_device *devices, size_t count)
+{
+    *verdict = (sh_verdict){0};
+    hearing court = {.verdict = verdict, .devices = devices, .count = count};
+    court.room = calloc(count + 1, sizeof *court.room);
+    if (court.room == NULL) {
+        snprintf(verdict->text, sizeof verdict->text, "Not available: not enough memory.");
+        return;
+    }
+    for (size_t i = 0; i < count; i++)
+        court.steps = fmax(court.steps, devices[i].steps);
+    for (size_t i = 0; i < count && count > 1; i++)
+        if (counts(&court, i)) {
+            judge_speed(&court, (int)i);
+            judge_wait(&court, (int)i);
+        }
+    if (count > 1)
+        judge_network(&court);
+    sum_up(&court);
+    free(court.room);
+}
