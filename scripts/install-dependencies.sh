@@ -16,8 +16,8 @@ build_packages=(
     libprotobuf-c-dev libssl-dev libevent-dev zlib1g-dev libjansson-dev libhwloc-dev libsqlite3-dev
     libyaml-dev libopenblas-dev
 )
-# Not on every architecture; the build does without and says so.
-optional_packages=(libdnnl-dev)
+# Not on every system; the build does without and says so.
+optional_packages=(libdnnl-dev libjs-chart.js)
 # libomp-dev has the omp.h that clang-tidy can read; nothing links it.
 test_packages=(
     libcmocka-dev python3 git binutils iproute2 universal-ctags

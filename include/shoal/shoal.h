@@ -11,6 +11,7 @@
 #include "shoal/launch.h"
 #include "shoal/plan.h"
 #include "shoal/profile.h"
+#include "shoal/report.h"
 #include "shoal/status.h"
 #include "shoal/sweep.h"
 #include "shoal/train.h"

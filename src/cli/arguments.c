@@ -199,6 +199,14 @@ static const sh_option *find(const sh_option *options, const char *name, size_t 
     return NULL;
 }
 
+static const sh_option *find_letter(const sh_option *options, const char *name, size_t length)
+{
+    for (const sh_option *option = options; option->kind != SH_OPTION_END; option++)
+        if (length == 1 && option->letter == name[0])
+            return option;
+    return NULL;
+}
+
 /* `text` is the argument as typed, `length` that of the name in it. */
 static bool unknown(sh_trouble *trouble, const sh_option *options, const char *text,
                     const char *name, size_t length)
@@ -225,7 +233,8 @@ static bool take_option(sh_arguments *arguments, sh_trouble *trouble, const sh_o
     const bool is_long = text[1] == '-';
     const char *name = text + (is_long ? 2 : 1);
     const size_t length = strcspn(name, "=");
-    const sh_option *option = is_long ? find(options, name, length) : NULL;
+    const sh_option *option =
+        is_long ? find(options, name, length) : find_letter(options, name, length);
     if (option == NULL)
         return unknown(trouble, options, text, name, length);
 

@@ -24,7 +24,7 @@
 
 #include "cli/trouble.h"
 
-#define SH_POSITIONALS_MAX 8
+#define SH_POSITIONALS_MAX 64
 
 typedef enum sh_option_kind {
     SH_OPTION_END,   /* ends the table */
@@ -41,6 +41,7 @@ typedef struct sh_option {
     sh_option_kind kind;
     bool hidden;        /* not in help */
     bool shows_default; /* help shows what the field holds before parsing */
+    char letter;        /* its short form, "-o"; 0: none */
     const char *name;   /* without its dashes */
     const char *value;  /* what help calls the value: "N" */
     const char *help;   /* one line */

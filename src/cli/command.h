@@ -39,6 +39,7 @@ typedef struct sh_command {
     X(join)                                                                                        \
     X(eval)                                                                                        \
     X(bench)                                                                                       \
+    X(report)                                                                                      \
     X(plan)                                                                                        \
     X(sweep)                                                                                       \
     X(models)                                                                                      \

@@ -26,7 +26,7 @@ typedef struct session {
 /* A step's row of a device, until the step's last one is read. */
 typedef struct work_row {
     sh_digest_device *device;
-    double merged, grains, wall, split[SH_SPLIT_COUNT];
+    double merged, grains, wall, split[SH_STEP_SPLIT_COUNT];
 } work_row;
 
 typedef struct run_reader {
@@ -48,11 +48,11 @@ typedef struct run_reader {
     size_t before_session;
 } run_reader;
 
-const char *sh_split_name(int part)
+const char *sh_step_split_name(int part)
 {
-    return part == SH_SPLIT_wait      ? "wait"
-           : part == SH_SPLIT_network ? "network"
-                                      : sh_step_part_name((sh_step_part)part);
+    return part == SH_STEP_SPLIT_wait      ? "wait"
+           : part == SH_STEP_SPLIT_network ? "network"
+                                           : sh_step_part_name((sh_step_part)part);
 }
 
 typedef void take_row(run_reader *reader, const sh_query *row);
@@ -292,11 +292,11 @@ static void add_work(run_reader *reader, work_row *row, double longest, double c
 {
     sh_digest_device *device = row->device;
     const double exchange = row->split[SH_PART_exchange], behind = longest - computing;
-    row->split[SH_SPLIT_wait] = fmin(exchange, behind);
-    row->split[SH_SPLIT_network] = fmax(0, exchange - behind);
+    row->split[SH_STEP_SPLIT_wait] = fmin(exchange, behind);
+    row->split[SH_STEP_SPLIT_network] = fmax(0, exchange - behind);
     const size_t part = part_of(reader, (double)reader->step, reader->parts);
     const size_t place = (size_t)(device - reader->digest->devices) * reader->parts + part;
-    for (int i = 0; i < SH_SPLIT_COUNT; i++) {
+    for (int i = 0; i < SH_STEP_SPLIT_COUNT; i++) {
         const double seconds = 1e-6 * row->merged * (isnan(row->split[i]) ? 0 : row->split[i]);
         device->split[i] += seconds;
         device->series[i][part] += seconds;
@@ -382,7 +382,7 @@ static void end_work(const run_reader *reader, sh_digest_device *device)
     device->grain_early = grain_seconds(reader, device, 0);
     device->grain_late = grain_seconds(reader, device, 2);
     device->wall /= (double)device->steps; /* NaN without steps */
-    for (int i = 0; i < SH_SPLIT_COUNT; i++) {
+    for (int i = 0; i < SH_STEP_SPLIT_COUNT; i++) {
         device->split[i] /= (double)device->steps;
         for (size_t j = 0; j < reader->parts; j++)
             device->series[i][j] /= weights[j];
@@ -396,11 +396,11 @@ static sh_status read_work(run_reader *reader)
     reader->weights = sh_arena_take(&digest->arena, 2 * cells, sizeof *reader->weights);
     reader->grains = reader->weights + cells;
     reader->rows = sh_arena_take(&digest->arena, digest->device_count, sizeof *reader->rows);
-    double *series = sh_arena_take(&digest->arena, cells * SH_SPLIT_COUNT, sizeof *series);
+    double *series = sh_arena_take(&digest->arena, cells * SH_STEP_SPLIT_COUNT, sizeof *series);
     if (reader->weights == NULL || reader->rows == NULL || series == NULL)
-        return sh_fail_memory(cells * SH_SPLIT_COUNT * sizeof *series, "a digest");
+        return sh_fail_memory(cells * SH_STEP_SPLIT_COUNT * sizeof *series, "a digest");
     for (size_t i = 0; i < digest->device_count; i++)
-        for (int j = 0; j < SH_SPLIT_COUNT; j++, series += reader->parts)
+        for (int j = 0; j < SH_STEP_SPLIT_COUNT; j++, series += reader->parts)
             digest->devices[i].series[j] = series;
     SH_TRY(each(reader, work_sql, take_work));
     end_step(reader);

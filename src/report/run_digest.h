@@ -6,7 +6,7 @@
  *     sh_run_digest *digest;
  *     SH_TRY(sh_run_digest_new(&digest, "runs/a"));
  *     for (size_t i = 0; i < digest->device_count; i++)
- *         printf("%s %f\n", digest->devices[i].name, digest->devices[i].split[SH_SPLIT_wait]);
+ *         printf("%s %f\n", digest->devices[i].name, digest->devices[i].split[SH_STEP_SPLIT_wait]);
  *     sh_run_digest_free(digest);
  *
  * Times are seconds of training: from the start of the first session, without the breaks between
@@ -33,17 +33,17 @@
 #define SH_DIGEST_TEXT_BYTES 160
 
 /* A step's parts, where `exchange` is parted in two (store/schema.h, step_parts). */
-typedef enum sh_split {
-    SH_SPLIT_wait = SH_PART_COUNT, /* until the device that computed longest had computed */
-    SH_SPLIT_network,              /* the rest of the exchange */
-    SH_SPLIT_COUNT
-} sh_split;
+typedef enum sh_step_split {
+    SH_STEP_SPLIT_wait = SH_PART_COUNT, /* until the device that computed longest had computed */
+    SH_STEP_SPLIT_network,              /* the rest of the exchange */
+    SH_STEP_SPLIT_COUNT
+} sh_step_split;
 
 /* Static storage. */
-const char *sh_split_name(int part);
+const char *sh_step_split_name(int part);
 
 /* The parts that add up to a step: all but `exchange`, in the order of a step. */
-static inline bool sh_split_counts(int part)
+static inline bool sh_step_split_counts(int part)
 {
     return part != SH_PART_exchange;
 }
@@ -64,13 +64,13 @@ typedef struct sh_digest_figure {
 typedef struct sh_digest_device {
     uint32_t device, lanes, cores; /* 0 cores: not available */
     char name[SH_DIGEST_TEXT_BYTES];
-    uint64_t steps, grains, samples; /* that it had a part in; that it computed */
-    double wall;                     /* mean seconds a step */
-    double split[SH_SPLIT_COUNT];    /* mean seconds a step */
-    double grain_seconds;            /* forward and backward, a grain */
-    double grain_early, grain_late;  /* the same, in the first and the last third of the steps */
-    double *series[SH_SPLIT_COUNT];  /* mean seconds a step; NULL without step times */
-    double observed;                 /* seconds between first and last sample */
+    uint64_t steps, grains, samples;   /* that it had a part in; that it computed */
+    double wall;                       /* mean seconds a step */
+    double split[SH_STEP_SPLIT_COUNT]; /* mean seconds a step */
+    double grain_seconds;              /* forward and backward, a grain */
+    double grain_early, grain_late;    /* the same, in the first and the last third of the steps */
+    double *series[SH_STEP_SPLIT_COUNT]; /* mean seconds a step; NULL without step times */
+    double observed;                     /* seconds between first and last sample */
     sh_digest_figure figures[SH_FIGURE_COUNT];
 } sh_digest_device;
 

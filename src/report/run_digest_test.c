@@ -107,10 +107,10 @@ static void splits_as_the_view_does(void **state)
         const sh_digest_device *device = &digest->devices[i];
         assert_ok(sh_query_next(query, &row));
         assert_true(row);
-        assert_near(device->split[SH_SPLIT_wait], 1e-6 * sh_query_real(query, 0));
-        assert_near(device->split[SH_SPLIT_network], 1e-6 * sh_query_real(query, 1));
+        assert_near(device->split[SH_STEP_SPLIT_wait], 1e-6 * sh_query_real(query, 0));
+        assert_near(device->split[SH_STEP_SPLIT_network], 1e-6 * sh_query_real(query, 1));
         assert_near(device->wall, 1e-6 * sh_query_real(query, 2));
-        assert_near(device->split[SH_SPLIT_wait] + device->split[SH_SPLIT_network],
+        assert_near(device->split[SH_STEP_SPLIT_wait] + device->split[SH_STEP_SPLIT_network],
                     device->split[SH_PART_exchange]);
     }
     sh_query_free(query);

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "shoal/report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/console.h"
+
+typedef struct report_values {
+    const char *output;
+    char format[16];
+} report_values;
+
+#define FIELD(member) offsetof(report_values, member)
+
+static const sh_option options[] = {
+    {SH_OPTION_TEXT, .name = "output", .letter = 'o', .value = "FILE",
+     .help = "write it there; a page where FILE ends in .html, else as --format says",
+     .offset = FIELD(output)},
+    {SH_OPTION_NAME, .name = "format", .value = "NAME",
+     .help = "text, markdown, html, json (default: as FILE ends, else text)",
+     .offset = FIELD(format), .max = sizeof((report_values *)0)->format - 1},
+    {SH_OPTION_END},
+};
+
+static const char *const names[] = {
+#define FORMAT_NAME(name, what) #name,
+    SH_REPORT_MAP(FORMAT_NAME)
+#undef FORMAT_NAME
+        NULL,
+};
+
+/* By --format, else by how the output ends; false for a name that there is not. */
+static bool choose(const report_values *given, sh_report_format *format)
+{
+    static const char *const ends[] = {".txt", ".md", ".html", ".json"};
+    const size_t length = given->output != NULL ? strlen(given->output) : 0;
+    *format = SH_REPORT_text;
+    for (int i = 0; names[i] != NULL; i++) {
+        const size_t end = strlen(ends[i]);
+        const bool fits = length > end && strcmp(given->output + length - end, ends[i]) == 0;
+        if (given->format[0] != '\0' ? strcmp(given->format, names[i]) == 0 : fits) {
+            *format = (sh_report_format)i;
+            return true;
+        }
+    }
+    return given->format[0] == '\0';
+}
+
+static int run(const sh_arguments *arguments, void *values)
+{
+    const report_values *given = values;
+    sh_report_options asked = {.runs = arguments->positionals,
+                               .run_count = arguments->positional_count,
+                               .output = given->output};
+    char *text;
+    if (!choose(given, &asked.format))
+        return sh_console_misuse("report", "--format %s: text, markdown, html or json",
+                                 given->format);
+    if (sh_report(&asked, &text) != SH_OK)
+        return sh_console_fail("%s", sh_message());
+    if (text != NULL)
+        fputs(text, stdout);
+    free(text);
+    return SH_EXIT_DONE;
+}
+
+const sh_command sh_report_command = {
+    .name = "report",
+    .usage = "RUN... [options]",
+    .summary = "says what runs were: tables, or a page with charts",
+    .details = "Where the time went, on which device, and who held the job up; several runs side "
+               "by side.\nA page is one file that asks for nothing from outside.\n"
+               "\nexamples:\n"
+               "  shoal report runs/a\n"
+               "  shoal report runs/a runs/b -o report.html\n",
+    .options = options,
+    .values_bytes = sizeof(report_values),
+    .positionals_least = 1,
+    .positionals_most = SH_POSITIONALS_MAX,
+    .run = run,
+};

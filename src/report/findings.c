@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/findings.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define ROWS_MAX 200 /* of epochs and views: more is nobody's reading */
+
+/* ---- subjects -------------------------------------------------------------------------------- */
+
+/* Of the processor time that it wanted, what a quota kept from it. */
+static double denied(double throttled, double used)
+{
+    return throttled / (throttled + used);
+}
+
+static sh_verdict_device witness(const sh_digest_device *device)
+{
+    const sh_digest_figure *figures = device->figures;
+    const sh_digest_figure *used = &figures[SH_FIGURE_cpu_process_seconds];
+    const sh_digest_figure *throttled = &figures[SH_FIGURE_cpu_throttled_seconds];
+    const sh_digest_figure *swap = &figures[SH_FIGURE_swap_used_bytes];
+    const sh_digest_figure *frequency = &figures[SH_FIGURE_cpu_frequency_hertz];
+    const double exchange = device->split[SH_PART_exchange] + device->split[SH_PART_optimizer];
+    return (sh_verdict_device){
+        .name = device->name,
+        .steps = (double)device->steps,
+        .grains = (double)device->grains / (double)device->steps,
+        .step_seconds = device->wall,
+        .computing_seconds = device->wall - exchange,
+        .wait_seconds = device->split[SH_STEP_SPLIT_wait],
+        .network_seconds = device->split[SH_STEP_SPLIT_network],
+        .grain_seconds = device->grain_seconds,
+        .grain_early = device->grain_early,
+        .grain_late = device->grain_late,
+        .denied = denied(throttled->mean, used->mean),
+        .denied_early = denied(throttled->early, used->early),
+        .denied_late = denied(throttled->late, used->late),
+        .held_back = figures[SH_FIGURE_throttled_ratio].mean,
+        .frequency_ratio = frequency->mean / frequency->most,
+        .celsius = figures[SH_FIGURE_temperature_celsius].most,
+        .available_bytes = figures[SH_FIGURE_memory_available_bytes].least,
+        .swap_bytes = swap->most - swap->least,
+        .link_rate = figures[SH_FIGURE_network_sent_bytes].total /
+                     figures[SH_FIGURE_network_busy_seconds].total,
+    };
+}
+
+sh_status sh_subject_init(sh_subject *subject, const char *path)
+{
+    sh_run_digest *digest;
+    SH_TRY(sh_run_digest_new(&digest, path));
+    sh_verdict_device *witnesses = calloc(digest->device_count + 1, sizeof *witnesses);
+    if (witnesses == NULL) {
+        sh_run_digest_free(digest);
+        return sh_fail_memory(digest->device_count * sizeof *witnesses, "a verdict");
+    }
+    for (size_t i = 0; i < digest->device_count; i++)
+        witnesses[i] = witness(&digest->devices[i]);
+    sh_verdict_make(&subject->verdict, witnesses, digest->device_count);
+    subject->digest = digest;
+    free(witnesses);
+    return SH_OK;
+}
+
+void sh_subject_release(sh_subject *subject)
+{
+    sh_run_digest_free(subject->digest);
+    subject->digest = NULL;
+}
+
+double sh_subject_total(const sh_subject *subject, sh_figure figure)
+{
+    double total = NAN;
+    for (size_t i = 0; i < subject->digest->device_count; i++) {
+        const double own = subject->digest->devices[i].figures[figure].total;
+        if (!isnan(own))
+            total = isnan(total) ? own : total + own;
+    }
+    return total;
+}
+
+/* ---- the summary ----------------------------------------------------------------------------- */
+
+static double largest_memory(const sh_run_digest *digest)
+{
+    double most = NAN;
+    for (size_t i = 0; i < digest->device_count; i++)
+        most = fmax(most, digest->devices[i].figures[SH_FIGURE_memory_peak_bytes].most);
+    return most;
+}
+
+static double last_accuracy(const sh_run_digest *digest)
+{
+    return digest->epoch_count > 0 ? digest->epochs[digest->epoch_count - 1].val_accuracy : NAN;
+}
+
+static void add_run(sh_sheet *sheet, const sh_subject *subject)
+{
+    const sh_run_digest *digest = subject->digest;
+    sh_sheet_cell(sheet, digest->name);
+    sh_sheet_cell(sheet, digest->status);
+    sh_sheet_number(sheet, (double)digest->device_count, SH_UNIT_whole);
+    sh_sheet_number(sheet, (double)digest->steps, SH_UNIT_whole);
+    sh_sheet_number(sheet, digest->seconds, SH_UNIT_duration);
+    sh_sheet_number(sheet, digest->samples_per_second, SH_UNIT_rate);
+    sh_sheet_number(sheet, last_accuracy(digest), SH_UNIT_percent);
+    sh_sheet_number(sheet, sh_subject_total(subject, SH_FIGURE_cpu_process_seconds),
+                    SH_UNIT_duration);
+    sh_sheet_number(sheet, largest_memory(digest), SH_UNIT_bytes);
+    sh_sheet_number(sheet, sh_subject_total(subject, SH_FIGURE_network_sent_bytes), SH_UNIT_bytes);
+    sh_sheet_number(sheet, sh_subject_total(subject, SH_FIGURE_energy_joules), SH_UNIT_joules);
+}
+
+static void add_job(sh_sheet *sheet, const sh_run_digest *digest)
+{
+    char text[6 * SH_DIGEST_TEXT_BYTES], parameters[SH_QUANTITY_BYTES], samples[SH_QUANTITY_BYTES];
+    snprintf(text, sizeof text, "%s: %s on %s, %s parameters, %s samples, %s%s; shoal %s",
+             digest->name, digest->model, digest->data,
+             sh_quantity(parameters, (double)digest->parameters, SH_UNIT_whole),
+             sh_quantity(samples, (double)digest->samples, SH_UNIT_whole),
+             digest->weights_hash[0] != '\0' ? "weights " : "no weights yet", digest->weights_hash,
+             digest->version);
+    sh_sheet_paragraph(sheet, text);
+}
+
+void sh_findings_summary(sh_sheet *sheet, const sh_subject *subjects, size_t count)
+{
+    static const char *const heads[] = {"run",    "status",  "devices",  "steps",
+                                        "time",   "samples", "accuracy", "CPU time",
+                                        "memory", "sent",    "energy"};
+    sh_sheet_heading(sheet, 2, "Summary");
+    for (size_t i = 0; i < count; i++)
+        add_job(sheet, subjects[i].digest);
+    sh_sheet_table(sheet,
+                   "Accuracy is of the last validation, memory the most that one device held, CPU "
+                   "time, sent bytes and energy of all devices together",
+                   "<<>>>>>>>>>", heads);
+    for (size_t i = 0; i < count; i++)
+        add_run(sheet, &subjects[i]);
+    sh_sheet_end(sheet);
+    sh_sheet_heading(sheet, 2, "Verdict");
+    for (size_t i = 0; i < count; i++) {
+        const sh_verdict *verdict = &subjects[i].verdict;
+        if (count > 1)
+            sh_sheet_heading(sheet, 3, subjects[i].digest->name);
+        sh_sheet_paragraph(sheet, verdict->text);
+        for (size_t j = 0; j < verdict->finding_count; j++)
+            sh_sheet_paragraph(sheet, verdict->findings[j].text);
+    }
+}
+
+/* ---- the details ----------------------------------------------------------------------------- */
+
+static void add_devices(sh_sheet *sheet, const sh_run_digest *digest)
+{
+    static const char *const heads[] = {"device", "name",     "lanes",    "steps",
+                                        "grains", "samples",  "CPU time", "memory",
+                                        "sent",   "received", "energy",   "hottest"};
+    sh_sheet_table(sheet, "What each device did and took", "><>>>>>>>>>>", heads);
+    for (size_t i = 0; i < digest->device_count; i++) {
+        const sh_digest_device *device = &digest->devices[i];
+        const sh_digest_figure *figures = device->figures;
+        const double celsius = figures[SH_FIGURE_temperature_celsius].most;
+        char text[SH_QUANTITY_BYTES] = "not available";
+        sh_sheet_number(sheet, device->device, SH_UNIT_whole);
+        sh_sheet_cell(sheet, device->name);
+        sh_sheet_number(sheet, device->lanes, SH_UNIT_whole);
+        sh_sheet_number(sheet, (double)device->steps, SH_UNIT_whole);
+        sh_sheet_number(sheet, (double)device->grains, SH_UNIT_whole);
+        sh_sheet_number(sheet, (double)device->samples, SH_UNIT_whole);
+        sh_sheet_number(sheet, figures[SH_FIGURE_cpu_process_seconds].total, SH_UNIT_duration);
+        sh_sheet_number(sheet, figures[SH_FIGURE_memory_peak_bytes].most, SH_UNIT_bytes);
+        sh_sheet_number(sheet, figures[SH_FIGURE_network_sent_bytes].total, SH_UNIT_bytes);
+        sh_sheet_number(sheet, figures[SH_FIGURE_network_received_bytes].total, SH_UNIT_bytes);
+        sh_sheet_number(sheet, figures[SH_FIGURE_energy_joules].total, SH_UNIT_joules);
+        if (!isnan(celsius))
+            snprintf(text, sizeof text,
+                     "%.0f \xc2\xb0"
+                     "C",
+                     celsius);
+        sh_sheet_cell(sheet, text);
+    }
+    sh_sheet_end(sheet);
+}
+
+static void add_split(sh_sheet *sheet, const sh_run_digest *digest)
+{
+    const char *heads[SH_STEP_SPLIT_COUNT + 3] = {"device", "a grain", "a step"};
+    char columns[SH_STEP_SPLIT_COUNT + 4] = "<>>";
+    size_t used = 3;
+    for (int i = 0; i < SH_STEP_SPLIT_COUNT; i++)
+        if (sh_step_split_counts(i)) {
+            columns[used] = '>';
+            heads[used++] = sh_step_split_name(i);
+        }
+    sh_sheet_table(sheet,
+                   "Where a step's time goes, on average: wait is for the device that computed "
+                   "longest, network the rest of the exchange",
+                   columns, heads);
+    for (size_t i = 0; i < digest->device_count; i++) {
+        const sh_digest_device *device = &digest->devices[i];
+        sh_sheet_cell(sheet, device->name);
+        sh_sheet_number(sheet, device->grain_seconds, SH_UNIT_seconds);
+        sh_sheet_number(sheet, device->wall, SH_UNIT_seconds);
+        for (int j = 0; j < SH_STEP_SPLIT_COUNT; j++)
+            if (sh_step_split_counts(j))
+                sh_sheet_number(sheet, device->split[j], SH_UNIT_seconds);
+    }
+    sh_sheet_end(sheet);
+}
+
+static void add_epochs(sh_sheet *sheet, const sh_run_digest *digest)
+{
+    static const char *const heads[] = {
+        "epoch", "step", "time", "loss", "accuracy", "validation loss", "validation accuracy"};
+    const size_t count = digest->epoch_count;
+    sh_sheet_table(sheet,
+                   count > ROWS_MAX ? "Validated epochs (the last ones)" : "Validated epochs",
+                   ">>>>>>>", heads);
+    for (size_t i = count > ROWS_MAX ? count - ROWS_MAX : 0; i < count; i++) {
+        const sh_digest_epoch *epoch = &digest->epochs[i];
+        sh_sheet_number(sheet, epoch->epoch, SH_UNIT_whole);
+        sh_sheet_number(sheet, epoch->step, SH_UNIT_whole);
+        sh_sheet_number(sheet, epoch->seconds, SH_UNIT_duration);
+        sh_sheet_number(sheet, epoch->loss, SH_UNIT_loss);
+        sh_sheet_number(sheet, epoch->accuracy, SH_UNIT_percent);
+        sh_sheet_number(sheet, epoch->val_loss, SH_UNIT_loss);
+        sh_sheet_number(sheet, epoch->val_accuracy, SH_UNIT_percent);
+    }
+    sh_sheet_end(sheet);
+}
+
+static void add_views(sh_sheet *sheet, const sh_run_digest *digest)
+{
+    static const char *const heads[] = {"view", "step", "time", "devices", "grains", "reason"};
+    const size_t count = digest->view_count;
+    sh_sheet_table(sheet,
+                   count > ROWS_MAX ? "Changes of devices and shares (the last ones)"
+                                    : "Changes of devices and shares",
+                   ">>>>><", heads);
+    for (size_t i = count > ROWS_MAX ? count - ROWS_MAX : 0; i < count; i++) {
+        const sh_digest_view *view = &digest->views[i];
+        sh_sheet_number(sheet, view->view, SH_UNIT_whole);
+        sh_sheet_number(sheet, view->step, SH_UNIT_whole);
+        sh_sheet_number(sheet, view->seconds, SH_UNIT_duration);
+        sh_sheet_number(sheet, view->devices, SH_UNIT_whole);
+        sh_sheet_number(sheet, (double)view->grains, SH_UNIT_whole);
+        sh_sheet_cell(sheet, view->reason);
+    }
+    sh_sheet_end(sheet);
+}
+
+void sh_findings_details(sh_sheet *sheet, const sh_subject *subject, bool named)
+{
+    const sh_run_digest *digest = subject->digest;
+    sh_sheet_heading(sheet, 2, named ? digest->name : "Details");
+    add_devices(sheet, digest);
+    add_split(sheet, digest);
+    if (digest->epoch_count > 0)
+        add_epochs(sheet, digest);
+    if (digest->view_count > 0)
+        add_views(sheet, digest);
+}

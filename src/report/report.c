@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "shoal/report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/findings.h"
+#include "report/page.h"
+#include "report/run_json.h"
+#include "store/file.h"
+
+typedef void write_part(FILE *file, const sh_subject *subjects, size_t count,
+                        sh_report_format format);
+
+static void write_summary(FILE *file, const sh_subject *subjects, size_t count,
+                          sh_report_format format)
+{
+    sh_sheet sheet = {.file = file, .format = format};
+    sh_findings_summary(&sheet, subjects, count);
+}
+
+static void write_details(FILE *file, const sh_subject *subjects, size_t count,
+                          sh_report_format format)
+{
+    sh_sheet sheet = {.file = file, .format = format};
+    for (size_t i = 0; i < count; i++)
+        sh_findings_details(&sheet, &subjects[i], count > 1);
+}
+
+static void write_tables(FILE *file, const sh_subject *subjects, size_t count,
+                         sh_report_format format)
+{
+    write_summary(file, subjects, count, format);
+    write_details(file, subjects, count, format);
+}
+
+static void write_json(FILE *file, const sh_subject *subjects, size_t count,
+                       sh_report_format format)
+{
+    (void)format;
+    sh_run_json(file, subjects, count);
+}
+
+/* What a part writes, as a text: owned. */
+static sh_status gather(char **text, write_part *write, const sh_subject *subjects, size_t count,
+                        sh_report_format format)
+{
+    size_t bytes = 0;
+    char *fresh = NULL;
+    FILE *file = open_memstream(&fresh, &bytes);
+    if (file == NULL)
+        return sh_fail_memory(bytes, "a report");
+    write(file, subjects, count, format);
+    const bool failed = ferror(file) != 0;
+    if (fclose(file) != 0 || failed) {
+        free(fresh);
+        return sh_fail_memory(bytes, "a report");
+    }
+    *text = fresh;
+    return SH_OK;
+}
+
+static void name_page(char *title, size_t bytes, const sh_subject *subjects, size_t count)
+{
+    if (count > 1)
+        snprintf(title, bytes, "%zu runs", count);
+    else
+        snprintf(title, bytes, "%s: %s on %s", subjects[0].digest->name, subjects[0].digest->model,
+                 subjects[0].digest->data);
+}
+
+static sh_status make_page(char **text, const sh_subject *subjects, size_t count)
+{
+    char title[4 * SH_DIGEST_TEXT_BYTES], *summary = NULL, *details = NULL, *data = NULL;
+    char *fresh = NULL;
+    size_t bytes = 0;
+    FILE *file = NULL;
+    sh_status status = SH_OK;
+    name_page(title, sizeof title, subjects, count);
+    SH_TRY_DONE(gather(&summary, write_summary, subjects, count, SH_REPORT_html));
+    SH_TRY_DONE(gather(&details, write_details, subjects, count, SH_REPORT_html));
+    SH_TRY_DONE(gather(&data, write_json, subjects, count, SH_REPORT_json));
+    file = open_memstream(&fresh, &bytes);
+    status = file == NULL ? sh_fail_memory(bytes, "a report")
+                          : sh_page_write(file, &(sh_page){title, summary, details, data});
+    if (file != NULL && fclose(file) != 0 && status == SH_OK)
+        status = sh_fail_memory(bytes, "a report");
+done:
+    free(summary);
+    free(details);
+    free(data);
+    if (status == SH_OK)
+        *text = fresh;
+    else
+        free(fresh);
+    return status;
+}
+
+static sh_status make(char **text, const sh_subject *subjects, size_t count,
+                      sh_report_format format)
+{
+    if (format == SH_REPORT_html)
+        return make_page(text, subjects, count);
+    return gather(text, format == SH_REPORT_json ? write_json : write_tables, subjects, count,
+                  format);
+}
+
+sh_status sh_report(const sh_report_options *options, char **text)
+{
+    const size_t count = options->run_count;
+    if (count == 0)
+        return sh_fail(SH_INVALID, "no run to report of");
+    sh_subject *subjects = calloc(count, sizeof *subjects);
+    if (subjects == NULL)
+        return sh_fail_memory(count * sizeof *subjects, "a report");
+    char *fresh = NULL;
+    sh_status status = SH_OK;
+    for (size_t i = 0; i < count; i++)
+        SH_TRY_DONE(sh_subject_init(&subjects[i], options->runs[i]));
+    SH_TRY_DONE(make(&fresh, subjects, count, options->format));
+    if (options->output != NULL)
+        SH_TRY_DONE(sh_file_replace(options->output, fresh, strlen(fresh)));
+    *text = options->output == NULL ? fresh : NULL;
+    fresh = options->output == NULL ? NULL : fresh;
+done:
+    free(fresh);
+    for (size_t i = 0; i < count; i++)
+        sh_subject_release(&subjects[i]);
+    free(subjects);
+    return status;
+}

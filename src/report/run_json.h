@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * All that a digest holds, as JSON: what `--format json` gives, and what a page draws its charts
+ * of.
+ *
+ *     sh_run_json(file, subjects, count);
+ *
+ * {"report": 1, "runs": [...]}: units as in the names of figures (src/monitor/figures.def), else
+ * seconds and shares of 1; what is not available is null. A series is an array, one value a part;
+ * `points` go by steps, a device's `split` by equal parts of the steps, its `series` by equal parts
+ * of the time.
+ *
+ * Threads: any.
+ */
+#ifndef SHOAL_REPORT_RUN_JSON_H
+#define SHOAL_REPORT_RUN_JSON_H
+
+#include <stdio.h>
+
+#include "report/findings.h"
+
+void sh_run_json(FILE *file, const sh_subject *subjects, size_t count);
+
+#endif
