@@ -281,9 +281,23 @@ const char *sh_query_name(const sh_query *query, int column)
     return sqlite3_column_name(query->statement, column);
 }
 
+sh_value_kind sh_query_kind(const sh_query *query, int column)
+{
+    switch (sqlite3_column_type(query->statement, column)) {
+    case SQLITE_NULL:
+        return SH_VALUE_NULL;
+    case SQLITE_INTEGER:
+        return SH_VALUE_INTEGER;
+    case SQLITE_FLOAT:
+        return SH_VALUE_REAL;
+    default:
+        return SH_VALUE_TEXT;
+    }
+}
+
 bool sh_query_is_null(const sh_query *query, int column)
 {
-    return sqlite3_column_type(query->statement, column) == SQLITE_NULL;
+    return sh_query_kind(query, column) == SH_VALUE_NULL;
 }
 
 int64_t sh_query_integer(const sh_query *query, int column)

@@ -81,8 +81,16 @@ void sh_query_reset(sh_query *query);
 
 /* Columns of the row, from 0. NULL is 0, NaN and "". Text is borrowed until the next call for this
  * query. */
+typedef enum sh_value_kind {
+    SH_VALUE_NULL,
+    SH_VALUE_INTEGER,
+    SH_VALUE_REAL,
+    SH_VALUE_TEXT
+} sh_value_kind;
+
 int sh_query_columns(const sh_query *query);
 const char *sh_query_name(const sh_query *query, int column);
+sh_value_kind sh_query_kind(const sh_query *query, int column);
 bool sh_query_is_null(const sh_query *query, int column);
 int64_t sh_query_integer(const sh_query *query, int column);
 double sh_query_real(const sh_query *query, int column);

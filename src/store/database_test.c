@@ -77,11 +77,15 @@ static void keeps_what_was_written(void **state)
         assert_true(row);
         assert_int_equal(sh_query_columns(query), 3);
         assert_string_equal(sh_query_name(query, 1), "weight");
+        assert_int_equal(sh_query_kind(query, 0), SH_VALUE_TEXT);
+        assert_int_equal(sh_query_kind(query, 1), SH_VALUE_REAL);
+        assert_int_equal(sh_query_kind(query, 2), SH_VALUE_INTEGER);
         assert_string_equal(sh_query_text(query, 0), "herring");
         assert_true(sh_query_real(query, 1) == 0.5);
         assert_true(sh_query_integer(query, 2) == INT64_MAX);
         assert_ok(sh_query_next(query, &row));
         assert_true(row && sh_query_is_null(query, 0) && isnan(sh_query_real(query, 1)));
+        assert_int_equal(sh_query_kind(query, 1), SH_VALUE_NULL);
         assert_string_equal(sh_query_text(query, 0), "");
         assert_ok(sh_query_next(query, &row));
         assert_false(row);

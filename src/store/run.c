@@ -6,6 +6,9 @@
  *
  * The lock file is never removed: a third program could lock a new file of that name while a second
  * still holds the removed one. The kernel drops the lock when its holder dies, however it dies.
+ *
+ * Whoever asks for the lock has it for a moment, in which another one fails to get it. So there is
+ * a second lock on the file, which can be asked about without taking it.
  */
 #include "store/run.h"
 
@@ -207,6 +210,8 @@ static sh_status take_lock(int *lock, const char *folder)
         close(fd);
         return status;
     }
+    /* Where a file system has no such locks, the run looks as if nobody had it open. */
+    (void)fcntl(fd, F_OFD_SETLK, &(struct flock){.l_type = F_WRLCK});
     /* For the message that others get. */
     const int bytes = snprintf(process, sizeof process, "%ld\n", (long)getpid());
     errno = ENOSPC; /* for the case of too few bytes written, which sets none */
@@ -217,6 +222,20 @@ static sh_status take_lock(int *lock, const char *folder)
     }
     *lock = fd;
     return SH_OK;
+}
+
+bool sh_run_is_open(const char *folder)
+{
+    char path[SH_PATH_BYTES];
+    struct flock lock = {.l_type = F_WRLCK}; /* of the whole file */
+    if (sh_path_join(path, folder, SH_RUN_LOCK) != SH_OK)
+        return false;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    const bool held = fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+    close(fd);
+    return held;
 }
 
 /* Lines of a course that nobody can continue, and the token of a job that nobody comes back to. */

@@ -28,6 +28,7 @@
 #define SH_RUN_EVENTS "events.log"
 #define SH_RUN_METRICS "metrics.jsonl" /* one JSON object a line, one line an epoch */
 #define SH_RUN_SUMMARY "summary.json"
+#define SH_RUN_DATABASE "run.db" /* store/schema.h */
 #define SH_RUN_LOCK "lock"
 #define SH_RUN_TOKEN "token" /* the job's join token while it runs, for its owner alone */
 #define SH_RUN_CHECKPOINTS "checkpoints"
@@ -53,6 +54,10 @@ sh_status sh_run_open(sh_run **run, const sh_run_options *options) SHOAL_CHECKED
 
 /* Unlocks it. NULL is fine. */
 void sh_run_close(sh_run *run);
+
+/* Whether a program has the run in this folder open. Only looks: nobody's lock fails because of it.
+ */
+bool sh_run_is_open(const char *folder);
 
 /* The folder, and its folder of checkpoints for store/checkpoint.h; borrowed until close. */
 const char *sh_run_folder(const sh_run *run);

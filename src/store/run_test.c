@@ -198,7 +198,9 @@ static void one_at_a_time(void **state)
     sh_run *run, *other;
     char expected[128], file[SH_PATH_BYTES];
     make_run(path);
+    assert_false(sh_run_is_open(path));
     assert_ok(open_path(&run, path, true));
+    assert_true(sh_run_is_open(path));
     snprintf(expected, sizeof expected,
              "/a: is in use by another shoal (process %ld): wait for its", (long)getpid());
     assert_fails(open_path(&other, path, true), SH_REFUSED, expected);
@@ -206,7 +208,10 @@ static void one_at_a_time(void **state)
     assert_ok(sh_run_path(run, SH_RUN_LOCK, file));
     assert_int_equal(truncate(file, 0), 0);
     assert_fails(open_path(&other, path, true), SH_REFUSED, "is in use by another shoal: wait for");
+    assert_true(sh_run_is_open(path));
     sh_run_close(run);
+    assert_false(sh_run_is_open(path));
+    assert_false(sh_run_is_open(folder));
     assert_ok(open_path(&other, path, true));
     sh_run_close(other);
 
