@@ -12,6 +12,7 @@
 #include "shoal/plan.h"
 #include "shoal/profile.h"
 #include "shoal/report.h"
+#include "shoal/runs.h"
 #include "shoal/status.h"
 #include "shoal/sweep.h"
 #include "shoal/train.h"

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What runs have left: which there are, one of them as it stands, and its tables as text.
+ *
+ *     sh_run_list list;
+ *     if (sh_runs_list(&list, "runs") == SH_OK)
+ *         for (size_t i = 0; i < list.count; i++)
+ *             printf("%s %.2f %%\n", list.runs[i].name, 100 * list.runs[i].val_accuracy);
+ *     sh_run_list_release(&list);
+ *
+ * A run may go on meanwhile; nothing is changed. A number that is not known is NaN. Moments are in
+ * seconds since 1970.
+ *
+ * Failures: SH_NOT_FOUND where there is no run; SH_FORMAT, SH_VERSION, SH_CORRUPT where its
+ * database is not one, of a version that is not known here, damaged; SH_PERMISSION, SH_IO.
+ *
+ * Threads: any; each call opens what it reads for itself.
+ */
+#ifndef SHOAL_RUNS_H
+#define SHOAL_RUNS_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "shoal/train.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One list: name, text. */
+#define SH_RUN_STATE_MAP(X)                                                                        \
+    X(COMPLETE, "complete")                                                                        \
+    X(STOPPED, "stopped") /* on request, or because a device was lost */                           \
+    X(FAILED, "failed")   /* `reason` says why */                                                  \
+    X(RUNNING, "running")                                                                          \
+    X(KILLED, "killed")         /* it ended without a word */                                      \
+    X(UNREADABLE, "unreadable") /* `reason` says why; of the rest the name alone is known */
+
+typedef enum sh_run_state {
+#define SH_RUN_STATE_ENUM(name, text) SH_STATE_##name,
+    SH_RUN_STATE_MAP(SH_RUN_STATE_ENUM)
+#undef SH_RUN_STATE_ENUM
+} sh_run_state;
+
+/* Static storage. */
+SHOAL_API const char *sh_run_state_text(sh_run_state state);
+
+typedef struct sh_run_about {
+    char folder[SH_RUN_BYTES];
+    char name[256]; /* the last part of it */
+    sh_run_state state;
+    char reason[SH_RUN_BYTES];
+    char model[SH_MODEL_BYTES];
+    char data[SH_DATA_BYTES];
+    uint32_t devices;              /* that took part since the training was started or resumed */
+    uint64_t step, steps;          /* applied, of the whole job */
+    uint32_t epoch, epochs;        /* in which the last step was, from 1; of the whole job */
+    double val_loss, val_accuracy; /* of the last epoch that was validated */
+    double started, seconds;       /* seconds of all sessions, without the time between them */
+} sh_run_about;
+
+typedef struct sh_run_list {
+    sh_run_about *runs; /* owned; the newest first, unreadable ones last, by name */
+    size_t count;
+} sh_run_list;
+
+/*
+ * The runs in `folder` (NULL: "runs"), or that one if it is a run itself. SH_NOT_FOUND where there
+ * is no such folder; a run that cannot be read is in the list.
+ */
+SHOAL_API sh_status sh_runs_list(sh_run_list *list, const char *folder) SHOAL_CHECKED;
+SHOAL_API void sh_run_list_release(sh_run_list *list);
+
+/* Rates are those of the last few seconds. */
+typedef struct sh_run_device {
+    uint32_t device;
+    char name[SH_NAME_BYTES];
+    bool is_gone;
+    char reason[256];          /* why it is gone */
+    double share;              /* of a step's grains, 0 .. 1 */
+    double samples_per_second; /* that it computed itself */
+    /* Parts of its time in steps, 0 .. 1: reading, forward, backward and adding up; waiting for
+     * lanes of its own, for the other devices, for the network; updating weights. */
+    double compute, lanes, wait, network, optimizer;
+    double cpu; /* cores at work for it */
+    double memory_bytes;
+    double sent_bytes_per_second, received_bytes_per_second;
+    double temperature_celsius;
+    double throttled; /* 1 while it is held back for heat or voltage, else 0 */
+    double held_back; /* part of the time for which a quota kept it from running, 0 .. 1 */
+} sh_run_device;
+
+typedef struct sh_run_news {
+    double at;
+    int64_t device; /* -1: of none */
+    char kind[64];
+    char text[512];
+} sh_run_news;
+
+#define SH_RUN_NEWS_MAX 16
+
+typedef struct sh_run_snapshot {
+    sh_run_about about;
+    double at;             /* of the newest figures */
+    double loss, accuracy; /* training: mean over the last few seconds */
+    double samples_per_second, steps_per_second;
+    double eta_seconds;
+    sh_run_device *devices; /* owned */
+    size_t device_count;
+    sh_run_news news[SH_RUN_NEWS_MAX]; /* the newest last */
+    size_t news_count;
+} sh_run_snapshot;
+
+/* The run in `folder`, as it stands. */
+SHOAL_API sh_status sh_run_look(sh_run_snapshot *snapshot, const char *folder) SHOAL_CHECKED;
+SHOAL_API void sh_run_snapshot_release(sh_run_snapshot *snapshot);
+
+typedef enum sh_export_format {
+    SH_EXPORT_CSV,  /* RFC 4180 with line feeds; a value that is not known is empty */
+    SH_EXPORT_JSON, /* a list of objects, each on a line; null */
+} sh_export_format;
+
+typedef struct sh_export_options {
+    const char *run;   /* folder */
+    const char *table; /* as in `shoal help runs`: "steps" */
+    sh_export_format format;
+    const char *path; /* replaced as a whole or not at all; NULL: `out` */
+    FILE *out;        /* whose errors are the caller's to look for */
+} sh_export_options;
+
+/* Writes a table of a run as text. SH_INVALID names the tables there are. */
+SHOAL_API sh_status sh_run_export(const sh_export_options *options) SHOAL_CHECKED;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

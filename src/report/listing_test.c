@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/listing.h"
+
+#include <math.h>
+
+#include "report/history_fixture.h"
+
+static char root[SH_PATH_BYTES];
+
+static int set_up(void **state)
+{
+    (void)state;
+    scratch_make(root);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    scratch_remove(root);
+    return 0;
+}
+
+static const char *inside(const char *name)
+{
+    static char path[SH_PATH_BYTES];
+    assert_ok(sh_path_join(path, root, name));
+    return path;
+}
+
+static void lists_runs_newest_first(void **state)
+{
+    (void)state;
+    static const char sql[] = "UPDATE sessions SET started = 2000, ended = 2010, status = ";
+    char rows[1024];
+    history_make(root, "killed", HISTORY_RUN HISTORY_DEVICES HISTORY_STEPS);
+    snprintf(rows, sizeof rows, HISTORY_RUN "%s'complete'", sql);
+    history_make(root, "complete", rows);
+    snprintf(rows, sizeof rows, HISTORY_RUN "%s'failed: loss is NaN', started = 2009", sql);
+    history_make(root, "failed", rows);
+    history_make(root, "again",
+                 HISTORY_RUN "UPDATE sessions SET ended = 1005, status = 'stopped';"
+                             "INSERT INTO sessions VALUES (2, '0.1.0', 1100, 1103, 'stopped');"
+                             "UPDATE sessions SET started = 500, ended = 505 WHERE session = 1");
+    assert_ok(sh_folder_make(inside("other")));
+    assert_ok(sh_folder_make(inside("bare")));
+    scratch_write(inside("bare/" SH_RUN_JOB), "{}", 2);
+    sh_run_list list;
+    assert_ok(sh_runs_list(&list, root));
+    static const struct {
+        const char *name;
+        sh_run_state state;
+        const char *reason;
+        double seconds;
+    } expected[] = {
+        {"failed", SH_STATE_FAILED, "loss is NaN", 1},
+        {"complete", SH_STATE_COMPLETE, "", 10},
+        {"killed", SH_STATE_KILLED, "", 12},
+        {"again", SH_STATE_STOPPED, "", 8},
+        {"bare", SH_STATE_UNREADABLE, "/bare: has no run.db: nothing was recorded of it", NAN},
+    };
+    assert_int_equal(list.count, sizeof expected / sizeof *expected);
+    for (size_t i = 0; i < list.count; i++) {
+        const sh_run_about *run = &list.runs[i];
+        assert_string_equal(run->name, expected[i].name);
+        assert_int_equal(run->state, expected[i].state);
+        assert_non_null(strstr(run->reason, expected[i].reason));
+        assert_true(isnan(expected[i].seconds) ? isnan(run->seconds)
+                                               : run->seconds == expected[i].seconds);
+    }
+    sh_run_list_release(&list);
+    assert_null(list.runs);
+}
+
+static void says_how_far_a_run_is(void **state)
+{
+    (void)state;
+    history_make(root, "a", HISTORY_RUN HISTORY_DEVICES HISTORY_STEPS);
+    char path[SH_PATH_BYTES];
+    snprintf(path, sizeof path, "%.4000s//", inside("a"));
+    sh_run_list list;
+    assert_ok(sh_runs_list(&list, path));
+    assert_int_equal(list.count, 1);
+    const sh_run_about *run = &list.runs[0];
+    assert_string_equal(run->name, "a");
+    assert_string_equal(run->folder, inside("a"));
+    assert_string_equal(run->model, "lenet");
+    assert_string_equal(run->data, "digits");
+    assert_int_equal(run->devices, 3);
+    assert_true(run->step == 12 && run->steps == 20 && run->epoch == 2 && run->epochs == 2);
+    assert_true(run->val_loss == 0.45 && run->val_accuracy == 0.875 && run->started == 1000);
+    sh_run_list_release(&list);
+
+    history_make(root, "b", HISTORY_RUN);
+    assert_ok(sh_runs_list(&list, inside("b")));
+    run = &list.runs[0];
+    assert_true(run->step == 0 && run->epoch == 0 && run->devices == 0 && run->seconds == 0);
+    assert_true(isnan(run->val_loss) && isnan(run->val_accuracy));
+    sh_run_list_release(&list);
+}
+
+static void the_lock_tells_who_runs(void **state)
+{
+    (void)state;
+    sh_run *run;
+    sh_run_list list;
+    assert_ok(sh_run_open(&run, &(sh_run_options){.path = inside("a")}));
+    history_make(root, "a", HISTORY_RUN);
+    assert_ok(sh_runs_list(&list, inside("a")));
+    assert_int_equal(list.runs[0].state, SH_STATE_RUNNING);
+    sh_run_list_release(&list);
+    sh_run_close(run);
+    assert_ok(sh_runs_list(&list, inside("a")));
+    assert_int_equal(list.runs[0].state, SH_STATE_KILLED);
+    sh_run_list_release(&list);
+}
+
+static void says_what_is_wrong(void **state)
+{
+    (void)state;
+    sh_run_list list = {.count = 7};
+    sh_database *database;
+    char text[2000];
+    memset(text, 'x', sizeof text);
+    assert_fails(sh_runs_list(&list, inside("none")), SH_NOT_FOUND, "/none: cannot list: No such");
+    assert_int_equal(list.count, 7);
+    assert_fails(sh_listing_open(&database, inside("none")), SH_NOT_FOUND,
+                 "/none: there is no such folder");
+    assert_fails(sh_listing_open(&database, root), SH_NOT_FOUND, "is not the folder of a run");
+
+    history_make(root, "empty", "");
+    history_make(root, "version", HISTORY_RUN "PRAGMA user_version = 9");
+    history_make(root, "noise", HISTORY_RUN);
+    scratch_write(inside("noise/" SH_RUN_DATABASE), text, sizeof text);
+    history_make(root, "nothing", HISTORY_RUN);
+    scratch_write(inside("nothing/" SH_RUN_DATABASE), "", 0);
+    static const char *const reasons[] = {
+        "/empty: ended before its training began",
+        "/noise/run.db is not a database",
+        "/nothing/run.db is not a run's database, but another program's",
+        "/version/run.db: its schema has version 9, this shoal knows version 1",
+    };
+    assert_ok(sh_runs_list(&list, root));
+    assert_int_equal(list.count, sizeof reasons / sizeof *reasons);
+    for (size_t i = 0; i < list.count; i++) {
+        assert_int_equal(list.runs[i].state, SH_STATE_UNREADABLE);
+        assert_non_null(strstr(list.runs[i].reason, reasons[i]));
+    }
+    sh_run_list_release(&list);
+}
+
+#define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_FOLDER(lists_runs_newest_first),
+        WITH_FOLDER(says_how_far_a_run_is),
+        WITH_FOLDER(the_lock_tells_who_runs),
+        WITH_FOLDER(says_what_is_wrong),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * "Of late" is what lies within RECENT_SECONDS before the newest row, whenever that was written: so
+ * no clock is asked, and what a run that has ended was like can still be seen. Steps of late are
+ * those behind the step `since`, at whose end that time begins. Where a step takes longer it is
+ * one step.
+ *
+ * Counters begin anew with a process: a rate is known where its counter has not fallen.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "report/listing.h"
+
+#define RECENT_SECONDS 5.0
+#define LAST_SESSION "(SELECT max(session) FROM sessions)"
+
+/* At most 4096 of them: the steps of a small model are many. */
+static const char steps_query[] = "SELECT step, at, samples, loss, accuracy FROM steps "
+                                  "WHERE session = " LAST_SESSION " ORDER BY step DESC LIMIT 4096";
+
+static const char devices_query[] =
+    "SELECT device, name, gone IS NOT NULL, reason,"
+    " 1.0 * (SELECT grains FROM views WHERE session = d.session AND device = d.device"
+    "   AND view = (SELECT max(view) FROM views WHERE session = d.session))"
+    " / (SELECT sum(grains) FROM views WHERE session = d.session"
+    "   AND view = (SELECT max(view) FROM views WHERE session = d.session)) "
+    "FROM devices d WHERE session = " LAST_SESSION " ORDER BY device";
+
+static const char work_query[] =
+    "SELECT device, sum(wall_us), sum(samples), sum(data_us + forward_us + backward_us + sum_us),"
+    " sum(lanes_us), sum(wait_us), sum(network_us), sum(optimizer_us) "
+    "FROM step_parts WHERE step > ?1 GROUP BY device";
+
+static const char samples_query[] =
+    "SELECT at, cpu_process_seconds, network_sent_bytes, network_received_bytes,"
+    " cpu_throttled_seconds, memory_resident_bytes, temperature_celsius, throttled_ratio "
+    "FROM samples WHERE device = ?1"
+    " AND at >= (SELECT max(at) FROM samples WHERE device = ?1) - ?2 ORDER BY at";
+
+static const char events_query[] =
+    "SELECT at, coalesce(device, -1), kind, text FROM "
+    "(SELECT rowid AS number, * FROM events ORDER BY rowid DESC LIMIT ?1) ORDER BY number";
+
+static double ratio(double part, double whole)
+{
+    return whole > 0 ? part / whole : NAN;
+}
+
+static sh_status read_steps(sh_run_snapshot *s, int64_t *since, sh_database *database)
+{
+    sh_query *query;
+    bool row;
+    sh_status status;
+    double earliest = NAN, count = 0, samples = 0, rated = 0, steps = -1, loss = 0, accuracy = 0;
+    SH_TRY(sh_query_new(&query, database, steps_query));
+    while ((status = sh_query_next(query, &row)) == SH_OK && row) {
+        rated += count; /* of the step before, whose beginning is known now */
+        steps++;
+        *since = sh_query_integer(query, 0);
+        earliest = sh_query_real(query, 1);
+        if (isnan(s->at))
+            s->at = earliest;
+        else if (s->at - earliest >= RECENT_SECONDS)
+            break;
+        count = (double)sh_query_integer(query, 2);
+        samples += count;
+        loss += count * sh_query_real(query, 3);
+        accuracy += count * sh_query_real(query, 4);
+    }
+    sh_query_free(query);
+    s->loss = ratio(loss, samples);
+    s->accuracy = ratio(accuracy, samples);
+    s->samples_per_second = ratio(rated, s->at - earliest);
+    s->steps_per_second = ratio(steps, s->at - earliest);
+    return status;
+}
+
+static sh_run_device *find(const sh_run_snapshot *s, int64_t device)
+{
+    for (size_t i = 0; i < s->device_count; i++)
+        if (s->devices[i].device == device)
+            return &s->devices[i];
+    return NULL;
+}
+
+static sh_status add_device(sh_run_snapshot *s, size_t *capacity, const sh_query *query)
+{
+    void *devices = s->devices;
+    SH_TRY(sh_array_grow(&devices, capacity, s->device_count + 1, sizeof *s->devices));
+    s->devices = devices;
+    sh_run_device *device = &s->devices[s->device_count++];
+    *device = (sh_run_device){.device = (uint32_t)sh_query_integer(query, 0),
+                              .is_gone = sh_query_integer(query, 2) != 0,
+                              .share = sh_query_real(query, 4)};
+    snprintf(device->name, sizeof device->name, "%s", sh_query_text(query, 1));
+    snprintf(device->reason, sizeof device->reason, "%s", sh_query_text(query, 3));
+    device->samples_per_second = device->compute = device->lanes = device->wait = NAN;
+    device->network = device->optimizer = device->cpu = device->memory_bytes = NAN;
+    device->sent_bytes_per_second = device->received_bytes_per_second = NAN;
+    device->temperature_celsius = device->throttled = device->held_back = NAN;
+    return SH_OK;
+}
+
+static sh_status read_devices(sh_run_snapshot *s, sh_database *database)
+{
+    sh_query *query;
+    bool row;
+    sh_status status;
+    size_t capacity = 0;
+    SH_TRY(sh_query_new(&query, database, devices_query));
+    while ((status = sh_query_next(query, &row)) == SH_OK && row)
+        SH_TRY_DONE(add_device(s, &capacity, query));
+done:
+    sh_query_free(query);
+    return status;
+}
+
+static sh_status read_work(sh_run_snapshot *s, int64_t since, sh_database *database)
+{
+    sh_query *query;
+    bool row;
+    sh_status status;
+    SH_TRY(sh_query_new(&query, database, work_query));
+    sh_query_bind_integer(query, 1, since);
+    while ((status = sh_query_next(query, &row)) == SH_OK && row) {
+        sh_run_device *device = find(s, sh_query_integer(query, 0));
+        const double wall_us = sh_query_real(query, 1);
+        if (device == NULL || device->is_gone)
+            continue;
+        device->samples_per_second = ratio(sh_query_real(query, 2), 1e-6 * wall_us);
+        device->compute = ratio(sh_query_real(query, 3), wall_us);
+        device->lanes = ratio(sh_query_real(query, 4), wall_us);
+        device->wait = ratio(sh_query_real(query, 5), wall_us);
+        device->network = ratio(sh_query_real(query, 6), wall_us);
+        device->optimizer = ratio(sh_query_real(query, 7), wall_us);
+    }
+    sh_query_free(query);
+    return status;
+}
+
+/* What a counter has grown by in a second; NaN where it has begun anew. */
+static double rate(double grown, double seconds)
+{
+    return grown >= 0 ? ratio(grown, seconds) : NAN;
+}
+
+/* The device's figures, from its first and its last row of late. */
+static sh_status read_figures(sh_run_snapshot *s, sh_run_device *device, sh_query *query)
+{
+    enum { AT, CPU, SENT, RECEIVED, HELD, COUNTERS };
+    double first[COUNTERS], last[COUNTERS], memory = NAN, temperature = NAN, throttled = NAN;
+    bool row;
+    sh_query_bind_integer(query, 1, device->device);
+    sh_query_bind_real(query, 2, RECENT_SECONDS);
+    for (size_t rows = 0;; rows++) {
+        SH_TRY(sh_query_next(query, &row));
+        if (!row && rows == 0)
+            return SH_OK;
+        if (!row)
+            break;
+        for (int i = 0; i < COUNTERS; i++) {
+            last[i] = sh_query_real(query, i);
+            if (rows == 0)
+                first[i] = last[i];
+        }
+        memory = sh_query_real(query, COUNTERS);
+        temperature = sh_query_real(query, COUNTERS + 1);
+        throttled = sh_query_real(query, COUNTERS + 2);
+    }
+    if (!(s->at >= last[AT])) /* NaN without a step */
+        s->at = last[AT];
+    if (s->at - last[AT] > RECENT_SECONDS) /* it is silent */
+        return SH_OK;
+    const double seconds = last[AT] - first[AT];
+    device->cpu = rate(last[CPU] - first[CPU], seconds);
+    device->sent_bytes_per_second = rate(last[SENT] - first[SENT], seconds);
+    device->received_bytes_per_second = rate(last[RECEIVED] - first[RECEIVED], seconds);
+    device->held_back = rate(last[HELD] - first[HELD], seconds);
+    device->memory_bytes = memory;
+    device->temperature_celsius = temperature;
+    device->throttled = throttled;
+    return SH_OK;
+}
+
+static sh_status read_samples(sh_run_snapshot *s, sh_database *database)
+{
+    sh_query *query;
+    sh_status status = SH_OK;
+    SH_TRY(sh_query_new(&query, database, samples_query));
+    for (size_t i = 0; i < s->device_count && status == SH_OK; i++)
+        if (!s->devices[i].is_gone)
+            status = read_figures(s, &s->devices[i], query);
+    sh_query_free(query);
+    return status;
+}
+
+static sh_status read_news(sh_run_snapshot *s, sh_database *database)
+{
+    sh_query *query;
+    bool row;
+    sh_status status;
+    SH_TRY(sh_query_new(&query, database, events_query));
+    sh_query_bind_integer(query, 1, SH_RUN_NEWS_MAX);
+    while ((status = sh_query_next(query, &row)) == SH_OK && row) {
+        sh_run_news *news = &s->news[s->news_count++];
+        news->at = sh_query_real(query, 0);
+        news->device = sh_query_integer(query, 1);
+        snprintf(news->kind, sizeof news->kind, "%s", sh_query_text(query, 2));
+        snprintf(news->text, sizeof news->text, "%s", sh_query_text(query, 3));
+    }
+    sh_query_free(query);
+    return status;
+}
+
+static sh_status read_all(sh_run_snapshot *s, sh_database *database, const char *folder)
+{
+    int64_t since = 0;
+    SH_TRY(sh_database_run(database, "BEGIN")); /* all as of one moment */
+    SH_TRY(sh_listing_read(&s->about, database, folder));
+    SH_TRY(read_steps(s, &since, database));
+    SH_TRY(read_devices(s, database));
+    SH_TRY(read_work(s, since, database));
+    SH_TRY(read_samples(s, database));
+    SH_TRY(read_news(s, database));
+    if (s->about.state == SH_STATE_RUNNING && s->about.steps >= s->about.step)
+        s->eta_seconds = ratio((double)(s->about.steps - s->about.step), s->steps_per_second);
+    return SH_OK;
+}
+
+sh_status sh_run_look(sh_run_snapshot *snapshot, const char *folder)
+{
+    sh_database *database;
+    SH_TRY(sh_listing_open(&database, folder));
+    sh_run_snapshot *fresh = calloc(1, sizeof *fresh);
+    if (fresh == NULL) {
+        sh_database_close(database);
+        return sh_fail_memory(sizeof *fresh, "a snapshot");
+    }
+    fresh->at = fresh->eta_seconds = NAN;
+    const sh_status status = read_all(fresh, database, folder);
+    sh_database_close(database);
+    if (status == SH_OK)
+        *snapshot = *fresh;
+    else
+        sh_run_snapshot_release(fresh);
+    free(fresh);
+    return status;
+}
+
+void sh_run_snapshot_release(sh_run_snapshot *snapshot)
+{
+    free(snapshot->devices);
+    snapshot->devices = NULL;
+    snapshot->device_count = 0;
+}
