@@ -42,6 +42,8 @@ typedef struct sh_command {
     X(report)                                                                                      \
     X(plan)                                                                                        \
     X(sweep)                                                                                       \
+    X(runs)                                                                                        \
+    X(top)                                                                                         \
     X(models)                                                                                      \
     X(version)                                                                                     \
     X(help)

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 /* More than that is not a figure that anyone reads, and fits into 64 bits. */
 #define LARGEST 1e15
@@ -82,6 +83,16 @@ const char *sh_figure_duration(sh_figure *figure, double seconds)
                  minutes, whole % 60);
     else
         snprintf(figure->text, sizeof figure->text, "%" PRIu64 ":%02" PRIu64, minutes, whole % 60);
+    return figure->text;
+}
+
+const char *sh_figure_date(sh_figure *figure, double seconds)
+{
+    struct tm parts;
+    if (!(seconds >= 0 && seconds < 1e11) ||
+        localtime_r(&(time_t){(time_t)seconds}, &parts) == NULL ||
+        strftime(figure->text, sizeof figure->text, "%Y-%m-%d %H:%M:%S", &parts) == 0)
+        return unknown(figure);
     return figure->text;
 }
 

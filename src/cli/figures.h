@@ -36,6 +36,9 @@ const char *sh_figure_percent(sh_figure *figure, double share, int decimals);
 /* "0:07", "12:34", "1:02:03", "3 d 01:02:03"; whole seconds, and "0.45 s" below one. */
 const char *sh_figure_duration(sh_figure *figure, double seconds);
 
+/* A moment in seconds since 1970, in local time: "2026-11-22 16:12:03"; "-" where it is none. */
+const char *sh_figure_date(sh_figure *figure, double seconds);
+
 /* Millions of bytes: "45.3". */
 const char *sh_figure_megabytes(sh_figure *figure, uint64_t bytes);
 

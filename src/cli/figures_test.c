@@ -3,6 +3,7 @@
 #include "cli/figures.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 static void whole_numbers(void **state)
 {
@@ -69,6 +70,17 @@ static void fractions(void **state)
     }
 }
 
+static void dates(void **state)
+{
+    (void)state;
+    sh_figure figure;
+    setenv("TZ", "XYZ-2", 1); /* two hours east */
+    assert_string_equal(sh_figure_date(&figure, 1795363923.7), "2026-11-22 18:12:03");
+    assert_string_equal(sh_figure_date(&figure, 0), "1970-01-01 02:00:00");
+    assert_string_equal(sh_figure_date(&figure, NAN), "-");
+    assert_string_equal(sh_figure_date(&figure, 1e300), "-");
+}
+
 static void megabytes(void **state)
 {
     (void)state;
@@ -86,6 +98,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whole_numbers),
         cmocka_unit_test(fractions),
+        cmocka_unit_test(dates),
         cmocka_unit_test(megabytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,6 +29,8 @@ usage: shoal COMMAND [arguments]
   bench [options]                           measures what this device can do
   plan MODEL DATA [options]                 says what a training would take: memory, time
   sweep STUDY.yaml [options]                does the trainings of a study, one after the other
+  runs [FOLDER] [options]                   lists trainings, past and under way; exports what was recorded
+  top [RUN] [options]                       shows a training live: progress, devices, where their time goes
   models [--json FILE]                      lists the built-in models
   version [--json FILE]                     shows the version, and which optional parts it has here
   help [COMMAND|exit-codes]                 shows how a command is used
@@ -184,7 +186,8 @@ class Texts(harness.Case):
 
     def test_help_on_each_command(self):
         commands = re.findall(r"^  (\w+) ", HELP.split("usage:")[1].split("examples:")[0], re.M)
-        self.assertEqual(commands, ["train", "join", "eval", "bench", "plan", "sweep", "models", "version", "help"])
+        self.assertEqual(commands, ["train", "join", "eval", "bench", "plan", "sweep", "runs", "top", "models",
+                                    "version", "help"])
         for command in commands:
             result = self.shoal("help", command)
             self.assertEqual(result.err, "")

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Runs for programs: the objects of `shoal runs --json` and `shoal top --json`.
+ *
+ *     json_array_append_new(runs, sh_run_about_json(&list.runs[i]));
+ *
+ * Keys are the fields' names (shoal/runs.h); what is not known is null. Objects are new references,
+ * NULL where memory is out.
+ *
+ * Threads: any.
+ */
+#ifndef SHOAL_CLI_RUN_JSON_H
+#define SHOAL_CLI_RUN_JSON_H
+
+#include <jansson.h>
+
+#include "shoal/runs.h"
+
+json_t *sh_run_about_json(const sh_run_about *about);
+json_t *sh_run_snapshot_json(const sh_run_snapshot *snapshot);
+
+#endif

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * All is written into memory first, line by line and as long as it gets, and then cut to the view:
+ *
+ *     lenet-digits-20261122-160000  running  lenet on digits
+ *     step 120/938  epoch 1/2  [=====>----]  0:42  ETA 4:12
+ *     loss 0.3124  accuracy 91.2 %  val accuracy -  2,345 samples/s
+ *
+ *     device   share  samples/s  time                   CPU   ...
+ *     0 pi1   75.0 %      1,759  ##############.~~~+  350 %   ...
+ *
+ * The most useful columns stand left, the oldest news go first.
+ */
+#include "cli/run_view.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/console.h"
+#include "cli/figures.h"
+#include "cli/table.h"
+
+#define BAR_CELLS 20
+#define NEWS 8
+#define HOME "\033[H"
+#define CLEAR_LINE "\033[K"
+#define CLEAR_BELOW "\033[J"
+#define COLOUR_ON "\033[36m"
+#define COLOUR_OFF "\033[0m"
+
+static void print_head(const sh_run_snapshot *s, FILE *out)
+{
+    const sh_run_about *about = &s->about;
+    sh_figure a, b, c, d;
+    char name[256], model[SH_MODEL_BYTES], data[SH_DATA_BYTES], reason[SH_RUN_BYTES],
+        bar[BAR_CELLS + 1];
+    const double done = about->steps > 0 ? (double)about->step / (double)about->steps : 0;
+    for (int i = 0; i < BAR_CELLS; i++)
+        bar[i] = i < (int)(done * BAR_CELLS) ? '=' : i == (int)(done * BAR_CELLS) ? '>' : '-';
+    bar[BAR_CELLS] = '\0';
+    fprintf(out, "%s  %s%s%s  %s on %s\n", sh_console_clean(name, sizeof name, about->name),
+            sh_run_state_text(about->state), about->reason[0] != '\0' ? ": " : "",
+            sh_console_clean(reason, sizeof reason, about->reason),
+            sh_console_clean(model, sizeof model, about->model),
+            sh_console_clean(data, sizeof data, about->data));
+    fprintf(out, "step %s/%s  epoch %u/%u  [%s]  %s  ETA %s\n", sh_figure_whole(&a, about->step),
+            sh_figure_whole(&b, about->steps), about->epoch, about->epochs, bar,
+            sh_figure_duration(&c, about->seconds), sh_figure_duration(&d, s->eta_seconds));
+    fprintf(out, "loss %s  accuracy %s  val accuracy %s  %s samples/s\n",
+            sh_figure_loss(&a, s->loss), sh_figure_percent(&b, s->accuracy, 1),
+            sh_figure_percent(&c, about->val_accuracy, 2),
+            sh_figure_rate(&d, s->samples_per_second));
+}
+
+/* Parts of a whole as so many characters each. */
+static void draw_parts(char bar[BAR_CELLS + 1], const sh_run_device *device)
+{
+    const struct {
+        char mark;
+        double part;
+    } parts[] = {{'#', device->compute},
+                 {'.', device->lanes},
+                 {'-', device->wait},
+                 {'~', device->network},
+                 {'+', device->optimizer}};
+    double sum = 0;
+    int used = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        sum += parts[i].part > 0 ? parts[i].part : 0; /* also NaN */
+        while (used < BAR_CELLS && used < (int)lround(sum * BAR_CELLS))
+            bar[used++] = parts[i].mark;
+    }
+    bar[used] = '\0';
+    if (used == 0)
+        snprintf(bar, BAR_CELLS + 1, "-");
+}
+
+static void add_megabytes(sh_table *table, double bytes, int decimals)
+{
+    char text[40] = "-";
+    if (isfinite(bytes))
+        snprintf(text, sizeof text, "%.*f", decimals, 1e-6 * bytes);
+    sh_table_add(table, text);
+}
+
+/* What keeps it from going as fast as it could. */
+static void add_trouble(sh_table *table, const sh_run_device *device)
+{
+    char text[320] = "-";
+    if (device->is_gone)
+        snprintf(text, sizeof text, "gone: %s", device->reason);
+    else if (device->throttled > 0)
+        snprintf(text, sizeof text, "heat or voltage");
+    else if (device->held_back >= 0.005)
+        snprintf(text, sizeof text, "quota %.0f %%", 100 * device->held_back);
+    else if (!isnan(device->throttled) || !isnan(device->held_back))
+        snprintf(text, sizeof text, "no");
+    sh_table_add(table, text);
+}
+
+static void add_device(sh_table *table, const sh_run_device *device)
+{
+    sh_figure figure;
+    char text[SH_NAME_BYTES + 16], bar[BAR_CELLS + 1];
+    snprintf(text, sizeof text, "%u %.16s", device->device, device->name);
+    sh_table_add(table, text);
+    sh_table_add(table, sh_figure_percent(&figure, device->share, 1));
+    sh_table_add(table, sh_figure_rate(&figure, device->samples_per_second));
+    draw_parts(bar, device);
+    sh_table_add(table, bar);
+    sh_table_add(table, sh_figure_percent(&figure, device->cpu, 0));
+    add_megabytes(table, device->memory_bytes, 1);
+    add_megabytes(table, device->received_bytes_per_second, 2);
+    add_megabytes(table, device->sent_bytes_per_second, 2);
+    snprintf(text, sizeof text, isnan(device->temperature_celsius) ? "-" : "%.0f",
+             device->temperature_celsius);
+    sh_table_add(table, text);
+    add_trouble(table, device);
+}
+
+static bool print_devices(const sh_run_snapshot *s, FILE *out)
+{
+    static const char *const heads[] = {"device",  "share",     "samples/s", "time",
+                                        "CPU",     "memory MB", "in MB/s",   "out MB/s",
+                                        "Celsius", "throttled"};
+    if (s->device_count == 0)
+        return true;
+    sh_table *table = sh_table_new("<>><>>>>><");
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
+        sh_table_add(table, heads[i]);
+    for (size_t i = 0; i < s->device_count; i++)
+        add_device(table, &s->devices[i]);
+    fputs("\n", out);
+    const bool good = sh_table_print(table, out, "");
+    sh_table_free(table);
+    fputs("\ntime: # computing  . waiting for own lanes  - for other devices  ~ for the network  "
+          "+ optimizer\n",
+          out);
+    return good;
+}
+
+static void print_news(const sh_run_snapshot *s, FILE *out)
+{
+    sh_figure figure;
+    char kind[64], text[512], device[16];
+    const size_t first = s->news_count > NEWS ? s->news_count - NEWS : 0;
+    for (size_t i = first; i < s->news_count; i++) {
+        const sh_run_news *news = &s->news[i];
+        const char *space = strchr(sh_figure_date(&figure, news->at), ' ');
+        snprintf(device, sizeof device, news->device < 0 ? "" : " %d", (int)news->device);
+        fprintf(out, "%s%s  %s%s  %s\n", i == first ? "\n" : "", space == NULL ? "-" : space + 1,
+                sh_console_clean(kind, sizeof kind, news->kind), device,
+                sh_console_clean(text, sizeof text, news->text));
+    }
+}
+
+/* Bytes of the first `width` characters of a line. */
+static size_t cut(const char *line, size_t bytes, unsigned width)
+{
+    size_t at = 0;
+    for (unsigned characters = 0; at < bytes; at++) {
+        if (((unsigned char)line[at] & 0xc0) != 0x80 && characters++ == width && width > 0)
+            break;
+    }
+    return at;
+}
+
+static void print_lines(const char *text, FILE *out, const sh_run_view *view)
+{
+    fputs(view->redraw ? HOME : "", out);
+    for (unsigned row = 0; *text != '\0' && (view->rows == 0 || row < view->rows); row++) {
+        const size_t bytes = strcspn(text, "\n");
+        const bool coloured = view->colour && row == 0;
+        fprintf(out, "%s%.*s%s%s\n", coloured ? COLOUR_ON : "", (int)cut(text, bytes, view->width),
+                text, coloured ? COLOUR_OFF : "", view->redraw ? CLEAR_LINE : "");
+        text += bytes + 1;
+    }
+    fputs(view->redraw ? CLEAR_BELOW : "", out);
+}
+
+/* What is printed into memory; owned, NULL where there is too little. */
+static char *print_whole(const sh_run_snapshot *s)
+{
+    char *text = NULL;
+    size_t bytes;
+    FILE *out = open_memstream(&text, &bytes);
+    if (out == NULL)
+        return NULL;
+    print_head(s, out);
+    const bool good = print_devices(s, out);
+    print_news(s, out);
+    if (fclose(out) == 0 && good)
+        return text;
+    free(text);
+    return NULL;
+}
+
+bool sh_run_view_print(const sh_run_snapshot *snapshot, FILE *file, const sh_run_view *view)
+{
+    char *whole = print_whole(snapshot), *shown = NULL;
+    size_t bytes = 0;
+    FILE *out = whole == NULL ? NULL : open_memstream(&shown, &bytes);
+    if (out != NULL)
+        print_lines(whole, out, view);
+    const bool good = out != NULL && fclose(out) == 0;
+    if (good) /* at once, so that a terminal does not flicker */
+        fwrite(shown, 1, bytes, file);
+    free(shown);
+    free(whole);
+    return good;
+}

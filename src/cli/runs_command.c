@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/console.h"
+#include "cli/figures.h"
+#include "cli/json_file.h"
+#include "cli/run_json.h"
+#include "cli/table.h"
+#include "shoal/runs.h"
+
+typedef struct runs_values {
+    const char *json, *table, *format, *output;
+} runs_values;
+
+#define FIELD(member) offsetof(runs_values, member)
+
+static const sh_option options[] = {
+    {SH_OPTION_TEXT, .name = "export", .value = "TABLE",
+     .help = "print this table of one run instead; tables below", .offset = FIELD(table)},
+    {SH_OPTION_TEXT, .name = "format", .value = "NAME", .help = "of an export: csv, json",
+     .offset = FIELD(format)},
+    {SH_OPTION_TEXT, .name = "output", .value = "FILE",
+     .help = "write the export to FILE (default: standard output)", .offset = FIELD(output)},
+    {SH_OPTION_TEXT, .name = "json", .value = "FILE",
+     .help = "write the list to FILE ('-': standard output) instead", .offset = FIELD(json)},
+    {SH_OPTION_END},
+};
+
+static void add_run(sh_table *table, const sh_run_about *run)
+{
+    sh_figure a, b;
+    char text[160];
+    const bool known = run->state != SH_STATE_UNREADABLE;
+    sh_table_add(table, run->name);
+    sh_table_add(table, sh_run_state_text(run->state));
+    sh_table_add(table, known ? run->model : "-");
+    sh_table_add(table, known ? run->data : "-");
+    sh_table_add(table, known ? sh_figure_whole(&a, run->devices) : "-");
+    snprintf(text, sizeof text, "%s/%s", sh_figure_whole(&a, run->step),
+             sh_figure_whole(&b, run->steps));
+    sh_table_add(table, known ? text : "-");
+    sh_table_add(table, sh_figure_percent(&a, run->val_accuracy, 2));
+    sh_table_add(table, sh_figure_date(&a, run->started));
+    sh_table_add(table, sh_figure_duration(&a, run->seconds));
+}
+
+static bool print_list(const sh_run_list *list)
+{
+    static const char *const heads[] = {"run",   "state",        "model",   "data", "devices",
+                                        "steps", "val accuracy", "started", "time"};
+    sh_table *table = sh_table_new("<<<<>>>>>");
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
+        sh_table_add(table, heads[i]);
+    for (size_t i = 0; i < list->count; i++)
+        add_run(table, &list->runs[i]);
+    const bool good = sh_table_print(table, stdout, "");
+    sh_table_free(table);
+    return good;
+}
+
+static int write_json(const sh_run_list *list, const char *path)
+{
+    sh_trouble trouble;
+    json_t *runs = json_array();
+    for (size_t i = 0; runs != NULL && i < list->count; i++)
+        if (json_array_append_new(runs, sh_run_about_json(&list->runs[i])) != 0) {
+            json_decref(runs);
+            runs = NULL;
+        }
+    json_t *root = json_pack("{s:o}", "runs", runs);
+    return sh_json_file_write(&trouble, path, root) ? SH_EXIT_DONE
+                                                    : sh_console_fail("%s", trouble.text);
+}
+
+static int list_runs(const char *folder, const char *json)
+{
+    sh_run_list list;
+    int code = SH_EXIT_DONE;
+    if (sh_runs_list(&list, folder) != SH_OK)
+        return sh_console_fail("%s", sh_message());
+    if (json != NULL)
+        code = write_json(&list, json);
+    else if (list.count == 0)
+        sh_console_note("%s: no runs there", folder == NULL ? "runs" : folder);
+    else if (!print_list(&list))
+        code = sh_console_fail("not enough memory");
+    for (size_t i = 0; json == NULL && i < list.count; i++)
+        if (list.runs[i].reason[0] != '\0')
+            sh_console_note("%s: %s", sh_run_state_text(list.runs[i].state), list.runs[i].reason);
+    sh_run_list_release(&list);
+    return code;
+}
+
+static int export_table(const char *run, const runs_values *given)
+{
+    const bool json = given->format != NULL && strcmp(given->format, "json") == 0;
+    const bool prints = given->output == NULL || strcmp(given->output, "-") == 0;
+    if (run == NULL)
+        return sh_console_misuse("runs", "runs: --export needs the folder of a run");
+    if (given->format != NULL && !json && strcmp(given->format, "csv") != 0)
+        return sh_console_misuse("runs", "--format %s: must be csv or json", given->format);
+    const sh_export_options asked = {.run = run,
+                                     .table = given->table,
+                                     .format = json ? SH_EXPORT_JSON : SH_EXPORT_CSV,
+                                     .path = prints ? NULL : given->output,
+                                     .out = stdout};
+    return sh_run_export(&asked) == SH_OK ? SH_EXIT_DONE : sh_console_fail("%s", sh_message());
+}
+
+static int run(const sh_arguments *arguments, void *values)
+{
+    const runs_values *given = values;
+    const char *folder = arguments->positional_count > 0 ? arguments->positionals[0] : NULL;
+    sh_trouble trouble;
+    if (given->table != NULL)
+        return export_table(folder, given);
+    if (given->format != NULL || given->output != NULL)
+        return sh_console_misuse("runs", "runs: --format and --output are for --export");
+    if (given->json != NULL && !sh_json_file_check(&trouble, given->json))
+        return sh_console_fail("%s", trouble.text);
+    return list_runs(folder, given->json);
+}
+
+const sh_command sh_runs_command = {
+    .name = "runs",
+    .usage = "[FOLDER] [options]",
+    .summary = "lists trainings, past and under way; exports what was recorded",
+    .details =
+        "FOLDER holds runs (default: runs), or is one. A run is killed where it ended without a "
+        "word.\n"
+        "\ntables (--export); times are seconds since 1970, an empty field was not available:\n"
+        "  run         what was started\n"
+        "  sessions    each start: the training's, and every time it was resumed\n"
+        "  devices     who took part, from when to when\n"
+        "  views       which devices, with how many grains, from which step on, and why\n"
+        "  epochs      loss and accuracy behind each epoch\n"
+        "  steps       loss and accuracy of each step\n"
+        "  work        how long each part of a step took on each device\n"
+        "  step_parts  the same, with the time of exchanges as wait and network\n"
+        "  samples     each device's processor, memory, network, heat, power; counters as they "
+        "stood\n"
+        "  events      what happened\n"
+        "\nexamples:\n"
+        "  shoal runs\n"
+        "  shoal runs runs/RUN --export steps --output steps.csv\n",
+    .options = options,
+    .values_bytes = sizeof(runs_values),
+    .positionals_most = 1,
+    .run = run,
+};

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The live view waits for the next second and for signals at one place: all signals that end or
+ * stop a program are blocked but there. So none comes while the terminal is half drawn, and no
+ * handler is needed.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/console.h"
+#include "cli/json_file.h"
+#include "cli/run_json.h"
+#include "cli/run_view.h"
+
+/* Another screen without a cursor, and back. */
+#define ENTER "\033[?1049h\033[?25l"
+#define LEAVE "\033[?25h\033[?1049l"
+
+typedef struct top_values {
+    const char *json;
+    bool once;
+} top_values;
+
+#define FIELD(member) offsetof(top_values, member)
+
+static const sh_option options[] = {
+    {SH_OPTION_FLAG, .name = "once", .help = "print it once and end", .offset = FIELD(once)},
+    {SH_OPTION_TEXT, .name = "json", .value = "FILE",
+     .help = "write it to FILE once ('-': standard output) instead", .offset = FIELD(json)},
+    {SH_OPTION_END},
+};
+
+static bool is_terminal(void)
+{
+    const char *kind = getenv("TERM");
+    return isatty(STDOUT_FILENO) == 1 && kind != NULL && strcmp(kind, "dumb") != 0;
+}
+
+static bool has_colour(void)
+{
+    const char *refused = getenv("NO_COLOR");
+    return is_terminal() && (refused == NULL || refused[0] == '\0');
+}
+
+/* As large as the terminal, or as COLUMNS says. */
+static sh_run_view measure(bool live)
+{
+    struct winsize size = {0};
+    sh_run_view view = {.colour = has_colour(), .redraw = live};
+    const char *asked = getenv("COLUMNS");
+    const long columns = asked != NULL ? strtol(asked, NULL, 10) : 0;
+    if (isatty(STDOUT_FILENO) == 1 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
+        view.width = size.ws_col;
+    if (columns > 0 && columns < 10000)
+        view.width = (unsigned)columns;
+    if (live && size.ws_row > 1)
+        view.rows = size.ws_row - 1u; /* the last line's end would move all up */
+    return view;
+}
+
+static void show(const char *sequence)
+{
+    fputs(sequence, stdout);
+    fflush(stdout);
+}
+
+static int print(const sh_run_snapshot *snapshot, bool live)
+{
+    const sh_run_view view = measure(live);
+    if (!sh_run_view_print(snapshot, stdout, &view))
+        return sh_console_fail("not enough memory");
+    return fflush(stdout) == 0 ? SH_EXIT_DONE : SH_EXIT_FAILURE; /* sh_console_finish says why */
+}
+
+/* The signal that came within a second, 0 for none. */
+static int wait_for_signal(const sigset_t *signals)
+{
+    const int number = sigtimedwait(signals, NULL, &(struct timespec){.tv_sec = 1});
+    return number > 0 ? number : 0;
+}
+
+/* Shows the run until it ends or a signal comes; takes the snapshot over. */
+static int draw_while_running(sh_run_snapshot *snapshot, const char *folder,
+                              const sigset_t *signals)
+{
+    for (int code = SH_EXIT_DONE;;) {
+        const bool running = snapshot->about.state == SH_STATE_RUNNING;
+        if (!running)
+            show(LEAVE); /* the last one stays */
+        code = print(snapshot, running);
+        sh_run_snapshot_release(snapshot);
+        if (!running)
+            return code;
+        const int number = code == SH_EXIT_DONE ? wait_for_signal(signals) : 0;
+        if (number == SIGTSTP) {
+            show(LEAVE);
+            raise(SIGSTOP);
+            show(ENTER);
+        } else if (number != 0 && number != SIGWINCH) {
+            code = number == SIGINT ? SH_EXIT_INTERRUPTED : SH_EXIT_TERMINATED;
+        }
+        if (code == SH_EXIT_DONE && sh_run_look(snapshot, folder) == SH_OK)
+            continue;
+        show(LEAVE);
+        return code != SH_EXIT_DONE ? code : sh_console_fail("%s", sh_message());
+    }
+}
+
+static int watch(sh_run_snapshot *snapshot, const char *folder)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGWINCH};
+    sigset_t signals, before;
+    sigemptyset(&signals);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        sigaddset(&signals, numbers[i]);
+    sigprocmask(SIG_BLOCK, &signals, &before);
+    show(ENTER);
+    const int code = draw_while_running(snapshot, folder, &signals);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return code;
+}
+
+static int look(const char *folder, const top_values *given)
+{
+    sh_run_snapshot snapshot;
+    sh_trouble trouble;
+    int code = SH_EXIT_DONE;
+    if (sh_run_look(&snapshot, folder) != SH_OK)
+        return sh_console_fail("%s", sh_message());
+    if (given->json == NULL && !given->once && is_terminal() &&
+        snapshot.about.state == SH_STATE_RUNNING)
+        return watch(&snapshot, folder);
+    if (given->json == NULL)
+        code = print(&snapshot, false);
+    else if (!sh_json_file_write(&trouble, given->json, sh_run_snapshot_json(&snapshot)))
+        code = sh_console_fail("%s", trouble.text);
+    sh_run_snapshot_release(&snapshot);
+    return code;
+}
+
+static int run(const sh_arguments *arguments, void *values)
+{
+    const top_values *given = values;
+    sh_run_list list;
+    sh_trouble trouble;
+    if (given->json != NULL && !sh_json_file_check(&trouble, given->json))
+        return sh_console_fail("%s", trouble.text);
+    if (arguments->positional_count > 0)
+        return look(arguments->positionals[0], given);
+    if (sh_runs_list(&list, NULL) != SH_OK)
+        return sh_console_fail("no RUN is given, and %s", sh_message());
+    const int code = list.count > 0 ? look(list.runs[0].folder, given)
+                                    : sh_console_fail("no RUN is given, and runs holds none");
+    sh_run_list_release(&list);
+    return code;
+}
+
+const sh_command sh_top_command = {
+    .name = "top",
+    .usage = "[RUN] [options]",
+    .summary = "shows a training live: progress, devices, where their time goes",
+    .details =
+        "RUN is the folder of a run (default: the newest in runs). On a terminal the view is drawn "
+        "once a\nsecond until the training ends, or Ctrl-C; elsewhere it is printed once. Rates "
+        "are "
+        "those of the last\n5 seconds; '-' was not available.\n"
+        "\nexamples:\n"
+        "  shoal top\n"
+        "  shoal top runs/RUN --json -\n",
+    .options = options,
+    .values_bytes = sizeof(top_values),
+    .positionals_most = 1,
+    .run = run,
+};

@@ -1,0 +1,227 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What runs have left, listed, watched and exported: shoal runs, shoal top."""
+
+import csv
+import fcntl
+import io
+import json
+import os
+import pty
+import re
+import select
+import signal
+import sqlite3
+import struct
+import termios
+import time
+
+import harness
+
+SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "src")
+
+
+def schema():
+    """The statements of src/store/schema.c."""
+    def source(*names):
+        with open(os.path.join(SOURCES, *names), encoding="utf-8") as file:
+            return file.read()
+    lines = source("store", "schema.c").split("static const char schema[] =")[1].split("\nconst ")[0]
+    for macro, file in (("SH_PART", "parts.def"), ("SH_FIGURE", "figures.def")):
+        names = re.findall(r"^%s\((\w+)" % macro, source("monitor", file), re.M)
+        column = re.search(r"#define %s\(.*?\) (.*)\n#include.*\n#undef.*\n" % macro, lines)
+        lines = lines.replace(column.group(0), "\n".join(
+            re.sub(r'" #name "', name, column.group(1)) for name in names) + "\n")
+    lines = re.sub(r"/\*.*?\*/", "", lines)
+    return "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', lines)).replace("\\n", "\n")
+
+
+class Runs(harness.Case):
+    def make(self, name, rows, version=1):
+        os.makedirs(self.path(name), exist_ok=True)
+        database = sqlite3.connect(self.path(name, "run.db"))
+        database.executescript("PRAGMA application_id = 0x73686f6c; PRAGMA user_version = %d; %s; %s"
+                               % (version, schema(), rows))
+        database.commit()
+        database.close()
+
+    def training(self, name, status="'complete'"):
+        """A run of 20 steps, half a second each, on two devices, of which the second is the slow one."""
+        parts = "wall_us, data_us, forward_us, backward_us, sum_us, optimizer_us, lanes_us, exchange_us"
+        self.make(name, """
+            INSERT INTO run VALUES ('lenet', 'digits', '{}', 61706, 20, 10, 2, 16, NULL);
+            INSERT INTO sessions VALUES (1, '0.1.0', 1000, 1012, %s);
+            INSERT INTO devices VALUES (0, 1, 'pi1', 4, 4, NULL, 1000, NULL, NULL),
+                                       (1, 1, 'pi2', 4, 4, NULL, 1000, NULL, NULL);
+            INSERT INTO views VALUES (1, 1, 0, 1000, 1, 12, 'start'), (1, 1, 1, 1000, 1, 4, 'start');
+            WITH n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 20) INSERT INTO steps
+                SELECT i, 1000 + 0.5 * i, 1, 1, 1, 1 + (i > 10), 64, 2.0 / i, 0.05 * i, 0 FROM n;
+            INSERT INTO work (step, device, at, merged, grains, samples, %s)
+                SELECT step, 0, at, 1, 12, 48, 5e5, 0, 1e5, 1e5, 0, 0, 0, 3e5 FROM steps UNION ALL
+                SELECT step, 1, at, 1, 4, 16, 5e5, 0, 2e5, 2e5, 0, 0, 0, 1e5 FROM steps;
+            INSERT INTO epochs VALUES (1, 10, 1005, 0.5, 0.4, 0.45, 0.75, 5), (2, 20, 1010, 0.4, 0.5, 0.4, 0.875, 10);
+            INSERT INTO events VALUES (1000, NULL, 'run.started', '2 devices, "as, asked"');
+            """ % (status, parts))
+
+    def test_lists_runs(self):
+        self.training("runs/a")
+        self.training("runs/b", "'failed: out of paper'")
+        self.make("runs/c", "", version=9)
+        result = self.shoal("runs", env={"TZ": "UTC"})
+        self.assertEqual(result.out, """\
+run  state       model  data    devices  steps  val accuracy              started  time
+a    complete    lenet  digits        2  20/20       87.50 %  1970-01-01 00:16:40  0:12
+b    failed      lenet  digits        2  20/20       87.50 %  1970-01-01 00:16:40  0:12
+c    unreadable  -      -             -      -             -                    -     -
+""")
+        self.assertEqual(result.err, """\
+failed: out of paper
+unreadable: runs/c/run.db: its schema has version 9, this shoal knows version 1: use the one that wrote it
+""")
+        runs = json.loads(self.shoal("runs", "--json", "-").out)["runs"]
+        self.assertEqual([run["state"] for run in runs], ["complete", "failed", "unreadable"])
+        self.assertEqual(runs[0]["val_accuracy"], 0.875)
+        self.assertEqual((runs[1]["reason"], runs[1]["folder"]), ("out of paper", "runs/b"))
+        self.assertIsNone(runs[2]["started"])
+        self.assertEqual(len(json.loads(self.shoal("runs", "runs/a/", "--json", "-").out)["runs"]), 1)
+
+    def test_says_what_is_wrong(self):
+        self.training("a")
+        os.mkdir(self.path("empty"))
+        self.assertEqual(self.shoal("runs", "empty").err, "empty: no runs there\n")
+        for arguments, message in (
+                (["runs"], "runs: cannot list: No such file or directory"),
+                (["top"], "no RUN is given, and runs: cannot list"),
+                (["top", "empty"], "empty: is not the folder of a run"),
+                (["top", "none"], "none: there is no such folder"),
+                (["runs", "a", "--export", "step"], "a: has no table step, but run, sessions, devices,"),
+                (["runs", "a", "--export", "steps", "--output", "no/file"], "no/file: cannot create"),
+                (["runs", "--json", "no/file"], "--json no/file: No such file")):
+            result = self.shoal(*arguments, status=1)
+            self.assertIn("shoal: " + message, result.err)
+            self.assertEqual(result.out, "")
+        for arguments, message in (
+                (["runs", "--export", "steps"], "runs: --export needs the folder of a run"),
+                (["runs", "a", "--format", "csv"], "runs: --format and --output are for --export"),
+                (["runs", "a", "--export", "steps", "--format", "xml"], "--format xml: must be csv or json")):
+            self.assertIn(message, self.shoal(*arguments, status=2).err)
+
+    def test_exports_tables(self):
+        self.training("a")
+        database = sqlite3.connect(self.path("a", "run.db"))
+        database.row_factory = sqlite3.Row
+        for table in ("run", "sessions", "devices", "views", "epochs", "steps", "work", "samples", "events",
+                      "step_parts"):
+            expected = [dict(row) for row in database.execute("SELECT * FROM " + table)]
+            found = json.loads(self.shoal("runs", "a", "--export", table, "--format", "json").out)
+            self.assertEqual(found, expected, table)
+            self.shoal("runs", "a", "--export", table, "--output", "table.csv")
+            with open(self.path("table.csv"), encoding="utf-8", newline="") as file:
+                rows = list(csv.DictReader(file))
+            self.assertEqual([[value if value == "" or isinstance(old, str) else float(value)
+                               for value, old in zip(row.values(), before.values())]
+                              for row, before in zip(rows, expected)],
+                             [["" if value is None else value for value in row.values()] for row in expected])
+            self.assertEqual(len(rows), len(expected))
+        database.close()
+
+    def test_shows_a_run_once(self):
+        self.training("runs/a")
+        result = self.shoal("top", env={"TZ": "UTC"})
+        self.assertEqual(result.out, """\
+a  complete  lenet on digits
+step 20/20  epoch 2/2  [====================]  0:12  ETA -
+loss 0.1338  accuracy 77.5 %  val accuracy 87.50 %  128 samples/s
+
+device   share  samples/s  time                  CPU  memory MB  in MB/s  out MB/s  Celsius  throttled
+0 pi1   75.0 %       96.0  ########--------~~~~    -          -        -         -        -  -
+1 pi2   25.0 %       32.0  ################~~~~    -          -        -         -        -  -
+
+time: # computing  . waiting for own lanes  - for other devices  ~ for the network  + optimizer
+
+00:16:40  run.started  2 devices, "as, asked"
+""")
+        narrow = self.shoal("top", "runs/a", env={"COLUMNS": "20"}).out.splitlines()
+        self.assertEqual(max(map(len, narrow)), 20)
+        top = json.loads(self.shoal("top", "runs/a", "--json", "-").out)
+        self.assertEqual(top["run"]["state"], "complete")
+        self.assertEqual(top["samples_per_second"], 128)
+        self.assertEqual([device["share"] for device in top["devices"]], [0.75, 0.25])
+        self.assertAlmostEqual(top["devices"][0]["wait"], 0.4)
+        self.assertAlmostEqual(top["devices"][1]["compute"], 0.8)
+        self.assertIsNone(top["devices"][1]["cpu"])
+        self.assertEqual(top["news"][0]["device"], None)
+
+    def watch(self, *arguments, colour=True):
+        """shoal top on a terminal of 100 columns and 30 rows: the process and its terminal."""
+        child, terminal = pty.fork()
+        if child == 0:
+            os.chdir(self.folder)
+            os.environ.update({"TERM": "xterm", "TZ": "UTC", "NO_COLOR": "" if colour else "1"})
+            os.environ.pop("COLUMNS", None)
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
+            os.execv(harness.SHOAL, [harness.SHOAL, "top", *arguments])
+        self.addCleanup(os.close, terminal)
+        return child, terminal
+
+    def read_until(self, terminal, words):
+        text, deadline = "", time.monotonic() + 20 * harness.PATIENCE
+        while words not in text:
+            self.assertLess(time.monotonic(), deadline, "no %r in %r" % (words, text))
+            if select.select([terminal], [], [], 0.1)[0]:
+                try:
+                    text += os.read(terminal, 65536).decode()
+                except OSError:  # it has ended
+                    self.assertIn(words, text)
+        return text
+
+    def hold(self, name):
+        """Locks the run, as a training does."""
+        file = open(self.path(name, "lock"), "w", encoding="utf-8")
+        self.addCleanup(file.close)
+        fcntl.fcntl(file, 37, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 0, 0))  # F_OFD_SETLK
+        return file
+
+    def end_of(self, child):
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+    def test_watches_until_the_training_ends(self):
+        self.training("runs/a", "NULL")
+        lock = self.hold("runs/a")
+        child, terminal = self.watch()
+        text = self.read_until(terminal, "\x1b[J")
+        self.assertTrue(text.startswith("\x1b[?1049h\x1b[?25l\x1b[H\x1b[36ma  running  lenet on digits\x1b[0m\x1b[K"),
+                        text)
+        self.assertNotIn("\x1b[?1049l", text)
+        database = sqlite3.connect(self.path("runs", "a", "run.db"))
+        database.execute("INSERT INTO events VALUES (1011, 1, 'device.left', 'with a bow')")
+        database.commit()
+        self.read_until(terminal, "device.left 1  with a bow")
+        database.execute("UPDATE sessions SET status = 'complete'")
+        database.commit()
+        database.close()
+        lock.close()
+        text = self.read_until(terminal, "\x1b[?25h\x1b[?1049l").split("\x1b[?1049l")[1]
+        if "with a bow" not in text:
+            text += self.read_until(terminal, "with a bow")
+        self.assertIn("a  complete  lenet on digits", text)
+        self.assertNotIn("\x1b[J", text)
+        self.assertEqual(self.end_of(child), 0)
+
+    def test_a_signal_restores_the_terminal(self):
+        self.training("runs/a", "NULL")
+        self.hold("runs/a")
+        for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+            child, terminal = self.watch("runs/a", colour=False)
+            text = self.read_until(terminal, "\x1b[J")
+            self.assertNotIn("\x1b[36m", text)
+            if number == signal.SIGINT:
+                os.write(terminal, b"\x03")
+            else:
+                os.kill(child, number)
+            self.assertTrue(self.read_until(terminal, "\x1b[?1049l").endswith("\x1b[?25h\x1b[?1049l"))
+            self.assertEqual(self.end_of(child), code)
+
+
+if __name__ == "__main__":
+    harness.main()
