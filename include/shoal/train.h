@@ -169,6 +169,8 @@ typedef struct sh_train_options {
     /* Samples of a step for each device that the job begins with, which make job.batch_size; those
      * of an update with ps-async and ps-bounded:K, which one device computes. 0: that is given. */
     uint32_t batch_per_device;
+
+    bool tensorboard; /* also write an event file for TensorBoard into the run's folder */
 } sh_train_options;
 
 SHOAL_API void sh_train_options_init(sh_train_options *options);

@@ -24,6 +24,7 @@
 #include "node/host.h"
 #include "node/ranks.h"
 #include "node/resume.h"
+#include "node/scalars.h"
 #include "node/watchdog.h"
 #include "node/weights.h"
 #include "store/checkpoint.h"
@@ -46,6 +47,7 @@ typedef struct training {
     bool has_checkpoint; /* in the run's folder */
     char token_file[SH_PATH_BYTES];
     sh_log_tap events; /* into the run's folder while it is open */
+    sh_scalars scalars;
     sh_workbench *bench;
     sh_crew *crew;   /* NULL for a device that is alone, and for ranks */
     sh_ranks *ranks; /* NULL but for ranks */
@@ -201,6 +203,19 @@ static void count_samples(training *t)
         t->summary->samples += sh_schedule_batch(schedule, t->counted_steps).samples.count;
 }
 
+static double date(void)
+{
+    const struct timespec now = sh_clock_date();
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* A disk that fails does not end a training because of a file beside it. */
+static void note_failure(const training *t, sh_status status)
+{
+    if (status != SH_OK)
+        observe(t, &(sh_event){.kind = SH_EVENT_NOTE, .text = sh_message()});
+}
+
 static sh_status on_step(void *context, const sh_progress_report *report)
 {
     training *t = context;
@@ -208,6 +223,7 @@ static sh_status on_step(void *context, const sh_progress_report *report)
     event.samples_per_second = recent_rate(t, sh_schedule_batch(report->schedule, 0).samples.count);
     count_samples(t);
     t->summary->train_loss = event.loss;
+    note_failure(t, sh_scalars_step(&t->scalars, date(), report, event.samples_per_second));
     observe(t, &event);
     return SH_OK;
 }
@@ -241,6 +257,7 @@ static sh_status on_validated(void *context, const sh_progress_report *report,
     observe(t, &event);
     if (report->steps == t->start_steps) /* nothing was left to do: all is written already */
         return SH_OK;
+    note_failure(t, sh_scalars_epoch(&t->scalars, date(), &event));
     SH_TRY(write_metrics(t, &event));
     return checkpoint(t);
 }
@@ -282,6 +299,19 @@ static sh_status open_bench(training *t)
     return SH_OK;
 }
 
+static sh_status open_scalars(training *t)
+{
+    const sh_replica *replica = t->bench->replica;
+    const uint64_t epoch_steps = sh_trainer_schedule(t->bench->trainer)->epoch_steps;
+    t->scalars.epoch = (uint32_t)(replica->steps / epoch_steps);
+    if (replica->steps % epoch_steps != 0) /* else they are those of the epoch before */
+        t->scalars.seen = replica->epoch;
+    return sh_scalars_open(&t->scalars, &(sh_tensorboard_options){.folder = sh_run_folder(t->run),
+                                                                  .host = t->name,
+                                                                  .at = date(),
+                                                                  .start_step = replica->steps});
+}
+
 static sh_status open_run(training *t)
 {
     json_t *json;
@@ -301,6 +331,8 @@ static sh_status open_run(training *t)
     const sh_status status = sh_run_write_json(t->run, SH_RUN_JOB, json);
     json_decref(json);
     observe(t, &(sh_event){.kind = SH_EVENT_RUN, .text = sh_run_folder(t->run)});
+    if (status == SH_OK && t->options->tensorboard)
+        note_failure(t, open_scalars(t));
     return status;
 }
 
@@ -653,6 +685,7 @@ static void close_all(training *t, sh_status status, const char *message)
     sh_ranks_close(t->ranks, sh_stop_requested(t->options->stop));
     sh_workbench_close(t->bench);
     sh_log_tap_remove(&t->events);
+    sh_scalars_close(&t->scalars);
     sh_run_close(t->run);
 }
 

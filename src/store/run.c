@@ -23,6 +23,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "store/tensorboard.h"
+
 /* Runs that may begin in one second under one name. */
 #define NAME_TRIES 1000
 
@@ -108,7 +110,8 @@ static void note_item(content *found, const char *name)
     else if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0 &&
              strcmp(name, SH_RUN_EVENTS) != 0 && strcmp(name, SH_RUN_CHECKPOINTS) != 0 &&
              strcmp(name, SH_RUN_TOKEN) != 0 && !is_temporary_of(name, SH_RUN_TOKEN) &&
-             !is_temporary_of(name, SH_RUN_JOB))
+             !is_temporary_of(name, SH_RUN_JOB) &&
+             strncmp(name, SH_TENSORBOARD_PREFIX, sizeof SH_TENSORBOARD_PREFIX - 1) != 0)
         found->other = true;
 }
 

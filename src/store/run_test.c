@@ -155,6 +155,7 @@ static void a_beginning_counts_as_empty(void **state)
                                        "metrics.jsonl",
                                        "token.tmp-1-0",
                                        "token",
+                                       "events.out.tfevents.1",
                                        "checkpoints/last.safetensors.tmp-1-0"};
     sh_run *run;
     assert_ok(open_path(&run, path, false));
@@ -162,7 +163,7 @@ static void a_beginning_counts_as_empty(void **state)
     for (size_t i = 0; i < sizeof left / sizeof *left; i++)
         put(left[i]);
     assert_ok(open_path(&run, path, false));
-    assert_int_equal(scratch_count(path), 4); /* lock, checkpoints, events.log, job.json */
+    assert_int_equal(scratch_count(path), 5); /* lock, checkpoints, job.json, both of events */
     assert_int_equal(scratch_count(sh_run_checkpoints(run)), 0);
     sh_run_close(run);
 }
