@@ -92,6 +92,10 @@ def read_cifar100(folder, count):
     return images, torch.from_numpy(records[:count, 1].astype(numpy.int64))
 
 
+def mlp():
+    return nn.Sequential(nn.Flatten(), nn.Linear(784, 128), nn.ReLU(), nn.Linear(128, 64), nn.ReLU(), nn.Linear(64, 10))
+
+
 def twice_as_large(images):
     """From bytes at 32x32 to normalised numbers at 64x64."""
     large = functional.interpolate(images.float() / 255, size=64, mode="bilinear",
@@ -101,6 +105,7 @@ def twice_as_large(images):
 
 # By name: network, its data, and from bytes to what it takes.
 MODELS = {
+    "mlp:784-128-64-10": (mlp, read_mnist, pytorch_lenet.normalised),
     "lenet": (pytorch_lenet.network, read_mnist, pytorch_lenet.normalised),
     "resnet:20": (resnet20_recipe_pytorch.Resnet, read_cifar10, resnet20_recipe_pytorch.normalised),
     "mobilenetv2": (lambda: MobileNetV2(100), read_cifar100, twice_as_large),

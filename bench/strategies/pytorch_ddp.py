@@ -18,8 +18,10 @@ import torch.distributed as dist
 from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
 from torch.nn.parallel import DistributedDataParallel
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BENCH = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path[:0] = [BENCH, os.path.join(BENCH, "peers")]
 import pytorch_train
+import rank
 
 
 class Rank(pytorch_train.Trainer):
@@ -51,10 +53,12 @@ class Rank(pytorch_train.Trainer):
         self.warm_up(images[:size], labels[:size])
         images = self.prepared(images)
         ends, losses = [], []
+        watch = rank.Watch()
         for first in range(0, len(labels), size):
             losses.append(self.step(images[first:first + size], labels[first:first + size]))
             ends.append(time.perf_counter())
-        return {"ends": ends, "losses": torch.stack(losses).tolist(), "version": torch.__version__}
+        return {"ends": ends, "losses": torch.stack(losses).tolist(), "version": torch.__version__,
+                **watch.taken()}
 
 
 def main():
