@@ -112,7 +112,7 @@ static bool read_cifar(const char *parameters, size_t *blocks, const family **of
     size_t depth;
     if (parameters == NULL || !sh_parts_number(&parameters, &depth))
         return false;
-    if (depth != 20 && depth != 32 && depth != 44 && depth != 56 && depth != 110)
+    if (depth < 8 || depth > 110 || depth % 6 != 2)
         return false;
     *blocks = (depth - 2) / 6;
     *of = strcmp(parameters, ",B") == 0 ? &cifar_b : &cifar_a;
@@ -127,7 +127,7 @@ static sh_value_id build_cifar(sh_net *net, sh_value_id samples, const char *par
     if (!read_cifar(parameters, &blocks, &of))
         return sh_graph_failed(
             net->graph, sh_fail(SH_INVALID,
-                                "'%.64s': the depth is 20, 32, 44, 56 or 110, as in resnet:20, or "
+                                "'%.64s': the depth is 6n + 2 from 8 to 110, as in resnet:20, or "
                                 "resnet:20,B for shortcuts with weights",
                                 parameters == NULL ? "" : parameters));
     if (!sh_parts_side(net, "resnet", problem, 8))
@@ -179,7 +179,7 @@ static sh_value_id build_50(sh_net *net, sh_value_id samples, const char *parame
 
 const sh_model_def sh_model_resnet = {
     .name = "resnet",
-    .usage = "resnet:20|32|44|56|110[,B]",
+    .usage = "resnet:8|14|20|26|...|110[,B]",
     .summary = "residual network for CIFAR (He et al. 2015)",
     .example = "resnet:20",
     .example_problem = {3, 32, 32, 10},
