@@ -6,7 +6,7 @@
 #include "cli/console.h"
 #include "cli/figures.h"
 #include "cli/json_file.h"
-#include "cli/run_json.h"
+#include "cli/run_rows.h"
 #include "cli/table.h"
 #include "shoal/runs.h"
 

@@ -15,7 +15,7 @@
 #include "cli/command.h"
 #include "cli/console.h"
 #include "cli/json_file.h"
-#include "cli/run_json.h"
+#include "cli/run_rows.h"
 #include "cli/run_view.h"
 
 /* Another screen without a cursor, and back. */

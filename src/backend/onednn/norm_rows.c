@@ -31,6 +31,9 @@
 #define FLOAT_ROWS 5
 #define DOUBLE_ROWS 4
 
+/* What goes over channels, not over elements, is not worth a copy for each instruction set. */
+#define ONCE __attribute__((noinline))
+
 sh_norm sh_norm_of(size_t rows, size_t channels)
 {
     size_t together = channels < LONG_ROW ? LONG_ROW / channels : 1;
@@ -63,15 +66,14 @@ static inline SH_INLINE rows divide(const sh_norm *norm, void *scratch)
 }
 
 /* Its first `channels` elements over and over. */
-static inline SH_INLINE void repeat(const sh_norm *norm, float *row)
+static ONCE void repeat(const sh_norm *norm, float *row)
 {
     for (size_t i = norm->channels; i < norm->width; i += norm->channels)
         memcpy(row + i, row, norm->channels * sizeof *row);
 }
 
 /* total += the sum of each channel's chains. */
-static inline SH_INLINE void fold(const sh_norm *norm, double *restrict total,
-                                  const float *restrict chains)
+static ONCE void fold(const sh_norm *norm, double *restrict total, const float *restrict chains)
 {
     for (size_t i = 0; i < norm->width; i += norm->channels)
         for (size_t c = 0; c < norm->channels; c++)
@@ -106,10 +108,9 @@ static inline SH_INLINE void measure(const sh_norm *norm, const float *x, size_t
 
 /* Joins a block of `count` rows with the `seen` before it. sum and squares: of the block, about
  * shift; mean and around: of all until now, `around` the sum of squares about mean. */
-static inline SH_INLINE void join(size_t channels, double seen, double count,
-                                  const float *restrict shift, const double *restrict sum,
-                                  const double *restrict squares, double *restrict mean,
-                                  double *restrict around)
+static ONCE void join(size_t channels, double seen, double count, const float *restrict shift,
+                      const double *restrict sum, const double *restrict squares,
+                      double *restrict mean, double *restrict around)
 {
     const double part = count / (seen + count);
     for (size_t c = 0; c < channels; c++) {
@@ -162,8 +163,8 @@ static inline SH_INLINE void moments_body(const sh_norm *norm, const float *x, f
 
 /* ---- forward --------------------------------------------------------------------------------- */
 
-static inline SH_INLINE void scale_and_shift(const sh_norm *norm, const sh_norm_channels *of,
-                                             float *scale, float *shift)
+static ONCE void scale_and_shift(const sh_norm *norm, const sh_norm_channels *of, float *scale,
+                                 float *shift)
 {
     for (size_t c = 0; c < norm->channels; c++) {
         scale[c] = of->w[c] / sqrtf(of->variance[c] + norm->epsilon);

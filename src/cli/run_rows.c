@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/run_json.h"
+#include "cli/run_rows.h"
 
 #include "cli/json_file.h"
 
