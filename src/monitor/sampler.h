@@ -12,7 +12,7 @@
  * slow to answer (temperature, throttling, battery) are read once in SH_SAMPLER_SLOW_NS; between,
  * their last reading stands.
  *
- * Threads: caller locks. About 0.2 ms of processor time a sample (bench/monitor_cost.py).
+ * Threads: caller locks. About 0.25 ms of processor time a sample (bench/monitor_cost.py).
  */
 #ifndef SHOAL_MONITOR_SAMPLER_H
 #define SHOAL_MONITOR_SAMPLER_H
