@@ -35,10 +35,10 @@
 #include "store/schema.h"
 
 #define SH_JOURNAL_FILE "run.db"
-#define SH_JOURNAL_QUEUE 4096                   /* records */
-#define SH_JOURNAL_PERIOD_NS 1000000000ULL      /* between transactions */
+#define SH_JOURNAL_QUEUE 4096                    /* records */
+#define SH_JOURNAL_PERIOD_NS 1000000000ULL       /* between transactions */
 #define SH_JOURNAL_RETRY_NS (10 * 1000000000ULL) /* after trouble that may pass */
-#define SH_JOURNAL_NAME_BYTES 72                /* of names, families, reasons; longer ones are cut */
+#define SH_JOURNAL_NAME_BYTES 72 /* of names, families, reasons; longer ones are cut */
 #define SH_JOURNAL_NO_DEVICE UINT32_MAX
 
 typedef struct sh_journal sh_journal;
@@ -64,7 +64,7 @@ typedef struct sh_journal_options {
 
 typedef struct sh_journal_device_row {
     uint32_t device;
-    uint64_t at_ns; /* when it joined */
+    uint64_t at_ns;            /* when it joined */
     const char *name, *family; /* copied; family NULL: not known */
     uint32_t lanes, cores;     /* cores 0: not known */
 } sh_journal_device_row;
@@ -114,10 +114,10 @@ void sh_journal_event(sh_journal *journal, uint64_t at_ns, uint32_t device, cons
 /* How the session ends; `weights_hash` NULL: the run is not complete. */
 void sh_journal_end(sh_journal *journal, const char *status, const char *weights_hash);
 
-/* Waits until all that was put before is written or has failed to be. */
+/* Waits until all that was put before is written, and thinned, or has failed to be. */
 void sh_journal_flush(sh_journal *journal);
 
 /* Records that were dropped so far. */
-uint64_t sh_journal_dropped(const sh_journal *journal);
+uint64_t sh_journal_dropped(sh_journal *journal);
 
 #endif

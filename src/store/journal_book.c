@@ -4,7 +4,8 @@
  * A round begins where a table has more rows than it may and goes over groups: `work` is one, each
  * device of `samples` is one. Of a group the older half, as it is when the round comes to it, is
  * walked in slices by the table's key; within a slice two neighbours of a device become one row,
- * the later one's. A round leaves three quarters of the rows.
+ * the later one's. Rows that stand for more than the median of that half are left alone, so what
+ * is old is evenly coarse however long a run is. A round takes at least an eighth of the rows away.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,8 +58,7 @@ static const thinned tables[] = {
 #undef SH_PART
          ,
      false},
-    {"samples", "at",
-     "device, max(at), sum(merged)"
+    {"samples", "at", "device, max(at), sum(merged)"
 #define SH_FIGURE_COUNTER(name) #name
 #define SH_FIGURE_GAUGE(name) MEAN(name)
 #define SH_FIGURE(name, kind, what) ", " SH_FIGURE_##kind(name)
@@ -82,13 +82,13 @@ struct sh_book {
     const thinned *thinning; /* NULL: none */
     int64_t device;          /* the group */
     double cursor, cutoff;   /* the keys after the first and up to the second are still to do */
+    double merged;           /* rows that stand for more stay as they are */
 };
 
 static double moment(const sh_book *book, uint64_t at_ns)
 {
-    const double since = at_ns >= book->about.start_ns
-                             ? (double)(at_ns - book->about.start_ns)
-                             : -(double)(book->about.start_ns - at_ns);
+    const double since = at_ns >= book->about.start_ns ? (double)(at_ns - book->about.start_ns)
+                                                       : -(double)(book->about.start_ns - at_ns);
     return book->about.date + since * 1e-9;
 }
 
@@ -132,8 +132,8 @@ static sh_status write_run(const sh_book *book)
 static sh_status write_session(const sh_book *book)
 {
     sh_query *query;
-    SH_TRY(sh_query_new(&query, book->database,
-                        "INSERT INTO sessions VALUES (?, ?, ?, NULL, NULL)"));
+    SH_TRY(
+        sh_query_new(&query, book->database, "INSERT INTO sessions VALUES (?, ?, ?, NULL, NULL)"));
     sh_query_bind_integer(query, 1, book->session);
     sh_query_bind_text(query, 2, book->about.version);
     sh_query_bind_real(query, 3, book->about.date);
@@ -190,8 +190,7 @@ sh_status sh_book_open(sh_book **book, const sh_book_about *about, const char *p
         return sh_fail_memory(sizeof *fresh, "the run's journal");
     fresh->about = *about;
     fresh->session = *session;
-    sh_status status =
-        sh_database_open(&fresh->database, path, sh_schema_run(), SH_DATABASE_WRITE);
+    sh_status status = sh_database_open(&fresh->database, path, sh_schema_run(), SH_DATABASE_WRITE);
     if (status == SH_OK)
         status = make_ready(fresh);
     if (status != SH_OK) {
@@ -377,6 +376,18 @@ static const char *of_group(const sh_book *book, char sql[64])
     return sql;
 }
 
+static sh_status next_group(sh_book *book);
+
+/* Of the first table from this one on that has too many rows. */
+static sh_status begin_round(sh_book *book, size_t table)
+{
+    while (table < TABLES && book->rows[table] <= (int64_t)book->about.rows_max)
+        table++;
+    book->thinning = table < TABLES ? &tables[table] : NULL;
+    book->device = -1;
+    return book->thinning == NULL ? SH_OK : next_group(book);
+}
+
 /* Begins with the next group, or ends the round. */
 static sh_status next_group(sh_book *book)
 {
@@ -389,10 +400,8 @@ static sh_status next_group(sh_book *book)
                  (long long)book->device);
         SH_TRY(ask(&value, &found, book, sql));
     }
-    if (!found) {
-        book->thinning = NULL;
-        return SH_OK;
-    }
+    if (!found)
+        return begin_round(book, (size_t)(table - tables) + 1);
     book->device = (int64_t)value;
     book->cursor = -1;
     snprintf(sql, sizeof sql, "SELECT count(*) FROM %s WHERE %s 1", table->name,
@@ -400,7 +409,11 @@ static sh_status next_group(sh_book *book)
     SH_TRY(ask(&value, NULL, book, sql));
     snprintf(sql, sizeof sql, "SELECT %s FROM %s WHERE %s 1 ORDER BY %s LIMIT 1 OFFSET %lld",
              table->key, table->name, group, table->key, (long long)value / 2);
-    return ask(&book->cutoff, NULL, book, sql);
+    SH_TRY(ask(&book->cutoff, NULL, book, sql));
+    snprintf(sql, sizeof sql,
+             "SELECT merged FROM %s WHERE %s %s <= %.17g ORDER BY merged LIMIT 1 OFFSET %lld",
+             table->name, group, table->key, book->cutoff, (long long)value / 4);
+    return ask(&book->merged, NULL, book, sql);
 }
 
 /* The key up to which the next slice goes. */
@@ -437,8 +450,8 @@ static sh_status thin_slice(sh_book *book)
     double end;
     int64_t before, after;
     SH_TRY(end_of_slice(&end, book));
-    snprintf(range, sizeof range, "%s %s > %.17g AND %s <= %.17g", of_group(book, group),
-             table->key, book->cursor, table->key, end);
+    snprintf(range, sizeof range, "%s %s > %.17g AND %s <= %.17g AND merged <= %.17g",
+             of_group(book, group), table->key, book->cursor, table->key, end, book->merged);
     snprintf(sql, sizeof sql,
              "CREATE TEMP TABLE thin AS SELECT %s FROM (SELECT *, (row_number() OVER (PARTITION BY "
              "device ORDER BY %s) - 1) / 2 AS pair FROM %s WHERE %s) GROUP BY device, pair",
@@ -456,12 +469,8 @@ static sh_status thin_slice(sh_book *book)
 
 static sh_status thin(sh_book *book)
 {
-    for (int i = 0; i < TABLES && book->thinning == NULL; i++)
-        if (book->rows[i] > (int64_t)book->about.rows_max) {
-            book->thinning = &tables[i];
-            book->device = -1;
-            SH_TRY(next_group(book));
-        }
+    if (book->thinning == NULL)
+        SH_TRY(begin_round(book, 0));
     return book->thinning == NULL ? SH_OK : thin_slice(book);
 }
 
