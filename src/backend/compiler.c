@@ -411,6 +411,16 @@ static sh_status place_in_shared(sh_compiler *compiler)
     return SH_OK;
 }
 
+/* From the first instruction for backward's nodes to the first that each run makes. */
+static void find_backward(sh_program *program, const sh_graph *graph)
+{
+    if (graph->forward_count == 0)
+        program->backward = program->instruction_count;
+    while (program->backward < program->instruction_count &&
+           program->instructions[program->backward].prepares)
+        program->backward++;
+}
+
 static sh_status compile_all(sh_compiler *compiler)
 {
     const sh_graph *graph = compiler->graph;
@@ -428,11 +438,14 @@ static sh_status compile_all(sh_compiler *compiler)
         SH_TRY(emit_sinks(compiler, graph->inputs[i]));
     for (size_t i = 0; i < graph->node_count; i++) {
         compiler->node = (uint32_t)i;
+        if (i == graph->forward_count)
+            program->backward = program->instruction_count;
         SH_TRY(sh_fail_in(compile_node(compiler, &graph->nodes[i]), "compiling node %zu (%s)", i,
                           sh_op_about(graph->nodes[i].op)->name));
     }
     compiler->node = SH_NO_NODE;
     SH_TRY(keep_outputs(compiler));
+    find_backward(program, graph);
     share_blocks(program);
     SH_TRY(place_in_lane(program));
     return place_in_shared(compiler);

@@ -15,6 +15,8 @@ struct sh_execution {
     void **bound;          /* by instruction; NULL where the kernel binds nothing */
     const sh_clock *clock; /* NULL: nothing is timed */
     sh_work_time *times;   /* by instruction; NULL without a clock */
+    const sh_clock *mark;  /* NULL: nobody asks where backward begins */
+    uint64_t marked_ns;
 };
 
 void sh_program_free(sh_program *program)
@@ -151,6 +153,16 @@ sh_status sh_execution_watch(sh_execution *execution, const sh_clock *clock)
     return SH_OK;
 }
 
+void sh_execution_mark(sh_execution *execution, const sh_clock *clock)
+{
+    execution->mark = clock;
+}
+
+uint64_t sh_execution_marked_ns(const sh_execution *execution)
+{
+    return execution->marked_ns;
+}
+
 const sh_work_time *sh_execution_times(const sh_execution *execution)
 {
     return execution->times;
@@ -186,6 +198,8 @@ static sh_status run_all(sh_execution *execution, bool prepares, sh_gradient_sin
     for (size_t i = 0; i < program->instruction_count; i++) {
         if (program->instructions[i].prepares != prepares)
             continue;
+        if (i == program->backward && execution->mark != NULL)
+            execution->marked_ns = sh_clock_now_ns(execution->mark);
         SH_TRY(run_instruction(execution, i, sink, context));
         if (times == NULL)
             continue;

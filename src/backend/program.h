@@ -82,6 +82,15 @@ typedef struct sh_work_time {
 /* From now on each instruction is timed (`clock` is borrowed until the execution is freed). */
 sh_status sh_execution_watch(sh_execution *execution, const sh_clock *clock) SHOAL_CHECKED;
 
+/*
+ * From now on each run looks at the clock (borrowed until the execution is freed) where backward
+ * begins, before the first instruction of a node that differentiation has added. In a graph without
+ * gradients there is no such moment.
+ */
+void sh_execution_mark(sh_execution *execution, const sh_clock *clock);
+/* That moment of the last run; 0 before. */
+uint64_t sh_execution_marked_ns(const sh_execution *execution);
+
 /* By instruction, since the watch began or times were cleared; NULL where none is kept. */
 const sh_work_time *sh_execution_times(const sh_execution *execution);
 void sh_execution_clear_times(sh_execution *execution);

@@ -41,6 +41,7 @@ typedef struct sh_instruction {
 struct sh_program {
     sh_instruction *instructions;
     size_t instruction_count, instruction_capacity;
+    size_t backward; /* the first instruction of backward that does not prepare; or the count */
     sh_buffer *buffers;
     size_t buffer_count, buffer_capacity;
     sh_buffer_id *inputs, *outputs;

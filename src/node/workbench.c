@@ -69,7 +69,9 @@ sh_status sh_workbench_start(sh_workbench *bench, uint32_t lanes, uint64_t memor
                                                 .evaluate_only = bench->evaluate_only,
                                                 .shared = bench->shared,
                                                 .pace = sh_clock_system(),
+                                                .times = sh_clock_system(),
                                                 .on_passed = bench->on_passed,
+                                                .on_times = bench->on_times,
                                                 .context = bench->context});
 }
 

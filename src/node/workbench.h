@@ -28,6 +28,7 @@ typedef struct sh_workbench {
     /* With other devices; set before sh_workbench_start, as sh_trainer_options has them. */
     bool shared;
     void (*on_passed)(void *context, const sh_stage_outcome *outcome);
+    void (*on_times)(void *context, const sh_step_times *times); /* likewise */
     void *context;
 } sh_workbench;
 

@@ -161,6 +161,7 @@ static sh_status bind(sh_lanes *lanes, lane_program *program, const sh_lanes_opt
                                 options->own != NULL ? options->own[i] : options->parameters));
         if (options->clock != NULL)
             SH_TRY(sh_execution_watch(program->executions[i], options->clock));
+        sh_execution_mark(program->executions[i], options->mark);
     }
     return SH_OK;
 }

@@ -40,6 +40,7 @@ typedef struct sh_lanes_options {
     const sh_lane_size *sizes;       /* repeated ones and those of 0 samples are fine */
     size_t size_count;
     const sh_clock *clock; /* NULL: programs are not timed; borrowed until sh_lanes_free */
+    const sh_clock *mark;  /* for sh_execution_mark; NULL: none. Borrowed likewise */
     uint64_t memory;       /* most bytes that the process may hold resident; 0: any number */
     sh_footprint held;     /* what of it is resident already: weights, optimizer and sum */
 } sh_lanes_options;

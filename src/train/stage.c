@@ -50,6 +50,7 @@ static void owe_nothing_more(sh_trainer *trainer, uint32_t bucket, uint32_t paid
 typedef struct grain_work {
     sh_trainer *trainer;
     uint32_t grain; /* of the batch */
+    uint32_t lane;
 } grain_work;
 
 /* The gradient sink of a lane. */
@@ -58,8 +59,10 @@ static void add_gradient(void *context, uint32_t tensor, const float *gradient)
     const grain_work *work = context;
     sh_trainer *trainer = work->trainer;
     const uint32_t place = trainer->replica->place_of[tensor];
+    const uint64_t begun = sh_stopwatch_now(trainer->watching);
     sh_sum_add(trainer->replica->sum, place, work->grain, gradient);
     owe_nothing_more(trainer, trainer->bucket_of[place], 1);
+    sh_stopwatch_add(trainer->watching, work->lane, SH_SPAN_ADD, begun);
 }
 
 sh_status sh_stage_read_samples(const sh_trainer *trainer, sh_execution *execution, sh_range range)
@@ -111,13 +114,16 @@ static sh_status compute_samples(sh_trainer *trainer, uint32_t lane, sh_range ra
 {
     sh_execution *execution = sh_lanes_execution(trainer->lanes, lane, trainer->mode, range.count);
     assert(execution != NULL);
-    const uint64_t begun = sh_stopwatch_now(trainer->watching);
+    sh_stopwatch *watch = trainer->watching;
+    uint64_t begun = sh_stopwatch_now(watch);
     SH_TRY(sh_stage_read_samples(trainer, execution, range));
-    sh_stopwatch_add(trainer->watching, lane, SH_SPAN_READ, begun);
+    begun = sh_stopwatch_lap(watch, lane, SH_SPAN_READ, begun);
     if (trainer->mode == SH_MODEL_TRAIN)
         sh_stage_weigh_samples(trainer, execution, range, 1.0f / (float)batch);
+    const uint64_t added = sh_stopwatch_added(watch, lane);
     SH_TRY(sh_execution_run(execution, sink, context));
     add_outcome(trainer, execution, range.count);
+    sh_stopwatch_add_run(watch, lane, begun, sh_execution_marked_ns(execution), added);
     return SH_OK;
 }
 
@@ -192,7 +198,7 @@ static sh_status run_worker(grain_work *work, uint32_t lane, sh_range samples)
 static sh_status compute_grain(sh_trainer *trainer, uint32_t lane, uint32_t grain)
 {
     const sh_range range = sh_batch_grain(&trainer->batch, grain);
-    grain_work work = {trainer, grain};
+    grain_work work = {trainer, grain, lane};
     if (trainer->workers != NULL && trainer->mode == SH_MODEL_TRAIN)
         return run_worker(&work, lane, range);
     return compute_samples(trainer, lane, range, trainer->batch.samples.count, add_gradient, &work);
@@ -285,10 +291,11 @@ static void clear(void *context, uint32_t lane)
         sh_stage_lane_range(trainer, lane, trainer->replica->summed_count, &first, &end);
         sh_sum_clear_range(trainer->replica->sum, first, end - first);
     }
-    sh_stopwatch_add(trainer->watching, lane, SH_SPAN_SUM, begun);
+    const uint64_t cleared = sh_stopwatch_lap(trainer->watching, lane, SH_SPAN_SUM, begun);
     const sh_status status = take_weights(trainer, lane);
     if (status != SH_OK)
         note_failure(trainer, status);
+    sh_stopwatch_add(trainer->watching, lane, SH_SPAN_PREPARE, cleared);
     sh_stopwatch_add(trainer->watching, lane, SH_SPAN_BUSY, begun);
 }
 

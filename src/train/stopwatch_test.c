@@ -29,8 +29,8 @@ static void spans_become_rows(void **state)
     sh_stopwatch watch;
     sh_profile profile = {0};
     assert_ok(sh_stopwatch_init(&watch, &clock, 2));
-    watch.spans[0] = (sh_lane_spans){{100, 20, 30, 700}, {2, 1, 1, 3}};
-    watch.spans[1] = (sh_lane_spans){{200, 10, 30, 900}, {3, 1, 1, 3}};
+    watch.spans[0] = (sh_lane_spans){{100, 20, 30, 700, 400, 100, 40, 10}, {2, 1, 1, 3}};
+    watch.spans[1] = (sh_lane_spans){{200, 10, 30, 900, 500, 100, 50, 10}, {3, 1, 1, 3}};
     watch.turns_ns = 1000;
     watch.network_ns = 50;
     watch.steps_ns = 1100;
@@ -127,9 +127,126 @@ static void a_trainer_accounts_for_its_steps(void **state)
     }
 }
 
+static uint64_t read_hand(void *context)
+{
+    return *(const uint64_t *)context;
+}
+
+static void a_steps_time_is_parted(void **state)
+{
+    (void)state;
+    uint64_t now = 1000;
+    const sh_clock clock = {read_hand, &now};
+    sh_stopwatch watch;
+    sh_step_times times = {.step = 7};
+    assert_ok(sh_stopwatch_init(&watch, &clock, 2));
+    watch.spans[0].ns[SH_SPAN_READ] = 5; /* from before */
+    watch.turns_ns = 10;
+    sh_stopwatch_begin_step(&watch);
+    watch.spans[0] = (sh_lane_spans){{105, 20, 30, 800, 400, 100, 40, 40}, {0}};
+    watch.spans[1] = (sh_lane_spans){{200, 10, 30, 800, 400, 100, 60, 0}, {0}};
+    watch.turns_ns = 1010;
+    watch.network_ns = 300;
+    now = 2400;
+    sh_stopwatch_end_step(&watch, &times);
+    const uint64_t expected[SH_PART_COUNT] = {
+        [SH_PART_data] = 150,     [SH_PART_forward] = 400,        [SH_PART_backward] = 100,
+        [SH_PART_sum] = 15 + 50,  [SH_PART_optimizer] = 50 + 100, [SH_PART_lanes] = 200,
+        [SH_PART_exchange] = 300,
+    };
+    for (int i = 0; i < SH_PART_COUNT; i++)
+        if (times.ns[i] != expected[i])
+            fail_msg("%s: %u", sh_step_part_name((sh_step_part)i), (unsigned)times.ns[i]);
+    assert_int_equal(times.step, 7);
+    assert_int_equal(times.ends_ns, 2400);
+    assert_int_equal(times.wall_ns, 1400);
+    now = 2500; /* between two steps */
+    sh_stopwatch_begin_step(&watch);
+    now = 3000;
+    sh_stopwatch_end_step(&watch, &times);
+    assert_int_equal(times.wall_ns, 600);
+    assert_int_equal(times.ns[SH_PART_optimizer], 500);
+    now = 4000; /* a validation */
+    sh_stopwatch_interrupt(&watch);
+    sh_stopwatch_begin_step(&watch);
+    now = 4100;
+    sh_stopwatch_end_step(&watch, &times);
+    assert_int_equal(times.wall_ns, 100);
+    sh_stopwatch_release(&watch);
+}
+
+typedef struct account {
+    uint64_t steps, wall_ns, parts_ns;
+} account;
+
+static void take_account(void *context, const sh_step_times *times)
+{
+    account *a = context;
+    uint64_t parts = 0;
+    a->steps++;
+    assert_int_equal(times->step, a->steps);
+    assert_int_equal(times->grains, 5);
+    assert_int_equal(times->samples, 20);
+    for (int i = 0; i < SH_PART_COUNT; i++) {
+        if (i != SH_PART_lanes && i != SH_PART_exchange)
+            assert_true(times->ns[i] > 0);
+        parts += times->ns[i];
+    }
+    a->wall_ns += times->wall_ns;
+    a->parts_ns += parts;
+}
+
+/* By the system's clock: the parts are the wall time, which is that of the steps. */
+static void parts_add_up(void **state)
+{
+    (void)state;
+    for (uint32_t lanes = 1; lanes <= 2; lanes++) {
+        account a = {0};
+        sh_job job;
+        sh_pipeline *pipeline;
+        sh_replica *replica;
+        sh_trainer *trainer;
+        sh_backend_list backends;
+        sh_step_result result;
+        sh_job_init(&job);
+        snprintf(job.model, sizeof job.model, "lenet");
+        snprintf(job.data, sizeof job.data, "digits:20/8");
+        job.batch_size = 20;
+        job.grain = 4;
+        assert_ok(sh_job_complete(&job));
+        assert_ok(sh_pipeline_open(&pipeline, job.data, &(sh_pipeline_options){.resize = 0}));
+        assert_ok(sh_backend_choose(&backends, NULL));
+        assert_ok(sh_replica_new(&replica, &job, &(sh_problem){1, 28, 28, 10}));
+        assert_ok(sh_trainer_new(&trainer, &(sh_trainer_options){.job = &job,
+                                                                 .pipeline = pipeline,
+                                                                 .backends = &backends,
+                                                                 .replica = replica,
+                                                                 .lanes = lanes,
+                                                                 .times = sh_clock_system(),
+                                                                 .on_times = take_account,
+                                                                 .context = &a}));
+        const sh_part part = {.share = {0, 5}, .of = 5, .engine = sh_engine_solo()};
+        const uint64_t begun_ns = sh_clock_now_ns(sh_clock_system());
+        for (int i = 0; i < 20; i++)
+            assert_ok(sh_trainer_step(trainer, &part, &result));
+        const uint64_t took_ns = sh_clock_now_ns(sh_clock_system()) - begun_ns;
+        assert_int_equal(a.steps, 20);
+        assert_true(a.wall_ns <= took_ns && (double)a.wall_ns > 0.95 * (double)took_ns);
+        const double found = (double)a.parts_ns / (double)a.wall_ns;
+        if (fabs(found - 1) > 0.02)
+            fail_msg("%u lanes: the parts are %.4f of the wall time", lanes, found);
+        print_message("%u lanes: the parts are %.4f of the wall time\n", lanes, found);
+        sh_trainer_free(trainer);
+        sh_replica_free(replica);
+        sh_pipeline_close(pipeline);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_steps_time_is_parted),
+        cmocka_unit_test(parts_add_up),
         cmocka_unit_test(spans_become_rows),
         cmocka_unit_test(one_that_is_off_looks_at_no_clock),
         cmocka_unit_test(a_trainer_accounts_for_its_steps),

@@ -149,6 +149,7 @@ static sh_status open_lanes(sh_trainer *trainer, const sh_trainer_options *optio
             .sizes = list.items,
             .size_count = list.count,
             .clock = options->clock,
+            .mark = trainer->watch.clock,
             .memory = options->memory,
             .held = held_by(trainer, options->shared),
         });
@@ -205,6 +206,8 @@ sh_status sh_trainer_new(sh_trainer **trainer, const sh_trainer_options *options
     fresh->order_epoch = UINT32_MAX;
     fresh->pace_clock = options->pace;
     fresh->on_passed = options->on_passed;
+    fresh->on_times = options->on_times;
+    fresh->profiled = options->clock != NULL;
     fresh->context = options->context;
     if (fresh->replica->steps > 0 && fresh->replica->steps >= fresh->schedule.total_steps)
         fresh->replica->phase = SH_PHASE_VALIDATION; /* all that is left to do */
@@ -212,7 +215,8 @@ sh_status sh_trainer_new(sh_trainer **trainer, const sh_trainer_options *options
     fresh->watching = &fresh->off;
     sh_status status = sh_rate_parse(&fresh->rate, fresh->job.schedule, (double)fresh->job.warmup);
     if (status == SH_OK)
-        status = sh_stopwatch_init(&fresh->watch, options->clock, options->lanes);
+        status = sh_stopwatch_init(&fresh->watch, fresh->profiled ? options->clock : options->times,
+                                   options->lanes);
     if (status == SH_OK && options->shared)
         status = sh_sum_share(fresh->replica->sum);
     if (status == SH_OK)
@@ -481,12 +485,24 @@ sh_status sh_step_compare_replicas(const sh_trainer *trainer, const sh_part *par
         (unsigned long long)trainer->replica->steps, devices, (unsigned long long)trainer->check);
 }
 
+void sh_step_take_times(sh_trainer *trainer, sh_step_times *times, uint64_t step, uint64_t grains,
+                        uint64_t samples)
+{
+    *times = (sh_step_times){.step = step,
+                             .grains = (uint32_t)grains,
+                             .samples = (uint32_t)samples,
+                             .attempts = 1 + trainer->repeated};
+    trainer->repeated = 0;
+    sh_stopwatch_end_step(trainer->watching, times);
+}
+
 /* Exponents have changed: begins the next attempt, with the grains that are held. */
 static void redo(sh_trainer *trainer, sh_position before)
 {
     sh_replica *replica = trainer->replica;
     const sh_grain_list spare = trainer->todo;
     replica->phase++;
+    trainer->repeated++;
     trainer->todo = trainer->held;
     trainer->held = spare;
     sh_grain_list_clear(&trainer->held);
@@ -538,9 +554,20 @@ static sh_verdict conclude(sh_trainer *trainer, sh_step_result *result, uint32_t
     return verdict;
 }
 
+/* Of a step that is applied; `before` is what this device had computed before it. */
+static void tell_times(sh_trainer *trainer, uint64_t step, sh_trainer_work before)
+{
+    sh_step_times times;
+    sh_step_take_times(trainer, &times, step, trainer->work.grains - before.grains,
+                       trainer->work.samples - before.samples);
+    if (trainer->on_times != NULL)
+        trainer->on_times(trainer->context, &times);
+}
+
 static sh_status step(sh_trainer *trainer, const sh_part *part, sh_step_result *result)
 {
     const sh_replica *replica = trainer->replica;
+    const sh_trainer_work before = trainer->work;
     if (replica->phase == SH_PHASE_VALIDATION)
         sh_trainer_set_phase(trainer, SH_PHASE_FIRST);
     if (trainer->updates != NULL && part->engine->devices > 1)
@@ -558,6 +585,7 @@ static sh_status step(sh_trainer *trainer, const sh_part *part, sh_step_result *
         case SH_VERDICT_REDO:
             continue;
         case SH_VERDICT_APPLY:
+            tell_times(trainer, replica->steps, before);
             return SH_OK;
         }
     }
@@ -571,7 +599,10 @@ sh_status sh_trainer_step(sh_trainer *trainer, const sh_part *part, sh_step_resu
     const uint64_t begun = sh_stopwatch_now(watch);
     const uint64_t begun_ns = clock == NULL ? 0 : sh_clock_now_ns(clock);
     trainer->watching = watch;
+    sh_stopwatch_begin_step(watch);
     const sh_status status = step(trainer, part, result);
+    if (status != SH_OK)
+        sh_stopwatch_interrupt(watch);
     if (status == SH_OK && clock != NULL)
         sh_pace_note_step(&trainer->pace, (double)(sh_clock_now_ns(clock) - begun_ns) * 1e-9);
     trainer->watching = &trainer->off;
@@ -588,7 +619,7 @@ sh_speed sh_trainer_speed(const sh_trainer *trainer)
 sh_status sh_trainer_profile(const sh_trainer *trainer, sh_profile *profile, sh_profile_level level)
 {
     sh_profile fresh = {0};
-    if (trainer->watch.clock == NULL)
+    if (!trainer->profiled)
         return sh_fail(SH_INVALID, "the trainer has no clock, so there is no profile");
     sh_status status = sh_stopwatch_report(&trainer->watch, &fresh);
     if (status == SH_OK)
@@ -643,6 +674,7 @@ sh_status sh_trainer_evaluate(sh_trainer *trainer, const sh_part *part, sh_sum_t
 {
     const sh_dataset_info *info = sh_pipeline_about(trainer->pipeline);
     trainer->mode = SH_MODEL_EVALUATE;
+    sh_stopwatch_interrupt(&trainer->watch);
     trainer->batch = sh_batch_of_all(info->count[SH_SPLIT_VALIDATION], trainer->job.grain);
     sh_trainer_forget(trainer);
     sh_grain_list_clear(&trainer->todo);

@@ -47,13 +47,17 @@ typedef struct sh_trainer_options {
     const sh_backend_list *backends; /* copied */
     sh_replica *replica;             /* borrowed */
     uint32_t lanes;
-    const sh_clock *clock; /* NULL: steps are not timed; borrowed until sh_trainer_free */
+    const sh_clock *clock; /* NULL: no profile; borrowed until sh_trainer_free */
     uint64_t memory;       /* most bytes that the process may hold; 0: any (lanes.h says how) */
     bool evaluate_only;    /* sh_trainer_evaluate is all that will be asked for */
     bool shared;           /* there may be other devices: a total takes memory from the start */
     const sh_clock *pace;  /* for sh_trainer_speed; NULL: none. Borrowed as above */
+    const sh_clock *times; /* for on_times, where `clock` is NULL; likewise */
     void (*on_passed)(void *context, const sh_stage_outcome *outcome); /* the caller's thread */
-    void *context;                                                     /* borrowed as above */
+    /* Where the time of a step went that was applied here; with devices that train apart, of each
+     * update that this one has computed, when their lap is applied. The caller's thread. */
+    void (*on_times)(void *context, const sh_step_times *times);
+    void *context; /* borrowed as above */
 } sh_trainer_options;
 
 typedef struct sh_trainer sh_trainer;

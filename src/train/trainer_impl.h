@@ -38,10 +38,12 @@ struct sh_trainer {
     sh_order order; /* of epoch `order_epoch` */
     uint32_t order_epoch;
     sh_trainer_work work;
-    sh_stopwatch watch;     /* of the steps; off where nobody wants a profile */
+    sh_stopwatch watch;     /* of the steps; off without any clock */
+    bool profiled;          /* instructions are timed too */
     sh_stopwatch *watching; /* the above, or one that is off while it is no step */
     sh_stopwatch off;
     const sh_clock *pace_clock;
+    void (*on_times)(void *context, const sh_step_times *times);
     sh_pace pace;
     void (*on_passed)(void *context, const sh_stage_outcome *outcome);
     void *context;
@@ -58,6 +60,7 @@ struct sh_trainer {
     sh_grain_list held;  /* in the own part of the sum */
     sh_position held_at; /* the stage that they are of */
     uint32_t redone;     /* attempts at this step, calibration not counted */
+    uint32_t repeated;   /* all of them but the last */
     uint64_t check;      /* of the replica, in the last stage that compared it */
 
     /* The turn under way. */
@@ -132,6 +135,10 @@ sh_status sh_step_compare_replicas(const sh_trainer *trainer, const sh_part *par
 /* Takes the samples of `count` steps from `from` on into the account of their epoch; the replica's
  * position is behind them. Like the next, under the replica's lock. */
 void sh_step_count(sh_trainer *trainer, uint64_t from, uint32_t count, const sh_sum_totals *totals);
+
+/* The step under way is applied as number `step`, with so much of this device's own work. */
+void sh_step_take_times(sh_trainer *trainer, sh_step_times *times, uint64_t step, uint64_t grains,
+                        uint64_t samples);
 
 /* Tells of a stage that all have come through. */
 void sh_step_tell_passed(const sh_trainer *trainer, const sh_stage_outcome *outcome);

@@ -43,6 +43,8 @@ struct sh_updates {
     sh_sum_totals totals;
     sh_trainer_work work; /* of this device, in the lap */
     uint32_t redone;
+    sh_step_times times[SH_LAP_UPDATES]; /* of those that this device has computed */
+    uint32_t timed;
 };
 
 static size_t numbers_bytes(const sh_replica *replica)
@@ -156,6 +158,7 @@ static sh_status compute(sh_trainer *trainer)
             return sh_step_fail_not_finite(trainer, tensor);
         case SH_VERDICT_REDO:
             trainer->updates->redone += !sh_sum_calibrating(sum);
+            trainer->repeated++;
         }
     }
     return sh_step_fail_attempts(trainer);
@@ -215,18 +218,53 @@ static void stow_update(sh_trainer *trainer)
     }
 }
 
+/* The next update, and what this device waits for it. */
+static sh_status take(sh_trainer *trainer, sh_exchange *exchange, bool stop, uint32_t *update)
+{
+    const uint64_t begun = sh_stopwatch_now(trainer->watching);
+    const sh_status status = sh_exchange_take(exchange, stop, update);
+    sh_stopwatch_since(trainer->watching, &trainer->watching->network_ns, begun);
+    return status;
+}
+
+/* Likewise for the one before to be gone. */
+static sh_status settle(sh_trainer *trainer, sh_exchange *exchange)
+{
+    const uint64_t begun = sh_stopwatch_now(trainer->watching);
+    const sh_status status = sh_exchange_settle(exchange);
+    sh_stopwatch_since(trainer->watching, &trainer->watching->network_ns, begun);
+    return status;
+}
+
+static void keep_times(sh_trainer *trainer, uint32_t update)
+{
+    sh_updates *updates = trainer->updates;
+    if (updates->timed < SH_LAP_UPDATES)
+        sh_step_take_times(trainer, &updates->times[updates->timed++], updates->begun + update + 1,
+                           trainer->batch.grains, trainer->batch.samples.count);
+    sh_stopwatch_begin_step(trainer->watching);
+}
+
+static void tell_times(const sh_trainer *trainer)
+{
+    const sh_updates *updates = trainer->updates;
+    for (uint32_t i = 0; i < updates->timed && trainer->on_times != NULL; i++)
+        trainer->on_times(trainer->context, &updates->times[i]);
+}
+
 static sh_status make_updates(sh_trainer *trainer, sh_exchange *exchange, const sh_part *part)
 {
     for (uint32_t update;;) {
         const bool stop = part->stop || (part->hurry != NULL && part->hurry(part->context));
-        SH_TRY(sh_exchange_take(exchange, stop, &update));
+        SH_TRY(take(trainer, exchange, stop, &update));
         if (update == SH_EXCHANGE_OVER)
             return SH_OK;
         sh_step_begin_batch(trainer, trainer->updates->begun + update);
         SH_TRY(compute(trainer));
-        SH_TRY(sh_exchange_settle(exchange));
+        SH_TRY(settle(trainer, exchange));
         stow_update(trainer);
         SH_TRY(sh_exchange_push(exchange));
+        keep_times(trainer, update);
     }
 }
 
@@ -249,7 +287,7 @@ static sh_status begin(sh_trainer *trainer, sh_exchange *exchange)
     const size_t bytes = replica->summed_count * sizeof(float);
     updates->words = sh_sum_total(replica->sum).accumulator;
     updates->begun = replica->steps;
-    updates->applied = updates->redone = 0;
+    updates->applied = updates->redone = updates->timed = 0;
     updates->totals = (sh_sum_totals){0};
     updates->work = (sh_trainer_work){0};
     memcpy(updates->arrays[0], replica->weights, bytes);
@@ -347,5 +385,7 @@ sh_status sh_updates_lap(sh_trainer *trainer, const sh_part *part, sh_step_resul
                                                          .after = sh_replica_position(replica)});
     }
     sh_replica_unlock(replica);
+    if (status == SH_OK)
+        tell_times(trainer);
     return status;
 }
