@@ -77,7 +77,7 @@ def double(field, value):
 def messages():
     """net/message.proto: each body once."""
     def message(field, body, job=5):
-        return number(1, 3) + number(2, job) + block(field, body)
+        return number(1, 4) + number(2, job) + block(field, body)
     job = (block(1, "lenet") + block(2, "digits") + number(3, 1) + number(4, 64) + number(5, 16) +
            number(6, 2) + real(8, 0.01) + real(9, 0.9) + number(11, 32))
     position = number(1, 1000) + number(2, 1)
@@ -108,6 +108,10 @@ def messages():
     yield "order", message(15, order)
     yield "halt", message(15, number(1, 79) + number(3, 1) + number(4, 5) + number(5, 5) + block(8, b""))
     yield "fail", message(16, block(1, "the disk is full"))
+    sample = number(1, 10**12) + number(2, 3) + block(3, struct.pack("<2d", 0.5, 1e6))
+    times = (number(1, 7) + number(2, 10**12) + number(3, 4) + number(4, 32) + number(5, 1) +
+             number(6, 4000000) + block(7, b"".join(varint(v) for v in range(100000, 100007))))
+    yield "figures", message(18, number(1, 10**12) + number(2, 1) + block(3, sample) + block(4, times))
     yield "end", message(17, number(1, 16) + block(2, "device pi was lost"))
 
 

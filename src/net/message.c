@@ -75,7 +75,21 @@ static sh_status check_value(const ProtobufCFieldDescriptor *field, const void *
     return SH_OK;
 }
 
-/* The schema repeats messages only; a repeated scalar would be refused here until it is handled. */
+static sh_status check_repeated_value(const ProtobufCFieldDescriptor *field, const void *values,
+                                      size_t index)
+{
+    switch (field->type) {
+    case PROTOBUF_C_TYPE_MESSAGE:
+        return check_message(field->name, ((ProtobufCMessage *const *)values)[index]);
+    case PROTOBUF_C_TYPE_DOUBLE:
+        return check_value(field, (const double *)values + index);
+    case PROTOBUF_C_TYPE_UINT64: /* any will do */
+        return SH_OK;
+    default: /* the schema repeats nothing else; it would be refused until it is handled */
+        return sh_fail(SH_FORMAT, "a message whose '%s' is repeated", field->name);
+    }
+}
+
 static sh_status check_repeated(const ProtobufCMessage *message,
                                 const ProtobufCFieldDescriptor *field)
 {
@@ -83,12 +97,9 @@ static sh_status check_repeated(const ProtobufCMessage *message,
     if (count > SH_MESSAGE_MEMBERS_MAX)
         return sh_fail(SH_FORMAT, "a message with %zu '%s', where %d is the most", count,
                        field->name, SH_MESSAGE_MEMBERS_MAX);
-    if (count > 0 && field->type != PROTOBUF_C_TYPE_MESSAGE)
-        return sh_fail(SH_FORMAT, "a message whose '%s' is repeated", field->name);
-    ProtobufCMessage *const *items =
-        *(ProtobufCMessage *const *const *)at_offset(message, field->offset);
+    const void *values = *(const void *const *)at_offset(message, field->offset);
     for (size_t i = 0; i < count; i++)
-        SH_TRY(check_message(field->name, items[i]));
+        SH_TRY(check_repeated_value(field, values, i));
     return SH_OK;
 }
 

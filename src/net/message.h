@@ -28,7 +28,7 @@
 #include "base/fail.h"
 #include "net/message.pb-c.h"
 
-#define SH_MESSAGE_PROTOCOL 3
+#define SH_MESSAGE_PROTOCOL 4
 #define SH_MESSAGE_STRING_MAX 4096
 #define SH_MESSAGE_MEMBERS_MAX 1024
 #define SH_MESSAGE_MEMORY_MAX (4u * 1024 * 1024) /* that unpacking may take */

@@ -8,7 +8,7 @@
 #include "base/test.h"
 #include "net/frame.h"
 
-#define PROTOCOL "\x08\x03" /* field 1: 3 */
+#define PROTOCOL "\x08\x04" /* field 1: 4 */
 
 /* ---- there and back -------------------------------------------------------------------------- */
 
@@ -173,9 +173,9 @@ static const struct {
     sh_status status;
     const char *message;
 } malformed[] = {
-    {"", 0, SH_VERSION, "speaks protocol 0, this one 3"},
+    {"", 0, SH_VERSION, "speaks protocol 0, this one 4"},
     {PROTOCOL, 2, SH_FORMAT, "a message without a body"},
-    {"\x08\x02", 2, SH_VERSION, "speaks protocol 2, this one 3: use the same version of shoal"},
+    {"\x08\x02", 2, SH_VERSION, "speaks protocol 2, this one 4: use the same version of shoal"},
     {"\x08", 1, SH_FORMAT, "a message of 1 bytes that is malformed"},
     {PROTOCOL "\x62\x05", 4, SH_FORMAT, "malformed"},                 /* a cut body */
     {PROTOCOL "\x62\xff\xff\xff\xff\x0f", 8, SH_FORMAT, "malformed"}, /* 4 GiB of body */
@@ -195,8 +195,8 @@ static const struct {
               "a\0b",
      9, SH_FORMAT, "not encoded in the one agreed way"},
     {PROTOCOL "\x62\x00\x82\x01\x00", 7, SH_FORMAT, "not encoded in the one"}, /* 2 bodies */
-    {"\x08\x83\x00\x62\x00", 5, SH_FORMAT, "not encoded in the one"},          /* 3 in two bytes */
-    {"\x62\x00\x08\x03", 4, SH_FORMAT, "not encoded in the one"},              /* order */
+    {"\x08\x84\x00\x62\x00", 5, SH_FORMAT, "not encoded in the one"},          /* 4 in two bytes */
+    {"\x62\x00\x08\x04", 4, SH_FORMAT, "not encoded in the one"},              /* order */
     {PROTOCOL "\x10\x00\x62\x00", 6, SH_FORMAT, "not encoded in the"}, /* a zero that is sent */
     {PROTOCOL "\x62\x02\x18\x01", 6, SH_VERSION, "does not know (Refuse, 3): use the same"},
     {PROTOCOL "\x62\x00\xa0\x06\x01", 7, SH_VERSION, "does not know (Message, 100)"},
@@ -210,6 +210,10 @@ static const struct {
     {PROTOCOL "\x7a\x04\x42\x00\x5a\x00", 8, SH_FORMAT, "a message without its 'wanted'"},
     {PROTOCOL "\x7a\x08\x42\x00\x92\x01\x03\x32\x01k", 12, SH_FORMAT,
      "'key' has 1 bytes instead of 32"},
+    {PROTOCOL "\x92\x01\x0c\x1a\x0a\x1a\x08\0\0\0\0\0\0\xf8\x7f", 17, SH_FORMAT,
+     "'figures' is not a finite number"},
+    {PROTOCOL "\x92\x01\x0b\x1a\x09\x19\0\0\0\0\0\0\xf0\x3f", 16, SH_FORMAT, /* not packed */
+     "not encoded in the one"},
 };
 
 static void malformed_messages_are_refused(void **state)

@@ -21,6 +21,7 @@
 
 #define ENTRANTS_MAX (2 * SH_DEVICES_MAX)
 #define TICK_MS 50
+#define LINGER_MS 1000 /* for devices that have heard of the end to send their last records */
 #define GOODBYE_MS (SH_CHANNEL_GOODBYE_MS + 1000) /* for the last connection to be closed */
 
 static void carry_out(sh_coordinator *coordinator);
@@ -61,9 +62,12 @@ static void handle(sh_coordinator *coordinator, const sh_membership_event *event
 
 void sh_coordinator_report_gone(sh_coordinator *coordinator, uint32_t device, const char *reason)
 {
-    if (device != NO_DEVICE)
-        handle(coordinator,
-               &(sh_membership_event){SH_MEMBERSHIP_GONE, .device = device, .reason = reason});
+    if (device == NO_DEVICE)
+        return;
+    if (device != 0)
+        sh_chronicle_gone(coordinator->options.chronicle, device, reason);
+    handle(coordinator,
+           &(sh_membership_event){SH_MEMBERSHIP_GONE, .device = device, .reason = reason});
 }
 
 static void take_standing(sh_coordinator *coordinator, uint32_t device, const sh_standing *standing,
@@ -115,6 +119,8 @@ static void note(sh_coordinator *coordinator, const sh_membership_action *action
     sh_mail mail = {.kind = SH_MAIL_NOTE};
     snprintf(id, sizeof id, "device.%s", action->event);
     const bool bad = strcmp(action->event, "lost") == 0 || strcmp(action->event, "repaired") == 0;
+    if (strcmp(action->event, "lost") == 0)
+        sh_chronicle_lost(coordinator->options.chronicle);
     sh_log(bad ? SH_LOG_WARN : SH_LOG_INFO, id, "device=%u text=\"%s\"", action->device,
            action->text);
     if (is_for_log(action->event))
@@ -185,6 +191,7 @@ static void handle_hello(entrant *from, const Shoal__Hello *hello)
     from->device = coordinator->next_device++;
     from->link_port = (uint16_t)hello->link_port;
     from->local = hello->local;
+    from->lanes = hello->lanes;
     sh_ledger_open(&coordinator->ledger, from->device, hello->name);
     handle(coordinator,
            &(sh_membership_event){SH_MEMBERSHIP_HELLO, .device = from->device, .name = hello->name,
@@ -212,13 +219,16 @@ static bool coordinator_has(sh_coordinator *coordinator, uint32_t device)
 }
 
 /* Tells the user of a device that is ready. */
-static void greet(sh_coordinator *coordinator, uint32_t device)
+static void greet(sh_coordinator *coordinator, const entrant *whom)
 {
+    const uint32_t device = whom->device;
     sh_mail mail = {.kind = SH_MAIL_JOINED, .devices = 1};
     for (const entrant *each = coordinator->entrants; each != NULL; each = each->next)
         mail.devices += each->ready;
     snprintf(mail.text, sizeof mail.text, "%s", sh_ledger_name(&coordinator->ledger, device));
     sh_mailbox_post(coordinator->options.mailbox, &mail);
+    sh_chronicle_device(coordinator->options.chronicle, device, mail.text, whom->lanes,
+                        whom->family);
     sh_log(SH_LOG_INFO, "device.ready", "device=%u name=\"%s\"", device, mail.text);
 }
 
@@ -236,7 +246,19 @@ static void handle_notice(entrant *from, const Shoal__Notice *notice)
     from->ready = from->ready || news;
     take_standing(coordinator, device, &standing, from->fingerprint, from->family);
     if (news && coordinator_has(coordinator, device))
-        greet(coordinator, device);
+        greet(coordinator, sh_entrant_find(coordinator, device));
+}
+
+static void handle_figures(entrant *from, const Shoal__Figures *figures)
+{
+    sh_coordinator *coordinator = from->of;
+    sh_records *records = &coordinator->records;
+    if (sh_records_read(records, figures) != SH_OK) {
+        show_out(from, sh_message());
+        return;
+    }
+    sh_records_move(records, sh_clock_now_ns(coordinator->options.clock));
+    sh_chronicle_records(coordinator->options.chronicle, from->device, records);
 }
 
 static void handle_message(entrant *from, const Shoal__Message *message)
@@ -259,6 +281,9 @@ static void handle_message(entrant *from, const Shoal__Message *message)
         break;
     case SHOAL__MESSAGE__BODY_NOTICE:
         handle_notice(from, message->notice);
+        break;
+    case SHOAL__MESSAGE__BODY_FIGURES:
+        handle_figures(from, message->figures);
         break;
     case SHOAL__MESSAGE__BODY_FAIL:
         sh_coordinator_report_gone(coordinator, from->device, message->fail->reason);
@@ -351,6 +376,9 @@ static void on_standing(void *context, const sh_standing *standing)
     sh_standing own = *standing;
     own.done.bytes_sent += control.sent_bytes;
     own.done.bytes_received += control.received_bytes;
+    if (coordinator->options.chronicle != NULL)
+        sh_recorder_bytes(sh_chronicle_recorder(coordinator->options.chronicle),
+                          own.done.bytes_sent, own.done.bytes_received);
     if (!coordinator->ready)
         return;
     sh_coordinator_note_opened(coordinator, 0, &coordinator->own_opened, own.opened);
@@ -370,6 +398,17 @@ bool sh_coordinator_announce(sh_coordinator *coordinator, bool last, uint64_t *v
     pthread_mutex_unlock(&coordinator->lock);
     *view = next;
     return settled;
+}
+
+void sh_coordinator_enter(sh_coordinator *coordinator, uint32_t view, uint64_t step)
+{
+    sh_directive directive;
+    pthread_mutex_lock(&coordinator->lock);
+    const bool known = sh_membership_directive(&directive, coordinator->membership, 0);
+    pthread_mutex_unlock(&coordinator->lock);
+    if (known && directive.view == view) /* else it is being changed already */
+        sh_chronicle_view(coordinator->options.chronicle, view, step, directive.seats,
+                          directive.seat_count);
 }
 
 static void on_tick(void *context)
@@ -568,6 +607,17 @@ sh_status sh_coordinator_reports(sh_coordinator *coordinator, sh_device_report *
     return SH_OK;
 }
 
+/* Whoever goes now goes because the job is over; the last one's end is told to the mailbox. */
+static void do_linger(void *context)
+{
+    sh_coordinator *coordinator = ((request *)context)->coordinator;
+    sh_timer_free(coordinator->tick);
+    coordinator->tick = NULL;
+    coordinator->closing = true;
+    if (coordinator->entrants == NULL)
+        sh_mailbox_tell(coordinator->options.mailbox, SH_MAIL_CLOSED, SH_OK, "");
+}
+
 /* Says goodbye to all; the last one's end is told to the mailbox. */
 static void do_part(void *context)
 {
@@ -576,9 +626,6 @@ static void do_part(void *context)
         sh_station_set_door(coordinator->station, NULL);
     sh_listener_close(coordinator->listener);
     coordinator->listener = NULL;
-    sh_timer_free(coordinator->tick);
-    coordinator->tick = NULL;
-    coordinator->closing = true;
     for (entrant *each = coordinator->entrants; each != NULL; each = each->next)
         sh_channel_flush_close(each->channel);
     if (coordinator->entrants == NULL)
@@ -596,16 +643,24 @@ static void do_close(void *context)
     }
 }
 
-void sh_coordinator_close(sh_coordinator *coordinator)
+/* Until the last connection is closed, at most so long after the last mail. */
+static void wait_for_close(const sh_coordinator *coordinator, uint32_t timeout_ms)
 {
     sh_mail mail = {.kind = SH_MAIL_NOTE};
+    while (mail.kind != SH_MAIL_CLOSED &&
+           sh_mailbox_wait(coordinator->options.mailbox, &mail, NULL, timeout_ms) == SH_OK)
+        ;
+}
+
+void sh_coordinator_close(sh_coordinator *coordinator)
+{
     if (coordinator == NULL)
         return;
     sh_loop *loop = coordinator->options.loop;
+    sh_loop_call(loop, do_linger, &(request){.coordinator = coordinator});
+    wait_for_close(coordinator, LINGER_MS);
     sh_loop_call(loop, do_part, &(request){.coordinator = coordinator});
-    while (mail.kind != SH_MAIL_CLOSED &&
-           sh_mailbox_wait(coordinator->options.mailbox, &mail, NULL, GOODBYE_MS) == SH_OK)
-        ;
+    wait_for_close(coordinator, GOODBYE_MS);
     sh_loop_call(loop, do_close, &(request){.coordinator = coordinator});
     sh_station_close(coordinator->station);
     sh_supply_free(coordinator->supply);

@@ -15,6 +15,7 @@
 #define SHOAL_NODE_COORDINATOR_H
 
 #include "cluster/serving.h"
+#include "node/chronicle.h"
 #include "node/mailbox.h"
 #include "node/station.h"
 #include "shoal/train.h"
@@ -32,6 +33,7 @@ typedef struct sh_coordinator_options {
     const char
         *token_file; /* keeps the token for the coordinator's next life; NULL: nothing does */
     const sh_clock *clock;
+    sh_chronicle *chronicle; /* NULL: nothing is recorded */
 } sh_coordinator_options;
 
 typedef struct sh_coordinator sh_coordinator;
@@ -52,6 +54,9 @@ sh_station *sh_coordinator_station(const sh_coordinator *coordinator);
 
 /* The view that device 0 is to announce now, as sh_part.announce has it. */
 bool sh_coordinator_announce(sh_coordinator *coordinator, bool last, uint64_t *view);
+
+/* Device 0 enters a view with its next step, for the chronicle. */
+void sh_coordinator_enter(sh_coordinator *coordinator, uint32_t view, uint64_t step);
 
 /* Gives up: tells all devices why. */
 void sh_coordinator_fail(sh_coordinator *coordinator, const char *reason);

@@ -26,6 +26,7 @@ typedef struct entrant {
     sh_channel *channel;
     uint32_t device; /* NO_DEVICE before its hello */
     uint16_t link_port;
+    uint32_t lanes;
     uint32_t opened; /* the highest ring whose door it has opened */
     bool ready, local;
     bool has_data; /* and gives them to others */
@@ -49,6 +50,7 @@ struct sh_coordinator {
     uint32_t entrant_count;
     sh_channel_stats closed_stats; /* of channels that are gone */
     sh_ledger ledger;
+    sh_records records; /* of the message at hand */
 
     pthread_mutex_t lock;
     sh_membership *membership; /* guarded by lock */

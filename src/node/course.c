@@ -30,6 +30,7 @@ static sh_progress_report report_of(const sh_course *course)
         .steps = replica->steps,
         .epoch = replica->epoch,
         .devices = course->devices,
+        .view = course->view,
     };
 }
 
@@ -48,11 +49,15 @@ static sh_status validate(sh_course *course, const sh_part *part, uint32_t *next
 static sh_status advance(sh_course *course, const sh_part *part, uint32_t *next_view)
 {
     sh_step_result result;
+    const uint64_t before = course->bench->replica->steps;
     SH_TRY(sh_trainer_step(course->bench->trainer, part, &result));
     course->redone_steps += result.redone;
     course->stopped = result.totals.stops > 0;
     *next_view = result.totals.next_view;
-    const sh_progress_report report = report_of(course);
+    sh_progress_report report = report_of(course);
+    report.totals = result.totals;
+    report.redone = result.redone;
+    report.applied = (uint32_t)(report.steps - before);
     return course->on_step == NULL ? SH_OK : course->on_step(course->context, &report);
 }
 

@@ -30,6 +30,9 @@ typedef struct sh_progress_report {
     uint64_t steps; /* applied since the job began */
     sh_epoch_totals epoch;
     uint32_t devices; /* in the view */
+    uint32_t view;
+    sh_sum_totals totals;     /* after a step: of it, or of the lap */
+    uint32_t applied, redone; /* likewise: steps, and how often they were done again */
 } sh_progress_report;
 
 typedef struct sh_course {

@@ -42,6 +42,7 @@ static sh_status open_door(sh_crew *crew)
                                                        .listen = crew->options.train->listen,
                                                        .token_file = crew->options.token_file,
                                                        .clock = sh_clock_system(),
+                                                       .chronicle = crew->options.chronicle,
                                                    }));
     if (crew->options.train->listen != NULL)
         observe(crew, &(sh_event){.kind = SH_EVENT_TOKEN,
@@ -97,6 +98,11 @@ void sh_crew_begin(sh_crew *crew)
 bool sh_crew_announce(sh_crew *crew, bool last, uint64_t *view)
 {
     return sh_coordinator_announce(crew->coordinator, last, view);
+}
+
+void sh_crew_enter(sh_crew *crew, uint32_t view, uint64_t step)
+{
+    sh_coordinator_enter(crew->coordinator, view, step);
 }
 
 /* One letter: *stay false where the step's thread has something to do. */

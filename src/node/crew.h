@@ -15,6 +15,7 @@
 #define SHOAL_NODE_CREW_H
 
 #include "cluster/serving.h"
+#include "node/chronicle.h"
 #include "node/station.h"
 #include "node/workbench.h"
 #include "shoal/train.h"
@@ -31,6 +32,7 @@ typedef struct sh_crew_options {
     uint32_t min_devices;
     uint32_t lanes; /* of each local device */
     sh_serving serving;
+    sh_chronicle *chronicle; /* NULL: nothing is recorded */
 } sh_crew_options;
 
 /* Opens the door, starts the local devices, and takes its own place in the job. */
@@ -43,6 +45,9 @@ void sh_crew_begin(sh_crew *crew);
 
 /* The view that this device is to announce (sh_part.announce). Any thread. */
 bool sh_crew_announce(sh_crew *crew, bool last, uint64_t *view);
+
+/* As sh_coordinator_enter. */
+void sh_crew_enter(sh_crew *crew, uint32_t view, uint64_t step);
 
 /*
  * Passes on what the user should hear, and waits where `wait` for something to do. *over where the

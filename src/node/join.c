@@ -116,11 +116,19 @@ static void on_passed(void *context, const sh_stage_outcome *outcome)
     sh_station_passed(sh_member_station(self->member), outcome);
 }
 
+static void on_times(void *context, const sh_step_times *times)
+{
+    const device *self = context;
+    if (self->member != NULL)
+        sh_member_step(self->member, times);
+}
+
 static sh_status start_bench(device *self)
 {
     SH_TRY(sh_flip_arm(&self->bench->flip, self->name));
     self->bench->shared = true;
     self->bench->on_passed = on_passed;
+    self->bench->on_times = on_times;
     self->bench->context = self;
     SH_TRY(sh_workbench_start(self->bench, self->options->lanes, self->options->memory));
     if (self->options->memory != 0) {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "shoal/about.h"
 
 #define GOODBYE_MS (SH_CHANNEL_GOODBYE_MS + 1000)
@@ -22,6 +23,7 @@ struct sh_member {
     uint64_t job;
     uint32_t device;
     sh_channel_stats closed_stats;
+    sh_recorder *recorder; /* NULL before it is ready, and where it cannot be had */
 };
 
 static void send_message(sh_member *member, Shoal__Message *message)
@@ -77,6 +79,8 @@ static void on_standing(void *context, const sh_standing *standing)
         whole.done.bytes_sent += parts[i].sent_bytes;
         whole.done.bytes_received += parts[i].received_bytes;
     }
+    if (member->recorder != NULL)
+        sh_recorder_bytes(member->recorder, whole.done.bytes_sent, whole.done.bytes_received);
     sh_standing_write(&body, &whole);
     send_message(member, &message);
 }
@@ -225,12 +229,49 @@ static const sh_channel_events coordinator_events = {
     .on_close = on_close,
 };
 
+/* Records on their way from the monitor's thread to the loop's. */
+typedef struct parcel {
+    sh_member *member;
+    sh_records records;
+} parcel;
+
+static void send_records(void *context)
+{
+    parcel *sent = context;
+    sh_records_message *body = sh_records_write(&sent->records);
+    if (body != NULL) {
+        Shoal__Message message = SH_MESSAGE_INIT(FIGURES, figures, &body->body);
+        send_message(sent->member, &message);
+    }
+    free(body);
+    free(sent);
+}
+
+static void on_records(void *context, const sh_records *records)
+{
+    sh_member *member = context;
+    parcel *fresh = malloc(sizeof *fresh);
+    if (fresh == NULL)
+        return;
+    fresh->member = member;
+    fresh->records = *records;
+    if (sh_loop_post(member->options.loop, send_records, fresh) != SH_OK)
+        free(fresh);
+}
+
+void sh_member_step(sh_member *member, const sh_step_times *times)
+{
+    if (member->recorder != NULL)
+        sh_recorder_step(member->recorder, times);
+}
+
 /* A call from the device's thread, carried out on the loop's. */
 typedef struct request {
     sh_member *member;
     const char *fingerprint, *family, *reason;
     sh_delivery *delivery;
     sh_supply *supply;
+    sh_recorder *recorder;
     sh_status status;
     char text[SH_MESSAGE_BYTES];
 } request;
@@ -286,6 +327,7 @@ static void do_ready(void *context)
     Shoal__Message message = SH_MESSAGE_INIT(READY, ready, &ready);
     sh_member *member = asked->member;
     member->delivery = asked->delivery;
+    member->recorder = asked->recorder;
     if (asked->supply != NULL && member->listener != NULL) {
         char identity[SH_LINK_IDENTITY];
         member->supply = asked->supply;
@@ -316,11 +358,15 @@ static sh_supply *make_supply(const sh_member *member, const sh_workbench *bench
 void sh_member_ready(sh_member *member, sh_workbench *bench, const char *family,
                      sh_delivery *delivery)
 {
+    sh_recorder *recorder = NULL;
+    if (sh_recorder_open(&recorder, &(sh_recorder_options){on_records, member}) != SH_OK)
+        sh_log(SH_LOG_WARN, "monitor.failed", "reason=\"%s\"", sh_message());
     sh_supply *supply = make_supply(member, bench, delivery);
     sh_loop_call(member->options.loop, do_ready,
                  &(request){.member = member,
                             .delivery = delivery,
                             .supply = supply,
+                            .recorder = recorder,
                             .fingerprint = sh_pipeline_about(bench->pipeline)->fingerprint,
                             .family = family});
     if (member->supply != supply) /* there is no door any more */
@@ -346,6 +392,14 @@ void sh_member_fail(sh_member *member, const char *reason)
 sh_station *sh_member_station(const sh_member *member)
 {
     return member->station;
+}
+
+/* From here on the loop leaves the recorder alone. */
+static void do_detach(void *context)
+{
+    request *asked = context;
+    asked->recorder = asked->member->recorder;
+    asked->member->recorder = NULL;
 }
 
 static void do_part(void *context)
@@ -377,6 +431,9 @@ void sh_member_close(sh_member *member)
     if (member == NULL)
         return;
     sh_loop *loop = member->options.loop;
+    request detached = {.member = member};
+    sh_loop_call(loop, do_detach, &detached);
+    sh_recorder_close(detached.recorder); /* posts the last records */
     sh_loop_call(loop, do_part, &(request){.member = member});
     while (mail.kind != SH_MAIL_CLOSED &&
            sh_mailbox_wait(member->options.mailbox, &mail, NULL, GOODBYE_MS) == SH_OK)

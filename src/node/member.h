@@ -16,6 +16,7 @@
 
 #include "node/delivery.h"
 #include "node/mailbox.h"
+#include "node/recorder.h"
 #include "node/station.h"
 #include "shoal/train.h"
 
@@ -48,6 +49,10 @@ sh_status sh_member_connect(sh_member **member, const sh_member_options *options
  */
 void sh_member_ready(sh_member *member, sh_workbench *bench, const char *family,
                      sh_delivery *delivery);
+
+/* A step was applied here: the coordinator hears of it with what else is recorded, from
+ * sh_member_ready on. */
+void sh_member_step(sh_member *member, const sh_step_times *times);
 
 /* Tells the coordinator that this device cannot go on, and why. */
 void sh_member_fail(sh_member *member, const char *reason);

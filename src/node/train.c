@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "node/choice.h"
+#include "node/chronicle.h"
 #include "node/course.h"
 #include "node/crew.h"
 #include "node/host.h"
@@ -49,8 +50,9 @@ typedef struct training {
     sh_log_tap events; /* into the run's folder while it is open */
     sh_scalars scalars;
     sh_workbench *bench;
-    sh_crew *crew;   /* NULL for a device that is alone, and for ranks */
-    sh_ranks *ranks; /* NULL but for ranks */
+    sh_crew *crew;           /* NULL for a device that is alone, and for ranks */
+    sh_ranks *ranks;         /* NULL but for ranks */
+    sh_chronicle *chronicle; /* NULL for ranks but the first */
 
     pthread_mutex_t saving; /* held to write a checkpoint; guards the next two and the first flag */
     bool is_saved;
@@ -216,6 +218,14 @@ static void note_failure(const training *t, sh_status status)
         observe(t, &(sh_event){.kind = SH_EVENT_NOTE, .text = sh_message()});
 }
 
+/* Trouble with the journal. */
+static void note_trouble(const training *t)
+{
+    char text[SH_MESSAGE_BYTES];
+    if (sh_chronicle_note(t->chronicle, text))
+        observe(t, &(sh_event){.kind = SH_EVENT_NOTE, .text = text});
+}
+
 static sh_status on_step(void *context, const sh_progress_report *report)
 {
     training *t = context;
@@ -224,6 +234,8 @@ static sh_status on_step(void *context, const sh_progress_report *report)
     count_samples(t);
     t->summary->train_loss = event.loss;
     note_failure(t, sh_scalars_step(&t->scalars, date(), report, event.samples_per_second));
+    sh_chronicle_step(t->chronicle, report);
+    note_trouble(t);
     observe(t, &event);
     return SH_OK;
 }
@@ -258,6 +270,7 @@ static sh_status on_validated(void *context, const sh_progress_report *report,
     if (report->steps == t->start_steps) /* nothing was left to do: all is written already */
         return SH_OK;
     note_failure(t, sh_scalars_epoch(&t->scalars, date(), &event));
+    sh_chronicle_epoch(t->chronicle, &event);
     SH_TRY(write_metrics(t, &event));
     return checkpoint(t);
 }
@@ -334,6 +347,12 @@ static sh_status open_run(training *t)
     if (status == SH_OK && t->options->tensorboard)
         note_failure(t, open_scalars(t));
     return status;
+}
+
+static sh_status open_records(training *t)
+{
+    SH_TRY(open_run(t));
+    return sh_chronicle_open(&t->chronicle, &(sh_chronicle_options){t->run, t->bench, t->name});
 }
 
 /* Says once what a limit has led to. */
@@ -511,12 +530,23 @@ static sh_status finish(training *t, const sh_course *course, sh_status status, 
     return give_up(t, status);
 }
 
+/* Of a device without a crew. */
+static sh_range own_share(const training *t)
+{
+    const uint32_t grains = sh_job_grains(&t->bench->job);
+    return t->ranks == NULL ? (sh_range){0, grains} : sh_ranks_share(t->ranks, grains);
+}
+
 /* The first view of the devices: from here on time counts. */
 static void on_view(void *context, uint32_t view, uint32_t devices)
 {
     training *t = context;
     const sh_schedule *schedule = sh_trainer_schedule(t->bench->trainer);
-    (void)view;
+    const uint64_t step = t->bench->replica->steps + 1;
+    if (t->crew != NULL)
+        sh_crew_enter(t->crew, view, step);
+    else
+        sh_chronicle_view(t->chronicle, view, step, &(sh_seat){.share = own_share(t)}, 1);
     if (t->start_ns != 0)
         return;
     if (t->crew != NULL)
@@ -613,6 +643,13 @@ static sh_status train(training *t)
     return end;
 }
 
+static void on_times(void *context, const sh_step_times *times)
+{
+    const training *t = context;
+    if (t->chronicle != NULL)
+        sh_recorder_step(sh_chronicle_recorder(t->chronicle), times);
+}
+
 static void on_passed(void *context, const sh_stage_outcome *outcome)
 {
     const training *t = context;
@@ -633,6 +670,7 @@ static sh_status open_crew(training *t)
                             .min_devices = t->min_devices,
                             .lanes = lanes_of_each(t),
                             .serving = t->serving,
+                            .chronicle = t->chronicle,
                         });
 }
 
@@ -646,6 +684,7 @@ static sh_status prepare(training *t)
     SH_TRY(sh_flip_arm(&t->bench->flip, t->name));
     t->bench->shared = has_crew(t) || t->min_devices > 1;
     t->bench->on_passed = on_passed;
+    t->bench->on_times = on_times;
     t->bench->context = t;
     return sh_workbench_start(t->bench, lanes_of_each(t), t->options->memory);
 }
@@ -667,11 +706,23 @@ static sh_status run(training *t)
     SH_TRY(sh_ranks_unite(t->ranks, prepare(t)));
     if (t->ranks != NULL)
         SH_TRY(sh_ranks_compare(t->ranks, t->bench));
-    SH_TRY(sh_ranks_unite(t->ranks, is_first(t) ? open_run(t) : SH_OK));
+    SH_TRY(sh_ranks_unite(t->ranks, is_first(t) ? open_records(t) : SH_OK));
     note_memory(t);
     if (has_crew(t))
         SH_TRY(open_crew(t));
     return train(t);
+}
+
+/* How the session ended, as the journal has it. */
+static void end_records(const training *t, sh_status status, const char *message)
+{
+    char text[SH_MESSAGE_BYTES + 16];
+    snprintf(text, sizeof text, "failed: %s", message);
+    sh_chronicle_end(t->chronicle,
+                     status == SH_OK        ? "complete"
+                     : status == SH_STOPPED ? "stopped"
+                                            : text,
+                     status == SH_OK ? t->summary->weights_hash : NULL);
 }
 
 static void close_all(training *t, sh_status status, const char *message)
@@ -682,6 +733,9 @@ static void close_all(training *t, sh_status status, const char *message)
         sh_crew_fail(t->crew, text);
     }
     sh_crew_close(t->crew);
+    end_records(t, status, message);
+    note_trouble(t);
+    sh_chronicle_close(t->chronicle);
     sh_ranks_close(t->ranks, sh_stop_requested(t->options->stop));
     sh_workbench_close(t->bench);
     sh_log_tap_remove(&t->events);

@@ -87,7 +87,7 @@ static sh_status move_aside(const sh_journal *journal, char to[SH_PATH_BYTES])
     char name[64], from_log[SH_PATH_BYTES + 8], to_log[SH_PATH_BYTES + 8];
     int number = 1;
     for (;; number++) {
-        snprintf(name, sizeof name, SH_JOURNAL_FILE ".damaged-%d", number);
+        snprintf(name, sizeof name, SH_RUN_DATABASE ".damaged-%d", number);
         SH_TRY(sh_path_join(to, journal->folder, name));
         if (access(to, F_OK) != 0)
             break;
@@ -371,7 +371,7 @@ static sh_status copy_texts(sh_journal *journal, const sh_journal_options *optio
     journal->run.job = journal->job;
     snprintf(journal->version, sizeof journal->version, "%s", options->version);
     snprintf(journal->folder, sizeof journal->folder, "%s", options->folder);
-    return sh_path_join(journal->path, options->folder, SH_JOURNAL_FILE);
+    return sh_path_join(journal->path, options->folder, SH_RUN_DATABASE);
 }
 
 /* Signals are the main program's. */

@@ -32,9 +32,9 @@
 #include "base/clock.h"
 #include "monitor/sample.h"
 #include "monitor/step_times.h"
+#include "store/run.h"
 #include "store/schema.h"
 
-#define SH_JOURNAL_FILE "run.db"
 #define SH_JOURNAL_QUEUE 4096                    /* records */
 #define SH_JOURNAL_PERIOD_NS 1000000000ULL       /* between transactions */
 #define SH_JOURNAL_RETRY_NS (10 * 1000000000ULL) /* after trouble that may pass */
@@ -78,6 +78,7 @@ typedef struct sh_journal_view_row {
 
 typedef struct sh_journal_step_row {
     uint64_t step, at_ns;
+    uint32_t merged;                       /* steps that it stands for: those of a lap; 0: 1 */
     uint32_t view, epoch, samples, redone; /* epoch from 1 */
     double loss, accuracy;
 } sh_journal_step_row;

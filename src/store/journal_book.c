@@ -29,7 +29,7 @@ static const char *const statements[SH_RECORD_KINDS] = {
 #include "monitor/parts.def"
 #undef SH_PART
                        ")",
-    [SH_RECORD_STEP] = "INSERT OR REPLACE INTO steps VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?, ?)",
+    [SH_RECORD_STEP] = "INSERT OR REPLACE INTO steps VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     [SH_RECORD_EPOCH] = "INSERT OR REPLACE INTO epochs VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
     [SH_RECORD_VIEW] = "INSERT OR REPLACE INTO views VALUES (?, ?, ?, ?, ?, ?, ?)",
     [SH_RECORD_DEVICE] =
@@ -261,6 +261,7 @@ static void add_step(values *to, const sh_book *book, const sh_record *record)
     const sh_journal_step_row *step = &record->step;
     add_integer(to, step->step);
     add_real(to, moment(book, step->at_ns));
+    add_integer(to, step->merged == 0 ? 1 : step->merged);
     add_integer(to, (uint64_t)book->session);
     add_integer(to, step->view);
     add_integer(to, step->epoch);

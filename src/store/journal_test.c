@@ -40,7 +40,7 @@ static int set_up(void **state)
     atomic_store(&now_ns, 5 * SECOND);
     atomic_store(&troubles, 0);
     scratch_make(folder);
-    return sh_path_join(path, folder, SH_JOURNAL_FILE) == SH_OK ? 0 : -1;
+    return sh_path_join(path, folder, SH_RUN_DATABASE) == SH_OK ? 0 : -1;
 }
 
 static int tear_down(void **state)

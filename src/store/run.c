@@ -105,13 +105,14 @@ static void note_item(content *found, const char *name)
         found->job = true;
     else if (strcmp(name, SH_RUN_LOCK) == 0)
         found->lock = true;
-    else if (strcmp(name, SH_RUN_METRICS) == 0)
+    else if (strcmp(name, SH_RUN_METRICS) == 0 || strcmp(name, SH_RUN_DATABASE) == 0)
         found->metrics = true;
     else if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0 &&
              strcmp(name, SH_RUN_EVENTS) != 0 && strcmp(name, SH_RUN_CHECKPOINTS) != 0 &&
              strcmp(name, SH_RUN_TOKEN) != 0 && !is_temporary_of(name, SH_RUN_TOKEN) &&
              !is_temporary_of(name, SH_RUN_JOB) &&
-             strncmp(name, SH_TENSORBOARD_PREFIX, sizeof SH_TENSORBOARD_PREFIX - 1) != 0)
+             strncmp(name, SH_TENSORBOARD_PREFIX, sizeof SH_TENSORBOARD_PREFIX - 1) != 0 &&
+             strncmp(name, SH_RUN_DATABASE, strlen(SH_RUN_DATABASE)) != 0)
         found->other = true;
 }
 
@@ -244,7 +245,8 @@ bool sh_run_is_open(const char *folder)
 /* Lines of a course that nobody can continue, and the token of a job that nobody comes back to. */
 static sh_status forget_beginnings(const char *folder)
 {
-    static const char *const names[] = {SH_RUN_METRICS, SH_RUN_TOKEN};
+    static const char *const names[] = {SH_RUN_METRICS, SH_RUN_TOKEN, SH_RUN_DATABASE,
+                                        SH_RUN_DATABASE "-wal", SH_RUN_DATABASE "-shm"};
     char path[SH_PATH_BYTES];
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         SH_TRY(sh_path_join(path, folder, names[i]));

@@ -52,10 +52,9 @@ typedef struct sh_trainer_options {
     bool evaluate_only;    /* sh_trainer_evaluate is all that will be asked for */
     bool shared;           /* there may be other devices: a total takes memory from the start */
     const sh_clock *pace;  /* for sh_trainer_speed; NULL: none. Borrowed as above */
-    const sh_clock *times; /* for on_times, where `clock` is NULL; likewise */
+    const sh_clock *times; /* for on_times, without `clock` */
     void (*on_passed)(void *context, const sh_stage_outcome *outcome); /* the caller's thread */
-    /* Where the time of a step went that was applied here; with devices that train apart, of each
-     * update that this one has computed, when their lap is applied. The caller's thread. */
+    /* A step was applied; of a lap, each update that this device has computed. */
     void (*on_times)(void *context, const sh_step_times *times);
     void *context; /* borrowed as above */
 } sh_trainer_options;
@@ -116,9 +115,9 @@ sh_status sh_trainer_step(sh_trainer *trainer, const sh_part *part,
 sh_status sh_trainer_evaluate(sh_trainer *trainer, const sh_part *part,
                               sh_sum_totals *totals) SHOAL_CHECKED;
 
-/* The grains held for the replica's position; borrowed until the next call that is not const. */
+/* The grains held for the replica's position; borrowed until the next call that is not const.
+ * sh_trainer_forget drops them: the next stage begins with an empty sum. */
 const sh_grain_list *sh_trainer_held(const sh_trainer *trainer);
-/* Drops them: the next stage begins with an empty sum. */
 void sh_trainer_forget(sh_trainer *trainer);
 
 /* Puts the replica at another phase, at SH_PHASE_VALIDATION where others have to validate again.
@@ -133,16 +132,12 @@ uint64_t sh_trainer_check(const sh_trainer *trainer);
  * always had a grain: times without one do not count. */
 sh_speed sh_trainer_speed(const sh_trainer *trainer);
 
-/*
- * The arithmetic family of this device for this job: a hash of the gradients of one fixed grain
- * with the job's initial weights. Devices with equal ones compute the same bits.
- */
+/* The arithmetic family of this device for this job: a hash of the gradients of one fixed grain
+ * with the job's initial weights. Devices with equal ones compute the same bits. */
 sh_status sh_trainer_family(sh_trainer *trainer, char hex[SH_DIGEST_TEXT]) SHOAL_CHECKED;
 
-/*
- * Where the time of the steps went since the trainer was made or sh_trainer_clear_times; redone and
- * failed ones included, validation not. The rows are the caller's. SH_INVALID without a clock.
- */
+/* Where the time of the steps went since sh_trainer_clear_times; redone and failed ones included,
+ * validation not. The rows are the caller's. SH_INVALID without a clock. */
 sh_status sh_trainer_profile(const sh_trainer *trainer, sh_profile *profile,
                              sh_profile_level level) SHOAL_CHECKED;
 void sh_trainer_clear_times(sh_trainer *trainer);

@@ -82,7 +82,7 @@ def field(number, value):
     return varint(number << 3 | 2) + varint(len(value)) + value
 
 
-def message(body, content=b"", job=0, protocol=3):
+def message(body, content=b"", job=0, protocol=4):
     """A frame with a message, as a device sends it."""
     return frame(field(1, protocol) + field(2, job) + field(body, content))
 
