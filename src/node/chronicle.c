@@ -66,6 +66,14 @@ static void on_own_records(void *context, const sh_records *records)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
+/* That of the next one, and as much to spare. */
+static uint64_t room_of_checkpoints(const sh_replica *replica)
+{
+    return 2 * (replica->weight_count + replica->summed_count * replica->slot_count) *
+               sizeof(float) +
+           (1 << 20);
+}
+
 static sh_status open_journal(sh_chronicle *chronicle, const sh_chronicle_options *options,
                               const char *job_text)
 {
@@ -90,6 +98,7 @@ static sh_status open_journal(sh_chronicle *chronicle, const sh_chronicle_option
                     .grains = sh_job_grains(job),
                 },
             .start_step = options->bench->replica->steps,
+            .reserve_bytes = room_of_checkpoints(options->bench->replica),
             .clock = sh_clock_system(),
             .date = (double)date.tv_sec + 1e-9 * (double)date.tv_nsec,
             .on_trouble = on_trouble,

@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -33,6 +34,7 @@ struct sh_journal {
     sh_journal_run run;
     sh_book_about about;
     const sh_clock *clock;
+    uint64_t reserve_bytes;
     void (*on_trouble)(void *context, const char *text);
     void *context;
     pthread_t thread;
@@ -177,8 +179,22 @@ static sh_status write_dropped(const sh_journal *journal, uint64_t dropped)
                                       .event = {sh_clock_now_ns(journal->clock), kind, text}});
 }
 
+/* What is left of the disk is left to checkpoints. */
+static sh_status leave_reserve(const sh_journal *journal)
+{
+    struct statvfs disk;
+    if (journal->reserve_bytes == 0 || statvfs(journal->folder, &disk) != 0)
+        return SH_OK;
+    const uint64_t room = (uint64_t)disk.f_bavail * disk.f_frsize;
+    if (room >= journal->reserve_bytes)
+        return SH_OK;
+    return sh_fail(SH_NO_SPACE, "%s: %.1f MiB are left on its disk, which checkpoints may need",
+                   journal->path, (double)room / 1048576);
+}
+
 static sh_status write_records(sh_journal *journal, uint32_t head, uint32_t count, uint64_t dropped)
 {
+    SH_TRY(leave_reserve(journal));
     if (journal->book == NULL)
         SH_TRY(sh_book_open(&journal->book, &journal->about, journal->path, &journal->session));
     SH_TRY(sh_book_begin(journal->book));
@@ -273,7 +289,8 @@ static void put(sh_journal *journal, sh_record *record)
     } else {
         journal->dropped++;
     }
-    if (!journal->off && !journal->due && is_due(journal)) {
+    const bool soon = record->kind == SH_RECORD_EPOCH && journal->retry_ns == 0;
+    if (!journal->off && !journal->due && (soon || is_due(journal))) {
         journal->due = true;
         pthread_cond_signal(&journal->wake);
     }
@@ -395,6 +412,7 @@ sh_status sh_journal_open(sh_journal **journal, const sh_journal_options *option
     if (fresh == NULL)
         return sh_fail_memory(sizeof *fresh, "the run's journal");
     fresh->clock = options->clock;
+    fresh->reserve_bytes = options->reserve_bytes;
     fresh->on_trouble = options->on_trouble;
     fresh->context = options->context;
     fresh->last_ns = sh_clock_now_ns(options->clock);

@@ -9,8 +9,9 @@
  *     sh_journal_close(journal);
  *
  * Nobody waits for the disk: records are copied into a queue of SH_JOURNAL_QUEUE, and a thread of
- * the journal's own writes what has come, in a transaction about once a second of `clock`. What the
- * queue cannot take is dropped, counted, and told by an event of kind `journal.dropped`.
+ * the journal's own writes what has come, in a transaction about once a second of `clock`, and
+ * after an epoch. What the queue cannot take is dropped, counted, and told by an event of kind
+ * `journal.dropped`.
  *
  * Trouble with the database never ends a training: it is told once by `on_trouble`. Where it may
  * pass (a full disk) the journal tries again every SH_JOURNAL_RETRY_NS, with all that the queue
@@ -59,7 +60,8 @@ typedef struct sh_journal_options {
     double date;           /* seconds since 1970 now, by the system's clock */
     void (*on_trouble)(void *context, const char *text); /* the journal's thread; optional */
     void *context;                                       /* borrowed until it is closed */
-    uint64_t rows_max; /* of `work` and of `samples`; 0: SH_SCHEMA_ROWS_MAX */
+    uint64_t reserve_bytes; /* of the disk, which are left to checkpoints: SH_NO_SPACE below */
+    uint64_t rows_max;      /* of `work` and of `samples`; 0: SH_SCHEMA_ROWS_MAX */
 } sh_journal_options;
 
 typedef struct sh_journal_device_row {

@@ -17,6 +17,7 @@
 #define SLICE_LEAST 16
 #define SLICES 64 /* of a table at its largest */
 #define SQL_BYTES 6144
+#define CACHE_KIB "256" /* rows are appended, and hardly read */
 
 static const char *const statements[SH_RECORD_KINDS] = {
     [SH_RECORD_SAMPLE] = "INSERT OR REPLACE INTO samples VALUES (?, ?, 1"
@@ -169,6 +170,7 @@ static sh_status begin_session(sh_book *book)
 static sh_status make_ready(sh_book *book)
 {
     char sql[64];
+    SH_TRY(sh_database_run(book->database, "PRAGMA cache_size = -" CACHE_KIB));
     if (book->session == 0)
         SH_TRY(begin_session(book));
     for (int kind = 0; kind < SH_RECORD_KINDS; kind++)

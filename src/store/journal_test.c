@@ -306,6 +306,26 @@ static void bears_a_folder_that_cannot_be_written(void **state)
     scratch_unmount(folder);
 }
 
+static void leaves_room_for_checkpoints(void **state)
+{
+    (void)state;
+    sh_journal *journal;
+    scratch_mount(folder, 1 << 20);
+    assert_ok(sh_journal_open(&journal, &(sh_journal_options){
+                                            .folder = folder,
+                                            .version = "1.2",
+                                            .run = {"lenet", "digits", "{}", 7, 100, 10, 10, 4},
+                                            .clock = &test_clock,
+                                            .on_trouble = on_trouble,
+                                            .reserve_bytes = (1 << 20) + 1,
+                                        }));
+    sh_journal_close(journal);
+    assert_int_equal(atomic_load(&troubles), 1);
+    assert_non_null(strstr(trouble, "1.0 MiB are left on its disk"));
+    assert_int_equal(scratch_count(folder), 0);
+    scratch_unmount(folder);
+}
+
 static void drops_what_it_cannot_take(void **state)
 {
     (void)state;
@@ -394,6 +414,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(leaves_what_it_does_not_know, set_up, tear_down),
         cmocka_unit_test_setup_teardown(bears_a_full_disk, set_up, tear_down),
         cmocka_unit_test_setup_teardown(bears_a_folder_that_cannot_be_written, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(leaves_room_for_checkpoints, set_up, tear_down),
         cmocka_unit_test_setup_teardown(drops_what_it_cannot_take, set_up, tear_down),
         cmocka_unit_test_setup_teardown(thins_the_older_half, set_up, tear_down),
         cmocka_unit_test_setup_teardown(survives_a_kill, set_up, tear_down),
