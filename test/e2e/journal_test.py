@@ -168,8 +168,8 @@ class Trouble(Journal):
             self.skipTest("a small disk needs root and the command unshare (util-linux)")
         whole = self.train(*JOB, "--steps", "10", "--run", "whole", "--quiet").summary
         script = """
-            mkdir disk && mount -t tmpfs -o size=1200k shoal-test disk || exit 77
-            "$SHOAL" train %s --steps 10 --run disk/run --json full.json
+            mkdir disk && mount -t tmpfs -o size=6m shoal-test disk || exit 77
+            "$SHOAL" train %s --steps 10 --run disk/run --json full.json &&
             test ! -e disk/run/run.db
             """ % " ".join(JOB)
         result = self.start(argv=["unshare", "--mount", "sh", "-c", script]).wait()
