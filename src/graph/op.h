@@ -13,6 +13,7 @@
 #ifndef SHOAL_GRAPH_OP_H
 #define SHOAL_GRAPH_OP_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -38,6 +39,12 @@ typedef enum sh_activation {
     SH_ACTIVATION_RELU,
     SH_ACTIVATION_RELU6,
 } sh_activation;
+
+/* What a rectifier's result does not exceed; NaN, which nothing exceeds, where it has no limit. */
+static inline float sh_activation_limit(sh_activation activation)
+{
+    return activation == SH_ACTIVATION_RELU6 ? 6.0f : NAN;
+}
 
 /* Settings of a node; each operator reads its own (named in its definition) and leaves the rest
  * zero. Pairs are height, width. */

@@ -174,15 +174,15 @@ static ONCE void scale_and_shift(const sh_norm *norm, const sh_norm_channels *of
     repeat(norm, shift);
 }
 
-static inline SH_INLINE float activate(sh_activation activation, float y)
+static inline SH_INLINE float activate(bool rectifies, float limit, float y)
 {
-    if (activation == SH_ACTIVATION_NONE)
+    if (!rectifies)
         return y;
     y = y < 0.0f ? 0.0f : y; /* keeps NaN */
-    return activation == SH_ACTIVATION_RELU6 && y > 6.0f ? 6.0f : y;
+    return y > limit ? limit : y;
 }
 
-static inline SH_INLINE void apply(const sh_norm *norm, sh_activation activation, const float *x,
+static inline SH_INLINE void apply(const sh_norm *norm, bool rectifies, float limit, const float *x,
                                    const float *restrict scale, const float *restrict shift,
                                    const float *residual, float *y)
 {
@@ -194,10 +194,10 @@ static inline SH_INLINE void apply(const sh_norm *norm, sh_activation activation
         if (residual != NULL) {
             const float *const more = residual + first;
             SH_EACH_ELEMENT (i, end)
-                out[i] = activate(activation, in[i] * scale[i] + shift[i] + more[i]);
+                out[i] = activate(rectifies, limit, in[i] * scale[i] + shift[i] + more[i]);
         } else {
             SH_EACH_ELEMENT (i, end)
-                out[i] = activate(activation, in[i] * scale[i] + shift[i]);
+                out[i] = activate(rectifies, limit, in[i] * scale[i] + shift[i]);
         }
     }
 }
@@ -209,26 +209,18 @@ static inline SH_INLINE void forward_body(const sh_norm *norm, const float *x,
     const rows r = divide(norm, scratch);
     float *const scale = r.wide[0], *const shift = r.wide[1];
     scale_and_shift(norm, of, scale, shift);
-    switch (norm->activation) { /* a loop for each */
-    case SH_ACTIVATION_RELU:
-        apply(norm, SH_ACTIVATION_RELU, x, scale, shift, residual, y);
-        break;
-    case SH_ACTIVATION_RELU6:
-        apply(norm, SH_ACTIVATION_RELU6, x, scale, shift, residual, y);
-        break;
-    case SH_ACTIVATION_NONE:
-        apply(norm, SH_ACTIVATION_NONE, x, scale, shift, residual, y);
-        break;
-    }
+    if (norm->activation == SH_ACTIVATION_NONE) /* a loop for each */
+        apply(norm, false, 0, x, scale, shift, residual, y);
+    else
+        apply(norm, true, sh_activation_limit(norm->activation), x, scale, shift, residual, y);
 }
 
 /* ---- backward -------------------------------------------------------------------------------- */
 
 /* Does the activation hand the gradient through at this result of its? */
-static inline SH_INLINE bool passes(sh_activation activation, float y)
+static inline SH_INLINE bool passes(bool rectifies, float limit, float y)
 {
-    return activation == SH_ACTIVATION_NONE ||
-           ((y > 0.0f) & (activation == SH_ACTIVATION_RELU || y < 6.0f));
+    return !rectifies || ((y > 0.0f) & !(y >= limit));
 }
 
 /* x, or 0 where it does not pass: by its bits, which makes shorter vector code than a choice. */
@@ -247,20 +239,21 @@ typedef struct slopes {
     float *sum, *product; /* chains in the first pass; in the second parts of dx, times scale */
 } slopes;
 
-static inline SH_INLINE void sum_row(sh_activation activation, const float *restrict dy,
+static inline SH_INLINE void sum_row(bool rectifies, float limit, const float *restrict dy,
                                      const float *restrict x, const slopes *s, size_t count)
 {
     const float *restrict scale = s->scale, *restrict shift = s->shift, *restrict mean = s->mean;
     float *restrict sum = s->sum, *restrict product = s->product;
     for (size_t i = 0; i < count; i++) {
-        const bool pass = passes(activation, x[i] * scale[i] + shift[i]);
+        const bool pass = passes(rectifies, limit, x[i] * scale[i] + shift[i]);
         sum[i] += where(pass, dy[i]);
         product[i] += where(pass, dy[i] * (x[i] - mean[i]));
     }
 }
 
-static inline SH_INLINE void sum_all(const sh_norm *norm, sh_activation activation, const float *dy,
-                                     const float *x, const slopes *s, double *sum, double *product)
+static inline SH_INLINE void sum_all(const sh_norm *norm, bool rectifies, float limit,
+                                     const float *dy, const float *x, const slopes *s, double *sum,
+                                     double *product)
 {
     const size_t elements = norm->rows * norm->channels, width = norm->width;
     memset(sum, 0, norm->channels * sizeof *sum);
@@ -270,14 +263,14 @@ static inline SH_INLINE void sum_all(const sh_norm *norm, sh_activation activati
         memset(s->sum, 0, width * sizeof *s->sum);
         memset(s->product, 0, width * sizeof *s->product);
         for (size_t i = block; i < end; i += width)
-            sum_row(activation, dy + i, x + i, s, least(width, end - i));
+            sum_row(rectifies, limit, dy + i, x + i, s, least(width, end - i));
         fold(norm, sum, s->sum);
         fold(norm, product, s->product);
     }
 }
 
-static inline SH_INLINE void spread(const sh_norm *norm, sh_activation activation, const float *dy,
-                                    const float *x, const slopes *s, float *dx)
+static inline SH_INLINE void spread(const sh_norm *norm, bool rectifies, float limit,
+                                    const float *dy, const float *x, const slopes *s, float *dx)
 {
     const float *restrict scale = s->scale, *restrict shift = s->shift, *restrict mean = s->mean,
                           *restrict sum = s->sum, *restrict product = s->product;
@@ -287,21 +280,21 @@ static inline SH_INLINE void spread(const sh_norm *norm, sh_activation activatio
         const float *const in = x + first, *const d_out = dy + first;
         float *const d_in = dx + first;
         SH_EACH_ELEMENT (i, end) {
-            const bool pass = passes(activation, in[i] * scale[i] + shift[i]);
+            const bool pass = passes(rectifies, limit, in[i] * scale[i] + shift[i]);
             const float d = where(pass, d_out[i]);
             d_in[i] = scale[i] * d - (in[i] - mean[i]) * product[i] - sum[i];
         }
     }
 }
 
-static inline SH_INLINE void both_passes(const sh_norm *norm, sh_activation activation,
+static inline SH_INLINE void both_passes(const sh_norm *norm, bool rectifies, float limit,
                                          const float *dy, const float *x,
                                          const sh_norm_channels *of, const slopes *s, float *dx,
                                          float *dw, float *db, const rows *r)
 {
     const double count = norm->training ? (double)norm->rows : INFINITY; /* no part in dx */
     double *const sum = r->by_channel[0], *const product = r->by_channel[1];
-    sum_all(norm, activation, dy, x, s, sum, product);
+    sum_all(norm, rectifies, limit, dy, x, s, sum, product);
     for (size_t c = 0; c < norm->channels; c++) {
         const double inverse = (double)(1.0f / sqrtf(of->variance[c] + norm->epsilon));
         const double scale = (double)s->scale[c];
@@ -312,7 +305,7 @@ static inline SH_INLINE void both_passes(const sh_norm *norm, sh_activation acti
     }
     repeat(norm, s->sum);
     repeat(norm, s->product);
-    spread(norm, activation, dy, x, s, dx);
+    spread(norm, rectifies, limit, dy, x, s, dx);
 }
 
 static inline SH_INLINE void backward_body(const sh_norm *norm, const float *dy, const float *x,
@@ -324,17 +317,11 @@ static inline SH_INLINE void backward_body(const sh_norm *norm, const float *dy,
     scale_and_shift(norm, of, s.scale, s.shift);
     memcpy(s.mean, of->mean, norm->channels * sizeof *s.mean);
     repeat(norm, s.mean);
-    switch (norm->activation) {
-    case SH_ACTIVATION_RELU:
-        both_passes(norm, SH_ACTIVATION_RELU, dy, x, of, &s, dx, dw, db, &r);
-        break;
-    case SH_ACTIVATION_RELU6:
-        both_passes(norm, SH_ACTIVATION_RELU6, dy, x, of, &s, dx, dw, db, &r);
-        break;
-    case SH_ACTIVATION_NONE:
-        both_passes(norm, SH_ACTIVATION_NONE, dy, x, of, &s, dx, dw, db, &r);
-        break;
-    }
+    if (norm->activation == SH_ACTIVATION_NONE)
+        both_passes(norm, false, 0, dy, x, of, &s, dx, dw, db, &r);
+    else
+        both_passes(norm, true, sh_activation_limit(norm->activation), dy, x, of, &s, dx, dw, db,
+                    &r);
 }
 
 /* ---- variants -------------------------------------------------------------------------------- */

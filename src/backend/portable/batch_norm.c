@@ -34,7 +34,8 @@ typedef struct sums {
     double total[2];
 } sums;
 
-static inline SH_INLINE void fold(sums *s)
+/* Not worth a copy for each instruction set. */
+static __attribute__((noinline)) void fold(sums *s)
 {
     for (size_t j = 0; j < WIDTH; j++) {
         s->total[0] += (double)s->first[j];
@@ -116,35 +117,36 @@ static void moments(const sh_portable_call *call)
 
 const sh_portable_def sh_portable_moments = {.run = moments};
 
-static inline SH_INLINE float activate(sh_activation activation, float y)
+static inline SH_INLINE float activate(bool rectifies, float limit, float y)
 {
-    if (activation == SH_ACTIVATION_NONE)
+    if (!rectifies)
         return y;
     y = y < 0 ? 0 : y; /* keeps NaN */
-    return activation == SH_ACTIVATION_RELU6 && y > 6 ? 6 : y;
+    return y > limit ? limit : y;
 }
 
-/* One plane. The activation is a constant in each call, and so in the loops. */
-static inline SH_INLINE void normalise_plane(sh_activation activation, size_t P, float scale,
+/* One plane. Whether it rectifies is a constant in each call, and so in the loops. */
+static inline SH_INLINE void normalise_plane(bool rectifies, float limit, size_t P, float scale,
                                              float shift, const float *x, const float *residual,
                                              float *y)
 {
     if (residual == NULL) {
         SH_EACH_ELEMENT (i, P)
-            y[i] = activate(activation, x[i] * scale + shift);
+            y[i] = activate(rectifies, limit, x[i] * scale + shift);
     } else {
         SH_EACH_ELEMENT (i, P)
-            y[i] = activate(activation, x[i] * scale + shift + residual[i]);
+            y[i] = activate(rectifies, limit, x[i] * scale + shift + residual[i]);
     }
 }
 
 /* scratch: scale and shift of each channel. */
-static inline SH_INLINE void forward_body(sh_activation activation, const sh_portable_call *call,
+static inline SH_INLINE void forward_body(bool rectifies, const sh_portable_call *call,
                                           const extent *e)
 {
     const float *x = call->in[0], *mean = call->in[1], *variance = call->in[2];
     const float *w = call->in[3], *b = call->in[4];
     const float *residual = call->in_count > 5 ? call->in[5] : NULL;
+    const float limit = sh_activation_limit(call->attributes->activation);
     float *y = call->out[0], *scale = call->scratch, *shift = scale + e->C;
     for (size_t c = 0; c < e->C; c++) {
         scale[c] = w[c] / sqrtf(variance[c] + call->attributes->number);
@@ -153,7 +155,7 @@ static inline SH_INLINE void forward_body(sh_activation activation, const sh_por
     for (size_t n = 0; n < e->N; n++)
         for (size_t c = 0; c < e->C; c++) {
             const size_t first = (n * e->C + c) * e->P;
-            normalise_plane(activation, e->P, scale[c], shift[c], x + first,
+            normalise_plane(rectifies, limit, e->P, scale[c], shift[c], x + first,
                             residual == NULL ? NULL : residual + first, y + first);
         }
 }
@@ -163,17 +165,10 @@ typedef void forward_fn(const sh_portable_call *call, const extent *e);
 #define FORWARD(name, target)                                                                      \
     static target void forward_##name(const sh_portable_call *call, const extent *e)               \
     {                                                                                              \
-        switch (call->attributes->activation) {                                                    \
-        case SH_ACTIVATION_NONE:                                                                   \
-            forward_body(SH_ACTIVATION_NONE, call, e);                                             \
-            break;                                                                                 \
-        case SH_ACTIVATION_RELU:                                                                   \
-            forward_body(SH_ACTIVATION_RELU, call, e);                                             \
-            break;                                                                                 \
-        case SH_ACTIVATION_RELU6:                                                                  \
-            forward_body(SH_ACTIVATION_RELU6, call, e);                                            \
-            break;                                                                                 \
-        }                                                                                          \
+        if (call->attributes->activation == SH_ACTIVATION_NONE)                                    \
+            forward_body(false, call, e);                                                          \
+        else                                                                                       \
+            forward_body(true, call, e);                                                           \
     }
 SH_VARIANT_MAP(FORWARD)
 static forward_fn *const forwards[SH_VARIANT_COUNT] = {SH_VARIANT_TABLE(forward)};
@@ -197,21 +192,22 @@ const sh_portable_def sh_portable_batch_norm = {.run = forward, .scratch_bytes =
 typedef struct channel {
     const extent *e;
     float mean, inverse, scale, shift;
+    float limit;                  /* of the activation */
     float sum_part, product_part; /* of the gradient, spread over all positions */
 } channel;
 
 /* What of dy an activation of this kind hands through. */
-static inline SH_INLINE float passed(sh_activation activation, const channel *ch, float dy, float x)
+static inline SH_INLINE float passed(bool rectifies, const channel *ch, float dy, float x)
 {
     const float y = x * ch->scale + ch->shift;
     const float above = y > 0 ? dy : 0.0f; /* both loaded always: choices instead of branches */
-    if (activation == SH_ACTIVATION_NONE)
+    if (!rectifies)
         return dy;
-    return activation == SH_ACTIVATION_RELU || y < 6 ? above : 0.0f;
+    return y >= ch->limit ? 0.0f : above;
 }
 
 /* Adds dy, and dy times the distance of x from the mean, of a channel. */
-static inline SH_INLINE void grad_sums(sh_activation activation, const channel *ch, const float *dy,
+static inline SH_INLINE void grad_sums(bool rectifies, const channel *ch, const float *dy,
                                        const float *x, sums *s)
 {
     const size_t P = ch->e->P, step = ch->e->C * P;
@@ -222,12 +218,12 @@ static inline SH_INLINE void grad_sums(sh_activation activation, const channel *
             const size_t whole = count / WIDTH * WIDTH;
             for (size_t i = 0; i < whole; i += WIDTH)
                 for (size_t j = 0; j < WIDTH; j++) {
-                    const float d = passed(activation, ch, some_dy[i + j], some_x[i + j]);
+                    const float d = passed(rectifies, ch, some_dy[i + j], some_x[i + j]);
                     s->first[j] += d;
                     s->second[j] += d * (some_x[i + j] - ch->mean);
                 }
             for (size_t j = 0; j < count - whole; j++) {
-                const float d = passed(activation, ch, some_dy[whole + j], some_x[whole + j]);
+                const float d = passed(rectifies, ch, some_dy[whole + j], some_x[whole + j]);
                 s->first[j] += d;
                 s->second[j] += d * (some_x[whole + j] - ch->mean);
             }
@@ -235,21 +231,21 @@ static inline SH_INLINE void grad_sums(sh_activation activation, const channel *
     fold(s);
 }
 
-static inline SH_INLINE void grad_x(sh_activation activation, const channel *ch, const float *dy,
+static inline SH_INLINE void grad_x(bool rectifies, const channel *ch, const float *dy,
                                     const float *x, float *dx)
 {
     for (size_t n = 0; n < ch->e->N; n++) {
         const size_t first = n * ch->e->C * ch->e->P;
         SH_EACH_ELEMENT (p, ch->e->P) {
             const size_t i = first + p;
-            const float d = passed(activation, ch, dy[i], x[i]);
+            const float d = passed(rectifies, ch, dy[i], x[i]);
             dx[i] =
                 ch->scale * (d - ch->sum_part - (x[i] - ch->mean) * ch->inverse * ch->product_part);
         }
     }
 }
 
-static inline SH_INLINE void grad_channel(sh_activation activation, const sh_portable_call *call,
+static inline SH_INLINE void grad_channel(bool rectifies, const sh_portable_call *call,
                                           const extent *e, size_t c)
 {
     const float *dy = (const float *)call->in[0] + c * e->P;
@@ -257,35 +253,29 @@ static inline SH_INLINE void grad_channel(sh_activation activation, const sh_por
     const float variance = ((const float *)call->in[3])[c], w = ((const float *)call->in[4])[c];
     const float deviation = sqrtf(variance + call->attributes->number);
     const double count = (double)(e->N * e->P);
-    channel ch = {.e = e, .mean = ((const float *)call->in[2])[c]};
+    channel ch = {.e = e,
+                  .mean = ((const float *)call->in[2])[c],
+                  .limit = sh_activation_limit(call->attributes->activation)};
     sums s = {0};
     ch.inverse = 1.0f / deviation;
     ch.scale = w / deviation;
     ch.shift = ((const float *)call->in[5])[c] - ch.mean * ch.scale;
-    grad_sums(activation, &ch, dy, x, &s);
+    grad_sums(rectifies, &ch, dy, x, &s);
     const double sum = s.total[0], product = s.total[1] * (double)ch.inverse;
     ((float *)call->out[1])[c] = (float)product;
     ((float *)call->out[2])[c] = (float)sum;
     ch.sum_part = call->attributes->training ? (float)(sum / count) : 0.0f;
     ch.product_part = call->attributes->training ? (float)(product / count) : 0.0f;
-    grad_x(activation, &ch, dy, x, (float *)call->out[0] + c * e->P);
+    grad_x(rectifies, &ch, dy, x, (float *)call->out[0] + c * e->P);
 }
 
-/* The activation is a constant in each call, and so in the loops. */
 static inline SH_INLINE void grad_body(const sh_portable_call *call, const extent *e)
 {
     for (size_t c = 0; c < e->C; c++)
-        switch (call->attributes->activation) {
-        case SH_ACTIVATION_NONE:
-            grad_channel(SH_ACTIVATION_NONE, call, e, c);
-            break;
-        case SH_ACTIVATION_RELU:
-            grad_channel(SH_ACTIVATION_RELU, call, e, c);
-            break;
-        case SH_ACTIVATION_RELU6:
-            grad_channel(SH_ACTIVATION_RELU6, call, e, c);
-            break;
-        }
+        if (call->attributes->activation == SH_ACTIVATION_NONE)
+            grad_channel(false, call, e, c);
+        else
+            grad_channel(true, call, e, c);
 }
 
 typedef void grad_fn(const sh_portable_call *call, const extent *e);
