@@ -126,9 +126,7 @@ static bool want(struct event *event, bool *added, bool wanted)
 
 static void let_go(sh_channel *channel)
 {
-    if (channel->tls != NULL)
-        channel->stats = (sh_channel_stats){sh_tls_bytes_sent(channel->tls),
-                                            sh_tls_bytes_received(channel->tls)};
+    sh_channel_stats_get(channel, &channel->stats);
     stop_waiting(channel);
     event_del(&channel->queued);
     event_del(&channel->again);
@@ -771,9 +769,11 @@ void sh_channel_close(sh_channel *channel)
 void sh_channel_stats_get(const sh_channel *channel, sh_channel_stats *stats)
 {
     *stats = channel->stats;
-    if (channel->tls != NULL)
-        *stats = (sh_channel_stats){sh_tls_bytes_sent(channel->tls),
-                                    sh_tls_bytes_received(channel->tls)};
+    if (channel->tls == NULL)
+        return;
+    stats->sent_bytes = sh_tls_bytes_sent(channel->tls);
+    stats->received_bytes = sh_tls_bytes_received(channel->tls);
+    sh_socket_traffic_get(channel->fd, &stats->traffic);
 }
 
 const char *sh_channel_identity(const sh_channel *channel)

@@ -21,6 +21,7 @@
 #include "net/frame.h"
 #include "net/loop.h"
 #include "net/sink.h"
+#include "net/socket.h"
 #include "net/tls.h"
 
 #define SH_CHANNEL_TURN_BYTES (256u * 1024) /* read, and written, before others have their turn */
@@ -68,6 +69,7 @@ typedef struct sh_channel_target {
 typedef struct sh_channel_stats {
     uint64_t sent_bytes; /* on the wire, encryption and headers included */
     uint64_t received_bytes;
+    sh_socket_traffic traffic;
 } sh_channel_stats;
 
 /*
@@ -119,6 +121,9 @@ static inline void sh_channel_stats_add(sh_channel_stats *total, sh_channel_stat
 {
     total->sent_bytes += more.sent_bytes;
     total->received_bytes += more.received_bytes;
+    total->traffic.sent_segments += more.traffic.sent_segments;
+    total->traffic.received_segments += more.traffic.received_segments;
+    total->traffic.busy_ns += more.traffic.busy_ns;
 }
 
 /* Under whose key the other side came in, or this side went; "" before. Borrowed as the channel. */

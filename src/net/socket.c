@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "net/socket.h"
 
+#include <linux/tcp.h> /* the C library's knows fewer counters */
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 static void set(int fd, int level, int option, int value)
@@ -27,4 +27,15 @@ bool sh_socket_is_cut_off(int fd)
     socklen_t bytes = sizeof info;
     return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &bytes) == 0 &&
            info.tcpi_retransmits + info.tcpi_probes >= SH_SOCKET_TRIES;
+}
+
+void sh_socket_traffic_get(int fd, sh_socket_traffic *traffic)
+{
+    struct tcp_info info = {0}; /* an older kernel fills less */
+    socklen_t bytes = sizeof info;
+    *traffic = (sh_socket_traffic){0};
+    if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &bytes) != 0)
+        return;
+    *traffic =
+        (sh_socket_traffic){info.tcpi_segs_out, info.tcpi_segs_in, info.tcpi_busy_time * 1000};
 }

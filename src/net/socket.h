@@ -11,6 +11,7 @@
 #define SHOAL_NET_SOCKET_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #define SH_SOCKET_TRIES 3 /* in vain, until a peer is cut off: 1.4 s where it was near */
 #define SH_SOCKET_PROBE_SECONDS                                                                    \
@@ -28,5 +29,13 @@ void sh_socket_settle(int fd);
  * way there and back has taken so far, 200 ms at least (RFC 6298).
  */
 bool sh_socket_is_cut_off(int fd);
+
+/* What TCP counts of a connection; zero where nobody can tell. */
+typedef struct sh_socket_traffic {
+    uint64_t sent_segments, received_segments;
+    uint64_t busy_ns; /* that something waited to be sent, or for its acknowledgement */
+} sh_socket_traffic;
+
+void sh_socket_traffic_get(int fd, sh_socket_traffic *traffic);
 
 #endif

@@ -372,13 +372,14 @@ static sh_channel_stats control_stats(const sh_coordinator *coordinator)
 static void on_standing(void *context, const sh_standing *standing)
 {
     sh_coordinator *coordinator = context;
-    const sh_channel_stats control = control_stats(coordinator);
     sh_standing own = *standing;
-    own.done.bytes_sent += control.sent_bytes;
-    own.done.bytes_received += control.received_bytes;
+    sh_channel_stats all = {own.done.bytes_sent, own.done.bytes_received, own.traffic};
+    sh_channel_stats_add(&all, control_stats(coordinator));
+    all.traffic.busy_ns = standing->traffic.busy_ns; /* of links alone */
+    own.done.bytes_sent = all.sent_bytes;
+    own.done.bytes_received = all.received_bytes;
     if (coordinator->options.chronicle != NULL)
-        sh_recorder_bytes(sh_chronicle_recorder(coordinator->options.chronicle),
-                          own.done.bytes_sent, own.done.bytes_received);
+        sh_recorder_network(sh_chronicle_recorder(coordinator->options.chronicle), &all);
     if (!coordinator->ready)
         return;
     sh_coordinator_note_opened(coordinator, 0, &coordinator->own_opened, own.opened);

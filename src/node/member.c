@@ -75,12 +75,14 @@ static void on_standing(void *context, const sh_standing *standing)
         sh_channel_stats_get(member->channel, &control);
     const sh_channel_stats parts[] = {control, sh_supply_stats(member->supply),
                                       sh_delivery_stats(member->delivery)};
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        whole.done.bytes_sent += parts[i].sent_bytes;
-        whole.done.bytes_received += parts[i].received_bytes;
-    }
+    sh_channel_stats all = {whole.done.bytes_sent, whole.done.bytes_received, whole.traffic};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        sh_channel_stats_add(&all, parts[i]);
+    all.traffic.busy_ns = standing->traffic.busy_ns; /* of links alone */
+    whole.done.bytes_sent = all.sent_bytes;
+    whole.done.bytes_received = all.received_bytes;
     if (member->recorder != NULL)
-        sh_recorder_bytes(member->recorder, whole.done.bytes_sent, whole.done.bytes_received);
+        sh_recorder_network(member->recorder, &all);
     sh_standing_write(&body, &whole);
     send_message(member, &message);
 }

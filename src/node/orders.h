@@ -15,6 +15,7 @@
 #include "cluster/notice.h"
 #include "net/key.h"
 #include "net/message.h"
+#include "net/socket.h"
 #include "net/token.h"
 #include "shoal/train.h"
 
@@ -46,8 +47,9 @@ typedef struct sh_orders {
 /* A notice, and what else a device says of itself. */
 typedef struct sh_standing {
     sh_notice notice;
-    uint32_t opened;       /* the highest ring whose door is open to those that connect to it */
-    sh_device_report done; /* since it joined; no name */
+    uint32_t opened;           /* the highest ring whose door is open to those that connect to it */
+    sh_device_report done;     /* since it joined; no name */
+    sh_socket_traffic traffic; /* of all links and transfers; stays on this device */
 } sh_standing;
 
 /* The message's body, as protobuf-c wants it: `orders` and what it points to must outlive it. */

@@ -13,23 +13,33 @@
 struct sh_recorder {
     sh_recorder_options options;
     sh_monitor *monitor;
-    atomic_ullong sent, received;
-    atomic_bool counted; /* the two above are known */
     atomic_bool closing;
     uint64_t handed_ns; /* the monitor's thread, as the next */
     sh_records *handing;
 
     pthread_mutex_t lock;
-    sh_records *filling; /* guarded by lock */
+    sh_records *filling; /* guarded by lock, as all below */
+    sh_channel_stats stats;
+    bool counted; /* the stats are known */
 };
 
 static void count_network(void *context, sh_sample *sample)
 {
     sh_recorder *recorder = context;
-    if (!atomic_load(&recorder->counted))
+    pthread_mutex_lock(&recorder->lock);
+    const sh_channel_stats stats = recorder->stats;
+    const bool counted = recorder->counted;
+    pthread_mutex_unlock(&recorder->lock);
+    if (!counted)
         return;
-    sample->figures[SH_FIGURE_network_sent_bytes] = (double)atomic_load(&recorder->sent);
-    sample->figures[SH_FIGURE_network_received_bytes] = (double)atomic_load(&recorder->received);
+    const sh_socket_traffic *traffic = &stats.traffic;
+    sample->figures[SH_FIGURE_network_sent_bytes] = (double)stats.sent_bytes;
+    sample->figures[SH_FIGURE_network_received_bytes] = (double)stats.received_bytes;
+    if (traffic->sent_segments == 0) /* the system does not say */
+        return;
+    sample->figures[SH_FIGURE_network_sent_packets] = (double)traffic->sent_segments;
+    sample->figures[SH_FIGURE_network_received_packets] = (double)traffic->received_segments;
+    sample->figures[SH_FIGURE_network_busy_seconds] = (double)traffic->busy_ns * 1e-9;
 }
 
 /* Puts a sample to the others; whether it is time to hand them on. */
@@ -119,9 +129,10 @@ void sh_recorder_step(sh_recorder *recorder, const sh_step_times *times)
     pthread_mutex_unlock(&recorder->lock);
 }
 
-void sh_recorder_bytes(sh_recorder *recorder, uint64_t sent, uint64_t received)
+void sh_recorder_network(sh_recorder *recorder, const sh_channel_stats *stats)
 {
-    atomic_store(&recorder->sent, sent);
-    atomic_store(&recorder->received, received);
-    atomic_store(&recorder->counted, true);
+    pthread_mutex_lock(&recorder->lock);
+    recorder->stats = *stats;
+    recorder->counted = true;
+    pthread_mutex_unlock(&recorder->lock);
 }

@@ -15,6 +15,7 @@
 #ifndef SHOAL_NODE_RECORDER_H
 #define SHOAL_NODE_RECORDER_H
 
+#include "net/channel.h"
 #include "node/records.h"
 
 #define SH_RECORDER_PERIOD_NS 1000000000ULL
@@ -34,7 +35,7 @@ void sh_recorder_close(sh_recorder *recorder); /* NULL is fine */
 
 void sh_recorder_step(sh_recorder *recorder, const sh_step_times *times);
 
-/* Bytes of all channels of this process so far: the figures network_... */
-void sh_recorder_bytes(sh_recorder *recorder, uint64_t sent, uint64_t received);
+/* What all channels of this process have carried so far: the figures network_... */
+void sh_recorder_network(sh_recorder *recorder, const sh_channel_stats *stats);
 
 #endif

@@ -176,6 +176,7 @@ void sh_station_report(sh_station *station)
                  .peak_rss_bytes = sh_process_peak_rss_bytes(),
                  .bytes_sent = stats.sent_bytes,
                  .bytes_received = stats.received_bytes},
+        .traffic = stats.traffic,
     };
     pthread_mutex_lock(&station->lock);
     standing.notice = station->participant.notice;

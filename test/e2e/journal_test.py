@@ -76,6 +76,15 @@ class Records(Journal):
                     if not harness.SANITIZED:
                         self.assertLess(abs(count / (10 * seconds + 1) - 1), 0.25, (device, count, seconds))
                 self.assertEqual(self.one(run, "SELECT count(DISTINCT device) FROM samples"), devices)
+                bytes_sent, packets, busy = self.ask(run, "SELECT max(network_sent_bytes), max(network_sent_packets), "
+                                                     "max(network_busy_seconds) FROM samples")[0]
+                if devices == 1:  # without a channel nothing is known of any
+                    self.assertEqual((bytes_sent, packets, busy), (None, None, None))
+                else:
+                    most = max(device["bytes_sent"] for device in summary["devices"])
+                    self.assertLess(abs(bytes_sent / most - 1), 0.1)
+                    self.assertGreater(packets, bytes_sent / 70000)  # a segment of the loopback has 64 KiB at most
+                    self.assertGreater(busy, 0)
 
     def test_views_have_reasons(self):
         training = harness.Training(self, *JOB, "--epochs", "1000000", "--lanes", "1")
