@@ -22,8 +22,8 @@ static const char about_query[] =
     " (SELECT val_loss FROM epochs ORDER BY epoch DESC LIMIT 1),"
     " (SELECT val_accuracy FROM epochs ORDER BY epoch DESC LIMIT 1),"
     " (SELECT min(started) FROM sessions),"
-    " (SELECT sum(coalesce(ended, (SELECT max(at) FROM steps"
-    "   WHERE steps.session = sessions.session), started) - started) FROM sessions),"
+    " (SELECT sum(coalesce(ended, (SELECT at FROM steps WHERE steps.session = sessions.session"
+    "   ORDER BY step DESC LIMIT 1), started) - started) FROM sessions),"
     " (SELECT status FROM sessions ORDER BY session DESC LIMIT 1) "
     "FROM run";
 
