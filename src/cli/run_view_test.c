@@ -45,7 +45,9 @@ static sh_run_snapshot sample_of_three(sh_run_device devices[3])
         .throttled = NAN,
         .held_back = 0.63,
     };
+    devices[1].wait = 0.5;
     devices[2] = devices[1];
+    devices[2].wait = NAN;
     devices[2].device = 2;
     devices[2].share = devices[2].cpu = NAN;
     devices[2].is_gone = true;
@@ -100,7 +102,7 @@ static void shows_all_that_is_known(void **state)
         "Celsius  throttled\n"
         "0 pi1     75.0 %      1,759  ############..-~~~~+  350 %       45.3     1.23      0.01  "
         "     61  no\n"
-        "1 pi?[2J  25.0 %          -  -                       0 %          -        -      0.00  "
+        "1 pi?[2J  25.0 %          -  ----------              0 %          -        -      0.00  "
         "      -  quota 63 %\n"
         "2 pi?[2J       -          -  -                         -          -        -      0.00  "
         "      -  gone: silent for 5 s\n"

@@ -46,7 +46,9 @@ static void shows_what_is_of_late(void **state)
     add_samples(others, 2, 1, 1);
     snprintf(rows, sizeof rows,
              HISTORY_RUN HISTORY_DEVICES HISTORY_STEPS
-             "%s%sINSERT INTO events VALUES (1000, NULL, 'run.started', 'a'),"
+             "%s%sINSERT INTO work (step, device, at, merged, grains, samples, wall_us) VALUES"
+             " (12, 2, 1012, 1, 1, 1, 1e6);"
+             "INSERT INTO events VALUES (1000, NULL, 'run.started', 'a'),"
              " (1003, 2, 'device.lost', 'pi3')",
              samples, others);
     history_make(root, "a", rows);
