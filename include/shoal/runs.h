@@ -118,7 +118,7 @@ SHOAL_API void sh_run_snapshot_release(sh_run_snapshot *snapshot);
 
 typedef enum sh_export_format {
     SH_EXPORT_CSV,  /* RFC 4180 with line feeds; a value that is not known is empty */
-    SH_EXPORT_JSON, /* a list of objects, each on a line; null */
+    SH_EXPORT_JSON, /* a list of objects, each on a line; null; '?' for malformed UTF-8 */
 } sh_export_format;
 
 typedef struct sh_export_options {

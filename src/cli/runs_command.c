@@ -21,7 +21,7 @@ static const sh_option options[] = {
      .help = "print this table of one run instead; tables below", .offset = FIELD(table)},
     {SH_OPTION_TEXT, .name = "format", .value = "NAME", .help = "of an export: csv, json",
      .offset = FIELD(format)},
-    {SH_OPTION_TEXT, .name = "output", .value = "FILE",
+    {SH_OPTION_TEXT, .name = "output", .letter = 'o', .value = "FILE",
      .help = "write the export to FILE (default: standard output)", .offset = FIELD(output)},
     {SH_OPTION_TEXT, .name = "json", .value = "FILE",
      .help = "write the list to FILE ('-': standard output) instead", .offset = FIELD(json)},
@@ -144,7 +144,7 @@ const sh_command sh_runs_command = {
         "  events      what happened\n"
         "\nexamples:\n"
         "  shoal runs\n"
-        "  shoal runs runs/RUN --export steps --output steps.csv\n",
+        "  shoal runs runs/RUN --export steps -o steps.csv\n",
     .options = options,
     .values_bytes = sizeof(runs_values),
     .positionals_most = 1,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "report/listing.h"
 #include "store/file.h"
 
@@ -70,14 +71,18 @@ static sh_status put_csv_text(output *o, const char *text)
 
 static sh_status put_json_text(output *o, const char *text)
 {
+    uint32_t point;
     SH_TRY(put(o, "\""));
-    for (; *text != '\0'; text++) {
-        char one[8] = {*text};
-        if (*text == '"' || *text == '\\')
-            snprintf(one, sizeof one, "\\%c", *text);
-        else if ((unsigned char)*text < 0x20)
-            snprintf(one, sizeof one, "\\u%04x", (unsigned)*text);
+    while (*text != '\0') {
+        char one[8] = "?"; /* in the place of a malformed byte, which JSON cannot hold */
+        const size_t bytes = sh_utf8_read((const unsigned char *)text, &point);
+        if (bytes > 0 && point < 0x20)
+            snprintf(one, sizeof one, "\\u%04x", (unsigned)point);
+        else if (bytes > 0)
+            snprintf(one, sizeof one, "%s%.*s", *text == '"' || *text == '\\' ? "\\" : "",
+                     (int)bytes, text);
         SH_TRY(put(o, one));
+        text += bytes > 0 ? bytes : 1;
     }
     return put(o, "\"");
 }

@@ -115,7 +115,7 @@ unreadable: runs/c/run.db: its schema has version 9, this shoal knows version 1:
             expected = [dict(row) for row in database.execute("SELECT * FROM " + table)]
             found = json.loads(self.shoal("runs", "a", "--export", table, "--format", "json").out)
             self.assertEqual(found, expected, table)
-            self.shoal("runs", "a", "--export", table, "--output", "table.csv")
+            self.shoal("runs", "a", "--export", table, "-o", "table.csv")
             with open(self.path("table.csv"), encoding="utf-8", newline="") as file:
                 rows = list(csv.DictReader(file))
             self.assertEqual([[value if value == "" or isinstance(old, str) else float(value)
