@@ -149,15 +149,49 @@ static void says_what_is_wrong(void **state)
     sh_run_list_release(&list);
 }
 
+static void says_that_one_is_damaged(void **state)
+{
+    (void)state;
+    history_make(root, "a", HISTORY_RUN HISTORY_DEVICES HISTORY_STEPS);
+    FILE *file = fopen(inside("a/" SH_RUN_DATABASE), "r+b");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, 4096, SEEK_SET), 0);
+    for (int i = 0; i < 30000; i++)
+        assert_int_equal(fputc(0xff, file), 0xff);
+    assert_int_equal(fclose(file), 0);
+    sh_run_list list;
+    assert_ok(sh_runs_list(&list, root));
+    assert_int_equal(list.runs[0].state, SH_STATE_UNREADABLE);
+    assert_non_null(strstr(list.runs[0].reason, "/a/run.db is damaged"));
+    sh_run_list_release(&list);
+}
+
+static void reads_where_nobody_can_write(void **state)
+{
+    (void)state;
+    scratch_mount(root, 1 << 20);
+    history_make(root, "a", HISTORY_RUN HISTORY_DEVICES HISTORY_STEPS);
+    assert_int_equal(mount(NULL, root, NULL, MS_REMOUNT | MS_RDONLY, NULL), 0);
+    sh_run_list list;
+    sh_run_snapshot snapshot;
+    assert_ok(sh_runs_list(&list, root));
+    assert_int_equal(list.runs[0].state, SH_STATE_KILLED);
+    assert_int_equal(list.runs[0].step, 12);
+    sh_run_list_release(&list);
+    assert_ok(sh_run_look(&snapshot, inside("a")));
+    assert_int_equal(snapshot.device_count, 3);
+    sh_run_snapshot_release(&snapshot);
+    scratch_unmount(root);
+}
+
 #define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_FOLDER(lists_runs_newest_first),
-        WITH_FOLDER(says_how_far_a_run_is),
-        WITH_FOLDER(the_lock_tells_who_runs),
-        WITH_FOLDER(says_what_is_wrong),
+        WITH_FOLDER(lists_runs_newest_first),  WITH_FOLDER(says_how_far_a_run_is),
+        WITH_FOLDER(the_lock_tells_who_runs),  WITH_FOLDER(says_what_is_wrong),
+        WITH_FOLDER(says_that_one_is_damaged), WITH_FOLDER(reads_where_nobody_can_write),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
