@@ -6,10 +6,10 @@
  *     step 120/938  epoch 1/2  [=====>----]  0:42  ETA 4:12
  *     loss 0.3124  accuracy 91.2 %  val accuracy -  2,345 samples/s
  *
- *     device   share  samples/s  time                   CPU   ...
- *     0 pi1   75.0 %      1,759  ##############.~~~+  350 %   ...
+ *     device   share  samples/s  time                   CPU  throttled ...
+ *     0 pi1   75.0 %      1,759  ##############.~~~+  350 %  no        ...
  *
- * The most useful columns stand left, the oldest news go first.
+ * So the most useful columns stand left.
  */
 #include "cli/run_view.h"
 
@@ -22,6 +22,8 @@
 #include "cli/table.h"
 
 #define BAR_CELLS 20
+#define BAR_CELLS_NARROW 10
+#define WIDE 100 /* columns */
 #define NEWS 8
 #define HOME "\033[H"
 #define CLEAR_LINE "\033[K"
@@ -54,7 +56,7 @@ static void print_head(const sh_run_snapshot *s, FILE *out)
 }
 
 /* Parts of a whole as so many characters each. */
-static void draw_parts(char bar[BAR_CELLS + 1], const sh_run_device *device)
+static void draw_parts(char bar[BAR_CELLS + 1], int cells, const sh_run_device *device)
 {
     const struct {
         char mark;
@@ -68,7 +70,7 @@ static void draw_parts(char bar[BAR_CELLS + 1], const sh_run_device *device)
     int used = 0;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         sum += parts[i].part > 0 ? parts[i].part : 0; /* also NaN */
-        while (used < BAR_CELLS && used < (int)lround(sum * BAR_CELLS))
+        while (used < cells && used < (int)lround(sum * cells))
             bar[used++] = parts[i].mark;
     }
     bar[used] = '\0';
@@ -87,9 +89,9 @@ static void add_megabytes(sh_table *table, double bytes, int decimals)
 /* What keeps it from going as fast as it could. */
 static void add_trouble(sh_table *table, const sh_run_device *device)
 {
-    char text[320] = "-";
+    char text[48] = "-";
     if (device->is_gone)
-        snprintf(text, sizeof text, "gone: %s", device->reason);
+        snprintf(text, sizeof text, "gone");
     else if (device->throttled > 0)
         snprintf(text, sizeof text, "heat or voltage");
     else if (device->held_back >= 0.005)
@@ -99,7 +101,7 @@ static void add_trouble(sh_table *table, const sh_run_device *device)
     sh_table_add(table, text);
 }
 
-static void add_device(sh_table *table, const sh_run_device *device)
+static void add_device(sh_table *table, const sh_run_device *device, int cells)
 {
     sh_figure figure;
     char text[SH_NAME_BYTES + 16], bar[BAR_CELLS + 1];
@@ -107,35 +109,35 @@ static void add_device(sh_table *table, const sh_run_device *device)
     sh_table_add(table, text);
     sh_table_add(table, sh_figure_percent(&figure, device->share, 1));
     sh_table_add(table, sh_figure_rate(&figure, device->samples_per_second));
-    draw_parts(bar, device);
+    draw_parts(bar, cells, device);
     sh_table_add(table, bar);
     sh_table_add(table, sh_figure_percent(&figure, device->cpu, 0));
+    add_trouble(table, device);
     add_megabytes(table, device->memory_bytes, 1);
     add_megabytes(table, device->received_bytes_per_second, 2);
     add_megabytes(table, device->sent_bytes_per_second, 2);
     snprintf(text, sizeof text, isnan(device->temperature_celsius) ? "-" : "%.0f",
              device->temperature_celsius);
     sh_table_add(table, text);
-    add_trouble(table, device);
 }
 
-static bool print_devices(const sh_run_snapshot *s, FILE *out)
+static bool print_devices(const sh_run_snapshot *s, FILE *out, unsigned width)
 {
-    static const char *const heads[] = {"device",  "share",     "samples/s", "time",
-                                        "CPU",     "memory MB", "in MB/s",   "out MB/s",
-                                        "Celsius", "throttled"};
+    static const char *const heads[] = {"device",   "share",     "samples/s", "time",
+                                        "CPU",      "throttled", "memory MB", "in MB/s",
+                                        "out MB/s", "Celsius"};
+    const int cells = width > 0 && width < WIDE ? BAR_CELLS_NARROW : BAR_CELLS;
     if (s->device_count == 0)
         return true;
-    sh_table *table = sh_table_new("<>><>>>>><");
+    sh_table *table = sh_table_new("<>><><>>>>");
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
         sh_table_add(table, heads[i]);
     for (size_t i = 0; i < s->device_count; i++)
-        add_device(table, &s->devices[i]);
+        add_device(table, &s->devices[i], cells);
     fputs("\n", out);
     const bool good = sh_table_print(table, out, "");
     sh_table_free(table);
-    fputs("\ntime: # computing  . waiting for own lanes  - for other devices  ~ for the network  "
-          "+ optimizer\n",
+    fputs("\ntime: # computing  waiting for . own lanes - devices ~ the network  + optimizer\n",
           out);
     return good;
 }
@@ -180,7 +182,7 @@ static void print_lines(const char *text, FILE *out, const sh_run_view *view)
 }
 
 /* What is printed into memory; owned, NULL where there is too little. */
-static char *print_whole(const sh_run_snapshot *s)
+static char *print_whole(const sh_run_snapshot *s, unsigned width)
 {
     char *text = NULL;
     size_t bytes;
@@ -188,7 +190,7 @@ static char *print_whole(const sh_run_snapshot *s)
     if (out == NULL)
         return NULL;
     print_head(s, out);
-    const bool good = print_devices(s, out);
+    const bool good = print_devices(s, out, width);
     print_news(s, out);
     if (fclose(out) == 0 && good)
         return text;
@@ -198,7 +200,7 @@ static char *print_whole(const sh_run_snapshot *s)
 
 bool sh_run_view_print(const sh_run_snapshot *snapshot, FILE *file, const sh_run_view *view)
 {
-    char *whole = print_whole(snapshot), *shown = NULL;
+    char *whole = print_whole(snapshot, view->width), *shown = NULL;
     size_t bytes = 0;
     FILE *out = whole == NULL ? NULL : open_memstream(&shown, &bytes);
     if (out != NULL)

@@ -98,17 +98,16 @@ static void shows_all_that_is_known(void **state)
         "step 1,200/1,876  epoch 2/2  [============>-------]  0:42  ETA 4:12\n"
         "loss 0.3124  accuracy 91.2 %  val accuracy -  2,345 samples/s\n"
         "\n"
-        "device     share  samples/s  time                    CPU  memory MB  in MB/s  out MB/s  "
-        "Celsius  throttled\n"
-        "0 pi1     75.0 %      1,759  ############..-~~~~+  350 %       45.3     1.23      0.01  "
-        "     61  no\n"
-        "1 pi?[2J  25.0 %          -  ----------              0 %          -        -      0.00  "
-        "      -  quota 63 %\n"
-        "2 pi?[2J       -          -  -                         -          -        -      0.00  "
-        "      -  gone: silent for 5 s\n"
+        "device     share  samples/s  time                    CPU  throttled   memory MB  in MB/s  "
+        "out MB/s  Celsius\n"
+        "0 pi1     75.0 %      1,759  ############..-~~~~+  350 %  no               45.3     1.23  "
+        "    0.01       61\n"
+        "1 pi?[2J  25.0 %          -  ----------              0 %  quota 63 %          -        -  "
+        "    0.00        -\n"
+        "2 pi?[2J       -          -  -                         -  gone                -        -  "
+        "    0.00        -\n"
         "\n"
-        "time: # computing  . waiting for own lanes  - for other devices  ~ for the network  "
-        "+ optimizer\n"
+        "time: # computing  waiting for . own lanes - devices ~ the network  + optimizer\n"
         "\n"
         "14:12:00  run.started  3 devices\n"
         "14:12:12  device.lost 2  x\n");
@@ -130,6 +129,21 @@ static void fits_the_terminal(void **state)
     snprintf(other.about.name, sizeof other.about.name, "\xC3\xA9\xC3\xA9\xC3\xA9");
     assert_string_equal(printed(&other, (sh_run_view){.width = 2, .rows = 1}),
                         "\xC3\xA9\xC3\xA9\n");
+}
+
+/* All that says what to do about it. */
+static void a_narrow_one_shows_what_matters(void **state)
+{
+    (void)state;
+    sh_run_device devices[3];
+    const sh_run_snapshot s = sample_of_three(devices);
+    const char *text = printed(&s, (sh_run_view){.width = 80});
+    assert_non_null(strstr(
+        text,
+        "\n"
+        "device     share  samples/s  time          CPU  throttled   memory MB  in MB/s  \n"
+        "0 pi1     75.0 %      1,759  ######.-~~  350 %  no               45.3     1.23  \n"));
+    assert_non_null(strstr(text, "-  gone                -        -  \n\ntime: # computing"));
 }
 
 static void shows_what_has_just_begun(void **state)
@@ -168,6 +182,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shows_all_that_is_known),
         cmocka_unit_test(fits_the_terminal),
+        cmocka_unit_test(a_narrow_one_shows_what_matters),
         cmocka_unit_test(shows_what_has_just_begun),
         cmocka_unit_test(news_are_few),
     };

@@ -6,12 +6,17 @@
  * two threads at the same time; so all of it is atomic (and free of locks, as a handler must be),
  * and release waits until no handler is at work with what it takes away.
  *
+ * What is watched goes through a pipe: blocking signals until there is time for them would do for
+ * this thread alone, and those of libraries would still die of them, with the program.
+ *
  * One wish to stop may arrive as two signals: timeout(1) and others signal the process and then its
  * group, microseconds apart. So what comes together counts once.
  */
 #include "cli/signals.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -27,6 +32,9 @@ static _Atomic uint32_t together_of_handler;
 static atomic_int at_work; /* handlers */
 static sh_stop *_Atomic stop_of_handler;
 static const char *_Atomic message_of_handler;
+static int told[2] = {-1, -1}; /* a pipe of the numbers of signals */
+static const int watched[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGWINCH};
+#define WATCHED (sizeof watched / sizeof *watched)
 
 static int exit_of(int number)
 {
@@ -87,14 +95,53 @@ void sh_signals_catch(sh_stop *stop, const char *message, uint32_t together_ms)
     sigaction(SIGINT, &action, NULL);
 }
 
+static void tell(int number)
+{
+    const int error = errno;
+    const unsigned char byte = (unsigned char)number;
+    at_work++;
+    const ssize_t wrote = write(told[1], &byte, 1); /* a full pipe has enough of them */
+    (void)wrote;
+    at_work--;
+    errno = error;
+}
+
+bool sh_signals_watch(void)
+{
+    struct sigaction action = {.sa_handler = tell, .sa_flags = SA_RESTART};
+    sigfillset(&action.sa_mask);
+    if (pipe(told) != 0)
+        return false;
+    for (int end = 0; end < 2; end++) {
+        fcntl(told[end], F_SETFL, O_NONBLOCK);
+        fcntl(told[end], F_SETFD, FD_CLOEXEC);
+    }
+    for (size_t i = 0; i < WATCHED; i++)
+        sigaction(watched[i], &action, NULL);
+    return true;
+}
+
+int sh_signals_wait(int timeout_ms)
+{
+    unsigned char number;
+    struct pollfd pipe = {.fd = told[0], .events = POLLIN};
+    poll(&pipe, 1, timeout_ms); /* one that is interrupted has something to read */
+    return read(told[0], &number, 1) == 1 ? number : 0;
+}
+
 void sh_signals_release(void)
 {
-    signal(SIGTERM, SIG_DFL);
-    signal(SIGINT, SIG_DFL);
+    for (size_t i = 0; i < WATCHED; i++)
+        signal(watched[i], SIG_DFL);
     stop_of_handler = NULL;
     message_of_handler = NULL;
     while (at_work > 0)
         sched_yield();
+    for (int end = 0; end < 2; end++) {
+        if (told[end] >= 0)
+            close(told[end]);
+        told[end] = -1;
+    }
 }
 
 int sh_signals_exit(void)

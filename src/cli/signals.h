@@ -14,6 +14,8 @@
 #ifndef SHOAL_CLI_SIGNALS_H
 #define SHOAL_CLI_SIGNALS_H
 
+#include <stdbool.h>
+
 #include "shoal/train.h"
 
 /* A person does not press a key twice in this time, a program that signals twice for one wish does.
@@ -30,6 +32,16 @@ void sh_signals_release(void);
 
 /* The exit code that a received signal means: 130 or 143; SH_EXIT_FAILURE where none came. */
 int sh_signals_exit(void);
+
+/*
+ * For a program that draws on a terminal: from now on signals that end or stop it, and SIGWINCH,
+ * are only told by sh_signals_wait, until sh_signals_release. False with errno where that cannot
+ * be.
+ */
+bool sh_signals_watch(void);
+
+/* The next signal that came, waiting for it so long; 0 for none. */
+int sh_signals_wait(int timeout_ms);
 
 /* For a child: ignores SIGINT, which a terminal sends to all its processes, so that the parent
  * decides. After sh_signals_catch. */

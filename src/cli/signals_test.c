@@ -2,6 +2,7 @@
 #include "base/test.h"
 #include "cli/signals.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -57,10 +58,41 @@ static void the_first_is_noted_and_the_second_ends(void **state)
                          cases[i].exit);
 }
 
+static void *sleep_long(void *context)
+{
+    for (;;)
+        pause();
+    return context;
+}
+
+/* Also where another thread gets them. */
+static void watched_ones_are_told(void **state)
+{
+    (void)state;
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGWINCH};
+    pthread_t other;
+    assert_true(sh_signals_watch());
+    assert_int_equal(sh_signals_wait(0), 0);
+    assert_int_equal(pthread_create(&other, NULL, sleep_long, NULL), 0);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        assert_int_equal(pthread_kill(other, numbers[i]), 0);
+        assert_int_equal(sh_signals_wait(60000), numbers[i]);
+    }
+    raise(SIGINT);
+    raise(SIGTERM);
+    assert_int_equal(sh_signals_wait(0), SIGINT);
+    assert_int_equal(sh_signals_wait(0), SIGTERM);
+    assert_int_equal(sh_signals_wait(0), 0);
+    sh_signals_release();
+    assert_int_equal(pthread_cancel(other), 0);
+    assert_int_equal(pthread_join(other, NULL), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_first_is_noted_and_the_second_ends),
+        cmocka_unit_test(watched_ones_are_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

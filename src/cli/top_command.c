@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The live view waits for the next second and for signals at one place: all signals that end or
- * stop a program are blocked but there. So none comes while the terminal is half drawn, and no
- * handler is needed.
- */
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cli/command.h"
@@ -17,10 +12,12 @@
 #include "cli/json_file.h"
 #include "cli/run_rows.h"
 #include "cli/run_view.h"
+#include "cli/signals.h"
 
 /* Another screen without a cursor, and back. */
 #define ENTER "\033[?1049h\033[?25l"
 #define LEAVE "\033[?25h\033[?1049l"
+#define PERIOD_MS 1000
 
 typedef struct top_values {
     const char *json;
@@ -78,16 +75,8 @@ static int print(const sh_run_snapshot *snapshot, bool live)
     return fflush(stdout) == 0 ? SH_EXIT_DONE : SH_EXIT_FAILURE; /* sh_console_finish says why */
 }
 
-/* The signal that came within a second, 0 for none. */
-static int wait_for_signal(const sigset_t *signals)
-{
-    const int number = sigtimedwait(signals, NULL, &(struct timespec){.tv_sec = 1});
-    return number > 0 ? number : 0;
-}
-
 /* Shows the run until it ends or a signal comes; takes the snapshot over. */
-static int draw_while_running(sh_run_snapshot *snapshot, const char *folder,
-                              const sigset_t *signals)
+static int draw_while_running(sh_run_snapshot *snapshot, const char *folder)
 {
     for (int code = SH_EXIT_DONE;;) {
         const bool running = snapshot->about.state == SH_STATE_RUNNING;
@@ -97,7 +86,7 @@ static int draw_while_running(sh_run_snapshot *snapshot, const char *folder,
         sh_run_snapshot_release(snapshot);
         if (!running)
             return code;
-        const int number = code == SH_EXIT_DONE ? wait_for_signal(signals) : 0;
+        const int number = code == SH_EXIT_DONE ? sh_signals_wait(PERIOD_MS) : 0;
         if (number == SIGTSTP) {
             show(LEAVE);
             raise(SIGSTOP);
@@ -114,15 +103,13 @@ static int draw_while_running(sh_run_snapshot *snapshot, const char *folder,
 
 static int watch(sh_run_snapshot *snapshot, const char *folder)
 {
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGWINCH};
-    sigset_t signals, before;
-    sigemptyset(&signals);
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        sigaddset(&signals, numbers[i]);
-    sigprocmask(SIG_BLOCK, &signals, &before);
+    if (!sh_signals_watch()) {
+        sh_run_snapshot_release(snapshot);
+        return sh_console_fail("top: %s", strerror(errno));
+    }
     show(ENTER);
-    const int code = draw_while_running(snapshot, folder, &signals);
-    sigprocmask(SIG_SETMASK, &before, NULL);
+    const int code = draw_while_running(snapshot, folder);
+    sh_signals_release();
     return code;
 }
 

@@ -95,6 +95,8 @@ static sh_status add_device(sh_run_snapshot *s, size_t *capacity, const sh_query
     *device = (sh_run_device){.device = (uint32_t)sh_query_integer(query, 0),
                               .is_gone = sh_query_integer(query, 2) != 0,
                               .share = sh_query_real(query, 4)};
+    if (device->is_gone)
+        device->share = NAN; /* that of the view in which it was last */
     snprintf(device->name, sizeof device->name, "%s", sh_query_text(query, 1));
     snprintf(device->reason, sizeof device->reason, "%s", sh_query_text(query, 3));
     device->samples_per_second = device->compute = device->lanes = device->wait = NAN;

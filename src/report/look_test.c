@@ -52,6 +52,7 @@ static void shows_what_is_of_late(void **state)
              " (1003, 2, 'device.lost', 'pi3')",
              samples, others);
     history_make(root, "a", rows);
+    history_make(root, "a", "INSERT INTO views VALUES (1, 2, 2, 1003, 4, 0, 'lost')");
     assert_ok(sh_run_look(&s, folder));
     assert_true(s.about.step == 12 && s.at == 1012);
     assert_true(near(s.samples_per_second, 64) && near(s.steps_per_second, 1));

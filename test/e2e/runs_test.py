@@ -13,6 +13,7 @@ import select
 import signal
 import sqlite3
 import struct
+import subprocess
 import termios
 import time
 
@@ -133,11 +134,11 @@ a  complete  lenet on digits
 step 20/20  epoch 2/2  [====================]  0:12  ETA -
 loss 0.1338  accuracy 77.5 %  val accuracy 87.50 %  128 samples/s
 
-device   share  samples/s  time                  CPU  memory MB  in MB/s  out MB/s  Celsius  throttled
-0 pi1   75.0 %       96.0  ########--------~~~~    -          -        -         -        -  -
-1 pi2   25.0 %       32.0  ################~~~~    -          -        -         -        -  -
+device   share  samples/s  time                  CPU  throttled  memory MB  in MB/s  out MB/s  Celsius
+0 pi1   75.0 %       96.0  ########--------~~~~    -  -                  -        -         -        -
+1 pi2   25.0 %       32.0  ################~~~~    -  -                  -        -         -        -
 
-time: # computing  . waiting for own lanes  - for other devices  ~ for the network  + optimizer
+time: # computing  waiting for . own lanes - devices ~ the network  + optimizer
 
 00:16:40  run.started  2 devices, "as, asked"
 """)
@@ -153,26 +154,23 @@ time: # computing  . waiting for own lanes  - for other devices  ~ for the netwo
         self.assertEqual(top["news"][0]["device"], None)
 
     def watch(self, *arguments, colour=True):
-        """shoal top on a terminal of 100 columns and 30 rows: the process and its terminal."""
-        child, terminal = pty.fork()
-        if child == 0:
-            os.chdir(self.folder)
-            os.environ.update({"TERM": "xterm", "TZ": "UTC", "NO_COLOR": "" if colour else "1"})
-            os.environ.pop("COLUMNS", None)
-            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
-            os.execv(harness.SHOAL, [harness.SHOAL, "top", *arguments])
-        self.addCleanup(os.close, terminal)
+        """shoal top on a terminal of 100 columns and 30 rows: the process and the terminal."""
+        terminal, end = pty.openpty()
+        fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
+        env = dict(os.environ, TERM="xterm", TZ="UTC", NO_COLOR="" if colour else "1")
+        env.pop("COLUMNS", None)
+        child = subprocess.Popen([harness.SHOAL, "top", *arguments], cwd=self.folder, env=env, stdin=end, stdout=end,
+                                 stderr=end, start_new_session=True)
+        for close in (child.wait, child.kill, lambda: os.close(terminal), lambda: os.close(end)):
+            self.addCleanup(close)
         return child, terminal
 
     def read_until(self, terminal, words):
         text, deadline = "", time.monotonic() + 20 * harness.PATIENCE
         while words not in text:
-            self.assertLess(time.monotonic(), deadline, "no %r in %r" % (words, text))
+            self.assertLess(time.monotonic(), deadline, "no %r in %r" % (words, text[-2000:]))
             if select.select([terminal], [], [], 0.1)[0]:
-                try:
-                    text += os.read(terminal, 65536).decode()
-                except OSError:  # it has ended
-                    self.assertIn(words, text)
+                text += os.read(terminal, 65536).decode()
         return text
 
     def hold(self, name):
@@ -181,9 +179,6 @@ time: # computing  . waiting for own lanes  - for other devices  ~ for the netwo
         self.addCleanup(file.close)
         fcntl.fcntl(file, 37, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 0, 0))  # F_OFD_SETLK
         return file
-
-    def end_of(self, child):
-        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
     def test_watches_until_the_training_ends(self):
         self.training("runs/a", "NULL")
@@ -206,7 +201,7 @@ time: # computing  . waiting for own lanes  - for other devices  ~ for the netwo
             text += self.read_until(terminal, "with a bow")
         self.assertIn("a  complete  lenet on digits", text)
         self.assertNotIn("\x1b[J", text)
-        self.assertEqual(self.end_of(child), 0)
+        self.assertEqual(child.wait(20 * harness.PATIENCE), 0)
 
     def test_a_signal_restores_the_terminal(self):
         self.training("runs/a", "NULL")
@@ -215,12 +210,9 @@ time: # computing  . waiting for own lanes  - for other devices  ~ for the netwo
             child, terminal = self.watch("runs/a", colour=False)
             text = self.read_until(terminal, "\x1b[J")
             self.assertNotIn("\x1b[36m", text)
-            if number == signal.SIGINT:
-                os.write(terminal, b"\x03")
-            else:
-                os.kill(child, number)
+            child.send_signal(number)
             self.assertTrue(self.read_until(terminal, "\x1b[?1049l").endswith("\x1b[?25h\x1b[?1049l"))
-            self.assertEqual(self.end_of(child), code)
+            self.assertEqual(child.wait(20 * harness.PATIENCE), code)
 
 
 if __name__ == "__main__":
