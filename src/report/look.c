@@ -149,11 +149,12 @@ static double rate(double grown, double seconds)
     return grown >= 0 ? ratio(grown, seconds) : NAN;
 }
 
-/* The device's figures, from its first and its last row of late. */
+/* The device's figures of late: of counters, from the first row that has them to the last. */
 static sh_status read_figures(sh_run_snapshot *s, sh_run_device *device, sh_query *query)
 {
     enum { AT, CPU, SENT, RECEIVED, HELD, COUNTERS };
-    double first[COUNTERS], last[COUNTERS], memory = NAN, temperature = NAN, throttled = NAN;
+    double first[COUNTERS], began[COUNTERS], last[COUNTERS];
+    double memory = NAN, temperature = NAN, throttled = NAN;
     bool row;
     sh_query_bind_integer(query, 1, device->device);
     sh_query_bind_real(query, 2, RECENT_SECONDS);
@@ -165,8 +166,10 @@ static sh_status read_figures(sh_run_snapshot *s, sh_run_device *device, sh_quer
             break;
         for (int i = 0; i < COUNTERS; i++) {
             last[i] = sh_query_real(query, i);
-            if (rows == 0)
+            if (rows == 0 || isnan(first[i])) {
                 first[i] = last[i];
+                began[i] = last[AT];
+            }
         }
         memory = sh_query_real(query, COUNTERS);
         temperature = sh_query_real(query, COUNTERS + 1);
@@ -176,11 +179,13 @@ static sh_status read_figures(sh_run_snapshot *s, sh_run_device *device, sh_quer
         s->at = last[AT];
     if (s->at - last[AT] > RECENT_SECONDS) /* it is silent */
         return SH_OK;
-    const double seconds = last[AT] - first[AT];
-    device->cpu = rate(last[CPU] - first[CPU], seconds);
-    device->sent_bytes_per_second = rate(last[SENT] - first[SENT], seconds);
-    device->received_bytes_per_second = rate(last[RECEIVED] - first[RECEIVED], seconds);
-    device->held_back = rate(last[HELD] - first[HELD], seconds);
+    double rates[COUNTERS];
+    for (int i = 0; i < COUNTERS; i++)
+        rates[i] = rate(last[i] - first[i], last[AT] - began[i]);
+    device->cpu = rates[CPU];
+    device->sent_bytes_per_second = rates[SENT];
+    device->received_bytes_per_second = rates[RECEIVED];
+    device->held_back = rates[HELD];
     device->memory_bytes = memory;
     device->temperature_celsius = temperature;
     device->throttled = throttled;

@@ -102,6 +102,23 @@ static void a_counter_that_fell_has_no_rate(void **state)
     sh_run_snapshot_release(&s);
 }
 
+/* From there on where it is known. */
+static void a_counter_may_come_later(void **state)
+{
+    (void)state;
+    char rows[8192], samples[1024];
+    sh_run_snapshot s;
+    add_samples(samples, 0, 3.5, 2);
+    snprintf(rows, sizeof rows,
+             HISTORY_RUN HISTORY_DEVICES
+             "%sUPDATE samples SET network_sent_bytes = NULL WHERE at < 1010.95",
+             samples);
+    history_make(root, "a", rows);
+    assert_ok(sh_run_look(&s, folder));
+    assert_true(near(s.devices[0].sent_bytes_per_second, 2e6));
+    sh_run_snapshot_release(&s);
+}
+
 static void a_silent_device_has_no_figures(void **state)
 {
     (void)state;
@@ -177,6 +194,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_FOLDER(shows_what_is_of_late),
         WITH_FOLDER(a_counter_that_fell_has_no_rate),
+        WITH_FOLDER(a_counter_may_come_later),
         WITH_FOLDER(a_silent_device_has_no_figures),
         WITH_FOLDER(what_has_just_begun_has_no_rates),
         WITH_FOLDER(keeps_the_newest_events),

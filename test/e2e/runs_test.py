@@ -153,6 +153,36 @@ time: # computing  waiting for . own lanes - devices ~ the network  + optimizer
         self.assertIsNone(top["devices"][1]["cpu"])
         self.assertEqual(top["news"][0]["device"], None)
 
+    def test_what_trainings_leave(self):
+        job = ("train", "mlp:784-16-10", "digits:2000/200", "--batch-size", "20", "--devices", "2", "--quiet")
+        self.shoal(*job, "--epochs", "2", "--run", "runs/whole", "--json", "whole.json")
+        endless = self.start(*job, "--epochs", "100000", "--run", "runs/cut")
+        deadline = time.monotonic() + 30 * harness.PATIENCE
+        while True:
+            top = json.loads(self.shoal("top", "runs/cut", "--json", "-", status=None).out or "{}")
+            if top and top["run"]["step"] > 200 and all(d["sent_bytes_per_second"] for d in top["devices"]):
+                break
+            self.assertLess(time.monotonic(), deadline, top)
+            time.sleep(0.1)
+        self.assertEqual(top["run"]["state"], "running")
+        self.assertEqual(len(top["devices"]), 2)
+        self.assertAlmostEqual(sum(device["share"] for device in top["devices"]), 1)
+        for device in top["devices"]:
+            parts = sum(device[part] for part in ("compute", "lanes", "wait", "network", "optimizer"))
+            self.assertAlmostEqual(parts, 1, delta=0.05)
+            self.assertGreater(device["memory_bytes"], 1e6)
+            self.assertGreater(device["sent_bytes_per_second"], 1000)
+        self.assertGreater(top["samples_per_second"], 0)
+        self.assertGreater(top["eta_seconds"], 0)
+        endless.kill()
+        runs = {run["name"]: run for run in json.loads(self.shoal("runs", "--json", "-").out)["runs"]}
+        summary = self.summary(self.path("whole.json"))
+        self.assertEqual((runs["whole"]["state"], runs["cut"]["state"]), ("complete", "killed"))
+        self.assertEqual((runs["whole"]["step"], runs["whole"]["steps"], runs["whole"]["devices"]), (200, 200, 2))
+        self.assertEqual(runs["whole"]["val_accuracy"], summary["val_accuracy"])
+        rows = json.loads(self.shoal("runs", "runs/whole", "--export", "steps", "--format", "json").out)
+        self.assertEqual([row["step"] for row in rows], list(range(1, 201)))
+
     def watch(self, *arguments, colour=True):
         """shoal top on a terminal of 100 columns and 30 rows: the process and the terminal."""
         terminal, end = pty.openpty()
