@@ -27,6 +27,7 @@ usage: shoal COMMAND [arguments]
   join TOKEN|- [options]                    lends this device to a running job
   eval MODEL DATA --weights FILE [options]  measures trained weights
   bench [options]                           measures what this device can do
+  report RUN... [options]                   says what runs were: tables, or a page with charts
   plan MODEL DATA [options]                 says what a training would take: memory, time
   sweep STUDY.yaml [options]                does the trainings of a study, one after the other
   runs [FOLDER] [options]                   lists trainings, past and under way; exports what was recorded
@@ -186,7 +187,7 @@ class Texts(harness.Case):
 
     def test_help_on_each_command(self):
         commands = re.findall(r"^  (\w+) ", HELP.split("usage:")[1].split("examples:")[0], re.M)
-        self.assertEqual(commands, ["train", "join", "eval", "bench", "plan", "sweep", "runs", "top", "models",
+        self.assertEqual(commands, ["train", "join", "eval", "bench", "report", "plan", "sweep", "runs", "top", "models",
                                     "version", "help"])
         for command in commands:
             result = self.shoal("help", command)
