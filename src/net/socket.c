@@ -36,6 +36,6 @@ void sh_socket_traffic_get(int fd, sh_socket_traffic *traffic)
     *traffic = (sh_socket_traffic){0};
     if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &bytes) != 0)
         return;
-    *traffic =
-        (sh_socket_traffic){info.tcpi_segs_out, info.tcpi_segs_in, info.tcpi_busy_time * 1000};
+    *traffic = (sh_socket_traffic){info.tcpi_segs_out, info.tcpi_segs_in,
+                                   (info.tcpi_busy_time - info.tcpi_rwnd_limited) * 1000};
 }

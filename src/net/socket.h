@@ -33,7 +33,9 @@ bool sh_socket_is_cut_off(int fd);
 /* What TCP counts of a connection; zero where nobody can tell. */
 typedef struct sh_socket_traffic {
     uint64_t sent_segments, received_segments;
-    uint64_t busy_ns; /* that something waited to be sent, or for its acknowledgement */
+    /* That something waited to be sent, or for its acknowledgement, while the peer had room: who
+     * computes long and reads late makes no link look slow. */
+    uint64_t busy_ns;
 } sh_socket_traffic;
 
 void sh_socket_traffic_get(int fd, sh_socket_traffic *traffic);
