@@ -15,8 +15,8 @@ typedef struct values {
 
 static const sh_option options[] = {
     {SH_OPTION_FLAG, .name = "quiet", .offset = FIELD(quiet)},
-    {SH_OPTION_U32, .name = "batch-size", .value = "N", .offset = FIELD(count), .min = 1,
-     .marks = 2},
+    {SH_OPTION_U32, .letter = 'n', .name = "batch-size", .value = "N", .offset = FIELD(count),
+     .min = 1, .marks = 2},
     {SH_OPTION_U32, .name = "lanes", .value = "N", .offset = FIELD(lanes), .min = 1, .max = 64},
     {SH_OPTION_U64, .name = "steps", .value = "N", .offset = FIELD(steps), .marks = 4},
     {SH_OPTION_BYTES, .name = "memory", .value = "BYTES", .offset = FIELD(memory), .min = 1024},
@@ -28,7 +28,7 @@ static const sh_option options[] = {
     {SH_OPTION_END},
 };
 
-#define WORDS_MAX 14
+#define WORDS_MAX (SH_POSITIONALS_MAX + 2)
 
 typedef const char *words[WORDS_MAX];
 
@@ -100,6 +100,8 @@ static void positionals_stand_anywhere(void **state)
     } cases[] = {
         {{"a", "--batch-size", "7", "b"}, {"a", "b"}, 7},
         {{"--batch-size=7", "a", "-"}, {"a", "-"}, 7},
+        {{"a", "-n", "7", "b"}, {"a", "b"}, 7},
+        {{"-n=7"}, {NULL}, 7},
         {{"--batch-size=7", "--", "--quiet", "--", "-x"}, {"--quiet", "--", "-x"}, 7},
         {{"a", "--batch-size", "5", "--batch-size", "7"}, {"a"}, 7}, /* the last one counts */
         {{""}, {""}, 0},
@@ -183,7 +185,6 @@ static void says_what_is_wrong(void **state)
         {{"--locla"}, "unknown option --locla"}, /* hidden options are not suggested */
         {{"--=1"}, "unknown option --"},
         {{"-q"}, "unknown option -q"},
-        {{"1", "2", "3", "4", "5", "6", "7", "8", "9"}, "unexpected argument '9'"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         sh_arguments arguments;
@@ -192,6 +193,21 @@ static void says_what_is_wrong(void **state)
         assert_false(parse(&arguments, &trouble, &got, cases[i].in));
         assert_string_equal(trouble.text, cases[i].message);
     }
+}
+
+static void takes_so_many_arguments_and_no_more(void **state)
+{
+    (void)state;
+    sh_arguments arguments;
+    sh_trouble trouble;
+    values got;
+    words in = {NULL};
+    for (int i = 0; i < SH_POSITIONALS_MAX; i++)
+        in[i] = "a";
+    assert_true(parse(&arguments, &trouble, &got, in));
+    in[SH_POSITIONALS_MAX] = "b";
+    assert_false(parse(&arguments, &trouble, &got, in));
+    assert_string_equal(trouble.text, "unexpected argument 'b'");
 }
 
 static void an_endless_argument_is_cut(void **state)
@@ -235,6 +251,7 @@ int main(void)
         cmocka_unit_test(positionals_stand_anywhere),
         cmocka_unit_test(help_comes_before_mistakes),
         cmocka_unit_test(says_what_is_wrong),
+        cmocka_unit_test(takes_so_many_arguments_and_no_more),
         cmocka_unit_test(an_endless_argument_is_cut),
         cmocka_unit_test(shows_defaults),
     };

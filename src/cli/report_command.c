@@ -17,7 +17,7 @@ typedef struct report_values {
 
 static const sh_option options[] = {
     {SH_OPTION_TEXT, .name = "output", .letter = 'o', .value = "FILE",
-     .help = "write it there; a page where FILE ends in .html, else as --format says",
+     .help = "also -o: write it to FILE, a page where its name ends in .html",
      .offset = FIELD(output)},
     {SH_OPTION_NAME, .name = "format", .value = "NAME",
      .help = "text, markdown, html, json (default: as FILE ends, else text)",

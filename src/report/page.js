@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Draws the charts of the data in this page (src/report/run_json.h) with Chart.js.
+// Draws the charts of the data in this page (src/report/report_json.h) with Chart.js.
 'use strict';
 (() => {
   const runs = JSON.parse(document.getElementById('data').textContent).runs;
@@ -210,7 +210,7 @@
     for (const [title, note, build, ofDevices] of all) {
       if (ofDevices && !run.devices.length) continue;
       const built = build();
-      if (!built.sets.some(set => set.data.some(point => point !== null && point.y !== null))) continue;
+      if (!built.sets.some(set => set.data.some(point => typeof point === 'object' ? point?.y : point))) continue; // nothing, or nothing but zeros
       const figure = document.createElement('figure'), caption = document.createElement('figcaption');
       const plot = document.createElement('div'), canvas = document.createElement('canvas');
       const small = document.createElement('small');

@@ -7,7 +7,7 @@
 
 #include "report/findings.h"
 #include "report/page.h"
-#include "report/run_json.h"
+#include "report/report_json.h"
 #include "store/file.h"
 
 typedef void write_part(FILE *file, const sh_subject *subjects, size_t count,
@@ -39,7 +39,7 @@ static void write_json(FILE *file, const sh_subject *subjects, size_t count,
                        sh_report_format format)
 {
     (void)format;
-    sh_run_json(file, subjects, count);
+    sh_report_json(file, subjects, count);
 }
 
 /* What a part writes, as a text: owned. */

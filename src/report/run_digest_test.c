@@ -69,7 +69,7 @@ static void adds_up_a_run(void **state)
         assert_true(point->loss_least <= point->loss && point->loss <= point->loss_most);
         assert_near(point->seconds, 0.02 * point->step);
     }
-    assert_in_range(llround(digest->points[7].samples_per_second), 4799, 4801);
+    assert_near(digest->points[7].samples_per_second, 96 / 0.02);
 
     assert_int_equal(digest->device_count, 3);
     const sh_digest_device *device = &digest->devices[1];
@@ -127,7 +127,7 @@ static void leaves_out_breaks_between_sessions(void **state)
             "UPDATE sessions SET ended = started + 1, status = 'stopped' WHERE session = 1;"
             "UPDATE steps SET at = at + 86400, session = 2 WHERE step > 50;"
             "UPDATE samples SET at = at + 86400, cpu_process_seconds = cpu_process_seconds - 3 "
-            "WHERE at > 1700000001.0001");
+            "WHERE at > 1001.0001");
     sh_run_digest *digest = digested();
     assert_int_equal(digest->sessions, 2);
     assert_string_equal(digest->status, "running, or was killed");

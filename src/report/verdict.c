@@ -236,13 +236,13 @@ static void name_link(hearing *court, size_t index, double share, bool out, bool
     const size_t link = out ? index : before;
     if (out && in)
         find(court, SH_CAUSE_network, (int)index, share,
-             "the link of %s carries %.1f MB/s, %.1fx less than the others; the network takes "
+             "The link of %s carries %.1f MB/s, %.1fx less than the others; the network takes "
              "%.0f %% of a step",
              device->name, 1e-6 * court->devices[link].link_rate,
              1 / link_ratio(court, link, index), 100 * share);
     else
         find(court, SH_CAUSE_network, (int)link, share,
-             "the link from %s to %s carries %.1f MB/s, %.1fx less than the others; the network "
+             "The link from %s to %s carries %.1f MB/s, %.1fx less than the others; the network "
              "takes %.0f %% of a step",
              out ? device->name : other, out ? other : device->name,
              1e-6 * court->devices[link].link_rate, 1 / link_ratio(court, link, index),
@@ -270,7 +270,7 @@ static void judge_network(hearing *court)
         name_link(court, worst, share, out, in);
     else if (share >= NETWORK_MUCH)
         find(court, SH_CAUSE_network, -1, share,
-             "the network takes %.0f %% of a step on all devices%s: a larger batch, fewer bits "
+             "The network takes %.0f %% of a step on all devices%s: a larger batch, fewer bits "
              "(--wire) or fewer synchronisations (--strategy local:H) would help",
              100 * share, isfinite(least) ? ", and no link is slower than the others" : "");
 }
@@ -308,7 +308,7 @@ static void sum_up(hearing *court)
                  100 * court->devices[0].computing_seconds / court->devices[0].step_seconds);
     else if (verdict->finding_count > 0 && verdict->findings[0].cost >= COST_NOTABLE)
         snprintf(text, bytes, "Held up by %s (%s).",
-                 verdict->findings[0].device < 0 ? "the network"
+                 verdict->findings[0].device < 0 ? "what all devices share"
                                                  : court->devices[verdict->findings[0].device].name,
                  sh_cause_name(verdict->findings[0].cause));
     else if (wait >= WAIT_MUCH)

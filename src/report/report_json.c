@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/run_json.h"
+#include "report/report_json.h"
 
 #include <math.h>
 
@@ -174,7 +174,7 @@ static void write_run(FILE *file, const sh_subject *subject)
     fputs("]}", file);
 }
 
-void sh_run_json(FILE *file, const sh_subject *subjects, size_t count)
+void sh_report_json(FILE *file, const sh_subject *subjects, size_t count)
 {
     fputs("{\"report\":1,\"runs\":[\n", file);
     for (size_t i = 0; i < count; i++) {

@@ -3,7 +3,7 @@
  * All that a digest holds, as JSON: what `--format json` gives, and what a page draws its charts
  * of.
  *
- *     sh_run_json(file, subjects, count);
+ *     sh_report_json(file, subjects, count);
  *
  * {"report": 1, "runs": [...]}: units as in the names of figures (src/monitor/figures.def), else
  * seconds and shares of 1; what is not available is null. A series is an array, one value a part;
@@ -12,13 +12,13 @@
  *
  * Threads: any.
  */
-#ifndef SHOAL_REPORT_RUN_JSON_H
-#define SHOAL_REPORT_RUN_JSON_H
+#ifndef SHOAL_REPORT_REPORT_JSON_H
+#define SHOAL_REPORT_REPORT_JSON_H
 
 #include <stdio.h>
 
 #include "report/findings.h"
 
-void sh_run_json(FILE *file, const sh_subject *subjects, size_t count);
+void sh_report_json(FILE *file, const sh_subject *subjects, size_t count);
 
 #endif

@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Reports of runs: what they say, and that a page stands by itself."""
+
+import html.parser
+import json
+import os
+import re
+import shutil
+import sqlite3
+import subprocess
+import unittest
+
+import harness
+
+MAKER = os.path.join(harness.BUILD, "test", "run_maker")
+VOID = {"meta", "br", "link", "img", "input", "hr"}
+EVIL = "</script><script>alert(1)</script>\"'&\x1b[2J\u00e4"
+
+
+class Reader(html.parser.HTMLParser):
+    """Tags, attributes and texts of a page; raises where tags do not close."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.found, self.texts, self.scripts = [], [], [], []
+        self.feed(text)
+        self.close()
+        if self.open:
+            raise AssertionError("not closed: %s" % self.open)
+
+    def handle_starttag(self, tag, attrs):
+        self.found.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            raise AssertionError("</%s> closes nothing" % tag)
+
+    def handle_data(self, data):
+        (self.scripts if self.open and self.open[-1] == "script" else self.texts).append(data)
+
+
+class Report(harness.Case):
+    def make(self, name, *arguments):
+        os.makedirs(self.path(name))
+        done = subprocess.run([MAKER, self.path(name, "run.db"), *map(str, arguments)], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return name
+
+    def page(self, *runs):
+        self.shoal("report", *runs, "-o", "report.html")
+        with open(self.path("report.html"), encoding="utf-8") as file:
+            return file.read()
+
+    def test_tables_name_who_holds_the_job_up(self):
+        self.make("a", 300, 5, 0, 1, 0, 3)
+        out = self.shoal("report", "a").out
+        for words in ("a: lenet on mnist:/data, 61,706 parameters", "The link of d3 carries 2.5 MB/s",
+                      "d1 computes 2.0x slower a grain", "d0      6.00 ms", "not available", "shares"):
+            self.assertIn(words, out)
+        lines = self.shoal("report", "a", "--format", "markdown").out.splitlines()
+        self.assertIn("## Summary", lines)
+        self.assertTrue(any(line.startswith("| d1 | 12.0 ms |") for line in lines))
+
+    def test_json_has_every_figure(self):
+        self.make("a", 50, 2)
+        self.shoal("report", "a", "--output=a.json")
+        with open(self.path("a.json"), encoding="utf-8") as file:
+            run, = json.load(file)["runs"]
+        self.assertEqual((run["model"], run["steps"], len(run["points"]["loss"])), ("lenet", 50, 50))
+        self.assertIsNone(run["devices"][1]["figures"]["power_watts"]["mean"])
+        self.assertAlmostEqual(run["devices"][1]["split"]["network"]["mean"], 0.00105, 4)
+        self.assertEqual(json.loads(run["job"])["seed"], 1)
+
+    def test_a_page_stands_by_itself(self):
+        page = self.page(self.make("a", 300, 3, 0, 2), self.make("b", 200, 2))
+        read = Reader(page)
+        for tag, attributes in read.found:
+            for name in ("src", "href", "srcset", "action", "data", "poster", "onload"):
+                self.assertNotIn(name, attributes, tag)
+        style = "".join(re.findall(r"<style>(.*?)</style>", page, re.S))
+        self.assertNotRegex(style, r"url\(|@import")
+        self.assertNotRegex(read.scripts[-1], r"fetch\(|XMLHttpRequest|import\(|WebSocket|https?:")
+        self.assertIn("default-src 'none'", next(attributes["content"] for tag, attributes in read.found
+                                                 if attributes.get("http-equiv") == "Content-Security-Policy"))
+        self.assertEqual([tag for tag, _ in read.found].count("table"), 1 + 2 * 4)
+        self.assertEqual(len(json.loads(read.scripts[0])["runs"]), 2)
+        for words in ("a", "b", "Held up by d2 (compute).", "validation accuracy"):
+            self.assertIn(words, read.texts)
+
+    def test_what_a_database_says_stays_text(self):
+        self.make("a", 20, 2)
+        with sqlite3.connect(self.path("a", "run.db")) as database:
+            database.execute("UPDATE devices SET name = ?", (EVIL,))
+            database.execute("UPDATE views SET reason = ?", (EVIL,))
+            database.execute("UPDATE run SET model = ?, job = ?", (EVIL, EVIL))
+        database.close()
+        read = Reader(self.page("a"))
+        shown = EVIL.replace("\x1b", "?")
+        self.assertIn(shown, read.texts)
+        self.assertEqual([tag for tag, _ in read.found].count("script"), 3)
+        run, = json.loads(read.scripts[0])["runs"]
+        self.assertEqual((run["devices"][0]["name"], run["job"]), (shown, EVIL))
+        self.assertNotIn("\x1b", self.shoal("report", "a").out)
+
+    def test_bad_input_is_refused_with_a_reason(self):
+        os.makedirs(self.path("none"))
+        self.make("good", 5, 1)
+        self.make("later", 5, 1)
+        with sqlite3.connect(self.path("later", "run.db")) as database:
+            database.execute("PRAGMA user_version = 99")
+        database.close()
+        with open(self.path("junk.db"), "w", encoding="utf-8") as file:
+            file.write("no database" * 100)
+        for arguments, words in ((("none",), "none/run.db"), (("missing",), "missing"), (("junk.db",), "junk.db is not a"),
+                                 (("later",), "version 99"), (("good", "-o", "no/where.html"), "no/where.html")):
+            result = self.shoal("report", *arguments, status=1)
+            self.assertIn(words, result.err)
+            self.assertEqual(result.out, "")
+        self.assertIn("--format pdf", self.shoal("report", "good", "--format", "pdf", status=2).err)
+        self.assertIn("RUN", self.shoal("report", status=2).err)
+
+    def test_a_browser_draws_it(self):
+        browser = shutil.which("chromium") or shutil.which("chromium-browser")
+        if browser is None:
+            self.skipTest("no chromium")
+        page = self.page(self.make("a", 300, 3, 0, 2))
+        if "Chart.js v" not in page:
+            self.skipTest("built without Chart.js")
+        result = self.start(argv=[browser, "--headless=new", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr",
+                                  "--v=0", "--window-size=390,800", "--user-data-dir=" + self.path("profile"),
+                                  "--virtual-time-budget=5000", "--dump-dom",
+                                  "file://" + self.path("report.html")]).wait(120)
+        self.assertNotRegex(result.err, r"CONSOLE")
+        self.assertEqual(len(re.findall(r"<canvas[^>]*role=\"img\"", result.out)), 14)
+        self.assertNotIn("No charts", result.out)
+
+    def test_a_training_has_its_report(self):
+        self.train("mlp:784-16-10", "digits:310/90", "--epochs", "2", "--devices", "2", "--lanes", "1", "--run", "run")
+        if not os.path.exists(self.path("run", "run.db")):
+            self.skipTest("this build's training keeps no database")
+        out = self.shoal("report", "run").out
+        self.assertRegex(out, r"run: mlp:784-16-10 on digits:310/90, [0-9,]+ parameters, 620 samples, weights [0-9a-f]{64}")
+        self.assertRegex(out, r"(?m)^ +2 .* %$")
+
+
+if __name__ == "__main__":
+    harness.main()
