@@ -561,17 +561,16 @@ static sh_status read_all(run_reader *reader, const char *path)
     return read_devices(reader);
 }
 
-/* The last part of the folder's name. */
-static void name_run(sh_run_digest *digest, const char *folder)
+/* The last part of the folder's name, whatever the path is that leads to it. */
+static void name_run(sh_run_digest *digest, const char *file)
 {
-    size_t end = strlen(folder), start;
-    while (end > 1 && folder[end - 1] == '/')
-        end--;
-    for (start = end; start > 0 && folder[start - 1] != '/';)
-        start--;
-    char name[SH_PATH_BYTES];
-    snprintf(name, sizeof name, "%.*s", (int)(end - start), folder + start);
-    sh_utf8_clean(digest->name, sizeof digest->name, name);
+    char *real = realpath(file, NULL);
+    char *end = real != NULL ? strrchr(real, '/') : NULL;
+    if (end != NULL && strcmp(end, "/" DATABASE_FILE) == 0)
+        *end = '\0';
+    end = real != NULL ? strrchr(real, '/') : NULL;
+    sh_utf8_clean(digest->name, sizeof digest->name, end != NULL ? end + 1 : file);
+    free(real);
 }
 
 sh_status sh_run_digest_new(sh_run_digest **digest, const char *path)
@@ -585,7 +584,7 @@ sh_status sh_run_digest_new(sh_run_digest **digest, const char *path)
     if (reader.digest == NULL)
         return sh_fail_memory(sizeof *reader.digest, "a digest");
     sh_arena_init(&reader.digest->arena);
-    name_run(reader.digest, path);
+    name_run(reader.digest, file);
     sh_status status = sh_database_open(&reader.database, file, sh_schema_run(), SH_DATABASE_READ);
     if (status == SH_OK)
         status = read_all(&reader, file);

@@ -49,6 +49,7 @@ static void adds_up_a_run(void **state)
     (void)state;
     run_fixture_make(path, &(run_fixture){.steps = 1000, .devices = 3, .slow = 2});
     sh_run_digest *digest = digested();
+    assert_string_equal(digest->name, strrchr(folder, '/') + 1);
     assert_string_equal(digest->model, "lenet");
     assert_string_equal(digest->status, "complete");
     assert_string_equal(digest->weights_hash, "c0ffee");
