@@ -367,7 +367,8 @@ static double grain_seconds(const run_reader *reader, const sh_digest_device *de
     const size_t to = third < 3 ? first + span * (third + 1) / 3 : last;
     double seconds = 0, grains = 0;
     for (size_t i = from; i < to; i++) {
-        seconds += device->series[SH_PART_forward][i] + device->series[SH_PART_backward][i];
+        seconds += device->series[SH_PART_data][i] + device->series[SH_PART_forward][i] +
+                   device->series[SH_PART_backward][i] + device->series[SH_PART_sum][i];
         grains += reader->grains[start + i];
     }
     return grains > 0 ? seconds / grains : NAN;

@@ -67,7 +67,7 @@ typedef struct sh_digest_device {
     uint64_t steps, grains, samples;   /* that it had a part in; that it computed */
     double wall;                       /* mean seconds a step */
     double split[SH_STEP_SPLIT_COUNT]; /* mean seconds a step */
-    double grain_seconds;              /* forward and backward, a grain */
+    double grain_seconds;              /* data, forward, backward, sum: of a grain */
     double grain_early, grain_late;    /* the same, in the first and the last third of the steps */
     double *series[SH_STEP_SPLIT_COUNT]; /* mean seconds a step; NULL without step times */
     double observed;                     /* seconds between first and last sample */

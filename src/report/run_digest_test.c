@@ -77,8 +77,8 @@ static void adds_up_a_run(void **state)
     assert_string_equal(device->name, "d1");
     assert_int_equal(device->grains, 1000);
     assert_int_equal(device->samples, 32000);
-    assert_near(device->grain_seconds, 6e-3);
-    assert_near(digest->devices[2].grain_late, 12e-3);
+    assert_near(device->grain_seconds, 6.8e-3);
+    assert_near(digest->devices[2].grain_late, 13.6e-3);
     assert_near(device->figures[SH_FIGURE_cpu_process_seconds].total, 0.5 * 0.02 * 999);
     assert_near(device->figures[SH_FIGURE_cpu_process_seconds].mean, 0.5);
     assert_near(device->figures[SH_FIGURE_cpu_process_seconds].series[17], 0.5);

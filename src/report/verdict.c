@@ -19,6 +19,7 @@
 #include <string.h>
 
 #define SLOWER 1.2          /* times the peers' for a grain: a finding */
+#define SLOWED 1.5          /* times what it was at first, beside the peers' */
 #define DENIED_MORE 0.1     /* of the processor time wanted, beyond the peers' */
 #define DENIED_ALL 0.05     /* the peers themselves are under a quota */
 #define HELD_BACK 0.05      /* of the time, by firmware */
@@ -192,7 +193,7 @@ static void judge_speed(hearing *court, int index)
     const sh_verdict_device *device = &court->devices[index];
     const double ratio = device->grain_seconds / median(court, grain_of, index);
     const double growth = growth_of(device) / median(court, growth_of, index);
-    const bool slower = ratio >= SLOWER, slowed = growth >= SLOWER;
+    const bool slower = ratio >= SLOWER, slowed = growth >= SLOWED;
     if (!slower && !slowed)
         return;
     char why[160] = "its processor was not held back", speed[96], share[96] = "its share follows";
