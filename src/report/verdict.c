@@ -217,13 +217,23 @@ static void judge_speed(hearing *court, int index)
 
 /* ---- links ----------------------------------------------------------------------------------- */
 
+static size_t before(const hearing *court, size_t device)
+{
+    return device > 0 ? device - 1 : court->count - 1;
+}
+
+static size_t behind(const hearing *court, size_t device)
+{
+    return device + 1 < court->count ? device + 1 : 0;
+}
+
 /* What link `index` carries, as a part of what those carry that are no link of `device`. */
 static double link_ratio(const hearing *court, size_t index, size_t device)
 {
     size_t used = 0;
-    const size_t before = (device + court->count - 1) % court->count;
+    const size_t into = before(court, device);
     for (size_t i = 0; i < court->count; i++)
-        if (i != device && i != before && court->devices[i].link_rate > 0)
+        if (i != device && i != into && court->devices[i].link_rate > 0)
             court->room[used++] = court->devices[i].link_rate;
     qsort(court->room, used, sizeof *court->room, compare);
     return used == 0 ? NAN : court->devices[index].link_rate / court->room[used / 2];
@@ -232,9 +242,9 @@ static double link_ratio(const hearing *court, size_t index, size_t device)
 static void name_link(hearing *court, size_t index, double share, bool out, bool in)
 {
     const sh_verdict_device *device = &court->devices[index];
-    const size_t before = (index + court->count - 1) % court->count;
-    const char *other = court->devices[out ? (index + 1) % court->count : before].name;
-    const size_t link = out ? index : before;
+    const size_t into = before(court, index);
+    const char *other = court->devices[out ? behind(court, index) : into].name;
+    const size_t link = out ? index : into;
     if (out && in)
         find(court, SH_CAUSE_network, (int)index, share,
              "The link of %s carries %.1f MB/s, %.1fx less than the others; the network takes "
@@ -259,14 +269,14 @@ static void judge_network(hearing *court)
         return;
     for (size_t i = 0; i < court->count; i++) {
         const double out = link_ratio(court, i, i);
-        const double in = link_ratio(court, (i + court->count - 1) % court->count, i);
+        const double in = link_ratio(court, before(court, i), i);
         if (out + in < least) {
             least = out + in;
             worst = i;
         }
     }
     const bool out = link_ratio(court, worst, worst) < LINK_SLOW;
-    const bool in = link_ratio(court, (worst + court->count - 1) % court->count, worst) < LINK_SLOW;
+    const bool in = link_ratio(court, before(court, worst), worst) < LINK_SLOW;
     if (isfinite(least) && (out || in))
         name_link(court, worst, share, out, in);
     else if (share >= NETWORK_MUCH)
