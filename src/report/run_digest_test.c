@@ -123,12 +123,12 @@ static void leaves_out_breaks_between_sessions(void **state)
 {
     (void)state;
     run_fixture_make(path, &(run_fixture){.steps = 100, .devices = 1, .samples = 100});
-    /* The second half happened a day later, and the counters began anew. */
+    /* The second half happened a day later; the counters began anew within the first. */
     run_sql("INSERT INTO sessions SELECT 2, version, started + 1 + 86400, NULL, NULL FROM sessions;"
             "UPDATE sessions SET ended = started + 1, status = 'stopped' WHERE session = 1;"
             "UPDATE steps SET at = at + 86400, session = 2 WHERE step > 50;"
-            "UPDATE samples SET at = at + 86400, cpu_process_seconds = cpu_process_seconds - 3 "
-            "WHERE at > 1001.0001");
+            "UPDATE samples SET cpu_process_seconds = cpu_process_seconds - 3 WHERE at > 1000.5;"
+            "UPDATE samples SET at = at + 86400 WHERE at > 1001.0001");
     sh_run_digest *digest = digested();
     assert_int_equal(digest->sessions, 2);
     assert_string_equal(digest->status, "running, or was killed");
