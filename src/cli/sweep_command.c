@@ -44,22 +44,21 @@ static const sh_option options[] = {
     {SH_OPTION_END},
 };
 
-/* What differs between trials: model, devices, batch, and what is not usual. */
+/* The model and all else but the data; the seed, which most have in common, stands last. */
 static const char *words_of(const sh_trial *trial, char words[WORDS_BYTES])
 {
     size_t length = 0;
     char clean[256];
     words[0] = '\0';
-    for (int i = 0; i < SH_SETTING_COUNT; i++) {
-        if (trial->settings[i] == NULL || i == SH_SETTING_data)
+    for (int i = 0; i < SH_SETTING_COUNT && length < WORDS_BYTES; i++) {
+        const sh_setting each = (sh_setting)((i + SH_SETTING_model) % SH_SETTING_COUNT);
+        const bool is_model = each == SH_SETTING_model;
+        if (trial->settings[each] == NULL || each == SH_SETTING_data)
             continue;
-        const bool named = i != SH_SETTING_model;
         length += (size_t)snprintf(words + length, WORDS_BYTES - length, "%s%s%s%s",
-                                   length > 0 ? ", " : "",
-                                   named ? sh_setting_name((sh_setting)i) : "", named ? " " : "",
-                                   sh_console_clean(clean, sizeof clean, trial->settings[i]));
-        if (length >= WORDS_BYTES)
-            break;
+                                   length > 0 ? ", " : "", is_model ? "" : sh_setting_name(each),
+                                   is_model ? "" : " ",
+                                   sh_console_clean(clean, sizeof clean, trial->settings[each]));
     }
     return words;
 }

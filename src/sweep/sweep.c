@@ -233,6 +233,16 @@ static bool is_asked_for(const sweep *self, const sh_trial *trial)
            (filter == NULL || sh_study_matches(filter, trial->settings));
 }
 
+/* Whether it stands further up in the study, too. */
+static bool is_repeated(const sweep *self, size_t place)
+{
+    const sh_trial *trials = self->result->trials;
+    for (size_t i = 0; i < place; i++)
+        if (memcmp(trials[i].id, trials[place].id, sizeof trials[i].id) == 0)
+            return true;
+    return false;
+}
+
 /* What a trial needs and is missing, before the first begins. */
 static sh_status check(sweep *self)
 {
@@ -241,7 +251,7 @@ static sh_status check(sweep *self)
     for (size_t i = 0; i < self->result->trial_count; i++) {
         sh_trial_command command;
         const sh_trial *trial = &self->result->trials[i];
-        if (!is_asked_for(self, trial))
+        if (!is_asked_for(self, trial) || is_repeated(self, i))
             continue;
         if (sh_study_trial_is_lab(trial->settings) && geteuid() != 0)
             return sh_fail(SH_PERMISSION,
@@ -261,14 +271,14 @@ static sh_status do_all(sweep *self)
         self->trial = &self->result->trials[i];
         if (!is_asked_for(self, self->trial))
             continue;
+        if (is_repeated(self, i)) {
+            SH_TRY(sh_trials_load(self->trials, self->trial)); /* done there by now */
+            continue;
+        }
         if (sh_stop_requested(self->asked->stop))
             return sh_fail(SH_STOPPED, "stopped on request");
         self->number++;
-        const sh_trial_state before = self->trial->state;
-        SH_TRY(sh_trials_load(self->trials, self->trial)); /* it may have been done elsewhere in the
-                                                              study meanwhile */
-        if (self->trial->state == before)
-            SH_TRY(run_trial(self));
+        SH_TRY(run_trial(self));
     }
     return SH_OK;
 }

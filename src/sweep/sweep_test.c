@@ -112,6 +112,27 @@ static void follows_a_study_that_changes(void **state)
     assert_trained("");
 }
 
+static void count_up(void *context, const sh_sweep_event *event)
+{
+    unsigned *seen = context;
+    if (event->kind != SH_SWEEP_END)
+        return;
+    assert_int_equal(event->number, ++*seen);
+    assert_int_equal(event->count, 3);
+    assert_int_equal(event->trial->state, SH_TRIAL_DONE);
+}
+
+static void counts_what_there_is_to_do(void **state)
+{
+    (void)state;
+    unsigned seen = 0;
+    sh_sweep_options options = options_for(STUDY("a, b, c"));
+    options.observer = count_up;
+    options.context = &seen;
+    assert_counts(&options, 4, 0, 0, 0);
+    assert_int_equal(seen, 3);
+}
+
 static void begin_and_stop(void *context, const sh_sweep_event *event)
 {
     if (event->kind == SH_SWEEP_END && event->number == 1)
@@ -170,6 +191,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(does_each_trial_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(follows_a_study_that_changes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(counts_what_there_is_to_do, set_up, tear_down),
         cmocka_unit_test_setup_teardown(stops_between_trials, set_up, tear_down),
         cmocka_unit_test_setup_teardown(prints_tables, set_up, tear_down),
         cmocka_unit_test_setup_teardown(refuses_before_it_begins, set_up, tear_down),
