@@ -43,12 +43,6 @@ typedef struct report {
     size_t columns, cell_count;
 } report;
 
-static const char *const setting_names[] = {
-#define SETTING_NAME(name, text, kind, whose) text,
-    SH_SETTING_MAP(SETTING_NAME)
-#undef SETTING_NAME
-};
-
 static bool are_equal(const char *a, const char *b)
 {
     return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
@@ -196,7 +190,7 @@ static void add_heads(report *self)
                                         "memory MB", "in kB/s",   "out kB/s",   "weights"};
     for (int i = 0; i < SH_SETTING_COUNT; i++)
         if (self->varies[i])
-            add(self, "%s", setting_names[i]);
+            add(self, "%s", sh_setting_name((sh_setting)i));
     if (self->has_seeds)
         add(self, "runs");
     if (self->varies[SH_SETTING_devices])
@@ -293,8 +287,8 @@ static void print_common(const report *self)
         if (self->varies[i] || value == NULL || i == SH_SETTING_seed)
             continue;
         const bool named = i != SH_SETTING_model && i != SH_SETTING_data;
-        fprintf(self->file, "%s%s%s%s", any ? ", " : "", named ? setting_names[i] : "",
-                named ? " " : "", value);
+        fprintf(self->file, "%s%s%s%s", any ? ", " : "",
+                named ? sh_setting_name((sh_setting)i) : "", named ? " " : "", value);
         any = true;
     }
     fputs("\n\n", self->file);

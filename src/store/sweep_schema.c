@@ -34,17 +34,48 @@ const sh_database_kind *sh_sweep_schema(void)
     return &kind;
 }
 
-#define SETTING_NAME(name, text, kind, whose) "set_" #name ", "
-#define FIGURE_NAME(name, what) #name ", "
+#define SETTING_IN_LIST(name, text, kind, whose) "set_" #name ", "
+#define FIGURE_IN_LIST(name, what) #name ", "
 
 const char *sh_sweep_schema_settings(void)
 {
-    static const char names[] = SH_SETTING_MAP(SETTING_NAME) "id";
+    static const char names[] = SH_SETTING_MAP(SETTING_IN_LIST) "id";
     return names;
 }
 
 const char *sh_sweep_schema_figures(void)
 {
-    static const char names[] = SH_TRIAL_FIGURE_MAP(FIGURE_NAME) "weights_hash";
+    static const char names[] = SH_TRIAL_FIGURE_MAP(FIGURE_IN_LIST) "weights_hash";
     return names;
+}
+
+const char *sh_setting_name(sh_setting setting)
+{
+    static const char *const names[] = {
+#define SETTING_TEXT(name, text, kind, whose) text,
+        SH_SETTING_MAP(SETTING_TEXT)
+#undef SETTING_TEXT
+    };
+    return names[setting];
+}
+
+static const char *const state_texts[] = {
+#define STATE_TEXT(name, text) [SH_TRIAL_##name] = (text),
+    SH_TRIAL_STATE_MAP(STATE_TEXT)
+#undef STATE_TEXT
+};
+
+const char *sh_trial_state_text(sh_trial_state state)
+{
+    return state_texts[state];
+}
+
+const char *sh_trial_figure_name(sh_trial_figure figure)
+{
+    static const char *const names[] = {
+#define FIGURE_NAME(name, what) #name,
+        SH_TRIAL_FIGURE_MAP(FIGURE_NAME)
+#undef FIGURE_NAME
+    };
+    return names[figure];
 }

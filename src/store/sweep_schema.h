@@ -13,6 +13,8 @@
  *          several. A trial without a place is of an earlier version
  * about    one row: the study's name, its file, and when it was read
  *
+ * The names of shoal/sweep.h (sh_setting_name and others) are defined here, too.
+ *
  * Threads: any.
  */
 #ifndef SHOAL_STORE_SWEEP_SCHEMA_H

@@ -22,11 +22,9 @@ typedef enum setting_kind { TEXT, COUNT, WHOLE, REAL, FLAG, BYTES, RATE, DELAY }
 typedef enum setting_owner { JOB, TRAIN, LAB } setting_owner;
 
 static const struct {
-    const char *name;
-    setting_kind kind;
-    setting_owner owner;
+    uint8_t kind, owner;
 } settings[SH_SETTING_COUNT] = {
-#define SETTING_ENTRY(name, text, kind, owner) {text, kind, owner},
+#define SETTING_ENTRY(name, text, kind, owner) {kind, owner},
     SH_SETTING_MAP(SETTING_ENTRY)
 #undef SETTING_ENTRY
 };
@@ -62,11 +60,6 @@ typedef struct reader {
     sh_study_trial *trials;
     size_t capacity;
 } reader;
-
-const char *sh_setting_name(sh_setting setting)
-{
-    return settings[setting].name;
-}
 
 /* ---- messages and nodes ---- */
 
@@ -239,20 +232,20 @@ static sh_status add_range(reader *self, axis *to, const yaml_node_t *node, sett
 
 static sh_status add_scalar(reader *self, axis *to, sh_setting setting, const yaml_node_t *node)
 {
-    const setting_kind kind = settings[setting].kind;
+    const setting_kind kind = (setting_kind)settings[setting].kind;
     char text[SH_STUDY_TEXT_BYTES], value[SH_STUDY_TEXT_BYTES];
     bool is_range;
     if (is_null(node))
         return add_value(self, to, node, NULL);
     if (text_of(node, text) == NULL)
-        return fail_at(self, node->start_mark, "'%s' must be %s", settings[setting].name,
+        return fail_at(self, node->start_mark, "'%s' must be %s", sh_setting_name(setting),
                        expected[kind]);
     SH_TRY(add_range(self, to, node, kind, text, &is_range));
     if (is_range)
         return SH_OK;
     if (!value_of(kind, text, value))
         return fail_at(self, node->start_mark, "'%s' must be %s, and not '%.200s'",
-                       settings[setting].name, expected[kind], text);
+                       sh_setting_name(setting), expected[kind], text);
     const bool no = kind == FLAG && strcmp(value, "false") == 0; /* as if it did not stand there */
     return add_value(self, to, node, no ? NULL : value);
 }
@@ -266,7 +259,7 @@ static sh_status read_axis(reader *self, axis *to, sh_setting setting, yaml_node
     if (node->type != YAML_SEQUENCE_NODE ||
         node->data.sequence.items.start == node->data.sequence.items.top)
         return fail_at(self, node->start_mark, "'%s' must be a value or a list of values: %s",
-                       settings[setting].name, expected[settings[setting].kind]);
+                       sh_setting_name(setting), expected[settings[setting].kind]);
     for (yaml_node_item_t *item = node->data.sequence.items.start;
          item < node->data.sequence.items.top; item++)
         SH_TRY(add_scalar(self, to, setting, node_of(self, *item)));
@@ -288,7 +281,7 @@ static sh_status fail_key(const reader *self, const yaml_node_t *key, const char
     for (; fields->name != NULL; fields++)
         sh_suggestion_offer(&meant, fields->name);
     for (int i = 0; takes_settings && i < SH_SETTING_COUNT; i++)
-        sh_suggestion_offer(&meant, settings[i].name);
+        sh_suggestion_offer(&meant, sh_setting_name((sh_setting)i));
     if (meant.name == NULL)
         return fail_at(self, key->start_mark,
                        "'%.100s' is not known here: shoal sweep --help says what is", text);
@@ -299,7 +292,7 @@ static sh_status fail_key(const reader *self, const yaml_node_t *key, const char
 static int setting_of(const char *name)
 {
     for (int i = 0; i < SH_SETTING_COUNT; i++)
-        if (strcmp(settings[i].name, name) == 0)
+        if (strcmp(sh_setting_name((sh_setting)i), name) == 0)
             return i;
     return -1;
 }
@@ -401,7 +394,8 @@ static sh_status identify(sh_study_trial *trial)
     for (int s = 0; s < SH_SETTING_COUNT; s++) {
         if (trial->settings[s] == NULL)
             continue;
-        sh_digest_add(digest, settings[s].name, strlen(settings[s].name) + 1);
+        sh_digest_add(digest, sh_setting_name((sh_setting)s),
+                      strlen(sh_setting_name((sh_setting)s)) + 1);
         sh_digest_add(digest, trial->settings[s], strlen(trial->settings[s]) + 1);
     }
     SH_TRY(sh_digest_finish(digest, hex));
@@ -443,7 +437,7 @@ static sh_status check_trial(const reader *self, const sh_study_trial *trial,
     for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
         if (trial->settings[needed[i]] == NULL)
             return fail_at(self, node->start_mark, "this block needs '%s'",
-                           settings[needed[i]].name);
+                           sh_setting_name(needed[i]));
     if (trial->settings[SH_SETTING_batch_size] != NULL &&
         trial->settings[SH_SETTING_batch_per_device] != NULL)
         return fail_at(self, node->start_mark,

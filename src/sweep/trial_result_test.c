@@ -37,9 +37,9 @@ static void takes_the_figures_of_a_summary(void **state)
                "{\"status\": \"complete\", \"weights_hash\": \"abc\", \"train_seconds\": 2.5,"
                " \"val_accuracy\": 0.5, \"val_loss\": null, \"redone_steps\": 3, \"devices\": ["
                "{\"cpu_seconds\": 1, \"peak_rss_bytes\": 10, \"bytes_sent\": 4,"
-               " \"bytes_received\": 2},"
+               " \"bytes_received\": 6},"
                "{\"cpu_seconds\": 2, \"peak_rss_bytes\": 30, \"bytes_sent\": null,"
-               " \"bytes_received\": 6}]}");
+               " \"bytes_received\": 2}]}");
     sh_trial_result_read(&trial, folder, 0);
     assert_int_equal(trial.state, SH_TRIAL_DONE);
     assert_string_equal(trial.weights_hash, "abc");

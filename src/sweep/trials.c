@@ -25,27 +25,6 @@ struct sh_trials {
     sh_query *load, *save;
 };
 
-static const char *const state_texts[] = {
-#define STATE_TEXT(name, text) [SH_TRIAL_##name] = (text),
-    SH_TRIAL_STATE_MAP(STATE_TEXT)
-#undef STATE_TEXT
-};
-
-const char *sh_trial_state_text(sh_trial_state state)
-{
-    return state_texts[state];
-}
-
-const char *sh_trial_figure_name(sh_trial_figure figure)
-{
-    static const char *const names[] = {
-#define FIGURE_NAME(name, what) #name,
-        SH_TRIAL_FIGURE_MAP(FIGURE_NAME)
-#undef FIGURE_NAME
-    };
-    return names[figure];
-}
-
 static sh_status take_lock(int *lock, const char *folder)
 {
     char path[SH_PATH_BYTES];
@@ -128,8 +107,8 @@ void sh_trials_close(sh_trials *trials)
 static sh_trial_state state_of(const char *text)
 {
     sh_trial_state state = SH_TRIAL_WAITING;
-    for (size_t i = 0; i < sizeof state_texts / sizeof *state_texts; i++)
-        if (strcmp(state_texts[i], text) == 0)
+    for (int i = 0; i <= SH_TRIAL_FAILED; i++)
+        if (strcmp(sh_trial_state_text((sh_trial_state)i), text) == 0)
             state = (sh_trial_state)i;
     return state;
 }
@@ -158,7 +137,7 @@ sh_status sh_trials_save(sh_trials *trials, const sh_trial *trial, double begun)
     for (int i = 0; i < SH_SETTING_COUNT; i++)
         sh_query_bind_text(query, 1 + i, trial->settings[i]);
     sh_query_bind_text(query, AFTER_SETTINGS, trial->id);
-    sh_query_bind_text(query, AFTER_SETTINGS + 1, state_texts[trial->state]);
+    sh_query_bind_text(query, AFTER_SETTINGS + 1, sh_trial_state_text(trial->state));
     sh_query_bind_integer(query, AFTER_SETTINGS + 2, trial->attempts);
     sh_query_bind_real(query, AFTER_SETTINGS + 3, trial->spent_seconds);
     sh_query_bind_real(query, AFTER_SETTINGS + 4, begun);
