@@ -103,8 +103,13 @@ static sh_status check(sh_database *database, const sh_database_kind *kind, sh_d
     SH_TRY(pragma(database, "PRAGMA application_id", &application));
     SH_TRY(pragma(database, "PRAGMA user_version", &version));
     SH_TRY(pragma(database, "SELECT count(*) FROM sqlite_schema", &tables));
-    if (tables == 0 && application == 0 && mode == SH_DATABASE_WRITE)
+    const bool empty = tables == 0 && application == 0;
+    if (empty && mode == SH_DATABASE_WRITE)
         return make(database, kind);
+    if (empty)
+        return sh_fail(SH_NOT_FOUND,
+                       "%s is empty: whoever writes it has only just begun, or was ended then",
+                       database->path);
     if (application != kind->application)
         return sh_fail(SH_FORMAT, "%s is not %s, but another program's", database->path,
                        kind->what);
@@ -173,7 +178,8 @@ sh_status sh_database_open(sh_database **database, const char *path, const sh_da
         return sh_fail_memory(sizeof *fresh, "opening a database");
     snprintf(fresh->path, sizeof fresh->path, "%s", path);
     sh_status status = open_as(fresh, kind, mode, false);
-    const bool odd = status == SH_FORMAT || status == SH_VERSION || status == SH_CORRUPT;
+    const bool odd = status == SH_FORMAT || status == SH_VERSION || status == SH_CORRUPT ||
+                     status == SH_NOT_FOUND;
     if (mode == SH_DATABASE_READ && status != SH_OK && !odd) {
         sqlite3_close(fresh->handle);
         fresh->handle = NULL;

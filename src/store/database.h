@@ -17,10 +17,10 @@
  * A program that is killed, or a machine that loses power, leaves a database as it was after some
  * earlier transaction. One writes while others read (write-ahead log).
  *
- * Failures: SH_NOT_FOUND without the file; SH_FORMAT where it is no database, or of another kind;
- * SH_VERSION where its version is not known here; SH_CORRUPT where it is damaged; SH_NO_SPACE;
- * SH_PERMISSION where it cannot be written; SH_REFUSED where somebody else holds it for too long;
- * SH_IO. Each names the file.
+ * Failures: SH_NOT_FOUND without the file, or with an empty one to read; SH_FORMAT where it is no
+ * database, or of another kind; SH_VERSION where its version is not known here; SH_CORRUPT where it
+ * is damaged; SH_NO_SPACE; SH_PERMISSION where it cannot be written; SH_REFUSED where somebody else
+ * holds it for too long; SH_IO. Each names the file.
  *
  * Threads: the caller locks each database; several may be open on one file.
  */

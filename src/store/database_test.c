@@ -154,8 +154,8 @@ static void refuses_what_it_is_not(void **state)
     assert_fails(sh_database_open(&database, path, &fish, SH_DATABASE_READ), SH_FORMAT,
                  "is not a database");
     scratch_write(path, "", 0);
-    assert_fails(sh_database_open(&database, path, &fish, SH_DATABASE_READ), SH_FORMAT,
-                 "is not a list of fish");
+    assert_fails(sh_database_open(&database, path, &fish, SH_DATABASE_READ), SH_NOT_FOUND,
+                 "a 100%?.db is empty");
 }
 
 static void says_that_it_is_damaged(void **state)
