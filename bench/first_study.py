@@ -63,8 +63,7 @@ def benchmark(options, result):
     done = subprocess.run([*sweep, *more], env=environment, stdout=subprocess.DEVNULL, check=False)
     if done.returncode not in (0, 1):  # 1: some trials have failed, and the tables say which
         sys.exit(done.returncode)
-    tables = subprocess.run([*sweep, "--list", "--markdown"], env=environment, capture_output=True, text=True, check=True).stdout
-    write_tables(tables)
+    write_tables(measure.run([options.shoal, "report", options.run, "--format", "markdown"]).out)
     measure.run([drawing_python(), "-B", os.path.join(HERE, "first_study_plot.py"), os.path.join(options.run, "sweep.db"),
                  os.path.join(DOCS, "study.svg")])
     result.row("the study", "docs/study.md", met=None if done.returncode == 0 else False)

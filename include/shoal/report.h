@@ -35,7 +35,9 @@ typedef enum sh_report_format {
 } sh_report_format;
 
 typedef struct sh_report_options {
-    const char *const *runs; /* their folders, or databases; compared where there are several */
+    /* Their folders, or databases; compared where there are several. Or a sweep's folder, alone, of
+     * which the tables of its study are made, as text or Markdown. */
+    const char *const *runs;
     size_t run_count;
     sh_report_format format;
     const char *output; /* file that is replaced as a whole; NULL: `*text` */

@@ -75,6 +75,7 @@ const sh_command sh_report_command = {
                "by side.\nA page is one file that asks for nothing from outside.\n"
                "\nexamples:\n"
                "  shoal report runs/a\n"
+               "  shoal report runs/STUDY                the tables of a sweep\n"
                "  shoal report runs/a runs/b -o report.html\n",
     .options = options,
     .values_bytes = sizeof(report_values),

@@ -4,11 +4,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "report/findings.h"
 #include "report/page.h"
 #include "report/report_json.h"
+#include "shoal/sweep.h"
 #include "store/file.h"
+#include "store/sweep_schema.h"
 
 typedef void write_part(FILE *file, const sh_subject *subjects, size_t count,
                         sh_report_format format);
@@ -106,6 +109,22 @@ static sh_status make(char **text, const sh_subject *subjects, size_t count,
                   format);
 }
 
+static bool is_sweep(const char *folder)
+{
+    char path[SH_PATH_BYTES];
+    return sh_path_join(path, folder, SH_SWEEP_DATABASE) == SH_OK && access(path, F_OK) == 0;
+}
+
+static sh_status make_study(char **text, const char *folder, sh_report_format format)
+{
+    if (format != SH_REPORT_text && format != SH_REPORT_markdown)
+        return sh_fail(SH_UNSUPPORTED,
+                       "%s is a sweep, which has tables as text or Markdown; shoal sweep --list "
+                       "--json has all figures",
+                       folder);
+    return sh_sweep_tables(text, folder, format == SH_REPORT_markdown);
+}
+
 sh_status sh_report(const sh_report_options *options, char **text)
 {
     const size_t count = options->run_count;
@@ -116,9 +135,13 @@ sh_status sh_report(const sh_report_options *options, char **text)
         return sh_fail_memory(count * sizeof *subjects, "a report");
     char *fresh = NULL;
     sh_status status = SH_OK;
-    for (size_t i = 0; i < count; i++)
-        SH_TRY_DONE(sh_subject_init(&subjects[i], options->runs[i]));
-    SH_TRY_DONE(make(&fresh, subjects, count, options->format));
+    if (count == 1 && is_sweep(options->runs[0])) {
+        SH_TRY_DONE(make_study(&fresh, options->runs[0], options->format));
+    } else {
+        for (size_t i = 0; i < count; i++)
+            SH_TRY_DONE(sh_subject_init(&subjects[i], options->runs[i]));
+        SH_TRY_DONE(make(&fresh, subjects, count, options->format));
+    }
     if (options->output != NULL)
         SH_TRY_DONE(sh_file_replace(options->output, fresh, strlen(fresh)));
     *text = options->output == NULL ? fresh : NULL;

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/scratch.h"
+#include "shoal/report.h"
 #include "store/file.h"
 
 static char folder[SCRATCH_BYTES], file[SH_PATH_BYTES], program[SH_PATH_BYTES], run[SH_PATH_BYTES],
@@ -167,6 +168,13 @@ static void prints_tables(void **state)
     assert_non_null(strstr(text, "  bad | failed: exit status 1: no such model |"));
     assert_non_null(strstr(text, "**block 2**\n\nb, digits\n\n"));
     free(text);
+    const char *const folders[] = {run};
+    sh_report_options asked = {.runs = folders, .run_count = 1, .format = SH_REPORT_text};
+    assert_ok(sh_report(&asked, &text));
+    assert_non_null(strstr(text, "\nb, digits\n\n"));
+    free(text);
+    asked.format = SH_REPORT_html;
+    assert_fails(sh_report(&asked, &text), SH_UNSUPPORTED, "is a sweep, which has tables as text");
 }
 
 static void refuses_before_it_begins(void **state)
