@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "backend/program.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -209,6 +210,40 @@ static sh_status run_all(sh_execution *execution, bool prepares, sh_gradient_sin
         begun_ns = now_ns;
     }
     return SH_OK;
+}
+
+/* The sink of a parameter whose gradient is a product; NULL where it is none. */
+static const sh_instruction *product_sink(const sh_program *program, uint32_t parameter)
+{
+    for (size_t i = 0; i < program->instruction_count; i++) {
+        const sh_instruction *sink = &program->instructions[i];
+        if (sink->kernel == NULL && sink->parameter == parameter)
+            return sink->product > 0 ? sink : NULL;
+    }
+    return NULL;
+}
+
+bool sh_execution_product(const sh_execution *execution, uint32_t parameter, sh_product *product)
+{
+    const sh_program *program = execution->program;
+    const sh_instruction *sink = product_sink(program, parameter);
+    if (sink == NULL)
+        return false;
+    *product = (sh_product){
+        .x = address(execution, sink->operands[1]),
+        .dy = address(execution, sink->operands[2]),
+        .x_bytes = program->buffers[sink->operands[1]].bytes,
+        .dy_bytes = program->buffers[sink->operands[2]].bytes,
+    };
+    return true;
+}
+
+sh_status sh_execution_multiply(sh_execution *execution, uint32_t parameter, const float **gradient)
+{
+    const sh_instruction *sink = product_sink(execution->program, parameter);
+    assert(sink != NULL);
+    *gradient = address(execution, sink->operands[0]);
+    return run_instruction(execution, sink->product - 1, NULL, NULL);
 }
 
 sh_status sh_execution_prepare(sh_execution *execution)

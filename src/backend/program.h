@@ -53,6 +53,23 @@ sh_status sh_execution_new(sh_execution **execution, const sh_program *program, 
                            void *shared_memory, float *const *parameters) SHOAL_CHECKED;
 void sh_execution_free(sh_execution *execution);
 
+/*
+ * Where a parameter's gradient [O, K] is dy^T x of a dense layer's plain dy [N, O] and x [N, K]:
+ * both, in lane memory. They hold this grain's until the sink has returned.
+ */
+typedef struct sh_product {
+    float *x, *dy;
+    size_t x_bytes, dy_bytes;
+} sh_product;
+
+/* False where it is none. */
+bool sh_execution_product(const sh_execution *execution, uint32_t parameter, sh_product *product);
+
+/* Between two runs: computes that gradient of what the caller has put into the product's places, by
+ * the instruction of the run itself. Borrowed until the next run. */
+sh_status sh_execution_multiply(sh_execution *execution, uint32_t parameter,
+                                const float **gradient) SHOAL_CHECKED;
+
 /* What an instruction is for. Ids are those of the graph that was compiled. */
 typedef struct sh_work {
     enum sh_work_kind {

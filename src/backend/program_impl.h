@@ -34,6 +34,8 @@ typedef struct sh_instruction {
     bool prepares; /* runs once a step */
     sh_work work;  /* `prepares` and `bytes` are filled in when asked for */
     uint32_t parameter;
+    uint32_t
+        product; /* of a sink with operands 1 and 2: 1 + the instruction that multiplies them */
     uint32_t operand_count;
     sh_buffer_id operands[SH_MAX_OPERANDS];
 } sh_instruction;

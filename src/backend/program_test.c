@@ -527,6 +527,76 @@ static void gradients_are_handed_over_as_soon_as_they_exist(void **state)
     sh_graph_free(graph);
 }
 
+/* What a sink finds in a product's places, and the gradient; by parameter. */
+typedef struct factors {
+    const sh_execution *execution;
+    float x[2][64], dy[2][64], gradient[2][64];
+    size_t bytes[2];
+} factors;
+
+static void keep_factors(void *context, uint32_t parameter, const float *gradient)
+{
+    factors *kept = context;
+    sh_product product;
+    if (parameter % 2 == 1) { /* a bias */
+        assert_false(sh_execution_product(kept->execution, parameter, &product));
+        return;
+    }
+    const uint32_t layer = parameter / 2;
+    assert_true(sh_execution_product(kept->execution, parameter, &product));
+    memcpy(kept->x[layer], product.x, product.x_bytes);
+    memcpy(kept->dy[layer], product.dy, product.dy_bytes);
+    kept->bytes[layer] = product.x_bytes / 2 * product.dy_bytes / 2 / sizeof(float); /* 2 samples */
+    memcpy(kept->gradient[layer], gradient, kept->bytes[layer]);
+}
+
+/* On both backends: the factors that a sink sees make the same bits again, in any order of layers,
+ * after other samples. */
+static void a_gradient_is_made_again_of_its_factors(void **state)
+{
+    (void)state;
+    sh_backend_list lists[] = {{{&sh_portable_backend}, 1}, {{NULL}, 0}};
+    assert_ok(sh_backend_choose(&lists[1], NULL));
+    for (size_t l = 0; l < 2; l++) {
+        sh_graph *graph = new_graph();
+        sh_net net = {.graph = graph};
+        const sh_value_id x = sh_graph_input(graph, (sh_type){SH_F32, {2, {2, 3}}});
+        const sh_value_id seed = sh_graph_input(graph, (sh_type){SH_F32, {2, {2, 5}}});
+        const sh_value_id h = sh_layer_relu(&net, sh_layer_linear(&net, x, "fc1", 4));
+        sh_graph_differentiate(graph, sh_layer_linear(&net, h, "fc2", 5), seed);
+        float w1[12], b1[4], w2[20], b2[5] = {0}, samples[6], seeds[10];
+        for (int i = 0; i < 20; i++) {
+            w2[i] = 1.0f / (float)(i + 3);
+            w1[i % 12] = 0.7f / (float)(i % 12 + 1);
+            samples[i % 6] = 1.3f / (float)(i % 6 + 1);
+            seeds[i % 10] = -1.1f / (float)(i % 10 + 2);
+            b1[i % 4] = 0.1f;
+        }
+        machine m = start(graph, &lists[l], (float *const[]){w1, b1, w2, b2});
+        assert_ok(sh_execution_prepare(m.execution));
+        memcpy(sh_execution_input(m.execution, 0), samples, sizeof samples);
+        memcpy(sh_execution_input(m.execution, 1), seeds, sizeof seeds);
+        static factors kept, other;
+        kept.execution = other.execution = m.execution;
+        assert_ok(sh_execution_run(m.execution, keep_factors, &kept));
+        memcpy(sh_execution_input(m.execution, 0), seeds, sizeof samples);
+        memcpy(sh_execution_input(m.execution, 1), seeds, sizeof seeds);
+        assert_ok(sh_execution_run(m.execution, keep_factors, &other));
+        for (uint32_t layer = 0; layer < 2; layer++) {
+            const float *again;
+            sh_product product;
+            assert_true(sh_execution_product(m.execution, 2 * layer, &product));
+            memcpy(product.x, kept.x[layer], product.x_bytes);
+            memcpy(product.dy, kept.dy[layer], product.dy_bytes);
+            assert_ok(sh_execution_multiply(m.execution, 2 * layer, &again));
+            assert_memory_not_equal(kept.gradient[layer], other.gradient[layer], kept.bytes[layer]);
+            assert_memory_equal(again, kept.gradient[layer], kept.bytes[layer]);
+        }
+        stop(&m);
+        sh_graph_free(graph);
+    }
+}
+
 static void count_call(void *context, uint32_t parameter, const float *gradient)
 {
     int *calls = context;
@@ -714,6 +784,7 @@ int main(void)
         cmocka_unit_test(outputs_stay_readable),
         cmocka_unit_test(results_take_the_place_of_what_is_needed_no_more),
         cmocka_unit_test(gradients_are_handed_over_as_soon_as_they_exist),
+        cmocka_unit_test(a_gradient_is_made_again_of_its_factors),
         cmocka_unit_test(a_gradient_that_is_given_is_handed_over_too),
         cmocka_unit_test(models_run_within_their_memory),
         cmocka_unit_test(a_failure_anywhere_leaves_nothing_behind),
