@@ -193,7 +193,8 @@ static sh_status gather(sh_ranks *ranks, void *all, const void *mine, size_t byt
     if (own == NULL)
         return sh_fail_memory(total, "what the ranks say");
     memcpy(own + ranks->rank * bytes, mine, bytes);
-    const sh_span span = {own, all, total / sizeof(uint64_t), SH_WORD_U64};
+    const sh_span span = {
+        .own = own, .total = all, .count = total / sizeof(uint64_t), .word = SH_WORD_U64};
     const sh_status status = add_up(ranks, &span);
     if (own != all)
         free(own);

@@ -43,6 +43,8 @@ typedef struct sh_span {
     void *total;     /* the sum over all devices */
     size_t count;
     sh_word word;
+    bool gathered; /* not added up: `total` gets the own words of all others, in some order */
+    size_t room;   /* of these: so many in all */
 } sh_span;
 
 /* Who is told as soon as a span's total is complete on this device. Zero: nobody. */
@@ -72,6 +74,7 @@ struct sh_exchange;
 
 typedef struct sh_engine_ops {
     const char *name;
+    bool gathers; /* spans may be `gathered` */
 
     /* Required. Starts a round; does not block. */
     sh_status (*begin)(sh_engine *engine, const sh_span *spans, uint32_t count);

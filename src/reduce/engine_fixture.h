@@ -259,15 +259,18 @@ static inline sh_status run_round(rank *self, uint32_t round)
     for (uint32_t s = 0; s < w->spans; s++) {
         for (size_t i = 0; i < w->lengths[s]; i++)
             write_word(self->narrow[s], i, span_kinds[s], word_of(self->index, round, s, i));
-        spans[s] = (sh_span){self->narrow[s],
-                             (unsigned char *)self->narrow[s] +
-                                 w->lengths[s] * sh_words_bytes(span_kinds[s]),
-                             w->lengths[s], span_kinds[s]};
+        spans[s] = (sh_span){.own = self->narrow[s],
+                             .total = (unsigned char *)self->narrow[s] +
+                                      w->lengths[s] * sh_words_bytes(span_kinds[s]),
+                             .count = w->lengths[s],
+                             .word = span_kinds[s]};
     }
     for (size_t i = 0; i < w->lengths[0] + 3; i++)
         self->wide[i] = wide_of(self, round, i);
-    spans[w->spans] =
-        (sh_span){self->wide, self->wide + w->lengths[0] + 3, w->lengths[0] + 3, SH_WORD_U64};
+    spans[w->spans] = (sh_span){.own = self->wide,
+                                .total = self->wide + w->lengths[0] + 3,
+                                .count = w->lengths[0] + 3,
+                                .word = SH_WORD_U64};
     SH_TRY(sh_engine_begin(self->engine, spans, w->spans + 1));
     const bool late = self->index + 1 == w->late;
     for (uint32_t s = 0; s <= w->spans; s++) {
@@ -388,7 +391,7 @@ static inline void check_abort(world *w)
 {
     pthread_t thread;
     uint32_t words[20] = {0};
-    const sh_span span = {words, words + 10, 10, SH_WORD_I32};
+    const sh_span span = {.own = words, .total = words + 10, .count = 10, .word = SH_WORD_I32};
     w->rounds = 0;
     w->deserter = UINT32_MAX;
     run_world(w);

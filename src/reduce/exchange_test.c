@@ -113,7 +113,7 @@ static void check_end(const trainee *self, uint32_t count)
 static sh_status reduce(trainee *self)
 {
     uint64_t own[3] = {0, 1, self->at->index}, total[3];
-    const sh_span span = {own, total, 3, SH_WORD_U64};
+    const sh_span span = {.own = own, .total = total, .count = 3, .word = SH_WORD_U64};
     sh_engine *engine = self->at->engine;
     sh_engine_watch(engine, &(sh_engine_watcher){0});
     SH_TRY(sh_engine_begin(engine, &span, 1));

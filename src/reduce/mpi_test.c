@@ -98,10 +98,13 @@ static void lay_out(world *w)
     for (uint32_t s = 0; s < SPANS; s++) {
         const sh_word word = kind_of(w->round, s);
         unsigned char *own = (unsigned char *)w->narrow[s];
-        w->spans[s] =
-            (sh_span){own, own + (alone ? 0 : lengths[s] * sh_words_bytes(word)), lengths[s], word};
+        w->spans[s] = (sh_span){.own = own,
+                                .total = own + (alone ? 0 : lengths[s] * sh_words_bytes(word)),
+                                .count = lengths[s],
+                                .word = word};
     }
-    w->spans[SPANS] = (sh_span){w->wide, w->wide + (alone ? 0 : 7), 7, SH_WORD_U64};
+    w->spans[SPANS] = (sh_span){
+        .own = w->wide, .total = w->wide + (alone ? 0 : 7), .count = 7, .word = SH_WORD_U64};
 }
 
 static void make_ready(world *w, uint32_t span)
@@ -174,7 +177,7 @@ static void a_round_is_given_up(void **state)
     sh_engine *engine;
     uint32_t rank;
     uint64_t words[2] = {1, 0};
-    const sh_span span = {words, words + 1, 1, SH_WORD_U64};
+    const sh_span span = {.own = words, .total = words + 1, .count = 1, .word = SH_WORD_U64};
     (void)state;
     signal(SIGTERM, SIG_IGN); /* mpirun's, where the other rank is gone first */
     assert_ok(sh_mpi_open(&engine, &rank));

@@ -21,6 +21,10 @@
  * the word of its decider, and goes on sending, at once or when the round's other spans are
  * complete. It receives meanwhile as ever, so nobody's channel pauses for it.
  *
+ * A span that is gathered takes hops 0 .. N - 2: hop 0 sends all of the own part, hop h + 1 what
+ * has arrived in hop h. Devices have parts of different sizes, which only their frames tell; they
+ * lie in the total as they arrive, and in the last hop it has to be full.
+ *
  * All here is the loop's but what the round keeps for the other threads.
  */
 #include "reduce/ring.h"
@@ -39,6 +43,8 @@ typedef struct ring_span {
     uint32_t sending;  /* hops handed to the channel */
     uint32_t sent;     /* hops written */
     uint32_t received; /* hops arrived */
+    size_t filled;     /* gathered: bytes arrived */
+    size_t passing;    /* of these, the last hop's */
 } ring_span;
 
 struct sh_ring {
@@ -75,14 +81,32 @@ static bool is_settled(sh_ring *ring, uint32_t index, uint32_t hop)
     return hop + 1 < ring->options.devices || sh_round_settle(&ring->round, index);
 }
 
+static uint32_t hops_of(const sh_ring *ring, uint32_t index)
+{
+    return ring->round.spans[index].gathered ? ring->hops / 2 : ring->hops;
+}
+
+/* What goes out in the hop that is next. */
+static sh_stretch outgoing(const sh_ring *ring, uint32_t index)
+{
+    const ring_span *at = &ring->spans[index];
+    const sh_span *span = &ring->round.spans[index];
+    if (!span->gathered)
+        return segment_of(ring, index, segment_index(ring, ring->options.rank, at->sending));
+    return (sh_stretch){
+        .own = span->own,
+        .total = (unsigned char *)span->total + (at->filled - at->passing),
+        .bytes = at->sending == 0 ? span->count * sh_words_bytes(span->word) : at->passing,
+    };
+}
+
 /* Sends every hop of a span whose turn has come. */
 static sh_status pump(sh_ring *ring, uint32_t index)
 {
     ring_span *span = &ring->spans[index];
-    while (ring->next_is_open && span->ready && span->sending < ring->hops &&
+    while (ring->next_is_open && span->ready && span->sending < hops_of(ring, index) &&
            span->sending <= span->received && is_settled(ring, index, span->sending)) {
-        const sh_stretch part =
-            segment_of(ring, index, segment_index(ring, ring->options.rank, span->sending));
+        const sh_stretch part = outgoing(ring, index);
         const sh_frame head = {
             .bytes = (uint32_t)part.bytes,
             .kind = SH_FRAME_SEGMENT,
@@ -105,14 +129,15 @@ static void pump_or_break(sh_ring *ring, uint32_t index)
 
 static void tell_if_complete(const sh_ring *ring, uint32_t index)
 {
-    if (ring->spans[index].received == ring->hops)
+    if (ring->spans[index].received == hops_of(ring, index))
         sh_round_complete(&ring->round, index);
 }
 
 /* A hop of a span has been written or has arrived: is that all of it? */
-static void check_end(sh_ring *ring, const ring_span *span)
+static void check_end(sh_ring *ring, uint32_t index)
 {
-    if (span->sent == ring->hops && span->received == ring->hops)
+    const uint32_t hops = hops_of(ring, index);
+    if (ring->spans[index].sent == hops && ring->spans[index].received == hops)
         sh_round_leave(&ring->round);
 }
 
@@ -168,6 +193,23 @@ static void on_open(void *context, sh_channel *channel)
     check_linked(ring);
     for (uint32_t i = 0; i < ring->round.span_count; i++)
         pump_or_break(ring, i);
+    on_look(ring);
+}
+
+/* Where a frame of a gathered span goes; what came before it has been passed on. */
+static sh_flow gather(sh_ring *ring, const sh_frame *head, sh_sink *sink)
+{
+    const ring_span *at = &ring->spans[head->bucket];
+    const sh_span *span = &ring->round.spans[head->bucket];
+    const size_t left = span->room * sh_words_bytes(span->word) - at->filled;
+    const bool last = head->hop == hops_of(ring, head->bucket) - 1;
+    if (at->sending <= at->received)
+        return SH_FLOW_PAUSE;
+    if (head->bytes > left || (last && head->bytes < left))
+        return SH_FLOW_REFUSE;
+    *sink = (sh_sink){
+        .mode = SH_SINK_STORE, .data = (unsigned char *)span->total + at->filled, .bytes = left};
+    return SH_FLOW_TAKE;
 }
 
 static sh_flow on_frame(void *context, sh_channel *channel, const sh_frame *head, sh_sink *sink)
@@ -182,10 +224,12 @@ static sh_flow on_frame(void *context, sh_channel *channel, const sh_frame *head
     if (head->step != round->number || round->spans_left == 0 || head->bucket >= round->span_count)
         return SH_FLOW_REFUSE;
     const ring_span *span = &ring->spans[head->bucket];
-    if (head->hop != span->received || head->hop >= ring->hops)
+    if (head->hop != span->received || head->hop >= hops_of(ring, head->bucket))
         return SH_FLOW_REFUSE;
     if (!span->ready)
         return SH_FLOW_PAUSE;
+    if (round->spans[head->bucket].gathered)
+        return gather(ring, head, sink);
     const uint32_t devices = ring->options.devices;
     const uint32_t previous = (ring->options.rank + devices - 1) % devices;
     const sh_stretch part =
@@ -204,9 +248,11 @@ static void on_done(void *context, sh_channel *channel, const sh_frame *head)
     (void)channel;
     ring_span *span = &ring->spans[head->bucket];
     span->received++;
+    span->filled += head->bytes;
+    span->passing = head->bytes;
     pump_or_break(ring, head->bucket);
     tell_if_complete(ring, head->bucket);
-    check_end(ring, span);
+    check_end(ring, head->bucket);
 }
 
 static void on_sent(void *context, sh_channel *channel, const sh_frame *head)
@@ -214,7 +260,7 @@ static void on_sent(void *context, sh_channel *channel, const sh_frame *head)
     sh_ring *ring = context;
     (void)channel;
     ring->spans[head->bucket].sent++;
-    check_end(ring, &ring->spans[head->bucket]);
+    check_end(ring, head->bucket);
 }
 
 static void on_close(void *context, sh_channel *channel, sh_status why, const char *reason)
@@ -312,6 +358,7 @@ sh_status sh_ring_new(sh_ring **ring, const sh_ring_options *options)
 {
     static const sh_engine_ops ops = {
         .name = "ring",
+        .gathers = true,
         .begin = sh_round_begin,
         .ready = sh_round_ready,
         .wait = sh_round_wait,

@@ -97,7 +97,10 @@ static void *many_main(void *argument)
     sh_span *spans = calloc(SH_ENGINE_MAX_SPANS, sizeof *spans + sizeof own);
     uint32_t *totals = (uint32_t *)(spans + SH_ENGINE_MAX_SPANS);
     for (size_t s = 0; s < SH_ENGINE_MAX_SPANS; s++)
-        spans[s] = (sh_span){own, totals + s * LARGE_WORDS, LARGE_WORDS, SH_WORD_I32};
+        spans[s] = (sh_span){.own = own,
+                             .total = totals + s * LARGE_WORDS,
+                             .count = LARGE_WORDS,
+                             .word = SH_WORD_I32};
     sh_engine_watch(self->engine, &(sh_engine_watcher){0});
     sh_engine_decide(self->engine, &(sh_engine_decider){0});
     self->status = sh_engine_begin(self->engine, spans, SH_ENGINE_MAX_SPANS);
@@ -117,6 +120,97 @@ static void *many_main(void *argument)
     free(self->wide);
     self->wide = (uint64_t *)spans; /* until the engine is closed */
     return NULL;
+}
+
+/* Words of the span that a rank has to give: none, one, many. */
+static size_t words_of(const rank *self, uint32_t index)
+{
+    static const size_t words[] = {70001, 0, 1, 5};
+    return words[(index + self->of->devices) % 4];
+}
+
+/* Rounds of a span that is gathered between two that are added up. */
+static void *gathering_main(void *argument)
+{
+    rank *self = argument;
+    const uint32_t devices = self->of->devices;
+    size_t room = 0, own_words = words_of(self, self->index);
+    for (uint32_t r = 0; r < devices; r++)
+        room += r == self->index ? 0 : words_of(self, r);
+    uint32_t *own = calloc(own_words + room + 1, sizeof *own), *total = own + own_words;
+    uint32_t one = 1, sums[2] = {0, 0};
+    self->spans[0] = (sh_span){.own = &one, .total = &sums[0], .count = 1, .word = SH_WORD_I32};
+    self->spans[1] = (sh_span){.own = own,
+                               .total = total,
+                               .count = own_words,
+                               .word = SH_WORD_I32,
+                               .gathered = true,
+                               .room = room};
+    self->spans[2] = (sh_span){.own = &one, .total = &sums[1], .count = 1, .word = SH_WORD_I32};
+    sh_engine_watch(self->engine, &(sh_engine_watcher){0});
+    sh_engine_decide(self->engine, &(sh_engine_decider){0});
+    for (uint32_t round = 0; round < ROUNDS; round++) {
+        for (size_t i = 0; i < own_words; i++)
+            own[i] = self->index << 24 | (uint32_t)(i + round);
+        assert_ok(sh_engine_begin(self->engine, self->spans, 3));
+        for (uint32_t s = 3; s-- > 0;)
+            sh_engine_ready(self->engine, s);
+        assert_ok(sh_engine_wait(self->engine));
+        assert_int_equal(sums[0], devices);
+        assert_int_equal(sums[1], devices);
+        bool seen[MAX_DEVICES] = {false};
+        for (size_t at = 0; at < room;) { /* each part once, in any order */
+            const uint32_t from = total[at] >> 24;
+            assert_true(from < devices && from != self->index && !seen[from]);
+            seen[from] = true;
+            for (size_t i = 0; i < words_of(self, from); i++)
+                assert_int_equal(total[at + i], from << 24 | (uint32_t)(i + round));
+            at += words_of(self, from);
+        }
+    }
+    free(own);
+    return NULL;
+}
+
+static void parts_are_gathered_whole(void **state)
+{
+    (void)state;
+    for (uint32_t devices = 2; devices <= MAX_DEVICES; devices++) {
+        world w = {.kind = &ring_kind, .devices = devices, .main = gathering_main};
+        run_world(&w);
+        end_world(&w);
+    }
+}
+
+/* A part that is not as large as it was to be: the round ends, nothing is written beyond. */
+static void *odd_main(void *argument)
+{
+    rank *self = argument;
+    static uint32_t own[2][4], total[2][4];
+    self->spans[0] = (sh_span){.own = own[self->index],
+                               .total = total[self->index],
+                               .count = 2,
+                               .word = SH_WORD_I32,
+                               .gathered = true,
+                               .room = self->index == 0 ? self->of->late : 2};
+    sh_engine_watch(self->engine, &(sh_engine_watcher){0});
+    sh_engine_decide(self->engine, &(sh_engine_decider){0});
+    self->status = sh_engine_begin(self->engine, self->spans, 1);
+    sh_engine_ready(self->engine, 0);
+    if (self->status == SH_OK && self->index == 0)
+        self->status = sh_engine_wait(self->engine);
+    return NULL;
+}
+
+static void parts_of_another_size_are_refused(void **state)
+{
+    (void)state;
+    for (uint32_t room = 1; room <= 3; room++) {
+        world w = {.kind = &ring_kind, .devices = 2, .main = odd_main, .late = room};
+        run_world(&w);
+        assert_int_equal(w.ranks[0].status, room == 2 ? SH_OK : SH_PEER_LOST);
+        end_world(&w);
+    }
 }
 
 /* All that the others have for it waits, and nothing is lost by that. */
@@ -159,6 +253,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_are_exact_for_every_size),
         cmocka_unit_test(bytes_on_the_wire_are_near_the_least),
+        cmocka_unit_test(parts_are_gathered_whole),
+        cmocka_unit_test(parts_of_another_size_are_refused),
         cmocka_unit_test(many_spans_wait_for_a_late_device),
         cmocka_unit_test(a_lost_device_ends_the_round_for_its_neighbours),
         cmocka_unit_test(an_abort_ends_the_wait),

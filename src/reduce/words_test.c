@@ -11,7 +11,7 @@ static void parts_follow_each_other_and_are_equal(void **state)
         for (uint32_t parts = 1; parts < 12; parts++)
             for (size_t k = 0; k < 4; k++) {
                 static const sh_word kinds[] = {SH_WORD_I8, SH_WORD_I16, SH_WORD_I32, SH_WORD_U64};
-                const sh_span span = {own, total, count, kinds[k]};
+                const sh_span span = {.own = own, .total = total, .count = count, .word = kinds[k]};
                 const size_t bytes = sh_words_bytes(span.word);
                 size_t next = 0;
                 assert_int_equal(bytes, 1 << k);
@@ -33,7 +33,7 @@ static void what_arrives_is_stored_or_added(void **state)
     (void)state;
     const uint32_t own[3] = {1, 2, UINT32_MAX}, wire[3] = {10, 20, 2};
     uint32_t total[3] = {5, 5, 5};
-    const sh_span span = {own, total, 3, SH_WORD_I32};
+    const sh_span span = {.own = own, .total = total, .count = 3, .word = SH_WORD_I32};
     const sh_stretch part = sh_words_part(&span, 0, 1);
     sh_sink sink = sh_words_add(&part, span.word, part.own);
     sh_sink_add(&sink, 0, (const unsigned char *)wire, sizeof wire);
@@ -47,7 +47,7 @@ static void what_arrives_is_stored_or_added(void **state)
     assert_int_equal(sink.bytes, sizeof total);
     const uint64_t wide_own[1] = {UINT64_MAX}, wide_wire[1] = {3};
     uint64_t wide_total[1];
-    const sh_span wide = {wide_own, wide_total, 1, SH_WORD_U64};
+    const sh_span wide = {.own = wide_own, .total = wide_total, .count = 1, .word = SH_WORD_U64};
     const sh_stretch all = sh_words_part(&wide, 0, 1);
     sink = sh_words_add(&all, wide.word, all.own);
     sh_sink_add(&sink, 0, (const unsigned char *)wide_wire, sizeof wide_wire);
@@ -56,8 +56,8 @@ static void what_arrives_is_stored_or_added(void **state)
     const uint8_t one_own[1] = {UINT8_MAX}, narrow_wire[2] = {3, 0};
     uint16_t two_total[1];
     uint8_t one_total[1];
-    const sh_span two = {two_own, two_total, 1, SH_WORD_I16};
-    const sh_span one = {one_own, one_total, 1, SH_WORD_I8};
+    const sh_span two = {.own = two_own, .total = two_total, .count = 1, .word = SH_WORD_I16};
+    const sh_span one = {.own = one_own, .total = one_total, .count = 1, .word = SH_WORD_I8};
     const sh_stretch of_two = sh_words_part(&two, 0, 1), of_one = sh_words_part(&one, 0, 1);
     sink = sh_words_add(&of_two, two.word, of_two.own);
     sh_sink_add(&sink, 0, narrow_wire, sizeof *two_own);
