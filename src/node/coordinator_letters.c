@@ -235,6 +235,7 @@ void sh_entrant_welcome(sh_coordinator *coordinator, entrant *to)
     welcome.data_key = (ProtobufCBinaryData){sizeof key, key};
     welcome.device = to->device;
     welcome.job = &body;
+    welcome.mixed = coordinator->options.mixed;
     welcome.fingerprint =
         (char *)(uintptr_t)sh_pipeline_about(coordinator->options.bench->pipeline)->fingerprint;
     send_message(to, &message);

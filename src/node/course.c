@@ -101,6 +101,7 @@ static sh_status run_stage(sh_course *course, const sh_task *task, uint32_t *nex
         .of = grains_of_step(course),
         .engine = engine,
         .stop = sh_stop_requested(course->stop),
+        .mixed = course->bench->mixed,
         .work = task->dealt ? task->work.items : NULL,
         .work_count = task->work.count,
         .announce = course->announce,

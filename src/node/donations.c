@@ -237,16 +237,17 @@ static void pump_soon(sh_donations *donations)
         atomic_store(&donations->pumping, false); /* the next stage will */
 }
 
-void sh_donations_span(sh_donations *donations, uint32_t bucket, const void *total)
+void sh_donations_span(sh_donations *donations, uint32_t index, const sh_span *span)
 {
     if (donations->first == NULL)
         return;
     uint32_t buckets;
-    const sh_sum_bucket *of = sh_sum_buckets(donations->replica->sum, &buckets) + bucket;
-    assert(bucket < buckets);
+    const sh_sum_bucket *of = sh_sum_buckets(donations->replica->sum, &buckets) + index;
+    if (index >= buckets || span->count < of->elements) /* sh_giver_passed takes all of it */
+        return;
     for (donation *each = donations->first; each != NULL; each = each->next)
         if (each->giver != NULL && !each->over)
-            sh_giver_span(each->giver, of->first_element, of->elements, total);
+            sh_giver_span(each->giver, of->first_element, of->elements, span->total);
     pump_soon(donations);
 }
 

@@ -35,8 +35,8 @@ void sh_donations_follow(sh_donations *donations, const sh_orders *orders, uint3
 /* Takes the channel of a taker; false where its identity is none of ours. Loop only. */
 bool sh_donations_accept(sh_donations *donations, sh_channel *channel, const char *identity);
 
-/* The sum of a bucket, by its number, is complete: `total` is its first word. Loop only. */
-void sh_donations_span(sh_donations *donations, uint32_t bucket, const void *total);
+/* The total of a round's span, by its number, is complete. Loop only. */
+void sh_donations_span(sh_donations *donations, uint32_t index, const sh_span *span);
 
 /* A stage has passed. Any thread, under the replica's lock. */
 void sh_donations_passed(sh_donations *donations, const sh_stage_outcome *outcome);

@@ -270,6 +270,8 @@ static sh_status live(device *self)
     sh_welcome *welcome = mail.data;
     self->known = true;
     const sh_status status = prepare(self, welcome);
+    if (status == SH_OK)
+        self->bench->mixed = welcome->mixed;
     sh_key_wipe(welcome, sizeof *welcome);
     free(welcome);
     SH_TRY(status);

@@ -133,6 +133,7 @@ static sh_status take_welcome(sh_member *member, const Shoal__Message *message)
     if (welcome == NULL)
         return sh_fail_memory(sizeof *welcome, "a welcome");
     welcome->job = job;
+    welcome->mixed = body->mixed;
     snprintf(welcome->fingerprint, sizeof welcome->fingerprint, "%.*s", SH_DIGEST_TEXT - 1,
              body->fingerprint);
     sh_status status = sh_sources_read(&welcome->sources, body->sources, body->n_sources);

@@ -32,6 +32,7 @@ typedef struct sh_member_options {
 /* What SH_MAIL_WELCOME carries. */
 typedef struct sh_welcome {
     sh_job job;
+    bool mixed;                       /* devices of several arithmetic families may take part */
     char fingerprint[SH_DIGEST_TEXT]; /* of the data */
     sh_sources sources;               /* of the data */
 } sh_welcome;

@@ -270,7 +270,7 @@ static void on_span(void *context, uint32_t index, const sh_span *span)
 {
     const sh_station *station = context;
     if (span->word != SH_WORD_U64) /* the trailer's */
-        sh_donations_span(station->donations, index, span->total);
+        sh_donations_span(station->donations, index, span);
 }
 
 /* Waits until the loop has done what was asked of it so far. */

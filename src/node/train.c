@@ -683,6 +683,7 @@ static sh_status prepare(training *t)
         t->bench->clock = sh_clock_system();
     SH_TRY(sh_flip_arm(&t->bench->flip, t->name));
     t->bench->shared = has_crew(t) || t->min_devices > 1;
+    t->bench->mixed = t->options->mixed;
     t->bench->on_passed = on_passed;
     t->bench->on_times = on_times;
     t->bench->context = t;

@@ -287,12 +287,13 @@ static size_t entry_of(const float *gradient, size_t pieces)
     return (size_t)(mixed >> 32) % pieces;
 }
 
-/* Adds `count` elements of a tensor to the own part, the first of them at `from` of the whole. */
-static uint32_t add_piece(sh_sum *sum, const struct tensor *t, size_t from, const float *gradient,
-                          size_t count, sh_narrow_draw draw, uint64_t *check)
+/* Adds `count` elements of a tensor to a block, the first of them at `from` of the whole. */
+static uint32_t add_piece(const sh_sum *sum, const sh_sum_block *to, const struct tensor *t,
+                          size_t from, const float *gradient, size_t count, sh_narrow_draw draw,
+                          uint64_t *check)
 {
     const float scale = power_of_two(t->exponent);
-    void *place = (unsigned char *)sum->own.accumulator + sh_layout_offset(&sum->layout, from);
+    void *place = (unsigned char *)to->accumulator + sh_layout_offset(&sum->layout, from);
     if (is_wide(t))
         return sum->add(place, gradient, scale, count);
     draw.first = (uint32_t)(from - t->place->first_element);
@@ -300,7 +301,10 @@ static uint32_t add_piece(sh_sum *sum, const struct tensor *t, size_t from, cons
                                                                     &draw, check);
 }
 
-void sh_sum_add(sh_sum *sum, uint32_t tensor, uint32_t grain, const float *gradient)
+/* Adds a grain's integers of a tensor to a block, chunk by chunk. Gives its largest magnitude bits
+ * and its check. */
+static uint32_t add_integers(sh_sum *sum, const sh_sum_block *block, uint32_t tensor,
+                             uint32_t grain, const float *gradient, uint64_t *check)
 {
     const struct tensor *t = &sum->tensor[tensor];
     sh_narrow_draw draw = {{0}, 0};
@@ -311,19 +315,33 @@ void sh_sum_add(sh_sum *sum, uint32_t tensor, uint32_t grain, const float *gradi
     const size_t pieces = (end - 1) / CHUNK_ELEMENTS - first_chunk + 1;
     const size_t entry = entry_of(gradient, pieces);
     uint32_t top = 0;
-    uint64_t check = 0;
+    *check = 0;
     for (size_t p = 0; p < pieces; p++) {
         const size_t chunk = first_chunk + (entry + p) % pieces;
         const size_t low = chunk * CHUNK_ELEMENTS, high = low + CHUNK_ELEMENTS;
         const size_t from = low > t->place->first_element ? low : t->place->first_element;
         const size_t to = high < end ? high : end;
         pthread_mutex_lock(&sum->chunk_locks[chunk]);
-        const uint32_t piece_top = add_piece(
-            sum, t, from, gradient + (from - t->place->first_element), to - from, draw, &check);
+        const uint32_t piece_top =
+            add_piece(sum, block, t, from, gradient + (from - t->place->first_element), to - from,
+                      draw, check);
         pthread_mutex_unlock(&sum->chunk_locks[chunk]);
         top = piece_top > top ? piece_top : top;
     }
-    uint64_t not_finite = 0;
+    return top;
+}
+
+void sh_sum_complete(sh_sum *sum, uint32_t tensor, uint32_t grain, const float *gradient)
+{
+    uint64_t check;
+    add_integers(sum, &sum->total, tensor, grain, gradient, &check);
+}
+
+void sh_sum_add(sh_sum *sum, uint32_t tensor, uint32_t grain, const float *gradient)
+{
+    const struct tensor *t = &sum->tensor[tensor];
+    uint64_t check, not_finite = 0;
+    uint32_t top = add_integers(sum, &sum->own, tensor, grain, gradient, &check);
     if (top >= SH_SUM_INFINITY_BITS)
         top = examine(gradient, t->place->elements, &not_finite);
     uint64_t *words = tensor_words(sum->own.trailer, tensor);

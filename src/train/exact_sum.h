@@ -20,10 +20,6 @@
 #ifndef SHOAL_TRAIN_EXACT_SUM_H
 #define SHOAL_TRAIN_EXACT_SUM_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/fail.h"
 #include "train/sum_layout.h"
 
@@ -60,6 +56,9 @@ void sh_sum_set_step(sh_sum *sum, uint64_t step);
  * mean, the same for the same seed, step, `grain` of the step, tensor and element.
  */
 void sh_sum_add(sh_sum *sum, uint32_t tensor, uint32_t grain, const float *gradient);
+
+/* The same integers to the total, and nothing to the trailer: its own device has done that. */
+void sh_sum_complete(sh_sum *sum, uint32_t tensor, uint32_t grain, const float *gradient);
 
 /* Adds a grain's `count` samples: the loss of each, in units of 2^-32 within +-2^20 (a step's loss
  * wraps at 2^31; it is for reports alone), and how many were classified correctly. */

@@ -12,7 +12,10 @@
  *     check    where replicas are compared: lanes add up the check of the weights. It comes last,
  *              so that a bit that flips while grains are computed is found in the same stage
  *
- * Then the engine ends the reduction, or fails.
+ * Then the engine ends the reduction, or fails. Where it has gathered factors (train/factors.h) one
+ * more turn completes the total:
+ *
+ *     multiply each lane takes the next grain of another device and adds what its factors make
  */
 #include <assert.h>
 #include <string.h>
@@ -51,6 +54,9 @@ typedef struct grain_work {
     sh_trainer *trainer;
     uint32_t grain; /* of the batch */
     uint32_t lane;
+    uint32_t samples;              /* the next two where factors are kept */
+    const sh_execution *execution; /* else NULL */
+    size_t record;
 } grain_work;
 
 /* The gradient sink of a lane. */
@@ -61,6 +67,11 @@ static void add_gradient(void *context, uint32_t tensor, const float *gradient)
     const uint32_t place = trainer->replica->place_of[tensor];
     const uint64_t begun = sh_stopwatch_now(trainer->watching);
     sh_sum_add(trainer->replica->sum, place, work->grain, gradient);
+    if (work->execution != NULL && sh_factors_has(trainer->factors, place)) {
+        sh_factors_take(trainer->factors, work->record, work->samples, place, work->execution);
+        if (trainer->gathering)
+            owe_nothing_more(trainer, trainer->span_count - 2, 1);
+    }
     owe_nothing_more(trainer, trainer->bucket_of[place], 1);
     sh_stopwatch_add(trainer->watching, work->lane, SH_SPAN_ADD, begun);
 }
@@ -198,9 +209,13 @@ static sh_status run_worker(grain_work *work, uint32_t lane, sh_range samples)
 static sh_status compute_grain(sh_trainer *trainer, uint32_t lane, uint32_t grain)
 {
     const sh_range range = sh_batch_grain(&trainer->batch, grain);
-    grain_work work = {trainer, grain, lane};
+    grain_work work = {.trainer = trainer, .grain = grain, .lane = lane, .samples = range.count};
     if (trainer->workers != NULL && trainer->mode == SH_MODEL_TRAIN)
         return run_worker(&work, lane, range);
+    if (trainer->factors != NULL && trainer->shared && trainer->mode == SH_MODEL_TRAIN) {
+        work.execution = sh_lanes_execution(trainer->lanes, lane, SH_MODEL_TRAIN, range.count);
+        work.record = sh_factors_open(trainer->factors, grain, range.count);
+    }
     return compute_samples(trainer, lane, range, trainer->batch.samples.count, add_gradient, &work);
 }
 
@@ -250,6 +265,44 @@ void sh_stage_lane_range(const sh_trainer *trainer, uint32_t lane, size_t total,
         *first = *end;
 }
 
+/* Adds what the next grains of other devices make to the total. */
+static void multiply(void *context, uint32_t lane)
+{
+    sh_trainer *trainer = context;
+    const uint64_t begun = sh_stopwatch_now(trainer->watching);
+    for (;;) {
+        const uint32_t index = atomic_fetch_add(&trainer->next, 1);
+        if (index >= trainer->gathered)
+            break;
+        const sh_status status = sh_factors_complete(
+            trainer->factors, index, trainer->replica->sum,
+            sh_lanes_execution(trainer->lanes, lane, SH_MODEL_TRAIN,
+                               sh_factors_samples(trainer->factors, &trainer->batch, index)));
+        if (status != SH_OK)
+            note_failure(trainer, status);
+    }
+    sh_stopwatch_add(trainer->watching, lane, SH_SPAN_SUM, begun);
+    sh_stopwatch_add(trainer->watching, lane, SH_SPAN_BUSY, begun);
+}
+
+/* Of what the engine does not add up the total begins as the own part; `multiply` does the rest. */
+static void take_own(const sh_trainer *trainer, uint32_t lane)
+{
+    const sh_sum *sum = trainer->replica->sum;
+    const sh_sum_layout *layout = sh_sum_layout_of(sum);
+    const unsigned char *own = sh_sum_own(sum).accumulator;
+    unsigned char *total = sh_sum_total(sum).accumulator;
+    size_t first, end, from, to;
+    sh_stage_lane_range(trainer, lane, trainer->replica->summed_count, &first, &end);
+    for (uint32_t t = 0; t < trainer->replica->summed; t++) {
+        if (!sh_factors_has(trainer->factors, t) ||
+            !sh_step_tensor_range(sum, t, first, end, &from, &to))
+            continue;
+        const size_t start = sh_layout_offset(layout, from);
+        memcpy(total + start, own + start, sh_layout_offset(layout, to) - start);
+    }
+}
+
 /* Adds this lane's part to the check. */
 static void check(void *context, uint32_t lane)
 {
@@ -264,6 +317,8 @@ static void check(void *context, uint32_t lane)
         part += sh_weight_check(&exponent, replica->weight_count + t, 1);
     }
     atomic_fetch_add(&trainer->partial, part);
+    if (trainer->gathering)
+        take_own(trainer, lane);
     sh_stopwatch_add(trainer->watching, lane, SH_SPAN_SUM, begun);
     sh_stopwatch_add(trainer->watching, lane, SH_SPAN_BUSY, begun);
 }
@@ -313,15 +368,33 @@ void sh_stage_aim_spans(sh_trainer *trainer)
     const sh_sum_bucket *bucket = sh_sum_buckets(sum, &buckets);
     const sh_sum_block own = sh_sum_own(sum), total = sh_sum_total(sum);
     for (uint32_t i = 0; i < buckets; i++) {
-        const size_t offset = sh_layout_offset(sh_sum_layout_of(sum), bucket[i].first_element);
+        const bool apart =
+            trainer->gathering && sh_factors_has(trainer->factors, bucket[i].first_tensor);
+        const size_t without = apart ? sh_sum_elements(sum, bucket[i].first_tensor) : 0;
+        const size_t offset =
+            sh_layout_offset(sh_sum_layout_of(sum), bucket[i].first_element + without);
         trainer->spans[i] = (sh_span){
             .own = (const unsigned char *)own.accumulator + offset,
             .total = (unsigned char *)total.accumulator + offset,
-            .count = bucket[i].elements,
+            .count = bucket[i].elements - without,
             .word = bucket[i].word,
         };
     }
-    trainer->spans[buckets] = (sh_span){own.trailer, total.trailer, own.words, SH_WORD_U64};
+    trainer->span_count = buckets;
+    if (trainer->gathering)
+        trainer->spans[trainer->span_count++] =
+            sh_factors_span(trainer->factors, &trainer->batch, &trainer->todo);
+    trainer->spans[trainer->span_count++] = (sh_span){
+        .own = own.trailer, .total = total.trailer, .count = own.words, .word = SH_WORD_U64};
+}
+
+/* Decides it, as all devices of the view do. */
+static void choose_gathering(sh_trainer *trainer, const sh_part *part)
+{
+    trainer->gathering = trainer->factors != NULL && trainer->shared && !part->mixed &&
+                         trainer->mode == SH_MODEL_TRAIN && part->engine->ops->gathers;
+    if (trainer->factors != NULL)
+        sh_stage_aim_spans(trainer);
 }
 
 sh_status sh_stage_share_sum(sh_trainer *trainer, const sh_engine *engine)
@@ -330,8 +403,10 @@ sh_status sh_stage_share_sum(sh_trainer *trainer, const sh_engine *engine)
     const bool shared = engine->devices > 1;
     if (shared == trainer->shared)
         return SH_OK;
-    if (shared)
+    if (shared) {
         SH_TRY(sh_sum_share(replica->sum));
+        SH_TRY(sh_factors_share(trainer->factors));
+    }
     sh_replica_lock(replica);
     sh_sum_set_shared(replica->sum, shared);
     sh_replica_unlock(replica);
@@ -349,6 +424,9 @@ static sh_status open_stage(sh_trainer *trainer, const sh_part *part)
     SH_TRY(sh_stage_share_sum(trainer, part->engine));
     if (trainer->held.total == 0 || !training)
         sh_sum_clear_trailer(trainer->replica->sum);
+    if (trainer->factors != NULL && trainer->held.total == 0)
+        sh_factors_clear(trainer->factors);
+    choose_gathering(trainer, part);
     if (trainer->carried != NULL)
         sh_sum_set_totals(trainer->replica->sum, trainer->carried);
     if (trainer->updates != NULL)
@@ -367,13 +445,16 @@ static sh_status compute_all(sh_trainer *trainer, const sh_part *part)
     uint32_t buckets;
     const sh_sum_bucket *bucket = sh_sum_buckets(trainer->replica->sum, &buckets);
     if (!training)
-        SH_TRY(sh_engine_begin(part->engine, &trainer->spans[buckets], 1));
+        SH_TRY(sh_engine_begin(part->engine, &trainer->spans[trainer->span_count - 1], 1));
     else
         SH_TRY(sh_engine_begin(part->engine, trainer->spans, trainer->span_count));
     /* One more than the grains owe, paid here, so that a device without grains is ready too. */
     for (uint32_t i = 0; i < buckets && training; i++)
         atomic_store(&trainer->left[i], bucket[i].tensors * trainer->todo.total + 1);
-    for (uint32_t i = 0; i < buckets && training; i++)
+    if (trainer->gathering)
+        atomic_store(&trainer->left[buckets],
+                     sh_factors_count(trainer->factors) * trainer->todo.total + 1);
+    for (uint32_t i = 0; i + 1 < trainer->span_count && training; i++)
         owe_nothing_more(trainer, i, 1);
     sh_stage_take_turn(trainer, compute);
     if (training)
@@ -403,6 +484,17 @@ static uint32_t announced(const sh_part *part, bool later)
     return (uint32_t)view;
 }
 
+/* Makes the totals that the engine has only gathered the factors of. */
+static sh_status complete_total(sh_trainer *trainer)
+{
+    if (!trainer->gathering)
+        return SH_OK;
+    SH_TRY(sh_factors_read(trainer->factors, &trainer->batch, &trainer->held, &trainer->gathered));
+    atomic_store(&trainer->next, 0);
+    sh_stage_take_turn(trainer, multiply);
+    return lanes_status(trainer);
+}
+
 sh_status sh_stage_reduce(sh_trainer *trainer, const sh_part *part)
 {
     const bool training = trainer->mode == SH_MODEL_TRAIN;
@@ -425,5 +517,5 @@ sh_status sh_stage_reduce(sh_trainer *trainer, const sh_part *part)
     const uint64_t begun = sh_stopwatch_now(trainer->watching);
     const sh_status status = sh_engine_wait(part->engine);
     sh_stopwatch_since(trainer->watching, &trainer->watching->network_ns, begun);
-    return status;
+    return status == SH_OK ? complete_total(trainer) : status;
 }

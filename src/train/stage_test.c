@@ -125,8 +125,15 @@ static void on_span(void *context, uint32_t index, const sh_span *span)
     count_event(((site *)context)->of);
 }
 
-static const sh_engine_ops break_ops = {
-    .name = "breaking", .begin = break_begin, .ready = break_ready, .wait = break_wait};
+/* By view: some gather factors (train/factors.h), some add up the gradients themselves. */
+static const sh_engine_ops break_ops[] = {
+    {.name = "breaking", .begin = break_begin, .ready = break_ready, .wait = break_wait},
+    {.name = "breaking",
+     .gathers = true,
+     .begin = break_begin,
+     .ready = break_ready,
+     .wait = break_wait},
+};
 
 /* ---- links ----------------------------------------------------------------------------------- */
 
@@ -181,7 +188,7 @@ static void make_ring(void *context)
                                                     .view = self->view,
                                                     .rank = self->rank,
                                                     .devices = self->of->devices}));
-    self->engine = (sh_engine){&break_ops, sh_ring_engine(ring)->devices};
+    self->engine = (sh_engine){&break_ops[self->of->view % 3 > 0], sh_ring_engine(ring)->devices};
     assert_true(sh_engine_watch(sh_ring_engine(ring),
                                 &(sh_engine_watcher){.on_span = on_span, .context = self}));
     set_ring(self, ring);

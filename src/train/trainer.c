@@ -38,7 +38,7 @@ static sh_status lay_out_spans(sh_trainer *trainer)
         return sh_fail(SH_LIMIT, "the model has %u gradient buckets, at most %d can travel",
                        buckets, SH_ENGINE_MAX_SPANS - 1);
     trainer->bucket_of = calloc(trainer->replica->summed, sizeof *trainer->bucket_of);
-    trainer->left = calloc(buckets, sizeof *trainer->left);
+    trainer->left = calloc(buckets + 1, sizeof *trainer->left);
     trainer->max_abs = calloc(trainer->replica->summed, sizeof *trainer->max_abs);
     trainer->scales = calloc(trainer->replica->summed, sizeof *trainer->scales);
     if (trainer->bucket_of == NULL || trainer->left == NULL || trainer->max_abs == NULL ||
@@ -62,7 +62,8 @@ static sh_footprint held_by(const sh_trainer *trainer, bool shared)
                    (trainer->updates == NULL ? 0 : sh_updates_bytes(replica)),
         .optimizer = summed * sizeof(float) * replica->slot_count,
         .sum =
-            (uint64_t)sh_layout_offset(sh_sum_layout_of(replica->sum), summed) * (shared ? 2 : 1),
+            (uint64_t)sh_layout_offset(sh_sum_layout_of(replica->sum), summed) * (shared ? 2 : 1) +
+            (shared ? sh_factors_bytes(trainer->factors) : 0),
     };
 }
 
@@ -165,6 +166,41 @@ static sh_status make_updates(sh_trainer *trainer, const sh_trainer_options *opt
     return sh_updates_new(&trainer->updates, trainer->replica, strategy.bound);
 }
 
+/* Where all devices add up in each step. */
+static sh_status make_factors(sh_trainer *trainer, const sh_trainer_options *options)
+{
+    sh_strategy strategy;
+    SH_TRY(sh_strategy_parse(&strategy, trainer->job.strategy));
+    if (strategy.kind != SH_STRATEGY_SYNC || options->evaluate_only)
+        return SH_OK;
+    const uint32_t samples = sh_schedule_batch(&trainer->schedule, 0).samples.count;
+    SH_TRY(sh_factors_new(&trainer->factors, trainer->replica, samples, trainer->job.grain));
+    return options->shared ? sh_factors_share(trainer->factors) : SH_OK;
+}
+
+/* Not every matrix is a dense layer's. */
+static void keep_factors(sh_trainer *trainer)
+{
+    const sh_schedule *schedule = &trainer->schedule;
+    bool fit = trainer->factors != NULL;
+    for (uint64_t step = 0; fit && step < schedule->epoch_steps;
+         step += schedule->epoch_steps - 1) {
+        const sh_batch batch = sh_schedule_batch(schedule, step);
+        for (uint32_t g = 0; fit && g < batch.grains; g++) {
+            const uint32_t samples = sh_batch_grain(&batch, g).count;
+            fit = sh_factors_fit(trainer->factors,
+                                 sh_lanes_execution(trainer->lanes, 0, SH_MODEL_TRAIN, samples),
+                                 samples);
+        }
+        if (schedule->epoch_steps == 1)
+            break;
+    }
+    if (fit)
+        return;
+    sh_factors_free(trainer->factors);
+    trainer->factors = NULL;
+}
+
 static sh_status start_lanes(sh_trainer *trainer, const sh_trainer_options *options)
 {
     SH_TRY(make_updates(trainer, options));
@@ -222,7 +258,11 @@ sh_status sh_trainer_new(sh_trainer **trainer, const sh_trainer_options *options
     if (status == SH_OK)
         status = lay_out_spans(fresh);
     if (status == SH_OK)
+        status = make_factors(fresh, options);
+    if (status == SH_OK)
         status = start_lanes(fresh, options);
+    if (status == SH_OK)
+        keep_factors(fresh);
     if (status == SH_OK && fresh->job.clip_norm > 0 && fresh->schedule.workers == 0)
         status = make_squares(fresh);
     if (status == SH_OK)
@@ -242,6 +282,7 @@ void sh_trainer_free(sh_trainer *trainer)
     sh_prefetch_stop(trainer->prefetch);
     sh_lanes_free(trainer->lanes);
     sh_updates_free(trainer->updates);
+    sh_factors_free(trainer->factors);
     drop_workers(trainer, 0);
     free(trainer->workers);
     pthread_mutex_destroy(&trainer->lock);

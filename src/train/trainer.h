@@ -66,7 +66,7 @@ typedef struct sh_part {
     sh_range share; /* of the grains of a full step */
     uint32_t of;    /* grains of a full step */
     sh_engine *engine;
-    bool stop; /* this device asks to end after the step */
+    bool stop, mixed; /* it asks to end after the step; others may compute other bits */
 
     /* Training: ranges of the batch's grains to compute beside those held, which count where they
      * are of this position. NULL: the share, and nothing is held. Borrowed for the call. */

@@ -14,6 +14,7 @@
 
 #include "data/order.h"
 #include "data/prefetch.h"
+#include "train/factors.h"
 #include "train/norm.h"
 #include "train/rate.h"
 #include "train/trainer.h"
@@ -48,11 +49,14 @@ struct sh_trainer {
     void (*on_passed)(void *context, const sh_stage_outcome *outcome);
     void *context;
 
-    sh_span spans[SH_ENGINE_MAX_SPANS]; /* the buckets, then the trailer */
+    sh_span spans[SH_ENGINE_MAX_SPANS]; /* the buckets, factors if any, then the trailer */
     uint32_t span_count;
+    sh_factors *factors;  /* NULL where gradients alone travel */
+    bool gathering;       /* in the stage under way: factors in place of some gradients */
+    uint32_t gathered;    /* grains of others, of which factors are here */
     bool shared;          /* the spans' totals lie apart from the own parts */
     uint32_t *bucket_of;  /* by place in the sum (train/replica.h), as what else is by tensor */
-    atomic_uint *left;    /* by bucket: additions that this device still owes */
+    atomic_uint *left;    /* by bucket, then of factors: additions that this device still owes */
     atomic_uint *max_abs; /* by tensor: largest |integer| of the reduced sum */
     float *scales;        /* by tensor: of the stage */
     sh_squares *squares;  /* by lane and tensor, of the reduced sum; where gradients are clipped */
@@ -73,7 +77,7 @@ struct sh_trainer {
     uint64_t local_step;          /* since the job began, before the step's first */
     double lr;                    /* of this step; of its first local one */
     sh_replica_step step;
-    atomic_uint next;           /* of `todo`, to take */
+    atomic_uint next;           /* of `todo`, or of what was gathered, to take */
     atomic_ullong partial;      /* sum of the lanes' checks */
     atomic_ullong lane_busy_ns; /* sum of what the lanes took to compute */
 

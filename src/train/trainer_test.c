@@ -27,6 +27,7 @@ typedef struct meeting {
     uint32_t devices, arrived, generation;
     const sh_span *spans[MAX_DEVICES];
     uint32_t span_count;
+    uint32_t gathered; /* spans */
 } meeting;
 
 /* What may happen to a replica's memory. */
@@ -97,6 +98,24 @@ static void add_span(const meeting *at, uint32_t span)
     }
 }
 
+/* Gives each device what the others have. */
+static void gather_span(meeting *at, uint32_t span)
+{
+    at->gathered++;
+    for (uint32_t d = 0; d < at->devices; d++) {
+        const sh_span *to = &at->spans[d][span];
+        uint32_t *total = to->total;
+        for (uint32_t other = at->devices; other-- > 0;) {
+            const sh_span *from = &at->spans[other][span];
+            if (other == d)
+                continue;
+            memcpy(total, from->own, from->count * sizeof *total);
+            total += from->count;
+        }
+        assert_int_equal(total - (uint32_t *)to->total, to->room);
+    }
+}
+
 static sh_status meet(sh_engine *engine)
 {
     meeting_engine *self = (meeting_engine *)engine;
@@ -107,7 +126,7 @@ static sh_status meet(sh_engine *engine)
     const uint32_t generation = at->generation;
     if (++at->arrived == at->devices) {
         for (uint32_t span = 0; span < self->span_count; span++)
-            add_span(at, span);
+            at->spans[0][span].gathered ? gather_span(at, span) : add_span(at, span);
         at->arrived = 0;
         at->generation++;
         pthread_cond_broadcast(&at->turn);
@@ -120,13 +139,15 @@ static sh_status meet(sh_engine *engine)
 
 static const sh_engine_ops meeting_ops = {
     .name = "meeting", .begin = begin, .ready = ready, .wait = meet};
+static const sh_engine_ops gathering_ops = {
+    .name = "meeting", .gathers = true, .begin = begin, .ready = ready, .wait = meet};
 
 /* What one experiment runs, and what came out. */
 typedef struct experiment {
     sh_job job;
     uint32_t devices, lanes;
     uint64_t steps;
-    bool spoil;
+    bool spoil, gathers, mixed;
     meeting at;
     char hash[MAX_DEVICES][SH_DIGEST_TEXT];
     uint32_t redone;
@@ -146,12 +167,15 @@ typedef struct device {
 
 static sh_status train(experiment *e, uint32_t index, sh_replica *replica, sh_trainer *trainer)
 {
-    meeting_engine engine = {
-        .engine = {&meeting_ops, e->devices}, .at = &e->at, .device = index, .replica = replica};
+    meeting_engine engine = {.engine = {e->gathers ? &gathering_ops : &meeting_ops, e->devices},
+                             .at = &e->at,
+                             .device = index,
+                             .replica = replica};
     const uint32_t grains = sh_job_grains(&e->job);
     const uint32_t first = grains * index / e->devices;
     sh_part part = {.share = {first, grains * (index + 1) / e->devices - first},
                     .of = grains,
+                    .mixed = e->mixed,
                     .engine = e->devices == 1 ? sh_engine_solo() : &engine.engine};
     while (replica->steps < e->steps) {
         sh_step_result result;
@@ -263,6 +287,35 @@ static void weights_do_not_depend_on_who_computes(void **state)
             assert_true(together.validation.loss == alone.validation.loss);
             assert_int_equal(together.validation.correct, alone.validation.correct);
             assert_int_equal(together.validation.samples, 50);
+        }
+    }
+}
+
+/* Dense layers' gradients by their factors (train/factors.h): other bytes, the same sums. */
+static void factors_make_the_same_sums(void **state)
+{
+    (void)state;
+    static const uint32_t wires[] = {32, 16, 8}, cuts[][2] = {{2, 1}, {3, 2}, {8, 1}};
+    for (size_t w = 0; w < 3; w++) {
+        experiment alone = small("mlp:784-90-800-10", 1, 1);
+        alone.job.wire = wires[w];
+        alone.job.clip_norm = 0.5f;
+        run(&alone);
+        for (size_t i = 0; i < 4; i++) {
+            experiment together = alone;
+            together.devices = i < 3 ? cuts[i][0] : 2;
+            together.lanes = i < 3 ? cuts[i][1] : 1;
+            together.redone = 0;
+            together.gathers = true;
+            together.mixed = i == 3; /* what others compute is not to be computed here */
+            run(&together);
+            assert_int_equal(together.status, SH_OK);
+            assert_string_equal(together.hash[together.devices - 1], alone.hash[0]);
+            assert_int_equal(together.redone, alone.redone);
+            if (together.mixed)
+                assert_int_equal(together.at.gathered, 0);
+            else
+                assert_true(together.at.gathered >= together.steps + together.redone);
         }
     }
 }
@@ -699,6 +752,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(weights_do_not_depend_on_who_computes),
+        cmocka_unit_test(factors_make_the_same_sums),
         cmocka_unit_test(nor_do_they_with_any_optimizer_or_wire),
         cmocka_unit_test(clipping_begins_at_its_norm),
         cmocka_unit_test(a_few_samples_are_learnt_by_heart),

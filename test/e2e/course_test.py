@@ -291,14 +291,25 @@ class Figures(Course):
             self.assertAlmostEqual(summary["samples"] / summary["train_seconds"] / summary["samples_per_second"], 1)
 
     def test_fewer_bits_are_fewer_bytes(self):
-        """Beside device 0, which also gives the others their replicas."""
-        job = ("mlp:784-128-10", "digits:310/90", "--batch-size", "50", "--grain", "7", "--steps", "40", "--devices", "3")
+        """Beside device 0, which also gives the others their replicas. Of so many samples gradients have no factors that
+        would be fewer bytes."""
+        job = ("mlp:784-128-10", "digits:620/90", "--batch-size", "310", "--grain", "31", "--steps", "40", "--devices",
+               "3")
         sent = {}
         for wire in (32, 16, 8):
             summary = self.train(*job, "--wire", str(wire), "--quiet").summary
             sent[wire] = sum(device["bytes_sent"] for device in summary["devices"][1:])
         self.assertLess(sent[16] / sent[32], 0.51)
         self.assertLess(sent[8] / sent[32], 0.27)
+
+    def test_a_dense_layer_travels_by_its_factors(self):
+        """fc1 of LeNet is 400,000 of 431,080 weights; its factors are 1300 numbers a sample."""
+        steps, count = 40, 3
+        summary = self.train("lenet", "digits:310/90", "--batch-size", "50", "--grain", "7", "--steps", str(steps),
+                             "--devices", str(count), "--quiet").summary
+        gradients = 2 * (count - 1) / count * 4 * summary["parameters"] * steps
+        for device in summary["devices"][1:]:
+            self.assertLess(device["bytes_sent"] / gradients, 0.2, msg=str(device))
 
 
 if __name__ == "__main__":
