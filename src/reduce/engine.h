@@ -43,7 +43,7 @@ typedef struct sh_span {
     void *total;     /* the sum over all devices */
     size_t count;
     sh_word word;
-    bool gathered; /* not added up: `total` gets the own words of all others, in some order */
+    bool gathered; /* one of a round may be: `total` gets the own words of all others instead */
     size_t room;   /* of these: so many in all */
 } sh_span;
 
@@ -63,8 +63,7 @@ typedef struct sh_engine_decider {
     /* True: *word is it, and may be 0. False, only where this is not the `last` chance: to be asked
      * once more when all other spans are complete, for which the others wait then. Any thread, the
      * ring and the servers: their loop's; also of a round that has failed, until the engine is
-     * closed. Must not block.
-     */
+     * closed. Must not block. */
     bool (*decide)(void *context, bool last, uint64_t *word);
     void *context; /* borrowed until the engine is closed */
 } sh_engine_decider;
@@ -74,13 +73,15 @@ struct sh_exchange;
 
 typedef struct sh_engine_ops {
     const char *name;
-    bool gathers; /* spans may be `gathered` */
 
     /* Required. Starts a round; does not block. */
     sh_status (*begin)(sh_engine *engine, const sh_span *spans, uint32_t count);
 
     /* Required. This device's part of a span is complete. Does not block. */
     void (*ready)(sh_engine *engine, uint32_t span);
+
+    /* Optional: it gathers. Waits for more than `have` words of such a span, whole parts. */
+    sh_status (*gathered)(sh_engine *engine, size_t have, size_t *words);
 
     /* Required. Blocks until all totals are complete, or fails: SH_PEER_LOST, or as it was
      * aborted. */
@@ -143,8 +144,7 @@ static inline void sh_engine_close(sh_engine *engine)
         engine->ops->close(engine);
 }
 
-/* The engine of a device that is alone: its part is the sum. Static storage; closing does nothing.
- */
+/* Of a device that is alone: its part is the sum. Static storage; closing does nothing. */
 sh_engine *sh_engine_solo(void);
 
 #endif

@@ -248,8 +248,12 @@ static void on_done(void *context, sh_channel *channel, const sh_frame *head)
     (void)channel;
     ring_span *span = &ring->spans[head->bucket];
     span->received++;
-    span->filled += head->bytes;
-    span->passing = head->bytes;
+    if (ring->round.spans[head->bucket].gathered) {
+        span->filled += head->bytes;
+        span->passing = head->bytes;
+        sh_round_add_gathered(&ring->round,
+                              head->bytes / sh_words_bytes(ring->round.spans[head->bucket].word));
+    }
     pump_or_break(ring, head->bucket);
     tell_if_complete(ring, head->bucket);
     check_end(ring, head->bucket);
@@ -358,9 +362,9 @@ sh_status sh_ring_new(sh_ring **ring, const sh_ring_options *options)
 {
     static const sh_engine_ops ops = {
         .name = "ring",
-        .gathers = true,
         .begin = sh_round_begin,
         .ready = sh_round_ready,
+        .gathered = sh_round_gathered,
         .wait = sh_round_wait,
         .watch = sh_round_watch,
         .decide = decide,

@@ -155,6 +155,10 @@ static void *gathering_main(void *argument)
         assert_ok(sh_engine_begin(self->engine, self->spans, 3));
         for (uint32_t s = 3; s-- > 0;)
             sh_engine_ready(self->engine, s);
+        for (size_t words = 0, before = 0; words < room; before = words) { /* whole parts */
+            assert_ok(self->engine->ops->gathered(self->engine, before, &words));
+            assert_true(words > before && words <= room);
+        }
         assert_ok(sh_engine_wait(self->engine));
         assert_int_equal(sums[0], devices);
         assert_int_equal(sums[1], devices);

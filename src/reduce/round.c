@@ -109,6 +109,14 @@ void sh_round_leave(sh_round *round)
     pthread_mutex_unlock(&round->lock);
 }
 
+void sh_round_add_gathered(sh_round *round, size_t words)
+{
+    pthread_mutex_lock(&round->lock);
+    round->gathered += words;
+    pthread_cond_broadcast(&round->ended);
+    pthread_mutex_unlock(&round->lock);
+}
+
 /* ---- the other threads' side ----------------------------------------------------------------- */
 
 /* Lets the loop look, once for any number of news. The caller holds the lock. */
@@ -130,6 +138,7 @@ sh_status sh_round_begin(sh_engine *engine, const sh_span *spans, uint32_t count
     round->begun++;
     round->begun_spans = spans;
     round->begun_count = count;
+    round->gathered = 0;
     const sh_status status = round->failure == SH_OK ? post_look(round) : SH_OK;
     pthread_mutex_unlock(&round->lock);
     return status;
@@ -156,6 +165,20 @@ sh_status sh_round_wait(sh_engine *engine)
     pthread_mutex_unlock(&round->lock);
     /* `failure` is set once and stays, so it may be read without the lock from here on. */
     return done ? SH_OK : sh_fail(round->failure, "%s", round->reason);
+}
+
+sh_status sh_round_gathered(sh_engine *engine, size_t have, size_t *words)
+{
+    sh_round *round = (sh_round *)engine;
+    pthread_mutex_lock(&round->lock);
+    while (round->gathered <= have && round->failure == SH_OK)
+        pthread_cond_wait(&round->ended, &round->lock);
+    const size_t gathered = round->gathered;
+    pthread_mutex_unlock(&round->lock);
+    if (gathered <= have)
+        return sh_fail(round->failure, "%s", round->reason);
+    *words = gathered;
+    return SH_OK;
 }
 
 void sh_round_watch(sh_engine *engine, const sh_engine_watcher *watcher)

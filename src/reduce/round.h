@@ -47,6 +47,7 @@ typedef struct sh_round {
     pthread_cond_t ended; /* the round, by its end or by failure */
     uint32_t begun;       /* rounds that the step's thread has begun */
     uint32_t finished;    /* rounds that the loop has finished */
+    size_t gathered;      /* words of the span that is gathered */
     const sh_span *begun_spans;
     uint32_t begun_count;
     bool announced[SH_ENGINE_MAX_SPANS]; /* ready, not yet seen by the loop */
@@ -68,6 +69,7 @@ void sh_round_release(sh_round *round);
 /* An engine's functions of these names; of the last one the engine says who may be asked. */
 sh_status sh_round_begin(sh_engine *engine, const sh_span *spans, uint32_t count) SHOAL_CHECKED;
 void sh_round_ready(sh_engine *engine, uint32_t span);
+sh_status sh_round_gathered(sh_engine *engine, size_t have, size_t *words) SHOAL_CHECKED;
 sh_status sh_round_wait(sh_engine *engine) SHOAL_CHECKED;
 void sh_round_watch(sh_engine *engine, const sh_engine_watcher *watcher);
 void sh_round_decide(sh_round *round, const sh_engine_decider *decider);
@@ -81,6 +83,9 @@ void sh_round_fail(sh_round *round, sh_status status, const char *reason);
  * which holds all the rest of the sum. Loop only.
  */
 bool sh_round_settle(sh_round *round, uint32_t span);
+
+/* So many more words of a span that is gathered have come. Loop only. */
+void sh_round_add_gathered(sh_round *round, size_t words);
 
 /* The span's total is complete, unless word 0 is still to be decided: the watcher is told. Loop
  * only. */

@@ -4,8 +4,8 @@
  *
  *     | grain | x of a layer [N, K] | dy of it [N, O] | x of the next | ...
  *
- * `own` has the records of the grains in the own part of the sum, in any order; `others` what was
- * gathered, which is full, so that it has all of the batch.
+ * `own` has the records of the grains in the own part of the sum, in any order; `others` what is
+ * gathered: full in the end, so that it has all of the batch.
  */
 #include "train/factors.h"
 
@@ -35,6 +35,8 @@ struct sh_factors {
     uint32_t *others;   /* of the same size */
     size_t *records;    /* of the others: where they begin */
     uint8_t *seen;      /* by grain, while the records are read */
+    size_t read;        /* words of `others` */
+    uint32_t found;     /* records in them */
     atomic_size_t used; /* words of `own` */
     uint32_t grains;
 };
@@ -197,8 +199,11 @@ void sh_factors_take(sh_factors *factors, size_t record, uint32_t samples, uint3
     memcpy(to + samples * of->K, product.dy, product.dy_bytes);
 }
 
-sh_span sh_factors_span(const sh_factors *factors, const sh_batch *batch, const sh_grain_list *todo)
+sh_span sh_factors_begin(sh_factors *factors, const sh_batch *batch, const sh_grain_list *todo)
 {
+    factors->read = 0;
+    factors->found = 0;
+    memset(factors->seen, 0, factors->grains);
     size_t own = atomic_load(&factors->used);
     const size_t all = batch->grains + batch->samples.count * factors->row;
     for (uint32_t i = 0; i < todo->total; i++)
@@ -213,23 +218,20 @@ sh_span sh_factors_span(const sh_factors *factors, const sh_batch *batch, const 
 }
 
 sh_status sh_factors_read(sh_factors *factors, const sh_batch *batch, const sh_grain_list *held,
-                          uint32_t *count)
+                          size_t words, uint32_t *count)
 {
-    const size_t all = batch->grains + batch->samples.count * factors->row;
-    const size_t room = all - atomic_load(&factors->used);
-    *count = 0;
-    memset(factors->seen, 0, factors->grains);
-    for (size_t at = 0; at < room;) {
-        const uint32_t grain = factors->others[at];
-        const size_t words =
-            grain >= batch->grains ? 0 : record_words(factors, sh_batch_grain(batch, grain).count);
-        if (words == 0 || words > room - at || factors->seen[grain] ||
-            sh_grain_list_meets(held, (sh_range){grain, 1}))
+    while (factors->read < words) {
+        const uint32_t grain = factors->others[factors->read];
+        const bool missing = grain < batch->grains && !factors->seen[grain] &&
+                             !sh_grain_list_meets(held, (sh_range){grain, 1});
+        const size_t left = words - factors->read;
+        if (!missing || record_words(factors, sh_batch_grain(batch, grain).count) > left)
             return sh_fail(SH_FORMAT, "the factors of grain %u are not what is missing", grain);
         factors->seen[grain] = 1;
-        factors->records[(*count)++] = at;
-        at += words;
+        factors->records[factors->found++] = factors->read;
+        factors->read += record_words(factors, sh_batch_grain(batch, grain).count);
     }
+    *count = factors->found;
     return SH_OK;
 }
 

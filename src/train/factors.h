@@ -8,9 +8,9 @@
  *     SH_TRY(sh_factors_new(&factors, replica, samples, grain));       // NULL: not for this job
  *     const size_t record = sh_factors_open(factors, grain, samples);  // a grain begins
  *     sh_factors_take(factors, record, samples, place, execution);     // in its sink
- *     ... an engine gathers sh_factors_span ...
- *     SH_TRY(sh_factors_read(factors, &batch));
- *     for each of the grains: SH_TRY(sh_factors_complete(factors, index, sum, execution));
+ *     ... an engine gathers sh_factors_begin's span; as words come: ...
+ *     SH_TRY(sh_factors_read(factors, &batch, held, words, &count));
+ *     for each grain since then: SH_TRY(sh_factors_complete(factors, index, sum, execution));
  *
  * The bounds, checks and counts of the trailer are those of the own parts, as ever. The own part of
  * the sum has its grains too, so that a stage may be gone on with in any other way.
@@ -59,13 +59,12 @@ void sh_factors_take(sh_factors *factors, size_t record, uint32_t samples, uint3
                      const sh_execution *execution);
 
 /* What to gather in a stage: the records that there are, and those of the grains to compute. */
-sh_span sh_factors_span(const sh_factors *factors, const sh_batch *batch,
-                        const sh_grain_list *todo);
+sh_span sh_factors_begin(sh_factors *factors, const sh_batch *batch, const sh_grain_list *todo);
 
-/* Finds the records of the others in what was gathered, `count` of them. SH_FORMAT: not each is a
- * grain of the batch that `held` has not, once. */
+/* Finds the records of the others in the first so many words of what is gathered: `count` of them
+ * so far. SH_FORMAT: not each is whole and of a grain of the batch that `held` has not, once. */
 sh_status sh_factors_read(sh_factors *factors, const sh_batch *batch, const sh_grain_list *held,
-                          uint32_t *count) SHOAL_CHECKED;
+                          size_t words, uint32_t *count) SHOAL_CHECKED;
 
 /* Number `index` of them: its samples, which the execution is to be for; adds its terms to the
  * total. */

@@ -80,9 +80,9 @@ static void records_are_of_the_grains_that_are_missing(void **state)
     const sh_batch batch = sh_batch_of_all(SAMPLES, GRAIN);
     sh_grain_list held = {0}, none = {0};
     assert_ok(sh_grain_list_add(&held, (sh_range){0, 1}));
-    const sh_span before = sh_factors_span(factors, &batch, &held); /* to compute */
+    const sh_span before = sh_factors_begin(factors, &batch, &held); /* to compute */
     assert_int_equal(sh_factors_open(factors, 0, GRAIN), 0);
-    const sh_span span = sh_factors_span(factors, &batch, &none);
+    const sh_span span = sh_factors_begin(factors, &batch, &none);
     assert_true(span.gathered && before.gathered);
     assert_int_equal(before.count, 1 + 4 * 1300);
     assert_int_equal(span.count, before.count);
@@ -93,15 +93,23 @@ static void records_are_of_the_grains_that_are_missing(void **state)
         memset(others, 0, span.room * sizeof *others);
         others[0] = cases[i].first;
         others[1 + (cases[i].first == 2 ? 2 : 4) * 1300] = cases[i].second;
+        assert_int_equal(sh_factors_begin(factors, &batch, &none).room, span.room);
         if (!cases[i].fine) {
-            assert_fails(sh_factors_read(factors, &batch, &held, &count), SH_FORMAT, "factors");
+            assert_fails(sh_factors_read(factors, &batch, &held, span.room, &count), SH_FORMAT,
+                         "factors");
             continue;
         }
-        assert_ok(sh_factors_read(factors, &batch, &held, &count));
+        const size_t first = 1 + (cases[i].first == 2 ? 2 : 4) * 1300;
+        assert_ok(sh_factors_read(factors, &batch, &held, first, &count)); /* a part has come */
+        assert_int_equal(count, 1);
+        assert_ok(sh_factors_read(factors, &batch, &held, span.room, &count));
         assert_int_equal(count, 2);
         assert_int_equal(sh_factors_samples(factors, &batch, 0), cases[i].first == 2 ? 2 : 4);
         assert_int_equal(sh_factors_samples(factors, &batch, 1), cases[i].first == 2 ? 4 : 2);
     }
+    assert_int_equal(sh_factors_begin(factors, &batch, &none).room, span.room);
+    others[0] = 1;
+    assert_fails(sh_factors_read(factors, &batch, &held, 4 * 1300, &count), SH_FORMAT, "grain 1");
     sh_grain_list_release(&held);
     sh_factors_free(factors);
     sh_replica_free(replica);

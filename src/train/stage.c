@@ -12,8 +12,8 @@
  *     check    where replicas are compared: lanes add up the check of the weights. It comes last,
  *              so that a bit that flips while grains are computed is found in the same stage
  *
- * Then the engine ends the reduction, or fails. Where it has gathered factors (train/factors.h) one
- * more turn completes the total:
+ * Then the engine ends the reduction, or fails. Where it gathers factors (train/factors.h) there
+ * are turns meanwhile, whenever some have come:
  *
  *     multiply each lane takes the next grain of another device and adds what its factors make
  */
@@ -383,7 +383,7 @@ void sh_stage_aim_spans(sh_trainer *trainer)
     trainer->span_count = buckets;
     if (trainer->gathering)
         trainer->spans[trainer->span_count++] =
-            sh_factors_span(trainer->factors, &trainer->batch, &trainer->todo);
+            sh_factors_begin(trainer->factors, &trainer->batch, &trainer->todo);
     trainer->spans[trainer->span_count++] = (sh_span){
         .own = own.trailer, .total = total.trailer, .count = own.words, .word = SH_WORD_U64};
 }
@@ -392,7 +392,7 @@ void sh_stage_aim_spans(sh_trainer *trainer)
 static void choose_gathering(sh_trainer *trainer, const sh_part *part)
 {
     trainer->gathering = trainer->factors != NULL && trainer->shared && !part->mixed &&
-                         trainer->mode == SH_MODEL_TRAIN && part->engine->ops->gathers;
+                         trainer->mode == SH_MODEL_TRAIN && part->engine->ops->gathered != NULL;
     if (trainer->factors != NULL)
         sh_stage_aim_spans(trainer);
 }
@@ -484,15 +484,23 @@ static uint32_t announced(const sh_part *part, bool later)
     return (uint32_t)view;
 }
 
-/* Makes the totals that the engine has only gathered the factors of. */
-static sh_status complete_total(sh_trainer *trainer)
+/* Makes the totals that the engine only gathers the factors of, as they come. */
+static sh_status complete_totals(sh_trainer *trainer, sh_engine *engine)
 {
-    if (!trainer->gathering)
-        return SH_OK;
-    SH_TRY(sh_factors_read(trainer->factors, &trainer->batch, &trainer->held, &trainer->gathered));
-    atomic_store(&trainer->next, 0);
-    sh_stage_take_turn(trainer, multiply);
-    return lanes_status(trainer);
+    const size_t room = trainer->gathering ? trainer->spans[trainer->span_count - 2].room : 0;
+    uint32_t done = 0;
+    for (size_t words = 0; words < room; done = trainer->gathered) {
+        const uint64_t begun = sh_stopwatch_now(trainer->watching);
+        const sh_status status = engine->ops->gathered(engine, words, &words);
+        sh_stopwatch_since(trainer->watching, &trainer->watching->network_ns, begun);
+        SH_TRY(status);
+        SH_TRY(sh_factors_read(trainer->factors, &trainer->batch, &trainer->held, words,
+                               &trainer->gathered));
+        atomic_store(&trainer->next, done);
+        sh_stage_take_turn(trainer, multiply);
+        SH_TRY(lanes_status(trainer));
+    }
+    return SH_OK;
 }
 
 sh_status sh_stage_reduce(sh_trainer *trainer, const sh_part *part)
@@ -514,8 +522,9 @@ sh_status sh_stage_reduce(sh_trainer *trainer, const sh_part *part)
                                                .check = trainer->shared ? trainer->check : 0,
                                            });
     sh_engine_ready(part->engine, training ? trainer->span_count - 1 : 0);
+    SH_TRY(complete_totals(trainer, part->engine));
     const uint64_t begun = sh_stopwatch_now(trainer->watching);
     const sh_status status = sh_engine_wait(part->engine);
     sh_stopwatch_since(trainer->watching, &trainer->watching->network_ns, begun);
-    return status == SH_OK ? complete_total(trainer) : status;
+    return status;
 }

@@ -113,6 +113,12 @@ static void break_ready(sh_engine *engine, uint32_t span)
     sh_engine_ready(ring_of(self), span);
 }
 
+static sh_status break_gathered(sh_engine *engine, size_t have, size_t *words)
+{
+    sh_engine *ring = ring_of(site_of(engine));
+    return ring->ops->gathered(ring, have, words);
+}
+
 static sh_status break_wait(sh_engine *engine)
 {
     return sh_engine_wait(ring_of(site_of(engine)));
@@ -129,9 +135,9 @@ static void on_span(void *context, uint32_t index, const sh_span *span)
 static const sh_engine_ops break_ops[] = {
     {.name = "breaking", .begin = break_begin, .ready = break_ready, .wait = break_wait},
     {.name = "breaking",
-     .gathers = true,
      .begin = break_begin,
      .ready = break_ready,
+     .gathered = break_gathered,
      .wait = break_wait},
 };
 
