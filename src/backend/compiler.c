@@ -289,32 +289,31 @@ static bool has_operand(const sh_instruction *instruction, sh_buffer_id buffer)
 }
 
 /*
- * Where the gradient is the product of two plain values, the sink has them as operands too, so they
- * last until then: dw of a dense layer, by the node's first instruction.
+ * Where the gradient is the product of two values, that of a dense layer's first instruction, whose
+ * operands are plain: the sink has them as operands too, so they last until then.
  */
-static void note_product(const sh_compiler *compiler, sh_instruction *sink)
+static sh_status note_product(sh_compiler *compiler, sh_instruction *sink)
 {
     const sh_program *program = compiler->program;
-    const sh_node *node =
-        &compiler->graph->nodes[compiler->node == SH_NO_NODE ? 0 : compiler->node];
-    if (compiler->node == SH_NO_NODE || node->op != SH_OP_linear_grad_weight ||
-        node->out[0] != sink->work.value)
-        return;
-    const sh_layout plain_x = sh_compiler_plain(compiler, node->in[0]);
-    const sh_layout plain_dy = sh_compiler_plain(compiler, node->in[1]);
-    const home *x = find_home(compiler, node->in[0], &plain_x);
-    const home *dy = find_home(compiler, node->in[1], &plain_dy);
     uint32_t of = 0;
+    if (compiler->node == SH_NO_NODE)
+        return SH_OK;
+    const sh_node *node = &compiler->graph->nodes[compiler->node];
+    if (node->op != SH_OP_linear_grad_weight || node->out[0] != sink->work.value)
+        return SH_OK;
     while (program->instructions[of].work.node != compiler->node ||
            program->instructions[of].work.kind != SH_WORK_NODE)
         of++;
-    const sh_instruction *product = &program->instructions[of];
-    if (x == NULL || dy == NULL || !has_operand(product, x->buffer) ||
-        !has_operand(product, dy->buffer) || !has_operand(product, sink->operands[0]))
-        return;
-    sink->operands[sink->operand_count++] = x->buffer;
-    sink->operands[sink->operand_count++] = dy->buffer;
+    for (uint32_t i = 0; i < 2; i++) {
+        SH_TRY(sh_compiler_input(compiler, &sink->operands[1 + i], node->in[i], NULL));
+        if (!has_operand(&program->instructions[of], sink->operands[1 + i]))
+            return SH_OK;
+    }
+    if (!has_operand(&program->instructions[of], sink->operands[0]))
+        return SH_OK;
+    sink->operand_count = 3;
     sink->product = of + 1;
+    return SH_OK;
 }
 
 /* Hands over what is the gradient of a parameter, or of several, as soon as it is there. */
@@ -333,7 +332,7 @@ static sh_status emit_sinks(sh_compiler *compiler, sh_value_id value)
             .operand_count = 1,
         };
         SH_TRY(sh_compiler_input(compiler, &sink.operands[0], value, NULL));
-        note_product(compiler, &sink);
+        SH_TRY(note_product(compiler, &sink));
         SH_TRY(append(compiler->program, &sink));
     }
     return SH_OK;
