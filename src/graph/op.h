@@ -138,10 +138,7 @@ sh_cost sh_op_cost(const sh_node *node, const sh_type *in, const sh_type *out);
 #include "graph/ops.def"
 #undef SH_OP
 
-/*
- * For infer: the input has this rank and element type; the failure names the operator and the
- * input.
- */
+/* For infer: the input has this rank and element type; a failure names operator and input. */
 sh_status sh_op_expect(const char *op, const char *input, const sh_type *type, sh_dtype dtype,
                        size_t rank) SHOAL_CHECKED;
 

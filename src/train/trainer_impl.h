@@ -21,8 +21,7 @@
 #include "train/updates.h"
 #include "train/worker.h"
 
-/* Redos in a row after which something is wrong with the sum itself. */
-#define SH_STAGE_ATTEMPTS 32
+#define SH_STAGE_ATTEMPTS 32 /* redos in a row, after which something is wrong with the sum */
 
 struct sh_trainer {
     sh_job job;
@@ -61,11 +60,10 @@ struct sh_trainer {
     float *scales;        /* by tensor: of the stage */
     sh_squares *squares;  /* by lane and tensor, of the reduced sum; where gradients are clipped */
 
-    sh_grain_list held;  /* in the own part of the sum */
-    sh_position held_at; /* the stage that they are of */
-    uint32_t redone;     /* attempts at this step, calibration not counted */
-    uint32_t repeated;   /* all of them but the last */
-    uint64_t check;      /* of the replica, in the last stage that compared it */
+    sh_grain_list held;        /* in the own part of the sum */
+    sh_position held_at;       /* the stage that they are of */
+    uint32_t redone, repeated; /* attempts at this step, calibration apart; all but the last */
+    uint64_t check;            /* of the replica, in the last stage that compared it */
 
     /* The turn under way. */
     const sh_part *part;
@@ -102,7 +100,7 @@ sh_status sh_stage_share_sum(sh_trainer *trainer, const sh_engine *engine) SHOAL
 /* One turn of the team. */
 void sh_stage_take_turn(sh_trainer *trainer, sh_team_task *task);
 
-/* The part of `total` elements that belongs to a lane: [*first, *end). Any lane. */
+/* The part of `total` elements that is a lane's: [*first, *end). Any lane. */
 void sh_stage_lane_range(const sh_trainer *trainer, uint32_t lane, size_t total, size_t *first,
                          size_t *end);
 
@@ -123,10 +121,9 @@ sh_range sh_stage_first_grain(const sh_trainer *trainer);
 /* Makes ready for step `number` since the job began: batch, order, learning rate. */
 void sh_step_begin_batch(sh_trainer *trainer, uint64_t number);
 
-/* Reads the scales of the sum, before it is judged. */
+/* Reads the scales of the sum, before it is judged; the factor that brings the gradient within the
+ * job's norm. */
 void sh_step_read_scales(sh_trainer *trainer);
-
-/* The factor that brings the gradient within the job's norm. */
 double sh_step_clip_factor(sh_trainer *trainer);
 
 /* The elements of a tensor within [first, end): [*from, *to), or false. */
