@@ -137,7 +137,7 @@ static void says_what_is_wrong(void **state)
     static const char *const reasons[] = {
         "/empty: ended before its training began",
         "/noise/run.db is not a database",
-        "/nothing/run.db is not a run's database, but another program's",
+        "/nothing/run.db is empty: whoever writes it has only just begun",
         "/version/run.db: its schema has version 9, this shoal knows version 1",
     };
     assert_ok(sh_runs_list(&list, root));
