@@ -64,6 +64,47 @@ static void one_that_is_off_looks_at_no_clock(void **state)
     sh_stopwatch_release(&watch);
 }
 
+/* A job of one step, 20 samples in 5 grains, and what trains it. */
+typedef struct small_job {
+    sh_job job;
+    sh_pipeline *pipeline;
+    sh_replica *replica;
+    sh_backend_list backends;
+    sh_trainer *trainer;
+} small_job;
+
+static sh_part all_grains(void)
+{
+    return (sh_part){.share = {0, 5}, .of = 5, .engine = sh_engine_solo()};
+}
+
+static void small_job_open(small_job *small, const sh_trainer_options *timing)
+{
+    sh_trainer_options options = *timing;
+    sh_job_init(&small->job);
+    snprintf(small->job.model, sizeof small->job.model, "lenet");
+    snprintf(small->job.data, sizeof small->job.data, "digits:20/8");
+    small->job.batch_size = 20;
+    small->job.grain = 4;
+    assert_ok(sh_job_complete(&small->job));
+    assert_ok(
+        sh_pipeline_open(&small->pipeline, small->job.data, &(sh_pipeline_options){.resize = 0}));
+    assert_ok(sh_backend_choose(&small->backends, NULL));
+    assert_ok(sh_replica_new(&small->replica, &small->job, &(sh_problem){1, 28, 28, 10}));
+    options.job = &small->job;
+    options.pipeline = small->pipeline;
+    options.backends = &small->backends;
+    options.replica = small->replica;
+    assert_ok(sh_trainer_new(&small->trainer, &options));
+}
+
+static void small_job_close(small_job *small)
+{
+    sh_trainer_free(small->trainer);
+    sh_replica_free(small->replica);
+    sh_pipeline_close(small->pipeline);
+}
+
 /* Steps of a real trainer: what is counted is the whole, and validation is no step. */
 static void a_trainer_accounts_for_its_steps(void **state)
 {
@@ -71,30 +112,13 @@ static void a_trainer_accounts_for_its_steps(void **state)
     for (uint32_t lanes = 1; lanes <= 2; lanes++) {
         atomic_uint_fast64_t now = 0;
         const sh_clock clock = {tick, &now};
-        sh_job job;
-        sh_pipeline *pipeline;
-        sh_replica *replica;
-        sh_trainer *trainer;
-        sh_backend_list backends;
+        small_job small;
         sh_step_result result;
         sh_sum_totals totals;
         sh_profile profile, later;
-        sh_job_init(&job);
-        snprintf(job.model, sizeof job.model, "lenet");
-        snprintf(job.data, sizeof job.data, "digits:20/8");
-        job.batch_size = 20;
-        job.grain = 4;
-        assert_ok(sh_job_complete(&job));
-        assert_ok(sh_pipeline_open(&pipeline, job.data, &(sh_pipeline_options){.resize = 0}));
-        assert_ok(sh_backend_choose(&backends, NULL));
-        assert_ok(sh_replica_new(&replica, &job, &(sh_problem){1, 28, 28, 10}));
-        assert_ok(sh_trainer_new(&trainer, &(sh_trainer_options){.job = &job,
-                                                                 .pipeline = pipeline,
-                                                                 .backends = &backends,
-                                                                 .replica = replica,
-                                                                 .lanes = lanes,
-                                                                 .clock = &clock}));
-        const sh_part part = {.share = {0, 5}, .of = 5, .engine = sh_engine_solo()};
+        small_job_open(&small, &(sh_trainer_options){.lanes = lanes, .clock = &clock});
+        sh_trainer *const trainer = small.trainer;
+        const sh_part part = all_grains();
         assert_ok(sh_trainer_step(trainer, &part, &result));
         sh_trainer_clear_times(trainer);
         assert_ok(sh_trainer_step(trainer, &part, &result));
@@ -121,9 +145,7 @@ static void a_trainer_accounts_for_its_steps(void **state)
                     seconds_of(&profile, "reading samples"));
         sh_profile_release(&profile);
         sh_profile_release(&later);
-        sh_trainer_free(trainer);
-        sh_replica_free(replica);
-        sh_pipeline_close(pipeline);
+        small_job_close(&small);
     }
 }
 
@@ -202,33 +224,16 @@ static void parts_add_up(void **state)
     (void)state;
     for (uint32_t lanes = 1; lanes <= 2; lanes++) {
         account a = {0};
-        sh_job job;
-        sh_pipeline *pipeline;
-        sh_replica *replica;
-        sh_trainer *trainer;
-        sh_backend_list backends;
+        small_job small;
         sh_step_result result;
-        sh_job_init(&job);
-        snprintf(job.model, sizeof job.model, "lenet");
-        snprintf(job.data, sizeof job.data, "digits:20/8");
-        job.batch_size = 20;
-        job.grain = 4;
-        assert_ok(sh_job_complete(&job));
-        assert_ok(sh_pipeline_open(&pipeline, job.data, &(sh_pipeline_options){.resize = 0}));
-        assert_ok(sh_backend_choose(&backends, NULL));
-        assert_ok(sh_replica_new(&replica, &job, &(sh_problem){1, 28, 28, 10}));
-        assert_ok(sh_trainer_new(&trainer, &(sh_trainer_options){.job = &job,
-                                                                 .pipeline = pipeline,
-                                                                 .backends = &backends,
-                                                                 .replica = replica,
-                                                                 .lanes = lanes,
-                                                                 .times = sh_clock_system(),
-                                                                 .on_times = take_account,
-                                                                 .context = &a}));
-        const sh_part part = {.share = {0, 5}, .of = 5, .engine = sh_engine_solo()};
+        small_job_open(&small, &(sh_trainer_options){.lanes = lanes,
+                                                     .times = sh_clock_system(),
+                                                     .on_times = take_account,
+                                                     .context = &a});
+        const sh_part part = all_grains();
         const uint64_t begun_ns = sh_clock_now_ns(sh_clock_system());
         for (int i = 0; i < 20; i++)
-            assert_ok(sh_trainer_step(trainer, &part, &result));
+            assert_ok(sh_trainer_step(small.trainer, &part, &result));
         const uint64_t took_ns = sh_clock_now_ns(sh_clock_system()) - begun_ns;
         assert_int_equal(a.steps, 20);
         assert_true(a.wall_ns <= took_ns && (double)a.wall_ns > 0.95 * (double)took_ns);
@@ -236,9 +241,7 @@ static void parts_add_up(void **state)
         if (fabs(found - 1) > 0.02)
             fail_msg("%u lanes: the parts are %.4f of the wall time", lanes, found);
         print_message("%u lanes: the parts are %.4f of the wall time\n", lanes, found);
-        sh_trainer_free(trainer);
-        sh_replica_free(replica);
-        sh_pipeline_close(pipeline);
+        small_job_close(&small);
     }
 }
 
