@@ -125,11 +125,12 @@ typedef struct sh_export_options {
     const char *run;   /* folder */
     const char *table; /* as in `shoal help runs`: "steps" */
     sh_export_format format;
-    const char *path; /* replaced as a whole or not at all; NULL: `out` */
+    const char *path; /* replaced as a whole or not at all, but for a pipe; NULL: `out` */
     FILE *out;        /* whose errors are the caller's to look for */
 } sh_export_options;
 
-/* Writes a table of a run as text. SH_INVALID names the tables there are. */
+/* Writes a table of a run as text; or as table "trace" all of it as a timeline, in Chrome's trace
+ * event format whatever `format` says. SH_INVALID names the tables there are. */
 SHOAL_API sh_status sh_run_export(const sh_export_options *options) SHOAL_CHECKED;
 
 #ifdef __cplusplus

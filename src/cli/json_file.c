@@ -14,16 +14,15 @@
 
 #include "cli/console.h"
 
-#define REMEDY "choose another file for --json"
-
 bool sh_json_is_output(const char *path)
 {
     return path != NULL && strcmp(path, "-") == 0;
 }
 
-static bool refuse(sh_trouble *trouble, const char *path, int error)
+static bool refuse(sh_trouble *trouble, const char *option, const char *path, int error)
 {
-    return sh_trouble_set(trouble, "--json %.200s: %s; " REMEDY, path, strerror(error));
+    return sh_trouble_set(trouble, "%s %.200s: %s; choose another file for %s", option, path,
+                          strerror(error), option);
 }
 
 static bool exists_as_other(const char *path)
@@ -47,19 +46,22 @@ static char *resolve(const char *path)
 
 bool sh_json_file_check(sh_trouble *trouble, const char *path)
 {
-    if (sh_json_is_output(path))
-        return true;
+    return sh_json_is_output(path) || sh_result_file_check(trouble, "--json", path);
+}
+
+bool sh_result_file_check(sh_trouble *trouble, const char *option, const char *path)
+{
     if (is_folder(path))
-        return refuse(trouble, path, EISDIR);
+        return refuse(trouble, option, path, EISDIR);
     if (exists_as_other(path))
-        return access(path, W_OK) == 0 || refuse(trouble, path, errno);
+        return access(path, W_OK) == 0 || refuse(trouble, option, path, errno);
     char *real = resolve(path);
     if (real == NULL)
-        return refuse(trouble, path, errno);
+        return refuse(trouble, option, path, errno);
     const bool good = access(dirname(real), W_OK | X_OK) == 0;
     const int error = errno;
     free(real);
-    return good || refuse(trouble, path, error);
+    return good || refuse(trouble, option, path, error);
 }
 
 static bool write_whole(int descriptor, const char *text)
@@ -130,7 +132,7 @@ bool sh_json_file_write(sh_trouble *trouble, const char *path, json_t *root)
     const int error = errno;
     free(real);
     free(text);
-    return good || refuse(trouble, path, error);
+    return good || refuse(trouble, "--json", path, error);
 }
 
 json_t *sh_json_number(double number)

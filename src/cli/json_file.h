@@ -24,6 +24,9 @@ bool sh_json_is_output(const char *path);
 /* Can the file be written, as far as is known without writing? For before hours of work. */
 bool sh_json_file_check(sh_trouble *trouble, const char *path);
 
+/* The same of a file that another option asks for, such as "--trace"; "-" is a file then. */
+bool sh_result_file_check(sh_trouble *trouble, const char *option, const char *path);
+
 /*
  * Writes `root`, which it takes over in any case; NULL (memory was out while it was made) fails.
  * On failure a file that was there is as it was, and the trouble says what to do.

@@ -137,6 +137,7 @@ static void says_why_not(void **state)
     assert_true(sh_json_file_write(&trouble, "full.json", json_object()));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         assert_false(sh_json_file_check(&trouble, cases[i].path));
+        assert_false(sh_result_file_check(&trouble, "--json", cases[i].path));
         assert_non_null(strstr(trouble.text, cases[i].message));
         assert_false(sh_json_file_write(&trouble, cases[i].path, json_object()));
         assert_non_null(strstr(trouble.text, "; choose another file for --json"));

@@ -101,6 +101,8 @@ static int export_table(const char *run, const runs_values *given)
         return sh_console_misuse("runs", "runs: --export needs the folder of a run");
     if (given->format != NULL && !json && strcmp(given->format, "csv") != 0)
         return sh_console_misuse("runs", "--format %s: must be csv or json", given->format);
+    if (given->format != NULL && !json && strcmp(given->table, "trace") == 0)
+        return sh_console_misuse("runs", "--format csv: a trace is always json");
     const sh_export_options asked = {.run = run,
                                      .table = given->table,
                                      .format = json ? SH_EXPORT_JSON : SH_EXPORT_CSV,
@@ -142,9 +144,12 @@ const sh_command sh_runs_command = {
         "  samples     each device's processor, memory, network, heat, power; counters as they "
         "stood\n"
         "  events      what happened\n"
+        "  trace       no table, but a timeline of all that for https://ui.perfetto.dev or\n"
+        "              chrome://tracing (JSON)\n"
         "\nexamples:\n"
         "  shoal runs\n"
-        "  shoal runs runs/RUN --export steps -o steps.csv\n",
+        "  shoal runs runs/RUN --export steps -o steps.csv\n"
+        "  shoal runs runs/RUN --export trace -o trace.json\n",
     .options = options,
     .values_bytes = sizeof(runs_values),
     .positionals_most = 1,

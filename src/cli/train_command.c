@@ -16,7 +16,7 @@
 
 typedef struct train_values {
     sh_train_options options;
-    const char *json, *events;
+    const char *json, *events, *trace;
     bool quiet, verbose, nesterov;
 } train_values;
 
@@ -26,6 +26,7 @@ typedef struct train_session {
     sh_progress progress;
     sh_event_stream events;
     bool output_lost;
+    char run[SH_RUN_BYTES]; /* "": there is none yet */
 } train_session;
 
 #define FIELD(member) offsetof(train_values, member)
@@ -152,6 +153,9 @@ static const sh_option options[] = {
      .help = "write the summary to FILE ('-': standard output)", .offset = FIELD(json)},
     {SH_OPTION_TEXT, .name = "events", .value = "FILE",
      .help = "append a line of JSON for each step and event to FILE", .offset = FIELD(events)},
+    {SH_OPTION_TEXT, .name = "trace", .value = "FILE",
+     .help = "write a timeline for Perfetto to FILE at the end; more below",
+     .offset = FIELD(trace)},
     {SH_OPTION_FLAG, .name = "tensorboard",
      .help = "write an event file for TensorBoard into the run's folder",
      .offset = FIELD(options.tensorboard)},
@@ -223,7 +227,7 @@ static bool silence_others(train_values *given)
     if (launch.rank > 0) {
         given->quiet = true;
         given->verbose = false;
-        given->json = given->events = NULL;
+        given->json = given->events = given->trace = NULL;
     }
     return launch.rank > 0;
 }
@@ -245,7 +249,10 @@ static int check(const train_values *given)
                                  asked->min_devices, devices);
     if (sh_train_options_check(asked) != SH_OK)
         return misuse(sh_message());
-    if (given->json != NULL && !sh_json_file_check(&trouble, given->json))
+    if (sh_json_is_output(given->trace))
+        return misuse("--trace -: must be a file; standard output has the summary");
+    if ((given->json != NULL && !sh_json_file_check(&trouble, given->json)) ||
+        (given->trace != NULL && !sh_result_file_check(&trouble, "--trace", given->trace)))
         return sh_console_fail("%s", trouble.text);
     return SH_EXIT_DONE;
 }
@@ -327,6 +334,8 @@ static void observe(void *context, const sh_event *event)
         if (session->output_lost) /* nobody would know how to join; sh_console_finish says so */
             sh_stop_request(session->given->options.stop);
     }
+    if (event->kind == SH_EVENT_RUN)
+        snprintf(session->run, sizeof session->run, "%s", event->text);
     sh_event_stream_write(&session->events, event);
     sh_progress_show(&session->progress, event);
 }
@@ -341,6 +350,20 @@ static int report(const train_values *given, const sh_summary *summary, sh_run_e
         !sh_json_file_write(&trouble, given->json, sh_summary_output_json(summary, end)))
         return sh_console_fail("%s", trouble.text);
     return SH_EXIT_DONE;
+}
+
+/* However the training ended, as far as it came. */
+static bool write_trace(const train_session *session)
+{
+    const char *path = session->given->trace;
+    if (path == NULL || session->run[0] == '\0')
+        return true;
+    const sh_export_options asked = {.run = session->run, .table = "trace", .path = path};
+    if (sh_run_export(&asked) == SH_OK)
+        return true;
+    sh_console_fail("--trace: %s; once it is mended: shoal runs %s --export trace -o FILE",
+                    sh_message(), session->run);
+    return false;
 }
 
 /* What a training that ended with `status` returns, after its summary where it has one. */
@@ -408,6 +431,8 @@ static int run(const sh_arguments *arguments, void *values)
     sh_progress_end(&session.progress);
     sh_event_stream_close(&session.events);
     code = conclude(&session, status, &summary);
+    if (!write_trace(&session) && code == SH_EXIT_DONE)
+        code = SH_EXIT_FAILURE;
     sh_summary_release(&summary);
     sh_stop_free(given->options.stop);
     return code;
@@ -457,6 +482,10 @@ const sh_command sh_train_command = {
         "for slow\n"
         "                                    links. That is one step, also for --steps; schedules "
         "count H\n"
+        "\n--trace FILE writes what the run recorded of each device: the parts of each step as "
+        "slices, its\nprocessor, memory and network as counters, and events. Open it at "
+        "https://ui.perfetto.dev or\nchrome://tracing; it is there after a failure or Ctrl-C too, "
+        "and of any run later by\n  shoal runs RUN --export trace -o FILE\n"
         "\nexamples:\n"
         "  shoal train mlp:784-128-64-10 digits --epochs 2 --devices 3\n"
         "  shoal train lenet mnist:DIR --epochs 8 --listen :7700 --json summary.json\n"

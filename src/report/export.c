@@ -4,43 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/utf8.h"
+#include "report/export_output.h"
 #include "report/listing.h"
-#include "store/file.h"
+#include "report/trace.h"
 
-#define BUFFER_BYTES 65536
-
-typedef struct output {
+/* A table on its way. */
+typedef struct table_output {
     sh_export_format format;
-    sh_file_writer *file; /* NULL: out */
-    FILE *out;
-    size_t used;
-    char buffer[BUFFER_BYTES];
-} output;
-
-static sh_status flush(output *o)
-{
-    const size_t bytes = o->used;
-    o->used = 0;
-    if (o->file != NULL)
-        return sh_file_writer_add(o->file, o->buffer, bytes);
-    fwrite(o->buffer, 1, bytes, o->out);
-    return SH_OK;
-}
-
-static sh_status put(output *o, const char *text)
-{
-    for (size_t left = strlen(text); left > 0;) {
-        if (o->used == BUFFER_BYTES)
-            SH_TRY(flush(o));
-        const size_t room = BUFFER_BYTES - o->used, bytes = left < room ? left : room;
-        memcpy(o->buffer + o->used, text, bytes);
-        o->used += bytes;
-        text += bytes;
-        left -= bytes;
-    }
-    return SH_OK;
-}
+    sh_export_output *out;
+} table_output;
 
 /* As short as it can be without another value. */
 static void print_real(char text[40], double value)
@@ -56,85 +28,68 @@ static void print_real(char text[40], double value)
     }
 }
 
-static sh_status put_csv_text(output *o, const char *text)
+static sh_status put_csv_text(table_output *o, const char *text)
 {
     char one[2] = "";
     if (text[0] != '\0' && strpbrk(text, ",\"\r\n") == NULL)
-        return put(o, text);
-    SH_TRY(put(o, "\""));
+        return sh_export_put(o->out, text);
+    SH_TRY(sh_export_put(o->out, "\""));
     for (; *text != '\0'; text++) {
         one[0] = *text;
-        SH_TRY(put(o, *text == '"' ? "\"\"" : one));
+        SH_TRY(sh_export_put(o->out, *text == '"' ? "\"\"" : one));
     }
-    return put(o, "\"");
+    return sh_export_put(o->out, "\"");
 }
 
-static sh_status put_json_text(output *o, const char *text)
-{
-    uint32_t point;
-    SH_TRY(put(o, "\""));
-    while (*text != '\0') {
-        char one[8] = "?"; /* in the place of a malformed byte, which JSON cannot hold */
-        const size_t bytes = sh_utf8_read((const unsigned char *)text, &point);
-        if (bytes > 0 && point < 0x20)
-            snprintf(one, sizeof one, "\\u%04x", (unsigned)point);
-        else if (bytes > 0)
-            snprintf(one, sizeof one, "%s%.*s", *text == '"' || *text == '\\' ? "\\" : "",
-                     (int)bytes, text);
-        SH_TRY(put(o, one));
-        text += bytes > 0 ? bytes : 1;
-    }
-    return put(o, "\"");
-}
-
-static sh_status put_value(output *o, const sh_query *query, int column)
+static sh_status put_value(table_output *o, const sh_query *query, int column)
 {
     const bool json = o->format == SH_EXPORT_JSON;
     char text[40] = "";
     switch (sh_query_kind(query, column)) {
     case SH_VALUE_NULL:
-        return put(o, json ? "null" : "");
+        return sh_export_put(o->out, json ? "null" : "");
     case SH_VALUE_INTEGER:
         snprintf(text, sizeof text, "%lld", (long long)sh_query_integer(query, column));
-        return put(o, text);
+        return sh_export_put(o->out, text);
     case SH_VALUE_REAL:
         print_real(text, sh_query_real(query, column));
-        return put(o, json && !isfinite(sh_query_real(query, column)) ? "null" : text);
+        return sh_export_put(o->out,
+                             json && !isfinite(sh_query_real(query, column)) ? "null" : text);
     case SH_VALUE_TEXT:
         break;
     }
-    return json ? put_json_text(o, sh_query_text(query, column))
+    return json ? sh_export_put_json(o->out, sh_query_text(query, column))
                 : put_csv_text(o, sh_query_text(query, column));
 }
 
-static sh_status put_csv_row(output *o, const sh_query *query, bool head)
+static sh_status put_csv_row(table_output *o, const sh_query *query, bool head)
 {
     const int columns = sh_query_columns(query);
     for (int i = 0; i < columns; i++) {
-        SH_TRY(head ? put(o, sh_query_name(query, i)) : put_value(o, query, i));
-        SH_TRY(put(o, i + 1 < columns ? "," : "\n"));
+        SH_TRY(head ? sh_export_put(o->out, sh_query_name(query, i)) : put_value(o, query, i));
+        SH_TRY(sh_export_put(o->out, i + 1 < columns ? "," : "\n"));
     }
     return SH_OK;
 }
 
-static sh_status put_json_row(output *o, const sh_query *query, bool first)
+static sh_status put_json_row(table_output *o, const sh_query *query, bool first)
 {
     const int columns = sh_query_columns(query);
-    SH_TRY(put(o, first ? "\n" : ",\n"));
+    SH_TRY(sh_export_put(o->out, first ? "\n" : ",\n"));
     for (int i = 0; i < columns; i++) {
-        SH_TRY(put(o, i == 0 ? "{" : ", "));
-        SH_TRY(put_json_text(o, sh_query_name(query, i)));
-        SH_TRY(put(o, ": "));
+        SH_TRY(sh_export_put(o->out, i == 0 ? "{" : ", "));
+        SH_TRY(sh_export_put_json(o->out, sh_query_name(query, i)));
+        SH_TRY(sh_export_put(o->out, ": "));
         SH_TRY(put_value(o, query, i));
     }
-    return put(o, "}");
+    return sh_export_put(o->out, "}");
 }
 
-static sh_status put_rows(output *o, sh_query *query)
+static sh_status put_rows(table_output *o, sh_query *query)
 {
     const bool json = o->format == SH_EXPORT_JSON;
     bool row;
-    SH_TRY(json ? put(o, "[") : put_csv_row(o, query, true));
+    SH_TRY(json ? sh_export_put(o->out, "[") : put_csv_row(o, query, true));
     for (bool first = true;; first = false) {
         SH_TRY(sh_query_next(query, &row));
         if (!row)
@@ -142,8 +97,8 @@ static sh_status put_rows(output *o, sh_query *query)
         SH_TRY(json ? put_json_row(o, query, first) : put_csv_row(o, query, false));
     }
     if (json)
-        SH_TRY(put(o, "\n]\n"));
-    return flush(o);
+        SH_TRY(sh_export_put(o->out, "\n]\n"));
+    return SH_OK;
 }
 
 /* That there is such a table, else the failure that lists them. */
@@ -162,43 +117,39 @@ static sh_status check_table(sh_database *database, const sh_export_options *opt
     }
     sh_query_free(query);
     if (status == SH_OK && !found)
-        return sh_fail(SH_INVALID, "%.200s: has no table %.100s, but %s", options->run,
+        return sh_fail(SH_INVALID, "%.200s: has no table %.100s, but %s, trace", options->run,
                        options->table, names);
     return status;
 }
 
-static sh_status write_table(sh_database *database, const sh_export_options *options)
+static sh_status write_table(sh_export_output *out, sh_database *database,
+                             const sh_export_options *options)
 {
     char sql[256];
-    sh_query *query = NULL;
-    sh_status status = SH_OK;
-    SH_TRY(check_table(database, options));
+    sh_query *query;
     snprintf(sql, sizeof sql, "SELECT * FROM %s", options->table);
-    output *o = calloc(1, sizeof *o);
-    if (o == NULL)
-        return sh_fail_memory(sizeof *o, "an export");
-    o->format = options->format;
-    o->out = options->out;
-    SH_TRY_DONE(sh_query_new(&query, database, sql));
-    if (options->path != NULL)
-        SH_TRY_DONE(sh_file_writer_open(&o->file, options->path));
-    SH_TRY_DONE(put_rows(o, query));
-    if (o->file != NULL) {
-        status = sh_file_writer_commit(o->file);
-        o->file = NULL;
-    }
-done:
-    sh_file_writer_discard(o->file);
+    SH_TRY(sh_query_new(&query, database, sql));
+    const sh_status status = put_rows(&(table_output){options->format, out}, query);
     sh_query_free(query);
-    free(o);
     return status;
+}
+
+static sh_status write(sh_database *database, const sh_export_options *options)
+{
+    const bool is_trace = strcmp(options->table, "trace") == 0;
+    sh_export_output *out;
+    if (!is_trace)
+        SH_TRY(check_table(database, options));
+    SH_TRY(sh_export_output_open(&out, options->path, options->out));
+    return sh_export_output_end(out, is_trace ? sh_trace_write(out, database, options->run)
+                                              : write_table(out, database, options));
 }
 
 sh_status sh_run_export(const sh_export_options *options)
 {
     sh_database *database;
     SH_TRY(sh_listing_open(&database, options->run));
-    const sh_status status = write_table(database, options);
+    const sh_status status = write(database, options);
     sh_database_close(database);
     return status;
 }

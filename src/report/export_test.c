@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "report/history_fixture.h"
 #include "shoal/runs.h"
 
@@ -92,10 +96,26 @@ static void names_the_tables(void **state)
     history_make(root, "a", HISTORY_RUN HISTORY_STEPS);
     assert_fails(export("step", SH_EXPORT_CSV), SH_INVALID,
                  "/a: has no table step, but run, sessions, devices, views, epochs, steps, work, "
-                 "samples, events, step_parts");
+                 "samples, events, step_parts, trace");
     assert_fails(export("run; DROP TABLE run", SH_EXPORT_CSV), SH_INVALID,
                  "has no table run; DROP");
     assert_ok(export("step_parts", SH_EXPORT_CSV));
+}
+
+/* A pipe stays one. */
+static void writes_into_a_pipe(void **state)
+{
+    (void)state;
+    char text[64] = "";
+    history_make(root, "a", "");
+    assert_int_equal(mkfifo(path, 0600), 0);
+    const int reader = open(path, O_RDONLY | O_NONBLOCK);
+    assert_true(reader >= 0);
+    assert_ok(export("events", SH_EXPORT_CSV));
+    assert_true(read(reader, text, sizeof text - 1) > 0);
+    assert_string_equal(text, "at,device,kind,text\n");
+    close(reader);
+    assert_int_equal(scratch_count(root), 2);
 }
 
 /* What was there stays. */
@@ -120,7 +140,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_FOLDER(writes_values_as_they_are), WITH_FOLDER(an_empty_table_has_its_head),
         WITH_FOLDER(writes_long_tables),        WITH_FOLDER(names_the_tables),
-        WITH_FOLDER(a_failure_leaves_the_file),
+        WITH_FOLDER(writes_into_a_pipe),        WITH_FOLDER(a_failure_leaves_the_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

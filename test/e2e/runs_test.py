@@ -183,6 +183,68 @@ time: # computing  waiting for . own lanes - devices ~ the network  + optimizer
         rows = json.loads(self.shoal("runs", "runs/whole", "--export", "steps", "--format", "json").out)
         self.assertEqual([row["step"] for row in rows], list(range(1, 201)))
 
+    def check_trace(self, path, run, devices):
+        """Slices of each device one after the other, parts within their step: as much as the steps took."""
+        with open(path, encoding="utf-8") as file:
+            events = json.load(file)["traceEvents"]
+        database = sqlite3.connect(self.path(run, "run.db"))
+        rows = database.execute("SELECT device, step, wall_us FROM work ORDER BY step").fetchall()
+        views = {"view %d" % view for view, in database.execute("SELECT view FROM views")}
+        names = dict(database.execute("SELECT device, name FROM devices"))
+        database.close()
+        self.assertEqual({event["pid"]: event["args"]["name"] for event in events
+                          if event["name"] == "process_name"}, names)
+        self.assertLessEqual(views, {event["name"] for event in events if event["ph"] == "i"})
+        for device in range(devices):
+            own = [event for event in events if event["pid"] == device]
+            slices = [event for event in own if event["ph"] == "X"]
+            steps = [event for event in slices if event["name"].startswith("step ")]
+            self.assertEqual([(event["name"], round(event["dur"], 3)) for event in steps],
+                             [("step %d" % step, round(wall, 3)) for number, step, wall in rows if number == device])
+            step_end = part_end = 0.0
+            for event in slices:
+                if event in steps:
+                    self.assertGreaterEqual(event["ts"], step_end - 1e-3)
+                    step_end, part_end = event["ts"] + event["dur"], event["ts"]
+                else:
+                    self.assertGreaterEqual(event["ts"], part_end - 1e-3)
+                    part_end = event["ts"] + event["dur"]
+                    self.assertLessEqual(part_end, step_end + 1e-3)
+            total = sum(event["dur"] for event in steps)
+            self.assertAlmostEqual((sum(event["dur"] for event in slices) - total) / total, 1, delta=0.02)
+            counters = {event["name"] for event in own if event["ph"] == "C"}
+            self.assertEqual(counters, {"CPU", "memory", "network in", "network out"})
+            for name in counters:
+                moments = [event["ts"] for event in own if event["name"] == name]
+                self.assertEqual(moments, sorted(moments))
+        return steps
+
+    def test_traces_a_training(self):
+        job = ("train", "lenet", "digits:2000/200", "--batch-size", "50", "--devices", "2", "--lanes", "1", "--quiet")
+        self.shoal(*job, "--epochs", "2", "--run", "whole", "--trace", "whole.json")
+        self.assertEqual(len(self.check_trace(self.path("whole.json"), "whole", 2)), 80)
+        self.shoal("runs", "whole", "--export", "trace", "-o", "again.json")
+        with open(self.path("whole.json"), "rb") as one, open(self.path("again.json"), "rb") as other:
+            self.assertEqual(one.read(), other.read())
+        for path, message, status in (("no/t.json", "--trace no/t.json: No such file", 1),
+                                      ("whole", "--trace whole: Is a directory; choose another file for --trace", 1),
+                                      ("-", "--trace -: must be a file", 2)):
+            self.assertIn(message, self.shoal(*job, "--trace", path, "--run", "none", status=status).err)
+            self.assertFalse(os.path.exists(self.path("none")))
+
+    def test_traces_what_was_stopped(self):
+        endless = self.start("train", "lenet", "digits:2000/200", "--devices", "2", "--lanes", "1", "--epochs", "9999",
+                             "--quiet", "--run", "cut", "--trace", "cut.json")
+        deadline = time.monotonic() + 30 * harness.PATIENCE
+        while json.loads(self.shoal("top", "cut", "--json", "-", status=None).out or '{"run": {"step": 0}}')[
+                "run"]["step"] < 20:
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.1)
+        self.assertFalse(os.path.exists(self.path("cut.json")))
+        endless.signal(signal.SIGINT)
+        self.assertEqual(endless.wait().status, 130)
+        self.assertGreaterEqual(len(self.check_trace(self.path("cut.json"), "cut", 2)), 20)
+
     def watch(self, *arguments, colour=True):
         """shoal top on a terminal of 100 columns and 30 rows: the process and the terminal."""
         terminal, end = pty.openpty()
