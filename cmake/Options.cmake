@@ -38,6 +38,8 @@ elseif(CMAKE_BUILD_TYPE STREQUAL Release)
   # Nothing unwinds the stack of a C program while it runs: tables for that would be an eighth of it.
   target_compile_options(shoal_options INTERFACE -fno-asynchronous-unwind-tables -fno-unwind-tables)
   target_link_options(shoal_options INTERFACE -Wl,-z,relro -Wl,-z,now)
+  # Code and constants in one segment, without the paddings to a page between them: 12 kB less.
+  target_link_options(shoal_options INTERFACE -Wl,-z,noseparate-code)
   # Relocations of tables as bits instead of 24 bytes each: 27 kB less. Needs a C library from 2022 on.
   check_linker_flag(C -Wl,-z,pack-relative-relocs SHOAL_PACKS_RELOCATIONS)
   if(SHOAL_PACKS_RELOCATIONS)
