@@ -138,9 +138,9 @@ class Report(harness.Case):
         self.assertNotIn("No charts", result.out)
 
     def test_a_training_has_its_report(self):
-        self.train("mlp:784-16-10", "digits:310/90", "--epochs", "2", "--devices", "2", "--lanes", "1", "--run", "run")
+        self.train("mlp:784-16-10", "digits:310/90", "--epochs", "100", "--devices", "2", "--lanes", "1", "--run", "run")
         out = self.shoal("report", "run").out
-        self.assertRegex(out, r"run: mlp:784-16-10 on digits:310/90, [0-9,]+ parameters, 620 samples, weights [0-9a-f]{64}")
+        self.assertRegex(out, r"run: mlp:784-16-10 on digits:310/90, [0-9,]+ parameters, 31,000 samples, weights [0-9a-f]{64}")
         self.assertRegex(out, r"(?m)^ +2 .* %$")
         run, = json.loads(self.shoal("report", "run", "--format", "json").out)["runs"]
         for device in run["devices"]:
