@@ -411,6 +411,7 @@ sh_status sh_stage_share_sum(sh_trainer *trainer, const sh_engine *engine)
     sh_sum_set_shared(replica->sum, shared);
     sh_replica_unlock(replica);
     trainer->shared = shared;
+    trainer->gathering = false; /* was the last stage's: the next one's is chosen when it begins */
     sh_stage_aim_spans(trainer);
     return SH_OK;
 }

@@ -138,16 +138,17 @@ class Report(harness.Case):
         self.assertNotIn("No charts", result.out)
 
     def test_a_training_has_its_report(self):
-        self.train("mlp:784-16-10", "digits:310/90", "--epochs", "100", "--devices", "2", "--lanes", "1", "--run", "run")
+        self.train("lenet", "digits:310/90", "--epochs", "10", "--devices", "2", "--lanes", "1", "--run", "run")
         out = self.shoal("report", "run").out
-        self.assertRegex(out, r"run: mlp:784-16-10 on digits:310/90, [0-9,]+ parameters, 31,000 samples, weights [0-9a-f]{64}")
+        self.assertRegex(out, r"run: lenet on digits:310/90, [0-9,]+ parameters, 3,100 samples, weights [0-9a-f]{64}")
         self.assertRegex(out, r"(?m)^ +2 .* %$")
         run, = json.loads(self.shoal("report", "run", "--format", "json").out)["runs"]
         for device in run["devices"]:
             for figure in ("network_busy_seconds", "network_sent_packets", "network_received_packets"):
                 self.assertGreaterEqual(device["figures"][figure]["total"], 0, figure)
             split = [part["mean"] for name, part in device["split"].items() if name != "exchange"]
-            self.assertAlmostEqual(sum(split) / device["step_seconds"], 1, delta=0.02)
+            if not harness.SANITIZED:  # which takes its time between the parts too
+                self.assertAlmostEqual(sum(split) / device["step_seconds"], 1, delta=0.02)
 
 
 if __name__ == "__main__":
