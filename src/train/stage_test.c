@@ -502,18 +502,17 @@ static bool has_seen_all(const world *seen)
     return seen->held_redone > 0 && seen->brought_along > 0;
 }
 
-/* Every trial ends with the weights of the quiet run. There are more where the first did not see
- * all. */
-static void disturb_often(world *quiet, float lr, uint32_t wire, uint32_t trials, world *seen,
-                          bool workers)
+/* Every trial ends with the weights of the quiet run. There are more, up to `most`, where the first
+ * did not see all. */
+static void disturb_often(world *quiet, float lr, uint32_t wire, uint32_t trials, uint32_t most,
+                          world *seen, bool workers)
 {
     world three;
     *seen = (world){0};
     run_quietly(quiet, lr, wire, 1, NULL, workers);
     const uint32_t moments = run_quietly(&three, lr, wire, DEVICES, quiet, workers);
     assert_string_equal(three.hash, quiet->hash);
-    for (uint32_t trial = 0; trial < trials || (trial < 10 * trials && !has_seen_all(seen));
-         trial++)
+    for (uint32_t trial = 0; trial < trials || (trial < most && !has_seen_all(seen)); trial++)
         disturb(quiet, lr, trial, moments, seen);
 }
 
@@ -521,7 +520,7 @@ static void what_is_held_is_gone_on_with(void **state)
 {
     (void)state;
     world quiet, seen;
-    disturb_often(&quiet, 0.05f, 32, TRIALS, &seen, false);
+    disturb_often(&quiet, 0.05f, 32, TRIALS, 10 * TRIALS, &seen, false);
     assert_true(seen.held_kept > TRIALS / 2);
     assert_true(seen.held_redone > 0); /* the first step finds its exponents */
     assert_true(seen.brought_along > 0);
@@ -532,7 +531,7 @@ static void redone_attempts_as_well(void **state)
 {
     (void)state;
     world quiet, seen;
-    disturb_often(&quiet, OUTGROWING, 32, TRIALS / 2, &seen, false);
+    disturb_often(&quiet, OUTGROWING, 32, TRIALS / 2, TRIALS / 2, &seen, false);
     assert_true(quiet.outgrown > 0);
     assert_true(seen.held_redone > 0);
 }
@@ -542,7 +541,7 @@ static void what_workers_have_come_to_as_well(void **state)
 {
     (void)state;
     world quiet, seen;
-    disturb_often(&quiet, 0.05f, 32, TRIALS, &seen, true);
+    disturb_often(&quiet, 0.05f, 32, TRIALS, 10 * TRIALS, &seen, true);
     assert_true(seen.held_kept > TRIALS / 2);
     assert_true(seen.held_redone > 0);
     assert_true(seen.brought_along > 0);
@@ -553,9 +552,9 @@ static void on_narrow_wires_too(void **state)
 {
     (void)state;
     world quiet, seen;
-    disturb_often(&quiet, 0.05f, 8, TRIALS / 2, &seen, false);
-    disturb_often(&quiet, 0.05f, 16, TRIALS / 4, &seen, false);
-    disturb_often(&quiet, 0.05f, 8, TRIALS / 4, &seen, true);
+    disturb_often(&quiet, 0.05f, 8, TRIALS / 2, TRIALS / 2, &seen, false);
+    disturb_often(&quiet, 0.05f, 16, TRIALS / 4, TRIALS / 4, &seen, false);
+    disturb_often(&quiet, 0.05f, 8, TRIALS / 4, TRIALS / 4, &seen, true);
 }
 
 int main(void)
