@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# Not under the thread sanitizer: it has no threads of its own.
 """Reports of runs: what they say, and that a page stands by itself."""
 
 import html.parser

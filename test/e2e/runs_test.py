@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# Not under the thread sanitizer: it has no threads of its own.
 """What runs have left, listed, watched and exported: shoal runs, shoal top."""
 
 import csv

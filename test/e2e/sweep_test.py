@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# Not under the thread sanitizer: it has no threads of its own.
 """Sweeps: killed and resumed, stopped, with trials that fail, of a study that changes."""
 
 import json
