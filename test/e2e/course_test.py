@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# Not under the thread sanitizer: its threads are those of e2e.elastic and e2e.parity, and it takes long.
 """The same course: what a job comes to depends on the job alone, not on who computed it."""
 
 import json

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# Not under the thread sanitizer: its threads are those of train.worker and e2e.chaos, and it takes long.
 """local:H: workers that train apart lead to the same weights wherever they are computed, with 1/H of the traffic."""
 
 
