@@ -8,10 +8,11 @@
 #include "base/team.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
+
+#include "base/thread.h"
 
 #define LOOKS 2000 /* some tens of microseconds: no more than what sleeping and waking take */
 
@@ -81,17 +82,11 @@ static void *member_main(void *argument)
     return NULL;
 }
 
-/* Signals are the main program's; a worker must not be the one that takes them. */
 static int start_member(sh_team *team, uint32_t index)
 {
     struct member *member = &team->members[index];
     *member = (struct member){.team = team, .worker = index + 1};
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int error = pthread_create(&member->thread, NULL, member_main, member);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return error;
+    return sh_thread_start(&member->thread, member_main, member);
 }
 
 sh_status sh_team_start(sh_team **team, uint32_t size)

@@ -25,9 +25,10 @@
 #include "data/prefetch.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+
+#include "base/thread.h"
 
 #define THIS_THREAD 1 /* Linux's RUSAGE_THREAD, which its headers show to GNU sources alone */
 #define SURE 16       /* wishes in a row that were there, before some are passed over */
@@ -122,17 +123,6 @@ static void *prefetch_main(void *argument)
     return NULL;
 }
 
-/* Signals are the main program's; this thread must not be the one that takes them. */
-static int start_thread(sh_prefetch *prefetch)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int error = pthread_create(&prefetch->thread, NULL, prefetch_main, prefetch);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return error;
-}
-
 sh_status sh_prefetch_start(sh_prefetch **prefetch, const sh_dataset *dataset)
 {
     sh_prefetch *fresh = calloc(1, sizeof *fresh);
@@ -142,7 +132,7 @@ sh_status sh_prefetch_start(sh_prefetch **prefetch, const sh_dataset *dataset)
     pthread_mutex_init(&fresh->lock, NULL);
     pthread_cond_init(&fresh->wake, NULL);
     if (sh_dataset_touches(dataset)) {
-        const int error = start_thread(fresh);
+        const int error = sh_thread_start(&fresh->thread, prefetch_main, fresh);
         if (error != 0) {
             sh_prefetch_stop(fresh);
             return sh_fail_errno(error, "starting a thread");

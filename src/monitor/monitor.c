@@ -2,12 +2,12 @@
 #include "monitor/monitor.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "base/memory.h"
+#include "base/thread.h"
 
 struct sh_monitor {
     sh_sampler *sampler; /* the thread's own while it runs */
@@ -59,16 +59,6 @@ static void *monitor_main(void *argument)
     return NULL;
 }
 
-static int start_thread(sh_monitor *monitor)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int error = pthread_create(&monitor->thread, NULL, monitor_main, monitor);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return error;
-}
-
 static void monitor_free(sh_monitor *monitor)
 {
     sh_sampler_close(monitor->sampler);
@@ -97,7 +87,7 @@ sh_status sh_monitor_start(sh_monitor **monitor, const sh_monitor_options *optio
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&fresh->changed, &monotonic);
     pthread_condattr_destroy(&monotonic);
-    const int error = start_thread(fresh);
+    const int error = sh_thread_start(&fresh->thread, monitor_main, fresh);
     if (error != 0) {
         monitor_free(fresh);
         return sh_fail_errno(error, "starting the monitor's thread");

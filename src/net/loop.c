@@ -11,8 +11,9 @@
 #include <event2/event.h>
 #include <event2/thread.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
+
+#include "base/thread.h"
 
 #define CALLBACKS_A_LOOK 16
 
@@ -113,13 +114,9 @@ static void use_threads(void)
 
 static int start_thread(sh_loop *loop)
 {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
     pthread_mutex_lock(&loop->lock);
-    const int error = pthread_create(&loop->thread, NULL, loop_main, loop);
+    const int error = sh_thread_start(&loop->thread, loop_main, loop);
     pthread_mutex_unlock(&loop->lock);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     return error;
 }
 

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/thread.h"
 #include "net/token.h"
 
 extern char **environ;
@@ -109,7 +110,7 @@ static sh_status start_child(sh_children *children, const sh_children_options *o
     pthread_mutex_lock(&children->lock);
     children->running++;
     pthread_mutex_unlock(&children->lock);
-    const int error = pthread_create(&self->waiter, NULL, wait_for_child, self);
+    const int error = sh_thread_start(&self->waiter, wait_for_child, self);
     if (error == 0)
         return SH_OK;
     kill(self->pid, SIGKILL);

@@ -14,12 +14,12 @@
 #include "node/delivery.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
+#include "base/thread.h"
 #include "data/fetch.h"
 #include "data/mirror.h"
 
@@ -232,14 +232,9 @@ static void *keeper_main(void *argument)
     return NULL;
 }
 
-/* Signals are the main program's; this thread must not be the one that takes them. */
 static sh_status start_keeper(sh_delivery *delivery)
 {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int error = pthread_create(&delivery->keeper, NULL, keeper_main, delivery);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    const int error = sh_thread_start(&delivery->keeper, keeper_main, delivery);
     delivery->has_keeper = error == 0;
     return error == 0 ? SH_OK : sh_fail_errno(error, "starting a thread");
 }

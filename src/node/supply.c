@@ -8,13 +8,13 @@
 #include "node/supply.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/thread.h"
 
 #define BUFFERS 2
 #define PAGE SH_MANIFEST_BLOCK_LEAST /* blocks begin at multiples of it */
@@ -218,16 +218,11 @@ static void *make_main(void *argument)
     return NULL;
 }
 
-/* Signals are the main program's; this thread must not be the one that takes them. */
 static bool start_making(sh_supply *supply)
 {
-    sigset_t all, before;
     if (supply->has_thread) /* it failed; this is another try */
         pthread_join(supply->thread, NULL);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int error = pthread_create(&supply->thread, NULL, make_main, supply);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    const int error = sh_thread_start(&supply->thread, make_main, supply);
     supply->has_thread = supply->making = error == 0;
     return supply->making;
 }

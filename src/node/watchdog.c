@@ -4,12 +4,12 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "base/fail.h"
+#include "base/thread.h"
 
 struct sh_watchdog {
     sh_watchdog_options options;
@@ -44,19 +44,14 @@ static void *keep(void *argument)
 
 sh_status sh_watchdog_start(sh_watchdog **watchdog, const sh_watchdog_options *options)
 {
-    sigset_t all, before;
     sh_watchdog *fresh = calloc(1, sizeof *fresh);
     if (fresh == NULL)
         return sh_fail_memory(sizeof *fresh, "a watchdog");
     fresh->options = *options;
     fresh->over = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     int error = fresh->over < 0 ? errno : 0;
-    if (error == 0) { /* signals are for the program's own threads */
-        sigfillset(&all);
-        pthread_sigmask(SIG_SETMASK, &all, &before);
-        error = pthread_create(&fresh->thread, NULL, keep, fresh);
-        pthread_sigmask(SIG_SETMASK, &before, NULL);
-    }
+    if (error == 0)
+        error = sh_thread_start(&fresh->thread, keep, fresh);
     if (error != 0) {
         if (fresh->over >= 0)
             close(fresh->over);

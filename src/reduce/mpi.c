@@ -28,7 +28,6 @@
 #include <limits.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +35,8 @@
 #include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "base/thread.h"
 
 #define EAGER_POLLS 1000    /* with the first rest, where the step waits */
 #define EAGER_REST_NS 10000 /* a rest, and not a spin: see above */
@@ -308,17 +309,6 @@ static void *serve(void *argument)
     return NULL;
 }
 
-/* Signals are for the program's own threads; those that MPI starts inherit this. */
-static int start_thread(mpi_engine *mpi)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int error = pthread_create(&mpi->thread, NULL, serve, mpi);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return error;
-}
-
 /* ---- the engine ------------------------------------------------------------------------------ */
 
 /* The caller holds the lock. */
@@ -446,7 +436,7 @@ sh_status sh_mpi_open(sh_engine **engine, uint32_t *rank)
 {
     mpi_engine *fresh;
     SH_TRY(make(&fresh));
-    const int error = start_thread(fresh);
+    const int error = sh_thread_start(&fresh->thread, serve, fresh);
     if (error != 0) {
         free_engine(fresh);
         return sh_fail_errno(error, "starting MPI's thread");

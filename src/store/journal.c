@@ -14,7 +14,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/thread.h"
 #include "store/file.h"
 #include "store/journal_book.h"
 
@@ -394,14 +394,10 @@ static sh_status copy_texts(sh_journal *journal, const sh_journal_options *optio
 /* Signals are the main program's. */
 static sh_status start(sh_journal *journal)
 {
-    sigset_t all, before;
     journal->queue = malloc(SH_JOURNAL_QUEUE * sizeof *journal->queue);
     if (journal->queue == NULL)
         return sh_fail_memory(SH_JOURNAL_QUEUE * sizeof *journal->queue, "the run's journal");
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int error = pthread_create(&journal->thread, NULL, journal_main, journal);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    const int error = sh_thread_start(&journal->thread, journal_main, journal);
     journal->runs = error == 0;
     return error == 0 ? SH_OK : sh_fail_errno(error, "starting the journal's thread");
 }
