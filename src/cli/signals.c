@@ -78,8 +78,20 @@ static void handle(int number)
     errno = error;
 }
 
+/*
+ * The thread sanitizer's runtime (gcc 12) keeps a thread's signals in a place that it makes in the
+ * thread's first call that may block; a signal in the midst of this is lost. So that call is here.
+ */
+static void prepare_sanitizer(void)
+{
+#if defined(__SANITIZE_THREAD__)
+    poll(NULL, 0, 0);
+#endif
+}
+
 void sh_signals_catch(sh_stop *stop, const char *message, uint32_t together_ms)
 {
+    prepare_sanitizer();
     received = 0;
     received_ms = 0;
     together_of_handler = together_ms;
@@ -110,6 +122,7 @@ bool sh_signals_watch(void)
 {
     struct sigaction action = {.sa_handler = tell, .sa_flags = SA_RESTART};
     sigfillset(&action.sa_mask);
+    prepare_sanitizer();
     if (pipe(told) != 0)
         return false;
     for (int end = 0; end < 2; end++) {
