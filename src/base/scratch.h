@@ -57,6 +57,23 @@ static inline void scratch_remove(const char *path)
     unlink(path);
 }
 
+/* A fresh folder for each test: cmocka_unit_test_setup_teardown(test, scratch_set_up, ...). */
+static char scratch_folder[SCRATCH_BYTES];
+
+static inline int scratch_set_up(void **state)
+{
+    (void)state;
+    scratch_make(scratch_folder);
+    return 0;
+}
+
+static inline int scratch_tear_down(void **state)
+{
+    (void)state;
+    scratch_remove(scratch_folder);
+    return 0;
+}
+
 /* How many things lie in a folder. */
 static inline size_t scratch_count(const char *path)
 {

@@ -7,6 +7,10 @@
 /* The kernel's power supply class (Documentation/ABI/testing/sysfs-class-power). */
 static void add_cell(void *context, const char *path)
 {
+    static const char *const names[SH_BATTERY_PROBES] = {
+        "/energy_now", "/energy_full", "/capacity",   "/status",
+        "/power_now",  "/current_now", "/voltage_now"};
+    static const char *const charge_names[] = {"/charge_now", "/charge_full"};
     sh_battery *battery = context;
     char line[64];
     if (battery->count == SH_BATTERY_CELLS_MAX ||
@@ -14,20 +18,11 @@ static void add_cell(void *context, const char *path)
         return;
     if (sh_probe_once(line, sizeof line, "%s/scope", path) && strcmp(line, "Device") == 0)
         return; /* of a mouse */
-    struct sh_battery_cell *cell = &battery->cells[battery->count++];
-    *cell = (struct sh_battery_cell){
-        .now = sh_probe_open("%s/energy_now", path),
-        .full = sh_probe_open("%s/energy_full", path),
-        .capacity = sh_probe_open("%s/capacity", path),
-        .status = sh_probe_open("%s/status", path),
-        .power = sh_probe_open("%s/power_now", path),
-        .current = sh_probe_open("%s/current_now", path),
-        .voltage = sh_probe_open("%s/voltage_now", path),
-    };
-    if (!sh_probe_is_open(&cell->now)) {
-        sh_probe_close(&cell->full);
-        cell->now = sh_probe_open("%s/charge_now", path);
-        cell->full = sh_probe_open("%s/charge_full", path);
+    sh_probe *probes = battery->cells[battery->count++].probes;
+    sh_probe_open_each(probes, path, names, SH_BATTERY_PROBES);
+    if (!sh_probe_is_open(&probes[SH_BATTERY_NOW])) {
+        sh_probe_close(&probes[SH_BATTERY_FULL]);
+        sh_probe_open_each(probes, path, charge_names, 2);
     }
 }
 
@@ -39,8 +34,10 @@ void sh_battery_open(sh_battery *battery, const char *root)
 
 static double charge_of(const struct sh_battery_cell *cell)
 {
-    const double exact = sh_probe_number(&cell->now) / sh_probe_number(&cell->full);
-    const double ratio = isfinite(exact) ? exact : 1e-2 * sh_probe_number(&cell->capacity);
+    const double exact = sh_probe_number(&cell->probes[SH_BATTERY_NOW]) /
+                         sh_probe_number(&cell->probes[SH_BATTERY_FULL]);
+    const double ratio =
+        isfinite(exact) ? exact : 1e-2 * sh_probe_number(&cell->probes[SH_BATTERY_CAPACITY]);
     return ratio >= 0 ? fmin(ratio, 1) : NAN; /* a worn one may say more than full */
 }
 
@@ -48,12 +45,14 @@ static double charge_of(const struct sh_battery_cell *cell)
 static double draw_of(const struct sh_battery_cell *cell)
 {
     char status[64];
-    if (!sh_probe_line(&cell->status, status, sizeof status) || strcmp(status, "Discharging") != 0)
+    if (!sh_probe_line(&cell->probes[SH_BATTERY_STATUS], status, sizeof status) ||
+        strcmp(status, "Discharging") != 0)
         return 0;
-    const double power = 1e-6 * sh_probe_number(&cell->power);
+    const double power = 1e-6 * sh_probe_number(&cell->probes[SH_BATTERY_POWER]);
     if (!isnan(power))
         return fabs(power); /* some drivers count what flows out as negative */
-    return fabs(1e-12 * sh_probe_number(&cell->current) * sh_probe_number(&cell->voltage));
+    return fabs(1e-12 * sh_probe_number(&cell->probes[SH_BATTERY_CURRENT]) *
+                sh_probe_number(&cell->probes[SH_BATTERY_VOLTAGE]));
 }
 
 void sh_battery_read(const sh_battery *battery, sh_sample *sample)
@@ -71,14 +70,6 @@ void sh_battery_read(const sh_battery *battery, sh_sample *sample)
 
 void sh_battery_close(sh_battery *battery)
 {
-    while (battery->count > 0) {
-        struct sh_battery_cell *cell = &battery->cells[--battery->count];
-        sh_probe_close(&cell->now);
-        sh_probe_close(&cell->full);
-        sh_probe_close(&cell->capacity);
-        sh_probe_close(&cell->status);
-        sh_probe_close(&cell->power);
-        sh_probe_close(&cell->current);
-        sh_probe_close(&cell->voltage);
-    }
+    while (battery->count > 0)
+        sh_probe_close_each(battery->cells[--battery->count].probes, SH_BATTERY_PROBES);
 }

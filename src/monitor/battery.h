@@ -16,12 +16,22 @@
 
 #define SH_BATTERY_CELLS_MAX 4
 
+/* What a battery tells of itself. */
+enum {
+    SH_BATTERY_NOW, /* in the same unit as the next, whichever it is; without: */
+    SH_BATTERY_FULL,
+    SH_BATTERY_CAPACITY, /* per cent */
+    SH_BATTERY_STATUS,
+    SH_BATTERY_POWER, /* micro-units, all three */
+    SH_BATTERY_CURRENT,
+    SH_BATTERY_VOLTAGE,
+    SH_BATTERY_PROBES
+};
+
 typedef struct sh_battery {
     size_t count;
     struct sh_battery_cell {
-        sh_probe now, full;                       /* in the same unit, whichever it is; without: */
-        sh_probe capacity;                        /* per cent */
-        sh_probe status, power, current, voltage; /* micro-units */
+        sh_probe probes[SH_BATTERY_PROBES];
     } cells[SH_BATTERY_CELLS_MAX];
 } sh_battery;
 

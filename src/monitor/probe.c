@@ -36,6 +36,19 @@ void sh_probe_close(sh_probe *probe)
     probe->fd = -1;
 }
 
+void sh_probe_open_each(sh_probe *probes, const char *folder, const char *const *names,
+                        size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        probes[i] = sh_probe_open("%s%s", folder, names[i]);
+}
+
+void sh_probe_close_each(sh_probe *probes, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        sh_probe_close(&probes[i]);
+}
+
 /* Some files come in pieces of a page, however much is asked for. */
 bool sh_probe_text(const sh_probe *probe, char *text, size_t bytes)
 {
@@ -121,6 +134,6 @@ void sh_probes_find(sh_probes *probes, const char *root, const char *pattern)
 
 void sh_probes_close(sh_probes *probes)
 {
-    while (probes->count > 0)
-        sh_probe_close(&probes->items[--probes->count]);
+    sh_probe_close_each(probes->items, probes->count);
+    probes->count = 0;
 }

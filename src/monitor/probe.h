@@ -32,6 +32,11 @@ static inline bool sh_probe_is_open(const sh_probe *probe)
     return probe->fd >= 0;
 }
 
+/* Those of `names` below `folder`, one each and in order: "/stat". */
+void sh_probe_open_each(sh_probe *probes, const char *folder, const char *const *names,
+                        size_t count);
+void sh_probe_close_each(sh_probe *probes, size_t count);
+
 /* The whole file as a text with its terminator; false where it is empty or has no room. */
 bool sh_probe_text(const sh_probe *probe, char *text, size_t bytes);
 

@@ -14,15 +14,11 @@
 
 void sh_proc_open(sh_proc *proc, const char *root)
 {
-    *proc = (sh_proc){
-        .stat = sh_probe_open("%s/proc/stat", root),
-        .meminfo = sh_probe_open("%s/proc/meminfo", root),
-        .status = sh_probe_open("%s/proc/self/status", root),
-        .io = sh_probe_open("%s/proc/self/io", root),
-        .interfaces = sh_probe_open("%s/proc/self/net/dev", root),
-        .load = sh_probe_open("%s/proc/loadavg", root),
-        .ticks = (double)sysconf(_SC_CLK_TCK),
-    };
+    static const char *const names[SH_PROC_PROBES] = {"/proc/stat",         "/proc/meminfo",
+                                                      "/proc/self/status",  "/proc/self/io",
+                                                      "/proc/self/net/dev", "/proc/loadavg"};
+    sh_probe_open_each(proc->probes, root, names, SH_PROC_PROBES);
+    proc->ticks = (double)sysconf(_SC_CLK_TCK);
 }
 
 /* The first line: user, nice, system, idle, iowait, irq, softirq, and more. Time that a hypervisor
@@ -45,11 +41,11 @@ static double machine_ticks(const char *line)
 static void read_memory(const sh_proc *proc, double *figures)
 {
     char text[TEXT_BYTES];
-    if (sh_probe_text(&proc->status, text, sizeof text)) {
+    if (sh_probe_text(&proc->probes[SH_PROC_STATUS], text, sizeof text)) {
         figures[SH_FIGURE_memory_resident_bytes] = 1024 * sh_numbers_field(text, "VmRSS:");
         figures[SH_FIGURE_memory_peak_bytes] = 1024 * sh_numbers_field(text, "VmHWM:");
     }
-    if (sh_probe_text(&proc->meminfo, text, sizeof text)) {
+    if (sh_probe_text(&proc->probes[SH_PROC_MEMINFO], text, sizeof text)) {
         figures[SH_FIGURE_memory_available_bytes] = 1024 * sh_numbers_field(text, "MemAvailable:");
         const double swap = sh_numbers_field(text, "SwapTotal:");
         if (swap > 0) /* else the machine has none */
@@ -62,7 +58,8 @@ static void read_interfaces(const sh_proc *proc, double *figures)
 {
     char text[INTERFACES_BYTES];
     sh_interfaces sums;
-    if (!sh_probe_text(&proc->interfaces, text, sizeof text) || !sh_interfaces_sum(&sums, text))
+    if (!sh_probe_text(&proc->probes[SH_PROC_INTERFACES], text, sizeof text) ||
+        !sh_interfaces_sum(&sums, text))
         return;
     figures[SH_FIGURE_interface_sent_bytes] = sums.sent_bytes;
     figures[SH_FIGURE_interface_received_bytes] = sums.received_bytes;
@@ -75,13 +72,13 @@ void sh_proc_read(const sh_proc *proc, sh_sample *sample)
     char text[512];
     double *figures = sample->figures;
     figures[SH_FIGURE_cpu_process_seconds] = sh_process_cpu_seconds();
-    if (sh_probe_line(&proc->stat, text, sizeof text))
+    if (sh_probe_line(&proc->probes[SH_PROC_STAT], text, sizeof text))
         figures[SH_FIGURE_cpu_machine_seconds] = machine_ticks(text) / proc->ticks;
-    if (sh_probe_text(&proc->io, text, sizeof text)) {
+    if (sh_probe_text(&proc->probes[SH_PROC_IO], text, sizeof text)) {
         figures[SH_FIGURE_disk_read_bytes] = sh_numbers_field(text, "read_bytes:");
         figures[SH_FIGURE_disk_written_bytes] = sh_numbers_field(text, "write_bytes:");
     }
-    if (sh_probe_line(&proc->load, text, sizeof text)) {
+    if (sh_probe_line(&proc->probes[SH_PROC_LOAD], text, sizeof text)) {
         const char *at = text;
         figures[SH_FIGURE_load_1m] = sh_numbers_next(&at);
     }
@@ -91,10 +88,5 @@ void sh_proc_read(const sh_proc *proc, sh_sample *sample)
 
 void sh_proc_close(sh_proc *proc)
 {
-    sh_probe_close(&proc->stat);
-    sh_probe_close(&proc->meminfo);
-    sh_probe_close(&proc->status);
-    sh_probe_close(&proc->io);
-    sh_probe_close(&proc->interfaces);
-    sh_probe_close(&proc->load);
+    sh_probe_close_each(proc->probes, SH_PROC_PROBES);
 }

@@ -15,8 +15,18 @@
 #include "monitor/probe.h"
 #include "monitor/sample.h"
 
+enum {
+    SH_PROC_STAT,
+    SH_PROC_MEMINFO,
+    SH_PROC_STATUS,
+    SH_PROC_IO,
+    SH_PROC_INTERFACES,
+    SH_PROC_LOAD,
+    SH_PROC_PROBES
+};
+
 typedef struct sh_proc {
-    sh_probe stat, meminfo, status, io, interfaces, load;
+    sh_probe probes[SH_PROC_PROBES];
     double ticks; /* a second, of the kernel's accounting */
 } sh_proc;
 

@@ -57,9 +57,8 @@ static void add_chip(void *context, const char *path)
                               .voltage = sh_probe_open("%s/in%d_input", path, i),
                               .current = sh_probe_open("%s/curr%d_input", path, i),
                               .unit = 1e-6};
-        if (!sh_probe_once(label, sizeof label, "%s/in%d_label", path, i))
-            label[0] = '\0';
-        add_rail(context, rail, label);
+        const bool named = sh_probe_once(label, sizeof label, "%s/in%d_label", path, i);
+        add_rail(context, rail, named ? label : "");
     }
 }
 
@@ -72,9 +71,8 @@ static void add_old_chip(void *context, const char *path)
                               .voltage = none,
                               .current = none,
                               .unit = 1e-3};
-        if (!sh_probe_once(label, sizeof label, "%s/rail_name_%d", path, i))
-            label[0] = '\0';
-        add_rail(context, rail, label);
+        const bool named = sh_probe_once(label, sizeof label, "%s/rail_name_%d", path, i);
+        add_rail(context, rail, named ? label : "");
     }
 }
 

@@ -211,15 +211,23 @@ static void add_split(sh_sheet *sheet, const sh_run_digest *digest)
     sh_sheet_end(sheet);
 }
 
+/* Begins a table of the last ones of `count`; the number of its first row. */
+static size_t begin_last(sh_sheet *sheet, size_t count, const char *caption, const char *columns,
+                         const char *const *heads)
+{
+    char text[64];
+    snprintf(text, sizeof text, "%s%s", caption, count > ROWS_MAX ? " (the last ones)" : "");
+    sh_sheet_table(sheet, text, columns, heads);
+    return count > ROWS_MAX ? count - ROWS_MAX : 0;
+}
+
 static void add_epochs(sh_sheet *sheet, const sh_run_digest *digest)
 {
     static const char *const heads[] = {
         "epoch", "step", "time", "loss", "accuracy", "validation loss", "validation accuracy"};
     const size_t count = digest->epoch_count;
-    sh_sheet_table(sheet,
-                   count > ROWS_MAX ? "Validated epochs (the last ones)" : "Validated epochs",
-                   ">>>>>>>", heads);
-    for (size_t i = count > ROWS_MAX ? count - ROWS_MAX : 0; i < count; i++) {
+    for (size_t i = begin_last(sheet, count, "Validated epochs", ">>>>>>>", heads); i < count;
+         i++) {
         const sh_digest_epoch *epoch = &digest->epochs[i];
         sh_sheet_number(sheet, epoch->epoch, SH_UNIT_whole);
         sh_sheet_number(sheet, epoch->step, SH_UNIT_whole);
@@ -236,11 +244,8 @@ static void add_views(sh_sheet *sheet, const sh_run_digest *digest)
 {
     static const char *const heads[] = {"view", "step", "time", "devices", "grains", "reason"};
     const size_t count = digest->view_count;
-    sh_sheet_table(sheet,
-                   count > ROWS_MAX ? "Changes of devices and shares (the last ones)"
-                                    : "Changes of devices and shares",
-                   ">>>>><", heads);
-    for (size_t i = count > ROWS_MAX ? count - ROWS_MAX : 0; i < count; i++) {
+    size_t i = begin_last(sheet, count, "Changes of devices and shares", ">>>>><", heads);
+    for (; i < count; i++) {
         const sh_digest_view *view = &digest->views[i];
         sh_sheet_number(sheet, view->view, SH_UNIT_whole);
         sh_sheet_number(sheet, view->step, SH_UNIT_whole);

@@ -5,26 +5,10 @@
 
 #include "report/history_fixture.h"
 
-static char root[SH_PATH_BYTES];
-
-static int set_up(void **state)
-{
-    (void)state;
-    scratch_make(root);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    scratch_remove(root);
-    return 0;
-}
-
 static const char *inside(const char *name)
 {
     static char path[SH_PATH_BYTES];
-    assert_ok(sh_path_join(path, root, name));
+    assert_ok(sh_path_join(path, scratch_folder, name));
     return path;
 }
 
@@ -33,12 +17,12 @@ static void lists_runs_newest_first(void **state)
     (void)state;
     static const char sql[] = "UPDATE sessions SET started = 2000, ended = 2010, status = ";
     char rows[1024];
-    history_make(root, "killed", HISTORY_RUN HISTORY_DEVICES HISTORY_STEPS);
+    history_make(scratch_folder, "killed", HISTORY_RUN HISTORY_DEVICES HISTORY_STEPS);
     snprintf(rows, sizeof rows, HISTORY_RUN "%s'complete'", sql);
-    history_make(root, "complete", rows);
+    history_make(scratch_folder, "complete", rows);
     snprintf(rows, sizeof rows, HISTORY_RUN "%s'failed: loss is NaN', started = 2009", sql);
-    history_make(root, "failed", rows);
-    history_make(root, "again",
+    history_make(scratch_folder, "failed", rows);
+    history_make(scratch_folder, "again",
                  HISTORY_RUN "UPDATE sessions SET ended = 1005, status = 'stopped';"
                              "INSERT INTO sessions VALUES (2, '0.1.0', 1100, 1103, 'stopped');"
                              "UPDATE sessions SET started = 500, ended = 505 WHERE session = 1");
@@ -46,7 +30,7 @@ static void lists_runs_newest_first(void **state)
     assert_ok(sh_folder_make(inside("bare")));
     scratch_write(inside("bare/" SH_RUN_JOB), "{}", 2);
     sh_run_list list;
-    assert_ok(sh_runs_list(&list, root));
+    assert_ok(sh_runs_list(&list, scratch_folder));
     static const struct {
         const char *name;
         sh_run_state state;
@@ -75,7 +59,7 @@ static void lists_runs_newest_first(void **state)
 static void says_how_far_a_run_is(void **state)
 {
     (void)state;
-    history_make(root, "a", HISTORY_RUN HISTORY_DEVICES HISTORY_STEPS);
+    history_make(scratch_folder, "a", HISTORY_RUN HISTORY_DEVICES HISTORY_STEPS);
     char path[SH_PATH_BYTES];
     snprintf(path, sizeof path, "%.4000s//", inside("a"));
     sh_run_list list;
@@ -91,7 +75,7 @@ static void says_how_far_a_run_is(void **state)
     assert_true(run->val_loss == 0.45 && run->val_accuracy == 0.875 && run->started == 1000);
     sh_run_list_release(&list);
 
-    history_make(root, "b", HISTORY_RUN);
+    history_make(scratch_folder, "b", HISTORY_RUN);
     assert_ok(sh_runs_list(&list, inside("b")));
     run = &list.runs[0];
     assert_true(run->step == 0 && run->epoch == 0 && run->devices == 0 && run->seconds == 0);
@@ -105,7 +89,7 @@ static void the_lock_tells_who_runs(void **state)
     sh_run *run;
     sh_run_list list;
     assert_ok(sh_run_open(&run, &(sh_run_options){.path = inside("a")}));
-    history_make(root, "a", HISTORY_RUN);
+    history_make(scratch_folder, "a", HISTORY_RUN);
     assert_ok(sh_runs_list(&list, inside("a")));
     assert_int_equal(list.runs[0].state, SH_STATE_RUNNING);
     sh_run_list_release(&list);
@@ -126,13 +110,14 @@ static void says_what_is_wrong(void **state)
     assert_int_equal(list.count, 7);
     assert_fails(sh_listing_open(&database, inside("none")), SH_NOT_FOUND,
                  "/none: there is no such folder");
-    assert_fails(sh_listing_open(&database, root), SH_NOT_FOUND, "is not the folder of a run");
+    assert_fails(sh_listing_open(&database, scratch_folder), SH_NOT_FOUND,
+                 "is not the folder of a run");
 
-    history_make(root, "empty", "");
-    history_make(root, "version", HISTORY_RUN "PRAGMA user_version = 9");
-    history_make(root, "noise", HISTORY_RUN);
+    history_make(scratch_folder, "empty", "");
+    history_make(scratch_folder, "version", HISTORY_RUN "PRAGMA user_version = 9");
+    history_make(scratch_folder, "noise", HISTORY_RUN);
     scratch_write(inside("noise/" SH_RUN_DATABASE), text, sizeof text);
-    history_make(root, "nothing", HISTORY_RUN);
+    history_make(scratch_folder, "nothing", HISTORY_RUN);
     scratch_write(inside("nothing/" SH_RUN_DATABASE), "", 0);
     static const char *const reasons[] = {
         "/empty: ended before its training began",
@@ -140,7 +125,7 @@ static void says_what_is_wrong(void **state)
         "/nothing/run.db is empty: whoever writes it has only just begun",
         "/version/run.db: its schema has version 9, this shoal knows version 1",
     };
-    assert_ok(sh_runs_list(&list, root));
+    assert_ok(sh_runs_list(&list, scratch_folder));
     assert_int_equal(list.count, sizeof reasons / sizeof *reasons);
     for (size_t i = 0; i < list.count; i++) {
         assert_int_equal(list.runs[i].state, SH_STATE_UNREADABLE);
@@ -152,7 +137,7 @@ static void says_what_is_wrong(void **state)
 static void says_that_one_is_damaged(void **state)
 {
     (void)state;
-    history_make(root, "a", HISTORY_RUN HISTORY_DEVICES HISTORY_STEPS);
+    history_make(scratch_folder, "a", HISTORY_RUN HISTORY_DEVICES HISTORY_STEPS);
     FILE *file = fopen(inside("a/" SH_RUN_DATABASE), "r+b");
     assert_non_null(file);
     assert_int_equal(fseek(file, 4096, SEEK_SET), 0);
@@ -160,7 +145,7 @@ static void says_that_one_is_damaged(void **state)
         assert_int_equal(fputc(0xff, file), 0xff);
     assert_int_equal(fclose(file), 0);
     sh_run_list list;
-    assert_ok(sh_runs_list(&list, root));
+    assert_ok(sh_runs_list(&list, scratch_folder));
     assert_int_equal(list.runs[0].state, SH_STATE_UNREADABLE);
     assert_non_null(strstr(list.runs[0].reason, "/a/run.db is damaged"));
     sh_run_list_release(&list);
@@ -169,22 +154,22 @@ static void says_that_one_is_damaged(void **state)
 static void reads_where_nobody_can_write(void **state)
 {
     (void)state;
-    scratch_mount(root, 1 << 20);
-    history_make(root, "a", HISTORY_RUN HISTORY_DEVICES HISTORY_STEPS);
-    assert_int_equal(mount(NULL, root, NULL, MS_REMOUNT | MS_RDONLY, NULL), 0);
+    scratch_mount(scratch_folder, 1 << 20);
+    history_make(scratch_folder, "a", HISTORY_RUN HISTORY_DEVICES HISTORY_STEPS);
+    assert_int_equal(mount(NULL, scratch_folder, NULL, MS_REMOUNT | MS_RDONLY, NULL), 0);
     sh_run_list list;
     sh_run_snapshot snapshot;
-    assert_ok(sh_runs_list(&list, root));
+    assert_ok(sh_runs_list(&list, scratch_folder));
     assert_int_equal(list.runs[0].state, SH_STATE_KILLED);
     assert_int_equal(list.runs[0].step, 12);
     sh_run_list_release(&list);
     assert_ok(sh_run_look(&snapshot, inside("a")));
     assert_int_equal(snapshot.device_count, 3);
     sh_run_snapshot_release(&snapshot);
-    scratch_unmount(root);
+    scratch_unmount(scratch_folder);
 }
 
-#define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, scratch_set_up, scratch_tear_down)
 
 int main(void)
 {

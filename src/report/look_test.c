@@ -83,19 +83,24 @@ static void shows_what_is_of_late(void **state)
     assert_null(s.devices);
 }
 
+/* What is seen of a run that device `device` has samples of, between these rows. */
+static sh_run_snapshot look(const char *before, int device, const char *after)
+{
+    char rows[8192], samples[1024];
+    sh_run_snapshot s;
+    add_samples(samples, device, 3.5, 2);
+    snprintf(rows, sizeof rows, "%s%s%s", before, samples, after);
+    history_make(root, "a", rows);
+    assert_ok(sh_run_look(&s, folder));
+    return s;
+}
+
 static void a_counter_that_fell_has_no_rate(void **state)
 {
     (void)state;
-    char rows[8192], samples[1024];
-    sh_run_snapshot s;
-    add_samples(samples, 0, 3.5, 2);
-    snprintf(rows, sizeof rows,
-             HISTORY_RUN HISTORY_DEVICES "%s"
-                                         "UPDATE samples SET cpu_process_seconds = 0.1, "
-                                         "network_sent_bytes = NULL WHERE at > 1011.5",
-             samples);
-    history_make(root, "a", rows);
-    assert_ok(sh_run_look(&s, folder));
+    sh_run_snapshot s = look(HISTORY_RUN HISTORY_DEVICES, 0,
+                             "UPDATE samples SET cpu_process_seconds = 0.1, "
+                             "network_sent_bytes = NULL WHERE at > 1011.5");
     assert_true(isnan(s.devices[0].cpu) && isnan(s.devices[0].sent_bytes_per_second));
     assert_true(near(s.devices[0].received_bytes_per_second, 1e6));
     assert_true(s.at == 1012 && isnan(s.loss) && isnan(s.samples_per_second));
@@ -106,15 +111,8 @@ static void a_counter_that_fell_has_no_rate(void **state)
 static void a_counter_may_come_later(void **state)
 {
     (void)state;
-    char rows[8192], samples[1024];
-    sh_run_snapshot s;
-    add_samples(samples, 0, 3.5, 2);
-    snprintf(rows, sizeof rows,
-             HISTORY_RUN HISTORY_DEVICES
-             "%sUPDATE samples SET network_sent_bytes = NULL WHERE at < 1010.95",
-             samples);
-    history_make(root, "a", rows);
-    assert_ok(sh_run_look(&s, folder));
+    sh_run_snapshot s = look(HISTORY_RUN HISTORY_DEVICES, 0,
+                             "UPDATE samples SET network_sent_bytes = NULL WHERE at < 1010.95");
     assert_true(near(s.devices[0].sent_bytes_per_second, 2e6));
     sh_run_snapshot_release(&s);
 }
@@ -122,15 +120,8 @@ static void a_counter_may_come_later(void **state)
 static void a_silent_device_has_no_figures(void **state)
 {
     (void)state;
-    char rows[8192], samples[1024];
-    sh_run_snapshot s;
-    add_samples(samples, 1, 3.5, 2);
-    snprintf(rows, sizeof rows,
-             HISTORY_RUN HISTORY_DEVICES HISTORY_STEPS "%s"
-                                                       "DELETE FROM samples WHERE at > 1006.5",
-             samples);
-    history_make(root, "a", rows);
-    assert_ok(sh_run_look(&s, folder));
+    sh_run_snapshot s =
+        look(HISTORY_RUN HISTORY_DEVICES HISTORY_STEPS, 1, "DELETE FROM samples WHERE at > 1006.5");
     assert_true(isnan(s.devices[1].cpu) && isnan(s.devices[1].memory_bytes));
     sh_run_snapshot_release(&s);
 }

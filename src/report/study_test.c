@@ -7,22 +7,6 @@
 #include "store/file.h"
 #include "sweep/trials.h"
 
-static char folder[SCRATCH_BYTES];
-
-static int set_up(void **state)
-{
-    (void)state;
-    scratch_make(folder);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    scratch_remove(folder);
-    return 0;
-}
-
 /* Done in the time that `seconds` says of it; its accuracy follows the seed. */
 static void finish(sh_trials *trials, const sh_study_trial *planned, double seconds)
 {
@@ -48,11 +32,11 @@ static void assert_tables(const char *text, bool markdown, const char *expected)
     sh_study *study;
     sh_trials *trials;
     assert_ok(sh_study_parse(&study, "s.yaml", text, strlen(text)));
-    assert_ok(sh_trials_open(&trials, folder, SH_DATABASE_WRITE));
+    assert_ok(sh_trials_open(&trials, scratch_folder, SH_DATABASE_WRITE));
     assert_ok(sh_trials_take(trials, study, "s.yaml", 1e9));
     for (size_t i = 0; i + 1 < study->trial_count; i++) /* the last one waits */
         finish(trials, &study->trials[i], (double)i + 1);
-    assert_ok(sh_sweep_tables(&got, folder, markdown));
+    assert_ok(sh_sweep_tables(&got, scratch_folder, markdown));
     assert_string_equal(got, expected);
     free(got);
     sh_trials_close(trials);
@@ -108,8 +92,9 @@ static void takes_the_mean_over_seeds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(shows_what_differs, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(takes_the_mean_over_seeds, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(shows_what_differs, scratch_set_up, scratch_tear_down),
+        cmocka_unit_test_setup_teardown(takes_the_mean_over_seeds, scratch_set_up,
+                                        scratch_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,26 +6,10 @@
 #include "base/scratch.h"
 #include "store/file.h"
 
-static char folder[SCRATCH_BYTES];
-
-static int set_up(void **state)
-{
-    (void)state;
-    scratch_make(folder);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    scratch_remove(folder);
-    return 0;
-}
-
 static void write_file(const char *name, const char *text)
 {
     char path[SH_PATH_BYTES];
-    assert_ok(sh_path_join(path, folder, name));
+    assert_ok(sh_path_join(path, scratch_folder, name));
     assert_ok(sh_file_replace(path, text, strlen(text)));
 }
 
@@ -40,7 +24,7 @@ static void takes_the_figures_of_a_summary(void **state)
                " \"bytes_received\": 6},"
                "{\"cpu_seconds\": 2, \"peak_rss_bytes\": 30, \"bytes_sent\": null,"
                " \"bytes_received\": 2}]}");
-    sh_trial_result_read(&trial, folder, 0);
+    sh_trial_result_read(&trial, scratch_folder, 0);
     assert_int_equal(trial.state, SH_TRIAL_DONE);
     assert_string_equal(trial.weights_hash, "abc");
     assert_string_equal(trial.message, "");
@@ -81,7 +65,7 @@ static void says_why_a_trial_failed(void **state)
         sh_trial trial = {.state = SH_TRIAL_RUNNING};
         write_file("summary.json", cases[i].summary);
         write_file(SH_TRIAL_LOG, cases[i].log);
-        sh_trial_result_read(&trial, folder, cases[i].exit_status);
+        sh_trial_result_read(&trial, scratch_folder, cases[i].exit_status);
         assert_int_equal(trial.state, SH_TRIAL_FAILED);
         assert_string_equal(trial.message, cases[i].message);
     }
@@ -90,8 +74,9 @@ static void says_why_a_trial_failed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(takes_the_figures_of_a_summary, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(says_why_a_trial_failed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(takes_the_figures_of_a_summary, scratch_set_up,
+                                        scratch_tear_down),
+        cmocka_unit_test_setup_teardown(says_why_a_trial_failed, scratch_set_up, scratch_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

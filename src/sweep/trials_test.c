@@ -47,6 +47,17 @@ static sh_trial loaded(sh_trials *trials, const char *text)
     return trial;
 }
 
+/* Saves a trial and ends; what it is when the same study is opened again. */
+static sh_trial saved(sh_trials *trials, const sh_trial *trial, const char *text)
+{
+    assert_ok(sh_trials_save(trials, trial, 1e9));
+    sh_trials_close(trials);
+    trials = opened(text);
+    const sh_trial found = loaded(trials, text);
+    sh_trials_close(trials);
+    return found;
+}
+
 #define ONE "blocks: [{model: lenet, data: digits}]"
 #define BOTH "blocks: [{model: [lenet, mlp:4-2], data: digits}, {model: lenet, data: digits}]"
 
@@ -87,14 +98,10 @@ static void begins_a_broken_trial_again(void **state)
     trial.state = SH_TRIAL_RUNNING;
     trial.attempts = 1;
     trial.spent_seconds = 4;
-    assert_ok(sh_trials_save(trials, &trial, 1e9));
-    sh_trials_close(trials);
-    trials = opened(ONE);
-    trial = loaded(trials, ONE);
+    trial = saved(trials, &trial, ONE);
     assert_int_equal(trial.state, SH_TRIAL_WAITING);
     assert_int_equal(trial.attempts, 1);
     assert_true(trial.spent_seconds == 4);
-    sh_trials_close(trials);
 }
 
 static void keeps_failures_with_their_message(void **state)
@@ -104,13 +111,9 @@ static void keeps_failures_with_their_message(void **state)
     sh_trial trial = loaded(trials, ONE);
     trial.state = SH_TRIAL_FAILED;
     snprintf(trial.message, sizeof trial.message, "no luck");
-    assert_ok(sh_trials_save(trials, &trial, 1e9));
-    sh_trials_close(trials);
-    trials = opened(ONE);
-    trial = loaded(trials, ONE);
+    trial = saved(trials, &trial, ONE);
     assert_int_equal(trial.state, SH_TRIAL_FAILED);
     assert_string_equal(trial.message, "no luck");
-    sh_trials_close(trials);
 }
 
 static void keeps_what_a_study_has_no_longer(void **state)
