@@ -70,9 +70,11 @@ typedef enum sh_membership_action_kind {
     SH_MEMBERSHIP_END,    /* the job is over; `status` says how, `text` why. Tell everybody */
 } sh_membership_action_kind;
 
+#define SH_MEMBERSHIP_ALL UINT32_MAX
+
 typedef struct sh_membership_action {
     sh_membership_action_kind kind;
-    uint32_t device;
+    uint32_t device;   /* SH_MEMBERSHIP_ALL: of a NOTE that is about no device alone */
     sh_status status;  /* of an END. SH_DIVERGED, SH_ABORTED: device 0 has no replica to trust */
     bool again;        /* of a REFUSE: it may come back */
     const char *event; /* of a NOTE, for the log: "joined", "left", "lost", "shares", "repaired",

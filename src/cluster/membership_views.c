@@ -209,7 +209,7 @@ static void note_view(sh_membership *membership)
     uint32_t anew = 0;
     for (uint32_t i = 0; i < now->seat_count && !now->planned; i++)
         anew += sh_ranges_grains(&membership->recovery.work[i]);
-    sh_membership_act(membership, SH_MEMBERSHIP_NOTE, 0, "view",
+    sh_membership_act(membership, SH_MEMBERSHIP_NOTE, SH_MEMBERSHIP_ALL, "view",
                       "view %u: %u devices, from step %llu, %u of its grains dealt anew",
                       now->number, now->seat_count, (unsigned long long)membership->start.steps,
                       anew);
@@ -225,12 +225,12 @@ static void note_servers(sh_membership *membership)
     membership->lacks_servers = lacks;
     sh_serving_print(&membership->options.serving, chosen);
     if (lacks)
-        sh_membership_act(membership, SH_MEMBERSHIP_NOTE, 0, "servers",
+        sh_membership_act(membership, SH_MEMBERSHIP_NOTE, SH_MEMBERSHIP_ALL, "servers",
                           "none of the servers that were chosen (--servers %s) takes part: all "
                           "devices serve",
                           chosen);
     else
-        sh_membership_act(membership, SH_MEMBERSHIP_NOTE, 0, "servers",
+        sh_membership_act(membership, SH_MEMBERSHIP_NOTE, SH_MEMBERSHIP_ALL, "servers",
                           "a server that was chosen (--servers %s) takes part: the others serve no "
                           "more",
                           chosen);

@@ -40,23 +40,11 @@ static void on_trouble(void *context, const char *text)
     pthread_mutex_unlock(&chronicle->lock);
 }
 
-/* A line of the log: "DATE LEVEL EVENT KEY=VALUE ...". */
 static void on_log(void *context, sh_log_level level, const char *line)
 {
     const sh_chronicle *chronicle = context;
-    char kind[64];
     (void)level;
-    for (int word = 0; word < 2 && line != NULL; word++) {
-        line = strchr(line, ' ');
-        line += line != NULL ? strspn(line, " ") : 0;
-    }
-    if (line == NULL)
-        return;
-    const size_t length = strcspn(line, " ");
-    snprintf(kind, sizeof kind, "%.*s", (int)length, line);
-    line += length;
-    sh_journal_event(chronicle->journal, now_ns(), SH_JOURNAL_NO_DEVICE, kind,
-                     line + strspn(line, " "));
+    sh_journal_line(chronicle->journal, now_ns(), line);
 }
 
 static void on_own_records(void *context, const sh_records *records)

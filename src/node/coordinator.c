@@ -115,14 +115,15 @@ static bool is_for_log(const char *event)
 
 static void note(sh_coordinator *coordinator, const sh_membership_action *action)
 {
-    char id[32];
+    char id[32], whom[24] = "";
     sh_mail mail = {.kind = SH_MAIL_NOTE};
     snprintf(id, sizeof id, "device.%s", action->event);
     const bool bad = strcmp(action->event, "lost") == 0 || strcmp(action->event, "repaired") == 0;
     if (strcmp(action->event, "lost") == 0)
         sh_chronicle_lost(coordinator->options.chronicle);
-    sh_log(bad ? SH_LOG_WARN : SH_LOG_INFO, id, "device=%u text=\"%s\"", action->device,
-           action->text);
+    if (action->device != SH_MEMBERSHIP_ALL)
+        snprintf(whom, sizeof whom, "device=%u ", action->device);
+    sh_log(bad ? SH_LOG_WARN : SH_LOG_INFO, id, "%stext=\"%s\"", whom, action->text);
     if (is_for_log(action->event))
         return;
     snprintf(mail.text, sizeof mail.text, "%s", action->text);

@@ -364,6 +364,32 @@ void sh_journal_event(sh_journal *journal, uint64_t at_ns, uint32_t device, cons
         forget(&record);
 }
 
+/* What stands behind the first `words` words; the end where there are no more. */
+static const char *skip_words(const char *line, int words)
+{
+    for (; words > 0; words--) {
+        line += strcspn(line, " ");
+        line += strspn(line, " ");
+    }
+    return line;
+}
+
+void sh_journal_line(sh_journal *journal, uint64_t at_ns, const char *line)
+{
+    static const char key[] = "device=";
+    char kind[64];
+    uint32_t device = SH_JOURNAL_NO_DEVICE;
+    const char *event = skip_words(line, 2), *text = skip_words(event, 1);
+    if (*event == '\0')
+        return;
+    snprintf(kind, sizeof kind, "%.*s", (int)strcspn(event, " "), event);
+    if (strncmp(text, key, sizeof key - 1) == 0) {
+        device = (uint32_t)strtoul(text + sizeof key - 1, NULL, 10);
+        text = skip_words(text, 1);
+    }
+    sh_journal_event(journal, at_ns, device, kind, text);
+}
+
 void sh_journal_end(sh_journal *journal, const char *status, const char *weights_hash)
 {
     sh_record record = {.kind = SH_RECORD_END};

@@ -114,6 +114,10 @@ void sh_journal_sample(sh_journal *journal, uint32_t device, const sh_sample *sa
 void sh_journal_event(sh_journal *journal, uint64_t at_ns, uint32_t device, const char *kind,
                       const char *text);
 
+/* A line of the log (base/log.h) as an event: of the device that its first key names, as in
+ * "device=2 reason=...", which is then not in the text; else of none. */
+void sh_journal_line(sh_journal *journal, uint64_t at_ns, const char *line);
+
 /* How the session ends; `weights_hash` NULL: the run is not complete. */
 void sh_journal_end(sh_journal *journal, const char *status, const char *weights_hash);
 

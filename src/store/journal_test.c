@@ -165,6 +165,37 @@ static void writes_every_table(void **state)
                 DATE + 2);
 }
 
+/* Whose event a line of the log is. */
+static void reads_lines_of_the_log(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line, *kind, *text;
+        int device;
+    } cases[] = {
+        {"2026 WARN  device.lost device=12 text=\"device=3\"", "device.lost", "text=\"device=3\"",
+         12},
+        {"2026 INFO  device.ready device=0", "device.ready", "", 0},
+        {"2026 INFO  net.refused peer=a device=3", "net.refused", "peer=a device=3", -1},
+        {"2026 INFO  device.view text=\"device=3\"", "device.view", "text=\"device=3\"", -1},
+        {"2026 INFO  plain", "plain", "", -1},
+    };
+    const size_t count = sizeof cases / sizeof *cases;
+    sh_journal *journal = opened(0, 0);
+    for (size_t i = 0; i < count; i++)
+        sh_journal_line(journal, 7 * SECOND, cases[i].line);
+    sh_journal_line(journal, 7 * SECOND, "2026 WARN");
+    sh_journal_close(journal);
+    assert_asks("SELECT count(*) FROM events", (double)count);
+    for (size_t i = 0; i < count; i++) {
+        char sql[256];
+        snprintf(sql, sizeof sql,
+                 "SELECT coalesce(device, -1) FROM events WHERE kind = '%s' AND text = '%s'",
+                 cases[i].kind, cases[i].text);
+        assert_asks(sql, cases[i].device);
+    }
+}
+
 static void writes_once_a_second(void **state)
 {
     (void)state;
@@ -408,6 +439,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(writes_every_table, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(reads_lines_of_the_log, set_up, tear_down),
         cmocka_unit_test_setup_teardown(writes_once_a_second, set_up, tear_down),
         cmocka_unit_test_setup_teardown(goes_on_in_a_second_session, set_up, tear_down),
         cmocka_unit_test_setup_teardown(moves_what_is_damaged_aside, set_up, tear_down),

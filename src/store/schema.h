@@ -9,15 +9,16 @@
  * Tables `work` and `samples` stay bounded: beyond SH_SCHEMA_ROWS_MAX rows the older half is
  * thinned, two neighbours of a device become one; `merged` says how many a row stands for.
  *
- * run          one row: what was started, and how it ended
- * sessions     one row for each process that was its coordinator: a training, each resume
- * devices      who took part, in any session; 0 is the coordinator
- * views        which devices, from which step on, and why; `grains` is a device's share
- * epochs       one row a validated epoch
- * steps        one row an applied step, as all devices know it; done again after a resume, it is
- * replaced work         one row a step and device: how long each part took there
- * (monitor/parts.def) samples      one row a device and tenth of a second (monitor/figures.def);
- * counters as they stood events       what happened, once each
+ * - run: one row, what was started, and how it ended.
+ * - sessions: one row for each process that was its coordinator: a training, each resume.
+ * - devices: who took part, in any session; 0 is the coordinator.
+ * - views: which devices, from which step on, and why; `grains` is a device's share.
+ * - epochs: one row a validated epoch.
+ * - steps: one row an applied step, as all devices know it; done again after a resume, it is
+ *   replaced.
+ * - work: one row a step and device, how long each part took there (monitor/parts.def).
+ * - samples: one row a device and tenth of a second (monitor/figures.def); counters as they stood.
+ * - events: what happened, once each; `device` is whom it happened to, NULL where that is no one.
  *
  * step_parts (a view) is `work` with the time that a device spent in exchanges parted in two:
  * `wait`, until the device that computed longest had computed, and `network`, the rest.

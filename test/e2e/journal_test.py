@@ -112,6 +112,10 @@ class Records(Journal):
         self.check_work(run, but=self.last_second(run, lost))
         self.assertEqual(self.ask(run, "SELECT name FROM devices WHERE gone IS NOT NULL ORDER BY device"),
                          [("comes",), ("goes",)])
+        devices = dict(self.ask(run, "SELECT name, device FROM devices"))
+        for kind, name in (("joined", "comes"), ("lost", "comes"), ("joined", "goes"), ("left", "goes")):
+            self.assertIn((devices[name],), self.ask(run, "SELECT device FROM events WHERE kind = 'device.%s'" % kind))
+        self.assertEqual(self.ask(run, "SELECT DISTINCT device FROM events WHERE kind = 'device.view'"), [(None,)])
         self.assertEqual(self.ask(run, "SELECT status FROM sessions"), [("stopped",)])
         self.assertEqual(self.one(run, "SELECT weights_hash FROM run"), None)
 
