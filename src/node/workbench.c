@@ -56,14 +56,17 @@ sh_status sh_workbench_adopt(sh_workbench **bench, const sh_job *job, sh_dataset
     return open_all(bench, job, dataset, NULL, backend);
 }
 
+/* The cores are asked for whether they count or not: the pages of libraries that this touches are
+ * in the base of whoever starts, so that a plan's footprint is that of the training. */
 sh_status sh_workbench_start(sh_workbench *bench, uint32_t lanes, uint64_t memory)
 {
+    const uint32_t cores = sh_host_cores();
     return sh_trainer_new(&bench->trainer,
                           &(sh_trainer_options){.job = &bench->job,
                                                 .pipeline = bench->pipeline,
                                                 .backends = &bench->backends,
                                                 .replica = bench->replica,
-                                                .lanes = lanes == 0 ? sh_host_cores() : lanes,
+                                                .lanes = lanes == 0 ? cores : lanes,
                                                 .clock = bench->clock,
                                                 .memory = memory,
                                                 .evaluate_only = bench->evaluate_only,

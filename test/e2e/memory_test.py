@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Limits of memory: kept, planned for, without any trace in the weights; or refused with numbers."""
 
+import ctypes
 import json
 import os
 import re
@@ -15,6 +16,7 @@ MOBILE = ("mobilenetv2", "noise:3x64x64/100/64/16", "--batch-size", "64", "--gra
 RESNET = ("resnet:20", "noise:3x32x32/10/96/16", "--batch-size", "96", "--grain", "16", "--steps", "1")
 LENET = ("lenet", "noise:1x28x28/10/640/16", "--steps", "10")
 LOCAL = ("lenet", "noise:1x28x28/10/640/16", "--strategy", "local:2", "--steps", "5")  # lanes have weights of their own
+ADDR_NO_RANDOMIZE = 0x0040000  # personality(2)
 slow_build = harness.PATIENCE > 1
 
 
@@ -35,10 +37,19 @@ class Memory(harness.Case):
             self.assertLessEqual(float(note.group(1)), limit)
             self.assertEqual(float(note.group(2)), limit)
 
+    def fix_addresses(self):
+        """Has libraries lie where they always do: the pages that the kernel maps around one that is touched depend on
+        that, 0.25 MB more or less. False where it may not."""
+        personality = ctypes.CDLL(None).personality
+        before = personality(0xFFFFFFFF)
+        self.addCleanup(personality, before)
+        return personality(before | ADDR_NO_RANDOMIZE) != -1
+
     @unittest.skipIf(slow_build, "a sanitizer's own memory is in the process")
     def test_the_plan_is_what_is_used(self):
+        noise = (3 if self.fix_addresses() else 8) * (64 << 10)  # which is mapped around a page that is touched
         for job in (LENET, RESNET, MOBILE, LOCAL):
-            for limit in ((), ("--memory", "104M")):  # which is not just where a choice changes
+            for limit in ((), ("--memory", "104M")):  # for MOBILE a choice changes at 100M
                 summary = self.train(*job, "--lanes", "2", *limit).summary
                 used, planned = summary["peak_rss_bytes"], summary["planned_bytes"]
                 self.assertLess(abs(planned / used - 1), 0.05, (job[0], limit, planned, used))
@@ -47,6 +58,7 @@ class Memory(harness.Case):
                 with open(self.path("plan.json"), encoding="utf-8") as file:
                     total = json.load(file)["grains"][0]["total_bytes"]
                 self.assertLess(abs(total / used - 1), 0.05, (job[0], limit, total, used))
+                self.assertLess(abs(total - planned), noise, (job[0], limit, total, planned))
 
     @unittest.skipIf(slow_build, "a sanitizer's own memory is in the process")
     def test_a_batch_takes_no_memory(self):
