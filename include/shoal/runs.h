@@ -112,7 +112,8 @@ typedef struct sh_run_snapshot {
     size_t news_count;
 } sh_run_snapshot;
 
-/* The run in `folder`, as it stands. */
+/* The run in `folder`, as it stands. Of one that is at work and has written nothing yet the state
+ * is known, SH_STATE_RUNNING, and `about.steps` is 0. */
 SHOAL_API sh_status sh_run_look(sh_run_snapshot *snapshot, const char *folder) SHOAL_CHECKED;
 SHOAL_API void sh_run_snapshot_release(sh_run_snapshot *snapshot);
 

@@ -37,6 +37,11 @@ static void print_head(const sh_run_snapshot *s, FILE *out)
     sh_figure a, b, c, d;
     char name[256], model[SH_MODEL_BYTES], data[SH_DATA_BYTES], reason[SH_RUN_BYTES],
         bar[BAR_CELLS + 1];
+    if (about->state == SH_STATE_RUNNING && about->steps == 0) {
+        fprintf(out, "%s  running  waiting for the first step\n",
+                sh_console_clean(name, sizeof name, about->name));
+        return;
+    }
     const double done = about->steps > 0 ? (double)about->step / (double)about->steps : 0;
     for (int i = 0; i < BAR_CELLS; i++)
         bar[i] = i < (int)(done * BAR_CELLS) ? '=' : i == (int)(done * BAR_CELLS) ? '>' : '-';

@@ -149,6 +149,9 @@ static void a_narrow_one_shows_what_matters(void **state)
 static void shows_what_has_just_begun(void **state)
 {
     (void)state;
+    const sh_run_snapshot empty = {.about = {.name = "a", .state = SH_STATE_RUNNING}};
+    assert_string_equal(printed(&empty, (sh_run_view){0}),
+                        "a  running  waiting for the first step\n");
     const sh_run_snapshot s = {.about = {.name = "a",
                                          .state = SH_STATE_FAILED,
                                          .reason = "no\nmemory",

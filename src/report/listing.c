@@ -122,6 +122,22 @@ sh_status sh_listing_read(sh_run_about *about, sh_database *database, const char
     return status;
 }
 
+/* What is known of a run that nothing can be read of. */
+static void set_unknown(sh_run_about *about, sh_run_state state, const char *folder)
+{
+    *about = (sh_run_about){
+        .state = state, .val_loss = NAN, .val_accuracy = NAN, .started = NAN, .seconds = NAN};
+    set_folder(about, folder);
+}
+
+bool sh_listing_begins(sh_run_about *about, sh_status status, const char *folder)
+{
+    if (status != SH_NOT_FOUND || !sh_run_is_open(folder))
+        return false;
+    set_unknown(about, SH_STATE_RUNNING, folder);
+    return true;
+}
+
 static void describe(sh_run_about *about, const char *folder)
 {
     sh_database *database;
@@ -130,14 +146,9 @@ static void describe(sh_run_about *about, const char *folder)
         status = sh_listing_read(about, database, folder);
         sh_database_close(database);
     }
-    if (status == SH_OK)
+    if (status == SH_OK || sh_listing_begins(about, status, folder))
         return;
-    *about = (sh_run_about){.state = SH_STATE_UNREADABLE,
-                            .val_loss = NAN,
-                            .val_accuracy = NAN,
-                            .started = NAN,
-                            .seconds = NAN};
-    set_folder(about, folder);
+    set_unknown(about, SH_STATE_UNREADABLE, folder);
     snprintf(about->reason, sizeof about->reason, "%s", sh_message());
 }
 
@@ -171,14 +182,19 @@ static sh_status add_all(sh_run_list *list, const char *folder)
     return status;
 }
 
+/* One that has only just begun is the newest. */
+static double age_of(const sh_run_about *about)
+{
+    if (!isnan(about->started))
+        return -about->started;
+    return about->state == SH_STATE_RUNNING ? -INFINITY : INFINITY;
+}
+
 static int compare(const void *left, const void *right)
 {
     const sh_run_about *a = left, *b = right;
-    if (isnan(a->started) != isnan(b->started))
-        return isnan(a->started) ? 1 : -1;
-    if (!isnan(a->started) && a->started != b->started)
-        return a->started < b->started ? 1 : -1;
-    return strcmp(a->name, b->name);
+    const double ages[] = {age_of(a), age_of(b)};
+    return ages[0] != ages[1] ? (ages[0] > ages[1] ? 1 : -1) : strcmp(a->name, b->name);
 }
 
 sh_status sh_runs_list(sh_run_list *list, const char *folder)

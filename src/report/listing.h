@@ -18,8 +18,12 @@
  * folder is missing or holds no run. */
 sh_status sh_listing_open(sh_database **database, const char *folder) SHOAL_CHECKED;
 
-/* SH_NOT_FOUND where the run has not begun. */
+/* SH_NOT_FOUND where the run has not begun (sh_listing_begins). */
 sh_status sh_listing_read(sh_run_about *about, sh_database *database,
                           const char *folder) SHOAL_CHECKED;
+
+/* Whether a failure of the two, `status`, is that a training is at work in the folder and has
+ * written nothing yet. Then `about` is that of a run of which no more is known. */
+bool sh_listing_begins(sh_run_about *about, sh_status status, const char *folder);
 
 #endif

@@ -240,15 +240,18 @@ static sh_status read_all(sh_run_snapshot *s, sh_database *database, const char 
 sh_status sh_run_look(sh_run_snapshot *snapshot, const char *folder)
 {
     sh_database *database;
-    SH_TRY(sh_listing_open(&database, folder));
     sh_run_snapshot *fresh = calloc(1, sizeof *fresh);
-    if (fresh == NULL) {
-        sh_database_close(database);
+    if (fresh == NULL)
         return sh_fail_memory(sizeof *fresh, "a snapshot");
+    fresh->at = fresh->eta_seconds = fresh->loss = fresh->accuracy = NAN;
+    fresh->samples_per_second = fresh->steps_per_second = NAN;
+    sh_status status = sh_listing_open(&database, folder);
+    if (status == SH_OK) {
+        status = read_all(fresh, database, folder);
+        sh_database_close(database);
     }
-    fresh->at = fresh->eta_seconds = NAN;
-    const sh_status status = read_all(fresh, database, folder);
-    sh_database_close(database);
+    if (sh_listing_begins(&fresh->about, status, folder))
+        status = SH_OK;
     if (status == SH_OK)
         *snapshot = *fresh;
     else

@@ -126,12 +126,27 @@ static void a_silent_device_has_no_figures(void **state)
     sh_run_snapshot_release(&s);
 }
 
+/* Of what is at work and has written nothing no more is known. */
+static void expect_beginning(void)
+{
+    sh_run_snapshot s;
+    assert_ok(sh_run_look(&s, folder));
+    assert_int_equal(s.about.state, SH_STATE_RUNNING);
+    assert_string_equal(s.about.name, "a");
+    assert_true(s.about.steps == 0 && isnan(s.about.seconds) && isnan(s.loss) && isnan(s.at));
+    assert_true(isnan(s.samples_per_second) && s.device_count == 0 && s.news_count == 0);
+    sh_run_snapshot_release(&s);
+}
+
 static void what_has_just_begun_has_no_rates(void **state)
 {
     (void)state;
     sh_run_snapshot s;
     sh_run *run;
     assert_ok(sh_run_open(&run, &(sh_run_options){.path = folder}));
+    expect_beginning();
+    history_make(root, "a", "");
+    expect_beginning();
     history_make(root, "a", HISTORY_RUN);
     assert_ok(sh_run_look(&s, folder));
     assert_int_equal(s.about.state, SH_STATE_RUNNING);
@@ -173,6 +188,8 @@ static void leaves_the_snapshot_where_it_fails(void **state)
     (void)state;
     sh_run_snapshot s = {.device_count = 7};
     assert_fails(sh_run_look(&s, folder), SH_NOT_FOUND, "/a: there is no such folder");
+    history_make(root, "a", "");
+    assert_fails(sh_run_look(&s, folder), SH_NOT_FOUND, "/a: ended before its training began");
     history_make(root, "a", HISTORY_RUN "DROP TABLE events");
     assert_fails(sh_run_look(&s, folder), SH_INTERNAL, "no such table: events");
     assert_int_equal(s.device_count, 7);

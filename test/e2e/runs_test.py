@@ -296,6 +296,18 @@ time: # computing  waiting for . own lanes - devices ~ the network  + optimizer
         self.assertNotIn("\x1b[J", text)
         self.assertEqual(child.wait(20 * harness.PATIENCE), 0)
 
+    def test_waits_for_a_training_to_begin(self):
+        os.makedirs(self.path("runs/a"))
+        lock = self.hold("runs/a")
+        child, terminal = self.watch("runs/a", colour=False)
+        self.read_until(terminal, "a  running  waiting for the first step\x1b[K\n\x1b[J".replace("\n", "\r\n"))
+        self.training("runs/a", "NULL")
+        self.read_until(terminal, "a  running  lenet on digits")
+        os.remove(self.path("runs/a/run.db"))
+        lock.close()
+        self.assertIn("runs/a: is not the folder of a run", self.read_until(terminal, "shoal runs lists them"))
+        self.assertEqual(child.wait(20 * harness.PATIENCE), 1)
+
     def test_a_signal_restores_the_terminal(self):
         self.training("runs/a", "NULL")
         self.hold("runs/a")
