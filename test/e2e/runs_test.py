@@ -5,7 +5,6 @@
 
 import csv
 import fcntl
-import io
 import json
 import os
 import pty
