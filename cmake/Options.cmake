@@ -30,7 +30,10 @@ elseif(SHOAL_SANITIZE)
     -fsanitize=${SHOAL_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(shoal_options INTERFACE -fsanitize=${SHOAL_SANITIZE})
   # Instrumented code hides from gcc what was written; builds without sanitizers watch this.
-  target_compile_options(shoal_options INTERFACE -Wno-maybe-uninitialized)
+  target_compile_options(shoal_options INTERFACE $<$<C_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
+  if(SHOAL_SANITIZE MATCHES thread AND CMAKE_C_COMPILER_ID MATCHES Clang)
+    include(ThreadSanitizer)
+  endif()
 elseif(CMAKE_BUILD_TYPE STREQUAL Release)
   # The program listens on a network: the compiler's cheap guards are on.
   target_compile_options(shoal_options INTERFACE -fstack-protector-strong -U_FORTIFY_SOURCE

@@ -18,7 +18,7 @@ build_packages=(
 )
 # Not on every system; the build does without and says so.
 optional_packages=(libdnnl-dev libjs-chart.js)
-# libomp-dev has the omp.h that clang-tidy can read; nothing links it.
+# libomp-dev has the omp.h that clang-tidy can read, and what clang's build for the thread sanitizer links.
 test_packages=(
     libcmocka-dev python3 git binutils iproute2 universal-ctags
     clang clang-format clang-tidy libclang-rt-dev libomp-dev

@@ -399,7 +399,7 @@ static void refuses_to_write_nonsense(void **state)
     (void)state;
     static const sh_type scalar = {SH_F32, {0, {0}}};
     static const float one = 1;
-    static const struct {
+    const struct {
         sh_stored_tensor tensors[2];
         sh_metadata pair;
         sh_status code;
