@@ -134,7 +134,7 @@ def limit(rows, model, devices):
 def table(rows):
     lines = []
     for model in MODELS:
-        lines += ["", "**%s**" % MODELS[model], "", "| devices | least possible | " + " | ".join(STRATEGIES) + " | accuracy: " +
+        lines += ["", "**%s**" % MODELS[model], "", "| devices | least by whole gradients | " + " | ".join(STRATEGIES) + " | accuracy: " +
                   " | ".join(("sync, ps-sync", "ps-async")) + " |", "|" + "---|" * (4 + len(STRATEGIES))]
         for devices in COUNTS:
             found = [rows.get(key(model, strategy, devices)) for strategy in STRATEGIES]
