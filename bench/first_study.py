@@ -3,7 +3,7 @@
 """The first study (Park, Lee, Kim 2020) on emulated devices: sudo python3 -B bench/first_study.py
 
 Prepares the data, does what is left of bench/study.yaml with `shoal sweep`, writes the tables into docs/study.md and draws
-docs/study.svg. All of it takes about 25 minutes on two cores; stopped, it goes on where it was. Needs root (lab/README.md),
+docs/study.svg. All of it takes about 15 minutes on two cores; stopped, it goes on where it was. Needs root (lab/README.md),
 MNIST and CIFAR-10, and for the plot matplotlib, which it installs on Debian.
 """
 
