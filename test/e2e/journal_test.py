@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# Not under the thread sanitizer: its threads are store.journal's and those of every training.
 """What a training leaves in run.db (src/store/schema.h), through joins, kills and disks that take nothing."""
 
 import os
