@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Thinning goes a slice at a time, one in each transaction, so that records never wait long for it.
- * A round begins where a table has more rows than it may and goes over groups: `work` is one, each
- * device of `samples` is one. Of a group the older half, as it is when the round comes to it, is
- * walked in slices by the table's key; within a slice two neighbours of a device become one row,
- * the later one's. Rows that stand for more than the median of that half are left alone, so what
- * is old is evenly coarse however long a run is. A round takes at least an eighth of the rows away.
+ * A round begins where a table has more rows than it may and goes over groups: `work` and `steps`
+ * are one each, each device of `samples` is one. Of a group the older half, as it is when the round
+ * comes to it, is walked in slices by the table's key; within a slice two neighbours of a device
+ * (of `steps`: of a view) become one row, the later one's. Rows that stand for more than the median
+ * of that half are left alone, so what is old is evenly coarse however long a run is. A round takes
+ * at least an eighth of the rows away.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +44,9 @@ static const char *const statements[SH_RECORD_KINDS] = {
 
 /* A table that is thinned. */
 typedef struct thinned {
-    const char *name, *key, *columns; /* what two neighbours become, in the table's order */
+    const char *name, *key, *apart;
+    const char *columns; /* what two neighbours, equal in `apart`, become; in the table's order */
+    sh_record_kind kind; /* that is a row of it */
     bool by_device;
 } thinned;
 
@@ -51,15 +54,15 @@ typedef struct thinned {
 
 /* Columns without an aggregate are those of the row with the greatest key. */
 static const thinned tables[] = {
-    {"work", "step",
+    {"work", "step", "device",
      "max(step), device, at, sum(merged), CAST(round(1.0 * " MEAN(
          grains) ") AS INTEGER), CAST(round(1.0 * " MEAN(samples) ") AS INTEGER), " MEAN(wall_us)
 #define SH_PART(name, what) ", " MEAN(name##_us)
 #include "monitor/parts.def"
 #undef SH_PART
          ,
-     false},
-    {"samples", "at", "device, max(at), sum(merged)"
+     SH_RECORD_WORK, false},
+    {"samples", "at", "device", "device, max(at), sum(merged)"
 #define SH_FIGURE_COUNTER(name) #name
 #define SH_FIGURE_GAUGE(name) MEAN(name)
 #define SH_FIGURE(name, kind, what) ", " SH_FIGURE_##kind(name)
@@ -68,7 +71,11 @@ static const thinned tables[] = {
 #undef SH_FIGURE_GAUGE
 #undef SH_FIGURE_COUNTER
      ,
-     true},
+     SH_RECORD_SAMPLE, true},
+    {"steps", "step", "session, view",
+     "max(step), at, sum(merged), session, view, epoch, 1.0 * " MEAN(samples) ", " MEAN(
+         loss) ", " MEAN(accuracy) ", sum(redone)",
+     SH_RECORD_STEP, false},
 };
 enum { TABLES = sizeof tables / sizeof *tables };
 
@@ -361,8 +368,8 @@ sh_status sh_book_write(sh_book *book, const sh_record *record)
     values to = {book->queries[record->kind], 0};
     add[record->kind](&to, book, record);
     SH_TRY(sh_query_run(to.query));
-    book->rows[0] += record->kind == SH_RECORD_WORK;
-    book->rows[1] += record->kind == SH_RECORD_SAMPLE;
+    for (int i = 0; i < TABLES; i++)
+        book->rows[i] += tables[i].kind == record->kind;
     if (record->kind == SH_RECORD_END && record->event.text != NULL)
         return write_hash(book, record->event.text);
     return SH_OK;
@@ -457,8 +464,8 @@ static sh_status thin_slice(sh_book *book)
              of_group(book, group), table->key, book->cursor, table->key, end, book->merged);
     snprintf(sql, sizeof sql,
              "CREATE TEMP TABLE thin AS SELECT %s FROM (SELECT *, (row_number() OVER (PARTITION BY "
-             "device ORDER BY %s) - 1) / 2 AS pair FROM %s WHERE %s) GROUP BY device, pair",
-             table->columns, table->key, table->name, range);
+             "%s ORDER BY %s) - 1) / 2 AS pair FROM %s WHERE %s) GROUP BY %s, pair",
+             table->columns, table->apart, table->key, table->name, range, table->apart);
     SH_TRY(sh_database_run(book->database, sql));
     snprintf(sql, sizeof sql, "DELETE FROM %s WHERE %s", table->name, range);
     SH_TRY(run_counted(book, sql, &before));

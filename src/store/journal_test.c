@@ -94,7 +94,7 @@ static void put_step(sh_journal *journal, uint64_t step, double loss)
                                                     .at_ns = atomic_load(&now_ns),
                                                     .view = 1,
                                                     .epoch = 1,
-                                                    .samples = 64,
+                                                    .samples = step % 2 == 0 ? 17 : 64,
                                                     .loss = loss,
                                                     .accuracy = 0.5});
 }
@@ -385,6 +385,7 @@ static void thins_the_older_half(void **state)
             put_work(journal, step, device, step);
             put_sample(journal, device, step * SECOND, (double)step, (double)step);
         }
+        put_step(journal, step, (double)step);
         sh_journal_flush(journal);
     }
     sh_journal_close(journal);
@@ -401,6 +402,12 @@ static void thins_the_older_half(void **state)
     assert_true(ask("SELECT max(merged) FROM work WHERE step < 100") >= 4);
     assert_true(ask("SELECT max(merged) FROM work") <= 64);
     assert_true(ask("SELECT max(step) FROM work") == 300);
+    assert_true(ask("SELECT count(*) FROM steps") <= 120);
+    assert_asks("SELECT sum(merged) FROM steps", 300);
+    assert_asks("SELECT sum(loss * merged) FROM steps", 45150);
+    assert_asks("SELECT sum(samples * merged) FROM steps", 150 * (64 + 17));
+    assert_asks("SELECT min(merged) FROM steps WHERE step > 290", 1);
+    assert_true(ask("SELECT max(step) FROM steps") == 300);
 }
 
 static void survives_a_kill(void **state)

@@ -6,8 +6,9 @@
  *
  * Time is `at`: seconds since 1970, of the coordinator's clock; another device's moments are moved
  * by the difference of the clocks when they arrived. A column that is NULL was not available.
- * Tables `work` and `samples` stay bounded: beyond SH_SCHEMA_ROWS_MAX rows the older half is
- * thinned, two neighbours of a device become one; `merged` says how many a row stands for.
+ * Tables `steps`, `work` and `samples` stay bounded: beyond SH_SCHEMA_ROWS_MAX rows the older half
+ * is thinned, two neighbours of a view or device become one, the later, with the means of what is
+ * not counted on; `merged` says how many a row stands for.
  *
  * - run: one row, what was started, and how it ended.
  * - sessions: one row for each process that was its coordinator: a training, each resume.
