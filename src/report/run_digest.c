@@ -461,11 +461,19 @@ static void end_samples(run_reader *reader)
     memset(reader->spans, 0, parts * sizeof *reader->spans);
 }
 
+/* What a counter has grown by in `span` seconds. Connections that wait for one link do so at the
+ * same time: it is busy once. */
+static double growth_of(const run_reader *reader, int i, double value, double span)
+{
+    const double grown = value - reader->before[i];
+    return i == SH_FIGURE_network_busy_seconds ? fmin(grown, span) : grown;
+}
+
 static void take_figure(run_reader *reader, int i, double value, double merged, double span,
                         size_t part)
 {
     sh_digest_figure *figure = &reader->device->figures[i];
-    const double grown = value - reader->before[i];
+    const double grown = growth_of(reader, i, value, span);
     if (!is_counter(i)) {
         reader->sums[part][i] += value * merged;
         reader->spans[part][i] += merged;
@@ -562,15 +570,25 @@ static sh_status read_all(run_reader *reader, const char *path)
     return read_devices(reader);
 }
 
-/* The last part of the folder's name, whatever the path is that leads to it. */
+/* The last `count` parts of a path. */
+static const char *end_of(const char *path, int count)
+{
+    const char *at = path + strlen(path);
+    while (count > 0 && at > path)
+        count -= *--at == '/';
+    return at + (*at == '/');
+}
+
+/* By the folder's name, whatever the path is that leads to it. */
 static void name_run(sh_run_digest *digest, const char *file)
 {
     char *real = realpath(file, NULL);
     char *end = real != NULL ? strrchr(real, '/') : NULL;
     if (end != NULL && strcmp(end, "/" DATABASE_FILE) == 0)
         *end = '\0';
-    end = real != NULL ? strrchr(real, '/') : NULL;
-    sh_utf8_clean(digest->name, sizeof digest->name, end != NULL ? end + 1 : file);
+    const char *folder = real != NULL ? real : file;
+    sh_utf8_clean(digest->name, sizeof digest->name, end_of(folder, 1));
+    sh_utf8_clean(digest->long_name, sizeof digest->long_name, end_of(folder, 2));
     free(real);
 }
 

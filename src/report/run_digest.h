@@ -86,7 +86,8 @@ typedef struct sh_digest_epoch {
 } sh_digest_epoch;
 
 typedef struct sh_run_digest {
-    char name[SH_DIGEST_TEXT_BYTES]; /* of the run's folder */
+    char name[SH_DIGEST_TEXT_BYTES];      /* of the run's folder */
+    char long_name[SH_DIGEST_TEXT_BYTES]; /* with the folder that this is in before it */
     char model[SH_DIGEST_TEXT_BYTES], data[SH_DIGEST_TEXT_BYTES], status[SH_DIGEST_TEXT_BYTES];
     char weights_hash[SH_DIGEST_TEXT_BYTES]; /* empty: not complete */
     char version[SH_DIGEST_TEXT_BYTES];

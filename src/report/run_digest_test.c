@@ -119,6 +119,18 @@ static void splits_as_the_view_does(void **state)
     sh_run_digest_free(digest);
 }
 
+static void a_link_is_busy_once(void **state)
+{
+    (void)state;
+    run_fixture_make(path, &(run_fixture){.steps = 100, .devices = 2, .samples = 100});
+    run_sql("UPDATE samples SET network_busy_seconds = 50 * network_busy_seconds WHERE device = 1");
+    sh_run_digest *digest = digested();
+    const sh_digest_figure *busy = &digest->devices[1].figures[SH_FIGURE_network_busy_seconds];
+    assert_near(busy->mean, 1);
+    assert_near(busy->total, 0.02 * 99);
+    sh_run_digest_free(digest);
+}
+
 static void leaves_out_breaks_between_sessions(void **state)
 {
     (void)state;
@@ -175,6 +187,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(adds_up_a_run, set_up, tear_down),
         cmocka_unit_test_setup_teardown(splits_as_the_view_does, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_link_is_busy_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(leaves_out_breaks_between_sessions, set_up, tear_down),
         cmocka_unit_test_setup_teardown(bears_what_is_missing, set_up, tear_down),
     };

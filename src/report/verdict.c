@@ -28,7 +28,7 @@
 #define SWAP_MOST 16e6
 #define NETWORK_NOTABLE 0.1 /* of a step */
 #define NETWORK_MUCH 0.3
-#define LINK_SLOW 0.6 /* times what the others carry */
+#define LINK_SLOW 0.5 /* times what the others carry; of links alike the least was 0.55 */
 #define WAIT_MUCH 0.3 /* of a step */
 #define COST_NOTABLE 0.05
 #define STEPS_LEAST 0.02 /* of the most steps that a device has: less says nothing */
