@@ -109,6 +109,23 @@ static sh_status make(char **text, const sh_subject *subjects, size_t count,
                   format);
 }
 
+/* Runs that have one name get their long ones. */
+static void tell_apart(const sh_subject *subjects, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        bool twice = false;
+        for (size_t j = i + 1; j < count; j++)
+            if (strcmp(subjects[i].digest->name, subjects[j].digest->name) == 0) {
+                memcpy(subjects[j].digest->name, subjects[j].digest->long_name,
+                       sizeof subjects[j].digest->name);
+                twice = true;
+            }
+        if (twice)
+            memcpy(subjects[i].digest->name, subjects[i].digest->long_name,
+                   sizeof subjects[i].digest->name);
+    }
+}
+
 static bool is_sweep(const char *folder)
 {
     char path[SH_PATH_BYTES];
@@ -140,6 +157,7 @@ sh_status sh_report(const sh_report_options *options, char **text)
     } else {
         for (size_t i = 0; i < count; i++)
             SH_TRY_DONE(sh_subject_init(&subjects[i], options->runs[i]));
+        tell_apart(subjects, count);
         SH_TRY_DONE(make(&fresh, subjects, count, options->format));
     }
     if (options->output != NULL)

@@ -65,6 +65,13 @@ class Report(harness.Case):
         self.assertIn("## Summary", lines)
         self.assertTrue(any(line.startswith("| d1 | 13.6 ms |") for line in lines))
 
+    def test_runs_of_one_name_are_told_apart(self):
+        runs = [self.make(name, 20, 1) for name in ("a/run", "b/run", "other")]
+        table = self.shoal("report", *runs).out
+        for name in ("a/run", "b/run", "other"):
+            self.assertRegex(table, r"(?m)^ *%s +complete" % name)
+        self.assertRegex(self.shoal("report", runs[0]).out, r"(?m)^ *run +complete")
+
     def test_json_has_every_figure(self):
         self.make("a", 50, 2)
         self.shoal("report", "a", "--output=a.json")
