@@ -12,9 +12,10 @@
 #define NOBODY UINT8_MAX
 
 typedef enum phase {
-    IDLE, /* not needed */
+    IDLE, /* not needed yet */
     WAITING,
     ASKED,
+    HERE,
 } phase;
 
 typedef struct entry {
@@ -64,6 +65,11 @@ static void take_out(sh_fetch *fetch, uint32_t block)
     e[b->next].previous = b->previous;
 }
 
+static bool is_needed(const entry *b)
+{
+    return b->phase == WAITING || b->phase == ASKED;
+}
+
 /* It is not asked of anybody any more. */
 static void unask(sh_fetch *fetch, uint32_t block)
 {
@@ -75,7 +81,7 @@ void sh_fetch_need(sh_fetch *fetch, uint32_t block, sh_fetch_level level)
 {
     assert(block < fetch->blocks && level < SH_FETCH_LEVELS);
     entry *b = &fetch->entries[block];
-    if (b->phase != IDLE && b->level <= level)
+    if (b->phase == HERE || (b->phase != IDLE && b->level <= level))
         return;
     if (b->phase == WAITING)
         take_out(fetch, block);
@@ -119,15 +125,13 @@ void sh_fetch_done(sh_fetch *fetch, uint32_t block)
 {
     assert(block < fetch->blocks);
     entry *b = &fetch->entries[block];
-    if (b->phase == IDLE)
-        return;
+    if (is_needed(b))
+        fetch->left--;
     if (b->phase == WAITING)
         take_out(fetch, block);
-    else
+    else if (b->phase == ASKED)
         unask(fetch, block);
-    b->phase = IDLE;
-    b->refused = 0;
-    fetch->left--;
+    b->phase = HERE;
 }
 
 void sh_fetch_retry(sh_fetch *fetch, uint32_t block)
@@ -145,7 +149,7 @@ void sh_fetch_refuse(sh_fetch *fetch, uint32_t block, uint32_t source)
     assert(block < fetch->blocks && source < SH_FETCH_SOURCES);
     entry *b = &fetch->entries[block];
     fetch->refused++;
-    if (b->phase == IDLE)
+    if (!is_needed(b))
         return;
     b->refused |= (uint64_t)1 << source;
     if (b->source == source)

@@ -12,8 +12,8 @@
  *                    else sh_fetch_refuse(fetch, block, source);       // ask somebody else
  *     ...connection lost: sh_fetch_lose(fetch, source);
  *
- * Every needed block is either waiting or asked of one source, so none is forgotten and none is
- * asked for twice, except where somebody was too slow (sh_fetch_retry).
+ * Every needed block is either waiting, asked of one source, or has come, so none is forgotten and
+ * none is asked for twice, except where somebody was too slow (sh_fetch_retry).
  *
  * Threads: caller locks. Sources are numbers below SH_FETCH_SOURCES.
  */
@@ -39,8 +39,8 @@ typedef struct sh_fetch sh_fetch;
 /* For blocks 0 .. blocks - 1, of which none is needed yet. Owned: sh_fetch_free it. */
 sh_status sh_fetch_new(sh_fetch **fetch, uint32_t blocks) SHOAL_CHECKED;
 
-/* A block is needed, or with more urgency than before; less changes nothing. First come, first
- * asked for within a level. */
+/* A block is needed, or with more urgency than before; less changes nothing, nor does a block that
+ * came: whoever says so looked just before it did. First come, first asked for within a level. */
 void sh_fetch_need(sh_fetch *fetch, uint32_t block, sh_fetch_level level);
 
 /* The next block to ask of `source`, which counts as asked from now on. False where there is none
@@ -53,7 +53,7 @@ bool sh_fetch_presses(const sh_fetch *fetch);
 /* How many were asked of `source` and not answered. */
 uint32_t sh_fetch_asked(const sh_fetch *fetch, uint32_t source);
 
-/* It came, from whomever. */
+/* It came, from whomever, and was right: it is never asked for again. */
 void sh_fetch_done(sh_fetch *fetch, uint32_t block);
 
 /* `source` does not have it, or sent something else: it is asked of others, before what came later
