@@ -130,7 +130,7 @@ static void says_what_is_wrong(void **state)
         "/empty: ended before its training began",
         "/noise/run.db is not a database",
         "/nothing/run.db is empty: whoever writes it has only just begun",
-        "/version/run.db: its schema has version 9, this shoal knows version 1",
+        "/version/run.db: its schema has version 9, this shoal knows version 2",
     };
     assert_ok(sh_runs_list(&list, scratch_folder));
     assert_int_equal(list.count, sizeof reasons / sizeof *reasons);

@@ -9,8 +9,8 @@
 
   // Okabe and Ito's colours, which the colour-blind tell apart; dashes and markers say the same again.
   const palettes = {
-    light: ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#000000', '#56b4e9', '#b8a600'],
-    dark: ['#56b4e9', '#e69f00', '#1fc79a', '#e59ac4', '#f0e442', '#ffffff', '#4f9fe0', '#ff7a33'],
+    light: ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#000000', '#56b4e9', '#b8a600', '#8c8c8c'],
+    dark: ['#56b4e9', '#e69f00', '#1fc79a', '#e59ac4', '#f0e442', '#ffffff', '#4f9fe0', '#ff7a33', '#8c8c8c'],
   };
   const dashes = [[], [7, 3], [2, 2], [9, 3, 2, 3], [4, 4]];
   const markers = ['circle', 'triangle', 'rect', 'cross', 'star', 'rectRot', 'crossRot'];
@@ -18,8 +18,8 @@
   const phone = matchMedia('(max-width: 30rem)').matches;
   let printing = false, run = runs[0], device = -1, charts = [];
   const isDark = () => dark.matches && !printing;
-  const colour = i => palettes[isDark() ? 'dark' : 'light'][i % 8];
-  const partNames = ['data', 'forward', 'backward', 'sum', 'optimizer', 'lanes', 'wait', 'network'];
+  const colour = i => palettes[isDark() ? 'dark' : 'light'][i % palettes.light.length];
+  const partNames = ['data', 'forward', 'backward', 'sum', 'optimizer', 'lanes', 'wait', 'network', 'between'];
   const parts = Object.keys(run.devices[0]?.split ?? {}).filter(name => name !== 'exchange')
     .sort((a, b) => partNames.indexOf(a) - partNames.indexOf(b));
 

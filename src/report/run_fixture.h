@@ -68,8 +68,9 @@ static inline void run_fixture_make(const char *path, const run_fixture *what)
         "INSERT INTO epochs SELECT epoch, max(step), max(at), avg(loss), avg(accuracy), "
         "avg(loss) + 0.01, avg(accuracy) - 0.01, max(at) - ?7 FROM steps GROUP BY epoch",
         RUN_FIXTURE_SERIES
-        "INSERT INTO work SELECT s, d, ?7 + s * ?8, 1, 1, 32, own + rest + 200, 300 * f, "
-        "2000 * f, 4000 * f, 500 * f, 200, 100, rest FROM (SELECT s, d, f, 100 + 6800 * f AS own, "
+        "INSERT INTO work SELECT s, d, ?7 + s * ?8, 1, 1, 32, own + rest + 250, 300 * f, "
+        "2000 * f, 4000 * f, 500 * f, 200, 100, rest, 50 FROM (SELECT s, d, f, 100 + 6800 * f AS "
+        "own, "
         "6800 * (iif(?3 >= 0 OR ?4 >= 0, 2, 1) - f) + 1000 + s * 31 % 100 + "
         "iif(?5 >= 0, 5000, 0) AS rest "
         "FROM (SELECT s, d, iif(d = ?3 OR d = ?4, 2, 1) AS f FROM s, d))",

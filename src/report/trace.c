@@ -21,11 +21,11 @@ static const char devices_sql[] =
 /* In the order in which a step does them. */
 static const char work_sql[] =
     "SELECT device, at, step, merged, grains, samples, wall_us, "
-    "data_us, forward_us, backward_us, sum_us, lanes_us, exchange_us, optimizer_us "
+    "between_us, data_us, forward_us, backward_us, sum_us, lanes_us, exchange_us, optimizer_us "
     "FROM work ORDER BY step, device";
 static const sh_step_part order[] = {
-    SH_PART_data,  SH_PART_forward,  SH_PART_backward,  SH_PART_sum,
-    SH_PART_lanes, SH_PART_exchange, SH_PART_optimizer,
+    SH_PART_between, SH_PART_data,  SH_PART_forward,  SH_PART_backward,
+    SH_PART_sum,     SH_PART_lanes, SH_PART_exchange, SH_PART_optimizer,
 };
 enum { PARTS_COLUMN = 7 };
 _Static_assert(sizeof order / sizeof *order == SH_PART_COUNT, "a part is missing in the order");

@@ -64,6 +64,6 @@ static const char schema[] =
 
 const sh_database_kind *sh_schema_run(void)
 {
-    static const sh_database_kind kind = {"a run's database", 0x73686f6c /* "shol" */, 1, schema};
+    static const sh_database_kind kind = {"a run's database", 0x73686f6c /* "shol" */, 2, schema};
     return &kind;
 }

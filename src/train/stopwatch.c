@@ -84,8 +84,9 @@ void sh_stopwatch_end_step(sh_stopwatch *watch, sh_step_times *times)
     times->ns[SH_PART_optimizer] = mean[SH_SPAN_PREPARE] + mean[SH_SPAN_APPLY] + outside_ns;
     times->ns[SH_PART_lanes] = turns_ns > mean[SH_SPAN_BUSY] ? turns_ns - mean[SH_SPAN_BUSY] : 0;
     times->ns[SH_PART_exchange] = network_ns;
+    times->ns[SH_PART_between] = watch->ended_ns != 0 ? before.at_ns - watch->ended_ns : 0;
     times->ends_ns = now.at_ns;
-    times->wall_ns = now.at_ns - (watch->ended_ns != 0 ? watch->ended_ns : before.at_ns);
+    times->wall_ns = times->ns[SH_PART_between] + now.at_ns - before.at_ns;
     watch->ended_ns = now.at_ns;
     watch->carried = false;
 }

@@ -113,7 +113,7 @@ void sh_stopwatch_begin_step(sh_stopwatch *watch);
 /*
  * It is applied. Sets `ends_ns`, `wall_ns` and the parts of `times`; a next step may be begun with
  * or without a call, which then takes in what comes between. What a lane has to do for all others
- * outside of turns is the optimizer's; what no part knows of is in the wall time alone.
+ * outside of turns is the optimizer's.
  */
 void sh_stopwatch_end_step(sh_stopwatch *watch, sh_step_times *times);
 

@@ -156,7 +156,7 @@ class Report(harness.Case):
                 self.assertGreaterEqual(device["figures"][figure]["total"], 0, figure)
             split = [part["mean"] for name, part in device["split"].items() if name != "exchange"]
             if not harness.SANITIZED:  # which takes its time between the parts too
-                self.assertAlmostEqual(sum(split) / device["step_seconds"], 1, delta=0.02)
+                self.assertAlmostEqual(sum(split) / device["step_seconds"], 1, delta=0.005)
 
 
 if __name__ == "__main__":

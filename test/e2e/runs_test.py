@@ -38,7 +38,7 @@ def schema():
 
 
 class Runs(harness.Case):
-    def make(self, name, rows, version=1):
+    def make(self, name, rows, version=2):
         os.makedirs(self.path(name), exist_ok=True)
         database = sqlite3.connect(self.path(name, "run.db"))
         database.executescript("PRAGMA application_id = 0x73686f6c; PRAGMA user_version = %d; %s; %s"
@@ -77,7 +77,7 @@ c    unreadable  -      -             -      -             -                    
 """)
         self.assertEqual(result.err, """\
 failed: out of paper
-unreadable: runs/c/run.db: its schema has version 9, this shoal knows version 1: use the one that wrote it
+unreadable: runs/c/run.db: its schema has version 9, this shoal knows version 2: use the one that wrote it
 """)
         runs = json.loads(self.shoal("runs", "--json", "-").out)["runs"]
         self.assertEqual([run["state"] for run in runs], ["complete", "failed", "unreadable"])
