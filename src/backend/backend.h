@@ -57,6 +57,10 @@ struct sh_backend {
     /* Optional. Prepares the calling thread to run kernels; each lane calls it once. */
     void (*enter_thread)(void);
 
+    /* What its libraries come to hold for each such thread, beside what programs ask for: measured,
+     * where weights are large. */
+    size_t thread_bytes;
+
     /*
      * Required. Emits instructions that compute `node`. *taken = false (and nothing emitted) leaves
      * the node to the next backend.

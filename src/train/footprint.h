@@ -5,9 +5,10 @@
  *     const sh_footprint *footprint = sh_lanes_footprint(lanes);
  *     printf("%llu bytes\n", (unsigned long long)sh_footprint_total(footprint));
  *
- * All but `base` is exact: blocks whose sizes are known before the first step. The base is what the
- * process holds resident beside them once everything is compiled and bound: program and libraries,
- * generated kernels, open data.
+ * All but `base` and `thread` is exact: blocks whose sizes are known before the first step. The
+ * base is what the process holds resident beside them once everything is compiled and bound:
+ * program and libraries, generated kernels, open data; and what is known to come in the first
+ * steps.
  *
  * Threads: any; a value.
  */
@@ -29,6 +30,7 @@ typedef struct sh_footprint {
     uint64_t prepared;  /* weights in other layouts: of all lanes together, or of each its own */
     uint64_t lane;      /* of one: inputs, activations, gradients, scratch */
     uint64_t own;       /* of one: what its worker holds (train/worker.h), or 0 */
+    uint64_t thread;    /* of one: what libraries hold for its thread (backend/backend.h) */
     uint32_t lanes;
     uint32_t lanes_asked;
     uint32_t segments; /* what is computed again: as sh_graph_recompute takes it */

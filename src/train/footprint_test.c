@@ -18,6 +18,9 @@ static void the_total_counts_every_lane(void **state)
 {
     (void)state;
     assert_int_equal(sh_footprint_total(&some), 66 * MIB);
+    sh_footprint more = some;
+    more.thread = MIB;
+    assert_int_equal(sh_footprint_total(&more), 68 * MIB);
     assert_int_equal(sh_footprint_total(&(sh_footprint){0}), 0);
 }
 

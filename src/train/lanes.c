@@ -40,9 +40,11 @@ struct sh_lanes {
 };
 
 /* What the first steps touch beside the lanes' memory: code, stacks, the libraries' own. Measured:
- * 0.3 to 1.2 MiB, and what records them takes 1.5 MiB (SQLite's pages, the journal, the monitor).
+ * 0.3 to 1.4 MiB, and what records them takes 1.5 MiB (SQLite's pages, the journal, the monitor).
+ * The pages of libraries around one that is touched are mapped with it, but for those that another
+ * process that begins just then holds: up to 0.6 MiB, which come later.
  */
-#define FIRST_STEPS_BYTES ((uint64_t)5 << 19)
+#define FIRST_STEPS_BYTES ((uint64_t)3 << 20)
 #define SLACK_BYTES ((uint64_t)1 << 18) /* that limits leave */
 #define CHEAP_ONLY 1 /* segments: element-wise values are computed again, nothing else */
 
@@ -208,6 +210,13 @@ static sh_status allocate(sh_lanes *lanes, const sh_lanes_options *options)
     return SH_OK;
 }
 
+/* Of each lane's thread. A library holds no more than a few panels of weights. */
+static uint64_t thread_bytes(const sh_lanes_options *options)
+{
+    const uint64_t most = options->backends->items[0]->thread_bytes, held = options->held.weights;
+    return most < held ? most : held;
+}
+
 /* Programs and executions of `count` lanes, and what all of it comes to. */
 static sh_status set_up(sh_lanes *lanes, const sh_lanes_options *options, tier *at, uint32_t count)
 {
@@ -232,6 +241,7 @@ static sh_status set_up(sh_lanes *lanes, const sh_lanes_options *options, tier *
         .prepared = lanes->shared_bytes * lanes->shared_count,
         .lane = lanes->memory_bytes,
         .own = options->own_bytes,
+        .thread = thread_bytes(options),
         .lanes = count,
         .lanes_asked = options->count,
         .segments = at->segments,
@@ -269,7 +279,7 @@ static uint64_t total_at(const tier *at, const sh_lanes_options *options, uint64
                          uint32_t count)
 {
     return base + (uint64_t)at->shared_bytes * blocks_of(options, count) +
-           ((uint64_t)at->lane_bytes + options->own_bytes) * count;
+           ((uint64_t)at->lane_bytes + options->own_bytes + thread_bytes(options)) * count;
 }
 
 static bool fits(const sh_lanes *lanes, const sh_lanes_options *options)
@@ -313,8 +323,8 @@ static sh_status fit(sh_lanes *lanes, const sh_lanes_options *options)
 {
     tier tiers[TIERS];
     const sh_footprint *whole = &lanes->footprint;
-    const uint64_t base =
-        sh_footprint_total(whole) - whole->prepared - (whole->lane + whole->own) * whole->lanes;
+    const uint64_t base = sh_footprint_total(whole) - whole->prepared -
+                          (whole->lane + whole->own + whole->thread) * whole->lanes;
     memcpy(tiers, tier_list, sizeof tiers);
     tiers[0].exact = true;
     tiers[0].lane_bytes = whole->lane;
