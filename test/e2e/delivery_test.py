@@ -226,6 +226,7 @@ class Delivery(harness.Case):
         missing = int(other.wait_for(fewer, stream="err").group(1))
         self.assertLessEqual(missing, blocks - here)
         other.wait_for(r"data\.complete fetched=%d refused=0 damaged=0" % missing, stream="err")
+        self.assertEqual(self.here(), blocks)  # so what was not fetched was there
         self.assert_goes_on(again)
 
     def small_disk(self, size):
