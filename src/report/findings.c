@@ -22,17 +22,14 @@ static sh_verdict_device witness(const sh_digest_device *device)
     const sh_digest_figure *throttled = &figures[SH_FIGURE_cpu_throttled_seconds];
     const sh_digest_figure *swap = &figures[SH_FIGURE_swap_used_bytes];
     const sh_digest_figure *frequency = &figures[SH_FIGURE_cpu_frequency_hertz];
-    const double *split = device->split;
-    const double other =
-        split[SH_PART_exchange] + split[SH_PART_optimizer] + split[SH_PART_between];
     return (sh_verdict_device){
         .name = device->name,
         .steps = (double)device->steps,
         .grains = (double)device->grains / (double)device->steps,
         .step_seconds = device->wall,
-        .computing_seconds = device->wall - other,
-        .wait_seconds = split[SH_STEP_SPLIT_wait],
-        .network_seconds = split[SH_STEP_SPLIT_network],
+        .computing_seconds = sh_step_split_computing(device->split),
+        .wait_seconds = device->split[SH_STEP_SPLIT_wait],
+        .network_seconds = device->split[SH_STEP_SPLIT_network],
         .grain_seconds = device->grain_seconds,
         .grain_early = device->grain_early,
         .grain_late = device->grain_late,

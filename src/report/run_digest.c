@@ -288,10 +288,11 @@ static sh_digest_device *find_device(const sh_run_digest *digest, int64_t number
 }
 
 /* Parts its exchange in two, and adds it to its device. */
-static void add_work(run_reader *reader, work_row *row, double longest, double computing)
+static void add_work(run_reader *reader, work_row *row, double longest)
 {
     sh_digest_device *device = row->device;
-    const double exchange = row->split[SH_PART_exchange], behind = longest - computing;
+    const double exchange = row->split[SH_PART_exchange];
+    const double behind = longest - sh_step_split_computing(row->split);
     row->split[SH_STEP_SPLIT_wait] = fmin(exchange, behind);
     row->split[SH_STEP_SPLIT_network] = fmax(0, exchange - behind);
     const size_t part = part_of(reader, (double)reader->step, reader->parts);
@@ -307,20 +308,13 @@ static void add_work(run_reader *reader, work_row *row, double longest, double c
     reader->grains[place] += row->merged * row->grains;
 }
 
-/* What the view step_parts calls computing_us. */
-static double computing_of(const work_row *row)
-{
-    return row->split[SH_PART_data] + row->split[SH_PART_forward] + row->split[SH_PART_backward] +
-           row->split[SH_PART_sum] + row->split[SH_PART_lanes];
-}
-
 static void end_step(run_reader *reader)
 {
     double longest = 0;
     for (size_t i = 0; i < reader->row_count; i++)
-        longest = fmax(longest, computing_of(&reader->rows[i]));
+        longest = fmax(longest, sh_step_split_computing(reader->rows[i].split));
     for (size_t i = 0; i < reader->row_count; i++)
-        add_work(reader, &reader->rows[i], longest, computing_of(&reader->rows[i]));
+        add_work(reader, &reader->rows[i], longest);
     reader->row_count = 0;
 }
 

@@ -48,6 +48,13 @@ static inline bool sh_step_split_counts(int part)
     return part != SH_PART_exchange;
 }
 
+/* What the view step_parts calls computing_us, of a split in any unit. */
+static inline double sh_step_split_computing(const double split[SH_STEP_SPLIT_COUNT])
+{
+    return split[SH_PART_data] + split[SH_PART_forward] + split[SH_PART_backward] +
+           split[SH_PART_sum] + split[SH_PART_lanes];
+}
+
 typedef struct sh_digest_point {
     double step, seconds; /* the last of the part */
     double loss, loss_least, loss_most, accuracy, samples_per_second;
