@@ -81,7 +81,7 @@ void sh_fetch_need(sh_fetch *fetch, uint32_t block, sh_fetch_level level)
 {
     assert(block < fetch->blocks && level < SH_FETCH_LEVELS);
     entry *b = &fetch->entries[block];
-    if (b->phase == HERE || (b->phase != IDLE && b->level <= level))
+    if (b->phase == HERE || (is_needed(b) && b->level <= level))
         return;
     if (b->phase == WAITING)
         take_out(fetch, block);

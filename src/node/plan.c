@@ -136,7 +136,7 @@ static sh_status measure_memory(const planning *p, sh_plan_grain *row, const com
     row->input_bytes = inputs;
     row->worker_bytes = footprint.own;
     row->activations_bytes = footprint.lane > inputs ? footprint.lane - inputs : 0;
-    row->base_bytes = footprint.base + footprint.thread * footprint.lanes;
+    row->base_bytes = sh_footprint_program(&footprint);
     row->total_bytes = sh_footprint_total(&footprint);
     return SH_OK;
 }

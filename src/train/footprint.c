@@ -11,10 +11,15 @@ static double mebibytes(uint64_t bytes)
     return (double)bytes / MEBIBYTE;
 }
 
+uint64_t sh_footprint_program(const sh_footprint *f)
+{
+    return f->base + f->thread * f->lanes;
+}
+
 uint64_t sh_footprint_total(const sh_footprint *f)
 {
-    return f->base + f->weights + f->optimizer + f->sum + f->prepared +
-           (f->lane + f->own + f->thread) * f->lanes;
+    return sh_footprint_program(f) + f->weights + f->optimizer + f->sum + f->prepared +
+           (f->lane + f->own) * f->lanes;
 }
 
 void sh_footprint_print(char text[SH_FOOTPRINT_TEXT], const sh_footprint *f, uint64_t limit)
@@ -50,7 +55,7 @@ sh_status sh_footprint_refuse(const sh_footprint *f, uint64_t limit, uint32_t gr
                    "%.1f, weights %.1f, optimizer's state %.1f, sum of gradients %.1f, prepared "
                    "weights %.1f, one lane with grain %u %.1f%s; %s",
                    mebibytes(limit), mebibytes(sh_footprint_total(f)),
-                   mebibytes(f->base + f->thread * f->lanes), mebibytes(f->weights),
+                   mebibytes(sh_footprint_program(f)), mebibytes(f->weights),
                    mebibytes(f->optimizer), mebibytes(f->sum), mebibytes(f->prepared), grain,
                    mebibytes(f->lane * f->lanes), worker, remedy);
 }

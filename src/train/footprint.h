@@ -37,6 +37,9 @@ typedef struct sh_footprint {
     bool on_demand;    /* grains convert weights for themselves, nothing is prepared */
 } sh_footprint;
 
+/* Program, libraries and data: the base, and what libraries hold for the lanes' threads. */
+uint64_t sh_footprint_program(const sh_footprint *footprint);
+
 /* All of it, with as many lanes as it says. */
 uint64_t sh_footprint_total(const sh_footprint *footprint);
 

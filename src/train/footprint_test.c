@@ -21,6 +21,7 @@ static void the_total_counts_every_lane(void **state)
     sh_footprint more = some;
     more.thread = MIB;
     assert_int_equal(sh_footprint_total(&more), 68 * MIB);
+    assert_int_equal(sh_footprint_program(&more), 22 * MIB);
     assert_int_equal(sh_footprint_total(&(sh_footprint){0}), 0);
 }
 

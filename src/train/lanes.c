@@ -39,11 +39,10 @@ struct sh_lanes {
     sh_footprint footprint;
 };
 
-/* What the first steps touch beside the lanes' memory: code, stacks, the libraries' own. Measured:
- * 0.3 to 1.4 MiB, and what records them takes 1.5 MiB (SQLite's pages, the journal, the monitor).
- * The pages of libraries around one that is touched are mapped with it, but for those that another
- * process that begins just then holds: up to 0.6 MiB, which come later.
- */
+/* What the first steps touch beside the lanes' memory: code, stacks, the libraries' own, and what
+ * records them (SQLite's pages, the journal, the monitor). Measured: 1.8 to 2.9 MiB, and up to 0.6
+ * more where a process that began at the same moment held pages of libraries, which the kernel then
+ * maps later. */
 #define FIRST_STEPS_BYTES ((uint64_t)3 << 20)
 #define SLACK_BYTES ((uint64_t)1 << 18) /* that limits leave */
 #define CHEAP_ONLY 1 /* segments: element-wise values are computed again, nothing else */

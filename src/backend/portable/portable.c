@@ -127,6 +127,6 @@ const sh_backend sh_portable_backend = {
     .name = "portable",
     .available = available,
     .enter_thread = enter_thread,
-    .thread_bytes = (size_t)7 << 16,
+    .thread_bytes = (size_t)448 << 10,
     .compile = compile,
 };
