@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One device of an all-reduce: the engine that trains, over the encrypted links that it trains
- * over. bench/all_reduce.py starts one in each namespace of a lab and tells them by lines what to
- * do:
+ * over. bench/strategies/all_reduce.py starts one in each namespace of a lab and tells them by
+ * lines what to do:
  *
  *     bench_all_reduce ring|servers BITS WORDS SPAN_WORDS PORT RANK HOST...   (a host for each
  * rank)
@@ -23,9 +23,7 @@
 #include <time.h>
 
 #include "net/listener.h"
-#include "reduce/ring.h"
-#include "reduce/servers.h"
-#include "reduce/words.h"
+#include "reduce/engines.h"
 
 #define RANKS_MOST 64
 #define WORDS_MOST (UINT64_C(1) << 28)
@@ -38,8 +36,7 @@ typedef struct device {
     bool serves[RANKS_MOST];
     sh_loop *loop;
     sh_listener *listener;
-    sh_ring *ring;
-    sh_servers *servers;
+    const sh_engine_kind *kind;
     sh_engine *engine;
     sh_span spans[SH_ENGINE_MAX_SPANS];
     uint32_t span_count;
@@ -53,16 +50,12 @@ typedef struct device {
 
 static const unsigned char key[SH_KEY_BYTES] = {5, 7, 7, 2}; /* of a lab that is gone in a minute */
 
-static void stop(const char *what)
-{
-    fprintf(stderr, "bench_all_reduce: %s: %s\n", what, sh_message());
-    exit(1);
-}
-
 static void need(sh_status status, const char *what)
 {
-    if (status != SH_OK)
-        stop(what);
+    if (status == SH_OK)
+        return;
+    fprintf(stderr, "bench_all_reduce: %s: %s\n", what, sh_message());
+    exit(1);
 }
 
 static uint64_t now_ns(clockid_t clock)
@@ -87,9 +80,7 @@ static void accept_link(void *context, sh_channel *channel, const char *identity
 {
     device *self = context;
     const uint32_t from = (uint32_t)strtoul(identity, NULL, 10);
-    need(self->rings ? sh_ring_take_previous(self->ring, channel)
-                     : sh_servers_take(self->servers, from, channel),
-         "taking a link");
+    need(self->engine->ops->take(self->engine, from, channel), "taking a link");
 }
 
 static void open_door(void *context)
@@ -113,44 +104,31 @@ static void link_up(void *context)
     char identity[16];
     snprintf(identity, sizeof identity, "%u", (unsigned)self->rank);
     sh_channel_target target = {.port = self->port, .identity = identity, .key = key};
-    if (self->rings) {
-        target.host = self->hosts[(self->rank + 1) % self->ranks];
-        need(sh_ring_connect(self->ring, &target), "linking");
-        return;
-    }
-    for (uint32_t i = self->rank + 1; i < self->ranks; i++) {
+    for (uint32_t i = 0; i < self->ranks; i++) {
+        if (i == self->rank || !self->kind->links(self->serves, self->ranks, self->rank, i))
+            continue;
         target.host = self->hosts[i];
-        need(sh_servers_connect(self->servers, i, &target), "linking");
+        need(self->engine->ops->connect(self->engine, i, &target), "linking");
     }
 }
 
 static void make_engine(device *self)
 {
-    if (self->rings) {
-        need(sh_ring_new(&self->ring, &(sh_ring_options){.loop = self->loop,
-                                                         .rank = self->rank,
-                                                         .devices = self->ranks,
-                                                         .on_linked = note_linked,
-                                                         .context = self}),
-             "a ring");
-        self->engine = sh_ring_engine(self->ring);
-        return;
-    }
     for (uint32_t i = 0; i < self->ranks; i++)
-        self->serves[i] = true;
-    need(sh_servers_new(&self->servers, &(sh_servers_options){.loop = self->loop,
+        self->serves[i] = !self->rings;
+    self->kind = sh_engine_kind_of(self->serves, self->ranks);
+    need(self->kind->make(&self->engine, &(sh_engine_options){.loop = self->loop,
                                                               .rank = self->rank,
                                                               .devices = self->ranks,
                                                               .serves = self->serves,
                                                               .on_linked = note_linked,
                                                               .context = self}),
-         "servers");
-    self->engine = sh_servers_engine(self->servers);
+         "an engine");
 }
 
 static uint64_t sent_bytes(const device *self)
 {
-    return (self->rings ? sh_ring_stats(self->ring) : sh_servers_stats(self->servers)).sent_bytes;
+    return self->engine->ops->stats(self->engine).sent_bytes;
 }
 
 /* ---- words ----------------------------------------------------------------------------------- */
@@ -258,13 +236,6 @@ static void shut_door(void *context)
     sh_listener_close(self->listener);
 }
 
-static sh_word word_of_bits(const char *bits)
-{
-    return strcmp(bits, "8") == 0    ? SH_WORD_I8
-           : strcmp(bits, "16") == 0 ? SH_WORD_I16
-                                     : SH_WORD_I32;
-}
-
 int main(int argc, char **argv)
 {
     static device self;
@@ -274,7 +245,9 @@ int main(int argc, char **argv)
         return 2;
     }
     self.rings = strcmp(argv[1], "ring") == 0;
-    self.word = word_of_bits(argv[2]);
+    self.word = strcmp(argv[2], "8") == 0    ? SH_WORD_I8
+                : strcmp(argv[2], "16") == 0 ? SH_WORD_I16
+                                             : SH_WORD_I32;
     self.words = strtoull(argv[3], NULL, 10);
     const size_t span_words = strtoull(argv[4], NULL, 10);
     self.port = (uint16_t)strtoul(argv[5], NULL, 10);

@@ -201,28 +201,6 @@ static void add_operand(work *w, dnnl_primitive_desc_t chosen, int arg)
     w->args[w->count++] = (dnnl_exec_arg_t){arg, memory};
 }
 
-static void start(work *w, dnnl_engine_t engine, dnnl_primitive_desc_t chosen, direction way)
-{
-    static const int arguments[DIRECTIONS][3] = {
-        {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST},
-        {DNNL_ARG_DIFF_DST, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_SRC},
-        {DNNL_ARG_SRC, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_WEIGHTS},
-    };
-    *w = (work){.engine = engine};
-    check(dnnl_stream_create(&w->stream, engine, dnnl_stream_default_flags), "a stream");
-    check(dnnl_primitive_create(&w->primitive, chosen), "a primitive");
-    for (int i = 0; i < 3; i++)
-        add_operand(w, chosen, arguments[way][i]);
-}
-
-static void stop(work *w)
-{
-    for (int i = 0; i < w->count; i++)
-        dnnl_memory_destroy(w->args[i].memory);
-    dnnl_primitive_destroy(w->primitive);
-    dnnl_stream_destroy(w->stream);
-}
-
 /* Seconds of one run: the best round's. */
 static double time_work(const work *w)
 {
@@ -246,13 +224,24 @@ static double time_work(const work *w)
 static double time_direction(dnnl_engine_t engine, const layer *l, int grain, direction way,
                              const struct method *method)
 {
-    work w;
+    static const int arguments[DIRECTIONS][3] = {
+        {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST},
+        {DNNL_ARG_DIFF_DST, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_SRC},
+        {DNNL_ARG_SRC, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_WEIGHTS},
+    };
+    work w = {.engine = engine};
     dnnl_primitive_desc_t chosen = choose(engine, l, grain, way, method);
     if (chosen == NULL)
         return INFINITY;
-    start(&w, engine, chosen, way);
+    check(dnnl_stream_create(&w.stream, engine, dnnl_stream_default_flags), "a stream");
+    check(dnnl_primitive_create(&w.primitive, chosen), "a primitive");
+    for (int i = 0; i < 3; i++)
+        add_operand(&w, chosen, arguments[way][i]);
     const double seconds = time_work(&w);
-    stop(&w);
+    for (int i = 0; i < w.count; i++)
+        dnnl_memory_destroy(w.args[i].memory);
+    dnnl_primitive_destroy(w.primitive);
+    dnnl_stream_destroy(w.stream);
     dnnl_primitive_desc_destroy(chosen);
     return seconds;
 }

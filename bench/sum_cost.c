@@ -188,60 +188,37 @@ static uint64_t time_turn(sum_bench *bench, sh_team_task *task)
     return now_ns() - began;
 }
 
-/* What depends on the weights alone, for all lanes. */
-static uint64_t time_prepare(sum_bench *bench)
-{
-    const uint64_t began = now_ns();
-    if (sh_execution_prepare(execution_of(bench, 0)) != SH_OK)
-        atomic_fetch_add(&bench->failures, 1);
-    return now_ns() - began;
-}
-
-static void time_way(sum_bench *bench, sum_way way, uint64_t times[PARTS])
-{
-    bench->way = way;
-    atomic_store(&bench->next, 0);
-    times[way] = time_turn(bench, compute);
-}
-
-/* Exponents for the next step; exact, because they steer how large the integers are. */
-static void follow(const sum_bench *bench)
-{
-    sh_sum *sum = bench->replica->sum;
-    for (uint32_t t = 0; t < bench->replica->tensors; t++) {
-        uint32_t max_abs = 0;
-        sh_sum_value(sum, t, bench->values, &max_abs);
-        sh_sum_follow(sum, t, max_abs);
-    }
-}
-
 /* Every part once; which way comes first changes from round to round. False: a redo, to repeat. */
 static bool run_round(sum_bench *bench, uint32_t round, uint64_t times[PARTS])
 {
     sh_sum *sum = bench->replica->sum;
-    times[PART_PREPARE] = time_prepare(bench);
+    uint64_t began = now_ns();
+    /* What depends on the weights alone, for all lanes. */
+    if (sh_execution_prepare(execution_of(bench, 0)) != SH_OK)
+        atomic_fetch_add(&bench->failures, 1);
+    times[PART_PREPARE] = now_ns() - began;
     sh_sum_clear_trailer(sum);
     times[PART_CLEAR] = time_turn(bench, clear);
     times[PART_CLEAR_FLOATS] = time_turn(bench, clear_floats);
-    for (uint32_t i = 0; i < WAYS; i++)
-        time_way(bench, (sum_way)((round + i) % WAYS), times);
-    const uint64_t began = now_ns();
+    for (uint32_t i = 0; i < WAYS; i++) {
+        bench->way = (sum_way)((round + i) % WAYS);
+        atomic_store(&bench->next, 0);
+        times[bench->way] = time_turn(bench, compute);
+    }
+    began = now_ns();
     uint32_t tensor;
     const sh_verdict verdict = sh_sum_verdict(sum, &tensor);
     times[PART_VERDICT] = now_ns() - began;
     if (verdict != SH_VERDICT_APPLY)
         return false;
     times[PART_APPLY] = time_turn(bench, apply);
-    follow(bench);
+    /* Exponents for the next step; exact, because they steer how large the integers are. */
+    for (uint32_t t = 0; t < bench->replica->tensors; t++) {
+        uint32_t max_abs = 0;
+        sh_sum_value(sum, t, bench->values, &max_abs);
+        sh_sum_follow(sum, t, max_abs);
+    }
     return true;
-}
-
-static sh_status read_samples(sum_bench *bench)
-{
-    for (uint32_t i = 0; i < GRAIN; i++)
-        SH_TRY(sh_pipeline_read(bench->pipeline, SH_SPLIT_TRAIN, 0, i, bench->pixels[i],
-                                &bench->labels[i]));
-    return SH_OK;
 }
 
 static sh_status make_room(sum_bench *bench)
@@ -287,7 +264,10 @@ static sh_status set_up(sum_bench *bench)
                                            .size_count = 1,
                                        }));
     SH_TRY(make_room(bench));
-    return read_samples(bench);
+    for (uint32_t i = 0; i < GRAIN; i++)
+        SH_TRY(sh_pipeline_read(bench->pipeline, SH_SPLIT_TRAIN, 0, i, bench->pixels[i],
+                                &bench->labels[i]));
+    return SH_OK;
 }
 
 static void tear_down(sum_bench *bench)
@@ -329,19 +309,15 @@ static int compare(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-static uint64_t median(uint64_t *times, uint32_t count)
-{
-    qsort(times, count, sizeof *times, compare);
-    return times[count / 2];
-}
-
 static void print_medians(const sum_bench *bench)
 {
     printf("{\"lanes\": %u, \"rounds\": %u, \"wire\": %u, \"backend\": \"%s\"", bench->lane_count,
            bench->rounds, bench->wire, bench->backends.items[0]->name);
-    for (int p = 0; p < PARTS; p++)
+    for (int p = 0; p < PARTS; p++) {
+        qsort(bench->times[p], bench->rounds, sizeof *bench->times[p], compare);
         printf(", \"%s_ns\": %llu", part_names[p],
-               (unsigned long long)median(bench->times[p], bench->rounds));
+               (unsigned long long)bench->times[p][bench->rounds / 2]);
+    }
     printf("}\n");
 }
 
@@ -359,12 +335,12 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: bench_sum_cost LANES ROUNDS [WIRE]\n");
         return 2;
     }
-    sh_status status = set_up(&bench);
-    if (status == SH_OK)
-        status = run_rounds(&bench);
-    if (status == SH_OK)
-        print_medians(&bench);
-    else
+    sh_status status;
+    SH_TRY_DONE(set_up(&bench));
+    SH_TRY_DONE(run_rounds(&bench));
+    print_medians(&bench);
+done:
+    if (status != SH_OK)
         fprintf(stderr, "bench_sum_cost: %s\n", sh_message());
     tear_down(&bench);
     return status == SH_OK ? 0 : 1;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "node/device_file.h"
+#include "plan/device_file.h"
 #include "plan/time_model.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

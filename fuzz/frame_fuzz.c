@@ -21,6 +21,7 @@ static void check_head(const sh_inbox *inbox)
 static sh_status feed(sh_inbox *inbox, const uint8_t *data, size_t size, size_t most)
 {
     static uint64_t sums[64];
+    static const size_t widths[] = {0, sizeof(uint32_t), sizeof(uint64_t)};
     while (size > 0) {
         void *place;
         size_t room;
@@ -34,7 +35,8 @@ static sh_status feed(sh_inbox *inbox, const uint8_t *data, size_t size, size_t 
         SH_TRY(sh_inbox_filled(inbox, piece, &event));
         if (event == SH_INBOX_ASK) {
             check_head(inbox);
-            const sh_sink sink = {(sh_sink_mode)(inbox->head.hop % 3), sums, sizeof sums};
+            const sh_sink sink = {
+                .adds = widths[inbox->head.hop % 3], .data = sums, .bytes = sizeof sums};
             SH_TRY(sh_inbox_take(inbox, &sink, &event));
         }
         if (event == SH_INBOX_CONTROL || event == SH_INBOX_DONE)
@@ -47,8 +49,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size == 0)
         return 0;
-    sh_inbox inbox;
-    sh_inbox_init(&inbox);
+    sh_inbox inbox = {0};
     if (feed(&inbox, data + 1, size - 1, (size_t)data[0] + 1) != SH_OK && sh_message()[0] == 0)
         abort(); /* a failure without a message */
     sh_inbox_release(&inbox);

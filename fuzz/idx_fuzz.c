@@ -1,58 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Feeds arbitrary bytes to the reader of IDX files: as a header alone, then as a pair of files of
- * images and labels. The first byte says where the images end.
+ * Feeds arbitrary bytes to the reader of IDX files: as the training images and labels beside a good
+ * validation split, then the other way round. The first byte says where the images end.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* memfd_create */
 #endif
 
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-#include "data/idx.h"
+#include "folder.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static int file_of(const uint8_t *bytes, size_t count)
-{
-    const int fd = memfd_create("idx", MFD_CLOEXEC);
-    if (fd < 0 || write(fd, bytes, count) != (ssize_t)count)
-        abort();
-    return fd;
-}
+static const char *const names[] = {"train-images-idx3-ubyte", "train-labels-idx1-ubyte",
+                                    "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"};
 
-static void read_ends(const sh_idx *idx)
-{
-    uint8_t *bytes = malloc(sh_idx_item_bytes(idx));
-    if (bytes == NULL || sh_idx_read(idx, 0, bytes) != SH_OK ||
-        sh_idx_read(idx, idx->header.count - 1, bytes) != SH_OK)
-        abort();
-    free(bytes);
-}
+/* One image of 3 x 4, as in the seeds, and its label. */
+static const uint8_t image[] = {0, 0, 8, 3, 0, 0, 0, 1, 0, 0, 0, 3, 0, 0,
+                                0, 4, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 1, 2};
+static const uint8_t label[] = {0, 0, 8, 1, 0, 0, 0, 1, 1};
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size == 0)
         return 0;
-    sh_idx_header header;
-    const size_t seen = size - 1 < SH_IDX_HEADER_MOST ? size - 1 : SH_IDX_HEADER_MOST;
-    (void)!sh_idx_parse(&header, data + 1, seen, size - 1, SH_IDX_IMAGES);
-    (void)!sh_idx_parse(&header, data + 1, seen, size - 1, SH_IDX_LABELS);
-
+    folder_make(names, 4);
     const size_t split = data[0] < size - 1 ? data[0] : size - 1;
-    sh_idx images = {0}, labels = {0};
-    if (sh_idx_adopt(&images, file_of(data + 1, split), "images", SH_IDX_IMAGES) == SH_OK)
-        read_ends(&images);
-    if (sh_idx_adopt(&labels, file_of(data + 1 + split, size - 1 - split), "labels",
-                     SH_IDX_LABELS) == SH_OK)
-        read_ends(&labels);
-    uint32_t most;
-    if (images.name != NULL && labels.name != NULL &&
-        sh_idx_check_pair(&most, &images, &labels, 9) == SH_OK && most > 9)
-        abort();
-    sh_idx_close(&images);
-    sh_idx_close(&labels);
+    for (size_t fuzzed = 0; fuzzed < 4; fuzzed += 2) {
+        folder_put(fuzzed, data + 1, split, 0);
+        folder_put(fuzzed + 1, data + 1 + split, size - 1 - split, 0);
+        folder_put(2 - fuzzed, image, sizeof image, 0);
+        folder_put(3 - fuzzed, label, sizeof label, 0);
+        folder_read("mnist");
+    }
     return 0;
 }

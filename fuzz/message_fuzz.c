@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "node/orders.h"
+#include "node/mail/orders.h"
 
 #define DEVICE 2 /* whom orders are read for: the seeds' have a seat for it */
 

@@ -77,9 +77,7 @@ def double(field, value):
 def messages():
     """net/message.proto: each body once."""
     def message(field, body, job=5):
-        return number(1, 4) + number(2, job) + block(field, body)
-    job = (block(1, "lenet") + block(2, "digits") + number(3, 1) + number(4, 64) + number(5, 16) +
-           number(6, 2) + real(8, 0.01) + real(9, 0.9) + number(11, 32))
+        return number(1, 5) + number(2, job) + block(field, body)
     position = number(1, 1000) + number(2, 1)
     notice = (number(1, 77) + number(2, 2) + number(4, 1) + block(5, position) + number(6, 8) +
               number(7, (1 << 64) - 1) + real(8, 42.5) + number(9, 3) + number(10, 2) +
@@ -100,7 +98,7 @@ def messages():
     yield "hello", message(10, block(1, "0.1.0") + block(2, "pi") + number(3, 4) + number(4, 7701) +
                            number(5, 1), job=0)
     source = number(1, 2) + block(2, "10.0.0.2") + number(3, 7701) + block(4, b"s" * 32)
-    yield "welcome", message(11, number(1, 1) + block(2, job) + block(3, "f" * 64) + block(4, b"d" * 32) +
+    yield "welcome", message(11, number(1, 1) + block(2, json.dumps(JOB)) + block(3, "f" * 64) + block(4, b"d" * 32) +
                              block(5, source))
     yield "refuse", message(12, block(1, "the job has 256 devices"))
     yield "ready", message(13, block(1, "0" * 64) + block(2, "f" * 64) + number(3, 1))
@@ -128,7 +126,7 @@ def tokens():
 
 
 def idx():
-    """data/idx.h: the first byte is where the images end and the labels begin."""
+    """data/mnist.c: the first byte is where the images end and the labels begin."""
     def pair(images, labels):
         return bytes([len(images)]) + images + labels
     images = struct.pack(">IIII", 0x803, 2, 3, 4) + bytes(range(24))
@@ -139,7 +137,7 @@ def idx():
 
 
 def cifar():
-    """data/cifar.h, after a byte for the kind and one for how many times 16 zeros follow."""
+    """data/cifar.c, after a byte for the kind and one for how many times 16 zeros follow."""
     image = bytes(i % 251 for i in range(3072))
     yield "ten", b"\0\0" + b"\x09" + image + b"\0" + image
     yield "hundred", b"\1\0" + b"\x13\x63" + image
@@ -198,13 +196,20 @@ def studies():
     yield "wrong", b"blocks: [{modle: x, delay: 5, nesterov: true, model: &a [b, *a], data: 'd'}]\n"
 
 
+# Every key of a job (include/shoal/options.def).
+JOB = {"model": "lenet", "data": "digits", "seed": 1, "batch_size": 64, "grain": 16, "epochs": 2, "steps": 0, "lr": 0.01,
+       "momentum": 0.9, "weight_decay": 0.0, "wire": 32, "optimizer": "sgd", "nesterov": 0, "beta1": 0.9, "beta2": 0.999,
+       "alpha": 0.99, "epsilon": 1e-8, "schedule": "constant", "warmup": 0.0, "clip_norm": 0.0, "label_smoothing": 0.0,
+       "resize": 0, "augment": "", "normalize": "dataset", "freeze": "", "pretrained": "", "strategy": "sync",
+       "workers": 0, "outer_lr": 1.0, "outer_momentum": 0.0}
+
+
 def jobs():
-    """The job within a checkpoint (train/snapshot.h)."""
-    job = {"model": "lenet", "data": "digits", "seed": 1, "batch_size": 64, "grain": 16, "epochs": 2,
-           "steps": 0, "lr": 0.01, "momentum": 0.9, "weight_decay": 0.0, "wire": 32}
-    yield "job", json.dumps(job).encode()
-    yield "negative", json.dumps({**job, "grain": -1}).encode()
-    yield "long", json.dumps({**job, "model": "m" * 200}).encode()
+    """A job within a checkpoint or a welcome (train/job_json.h)."""
+    yield "job", json.dumps(JOB).encode()
+    yield "negative", json.dumps({**JOB, "grain": -1}).encode()
+    yield "long", json.dumps({**JOB, "model": "m" * 200}).encode()
+    yield "unknown", json.dumps({**JOB, "modle": "m"}).encode()
 
 
 def rates():
@@ -215,7 +220,7 @@ def rates():
 
 
 def devices():
-    """A device's figures (node/device_file.h)."""
+    """A device's figures (plan/device_file.h)."""
     rates = {name: [1e9, 2e9] for name in ("matrix", "convolution", "copy", "triad")}
     operations = [["conv2d", "%016x" % 255, size, 1e6 * size, 1e3 * size, 1e-4 * size, 1] for size in (4, 16)]
     device = {"format": "shoal.device", "version": 1, "backend": "onednn", "lanes": 4, "rates": rates,

@@ -62,7 +62,7 @@ static sh_status feed(sh_taker *taker, const sh_replica *replica, const uint8_t 
         data += 1 + SH_FRAME_BYTES;
         size -= 1 + SH_FRAME_BYTES;
         SH_TRY(sh_taker_frame(taker, stream, &head, &sink));
-        must(sink.mode == SH_SINK_STORE && sink.bytes == head.bytes && sink.data != NULL);
+        must(sink.adds == 0 && sink.bytes == head.bytes && sink.data != NULL);
         must(!sh_taker_complete(taker));
         const size_t got = size < sink.bytes ? size : sink.bytes;
         memset(sink.data, 0, sink.bytes); /* what is missing at the end of the input */

@@ -3,7 +3,8 @@
 #
 # A check that cannot fail checks nothing: gives each one a copy of the tree with one deliberate
 # violation, and wants it found at its file and line. The copy has every header, but the code of one layer
-# alone: the checks pass there, and what they take is mostly a matter of how many files there are.
+# alone (names are all over the tree): the checks pass there, and what they take is mostly a matter of how many
+# files there are.
 #
 #     scripts/check-checks.sh             all, several at a time
 #     scripts/check-checks.sh layers      what scripts/check-layers.sh has to find
@@ -12,7 +13,7 @@ set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
 if [ $# -eq 0 ]; then
-    printf '%s\n' layers format sizes docs | xargs -n 1 -P "$(job_count)" "$0" || die "a check does not find what it is for (above)"
+    printf '%s\n' layers format sizes docs names | xargs -n 1 -P "$(job_count)" "$0" || die "a check does not find what it is for (above)"
     exit
 fi
 only=$1
@@ -20,7 +21,7 @@ only=$1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/tree"
-project_files '*' | awk '!/\.c$/ || /^src\/base\//' | (cd "$root" && tar -c -T -) | tar -x -C "$work/tree"
+project_files '*' | awk -v all="$([ "$only" = names ] && echo 1)" 'all || !/\.c$/ || /^src\/base\//' | (cd "$root" && tar -c -T -) | tar -x -C "$work/tree"
 cd "$work/tree"
 unset "${!GIT_@}" # a hook may have set them to the real tree, which must not be cleaned
 git -c init.defaultBranch=main init -q .
@@ -75,8 +76,16 @@ source_file src/model/wrong.c '#include <oneapi/dnnl/dnnl.h>'
 expect layers src/model/wrong.c:2 'belongs to oneDNN'
 source_file src/train/wrong.c '#include <openssl/evp.h>'
 expect layers src/train/wrong.c:2 'belongs to OpenSSL'
-source_file src/node/wrong.c '#include <event2/event.h>'
-expect layers src/node/wrong.c:2 'belongs to libevent'
+source_file src/node/mail/wrong.c '#include "node/job/course.h"'
+expect layers src/node/mail/wrong.c:2 'node/job/ is above it'
+source_file src/node/wrong.c '#include "base/fail.h"'
+expect layers src/node/wrong.c:1 'is no layer of ARCHITECTURE.md'
+source_file src/node/job/wrong.c '#include <event2/event.h>'
+expect layers src/node/job/wrong.c:2 'belongs to libevent'
+source_file src/data/wrong.c '#include "data/wrongs_impl.h"'
+source_file src/data/wrongs_impl.h '#include "data/wrongs.h"' '#include "data/wronger.h"'
+source_file src/data/wronger.c '#include "data/wrong.h"'
+expect layers 'src/data/wrong[a-z_]*\.[ch]:[23]' 'in a circle, data/wrong.* -> data/wrong.* -> data/wrong.* -> data/wrong'
 source_file src/data/wrong.c '/* printf( and exit( in words are fine */' 'void f(void)' '{' \
     '    snprintf(t, 2, "exit(");' '    printf("x");' '}'
 expect layers src/data/wrong.c:6 'only cli/ prints'
@@ -95,8 +104,8 @@ expect layers src/data/wrong.c:2 'the date may jump'
 source_file src/data/wrong.c '    pthread_cond_timedwait(&c, &m, &t);'
 expect layers src/data/wrong.c:2 'waits by the date'
 
-source_file src/data/wrong.c '/* size: no */' 'int f(int x)' '{' "$(many 70 '    x++;')" '    return x;' '}'
-expect sizes src/data/wrong.c:3 'f\(\) has 74 lines'
+source_file src/data/wrong.c '/* size: no */' 'int f(int x)' '{' "$(many 77 '    x++;')" '    return x;' '}'
+expect sizes src/data/wrong.c:3 'f\(\) has 81 lines'
 source_file src/data/wrong.c "$(many 800 'int x;')"
 expect sizes src/data/wrong.c:801 'a file of 801 lines'
 source_file src/data/wrong.h "$(many 150 'int x;')"
@@ -107,7 +116,7 @@ source_file src/data/fail.h 'int x;'
 expect sizes src/base/fail.h:1 'another file is called fail.h'
 # And what is allowed: a long function with its reason.
 source_file src/data/right.c '/*' ' * size: one pass over the tile keeps the sums in registers.' ' */' \
-    'int f(int x)' '{' "$(many 70 '    x++;')" '    return x;' '}'
+    'int f(int x)' '{' "$(many 80 '    x++;')" '    return x;' '}'
 if [ "$only" = sizes ] && scripts/check-sizes.sh | grep '^src/data/right.c:'; then
     say "scripts/check-sizes.sh:1: refuses a long function that gives its reason (above)"
     status=1
@@ -147,6 +156,21 @@ source_file src/cli/main.c
 expect docs README.md:1 'a placeholder'
 sed -i 's/Unreleased/Later/' CHANGELOG.md
 expect docs CHANGELOG.md:1 'neither'
+
+source_file src/data/wrong.c '/* sh_fail and sh_fail_* are there, a_sh_gone is no name of ours,' ' * but sh_gone is not. */'
+expect names src/data/wrong.c:3 'the code has no sh_gone:'
+source_file src/data/wrong.h '#define X(name) SH_PASTED_##name' '/* SH_PASTED_one is there, SH_GLUED_one is not. */'
+expect names src/data/wrong.h:3 'the code has no SH_GLUED_one'
+source_file src/data/wrong.c '/* base/fail.h, src/base/fail.c, <sys/gone.h> and 1/2.c are fine */' '/* base/gone.h is not */'
+expect names src/data/wrong.c:3 'there is no base/gone.h'
+source_file src/data/wrong.c '/* fail.c is fine, gone.c is not */'
+expect names src/data/wrong.c:2 'is called gone.c'
+source_file src/data/wrong.c '/* ARCHITECTURE.md, "Layers" is fine (ARCHITECTURE.md,' ' * "Gone") is not. */'
+expect names src/data/wrong.c:3 'no part "Gone"'
+echo 'Call `sh_gone()`.' >README.md
+expect names README.md:1 'the code has no sh_gone'
+echo 'As [said](ARCHITECTURE.md#gone).' >README.md
+expect names README.md:1 'no part "#gone"'
 
 [ $status -eq 0 ] && say "checks: each of $tried deliberate violations of $only is found"
 exit $status

@@ -5,6 +5,7 @@
 #   ```layers      top to bottom: a file includes only its own layer and those below it (unit tests may
 #                  look up, for something real to work on)
 #   ```libraries   which folders may include the headers of an outside library
+# No two modules use each other, nor do more of them in a circle.
 # And nothing below cli/ prints, exits or aborts, and nothing but base/clock reads the date (unit tests
 # aside).
 set -euo pipefail
@@ -27,9 +28,10 @@ check_includes() {
             printf "%s:%d: %s\n", FILENAME, FNR, what
             bad = 1
         }
-        function layer_of(path) { # src/<layer>/...
+        # The layer of a path below src/: its folder, or a room of it that is listed as a layer itself.
+        function layer_of(path,    part) {
             split(path, part, "/")
-            return part[2]
+            return part[1] "/" part[2] in height ? part[1] "/" part[2] : part[1]
         }
         # Is path within one of the folders (ending in /) or files listed from word 3 on?
         function allowed(path, words, count,    i, n, where) {
@@ -46,7 +48,9 @@ check_includes() {
             libs = split(libraries, lib, "\n")
         }
         FNR == 1 {
-            mine = layer_of(FILENAME)
+            mine = FILENAME
+            sub(/^src\//, "", mine)
+            mine = layer_of(mine)
             if (FILENAME ~ /^src\// && !(mine in height))
                 complain("the folder " mine "/ is no layer of ARCHITECTURE.md: add it to the list, in its place")
         }
@@ -70,8 +74,7 @@ check_includes() {
                     complain("a public header includes public headers only, not \"" header "\"")
                 next
             }
-            split(header, part, "/")
-            theirs = part[1]
+            theirs = layer_of(header)
             if (theirs == "shoal")
                 next
             if (!(theirs in height))
@@ -80,6 +83,86 @@ check_includes() {
                 complain(mine "/ includes \"" header "\", and " theirs "/ is above it: move what is needed down, or hand it in")
         }
         END { exit bad }' "$@"
+}
+
+# A module, x.h with x.c, uses another where its code includes the other's header; what headers include is there
+# for types, but for x_impl.h, which a module and its parts share and which may include x.h.
+check_circles() {
+    awk '
+        function module_of(path) {
+            sub(/^(src|include)\//, "", path)
+            sub(/\.[ch]$/, "", path)
+            return path
+        }
+        # Takes out what is in no circle: again and again, each module that no other leads to, or that leads to none.
+        function prune(    edge, end, gone, from, to) {
+            do {
+                gone = 0
+                for (edge in place) {
+                    split(edge, end, SUBSEP)
+                    leads[end[1]] = 1
+                    led[end[2]] = 1
+                }
+                for (edge in place) {
+                    split(edge, end, SUBSEP)
+                    if (!(end[1] in led) || !(end[2] in leads)) {
+                        delete place[edge]
+                        gone = 1
+                    }
+                }
+                split("", leads)
+                split("", led)
+            } while (gone)
+        }
+        # Says the shortest circle through this include, and takes its modules out.
+        function complain(edge,    end, queue, at, count, other, to, before, text) {
+            split(edge, end, SUBSEP)
+            queue[count = 1] = end[2]
+            before[end[2]] = end[2]
+            for (at = 1; at <= count && !(end[1] in before); at++)
+                for (other in place) {
+                    split(other, to, SUBSEP)
+                    if (to[1] == queue[at] && !(to[2] in before)) {
+                        before[to[2]] = to[1]
+                        queue[++count] = to[2]
+                    }
+                }
+            if (!(end[1] in before))
+                return 0
+            for (at = end[1]; at != end[2]; at = before[at])
+                text = " -> " at text
+            printf "%s: modules use each other in a circle, %s -> %s%s: join them, or hand in what one needs\n",
+                place[edge], end[1], end[2], text
+            for (at = end[1]; ; at = before[at]) {
+                for (other in place) {
+                    split(other, to, SUBSEP)
+                    if (to[1] == at || to[2] == at)
+                        delete place[other]
+                }
+                if (at == end[2])
+                    break
+            }
+            return 1
+        }
+        /^[ \t]*#[ \t]*include[ \t]*"/ && FILENAME ~ /(\.c|_impl\.h)$/ && FILENAME !~ /_test\.c$/ {
+            split($0, quoted, "\"")
+            from = module_of(FILENAME)
+            to = module_of(quoted[2])
+            if (from != to && from != to "_impl" && !((from, to) in place))
+                place[from, to] = FILENAME ":" FNR
+        }
+        END {
+            for (found = 1; found;) {
+                prune()
+                found = 0
+                for (edge in place)
+                    if (complain(edge)) {
+                        found = bad = 1
+                        break
+                    }
+            }
+            exit bad
+        }' "$@"
 }
 
 check_quiet() {
@@ -132,6 +215,7 @@ check_clocks() {
 mapfile -t files < <(project_files 'src/*.c' 'src/*.h' 'include/*.h')
 status=0
 check_includes "${files[@]}" || status=1
+check_circles "${files[@]}" || status=1
 check_quiet "${files[@]}" || status=1
 check_clocks "${files[@]}" || status=1
 [ $status -eq 0 ] && say "layers: ${#files[@]} files in $(wc -w <<<"$layers") layers, all pointing down"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Sizes that keep code readable: functions of at most 70 lines, files of 800, headers of 150 (public
+# Sizes that keep code readable: functions of at most 80 lines, files of 800, headers of 150 (public
 # ones 200; what tests share counts as a file), and no two files with one name.
 #
 # A function that is better long (a kernel) says why in the comment directly above it, after "size:":
@@ -13,7 +13,7 @@ set -euo pipefail
 cd "$root"
 command -v ctags >/dev/null || die "ctags is missing: scripts/install-dependencies.sh test"
 
-function_lines=70
+function_lines=80
 status=0
 mapfile -t files < <(project_files '*.c' '*.h')
 # An X-macro's expansion and other things ctags cannot parse are no functions; that is fine here.

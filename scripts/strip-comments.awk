@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # C without what is not code: comments become blanks, strings and characters lose their content.
-# The lines stay the same lines.
+# The lines stay the same lines. With -v keep=comments the comments alone, each line after FILE:LINE:.
 {
-    out = ""
+    out = said = ""
     line = $0
     while (line != "") {
         if (inside) {
             end = index(line, "*/")
+            said = said (end == 0 ? line : substr(line, 1, end - 1)) " "
             if (end == 0)
                 break
             line = substr(line, end + 2)
@@ -18,8 +19,10 @@
             mark = substr(line, RSTART, RLENGTH)
             out = out substr(line, 1, RSTART - 1)
             line = substr(line, RSTART + RLENGTH)
-            if (mark == "//")
+            if (mark == "//") {
+                said = said line
                 break
+            }
             if (mark == "/*") {
                 inside = 1
                 out = out " "
@@ -35,5 +38,5 @@
             }
         }
     }
-    print out
+    print keep == "comments" ? FILENAME ":" FNR ":" said : out
 }

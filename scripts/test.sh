@@ -7,7 +7,7 @@
 #     scripts/test.sh lint unit           only these stages, in this order
 #     scripts/test.sh fuzz --fuzz-seconds 60
 #
-#   lint      form, layers, sizes, documents; and that these checks find what they are for
+#   lint      form, layers, sizes, documents, names; and that these checks find what they are for
 #   tidy      clang-tidy's bug patterns and the static analyzer
 #   unit      a release with warnings as errors: unit, end-to-end and package tests
 #   portable  what trains, again on the backend that every machine has
@@ -85,15 +85,13 @@ build_and_test() {
     local status=0 slots=$jobs
     [[ $preset == *san ]] && slots=$((jobs + 1))
     "${runner[@]}" ctest --preset "$preset" --parallel "$slots" "${tests[@]}" || status=$?
-    # What was skipped inside of a test, and why.
-    sed -n 's/^skipped: /  skipped: /p; s/^\[  SKIPPED \] \([a-z].*\)/  skipped: \1/p' \
-        "build/$preset/Testing/Temporary/LastTest.log" 2>/dev/null | sort -u
+    awk -f scripts/count-tests.awk "build/$preset/Testing/Temporary/LastTest.log"
     return $status
 }
 
 stage_lint() {
     local check status=0
-    for check in format layers sizes docs checks; do
+    for check in format layers sizes docs names checks; do
         "scripts/check-$check.sh" || status=1
     done
     return $status
@@ -145,14 +143,14 @@ for stage in "${stages[@]}"; do
         verdict=FAILED
         failed+=("$stage")
     fi
-    closing=$(grep -E '^[0-9]+% tests passed' "build/test-$stage.log" | tail -n 1 || true)
-    summary+=("$(printf '%-8s %-7s %4d s   %s' "$stage" $verdict $((SECONDS - began)) "$closing")")
+    closing=$(grep -E '^[0-9]+% tests passed|^[0-9]+ tests in them: ' "build/test-$stage.log" | tail -n 2 | paste -s -d ';' || true)
+    summary+=("$(printf '%-8s %-7s %4d s   %s' "$stage" $verdict $((SECONDS - began)) "${closing//;/; }")")
+    mapfile -t -O ${#summary[@]} summary < <(grep '^  skipped: ' "build/test-$stage.log" || true)
 done
 
 say ""
 say "=== summary (logs: build/test-STAGE.log)"
 printf '%s\n' "${summary[@]}"
-[ -n "${SHOAL_TEST_DATA:-}" ] || say "no real data: SHOAL_TEST_DATA is not set, so the tests that want it were skipped"
 if [ ${#failed[@]} -gt 0 ]; then
     say "FAILED: ${failed[*]}"
     exit 1

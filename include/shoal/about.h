@@ -48,6 +48,16 @@ typedef struct sh_model_memory {
 /* Of model number `index`, by compiling it: up to some seconds. Failures as above. */
 SHOAL_API sh_status sh_model_memory_of(size_t index, sh_model_memory *memory) SHOAL_CHECKED;
 
+/* A format of data, as DATA of a training names it; texts have static storage. */
+typedef struct sh_data_info {
+    const char *name;    /* "mnist" */
+    const char *usage;   /* "mnist:DIR" */
+    const char *summary; /* half a line */
+} sh_data_info;
+
+/* Format number `index`; SH_NOT_FOUND behind the last. */
+SHOAL_API sh_status sh_data_list(size_t index, sh_data_info *info) SHOAL_CHECKED;
+
 /* Events worth a line (never per step), from any thread; NULL drops them. Level 0 debug .. 3 error.
  */
 typedef void sh_log_line(void *context, int level, const char *line);

@@ -2,10 +2,12 @@
 /*
  * Where the time of training steps went.
  *
- *     options.profile = SH_PROFILE_OPERATORS;            // of sh_train
- *     ... sh_train(&options, &summary) ...
- *     for (size_t i = 0; i < summary.profile->row_count; i++)
- *         printf("%s %.1f %%\n", rows[i].name, 100 * rows[i].share);
+ *     options.profile = SH_PROFILE_OPERATORS; // of sh_train
+ *     if (sh_train(&options, &summary) != SH_OK)
+ *         return;
+ *     for (size_t i = 0; i < summary.profile.row_count; i++)
+ *         printf("%s %.1f %%\n", summary.profile.rows[i].name,
+ *                100 * summary.profile.rows[i].share);
  *
  * The rows of operators and of what is outside programs together make the whole: wall time of the
  * steps times lanes. Rows of nodes are the same time once more, in detail.

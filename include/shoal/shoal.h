@@ -9,6 +9,7 @@
 #include "shoal/job.h"
 #include "shoal/join.h"
 #include "shoal/launch.h"
+#include "shoal/options.h"
 #include "shoal/plan.h"
 #include "shoal/profile.h"
 #include "shoal/report.h"

@@ -57,6 +57,10 @@ SHOAL_API const char *sh_status_text(sh_status status);
  */
 SHOAL_API const char *sh_message(void);
 
+/* Sets that message, for a program that reports its own failures as it does the library's. Copied,
+ * and cut where it is too long. */
+SHOAL_API void sh_message_set(const char *text);
+
 #ifdef __cplusplus
 }
 #endif

@@ -24,56 +24,13 @@ extern "C" {
 #endif
 
 /*
- * What a trial can have set: name in C, name in the file, what it is, and whose it is: the job's
- * two names, an option of `shoal train`, or the lab's. The order is that of trials: those that
- * stand later change first.
- *
- *     TEXT  any text          COUNT  a whole number from 1      WHOLE  a whole number from 0
- *     REAL  a number from 0   FLAG   true or false              BYTES  "96M"
- *     RATE  "100Mbit"         DELAY  "5ms"
+ * What a trial can have set: the rows of shoal/options.def that a study may vary. The order is that
+ * of trials: those that stand later change first.
  */
-#define SH_SETTING_MAP(X)                                                                          \
-    X(seed, "seed", WHOLE, TRAIN)                                                                  \
-    X(model, "model", TEXT, JOB)                                                                   \
-    X(data, "data", TEXT, JOB)                                                                     \
-    X(pretrained, "pretrained", TEXT, TRAIN)                                                       \
-    X(freeze, "freeze", TEXT, TRAIN)                                                               \
-    X(epochs, "epochs", COUNT, TRAIN)                                                              \
-    X(steps, "steps", COUNT, TRAIN)                                                                \
-    X(optimizer, "optimizer", TEXT, TRAIN)                                                         \
-    X(lr, "lr", REAL, TRAIN)                                                                       \
-    X(momentum, "momentum", REAL, TRAIN)                                                           \
-    X(nesterov, "nesterov", FLAG, TRAIN)                                                           \
-    X(weight_decay, "weight-decay", REAL, TRAIN)                                                   \
-    X(schedule, "schedule", TEXT, TRAIN)                                                           \
-    X(warmup, "warmup", REAL, TRAIN)                                                               \
-    X(clip_norm, "clip-norm", REAL, TRAIN)                                                         \
-    X(label_smoothing, "label-smoothing", REAL, TRAIN)                                             \
-    X(augment, "augment", TEXT, TRAIN)                                                             \
-    X(resize, "resize", COUNT, TRAIN)                                                              \
-    X(normalize, "normalize", TEXT, TRAIN)                                                         \
-    X(cpu, "cpu", REAL, LAB)                                                                       \
-    X(link, "link", RATE, LAB)                                                                     \
-    X(delay, "delay", DELAY, LAB)                                                                  \
-    X(ram, "ram", BYTES, LAB)                                                                      \
-    X(memory, "memory", BYTES, TRAIN)                                                              \
-    X(lanes, "lanes", COUNT, TRAIN)                                                                \
-    X(strategy, "strategy", TEXT, TRAIN)                                                           \
-    X(servers, "servers", TEXT, TRAIN)                                                             \
-    X(workers, "workers", COUNT, TRAIN)                                                            \
-    X(outer_lr, "outer-lr", REAL, TRAIN)                                                           \
-    X(outer_momentum, "outer-momentum", REAL, TRAIN)                                               \
-    X(wire, "wire", COUNT, TRAIN)                                                                  \
-    X(grain, "grain", COUNT, TRAIN)                                                                \
-    X(batch_size, "batch-size", COUNT, TRAIN)                                                      \
-    X(batch_per_device, "batch-per-device", COUNT, TRAIN)                                          \
-    X(devices, "devices", COUNT, TRAIN)
-
 typedef enum sh_setting {
-#define SH_SETTING_ENUM(name, text, kind, whose) SH_SETTING_##name,
-    SH_SETTING_MAP(SH_SETTING_ENUM)
-#undef SH_SETTING_ENUM
-        SH_SETTING_COUNT
+#define SH_SETTING(kind, member, name) SH_SETTING_##member,
+#include "shoal/options.def"
+    SH_SETTING_COUNT
 } sh_setting;
 
 /* What is measured of a trial. Those of devices are means over them, or the largest one. */

@@ -105,72 +105,19 @@ typedef struct sh_summary {
 
 SHOAL_API void sh_summary_release(sh_summary *summary);
 
-/* Fields of the job that the user has set; in resuming, the rest is the checkpoint's. */
-typedef enum sh_job_field {
-    SH_FIELD_MODEL = 1 << 0,
-    SH_FIELD_DATA = 1 << 1,
-    SH_FIELD_SEED = 1 << 2,
-    SH_FIELD_BATCH_SIZE = 1 << 3,
-    SH_FIELD_GRAIN = 1 << 4,
-    SH_FIELD_EPOCHS = 1 << 5,
-    SH_FIELD_STEPS = 1 << 6,
-    SH_FIELD_LR = 1 << 7,
-    SH_FIELD_MOMENTUM = 1 << 8,
-    SH_FIELD_WEIGHT_DECAY = 1 << 9,
-    SH_FIELD_WIRE = 1 << 10,
-    SH_FIELD_OPTIMIZER = 1 << 11,
-    SH_FIELD_NESTEROV = 1 << 12,
-    SH_FIELD_BETA1 = 1 << 13,
-    SH_FIELD_BETA2 = 1 << 14,
-    SH_FIELD_ALPHA = 1 << 15,
-    SH_FIELD_EPSILON = 1 << 16,
-    SH_FIELD_SCHEDULE = 1 << 17,
-    SH_FIELD_WARMUP = 1 << 18,
-    SH_FIELD_CLIP_NORM = 1 << 19,
-    SH_FIELD_LABEL_SMOOTHING = 1 << 20,
-    SH_FIELD_RESIZE = 1 << 21,
-    SH_FIELD_AUGMENT = 1 << 22,
-    SH_FIELD_NORMALIZE = 1 << 23,
-    SH_FIELD_FREEZE = 1 << 24,
-    SH_FIELD_PRETRAINED = 1 << 25,
-    SH_FIELD_STRATEGY = 1 << 26,
-    SH_FIELD_WORKERS = 1 << 27,
-    SH_FIELD_OUTER_LR = 1 << 28,
-    SH_FIELD_OUTER_MOMENTUM = 1 << 29,
-} sh_job_field;
-
+/* Beside the job: the rows of shoal/options.def that belong to the device, and what a program that
+ * calls has to say. */
 typedef struct sh_train_options {
     sh_job job;
-    uint32_t given;         /* sh_job_field bits; matters with `resume` only */
-    uint32_t devices;       /* processes started on this machine, this one included; 0: 1 */
-    uint32_t lanes;         /* of each local device; 0: cores / devices, at least 1 */
-    uint64_t memory;        /* most bytes that each of them may hold resident; 0: any number */
-    uint32_t min_devices;   /* start when so many are ready; 0: `devices` */
-    const char *listen;     /* "[ADDRESS]:PORT" opens the job; NULL: private to this machine */
-    bool mixed;             /* devices that compute other bits may join: not reproducible then */
-    const char *servers;    /* devices that serve, with a strategy ps-...: "0,2"; NULL: all */
-    const char *run;        /* folder for this run; NULL: a new one beneath runs/ */
-    const char *resume;     /* run folder or checkpoint to go on from */
-    const char *pretrained; /* safetensors file or run that the weights begin with; its SHA-256
-                               becomes job.pretrained */
-    const char *program;    /* what local devices run; NULL: this program */
-    const char *backend;    /* NULL: SHOAL_BACKEND, else the best there is */
+    sh_job_given given; /* matters with `resume` only */
+#define SH_DEVICE_OPTION(kind, member, ...) SH_OPTION_TYPE_##kind member;
+#include "shoal/options.def"
+    const char *program; /* what local devices run; NULL: this program */
+    const char *backend; /* NULL: SHOAL_BACKEND, else the best there is */
     sh_profile_level profile;
     sh_stop *stop; /* optional */
     sh_observer *observer;
     void *context;
-
-    /* What adds gradients up: "ring" between devices of shoal's own, or "mpi" between the ranks
-     * that mpirun or srun has started, each of which makes this call. Then rank 0 writes the run
-     * and reports; on others the call is SH_OK where it came to an end that all saw, and the
-     * summary has nothing in it. NULL: "ring". */
-    const char *engine;
-
-    /* Samples of a step for each device that the job begins with, which make job.batch_size; those
-     * of an update with ps-async and ps-bounded:K, which one device computes. 0: that is given. */
-    uint32_t batch_per_device;
-
-    bool tensorboard; /* also write an event file for TensorBoard into the run's folder */
 } sh_train_options;
 
 SHOAL_API void sh_train_options_init(sh_train_options *options);

@@ -21,17 +21,6 @@ const sh_backend *const *sh_backend_all(void)
     return all;
 }
 
-static sh_status fail_unknown(const char *name)
-{
-    char names[128] = "";
-    size_t used = 0;
-    for (const sh_backend *const *all = sh_backend_all(); *all != NULL; all++)
-        if ((*all)->available() && used < sizeof names)
-            used += (size_t)snprintf(names + used, sizeof names - used, "%s%s",
-                                     used == 0 ? "" : ", ", (*all)->name);
-    return sh_fail(SH_INVALID, "backend '%s' is not available here; there is: %s", name, names);
-}
-
 sh_status sh_backend_choose(sh_backend_list *list, const char *name)
 {
     sh_backend_list chosen = {.count = 0};
@@ -45,10 +34,17 @@ sh_status sh_backend_choose(sh_backend_list *list, const char *name)
         if (any || named || *all == &sh_portable_backend)
             chosen.items[chosen.count++] = *all;
     }
-    if (!found)
-        return fail_unknown(name);
-    *list = chosen;
-    return SH_OK;
+    if (found) {
+        *list = chosen;
+        return SH_OK;
+    }
+    char names[128] = "";
+    size_t used = 0;
+    for (const sh_backend *const *all = sh_backend_all(); *all != NULL; all++)
+        if ((*all)->available() && used < sizeof names)
+            used += (size_t)snprintf(names + used, sizeof names - used, "%s%s",
+                                     used == 0 ? "" : ", ", (*all)->name);
+    return sh_fail(SH_INVALID, "backend '%s' is not available here; there is: %s", name, names);
 }
 
 void sh_backend_enter_thread(const sh_backend_list *list)

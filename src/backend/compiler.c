@@ -106,12 +106,6 @@ static sh_status emit_conversion(sh_compiler *compiler, const sh_backend *owner,
     return status;
 }
 
-static bool is_parameter(const sh_compiler *compiler, sh_value_id value)
-{
-    const home *first = &compiler->homes[value].items[0];
-    return compiler->program->buffers[first->buffer].space == SH_SPACE_PARAMETER;
-}
-
 /* A new home for the value in `layout`, filled by a conversion from its first one. */
 static sh_status convert(sh_compiler *compiler, sh_buffer_id *buffer, sh_value_id value,
                          const sh_layout *layout)
@@ -144,7 +138,8 @@ sh_status sh_compiler_input(sh_compiler *compiler, sh_buffer_id *buffer, sh_valu
     }
     const uint32_t homes = compiler->homes[value].count;
     SH_TRY(convert(compiler, buffer, value, wanted));
-    if (is_parameter(compiler, value) && sh_prepared_on_demand(compiler->prepared))
+    const sh_buffer *first = &compiler->program->buffers[compiler->homes[value].items[0].buffer];
+    if (first->space == SH_SPACE_PARAMETER && sh_prepared_on_demand(compiler->prepared))
         compiler->homes[value].count = homes; /* this conversion is for one reader */
     return SH_OK;
 }
@@ -352,17 +347,6 @@ static sh_status compile_node(sh_compiler *compiler, const sh_node *node)
     return sh_fail(SH_UNSUPPORTED, "no backend computes %s", sh_op_about(node->op)->name);
 }
 
-static sh_status keep_outputs(sh_compiler *compiler)
-{
-    const sh_graph *graph = compiler->graph;
-    sh_program *program = compiler->program;
-    for (size_t i = 0; i < graph->output_count; i++) {
-        SH_TRY(sh_compiler_input(compiler, &program->outputs[i], graph->outputs[i], NULL));
-        program->buffers[program->outputs[i]].last = FOREVER;
-    }
-    return SH_OK;
-}
-
 /*
  * Puts a buffer that instruction `now` writes into the block of one that it may overwrite and that
  * nobody needs any more. A block's lifetime is that of its last buffer: `last` of the block's own.
@@ -382,14 +366,6 @@ static void share_block(sh_program *program, sh_buffer *out, uint32_t now)
         block->last = out->last;
         return;
     }
-}
-
-static void share_blocks(sh_program *program)
-{
-    for (size_t i = 0; i < program->instruction_count; i++)
-        for (uint32_t j = 0; j < program->instructions[i].operand_count; j++)
-            share_block(program, &program->buffers[program->instructions[i].operands[j]],
-                        (uint32_t)i + 1);
 }
 
 /* Has it memory of its own in this space? */
@@ -448,16 +424,6 @@ static sh_status place_in_shared(sh_compiler *compiler)
     return SH_OK;
 }
 
-/* From the first instruction for backward's nodes to the first that each run makes. */
-static void find_backward(sh_program *program, const sh_graph *graph)
-{
-    if (graph->forward_count == 0)
-        program->backward = program->instruction_count;
-    while (program->backward < program->instruction_count &&
-           program->instructions[program->backward].prepares)
-        program->backward++;
-}
-
 static sh_status compile_all(sh_compiler *compiler)
 {
     const sh_graph *graph = compiler->graph;
@@ -481,9 +447,20 @@ static sh_status compile_all(sh_compiler *compiler)
                           sh_op_about(graph->nodes[i].op)->name));
     }
     compiler->node = SH_NO_NODE;
-    SH_TRY(keep_outputs(compiler));
-    find_backward(program, graph);
-    share_blocks(program);
+    for (size_t i = 0; i < graph->output_count; i++) {
+        SH_TRY(sh_compiler_input(compiler, &program->outputs[i], graph->outputs[i], NULL));
+        program->buffers[program->outputs[i]].last = FOREVER;
+    }
+    /* Backward begins with its first instruction that each run makes. */
+    if (graph->forward_count == 0)
+        program->backward = program->instruction_count;
+    while (program->backward < program->instruction_count &&
+           program->instructions[program->backward].prepares)
+        program->backward++;
+    for (size_t i = 0; i < program->instruction_count; i++)
+        for (uint32_t j = 0; j < program->instructions[i].operand_count; j++)
+            share_block(program, &program->buffers[program->instructions[i].operands[j]],
+                        (uint32_t)i + 1);
     SH_TRY(place_in_lane(program));
     return place_in_shared(compiler);
 }

@@ -60,20 +60,6 @@ static void *address(const sh_execution *execution, sh_buffer_id id)
     return NULL;
 }
 
-static sh_status bind_instructions(sh_execution *execution)
-{
-    const sh_program *program = execution->program;
-    for (size_t i = 0; i < program->instruction_count; i++) {
-        const sh_instruction *instruction = &program->instructions[i];
-        void **operands = execution->operands + i * SH_MAX_OPERANDS;
-        for (uint32_t j = 0; j < instruction->operand_count; j++)
-            operands[j] = address(execution, instruction->operands[j]);
-        if (instruction->kernel != NULL && instruction->kernel->bind != NULL)
-            SH_TRY(instruction->kernel->bind(&execution->bound[i], instruction->state, operands));
-    }
-    return SH_OK;
-}
-
 sh_status sh_execution_new(sh_execution **execution, const sh_program *program, void *lane_memory,
                            void *shared_memory, float *const *parameters)
 {
@@ -91,15 +77,20 @@ sh_status sh_execution_new(sh_execution **execution, const sh_program *program, 
     };
     sh_status status = SH_OK;
     if (fresh->operands == NULL || fresh->bound == NULL)
-        status = sh_fail_memory(slots * SH_MAX_OPERANDS * sizeof(void *), "an execution");
-    else
-        status = bind_instructions(fresh);
-    if (status != SH_OK) {
-        sh_execution_free(fresh);
-        return status;
+        SH_TRY_DONE(sh_fail_memory(slots * SH_MAX_OPERANDS * sizeof(void *), "an execution"));
+    for (size_t i = 0; i < program->instruction_count; i++) {
+        const sh_instruction *instruction = &program->instructions[i];
+        void **operands = fresh->operands + i * SH_MAX_OPERANDS;
+        for (uint32_t j = 0; j < instruction->operand_count; j++)
+            operands[j] = address(fresh, instruction->operands[j]);
+        if (instruction->kernel != NULL && instruction->kernel->bind != NULL)
+            SH_TRY_DONE(instruction->kernel->bind(&fresh->bound[i], instruction->state, operands));
     }
     *execution = fresh;
-    return SH_OK;
+    fresh = NULL;
+done:
+    sh_execution_free(fresh);
+    return status;
 }
 
 void sh_execution_free(sh_execution *execution)
@@ -107,9 +98,11 @@ void sh_execution_free(sh_execution *execution)
     if (execution == NULL)
         return;
     const sh_program *program = execution->program;
-    for (size_t i = 0; execution->bound != NULL && i < program->instruction_count; i++)
-        if (execution->bound[i] != NULL)
-            program->instructions[i].kernel->unbind(execution->bound[i]);
+    for (size_t i = 0; execution->bound != NULL && i < program->instruction_count; i++) {
+        const sh_kernel *kernel = program->instructions[i].kernel;
+        if (kernel != NULL && execution->bound[i] != NULL)
+            kernel->unbind(execution->bound[i]);
+    }
     free(execution->operands);
     free(execution->bound);
     free(execution->times);

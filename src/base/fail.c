@@ -7,35 +7,15 @@
 #include <stdio.h>
 #include <string.h>
 
-static _Thread_local char message[SH_MESSAGE_BYTES];
-
-const char *sh_message(void)
-{
-    return message;
-}
-
-const char *sh_status_text(sh_status status)
-{
-    switch (status) {
-#define STATUS_CASE(name, text)                                                                    \
-    case SH_##name:                                                                                \
-        return text;
-        SH_STATUS_MAP(STATUS_CASE)
-#undef STATUS_CASE
-    }
-    return "unknown status";
-}
-
 sh_status(sh_fail)(sh_status code, const char *format, ...)
 {
-    /* Arguments may point into the message itself, so the new one is made aside. */
     char text[SH_MESSAGE_BYTES];
     va_list arguments;
     assert(code != SH_OK);
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    memcpy(message, text, sizeof message);
+    sh_message_set(text); /* not made in place: arguments may point into the message itself */
     return code;
 }
 
@@ -81,7 +61,7 @@ sh_status sh_fail_in(sh_status code, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(context, sizeof context, format, arguments);
     va_end(arguments);
-    return sh_fail(code, "%s: %s", context, message);
+    return sh_fail(code, "%s: %s", context, sh_message());
 }
 
 sh_status(sh_fail_memory)(size_t bytes, const char *purpose)

@@ -4,7 +4,7 @@
  *
  *     if (batch == 0)
  *         return sh_fail(SH_INVALID, "--batch-size 0: a batch needs at least one sample");
- *     SH_TRY(sh_file_open(&file, path));
+ *     SH_TRY(open_labels(&file, path));
  *
  * Threads: any; the message belongs to the calling thread. What crosses threads carries its own
  * text.

@@ -53,26 +53,6 @@ void sh_log_tap_remove(sh_log_tap *tap)
     pthread_mutex_unlock(&target.lock);
 }
 
-static size_t print_head(char line[LINE_BYTES], sh_log_level level, const char *event)
-{
-    const struct timespec now = sh_clock_date();
-    struct tm parts;
-    gmtime_r(&now.tv_sec, &parts);
-    char day[32];
-    strftime(day, sizeof day, "%Y-%m-%dT%H:%M:%S", &parts);
-    const int used = snprintf(line, LINE_BYTES, "%s.%03ldZ %s %s ", day, now.tv_nsec / 1000000,
-                              level_names[level], event);
-    return used < 0 ? 0 : (size_t)used < LINE_BYTES ? (size_t)used : LINE_BYTES - 1;
-}
-
-/* Values may come from outside; nobody there is to write lines of his own. */
-static void keep_one_line(char *line)
-{
-    for (; *line != '\0'; line++)
-        if ((unsigned char)*line < ' ' || *line == 0x7f)
-            *line = '?';
-}
-
 static bool is_wanted(sh_log_level level)
 {
     if (target.sink != NULL && level >= target.lowest)
@@ -87,13 +67,22 @@ void sh_log(sh_log_level level, const char *event, const char *format, ...)
 {
     pthread_mutex_lock(&target.lock);
     if (level < SH_LOG_OFF && is_wanted(level)) {
-        char line[LINE_BYTES];
-        const size_t used = print_head(line, level, event);
+        char line[LINE_BYTES], day[32];
+        const struct timespec now = sh_clock_date();
+        struct tm parts;
+        gmtime_r(&now.tv_sec, &parts);
+        strftime(day, sizeof day, "%Y-%m-%dT%H:%M:%S", &parts);
+        const int head = snprintf(line, LINE_BYTES, "%s.%03ldZ %s %s ", day, now.tv_nsec / 1000000,
+                                  level_names[level], event);
+        const size_t used = head < 0 ? 0 : head < LINE_BYTES ? (size_t)head : LINE_BYTES - 1;
         va_list arguments;
         va_start(arguments, format);
         vsnprintf(line + used, LINE_BYTES - used, format, arguments);
         va_end(arguments);
-        keep_one_line(line);
+        /* Values may come from outside: none may begin a line of its own. */
+        for (char *c = line; *c != '\0'; c++)
+            if ((unsigned char)*c < ' ' || *c == 0x7f)
+                *c = '?';
         if (target.sink != NULL && level >= target.lowest)
             target.sink(target.context, level, line);
         for (const sh_log_tap *tap = target.taps; tap != NULL; tap = tap->next)

@@ -120,17 +120,6 @@ void sh_arena_release(sh_arena *arena)
     arena->chunks = NULL;
 }
 
-static struct sh_arena_chunk *chunk_new(size_t bytes)
-{
-    const size_t room = bytes > CHUNK_BYTES ? bytes : CHUNK_BYTES;
-    if (room > SIZE_MAX - sizeof(struct sh_arena_chunk))
-        return NULL;
-    struct sh_arena_chunk *chunk = calloc(1, sizeof *chunk + room);
-    if (chunk != NULL)
-        chunk->bytes = room;
-    return chunk;
-}
-
 void *sh_arena_take(sh_arena *arena, size_t count, size_t item_bytes)
 {
     size_t bytes;
@@ -140,9 +129,11 @@ void *sh_arena_take(sh_arena *arena, size_t count, size_t item_bytes)
     bytes = (bytes + align - 1) / align * align;
     struct sh_arena_chunk *chunk = arena->chunks;
     if (chunk == NULL || chunk->bytes - chunk->used < bytes) {
-        chunk = chunk_new(bytes);
+        const size_t room = bytes > CHUNK_BYTES ? bytes : CHUNK_BYTES;
+        chunk = calloc(1, sizeof *chunk + room); /* no overflow: bytes is at most half of all */
         if (chunk == NULL)
             return NULL;
+        chunk->bytes = room;
         chunk->next = arena->chunks;
         arena->chunks = chunk;
     }

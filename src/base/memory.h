@@ -4,8 +4,8 @@
  *
  *     sh_arena arena;
  *     sh_arena_init(&arena);
- *     sh_layer *layers = sh_arena_take(&arena, count, sizeof *layers);   // zeroed, or NULL
- *     sh_arena_release(&arena);                                          // everything at once
+ *     entry *entries = sh_arena_take(&arena, count, sizeof *entries);   // zeroed, or NULL
+ *     sh_arena_release(&arena);                                         // everything at once
  *
  * Threads: caller locks.
  */

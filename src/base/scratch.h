@@ -114,9 +114,9 @@ static inline void scratch_mount(const char *folder, size_t bytes)
     if (syscall(SYS_unshare, CLONE_NEWNS) != 0 ||
         mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
         mount("tmpfs", folder, "tmpfs", 0, size) != 0) {
-        print_message("skipped: a small disk cannot be mounted here: %s\n", strerror(errno));
+        const int why = errno;
         scratch_remove(folder);
-        skip();
+        skip_because("a small disk cannot be mounted here: %s", strerror(why));
     }
 }
 

@@ -44,25 +44,14 @@ static void pause_briefly(void)
 #endif
 }
 
-static void look_for_turn(const sh_team *team, uint64_t done)
-{
-    for (int i = 0; i < LOOKS && atomic_load(&team->turn) == done; i++)
-        pause_briefly();
-}
-
-static void look_for_end(const sh_team *team)
-{
-    for (int i = 0; i < LOOKS && atomic_load(&team->busy) > 0; i++)
-        pause_briefly();
-}
-
 static void *member_main(void *argument)
 {
     const struct member *self = argument;
     sh_team *team = self->team;
     uint64_t done = 0;
     for (;;) {
-        look_for_turn(team, done);
+        for (int i = 0; i < LOOKS && atomic_load(&team->turn) == done; i++)
+            pause_briefly();
         pthread_mutex_lock(&team->lock);
         while (!team->ending && team->turn == done)
             pthread_cond_wait(&team->wake, &team->lock);
@@ -82,13 +71,6 @@ static void *member_main(void *argument)
     return NULL;
 }
 
-static int start_member(sh_team *team, uint32_t index)
-{
-    struct member *member = &team->members[index];
-    *member = (struct member){.team = team, .worker = index + 1};
-    return sh_thread_start(&member->thread, member_main, member);
-}
-
 sh_status sh_team_start(sh_team **team, uint32_t size)
 {
     if (size == 0)
@@ -101,7 +83,9 @@ sh_status sh_team_start(sh_team **team, uint32_t size)
     pthread_cond_init(&fresh->wake, NULL);
     pthread_cond_init(&fresh->idle, NULL);
     for (fresh->size = 1; fresh->size < size; fresh->size++) {
-        const int error = start_member(fresh, fresh->size - 1);
+        struct member *member = &fresh->members[fresh->size - 1];
+        *member = (struct member){.team = fresh, .worker = fresh->size};
+        const int error = sh_thread_start(&member->thread, member_main, member);
         if (error != 0) {
             sh_team_stop(fresh);
             return sh_fail_errno(error, "starting a thread");
@@ -123,7 +107,8 @@ void sh_team_run(sh_team *team, sh_team_task *task, void *context)
 
     task(context, 0);
 
-    look_for_end(team);
+    for (int i = 0; i < LOOKS && atomic_load(&team->busy) > 0; i++)
+        pause_briefly();
     pthread_mutex_lock(&team->lock);
     while (team->busy > 0)
         pthread_cond_wait(&team->idle, &team->lock);

@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every unit test includes: cmocka with the headers it wants before it, and checks of a
- * status. */
+/*
+ * What every unit test includes: cmocka with the headers it wants before it, checks of a status,
+ * and skips that are seen. cmocka counts a skipped test as passed; here each says why,
+ *
+ *     if (geteuid() == 0)
+ *         skip_because("root may read everything");
+ *
+ * scripts/test.sh lists it with that reason, and a program that skips all its tests exits 77, which
+ * CTest reports as skipped. Thread of the test only.
+ */
 #ifndef SHOAL_BASE_TEST_H
 #define SHOAL_BASE_TEST_H
 
@@ -12,7 +20,10 @@
 #include <cmocka.h>
 /* clang-format on */
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/fail.h"
 
@@ -33,5 +44,51 @@
         if (strstr(sh_message(), part) == NULL)                                                    \
             fail_msg("%s: message '%s' lacks '%s'", #call, sh_message(), part);                    \
     } while (0)
+
+#define TEST_SKIPPED 77
+
+/* Tests of this program that were skipped so far. */
+static inline size_t *test_skips(void)
+{
+    static size_t count;
+    return &count;
+}
+
+/* Ends the running test as skipped; the reason is a format and what belongs to it. */
+#define skip_because(...)                                                                          \
+    do {                                                                                           \
+        print_message("skipped: " __VA_ARGS__);                                                    \
+        print_message("\n");                                                                       \
+        ++*test_skips();                                                                           \
+        _skip(__FILE__, __LINE__);                                                                 \
+    } while (0)
+#undef skip
+
+/* The path of real data, in the folder that SHOAL_TEST_DATA names; skips the test where they are
+ * not. */
+static inline void find_real_data(char *path, size_t bytes, const char *name)
+{
+    const char *folder = getenv("SHOAL_TEST_DATA");
+    snprintf(path, bytes, "%s/%s", folder == NULL ? "" : folder, name);
+    if (folder == NULL || folder[0] == '\0' || access(path, R_OK) != 0)
+        skip_because("%s is not in SHOAL_TEST_DATA", name);
+}
+
+/* For main(), instead of its tests: none can run here. */
+static inline int test_skip_all(const char *reason)
+{
+    print_message("skipped: %s\n", reason);
+    return TEST_SKIPPED;
+}
+
+static inline int test_run(const char *name, const struct CMUnitTest *tests, size_t count,
+                           CMFixtureFunction setup, CMFixtureFunction teardown)
+{
+    const int failed = _cmocka_run_group_tests(name, tests, count, setup, teardown);
+    return failed == 0 && *test_skips() == count ? TEST_SKIPPED : failed;
+}
+#undef cmocka_run_group_tests
+#define cmocka_run_group_tests(tests, setup, teardown)                                             \
+    test_run(#tests, tests, sizeof(tests) / sizeof((tests)[0]), setup, teardown)
 
 #endif

@@ -22,6 +22,16 @@ static void cleans(void **state)
         {"\xc0\x80\xed\xa0\x80", 16, "?????"}, /* longer than needed; a surrogate */
         {"abcd", 4, "abc"},
         {"ab\xe2\x82\xac", 5, "ab"}, /* never half a character */
+        {"a", 1, ""},
+        {"a\033[31mb\r\nc\t\x7f", 32, "a?[31mb??c??"},
+        {"\xff\xfe", 8, "??"},      /* never in UTF-8 */
+        {"\xc0\xaf", 8, "??"},      /* '/' written too long */
+        {"\xe0\x80\xaf", 8, "???"}, /* the same in three */
+        {"\xe0\x9f\xbf", 8, "???"}, /* two bytes would do */
+        {"\xf0\x8f\xbf\xbf", 8, "????"},
+        {"\xf4\x90\x80\x80", 8, "????"}, /* behind the last character */
+        {"\xe2\x82", 8, "??"},           /* cut off */
+        {"\xc3(", 8, "?("},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char out[32];

@@ -3,8 +3,8 @@
 #include "cli/arguments.h"
 
 typedef struct values {
-    bool quiet;
-    uint32_t count, lanes;
+    bool quiet, count_given, steps_given, lr_given;
+    uint32_t count, lanes, nesterov;
     uint64_t steps, memory;
     float lr, momentum;
     const char *name;
@@ -16,15 +16,18 @@ typedef struct values {
 static const sh_option options[] = {
     {SH_OPTION_FLAG, .name = "quiet", .offset = FIELD(quiet)},
     {SH_OPTION_U32, .letter = 'n', .name = "batch-size", .value = "N", .offset = FIELD(count),
-     .min = 1, .marks = 2},
+     .min = 1, .given = FIELD(count_given)},
     {SH_OPTION_U32, .name = "lanes", .value = "N", .offset = FIELD(lanes), .min = 1, .max = 64},
-    {SH_OPTION_U64, .name = "steps", .value = "N", .offset = FIELD(steps), .marks = 4},
+    {SH_OPTION_U64, .name = "steps", .value = "N", .offset = FIELD(steps),
+     .given = FIELD(steps_given)},
     {SH_OPTION_BYTES, .name = "memory", .value = "BYTES", .offset = FIELD(memory), .min = 1024},
-    {SH_OPTION_FLOAT, .name = "lr", .value = "X", .offset = FIELD(lr)},
-    {SH_OPTION_FLOAT, .name = "momentum", .value = "X", .offset = FIELD(momentum), .max = 1},
+    {SH_OPTION_FLOAT, .name = "lr", .value = "X", .offset = FIELD(lr), .given = FIELD(lr_given)},
+    {SH_OPTION_FLOAT, .name = "momentum", .value = "X", .offset = FIELD(momentum), .max = 1,
+     .below = true},
     {SH_OPTION_TEXT, .name = "name", .value = "NAME", .offset = FIELD(name), .max = 8},
     {SH_OPTION_FLAG, .name = "local", .offset = FIELD(quiet), .hidden = true},
     {SH_OPTION_NAME, .name = "optimizer", .value = "NAME", .offset = FIELD(optimizer), .max = 8},
+    {SH_OPTION_SWITCH, .name = "nesterov", .offset = FIELD(nesterov)},
     {SH_OPTION_END},
 };
 
@@ -32,28 +35,28 @@ static const sh_option options[] = {
 
 typedef const char *words[WORDS_MAX];
 
-static bool parse(sh_arguments *arguments, sh_trouble *trouble, values *into, const char *const *in)
+static sh_status parse(sh_arguments *arguments, values *into, const char *const *in)
 {
     char *argv[WORDS_MAX];
     int argc = 0;
     for (; argc < WORDS_MAX && in[argc] != NULL; argc++)
         argv[argc] = (char *)(uintptr_t)in[argc];
-    trouble->text[0] = '\0';
+    sh_message_set("");
     memset(into, 0, sizeof *into);
-    return sh_arguments_parse(arguments, trouble, options, into, argc, argv);
+    return sh_arguments_parse(arguments, options, into, argc, argv);
 }
 
 static void stores_values_of_every_kind(void **state)
 {
     (void)state;
     sh_arguments arguments;
-    sh_trouble trouble;
     values got;
-    const words in = {
-        "--quiet", "--batch-size", "4294967295",    "--lanes=64", "--steps", "18446744073709551615",
-        "--lr",    "1e-4",         "--momentum=.5", "--name",     "-pi",     "--optimizer",
-        "lookmeup"};
-    assert_true(parse(&arguments, &trouble, &got, in));
+    const words in = {"--quiet",    "--batch-size", "4294967295",
+                      "--lanes=64", "--steps",      "18446744073709551615",
+                      "--lr",       "1e-4",         "--momentum=.5",
+                      "--name",     "-pi",          "--optimizer",
+                      "lookmeup",   "--nesterov"};
+    assert_ok(parse(&arguments, &got, in));
     assert_true(got.quiet);
     assert_int_equal(got.count, UINT32_MAX);
     assert_int_equal(got.lanes, 64);
@@ -62,7 +65,8 @@ static void stores_values_of_every_kind(void **state)
     assert_true(got.momentum == 0.5f);
     assert_string_equal(got.name, "-pi");
     assert_string_equal(got.optimizer, "lookmeup");
-    assert_int_equal(arguments.marks, 2 | 4);
+    assert_int_equal(got.nesterov, 1);
+    assert_true(got.count_given && got.steps_given && got.lr_given);
     assert_int_equal(arguments.positional_count, 0);
 }
 
@@ -82,10 +86,9 @@ static void reads_sizes(void **state)
     };
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         sh_arguments arguments;
-        sh_trouble trouble;
         values got;
         const words in = {"--memory", sizes[i].text};
-        assert_true(parse(&arguments, &trouble, &got, in));
+        assert_ok(parse(&arguments, &got, in));
         assert_true(got.memory == sizes[i].bytes);
     }
 }
@@ -108,14 +111,15 @@ static void positionals_stand_anywhere(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         sh_arguments arguments;
-        sh_trouble trouble;
         values got;
-        assert_true(parse(&arguments, &trouble, &got, cases[i].in));
+        assert_ok(parse(&arguments, &got, cases[i].in));
         size_t count = 0;
         for (; cases[i].expected[count] != NULL; count++)
             assert_string_equal(arguments.positionals[count], cases[i].expected[count]);
         assert_int_equal(arguments.positional_count, count);
         assert_int_equal(got.count, cases[i].count);
+        assert_true(got.count_given == (cases[i].count != 0));
+        assert_false(got.steps_given || got.lr_given);
         assert_false(got.quiet);
     }
 }
@@ -125,14 +129,13 @@ static void help_comes_before_mistakes(void **state)
     (void)state;
     static const words asking[] = {{"--help"}, {"-h"}, {"--batch-size", "0", "--help"}};
     sh_arguments arguments;
-    sh_trouble trouble;
     values got;
     for (size_t i = 0; i < sizeof asking / sizeof *asking; i++) {
-        assert_true(parse(&arguments, &trouble, &got, asking[i]));
+        assert_ok(parse(&arguments, &got, asking[i]));
         assert_true(arguments.help);
     }
     const words positional = {"--", "--help"};
-    assert_true(parse(&arguments, &trouble, &got, positional));
+    assert_ok(parse(&arguments, &got, positional));
     assert_false(arguments.help);
 }
 
@@ -188,10 +191,9 @@ static void says_what_is_wrong(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         sh_arguments arguments;
-        sh_trouble trouble;
         values got;
-        assert_false(parse(&arguments, &trouble, &got, cases[i].in));
-        assert_string_equal(trouble.text, cases[i].message);
+        assert_int_not_equal(parse(&arguments, &got, cases[i].in), SH_OK);
+        assert_string_equal(sh_message(), cases[i].message);
     }
 }
 
@@ -199,15 +201,14 @@ static void takes_so_many_arguments_and_no_more(void **state)
 {
     (void)state;
     sh_arguments arguments;
-    sh_trouble trouble;
     values got;
     words in = {NULL};
     for (int i = 0; i < SH_POSITIONALS_MAX; i++)
         in[i] = "a";
-    assert_true(parse(&arguments, &trouble, &got, in));
+    assert_ok(parse(&arguments, &got, in));
     in[SH_POSITIONALS_MAX] = "b";
-    assert_false(parse(&arguments, &trouble, &got, in));
-    assert_string_equal(trouble.text, "unexpected argument 'b'");
+    assert_int_not_equal(parse(&arguments, &got, in), SH_OK);
+    assert_string_equal(sh_message(), "unexpected argument 'b'");
 }
 
 static void an_endless_argument_is_cut(void **state)
@@ -221,10 +222,9 @@ static void an_endless_argument_is_cut(void **state)
     const words cases[] = {{"--batch-size", page}, {option}, {"--lr", page}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         sh_arguments arguments;
-        sh_trouble trouble;
         values got;
-        assert_false(parse(&arguments, &trouble, &got, cases[i]));
-        assert_in_range(strlen(trouble.text), 100, 300);
+        assert_int_not_equal(parse(&arguments, &got, cases[i]), SH_OK);
+        assert_in_range(strlen(sh_message()), 100, 300);
     }
 }
 

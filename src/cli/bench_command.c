@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
+#include "base/quantity.h"
+#include "base/utf8.h"
 #include "cli/command.h"
 #include "cli/console.h"
-#include "cli/figures.h"
 #include "cli/json_file.h"
-#include "cli/table.h"
 #include "shoal/bench.h"
 
 typedef struct bench_values {
@@ -42,25 +42,20 @@ static json_t *rate_json(const sh_bench_rate *rate)
                      sh_json_number(rate->all));
 }
 
-static json_t *model_json(const sh_bench_model *model)
-{
-    return json_pack("{s:o, s:I, s:o, s:o, s:o, s:o, s:o}", "model", sh_json_text(model->model),
-                     "grain", (json_int_t)model->grain, "grains_per_second",
-                     sh_json_number(model->grains_per_second), "samples_per_second",
-                     sh_json_number(model->samples_per_second), "flops_per_second",
-                     sh_json_number(model->flops_per_second), "step_seconds",
-                     sh_json_number(model->step_seconds), "predicted_seconds",
-                     sh_json_number(model->predicted_seconds));
-}
-
 static json_t *result_json(const sh_bench_result *result)
 {
     json_t *models = json_array();
-    for (size_t i = 0; i < result->model_count; i++)
-        if (json_array_append_new(models, model_json(&result->models[i])) != 0) {
-            json_decref(models);
-            models = NULL;
-        }
+    for (size_t i = 0; i < result->model_count; i++) {
+        const sh_bench_model *model = &result->models[i];
+        json_t *item = json_pack("{s:o, s:I, s:o, s:o, s:o, s:o, s:o}", "model",
+                                 sh_json_text(model->model), "grain", (json_int_t)model->grain,
+                                 "grains_per_second", sh_json_number(model->grains_per_second),
+                                 "samples_per_second", sh_json_number(model->samples_per_second),
+                                 "flops_per_second", sh_json_number(model->flops_per_second),
+                                 "step_seconds", sh_json_number(model->step_seconds),
+                                 "predicted_seconds", sh_json_number(model->predicted_seconds));
+        sh_json_append(&models, item);
+    }
     return json_pack(
         "{s:I, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "lanes", (json_int_t)result->lanes,
         "backend", result->backend, "matrix_flops_per_second", rate_json(&result->matrix),
@@ -69,70 +64,59 @@ static json_t *result_json(const sh_bench_result *result)
         sh_json_number(result->seconds), "models", models, "file", sh_json_text(result->file));
 }
 
-static void add_rate(sh_table *table, const char *name, const sh_bench_rate *rate, const char *unit)
+static int print_result(const sh_bench_result *result)
 {
-    char text[32];
-    sh_table_add(table, name);
-    snprintf(text, sizeof text, "%.1f", rate->one * 1e-9);
-    sh_table_add(table, text);
-    snprintf(text, sizeof text, "%.1f", rate->all * 1e-9);
-    sh_table_add(table, text);
-    sh_table_add(table, unit);
-}
-
-static bool print_rates(const sh_bench_result *result)
-{
-    sh_figure figure;
-    sh_table *table = sh_table_new("<>><");
-    sh_table_add(table, "");
-    sh_table_add(table, "one core");
-    sh_table_add(table, sh_figure_count(&figure, result->lanes, "lane"));
-    sh_table_add(table, "");
-    add_rate(table, "matrix product", &result->matrix, "GFLOP/s");
-    add_rate(table, "convolution", &result->convolution, "GFLOP/s");
-    add_rate(table, "memory copy", &result->copy, "GB/s");
-    add_rate(table, "memory triad", &result->triad, "GB/s");
-    const bool good = sh_table_print(table, stdout, "");
-    sh_table_free(table);
-    return good;
-}
-
-static bool print_models(const sh_bench_result *result)
-{
+    const struct {
+        const char *name, *unit;
+        const sh_bench_rate *rate;
+    } rows[] = {
+        {"matrix product", "GFLOP/s", &result->matrix},
+        {"convolution", "GFLOP/s", &result->convolution},
+        {"memory copy", "GB/s", &result->copy},
+        {"memory triad", "GB/s", &result->triad},
+    };
     static const char *const heads[] = {"model",     "grain",   "grains/s",
                                         "samples/s", "GFLOP/s", "step ms"};
-    sh_table *table = sh_table_new("<>>>>>");
+    sh_quantity figure;
+    char clean[SH_RUN_BYTES], text[32];
+    printf("backend     %s\n", result->backend);
+    printf("time        %s\n", sh_quantity_duration(&figure, result->seconds));
+    if (result->file[0] != '\0')
+        printf("kept in     %s\n", sh_utf8_clean(clean, sizeof clean, result->file));
+    putchar('\n');
+
+    sh_table *rates = sh_table_new("<>><");
+    sh_table_add(rates, "");
+    sh_table_add(rates, "one core");
+    sh_table_add(rates, sh_quantity_count(&figure, result->lanes, "lane"));
+    sh_table_add(rates, "");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        sh_table_add(rates, rows[i].name);
+        snprintf(text, sizeof text, "%.1f", rows[i].rate->one * 1e-9);
+        sh_table_add(rates, text);
+        snprintf(text, sizeof text, "%.1f", rows[i].rate->all * 1e-9);
+        sh_table_add(rates, text);
+        sh_table_add(rates, rows[i].unit);
+    }
+    if (sh_command_print_table(rates, "") != SH_EXIT_DONE)
+        return SH_EXIT_FAILURE;
+    putchar('\n');
+
+    sh_table *models = sh_table_new("<>>>>>");
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
-        sh_table_add(table, heads[i]);
+        sh_table_add(models, heads[i]);
     for (size_t i = 0; i < result->model_count; i++) {
         const sh_bench_model *model = &result->models[i];
-        sh_figure figure;
-        char text[32];
-        sh_table_add(table, model->model);
-        sh_table_add(table, sh_figure_whole(&figure, model->grain));
-        sh_table_add(table, sh_figure_rate(&figure, model->grains_per_second));
-        sh_table_add(table, sh_figure_rate(&figure, model->samples_per_second));
+        sh_table_add(models, model->model);
+        sh_table_add(models, sh_quantity_whole(&figure, model->grain));
+        sh_table_add(models, sh_quantity_rate(&figure, model->grains_per_second));
+        sh_table_add(models, sh_quantity_rate(&figure, model->samples_per_second));
         snprintf(text, sizeof text, "%.1f", model->flops_per_second * 1e-9);
-        sh_table_add(table, text);
+        sh_table_add(models, text);
         snprintf(text, sizeof text, "%.2f", model->step_seconds * 1e3);
-        sh_table_add(table, text);
+        sh_table_add(models, text);
     }
-    putchar('\n');
-    const bool good = sh_table_print(table, stdout, "");
-    sh_table_free(table);
-    return good;
-}
-
-static bool print_result(const sh_bench_result *result)
-{
-    sh_figure figure;
-    char clean[SH_RUN_BYTES];
-    printf("backend     %s\n", result->backend);
-    printf("time        %s\n", sh_figure_duration(&figure, result->seconds));
-    if (result->file[0] != '\0')
-        printf("kept in     %s\n", sh_console_clean(clean, sizeof clean, result->file));
-    putchar('\n');
-    return print_rates(result) && print_models(result);
+    return sh_command_print_table(models, "");
 }
 
 static void observe(void *context, const sh_event *event)
@@ -146,24 +130,21 @@ static int run(const sh_arguments *arguments, void *values)
 {
     (void)arguments;
     bench_values *given = values;
-    sh_trouble trouble;
     sh_bench_result result;
     if (!(given->seconds > 0 && given->seconds <= 3600))
         return sh_console_misuse("bench", "--seconds %g: must be more than 0 and at most 3600",
                                  (double)given->seconds);
-    if (given->json != NULL && !sh_json_file_check(&trouble, given->json))
-        return sh_console_fail("%s", trouble.text);
+    if (given->json != NULL && sh_json_file_check(given->json) != SH_OK)
+        return sh_console_fail("%s", sh_message());
     given->options.seconds = (double)given->seconds;
     given->options.observer = observe;
     given->options.context = given;
     if (sh_bench(&given->options, &result) != SH_OK)
         return sh_console_fail("%s", sh_message());
-    bool good = true;
+    int code = SH_EXIT_DONE;
     if (!given->quiet && !sh_json_is_output(given->json))
-        good = print_result(&result);
-    int code = good ? SH_EXIT_DONE : sh_console_fail("not enough memory");
-    if (given->json != NULL && !sh_json_file_write(&trouble, given->json, result_json(&result)))
-        code = sh_console_fail("%s", trouble.text);
+        code = print_result(&result);
+    code = sh_command_write_json(given->json, result_json(&result), code);
     sh_bench_result_release(&result);
     return code;
 }

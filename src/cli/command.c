@@ -6,7 +6,9 @@
 
 #include "base/suggestion.h"
 #include "cli/console.h"
-#include "cli/table.h"
+#include "cli/json_file.h"
+#include "shoal/about.h"
+#include "shoal/train.h"
 
 const sh_command *const *sh_command_all(void)
 {
@@ -38,75 +40,127 @@ int sh_command_unknown(const char *name)
                              meant.name);
 }
 
-/* The first words of the usage, which name the positional arguments. */
-static int positional_words(const sh_command *command)
+sh_option *sh_command_options(const sh_command *command)
 {
-    const char *options = strchr(command->usage, '[');
-    size_t length = options != NULL ? (size_t)(options - command->usage) : strlen(command->usage);
-    while (length > 0 && command->usage[length - 1] == ' ')
-        length--;
-    return (int)length;
-}
-
-static int check_positionals(const sh_command *command, const sh_arguments *arguments)
-{
-    if (arguments->positional_count > command->positionals_most)
-        return sh_console_misuse(command->name, "%s: unexpected argument '%.160s'", command->name,
-                                 arguments->positionals[command->positionals_most]);
-    if (arguments->positional_count < command->positionals_least)
-        return sh_console_misuse(command->name, "%s: needs %.*s", command->name,
-                                 positional_words(command), command->usage);
-    return SH_EXIT_DONE;
+    size_t count = 0, most = 1;
+    for (const sh_option *each = sh_options(); each->kind != SH_OPTION_END; each++)
+        most++;
+    for (const sh_option *each = command->options; each->kind != SH_OPTION_END; each++)
+        most++;
+    sh_option *all = calloc(most, sizeof *all);
+    if (all == NULL)
+        return NULL;
+    for (const sh_option *each = sh_options(); each->kind != SH_OPTION_END; each++) {
+        const bool on_paper = command->trains == SH_TRAINS_ON_PAPER && each->plan != NULL;
+        if (each->argument || each->derived || (command->trains != SH_TRAINS && !on_paper))
+            continue;
+        sh_option *own = &all[count++];
+        *own = *each;
+        if (own->owner == SH_OPTION_OF_JOB) { /* the values begin with sh_train_options */
+            own->offset += offsetof(sh_train_options, job);
+            own->given += offsetof(sh_train_options, given);
+        }
+        if (on_paper && own->plan[0] != '\0')
+            own->help = own->plan;
+    }
+    for (const sh_option *each = command->options; each->kind != SH_OPTION_END; each++)
+        all[count++] = *each;
+    for (size_t i = 1; i < count; i++) /* a stable sort */
+        for (size_t j = i; j > 0 && all[j - 1].help_at > all[j].help_at; j--) {
+            const sh_option later = all[j - 1];
+            all[j - 1] = all[j];
+            all[j] = later;
+        }
+    return all;
 }
 
 static void *values_new(const sh_command *command)
 {
     void *values = calloc(1, command->values_bytes > 0 ? command->values_bytes : 1);
+    if (values != NULL && command->trains != SH_TRAINS_NOT)
+        sh_train_options_init(values);
     if (values != NULL && command->init != NULL)
         command->init(values);
     return values;
 }
 
+int sh_command_take_job(const sh_command *command, const sh_arguments *arguments, sh_job *job)
+{
+    const char *model = arguments->positionals[0], *data = arguments->positionals[1];
+    if (strlen(model) >= sizeof job->model)
+        return sh_console_misuse(command->name, "%s: MODEL is too long", command->name);
+    if (strlen(data) >= sizeof job->data)
+        return sh_console_misuse(command->name, "%s: DATA is too long", command->name);
+    snprintf(job->model, sizeof job->model, "%s", model);
+    snprintf(job->data, sizeof job->data, "%s", data);
+    return SH_EXIT_DONE;
+}
+
+static int run_with(const sh_command *command, const sh_option *options, void *values, int argc,
+                    char *const *argv)
+{
+    sh_arguments arguments;
+    if (sh_arguments_parse(&arguments, options, values, argc, argv) != SH_OK)
+        return sh_console_misuse(command->name, "%s", sh_message());
+    if (arguments.help)
+        return sh_command_help(command, stdout) ? SH_EXIT_DONE
+                                                : sh_console_fail("not enough memory");
+    if (arguments.positional_count > command->positionals_most)
+        return sh_console_misuse(command->name, "%s: unexpected argument '%.160s'", command->name,
+                                 arguments.positionals[command->positionals_most]);
+    if (arguments.positional_count < command->positionals_least) {
+        /* The first words of the usage name the positional arguments. */
+        const char *first_option = strchr(command->usage, '[');
+        size_t length =
+            first_option != NULL ? (size_t)(first_option - command->usage) : strlen(command->usage);
+        while (length > 0 && command->usage[length - 1] == ' ')
+            length--;
+        return sh_console_misuse(command->name, "%s: needs %.*s", command->name, (int)length,
+                                 command->usage);
+    }
+    return command->run(&arguments, values);
+}
+
 int sh_command_run(const sh_command *command, int argc, char *const *argv)
 {
+    sh_option *options = sh_command_options(command);
     void *values = values_new(command);
-    if (values == NULL)
-        return sh_console_fail("not enough memory");
-    sh_arguments arguments;
-    sh_trouble trouble;
-    int code = SH_EXIT_DONE;
-    if (!sh_arguments_parse(&arguments, &trouble, command->options, values, argc, argv))
-        code = sh_console_misuse(command->name, "%s", trouble.text);
-    else if (arguments.help)
-        code = sh_command_help(command, stdout) ? code : sh_console_fail("not enough memory");
-    else if ((code = check_positionals(command, &arguments)) == SH_EXIT_DONE)
-        code = command->run(&arguments, values);
+    const int code = options == NULL || values == NULL
+                         ? sh_console_fail("not enough memory")
+                         : run_with(command, options, values, argc, argv);
     free(values);
+    free(options);
     return code;
 }
 
-static void add_option(sh_table *table, const sh_option *option, const void *values)
+int sh_command_print_table(sh_table *table, const char *before)
 {
-    char left[96], right[200], chosen[32] = "";
-    snprintf(left, sizeof left, "--%s%s%s", option->name, option->value != NULL ? " " : "",
-             option->value != NULL ? option->value : "");
-    if (option->shows_default)
-        sh_option_default(option, values, chosen);
-    snprintf(right, sizeof right, "%s%s%s%s", option->help, chosen[0] != '\0' ? " (default " : "",
-             chosen, chosen[0] != '\0' ? ")" : "");
-    sh_table_add(table, left);
-    sh_table_add(table, right);
+    const bool good = sh_table_print(table, stdout, before);
+    sh_table_free(table);
+    return good ? SH_EXIT_DONE : sh_console_fail("not enough memory");
 }
 
-static bool print_options(const sh_command *command, const void *values, FILE *file)
+int sh_command_write_json(const char *path, json_t *root, int code)
+{
+    if (path == NULL)
+        json_decref(root);
+    else if (sh_json_file_write(path, root) != SH_OK)
+        return sh_console_fail("%s", sh_message());
+    return code;
+}
+
+/* What DATA may be. */
+static bool print_data(FILE *file)
 {
     sh_table *table = sh_table_new("<<");
-    for (const sh_option *option = command->options; option->kind != SH_OPTION_END; option++)
-        if (!option->hidden)
-            add_option(table, option, values);
-    sh_table_add(table, "--help");
-    sh_table_add(table, "show this");
-    fputs("\noptions:\n", file);
+    sh_data_info info;
+    for (size_t i = 0; sh_data_list(i, &info) == SH_OK; i++) {
+        sh_table_add(table, info.usage);
+        sh_table_add(table, info.summary);
+    }
+    sh_table_add(table, "DIR");
+    sh_table_add(table, "a folder that is recognised by its files");
+    fputs("\ndata:\n", file);
     const bool good = sh_table_print(table, file, "  ");
     sh_table_free(table);
     return good;
@@ -114,13 +168,81 @@ static bool print_options(const sh_command *command, const void *values, FILE *f
 
 bool sh_command_help(const sh_command *command, FILE *file)
 {
+    sh_option *options = sh_command_options(command);
     void *values = values_new(command);
-    if (values == NULL)
-        return false;
-    fprintf(file, "shoal %s %s\n%s\n", command->name, command->usage, command->summary);
-    if (command->details != NULL)
-        fprintf(file, "\n%s", command->details);
-    const bool good = print_options(command, values, file);
+    sh_table *table = sh_table_new("<<");
+    bool good = options != NULL && values != NULL;
+    for (const sh_option *each = options; good && each->kind != SH_OPTION_END; each++) {
+        char left[96], right[200], chosen[32] = "";
+        if (each->hidden)
+            continue;
+        if (each->shows_default)
+            sh_option_default(each, values, chosen);
+        snprintf(left, sizeof left, "--%s%s%s", each->name, each->value != NULL ? " " : "",
+                 each->value != NULL ? each->value : "");
+        snprintf(right, sizeof right, "%s%s%s%s", each->help, chosen[0] != '\0' ? " (default " : "",
+                 chosen, chosen[0] != '\0' ? ")" : "");
+        sh_table_add(table, left);
+        sh_table_add(table, right);
+    }
+    if (good) {
+        sh_table_add(table, "--help");
+        sh_table_add(table, "show this");
+        fprintf(file, "shoal %s %s\n%s\n", command->name, command->usage, command->summary);
+        if (command->details != NULL)
+            fprintf(file, "\n%s", command->details);
+        good = strstr(command->usage, "DATA") == NULL || print_data(file);
+        fputs("\noptions:\n", file);
+        good = sh_table_print(table, file, "  ") && good;
+    }
+    sh_table_free(table);
     free(values);
+    free(options);
+    return good;
+}
+
+static void print_range(const sh_option *option, FILE *file)
+{
+    const bool is_float = option->kind == SH_OPTION_FLOAT;
+    if (option->words != NULL)
+        for (const char *c = option->words; *c != '\0'; c++)
+            fputs(*c == '|' ? ", " : (const char[]){*c, '\0'}, file);
+    else if (is_float && option->max != 0)
+        fprintf(file, "%g to %s%g", option->min, option->below ? "below " : "", option->max);
+    else if (is_float)
+        fprintf(file, "%s%g", option->above ? "above " : "from ", option->min);
+    else if (option->kind == SH_OPTION_U32 && option->max != 0)
+        fprintf(file, "%.0f to %.0f", option->min, option->max);
+    else if (option->kind == SH_OPTION_U32 || option->kind == SH_OPTION_U64)
+        fprintf(file, "from %.0f", option->min);
+}
+
+bool sh_command_markdown(const sh_command *command, FILE *file)
+{
+    static const char *const owners[] = {
+        [SH_OPTION_OF_PROGRAM] = "the program",
+        [SH_OPTION_OF_JOB] = "the job",
+        [SH_OPTION_OF_DEVICE] = "the device",
+    };
+    sh_option *options = sh_command_options(command);
+    void *values = values_new(command);
+    const bool good = options != NULL && values != NULL;
+    if (good)
+        fputs("| option | what it does | default | range | belongs to |\n|---|---|---|---|---|\n",
+              file);
+    for (const sh_option *each = options; good && each->kind != SH_OPTION_END; each++) {
+        char usual[32] = "";
+        if (each->hidden)
+            continue;
+        if (each->shows_default || each->kind == SH_OPTION_NAME)
+            sh_option_default(each, values, usual);
+        fprintf(file, "| `--%s%s%s` | %s | %s | ", each->name, each->value != NULL ? " " : "",
+                each->value != NULL ? each->value : "", each->help, usual);
+        print_range(each, file);
+        fprintf(file, " | %s%s |\n", owners[each->owner],
+                each->resume ? ", and may change with `--resume`" : "");
+    }
+    free(values);
+    free(options);
     return good;
 }

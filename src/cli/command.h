@@ -12,9 +12,18 @@
 #ifndef SHOAL_CLI_COMMAND_H
 #define SHOAL_CLI_COMMAND_H
 
+#include <jansson.h>
 #include <stdio.h>
 
+#include "base/table.h"
 #include "cli/arguments.h"
+#include "shoal/job.h"
+
+typedef enum sh_command_training {
+    SH_TRAINS_NOT,
+    SH_TRAINS,
+    SH_TRAINS_ON_PAPER
+} sh_command_training;
 
 typedef struct sh_command {
     const char *name;
@@ -22,8 +31,10 @@ typedef struct sh_command {
     const char *summary; /* half a line: "trains here; other devices may join" */
     const char *details; /* further lines of its help: what the arguments may be, examples */
 
-    const sh_option *options;   /* a table that SH_OPTION_END ends */
+    const sh_option *options;   /* its own; a table that SH_OPTION_END ends */
     size_t values_bytes;        /* of the struct that options are stored into; 0: none */
+    sh_command_training trains; /* which options of a training it takes beside its own: into the
+                                   sh_train_options that the struct begins with */
     void (*init)(void *values); /* optional: sets what differs from zero */
 
     /* How many positional arguments there may be. */
@@ -61,10 +72,27 @@ const sh_command *sh_command_find(const char *name);
 /* Says that there is no such command, and which one may be meant; returns the exit code. */
 int sh_command_unknown(const char *name);
 
+/* All options that it takes, in the order of help; SH_OPTION_END ends them. Offsets are within its
+ * values. Owned: free(). NULL where memory is out. */
+sh_option *sh_command_options(const sh_command *command);
+
 /* Parses the arguments behind the command's name, runs it, and returns the exit code. */
 int sh_command_run(const sh_command *command, int argc, char *const *argv);
 
-/* Help on one command; false where memory is out. */
+/* Copies the two positional arguments MODEL and DATA into the job. Returns the exit code: a usage
+ * error where one does not fit. */
+int sh_command_take_job(const sh_command *command, const sh_arguments *arguments, sh_job *job);
+
+/* Prints the table on standard output, each line behind `before`, and frees it; returns the exit
+ * code. */
+int sh_command_print_table(sh_table *table, const char *before);
+
+/* Writes `root`, which it takes over, to the file of --json, or nothing where `path` is NULL.
+ * Returns `code`; where the file cannot be written, it says so and returns SH_EXIT_FAILURE. */
+int sh_command_write_json(const char *path, json_t *root, int code);
+
+/* Help on one command, and its options as a table of Markdown; false where memory is out. */
 bool sh_command_help(const sh_command *command, FILE *file);
+bool sh_command_markdown(const sh_command *command, FILE *file);
 
 #endif

@@ -23,14 +23,16 @@ static void every_command_is_found_and_described(void **state)
     assert_null(sh_command_find("flounder"));
 }
 
-static void check_option(const sh_command *command, const sh_option *option)
+static void check_option(const sh_command *command, const sh_option *options,
+                         const sh_option *option)
 {
     if (strspn(option->name, "abcdefghijklmnopqrstuvwxyz0123456789-") != strlen(option->name))
         fail_msg("%s --%s: odd letters", command->name, option->name);
-    for (const sh_option *other = command->options; other != option; other++)
+    for (const sh_option *other = options; other != option; other++)
         if (strcmp(other->name, option->name) == 0)
             fail_msg("%s --%s is there twice", command->name, option->name);
-    if (option->help == NULL || (option->kind != SH_OPTION_FLAG && option->value == NULL))
+    if (option->help == NULL || (option->kind != SH_OPTION_FLAG &&
+                                 option->kind != SH_OPTION_SWITCH && option->value == NULL))
         fail_msg("%s --%s: not described", command->name, option->name);
     if (option->offset >= command->values_bytes)
         fail_msg("%s --%s: stored outside of the values", command->name, option->name);
@@ -39,9 +41,13 @@ static void check_option(const sh_command *command, const sh_option *option)
 static void options_are_unique_and_described(void **state)
 {
     (void)state;
-    for (const sh_command *const *at = sh_command_all(); *at != NULL; at++)
-        for (const sh_option *option = (*at)->options; option->kind != SH_OPTION_END; option++)
-            check_option(*at, option);
+    for (const sh_command *const *at = sh_command_all(); *at != NULL; at++) {
+        sh_option *options = sh_command_options(*at);
+        assert_non_null(options);
+        for (const sh_option *option = options; option->kind != SH_OPTION_END; option++)
+            check_option(*at, options, option);
+        free(options);
+    }
 }
 
 static void help_names_all_options_and_fits_the_screen(void **state)
@@ -54,7 +60,9 @@ static void help_names_all_options_and_fits_the_screen(void **state)
         assert_non_null(file);
         assert_true(sh_command_help(*at, file));
         fclose(file);
-        for (const sh_option *option = (*at)->options; option->kind != SH_OPTION_END; option++) {
+        sh_option *options = sh_command_options(*at);
+        assert_non_null(options);
+        for (const sh_option *option = options; option->kind != SH_OPTION_END; option++) {
             char name[64];
             snprintf(name, sizeof name, "\n  --%s ", option->name);
             const bool shown = !option->hidden;
@@ -65,6 +73,7 @@ static void help_names_all_options_and_fits_the_screen(void **state)
             if (strcspn(line, "\n") > COLUMNS)
                 fail_msg("too long for help: %.*s", (int)strcspn(line, "\n"), line);
         free(text);
+        free(options);
     }
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/console.h"
+#include "base/utf8.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -18,7 +19,7 @@ static void print_line(const char *before, const char *format, va_list arguments
     char text[LINE_BYTES], clean[LINE_BYTES], line[LINE_BYTES + 32];
     vsnprintf(text, sizeof text, format, arguments);
     const int length =
-        snprintf(line, sizeof line, "%s%s\n", before, sh_console_clean(clean, sizeof clean, text));
+        snprintf(line, sizeof line, "%s%s\n", before, sh_utf8_clean(clean, sizeof clean, text));
     fwrite(line, 1, (size_t)length, stderr);
 }
 
@@ -97,40 +98,4 @@ unsigned sh_console_width(void)
     if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
         return size.ws_col;
     return 80;
-}
-
-/* Bytes of the UTF-8 character at `text` (RFC 3629), 0 where it is malformed or not to be shown. */
-static size_t character_bytes(const unsigned char *text)
-{
-    if (text[0] < 0x80)
-        return text[0] >= 0x20 && text[0] != 0x7f;
-    const size_t bytes = text[0] >= 0xf0 ? 4 : text[0] >= 0xe0 ? 3 : 2;
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    if (text[0] < 0xc2 || text[0] > 0xf4)
-        return 0;
-    uint32_t code = text[0] & (0x7fu >> bytes);
-    for (size_t i = 1; i < bytes; i++) {
-        if ((text[i] & 0xc0) != 0x80)
-            return 0;
-        code = code << 6 | (text[i] & 0x3fu);
-    }
-    const bool surrogate = code >= 0xd800 && code <= 0xdfff;
-    const bool control = code < 0xa0;
-    return code < least[bytes] || code > 0x10ffff || surrogate || control ? 0 : bytes;
-}
-
-const char *sh_console_clean(char *out, size_t bytes, const char *text)
-{
-    size_t used = 0;
-    for (const unsigned char *at = (const unsigned char *)text; *at != '\0';) {
-        const size_t count = character_bytes(at);
-        const size_t taken = count > 0 ? count : 1;
-        if (used + taken >= bytes)
-            break;
-        memcpy(out + used, count > 0 ? (const void *)at : "?", taken);
-        used += taken;
-        at += taken;
-    }
-    out[used] = '\0';
-    return out;
 }

@@ -3,8 +3,8 @@
  * What the program says on its two streams, and how it ends: results on standard output, messages
  * and progress on standard error.
  *
- *     if (!sh_json_file_check(&trouble, path))
- *         return sh_console_misuse("train", "%s", trouble.text);
+ *     if (sh_json_file_check(path) != SH_OK)
+ *         return sh_console_misuse("train", "%s", sh_message());
  *     printf("%s\n", result);
  *     return SH_EXIT_DONE;                      // main: sh_console_finish(code)
  *
@@ -57,11 +57,5 @@ bool sh_console_has_colour(void);
 
 /* Columns of the terminal on standard error; 80 where it does not say. */
 unsigned sh_console_width(void);
-
-/*
- * Copies text from outside (names of devices, paths, messages) in a form that is safe to print and
- * is valid UTF-8: '?' stands for control characters and malformed bytes. Returns `out`.
- */
-const char *sh_console_clean(char *out, size_t bytes, const char *text);
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
+#include "base/quantity.h"
+#include "base/utf8.h"
 #include "cli/command.h"
 #include "cli/console.h"
-#include "cli/figures.h"
 #include "cli/json_file.h"
 #include "shoal/shoal.h"
 
@@ -37,51 +38,40 @@ static const sh_option options[] = {
     {SH_OPTION_END},
 };
 
-static json_t *result_json(const sh_eval_options *asked, const sh_eval_result *result)
-{
-    return json_pack(
-        "{s:o, s:o, s:o, s:I, s:I, s:o, s:o, s:o, s:o}", "model", sh_json_text(asked->model),
-        "data", sh_json_text(asked->data), "weights", sh_json_text(asked->weights), "parameters",
-        (json_int_t)result->parameters, "samples", (json_int_t)result->samples, "loss",
-        sh_json_number(result->loss), "accuracy", sh_json_number(result->accuracy), "seconds",
-        sh_json_number(result->seconds), "weights_hash", sh_json_text(result->weights_hash));
-}
-
-static void print_result(const sh_eval_options *asked, const sh_eval_result *result)
-{
-    sh_figure a;
-    char clean[SH_RUN_BYTES];
-    printf("model       %s, %s\n", sh_console_clean(clean, sizeof clean, asked->model),
-           sh_figure_count(&a, result->parameters, "parameter"));
-    printf("data        %s, %s\n", sh_console_clean(clean, sizeof clean, asked->data),
-           sh_figure_count(&a, result->samples, "sample"));
-    printf("weights     %s\n", sh_console_clean(clean, sizeof clean, result->weights_hash));
-    printf("loss        %s\n", sh_figure_loss(&a, result->loss));
-    printf("accuracy    %s\n", sh_figure_percent(&a, result->accuracy, 2));
-    printf("time        %s\n", sh_figure_duration(&a, result->seconds));
-}
-
 static int run(const sh_arguments *arguments, void *values)
 {
     eval_values *given = values;
-    sh_trouble trouble;
-    if (given->options.weights == NULL)
+    const sh_eval_options *asked = &given->options;
+    if (asked->weights == NULL)
         return sh_console_misuse("eval", "eval: needs --weights FILE");
-    if (given->json != NULL && !sh_json_file_check(&trouble, given->json))
-        return sh_console_fail("%s", trouble.text);
+    if (given->json != NULL && sh_json_file_check(given->json) != SH_OK)
+        return sh_console_fail("%s", sh_message());
     if (given->verbose)
         sh_log_set(0, sh_console_log, NULL);
     given->options.model = arguments->positionals[0];
     given->options.data = arguments->positionals[1];
     sh_eval_result result;
-    if (sh_eval(&given->options, &result) != SH_OK)
+    if (sh_eval(asked, &result) != SH_OK)
         return sh_console_fail("%s", sh_message());
-    if (!given->quiet && !sh_json_is_output(given->json))
-        print_result(&given->options, &result);
-    if (given->json != NULL &&
-        !sh_json_file_write(&trouble, given->json, result_json(&given->options, &result)))
-        return sh_console_fail("%s", trouble.text);
-    return SH_EXIT_DONE;
+    if (!given->quiet && !sh_json_is_output(given->json)) {
+        sh_quantity a;
+        char clean[SH_RUN_BYTES];
+        printf("model       %s, %s\n", sh_utf8_clean(clean, sizeof clean, asked->model),
+               sh_quantity_count(&a, result.parameters, "parameter"));
+        printf("data        %s, %s\n", sh_utf8_clean(clean, sizeof clean, asked->data),
+               sh_quantity_count(&a, result.samples, "sample"));
+        printf("weights     %s\n", sh_utf8_clean(clean, sizeof clean, result.weights_hash));
+        printf("loss        %s\n", sh_quantity_loss(&a, result.loss));
+        printf("accuracy    %s\n", sh_quantity_percent(&a, result.accuracy, 2));
+        printf("time        %s\n", sh_quantity_duration(&a, result.seconds));
+    }
+    json_t *json = json_pack(
+        "{s:o, s:o, s:o, s:I, s:I, s:o, s:o, s:o, s:o}", "model", sh_json_text(asked->model),
+        "data", sh_json_text(asked->data), "weights", sh_json_text(asked->weights), "parameters",
+        (json_int_t)result.parameters, "samples", (json_int_t)result.samples, "loss",
+        sh_json_number(result.loss), "accuracy", sh_json_number(result.accuracy), "seconds",
+        sh_json_number(result.seconds), "weights_hash", sh_json_text(result.weights_hash));
+    return sh_command_write_json(given->json, json, SH_EXIT_DONE);
 }
 
 const sh_command sh_eval_command = {

@@ -10,19 +10,20 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/fail.h"
 #include "cli/json_file.h"
 
-bool sh_event_stream_open(sh_trouble *trouble, sh_event_stream *stream, const char *path)
+sh_status sh_event_stream_open(sh_event_stream *stream, const char *path)
 {
     int descriptor = -1;
     if (path != NULL) {
         descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
         if (descriptor < 0)
-            return sh_trouble_set(trouble, "--events %.200s: %s; choose another file for --events",
-                                  path, strerror(errno));
+            return sh_fail(SH_IO, "--events %.200s: %s; choose another file for --events", path,
+                           strerror(errno));
     }
     stream->descriptor = descriptor;
-    return true;
+    return SH_OK;
 }
 
 /* NULL for what has no line. */

@@ -3,8 +3,8 @@
  * The file of --events: what a training does, line by line while it does it, for programs.
  *
  *     sh_event_stream stream;
- *     if (!sh_event_stream_open(&trouble, &stream, path))
- *         return sh_console_fail("%s", trouble.text);
+ *     if (sh_event_stream_open(&stream, path) != SH_OK)
+ *         return sh_console_fail("%s", sh_message());
  *     sh_event_stream_write(&stream, event);           // in the observer
  *     sh_event_stream_close(&stream);
  *
@@ -22,7 +22,6 @@
 #ifndef SHOAL_CLI_EVENT_STREAM_H
 #define SHOAL_CLI_EVENT_STREAM_H
 
-#include "cli/trouble.h"
 #include "shoal/train.h"
 
 typedef struct sh_event_stream {
@@ -30,7 +29,7 @@ typedef struct sh_event_stream {
 } sh_event_stream;
 
 /* Opens the file to append to, makes it where it is missing. NULL: a stream that writes nothing. */
-bool sh_event_stream_open(sh_trouble *trouble, sh_event_stream *stream, const char *path);
+sh_status sh_event_stream_open(sh_event_stream *stream, const char *path) SHOAL_CHECKED;
 
 /* The line for an event that was seen `at_seconds`, without its newline. Owned: free(). NULL where
  * there is none for it, or memory is out. */

@@ -4,7 +4,6 @@
 
 #include "cli/command.h"
 #include "cli/console.h"
-#include "cli/table.h"
 
 typedef struct help_values {
     bool markdown;
@@ -13,22 +12,10 @@ typedef struct help_values {
 static const sh_option options[] = {
     {.kind = SH_OPTION_FLAG,
      .name = "markdown",
-     .help = "the table of commands as it stands in documents",
+     .help = "the table of commands, or of a command's options, as it stands in documents",
      .offset = offsetof(help_values, markdown)},
     {.kind = SH_OPTION_END},
 };
-
-static int not_enough_memory(void)
-{
-    return sh_console_fail("not enough memory");
-}
-
-/* "train MODEL DATA [options]" */
-static void usage_text(char *text, size_t bytes, const sh_command *command)
-{
-    snprintf(text, bytes, "%s%s%s", command->name, command->usage[0] != '\0' ? " " : "",
-             command->usage);
-}
 
 static int print_exit_codes(void)
 {
@@ -48,20 +35,17 @@ static int print_exit_codes(void)
         sh_table_add(table, codes[i].text);
     }
     puts("exit codes:");
-    const bool good = sh_table_print(table, stdout, "  ");
-    sh_table_free(table);
+    const int code = sh_command_print_table(table, "  ");
     puts("A second Ctrl-C or SIGTERM ends at once, with the same code and without a checkpoint.");
-    return good ? SH_EXIT_DONE : not_enough_memory();
+    return code;
 }
 
 static int print_markdown(void)
 {
     puts("| command | what it does |\n|---|---|");
     for (const sh_command *const *command = sh_command_all(); *command != NULL; command++) {
-        char usage[200];
-        usage_text(usage, sizeof usage, *command);
-        fputs("| `shoal ", stdout);
-        for (const char *c = usage; *c != '\0'; c++)
+        printf("| `shoal %s%s", (*command)->name, (*command)->usage[0] != '\0' ? " " : "");
+        for (const char *c = (*command)->usage; *c != '\0'; c++)
             printf("%s%c", *c == '|' ? "\\" : "", *c);
         printf("` | %s |\n", (*command)->summary);
     }
@@ -73,36 +57,36 @@ static int print_overview(void)
     sh_table *table = sh_table_new("<<");
     for (const sh_command *const *command = sh_command_all(); *command != NULL; command++) {
         char usage[200];
-        usage_text(usage, sizeof usage, *command);
+        snprintf(usage, sizeof usage, "%s%s%s", (*command)->name,
+                 (*command)->usage[0] != '\0' ? " " : "", (*command)->usage);
         sh_table_add(table, usage);
         sh_table_add(table, (*command)->summary);
     }
     puts("shoal trains one neural network on many small computers as if they were one.\n");
     puts("usage: shoal COMMAND [arguments]\n");
-    const bool good = sh_table_print(table, stdout, "  ");
-    sh_table_free(table);
+    const int code = sh_command_print_table(table, "  ");
     puts("\nexamples:\n"
          "  shoal train lenet digits --epochs 2\n"
          "  shoal train lenet mnist:DIR --listen :7700     prints a token for other devices\n"
          "  shoal join 'shoal://...'                       on each of them\n");
     puts("'shoal help COMMAND' has its options, 'shoal help exit-codes' what the program returns.");
-    return good ? SH_EXIT_DONE : not_enough_memory();
+    return code;
 }
 
 static int run(const sh_arguments *arguments, void *values)
 {
     const help_values *given = values;
-    if (given->markdown)
-        return print_markdown();
     if (arguments->positional_count == 0)
-        return print_overview();
+        return given->markdown ? print_markdown() : print_overview();
     const char *topic = arguments->positionals[0];
     if (strcmp(topic, "exit-codes") == 0)
         return print_exit_codes();
     const sh_command *command = sh_command_find(topic);
     if (command == NULL)
         return sh_command_unknown(topic);
-    return sh_command_help(command, stdout) ? SH_EXIT_DONE : not_enough_memory();
+    const bool good =
+        given->markdown ? sh_command_markdown(command, stdout) : sh_command_help(command, stdout);
+    return good ? SH_EXIT_DONE : sh_console_fail("not enough memory");
 }
 
 const sh_command sh_help_command = {

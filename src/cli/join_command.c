@@ -79,16 +79,6 @@ static bool read_token(char token[TOKEN_BYTES])
     return length > 0;
 }
 
-/* A device of train's own must not outlive it, however it ends; false where it has ended. */
-static bool die_with_parent(pid_t parent)
-{
-#ifdef __linux__
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-#endif
-    /* One that ended before the call above would not be noticed by it. */
-    return getppid() == parent;
-}
-
 static void observe(void *context, const sh_event *event)
 {
     join_session *session = context;
@@ -96,13 +86,32 @@ static void observe(void *context, const sh_event *event)
     sh_progress_show(&session->progress, event);
 }
 
-static int lend(join_values *given)
+static int run(const sh_arguments *arguments, void *values)
 {
+    const pid_t parent = getppid();
+    join_values *given = values;
     join_session session;
-    sh_trouble trouble;
+    char token[TOKEN_BYTES];
+#ifdef __linux__
+    if (given->local) /* a device of train's own must not outlive it, however it ends */
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+#endif
+    /* A parent that ended before the call above would not be noticed by it. */
+    if (given->local && getppid() != parent)
+        return sh_console_fail("the training that started this device has ended");
+    if (given->verbose)
+        sh_log_set(0, sh_console_log, NULL);
+    given->options.token = arguments->positionals[0];
+    given->options.local = given->local;
+    if (strcmp(arguments->positionals[0], "-") == 0) {
+        if (!read_token(token))
+            return sh_console_fail("no token on standard input: it is the line that begins with "
+                                   "shoal:// and is printed by 'shoal train --listen'");
+        given->options.token = token;
+    }
     sh_progress_init(&session.progress, given->quiet);
-    if (!sh_event_stream_open(&trouble, &session.events, given->events))
-        return sh_console_fail("%s", trouble.text);
+    if (sh_event_stream_open(&session.events, given->events) != SH_OK)
+        return sh_console_fail("%s", sh_message());
     if (sh_stop_new(&given->options.stop) != SH_OK)
         return sh_console_fail("%s", sh_message());
     given->options.observer = observe;
@@ -128,26 +137,6 @@ static int lend(join_values *given)
                          status == SH_ABORTED))
         return SH_EXIT_FAILURE;
     return sh_console_fail("%s", sh_message());
-}
-
-static int run(const sh_arguments *arguments, void *values)
-{
-    const pid_t parent = getppid();
-    join_values *given = values;
-    if (given->local && !die_with_parent(parent))
-        return sh_console_fail("the training that started this device has ended");
-    if (given->verbose)
-        sh_log_set(0, sh_console_log, NULL);
-    char token[TOKEN_BYTES];
-    given->options.token = arguments->positionals[0];
-    given->options.local = given->local;
-    if (strcmp(arguments->positionals[0], "-") == 0) {
-        if (!read_token(token))
-            return sh_console_fail("no token on standard input: it is the line that begins with "
-                                   "shoal:// and is printed by 'shoal train --listen'");
-        given->options.token = token;
-    }
-    return lend(given);
 }
 
 const sh_command sh_join_command = {

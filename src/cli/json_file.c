@@ -12,29 +12,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/console.h"
+#include "base/fail.h"
+#include "base/utf8.h"
 
 bool sh_json_is_output(const char *path)
 {
     return path != NULL && strcmp(path, "-") == 0;
 }
 
-static bool refuse(sh_trouble *trouble, const char *option, const char *path, int error)
+static sh_status refuse(const char *option, const char *path, int error)
 {
-    return sh_trouble_set(trouble, "%s %.200s: %s; choose another file for %s", option, path,
-                          strerror(error), option);
-}
-
-static bool exists_as_other(const char *path)
-{
-    struct stat about;
-    return stat(path, &about) == 0 && !S_ISREG(about.st_mode);
-}
-
-static bool is_folder(const char *path)
-{
-    struct stat about;
-    return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+    return sh_fail(SH_IO, "%s %.200s: %s; choose another file for %s", option, path,
+                   strerror(error), option);
 }
 
 /* Where the file is: through a link, so that the link stays one. Owned; NULL sets errno. */
@@ -44,24 +33,25 @@ static char *resolve(const char *path)
     return real != NULL || errno != ENOENT ? real : strdup(path);
 }
 
-bool sh_json_file_check(sh_trouble *trouble, const char *path)
+sh_status sh_json_file_check(const char *path)
 {
-    return sh_json_is_output(path) || sh_result_file_check(trouble, "--json", path);
+    return sh_json_is_output(path) ? SH_OK : sh_result_file_check("--json", path);
 }
 
-bool sh_result_file_check(sh_trouble *trouble, const char *option, const char *path)
+sh_status sh_result_file_check(const char *option, const char *path)
 {
-    if (is_folder(path))
-        return refuse(trouble, option, path, EISDIR);
-    if (exists_as_other(path))
-        return access(path, W_OK) == 0 || refuse(trouble, option, path, errno);
+    struct stat about;
+    const bool exists = stat(path, &about) == 0;
+    if (exists && S_ISDIR(about.st_mode))
+        return refuse(option, path, EISDIR);
+    if (exists && !S_ISREG(about.st_mode))
+        return access(path, W_OK) == 0 ? SH_OK : refuse(option, path, errno);
     char *real = resolve(path);
     if (real == NULL)
-        return refuse(trouble, option, path, errno);
-    const bool good = access(dirname(real), W_OK | X_OK) == 0;
-    const int error = errno;
+        return refuse(option, path, errno);
+    const int error = access(dirname(real), W_OK | X_OK) == 0 ? 0 : errno;
     free(real);
-    return good || refuse(trouble, option, path, error);
+    return error == 0 ? SH_OK : refuse(option, path, error);
 }
 
 static bool write_whole(int descriptor, const char *text)
@@ -89,12 +79,6 @@ static bool write_and_close(int descriptor, const char *text, bool sync)
     return good;
 }
 
-static bool write_in_place(const char *path, const char *text)
-{
-    const int descriptor = open(path, O_WRONLY | O_CLOEXEC);
-    return descriptor >= 0 && write_and_close(descriptor, text, false);
-}
-
 /* Under another name beside it first, which then takes the name: readers see all or nothing. */
 static bool replace(const char *path, const char *text)
 {
@@ -115,24 +99,30 @@ static bool replace(const char *path, const char *text)
     return false;
 }
 
-bool sh_json_file_write(sh_trouble *trouble, const char *path, json_t *root)
+sh_status sh_json_file_write(const char *path, json_t *root)
 {
     char *text = root == NULL ? NULL : json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
     json_decref(root);
     if (text == NULL)
-        return sh_trouble_set(trouble, "--json %.200s: not enough memory", path);
+        return sh_fail(SH_NO_MEMORY, "--json %.200s: not enough memory", path);
     if (sh_json_is_output(path)) {
         printf("%s\n", text); /* sh_console_finish tells whether it arrived */
         free(text);
-        return true;
+        return SH_OK;
     }
     char *real = resolve(path);
-    const bool good =
-        real != NULL && (exists_as_other(real) ? write_in_place(real, text) : replace(real, text));
+    struct stat about;
+    bool good = real != NULL;
+    if (good && stat(real, &about) == 0 && !S_ISREG(about.st_mode)) {
+        const int descriptor = open(real, O_WRONLY | O_CLOEXEC);
+        good = descriptor >= 0 && write_and_close(descriptor, text, false);
+    } else if (good) {
+        good = replace(real, text);
+    }
     const int error = errno;
     free(real);
     free(text);
-    return good || refuse(trouble, "--json", path, error);
+    return good ? SH_OK : refuse("--json", path, error);
 }
 
 json_t *sh_json_number(double number)
@@ -140,8 +130,16 @@ json_t *sh_json_number(double number)
     return isfinite(number) ? json_real(number) : json_null();
 }
 
+void sh_json_append(json_t **array, json_t *item)
+{
+    if (json_array_append_new(*array, item) == 0)
+        return;
+    json_decref(*array);
+    *array = NULL;
+}
+
 json_t *sh_json_text(const char *text)
 {
     char clean[4096];
-    return json_string(sh_console_clean(clean, sizeof clean, text));
+    return json_string(sh_utf8_clean(clean, sizeof clean, text));
 }

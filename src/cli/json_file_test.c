@@ -62,12 +62,11 @@ static size_t count_files(void)
 static void writes_and_replaces(void **state)
 {
     (void)state;
-    sh_trouble trouble;
-    assert_true(sh_json_file_check(&trouble, "a.json"));
-    assert_true(sh_json_file_write(&trouble, "a.json", json_pack("{s:i}", "x", 1)));
+    assert_ok(sh_json_file_check("a.json"));
+    assert_ok(sh_json_file_write("a.json", json_pack("{s:i}", "x", 1)));
     expect_file("a.json", "{\n  \"x\": 1\n}\n");
-    assert_true(sh_json_file_check(&trouble, "a.json"));
-    assert_true(sh_json_file_write(&trouble, "a.json", json_pack("[f]", 0.1)));
+    assert_ok(sh_json_file_check("a.json"));
+    assert_ok(sh_json_file_write("a.json", json_pack("[f]", 0.1)));
     expect_file("a.json", "[\n  0.1\n]\n");
     assert_int_equal(count_files(), 1);
 }
@@ -75,10 +74,9 @@ static void writes_and_replaces(void **state)
 static void a_link_stays_a_link(void **state)
 {
     (void)state;
-    sh_trouble trouble;
     assert_int_equal(symlink("target.json", "link.json"), 0);
-    assert_true(sh_json_file_write(&trouble, "target.json", json_array()));
-    assert_true(sh_json_file_write(&trouble, "link.json", json_object()));
+    assert_ok(sh_json_file_write("target.json", json_array()));
+    assert_ok(sh_json_file_write("link.json", json_object()));
     expect_file("target.json", "{}\n");
     struct stat about;
     assert_int_equal(lstat("link.json", &about), 0);
@@ -88,14 +86,13 @@ static void a_link_stays_a_link(void **state)
 static void what_is_no_file_is_not_replaced(void **state)
 {
     (void)state;
-    sh_trouble trouble;
     struct stat about;
     char text[8] = "";
     assert_int_equal(mkfifo("pipe", 0600), 0);
     const int reader = open("pipe", O_RDWR | O_NONBLOCK);
     assert_true(reader >= 0);
-    assert_true(sh_json_file_check(&trouble, "pipe"));
-    assert_true(sh_json_file_write(&trouble, "pipe", json_object()));
+    assert_ok(sh_json_file_check("pipe"));
+    assert_ok(sh_json_file_write("pipe", json_object()));
     assert_int_equal(read(reader, text, sizeof text), 3);
     assert_string_equal(text, "{}\n");
     assert_int_equal(close(reader), 0);
@@ -106,18 +103,17 @@ static void what_is_no_file_is_not_replaced(void **state)
 static void a_failed_write_leaves_what_was_there(void **state)
 {
     (void)state;
-    sh_trouble trouble;
-    assert_true(sh_json_file_write(&trouble, "a.json", json_object()));
+    assert_ok(sh_json_file_write("a.json", json_object()));
     struct rlimit before;
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     const struct rlimit small = {.rlim_cur = 4, .rlim_max = before.rlim_max};
     signal(SIGXFSZ, SIG_IGN);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
-    const bool written = sh_json_file_write(&trouble, "a.json", json_pack("{s:i}", "x", 1));
+    const sh_status written = sh_json_file_write("a.json", json_pack("{s:i}", "x", 1));
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
     signal(SIGXFSZ, SIG_DFL);
-    assert_false(written);
-    assert_string_equal(trouble.text,
+    assert_int_not_equal(written, SH_OK);
+    assert_string_equal(sh_message(),
                         "--json a.json: File too large; choose another file for --json");
     expect_file("a.json", "{}\n");
     assert_int_equal(count_files(), 1);
@@ -133,38 +129,35 @@ static void says_why_not(void **state)
         {"nowhere/a.json", "--json nowhere/a.json: No such file or directory; choose another file"},
         {"full.json/a", "--json full.json/a: Not a directory; choose another file"},
     };
-    sh_trouble trouble;
-    assert_true(sh_json_file_write(&trouble, "full.json", json_object()));
+    assert_ok(sh_json_file_write("full.json", json_object()));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        assert_false(sh_json_file_check(&trouble, cases[i].path));
-        assert_false(sh_result_file_check(&trouble, "--json", cases[i].path));
-        assert_non_null(strstr(trouble.text, cases[i].message));
-        assert_false(sh_json_file_write(&trouble, cases[i].path, json_object()));
-        assert_non_null(strstr(trouble.text, "; choose another file for --json"));
+        assert_int_not_equal(sh_json_file_check(cases[i].path), SH_OK);
+        assert_int_not_equal(sh_result_file_check("--json", cases[i].path), SH_OK);
+        assert_non_null(strstr(sh_message(), cases[i].message));
+        assert_int_not_equal(sh_json_file_write(cases[i].path, json_object()), SH_OK);
+        assert_non_null(strstr(sh_message(), "; choose another file for --json"));
     }
-    assert_false(sh_json_file_write(&trouble, "none.json", NULL));
-    assert_string_equal(trouble.text, "--json none.json: not enough memory");
+    assert_int_not_equal(sh_json_file_write("none.json", NULL), SH_OK);
+    assert_string_equal(sh_message(), "--json none.json: not enough memory");
     assert_int_equal(count_files(), 1);
 }
 
 static void holds_what_json_cannot(void **state)
 {
     (void)state;
-    sh_trouble trouble;
     json_t *root =
         json_pack("[o, o, o]", sh_json_number(NAN), sh_json_number(0.25), sh_json_text("a\xff\"b"));
-    assert_true(sh_json_file_write(&trouble, "odd.json", root));
+    assert_ok(sh_json_file_write("odd.json", root));
     expect_file("odd.json", "[\n  null,\n  0.25,\n  \"a?\\\"b\"\n]\n");
 }
 
 static void knows_standard_output(void **state)
 {
     (void)state;
-    sh_trouble trouble;
     assert_true(sh_json_is_output("-"));
     assert_false(sh_json_is_output("./-"));
     assert_false(sh_json_is_output(NULL));
-    assert_true(sh_json_file_check(&trouble, "-"));
+    assert_ok(sh_json_file_check("-"));
 }
 
 #define in_folder(test) cmocka_unit_test_setup_teardown(test, enter_folder, leave_folder)

@@ -5,19 +5,15 @@
 #include "cli/command.h"
 #include "cli/console.h"
 
-/* The command that an option in its place stands for, by convention. */
-static const char *command_name(const char *word)
-{
-    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
-        return "help";
-    return strcmp(word, "--version") == 0 ? "version" : word;
-}
-
 static int run(int argc, char **argv)
 {
     if (argc < 2)
         return sh_console_misuse(NULL, "no command given");
-    const char *name = command_name(argv[1]);
+    const char *name = argv[1]; /* by convention, some options stand for a command */
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
+        name = "help";
+    else if (strcmp(name, "--version") == 0)
+        name = "version";
     const sh_command *command = sh_command_find(name);
     if (command == NULL)
         return sh_command_unknown(name);

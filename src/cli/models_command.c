@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
+#include "base/quantity.h"
 #include "cli/command.h"
 #include "cli/console.h"
-#include "cli/figures.h"
 #include "cli/json_file.h"
-#include "cli/table.h"
 #include "shoal/about.h"
 
 typedef struct models_values {
@@ -37,35 +36,9 @@ static int write_json(const char *path)
             (json_int_t)info.classes, "parameters", (json_int_t)info.parameters, "multiply_adds",
             (json_int_t)info.multiply_adds, "grain", (json_int_t)memory.grain, "lane_bytes",
             (json_int_t)memory.lane_bytes, "weights_bytes", (json_int_t)memory.weights_bytes);
-        if (json_array_append_new(models, model) != 0) {
-            json_decref(models);
-            models = NULL;
-        }
+        sh_json_append(&models, model);
     }
-    json_t *root = json_pack("{s:o}", "models", models);
-    sh_trouble trouble;
-    if (!sh_json_file_write(&trouble, path, root))
-        return sh_console_fail("%s", trouble.text);
-    return SH_EXIT_DONE;
-}
-
-static bool add_row(sh_table *table, size_t index, const sh_model_info *info)
-{
-    sh_model_memory memory;
-    sh_figure figure;
-    char sample[64];
-    if (sh_model_memory_of(index, &memory) != SH_OK)
-        return false;
-    snprintf(sample, sizeof sample, "%zux%zux%zu", info->channels, info->height, info->width);
-    sh_table_add(table, info->usage);
-    sh_table_add(table, info->summary);
-    sh_table_add(table, info->example);
-    sh_table_add(table, sample);
-    sh_table_add(table, sh_figure_whole(&figure, info->parameters));
-    sh_table_add(table, sh_figure_whole(&figure, info->multiply_adds));
-    sh_table_add(table, sh_figure_megabytes(&figure, memory.weights_bytes));
-    sh_table_add(table, sh_figure_megabytes(&figure, memory.lane_bytes));
-    return true;
+    return sh_command_write_json(path, json_pack("{s:o}", "models", models), SH_EXIT_DONE);
 }
 
 static int run(const sh_arguments *arguments, void *values)
@@ -80,14 +53,25 @@ static int run(const sh_arguments *arguments, void *values)
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
         sh_table_add(table, heads[i]);
     sh_model_info info;
-    for (size_t i = 0; sh_model_list(i, &info) == SH_OK; i++)
-        if (!add_row(table, i, &info)) {
+    sh_model_memory memory;
+    for (size_t i = 0; sh_model_list(i, &info) == SH_OK; i++) {
+        sh_quantity figure;
+        char sample[64];
+        if (sh_model_memory_of(i, &memory) != SH_OK) {
             sh_table_free(table);
             return sh_console_fail("%s", sh_message());
         }
-    const bool good = sh_table_print(table, stdout, "");
-    sh_table_free(table);
-    return good ? SH_EXIT_DONE : sh_console_fail("not enough memory");
+        snprintf(sample, sizeof sample, "%zux%zux%zu", info.channels, info.height, info.width);
+        sh_table_add(table, info.usage);
+        sh_table_add(table, info.summary);
+        sh_table_add(table, info.example);
+        sh_table_add(table, sample);
+        sh_table_add(table, sh_quantity_whole(&figure, info.parameters));
+        sh_table_add(table, sh_quantity_whole(&figure, info.multiply_adds));
+        sh_table_add(table, sh_quantity_megabytes(&figure, memory.weights_bytes));
+        sh_table_add(table, sh_quantity_megabytes(&figure, memory.lane_bytes));
+    }
+    return sh_command_print_table(table, "");
 }
 
 const sh_command sh_models_command = {

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "cli/figures.h"
-#include "cli/table.h"
+#include "base/quantity.h"
+#include "base/table.h"
 
 bool sh_profile_level_of(sh_profile_level *level, const char *text)
 {
@@ -19,31 +19,12 @@ bool sh_profile_level_of(sh_profile_level *level, const char *text)
 }
 
 /* Billions a second; "-" where there is nothing to divide. */
-static const char *rate(sh_figure *figure, double amount, double seconds)
+static const char *rate(sh_quantity *figure, double amount, double seconds)
 {
     snprintf(figure->text, sizeof figure->text, "-");
     if (amount > 0 && seconds > 0)
         snprintf(figure->text, sizeof figure->text, "%.1f", amount / seconds * 1e-9);
     return figure->text;
-}
-
-static void add_row(sh_table *table, const sh_profile_row *row)
-{
-    sh_figure figure;
-    char text[SH_PROFILE_NAME_BYTES + SH_PROFILE_DETAIL_BYTES + 2];
-    snprintf(text, sizeof text, "%s%s%s", row->name, row->detail[0] != '\0' ? " " : "",
-             row->detail);
-    sh_table_add(table, text);
-    sh_table_add(table, row->count > 0 ? sh_figure_whole(&figure, row->count) : "");
-    snprintf(text, sizeof text, "%.1f", row->seconds * 1e3);
-    sh_table_add(table, text);
-    sh_table_add(table, sh_figure_percent(&figure, row->share, 1));
-    sh_table_add(table, row->kind == SH_PROFILE_OUTSIDE && row->bytes == 0
-                            ? ""
-                            : rate(&figure, row->flops, row->seconds));
-    sh_table_add(table, row->kind == SH_PROFILE_OUTSIDE && row->bytes == 0
-                            ? ""
-                            : rate(&figure, row->bytes, row->seconds));
 }
 
 static void print_rows(const sh_profile *profile, bool nodes, FILE *file)
@@ -53,11 +34,27 @@ static void print_rows(const sh_profile *profile, bool nodes, FILE *file)
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
         sh_table_add(table, i > 0 ? heads[i] : nodes ? "node" : "operator");
     bool any = false;
-    for (size_t i = 0; i < profile->row_count; i++)
-        if ((profile->rows[i].kind == SH_PROFILE_NODE) == nodes) {
-            add_row(table, &profile->rows[i]);
-            any = true;
-        }
+    for (size_t i = 0; i < profile->row_count; i++) {
+        const sh_profile_row *row = &profile->rows[i];
+        if ((row->kind == SH_PROFILE_NODE) != nodes)
+            continue;
+        any = true;
+        sh_quantity figure;
+        char text[SH_PROFILE_NAME_BYTES + SH_PROFILE_DETAIL_BYTES + 2];
+        snprintf(text, sizeof text, "%s%s%s", row->name, row->detail[0] != '\0' ? " " : "",
+                 row->detail);
+        sh_table_add(table, text);
+        sh_table_add(table, row->count > 0 ? sh_quantity_whole(&figure, row->count) : "");
+        snprintf(text, sizeof text, "%.1f", row->seconds * 1e3);
+        sh_table_add(table, text);
+        sh_table_add(table, sh_quantity_percent(&figure, row->share, 1));
+        sh_table_add(table, row->kind == SH_PROFILE_OUTSIDE && row->bytes == 0
+                                ? ""
+                                : rate(&figure, row->flops, row->seconds));
+        sh_table_add(table, row->kind == SH_PROFILE_OUTSIDE && row->bytes == 0
+                                ? ""
+                                : rate(&figure, row->bytes, row->seconds));
+    }
     if (any) {
         fputc('\n', file);
         sh_table_print(table, file, "");
@@ -67,19 +64,19 @@ static void print_rows(const sh_profile *profile, bool nodes, FILE *file)
 
 void sh_profile_output_print(const sh_profile *profile, FILE *file)
 {
-    sh_figure a, b, c, d;
+    sh_quantity a, b, c, d;
     const double steps = profile->steps > 0 ? (double)profile->steps : 1;
     const double whole = profile->lanes * profile->step_seconds;
     fprintf(file, "\nprofile     %s, %.3f ms each, on %s\n",
-            sh_figure_count(&a, profile->steps, "step"), profile->step_seconds / steps * 1e3,
-            sh_figure_count(&b, profile->lanes, "lane"));
+            sh_quantity_count(&a, profile->steps, "step"), profile->step_seconds / steps * 1e3,
+            sh_quantity_count(&b, profile->lanes, "lane"));
     print_rows(profile, false, file);
     print_rows(profile, true, file);
     const sh_profile_row *next = sh_profile_bottleneck(profile);
     if (next == NULL)
         return;
     fprintf(file, "\nnext bottleneck: %s, %s of the step", next->name,
-            sh_figure_percent(&a, next->seconds / (whole > 0 ? whole : 1), 0));
+            sh_quantity_percent(&a, next->seconds / (whole > 0 ? whole : 1), 0));
     if (next->flops > 0)
         fprintf(file, " at %s GFLOP/s", rate(&c, next->flops, next->seconds));
     else if (next->bytes > 0)

@@ -9,14 +9,15 @@
  * is drawn. Time is the events' own, so the text follows from the events.
  */
 #include "cli/progress.h"
+#include "base/utf8.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/quantity.h"
 #include "cli/console.h"
-#include "cli/figures.h"
 
 #define REDRAW_SECONDS 0.1
 #define LINE_SECONDS 5.0
@@ -57,41 +58,36 @@ void sh_progress_init(sh_progress *progress, bool quiet)
         progress->next_seconds = LINE_SECONDS;
 }
 
-static void add_eta(sh_line *line, const sh_progress *progress, const sh_event *event)
-{
-    if (event->total_step <= progress->first_step || event->total_steps < event->total_step)
-        return;
-    const double done = (double)(event->total_step - progress->first_step);
-    const double left = (double)(event->total_steps - event->total_step);
-    add(line, "ETA %s", sh_figure_duration(&(sh_figure){0}, event->seconds / done * left));
-}
-
 /* The fields of a step behind the epoch, in the order in which they matter; false ends. */
 static bool step_field(size_t index, sh_line *line, const sh_progress *progress,
                        const sh_event *event)
 {
-    sh_figure a, b;
+    sh_quantity a, b;
     switch (index) {
     case 0:
-        add(line, "%s%s/%s", progress->terminal ? "" : "step ", sh_figure_whole(&a, event->step),
-            sh_figure_whole(&b, event->epoch_steps));
+        add(line, "%s%s/%s", progress->terminal ? "" : "step ", sh_quantity_whole(&a, event->step),
+            sh_quantity_whole(&b, event->epoch_steps));
         return true;
     case 1:
-        add(line, "loss %s", sh_figure_loss(&a, event->loss));
+        add(line, "loss %s", sh_quantity_loss(&a, event->loss));
         return true;
     case 2:
         add(line, "%s %s", progress->terminal ? "acc" : "accuracy",
-            sh_figure_percent(&a, event->accuracy, 1));
+            sh_quantity_percent(&a, event->accuracy, 1));
         return true;
     case 3:
-        add(line, "%s samples/s", sh_figure_rate(&a, event->samples_per_second));
+        add(line, "%s samples/s", sh_quantity_rate(&a, event->samples_per_second));
         return true;
     case 4:
-        add_eta(line, progress, event);
+        if (event->total_step > progress->first_step && event->total_steps >= event->total_step) {
+            const double done = (double)(event->total_step - progress->first_step);
+            const double left = (double)(event->total_steps - event->total_step);
+            add(line, "ETA %s", sh_quantity_duration(&a, event->seconds / done * left));
+        }
         return true;
     case 5:
         if (progress->devices > 0)
-            add(line, "%s", sh_figure_count(&a, progress->devices, "device"));
+            add(line, "%s", sh_quantity_count(&a, progress->devices, "device"));
         return true;
     default:
         return false;
@@ -128,11 +124,20 @@ static void add_bar(sh_line *line, const sh_progress *progress, const sh_event *
     add(line, "]%s", progress->colour ? COLOUR_OFF : "");
 }
 
-static void draw_step(sh_progress *progress, sh_line *line, const sh_event *event)
+static void step_text(sh_progress *progress, sh_line *line, const sh_event *event)
 {
     char epoch[48], fields[512] = "";
+    if (event->seconds < progress->next_seconds)
+        return;
+    progress->next_seconds = event->seconds + (progress->terminal ? REDRAW_SECONDS : LINE_SECONDS);
     const int head =
         snprintf(epoch, sizeof epoch, "epoch %" PRIu32 "/%" PRIu32, event->epoch, event->epochs);
+    if (!progress->terminal) {
+        add(line, "%s", epoch);
+        add_step_fields(line, progress, event, line->bytes);
+        add(line, "\n");
+        return;
+    }
     /* The last column stays free: some terminals begin a new line when it is written. */
     const size_t columns = progress->width > 1 ? progress->width - 1 : 1;
     if ((size_t)head > columns)
@@ -145,53 +150,17 @@ static void draw_step(sh_progress *progress, sh_line *line, const sh_event *even
     progress->drawn = true;
 }
 
-static void step_text(sh_progress *progress, sh_line *line, const sh_event *event)
-{
-    if (event->seconds < progress->next_seconds)
-        return;
-    progress->next_seconds = event->seconds + (progress->terminal ? REDRAW_SECONDS : LINE_SECONDS);
-    if (progress->terminal) {
-        draw_step(progress, line, event);
-        return;
-    }
-    add(line, "epoch %" PRIu32 "/%" PRIu32, event->epoch, event->epochs);
-    add_step_fields(line, progress, event, line->bytes);
-    add(line, "\n");
-}
-
-static void epoch_text(sh_line *line, const sh_event *event)
-{
-    sh_figure a, b, c, d, e;
-    add(line,
-        "epoch %" PRIu32 "/%" PRIu32
-        "  loss %s  accuracy %s  val loss %s  val accuracy %s  %s samples/s\n",
-        event->epoch, event->epochs, sh_figure_loss(&a, event->loss),
-        sh_figure_percent(&b, event->accuracy, 1), sh_figure_loss(&c, event->val_loss),
-        sh_figure_percent(&d, event->val_accuracy, 2),
-        sh_figure_rate(&e, event->samples_per_second));
-}
-
-static void started_text(sh_progress *progress, sh_line *line, const sh_event *event)
-{
-    sh_figure a, b;
-    progress->first_step = event->total_step;
-    add(line, "training on %s, %s an epoch", sh_figure_count(&a, event->devices, "device"),
-        sh_figure_count(&b, event->epoch_steps, "step"));
-    if (event->total_step > 0)
-        add(line, ", going on behind step %s", sh_figure_whole(&a, event->total_step));
-    add(line, "\n");
-}
-
 /* The event's own text, behind `what` it is. */
 static void named_text(sh_line *line, const char *what, const sh_event *event)
 {
     char clean[SH_RUN_BYTES];
     const char *text = event->text != NULL ? event->text : "";
-    add(line, "%s%s\n", what, sh_console_clean(clean, sizeof clean, text));
+    add(line, "%s%s\n", what, sh_utf8_clean(clean, sizeof clean, text));
 }
 
 static void event_text(sh_progress *progress, sh_line *line, const sh_event *event)
 {
+    sh_quantity a, b, c, d, e;
     char name[SH_NAME_BYTES];
     switch (event->kind) {
     case SH_EVENT_TOKEN:
@@ -201,14 +170,25 @@ static void event_text(sh_progress *progress, sh_line *line, const sh_event *eve
         return;
     case SH_EVENT_JOINED:
         add(line, "joined      %s (%s)\n",
-            sh_console_clean(name, sizeof name, event->text != NULL ? event->text : ""),
-            sh_figure_count(&(sh_figure){0}, event->devices, "device"));
+            sh_utf8_clean(name, sizeof name, event->text != NULL ? event->text : ""),
+            sh_quantity_count(&a, event->devices, "device"));
         return;
     case SH_EVENT_STARTED:
-        started_text(progress, line, event);
+        progress->first_step = event->total_step;
+        add(line, "training on %s, %s an epoch", sh_quantity_count(&a, event->devices, "device"),
+            sh_quantity_count(&b, event->epoch_steps, "step"));
+        if (event->total_step > 0)
+            add(line, ", going on behind step %s", sh_quantity_whole(&a, event->total_step));
+        add(line, "\n");
         return;
     case SH_EVENT_EPOCH:
-        epoch_text(line, event);
+        add(line,
+            "epoch %" PRIu32 "/%" PRIu32
+            "  loss %s  accuracy %s  val loss %s  val accuracy %s  %s samples/s\n",
+            event->epoch, event->epochs, sh_quantity_loss(&a, event->loss),
+            sh_quantity_percent(&b, event->accuracy, 1), sh_quantity_loss(&c, event->val_loss),
+            sh_quantity_percent(&d, event->val_accuracy, 2),
+            sh_quantity_rate(&e, event->samples_per_second));
         return;
     case SH_EVENT_NOTE:
         named_text(line, "", event);

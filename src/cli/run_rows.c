@@ -49,29 +49,18 @@ static json_t *device_json(const sh_run_device *device)
     return json;
 }
 
-static json_t *news_json(const sh_run_news *news)
-{
-    return json_pack("{s:o, s:o, s:o, s:o}", "at", sh_json_number(news->at), "device",
-                     news->device < 0 ? json_null() : json_integer(news->device), "kind",
-                     sh_json_text(news->kind), "text", sh_json_text(news->text));
-}
-
-/* Takes `item` into `*array`, which becomes NULL where memory is out. */
-static void append(json_t **array, json_t *item)
-{
-    if (json_array_append_new(*array, item) == 0)
-        return;
-    json_decref(*array);
-    *array = NULL;
-}
-
 json_t *sh_run_snapshot_json(const sh_run_snapshot *s)
 {
     json_t *devices = json_array(), *news = json_array();
     for (size_t i = 0; i < s->device_count; i++)
-        append(&devices, device_json(&s->devices[i]));
-    for (size_t i = 0; i < s->news_count; i++)
-        append(&news, news_json(&s->news[i]));
+        sh_json_append(&devices, device_json(&s->devices[i]));
+    for (size_t i = 0; i < s->news_count; i++) {
+        const sh_run_news *each = &s->news[i];
+        json_t *device = each->device < 0 ? json_null() : json_integer(each->device);
+        sh_json_append(&news, json_pack("{s:o, s:o, s:o, s:o}", "at", sh_json_number(each->at),
+                                        "device", device, "kind", sh_json_text(each->kind), "text",
+                                        sh_json_text(each->text)));
+    }
     return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "run",
                      sh_run_about_json(&s->about), "at", sh_json_number(s->at), "loss",
                      sh_json_number(s->loss), "accuracy", sh_json_number(s->accuracy),

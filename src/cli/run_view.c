@@ -12,14 +12,15 @@
  * So the most useful columns stand left.
  */
 #include "cli/run_view.h"
+#include "base/utf8.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/quantity.h"
+#include "base/table.h"
 #include "cli/console.h"
-#include "cli/figures.h"
-#include "cli/table.h"
 
 #define BAR_CELLS 20
 #define BAR_CELLS_NARROW 10
@@ -34,30 +35,30 @@
 static void print_head(const sh_run_snapshot *s, FILE *out)
 {
     const sh_run_about *about = &s->about;
-    sh_figure a, b, c, d;
+    sh_quantity a, b, c, d;
     char name[256], model[SH_MODEL_BYTES], data[SH_DATA_BYTES], reason[SH_RUN_BYTES],
         bar[BAR_CELLS + 1];
     if (about->state == SH_STATE_RUNNING && about->steps == 0) {
         fprintf(out, "%s  running  waiting for the first step\n",
-                sh_console_clean(name, sizeof name, about->name));
+                sh_utf8_clean(name, sizeof name, about->name));
         return;
     }
     const double done = about->steps > 0 ? (double)about->step / (double)about->steps : 0;
     for (int i = 0; i < BAR_CELLS; i++)
         bar[i] = i < (int)(done * BAR_CELLS) ? '=' : i == (int)(done * BAR_CELLS) ? '>' : '-';
     bar[BAR_CELLS] = '\0';
-    fprintf(out, "%s  %s%s%s  %s on %s\n", sh_console_clean(name, sizeof name, about->name),
+    fprintf(out, "%s  %s%s%s  %s on %s\n", sh_utf8_clean(name, sizeof name, about->name),
             sh_run_state_text(about->state), about->reason[0] != '\0' ? ": " : "",
-            sh_console_clean(reason, sizeof reason, about->reason),
-            sh_console_clean(model, sizeof model, about->model),
-            sh_console_clean(data, sizeof data, about->data));
-    fprintf(out, "step %s/%s  epoch %u/%u  [%s]  %s  ETA %s\n", sh_figure_whole(&a, about->step),
-            sh_figure_whole(&b, about->steps), about->epoch, about->epochs, bar,
-            sh_figure_duration(&c, about->seconds), sh_figure_duration(&d, s->eta_seconds));
+            sh_utf8_clean(reason, sizeof reason, about->reason),
+            sh_utf8_clean(model, sizeof model, about->model),
+            sh_utf8_clean(data, sizeof data, about->data));
+    fprintf(out, "step %s/%s  epoch %u/%u  [%s]  %s  ETA %s\n", sh_quantity_whole(&a, about->step),
+            sh_quantity_whole(&b, about->steps), about->epoch, about->epochs, bar,
+            sh_quantity_duration(&c, about->seconds), sh_quantity_duration(&d, s->eta_seconds));
     fprintf(out, "loss %s  accuracy %s  val accuracy %s  %s samples/s\n",
-            sh_figure_loss(&a, s->loss), sh_figure_percent(&b, s->accuracy, 1),
-            sh_figure_percent(&c, about->val_accuracy, 2),
-            sh_figure_rate(&d, s->samples_per_second));
+            sh_quantity_loss(&a, s->loss), sh_quantity_percent(&b, s->accuracy, 1),
+            sh_quantity_percent(&c, about->val_accuracy, 2),
+            sh_quantity_rate(&d, s->samples_per_second));
 }
 
 /* Parts of a whole as so many characters each. */
@@ -106,26 +107,6 @@ static void add_trouble(sh_table *table, const sh_run_device *device)
     sh_table_add(table, text);
 }
 
-static void add_device(sh_table *table, const sh_run_device *device, int cells)
-{
-    sh_figure figure;
-    char text[SH_NAME_BYTES + 16], bar[BAR_CELLS + 1];
-    snprintf(text, sizeof text, "%u %.16s", device->device, device->name);
-    sh_table_add(table, text);
-    sh_table_add(table, sh_figure_percent(&figure, device->share, 1));
-    sh_table_add(table, sh_figure_rate(&figure, device->samples_per_second));
-    draw_parts(bar, cells, device);
-    sh_table_add(table, bar);
-    sh_table_add(table, sh_figure_percent(&figure, device->cpu, 0));
-    add_trouble(table, device);
-    add_megabytes(table, device->memory_bytes, 1);
-    add_megabytes(table, device->received_bytes_per_second, 2);
-    add_megabytes(table, device->sent_bytes_per_second, 2);
-    snprintf(text, sizeof text, isnan(device->temperature_celsius) ? "-" : "%.0f",
-             device->temperature_celsius);
-    sh_table_add(table, text);
-}
-
 static bool print_devices(const sh_run_snapshot *s, FILE *out, unsigned width)
 {
     static const char *const heads[] = {"device",   "share",     "samples/s", "time",
@@ -137,8 +118,25 @@ static bool print_devices(const sh_run_snapshot *s, FILE *out, unsigned width)
     sh_table *table = sh_table_new("<>><><>>>>");
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
         sh_table_add(table, heads[i]);
-    for (size_t i = 0; i < s->device_count; i++)
-        add_device(table, &s->devices[i], cells);
+    for (size_t i = 0; i < s->device_count; i++) {
+        const sh_run_device *device = &s->devices[i];
+        sh_quantity figure;
+        char text[SH_NAME_BYTES + 16], bar[BAR_CELLS + 1];
+        snprintf(text, sizeof text, "%u %.16s", device->device, device->name);
+        sh_table_add(table, text);
+        sh_table_add(table, sh_quantity_percent(&figure, device->share, 1));
+        sh_table_add(table, sh_quantity_rate(&figure, device->samples_per_second));
+        draw_parts(bar, cells, device);
+        sh_table_add(table, bar);
+        sh_table_add(table, sh_quantity_percent(&figure, device->cpu, 0));
+        add_trouble(table, device);
+        add_megabytes(table, device->memory_bytes, 1);
+        add_megabytes(table, device->received_bytes_per_second, 2);
+        add_megabytes(table, device->sent_bytes_per_second, 2);
+        snprintf(text, sizeof text, isnan(device->temperature_celsius) ? "-" : "%.0f",
+                 device->temperature_celsius);
+        sh_table_add(table, text);
+    }
     fputs("\n", out);
     const bool good = sh_table_print(table, out, "");
     sh_table_free(table);
@@ -149,16 +147,16 @@ static bool print_devices(const sh_run_snapshot *s, FILE *out, unsigned width)
 
 static void print_news(const sh_run_snapshot *s, FILE *out)
 {
-    sh_figure figure;
+    sh_quantity figure;
     char kind[64], text[512], device[16];
     const size_t first = s->news_count > NEWS ? s->news_count - NEWS : 0;
     for (size_t i = first; i < s->news_count; i++) {
         const sh_run_news *news = &s->news[i];
-        const char *space = strchr(sh_figure_date(&figure, news->at), ' ');
+        const char *space = strchr(sh_quantity_date(&figure, news->at), ' ');
         snprintf(device, sizeof device, news->device < 0 ? "" : " %d", (int)news->device);
         fprintf(out, "%s%s  %s%s  %s\n", i == first ? "\n" : "", space == NULL ? "-" : space + 1,
-                sh_console_clean(kind, sizeof kind, news->kind), device,
-                sh_console_clean(text, sizeof text, news->text));
+                sh_utf8_clean(kind, sizeof kind, news->kind), device,
+                sh_utf8_clean(text, sizeof text, news->text));
     }
 }
 

@@ -2,12 +2,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/quantity.h"
 #include "cli/command.h"
 #include "cli/console.h"
-#include "cli/figures.h"
 #include "cli/json_file.h"
 #include "cli/run_rows.h"
-#include "cli/table.h"
 #include "shoal/runs.h"
 
 typedef struct runs_values {
@@ -28,69 +27,39 @@ static const sh_option options[] = {
     {SH_OPTION_END},
 };
 
-static void add_run(sh_table *table, const sh_run_about *run)
-{
-    sh_figure a, b;
-    char text[160];
-    const bool known = run->state != SH_STATE_UNREADABLE;
-    sh_table_add(table, run->name);
-    sh_table_add(table, sh_run_state_text(run->state));
-    sh_table_add(table, known ? run->model : "-");
-    sh_table_add(table, known ? run->data : "-");
-    sh_table_add(table, known ? sh_figure_whole(&a, run->devices) : "-");
-    snprintf(text, sizeof text, "%s/%s", sh_figure_whole(&a, run->step),
-             sh_figure_whole(&b, run->steps));
-    sh_table_add(table, known ? text : "-");
-    sh_table_add(table, sh_figure_percent(&a, run->val_accuracy, 2));
-    sh_table_add(table, sh_figure_date(&a, run->started));
-    sh_table_add(table, sh_figure_duration(&a, run->seconds));
-}
-
-static bool print_list(const sh_run_list *list)
+static int print_list(const sh_run_list *list)
 {
     static const char *const heads[] = {"run",   "state",        "model",   "data", "devices",
                                         "steps", "val accuracy", "started", "time"};
     sh_table *table = sh_table_new("<<<<>>>>>");
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
         sh_table_add(table, heads[i]);
-    for (size_t i = 0; i < list->count; i++)
-        add_run(table, &list->runs[i]);
-    const bool good = sh_table_print(table, stdout, "");
-    sh_table_free(table);
-    return good;
+    for (size_t i = 0; i < list->count; i++) {
+        const sh_run_about *run = &list->runs[i];
+        const bool known = run->state != SH_STATE_UNREADABLE;
+        sh_quantity a, b;
+        char text[160];
+        sh_table_add(table, run->name);
+        sh_table_add(table, sh_run_state_text(run->state));
+        sh_table_add(table, known ? run->model : "-");
+        sh_table_add(table, known ? run->data : "-");
+        sh_table_add(table, known ? sh_quantity_whole(&a, run->devices) : "-");
+        snprintf(text, sizeof text, "%s/%s", sh_quantity_whole(&a, run->step),
+                 sh_quantity_whole(&b, run->steps));
+        sh_table_add(table, known ? text : "-");
+        sh_table_add(table, sh_quantity_percent(&a, run->val_accuracy, 2));
+        sh_table_add(table, sh_quantity_date(&a, run->started));
+        sh_table_add(table, sh_quantity_duration(&a, run->seconds));
+    }
+    return sh_command_print_table(table, "");
 }
 
 static int write_json(const sh_run_list *list, const char *path)
 {
-    sh_trouble trouble;
     json_t *runs = json_array();
-    for (size_t i = 0; runs != NULL && i < list->count; i++)
-        if (json_array_append_new(runs, sh_run_about_json(&list->runs[i])) != 0) {
-            json_decref(runs);
-            runs = NULL;
-        }
-    json_t *root = json_pack("{s:o}", "runs", runs);
-    return sh_json_file_write(&trouble, path, root) ? SH_EXIT_DONE
-                                                    : sh_console_fail("%s", trouble.text);
-}
-
-static int list_runs(const char *folder, const char *json)
-{
-    sh_run_list list;
-    int code = SH_EXIT_DONE;
-    if (sh_runs_list(&list, folder) != SH_OK)
-        return sh_console_fail("%s", sh_message());
-    if (json != NULL)
-        code = write_json(&list, json);
-    else if (list.count == 0)
-        sh_console_note("%s: no runs there", folder == NULL ? "runs" : folder);
-    else if (!print_list(&list))
-        code = sh_console_fail("not enough memory");
-    for (size_t i = 0; json == NULL && i < list.count; i++)
-        if (list.runs[i].reason[0] != '\0')
-            sh_console_note("%s: %s", sh_run_state_text(list.runs[i].state), list.runs[i].reason);
-    sh_run_list_release(&list);
-    return code;
+    for (size_t i = 0; i < list->count; i++)
+        sh_json_append(&runs, sh_run_about_json(&list->runs[i]));
+    return sh_command_write_json(path, json_pack("{s:o}", "runs", runs), SH_EXIT_DONE);
 }
 
 static int export_table(const char *run, const runs_values *given)
@@ -115,14 +84,27 @@ static int run(const sh_arguments *arguments, void *values)
 {
     const runs_values *given = values;
     const char *folder = arguments->positional_count > 0 ? arguments->positionals[0] : NULL;
-    sh_trouble trouble;
+    sh_run_list list;
+    int code = SH_EXIT_DONE;
     if (given->table != NULL)
         return export_table(folder, given);
     if (given->format != NULL || given->output != NULL)
         return sh_console_misuse("runs", "runs: --format and --output are for --export");
-    if (given->json != NULL && !sh_json_file_check(&trouble, given->json))
-        return sh_console_fail("%s", trouble.text);
-    return list_runs(folder, given->json);
+    if (given->json != NULL && sh_json_file_check(given->json) != SH_OK)
+        return sh_console_fail("%s", sh_message());
+    if (sh_runs_list(&list, folder) != SH_OK)
+        return sh_console_fail("%s", sh_message());
+    if (given->json != NULL)
+        code = write_json(&list, given->json);
+    else if (list.count == 0)
+        sh_console_note("%s: no runs there", folder == NULL ? "runs" : folder);
+    else
+        code = print_list(&list);
+    for (size_t i = 0; given->json == NULL && i < list.count; i++)
+        if (list.runs[i].reason[0] != '\0')
+            sh_console_note("%s: %s", sh_run_state_text(list.runs[i].state), list.runs[i].reason);
+    sh_run_list_release(&list);
+    return code;
 }
 
 const sh_command sh_runs_command = {

@@ -48,32 +48,24 @@ static uint64_t now_ms(void)
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000 + 1;
 }
 
-static bool comes_together(void)
-{
-    const uint64_t first_ms = received_ms;
-    return first_ms == 0 || now_ms() - first_ms < together_of_handler;
-}
-
-static void handle_first(void)
-{
-    received_ms = now_ms();
-    sh_stop *stop = stop_of_handler;
-    if (stop != NULL)
-        sh_stop_request(stop);
-    const char *message = message_of_handler;
-    const ssize_t wrote = message == NULL ? 0 : write(STDERR_FILENO, message, strlen(message));
-    (void)wrote; /* whoever closed standard error does not want to know */
-}
-
 static void handle(int number)
 {
     const int error = errno;
     int none = 0;
     at_work++;
-    if (atomic_compare_exchange_strong(&received, &none, number))
-        handle_first();
-    else if (!comes_together())
-        _exit(exit_of(number));
+    if (atomic_compare_exchange_strong(&received, &none, number)) {
+        received_ms = now_ms();
+        sh_stop *stop = stop_of_handler;
+        if (stop != NULL)
+            sh_stop_request(stop);
+        const char *message = message_of_handler;
+        const ssize_t wrote = message == NULL ? 0 : write(STDERR_FILENO, message, strlen(message));
+        (void)wrote; /* whoever closed standard error does not want to know */
+    } else {
+        const uint64_t first_ms = received_ms;
+        if (first_ms != 0 && now_ms() - first_ms >= together_of_handler)
+            _exit(exit_of(number));
+    }
     at_work--;
     errno = error;
 }

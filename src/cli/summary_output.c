@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/summary_output.h"
+#include "base/utf8.h"
 
+#include "base/quantity.h"
+#include "base/table.h"
 #include "cli/console.h"
-#include "cli/figures.h"
 #include "cli/json_file.h"
-#include "cli/table.h"
 
 static const char *end_text(sh_run_end end)
 {
@@ -16,65 +17,60 @@ static const char *end_text(sh_run_end end)
     return texts[end];
 }
 
-static const char *wire_megabytes(sh_figure *figure, uint64_t bytes)
+static const char *wire_megabytes(sh_quantity *figure, uint64_t bytes)
 {
-    return bytes == SH_BYTES_UNKNOWN ? "-" : sh_figure_megabytes(figure, bytes);
+    return bytes == SH_BYTES_UNKNOWN ? "-" : sh_quantity_megabytes(figure, bytes);
 }
 
-static void print_devices(const sh_summary *summary, FILE *file)
+void sh_summary_output_print(const sh_summary *summary, sh_run_end end, FILE *file)
 {
     static const char *const heads[] = {"device",  "grains",  "samples",    "CPU s",
                                         "peak MB", "sent MB", "received MB"};
+    sh_quantity a, b, c, d, e;
+    char clean[SH_RUN_BYTES];
+    fprintf(file, "status      %s\n", end_text(end));
+    fprintf(file, "model       %s, %s\n", sh_utf8_clean(clean, sizeof clean, summary->model),
+            sh_quantity_count(&a, summary->parameters, "parameter"));
+    fprintf(file, "data        %s\n", sh_utf8_clean(clean, sizeof clean, summary->data));
+    fprintf(file, "trained     %s, %s, %s in %s (%s samples/s)\n",
+            sh_quantity_count(&a, summary->epochs, "epoch"),
+            sh_quantity_count(&b, summary->steps, "step"),
+            sh_quantity_count(&c, summary->samples, "sample"),
+            sh_quantity_duration(&d, summary->train_seconds),
+            sh_quantity_rate(&e, summary->samples_per_second));
+    fprintf(file, "training    loss %s\n", sh_quantity_loss(&a, summary->train_loss));
+    fprintf(file, "validation  loss %s, accuracy %s\n", sh_quantity_loss(&a, summary->val_loss),
+            sh_quantity_percent(&b, summary->val_accuracy, 2));
+    fprintf(file, "weights     %s\n", sh_utf8_clean(clean, sizeof clean, summary->weights_hash));
+    fprintf(file, "run         %s\n", sh_utf8_clean(clean, sizeof clean, summary->run));
+    fprintf(file, "memory      %s MB at most on a device\n",
+            sh_quantity_megabytes(&a, summary->peak_rss_bytes));
+    if (summary->redone_steps > 0)
+        fprintf(file, "redone      %s, because a gradient outgrew its exponent\n",
+                sh_quantity_count(&a, summary->redone_steps, "step"));
+    if (summary->views > 1)
+        fprintf(file, "views       %s\n", sh_quantity_whole(&a, summary->views));
+    if (!summary->reproducible)
+        fputs("course      not reproducible: devices of different arithmetic took part\n", file);
+
     sh_table *table = sh_table_new("<>>>>>>");
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
         sh_table_add(table, heads[i]);
     for (size_t i = 0; i < summary->device_count; i++) {
         const sh_device_report *device = &summary->devices[i];
-        sh_figure figure;
         char seconds[32];
         snprintf(seconds, sizeof seconds, "%.1f", device->cpu_seconds);
         sh_table_add(table, device->name);
-        sh_table_add(table, sh_figure_whole(&figure, device->grains));
-        sh_table_add(table, sh_figure_whole(&figure, device->samples));
+        sh_table_add(table, sh_quantity_whole(&a, device->grains));
+        sh_table_add(table, sh_quantity_whole(&a, device->samples));
         sh_table_add(table, seconds);
-        sh_table_add(table, sh_figure_megabytes(&figure, device->peak_rss_bytes));
-        sh_table_add(table, wire_megabytes(&figure, device->bytes_sent));
-        sh_table_add(table, wire_megabytes(&figure, device->bytes_received));
+        sh_table_add(table, sh_quantity_megabytes(&a, device->peak_rss_bytes));
+        sh_table_add(table, wire_megabytes(&a, device->bytes_sent));
+        sh_table_add(table, wire_megabytes(&a, device->bytes_received));
     }
     fputc('\n', file);
     sh_table_print(table, file, "");
     sh_table_free(table);
-}
-
-void sh_summary_output_print(const sh_summary *summary, sh_run_end end, FILE *file)
-{
-    sh_figure a, b, c, d, e;
-    char clean[SH_RUN_BYTES];
-    fprintf(file, "status      %s\n", end_text(end));
-    fprintf(file, "model       %s, %s\n", sh_console_clean(clean, sizeof clean, summary->model),
-            sh_figure_count(&a, summary->parameters, "parameter"));
-    fprintf(file, "data        %s\n", sh_console_clean(clean, sizeof clean, summary->data));
-    fprintf(file, "trained     %s, %s, %s in %s (%s samples/s)\n",
-            sh_figure_count(&a, summary->epochs, "epoch"),
-            sh_figure_count(&b, summary->steps, "step"),
-            sh_figure_count(&c, summary->samples, "sample"),
-            sh_figure_duration(&d, summary->train_seconds),
-            sh_figure_rate(&e, summary->samples_per_second));
-    fprintf(file, "training    loss %s\n", sh_figure_loss(&a, summary->train_loss));
-    fprintf(file, "validation  loss %s, accuracy %s\n", sh_figure_loss(&a, summary->val_loss),
-            sh_figure_percent(&b, summary->val_accuracy, 2));
-    fprintf(file, "weights     %s\n", sh_console_clean(clean, sizeof clean, summary->weights_hash));
-    fprintf(file, "run         %s\n", sh_console_clean(clean, sizeof clean, summary->run));
-    fprintf(file, "memory      %s MB at most on a device\n",
-            sh_figure_megabytes(&a, summary->peak_rss_bytes));
-    if (summary->redone_steps > 0)
-        fprintf(file, "redone      %s, because a gradient outgrew its exponent\n",
-                sh_figure_count(&a, summary->redone_steps, "step"));
-    if (summary->views > 1)
-        fprintf(file, "views       %s\n", sh_figure_whole(&a, summary->views));
-    if (!summary->reproducible)
-        fputs("course      not reproducible: devices of different arithmetic took part\n", file);
-    print_devices(summary, file);
 }
 
 static json_t *whole(uint64_t number)
@@ -87,10 +83,10 @@ static json_t *wire_bytes(uint64_t bytes)
     return bytes == SH_BYTES_UNKNOWN ? json_null() : whole(bytes);
 }
 
-static json_t *devices_json(const sh_summary *summary)
+json_t *sh_summary_output_json(const sh_summary *summary, sh_run_end end)
 {
     json_t *devices = json_array();
-    for (size_t i = 0; devices != NULL && i < summary->device_count; i++) {
+    for (size_t i = 0; i < summary->device_count; i++) {
         const sh_device_report *device = &summary->devices[i];
         json_t *entry =
             json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name", sh_json_text(device->name),
@@ -98,16 +94,8 @@ static json_t *devices_json(const sh_summary *summary)
                       "cpu_seconds", sh_json_number(device->cpu_seconds), "peak_rss_bytes",
                       whole(device->peak_rss_bytes), "bytes_sent", wire_bytes(device->bytes_sent),
                       "bytes_received", wire_bytes(device->bytes_received));
-        if (json_array_append_new(devices, entry) != 0) {
-            json_decref(devices);
-            return NULL;
-        }
+        sh_json_append(&devices, entry);
     }
-    return devices;
-}
-
-json_t *sh_summary_output_json(const sh_summary *summary, sh_run_end end)
-{
     return json_pack(
         "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
         "s:b, s:o, s:s, s:o}",
@@ -119,8 +107,8 @@ json_t *sh_summary_output_json(const sh_summary *summary, sh_run_end end)
         sh_json_number(summary->train_loss), "val_loss", sh_json_number(summary->val_loss),
         "val_accuracy", sh_json_number(summary->val_accuracy), "weights_hash",
         sh_json_text(summary->weights_hash), "peak_rss_bytes", whole(summary->peak_rss_bytes),
-        "planned_bytes", whole(summary->planned_bytes), "devices", devices_json(summary),
-        "redone_steps", whole(summary->redone_steps), "views", whole(summary->views),
-        "reproducible", summary->reproducible ? 1 : 0, "run", sh_json_text(summary->run), "status",
-        end_text(end), "wire", whole(summary->wire));
+        "planned_bytes", whole(summary->planned_bytes), "devices", devices, "redone_steps",
+        whole(summary->redone_steps), "views", whole(summary->views), "reproducible",
+        summary->reproducible ? 1 : 0, "run", sh_json_text(summary->run), "status", end_text(end),
+        "wire", whole(summary->wire));
 }

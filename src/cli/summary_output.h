@@ -4,8 +4,8 @@
  *
  *     sh_summary_output_print(&summary, SH_RUN_COMPLETE, stdout);
  *     json_t *root = sh_summary_output_json(&summary, SH_RUN_COMPLETE);
- *     if (!sh_json_file_write(&trouble, "summary.json", root))
- *         return sh_console_fail("%s", trouble.text);
+ *     if (sh_json_file_write("summary.json", root) != SH_OK)
+ *         return sh_console_fail("%s", sh_message());
  *
  * Threads: any.
  */

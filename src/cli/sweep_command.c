@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/quantity.h"
+#include "base/utf8.h"
 #include "cli/command.h"
 #include "cli/console.h"
-#include "cli/figures.h"
 #include "cli/json_file.h"
 #include "cli/signals.h"
-#include "cli/table.h"
 #include "shoal/about.h"
 #include "shoal/sweep.h"
 
@@ -58,45 +58,38 @@ static const char *words_of(const sh_trial *trial, char words[WORDS_BYTES])
         length += (size_t)snprintf(words + length, WORDS_BYTES - length, "%s%s%s%s",
                                    length > 0 ? ", " : "", is_model ? "" : sh_setting_name(each),
                                    is_model ? "" : " ",
-                                   sh_console_clean(clean, sizeof clean, trial->settings[each]));
+                                   sh_utf8_clean(clean, sizeof clean, trial->settings[each]));
     }
     return words;
 }
 
 /* ---- progress ---- */
 
-static const char *outcome(const sh_trial *trial, char text[160])
-{
-    sh_figure a, b;
-    char clean[120];
-    if (trial->state == SH_TRIAL_FAILED)
-        snprintf(text, 160, "failed: %s", sh_console_clean(clean, sizeof clean, trial->message));
-    else if (trial->state == SH_TRIAL_DONE)
-        snprintf(text, 160, "%s samples/s, %s",
-                 sh_figure_rate(&a, trial->figures[SH_TRIAL_FIGURE_samples_per_second]),
-                 sh_figure_percent(&b, trial->figures[SH_TRIAL_FIGURE_val_accuracy], 2));
-    else
-        snprintf(text, 160, "broken off");
-    return text;
-}
-
 static void show(void *context, const sh_sweep_event *event)
 {
     const sweep_values *given = context;
-    char words[WORDS_BYTES], text[160], line[WORDS_BYTES + 320], left[80] = "";
-    sh_figure a;
-    const bool terminal = sh_console_is_terminal();
-    if (given->quiet || (event->kind != SH_SWEEP_END && !terminal))
+    const sh_trial *trial = event->trial;
+    char words[WORDS_BYTES], clean[120], outcome[160] = "", line[WORDS_BYTES + 320], left[80] = "";
+    sh_quantity a, b;
+    const bool terminal = sh_console_is_terminal(), is_end = event->kind == SH_SWEEP_END;
+    if (given->quiet || (!is_end && !terminal))
         return;
-    const bool last = event->kind == SH_SWEEP_END && event->number == event->count;
-    if (isfinite(event->left_seconds) && !last)
-        snprintf(left, sizeof left, ", about %s left", sh_figure_duration(&a, event->left_seconds));
-    const int length = snprintf(line, sizeof line, "[%u/%u] %s: %s%s%s%s", event->number,
-                                event->count, words_of(event->trial, words),
-                                event->kind == SH_SWEEP_END ? outcome(event->trial, text) : "",
-                                event->kind == SH_SWEEP_END ? ", " : "",
-                                sh_figure_duration(&(sh_figure){0}, event->seconds), left);
-    if (event->kind == SH_SWEEP_END) {
+    if (is_end && trial->state == SH_TRIAL_FAILED)
+        snprintf(outcome, sizeof outcome, "failed: %s, ",
+                 sh_utf8_clean(clean, sizeof clean, trial->message));
+    else if (is_end && trial->state == SH_TRIAL_DONE)
+        snprintf(outcome, sizeof outcome, "%s samples/s, %s, ",
+                 sh_quantity_rate(&a, trial->figures[SH_TRIAL_FIGURE_samples_per_second]),
+                 sh_quantity_percent(&b, trial->figures[SH_TRIAL_FIGURE_val_accuracy], 2));
+    else if (is_end)
+        snprintf(outcome, sizeof outcome, "broken off, ");
+    if (isfinite(event->left_seconds) && !(is_end && event->number == event->count))
+        snprintf(left, sizeof left, ", about %s left",
+                 sh_quantity_duration(&a, event->left_seconds));
+    const int length =
+        snprintf(line, sizeof line, "[%u/%u] %s: %s%s%s", event->number, event->count,
+                 words_of(trial, words), outcome, sh_quantity_duration(&b, event->seconds), left);
+    if (is_end) {
         fprintf(stderr, "%s%s\n", terminal ? "\r\033[K" : "", line);
         return;
     }
@@ -139,18 +132,15 @@ static json_t *trial_json(const sh_trial *trial)
 static json_t *result_json(const sh_sweep_result *result)
 {
     json_t *trials = json_array();
-    for (size_t i = 0; trials != NULL && i < result->trial_count; i++)
-        if (json_array_append_new(trials, trial_json(&result->trials[i])) != 0) {
-            json_decref(trials);
-            return NULL;
-        }
+    for (size_t i = 0; i < result->trial_count; i++)
+        sh_json_append(&trials, trial_json(&result->trials[i]));
     return json_pack("{s:o, s:I, s:I, s:I, s:I, s:o}", "folder", sh_json_text(result->folder),
                      "done", (json_int_t)result->done, "failed", (json_int_t)result->failed,
                      "waiting", (json_int_t)result->waiting, "others", (json_int_t)result->others,
                      "trials", trials);
 }
 
-static bool print_list(const sh_sweep_result *result)
+static int print_list(const sh_sweep_result *result)
 {
     sh_table *table = sh_table_new("<<<<");
     static const char *const heads[] = {"trial", "", "block", "settings"};
@@ -164,15 +154,15 @@ static bool print_list(const sh_sweep_result *result)
         sh_table_add(table, trial->block);
         sh_table_add(table, words_of(trial, words));
     }
-    const bool good = sh_table_print(table, stdout, "");
-    sh_table_free(table);
-    return good;
+    return sh_command_print_table(table, "");
 }
 
-/* The tables, where there are any. */
-static int print_tables(const sweep_values *given, const sh_sweep_result *result)
+/* The list, or the tables where there are any. */
+static int print_result(const sweep_values *given, const sh_sweep_result *result)
 {
     char *text;
+    if (given->options.list && !given->markdown)
+        return print_list(result);
     if (result->done + result->failed == 0)
         return SH_EXIT_DONE;
     if (sh_sweep_tables(&text, result->folder, given->markdown) != SH_OK)
@@ -182,39 +172,25 @@ static int print_tables(const sweep_values *given, const sh_sweep_result *result
     return SH_EXIT_DONE;
 }
 
-static void note_end(const sh_sweep_result *result)
-{
-    sh_figure figure;
-    char clean[SH_RUN_BYTES];
-    sh_console_note("%s in %s: %u done, %u failed, %u waiting",
-                    sh_figure_count(&figure, result->trial_count, "trial"),
-                    sh_console_clean(clean, sizeof clean, result->folder), result->done,
-                    result->failed, result->waiting);
-    if (result->others > 0)
-        sh_console_note("%s of earlier versions of the study: kept, not shown",
-                        sh_figure_count(&figure, result->others, "trial"));
-}
-
-static int print_result(const sweep_values *given, const sh_sweep_result *result)
-{
-    if (given->options.list && !given->markdown)
-        return print_list(result) ? SH_EXIT_DONE : sh_console_fail("not enough memory");
-    return print_tables(given, result);
-}
-
 static int conclude(const sweep_values *given, sh_status status, const sh_sweep_result *result)
 {
-    sh_trouble trouble;
+    sh_quantity figure;
+    char clean[SH_RUN_BYTES];
     int code = result->failed > 0 && !given->options.list ? SH_EXIT_FAILURE : SH_EXIT_DONE;
     if (status == SH_STOPPED)
         code = sh_signals_exit();
     if (!given->quiet && !sh_json_is_output(given->json)) {
         const int printed = print_result(given, result);
         code = printed != SH_EXIT_DONE ? printed : code;
-        note_end(result);
+        sh_console_note("%s in %s: %u done, %u failed, %u waiting",
+                        sh_quantity_count(&figure, result->trial_count, "trial"),
+                        sh_utf8_clean(clean, sizeof clean, result->folder), result->done,
+                        result->failed, result->waiting);
+        if (result->others > 0)
+            sh_console_note("%s of earlier versions of the study: kept, not shown",
+                            sh_quantity_count(&figure, result->others, "trial"));
     }
-    if (given->json != NULL && !sh_json_file_write(&trouble, given->json, result_json(result)))
-        code = sh_console_fail("%s", trouble.text);
+    code = sh_command_write_json(given->json, result_json(result), code);
     if (status == SH_STOPPED && !given->quiet)
         sh_console_note("stopped; the same command goes on");
     return code;
@@ -223,11 +199,10 @@ static int conclude(const sweep_values *given, sh_status status, const sh_sweep_
 static int run(const sh_arguments *arguments, void *values)
 {
     sweep_values *given = values;
-    sh_trouble trouble;
     sh_sweep_result result;
     given->options.file = arguments->positionals[0];
-    if (given->json != NULL && !sh_json_file_check(&trouble, given->json))
-        return sh_console_fail("%s", trouble.text);
+    if (given->json != NULL && sh_json_file_check(given->json) != SH_OK)
+        return sh_console_fail("%s", sh_message());
     if (given->verbose)
         sh_log_set(0, sh_console_log, NULL);
     if (sh_stop_new(&given->options.stop) != SH_OK)

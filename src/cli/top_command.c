@@ -39,37 +39,26 @@ static bool is_terminal(void)
     return isatty(STDOUT_FILENO) == 1 && kind != NULL && strcmp(kind, "dumb") != 0;
 }
 
-static bool has_colour(void)
-{
-    const char *refused = getenv("NO_COLOR");
-    return is_terminal() && (refused == NULL || refused[0] == '\0');
-}
-
-/* As large as the terminal, or as COLUMNS says. */
-static sh_run_view measure(bool live)
-{
-    struct winsize size = {0};
-    sh_run_view view = {.colour = has_colour(), .redraw = live};
-    const char *asked = getenv("COLUMNS");
-    const long columns = asked != NULL ? strtol(asked, NULL, 10) : 0;
-    if (isatty(STDOUT_FILENO) == 1 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
-        view.width = size.ws_col;
-    if (columns > 0 && columns < 10000)
-        view.width = (unsigned)columns;
-    if (live && size.ws_row > 1)
-        view.rows = size.ws_row - 1u; /* the last line's end would move all up */
-    return view;
-}
-
 static void show(const char *sequence)
 {
     fputs(sequence, stdout);
     fflush(stdout);
 }
 
+/* As large as the terminal, or as COLUMNS says. */
 static int print(const sh_run_snapshot *snapshot, bool live)
 {
-    const sh_run_view view = measure(live);
+    struct winsize size = {0};
+    const char *asked = getenv("COLUMNS"), *refused = getenv("NO_COLOR");
+    const long columns = asked != NULL ? strtol(asked, NULL, 10) : 0;
+    sh_run_view view = {.redraw = live};
+    view.colour = is_terminal() && (refused == NULL || refused[0] == '\0');
+    if (isatty(STDOUT_FILENO) == 1 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
+        view.width = size.ws_col;
+    if (columns > 0 && columns < 10000)
+        view.width = (unsigned)columns;
+    if (live && size.ws_row > 1)
+        view.rows = size.ws_row - 1u; /* the last line's end would move all up */
     if (!sh_run_view_print(snapshot, stdout, &view))
         return sh_console_fail("not enough memory");
     return fflush(stdout) == 0 ? SH_EXIT_DONE : SH_EXIT_FAILURE; /* sh_console_finish says why */
@@ -116,7 +105,6 @@ static int watch(sh_run_snapshot *snapshot, const char *folder)
 static int look(const char *folder, const top_values *given)
 {
     sh_run_snapshot snapshot;
-    sh_trouble trouble;
     int code = SH_EXIT_DONE;
     if (sh_run_look(&snapshot, folder) != SH_OK)
         return sh_console_fail("%s", sh_message());
@@ -125,8 +113,8 @@ static int look(const char *folder, const top_values *given)
         return watch(&snapshot, folder);
     if (given->json == NULL)
         code = print(&snapshot, false);
-    else if (!sh_json_file_write(&trouble, given->json, sh_run_snapshot_json(&snapshot)))
-        code = sh_console_fail("%s", trouble.text);
+    else if (sh_json_file_write(given->json, sh_run_snapshot_json(&snapshot)) != SH_OK)
+        code = sh_console_fail("%s", sh_message());
     sh_run_snapshot_release(&snapshot);
     return code;
 }
@@ -135,9 +123,8 @@ static int run(const sh_arguments *arguments, void *values)
 {
     const top_values *given = values;
     sh_run_list list;
-    sh_trouble trouble;
-    if (given->json != NULL && !sh_json_file_check(&trouble, given->json))
-        return sh_console_fail("%s", trouble.text);
+    if (given->json != NULL && sh_json_file_check(given->json) != SH_OK)
+        return sh_console_fail("%s", sh_message());
     if (arguments->positional_count > 0)
         return look(arguments->positionals[0], given);
     if (sh_runs_list(&list, NULL) != SH_OK)

@@ -3,8 +3,6 @@
 
 #include "cli/command.h"
 #include "cli/console.h"
-#include "cli/json_file.h"
-#include "cli/table.h"
 #include "shoal/about.h"
 
 typedef struct version_values {
@@ -31,10 +29,7 @@ static int write_json(const char *path)
         }
     }
     json_t *root = json_pack("{s:s, s:o}", "version", sh_version(), "parts", parts);
-    sh_trouble trouble;
-    if (!sh_json_file_write(&trouble, path, root))
-        return sh_console_fail("%s", trouble.text);
-    return SH_EXIT_DONE;
+    return sh_command_write_json(path, root, SH_EXIT_DONE);
 }
 
 static int run(const sh_arguments *arguments, void *values)
@@ -51,9 +46,7 @@ static int run(const sh_arguments *arguments, void *values)
         sh_table_add(table, present ? "yes" : "no");
     }
     printf("shoal %s\n", sh_version());
-    const bool good = sh_table_print(table, stdout, "");
-    sh_table_free(table);
-    return good ? SH_EXIT_DONE : sh_console_fail("not enough memory");
+    return sh_command_print_table(table, "");
 }
 
 const sh_command sh_version_command = {

@@ -63,13 +63,6 @@ static bool predict(gain *found, const sh_balance *balance, const sh_range *shar
     return true;
 }
 
-/* What a gain has to be more than, as a part of the step. */
-static double needed(const sh_balance *balance, const gain *found, uint32_t seats)
-{
-    const double doubts = (DOUBTS + sqrt(2 * log(seats))) * found->doubt;
-    return fmax(fmax(SH_BALANCE_GAIN, 2 * balance->mistrust), doubts);
-}
-
 /* Judges the last change once its steps are in; the price falls in calm, mistrust with time. */
 static void judge(sh_balance *balance, double step_s, uint64_t passed, uint64_t steps)
 {
@@ -88,17 +81,6 @@ static void judge(sh_balance *balance, double step_s, uint64_t passed, uint64_t 
     }
 }
 
-static void note_change(sh_balance *balance, const gain *found, uint64_t steps)
-{
-    if (balance->changed > 0)
-        balance->price = fmin(2 * balance->price, SH_BALANCE_PRICE_MAX);
-    balance->lost = 0;
-    balance->changed = steps;
-    balance->before_s = found->step_s;
-    balance->promised_s = found->step_s - found->now_s + found->then_s;
-    balance->last = found->last;
-}
-
 bool sh_balance_assess(sh_balance *balance, const sh_range *shares, const sh_speed *speeds,
                        uint32_t seats, uint32_t grains, uint64_t steps, char *reason,
                        size_t reason_bytes)
@@ -113,13 +95,21 @@ bool sh_balance_assess(sh_balance *balance, const sh_range *shares, const sh_spe
         balance->lost = 0;
         return false;
     }
-    const double need = needed(balance, &found, seats);
+    const double doubts = (DOUBTS + sqrt(2 * log(seats))) * found.doubt;
+    const double need = fmax(fmax(SH_BALANCE_GAIN, 2 * balance->mistrust), doubts);
     const double loss = found.share < SURE * need ? found.share - need : found.share;
     const double counted = (double)(passed < PASSED_MAX ? passed : PASSED_MAX);
     balance->lost = fmax(0, balance->lost + loss * counted);
     if (loss < 0 || balance->lost < balance->price)
         return false;
-    note_change(balance, &found, steps);
+
+    if (balance->changed > 0)
+        balance->price = fmin(2 * balance->price, SH_BALANCE_PRICE_MAX);
+    balance->lost = 0;
+    balance->changed = steps;
+    balance->before_s = found.step_s;
+    balance->promised_s = found.step_s - found.now_s + found.then_s;
+    balance->last = found.last;
     snprintf(reason, reason_bytes,
              "%u grains at %.3g a second take %.1f ms; a step of %.1f ms becomes one of %.1f ms",
              shares[found.last].count, (double)speeds[found.last].rate, 1e3 * found.now_s,

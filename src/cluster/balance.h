@@ -2,7 +2,7 @@
 /*
  * When new shares pay: what is lost by the shares at hand beyond what may be noise is added up, and
  * they change once that is as much as a change costs. So not much more than twice is spent of what
- * somebody would who knew what is to come (the ski-rental problem: Karlin et al., "Competitive
+ * it would cost with knowledge of the future (the ski-rental problem: Karlin et al., "Competitive
  * snoopy caching", 1988), and noise, which is won back as often as it is lost, does not add up (a
  * cumulative sum: Page, "Continuous inspection schemes", 1954).
  *

@@ -1,6 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cluster/directive.h"
 
+#include "reduce/engines.h"
+
+bool sh_position_reaches(sh_position mine, sh_position target)
+{
+    return sh_position_same(mine, target) ||
+           (mine.steps == target.steps && mine.phase == SH_PHASE_FIRST &&
+            target.phase == SH_PHASE_VALIDATION);
+}
+
 const sh_seat *sh_directive_seat(const sh_directive *directive, uint32_t device)
 {
     for (uint32_t i = 0; i < directive->seat_count; i++)
@@ -9,21 +18,19 @@ const sh_seat *sh_directive_seat(const sh_directive *directive, uint32_t device)
     return NULL;
 }
 
-static bool has_servers(const sh_directive *directive)
+const sh_engine_kind *sh_directive_engine(const sh_directive *directive,
+                                          bool serves[SH_DEVICES_MAX])
 {
     for (uint32_t i = 0; i < directive->seat_count; i++)
-        if (directive->seats[i].serves)
-            return true;
-    return false;
+        serves[i] = directive->seats[i].serves;
+    return sh_engine_kind_of(serves, directive->seat_count);
 }
 
 bool sh_directive_links(const sh_directive *directive, uint32_t from, uint32_t to)
 {
-    if (from == to)
-        return false;
-    if (!has_servers(directive))
-        return to == (from + 1) % directive->seat_count;
-    return from < to && (directive->seats[from].serves || directive->seats[to].serves);
+    bool serves[SH_DEVICES_MAX];
+    return from != to &&
+           sh_directive_engine(directive, serves)->links(serves, directive->seat_count, from, to);
 }
 
 const sh_transfer *sh_directive_taking(const sh_directive *directive, uint32_t device)

@@ -21,7 +21,9 @@
 #include <stdint.h>
 
 #include "base/position.h"
-#include "cluster/ranges.h"
+#include "base/ranges.h"
+
+struct sh_engine_kind;
 
 #define SH_DEVICES_MAX 256 /* at one time */
 #define SH_DONORS_MAX 4
@@ -81,8 +83,16 @@ typedef struct sh_directive {
     sh_transfer transfers[SH_TRANSFERS_MAX];
 } sh_directive;
 
+/* Whether a replica at `mine` can go on at `target`: a validation and the first attempt behind it
+ * have the same weights. */
+bool sh_position_reaches(sh_position mine, sh_position target);
+
 /* The seat of a device; NULL where it has none. Borrowed from the directive. */
 const sh_seat *sh_directive_seat(const sh_directive *directive, uint32_t device);
+
+/* The engine that adds up over the seats; `serves` gets which of them do. */
+const struct sh_engine_kind *sh_directive_engine(const sh_directive *directive,
+                                                 bool serves[SH_DEVICES_MAX]);
 
 /*
  * Whether seat `from` connects to seat `to`: in a ring to the next one, the last to the first;
@@ -91,7 +101,7 @@ const sh_seat *sh_directive_seat(const sh_directive *directive, uint32_t device)
  */
 bool sh_directive_links(const sh_directive *directive, uint32_t from, uint32_t to);
 
-/* The transfer that `device` takes; NULL where there is none. Borrowed from the directive. */
+/* The transfer that `device` takes; NULL: none. Borrowed from the directive. */
 const sh_transfer *sh_directive_taking(const sh_directive *directive, uint32_t device);
 
 /* Whether `device` gives in a transfer, and which stripe. */

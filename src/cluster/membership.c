@@ -11,7 +11,7 @@
  *
  *     COMMITTED  device 0 has it in its trailer; it comes now, or a device is lost
  *
- *     ENTERING   device 0 works in it: now it is `now`. Joiners get their GO; who left is
+ *     ENTERING   device 0 works in it: now it is `now`. Joiners get their GO; a device that left is
  *                dismissed when it has passed the last stage too, and all others have entered;
  *                then things are STEADY
  *
@@ -23,26 +23,77 @@
  *
  *     ENTERING   as above, from a common start
  *
- * A member is *seated* from the GO of its first view until it is dismissed or lost: it is who must
- * halt, because only such a device can hold grains or be ahead. Numbers of views grow with each
- * attempt; transfers, too, are never used twice.
+ * A member is *seated* from the GO of its first view until it is dismissed or lost. Only seated
+ * members must halt, because only they can hold grains or be ahead. Numbers of views grow with each
+ * attempt; numbers of transfers, too, are never used twice.
  *
- * Time is the sum of the ticks' differences, each cut to tick_ms: while the coordinator itself was
+ * Time is the sum of the ticks' differences, each cut to TICK_MS: while the coordinator itself was
  * frozen nobody was silent.
  */
+#include "cluster/membership.h"
+
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "cluster/membership_state.h"
+#include "cluster/membership_transfers.h"
+#include "cluster/membership_views.h"
+
+#define SILENCE_MS 450 /* after which a device that was not heard is lost */
+#define TICK_MS 100    /* that the time between two ticks counts as at most */
+
+sh_status sh_membership_new(sh_membership **membership, const sh_membership_options *options)
+{
+    sh_membership *made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return sh_fail_memory(sizeof *made, "the membership");
+    made->min_devices = options->min_devices == 0 ? 1 : options->min_devices;
+    made->grains = options->grains;
+    made->may_mix = options->mixed;
+    made->serving = options->serving;
+    made->last_view = options->views_before;
+    made->balance.spare = options->spare;
+    snprintf(made->version, sizeof made->version, "%s", options->version);
+    snprintf(made->fingerprint, sizeof made->fingerprint, "%s", options->fingerprint);
+    snprintf(made->family, sizeof made->family, "%s", options->family);
+    made->slots = 1;
+    made->members[0] = (sh_roster_entry){.present = true, .local = true};
+    snprintf(made->members[0].name, sizeof made->members[0].name, "%s", options->name);
+    sh_membership_touch(made, &made->members[0]);
+    *membership = made;
+    return SH_OK;
+}
+
+void sh_membership_free(sh_membership *membership)
+{
+    free(membership);
+}
 
 /* --- Losses -------------------------------------------------------------------------------- */
 
-/* What a device's going means for the others; it is no member any more. */
-static void go_on_without(sh_membership *membership, uint32_t device, bool seated)
+/* What a lost device is told. */
+typedef enum farewell {
+    NOTHING, /* it is gone */
+    REFUSAL,
+    SILENCE, /* a refusal for now: it was not heard, and may come back */
+} farewell;
+
+/* It is no member any more; the others go on without it. */
+static void lose(sh_membership *membership, sh_roster_entry *one, const char *reason, farewell word)
 {
-    sh_membership_drop_transfers(membership, device);
-    const bool expected = sh_membership_expects(membership, device);
-    if (!seated && !expected)
+    const uint64_t silent_ms = membership->clock_ms - one->heard_ms;
+    const bool seated = one->seated, told = one->ready && !one->dismissed;
+    one->present = false;
+    if (word != NOTHING) {
+        sh_membership_act(membership, SH_MEMBERSHIP_REFUSE, one->device, "%.255s", reason);
+        membership->actions[membership->action_count - 1].again = word == SILENCE;
+    }
+    if (told)
+        sh_membership_note(membership, SH_NEWS_LOST, one->device,
+                           "device %.64s was lost %llu ms after it was last heard: %.200s",
+                           one->name, (unsigned long long)silent_ms, reason);
+    sh_membership_drop_transfers(membership, one->device);
+    if (!seated && !sh_membership_expects(membership, one->device))
         return;
     if (sh_membership_is_done(membership))
         sh_membership_end(membership, SH_OK, "");
@@ -50,29 +101,6 @@ static void go_on_without(sh_membership *membership, uint32_t device, bool seate
         sh_membership_give_up(membership);
     else if (membership->phase != SH_MEMBERSHIP_HALTING)
         sh_membership_halt(membership);
-}
-
-/* What a device is told that is lost. */
-typedef enum farewell {
-    NOTHING, /* it is gone */
-    REFUSAL,
-    SILENCE, /* a refusal for now: it was not heard, and may come back */
-} farewell;
-
-static void lose(sh_membership *membership, sh_roster_entry *one, const char *reason, farewell word)
-{
-    const uint64_t silent_ms = membership->clock_ms - one->heard_ms;
-    const bool seated = one->seated, told = one->ready && !one->dismissed;
-    one->present = false;
-    if (word != NOTHING) {
-        sh_membership_act(membership, SH_MEMBERSHIP_REFUSE, one->device, NULL, "%.255s", reason);
-        membership->actions[membership->action_count - 1].again = word == SILENCE;
-    }
-    if (told)
-        sh_membership_act(membership, SH_MEMBERSHIP_NOTE, one->device, "lost",
-                          "device %.64s was lost %llu ms after it was last heard: %.200s",
-                          one->name, (unsigned long long)silent_ms, reason);
-    go_on_without(membership, one->device, seated);
 }
 
 /* Counts a broken link; a device whose link breaks over and over is dropped. */
@@ -117,14 +145,14 @@ static void handle_hello(sh_membership *membership, const sh_membership_event *e
         return;
     }
     if (strcmp(event->version, membership->version) != 0) {
-        sh_membership_act(membership, SH_MEMBERSHIP_REFUSE, event->device, NULL,
+        sh_membership_act(membership, SH_MEMBERSHIP_REFUSE, event->device,
                           "this device runs shoal %.32s, the job shoal %.32s: use the same",
                           event->version, membership->version);
         return;
     }
     if (slot == SH_DEVICES_MAX) {
         sh_membership_act(
-            membership, SH_MEMBERSHIP_REFUSE, event->device, NULL,
+            membership, SH_MEMBERSHIP_REFUSE, event->device,
             "the job has %d devices, which is the most it can: come back when one has left",
             SH_DEVICES_MAX);
         return;
@@ -138,10 +166,10 @@ static void handle_hello(sh_membership *membership, const sh_membership_event *e
                              .heard_ms = membership->clock_ms};
     snprintf(one->name, sizeof one->name, "%s", event->name);
     sh_membership_touch(membership, one);
-    sh_membership_act(membership, SH_MEMBERSHIP_ADMIT, one->device, NULL, "%s", "");
+    sh_membership_act(membership, SH_MEMBERSHIP_ADMIT, one->device, "%s", "");
 }
 
-/* The first notice that says READY. False: refused. */
+/* Takes the first notice that says READY. False: the device is refused. */
 static bool make_ready(sh_membership *membership, sh_roster_entry *one,
                        const sh_membership_event *event)
 {
@@ -154,20 +182,19 @@ static bool make_ready(sh_membership *membership, sh_roster_entry *one,
         return false;
     }
     one->other_family = strcmp(event->family, membership->family) != 0;
-    if (one->other_family && !membership->options.mixed) {
+    if (one->other_family && !membership->may_mix) {
         lose(membership, one,
              "it computes other bits than the job's devices (another processor, library or "
              "SHOAL_BACKEND), and the weights would depend on it: use one that computes the same, "
-             "or "
-             "start the job with --mixed",
+             "or start the job with --mixed",
              REFUSAL);
         return false;
     }
     one->ready = true;
     one->proven = one->device == 0;
     if (one->other_family)
-        sh_membership_act(
-            membership, SH_MEMBERSHIP_NOTE, one->device, "family",
+        sh_membership_note(
+            membership, SH_NEWS_FAMILY, one->device,
             "device %.64s computes other bits than device %.64s (another processor or library): "
             "the devices stay equal, but the result is not reproducible",
             one->name, sh_membership_coordinator(membership)->name);
@@ -179,20 +206,13 @@ static void check_gathered(sh_membership *membership)
     uint32_t ready = 0;
     for (uint32_t i = 0; i < membership->slots; i++)
         ready += membership->members[i].present && membership->members[i].ready;
-    if (ready < membership->options.min_devices || !sh_membership_coordinator(membership)->ready)
+    if (ready < membership->min_devices || !sh_membership_coordinator(membership)->ready)
         return;
     for (uint32_t i = 0; i < membership->slots; i++) {
         sh_roster_entry *one = &membership->members[i];
         one->seated = one->welcomed = one->present && one->ready;
     }
     sh_membership_halt(membership);
-}
-
-static bool makes_sense(const sh_membership *membership, const sh_notice *notice)
-{
-    return notice->life >= SH_LIFE_PREPARING && notice->life <= SH_LIFE_FINISHED &&
-           notice->grains <= membership->options.grains &&
-           sh_ranges_valid(&notice->held, membership->options.grains);
 }
 
 /* A link that broke. False: the reporter itself was dropped for it. */
@@ -224,23 +244,12 @@ static void handle_broken(sh_membership *membership, const sh_roster_entry *one,
     count_broken(membership, device, peer);
 }
 
-static void handle_differing(sh_membership *membership, const sh_roster_entry *one,
-                             const sh_notice *before)
-{
-    if (one->notice.differing == before->differing || !one->seated ||
-        sh_membership_is_done(membership))
-        return;
-    membership->differed = true;
-    if (sh_membership_works(membership))
-        sh_membership_halt(membership);
-}
-
 static void handle_failed(sh_membership *membership, sh_roster_entry *one)
 {
     const sh_transfer *transfer = sh_membership_transfer_to(membership, one->device);
     if (transfer == NULL || one->notice.failed != transfer->number)
         return;
-    sh_membership_drop_transfer(membership, (uint32_t)(transfer - membership->transfers));
+    sh_membership_drop_transfer(membership, transfer);
     one->failures++;
     if (one->device == 0 && one->failures >= SH_MEMBERSHIP_PATIENCE * SH_MEMBERSHIP_PATIENCE)
         sh_membership_end(
@@ -258,18 +267,7 @@ static void handle_failed(sh_membership *membership, sh_roster_entry *one)
         sh_membership_give_up(membership);
 }
 
-/* A transfer made a device's replica whole; from then on it follows. */
-static void handle_fetched(sh_membership *membership, const sh_roster_entry *one,
-                           const sh_notice *before)
-{
-    const sh_notice *notice = &one->notice;
-    if (notice->fetched != before->fetched && notice->whole)
-        sh_membership_act(membership, SH_MEMBERSHIP_NOTE, one->device, "whole",
-                          "device %.64s has all of the replica, at step %llu", one->name,
-                          (unsigned long long)notice->position.steps);
-}
-
-/* A stage was passed in the view that works. */
+/* A stage may have been passed in the view that works. */
 static void handle_progress(sh_membership *membership)
 {
     const sh_notice *zero = &sh_membership_coordinator(membership)->notice;
@@ -284,14 +282,14 @@ static void handle_progress(sh_membership *membership)
     membership->proven_steps = zero->position.steps;
     sh_membership_prove(membership);
     for (uint32_t i = 0; i < membership->now.seat_count; i++)
-        sh_membership_find(membership, membership->now.seats[i].device)->failures = 0;
+        sh_membership_seated(membership, &membership->now, i)->failures = 0;
     membership->differences = 0;
     if (membership->phase == SH_MEMBERSHIP_STEADY)
         sh_membership_assess(membership);
 }
 
-/* Whether all that have a seat are at the job's end, and have said so: in no view is also who has
- * not said yet that it entered this one, and its figures are still to come. */
+/* Ends the job where all that have a seat are at its end, and have said so. A device that has not
+ * said yet that it entered this view tells no view, too, but its figures are still to come. */
 static void check_finished(sh_membership *membership)
 {
     const sh_position end_position = sh_membership_coordinator(membership)->notice.position;
@@ -317,7 +315,11 @@ static void handle_notice(sh_membership *membership, const sh_membership_event *
     one->heard_ms = membership->clock_ms;
     if (event->notice->serial <= one->notice.serial)
         return;
-    if (!makes_sense(membership, event->notice)) {
+    const bool makes_sense = event->notice->life >= SH_LIFE_PREPARING &&
+                             event->notice->life <= SH_LIFE_FINISHED &&
+                             event->notice->grains <= membership->grains &&
+                             sh_ranges_valid(&event->notice->held, membership->grains);
+    if (!makes_sense) {
         lose(membership, one, "it sent a notice that makes no sense", REFUSAL);
         return;
     }
@@ -325,10 +327,17 @@ static void handle_notice(sh_membership *membership, const sh_membership_event *
     one->notice = *event->notice;
     if (!one->ready && one->notice.life >= SH_LIFE_READY && !make_ready(membership, one, event))
         return;
-    handle_fetched(membership, one, &before);
+    if (one->notice.fetched != before.fetched && one->notice.whole)
+        sh_membership_note(membership, SH_NEWS_WHOLE, one->device,
+                           "device %.64s has all of the replica, at step %llu", one->name,
+                           (unsigned long long)one->notice.position.steps);
     handle_broken(membership, one, &before);
-    if (one->present)
-        handle_differing(membership, one, &before);
+    if (one->present && one->seated && one->notice.differing != before.differing &&
+        !sh_membership_is_done(membership)) {
+        membership->differed = true;
+        if (sh_membership_works(membership))
+            sh_membership_halt(membership);
+    }
     if (one->present)
         handle_failed(membership, one);
     if (event->device == 0)
@@ -337,23 +346,23 @@ static void handle_notice(sh_membership *membership, const sh_membership_event *
 
 static void handle_tick(sh_membership *membership, uint64_t now_ms)
 {
-    uint64_t passed = membership->ticked ? now_ms - membership->tick_ms : 0;
-    if (passed > membership->options.tick_ms)
-        passed = membership->options.tick_ms;
+    uint64_t passed = membership->ticked ? now_ms - membership->ticked_ms : 0;
+    if (passed > TICK_MS)
+        passed = TICK_MS;
     membership->ticked = true;
-    membership->tick_ms = now_ms;
+    membership->ticked_ms = now_ms;
     membership->clock_ms += passed;
     uint32_t lost = 0;
     for (uint32_t i = 1; i < membership->slots && lost < SH_MEMBERSHIP_LOST_MAX; i++) {
         sh_roster_entry *one = &membership->members[i];
-        if (!one->present || membership->clock_ms - one->heard_ms < membership->options.silence_ms)
+        if (!one->present || membership->clock_ms - one->heard_ms < SILENCE_MS)
             continue;
         lose(membership, one, "nothing was heard of it", SILENCE);
         lost++;
     }
 }
 
-/* What follows from how things stand, until nothing does. */
+/* Draws the conclusions from the state, until there are none. */
 static void settle(sh_membership *membership)
 {
     sh_membership_phase before;
@@ -410,4 +419,122 @@ void sh_membership_handle(sh_membership *membership, const sh_membership_event *
         break;
     }
     settle(membership);
+}
+
+/* --- What comes out ------------------------------------------------------------------------ */
+
+bool sh_membership_next(sh_membership *membership, sh_membership_action *action)
+{
+    if (membership->action_taken < membership->action_count) {
+        *action = membership->actions[membership->action_taken++];
+        return true;
+    }
+    membership->action_taken = membership->action_count = 0;
+    for (uint32_t i = 0; i < membership->slots; i++) {
+        sh_roster_entry *one = &membership->members[i];
+        if (!one->present || !one->changed || membership->phase == SH_MEMBERSHIP_ENDED)
+            continue;
+        one->changed = false;
+        *action = (sh_membership_action){.kind = SH_MEMBERSHIP_ORDER, .device = one->device};
+        return true;
+    }
+    return false;
+}
+
+static void put_view(sh_directive *directive, const sh_seating *view, sh_directive_phase phase)
+{
+    directive->phase = phase;
+    directive->view = view->number;
+    directive->ring = view->ring;
+    directive->planned = view->planned;
+    if (phase == SH_DIRECTIVE_HALT)
+        return;
+    directive->seat_count = view->seat_count;
+    memcpy(directive->seats, view->seats, view->seat_count * sizeof *view->seats);
+}
+
+bool sh_membership_directive(sh_directive *directive, const sh_membership *membership,
+                             uint32_t device)
+{
+    const sh_roster_entry *one = sh_membership_find(membership, device);
+    const sh_seating *now = &membership->now;
+    uint32_t stripe;
+    if (one == NULL)
+        return false;
+    *directive = (sh_directive){.serial = one->serial, .dismissed = one->dismissed};
+    /* A phase is seen by those with a seat, and by those that are to have one. */
+    switch (membership->phase) {
+    case SH_MEMBERSHIP_HALTING:
+        if (one->seated)
+            put_view(directive, &membership->next, SH_DIRECTIVE_HALT);
+        break;
+    case SH_MEMBERSHIP_RECOVERING:
+        if (one->seated)
+            put_view(directive, &membership->next, SH_DIRECTIVE_LINK);
+        break;
+    case SH_MEMBERSHIP_LINKING:
+    case SH_MEMBERSHIP_COMMITTED:
+        if (one->seated || sh_membership_expects(membership, device))
+            put_view(directive, &membership->next, SH_DIRECTIVE_LINK);
+        break;
+    case SH_MEMBERSHIP_STEADY:
+    case SH_MEMBERSHIP_ENTERING:
+        if (!one->seated)
+            break;
+        put_view(directive, now, SH_DIRECTIVE_GO);
+        directive->start = membership->start;
+        directive->left = membership->left_ring;
+        directive->ends = !now->planned && membership->recovery.ends;
+        for (uint32_t i = 0; i < now->seat_count && !now->planned; i++)
+            if (now->seats[i].device == device) {
+                directive->keep = membership->recovery.keep[i];
+                directive->work = membership->recovery.work[i];
+            }
+        break;
+    case SH_MEMBERSHIP_GATHERING:
+    case SH_MEMBERSHIP_ENDED:
+        break;
+    }
+    for (uint32_t i = 0; i < membership->transfer_count; i++)
+        if (membership->transfers[i].taker == device ||
+            sh_transfer_gives(&stripe, &membership->transfers[i], device))
+            directive->transfers[directive->transfer_count++] = membership->transfers[i];
+    return true;
+}
+
+uint32_t sh_membership_announce(const sh_membership *membership)
+{
+    if (membership->phase == SH_MEMBERSHIP_COMMITTED)
+        return membership->next.number;
+    if (membership->phase != SH_MEMBERSHIP_LINKING)
+        return 0;
+    for (uint32_t i = 0; i < membership->next.seat_count; i++) {
+        const sh_roster_entry *one = sh_membership_seated(membership, &membership->next, i);
+        if (one->notice.linked != membership->next.number ||
+            !sh_membership_is_in_time(membership, one))
+            return 0;
+    }
+    return membership->next.number;
+}
+
+bool sh_membership_is_changing(const sh_membership *membership)
+{
+    return membership->phase == SH_MEMBERSHIP_LINKING ||
+           (membership->phase == SH_MEMBERSHIP_STEADY && membership->transfer_count > 0);
+}
+
+bool sh_membership_has(const sh_membership *membership, uint32_t device)
+{
+    return membership->phase != SH_MEMBERSHIP_ENDED &&
+           sh_membership_find(membership, device) != NULL;
+}
+
+uint32_t sh_membership_view(const sh_membership *membership)
+{
+    return membership->now.number;
+}
+
+bool sh_membership_is_reproducible(const sh_membership *membership)
+{
+    return !membership->mixed;
 }

@@ -21,18 +21,15 @@
 #include <stdint.h>
 
 #include "base/fail.h"
+#include "cluster/action.h"
 #include "cluster/directive.h"
 #include "cluster/notice.h"
 #include "cluster/serving.h"
 
-#define SH_MEMBERSHIP_TEXT 256
-
 typedef struct sh_membership_options {
-    uint32_t min_devices;    /* the first view is made when so many are ready; 0: 1 */
+    uint32_t min_devices;    /* ready devices that the first view waits for; 0: 1 */
     uint32_t grains;         /* of a full step */
     uint32_t views_before;   /* numbers of views begin behind this one: 0, or of a job resumed */
-    uint32_t silence_ms;     /* a device not heard for so long is lost; 0: 450 */
-    uint32_t tick_ms;        /* time between two ticks counts as so much at most; 0: 100 */
     bool mixed;              /* devices of another family may take part */
     bool spare;              /* leave out, without a share, a device that would slow the step */
     sh_serving serving;      /* copied */
@@ -48,7 +45,7 @@ typedef enum sh_membership_event_kind {
     SH_MEMBERSHIP_HEARD,     /* device: any byte came */
     SH_MEMBERSHIP_GONE,      /* device, reason: its connection ended, or it cannot go on */
     SH_MEMBERSHIP_ANNOUNCED, /* view: device 0 has put it into its trailer */
-    SH_MEMBERSHIP_TICK,      /* now_ms: at least every tick_ms */
+    SH_MEMBERSHIP_TICK,      /* now_ms: at least every 100 ms */
 } sh_membership_event_kind;
 
 /* Pointers are borrowed for the call. */
@@ -62,26 +59,6 @@ typedef struct sh_membership_event {
     uint64_t now_ms; /* of a clock that does not go back */
 } sh_membership_event;
 
-typedef enum sh_membership_action_kind {
-    SH_MEMBERSHIP_ADMIT,  /* welcome `device` */
-    SH_MEMBERSHIP_REFUSE, /* tell `device` `text` and close its connection; it is forgotten */
-    SH_MEMBERSHIP_ORDER,  /* the directive of `device` has changed: send it */
-    SH_MEMBERSHIP_NOTE,   /* tell the user `text` */
-    SH_MEMBERSHIP_END,    /* the job is over; `status` says how, `text` why. Tell everybody */
-} sh_membership_action_kind;
-
-#define SH_MEMBERSHIP_ALL UINT32_MAX
-
-typedef struct sh_membership_action {
-    sh_membership_action_kind kind;
-    uint32_t device;   /* SH_MEMBERSHIP_ALL: of a NOTE that is about no device alone */
-    sh_status status;  /* of an END. SH_DIVERGED, SH_ABORTED: device 0 has no replica to trust */
-    bool again;        /* of a REFUSE: it may come back */
-    const char *event; /* of a NOTE, for the log: "joined", "left", "lost", "shares", "repaired",
-                          "family", "transfer", "whole", "view", "servers"; static */
-    char text[2 * SH_MEMBERSHIP_TEXT];
-} sh_membership_action;
-
 typedef struct sh_membership sh_membership;
 
 sh_status sh_membership_new(sh_membership **membership,
@@ -91,7 +68,7 @@ void sh_membership_free(sh_membership *membership);
 /* Takes an event in. What makes no sense for a device's state is ignored, or costs it its place. */
 void sh_membership_handle(sh_membership *membership, const sh_membership_event *event);
 
-/* The next action to carry out, in order; false where there is none. */
+/* The next action to carry out, in order; false: none. */
 bool sh_membership_next(sh_membership *membership, sh_membership_action *action);
 
 /* What the coordinator wants of a device now; false where the job does not have it. */
@@ -99,8 +76,8 @@ bool sh_membership_directive(sh_directive *directive, const sh_membership *membe
                              uint32_t device);
 
 /*
- * The view that device 0 is to add to its trailer now, or 0. Whoever adds it says ANNOUNCED under
- * the same lock: from then on it comes, or a device is lost.
+ * The view that device 0 is to add to its trailer now, or 0. The caller that adds it says ANNOUNCED
+ * under the same lock: from then on it comes, or a device is lost.
  */
 uint32_t sh_membership_announce(const sh_membership *membership);
 
@@ -110,8 +87,7 @@ bool sh_membership_is_changing(const sh_membership *membership);
 /* Whether the job has this device now. */
 bool sh_membership_has(const sh_membership *membership, uint32_t device);
 
-/* Devices in the view that works, and its number; 0 before the first. */
-uint32_t sh_membership_devices(const sh_membership *membership);
+/* The number of the view that works; 0 before the first. */
 uint32_t sh_membership_view(const sh_membership *membership);
 
 /* Whether all devices that ever had a seat compute the same bits. */

@@ -104,7 +104,7 @@ static void is_announced_and_does_not_come(void **state)
     for (uint32_t i = 0; i < 4; i++) {
         const sh_task task = take_run(i, 3);
         assert_int_equal(task.keep, i < 3);
-        grains += sh_ranges_grains(&task.work);
+        grains += sh_ranges_total(&task.work);
         pass(i, (sh_position){3, SH_PHASE_FIRST}, 0);
     }
     assert_int_equal(grains, 3);

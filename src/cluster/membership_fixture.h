@@ -54,8 +54,8 @@ static inline void carry_out(const sh_membership_action *action)
             present[action->device] = false;
         break;
     case SH_MEMBERSHIP_NOTE:
-        snprintf(notes + strlen(notes), sizeof notes - strlen(notes), "%s: %s\n", action->event,
-                 action->text);
+        snprintf(notes + strlen(notes), sizeof notes - strlen(notes), "%s: %s\n",
+                 sh_news_name(action->news), action->text);
         break;
     case SH_MEMBERSHIP_END:
         ended = action->status != SH_OK ? 2 : 1;

@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The membership from within: what its parts share. membership.c takes events and losses,
- * membership_views makes views, membership_transfers hands replicas over, membership_state is the
- * roster and what comes out.
+ * The membership from within: what its parts share. At the bottom is this, the roster and the queue
+ * of actions; membership_transfers hands replicas over; membership_views makes views with both;
+ * membership.c on top takes events.
+ *
+ *     sh_roster_entry *one = sh_membership_find(membership, device);
+ *     if (one != NULL && sh_membership_works(membership))
+ *         sh_membership_note(membership, SH_NEWS_LEFT, device, "device %.64s left", one->name);
  *
  * Threads: as membership.h.
  */
 #ifndef SHOAL_CLUSTER_MEMBERSHIP_STATE_H
 #define SHOAL_CLUSTER_MEMBERSHIP_STATE_H
 
+#include "cluster/action.h"
 #include "cluster/balance.h"
-#include "cluster/membership.h"
 #include "cluster/recovery.h"
+#include "cluster/serving.h"
 
 #define SH_MEMBERSHIP_ACTIONS_MAX 128 /* of one event */
 #define SH_MEMBERSHIP_LOST_MAX 32     /* in one tick; more wait for the next */
@@ -32,7 +37,7 @@ typedef enum sh_membership_phase {
 
 typedef struct sh_roster_entry {
     bool present, ready, local, seated, dismissed, changed;
-    bool welcomed; /* it was said that it joined; of those who begin the job nothing is */
+    bool welcomed; /* its joining was told; that of the first members is not */
     bool other_family;
     bool proven; /* as sh_survivor has it */
     uint32_t device, failures;
@@ -57,8 +62,10 @@ typedef struct sh_broken_pair {
     uint64_t broke_ms;
 } sh_broken_pair;
 
-struct sh_membership {
-    sh_membership_options options;
+typedef struct sh_membership {
+    uint32_t min_devices, grains; /* as the options have them, as all up to `family` */
+    bool may_mix;
+    sh_serving serving;
     char version[SH_MEMBERSHIP_TEXT], fingerprint[SH_MEMBERSHIP_TEXT], family[SH_MEMBERSHIP_TEXT];
     sh_membership_phase phase;
     bool mixed;           /* a device of another family had a seat */
@@ -67,7 +74,7 @@ struct sh_membership {
     uint32_t differences; /* such halts in a row that found no odd device */
     uint32_t last_view;   /* highest number given */
     uint64_t serial, last_transfer;
-    uint64_t clock_ms, tick_ms; /* time as counted here; of the last tick */
+    uint64_t clock_ms, ticked_ms; /* time as counted here; of the last tick */
     bool ticked;
     sh_seating now, next;
     uint32_t left_ring;   /* while ENTERING: the ring of the view before, where that is another */
@@ -85,43 +92,44 @@ struct sh_membership {
     sh_membership_action actions[SH_MEMBERSHIP_ACTIONS_MAX];
     uint32_t slots; /* of members that were ever used */
     sh_roster_entry members[SH_DEVICES_MAX];
-};
+} sh_membership;
 
-/* membership_state.c. What the job wants said or done; the directive of one, or of all, is another
- * now; the job is over. A note that finds the queue full is dropped. */
+/* Queues what the job wants done. */
 void sh_membership_act(sh_membership *membership, sh_membership_action_kind kind, uint32_t device,
-                       const char *event, const char *format, ...)
-    __attribute__((format(printf, 5, 6)));
+                       const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+/* Queues what the user is told; dropped where the queue is full. */
+void sh_membership_note(sh_membership *membership, sh_news news, uint32_t device,
+                        const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+/* The directive of a member, or of all, says something else now. */
 void sh_membership_touch(sh_membership *membership, sh_roster_entry *one);
 void sh_membership_touch_all(sh_membership *membership);
+
+/* The job is over. */
 void sh_membership_end(sh_membership *membership, sh_status status, const char *text);
+
+/* The member of a number, and the one in a seat; NULL: none. */
 sh_roster_entry *sh_membership_find(const sh_membership *membership, uint32_t device);
+sh_roster_entry *sh_membership_seated(const sh_membership *membership, const sh_seating *view,
+                                      uint32_t seat);
+
+/* Device 0. */
 sh_roster_entry *sh_membership_coordinator(const sh_membership *membership);
+
+/* The seat of a device; NULL: none. Borrowed from the view. */
 const sh_seat *sh_seating_of(const sh_seating *view, uint32_t device);
+
+/* Whether the view being made has a seat for a device. */
 bool sh_membership_expects(const sh_membership *membership, uint32_t device);
+
 /* Whether a link between the two has broken of late. */
 bool sh_membership_is_broken(const sh_membership *membership, uint32_t one, uint32_t other);
+
+/* Whether stages are made in a view. */
 bool sh_membership_works(const sh_membership *membership);
+
+/* Whether device 0 has come to the job's end. */
 bool sh_membership_is_done(const sh_membership *membership);
-
-/* membership_transfers.c */
-void sh_membership_drop_transfer(sh_membership *membership, uint32_t index);
-void sh_membership_drop_transfers(sh_membership *membership, uint32_t device);
-const sh_transfer *sh_membership_transfer_to(const sh_membership *membership, uint32_t device);
-void sh_membership_begin_transfers(sh_membership *membership);
-
-/* membership_views.c */
-void sh_membership_prove(sh_membership *membership);
-void sh_membership_halt(sh_membership *membership);
-void sh_membership_check_halted(sh_membership *membership);
-void sh_membership_check_recovered(sh_membership *membership);
-void sh_membership_check_committed(sh_membership *membership);
-void sh_membership_check_entered(sh_membership *membership);
-void sh_membership_plan(sh_membership *membership);
-bool sh_membership_plan_holds(const sh_membership *membership);
-bool sh_membership_is_in_time(const sh_membership *membership, const sh_roster_entry *one);
-void sh_membership_give_up(sh_membership *membership);
-void sh_membership_dismiss_joiners(sh_membership *membership);
-void sh_membership_assess(sh_membership *membership);
 
 #endif

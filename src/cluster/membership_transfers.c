@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cluster/membership_state.h"
+#include "cluster/membership_transfers.h"
 
-void sh_membership_drop_transfer(sh_membership *membership, uint32_t index)
+void sh_membership_drop_transfer(sh_membership *membership, const sh_transfer *transfer)
 {
-    const sh_transfer gone = membership->transfers[index];
+    const sh_transfer gone = *transfer;
     uint32_t stripe;
-    membership->transfers[index] = membership->transfers[--membership->transfer_count];
+    membership->transfers[transfer - membership->transfers] =
+        membership->transfers[--membership->transfer_count];
     for (uint32_t i = 0; i < membership->slots; i++) {
         sh_roster_entry *one = &membership->members[i];
         if (one->present &&
@@ -14,14 +15,13 @@ void sh_membership_drop_transfer(sh_membership *membership, uint32_t index)
     }
 }
 
-/* Drops those in which `device` takes part. */
 void sh_membership_drop_transfers(sh_membership *membership, uint32_t device)
 {
     uint32_t stripe;
     for (uint32_t i = membership->transfer_count; i-- > 0;)
         if (membership->transfers[i].taker == device ||
             sh_transfer_gives(&stripe, &membership->transfers[i], device))
-            sh_membership_drop_transfer(membership, i);
+            sh_membership_drop_transfer(membership, &membership->transfers[i]);
 }
 
 const sh_transfer *sh_membership_transfer_to(const sh_membership *membership, uint32_t device)
@@ -40,32 +40,32 @@ static uint32_t gifts_of(const sh_membership *membership, uint32_t device)
     return gifts;
 }
 
-/* Whether the one in this seat of the view could give its replica away. */
+/* Whether the member in this seat of the view could give its replica away. */
 static bool can_give(const sh_membership *membership, const sh_seating *view, uint32_t seat,
                      bool live)
 {
-    const sh_roster_entry *one = sh_membership_find(membership, view->seats[seat].device);
+    const sh_roster_entry *one = sh_membership_seated(membership, view, seat);
     if (one == NULL || !one->notice.whole)
         return false;
     return live ? !one->notice.leaving && one->notice.view == view->number
                 : membership->recovery.standing[seat] == SH_STANDING_AT;
 }
 
-/* Whether the taker should rather have it from somebody else: their link broke; or it could not
- * have it last time, and device 0, which it talks with, can give. */
+/* Whether the taker should rather have it from somebody else: their link broke; or its last
+ * transfer failed, and device 0, which it talks with, can give. */
 static bool is_doubtful(const sh_membership *membership, uint32_t donor, uint32_t taker)
 {
     return sh_membership_is_broken(membership, donor, taker) ||
            (donor != 0 && sh_membership_find(membership, taker)->failures == 1);
 }
 
-/* The one who could give its replica and gives least; UINT32_MAX where there is none. */
+/* The member that could give its replica and gives least; UINT32_MAX: none. */
 static uint32_t next_donor(const sh_membership *membership, const sh_transfer *transfer,
                            const sh_seating *view, bool doubtful)
 {
     uint32_t best = UINT32_MAX, least = UINT32_MAX, stripe;
     for (uint32_t i = 0; i < view->seat_count; i++) {
-        /* another one first each time, so that one donor's fault is not met for ever */
+        /* Another donor comes first each time, so that a faulty one is not met for ever. */
         const uint32_t seat = (uint32_t)((membership->last_transfer + i) % view->seat_count);
         const uint32_t device = view->seats[seat].device;
         if (device == transfer->taker || sh_transfer_gives(&stripe, transfer, device) ||
@@ -79,8 +79,8 @@ static uint32_t next_donor(const sh_membership *membership, const sh_transfer *t
     return best;
 }
 
-/* Begins a transfer from those of the view who give least, where there are any and there is room.
- * Who is doubtful gives where nobody else can. */
+/* Begins a transfer from those of the view that give least, if there are any and there is room. A
+ * doubtful one gives only if nobody else can. */
 static void begin_transfer(sh_membership *membership, const sh_seating *view, uint32_t taker,
                            bool live)
 {
@@ -102,14 +102,13 @@ static void begin_transfer(sh_membership *membership, const sh_seating *view, ui
     one->proven = false;
     one->entered.steps = UINT64_MAX; /* not in this view */
     sh_membership_touch(membership, one);
-    sh_membership_act(membership, SH_MEMBERSHIP_NOTE, taker, "transfer",
-                      "device %.64s takes the replica from %u others", one->name,
-                      transfer.donor_count);
+    sh_membership_note(membership, SH_NEWS_TRANSFER, taker,
+                       "device %.64s takes the replica from %u others", one->name,
+                       transfer.donor_count);
     for (uint32_t i = 0; i < transfer.donor_count; i++)
         sh_membership_touch(membership, sh_membership_find(membership, transfer.donors[i]));
 }
 
-/* Starts what is wanted: for joiners while all work, for those behind while all stand. */
 void sh_membership_begin_transfers(sh_membership *membership)
 {
     if (membership->phase == SH_MEMBERSHIP_RECOVERING)

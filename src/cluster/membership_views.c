@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cluster/membership_state.h"
+#include "cluster/membership_views.h"
 
 #include <stdio.h>
-#include <string.h>
+
+#include "cluster/membership_transfers.h"
 
 #define AHEAD_MS 200 /* that a joiner's ring is linked before its replica is whole */
 
@@ -30,9 +31,9 @@ static void swap_seats(sh_seating *view, uint32_t i, uint32_t j)
     view->seats[j] = seat;
 }
 
-/* Two that may not reach each other get others between them, where there are others: by swaps, each
- * of which leaves fewer such links. The coordinator stays first, and its machine's devices before
- * those elsewhere. */
+/* Two devices that may not reach each other get others between them, if there are others: by swaps,
+ * each of which leaves fewer such links. The coordinator stays first, and its machine's devices
+ * before those elsewhere. */
 static void part_broken(const sh_membership *membership, sh_seating *view)
 {
     uint32_t least = count_broken_links(membership, view);
@@ -61,13 +62,12 @@ static void seat_all(sh_membership *membership, sh_seating *view,
                     (sh_seat){.device = one->device, .local = one->local};
         }
     part_broken(membership, view);
-    view->has_servers =
-        sh_serving_seat(&membership->options.serving, view->seats, view->seat_count);
+    view->has_servers = sh_serving_seat(&membership->serving, view->seats, view->seat_count);
 }
 
-static sh_speed speed_of(const sh_membership *membership, const sh_seat *seat)
+static sh_speed speed_of(const sh_membership *membership, const sh_seating *view, uint32_t seat)
 {
-    return sh_membership_find(membership, seat->device)->notice.speed;
+    return sh_membership_seated(membership, view, seat)->notice.speed;
 }
 
 static void deal_shares(const sh_membership *membership, sh_seating *view)
@@ -75,19 +75,17 @@ static void deal_shares(const sh_membership *membership, sh_seating *view)
     float rates[SH_DEVICES_MAX];
     sh_range shares[SH_DEVICES_MAX];
     for (uint32_t i = 0; i < view->seat_count; i++)
-        rates[i] = speed_of(membership, &view->seats[i]).rate;
-    sh_shares_deal(shares, rates, view->seat_count, membership->options.grains,
-                   membership->options.spare);
+        rates[i] = speed_of(membership, view, i).rate;
+    sh_shares_deal(shares, rates, view->seat_count, membership->grains, membership->balance.spare);
     for (uint32_t i = 0; i < view->seat_count; i++)
         view->seats[i].share = shares[i];
 }
 
-/* Whoever has made a step in the view at hand with the replica that it has is proven. */
 void sh_membership_prove(sh_membership *membership)
 {
     const uint64_t steps = sh_membership_coordinator(membership)->notice.position.steps;
     for (uint32_t i = 0; i < membership->now.seat_count; i++) {
-        sh_roster_entry *one = sh_membership_find(membership, membership->now.seats[i].device);
+        sh_roster_entry *one = sh_membership_seated(membership, &membership->now, i);
         if (one != NULL)
             one->proven = one->proven || steps > one->entered.steps;
     }
@@ -109,35 +107,7 @@ static bool is_seated(const sh_membership *membership, const sh_roster_entry *on
     return one->seated;
 }
 
-static uint32_t survey(const sh_membership *membership, const sh_seating *view,
-                       sh_survivor *survivors)
-{
-    for (uint32_t i = 0; i < view->seat_count; i++) {
-        const sh_roster_entry *one = sh_membership_find(membership, view->seats[i].device);
-        survivors[i] = (sh_survivor){one->device, &one->notice, one->proven};
-    }
-    return view->seat_count;
-}
-
-static void note_recovery(sh_membership *membership)
-{
-    bool odd = false;
-    for (uint32_t i = 0; i < membership->next.seat_count; i++) {
-        const sh_roster_entry *one =
-            sh_membership_find(membership, membership->next.seats[i].device);
-        if (membership->recovery.standing[i] != SH_STANDING_ODD)
-            continue;
-        odd = true;
-        sh_membership_act(
-            membership, SH_MEMBERSHIP_NOTE, one->device, "repaired",
-            "the replica of device %.64s differed from the others at step %llu: it is brought back "
-            "from them",
-            one->name, (unsigned long long)membership->recovery.target.steps);
-    }
-    membership->differences = membership->differed && !odd ? membership->differences + 1 : 0;
-}
-
-/* Going on would mean to guess whose weights are right. */
+/* Ends the job, because going on would mean to guess whose weights are right. */
 static void end_torn(sh_membership *membership)
 {
     char names[SH_MEMBERSHIP_TEXT] = "", text[2 * SH_MEMBERSHIP_TEXT];
@@ -146,7 +116,7 @@ static void end_torn(sh_membership *membership)
         if (membership->recovery.standing[i] == SH_STANDING_AT)
             length += (size_t)snprintf(
                 names + length, sizeof names - length, "%s%.64s", length > 0 ? ", " : "",
-                sh_membership_find(membership, membership->next.seats[i].device)->name);
+                sh_membership_seated(membership, &membership->next, i)->name);
     snprintf(text, sizeof text,
              "the weights of %s differ after step %llu, and no majority shows which are right: the "
              "memory of one is faulty; go on from the checkpoint with --resume",
@@ -154,15 +124,23 @@ static void end_torn(sh_membership *membership)
     sh_membership_end(membership, SH_DIVERGED, text);
 }
 
-/* All stand still: judges, and orders what is to be done. */
-static void recover(sh_membership *membership)
+void sh_membership_check_halted(sh_membership *membership)
 {
-    sh_survivor survivors[SH_DEVICES_MAX];
-    sh_range shares[SH_DEVICES_MAX];
     sh_seating *next = &membership->next;
+    for (uint32_t i = 0; i < membership->slots; i++) {
+        const sh_roster_entry *one = &membership->members[i];
+        if (one->present && one->seated && one->notice.halted < next->number)
+            return;
+    }
+
     sh_membership_prove(membership); /* its last steps are told with the halt */
     seat_all(membership, next, is_seated);
-    const uint32_t count = survey(membership, next, survivors);
+    const uint32_t count = next->seat_count;
+    sh_survivor survivors[SH_DEVICES_MAX];
+    for (uint32_t i = 0; i < count; i++) {
+        const sh_roster_entry *one = sh_membership_seated(membership, next, i);
+        survivors[i] = (sh_survivor){one->device, &one->notice, one->proven};
+    }
     if (!sh_recovery_judge(&membership->recovery, survivors, count)) {
         sh_membership_end(
             membership, SH_ABORTED,
@@ -174,7 +152,20 @@ static void recover(sh_membership *membership)
         end_torn(membership);
         return;
     }
-    note_recovery(membership);
+
+    bool odd = false;
+    for (uint32_t i = 0; i < count; i++) {
+        const sh_roster_entry *one = sh_membership_seated(membership, next, i);
+        if (membership->recovery.standing[i] != SH_STANDING_ODD)
+            continue;
+        odd = true;
+        sh_membership_note(
+            membership, SH_NEWS_REPAIRED, one->device,
+            "the replica of device %.64s differed from the others at step %llu: it is brought back "
+            "from them",
+            one->name, (unsigned long long)membership->recovery.target.steps);
+    }
+    membership->differences = membership->differed && !odd ? membership->differences + 1 : 0;
     if (membership->differences > SH_MEMBERSHIP_PATIENCE) {
         sh_membership_end(
             membership, SH_DIVERGED,
@@ -182,37 +173,16 @@ static void recover(sh_membership *membership)
             "go on from the checkpoint with --resume, and other devices");
         return;
     }
+
     deal_shares(membership, next);
+    sh_range shares[SH_DEVICES_MAX];
     for (uint32_t i = 0; i < count; i++)
         shares[i] = next->seats[i].share;
-    sh_recovery_deal(&membership->recovery, survivors, count, shares, membership->options.grains,
+    sh_recovery_deal(&membership->recovery, survivors, count, shares, membership->grains,
                      membership->differences > 0);
     membership->differed = false;
     membership->phase = SH_MEMBERSHIP_RECOVERING;
     sh_membership_touch_all(membership);
-}
-
-void sh_membership_check_halted(sh_membership *membership)
-{
-    for (uint32_t i = 0; i < membership->slots; i++) {
-        const sh_roster_entry *one = &membership->members[i];
-        if (one->present && one->seated && one->notice.halted < membership->next.number)
-            return;
-    }
-    recover(membership);
-}
-
-/* The view at hand, and how much of its first step has to be dealt anew. */
-static void note_view(sh_membership *membership)
-{
-    const sh_seating *now = &membership->now;
-    uint32_t anew = 0;
-    for (uint32_t i = 0; i < now->seat_count && !now->planned; i++)
-        anew += sh_ranges_grains(&membership->recovery.work[i]);
-    sh_membership_act(membership, SH_MEMBERSHIP_NOTE, SH_MEMBERSHIP_ALL, "view",
-                      "view %u: %u devices, from step %llu, %u of its grains dealt anew",
-                      now->number, now->seat_count, (unsigned long long)membership->start.steps,
-                      anew);
 }
 
 /* Says when the chosen servers are gone, and when one is there again. */
@@ -223,39 +193,43 @@ static void note_servers(sh_membership *membership)
     if (lacks == membership->lacks_servers)
         return;
     membership->lacks_servers = lacks;
-    sh_serving_print(&membership->options.serving, chosen);
+    sh_serving_print(&membership->serving, chosen);
     if (lacks)
-        sh_membership_act(membership, SH_MEMBERSHIP_NOTE, SH_MEMBERSHIP_ALL, "servers",
-                          "none of the servers that were chosen (--servers %s) takes part: all "
-                          "devices serve",
-                          chosen);
+        sh_membership_note(membership, SH_NEWS_SERVERS, SH_MEMBERSHIP_ALL,
+                           "none of the servers that were chosen (--servers %s) takes part: all "
+                           "devices serve",
+                           chosen);
     else
-        sh_membership_act(membership, SH_MEMBERSHIP_NOTE, SH_MEMBERSHIP_ALL, "servers",
-                          "a server that was chosen (--servers %s) takes part: the others serve no "
-                          "more",
-                          chosen);
+        sh_membership_note(
+            membership, SH_NEWS_SERVERS, SH_MEMBERSHIP_ALL,
+            "a server that was chosen (--servers %s) takes part: the others serve no more", chosen);
 }
 
 /* Makes `next` the view at hand: its GO. */
 static void enter(sh_membership *membership, sh_position start)
 {
-    const uint32_t ring = membership->now.ring;
+    const sh_seating *now = &membership->now;
+    const uint32_t ring = now->ring;
     if (ring != membership->next.ring) /* else only the shares change */
         sh_balance_restart(&membership->balance);
     membership->now = membership->next;
-    membership->left_ring = ring != membership->now.ring ? ring : 0;
+    membership->left_ring = ring != now->ring ? ring : 0;
     membership->phase = SH_MEMBERSHIP_ENTERING;
     membership->start = start;
     membership->stage_passed = false;
     membership->rebalance = false;
-    for (uint32_t i = 0; i < membership->now.seat_count; i++) {
-        sh_roster_entry *one = sh_membership_find(membership, membership->now.seats[i].device);
+    uint32_t anew = 0; /* grains of its first step */
+    for (uint32_t i = 0; i < now->seat_count; i++) {
+        sh_roster_entry *one = sh_membership_seated(membership, now, i);
         membership->mixed = membership->mixed || one->other_family;
         if (!one->proven)
             one->entered = start;
         one->seated = true;
+        anew += now->planned ? 0 : sh_ranges_total(&membership->recovery.work[i]);
     }
-    note_view(membership);
+    sh_membership_note(membership, SH_NEWS_VIEW, SH_MEMBERSHIP_ALL,
+                       "view %u: %u devices, from step %llu, %u of its grains dealt anew",
+                       now->number, now->seat_count, (unsigned long long)start.steps, anew);
     note_servers(membership);
     sh_membership_touch_all(membership);
 }
@@ -265,11 +239,11 @@ void sh_membership_check_recovered(sh_membership *membership)
     const sh_seating *next = &membership->next;
     bool all = true;
     for (uint32_t i = 0; i < next->seat_count; i++) {
-        const sh_roster_entry *one = sh_membership_find(membership, next->seats[i].device);
+        const sh_roster_entry *one = sh_membership_seated(membership, next, i);
         const sh_transfer *transfer = sh_membership_transfer_to(membership, one->device);
         if (transfer != NULL && one->notice.whole && one->notice.fetched == transfer->number) {
             membership->recovery.standing[i] = SH_STANDING_AT;
-            sh_membership_drop_transfer(membership, (uint32_t)(transfer - membership->transfers));
+            sh_membership_drop_transfer(membership, transfer);
         }
         all = all && membership->recovery.standing[i] == SH_STANDING_AT &&
               one->notice.linked == next->number;
@@ -287,38 +261,33 @@ static bool is_up_to_date(const sh_membership *membership, const sh_roster_entry
            !one->notice.leaving;
 }
 
-/* Whether its replica will soon be whole, or is awaited because its seat is being linked. */
-static bool is_coming(const sh_membership *membership, const sh_roster_entry *one)
-{
-    const sh_transfer *transfer = sh_membership_transfer_to(membership, one->device);
-    return transfer != NULL && !one->notice.leaving &&
-           (sh_membership_expects(membership, one->device) ||
-            (one->notice.coming == transfer->number && one->notice.left_ms <= AHEAD_MS));
-}
-
+/* Whether it is to have a seat. A joiner is where its replica is whole, will soon be, or is awaited
+ * because its seat is being linked. */
 static bool is_to_stay(const sh_membership *membership, const sh_roster_entry *one)
 {
     if (one->device == 0)
         return true;
     if (one->seated)
         return !one->notice.leaving;
-    return one->ready && (is_up_to_date(membership, one) || is_coming(membership, one));
+    const sh_transfer *transfer = sh_membership_transfer_to(membership, one->device);
+    return one->ready && transfer != NULL && !one->notice.leaving &&
+           (is_up_to_date(membership, one) || sh_membership_expects(membership, one->device) ||
+            (one->notice.coming == transfer->number && one->notice.left_ms <= AHEAD_MS));
 }
 
-/* Whether new shares pay, a step or more after it was asked last. */
 void sh_membership_assess(sh_membership *membership)
 {
     const sh_seating *now = &membership->now;
     sh_speed speeds[SH_DEVICES_MAX];
     sh_range shares[SH_DEVICES_MAX];
     for (uint32_t i = 0; i < now->seat_count; i++) {
-        speeds[i] = speed_of(membership, &now->seats[i]);
+        speeds[i] = speed_of(membership, now, i);
         shares[i] = now->seats[i].share;
     }
-    membership->rebalance = sh_balance_assess(
-        &membership->balance, shares, speeds, now->seat_count, membership->options.grains,
-        sh_membership_coordinator(membership)->notice.position.steps, membership->why,
-        sizeof membership->why);
+    membership->rebalance =
+        sh_balance_assess(&membership->balance, shares, speeds, now->seat_count, membership->grains,
+                          sh_membership_coordinator(membership)->notice.position.steps,
+                          membership->why, sizeof membership->why);
 }
 
 /* Counts of grains, as many as fit. */
@@ -335,19 +304,6 @@ static void print_shares(const sh_seating *view, char *text, size_t bytes)
     }
 }
 
-static void note_shares(sh_membership *membership)
-{
-    const sh_seating *now = &membership->now;
-    const sh_seat *last = &now->seats[membership->balance.last];
-    char before[64], after[64];
-    print_shares(now, before, sizeof before);
-    print_shares(&membership->next, after, sizeof after);
-    sh_membership_act(membership, SH_MEMBERSHIP_NOTE, last->device, "shares",
-                      "shares %s become %s: the others wait for device %.64s, whose %s", before,
-                      after, sh_membership_find(membership, last->device)->name, membership->why);
-}
-
-/* One change of the view that works, with all that has come together for it. */
 void sh_membership_plan(sh_membership *membership)
 {
     sh_seating *next = &membership->next;
@@ -368,19 +324,25 @@ void sh_membership_plan(sh_membership *membership)
         same = next->seats[i].device == now->seats[i].device;
     if (same)
         next->ring = now->ring;
-    if (membership->rebalance && same)
-        note_shares(membership);
+    if (membership->rebalance && same) {
+        const sh_roster_entry *last =
+            sh_membership_seated(membership, now, membership->balance.last);
+        char before[64], after[64];
+        print_shares(now, before, sizeof before);
+        print_shares(next, after, sizeof after);
+        sh_membership_note(membership, SH_NEWS_SHARES, last->device,
+                           "shares %s become %s: the others wait for device %.64s, whose %s",
+                           before, after, last->name, membership->why);
+    }
     membership->rebalance = false;
     membership->phase = SH_MEMBERSHIP_LINKING;
     sh_membership_touch_all(membership);
 }
 
-/* Whoever is to leave, or has no replica to join with any more, is to have no seat. */
 bool sh_membership_plan_holds(const sh_membership *membership)
 {
     for (uint32_t i = 0; i < membership->next.seat_count; i++)
-        if (!is_to_stay(membership,
-                        sh_membership_find(membership, membership->next.seats[i].device)))
+        if (!is_to_stay(membership, sh_membership_seated(membership, &membership->next, i)))
             return false;
     return true;
 }
@@ -394,7 +356,7 @@ static double shortening_ms(const sh_membership *membership)
         float rates[SH_DEVICES_MAX];
         sh_range shares[SH_DEVICES_MAX];
         for (uint32_t i = 0; i < views[v]->seat_count; i++) {
-            rates[i] = speed_of(membership, &views[v]->seats[i]).rate;
+            rates[i] = speed_of(membership, views[v], i).rate;
             shares[i] = views[v]->seats[i].share;
         }
         seconds[v] = sh_shares_longest(shares, rates, views[v]->seat_count, NULL);
@@ -402,8 +364,6 @@ static double shortening_ms(const sh_membership *membership)
     return 1e3 * (seconds[0] - seconds[1]);
 }
 
-/* A joiner may be announced before its replica is whole where it will be so late at most that no
- * step is longer than without it. */
 bool sh_membership_is_in_time(const sh_membership *membership, const sh_roster_entry *one)
 {
     const sh_transfer *transfer = sh_membership_transfer_to(membership, one->device);
@@ -412,7 +372,6 @@ bool sh_membership_is_in_time(const sh_membership *membership, const sh_roster_e
             one->notice.left_ms <= shortening_ms(membership));
 }
 
-/* The view that is being linked cannot come about as it is. */
 void sh_membership_give_up(sh_membership *membership)
 {
     if (membership->phase == SH_MEMBERSHIP_LINKING) {
@@ -423,12 +382,12 @@ void sh_membership_give_up(sh_membership *membership)
     }
 }
 
-/* Device 0 works in the view that it announced: the others are there, or on their way. */
 void sh_membership_check_committed(sh_membership *membership)
 {
     const sh_notice *zero = &sh_membership_coordinator(membership)->notice;
     if (zero->view != membership->next.number)
         return;
+    /* The others are there, or on their way. */
     sh_membership_prove(membership);
     enter(membership, zero->position);
 }
@@ -439,11 +398,9 @@ static void dismiss(sh_membership *membership, sh_roster_entry *one)
     one->dismissed = true;
     sh_membership_drop_transfers(membership, one->device);
     sh_membership_touch(membership, one);
-    sh_membership_act(membership, SH_MEMBERSHIP_NOTE, one->device, "left", "device %.64s left",
-                      one->name);
+    sh_membership_note(membership, SH_NEWS_LEFT, one->device, "device %.64s left", one->name);
 }
 
-/* Joiners that think better of it. */
 void sh_membership_dismiss_joiners(sh_membership *membership)
 {
     for (uint32_t i = 1; i < membership->slots; i++) {
@@ -452,18 +409,6 @@ void sh_membership_dismiss_joiners(sh_membership *membership)
             !sh_membership_expects(membership, one->device))
             dismiss(membership, one);
     }
-}
-
-static void welcome(sh_membership *membership, sh_roster_entry *one, const sh_seat *seat)
-{
-    const sh_transfer *transfer = sh_membership_transfer_to(membership, one->device);
-    if (transfer != NULL)
-        sh_membership_drop_transfer(membership, (uint32_t)(transfer - membership->transfers));
-    if (!one->welcomed)
-        sh_membership_act(membership, SH_MEMBERSHIP_NOTE, one->device, "joined",
-                          "device %.64s joined with %u of %u grains", one->name, seat->share.count,
-                          membership->options.grains);
-    one->welcomed = true;
 }
 
 /* Whether it has come to the end of what it had to do in the view before. */
@@ -476,8 +421,9 @@ static bool is_through(const sh_membership *membership, const sh_roster_entry *o
     return notice->view == 0 || notice->halted >= now->number;
 }
 
-/* Who leaves may have passed the last stage later than others, and is dismissed only then: its
- * figures count that stage, and who leaves with it may have the sums from its ring. */
+/* A device that leaves may have passed the last stage later than others, and is dismissed only
+ * then: its figures count that stage, and one that leaves with it may have the sums from its ring.
+ */
 void sh_membership_check_entered(sh_membership *membership)
 {
     const sh_seating *now = &membership->now;
@@ -488,7 +434,7 @@ void sh_membership_check_entered(sh_membership *membership)
     }
     membership->phase = SH_MEMBERSHIP_STEADY;
     if (membership->left_ring != 0)
-        sh_membership_touch_all(membership); /* who stays may close it */
+        sh_membership_touch_all(membership); /* those that stay may close it */
     membership->left_ring = 0;
     for (uint32_t i = 0; i < membership->slots; i++) {
         sh_roster_entry *one = &membership->members[i];
@@ -497,7 +443,15 @@ void sh_membership_check_entered(sh_membership *membership)
         const sh_seat *seat = sh_seating_of(now, one->device);
         if (one->seated && seat == NULL)
             dismiss(membership, one);
-        else if (seat != NULL)
-            welcome(membership, one, seat);
+        if (seat == NULL)
+            continue;
+        const sh_transfer *transfer = sh_membership_transfer_to(membership, one->device);
+        if (transfer != NULL)
+            sh_membership_drop_transfer(membership, transfer);
+        if (!one->welcomed)
+            sh_membership_note(membership, SH_NEWS_JOINED, one->device,
+                               "device %.64s joined with %u of %u grains", one->name,
+                               seat->share.count, membership->grains);
+        one->welcomed = true;
     }
 }

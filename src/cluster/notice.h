@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "base/position.h"
-#include "cluster/ranges.h"
+#include "base/ranges.h"
 #include "train/pace.h"
 
 typedef enum sh_life {

@@ -5,10 +5,10 @@
  *     by the trailer   a stage passed whose trailer names the view, and its seats are known here;
  * or by a GO          it is whole, stands at the start, and nothing is under way
  *
- * and whichever comes first; both say the same. Where the trailer names a view in which the device
- * has no seat it is out, in no view, and waits to be dismissed: its ring stays up, because others
- * may not have all of the last stage yet. For the same reason the ring before stays up until a
- * stage of the new view has passed, which it does only when all are in it.
+ * whichever comes first; both say the same. Where the trailer names a view in which the device has
+ * no seat it is out, in no view, and waits to be dismissed: its ring stays up, because others may
+ * not have all of the last stage yet. For the same reason the ring before stays up until a stage of
+ * the new view has passed, which it does only when all are in it.
  *
  * A HALT is carried out in this order: the loop aborts the rings, the step's thread comes back from
  * its stage, it computes the check, and only then the notice says `halted`. From then on the device
@@ -28,7 +28,7 @@ void sh_participant_init(sh_participant *participant, uint32_t device)
     participant->under_way = SH_TASK_WAIT;
 }
 
-/* The view that all stop for; 0 where the change at hand is a planned one, or none. */
+/* The view that all stop for; 0 if the change at hand is planned, or there is none. */
 static uint32_t halt_view(const sh_participant *participant)
 {
     const sh_directive *directive = &participant->directive;
@@ -48,7 +48,7 @@ static void halt(sh_participant *participant)
     participant->stalled = true;
 }
 
-/* The transfer that this device is to take and has not; NULL where there is none. */
+/* The transfer that this device is to take and has not taken; NULL: none. */
 static const sh_transfer *wanted_transfer(const sh_participant *participant)
 {
     const sh_transfer *taking = sh_directive_taking(&participant->directive, participant->device);
@@ -71,16 +71,8 @@ static void enter(sh_participant *participant)
     participant->dealt = participant->keep = false;
 }
 
-/* Whether a replica at `mine` can begin at `start`: phases 0 and 1 have the same weights. */
-static bool can_begin(sh_position mine, sh_position start)
-{
-    return sh_position_same(mine, start) ||
-           (mine.steps == start.steps && mine.phase <= SH_PHASE_FIRST &&
-            start.phase == SH_PHASE_VALIDATION);
-}
-
-/* Enters the view of a GO where everything is as it says, once: the GO of a view that it has left
- * is still here until the next directive. */
+/* Enters the view of a GO if all is as the GO says, and only once: the GO of a view that the device
+ * has left is still here until the next directive. */
 static void try_go(sh_participant *participant)
 {
     const sh_directive *directive = &participant->directive;
@@ -95,7 +87,7 @@ static void try_go(sh_participant *participant)
             enter(participant);
         return;
     }
-    if (!can_begin(notice->position, directive->start))
+    if (!sh_position_reaches(notice->position, directive->start))
         return;
     enter(participant);
     if (!sh_position_same(notice->position, directive->start)) {
@@ -113,16 +105,7 @@ static void try_go(sh_participant *participant)
         notice->held.count = 0;
 }
 
-/* Whether the others may still need the ring of the view before: that of who leaves ends there. */
-static bool is_left_yet(const sh_participant *participant)
-{
-    const sh_directive *directive = &participant->directive;
-    if (!directive->planned || directive->view != participant->notice.view)
-        return false;
-    return directive->phase == SH_DIRECTIVE_LINK || directive->left == participant->previous;
-}
-
-/* What follows by itself from how things stand. */
+/* Draws the conclusions from the state. */
 static void settle(sh_participant *participant)
 {
     const sh_directive *directive = &participant->directive;
@@ -130,7 +113,10 @@ static void settle(sh_participant *participant)
     const sh_transfer *taking = sh_directive_taking(directive, participant->device);
     if (participant->fetching != 0 && (taking == NULL || taking->number != participant->fetching))
         participant->fetching = 0;
-    if (!is_left_yet(participant))
+    /* The others may still need the ring of the view before: that of a leaving device ends there.
+     */
+    if (!directive->planned || directive->view != notice->view ||
+        (directive->phase != SH_DIRECTIVE_LINK && directive->left != participant->previous))
         participant->previous = 0;
     if (must_halt(participant) && participant->under_way == SH_TASK_WAIT && !notice->whole)
         halt(participant);
@@ -170,22 +156,6 @@ static void handle_passed(sh_participant *participant, const sh_participant_even
         enter(participant);
     else
         notice->view = 0;
-}
-
-static void handle_stopped(sh_participant *participant, const sh_participant_event *event)
-{
-    stage_ended(participant, event);
-    participant->stalled = true;
-    if (event->kind == SH_PARTICIPANT_DIFFERED)
-        participant->notice.differing = participant->notice.view;
-}
-
-static void handle_checked(sh_participant *participant, const sh_participant_event *event)
-{
-    participant->under_way = SH_TASK_WAIT;
-    participant->notice.check = event->check;
-    if (must_halt(participant))
-        halt(participant);
 }
 
 static void handle_link_broken(sh_participant *participant, const sh_participant_event *event)
@@ -230,18 +200,9 @@ static void handle_fetched(sh_participant *participant, const sh_participant_eve
     notice->grains = event->grains;
 }
 
-static void handle_prepared(sh_participant *participant, const sh_participant_event *event)
-{
-    sh_notice *notice = &participant->notice;
-    notice->life = SH_LIFE_READY;
-    notice->whole = event->whole;
-    notice->position = event->position;
-    notice->grains = event->grains;
-    notice->speed = event->speed;
-}
-
 void sh_participant_handle(sh_participant *participant, const sh_participant_event *event)
 {
+    sh_notice *notice = &participant->notice;
     switch (event->kind) {
     case SH_PARTICIPANT_DIRECTIVE:
         if (event->directive->serial <= participant->directive.serial)
@@ -249,7 +210,11 @@ void sh_participant_handle(sh_participant *participant, const sh_participant_eve
         participant->directive = *event->directive;
         break;
     case SH_PARTICIPANT_PREPARED:
-        handle_prepared(participant, event);
+        notice->life = SH_LIFE_READY;
+        notice->whole = event->whole;
+        notice->position = event->position;
+        notice->grains = event->grains;
+        notice->speed = event->speed;
         break;
     case SH_PARTICIPANT_PASSED:
         assert(participant->under_way == SH_TASK_RUN);
@@ -257,20 +222,26 @@ void sh_participant_handle(sh_participant *participant, const sh_participant_eve
         break;
     case SH_PARTICIPANT_REDONE:
         assert(participant->under_way == SH_TASK_RUN);
-        participant->notice.position = event->position;
+        notice->position = event->position;
         break;
     case SH_PARTICIPANT_STOPPED:
     case SH_PARTICIPANT_DIFFERED:
         assert(participant->under_way == SH_TASK_RUN);
-        handle_stopped(participant, event);
+        stage_ended(participant, event);
+        participant->stalled = true;
+        if (event->kind == SH_PARTICIPANT_DIFFERED)
+            notice->differing = notice->view;
         break;
     case SH_PARTICIPANT_CHECKED:
         assert(participant->under_way == SH_TASK_CHECK);
-        handle_checked(participant, event);
+        participant->under_way = SH_TASK_WAIT;
+        notice->check = event->check;
+        if (must_halt(participant))
+            halt(participant);
         break;
     case SH_PARTICIPANT_LINKED:
-        if (event->view > participant->notice.linked)
-            participant->notice.linked = event->view;
+        if (event->view > notice->linked)
+            notice->linked = event->view;
         break;
     case SH_PARTICIPANT_LINK_BROKEN:
         handle_link_broken(participant, event);
@@ -281,29 +252,16 @@ void sh_participant_handle(sh_participant *participant, const sh_participant_eve
         handle_fetched(participant, event);
         break;
     case SH_PARTICIPANT_LEAVE:
-        participant->notice.leaving = true;
+        notice->leaving = true;
         break;
     }
     settle(participant);
-    participant->notice.serial++;
-}
-
-/* A replica is about to be written over. */
-static sh_task begin_fetch(sh_participant *participant, const sh_transfer *transfer)
-{
-    sh_notice *notice = &participant->notice;
-    participant->fetching = transfer->number;
-    notice->whole = false;
-    notice->held.count = 0;
-    if (notice->life == SH_LIFE_FINISHED)
-        notice->life = SH_LIFE_READY;
     notice->serial++;
-    return (sh_task){.kind = SH_TASK_FETCH, .transfer = *transfer};
 }
 
 sh_task sh_participant_take(sh_participant *participant)
 {
-    const sh_notice *notice = &participant->notice;
+    sh_notice *notice = &participant->notice;
     assert(participant->under_way == SH_TASK_WAIT);
     if (participant->directive.dismissed)
         return (sh_task){.kind = SH_TASK_END};
@@ -312,8 +270,15 @@ sh_task sh_participant_take(sh_participant *participant)
         return (sh_task){.kind = SH_TASK_CHECK};
     }
     const sh_transfer *transfer = wanted_transfer(participant);
-    if (transfer != NULL && transfer->number != participant->fetching)
-        return begin_fetch(participant, transfer);
+    if (transfer != NULL && transfer->number != participant->fetching) {
+        participant->fetching = transfer->number;
+        notice->whole = false; /* the replica is about to be written over */
+        notice->held.count = 0;
+        if (notice->life == SH_LIFE_FINISHED)
+            notice->life = SH_LIFE_READY;
+        notice->serial++;
+        return (sh_task){.kind = SH_TASK_FETCH, .transfer = *transfer};
+    }
     if (transfer != NULL || notice->view == 0 || participant->stalled || !notice->whole ||
         notice->life != SH_LIFE_READY)
         return (sh_task){.kind = SH_TASK_WAIT};

@@ -73,7 +73,7 @@ static void halts_only_when_the_stage_has_ended(void **state)
     assert_int_equal(sh_participant_take(&part).kind, SH_TASK_CHECK);
     hear((sh_participant_event){.kind = SH_PARTICIPANT_CHECKED, .check = 5});
     assert_int_equal(part.notice.halted, 2);
-    assert_int_equal(sh_ranges_grains(&part.notice.held), 2);
+    assert_int_equal(sh_ranges_total(&part.notice.held), 2);
     assert_int_equal(sh_participant_take(&part).kind, SH_TASK_WAIT);
 }
 

@@ -4,15 +4,9 @@
 #include <assert.h>
 #include <string.h>
 
-/* Whether a replica at `a` can go on at `target`: validation and first attempt have the same
- * weights. */
-static bool reaches(sh_position a, sh_position target)
-{
-    return sh_position_same(a, target) || (a.steps == target.steps && a.phase == SH_PHASE_FIRST &&
-                                           target.phase == SH_PHASE_VALIDATION);
-}
+#include "train/schedule.h"
 
-/* Of a validation and the attempt behind it, the validation, where somebody whole stands there. */
+/* Of a validation and the attempt behind it, the validation if a whole replica stands there. */
 static sh_position step_back(sh_position position, const sh_survivor *survivors, uint32_t count)
 {
     const sh_position validation = {position.steps, SH_PHASE_VALIDATION};
@@ -22,14 +16,6 @@ static sh_position step_back(sh_position position, const sh_survivor *survivors,
                 sh_position_same(survivors[i].notice->position, validation))
                 return validation;
     return position;
-}
-
-static uint32_t count_at(sh_position target, const sh_survivor *survivors, uint32_t count)
-{
-    uint32_t found = 0;
-    for (uint32_t i = 0; i < count; i++)
-        found += survivors[i].notice->whole && reaches(survivors[i].notice->position, target);
-    return found;
 }
 
 static bool choose_target(sh_position *target, const sh_survivor *survivors, uint32_t count)
@@ -47,8 +33,11 @@ static bool choose_target(sh_position *target, const sh_survivor *survivors, uin
     if (highest == NULL)
         return false;
     *target = step_back(highest->position, survivors, count);
-    if (zero != NULL && !reaches(zero->position, *target) &&
-        count_at(*target, survivors, count) == 1)
+    uint32_t there = 0;
+    for (uint32_t i = 0; i < count; i++)
+        there += survivors[i].notice->whole &&
+                 sh_position_reaches(survivors[i].notice->position, *target);
+    if (zero != NULL && !sh_position_reaches(zero->position, *target) && there == 1)
         *target = step_back(zero->position, survivors, count);
     return true;
 }
@@ -60,8 +49,8 @@ static bool votes(const sh_recovery *recovery, const sh_survivor *survivors, uin
     return recovery->standing[i] == SH_STANDING_AT && (!proven || survivors[i].proven);
 }
 
-/* The check that most have of those at the target; false where none has the most votes, or where
- * these are a single one's and somebody there has another check. */
+/* The check with the most votes at the target. False: two checks have as many, or a single survivor
+ * has voted and another one there has another check. */
 static bool majority(uint64_t *check, const sh_recovery *recovery, const sh_survivor *survivors,
                      uint32_t count)
 {
@@ -96,7 +85,7 @@ bool sh_recovery_judge(sh_recovery *recovery, const sh_survivor *survivors, uint
         return false;
     for (uint32_t i = 0; i < count; i++) {
         const sh_notice *notice = survivors[i].notice;
-        const bool at = notice->whole && reaches(notice->position, recovery->target);
+        const bool at = notice->whole && sh_position_reaches(notice->position, recovery->target);
         recovery->standing[i] = at ? SH_STANDING_AT : SH_STANDING_AWAY;
     }
     uint64_t check = 0;
@@ -114,7 +103,7 @@ bool sh_recovery_judge(sh_recovery *recovery, const sh_survivor *survivors, uint
     return true;
 }
 
-/* Who keeps; *held is what they hold together. False: too scattered. */
+/* Chooses the survivors that keep; *held is what they hold together. False: too scattered. */
 static bool choose_kept(sh_recovery *recovery, sh_ranges *held, const sh_survivor *survivors,
                         uint32_t count)
 {
@@ -130,17 +119,32 @@ static bool choose_kept(sh_recovery *recovery, sh_ranges *held, const sh_survivo
     return true;
 }
 
+/* Deals `missing` out by shares. False: what a device keeps and this are too scattered. */
+static bool deal(sh_recovery *recovery, const sh_survivor *survivors, uint32_t count,
+                 const sh_range *shares, uint32_t of, sh_ranges missing)
+{
+    const uint32_t lacking = sh_ranges_total(&missing);
+    for (uint32_t i = 0; i < count; i++) {
+        sh_ranges own = recovery->keep[i] ? survivors[i].notice->held : (sh_ranges){0};
+        sh_ranges_take(&recovery->work[i], &missing, sh_range_scale(shares[i], of, lacking).count);
+        if (!sh_ranges_unite(&own, &recovery->work[i]))
+            return false;
+    }
+    assert(missing.count == 0);
+    return true;
+}
+
 void sh_recovery_deal(sh_recovery *recovery, const sh_survivor *survivors, uint32_t count,
                       const sh_range *shares, uint32_t of, bool afresh)
 {
     sh_ranges held = {0}, missing = {0};
-    if (afresh || !choose_kept(recovery, &held, survivors, count) ||
-        !sh_ranges_complement(&missing, &held, recovery->grains)) {
-        memset(recovery->keep, 0, sizeof recovery->keep);
-        missing = (sh_ranges){recovery->grains > 0, {{0, recovery->grains}}};
-    }
-    const uint32_t lacking = sh_ranges_grains(&missing);
-    for (uint32_t i = 0; i < count; i++)
-        sh_ranges_take(&recovery->work[i], &missing, sh_range_scale(shares[i], of, lacking).count);
-    assert(missing.count == 0);
+    if (!afresh && choose_kept(recovery, &held, survivors, count) &&
+        sh_ranges_complement(&missing, &held, recovery->grains) &&
+        deal(recovery, survivors, count, shares, of, missing))
+        return;
+    memset(recovery->keep, 0, sizeof recovery->keep);
+    const sh_ranges all = {recovery->grains > 0, {{0, recovery->grains}}};
+    const bool dealt = deal(recovery, survivors, count, shares, of, all);
+    assert(dealt);
+    (void)dealt;
 }

@@ -52,8 +52,8 @@ bool sh_recovery_judge(sh_recovery *recovery, const sh_survivor *survivors, uint
 
 /*
  * Who keeps what it holds, and what each is to compute besides, about in proportion to the shares.
- * Every grain of the stage is then kept or to be computed by exactly one. With `afresh`, nobody
- * keeps. Shares of `of` grains.
+ * Every grain of the stage is then kept or to be computed by exactly one. With `afresh`, and
+ * where a device would hold too scattered a set, nobody keeps. Shares of `of` grains.
  */
 void sh_recovery_deal(sh_recovery *recovery, const sh_survivor *survivors, uint32_t count,
                       const sh_range *shares, uint32_t of, bool afresh);

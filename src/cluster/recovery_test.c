@@ -117,6 +117,29 @@ static void judges_by_position_and_check(void **state)
     assert_false(sh_recovery_judge(&recovery, &(sh_survivor){0, &none, true}, 1));
 }
 
+/* A device's account of its grains is a set with as many ranges as a message. */
+static void nobody_is_dealt_what_its_account_has_no_room_for(void **state)
+{
+    (void)state;
+    enum { HOLDERS = 3, PIECES = 31 };
+    static const uint32_t first[HOLDERS] = {0, 1, 3}; /* of 4: number 2 is missing */
+    static const sh_range shares[HOLDERS] = {{0, 4 * PIECES}, {4 * PIECES, 0}, {4 * PIECES, 0}};
+    static sh_recovery recovery;
+    static sh_notice notices[HOLDERS];
+    sh_survivor survivors[HOLDERS];
+    for (uint32_t i = 0; i < HOLDERS; i++) {
+        notices[i] = (sh_notice){.whole = true, .position = {4, 1}, .grains = 4 * PIECES};
+        for (uint32_t j = 0; j < PIECES; j++)
+            assert_true(sh_ranges_add(&notices[i].held, (sh_range){4 * j + first[i], 1}));
+        survivors[i] = (sh_survivor){i, &notices[i], true};
+    }
+    assert_true(sh_recovery_judge(&recovery, survivors, HOLDERS));
+    sh_recovery_deal(&recovery, survivors, HOLDERS, shares, 4 * PIECES, false);
+    for (uint32_t i = 0; i < HOLDERS; i++)
+        assert_false(recovery.keep[i]);
+    assert_int_equal(sh_ranges_total(&recovery.work[0]), 4 * PIECES);
+}
+
 static void deals_every_grain_once(void **state)
 {
     (void)state;
@@ -139,13 +162,13 @@ static void deals_every_grain_once(void **state)
             assert_int_equal(recovery.keep[i], !afresh && i < 2);
             if (recovery.keep[i])
                 assert_true(sh_ranges_unite(&all, &notices[i].held));
-            grains += recovery.keep[i] ? sh_ranges_grains(&notices[i].held) : 0;
+            grains += recovery.keep[i] ? sh_ranges_total(&notices[i].held) : 0;
             assert_true(sh_ranges_unite(&all, &recovery.work[i]));
-            grains += sh_ranges_grains(&recovery.work[i]);
+            grains += sh_ranges_total(&recovery.work[i]);
         }
         assert_int_equal(grains, 12);
-        assert_int_equal(sh_ranges_grains(&all), 12);
-        assert_int_equal(sh_ranges_grains(&recovery.work[2]), 0); /* it has no share */
+        assert_int_equal(sh_ranges_total(&all), 12);
+        assert_int_equal(sh_ranges_total(&recovery.work[2]), 0); /* it has no share */
     }
 }
 
@@ -154,6 +177,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(judges_by_position_and_check),
         cmocka_unit_test(deals_every_grain_once),
+        cmocka_unit_test(nobody_is_dealt_what_its_account_has_no_room_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

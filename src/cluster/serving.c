@@ -61,8 +61,7 @@ void sh_serving_print(const sh_serving *serving, char text[SH_SERVING_TEXT])
     size_t used = 0;
     text[0] = '\0';
     for (uint32_t i = 0; i < serving->count; i++) {
-        const bool full = used > SH_SERVING_TEXT - 16;
-        if (full) {
+        if (used > SH_SERVING_TEXT - 16) {
             snprintf(text + used, SH_SERVING_TEXT - used, ",...");
             return;
         }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which devices serve: add up a shard of every sum for the others (reduce/servers.h). All of a
+ * Which devices serve: add up a shard of every sum for the others (reduce/servers.c). All of a
  * view, or those that the user has chosen. It is no part of the job: the weights are the same.
  *
  *     sh_serving serving = {.on = true};

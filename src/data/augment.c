@@ -18,11 +18,6 @@ static bool is(item name, const char *text)
     return name.length == strlen(text) && memcmp(name.text, text, name.length) == 0;
 }
 
-static sh_status fail_twice(const char *list, const char *name)
-{
-    return sh_fail(SH_INVALID, "--augment %s: '%s' is there twice", list, name);
-}
-
 static sh_status parse_crop(uint32_t *crop, const char *list, item padding)
 {
     uint32_t value = 0;
@@ -47,15 +42,15 @@ static sh_status parse_item(sh_augment *augment, const char *list, item name)
     static const char crop[] = "crop:";
     const size_t prefix = sizeof crop - 1;
     const bool padded = name.length >= prefix && memcmp(name.text, crop, prefix) == 0;
-    if (is(name, "flip")) {
-        if (augment->flip)
-            return fail_twice(list, "flip");
+    const bool flips = is(name, "flip"), crops = padded || is(name, "crop");
+    if ((flips && augment->flip) || (crops && augment->crop > 0))
+        return sh_fail(SH_INVALID, "--augment %s: '%s' is there twice", list,
+                       flips ? "flip" : "crop");
+    if (flips) {
         augment->flip = true;
         return SH_OK;
     }
-    if (padded || is(name, "crop")) {
-        if (augment->crop > 0)
-            return fail_twice(list, "crop");
+    if (crops) {
         augment->crop = SH_AUGMENT_CROP_DEFAULT;
         const item padding = {name.text + prefix, name.length - prefix};
         return padded ? parse_crop(&augment->crop, list, padding) : SH_OK;

@@ -20,7 +20,7 @@ static void make_folders(char *folder)
     (void)mkdir(folder, 0700);
 }
 
-int sh_cache_open(char path[SH_CACHE_PATH])
+sh_status sh_cache_path(char path[SH_CACHE_PATH])
 {
     const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     int length;
@@ -29,8 +29,16 @@ int sh_cache_open(char path[SH_CACHE_PATH])
     else if (home != NULL && home[0] == '/')
         length = snprintf(path, SH_CACHE_PATH, "%s/.cache/shoal", home);
     else
-        return -1;
+        return sh_fail(SH_NOT_FOUND,
+                       "there is no cache folder: set XDG_CACHE_HOME or HOME to an absolute path");
     if (length < 0 || length >= SH_CACHE_PATH)
+        return sh_fail(SH_LIMIT, "the path of the cache folder is too long");
+    return SH_OK;
+}
+
+int sh_cache_open(char path[SH_CACHE_PATH])
+{
+    if (sh_cache_path(path) != SH_OK)
         return -1;
     make_folders(path);
     const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

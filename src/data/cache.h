@@ -19,6 +19,10 @@
 
 #define SH_CACHE_PATH 4096 /* bytes of its path, with the end */
 
+/* Where it is, made or not. SH_NOT_FOUND where the environment names no place for it; SH_LIMIT
+ * where the path is too long. */
+sh_status sh_cache_path(char path[SH_CACHE_PATH]) SHOAL_CHECKED;
+
 /*
  * Opens it (mode 0700 where it is made): owned, close it. `path` is for messages and for what has
  * to be a path. -1, and `path` undefined, where there is none that only this user can write.

@@ -1,41 +1,92 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "data/cifar.h"
-
-#include <errno.h>
-#include <fcntl.h>
+/*
+ * `cifar10:DIR` and `cifar100:DIR`: the files of the binary version of CIFAR-10 and CIFAR-100,
+ * under their published names (A. Krizhevsky: "Learning multiple layers of features from tiny
+ * images", 2009; the format as the sets' page, cs.toronto.edu/~kriz/cifar.html, has it): records
+ * and nothing else,
+ *
+ *     CIFAR-10     label,                     3072 bytes
+ *     CIFAR-100    coarse label, fine label,  3072 bytes
+ *
+ * the pixels being a plane of 32 x 32 each for red, green and blue, row by row. A file may hold any
+ * number of whole records. Of CIFAR-100's labels the fine one is used.
+ *
+ * CIFAR-10's training images come in five files, and any number of them is enough. Samples are
+ * numbered through the files that are there, in order. The log names the missing ones.
+ */
 #include <inttypes.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "data/extent.h"
+#include "base/log.h"
+#include "data/stored.h"
 
-#define RECORD_MOST (SH_CIFAR_LABELS_MOST + SH_CIFAR_PIXELS)
-#define CHUNK                                                                                      \
-    16 /* records looked at in one go: a system call each would cost more than the copy            \
-        */
+#define SIDE 32
+#define PIXELS (3 * SIDE * SIDE) /* bytes of an image */
+#define LABELS_MOST 2            /* bytes before it */
+#define FILES_MOST 5             /* of a split */
 
-const sh_cifar_kind sh_cifar10 = {"cifar10", "CIFAR-10", 1, {10}};
-const sh_cifar_kind sh_cifar100 = {"cifar100", "CIFAR-100", 2, {20, 100}};
+/* What differs between the two. */
+typedef struct variant {
+    const char *title;
+    uint32_t labels; /* bytes of labels in a record; the last is the one that is used */
+    uint32_t classes[LABELS_MOST];
+    /* Of the pixels of all 50,000 training images, as parts of 255, by channel; rounded as they
+     * are in common use. cifar_test.c compares them with real files where it finds those. */
+    float mean[3], deviation[3];
+    const char *files[SH_SPLITS][FILES_MOST + 1]; /* NULL behind the last */
+    const sh_format *other;
+} variant;
 
-static const sh_cifar_kind *other_kind(const sh_cifar_kind *kind)
+static const variant cifar10 = {
+    "CIFAR-10",
+    1,
+    {10},
+    {0.4914f, 0.4822f, 0.4465f},
+    {0.2470f, 0.2435f, 0.2616f},
+    {{"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin",
+      "data_batch_5.bin"},
+     {"test_batch.bin"}},
+    &sh_cifar100_format,
+};
+
+static const variant cifar100 = {
+    "CIFAR-100",
+    2,
+    {20, 100},
+    {0.5071f, 0.4865f, 0.4409f},
+    {0.2673f, 0.2564f, 0.2762f},
+    {{"train.bin"}, {"test.bin"}},
+    &sh_cifar10_format,
+};
+
+static uint64_t record_bytes(const variant *v)
 {
-    return kind == &sh_cifar10 ? &sh_cifar100 : &sh_cifar10;
+    return v->labels + PIXELS;
 }
 
-static sh_status check_size(uint32_t *count, uint64_t bytes, const sh_cifar_kind *kind)
+static bool cifar_recognises(const sh_format *format, const char *folder)
 {
-    const uint64_t record = sh_cifar_record_bytes(kind), whole = bytes / record;
-    const sh_cifar_kind *other = other_kind(kind);
+    const variant *v = format->variant;
+    for (int split = 0; split < SH_SPLITS; split++)
+        for (const char *const *name = v->files[split]; *name != NULL; name++)
+            if (sh_stored_has(format, folder, *name))
+                return true;
+    return false;
+}
+
+/* Checks the size of a file of `bytes` bytes. Messages lack its name. */
+static sh_status check_size(const variant *v, uint64_t bytes)
+{
+    const uint64_t record = record_bytes(v), whole = bytes / record;
+    const variant *other = v->other->variant;
     if (bytes == 0)
         return sh_fail(SH_FORMAT, "is empty; copy or download it again");
-    if (bytes % record != 0 && bytes % sh_cifar_record_bytes(other) == 0)
+    if (bytes % record != 0 && bytes % record_bytes(other) == 0)
         return sh_fail(SH_FORMAT,
                        "its %" PRIu64 " bytes are no whole number of %s's records of %" PRIu64
-                       ", but of %s's of %zu: write %s:DIR",
-                       bytes, kind->title, record, other->title, sh_cifar_record_bytes(other),
-                       other->name);
+                       ", but of %s's of %" PRIu64 ": write %s:DIR",
+                       bytes, v->title, record, other->title, record_bytes(other), v->other->name);
     if (bytes % record != 0)
         return sh_fail(SH_CORRUPT,
                        "is cut off or damaged: its %" PRIu64 " bytes are %" PRIu64
@@ -45,128 +96,103 @@ static sh_status check_size(uint32_t *count, uint64_t bytes, const sh_cifar_kind
     if (whole > UINT32_MAX)
         return sh_fail(SH_LIMIT, "holds %" PRIu64 " records; at most %u can be read", whole,
                        UINT32_MAX);
-    *count = (uint32_t)whole;
     return SH_OK;
 }
 
-static sh_status examine(sh_cifar_file *file)
+/* Each split is one file of the contents, made of the files of it that are there. */
+static sh_status open_split(sh_stored *set, sh_split split, const char *folder)
 {
-    struct stat about;
-    if (fstat(file->fd, &about) != 0)
-        return sh_fail_errno(errno, "cannot examine it");
-    if (!S_ISREG(about.st_mode))
-        return sh_fail(SH_FORMAT, "is not a regular file");
-    return check_size(&file->count, (uint64_t)about.st_size, file->kind);
-}
-
-sh_status sh_cifar_adopt(sh_cifar_file *file, int fd, const char *name, const sh_cifar_kind *kind)
-{
-    sh_cifar_file fresh = {.fd = fd, .kind = kind};
-    sh_status status = examine(&fresh);
-    if (status == SH_OK) {
-        fresh.name = strdup(name);
-        if (fresh.name == NULL)
-            status = sh_fail_memory(strlen(name) + 1, "the name of a data file");
+    const variant *v = set->format->variant;
+    const char *const *files = v->files[split];
+    char missing[SH_STORED_NAMES], name[SH_CONTENTS_NAME];
+    (void)sh_stored_missing(missing, set->format, folder, files);
+    snprintf(name, sizeof name, "%s.bin", sh_split_name(split));
+    const uint32_t file = sh_stored_file(set, name);
+    for (; *files != NULL; files++) {
+        const sh_stored_part *part;
+        if (!sh_stored_has(set->format, folder, *files))
+            continue;
+        SH_TRY(sh_stored_open(&part, set, file, folder, *files));
+        SH_TRY(sh_fail_in(check_size(v, part->bytes), "%s", part->name));
     }
-    if (status != SH_OK) {
-        close(fd);
-        return sh_fail_in(status, "%s", name);
-    }
-    *file = fresh;
+    const uint64_t samples = set->contents.file[file].bytes / record_bytes(v);
+    if (samples == 0 && !cifar_recognises(set->format, folder) &&
+        cifar_recognises(v->other, folder))
+        return sh_fail(SH_NOT_FOUND, "%s: holds files of %s, none of %s; write %s:%s", folder,
+                       ((const variant *)v->other->variant)->title, v->title, v->other->name,
+                       folder);
+    if (samples == 0)
+        return sh_fail(SH_NOT_FOUND,
+                       "%s: no %s file of %s (binary version) is here; looked in vain for %s",
+                       folder, sh_split_name(split), v->title, missing);
+    if (samples > UINT32_MAX)
+        return sh_fail(SH_LIMIT, "%s: the %s files hold more than %u records", folder,
+                       sh_split_name(split), UINT32_MAX);
+    set->base.info.count[split] = (uint32_t)samples;
+    set->contents.image[split] = (sh_contents_place){file, v->labels, record_bytes(v)};
+    set->contents.label[split] = (sh_contents_place){file, v->labels - 1, record_bytes(v)};
     return SH_OK;
 }
 
-sh_status sh_cifar_open(sh_cifar_file *file, const char *path, const sh_cifar_kind *kind)
+static sh_status check_labels(sh_stored *set, sh_split split, uint32_t index, const uint8_t *labels)
 {
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
-        return sh_fail_errno(errno, "%s: cannot open it", path);
-    return sh_cifar_adopt(file, fd, path, kind);
-}
-
-static sh_status read_records(const sh_cifar_file *file, uint32_t first, uint32_t count,
-                              uint8_t *bytes)
-{
-    const size_t record_bytes = sh_cifar_record_bytes(file->kind), wanted = count * record_bytes;
-    size_t got = 0;
-    SH_TRY(sh_fail_in(sh_extent_read(&got, file->fd, (uint64_t)first * record_bytes, bytes, wanted),
-                      "%s: record %u", file->name, first));
-    if (got < wanted)
-        return sh_fail(SH_CORRUPT, "%s: record %u: became shorter while it was in use", file->name,
-                       first + (uint32_t)(got / record_bytes));
-    return SH_OK;
-}
-
-/* The place of the first label that is out of range; kind->labels where all are in it. */
-static uint32_t find_wrong(const sh_cifar_kind *kind, const uint8_t *labels)
-{
-    uint32_t i = 0;
-    while (i < kind->labels && labels[i] < kind->classes[i])
-        i++;
-    return i;
-}
-
-static const char *label_name(const sh_cifar_kind *kind, uint32_t place)
-{
-    return kind->labels == 1 ? "label" : place == 0 ? "coarse label" : "fine label";
-}
-
-/* Reads and checks records, as sh_cifar_check. */
-static sh_status check_chunk(const sh_cifar_file *file, uint32_t first, uint32_t count,
-                             sh_cifar_label_fn *each, void *context)
-{
-    const sh_cifar_kind *kind = file->kind;
-    uint8_t bytes[CHUNK * RECORD_MOST];
-    SH_TRY(read_records(file, first, count, bytes));
-    for (uint32_t i = 0; i < count; i++) {
-        const uint8_t *labels = bytes + i * sh_cifar_record_bytes(kind);
-        const uint32_t wrong = find_wrong(kind, labels);
-        if (wrong < kind->labels)
-            return sh_fail(SH_FORMAT,
-                           "%s: record %u has %s %u, out of range 0 to %u; is this a file of %s, "
-                           "binary version? copy or download it again",
-                           file->name, first + i, label_name(kind, wrong), labels[wrong],
-                           kind->classes[wrong] - 1, kind->title);
-        if (each != NULL)
-            each(context, labels[kind->labels - 1]);
+    const variant *v = set->format->variant;
+    for (uint32_t i = 0; i < v->labels; i++) {
+        if (labels[i] < v->classes[i])
+            continue;
+        const char *name = sh_stored_name(set, split, &index);
+        return sh_fail(SH_FORMAT,
+                       "%s: record %u has %s %u, out of range 0 to %u; is this a file of %s, "
+                       "binary version? copy or download it again",
+                       name, index,
+                       v->labels == 1 ? "label"
+                       : i == 0       ? "coarse label"
+                                      : "fine label",
+                       labels[i], v->classes[i] - 1, v->title);
     }
     return SH_OK;
 }
 
-sh_status sh_cifar_check(const sh_cifar_file *file, sh_cifar_label_fn *each, void *context)
+static sh_status cifar_fill(sh_stored *set, const char *folder)
 {
-    for (uint32_t first = 0, chunk = 0; first < file->count; first += chunk) {
-        chunk = file->count - first < CHUNK ? file->count - first : CHUNK;
-        SH_TRY(check_chunk(file, first, chunk, each, context));
+    const variant *v = set->format->variant;
+    char stamps[SH_SPLITS][SH_STORED_STAMP], missing[SH_STORED_NAMES];
+    sh_dataset_info *info = &set->base.info;
+    info->channels = 3;
+    info->height = info->width = SIDE;
+    info->classes = v->classes[v->labels - 1];
+    memcpy(info->mean, v->mean, sizeof v->mean);
+    memcpy(info->deviation, v->deviation, sizeof v->deviation);
+    set->label_bytes = v->labels;
+    for (int split = 0; split < SH_SPLITS; split++) {
+        SH_TRY(open_split(set, (sh_split)split, folder));
+        snprintf(stamps[split], sizeof *stamps, "%s %u", info->name, info->count[split]);
     }
+    SH_TRY(sh_stored_seal(set, stamps, check_labels));
+    if (sh_stored_missing(missing, set->format, folder, v->files[SH_SPLIT_TRAIN]) > 0)
+        sh_log(SH_LOG_INFO, "data.incomplete", "folder=\"%s\" samples=%u missing=\"%s\"", folder,
+               info->count[SH_SPLIT_TRAIN], missing);
     return SH_OK;
 }
 
-sh_status sh_cifar_read(const sh_cifar_file *file, uint32_t index, uint8_t *bytes, int32_t *label)
-{
-    const sh_cifar_kind *kind = file->kind;
-    uint8_t record[RECORD_MOST];
-    SH_TRY(read_records(file, index, 1, record));
-    const uint32_t wrong = find_wrong(kind, record);
-    if (wrong < kind->labels)
-        return sh_fail(SH_CORRUPT, "%s: changed while it was in use: record %u has %s %u",
-                       file->name, index, label_name(kind, wrong), record[wrong]);
-    memcpy(bytes, record + kind->labels, SH_CIFAR_PIXELS);
-    *label = record[kind->labels - 1];
-    return SH_OK;
-}
+const sh_format sh_cifar10_format = {
+    .name = "cifar10",
+    .usage = "cifar10:DIR",
+    .summary = "CIFAR-10, binary version; any of the five training files will do",
+    .files = "data_batch_1.bin to data_batch_5.bin, test_batch.bin",
+    .variant = &cifar10,
+    .recognises = cifar_recognises,
+    .open = sh_stored_dataset,
+    .fill = cifar_fill,
+};
 
-bool sh_cifar_touch(const sh_cifar_file *file, uint32_t index)
-{
-    const size_t record_bytes = sh_cifar_record_bytes(file->kind);
-    return sh_extent_touch(file->fd, (uint64_t)index * record_bytes, record_bytes);
-}
-
-void sh_cifar_close(sh_cifar_file *file)
-{
-    if (file->name == NULL)
-        return;
-    close(file->fd);
-    free(file->name);
-    *file = (sh_cifar_file){0};
-}
+const sh_format sh_cifar100_format = {
+    .name = "cifar100",
+    .usage = "cifar100:DIR",
+    .summary = "CIFAR-100, binary version, with its fine labels",
+    .files = "train.bin, test.bin",
+    .variant = &cifar100,
+    .recognises = cifar_recognises,
+    .open = sh_stored_dataset,
+    .fill = cifar_fill,
+};

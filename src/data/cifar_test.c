@@ -1,97 +1,280 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "data/cifar.h"
-
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "base/test.h"
+#include "data/dataset.h"
 #include "data/fixture.h"
 
-/* More than are checked in one go. */
-enum { RECORDS = 37, BYTES_MOST = RECORDS * (SH_CIFAR_LABELS_MOST + SH_CIFAR_PIXELS) };
+enum {
+    SIDE = 32,
+    PIXELS = 3 * SIDE * SIDE,
+    RECORD_MOST = 2 + PIXELS,
+    MOST = 100, /* records of a file: more than are checked in one go */
+};
 
-/* Both ends of the range are among them. */
-static uint8_t coarse_label(uint32_t record)
+/* Sample i of any split: label i mod 10 (fine: i mod 100), and pixels that say which it is. */
+static size_t add_record(uint8_t *bytes, bool hundred, uint32_t sample)
 {
-    return (uint8_t)((record + 19) % 20);
-}
-
-static uint8_t label_of(const sh_cifar_kind *kind, uint32_t record)
-{
-    return (uint8_t)(kind == &sh_cifar100 ? (record + 99) % 100 : (record + 9) % 10);
-}
-
-static uint8_t level(uint32_t record, uint32_t pixel)
-{
-    return (uint8_t)(record * 50 + pixel * 7 + pixel / 256);
-}
-
-/* The file `name` with RECORDS records; how many bytes. */
-static size_t make_file(fixture *s, const char *name, const sh_cifar_kind *kind)
-{
-    static uint8_t bytes[BYTES_MOST];
     size_t used = 0;
-    for (uint32_t i = 0; i < RECORDS; i++) {
-        if (kind == &sh_cifar100)
-            bytes[used++] = coarse_label(i);
-        bytes[used++] = label_of(kind, i);
-        for (uint32_t k = 0; k < SH_CIFAR_PIXELS; k++)
-            bytes[used++] = level(i, k);
-    }
-    fixture_write(s, name, bytes, used);
+    if (hundred)
+        bytes[used++] = (uint8_t)(sample % 20);
+    bytes[used++] = (uint8_t)(sample % (hundred ? 100 : 10));
+    for (uint32_t k = 0; k < PIXELS; k++)
+        bytes[used++] = (uint8_t)(sample * 31 + k / 1024 * 100 + k % 1024 * 5);
     return used;
 }
 
-/* Writes one byte of a file. */
-static void poke(fixture *s, const char *name, long offset, uint8_t byte)
+/* The file data/`name` with `count` samples from `first` on. */
+static void put(fixture *s, const char *name, bool hundred, uint32_t first, uint32_t count)
 {
-    FILE *file = fopen(fixture_path(s, name), "r+b");
-    assert_non_null(file);
-    assert_int_equal(fseek(file, offset, SEEK_SET), 0);
-    assert_int_equal(fputc(byte, file), byte);
-    assert_int_equal(fclose(file), 0);
+    static uint8_t bytes[MOST * RECORD_MOST];
+    char path[64];
+    size_t used = 0;
+    for (uint32_t i = 0; i < count; i++)
+        used += add_record(bytes + used, hundred, first + i);
+    snprintf(path, sizeof path, "data/%s", name);
+    fixture_write(s, path, bytes, used);
 }
 
-typedef struct gathered {
-    uint8_t labels[RECORDS];
-    uint32_t count;
-} gathered;
-
-static void gather(void *context, uint8_t label)
+static void make_folder(fixture *s)
 {
-    gathered *g = context;
-    assert_in_range(g->count, 0, RECORDS - 1);
-    g->labels[g->count++] = label;
+    fixture_new(s);
+    assert_int_equal(mkdir(fixture_path(s, "data"), 0700), 0);
 }
 
+static void drop(fixture *s, const char *name)
+{
+    char path[64];
+    snprintf(path, sizeof path, "data/%s", name);
+    assert_int_equal(unlink(fixture_path(s, path)), 0);
+}
+
+/* Opens "kind:FOLDER/data", or "FOLDER/data" where `kind` is NULL. */
+static sh_status open_set(sh_dataset **data, fixture *s, const char *kind)
+{
+    char spec[sizeof s->path + 16];
+    const int length = snprintf(spec, sizeof spec, "%s%s%s", kind == NULL ? "" : kind,
+                                kind == NULL ? "" : ":", fixture_path(s, "data"));
+    assert_in_range(length, 1, sizeof spec - 1);
+    return sh_dataset_open(data, spec);
+}
+
+static void assert_sample(const sh_dataset *data, sh_split split, uint32_t index, bool hundred)
+{
+    uint8_t record[RECORD_MOST], bytes[PIXELS];
+    int32_t label = -1;
+    const size_t labels = add_record(record, hundred, index) - PIXELS;
+    assert_true(sh_dataset_touch(data, split, index));
+    assert_ok(sh_dataset_read(data, split, index, bytes, &label));
+    assert_int_equal(label, record[labels - 1]);
+    assert_memory_equal(bytes, record + labels, sizeof bytes);
+}
+
+static void assert_set(fixture *s, const char *kind, const char *name, uint32_t train,
+                       uint32_t validation, char print[SH_DIGEST_TEXT])
+{
+    sh_dataset *data;
+    const bool hundred = strcmp(name, "cifar100") == 0;
+    assert_ok(open_set(&data, s, kind));
+    const sh_dataset_info *info = sh_dataset_about(data);
+    assert_string_equal(info->name, name);
+    assert_int_equal(info->channels, 3);
+    assert_int_equal(info->height, 32);
+    assert_int_equal(info->width, 32);
+    assert_int_equal(info->classes, hundred ? 100 : 10);
+    assert_int_equal(info->count[SH_SPLIT_TRAIN], train);
+    assert_int_equal(info->count[SH_SPLIT_VALIDATION], validation);
+    for (uint32_t i = train; i-- > 0;)
+        assert_sample(data, SH_SPLIT_TRAIN, i, hundred);
+    for (uint32_t i = 0; i < validation; i++)
+        assert_sample(data, SH_SPLIT_VALIDATION, i, hundred);
+    snprintf(print, SH_DIGEST_TEXT, "%s", info->fingerprint);
+    assert_int_equal(strlen(print), SH_DIGEST_TEXT - 1);
+    sh_dataset_close(data);
+}
+
+static void keep_line(void *context, sh_log_level level, const char *line)
+{
+    (void)level;
+    snprintf(context, 512, "%s", line);
+}
+
+static void any_of_the_batches_will_do(void **state)
+{
+    (void)state;
+    fixture s;
+    char whole[SH_DIGEST_TEXT], parts[SH_DIGEST_TEXT], line[512] = "";
+    make_folder(&s);
+    put(&s, "test_batch.bin", false, 0, 2);
+    put(&s, "data_batch_3.bin", false, 0, 7);
+    sh_log_to(SH_LOG_INFO, keep_line, line);
+    assert_set(&s, "cifar10", "cifar10", 7, 2, whole);
+    assert_non_null(strstr(line, "INFO data.incomplete folder="));
+    assert_non_null(strstr(line, "/data\" samples=7 missing=\"data_batch_1.bin, data_batch_2.bin, "
+                                 "data_batch_4.bin, data_batch_5.bin\""));
+    /* The same samples in five files are the same data. */
+    for (uint32_t i = 0; i < 5; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "data_batch_%u.bin", i + 1);
+        put(&s, name, false, i == 0 ? 0 : i + 2, i == 0 ? 3 : 1);
+    }
+    line[0] = '\0';
+    assert_set(&s, NULL, "cifar10", 7, 2, parts);
+    assert_string_equal(line, "");
+    assert_string_equal(whole, parts);
+    sh_log_to(SH_LOG_OFF, NULL, NULL);
+    fixture_remove(&s);
+}
+
+static void the_fine_labels_are_used(void **state)
+{
+    (void)state;
+    fixture s;
+    char named[SH_DIGEST_TEXT], plain[SH_DIGEST_TEXT];
+    make_folder(&s);
+    put(&s, "train.bin", true, 0, 5);
+    put(&s, "test.bin", true, 0, 1);
+    assert_set(&s, "cifar100", "cifar100", 5, 1, named);
+    assert_set(&s, NULL, "cifar100", 5, 1, plain);
+    assert_string_equal(named, plain);
+    fixture_remove(&s);
+}
+
+/* Labels from one end of the range to the other, and more records than are checked in one go. */
 static void records_are_read_as_they_are(void **state)
 {
     (void)state;
-    static const sh_cifar_kind *const kinds[] = {&sh_cifar10, &sh_cifar100};
-    for (int i = 0; i < 2; i++) {
+    fixture s;
+    char print[SH_DIGEST_TEXT];
+    make_folder(&s);
+    put(&s, "train.bin", true, 0, MOST);
+    put(&s, "test.bin", true, 0, MOST);
+    assert_set(&s, "cifar100", "cifar100", MOST, MOST, print);
+    put(&s, "data_batch_3.bin", false, 0, MOST);
+    put(&s, "test_batch.bin", false, 0, MOST);
+    assert_set(&s, "cifar10", "cifar10", MOST, MOST, print);
+    fixture_remove(&s);
+}
+
+static void other_content_has_another_fingerprint(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *file;
+        uint32_t first, count;
+    } changes[] = {
+        {"data_batch_1.bin", 0, 4},
+        {"data_batch_1.bin", 10, 5},
+        {"test_batch.bin", 0, 3},
+        {"test_batch.bin", 2, 2},
+    };
+    fixture s;
+    char prints[5][SH_DIGEST_TEXT];
+    make_folder(&s);
+    for (size_t i = 0; i < 5; i++) {
+        sh_dataset *data;
+        put(&s, "data_batch_1.bin", false, 0, 5);
+        put(&s, "test_batch.bin", false, 0, 2);
+        if (i > 0)
+            put(&s, changes[i - 1].file, false, changes[i - 1].first, changes[i - 1].count);
+        assert_ok(open_set(&data, &s, "cifar10"));
+        snprintf(prints[i], SH_DIGEST_TEXT, "%s", sh_dataset_about(data)->fingerprint);
+        sh_dataset_close(data);
+        for (size_t k = 0; k < i; k++)
+            assert_string_not_equal(prints[i], prints[k]);
+    }
+    fixture_remove(&s);
+}
+
+static void what_is_missing_is_named(void **state)
+{
+    (void)state;
+    fixture s;
+    sh_dataset *data = NULL;
+    make_folder(&s);
+    assert_fails(open_set(&data, &s, "cifar10"), SH_NOT_FOUND,
+                 "/data: no training file of CIFAR-10 (binary version) is here; looked in vain for "
+                 "data_batch_1.bin, data_batch_2.bin, data_batch_3.bin, data_batch_4.bin, "
+                 "data_batch_5.bin");
+    assert_fails(open_set(&data, &s, NULL), SH_NOT_FOUND,
+                 "or cifar10 (data_batch_1.bin to data_batch_5.bin, test_batch.bin) or cifar100 "
+                 "(train.bin, test.bin)");
+    put(&s, "data_batch_2.bin", false, 0, 1);
+    assert_fails(open_set(&data, &s, "cifar10"), SH_NOT_FOUND,
+                 "/data: no validation file of CIFAR-10 (binary version) is here; looked in vain "
+                 "for test_batch.bin");
+    assert_fails(open_set(&data, &s, NULL), SH_NOT_FOUND, "looked in vain for test_batch.bin");
+    assert_fails(open_set(&data, &s, "cifar100"), SH_NOT_FOUND,
+                 "/data: holds files of CIFAR-10, none of CIFAR-100; write cifar10:/");
+    drop(&s, "data_batch_2.bin");
+    put(&s, "test.bin", true, 0, 1);
+    assert_fails(open_set(&data, &s, "cifar10"), SH_NOT_FOUND,
+                 "/data: holds files of CIFAR-100, none of CIFAR-10; write cifar100:/");
+    assert_fails(open_set(&data, &s, NULL), SH_NOT_FOUND, "looked in vain for train.bin");
+    assert_fails(sh_dataset_open(&data, "cifar10"), SH_INVALID, "which folder? write cifar10:DIR");
+    assert_fails(sh_dataset_open(&data, "cifar100:"), SH_INVALID, "write cifar100:DIR");
+    assert_fails(sh_dataset_open(&data, "cifar10:/nowhere"), SH_NOT_FOUND,
+                 "/nowhere: cannot open the data folder");
+    assert_null(data);
+    fixture_remove(&s);
+}
+
+static void two_kinds_in_one_folder_are_told_apart_by_name(void **state)
+{
+    (void)state;
+    fixture s;
+    sh_dataset *data = NULL;
+    char print[SH_DIGEST_TEXT], part[3 * sizeof s.path + 128];
+    make_folder(&s);
+    put(&s, "data_batch_1.bin", false, 0, 3);
+    put(&s, "test_batch.bin", false, 0, 1);
+    put(&s, "train.bin", true, 0, 4);
+    put(&s, "test.bin", true, 0, 2);
+    const char *folder = fixture_path(&s, "data");
+    snprintf(part, sizeof part,
+             "%s: holds files of cifar10 and of cifar100; say which is meant: cifar10:%s or "
+             "cifar100:%s",
+             folder, folder, folder);
+    assert_fails(open_set(&data, &s, NULL), SH_INVALID, part);
+    assert_null(data);
+    assert_set(&s, "cifar10", "cifar10", 3, 1, print);
+    assert_set(&s, "cifar100", "cifar100", 4, 2, print);
+    fixture_remove(&s);
+}
+
+static void bad_files_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *kind, *file;
+        bool hundred; /* content of the other kind, or cut off where `count` is 0 */
+        uint32_t count;
+        sh_status code;
+        const char *part;
+    } cases[] = {
+        {"cifar10", "data_batch_2.bin", true, 2, SH_FORMAT,
+         "data_batch_2.bin: its 6148 bytes are no whole number of CIFAR-10's records of 3073, but "
+         "of CIFAR-100's of 3074: write cifar100:DIR"},
+        {"cifar10", "test_batch.bin", false, 0, SH_FORMAT, "test_batch.bin: is empty"},
+        {"cifar100", "train.bin", false, 3, SH_FORMAT, "train.bin: its 9219 bytes are no whole"},
+        {"cifar100", "test.bin", true, 0, SH_FORMAT, "test.bin: is empty"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         fixture s;
-        sh_cifar_file file;
-        gathered g = {.count = 0};
-        fixture_new(&s);
-        make_file(&s, "file", kinds[i]);
-        assert_ok(sh_cifar_open(&file, fixture_path(&s, "file"), kinds[i]));
-        assert_int_equal(file.count, RECORDS);
-        assert_ok(sh_cifar_check(&file, gather, &g));
-        assert_ok(sh_cifar_check(&file, NULL, NULL));
-        assert_int_equal(g.count, RECORDS);
-        for (uint32_t r = 0; r < RECORDS; r++)
-            assert_int_equal(g.labels[r], label_of(kinds[i], r));
-        for (uint32_t r = RECORDS; r-- > 0;) {
-            uint8_t bytes[SH_CIFAR_PIXELS];
-            int32_t label = -1;
-            assert_true(sh_cifar_touch(&file, r));
-            assert_ok(sh_cifar_read(&file, r, bytes, &label));
-            assert_int_equal(label, label_of(kinds[i], r));
-            for (uint32_t k = 0; k < SH_CIFAR_PIXELS; k++)
-                assert_int_equal(bytes[k], level(r, k));
-        }
-        sh_cifar_close(&file);
-        sh_cifar_close(&file);
+        sh_dataset *data = NULL;
+        make_folder(&s);
+        put(&s, "data_batch_1.bin", false, 0, 3);
+        put(&s, "test_batch.bin", false, 0, 1);
+        put(&s, "train.bin", true, 0, 4);
+        put(&s, "test.bin", true, 0, 2);
+        put(&s, cases[i].file, cases[i].hundred, 0, cases[i].count);
+        assert_fails(open_set(&data, &s, cases[i].kind), cases[i].code, cases[i].part);
+        assert_null(data);
         fixture_remove(&s);
     }
 }
@@ -100,98 +283,137 @@ static void sizes_that_are_no_whole_records_are_refused(void **state)
 {
     (void)state;
     static const struct {
-        const sh_cifar_kind *kind;
+        const char *kind, *file;
         off_t bytes;
         sh_status code;
         const char *part;
     } cases[] = {
-        {&sh_cifar10, 0, SH_FORMAT, "/file: is empty; copy or download it again"},
-        {&sh_cifar10, 1, SH_CORRUPT, "/file: is cut off or damaged: its 1 bytes are 0 records of"},
-        {&sh_cifar10, 3072, SH_CORRUPT, "0 records of 3073 and 3072 bytes too many; copy or"},
-        {&sh_cifar10, 6147, SH_CORRUPT, "its 6147 bytes are 2 records of 3073 and 1 bytes too"},
-        {&sh_cifar100, 6147, SH_CORRUPT, "its 6147 bytes are 1 records of 3074 and 3073 bytes"},
-        {&sh_cifar10, 6148, SH_FORMAT,
-         "/file: its 6148 bytes are no whole number of CIFAR-10's records of 3073, but of "
-         "CIFAR-100's of 3074: write cifar100:DIR"},
-        {&sh_cifar100, 6146, SH_FORMAT,
-         "/file: its 6146 bytes are no whole number of CIFAR-100's records of 3074, but of "
+        {"cifar10", "data_batch_2.bin", 0, SH_FORMAT,
+         "/data_batch_2.bin: is empty; copy or download it again"},
+        {"cifar10", "data_batch_2.bin", 1, SH_CORRUPT,
+         "/data_batch_2.bin: is cut off or damaged: its 1 bytes are 0 records of"},
+        {"cifar10", "data_batch_2.bin", 3072, SH_CORRUPT,
+         "0 records of 3073 and 3072 bytes too many; copy or"},
+        {"cifar10", "test_batch.bin", 6147, SH_CORRUPT,
+         "its 6147 bytes are 2 records of 3073 and 1 bytes too"},
+        {"cifar100", "train.bin", 6147, SH_CORRUPT,
+         "its 6147 bytes are 1 records of 3074 and 3073 bytes"},
+        {"cifar10", "data_batch_2.bin", 6148, SH_FORMAT,
+         "/data_batch_2.bin: its 6148 bytes are no whole number of CIFAR-10's records of 3073, but "
+         "of CIFAR-100's of 3074: write cifar100:DIR"},
+        {"cifar100", "test.bin", 6146, SH_FORMAT,
+         "/test.bin: its 6146 bytes are no whole number of CIFAR-100's records of 3074, but of "
          "CIFAR-10's of 3073: write cifar10:DIR"},
-        {&sh_cifar10, 3073ll << 32, SH_LIMIT, "holds 4294967296 records; at most 4294967295"},
+        {"cifar10", "data_batch_2.bin", 3073ll << 32, SH_LIMIT,
+         "holds 4294967296 records; at most 4294967295"},
     };
-    fixture s;
-    fixture_new(&s);
-    fixture_write(&s, "file", "", 0);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        sh_cifar_file file = {.count = 99};
-        assert_int_equal(truncate(fixture_path(&s, "file"), cases[i].bytes), 0);
-        assert_fails(sh_cifar_open(&file, s.path, cases[i].kind), cases[i].code, cases[i].part);
-        assert_int_equal(file.count, 99);
+        fixture s;
+        sh_dataset *data = NULL;
+        char path[64];
+        make_folder(&s);
+        put(&s, "data_batch_1.bin", false, 0, 3);
+        put(&s, "test_batch.bin", false, 0, 1);
+        put(&s, "train.bin", true, 0, 4);
+        put(&s, "test.bin", true, 0, 2);
+        put(&s, cases[i].file, false, 0, 1);
+        snprintf(path, sizeof path, "data/%s", cases[i].file);
+        assert_int_equal(truncate(fixture_path(&s, path), cases[i].bytes), 0);
+        assert_fails(open_set(&data, &s, cases[i].kind), cases[i].code, cases[i].part);
+        assert_null(data);
+        fixture_remove(&s);
     }
-    fixture_remove(&s);
+}
+
+/* Writes one byte of a file. */
+static void poke(fixture *s, const char *name, long offset, uint8_t byte)
+{
+    char path[64];
+    snprintf(path, sizeof path, "data/%s", name);
+    FILE *file = fopen(fixture_path(s, path), "r+b");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, offset, SEEK_SET), 0);
+    assert_int_equal(fputc(byte, file), byte);
+    assert_int_equal(fclose(file), 0);
 }
 
 static void labels_out_of_range_are_named(void **state)
 {
     (void)state;
     static const struct {
-        const sh_cifar_kind *kind;
+        const char *kind, *file;
         long offset;
         uint8_t byte;
-        const char *part, *reading;
-        uint32_t record;
+        const char *part;
+        uint32_t index;
+        const char *reading; /* NULL: not seen then, since it is not the label that is used */
     } cases[] = {
-        {&sh_cifar10, 0, 10,
-         "/file: record 0 has label 10, out of range 0 to 9; is this a file of CIFAR-10, binary "
-         "version? copy or download it again",
-         "/file: changed while it was in use: record 0 has label 10", 0},
-        {&sh_cifar10, 2L * 3073, 255, "record 2 has label 255, out of range 0 to 9", "label 255",
-         2},
-        {&sh_cifar100, 3074, 20, "record 1 has coarse label 20, out of range 0 to 19",
-         "record 1 has coarse label 20", 1},
-        {&sh_cifar100, 3075, 100, "record 1 has fine label 100, out of range 0 to 99",
-         "record 1 has fine label 100", 1},
-        {&sh_cifar10, 36L * 3073, 10, "record 36 has label 10", "record 36 has label 10", 36},
-        {&sh_cifar100, 20L * 3074 + 1, 100, "record 20 has fine label 100",
-         "record 20 has fine label 100", 20},
+        {"cifar10", "data_batch_1.bin", 0, 10,
+         "/data_batch_1.bin: record 0 has label 10, out of range 0 to 9; is this a file of "
+         "CIFAR-10, binary version? copy or download it again",
+         0, "/data_batch_1.bin: changed while it was in use: sample 0 has label 10"},
+        {"cifar10", "data_batch_1.bin", 2L * 3073, 255,
+         "record 2 has label 255, out of range 0 to 9", 2, "sample 2 has label 255"},
+        {"cifar10", "data_batch_4.bin", 3073, 11,
+         "/data_batch_4.bin: record 1 has label 11, out of range 0 to 9", 38,
+         "/data_batch_4.bin: changed while it was in use: sample 1 has label 11"},
+        {"cifar10", "data_batch_1.bin", 36L * 3073, 10, "record 36 has label 10", 36,
+         "sample 36 has label 10"},
+        {"cifar100", "train.bin", 3074, 20, "record 1 has coarse label 20, out of range 0 to 19", 1,
+         NULL},
+        {"cifar100", "train.bin", 3075, 100, "record 1 has fine label 100, out of range 0 to 99", 1,
+         "sample 1 has label 100"},
+        {"cifar100", "train.bin", 20L * 3074 + 1, 100, "record 20 has fine label 100", 20,
+         "sample 20 has label 100"},
     };
-    fixture s;
-    fixture_new(&s);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        sh_cifar_file file;
-        uint8_t bytes[SH_CIFAR_PIXELS];
+        fixture s;
+        sh_dataset *data;
+        uint8_t bytes[PIXELS];
         int32_t label = -7;
-        make_file(&s, "file", cases[i].kind);
-        poke(&s, "file", cases[i].offset, cases[i].byte);
-        assert_ok(sh_cifar_open(&file, fixture_path(&s, "file"), cases[i].kind));
-        assert_fails(sh_cifar_check(&file, NULL, NULL), SH_FORMAT, cases[i].part);
-        assert_fails(sh_cifar_read(&file, cases[i].record, bytes, &label), SH_CORRUPT,
-                     cases[i].reading);
-        assert_int_equal(label, -7);
-        sh_cifar_close(&file);
+        make_folder(&s);
+        put(&s, "data_batch_1.bin", false, 0, 37);
+        put(&s, "data_batch_4.bin", false, 37, 2);
+        put(&s, "test_batch.bin", false, 0, 2);
+        put(&s, "train.bin", true, 0, 37);
+        put(&s, "test.bin", true, 0, 2);
+        assert_ok(open_set(&data, &s, cases[i].kind));
+        poke(&s, cases[i].file, cases[i].offset, cases[i].byte);
+        if (cases[i].reading != NULL) {
+            assert_fails(sh_dataset_read(data, SH_SPLIT_TRAIN, cases[i].index, bytes, &label),
+                         SH_CORRUPT, cases[i].reading);
+            assert_int_equal(label, -7);
+        } else {
+            assert_ok(sh_dataset_read(data, SH_SPLIT_TRAIN, cases[i].index, bytes, &label));
+        }
+        sh_dataset_close(data);
+        data = NULL;
+        assert_fails(open_set(&data, &s, cases[i].kind), SH_FORMAT, cases[i].part);
+        assert_null(data);
+        fixture_remove(&s);
     }
-    fixture_remove(&s);
 }
 
 static void files_that_become_shorter_are_noticed(void **state)
 {
     (void)state;
     fixture s;
-    sh_cifar_file file;
-    uint8_t bytes[SH_CIFAR_PIXELS];
+    sh_dataset *data;
+    uint8_t bytes[PIXELS];
     int32_t label = -7;
-    fixture_new(&s);
-    make_file(&s, "file", &sh_cifar10);
-    assert_ok(sh_cifar_open(&file, fixture_path(&s, "file"), &sh_cifar10));
-    assert_int_equal(truncate(s.path, 20L * 3073 + 5), 0);
-    assert_ok(sh_cifar_read(&file, 19, bytes, &label));
-    assert_true(sh_cifar_touch(&file, 19));
-    assert_false(sh_cifar_touch(&file, 20));
+    make_folder(&s);
+    put(&s, "data_batch_2.bin", false, 0, 37);
+    put(&s, "test_batch.bin", false, 0, 2);
+    assert_ok(open_set(&data, &s, NULL));
+    assert_int_equal(truncate(fixture_path(&s, "data/data_batch_2.bin"), 20L * 3073 + 5), 0);
+    assert_ok(sh_dataset_read(data, SH_SPLIT_TRAIN, 19, bytes, &label));
+    assert_true(sh_dataset_touch(data, SH_SPLIT_TRAIN, 19));
+    assert_false(sh_dataset_touch(data, SH_SPLIT_TRAIN, 20));
     label = -7;
-    assert_fails(sh_cifar_read(&file, 20, bytes, &label), SH_CORRUPT,
-                 "/file: record 20: became shorter while it was in use");
-    assert_fails(sh_cifar_check(&file, NULL, NULL), SH_CORRUPT, "/file: record 20: became shorter");
+    assert_fails(sh_dataset_read(data, SH_SPLIT_TRAIN, 20, bytes, &label), SH_CORRUPT,
+                 "/data_batch_2.bin: became shorter while it was in use");
     assert_int_equal(label, -7);
-    sh_cifar_close(&file);
+    sh_dataset_close(data);
     fixture_remove(&s);
 }
 
@@ -199,26 +421,82 @@ static void what_is_no_file_is_refused(void **state)
 {
     (void)state;
     fixture s;
-    sh_cifar_file file;
-    fixture_new(&s);
-    assert_fails(sh_cifar_open(&file, fixture_path(&s, "nowhere"), &sh_cifar10), SH_NOT_FOUND,
-                 "/nowhere: cannot open it: No such file");
-    assert_fails(sh_cifar_open(&file, fixture_path(&s, "tmp"), &sh_cifar10), SH_FORMAT,
-                 "/tmp: is not a regular file");
-    assert_int_equal(mkfifo(fixture_path(&s, "pipe"), 0600), 0);
-    assert_fails(sh_cifar_open(&file, s.path, &sh_cifar10), SH_FORMAT,
-                 "/pipe: is not a regular file");
+    sh_dataset *data = NULL;
+    make_folder(&s);
+    put(&s, "test_batch.bin", false, 0, 2);
+    assert_int_equal(mkdir(fixture_path(&s, "data/data_batch_1.bin"), 0700), 0);
+    assert_fails(open_set(&data, &s, "cifar10"), SH_FORMAT,
+                 "/data_batch_1.bin: is not a regular file");
+    assert_int_equal(rmdir(fixture_path(&s, "data/data_batch_1.bin")), 0);
+    assert_int_equal(mkfifo(fixture_path(&s, "data/data_batch_1.bin"), 0600), 0);
+    assert_fails(open_set(&data, &s, "cifar10"), SH_FORMAT,
+                 "/data_batch_1.bin: is not a regular file");
+    assert_null(data);
     fixture_remove(&s);
+}
+
+static void files_without_permission_are_refused(void **state)
+{
+    (void)state;
+    if (geteuid() == 0)
+        skip_because("root may read everything");
+    fixture s;
+    sh_dataset *data = NULL;
+    make_folder(&s);
+    put(&s, "data_batch_1.bin", false, 0, 3);
+    put(&s, "test_batch.bin", false, 0, 2);
+    assert_int_equal(chmod(fixture_path(&s, "data/test_batch.bin"), 0), 0);
+    assert_fails(open_set(&data, &s, "cifar10"), SH_PERMISSION,
+                 "/test_batch.bin: cannot open it: Permission denied");
+    assert_null(data);
+    fixture_remove(&s);
+}
+
+/* The constants of the normalisation, where the files are there. */
+static void real_files_have_the_mean_and_deviation(void **state)
+{
+    (void)state;
+    char spec[SCRATCH_BYTES];
+    find_real_data(spec, sizeof spec, "cifar10");
+    sh_dataset *data;
+    assert_ok(sh_dataset_open(&data, spec));
+    const sh_dataset_info *info = sh_dataset_about(data);
+    enum { STRIDE = 10, PLANE = SIDE * SIDE };
+    uint64_t sums[3] = {0}, squares[3] = {0}, count = 0;
+    for (uint32_t i = 0; i < info->count[SH_SPLIT_TRAIN]; i += STRIDE, count += PLANE) {
+        uint8_t bytes[PIXELS];
+        int32_t label;
+        assert_ok(sh_dataset_read(data, SH_SPLIT_TRAIN, i, bytes, &label));
+        for (uint32_t k = 0; k < PIXELS; k++) {
+            sums[k / PLANE] += bytes[k];
+            squares[k / PLANE] += (uint64_t)bytes[k] * bytes[k];
+        }
+    }
+    for (int c = 0; c < 3; c++) {
+        const double mean = (double)sums[c] / (double)count / 255;
+        const double square = (double)squares[c] / (double)count / 255 / 255;
+        assert_true(fabs(mean - (double)info->mean[c]) < 0.005);
+        assert_true(fabs(sqrt(square - mean * mean) - (double)info->deviation[c]) < 0.005);
+    }
+    sh_dataset_close(data);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(any_of_the_batches_will_do),
+        cmocka_unit_test(the_fine_labels_are_used),
         cmocka_unit_test(records_are_read_as_they_are),
+        cmocka_unit_test(other_content_has_another_fingerprint),
+        cmocka_unit_test(what_is_missing_is_named),
+        cmocka_unit_test(two_kinds_in_one_folder_are_told_apart_by_name),
+        cmocka_unit_test(bad_files_are_refused),
         cmocka_unit_test(sizes_that_are_no_whole_records_are_refused),
         cmocka_unit_test(labels_out_of_range_are_named),
         cmocka_unit_test(files_that_become_shorter_are_noticed),
         cmocka_unit_test(what_is_no_file_is_refused),
+        cmocka_unit_test(files_without_permission_are_refused),
+        cmocka_unit_test(real_files_have_the_mean_and_deviation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

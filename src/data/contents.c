@@ -6,25 +6,24 @@
 
 #include "data/dataset_impl.h"
 
-sh_status sh_contents_of(sh_contents *contents, const sh_dataset *dataset)
+sh_status sh_contents_of(const sh_contents **contents, const sh_dataset *dataset)
 {
-    if (dataset->ops->contents == NULL)
+    if (dataset->contents == NULL)
         return sh_fail(SH_UNSUPPORTED, "%s is on no disk: every device makes it by itself",
                        dataset->info.name);
-    *contents = (sh_contents){0};
-    dataset->ops->contents(dataset, contents);
+    *contents = dataset->contents;
     return SH_OK;
 }
 
 sh_status sh_contents_read(const sh_dataset *dataset, uint32_t file, uint64_t offset,
                            uint8_t *bytes, size_t count)
 {
-    sh_contents contents;
+    const sh_contents *contents;
     SH_TRY(sh_contents_of(&contents, dataset));
-    if (file >= contents.files)
+    if (file >= contents->files)
         return sh_fail(SH_INVALID, "%s has no file number %u: there are %u", dataset->info.name,
-                       file, contents.files);
-    const sh_contents_file *f = &contents.file[file];
+                       file, contents->files);
+    const sh_contents_file *f = &contents->file[file];
     if (offset > f->bytes || count > f->bytes - offset)
         return sh_fail(SH_INVALID, "%s: byte %" PRIu64 " and %zu more do not lie in its %" PRIu64,
                        f->name, offset, count, f->bytes);
@@ -99,7 +98,7 @@ sh_status sh_contents_check(const sh_contents *contents, const sh_dataset_info *
 {
     SH_TRY(check_info(info));
     SH_TRY(check_files(contents));
-    const uint64_t image = (uint64_t)info->channels * info->height * info->width;
+    const uint64_t image = sh_dataset_bytes(info);
     for (int split = 0; split < SH_SPLITS; split++) {
         const uint32_t count = info->count[split];
         SH_TRY(check_place(contents, &contents->image[split], count, image, "images"));

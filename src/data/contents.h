@@ -3,9 +3,9 @@
  * A data set as bytes: a few files, and where in them the samples lie. This is what travels to a
  * device that has no copy.
  *
- *     sh_contents contents;
+ *     const sh_contents *contents;
  *     SH_TRY(sh_contents_of(&contents, dataset));
- *     SH_TRY(sh_contents_read(dataset, 0, offset, bytes, sizeof bytes));   // of contents.file[0]
+ *     SH_TRY(sh_contents_read(dataset, 0, offset, bytes, sizeof bytes));   // of contents->file[0]
  *
  * The files are canonical: equal wherever the samples and their order are, however they are kept.
  * A packed file counts as what it unpacks to; CIFAR-10's five training files are one.
@@ -41,9 +41,15 @@ typedef struct sh_contents {
     sh_contents_place label[SH_SPLITS]; /* one byte each */
 } sh_contents;
 
-/* What a set is made of. Fails with SH_UNSUPPORTED where it is on no disk: such sets are made, not
- * fetched. */
-sh_status sh_contents_of(sh_contents *contents, const sh_dataset *dataset) SHOAL_CHECKED;
+/* Where item `index` lies in the file of its place. */
+static inline uint64_t sh_contents_offset(const sh_contents_place *place, uint32_t index)
+{
+    return place->first + index * place->stride;
+}
+
+/* What a set is made of; borrowed until the set is closed. Fails with SH_UNSUPPORTED where it is on
+ * no disk: such sets are made, not fetched. */
+sh_status sh_contents_of(const sh_contents **contents, const sh_dataset *dataset) SHOAL_CHECKED;
 
 /*
  * Reads `count` bytes of a file from `offset` on; all must be within it. May block on the disk.

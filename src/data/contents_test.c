@@ -2,19 +2,20 @@
 #include "data/contents.h"
 
 #include "data/delivery_fixture.h"
+#include "data/manifest.h"
 
 /* Reading the samples from where the contents say they lie gives what the set itself reads. */
 static void assert_places(const sh_dataset *data)
 {
     const sh_dataset_info *info = sh_dataset_about(data);
-    sh_contents c;
+    const sh_contents *c;
     assert_ok(sh_contents_of(&c, data));
-    assert_ok(sh_contents_check(&c, info));
+    assert_ok(sh_contents_check(c, info));
     for (int split = 0; split < SH_SPLITS; split++)
         for (uint32_t i = 0; i < info->count[split]; i++) {
             uint8_t image[SET_IMAGE_MOST], found[SET_IMAGE_MOST], class;
             int32_t label;
-            const sh_contents_place *place = &c.image[split], *mark = &c.label[split];
+            const sh_contents_place *place = &c->image[split], *mark = &c->label[split];
             const size_t bytes = info->channels * info->height * info->width;
             assert_ok(sh_dataset_read(data, (sh_split)split, i, image, &label));
             assert_ok(sh_contents_read(data, place->file, place->first + i * place->stride, found,
@@ -44,9 +45,9 @@ static void pieces_are_the_whole(void **state)
     (void)state;
     fixture s;
     sh_dataset *data = set_open(&s, SET_CIFAR10);
-    sh_contents c;
+    const sh_contents *c;
     assert_ok(sh_contents_of(&c, data));
-    const size_t bytes = c.file[0].bytes;
+    const size_t bytes = c->file[0].bytes;
     uint8_t *whole = malloc(bytes), *pieces = malloc(bytes);
     assert_non_null(whole);
     assert_non_null(pieces);
@@ -65,15 +66,48 @@ static void pieces_are_the_whole(void **state)
     fixture_remove(&s);
 }
 
+/* As they may come from another device. */
+static void wild_ranges_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        sh_block block;
+        const char *part;
+    } cases[] = {
+        {{4, 0, 1}, "no file number 4"},
+        {{UINT32_MAX, 0, 1}, "no file number 4294967295"},
+        {{1, 1200 + 8, 1}, "do not lie in its 1208"},
+        {{1, 1200, 9}, "do not lie in its 1208"},
+        {{1, 0, UINT32_MAX}, "do not lie in its 1208"},
+        {{1, UINT64_MAX, 1}, "do not lie in its 1208"},
+    };
+    uint8_t byte;
+    fixture s;
+    sh_dataset *data = set_open(&s, SET_MNIST);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const sh_block *b = &cases[i].block;
+        assert_fails(sh_contents_read(data, b->file, b->offset, &byte, b->bytes), SH_INVALID,
+                     cases[i].part);
+    }
+    sh_dataset_close(data);
+    fixture_remove(&s);
+}
+
 static void what_is_drawn_has_no_contents(void **state)
 {
     (void)state;
     static const char *const specs[] = {"digits", "noise:1x8x8/2"};
     for (size_t i = 0; i < 2; i++) {
         sh_dataset *data;
-        sh_contents c;
+        const sh_contents *c = NULL;
         assert_ok(sh_dataset_open(&data, specs[i]));
         assert_fails(sh_contents_of(&c, data), SH_UNSUPPORTED, "every device makes it by itself");
+        assert_null(c);
+        uint8_t byte;
+        assert_fails(sh_contents_read(data, 0, 0, &byte, 1), SH_UNSUPPORTED, "is on no disk");
+        sh_manifest *none = NULL;
+        assert_fails(sh_manifest_make(&none, data), SH_UNSUPPORTED, "is on no disk");
+        assert_null(none);
         sh_dataset_close(data);
     }
 }
@@ -130,6 +164,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(samples_lie_where_the_contents_say),
         cmocka_unit_test(pieces_are_the_whole),
+        cmocka_unit_test(wild_ranges_are_refused),
         cmocka_unit_test(what_is_drawn_has_no_contents),
         cmocka_unit_test(wrong_contents_are_refused),
     };

@@ -9,46 +9,41 @@
 #include <unistd.h>
 
 #include "data/dataset_impl.h"
+#include "shoal/about.h"
 
 #define LIST_BYTES 768
 
-/* The kinds of data. The one that recognises a folder opens it. */
-static const sh_dataset_ops *const kinds[] = {&sh_digits_ops, &sh_mnist_ops, &sh_cifar10_ops,
-                                              &sh_cifar100_ops, &sh_noise_ops};
+#define SH_FORMAT(name) &sh_##name##_format,
+static const sh_format *const formats[] = {
+#include "data/formats.def"
+};
+#undef SH_FORMAT
 
-#define KINDS (sizeof kinds / sizeof *kinds)
+#define FORMATS (sizeof formats / sizeof *formats)
 
 const char *sh_split_name(sh_split split)
 {
     return split == SH_SPLIT_TRAIN ? "training" : "validation";
 }
 
-/* Writes "digits, mnist:DIR" into `list`. */
-static void list_usages(char list[LIST_BYTES])
+sh_status sh_data_list(size_t index, sh_data_info *info)
 {
-    size_t used = 0;
-    list[0] = '\0';
-    for (size_t i = 0; i < KINDS && used < LIST_BYTES; i++)
-        if (kinds[i]->usage != NULL)
-            used += (size_t)snprintf(list + used, LIST_BYTES - used, "%s%s", i > 0 ? ", " : "",
-                                     kinds[i]->usage);
-}
-
-/* Writes "mnist (train-images-idx3-ubyte, ...)" for the kinds that live in folders. */
-static void list_files(char list[LIST_BYTES])
-{
-    size_t used = 0;
-    list[0] = '\0';
-    for (size_t i = 0; i < KINDS && used < LIST_BYTES; i++)
-        if (kinds[i]->files != NULL)
-            used += (size_t)snprintf(list + used, LIST_BYTES - used, "%s%s (%s)",
-                                     used > 0 ? " or " : "", kinds[i]->name, kinds[i]->files);
+    for (size_t i = 0; i < FORMATS; i++)
+        if (formats[i]->usage != NULL && index-- == 0) {
+            *info = (sh_data_info){formats[i]->name, formats[i]->usage, formats[i]->summary};
+            return SH_OK;
+        }
+    return sh_fail(SH_NOT_FOUND, "there are no more formats of data");
 }
 
 static sh_status fail_unknown(const char *spec)
 {
-    char known[LIST_BYTES];
-    list_usages(known);
+    char known[LIST_BYTES] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < FORMATS && used < LIST_BYTES; i++)
+        if (formats[i]->usage != NULL)
+            used += (size_t)snprintf(known + used, LIST_BYTES - used, "%s%s", i > 0 ? ", " : "",
+                                     formats[i]->usage);
     return sh_fail(SH_INVALID, "unknown data '%s': use %s or a folder", spec, known);
 }
 
@@ -71,20 +66,25 @@ static sh_status open_folder(sh_dataset **dataset, const char *folder)
     if (strchr(folder, '/') == NULL && access(folder, F_OK) != 0 && errno == ENOENT)
         return fail_unknown(folder);
     SH_TRY(sh_folder_check(folder));
-    const sh_dataset_ops *found = NULL;
-    for (size_t i = 0; i < KINDS; i++) {
-        if (kinds[i]->recognises == NULL || !kinds[i]->recognises(folder))
+    const sh_format *found = NULL;
+    for (size_t i = 0; i < FORMATS; i++) {
+        const sh_format *format = formats[i];
+        if (format->recognises == NULL || !format->recognises(format, folder))
             continue;
         if (found != NULL)
             return sh_fail(
                 SH_INVALID, "%s: holds files of %s and of %s; say which is meant: %s:%s or %s:%s",
-                folder, found->name, kinds[i]->name, found->name, folder, kinds[i]->name, folder);
-        found = kinds[i];
+                folder, found->name, format->name, found->name, folder, format->name, folder);
+        found = format;
     }
     if (found != NULL)
-        return found->open(dataset, folder);
-    char files[LIST_BYTES];
-    list_files(files);
+        return found->open(dataset, found, folder);
+    char files[LIST_BYTES] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < FORMATS && used < LIST_BYTES; i++)
+        if (formats[i]->files != NULL)
+            used += (size_t)snprintf(files + used, LIST_BYTES - used, "%s%s (%s)",
+                                     used > 0 ? " or " : "", formats[i]->name, formats[i]->files);
     return sh_fail(SH_NOT_FOUND, "%s: no data is recognised in this folder; looked for %s", folder,
                    files);
 }
@@ -93,14 +93,14 @@ sh_status sh_dataset_open(sh_dataset **dataset, const char *spec)
 {
     if (spec[0] == '\0')
         return fail_unknown(spec);
-    for (size_t i = 0; i < KINDS; i++) {
-        const size_t length = strlen(kinds[i]->name);
-        if (strncmp(spec, kinds[i]->name, length) != 0)
+    for (size_t i = 0; i < FORMATS; i++) {
+        const size_t length = strlen(formats[i]->name);
+        if (strncmp(spec, formats[i]->name, length) != 0)
             continue;
         if (spec[length] == '\0')
-            return kinds[i]->open(dataset, NULL);
+            return formats[i]->open(dataset, formats[i], NULL);
         if (spec[length] == ':')
-            return kinds[i]->open(dataset, spec + length + 1);
+            return formats[i]->open(dataset, formats[i], spec + length + 1);
     }
     return open_folder(dataset, spec);
 }

@@ -45,18 +45,20 @@ typedef struct sh_dataset_info {
      * divides by. */
     float mean[SH_DATASET_CHANNELS_MOST], deviation[SH_DATASET_CHANNELS_MOST];
 
-    /* Equal on two devices that hold the same data. Each kind of data says what it covers. */
+    /* Equal on two devices that hold the same data. Each format says what it covers. */
     char fingerprint[SH_DIGEST_TEXT];
 } sh_dataset_info;
+
+/* Bytes of one sample. */
+static inline size_t sh_dataset_bytes(const sh_dataset_info *info)
+{
+    return info->channels * info->height * info->width;
+}
 
 /*
  * Opens what `spec` (copied where kept) names:
  *
- *     digits                      built in, 10000 training and 2000 validation samples
- *     digits:TRAIN/VALIDATION     as many of each as said
- *     mnist:DIR                   the IDX files of MNIST, Fashion-MNIST and their like
- *     cifar10:DIR, cifar100:DIR   the binary version of CIFAR-10 or CIFAR-100
- *     noise:CxHxW/CLASSES         noise of any shape, for measuring; /TRAIN/VALIDATION may follow
+ *     FORMAT, FORMAT:ARGUMENT     a format of formats.def: "digits", "mnist:/data/mnist"
  *     DIR                         a folder that is recognised by its files
  *
  * Blocking: checks all files and reads all labels. `*dataset` is owned: sh_dataset_close it.

@@ -3,9 +3,11 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/test.h"
+#include "shoal/about.h"
 
 static void digits_are_as_documented(void **state)
 {
@@ -76,12 +78,27 @@ static void unknown_specs_say_what_is_known(void **state)
     }
 }
 
+static void formats_are_listed_for_help(void **state)
+{
+    (void)state;
+    static const char *const usages[] = {"digits", "mnist:DIR", "cifar10:DIR", "cifar100:DIR"};
+    sh_data_info info;
+    for (size_t i = 0; i < sizeof usages / sizeof *usages; i++) {
+        assert_ok(sh_data_list(i, &info));
+        assert_string_equal(info.usage, usages[i]);
+        assert_int_equal(strncmp(info.usage, info.name, strlen(info.name)), 0);
+        assert_true(strlen(info.summary) > 0);
+    }
+    assert_int_equal(sh_data_list(sizeof usages / sizeof *usages, &info), SH_NOT_FOUND);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(digits_are_as_documented),
         cmocka_unit_test(samples_that_are_not_there_are_refused),
         cmocka_unit_test(unknown_specs_say_what_is_known),
+        cmocka_unit_test(formats_are_listed_for_help),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,7 +13,6 @@
 #define SHOAL_DATA_DELIVERY_FIXTURE_H
 
 #include "base/random.h"
-#include "data/cifar.h"
 #include "data/dataset.h"
 #include "data/fixture.h"
 
@@ -24,7 +23,7 @@ typedef enum set_kind {
     SET_KINDS,
 } set_kind;
 
-enum { SET_IMAGE_MOST = SH_CIFAR_PIXELS, SET_SIDE = 28 };
+enum { SET_IMAGE_MOST = 3 * 32 * 32, SET_SIDE = 28 };
 
 /* Bytes that differ from place to place, the same at every run. */
 static inline void set_fill(uint8_t *bytes, size_t count, uint32_t seed)
@@ -61,16 +60,17 @@ static inline void set_put_idx(fixture *s, const char *name, uint32_t count, boo
     free(content);
 }
 
-static inline void set_put_cifar(fixture *s, const char *name, uint32_t count,
-                                 const sh_cifar_kind *kind)
+static inline void set_put_cifar(fixture *s, const char *name, uint32_t count, bool hundred)
 {
-    const size_t record = sh_cifar_record_bytes(kind);
+    static const uint8_t ten_classes[] = {10}, hundred_classes[] = {20, 100};
+    const uint8_t *classes = hundred ? hundred_classes : ten_classes;
+    const size_t labels = hundred ? 2 : 1, record = labels + SET_IMAGE_MOST;
     uint8_t *content = malloc(count * record);
     assert_non_null(content);
     set_fill(content, count * record, count);
     for (size_t i = 0; i < count; i++)
-        for (uint32_t k = 0; k < kind->labels; k++)
-            content[i * record + k] = (uint8_t)(content[i * record + k] % kind->classes[k]);
+        for (size_t k = 0; k < labels; k++)
+            content[i * record + k] = (uint8_t)(content[i * record + k] % classes[k]);
     fixture_write(s, name, content, count * record);
     free(content);
 }
@@ -86,13 +86,13 @@ static inline void set_make(fixture *s, set_kind kind)
         set_put_idx(s, "data/t10k-images-idx3-ubyte", 300, true, false);
         set_put_idx(s, "data/t10k-labels-idx1-ubyte.gz", 300, false, true);
     } else if (kind == SET_CIFAR10) {
-        set_put_cifar(s, "data/data_batch_1.bin", 90, &sh_cifar10);
-        set_put_cifar(s, "data/data_batch_2.bin", 1, &sh_cifar10);
-        set_put_cifar(s, "data/data_batch_5.bin", 120, &sh_cifar10);
-        set_put_cifar(s, "data/test_batch.bin", 50, &sh_cifar10);
+        set_put_cifar(s, "data/data_batch_1.bin", 90, false);
+        set_put_cifar(s, "data/data_batch_2.bin", 1, false);
+        set_put_cifar(s, "data/data_batch_5.bin", 120, false);
+        set_put_cifar(s, "data/test_batch.bin", 50, false);
     } else {
-        set_put_cifar(s, "data/train.bin", 100, &sh_cifar100);
-        set_put_cifar(s, "data/test.bin", 30, &sh_cifar100);
+        set_put_cifar(s, "data/train.bin", 100, true);
+        set_put_cifar(s, "data/test.bin", 30, true);
     }
 }
 

@@ -327,10 +327,17 @@ static sh_status fingerprint(char hex[SH_DIGEST_TEXT], const uint32_t count[SH_S
     return sh_digest_finish(digest, hex);
 }
 
-static sh_status digits_open(sh_dataset **dataset, const char *argument)
+static void digits_close(sh_dataset *dataset)
+{
+    free(dataset);
+}
+
+static const sh_dataset_ops digits_ops = {.read = digits_read, .close = digits_close};
+
+static sh_status digits_open(sh_dataset **dataset, const sh_format *format, const char *argument)
 {
     sh_dataset_info info = {
-        .name = "digits",
+        .name = format->name,
         .channels = 1,
         .height = SIDE,
         .width = SIDE,
@@ -345,20 +352,13 @@ static sh_status digits_open(sh_dataset **dataset, const char *argument)
     sh_dataset *fresh = malloc(sizeof *fresh);
     if (fresh == NULL)
         return sh_fail_memory(sizeof *fresh, "the digits data set");
-    *fresh = (sh_dataset){.ops = &sh_digits_ops, .info = info};
+    *fresh = (sh_dataset){.ops = &digits_ops, .info = info};
     *dataset = fresh;
     return SH_OK;
 }
 
-static void digits_close(sh_dataset *dataset)
-{
-    free(dataset);
-}
-
-const sh_dataset_ops sh_digits_ops = {
+const sh_format sh_digits_format = {
     .name = "digits",
     .usage = "digits",
-    .open = digits_open,
-    .read = digits_read,
-    .close = digits_close,
-};
+    .summary = "drawn by the program; digits:TRAIN/VALIDATION for other numbers of samples",
+    .open = digits_open};

@@ -126,31 +126,14 @@ static sh_status put_digests(cursor *c, const sh_dataset *dataset, uint32_t file
     return SH_OK;
 }
 
-static sh_status make(sh_manifest **manifest, const sh_dataset *dataset,
-                      const sh_contents *contents, uint8_t *packed, size_t bytes)
-{
-    uint8_t *buffer = malloc(SH_MANIFEST_BLOCK_BYTES);
-    if (buffer == NULL)
-        return sh_fail_memory(SH_MANIFEST_BLOCK_BYTES, "a block of the data");
-    cursor c = {packed};
-    put_head(&c, sh_dataset_about(dataset), contents);
-    sh_status status = SH_OK;
-    for (uint32_t i = 0; i < contents->files && status == SH_OK; i++)
-        status = put_digests(&c, dataset, i, contents->file[i].bytes, buffer);
-    free(buffer);
-    SH_TRY(status);
-    assert(c.at == packed + bytes);
-    return sh_manifest_parse(manifest, packed, bytes, NULL);
-}
-
 sh_status sh_manifest_make(sh_manifest **manifest, const sh_dataset *dataset)
 {
-    sh_contents contents;
+    const sh_contents *contents;
     SH_TRY(sh_contents_of(&contents, dataset));
-    SH_TRY(sh_contents_check(&contents, sh_dataset_about(dataset)));
+    SH_TRY(sh_contents_check(contents, sh_dataset_about(dataset)));
     uint64_t blocks = 0;
-    for (uint32_t i = 0; i < contents.files; i++)
-        blocks += count_blocks(contents.file[i].bytes, SH_MANIFEST_BLOCK_BYTES);
+    for (uint32_t i = 0; i < contents->files; i++)
+        blocks += count_blocks(contents->file[i].bytes, SH_MANIFEST_BLOCK_BYTES);
     if (blocks > SH_MANIFEST_BLOCKS_MOST)
         return sh_fail(SH_LIMIT,
                        "%s is too large to be sent to other devices: more than %llu bytes; copy "
@@ -158,11 +141,21 @@ sh_status sh_manifest_make(sh_manifest **manifest, const sh_dataset *dataset)
                        sh_dataset_about(dataset)->name,
                        (unsigned long long)SH_MANIFEST_BLOCKS_MOST * SH_MANIFEST_BLOCK_BYTES);
     const size_t bytes =
-        FILES_AT + contents.files * (size_t)FILE_BYTES + (size_t)blocks * SH_DIGEST_BYTES;
-    uint8_t *packed = malloc(bytes);
-    if (packed == NULL)
-        return sh_fail_memory(bytes, "the manifest of the data");
-    const sh_status status = make(manifest, dataset, &contents, packed, bytes);
+        FILES_AT + contents->files * (size_t)FILE_BYTES + (size_t)blocks * SH_DIGEST_BYTES;
+    uint8_t *packed = malloc(bytes), *buffer = malloc(SH_MANIFEST_BLOCK_BYTES);
+    sh_status status;
+    if (packed == NULL || buffer == NULL) {
+        status = sh_fail_memory(bytes + SH_MANIFEST_BLOCK_BYTES, "the manifest of the data");
+        goto done;
+    }
+    cursor c = {packed};
+    put_head(&c, sh_dataset_about(dataset), contents);
+    for (uint32_t i = 0; i < contents->files; i++)
+        SH_TRY_DONE(put_digests(&c, dataset, i, contents->file[i].bytes, buffer));
+    assert(c.at == packed + bytes);
+    status = sh_manifest_parse(manifest, packed, bytes, NULL);
+done:
+    free(buffer);
     free(packed);
     return status;
 }
@@ -173,27 +166,6 @@ static bool text_is(const char *text, size_t bytes, const char *letters)
         if (text[i] == '\0' || strchr(letters, text[i]) == NULL)
             return false;
     return true;
-}
-
-/* Letters and digits, then zeros to the end, at least one. */
-static sh_status check_kind(const char kind[SH_MANIFEST_KIND])
-{
-    static const char zeros[SH_MANIFEST_KIND];
-    const size_t length = strnlen(kind, SH_MANIFEST_KIND);
-    if (length == 0 || length == SH_MANIFEST_KIND ||
-        !text_is(kind, length, "abcdefghijklmnopqrstuvwxyz0123456789") ||
-        memcmp(kind + length, zeros, SH_MANIFEST_KIND - length) != 0)
-        return sh_fail(SH_FORMAT, "it does not name the kind of data");
-    return SH_OK;
-}
-
-static sh_status check_reals(const sh_dataset_info *info)
-{
-    for (size_t i = 0; i < SH_DATASET_CHANNELS_MOST; i++)
-        if (!isfinite(info->mean[i]) || !isfinite(info->deviation[i]) ||
-            (i < info->channels && info->deviation[i] <= 0))
-            return sh_fail(SH_FORMAT, "channel %zu has no mean and deviation", i);
-    return SH_OK;
 }
 
 /* What lies before the number of files; `at` has all of it. */
@@ -213,7 +185,13 @@ static sh_status parse_head(sh_manifest *m, const uint8_t **at)
     sh_dataset_info *info = &m->info;
     memcpy(m->kind, *at, SH_MANIFEST_KIND);
     *at += SH_MANIFEST_KIND;
-    SH_TRY(check_kind(m->kind));
+    /* Letters and digits, then zeros to the end, at least one. */
+    static const char zeros[SH_MANIFEST_KIND];
+    const size_t length = strnlen(m->kind, SH_MANIFEST_KIND);
+    if (length == 0 || length == SH_MANIFEST_KIND ||
+        !text_is(m->kind, length, "abcdefghijklmnopqrstuvwxyz0123456789") ||
+        memcmp(m->kind + length, zeros, SH_MANIFEST_KIND - length) != 0)
+        return sh_fail(SH_FORMAT, "it does not name the kind of data");
     info->name = m->kind;
     memcpy(info->fingerprint, *at, FINGERPRINT);
     *at += FINGERPRINT;
@@ -236,11 +214,6 @@ static sh_status parse_head(sh_manifest *m, const uint8_t **at)
     return SH_OK;
 }
 
-static bool ends_before(const sh_manifest *m, const uint8_t *at, uint64_t count)
-{
-    return m->packed_bytes - (size_t)(at - m->packed) < count;
-}
-
 /* The rest of the head, then counts the blocks. */
 static sh_status parse_files(sh_manifest *m, const uint8_t **at)
 {
@@ -249,7 +222,7 @@ static sh_status parse_files(sh_manifest *m, const uint8_t **at)
     if (contents->files > SH_CONTENTS_FILES)
         return sh_fail(SH_FORMAT, "it has %u files; 1 to %d can be", contents->files,
                        SH_CONTENTS_FILES);
-    if (ends_before(m, *at, contents->files * (uint64_t)FILE_BYTES))
+    if (m->packed_bytes - (size_t)(*at - m->packed) < contents->files * (size_t)FILE_BYTES)
         return sh_fail(SH_CORRUPT, "it is cut off in the list of files");
     for (uint32_t i = 0; i < contents->files; i++) {
         memcpy(contents->file[i].name, *at, SH_CONTENTS_NAME);
@@ -257,7 +230,11 @@ static sh_status parse_files(sh_manifest *m, const uint8_t **at)
         contents->file[i].bytes = take_number(at, 8);
     }
     SH_TRY(sh_contents_check(contents, &m->info));
-    SH_TRY(check_reals(&m->info));
+    const sh_dataset_info *info = &m->info;
+    for (size_t i = 0; i < SH_DATASET_CHANNELS_MOST; i++)
+        if (!isfinite(info->mean[i]) || !isfinite(info->deviation[i]) ||
+            (i < info->channels && info->deviation[i] <= 0))
+            return sh_fail(SH_FORMAT, "channel %zu has no mean and deviation", i);
     uint64_t blocks = 0; /* at most 2^40 / 2^12 and one a file */
     for (uint32_t i = 0; i < contents->files; i++) {
         m->first_block[i] = (uint32_t)blocks;
@@ -286,16 +263,6 @@ static sh_status parse(sh_manifest *m)
     return SH_OK;
 }
 
-static sh_status check_root(sh_manifest *m, const char *root)
-{
-    uint8_t digest[SH_DIGEST_BYTES];
-    SH_TRY(sh_digest_block(digest, m->packed, m->packed_bytes));
-    sh_digest_print(m->root, digest);
-    if (root != NULL && strcmp(root, m->root) != 0)
-        return sh_fail(SH_CORRUPT, "its digest is %.16s..., expected %.16s...", m->root, root);
-    return SH_OK;
-}
-
 sh_status sh_manifest_parse(sh_manifest **manifest, const uint8_t *packed, size_t bytes,
                             const char *root)
 {
@@ -313,15 +280,19 @@ sh_status sh_manifest_parse(sh_manifest **manifest, const uint8_t *packed, size_
         memcpy(copy, packed, bytes);
     fresh->packed = copy;
     fresh->packed_bytes = bytes;
-    sh_status status = check_root(fresh, root);
-    if (status == SH_OK)
-        status = parse(fresh);
-    if (status != SH_OK) {
-        sh_manifest_free(fresh);
-        return sh_fail_in(status, "the manifest of the data");
-    }
+    sh_status status;
+    uint8_t digest[SH_DIGEST_BYTES];
+    SH_TRY_DONE(sh_digest_block(digest, copy, bytes));
+    sh_digest_print(fresh->root, digest);
+    if (root != NULL && strcmp(root, fresh->root) != 0)
+        SH_TRY_DONE(
+            sh_fail(SH_CORRUPT, "its digest is %.16s..., expected %.16s...", fresh->root, root));
+    SH_TRY_DONE(parse(fresh));
     *manifest = fresh;
     return SH_OK;
+done:
+    sh_manifest_free(fresh);
+    return sh_fail_in(status, "the manifest of the data");
 }
 
 sh_block sh_manifest_block(const sh_manifest *manifest, uint32_t block)

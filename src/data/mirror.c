@@ -86,10 +86,12 @@ static sh_status load_marks(sh_mirror *mirror)
     uint8_t *marks = malloc(blocks);
     if (marks == NULL)
         return sh_fail_memory(blocks, "the marks of the mirror");
-    const sh_status status = sh_extent_read_all(mirror->shelf.marks, 0, marks, blocks);
-    for (uint32_t i = 0; i < blocks && status == SH_OK; i++)
+    sh_status status;
+    SH_TRY_DONE(sh_extent_read_all(mirror->shelf.marks, 0, marks, blocks));
+    for (uint32_t i = 0; i < blocks; i++)
         if (marks[i] == 1)
             set_state(mirror, i, MARKED);
+done:
     free(marks);
     return sh_fail_in(status, "%s", mirror->shelf.path);
 }
@@ -113,17 +115,16 @@ sh_status sh_mirror_open(sh_mirror **mirror, sh_manifest *manifest,
     fresh->shelf = (sh_shelf){.content = -1, .marks = -1, .lock = -1};
     pthread_mutex_init(&fresh->lock, NULL);
     pthread_cond_init(&fresh->news, NULL);
-    sh_status status = sh_shelf_open(&fresh->shelf, manifest, options->limit_bytes);
-    if (status == SH_OK)
-        status = load_marks(fresh);
-    if (status != SH_OK) {
-        sh_mirror_close(fresh);
-        return status;
-    }
+    sh_status status;
+    SH_TRY_DONE(sh_shelf_open(&fresh->shelf, manifest, options->limit_bytes));
+    SH_TRY_DONE(load_marks(fresh));
     sh_log(SH_LOG_INFO, "data.mirror", "folder=\"%s\" root=%.16s blocks=%u missing=%u",
            fresh->shelf.path, manifest->root, manifest->blocks, fresh->missing);
     *mirror = fresh;
     return SH_OK;
+done:
+    sh_mirror_close(fresh);
+    return status;
 }
 
 const sh_manifest *sh_mirror_manifest(const sh_mirror *mirror)
@@ -158,42 +159,38 @@ sh_mirror_counts sh_mirror_counted(sh_mirror *mirror)
     return counts;
 }
 
-/* Writes the block, then its mark. Where the disk is full, other mirrors go, one after the other.
- */
-static sh_status write_block(sh_mirror *mirror, uint32_t block, const uint8_t *bytes, size_t count)
+/* Writes the block, then its mark. */
+static sh_status write_block(const sh_mirror *mirror, uint32_t block, const uint8_t *bytes,
+                             size_t count)
 {
     static const uint8_t mark = 1;
     const sh_shelf *shelf = &mirror->shelf;
-    const uint64_t offset = sh_shelf_offset(mirror->manifest, block);
-    for (;;) {
-        sh_status status = sh_extent_write(shelf->content, offset, bytes, count);
-        if (status == SH_OK)
-            status = sh_extent_write(shelf->marks, block, &mark, 1);
-        if (status != SH_NO_SPACE)
-            return sh_fail_in(status, "%s: block %u of the mirror", shelf->path, block);
-        const uint64_t missing =
-            sh_mirror_missing(mirror) * (uint64_t)mirror->manifest->block_bytes;
-        SH_TRY(sh_shelf_make_room(shelf, missing));
-    }
+    SH_TRY(sh_extent_write(shelf->content, sh_shelf_offset(mirror->manifest, block), bytes, count));
+    return sh_extent_write(shelf->marks, block, &mark, 1);
 }
 
 sh_status sh_mirror_put(sh_mirror *mirror, uint32_t block, const uint8_t *bytes, size_t count)
 {
-    sh_status status = SH_OK;
-    if (block >= mirror->manifest->blocks)
-        status = sh_fail(SH_CORRUPT, "block %u was not asked for: there are %u", block,
-                         mirror->manifest->blocks);
-    else
-        status = sh_manifest_verify(mirror->manifest, block, bytes, count);
-    if (status != SH_OK) {
+    const sh_status verified = block < mirror->manifest->blocks
+                                   ? sh_manifest_verify(mirror->manifest, block, bytes, count)
+                                   : sh_fail(SH_CORRUPT, "block %u was not asked for: there are %u",
+                                             block, mirror->manifest->blocks);
+    if (verified != SH_OK) {
         pthread_mutex_lock(&mirror->lock);
         mirror->counts.refused++;
         pthread_mutex_unlock(&mirror->lock);
-        return status;
+        return verified;
     }
     if (state_of(mirror, block) == GOOD)
         return SH_OK;
-    SH_TRY(write_block(mirror, block, bytes, count));
+    sh_status status = write_block(mirror, block, bytes, count);
+    while (status == SH_NO_SPACE) { /* other mirrors go, one after the other */
+        const uint64_t missing =
+            sh_mirror_missing(mirror) * (uint64_t)mirror->manifest->block_bytes;
+        SH_TRY(sh_shelf_make_room(&mirror->shelf, missing));
+        status = write_block(mirror, block, bytes, count);
+    }
+    SH_TRY(sh_fail_in(status, "%s: block %u of the mirror", mirror->shelf.path, block));
     pthread_mutex_lock(&mirror->lock);
     set_state(mirror, block, GOOD);
     mirror->counts.put++;
@@ -209,15 +206,13 @@ static sh_status examine(sh_mirror *mirror, uint32_t block)
     pthread_mutex_unlock(&mirror->lock);
     const sh_block about = sh_manifest_block(mirror->manifest, block);
     uint8_t *bytes = malloc(about.bytes);
-    sh_status status = SH_NO_MEMORY;
-    if (bytes == NULL) {
-        status = sh_fail_memory(about.bytes, "a block of the data");
-    } else {
-        status = sh_extent_read_all(mirror->shelf.content, sh_shelf_offset(mirror->manifest, block),
-                                    bytes, about.bytes);
-        if (status == SH_OK)
-            status = sh_manifest_verify(mirror->manifest, block, bytes, about.bytes);
-    }
+    sh_status status;
+    if (bytes == NULL)
+        SH_TRY_DONE(sh_fail_memory(about.bytes, "a block of the data"));
+    SH_TRY_DONE(sh_extent_read_all(mirror->shelf.content, sh_shelf_offset(mirror->manifest, block),
+                                   bytes, about.bytes));
+    status = sh_manifest_verify(mirror->manifest, block, bytes, about.bytes);
+done:
     free(bytes);
     const bool damaged = status == SH_CORRUPT || status == SH_IO;
     if (damaged)

@@ -8,9 +8,12 @@
  *     sh_mirror *mirror;
  *     const sh_mirror_options options = {.want = want, .context = fetcher};
  *     SH_TRY(sh_mirror_open(&mirror, manifest, &options));
- *     SH_TRY(sh_mirror_dataset(&dataset, mirror));           // any lane:
- * sh_dataset_read(dataset...) SH_TRY(sh_mirror_put(mirror, block, bytes, count));    // when a
- * block has come sh_dataset_close(dataset);                             // and the mirror with it
+ *     SH_TRY(sh_mirror_dataset(&dataset, mirror));
+ *
+ *     any lane:         SH_TRY(sh_dataset_read(dataset, split, index, bytes, &label));
+ *     a block has come: SH_TRY(sh_mirror_put(mirror, block, bytes, count));
+ *
+ *     sh_dataset_close(dataset);   // and the mirror with it
  *
  * What it holds outlives the process, however that ends: the next one that opens the same data set
  * finds it and asks for the rest. A block that an earlier process, or another one at the same time,

@@ -9,15 +9,13 @@
 #include "data/order.h"
 #include "data/pipeline.h"
 #include "data/prefetch.h"
-#include "data/provider.h"
 
 enum { SOURCES = 3, BATCH = 64 };
 
 /* Brings blocks from sources to a mirror, in the order that is asked for. */
 typedef struct courier {
     const sh_dataset *data; /* whole */
-    sh_provider *sources[SOURCES];
-    bool tampers[SOURCES]; /* sends something else than it has */
+    bool tampers[SOURCES];  /* sends something else than it has */
     sh_fetch *fetch;
     sh_mirror *mirror;
     sh_dataset *set;
@@ -42,7 +40,7 @@ static bool bring(courier *c)
     if (!found)
         return false;
     const sh_block about = sh_manifest_block(sh_mirror_manifest(c->mirror), block);
-    assert_ok(sh_provider_read(c->sources[source], &about, bytes));
+    assert_ok(sh_contents_read(c->data, about.file, about.offset, bytes, about.bytes));
     if (c->tampers[source])
         bytes[about.bytes / 3] ^= 0x10;
     const sh_status status = sh_mirror_put(c->mirror, block, bytes, about.bytes);
@@ -70,12 +68,10 @@ static void want(void *context, uint32_t block, bool now)
 static void courier_open(courier *c, const sh_dataset *data)
 {
     *c = (courier){.data = data};
-    const sh_manifest *whole;
-    sh_manifest *manifest;
-    for (int i = 0; i < SOURCES; i++)
-        assert_ok(sh_provider_new(&c->sources[i], data));
-    assert_ok(sh_provider_manifest(&whole, c->sources[0]));
+    sh_manifest *whole, *manifest;
+    assert_ok(sh_manifest_make(&whole, data));
     assert_ok(sh_manifest_parse(&manifest, whole->packed, whole->packed_bytes, whole->root));
+    sh_manifest_free(whole);
     assert_ok(sh_fetch_new(&c->fetch, manifest->blocks));
     pthread_mutex_init(&c->lock, NULL);
     const sh_mirror_options options = {.want = want, .context = c};
@@ -93,8 +89,6 @@ static void need_all(courier *c)
 static void courier_close(courier *c)
 {
     sh_dataset_close(c->set);
-    for (int i = 0; i < SOURCES; i++)
-        sh_provider_free(c->sources[i]);
     sh_fetch_free(c->fetch);
     pthread_mutex_destroy(&c->lock);
 }
@@ -178,20 +172,16 @@ static void what_is_missing_is_not_provided_to_others(void **state)
     fixture s;
     courier c;
     uint8_t byte;
-    sh_provider *provider;
-    const sh_manifest *none = NULL;
+    sh_manifest *none = NULL;
     sh_dataset *data = set_open(&s, SET_CIFAR100);
     courier_open(&c, data);
     c.stands = true;
-    assert_ok(sh_provider_new(&provider, c.set));
-    const sh_block block = {.file = 1, .offset = 70000, .bytes = 1};
-    assert_fails(sh_provider_read(provider, &block, &byte), SH_NOT_FOUND,
+    assert_fails(sh_contents_read(c.set, 1, 70000, &byte, 1), SH_NOT_FOUND,
                  "byte 70000 of validation.bin is not here yet");
-    assert_fails(sh_provider_manifest(&none, provider), SH_NOT_FOUND, "is not here yet");
+    assert_fails(sh_manifest_make(&none, c.set), SH_NOT_FOUND, "is not here yet");
     while (bring(&c)) /* it was asked for on the way */
         ;
-    assert_ok(sh_provider_read(provider, &block, &byte));
-    sh_provider_free(provider);
+    assert_ok(sh_contents_read(c.set, 1, 70000, &byte, 1));
     courier_close(&c);
     sh_dataset_close(data);
     fixture_remove(&s);
@@ -215,12 +205,7 @@ static uint32_t brought_before_batch(courier *c, uint32_t batch, uint32_t link)
 static sh_dataset *open_real(fixture *s, const char *name)
 {
     char path[SCRATCH_BYTES];
-    const char *root = getenv("SHOAL_TEST_DATA");
-    snprintf(path, sizeof path, "%s/%s", root == NULL ? "" : root, name);
-    if (root == NULL || access(path, R_OK) != 0) {
-        print_message("skipped: %s is not there (SHOAL_TEST_DATA)\n", name);
-        skip();
-    }
+    find_real_data(path, sizeof path, name);
     sh_dataset *data;
     fixture_new(s);
     assert_ok(sh_dataset_open(&data, path));

@@ -11,7 +11,6 @@
 
 #include "data/delivery_fixture.h"
 #include "data/order.h"
-#include "data/provider.h"
 #include "data/shelf.h"
 
 enum { BLOCK = SH_MANIFEST_BLOCK_BYTES };
@@ -20,8 +19,7 @@ enum { BLOCK = SH_MANIFEST_BLOCK_BYTES };
 typedef struct bench {
     fixture s;
     sh_dataset *data;
-    sh_provider *provider;
-    const sh_manifest *manifest;
+    sh_manifest *manifest;
     sh_mirror *mirror;
     _Atomic uint32_t now, soon; /* calls of `want` */
     _Atomic uint32_t last;      /* the block of the last */
@@ -47,8 +45,7 @@ static void bench_open(bench *b)
 {
     memset(b, 0, sizeof *b);
     b->data = set_open(&b->s, SET_MNIST);
-    assert_ok(sh_provider_new(&b->provider, b->data));
-    assert_ok(sh_provider_manifest(&b->manifest, b->provider));
+    assert_ok(sh_manifest_make(&b->manifest, b->data));
     assert_ok(open_limited(b, 0));
 }
 
@@ -61,7 +58,7 @@ static void reopen(bench *b)
 static void bench_close(bench *b)
 {
     sh_mirror_close(b->mirror);
-    sh_provider_free(b->provider);
+    sh_manifest_free(b->manifest);
     sh_dataset_close(b->data);
     fixture_remove(&b->s);
 }
@@ -70,7 +67,7 @@ static void bench_close(bench *b)
 static uint32_t true_bytes(const bench *b, uint32_t block, uint8_t bytes[BLOCK])
 {
     const sh_block about = sh_manifest_block(b->manifest, block);
-    assert_ok(sh_provider_read(b->provider, &about, bytes));
+    assert_ok(sh_contents_read(b->data, about.file, about.offset, bytes, about.bytes));
     return about.bytes;
 }
 

@@ -3,261 +3,198 @@
  * `mnist:DIR`: the four IDX files of MNIST and of the sets that took over its format and names
  * (Fashion-MNIST, KMNIST, EMNIST after renaming), with images of any size.
  *
- * A sample is read from the file each time; the system's page cache is what makes that fast, and
- * it gives the memory back when a process needs it.
+ * IDX (Y. LeCun, C. Cortes, C. Burges: "The MNIST database of handwritten digits", section "File
+ * formats") is big-endian:
  *
- * The fingerprint covers the sizes, all labels and IMAGES_PRINTED images of each split, spread
- * evenly: enough to tell sets, subsets and orders apart, without reading 50 MB at every start. It
- * is of the content, so plain and packed files are equal.
+ *     labels    0x00000801, count,                one byte each
+ *     images    0x00000803, count, height, width, height * width bytes each
  */
-#include <limits.h>
+#include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "data/dataset_impl.h"
 #include "data/extent.h"
-#include "data/idx.h"
+#include "data/stored.h"
 
 /* Normalisation as in PyTorch's MNIST example: the mean and deviation of MNIST's training images.
  */
 #define MEAN 0.1307f
 #define DEVIATION 0.3081f
 
-#define IMAGES_PRINTED 64   /* of each split, for the fingerprint */
-#define LABELS_PRINTED 4096 /* in one go */
-#define NAMES_BYTES 128
+#define MAGIC 0x00000800u /* unsigned bytes; the number of dimensions is added */
+#define HEADER_MOST 16    /* bytes of a header */
+#define SIDE_MOST SH_CONTENTS_SIDE_MOST
 
-typedef struct mnist {
-    sh_dataset base;
-    sh_idx images[SH_SPLITS], labels[SH_SPLITS];
-} mnist;
+/* What a file holds; the value is the number of its dimensions. */
+typedef enum idx_kind {
+    LABELS = 1,
+    IMAGES = 3,
+} idx_kind;
 
-static const struct file_name {
-    const char *name;
-    sh_split split;
-    sh_idx_kind kind;
-} files[] = {
-    {"train-images-idx3-ubyte", SH_SPLIT_TRAIN, SH_IDX_IMAGES},
-    {"train-labels-idx1-ubyte", SH_SPLIT_TRAIN, SH_IDX_LABELS},
-    {"t10k-images-idx3-ubyte", SH_SPLIT_VALIDATION, SH_IDX_IMAGES},
-    {"t10k-labels-idx1-ubyte", SH_SPLIT_VALIDATION, SH_IDX_LABELS},
-};
+typedef struct idx_header {
+    uint32_t count;         /* items, at least 1 */
+    uint32_t height, width; /* of an image; 1 and 1 for labels */
+    uint32_t bytes;         /* of the header itself */
+} idx_header;
 
-#define FILES (sizeof files / sizeof *files)
+/* By split; images, then labels. */
+static const char *const names[] = {"train-images-idx3-ubyte", "train-labels-idx1-ubyte",
+                                    "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte", NULL};
 
-static sh_status file_path(char path[PATH_MAX], const char *folder, size_t file)
+#define FILES (2 * SH_SPLITS)
+
+static uint32_t big_endian(const uint8_t *bytes)
 {
-    const int length = snprintf(path, PATH_MAX, "%s/%s", folder, files[file].name);
-    if (length < 0 || length >= PATH_MAX)
-        return sh_fail(SH_INVALID, "%s: the path is too long", folder);
+    return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
+}
+
+static const char *kind_name(idx_kind kind)
+{
+    return kind == IMAGES ? "images" : "labels";
+}
+
+static sh_status check_magic(const uint8_t *bytes, size_t count, idx_kind kind)
+{
+    if (count >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b)
+        return sh_fail(SH_FORMAT, "is gzip'd though its name does not say so; add .gz to its name");
+    const uint32_t found = count < 4 ? 0 : big_endian(bytes), wanted = MAGIC + kind;
+    const idx_kind other = kind == IMAGES ? LABELS : IMAGES;
+    if (count >= 4 && found == MAGIC + other)
+        return sh_fail(SH_FORMAT,
+                       "holds %s (it begins with 0x%08x) where %s (0x%08x) belong; are the two "
+                       "files swapped?",
+                       kind_name(other), found, kind_name(kind), wanted);
+    if (count >= 4 && found != wanted)
+        return sh_fail(SH_FORMAT,
+                       "is not an IDX file of %s: it begins with 0x%08x, expected 0x%08x; copy or "
+                       "download it again",
+                       kind_name(kind), found, wanted);
+    if (count < 4 + 4 * kind)
+        return sh_fail(
+            SH_CORRUPT,
+            "is cut off: %zu bytes, the header alone takes %u; copy or download it again", count,
+            4 + 4 * kind);
     return SH_OK;
 }
 
-/* Writes the names of the files that `folder` lacks; how many. */
-static size_t list_missing(char missing[NAMES_BYTES], const char *folder)
+/* Parses the header of a file of `file_bytes` bytes. bytes[0 .. count - 1] are its first bytes:
+ * the whole file, or at least HEADER_MOST. The caller adds the file's name to messages. */
+static sh_status parse_header(idx_header *header, const uint8_t *bytes, size_t count,
+                              uint64_t file_bytes, idx_kind kind)
 {
-    size_t used = 0, count = 0;
-    missing[0] = '\0';
-    for (size_t i = 0; i < FILES; i++) {
-        char path[PATH_MAX];
-        if (file_path(path, folder, i) == SH_OK && sh_idx_exists(path))
-            continue;
-        used += (size_t)snprintf(missing + used, NAMES_BYTES - used, "%s%s", count > 0 ? ", " : "",
-                                 files[i].name);
-        count++;
+    SH_TRY(check_magic(bytes, count, kind));
+    idx_header h = {
+        .count = big_endian(bytes + 4), .height = 1, .width = 1, .bytes = 4 + 4 * (uint32_t)kind};
+    if (kind == IMAGES) {
+        h.height = big_endian(bytes + 8);
+        h.width = big_endian(bytes + 12);
     }
-    return count;
+    if (h.count == 0)
+        return sh_fail(SH_FORMAT, "holds no %s; copy or download it again", kind_name(kind));
+    if (h.height == 0 || h.width == 0 || h.height > SIDE_MOST || h.width > SIDE_MOST)
+        return sh_fail(SH_FORMAT, "holds images of %u x %u pixels; 1 to %d each way can be read",
+                       h.height, h.width, SIDE_MOST);
+    /* At most 2^32 * 2^24: no overflow. */
+    const uint64_t expected = h.bytes + (uint64_t)h.count * h.height * h.width;
+    char what[96];
+    if (kind == IMAGES)
+        snprintf(what, sizeof what, "%u images of %u x %u", h.count, h.height, h.width);
+    else
+        snprintf(what, sizeof what, "%u labels", h.count);
+    if (file_bytes != expected)
+        return sh_fail(SH_CORRUPT,
+                       "is %s: %" PRIu64 " bytes, its header promises %" PRIu64
+                       " (%s); copy or download it again",
+                       file_bytes < expected ? "cut off" : "too long", file_bytes, expected, what);
+    *header = h;
+    return SH_OK;
 }
 
-static bool mnist_recognises(const char *folder)
+/* Opens file `i` and says where its items lie. */
+static sh_status open_file(idx_header *header, sh_stored *set, uint32_t i, const char *folder)
 {
-    char missing[NAMES_BYTES];
-    return list_missing(missing, folder) < FILES;
+    const idx_kind kind = i % 2 == 0 ? IMAGES : LABELS;
+    const sh_stored_part *part;
+    uint8_t bytes[HEADER_MOST];
+    size_t got;
+    SH_TRY(sh_stored_open(&part, set, sh_stored_file(set, names[i]), folder, names[i]));
+    SH_TRY(sh_fail_in(sh_extent_read(&got, part->fd, 0, bytes, sizeof bytes), "%s", part->name));
+    SH_TRY(sh_fail_in(parse_header(header, bytes, got, part->bytes, kind), "%s", part->name));
+    *(kind == IMAGES ? &set->contents.image[i / 2] : &set->contents.label[i / 2]) =
+        (sh_contents_place){i, header->bytes, (uint64_t)header->height * header->width};
+    return SH_OK;
 }
 
-static sh_status open_files(mnist *set, const char *folder)
+/* There are as many classes as the training labels tell, at least 2. */
+static sh_status check_label(sh_stored *set, sh_split split, uint32_t index, const uint8_t *label)
 {
-    char missing[NAMES_BYTES];
-    if (list_missing(missing, folder) > 0)
+    uint32_t *classes = &set->base.info.classes;
+    if (split == SH_SPLIT_TRAIN && *label >= *classes)
+        *classes = *label + 1u;
+    if (*label < *classes)
+        return SH_OK;
+    const char *name = sh_stored_name(set, split, &index);
+    return sh_fail(SH_FORMAT,
+                   "the validation split: %s: label %u of sample %u is out of range 0 to %u", name,
+                   *label, index, *classes - 1);
+}
+
+/* Opens the four files and checks that they are one set. */
+static sh_status mnist_fill(sh_stored *set, const char *folder)
+{
+    sh_dataset_info *info = &set->base.info;
+    char missing[SH_STORED_NAMES];
+    if (sh_stored_missing(missing, set->format, folder, names) > 0)
         return sh_fail(SH_NOT_FOUND,
                        "%s: not all files of MNIST are here; looked, plain and .gz, "
                        "in vain for %s",
                        folder, missing);
-    for (size_t i = 0; i < FILES; i++) {
-        char path[PATH_MAX];
-        SH_TRY(file_path(path, folder, i));
-        sh_idx *place = files[i].kind == SH_IDX_IMAGES ? &set->images[files[i].split]
-                                                       : &set->labels[files[i].split];
-        SH_TRY(sh_idx_open(place, path, files[i].kind));
-    }
-    return SH_OK;
-}
-
-/* Checks that the four files are one set, and how many classes it has. */
-static sh_status check_files(const mnist *set, uint32_t *classes)
-{
-    const sh_idx *train = &set->images[SH_SPLIT_TRAIN];
-    const sh_idx *validation = &set->images[SH_SPLIT_VALIDATION];
-    if (train->header.height != validation->header.height ||
-        train->header.width != validation->header.width)
+    idx_header headers[FILES];
+    for (uint32_t i = 0; i < FILES; i++)
+        SH_TRY(open_file(&headers[i], set, i, folder));
+    const idx_header *train = &headers[0], *validation = &headers[2];
+    if (train->height != validation->height || train->width != validation->width)
         return sh_fail(SH_MISMATCH,
                        "%s holds images of %u x %u pixels, but %s of %u x %u: they do not belong "
                        "together; copy or download both again",
-                       train->name, train->header.height, train->header.width, validation->name,
-                       validation->header.height, validation->header.width);
-    uint32_t most, ignored;
-    SH_TRY(sh_idx_check_pair(&most, train, &set->labels[SH_SPLIT_TRAIN], UINT8_MAX));
-    most = most > 1 ? most : 1;
-    SH_TRY(
-        sh_fail_in(sh_idx_check_pair(&ignored, validation, &set->labels[SH_SPLIT_VALIDATION], most),
-                   "the validation split"));
-    *classes = most + 1;
-    return SH_OK;
-}
-
-static sh_status print_split(sh_digest *digest, const sh_idx *images, const sh_idx *labels,
-                             uint8_t *image)
-{
-    const uint32_t count = labels->header.count;
-    char text[96];
-    const int length = snprintf(text, sizeof text, "idx %u %u %u", count, images->header.height,
-                                images->header.width);
-    sh_digest_add(digest, text, (size_t)length);
-    for (uint32_t first = 0, chunk = 0; first < count; first += chunk) {
-        uint8_t bytes[LABELS_PRINTED];
-        chunk = count - first < LABELS_PRINTED ? count - first : LABELS_PRINTED;
-        SH_TRY(sh_idx_read_many(labels, first, chunk, bytes));
-        sh_digest_add(digest, bytes, chunk);
-    }
-    const uint32_t printed = count < IMAGES_PRINTED ? count : IMAGES_PRINTED;
-    for (uint32_t i = 0; i < printed; i++) {
-        SH_TRY(sh_idx_read(images, (uint32_t)((uint64_t)count * i / printed), image));
-        sh_digest_add(digest, image, sh_idx_item_bytes(images));
-    }
-    return SH_OK;
-}
-
-static sh_status fingerprint(const mnist *set, char hex[SH_DIGEST_TEXT])
-{
-    const size_t bytes = sh_idx_item_bytes(&set->images[0]);
-    uint8_t *image = malloc(bytes);
-    if (image == NULL)
-        return sh_fail_memory(bytes, "one image");
-    sh_digest *digest;
-    sh_status status = sh_digest_new(&digest);
-    if (status == SH_OK) {
-        for (int split = 0; split < SH_SPLITS && status == SH_OK; split++)
-            status = print_split(digest, &set->images[split], &set->labels[split], image);
-        char finished[SH_DIGEST_TEXT];
-        const sh_status end = sh_digest_finish(digest, finished);
-        if (status == SH_OK && end == SH_OK)
-            memcpy(hex, finished, sizeof finished);
-        status = status == SH_OK ? end : status;
-    }
-    free(image);
-    return status;
-}
-
-static void mnist_close(sh_dataset *dataset)
-{
-    mnist *set = (mnist *)dataset;
-    for (int split = 0; split < SH_SPLITS; split++) {
-        sh_idx_close(&set->images[split]);
-        sh_idx_close(&set->labels[split]);
-    }
-    free(set);
-}
-
-static sh_status mnist_open(sh_dataset **dataset, const char *argument)
-{
-    if (argument == NULL || argument[0] == '\0')
-        return sh_fail(SH_INVALID, "mnist: which folder? write mnist:DIR");
-    SH_TRY(sh_folder_check(argument));
-    mnist *set = calloc(1, sizeof *set);
-    if (set == NULL)
-        return sh_fail_memory(sizeof *set, "the data set");
-    sh_dataset_info *info = &set->base.info;
-    sh_status status = open_files(set, argument);
-    if (status == SH_OK)
-        status = check_files(set, &info->classes);
-    if (status == SH_OK)
-        status = fingerprint(set, info->fingerprint);
-    if (status != SH_OK) {
-        mnist_close(&set->base);
-        return status;
-    }
-    set->base.ops = &sh_mnist_ops;
-    info->name = "mnist";
+                       set->parts[0].name, train->height, train->width, set->parts[2].name,
+                       validation->height, validation->width);
     info->channels = 1;
-    info->height = set->images[0].header.height;
-    info->width = set->images[0].header.width;
-    for (int split = 0; split < SH_SPLITS; split++)
-        info->count[split] = set->images[split].header.count;
+    info->height = train->height;
+    info->width = train->width;
+    info->classes = 2;
     info->mean[0] = MEAN;
     info->deviation[0] = DEVIATION;
-    *dataset = &set->base;
-    return SH_OK;
-}
-
-static sh_status mnist_read(const sh_dataset *dataset, sh_split split, uint32_t index,
-                            uint8_t *bytes, int32_t *label)
-{
-    const mnist *set = (const mnist *)dataset;
-    uint8_t class;
-    SH_TRY(sh_idx_read(&set->images[split], index, bytes));
-    SH_TRY(sh_idx_read(&set->labels[split], index, &class));
-    if (class >= set->base.info.classes)
-        return sh_fail(SH_CORRUPT, "%s: changed while it was in use: sample %u has label %u",
-                       set->labels[split].name, index, class);
-    *label = class;
-    return SH_OK;
-}
-
-static bool mnist_touch(const sh_dataset *dataset, sh_split split, uint32_t index)
-{
-    const mnist *set = (const mnist *)dataset;
-    return sh_idx_touch(&set->images[split], index); /* labels were all read at the start */
-}
-
-static const sh_idx *idx_of(const mnist *set, uint32_t file)
-{
-    const sh_split split = files[file].split;
-    return files[file].kind == SH_IDX_IMAGES ? &set->images[split] : &set->labels[split];
-}
-
-static void mnist_contents(const sh_dataset *dataset, sh_contents *contents)
-{
-    const mnist *set = (const mnist *)dataset;
-    contents->files = FILES;
-    for (uint32_t i = 0; i < FILES; i++) {
-        const sh_idx *idx = idx_of(set, i);
-        const uint64_t item = sh_idx_item_bytes(idx), head = idx->header.bytes;
-        snprintf(contents->file[i].name, SH_CONTENTS_NAME, "%s", files[i].name);
-        contents->file[i].bytes = head + idx->header.count * item;
-        *(files[i].kind == SH_IDX_IMAGES ? &contents->image[files[i].split]
-                                         : &contents->label[files[i].split]) =
-            (sh_contents_place){i, head, item};
+    char stamps[SH_SPLITS][SH_STORED_STAMP];
+    for (uint32_t split = 0; split < SH_SPLITS; split++) {
+        const uint32_t images = headers[2 * split].count, labels = headers[2 * split + 1].count;
+        if (images != labels)
+            return sh_fail(
+                SH_MISMATCH,
+                "%s%s holds %u images, but %s %u labels: they do not belong together; "
+                "copy or download both again",
+                split == SH_SPLIT_TRAIN ? "" : "the validation split: ", set->parts[2 * split].name,
+                images, set->parts[2 * split + 1].name, labels);
+        info->count[split] = images;
+        snprintf(stamps[split], sizeof *stamps, "idx %u %u %u", images, train->height,
+                 train->width);
     }
+    return sh_stored_seal(set, stamps, check_label);
 }
 
-static sh_status mnist_fetch(const sh_dataset *dataset, uint32_t file, uint64_t offset,
-                             uint8_t *bytes, size_t count)
+static bool mnist_recognises(const sh_format *format, const char *folder)
 {
-    const sh_idx *idx = idx_of((const mnist *)dataset, file);
-    return sh_fail_in(sh_extent_read_all(idx->fd, offset, bytes, count), "%s", idx->name);
+    char missing[SH_STORED_NAMES];
+    return sh_stored_missing(missing, format, folder, names) < FILES;
 }
 
-const sh_dataset_ops sh_mnist_ops = {
+const sh_format sh_mnist_format = {
     .name = "mnist",
     .usage = "mnist:DIR",
+    .summary = "the four files of MNIST, Fashion-MNIST or their like, plain or .gz",
     .files = "train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte, "
              "t10k-labels-idx1-ubyte, each plain or .gz",
-    .open = mnist_open,
+    .gzip = true,
     .recognises = mnist_recognises,
-    .read = mnist_read,
-    .touch = mnist_touch,
-    .contents = mnist_contents,
-    .fetch = mnist_fetch,
-    .close = mnist_close,
+    .open = sh_stored_dataset,
+    .fill = mnist_fill,
 };

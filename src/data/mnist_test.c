@@ -160,6 +160,143 @@ static void other_content_has_another_fingerprint(void **state)
     fixture_remove(&s);
 }
 
+#define IMAGES(count) 0, 0, 8, 3, 0, 0, 0, count
+#define SIDES(height, width) 0, 0, 0, height, 0, 0, 0, width
+#define LABELS(count) 0, 0, 8, 1, 0, 0, 0, count
+
+static const struct header_case {
+    const char *what;
+    int file;     /* which has this content */
+    size_t count; /* of `bytes` */
+    uint8_t bytes[16];
+    uint64_t file_bytes;
+    sh_status code;
+    const char *part;
+} headers[] = {
+    {"empty", 0, 0, {0}, 0, SH_CORRUPT, "cut off: 0 bytes, the header alone takes 16"},
+    {"short", 1, 7, {LABELS(1)}, 7, SH_CORRUPT, "7 bytes, the header alone takes 8"},
+    {"short magic", 1, 3, {0, 0, 8}, 3, SH_CORRUPT, "3 bytes, the header alone takes 8"},
+    {"gzip", 0, 16, {0x1f, 0x8b, 8}, 900, SH_FORMAT, "is gzip'd though its name"},
+    {"short gzip", 0, 2, {0x1f, 0x8b}, 2, SH_FORMAT, "add .gz to its name"},
+    {"swapped",
+     0,
+     8,
+     {LABELS(5)},
+     13,
+     SH_FORMAT,
+     "holds labels (it begins with 0x00000801) where images (0x00000803) belong; are the two files "
+     "swapped?"},
+    {"swapped back",
+     1,
+     16,
+     {IMAGES(2), SIDES(3, 4)},
+     40,
+     SH_FORMAT,
+     "holds images (it begins with 0x00000803) where labels (0x00000801) belong"},
+    {"png",
+     0,
+     16,
+     {0x89, 'P', 'N', 'G'},
+     40,
+     SH_FORMAT,
+     "is not an IDX file of images: it begins with 0x89504e47, expected 0x00000803"},
+    {"floats", 1, 8, {0, 0, 0xd, 1, 0, 0, 0, 1}, 12, SH_FORMAT, "begins with 0x00000d01"},
+    {"no images", 0, 16, {IMAGES(0), SIDES(3, 4)}, 16, SH_FORMAT, "holds no images"},
+    {"no labels", 1, 8, {LABELS(0)}, 8, SH_FORMAT, "holds no labels"},
+    {"flat", 0, 16, {IMAGES(1), SIDES(0, 4)}, 16, SH_FORMAT, "of 0 x 4 pixels; 1 to 4096"},
+    {"thin", 0, 16, {IMAGES(1), SIDES(4, 0)}, 16, SH_FORMAT, "of 4 x 0 pixels"},
+    {"tall", 0, 16, {IMAGES(1), 0, 0, 0x10, 1, 0, 0, 0, 1}, 4113, SH_FORMAT, "of 4097 x 1 pixels"},
+    {"absurd: 2^96 bytes, 0 modulo 2^64",
+     0,
+     16,
+     {0, 0, 8, 3, 0x80, 0, 0, 0, 0x80, 0, 0, 0, 0x80, 0, 0, 0},
+     16,
+     SH_FORMAT,
+     "of 2147483648 x 2147483648 pixels"},
+    {"most that fits",
+     0,
+     16,
+     {0, 0, 8, 3, 255, 255, 255, 255, 0, 0, 0x10, 0, 0, 0, 0x10, 0},
+     16,
+     SH_CORRUPT,
+     "16 bytes, its header promises 72057594021150736 (4294967295 images of 4096 x 4096)"},
+    {"cut",
+     0,
+     16,
+     {IMAGES(2), SIDES(3, 4)},
+     39,
+     SH_CORRUPT,
+     "is cut off: 39 bytes, its header promises 40 (2 images of 3 x 4); copy or download it again"},
+    {"trailing", 0, 16, {IMAGES(2), SIDES(3, 4)}, 41, SH_CORRUPT, "too long: 41 bytes"},
+    {"cut labels", 1, 8, {LABELS(5)}, 12, SH_CORRUPT, "12 bytes, its header promises 13"},
+    {"trailing label", 1, 8, {LABELS(5)}, 14, SH_CORRUPT, "promises 13 (5 labels)"},
+};
+
+static void headers_are_checked(void **state)
+{
+    (void)state;
+    fixture s;
+    make_set(&s, 0);
+    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
+        const struct header_case *c = &headers[i];
+        sh_dataset *data = NULL;
+        content bad = {.count = c->count}, good = content_of(c->file);
+        char path[64], part[256];
+        memcpy(bad.bytes, c->bytes, c->count);
+        put(&s, c->file, &bad, false);
+        snprintf(path, sizeof path, "data/%s", names[c->file]);
+        assert_int_equal(truncate(fixture_path(&s, path), (off_t)c->file_bytes), 0);
+        const sh_status status = open_set(&data, &s);
+        snprintf(part, sizeof part, "/%s: ", names[c->file]);
+        if (status != c->code || strstr(sh_message(), c->part) == NULL ||
+            strstr(sh_message(), part) == NULL)
+            fail_msg("%s: %s (%s)", c->what, sh_message(), sh_status_text(status));
+        assert_null(data);
+        put(&s, c->file, &good, false);
+    }
+    fixture_remove(&s);
+}
+
+static void what_is_no_file_is_refused(void **state)
+{
+    (void)state;
+    fixture s;
+    sh_dataset *data = NULL;
+    make_set(&s, 0);
+    assert_int_equal(unlink(fixture_path(&s, "data/t10k-images-idx3-ubyte")), 0);
+    assert_int_equal(mkdir(fixture_path(&s, "data/t10k-images-idx3-ubyte"), 0700), 0);
+    assert_fails(open_set(&data, &s), SH_FORMAT, "/t10k-images-idx3-ubyte: is not a regular file");
+    assert_int_equal(rmdir(fixture_path(&s, "data/t10k-images-idx3-ubyte")), 0);
+    content cut = content_of(2);
+    cut.count--;
+    put(&s, 2, &cut, true);
+    assert_fails(open_set(&data, &s), SH_CORRUPT,
+                 "/t10k-images-idx3-ubyte.gz: is cut off: 39 bytes, its header promises 40");
+    assert_null(data);
+    fixture_remove(&s);
+}
+
+static void a_file_that_shrinks_is_noticed(void **state)
+{
+    (void)state;
+    fixture s;
+    sh_dataset *data;
+    uint8_t bytes[PIXELS];
+    int32_t label = -7;
+    make_set(&s, 0);
+    assert_ok(open_set(&data, &s));
+    assert_int_equal(
+        truncate(fixture_path(&s, "data/train-images-idx3-ubyte"), 16 + TRAIN * PIXELS - 1), 0);
+    assert_sample(data, SH_SPLIT_TRAIN, TRAIN - 2);
+    assert_true(sh_dataset_touch(data, SH_SPLIT_TRAIN, TRAIN - 2));
+    assert_false(sh_dataset_touch(data, SH_SPLIT_TRAIN, TRAIN - 1));
+    assert_fails(sh_dataset_read(data, SH_SPLIT_TRAIN, TRAIN - 1, bytes, &label), SH_CORRUPT,
+                 "/train-images-idx3-ubyte: became shorter while it was in use");
+    assert_int_equal(label, -7);
+    sh_dataset_close(data);
+    fixture_remove(&s);
+}
+
 static void files_that_do_not_go_together_are_refused(void **state)
 {
     (void)state;
@@ -238,7 +375,7 @@ static void folders_without_permission_are_refused(void **state)
 {
     (void)state;
     if (geteuid() == 0)
-        skip(); /* root may read everything */
+        skip_because("root may read everything");
     fixture s;
     sh_dataset *data = NULL;
     make_set(&s, 0);
@@ -293,6 +430,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plain_and_packed_files_are_the_same_data),
         cmocka_unit_test(other_content_has_another_fingerprint),
+        cmocka_unit_test(headers_are_checked),
+        cmocka_unit_test(what_is_no_file_is_refused),
+        cmocka_unit_test(a_file_that_shrinks_is_noticed),
         cmocka_unit_test(files_that_do_not_go_together_are_refused),
         cmocka_unit_test(missing_files_are_named),
         cmocka_unit_test(folders_without_data_say_what_was_looked_for),

@@ -22,7 +22,7 @@ static sh_status read_noise(const sh_dataset *dataset, sh_split split, uint32_t 
                             uint8_t *bytes, int32_t *label)
 {
     const sh_dataset_info *info = &dataset->info;
-    const size_t elements = info->channels * info->height * info->width;
+    const size_t elements = sh_dataset_bytes(info);
     uint64_t state = (uint64_t)index * 2 + (uint64_t)split;
     for (size_t i = 0; i < elements; i++) {
         state = state * 6364136223846793005u + 1442695040888963407u;
@@ -66,8 +66,7 @@ static bool parse(sh_dataset_info *info, const char *text)
     info->classes = (uint32_t)classes;
     info->count[SH_SPLIT_TRAIN] = (uint32_t)train;
     info->count[SH_SPLIT_VALIDATION] = (uint32_t)validation;
-    return info->channels <= SH_DATASET_CHANNELS_MOST &&
-           info->channels * info->height * info->width <= MOST_ELEMENTS;
+    return info->channels <= SH_DATASET_CHANNELS_MOST && sh_dataset_bytes(info) <= MOST_ELEMENTS;
 }
 
 static sh_status fingerprint(sh_dataset_info *info)
@@ -81,9 +80,11 @@ static sh_status fingerprint(sh_dataset_info *info)
     return sh_digest_finish(digest, info->fingerprint);
 }
 
-static sh_status open_noise(sh_dataset **dataset, const char *argument)
+static const sh_dataset_ops noise_ops = {.read = read_noise, .close = close_noise};
+
+static sh_status open_noise(sh_dataset **dataset, const sh_format *format, const char *argument)
 {
-    sh_dataset_info info = {.name = "noise"};
+    sh_dataset_info info = {.name = format->name};
     if (argument == NULL || !parse(&info, argument))
         return sh_fail(SH_INVALID,
                        "noise:%.60s: must be " USAGE ", such as noise:3x32x32/10, with at most %d "
@@ -97,11 +98,10 @@ static sh_status open_noise(sh_dataset **dataset, const char *argument)
     sh_dataset *fresh = calloc(1, sizeof *fresh);
     if (fresh == NULL)
         return sh_fail_memory(sizeof *fresh, "samples of noise");
-    fresh->ops = &sh_noise_ops;
+    fresh->ops = &noise_ops;
     fresh->info = info;
     *dataset = fresh;
     return SH_OK;
 }
 
-const sh_dataset_ops sh_noise_ops = {
-    .name = "noise", .open = open_noise, .read = read_noise, .close = close_noise};
+const sh_format sh_noise_format = {.name = "noise", .open = open_noise};

@@ -64,25 +64,15 @@ static sh_status parse_normalize(normalization *by, const char *name)
     return sh_fail(SH_INVALID, "--normalize %s: unknown; use dataset, imagenet or none", name);
 }
 
-static sh_status check_resize(uint32_t resize)
-{
-    if (resize == 0 || (resize >= SH_PIPELINE_SIDE_LEAST && resize <= SIDE_MOST))
-        return SH_OK;
-    return sh_fail(SH_INVALID, "--resize %u: must be %d to %d pixels", resize,
-                   SH_PIPELINE_SIDE_LEAST, SIDE_MOST);
-}
-
-static sh_status parse_augment(sh_augment *augment, const char *list)
-{
-    return sh_augment_parse(augment, list == NULL ? "" : list);
-}
-
 sh_status sh_pipeline_check(const sh_pipeline_options *options)
 {
     sh_augment augment;
     normalization by;
-    SH_TRY(parse_augment(&augment, options->augment));
-    SH_TRY(check_resize(options->resize));
+    SH_TRY(sh_augment_parse(&augment, options->augment == NULL ? "" : options->augment));
+    if (options->resize != 0 &&
+        (options->resize < SH_PIPELINE_SIDE_LEAST || options->resize > SIDE_MOST))
+        return sh_fail(SH_INVALID, "--resize %u: must be %d to %d pixels", options->resize,
+                       SH_PIPELINE_SIDE_LEAST, SIDE_MOST);
     return parse_normalize(&by, options->normalize);
 }
 
@@ -108,7 +98,7 @@ static sh_status choose_normalization(sh_dataset_info *info, normalization by)
 /* Whether images of this size can be augmented and resized as asked. */
 static sh_status check_sizes(const sh_dataset_info *info, const sh_augment *augment)
 {
-    const size_t bytes = info->channels * info->height * info->width;
+    const size_t bytes = sh_dataset_bytes(info);
     if (bytes > SH_PIPELINE_BYTES_MOST || info->height > SIDE_MOST || info->width > SIDE_MOST)
         return sh_fail(
             SH_INVALID,
@@ -142,7 +132,7 @@ static void find_taps(tap *taps, uint32_t from, uint32_t to)
 static sh_status prepare(sh_pipeline *p, const sh_pipeline_options *options)
 {
     normalization by;
-    SH_TRY(parse_augment(&p->augment, options->augment));
+    SH_TRY(sh_augment_parse(&p->augment, options->augment == NULL ? "" : options->augment));
     SH_TRY(parse_normalize(&by, options->normalize));
     SH_TRY(choose_normalization(&p->info, by));
     for (size_t c = 0; c < p->info.channels; c++)
@@ -173,15 +163,14 @@ sh_status sh_pipeline_adopt(sh_pipeline **pipeline, sh_dataset *dataset,
     fresh->dataset = dataset;
     fresh->source = sh_dataset_about(dataset);
     fresh->info = *fresh->source;
-    sh_status status = sh_pipeline_check(options);
-    if (status == SH_OK)
-        status = prepare(fresh, options);
-    if (status != SH_OK) {
-        sh_pipeline_close(fresh);
-        return status;
-    }
+    sh_status status;
+    SH_TRY_DONE(sh_pipeline_check(options));
+    SH_TRY_DONE(prepare(fresh, options));
     *pipeline = fresh;
     return SH_OK;
+done:
+    sh_pipeline_close(fresh);
+    return status;
 }
 
 sh_status sh_pipeline_open(sh_pipeline **pipeline, const char *spec,

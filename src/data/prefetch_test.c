@@ -54,7 +54,7 @@ static bool slow_touch(const sh_dataset *dataset, sh_split split, uint32_t index
     return !set->fails;
 }
 
-static const sh_dataset_ops slow_ops = {.name = "slow", .read = slow_read, .touch = slow_touch};
+static const sh_dataset_ops slow_ops = {.read = slow_read, .touch = slow_touch};
 
 static void slow_init(slow_set *set, bool open)
 {
@@ -190,7 +190,8 @@ static void wishes_that_are_always_there_are_passed_over(void **state)
     while (!sh_prefetch_rests(prefetch, SH_SPLIT_TRAIN)) {
         const uint32_t before = begun_of(&set);
         sh_prefetch_want(prefetch, SH_SPLIT_TRAIN, NULL, 0, 2);
-        while (begun_of(&set) == before && !sh_prefetch_rests(prefetch, SH_SPLIT_TRAIN))
+        /* Both records: a wish that the next one replaces tells nothing. */
+        while (begun_of(&set) < before + 2 && !sh_prefetch_rests(prefetch, SH_SPLIT_TRAIN))
             sched_yield();
     }
     assert_false(sh_prefetch_rests(prefetch, SH_SPLIT_VALIDATION));

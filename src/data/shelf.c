@@ -113,11 +113,6 @@ static void remove_mirror(int folder, const char *root)
     (void)unlinkat(folder, root, AT_REMOVEDIR);
 }
 
-static bool is_root(const char *name)
-{
-    return strlen(name) == ROOT_DIGITS && strspn(name, "0123456789abcdef") == ROOT_DIGITS;
-}
-
 /* Looks at the mirror called `root`. */
 static other examine(int folder, const char *root)
 {
@@ -153,18 +148,19 @@ static sh_status list_others(others *list, int folder, const char *root)
         return sh_fail_errno(error, "cannot list it");
     }
     sh_status status = SH_OK;
-    for (struct dirent *entry; status == SH_OK && (entry = readdir(entries)) != NULL;) {
-        if (!is_root(entry->d_name) || strcmp(entry->d_name, root) == 0)
+    for (struct dirent *entry; (entry = readdir(entries)) != NULL;) {
+        const char *name = entry->d_name;
+        if (strlen(name) != ROOT_DIGITS || strspn(name, "0123456789abcdef") != ROOT_DIGITS ||
+            strcmp(name, root) == 0)
             continue;
         void *items = list->items;
-        status = sh_array_grow(&items, &list->capacity, list->count + 1, sizeof *list->items);
+        SH_TRY_DONE(sh_array_grow(&items, &list->capacity, list->count + 1, sizeof *list->items));
         list->items = items;
-        if (status != SH_OK)
-            break;
-        const other found = examine(folder, entry->d_name);
+        const other found = examine(folder, name);
         list->items[list->count++] = found;
         *(found.busy ? &list->busy_bytes : &list->idle_bytes) += found.bytes;
     }
+done:
     closedir(entries);
     return status;
 }
@@ -200,17 +196,13 @@ static uint64_t free_bytes(int folder)
     return (uint64_t)about.f_bavail * about.f_frsize;
 }
 
-/* What a mirror needs: `all` bytes, of which `missing` are to be written. */
-typedef struct need {
-    uint64_t all, missing, limit;
-} need;
-
-static sh_status fail_limit(const char *path, const need *n, uint64_t busy_bytes)
+static sh_status fail_limit(const char *path, uint64_t all, uint64_t limit_bytes,
+                            uint64_t busy_bytes)
 {
     return sh_fail(SH_NO_SPACE,
                    "%s: the data set needs %" PRIu64 " bytes, the limit of the cache is %" PRIu64
                    " and mirrors in use take %" PRIu64 "; raise --cache",
-                   path, n->all, n->limit, busy_bytes);
+                   path, all, limit_bytes, busy_bytes);
 }
 
 static sh_status fail_disk(const char *path, uint64_t needed, uint64_t available)
@@ -222,36 +214,31 @@ static sh_status fail_disk(const char *path, uint64_t needed, uint64_t available
                    path, needed, available);
 }
 
-static sh_status make_room(others *list, int folder, const char *path, const need *n)
-{
-    if (n->limit > 0 && (n->all > n->limit || list->busy_bytes > n->limit - n->all))
-        return fail_limit(path, n, list->busy_bytes);
-    uint64_t available = free_bytes(folder);
-    if (n->missing > available && n->missing - available > list->idle_bytes)
-        return fail_disk(path, n->missing, available + list->idle_bytes);
-    while (n->missing > available ||
-           (n->limit > 0 && list->idle_bytes > n->limit - n->all - list->busy_bytes)) {
-        other *o = oldest(list);
-        if (o == NULL)
-            return fail_disk(path, n->missing, available);
-        remove_other(list, folder, o);
-        available = free_bytes(folder);
-    }
-    return SH_OK;
-}
-
-static sh_status room_for(const sh_shelf *shelf, int folder, const sh_manifest *manifest,
-                          uint64_t limit_bytes)
+/* Makes room for the whole data set: other mirrors go until it fits. */
+static sh_status make_room(const sh_shelf *shelf, int folder, uint64_t all, uint64_t limit_bytes)
 {
     struct stat about;
     if (fstat(shelf->content, &about) != 0)
         return sh_fail_errno(errno, "%s: cannot examine the mirror", shelf->path);
-    const uint64_t all = manifest->content_bytes, held = (uint64_t)about.st_blocks * SECTOR;
-    const need n = {all, all > held ? all - held : 0, limit_bytes};
+    const uint64_t held = (uint64_t)about.st_blocks * SECTOR, missing = all > held ? all - held : 0;
+    const char *path = shelf->path;
     others list = {0};
-    sh_status status = sh_fail_in(list_others(&list, folder, shelf->root), "%s", shelf->path);
-    if (status == SH_OK)
-        status = make_room(&list, folder, shelf->path, &n);
+    sh_status status;
+    SH_TRY_DONE(sh_fail_in(list_others(&list, folder, shelf->root), "%s", path));
+    if (limit_bytes > 0 && (all > limit_bytes || list.busy_bytes > limit_bytes - all))
+        SH_TRY_DONE(fail_limit(path, all, limit_bytes, list.busy_bytes));
+    uint64_t available = free_bytes(folder);
+    if (missing > available && missing - available > list.idle_bytes)
+        SH_TRY_DONE(fail_disk(path, missing, available + list.idle_bytes));
+    while (missing > available ||
+           (limit_bytes > 0 && list.idle_bytes > limit_bytes - all - list.busy_bytes)) {
+        other *o = oldest(&list);
+        if (o == NULL)
+            SH_TRY_DONE(fail_disk(path, missing, available));
+        remove_other(&list, folder, o);
+        available = free_bytes(folder);
+    }
+done:
     free(list.items);
     return status;
 }
@@ -269,35 +256,30 @@ static sh_status size_files(const sh_shelf *shelf, const sh_manifest *manifest)
 }
 
 /* Opens the files in the mirror's folder; `shelf` has what is open, also on failure. */
-static sh_status open_files(sh_shelf *shelf, int folder, int mirror, const sh_manifest *manifest,
+static sh_status open_named(sh_shelf *shelf, int folder, const sh_manifest *manifest,
                             uint64_t limit_bytes)
 {
     const int flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW;
+    const bool made = mkdirat(folder, shelf->root, 0700) == 0;
+    if (!made && errno != EEXIST)
+        return sh_fail_errno(errno, "%s: cannot make the mirror", shelf->path);
+    const int mirror = openat(folder, shelf->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (mirror < 0)
+        return sh_fail_errno(errno, "%s: cannot open the mirror", shelf->path);
+    sh_status status;
     shelf->lock = open_locked(mirror, LOCK_SH);
     if (shelf->lock >= 0)
         shelf->content = openat(mirror, CONTENT, flags, 0600);
     if (shelf->content >= 0)
         shelf->marks = openat(mirror, MARKS, flags, 0600);
     if (shelf->marks < 0)
-        return sh_fail_errno(errno, "%s: cannot make the mirror", shelf->path);
-    SH_TRY(room_for(shelf, folder, manifest, limit_bytes));
-    return size_files(shelf, manifest);
-}
-
-static sh_status open_named(sh_shelf *shelf, const mirrors *all, const sh_manifest *manifest,
-                            uint64_t limit_bytes)
-{
-    const bool made = mkdirat(all->folder, shelf->root, 0700) == 0;
-    if (!made && errno != EEXIST)
-        return sh_fail_errno(errno, "%s: cannot make the mirror", shelf->path);
-    const int mirror =
-        openat(all->folder, shelf->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-    if (mirror < 0)
-        return sh_fail_errno(errno, "%s: cannot open the mirror", shelf->path);
-    const sh_status status = open_files(shelf, all->folder, mirror, manifest, limit_bytes);
+        SH_TRY_DONE(sh_fail_errno(errno, "%s: cannot make the mirror", shelf->path));
+    SH_TRY_DONE(make_room(shelf, folder, manifest->content_bytes, limit_bytes));
+    status = size_files(shelf, manifest);
+done:
     close(mirror);
     if (status != SH_OK && made)
-        remove_mirror(all->folder, shelf->root);
+        remove_mirror(folder, shelf->root);
     return status;
 }
 
@@ -305,7 +287,7 @@ static sh_status open_unnamed(sh_shelf *shelf, const sh_manifest *manifest, uint
 {
     const char *folder = NULL;
     if (limit_bytes > 0 && manifest->content_bytes > limit_bytes)
-        return fail_limit("the cache", &(need){manifest->content_bytes, 0, limit_bytes}, 0);
+        return fail_limit("the cache", manifest->content_bytes, limit_bytes, 0);
     SH_TRY(sh_cache_unnamed(&shelf->content, &folder, "the copy of the data set"));
     SH_TRY(sh_cache_unnamed(&shelf->marks, &folder, "the copy of the data set"));
     snprintf(shelf->path, sizeof shelf->path, "%s", folder);
@@ -329,7 +311,7 @@ sh_status sh_shelf_open(sh_shelf *shelf, const sh_manifest *manifest, uint64_t l
     if (none) {
         status = open_unnamed(&fresh, manifest, limit_bytes);
     } else {
-        status = open_named(&fresh, &all, manifest, limit_bytes);
+        status = open_named(&fresh, all.folder, manifest, limit_bytes);
         mirrors_close(&all);
     }
     if (status != SH_OK) {
@@ -352,12 +334,13 @@ sh_status sh_shelf_make_room(const sh_shelf *shelf, uint64_t missing_bytes)
     if (none)
         return fail_disk(shelf->path, missing_bytes, free_bytes(shelf->content));
     others list = {0};
-    sh_status status = sh_fail_in(list_others(&list, all.folder, shelf->root), "%s", path);
-    other *o = status == SH_OK ? oldest(&list) : NULL;
-    if (o != NULL)
-        remove_other(&list, all.folder, o);
-    else if (status == SH_OK)
-        status = fail_disk(path, missing_bytes, free_bytes(all.folder));
+    sh_status status;
+    SH_TRY_DONE(sh_fail_in(list_others(&list, all.folder, shelf->root), "%s", path));
+    other *o = oldest(&list);
+    if (o == NULL)
+        SH_TRY_DONE(fail_disk(path, missing_bytes, free_bytes(all.folder)));
+    remove_other(&list, all.folder, o);
+done:
     free(list.items);
     mirrors_close(&all);
     return status;

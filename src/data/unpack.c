@@ -129,29 +129,34 @@ static sh_status unpack(int from, int to, uint64_t limit_bytes, uint64_t *bytes)
     if (z == NULL)
         return sh_fail_memory(sizeof *z, "unpacking");
     sh_status status = SH_OK;
-    if (lseek(from, 0, SEEK_SET) != 0) {
-        status = sh_fail_errno(errno, "cannot read it");
-    } else if (inflateInit2(&z->stream, 16 + MAX_WBITS) != Z_OK) { /* 16: gzip and nothing else */
-        status = sh_fail_memory(sizeof *z, "unpacking");
-    } else {
-        bool more = true;
-        while (status == SH_OK && more) {
-            if (inflateReset(&z->stream) != Z_OK)
-                status = sh_fail(SH_INTERNAL, "the unpacker cannot be reset");
-            if (status == SH_OK)
-                status = inflate_member(z, from, to, limit_bytes);
-            if (status == SH_OK)
-                status = refill(z, from, &more);
-            if (status == SH_OK && more && z->stream.next_in[0] != 0x1f)
-                status = sh_fail(SH_CORRUPT, "has other bytes after its end, at byte %" PRIu64,
-                                 z->read_bytes - z->stream.avail_in);
-        }
-        inflateEnd(&z->stream);
+    if (inflateInit2(&z->stream, 16 + MAX_WBITS) != Z_OK) { /* 16: gzip and nothing else */
+        free(z);
+        return sh_fail_memory(sizeof *z, "unpacking");
     }
-    if (status == SH_OK)
-        *bytes = z->written_bytes;
+    if (lseek(from, 0, SEEK_SET) != 0)
+        SH_TRY_DONE(sh_fail_errno(errno, "cannot read it"));
+    for (bool more = true; more;) {
+        if (inflateReset(&z->stream) != Z_OK)
+            SH_TRY_DONE(sh_fail(SH_INTERNAL, "the unpacker cannot be reset"));
+        SH_TRY_DONE(inflate_member(z, from, to, limit_bytes));
+        SH_TRY_DONE(refill(z, from, &more));
+        if (more && z->stream.next_in[0] != 0x1f)
+            SH_TRY_DONE(sh_fail(SH_CORRUPT, "has other bytes after its end, at byte %" PRIu64,
+                                z->read_bytes - z->stream.avail_in));
+    }
+    *bytes = z->written_bytes;
+done:
+    inflateEnd(&z->stream);
     free(z);
     return status;
+}
+
+static sh_status digest_of(char hex[SH_DIGEST_TEXT], const void *bytes, size_t count)
+{
+    uint8_t digest[SH_DIGEST_BYTES];
+    SH_TRY(sh_digest_block(digest, bytes, count));
+    sh_digest_print(hex, digest);
+    return SH_OK;
 }
 
 static sh_status identify(identity *id, const char *path, const struct stat *about)
@@ -160,19 +165,12 @@ static sh_status identify(identity *id, const char *path, const struct stat *abo
     if (real == NULL)
         return sh_fail_errno(errno, "cannot follow its path");
     char place[SH_DIGEST_TEXT], version[SH_DIGEST_TEXT];
-    sh_digest *digest;
-    sh_status status = sh_digest_new(&digest);
-    if (status == SH_OK) {
-        sh_digest_add(digest, real, strlen(real));
-        status = sh_digest_finish(digest, place);
-    }
+    const sh_status status = digest_of(place, real, strlen(real));
     free(real);
     SH_TRY(status);
     const int64_t facts[] = {(int64_t)about->st_size, (int64_t)about->st_mtim.tv_sec,
                              (int64_t)about->st_mtim.tv_nsec, (int64_t)about->st_ino};
-    SH_TRY(sh_digest_new(&digest));
-    sh_digest_add(digest, facts, sizeof facts);
-    SH_TRY(sh_digest_finish(digest, version));
+    SH_TRY(digest_of(version, facts, sizeof facts));
     snprintf(id->text, sizeof id->text, "%.*s-%.*s-", PATH_DIGITS, place, VERSION_DIGITS, version);
     return SH_OK;
 }
@@ -234,21 +232,21 @@ static sh_status cache_fill(int *fd, int cache, const identity *id, int from, ui
         return *usable ? sh_fail_errno(errno, "cannot make its unpacked copy in the cache") : SH_OK;
     }
     uint64_t bytes = 0;
-    sh_status status = unpack(from, copy, limit_bytes, &bytes);
-    if (status == SH_OK && fsync(copy) != 0)
-        status = sh_fail_errno(errno, "cannot write its unpacked copy");
     char name[NAME_BYTES];
+    sh_status status;
+    SH_TRY_DONE(unpack(from, copy, limit_bytes, &bytes));
+    if (fsync(copy) != 0)
+        SH_TRY_DONE(sh_fail_errno(errno, "cannot write its unpacked copy"));
     snprintf(name, sizeof name, "%s%" PRIu64, id->text, bytes);
-    if (status == SH_OK && renameat(cache, TEMPORARY, cache, name) != 0)
-        status = sh_fail_errno(errno, "cannot name its unpacked copy");
-    if (status != SH_OK) {
-        (void)unlinkat(cache, TEMPORARY, 0);
-        close(copy);
-        return status;
-    }
+    if (renameat(cache, TEMPORARY, cache, name) != 0)
+        SH_TRY_DONE(sh_fail_errno(errno, "cannot name its unpacked copy"));
     (void)fsync(cache); /* a name that is lost with the power is only made again */
     *fd = copy;
     return SH_OK;
+done:
+    (void)unlinkat(cache, TEMPORARY, 0);
+    close(copy);
+    return status;
 }
 
 /* Finds or makes the copy in the cache; `*usable` as above. */
@@ -260,8 +258,9 @@ static sh_status open_cached(int *fd, const identity *id, int from, uint64_t lim
     const int cache = sh_cache_open(folder);
     if (cache < 0)
         return SH_OK;
-    sh_status status = SH_OK;
     int found = cache_find(cache, id, false);
+    sh_status status = SH_OK;
+    *usable = found >= 0;
     if (found < 0) {
         const int lock = openat(cache, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
         int locked = -1;
@@ -269,16 +268,13 @@ static sh_status open_cached(int *fd, const identity *id, int from, uint64_t lim
             do
                 locked = flock(lock, LOCK_EX);
             while (locked != 0 && errno == EINTR);
-        if (locked == 0) {
-            *usable = true;
+        *usable = locked == 0;
+        if (locked == 0)
             found = cache_find(cache, id, true);
-            if (found < 0)
-                status = cache_fill(&found, cache, id, from, limit_bytes, usable);
-        }
+        if (locked == 0 && found < 0)
+            status = cache_fill(&found, cache, id, from, limit_bytes, usable);
         if (lock >= 0)
             close(lock); /* unlocks */
-    } else {
-        *usable = true;
     }
     close(cache);
     if (status == SH_OK && *usable)
@@ -311,18 +307,17 @@ sh_status sh_unpack_open(int *fd, const char *path, uint64_t limit_bytes)
         return sh_fail_errno(errno, "%s: cannot open it", path);
     struct stat about;
     identity id;
-    bool usable = false;
-    sh_status status = SH_OK;
+    bool usable;
+    sh_status status;
     if (fstat(from, &about) != 0)
-        status = sh_fail_errno(errno, "cannot examine it");
-    else if (!S_ISREG(about.st_mode))
-        status = sh_fail(SH_FORMAT, "is not a regular file");
-    if (status == SH_OK)
-        status = identify(&id, path, &about);
-    if (status == SH_OK)
-        status = open_cached(fd, &id, from, limit_bytes, &usable);
-    if (status == SH_OK && !usable)
+        SH_TRY_DONE(sh_fail_errno(errno, "cannot examine it"));
+    if (!S_ISREG(about.st_mode))
+        SH_TRY_DONE(sh_fail(SH_FORMAT, "is not a regular file"));
+    SH_TRY_DONE(identify(&id, path, &about));
+    SH_TRY_DONE(open_cached(fd, &id, from, limit_bytes, &usable));
+    if (!usable)
         status = open_unnamed(fd, from, limit_bytes);
+done:
     close(from);
     return sh_fail_in(status, "%s", path);
 }

@@ -297,7 +297,7 @@ static void without_permission_the_copy_has_no_name(void **state)
 {
     (void)state;
     if (geteuid() == 0)
-        skip(); /* root may write everywhere */
+        skip_because("root may write everywhere");
     fixture s;
     fixture_new(&s);
     fixture_gzip(&s, "a.gz", content, CONTENT);
@@ -323,7 +323,7 @@ static void a_full_disk_is_told_and_left_clean(void **state)
     fixture_gzip(&s, "a.gz", content, CONTENT);
     if (mount("tmpfs", fixture_path(&s, "cache"), "tmpfs", 0, "size=128k") != 0) {
         fixture_remove(&s);
-        skip(); /* needs the right to mount */
+        skip_because("a small disk cannot be mounted here");
     }
     int fd = -7;
     const sh_status cached = sh_unpack_open(&fd, fixture_path(&s, "a.gz"), LIMIT);

@@ -12,20 +12,7 @@
 
 #include "graph/graph.h"
 
-/* Adds one more contribution to the gradient of a value. */
-static void contribute(sh_graph *graph, sh_value_id *gradient, sh_value_id value,
-                       sh_value_id contribution)
-{
-    sh_value_id sum[SH_MAX_OUTPUTS];
-    if (contribution == SH_NO_VALUE)
-        return;
-    if (gradient[value] == SH_NO_VALUE)
-        gradient[value] = contribution;
-    else
-        gradient[value] = sh_graph_add(graph, SH_OP_add, NULL,
-                                       (sh_value_id[]){gradient[value], contribution}, sum);
-}
-
+/* Adds what a node contributes to the gradients of its inputs. */
 static void walk_node(sh_graph *graph, sh_node node, const bool *wanted_value,
                       sh_value_id *gradient)
 {
@@ -45,9 +32,14 @@ static void walk_node(sh_graph *graph, sh_node node, const bool *wanted_value,
     if (!any_out || !any_wanted || def->grad == NULL)
         return;
     def->grad(graph, &node, dout, wanted, din);
-    for (uint32_t i = 0; i < node.input_count; i++)
-        if (wanted[i])
-            contribute(graph, gradient, node.in[i], din[i]);
+    for (uint32_t i = 0; i < node.input_count; i++) {
+        sh_value_id *sum = &gradient[node.in[i]];
+        if (!wanted[i] || din[i] == SH_NO_VALUE)
+            continue;
+        *sum = *sum == SH_NO_VALUE
+                   ? din[i]
+                   : sh_graph_add(graph, SH_OP_add, NULL, (sh_value_id[]){*sum, din[i]}, NULL);
+    }
 }
 
 /*

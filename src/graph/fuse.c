@@ -117,34 +117,16 @@ static void take_contributions(fusion *f, sh_node *node, sh_activation activatio
 
 static void fuse_node(fusion *f, sh_node *node)
 {
-    switch (node->op) {
-    case SH_OP_relu:
+    if (node->op == SH_OP_relu)
         take_normalisation(f, node, SH_ACTIVATION_RELU);
-        break;
-    case SH_OP_relu6:
+    else if (node->op == SH_OP_relu6)
         take_normalisation(f, node, SH_ACTIVATION_RELU6);
-        break;
-    case SH_OP_add:
+    else if (node->op == SH_OP_add)
         take_summand(f, node);
-        break;
-    case SH_OP_relu_grad:
+    else if (node->op == SH_OP_relu_grad)
         take_contributions(f, node, SH_ACTIVATION_RELU);
-        break;
-    case SH_OP_relu6_grad:
+    else if (node->op == SH_OP_relu6_grad)
         take_contributions(f, node, SH_ACTIVATION_RELU6);
-        break;
-    default:
-        break;
-    }
-}
-
-static void drop_dead(sh_graph *graph, const bool *dead)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < graph->node_count; i++)
-        if (!dead[i])
-            graph->nodes[kept++] = graph->nodes[i];
-    graph->node_count = kept;
 }
 
 void sh_graph_fuse(sh_graph *graph)
@@ -163,7 +145,11 @@ void sh_graph_fuse(sh_graph *graph)
         find_origins(graph, f.origins);
         for (size_t i = 0; i < graph->node_count; i++)
             fuse_node(&f, &graph->nodes[i]);
-        drop_dead(graph, f.dead);
+        size_t kept = 0;
+        for (size_t i = 0; i < graph->node_count; i++)
+            if (!f.dead[i])
+                graph->nodes[kept++] = graph->nodes[i];
+        graph->node_count = kept;
     }
     free(f.origins);
     free(f.dead);

@@ -118,34 +118,16 @@ void sh_graph_measure(sh_graph *graph, sh_value_id parameter, sh_value_id measur
         }
 }
 
-/* Takes the node's inputs over and gathers their types; false where one of them is missing. */
-static bool gather_inputs(const sh_graph *graph, sh_node *node, const sh_value_id *in,
-                          sh_type *types, bool *wants_gradient)
-{
-    const sh_op_def *def = sh_op_about(node->op);
-    node->input_count = def->input_count;
-    while (node->input_count > def->input_count - def->optional &&
-           in[node->input_count - 1] == SH_NO_VALUE)
-        node->input_count--;
-    *wants_gradient = false;
-    for (uint32_t i = 0; i < node->input_count; i++) {
-        if (in[i] >= graph->value_count)
-            return false;
-        node->in[i] = in[i];
-        types[i] = graph->values[in[i]].type;
-        *wants_gradient |= graph->values[in[i]].wants_gradient;
-    }
-    return true;
-}
-
 sh_value_id sh_graph_add(sh_graph *graph, sh_op op, const sh_attributes *attributes,
-                         const sh_value_id *in, sh_value_id out[SH_MAX_OUTPUTS])
+                         const sh_value_id *in, sh_value_id *out)
 {
     const sh_op_def *def = sh_op_about(op);
-    sh_node node = {.op = op};
+    sh_node node = {.op = op, .input_count = def->input_count};
     sh_type in_types[SH_MAX_INPUTS], out_types[SH_MAX_OUTPUTS];
-    bool wants_gradient;
+    sh_value_id unwanted[SH_MAX_OUTPUTS];
+    bool wants_gradient = false;
 
+    out = out == NULL ? unwanted : out;
     for (uint32_t i = 0; i < def->output_count; i++)
         out[i] = SH_NO_VALUE;
     if (graph->status != SH_OK)
@@ -153,8 +135,17 @@ sh_value_id sh_graph_add(sh_graph *graph, sh_op op, const sh_attributes *attribu
     if (attributes != NULL)
         node.attributes = *attributes;
     node.output_count = sh_op_outputs(op, &node.attributes);
-    if (!gather_inputs(graph, &node, in, in_types, &wants_gradient))
-        return sh_graph_failed(graph, sh_fail(SH_INVALID, "%s: an input is missing", def->name));
+    while (node.input_count > def->input_count - def->optional &&
+           in[node.input_count - 1] == SH_NO_VALUE)
+        node.input_count--;
+    for (uint32_t i = 0; i < node.input_count; i++) {
+        if (in[i] >= graph->value_count)
+            return sh_graph_failed(graph,
+                                   sh_fail(SH_INVALID, "%s: an input is missing", def->name));
+        node.in[i] = in[i];
+        in_types[i] = graph->values[in[i]].type;
+        wants_gradient |= graph->values[in[i]].wants_gradient;
+    }
     sh_status status = def->infer(&node.attributes, in_types, node.input_count, out_types);
     if (status == SH_OK)
         status = sh_array_grow((void **)&graph->nodes, &graph->node_capacity, graph->node_count + 1,

@@ -6,7 +6,7 @@
  *     sh_graph *graph;
  *     SH_TRY(sh_graph_new(&graph));
  *     sh_value_id x = sh_graph_input(graph, (sh_type){SH_F32, shape});
- *     sh_value_id y = sh_graph_add(graph, SH_OP_relu, NULL, &x, out);     // or graph/layers.h
+ *     sh_value_id y = sh_graph_add(graph, SH_OP_relu, NULL, &x, NULL);    // or graph/layers.h
  *     SH_TRY(sh_graph_status(graph));
  *
  * Building is a chain: after the first failure every call returns SH_NO_VALUE and does nothing, and
@@ -97,12 +97,12 @@ void sh_graph_measure(sh_graph *graph, sh_value_id parameter, sh_value_id measur
 
 /*
  * Applies an operator: infers the types of its outputs and appends the node. `in` has as many
- * values as the operator's definition says, SH_NO_VALUE for optional ones that are missing. Writes
- * the outputs' ids to `out` (SH_NO_VALUE for those that there are not, and on failure) and returns
- * out[0]. NULL attributes: zeros.
+ * values as the operator's definition says, SH_NO_VALUE for optional ones that are missing. Returns
+ * the first output, and writes all to `out` unless it is NULL (SH_NO_VALUE for those that there are
+ * not, and on failure). NULL attributes: zeros.
  */
 sh_value_id sh_graph_add(sh_graph *graph, sh_op op, const sh_attributes *attributes,
-                         const sh_value_id *in, sh_value_id out[SH_MAX_OUTPUTS]);
+                         const sh_value_id *in, sh_value_id *out);
 
 /* Keeps a value readable after a run. */
 void sh_graph_output(sh_graph *graph, sh_value_id value);

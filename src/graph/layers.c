@@ -56,6 +56,14 @@ static bool is_frozen(const sh_net *net, const char *name)
     return false;
 }
 
+/* The shape of x, borrowed until the next value is made; NULL after a failure. */
+static const sh_shape *shape_of(const sh_net *net, sh_value_id x)
+{
+    if (net->graph->status != SH_OK || x == SH_NO_VALUE)
+        return NULL;
+    return &sh_graph_type(net->graph, x)->shape;
+}
+
 static sh_value_id declare(sh_net *net, const char *name, const char *part, sh_shape shape,
                            sh_role role, sh_initial initial)
 {
@@ -73,7 +81,7 @@ static sh_value_id declare(sh_net *net, const char *name, const char *part, sh_s
 
 const sh_type *sh_net_type(sh_net *net, sh_value_id x, const char *layer, size_t rank)
 {
-    if (net->graph->status != SH_OK || x == SH_NO_VALUE)
+    if (shape_of(net, x) == NULL)
         return NULL;
     const sh_type *type = sh_graph_type(net->graph, x);
     const sh_status status = sh_op_expect(layer, "the input", type, SH_F32, rank);
@@ -86,8 +94,7 @@ const sh_type *sh_net_type(sh_net *net, sh_value_id x, const char *layer, size_t
 
 sh_value_id sh_net_apply(sh_net *net, sh_op op, const sh_attributes *attributes, sh_value_id x)
 {
-    sh_value_id out[SH_MAX_OUTPUTS];
-    return sh_graph_add(net->graph, op, attributes, &x, out);
+    return sh_graph_add(net->graph, op, attributes, &x, NULL);
 }
 
 /* PyTorch's default for weights and biases that `fan_in` products reach. */
@@ -132,7 +139,6 @@ static sh_value_id convolve(sh_net *net, sh_value_id x, const char *name,
                             const sh_conv_options *options, const sh_attributes *attributes,
                             const sh_shape *weight)
 {
-    sh_value_id out[SH_MAX_OUTPUTS];
     const size_t *dim = weight->dim;
     if (x == SH_NO_VALUE)
         return SH_NO_VALUE;
@@ -148,7 +154,7 @@ static sh_value_id convolve(sh_net *net, sh_value_id x, const char *name,
                                         filled_bias(options->zero_bias, weight));
     if (weight->rank == 3)
         w = sh_layer_reshape(net, w, sh_shape_of(4, (size_t[]){dim[0], dim[1], 1, dim[2]}));
-    return sh_graph_add(net->graph, SH_OP_conv2d, attributes, (sh_value_id[]){x, w, b}, out);
+    return sh_graph_add(net->graph, SH_OP_conv2d, attributes, (sh_value_id[]){x, w, b}, NULL);
 }
 
 sh_value_id sh_layer_conv2d(sh_net *net, sh_value_id x, const char *name,
@@ -199,7 +205,6 @@ sh_value_id sh_layer_linear_filled(sh_net *net, sh_value_id x, const char *name,
                                    const sh_linear_options *options)
 {
     const sh_type *type = sh_net_type(net, x, name, 2);
-    sh_value_id out[SH_MAX_OUTPUTS];
     if (type == NULL)
         return SH_NO_VALUE;
     const sh_shape shape = sh_shape_of(2, (size_t[]){options->outputs, type->shape.dim[1]});
@@ -207,7 +212,7 @@ sh_value_id sh_layer_linear_filled(sh_net *net, sh_value_id x, const char *name,
                                   filled(options->filling, options->deviation, &shape));
     const sh_value_id b = declare(net, name, ".bias", sh_shape_of(1, shape.dim), SH_ROLE_TRAINED,
                                   filled_bias(options->zero_bias, &shape));
-    return sh_graph_add(net->graph, SH_OP_linear, NULL, (sh_value_id[]){x, w, b}, out);
+    return sh_graph_add(net->graph, SH_OP_linear, NULL, (sh_value_id[]){x, w, b}, NULL);
 }
 
 sh_value_id sh_layer_linear(sh_net *net, sh_value_id x, const char *name, size_t outputs)
@@ -218,11 +223,10 @@ sh_value_id sh_layer_linear(sh_net *net, sh_value_id x, const char *name, size_t
 /* Lets a running statistic follow the grain's: `factor` times it, weighted by its samples. */
 static void measure(sh_net *net, sh_value_id running, sh_value_id of_grain, float factor)
 {
-    sh_value_id out[SH_MAX_OUTPUTS];
     const sh_attributes attributes = {.number = factor};
     sh_graph_measure(net->graph, running,
                      sh_graph_add(net->graph, SH_OP_statistic, &attributes,
-                                  (sh_value_id[]){of_grain, net->loss_weights}, out));
+                                  (sh_value_id[]){of_grain, net->loss_weights}, NULL));
 }
 
 sh_value_id sh_layer_batch_norm(sh_net *net, sh_value_id x, const char *name)
@@ -268,19 +272,18 @@ sh_value_id sh_layer_batch_norm(sh_net *net, sh_value_id x, const char *name)
 static sh_value_id normalise(sh_net *net, sh_op op, sh_value_id x, const char *name, sh_shape shape,
                              size_t groups)
 {
-    sh_value_id out[SH_MAX_OUTPUTS];
     const sh_attributes attributes = {.number = EPSILON, .groups = groups};
     const sh_initial zero = {SH_INITIAL_CONSTANT, 0}, one = {SH_INITIAL_CONSTANT, 1};
     const sh_value_id w = declare(net, name, ".weight", shape, SH_ROLE_TRAINED, one);
     const sh_value_id b = declare(net, name, ".bias", shape, SH_ROLE_TRAINED, zero);
-    return sh_graph_add(net->graph, op, &attributes, (sh_value_id[]){x, w, b}, out);
+    return sh_graph_add(net->graph, op, &attributes, (sh_value_id[]){x, w, b}, NULL);
 }
 
 sh_value_id sh_layer_layer_norm(sh_net *net, sh_value_id x, const char *name)
 {
-    if (net->graph->status != SH_OK || x == SH_NO_VALUE)
+    const sh_shape *shape = shape_of(net, x);
+    if (shape == NULL)
         return SH_NO_VALUE;
-    const sh_shape *shape = &sh_graph_type(net->graph, x)->shape;
     if (shape->rank < 1)
         return sh_graph_failed(net->graph, sh_fail(SH_INVALID, "%s: expected [..., K]", name));
     return normalise(net, SH_OP_layer_norm, x, name, sh_shape_of(1, &shape->dim[shape->rank - 1]),
@@ -289,10 +292,148 @@ sh_value_id sh_layer_layer_norm(sh_net *net, sh_value_id x, const char *name)
 
 sh_value_id sh_layer_group_norm(sh_net *net, sh_value_id x, const char *name, size_t groups)
 {
-    if (net->graph->status != SH_OK || x == SH_NO_VALUE)
+    const sh_shape *shape = shape_of(net, x);
+    if (shape == NULL)
         return SH_NO_VALUE;
-    const sh_shape *shape = &sh_graph_type(net->graph, x)->shape;
     if (shape->rank < 2)
         return sh_graph_failed(net->graph, sh_fail(SH_INVALID, "%s: expected [N, C, ...]", name));
     return normalise(net, SH_OP_group_norm, x, name, sh_shape_of(1, &shape->dim[1]), groups);
+}
+
+/* ---- without parameters -----------------------------------------------------------------------
+ */
+
+/*
+ * How much further the windows of max_pool reach at the end than its padding does, so that one more
+ * fits in where elements are left over; but none begins in the padding at the end, as in PyTorch.
+ */
+static size_t reach(size_t extent, const sh_pool_options *options, size_t stride)
+{
+    const size_t padded = extent + 2 * options->padding;
+    if (padded < options->kernel || (padded - options->kernel) % stride == 0)
+        return 0;
+    const size_t rest = (padded - options->kernel) % stride;
+    const size_t next = padded - options->kernel - rest + stride; /* where one more begins */
+    return next >= extent + options->padding ? 0 : stride - rest;
+}
+
+/* Windows of x [N, C, H, W], or of x [N, C, L] as an image of height 1. */
+static sh_value_id pool(sh_net *net, sh_op op, sh_value_id x, const sh_pool_options *options)
+{
+    const sh_shape *shape = shape_of(net, x);
+    if (shape == NULL)
+        return SH_NO_VALUE;
+    const bool line = shape->rank == 3;
+    if (line) {
+        const size_t *dim = shape->dim;
+        x = sh_layer_reshape(net, x, sh_shape_of(4, (size_t[]){dim[0], dim[1], 1, dim[2]}));
+    }
+    const size_t stride = options->stride == 0 ? options->kernel : options->stride;
+    sh_attributes attributes = {.kernel = {1, 1}, .stride = {1, 1}};
+    shape = shape_of(net, x);
+    for (size_t i = line ? 1 : 0; i < 2 && shape != NULL; i++) {
+        attributes.kernel[i] = options->kernel;
+        attributes.stride[i] = stride;
+        attributes.padding[i] = options->padding;
+        if (options->ceil && stride > 0 && shape->rank == 4)
+            attributes.after[2 + i] = reach(shape->dim[2 + i], options, stride);
+    }
+    const sh_value_id y = sh_net_apply(net, op, &attributes, x);
+    shape = shape_of(net, y);
+    if (!line || shape == NULL)
+        return y;
+    return sh_layer_reshape(
+        net, y, sh_shape_of(3, (size_t[]){shape->dim[0], shape->dim[1], shape->dim[3]}));
+}
+
+sh_value_id sh_layer_max_pool(sh_net *net, sh_value_id x, const sh_pool_options *options)
+{
+    return pool(net, SH_OP_max_pool, x, options);
+}
+
+sh_value_id sh_layer_avg_pool(sh_net *net, sh_value_id x, const sh_pool_options *options)
+{
+    return pool(net, SH_OP_avg_pool, x, options);
+}
+
+sh_value_id sh_layer_global_pool(sh_net *net, sh_value_id x)
+{
+    const sh_shape *shape = shape_of(net, x);
+    if (shape == NULL)
+        return SH_NO_VALUE;
+    const sh_attributes attributes = {.axis = 2, .axes = shape->rank > 2 ? shape->rank - 2 : 0};
+    return sh_net_apply(net, SH_OP_mean, &attributes, x);
+}
+
+sh_value_id sh_layer_relu(sh_net *net, sh_value_id x)
+{
+    return sh_net_apply(net, SH_OP_relu, NULL, x);
+}
+
+sh_value_id sh_layer_leaky_relu(sh_net *net, sh_value_id x, float slope)
+{
+    const sh_attributes attributes = {.number = slope};
+    return sh_net_apply(net, SH_OP_leaky_relu, &attributes, x);
+}
+
+sh_value_id sh_layer_softmax(sh_net *net, sh_value_id x, size_t axis)
+{
+    const sh_attributes attributes = {.axis = axis};
+    return sh_net_apply(net, SH_OP_softmax, &attributes, x);
+}
+
+sh_value_id sh_layer_dropout(sh_net *net, sh_value_id x, float p)
+{
+    const sh_attributes attributes = {.number = p, .layer = net->dropouts++};
+    if (!(p >= 0 && p < 1))
+        return sh_graph_failed(
+            net->graph,
+            sh_fail(SH_INVALID, "dropout: the probability %g is not in [0, 1)", (double)p));
+    if (!net->training || p == 0)
+        return x;
+    return sh_graph_add(net->graph, SH_OP_dropout, &attributes, (sh_value_id[]){x, net->keys},
+                        NULL);
+}
+
+sh_value_id sh_layer_add(sh_net *net, sh_value_id a, sh_value_id b)
+{
+    return sh_graph_add(net->graph, SH_OP_add, NULL, (sh_value_id[]){a, b}, NULL);
+}
+
+sh_value_id sh_layer_multiply(sh_net *net, sh_value_id x, sh_value_id b)
+{
+    const sh_shape *of_x = shape_of(net, x), *of_b = shape_of(net, b);
+    if (of_x == NULL || of_b == NULL)
+        return SH_NO_VALUE;
+    const sh_op op = of_x->rank == of_b->rank ? SH_OP_multiply : SH_OP_scale;
+    return sh_graph_add(net->graph, op, NULL, (sh_value_id[]){x, b}, NULL);
+}
+
+sh_value_id sh_layer_concat(sh_net *net, const sh_value_id *x, size_t count, size_t axis)
+{
+    sh_value_id in[SH_MAX_INPUTS];
+    const sh_attributes attributes = {.axis = axis};
+    assert(count >= 1 && count <= SH_MAX_INPUTS);
+    for (size_t i = 0; i < SH_MAX_INPUTS; i++)
+        in[i] = i < count ? x[i] : SH_NO_VALUE;
+    for (size_t i = 0; i < count; i++)
+        if (in[i] == SH_NO_VALUE) /* after a failure, and not one that is left out */
+            return SH_NO_VALUE;
+    return sh_graph_add(net->graph, SH_OP_concat, &attributes, in, NULL);
+}
+
+sh_value_id sh_layer_reshape(sh_net *net, sh_value_id x, sh_shape shape)
+{
+    const sh_attributes attributes = {.shape = shape};
+    return sh_net_apply(net, SH_OP_reshape, &attributes, x);
+}
+
+sh_value_id sh_layer_flatten(sh_net *net, sh_value_id x)
+{
+    const sh_shape *shape = shape_of(net, x);
+    if (shape == NULL)
+        return SH_NO_VALUE;
+    const size_t samples = shape->dim[0];
+    return sh_layer_reshape(net, x,
+                            sh_shape_of(2, (size_t[]){samples, sh_shape_count(shape) / samples}));
 }

@@ -61,8 +61,12 @@ static bool take_place(const sh_graph *graph, place *places, size_t index)
     return false;
 }
 
-static size_t most_live(const sh_graph *graph, place *places)
+sh_status sh_graph_live_bytes(size_t *bytes, const sh_graph *graph)
 {
+    place *places = calloc(graph->value_count + 1, sizeof *places);
+    if (places == NULL)
+        return sh_fail_memory(graph->value_count * sizeof *places, "counting a graph's memory");
+    find_last_reads(graph, places);
     size_t live = 0, most = 0;
     for (size_t i = 0; i < graph->input_count; i++)
         live += bytes_of(graph, graph->inputs[i]);
@@ -82,16 +86,7 @@ static size_t most_live(const sh_graph *graph, place *places)
             places[value].last = 0; /* gone, wherever else it is named in this node */
         }
     }
-    return most;
-}
-
-sh_status sh_graph_live_bytes(size_t *bytes, const sh_graph *graph)
-{
-    place *places = calloc(graph->value_count + 1, sizeof *places);
-    if (places == NULL)
-        return sh_fail_memory(graph->value_count * sizeof *places, "counting a graph's memory");
-    find_last_reads(graph, places);
-    *bytes = most_live(graph, places);
     free(places);
+    *bytes = most;
     return SH_OK;
 }

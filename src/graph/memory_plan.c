@@ -18,27 +18,17 @@ typedef struct candidate {
     size_t index;
 } candidate;
 
-static bool live_together(const sh_block_plan *a, const sh_block_plan *b)
-{
-    return a->first <= b->last && b->first <= a->last;
-}
-
 static int compare(uint64_t a, uint64_t b)
 {
     return (a > b) - (a < b);
 }
 
-/* What qsort is told of ties: the first in the list. */
-static int by_index(const candidate *a, const candidate *b)
-{
-    return compare(a->index, b->index);
-}
-
+/* The largest first; of equals, here and below, the first in the list. */
 static int by_size(const void *left, const void *right)
 {
     const candidate *a = left, *b = right;
     const int order = compare(b->block.bytes, a->block.bytes);
-    return order != 0 ? order : by_index(a, b);
+    return order != 0 ? order : compare(a->index, b->index);
 }
 
 /* Those that live longest at the bottom, so that the short-lived stack up and down above them. */
@@ -86,7 +76,8 @@ static size_t lowest_free(sh_block_plan *const *placed, size_t count, const sh_b
         if (other->offset >= offset + block->bytes)
             break;
         const size_t end = sh_align_up(other->offset + other->bytes);
-        if (end > offset && live_together(block, other))
+        const bool together = block->first <= other->last && other->first <= block->last;
+        if (end > offset && together)
             offset = end;
     }
     return offset;
@@ -116,13 +107,15 @@ sh_status sh_memory_plan(size_t *arena_bytes, sh_block_plan *blocks, size_t coun
 {
     candidate *list = calloc(count + 1, sizeof *list);
     sh_block_plan **placed = calloc(count + 1, sizeof *placed);
-    sh_status status = SH_OK;
     size_t best = SIZE_MAX;
-    if (list == NULL || placed == NULL)
-        status = sh_fail_memory(count * sizeof *list, "the memory plan");
-    for (size_t i = 0; status == SH_OK && i < count; i++)
+    if (list == NULL || placed == NULL) {
+        free(list);
+        free(placed);
+        return sh_fail_memory(count * sizeof *list, "the memory plan");
+    }
+    for (size_t i = 0; i < count; i++)
         list[i] = (candidate){blocks[i], i};
-    for (size_t o = 0; status == SH_OK && o < sizeof orders / sizeof *orders; o++) {
+    for (size_t o = 0; o < sizeof orders / sizeof *orders; o++) {
         qsort(list, count, sizeof *list, orders[o]);
         const size_t arena = place_all(list, count, placed);
         if (arena >= best)
@@ -133,7 +126,6 @@ sh_status sh_memory_plan(size_t *arena_bytes, sh_block_plan *blocks, size_t coun
     }
     free(list);
     free(placed);
-    SH_TRY(status);
     *arena_bytes = best;
     return SH_OK;
 }

@@ -26,8 +26,8 @@ sh_cost sh_op_cost(const sh_node *node, const sh_type *in, const sh_type *out)
         cost.bytes += (double)sh_type_bytes(&in[i]);
     for (uint32_t i = 0; i < node->output_count; i++)
         cost.bytes += (double)sh_type_bytes(&out[i]);
-    if (def->flops != NULL)
-        cost.flops = def->flops(&node->attributes, in, out);
+    cost.flops = def->flops != NULL ? def->flops(&node->attributes, in, out)
+                                    : def->each_flops * (double)sh_shape_count(&in[0].shape);
     return cost;
 }
 

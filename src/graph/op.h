@@ -121,7 +121,8 @@ typedef struct sh_op_def {
     void (*grad)(struct sh_graph *graph, const sh_node *node, const sh_value_id *dout,
                  const bool *wanted, sh_value_id *din);
 
-    /* Optional (NULL: no arithmetic to speak of). Floating-point operations of one execution. */
+    /* Floating-point operations: for each element of input 0, or of one execution. Optional. */
+    double each_flops;
     double (*flops)(const sh_attributes *attributes, const sh_type *in, const sh_type *out);
 } sh_op_def;
 

@@ -62,12 +62,6 @@ static sh_status check_axis(const char *op, const sh_attributes *a, const sh_sha
         din[0] = sh_graph_add(graph, SH_OP_##op##_grad, &node->attributes,                         \
                               (sh_value_id[]){dout[0], kept}, out);                                \
     }                                                                                              \
-    static double flops_##op(const sh_attributes *a, const sh_type *in, const sh_type *out)        \
-    {                                                                                              \
-        (void)a;                                                                                   \
-        (void)out;                                                                                 \
-        return (work) * (double)sh_shape_count(&in[0].shape);                                      \
-    }                                                                                              \
     const sh_op_def sh_op_##op = {                                                                 \
         .name = #op,                                                                               \
         .input_count = 1,                                                                          \
@@ -75,7 +69,7 @@ static sh_status check_axis(const char *op, const sh_attributes *a, const sh_sha
         .over = (apart)*SH_OVER(0),                                                                \
         .infer = infer_##op,                                                                       \
         .grad = grad_##op,                                                                         \
-        .flops = flops_##op,                                                                       \
+        .each_flops = work,                                                                        \
     };                                                                                             \
     static sh_status infer_##op##_grad(const sh_attributes *a, const sh_type *in, uint32_t count,  \
                                        sh_type *out)                                               \
@@ -92,7 +86,7 @@ static sh_status check_axis(const char *op, const sh_attributes *a, const sh_sha
         .output_count = 1,                                                                         \
         .over = (apart) * (SH_OVER(0) | SH_OVER(1)),                                               \
         .infer = infer_##op##_grad,                                                                \
-        .flops = flops_##op,                                                                       \
+        .each_flops = work,                                                                        \
     };
 #define RESULT node->out[0], "y"
 #define INPUT node->in[0], "x"

@@ -16,8 +16,11 @@ static size_t window_count(size_t extent, size_t kernel, size_t stride, size_t p
     return padded < reach ? 0 : (padded - reach) / stride + 1;
 }
 
-static sh_status check_attributes(const char *op, const sh_attributes *a)
+/* The output's shape from those of input and weights. */
+static sh_status output_shape(const char *op, const sh_attributes *a, const sh_shape *x,
+                              const sh_shape *w, sh_shape *y)
 {
+    char x_text[SH_SHAPE_TEXT], w_text[SH_SHAPE_TEXT];
     for (int i = 0; i < 2; i++) {
         if (a->stride[i] == 0 || a->dilation[i] == 0)
             return sh_fail(SH_INVALID, "%s: stride and dilation are at least 1", op);
@@ -26,15 +29,6 @@ static sh_status check_attributes(const char *op, const sh_attributes *a)
     }
     if (a->groups == 0)
         return sh_fail(SH_INVALID, "%s: groups is at least 1", op);
-    return SH_OK;
-}
-
-/* The output's shape from those of input and weights. */
-static sh_status output_shape(const char *op, const sh_attributes *a, const sh_shape *x,
-                              const sh_shape *w, sh_shape *y)
-{
-    char x_text[SH_SHAPE_TEXT], w_text[SH_SHAPE_TEXT];
-    SH_TRY(check_attributes(op, a));
     if (x->dim[1] % a->groups != 0 || w->dim[0] % a->groups != 0 ||
         x->dim[1] / a->groups != w->dim[1])
         return sh_fail(SH_INVALID, "%s: input %s and weights %s do not fit with %zu groups", op,

@@ -26,18 +26,9 @@ static sh_status infer(const sh_attributes *a, const sh_type *in, uint32_t count
 static void grad(sh_graph *graph, const sh_node *node, const sh_value_id *dout, const bool *wanted,
                  sh_value_id *din)
 {
-    sh_value_id out[SH_MAX_OUTPUTS];
     if (wanted[0])
         din[0] = sh_graph_add(graph, SH_OP_dropout, &node->attributes,
-                              (sh_value_id[]){dout[0], node->in[1]}, out);
-}
-
-/* Ten rounds of two products for four elements, roughly. */
-static double flops(const sh_attributes *a, const sh_type *in, const sh_type *out)
-{
-    (void)a;
-    (void)out;
-    return 12.0 * (double)sh_shape_count(&in[0].shape);
+                              (sh_value_id[]){dout[0], node->in[1]}, NULL);
 }
 
 const sh_op_def sh_op_dropout = {
@@ -47,5 +38,5 @@ const sh_op_def sh_op_dropout = {
     .over = SH_OVER(0),
     .infer = infer,
     .grad = grad,
-    .flops = flops,
+    .each_flops = 12, /* Ten rounds of two products for four elements, roughly. */
 };

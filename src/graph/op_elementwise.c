@@ -10,13 +10,6 @@ static sh_status expect_float(const char *op, const sh_type *type)
     return sh_op_expect(op, "the input", type, SH_F32, type->shape.rank);
 }
 
-static double flops_each(const sh_attributes *a, const sh_type *in, const sh_type *out)
-{
-    (void)a;
-    (void)out;
-    return (double)sh_shape_count(&in[0].shape);
-}
-
 static sh_status infer_add(const sh_attributes *a, const sh_type *in, uint32_t count, sh_type *out)
 {
     (void)count;
@@ -43,7 +36,7 @@ const sh_op_def sh_op_add = {
     .over = SH_OVER(0) | SH_OVER(1),
     .infer = infer_add,
     .grad = grad_add,
-    .flops = flops_each,
+    .each_flops = 1,
 };
 
 static sh_status infer_multiply(const sh_attributes *a, const sh_type *in, uint32_t count,
@@ -59,11 +52,10 @@ static sh_status infer_multiply(const sh_attributes *a, const sh_type *in, uint3
 static void grad_multiply(sh_graph *graph, const sh_node *node, const sh_value_id *dout,
                           const bool *wanted, sh_value_id *din)
 {
-    sh_value_id out[SH_MAX_OUTPUTS];
     for (int i = 0; i < 2; i++)
         if (wanted[i])
             din[i] = sh_graph_add(graph, SH_OP_multiply, NULL,
-                                  (sh_value_id[]){dout[0], node->in[1 - i]}, out);
+                                  (sh_value_id[]){dout[0], node->in[1 - i]}, NULL);
 }
 
 const sh_op_def sh_op_multiply = {
@@ -73,7 +65,7 @@ const sh_op_def sh_op_multiply = {
     .over = SH_OVER(0) | SH_OVER(1),
     .infer = infer_multiply,
     .grad = grad_multiply,
-    .flops = flops_each,
+    .each_flops = 1,
 };
 
 /* b has x's leading dimensions. */
@@ -98,14 +90,14 @@ static sh_status infer_scale(const sh_attributes *a, const sh_type *in, uint32_t
 static void grad_scale(sh_graph *graph, const sh_node *node, const sh_value_id *dout,
                        const bool *wanted, sh_value_id *din)
 {
-    sh_value_id out[SH_MAX_OUTPUTS];
     if (wanted[1]) {
         const sh_attributes attributes = {.shape = sh_graph_type(graph, node->in[1])->shape};
         din[1] = sh_graph_add(graph, SH_OP_scale_grad, &attributes,
-                              (sh_value_id[]){dout[0], node->in[0]}, out);
+                              (sh_value_id[]){dout[0], node->in[0]}, NULL);
     }
     if (wanted[0])
-        din[0] = sh_graph_add(graph, SH_OP_scale, NULL, (sh_value_id[]){dout[0], node->in[1]}, out);
+        din[0] =
+            sh_graph_add(graph, SH_OP_scale, NULL, (sh_value_id[]){dout[0], node->in[1]}, NULL);
 }
 
 const sh_op_def sh_op_scale = {
@@ -115,7 +107,7 @@ const sh_op_def sh_op_scale = {
     .over = SH_OVER(0),
     .infer = infer_scale,
     .grad = grad_scale,
-    .flops = flops_each,
+    .each_flops = 1,
 };
 
 static sh_status infer_scale_grad(const sh_attributes *a, const sh_type *in, uint32_t count,
@@ -127,17 +119,10 @@ static sh_status infer_scale_grad(const sh_attributes *a, const sh_type *in, uin
     return sh_op_expect_same("scale_grad", "dy", &in[0], "x", &in[1]);
 }
 
-static double flops_scale_grad(const sh_attributes *a, const sh_type *in, const sh_type *out)
-{
-    (void)a;
-    (void)out;
-    return 2.0 * (double)sh_shape_count(&in[0].shape);
-}
-
 const sh_op_def sh_op_scale_grad = {
     .name = "scale_grad",
     .input_count = 2,
     .output_count = 1,
     .infer = infer_scale_grad,
-    .flops = flops_scale_grad,
+    .each_flops = 2,
 };

@@ -20,18 +20,11 @@ static sh_status infer_relu_sum_grad(const sh_attributes *a, const sh_type *in, 
     return SH_OK;
 }
 
-static double flops_relu_sum_grad(const sh_attributes *a, const sh_type *in, const sh_type *out)
-{
-    (void)a;
-    (void)out;
-    return 2.0 * (double)sh_shape_count(&in[0].shape);
-}
-
 const sh_op_def sh_op_relu_sum_grad = {
     .name = "relu_sum_grad",
     .input_count = 3,
     .output_count = 1,
     .over = SH_OVER(1) | SH_OVER(2),
     .infer = infer_relu_sum_grad,
-    .flops = flops_relu_sum_grad,
+    .each_flops = 2,
 };

@@ -45,18 +45,6 @@ static sh_status expect_groups(const char *op, const sh_attributes *a, const sh_
     return check_number(op, a);
 }
 
-static double flops(const sh_attributes *a, const sh_type *in, const sh_type *out)
-{
-    (void)a;
-    (void)out;
-    return 8.0 * (double)sh_shape_count(&in[0].shape);
-}
-
-static double flops_grad(const sh_attributes *a, const sh_type *in, const sh_type *out)
-{
-    return 2.0 * flops(a, in, out);
-}
-
 #define NORM(op, expect)                                                                           \
     static sh_status infer_##op(const sh_attributes *a, const sh_type *in, uint32_t count,         \
                                 sh_type *out)                                                      \
@@ -84,7 +72,7 @@ static double flops_grad(const sh_attributes *a, const sh_type *in, const sh_typ
         .output_count = 1,                                                                         \
         .infer = infer_##op,                                                                       \
         .grad = grad_##op,                                                                         \
-        .flops = flops,                                                                            \
+        .each_flops = 8,                                                                           \
     };                                                                                             \
     static sh_status infer_##op##_grad(const sh_attributes *a, const sh_type *in, uint32_t count,  \
                                        sh_type *out)                                               \
@@ -101,7 +89,7 @@ static double flops_grad(const sh_attributes *a, const sh_type *in, const sh_typ
         .input_count = 3,                                                                          \
         .output_count = 3,                                                                         \
         .infer = infer_##op##_grad,                                                                \
-        .flops = flops_grad,                                                                       \
+        .each_flops = 16,                                                                          \
     };
 NORM(layer_norm, expect_layer)
 NORM(group_norm, expect_groups)

@@ -39,10 +39,9 @@ static sh_status infer(const sh_attributes *a, const sh_type *in, uint32_t count
 static void grad(sh_graph *graph, const sh_node *node, const sh_value_id *dout, const bool *wanted,
                  sh_value_id *din)
 {
-    sh_value_id out[SH_MAX_OUTPUTS];
     if (wanted[0])
         din[0] = sh_graph_add(graph, SH_OP_cross_entropy_grad, &node->attributes,
-                              (sh_value_id[]){node->in[0], node->in[1], dout[0]}, out);
+                              (sh_value_id[]){node->in[0], node->in[1], dout[0]}, NULL);
 }
 
 const sh_op_def sh_op_cross_entropy = {
@@ -108,18 +107,10 @@ static sh_status infer_mse(const sh_attributes *a, const sh_type *in, uint32_t c
 static void grad_mse(sh_graph *graph, const sh_node *node, const sh_value_id *dout,
                      const bool *wanted, sh_value_id *din)
 {
-    sh_value_id out[SH_MAX_OUTPUTS];
     for (int i = 0; i < 2; i++)
         if (wanted[i])
             din[i] = sh_graph_add(graph, SH_OP_mse_grad, NULL,
-                                  (sh_value_id[]){node->in[i], node->in[1 - i], dout[0]}, out);
-}
-
-static double flops_mse(const sh_attributes *a, const sh_type *in, const sh_type *out)
-{
-    (void)a;
-    (void)out;
-    return 3.0 * (double)sh_shape_count(&in[0].shape);
+                                  (sh_value_id[]){node->in[i], node->in[1 - i], dout[0]}, NULL);
 }
 
 const sh_op_def sh_op_mse = {
@@ -128,7 +119,7 @@ const sh_op_def sh_op_mse = {
     .output_count = 1,
     .infer = infer_mse,
     .grad = grad_mse,
-    .flops = flops_mse,
+    .each_flops = 3,
 };
 
 static sh_status infer_mse_grad(const sh_attributes *a, const sh_type *in, uint32_t count,
@@ -147,5 +138,5 @@ const sh_op_def sh_op_mse_grad = {
     .input_count = 3,
     .output_count = 1,
     .infer = infer_mse_grad,
-    .flops = flops_mse,
+    .each_flops = 3,
 };

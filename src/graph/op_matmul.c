@@ -32,9 +32,8 @@ static sh_status infer(const sh_attributes *attributes, const sh_type *in, uint3
 static sh_value_id product(sh_graph *graph, sh_value_id a, bool a_transposed, sh_value_id b,
                            bool b_transposed)
 {
-    sh_value_id out[SH_MAX_OUTPUTS];
     const sh_attributes attributes = {.transposed = {a_transposed, b_transposed}};
-    return sh_graph_add(graph, SH_OP_matmul, &attributes, (sh_value_id[]){a, b}, out);
+    return sh_graph_add(graph, SH_OP_matmul, &attributes, (sh_value_id[]){a, b}, NULL);
 }
 
 /* With A and B as multiplied: dA = dy B^T and dB = A^T dy; of what is given transposed, the

@@ -30,17 +30,9 @@ static void grad(sh_graph *graph, const sh_node *node, const sh_value_id *dout, 
                  sh_value_id *din)
 {
     (void)wanted;
-    sh_value_id out[SH_MAX_OUTPUTS];
     sh_attributes attributes = node->attributes;
     attributes.shape = sh_graph_type(graph, node->in[0])->shape;
-    din[0] = sh_graph_add(graph, SH_OP_mean_grad, &attributes, dout, out);
-}
-
-static double flops(const sh_attributes *a, const sh_type *in, const sh_type *out)
-{
-    (void)a;
-    (void)out;
-    return (double)sh_shape_count(&in[0].shape);
+    din[0] = sh_graph_add(graph, SH_OP_mean_grad, &attributes, dout, NULL);
 }
 
 const sh_op_def sh_op_mean = {
@@ -49,7 +41,7 @@ const sh_op_def sh_op_mean = {
     .output_count = 1,
     .infer = infer,
     .grad = grad,
-    .flops = flops,
+    .each_flops = 1,
 };
 
 static sh_status infer_grad(const sh_attributes *a, const sh_type *in, uint32_t count, sh_type *out)

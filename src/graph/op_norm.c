@@ -17,14 +17,6 @@
  */
 #include "graph/graph.h"
 
-/* Input i is [C] for the channels of x. */
-static sh_status expect_channels(const char *op, const char *name, const sh_type *type,
-                                 const sh_type *x)
-{
-    const sh_type channels = {SH_F32, sh_shape_of(1, &x->shape.dim[1])};
-    return sh_op_expect_same(op, name, type, "a value for each channel", &channels);
-}
-
 static sh_status expect_image(const char *op, const sh_type *x)
 {
     char text[SH_SHAPE_TEXT];
@@ -32,6 +24,19 @@ static sh_status expect_image(const char *op, const sh_type *x)
         return sh_fail(SH_INVALID, "%s: the input is %s, expected [N, C, ...]", op,
                        sh_shape_print(&x->shape, text));
     return sh_op_expect(op, "the input", x, SH_F32, x->shape.rank);
+}
+
+/* Mean, variance, weight and bias are [C] for the channels of x, and epsilon is there. */
+static sh_status expect_channels(const char *op, const sh_attributes *a, const sh_type *four,
+                                 const sh_type *x)
+{
+    static const char *const names[] = {"the mean", "the variance", "the weight", "the bias"};
+    const sh_type channels = {SH_F32, sh_shape_of(1, &x->shape.dim[1])};
+    for (int i = 0; i < 4; i++)
+        SH_TRY(sh_op_expect_same(op, names[i], &four[i], "a value for each channel", &channels));
+    if (!(a->number > 0))
+        return sh_fail(SH_INVALID, "%s: epsilon is above 0", op);
+    return SH_OK;
 }
 
 static sh_status infer_moments(const sh_attributes *a, const sh_type *in, uint32_t count,
@@ -44,32 +49,21 @@ static sh_status infer_moments(const sh_attributes *a, const sh_type *in, uint32
     return SH_OK;
 }
 
-static double flops_moments(const sh_attributes *a, const sh_type *in, const sh_type *out)
-{
-    (void)a;
-    (void)out;
-    return 4.0 * (double)sh_shape_count(&in[0].shape);
-}
-
 const sh_op_def sh_op_moments = {
     .name = "moments",
     .input_count = 1,
     .output_count = 2,
     .infer = infer_moments,
-    .flops = flops_moments,
+    .each_flops = 4,
 };
 
 static sh_status infer(const sh_attributes *a, const sh_type *in, uint32_t count, sh_type *out)
 {
-    static const char op[] = "batch_norm", *const names[] = {NULL, "the mean", "the variance",
-                                                             "the weight", "the bias"};
+    static const char op[] = "batch_norm";
     SH_TRY(expect_image(op, &in[0]));
-    for (int i = 1; i < 5; i++)
-        SH_TRY(expect_channels(op, names[i], &in[i], &in[0]));
+    SH_TRY(expect_channels(op, a, &in[1], &in[0]));
     if (count > 5)
         SH_TRY(sh_op_expect_same(op, "the residual", &in[5], "the input", &in[0]));
-    if (!(a->number > 0))
-        return sh_fail(SH_INVALID, "%s: epsilon is above 0", op);
     out[0] = in[0];
     return SH_OK;
 }
@@ -98,13 +92,6 @@ static void grad(sh_graph *graph, const sh_node *node, const sh_value_id *dout, 
     }
 }
 
-static double flops(const sh_attributes *a, const sh_type *in, const sh_type *out)
-{
-    (void)a;
-    (void)out;
-    return 4.0 * (double)sh_shape_count(&in[0].shape);
-}
-
 const sh_op_def sh_op_batch_norm = {
     .name = "batch_norm",
     .input_count = 6,
@@ -113,31 +100,19 @@ const sh_op_def sh_op_batch_norm = {
     .over = SH_OVER(0) | SH_OVER(5),
     .infer = infer,
     .grad = grad,
-    .flops = flops,
+    .each_flops = 4,
 };
 
 static sh_status infer_grad(const sh_attributes *a, const sh_type *in, uint32_t count, sh_type *out)
 {
-    static const char op[] = "batch_norm_grad", *const names[] = {NULL,         NULL,
-                                                                  "the mean",   "the variance",
-                                                                  "the weight", "the bias"};
+    static const char op[] = "batch_norm_grad";
     (void)count;
     SH_TRY(expect_image(op, &in[0]));
     SH_TRY(sh_op_expect_same(op, "dy", &in[0], "the input", &in[1]));
-    for (int i = 2; i < 6; i++)
-        SH_TRY(expect_channels(op, names[i], &in[i], &in[0]));
-    if (!(a->number > 0))
-        return sh_fail(SH_INVALID, "%s: epsilon is above 0", op);
+    SH_TRY(expect_channels(op, a, &in[2], &in[0]));
     out[0] = in[0];
     out[1] = out[2] = in[2];
     return SH_OK;
-}
-
-static double flops_grad(const sh_attributes *a, const sh_type *in, const sh_type *out)
-{
-    (void)a;
-    (void)out;
-    return 12.0 * (double)sh_shape_count(&in[0].shape);
 }
 
 const sh_op_def sh_op_batch_norm_grad = {
@@ -146,7 +121,7 @@ const sh_op_def sh_op_batch_norm_grad = {
     .output_count = 3,
     .over = SH_OVER(0) | SH_OVER(1),
     .infer = infer_grad,
-    .flops = flops_grad,
+    .each_flops = 12,
 };
 
 /* in: a statistic [C], the weights of the samples' losses [N]; number: a factor. */

@@ -12,22 +12,15 @@
  */
 #include "graph/graph.h"
 
-static sh_status check_windows(const char *op, const sh_attributes *a)
-{
-    if (a->kernel[0] == 0 || a->kernel[1] == 0 || a->stride[0] == 0 || a->stride[1] == 0)
-        return sh_fail(SH_INVALID, "%s: kernel and stride are at least 1", op);
-    for (int i = 0; i < 2; i++)
-        if (a->padding[i] > a->kernel[i] / 2)
-            return sh_fail(SH_INVALID, "%s: padding is at most half of the kernel", op);
-    return SH_OK;
-}
-
 static sh_status output_shape(const char *op, const sh_attributes *a, const sh_shape *x,
                               sh_shape *y)
 {
     char text[SH_SHAPE_TEXT];
     *y = sh_shape_of(4, x->dim);
-    SH_TRY(check_windows(op, a));
+    if (a->kernel[0] == 0 || a->kernel[1] == 0 || a->stride[0] == 0 || a->stride[1] == 0)
+        return sh_fail(SH_INVALID, "%s: kernel and stride are at least 1", op);
+    if (a->padding[0] > a->kernel[0] / 2 || a->padding[1] > a->kernel[1] / 2)
+        return sh_fail(SH_INVALID, "%s: padding is at most half of the kernel", op);
     for (int i = 0; i < 2; i++) {
         const size_t size = x->dim[2 + i], extent = size + 2 * a->padding[i] + a->after[2 + i];
         if (extent < a->kernel[i])
@@ -128,10 +121,9 @@ static void grad_avg(sh_graph *graph, const sh_node *node, const sh_value_id *do
                      const bool *wanted, sh_value_id *din)
 {
     (void)wanted;
-    sh_value_id out[SH_MAX_OUTPUTS];
     sh_attributes attributes = node->attributes;
     attributes.shape = sh_graph_type(graph, node->in[0])->shape;
-    din[0] = sh_graph_add(graph, SH_OP_avg_pool_grad, &attributes, dout, out);
+    din[0] = sh_graph_add(graph, SH_OP_avg_pool_grad, &attributes, dout, NULL);
 }
 
 static double flops_avg(const sh_attributes *a, const sh_type *in, const sh_type *out)

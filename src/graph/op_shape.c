@@ -26,9 +26,8 @@ static void grad_reshape(sh_graph *graph, const sh_node *node, const sh_value_id
                          const bool *wanted, sh_value_id *din)
 {
     (void)wanted;
-    sh_value_id out[SH_MAX_OUTPUTS];
     const sh_attributes attributes = {.shape = sh_graph_type(graph, node->in[0])->shape};
-    din[0] = sh_graph_add(graph, SH_OP_reshape, &attributes, dout, out);
+    din[0] = sh_graph_add(graph, SH_OP_reshape, &attributes, dout, NULL);
 }
 
 const sh_op_def sh_op_reshape = {
@@ -106,8 +105,7 @@ static void grad_slice(sh_graph *graph, const sh_node *node, const sh_value_id *
                        const bool *wanted, sh_value_id *din)
 {
     (void)wanted;
-    sh_value_id out[SH_MAX_OUTPUTS];
-    din[0] = sh_graph_add(graph, SH_OP_pad, &node->attributes, dout, out);
+    din[0] = sh_graph_add(graph, SH_OP_pad, &node->attributes, dout, NULL);
 }
 
 const sh_op_def sh_op_slice = {
@@ -141,11 +139,10 @@ static void grad_transpose(sh_graph *graph, const sh_node *node, const sh_value_
                            const bool *wanted, sh_value_id *din)
 {
     (void)wanted;
-    sh_value_id out[SH_MAX_OUTPUTS];
     sh_attributes back = {0};
     for (size_t i = 0; i < sh_graph_type(graph, node->in[0])->shape.rank; i++)
         back.order[node->attributes.order[i]] = i;
-    din[0] = sh_graph_add(graph, SH_OP_transpose, &back, dout, out);
+    din[0] = sh_graph_add(graph, SH_OP_transpose, &back, dout, NULL);
 }
 
 const sh_op_def sh_op_transpose = {
@@ -170,8 +167,7 @@ static void grad_pad(sh_graph *graph, const sh_node *node, const sh_value_id *do
                      const bool *wanted, sh_value_id *din)
 {
     (void)wanted;
-    sh_value_id out[SH_MAX_OUTPUTS];
-    din[0] = sh_graph_add(graph, SH_OP_slice, &node->attributes, dout, out);
+    din[0] = sh_graph_add(graph, SH_OP_slice, &node->attributes, dout, NULL);
 }
 
 const sh_op_def sh_op_pad = {

@@ -64,20 +64,6 @@ static bool is_cheap(const sh_node *node)
     return node->op == SH_OP_reshape || sh_op_about(node->op)->over != 0;
 }
 
-static void observe_node(pass *p, size_t index)
-{
-    const sh_node *node = &p->graph->nodes[index];
-    for (uint32_t i = 0; i < node->output_count; i++)
-        p->fates[node->out[i]].maker = index;
-    for (uint32_t i = 0; i < node->input_count; i++) {
-        fate *read = &p->fates[node->in[i]];
-        if (index < p->forward)
-            read->last_read = index;
-        else if (read->maker < p->forward)
-            read->read_back = true;
-    }
-}
-
 static void observe(pass *p)
 {
     const sh_graph *graph = p->graph;
@@ -85,8 +71,18 @@ static void observe(pass *p)
     for (size_t v = 0; v < p->value_count; v++)
         p->fates[v] = (fate){
             .maker = NOWHERE, .bytes = sh_type_bytes(&graph->values[v].type), .clone = SH_NO_VALUE};
-    for (size_t i = 0; i < graph->node_count; i++)
-        observe_node(p, i);
+    for (size_t i = 0; i < graph->node_count; i++) {
+        const sh_node *node = &graph->nodes[i];
+        for (uint32_t j = 0; j < node->output_count; j++)
+            p->fates[node->out[j]].maker = i;
+        for (uint32_t j = 0; j < node->input_count; j++) {
+            fate *read = &p->fates[node->in[j]];
+            if (i < p->forward)
+                read->last_read = i;
+            else if (read->maker < p->forward)
+                read->read_back = true;
+        }
+    }
     for (size_t v = 0; v < p->value_count; v++)
         if (p->fates[v].maker < p->forward && p->fates[v].bytes > largest)
             largest = p->fates[v].bytes;
@@ -99,20 +95,31 @@ static void observe(pass *p)
 
 /* ---- cuts ------------------------------------------------------------------------------------ */
 
-/* Bytes that are alive between node `cut` and the one before it, but for small values. */
-static void count_alive(const pass *p, size_t *alive)
+/*
+ * Chooses where segments begin. Of the arrays by node, one node more than there are,
+ *
+ *     alive[i]   bytes that are alive between node i and the one before it, but for small values
+ *     dear[i]    bytes of dear values that are made before node i
+ *     cost[i]    the least sum of bytes alive at cuts before a segment that begins at node i
+ *     from[i]    where the segment before that one begins
+ *
+ * A segment of one node may be as large as it is.
+ */
+static sh_status cut(pass *p, uint32_t segments)
 {
+    const size_t slots = p->forward + 1;
+    size_t *counts = calloc(slots * 4, sizeof *counts);
+    p->cuts = calloc(slots, sizeof *p->cuts);
+    if (counts == NULL || p->cuts == NULL) {
+        free(counts);
+        return sh_fail_memory(slots * 5 * sizeof *counts, "choosing what is computed again");
+    }
+    size_t *alive = counts, *dear = alive + slots, *cost = dear + slots, *from = cost + slots;
     for (size_t v = 0; v < p->value_count; v++) {
         const fate *f = &p->fates[v];
-        for (size_t cut = f->maker + 1; !f->small && f->maker < p->forward && cut <= f->last_read;
-             cut++)
-            alive[cut] += f->bytes;
+        for (size_t i = f->maker + 1; !f->small && f->maker < p->forward && i <= f->last_read; i++)
+            alive[i] += f->bytes;
     }
-}
-
-/* dear[i]: bytes of dear values made before node i. */
-static void count_dear(const pass *p, size_t *dear)
-{
     for (size_t i = 0; i < p->forward; i++) {
         const sh_node *node = &p->graph->nodes[i];
         dear[i + 1] = dear[i];
@@ -120,15 +127,7 @@ static void count_dear(const pass *p, size_t *dear)
             if (!p->fates[node->out[j]].small)
                 dear[i + 1] += p->fates[node->out[j]].bytes;
     }
-}
-
-/*
- * cost[i]: the least sum of bytes alive at cuts before a segment that begins at node i, from[i]:
- * where the segment before it begins. A segment of one node may be as large as it is.
- */
-static void choose_cuts(pass *p, const size_t *alive, const size_t *dear, size_t *cost,
-                        size_t *from, size_t most)
-{
+    const size_t most = dear[p->forward] / segments;
     for (size_t i = 1; i <= p->forward; i++) {
         cost[i] = SIZE_MAX;
         for (size_t j = i; j-- > 0;) {
@@ -144,23 +143,6 @@ static void choose_cuts(pass *p, const size_t *alive, const size_t *dear, size_t
     for (size_t i = from[p->forward]; i > 0; i = from[i])
         p->cuts[p->cut_count++] = i;
     p->last_segment = from[p->forward];
-}
-
-static sh_status cut(pass *p, uint32_t segments)
-{
-    const size_t slots = p->forward + 1;
-    size_t *counts = calloc(slots * 4, sizeof *counts);
-    p->cuts = calloc(slots, sizeof *p->cuts);
-    if (counts == NULL || p->cuts == NULL) {
-        free(counts);
-        return sh_fail_memory(slots * 5 * sizeof *counts, "choosing what is computed again");
-    }
-    size_t *alive = counts, *dear = alive + slots, *cost = dear + slots, *from = cost + slots;
-    if (segments > 1) {
-        count_alive(p, alive);
-        count_dear(p, dear);
-        choose_cuts(p, alive, dear, cost, from, dear[p->forward] / segments);
-    }
     free(counts);
     return SH_OK;
 }
@@ -254,22 +236,6 @@ static void copy_backward(pass *p)
     }
 }
 
-static sh_status rewrite(pass *p, uint32_t segments)
-{
-    const sh_graph *graph = p->graph;
-    p->fates = calloc(p->value_count + 1, sizeof *p->fates);
-    p->backward = calloc(p->backward_count + 1, sizeof *p->backward);
-    if (p->fates == NULL || p->backward == NULL)
-        return sh_fail_memory(p->backward_count * sizeof *p->backward,
-                              "choosing what is computed again");
-    memcpy(p->backward, graph->nodes + p->forward, p->backward_count * sizeof *p->backward);
-    observe(p);
-    SH_TRY(cut(p, segments));
-    decide(p);
-    copy_backward(p);
-    return SH_OK;
-}
-
 void sh_graph_recompute(sh_graph *graph, uint32_t segments)
 {
     if (graph->status != SH_OK || segments == 0 || graph->forward_count == 0)
@@ -280,7 +246,20 @@ void sh_graph_recompute(sh_graph *graph, uint32_t segments)
         .backward_count = graph->node_count - graph->forward_count,
         .value_count = graph->value_count,
     };
-    sh_graph_failed(graph, rewrite(&p, segments));
+    sh_status status = SH_OK;
+    p.fates = calloc(p.value_count + 1, sizeof *p.fates);
+    p.backward = calloc(p.backward_count + 1, sizeof *p.backward);
+    if (p.fates == NULL || p.backward == NULL)
+        SH_TRY_DONE(sh_fail_memory(p.backward_count * sizeof *p.backward,
+                                   "choosing what is computed again"));
+    memcpy(p.backward, graph->nodes + p.forward, p.backward_count * sizeof *p.backward);
+    observe(&p);
+    if (segments > 1)
+        SH_TRY_DONE(cut(&p, segments));
+    decide(&p);
+    copy_backward(&p);
+done:
+    sh_graph_failed(graph, status);
     free(p.cuts);
     free(p.backward);
     free(p.fates);

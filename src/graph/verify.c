@@ -37,36 +37,35 @@ static sh_status verify_node(const sh_graph *graph, size_t index, bool *defined)
     return SH_OK;
 }
 
-/* What the graph is given is made before its first node. */
-static sh_status define_given(const sh_graph *graph, bool *defined)
-{
-    for (size_t i = 0; i < graph->input_count; i++) {
-        if (graph->inputs[i] >= graph->value_count)
-            return sh_fail(SH_INTERNAL, "input %zu is not a value", i);
-        defined[graph->inputs[i]] = true;
-    }
-    for (size_t i = 0; i < graph->parameter_count; i++) {
-        const sh_parameter *parameter = &graph->parameters[i];
-        if (parameter->value >= graph->value_count)
-            return sh_fail(SH_INTERNAL, "parameter %s is not a value", parameter->name);
-        defined[parameter->value] = true;
-    }
-    return SH_OK;
-}
-
 static bool is_defined(const sh_graph *graph, const bool *defined, sh_value_id value)
 {
     return value < graph->value_count && defined[value];
 }
 
-static sh_status verify_all(const sh_graph *graph, bool *defined)
+sh_status sh_graph_verify(const sh_graph *graph)
 {
-    SH_TRY(define_given(graph, defined));
+    SH_TRY(sh_graph_status(graph));
+    bool *defined = calloc(graph->value_count + 1, sizeof *defined);
+    sh_status status = SH_OK;
+    if (defined == NULL)
+        return sh_fail_memory(graph->value_count, "verifying a graph");
+    /* What the graph is given is made before its first node. */
+    for (size_t i = 0; i < graph->input_count; i++) {
+        if (graph->inputs[i] >= graph->value_count)
+            SH_TRY_DONE(sh_fail(SH_INTERNAL, "input %zu is not a value", i));
+        defined[graph->inputs[i]] = true;
+    }
+    for (size_t i = 0; i < graph->parameter_count; i++) {
+        const sh_parameter *parameter = &graph->parameters[i];
+        if (parameter->value >= graph->value_count)
+            SH_TRY_DONE(sh_fail(SH_INTERNAL, "parameter %s is not a value", parameter->name));
+        defined[parameter->value] = true;
+    }
     for (size_t i = 0; i < graph->node_count; i++)
-        SH_TRY(verify_node(graph, i, defined));
+        SH_TRY_DONE(verify_node(graph, i, defined));
     for (size_t i = 0; i < graph->output_count; i++)
         if (!is_defined(graph, defined, graph->outputs[i]))
-            return sh_fail(SH_INTERNAL, "output %zu is never made", i);
+            SH_TRY_DONE(sh_fail(SH_INTERNAL, "output %zu is never made", i));
     for (size_t i = 0; i < graph->parameter_count; i++) {
         const sh_parameter *parameter = &graph->parameters[i];
         if (parameter->gradient == SH_NO_VALUE)
@@ -74,18 +73,10 @@ static sh_status verify_all(const sh_graph *graph, bool *defined)
         if (!is_defined(graph, defined, parameter->gradient) ||
             !sh_type_equal(sh_graph_type(graph, parameter->value),
                            sh_graph_type(graph, parameter->gradient)))
-            return sh_fail(SH_INTERNAL, "the gradient of %s is not of its type", parameter->name);
+            SH_TRY_DONE(
+                sh_fail(SH_INTERNAL, "the gradient of %s is not of its type", parameter->name));
     }
-    return SH_OK;
-}
-
-sh_status sh_graph_verify(const sh_graph *graph)
-{
-    SH_TRY(sh_graph_status(graph));
-    bool *defined = calloc(graph->value_count + 1, sizeof *defined);
-    if (defined == NULL)
-        return sh_fail_memory(graph->value_count, "verifying a graph");
-    const sh_status status = verify_all(graph, defined);
+done:
     free(defined);
     return status;
 }

@@ -5,8 +5,8 @@
  * 5x5, each with 2x2 max pooling, 500 dense. 431,080 weights for 28x28 and 10 classes. ReLU stands
  * behind the pooling, which gives the same numbers as before it at a quarter of the work.
  */
-#include "graph/layers.h"
 #include "model/builtin.h"
+#include "model/parts.h"
 
 static sh_value_id stage(sh_net *net, sh_value_id x, const char *name, size_t channels)
 {
@@ -17,9 +17,8 @@ static sh_value_id stage(sh_net *net, sh_value_id x, const char *name, size_t ch
 static sh_value_id build(sh_net *net, sh_value_id samples, const char *parameters,
                          const sh_problem *problem)
 {
-    if (parameters != NULL)
-        return sh_graph_failed(
-            net->graph, sh_fail(SH_INVALID, "'%.64s': lenet takes no parameters", parameters));
+    if (!sh_parts_none(net, "lenet", parameters))
+        return SH_NO_VALUE;
     sh_value_id x = stage(net, samples, "conv1", 20);
     x = sh_layer_flatten(net, stage(net, x, "conv2", 50));
     x = sh_layer_relu(net, sh_layer_linear(net, x, "fc1", 500));

@@ -13,39 +13,36 @@
 const sh_model_def *const *sh_model_all(void)
 {
     static const sh_model_def *const all[] = {
-        &sh_model_mlp,        &sh_model_lenet,       &sh_model_nin,      &sh_model_resnet,
-        &sh_model_resnet18,   &sh_model_resnet34,    &sh_model_resnet50, &sh_model_wideresnet,
-        &sh_model_squeezenet, &sh_model_mobilenetv2, &sh_model_dscnn,    NULL,
+#define SH_MODEL(name) &sh_model_##name,
+#include "model/models.def"
+#undef SH_MODEL
+        NULL,
     };
     return all;
 }
 
-static const sh_model_def *find(const char *spec, const char **parameters)
-{
-    const size_t length = strcspn(spec, ":");
-    *parameters = spec[length] == ':' ? spec + length + 1 : NULL;
-    for (const sh_model_def *const *all = sh_model_all(); *all != NULL; all++)
-        if (strlen((*all)->name) == length && strncmp((*all)->name, spec, length) == 0)
-            return *all;
-    return NULL;
-}
-
-static sh_status fail_unknown(const char *spec)
+sh_status sh_model_find(const sh_model_def **def, const char *spec)
 {
     char names[512] = "";
     size_t used = 0;
-    for (const sh_model_def *const *all = sh_model_all(); *all != NULL; all++)
+    const size_t length = strcspn(spec, ":");
+    for (const sh_model_def *const *all = sh_model_all(); *all != NULL; all++) {
+        if (strlen((*all)->name) == length && strncmp((*all)->name, spec, length) == 0) {
+            *def = *all;
+            return SH_OK;
+        }
         if (used < sizeof names)
             used += (size_t)snprintf(names + used, sizeof names - used, "%s%s",
                                      used == 0 ? "" : ", ", (*all)->usage);
+    }
     return sh_fail(SH_INVALID, "unknown model '%.64s'; there is: %s", spec, names);
 }
 
 /* From samples to loss, and for training back to the gradients. */
-static void build_all(sh_graph *graph, const sh_model_def *def, const char *parameters,
-                      const sh_model_options *options, size_t samples, sh_model_mode mode)
+static void build_all(sh_graph *graph, const sh_model_def *def, const sh_model_options *options,
+                      size_t samples, sh_model_mode mode)
 {
-    sh_value_id out[SH_MAX_OUTPUTS];
+    const char *colon = strchr(options->spec, ':');
     const sh_problem *problem = &options->problem;
     sh_net net = {.graph = graph, .training = mode == SH_MODEL_TRAIN, .frozen = options->frozen};
     const sh_shape per_sample = sh_shape_of(1, &samples);
@@ -57,12 +54,12 @@ static void build_all(sh_graph *graph, const sh_model_def *def, const char *para
         net.loss_weights = sh_graph_input(graph, (sh_type){SH_F32, per_sample});
         net.keys = sh_graph_input(graph, (sh_type){SH_I32, sh_shape_of(2, (size_t[]){samples, 2})});
     }
-    const sh_value_id logits = def->build(&net, x, parameters, problem);
+    const sh_value_id logits = def->build(&net, x, colon == NULL ? NULL : colon + 1, problem);
     const sh_attributes loss_settings = {.number = net.training ? options->label_smoothing : 0.0f};
     const sh_value_id loss = sh_graph_add(graph, SH_OP_cross_entropy, &loss_settings,
-                                          (sh_value_id[]){logits, labels}, out);
+                                          (sh_value_id[]){logits, labels}, NULL);
     sh_graph_output(graph, loss);
-    sh_graph_output(graph, sh_graph_add(graph, SH_OP_argmax, NULL, &logits, out));
+    sh_graph_output(graph, sh_graph_add(graph, SH_OP_argmax, NULL, &logits, NULL));
     sh_graph_output(graph, labels); /* still there after the run, to be compared with */
     sh_graph_output(graph, logits);
     sh_graph_fuse(graph);
@@ -84,22 +81,19 @@ static sh_status check_frozen(const sh_graph *graph, const char *frozen)
 sh_status sh_model_build(sh_graph **graph, const sh_model_options *options, size_t samples,
                          sh_model_mode mode)
 {
-    const char *parameters;
-    const sh_model_def *def = find(options->spec, &parameters);
-    if (def == NULL)
-        return fail_unknown(options->spec);
+    const sh_model_def *def;
+    SH_TRY(sh_model_find(&def, options->spec));
     sh_graph *fresh;
+    sh_status status;
     SH_TRY(sh_graph_new(&fresh));
-    build_all(fresh, def, parameters, options, samples, mode);
-    sh_status status = sh_fail_in(sh_graph_status(fresh), "model %.64s", options->spec);
-    if (status == SH_OK)
-        status = check_frozen(fresh, options->frozen);
-    if (status != SH_OK) {
-        sh_graph_free(fresh);
-        return status;
-    }
+    build_all(fresh, def, options, samples, mode);
+    SH_TRY_DONE(sh_fail_in(sh_graph_status(fresh), "model %.64s", options->spec));
+    SH_TRY_DONE(check_frozen(fresh, options->frozen));
     *graph = fresh;
-    return SH_OK;
+    fresh = NULL;
+done:
+    sh_graph_free(fresh);
+    return status;
 }
 
 static size_t elements_of(const sh_graph *graph, size_t index)
@@ -141,24 +135,17 @@ static float draw_normal(sh_random *random)
     }
 }
 
-static float draw(sh_random *random, sh_initial initial)
-{
-    switch (initial.kind) {
-    case SH_INITIAL_UNIFORM:
-        return (2.0f * sh_random_unit(random) - 1.0f) * initial.size;
-    case SH_INITIAL_NORMAL:
-        return draw_normal(random) * initial.size;
-    case SH_INITIAL_CONSTANT:
-        break;
-    }
-    return initial.size;
-}
-
 void sh_model_initialise_tensor(const sh_graph *graph, size_t index, uint64_t seed, float *weights)
 {
+    const sh_initial initial = graph->parameters[index].initial;
     sh_random random = sh_random_for(seed, SH_RANDOM_INITIAL, (uint32_t)index, 0);
     for (size_t i = 0; i < elements_of(graph, index); i++)
-        weights[i] = draw(&random, graph->parameters[index].initial);
+        if (initial.kind == SH_INITIAL_UNIFORM)
+            weights[i] = (2.0f * sh_random_unit(&random) - 1.0f) * initial.size;
+        else if (initial.kind == SH_INITIAL_NORMAL)
+            weights[i] = draw_normal(&random) * initial.size;
+        else
+            weights[i] = initial.size;
 }
 
 void sh_model_initialise(const sh_graph *graph, uint64_t seed, float *weights)

@@ -64,6 +64,10 @@ typedef struct sh_model_def {
 /* All families; `name` NULL ends the list. */
 const sh_model_def *const *sh_model_all(void);
 
+/* Finds the family of a spec: "resnet:20" names "resnet". `*def` is static. SH_INVALID lists the
+ * families. */
+sh_status sh_model_find(const sh_model_def **def, const char *spec) SHOAL_CHECKED;
+
 /*
  * Builds a model for grains of `samples` samples. SH_INVALID says what is wrong with the spec,
  * which models there are, how it does not fit the problem, or that all of it is frozen. The graph

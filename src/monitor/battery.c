@@ -1,8 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "monitor/battery.h"
+#include "monitor/figure_sources.h"
 
 #include <math.h>
 #include <string.h>
+
+/* What a battery tells of itself. */
+enum {
+    NOW, /* in the same unit as the next, whichever it is; without: */
+    FULL,
+    CAPACITY, /* per cent */
+    STATUS,
+    POWER, /* micro-units, all three */
+    CURRENT,
+    VOLTAGE,
+};
 
 /* The kernel's power supply class (Documentation/ABI/testing/sysfs-class-power). */
 static void add_cell(void *context, const char *path)
@@ -20,8 +31,8 @@ static void add_cell(void *context, const char *path)
         return; /* of a mouse */
     sh_probe *probes = battery->cells[battery->count++].probes;
     sh_probe_open_each(probes, path, names, SH_BATTERY_PROBES);
-    if (!sh_probe_is_open(&probes[SH_BATTERY_NOW])) {
-        sh_probe_close(&probes[SH_BATTERY_FULL]);
+    if (!sh_probe_is_open(&probes[NOW])) {
+        sh_probe_close(&probes[FULL]);
         sh_probe_open_each(probes, path, charge_names, 2);
     }
 }
@@ -34,10 +45,8 @@ void sh_battery_open(sh_battery *battery, const char *root)
 
 static double charge_of(const struct sh_battery_cell *cell)
 {
-    const double exact = sh_probe_number(&cell->probes[SH_BATTERY_NOW]) /
-                         sh_probe_number(&cell->probes[SH_BATTERY_FULL]);
-    const double ratio =
-        isfinite(exact) ? exact : 1e-2 * sh_probe_number(&cell->probes[SH_BATTERY_CAPACITY]);
+    const double exact = sh_probe_number(&cell->probes[NOW]) / sh_probe_number(&cell->probes[FULL]);
+    const double ratio = isfinite(exact) ? exact : 1e-2 * sh_probe_number(&cell->probes[CAPACITY]);
     return ratio >= 0 ? fmin(ratio, 1) : NAN; /* a worn one may say more than full */
 }
 
@@ -45,17 +54,17 @@ static double charge_of(const struct sh_battery_cell *cell)
 static double draw_of(const struct sh_battery_cell *cell)
 {
     char status[64];
-    if (!sh_probe_line(&cell->probes[SH_BATTERY_STATUS], status, sizeof status) ||
+    if (!sh_probe_line(&cell->probes[STATUS], status, sizeof status) ||
         strcmp(status, "Discharging") != 0)
         return 0;
-    const double power = 1e-6 * sh_probe_number(&cell->probes[SH_BATTERY_POWER]);
+    const double power = 1e-6 * sh_probe_number(&cell->probes[POWER]);
     if (!isnan(power))
         return fabs(power); /* some drivers count what flows out as negative */
-    return fabs(1e-12 * sh_probe_number(&cell->probes[SH_BATTERY_CURRENT]) *
-                sh_probe_number(&cell->probes[SH_BATTERY_VOLTAGE]));
+    return fabs(1e-12 * sh_probe_number(&cell->probes[CURRENT]) *
+                sh_probe_number(&cell->probes[VOLTAGE]));
 }
 
-void sh_battery_read(const sh_battery *battery, sh_sample *sample)
+void sh_battery_read(sh_battery *battery, sh_sample *sample)
 {
     double charge = 0, draw = 0;
     for (size_t i = 0; i < battery->count; i++) {

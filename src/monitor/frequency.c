@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "monitor/frequency.h"
+#include "monitor/figure_sources.h"
 
 #include <math.h>
 
@@ -30,7 +30,7 @@ void sh_frequency_open(sh_frequency *frequency, const char *root)
     sh_probe_each(root, "/sys/devices/system/cpu/cpufreq/policy*", add_policy, frequency);
 }
 
-void sh_frequency_read(const sh_frequency *frequency, sh_sample *sample)
+void sh_frequency_read(sh_frequency *frequency, sh_sample *sample)
 {
     double sum = 0, cores = 0;
     for (size_t i = 0; i < frequency->policies.count; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "monitor/proc.h"
+#include "monitor/figure_sources.h"
 
 #include <math.h>
 #include <string.h>
@@ -12,11 +12,15 @@
 #define TEXT_BYTES 8192
 #define INTERFACES_BYTES 32768 /* over 250 interfaces */
 
+enum { STAT, MEMINFO, STATUS, IO, INTERFACES, LOAD };
+
+static const char *const names[SH_PROC_PROBES] = {
+    [STAT] = "/proc/stat",  [MEMINFO] = "/proc/meminfo",         [STATUS] = "/proc/self/status",
+    [IO] = "/proc/self/io", [INTERFACES] = "/proc/self/net/dev", [LOAD] = "/proc/loadavg",
+};
+
 void sh_proc_open(sh_proc *proc, const char *root)
 {
-    static const char *const names[SH_PROC_PROBES] = {"/proc/stat",         "/proc/meminfo",
-                                                      "/proc/self/status",  "/proc/self/io",
-                                                      "/proc/self/net/dev", "/proc/loadavg"};
     sh_probe_open_each(proc->probes, root, names, SH_PROC_PROBES);
     proc->ticks = (double)sysconf(_SC_CLK_TCK);
 }
@@ -38,52 +42,40 @@ static double machine_ticks(const char *line)
     return busy;
 }
 
-static void read_memory(const sh_proc *proc, double *figures)
+void sh_proc_read(sh_proc *proc, sh_sample *sample)
 {
-    char text[TEXT_BYTES];
-    if (sh_probe_text(&proc->probes[SH_PROC_STATUS], text, sizeof text)) {
+    char text[TEXT_BYTES], interfaces[INTERFACES_BYTES];
+    double *figures = sample->figures;
+    figures[SH_FIGURE_cpu_process_seconds] = sh_process_cpu_seconds();
+    if (sh_probe_line(&proc->probes[STAT], text, sizeof text))
+        figures[SH_FIGURE_cpu_machine_seconds] = machine_ticks(text) / proc->ticks;
+    if (sh_probe_text(&proc->probes[IO], text, sizeof text)) {
+        figures[SH_FIGURE_disk_read_bytes] = sh_numbers_field(text, "read_bytes:");
+        figures[SH_FIGURE_disk_written_bytes] = sh_numbers_field(text, "write_bytes:");
+    }
+    if (sh_probe_line(&proc->probes[LOAD], text, sizeof text)) {
+        const char *at = text;
+        figures[SH_FIGURE_load_1m] = sh_numbers_next(&at);
+    }
+    if (sh_probe_text(&proc->probes[STATUS], text, sizeof text)) {
         figures[SH_FIGURE_memory_resident_bytes] = 1024 * sh_numbers_field(text, "VmRSS:");
         figures[SH_FIGURE_memory_peak_bytes] = 1024 * sh_numbers_field(text, "VmHWM:");
     }
-    if (sh_probe_text(&proc->probes[SH_PROC_MEMINFO], text, sizeof text)) {
+    if (sh_probe_text(&proc->probes[MEMINFO], text, sizeof text)) {
         figures[SH_FIGURE_memory_available_bytes] = 1024 * sh_numbers_field(text, "MemAvailable:");
         const double swap = sh_numbers_field(text, "SwapTotal:");
         if (swap > 0) /* else the machine has none */
             figures[SH_FIGURE_swap_used_bytes] =
                 1024 * (swap - sh_numbers_field(text, "SwapFree:"));
     }
-}
-
-static void read_interfaces(const sh_proc *proc, double *figures)
-{
-    char text[INTERFACES_BYTES];
     sh_interfaces sums;
-    if (!sh_probe_text(&proc->probes[SH_PROC_INTERFACES], text, sizeof text) ||
-        !sh_interfaces_sum(&sums, text))
-        return;
-    figures[SH_FIGURE_interface_sent_bytes] = sums.sent_bytes;
-    figures[SH_FIGURE_interface_received_bytes] = sums.received_bytes;
-    figures[SH_FIGURE_interface_sent_packets] = sums.sent_packets;
-    figures[SH_FIGURE_interface_received_packets] = sums.received_packets;
-}
-
-void sh_proc_read(const sh_proc *proc, sh_sample *sample)
-{
-    char text[512];
-    double *figures = sample->figures;
-    figures[SH_FIGURE_cpu_process_seconds] = sh_process_cpu_seconds();
-    if (sh_probe_line(&proc->probes[SH_PROC_STAT], text, sizeof text))
-        figures[SH_FIGURE_cpu_machine_seconds] = machine_ticks(text) / proc->ticks;
-    if (sh_probe_text(&proc->probes[SH_PROC_IO], text, sizeof text)) {
-        figures[SH_FIGURE_disk_read_bytes] = sh_numbers_field(text, "read_bytes:");
-        figures[SH_FIGURE_disk_written_bytes] = sh_numbers_field(text, "write_bytes:");
+    if (sh_probe_text(&proc->probes[INTERFACES], interfaces, sizeof interfaces) &&
+        sh_interfaces_sum(&sums, interfaces)) {
+        figures[SH_FIGURE_interface_sent_bytes] = sums.sent_bytes;
+        figures[SH_FIGURE_interface_received_bytes] = sums.received_bytes;
+        figures[SH_FIGURE_interface_sent_packets] = sums.sent_packets;
+        figures[SH_FIGURE_interface_received_packets] = sums.received_packets;
     }
-    if (sh_probe_line(&proc->probes[SH_PROC_LOAD], text, sizeof text)) {
-        const char *at = text;
-        figures[SH_FIGURE_load_1m] = sh_numbers_next(&at);
-    }
-    read_memory(proc, figures);
-    read_interfaces(proc, figures);
 }
 
 void sh_proc_close(sh_proc *proc)

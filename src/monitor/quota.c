@@ -4,7 +4,7 @@
  * usage has in it what the kernel keeps of files; the inactive part goes as soon as somebody needs
  * the memory, as it does where the kernel estimates what the machine has available.
  */
-#include "monitor/quota.h"
+#include "monitor/figure_sources.h"
 
 #include <math.h>
 
@@ -90,7 +90,7 @@ static double left_of(double available, const sh_quota_memory *level)
     return fmin(left, available);
 }
 
-void sh_quota_read(const sh_quota *quota, sh_sample *sample)
+void sh_quota_read(sh_quota *quota, sh_sample *sample)
 {
     double *available = &sample->figures[SH_FIGURE_memory_available_bytes];
     sample->figures[SH_FIGURE_cpu_throttled_seconds] = throttled_seconds(quota);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "monitor/quota.h"
+#include "monitor/figure_sources.h"
 
 #include "monitor/machine.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "monitor/rails.h"
+#include "monitor/figure_sources.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -99,7 +99,7 @@ void sh_rails_open(sh_rails *rails, const char *root)
         sh_probe_each(root, "/sys/class/hwmon/hwmon*", add_single, rails);
 }
 
-void sh_rails_read(const sh_rails *rails, sh_sample *sample)
+void sh_rails_read(sh_rails *rails, sh_sample *sample)
 {
     double sum = 0;
     for (size_t i = 0; i < rails->count; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "monitor/rapl.h"
+#include "monitor/figure_sources.h"
 
 #include <math.h>
 #include <string.h>

@@ -5,26 +5,15 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "monitor/battery.h"
-#include "monitor/frequency.h"
-#include "monitor/proc.h"
-#include "monitor/quota.h"
-#include "monitor/rails.h"
-#include "monitor/rapl.h"
-#include "monitor/thermal.h"
-#include "monitor/throttling.h"
-
-/* Every source, in the order in which they are read. The slow ones wait for firmware or a bus. */
-#define SOURCES(X) X(proc) X(quota) X(frequency) X(rails) X(rapl)
-#define SLOW_SOURCES(X) X(thermal) X(throttling) X(battery)
+#include "monitor/figure_sources.h"
 
 struct sh_sampler {
     const sh_clock *clock;
     sh_sampler_network *network;
     void *context;
 #define MEMBER(noun) sh_##noun noun;
-    SOURCES(MEMBER)
-    SLOW_SOURCES(MEMBER)
+    SH_SOURCES(MEMBER)
+    SH_SLOW_SOURCES(MEMBER)
 #undef MEMBER
     sh_sample slow; /* the slow sources' last reading */
     bool read_slow; /* there is one */
@@ -42,43 +31,34 @@ sh_status sh_sampler_open(sh_sampler **sampler, const sh_sampler_options *option
     fresh->network = o->network;
     fresh->context = o->context;
 #define OPEN(noun) sh_##noun##_open(&fresh->noun, root);
-    SOURCES(OPEN)
-    SLOW_SOURCES(OPEN)
+    SH_SOURCES(OPEN)
+    SH_SLOW_SOURCES(OPEN)
 #undef OPEN
     *sampler = fresh;
     return SH_OK;
 }
 
-static void read_slow(sh_sampler *sampler, uint64_t now_ns)
+void sh_sampler_take(sh_sampler *sampler, sh_sample *sample)
 {
-    if (sampler->read_slow && now_ns - sampler->slow.at_ns < SH_SAMPLER_SLOW_NS)
-        return;
-    sh_sample_clear(&sampler->slow);
-    sampler->slow.at_ns = now_ns;
-    sampler->read_slow = true;
-#define READ(noun) sh_##noun##_read(&sampler->noun, &sampler->slow);
-    SLOW_SOURCES(READ)
+    sh_sample *slow = &sampler->slow;
+    sh_sample_clear(sample);
+    sample->at_ns = sh_clock_now_ns(sampler->clock);
+#define READ(noun) sh_##noun##_read(&sampler->noun, sample);
+    SH_SOURCES(READ)
 #undef READ
-}
-
-/* Power is of what energy is of: not of the battery where a package counts its own. */
-static void add_slow(sh_sample *sample, const sh_sample *slow)
-{
+    if (!sampler->read_slow || sample->at_ns - slow->at_ns >= SH_SAMPLER_SLOW_NS) {
+        sh_sample_clear(slow);
+        slow->at_ns = sample->at_ns;
+        sampler->read_slow = true;
+#define READ(noun) sh_##noun##_read(&sampler->noun, slow);
+        SH_SLOW_SOURCES(READ)
+#undef READ
+    }
+    /* Power is of what energy is of: not of the battery where a package counts its own. */
     for (int i = 0; i < SH_FIGURE_COUNT; i++)
         if (isnan(sample->figures[i]) &&
             (i != SH_FIGURE_power_watts || isnan(sample->figures[SH_FIGURE_energy_joules])))
             sample->figures[i] = slow->figures[i];
-}
-
-void sh_sampler_take(sh_sampler *sampler, sh_sample *sample)
-{
-    sh_sample_clear(sample);
-    sample->at_ns = sh_clock_now_ns(sampler->clock);
-#define READ(noun) sh_##noun##_read(&sampler->noun, sample);
-    SOURCES(READ)
-#undef READ
-    read_slow(sampler, sample->at_ns);
-    add_slow(sample, &sampler->slow);
     if (sampler->network != NULL)
         sampler->network(sampler->context, sample);
 }
@@ -88,8 +68,8 @@ void sh_sampler_close(sh_sampler *sampler)
     if (sampler == NULL)
         return;
 #define CLOSE(noun) sh_##noun##_close(&sampler->noun);
-    SOURCES(CLOSE)
-    SLOW_SOURCES(CLOSE)
+    SH_SOURCES(CLOSE)
+    SH_SLOW_SOURCES(CLOSE)
 #undef CLOSE
     free(sampler);
 }

@@ -177,10 +177,8 @@ static void interfaces_carry_what_ip_says(void **state)
     const bool had = ip_link(before);
     take(&sampler, &sample);
     sh_sampler_close(sampler);
-    if (!had || !ip_link(after) || isnan(sample.figures[figures[0]])) {
-        print_message("skipped: no command ip (iproute2), or no interface but the loopback\n");
-        skip();
-    }
+    if (!had || !ip_link(after) || isnan(sample.figures[figures[0]]))
+        skip_because("no command ip (iproute2), or no interface but the loopback");
     for (int i = 0; i < 4; i++) {
         const double found = sample.figures[figures[i]];
         if (found < (1 - TOLERANCE) * before[i] || found > (1 + TOLERANCE) * after[i])
@@ -218,10 +216,8 @@ static void the_disk_gets_what_is_written(void **state)
     sh_sampler_close(sampler);
     assert_int_equal(statfs(folder, &about), 0);
     scratch_remove(folder);
-    if (about.f_type == TMPFS || isnan(after.figures[SH_FIGURE_disk_written_bytes])) {
-        print_message("skipped: nothing here counts what is written to a disk\n");
-        skip();
-    }
+    if (about.f_type == TMPFS || isnan(after.figures[SH_FIGURE_disk_written_bytes]))
+        skip_because("nothing here counts what is written to a disk");
     assert_near("bytes written", grown(&before, &after, SH_FIGURE_disk_written_bytes),
                 (double)bytes);
 }
@@ -322,10 +318,8 @@ static void a_quota_shows_as_throttled_time(void **state)
     findings found;
     sh_sampler *sampler = NULL;
     sh_sample before, after; /* of the groups above, which may have quotas too */
-    if (!group_make(&g)) {
-        print_message("skipped: no control group with a quota can be made here\n");
-        skip();
-    }
+    if (!group_make(&g))
+        skip_because("no control group with a quota can be made here");
     take(&sampler, &before);
     assert_int_equal(pipe(ends), 0);
     const pid_t child = fork();

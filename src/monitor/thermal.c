@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "monitor/thermal.h"
+#include "monitor/figure_sources.h"
 
 #include <math.h>
 #include <string.h>
@@ -50,7 +50,7 @@ void sh_thermal_open(sh_thermal *thermal, const char *root)
     sh_probe_each(root, "/sys/class/hwmon/hwmon*", add_processor, thermal);
 }
 
-void sh_thermal_read(const sh_thermal *thermal, sh_sample *sample)
+void sh_thermal_read(sh_thermal *thermal, sh_sample *sample)
 {
     double hottest = NAN;
     for (size_t i = 0; i < thermal->sensors.count; i++) {

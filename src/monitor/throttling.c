@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "monitor/throttling.h"
+#include "monitor/figure_sources.h"
 
 #include <math.h>
 #include <stdlib.h>

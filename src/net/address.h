@@ -38,7 +38,7 @@ void sh_address_print_host(char text[SH_ADDRESS_TEXT], const sh_address *address
 /* With the port: "10.0.0.1:7077", "[::1]:7077". */
 void sh_address_print(char text[SH_ADDRESS_TEXT], const sh_address *address);
 
-/* This side's, and the other side's, of a connected socket; all zero where there is none. */
+/* This side's, and the other side's, of a connected socket; all zero if it has none. */
 void sh_address_of_socket(sh_address *address, int fd);
 void sh_address_of_peer(sh_address *address, int fd);
 

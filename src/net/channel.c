@@ -114,6 +114,7 @@ static void stop_waiting(sh_channel *channel)
     channel->reading = channel->writing = false;
 }
 
+/* False: memory is out. */
 static bool want(struct event *event, bool *added, bool wanted)
 {
     if (wanted == *added)
@@ -196,18 +197,6 @@ static void tls_ended(sh_channel *channel)
         end(channel, why, "%s: %s", channel->target, reason);
 }
 
-static void peer_said_goodbye(sh_channel *channel)
-{
-    char peer[SH_ADDRESS_TEXT];
-    sh_address_print(peer, &channel->peer);
-    if (channel->phase == OPEN && !sh_inbox_is_between(&channel->inbox))
-        end(channel, SH_PEER_LOST, "%s closed the connection in the middle of a frame", peer);
-    else if (channel->phase == FLUSH)
-        end(channel, SH_PEER_LOST, "%s closed the connection before the last messages", peer);
-    else
-        end(channel, SH_OK, "%s closed the connection", peer);
-}
-
 /* ---- connecting ------------------------------------------------------------------------------ */
 
 /* Events on a socket that is connected or about to be. */
@@ -220,19 +209,6 @@ static void assign_socket(sh_channel *channel, int fd)
     event_assign(&channel->write_event, base, fd, EV_WRITE | EV_PERSIST, on_writable, channel);
 }
 
-static int open_socket(const sh_address *address, int *fd)
-{
-    *fd = socket(address->storage.ss_family, SOCK_STREAM, 0);
-    if (*fd < 0)
-        return errno;
-    if (evutil_make_socket_nonblocking(*fd) != 0 || evutil_make_socket_closeonexec(*fd) != 0)
-        return errno;
-    const struct sockaddr *name = (const struct sockaddr *)&address->storage;
-    if (connect(*fd, name, address->bytes) == 0 || errno == EINPROGRESS || errno == EINTR)
-        return 0;
-    return errno;
-}
-
 /* Tries addresses until one is on its way; ends the channel after the last. */
 static void connect_next(sh_channel *channel)
 {
@@ -243,14 +219,17 @@ static void connect_next(sh_channel *channel)
     }
     channel->phase = CONNECT;
     while (channel->tried < channel->found_count) {
-        int fd;
         const sh_address *address = &channel->found[channel->tried++];
-        channel->connect_error = open_socket(address, &fd);
-        if (channel->connect_error == 0) {
+        const struct sockaddr *name = (const struct sockaddr *)&address->storage;
+        const int fd = socket(address->storage.ss_family, SOCK_STREAM, 0);
+        if (fd >= 0 && evutil_make_socket_nonblocking(fd) == 0 &&
+            evutil_make_socket_closeonexec(fd) == 0 &&
+            (connect(fd, name, address->bytes) == 0 || errno == EINPROGRESS || errno == EINTR)) {
             assign_socket(channel, fd);
             set_timer(&channel->deadline, channel->patience_ms);
             return;
         }
+        channel->connect_error = errno;
         if (fd >= 0)
             close(fd);
     }
@@ -294,27 +273,22 @@ static void check_connected(sh_channel *channel)
         start_handshake(channel);
 }
 
-static void watch(sh_channel *channel)
-{
-    char peer[SH_ADDRESS_TEXT];
-    if (sh_socket_is_cut_off(channel->fd)) {
-        sh_address_print(peer, &channel->peer);
-        end(channel, SH_PEER_LOST, "%s: the connection is cut: nothing comes back", peer);
-    } else {
-        set_timer(&channel->deadline, WATCH_MS);
-    }
-}
-
 static void on_deadline(evutil_socket_t fd, short what, void *argument)
 {
     (void)fd;
     (void)what;
     sh_channel *channel = argument;
     const bool open = channel->phase == OPEN;
+    char peer[SH_ADDRESS_TEXT];
     channel->in_turn = true;
     switch (channel->phase) {
     case OPEN:
-        watch(channel);
+        if (sh_socket_is_cut_off(channel->fd)) {
+            sh_address_print(peer, &channel->peer);
+            end(channel, SH_PEER_LOST, "%s: the connection is cut: nothing comes back", peer);
+        } else {
+            set_timer(&channel->deadline, WATCH_MS);
+        }
         break;
     case CONNECT:
         channel->connect_error = ETIMEDOUT;
@@ -374,7 +348,7 @@ static void handle(sh_channel *channel, sh_inbox_event event);
 static void ask_for_sink(sh_channel *channel)
 {
     sh_inbox *inbox = &channel->inbox;
-    sh_sink sink = {.mode = SH_SINK_STORE};
+    sh_sink sink = {0};
     const sh_frame head = inbox->head;
     const sh_flow flow = channel->events->on_frame == NULL
                              ? SH_FLOW_REFUSE
@@ -427,6 +401,7 @@ static void handle(sh_channel *channel, sh_inbox_event event)
 /* Reads once; false where the turn's reading is over. `*got` bytes came. */
 static bool read_once(sh_channel *channel, void *place, size_t room, size_t *got)
 {
+    char peer[SH_ADDRESS_TEXT];
     switch (sh_tls_read(channel->tls, place, room, got)) {
     case SH_TLS_DONE:
         return true;
@@ -434,7 +409,13 @@ static bool read_once(sh_channel *channel, void *place, size_t room, size_t *got
         channel->read_waits_for_write = sh_tls_wants_write(channel->tls);
         break;
     case SH_TLS_END:
-        peer_said_goodbye(channel);
+        sh_address_print(peer, &channel->peer);
+        if (channel->phase == OPEN && !sh_inbox_is_between(&channel->inbox))
+            end(channel, SH_PEER_LOST, "%s closed the connection in the middle of a frame", peer);
+        else if (channel->phase == FLUSH)
+            end(channel, SH_PEER_LOST, "%s closed the connection before the last messages", peer);
+        else
+            end(channel, SH_OK, "%s closed the connection", peer);
         break;
     case SH_TLS_FAILED:
         if (channel->phase == LINGER)
@@ -496,15 +477,7 @@ static void discard(sh_channel *channel)
     }
 }
 
-static void tell_sent(sh_channel *channel)
-{
-    sh_frame head;
-    while (channel->phase != CLOSED && sh_outbox_pop_sent(channel->outbox, &head))
-        if (channel->events->on_sent != NULL)
-            channel->events->on_sent(channel->context, channel, &head);
-}
-
-/* A write waits: for room, or for ever, where the peer is gone. */
+/* A write waits: for room, or for ever if the peer is gone. */
 static void write_waits(sh_channel *channel)
 {
     const int error = sh_tls_write_error(channel->tls);
@@ -544,7 +517,7 @@ static bool give_frames(sh_channel *channel, size_t *used)
     return true;
 }
 
-/* A frame is told to be sent when the system has it: whoever hears of it may close the channel. */
+/* A frame counts as sent when the system has it, because the owner may then close the channel. */
 static void write_frames(sh_channel *channel)
 {
     size_t used = 0;
@@ -558,7 +531,10 @@ static void write_frames(sh_channel *channel)
             write_waits(channel);
             return;
         }
-        tell_sent(channel);
+        sh_frame head;
+        while (channel->phase != CLOSED && sh_outbox_pop_sent(channel->outbox, &head))
+            if (channel->events->on_sent != NULL)
+                channel->events->on_sent(channel->context, channel, &head);
         more = more && !sh_outbox_is_empty(channel->outbox);
     }
 }
@@ -581,19 +557,6 @@ static void say_goodbye(sh_channel *channel)
     set_timer(&channel->deadline, SH_CHANNEL_GOODBYE_MS);
 }
 
-/* What the next turn waits for. */
-static void wait_for_events(sh_channel *channel)
-{
-    const bool read = channel->phase > CONNECT && !(channel->phase == OPEN && channel->paused);
-    const bool write =
-        channel->phase == CONNECT || channel->write_waits || channel->read_waits_for_write;
-    if (channel->fd >= 0 && (!want(&channel->read_event, &channel->reading, read) ||
-                             !want(&channel->write_event, &channel->writing, write)))
-        end(channel, SH_NO_MEMORY, "the event loop cannot watch another socket");
-    else if (channel->more)
-        ask_for_turn(channel);
-}
-
 static void take_turn(sh_channel *channel, bool may_read)
 {
     assert(!channel->in_turn && channel->phase != CLOSED);
@@ -613,8 +576,16 @@ static void take_turn(sh_channel *channel, bool may_read)
         say_goodbye(channel);
     if (channel->phase == FLUSH || channel->phase == LINGER)
         discard(channel);
-    if (channel->phase != CLOSED)
-        wait_for_events(channel);
+
+    /* What the next turn waits for. */
+    const bool read = channel->phase > CONNECT && !(channel->phase == OPEN && channel->paused);
+    const bool write =
+        channel->phase == CONNECT || channel->write_waits || channel->read_waits_for_write;
+    if (channel->fd >= 0 && (!want(&channel->read_event, &channel->reading, read) ||
+                             !want(&channel->write_event, &channel->writing, write)))
+        end(channel, SH_NO_MEMORY, "the event loop cannot watch another socket");
+    else if (channel->phase != CLOSED && channel->more)
+        ask_for_turn(channel);
     channel->in_turn = false;
     if (channel->phase == CLOSED)
         channel_free(channel);
@@ -634,7 +605,6 @@ static sh_status channel_new(sh_channel **channel, sh_loop *loop, uint32_t patie
     fresh->context = context;
     fresh->fd = -1;
     fresh->patience_ms = patience_ms == 0 ? SH_CHANNEL_PATIENCE_MS : patience_ms;
-    sh_inbox_init(&fresh->inbox);
     event_assign(&fresh->queued, sh_loop_base(loop), -1, 0, on_writable, fresh);
     event_assign(&fresh->again, sh_loop_base(loop), -1, 0, on_readable, fresh);
     event_assign(&fresh->deadline, sh_loop_base(loop), -1, 0, on_deadline, fresh);
@@ -774,6 +744,15 @@ void sh_channel_stats_get(const sh_channel *channel, sh_channel_stats *stats)
     stats->sent_bytes = sh_tls_bytes_sent(channel->tls);
     stats->received_bytes = sh_tls_bytes_received(channel->tls);
     sh_socket_traffic_get(channel->fd, &stats->traffic);
+}
+
+void sh_channel_stats_count(sh_channel_stats *total, const sh_channel *channel)
+{
+    sh_channel_stats stats;
+    if (channel == NULL)
+        return;
+    sh_channel_stats_get(channel, &stats);
+    sh_channel_stats_add(total, stats);
 }
 
 const char *sh_channel_identity(const sh_channel *channel)

@@ -117,6 +117,9 @@ void sh_channel_close(sh_channel *channel);
 
 void sh_channel_stats_get(const sh_channel *channel, sh_channel_stats *stats);
 
+/* Adds what a channel has moved so far. NULL is fine. */
+void sh_channel_stats_count(sh_channel_stats *total, const sh_channel *channel);
+
 static inline void sh_channel_stats_add(sh_channel_stats *total, sh_channel_stats more)
 {
     total->sent_bytes += more.sent_bytes;

@@ -125,10 +125,10 @@ static bool large_is_there(struct meeting *meeting)
     return meeting->server.done == 1 && meeting->client.sent == 1;
 }
 
-static uint32_t expected_word(sh_sink_mode mode, uint32_t i)
+static uint32_t expected_word(size_t adds, uint32_t i)
 {
     const uint32_t word = le32toh(sent_words[i]);
-    if (mode == SH_SINK_ADD_I32)
+    if (adds > 0)
         return word + 0x90000000u + i;
     return word;
 }
@@ -136,19 +136,18 @@ static uint32_t expected_word(sh_sink_mode mode, uint32_t i)
 static void raw_frames_are_stored_or_added(void **state)
 {
     (void)state;
-    for (int mode = SH_SINK_STORE; mode <= SH_SINK_ADD_I32; mode++) {
+    for (size_t adds = 0; adds <= sizeof *got_words; adds += sizeof *got_words) {
         struct meeting *meeting = new_meeting();
         open_both(meeting);
         for (uint32_t i = 0; i < LARGE / 4; i++)
             got_words[i] = 0x90000000u + i;
-        meeting->server.sink =
-            (sh_sink){.mode = (sh_sink_mode)mode, .data = got_words, .bytes = LARGE};
+        meeting->server.sink = (sh_sink){.adds = adds, .data = got_words, .bytes = LARGE};
         on_loop(meeting, send_large);
         await(meeting, large_is_there);
         assert_int_equal(meeting->server.last_head.step, 99);
         uint32_t wrong = 0;
         for (uint32_t i = 0; i < LARGE / 4; i++)
-            wrong += got_words[i] != expected_word((sh_sink_mode)mode, i);
+            wrong += got_words[i] != expected_word(adds, i);
         assert_int_equal(wrong, 0);
         close_meeting(meeting);
     }
@@ -162,7 +161,7 @@ static void raw_frames_are_added_as_64_bits(void **state)
     uint64_t *sums = (uint64_t *)(void *)got_words;
     for (uint32_t i = 0; i < LARGE / 8; i++)
         sums[i] = UINT64_MAX - 5 * (uint64_t)i;
-    meeting->server.sink = (sh_sink){.mode = SH_SINK_ADD_U64, .data = sums, .bytes = LARGE};
+    meeting->server.sink = (sh_sink){.adds = 8, .data = sums, .bytes = LARGE};
     on_loop(meeting, send_large);
     await(meeting, large_is_there);
     uint32_t wrong = 0;
@@ -200,7 +199,7 @@ static void a_paused_channel_asks_again(void **state)
     struct meeting *meeting = new_meeting();
     open_both(meeting);
     meeting->server.pauses = 2;
-    meeting->server.sink = (sh_sink){.mode = SH_SINK_STORE, .data = got_words, .bytes = LARGE};
+    meeting->server.sink = (sh_sink){.data = got_words, .bytes = LARGE};
     memset(got_words, 0, LARGE);
     on_loop(meeting, send_large_and_control);
     await(meeting, is_asked);
@@ -247,8 +246,7 @@ static void send_pieces(void *context)
     struct meeting *meeting = context;
     struct side *sides[2] = {&meeting->client, &meeting->server};
     for (int i = 0; i < 2; i++) {
-        sides[i]->sink = (sh_sink){
-            .mode = SH_SINK_STORE, .data = got_words + i * PIECE_BYTES, .bytes = PIECE_BYTES};
+        sides[i]->sink = (sh_sink){.data = got_words + i * PIECE_BYTES, .bytes = PIECE_BYTES};
         sides[i]->at_sent = send_next_piece;
         sides[i]->at_done = check_piece;
         for (uint32_t step = 0; step < 10; step++)
@@ -282,7 +280,7 @@ static sh_flow ignore_frame(void *context, sh_channel *channel, const sh_frame *
     (void)context;
     (void)channel;
     (void)head;
-    *sink = (sh_sink){.mode = SH_SINK_STORE, .data = got_words, .bytes = FLOOD_BYTES};
+    *sink = (sh_sink){.data = got_words, .bytes = FLOOD_BYTES};
     return SH_FLOW_TAKE;
 }
 
@@ -405,7 +403,7 @@ static void flushing_sends_everything_and_says_goodbye(void **state)
     (void)state;
     struct meeting *meeting = new_meeting();
     open_both(meeting);
-    meeting->server.sink = (sh_sink){.mode = SH_SINK_STORE, .data = got_words, .bytes = LARGE};
+    meeting->server.sink = (sh_sink){.data = got_words, .bytes = LARGE};
     on_loop(meeting, send_large_and_flush);
     await(meeting, both_closed);
     assert_int_equal(meeting->client.sent, 1);
@@ -448,8 +446,8 @@ static void the_last_word_is_heard_while_writing(void **state)
     (void)state;
     struct meeting *meeting = new_meeting();
     open_both(meeting);
-    meeting->server.sink = (sh_sink){.mode = SH_SINK_STORE, .data = got_words, .bytes = LARGE};
-    meeting->client.sink = (sh_sink){.mode = SH_SINK_STORE, .data = got_words, .bytes = WORD_BYTES};
+    meeting->server.sink = (sh_sink){.data = got_words, .bytes = LARGE};
+    meeting->client.sink = (sh_sink){.data = got_words, .bytes = WORD_BYTES};
     meeting->client.pauses = 1;
     meeting->server.at_frame = say_why_and_close;
     on_loop(meeting, send_large);
@@ -528,8 +526,7 @@ static void a_paused_channel_keeps_what_came_before_its_peer_was_gone(void **sta
     meeting->server.pauses = 1; /* so that the client has more to write than there is room */
     meeting->server.at_frame = say_why;
     meeting->client.pauses = 1;
-    meeting->client.sink =
-        (sh_sink){.mode = SH_SINK_STORE, .data = got_words, .bytes = SHORT_WORD_BYTES};
+    meeting->client.sink = (sh_sink){.data = got_words, .bytes = SHORT_WORD_BYTES};
     on_loop(meeting, send_large);
     await(meeting, word_is_waiting);
     on_loop(meeting, close_server);
@@ -561,7 +558,7 @@ static void closing_while_sending_is_a_loss_for_the_other(void **state)
     (void)state;
     struct meeting *meeting = new_meeting();
     open_both(meeting);
-    meeting->server.sink = (sh_sink){.mode = SH_SINK_STORE, .data = got_words, .bytes = LARGE};
+    meeting->server.sink = (sh_sink){.data = got_words, .bytes = LARGE};
     meeting->server.at_frame = close_client_on_frame;
     on_loop(meeting, send_large);
     await(meeting, server_closed);
@@ -594,7 +591,7 @@ static void a_channel_may_be_closed_in_each_of_its_callbacks(void **state)
         struct meeting *meeting = new_meeting();
         open_meeting(meeting, NULL);
         struct side *server = &meeting->server;
-        server->sink = (sh_sink){.mode = SH_SINK_STORE, .data = got_words, .bytes = LARGE};
+        server->sink = (sh_sink){.data = got_words, .bytes = LARGE};
         server->at_open = callback == 0 ? close_own : NULL;
         server->at_frame = callback == 1 ? close_own : NULL;
         server->at_done = callback == 2 ? close_own_with_head : NULL;
@@ -688,8 +685,7 @@ static const struct {
 static void set_small_sink(struct side *side)
 {
     const bool expected = side->last_head.hop == 7;
-    side->sink =
-        (sh_sink){.mode = SH_SINK_STORE, .data = expected ? got_words : NULL, .bytes = 100};
+    side->sink = (sh_sink){.data = expected ? got_words : NULL, .bytes = 100};
 }
 
 static sh_flow small_frame(void *context, sh_channel *channel, const sh_frame *head, sh_sink *sink)

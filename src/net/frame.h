@@ -8,7 +8,7 @@
  * Little-endian. `bytes` counts the body alone; `reserved` is zero. A control frame's body is a
  * packed message (net/message.h) and its other fields are zero. The meaning of the fields in raw
  * frames (state, sum, tail: train/transfer.h; segment: reduce/ring.c, reduce/servers.c; update:
- * reduce/exchange.c; manifest, block: node/supply.h) belongs to those who send them.
+ * reduce/exchange.c; manifest, block: node/delivery/supply.h) belongs to their senders.
  *
  *     unsigned char wire[SH_FRAME_BYTES];
  *     sh_frame_encode(wire, &head);
@@ -32,7 +32,7 @@ typedef enum sh_frame_kind {
     SH_FRAME_CONTROL = 1,  /* a packed message */
     SH_FRAME_STATE = 2,    /* a piece of the weights and optimiser state */
     SH_FRAME_SEGMENT = 3,  /* a piece of a reduction */
-    SH_FRAME_SUM = 4,      /* a piece of a reduced sum, for who follows a training */
+    SH_FRAME_SUM = 4,      /* a piece of a reduced sum, for a device that follows a training */
     SH_FRAME_TAIL = 5,     /* a stage of the training has passed */
     SH_FRAME_MANIFEST = 6, /* what a data set is; without a body: it is asked for */
     SH_FRAME_BLOCK = 7,    /* a piece of a data set; likewise */

@@ -7,11 +7,6 @@
 
 #include "net/key.h"
 
-void sh_inbox_init(sh_inbox *inbox)
-{
-    *inbox = (sh_inbox){.waits = SH_INBOX_MORE};
-}
-
 /* Messages may carry keys. */
 static void drop_control(sh_inbox *inbox)
 {
@@ -25,13 +20,12 @@ void sh_inbox_release(sh_inbox *inbox)
 {
     drop_control(inbox);
     free(inbox->piece);
-    sh_inbox_init(inbox);
+    *inbox = (sh_inbox){.waits = SH_INBOX_MORE};
 }
 
 static bool adds(const sh_inbox *inbox)
 {
-    return inbox->in_body && inbox->head.kind != SH_FRAME_CONTROL &&
-           inbox->sink.mode != SH_SINK_STORE;
+    return inbox->in_body && inbox->head.kind != SH_FRAME_CONTROL && inbox->sink.adds != 0;
 }
 
 sh_status sh_inbox_place(sh_inbox *inbox, void **place, size_t *room)
@@ -61,44 +55,37 @@ sh_status sh_inbox_place(sh_inbox *inbox, void **place, size_t *room)
     return SH_OK;
 }
 
-/* `filled` counts what was read, so the elements in `piece` start `held` bytes before it. */
-static void add_piece(sh_inbox *inbox, size_t bytes)
-{
-    const size_t element = sh_sink_element_bytes(&inbox->sink);
-    const size_t have = inbox->held + bytes;
-    const size_t whole = have - have % element;
-    sh_sink_add(&inbox->sink, inbox->filled - inbox->held, inbox->piece, whole);
-    memmove(inbox->piece, inbox->piece + whole, have - whole);
-    inbox->held = have - whole;
-}
-
-static sh_status begin_body(sh_inbox *inbox, sh_inbox_event *event)
-{
-    SH_TRY(sh_frame_decode(&inbox->head, inbox->wire));
-    inbox->in_body = true;
-    inbox->filled = 0;
-    if (inbox->head.kind != SH_FRAME_CONTROL) {
-        *event = inbox->waits = SH_INBOX_ASK;
-        return SH_OK;
-    }
-    /* The header was checked: at most SH_FRAME_CONTROL_MAX. */
-    inbox->control = malloc(inbox->head.bytes + 1);
-    if (inbox->control == NULL)
-        return sh_fail_memory(inbox->head.bytes, "a control message");
-    *event = inbox->waits = inbox->head.bytes == 0 ? SH_INBOX_CONTROL : SH_INBOX_MORE;
-    return SH_OK;
-}
-
 sh_status sh_inbox_filled(sh_inbox *inbox, size_t bytes, sh_inbox_event *event)
 {
     assert(inbox->waits == SH_INBOX_MORE);
     *event = SH_INBOX_MORE;
     if (!inbox->in_body) {
         inbox->filled += bytes;
-        return inbox->filled == SH_FRAME_BYTES ? begin_body(inbox, event) : SH_OK;
+        if (inbox->filled < SH_FRAME_BYTES)
+            return SH_OK;
+        SH_TRY(sh_frame_decode(&inbox->head, inbox->wire));
+        inbox->in_body = true;
+        inbox->filled = 0;
+        if (inbox->head.kind != SH_FRAME_CONTROL) {
+            *event = inbox->waits = SH_INBOX_ASK;
+            return SH_OK;
+        }
+        /* The header was checked: at most SH_FRAME_CONTROL_MAX. */
+        inbox->control = malloc(inbox->head.bytes + 1);
+        if (inbox->control == NULL)
+            return sh_fail_memory(inbox->head.bytes, "a control message");
+        *event = inbox->waits = inbox->head.bytes == 0 ? SH_INBOX_CONTROL : SH_INBOX_MORE;
+        return SH_OK;
     }
-    if (adds(inbox))
-        add_piece(inbox, bytes);
+    if (adds(inbox)) {
+        /* `filled` counts what was read, so the elements in `piece` start `held` bytes before it.
+         */
+        const size_t have = inbox->held + bytes;
+        const size_t whole = have - have % inbox->sink.adds;
+        sh_sink_add(&inbox->sink, inbox->filled - inbox->held, inbox->piece, whole);
+        memmove(inbox->piece, inbox->piece + whole, have - whole);
+        inbox->held = have - whole;
+    }
     inbox->filled += bytes;
     if (inbox->filled == inbox->head.bytes)
         *event = inbox->waits =

@@ -26,13 +26,13 @@
 #define SH_INBOX_PIECE_BYTES 16384 /* what is added at once: a TLS record at most */
 
 typedef enum sh_inbox_event {
-    SH_INBOX_MORE,    /* bytes are missing */
-    SH_INBOX_ASK,     /* `head` is a raw frame's: sh_inbox_take decides where its body goes */
-    SH_INBOX_CONTROL, /* `control` holds head.bytes bytes of a message */
-    SH_INBOX_DONE,    /* the body of a raw frame is in its sink */
+    SH_INBOX_MORE = 0, /* bytes are missing */
+    SH_INBOX_ASK,      /* `head` is a raw frame's: sh_inbox_take decides where its body goes */
+    SH_INBOX_CONTROL,  /* `control` holds head.bytes bytes of a message */
+    SH_INBOX_DONE,     /* the body of a raw frame is in its sink */
 } sh_inbox_event;
 
-/* Read only outside inbox.c. */
+/* Zeroed it is empty. Read only outside inbox.c. */
 typedef struct sh_inbox {
     sh_inbox_event waits; /* what was told last; MORE while bytes are read */
     bool in_body;
@@ -45,8 +45,6 @@ typedef struct sh_inbox {
     unsigned char wire[SH_FRAME_BYTES];
 } sh_inbox;
 
-/* All zero is an empty inbox, too. */
-void sh_inbox_init(sh_inbox *inbox);
 void sh_inbox_release(sh_inbox *inbox);
 
 /* Where the next bytes belong: at least 1, at most SH_INBOX_PIECE_BYTES when adding. SH_NO_MEMORY.

@@ -4,7 +4,8 @@
  * over by on_accept; when it fails, the reason goes to the log. A burst of refusals is cut: after
  * SH_LISTENER_REFUSALS_LOGGED lines in a window, the rest of the window is told as one count.
  * Where all places of strangers are taken, the oldest gives way to the newest, which may be a
- * device: it needs its place for milliseconds, and who never speaks holds it for long.
+ * device: a device needs its place for milliseconds, and a stranger that never speaks holds it for
+ * long.
  */
 #include "net/listener.h"
 
@@ -212,16 +213,6 @@ static const sh_channel_events stranger_events = {
     .on_close = stranger_failed,
 };
 
-static void refuse_socket(sh_listener *listener, int fd, const char *reason)
-{
-    char peer[SH_ADDRESS_TEXT];
-    sh_address address;
-    sh_address_of_peer(&address, fd);
-    sh_address_print(peer, &address);
-    log_refusal(listener, peer, reason);
-    close(fd);
-}
-
 /* The stranger that has had the most time; of those from one host, where `host` is not NULL. */
 static struct stranger *oldest_stranger(const sh_listener *listener, const char *host)
 {
@@ -235,10 +226,8 @@ static struct stranger *oldest_stranger(const sh_listener *listener, const char 
     return oldest;
 }
 
-/*
- * Whoever holds all places and never speaks must not keep a device out, so it is the newcomer that
- * stays. A host that takes more places than there are loses its own first.
- */
+/* Strangers that hold all places must not keep a device out, so the newcomer stays. A host that
+ * takes more places than there are loses its own first. */
 static void make_room(sh_listener *listener, int fd)
 {
     char host[SH_ADDRESS_TEXT];
@@ -265,7 +254,12 @@ static void meet(sh_listener *listener, int fd)
         evutil_make_socket_closeonexec(fd) != 0 ||
         sh_channel_accept(&stranger->channel, listener->loop, listener->server, fd,
                           listener->options.patience_ms, &stranger_events, stranger) != SH_OK) {
-        refuse_socket(listener, fd, "not enough memory for another connection");
+        char peer[SH_ADDRESS_TEXT];
+        sh_address address;
+        sh_address_of_peer(&address, fd);
+        sh_address_print(peer, &address);
+        log_refusal(listener, peer, "not enough memory for another connection");
+        close(fd);
         free(stranger);
         return;
     }
@@ -305,23 +299,6 @@ static void end_rest(void *context)
 
 /* ---- opening and closing --------------------------------------------------------------------- */
 
-static sh_status bind_failed(int error, const char *host, uint16_t port)
-{
-    if (error == EADDRINUSE)
-        return sh_fail(SH_NETWORK, "port %u is taken: choose another with --listen",
-                       (unsigned)port);
-    if (error == EACCES)
-        return sh_fail(SH_PERMISSION,
-                       "port %u needs special rights: choose one above 1023 with --listen",
-                       (unsigned)port);
-    if (error == EADDRNOTAVAIL)
-        return sh_fail(SH_NETWORK,
-                       "%s is not an address of this device: choose another with "
-                       "--listen",
-                       host);
-    return sh_fail_errno(error, "listening on port %u", (unsigned)port);
-}
-
 /* Listens on one address; `fd` is untouched on failure, which is an errno. */
 static int listen_on(int *fd, const sh_address *address)
 {
@@ -347,39 +324,30 @@ static int listen_on(int *fd, const sh_address *address)
 static sh_status open_port(sh_listener *listener)
 {
     const char *host = listener->options.host;
+    const uint16_t port = listener->options.port;
     sh_address found[SH_ADDRESS_FOUND_MAX], bound;
     size_t count = 0;
-    SH_TRY(sh_fail_in(
-        sh_address_find(found, &count, host == NULL ? "::" : host, listener->options.port),
-        "--listen"));
+    SH_TRY(
+        sh_fail_in(sh_address_find(found, &count, host == NULL ? "::" : host, port), "--listen"));
     int error = listen_on(&listener->fd, &found[0]);
     if (error != 0 && error != EADDRINUSE && error != EACCES && host == NULL) {
         /* A system without IPv6. */
-        SH_TRY(sh_address_find(found, &count, "0.0.0.0", listener->options.port));
+        SH_TRY(sh_address_find(found, &count, "0.0.0.0", port));
         error = listen_on(&listener->fd, &found[0]);
     }
+    if (error == EADDRINUSE)
+        return sh_fail(SH_NETWORK, "port %u is taken: choose another with --listen", port);
+    if (error == EACCES)
+        return sh_fail(SH_PERMISSION,
+                       "port %u needs special rights: choose one above 1023 with --listen", port);
+    if (error == EADDRNOTAVAIL)
+        return sh_fail(SH_NETWORK,
+                       "%s is not an address of this device: choose another with --listen", host);
     if (error != 0)
-        return bind_failed(error, host, listener->options.port);
+        return sh_fail_errno(error, "listening on port %u", port);
     sh_address_of_socket(&bound, listener->fd);
     listener->port = sh_address_port(&bound);
     return SH_OK;
-}
-
-static sh_status start_accepting(sh_listener *listener)
-{
-    SH_TRY(sh_timer_new(&listener->rest, listener->loop, end_rest, listener));
-    SH_TRY(sh_timer_new(&listener->window, listener->loop, end_window, listener));
-    listener->readable = event_new(sh_loop_base(listener->loop), listener->fd, EV_READ | EV_PERSIST,
-                                   accept_some, listener);
-    if (listener->readable == NULL || event_add(listener->readable, NULL) != 0)
-        return sh_fail_memory(sizeof *listener, "a listener");
-    return SH_OK;
-}
-
-static void set_default(uint32_t *option, uint32_t value)
-{
-    if (*option == 0)
-        *option = value;
 }
 
 sh_status sh_listener_open(sh_listener **listener, sh_loop *loop,
@@ -392,13 +360,19 @@ sh_status sh_listener_open(sh_listener **listener, sh_loop *loop,
     fresh->loop = loop;
     fresh->fd = -1;
     fresh->options = *options;
-    set_default(&fresh->options.patience_ms, SH_CHANNEL_PATIENCE_MS);
-    set_default(&fresh->options.window_ms, SH_LISTENER_WINDOW_MS);
-    set_default(&fresh->options.strangers_max, SH_LISTENER_STRANGERS_MAX);
+    if (options->window_ms == 0)
+        fresh->options.window_ms = SH_LISTENER_WINDOW_MS;
+    if (options->strangers_max == 0)
+        fresh->options.strangers_max = SH_LISTENER_STRANGERS_MAX;
     sh_status status;
     SH_TRY_DONE(sh_tls_server_new(&fresh->server, find_key, fresh));
     SH_TRY_DONE(open_port(fresh));
-    SH_TRY_DONE(start_accepting(fresh));
+    SH_TRY_DONE(sh_timer_new(&fresh->rest, loop, end_rest, fresh));
+    SH_TRY_DONE(sh_timer_new(&fresh->window, loop, end_window, fresh));
+    fresh->readable =
+        event_new(sh_loop_base(loop), fresh->fd, EV_READ | EV_PERSIST, accept_some, fresh);
+    if (fresh->readable == NULL || event_add(fresh->readable, NULL) != 0)
+        SH_TRY_DONE(sh_fail_memory(sizeof *fresh, "a listener"));
     fresh->options.host = NULL; /* it was borrowed for the call */
     *listener = fresh;
     return SH_OK;

@@ -55,20 +55,6 @@ static void append(sh_loop *loop, struct post *post)
     loop->posts++;
 }
 
-static void run_post(sh_loop *loop, struct post *post)
-{
-    struct call *call = post->call;
-    post->task(post->context);
-    if (call == NULL) {
-        free(post);
-        return;
-    }
-    pthread_mutex_lock(&loop->lock);
-    call->done = true;
-    pthread_cond_signal(&call->returned);
-    pthread_mutex_unlock(&loop->lock);
-}
-
 static void run_posts(evutil_socket_t fd, short what, void *argument)
 {
     (void)fd;
@@ -83,7 +69,16 @@ static void run_posts(evutil_socket_t fd, short what, void *argument)
 
     while (post != NULL) {
         struct post *next = post->next;
-        run_post(loop, post);
+        struct call *call = post->call;
+        post->task(post->context);
+        if (call != NULL) {
+            pthread_mutex_lock(&loop->lock);
+            call->done = true;
+            pthread_cond_signal(&call->returned);
+            pthread_mutex_unlock(&loop->lock);
+        } else {
+            free(post);
+        }
         post = next;
     }
 
@@ -112,14 +107,6 @@ static void use_threads(void)
     evthread_use_pthreads();
 }
 
-static int start_thread(sh_loop *loop)
-{
-    pthread_mutex_lock(&loop->lock);
-    const int error = sh_thread_start(&loop->thread, loop_main, loop);
-    pthread_mutex_unlock(&loop->lock);
-    return error;
-}
-
 static void loop_free(sh_loop *loop)
 {
     if (loop->wake != NULL)
@@ -128,18 +115,6 @@ static void loop_free(sh_loop *loop)
         event_base_free(loop->base);
     pthread_mutex_destroy(&loop->lock);
     free(loop);
-}
-
-static struct event_base *new_base(void)
-{
-    struct event_config *config = event_config_new();
-    struct event_base *base = NULL;
-    if (config != NULL &&
-        event_config_set_max_dispatch_interval(config, NULL, CALLBACKS_A_LOOK, 0) == 0)
-        base = event_base_new_with_config(config);
-    if (config != NULL)
-        event_config_free(config);
-    return base;
 }
 
 sh_status sh_loop_start(sh_loop **loop)
@@ -152,14 +127,21 @@ sh_status sh_loop_start(sh_loop **loop)
         return sh_fail_memory(sizeof *fresh, "the event loop");
     pthread_mutex_init(&fresh->lock, NULL);
     fresh->last = &fresh->first;
-    fresh->base = new_base();
+    struct event_config *config = event_config_new();
+    if (config != NULL &&
+        event_config_set_max_dispatch_interval(config, NULL, CALLBACKS_A_LOOK, 0) == 0)
+        fresh->base = event_base_new_with_config(config);
+    if (config != NULL)
+        event_config_free(config);
     if (fresh->base != NULL)
         fresh->wake = event_new(fresh->base, -1, EV_READ | EV_PERSIST, run_posts, fresh);
     if (fresh->wake == NULL) {
         loop_free(fresh);
         return sh_fail(SH_LIMIT, "the event loop could not be made: out of memory or open files");
     }
-    const int error = start_thread(fresh);
+    pthread_mutex_lock(&fresh->lock);
+    const int error = sh_thread_start(&fresh->thread, loop_main, fresh);
+    pthread_mutex_unlock(&fresh->lock);
     if (error != 0) {
         loop_free(fresh);
         return sh_fail_errno(error, "starting the event loop's thread");
@@ -268,12 +250,6 @@ sh_status sh_timer_start(sh_timer *timer, uint32_t after_ms, uint32_t period_ms)
     assert(sh_loop_is_current(timer->loop));
     timer->period_ms = period_ms;
     return arm(timer, after_ms);
-}
-
-void sh_timer_stop(sh_timer *timer)
-{
-    assert(sh_loop_is_current(timer->loop));
-    event_del(timer->event);
 }
 
 void sh_timer_free(sh_timer *timer)

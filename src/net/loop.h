@@ -55,14 +55,11 @@ sh_status sh_timer_new(sh_timer **timer, sh_loop *loop, sh_loop_task *task,
 
 /*
  * Runs the task after `after_ms`, then every `period_ms` (0: once). A timer that runs is set anew.
- * The task may stop, start or free its own timer.
+ * The task may start or free its own timer.
  */
 sh_status sh_timer_start(sh_timer *timer, uint32_t after_ms, uint32_t period_ms) SHOAL_CHECKED;
 
-/* The task is not run any more. Fine for a timer that is not running. */
-void sh_timer_stop(sh_timer *timer);
-
-/* Stops it too. NULL is fine. */
+/* The task is not run any more. NULL is fine. */
 void sh_timer_free(sh_timer *timer);
 
 /* For the other files of this layer: libevent's base. Borrowed until sh_loop_stop. */

@@ -139,7 +139,6 @@ static void tick(void *context)
     struct ticks *ticks = context;
     if (++ticks->fired == ticks->wanted) {
         sh_timer_free(ticks->timer);
-        sh_timer_free(ticks->never);
         pthread_mutex_lock(&ticks->lock);
         ticks->finished = true;
         pthread_cond_signal(&ticks->done);
@@ -160,7 +159,7 @@ static void start_ticks(void *context)
     ticks->failed |= sh_timer_new(&ticks->timer, ticks->loop, tick, ticks) != SH_OK;
     ticks->failed |= sh_timer_new(&ticks->never, ticks->loop, never, ticks) != SH_OK;
     ticks->failed |= sh_timer_start(ticks->never, 0, 0) != SH_OK;
-    sh_timer_stop(ticks->never);
+    sh_timer_free(ticks->never);
     ticks->failed |= sh_timer_start(ticks->timer, 0, ticks->again ? 0 : 1) != SH_OK;
 }
 

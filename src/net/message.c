@@ -23,11 +23,14 @@
 
 static sh_status check_text(const char *field, const char *text)
 {
+    const bool is_job = strcmp(field, "job") == 0;
+    const size_t most = is_job ? SH_MESSAGE_JOB_MAX : SH_MESSAGE_STRING_MAX;
+    if (is_job && (text == NULL || *text == '\0'))
+        return sh_fail(SH_FORMAT, "a message without its 'job'");
     if (text == NULL)
         return SH_OK;
-    if (strnlen(text, SH_MESSAGE_STRING_MAX + 1) > SH_MESSAGE_STRING_MAX)
-        return sh_fail(SH_FORMAT, "a message whose '%s' has more than %d bytes", field,
-                       SH_MESSAGE_STRING_MAX);
+    if (strnlen(text, most + 1) > most)
+        return sh_fail(SH_FORMAT, "a message whose '%s' has more than %zu bytes", field, most);
     const unsigned char *at = (const unsigned char *)text;
     while (*at != 0) {
         uint32_t point;
@@ -75,21 +78,6 @@ static sh_status check_value(const ProtobufCFieldDescriptor *field, const void *
     return SH_OK;
 }
 
-static sh_status check_repeated_value(const ProtobufCFieldDescriptor *field, const void *values,
-                                      size_t index)
-{
-    switch (field->type) {
-    case PROTOBUF_C_TYPE_MESSAGE:
-        return check_message(field->name, ((ProtobufCMessage *const *)values)[index]);
-    case PROTOBUF_C_TYPE_DOUBLE:
-        return check_value(field, (const double *)values + index);
-    case PROTOBUF_C_TYPE_UINT64: /* any will do */
-        return SH_OK;
-    default: /* the schema repeats nothing else; it would be refused until it is handled */
-        return sh_fail(SH_FORMAT, "a message whose '%s' is repeated", field->name);
-    }
-}
-
 static sh_status check_repeated(const ProtobufCMessage *message,
                                 const ProtobufCFieldDescriptor *field)
 {
@@ -99,7 +87,18 @@ static sh_status check_repeated(const ProtobufCMessage *message,
                        field->name, SH_MESSAGE_MEMBERS_MAX);
     const void *values = *(const void *const *)at_offset(message, field->offset);
     for (size_t i = 0; i < count; i++)
-        SH_TRY(check_repeated_value(field, values, i));
+        switch (field->type) {
+        case PROTOBUF_C_TYPE_MESSAGE:
+            SH_TRY(check_message(field->name, ((ProtobufCMessage *const *)values)[i]));
+            break;
+        case PROTOBUF_C_TYPE_DOUBLE:
+            SH_TRY(check_value(field, (const double *)values + i));
+            break;
+        case PROTOBUF_C_TYPE_UINT64: /* any will do */
+            break;
+        default: /* the schema repeats nothing else; it would be refused until it is handled */
+            return sh_fail(SH_FORMAT, "a message whose '%s' is repeated", field->name);
+        }
     return SH_OK;
 }
 
@@ -181,6 +180,17 @@ static void budget_free(void *context, void *block)
     free(block);
 }
 
+sh_status sh_message_send(sh_channel *channel, const Shoal__Message *message)
+{
+    uint8_t *bytes;
+    size_t count;
+    SH_TRY(sh_message_pack(&bytes, &count, message));
+    const sh_status status = sh_channel_send_control(channel, bytes, count);
+    sh_key_wipe(bytes, count);
+    free(bytes);
+    return status;
+}
+
 static sh_status check_canonical(const Shoal__Message *message, const uint8_t *bytes, size_t count)
 {
     bool same = shoal__message__get_packed_size(message) == count;
@@ -210,41 +220,38 @@ sh_status sh_message_unpack(Shoal__Message **message, const uint8_t *bytes, size
                        SH_MESSAGE_MEMORY_MAX);
     if (fresh == NULL)
         return sh_fail(SH_FORMAT, "a message of %zu bytes that is malformed", count);
-    sh_status status = check(fresh);
-    if (status == SH_OK)
-        status = check_canonical(fresh, bytes, count);
-    if (status == SH_OK)
-        *message = fresh;
-    else
-        sh_message_free(fresh);
+    sh_status status;
+    SH_TRY_DONE(check(fresh));
+    SH_TRY_DONE(check_canonical(fresh, bytes, count));
+    *message = fresh;
+    return SH_OK;
+done:
+    sh_message_free(fresh);
     return status;
 }
 
-static void wipe_keys(const Shoal__Order *order)
+static void wipe(const ProtobufCBinaryData *key)
 {
-    for (size_t i = 0; i < order->n_links; i++)
-        sh_key_wipe(order->links[i]->key.data, order->links[i]->key.len);
-    for (size_t i = 0; i < order->n_transfers; i++)
-        for (size_t k = 0; k < order->transfers[i]->n_donors; k++) {
-            const ProtobufCBinaryData *key = &order->transfers[i]->donors[k]->key;
-            sh_key_wipe(key->data, key->len);
-        }
-}
-
-static void wipe_welcome(const Shoal__Welcome *welcome)
-{
-    sh_key_wipe(welcome->data_key.data, welcome->data_key.len);
-    for (size_t i = 0; i < welcome->n_sources; i++)
-        sh_key_wipe(welcome->sources[i]->key.data, welcome->sources[i]->key.len);
+    sh_key_wipe(key->data, key->len);
 }
 
 void sh_message_free(Shoal__Message *message)
 {
     if (message == NULL)
         return;
-    if (message->body_case == SHOAL__MESSAGE__BODY_ORDER && message->order != NULL)
-        wipe_keys(message->order);
-    if (message->body_case == SHOAL__MESSAGE__BODY_WELCOME && message->welcome != NULL)
-        wipe_welcome(message->welcome);
+    if (message->body_case == SHOAL__MESSAGE__BODY_ORDER && message->order != NULL) {
+        const Shoal__Order *order = message->order;
+        for (size_t i = 0; i < order->n_links; i++)
+            wipe(&order->links[i]->key);
+        for (size_t i = 0; i < order->n_transfers; i++)
+            for (size_t k = 0; k < order->transfers[i]->n_donors; k++)
+                wipe(&order->transfers[i]->donors[k]->key);
+    }
+    if (message->body_case == SHOAL__MESSAGE__BODY_WELCOME && message->welcome != NULL) {
+        const Shoal__Welcome *welcome = message->welcome;
+        wipe(&welcome->data_key);
+        for (size_t i = 0; i < welcome->n_sources; i++)
+            wipe(&welcome->sources[i]->key);
+    }
     shoal__message__free_unpacked(message, NULL);
 }

@@ -5,7 +5,7 @@
  *
  *     Shoal__Hello hello = SHOAL__HELLO__INIT;
  *     Shoal__Message message = SH_MESSAGE_INIT(HELLO, hello, &hello);
- *     SH_TRY(sh_message_pack(&bytes, &count, &message));
+ *     SH_TRY(sh_message_send(channel, &message));
  *     ...
  *     SH_TRY(sh_message_unpack(&received, bytes, count));
  *     if (received->body_case == SHOAL__MESSAGE__BODY_WELCOME)
@@ -26,10 +26,12 @@
 #include <stdint.h>
 
 #include "base/fail.h"
+#include "net/channel.h"
 #include "net/message.pb-c.h"
 
-#define SH_MESSAGE_PROTOCOL 4
+#define SH_MESSAGE_PROTOCOL 5
 #define SH_MESSAGE_STRING_MAX 4096
+#define SH_MESSAGE_JOB_MAX 16384 /* of the job in a welcome */
 #define SH_MESSAGE_MEMBERS_MAX 1024
 #define SH_MESSAGE_MEMORY_MAX (4u * 1024 * 1024) /* that unpacking may take */
 
@@ -47,6 +49,10 @@
  */
 sh_status sh_message_pack(uint8_t **bytes, size_t *count,
                           const Shoal__Message *message) SHOAL_CHECKED;
+
+/* Packs a message, hands it to the channel, and wipes what was packed. The failures are those of
+ * sh_message_pack and sh_channel_send_control. */
+sh_status sh_message_send(sh_channel *channel, const Shoal__Message *message) SHOAL_CHECKED;
 
 /*
  * `message` is owned: sh_message_free. SH_FORMAT: malformed, or outside the limits. SH_VERSION:

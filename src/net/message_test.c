@@ -8,7 +8,7 @@
 #include "base/test.h"
 #include "net/frame.h"
 
-#define PROTOCOL "\x08\x04" /* field 1: 4 */
+#define PROTOCOL "\x08\x05" /* field 1: 5 */
 
 /* ---- there and back -------------------------------------------------------------------------- */
 
@@ -50,29 +50,14 @@ static void a_hello_comes_back(void **state)
 static void a_welcome_comes_back(void **state)
 {
     (void)state;
-    Shoal__Job job = SHOAL__JOB__INIT;
-    job.model = (char *)"lenet";
-    job.data = (char *)"digits";
-    job.seed = 1u << 31;
-    job.batch_size = 256;
-    job.grain = 16;
-    job.lr = 0.1f;
-    job.momentum = 0.9f;
-    job.weight_decay = 1e-4f;
-    job.wire = 16;
-    job.strategy = (char *)"local:8";
     Shoal__Welcome welcome = SHOAL__WELCOME__INIT;
     welcome.device = 3;
     welcome.fingerprint = NULL;
-    welcome.job = &job;
+    welcome.job = (char *)"{\"model\":\"lenet\"}";
     Shoal__Message message = SH_MESSAGE_INIT(WELCOME, welcome, &welcome);
     Shoal__Message *back = there_and_back(&message);
-    const Shoal__Job *got = back->welcome->job;
-    assert_string_equal(got->model, "lenet");
-    assert_true(got->lr == 0.1f && got->momentum == 0.9f && got->weight_decay == 1e-4f);
-    assert_int_equal(got->batch_size, 256);
-    assert_int_equal(got->wire, 16);
-    assert_string_equal(got->strategy, "local:8");
+    assert_int_equal(back->welcome->device, 3);
+    assert_string_equal(back->welcome->job, "{\"model\":\"lenet\"}");
     assert_string_equal(back->welcome->fingerprint, ""); /* was NULL */
     sh_message_free(back);
 }
@@ -154,11 +139,13 @@ static void what_would_be_refused_is_not_sent(void **state)
     Shoal__Message message = SH_MESSAGE_INIT(WELCOME, welcome, &welcome);
     assert_fails(sh_message_pack(&bytes, &count, &message), SH_INVALID,
                  "sending: a message without its 'job'");
-    Shoal__Job job = SHOAL__JOB__INIT;
-    welcome.job = &job;
-    job.lr = NAN;
+    Shoal__Notice notice = SHOAL__NOTICE__INIT;
+    Shoal__Position position = SHOAL__POSITION__INIT;
+    notice.position = &position;
+    notice.rate = NAN;
+    message = (Shoal__Message)SH_MESSAGE_INIT(NOTICE, notice, &notice);
     assert_fails(sh_message_pack(&bytes, &count, &message), SH_INVALID,
-                 "'lr' is not a finite number");
+                 "'rate' is not a finite number");
     message = (Shoal__Message)SHOAL__MESSAGE__INIT;
     assert_fails(sh_message_pack(&bytes, &count, &message), SH_INVALID, "speaks protocol 0");
     message.protocol = SH_MESSAGE_PROTOCOL;
@@ -173,9 +160,9 @@ static const struct {
     sh_status status;
     const char *message;
 } malformed[] = {
-    {"", 0, SH_VERSION, "speaks protocol 0, this one 4"},
+    {"", 0, SH_VERSION, "speaks protocol 0, this one 5"},
     {PROTOCOL, 2, SH_FORMAT, "a message without a body"},
-    {"\x08\x02", 2, SH_VERSION, "speaks protocol 2, this one 4: use the same version of shoal"},
+    {"\x08\x02", 2, SH_VERSION, "speaks protocol 2, this one 5: use the same version of shoal"},
     {"\x08", 1, SH_FORMAT, "a message of 1 bytes that is malformed"},
     {PROTOCOL "\x62\x05", 4, SH_FORMAT, "malformed"},                 /* a cut body */
     {PROTOCOL "\x62\xff\xff\xff\xff\x0f", 8, SH_FORMAT, "malformed"}, /* 4 GiB of body */
@@ -195,14 +182,15 @@ static const struct {
               "a\0b",
      9, SH_FORMAT, "not encoded in the one agreed way"},
     {PROTOCOL "\x62\x00\x82\x01\x00", 7, SH_FORMAT, "not encoded in the one"}, /* 2 bodies */
-    {"\x08\x84\x00\x62\x00", 5, SH_FORMAT, "not encoded in the one"},          /* 4 in two bytes */
-    {"\x62\x00\x08\x04", 4, SH_FORMAT, "not encoded in the one"},              /* order */
+    {"\x08\x85\x00\x62\x00", 5, SH_FORMAT, "not encoded in the one"},          /* 5 in two bytes */
+    {"\x62\x00\x08\x05", 4, SH_FORMAT, "not encoded in the one"},              /* order */
     {PROTOCOL "\x10\x00\x62\x00", 6, SH_FORMAT, "not encoded in the"}, /* a zero that is sent */
     {PROTOCOL "\x62\x02\x18\x01", 6, SH_VERSION, "does not know (Refuse, 3): use the same"},
     {PROTOCOL "\x62\x00\xa0\x06\x01", 7, SH_VERSION, "does not know (Message, 100)"},
     {PROTOCOL "\x5a\x02\x08\x01", 6, SH_FORMAT, "a message without its 'job'"},
-    {PROTOCOL "\x5a\x07\x12\x05\x45\x00\x00\xc0\x7f", 11, SH_FORMAT, "'lr' is not a finite number"},
-    {PROTOCOL "\x5a\x07\x12\x05\x45\x00\x00\x80\xff", 11, SH_FORMAT, "'lr' is not a finite"},
+    {PROTOCOL "\x72\x07\x2a\x00\x45\x00\x00\xc0\x7f", 11, SH_FORMAT,
+     "'rate' is not a finite number"},
+    {PROTOCOL "\x72\x07\x2a\x00\x45\x00\x00\x80\xff", 11, SH_FORMAT, "'rate' is not a finite"},
     {PROTOCOL "\x72\x00", 4, SH_FORMAT, "a message without its 'position'"},
     {PROTOCOL "\x72\x07\x2a\x00\x45\x00\x00\xc0\x7f", 11, SH_FORMAT, "'rate' is not a finite"},
     {PROTOCOL "\x7a\x00", 4, SH_FORMAT, "a message without its 'start'"},
@@ -228,6 +216,21 @@ static void malformed_messages_are_refused(void **state)
                      malformed[i].message);
         assert_null(message);
     }
+}
+
+static void long_jobs_are_refused(void **state)
+{
+    (void)state;
+    static char text[SH_MESSAGE_JOB_MAX + 2];
+    memset(text, 'x', sizeof text - 1);
+    Shoal__Welcome welcome = SHOAL__WELCOME__INIT;
+    welcome.job = text;
+    Shoal__Message message = SH_MESSAGE_INIT(WELCOME, welcome, &welcome);
+    uint8_t *packed;
+    size_t count;
+    assert_fails(sh_message_pack(&packed, &count, &message), SH_INVALID, "more than 16384 bytes");
+    text[SH_MESSAGE_JOB_MAX] = '\0';
+    sh_message_free(there_and_back(&message));
 }
 
 static void long_strings_are_refused(void **state)
@@ -277,11 +280,8 @@ static void a_small_message_cannot_take_much_memory(void **state)
 static void cut_and_flipped_messages_are_harmless(void **state)
 {
     (void)state;
-    Shoal__Job job = SHOAL__JOB__INIT;
-    job.model = (char *)"mlp:784-64-10";
-    job.lr = 0.5f;
     Shoal__Welcome welcome = SHOAL__WELCOME__INIT;
-    welcome.job = &job;
+    welcome.job = (char *)"{\"model\":\"mlp:784-64-10\",\"lr\":0.5}";
     Shoal__Message message = SH_MESSAGE_INIT(WELCOME, welcome, &welcome), *back = NULL;
     uint8_t *bytes;
     size_t count;
@@ -307,6 +307,7 @@ int main(void)
         cmocka_unit_test(small_messages_come_back),
         cmocka_unit_test(what_would_be_refused_is_not_sent),
         cmocka_unit_test(malformed_messages_are_refused),
+        cmocka_unit_test(long_jobs_are_refused),
         cmocka_unit_test(long_strings_are_refused),
         cmocka_unit_test(a_small_message_cannot_take_much_memory),
         cmocka_unit_test(cut_and_flipped_messages_are_harmless),

@@ -28,8 +28,8 @@ struct entry {
 };
 
 struct sh_outbox {
-    struct entry *ring;               /* owned */
-    uint32_t room;                    /* entries of it, a power of two as the most is */
+    struct entry *ring;               /* owned; NULL before the first frame */
+    uint32_t room;                    /* entries of it, 0 or a power of two as the most is */
     uint32_t popped, written, pushed; /* count frames since ever: popped <= written <= pushed */
     size_t offset;                    /* written bytes of frame `written`, header included */
     size_t control_bytes;
@@ -76,11 +76,6 @@ sh_status sh_outbox_new(sh_outbox **outbox)
     sh_outbox *fresh = calloc(1, sizeof *fresh);
     if (fresh == NULL)
         return sh_fail_memory(sizeof *fresh, "a queue of frames");
-    const sh_status status = grow(fresh);
-    if (status != SH_OK) {
-        free(fresh);
-        return status;
-    }
     *outbox = fresh;
     return SH_OK;
 }
@@ -112,8 +107,7 @@ sh_status sh_outbox_push(sh_outbox *outbox, const sh_frame *head, const void *bo
 {
     if (head->kind == SH_FRAME_CONTROL)
         return sh_fail(SH_INVALID, "a control message was sent as a raw frame");
-    const sh_status status = sh_frame_check(head);
-    if (status != SH_OK)
+    if (sh_frame_check(head) != SH_OK)
         return sh_fail_in(SH_INVALID, "sending a frame");
     return push(outbox, &(struct entry){.head = *head, .body = body});
 }
@@ -133,9 +127,10 @@ sh_status sh_outbox_push_control(sh_outbox *outbox, const void *message, size_t 
         return sh_fail_memory(bytes, "a control message");
     if (bytes > 0)
         memcpy(copy, message, bytes);
-    const struct entry entry = {
-        .head = {.bytes = (uint32_t)bytes, .kind = SH_FRAME_CONTROL}, .body = copy, .copy = copy};
-    const sh_status status = push(outbox, &entry);
+    const sh_status status =
+        push(outbox, &(struct entry){.head = {.bytes = (uint32_t)bytes, .kind = SH_FRAME_CONTROL},
+                                     .body = copy,
+                                     .copy = copy});
     if (status != SH_OK) {
         free(copy);
         return status;
@@ -170,29 +165,23 @@ static void fill_scratch(sh_outbox *outbox)
     outbox->scratch_filled = used;
 }
 
-/* How much of the frame under way is written from where it lies; the end of it only where nothing
- * is behind it. */
-static size_t direct_bytes(sh_outbox *outbox)
-{
-    if (outbox->offset == 0)
-        return 0;
-    const size_t left = frame_bytes(entry_at(outbox, outbox->written)) - outbox->offset;
-    if (left >= SH_OUTBOX_PIECE_BYTES)
-        return SH_OUTBOX_PIECE_BYTES;
-    return outbox->written + 1 == outbox->pushed ? left : 0;
-}
-
 bool sh_outbox_peek(sh_outbox *outbox, const unsigned char **bytes, size_t *count)
 {
     if (outbox->written == outbox->pushed)
         return false;
+    const struct entry *entry = entry_at(outbox, outbox->written);
+    const size_t left = frame_bytes(entry) - outbox->offset;
     if (outbox->scratch_used == outbox->scratch_filled && outbox->direct == 0) {
-        outbox->direct = direct_bytes(outbox);
-        if (outbox->direct == 0)
+        /* The end of a body is written from where it lies only where nothing is behind it. */
+        if (outbox->offset > 0 && left >= SH_OUTBOX_PIECE_BYTES)
+            outbox->direct = SH_OUTBOX_PIECE_BYTES;
+        else if (outbox->offset > 0 && outbox->written + 1 == outbox->pushed)
+            outbox->direct = left;
+        else
             fill_scratch(outbox);
     }
     const bool direct = outbox->direct > 0;
-    *bytes = direct ? entry_at(outbox, outbox->written)->body + (outbox->offset - SH_FRAME_BYTES)
+    *bytes = direct ? entry->body + (outbox->offset - SH_FRAME_BYTES)
                     : outbox->scratch + outbox->scratch_used;
     *count = direct ? outbox->direct : outbox->scratch_filled - outbox->scratch_used;
     return true;

@@ -38,16 +38,16 @@ sh_status sh_outbox_push_control(sh_outbox *outbox, const void *message,
                                  size_t bytes) SHOAL_CHECKED;
 
 /*
- * The next bytes of the stream, 1 .. SH_OUTBOX_PIECE_BYTES, borrowed until sh_outbox_advance; false
- * where there are none. Until then it gives the same again, as a TLS write that is tried again
- * demands.
+ * The next bytes of the stream, 1 .. SH_OUTBOX_PIECE_BYTES, borrowed until sh_outbox_advance;
+ * false: none. Until then it gives the same again, because a TLS write that is tried again demands
+ * that.
  */
 bool sh_outbox_peek(sh_outbox *outbox, const unsigned char **bytes, size_t *count);
 
 /* `count` of the bytes peeked at were written. */
 void sh_outbox_advance(sh_outbox *outbox, size_t count);
 
-/* The next raw frame that was written to its end, in order; false where there is none. */
+/* The next raw frame that was written to its end, in order; false: none. */
 bool sh_outbox_pop_sent(sh_outbox *outbox, sh_frame *head);
 
 /* Whether nothing waits to be written. */

@@ -3,7 +3,7 @@
  * Where the body of a raw frame goes: stored, added to what is there, or the sum of it and of other
  * integers (the base), which stay as they are.
  *
- *     *sink = (sh_sink){.mode = SH_SINK_ADD_I32,
+ *     *sink = (sh_sink){.adds = sizeof *total,
  *                       .data = total,
  *                       .bytes = count * sizeof *total,
  *                       .base = own};                       // total[i] = own[i] + what arrives
@@ -23,34 +23,22 @@
 
 #include "base/fail.h"
 
-typedef enum sh_sink_mode {
-    SH_SINK_STORE,
-    SH_SINK_ADD_I32, /* data: int32_t or uint32_t, aligned */
-    SH_SINK_ADD_U64, /* data: uint64_t or int64_t, aligned */
-    SH_SINK_ADD_I16, /* likewise */
-    SH_SINK_ADD_I8,
-} sh_sink_mode;
-
 typedef struct sh_sink {
-    sh_sink_mode mode;
-    void *data;   /* borrowed until the frame is done or the channel closed; NULL for 0 bytes */
+    size_t adds; /* the body is integers of 1, 2, 4 or 8 bytes to be added; 0: it is stored */
+    /* Borrowed until the frame is done or the channel closed; NULL for 0 bytes. Integers to be
+     * added to are aligned, and signed or not. */
+    void *data;
     size_t bytes; /* room in data: a frame may have fewer, one with more is refused */
     /* What is added to, as long and aligned as data and apart from it; NULL: data itself. Borrowed
-     * as data is. SH_SINK_STORE has none. */
+     * as data is. What is stored has none. */
     const void *base;
 } sh_sink;
-
-/* Bytes of an element: 1, 2, 4 or 8. */
-size_t sh_sink_element_bytes(const sh_sink *sink);
-
-/* The mode that adds integers of 1, 2, 4 or 8 bytes. */
-sh_sink_mode sh_sink_adding(size_t element_bytes);
 
 /* SH_FORMAT: a body of `bytes` does not fit or is no whole number of elements. */
 sh_status sh_sink_check(const sh_sink *sink, size_t bytes) SHOAL_CHECKED;
 
-/* Adds whole elements, `bytes` of them at `wire`, to those at `offset` bytes into the base, and
- * puts the sums at the same place of the data. */
+/* Adds the whole integers in `bytes` bytes at `wire` to those at `offset` bytes into the base, and
+ * puts the sums at the same place of the data. The sink is one that adds. */
 void sh_sink_add(const sh_sink *sink, size_t offset, const unsigned char *wire, size_t bytes);
 
 #endif

@@ -13,10 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SH_SOCKET_TRIES 3 /* in vain, until a peer is cut off: 1.4 s where it was near */
-#define SH_SOCKET_PROBE_SECONDS                                                                    \
-    1 /* without a byte, until the peer is asked; between such asking                              \
-       */
+#define SH_SOCKET_TRIES 3         /* in vain, until a peer is cut off: 1.4 s where it was near */
+#define SH_SOCKET_PROBE_SECONDS 1 /* without a byte, until the peer is asked, and asked again */
 
 /* Has small messages go at once, and a peer that is silent asked whether it is there. What the
  * system refuses of it is left out: it only serves to be faster. */
@@ -33,8 +31,8 @@ bool sh_socket_is_cut_off(int fd);
 /* What TCP counts of a connection; zero where nobody can tell. */
 typedef struct sh_socket_traffic {
     uint64_t sent_segments, received_segments;
-    /* That something waited to be sent, or for its acknowledgement, while the peer had room: who
-     * computes long and reads late makes no link look slow. */
+    /* How long something waited to be sent, or for its acknowledgement, while the peer had room: a
+     * peer that computes long and reads late makes no link look slow. */
     uint64_t busy_ns;
 } sh_socket_traffic;
 

@@ -15,8 +15,8 @@
  *   SIGPIPE. A failed send is told to OpenSSL as "not now" and kept in `write_error`, so that what
  *   the peer sent before it left (often the reason) can still be read.
  * - A record can be opened only when it is whole. Over a slow link it comes in a dozen packets, and
- *   each would wake the loop in vain; so who waits in the middle of a record asks the kernel to be
- *   woken for the rest of it (SO_RCVLOWAT). An end or an error wakes all the same.
+ *   each would wake the loop in vain; so a side that waits in the middle of a record asks the
+ *   kernel to be woken for the rest of it (SO_RCVLOWAT). An end or an error wakes all the same.
  */
 #include "net/tls.h"
 
@@ -155,16 +155,6 @@ static void follow_records(sh_tls *tls, const char *bytes, size_t count)
     }
 }
 
-/* How much has to come before a read makes sense; the kernel is told only what changes. */
-static void set_wakes_at(sh_tls *tls)
-{
-    const bool in_body = tls->head_filled == HEAD_BYTES && tls->body_left >= LEAST_WORTH_WAITING;
-    const int bytes = in_body ? (int)tls->body_left : 1;
-    if (bytes != tls->wakes_at &&
-        setsockopt(tls->fd, SOL_SOCKET, SO_RCVLOWAT, &bytes, sizeof bytes) == 0)
-        tls->wakes_at = bytes;
-}
-
 static int socket_read(BIO *bio, char *place, int room)
 {
     sh_tls *tls = BIO_get_data(bio);
@@ -176,7 +166,12 @@ static int socket_read(BIO *bio, char *place, int room)
         return (int)got;
     }
     if (got < 0 && is_later(errno)) {
-        set_wakes_at(tls);
+        /* How much has to come before a read makes sense; the kernel is told only what changes. */
+        const bool waits = tls->head_filled == HEAD_BYTES && tls->body_left >= LEAST_WORTH_WAITING;
+        const int bytes = waits ? (int)tls->body_left : 1;
+        if (bytes != tls->wakes_at &&
+            setsockopt(tls->fd, SOL_SOCKET, SO_RCVLOWAT, &bytes, sizeof bytes) == 0)
+            tls->wakes_at = bytes;
         BIO_set_retry_read(bio);
     } else if (got < 0) {
         tls->read_error = errno;
@@ -193,23 +188,6 @@ static long socket_control(BIO *bio, int command, long number, void *pointer)
     if (command == BIO_CTRL_EOF)
         return BIO_test_flags(bio, BIO_FLAGS_IN_EOF) != 0;
     return command == BIO_CTRL_FLUSH;
-}
-
-static sh_status use_socket(sh_tls *tls)
-{
-    tls->method = BIO_meth_new(BIO_TYPE_SOURCE_SINK, "socket without signals");
-    if (tls->method == NULL || BIO_meth_set_write(tls->method, socket_write) != 1 ||
-        BIO_meth_set_read(tls->method, socket_read) != 1 ||
-        BIO_meth_set_ctrl(tls->method, socket_control) != 1)
-        return sh_fail_memory(sizeof *tls, "a secure connection");
-    BIO *bio = BIO_new(tls->method);
-    if (bio == NULL)
-        return sh_fail_memory(sizeof *tls, "a secure connection");
-    tls->wakes_at = 1;
-    BIO_set_data(bio, tls);
-    BIO_set_init(bio, 1);
-    SSL_set_bio(tls->ssl, bio, bio);
-    return SH_OK;
 }
 
 /* ---- settings -------------------------------------------------------------------------------- */
@@ -362,6 +340,7 @@ static sh_status tls_new(sh_tls **tls, SSL_CTX *context, int fd)
         return sh_fail_memory(sizeof *fresh, "a secure connection");
     }
     fresh->fd = fd;
+    fresh->wakes_at = 1;
     fresh->records_per_key = SH_TLS_RECORDS_PER_KEY;
     fresh->ssl = SSL_new(context);
     SSL_CTX_free(context);
@@ -369,11 +348,19 @@ static sh_status tls_new(sh_tls **tls, SSL_CTX *context, int fd)
         sh_tls_free(fresh);
         return no_tls();
     }
-    const sh_status status = use_socket(fresh);
-    if (status != SH_OK) {
+    BIO *bio = NULL;
+    fresh->method = BIO_meth_new(BIO_TYPE_SOURCE_SINK, "socket without signals");
+    if (fresh->method != NULL && BIO_meth_set_write(fresh->method, socket_write) == 1 &&
+        BIO_meth_set_read(fresh->method, socket_read) == 1 &&
+        BIO_meth_set_ctrl(fresh->method, socket_control) == 1)
+        bio = BIO_new(fresh->method);
+    if (bio == NULL) {
         sh_tls_free(fresh);
-        return status;
+        return sh_fail_memory(sizeof *fresh, "a secure connection");
     }
+    BIO_set_data(bio, fresh);
+    BIO_set_init(bio, 1);
+    SSL_set_bio(fresh->ssl, bio, bio);
     *tls = fresh;
     return SH_OK;
 }
@@ -440,7 +427,7 @@ static bool is_alert(int reason)
     return reason >= SSL_AD_REASON_OFFSET;
 }
 
-/* A server's reasons end up in its log, to be read by whoever wonders why a device cannot join. */
+/* A server's reasons end up in its log, where they tell why a device cannot join. */
 static sh_tls_flow server_failure(sh_tls *tls, int reason, const char *text)
 {
     if (reason == SSL_R_HTTP_REQUEST || reason == SSL_R_HTTPS_PROXY_REQUEST)
@@ -487,25 +474,20 @@ static sh_tls_flow failed(sh_tls *tls, int error)
     const unsigned long code = ERR_peek_error();
     const int reason = ERR_GET_REASON(code);
     const char *text = ERR_reason_error_string(code);
-    text = text != NULL ? text : "no details";
+    text = text != NULL ? text : "no details"; /* static, unlike the queue of errors */
+    ERR_clear_error();
     const bool end = reason == SSL_R_UNEXPECTED_EOF_WHILE_READING && code != 0;
     if (error == SSL_ERROR_SYSCALL || end || tls->read_error != 0) {
         char cause[128];
         if (tls->read_error == 0 || strerror_r(tls->read_error, cause, sizeof cause) != 0)
             snprintf(cause, sizeof cause, "%s", tls->finished ? "without a goodbye" : "too early");
-        ERR_clear_error();
         return tls->finished ? set_failure(tls, SH_PEER_LOST, "the connection ended: %s", cause)
                              : set_failure(tls, SH_NETWORK,
                                            "the connection ended in the handshake: %s", cause);
     }
-    sh_tls_flow flow;
     if (tls->finished)
-        flow = set_failure(tls, SH_CORRUPT, "a record was damaged or forged (%s)", text);
-    else
-        flow =
-            tls->is_server ? server_failure(tls, reason, text) : client_failure(tls, reason, text);
-    ERR_clear_error();
-    return flow;
+        return set_failure(tls, SH_CORRUPT, "a record was damaged or forged (%s)", text);
+    return tls->is_server ? server_failure(tls, reason, text) : client_failure(tls, reason, text);
 }
 
 /* What a call of OpenSSL that did not succeed means. */
@@ -551,24 +533,19 @@ sh_tls_flow sh_tls_read(sh_tls *tls, void *place, size_t room, size_t *got)
     return result == 1 ? SH_TLS_DONE : flow_of(tls, result);
 }
 
-/* Between two records, where no write is under way: OpenSSL refuses it elsewhere. */
-static bool change_key(sh_tls *tls)
-{
-    if (SSL_key_update(tls->ssl, SSL_KEY_UPDATE_NOT_REQUESTED) != 1)
-        return false;
-    tls->records = 0;
-    tls->key_changes++;
-    return true;
-}
-
 sh_tls_flow sh_tls_write(sh_tls *tls, const void *bytes, size_t count, size_t *put)
 {
     ERR_clear_error();
     const int result = SSL_write_ex(tls->ssl, bytes, count, put);
     if (result != 1)
         return flow_of(tls, result);
-    if (++tls->records >= tls->records_per_key && !change_key(tls))
+    if (++tls->records < tls->records_per_key)
+        return SH_TLS_DONE;
+    /* Between two records, where no write is under way: OpenSSL refuses it elsewhere. */
+    if (SSL_key_update(tls->ssl, SSL_KEY_UPDATE_NOT_REQUESTED) != 1)
         return failed(tls, SSL_ERROR_SSL);
+    tls->records = 0;
+    tls->key_changes++;
     return SH_TLS_DONE;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * TLS 1.3 (RFC 8446) with external pre-shared keys and Diffie-Hellman over a non-blocking socket.
- * Whoever finishes the handshake has proved that it knows the key of an identity; nothing else gets
- * in: no certificates, tickets, early data or older versions.
+ * A side that finishes the handshake has proved that it knows the key of an identity; nothing else
+ * gets in: no certificates, tickets, early data or older versions.
  *
  *     sh_tls *tls;
  *     SH_TRY(sh_tls_connect(&tls, fd, "join", key));
@@ -91,7 +91,7 @@ int sh_tls_write_error(const sh_tls *tls);
 /* Why SH_TLS_FAILED was told, without saying which peer: code and text. Borrowed as tls is. */
 sh_status sh_tls_failure(const sh_tls *tls, const char **reason);
 
-/* Who the other side claims, or for the client's side: this side claims, to be; "" before. */
+/* The identity that the client claims; "" before it did. */
 const char *sh_tls_identity(const sh_tls *tls);
 
 /* Name of the cipher suite after the handshake. Static storage. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "net/token.h"
 
-#include <openssl/crypto.h>
-#include <openssl/evp.h>
 #include <openssl/rand.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "base/digest.h"
 
 #define SCHEME "shoal://"
 #define SCHEME_BYTES (sizeof SCHEME - 1)
@@ -17,11 +17,6 @@
 
 static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-static bool is_alnum(char c)
-{
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 /* An IPv6 address is recognised by its colons; it may carry a zone ("fe80::1%eth0"). */
 static bool is_host(const char *host, size_t bytes)
 {
@@ -30,7 +25,9 @@ static bool is_host(const char *host, size_t bytes)
     const bool v6 = memchr(host, ':', bytes) != NULL;
     for (size_t i = 0; i < bytes; i++) {
         const char c = host[i];
-        if (!is_alnum(c) && c != '.' && c != '-' && c != '_' && !(v6 && (c == ':' || c == '%')))
+        const bool alnum =
+            (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+        if (!alnum && c != '.' && c != '-' && c != '_' && !(v6 && (c == ':' || c == '%')))
             return false;
     }
     return true;
@@ -46,17 +43,13 @@ static size_t print_place(char place[PLACE_TEXT], const sh_token *token)
 
 static sh_status find_check(unsigned char check[CHECK_BYTES], const sh_token *token)
 {
-    char place[PLACE_TEXT];
-    const size_t count = print_place(place, token);
-    unsigned char hash[EVP_MAX_MD_SIZE];
-    EVP_MD_CTX *context = EVP_MD_CTX_new();
-    const bool good = context != NULL && EVP_DigestInit_ex(context, EVP_sha256(), NULL) == 1 &&
-                      EVP_DigestUpdate(context, place, count) == 1 &&
-                      EVP_DigestUpdate(context, token->secret, sizeof token->secret) == 1 &&
-                      EVP_DigestFinal_ex(context, hash, NULL) == 1;
-    EVP_MD_CTX_free(context);
-    if (!good)
-        return sh_fail(SH_INTERNAL, "SHA-256 failed in the cryptographic library");
+    char checked[PLACE_TEXT + SH_TOKEN_SECRET_BYTES];
+    uint8_t hash[SH_DIGEST_BYTES];
+    const size_t count = print_place(checked, token);
+    memcpy(checked + count, token->secret, sizeof token->secret);
+    const sh_status status = sh_digest_block(hash, checked, count + sizeof token->secret);
+    sh_key_wipe(checked, sizeof checked);
+    SH_TRY(status);
     memcpy(check, hash, CHECK_BYTES);
     return SH_OK;
 }
@@ -173,19 +166,6 @@ static sh_status read_place(sh_token *token, const char *place, size_t bytes)
     return SH_OK;
 }
 
-static sh_status read_secret(sh_token *token, const char *coded)
-{
-    unsigned char packed[PACKED_BYTES] = {0}, check[CHECK_BYTES];
-    if (!decode(packed, coded))
-        return altered();
-    memcpy(token->secret, packed, SH_TOKEN_SECRET_BYTES);
-    sh_status status = find_check(check, token);
-    if (status == SH_OK && memcmp(check, packed + SH_TOKEN_SECRET_BYTES, CHECK_BYTES) != 0)
-        status = altered();
-    sh_key_wipe(packed, sizeof packed);
-    return status;
-}
-
 sh_status sh_token_parse(sh_token *token, const char *text, size_t bytes)
 {
     while (bytes > 0 && is_space(text[bytes - 1]))
@@ -204,11 +184,17 @@ sh_status sh_token_parse(sh_token *token, const char *text, size_t bytes)
         bytes - (size_t)(slash - text) - 1 != CODED_BYTES)
         return altered();
     sh_token fresh = {0};
-    sh_status status = read_place(&fresh, text, (size_t)(slash - text));
-    if (status == SH_OK)
-        status = read_secret(&fresh, slash + 1);
-    if (status == SH_OK)
-        *token = fresh;
+    unsigned char packed[PACKED_BYTES] = {0}, check[CHECK_BYTES];
+    sh_status status;
+    SH_TRY_DONE(read_place(&fresh, text, (size_t)(slash - text)));
+    SH_TRY_DONE(decode(packed, slash + 1) ? SH_OK : altered());
+    memcpy(fresh.secret, packed, SH_TOKEN_SECRET_BYTES);
+    SH_TRY_DONE(find_check(check, &fresh));
+    SH_TRY_DONE(memcmp(check, packed + SH_TOKEN_SECRET_BYTES, CHECK_BYTES) == 0 ? SH_OK
+                                                                                : altered());
+    *token = fresh;
+done:
+    sh_key_wipe(packed, sizeof packed);
     sh_token_wipe(&fresh);
     return status;
 }

@@ -28,14 +28,6 @@ static void scope_of(const char *parameter, char *scope, size_t bytes)
              parameter);
 }
 
-static const sh_parameter *parameter_of(const sh_graph *graph, sh_value_id value)
-{
-    for (size_t i = 0; i < graph->parameter_count; i++)
-        if (graph->parameters[i].value == value)
-            return &graph->parameters[i];
-    return NULL;
-}
-
 /* The layer of this name; `*layer` is where it is. */
 static sh_status find_layer(breakdown *b, const char *name, uint32_t *layer)
 {
@@ -49,18 +41,6 @@ static sh_status find_layer(breakdown *b, const char *name, uint32_t *layer)
     snprintf(b->layers[b->count].name, sizeof b->layers[b->count].name, "%s", name);
     *layer = (uint32_t)b->count++;
     return SH_OK;
-}
-
-/* Everything before the last output's node; what differentiation appends is behind it. */
-static size_t forward_nodes(const sh_graph *graph)
-{
-    size_t end = 0;
-    for (size_t i = 0; i < graph->node_count; i++)
-        for (uint32_t j = 0; j < graph->nodes[i].output_count; j++)
-            for (size_t k = 0; k < graph->output_count; k++)
-                if (graph->outputs[k] == graph->nodes[i].out[j])
-                    end = i + 1;
-    return end;
 }
 
 static bool reads(const sh_node *node, sh_value_id value)
@@ -83,11 +63,13 @@ static sh_status layer_of_forward(breakdown *b, const sh_node *node, uint32_t be
     if (graph->input_count > SH_MODEL_LABELS && reads(node, graph->inputs[SH_MODEL_LABELS]))
         return find_layer(b, "loss", layer);
     for (uint32_t i = 0; i < node->input_count; i++) {
-        const sh_parameter *parameter = parameter_of(graph, node->in[i]);
         char scope[sizeof b->layers->name];
-        if (parameter == NULL)
+        size_t p = 0;
+        while (p < graph->parameter_count && graph->parameters[p].value != node->in[i])
+            p++;
+        if (p == graph->parameter_count)
             continue;
-        scope_of(parameter->name, scope, sizeof scope);
+        scope_of(graph->parameters[p].name, scope, sizeof scope);
         return find_layer(b, scope, layer);
     }
     *layer = before;
@@ -132,18 +114,6 @@ static void shape_of_sample(const sh_type *type, char *text, size_t bytes)
     snprintf(text, bytes, "%s", sh_shape_print(&one, shape));
 }
 
-static void count_forward(breakdown *b, const sh_node *node, sh_plan_layer *layer)
-{
-    const sh_graph *graph = b->graph;
-    layer->forward_flops += sh_graph_cost(graph, node).flops;
-    for (uint32_t i = 0; i < node->output_count; i++)
-        if (node->out[i] != SH_NO_VALUE && node->op != SH_OP_reshape)
-            layer->activation_bytes += sh_type_bytes(sh_graph_type(graph, node->out[i]));
-    const sh_type *first = sh_graph_type(graph, node->out[0]);
-    if (first->shape.rank >= 2 || layer->shape[0] == '\0')
-        shape_of_sample(first, layer->shape, sizeof layer->shape);
-}
-
 /* Gives every node its layer; all forward ones come first. */
 static sh_status assign(breakdown *b, uint32_t *by_parameter, bool *is_forward,
                         const double *seconds)
@@ -169,7 +139,14 @@ static sh_status assign(breakdown *b, uint32_t *by_parameter, bool *is_forward,
             b->layers[layer].backward_flops += sh_graph_cost(graph, node).flops;
             continue;
         }
-        count_forward(b, node, &b->layers[layer]);
+        sh_plan_layer *of = &b->layers[layer];
+        of->forward_flops += sh_graph_cost(graph, node).flops;
+        for (uint32_t j = 0; j < node->output_count; j++)
+            if (node->out[j] != SH_NO_VALUE && node->op != SH_OP_reshape)
+                of->activation_bytes += sh_type_bytes(sh_graph_type(graph, node->out[j]));
+        const sh_type *first = sh_graph_type(graph, node->out[0]);
+        if (first->shape.rank >= 2 || of->shape[0] == '\0')
+            shape_of_sample(first, of->shape, sizeof of->shape);
         for (size_t p = 0; p < graph->parameter_count; p++)
             if (by_parameter[p] == NO_LAYER && reads(node, graph->parameters[p].value))
                 by_parameter[p] = layer;
@@ -177,59 +154,49 @@ static sh_status assign(breakdown *b, uint32_t *by_parameter, bool *is_forward,
     return SH_OK;
 }
 
-/* Parameters that no node reads as such (statistics that are only followed) belong to their scope.
- */
-static sh_status count_parameters(breakdown *b)
-{
-    const sh_graph *graph = b->graph;
-    for (size_t p = 0; p < graph->parameter_count; p++) {
-        char scope[sizeof b->layers->name];
-        uint32_t layer;
-        scope_of(graph->parameters[p].name, scope, sizeof scope);
-        SH_TRY(find_layer(b, scope, &layer));
-        if (!graph->parameters[p].statistic)
-            b->layers[layer].parameters +=
-                sh_shape_count(&sh_graph_type(graph, graph->parameters[p].value)->shape);
-    }
-    return SH_OK;
-}
-
-static sh_status fill(breakdown *b, const double *seconds)
-{
-    const sh_graph *graph = b->graph;
-    uint32_t *by_parameter = calloc(graph->parameter_count + 1, sizeof *by_parameter);
-    bool *is_forward = calloc(graph->value_count + 1, sizeof *is_forward);
-    b->made_in = calloc(graph->value_count + 1, sizeof *b->made_in);
-    sh_status status = SH_OK;
-    if (by_parameter == NULL || is_forward == NULL || b->made_in == NULL) {
-        status = sh_fail_memory(graph->value_count * sizeof *b->made_in, "the layers of a model");
-    } else {
-        for (size_t i = 0; i < graph->parameter_count; i++)
-            by_parameter[i] = NO_LAYER;
-        for (size_t i = 0; i < graph->value_count; i++)
-            b->made_in[i] = NO_LAYER;
-        status = assign(b, by_parameter, is_forward, seconds);
-    }
-    if (status == SH_OK)
-        status = count_parameters(b);
-    free(by_parameter);
-    free(is_forward);
-    free(b->made_in);
-    return status;
-}
-
 sh_status sh_breakdown(sh_plan_layer **layers, size_t *count, const sh_graph *graph,
                        const double *seconds)
 {
-    breakdown b = {.graph = graph, .forward = forward_nodes(graph)};
-    const sh_status status = fill(&b, seconds);
-    if (status != SH_OK) {
-        free(b.layers);
-        return status;
+    breakdown b = {.graph = graph};
+    uint32_t *by_parameter = calloc(graph->parameter_count + 1, sizeof *by_parameter);
+    bool *is_forward = calloc(graph->value_count + 1, sizeof *is_forward);
+    sh_status status;
+    /* Forward is all up to the last output's node; what differentiation appends is behind it. */
+    for (size_t i = 0; i < graph->node_count; i++)
+        for (uint32_t j = 0; j < graph->nodes[i].output_count; j++)
+            for (size_t k = 0; k < graph->output_count; k++)
+                if (graph->outputs[k] == graph->nodes[i].out[j])
+                    b.forward = i + 1;
+    b.made_in = calloc(graph->value_count + 1, sizeof *b.made_in);
+    if (by_parameter == NULL || is_forward == NULL || b.made_in == NULL)
+        SH_TRY_DONE(
+            sh_fail_memory(graph->value_count * sizeof *b.made_in, "the layers of a model"));
+    for (size_t i = 0; i < graph->parameter_count; i++)
+        by_parameter[i] = NO_LAYER;
+    for (size_t i = 0; i < graph->value_count; i++)
+        b.made_in[i] = NO_LAYER;
+    SH_TRY_DONE(assign(&b, by_parameter, is_forward, seconds));
+
+    /* Parameters that no node reads as such, statistics, belong to their scope. */
+    for (size_t p = 0; p < graph->parameter_count; p++) {
+        char scope[sizeof b.layers->name];
+        uint32_t layer;
+        scope_of(graph->parameters[p].name, scope, sizeof scope);
+        SH_TRY_DONE(find_layer(&b, scope, &layer));
+        if (!graph->parameters[p].statistic)
+            b.layers[layer].parameters +=
+                sh_shape_count(&sh_graph_type(graph, graph->parameters[p].value)->shape);
     }
     for (size_t i = 0; seconds == NULL && i < b.count; i++)
         b.layers[i].seconds = (double)NAN;
     *layers = b.layers;
     *count = b.count;
-    return SH_OK;
+    b.layers = NULL;
+    status = SH_OK;
+done:
+    free(by_parameter);
+    free(is_forward);
+    free(b.made_in);
+    free(b.layers);
+    return status;
 }

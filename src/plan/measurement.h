@@ -9,7 +9,7 @@
  *     SH_TRY(sh_measurements_add(&known, &one));
  *     sh_measurements_release(&known);
  *
- * Threads: any; values. Nothing here measures: `node` does, and keeps the figures in a file.
+ * Threads: any; values. Nothing here measures: plan/bench.c does, and plan/device_file keeps them.
  */
 #ifndef SHOAL_PLAN_MEASUREMENT_H
 #define SHOAL_PLAN_MEASUREMENT_H

@@ -16,28 +16,17 @@ void sh_dispenser_want(sh_dispenser *dispenser, uint32_t device)
     dispenser->devices[device].wants = true;
 }
 
-static uint32_t slowest(const sh_dispenser *dispenser)
-{
-    uint32_t least = UINT32_MAX;
-    for (uint32_t i = 0; i < dispenser->device_count; i++)
-        if (dispenser->devices[i].finished < least)
-            least = dispenser->devices[i].finished;
-    return least;
-}
-
-static bool may_begin(const sh_dispenser *dispenser, const sh_dispenser_device *device)
-{
-    return device->wants &&
-           (dispenser->bound == 0 || device->begun < slowest(dispenser) + dispenser->bound);
-}
-
 bool sh_dispenser_next(sh_dispenser *dispenser, uint32_t *device, uint32_t *update)
 {
+    uint32_t slowest = UINT32_MAX;
+    for (uint32_t i = 0; i < dispenser->device_count; i++)
+        if (dispenser->devices[i].finished < slowest)
+            slowest = dispenser->devices[i].finished;
     for (uint32_t i = 0; i < dispenser->device_count && dispenser->dealt < dispenser->updates;
          i++) {
         const uint32_t index = (dispenser->turn + i) % dispenser->device_count;
         sh_dispenser_device *one = &dispenser->devices[index];
-        if (!may_begin(dispenser, one))
+        if (!one->wants || (dispenser->bound != 0 && one->begun >= slowest + dispenser->bound))
             continue;
         one->wants = false;
         one->begun++;

@@ -19,33 +19,10 @@
 #ifndef SHOAL_REDUCE_ENGINE_H
 #define SHOAL_REDUCE_ENGINE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/fail.h"
+#include "net/channel.h"
+#include "reduce/words.h"
 
 #define SH_ENGINE_MAX_SPANS 256
-
-typedef enum sh_word {
-    SH_WORD_I32, /* added modulo 2^32 */
-    SH_WORD_U64, /* added modulo 2^64 */
-    SH_WORD_I16, /* added modulo 2^16 */
-    SH_WORD_I8,  /* added modulo 2^8 */
-} sh_word;
-
-/*
- * Words that are reduced together; borrowed from begin until wait has succeeded or the engine is
- * closed. The blocks do not overlap; for an engine of one device they are one and the same.
- */
-typedef struct sh_span {
-    const void *own; /* this device's part, which the engine only reads */
-    void *total;     /* the sum over all devices */
-    size_t count;
-    sh_word word;
-    bool gathered; /* one of a round may be: `total` gets the own words of all others instead */
-    size_t room;   /* of these: so many in all */
-} sh_span;
 
 /* Who is told as soon as a span's total is complete on this device. Zero: nobody. */
 typedef struct sh_engine_watcher {
@@ -96,6 +73,21 @@ typedef struct sh_engine_ops {
     /* Optional. For devices that train apart (reduce/exchange.h); lives as long as the engine. */
     struct sh_exchange *(*exchange)(sh_engine *engine);
 
+    /* Optional. Ends the open round, and all later ones, with this failure: SH_ABORTED where the
+     * devices will go on with another engine. Links stay open, and totals may be written, until it
+     * is closed. Any thread. */
+    void (*abort)(sh_engine *engine, sh_status status, const char *reason);
+
+    /* The next three: required of an engine with links (reduce/engines.h), NULL in others. Links to
+     * a rank. What goes wrong later ends the rounds. Loop only. */
+    sh_status (*connect)(sh_engine *engine, uint32_t rank, const sh_channel_target *target);
+
+    /* Takes the channel that a rank has opened to this one. SH_REFUSED: there is one. Loop only. */
+    sh_status (*take)(sh_engine *engine, uint32_t rank, sh_channel *channel);
+
+    /* Bytes on the wire of all links, also of those that are gone. Any thread. */
+    sh_channel_stats (*stats)(sh_engine *engine);
+
     /* Required. Ends and frees it; a round that is open is lost. */
     void (*close)(sh_engine *engine);
 } sh_engine_ops;
@@ -136,6 +128,11 @@ static inline bool sh_engine_watch(sh_engine *engine, const sh_engine_watcher *w
 static inline bool sh_engine_decide(sh_engine *engine, const sh_engine_decider *decider)
 {
     return engine->ops->decide != NULL && engine->ops->decide(engine, decider);
+}
+
+static inline void sh_engine_abort(sh_engine *engine, sh_status status, const char *reason)
+{
+    engine->ops->abort(engine, status, reason);
 }
 
 static inline void sh_engine_close(sh_engine *engine)

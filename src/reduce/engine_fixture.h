@@ -4,10 +4,8 @@
  * thread of its own; they make several rounds after each other, over spans of awkward lengths, with
  * a watcher on each and a decider where there may be one.
  *
- *     static const engine_kind kind = {.make = make_ring, .link = link_ring, ...};
- *     world w = {.kind = &kind, .devices = 3, .spans = 1, .lengths = {70001}, .rounds = 3,
- *                .deserter = UINT32_MAX};
- *     run_world(&w);
+ *     world w = {.kind = &sh_engine_ring, .devices = 3, .spans = 1, .lengths = {70001}, .rounds =
+ * 3, .deserter = UINT32_MAX}; run_world(&w);
  *     ... w.ranks[0].status ...
  *     end_world(&w);
  *
@@ -24,7 +22,7 @@
 #include "base/test.h"
 #include "net/key.h"
 #include "net/listener.h"
-#include "reduce/words.h"
+#include "reduce/engines.h"
 
 #define MAX_DEVICES 9
 #define MAX_SPANS 4
@@ -38,7 +36,6 @@ typedef struct rank {
     sh_loop *loop;
     sh_listener *listener;
     uint16_t port;
-    void *links; /* the ring, or what the kind has in its place */
     sh_engine *engine;
     pthread_t thread;
     sh_status status;
@@ -52,17 +49,9 @@ typedef struct rank {
         spans[MAX_SPANS + 1]; /* of the round; a failed one reads them until the engine is closed */
 } rank;
 
-/* What is different from engine to engine. */
-typedef struct engine_kind {
-    void (*make)(rank *self);                                            /* links and engine */
-    void (*link)(rank *self);                                            /* loop only */
-    sh_status (*accept)(rank *self, uint32_t from, sh_channel *channel); /* loop only */
-    void (*abort)(rank *self, const char *reason);
-    bool (*decides)(const rank *self); /* whether this rank's decider is asked */
-} engine_kind;
-
 struct world {
-    const engine_kind *kind;
+    const sh_engine_kind *kind;
+    bool (*decides)(const rank *self); /* whether this rank's decider is asked; NULL: rank 0's */
     uint32_t devices;
     bool serves[MAX_DEVICES];  /* for kinds that have servers */
     size_t lengths[MAX_SPANS]; /* of the spans by kinds; the U64 span has lengths[0] + 3 words */
@@ -88,9 +77,11 @@ static inline void name_link(char identity[32], uint32_t from)
 static inline void accept_other(void *context, sh_channel *channel, const char *identity)
 {
     rank *self = context;
+    const world *w = self->of;
     unsigned from;
     assert_int_equal(sscanf(identity, "link/%u", &from), 1);
-    assert_ok(self->of->kind->accept(self, from, channel));
+    assert_true(w->kind->links(w->serves, w->devices, from, self->index));
+    assert_ok(self->engine->ops->take(self->engine, from, channel));
 }
 
 static inline void open_door(void *context)
@@ -107,26 +98,45 @@ static inline void open_door(void *context)
     self->port = sh_listener_port(self->listener);
 }
 
-/* How `self` reaches rank `to`; `identity` is written and borrowed. */
-static inline sh_channel_target target_of(const rank *self, uint32_t to, char identity[32])
-{
-    name_link(identity, self->index);
-    return (sh_channel_target){.host = "127.0.0.1",
-                               .port = self->of->ranks[to].port,
-                               .identity = identity,
-                               .key = self->of->key};
-}
-
 static inline void link_up(void *context)
 {
-    rank *self = context;
-    self->of->kind->link(self);
+    const rank *self = context;
+    const world *w = self->of;
+    char identity[32];
+    name_link(identity, self->index);
+    for (uint32_t to = 0; to < w->devices; to++) {
+        const sh_channel_target target = {
+            .host = "127.0.0.1", .port = w->ranks[to].port, .identity = identity, .key = w->key};
+        if (to != self->index && w->kind->links(w->serves, w->devices, self->index, to))
+            assert_ok(self->engine->ops->connect(self->engine, to, &target));
+    }
+}
+
+static inline sh_channel_stats bytes_of(const rank *self)
+{
+    return self->engine->ops->stats(self->engine);
 }
 
 static inline void shut_door(void *context)
 {
     rank *self = context;
     sh_listener_close(self->listener);
+}
+
+/* ---- servers --------------------------------------------------------------------------------- */
+
+static inline bool first_serves(const rank *self)
+{
+    return self->index == 0 && self->of->serves[0];
+}
+
+/* Servers by a mask, one bit a rank: 0x5 are ranks 0 and 2. */
+static inline world world_of(uint32_t devices, uint32_t mask)
+{
+    world w = {.kind = &sh_engine_servers, .decides = first_serves, .devices = devices};
+    for (uint32_t i = 0; i < devices; i++)
+        w.serves[i] = (mask >> i & 1) != 0;
+    return w;
 }
 
 /* ---- words ----------------------------------------------------------------------------------- */
@@ -314,8 +324,12 @@ static inline void start_rank(world *w, uint32_t index)
         self->narrow[s] = calloc(2 * w->lengths[s] + 1, sh_words_bytes(span_kinds[s]));
     self->wide = calloc(2 * (w->lengths[0] + 3), sizeof *self->wide);
     assert_ok(sh_loop_start(&self->loop));
-    w->kind->make(self);
-    self->decides = w->kind->decides(self);
+    assert_ok(w->kind->make(&self->engine, &(sh_engine_options){.loop = self->loop,
+                                                                .view = 7,
+                                                                .rank = index,
+                                                                .devices = w->devices,
+                                                                .serves = w->serves}));
+    self->decides = w->decides != NULL ? w->decides(self) : index == 0;
     assert_int_equal(self->engine->devices, w->devices);
     assert_true(
         sh_engine_watch(self->engine, &(sh_engine_watcher){.on_span = note_span, .context = self}));
@@ -381,8 +395,7 @@ static inline void check_all_sizes(world *w)
 
 static inline void *abort_soon(void *argument)
 {
-    rank *self = argument;
-    self->of->kind->abort(self, "enough");
+    sh_engine_abort(argument, SH_ABORTED, "enough");
     return NULL;
 }
 
@@ -398,7 +411,7 @@ static inline void check_abort(world *w)
     sh_engine *engine = w->ranks[0].engine;
     assert_ok(sh_engine_begin(engine, &span, 1));
     sh_engine_ready(engine, 0);
-    pthread_create(&thread, NULL, abort_soon, &w->ranks[0]);
+    pthread_create(&thread, NULL, abort_soon, engine);
     assert_fails(sh_engine_wait(engine), SH_ABORTED, "enough");
     pthread_join(thread, NULL);
     end_world(w);

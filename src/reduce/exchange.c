@@ -34,7 +34,6 @@
 
 #include "base/memory.h"
 #include "reduce/dispenser.h"
-#include "reduce/servers.h"
 
 enum { WANT, GRANT, NUMBERS, WORDS, TAKEN, DONE, PULL, WEIGHTS, END, FINAL };
 
@@ -49,9 +48,9 @@ typedef struct peer {
 } peer;
 
 struct sh_exchange {
-    sh_servers *servers;
+    sh_exchange_options options;
     sh_round *round;
-    uint32_t rank, devices, server_count, dealer;
+    uint32_t rank, devices, dealer;
     sh_exchange_lap lap;
     uint32_t number; /* of the lap that is open or was the last; from 1 */
     bool open;
@@ -77,14 +76,14 @@ typedef struct shard {
 
 static bool serves(const sh_exchange *exchange, uint32_t rank)
 {
-    return sh_servers_serves(exchange->servers, rank);
+    return exchange->options.serves[rank];
 }
 
 /* The elements that a rank serves. */
 static shard shard_of(const sh_exchange *exchange, uint32_t rank)
 {
-    const size_t number = sh_servers_shard(exchange->servers, rank);
-    const size_t elements = exchange->lap.elements, count = exchange->server_count;
+    const size_t number = exchange->options.shards[rank];
+    const size_t elements = exchange->lap.elements, count = exchange->options.server_count;
     return (shard){elements * number / count, elements * (number + 1) / count};
 }
 
@@ -115,7 +114,7 @@ static void send_to(sh_exchange *exchange, uint32_t to, uint16_t what, uint32_t 
                            .step = exchange->number,
                            .hop = what};
     exchange->under_way++;
-    if (sh_servers_send(exchange->servers, to, head, body) != SH_OK)
+    if (sh_links_send(exchange->options.links, to, head, body) != SH_OK)
         sh_round_fail(exchange->round, SH_PEER_LOST, sh_message());
 }
 
@@ -137,21 +136,15 @@ static void check_end(sh_exchange *exchange)
     pthread_mutex_unlock(&exchange->round->lock);
 }
 
-static void send_finals(sh_exchange *exchange)
-{
-    const shard ours = shard_of(exchange, exchange->rank);
-    for (uint32_t i = 1; i < exchange->devices; i++)
-        for (uint32_t a = 0; a < exchange->lap.array_count; a++)
-            send_to(exchange, (exchange->rank + i) % exchange->devices, FINAL, a,
-                    exchange->lap.arrays[a] + ours.first, float_bytes(ours));
-}
-
 static void end(sh_exchange *exchange, uint32_t count)
 {
     exchange->ended = true;
     exchange->count = count;
-    if (serves(exchange, exchange->rank))
-        send_finals(exchange);
+    const shard ours = shard_of(exchange, exchange->rank);
+    for (uint32_t i = 1; i < exchange->devices && serves(exchange, exchange->rank); i++)
+        for (uint32_t a = 0; a < exchange->lap.array_count; a++)
+            send_to(exchange, (exchange->rank + i) % exchange->devices, FINAL, a,
+                    exchange->lap.arrays[a] + ours.first, float_bytes(ours));
     check_end(exchange);
 }
 
@@ -256,40 +249,28 @@ static void do_push(void *context)
         be_answered(exchange);
 }
 
-/* An update is here as a whole. */
-static void serve(sh_exchange *exchange, uint32_t to)
-{
-    peer *from = &exchange->peers[to];
-    const sh_exchange_lap *lap = &exchange->lap;
-    const shard ours = shard_of(exchange, exchange->rank);
-    from->has_numbers = false;
-    lap->apply(lap->context, ours.first, ours.end, from->numbers, from->words);
-    say(exchange, to, TAKEN, 0);
-}
-
-static void give(sh_exchange *exchange, uint32_t to)
-{
-    void *room = exchange->peers[to].words;
-    const shard ours = shard_of(exchange, exchange->rank);
-    memcpy(room, exchange->lap.arrays[0] + ours.first, float_bytes(ours));
-    send_to(exchange, to, WEIGHTS, 0, room, float_bytes(ours));
-}
-
 /* ---- frames ---------------------------------------------------------------------------------- */
 
 static sh_flow store(sh_sink *sink, void *data, size_t bytes, const sh_frame *head)
 {
-    *sink = (sh_sink){.mode = SH_SINK_STORE, .data = data, .bytes = bytes};
+    *sink = (sh_sink){.data = data, .bytes = bytes};
     return head->bytes == bytes ? SH_FLOW_TAKE : SH_FLOW_REFUSE;
 }
 
-static sh_flow place(sh_exchange *exchange, uint32_t from, const sh_frame *head, sh_sink *sink)
+sh_flow sh_exchange_on_frame(sh_exchange *exchange, uint32_t from, const sh_frame *head,
+                             sh_sink *sink)
 {
     peer *one = &exchange->peers[from];
     const sh_exchange_lap *lap = &exchange->lap;
     const bool deals = exchange->rank == exchange->dealer;
     const bool serving = serves(exchange, exchange->rank) && !exchange->ended;
     const shard theirs = shard_of(exchange, from);
+    if (head->step == exchange->number + 1)
+        return SH_FLOW_PAUSE;
+    if (head->hop == WANT && head->step + 1 == exchange->number)
+        return store(sink, NULL, 0, head);
+    if (head->step != exchange->number || (!exchange->open && head->hop != WANT))
+        return SH_FLOW_REFUSE;
     switch (head->hop) {
     case WANT:
     case DONE:
@@ -327,21 +308,11 @@ static sh_flow place(sh_exchange *exchange, uint32_t from, const sh_frame *head,
     }
 }
 
-sh_flow sh_exchange_on_frame(sh_exchange *exchange, uint32_t from, const sh_frame *head,
-                             sh_sink *sink)
-{
-    if (head->step == exchange->number + 1)
-        return SH_FLOW_PAUSE;
-    if (head->hop == WANT && head->step + 1 == exchange->number)
-        return store(sink, NULL, 0, head);
-    if (head->step != exchange->number || (!exchange->open && head->hop != WANT))
-        return SH_FLOW_REFUSE;
-    return place(exchange, from, head, sink);
-}
-
 void sh_exchange_on_done(sh_exchange *exchange, uint32_t from, const sh_frame *head)
 {
     peer *one = &exchange->peers[from];
+    const sh_exchange_lap *lap = &exchange->lap;
+    const shard ours = shard_of(exchange, exchange->rank);
     switch (head->hop) {
     case WANT:
         if (exchange->open && head->step == exchange->number)
@@ -354,7 +325,9 @@ void sh_exchange_on_done(sh_exchange *exchange, uint32_t from, const sh_frame *h
         one->has_numbers = true;
         break;
     case WORDS:
-        serve(exchange, from);
+        one->has_numbers = false; /* the update is here as a whole */
+        lap->apply(lap->context, ours.first, ours.end, one->numbers, one->words);
+        say(exchange, from, TAKEN, 0);
         break;
     case TAKEN:
         one->owes = false;
@@ -362,7 +335,8 @@ void sh_exchange_on_done(sh_exchange *exchange, uint32_t from, const sh_frame *h
             be_answered(exchange);
         break;
     case PULL:
-        give(exchange, from);
+        memcpy(one->words, lap->arrays[0] + ours.first, float_bytes(ours));
+        send_to(exchange, from, WEIGHTS, 0, one->words, float_bytes(ours));
         break;
     case WEIGHTS:
         one->gives = false;
@@ -405,7 +379,7 @@ static sh_status wait_for(sh_exchange *exchange, const bool *flag, bool value)
 /* Room for what comes from the others. */
 static sh_status make_room(sh_exchange *exchange, const sh_exchange_lap *lap)
 {
-    const size_t elements = lap->elements / exchange->server_count + 1;
+    const size_t elements = lap->elements / exchange->options.server_count + 1;
     if (!serves(exchange, exchange->rank) ||
         (elements <= exchange->room_elements && lap->numbers_bytes <= exchange->room_bytes))
         return SH_OK;
@@ -444,11 +418,11 @@ static void do_begin(void *context)
     exchange->open = true;
     exchange->ended = exchange->asked = false;
     exchange->answers = exchange->shards = 0;
-    exchange->finals =
-        (exchange->server_count - serves(exchange, exchange->rank)) * exchange->lap.array_count;
+    exchange->finals = (exchange->options.server_count - serves(exchange, exchange->rank)) *
+                       exchange->lap.array_count;
     sh_dispenser_init(&exchange->dispenser, exchange->takers, exchange->devices,
                       exchange->lap.updates, exchange->lap.bound);
-    sh_servers_resume(exchange->servers);
+    sh_links_resume(exchange->options.links);
 }
 
 sh_status sh_exchange_begin(sh_exchange *exchange, const sh_exchange_lap *lap)
@@ -501,24 +475,22 @@ uint32_t sh_exchange_count(const sh_exchange *exchange)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-sh_status sh_exchange_new(sh_exchange **exchange, sh_servers *servers)
+sh_status sh_exchange_new(sh_exchange **exchange, const sh_exchange_options *options)
 {
     sh_exchange *fresh = calloc(1, sizeof *fresh);
     if (fresh == NULL)
         return sh_fail_memory(sizeof *fresh, "updates of other devices");
-    fresh->servers = servers;
-    fresh->round = sh_servers_round(servers);
-    fresh->devices = sh_servers_engine(servers)->devices;
-    fresh->rank = sh_servers_rank(servers);
-    for (uint32_t i = 0; i < fresh->devices; i++)
-        fresh->server_count += sh_servers_serves(servers, i);
+    fresh->options = *options;
+    fresh->round = options->links->round;
+    fresh->devices = options->devices;
+    fresh->rank = options->rank;
     fresh->takers = calloc(fresh->devices, sizeof *fresh->takers);
     fresh->peers = calloc(fresh->devices, sizeof *fresh->peers);
     if (fresh->takers == NULL || fresh->peers == NULL) {
         sh_exchange_free(fresh);
         return sh_fail_memory(fresh->devices * sizeof *fresh->peers, "updates of other devices");
     }
-    while (!sh_servers_serves(servers, fresh->dealer))
+    while (!serves(fresh, fresh->dealer))
         fresh->dealer++;
     *exchange = fresh;
     return SH_OK;

@@ -28,14 +28,21 @@
 #ifndef SHOAL_REDUCE_EXCHANGE_H
 #define SHOAL_REDUCE_EXCHANGE_H
 
-#include "net/channel.h"
-#include "reduce/engine.h"
+#include "reduce/links.h"
 
 #define SH_EXCHANGE_OVER UINT32_MAX
 #define SH_EXCHANGE_UPDATES_MAX 65535u /* of a lap */
 
 typedef struct sh_exchange sh_exchange;
-struct sh_servers;
+
+/* All is borrowed until sh_exchange_free. */
+typedef struct sh_exchange_options {
+    sh_links *links; /* by rank; their round is not looked at before a lap */
+    uint32_t rank, devices;
+    const bool *serves;     /* of each rank */
+    const uint32_t *shards; /* of each rank that serves: its number */
+    uint32_t server_count;
+} sh_exchange_options;
 
 /* All is borrowed until the lap is over, or the engine closed. Sizes are alike on all devices. */
 typedef struct sh_exchange_lap {
@@ -66,8 +73,8 @@ static inline sh_exchange *sh_exchange_of(sh_engine *engine)
     return engine->ops->exchange == NULL ? NULL : engine->ops->exchange(engine);
 }
 
-/* Without a lap. `servers` is borrowed; for reduce/servers, which frees it. */
-sh_status sh_exchange_new(sh_exchange **exchange, struct sh_servers *servers) SHOAL_CHECKED;
+/* Without a lap. For the engine that has the links, which frees it. */
+sh_status sh_exchange_new(sh_exchange **exchange, const sh_exchange_options *options) SHOAL_CHECKED;
 void sh_exchange_free(sh_exchange *exchange); /* NULL is fine */
 
 /* SH_NO_MEMORY for what comes from others. */
@@ -86,7 +93,7 @@ sh_status sh_exchange_push(sh_exchange *exchange) SHOAL_CHECKED;
 /* Updates of the lap that is over. */
 uint32_t sh_exchange_count(const sh_exchange *exchange);
 
-/* For reduce/servers, loop only: frames of kind SH_FRAME_UPDATE by the link with a rank, as
+/* For the engine, loop only: frames of kind SH_FRAME_UPDATE by the link with a rank, as
  * sh_channel_events has them. */
 sh_flow sh_exchange_on_frame(sh_exchange *exchange, uint32_t from, const sh_frame *head,
                              sh_sink *sink);

@@ -5,7 +5,7 @@
  */
 #include "reduce/exchange.h"
 
-#include "reduce/servers_fixture.h"
+#include "reduce/engine_fixture.h"
 
 #define ELEMENTS 1003
 #define UPDATES 40
@@ -292,7 +292,7 @@ static void an_update_beyond_the_lap_is_refused(void **state)
 
 static void *abort_it(void *context)
 {
-    sh_servers_abort(context, SH_ABORTED, "enough");
+    sh_engine_abort(context, SH_ABORTED, "enough");
     return NULL;
 }
 
@@ -304,7 +304,7 @@ static void an_abort_ends_the_wait(void **state)
     world w = world_of(2, 2);
     open_world(&w);
     assert_ok(begin(&trainees[0]));
-    pthread_create(&thread, NULL, abort_it, w.ranks[0].links);
+    pthread_create(&thread, NULL, abort_it, w.ranks[0].engine);
     assert_fails(sh_exchange_take(trainees[0].exchange, false, &update), SH_ABORTED, "enough");
     pthread_join(thread, NULL);
     end_world(&w);

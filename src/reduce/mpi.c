@@ -151,16 +151,6 @@ static bool came_through(mpi_engine *mpi, int code, const char *what)
 
 /* ---- the thread ------------------------------------------------------------------------------ */
 
-static bool make_additions(mpi_engine *mpi)
-{
-#define MAKE_ADD(kind, type, mpi_type)                                                             \
-    if (!came_through(mpi, MPI_Op_create(add_##type, 1, &mpi->add[kind]), "making an addition"))   \
-        return false;
-    WORDS(MAKE_ADD)
-#undef MAKE_ADD
-    return true;
-}
-
 static void open_mpi(mpi_engine *mpi)
 {
     int before = 0, provided = 0, rank = 0, ranks = 0;
@@ -176,9 +166,13 @@ static void open_mpi(mpi_engine *mpi)
         return;
     }
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    if (!came_through(mpi, MPI_Comm_dup(MPI_COMM_WORLD, &mpi->ranks), "opening") ||
-        !make_additions(mpi))
+    if (!came_through(mpi, MPI_Comm_dup(MPI_COMM_WORLD, &mpi->ranks), "opening"))
         return;
+#define MAKE_ADD(kind, type, mpi_type)                                                             \
+    if (!came_through(mpi, MPI_Op_create(add_##type, 1, &mpi->add[kind]), "making an addition"))   \
+        return;
+    WORDS(MAKE_ADD)
+#undef MAKE_ADD
     MPI_Comm_rank(mpi->ranks, &rank);
     MPI_Comm_size(mpi->ranks, &ranks);
     pthread_mutex_lock(&mpi->lock);
@@ -224,14 +218,6 @@ static bool start(mpi_engine *mpi)
     return true;
 }
 
-static void finish_round(mpi_engine *mpi)
-{
-    pthread_mutex_lock(&mpi->lock);
-    mpi->finished++;
-    pthread_cond_broadcast(&mpi->changed);
-    pthread_mutex_unlock(&mpi->lock);
-}
-
 /* Drives what is under way. */
 static bool drive(mpi_engine *mpi)
 {
@@ -250,50 +236,34 @@ static bool drive(mpi_engine *mpi)
         return true;
     mpi->polls = 0;
     mpi->ended += (uint32_t)ended;
-    if (mpi->ended == mpi->count)
-        finish_round(mpi);
+    if (mpi->ended == mpi->count) {
+        pthread_mutex_lock(&mpi->lock);
+        mpi->finished++;
+        pthread_cond_broadcast(&mpi->changed);
+        pthread_mutex_unlock(&mpi->lock);
+    }
     return true;
 }
 
-static bool has_news(const mpi_engine *mpi)
-{
-    return mpi->failure != SH_OK || mpi->closing || mpi->round != mpi->begun ||
-           (mpi->startable < mpi->count && mpi->announced[mpi->startable]);
-}
-
 /* Until there is news, or for a while. */
-static void rest_idle(mpi_engine *mpi)
+static void rest(mpi_engine *mpi, bool waiting)
 {
     uint64_t woken;
     struct pollfd wake = {.fd = mpi->wake, .events = POLLIN};
+    if (mpi->started != mpi->ended) {
+        const bool eager = waiting && mpi->polls < EAGER_POLLS;
+        nanosleep(&(struct timespec){.tv_nsec = eager ? EAGER_REST_NS : BUSY_REST_NS}, NULL);
+        return;
+    }
     pthread_mutex_lock(&mpi->lock);
-    mpi->resting = !has_news(mpi);
-    const bool rest = mpi->resting;
+    const bool news = mpi->failure != SH_OK || mpi->closing || mpi->round != mpi->begun ||
+                      (mpi->startable < mpi->count && mpi->announced[mpi->startable]);
+    mpi->resting = !news;
     pthread_mutex_unlock(&mpi->lock);
-    if (rest && poll(&wake, 1, IDLE_REST_MS) > 0) {
+    if (!news && poll(&wake, 1, IDLE_REST_MS) > 0) {
         const ssize_t got = read(mpi->wake, &woken, sizeof woken);
         (void)got;
     }
-}
-
-static void rest(mpi_engine *mpi, bool waiting)
-{
-    if (mpi->started == mpi->ended)
-        rest_idle(mpi);
-    else
-        nanosleep(&(struct timespec){.tv_nsec = waiting && mpi->polls < EAGER_POLLS ? EAGER_REST_NS
-                                                                                    : BUSY_REST_NS},
-                  NULL);
-}
-
-static void close_mpi(mpi_engine *mpi)
-{
-    if (!mpi->open || mpi->failure != SH_OK || mpi->begun != mpi->finished)
-        return;
-    for (int i = 0; i < WORD_KINDS; i++)
-        MPI_Op_free(&mpi->add[i]);
-    MPI_Comm_free(&mpi->ranks);
-    MPI_Finalize();
 }
 
 static void *serve(void *argument)
@@ -304,7 +274,13 @@ static void *serve(void *argument)
     open_mpi(mpi);
     while (look(mpi, &waiting) && start(mpi) && drive(mpi))
         rest(mpi, waiting);
-    close_mpi(mpi); /* what it reads nobody changes any more */
+    /* What is read here nobody changes any more. */
+    if (mpi->open && mpi->failure == SH_OK && mpi->begun == mpi->finished) {
+        for (int i = 0; i < WORD_KINDS; i++)
+            MPI_Op_free(&mpi->add[i]);
+        MPI_Comm_free(&mpi->ranks);
+        MPI_Finalize();
+    }
     ring_bell(mpi->left);
     return NULL;
 }
@@ -359,7 +335,7 @@ static sh_status wait_for_end(sh_engine *engine)
     return done ? SH_OK : sh_fail(mpi->failure, "%s", mpi->reason);
 }
 
-void sh_mpi_abort(sh_engine *engine, sh_status status, const char *reason)
+static void abort_rounds(sh_engine *engine, sh_status status, const char *reason)
 {
     mpi_engine *mpi = (mpi_engine *)engine;
     pthread_mutex_lock(&mpi->lock);
@@ -406,13 +382,14 @@ void sh_mpi_close_within(sh_engine *engine, int patience_ms)
         pthread_detach(mpi->thread); /* it is somewhere in MPI, with all that it uses */
 }
 
-static sh_status make(mpi_engine **engine)
+sh_status sh_mpi_open(sh_engine **engine, uint32_t *rank)
 {
     static const sh_engine_ops ops = {
         .name = "mpi",
         .begin = begin,
         .ready = ready,
         .wait = wait_for_end,
+        .abort = abort_rounds,
         .close = close_engine,
     };
     mpi_engine *fresh = calloc(1, sizeof *fresh);
@@ -421,22 +398,18 @@ static sh_status make(mpi_engine **engine)
     fresh->engine = (sh_engine){.ops = &ops, .devices = 1};
     fresh->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     fresh->left = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    const int error = errno;
+    int error = errno;
     pthread_mutex_init(&fresh->lock, NULL);
     pthread_cond_init(&fresh->changed, NULL);
     if (fresh->wake < 0 || fresh->left < 0) {
         free_engine(fresh);
         return sh_fail_errno(error, "starting MPI");
     }
-    *engine = fresh;
-    return SH_OK;
-}
-
-sh_status sh_mpi_open(sh_engine **engine, uint32_t *rank)
-{
-    mpi_engine *fresh;
-    SH_TRY(make(&fresh));
-    const int error = sh_thread_start(&fresh->thread, serve, fresh);
+    /* Without a launcher that knows it, MPI has hwloc look for accelerators, which loads their
+     * drivers into this process: PoCL's takes 60 MiB of what --memory promises. What the user has
+     * set stays. */
+    setenv("HWLOC_COMPONENTS", "-opencl,-cuda,-nvml,-rsmi,-levelzero,-gl", 0);
+    error = sh_thread_start(&fresh->thread, serve, fresh);
     if (error != 0) {
         free_engine(fresh);
         return sh_fail_errno(error, "starting MPI's thread");

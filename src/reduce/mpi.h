@@ -9,7 +9,8 @@
  *     sh_engine_close(engine);                        // every rank; waits for the others
  *
  * A rank that is lost ends the job: the launcher ends all others. Rounds may fail with SH_PEER_LOST
- * before, and need not.
+ * before, and need not. Of sh_engine_abort the other ranks are not told: closing then waits for
+ * nobody, and when the process has ended the launcher ends them.
  *
  * Threads: as reduce/engine.h, and as each function says. All calls of MPI are made by one thread
  * of the engine's own.
@@ -30,12 +31,6 @@ bool sh_mpi_is_built(void);
  * it was opened before. Any thread.
  */
 sh_status sh_mpi_open(sh_engine **engine, uint32_t *rank) SHOAL_CHECKED;
-
-/*
- * Ends the open round, and all later ones, with this failure. The other ranks are not told: closing
- * then waits for nobody, and when the process has ended the launcher ends them. Any thread.
- */
-void sh_mpi_abort(sh_engine *engine, sh_status status, const char *reason);
 
 /*
  * As sh_engine_close, but waits no longer than this: for those who are soon ended by force, and

@@ -19,10 +19,3 @@ void sh_mpi_close_within(sh_engine *engine, int patience_ms)
     (void)engine;
     (void)patience_ms;
 }
-
-void sh_mpi_abort(sh_engine *engine, sh_status status, const char *reason)
-{
-    (void)engine;
-    (void)status;
-    (void)reason;
-}

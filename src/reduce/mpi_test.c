@@ -185,8 +185,8 @@ static void a_round_is_given_up(void **state)
         assert_ok(sh_engine_begin(engine, &span, 1));
         sh_engine_ready(engine, 0);
     }
-    sh_mpi_abort(engine, SH_STOPPED, "enough of it");
-    sh_mpi_abort(engine, SH_INTERNAL, "the first reason stays");
+    sh_engine_abort(engine, SH_STOPPED, "enough of it");
+    sh_engine_abort(engine, SH_INTERNAL, "the first reason stays");
     if (rank == 0)
         assert_fails(sh_engine_wait(engine), SH_STOPPED, "enough of it");
     sh_engine_close(engine);
@@ -239,7 +239,7 @@ static void any_number_of_ranks(void **state)
 {
     (void)state;
     if (!has_mpirun())
-        skip();
+        skip_because("the command mpirun is missing");
     for (uint32_t ranks = 1; ranks <= MAX_RANKS; ranks++)
         assert_int_equal(count_lines(ranks, "sums", "[  PASSED  ] 1 test"), ranks);
 }
@@ -248,7 +248,7 @@ static void given_up(void **state)
 {
     (void)state;
     if (!has_mpirun())
-        skip();
+        skip_because("the command mpirun is missing");
     assert_int_equal(count_lines(2, "given-up", "gave up"), 2);
 }
 
@@ -256,7 +256,7 @@ static void left_in_haste(void **state)
 {
     (void)state;
     if (!has_mpirun())
-        skip();
+        skip_because("the command mpirun is missing");
     assert_int_equal(count_lines(2, "haste", "left in haste"), 1);
     assert_int_equal(count_lines(1, "haste", "left in haste"), 1);
 }

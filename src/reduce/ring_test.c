@@ -1,69 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "reduce/ring.h"
-
 #include "reduce/engine_fixture.h"
-
-static void make_ring(rank *self)
-{
-    sh_ring *ring;
-    assert_ok(sh_ring_new(&ring, &(sh_ring_options){.loop = self->loop,
-                                                    .view = 7,
-                                                    .rank = self->index,
-                                                    .devices = self->of->devices}));
-    self->links = ring;
-    self->engine = sh_ring_engine(ring);
-}
-
-static void link_ring(rank *self)
-{
-    char identity[32];
-    const sh_channel_target next = target_of(self, (self->index + 1) % self->of->devices, identity);
-    assert_ok(sh_ring_connect(self->links, &next));
-}
-
-static sh_status accept_previous(rank *self, uint32_t from, sh_channel *channel)
-{
-    assert_int_equal((from + 1) % self->of->devices, self->index);
-    return sh_ring_take_previous(self->links, channel);
-}
-
-static void abort_ring(rank *self, const char *reason)
-{
-    sh_ring_abort(self->links, SH_ABORTED, reason);
-}
-
-static bool decides(const rank *self)
-{
-    return self->index == 0;
-}
-
-static const engine_kind ring_kind = {
-    .make = make_ring,
-    .link = link_ring,
-    .accept = accept_previous,
-    .abort = abort_ring,
-    .decides = decides,
-};
 
 static void sums_are_exact_for_every_size(void **state)
 {
     (void)state;
     for (uint32_t devices = 2; devices <= MAX_DEVICES; devices++)
-        check_all_sizes(&(world){.kind = &ring_kind, .devices = devices});
+        check_all_sizes(&(world){.kind = &sh_engine_ring, .devices = devices});
 }
 
 /* Twice (N - 1) / N of the payload, and little more, goes over each link. */
 static void bytes_on_the_wire_are_near_the_least(void **state)
 {
     (void)state;
-    world w = {.kind = &ring_kind,
+    world w = {.kind = &sh_engine_ring,
                .devices = 4,
                .spans = 1,
                .lengths = {400000},
                .rounds = 1,
                .deserter = UINT32_MAX};
     run_world(&w);
-    const sh_channel_stats stats = sh_ring_stats(w.ranks[0].links);
+    const sh_channel_stats stats = bytes_of(&w.ranks[0]);
     const double least = 2.0 * 3 / 4 * (400000 * 4 + 400003 * 8);
     assert_true((double)stats.sent_bytes > least);
     assert_true((double)stats.sent_bytes < 1.01 * least + 4096);
@@ -81,7 +37,7 @@ static void wait_for_silence(world *w)
     for (uint32_t still = 0; still < STILL;) {
         uint64_t sent = 0;
         for (uint32_t r = 0; r < w->devices; r++)
-            sent += sh_ring_stats(w->ranks[r].links).sent_bytes;
+            sent += bytes_of(&w->ranks[r]).sent_bytes;
         still = sent == before ? still + 1 : 0;
         before = sent;
     }
@@ -114,7 +70,7 @@ static void *many_main(void *argument)
         self->status = sh_engine_wait(self->engine);
     snprintf(self->message, sizeof self->message, "%s", sh_message());
     for (uint32_t r = 0; r < w->devices && self->status != SH_OK; r++)
-        abort_ring(&w->ranks[r], self->message);
+        sh_engine_abort(w->ranks[r].engine, SH_ABORTED, self->message);
     for (size_t s = 0; s < SH_ENGINE_MAX_SPANS && self->status == SH_OK; s++)
         assert_int_equal(totals[s * LARGE_WORDS], w->devices);
     free(self->wide);
@@ -180,7 +136,7 @@ static void parts_are_gathered_whole(void **state)
 {
     (void)state;
     for (uint32_t devices = 2; devices <= MAX_DEVICES; devices++) {
-        world w = {.kind = &ring_kind, .devices = devices, .main = gathering_main};
+        world w = {.kind = &sh_engine_ring, .devices = devices, .main = gathering_main};
         run_world(&w);
         end_world(&w);
     }
@@ -210,7 +166,7 @@ static void parts_of_another_size_are_refused(void **state)
 {
     (void)state;
     for (uint32_t room = 1; room <= 3; room++) {
-        world w = {.kind = &ring_kind, .devices = 2, .main = odd_main, .late = room};
+        world w = {.kind = &sh_engine_ring, .devices = 2, .main = odd_main, .late = room};
         run_world(&w);
         assert_int_equal(w.ranks[0].status, room == 2 ? SH_OK : SH_PEER_LOST);
         end_world(&w);
@@ -221,7 +177,7 @@ static void parts_of_another_size_are_refused(void **state)
 static void many_spans_wait_for_a_late_device(void **state)
 {
     (void)state;
-    world w = {.kind = &ring_kind, .devices = 4, .late = 1, .main = many_main};
+    world w = {.kind = &sh_engine_ring, .devices = 4, .late = 1, .main = many_main};
     run_world(&w);
     end_world(&w);
     for (uint32_t r = 0; r < w.devices; r++)
@@ -232,7 +188,7 @@ static void many_spans_wait_for_a_late_device(void **state)
 static void a_lost_device_ends_the_round_for_its_neighbours(void **state)
 {
     (void)state;
-    world w = {.kind = &ring_kind,
+    world w = {.kind = &sh_engine_ring,
                .devices = 2,
                .spans = 1,
                .lengths = {1000},
@@ -249,7 +205,7 @@ static void a_lost_device_ends_the_round_for_its_neighbours(void **state)
 static void an_abort_ends_the_wait(void **state)
 {
     (void)state;
-    check_abort(&(world){.kind = &ring_kind, .devices = 2, .spans = 1, .lengths = {10}});
+    check_abort(&(world){.kind = &sh_engine_ring, .devices = 2, .spans = 1, .lengths = {10}});
 }
 
 int main(void)

@@ -189,6 +189,11 @@ void sh_round_watch(sh_engine *engine, const sh_engine_watcher *watcher)
     pthread_mutex_unlock(&round->lock);
 }
 
+void sh_round_abort(sh_engine *engine, sh_status status, const char *reason)
+{
+    sh_round_fail((sh_round *)engine, status, reason);
+}
+
 void sh_round_decide(sh_round *round, const sh_engine_decider *decider)
 {
     pthread_mutex_lock(&round->lock);

@@ -72,6 +72,7 @@ void sh_round_ready(sh_engine *engine, uint32_t span);
 sh_status sh_round_gathered(sh_engine *engine, size_t have, size_t *words) SHOAL_CHECKED;
 sh_status sh_round_wait(sh_engine *engine) SHOAL_CHECKED;
 void sh_round_watch(sh_engine *engine, const sh_engine_watcher *watcher);
+void sh_round_abort(sh_engine *engine, sh_status status, const char *reason);
 void sh_round_decide(sh_round *round, const sh_engine_decider *decider);
 
 /* Ends the open round, and all later ones, with this failure; the first one counts. Any thread. */

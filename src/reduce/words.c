@@ -36,13 +36,13 @@ sh_stretch sh_words_part(const sh_span *span, uint32_t index, uint32_t parts)
 
 sh_sink sh_words_store(const sh_stretch *part)
 {
-    return (sh_sink){.mode = SH_SINK_STORE, .data = part->total, .bytes = part->bytes};
+    return (sh_sink){.data = part->total, .bytes = part->bytes};
 }
 
 sh_sink sh_words_add(const sh_stretch *part, sh_word word, const void *base)
 {
     return (sh_sink){
-        .mode = sh_sink_adding(sh_words_bytes(word)),
+        .adds = sh_words_bytes(word),
         .data = part->total,
         .bytes = part->bytes,
         .base = base == part->total ? NULL : base,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A span in parts of its own words, for engines that treat each part apart, and where what comes
- * from others goes.
+ * Spans of words, which engines add up; a span in parts, for engines that treat each part apart,
+ * and where what comes from others goes.
  *
  *     const sh_stretch part = sh_words_part(span, 2, 5);         // the third of five
  *     *sink = sh_words_add(&part, span->word, part.own);         // total = own + what arrives
@@ -11,8 +11,31 @@
 #ifndef SHOAL_REDUCE_WORDS_H
 #define SHOAL_REDUCE_WORDS_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #include "net/sink.h"
-#include "reduce/engine.h"
+
+typedef enum sh_word {
+    SH_WORD_I32, /* added modulo 2^32 */
+    SH_WORD_U64, /* added modulo 2^64 */
+    SH_WORD_I16, /* added modulo 2^16 */
+    SH_WORD_I8,  /* added modulo 2^8 */
+} sh_word;
+
+/*
+ * Words that are reduced together; borrowed from begin until wait has succeeded or the engine is
+ * closed. The blocks do not overlap; for an engine of one device they are one and the same.
+ */
+typedef struct sh_span {
+    const void *own; /* this device's part, which the engine only reads */
+    void *total;     /* the sum over all devices */
+    size_t count;
+    sh_word word;
+    bool gathered; /* one of a round may be: `total` gets the own words of all others instead */
+    size_t room;   /* of these: so many in all */
+} sh_span;
 
 /* Consecutive words of a span, in both of its blocks; borrowed as the span is. */
 typedef struct sh_stretch {

@@ -85,22 +85,6 @@ static sh_status put_json_row(table_output *o, const sh_query *query, bool first
     return sh_export_put(o->out, "}");
 }
 
-static sh_status put_rows(table_output *o, sh_query *query)
-{
-    const bool json = o->format == SH_EXPORT_JSON;
-    bool row;
-    SH_TRY(json ? sh_export_put(o->out, "[") : put_csv_row(o, query, true));
-    for (bool first = true;; first = false) {
-        SH_TRY(sh_query_next(query, &row));
-        if (!row)
-            break;
-        SH_TRY(json ? put_json_row(o, query, first) : put_csv_row(o, query, false));
-    }
-    if (json)
-        SH_TRY(sh_export_put(o->out, "\n]\n"));
-    return SH_OK;
-}
-
 /* That there is such a table, else the failure that lists them. */
 static sh_status check_table(sh_database *database, const sh_export_options *options)
 {
@@ -125,31 +109,41 @@ static sh_status check_table(sh_database *database, const sh_export_options *opt
 static sh_status write_table(sh_export_output *out, sh_database *database,
                              const sh_export_options *options)
 {
+    table_output o = {options->format, out};
+    const bool json = options->format == SH_EXPORT_JSON;
     char sql[256];
     sh_query *query;
+    bool row;
+    sh_status status;
     snprintf(sql, sizeof sql, "SELECT * FROM %s", options->table);
     SH_TRY(sh_query_new(&query, database, sql));
-    const sh_status status = put_rows(&(table_output){options->format, out}, query);
+    SH_TRY_DONE(json ? sh_export_put(out, "[") : put_csv_row(&o, query, true));
+    for (bool first = true;; first = false) {
+        SH_TRY_DONE(sh_query_next(query, &row));
+        if (!row)
+            break;
+        SH_TRY_DONE(json ? put_json_row(&o, query, first) : put_csv_row(&o, query, false));
+    }
+    if (json)
+        SH_TRY_DONE(sh_export_put(out, "\n]\n"));
+done:
     sh_query_free(query);
     return status;
 }
 
-static sh_status write(sh_database *database, const sh_export_options *options)
-{
-    const bool is_trace = strcmp(options->table, "trace") == 0;
-    sh_export_output *out;
-    if (!is_trace)
-        SH_TRY(check_table(database, options));
-    SH_TRY(sh_export_output_open(&out, options->path, options->out));
-    return sh_export_output_end(out, is_trace ? sh_trace_write(out, database, options->run)
-                                              : write_table(out, database, options));
-}
-
 sh_status sh_run_export(const sh_export_options *options)
 {
+    const bool is_trace = strcmp(options->table, "trace") == 0;
     sh_database *database;
+    sh_export_output *out;
+    sh_status status;
     SH_TRY(sh_listing_open(&database, options->run));
-    const sh_status status = write(database, options);
+    if (!is_trace)
+        SH_TRY_DONE(check_table(database, options));
+    SH_TRY_DONE(sh_export_output_open(&out, options->path, options->out));
+    status = sh_export_output_end(out, is_trace ? sh_trace_write(out, database, options->run)
+                                                : write_table(out, database, options));
+done:
     sh_database_close(database);
     return status;
 }

@@ -82,62 +82,50 @@ double sh_subject_total(const sh_subject *subject, sh_figure figure)
 
 /* ---- the summary ----------------------------------------------------------------------------- */
 
-static double largest_memory(const sh_run_digest *digest)
-{
-    double most = NAN;
-    for (size_t i = 0; i < digest->device_count; i++)
-        most = fmax(most, digest->devices[i].figures[SH_FIGURE_memory_peak_bytes].most);
-    return most;
-}
-
-static double last_accuracy(const sh_run_digest *digest)
-{
-    return digest->epoch_count > 0 ? digest->epochs[digest->epoch_count - 1].val_accuracy : NAN;
-}
-
-static void add_run(sh_sheet *sheet, const sh_subject *subject)
-{
-    const sh_run_digest *digest = subject->digest;
-    sh_sheet_cell(sheet, digest->name);
-    sh_sheet_cell(sheet, digest->status);
-    sh_sheet_number(sheet, (double)digest->device_count, SH_UNIT_whole);
-    sh_sheet_number(sheet, (double)digest->steps, SH_UNIT_whole);
-    sh_sheet_number(sheet, digest->seconds, SH_UNIT_duration);
-    sh_sheet_number(sheet, digest->samples_per_second, SH_UNIT_rate);
-    sh_sheet_number(sheet, last_accuracy(digest), SH_UNIT_percent);
-    sh_sheet_number(sheet, sh_subject_total(subject, SH_FIGURE_cpu_process_seconds),
-                    SH_UNIT_duration);
-    sh_sheet_number(sheet, largest_memory(digest), SH_UNIT_bytes);
-    sh_sheet_number(sheet, sh_subject_total(subject, SH_FIGURE_network_sent_bytes), SH_UNIT_bytes);
-    sh_sheet_number(sheet, sh_subject_total(subject, SH_FIGURE_energy_joules), SH_UNIT_joules);
-}
-
-static void add_job(sh_sheet *sheet, const sh_run_digest *digest)
-{
-    char text[6 * SH_DIGEST_TEXT_BYTES], parameters[SH_QUANTITY_BYTES], samples[SH_QUANTITY_BYTES];
-    snprintf(text, sizeof text, "%s: %s on %s, %s parameters, %s samples, %s%s; shoal %s",
-             digest->name, digest->model, digest->data,
-             sh_quantity(parameters, (double)digest->parameters, SH_UNIT_whole),
-             sh_quantity(samples, (double)digest->samples, SH_UNIT_whole),
-             digest->weights_hash[0] != '\0' ? "weights " : "no weights yet", digest->weights_hash,
-             digest->version);
-    sh_sheet_paragraph(sheet, text);
-}
-
 void sh_findings_summary(sh_sheet *sheet, const sh_subject *subjects, size_t count)
 {
     static const char *const heads[] = {"run",    "status",  "devices",  "steps",
                                         "time",   "samples", "accuracy", "CPU time",
                                         "memory", "sent",    "energy"};
     sh_sheet_heading(sheet, 2, "Summary");
-    for (size_t i = 0; i < count; i++)
-        add_job(sheet, subjects[i].digest);
+    for (size_t i = 0; i < count; i++) {
+        const sh_run_digest *digest = subjects[i].digest;
+        char text[6 * SH_DIGEST_TEXT_BYTES];
+        sh_quantity parameters, samples;
+        snprintf(text, sizeof text, "%s: %s on %s, %s parameters, %s samples, %s%s; shoal %s",
+                 digest->name, digest->model, digest->data,
+                 sh_quantity_of(&parameters, (double)digest->parameters, SH_UNIT_whole),
+                 sh_quantity_of(&samples, (double)digest->samples, SH_UNIT_whole),
+                 digest->weights_hash[0] != '\0' ? "weights " : "no weights yet",
+                 digest->weights_hash, digest->version);
+        sh_sheet_paragraph(sheet, text);
+    }
     sh_sheet_table(sheet,
                    "Accuracy is of the last validation, memory the most that one device held, CPU "
                    "time, sent bytes and energy of all devices together",
                    "<<>>>>>>>>>", heads);
-    for (size_t i = 0; i < count; i++)
-        add_run(sheet, &subjects[i]);
+    for (size_t i = 0; i < count; i++) {
+        const sh_subject *subject = &subjects[i];
+        const sh_run_digest *digest = subject->digest;
+        const size_t epochs = digest->epoch_count;
+        double memory = NAN;
+        for (size_t j = 0; j < digest->device_count; j++)
+            memory = fmax(memory, digest->devices[j].figures[SH_FIGURE_memory_peak_bytes].most);
+        sh_sheet_cell(sheet, digest->name);
+        sh_sheet_cell(sheet, digest->status);
+        sh_sheet_number(sheet, (double)digest->device_count, SH_UNIT_whole);
+        sh_sheet_number(sheet, (double)digest->steps, SH_UNIT_whole);
+        sh_sheet_number(sheet, digest->seconds, SH_UNIT_duration);
+        sh_sheet_number(sheet, digest->samples_per_second, SH_UNIT_rate);
+        sh_sheet_number(sheet, epochs > 0 ? digest->epochs[epochs - 1].val_accuracy : NAN,
+                        SH_UNIT_percent);
+        sh_sheet_number(sheet, sh_subject_total(subject, SH_FIGURE_cpu_process_seconds),
+                        SH_UNIT_duration);
+        sh_sheet_number(sheet, memory, SH_UNIT_bytes);
+        sh_sheet_number(sheet, sh_subject_total(subject, SH_FIGURE_network_sent_bytes),
+                        SH_UNIT_bytes);
+        sh_sheet_number(sheet, sh_subject_total(subject, SH_FIGURE_energy_joules), SH_UNIT_joules);
+    }
     sh_sheet_end(sheet);
     sh_sheet_heading(sheet, 2, "Verdict");
     for (size_t i = 0; i < count; i++) {
@@ -162,7 +150,7 @@ static void add_devices(sh_sheet *sheet, const sh_run_digest *digest)
         const sh_digest_device *device = &digest->devices[i];
         const sh_digest_figure *figures = device->figures;
         const double celsius = figures[SH_FIGURE_temperature_celsius].most;
-        char text[SH_QUANTITY_BYTES] = "not available";
+        char text[32] = "not available";
         sh_sheet_number(sheet, device->device, SH_UNIT_whole);
         sh_sheet_cell(sheet, device->name);
         sh_sheet_number(sheet, device->lanes, SH_UNIT_whole);

@@ -138,26 +138,22 @@ bool sh_listing_begins(sh_run_about *about, sh_status status, const char *folder
     return true;
 }
 
-static void describe(sh_run_about *about, const char *folder)
+static sh_status add(sh_run_list *list, size_t *capacity, const char *folder)
 {
     sh_database *database;
+    void *runs = list->runs;
+    SH_TRY(sh_array_grow(&runs, capacity, list->count + 1, sizeof *list->runs));
+    list->runs = runs;
+    sh_run_about *about = &list->runs[list->count++];
     sh_status status = sh_listing_open(&database, folder);
     if (status == SH_OK) {
         status = sh_listing_read(about, database, folder);
         sh_database_close(database);
     }
-    if (status == SH_OK || sh_listing_begins(about, status, folder))
-        return;
-    set_unknown(about, SH_STATE_UNREADABLE, folder);
-    snprintf(about->reason, sizeof about->reason, "%s", sh_message());
-}
-
-static sh_status add(sh_run_list *list, size_t *capacity, const char *folder)
-{
-    void *runs = list->runs;
-    SH_TRY(sh_array_grow(&runs, capacity, list->count + 1, sizeof *list->runs));
-    list->runs = runs;
-    describe(&list->runs[list->count++], folder);
+    if (status != SH_OK && !sh_listing_begins(about, status, folder)) {
+        set_unknown(about, SH_STATE_UNREADABLE, folder);
+        snprintf(about->reason, sizeof about->reason, "%s", sh_message());
+    }
     return SH_OK;
 }
 
@@ -170,14 +166,15 @@ static sh_status add_all(sh_run_list *list, const char *folder)
     DIR *items = opendir(folder);
     if (items == NULL)
         return sh_fail_errno(errno, "%s: cannot list", folder);
-    for (const struct dirent *item; (item = readdir(items)) != NULL && status == SH_OK;) {
+    for (const struct dirent *item; (item = readdir(items)) != NULL;) {
         char path[SH_PATH_BYTES];
         if (item->d_name[0] == '.')
             continue;
-        status = sh_path_join(path, folder, item->d_name);
-        if (status == SH_OK && is_run(path))
-            status = add(list, &capacity, path);
+        SH_TRY_DONE(sh_path_join(path, folder, item->d_name));
+        if (is_run(path))
+            SH_TRY_DONE(add(list, &capacity, path));
     }
+done:
     closedir(items);
     return status;
 }

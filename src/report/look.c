@@ -86,26 +86,6 @@ static sh_run_device *find(const sh_run_snapshot *s, int64_t device)
     return NULL;
 }
 
-static sh_status add_device(sh_run_snapshot *s, size_t *capacity, const sh_query *query)
-{
-    void *devices = s->devices;
-    SH_TRY(sh_array_grow(&devices, capacity, s->device_count + 1, sizeof *s->devices));
-    s->devices = devices;
-    sh_run_device *device = &s->devices[s->device_count++];
-    *device = (sh_run_device){.device = (uint32_t)sh_query_integer(query, 0),
-                              .is_gone = sh_query_integer(query, 2) != 0,
-                              .share = sh_query_real(query, 4)};
-    if (device->is_gone)
-        device->share = NAN; /* that of the view in which it was last */
-    snprintf(device->name, sizeof device->name, "%s", sh_query_text(query, 1));
-    snprintf(device->reason, sizeof device->reason, "%s", sh_query_text(query, 3));
-    device->samples_per_second = device->compute = device->lanes = device->wait = NAN;
-    device->network = device->optimizer = device->cpu = device->memory_bytes = NAN;
-    device->sent_bytes_per_second = device->received_bytes_per_second = NAN;
-    device->temperature_celsius = device->throttled = device->held_back = NAN;
-    return SH_OK;
-}
-
 static sh_status read_devices(sh_run_snapshot *s, sh_database *database)
 {
     sh_query *query;
@@ -113,8 +93,23 @@ static sh_status read_devices(sh_run_snapshot *s, sh_database *database)
     sh_status status;
     size_t capacity = 0;
     SH_TRY(sh_query_new(&query, database, devices_query));
-    while ((status = sh_query_next(query, &row)) == SH_OK && row)
-        SH_TRY_DONE(add_device(s, &capacity, query));
+    while ((status = sh_query_next(query, &row)) == SH_OK && row) {
+        void *devices = s->devices;
+        SH_TRY_DONE(sh_array_grow(&devices, &capacity, s->device_count + 1, sizeof *s->devices));
+        s->devices = devices;
+        sh_run_device *device = &s->devices[s->device_count++];
+        *device = (sh_run_device){.device = (uint32_t)sh_query_integer(query, 0),
+                                  .is_gone = sh_query_integer(query, 2) != 0,
+                                  .share = sh_query_real(query, 4)};
+        if (device->is_gone)
+            device->share = NAN; /* that of the view in which it was last */
+        snprintf(device->name, sizeof device->name, "%s", sh_query_text(query, 1));
+        snprintf(device->reason, sizeof device->reason, "%s", sh_query_text(query, 3));
+        device->samples_per_second = device->compute = device->lanes = device->wait = NAN;
+        device->network = device->optimizer = device->cpu = device->memory_bytes = NAN;
+        device->sent_bytes_per_second = device->received_bytes_per_second = NAN;
+        device->temperature_celsius = device->throttled = device->held_back = NAN;
+    }
 done:
     sh_query_free(query);
     return status;
@@ -141,12 +136,6 @@ static sh_status read_work(sh_run_snapshot *s, int64_t since, sh_database *datab
     }
     sh_query_free(query);
     return status;
-}
-
-/* What a counter has grown by in a second; NaN where it has begun anew. */
-static double rate(double grown, double seconds)
-{
-    return grown >= 0 ? ratio(grown, seconds) : NAN;
 }
 
 /* The device's figures of late: of counters, from the first row that has them to the last. */
@@ -180,8 +169,10 @@ static sh_status read_figures(sh_run_snapshot *s, sh_run_device *device, sh_quer
     if (s->at - last[AT] > RECENT_SECONDS) /* it is silent */
         return SH_OK;
     double rates[COUNTERS];
-    for (int i = 0; i < COUNTERS; i++)
-        rates[i] = rate(last[i] - first[i], last[AT] - began[i]);
+    for (int i = 0; i < COUNTERS; i++) { /* NaN where a counter has begun anew */
+        const double grown = last[i] - first[i];
+        rates[i] = grown >= 0 ? ratio(grown, last[AT] - began[i]) : NAN;
+    }
     device->cpu = rates[CPU];
     device->sent_bytes_per_second = rates[SENT];
     device->received_bytes_per_second = rates[RECEIVED];
@@ -190,18 +181,6 @@ static sh_status read_figures(sh_run_snapshot *s, sh_run_device *device, sh_quer
     device->temperature_celsius = temperature;
     device->throttled = throttled;
     return SH_OK;
-}
-
-static sh_status read_samples(sh_run_snapshot *s, sh_database *database)
-{
-    sh_query *query;
-    sh_status status = SH_OK;
-    SH_TRY(sh_query_new(&query, database, samples_query));
-    for (size_t i = 0; i < s->device_count && status == SH_OK; i++)
-        if (!s->devices[i].is_gone)
-            status = read_figures(s, &s->devices[i], query);
-    sh_query_free(query);
-    return status;
 }
 
 static sh_status read_news(sh_run_snapshot *s, sh_database *database)
@@ -225,16 +204,23 @@ static sh_status read_news(sh_run_snapshot *s, sh_database *database)
 static sh_status read_all(sh_run_snapshot *s, sh_database *database, const char *folder)
 {
     int64_t since = 0;
+    sh_query *query;
+    sh_status status;
     SH_TRY(sh_database_run(database, "BEGIN")); /* all as of one moment */
     SH_TRY(sh_listing_read(&s->about, database, folder));
     SH_TRY(read_steps(s, &since, database));
     SH_TRY(read_devices(s, database));
     SH_TRY(read_work(s, since, database));
-    SH_TRY(read_samples(s, database));
-    SH_TRY(read_news(s, database));
+    SH_TRY(sh_query_new(&query, database, samples_query));
+    for (size_t i = 0; i < s->device_count; i++)
+        if (!s->devices[i].is_gone)
+            SH_TRY_DONE(read_figures(s, &s->devices[i], query));
+    SH_TRY_DONE(read_news(s, database));
     if (s->about.state == SH_STATE_RUNNING && s->about.steps >= s->about.step)
         s->eta_seconds = ratio((double)(s->about.steps - s->about.step), s->steps_per_second);
-    return SH_OK;
+done:
+    sh_query_free(query);
+    return status;
 }
 
 sh_status sh_run_look(sh_run_snapshot *snapshot, const char *folder)

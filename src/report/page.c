@@ -27,20 +27,6 @@ static sh_status fill(FILE *file, const sh_page *page, const char *name, size_t 
     return sh_asset_write(file, asset);
 }
 
-static sh_status fill_all(FILE *file, const sh_page *page, const char *template)
-{
-    for (const char *open; (open = strstr(template, "{{")) != NULL;) {
-        const char *close = strstr(open, "}}");
-        if (close == NULL)
-            break;
-        fwrite(template, 1, (size_t)(open - template), file);
-        SH_TRY(fill(file, page, open + 2, (size_t)(close - open - 2)));
-        template = close + 2;
-    }
-    fputs(template, file);
-    return SH_OK;
-}
-
 sh_status sh_page_write(FILE *file, const sh_page *page)
 {
     char *template = NULL;
@@ -51,8 +37,18 @@ sh_status sh_page_write(FILE *file, const sh_page *page)
     sh_status status = sh_asset_write(memory, "page.html");
     if (fclose(memory) != 0 && status == SH_OK)
         status = sh_fail_memory(bytes, "a page");
-    if (status == SH_OK)
-        status = fill_all(file, page, template);
+    SH_TRY_DONE(status);
+    const char *rest = template;
+    for (const char *open; (open = strstr(rest, "{{")) != NULL;) {
+        const char *close = strstr(open, "}}");
+        if (close == NULL)
+            break;
+        fwrite(rest, 1, (size_t)(open - rest), file);
+        SH_TRY_DONE(fill(file, page, open + 2, (size_t)(close - open - 2)));
+        rest = close + 2;
+    }
+    fputs(rest, file);
+done:
     free(template);
     return status;
 }

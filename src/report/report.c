@@ -13,36 +13,38 @@
 #include "store/file.h"
 #include "store/sweep_schema.h"
 
-typedef void write_part(FILE *file, const sh_subject *subjects, size_t count,
-                        sh_report_format format);
+typedef sh_status write_part(FILE *file, const sh_subject *subjects, size_t count,
+                             sh_report_format format);
 
-static void write_summary(FILE *file, const sh_subject *subjects, size_t count,
-                          sh_report_format format)
+static sh_status write_summary(FILE *file, const sh_subject *subjects, size_t count,
+                               sh_report_format format)
 {
     sh_sheet sheet = {.file = file, .format = format};
     sh_findings_summary(&sheet, subjects, count);
+    return SH_OK;
 }
 
-static void write_details(FILE *file, const sh_subject *subjects, size_t count,
-                          sh_report_format format)
+static sh_status write_details(FILE *file, const sh_subject *subjects, size_t count,
+                               sh_report_format format)
 {
     sh_sheet sheet = {.file = file, .format = format};
     for (size_t i = 0; i < count; i++)
         sh_findings_details(&sheet, &subjects[i], count > 1);
+    return SH_OK;
 }
 
-static void write_tables(FILE *file, const sh_subject *subjects, size_t count,
-                         sh_report_format format)
+static sh_status write_tables(FILE *file, const sh_subject *subjects, size_t count,
+                              sh_report_format format)
 {
-    write_summary(file, subjects, count, format);
-    write_details(file, subjects, count, format);
+    SH_TRY(write_summary(file, subjects, count, format));
+    return write_details(file, subjects, count, format);
 }
 
-static void write_json(FILE *file, const sh_subject *subjects, size_t count,
-                       sh_report_format format)
+static sh_status write_json(FILE *file, const sh_subject *subjects, size_t count,
+                            sh_report_format format)
 {
     (void)format;
-    sh_report_json(file, subjects, count);
+    return sh_report_json(file, subjects, count);
 }
 
 /* What a part writes, as a text: owned. */
@@ -54,45 +56,10 @@ static sh_status gather(char **text, write_part *write, const sh_subject *subjec
     FILE *file = open_memstream(&fresh, &bytes);
     if (file == NULL)
         return sh_fail_memory(bytes, "a report");
-    write(file, subjects, count, format);
+    sh_status status = write(file, subjects, count, format);
     const bool failed = ferror(file) != 0;
-    if (fclose(file) != 0 || failed) {
-        free(fresh);
-        return sh_fail_memory(bytes, "a report");
-    }
-    *text = fresh;
-    return SH_OK;
-}
-
-static void name_page(char *title, size_t bytes, const sh_subject *subjects, size_t count)
-{
-    if (count > 1)
-        snprintf(title, bytes, "%zu runs", count);
-    else
-        snprintf(title, bytes, "%s: %s on %s", subjects[0].digest->name, subjects[0].digest->model,
-                 subjects[0].digest->data);
-}
-
-static sh_status make_page(char **text, const sh_subject *subjects, size_t count)
-{
-    char title[4 * SH_DIGEST_TEXT_BYTES], *summary = NULL, *details = NULL, *data = NULL;
-    char *fresh = NULL;
-    size_t bytes = 0;
-    FILE *file = NULL;
-    sh_status status = SH_OK;
-    name_page(title, sizeof title, subjects, count);
-    SH_TRY_DONE(gather(&summary, write_summary, subjects, count, SH_REPORT_html));
-    SH_TRY_DONE(gather(&details, write_details, subjects, count, SH_REPORT_html));
-    SH_TRY_DONE(gather(&data, write_json, subjects, count, SH_REPORT_json));
-    file = open_memstream(&fresh, &bytes);
-    status = file == NULL ? sh_fail_memory(bytes, "a report")
-                          : sh_page_write(file, &(sh_page){title, summary, details, data});
-    if (file != NULL && fclose(file) != 0 && status == SH_OK)
+    if ((fclose(file) != 0 || failed) && status == SH_OK)
         status = sh_fail_memory(bytes, "a report");
-done:
-    free(summary);
-    free(details);
-    free(data);
     if (status == SH_OK)
         *text = fresh;
     else
@@ -100,13 +67,25 @@ done:
     return status;
 }
 
-static sh_status make(char **text, const sh_subject *subjects, size_t count,
-                      sh_report_format format)
+static sh_status write_page(FILE *file, const sh_subject *subjects, size_t count,
+                            sh_report_format format)
 {
-    if (format == SH_REPORT_html)
-        return make_page(text, subjects, count);
-    return gather(text, format == SH_REPORT_json ? write_json : write_tables, subjects, count,
-                  format);
+    const sh_run_digest *first = subjects[0].digest;
+    char title[4 * SH_DIGEST_TEXT_BYTES], *summary = NULL, *details = NULL, *data = NULL;
+    sh_status status;
+    if (count > 1)
+        snprintf(title, sizeof title, "%zu runs", count);
+    else
+        snprintf(title, sizeof title, "%s: %s on %s", first->name, first->model, first->data);
+    SH_TRY_DONE(gather(&summary, write_summary, subjects, count, format));
+    SH_TRY_DONE(gather(&details, write_details, subjects, count, format));
+    SH_TRY_DONE(gather(&data, write_json, subjects, count, format));
+    SH_TRY_DONE(sh_page_write(file, &(sh_page){title, summary, details, data}));
+done:
+    free(summary);
+    free(details);
+    free(data);
+    return status;
 }
 
 /* Runs that have one name get their long ones. */
@@ -132,18 +111,14 @@ static bool is_sweep(const char *folder)
     return sh_path_join(path, folder, SH_SWEEP_DATABASE) == SH_OK && access(path, F_OK) == 0;
 }
 
-static sh_status make_study(char **text, const char *folder, sh_report_format format)
-{
-    if (format != SH_REPORT_text && format != SH_REPORT_markdown)
-        return sh_fail(SH_UNSUPPORTED,
-                       "%s is a sweep, which has tables as text or Markdown; shoal sweep --list "
-                       "--json has all figures",
-                       folder);
-    return sh_sweep_tables(text, folder, format == SH_REPORT_markdown);
-}
-
 sh_status sh_report(const sh_report_options *options, char **text)
 {
+    static write_part *const writers[] = {
+        [SH_REPORT_text] = write_tables,
+        [SH_REPORT_markdown] = write_tables,
+        [SH_REPORT_html] = write_page,
+        [SH_REPORT_json] = write_json,
+    };
     const size_t count = options->run_count;
     if (count == 0)
         return sh_fail(SH_INVALID, "no run to report of");
@@ -153,12 +128,18 @@ sh_status sh_report(const sh_report_options *options, char **text)
     char *fresh = NULL;
     sh_status status = SH_OK;
     if (count == 1 && is_sweep(options->runs[0])) {
-        SH_TRY_DONE(make_study(&fresh, options->runs[0], options->format));
+        if (options->format != SH_REPORT_text && options->format != SH_REPORT_markdown)
+            SH_TRY_DONE(sh_fail(SH_UNSUPPORTED,
+                                "%s is a sweep, which has tables as text or Markdown; shoal sweep "
+                                "--list --json has all figures",
+                                options->runs[0]));
+        SH_TRY_DONE(
+            sh_sweep_tables(&fresh, options->runs[0], options->format == SH_REPORT_markdown));
     } else {
         for (size_t i = 0; i < count; i++)
             SH_TRY_DONE(sh_subject_init(&subjects[i], options->runs[i]));
         tell_apart(subjects, count);
-        SH_TRY_DONE(make(&fresh, subjects, count, options->format));
+        SH_TRY_DONE(gather(&fresh, writers[options->format], subjects, count, options->format));
     }
     if (options->output != NULL)
         SH_TRY_DONE(sh_file_replace(options->output, fresh, strlen(fresh)));

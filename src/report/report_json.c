@@ -1,185 +1,190 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/report_json.h"
 
+#include <jansson.h>
 #include <math.h>
+#include <stdlib.h>
 
-static void text(FILE *file, const char *name, const char *value)
+/* Objects take members over; that memory was out is found out at the end. */
+typedef struct writer {
+    const sh_run_digest *digest;
+    bool failed;
+} writer;
+
+static void set(writer *w, json_t *object, const char *name, json_t *value)
 {
-    fprintf(file, "\"%s\":", name);
-    sh_escape(file, SH_REPORT_json, value);
-    fputc(',', file);
+    if (json_object_set_new(object, name, value) != 0)
+        w->failed = true;
 }
 
-static void number(FILE *file, double value, const char *behind)
+static void append(writer *w, json_t *array, json_t *value)
 {
-    if (isfinite(value))
-        fprintf(file, "%.*g%s", fabs(value) < 1e5 ? 5 : 10, value, behind);
-    else
-        fprintf(file, "null%s", behind);
+    if (json_array_append_new(array, value) != 0)
+        w->failed = true;
 }
 
-static void field(FILE *file, const char *name, double value)
+/* With as many digits as tell: the numbers are for charts and tables. */
+static json_t *number(double value)
 {
-    fprintf(file, "\"%s\":", name);
-    number(file, value, ",");
+    char text[32];
+    if (!isfinite(value))
+        return json_null();
+    snprintf(text, sizeof text, "%.*g", fabs(value) < 1e5 ? 5 : 10, value);
+    const double rounded = strtod(text, NULL);
+    const bool whole = rounded == rint(rounded) && fabs(rounded) < 1e15;
+    return whole ? json_integer((json_int_t)rounded) : json_real(rounded);
 }
 
 /* Every `stride`th double from `values` on. */
-static void series(FILE *file, const char *name, const double *values, size_t stride, size_t count)
+static json_t *series(writer *w, const double *values, size_t stride, size_t count)
 {
-    fprintf(file, "\"%s\":[", name);
+    json_t *array = json_array();
     for (size_t i = 0; i < count; i++)
-        number(file, values[i * stride], i + 1 < count ? "," : "");
-    fputc(']', file);
+        append(w, array, number(values[i * stride]));
+    return array;
 }
 
 /* A member of an array of structs as a series. */
-#define COLUMN(file, items, count, member, behind)                                                 \
-    do {                                                                                           \
-        series(file, #member, (count) > 0 ? &(items)[0].member : NULL,                             \
-               sizeof *(items) / sizeof(double), count);                                           \
-        fputs(behind, file);                                                                       \
-    } while (0)
+#define SET_COLUMN(w, object, items, count, member)                                                \
+    set(w, object, #member,                                                                        \
+        series(w, (count) > 0 ? &(items)[0].member : NULL, sizeof *(items) / sizeof(double),       \
+               count))
 
-static void write_points(FILE *file, const sh_run_digest *digest)
+static json_t *device_json(writer *w, const sh_digest_device *device)
 {
-    const sh_digest_point *points = digest->points;
-    const sh_digest_epoch *epochs = digest->epochs;
-    const size_t count = digest->point_count, epoch_count = digest->epoch_count;
-    fputs("\"points\":{", file);
-    COLUMN(file, points, count, step, ",");
-    COLUMN(file, points, count, seconds, ",");
-    COLUMN(file, points, count, loss, ",");
-    COLUMN(file, points, count, loss_least, ",");
-    COLUMN(file, points, count, loss_most, ",");
-    COLUMN(file, points, count, accuracy, ",");
-    COLUMN(file, points, count, samples_per_second, "},\n\"epochs\":{");
-    COLUMN(file, epochs, epoch_count, epoch, ",");
-    COLUMN(file, epochs, epoch_count, step, ",");
-    COLUMN(file, epochs, epoch_count, seconds, ",");
-    COLUMN(file, epochs, epoch_count, loss, ",");
-    COLUMN(file, epochs, epoch_count, accuracy, ",");
-    COLUMN(file, epochs, epoch_count, val_loss, ",");
-    COLUMN(file, epochs, epoch_count, val_accuracy, "},\n");
-}
-
-static void write_figures(FILE *file, const sh_run_digest *digest, const sh_digest_device *device)
-{
-    fputs("\"figures\":{", file);
+    const size_t parts = w->digest->part_count;
+    json_t *object = json_object(), *split = json_object();
+    json_t *figures = json_object(), *all_series = json_object();
+    set(w, object, "name", json_string(device->name));
+    set(w, object, "device", number(device->device));
+    set(w, object, "lanes", number(device->lanes));
+    set(w, object, "cores", number(device->cores > 0 ? (double)device->cores : NAN));
+    set(w, object, "steps", number((double)device->steps));
+    set(w, object, "grains", number((double)device->grains));
+    set(w, object, "samples", number((double)device->samples));
+    set(w, object, "grain_seconds", number(device->grain_seconds));
+    set(w, object, "step_seconds", number(device->wall));
+    for (int i = 0; i < SH_STEP_SPLIT_COUNT; i++) {
+        json_t *part = json_object();
+        set(w, part, "mean", number(device->split[i]));
+        set(w, part, "series", series(w, device->series[i], 1, parts));
+        set(w, split, sh_step_split_name(i), part);
+    }
+    set(w, object, "split", split);
     for (int i = 0; i < SH_FIGURE_COUNT; i++) {
         const sh_digest_figure *figure = &device->figures[i];
-        fprintf(file, "%s\"%s\":{", i == 0 ? "" : ",", sh_figure_name((sh_figure)i));
-        field(file, "total", figure->total);
-        field(file, "least", figure->least);
-        field(file, "most", figure->most);
-        fputs("\"mean\":", file);
-        number(file, figure->mean, "}");
+        const char *name = sh_figure_name((sh_figure)i);
+        json_t *totals = json_object();
+        set(w, totals, "total", number(figure->total));
+        set(w, totals, "least", number(figure->least));
+        set(w, totals, "most", number(figure->most));
+        set(w, totals, "mean", number(figure->mean));
+        set(w, figures, name, totals);
+        if (figure->series != NULL)
+            set(w, all_series, name, series(w, figure->series, 1, parts));
     }
-    fputs("},\n\"series\":{", file);
-    const char *comma = "";
-    for (int i = 0; i < SH_FIGURE_COUNT; i++)
-        if (device->figures[i].series != NULL) {
-            fputs(comma, file);
-            series(file, sh_figure_name((sh_figure)i), device->figures[i].series, 1,
-                   digest->part_count);
-            comma = ",\n";
-        }
-    fputs("}", file);
+    set(w, object, "figures", figures);
+    set(w, object, "series", all_series);
+    return object;
 }
 
-static void write_device(FILE *file, const sh_run_digest *digest, const sh_digest_device *device)
+static json_t *verdict_json(writer *w, const sh_verdict *verdict)
 {
-    fputs("{", file);
-    text(file, "name", device->name);
-    field(file, "device", device->device);
-    field(file, "lanes", device->lanes);
-    field(file, "cores", device->cores > 0 ? (double)device->cores : NAN);
-    field(file, "steps", (double)device->steps);
-    field(file, "grains", (double)device->grains);
-    field(file, "samples", (double)device->samples);
-    field(file, "grain_seconds", device->grain_seconds);
-    field(file, "step_seconds", device->wall);
-    fputs("\"split\":{", file);
-    for (int i = 0; i < SH_STEP_SPLIT_COUNT; i++) {
-        fprintf(file, "%s\"%s\":{\"mean\":", i == 0 ? "" : ",\n", sh_step_split_name(i));
-        number(file, device->split[i], ",");
-        series(file, "series", device->series[i], 1, digest->part_count);
-        fputs("}", file);
-    }
-    fputs("},\n", file);
-    write_figures(file, digest, device);
-    fputs("}", file);
-}
-
-static void write_verdict(FILE *file, const sh_verdict *verdict)
-{
-    fputs("\"verdict\":{", file);
-    text(file, "text", verdict->text);
-    fputs("\"findings\":[", file);
+    json_t *object = json_object(), *findings = json_array();
+    set(w, object, "text", json_string(verdict->text));
     for (size_t i = 0; i < verdict->finding_count; i++) {
-        const sh_finding *finding = &verdict->findings[i];
-        fputs(i == 0 ? "{" : ",{", file);
-        text(file, "cause", sh_cause_name(finding->cause));
-        text(file, "text", finding->text);
-        field(file, "index", finding->device < 0 ? NAN : (double)finding->device);
-        fputs("\"cost\":", file);
-        number(file, finding->cost, "}");
+        const sh_finding *each = &verdict->findings[i];
+        json_t *finding = json_object();
+        set(w, finding, "cause", json_string(sh_cause_name(each->cause)));
+        set(w, finding, "text", json_string(each->text));
+        set(w, finding, "index", number(each->device < 0 ? NAN : (double)each->device));
+        set(w, finding, "cost", number(each->cost));
+        append(w, findings, finding);
     }
-    fputs("]},\n", file);
+    set(w, object, "findings", findings);
+    return object;
 }
 
-static void write_views(FILE *file, const sh_run_digest *digest)
+static json_t *run_json(writer *w, const sh_verdict *verdict)
 {
-    fputs("\"views\":[", file);
+    const sh_run_digest *digest = w->digest;
+    json_t *object = json_object(), *points = json_object(), *epochs = json_object();
+    json_t *views = json_array(), *devices = json_array();
+    set(w, object, "name", json_string(digest->name));
+    set(w, object, "model", json_string(digest->model));
+    set(w, object, "data", json_string(digest->data));
+    set(w, object, "status", json_string(digest->status));
+    set(w, object, "version", json_string(digest->version));
+    json_t *job = json_string(digest->job);
+    set(w, object, "job", job != NULL ? job : json_null()); /* it is as another program wrote it */
+    set(w, object, "weights_hash", json_string(digest->weights_hash));
+    set(w, object, "parameters", number((double)digest->parameters));
+    set(w, object, "sessions", number(digest->sessions));
+    set(w, object, "steps", number((double)digest->steps));
+    set(w, object, "steps_planned", number((double)digest->steps_planned));
+    set(w, object, "samples", number((double)digest->samples));
+    set(w, object, "redone", number((double)digest->redone));
+    set(w, object, "seconds", number(digest->seconds));
+    set(w, object, "samples_per_second", number(digest->samples_per_second));
+    set(w, object, "verdict", verdict_json(w, verdict));
+    set(w, object, "points", points);
+    SET_COLUMN(w, points, digest->points, digest->point_count, step);
+    SET_COLUMN(w, points, digest->points, digest->point_count, seconds);
+    SET_COLUMN(w, points, digest->points, digest->point_count, loss);
+    SET_COLUMN(w, points, digest->points, digest->point_count, loss_least);
+    SET_COLUMN(w, points, digest->points, digest->point_count, loss_most);
+    SET_COLUMN(w, points, digest->points, digest->point_count, accuracy);
+    SET_COLUMN(w, points, digest->points, digest->point_count, samples_per_second);
+    set(w, object, "epochs", epochs);
+    SET_COLUMN(w, epochs, digest->epochs, digest->epoch_count, epoch);
+    SET_COLUMN(w, epochs, digest->epochs, digest->epoch_count, step);
+    SET_COLUMN(w, epochs, digest->epochs, digest->epoch_count, seconds);
+    SET_COLUMN(w, epochs, digest->epochs, digest->epoch_count, loss);
+    SET_COLUMN(w, epochs, digest->epochs, digest->epoch_count, accuracy);
+    SET_COLUMN(w, epochs, digest->epochs, digest->epoch_count, val_loss);
+    SET_COLUMN(w, epochs, digest->epochs, digest->epoch_count, val_accuracy);
     for (size_t i = 0; i < digest->view_count; i++) {
-        const sh_digest_view *view = &digest->views[i];
-        fputs(i == 0 ? "{" : ",{", file);
-        text(file, "reason", view->reason);
-        field(file, "view", view->view);
-        field(file, "step", view->step);
-        field(file, "seconds", view->seconds);
-        field(file, "grains", (double)view->grains);
-        fprintf(file, "\"devices\":%u}", view->devices);
+        const sh_digest_view *each = &digest->views[i];
+        json_t *view = json_object();
+        set(w, view, "reason", json_string(each->reason));
+        set(w, view, "view", number(each->view));
+        set(w, view, "step", number(each->step));
+        set(w, view, "seconds", number(each->seconds));
+        set(w, view, "grains", number((double)each->grains));
+        set(w, view, "devices", number(each->devices));
+        append(w, views, view);
     }
-    fputs("],\n", file);
+    set(w, object, "views", views);
+    for (size_t i = 0; i < digest->device_count; i++)
+        append(w, devices, device_json(w, &digest->devices[i]));
+    set(w, object, "devices", devices);
+    return object;
 }
 
-static void write_run(FILE *file, const sh_subject *subject)
+/* Only texts hold these letters, which mean something in a page. */
+static int put_escaped(const char *piece, size_t bytes, void *file)
 {
-    const sh_run_digest *digest = subject->digest;
-    fputs("{", file);
-    text(file, "name", digest->name);
-    text(file, "model", digest->model);
-    text(file, "data", digest->data);
-    text(file, "status", digest->status);
-    text(file, "version", digest->version);
-    text(file, "job", digest->job);
-    text(file, "weights_hash", digest->weights_hash);
-    field(file, "parameters", (double)digest->parameters);
-    field(file, "sessions", digest->sessions);
-    field(file, "steps", (double)digest->steps);
-    field(file, "steps_planned", (double)digest->steps_planned);
-    field(file, "samples", (double)digest->samples);
-    field(file, "redone", (double)digest->redone);
-    field(file, "seconds", digest->seconds);
-    field(file, "samples_per_second", digest->samples_per_second);
-    write_verdict(file, &subject->verdict);
-    write_points(file, digest);
-    write_views(file, digest);
-    fputs("\"devices\":[", file);
-    for (size_t i = 0; i < digest->device_count; i++) {
-        fputs(i == 0 ? "" : ",\n", file);
-        write_device(file, digest, &digest->devices[i]);
-    }
-    fputs("]}", file);
+    for (size_t i = 0; i < bytes; i++)
+        if (piece[i] == '<' || piece[i] == '>' || piece[i] == '&')
+            fprintf(file, "\\u%04x", (unsigned)piece[i]);
+        else
+            fputc(piece[i], file);
+    return 0;
 }
 
-void sh_report_json(FILE *file, const sh_subject *subjects, size_t count)
+sh_status sh_report_json(FILE *file, const sh_subject *subjects, size_t count)
 {
-    fputs("{\"report\":1,\"runs\":[\n", file);
+    writer w = {.failed = false};
+    json_t *root = json_object(), *runs = json_array();
     for (size_t i = 0; i < count; i++) {
-        fputs(i == 0 ? "" : ",\n", file);
-        write_run(file, &subjects[i]);
+        w.digest = subjects[i].digest;
+        append(&w, runs, run_json(&w, &subjects[i].verdict));
     }
-    fputs("]}\n", file);
+    set(&w, root, "report", json_integer(1));
+    set(&w, root, "runs", runs);
+    if (json_dump_callback(root, put_escaped, file, JSON_COMPACT | JSON_REAL_PRECISION(10)) != 0)
+        w.failed = true;
+    fputc('\n', file);
+    json_decref(root);
+    return w.failed ? sh_fail_memory(sizeof(json_t), "a report") : SH_OK;
 }

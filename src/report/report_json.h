@@ -3,12 +3,12 @@
  * All that a digest holds, as JSON: what `--format json` gives, and what a page draws its charts
  * of.
  *
- *     sh_report_json(file, subjects, count);
+ *     SH_TRY(sh_report_json(file, subjects, count));
  *
  * {"report": 1, "runs": [...]}: units as in the names of figures (src/monitor/figures.def), else
  * seconds and shares of 1; what is not available is null. A series is an array, one value a part;
  * `points` go by steps, a device's `split` by equal parts of the steps, its `series` by equal parts
- * of the time.
+ * of the time. `<`, `>` and `&` are escaped, so that a page may hold it in a script.
  *
  * Threads: any.
  */
@@ -19,6 +19,7 @@
 
 #include "report/findings.h"
 
-void sh_report_json(FILE *file, const sh_subject *subjects, size_t count);
+/* SH_NO_MEMORY; that the file failed shows in ferror(file). */
+sh_status sh_report_json(FILE *file, const sh_subject *subjects, size_t count) SHOAL_CHECKED;
 
 #endif

@@ -61,14 +61,11 @@ typedef void take_row(run_reader *reader, const sh_query *row);
 static sh_status each(run_reader *reader, const char *sql, take_row *take)
 {
     sh_query *query;
-    bool row = true;
+    bool row;
     SH_TRY(sh_query_new(&query, reader->database, sql));
-    sh_status status = SH_OK;
-    while (status == SH_OK && row) {
-        status = sh_query_next(query, &row);
-        if (status == SH_OK && row)
-            take(reader, query);
-    }
+    sh_status status;
+    while ((status = sh_query_next(query, &row)) == SH_OK && row)
+        take(reader, query);
     sh_query_free(query);
     return status;
 }
@@ -136,14 +133,6 @@ static double seconds_of(const run_reader *reader, double at, size_t *number)
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-/* Which of `count` parts of the steps it is in. */
-static size_t part_of(const run_reader *reader, double step, size_t count)
-{
-    const double place =
-        (step - reader->first_step) / (reader->last_step - reader->first_step + 1) * (double)count;
-    return place < 0 ? 0 : place >= (double)count ? count - 1 : (size_t)place;
-}
-
 static void take_range(run_reader *reader, const sh_query *row)
 {
     sh_run_digest *digest = reader->digest;
@@ -181,19 +170,6 @@ static void take_point(run_reader *reader, const sh_query *row)
     point->samples_per_second = sh_query_real(row, 7); /* samples, so far */
 }
 
-/* From samples of each part to samples a second. */
-static void divide_by_time(sh_run_digest *digest)
-{
-    double before = NAN;
-    for (size_t i = 0; i < digest->point_count; i++) {
-        sh_digest_point *point = &digest->points[i];
-        const double span = point->seconds - before;
-        point->samples_per_second = span > 0 ? point->samples_per_second / span : NAN;
-        if (!isnan(point->seconds))
-            before = point->seconds;
-    }
-}
-
 static sh_status read_steps(run_reader *reader)
 {
     sh_run_digest *digest = reader->digest;
@@ -217,7 +193,15 @@ static sh_status read_steps(run_reader *reader)
              "sum(samples * merged) FROM steps GROUP BY 1",
              first, digest->point_count, (long long)reader->last_step - first + 1);
     SH_TRY(each(reader, sql, take_point));
-    divide_by_time(digest);
+    double before = NAN;
+    for (size_t i = 0; i < digest->point_count;
+         i++) { /* from samples of a part to those a second */
+        sh_digest_point *point = &digest->points[i];
+        const double span = point->seconds - before;
+        point->samples_per_second = span > 0 ? point->samples_per_second / span : NAN;
+        if (!isnan(point->seconds))
+            before = point->seconds;
+    }
     return SH_OK;
 }
 
@@ -242,20 +226,6 @@ static void take_view(run_reader *reader, const sh_query *row)
     view->devices = (uint32_t)sh_query_integer(row, 3);
     view->grains = (uint64_t)sh_query_integer(row, 4);
     take_text(view->reason, row, 5);
-}
-
-static sh_status read_changes(run_reader *reader)
-{
-    SH_TRY(MAKE_ROOM(reader, reader->digest->epochs, "SELECT count(*) FROM epochs"));
-    SH_TRY(each(reader,
-                "SELECT epoch, step, at, loss, accuracy, val_loss, val_accuracy FROM epochs "
-                "ORDER BY epoch",
-                take_epoch));
-    SH_TRY(MAKE_ROOM(reader, reader->digest->views, "SELECT count(*) FROM views"));
-    return each(reader,
-                "SELECT view, min(at), min(step), count(*), sum(grains), max(reason) FROM views "
-                "GROUP BY session, view ORDER BY session, view",
-                take_view);
 }
 
 /* ---- devices: the parts of their steps ---------------------------------------------------------
@@ -295,7 +265,9 @@ static void add_work(run_reader *reader, work_row *row, double longest)
     const double behind = longest - sh_step_split_computing(row->split);
     row->split[SH_STEP_SPLIT_wait] = fmin(exchange, behind);
     row->split[SH_STEP_SPLIT_network] = fmax(0, exchange - behind);
-    const size_t part = part_of(reader, (double)reader->step, reader->parts);
+    const double steps = reader->last_step - reader->first_step + 1;
+    const double at = ((double)reader->step - reader->first_step) / steps * (double)reader->parts;
+    const size_t part = at < 0 ? 0 : at >= (double)reader->parts ? reader->parts - 1 : (size_t)at;
     const size_t place = (size_t)(device - reader->digest->devices) * reader->parts + part;
     for (int i = 0; i < SH_STEP_SPLIT_COUNT; i++) {
         const double seconds = 1e-6 * row->merged * (isnan(row->split[i]) ? 0 : row->split[i]);
@@ -455,31 +427,6 @@ static void end_samples(run_reader *reader)
     memset(reader->spans, 0, parts * sizeof *reader->spans);
 }
 
-/* What a counter has grown by in `span` seconds. Connections that wait for one link do so at the
- * same time: it is busy once. */
-static double growth_of(const run_reader *reader, int i, double value, double span)
-{
-    const double grown = value - reader->before[i];
-    return i == SH_FIGURE_network_busy_seconds ? fmin(grown, span) : grown;
-}
-
-static void take_figure(run_reader *reader, int i, double value, double merged, double span,
-                        size_t part)
-{
-    sh_digest_figure *figure = &reader->device->figures[i];
-    const double grown = growth_of(reader, i, value, span);
-    if (!is_counter(i)) {
-        reader->sums[part][i] += value * merged;
-        reader->spans[part][i] += merged;
-        figure->least = fmin(figure->least, value);
-        figure->most = fmax(figure->most, value);
-    } else if (span > 0 && grown >= 0) { /* less: it began anew */
-        reader->sums[part][i] += grown;
-        reader->spans[part][i] += span;
-    }
-    reader->before[i] = value;
-}
-
 enum { SAMPLE_DEVICE, SAMPLE_AT, SAMPLE_MERGED, SAMPLE_FIGURES };
 
 static void take_sample(run_reader *reader, const sh_query *row)
@@ -504,8 +451,23 @@ static void take_sample(run_reader *reader, const sh_query *row)
     const double merged = sh_query_real(row, SAMPLE_MERGED);
     for (int i = 0; i < SH_FIGURE_COUNT; i++) {
         const double value = sh_query_real(row, SAMPLE_FIGURES + i);
-        if (!isnan(value))
-            take_figure(reader, i, value, merged, span, part);
+        sh_digest_figure *figure = &device->figures[i];
+        double grown = value - reader->before[i];
+        if (isnan(value))
+            continue;
+        /* Connections that wait for one link do so at the same time: it is busy once. */
+        if (i == SH_FIGURE_network_busy_seconds)
+            grown = fmin(grown, span);
+        if (!is_counter(i)) {
+            reader->sums[part][i] += value * merged;
+            reader->spans[part][i] += merged;
+            figure->least = fmin(figure->least, value);
+            figure->most = fmax(figure->most, value);
+        } else if (span > 0 && grown >= 0) { /* less: it began anew */
+            reader->sums[part][i] += grown;
+            reader->spans[part][i] += span;
+        }
+        reader->before[i] = value;
     }
     reader->before_seconds = seconds;
     reader->before_session = in;
@@ -516,18 +478,6 @@ static const char samples_sql[] = "SELECT device, at, merged"
 #include "monitor/figures.def"
 #undef SH_FIGURE
                                   " FROM samples ORDER BY device, at";
-
-static sh_status read_samples(run_reader *reader)
-{
-    sh_arena *arena = &reader->digest->arena;
-    reader->sums = sh_arena_take(arena, reader->parts, sizeof *reader->sums);
-    reader->spans = sh_arena_take(arena, reader->parts, sizeof *reader->spans);
-    if (reader->sums == NULL || reader->spans == NULL)
-        return sh_fail_memory(reader->parts * sizeof *reader->sums, "a digest");
-    SH_TRY(each(reader, samples_sql, take_sample));
-    end_samples(reader);
-    return SH_OK;
-}
 
 /* ---- all ---------------------------------------------------------------------------------------
  */
@@ -548,20 +498,13 @@ static sh_status read_devices(run_reader *reader)
         reader->parts = digest->point_count > 0 ? digest->point_count : 1;
     SH_TRY(read_work(reader));
     digest->part_count = reader->parts;
-    return read_samples(reader);
-}
-
-static sh_status read_all(run_reader *reader, const char *path)
-{
-    SH_TRY(each(reader, "SELECT model, data, job, parameters, steps, weights_hash FROM run",
-                take_run));
-    if (reader->digest->job == NULL)
-        return sh_fail(SH_NOT_FOUND, "%s: no run has begun in it", path);
-    SH_TRY(MAKE_ROOM(reader, reader->sessions, "SELECT count(*) FROM sessions"));
-    SH_TRY(each(reader, sessions_sql, take_session));
-    SH_TRY(read_steps(reader));
-    SH_TRY(read_changes(reader));
-    return read_devices(reader);
+    reader->sums = sh_arena_take(&digest->arena, reader->parts, sizeof *reader->sums);
+    reader->spans = sh_arena_take(&digest->arena, reader->parts, sizeof *reader->spans);
+    if (reader->sums == NULL || reader->spans == NULL)
+        return sh_fail_memory(reader->parts * sizeof *reader->sums, "a digest");
+    SH_TRY(each(reader, samples_sql, take_sample));
+    end_samples(reader);
+    return SH_OK;
 }
 
 /* The last `count` parts of a path. */
@@ -596,16 +539,33 @@ sh_status sh_run_digest_new(sh_run_digest **digest, const char *path)
     run_reader reader = {.digest = calloc(1, sizeof *reader.digest)};
     if (reader.digest == NULL)
         return sh_fail_memory(sizeof *reader.digest, "a digest");
+    sh_status status;
     sh_arena_init(&reader.digest->arena);
     name_run(reader.digest, file);
-    sh_status status = sh_database_open(&reader.database, file, sh_schema_run(), SH_DATABASE_READ);
-    if (status == SH_OK)
-        status = read_all(&reader, file);
+    SH_TRY_DONE(sh_database_open(&reader.database, file, sh_schema_run(), SH_DATABASE_READ));
+    SH_TRY_DONE(each(&reader, "SELECT model, data, job, parameters, steps, weights_hash FROM run",
+                     take_run));
+    if (reader.digest->job == NULL)
+        SH_TRY_DONE(sh_fail(SH_NOT_FOUND, "%s: no run has begun in it", file));
+    SH_TRY_DONE(MAKE_ROOM(&reader, reader.sessions, "SELECT count(*) FROM sessions"));
+    SH_TRY_DONE(each(&reader, sessions_sql, take_session));
+    SH_TRY_DONE(read_steps(&reader));
+    SH_TRY_DONE(MAKE_ROOM(&reader, reader.digest->epochs, "SELECT count(*) FROM epochs"));
+    SH_TRY_DONE(each(&reader,
+                     "SELECT epoch, step, at, loss, accuracy, val_loss, val_accuracy FROM epochs "
+                     "ORDER BY epoch",
+                     take_epoch));
+    SH_TRY_DONE(MAKE_ROOM(&reader, reader.digest->views, "SELECT count(*) FROM views"));
+    SH_TRY_DONE(each(&reader,
+                     "SELECT view, min(at), min(step), count(*), sum(grains), max(reason) FROM "
+                     "views GROUP BY session, view ORDER BY session, view",
+                     take_view));
+    SH_TRY_DONE(read_devices(&reader));
+    *digest = reader.digest;
+    reader.digest = NULL;
+done:
     sh_database_close(reader.database);
-    if (status == SH_OK)
-        *digest = reader.digest;
-    else
-        sh_run_digest_free(reader.digest);
+    sh_run_digest_free(reader.digest);
     return status;
 }
 

@@ -19,7 +19,8 @@
 
 #include <stdio.h>
 
-#include "report/quantity.h"
+#include "base/quantity.h"
+#include "base/table.h"
 #include "shoal/report.h"
 
 typedef struct sh_sheet {
@@ -27,8 +28,7 @@ typedef struct sh_sheet {
     sh_report_format format; /* not json */
     /* The table that has begun: */
     const char *columns;
-    char *cells; /* each with its end */
-    size_t bytes, capacity, count;
+    sh_table *table; /* owned */
 } sh_sheet;
 
 /* Level 1 is the title. */
@@ -43,8 +43,7 @@ void sh_sheet_cell(sh_sheet *sheet, const char *text); /* copied */
 void sh_sheet_number(sh_sheet *sheet, double value, sh_unit unit);
 void sh_sheet_end(sh_sheet *sheet);
 
-/* Text so that it means itself: in JSON (with its quotes; also within a script of a page), in HTML
- * (also within quotes), in Markdown. */
+/* Text so that it means itself: in HTML (also within quotes), in Markdown. */
 void sh_escape(FILE *file, sh_report_format format, const char *text);
 
 #endif

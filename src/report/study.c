@@ -102,37 +102,32 @@ static sh_status take_row(report *self, const sh_query *query)
     return SH_OK;
 }
 
-static sh_status read_rows(report *self, sh_query *query)
+static sh_status read_folder(report *self, const char *folder)
 {
+    char path[SH_PATH_BYTES], settings[SH_SWEEP_LIST_BYTES], sql[4096];
+    sh_database *database;
+    sh_query *query = NULL;
+    bool found;
+    SH_TRY(sh_path_join(path, folder, SH_SWEEP_DATABASE));
+    SH_TRY(sh_database_open(&database, path, sh_sweep_schema(), SH_DATABASE_READ));
+    sh_status status;
+    SH_TRY_DONE(sh_sweep_schema_select(settings, database));
+    snprintf(sql, sizeof sql,
+             "SELECT block, state, message, %s, %s FROM study JOIN trials ON id = trial "
+             "ORDER BY place",
+             sh_sweep_schema_figures(), settings);
+    SH_TRY_DONE(sh_query_new(&query, database, sql));
     for (size_t i = 0; i < ROWS_MAX; i++) {
-        bool found;
-        SH_TRY(sh_query_next(query, &found));
+        SH_TRY_DONE(sh_query_next(query, &found));
         if (!found)
             break;
-        SH_TRY(take_row(self, query));
+        SH_TRY_DONE(take_row(self, query));
     }
     for (size_t i = 0; i < self->count; i++)
         for (int f = 0; self->rows[i].runs > 0 && f < SH_TRIAL_FIGURE_COUNT; f++)
             self->rows[i].figures[f] /= self->rows[i].runs;
-    return SH_OK;
-}
-
-static sh_status read_folder(report *self, const char *folder)
-{
-    char path[SH_PATH_BYTES], sql[4096];
-    sh_database *database;
-    sh_query *query;
-    SH_TRY(sh_path_join(path, folder, SH_SWEEP_DATABASE));
-    SH_TRY(sh_database_open(&database, path, sh_sweep_schema(), SH_DATABASE_READ));
-    snprintf(sql, sizeof sql,
-             "SELECT block, state, message, %s, %s FROM study JOIN trials ON id = trial "
-             "ORDER BY place",
-             sh_sweep_schema_figures(), sh_sweep_schema_settings());
-    sh_status status = sh_query_new(&query, database, sql);
-    if (status == SH_OK) {
-        status = read_rows(self, query);
-        sh_query_free(query);
-    }
+done:
+    sh_query_free(query);
     sh_database_close(database);
     return status;
 }
@@ -200,9 +195,21 @@ static void add_heads(report *self)
     self->columns = self->cell_count;
 }
 
-static void add_figures(report *self, const row *each)
+static void add_row(report *self, const row *each)
 {
     const double *f = each->figures, seconds = f[SH_TRIAL_FIGURE_seconds];
+    for (int i = 0; i < SH_SETTING_COUNT; i++)
+        if (self->varies[i])
+            add(self, "%s", each->settings[i] == NULL ? "" : each->settings[i]);
+    if (each->runs == 0) {
+        if (each->message == NULL)
+            add(self, "%s", each->state);
+        else
+            add(self, "%s: %s", each->state, each->message);
+        while (self->cell_count % self->columns != 0)
+            add(self, "%s", "");
+        return;
+    }
     if (self->has_seeds)
         add(self, "%u", each->runs);
     if (self->varies[SH_SETTING_devices])
@@ -217,35 +224,7 @@ static void add_figures(report *self, const row *each)
     add(self, "%.8s", each->runs == 1 && each->hash != NULL ? each->hash : "");
 }
 
-static void add_row(report *self, const row *each)
-{
-    for (int i = 0; i < SH_SETTING_COUNT; i++)
-        if (self->varies[i])
-            add(self, "%s", each->settings[i] == NULL ? "" : each->settings[i]);
-    if (each->runs > 0) {
-        add_figures(self, each);
-        return;
-    }
-    if (each->message == NULL)
-        add(self, "%s", each->state);
-    else
-        add(self, "%s: %s", each->state, each->message);
-    while (self->cell_count % self->columns != 0)
-        add(self, "%s", "");
-}
-
 /* ---- printing ---- */
-
-static size_t width_of(const report *self, size_t column)
-{
-    size_t width = 3;
-    for (size_t i = column; i < self->cell_count; i += self->columns) {
-        const size_t length = strlen(self->cells[i]);
-        const bool overflows = column + 1 < self->columns && self->cells[i + 1][0] == '\0';
-        width = length > width && !overflows ? length : width;
-    }
-    return width;
-}
 
 /* Nothing follows in its row. */
 static bool ends_row(const report *self, size_t cell)
@@ -279,21 +258,6 @@ static void print_cells(const report *self, const size_t *widths)
     }
 }
 
-static void print_common(const report *self)
-{
-    bool any = false;
-    for (int i = 0; i < SH_SETTING_COUNT; i++) {
-        const char *value = self->first->settings[i];
-        if (self->varies[i] || value == NULL || i == SH_SETTING_seed)
-            continue;
-        const bool named = i != SH_SETTING_model && i != SH_SETTING_data;
-        fprintf(self->file, "%s%s%s%s", any ? ", " : "",
-                named ? sh_setting_name((sh_setting)i) : "", named ? " " : "", value);
-        any = true;
-    }
-    fputs("\n\n", self->file);
-}
-
 static sh_status print_block(report *self)
 {
     size_t widths[COLUMNS_MAX];
@@ -313,11 +277,27 @@ static sh_status print_block(report *self)
     add_heads(self);
     for (size_t r = 0; r < self->block_count; r++)
         add_row(self, &self->first[r]);
-    for (size_t c = 0; c < self->columns; c++)
-        widths[c] = width_of(self, c);
+    for (size_t c = 0; c < self->columns; c++) {
+        widths[c] = 3;
+        for (size_t i = c; i < self->cell_count; i += self->columns) {
+            const size_t length = strlen(self->cells[i]);
+            const bool overflows = c + 1 < self->columns && self->cells[i + 1][0] == '\0';
+            widths[c] = length > widths[c] && !overflows ? length : widths[c];
+        }
+    }
     fprintf(self->file, "%s%s%s\n\n", self->markdown ? "**" : "", self->first->block,
             self->markdown ? "**" : "");
-    print_common(self);
+    const char *comma = "";
+    for (int i = 0; i < SH_SETTING_COUNT; i++) { /* those that all rows have in common */
+        const char *value = self->first->settings[i];
+        if (self->varies[i] || value == NULL || i == SH_SETTING_seed)
+            continue;
+        const bool named = i != SH_SETTING_model && i != SH_SETTING_data;
+        fprintf(self->file, "%s%s%s%s", comma, named ? sh_setting_name((sh_setting)i) : "",
+                named ? " " : "", value);
+        comma = ", ";
+    }
+    fputs("\n\n", self->file);
     print_cells(self, widths);
     fputc('\n', self->file);
     return SH_OK;
@@ -352,9 +332,10 @@ sh_status sh_sweep_tables(char **text, const char *folder, bool markdown)
 {
     report self = {.markdown = markdown};
     sh_arena_init(&self.arena);
-    sh_status status = read_folder(&self, folder);
-    if (status == SH_OK)
-        status = print(&self, text);
+    sh_status status;
+    SH_TRY_DONE(read_folder(&self, folder));
+    SH_TRY_DONE(print(&self, text));
+done:
     sh_arena_release(&self.arena);
     free(self.rows);
     return status;

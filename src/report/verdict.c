@@ -180,14 +180,6 @@ static bool is_short_of_memory(const sh_verdict_device *device, char *why, size_
     return swaps || device->available_bytes < AVAILABLE_LEAST;
 }
 
-/* Share of a step that all the others wait for this device. */
-static double cost_of(const hearing *court, int index)
-{
-    const sh_verdict_device *device = &court->devices[index];
-    const double lead = device->computing_seconds - median(court, computing_of, index);
-    return lead > 0 ? lead / device->step_seconds : 0;
-}
-
 static void judge_speed(hearing *court, int index)
 {
     const sh_verdict_device *device = &court->devices[index];
@@ -202,7 +194,9 @@ static void judge_speed(hearing *court, int index)
         cause = SH_CAUSE_memory;
     else if (is_throttled(court, index, why, sizeof why))
         cause = SH_CAUSE_throttled;
-    const double cost = cost_of(court, index);
+    /* The share of a step that all the others wait for this device. */
+    const double lead = device->computing_seconds - median(court, computing_of, index);
+    const double cost = lead > 0 ? lead / device->step_seconds : 0;
     if (slower)
         snprintf(speed, sizeof speed, "computes %.1fx slower a grain than the median of the others",
                  ratio);
@@ -222,11 +216,6 @@ static size_t before(const hearing *court, size_t device)
     return device > 0 ? device - 1 : court->count - 1;
 }
 
-static size_t behind(const hearing *court, size_t device)
-{
-    return device + 1 < court->count ? device + 1 : 0;
-}
-
 /* What link `index` carries, as a part of what those carry that are no link of `device`. */
 static double link_ratio(const hearing *court, size_t index, size_t device)
 {
@@ -243,7 +232,8 @@ static void name_link(hearing *court, size_t index, double share, bool out, bool
 {
     const sh_verdict_device *device = &court->devices[index];
     const size_t into = before(court, index);
-    const char *other = court->devices[out ? behind(court, index) : into].name;
+    const size_t next = index + 1 < court->count ? index + 1 : 0;
+    const char *other = court->devices[out ? next : into].name;
     const size_t link = out ? index : into;
     if (out && in)
         find(court, SH_CAUSE_network, (int)index, share,

@@ -43,17 +43,11 @@ static sh_status promote(sh_file_writer *writer, const char *folder)
 {
     char last[SH_PATH_BYTES], previous[SH_PATH_BYTES], kept[SH_PATH_BYTES];
     bool linked = false;
-    sh_status status = sh_path_join(last, folder, SH_CHECKPOINT_LAST);
-    if (status == SH_OK)
-        status = sh_path_join(previous, folder, SH_CHECKPOINT_PREVIOUS);
-    if (status == SH_OK)
-        status = sh_path_join(kept, folder, SH_CHECKPOINT_PREVIOUS SH_TEMPORARY_MARK "kept");
-    if (status == SH_OK)
-        status = keep_last(&linked, last, kept, previous);
-    if (status != SH_OK) {
-        sh_file_writer_discard(writer);
-        return status;
-    }
+    sh_status status;
+    SH_TRY_DONE(sh_path_join(last, folder, SH_CHECKPOINT_LAST));
+    SH_TRY_DONE(sh_path_join(previous, folder, SH_CHECKPOINT_PREVIOUS));
+    SH_TRY_DONE(sh_path_join(kept, folder, SH_CHECKPOINT_PREVIOUS SH_TEMPORARY_MARK "kept"));
+    SH_TRY_DONE(keep_last(&linked, last, kept, previous));
     status = sh_file_writer_commit(writer);
     if (!linked)
         return status;
@@ -64,33 +58,18 @@ static sh_status promote(sh_file_writer *writer, const char *folder)
     if (rename(kept, previous) != 0)
         return sh_fail_errno(errno, "%s: cannot be replaced", previous);
     return sh_folder_sync(folder);
-}
-
-/* Writes and syncs the new checkpoint beside the old ones. */
-static sh_status write_beside(sh_file_writer **writer, const char *folder,
-                              const sh_stored_tensor *tensors, size_t count,
-                              const sh_metadata *pairs, size_t pair_count)
-{
-    char last[SH_PATH_BYTES];
-    SH_TRY(sh_path_join(last, folder, SH_CHECKPOINT_LAST));
-    sh_file_writer *fresh;
-    SH_TRY(sh_file_writer_open(&fresh, last));
-    sh_status status = sh_safetensors_write_to(fresh, tensors, count, pairs, pair_count);
-    if (status == SH_OK)
-        status = sh_file_writer_sync(fresh);
-    if (status != SH_OK) {
-        sh_file_writer_discard(fresh);
-        return status;
-    }
-    *writer = fresh;
-    return SH_OK;
+done:
+    sh_file_writer_discard(writer);
+    return status;
 }
 
 sh_status sh_checkpoint_save(const char *folder, const sh_stored_tensor *tensors, size_t count,
                              const sh_metadata *pairs, size_t pair_count)
 {
+    char format[16], last[SH_PATH_BYTES];
+    sh_file_writer *writer = NULL;
+    sh_status status;
     SH_TRY(sh_folder_make(folder));
-    char format[16];
     snprintf(format, sizeof format, "%d", SH_CHECKPOINT_FORMAT);
     sh_metadata *all = calloc(pair_count + 1, sizeof *all);
     if (all == NULL)
@@ -98,46 +77,46 @@ sh_status sh_checkpoint_save(const char *folder, const sh_stored_tensor *tensors
     all[0] = (sh_metadata){.key = SH_CHECKPOINT_FORMAT_KEY, .text = format};
     for (size_t i = 0; i < pair_count; i++)
         all[i + 1] = pairs[i];
-    sh_file_writer *writer;
-    const sh_status status = write_beside(&writer, folder, tensors, count, all, pair_count + 1);
+    /* Written and synced beside the old ones, before they are touched. */
+    SH_TRY_DONE(sh_path_join(last, folder, SH_CHECKPOINT_LAST));
+    SH_TRY_DONE(sh_file_writer_open(&writer, last));
+    SH_TRY_DONE(sh_safetensors_write_to(writer, tensors, count, all, pair_count + 1));
+    SH_TRY_DONE(sh_file_writer_sync(writer));
     free(all);
-    SH_TRY(status);
     return promote(writer, folder);
-}
-
-static sh_status check_format(const sh_safetensors *file)
-{
-    const char *path = sh_safetensors_path(file);
-    const char *text = sh_safetensors_metadata(file, SH_CHECKPOINT_FORMAT_KEY);
-    if (text == NULL)
-        return sh_fail(SH_FORMAT, "%s: holds weights, but is not a checkpoint of shoal", path);
-    char *end;
-    const long format = strtol(text, &end, 10);
-    if (*text < '1' || *text > '9' || *end != '\0')
-        return sh_fail(SH_FORMAT, "%s: its format \"%.20s\" is not a number", path, text);
-    if (format > SH_CHECKPOINT_FORMAT)
-        return sh_fail(SH_VERSION,
-                       "%s: written by a newer shoal (format %ld, this one reads %d): update shoal",
-                       path, format, SH_CHECKPOINT_FORMAT);
-    return SH_OK;
+done:
+    free(all);
+    sh_file_writer_discard(writer);
+    return status;
 }
 
 static sh_status open_whole(sh_safetensors **file, const char *path)
 {
+    char *end;
     sh_safetensors *fresh;
     SH_TRY(sh_safetensors_open(&fresh, path));
     sh_status status = sh_safetensors_verify(fresh);
     if (status == SH_NOT_FOUND)
         status =
             sh_fail(SH_FORMAT, "%s: carries no checksum, so it is not a checkpoint of shoal", path);
-    if (status == SH_OK)
-        status = check_format(fresh);
-    if (status != SH_OK) {
-        sh_safetensors_close(fresh);
-        return status;
-    }
+    SH_TRY_DONE(status);
+    const char *text = sh_safetensors_metadata(fresh, SH_CHECKPOINT_FORMAT_KEY);
+    if (text == NULL)
+        SH_TRY_DONE(
+            sh_fail(SH_FORMAT, "%s: holds weights, but is not a checkpoint of shoal", path));
+    const long format = strtol(text, &end, 10);
+    if (*text < '1' || *text > '9' || *end != '\0')
+        SH_TRY_DONE(sh_fail(SH_FORMAT, "%s: its format \"%.20s\" is not a number", path, text));
+    if (format > SH_CHECKPOINT_FORMAT)
+        SH_TRY_DONE(
+            sh_fail(SH_VERSION,
+                    "%s: written by a newer shoal (format %ld, this one reads %d): update shoal",
+                    path, format, SH_CHECKPOINT_FORMAT));
     *file = fresh;
     return SH_OK;
+done:
+    sh_safetensors_close(fresh);
+    return status;
 }
 
 /* Whether a failure lies in the file, so that the one before it may do; others need the user. */

@@ -84,14 +84,14 @@ static sh_status pragma(sh_database *database, const char *sql, int64_t *value)
 static sh_status make(sh_database *database, const sh_database_kind *kind)
 {
     char marks[128];
+    sh_status status;
     snprintf(marks, sizeof marks, "PRAGMA application_id = %u; PRAGMA user_version = %u;",
              kind->application, kind->version);
     SH_TRY(sh_database_run(database, "BEGIN IMMEDIATE"));
-    sh_status status = sh_database_run(database, kind->schema);
-    if (status == SH_OK)
-        status = sh_database_run(database, marks);
-    if (status == SH_OK)
-        return sh_database_run(database, "COMMIT");
+    SH_TRY_DONE(sh_database_run(database, kind->schema));
+    SH_TRY_DONE(sh_database_run(database, marks));
+    return sh_database_run(database, "COMMIT");
+done:
     sqlite3_exec(database->handle, "ROLLBACK", NULL, NULL, NULL);
     return status;
 }
@@ -100,9 +100,15 @@ static sh_status make(sh_database *database, const sh_database_kind *kind)
 static sh_status check(sh_database *database, const sh_database_kind *kind, sh_database_mode mode)
 {
     int64_t application, version, tables;
-    SH_TRY(pragma(database, "PRAGMA application_id", &application));
-    SH_TRY(pragma(database, "PRAGMA user_version", &version));
-    SH_TRY(pragma(database, "SELECT count(*) FROM sqlite_schema", &tables));
+    sh_status status;
+    /* One transaction: another process may be making the database between two of these. */
+    SH_TRY(sh_database_run(database, "BEGIN"));
+    SH_TRY_DONE(pragma(database, "PRAGMA application_id", &application));
+    SH_TRY_DONE(pragma(database, "PRAGMA user_version", &version));
+    SH_TRY_DONE(pragma(database, "SELECT count(*) FROM sqlite_schema", &tables));
+done:
+    sqlite3_exec(database->handle, "ROLLBACK", NULL, NULL, NULL);
+    SH_TRY(status);
     const bool empty = tables == 0 && application == 0;
     if (empty && mode == SH_DATABASE_WRITE)
         return make(database, kind);
@@ -121,7 +127,8 @@ static sh_status check(sh_database *database, const sh_database_kind *kind, sh_d
     return SH_OK;
 }
 
-static int open_handle(sh_database *database, sh_database_mode mode, bool immutable)
+static sh_status open_as(sh_database *database, const sh_database_kind *kind, sh_database_mode mode,
+                         bool immutable)
 {
     char uri[3 * SH_PATH_BYTES + 32] = "file:";
     size_t length = strlen(uri);
@@ -134,12 +141,11 @@ static int open_handle(sh_database *database, sh_database_mode mode, bool immuta
     snprintf(uri + length, sizeof uri - length, "%s", immutable ? "?immutable=1" : "");
     const int flags = mode == SH_DATABASE_READ ? SQLITE_OPEN_READONLY
                                                : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
-    return sqlite3_open_v2(uri, &database->handle, flags | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX,
-                           NULL);
-}
-
-static sh_status prepare(sh_database *database, const sh_database_kind *kind, sh_database_mode mode)
-{
+    const int code = sqlite3_open_v2(uri, &database->handle,
+                                     flags | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL);
+    if (code != SQLITE_OK)
+        return database->handle == NULL ? sh_fail_memory(sizeof *database, "opening a database")
+                                        : failure(database, code);
     sqlite3_extended_result_codes(database->handle, 1);
     sqlite3_busy_timeout(database->handle, BUSY_MS);
     if (mode == SH_DATABASE_WRITE)
@@ -148,31 +154,15 @@ static sh_status prepare(sh_database *database, const sh_database_kind *kind, sh
     return check(database, kind, mode);
 }
 
-static sh_status open_as(sh_database *database, const sh_database_kind *kind, sh_database_mode mode,
-                         bool immutable)
+sh_status sh_database_open(sh_database **database, const char *path, const sh_database_kind *kind,
+                           sh_database_mode mode)
 {
-    const int code = open_handle(database, mode, immutable);
-    if (code != SQLITE_OK)
-        return database->handle == NULL ? sh_fail_memory(sizeof *database, "opening a database")
-                                        : failure(database, code);
-    return prepare(database, kind, mode);
-}
-
-/* The system says better than SQLite why a file cannot be opened. */
-static sh_status touch(const char *path, sh_database_mode mode)
-{
+    /* The system says better than SQLite why a file cannot be opened. */
     const bool reads = mode == SH_DATABASE_READ;
     const int file = open(path, O_CLOEXEC | (reads ? O_RDONLY : O_RDWR | O_CREAT), 0666);
     if (file < 0)
         return sh_fail_errno(errno, "%s: cannot be %s", path, reads ? "read" : "written");
     close(file);
-    return SH_OK;
-}
-
-sh_status sh_database_open(sh_database **database, const char *path, const sh_database_kind *kind,
-                           sh_database_mode mode)
-{
-    SH_TRY(touch(path, mode));
     sh_database *fresh = calloc(1, sizeof *fresh);
     if (fresh == NULL)
         return sh_fail_memory(sizeof *fresh, "opening a database");
@@ -180,7 +170,7 @@ sh_status sh_database_open(sh_database **database, const char *path, const sh_da
     sh_status status = open_as(fresh, kind, mode, false);
     const bool odd = status == SH_FORMAT || status == SH_VERSION || status == SH_CORRUPT ||
                      status == SH_NOT_FOUND;
-    if (mode == SH_DATABASE_READ && status != SH_OK && !odd) {
+    if (reads && status != SH_OK && !odd) {
         sqlite3_close(fresh->handle);
         fresh->handle = NULL;
         status = open_as(fresh, kind, mode, true);

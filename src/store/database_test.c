@@ -234,6 +234,38 @@ static void makes_a_runs_tables(void **state)
     sh_database_close(database);
 }
 
+/* A reader sees no database, an empty one or a whole one while another process makes it: never
+ * another program's. */
+static void is_whole_or_absent_while_it_is_made(void **state)
+{
+    (void)state;
+    enum { DATABASES = 150 };
+    const pid_t maker = fork();
+    assert_true(maker >= 0);
+    for (int i = 0; i < DATABASES; i++) {
+        char name[32];
+        sh_database *database;
+        snprintf(name, sizeof name, "%d.db", i);
+        assert_ok(sh_path_join(path, folder, name));
+        if (maker == 0) {
+            if (sh_database_open(&database, path, &fish, SH_DATABASE_WRITE) != SH_OK)
+                _exit(1);
+            sh_database_close(database);
+            continue;
+        }
+        sh_status status;
+        while ((status = sh_database_open(&database, path, &fish, SH_DATABASE_READ)) != SH_OK)
+            if (status != SH_NOT_FOUND || waitpid(maker, NULL, WNOHANG) != 0)
+                fail_msg("%s", sh_message());
+        sh_database_close(database);
+    }
+    if (maker == 0)
+        _exit(0);
+    int ended;
+    assert_int_equal(waitpid(maker, &ended, 0), maker);
+    assert_int_equal(ended, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -244,6 +276,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(says_that_it_is_damaged, set_up, tear_down),
         cmocka_unit_test_setup_teardown(says_where_the_disk_is_full, set_up, tear_down),
         cmocka_unit_test_setup_teardown(is_read_where_nobody_can_write, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(is_whole_or_absent_while_it_is_made, set_up, tear_down),
         cmocka_unit_test_setup_teardown(makes_a_runs_tables, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

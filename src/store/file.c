@@ -41,16 +41,6 @@ sh_status sh_path_join(char path[SH_PATH_BYTES], const char *folder, const char 
     return SH_OK;
 }
 
-/* The folder that `path` lies in. */
-static void parent_of(char folder[SH_PATH_BYTES], const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    if (slash == NULL)
-        snprintf(folder, SH_PATH_BYTES, ".");
-    else
-        snprintf(folder, SH_PATH_BYTES, "%.*s", slash == path ? 1 : (int)(slash - path), path);
-}
-
 static sh_status create_temporary(sh_file_writer *writer)
 {
     for (unsigned number = 0; number < TEMPORARY_TRIES; number++) {
@@ -159,8 +149,11 @@ sh_status sh_file_writer_commit(sh_file_writer *writer)
         sh_file_writer_discard(writer);
         return status;
     }
-    char folder[SH_PATH_BYTES];
-    parent_of(folder, writer->path);
+    char folder[SH_PATH_BYTES] = ".";
+    const char *slash = strrchr(writer->path, '/');
+    if (slash != NULL)
+        snprintf(folder, sizeof folder, "%.*s",
+                 slash == writer->path ? 1 : (int)(slash - writer->path), writer->path);
     free(writer);
     return sh_folder_sync(folder);
 }
@@ -178,14 +171,13 @@ void sh_file_writer_discard(sh_file_writer *writer)
 static sh_status replace(const char *path, const void *data, size_t bytes, bool private)
 {
     sh_file_writer *writer;
+    sh_status status;
     SH_TRY(sh_file_writer_open(&writer, path));
-    sh_status status = SH_OK;
     if (private && fchmod(writer->fd, S_IRUSR | S_IWUSR) != 0)
-        status = sh_fail_errno(errno, "%s: cannot be kept from others", path);
-    if (status == SH_OK)
-        status = sh_file_writer_add(writer, data, bytes);
-    if (status == SH_OK)
-        return sh_file_writer_commit(writer);
+        SH_TRY_DONE(sh_fail_errno(errno, "%s: cannot be kept from others", path));
+    SH_TRY_DONE(sh_file_writer_add(writer, data, bytes));
+    return sh_file_writer_commit(writer);
+done:
     sh_file_writer_discard(writer);
     return status;
 }
@@ -211,23 +203,6 @@ sh_status sh_file_size(uint64_t *bytes, const char *path)
     return SH_OK;
 }
 
-static sh_status read_up_to(char *buffer, size_t limit, size_t *bytes, int fd, const char *path)
-{
-    size_t have = 0;
-    while (have < limit) {
-        const ssize_t got = read(fd, buffer + have, limit - have);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return sh_fail_errno(errno, "%s: cannot read at byte %zu", path, have);
-        if (got == 0)
-            break;
-        have += (size_t)got;
-    }
-    *bytes = have;
-    return SH_OK;
-}
-
 sh_status sh_file_read(char **text, size_t *bytes, const char *path, size_t limit_bytes)
 {
     uint64_t size;
@@ -241,20 +216,30 @@ sh_status sh_file_read(char **text, size_t *bytes, const char *path, size_t limi
     /* One byte more than it had, to see that it did not grow since. */
     char *buffer = malloc((size_t)size + 1);
     size_t have = 0;
-    sh_status status = buffer == NULL ? sh_fail_memory((size_t)size + 1, path)
-                                      : read_up_to(buffer, (size_t)size + 1, &have, fd, path);
-    close(fd);
-    if (status == SH_OK && have > size)
-        status = sh_fail(SH_IO, "%s: grew while it was read: try again", path);
-    if (status != SH_OK) {
-        free(buffer);
-        return status;
+    sh_status status = SH_OK;
+    if (buffer == NULL)
+        SH_TRY_DONE(sh_fail_memory((size_t)size + 1, path));
+    while (have <= size) {
+        const ssize_t got = read(fd, buffer + have, (size_t)size + 1 - have);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            SH_TRY_DONE(sh_fail_errno(errno, "%s: cannot read at byte %zu", path, have));
+        if (got == 0)
+            break;
+        have += (size_t)got;
     }
+    if (have > size)
+        SH_TRY_DONE(sh_fail(SH_IO, "%s: grew while it was read: try again", path));
     buffer[have] = '\0';
     *text = buffer;
+    buffer = NULL;
     if (bytes != NULL)
         *bytes = have;
-    return SH_OK;
+done:
+    close(fd);
+    free(buffer);
+    return status;
 }
 
 /* Appends at `end`, the size that the file has; takes back what it wrote if not all fits. */

@@ -21,27 +21,24 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/memory.h"
 #include "base/thread.h"
 #include "store/file.h"
-#include "store/journal_book.h"
+#include "store/journal_database.h"
 
 #define DAMAGED_MOST 1000    /* files moved aside in one folder */
 #define DAMAGED_IN_SESSION 3 /* then the disk is to blame, and the journal stops */
 
 struct sh_journal {
-    char path[SH_PATH_BYTES], folder[SH_PATH_BYTES], version[SH_JOURNAL_NAME_BYTES];
-    char *model, *data, *job;
-    sh_journal_run run;
-    sh_book_about about;
-    const sh_clock *clock;
-    uint64_t reserve_bytes;
-    void (*on_trouble)(void *context, const char *text);
-    void *context;
+    char path[SH_PATH_BYTES];
+    sh_journal_options options; /* with its texts in the arena */
+    sh_arena texts;
+    uint64_t start_ns; /* when `options.date` was */
     pthread_t thread;
     bool runs;
 
     /* The thread's own. */
-    sh_book *book; /* NULL: not open */
+    sh_journal_database *database; /* NULL: not open */
     int64_t session;
     uint32_t damaged;
     bool told;     /* trouble that may pass */
@@ -49,7 +46,7 @@ struct sh_journal {
 
     pthread_mutex_t lock; /* guards all below */
     pthread_cond_t wake, done;
-    sh_record *queue;
+    sh_journal_record *queue;
     uint32_t head, count;
     uint64_t put, written; /* records ever; written ones may have failed for good */
     uint64_t attempts;
@@ -59,22 +56,15 @@ struct sh_journal {
     bool thinning; /* there is more to thin */
 };
 
-static void forget(sh_record *record)
+static void forget(sh_journal_record *record)
 {
-    if (record->kind != SH_RECORD_EVENT && record->kind != SH_RECORD_END)
+    if (record->kind != SH_JOURNAL_EVENT && record->kind != SH_JOURNAL_END)
         return;
     free(record->event.kind);
     free(record->event.text);
 }
 
 /* ---- trouble (the thread's) ------------------------------------------------------------------ */
-
-static void tell(const sh_journal *journal, const char *text)
-{
-    sh_log(SH_LOG_WARN, "journal.failed", "reason=\"%s\"", text);
-    if (journal->on_trouble != NULL)
-        journal->on_trouble(journal->context, text);
-}
 
 static sh_status move_file(const char *from, const char *to)
 {
@@ -90,11 +80,12 @@ static sh_status move_aside(const sh_journal *journal, char to[SH_PATH_BYTES])
     int number = 1;
     for (;; number++) {
         snprintf(name, sizeof name, SH_RUN_DATABASE ".damaged-%d", number);
-        SH_TRY(sh_path_join(to, journal->folder, name));
+        SH_TRY(sh_path_join(to, journal->options.folder, name));
         if (access(to, F_OK) != 0)
             break;
         if (number == DAMAGED_MOST)
-            return sh_fail(SH_LIMIT, "%s: holds %d damaged databases", journal->folder, number);
+            return sh_fail(SH_LIMIT, "%s: holds %d damaged databases", journal->options.folder,
+                           number);
     }
     SH_TRY(move_file(journal->path, to));
     snprintf(from_log, sizeof from_log, "%s-wal", journal->path);
@@ -105,104 +96,77 @@ static sh_status move_aside(const sh_journal *journal, char to[SH_PATH_BYTES])
     return SH_OK;
 }
 
-static void stop_for_good(sh_journal *journal)
-{
-    pthread_mutex_lock(&journal->lock);
-    journal->off = true;
-    pthread_mutex_unlock(&journal->lock);
-}
-
-static void begin_anew(sh_journal *journal)
-{
-    char why[SH_MESSAGE_BYTES], to[SH_PATH_BYTES], text[SH_MESSAGE_BYTES];
-    snprintf(why, sizeof why, "%s", sh_message());
-    if (++journal->damaged > DAMAGED_IN_SESSION || move_aside(journal, to) != SH_OK) {
-        snprintf(text, sizeof text, "%.500s; the run is not recorded any more", why);
-        stop_for_good(journal);
-    } else {
-        snprintf(text, sizeof text, "%.400s; it was moved to %.300s, and a new one is begun", why,
-                 to);
-        journal->session = 0;
-    }
-    tell(journal, text);
-}
-
-static void wait_for_better(sh_journal *journal)
-{
-    char text[SH_MESSAGE_BYTES];
-    pthread_mutex_lock(&journal->lock);
-    journal->retry_ns = sh_clock_now_ns(journal->clock) + SH_JOURNAL_RETRY_NS;
-    pthread_mutex_unlock(&journal->lock);
-    journal->troubled = true;
-    if (journal->told)
-        return;
-    journal->told = true;
-    snprintf(text, sizeof text, "%.700s: training goes on without a record of it until that passes",
-             sh_message());
-    tell(journal, text);
-}
-
+/* What is done about a failure: begin a new database, wait until it passes, or stop for good. */
 static void judge(sh_journal *journal, sh_status status)
 {
-    char text[SH_MESSAGE_BYTES];
-    sh_book_close(journal->book);
-    journal->book = NULL;
-    switch (status) {
-    case SH_FORMAT:
-    case SH_CORRUPT:
-        begin_anew(journal);
-        return;
-    case SH_NO_SPACE:
-    case SH_NO_MEMORY:
-    case SH_REFUSED:
-    case SH_IO:
-        wait_for_better(journal);
-        return;
-    default:
-        snprintf(text, sizeof text, "%.700s: training goes on without a record of it",
-                 sh_message());
-        stop_for_good(journal);
-        tell(journal, text);
+    char why[SH_MESSAGE_BYTES], to[SH_PATH_BYTES], text[SH_MESSAGE_BYTES];
+    bool stops = false;
+    snprintf(why, sizeof why, "%s", sh_message());
+    sh_journal_database_close(journal->database);
+    journal->database = NULL;
+    if (status == SH_FORMAT || status == SH_CORRUPT) {
+        stops = ++journal->damaged > DAMAGED_IN_SESSION || move_aside(journal, to) != SH_OK;
+        journal->session = 0;
+        if (stops)
+            snprintf(text, sizeof text, "%.500s; the run is not recorded any more", why);
+        else
+            snprintf(text, sizeof text, "%.400s; it was moved to %.300s, and a new one is begun",
+                     why, to);
+    } else if (status == SH_NO_SPACE || status == SH_NO_MEMORY || status == SH_REFUSED ||
+               status == SH_IO) {
+        pthread_mutex_lock(&journal->lock);
+        journal->retry_ns = sh_clock_now_ns(journal->options.clock) + SH_JOURNAL_RETRY_NS;
+        pthread_mutex_unlock(&journal->lock);
+        journal->troubled = true;
+        if (journal->told)
+            return;
+        journal->told = true;
+        snprintf(text, sizeof text,
+                 "%.700s: training goes on without a record of it until that passes", why);
+    } else {
+        stops = true;
+        snprintf(text, sizeof text, "%.700s: training goes on without a record of it", why);
     }
+    if (stops) {
+        pthread_mutex_lock(&journal->lock);
+        journal->off = true;
+        pthread_mutex_unlock(&journal->lock);
+    }
+    sh_log(SH_LOG_WARN, "journal.failed", "reason=\"%s\"", text);
+    if (journal->options.on_trouble != NULL)
+        journal->options.on_trouble(journal->options.context, text);
 }
 
 /* ---- writing (the thread's) ------------------------------------------------------------------ */
 
-static sh_status write_dropped(const sh_journal *journal, uint64_t dropped)
-{
-    char kind[] = "journal.dropped", text[96];
-    snprintf(text, sizeof text, "%llu records came faster than the disk took them",
-             (unsigned long long)dropped);
-    return sh_book_write(journal->book,
-                         &(sh_record){.kind = SH_RECORD_EVENT,
-                                      .device = SH_JOURNAL_NO_DEVICE,
-                                      .event = {sh_clock_now_ns(journal->clock), kind, text}});
-}
-
-/* What is left of the disk is left to checkpoints. */
-static sh_status leave_reserve(const sh_journal *journal)
-{
-    struct statvfs disk;
-    if (journal->reserve_bytes == 0 || statvfs(journal->folder, &disk) != 0)
-        return SH_OK;
-    const uint64_t room = (uint64_t)disk.f_bavail * disk.f_frsize;
-    if (room >= journal->reserve_bytes)
-        return SH_OK;
-    return sh_fail(SH_NO_SPACE, "%s: %.1f MiB are left on its disk, which checkpoints may need",
-                   journal->path, (double)room / 1048576);
-}
-
 static sh_status write_records(sh_journal *journal, uint32_t head, uint32_t count, uint64_t dropped)
 {
-    SH_TRY(leave_reserve(journal));
-    if (journal->book == NULL)
-        SH_TRY(sh_book_open(&journal->book, &journal->about, journal->path, &journal->session));
-    SH_TRY(sh_book_begin(journal->book));
+    struct statvfs disk;
+    if (journal->options.reserve_bytes > 0 && statvfs(journal->options.folder, &disk) == 0) {
+        const uint64_t room = (uint64_t)disk.f_bavail * disk.f_frsize;
+        if (room < journal->options.reserve_bytes)
+            return sh_fail(SH_NO_SPACE,
+                           "%s: %.1f MiB are left on its disk, which checkpoints may need",
+                           journal->path, (double)room / 1048576);
+    }
+    if (journal->database == NULL)
+        SH_TRY(sh_journal_database_open(&journal->database, &journal->options, journal->start_ns,
+                                        journal->path, &journal->session));
+    sh_journal_database *database = journal->database;
+    SH_TRY(sh_journal_database_begin(database));
     for (uint32_t i = 0; i < count; i++)
-        SH_TRY(sh_book_write(journal->book, &journal->queue[(head + i) % SH_JOURNAL_QUEUE]));
-    if (dropped > 0)
-        SH_TRY(write_dropped(journal, dropped));
-    return sh_book_commit(journal->book);
+        SH_TRY(sh_journal_database_write(database, &journal->queue[(head + i) % SH_JOURNAL_QUEUE]));
+    if (dropped > 0) {
+        char kind[] = "journal.dropped", text[96];
+        const uint64_t now_ns = sh_clock_now_ns(journal->options.clock);
+        snprintf(text, sizeof text, "%llu records came faster than the disk took them",
+                 (unsigned long long)dropped);
+        SH_TRY(sh_journal_database_write(database,
+                                         &(sh_journal_record){.kind = SH_JOURNAL_EVENT,
+                                                              .device = SH_JOURNAL_NO_DEVICE,
+                                                              .event = {now_ns, kind, text}}));
+    }
+    return sh_journal_database_commit(database);
 }
 
 /* Caller locks. */
@@ -215,13 +179,6 @@ static void remove_records(sh_journal *journal, uint32_t count)
     journal->written += count;
 }
 
-static void note_success(sh_journal *journal)
-{
-    if (journal->troubled)
-        sh_log(SH_LOG_INFO, "journal.resumed", "file=\"%s\"", journal->path);
-    journal->troubled = false;
-}
-
 /* One transaction, or an attempt at one; caller locks. */
 static void attempt(sh_journal *journal)
 {
@@ -229,12 +186,14 @@ static void attempt(sh_journal *journal)
     const uint64_t dropped = journal->dropped, untold = dropped - journal->dropped_told;
     pthread_mutex_unlock(&journal->lock);
     const sh_status status = write_records(journal, head, count, untold);
-    if (status != SH_OK)
+    if (status != SH_OK) {
         judge(journal, status);
-    else
-        note_success(journal);
+    } else if (journal->troubled) {
+        sh_log(SH_LOG_INFO, "journal.resumed", "file=\"%s\"", journal->path);
+        journal->troubled = false;
+    }
     pthread_mutex_lock(&journal->lock);
-    journal->last_ns = sh_clock_now_ns(journal->clock);
+    journal->last_ns = sh_clock_now_ns(journal->options.clock);
     if (status == SH_OK) {
         remove_records(journal, count);
         journal->dropped_told = dropped;
@@ -244,7 +203,8 @@ static void attempt(sh_journal *journal)
     } else if (status == SH_FORMAT || status == SH_CORRUPT) {
         journal->due = true;
     }
-    journal->thinning = journal->book != NULL && sh_book_is_thinning(journal->book);
+    journal->thinning =
+        journal->database != NULL && sh_journal_database_is_thinning(journal->database);
     journal->attempts++;
     pthread_cond_broadcast(&journal->done);
 }
@@ -264,7 +224,7 @@ static void *journal_main(void *argument)
         last = last && !journal->due; /* a database that is begun anew gets the records yet */
     }
     pthread_mutex_unlock(&journal->lock);
-    sh_book_close(journal->book);
+    sh_journal_database_close(journal->database);
     return NULL;
 }
 
@@ -273,13 +233,13 @@ static void *journal_main(void *argument)
 /* Whether the thread has something to do now; caller locks. */
 static bool is_due(const sh_journal *journal)
 {
-    const uint64_t now = sh_clock_now_ns(journal->clock);
+    const uint64_t now = sh_clock_now_ns(journal->options.clock);
     if (journal->retry_ns != 0)
         return now >= journal->retry_ns;
     return now - journal->last_ns >= SH_JOURNAL_PERIOD_NS || journal->count >= SH_JOURNAL_QUEUE / 2;
 }
 
-static void put(sh_journal *journal, sh_record *record)
+static void put(sh_journal *journal, sh_journal_record *record)
 {
     pthread_mutex_lock(&journal->lock);
     const bool room = !journal->off && journal->count < SH_JOURNAL_QUEUE;
@@ -289,7 +249,7 @@ static void put(sh_journal *journal, sh_record *record)
     } else {
         journal->dropped++;
     }
-    const bool soon = record->kind == SH_RECORD_EPOCH && journal->retry_ns == 0;
+    const bool soon = record->kind == SH_JOURNAL_EPOCH && journal->retry_ns == 0;
     if (!journal->off && !journal->due && (soon || is_due(journal))) {
         journal->due = true;
         pthread_cond_signal(&journal->wake);
@@ -301,7 +261,7 @@ static void put(sh_journal *journal, sh_record *record)
 
 void sh_journal_device(sh_journal *journal, const sh_journal_device_row *row)
 {
-    sh_record record = {.kind = SH_RECORD_DEVICE, .device = row->device};
+    sh_journal_record record = {.kind = SH_JOURNAL_DEVICE, .device = row->device};
     record.member.at_ns = row->at_ns;
     record.member.lanes = row->lanes;
     record.member.cores = row->cores;
@@ -314,7 +274,7 @@ void sh_journal_device(sh_journal *journal, const sh_journal_device_row *row)
 void sh_journal_device_gone(sh_journal *journal, uint32_t device, uint64_t at_ns,
                             const char *reason)
 {
-    sh_record record = {.kind = SH_RECORD_GONE, .device = device};
+    sh_journal_record record = {.kind = SH_JOURNAL_GONE, .device = device};
     record.member.at_ns = at_ns;
     snprintf(record.member.name, sizeof record.member.name, "%s", reason);
     put(journal, &record);
@@ -322,7 +282,7 @@ void sh_journal_device_gone(sh_journal *journal, uint32_t device, uint64_t at_ns
 
 void sh_journal_view(sh_journal *journal, const sh_journal_view_row *row)
 {
-    sh_record record = {.kind = SH_RECORD_VIEW, .device = row->device};
+    sh_journal_record record = {.kind = SH_JOURNAL_VIEW, .device = row->device};
     record.view.at_ns = row->at_ns;
     record.view.step = row->step;
     record.view.number = row->view;
@@ -333,28 +293,29 @@ void sh_journal_view(sh_journal *journal, const sh_journal_view_row *row)
 
 void sh_journal_step(sh_journal *journal, const sh_journal_step_row *row)
 {
-    put(journal, &(sh_record){.kind = SH_RECORD_STEP, .step = *row});
+    put(journal, &(sh_journal_record){.kind = SH_JOURNAL_STEP, .step = *row});
 }
 
 void sh_journal_epoch(sh_journal *journal, const sh_journal_epoch_row *row)
 {
-    put(journal, &(sh_record){.kind = SH_RECORD_EPOCH, .epoch = *row});
+    put(journal, &(sh_journal_record){.kind = SH_JOURNAL_EPOCH, .epoch = *row});
 }
 
 void sh_journal_work(sh_journal *journal, uint32_t device, const sh_step_times *times)
 {
-    put(journal, &(sh_record){.kind = SH_RECORD_WORK, .device = device, .work = *times});
+    put(journal, &(sh_journal_record){.kind = SH_JOURNAL_WORK, .device = device, .work = *times});
 }
 
 void sh_journal_sample(sh_journal *journal, uint32_t device, const sh_sample *sample)
 {
-    put(journal, &(sh_record){.kind = SH_RECORD_SAMPLE, .device = device, .sample = *sample});
+    put(journal,
+        &(sh_journal_record){.kind = SH_JOURNAL_SAMPLE, .device = device, .sample = *sample});
 }
 
 void sh_journal_event(sh_journal *journal, uint64_t at_ns, uint32_t device, const char *kind,
                       const char *text)
 {
-    sh_record record = {.kind = SH_RECORD_EVENT, .device = device};
+    sh_journal_record record = {.kind = SH_JOURNAL_EVENT, .device = device};
     record.event.at_ns = at_ns;
     record.event.kind = strdup(kind);
     record.event.text = strdup(text);
@@ -392,8 +353,8 @@ void sh_journal_line(sh_journal *journal, uint64_t at_ns, const char *line)
 
 void sh_journal_end(sh_journal *journal, const char *status, const char *weights_hash)
 {
-    sh_record record = {.kind = SH_RECORD_END};
-    record.event.at_ns = sh_clock_now_ns(journal->clock);
+    sh_journal_record record = {.kind = SH_JOURNAL_END};
+    record.event.at_ns = sh_clock_now_ns(journal->options.clock);
     record.event.kind = strdup(status);
     record.event.text = weights_hash == NULL ? NULL : strdup(weights_hash);
     put(journal, &record);
@@ -401,64 +362,41 @@ void sh_journal_end(sh_journal *journal, const char *status, const char *weights
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-static sh_status copy_texts(sh_journal *journal, const sh_journal_options *options)
-{
-    journal->model = strdup(options->run.model);
-    journal->data = strdup(options->run.data);
-    journal->job = strdup(options->run.job);
-    if (journal->model == NULL || journal->data == NULL || journal->job == NULL)
-        return sh_fail_memory(strlen(options->run.job), "the run's journal");
-    journal->run = options->run;
-    journal->run.model = journal->model;
-    journal->run.data = journal->data;
-    journal->run.job = journal->job;
-    snprintf(journal->version, sizeof journal->version, "%s", options->version);
-    snprintf(journal->folder, sizeof journal->folder, "%s", options->folder);
-    return sh_path_join(journal->path, options->folder, SH_RUN_DATABASE);
-}
-
-/* Signals are the main program's. */
-static sh_status start(sh_journal *journal)
-{
-    journal->queue = malloc(SH_JOURNAL_QUEUE * sizeof *journal->queue);
-    if (journal->queue == NULL)
-        return sh_fail_memory(SH_JOURNAL_QUEUE * sizeof *journal->queue, "the run's journal");
-    const int error = sh_thread_start(&journal->thread, journal_main, journal);
-    journal->runs = error == 0;
-    return error == 0 ? SH_OK : sh_fail_errno(error, "starting the journal's thread");
-}
-
 sh_status sh_journal_open(sh_journal **journal, const sh_journal_options *options)
 {
+    sh_status status = SH_OK;
     sh_journal *fresh = calloc(1, sizeof *fresh);
     if (fresh == NULL)
         return sh_fail_memory(sizeof *fresh, "the run's journal");
-    fresh->clock = options->clock;
-    fresh->reserve_bytes = options->reserve_bytes;
-    fresh->on_trouble = options->on_trouble;
-    fresh->context = options->context;
-    fresh->last_ns = sh_clock_now_ns(options->clock);
-    fresh->due = true;
-    fresh->about = (sh_book_about){
-        .run = &fresh->run,
-        .version = fresh->version,
-        .start_step = options->start_step,
-        .rows_max = options->rows_max == 0 ? SH_SCHEMA_ROWS_MAX : options->rows_max,
-        .start_ns = fresh->last_ns,
-        .date = options->date,
-    };
     pthread_mutex_init(&fresh->lock, NULL);
     pthread_cond_init(&fresh->wake, NULL);
     pthread_cond_init(&fresh->done, NULL);
-    sh_status status = copy_texts(fresh, options);
-    if (status == SH_OK)
-        status = start(fresh);
-    if (status != SH_OK) {
-        sh_journal_close(fresh);
-        return status;
-    }
+    sh_arena_init(&fresh->texts);
+    sh_journal_options *own = &fresh->options;
+    *own = *options;
+    own->folder = sh_arena_text(&fresh->texts, options->folder);
+    own->version = sh_arena_text(&fresh->texts, options->version);
+    own->run.model = sh_arena_text(&fresh->texts, options->run.model);
+    own->run.data = sh_arena_text(&fresh->texts, options->run.data);
+    own->run.job = sh_arena_text(&fresh->texts, options->run.job);
+    fresh->queue = malloc(SH_JOURNAL_QUEUE * sizeof *fresh->queue);
+    if (own->folder == NULL || own->version == NULL || own->run.model == NULL ||
+        own->run.data == NULL || own->run.job == NULL || fresh->queue == NULL)
+        SH_TRY_DONE(sh_fail_memory(SH_JOURNAL_QUEUE * sizeof *fresh->queue, "the run's journal"));
+    if (own->rows_max == 0)
+        own->rows_max = SH_SCHEMA_ROWS_MAX;
+    SH_TRY_DONE(sh_path_join(fresh->path, own->folder, SH_RUN_DATABASE));
+    fresh->start_ns = fresh->last_ns = sh_clock_now_ns(own->clock);
+    fresh->due = true;
+    const int error = sh_thread_start(&fresh->thread, journal_main, fresh);
+    if (error != 0)
+        SH_TRY_DONE(sh_fail_errno(error, "starting the journal's thread"));
+    fresh->runs = true;
     *journal = fresh;
     return SH_OK;
+done:
+    sh_journal_close(fresh);
+    return status;
 }
 
 void sh_journal_close(sh_journal *journal)
@@ -472,15 +410,13 @@ void sh_journal_close(sh_journal *journal)
         pthread_mutex_unlock(&journal->lock);
         pthread_join(journal->thread, NULL);
     }
-    while (journal->count > 0)
+    while (journal->queue != NULL && journal->count > 0)
         remove_records(journal, 1);
     pthread_cond_destroy(&journal->wake);
     pthread_cond_destroy(&journal->done);
     pthread_mutex_destroy(&journal->lock);
+    sh_arena_release(&journal->texts);
     free(journal->queue);
-    free(journal->model);
-    free(journal->data);
-    free(journal->job);
     free(journal);
 }
 

@@ -116,24 +116,9 @@ static void note_item(content *found, const char *name)
         found->other = true;
 }
 
-static sh_status look_into_checkpoints(content *found, const char *folder)
-{
-    char path[SH_PATH_BYTES];
-    SH_TRY(sh_path_join(path, folder, SH_RUN_CHECKPOINTS));
-    DIR *list = opendir(path);
-    if (list == NULL && errno == ENOENT)
-        return SH_OK;
-    if (list == NULL)
-        return sh_fail_errno(errno, "%s: cannot list", path);
-    for (const struct dirent *item; (item = readdir(list)) != NULL;)
-        if (item->d_name[0] != '.' && strstr(item->d_name, SH_TEMPORARY_MARK) == NULL)
-            found->checkpoint = true;
-    closedir(list);
-    return SH_OK;
-}
-
 static sh_status look_into(content *found, const char *folder)
 {
+    char path[SH_PATH_BYTES];
     *found = (content){0};
     DIR *list = opendir(folder);
     if (list == NULL)
@@ -141,7 +126,16 @@ static sh_status look_into(content *found, const char *folder)
     for (const struct dirent *item; (item = readdir(list)) != NULL;)
         note_item(found, item->d_name);
     closedir(list);
-    return look_into_checkpoints(found, folder);
+    SH_TRY(sh_path_join(path, folder, SH_RUN_CHECKPOINTS));
+    list = opendir(path);
+    if (list == NULL && errno != ENOENT)
+        return sh_fail_errno(errno, "%s: cannot list", path);
+    for (const struct dirent *item; list != NULL && (item = readdir(list)) != NULL;)
+        if (item->d_name[0] != '.' && strstr(item->d_name, SH_TEMPORARY_MARK) == NULL)
+            found->checkpoint = true;
+    if (list != NULL)
+        closedir(list);
+    return SH_OK;
 }
 
 /*
@@ -242,31 +236,25 @@ bool sh_run_is_open(const char *folder)
     return held;
 }
 
-/* Lines of a course that nobody can continue, and the token of a job that nobody comes back to. */
-static sh_status forget_beginnings(const char *folder)
-{
-    static const char *const names[] = {SH_RUN_METRICS, SH_RUN_TOKEN, SH_RUN_DATABASE,
-                                        SH_RUN_DATABASE "-wal", SH_RUN_DATABASE "-shm"};
-    char path[SH_PATH_BYTES];
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        SH_TRY(sh_path_join(path, folder, names[i]));
-        if (unlink(path) != 0 && errno != ENOENT)
-            return sh_fail_errno(errno, "%s: cannot remove", path);
-    }
-    return SH_OK;
-}
-
 /* Looks, locks, looks again, and clears what a stopped program left. */
 static sh_status enter(sh_run *run, const sh_run_options *options)
 {
+    /* Lines of a course that nobody can continue, and the token of a job that nobody comes back to.
+     */
+    static const char *const beginnings[] = {SH_RUN_METRICS, SH_RUN_TOKEN, SH_RUN_DATABASE,
+                                             SH_RUN_DATABASE "-wal", SH_RUN_DATABASE "-shm"};
+    char path[SH_PATH_BYTES];
     const sh_status fits = check_content(run->folder, options->resume);
     if (fits == SH_REFUSED)
         SH_TRY(check_free(run->folder));
     SH_TRY(fits);
     SH_TRY(take_lock(&run->lock, run->folder));
     SH_TRY(check_content(run->folder, options->resume));
-    if (!options->resume)
-        SH_TRY(forget_beginnings(run->folder));
+    for (size_t i = 0; !options->resume && i < sizeof beginnings / sizeof *beginnings; i++) {
+        SH_TRY(sh_path_join(path, run->folder, beginnings[i]));
+        if (unlink(path) != 0 && errno != ENOENT)
+            return sh_fail_errno(errno, "%s: cannot remove", path);
+    }
     SH_TRY(sh_path_join(run->checkpoints, run->folder, SH_RUN_CHECKPOINTS));
     SH_TRY(sh_folder_make(run->checkpoints));
     SH_TRY(sh_folder_sweep(run->folder));
@@ -296,16 +284,15 @@ sh_status sh_run_open(sh_run **run, const sh_run_options *options)
     sh_run *fresh = calloc(1, sizeof *fresh);
     if (fresh == NULL)
         return sh_fail_memory(sizeof *fresh, "a run");
+    sh_status status;
     fresh->lock = -1;
-    sh_status status = choose_folder(fresh->folder, options);
-    if (status == SH_OK)
-        status = enter(fresh, options);
-    if (status != SH_OK) {
-        sh_run_close(fresh);
-        return status;
-    }
+    SH_TRY_DONE(choose_folder(fresh->folder, options));
+    SH_TRY_DONE(enter(fresh, options));
     *run = fresh;
     return SH_OK;
+done:
+    sh_run_close(fresh);
+    return status;
 }
 
 void sh_run_close(sh_run *run)

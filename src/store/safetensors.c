@@ -134,22 +134,6 @@ static bool whole_number(const json_t *value, uint64_t *number)
     return true;
 }
 
-static sh_status parse_dtype(entry *tensor, const json_t *dtype, const char *path,
-                             const char *shown)
-{
-    if (!json_is_string(dtype))
-        return sh_fail(SH_FORMAT, "%s: tensor \"%s\": dtype is missing or not a string", path,
-                       shown);
-    for (size_t i = 0; i < sizeof dtype_rows / sizeof *dtype_rows; i++)
-        if (strcmp(dtype_rows[i].text, json_string_value(dtype)) == 0)
-            tensor->dtype = &dtype_rows[i];
-    char given[SHOWN_BYTES];
-    if (tensor->dtype == NULL)
-        return sh_fail(SH_FORMAT, "%s: tensor \"%s\": dtype \"%s\" is unknown", path, shown,
-                       show(json_string_value(dtype), given));
-    return SH_OK;
-}
-
 /* Also gives the bytes that dtype and shape ask for. */
 static sh_status parse_shape(entry *tensor, uint64_t *bytes, const json_t *shape, const char *path,
                              const char *shown)
@@ -182,9 +166,29 @@ static sh_status parse_shape(entry *tensor, uint64_t *bytes, const json_t *shape
     return SH_OK;
 }
 
-static sh_status parse_offsets(entry *tensor, const json_t *offsets, const sh_safetensors *file,
-                               const char *shown)
+static sh_status parse_tensor(entry *tensor, const char *name, const json_t *about,
+                              const sh_safetensors *file)
 {
+    char shown[SHOWN_BYTES];
+    show(name, shown);
+    char given[SHOWN_BYTES];
+    uint64_t bytes = 0;
+    tensor->name = name;
+    if (!json_is_object(about))
+        return sh_fail(SH_FORMAT, "%s: tensor \"%s\": its description is not an object", file->path,
+                       shown);
+    const json_t *dtype = json_object_get(about, "dtype");
+    if (!json_is_string(dtype))
+        return sh_fail(SH_FORMAT, "%s: tensor \"%s\": dtype is missing or not a string", file->path,
+                       shown);
+    for (size_t i = 0; i < sizeof dtype_rows / sizeof *dtype_rows; i++)
+        if (strcmp(dtype_rows[i].text, json_string_value(dtype)) == 0)
+            tensor->dtype = &dtype_rows[i];
+    if (tensor->dtype == NULL)
+        return sh_fail(SH_FORMAT, "%s: tensor \"%s\": dtype \"%s\" is unknown", file->path, shown,
+                       show(json_string_value(dtype), given));
+    SH_TRY(parse_shape(tensor, &bytes, json_object_get(about, "shape"), file->path, shown));
+    const json_t *offsets = json_object_get(about, "data_offsets");
     if (!json_is_array(offsets) || json_array_size(offsets) != 2 ||
         !whole_number(json_array_get(offsets, 0), &tensor->begin) ||
         !whole_number(json_array_get(offsets, 1), &tensor->end))
@@ -199,22 +203,6 @@ static sh_status parse_offsets(entry *tensor, const json_t *offsets, const sh_sa
                        "%s: is cut short: tensor \"%s\" ends at byte %" PRIu64
                        " of the data, which has %" PRIu64,
                        file->path, shown, tensor->end, file->file_bytes - file->data_offset);
-    return SH_OK;
-}
-
-static sh_status parse_tensor(entry *tensor, const char *name, const json_t *about,
-                              const sh_safetensors *file)
-{
-    char shown[SHOWN_BYTES];
-    show(name, shown);
-    uint64_t bytes = 0;
-    tensor->name = name;
-    if (!json_is_object(about))
-        return sh_fail(SH_FORMAT, "%s: tensor \"%s\": its description is not an object", file->path,
-                       shown);
-    SH_TRY(parse_dtype(tensor, json_object_get(about, "dtype"), file->path, shown));
-    SH_TRY(parse_shape(tensor, &bytes, json_object_get(about, "shape"), file->path, shown));
-    SH_TRY(parse_offsets(tensor, json_object_get(about, "data_offsets"), file, shown));
     if (json_object_size(about) != 3)
         return sh_fail(SH_FORMAT,
                        "%s: tensor \"%s\": has a field besides dtype, shape, data_offsets",
@@ -349,9 +337,10 @@ static sh_status load_header(sh_safetensors *file)
     char *text = malloc((size_t)header_bytes + 1);
     if (text == NULL)
         return sh_fail_memory((size_t)header_bytes + 1, "a safetensors header");
-    sh_status status = read_at(file, text, (size_t)header_bytes, 8);
-    if (status == SH_OK)
-        status = parse_json(file, text, (size_t)header_bytes);
+    sh_status status;
+    SH_TRY_DONE(read_at(file, text, (size_t)header_bytes, 8));
+    SH_TRY_DONE(parse_json(file, text, (size_t)header_bytes));
+done:
     free(text);
     return status;
 }
@@ -374,23 +363,21 @@ static sh_status open_any(sh_safetensors **file, const char *path, const void *b
     sh_safetensors *fresh = calloc(1, sizeof *fresh);
     if (fresh == NULL)
         return sh_fail_memory(sizeof *fresh, path);
-    sh_status status = SH_OK;
+    sh_status status;
     fresh->fd = -1;
     fresh->bytes = bytes;
     fresh->file_bytes = count;
     fresh->path = strdup(path);
     if (fresh->path == NULL)
-        status = sh_fail_memory(strlen(path) + 1, "a path");
-    if (status == SH_OK && bytes == NULL)
-        status = open_file(fresh);
-    if (status == SH_OK)
-        status = load_header(fresh);
-    if (status != SH_OK) {
-        sh_safetensors_close(fresh);
-        return status;
-    }
+        SH_TRY_DONE(sh_fail_memory(strlen(path) + 1, "a path"));
+    if (bytes == NULL)
+        SH_TRY_DONE(open_file(fresh));
+    SH_TRY_DONE(load_header(fresh));
     *file = fresh;
     return SH_OK;
+done:
+    sh_safetensors_close(fresh);
+    return status;
 }
 
 sh_status sh_safetensors_open(sh_safetensors **file, const char *path)
@@ -501,35 +488,28 @@ sh_status sh_safetensors_load(const sh_safetensors *file, const char *name, cons
     return sh_safetensors_read(file, index, buffer, sh_type_bytes(type));
 }
 
-/* Adds the whole file to the digest, where asked with the digits of the checksum as zeros. */
-static sh_status digest_file(const sh_safetensors *file, bool blank, sh_digest *digest)
+/* The whole file's, where asked with the digits of the checksum as zeros. */
+static sh_status hash_file(const sh_safetensors *file, bool blank, char hex[SH_DIGEST_TEXT])
 {
+    sh_digest *digest;
+    char fresh[SH_DIGEST_TEXT];
+    sh_status status = SH_OK;
+    SH_TRY(sh_digest_new(&digest));
     unsigned char *chunk = malloc(CHUNK_BYTES);
     if (chunk == NULL)
-        return sh_fail_memory(CHUNK_BYTES, "a read buffer");
-    sh_status status = SH_OK;
-    for (uint64_t offset = 0; status == SH_OK && offset < file->file_bytes;) {
+        SH_TRY_DONE(sh_fail_memory(CHUNK_BYTES, "a read buffer"));
+    for (uint64_t offset = 0; offset < file->file_bytes;) {
         const uint64_t left = file->file_bytes - offset;
         const size_t bytes = left < CHUNK_BYTES ? (size_t)left : CHUNK_BYTES;
-        status = read_at(file, chunk, bytes, offset);
-        if (status != SH_OK)
-            break;
-        if (offset == 0 &&
-            blank) /* the digits lie in the first chunk, behind the length and the lead */
+        SH_TRY_DONE(read_at(file, chunk, bytes, offset));
+        /* The digits lie in the first chunk, behind the length and the lead. */
+        if (offset == 0 && blank)
             memset(chunk + SH_CHECKSUM_OFFSET, '0', SH_CHECKSUM_DIGITS);
         sh_digest_add(digest, chunk, bytes);
         offset += bytes;
     }
+done:
     free(chunk);
-    return status;
-}
-
-static sh_status hash_file(const sh_safetensors *file, bool blank, char hex[SH_DIGEST_TEXT])
-{
-    sh_digest *digest;
-    SH_TRY(sh_digest_new(&digest));
-    const sh_status status = digest_file(file, blank, digest);
-    char fresh[SH_DIGEST_TEXT];
     const sh_status finished = sh_digest_finish(digest, fresh);
     SH_TRY(status);
     SH_TRY(finished);

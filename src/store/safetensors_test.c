@@ -440,18 +440,9 @@ static void refuses_to_write_nonsense(void **state)
 static void reads_a_published_file(void **state)
 {
     (void)state;
-    const char *data = getenv("SHOAL_TEST_DATA");
-    if (data == NULL) {
-        print_message("skipped: SHOAL_TEST_DATA is not set\n");
-        skip();
-    }
     char name[SH_PATH_BYTES];
-    assert_ok(sh_path_join(name, data, "pretrained/resnet20-12fca82f.safetensors"));
     sh_safetensors *file;
-    if (access(name, R_OK) != 0) {
-        print_message("skipped: %s is absent\n", name);
-        skip();
-    }
+    find_real_data(name, sizeof name, "pretrained/resnet20-12fca82f.safetensors");
     assert_ok(sh_safetensors_open(&file, name));
     size_t parameters = 0;
     for (size_t i = 0; i < sh_safetensors_count(file); i++) {

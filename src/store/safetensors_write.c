@@ -30,17 +30,6 @@ static sh_status put(json_t *object, const char *key, json_t *value, const char 
     return SH_OK;
 }
 
-static sh_status put_metadata(json_t *header, const sh_metadata *pairs, size_t count)
-{
-    json_t *metadata = json_object();
-    if (json_object_set_new(header, "__metadata__", metadata) != 0)
-        return sh_fail_memory(64, "a safetensors header");
-    SH_TRY(put(metadata, SH_SAFETENSORS_CHECKSUM, json_string(ZEROS_64), "metadata key"));
-    for (size_t i = 0; i < count; i++)
-        SH_TRY(put(metadata, pairs[i].key, json_string(pairs[i].text), "metadata key"));
-    return SH_OK;
-}
-
 static sh_status put_tensor(json_t *header, const sh_stored_tensor *tensor, uint64_t *position)
 {
     SH_TRY(sh_fail_in(sh_shape_check(&tensor->type.shape), "tensor \"%s\"", tensor->name));
@@ -95,11 +84,17 @@ static sh_status make_header(char **text, size_t *bytes, const sh_stored_tensor 
     if (header == NULL)
         return sh_fail_memory(64, "a safetensors header");
     uint64_t position = 0;
-    sh_status status = put_metadata(header, pairs, pair_count);
-    for (size_t i = 0; status == SH_OK && i < count; i++)
-        status = put_tensor(header, &tensors[i], &position);
-    if (status == SH_OK)
-        status = print_header(text, bytes, header);
+    sh_status status;
+    json_t *metadata = json_object();
+    if (json_object_set_new(header, "__metadata__", metadata) != 0)
+        SH_TRY_DONE(sh_fail_memory(64, "a safetensors header"));
+    SH_TRY_DONE(put(metadata, SH_SAFETENSORS_CHECKSUM, json_string(ZEROS_64), "metadata key"));
+    for (size_t i = 0; i < pair_count; i++)
+        SH_TRY_DONE(put(metadata, pairs[i].key, json_string(pairs[i].text), "metadata key"));
+    for (size_t i = 0; i < count; i++)
+        SH_TRY_DONE(put_tensor(header, &tensors[i], &position));
+    status = print_header(text, bytes, header);
+done:
     json_decref(header);
     return status;
 }
@@ -110,35 +105,28 @@ static sh_status add(sh_file_writer *writer, sh_digest *digest, const void *data
     return sh_file_writer_add(writer, data, bytes);
 }
 
-static sh_status write_all(sh_file_writer *writer, sh_digest *digest, const char *header,
-                           size_t header_bytes, const sh_stored_tensor *tensors, size_t count)
-{
-    const uint64_t length = header_bytes;
-    SH_TRY(add(writer, digest, &length, sizeof length));
-    SH_TRY(add(writer, digest, header, header_bytes));
-    for (size_t i = 0; i < count; i++)
-        SH_TRY(add(writer, digest, tensors[i].data, sh_type_bytes(&tensors[i].type)));
-    return SH_OK;
-}
-
 sh_status sh_safetensors_write_to(sh_file_writer *writer, const sh_stored_tensor *tensors,
                                   size_t count, const sh_metadata *pairs, size_t pair_count)
 {
     char *header = NULL, hex[SH_DIGEST_TEXT];
     size_t header_bytes = 0;
-    sh_digest *digest;
+    sh_digest *digest = NULL;
+    sh_status status;
     SH_TRY(sh_fail_in(make_header(&header, &header_bytes, tensors, count, pairs, pair_count), "%s",
                       sh_file_writer_path(writer)));
-    sh_status status = sh_digest_new(&digest);
-    if (status != SH_OK) {
-        free(header);
-        return status;
-    }
-    status = write_all(writer, digest, header, header_bytes, tensors, count);
+    const uint64_t length = header_bytes;
+    SH_TRY_DONE(sh_digest_new(&digest));
+    SH_TRY_DONE(add(writer, digest, &length, sizeof length));
+    SH_TRY_DONE(add(writer, digest, header, header_bytes));
+    for (size_t i = 0; i < count; i++)
+        SH_TRY_DONE(add(writer, digest, tensors[i].data, sh_type_bytes(&tensors[i].type)));
+done:
     free(header);
-    const sh_status finished = sh_digest_finish(digest, hex);
+    if (digest != NULL) { /* finishing frees it */
+        const sh_status finished = sh_digest_finish(digest, hex);
+        status = status == SH_OK ? finished : status;
+    }
     SH_TRY(status);
-    SH_TRY(finished);
     return sh_file_writer_patch(writer, SH_CHECKSUM_OFFSET, hex, SH_CHECKSUM_DIGITS);
 }
 

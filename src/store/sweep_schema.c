@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/sweep_schema.h"
 
+#include <stdio.h>
+
 #include "shoal/sweep.h"
 
 /* clang-format off */
@@ -8,9 +10,8 @@ static const char schema[] =
     "CREATE TABLE about (name TEXT NOT NULL, file TEXT NOT NULL, read REAL NOT NULL);\n"
     "CREATE TABLE trials (\n"
     "  id TEXT PRIMARY KEY,\n"
-#define SETTING_COLUMN(name, text, kind, whose) "  set_" #name " TEXT,\n"
-    SH_SETTING_MAP(SETTING_COLUMN)
-#undef SETTING_COLUMN
+#define SH_SETTING(kind, member, name) "  set_" #member " TEXT,\n"
+#include "shoal/options.def"
     "  state TEXT NOT NULL, attempts INTEGER NOT NULL, spent_seconds REAL NOT NULL,\n"
     "  begun REAL, message TEXT,\n"
 #define FIGURE_COLUMN(name, what) "  " #name " REAL,\n"
@@ -34,13 +35,63 @@ const sh_database_kind *sh_sweep_schema(void)
     return &kind;
 }
 
-#define SETTING_IN_LIST(name, text, kind, whose) "set_" #name ", "
 #define FIGURE_IN_LIST(name, what) #name ", "
 
 const char *sh_sweep_schema_settings(void)
 {
-    static const char names[] = SH_SETTING_MAP(SETTING_IN_LIST) "id";
+    static const char names[] =
+#define SH_SETTING(kind, member, name) "set_" #member ", "
+#include "shoal/options.def"
+        "id";
     return names;
+}
+
+static const char *const columns[SH_SETTING_COUNT] = {
+#define SH_SETTING(kind, member, name) "set_" #member,
+#include "shoal/options.def"
+};
+
+/* The columns that the database does not have: an earlier version made it. */
+static sh_status find_missing(bool missing[SH_SETTING_COUNT], sh_database *database)
+{
+    sh_query *query;
+    bool has;
+    SH_TRY(sh_query_new(&query, database,
+                        "SELECT 1 FROM pragma_table_info('trials') WHERE name = ?1"));
+    sh_status status = SH_OK;
+    for (int i = 0; i < SH_SETTING_COUNT; i++) {
+        sh_query_bind_text(query, 1, columns[i]);
+        SH_TRY_DONE(sh_query_next(query, &has));
+        missing[i] = !has;
+        sh_query_reset(query);
+    }
+done:
+    sh_query_free(query);
+    return status;
+}
+
+sh_status sh_sweep_schema_extend(sh_database *database)
+{
+    bool missing[SH_SETTING_COUNT];
+    SH_TRY(find_missing(missing, database));
+    for (int i = 0; i < SH_SETTING_COUNT; i++) {
+        char sql[96];
+        snprintf(sql, sizeof sql, "ALTER TABLE trials ADD COLUMN %s TEXT", columns[i]);
+        if (missing[i])
+            SH_TRY(sh_database_run(database, sql));
+    }
+    return SH_OK;
+}
+
+sh_status sh_sweep_schema_select(char list[SH_SWEEP_LIST_BYTES], sh_database *database)
+{
+    bool missing[SH_SETTING_COUNT];
+    size_t used = 0;
+    SH_TRY(find_missing(missing, database));
+    for (int i = 0; i < SH_SETTING_COUNT && used < SH_SWEEP_LIST_BYTES; i++)
+        used += (size_t)snprintf(list + used, SH_SWEEP_LIST_BYTES - used, "%s%s", i > 0 ? ", " : "",
+                                 missing[i] ? "NULL" : columns[i]);
+    return used < SH_SWEEP_LIST_BYTES ? SH_OK : sh_fail(SH_LIMIT, "a sweep has too many settings");
 }
 
 const char *sh_sweep_schema_figures(void)
@@ -52,9 +103,8 @@ const char *sh_sweep_schema_figures(void)
 const char *sh_setting_name(sh_setting setting)
 {
     static const char *const names[] = {
-#define SETTING_TEXT(name, text, kind, whose) text,
-        SH_SETTING_MAP(SETTING_TEXT)
-#undef SETTING_TEXT
+#define SH_SETTING(kind, member, name) name,
+#include "shoal/options.def"
     };
     return names[setting];
 }

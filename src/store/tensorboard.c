@@ -35,7 +35,8 @@ typedef struct message {
 
 enum { VARINT = 0, FIXED64 = 1, BYTES = 2, FIXED32 = 5 }; /* wire types of Protocol Buffers */
 
-static uint32_t crc32c(const unsigned char *data, size_t bytes)
+/* The CRC-32C of the data, masked as the format wants it. */
+static uint32_t check_of(const unsigned char *data, size_t bytes)
 {
     uint32_t crc = UINT32_MAX;
     for (size_t i = 0; i < bytes; i++) {
@@ -43,12 +44,7 @@ static uint32_t crc32c(const unsigned char *data, size_t bytes)
         for (int bit = 0; bit < 8; bit++)
             crc = crc >> 1 ^ (0x82f63b78 & -(crc & 1));
     }
-    return ~crc;
-}
-
-static uint32_t check_of(const unsigned char *data, size_t bytes)
-{
-    const uint32_t crc = crc32c(data, bytes);
+    crc = ~crc;
     return (crc >> 15 | crc << 17) + 0xa282ead8;
 }
 
@@ -150,23 +146,12 @@ static sh_status add_record(sh_tensorboard *board, const message *event, double 
     return sh_tensorboard_flush(board);
 }
 
-static sh_status begin(sh_tensorboard *board, const sh_tensorboard_options *options)
+sh_status sh_tensorboard_open(sh_tensorboard **board, const sh_tensorboard_options *options)
 {
     static const char version[] = "brain.Event:2";
     static const unsigned char start[] = {1 << 3 | VARINT, 1};
-    message event;
-    begin_event(&event, options->at, 0);
-    put_bytes(&event, 3, version, sizeof version - 1);
-    SH_TRY(add_record(board, &event, options->at));
-    begin_event(&event, options->at, options->start_step + 1);
-    put_bytes(&event, 7, start, sizeof start);
-    SH_TRY(add_record(board, &event, options->at));
-    return sh_tensorboard_flush(board);
-}
-
-sh_status sh_tensorboard_open(sh_tensorboard **board, const sh_tensorboard_options *options)
-{
     char name[256];
+    message event;
     snprintf(name, sizeof name, SH_TENSORBOARD_PREFIX "%010lld.%.128s.%ld", (long long)options->at,
              options->host, (long)getpid());
     for (char *at = name; *at != '\0'; at++)
@@ -177,19 +162,24 @@ sh_status sh_tensorboard_open(sh_tensorboard **board, const sh_tensorboard_optio
         return sh_fail_memory(sizeof *fresh, "a file for TensorBoard");
     fresh->flushed = options->at;
     fresh->fd = -1;
-    sh_status status = sh_path_join(fresh->path, options->folder, name);
-    if (status == SH_OK) {
-        fresh->fd = open(fresh->path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-        fresh->written = fresh->fd < 0 ? 0 : lseek(fresh->fd, 0, SEEK_END);
-        status = fresh->fd < 0 ? sh_fail_errno(errno, "%s: cannot create", fresh->path)
-                               : begin(fresh, options);
-    }
-    if (status != SH_OK) {
-        sh_tensorboard_close(fresh);
-        return status;
-    }
+    sh_status status;
+    SH_TRY_DONE(sh_path_join(fresh->path, options->folder, name));
+    fresh->fd = open(fresh->path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (fresh->fd < 0)
+        SH_TRY_DONE(sh_fail_errno(errno, "%s: cannot create", fresh->path));
+    fresh->written = lseek(fresh->fd, 0, SEEK_END);
+    begin_event(&event, options->at, 0);
+    put_bytes(&event, 3, version, sizeof version - 1);
+    SH_TRY_DONE(add_record(fresh, &event, options->at));
+    begin_event(&event, options->at, options->start_step + 1);
+    put_bytes(&event, 7, start, sizeof start);
+    SH_TRY_DONE(add_record(fresh, &event, options->at));
+    SH_TRY_DONE(sh_tensorboard_flush(fresh));
     *board = fresh;
     return SH_OK;
+done:
+    sh_tensorboard_close(fresh);
+    return status;
 }
 
 sh_status sh_tensorboard_add(sh_tensorboard *board, double at, uint64_t step,

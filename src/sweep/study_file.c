@@ -19,16 +19,6 @@
 #include "store/file.h"
 
 typedef enum setting_kind { TEXT, COUNT, WHOLE, REAL, FLAG, BYTES, RATE, DELAY } setting_kind;
-typedef enum setting_owner { JOB, TRAIN, LAB } setting_owner;
-
-static const struct {
-    uint8_t kind, owner;
-} settings[SH_SETTING_COUNT] = {
-#define SETTING_ENTRY(name, text, kind, owner) {kind, owner},
-    SH_SETTING_MAP(SETTING_ENTRY)
-#undef SETTING_ENTRY
-};
-
 static const char *const expected[] = {
     [TEXT] = "text",
     [COUNT] = "a whole number from 1, or a range such as 1..10",
@@ -39,6 +29,44 @@ static const char *const expected[] = {
     [RATE] = "a rate with its unit, such as 100Mbit",
     [DELAY] = "a time with its unit, such as 5ms",
 };
+
+const sh_option *sh_study_option(sh_setting setting)
+{
+    const sh_option *option = sh_options();
+    while (option->kind != SH_OPTION_END &&
+           (option->derived || strcmp(option->name, sh_setting_name(setting)) != 0))
+        option++;
+    return option->kind == SH_OPTION_END ? NULL : option;
+}
+
+static setting_kind kind_of(sh_setting setting)
+{
+    static const setting_kind of_lab[SH_SETTING_COUNT] = {
+#define LAB_KIND_FLOAT REAL
+#define LAB_KIND_BYTES BYTES
+#define LAB_KIND_RATE RATE
+#define LAB_KIND_DELAY DELAY
+#define SH_LAB_SETTING(kind, member, name) [SH_SETTING_##member] = LAB_KIND_##kind,
+#include "shoal/options.def"
+    };
+    const sh_option *option = sh_study_option(setting);
+    if (option == NULL)
+        return of_lab[setting];
+    switch (option->kind) {
+    case SH_OPTION_FLAG:
+    case SH_OPTION_SWITCH:
+        return FLAG;
+    case SH_OPTION_U32:
+    case SH_OPTION_U64:
+        return option->min >= 1 ? COUNT : WHOLE;
+    case SH_OPTION_BYTES:
+        return BYTES;
+    case SH_OPTION_FLOAT:
+        return REAL;
+    default:
+        return TEXT;
+    }
+}
 
 typedef struct axis {
     const char *values[SH_STUDY_VALUES_MAX];
@@ -147,26 +175,16 @@ static bool whole_of(const char *text, size_t length, uint64_t *number)
     return true;
 }
 
-/* A number as all others of its kind are written. */
-static bool real_text(const char *text, char out[32])
-{
-    char *end;
-    if (text[0] == '\0' || text[strspn(text, "0123456789.eE+-")] != '\0')
-        return false;
-    const double number = strtod(text, &end);
-    if (*end != '\0' || !isfinite(number) || number < 0)
-        return false;
-    snprintf(out, 32, "%.9g", number + 0.0);
-    return true;
-}
-
-/* `out` is what the value is called from now on; false where the text is none of the kind. */
+/* `out` is the value as all of its kind are written, numbers in one form; false where the text is
+ * none of the kind. */
 static bool value_of(setting_kind kind, const char *text, char out[SH_STUDY_TEXT_BYTES])
 {
     static const char *const bytes[] = {"", "K", "M", "G", "T", NULL};
     static const char *const rates[] = {"kbit", "Mbit", "Gbit", NULL};
     static const char *const times[] = {"us", "ms", "s", NULL};
     uint64_t number;
+    double real;
+    char *end;
     snprintf(out, SH_STUDY_TEXT_BYTES, "%s", text);
     switch (kind) {
     case TEXT:
@@ -178,7 +196,12 @@ static bool value_of(setting_kind kind, const char *text, char out[SH_STUDY_TEXT
         snprintf(out, SH_STUDY_TEXT_BYTES, "%llu", (unsigned long long)number);
         return true;
     case REAL:
-        return real_text(text, out);
+        real = strtod(text, &end);
+        if (text[0] == '\0' || text[strspn(text, "0123456789.eE+-")] != '\0' || *end != '\0' ||
+            !isfinite(real) || real < 0)
+            return false;
+        snprintf(out, SH_STUDY_TEXT_BYTES, "%.9g", real + 0.0);
+        return true;
     case FLAG:
         return strcmp(text, "true") == 0 || strcmp(text, "false") == 0;
     case BYTES:
@@ -210,39 +233,28 @@ static sh_status add_value(reader *self, axis *to, const yaml_node_t *node, cons
     return SH_OK;
 }
 
-/* "1..10": each number of it. `*is_range` is false where the text is none. */
-static sh_status add_range(reader *self, axis *to, const yaml_node_t *node, setting_kind kind,
-                           const char *text, bool *is_range)
-{
-    uint64_t from, until;
-    const char *dots = strstr(text, "..");
-    *is_range = (kind == COUNT || kind == WHOLE) && dots != NULL &&
-                whole_of(text, (size_t)(dots - text), &from) &&
-                whole_of(dots + 2, strlen(dots + 2), &until) && from <= until &&
-                (kind == WHOLE || from > 0);
-    if (!*is_range)
-        return SH_OK;
-    for (uint64_t number = from; number <= until; number++) {
-        char each[24];
-        snprintf(each, sizeof each, "%llu", (unsigned long long)number);
-        SH_TRY(add_value(self, to, node, each)); /* ends at the limit of values */
-    }
-    return SH_OK;
-}
-
+/* A value, or a range such as "1..10": each number of it. */
 static sh_status add_scalar(reader *self, axis *to, sh_setting setting, const yaml_node_t *node)
 {
-    const setting_kind kind = (setting_kind)settings[setting].kind;
+    const setting_kind kind = kind_of(setting);
     char text[SH_STUDY_TEXT_BYTES], value[SH_STUDY_TEXT_BYTES];
-    bool is_range;
+    uint64_t from, until;
     if (is_null(node))
         return add_value(self, to, node, NULL);
     if (text_of(node, text) == NULL)
         return fail_at(self, node->start_mark, "'%s' must be %s", sh_setting_name(setting),
                        expected[kind]);
-    SH_TRY(add_range(self, to, node, kind, text, &is_range));
-    if (is_range)
+    const char *dots = strstr(text, "..");
+    if ((kind == COUNT || kind == WHOLE) && dots != NULL &&
+        whole_of(text, (size_t)(dots - text), &from) &&
+        whole_of(dots + 2, strlen(dots + 2), &until) && from <= until &&
+        (kind == WHOLE || from > 0)) {
+        for (uint64_t number = from; number <= until; number++) {
+            snprintf(value, sizeof value, "%llu", (unsigned long long)number);
+            SH_TRY(add_value(self, to, node, value)); /* ends at the limit of values */
+        }
         return SH_OK;
+    }
     if (!value_of(kind, text, value))
         return fail_at(self, node->start_mark, "'%s' must be %s, and not '%.200s'",
                        sh_setting_name(setting), expected[kind], text);
@@ -259,7 +271,7 @@ static sh_status read_axis(reader *self, axis *to, sh_setting setting, yaml_node
     if (node->type != YAML_SEQUENCE_NODE ||
         node->data.sequence.items.start == node->data.sequence.items.top)
         return fail_at(self, node->start_mark, "'%s' must be a value or a list of values: %s",
-                       sh_setting_name(setting), expected[settings[setting].kind]);
+                       sh_setting_name(setting), expected[kind_of(setting)]);
     for (yaml_node_item_t *item = node->data.sequence.items.start;
          item < node->data.sequence.items.top; item++)
         SH_TRY(add_scalar(self, to, setting, node_of(self, *item)));
@@ -274,21 +286,6 @@ typedef struct field {
     yaml_node_t **node;
 } field;
 
-static sh_status fail_key(const reader *self, const yaml_node_t *key, const char *text,
-                          const field *fields, bool takes_settings)
-{
-    sh_suggestion meant = {.typed = text};
-    for (; fields->name != NULL; fields++)
-        sh_suggestion_offer(&meant, fields->name);
-    for (int i = 0; takes_settings && i < SH_SETTING_COUNT; i++)
-        sh_suggestion_offer(&meant, sh_setting_name((sh_setting)i));
-    if (meant.name == NULL)
-        return fail_at(self, key->start_mark,
-                       "'%.100s' is not known here: shoal sweep --help says what is", text);
-    return fail_at(self, key->start_mark, "'%.100s' is not known here; did you mean '%s'?", text,
-                   meant.name);
-}
-
 static int setting_of(const char *name)
 {
     for (int i = 0; i < SH_SETTING_COUNT; i++)
@@ -297,14 +294,17 @@ static int setting_of(const char *name)
     return -1;
 }
 
-static sh_status read_key(reader *self, const yaml_node_pair_t *pair, const field *fields,
-                          axis *axes, bool seen[SH_SETTING_COUNT])
+/* One line "name: value" of a mapping: to the field or axis of its name. */
+static sh_status read_pair(reader *self, const yaml_node_pair_t *pair, const field *fields,
+                           axis *axes, bool seen[SH_SETTING_COUNT])
 {
     char text[SH_STUDY_TEXT_BYTES];
     const yaml_node_t *key = node_of(self, pair->key);
     if (text_of(key, text) == NULL)
         return fail_at(self, key->start_mark, "a name must stand here");
+    sh_suggestion meant = {.typed = text};
     for (const field *each = fields; each->name != NULL; each++) {
+        sh_suggestion_offer(&meant, each->name);
         if (strcmp(each->name, text) != 0)
             continue;
         if (*each->node != NULL)
@@ -313,12 +313,19 @@ static sh_status read_key(reader *self, const yaml_node_pair_t *pair, const fiel
         return SH_OK;
     }
     const int setting = axes == NULL ? -1 : setting_of(text);
-    if (setting < 0)
-        return fail_key(self, key, text, fields, axes != NULL);
-    if (seen[setting])
+    if (setting >= 0 && seen[setting])
         return fail_at(self, key->start_mark, "'%s' stands here twice", text);
-    seen[setting] = true;
-    return read_axis(self, &axes[setting], (sh_setting)setting, node_of(self, pair->value));
+    if (setting >= 0) {
+        seen[setting] = true;
+        return read_axis(self, &axes[setting], (sh_setting)setting, node_of(self, pair->value));
+    }
+    for (int i = 0; axes != NULL && i < SH_SETTING_COUNT; i++)
+        sh_suggestion_offer(&meant, sh_setting_name((sh_setting)i));
+    if (meant.name == NULL)
+        return fail_at(self, key->start_mark,
+                       "'%.100s' is not known here: shoal sweep --help says what is", text);
+    return fail_at(self, key->start_mark, "'%.100s' is not known here; did you mean '%s'?", text,
+                   meant.name);
 }
 
 /* Fields to their nodes, settings to axes (NULL: none belong here). */
@@ -330,7 +337,7 @@ static sh_status read_mapping(reader *self, const yaml_node_t *node, const char 
         return fail_form(self, node, what, "a mapping, of lines 'name: value'");
     for (const yaml_node_pair_t *pair = node->data.mapping.pairs.start;
          pair < node->data.mapping.pairs.top; pair++)
-        SH_TRY(read_key(self, pair, fields, axes, seen));
+        SH_TRY(read_pair(self, pair, fields, axes, seen));
     return SH_OK;
 }
 
@@ -375,17 +382,6 @@ static sh_status apply_rule(reader *self, const yaml_node_t *node, size_t first)
     return SH_OK;
 }
 
-static sh_status apply_rules(reader *self, const yaml_node_t *list, size_t first)
-{
-    if (list == NULL)
-        return SH_OK;
-    SH_TRY(check_list(self, list, "'exclude'", SH_STUDY_RULES_MAX));
-    for (yaml_node_item_t *item = list->data.sequence.items.start;
-         item < list->data.sequence.items.top; item++)
-        SH_TRY(apply_rule(self, node_of(self, *item), first));
-    return SH_OK;
-}
-
 static sh_status identify(sh_study_trial *trial)
 {
     sh_digest *digest;
@@ -403,62 +399,45 @@ static sh_status identify(sh_study_trial *trial)
     return SH_OK;
 }
 
-static sh_status count_trials(const reader *self, const block *from, const yaml_node_t *node,
-                              size_t *count)
-{
-    *count = 1;
-    for (int s = 0; s < SH_SETTING_COUNT; s++)
-        if (from->axes[s].count > 0 &&
-            (!sh_size_mul(*count, from->axes[s].count, count) || *count > SH_STUDY_TRIALS_MAX))
-            break;
-    if (*count > SH_STUDY_TRIALS_MAX - self->study.trial_count)
-        return sh_fail(SH_LIMIT, "%s:%zu: more than %d trials with this block", self->path,
-                       node->start_mark.line + 1, SH_STUDY_TRIALS_MAX);
-    return SH_OK;
-}
-
-/* The combination of that number; the last axis changes first. */
-static void combine(sh_study_trial *trial, const block *from, size_t number)
-{
-    *trial = (sh_study_trial){.block = from->name};
-    for (int s = SH_SETTING_COUNT - 1; s >= 0; s--) {
-        const axis *each = &from->axes[s];
-        if (each->count == 0)
-            continue;
-        trial->settings[s] = each->values[number % each->count];
-        number /= each->count;
-    }
-}
-
-static sh_status check_trial(const reader *self, const sh_study_trial *trial,
-                             const yaml_node_t *node)
-{
-    static const sh_setting needed[] = {SH_SETTING_model, SH_SETTING_data};
-    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
-        if (trial->settings[needed[i]] == NULL)
-            return fail_at(self, node->start_mark, "this block needs '%s'",
-                           sh_setting_name(needed[i]));
-    if (trial->settings[SH_SETTING_batch_size] != NULL &&
-        trial->settings[SH_SETTING_batch_per_device] != NULL)
-        return fail_at(self, node->start_mark,
-                       "'batch-size' and 'batch-per-device': one of them decides; set the other "
-                       "to null");
-    return SH_OK;
-}
-
+/* All combinations of a block's values but those that its rules take away. */
 static sh_status add_trials(reader *self, const block *from, const yaml_node_t *node)
 {
-    size_t count;
+    size_t count = 1;
     const size_t first = self->study.trial_count;
-    SH_TRY(count_trials(self, from, node, &count));
+    for (int s = 0; s < SH_SETTING_COUNT && count <= SH_STUDY_TRIALS_MAX; s++)
+        count *= from->axes[s].count > 0 ? from->axes[s].count : 1;
+    if (count > SH_STUDY_TRIALS_MAX - first)
+        return sh_fail(SH_LIMIT, "%s:%zu: more than %d trials with this block", self->path,
+                       node->start_mark.line + 1, SH_STUDY_TRIALS_MAX);
     SH_TRY(sh_array_grow((void **)&self->trials, &self->capacity, first + count,
                          sizeof *self->trials));
     for (size_t i = 0; i < count; i++) {
-        combine(&self->trials[first + i], from, i);
-        SH_TRY(check_trial(self, &self->trials[first + i], node));
+        sh_study_trial *trial = &self->trials[first + i];
+        *trial = (sh_study_trial){.block = from->name};
+        size_t number = i; /* the last axis changes first */
+        for (int s = SH_SETTING_COUNT - 1; s >= 0; s--) {
+            const axis *each = &from->axes[s];
+            if (each->count == 0)
+                continue;
+            trial->settings[s] = each->values[number % each->count];
+            number /= each->count;
+        }
+        if (trial->settings[SH_SETTING_model] == NULL || trial->settings[SH_SETTING_data] == NULL)
+            return fail_at(self, node->start_mark, "this block needs '%s'",
+                           trial->settings[SH_SETTING_model] == NULL ? "model" : "data");
+        if (trial->settings[SH_SETTING_batch_size] != NULL &&
+            trial->settings[SH_SETTING_batch_per_device] != NULL)
+            return fail_at(self, node->start_mark,
+                           "'batch-size' and 'batch-per-device': one of them decides; set the "
+                           "other to null");
     }
     self->study.trial_count += count;
-    SH_TRY(apply_rules(self, from->rules, first));
+    if (from->rules != NULL) {
+        SH_TRY(check_list(self, from->rules, "'exclude'", SH_STUDY_RULES_MAX));
+        for (yaml_node_item_t *item = from->rules->data.sequence.items.start;
+             item < from->rules->data.sequence.items.top; item++)
+            SH_TRY(apply_rule(self, node_of(self, *item), first));
+    }
     for (size_t i = first; i < self->study.trial_count; i++)
         SH_TRY(identify(&self->trials[i]));
     return SH_OK;
@@ -550,11 +529,11 @@ sh_status sh_study_parse(sh_study **study, const char *path, const char *text, s
         return sh_fail_memory(sizeof *self, "a study");
     sh_arena_init(&self->arena);
     self->path = path;
-    sh_status status = load(self, text, bytes);
-    if (status == SH_OK) {
-        status = read_document(self);
-        yaml_document_delete(&self->document);
-    }
+    sh_status status;
+    SH_TRY_DONE(load(self, text, bytes));
+    status = read_document(self);
+    yaml_document_delete(&self->document);
+done:
     if (status != SH_OK) {
         drop(self);
         return status;
@@ -585,7 +564,7 @@ void sh_study_free(sh_study *study)
 bool sh_study_trial_is_lab(const char *const given[SH_SETTING_COUNT])
 {
     for (int s = 0; s < SH_SETTING_COUNT; s++)
-        if (settings[s].owner == LAB && given[s] != NULL)
+        if (given[s] != NULL && sh_study_option((sh_setting)s) == NULL)
             return true;
     return false;
 }

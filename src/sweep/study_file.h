@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A study as it is written: a YAML file with blocks, each of which has values for settings
- * (SH_SETTING_MAP of shoal/sweep.h). The trials of a block are all combinations of its values.
+ * (shoal/options.def). The trials of a block are all combinations of its values.
  *
  *     name: lenet on few devices
  *     lab: ../lab/lab              # the lab's program, from here; needed where LAB settings are
@@ -17,8 +17,8 @@
  *         exclude:
  *           - {devices: [9, 10], batch-size: 64}
  *
- * A rule of `exclude` takes away the trials for which all that it names is so. Nothing is ignored:
- * what is not known here is refused, as is a value that stands twice.
+ * A rule of `exclude` removes the trials that have all the values it names. Nothing is ignored: an
+ * unknown name is refused, and so is a value that stands twice.
  *
  * Threads: a study is a value that does not change.
  */
@@ -62,12 +62,15 @@ sh_status sh_study_parse(sh_study **study, const char *path, const char *text,
                          size_t bytes) SHOAL_CHECKED;
 void sh_study_free(sh_study *study); /* NULL is fine */
 
+/* The option of a training that the setting is; NULL: the lab's. Static storage. */
+const sh_option *sh_study_option(sh_setting setting);
+
 /* Whether it has a setting that only the lab can give. */
 bool sh_study_trial_is_lab(const char *const settings[SH_SETTING_COUNT]);
 
 /*
- * A filter "NAME=VALUE,NAME=VALUE" for trials: all of it has to be so, but of several values for
- * one name one. SH_INVALID where a name is none or the form is another.
+ * A filter "NAME=VALUE,NAME=VALUE" for trials: a trial matches if each name has one of the values
+ * given for it. SH_INVALID where a name is no setting or the form is another.
  */
 sh_status sh_study_check_filter(const char *filter) SHOAL_CHECKED;
 bool sh_study_matches(const char *filter, const char *const settings[SH_SETTING_COUNT]);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The list of trials comes from the study, what is known of each from the folder's database. Before
- * a trial begins it is RUNNING there; where the program is killed it is found so by the next sweep,
- * which does it from the start. The trial's folder is emptied before, so that nothing of a broken
- * attempt is left in it.
+ * The list of trials comes from the study, their states from the folder's database. A trial is
+ * marked RUNNING there before it begins; if the program is killed, the next sweep finds the mark
+ * and starts the trial again, in an empty folder, so that nothing of the broken attempt is left.
  */
 #include "shoal/sweep.h"
 
@@ -15,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "node/stop.h"
+#include "base/stop.h"
 #include "store/file.h"
 #include "store/sweep_schema.h"
 #include "sweep/forecast.h"
@@ -113,16 +112,6 @@ static sh_status remove_folder(char *folder)
     return error == 0 ? SH_OK : sh_fail_errno(error, "%s: cannot be removed", folder);
 }
 
-/* An empty folder for the trial at hand. */
-static sh_status make_folder(const sweep *self, char folder[SH_PATH_BYTES])
-{
-    char trials[SH_PATH_BYTES];
-    SH_TRY(sh_path_join(trials, self->result->folder, "trials"));
-    SH_TRY(sh_path_join(folder, trials, self->trial->id));
-    SH_TRY(remove_folder(folder));
-    return sh_folder_make(folder);
-}
-
 /* ---- one trial ---- */
 
 static void tell(const sweep *self, sh_sweep_event_kind kind, double seconds)
@@ -149,30 +138,32 @@ static sh_status tick(void *context, double seconds)
     return sh_trials_save(self->trials, self->trial, self->begun);
 }
 
-static sh_status do_command(sweep *self, const char *folder, const sh_trial_command *command,
-                            int *exit_status)
+static sh_trial_place place_of(const sweep *self, const char *folder)
 {
-    char log[SH_PATH_BYTES], lab_file[SH_PATH_BYTES];
-    SH_TRY(sh_path_join(log, folder, SH_TRIAL_LOG));
-    SH_TRY(sh_path_join(lab_file, folder, SH_TRIAL_LAB_FILE));
-    if (command->lab_file != NULL)
-        SH_TRY(sh_file_replace(lab_file, command->lab_file, strlen(command->lab_file)));
-    return sh_trial_process_run(exit_status, &(sh_trial_process){
-                                                 .arguments = command->arguments,
-                                                 .log = log,
-                                                 .clock = sh_clock_system(),
-                                                 .stop = self->asked->stop,
-                                                 .tick = tick,
-                                                 .context = self,
-                                             });
+    return (sh_trial_place){folder, self->program, self->has_lab ? self->lab : NULL};
 }
 
+/* The programs of the trial at hand, to their end. */
 static sh_status run_programs(sweep *self, const char *folder, int *exit_status)
 {
+    char log[SH_PATH_BYTES], lab_file[SH_PATH_BYTES];
     sh_trial_command command;
-    const sh_trial_place place = {folder, self->program, self->has_lab ? self->lab : NULL};
+    const sh_trial_place place = place_of(self, folder);
     SH_TRY(sh_trial_command_make(&command, self->trial->settings, &place));
-    const sh_status status = do_command(self, folder, &command, exit_status);
+    sh_status status;
+    SH_TRY_DONE(sh_path_join(log, folder, SH_TRIAL_LOG));
+    SH_TRY_DONE(sh_path_join(lab_file, folder, SH_TRIAL_LAB_FILE));
+    if (command.lab_file != NULL)
+        SH_TRY_DONE(sh_file_replace(lab_file, command.lab_file, strlen(command.lab_file)));
+    status = sh_trial_process_run(exit_status, &(sh_trial_process){
+                                                   .arguments = command.arguments,
+                                                   .log = log,
+                                                   .clock = sh_clock_system(),
+                                                   .stop = self->asked->stop,
+                                                   .tick = tick,
+                                                   .context = self,
+                                               });
+done:
     sh_trial_command_release(&command);
     return status;
 }
@@ -183,39 +174,39 @@ static double date_seconds(void)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-static sh_status begin(sweep *self)
+static double forecast(const sweep *self)
 {
+    return sh_forecast(self->result->trials, self->result->trial_count, self->asked->only);
+}
+
+static sh_status run_trial(sweep *self)
+{
+    char trials[SH_PATH_BYTES], folder[SH_PATH_BYTES];
+    int exit_status;
     sh_trial *trial = self->trial;
+    SH_TRY(sh_path_join(trials, self->result->folder, "trials"));
+    SH_TRY(sh_path_join(folder, trials, trial->id));
+    SH_TRY(remove_folder(folder));
+    SH_TRY(sh_folder_make(folder));
+
     trial->state = SH_TRIAL_RUNNING;
     trial->attempts++;
     trial->message[0] = '\0';
     self->begun = date_seconds();
     self->spent_before = trial->spent_seconds;
-    self->left_seconds =
-        sh_forecast(self->result->trials, self->result->trial_count, self->asked->only);
+    self->left_seconds = forecast(self);
     SH_TRY(sh_trials_save(self->trials, trial, self->begun));
     tell(self, SH_SWEEP_BEGIN, 0);
-    return SH_OK;
-}
 
-static sh_status run_trial(sweep *self)
-{
-    char folder[SH_PATH_BYTES];
-    int exit_status;
-    sh_trial *trial = self->trial;
-    SH_TRY(make_folder(self, folder));
-    SH_TRY(begin(self));
     const uint64_t began_ns = sh_clock_now_ns(sh_clock_system());
     const sh_status status = run_programs(self, folder, &exit_status);
     const double seconds = (double)(sh_clock_now_ns(sh_clock_system()) - began_ns) * 1e-9;
     trial->spent_seconds = self->spent_before + seconds;
+    trial->state = SH_TRIAL_WAITING;
     if (status == SH_OK) {
         sh_trial_result_read(trial, folder, exit_status);
         trial->figures[SH_TRIAL_FIGURE_wall_seconds] = seconds;
-        self->left_seconds =
-            sh_forecast(self->result->trials, self->result->trial_count, self->asked->only);
-    } else {
-        trial->state = SH_TRIAL_WAITING;
+        self->left_seconds = forecast(self);
     }
     if (sh_trials_save(self->trials, trial, self->begun) != SH_OK && status == SH_OK)
         return sh_fail_in(SH_IO, "keeping what came of a trial");
@@ -243,11 +234,10 @@ static bool is_repeated(const sweep *self, size_t place)
     return false;
 }
 
-/* What a trial needs and is missing, before the first begins. */
-static sh_status check(sweep *self)
+static sh_status do_all(sweep *self)
 {
-    const sh_trial_place place = {self->result->folder, self->program,
-                                  self->has_lab ? self->lab : NULL};
+    const sh_trial_place place = place_of(self, self->result->folder);
+    /* What a trial needs and is missing, before the first begins. */
     for (size_t i = 0; i < self->result->trial_count; i++) {
         sh_trial_command command;
         const sh_trial *trial = &self->result->trials[i];
@@ -261,12 +251,6 @@ static sh_status check(sweep *self)
         sh_trial_command_release(&command);
         self->count++;
     }
-    return SH_OK;
-}
-
-static sh_status do_all(sweep *self)
-{
-    SH_TRY(check(self));
     for (size_t i = 0; i < self->result->trial_count; i++) {
         self->trial = &self->result->trials[i];
         if (!is_asked_for(self, self->trial))
@@ -303,26 +287,14 @@ static sh_status load_all(sweep *self)
     return self->trials == NULL ? SH_OK : sh_trials_others(self->trials, &result->others);
 }
 
-static void count_states(sh_sweep_result *result)
+/* What there is, or after all that is left was done. */
+static sh_status list_or_do(sweep *self)
 {
-    for (size_t i = 0; i < result->trial_count; i++) {
-        const sh_trial_state state = result->trials[i].state;
-        *(state == SH_TRIAL_DONE     ? &result->done
-          : state == SH_TRIAL_FAILED ? &result->failed
-                                     : &result->waiting) += 1;
+    if (self->asked->list) {
+        const sh_status status =
+            sh_trials_open(&self->trials, self->result->folder, SH_DATABASE_READ);
+        return status != SH_OK && status != SH_NOT_FOUND ? status : load_all(self);
     }
-}
-
-static sh_status list(sweep *self)
-{
-    const sh_status status = sh_trials_open(&self->trials, self->result->folder, SH_DATABASE_READ);
-    if (status != SH_OK && status != SH_NOT_FOUND)
-        return status;
-    return load_all(self);
-}
-
-static sh_status sweep_all(sweep *self)
-{
     SH_TRY(find_program(self));
     SH_TRY(find_lab(self));
     SH_TRY(sh_trials_open(&self->trials, self->result->folder, SH_DATABASE_WRITE));
@@ -340,18 +312,22 @@ sh_status sh_sweep(const sh_sweep_options *options, sh_sweep_result *result)
         return sh_fail_memory(sizeof *self, "a sweep");
     self->asked = options;
     self->result = &made;
-    sh_status status = options->only == NULL ? SH_OK : sh_study_check_filter(options->only);
-    if (status == SH_OK)
-        status = choose_folder(made.folder, options);
-    if (status == SH_OK)
-        status = sh_study_read(&study, options->file);
-    if (status == SH_OK) {
-        self->study = study;
-        made.inside = study;
-        status = options->list ? list(self) : sweep_all(self);
-        count_states(&made);
-        sh_trials_close(self->trials);
+    sh_status status;
+    if (options->only != NULL)
+        SH_TRY_DONE(sh_study_check_filter(options->only));
+    SH_TRY_DONE(choose_folder(made.folder, options));
+    SH_TRY_DONE(sh_study_read(&study, options->file));
+    self->study = study;
+    made.inside = study;
+    status = list_or_do(self);
+    for (size_t i = 0; i < made.trial_count; i++) {
+        const sh_trial_state state = made.trials[i].state;
+        made.done += state == SH_TRIAL_DONE;
+        made.failed += state == SH_TRIAL_FAILED;
+        made.waiting += state != SH_TRIAL_DONE && state != SH_TRIAL_FAILED;
     }
+    sh_trials_close(self->trials);
+done:
     free(self);
     if (status == SH_OK || status == SH_STOPPED)
         *result = made;

@@ -53,35 +53,25 @@ static sh_status expand(char out[TEXT_BYTES], const char *setting, const char *t
     return SH_OK;
 }
 
-/* What the lab says of each device by itself. */
-static bool is_of_devices(sh_setting setting)
-{
-    return setting == SH_SETTING_devices || setting == SH_SETTING_memory ||
-           setting == SH_SETTING_lanes;
-}
-
-static bool is_of_lab(sh_setting setting)
-{
-    return setting == SH_SETTING_cpu || setting == SH_SETTING_link || setting == SH_SETTING_delay ||
-           setting == SH_SETTING_ram;
-}
-
 /* MODEL, DATA and options, as they follow `shoal train`. */
 static sh_status add_job(maker *self, const char *const settings[SH_SETTING_COUNT], bool lab)
 {
     char text[TEXT_BYTES], option[TEXT_BYTES + 32];
     for (int i = 0; i < SH_SETTING_COUNT; i++) {
         const sh_setting each = (sh_setting)i;
-        const char *name = sh_setting_name(each);
-        if (settings[i] == NULL || is_of_lab(each) || (lab && is_of_devices(each)))
+        const sh_option *found = sh_study_option(each);
+        /* What the lab says of each device by itself. */
+        const bool of_devices =
+            each == SH_SETTING_devices || each == SH_SETTING_memory || each == SH_SETTING_lanes;
+        if (settings[i] == NULL || found == NULL || (lab && of_devices))
             continue;
-        SH_TRY(expand(text, name, settings[i]));
-        const bool is_name = each == SH_SETTING_model || each == SH_SETTING_data;
-        if (each == SH_SETTING_nesterov)
-            snprintf(option, sizeof option, "--%s", name);
+        SH_TRY(expand(text, found->name, settings[i]));
+        if (found->argument)
+            snprintf(option, sizeof option, "%s", text);
+        else if (found->kind == SH_OPTION_FLAG || found->kind == SH_OPTION_SWITCH)
+            snprintf(option, sizeof option, "--%s", found->name);
         else
-            snprintf(option, sizeof option, is_name ? "%s%s" : "--%s=%s", is_name ? "" : name,
-                     text);
+            snprintf(option, sizeof option, "--%s=%s", found->name, text);
         add(self, option);
     }
     return SH_OK;
@@ -130,22 +120,8 @@ static const char *folder_of(const char *data)
     return colon == NULL ? data : colon + 1;
 }
 
-static void write_device(FILE *file, const char *const settings[SH_SETTING_COUNT],
-                         unsigned long count, const char *data)
-{
-    fprintf(file, "\n[[device]]\ncount = %lu\n", count);
-    if (settings[SH_SETTING_cpu] != NULL)
-        fprintf(file, "cpu = %s\n", settings[SH_SETTING_cpu]);
-    if (settings[SH_SETTING_ram] != NULL)
-        write_text(file, "memory", settings[SH_SETTING_ram]);
-    if (settings[SH_SETTING_lanes] != NULL)
-        fprintf(file, "lanes = %s\n", settings[SH_SETTING_lanes]);
-    if (settings[SH_SETTING_memory] != NULL)
-        fprintf(file, "options = \"--memory=%s\"\n", settings[SH_SETTING_memory]);
-    if (data != NULL)
-        write_text(file, "data", data);
-}
-
+/* `job` is what the first device runs; the others have a copy of the data, which it has by itself.
+ */
 static void write_lab(FILE *file, const maker *job, const char *const settings[SH_SETTING_COUNT],
                       const char *data)
 {
@@ -161,22 +137,19 @@ static void write_lab(FILE *file, const maker *job, const char *const settings[S
         write_text(file, "rate", settings[SH_SETTING_link]);
     if (settings[SH_SETTING_delay] != NULL)
         write_text(file, "delay", settings[SH_SETTING_delay]);
-    write_device(file, settings, 1, NULL);
-    if (devices > 1)
-        write_device(file, settings, devices - 1, data);
-}
-
-static sh_status make_lab_file(maker *self, const maker *job,
-                               const char *const settings[SH_SETTING_COUNT])
-{
-    char data[TEXT_BYTES];
-    size_t bytes;
-    SH_TRY(expand(data, "data", settings[SH_SETTING_data]));
-    FILE *file = open_memstream(&self->command.lab_file, &bytes);
-    if (file == NULL)
-        return sh_fail_memory(0, "a file of the lab");
-    write_lab(file, job, settings, folder_of(data));
-    return fclose(file) == 0 ? SH_OK : sh_fail_memory(0, "a file of the lab");
+    for (unsigned long first = 0; first < 2 && first < devices; first++) {
+        fprintf(file, "\n[[device]]\ncount = %lu\n", first == 0 ? 1 : devices - 1);
+        if (settings[SH_SETTING_cpu] != NULL)
+            fprintf(file, "cpu = %s\n", settings[SH_SETTING_cpu]);
+        if (settings[SH_SETTING_ram] != NULL)
+            write_text(file, "memory", settings[SH_SETTING_ram]);
+        if (settings[SH_SETTING_lanes] != NULL)
+            fprintf(file, "lanes = %s\n", settings[SH_SETTING_lanes]);
+        if (settings[SH_SETTING_memory] != NULL)
+            fprintf(file, "options = \"--memory=%s\"\n", settings[SH_SETTING_memory]);
+        if (data != NULL && first > 0)
+            write_text(file, "data", data);
+    }
 }
 
 static sh_status begin(maker *self)
@@ -187,61 +160,61 @@ static sh_status begin(maker *self)
     return self->command.arguments == NULL ? sh_fail_memory(0, "a command") : SH_OK;
 }
 
-static sh_status add_lab(maker *self, const char *const settings[SH_SETTING_COUNT],
-                         const sh_trial_place *place)
+/* The lab's file, with the command that its first device runs. */
+static sh_status make_lab_file(maker *self, const char *const settings[SH_SETTING_COUNT])
 {
-    char path[SH_PATH_BYTES];
+    char data[TEXT_BYTES];
+    size_t bytes;
     maker job = {.count = 0};
-    if (place->lab == NULL)
-        return sh_fail(SH_NOT_FOUND,
-                       "'cpu', 'link', 'delay' and 'ram' need the lab, and there is none: name its "
-                       "program with 'lab: PATH' in the study, or with SHOAL_LAB");
-    sh_status status = begin(&job);
-    if (status == SH_OK)
-        status = add_job(&job, settings, true);
-    if (status == SH_OK && !job.lacks_memory)
-        status = make_lab_file(self, &job, settings);
-    self->lacks_memory |= job.lacks_memory;
+    sh_status status;
+    SH_TRY_DONE(begin(&job));
+    SH_TRY_DONE(add_job(&job, settings, true));
+    SH_TRY_DONE(expand(data, "data", settings[SH_SETTING_data]));
+    if (job.lacks_memory)
+        SH_TRY_DONE(sh_fail_memory(TEXT_BYTES, "a command"));
+    FILE *file = open_memstream(&self->command.lab_file, &bytes);
+    if (file == NULL)
+        SH_TRY_DONE(sh_fail_memory(0, "a file of the lab"));
+    write_lab(file, &job, settings, folder_of(data));
+    if (fclose(file) != 0)
+        status = sh_fail_memory(0, "a file of the lab");
+done:
     sh_arena_release(&job.command.arena);
-    SH_TRY(status);
-    SH_TRY(sh_path_join(path, place->folder, SH_TRIAL_LAB_FILE));
-    const char *const words[] = {place->lab, "run",         path,        "--quiet",
-                                 "--folder", place->folder, "--program", place->program};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        add(self, words[i]);
-    return SH_OK;
-}
-
-static sh_status add_train(maker *self, const char *const settings[SH_SETTING_COUNT],
-                           const sh_trial_place *place)
-{
-    char run[SH_PATH_BYTES], summary[SH_PATH_BYTES];
-    SH_TRY(sh_path_join(run, place->folder, "run"));
-    SH_TRY(sh_path_join(summary, place->folder, SH_TRIAL_SUMMARY));
-    const char *const words[] = {place->program, "train", "--quiet", "--run", run,
-                                 "--json",       summary};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        add(self, words[i]);
-    return add_job(self, settings, false);
+    return status;
 }
 
 sh_status sh_trial_command_make(sh_trial_command *command,
                                 const char *const settings[SH_SETTING_COUNT],
                                 const sh_trial_place *place)
 {
+    char path[SH_PATH_BYTES], summary[SH_PATH_BYTES];
+    const bool lab = sh_study_trial_is_lab(settings);
     maker self = {.count = 0};
-    sh_status status = begin(&self);
+    sh_status status;
+    SH_TRY_DONE(begin(&self));
+    if (lab && place->lab == NULL)
+        SH_TRY_DONE(sh_fail(SH_NOT_FOUND,
+                            "'cpu', 'link', 'delay' and 'ram' need the lab, and there is "
+                            "none: name its program with 'lab: PATH' in the study, or "
+                            "with SHOAL_LAB"));
+    SH_TRY_DONE(sh_path_join(path, place->folder, lab ? SH_TRIAL_LAB_FILE : "run"));
+    SH_TRY_DONE(sh_path_join(summary, place->folder, SH_TRIAL_SUMMARY));
+    const char *const of_lab[] = {place->lab, "run",         path,        "--quiet",
+                                  "--folder", place->folder, "--program", place->program};
+    const char *const of_train[] = {place->program, "train",  "--quiet", "--run",
+                                    path,           "--json", summary};
+    const size_t words = lab ? sizeof of_lab / sizeof *of_lab : sizeof of_train / sizeof *of_train;
+    for (size_t i = 0; i < words; i++)
+        add(&self, lab ? of_lab[i] : of_train[i]);
+    SH_TRY_DONE(lab ? make_lab_file(&self, settings) : add_job(&self, settings, false));
+    if (self.lacks_memory)
+        SH_TRY_DONE(sh_fail_memory(TEXT_BYTES, "a command"));
+done:
     if (status == SH_OK)
-        status = sh_study_trial_is_lab(settings) ? add_lab(&self, settings, place)
-                                                 : add_train(&self, settings, place);
-    if (status == SH_OK && self.lacks_memory)
-        status = sh_fail_memory(TEXT_BYTES, "a command");
-    if (status != SH_OK) {
+        *command = self.command;
+    else
         sh_trial_command_release(&self.command);
-        return status;
-    }
-    *command = self.command;
-    return SH_OK;
+    return status;
 }
 
 void sh_trial_command_release(sh_trial_command *command)

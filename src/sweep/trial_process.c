@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A child that cannot become the program tells the error through a pipe that a successful exec
- * closes. Between fork and exec it calls only what may be called there where there are threads.
+ * A child that cannot become the program sends the error through a pipe, which a successful exec
+ * closes. Between fork and exec it calls only functions that are safe there in a program with
+ * threads.
  */
 #include "sweep/trial_process.h"
 
@@ -16,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "node/stop.h"
+#include "base/stop.h"
 
 #define TICK_MS 1000
 
@@ -69,21 +70,6 @@ static sh_status fork_child(pid_t *child, const sh_trial_process *process, int i
     return sh_fail_errno(error, "%s: cannot be started", process->arguments[0]);
 }
 
-static sh_status start(pid_t *child, const sh_trial_process *process)
-{
-    const int input = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    if (input < 0)
-        return sh_fail_errno(errno, "/dev/null: cannot be opened");
-    const int output = open(process->log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    const sh_status status = output < 0
-                                 ? sh_fail_errno(errno, "%s: cannot be written", process->log)
-                                 : fork_child(child, process, input, output);
-    if (output >= 0)
-        close(output);
-    close(input);
-    return status;
-}
-
 static uint64_t now_ms(const sh_trial_process *process)
 {
     return sh_clock_now_ns(process->clock) / 1000000u;
@@ -132,12 +118,19 @@ static sh_status watch(const sh_trial_process *process, pid_t child, int ended)
 
 sh_status sh_trial_process_run(int *exit_status, const sh_trial_process *process)
 {
-    pid_t child;
-    int how;
-    SH_TRY(start(&child, process));
+    pid_t child = -1;
+    int how, output = -1;
+    sh_status status;
+    const int input = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (input < 0)
+        SH_TRY_DONE(sh_fail_errno(errno, "/dev/null: cannot be opened"));
+    output = open(process->log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (output < 0)
+        SH_TRY_DONE(sh_fail_errno(errno, "%s: cannot be written", process->log));
+    SH_TRY_DONE(fork_child(&child, process, input, output));
     const int ended = (int)syscall(SYS_pidfd_open, child, 0);
-    sh_status status = ended < 0 ? sh_fail_errno(errno, "waiting for %s", process->arguments[0])
-                                 : watch(process, child, ended);
+    status = ended < 0 ? sh_fail_errno(errno, "waiting for %s", process->arguments[0])
+                       : watch(process, child, ended);
     if (ended < 0)
         kill(-child, SIGKILL);
     else
@@ -146,5 +139,10 @@ sh_status sh_trial_process_run(int *exit_status, const sh_trial_process *process
         ;
     kill(-child, SIGKILL); /* what it has left in its group */
     *exit_status = WIFEXITED(how) ? WEXITSTATUS(how) : 128 + WTERMSIG(how);
+done:
+    if (output >= 0)
+        close(output);
+    if (input >= 0)
+        close(input);
     return status;
 }

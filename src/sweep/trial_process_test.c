@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/scratch.h"
-#include "node/stop.h"
+#include "base/stop.h"
 #include "store/file.h"
 
 static char folder[SCRATCH_BYTES], log_path[SH_PATH_BYTES];

@@ -87,30 +87,18 @@ static bool take_summary(sh_trial *trial, const char *folder)
     return complete;
 }
 
-/* The last line that says something, without the program's name before it. */
-static const char *last_line(char *text)
-{
-    char *found = NULL, *rest;
-    for (char *line = strtok_r(text, "\r\n", &rest); line != NULL;
-         line = strtok_r(NULL, "\r\n", &rest)) {
-        const bool is_remedy = strncmp(line, "try: shoal help", 15) == 0;
-        if (line[strspn(line, " \t")] != '\0' && !is_remedy)
-            found = line;
-    }
-    if (found != NULL && strncmp(found, "shoal: ", 7) == 0)
-        found += 7;
-    return found;
-}
-
+/* The last line of the log that says something, without the program's name before it. */
 static void take_last_words(sh_trial *trial, const char *folder, int exit_status)
 {
-    char path[SH_PATH_BYTES], *text = NULL;
-    const char *words = NULL;
+    char path[SH_PATH_BYTES], *text = NULL, *rest;
+    const char *words = "it said nothing";
     if (sh_path_join(path, folder, SH_TRIAL_LOG) == SH_OK &&
         sh_file_read(&text, NULL, path, LOG_BYTES_MAX) == SH_OK)
-        words = last_line(text);
-    snprintf(trial->message, sizeof trial->message, "exit status %d: %.400s", exit_status,
-             words == NULL ? "it said nothing" : words);
+        for (const char *line = strtok_r(text, "\r\n", &rest); line != NULL;
+             line = strtok_r(NULL, "\r\n", &rest))
+            if (line[strspn(line, " \t")] != '\0' && strncmp(line, "try: shoal help", 15) != 0)
+                words = strncmp(line, "shoal: ", 7) == 0 ? line + 7 : line;
+    snprintf(trial->message, sizeof trial->message, "exit status %d: %.400s", exit_status, words);
     free(text);
 }
 

@@ -47,49 +47,39 @@ static sh_status take_lock(int *lock, const char *folder)
     return SH_OK;
 }
 
-static sh_status prepare(sh_trials *trials, sh_database_mode mode)
-{
-    char sql[4096];
-    snprintf(sql, sizeof sql,
-             "SELECT state, attempts, spent_seconds, message, %s FROM trials WHERE id = ?1",
-             sh_sweep_schema_figures());
-    SH_TRY(sh_query_new(&trials->load, trials->database, sql));
-    if (mode == SH_DATABASE_READ)
-        return SH_OK;
-    size_t length = (size_t)snprintf(
-        sql, sizeof sql,
-        "INSERT OR REPLACE INTO trials (%s, state, attempts, spent_seconds, begun, message, %s) "
-        "VALUES (?1",
-        sh_sweep_schema_settings(), sh_sweep_schema_figures());
-    for (int i = 2; i <= PARAMETERS; i++)
-        length += (size_t)snprintf(sql + length, sizeof sql - length, ", ?%d", i);
-    snprintf(sql + length, sizeof sql - length, ")");
-    return sh_query_new(&trials->save, trials->database, sql);
-}
-
-static sh_status open_in(sh_trials *trials, const char *folder, sh_database_mode mode)
-{
-    char path[SH_PATH_BYTES];
-    if (mode == SH_DATABASE_WRITE)
-        SH_TRY(take_lock(&trials->lock, folder));
-    SH_TRY(sh_path_join(path, folder, SH_SWEEP_DATABASE));
-    SH_TRY(sh_database_open(&trials->database, path, sh_sweep_schema(), mode));
-    return prepare(trials, mode);
-}
-
 sh_status sh_trials_open(sh_trials **trials, const char *folder, sh_database_mode mode)
 {
+    char path[SH_PATH_BYTES], sql[4096];
+    sh_status status;
     sh_trials *fresh = calloc(1, sizeof *fresh);
     if (fresh == NULL)
         return sh_fail_memory(sizeof *fresh, "a sweep");
     fresh->lock = -1;
-    const sh_status status = open_in(fresh, folder, mode);
-    if (status != SH_OK) {
-        sh_trials_close(fresh);
-        return status;
+    if (mode == SH_DATABASE_WRITE)
+        SH_TRY_DONE(take_lock(&fresh->lock, folder));
+    SH_TRY_DONE(sh_path_join(path, folder, SH_SWEEP_DATABASE));
+    SH_TRY_DONE(sh_database_open(&fresh->database, path, sh_sweep_schema(), mode));
+    snprintf(sql, sizeof sql,
+             "SELECT state, attempts, spent_seconds, message, %s FROM trials WHERE id = ?1",
+             sh_sweep_schema_figures());
+    SH_TRY_DONE(sh_query_new(&fresh->load, fresh->database, sql));
+    if (mode == SH_DATABASE_WRITE) {
+        SH_TRY_DONE(sh_sweep_schema_extend(fresh->database));
+        size_t length = (size_t)snprintf(
+            sql, sizeof sql,
+            "INSERT OR REPLACE INTO trials (%s, state, attempts, spent_seconds, begun, message, "
+            "%s) VALUES (?1",
+            sh_sweep_schema_settings(), sh_sweep_schema_figures());
+        for (int i = 2; i <= PARAMETERS; i++)
+            length += (size_t)snprintf(sql + length, sizeof sql - length, ", ?%d", i);
+        snprintf(sql + length, sizeof sql - length, ")");
+        SH_TRY_DONE(sh_query_new(&fresh->save, fresh->database, sql));
     }
     *trials = fresh;
     return SH_OK;
+done:
+    sh_trials_close(fresh);
+    return status;
 }
 
 void sh_trials_close(sh_trials *trials)
@@ -104,22 +94,16 @@ void sh_trials_close(sh_trials *trials)
     free(trials);
 }
 
-static sh_trial_state state_of(const char *text)
-{
-    sh_trial_state state = SH_TRIAL_WAITING;
-    for (int i = 0; i <= SH_TRIAL_FAILED; i++)
-        if (strcmp(sh_trial_state_text((sh_trial_state)i), text) == 0)
-            state = (sh_trial_state)i;
-    return state;
-}
-
 sh_status sh_trials_load(sh_trials *trials, sh_trial *trial)
 {
     bool found;
     sh_query *query = trials->load;
     sh_query_bind_text(query, 1, trial->id);
     SH_TRY(sh_query_next(query, &found));
-    trial->state = found ? state_of(sh_query_text(query, 0)) : SH_TRIAL_WAITING;
+    trial->state = SH_TRIAL_WAITING;
+    for (sh_trial_state state = SH_TRIAL_WAITING; found && state <= SH_TRIAL_FAILED; state++)
+        if (strcmp(sh_trial_state_text(state), sh_query_text(query, 0)) == 0)
+            trial->state = state;
     trial->attempts = found ? (uint32_t)sh_query_integer(query, 1) : 0;
     trial->spent_seconds = found ? sh_query_real(query, 2) : 0;
     snprintf(trial->message, sizeof trial->message, "%s", found ? sh_query_text(query, 3) : "");
@@ -150,21 +134,6 @@ sh_status sh_trials_save(sh_trials *trials, const sh_trial *trial, double begun)
     return sh_query_run(query);
 }
 
-static sh_status take_place(sh_trials *trials, sh_query *place, const sh_study_trial *planned)
-{
-    sh_trial trial = {.block = planned->block};
-    memcpy(trial.id, planned->id, sizeof trial.id);
-    memcpy(trial.settings, planned->settings, sizeof trial.settings);
-    SH_TRY(sh_trials_load(trials, &trial));
-    if (trial.state == SH_TRIAL_RUNNING || trial.state == SH_TRIAL_WAITING) {
-        trial.state = SH_TRIAL_WAITING;
-        SH_TRY(sh_trials_save(trials, &trial, NAN));
-    }
-    sh_query_bind_text(place, 1, planned->block);
-    sh_query_bind_text(place, 2, planned->id);
-    return sh_query_run(place);
-}
-
 static sh_status take_all(sh_trials *trials, const sh_study *study, const char *file, double now)
 {
     sh_query *query;
@@ -177,8 +146,21 @@ static sh_status take_all(sh_trials *trials, const sh_study *study, const char *
     sh_query_free(query);
     SH_TRY(status);
     SH_TRY(sh_query_new(&query, trials->database, "INSERT INTO study VALUES (NULL, ?1, ?2)"));
-    for (size_t i = 0; status == SH_OK && i < study->trial_count; i++)
-        status = take_place(trials, query, &study->trials[i]);
+    for (size_t i = 0; i < study->trial_count; i++) {
+        const sh_study_trial *planned = &study->trials[i];
+        sh_trial trial = {.block = planned->block};
+        memcpy(trial.id, planned->id, sizeof trial.id);
+        memcpy(trial.settings, planned->settings, sizeof trial.settings);
+        SH_TRY_DONE(sh_trials_load(trials, &trial));
+        if (trial.state == SH_TRIAL_RUNNING || trial.state == SH_TRIAL_WAITING) {
+            trial.state = SH_TRIAL_WAITING;
+            SH_TRY_DONE(sh_trials_save(trials, &trial, NAN));
+        }
+        sh_query_bind_text(query, 1, planned->block);
+        sh_query_bind_text(query, 2, planned->id);
+        SH_TRY_DONE(sh_query_run(query));
+    }
+done:
     sh_query_free(query);
     return status;
 }

@@ -9,10 +9,10 @@
  *     SH_TRY(sh_trials_save(trials, &trial));
  *     sh_trials_close(trials);
  *
- * Each save is a transaction: a program that is killed leaves all of it or nothing. Who writes has
- * the folder locked. A trial that was under way when its sweep was killed is found RUNNING by
- * sh_trials_take, which makes it WAITING: it is done from the start, and the time that the first
- * attempt took stays counted, up to the last save.
+ * Each save is a transaction: a program that is killed leaves all of it or nothing. The writer
+ * locks the folder. sh_trials_take finds a trial RUNNING that was under way when its sweep was
+ * killed, and makes it WAITING: it starts again, and the time of the first attempt stays counted up
+ * to the last save.
  *
  * Threads: caller locks.
  */
@@ -24,15 +24,15 @@
 
 typedef struct sh_trials sh_trials;
 
-/* Makes the folder where it is to be written. SH_REFUSED where another sweep has it; SH_NOT_FOUND
- * where there is no sweep to read; failures of sh_database_open. `*trials` is owned. */
+/* Makes the folder in order to write. SH_REFUSED where another sweep has it; SH_NOT_FOUND where no
+ * sweep is there to read; failures of sh_database_open. `*trials` is owned. */
 sh_status sh_trials_open(sh_trials **trials, const char *folder,
                          sh_database_mode mode) SHOAL_CHECKED;
 void sh_trials_close(sh_trials *trials); /* NULL is fine */
 
 /*
- * Makes `study` the one that the folder has: trials that are new to it wait; those that it does not
- * have any more are kept without a place. `now` is in seconds since 1970.
+ * Makes `study` the study of the folder: its new trials wait; trials that it no longer has are kept
+ * without a place. `now` is in seconds since 1970.
  */
 sh_status sh_trials_take(sh_trials *trials, const sh_study *study, const char *file,
                          double now) SHOAL_CHECKED;
@@ -41,7 +41,7 @@ sh_status sh_trials_take(sh_trials *trials, const sh_study *study, const char *f
  * that the folder has not is WAITING. */
 sh_status sh_trials_load(sh_trials *trials, sh_trial *trial) SHOAL_CHECKED;
 
-/* Puts the trial in the place of what was known of its id. `begun` is NaN where it never was. */
+/* Replaces what was known of the trial's id. `begun` is NaN for one that never began. */
 sh_status sh_trials_save(sh_trials *trials, const sh_trial *trial, double begun) SHOAL_CHECKED;
 
 /* Trials without a place in the study. */

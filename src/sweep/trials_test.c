@@ -5,6 +5,7 @@
 
 #include "base/scratch.h"
 #include "store/file.h"
+#include "store/sweep_schema.h"
 
 static char folder[SH_PATH_BYTES];
 
@@ -45,6 +46,32 @@ static sh_trial loaded(sh_trials *trials, const char *text)
     sh_study_free(study);
     assert_ok(sh_trials_load(trials, &trial));
     return trial;
+}
+
+/* A sweep that was begun before there was an option goes on, and can be read until then. */
+static void an_earlier_version_lacks_a_setting(void **state)
+{
+    (void)state;
+    static const char text[] = "blocks: [{model: lenet, data: digits, lr: 0.1}]";
+    char path[SH_PATH_BYTES], list[SH_SWEEP_LIST_BYTES];
+    sh_database *database;
+    sh_trials_close(opened(text));
+    assert_ok(sh_path_join(path, folder, SH_SWEEP_DATABASE));
+    assert_ok(sh_database_open(&database, path, sh_sweep_schema(), SH_DATABASE_WRITE));
+    assert_ok(sh_sweep_schema_select(list, database));
+    assert_non_null(strstr(list, ", set_lr, "));
+    assert_ok(sh_database_run(database, "ALTER TABLE trials DROP COLUMN set_lr"));
+    assert_ok(sh_sweep_schema_select(list, database));
+    assert_null(strstr(list, "set_lr"));
+    assert_non_null(strstr(list, ", NULL, "));
+    sh_database_close(database);
+    sh_trials *trials = opened(text);
+    assert_int_equal(loaded(trials, text).state, SH_TRIAL_WAITING);
+    sh_trials_close(trials);
+    assert_ok(sh_database_open(&database, path, sh_sweep_schema(), SH_DATABASE_READ));
+    assert_ok(sh_sweep_schema_select(list, database));
+    assert_non_null(strstr(list, ", set_lr, "));
+    sh_database_close(database);
 }
 
 /* Saves a trial and ends; what it is when the same study is opened again. */
@@ -149,6 +176,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(keeps_what_came_of_a_trial, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_earlier_version_lacks_a_setting, set_up, tear_down),
         cmocka_unit_test_setup_teardown(begins_a_broken_trial_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(keeps_failures_with_their_message, set_up, tear_down),
         cmocka_unit_test_setup_teardown(keeps_what_a_study_has_no_longer, set_up, tear_down),

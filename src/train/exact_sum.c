@@ -96,12 +96,6 @@ static bool is_wide(const struct tensor *tensor)
     return sh_sum_form_is_wide(tensor->place->form);
 }
 
-static size_t trailer_words(const sh_sum *sum)
-{
-    const bool narrow = sum->layout.wide_elements < sum->layout.elements;
-    return WORD_TENSORS + (size_t)sum->tensors * (WORDS_A_TENSOR + (narrow ? 1U : 0U));
-}
-
 /* The words of one tensor in a trailer. */
 static uint64_t *tensor_words(uint64_t *trailer, uint32_t tensor)
 {
@@ -131,12 +125,6 @@ static int32_t exponent_above(float value)
     return (int32_t)(bits >> 23) - 126;
 }
 
-/* The k with 2^(k-1) <= value < 2^k; value > 0. */
-static int32_t bit_length(uint64_t value)
-{
-    return 64 - __builtin_clzll(value);
-}
-
 static int32_t clamp_exponent(const struct tensor *tensor, int32_t exponent)
 {
     if (exponent < SH_SUM_EXPONENT_MIN)
@@ -147,7 +135,10 @@ static int32_t clamp_exponent(const struct tensor *tensor, int32_t exponent)
 
 static sh_status block_new(sh_sum_block *block, const sh_sum *sum)
 {
-    const size_t words = trailer_words(sum), elements = sum->layout.elements;
+    const size_t elements = sum->layout.elements;
+    const bool narrow = sum->layout.wide_elements < elements;
+    const size_t words =
+        WORD_TENSORS + (size_t)sum->tensors * (WORDS_A_TENSOR + (narrow ? 1U : 0U));
     void *accumulator;
     SH_TRY(sh_block_new(&accumulator, sh_layout_offset(&sum->layout, elements),
                         "the sum of gradients"));
@@ -157,19 +148,6 @@ static sh_status block_new(sh_sum_block *block, const sh_sum *sum)
         return sh_fail_memory(words * sizeof *trailer, "the sum of gradients");
     }
     *block = (sh_sum_block){accumulator, trailer, elements, words};
-    return SH_OK;
-}
-
-static sh_status allocate(sh_sum *sum)
-{
-    SH_TRY(block_new(&sum->own, sum));
-    sum->total = sum->own;
-    const size_t chunks = (sum->layout.elements - 1) / CHUNK_ELEMENTS + 1;
-    sum->chunk_locks = calloc(chunks, sizeof *sum->chunk_locks);
-    if (sum->chunk_locks == NULL)
-        return sh_fail_memory(chunks * sizeof *sum->chunk_locks, "the sum of gradients");
-    while (sum->chunks < chunks)
-        pthread_mutex_init(&sum->chunk_locks[sum->chunks++], NULL);
     return SH_OK;
 }
 
@@ -188,7 +166,14 @@ sh_status sh_sum_new(sh_sum **sum, const sh_sum_options *options)
     for (uint32_t t = 0; t < tensors; t++)
         fresh->tensor[t] =
             (struct tensor){.place = &fresh->layout.places[t], .exponent = SH_SUM_EXPONENT_FIRST};
-    SH_TRY_DONE(allocate(fresh));
+    SH_TRY_DONE(block_new(&fresh->own, fresh));
+    fresh->total = fresh->own;
+    const size_t chunks = (fresh->layout.elements - 1) / CHUNK_ELEMENTS + 1;
+    fresh->chunk_locks = calloc(chunks, sizeof *fresh->chunk_locks);
+    if (fresh->chunk_locks == NULL)
+        SH_TRY_DONE(sh_fail_memory(chunks * sizeof *fresh->chunk_locks, "the sum of gradients"));
+    while (fresh->chunks < chunks)
+        pthread_mutex_init(&fresh->chunk_locks[fresh->chunks++], NULL);
     *sum = fresh;
     return SH_OK;
 done:
@@ -200,7 +185,7 @@ void sh_sum_free(sh_sum *sum)
 {
     if (sum == NULL)
         return;
-    for (size_t c = 0; c < sum->chunks; c++)
+    for (size_t c = 0; sum->chunk_locks != NULL && c < sum->chunks; c++)
         pthread_mutex_destroy(&sum->chunk_locks[c]);
     pthread_mutex_destroy(&sum->trailer_lock);
     free(sum->chunk_locks);
@@ -280,13 +265,6 @@ static uint32_t examine(const float *gradient, size_t elements, uint64_t *not_fi
     return top;
 }
 
-/* Lanes' gradients lie at different addresses, so each lane enters a tensor at another chunk. */
-static size_t entry_of(const float *gradient, size_t pieces)
-{
-    const uint64_t mixed = (uint64_t)((uintptr_t)gradient >> 6) * UINT64_C(0x9e3779b97f4a7c15);
-    return (size_t)(mixed >> 32) % pieces;
-}
-
 /* Adds `count` elements of a tensor to a block, the first of them at `from` of the whole. */
 static uint32_t add_piece(const sh_sum *sum, const sh_sum_block *to, const struct tensor *t,
                           size_t from, const float *gradient, size_t count, sh_narrow_draw draw,
@@ -313,7 +291,10 @@ static uint32_t add_integers(sh_sum *sum, const sh_sum_block *block, uint32_t te
     const size_t end = t->place->first_element + t->place->elements;
     const size_t first_chunk = t->place->first_element / CHUNK_ELEMENTS;
     const size_t pieces = (end - 1) / CHUNK_ELEMENTS - first_chunk + 1;
-    const size_t entry = entry_of(gradient, pieces);
+    /* Lanes' gradients lie at different addresses, so each lane enters a tensor at another chunk.
+     */
+    const uint64_t mixed = (uint64_t)((uintptr_t)gradient >> 6) * UINT64_C(0x9e3779b97f4a7c15);
+    const size_t entry = (size_t)(mixed >> 32) % pieces;
     uint32_t top = 0;
     *check = 0;
     for (size_t p = 0; p < pieces; p++) {
@@ -451,21 +432,6 @@ static bool is_proven(const sh_sum *sum, uint32_t tensor)
            *check_word(sum, sum->total.trailer, tensor);
 }
 
-static bool is_finite(const sh_sum *sum, uint32_t *tensor)
-{
-    for (uint32_t t = sum->tensors; t-- > 0;) {
-        const uint64_t *words = tensor_words(sum->total.trailer, t);
-        const bool fits_no_float =
-            sum->tensor[t].exponent == SH_SUM_EXPONENT_MIN && !is_proven(sum, t);
-        if (words[WORD_NOT_FINITE] > 0 || fits_no_float) {
-            *tensor = t;
-            return false;
-        }
-    }
-    *tensor = SH_SUM_LOSS;
-    return sum->total.trailer[WORD_LOSS_NOT_FINITE] == 0;
-}
-
 /* The exponent that a tensor's bound asks for; the present one where it is good. */
 static int32_t wanted_exponent(const sh_sum *sum, uint32_t t)
 {
@@ -473,7 +439,7 @@ static int32_t wanted_exponent(const sh_sum *sum, uint32_t t)
     const uint64_t bound = tensor_words(sum->total.trailer, t)[WORD_BOUND];
     if (bound == 0)
         return tensor->exponent;
-    const int32_t bits = bit_length(bound);
+    const int32_t bits = 64 - __builtin_clzll(bound); /* 2^(bits-1) <= bound < 2^bits */
     const bool unused = tensor->envelope == 0 && bits <= tensor->place->form->coarse_bits;
     const bool proven = is_proven(sum, t);
     if (proven && !unused)
@@ -485,9 +451,16 @@ static int32_t wanted_exponent(const sh_sum *sum, uint32_t t)
 
 sh_verdict sh_sum_verdict(sh_sum *sum, uint32_t *tensor)
 {
-    uint32_t culprit;
-    if (!is_finite(sum, &culprit)) {
-        *tensor = culprit;
+    for (uint32_t t = sum->tensors; t-- > 0;) {
+        const bool fits_no_float =
+            sum->tensor[t].exponent == SH_SUM_EXPONENT_MIN && !is_proven(sum, t);
+        if (tensor_words(sum->total.trailer, t)[WORD_NOT_FINITE] == 0 && !fits_no_float)
+            continue;
+        *tensor = t;
+        return SH_VERDICT_NOT_FINITE;
+    }
+    if (sum->total.trailer[WORD_LOSS_NOT_FINITE] > 0) {
+        *tensor = SH_SUM_LOSS;
         return SH_VERDICT_NOT_FINITE;
     }
     sh_verdict verdict = SH_VERDICT_APPLY;

@@ -49,18 +49,6 @@ bool sh_factors_pay(size_t O, size_t K, uint32_t samples, uint32_t wire)
     return products < PRODUCTS_A_BYTE * (summed - gathered);
 }
 
-/* The tensor in this place as a layer; false where it is none that pays. */
-static bool choose(layer *chosen, const sh_replica *replica, uint32_t place, uint32_t samples)
-{
-    const uint32_t tensor = replica->tensor_of[place];
-    const sh_shape *shape = &sh_replica_tensor_type(replica, tensor)->shape;
-    if (replica->graph->parameters[tensor].role != SH_ROLE_TRAINED || shape->rank != 2)
-        return false;
-    *chosen = (layer){.place = place, .tensor = tensor, .O = shape->dim[0], .K = shape->dim[1]};
-    return sh_factors_pay(chosen->O, chosen->K, samples,
-                          sh_sum_layout_of(replica->sum)->places[place].form->wire);
-}
-
 sh_status sh_factors_new(sh_factors **factors, const sh_replica *replica, uint32_t samples,
                          uint32_t grain)
 {
@@ -75,12 +63,16 @@ sh_status sh_factors_new(sh_factors **factors, const sh_replica *replica, uint32
     }
     fresh->layers = layers;
     for (uint32_t i = 0; i < buckets; i++) {
-        layer *next = &layers[fresh->count];
-        if (!choose(next, replica, bucket[i].first_tensor, samples))
+        const uint32_t place = bucket[i].first_tensor, tensor = replica->tensor_of[place];
+        const sh_shape *shape = &sh_replica_tensor_type(replica, tensor)->shape;
+        const size_t O = shape->dim[0], K = shape->dim[1];
+        if (replica->graph->parameters[tensor].role != SH_ROLE_TRAINED || shape->rank != 2 ||
+            !sh_factors_pay(O, K, samples,
+                            sh_sum_layout_of(replica->sum)->places[place].form->wire))
             continue;
-        next->row = fresh->row;
-        fresh->row += next->O + next->K;
-        fresh->count++;
+        layers[fresh->count++] =
+            (layer){.place = place, .tensor = tensor, .O = O, .K = K, .row = fresh->row};
+        fresh->row += O + K;
     }
     fresh->grains = sh_batch_of_all(samples, grain).grains;
     fresh->words = samples * fresh->row + fresh->grains;
@@ -117,24 +109,23 @@ sh_status sh_factors_share(sh_factors *factors)
         return SH_OK;
     const size_t bytes = factors->words * sizeof *factors->own;
     void *own = NULL, *others = NULL;
+    sh_status status;
     factors->records = calloc(factors->grains, sizeof *factors->records);
     factors->seen = calloc(factors->grains, sizeof *factors->seen);
-    sh_status status = factors->records == NULL || factors->seen == NULL
-                           ? sh_fail_memory(factors->grains, "the factors of gradients")
-                           : sh_block_new(&own, bytes, "the factors of gradients");
-    if (status == SH_OK)
-        status = sh_block_new(&others, bytes, "the factors of gradients");
-    if (status != SH_OK) {
-        free(own);
-        free(factors->records);
-        free(factors->seen);
-        factors->records = NULL;
-        factors->seen = NULL;
-        return status;
-    }
+    if (factors->records == NULL || factors->seen == NULL)
+        SH_TRY_DONE(sh_fail_memory(factors->grains, "the factors of gradients"));
+    SH_TRY_DONE(sh_block_new(&own, bytes, "the factors of gradients"));
+    SH_TRY_DONE(sh_block_new(&others, bytes, "the factors of gradients"));
     factors->own = own;
     factors->others = others;
     return SH_OK;
+done:
+    free(own);
+    free(factors->records);
+    free(factors->seen);
+    factors->records = NULL;
+    factors->seen = NULL;
+    return status;
 }
 
 bool sh_factors_fit(const sh_factors *factors, const sh_execution *execution, uint32_t samples)
@@ -199,15 +190,15 @@ void sh_factors_take(sh_factors *factors, size_t record, uint32_t samples, uint3
     memcpy(to + samples * of->K, product.dy, product.dy_bytes);
 }
 
-sh_span sh_factors_begin(sh_factors *factors, const sh_batch *batch, const sh_grain_list *todo)
+sh_span sh_factors_begin(sh_factors *factors, const sh_batch *batch, const sh_ranges *todo)
 {
     factors->read = 0;
     factors->found = 0;
     memset(factors->seen, 0, factors->grains);
     size_t own = atomic_load(&factors->used);
     const size_t all = batch->grains + batch->samples.count * factors->row;
-    for (uint32_t i = 0; i < todo->total; i++)
-        own += record_words(factors, sh_batch_grain(batch, sh_grain_list_at(todo, i)).count);
+    for (uint32_t i = 0, total = sh_ranges_total(todo); i < total; i++)
+        own += record_words(factors, sh_batch_grain(batch, sh_ranges_at(todo, i)).count);
     assert(own <= all && all <= factors->words);
     return (sh_span){.own = factors->own,
                      .total = factors->others,
@@ -217,13 +208,13 @@ sh_span sh_factors_begin(sh_factors *factors, const sh_batch *batch, const sh_gr
                      .room = all - own};
 }
 
-sh_status sh_factors_read(sh_factors *factors, const sh_batch *batch, const sh_grain_list *held,
+sh_status sh_factors_read(sh_factors *factors, const sh_batch *batch, const sh_ranges *held,
                           size_t words, uint32_t *count)
 {
     while (factors->read < words) {
         const uint32_t grain = factors->others[factors->read];
         const bool missing = grain < batch->grains && !factors->seen[grain] &&
-                             !sh_grain_list_meets(held, (sh_range){grain, 1});
+                             !sh_ranges_meet(held, (sh_range){grain, 1});
         const size_t left = words - factors->read;
         if (!missing || record_words(factors, sh_batch_grain(batch, grain).count) > left)
             return sh_fail(SH_FORMAT, "the factors of grain %u are not what is missing", grain);

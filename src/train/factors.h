@@ -21,9 +21,10 @@
 #define SHOAL_TRAIN_FACTORS_H
 
 #include "backend/program.h"
+#include "base/ranges.h"
 #include "reduce/engine.h"
-#include "train/grain_list.h"
 #include "train/replica.h"
+#include "train/schedule.h"
 
 typedef struct sh_factors sh_factors;
 
@@ -59,11 +60,11 @@ void sh_factors_take(sh_factors *factors, size_t record, uint32_t samples, uint3
                      const sh_execution *execution);
 
 /* What to gather in a stage: the records that there are, and those of the grains to compute. */
-sh_span sh_factors_begin(sh_factors *factors, const sh_batch *batch, const sh_grain_list *todo);
+sh_span sh_factors_begin(sh_factors *factors, const sh_batch *batch, const sh_ranges *todo);
 
 /* Finds the records of the others in the first so many words of what is gathered: `count` of them
  * so far. SH_FORMAT: not each is whole and of a grain of the batch that `held` has not, once. */
-sh_status sh_factors_read(sh_factors *factors, const sh_batch *batch, const sh_grain_list *held,
+sh_status sh_factors_read(sh_factors *factors, const sh_batch *batch, const sh_ranges *held,
                           size_t words, uint32_t *count) SHOAL_CHECKED;
 
 /* Number `index` of them: its samples, which the execution is to be for; adds its terms to the

@@ -78,8 +78,8 @@ static void records_are_of_the_grains_that_are_missing(void **state)
     assert_ok(sh_factors_new(&factors, replica, SAMPLES, GRAIN));
     assert_ok(sh_factors_share(factors));
     const sh_batch batch = sh_batch_of_all(SAMPLES, GRAIN);
-    sh_grain_list held = {0}, none = {0};
-    assert_ok(sh_grain_list_add(&held, (sh_range){0, 1}));
+    sh_ranges held = {0}, none = {0};
+    assert_true(sh_ranges_add(&held, (sh_range){0, 1}));
     const sh_span before = sh_factors_begin(factors, &batch, &held); /* to compute */
     assert_int_equal(sh_factors_open(factors, 0, GRAIN), 0);
     const sh_span span = sh_factors_begin(factors, &batch, &none);
@@ -110,7 +110,6 @@ static void records_are_of_the_grains_that_are_missing(void **state)
     assert_int_equal(sh_factors_begin(factors, &batch, &none).room, span.room);
     others[0] = 1;
     assert_fails(sh_factors_read(factors, &batch, &held, 4 * 1300, &count), SH_FORMAT, "grain 1");
-    sh_grain_list_release(&held);
     sh_factors_free(factors);
     sh_replica_free(replica);
 }

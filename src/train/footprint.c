@@ -16,10 +16,17 @@ uint64_t sh_footprint_program(const sh_footprint *f)
     return f->base + f->thread * f->lanes;
 }
 
+/* Whether the device holds more before its first step, on one lane, than during steps on all. */
+static bool start_is_more(const sh_footprint *f)
+{
+    return f->start > (f->lane + f->own) * (f->lanes - 1);
+}
+
 uint64_t sh_footprint_total(const sh_footprint *f)
 {
-    return sh_footprint_program(f) + f->weights + f->optimizer + f->sum + f->prepared +
-           (f->lane + f->own) * f->lanes;
+    const uint64_t lane = f->lane + f->own;
+    const uint64_t lanes = start_is_more(f) ? lane + f->start : lane * f->lanes;
+    return sh_footprint_program(f) + f->weights + f->optimizer + f->sum + f->prepared + lanes;
 }
 
 void sh_footprint_print(char text[SH_FOOTPRINT_TEXT], const sh_footprint *f, uint64_t limit)
@@ -39,7 +46,7 @@ void sh_footprint_print(char text[SH_FOOTPRINT_TEXT], const sh_footprint *f, uin
 sh_status sh_footprint_refuse(const sh_footprint *f, uint64_t limit, uint32_t grain, uint32_t fits,
                               uint64_t fits_bytes)
 {
-    char remedy[160], worker[64] = "";
+    char remedy[160], worker[64] = "", start[64] = "";
     if (fits != 0)
         snprintf(remedy, sizeof remedy,
                  "--grain %u would do with %.1f MiB, but a job with another grain is another job",
@@ -50,12 +57,14 @@ sh_status sh_footprint_refuse(const sh_footprint *f, uint64_t limit, uint32_t gr
         snprintf(remedy, sizeof remedy, "a smaller model would need less");
     if (f->own > 0)
         snprintf(worker, sizeof worker, ", its worker %.1f", mebibytes(f->own * f->lanes));
+    if (start_is_more(f))
+        snprintf(start, sizeof start, ", copied weights at the start %.1f", mebibytes(f->start));
     return sh_fail(SH_LIMIT,
                    "--memory %.1f MiB: this job needs at least %.1f MiB here: program and data "
                    "%.1f, weights %.1f, optimizer's state %.1f, sum of gradients %.1f, prepared "
-                   "weights %.1f, one lane with grain %u %.1f%s; %s",
+                   "weights %.1f, one lane with grain %u %.1f%s%s; %s",
                    mebibytes(limit), mebibytes(sh_footprint_total(f)),
                    mebibytes(sh_footprint_program(f)), mebibytes(f->weights),
                    mebibytes(f->optimizer), mebibytes(f->sum), mebibytes(f->prepared), grain,
-                   mebibytes(f->lane * f->lanes), worker, remedy);
+                   mebibytes(f->lane * f->lanes), worker, start, remedy);
 }

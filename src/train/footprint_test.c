@@ -72,12 +72,29 @@ static void refusals_have_all_numbers_and_a_remedy(void **state)
                  NUMBERS "1 11.0; a smaller model would need less");
 }
 
+static void a_start_may_need_more_than_the_steps(void **state)
+{
+    sh_footprint footprint = some;
+    const uint64_t before = sh_footprint_total(&some), lane = some.lane + some.own;
+    (void)state;
+    footprint.lanes = 3;
+    footprint.start = 2 * lane;
+    assert_int_equal(sh_footprint_total(&footprint),
+                     before + (3 - some.lanes) * (lane + some.thread));
+    footprint.start += 5 * MIB;
+    assert_int_equal(sh_footprint_total(&footprint),
+                     before + (3 - some.lanes) * (lane + some.thread) + 5 * MIB);
+    assert_fails(sh_footprint_refuse(&footprint, 24 * MIB, 1, 0, 0), SH_LIMIT,
+                 ", copied weights at the start 1");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_total_counts_every_lane),
         cmocka_unit_test(what_was_chosen_is_a_line),
         cmocka_unit_test(refusals_have_all_numbers_and_a_remedy),
+        cmocka_unit_test(a_start_may_need_more_than_the_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

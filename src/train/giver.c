@@ -46,8 +46,12 @@ struct sh_giver {
     char message[SH_MESSAGE_BYTES];
 };
 
-static void drop_waiting(sh_giver *giver)
+/* Ends the hand-over with the thread's message and drops what waits; only the first failure counts.
+ */
+static void give_up(sh_giver *giver, sh_status status)
 {
+    giver->failure = status;
+    memcpy(giver->message, sh_message(), strlen(sh_message()) + 1);
     entry *kept = giver->oldest == giver->waiting ? NULL : giver->oldest;
     while (kept != NULL && kept->newer != giver->waiting)
         kept = kept->newer;
@@ -62,14 +66,6 @@ static void drop_waiting(sh_giver *giver)
         giver->oldest = NULL;
     else
         kept->newer = NULL;
-}
-
-/* Ends the hand-over with the thread's message; only the first failure counts. */
-static void give_up(sh_giver *giver, sh_status status)
-{
-    giver->failure = status;
-    memcpy(giver->message, sh_message(), strlen(sh_message()) + 1);
-    drop_waiting(giver);
 }
 
 /* A fresh entry at the end of the queue; NULL where the hand-over has failed. */
@@ -121,16 +117,6 @@ static void append_sum(sh_giver *giver, uint32_t index, const void *totals)
                  chunk->elements, chunk->word_bytes);
 }
 
-static void append_chunk(sh_giver *giver, uint32_t index)
-{
-    const sh_chunk *chunk = &giver->chunks.items[index];
-    for (uint32_t array = 0; array < chunk->arrays; array++)
-        append_words(
-            giver,
-            (sh_frame){.kind = SH_FRAME_STATE, .bucket = (uint16_t)index, .hop = (uint16_t)array},
-            sh_chunk_data(giver->replica, chunk, array), chunk->elements, sizeof(float));
-}
-
 static void read_state(sh_giver *giver)
 {
     sh_sum_state_get(giver->replica->sum, giver->envelopes, giver->exponents);
@@ -159,52 +145,10 @@ static void append_tail(sh_giver *giver, sh_passed passed, sh_position after, do
     memset(giver->totals, 0, giver->chunks.count * sizeof *giver->totals);
 }
 
-static size_t chunk_bytes(const sh_chunk *chunk)
-{
-    return (size_t)chunk->elements * chunk->arrays * sizeof(float);
-}
-
-/* A limit that was left to choose; SH_INVALID for one under which nothing could move. */
-static sh_status choose_limits(sh_giver *giver, const sh_giver_options *options)
-{
-    size_t largest = 0, sums = 0;
-    for (uint32_t i = giver->first; i < giver->end; i++) {
-        const sh_chunk *chunk = &giver->chunks.items[i];
-        const size_t sum = sh_chunk_sum_bytes(chunk);
-        sums += sum;
-        largest = chunk_bytes(chunk) + sum > largest ? chunk_bytes(chunk) + sum : largest;
-    }
-    const size_t tails = 2 * sh_tail_bytes(giver->replica->summed);
-    giver->window_bytes = options->window_bytes > 0 ? options->window_bytes : SH_GIVER_WINDOW_BYTES;
-    const size_t least = giver->window_bytes + largest + tails;
-    giver->limit_bytes =
-        options->limit_bytes > 0
-            ? options->limit_bytes
-            : least + (2 * sums > LIMIT_LEAST_BYTES ? 2 * sums : LIMIT_LEAST_BYTES);
-    return giver->limit_bytes >= least
-               ? SH_OK
-               : sh_fail(SH_INVALID, "a giver of %zu bytes at most, it needs %zu",
-                         giver->limit_bytes, least);
-}
-
-static sh_status set_up(sh_giver *giver, const sh_giver_options *options)
-{
-    SH_TRY(sh_chunks_init(&giver->chunks, options->replica, options->chunk_elements));
-    sh_chunks_stripe(&giver->chunks, options->stripe, options->stripes, &giver->first, &giver->end);
-    giver->next = giver->first;
-    SH_TRY(choose_limits(giver, options));
-    const size_t tensors = giver->chunks.tensors, count = giver->chunks.count;
-    giver->totals = calloc(count, sizeof *giver->totals);
-    giver->envelopes = calloc(tensors, sizeof *giver->envelopes);
-    giver->exponents = calloc(tensors, sizeof *giver->exponents);
-    return giver->totals != NULL && giver->envelopes != NULL && giver->exponents != NULL
-               ? SH_OK
-               : sh_fail_memory(count * sizeof *giver->totals, "the hand-over of a replica");
-}
-
 sh_status sh_giver_new(sh_giver **giver, const sh_giver_options *options)
 {
     assert(options->stripe < options->stripes && options->stripes <= SH_TRANSFER_STREAMS_MAX);
+    sh_status status;
     sh_giver *fresh = calloc(1, sizeof *fresh);
     if (fresh == NULL)
         return sh_fail_memory(sizeof *fresh, "the hand-over of a replica");
@@ -212,15 +156,43 @@ sh_status sh_giver_new(sh_giver **giver, const sh_giver_options *options)
     fresh->transfer = options->transfer;
     fresh->position = sh_replica_position(options->replica);
     pthread_mutex_init(&fresh->lock, NULL);
-    const sh_status status = set_up(fresh, options);
-    if (status != SH_OK) {
-        sh_giver_free(fresh);
-        return status;
+    SH_TRY_DONE(sh_chunks_init(&fresh->chunks, options->replica, options->chunk_elements));
+    sh_chunks_stripe(&fresh->chunks, options->stripe, options->stripes, &fresh->first, &fresh->end);
+    fresh->next = fresh->first;
+
+    /* The limits that were left to choose. */
+    size_t largest = 0, sums = 0;
+    for (uint32_t i = fresh->first; i < fresh->end; i++) {
+        const sh_chunk *chunk = &fresh->chunks.items[i];
+        const size_t sum = sh_chunk_sum_bytes(chunk);
+        const size_t all = sum + (size_t)chunk->elements * chunk->arrays * sizeof(float);
+        sums += sum;
+        largest = all > largest ? all : largest;
     }
+    fresh->window_bytes = options->window_bytes > 0 ? options->window_bytes : SH_GIVER_WINDOW_BYTES;
+    const size_t least =
+        fresh->window_bytes + largest + 2 * sh_tail_bytes(options->replica->summed);
+    fresh->limit_bytes =
+        options->limit_bytes > 0
+            ? options->limit_bytes
+            : least + (2 * sums > LIMIT_LEAST_BYTES ? 2 * sums : LIMIT_LEAST_BYTES);
+    if (fresh->limit_bytes < least)
+        SH_TRY_DONE(sh_fail(SH_INVALID, "a giver of %zu bytes at most, it needs %zu",
+                            fresh->limit_bytes, least));
+
+    const size_t tensors = fresh->chunks.tensors, count = fresh->chunks.count;
+    fresh->totals = calloc(count, sizeof *fresh->totals);
+    fresh->envelopes = calloc(tensors, sizeof *fresh->envelopes);
+    fresh->exponents = calloc(tensors, sizeof *fresh->exponents);
+    if (fresh->totals == NULL || fresh->envelopes == NULL || fresh->exponents == NULL)
+        SH_TRY_DONE(sh_fail_memory(count * sizeof *fresh->totals, "the hand-over of a replica"));
     read_state(fresh);
     append_tail(fresh, SH_PASSED_NOTHING, fresh->position, 1);
     *giver = fresh;
     return SH_OK;
+done:
+    sh_giver_free(fresh);
+    return status;
 }
 
 void sh_giver_free(sh_giver *giver)
@@ -244,10 +216,16 @@ void sh_giver_fill(sh_giver *giver)
     pthread_mutex_lock(&giver->lock);
     while (giver->failure == SH_OK && giver->next < giver->end &&
            giver->queued_bytes < giver->window_bytes) {
-        const uint32_t chunk = giver->next++;
-        append_chunk(giver, chunk);
-        if (giver->totals[chunk] != NULL)
-            append_sum(giver, chunk, giver->totals[chunk]);
+        const uint32_t index = giver->next++;
+        const sh_chunk *chunk = &giver->chunks.items[index];
+        for (uint32_t array = 0; array < chunk->arrays; array++) {
+            const sh_frame head = {
+                .kind = SH_FRAME_STATE, .bucket = (uint16_t)index, .hop = (uint16_t)array};
+            append_words(giver, head, sh_chunk_data(giver->replica, chunk, array), chunk->elements,
+                         sizeof(float));
+        }
+        if (giver->totals[index] != NULL)
+            append_sum(giver, index, giver->totals[index]);
     }
     pthread_mutex_unlock(&giver->lock);
 }
@@ -278,20 +256,12 @@ void sh_giver_span(sh_giver *giver, size_t first_element, size_t elements, const
     pthread_mutex_unlock(&giver->lock);
 }
 
-static sh_passed passed_of(const sh_stage_outcome *outcome)
-{
-    switch (outcome->kind) {
-    case SH_STAGE_APPLIED:
-        return SH_PASSED_APPLY;
-    case SH_STAGE_REDONE:
-        return SH_PASSED_REDO;
-    case SH_STAGE_LAPPED:
-        return SH_PASSED_LAP;
-    case SH_STAGE_VALIDATED:
-        break;
-    }
-    return SH_PASSED_VALIDATE;
-}
+static const sh_passed passed_of[] = {
+    [SH_STAGE_APPLIED] = SH_PASSED_APPLY,
+    [SH_STAGE_LAPPED] = SH_PASSED_LAP,
+    [SH_STAGE_REDONE] = SH_PASSED_REDO,
+    [SH_STAGE_VALIDATED] = SH_PASSED_VALIDATE,
+};
 
 /* A validation that was due was passed over: a position more, at which nothing changes. */
 static void pass_over(sh_giver *giver, sh_position to)
@@ -310,7 +280,7 @@ void sh_giver_passed(sh_giver *giver, const sh_stage_outcome *outcome)
         take_sums(giver, 0, giver->replica->summed_count,
                   sh_sum_total(giver->replica->sum).accumulator);
     read_state(giver);
-    append_tail(giver, passed_of(outcome), outcome->after, applied ? outcome->clip : 1);
+    append_tail(giver, passed_of[outcome->kind], outcome->after, applied ? outcome->clip : 1);
     if (outcome->kind == SH_STAGE_LAPPED)
         giver->next = giver->first;
     pthread_mutex_unlock(&giver->lock);
@@ -361,16 +331,6 @@ size_t sh_giver_queued_bytes(sh_giver *giver)
 {
     pthread_mutex_lock(&giver->lock);
     const size_t bytes = giver->queued_bytes;
-    pthread_mutex_unlock(&giver->lock);
-    return bytes;
-}
-
-size_t sh_giver_left_bytes(sh_giver *giver)
-{
-    size_t bytes = 0;
-    pthread_mutex_lock(&giver->lock);
-    for (uint32_t i = giver->next; i < giver->end; i++)
-        bytes += chunk_bytes(&giver->chunks.items[i]);
     pthread_mutex_unlock(&giver->lock);
     return bytes;
 }

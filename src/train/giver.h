@@ -75,8 +75,7 @@ sh_status sh_giver_next(sh_giver *giver, sh_frame *head, const void **body) SHOA
 /* The oldest of the frames that were handed out and not done is done. */
 void sh_giver_done(sh_giver *giver);
 
-/* Bytes of bodies that wait or are handed out; those of chunks that are still to be appended. */
+/* Bytes of bodies that wait or are handed out. */
 size_t sh_giver_queued_bytes(sh_giver *giver);
-size_t sh_giver_left_bytes(sh_giver *giver);
 
 #endif

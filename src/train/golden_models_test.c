@@ -151,8 +151,7 @@ static void close_drawn(sh_dataset *dataset)
     free(dataset);
 }
 
-static const sh_dataset_ops drawn_ops = {
-    .name = "drawn", .usage = "drawn", .read = draw, .close = close_drawn};
+static const sh_dataset_ops drawn_ops = {.read = draw, .close = close_drawn};
 
 static sh_dataset *drawn_data(const golden *g)
 {

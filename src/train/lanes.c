@@ -94,13 +94,13 @@ static lane_program *find(const sh_lanes *lanes, sh_model_mode mode, uint32_t sa
 
 /* ---- programs -------------------------------------------------------------------------------- */
 
-static sh_status build(sh_graph **graph, const sh_model_options *model, sh_lane_size size,
-                       uint32_t segments)
+sh_status sh_lanes_graph(sh_graph **graph, const sh_model_options *model, sh_lane_size size,
+                         uint32_t segments)
 {
     sh_graph *fresh;
     SH_TRY(sh_model_build(&fresh, model, size.samples, size.mode));
     if (size.mode == SH_MODEL_TRAIN)
-        sh_graph_recompute(fresh, segments);
+        sh_graph_recompute(fresh, segments == 0 ? CHEAP_ONLY : segments);
     const sh_status status = sh_graph_status(fresh);
     if (status != SH_OK) {
         sh_graph_free(fresh);
@@ -110,62 +110,34 @@ static sh_status build(sh_graph **graph, const sh_model_options *model, sh_lane_
     return SH_OK;
 }
 
-sh_status sh_lanes_graph(sh_graph **graph, const sh_model_options *model, sh_lane_size size,
-                         uint32_t segments)
-{
-    return build(graph, model, size, segments == 0 ? CHEAP_ONLY : segments);
-}
-
-static sh_status compile(sh_lanes *lanes, const sh_lanes_options *options, sh_lane_size size,
-                         sh_prepared *prepared, uint32_t segments)
-{
-    sh_graph *graph;
-    lane_program *fresh = &lanes->programs[lanes->program_count];
-    SH_TRY(build(&graph, &options->model, size, segments));
-    const sh_status status =
-        sh_program_compile_with(&fresh->program, graph, &lanes->backends, prepared);
-    if (status == SH_OK && options->clock != NULL)
-        fresh->graph = graph;
-    else
-        sh_graph_free(graph);
-    SH_TRY(status);
-    lanes->program_count++;
-    fresh->size = size;
-    const size_t lane_bytes = sh_program_lane_bytes(fresh->program);
-    if (lanes->memory_bytes < lane_bytes)
-        lanes->memory_bytes = lane_bytes;
-    return SH_OK;
-}
-
 static sh_status compile_all(sh_lanes *lanes, const sh_lanes_options *options, const tier *at)
 {
     sh_prepared *prepared;
     sh_status status = SH_OK;
     SH_TRY(sh_prepared_new(&prepared, at->on_demand));
-    for (size_t i = 0; i < options->size_count && status == SH_OK; i++) {
+    for (size_t i = 0; i < options->size_count; i++) {
         const sh_lane_size size = options->sizes[i];
-        if (size.samples != 0 && find(lanes, size.mode, size.samples) == NULL)
-            status = compile(lanes, options, size, prepared, at->segments);
+        lane_program *fresh = &lanes->programs[lanes->program_count];
+        sh_graph *graph;
+        if (size.samples == 0 || find(lanes, size.mode, size.samples) != NULL)
+            continue;
+        SH_TRY_DONE(sh_lanes_graph(&graph, &options->model, size, at->segments));
+        status = sh_program_compile_with(&fresh->program, graph, &lanes->backends, prepared);
+        if (status == SH_OK && options->clock != NULL)
+            fresh->graph = graph;
+        else
+            sh_graph_free(graph);
+        SH_TRY_DONE(status);
+        lanes->program_count++;
+        fresh->size = size;
+        const size_t lane_bytes = sh_program_lane_bytes(fresh->program);
+        if (lanes->memory_bytes < lane_bytes)
+            lanes->memory_bytes = lane_bytes;
     }
+done:
     lanes->shared_bytes = sh_prepared_bytes(prepared);
     sh_prepared_free(prepared);
     return status;
-}
-
-static sh_status bind(sh_lanes *lanes, lane_program *program, const sh_lanes_options *options)
-{
-    program->executions = calloc(lanes->count, sizeof *program->executions);
-    if (program->executions == NULL)
-        return sh_fail_memory(lanes->count * sizeof *program->executions, "the lanes");
-    for (uint32_t i = 0; i < lanes->count; i++) {
-        SH_TRY(sh_execution_new(&program->executions[i], program->program, lanes->memory[i],
-                                lanes->shared[i],
-                                options->own != NULL ? options->own[i] : options->parameters));
-        if (options->clock != NULL)
-            SH_TRY(sh_execution_watch(program->executions[i], options->clock));
-        sh_execution_mark(program->executions[i], options->mark);
-    }
-    return SH_OK;
 }
 
 /* Undoes set_up, also where it failed halfway. */
@@ -197,18 +169,6 @@ static uint32_t blocks_of(const sh_lanes_options *options, uint32_t count)
     return options->own != NULL ? count : 1;
 }
 
-static sh_status allocate(sh_lanes *lanes, const sh_lanes_options *options)
-{
-    const uint32_t blocks = blocks_of(options, lanes->count);
-    for (uint32_t i = 0; i < blocks; i++, lanes->shared_count++)
-        SH_TRY(sh_pages_new(&lanes->shared[i], lanes->shared_bytes, "prepared weights"));
-    for (uint32_t i = blocks; i < lanes->count; i++)
-        lanes->shared[i] = lanes->shared[0];
-    for (uint32_t i = 0; i < lanes->count; i++)
-        SH_TRY(sh_pages_new(&lanes->memory[i], lanes->memory_bytes, "a lane's activations"));
-    return SH_OK;
-}
-
 /* Of each lane's thread. A library holds no more than a few panels of weights. */
 static uint64_t thread_bytes(const sh_lanes_options *options)
 {
@@ -221,9 +181,27 @@ static sh_status set_up(sh_lanes *lanes, const sh_lanes_options *options, tier *
 {
     lanes->count = count;
     SH_TRY(compile_all(lanes, options, at));
-    SH_TRY(allocate(lanes, options));
-    for (size_t i = 0; i < lanes->program_count; i++)
-        SH_TRY(bind(lanes, &lanes->programs[i], options));
+    const uint32_t blocks = blocks_of(options, count);
+    for (uint32_t i = 0; i < blocks; i++, lanes->shared_count++)
+        SH_TRY(sh_pages_new(&lanes->shared[i], lanes->shared_bytes, "prepared weights"));
+    for (uint32_t i = blocks; i < count; i++)
+        lanes->shared[i] = lanes->shared[0];
+    for (uint32_t i = 0; i < count; i++)
+        SH_TRY(sh_pages_new(&lanes->memory[i], lanes->memory_bytes, "a lane's activations"));
+    for (size_t i = 0; i < lanes->program_count; i++) {
+        lane_program *program = &lanes->programs[i];
+        program->executions = calloc(count, sizeof *program->executions);
+        if (program->executions == NULL)
+            return sh_fail_memory(count * sizeof *program->executions, "the lanes");
+        for (uint32_t j = 0; j < count; j++) {
+            sh_execution **execution = &program->executions[j];
+            SH_TRY(sh_execution_new(execution, program->program, lanes->memory[j], lanes->shared[j],
+                                    options->own != NULL ? options->own[j] : options->parameters));
+            if (options->clock != NULL)
+                SH_TRY(sh_execution_watch(*execution, options->clock));
+            sh_execution_mark(*execution, options->mark);
+        }
+    }
     at->exact = true;
     at->lane_bytes = lanes->memory_bytes;
     at->shared_bytes = lanes->shared_bytes;
@@ -233,13 +211,14 @@ static sh_status set_up(sh_lanes *lanes, const sh_lanes_options *options, tier *
     const uint64_t resident = sh_process_rss_bytes();
     const uint64_t replica = held->weights + held->optimizer + held->sum;
     lanes->footprint = (sh_footprint){
-        .base = FIRST_STEPS_BYTES + (resident > replica ? resident - replica : 0),
+        .base = held->base + FIRST_STEPS_BYTES + (resident > replica ? resident - replica : 0),
         .weights = held->weights,
         .optimizer = held->optimizer,
         .sum = held->sum,
         .prepared = lanes->shared_bytes * lanes->shared_count,
         .lane = lanes->memory_bytes,
         .own = options->own_bytes,
+        .start = held->start,
         .thread = thread_bytes(options),
         .lanes = count,
         .lanes_asked = options->count,
@@ -263,7 +242,7 @@ static sh_status estimate(size_t *lane_bytes, const sh_lanes_options *options, u
         size.samples = (size.samples + part - 1) / part;
         if (size.samples == 0)
             continue;
-        SH_TRY(build(&graph, &options->model, size, segments));
+        SH_TRY(sh_lanes_graph(&graph, &options->model, size, segments));
         const sh_status status = sh_graph_live_bytes(&bytes, graph);
         sh_graph_free(graph);
         SH_TRY(status);
@@ -287,26 +266,18 @@ static bool fits(const sh_lanes *lanes, const sh_lanes_options *options)
            sh_footprint_total(&lanes->footprint) + SLACK_BYTES <= options->memory;
 }
 
-/* The tier that takes least, with one lane, is the last try; the message says what that is. */
-static sh_status fit_or_refuse(sh_lanes *lanes, const sh_lanes_options *options, tier tiers[TIERS])
+/* Says what the lanes, as they are set up, take, and with which smaller grain they would fit. */
+static sh_status refuse(const sh_lanes *lanes, const sh_lanes_options *options, uint32_t segments)
 {
-    tier *least = &tiers[0];
     uint32_t grain = 0, smaller_grain = 0;
     uint64_t fits_bytes = 0;
     size_t whole, smaller;
-    for (size_t i = 0; i < TIERS; i++)
-        if (total_at(&tiers[i], options, 0, 1) < total_at(least, options, 0, 1))
-            least = &tiers[i];
-    tear_down(lanes);
-    SH_TRY(set_up(lanes, options, least, 1));
-    if (fits(lanes, options))
-        return SH_OK;
     for (size_t i = 0; i < options->size_count; i++)
         if (options->sizes[i].samples > grain)
             grain = options->sizes[i].samples;
-    SH_TRY(estimate(&whole, options, least->segments, 1));
+    SH_TRY(estimate(&whole, options, segments, 1));
     for (uint32_t part = 2; part <= grain && smaller_grain == 0; part *= 2) {
-        SH_TRY(estimate(&smaller, options, least->segments, part));
+        SH_TRY(estimate(&smaller, options, segments, part));
         sh_footprint other = lanes->footprint;
         other.lane = (uint64_t)((double)other.lane * (double)smaller / (double)whole);
         fits_bytes = sh_footprint_total(&other);
@@ -322,8 +293,7 @@ static sh_status fit(sh_lanes *lanes, const sh_lanes_options *options)
 {
     tier tiers[TIERS];
     const sh_footprint *whole = &lanes->footprint;
-    const uint64_t base = sh_footprint_total(whole) - whole->prepared -
-                          (whole->lane + whole->own + whole->thread) * whole->lanes;
+    const uint64_t base = whole->base + whole->weights + whole->optimizer + whole->sum;
     memcpy(tiers, tier_list, sizeof tiers);
     tiers[0].exact = true;
     tiers[0].lane_bytes = whole->lane;
@@ -341,7 +311,14 @@ static sh_status fit(sh_lanes *lanes, const sh_lanes_options *options)
             if (fits(lanes, options))
                 return SH_OK;
         }
-    return fit_or_refuse(lanes, options, tiers);
+    /* The tier that takes least, with one lane, is the last try. */
+    tier *least = &tiers[0];
+    for (size_t i = 0; i < TIERS; i++)
+        if (total_at(&tiers[i], options, 0, 1) < total_at(least, options, 0, 1))
+            least = &tiers[i];
+    tear_down(lanes);
+    SH_TRY(set_up(lanes, options, least, 1));
+    return fits(lanes, options) ? SH_OK : refuse(lanes, options, least->segments);
 }
 
 static void enter_thread(void *context, uint32_t worker)
@@ -350,37 +327,31 @@ static void enter_thread(void *context, uint32_t worker)
     sh_backend_enter_thread(context);
 }
 
-static sh_status fill(sh_lanes *lanes, const sh_lanes_options *options)
-{
-    tier first = tier_list[0];
-    lanes->backends = *options->backends;
-    lanes->programs = calloc(options->size_count, sizeof *lanes->programs);
-    lanes->memory = calloc(options->count, sizeof *lanes->memory);
-    lanes->shared = calloc(options->count, sizeof *lanes->shared);
-    if (lanes->programs == NULL || lanes->memory == NULL || lanes->shared == NULL)
-        return sh_fail_memory(options->count * sizeof *lanes->memory, "the lanes");
-    SH_TRY(set_up(lanes, options, &first, options->count));
-    if (!fits(lanes, options))
-        SH_TRY(fit(lanes, options));
-    SH_TRY(sh_team_start(&lanes->team, lanes->count));
-    sh_team_run(lanes->team, enter_thread, &lanes->backends);
-    return SH_OK;
-}
-
 sh_status sh_lanes_new(sh_lanes **lanes, const sh_lanes_options *options)
 {
+    sh_status status;
+    tier first = tier_list[0];
     if (options->count == 0 || options->count > SH_LANES_MAX)
         return sh_fail(SH_INVALID, "--lanes %u: must be 1 to %d", options->count, SH_LANES_MAX);
     sh_lanes *fresh = calloc(1, sizeof *fresh);
     if (fresh == NULL)
         return sh_fail_memory(sizeof *fresh, "the lanes");
-    const sh_status status = fill(fresh, options);
-    if (status != SH_OK) {
-        sh_lanes_free(fresh);
-        return status;
-    }
+    fresh->backends = *options->backends;
+    fresh->programs = calloc(options->size_count, sizeof *fresh->programs);
+    fresh->memory = calloc(options->count, sizeof *fresh->memory);
+    fresh->shared = calloc(options->count, sizeof *fresh->shared);
+    if (fresh->programs == NULL || fresh->memory == NULL || fresh->shared == NULL)
+        SH_TRY_DONE(sh_fail_memory(options->count * sizeof *fresh->memory, "the lanes"));
+    SH_TRY_DONE(set_up(fresh, options, &first, options->count));
+    if (!fits(fresh, options))
+        SH_TRY_DONE(fit(fresh, options));
+    SH_TRY_DONE(sh_team_start(&fresh->team, fresh->count));
+    sh_team_run(fresh->team, enter_thread, &fresh->backends);
     *lanes = fresh;
     return SH_OK;
+done:
+    sh_lanes_free(fresh);
+    return status;
 }
 
 void sh_lanes_free(sh_lanes *lanes)

@@ -42,7 +42,8 @@ typedef struct sh_lanes_options {
     const sh_clock *clock; /* NULL: programs are not timed; borrowed until sh_lanes_free */
     const sh_clock *mark;  /* for sh_execution_mark; NULL: none. Borrowed likewise */
     uint64_t memory;       /* most bytes that the process may hold resident; 0: any number */
-    sh_footprint held;     /* what of it is resident already: weights, optimizer and sum */
+    sh_footprint
+        held; /* resident already: weights, optimizer and sum; known to come: base and start */
 } sh_lanes_options;
 
 typedef struct sh_lanes sh_lanes;

@@ -225,7 +225,7 @@ static void limits_are_kept_as_long_as_can_be(void **state)
 {
     (void)state;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    skip(); /* the sanitizer keeps what is freed, so the process only grows */
+    skip_because("the sanitizer keeps what is freed, so the process only grows");
 #endif
     static const sh_lane_size sizes[] = {{SH_MODEL_TRAIN, 16}, {SH_MODEL_EVALUATE, 16}};
     static float weights[64 * 64 * 9]; /* nothing is computed */

@@ -36,9 +36,10 @@
 #define LEAST_ERROR 0.005
 #define TOLD_SHIFT 0.125
 
-/* The value that `rank` others stand below; moves values about (Hoare's "Find", 1961). */
-static double order_statistic(double *values, uint32_t count, uint32_t rank)
+/* The lower of two where there are two; count > 0. Moves values about (Hoare's "Find", 1961). */
+static double median(double *values, uint32_t count)
 {
+    const uint32_t rank = (count - 1) / 2;
     uint32_t first = 0, last = count - 1;
     while (first < last) {
         const double pivot = values[rank];
@@ -66,12 +67,6 @@ static double order_statistic(double *values, uint32_t count, uint32_t rank)
             first = j + 1;
     }
     return values[rank];
-}
-
-/* The lower of two where there are two; moves values about. count > 0. */
-static double median(double *values, uint32_t count)
-{
-    return order_statistic(values, count, (count - 1) / 2);
 }
 
 /* x of `back` steps ago, the last one's for 0. */
@@ -137,15 +132,6 @@ static bool is_beyond(const sh_pace *pace, double at, double far)
     return slower == SH_PACE_SHIFT || faster == SH_PACE_SHIFT;
 }
 
-static bool has_shifted(const sh_pace *pace)
-{
-    if (pace->steady < 2 * SH_PACE_SHIFT)
-        return false;
-    const double at = level(pace, SH_PACE_SHIFT);
-    return is_beyond(pace, at, LEAST_SHIFT) &&
-           is_beyond(pace, at, SHIFT_NOISES * noise_of_jumps(pace));
-}
-
 void sh_pace_note_grains(sh_pace *pace, double grains, double lane_seconds)
 {
     pace->idle = grains > 0 ? 0 : pace->idle + 1;
@@ -162,8 +148,12 @@ void sh_pace_note_grains(sh_pace *pace, double grains, double lane_seconds)
     pace->noted++;
     if (pace->steady < SH_PACE_WINDOW)
         pace->steady++;
-    if (has_shifted(pace))
-        pace->steady = SH_PACE_SHIFT;
+    if (pace->steady < 2 * SH_PACE_SHIFT)
+        return;
+    const double at = level(pace, SH_PACE_SHIFT);
+    if (is_beyond(pace, at, LEAST_SHIFT) &&
+        is_beyond(pace, at, SHIFT_NOISES * noise_of_jumps(pace)))
+        pace->steady = SH_PACE_SHIFT; /* another speed */
 }
 
 void sh_pace_note_step(sh_pace *pace, double seconds)

@@ -22,8 +22,7 @@ typedef struct name_list {
 /* What does not fit. */
 typedef struct difference {
     name_list missing, different, extra;
-    bool *fits; /* by tensor of the model */
-    bool only_last;
+    bool only_last; /* all that does not fit is of the last layer */
 } difference;
 
 static void add(name_list *list, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -80,32 +79,19 @@ static sh_status compare_tensor(difference *d, const sh_replica *replica, uint32
     char has[SH_SHAPE_TEXT], wants[SH_SHAPE_TEXT];
     size_t index;
     sh_type found;
+    bool fits = false;
     if (sh_safetensors_find(&index, file, name) != SH_OK) {
         add(&d->missing, "%.100s", name);
     } else {
         SH_TRY(sh_safetensors_type(&found, file, index));
-        d->fits[tensor] = sh_type_equal(&found, wanted);
-        if (!d->fits[tensor])
+        fits = sh_type_equal(&found, wanted);
+        if (!fits)
             add(&d->different, "%.80s is %s %.40s, not %s %.40s", name, sh_dtype_text(found.dtype),
                 sh_shape_print(&found.shape, has), sh_dtype_text(wanted->dtype),
                 sh_shape_print(&wanted->shape, wants));
     }
-    if (!d->fits[tensor])
-        d->only_last = d->only_last && is_of_last_layer(replica, tensor);
+    d->only_last = d->only_last && (fits || is_of_last_layer(replica, tensor));
     return SH_OK;
-}
-
-static bool ends_with(const char *text, const char *end)
-{
-    const size_t length = strlen(text), ending = strlen(end);
-    return length >= ending && strcmp(text + length - ending, end) == 0;
-}
-
-/* A tensor that is no weight and says so by its name. */
-static bool is_known_extra(const char *name, bool checkpoint)
-{
-    return ends_with(name, "num_batches_tracked") ||
-           (checkpoint && (strncmp(name, "optimizer.", 10) == 0 || strncmp(name, "sum.", 4) == 0));
 }
 
 static int compare_names(const void *a, const void *b)
@@ -113,16 +99,23 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+/* What the file has beside the model's tensors, but for what is no weight and says so by its name.
+ */
 static void list_extra(difference *d, const sh_replica *replica, const sh_safetensors *file,
                        const char **names)
 {
+    static const char counter[] = "num_batches_tracked";
     const bool checkpoint = sh_snapshot_is_checkpoint(file);
     for (uint32_t t = 0; t < replica->tensors; t++)
         names[t] = sh_replica_tensor_name(replica, t);
     qsort(names, replica->tensors, sizeof *names, compare_names);
     for (size_t i = 0; i < sh_safetensors_count(file); i++) {
         const char *name = sh_safetensors_name(file, i);
-        if (!is_known_extra(name, checkpoint) &&
+        const size_t length = strlen(name), end = sizeof counter - 1;
+        const bool is_counter = length >= end && strcmp(name + length - end, counter) == 0;
+        const bool is_state =
+            checkpoint && (strncmp(name, "optimizer.", 10) == 0 || strncmp(name, "sum.", 4) == 0);
+        if (!is_counter && !is_state &&
             bsearch(&name, names, replica->tensors, sizeof *names, compare_names) == NULL)
             add(&d->extra, "%.100s", name);
     }
@@ -136,88 +129,51 @@ static bool is_last_frozen(const sh_replica *replica)
     return false;
 }
 
-static sh_status fail_different(const difference *d, const sh_replica *replica,
-                                const sh_safetensors *file, sh_pretrained_rule rule)
-{
-    char text[SH_MESSAGE_BYTES] = "";
-    tell(text, "missing", &d->missing);
-    tell(text, "of another shape", &d->different);
-    tell(text, "not in the model", &d->extra);
-    const bool frozen = rule == SH_PRETRAINED_BUT_LAST && d->only_last && is_last_frozen(replica);
-    return sh_fail(SH_MISMATCH, "%.120s: does not fit the model%s: %.840s",
-                   sh_safetensors_path(file),
-                   frozen ? ", whose last layer --freeze keeps as it begins" : "", text);
-}
-
-/* Layers are loaded whole or not at all. */
-static void leave_last_layer(difference *d, const sh_replica *replica)
-{
-    for (uint32_t t = 0; t < replica->tensors; t++)
-        if (is_of_last_layer(replica, t))
-            d->fits[t] = false;
-}
-
-static sh_status load_fitting(sh_replica *replica, const sh_safetensors *file, const bool *fits)
-{
-    for (uint32_t t = 0; t < replica->tensors; t++) {
-        const char *name = sh_replica_tensor_name(replica, t);
-        const sh_type *type = sh_replica_tensor_type(replica, t);
-        if (!fits[t])
-            continue;
-        SH_TRY(sh_safetensors_load(file, name, type, replica->parameters[t]));
-        for (size_t i = 0; i < sh_shape_count(&type->shape); i++)
-            if (!isfinite(replica->parameters[t][i]))
-                return sh_fail(SH_CORRUPT, "%s: tensor %.128s has values that are not finite",
-                               sh_safetensors_path(file), name);
-    }
-    return SH_OK;
-}
-
-/* What the user should know of a file that was taken. */
-static void write_note(char note[SH_MESSAGE_BYTES], const difference *d, const sh_replica *replica,
-                       const sh_safetensors *file)
-{
-    char text[SH_MESSAGE_BYTES] = "";
-    const char *last;
-    const size_t length = last_layer(replica, &last);
-    tell(text, "missing", &d->missing);
-    tell(text, "of another shape", &d->different);
-    const bool untrained = text[0] != '\0';
-    tell(text, "not used", &d->extra);
-    note[0] = '\0';
-    if (text[0] != '\0')
-        snprintf(note, SH_MESSAGE_BYTES, "%.120s: %.750s%s%.*s", sh_safetensors_path(file), text,
-                 untrained ? "; begins untrained: the last layer, " : "",
-                 untrained ? (int)length - 1 : 0, last);
-}
-
 static sh_status load(char note[SH_MESSAGE_BYTES], difference *d, sh_replica *replica,
                       const sh_safetensors *file, sh_pretrained_rule rule)
 {
+    char text[SH_MESSAGE_BYTES] = "";
+    const char *last, *path = sh_safetensors_path(file);
+    const size_t last_length = last_layer(replica, &last);
     for (uint32_t t = 0; t < replica->tensors; t++)
         SH_TRY(compare_tensor(d, replica, t, file));
-    if (d->missing.count + d->different.count > 0) {
-        if (rule == SH_PRETRAINED_WHOLE || !d->only_last || is_last_frozen(replica))
-            return fail_different(d, replica, file, rule);
-        leave_last_layer(d, replica);
+    tell(text, "missing", &d->missing);
+    tell(text, "of another shape", &d->different);
+    const bool differs = text[0] != '\0';
+    const bool last_alone = rule == SH_PRETRAINED_BUT_LAST && d->only_last;
+    if (differs && (!last_alone || is_last_frozen(replica))) {
+        tell(text, "not in the model", &d->extra);
+        return sh_fail(SH_MISMATCH, "%.120s: does not fit the model%s: %.840s", path,
+                       last_alone ? ", whose last layer --freeze keeps as it begins" : "", text);
     }
-    SH_TRY(load_fitting(replica, file, d->fits));
-    write_note(note, d, replica, file);
+    for (uint32_t t = 0; t < replica->tensors; t++) {
+        const sh_type *type = sh_replica_tensor_type(replica, t);
+        if (differs && is_of_last_layer(replica, t)) /* layers are loaded whole or not at all */
+            continue;
+        SH_TRY(sh_safetensors_load(file, sh_replica_tensor_name(replica, t), type,
+                                   replica->parameters[t]));
+        for (size_t i = 0; i < sh_shape_count(&type->shape); i++)
+            if (!isfinite(replica->parameters[t][i]))
+                return sh_fail(SH_CORRUPT, "%s: tensor %.128s has values that are not finite", path,
+                               sh_replica_tensor_name(replica, t));
+    }
+    tell(text, "not used", &d->extra);
+    note[0] = '\0';
+    if (text[0] != '\0')
+        snprintf(note, SH_MESSAGE_BYTES, "%.120s: %.750s%s%.*s", path, text,
+                 differs ? "; begins untrained: the last layer, " : "",
+                 differs ? (int)last_length - 1 : 0, last);
     return SH_OK;
 }
 
 sh_status sh_pretrained_load(char note[SH_MESSAGE_BYTES], sh_replica *replica,
                              const sh_safetensors *file, sh_pretrained_rule rule)
 {
-    difference d = {.only_last = true, .fits = calloc(replica->tensors, sizeof *d.fits)};
+    difference d = {.only_last = true};
     const char **names = malloc(replica->tensors * sizeof *names);
-    sh_status status = SH_OK;
-    if (d.fits == NULL || names == NULL)
-        SH_TRY_DONE(sh_fail_memory(replica->tensors * sizeof *names, "the names of weights"));
+    if (names == NULL)
+        return sh_fail_memory(replica->tensors * sizeof *names, "the names of weights");
     list_extra(&d, replica, file, names);
-    SH_TRY_DONE(load(note, &d, replica, file, rule));
-done:
     free(names);
-    free(d.fits);
-    return status;
+    return load(note, &d, replica, file, rule);
 }

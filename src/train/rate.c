@@ -244,34 +244,20 @@ static const sh_rate_form forms[] = {
 
 #define FORMS (sizeof forms / sizeof *forms)
 
-static const sh_rate_form *find_form(const char *text)
-{
-    const size_t length = strcspn(text, ":");
-    for (size_t i = 0; i < FORMS; i++)
-        if (strlen(forms[i].name) == length && memcmp(forms[i].name, text, length) == 0)
-            return &forms[i];
-    return NULL;
-}
-
-static sh_status fail_unknown(const char *schedule)
-{
-    char all[256] = "";
-    size_t used = 0;
-    for (size_t i = 0; i < FORMS; i++) {
-        const int written =
-            snprintf(all + used, sizeof all - used, "%s%s", i > 0 ? ", " : "", forms[i].usage);
-        if (written > 0 && (size_t)written < sizeof all - used)
-            used += (size_t)written;
-    }
-    return sh_fail(SH_NOT_FOUND, "--schedule %s: there is no such schedule; there are: %s",
-                   schedule, all);
-}
-
 sh_status sh_rate_parse(sh_rate *rate, const char *schedule, double warmup)
 {
-    const sh_rate_form *form = find_form(schedule);
+    const size_t length = strcspn(schedule, ":");
+    const sh_rate_form *form = NULL;
+    char all[256] = "";
+    for (size_t i = 0; i < FORMS; i++) {
+        const size_t used = strlen(all);
+        if (strlen(forms[i].name) == length && memcmp(forms[i].name, schedule, length) == 0)
+            form = &forms[i];
+        snprintf(all + used, sizeof all - used, "%s%s", i > 0 ? ", " : "", forms[i].usage);
+    }
     if (form == NULL)
-        return fail_unknown(schedule);
+        return sh_fail(SH_NOT_FOUND, "--schedule %s: there is no such schedule; there are: %s",
+                       schedule, all);
     if (!(warmup >= 0 && warmup <= MAX_EPOCHS))
         return sh_fail(SH_INVALID, "--warmup %g: must be a number of epochs, at least 0", warmup);
     sh_rate fresh = {.form = form, .warmup = warmup};

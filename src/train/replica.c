@@ -14,11 +14,6 @@
  * start early, with words of any width. */
 #define BUCKET_ELEMENTS ((size_t)64 * 1024)
 
-static size_t bucket_bytes_of(const sh_job *job)
-{
-    return BUCKET_ELEMENTS * (job->wire == 0 ? 32 : job->wire) / 8;
-}
-
 static size_t elements_of(const sh_replica *replica, uint32_t tensor)
 {
     return sh_shape_count(&sh_replica_tensor_type(replica, tensor)->shape);
@@ -62,30 +57,6 @@ static sh_status place(sh_replica *replica, uint32_t wire, uint32_t *wide)
     return SH_OK;
 }
 
-static sh_status allocate(sh_replica *replica, const sh_job *job, uint32_t wide)
-{
-    SH_TRY(sh_block_new((void **)&replica->weights, replica->weight_count * sizeof(float),
-                        "the weights"));
-    for (uint32_t i = 0; i < replica->slot_count; i++)
-        SH_TRY(sh_block_new((void **)&replica->slots[i], replica->summed_count * sizeof(float),
-                            "the optimizer's state"));
-    size_t *elements = malloc(replica->summed * sizeof *elements);
-    if (elements == NULL)
-        return sh_fail_memory(replica->summed * sizeof *elements, "the parameters");
-    for (uint32_t i = 0; i < replica->summed; i++)
-        elements[i] = elements_of(replica, replica->tensor_of[i]);
-    const sh_status status = sh_sum_new(&replica->sum, &(sh_sum_options){
-                                                           .tensor_elements = elements,
-                                                           .tensors = replica->summed,
-                                                           .bucket_bytes = bucket_bytes_of(job),
-                                                           .wire = job->wire,
-                                                           .wide = wide,
-                                                           .seed = job->seed,
-                                                       });
-    free(elements);
-    return status;
-}
-
 void sh_replica_place(const sh_replica *replica, float *weights, float **parameters)
 {
     float *frozen = replica->weights + replica->summed_count;
@@ -104,26 +75,6 @@ void sh_replica_initialise(sh_replica *replica, uint64_t seed)
         sh_model_initialise_tensor(replica->graph, t, seed, replica->parameters[t]);
 }
 
-static sh_status fill(sh_replica *replica, const sh_job *job, const sh_problem *problem)
-{
-    const sh_job outer = sh_job_outer(job);
-    replica->settings = sh_optimizer_settings_of(&outer);
-    replica->follow = sh_job_local_steps(job) > 0 ? 1.0f : SH_STATISTIC_MOMENTUM;
-    SH_TRY(sh_optimizer_find(&replica->optimizer, outer.optimizer));
-    SH_TRY(sh_optimizer_check(replica->optimizer, &replica->settings));
-    const sh_model_options model = sh_replica_model(job, problem);
-    SH_TRY(sh_model_build(&replica->graph, &model, 1, SH_MODEL_EVALUATE));
-    replica->tensors = (uint32_t)replica->graph->parameter_count;
-    replica->weight_count = sh_model_weights(replica->graph);
-    replica->slot_count = sh_optimizer_slots(replica->optimizer, &replica->settings);
-    uint32_t wide;
-    SH_TRY(place(replica, job->wire, &wide));
-    SH_TRY(allocate(replica, job, wide));
-    sh_replica_place(replica, replica->weights, replica->parameters);
-    sh_replica_initialise(replica, job->seed);
-    return SH_OK;
-}
-
 sh_model_options sh_replica_model(const sh_job *job, const sh_problem *problem)
 {
     return (sh_model_options){
@@ -136,18 +87,52 @@ sh_model_options sh_replica_model(const sh_job *job, const sh_problem *problem)
 
 sh_status sh_replica_new(sh_replica **replica, const sh_job *job, const sh_problem *problem)
 {
+    sh_status status;
+    uint32_t wide;
+    size_t *elements = NULL;
+    const sh_job outer = sh_job_outer(job);
+    const sh_model_options model = sh_replica_model(job, problem);
+    const uint32_t wire = job->wire == 0 ? 32 : job->wire;
     sh_replica *fresh = calloc(1, sizeof *fresh);
     if (fresh == NULL)
         return sh_fail_memory(sizeof *fresh, "a replica");
-    fresh->phase = SH_PHASE_FIRST;
     pthread_mutex_init(&fresh->lock, NULL);
-    const sh_status status = fill(fresh, job, problem);
-    if (status != SH_OK) {
-        sh_replica_free(fresh);
-        return status;
-    }
+    fresh->phase = SH_PHASE_FIRST;
+    fresh->settings = sh_optimizer_settings_of(&outer);
+    fresh->follow = sh_job_local_steps(job) > 0 ? 1.0f : SH_STATISTIC_MOMENTUM;
+    SH_TRY_DONE(sh_optimizer_find(&fresh->optimizer, outer.optimizer));
+    SH_TRY_DONE(sh_optimizer_check(fresh->optimizer, &fresh->settings));
+    SH_TRY_DONE(sh_model_build(&fresh->graph, &model, 1, SH_MODEL_EVALUATE));
+    fresh->tensors = (uint32_t)fresh->graph->parameter_count;
+    fresh->weight_count = sh_model_weights(fresh->graph);
+    fresh->slot_count = sh_optimizer_slots(fresh->optimizer, &fresh->settings);
+    SH_TRY_DONE(place(fresh, job->wire, &wide));
+    SH_TRY_DONE(
+        sh_block_new((void **)&fresh->weights, fresh->weight_count * sizeof(float), "the weights"));
+    for (uint32_t i = 0; i < fresh->slot_count; i++)
+        SH_TRY_DONE(sh_block_new((void **)&fresh->slots[i], fresh->summed_count * sizeof(float),
+                                 "the optimizer's state"));
+    elements = malloc(fresh->summed * sizeof *elements);
+    if (elements == NULL)
+        SH_TRY_DONE(sh_fail_memory(fresh->summed * sizeof *elements, "the parameters"));
+    for (uint32_t i = 0; i < fresh->summed; i++)
+        elements[i] = elements_of(fresh, fresh->tensor_of[i]);
+    SH_TRY_DONE(sh_sum_new(&fresh->sum, &(sh_sum_options){
+                                            .tensor_elements = elements,
+                                            .tensors = fresh->summed,
+                                            .bucket_bytes = BUCKET_ELEMENTS * wire / 8,
+                                            .wire = job->wire,
+                                            .wide = wide,
+                                            .seed = job->seed,
+                                        }));
+    sh_replica_place(fresh, fresh->weights, fresh->parameters);
+    sh_replica_initialise(fresh, job->seed);
     *replica = fresh;
-    return SH_OK;
+    fresh = NULL;
+done:
+    free(elements);
+    sh_replica_free(fresh);
+    return status;
 }
 
 void sh_replica_free(sh_replica *replica)

@@ -14,13 +14,9 @@
 #ifndef SHOAL_TRAIN_SCHEDULE_H
 #define SHOAL_TRAIN_SCHEDULE_H
 
+#include "base/ranges.h"
 #include "data/pipeline.h"
 #include "shoal/job.h"
-
-/* Consecutive positions: of samples in an epoch's order, or of grains in a step. */
-typedef struct sh_range {
-    uint32_t first, count;
-} sh_range;
 
 /* How a data set of `samples` is walked through. */
 typedef struct sh_schedule {

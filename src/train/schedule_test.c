@@ -1,126 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/schedule.h"
 
-#include <math.h>
 #include <stdio.h>
 
-#include "base/test.h"
-
-static sh_job some_job(void)
-{
-    sh_job job;
-    sh_job_init(&job);
-    snprintf(job.model, sizeof job.model, "lenet");
-    snprintf(job.data, sizeof job.data, "digits");
-    return job;
-}
-
-static void bad_fields_are_refused(void **state)
-{
-    (void)state;
-#define REFUSED(field, value, code, part)                                                          \
-    do {                                                                                           \
-        sh_job job = some_job();                                                                   \
-        job.field = value;                                                                         \
-        assert_fails(sh_job_complete(&job), code, part);                                           \
-    } while (0)
-    REFUSED(batch_size, 0, SH_INVALID, "--batch-size 0: must be 1");
-    REFUSED(batch_size, 1u << 30, SH_INVALID, "--batch-size 1073741824");
-    REFUSED(grain, 65, SH_INVALID, "--grain 65: larger than the batch of 64");
-    REFUSED(lr, -0.1f, SH_INVALID, "--lr -0.1: must be a number of at least 0");
-    REFUSED(lr, NAN, SH_INVALID, "--lr nan");
-    REFUSED(lr, INFINITY, SH_INVALID, "--lr inf");
-    REFUSED(momentum, 1.0f, SH_INVALID, "--momentum 1");
-    REFUSED(weight_decay, -1.0f, SH_INVALID, "--weight-decay -1");
-    REFUSED(nesterov, 2, SH_INVALID, "--nesterov: is there or not, 1 or 0, but not 2");
-    REFUSED(optimizer[0], 'x', SH_NOT_FOUND, "--optimizer xgd: there is no such optimizer");
-    REFUSED(schedule[0], 'x', SH_NOT_FOUND, "--schedule xonstant: there is no such schedule");
-    REFUSED(strategy[0], 'x', SH_NOT_FOUND, "--strategy xync: must be sync");
-    REFUSED(warmup, -1.0f, SH_INVALID, "--warmup -1: must be a number of epochs");
-    REFUSED(clip_norm, -1.0f, SH_INVALID, "--clip-norm -1: must be a number above 0; 0 does not");
-    REFUSED(clip_norm, NAN, SH_INVALID, "--clip-norm nan");
-    REFUSED(clip_norm, INFINITY, SH_INVALID, "--clip-norm inf");
-    REFUSED(epochs, 0, SH_INVALID, "--epochs 0");
-    REFUSED(wire, 12, SH_INVALID, "--wire 12: must be 32, 16 or 8 bits");
-    REFUSED(wire, 0, SH_INVALID, "--wire 0: must be 32, 16 or 8 bits");
-    REFUSED(model[0], '\0', SH_INVALID, "the model is missing");
-    REFUSED(data[0], '\0', SH_INVALID, "the data is missing");
-    REFUSED(workers, 4, SH_INVALID, "--workers: only --strategy local:H has workers");
-    REFUSED(outer_lr, 0.5f, SH_INVALID, "--outer-lr: only --strategy local:H has workers");
-    REFUSED(outer_momentum, 0.5f, SH_INVALID, "--outer-momentum: only --strategy local:H has");
-#undef REFUSED
-}
-
-static void grain_is_chosen_from_the_batch_alone(void **state)
-{
-    (void)state;
-    static const uint32_t known[][2] = {{1, 1}, {2, 1}, {7, 2}, {64, 16}, {65, 16}, {4096, 16}};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        sh_job job = some_job();
-        job.batch_size = known[i][0];
-        assert_ok(sh_job_complete(&job));
-        assert_int_equal(job.grain, known[i][1]);
-    }
-}
-
-static sh_job local_job(const char *strategy)
-{
-    sh_job job = some_job();
-    snprintf(job.strategy, sizeof job.strategy, "%s", strategy);
-    return job;
-}
-
-static void bad_workers_are_refused(void **state)
-{
-    (void)state;
-#define REFUSED(field, value, code, part)                                                          \
-    do {                                                                                           \
-        sh_job job = local_job("local:8");                                                         \
-        job.field = value;                                                                         \
-        assert_fails(sh_job_complete(&job), code, part);                                           \
-    } while (0)
-    REFUSED(workers, 5, SH_INVALID,
-            "--workers 5: a batch of 64 does not fall into so many equal parts; give a "
-            "--batch-size that does");
-    REFUSED(workers, 128, SH_INVALID, "--workers 128: a batch of 64 does not fall");
-    REFUSED(workers, UINT32_MAX, SH_INVALID, "--workers 4294967295: must be 1 to 1048576");
-    REFUSED(batch_size, 50, SH_INVALID, "--workers 4: a batch of 50 does not fall");
-    REFUSED(grain, 17, SH_INVALID, "--grain 17: larger than a worker's 16 samples of a local step");
-    REFUSED(outer_lr, 0, SH_INVALID, "--outer-lr 0: must be a number above 0");
-    REFUSED(outer_lr, INFINITY, SH_INVALID, "--outer-lr inf: must be");
-    REFUSED(outer_lr, NAN, SH_INVALID, "--outer-lr nan: must be");
-    REFUSED(outer_momentum, 1, SH_INVALID, "--outer-momentum 1: must be at least 0 and below 1");
-    REFUSED(outer_momentum, NAN, SH_INVALID, "--outer-momentum nan: must be");
-#undef REFUSED
-    sh_job job = local_job("local:0");
-    assert_fails(sh_job_complete(&job), SH_INVALID, "--strategy local:0: H must be a whole number");
-}
-
-static void workers_are_chosen(void **state)
-{
-    (void)state;
-    static const uint32_t known[][4] = {/* batch, workers, grain; parts of a step */
-                                        {64, 0, 16, 4},
-                                        {512, 0, 16, 4},
-                                        {12, 3, 4, 3},
-                                        {8, 8, 1, 8}};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        sh_job job = local_job("local:3");
-        job.batch_size = known[i][0];
-        job.workers = known[i][1];
-        assert_ok(sh_job_complete(&job));
-        assert_int_equal(job.grain, known[i][2]);
-        assert_int_equal(job.workers, known[i][3]);
-        assert_int_equal(sh_job_grains(&job), known[i][3]);
-        assert_int_equal(sh_job_local_steps(&job), 3);
-        assert_ok(sh_job_complete(&job)); /* what is complete stays as it is */
-    }
-    sh_job sync = some_job();
-    assert_ok(sh_job_complete(&sync));
-    assert_int_equal(sh_job_local_steps(&sync), 0);
-    assert_int_equal(sync.workers, 0);
-    assert_int_equal(sh_job_grains(&sync), 4);
-}
+#include "train/job_fixture.h"
 
 /* Every sample once an epoch, in consecutive parts; rates follow local steps, which are as many as
  * the steps of sync. */
@@ -216,10 +99,6 @@ static void scaled_shares_have_no_gaps(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bad_fields_are_refused),
-        cmocka_unit_test(grain_is_chosen_from_the_batch_alone),
-        cmocka_unit_test(bad_workers_are_refused),
-        cmocka_unit_test(workers_are_chosen),
         cmocka_unit_test(an_epoch_falls_into_outer_steps),
         cmocka_unit_test(every_sample_once_an_epoch),
         cmocka_unit_test(scaled_shares_have_no_gaps),

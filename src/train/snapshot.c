@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "store/checkpoint.h"
+#include "train/job_json.h"
 
 #define KEY_JOB "shoal.job"
 #define KEY_POSITION "shoal.position"
@@ -13,89 +14,6 @@
 #define ENVELOPES "sum.envelopes"
 #define EXPONENTS "sum.exponents"
 #define NAME_BYTES 256
-
-sh_status sh_job_to_json(json_t **json, const sh_job *job)
-{
-    json_t *fresh = json_object();
-    int wrong = fresh == NULL;
-#define SH_JOB_TEXT(member, mark, option)                                                          \
-    wrong |= json_object_set_new(fresh, #member, json_string(job->member));
-#define SH_JOB_U32(member, mark, option)                                                           \
-    wrong |= json_object_set_new(fresh, #member, json_integer((json_int_t)job->member));
-#define SH_JOB_U64(member, mark, option) SH_JOB_U32(member, mark, option)
-#define SH_JOB_FLOAT(member, mark, option)                                                         \
-    wrong |= json_object_set_new(fresh, #member, json_real((double)job->member));
-#include "train/job_fields.def"
-    if (wrong != 0) {
-        json_decref(fresh);
-        return sh_fail(SH_INVALID, "the job's texts are not UTF-8, or memory is out");
-    }
-    *json = fresh;
-    return SH_OK;
-}
-
-/* A field of the job; NULL is a failure that names it. */
-static sh_status find_field(const json_t **field, const json_t *json, const char *name)
-{
-    *field = json_object_get(json, name);
-    return *field != NULL ? SH_OK : sh_fail(SH_FORMAT, "the job has no '%s'", name);
-}
-
-static sh_status copy_text(char *to, size_t bytes, const json_t *json, const char *name)
-{
-    const json_t *field;
-    SH_TRY(find_field(&field, json, name));
-    if (!json_is_string(field))
-        return sh_fail(SH_FORMAT, "the job's %s is not a text", name);
-    if (json_string_length(field) >= bytes || strlen(json_string_value(field)) >= bytes)
-        return sh_fail(SH_FORMAT, "the job's %s is longer than %zu characters", name, bytes - 1);
-    snprintf(to, bytes, "%s", json_string_value(field));
-    return SH_OK;
-}
-
-static sh_status read_u64(uint64_t *to, const json_t *json, const char *name)
-{
-    const json_t *field;
-    SH_TRY(find_field(&field, json, name));
-    if (!json_is_integer(field))
-        return sh_fail(SH_FORMAT, "the job's %s is not a whole number", name);
-    *to = (uint64_t)json_integer_value(field);
-    return SH_OK;
-}
-
-static sh_status read_u32(uint32_t *to, const json_t *json, const char *name)
-{
-    uint64_t value;
-    SH_TRY(read_u64(&value, json, name));
-    if (value > UINT32_MAX)
-        return sh_fail(SH_FORMAT, "the job's %s is out of range", name);
-    *to = (uint32_t)value;
-    return SH_OK;
-}
-
-static sh_status read_float(float *to, const json_t *json, const char *name)
-{
-    const json_t *field;
-    SH_TRY(find_field(&field, json, name));
-    if (!json_is_number(field))
-        return sh_fail(SH_FORMAT, "the job's %s is not a number", name);
-    *to = (float)json_number_value(field);
-    return SH_OK;
-}
-
-sh_status sh_job_from_json(sh_job *job, const json_t *json)
-{
-    sh_job fresh;
-    sh_job_init(&fresh);
-#define SH_JOB_TEXT(member, mark, option)                                                          \
-    SH_TRY(copy_text(fresh.member, sizeof fresh.member, json, #member));
-#define SH_JOB_U32(member, mark, option) SH_TRY(read_u32(&fresh.member, json, #member));
-#define SH_JOB_U64(member, mark, option) SH_TRY(read_u64(&fresh.member, json, #member));
-#define SH_JOB_FLOAT(member, mark, option) SH_TRY(read_float(&fresh.member, json, #member));
-#include "train/job_fields.def"
-    *job = fresh;
-    return SH_OK;
-}
 
 /* The list of tensors that a checkpoint has, with the names that were made for it. */
 typedef struct tensor_list {
@@ -105,14 +23,6 @@ typedef struct tensor_list {
     int32_t *exponents;
     size_t count;
 } tensor_list;
-
-static void release_list(tensor_list *list)
-{
-    free(list->items);
-    free(list->names);
-    free(list->envelopes);
-    free(list->exponents);
-}
 
 static void slot_name(char name[NAME_BYTES], const sh_replica *replica, uint32_t slot,
                       uint32_t tensor)
@@ -153,43 +63,32 @@ static sh_status list_tensors(tensor_list *list, const sh_replica *replica)
     return SH_OK;
 }
 
-static sh_status dump(char **text, json_t *json)
-{
-    *text = json == NULL ? NULL : json_dumps(json, JSON_COMPACT);
-    json_decref(json);
-    return *text == NULL ? sh_fail_memory(1024, "a checkpoint's metadata") : SH_OK;
-}
-
-static sh_status write_checkpoint(const char *folder, const tensor_list *list, const sh_job *job,
-                                  const char *fingerprint, const sh_replica *replica)
-{
-    json_t *json;
-    char *job_text = NULL, *position_text = NULL;
-    SH_TRY(sh_job_to_json(&json, job));
-    sh_status status;
-    SH_TRY_DONE(dump(&job_text, json));
-    SH_TRY_DONE(
-        dump(&position_text,
-             json_pack("{s:I, s:f, s:I, s:I}", "steps", (json_int_t)replica->steps, "epoch_loss",
-                       replica->epoch.loss, "epoch_samples", (json_int_t)replica->epoch.samples,
-                       "epoch_correct", (json_int_t)replica->epoch.correct)));
-    const sh_metadata pairs[] = {
-        {KEY_JOB, job_text}, {KEY_POSITION, position_text}, {KEY_DATA, fingerprint}};
-    status = sh_checkpoint_save(folder, list->items, list->count, pairs, 3);
-done:
-    free(job_text);
-    free(position_text);
-    return status;
-}
-
 sh_status sh_snapshot_save(const char *folder, const sh_job *job, const char *fingerprint,
                            const sh_replica *replica)
 {
-    tensor_list list;
-    sh_status status = list_tensors(&list, replica);
-    if (status == SH_OK)
-        status = write_checkpoint(folder, &list, job, fingerprint, replica);
-    release_list(&list);
+    tensor_list list = {.count = 0};
+    char *job_text = NULL, *position_text = NULL;
+    sh_status status;
+    SH_TRY_DONE(list_tensors(&list, replica));
+    SH_TRY_DONE(sh_job_to_text(&job_text, job));
+    json_t *position =
+        json_pack("{s:I, s:f, s:I, s:I}", "steps", (json_int_t)replica->steps, "epoch_loss",
+                  replica->epoch.loss, "epoch_samples", (json_int_t)replica->epoch.samples,
+                  "epoch_correct", (json_int_t)replica->epoch.correct);
+    position_text = position == NULL ? NULL : json_dumps(position, JSON_COMPACT);
+    json_decref(position);
+    if (position_text == NULL)
+        SH_TRY_DONE(sh_fail_memory(1024, "a checkpoint's metadata"));
+    const sh_metadata pairs[] = {
+        {KEY_JOB, job_text}, {KEY_POSITION, position_text}, {KEY_DATA, fingerprint}};
+    status = sh_checkpoint_save(folder, list.items, list.count, pairs, 3);
+done:
+    free(job_text);
+    free(position_text);
+    free(list.items);
+    free(list.names);
+    free(list.envelopes);
+    free(list.exponents);
     return status;
 }
 
@@ -235,33 +134,6 @@ bool sh_snapshot_is_checkpoint(const sh_safetensors *file)
     return sh_safetensors_metadata(file, KEY_JOB) != NULL;
 }
 
-static sh_status load_weights(sh_replica *replica, const sh_safetensors *file)
-{
-    for (uint32_t t = 0; t < replica->tensors; t++) {
-        const sh_status status =
-            sh_safetensors_load(file, sh_replica_tensor_name(replica, t),
-                                sh_replica_tensor_type(replica, t), replica->parameters[t]);
-        if (status == SH_NOT_FOUND)
-            return sh_fail(SH_MISMATCH, "%s: has no tensor %s, so it is of another model",
-                           sh_safetensors_path(file), sh_replica_tensor_name(replica, t));
-        SH_TRY(status);
-    }
-    return SH_OK;
-}
-
-static sh_status load_slots(sh_replica *replica, const sh_safetensors *file)
-{
-    for (uint32_t s = 0; s < replica->slot_count; s++)
-        for (uint32_t i = 0; i < replica->summed; i++) {
-            char name[NAME_BYTES];
-            const uint32_t t = replica->tensor_of[i];
-            slot_name(name, replica, s, t);
-            SH_TRY(sh_safetensors_load(file, name, sh_replica_tensor_type(replica, t),
-                                       replica->slots[s] + sh_sum_first_element(replica->sum, i)));
-        }
-    return SH_OK;
-}
-
 static sh_status load_exponents(sh_replica *replica, const sh_safetensors *file)
 {
     const sh_shape each = sh_shape_of(1, (size_t[]){replica->summed});
@@ -302,8 +174,23 @@ static sh_status load_position(sh_replica *replica, const sh_safetensors *file)
 
 sh_status sh_snapshot_load(sh_replica *replica, const sh_safetensors *file)
 {
-    SH_TRY(load_weights(replica, file));
-    SH_TRY(load_slots(replica, file));
+    for (uint32_t t = 0; t < replica->tensors; t++) {
+        const sh_status status =
+            sh_safetensors_load(file, sh_replica_tensor_name(replica, t),
+                                sh_replica_tensor_type(replica, t), replica->parameters[t]);
+        if (status == SH_NOT_FOUND)
+            return sh_fail(SH_MISMATCH, "%s: has no tensor %s, so it is of another model",
+                           sh_safetensors_path(file), sh_replica_tensor_name(replica, t));
+        SH_TRY(status);
+    }
+    for (uint32_t s = 0; s < replica->slot_count; s++)
+        for (uint32_t i = 0; i < replica->summed; i++) {
+            char name[NAME_BYTES];
+            const uint32_t t = replica->tensor_of[i];
+            slot_name(name, replica, s, t);
+            SH_TRY(sh_safetensors_load(file, name, sh_replica_tensor_type(replica, t),
+                                       replica->slots[s] + sh_sum_first_element(replica->sum, i)));
+        }
     SH_TRY(load_exponents(replica, file));
     return load_position(replica, file);
 }

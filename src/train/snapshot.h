@@ -11,14 +11,13 @@
  * Tensors of a checkpoint: the weights under their own names, so that other programs find them;
  * "optimizer.<slot>.<name>"; "sum.envelopes" and "sum.exponents", a value for each weight tensor;
  * these two kinds not of frozen ones.
- * Metadata: "shoal.job" and "shoal.position", JSON; "shoal.data", the data's fingerprint.
+ * Metadata: "shoal.job" (train/job_json.h) and "shoal.position", JSON; "shoal.data", the data's
+ * fingerprint.
  *
  * Threads: caller locks.
  */
 #ifndef SHOAL_TRAIN_SNAPSHOT_H
 #define SHOAL_TRAIN_SNAPSHOT_H
-
-#include <jansson.h>
 
 #include "store/safetensors.h"
 #include "train/replica.h"
@@ -45,10 +44,5 @@ sh_status sh_snapshot_load(sh_replica *replica, const sh_safetensors *file) SHOA
 
 /* Whether the file is a checkpoint, by what it says of itself. */
 bool sh_snapshot_is_checkpoint(const sh_safetensors *file);
-
-/* The job as a JSON object, and back; SH_FORMAT names the field. `*json` is owned: json_decref().
- */
-sh_status sh_job_to_json(json_t **json, const sh_job *job) SHOAL_CHECKED;
-sh_status sh_job_from_json(sh_job *job, const json_t *json) SHOAL_CHECKED;
 
 #endif

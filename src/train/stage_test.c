@@ -16,7 +16,7 @@
 #include "base/test.h"
 #include "net/key.h"
 #include "net/listener.h"
-#include "reduce/ring.h"
+#include "reduce/engines.h"
 #include "train/snapshot.h"
 
 #define TENSORS_MAX 16
@@ -40,12 +40,12 @@ typedef struct site {
     sh_loop *loop;
     sh_listener *listener;
     uint16_t port;
-    sh_ring *ring;    /* guarded by the world's lock */
+    sh_engine *ring;  /* guarded by the world's lock */
     uint32_t view;    /* that may link to it; the loop's */
     sh_engine engine; /* the ring, with a moment at which it breaks */
     pthread_t thread;
     sh_part part;
-    sh_range work[16]; /* of the first step after a break */
+    sh_ranges work; /* of the first step after a break */
     sh_position before;
     uint32_t passed;   /* outcomes told */
     uint32_t outgrown; /* of them attempts that were redone, but for calibration */
@@ -82,7 +82,7 @@ static void break_rings(world *w)
 {
     for (uint32_t i = 0; i < DEVICES; i++)
         if (w->sites[i].ring != NULL)
-            sh_ring_abort(w->sites[i].ring, SH_ABORTED, "broken off by the test");
+            sh_engine_abort(w->sites[i].ring, SH_ABORTED, "broken off by the test");
 }
 
 static void count_event(world *w)
@@ -122,10 +122,10 @@ static void note_passing(world *w, sh_position after)
     pthread_mutex_unlock(&w->lock);
 }
 
-static sh_ring *set_ring(site *self, sh_ring *ring)
+static sh_engine *set_ring(site *self, sh_engine *ring)
 {
     pthread_mutex_lock(&self->of->lock);
-    sh_ring *former = self->ring;
+    sh_engine *former = self->ring;
     self->ring = ring;
     pthread_mutex_unlock(&self->of->lock);
     return former;
@@ -134,7 +134,7 @@ static sh_ring *set_ring(site *self, sh_ring *ring)
 static sh_engine *ring_of(site *self)
 {
     pthread_mutex_lock(&self->of->lock);
-    sh_engine *ring = sh_ring_engine(self->ring);
+    sh_engine *ring = self->ring;
     pthread_mutex_unlock(&self->of->lock);
     return ring;
 }
@@ -200,7 +200,7 @@ static void accept_previous(void *context, sh_channel *channel, const char *iden
     if (self->view == 0 || strcmp(identity, name) != 0)
         sh_channel_close(channel); /* of a view that has broken before its links were up */
     else
-        assert_ok(sh_ring_take_previous(self->ring, channel));
+        assert_ok(self->ring->ops->take(self->ring, 0, channel));
 }
 
 static void open_door(void *context)
@@ -229,18 +229,17 @@ static site *site_at(world *w, uint32_t rank)
 static void make_ring(void *context)
 {
     site *self = context;
-    sh_ring *ring;
+    sh_engine *ring;
     char name[32];
     self->view = self->of->view;
     link_name(name, self->view);
     assert_ok(sh_listener_allow(self->listener, name, self->of->key));
-    assert_ok(sh_ring_new(&ring, &(sh_ring_options){.loop = self->loop,
-                                                    .view = self->view,
-                                                    .rank = self->rank,
-                                                    .devices = self->of->devices}));
-    self->engine = (sh_engine){&break_ops[self->of->view % 3 > 0], sh_ring_engine(ring)->devices};
-    assert_true(sh_engine_watch(sh_ring_engine(ring),
-                                &(sh_engine_watcher){.on_span = on_span, .context = self}));
+    assert_ok(sh_engine_ring.make(&ring, &(sh_engine_options){.loop = self->loop,
+                                                              .view = self->view,
+                                                              .rank = self->rank,
+                                                              .devices = self->of->devices}));
+    self->engine = (sh_engine){&break_ops[self->of->view % 3 > 0], ring->devices};
+    assert_true(sh_engine_watch(ring, &(sh_engine_watcher){.on_span = on_span, .context = self}));
     set_ring(self, ring);
 }
 
@@ -255,11 +254,12 @@ static void link_up(void *context)
     site *self = context;
     char name[32];
     link_name(name, self->of->view);
-    assert_ok(sh_ring_connect(self->ring,
-                              &(sh_channel_target){.host = "127.0.0.1",
-                                                   .port = site_at(self->of, self->rank + 1)->port,
-                                                   .identity = name,
-                                                   .key = self->of->key}));
+    assert_ok(self->ring->ops->connect(
+        self->ring, 0,
+        &(sh_channel_target){.host = "127.0.0.1",
+                             .port = site_at(self->of, self->rank + 1)->port,
+                             .identity = name,
+                             .key = self->of->key}));
 }
 
 /* ---- a device's life ------------------------------------------------------------------------- */
@@ -382,9 +382,9 @@ static void run_view(world *w)
     for (uint32_t r = 0; r < w->devices; r++) {
         site *self = site_at(w, r);
         sh_loop_call(self->loop, leave_view, self);
-        sh_ring *ring = set_ring(self, NULL);
+        sh_engine *ring = set_ring(self, NULL);
         if (ring != NULL)
-            sh_engine_close(sh_ring_engine(ring));
+            sh_engine_close(ring);
     }
 }
 
@@ -440,20 +440,20 @@ static void deal_out(world *w, sh_random *random)
     const sh_schedule *schedule = sh_trainer_schedule(site_at(w, 0)->trainer);
     const sh_batch batch = sh_schedule_batch(schedule, site_at(w, 0)->replica->steps);
     for (uint32_t r = 0; r < w->devices; r++) {
-        site_at(w, r)->part.work = site_at(w, r)->work;
-        site_at(w, r)->part.work_count = 0;
-        const bool held = sh_trainer_held(site_at(w, r)->trainer)->total > 0;
+        site_at(w, r)->part.work = &site_at(w, r)->work;
+        site_at(w, r)->work = (sh_ranges){0};
+        const bool held = sh_trainer_held(site_at(w, r)->trainer)->count > 0;
         w->held_kept += held;
         w->held_redone += held && site_at(w, r)->replica->phase > SH_PHASE_FIRST;
     }
     for (uint32_t g = 0; g < batch.grains; g++) {
         bool is_held = false;
         for (uint32_t r = 0; r < w->devices; r++)
-            is_held = is_held || sh_grain_list_meets(sh_trainer_held(site_at(w, r)->trainer),
-                                                     (sh_range){g, 1});
+            is_held = is_held ||
+                      sh_ranges_meet(sh_trainer_held(site_at(w, r)->trainer), (sh_range){g, 1});
         site *to = site_at(w, sh_random_next(random) % w->devices);
         if (!is_held)
-            to->work[to->part.work_count++] = (sh_range){g, 1};
+            assert_true(sh_ranges_add(&to->work, (sh_range){g, 1}));
     }
 }
 

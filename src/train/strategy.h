@@ -4,13 +4,11 @@
  *
  *     sh_strategy strategy;
  *     SH_TRY(sh_strategy_parse(&strategy, job.strategy));   // --strategy
- *     if (strategy.kind == SH_STRATEGY_LOCAL) ... strategy.bound local steps ...
+ *     if (strategy.row->local) ... strategy.number local steps ...
  *
- *     sync            every step: gradients are added up around a ring
- *     ps-sync         every step: each part of them is added up by the server of that part
- *     ps-async        servers take updates as they come
- *     ps-bounded:K    likewise, but no device is more than K updates ahead of another
- *     local:H         every H steps, which each worker makes by itself
+ * A strategy is a row: what there is to know of it without a trainer, and the operations by which a
+ * trainer follows it (train/strategy_ops.h). train/strategies.def lists all of them. Who is not a
+ * trainer asks for the properties of a row, never which row it is.
  *
  * Threads: any; values.
  */
@@ -22,29 +20,41 @@
 
 #include "base/fail.h"
 
-#define SH_STRATEGY_MAX_BOUND 65535u /* K and H */
+#define SH_STRATEGY_MAX_NUMBER 65535u
+#define SH_STRATEGY_LIST 256
 
-typedef enum sh_strategy_kind {
-    SH_STRATEGY_SYNC,
-    SH_STRATEGY_PS_SYNC,
-    SH_STRATEGY_PS_ASYNC,
-    SH_STRATEGY_PS_BOUNDED,
-    SH_STRATEGY_LOCAL,
-} sh_strategy_kind;
+typedef struct sh_strategy_row {
+    const char *name;
+    const char *number; /* what its number is called, such as "K"; NULL: it has none */
+    const char *course; /* two with the same course and number lead a job to the same weights */
+    bool servers;       /* devices send to servers what they have computed (cluster/serving.h) */
+    bool apart;         /* each batch is computed by one device, without the others */
+    bool local;         /* a step falls into workers, each of which makes `number` local steps */
+
+    /* How the user gives what MPI's collectives cannot do, and why; NULL: they can do it. */
+    const char *mpi_option, *mpi_reason;
+
+    const struct sh_strategy_ops *ops;
+} sh_strategy_row;
 
 typedef struct sh_strategy {
-    sh_strategy_kind kind;
-    uint32_t bound; /* K of ps-bounded, H of local, from 1; 0 for the others */
+    const sh_strategy_row *row;
+    uint32_t number; /* from 1; 0 without one */
 } sh_strategy;
 
 /* SH_NOT_FOUND or SH_INVALID (the number) names the option, what is wrong with it and what may be
  * written. */
 sh_status sh_strategy_parse(sh_strategy *strategy, const char *text) SHOAL_CHECKED;
 
-/* Whether devices train apart in laps (train/updates.h): ps-async, or ps-bounded with its bound. */
-bool sh_strategy_laps(const sh_strategy *strategy);
-
 /* Whether both lead a job to the same weights, so that it may go on with either. */
 bool sh_strategy_same_course(const sh_strategy *a, const sh_strategy *b);
+
+/* All strategies as they are written, or only those with servers; commas between them, and `last`
+ * before the last one. */
+void sh_strategy_list(char text[SH_STRATEGY_LIST], bool servers, const char *last);
+
+#define SH_STRATEGY(noun) extern const sh_strategy_row sh_strategy_##noun;
+#include "train/strategies.def"
+#undef SH_STRATEGY
 
 #endif

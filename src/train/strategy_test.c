@@ -10,14 +10,14 @@ static void strategies_are_read(void **state)
         const char *text;
         sh_strategy strategy;
     } known[] = {
-        {"sync", {SH_STRATEGY_SYNC, 0}},         {"ps-sync", {SH_STRATEGY_PS_SYNC, 0}},
-        {"ps-async", {SH_STRATEGY_PS_ASYNC, 0}}, {"ps-bounded:1", {SH_STRATEGY_PS_BOUNDED, 1}},
-        {"local:1", {SH_STRATEGY_LOCAL, 1}},     {"local:65535", {SH_STRATEGY_LOCAL, 65535}}};
+        {"sync", {&sh_strategy_sync, 0}},         {"ps-sync", {&sh_strategy_ps_sync, 0}},
+        {"ps-async", {&sh_strategy_ps_async, 0}}, {"ps-bounded:1", {&sh_strategy_ps_bounded, 1}},
+        {"local:1", {&sh_strategy_local, 1}},     {"local:65535", {&sh_strategy_local, 65535}}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         sh_strategy strategy;
         assert_ok(sh_strategy_parse(&strategy, known[i].text));
-        assert_int_equal(strategy.kind, known[i].strategy.kind);
-        assert_int_equal(strategy.bound, known[i].strategy.bound);
+        assert_ptr_equal(strategy.row, known[i].strategy.row);
+        assert_int_equal(strategy.number, known[i].strategy.number);
     }
 }
 
@@ -60,19 +60,34 @@ static void others_are_refused(void **state)
     }
 }
 
-static void those_of_one_course_are_known(void **state)
+static void rows_have_their_properties(void **state)
 {
     (void)state;
     static const sh_strategy all[] = {
-        {SH_STRATEGY_SYNC, 0},       {SH_STRATEGY_PS_SYNC, 0}, {SH_STRATEGY_PS_ASYNC, 0},
-        {SH_STRATEGY_PS_BOUNDED, 1}, {SH_STRATEGY_LOCAL, 1},   {SH_STRATEGY_LOCAL, 2},
+        {&sh_strategy_sync, 0},       {&sh_strategy_ps_sync, 0}, {&sh_strategy_ps_async, 0},
+        {&sh_strategy_ps_bounded, 1}, {&sh_strategy_local, 1},   {&sh_strategy_local, 2},
     };
     const size_t count = sizeof all / sizeof *all;
     for (size_t i = 0; i < count; i++)
         for (size_t j = 0; j < count; j++)
             assert_int_equal(sh_strategy_same_course(&all[i], &all[j]), i == j || (i < 2 && j < 2));
-    for (size_t i = 0; i < count; i++)
-        assert_int_equal(sh_strategy_laps(&all[i]), i == 2 || i == 3);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(all[i].row->apart, i == 2 || i == 3);
+        assert_int_equal(all[i].row->servers, i >= 1 && i <= 3);
+        assert_int_equal(all[i].row->local, i >= 4);
+        assert_int_equal(all[i].row->mpi_reason == NULL, i == 0 || i >= 4);
+        assert_non_null(all[i].row->ops);
+    }
+}
+
+static void they_are_listed_for_messages(void **state)
+{
+    (void)state;
+    char text[SH_STRATEGY_LIST];
+    sh_strategy_list(text, true, " and ");
+    assert_string_equal(text, "ps-sync, ps-async and ps-bounded:K");
+    sh_strategy_list(text, false, ", ");
+    assert_string_equal(text, "sync, ps-sync, ps-async, ps-bounded:K, local:H");
 }
 
 int main(void)
@@ -80,7 +95,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(strategies_are_read),
         cmocka_unit_test(others_are_refused),
-        cmocka_unit_test(those_of_one_course_are_known),
+        cmocka_unit_test(rows_have_their_properties),
+        cmocka_unit_test(they_are_listed_for_messages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

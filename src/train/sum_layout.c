@@ -38,19 +38,19 @@ static const sh_sum_form forms[] = {
 };
 #define FORMS (sizeof forms / sizeof *forms)
 
-static const sh_sum_form *form_of(uint32_t wire)
+sh_status sh_layout_init(sh_sum_layout *layout, const sh_sum_options *options)
 {
-    for (size_t i = 0; i < FORMS; i++)
-        if (forms[i].wire == wire)
-            return &forms[i];
-    return NULL;
-}
-
-static sh_status place_tensors(sh_sum_layout *layout, const sh_sum_options *options)
-{
-    const sh_sum_form *wide_form = &forms[0];
-    const sh_sum_form *form = options->wire == 0 ? wide_form : form_of(options->wire);
-    if (form == NULL)
+    const sh_sum_form *wide_form = &forms[0], *form = wide_form;
+    *layout = (sh_sum_layout){.tensors = options->tensors};
+    if (options->tensors == 0)
+        return sh_fail(SH_INVALID, "a sum of gradients needs at least one tensor");
+    layout->places = calloc(options->tensors, sizeof *layout->places);
+    layout->buckets = calloc(options->tensors, sizeof *layout->buckets);
+    if (layout->places == NULL || layout->buckets == NULL)
+        return sh_fail_memory(options->tensors * sizeof *layout->buckets, "the sum of gradients");
+    while (options->wire != 0 && form < forms + FORMS && form->wire != options->wire)
+        form++;
+    if (form == forms + FORMS)
         return sh_fail(SH_INVALID, "gradients cannot be summed in %u bits", options->wire);
     layout->narrow_bytes = sh_words_bytes(form->word);
     for (uint32_t t = 0; t < layout->tensors; t++) {
@@ -68,11 +68,6 @@ static sh_status place_tensors(sh_sum_layout *layout, const sh_sum_options *opti
         if (wide)
             layout->wide_elements = end;
     }
-    return SH_OK;
-}
-
-static void place_buckets(sh_sum_layout *layout, size_t bucket_bytes)
-{
     sh_sum_bucket *bucket = NULL;
     for (uint32_t t = layout->tensors; t-- > 0;) {
         const sh_sum_place *place = &layout->places[t];
@@ -83,22 +78,9 @@ static void place_buckets(sh_sum_layout *layout, size_t bucket_bytes)
         bucket->first_element = place->first_element;
         bucket->tensors++;
         bucket->elements += place->elements;
-        if (bucket->elements * sh_words_bytes(bucket->word) >= bucket_bytes)
+        if (bucket->elements * sh_words_bytes(bucket->word) >= options->bucket_bytes)
             bucket = NULL;
     }
-}
-
-sh_status sh_layout_init(sh_sum_layout *layout, const sh_sum_options *options)
-{
-    *layout = (sh_sum_layout){.tensors = options->tensors};
-    if (options->tensors == 0)
-        return sh_fail(SH_INVALID, "a sum of gradients needs at least one tensor");
-    layout->places = calloc(options->tensors, sizeof *layout->places);
-    layout->buckets = calloc(options->tensors, sizeof *layout->buckets);
-    if (layout->places == NULL || layout->buckets == NULL)
-        return sh_fail_memory(options->tensors * sizeof *layout->buckets, "the sum of gradients");
-    SH_TRY(place_tensors(layout, options));
-    place_buckets(layout, options->bucket_bytes);
     return SH_OK;
 }
 

@@ -40,44 +40,12 @@ struct sh_taker {
     stream_state streams[];
 };
 
-static sh_status set_up_stream(sh_taker *taker, uint32_t index)
-{
-    stream_state *stream = &taker->streams[index];
-    const uint32_t tensors = taker->chunks.tensors;
-    const size_t bytes = sh_tail_bytes(tensors);
-    sh_chunks_stripe(&taker->chunks, index, taker->stream_count, &stream->first, &stream->end);
-    stream->next = stream->first;
-    stream->body = malloc(bytes);
-    sh_tail *tails[] = {&stream->now, &stream->coming};
-    bool complete = stream->body != NULL;
-    for (int i = 0; i < 2; i++) {
-        tails[i]->envelopes = calloc(tensors, sizeof(float));
-        tails[i]->exponents = calloc(tensors, sizeof(int32_t));
-        complete = complete && tails[i]->envelopes != NULL && tails[i]->exponents != NULL;
-    }
-    return complete ? SH_OK : sh_fail_memory(3 * bytes, "taking a replica over");
-}
-
-static sh_status set_up(sh_taker *taker, const sh_taker_options *options)
-{
-    const sh_job outer = sh_job_outer(options->job);
-    taker->lr = (double)outer.lr;
-    taker->clips = outer.clip_norm > 0;
-    SH_TRY(sh_rate_parse(&taker->rate, outer.schedule, (double)outer.warmup));
-    SH_TRY(sh_chunks_init(&taker->chunks, options->replica, options->chunk_elements));
-    taker->has_sum = calloc(taker->chunks.count, sizeof *taker->has_sum);
-    taker->scales = calloc(taker->chunks.tensors, sizeof *taker->scales);
-    if (taker->has_sum == NULL || taker->scales == NULL)
-        return sh_fail_memory(taker->chunks.count, "taking a replica over");
-    for (uint32_t i = 0; i < taker->stream_count; i++)
-        SH_TRY(set_up_stream(taker, i));
-    return SH_OK;
-}
-
 sh_status sh_taker_new(sh_taker **taker, const sh_taker_options *options)
 {
     assert(options->streams > 0 && options->streams <= SH_TRANSFER_STREAMS_MAX);
+    sh_status status;
     const size_t bytes = sizeof(sh_taker) + options->streams * sizeof(stream_state);
+    const sh_job outer = sh_job_outer(options->job);
     sh_taker *fresh = calloc(1, bytes);
     if (fresh == NULL)
         return sh_fail_memory(bytes, "taking a replica over");
@@ -85,13 +53,34 @@ sh_status sh_taker_new(sh_taker **taker, const sh_taker_options *options)
     fresh->schedule = *options->schedule;
     fresh->transfer = options->transfer;
     fresh->stream_count = options->streams;
-    const sh_status status = set_up(fresh, options);
-    if (status != SH_OK) {
-        sh_taker_free(fresh);
-        return status;
+    fresh->lr = (double)outer.lr;
+    fresh->clips = outer.clip_norm > 0;
+    SH_TRY_DONE(sh_rate_parse(&fresh->rate, outer.schedule, (double)outer.warmup));
+    SH_TRY_DONE(sh_chunks_init(&fresh->chunks, options->replica, options->chunk_elements));
+    const uint32_t tensors = fresh->chunks.tensors;
+    fresh->has_sum = calloc(fresh->chunks.count, sizeof *fresh->has_sum);
+    fresh->scales = calloc(tensors, sizeof *fresh->scales);
+    bool complete = fresh->has_sum != NULL && fresh->scales != NULL;
+    for (uint32_t i = 0; i < fresh->stream_count; i++) {
+        stream_state *stream = &fresh->streams[i];
+        sh_chunks_stripe(&fresh->chunks, i, fresh->stream_count, &stream->first, &stream->end);
+        stream->next = stream->first;
+        stream->body = malloc(sh_tail_bytes(tensors));
+        complete = complete && stream->body != NULL;
+        for (int tail = 0; tail < 2; tail++) {
+            sh_tail *room = tail == 0 ? &stream->now : &stream->coming;
+            room->envelopes = calloc(tensors, sizeof(float));
+            room->exponents = calloc(tensors, sizeof(int32_t));
+            complete = complete && room->envelopes != NULL && room->exponents != NULL;
+        }
     }
+    if (!complete)
+        SH_TRY_DONE(sh_fail_memory(3 * sh_tail_bytes(tensors), "taking a replica over"));
     *taker = fresh;
     return SH_OK;
+done:
+    sh_taker_free(fresh);
+    return status;
 }
 
 void sh_taker_free(sh_taker *taker)
@@ -112,61 +101,12 @@ void sh_taker_free(sh_taker *taker)
     free(taker);
 }
 
-static sh_sink store_at(void *data, size_t bytes)
-{
-    return (sh_sink){.mode = SH_SINK_STORE, .data = data, .bytes = bytes};
-}
-
 /* Room for the sum of a chunk. */
 static void *sums_of(const sh_taker *taker, const sh_chunk *chunk)
 {
     const sh_sum *sum = taker->replica->sum;
     return (unsigned char *)sh_sum_total(sum).accumulator +
            sh_layout_offset(sh_sum_layout_of(sum), chunk->first_element);
-}
-
-/* Where the body of a STATE goes. */
-static sh_status take_state(const sh_taker *taker, const stream_state *stream, const sh_frame *head,
-                            sh_sink *sink)
-{
-    if (stream->next == stream->end)
-        return sh_fail(SH_FORMAT, "chunk %u after the last of its stripe", (unsigned)head->bucket);
-    if (head->bucket != stream->next || head->hop != stream->array)
-        return sh_fail(SH_FORMAT, "chunk %u, array %u, where chunk %u, array %u comes next",
-                       (unsigned)head->bucket, (unsigned)head->hop, stream->next, stream->array);
-    const sh_chunk *chunk = &taker->chunks.items[stream->next];
-    *sink = store_at(sh_chunk_data(taker->replica, chunk, stream->array),
-                     chunk->elements * sizeof(float));
-    return SH_OK;
-}
-
-/* Where the body of a SUM goes. */
-static sh_status take_sum(const sh_taker *taker, const stream_state *stream, const sh_frame *head,
-                          sh_sink *sink)
-{
-    if (stream->now.after.phase == 0)
-        return sh_fail(SH_FORMAT, "a sum of chunk %u in a validation", (unsigned)head->bucket);
-    if (head->bucket < stream->first || head->bucket >= stream->next)
-        return sh_fail(SH_FORMAT, "a sum of chunk %u, which has not come in this stream",
-                       (unsigned)head->bucket);
-    const sh_chunk *chunk = &taker->chunks.items[head->bucket];
-    if (chunk->frozen)
-        return sh_fail(SH_FORMAT, "a sum of chunk %u, which is frozen", (unsigned)head->bucket);
-    if (head->hop != 0)
-        return sh_fail(SH_FORMAT, "a sum of chunk %u with an array", (unsigned)head->bucket);
-    if (taker->has_sum[head->bucket])
-        return sh_fail(SH_FORMAT, "another sum of chunk %u in one stage", (unsigned)head->bucket);
-    *sink = store_at(sums_of(taker, chunk), sh_chunk_sum_bytes(chunk));
-    return SH_OK;
-}
-
-static sh_status take_tail(const sh_taker *taker, const stream_state *stream, const sh_frame *head,
-                           sh_sink *sink)
-{
-    if (head->bucket != 0 || head->hop != 0)
-        return sh_fail(SH_FORMAT, "a tail with the fields of a chunk");
-    *sink = store_at(stream->body, sh_tail_bytes(taker->chunks.tensors));
-    return SH_OK;
 }
 
 /* Whether the frame belongs to this hand-over and to where the stream stands. */
@@ -191,25 +131,58 @@ static sh_status check_place(const sh_taker *taker, const stream_state *stream,
     return SH_OK;
 }
 
+/* Where the body of a frame goes. */
 static sh_status find_sink(const sh_taker *taker, const stream_state *stream, const sh_frame *head,
                            sh_sink *sink)
 {
+    const unsigned bucket = head->bucket;
+    sh_sink found = {0};
     SH_TRY(check_place(taker, stream, head));
     switch ((sh_frame_kind)head->kind) {
-    case SH_FRAME_STATE:
-        return take_state(taker, stream, head, sink);
-    case SH_FRAME_SUM:
-        return take_sum(taker, stream, head, sink);
+    case SH_FRAME_STATE: {
+        if (stream->next == stream->end)
+            return sh_fail(SH_FORMAT, "chunk %u after the last of its stripe", bucket);
+        if (bucket != stream->next || head->hop != stream->array)
+            return sh_fail(SH_FORMAT, "chunk %u, array %u, where chunk %u, array %u comes next",
+                           bucket, (unsigned)head->hop, stream->next, stream->array);
+        const sh_chunk *chunk = &taker->chunks.items[stream->next];
+        found.data = sh_chunk_data(taker->replica, chunk, stream->array);
+        found.bytes = chunk->elements * sizeof(float);
+        break;
+    }
+    case SH_FRAME_SUM: {
+        if (stream->now.after.phase == 0)
+            return sh_fail(SH_FORMAT, "a sum of chunk %u in a validation", bucket);
+        if (bucket < stream->first || bucket >= stream->next)
+            return sh_fail(SH_FORMAT, "a sum of chunk %u, which has not come in this stream",
+                           bucket);
+        const sh_chunk *chunk = &taker->chunks.items[bucket];
+        if (chunk->frozen)
+            return sh_fail(SH_FORMAT, "a sum of chunk %u, which is frozen", bucket);
+        if (head->hop != 0)
+            return sh_fail(SH_FORMAT, "a sum of chunk %u with an array", bucket);
+        if (taker->has_sum[bucket])
+            return sh_fail(SH_FORMAT, "another sum of chunk %u in one stage", bucket);
+        found.data = sums_of(taker, chunk);
+        found.bytes = sh_chunk_sum_bytes(chunk);
+        break;
+    }
     case SH_FRAME_TAIL:
-        return take_tail(taker, stream, head, sink);
+        if (bucket != 0 || head->hop != 0)
+            return sh_fail(SH_FORMAT, "a tail with the fields of a chunk");
+        found.data = stream->body;
+        found.bytes = sh_tail_bytes(taker->chunks.tensors);
+        break;
     case SH_FRAME_CONTROL:
     case SH_FRAME_SEGMENT:
     case SH_FRAME_MANIFEST:
     case SH_FRAME_BLOCK:
     case SH_FRAME_UPDATE:
-        break;
+    default:
+        return sh_fail(SH_FORMAT, "a frame of kind %u in a hand-over", (unsigned)head->kind);
     }
-    return sh_fail(SH_FORMAT, "a frame of kind %u in a hand-over", (unsigned)head->kind);
+    *sink = found;
+    return SH_OK;
 }
 
 /* Says whose frame it was. */
@@ -271,16 +244,6 @@ static bool is_same(const sh_taker *taker, const sh_tail *a, const sh_tail *b, b
            a->epoch.correct == b->epoch.correct;
 }
 
-/* Only a step changes more than exponents, and only a redo those. */
-static sh_status check_change(const sh_taker *taker, const stream_state *stream)
-{
-    const sh_passed passed = stream->coming.passed;
-    if (passed == SH_PASSED_NOTHING || passed == SH_PASSED_APPLY || passed == SH_PASSED_LAP ||
-        is_same(taker, &stream->now, &stream->coming, passed != SH_PASSED_REDO))
-        return SH_OK;
-    return sh_fail(SH_CORRUPT, "totals that changed without a step");
-}
-
 /* Whether what a tail says can be of this job, here. */
 static sh_status check_tail(const sh_taker *taker, const stream_state *stream)
 {
@@ -306,20 +269,12 @@ static sh_status check_tail(const sh_taker *taker, const stream_state *stream)
         return sh_fail(SH_CORRUPT, "%llu samples of an epoch that has %lu",
                        (unsigned long long)tail->epoch.samples,
                        (unsigned long)taker->schedule.samples);
-    SH_TRY(check_change(taker, stream));
+    /* Only a step changes more than exponents, and only a redo those. */
+    if ((tail->passed == SH_PASSED_REDO || tail->passed == SH_PASSED_VALIDATE ||
+         tail->passed == SH_PASSED_ABORT) &&
+        !is_same(taker, &stream->now, tail, tail->passed != SH_PASSED_REDO))
+        return sh_fail(SH_CORRUPT, "totals that changed without a step");
     return sh_sum_state_set(taker->replica->sum, tail->envelopes, tail->exponents);
-}
-
-static sh_status compare_with_others(const sh_taker *taker, const stream_state *stream)
-{
-    for (uint32_t i = 0; i < taker->stream_count; i++) {
-        const stream_state *other = &taker->streams[i];
-        if (other->begun && sh_position_same(other->now.after, stream->now.after) &&
-            !is_same(taker, &other->now, &stream->now, true))
-            return sh_fail(SH_MISMATCH, "differs from donor %u at step %llu", i,
-                           (unsigned long long)stream->now.after.steps);
-    }
-    return SH_OK;
 }
 
 /* The whole tail of a stream is there. */
@@ -336,50 +291,46 @@ static sh_status pass_stage(sh_taker *taker, stream_state *stream)
     stream->now = stream->coming;
     stream->coming = before;
     stream->begun = true;
-    return compare_with_others(taker, stream);
-}
-
-static void finish_state(sh_taker *taker, stream_state *stream)
-{
-    const sh_chunk *chunk = &taker->chunks.items[stream->next];
-    float *data = sh_chunk_data(taker->replica, chunk, stream->array);
-    sh_words_copy(data, data, chunk->elements, sizeof *data);
-    if (++stream->array == chunk->arrays) {
-        stream->array = 0;
-        stream->next++;
+    for (uint32_t i = 0; i < taker->stream_count; i++) {
+        const stream_state *other = &taker->streams[i];
+        if (other->begun && sh_position_same(other->now.after, stream->now.after) &&
+            !is_same(taker, &other->now, &stream->now, true))
+            return sh_fail(SH_MISMATCH, "differs from donor %u at step %llu", i,
+                           (unsigned long long)stream->now.after.steps);
     }
-}
-
-static void finish_sum(sh_taker *taker, uint32_t index)
-{
-    const sh_chunk *chunk = &taker->chunks.items[index];
-    void *sums = sums_of(taker, chunk);
-    sh_words_copy(sums, sums, chunk->elements, chunk->word_bytes);
-    taker->has_sum[index] = true;
-}
-
-/* The replica is whole: gives it what is beside the weights. */
-static sh_status settle(sh_taker *taker)
-{
-    const sh_tail *tail = &taker->streams[0].now;
-    taker->replica->steps = tail->after.steps;
-    taker->replica->phase = tail->after.phase;
-    taker->replica->epoch = tail->epoch;
-    return sh_sum_state_set(taker->replica->sum, tail->envelopes, tail->exponents);
+    return SH_OK;
 }
 
 sh_status sh_taker_done(sh_taker *taker, uint32_t index, const sh_frame *head)
 {
     stream_state *stream = &taker->streams[index];
+    sh_replica *replica = taker->replica;
     assert(stream->busy && memcmp(head, &stream->head, sizeof *head) == 0);
-    if (head->kind == SH_FRAME_STATE)
-        finish_state(taker, stream);
-    else if (head->kind == SH_FRAME_SUM)
-        finish_sum(taker, head->bucket);
-    else
+    if (head->kind == SH_FRAME_STATE) {
+        const sh_chunk *chunk = &taker->chunks.items[stream->next];
+        float *data = sh_chunk_data(replica, chunk, stream->array);
+        sh_words_copy(data, data, chunk->elements, sizeof *data);
+        if (++stream->array == chunk->arrays) {
+            stream->array = 0;
+            stream->next++;
+        }
+    } else if (head->kind == SH_FRAME_SUM) {
+        const sh_chunk *chunk = &taker->chunks.items[head->bucket];
+        void *sums = sums_of(taker, chunk);
+        sh_words_copy(sums, sums, chunk->elements, chunk->word_bytes);
+        taker->has_sum[head->bucket] = true;
+    } else {
         SH_TRY(in_stream(pass_stage(taker, stream), index));
+    }
     stream->busy = false;
-    return sh_taker_complete(taker) ? settle(taker) : SH_OK;
+    if (!sh_taker_complete(taker))
+        return SH_OK;
+    /* The replica is whole: gives it what is beside the weights. */
+    const sh_tail *tail = &taker->streams[0].now;
+    replica->steps = tail->after.steps;
+    replica->phase = tail->after.phase;
+    replica->epoch = tail->epoch;
+    return sh_sum_state_set(replica->sum, tail->envelopes, tail->exponents);
 }
 
 bool sh_taker_complete(const sh_taker *taker)

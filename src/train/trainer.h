@@ -18,9 +18,9 @@
 #ifndef SHOAL_TRAIN_TRAINER_H
 #define SHOAL_TRAIN_TRAINER_H
 
+#include "base/ranges.h"
 #include "data/pipeline.h"
 #include "reduce/engine.h"
-#include "train/grain_list.h"
 #include "train/lanes.h"
 #include "train/pace.h"
 #include "train/replica.h"
@@ -32,7 +32,7 @@
 typedef struct sh_stage_outcome {
     enum {
         SH_STAGE_APPLIED,   /* a step */
-        SH_STAGE_LAPPED,    /* steps of devices that train apart (train/updates.h) */
+        SH_STAGE_LAPPED,    /* steps of devices that train apart (train/strategy_laps.c) */
         SH_STAGE_REDONE,    /* an attempt at one: exponents have changed */
         SH_STAGE_VALIDATED, /* neither weights nor exponents have changed */
     } kind;
@@ -68,10 +68,9 @@ typedef struct sh_part {
     sh_engine *engine;
     bool stop, mixed; /* it asks to end after the step; others may compute other bits */
 
-    /* Training: ranges of the batch's grains to compute beside those held, which count where they
+    /* Training: which of the batch's grains to compute beside those held, which count where they
      * are of this position. NULL: the share, and nothing is held. Borrowed for the call. */
-    const sh_range *work;
-    uint32_t work_count;
+    const sh_ranges *work;
 
     /* Asked as late in the stage as the engine can (sh_engine_decider): the view that the next one
      * is to be done in, 0 for this one. One device at most has an answer; NULL: 0. */
@@ -102,7 +101,7 @@ sh_trainer_work sh_trainer_work_done(const sh_trainer *trainer);
  * One step, from the attempt that replica->phase says: replica->steps grows by one. A validation
  * that is due is passed over. Every failure leaves the weights as they were:
  *   the engine's        what was computed is held. Close the engine before the next call
- *   SH_DIVERGED         replicas differ, see sh_trainer_check; held likewise
+ *   SH_DIVERGED         replicas differ (train/weight_check.h); held likewise
  *   SH_INVALID          `work` is held already or is no grain of the batch; held as before
  *   SH_NUMERIC          names step and tensor
  *   others              reading samples and the like: nothing is held any more
@@ -117,16 +116,12 @@ sh_status sh_trainer_evaluate(sh_trainer *trainer, const sh_part *part,
 
 /* The grains held for the replica's position; borrowed until the next call that is not const.
  * sh_trainer_forget drops them: the next stage begins with an empty sum. */
-const sh_grain_list *sh_trainer_held(const sh_trainer *trainer);
+const sh_ranges *sh_trainer_held(const sh_trainer *trainer);
 void sh_trainer_forget(sh_trainer *trainer);
 
 /* Puts the replica at another phase, at SH_PHASE_VALIDATION where others have to validate again.
  * Where this changes it, nothing is held any more. */
 void sh_trainer_set_phase(sh_trainer *trainer, uint32_t phase);
-
-/* This device's check (train/weight_check.h) of its weights and exponents in the last stage with
- * other devices, after it had computed its grains. Devices with equal replicas have equal ones. */
-uint64_t sh_trainer_check(const sh_trainer *trainer);
 
 /* What is known of full grains a second that the lanes compute, and of steps. As if every lane
  * always had a grain: times without one do not count. */

@@ -16,6 +16,7 @@
 #include "base/test.h"
 #include "data/dataset_impl.h"
 #include "data/order.h"
+#include "train/step.h"
 #include "train/watched_fixture.h"
 
 #define MAX_DEVICES 8
@@ -195,6 +196,7 @@ static sh_status train(experiment *e, uint32_t index, sh_replica *replica, sh_tr
                     .of = grains,
                     .mixed = e->mixed,
                     .engine = e->devices == 1 ? sh_engine_solo() : &engine.engine};
+    sh_ranges work;
     while (replica->steps < e->steps) {
         sh_step_result result;
         const bool now = e->fault != FAULT_NONE && replica->steps == 2 && part.work == NULL;
@@ -205,9 +207,10 @@ static sh_status train(experiment *e, uint32_t index, sh_replica *replica, sh_tr
         if (now) { /* the odd one is mended and computes its part again; the others wait for it */
             assert_int_equal(status, SH_DIVERGED);
             assert_true(sh_position_same(sh_replica_position(replica), (sh_position){2, 1}));
-            e->check[index] = sh_trainer_check(trainer);
-            part.work = &part.share;
-            part.work_count = index == 1;
+            e->check[index] = trainer->stage.check;
+            const sh_ranges share = {1, {part.share}}, nothing = {0};
+            work = index == 1 ? share : nothing;
+            part.work = &work;
             if (index == 1) {
                 change(replica, e->fault, true);
                 sh_trainer_forget(trainer);
@@ -562,9 +565,11 @@ static void work_is_checked_against_what_is_held(void **state)
     static const sh_engine_ops ops = {
         .name = "losing", .begin = watch_begin, .ready = watch_ready, .wait = lose_wait};
     static const struct {
-        sh_range work;
+        sh_ranges work;
         const char *message;
-    } refused[] = {{{2, 1}, "held already"}, {{0, 8}, "held already"}, {{7, 2}, "has 8 grains"}};
+    } refused[] = {{{1, {{2, 1}}}, "held already"},
+                   {{1, {{0, 8}}}, "held already"},
+                   {{1, {{7, 2}}}, "has 8 grains"}};
     experiment e = small("mlp:784-32-10", 1, 1);
     workshop shop;
     sh_step_result result;
@@ -575,24 +580,21 @@ static void work_is_checked_against_what_is_held(void **state)
     sh_part work = part, lost = {.share = {1, 3}, .of = 8, .engine = &shop.engine.engine};
     shop.engine.engine.ops = &ops;
     assert_fails(sh_trainer_step(trainer, &lost, &result), SH_PEER_LOST, "gone");
-    const sh_grain_list *held = sh_trainer_held(trainer);
+    const sh_ranges *held = sh_trainer_held(trainer);
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         work.work = &refused[i].work;
-        work.work_count = 1;
         assert_fails(sh_trainer_step(trainer, &work, &result), SH_INVALID, refused[i].message);
-        assert_int_equal(held->total, 3);
+        assert_int_equal(sh_ranges_total(held), 3);
     }
-    work.work = (sh_range[]){{4, 4}, {0, 1}};
-    work.work_count = 2;
+    work.work = &(sh_ranges){2, {{0, 1}, {4, 4}}};
     assert_ok(sh_trainer_step(trainer, &work, &result));
     assert_int_equal(result.totals.samples, 30);
-    assert_int_equal(held->total, 0);
+    assert_int_equal(sh_ranges_total(held), 0);
     assert_int_equal(sh_trainer_work_done(trainer).grains, 16);
     assert_fails(sh_trainer_step(trainer, &lost, &result), SH_PEER_LOST, "gone");
-    assert_int_equal(held->total, 3);
+    assert_int_equal(sh_ranges_total(held), 3);
     shop.replica->phase++; /* as another's state would: what is held is of no use there */
-    work.work = (sh_range[]){{0, 8}};
-    work.work_count = 1;
+    work.work = &(sh_ranges){1, {{0, 8}}};
     assert_ok(sh_trainer_step(trainer, &work, &result));
     assert_int_equal(result.totals.samples, 30);
     assert_fails(sh_trainer_step(trainer, &lost, &result), SH_PEER_LOST, "gone");
@@ -716,7 +718,7 @@ static void samples_are_brought_before_their_step(void **state)
 {
     (void)state;
     static const sh_dataset_ops ops = {
-        .name = "watched", .read = watched_read, .touch = watched_touch, .close = watched_close};
+        .read = watched_read, .touch = watched_touch, .close = watched_close};
     experiment e = small("mlp:64-10", 1, 1);
     e.job.grain = 7;
     e.job.batch_size = 20; /* of 50: the last step of an epoch is short */

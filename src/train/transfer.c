@@ -169,14 +169,23 @@ void sh_tail_encode(unsigned char *body, const sh_tail *tail, uint32_t tensors)
     sh_words_copy(body + tensors * sizeof(float), tail->exponents, tensors, sizeof(int32_t));
 }
 
-static sh_status check_tail(const sh_tail *tail, uint32_t tensors, uint32_t expected)
+sh_status sh_tail_decode(sh_tail *tail, const unsigned char *body, uint32_t tensors)
 {
+    tail->passed = (sh_passed)get32(&body);
+    const uint32_t said = get32(&body);
+    tail->before.steps = get64(&body);
+    tail->after.steps = get64(&body);
+    tail->before.phase = get32(&body);
+    tail->after.phase = get32(&body);
+    tail->clip = get_double(&body);
+    tail->epoch.loss = get_double(&body);
+    tail->epoch.samples = get64(&body);
+    tail->epoch.correct = get64(&body);
     if (tail->passed < SH_PASSED_NOTHING || tail->passed > SH_PASSED_LAP)
         return sh_fail(SH_FORMAT, "a stage that passed in an unknown way, %u",
                        (unsigned)tail->passed);
-    if (tensors != expected)
-        return sh_fail(SH_FORMAT, "a tail of %u tensors, where the model has %u", tensors,
-                       expected);
+    if (said != tensors)
+        return sh_fail(SH_FORMAT, "a tail of %u tensors, where the model has %u", said, tensors);
     if (!sh_passed_leads(tail->passed, tail->before, tail->after))
         return sh_fail(SH_FORMAT,
                        "a stage that passed as %u does not lead from step %llu, phase %u to step "
@@ -190,22 +199,6 @@ static sh_status check_tail(const sh_tail *tail, uint32_t tensors, uint32_t expe
         return sh_fail(SH_CORRUPT, "an epoch's loss that is no number");
     if (tail->epoch.correct > tail->epoch.samples)
         return sh_fail(SH_CORRUPT, "more samples of an epoch are correct than there were");
-    return SH_OK;
-}
-
-sh_status sh_tail_decode(sh_tail *tail, const unsigned char *body, uint32_t tensors)
-{
-    tail->passed = (sh_passed)get32(&body);
-    const uint32_t said = get32(&body);
-    tail->before.steps = get64(&body);
-    tail->after.steps = get64(&body);
-    tail->before.phase = get32(&body);
-    tail->after.phase = get32(&body);
-    tail->clip = get_double(&body);
-    tail->epoch.loss = get_double(&body);
-    tail->epoch.samples = get64(&body);
-    tail->epoch.correct = get64(&body);
-    SH_TRY(check_tail(tail, said, tensors));
     sh_words_copy(tail->envelopes, body, tensors, sizeof(float));
     sh_words_copy(tail->exponents, body + tensors * sizeof(float), tensors, sizeof(int32_t));
     return SH_OK;

@@ -16,9 +16,9 @@
  *     TAIL   the stage has passed; where it changed weights, the taker changes those it has
  *     STATE  ...
  *
- * Where devices train apart (train/updates.h) no sums say what has become of the weights: then the
- * TAIL says LAP, and the stripe is given from its beginning again. A lap has many steps, so this
- * costs less than their sums would.
+ * Where devices train apart (train/strategy_laps.c) no sums say what has become of the weights:
+ * then the TAIL says LAP, and the stripe is given from its beginning again. A lap has many steps,
+ * so this costs less than their sums would.
  *
  * A SUM can also follow its chunk within the stage: then the bucket was complete before.
  *

@@ -39,48 +39,34 @@ uint64_t sh_worker_bytes(const sh_replica *replica, const sh_job *job)
            sizeof(float);
 }
 
-/* A place for each array, and each tensor's within the weights. */
-static void lay_out(sh_worker *worker)
-{
-    const sh_replica *replica = worker->replica;
-    float *next = worker->block;
-    worker->weights = next;
-    worker->gradient = next += worker->count;
-    for (uint32_t i = 0; i < worker->slot_count; i++)
-        worker->slots[i] = next += worker->count;
-    sh_replica_place(replica, worker->weights, worker->parameters);
-}
-
-static sh_status fill(sh_worker *worker, const sh_job *job)
-{
-    const sh_replica *replica = worker->replica;
-    worker->settings = sh_optimizer_settings_of(job);
-    SH_TRY(sh_optimizer_find(&worker->optimizer, job->optimizer));
-    SH_TRY(sh_optimizer_check(worker->optimizer, &worker->settings));
-    worker->slot_count = sh_optimizer_slots(worker->optimizer, &worker->settings);
-    worker->clip_norm = (double)job->clip_norm;
-    worker->count = replica->summed_count;
-    worker->parameters = calloc(replica->tensors, sizeof *worker->parameters);
-    if (worker->parameters == NULL)
-        return sh_fail_memory(replica->tensors * sizeof *worker->parameters, "a worker");
-    SH_TRY(sh_pages_new((void **)&worker->block, sh_worker_bytes(replica, job), "a worker"));
-    lay_out(worker);
-    return SH_OK;
-}
-
 sh_status sh_worker_new(sh_worker **worker, const sh_replica *replica, const sh_job *job)
 {
+    sh_status status;
     sh_worker *fresh = calloc(1, sizeof *fresh);
     if (fresh == NULL)
         return sh_fail_memory(sizeof *fresh, "a worker");
     fresh->replica = replica;
-    const sh_status status = fill(fresh, job);
-    if (status != SH_OK) {
-        sh_worker_free(fresh);
-        return status;
-    }
+    fresh->settings = sh_optimizer_settings_of(job);
+    SH_TRY_DONE(sh_optimizer_find(&fresh->optimizer, job->optimizer));
+    SH_TRY_DONE(sh_optimizer_check(fresh->optimizer, &fresh->settings));
+    fresh->slot_count = sh_optimizer_slots(fresh->optimizer, &fresh->settings);
+    fresh->clip_norm = (double)job->clip_norm;
+    fresh->count = replica->summed_count;
+    fresh->parameters = calloc(replica->tensors, sizeof *fresh->parameters);
+    if (fresh->parameters == NULL)
+        SH_TRY_DONE(sh_fail_memory(replica->tensors * sizeof *fresh->parameters, "a worker"));
+    SH_TRY_DONE(sh_pages_new((void **)&fresh->block, sh_worker_bytes(replica, job), "a worker"));
+    float *next = fresh->block;
+    fresh->weights = next;
+    fresh->gradient = next += fresh->count;
+    for (uint32_t i = 0; i < fresh->slot_count; i++)
+        fresh->slots[i] = next += fresh->count;
+    sh_replica_place(replica, fresh->weights, fresh->parameters);
     *worker = fresh;
     return SH_OK;
+done:
+    sh_worker_free(fresh);
+    return status;
 }
 
 void sh_worker_free(sh_worker *worker)

@@ -13,7 +13,8 @@
 
 The environment says what to test: SHOAL (the program), SHOAL_BUILD (its build folder), SHOAL_TEST_DATA
 (real data), SHOAL_PATIENCE (how many times as long every deadline is), SHOAL_SANITIZE (the sanitizers of the build).
-What a test starts or makes is gone when it ends. A test that cannot run here is skipped with its reason; a file of which all tests were skipped exits 77, which CTest reports as skipped.
+What a test starts or makes is gone when it ends. A test that cannot run here is skipped with its reason; a file
+that skips all its tests exits 77, which CTest reports as skipped.
 """
 
 import base64
@@ -46,7 +47,7 @@ SKIPPED = 77
 
 
 def cifar10(count, seed=0):
-    """A file of CIFAR-10 (src/data/cifar.h) with pictures that differ by class and from each other."""
+    """A file of CIFAR-10 (src/data/cifar.c) with pictures that differ by class and from each other."""
     out = bytearray()
     for i in range(count):
         label, step = (i + seed) % 10, 3 + (i * 7 + seed) % 11
@@ -82,7 +83,7 @@ def field(number, value):
     return varint(number << 3 | 2) + varint(len(value)) + value
 
 
-def message(body, content=b"", job=0, protocol=4):
+def message(body, content=b"", job=0, protocol=5):
     """A frame with a message, as a device sends it."""
     return frame(field(1, protocol) + field(2, job) + field(body, content))
 
@@ -689,8 +690,8 @@ def main():
     program = unittest.main(module="__main__", exit=False, verbosity=2)
     result = program.result
     for test, reason in result.skipped:
-        # scripts/test.sh lists these lines.
-        print("skipped: %s (%s)" % (test.id().replace("__main__.", ""), reason))
+        # scripts/count-tests.awk reads these lines.
+        print("skipped: %s: %s" % (test.id().replace("__main__.", ""), reason.replace("\n", " ")))
     sys.stdout.flush()
     if not result.wasSuccessful():
         sys.exit(1)

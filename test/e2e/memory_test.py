@@ -34,7 +34,7 @@ class Memory(harness.Case):
         for limit, lanes in ((96, 2), (160, 2), (160, 3)):
             limited = self.train(*MOBILE, "--lanes", str(lanes), "--memory", "%dM" % limit)
             self.assertEqual(limited.summary["weights_hash"], free.summary["weights_hash"])
-            self.assertLessEqual(limited.summary["peak_rss_bytes"], limit * MIB)
+            self.assertLess(limited.summary["peak_rss_bytes"], limit * MIB)
             note = self.note(limited)
             self.assertLessEqual(float(note.group(1)), limit)
             self.assertEqual(float(note.group(2)), limit)
@@ -89,7 +89,7 @@ class Memory(harness.Case):
                 break
             summary = self.summary(self.path("one.json"))
             hashes.add(summary["weights_hash"])
-            self.assertLessEqual(summary["peak_rss_bytes"], limit * MIB)
+            self.assertLess(summary["peak_rss_bytes"], limit * MIB)
             said.append(self.note(result).group(0))
         self.assertEqual(len(hashes), 1)
         self.assertRegex(said[0], "memory: 4 lanes, ")
@@ -106,7 +106,17 @@ class Memory(harness.Case):
         summary = self.train(*RESNET, "--devices", "2", "--lanes", "2", "--memory", "%dM" % limit).summary
         self.assertEqual(summary["weights_hash"], free["weights_hash"])
         for device in summary["devices"]:
-            self.assertLessEqual(device["peak_rss_bytes"], (limit + 2) * MIB, device)
+            self.assertLess(device["peak_rss_bytes"], limit * MIB, device)
+
+    @unittest.skipIf(slow_build, "a sanitizer's own memory is in the process")
+    def test_the_least_is_enough_beside_another_device(self):
+        """Before the first step they compare their arithmetic, beside a copy of these 14 MiB of weights."""
+        job = ("mlp:784-2048-1024-10", "noise:1x28x28/10/640/16", "--steps", "2", "--devices", "2")
+        refused = self.shoal("train", *job, "--memory", "40M", status=1)
+        # What device 0 needs; the other's own memory is up to 1.6 MiB larger with the portable backend.
+        limit = int(re.search(r"this job needs at least (\d+)\.\d MiB", refused.err).group(1)) + 4
+        for device in self.train(*job, "--memory", "%dM" % limit).summary["devices"]:
+            self.assertLess(device["peak_rss_bytes"], limit * MIB, device)
 
     def test_what_cannot_fit_is_refused_with_numbers(self):
         result = self.shoal("train", *MOBILE, "--memory", "24M", status=1)
@@ -126,7 +136,7 @@ class Memory(harness.Case):
                                 r"is another job", result.err).groups()
         job = [grain if word == "16" else word for word in MOBILE]
         summary = self.train(*job, "--memory", "60M").summary
-        self.assertLessEqual(summary["peak_rss_bytes"], 60 * MIB)
+        self.assertLess(summary["peak_rss_bytes"], 60 * MIB)
         self.assertLessEqual(float(need), 60)
 
     def test_values_that_are_none(self):

@@ -37,8 +37,13 @@ def schema():
     return "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', lines)).replace("\\n", "\n")
 
 
+def schema_version():
+    with open(os.path.join(SOURCES, "store", "schema.c"), encoding="utf-8") as file:
+        return int(re.search(r'"shol" \*/, (\d+), schema', file.read()).group(1))
+
+
 class Runs(harness.Case):
-    def make(self, name, rows, version=2):
+    def make(self, name, rows, version=schema_version()):
         os.makedirs(self.path(name), exist_ok=True)
         database = sqlite3.connect(self.path(name, "run.db"))
         database.executescript("PRAGMA application_id = 0x73686f6c; PRAGMA user_version = %d; %s; %s"
@@ -77,8 +82,8 @@ c    unreadable  -      -             -      -             -                    
 """)
         self.assertEqual(result.err, """\
 failed: out of paper
-unreadable: runs/c/run.db: its schema has version 9, this shoal knows version 2: use the one that wrote it
-""")
+unreadable: runs/c/run.db: its schema has version 9, this shoal knows version %d: use the one that wrote it
+""" % schema_version())
         runs = json.loads(self.shoal("runs", "--json", "-").out)["runs"]
         self.assertEqual([run["state"] for run in runs], ["complete", "failed", "unreadable"])
         self.assertEqual(runs[0]["val_accuracy"], 0.875)

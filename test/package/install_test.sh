@@ -30,6 +30,18 @@ said=$(cd "$work" && LD_LIBRARY_PATH=$library "$work/embed") || fail "the progra
 [[ $said =~ ^[0-9.]+\ %\ [0-9a-f]{64}$ ]] ||
     fail "the program built on the library printed '$said', not an accuracy and a hash"
 
+# Examples of the public headers are the indented lines of their first comments. They may use what is
+# declared around them here, and are compiled only.
+for header in "$(dirname "$0")"/../../include/shoal/*.h; do
+    example=$(awk 'NR > 1 && /\*\// {exit} sub(/^ \*     /, "")' "$header")
+    [ -n "$example" ] || [ "${header##*/}" = shoal.h ] || fail "$header has no example"
+    printf '%s\n' '#include <stdbool.h>' '#include <stdio.h>' '#include <stdlib.h>' '#include <shoal/shoal.h>' \
+        'void example(sh_job job, const char *token, sh_stop *stop, sh_train_options options, sh_summary summary);' \
+        'void example(sh_job job, const char *token, sh_stop *stop, sh_train_options options, sh_summary summary)' \
+        '{ bool quiet; {' "$example" '} }' >"$work/example.c"
+    "$CC" -std=c11 -fsyntax-only -Werror=implicit "$work/example.c" "${flags[@]}" || fail "the example of $header does not compile"
+done
+
 strangers=$(nm -D --defined-only "$library/libshoal.so" | awk '$3 !~ /^sh_/ {print $3}' | tr '\n' ' ')
 [ -z "$strangers" ] || fail "names exported without the prefix sh_: $strangers"
 
@@ -37,4 +49,7 @@ strangers=$(nm -D --defined-only "$library/libshoal.so" | awk '$3 !~ /^sh_/ {pri
 while read -r line; do
     grep -qxF -- "$line" "$readme" || fail "README.md lacks this line of 'shoal help --markdown': $line"
 done < <("$work/moved/bin/shoal" help --markdown)
+options=$(dirname "$0")/../../docs/options.md
+diff <("$work/moved/bin/shoal" help train --markdown) <(grep '^|' "$options") ||
+    fail "the table of docs/options.md is not what 'shoal help train --markdown' prints"
 echo "package.install: $(cd "$work/moved" && find . ! -type d | sort | tr '\n' ' ')"

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Breaks the cluster's machines on purpose, one way at a time, and shows that the simulator notices.
 
-    mutations.py --cc CC --archive libshoal_archive.a [--seeds N] [--only NAME]
+    mutations.py --cc CC --archive libshoal_archive.a --libraries LIB... [--seeds N] [--only NAME]
 
 Each mutation is one edit of src/cluster; the simulator is built with it and runs until a seed fails.
-One that outlives all seeds fails this script, and so does an edit that no longer fits the code.
+One that outlives all seeds fails this script, and so does an edit that no longer fits the code. The
+libraries are those of the engines, which say what links a view has; nothing is sent.
 """
 import argparse
 import pathlib
@@ -24,10 +25,11 @@ MUTATIONS = [
      "                            sh_position_same(notice->position, recovery->target) &&",
      "recovery->keep[i] ="),
     ("deals kept grains out again", "recovery.c",
-     "!sh_ranges_complement(&missing, &held, recovery->grains)",
-     "!sh_ranges_complement(&missing, &(sh_ranges){0}, recovery->grains)"),
-    ("takes any attempt of a step for the same", "recovery.c",
-     "(a.steps == target.steps && a.phase == SH_PHASE_FIRST &&", "(a.steps == target.steps ||"),
+     "sh_ranges_complement(&missing, &held, recovery->grains)",
+     "sh_ranges_complement(&missing, &(sh_ranges){0}, recovery->grains)"),
+    ("takes any attempt of a step for the same", "directive.c",
+     "(mine.steps == target.steps && mine.phase == SH_PHASE_FIRST &&",
+     "(mine.steps == target.steps ||"),
     ("lets a new replica vote", "recovery.c",
      "proven = proven || (recovery->standing[i] == SH_STANDING_AT && survivors[i].proven);",
      "(void)proven;"),
@@ -35,12 +37,12 @@ MUTATIONS = [
      "recovery->standing[i] = SH_STANDING_ODD;", "recovery->grains = survivors[i].notice->grains;"),
     ("believes the first in a tie", "recovery.c",
      "recovery->torn = !majority(", "(void)majority("),
-    ("announces before all have linked", "membership_state.c",
+    ("announces before all have linked", "membership.c",
      "one->notice.linked != membership->next.number ||", ""),
     ("judges before all have halted", "membership_views.c",
-     "one->notice.halted < membership->next.number", "one->device == 0"),
+     "one->notice.halted < next->number", "one->device == 0"),
     ("never misses the silent", "membership.c",
-     "membership->clock_ms - one->heard_ms < membership->options.silence_ms", "true"),
+     "membership->clock_ms - one->heard_ms < SILENCE_MS", "true"),
     ("hears nothing in a notice that says nothing new", "membership.c",
      "    one->heard_ms = membership->clock_ms;\n"
      "    if (event->notice->serial <= one->notice.serial)\n        return;",
@@ -92,6 +94,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--cc", default="cc")
     parser.add_argument("--archive", required=True)
+    parser.add_argument("--libraries", nargs="*", default=[])
     parser.add_argument("--seeds", type=int, default=60000)
     parser.add_argument("--only")
     options = parser.parse_args()
@@ -113,8 +116,8 @@ def main():
             linked = [str(folder / "mutant.o") if key == file else str(path)
                       for key, path in objects.items()]
             program = str(folder / "mutant")
-            subprocess.run([options.cc, *linked, options.archive, "-Wl,--gc-sections", "-lm",
-                            "-o", program], check=True)
+            subprocess.run([options.cc, *linked, options.archive, *options.libraries, "-lm",
+                            "-Wl,--gc-sections", "-o", program], check=True)
             caught = run(program, options.seeds)
             survivors += caught is None
             print(f"{name}: {'caught by ' + caught if caught else 'NOT CAUGHT'}", flush=True)

@@ -106,15 +106,6 @@ void inform(sim_world *world, sim_machine *machine, const sh_participant_event *
         send_notice(world, machine);
 }
 
-static void check_weights(sim_world *world, sim_machine *machine)
-{
-    if (machine->replica.half)
-        fail(world, "never-half-applied", "device %u checks half a replica", machine->device);
-    inform(world, machine,
-           &(sh_participant_event){.kind = SH_PARTICIPANT_CHECKED,
-                                   .check = mix(weights_of(&machine->replica), 7)});
-}
-
 /* --- The connection ------------------------------------------------------------------------ */
 
 void disconnect(sim_world *world, sim_machine *machine)
@@ -235,19 +226,10 @@ static void heartbeat(sim_world *world, sim_machine *machine)
     later(world, HEARTBEAT_US, EVENT_HEARTBEAT, machine);
 }
 
-static void prepared(sim_world *world, sim_machine *machine)
-{
-    const bool whole = machine->index == 0;
-    inform(
-        world, machine,
-        &(sh_participant_event){.kind = SH_PARTICIPANT_PREPARED,
-                                .whole = whole,
-                                .position = machine->replica.position,
-                                .grains = whole ? grains_at(world, machine->replica.position) : 0});
-}
-
 void device_event(sim_world *world, sim_machine *machine, const sim_event *event)
 {
+    const sh_position position = machine->replica.position;
+    const bool whole = machine->index == 0;
     switch (event->kind) {
     case EVENT_HEARTBEAT:
         heartbeat(world, machine);
@@ -259,7 +241,11 @@ void device_event(sim_world *world, sim_machine *machine, const sim_event *event
         later(world, 2000 + draw(world, draw(world, 6) ? 80000 : 2000000), EVENT_PREPARED, machine);
         break;
     case EVENT_PREPARED:
-        prepared(world, machine);
+        inform(world, machine,
+               &(sh_participant_event){.kind = SH_PARTICIPANT_PREPARED,
+                                       .whole = whole,
+                                       .position = position,
+                                       .grains = whole ? grains_at(world, position) : 0});
         break;
     case EVENT_DIRECTIVE:
         machine->heard_us = world->now_us;
@@ -274,7 +260,11 @@ void device_event(sim_world *world, sim_machine *machine, const sim_event *event
             connect_again(world, machine);
         break;
     case EVENT_CHECK:
-        check_weights(world, machine);
+        if (machine->replica.half)
+            fail(world, "never-half-applied", "device %u checks half a replica", machine->device);
+        inform(world, machine,
+               &(sh_participant_event){.kind = SH_PARTICIPANT_CHECKED,
+                                       .check = mix(weights_of(&machine->replica), 7)});
         break;
     case EVENT_FETCH:
         fetch_event(world, machine);

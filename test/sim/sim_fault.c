@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bad luck, until it heals. A seed either has flipped bits, in one replica at a time, and else only
- * devices that join and leave, for a majority is all that can tell which side is wrong; or all
- * else.
+ * Bad luck, until it heals. A seed either has flipped bits, in one replica at a time, and besides
+ * only devices that join and leave, because only a majority can tell which side is wrong; or it has
+ * all other faults.
  */
 #include "sim_world.h"
 
@@ -62,7 +62,7 @@ static bool is_any_wrong(const sim_world *world)
     return false;
 }
 
-/* Nobody while a bit is wrong: who is alone with it has nobody to compare with. */
+/* Nobody leaves while a bit is wrong: a device alone with it has nobody to compare with. */
 static void leave(sim_world *world, sim_machine *machine)
 {
     if (!is_up(world, machine) || !machine->connected || is_any_wrong(world))
@@ -71,8 +71,8 @@ static void leave(sim_world *world, sim_machine *machine)
     inform(world, machine, &(sh_participant_event){.kind = SH_PARTICIPANT_LEAVE});
 }
 
-/* A bit of one replica, where another that has a vote stands at the same position: where one alone
- * is ahead, or behind, or all others have what they have from it, nobody can tell. */
+/* Flips a bit of one replica, if another that has a vote stands at the same position: nobody can
+ * tell if one alone is ahead, or behind, or all others have their replica from it. */
 static void flip(sim_world *world, sim_machine *machine)
 {
     if (is_any_wrong(world) || !machine->on || !machine->part.notice.whole ||
@@ -115,6 +115,7 @@ static void die(sim_world *world, sim_machine *machine)
         later(world, draw(world, 500000), EVENT_START, NULL)->a = machine->index;
 }
 
+/* In a world whose bits flip. */
 static void quiet_fault(sim_world *world)
 {
     switch (draw(world, 6)) {

@@ -55,8 +55,7 @@ typedef struct sim_replica {
 typedef struct sim_stage {
     bool on, aborted, contributed;
     sh_task task;
-    uint32_t todo;  /* grains, as a mask */
-    uint32_t slots; /* that it takes besides: a validation's */
+    uint32_t todo; /* grains, as a mask */
     uint64_t round;
     uint64_t check; /* that it contributed */
 } sim_stage;

@@ -42,8 +42,8 @@ static bool are_linked(const ring_info *ring, uint32_t one, uint32_t other)
 
 /* --- Links --------------------------------------------------------------------------------- */
 
-/* Who closes has sent all that it had to: only a neighbour that has not read it can lose it, and
- * with that one those behind it. */
+/* A machine that closes has sent all that it had to: only a neighbour that has not read it can lose
+ * it, and with that one those behind it. */
 static void cancel_rounds(sim_world *world, const ring_info *ring, const sim_machine *machine)
 {
     for (uint32_t i = 0; i < ROUNDS; i++) {
@@ -213,7 +213,6 @@ void begin_stage(sim_world *world, sim_machine *machine, const sh_task *task)
     const sh_ranges plain = {share.count > 0, {share}};
     machine->stage = (sim_stage){.on = true,
                                  .task = *task,
-                                 .slots = grains == 0,
                                  .todo = mask_of(task->dealt ? &task->work : &plain),
                                  .round = (uint64_t)task->ring << 32 | machine->rounds++};
     if (!task->keep) {
@@ -344,14 +343,6 @@ static void round_event(sim_world *world, sim_machine *machine, uint64_t number)
     }
 }
 
-/* Somebody dies while the last stage comes through. */
-static void lose_another(sim_world *world, const sim_machine *machine)
-{
-    sim_machine *other = &world->machines[1 + draw(world, MACHINES - 1)];
-    if (other != machine && is_up(world, other) && world->now_us < world->healed_us)
-        crash(world, other, false);
-}
-
 /* Carries the verdict out and says so. */
 static void pass_event(sim_world *world, sim_machine *machine, uint64_t number)
 {
@@ -380,8 +371,12 @@ static void pass_event(sim_world *world, sim_machine *machine, uint64_t number)
     if (machine->index == 0 && !training && is_right(replica) && draw(world, 2))
         world->checkpoint = *replica;
     world->counts[0]++;
-    if (finished && !world->flips && draw(world, 4) == 0)
-        lose_another(world, machine);
+    if (finished && !world->flips && draw(world, 4) == 0) {
+        /* Another dies while the last stage comes through. */
+        sim_machine *other = &world->machines[1 + draw(world, MACHINES - 1)];
+        if (other != machine && is_up(world, other) && world->now_us < world->healed_us)
+            crash(world, other, false);
+    }
     tell(world, "device %u passes step %llu phase %u in view %u%s", machine->device,
          (unsigned long long)round->position.steps, round->position.phase, round->view,
          redo ? ", to be redone" : "");

@@ -208,7 +208,7 @@ static void act(sim_world *world, const sh_membership_action *action)
             send_directive(world, machine);
         break;
     case SH_MEMBERSHIP_NOTE:
-        tell(world, "note %s: %s", action->event, action->text);
+        tell(world, "note %s: %s", sh_news_name(action->news), action->text);
         break;
     case SH_MEMBERSHIP_END:
         handle_end(world, action);

@@ -27,6 +27,7 @@
 #include <stdint.h>
 
 #include "base/random.h"
+#include "cluster/membership.h"
 #include "cluster/membership_state.h"
 #include "sim_machine.h"
 
@@ -48,7 +49,7 @@ typedef struct round_info {
     uint64_t number; /* ring << 32 | index */
     uint32_t view, count;
     sh_position position;
-    uint32_t devices, mask, next_view;
+    uint32_t mask, next_view;
     bool complete;
     uint64_t sum, checks;
     bool cancelled[MACHINES];

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/table.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/utf8.h"
+
+struct sh_table {
+    const char *columns;
+    size_t column_count;
+    char **cells; /* each owned */
+    size_t count, capacity;
+    bool failed;
+};
+
+sh_table *sh_table_new(const char *columns)
+{
+    sh_table *table = calloc(1, sizeof *table);
+    if (table == NULL)
+        return NULL;
+    table->columns = columns;
+    table->column_count = strlen(columns);
+    return table;
+}
+
+void sh_table_free(sh_table *table)
+{
+    if (table == NULL)
+        return;
+    for (size_t i = 0; i < table->count; i++)
+        free(table->cells[i]);
+    free(table->cells);
+    free(table);
+}
+
+void sh_table_add(sh_table *table, const char *text)
+{
+    if (table == NULL || table->failed)
+        return;
+    if (table->count == table->capacity) {
+        const size_t capacity = table->capacity > 0 ? 2 * table->capacity : 32;
+        char **cells = realloc(table->cells, capacity * sizeof *cells);
+        table->failed = cells == NULL;
+        if (table->failed)
+            return;
+        table->cells = cells;
+        table->capacity = capacity;
+    }
+    const size_t bytes = strlen(text) + 1;
+    char *cell = malloc(bytes);
+    table->failed = cell == NULL;
+    if (table->failed)
+        return;
+    sh_utf8_clean(cell, bytes, text);
+    table->cells[table->count++] = cell;
+}
+
+/* Characters, which is columns for the scripts that names are usually written in. */
+static size_t width_of(const char *text)
+{
+    size_t width = 0;
+    for (; *text != '\0'; text++)
+        width += ((unsigned char)*text & 0xc0) != 0x80;
+    return width;
+}
+
+bool sh_table_print(const sh_table *table, FILE *file, const char *margin)
+{
+    if (table == NULL || table->failed)
+        return false;
+    size_t *widths = calloc(table->column_count, sizeof *widths);
+    if (widths == NULL)
+        return false;
+    for (size_t i = 0; i < table->count; i++) {
+        size_t *widest = &widths[i % table->column_count];
+        const size_t width = width_of(table->cells[i]);
+        if (width > *widest)
+            *widest = width;
+    }
+    for (size_t i = 0; i < table->count; i++) {
+        const size_t column = i % table->column_count;
+        const bool last = column + 1 == table->column_count || i + 1 == table->count;
+        const bool right = table->columns[column] == '>';
+        const int space = (int)(widths[column] - width_of(table->cells[i]));
+        fprintf(file, "%s%*s%s%*s%s", column == 0 ? margin : "", right ? space : 0, "",
+                table->cells[i], right || last ? 0 : space, "", last ? "\n" : "  ");
+    }
+    free(widths);
+    return true;
+}
+
+const char *sh_table_cell(const sh_table *table, size_t index)
+{
+    return table != NULL && index < table->count ? table->cells[index] : NULL;
+}

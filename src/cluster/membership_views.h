@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How one view follows another: the two ways that the top of membership.c tells, a step of them in
+ * each function. A function that checks does nothing until what it waits for has come.
+ *
+ *     sh_membership_halt(membership);
+ *     if (membership->phase == SH_MEMBERSHIP_HALTING)
+ *         sh_membership_check_halted(membership);
+ *
+ * Threads: as membership.h.
+ */
+#ifndef SHOAL_CLUSTER_MEMBERSHIP_VIEWS_H
+#define SHOAL_CLUSTER_MEMBERSHIP_VIEWS_H
+
+#include "cluster/membership_state.h"
+
+/* STEADY: whether new shares pay, a step or more after this was asked last. */
+void sh_membership_assess(sh_membership *membership);
+
+/* STEADY to LINKING: one change of the view that works, with all that has come together for it. */
+void sh_membership_plan(sh_membership *membership);
+
+/* LINKING: whether all that have a seat in the next view can still have one. */
+bool sh_membership_plan_holds(const sh_membership *membership);
+
+/*
+ * Whether `one` may be announced as a member of the next view: a joiner may be before its replica
+ * is whole, if it will be so little late that no step is longer than without it.
+ */
+bool sh_membership_is_in_time(const sh_membership *membership, const sh_roster_entry *one);
+
+/* The view that is being linked cannot come about as it is. */
+void sh_membership_give_up(sh_membership *membership);
+
+/* COMMITTED to ENTERING, once device 0 works in the view that it announced. */
+void sh_membership_check_committed(sh_membership *membership);
+
+/* Any phase to HALTING. */
+void sh_membership_halt(sh_membership *membership);
+
+/* HALTING to RECOVERING, or to the job's end, once all stand still. */
+void sh_membership_check_halted(sh_membership *membership);
+
+/* RECOVERING to ENTERING, once all stand at the target and are linked. */
+void sh_membership_check_recovered(sh_membership *membership);
+
+/* ENTERING to STEADY, once all are in the view, and those that leave are through with the last one.
+ */
+void sh_membership_check_entered(sh_membership *membership);
+
+/* A member that has made a step in the view at hand with the replica that it has is proven. */
+void sh_membership_prove(sh_membership *membership);
+
+/* Dismisses joiners that want to leave before they have a seat. */
+void sh_membership_dismiss_joiners(sh_membership *membership);
+
+#endif

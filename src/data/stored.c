@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "data/stored.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "data/extent.h"
+#include "data/unpack.h"
+
+#define UNPACKED_MOST (1ull << 34) /* bytes that a .gz may unpack to */
+#define IMAGES_PRINTED 64          /* of each split, for the fingerprint */
+#define RECORD_MOST 4096           /* bytes of a label and its image that are read in one go */
+
+/* Bytes in which labels are looked for in one go. A system call for each label would cost more than
+ * the copy of the images between them. */
+#define CHUNK_BYTES 65536
+
+/* --- reading --- */
+
+/* The part that holds byte `offset` of a file, which is within it. */
+static const sh_stored_part *part_at(const sh_stored *set, uint32_t file, uint64_t offset)
+{
+    const sh_stored_part *part = set->parts;
+    while (part->file != file || offset < part->first || offset - part->first >= part->bytes)
+        part++;
+    return part;
+}
+
+static size_t left_in(const sh_stored_part *part, uint64_t offset, size_t count)
+{
+    const uint64_t left = part->first + part->bytes - offset;
+    return count < left ? count : (size_t)left;
+}
+
+static sh_status stored_fetch(const sh_dataset *dataset, uint32_t file, uint64_t offset,
+                              uint8_t *bytes, size_t count)
+{
+    while (count > 0) {
+        const sh_stored_part *part = part_at((const sh_stored *)dataset, file, offset);
+        const size_t here = left_in(part, offset, count);
+        SH_TRY(sh_fail_in(sh_extent_read_all(part->fd, offset - part->first, bytes, here), "%s",
+                          part->name));
+        bytes += here;
+        offset += here;
+        count -= here;
+    }
+    return SH_OK;
+}
+
+/* Whether each label lies directly before its image, so that both are read at once. */
+static bool is_joined(const sh_stored *set, sh_split split)
+{
+    const sh_contents_place *image = &set->contents.image[split];
+    const sh_contents_place *label = &set->contents.label[split];
+    return label->file == image->file && label->first + 1 == image->first &&
+           label->stride == image->stride && sh_dataset_bytes(&set->base.info) < RECORD_MOST;
+}
+
+static sh_status stored_read(const sh_dataset *dataset, sh_split split, uint32_t index,
+                             uint8_t *bytes, int32_t *label)
+{
+    const sh_stored *set = (const sh_stored *)dataset;
+    const sh_contents_place *image = &set->contents.image[split];
+    const sh_contents_place *mark = &set->contents.label[split];
+    const size_t count = sh_dataset_bytes(&dataset->info);
+    uint8_t class;
+    if (is_joined(set, split)) {
+        uint8_t record[RECORD_MOST];
+        SH_TRY(
+            stored_fetch(dataset, mark->file, sh_contents_offset(mark, index), record, count + 1));
+        class = record[0];
+        memcpy(bytes, record + 1, count);
+    } else {
+        SH_TRY(stored_fetch(dataset, image->file, sh_contents_offset(image, index), bytes, count));
+        SH_TRY(stored_fetch(dataset, mark->file, sh_contents_offset(mark, index), &class, 1));
+    }
+    if (class >= dataset->info.classes) {
+        const char *name = sh_stored_name(set, split, &index);
+        return sh_fail(SH_CORRUPT, "%s: changed while it was in use: sample %u has label %u", name,
+                       index, class);
+    }
+    *label = class;
+    return SH_OK;
+}
+
+/* Only the image: all labels were read when the set was opened. */
+static bool stored_touch(const sh_dataset *dataset, sh_split split, uint32_t index)
+{
+    const sh_stored *set = (const sh_stored *)dataset;
+    const sh_contents_place *image = &set->contents.image[split];
+    const size_t joined = is_joined(set, split);
+    uint64_t offset = sh_contents_offset(image, index) - joined;
+    for (size_t left = sh_dataset_bytes(&dataset->info) + joined; left > 0;) {
+        const sh_stored_part *part = part_at(set, image->file, offset);
+        const size_t here = left_in(part, offset, left);
+        if (!sh_extent_touch(part->fd, offset - part->first, here))
+            return false;
+        offset += here;
+        left -= here;
+    }
+    return true;
+}
+
+static void stored_close(sh_dataset *dataset)
+{
+    sh_stored *set = (sh_stored *)dataset;
+    for (uint32_t i = 0; i < set->part_count; i++) {
+        close(set->parts[i].fd);
+        free(set->parts[i].name);
+    }
+    free(set);
+}
+
+static const sh_dataset_ops stored_ops = {
+    .read = stored_read, .touch = stored_touch, .fetch = stored_fetch, .close = stored_close};
+
+/* --- making --- */
+
+static sh_status join(char path[PATH_MAX], const char *folder, const char *name, const char *end)
+{
+    const int length = snprintf(path, PATH_MAX, "%s/%s%s", folder, name, end);
+    if (length < 0 || length >= PATH_MAX)
+        return sh_fail(SH_INVALID, "%s: the path is too long", folder);
+    return SH_OK;
+}
+
+bool sh_stored_has(const sh_format *format, const char *folder, const char *name)
+{
+    char path[PATH_MAX];
+    return (join(path, folder, name, "") == SH_OK && access(path, F_OK) == 0) ||
+           (format->gzip && join(path, folder, name, ".gz") == SH_OK && access(path, F_OK) == 0);
+}
+
+size_t sh_stored_missing(char missing[SH_STORED_NAMES], const sh_format *format, const char *folder,
+                         const char *const *names)
+{
+    size_t used = 0, count = 0;
+    missing[0] = '\0';
+    for (; *names != NULL; names++) {
+        if (sh_stored_has(format, folder, *names))
+            continue;
+        used += (size_t)snprintf(missing + used, SH_STORED_NAMES - used, "%s%s",
+                                 count > 0 ? ", " : "", *names);
+        assert(used < SH_STORED_NAMES);
+        count++;
+    }
+    return count;
+}
+
+sh_status sh_stored_dataset(sh_dataset **dataset, const sh_format *format, const char *folder)
+{
+    if (folder == NULL || folder[0] == '\0')
+        return sh_fail(SH_INVALID, "%s: which folder? write %s", format->name, format->usage);
+    SH_TRY(sh_folder_check(folder));
+    sh_stored *set = calloc(1, sizeof *set);
+    if (set == NULL)
+        return sh_fail_memory(sizeof *set, "the data set");
+    set->base.ops = &stored_ops;
+    set->base.info.name = format->name;
+    set->base.contents = &set->contents;
+    set->format = format;
+    set->label_bytes = 1;
+    const sh_status status = format->fill(set, folder);
+    if (status != SH_OK) {
+        stored_close(&set->base);
+        return status;
+    }
+    *dataset = &set->base;
+    return SH_OK;
+}
+
+uint32_t sh_stored_file(sh_stored *set, const char *name)
+{
+    assert(set->contents.files < SH_CONTENTS_FILES);
+    snprintf(set->contents.file[set->contents.files].name, SH_CONTENTS_NAME, "%s", name);
+    return set->contents.files++;
+}
+
+sh_status sh_stored_add(const sh_stored_part **part, sh_stored *set, uint32_t file, int fd,
+                        const char *name)
+{
+    assert(set->part_count < SH_STORED_PARTS && file + 1 == set->contents.files);
+    struct stat about;
+    sh_status status = SH_OK;
+    char *copy = NULL;
+    if (fstat(fd, &about) != 0)
+        status = sh_fail_errno(errno, "%s: cannot examine it", name);
+    else if (!S_ISREG(about.st_mode))
+        status = sh_fail(SH_FORMAT, "%s: is not a regular file", name);
+    else if ((copy = strdup(name)) == NULL)
+        status = sh_fail_memory(strlen(name) + 1, "the name of a data file");
+    if (status != SH_OK) {
+        close(fd);
+        return status;
+    }
+    sh_stored_part *fresh = &set->parts[set->part_count++];
+    uint64_t *end = &set->contents.file[file].bytes;
+    *fresh = (sh_stored_part){file, *end, (uint64_t)about.st_size, fd, copy};
+    *end += fresh->bytes;
+    *part = fresh;
+    return SH_OK;
+}
+
+sh_status sh_stored_open(const sh_stored_part **part, sh_stored *set, uint32_t file,
+                         const char *folder, const char *name)
+{
+    char path[PATH_MAX];
+    SH_TRY(join(path, folder, name, ""));
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0 && (errno != ENOENT || !set->format->gzip))
+        return sh_fail_errno(errno, "%s: cannot open it", path);
+    if (fd < 0) {
+        SH_TRY(join(path, folder, name, ".gz"));
+        SH_TRY(sh_unpack_open(&fd, path, UNPACKED_MOST));
+    }
+    return sh_stored_add(part, set, file, fd, path);
+}
+
+const char *sh_stored_name(const sh_stored *set, sh_split split, uint32_t *index)
+{
+    const sh_contents_place *label = &set->contents.label[split];
+    const sh_stored_part *part = part_at(set, label->file, sh_contents_offset(label, *index));
+    if (part->first > label->first) /* samples lie in parts before it */
+        *index -= (uint32_t)((part->first - label->first + label->stride - 1) / label->stride);
+    return part->name;
+}
+
+/* Adds a split to the fingerprint and checks its labels; `buffer` has CHUNK_BYTES or the bytes of
+ * an image. */
+static sh_status print_split(sh_digest *digest, sh_stored *set, sh_split split,
+                             sh_stored_label_fn *check, uint8_t *buffer)
+{
+    const uint32_t count = set->base.info.count[split], before = set->label_bytes - 1;
+    const sh_contents_place *label = &set->contents.label[split];
+    const sh_contents_place *image = &set->contents.image[split];
+    const uint32_t chunk = 1 + (uint32_t)((CHUNK_BYTES - set->label_bytes) / label->stride);
+    for (uint32_t first = 0, here = 0; first < count; first += here) {
+        here = count - first < chunk ? count - first : chunk;
+        SH_TRY(stored_fetch(&set->base, label->file, sh_contents_offset(label, first) - before,
+                            buffer, (here - 1) * label->stride + set->label_bytes));
+        for (uint32_t i = 0; i < here; i++) {
+            const uint8_t *at = buffer + i * label->stride;
+            SH_TRY(check(set, split, first + i, at));
+            buffer[i] = at[before]; /* never behind what is still to be checked */
+        }
+        sh_digest_add(digest, buffer, here);
+    }
+    const uint32_t printed = count < IMAGES_PRINTED ? count : IMAGES_PRINTED;
+    const size_t bytes = sh_dataset_bytes(&set->base.info);
+    for (uint32_t i = 0; i < printed; i++) {
+        const uint32_t index = (uint32_t)((uint64_t)count * i / printed);
+        SH_TRY(
+            stored_fetch(&set->base, image->file, sh_contents_offset(image, index), buffer, bytes));
+        sh_digest_add(digest, buffer, bytes);
+    }
+    return SH_OK;
+}
+
+sh_status sh_stored_seal(sh_stored *set, char stamps[SH_SPLITS][SH_STORED_STAMP],
+                         sh_stored_label_fn *check)
+{
+    SH_TRY(
+        sh_fail_in(sh_contents_check(&set->contents, &set->base.info), "%s", set->base.info.name));
+    const size_t image = sh_dataset_bytes(&set->base.info);
+    const size_t bytes = image > CHUNK_BYTES ? image : CHUNK_BYTES;
+    uint8_t *buffer = malloc(bytes);
+    if (buffer == NULL)
+        return sh_fail_memory(bytes, "the labels of the data set");
+    sh_digest *digest = NULL;
+    sh_status status, end = SH_OK;
+    SH_TRY_DONE(sh_digest_new(&digest));
+    for (int split = 0; split < SH_SPLITS; split++) {
+        sh_digest_add(digest, stamps[split], strlen(stamps[split]));
+        SH_TRY_DONE(print_split(digest, set, (sh_split)split, check, buffer));
+    }
+done:
+    if (digest != NULL)
+        end = sh_digest_finish(digest, set->base.info.fingerprint);
+    free(buffer);
+    return status != SH_OK ? status : end;
+}

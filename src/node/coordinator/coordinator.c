@@ -1,0 +1,623 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Everything here but the functions of coordinator.h runs on the loop's thread. An *entrant* is a
+ * connection that proved the join token; it becomes a device of the job with its hello, and gets a
+ * number that is never given again. Device 0 has a station instead of a connection, and is told and
+ * heard as the others are.
+ *
+ * The membership is guarded by `lock`, because device 0, where it is alone, announces a view from
+ * the step's thread.
+ */
+
+#include "node/coordinator/coordinator_impl.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "shoal/about.h"
+
+#define ENTRANTS_MAX (2 * SH_DEVICES_MAX)
+#define TICK_MS 50
+#define LINGER_MS 1000 /* for devices that have heard of the end to send their last records */
+#define GOODBYE_MS (SH_CHANNEL_GOODBYE_MS + 1000) /* for the last connection to be closed */
+
+static void carry_out(sh_coordinator *coordinator);
+
+/* ---- entrants -------------------------------------------------------------------------------- */
+
+static void forget(entrant *gone)
+{
+    sh_coordinator *coordinator = gone->of;
+    entrant **place = &coordinator->entrants;
+    while (*place != gone)
+        place = &(*place)->next;
+    *place = gone->next;
+    sh_channel_stats_count(&coordinator->closed_stats, gone->channel);
+    coordinator->entrant_count--;
+    free(gone);
+}
+
+/* ---- the membership -------------------------------------------------------------------------- */
+
+static void handle(sh_coordinator *coordinator, const sh_membership_event *event)
+{
+    pthread_mutex_lock(&coordinator->lock);
+    sh_membership_handle(coordinator->membership, event);
+    pthread_mutex_unlock(&coordinator->lock);
+    carry_out(coordinator);
+}
+
+static void report_gone(sh_coordinator *coordinator, uint32_t device, const char *reason)
+{
+    if (device == NO_DEVICE)
+        return;
+    if (device != 0)
+        sh_run_journal_gone(coordinator->options.journal, device, reason);
+    handle(coordinator,
+           &(sh_membership_event){SH_MEMBERSHIP_GONE, .device = device, .reason = reason});
+}
+
+/* Where a message could not be made: device 0 cannot go on. */
+static void end_where_failed(sh_coordinator *coordinator, sh_status status)
+{
+    if (status != SH_OK)
+        report_gone(coordinator, 0, sh_message());
+}
+
+static void take_standing(sh_coordinator *coordinator, uint32_t device, const sh_standing *standing,
+                          const char *fingerprint, const char *family)
+{
+    sh_device_reports_note(&coordinator->reports, device, &standing->done,
+                           standing->notice.view != 0);
+    handle(coordinator, &(sh_membership_event){SH_MEMBERSHIP_NOTICE, .device = device,
+                                               .notice = &standing->notice,
+                                               .fingerprint = fingerprint, .family = family});
+}
+
+/* Shows out whoever broke the rules, which no device of ours does; `from` may be gone afterwards.
+ */
+static void show_out(entrant *from, const char *reason)
+{
+    sh_coordinator *coordinator = from->of;
+    const uint32_t device = from->device;
+    char peer[SH_ADDRESS_TEXT];
+    sh_entrant_peer(from, peer);
+    sh_log(SH_LOG_WARN, "net.refused", "peer=%s reason=\"%s\"", peer, reason);
+    sh_entrant_tell_refusal(from, reason, false);
+    report_gone(coordinator, device, reason);
+}
+
+/* ---- actions --------------------------------------------------------------------------------- */
+
+static void note(sh_coordinator *coordinator, const sh_membership_action *action)
+{
+    char id[32], whom[24] = "";
+    sh_mail mail = {.kind = SH_MAIL_NOTE};
+    snprintf(id, sizeof id, "device.%s", sh_news_name(action->news));
+    const bool bad = action->news == SH_NEWS_LOST || action->news == SH_NEWS_REPAIRED;
+    if (action->news == SH_NEWS_LOST)
+        sh_run_journal_lost(coordinator->options.journal);
+    if (action->device != SH_MEMBERSHIP_ALL)
+        snprintf(whom, sizeof whom, "device=%u ", action->device);
+    sh_log(bad ? SH_LOG_WARN : SH_LOG_INFO, id, "%stext=\"%s\"", whom, action->text);
+    /* For the log alone: it may come often, or says how a change goes on of whose end the user
+     * hears. */
+    if (action->news == SH_NEWS_SHARES || action->news == SH_NEWS_TRANSFER ||
+        action->news == SH_NEWS_WHOLE || action->news == SH_NEWS_VIEW)
+        return;
+    snprintf(mail.text, sizeof mail.text, "%s", action->text);
+    sh_mailbox_post(coordinator->options.mailbox, &mail);
+}
+
+static void carry_out_one(sh_coordinator *coordinator, const sh_membership_action *action)
+{
+    entrant *whom;
+    char peer[SH_ADDRESS_TEXT];
+    switch (action->kind) {
+    case SH_MEMBERSHIP_ADMIT:
+        whom = sh_entrant_find(coordinator, action->device);
+        if (whom != NULL)
+            end_where_failed(coordinator, sh_entrant_welcome(coordinator, whom));
+        break;
+    case SH_MEMBERSHIP_REFUSE:
+        whom = sh_entrant_find(coordinator, action->device);
+        sh_entrant_peer(whom, peer);
+        sh_log(SH_LOG_WARN, "device.refused", "device=%u peer=%s reason=\"%s\"", action->device,
+               peer, action->text);
+        if (whom != NULL)
+            sh_entrant_tell_refusal(whom, action->text, action->again);
+        break;
+    case SH_MEMBERSHIP_ORDER:
+        if (action->device != 0 || coordinator->ready)
+            end_where_failed(coordinator, sh_coordinator_send_orders(coordinator, action->device));
+        break;
+    case SH_MEMBERSHIP_NOTE:
+        note(coordinator, action);
+        break;
+    case SH_MEMBERSHIP_END:
+        for (whom = coordinator->entrants; whom != NULL; whom = whom->next)
+            if (whom->device != NO_DEVICE)
+                sh_entrant_tell_end(whom, action->status, action->text);
+        sh_mailbox_tell(coordinator->options.mailbox, SH_MAIL_END, action->status, action->text);
+        break;
+    }
+}
+
+/* Actions may bring events about, whose actions then stand behind those that are left. */
+static void carry_out(sh_coordinator *coordinator)
+{
+    for (;;) {
+        sh_membership_action action;
+        pthread_mutex_lock(&coordinator->lock);
+        const bool more = sh_membership_next(coordinator->membership, &action);
+        pthread_mutex_unlock(&coordinator->lock);
+        if (!more)
+            return;
+        carry_out_one(coordinator, &action);
+    }
+}
+
+/* ---- messages from devices ------------------------------------------------------------------- */
+
+static void handle_hello(entrant *from, const Shoal__Hello *hello)
+{
+    sh_coordinator *coordinator = from->of;
+    if (hello->link_port == 0 || hello->link_port > UINT16_MAX) {
+        show_out(from, "its hello names no port");
+        return;
+    }
+    from->device = coordinator->next_device++;
+    from->link_port = (uint16_t)hello->link_port;
+    from->local = hello->local;
+    from->lanes = hello->lanes;
+    sh_device_reports_add(&coordinator->reports, from->device, hello->name);
+    handle(coordinator,
+           &(sh_membership_event){SH_MEMBERSHIP_HELLO, .device = from->device, .name = hello->name,
+                                  .version = hello->version, .local = hello->local});
+}
+
+static void handle_ready(entrant *from, const Shoal__Ready *ready)
+{
+    if (from->family[0] != '\0' || strlen(ready->family) >= sizeof from->family ||
+        strlen(ready->fingerprint) >= sizeof from->fingerprint) {
+        show_out(from, "it said twice that it is ready, or what it said makes no sense");
+        return;
+    }
+    from->has_data = ready->has_data;
+    snprintf(from->family, sizeof from->family, "%s", ready->family);
+    snprintf(from->fingerprint, sizeof from->fingerprint, "%s", ready->fingerprint);
+}
+
+/* Tells the user of a device that is ready. */
+static void greet(sh_coordinator *coordinator, const entrant *whom)
+{
+    const uint32_t device = whom->device;
+    sh_mail mail = {.kind = SH_MAIL_JOINED, .devices = 1};
+    for (const entrant *each = coordinator->entrants; each != NULL; each = each->next)
+        mail.devices += each->ready;
+    snprintf(mail.text, sizeof mail.text, "%s",
+             sh_device_reports_name(&coordinator->reports, device));
+    sh_mailbox_post(coordinator->options.mailbox, &mail);
+    sh_run_journal_device(coordinator->options.journal, device, mail.text, whom->lanes,
+                          whom->family);
+    sh_log(SH_LOG_INFO, "device.ready", "device=%u name=\"%s\"", device, mail.text);
+}
+
+static void handle_notice(entrant *from, const Shoal__Notice *notice)
+{
+    sh_coordinator *coordinator = from->of;
+    const uint32_t device = from->device;
+    sh_standing standing;
+    if (sh_standing_read(&standing, notice) != SH_OK) {
+        show_out(from, sh_message());
+        return;
+    }
+    end_where_failed(coordinator, sh_coordinator_note_opened(coordinator, device, &from->opened,
+                                                             standing.opened));
+    const bool news = !from->ready && standing.notice.life >= SH_LIFE_READY;
+    from->ready = from->ready || news;
+    take_standing(coordinator, device, &standing, from->fingerprint, from->family);
+    pthread_mutex_lock(&coordinator->lock);
+    const bool has = sh_membership_has(coordinator->membership, device);
+    pthread_mutex_unlock(&coordinator->lock);
+    if (news && has)
+        greet(coordinator, sh_entrant_find(coordinator, device));
+}
+
+static void handle_message(entrant *from, const Shoal__Message *message)
+{
+    sh_coordinator *coordinator = from->of;
+    sh_telemetry_batch *batch = &coordinator->batch;
+    const bool greeting = message->body_case == SHOAL__MESSAGE__BODY_HELLO;
+    if (greeting != (from->device == NO_DEVICE) ||
+        (!greeting && message->job != coordinator->job)) {
+        show_out(from, "it sent a message out of turn");
+        return;
+    }
+    if (!greeting)
+        handle(coordinator, &(sh_membership_event){SH_MEMBERSHIP_HEARD, .device = from->device});
+    switch (message->body_case) {
+    case SHOAL__MESSAGE__BODY_HELLO:
+        handle_hello(from, message->hello);
+        break;
+    case SHOAL__MESSAGE__BODY_READY:
+        handle_ready(from, message->ready);
+        break;
+    case SHOAL__MESSAGE__BODY_NOTICE:
+        handle_notice(from, message->notice);
+        break;
+    case SHOAL__MESSAGE__BODY_FIGURES:
+        if (sh_telemetry_batch_read(batch, message->figures) != SH_OK) {
+            show_out(from, sh_message());
+            break;
+        }
+        sh_telemetry_batch_move(batch, sh_clock_now_ns(coordinator->options.clock));
+        sh_run_journal_batch(coordinator->options.journal, from->device, batch);
+        break;
+    case SHOAL__MESSAGE__BODY_FAIL:
+        report_gone(coordinator, from->device, message->fail->reason);
+        from->device = NO_DEVICE;
+        sh_channel_flush_close(from->channel);
+        break;
+    default:
+        show_out(from, "it sent a message that only the coordinator may");
+        break;
+    }
+}
+
+static void on_control(void *context, sh_channel *channel, const uint8_t *body, size_t bytes)
+{
+    entrant *from = context;
+    Shoal__Message *message;
+    (void)channel;
+    if (sh_message_unpack(&message, body, bytes) != SH_OK) {
+        char reason[SH_MEMBERSHIP_TEXT];
+        snprintf(reason, sizeof reason, "it sent a malformed message: %.180s", sh_message());
+        show_out(from, reason);
+        return;
+    }
+    handle_message(from, message);
+    sh_message_free(message);
+}
+
+static void on_close(void *context, sh_channel *channel, sh_status why, const char *reason)
+{
+    entrant *gone = context;
+    sh_coordinator *coordinator = gone->of;
+    const uint32_t device = gone->device;
+    (void)channel;
+    forget(gone);
+    if (coordinator->closing && coordinator->entrants == NULL)
+        sh_mailbox_tell(coordinator->options.mailbox, SH_MAIL_CLOSED, SH_OK, "");
+    if (!coordinator->closing)
+        report_gone(coordinator, device, why == SH_OK ? "it closed its connection" : reason);
+}
+
+static const sh_channel_events entrant_events = {
+    .on_control = on_control,
+    .on_close = on_close,
+};
+
+/* A device came in by the token, or one came to link to us, or to take the replica or data. */
+static void on_accept(void *context, sh_channel *channel, const char *identity)
+{
+    sh_coordinator *coordinator = context;
+    if (strcmp(identity, SH_TOKEN_IDENTITY) != 0) {
+        if (!sh_station_accept(coordinator->station, channel, identity) &&
+            !sh_supply_accept(coordinator->supply, channel, identity))
+            sh_channel_close(channel);
+        return;
+    }
+    entrant *fresh = coordinator->entrant_count < ENTRANTS_MAX ? calloc(1, sizeof *fresh) : NULL;
+    if (fresh == NULL) {
+        sh_log(SH_LOG_WARN, "net.refused", "reason=\"%u devices are connected, or memory is out\"",
+               coordinator->entrant_count);
+        sh_channel_close(channel);
+        return;
+    }
+    coordinator->entrant_count++;
+    *fresh = (entrant){
+        .next = coordinator->entrants, .of = coordinator, .channel = channel, .device = NO_DEVICE};
+    coordinator->entrants = fresh;
+    sh_channel_own(channel, &entrant_events, fresh);
+}
+
+/* ---- device 0 -------------------------------------------------------------------------------- */
+
+static void on_standing(void *context, const sh_standing *standing)
+{
+    sh_coordinator *coordinator = context;
+    sh_standing own = *standing;
+    sh_channel_stats all = {own.done.bytes_sent, own.done.bytes_received, own.traffic};
+    sh_channel_stats_add(&all, sh_supply_stats(coordinator->supply));
+    sh_channel_stats_add(&all, coordinator->closed_stats);
+    for (const entrant *each = coordinator->entrants; each != NULL; each = each->next)
+        sh_channel_stats_count(&all, each->channel);
+    all.traffic.busy_ns = standing->traffic.busy_ns; /* of links alone */
+    own.done.bytes_sent = all.sent_bytes;
+    own.done.bytes_received = all.received_bytes;
+    if (coordinator->options.journal != NULL)
+        sh_telemetry_network(sh_run_journal_telemetry(coordinator->options.journal), &all);
+    if (!coordinator->ready)
+        return;
+    end_where_failed(coordinator, sh_coordinator_note_opened(coordinator, 0,
+                                                             &coordinator->own_opened, own.opened));
+    take_standing(coordinator, 0, &own,
+                  sh_pipeline_about(coordinator->options.bench->pipeline)->fingerprint,
+                  coordinator->options.family);
+}
+
+bool sh_coordinator_announce(sh_coordinator *coordinator, bool last, uint64_t *view)
+{
+    pthread_mutex_lock(&coordinator->lock);
+    const uint32_t next = sh_membership_announce(coordinator->membership);
+    const bool settled = next != 0 || last || !sh_membership_is_changing(coordinator->membership);
+    if (next != 0)
+        sh_membership_handle(coordinator->membership,
+                             &(sh_membership_event){SH_MEMBERSHIP_ANNOUNCED, .view = next});
+    pthread_mutex_unlock(&coordinator->lock);
+    *view = next;
+    return settled;
+}
+
+void sh_coordinator_enter(sh_coordinator *coordinator, uint32_t view, uint64_t step)
+{
+    sh_directive directive;
+    pthread_mutex_lock(&coordinator->lock);
+    const bool known = sh_membership_directive(&directive, coordinator->membership, 0);
+    pthread_mutex_unlock(&coordinator->lock);
+    if (known && directive.view == view) /* else it is being changed already */
+        sh_run_journal_view(coordinator->options.journal, view, step, directive.seats,
+                            directive.seat_count);
+}
+
+static void on_tick(void *context)
+{
+    sh_coordinator *coordinator = context;
+    handle(coordinator,
+           &(sh_membership_event){SH_MEMBERSHIP_TICK,
+                                  .now_ms = sh_clock_now_ns(coordinator->options.clock) / 1000000});
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+/* Lets those in who come under one identity. */
+static sh_status allow(const sh_coordinator *coordinator, const char *identity,
+                       unsigned char key[SH_KEY_BYTES])
+{
+    const sh_status status = sh_listener_allow(coordinator->listener, identity, key);
+    sh_key_wipe(key, SH_KEY_BYTES);
+    return status;
+}
+
+static sh_status open_door(sh_coordinator *coordinator)
+{
+    char identity[SH_LINK_IDENTITY];
+    sh_invitation *invitation = &coordinator->invitation;
+    unsigned char key[SH_KEY_BYTES];
+    SH_TRY(sh_invitation_read(invitation, coordinator->options.listen));
+    if (coordinator->options.token_file != NULL)
+        SH_TRY(sh_invitation_recall(invitation, coordinator->options.token_file));
+    const sh_listener_options options = {
+        .host = invitation->host[0] == '\0' ? NULL : invitation->host,
+        .port = invitation->port,
+        .on_accept = on_accept,
+        .context = coordinator,
+    };
+    SH_TRY(sh_listener_open(&coordinator->listener, coordinator->options.loop, &options));
+    SH_TRY(sh_invitation_issue(invitation, sh_listener_port(coordinator->listener)));
+    if (coordinator->options.token_file != NULL)
+        SH_TRY(sh_invitation_keep(invitation, coordinator->options.token_file));
+    SH_TRY(sh_token_key(key, &invitation->token));
+    SH_TRY(allow(coordinator, SH_TOKEN_IDENTITY, key));
+    sh_data_identity(identity, 0);
+    SH_TRY(sh_coordinator_make_key(coordinator, key, identity));
+    SH_TRY(allow(coordinator, identity, key));
+    sh_station_set_door(coordinator->station, coordinator->listener);
+    SH_TRY(sh_timer_new(&coordinator->tick, coordinator->options.loop, on_tick, coordinator));
+    return sh_timer_start(coordinator->tick, TICK_MS, TICK_MS);
+}
+
+/* A call from the driver's thread, carried out on the loop's. */
+typedef struct request {
+    sh_coordinator *coordinator;
+    sh_status status;
+    char message[SH_MESSAGE_BYTES];
+    const char *reason;
+    sh_device_report *reports;
+    size_t report_count;
+    bool reproducible;
+} request;
+
+/* Keeps a failure's message for the thread that asked. */
+static void answer(request *asked, sh_status status)
+{
+    asked->status = status;
+    if (status != SH_OK)
+        snprintf(asked->message, sizeof asked->message, "%s", sh_message());
+}
+
+static sh_status ask(sh_coordinator *coordinator, sh_loop_task *task, request *asked)
+{
+    asked->coordinator = coordinator;
+    asked->status = SH_OK;
+    sh_loop_call(coordinator->options.loop, task, asked);
+    return asked->status == SH_OK ? SH_OK : sh_fail(asked->status, "%s", asked->message);
+}
+
+static void do_open(void *context)
+{
+    request *asked = context;
+    answer(asked, open_door(asked->coordinator));
+}
+
+sh_status sh_coordinator_open(sh_coordinator **coordinator, const sh_coordinator_options *options)
+{
+    unsigned char random[SH_KEY_BYTES];
+    request asked = {0};
+    sh_status status;
+    sh_coordinator *fresh = calloc(1, sizeof *fresh);
+    if (fresh == NULL)
+        return sh_fail_memory(sizeof *fresh, "the coordinator");
+    fresh->options = *options;
+    fresh->next_device = 1;
+    pthread_mutex_init(&fresh->lock, NULL);
+    sh_device_reports_add(&fresh->reports, 0, options->name);
+    SH_TRY_DONE(sh_membership_new(
+        &fresh->membership,
+        &(sh_membership_options){
+            .min_devices = options->min_devices,
+            .mixed = options->mixed,
+            .serving = options->serving,
+            .grains = sh_job_grains(&options->bench->job),
+            .name = options->name,
+            .version = sh_version(),
+            .fingerprint = sh_pipeline_about(options->bench->pipeline)->fingerprint,
+            .family = options->family,
+        }));
+    SH_TRY_DONE(sh_key_make(fresh->secret));
+    SH_TRY_DONE(sh_key_make(random));
+    memcpy(&fresh->job, random, sizeof fresh->job);
+    SH_TRY_DONE(sh_station_new(&fresh->station, &(sh_station_options){.loop = options->loop,
+                                                                      .mailbox = options->mailbox,
+                                                                      .on_standing = on_standing,
+                                                                      .context = fresh}));
+    SH_TRY_DONE(sh_supply_new(&fresh->supply, &(sh_supply_options){.loop = options->loop,
+                                                                   .dataset = sh_pipeline_dataset(
+                                                                       options->bench->pipeline),
+                                                                   .vouches = true}));
+    SH_TRY_DONE(ask(fresh, do_open, &asked));
+    *coordinator = fresh;
+    return SH_OK;
+done:
+    sh_coordinator_close(fresh);
+    return status;
+}
+
+const char *sh_coordinator_token(const sh_coordinator *coordinator)
+{
+    return coordinator->invitation.text;
+}
+
+const char *sh_coordinator_local_token(const sh_coordinator *coordinator)
+{
+    return coordinator->invitation.local_text;
+}
+
+sh_station *sh_coordinator_station(const sh_coordinator *coordinator)
+{
+    return coordinator->station;
+}
+
+static void do_ready(void *context)
+{
+    ((request *)context)->coordinator->ready = true;
+}
+
+void sh_coordinator_ready(sh_coordinator *coordinator)
+{
+    sh_loop_call(coordinator->options.loop, do_ready, &(request){.coordinator = coordinator});
+    sh_station_begin(coordinator->station, 0, coordinator->options.bench, true);
+}
+
+static void do_fail(void *context)
+{
+    request *asked = context;
+    report_gone(asked->coordinator, 0, asked->reason);
+}
+
+void sh_coordinator_fail(sh_coordinator *coordinator, const char *reason)
+{
+    sh_loop_call(coordinator->options.loop, do_fail,
+                 &(request){.coordinator = coordinator, .reason = reason});
+}
+
+static void do_reports(void *context)
+{
+    request *asked = context;
+    sh_coordinator *coordinator = asked->coordinator;
+    pthread_mutex_lock(&coordinator->lock);
+    asked->reproducible = sh_membership_is_reproducible(coordinator->membership);
+    pthread_mutex_unlock(&coordinator->lock);
+    answer(asked,
+           sh_device_reports_list(&coordinator->reports, &asked->reports, &asked->report_count));
+}
+
+sh_status sh_coordinator_reports(sh_coordinator *coordinator, sh_device_report **reports,
+                                 size_t *count, bool *reproducible)
+{
+    request asked = {0};
+    SH_TRY(ask(coordinator, do_reports, &asked));
+    *reports = asked.reports;
+    *count = asked.report_count;
+    *reproducible = asked.reproducible;
+    return SH_OK;
+}
+
+/* Whoever goes now goes because the job is over; the last one's end is told to the mailbox. */
+static void do_linger(void *context)
+{
+    sh_coordinator *coordinator = ((request *)context)->coordinator;
+    sh_timer_free(coordinator->tick);
+    coordinator->tick = NULL;
+    coordinator->closing = true;
+    if (coordinator->entrants == NULL)
+        sh_mailbox_tell(coordinator->options.mailbox, SH_MAIL_CLOSED, SH_OK, "");
+}
+
+/* Says goodbye to all; the last one's end is told to the mailbox. */
+static void do_part(void *context)
+{
+    sh_coordinator *coordinator = ((request *)context)->coordinator;
+    if (coordinator->station != NULL)
+        sh_station_set_door(coordinator->station, NULL);
+    sh_listener_close(coordinator->listener);
+    coordinator->listener = NULL;
+    for (entrant *each = coordinator->entrants; each != NULL; each = each->next)
+        sh_channel_flush_close(each->channel);
+    if (coordinator->entrants == NULL)
+        sh_mailbox_tell(coordinator->options.mailbox, SH_MAIL_CLOSED, SH_OK, "");
+}
+
+static void do_close(void *context)
+{
+    sh_coordinator *coordinator = ((request *)context)->coordinator;
+    sh_supply_close(coordinator->supply);
+    while (coordinator->entrants != NULL) {
+        sh_channel *channel = coordinator->entrants->channel;
+        forget(coordinator->entrants);
+        sh_channel_close(channel);
+    }
+}
+
+/* Until the last connection is closed, at most so long after the last mail. */
+static void wait_for_close(const sh_coordinator *coordinator, uint32_t timeout_ms)
+{
+    sh_mail mail = {.kind = SH_MAIL_NOTE};
+    while (mail.kind != SH_MAIL_CLOSED &&
+           sh_mailbox_wait(coordinator->options.mailbox, &mail, NULL, timeout_ms) == SH_OK)
+        ;
+}
+
+void sh_coordinator_close(sh_coordinator *coordinator)
+{
+    if (coordinator == NULL)
+        return;
+    sh_loop *loop = coordinator->options.loop;
+    sh_loop_call(loop, do_linger, &(request){.coordinator = coordinator});
+    wait_for_close(coordinator, LINGER_MS);
+    sh_loop_call(loop, do_part, &(request){.coordinator = coordinator});
+    wait_for_close(coordinator, GOODBYE_MS);
+    sh_loop_call(loop, do_close, &(request){.coordinator = coordinator});
+    sh_station_close(coordinator->station);
+    sh_supply_free(coordinator->supply);
+    sh_membership_free(coordinator->membership);
+    sh_invitation_wipe(&coordinator->invitation);
+    sh_key_wipe(coordinator->secret, sizeof coordinator->secret);
+    pthread_mutex_destroy(&coordinator->lock);
+    sh_device_reports_release(&coordinator->reports);
+    free(coordinator);
+}

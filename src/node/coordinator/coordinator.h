@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The coordinator's connections: the door that devices come in by, a control channel to each, and
+ * the cluster's membership, whose actions it carries out. It decides nothing itself.
+ *
+ *     SH_TRY(sh_coordinator_open(&coordinator, &options));
+ *     print(sh_coordinator_token(coordinator));
+ *     sh_coordinator_ready(coordinator);          // device 0, which is this process, is prepared
+ *     ... the step's thread does what sh_coordinator_station says; the mailbox gets NOTE, and END
+ * ... sh_coordinator_close(coordinator);
+ *
+ * Threads: one caller, not the loop's. Inside, everything happens on the loop's thread.
+ */
+#ifndef SHOAL_NODE_COORDINATOR_H
+#define SHOAL_NODE_COORDINATOR_H
+
+#include "cluster/serving.h"
+#include "node/mail/mailbox.h"
+#include "node/member/station.h"
+#include "node/record/run_journal.h"
+#include "shoal/train.h"
+
+typedef struct sh_coordinator_options {
+    sh_loop *loop;
+    sh_mailbox *mailbox;
+    sh_workbench *bench; /* of device 0; its replica is whole */
+    const char *name;    /* of this device */
+    const char *family;  /* arithmetic of this device */
+    uint32_t min_devices;
+    bool mixed;
+    sh_serving serving;
+    const char *listen; /* "[ADDRESS]:PORT"; NULL: a free port of the loopback */
+    const char
+        *token_file; /* keeps the token for the coordinator's next life; NULL: nothing does */
+    const sh_clock *clock;
+    sh_run_journal *journal; /* NULL: nothing is recorded */
+} sh_coordinator_options;
+
+typedef struct sh_coordinator sh_coordinator;
+
+/* Opens the door. The options' pointers are borrowed until sh_coordinator_close. */
+sh_status sh_coordinator_open(sh_coordinator **coordinator,
+                              const sh_coordinator_options *options) SHOAL_CHECKED;
+
+/* The token for devices elsewhere, and for those on this machine; borrowed until close. */
+const char *sh_coordinator_token(const sh_coordinator *coordinator);
+const char *sh_coordinator_local_token(const sh_coordinator *coordinator);
+
+/* Device 0 is prepared. */
+void sh_coordinator_ready(sh_coordinator *coordinator);
+
+/* Device 0's place in the job; borrowed until close. */
+sh_station *sh_coordinator_station(const sh_coordinator *coordinator);
+
+/* The view that device 0 is to announce now, as sh_part.announce has it. */
+bool sh_coordinator_announce(sh_coordinator *coordinator, bool last, uint64_t *view);
+
+/* Device 0 enters a view with its next step, for the journal. */
+void sh_coordinator_enter(sh_coordinator *coordinator, uint32_t view, uint64_t step);
+
+/* Gives up: tells all devices why. */
+void sh_coordinator_fail(sh_coordinator *coordinator, const char *reason);
+
+/*
+ * What each device that ever took part did, in the order in which they came; device 0 first.
+ * `reports` is owned: free().
+ */
+sh_status sh_coordinator_reports(sh_coordinator *coordinator, sh_device_report **reports,
+                                 size_t *count, bool *reproducible) SHOAL_CHECKED;
+
+/* Writes what is queued, closes everything and frees it. NULL is fine. */
+void sh_coordinator_close(sh_coordinator *coordinator);
+
+#endif

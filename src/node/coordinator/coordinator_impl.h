@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the coordinator's files share: coordinator.c hears devices and carries out what the
+ * membership decides; coordinator_messages.c writes to devices, and calls nothing of the former.
+ *
+ *     sh_entrant_welcome(coordinator, sh_entrant_find(coordinator, device));
+ *
+ * Threads: loop only.
+ */
+#ifndef SHOAL_NODE_COORDINATOR_IMPL_H
+#define SHOAL_NODE_COORDINATOR_IMPL_H
+
+#include <pthread.h>
+
+#include "cluster/membership.h"
+#include "node/coordinator/coordinator.h"
+#include "node/coordinator/device_reports.h"
+#include "node/coordinator/invitation.h"
+#include "node/delivery/supply.h"
+
+#define NO_DEVICE UINT32_MAX
+
+typedef struct entrant {
+    struct entrant *next;
+    sh_coordinator *of;
+    sh_channel *channel;
+    uint32_t device; /* NO_DEVICE before its hello */
+    uint16_t link_port;
+    uint32_t lanes;
+    uint32_t opened; /* the highest ring whose door it has opened */
+    bool ready, local;
+    bool has_data; /* and gives them to others */
+    char fingerprint[SH_DIGEST_TEXT], family[SH_DIGEST_TEXT];
+} entrant;
+
+struct sh_coordinator {
+    sh_coordinator_options options;
+    sh_station *station;
+    sh_supply *supply;
+    sh_listener *listener;
+    sh_timer *tick;
+    sh_invitation invitation;
+    unsigned char secret[SH_KEY_BYTES]; /* of the keys between devices */
+    uint64_t job;                       /* number in every message */
+    uint32_t next_device;
+    uint32_t own_opened; /* as entrant.opened, of device 0 */
+    bool ready;          /* device 0 is: it had better not be told before */
+    bool closing;        /* tell the mailbox when the last entrant is gone */
+    entrant *entrants;
+    uint32_t entrant_count;
+    sh_channel_stats closed_stats; /* of channels that are gone */
+    sh_device_reports reports;
+    sh_telemetry_batch batch; /* of the message at hand */
+
+    pthread_mutex_t lock;
+    sh_membership *membership; /* guarded by lock */
+};
+
+/* The connection of a device; NULL where there is none. */
+entrant *sh_entrant_find(const sh_coordinator *coordinator, uint32_t device);
+
+/* The key for what is named so, of this job alone. */
+sh_status sh_coordinator_make_key(const sh_coordinator *coordinator,
+                                  unsigned char key[SH_KEY_BYTES],
+                                  const char *identity) SHOAL_CHECKED;
+
+void sh_entrant_peer(const entrant *whom, char peer[SH_ADDRESS_TEXT]);
+
+/* The next that return a status fail where a key cannot be made: the job cannot go on. */
+sh_status sh_entrant_welcome(sh_coordinator *coordinator, entrant *to) SHOAL_CHECKED;
+void sh_entrant_tell_end(entrant *to, sh_status status, const char *reason);
+/* The device is no member any more; the connection ends. `again`: it may come back. */
+void sh_entrant_tell_refusal(entrant *to, const char *reason, bool again);
+
+/* Sends a device, which may be our own, what the membership wants of it. */
+sh_status sh_coordinator_send_orders(sh_coordinator *coordinator, uint32_t device) SHOAL_CHECKED;
+
+/* A device has opened its door for a ring: those that connect to it are told. */
+sh_status sh_coordinator_note_opened(sh_coordinator *coordinator, uint32_t device, uint32_t *known,
+                                     uint32_t opened) SHOAL_CHECKED;
+
+#endif

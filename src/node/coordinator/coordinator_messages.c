@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the coordinator writes to devices: welcomes, orders with addresses and keys, refusals. */
+#include "node/coordinator/coordinator_impl.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "node/delivery/sources.h"
+#include "node/mail/orders.h"
+#include "train/job_json.h"
+
+entrant *sh_entrant_find(const sh_coordinator *coordinator, uint32_t device)
+{
+    entrant *each = coordinator->entrants;
+    while (each != NULL && each->device != device)
+        each = each->next;
+    return each;
+}
+
+/* ---- messages to devices --------------------------------------------------------------------- */
+
+/* Sends one message; where that fails, the channel's end will tell. */
+static void send_message(entrant *to, Shoal__Message *message)
+{
+    message->job = to->of->job;
+    if (sh_message_send(to->channel, message) != SH_OK)
+        sh_log(SH_LOG_WARN, "device.unsent", "device=%u reason=\"%s\"", to->device, sh_message());
+}
+
+void sh_entrant_tell_end(entrant *to, sh_status status, const char *reason)
+{
+    Shoal__End end = SHOAL__END__INIT;
+    Shoal__Message message = SH_MESSAGE_INIT(END, end, &end);
+    end.status = (uint32_t)status;
+    end.reason = (char *)(uintptr_t)reason;
+    send_message(to, &message);
+}
+
+/* Refuses; `to` may be gone afterwards. */
+void sh_entrant_tell_refusal(entrant *to, const char *reason, bool again)
+{
+    Shoal__Refuse refuse = SHOAL__REFUSE__INIT;
+    Shoal__Message message = SH_MESSAGE_INIT(REFUSE, refuse, &refuse);
+    refuse.reason = (char *)(uintptr_t)reason;
+    refuse.again = again;
+    send_message(to, &message);
+    to->device = NO_DEVICE;
+    sh_channel_flush_close(to->channel);
+}
+
+void sh_entrant_peer(const entrant *whom, char peer[SH_ADDRESS_TEXT])
+{
+    if (whom != NULL)
+        sh_channel_peer_address(whom->channel, peer);
+    else
+        snprintf(peer, SH_ADDRESS_TEXT, "gone");
+}
+
+/* ---- orders ---------------------------------------------------------------------------------- */
+
+/* The way from one device to another; the host is "" where it is not to be had. */
+static void find_way(const sh_coordinator *coordinator, uint32_t from, uint32_t to, sh_route *route)
+{
+    const entrant *viewer = sh_entrant_find(coordinator, from),
+                  *target = sh_entrant_find(coordinator, to);
+    char host[SH_ADDRESS_TEXT] = "";
+    route->port = 1;
+    if (target != NULL) {
+        sh_channel_peer_host(target->channel, host);
+        route->port = target->link_port;
+    } else if (to == 0 && viewer != NULL) { /* to us: by the address that it knows us by */
+        sh_channel_local_address(viewer->channel, host);
+        route->port = sh_listener_port(coordinator->listener);
+    }
+    snprintf(route->host, sizeof route->host, "%s", host);
+}
+
+sh_status sh_coordinator_make_key(const sh_coordinator *coordinator,
+                                  unsigned char key[SH_KEY_BYTES], const char *identity)
+{
+    return sh_key_derive(key, coordinator->secret, sizeof coordinator->secret, identity);
+}
+
+/* The link from one seat to another, as that of number `rank` has it. */
+static sh_status add_link(sh_orders *orders, const sh_coordinator *coordinator, uint32_t rank,
+                          uint32_t from, uint32_t to)
+{
+    const sh_directive *directive = &orders->directive;
+    char identity[SH_LINK_IDENTITY];
+    sh_link *link = &orders->links[orders->link_count++];
+    link->comes = to == rank;
+    link->seat = link->comes ? from : to;
+    if (!link->comes) {
+        const uint32_t target = directive->seats[to].device;
+        const entrant *one = sh_entrant_find(coordinator, target);
+        const uint32_t opened = target == 0   ? coordinator->own_opened
+                                : one != NULL ? one->opened
+                                              : 0;
+        link->opened = opened >= directive->ring;
+        find_way(coordinator, directive->seats[rank].device, target, &link->route);
+    }
+    sh_link_identity(identity, directive->ring, from, to);
+    return sh_coordinator_make_key(coordinator, link->route.key, identity);
+}
+
+static sh_status add_links(sh_orders *orders, const sh_coordinator *coordinator, uint32_t device)
+{
+    const sh_directive *directive = &orders->directive;
+    const sh_seat *seat = sh_directive_seat(directive, device);
+    if (seat == NULL)
+        return SH_OK;
+    const uint32_t rank = (uint32_t)(seat - directive->seats);
+    for (uint32_t i = 0; i < directive->seat_count; i++) {
+        if (sh_directive_links(directive, rank, i))
+            SH_TRY(add_link(orders, coordinator, rank, rank, i));
+        if (sh_directive_links(directive, i, rank))
+            SH_TRY(add_link(orders, coordinator, rank, i, rank));
+    }
+    return SH_OK;
+}
+
+static sh_status add_transfers(sh_orders *orders, const sh_coordinator *coordinator,
+                               uint32_t device)
+{
+    char identity[SH_LINK_IDENTITY];
+    for (uint32_t i = 0; i < orders->directive.transfer_count; i++) {
+        const sh_transfer *transfer = &orders->directive.transfers[i];
+        for (uint32_t k = 0; k < transfer->donor_count; k++) {
+            if (transfer->taker != device && transfer->donors[k] != device)
+                continue;
+            sh_stripe_identity(identity, transfer->number, k);
+            SH_TRY(sh_coordinator_make_key(coordinator, orders->donors[i][k].key, identity));
+            if (transfer->taker == device)
+                find_way(coordinator, device, transfer->donors[k], &orders->donors[i][k]);
+        }
+    }
+    return SH_OK;
+}
+
+sh_status sh_coordinator_send_orders(sh_coordinator *coordinator, uint32_t device)
+{
+    sh_orders orders = {0};
+    entrant *to = sh_entrant_find(coordinator, device);
+    sh_status status = SH_OK;
+    pthread_mutex_lock(&coordinator->lock);
+    const bool known = sh_membership_directive(&orders.directive, coordinator->membership, device);
+    pthread_mutex_unlock(&coordinator->lock);
+    if (!known || (device != 0 && to == NULL))
+        return SH_OK;
+    SH_TRY_DONE(add_links(&orders, coordinator, device));
+    SH_TRY_DONE(add_transfers(&orders, coordinator, device));
+    if (device == 0) {
+        sh_station_follow(coordinator->station, &orders);
+    } else {
+        sh_orders_message body;
+        Shoal__Message message = SH_MESSAGE_INIT(ORDER, order, &body.body);
+        sh_orders_write(&body, &orders);
+        send_message(to, &message);
+    }
+done:
+    sh_key_wipe(&orders, sizeof orders);
+    return status;
+}
+
+sh_status sh_coordinator_note_opened(sh_coordinator *coordinator, uint32_t device, uint32_t *known,
+                                     uint32_t opened)
+{
+    sh_directive directive;
+    if (opened <= *known)
+        return SH_OK;
+    *known = opened;
+    pthread_mutex_lock(&coordinator->lock);
+    const bool has = sh_membership_directive(&directive, coordinator->membership, device);
+    pthread_mutex_unlock(&coordinator->lock);
+    const sh_seat *seat = has ? sh_directive_seat(&directive, device) : NULL;
+    if (seat == NULL || directive.ring != opened)
+        return SH_OK;
+    for (uint32_t i = 0; i < directive.seat_count; i++)
+        if (sh_directive_links(&directive, i, (uint32_t)(seat - directive.seats)))
+            SH_TRY(sh_coordinator_send_orders(coordinator, directive.seats[i].device));
+    return SH_OK;
+}
+
+/* ---- welcomes -------------------------------------------------------------------------------- */
+
+sh_status sh_entrant_welcome(sh_coordinator *coordinator, entrant *to)
+{
+    char *job = NULL;
+    sh_status status = SH_OK;
+    Shoal__Welcome welcome = SHOAL__WELCOME__INIT;
+    Shoal__Message message = SH_MESSAGE_INIT(WELCOME, welcome, &welcome);
+    sh_sources sources;
+    sh_sources_message listed;
+    unsigned char key[SH_KEY_BYTES];
+    char identity[SH_LINK_IDENTITY];
+    sh_data_identity(identity, to->device);
+    SH_TRY_DONE(sh_coordinator_make_key(coordinator, key, identity));
+    /* Who has the data, as far as `to` can reach them; device 0 first. The local devices share its
+     * disk and its wire, so they would not help. */
+    sources.count = 1;
+    sources.items[0].device = 0;
+    for (const entrant *each = coordinator->entrants; each != NULL; each = each->next)
+        if (each != to && each->ready && each->has_data && !each->local &&
+            each->device != NO_DEVICE && sources.count < SH_SOURCES_MAX)
+            sources.items[sources.count++].device = each->device;
+    for (uint32_t i = 0; i < sources.count; i++) {
+        sh_source *source = &sources.items[i];
+        find_way(coordinator, to->device, source->device, &source->route);
+        sh_data_identity(identity, source->device);
+        SH_TRY_DONE(sh_coordinator_make_key(coordinator, source->route.key, identity));
+    }
+    SH_TRY_DONE(sh_job_to_text(&job, &coordinator->options.bench->job));
+    sh_sources_write(&listed, &sources);
+    welcome.n_sources = sources.count;
+    welcome.sources = listed.list;
+    welcome.data_key = (ProtobufCBinaryData){sizeof key, key};
+    welcome.device = to->device;
+    welcome.job = job;
+    welcome.mixed = coordinator->options.mixed;
+    welcome.fingerprint =
+        (char *)(uintptr_t)sh_pipeline_about(coordinator->options.bench->pipeline)->fingerprint;
+    send_message(to, &message);
+    sh_log(SH_LOG_INFO, "device.welcomed", "device=%u name=\"%s\"", to->device,
+           sh_device_reports_name(&coordinator->reports, to->device));
+done:
+    free(job);
+    sh_key_wipe(&sources, sizeof sources);
+    sh_key_wipe(key, sizeof key);
+    return status;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The data set of this device, for devices that lack it: what it is, and its blocks.
+ *
+ *     SH_TRY(sh_supply_new(&supply, &(sh_supply_options){.loop = loop, .dataset = dataset}));
+ *     sh_data_identity(identity, device);
+ *     SH_TRY(sh_listener_allow(door, identity, key));
+ *     ... in the listener's on_accept: if (sh_supply_accept(supply, channel, identity)) return;
+ *     sh_supply_close(supply);
+ *     sh_supply_free(supply);
+ *
+ * Who comes under "data/DEVICE" (this device's number) sends frames without a body, and each is
+ * answered by one, in the order of the asking:
+ *
+ *     MANIFEST   the packed manifest (data/manifest.h); where there is none, a `refuse` that says
+ *                why
+ *     BLOCK      its body; without one where this device does not have it. step: the block's
+ *                number, which means nothing here and is given back; bucket: the file; view: its
+ *                first byte / 4096; hop + 65536 * attempt: its bytes
+ *
+ * The manifest is made when the first device asks for it, on a thread of its own.
+ *
+ * Threads: each function says. "Loop only" as in net/loop.h.
+ */
+#ifndef SHOAL_NODE_SUPPLY_H
+#define SHOAL_NODE_SUPPLY_H
+
+#include "data/manifest.h"
+#include "net/channel.h"
+#include "node/delivery/sources.h"
+
+#define SH_SUPPLY_CLIENTS_MAX 64 /* devices that take data at a time */
+#define SH_SUPPLY_ASKED_MAX 64   /* blocks that one may wait for */
+
+typedef struct sh_supply sh_supply;
+
+typedef struct sh_supply_options {
+    sh_loop *loop;
+    const sh_dataset *dataset; /* borrowed until sh_supply_free */
+    uint32_t device;           /* this one's number */
+    bool vouches;              /* gives the manifest, too: the coordinator's affair */
+} sh_supply_options;
+
+/* A block as the fields of a frame without a body, and back. */
+sh_frame sh_block_frame(uint32_t number, const sh_block *block);
+sh_block sh_block_of_frame(const sh_frame *head);
+
+/* Any thread. */
+sh_status sh_supply_new(sh_supply **supply, const sh_supply_options *options) SHOAL_CHECKED;
+
+/* Takes the channel of a device that came for data; false where it did not, or where there are too
+ * many. NULL takes none. Loop only. */
+bool sh_supply_accept(sh_supply *supply, sh_channel *channel, const char *identity);
+
+/* Bytes on the wire so far; of NULL none. Loop only. */
+sh_channel_stats sh_supply_stats(const sh_supply *supply);
+
+/* Ends all channels. NULL is fine. Loop only. */
+void sh_supply_close(sh_supply *supply);
+
+/* After sh_supply_close; waits for a manifest that is being made. NULL is fine. Any thread but the
+ * loop's. */
+void sh_supply_free(sh_supply *supply);
+
+#endif

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "shoal/about.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/program.h"
+#include "base/log.h"
+#include "model/model.h"
+#include "reduce/mpi.h"
+#include "train/lanes.h"
+
+#define USUAL_GRAIN 16
+
+const char *sh_version(void)
+{
+    return SHOAL_VERSION;
+}
+
+sh_status sh_part_list(size_t index, const char **name, int *present)
+{
+    static const char *const parts[] = {"portable", "onednn", "mpi"};
+    if (index >= sizeof parts / sizeof *parts)
+        return sh_fail(SH_NOT_FOUND, "there are no more parts");
+    *name = parts[index];
+    *present = strcmp(*name, "mpi") == 0 && sh_mpi_is_built();
+    for (const sh_backend *const *all = sh_backend_all(); *all != NULL; all++)
+        if (strcmp((*all)->name, parts[index]) == 0)
+            *present = (*all)->available();
+    return SH_OK;
+}
+
+static sh_status find_model(const sh_model_def **def, size_t index)
+{
+    const sh_model_def *const *all = sh_model_all();
+    size_t count = 0;
+    while (all[count] != NULL)
+        count++;
+    if (index >= count)
+        return sh_fail(SH_NOT_FOUND, "there are no more models");
+    *def = all[index];
+    return SH_OK;
+}
+
+sh_status sh_model_list(size_t index, sh_model_info *info)
+{
+    const sh_model_def *def;
+    sh_graph *graph;
+    double flops = 0;
+    SH_TRY(find_model(&def, index));
+    const sh_problem *problem = &def->example_problem;
+    sh_model_info fresh = {.name = def->name,
+                           .usage = def->usage,
+                           .summary = def->summary,
+                           .example = def->example,
+                           .channels = problem->channels,
+                           .height = problem->height,
+                           .width = problem->width,
+                           .classes = problem->classes};
+    const sh_model_options options = {.spec = def->example, .problem = def->example_problem};
+    SH_TRY(sh_model_build(&graph, &options, 1, SH_MODEL_EVALUATE));
+    for (size_t i = 0; i < graph->node_count; i++) {
+        const sh_node *node = &graph->nodes[i];
+        /* What the literature counts: element-wise work is left out. */
+        if (node->op == SH_OP_conv2d || node->op == SH_OP_linear || node->op == SH_OP_matmul)
+            flops += sh_graph_cost(graph, node).flops;
+    }
+    fresh.parameters = sh_model_parameters(graph);
+    /* Two floating-point operations make a multiply-add. */
+    fresh.multiply_adds = (uint64_t)(flops / 2);
+    sh_graph_free(graph);
+    *info = fresh;
+    return SH_OK;
+}
+
+sh_status sh_model_memory_of(size_t index, sh_model_memory *memory)
+{
+    const sh_model_def *def;
+    sh_backend_list backends;
+    sh_graph *graph;
+    sh_program *program;
+    SH_TRY(find_model(&def, index));
+    SH_TRY(sh_fail_in(sh_backend_choose(&backends, getenv("SHOAL_BACKEND")), "SHOAL_BACKEND"));
+    const sh_model_options options = {.spec = def->example, .problem = def->example_problem};
+    SH_TRY(sh_lanes_graph(&graph, &options, (sh_lane_size){SH_MODEL_TRAIN, USUAL_GRAIN}, 0));
+    const sh_status status = sh_program_compile(&program, graph, &backends);
+    if (status == SH_OK) {
+        const uint64_t words = 3 * sh_model_weights(graph); /* weights, sum, momentum */
+        *memory = (sh_model_memory){
+            .grain = USUAL_GRAIN,
+            .lane_bytes = sh_program_lane_bytes(program),
+            .weights_bytes = words * sizeof(float) + sh_program_shared_bytes(program),
+        };
+        sh_program_free(program);
+    }
+    sh_graph_free(graph);
+    return status;
+}
+
+/* The public sink takes its level as a number, so that its header needs no other. */
+static sh_log_line *public_sink; /* set before threads start, with the log's own sink */
+
+static void pass_on(void *context, sh_log_level level, const char *line)
+{
+    public_sink(context, (int)level, line);
+}
+
+void sh_log_set(int lowest_level, sh_log_line *sink, void *context)
+{
+    public_sink = sink;
+    const sh_log_level lowest = lowest_level < 0              ? SH_LOG_DEBUG
+                                : lowest_level > SH_LOG_ERROR ? SH_LOG_OFF
+                                                              : (sh_log_level)lowest_level;
+    sh_log_to(lowest, sink == NULL ? NULL : pass_on, context);
+}

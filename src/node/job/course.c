@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A device that is alone has the tasks that a station would give it: one view for ever. So have
+ * ranks, whose course ends where a stage breaks off. Whoever else is in a view does its stages
+ * until the station says otherwise; what breaks a stage off is the station's to mend, and only what
+ * is this device's own fault ends the course.
+ */
+#include "node/job/course.h"
+
+#include <string.h>
+
+static const sh_schedule *schedule_of(const sh_course *course)
+{
+    return sh_trainer_schedule(course->bench->trainer);
+}
+
+static sh_progress_report report_of(const sh_course *course)
+{
+    const sh_replica *replica = course->bench->replica;
+    const sh_schedule *schedule = schedule_of(course);
+    return (sh_progress_report){
+        .batch = sh_schedule_batch(schedule, replica->steps > 0 ? replica->steps - 1 : 0),
+        .schedule = schedule,
+        .steps = replica->steps,
+        .epoch = replica->epoch,
+        .devices = course->devices,
+        .view = course->view,
+    };
+}
+
+/* ---- one stage ------------------------------------------------------------------------------- */
+
+static sh_status advance(sh_course *course, const sh_part *part, uint32_t *next_view)
+{
+    sh_step_result result;
+    const uint64_t before = course->bench->replica->steps;
+    SH_TRY(sh_trainer_step(course->bench->trainer, part, &result));
+    course->redone_steps += result.redone;
+    course->stopped = result.totals.stops > 0;
+    *next_view = result.totals.next_view;
+    sh_progress_report report = report_of(course);
+    report.totals = result.totals;
+    report.redone = result.redone;
+    report.applied = (uint32_t)(report.steps - before);
+    return course->on_step == NULL ? SH_OK : course->on_step(course->context, &report);
+}
+
+/* Whether the job ends where the replica stands. */
+static bool is_over(const sh_course *course)
+{
+    const sh_replica *replica = course->bench->replica;
+    const bool due = replica->phase == SH_PHASE_VALIDATION;
+    return !due && (course->stopped || replica->steps >= schedule_of(course)->total_steps);
+}
+
+/* One stage as the task has it; *next_view as the trailer said. */
+static sh_status run_stage(sh_course *course, const sh_task *task, sh_engine *engine,
+                           uint32_t *next_view)
+{
+    sh_trainer *trainer = course->bench->trainer;
+    if (engine == NULL)
+        return sh_fail(SH_ABORTED, "the ring is gone");
+    const sh_part part = {
+        .share = task->share,
+        .of = sh_job_grains(&course->bench->job),
+        .engine = engine,
+        .stop = sh_stop_requested(course->stop),
+        .mixed = course->bench->mixed,
+        .work = task->dealt ? &task->work : NULL,
+        .announce = course->announce,
+        .hurry = course->hurry,
+        .context = course->context,
+    };
+    if (course->bench->replica->phase != task->position.phase) {
+        sh_trainer_set_phase(trainer, task->position.phase);
+        sh_station_restarted(course->station);
+    }
+    if (!task->keep)
+        sh_trainer_forget(trainer);
+    if (course->bench->flip.armed)
+        sh_flip_when_due(&course->bench->flip, course->bench->replica);
+    *next_view = 0;
+    if (course->view != task->view) { /* another one, or this one with other devices */
+        course->view = task->view;
+        course->devices = task->devices;
+        course->views++;
+        if (course->on_view != NULL)
+            course->on_view(course->context, task->view, task->devices);
+    }
+    if (task->position.phase != SH_PHASE_VALIDATION)
+        return advance(course, &part, next_view);
+    sh_sum_totals totals;
+    SH_TRY(sh_trainer_evaluate(trainer, &part, &totals));
+    *next_view = totals.next_view;
+    const sh_progress_report report = report_of(course);
+    return course->on_validated == NULL ? SH_OK
+                                        : course->on_validated(course->context, &report, &totals);
+}
+
+/* ---- with others ----------------------------------------------------------------------------- */
+
+static void tell(sh_course *course, sh_participant_event_kind kind, uint32_t next_view)
+{
+    const sh_replica *replica = course->bench->replica;
+    const sh_schedule *schedule = schedule_of(course);
+    const bool trains =
+        replica->phase != SH_PHASE_VALIDATION && replica->steps < schedule->total_steps;
+    const bool passed = kind == SH_PARTICIPANT_PASSED;
+    const sh_participant_event event = {
+        .kind = kind,
+        .position = sh_replica_position(replica),
+        .grains = trains ? sh_schedule_batch(schedule, replica->steps).grains : 0,
+        .next_view = next_view,
+        .finished = passed && is_over(course),
+        .speed = sh_trainer_speed(course->bench->trainer),
+        .held = passed ? NULL : sh_trainer_held(course->bench->trainer),
+    };
+    sh_station_tell(course->station, &event);
+}
+
+static sh_status do_stage(sh_course *course, const sh_task *task)
+{
+    uint32_t next_view;
+    sh_engine *engine =
+        task->devices == 1 ? sh_engine_solo() : sh_station_engine(course->station, task->ring);
+    const sh_status status = run_stage(course, task, engine, &next_view);
+    switch (status) {
+    case SH_OK:
+        tell(course, SH_PARTICIPANT_PASSED, next_view);
+        return SH_OK;
+    case SH_ABORTED:
+    case SH_PEER_LOST:
+        tell(course, SH_PARTICIPANT_STOPPED, 0);
+        return SH_OK;
+    case SH_DIVERGED:
+        tell(course, SH_PARTICIPANT_DIFFERED, 0);
+        return SH_OK;
+    default:
+        return status;
+    }
+}
+
+static sh_status do_tasks(sh_course *course)
+{
+    bool over = false;
+    while (!over) {
+        const sh_task task = sh_station_take(course->station);
+        switch (task.kind) {
+        case SH_TASK_WAIT:
+            SH_TRY(course->on_idle(course->context, true, &over));
+            break;
+        case SH_TASK_FETCH: /* the loop does it */
+            break;
+        case SH_TASK_CHECK:
+            sh_station_tell(course->station, &(sh_participant_event){SH_PARTICIPANT_CHECKED,
+                                                                     .check = sh_replica_check(
+                                                                         course->bench->replica)});
+            break;
+        case SH_TASK_RUN:
+            SH_TRY(do_stage(course, &task));
+            SH_TRY(course->on_idle(course->context, false, &over));
+            break;
+        case SH_TASK_END:
+            over = true;
+            break;
+        }
+    }
+    return SH_OK;
+}
+
+/* ---- devices that stay ----------------------------------------------------------------------- */
+
+static sh_status run_as_it_is(sh_course *course)
+{
+    uint32_t next_view;
+    while (!is_over(course)) {
+        const sh_task task = {
+            .kind = SH_TASK_RUN,
+            .view = 1,
+            .devices = course->engine->devices,
+            .position = sh_replica_position(course->bench->replica),
+            .share = course->share,
+        };
+        SH_TRY(run_stage(course, &task, course->engine, &next_view));
+    }
+    return SH_OK;
+}
+
+sh_status sh_course_run(sh_course *course, sh_ending *ending)
+{
+    const bool fixed = course->station == NULL;
+    const sh_status status = fixed ? run_as_it_is(course) : do_tasks(course);
+    course->whole = fixed || sh_station_settle(course->station);
+    *ending = !course->whole || !is_over(course) ? SH_ENDING_DISMISSED
+              : course->stopped                  ? SH_ENDING_STOPPED
+                                                 : SH_ENDING_COMPLETE;
+    return status;
+}

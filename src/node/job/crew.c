@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The company of a device that coordinates others: the door and the token, the local devices that
+ * it starts, and what the user is to hear of all of them.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/host.h"
+#include "node/coordinator/children.h"
+#include "node/coordinator/coordinator.h"
+#include "node/job/company.h"
+
+#define CHILD_PATIENCE_MS 5000
+
+typedef struct sh_crew {
+    sh_company company; /* first */
+    char token_file[SH_PATH_BYTES];
+    char family[SH_DIGEST_TEXT];
+    sh_mailbox *mailbox;
+    sh_loop *loop;
+    sh_coordinator *coordinator;
+    sh_children *children;
+    bool begun; /* from the first view on losses, and a request to stop, are the course's */
+} sh_crew;
+
+/* Devices that this process starts or is. */
+static uint32_t count_local(const sh_train_options *options)
+{
+    return options->devices == 0 ? 1 : options->devices;
+}
+
+static uint32_t count_devices(const sh_train_options *options)
+{
+    const uint32_t here = count_local(options);
+    return options->min_devices > here ? options->min_devices : here;
+}
+
+static bool fits(const sh_train_options *options)
+{
+    return count_devices(options) > 1 || options->listen != NULL;
+}
+
+static sh_status open_crew(sh_company **company, const sh_company_ops *ops,
+                           const sh_train_options *options)
+{
+    sh_crew *fresh = calloc(1, sizeof *fresh);
+    if (fresh == NULL)
+        return sh_fail_memory(sizeof *fresh, "the crew");
+    fresh->company = (sh_company){.ops = ops,
+                                  .options = options,
+                                  .devices = count_devices(options),
+                                  .here = count_local(options),
+                                  .may_share = true};
+    sh_host_name(fresh->company.name);
+    *company = &fresh->company;
+    return SH_OK;
+}
+
+static void observe(const sh_crew *crew, const sh_event *event)
+{
+    const sh_train_options *options = crew->company.options;
+    if (options->observer != NULL)
+        options->observer(options->context, event);
+}
+
+static sh_status assemble(sh_company *company)
+{
+    sh_crew *crew = (sh_crew *)company;
+    const sh_train_options *options = company->options;
+    SH_TRY(sh_run_path(company->run, SH_RUN_TOKEN, crew->token_file));
+    SH_TRY(sh_trainer_family(company->bench->trainer, crew->family));
+    SH_TRY(sh_mailbox_new(&crew->mailbox));
+    SH_TRY(sh_loop_start(&crew->loop));
+    SH_TRY(sh_coordinator_open(&crew->coordinator,
+                               &(sh_coordinator_options){
+                                   .loop = crew->loop,
+                                   .mailbox = crew->mailbox,
+                                   .bench = company->bench,
+                                   .name = company->name,
+                                   .family = crew->family,
+                                   .min_devices = company->devices,
+                                   .mixed = options->mixed,
+                                   .serving = company->serving,
+                                   .listen = options->listen,
+                                   .token_file = options->listen != NULL ? crew->token_file : NULL,
+                                   .clock = sh_clock_system(),
+                                   .journal = company->journal,
+                               }));
+    if (options->listen != NULL)
+        observe(crew, &(sh_event){.kind = SH_EVENT_TOKEN,
+                                  .text = sh_coordinator_token(crew->coordinator)});
+    SH_TRY(sh_children_start(&crew->children,
+                             &(sh_children_options){
+                                 .count = company->here - 1,
+                                 .program = options->program,
+                                 .token = sh_coordinator_local_token(crew->coordinator),
+                                 .name = company->name,
+                                 .lanes = company->lanes,
+                                 .memory = options->memory,
+                                 .mailbox = crew->mailbox,
+                             }));
+    sh_coordinator_ready(crew->coordinator);
+    company->station = sh_coordinator_station(crew->coordinator);
+    return SH_OK;
+}
+
+static bool announce(sh_company *company, bool last, uint64_t *view)
+{
+    return sh_coordinator_announce(((sh_crew *)company)->coordinator, last, view);
+}
+
+static void enter(sh_company *company, uint32_t view, uint64_t step)
+{
+    sh_crew *crew = (sh_crew *)company;
+    crew->begun = true;
+    sh_coordinator_enter(crew->coordinator, view, step);
+}
+
+/* One letter: *stay false where the step's thread has something to do. */
+static sh_status read_mail(sh_crew *crew, const sh_mail *mail, bool *stay, bool *over)
+{
+    switch (mail->kind) {
+    case SH_MAIL_JOINED:
+        observe(crew,
+                &(sh_event){.kind = SH_EVENT_JOINED, .text = mail->text, .devices = mail->devices});
+        return SH_OK;
+    case SH_MAIL_NOTE:
+        observe(crew, &(sh_event){.kind = SH_EVENT_NOTE, .text = mail->text});
+        return SH_OK;
+    case SH_MAIL_TASK:
+        *stay = false;
+        return SH_OK;
+    case SH_MAIL_CHILD: /* once it has begun, the job goes on without */
+        return crew->begun ? SH_OK
+                           : sh_fail(SH_PEER_LOST, "%s before the training began", mail->text);
+    case SH_MAIL_END:
+        *stay = false;
+        *over = true;
+        return mail->status == SH_OK ? SH_OK : sh_fail(mail->status, "%s", mail->text);
+    default:
+        return SH_OK;
+    }
+}
+
+/* Once training, a request to stop goes round with the next stage; waiting for it is no reason to
+ * break anything off. */
+static sh_status idle(sh_company *company, bool wait, bool *over)
+{
+    sh_crew *crew = (sh_crew *)company;
+    const sh_stop *stop = crew->begun ? NULL : company->options->stop;
+    bool stay = true;
+    sh_mail mail;
+    *over = false;
+    while (sh_mailbox_take(crew->mailbox, &mail))
+        SH_TRY(read_mail(crew, &mail, &stay, over));
+    while (wait && stay) {
+        SH_TRY(sh_mailbox_wait(crew->mailbox, &mail, stop, 0));
+        SH_TRY(read_mail(crew, &mail, &stay, over));
+    }
+    return SH_OK;
+}
+
+/* The coordinator knows all of this device but what it has done and used by now. */
+static sh_status report(sh_company *company, const sh_device_report *own,
+                        sh_device_report **reports, size_t *count, bool *reproducible)
+{
+    SH_TRY(sh_coordinator_reports(((sh_crew *)company)->coordinator, reports, count, reproducible));
+    const sh_device_report told = (*reports)[0];
+    (*reports)[0] = *own;
+    (*reports)[0].bytes_sent = told.bytes_sent;
+    (*reports)[0].bytes_received = told.bytes_received;
+    return SH_OK;
+}
+
+static void fail(sh_company *company, const char *reason)
+{
+    sh_coordinator_fail(((sh_crew *)company)->coordinator, reason);
+}
+
+/* Says goodbye, and waits for the local devices to end. */
+static sh_status dismiss(sh_company *company, sh_status status, const char *message)
+{
+    sh_crew *crew = (sh_crew *)company;
+    char text[SH_MESSAGE_BYTES];
+    if (status == SH_OK)
+        unlink(crew->token_file); /* nobody comes back to a job that is complete */
+    if (status != SH_OK && company->station != NULL && !crew->begun) {
+        snprintf(text, sizeof text, "the job has ended: %.900s", message);
+        sh_coordinator_fail(crew->coordinator, text);
+    }
+    sh_coordinator_close(crew->coordinator);
+    sh_children_stop(crew->children, CHILD_PATIENCE_MS);
+    sh_loop_stop(crew->loop);
+    return sh_company_dismiss_nobody(company, status, message);
+}
+
+static void close_crew(sh_company *company, bool in_haste)
+{
+    (void)in_haste;
+    sh_mailbox_free(((sh_crew *)company)->mailbox);
+    free(company);
+}
+
+const sh_company_ops sh_company_crew = {
+    .name = "crew",
+    .fits = fits,
+    .check = sh_company_check_engine,
+    .devices = count_devices,
+    .open = open_crew,
+    .assemble = assemble,
+    .enter = enter,
+    .announce = announce,
+    .idle = idle,
+    .reports = report,
+    .fail = fail,
+    .dismiss = dismiss,
+    .close = close_crew,
+};

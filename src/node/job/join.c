@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A device's life in a job: connect, be welcomed, prepare, do what the station says until the job
+ * is over or this device's part in it. Where the connection to the coordinator is lost, or the
+ * others went on without a device that was silent, it keeps what it has prepared and tries to come
+ * back for a while, as a device that joins.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/host.h"
+#include "base/log.h"
+#include "node/job/course.h"
+#include "node/member/member.h"
+#include "shoal/join.h"
+#include "train/job_options.h"
+
+#define RETRY_MS 500 /* between two tries to come back */
+
+typedef struct device {
+    const sh_join_options *options;
+    char name[SH_NAME_BYTES];
+    sh_token token;
+    sh_mailbox *mailbox;
+    sh_loop *loop;
+    sh_member *member;
+    sh_workbench *bench;   /* kept when the coordinator is lost */
+    sh_delivery *delivery; /* of the data of the bench; NULL where they are here */
+    char family[SH_DIGEST_TEXT];
+    bool said_leave, started;
+    bool known; /* it has been welcomed, so there is such a job */
+    bool over;  /* the coordinator said so, or the connection to it ended */
+    bool lost;  /* the latter */
+} device;
+
+static void observe(const device *self, const sh_event *event)
+{
+    if (self->options->observer != NULL)
+        self->options->observer(self->options->context, event);
+}
+
+/* How the job ended for us, as a status with its message. */
+static sh_status ended(device *self, const sh_mail *mail)
+{
+    self->over = true;
+    self->lost = mail->kind == SH_MAIL_LOST;
+    return mail->status == SH_OK ? SH_OK : sh_fail(mail->status, "%s", mail->text);
+}
+
+/* A device that train has started gets the signals of train's group too; train itself decides. */
+static const sh_stop *stop_of(const device *self)
+{
+    return self->options->local ? NULL : self->options->stop;
+}
+
+/* ---- preparing ------------------------------------------------------------------------------- */
+
+/*
+ * Waits for one mail: the welcome; or SH_MAIL_DATA, until it is known what the data are, which who
+ * has them may have to find out first. The end of the job instead is a failure, whatever its
+ * status.
+ */
+static sh_status expect(device *self, sh_mail_kind kind, sh_mail *mail)
+{
+    do {
+        SH_TRY(sh_mailbox_wait(self->mailbox, mail, stop_of(self), 0));
+        if (mail->kind == SH_MAIL_END || mail->kind == SH_MAIL_LOST) {
+            SH_TRY(ended(self, mail));
+            return sh_fail(SH_REFUSED, "the job ended before this device could take part");
+        }
+    } while (mail->kind != kind);
+    return mail->status == SH_OK ? SH_OK : sh_fail(mail->status, "%s", mail->text);
+}
+
+/* This device lacks the data: they come from others. */
+static sh_status fetch_data(device *self, const sh_welcome *welcome)
+{
+    sh_mail mail;
+    sh_dataset *dataset;
+    SH_TRY(sh_delivery_start(&self->delivery,
+                             &(sh_delivery_options){.loop = self->loop,
+                                                    .mailbox = self->mailbox,
+                                                    .sources = &welcome->sources,
+                                                    .limit_bytes = self->options->cache}));
+    SH_TRY(expect(self, SH_MAIL_DATA, &mail));
+    SH_TRY(sh_delivery_open(&dataset, self->delivery, welcome->fingerprint));
+    SH_TRY(sh_workbench_adopt(&self->bench, &welcome->job, dataset, self->options->backend));
+    return sh_delivery_begin(self->delivery);
+}
+
+/* Opens the data that are here, or begins to fetch them. */
+static sh_status open_data(device *self, const sh_welcome *welcome)
+{
+    const sh_status opened =
+        sh_workbench_open(&self->bench, &welcome->job, self->options->data, self->options->backend);
+    if (opened == SH_NOT_FOUND && self->options->data == NULL)
+        return sh_fail_in(fetch_data(self, welcome),
+                          "the job's data are not on this device, and could not be fetched (if it "
+                          "holds them elsewhere, say where with --data)");
+    if (opened == SH_NOT_FOUND)
+        return sh_fail(opened, "%s; without --data they are fetched from the other devices",
+                       sh_message());
+    SH_TRY(opened);
+    if (strcmp(sh_pipeline_about(self->bench->pipeline)->fingerprint, welcome->fingerprint) == 0)
+        return SH_OK;
+    return sh_fail(SH_MISMATCH,
+                   "%s differs from the job's data: copy the same files, or name their folder with "
+                   "--data",
+                   self->options->data != NULL ? self->options->data : welcome->job.data);
+}
+
+static void on_passed(void *context, const sh_stage_outcome *outcome)
+{
+    const device *self = context;
+    sh_station_passed(sh_member_station(self->member), outcome);
+}
+
+static void on_times(void *context, const sh_step_times *times)
+{
+    const device *self = context;
+    if (self->member != NULL)
+        sh_member_step(self->member, times);
+}
+
+static void close_bench(device *self)
+{
+    sh_delivery_stop(self->delivery);
+    sh_workbench_close(self->bench);
+    sh_delivery_free(self->delivery);
+    self->bench = NULL;
+    self->delivery = NULL;
+}
+
+/* Data and programs, unless they are there from before. Data that were on their way have lost their
+ * sources with the coordinator; what has come of them is in the cache. */
+static sh_status prepare(device *self, const sh_welcome *welcome)
+{
+    if (self->bench != NULL && self->delivery == NULL &&
+        sh_job_same(&self->bench->job, &welcome->job))
+        return SH_OK;
+    close_bench(self);
+    SH_TRY(open_data(self, welcome));
+    SH_TRY(sh_flip_arm(&self->bench->flip, self->name));
+    self->bench->shared = true;
+    self->bench->on_passed = on_passed;
+    self->bench->on_times = on_times;
+    self->bench->context = self;
+    SH_TRY(sh_workbench_start(self->bench, self->options->lanes, self->options->memory));
+    if (self->options->memory != 0) {
+        char text[SH_FOOTPRINT_TEXT];
+        sh_footprint_print(text, sh_trainer_footprint(self->bench->trainer), self->options->memory);
+        observe(self, &(sh_event){.kind = SH_EVENT_NOTE, .text = text});
+    }
+    return sh_trainer_family(self->bench->trainer, self->family);
+}
+
+/* ---- taking part ----------------------------------------------------------------------------- */
+
+static void leave_when_asked(device *self)
+{
+    if (self->said_leave || !sh_stop_requested(stop_of(self)))
+        return;
+    self->said_leave = true;
+    sh_station_tell(sh_member_station(self->member),
+                    &(sh_participant_event){.kind = SH_PARTICIPANT_LEAVE});
+}
+
+static sh_status on_idle(void *context, bool wait, bool *over)
+{
+    device *self = context;
+    sh_mail mail;
+    *over = false;
+    leave_when_asked(self);
+    for (;;) {
+        if (!sh_mailbox_take(self->mailbox, &mail)) {
+            if (!wait)
+                return SH_OK;
+            const sh_stop *stop = self->said_leave ? NULL : stop_of(self);
+            const sh_status status = sh_mailbox_wait(self->mailbox, &mail, stop, 0);
+            if (status == SH_STOPPED) {
+                leave_when_asked(self);
+                return SH_OK;
+            }
+            SH_TRY(status);
+        }
+        if (mail.kind == SH_MAIL_END || mail.kind == SH_MAIL_LOST) {
+            *over = true;
+            return ended(self, &mail);
+        }
+        if (mail.kind == SH_MAIL_NOTE)
+            observe(self, &(sh_event){.kind = SH_EVENT_NOTE, .text = mail.text});
+        wait = wait && mail.kind != SH_MAIL_TASK;
+    }
+}
+
+static void on_view(void *context, uint32_t view, uint32_t devices)
+{
+    device *self = context;
+    const sh_schedule *schedule = sh_trainer_schedule(self->bench->trainer);
+    (void)view;
+    if (self->delivery != NULL)
+        sh_delivery_complete(self->delivery);
+    if (self->started)
+        return;
+    self->started = true;
+    observe(self, &(sh_event){.kind = SH_EVENT_STARTED,
+                              .devices = devices,
+                              .epoch_steps = schedule->epoch_steps,
+                              .total_step = self->bench->replica->steps,
+                              .total_steps = schedule->total_steps});
+}
+
+static sh_status on_step(void *context, const sh_progress_report *report)
+{
+    const device *self = context;
+    observe(self, &(sh_event){.kind = SH_EVENT_STEP,
+                              .epoch = report->batch.epoch + 1,
+                              .step = report->batch.step + 1,
+                              .epoch_steps = report->schedule->epoch_steps,
+                              .total_step = report->steps,
+                              .total_steps = report->schedule->total_steps});
+    return SH_OK;
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+static sh_status live(device *self)
+{
+    sh_mail mail;
+    SH_TRY(expect(self, SH_MAIL_WELCOME, &mail));
+    sh_welcome *welcome = mail.data;
+    self->known = true;
+    const sh_status status = prepare(self, welcome);
+    if (status == SH_OK)
+        self->bench->mixed = welcome->mixed;
+    sh_key_wipe(welcome, sizeof *welcome);
+    free(welcome);
+    SH_TRY(status);
+    sh_member_ready(self->member, self->bench, self->family, self->delivery);
+    sh_ending ending = SH_ENDING_COMPLETE;
+    sh_course course = {
+        .bench = self->bench,
+        .station = sh_member_station(self->member),
+        .on_idle = on_idle,
+        .on_view = on_view,
+        .on_step = on_step,
+        .context = self,
+    };
+    SH_TRY(sh_course_run(&course, &ending));
+    if (ending == SH_ENDING_DISMISSED && self->said_leave)
+        return sh_fail(SH_STOPPED, "left on request");
+    return SH_OK;
+}
+
+static sh_status connect_and_live(device *self)
+{
+    self->over = self->lost = false;
+    SH_TRY(sh_member_connect(&self->member, &(sh_member_options){.loop = self->loop,
+                                                                 .mailbox = self->mailbox,
+                                                                 .token = &self->token,
+                                                                 .name = self->name,
+                                                                 .lanes = self->options->lanes,
+                                                                 .local = self->options->local}));
+    const sh_status status = live(self);
+    char message[SH_MESSAGE_BYTES];
+    snprintf(message, sizeof message, "%s", sh_message());
+    /* Who fetches its data loses them together with the coordinator, and may find that first. */
+    sh_mail mail;
+    while ((status == SH_NETWORK || status == SH_PEER_LOST) && !self->over &&
+           sh_mailbox_take(self->mailbox, &mail)) {
+        self->lost = mail.kind == SH_MAIL_LOST;
+        self->over = self->lost || mail.kind == SH_MAIL_END;
+        free(mail.kind == SH_MAIL_WELCOME ? mail.data : NULL);
+    }
+    if (status != SH_OK && status != SH_STOPPED && !self->over) /* nobody else knows */
+        sh_member_fail(self->member, message);
+    sh_member_close(self->member);
+    self->member = NULL;
+    return status == SH_OK ? SH_OK : sh_fail(status, "%s", message);
+}
+
+/* Waits before the next try, and drops what the last one left in the mailbox. */
+static sh_status wait_to_retry(device *self)
+{
+    sh_mail mail;
+    while (sh_mailbox_take(self->mailbox, &mail))
+        free(mail.kind == SH_MAIL_WELCOME ? mail.data : NULL);
+    const sh_status status = sh_mailbox_wait(self->mailbox, &mail, stop_of(self), RETRY_MS);
+    return status == SH_LIMIT ? SH_OK : status;
+}
+
+/* Once it has been welcomed, a lost connection is no end yet. */
+static sh_status live_on(device *self)
+{
+    const uint64_t patience_ns = (uint64_t)self->options->reconnect_s * 1000000000u;
+    sh_status status = connect_and_live(self);
+    while (status != SH_OK && self->lost && self->known && patience_ns > 0) {
+        const uint64_t lost_ns = sh_clock_now_ns(sh_clock_system());
+        char reason[SH_MESSAGE_BYTES], text[SH_MESSAGE_BYTES + 64];
+        snprintf(reason, sizeof reason, "%s", sh_message());
+        snprintf(text, sizeof text, "%.800s; trying to come back for %u s", reason,
+                 self->options->reconnect_s);
+        observe(self, &(sh_event){.kind = SH_EVENT_NOTE, .text = text});
+        self->started = false;
+        while (status != SH_OK && !self->started &&
+               sh_clock_now_ns(sh_clock_system()) - lost_ns < patience_ns) {
+            SH_TRY(wait_to_retry(self));
+            status = connect_and_live(self);
+            if (status == SH_REFUSED || status == SH_STOPPED)
+                return status;
+        }
+        if (!self->started)
+            return status == SH_OK ? SH_OK : sh_fail(SH_PEER_LOST, "%s", reason);
+    }
+    return status;
+}
+
+sh_status sh_join(const sh_join_options *options)
+{
+    device self = {.options = options};
+    char message[SH_MESSAGE_BYTES];
+    if (options->name != NULL)
+        snprintf(self.name, sizeof self.name, "%.*s", SH_NAME_BYTES - 1, options->name);
+    else
+        sh_host_name(self.name);
+    sh_status status = SH_OK;
+    SH_TRY_DONE(sh_token_parse(&self.token, options->token, strlen(options->token)));
+    SH_TRY_DONE(sh_mailbox_new(&self.mailbox));
+    SH_TRY_DONE(sh_loop_start(&self.loop));
+    status = live_on(&self);
+done:
+    snprintf(message, sizeof message, "%s", sh_message());
+    sh_token_wipe(&self.token);
+    close_bench(&self);
+    sh_loop_stop(self.loop);
+    sh_mailbox_free(self.mailbox);
+    return status == SH_OK ? SH_OK : sh_fail(status, "%s", message);
+}

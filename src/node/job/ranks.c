@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The company of a device that mpirun or srun has started: a fixed set of ranks without a
+ * coordinator, in which each does the same as all, in the same order. Rank 0 alone has the run's
+ * folder and speaks. A rank that fails by itself, in a way that the others do not see, *parts*;
+ * when its process ends the launcher ends the others.
+ *
+ * Ranks exchange everything else through the engine too, which can only add. A block has a place
+ * for each rank. A rank writes its own place and leaves zeros in the others, so the sum holds what
+ * all ranks wrote.
+ */
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/host.h"
+#include "base/log.h"
+#include "node/job/company.h"
+#include "node/job/watchdog.h"
+#include "reduce/mpi.h"
+#include "shoal/launch.h"
+#include "train/job_json.h"
+#include "train/strategy.h"
+
+#define NAMED_MOST 8    /* ranks in a message */
+#define FAREWELL_MS 200 /* of the first rank, where it is going to be ended by force */
+/* When one has ended mpirun ends all others at once, so where they are told to end the first one
+ * goes first, which has something to save and to say. */
+#define LINGER_MS 5000
+/* That the first rank waits for the step's end when it is told to end: mpirun uses force after 1 s.
+ */
+#define PATIENCE_MS 300
+
+typedef struct sh_ranks {
+    sh_company company; /* first; its devices and rank are MPI's */
+    bool began;         /* the course */
+    sh_status ended;    /* how it did */
+    atomic_bool parted; /* this rank goes its own way, or the others were lost */
+} sh_ranks;
+
+/* ---- what is asked for ----------------------------------------------------------------------- */
+
+static bool fits(const sh_train_options *options)
+{
+    return options->engine != NULL && strcmp(options->engine, "mpi") == 0;
+}
+
+static uint32_t count_devices(const sh_train_options *options)
+{
+    sh_launch launch;
+    (void)options;
+    return sh_launch_read(&launch) ? launch.ranks : 1;
+}
+
+static sh_status check(const sh_train_options *options)
+{
+    sh_strategy strategy;
+    SH_TRY(sh_strategy_parse(&strategy, options->job.strategy));
+    const struct {
+        bool given;
+        const char *option, *reason;
+    } strangers[] = {
+        {options->listen != NULL, "--listen", "nobody can join ranks"},
+        {options->devices != 0, "--devices", "mpirun -n starts the devices"},
+        {options->min_devices != 0, "--min-devices", "mpirun -n starts the devices"},
+        {options->mixed, "--mixed", "all ranks have to compute the same bits"},
+        {strategy.row->mpi_reason != NULL, strategy.row->mpi_option, strategy.row->mpi_reason},
+        {options->servers != NULL, "--servers", "its collectives need no server"},
+    };
+    sh_launch launch;
+    if (!sh_mpi_is_built())
+        return sh_fail(SH_UNSUPPORTED, "--engine mpi: this build has no MPI; install Open MPI "
+                                       "(libopenmpi-dev, openmpi-bin) and build again");
+    for (size_t i = 0; i < sizeof strangers / sizeof *strangers; i++)
+        if (strangers[i].given)
+            return sh_fail(SH_INVALID,
+                           "--engine mpi with %s: %s; leave %s out, or use --engine "
+                           "ring",
+                           strangers[i].option, strangers[i].reason, strangers[i].option);
+    if (!sh_launch_read(&launch))
+        return sh_fail(SH_INVALID, "--engine mpi: no launcher has started this; write mpirun -n N "
+                                   "shoal train ..., or leave --engine out");
+    return SH_OK;
+}
+
+/* ---- what they tell each other --------------------------------------------------------------- */
+
+/* With this failure for the stage under way. Any thread. */
+static void part(sh_ranks *ranks, sh_status status, const char *reason)
+{
+    atomic_store(&ranks->parted, true);
+    sh_engine_abort(ranks->company.engine, status, reason);
+}
+
+static sh_status add_up(sh_ranks *ranks, const sh_span *span)
+{
+    sh_status status = sh_engine_begin(ranks->company.engine, span, 1);
+    if (status == SH_OK) {
+        sh_engine_ready(ranks->company.engine, 0);
+        status = sh_engine_wait(ranks->company.engine);
+    }
+    if (status != SH_OK)
+        part(ranks, status, sh_message());
+    return status;
+}
+
+/* Puts what each rank says into a fresh block, by rank; `bytes` a rank, a multiple of 8. */
+static sh_status gather(sh_ranks *ranks, void **all, const void *mine, size_t bytes)
+{
+    const uint32_t devices = ranks->company.engine->devices;
+    const size_t total = bytes * devices;
+    sh_status status;
+    unsigned char *fresh = calloc(1, total);
+    unsigned char *own = devices == 1 ? fresh : calloc(1, total);
+    if (fresh == NULL || own == NULL)
+        SH_TRY_DONE(sh_fail_memory(total, "what the ranks say"));
+    memcpy(own + ranks->company.rank * bytes, mine, bytes);
+    const sh_span span = {
+        .own = own, .total = fresh, .count = total / sizeof(uint64_t), .word = SH_WORD_U64};
+    status = add_up(ranks, &span);
+done:
+    if (own != fresh)
+        free(own);
+    if (status != SH_OK) {
+        free(fresh);
+        return status;
+    }
+    *all = fresh;
+    return SH_OK;
+}
+
+typedef struct verdict {
+    uint64_t status;
+    char message[SH_MESSAGE_BYTES];
+} verdict;
+
+static sh_status unite(sh_company *company, sh_status status)
+{
+    sh_ranks *ranks = (sh_ranks *)company;
+    verdict mine = {.status = (uint64_t)status}, *all;
+    if (status != SH_OK)
+        snprintf(mine.message, sizeof mine.message, "%s", sh_message());
+    SH_TRY(gather(ranks, (void **)&all, &mine, sizeof mine));
+    sh_status united = SH_OK;
+    for (uint32_t r = 0; r < ranks->company.engine->devices && united == SH_OK; r++) {
+        if (all[r].status == SH_OK)
+            continue;
+        united = sh_fail((sh_status)all[r].status, "%.*s", SH_MESSAGE_BYTES - 1, all[r].message);
+        if (r > 0)
+            united = sh_fail_in(united, "rank %u", r);
+    }
+    free(all);
+    return united;
+}
+
+/* What has to be equal, with the words for where it is not. */
+enum { PROGRAM, JOB, DATA, FAMILY, REPLICA, ASPECTS };
+static const struct {
+    const char *other, *remedy;
+} aspects[ASPECTS] = {
+    {"another version of shoal", "install the same on all machines"},
+    {"another job", "give all ranks the same model and options"},
+    {"other data", "all ranks have to read the same files"},
+    {"other arithmetic (processor or library)",
+     "SHOAL_BACKEND=portable on all ranks may make them equal"},
+    {"other weights", "all ranks have to begin with the same checkpoint or file"},
+};
+
+typedef struct identity {
+    char aspects[ASPECTS][72]; /* digests as text, and zeros behind them */
+} identity;
+
+/* Of the job without the place of its data, which may be elsewhere on another machine. */
+static sh_status hash_job(char hex[SH_DIGEST_TEXT], const sh_job *job)
+{
+    sh_job bare = *job;
+    json_t *json;
+    sh_digest *digest;
+    memset(bare.data, 0, sizeof bare.data);
+    SH_TRY(sh_job_to_json(&json, &bare));
+    char *text = json_dumps(json, JSON_COMPACT | JSON_SORT_KEYS);
+    json_decref(json);
+    if (text == NULL)
+        return sh_fail_memory(sizeof bare, "the job's hash");
+    const sh_status status = sh_digest_new(&digest);
+    if (status == SH_OK)
+        sh_digest_add(digest, text, strlen(text));
+    free(text);
+    return status == SH_OK ? sh_digest_finish(digest, hex) : status;
+}
+
+static sh_status identify(identity *own, const sh_workbench *bench)
+{
+    const sh_position position = sh_replica_position(bench->replica);
+    char hash[SH_DIGEST_TEXT];
+    snprintf(own->aspects[PROGRAM], sizeof own->aspects[PROGRAM], "%s", SHOAL_VERSION);
+    SH_TRY(hash_job(own->aspects[JOB], &bench->job));
+    memcpy(own->aspects[DATA], sh_pipeline_about(bench->pipeline)->fingerprint, SH_DIGEST_TEXT);
+    SH_TRY(sh_trainer_family(bench->trainer, own->aspects[FAMILY]));
+    SH_TRY(sh_replica_hash(bench->replica, hash));
+    snprintf(own->aspects[REPLICA], sizeof own->aspects[REPLICA], "%.32s %llu %u", hash,
+             (unsigned long long)position.steps, position.phase);
+    return SH_OK;
+}
+
+/* "rank 1 has", "ranks 1, 2 and more have": whose aspect is not rank 0's; false: all are equal. */
+static bool name_others(char *text, size_t bytes, const identity *all, uint32_t count, int aspect)
+{
+    uint32_t others = 0;
+    char list[NAMED_MOST * 12] = "";
+    for (uint32_t r = 1; r < count; r++) {
+        const size_t used = strlen(list);
+        if (memcmp(all[r].aspects[aspect], all[0].aspects[aspect], sizeof all[0].aspects[0]) == 0)
+            continue;
+        if (others++ < NAMED_MOST)
+            snprintf(list + used, sizeof list - used, "%s%u", used > 0 ? ", " : "", r);
+    }
+    snprintf(text, bytes, "%s %s%s %s", others > 1 ? "ranks" : "rank", list,
+             others > NAMED_MOST ? " and more" : "", others > 1 ? "have" : "has");
+    return others > 0;
+}
+
+static sh_status compare(sh_company *company)
+{
+    sh_ranks *ranks = (sh_ranks *)company;
+    char names[NAMED_MOST * 12 + 24];
+    identity own = {0}, *all;
+    SH_TRY(unite(company, identify(&own, company->bench)));
+    SH_TRY(gather(ranks, (void **)&all, &own, sizeof own));
+    sh_status status = SH_OK;
+    for (int aspect = 0; aspect < ASPECTS && status == SH_OK; aspect++)
+        if (name_others(names, sizeof names, all, ranks->company.engine->devices, aspect))
+            status = sh_fail(SH_MISMATCH, "%s %s than rank 0: %s", names, aspects[aspect].other,
+                             aspects[aspect].remedy);
+    free(all);
+    return status;
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+static void close_ranks(sh_company *company, bool in_haste)
+{
+    const sh_ranks *ranks = (sh_ranks *)company;
+    if (company->engine != NULL && (in_haste || atomic_load(&ranks->parted)))
+        sh_mpi_close_within(company->engine, company->rank == 0 ? FAREWELL_MS : LINGER_MS);
+    else
+        sh_engine_close(company->engine); /* waits for the others */
+    free(company);
+}
+
+static sh_status open_ranks(sh_company **company, const sh_company_ops *ops,
+                            const sh_train_options *options)
+{
+    sh_launch launch;
+    uint32_t rank;
+    char name[SH_NAME_BYTES];
+    sh_status status;
+    sh_ranks *ranks = calloc(1, sizeof *ranks);
+    if (ranks == NULL)
+        return sh_fail_memory(sizeof *ranks, "the ranks");
+    sh_company *fresh = &ranks->company;
+    if (!sh_launch_read(&launch))
+        launch = (sh_launch){.ranks = 1, .here = 1, .launcher = "nobody"};
+    SH_TRY_DONE(sh_mpi_open(&fresh->engine, &rank));
+    if (fresh->engine->devices != launch.ranks || rank != launch.rank)
+        SH_TRY_DONE(
+            sh_fail(SH_MISMATCH,
+                    "--engine mpi: %s says that this is rank %u of %u, and MPI that it is rank "
+                    "%u of %u; start it with Open MPI's mpirun, or with srun --mpi=pmix",
+                    launch.launcher, launch.rank, launch.ranks, rank, fresh->engine->devices));
+    sh_host_name(name);
+    if (rank == 0)
+        memcpy(fresh->name, name, sizeof name);
+    else /* as local devices are called */
+        snprintf(fresh->name, sizeof fresh->name, "%.*s/%u", SH_NAME_BYTES - 12, name, rank + 1);
+    fresh->ops = ops;
+    fresh->options = options;
+    fresh->rank = rank;
+    fresh->devices = launch.ranks;
+    fresh->here = launch.here;
+    fresh->may_share = launch.ranks > 1;
+    fresh->may_be_killed = true;
+    *company = fresh;
+    return SH_OK;
+done:
+    close_ranks(fresh, true);
+    return status;
+}
+
+/* A launcher that tells a rank to end ends it by force soon after, and where another rank is lost
+ * no step comes to its end any more: what there is is saved as of the last one that did. */
+static void on_overdue(void *context)
+{
+    sh_company *company = context;
+    if (company->rank == 0)
+        company->save_now(company->context);
+    part((sh_ranks *)company, SH_STOPPED, "stopped on request, before the step was complete");
+}
+
+static sh_status run(sh_company *company, sh_course *course, sh_ending *ending)
+{
+    sh_ranks *ranks = (sh_ranks *)company;
+    sh_watchdog *watchdog = NULL;
+    sh_status status = sh_watchdog_start(
+        &watchdog, &(sh_watchdog_options){
+                       .stop = company->options->stop,
+                       .patience_ms = company->rank == 0 ? PATIENCE_MS : LINGER_MS,
+                       .on_overdue = on_overdue,
+                       .context = company,
+                   });
+    if (status == SH_OK)
+        status = sh_course_run(course, ending);
+    sh_watchdog_stop(watchdog);
+    /* Of these all ranks know; of others this one alone. */
+    if (status != SH_OK && status != SH_NUMERIC && status != SH_DIVERGED)
+        part(ranks, status, sh_message());
+    ranks->began = true;
+    ranks->ended = status;
+    return status;
+}
+
+static sh_status report(sh_company *company, const sh_device_report *own,
+                        sh_device_report **reports, size_t *count, bool *reproducible)
+{
+    _Static_assert(sizeof *own % sizeof(uint64_t) == 0, "reports are gathered as words");
+    sh_ranks *ranks = (sh_ranks *)company;
+    sh_device_report mine = *own;
+    mine.bytes_sent = mine.bytes_received = SH_BYTES_UNKNOWN;
+    if (atomic_load(&ranks->parted))
+        return sh_company_report_own(company, &mine, reports, count, reproducible);
+    SH_TRY(gather(ranks, (void **)reports, &mine, sizeof mine));
+    *count = company->engine->devices;
+    *reproducible = true;
+    return SH_OK;
+}
+
+static sh_status dismiss(sh_company *company, sh_status status, const char *message)
+{
+    sh_ranks *ranks = (sh_ranks *)company;
+    if (ranks->began && ranks->ended == SH_OK && status != SH_OK && status != SH_STOPPED)
+        part(ranks, status, message); /* it has failed by itself */
+    if (company->rank == 0 || status == SH_OK)
+        return sh_company_dismiss_nobody(company, status, message);
+    return atomic_load(&ranks->parted) ? sh_fail(status, "rank %u: %.1000s", company->rank, message)
+                                       : SH_OK; /* what all have seen rank 0 says */
+}
+
+const sh_company_ops sh_company_ranks = {
+    .name = "ranks",
+    .fits = fits,
+    .check = check,
+    .devices = count_devices,
+    .open = open_ranks,
+    .unite = unite,
+    .compare = compare,
+    .enter = sh_company_enter_own,
+    .run = run,
+    .reports = report,
+    .dismiss = dismiss,
+    .close = close_ranks,
+};

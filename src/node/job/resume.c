@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "node/job/resume.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "store/checkpoint.h"
+#include "store/run.h"
+#include "train/job_options.h"
+#include "train/rate.h"
+#include "train/snapshot.h"
+#include "train/strategy.h"
+
+#define ADVICE "differs from the checkpoint's; leave it out, or begin a new run"
+
+/* Whether `asked` may stand in the place of what the checkpoint was made with. */
+static sh_status check_given(const sh_option *option, const sh_job *asked, const sh_job *saved)
+{
+    char label[SH_OPTION_LABEL_BYTES], now[SH_OPTION_TEXT_BYTES], before[SH_OPTION_TEXT_BYTES];
+    if (option->resume || sh_option_same(option, asked, saved))
+        return SH_OK;
+    if (option->offset == offsetof(sh_job, strategy)) {
+        sh_strategy wanted, used;
+        SH_TRY(sh_strategy_parse(&wanted, asked->strategy));
+        SH_TRY(sh_strategy_parse(&used, saved->strategy));
+        if (sh_strategy_same_course(&wanted, &used))
+            return SH_OK;
+    }
+    return sh_fail(SH_MISMATCH, "%s %s " ADVICE " (%s)", sh_option_label(label, option),
+                   sh_option_print(now, option, asked), sh_option_print(before, option, saved));
+}
+
+/* The checkpoint's job with what is given anew. */
+static sh_status resumed_job(sh_job *job, const sh_train_options *options, const sh_job *saved)
+{
+    *job = *saved;
+    if (options->given.epochs)
+        job->steps = 0;
+    for (const sh_option *each = sh_options(); each->kind != SH_OPTION_END; each++) {
+        if (each->owner != SH_OPTION_OF_JOB || !sh_option_is_given(each, &options->given))
+            continue;
+        SH_TRY(sh_fail_in(check_given(each, &options->job, saved), "--resume %s", options->resume));
+        sh_option_copy(each, job, &options->job);
+    }
+    /* What --batch-per-device comes to is a batch like any other. */
+    if (options->batch_per_device != 0 && options->job.batch_size != saved->batch_size)
+        return sh_fail(
+            SH_MISMATCH,
+            "--resume %s: --batch-per-device %u, which makes a batch of %u here, " ADVICE " (%u)",
+            options->resume, options->batch_per_device, options->job.batch_size, saved->batch_size);
+    return sh_job_complete(job);
+}
+
+/* What the user should know: steps are lost where the last checkpoint was of no use, and learning
+ * rates change where they follow the job's end and that has moved. */
+static sh_status write_note(char note[SH_MESSAGE_BYTES], const sh_workbench *bench,
+                            const sh_job *saved, const char *asked, const char *used)
+{
+    sh_rate rate;
+    const char *name = strrchr(used, '/');
+    if (name != NULL && strcmp(name + 1, SH_CHECKPOINT_PREVIOUS) == 0 && sh_folder_exists(asked))
+        snprintf(note, SH_MESSAGE_BYTES,
+                 "%.*s/" SH_CHECKPOINT_LAST
+                 " is damaged or missing; going on from the one before it, %.400s",
+                 (int)(name - used), used, used);
+    const uint32_t samples = sh_pipeline_about(bench->pipeline)->count[SH_SPLIT_TRAIN];
+    const uint64_t before = sh_schedule_of(saved, samples).total_steps;
+    const uint64_t now = sh_schedule_of(&bench->job, samples).total_steps;
+    const size_t length = strlen(note);
+    SH_TRY(sh_rate_parse(&rate, bench->job.schedule, (double)bench->job.warmup));
+    if (before == now || !sh_rate_follows_end(&rate))
+        return SH_OK;
+    snprintf(note + length, SH_MESSAGE_BYTES - length,
+             "%s--schedule %s follows the job's end, which moves from step %llu to %llu: from step "
+             "%llu on, learning rates are those of the longer or shorter job",
+             length > 0 ? "; " : "", bench->job.schedule, (unsigned long long)before,
+             (unsigned long long)now, (unsigned long long)bench->replica->steps + 1);
+    return SH_OK;
+}
+
+sh_status sh_resume_open(sh_workbench **bench, const sh_train_options *options,
+                         char note[SH_MESSAGE_BYTES])
+{
+    char used[SH_PATH_BYTES];
+    const char *fingerprint;
+    sh_safetensors *file;
+    sh_job saved, job;
+    sh_workbench *fresh = NULL;
+    sh_status status;
+    note[0] = '\0';
+    SH_TRY(sh_checkpoint_open(&file, used, options->resume));
+    SH_TRY_DONE(sh_snapshot_read_job(&saved, file));
+    SH_TRY_DONE(resumed_job(&job, options, &saved));
+    SH_TRY_DONE(sh_workbench_open(&fresh, &job, NULL, options->backend));
+    /* The data may have moved, but must be the same, or the course would not. */
+    SH_TRY_DONE(sh_snapshot_read_fingerprint(&fingerprint, file));
+    if (strcmp(fingerprint, sh_pipeline_about(fresh->pipeline)->fingerprint) != 0)
+        SH_TRY_DONE(sh_fail(SH_MISMATCH,
+                            "--resume %.200s: data %.300s differ from the checkpoint's; restore "
+                            "them, or begin a new run (%.300s)",
+                            options->resume, fresh->job.data, saved.data));
+    SH_TRY_DONE(sh_snapshot_load(fresh->replica, file));
+    SH_TRY_DONE(write_note(note, fresh, &saved, options->resume, used));
+done:
+    sh_safetensors_close(file);
+    if (status == SH_OK)
+        *bench = fresh;
+    else
+        sh_workbench_close(fresh);
+    return status;
+}
+
+/* A checkpoint by itself begins a run of its own, for what lies around it may be another's. */
+bool sh_resume_is_run(const char *path)
+{
+    char job[SH_PATH_BYTES];
+    return sh_path_join(job, path, SH_RUN_JOB) == SH_OK && access(job, F_OK) == 0;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Going on from a checkpoint: its job, what the user may change in it, its data.
+ *
+ *     SH_TRY(sh_resume_open(&bench, &options, note));
+ *     if (note[0] != '\0')
+ *         tell(note);
+ *
+ * Threads: caller locks.
+ */
+#ifndef SHOAL_NODE_RESUME_H
+#define SHOAL_NODE_RESUME_H
+
+#include "shoal/train.h"
+#include "train/workbench.h"
+
+/*
+ * Opens the newest whole checkpoint of options->resume as a workbench that stands where it stood.
+ * Only the end (epochs, steps), the data's place and a strategy that leads to the same weights may
+ * be given anew; SH_MISMATCH names what differs. `note` is set to what the user should know (the
+ * last checkpoint was damaged, learning rates change with the job's end), else to "".
+ */
+sh_status sh_resume_open(sh_workbench **bench, const sh_train_options *options,
+                         char note[SH_MESSAGE_BYTES]) SHOAL_CHECKED;
+
+/* Whether `path` is a run's folder, in which a resumed training goes on; a checkpoint is not. */
+bool sh_resume_is_run(const char *path);
+
+#endif

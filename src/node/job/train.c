@@ -1,0 +1,605 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A training from its start to its summary, on the device that runs it: `sh_train` at the end tells
+ * the story in order. With whom it trains is the company's business (node/job/company.h). Of ranks
+ * the first one alone has a run's folder and an observer.
+ *
+ * What is written when: job.json at the start; events as they happen; a checkpoint and a line of
+ * metrics after every validation; a checkpoint also where the training is stopped or a device is
+ * lost. A step that fails leaves the weights as they were, so what is written is always the state
+ * between two steps.
+ */
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/host.h"
+#include "base/log.h"
+#include "node/coordinator/choice.h"
+#include "node/job/company.h"
+#include "node/job/resume.h"
+#include "node/job/weights.h"
+#include "node/record/scalars.h"
+#include "store/checkpoint.h"
+#include "store/run.h"
+#include "train/job_json.h"
+#include "train/pretrained.h"
+#include "train/snapshot.h"
+#include "train/strategy.h"
+
+#define RATE_WINDOW 16 /* steps over which the speed is shown */
+
+typedef struct training {
+    const sh_train_options *options;
+    sh_company *company;
+    sh_run *run;         /* NULL for ranks but the first, as the journal */
+    bool has_checkpoint; /* in the run's folder */
+    sh_log_tap events;   /* into the run's folder while it is open */
+    sh_scalars scalars;
+    sh_workbench *bench;
+    sh_run_journal *journal;
+
+    pthread_mutex_t saving; /* held to write a checkpoint; guards the next two and the first flag */
+    bool is_saved;
+    sh_position saved; /* where the checkpoint stands */
+
+    /* The course under way. */
+    uint64_t start_ns, start_steps;
+    uint64_t counted_steps;        /* whose samples are in the summary */
+    uint64_t step_ns[RATE_WINDOW]; /* when the last steps ended */
+    uint64_t steps_seen;
+    sh_summary *summary;
+} training;
+
+void sh_train_options_init(sh_train_options *options)
+{
+    *options = (sh_train_options){0};
+    sh_job_init(&options->job);
+}
+
+/* A batch for each device becomes the job's global batch, and stays that, whoever joins. */
+sh_status sh_train_options_complete(sh_train_options *options)
+{
+    const sh_company_ops *company = sh_company_find(options);
+    sh_strategy strategy;
+    SH_TRY(company->check(options));
+    const bool apart =
+        sh_strategy_parse(&strategy, options->job.strategy) == SH_OK && strategy.row->apart;
+    const uint32_t devices = apart ? 1 : company->devices(options); /* that share a batch */
+    const uint64_t samples = (uint64_t)options->batch_per_device * devices;
+    if (samples > UINT32_MAX)
+        return sh_fail(SH_INVALID, "--batch-per-device %u: on %u devices too many samples",
+                       options->batch_per_device, devices);
+    if (samples > 0)
+        options->job.batch_size = (uint32_t)samples;
+    if (options->resume != NULL)
+        return SH_OK;
+    if (samples == 0)
+        return sh_job_complete(&options->job);
+    return sh_fail_in(sh_job_complete(&options->job), "--batch-per-device %u on %u devices",
+                      options->batch_per_device, devices);
+}
+
+void sh_summary_release(sh_summary *summary)
+{
+    free(summary->devices);
+    summary->devices = NULL;
+    summary->device_count = 0;
+    sh_profile_release(&summary->profile);
+}
+
+static void observe(const training *t, const sh_event *event)
+{
+    if (t->options->observer != NULL)
+        t->options->observer(t->options->context, event);
+}
+
+static double seconds_since(uint64_t start_ns)
+{
+    return (double)(sh_clock_now_ns(sh_clock_system()) - start_ns) * 1e-9;
+}
+
+/* ---- checkpoints ----------------------------------------------------------------------------- */
+
+/* Writes the replica as it stands; any thread that may read it. Where the process may be killed
+ * soon it is not written twice. */
+static sh_status save(training *t)
+{
+    const sh_replica *replica = t->bench->replica;
+    sh_status status = SH_OK;
+    pthread_mutex_lock(&t->saving);
+    if (!t->company->may_be_killed || !t->is_saved ||
+        !sh_position_same(t->saved, sh_replica_position(replica)))
+        status = sh_snapshot_save(sh_run_checkpoints(t->run), &t->bench->job,
+                                  sh_pipeline_about(t->bench->pipeline)->fingerprint, replica);
+    if (status == SH_OK) {
+        t->saved = sh_replica_position(replica);
+        t->is_saved = t->has_checkpoint = true;
+    }
+    pthread_mutex_unlock(&t->saving);
+    return status;
+}
+
+static sh_status checkpoint(training *t)
+{
+    char path[SH_PATH_BYTES];
+    SH_TRY(save(t));
+    SH_TRY(sh_path_join(path, sh_run_checkpoints(t->run), SH_CHECKPOINT_LAST));
+    sh_log(SH_LOG_INFO, "checkpoint.written", "step=%llu file=\"%s\"",
+           (unsigned long long)t->bench->replica->steps, path);
+    observe(t, &(sh_event){.kind = SH_EVENT_CHECKPOINT, .text = path});
+    return SH_OK;
+}
+
+/* Another thread asks for it: no step may come to its end any more, and this process neither. */
+static void save_now(void *context)
+{
+    training *t = context;
+    sh_replica_lock(t->bench->replica);
+    const sh_status status = save(t);
+    sh_replica_unlock(t->bench->replica);
+    if (status == SH_OK)
+        sh_log(SH_LOG_INFO, "checkpoint.written", "step=%llu reason=\"told to end\"",
+               (unsigned long long)t->saved.steps);
+    else
+        sh_log(SH_LOG_ERROR, "checkpoint.failed", "reason=\"%s\"", sh_message());
+}
+
+/* ---- what the course tells ------------------------------------------------------------------- */
+
+/* Samples a second over the last few steps, of `samples` each. */
+static double recent_rate(training *t, uint32_t samples)
+{
+    const uint64_t now = sh_clock_now_ns(sh_clock_system());
+    const uint64_t seen = t->steps_seen++;
+    const uint64_t window = seen < RATE_WINDOW ? seen : RATE_WINDOW;
+    const uint64_t since = window == 0 ? t->start_ns : t->step_ns[(seen - window) % RATE_WINDOW];
+    t->step_ns[seen % RATE_WINDOW] = now;
+    const double steps = window == 0 ? 1 : (double)window;
+    return now > since ? steps * samples / ((double)(now - since) * 1e-9) : 0;
+}
+
+/* An event with all that a report says. */
+static sh_event describe(const training *t, sh_event_kind kind, const sh_progress_report *report)
+{
+    const double samples = (double)report->epoch.samples;
+    return (sh_event){
+        .kind = kind,
+        .devices = report->devices,
+        .epoch = report->batch.epoch + 1,
+        .epochs = (uint32_t)((report->schedule->total_steps + report->schedule->epoch_steps - 1) /
+                             report->schedule->epoch_steps),
+        .step = report->batch.step + 1,
+        .epoch_steps = report->schedule->epoch_steps,
+        .total_step = report->steps,
+        .total_steps = report->schedule->total_steps,
+        .samples = report->epoch.samples,
+        .seconds = seconds_since(t->start_ns),
+        .loss = samples > 0 ? report->epoch.loss / samples : 0,
+        .accuracy = samples > 0 ? (double)report->epoch.correct / samples : 0,
+    };
+}
+
+/* All steps count, those too that others applied and past which this device was brought. */
+static void count_samples(training *t)
+{
+    const sh_schedule *schedule = sh_trainer_schedule(t->bench->trainer);
+    for (; t->counted_steps < t->bench->replica->steps; t->counted_steps++)
+        t->summary->samples += sh_schedule_batch(schedule, t->counted_steps).samples.count;
+}
+
+static double date(void)
+{
+    const struct timespec now = sh_clock_date();
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* A disk that fails does not end a training because of a file beside it. */
+static void note_failure(const training *t, sh_status status)
+{
+    if (status != SH_OK)
+        observe(t, &(sh_event){.kind = SH_EVENT_NOTE, .text = sh_message()});
+}
+
+/* Trouble with the journal. */
+static void note_trouble(const training *t)
+{
+    char text[SH_MESSAGE_BYTES];
+    if (sh_run_journal_note(t->journal, text))
+        observe(t, &(sh_event){.kind = SH_EVENT_NOTE, .text = text});
+}
+
+static sh_status on_step(void *context, const sh_progress_report *report)
+{
+    training *t = context;
+    sh_event event = describe(t, SH_EVENT_STEP, report);
+    event.samples_per_second = recent_rate(t, sh_schedule_batch(report->schedule, 0).samples.count);
+    count_samples(t);
+    t->summary->train_loss = event.loss;
+    note_failure(t, sh_scalars_step(&t->scalars, date(), report, event.samples_per_second));
+    sh_run_journal_step(t->journal, report);
+    note_trouble(t);
+    observe(t, &event);
+    return SH_OK;
+}
+
+static json_t *number(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+/* With as many digits as say something. */
+static sh_status write_metrics(const training *t, const sh_event *event)
+{
+    json_t *json = json_pack(
+        "{s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "epoch", (json_int_t)event->epoch, "step",
+        (json_int_t)event->total_step, "seconds", number(round(event->seconds * 1e3) * 1e-3),
+        "samples_per_second", number(round(event->samples_per_second * 10) * 0.1), "loss",
+        number(event->loss), "accuracy", number(event->accuracy), "val_loss",
+        number(event->val_loss), "val_accuracy", number(event->val_accuracy));
+    char *line = json == NULL ? NULL : json_dumps(json, JSON_REAL_PRECISION(9));
+    json_decref(json);
+    if (line == NULL)
+        return sh_fail_memory(512, "a line of metrics");
+    const sh_status status = sh_run_append_line(t->run, SH_RUN_METRICS, line);
+    free(line);
+    return status;
+}
+
+static sh_status on_validated(void *context, const sh_progress_report *report,
+                              const sh_sum_totals *validation)
+{
+    training *t = context;
+    const double samples = (double)validation->samples;
+    sh_event event = describe(t, SH_EVENT_EPOCH, report);
+    event.val_loss = validation->loss / samples;
+    event.val_accuracy = (double)validation->correct / samples;
+    event.samples_per_second = (double)t->summary->samples / event.seconds;
+    t->summary->train_loss = event.loss;
+    t->summary->val_loss = event.val_loss;
+    t->summary->val_accuracy = event.val_accuracy;
+    observe(t, &event);
+    if (report->steps == t->start_steps) /* nothing was left to do: all is written already */
+        return SH_OK;
+    note_failure(t, sh_scalars_epoch(&t->scalars, date(), &event));
+    sh_run_journal_epoch(t->journal, &event);
+    SH_TRY(write_metrics(t, &event));
+    return checkpoint(t);
+}
+
+/* The first view of the devices: from here on time counts. */
+static void on_view(void *context, uint32_t view, uint32_t devices)
+{
+    training *t = context;
+    const sh_schedule *schedule = sh_trainer_schedule(t->bench->trainer);
+    const uint64_t step = t->bench->replica->steps + 1;
+    t->company->ops->enter(t->company, view, step);
+    if (t->start_ns != 0)
+        return;
+    sh_trainer_clear_times(t->bench->trainer);
+    t->start_ns = sh_clock_now_ns(sh_clock_system());
+    observe(t, &(sh_event){.kind = SH_EVENT_STARTED,
+                           .devices = devices,
+                           .epoch = (uint32_t)(t->start_steps / schedule->epoch_steps) + 1,
+                           .step = t->start_steps % schedule->epoch_steps,
+                           .epoch_steps = schedule->epoch_steps,
+                           .total_step = t->start_steps,
+                           .total_steps = schedule->total_steps});
+}
+
+static sh_status on_idle(void *context, bool wait, bool *over)
+{
+    const training *t = context;
+    return t->company->ops->idle(t->company, wait, over);
+}
+
+static bool announce(void *context, bool last, uint64_t *view)
+{
+    const training *t = context;
+    return t->company->ops->announce(t->company, last, view);
+}
+
+static bool hurry(void *context)
+{
+    return sh_stop_requested(((const training *)context)->options->stop);
+}
+
+static void on_times(void *context, const sh_step_times *times)
+{
+    const training *t = context;
+    if (t->journal != NULL)
+        sh_telemetry_step(sh_run_journal_telemetry(t->journal), times);
+}
+
+static void on_passed(void *context, const sh_stage_outcome *outcome)
+{
+    const training *t = context;
+    if (t->company->station != NULL)
+        sh_station_passed(t->company->station, outcome);
+}
+
+/* ---- the start ------------------------------------------------------------------------------- */
+
+/* The job as it begins, with weights that somebody else has trained where they are asked for: their
+ * hash becomes part of it. */
+static sh_status open_new(training *t, char note[SH_MESSAGE_BYTES])
+{
+    sh_safetensors *file;
+    sh_job job = t->options->job;
+    sh_status status = SH_OK;
+    job.pretrained[0] = note[0] = '\0';
+    if (t->options->pretrained == NULL)
+        return sh_workbench_open(&t->bench, &job, NULL, t->options->backend);
+    SH_TRY(sh_fail_in(sh_weights_open(&file, t->options->pretrained), "--pretrained"));
+    SH_TRY_DONE(sh_safetensors_hash(job.pretrained, file));
+    SH_TRY_DONE(sh_workbench_open(&t->bench, &job, NULL, t->options->backend));
+    SH_TRY_DONE(sh_fail_in(
+        sh_pretrained_load(note, t->bench->replica, file, SH_PRETRAINED_BUT_LAST), "--pretrained"));
+done:
+    sh_safetensors_close(file);
+    return status;
+}
+
+/* All that may be refused before anything is written. */
+static sh_status prepare(training *t)
+{
+    const sh_train_options *options = t->options;
+    sh_company *company = t->company;
+    char note[SH_MESSAGE_BYTES];
+    if (options->resume != NULL && options->pretrained != NULL)
+        return sh_fail(SH_INVALID, "--pretrained with --resume: the checkpoint has the weights; "
+                                   "leave --pretrained out, or begin a new run");
+    SH_TRY(options->resume != NULL ? sh_resume_open(&t->bench, options, note) : open_new(t, note));
+    if (note[0] != '\0')
+        observe(t, &(sh_event){.kind = SH_EVENT_NOTE, .text = note});
+    SH_TRY(sh_choice_serving(&company->serving, options, &t->bench->job));
+    if (options->profile != SH_PROFILE_OFF)
+        t->bench->clock = sh_clock_system();
+    SH_TRY(sh_flip_arm(&t->bench->flip, company->name));
+    t->bench->shared = company->may_share;
+    t->bench->mixed = options->mixed;
+    t->bench->on_passed = on_passed;
+    t->bench->on_times = on_times;
+    t->bench->context = t;
+    const uint32_t lanes = sh_host_cores() / company->here;
+    company->lanes = options->lanes != 0 ? options->lanes : lanes > 0 ? lanes : 1;
+    company->bench = t->bench;
+    return sh_workbench_start(t->bench, company->lanes, options->memory);
+}
+
+static sh_status open_run(training *t)
+{
+    const sh_job *job = &t->bench->job;
+    const sh_replica *replica = t->bench->replica;
+    const uint64_t epoch_steps = sh_trainer_schedule(t->bench->trainer)->epoch_steps;
+    const bool same_folder = t->options->run == NULL && t->options->resume != NULL &&
+                             sh_resume_is_run(t->options->resume);
+    const char *name = t->company->name;
+    json_t *json;
+    t->has_checkpoint = same_folder;
+    SH_TRY(sh_run_open(&t->run,
+                       &(sh_run_options){.path = same_folder ? t->options->resume : t->options->run,
+                                         .model = job->model,
+                                         .data = job->data,
+                                         .now = sh_clock_date().tv_sec,
+                                         .resume = same_folder}));
+    t->events = (sh_log_tap){.lowest = SH_LOG_INFO, .sink = sh_run_log_sink, .context = t->run};
+    sh_log_tap_add(&t->events);
+    SH_TRY(sh_job_to_json(&json, job));
+    const sh_status status = sh_run_write_json(t->run, SH_RUN_JOB, json);
+    json_decref(json);
+    observe(t, &(sh_event){.kind = SH_EVENT_RUN, .text = sh_run_folder(t->run)});
+    SH_TRY(status);
+    if (t->options->tensorboard) {
+        t->scalars.epoch = (uint32_t)(replica->steps / epoch_steps);
+        if (replica->steps % epoch_steps != 0) /* else they are those of the epoch before */
+            t->scalars.seen = replica->epoch;
+        note_failure(t, sh_scalars_open(&t->scalars, &(sh_tensorboard_options){
+                                                         .folder = sh_run_folder(t->run),
+                                                         .host = name,
+                                                         .at = date(),
+                                                         .start_step = replica->steps,
+                                                     }));
+    }
+    SH_TRY(sh_run_journal_open(&t->journal, &(sh_run_journal_options){t->run, t->bench, name}));
+    t->company->run = t->run;
+    t->company->journal = t->journal;
+    return SH_OK;
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+/* What each device has done, in the summary; all ranks together. */
+static sh_status report_devices(training *t)
+{
+    sh_summary *summary = t->summary;
+    const sh_trainer_work work = sh_trainer_work_done(t->bench->trainer);
+    sh_device_report own = {
+        .grains = work.grains,
+        .samples = work.samples,
+        .cpu_seconds = sh_process_cpu_seconds(),
+        .peak_rss_bytes = sh_process_peak_rss_bytes(),
+    };
+    memcpy(own.name, t->company->name, sizeof own.name);
+    summary->planned_bytes = sh_footprint_total(sh_trainer_footprint(t->bench->trainer));
+    SH_TRY(t->company->ops->reports(t->company, &own, &summary->devices, &summary->device_count,
+                                    &summary->reproducible));
+    for (size_t i = 0; i < summary->device_count; i++)
+        if (summary->peak_rss_bytes < summary->devices[i].peak_rss_bytes)
+            summary->peak_rss_bytes = summary->devices[i].peak_rss_bytes;
+    return SH_OK;
+}
+
+static sh_status write_summary(const training *t, const char *ending)
+{
+    const sh_summary *s = t->summary;
+    json_t *json = json_pack(
+        "{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:f, s:f, s:o, s:o, s:o, s:s, s:I, s:I, s:b}", "model",
+        s->model, "data", s->data, "ending", ending, "parameters", (json_int_t)s->parameters,
+        "epochs", (json_int_t)s->epochs, "steps", (json_int_t)s->steps, "samples",
+        (json_int_t)s->samples, "train_seconds", s->train_seconds, "samples_per_second",
+        s->samples_per_second, "train_loss", number(s->train_loss), "val_loss", number(s->val_loss),
+        "val_accuracy", number(s->val_accuracy), "weights_hash", s->weights_hash, "redone_steps",
+        (json_int_t)s->redone_steps, "devices", (json_int_t)s->device_count, "reproducible",
+        s->reproducible);
+    if (json == NULL)
+        return sh_fail_memory(1024, "the summary");
+    const sh_status status = sh_run_write_json(t->run, SH_RUN_SUMMARY, json);
+    json_decref(json);
+    return status;
+}
+
+static sh_status summarise(training *t, const sh_course *course, const char *ending)
+{
+    sh_summary *summary = t->summary;
+    const sh_replica *replica = t->bench->replica;
+    snprintf(summary->model, sizeof summary->model, "%s", t->bench->job.model);
+    snprintf(summary->data, sizeof summary->data, "%s", t->bench->job.data);
+    summary->wire = t->bench->job.wire;
+    snprintf(summary->run, sizeof summary->run, "%.*s", SH_RUN_BYTES - 1, sh_run_folder(t->run));
+    summary->parameters = sh_model_parameters(replica->graph);
+    summary->steps = replica->steps;
+    count_samples(t);
+    summary->epochs =
+        (uint32_t)(replica->steps / sh_trainer_schedule(t->bench->trainer)->epoch_steps);
+    if (t->start_ns != 0) {
+        summary->train_seconds = seconds_since(t->start_ns);
+        summary->samples_per_second = (double)summary->samples / summary->train_seconds;
+    }
+    summary->redone_steps = course->redone_steps;
+    summary->views = course->views;
+    if (t->start_ns != 0 && t->bench->clock != NULL)
+        SH_TRY(sh_trainer_profile(t->bench->trainer, &summary->profile, t->options->profile));
+    SH_TRY(sh_replica_hash(replica, summary->weights_hash));
+    SH_TRY(report_devices(t));
+    return write_summary(t, ending);
+}
+
+/* A failure that leaves good weights behind: they are saved, and the message says where to go on.
+ */
+static sh_status save_after(training *t, const sh_course *course, sh_status status,
+                            const char *ending)
+{
+    char message[SH_MESSAGE_BYTES];
+    snprintf(message, sizeof message, "%s", sh_message());
+    SH_TRY(sh_fail_in(checkpoint(t), "%s; and the checkpoint failed", message));
+    SH_TRY(summarise(t, course, ending));
+    return sh_fail(status, "%.900s; saved at step %llu", message,
+                   (unsigned long long)t->bench->replica->steps);
+}
+
+/* A failure after which nothing can be saved: what there is stays, and the others hear why. */
+static sh_status give_up(const training *t, sh_status status)
+{
+    char message[SH_MESSAGE_BYTES];
+    const char *remedy = status == SH_NUMERIC ? "; try a smaller --lr" : "";
+    snprintf(message, sizeof message, "%s", sh_message());
+    sh_company_fail(t->company, message);
+    if (!t->has_checkpoint)
+        return sh_fail(status, "%.900s%s; there is no checkpoint yet", message, remedy);
+    return sh_fail(status, "%.700s%s; the last checkpoint in %.200s is whole", message, remedy,
+                   sh_run_folder(t->run));
+}
+
+static sh_status finish(training *t, const sh_course *course, sh_status status, sh_ending ending)
+{
+    if (t->company->rank != 0) { /* the first one says it all */
+        SH_TRY(status);
+        SH_TRY(report_devices(t));
+        sh_summary_release(t->summary);
+        return SH_OK;
+    }
+    if (!course->whole)
+        return give_up(t, status != SH_OK ? status
+                                          : sh_fail(SH_PEER_LOST, "the job ended while this device "
+                                                                  "took the replica from others"));
+    if (status == SH_OK && ending == SH_ENDING_COMPLETE)
+        return summarise(t, course, "complete");
+    if (status == SH_OK)
+        return save_after(t, course, sh_fail(SH_STOPPED, "stopped on request"), "stopped");
+    if (status == SH_STOPPED)
+        return save_after(t, course, status, "stopped");
+    if (status == SH_PEER_LOST)
+        return save_after(t, course, status, "device lost");
+    return give_up(t, status);
+}
+
+/* ---- the story ------------------------------------------------------------------------------- */
+
+static sh_status train(training *t)
+{
+    sh_company *company = t->company;
+    const bool first = company->rank == 0;
+    sh_ending ending = SH_ENDING_COMPLETE;
+    SH_TRY(sh_company_unite(company, prepare(t)));
+    SH_TRY(sh_company_compare(company));
+    SH_TRY(sh_company_unite(company, first ? open_run(t) : SH_OK));
+    if (t->options->memory != 0) { /* what the limit has led to */
+        char text[SH_FOOTPRINT_TEXT];
+        sh_footprint_print(text, sh_trainer_footprint(t->bench->trainer), t->options->memory);
+        observe(t, &(sh_event){.kind = SH_EVENT_NOTE, .text = text});
+    }
+    SH_TRY(sh_company_assemble(company));
+    sh_course course = {
+        .bench = t->bench,
+        .station = company->station,
+        .engine = company->engine,
+        .stop = t->options->stop,
+        .on_idle = on_idle,
+        .announce = company->ops->announce != NULL ? announce : NULL,
+        .hurry = hurry,
+        .on_view = on_view,
+        .on_step = first ? on_step : NULL,
+        .on_validated = first ? on_validated : NULL,
+        .context = t,
+    };
+    if (company->station == NULL)
+        course.share = sh_company_share(company, sh_job_grains(&t->bench->job));
+    t->start_steps = t->counted_steps = t->bench->replica->steps;
+    const sh_status status = sh_company_run(company, &course, &ending);
+    return finish(t, &course, status, ending);
+}
+
+sh_status sh_train(const sh_train_options *options, sh_summary *summary)
+{
+    char message[SH_MESSAGE_BYTES], last[SH_MESSAGE_BYTES];
+    char failed[SH_MESSAGE_BYTES + 16]; /* as the journal has it */
+    const sh_company_ops *company = sh_company_find(options);
+    const uint32_t devices = company->devices(options);
+    sh_train_options asked = *options;
+    training t = {.options = &asked, .summary = summary};
+    *summary = (sh_summary){.train_loss = NAN, .val_loss = NAN, .val_accuracy = NAN};
+    if (devices > SH_DEVICES_MAX)
+        return sh_fail(SH_LIMIT, "%u devices: a job has at most %d", devices, SH_DEVICES_MAX);
+    SH_TRY(sh_train_options_complete(&asked));
+    SH_TRY(company->open(&t.company, company, &asked));
+    t.company->save_now = save_now;
+    t.company->context = &t;
+    pthread_mutex_init(&t.saving, NULL);
+
+    const sh_status status = train(&t);
+    snprintf(message, sizeof message, "%s", sh_message());
+
+    const sh_status end = company->dismiss(t.company, status, message);
+    snprintf(last, sizeof last, "%s", sh_message());
+    snprintf(failed, sizeof failed, "failed: %s", message);
+    sh_run_journal_end(t.journal,
+                       status == SH_OK        ? "complete"
+                       : status == SH_STOPPED ? "stopped"
+                                              : failed,
+                       status == SH_OK ? summary->weights_hash : NULL);
+    note_trouble(&t);
+    sh_run_journal_close(t.journal);
+    sh_company_close(t.company, sh_stop_requested(options->stop));
+    sh_workbench_close(t.bench);
+    sh_log_tap_remove(&t.events);
+    sh_scalars_close(&t.scalars);
+    sh_run_close(t.run);
+    pthread_mutex_destroy(&t.saving);
+    if (status != SH_OK && status != SH_STOPPED && status != SH_PEER_LOST)
+        sh_summary_release(summary);
+    return end == SH_OK ? SH_OK : sh_fail(end, "%s", last);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * For those who are told to end and soon ended by force: waits for a request to stop, and where the
+ * course has not ended some time after it, does what is to be done then.
+ *
+ *     SH_TRY(sh_watchdog_start(&watchdog, &(sh_watchdog_options){stop, 300, save, context}));
+ *     ... the course ...
+ *     sh_watchdog_stop(watchdog);
+ *
+ * Threads: each call from one thread, which is not the watchdog's.
+ */
+#ifndef SHOAL_NODE_WATCHDOG_H
+#define SHOAL_NODE_WATCHDOG_H
+
+#include <stdint.h>
+
+#include "base/stop.h"
+
+typedef struct sh_watchdog sh_watchdog;
+
+typedef struct sh_watchdog_options {
+    const sh_stop *stop; /* borrowed until sh_watchdog_stop; NULL: never asks */
+    int patience_ms;     /* between the request and what is done */
+    /* Required; once at most, on the watchdog's thread. */
+    void (*on_overdue)(void *context);
+    void *context; /* borrowed likewise */
+} sh_watchdog_options;
+
+/* The options are copied; *watchdog is owned: stop it. */
+sh_status sh_watchdog_start(sh_watchdog **watchdog,
+                            const sh_watchdog_options *options) SHOAL_CHECKED;
+
+/* Waits for on_overdue where it is under way; afterwards it is not called. NULL is fine. */
+void sh_watchdog_stop(sh_watchdog *watchdog);
+
+#endif

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "node/mail/orders.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- small parts ----------------------------------------------------------------------------- */
+
+static char *text_of(const char *text)
+{
+    return (char *)(uintptr_t)text;
+}
+
+static void write_position(Shoal__Position *body, sh_position position)
+{
+    shoal__position__init(body);
+    body->steps = position.steps;
+    body->phase = position.phase;
+}
+
+static void write_ranges(Shoal__Range *items, Shoal__Range **list, const sh_ranges *ranges)
+{
+    for (uint32_t i = 0; i < ranges->count; i++) {
+        shoal__range__init(&items[i]);
+        items[i].first = ranges->items[i].first;
+        items[i].count = ranges->items[i].count;
+        list[i] = &items[i];
+    }
+}
+
+static sh_position read_position(const Shoal__Position *body)
+{
+    return (sh_position){body->steps, body->phase};
+}
+
+static sh_status read_ranges(sh_ranges *ranges, Shoal__Range *const *items, size_t count)
+{
+    if (count > SH_RANGES_MAX)
+        return sh_fail(SH_FORMAT, "%zu ranges of grains, where %d are the most", count,
+                       SH_RANGES_MAX);
+    ranges->count = (uint32_t)count;
+    for (size_t i = 0; i < count; i++)
+        ranges->items[i] = (sh_range){items[i]->first, items[i]->count};
+    return sh_ranges_valid(ranges, UINT32_MAX)
+               ? SH_OK
+               : sh_fail(SH_FORMAT, "ranges of grains that are no set");
+}
+
+static sh_status read_route(sh_route *route, const char *host, uint32_t port,
+                            const ProtobufCBinaryData *key)
+{
+    if (strlen(host) >= sizeof route->host || port > UINT16_MAX || (host[0] != '\0' && port == 0))
+        return sh_fail(SH_FORMAT, "orders with an address that makes no sense");
+    snprintf(route->host, sizeof route->host, "%s", host);
+    route->port = (uint16_t)port;
+    if (key->len != SH_KEY_BYTES)
+        return sh_fail(SH_FORMAT, "orders without a key");
+    memcpy(route->key, key->data, SH_KEY_BYTES);
+    return SH_OK;
+}
+
+static ProtobufCBinaryData key_of(const unsigned char key[SH_KEY_BYTES])
+{
+    return (ProtobufCBinaryData){SH_KEY_BYTES, (uint8_t *)(uintptr_t)key};
+}
+
+void sh_link_identity(char identity[SH_LINK_IDENTITY], uint32_t ring, uint32_t from, uint32_t to)
+{
+    snprintf(identity, SH_LINK_IDENTITY, "link/%u/%u>%u", ring, from, to);
+}
+
+void sh_stripe_identity(char identity[SH_LINK_IDENTITY], uint64_t transfer, uint32_t stripe)
+{
+    snprintf(identity, SH_LINK_IDENTITY, "state/%" PRIu64 "/%u", transfer, stripe);
+}
+
+/* ---- orders ---------------------------------------------------------------------------------- */
+
+void sh_orders_write(sh_orders_message *message, const sh_orders *orders)
+{
+    const sh_directive *directive = &orders->directive;
+    Shoal__Order *body = &message->body;
+    shoal__order__init(body);
+    body->serial = directive->serial;
+    body->dismissed = directive->dismissed;
+    body->phase = (uint32_t)directive->phase;
+    body->view = directive->view;
+    body->ring = directive->ring;
+    body->planned = directive->planned;
+    body->left = directive->left;
+    body->ends = directive->ends;
+    body->keep = directive->keep;
+    for (uint32_t i = 0; i < directive->seat_count; i++) {
+        const sh_seat *from = &directive->seats[i];
+        Shoal__Seat *seat = &message->seats[i];
+        shoal__seat__init(seat);
+        seat->device = from->device;
+        seat->local = from->local;
+        seat->serves = from->serves;
+        seat->first_grain = from->share.first;
+        seat->grains = from->share.count;
+        message->seat_list[i] = seat;
+    }
+    body->n_seats = directive->seat_count;
+    body->seats = message->seat_list;
+    write_position(&message->start, directive->start);
+    body->start = &message->start;
+    write_ranges(message->work, message->work_list, &directive->work);
+    body->n_work = directive->work.count;
+    body->work = message->work_list;
+    for (uint32_t i = 0; i < directive->transfer_count; i++) {
+        const sh_transfer *transfer = &orders->directive.transfers[i];
+        Shoal__Transfer *one = &message->transfers[i];
+        shoal__transfer__init(one);
+        one->number = transfer->number;
+        one->taker = transfer->taker;
+        one->live = transfer->live;
+        write_position(&message->wanted[i], transfer->wanted);
+        one->wanted = &message->wanted[i];
+        one->n_donors = transfer->donor_count;
+        one->donors = message->donor_lists[i];
+        for (uint32_t k = 0; k < transfer->donor_count; k++) {
+            const sh_route *route = &orders->donors[i][k];
+            Shoal__Donor *donor = &message->donors[i][k];
+            shoal__donor__init(donor);
+            donor->device = transfer->donors[k];
+            donor->host = text_of(route->host);
+            donor->port = route->port;
+            donor->key = key_of(route->key);
+            message->donor_lists[i][k] = donor;
+        }
+        message->transfer_list[i] = one;
+    }
+    body->n_transfers = directive->transfer_count;
+    body->transfers = message->transfer_list;
+    for (uint32_t i = 0; i < orders->link_count; i++) {
+        const sh_link *from = &orders->links[i];
+        Shoal__Link *link = &message->links[i];
+        shoal__link__init(link);
+        link->seat = from->seat;
+        link->comes = from->comes;
+        link->opened = from->opened;
+        link->host = text_of(from->route.host);
+        link->port = from->route.port;
+        link->key = key_of(from->route.key);
+        message->link_list[i] = link;
+    }
+    body->n_links = orders->link_count;
+    body->links = message->link_list;
+}
+
+/* Seats follow each other without gaps, and no device has two. */
+static sh_status read_seats(sh_directive *directive, const Shoal__Order *body)
+{
+    uint32_t next = 0;
+    if (body->n_seats > SH_DEVICES_MAX)
+        return sh_fail(SH_FORMAT, "orders for %zu devices, where %d are the most", body->n_seats,
+                       SH_DEVICES_MAX);
+    directive->seat_count = (uint32_t)body->n_seats;
+    for (uint32_t i = 0; i < directive->seat_count; i++) {
+        const Shoal__Seat *seat = body->seats[i];
+        if (seat->first_grain != next || seat->grains > UINT32_MAX - next)
+            return sh_fail(SH_FORMAT, "orders whose shares have gaps");
+        for (uint32_t k = 0; k < i; k++)
+            if (directive->seats[k].device == seat->device)
+                return sh_fail(SH_FORMAT, "orders that seat device %u twice", seat->device);
+        directive->seats[i] = (sh_seat){.device = seat->device,
+                                        .local = seat->local,
+                                        .serves = seat->serves,
+                                        .share = {seat->first_grain, seat->grains}};
+        next += seat->grains;
+    }
+    return SH_OK;
+}
+
+/* All that the seat is to have, and no other. */
+static sh_status read_links(sh_orders *orders, const Shoal__Order *body, uint32_t device)
+{
+    const sh_directive *directive = &orders->directive;
+    const bool links = directive->phase >= SH_DIRECTIVE_LINK && directive->seat_count > 1;
+    const sh_seat *seat = sh_directive_seat(directive, device);
+    if (!links || seat == NULL)
+        return SH_OK;
+    const uint32_t rank = (uint32_t)(seat - directive->seats);
+    uint32_t due = 0; /* both ways */
+    for (uint32_t i = 0; i < directive->seat_count; i++)
+        due += (uint32_t)sh_directive_links(directive, rank, i) +
+               (uint32_t)sh_directive_links(directive, i, rank);
+    if (body->n_links != due)
+        return sh_fail(SH_FORMAT, "orders with %zu links, where the view has others",
+                       body->n_links);
+    orders->link_count = (uint32_t)body->n_links;
+    for (uint32_t i = 0; i < orders->link_count; i++) {
+        const Shoal__Link *one = body->links[i];
+        const bool is_due = one->seat < directive->seat_count &&
+                            (one->comes ? sh_directive_links(directive, one->seat, rank)
+                                        : sh_directive_links(directive, rank, one->seat));
+        bool again = false;
+        for (uint32_t k = 0; k < i; k++)
+            again = again || (orders->links[k].seat == one->seat &&
+                              orders->links[k].comes == (one->comes != 0));
+        if (!is_due || again)
+            return sh_fail(SH_FORMAT, "orders with a link to seat %u, which the view has not",
+                           one->seat);
+        orders->links[i].seat = one->seat;
+        orders->links[i].comes = one->comes;
+        orders->links[i].opened = one->opened;
+        SH_TRY(read_route(&orders->links[i].route, one->host, one->port, &one->key));
+    }
+    return SH_OK;
+}
+
+sh_status sh_orders_read(sh_orders *orders, const Shoal__Order *body, uint32_t device)
+{
+    sh_directive *directive = &orders->directive;
+    memset(orders, 0, sizeof *orders);
+    if (body->phase > SH_DIRECTIVE_GO || body->n_transfers > SH_TRANSFERS_MAX)
+        return sh_fail(SH_FORMAT, "orders of phase %u with %zu transfers", body->phase,
+                       body->n_transfers);
+    directive->serial = body->serial;
+    directive->dismissed = body->dismissed;
+    directive->phase = (sh_directive_phase)body->phase;
+    directive->view = body->view;
+    directive->ring = body->ring;
+    directive->planned = body->planned;
+    directive->left = body->left;
+    directive->ends = body->ends;
+    directive->keep = body->keep;
+    directive->start = read_position(body->start);
+    SH_TRY(read_seats(directive, body));
+    SH_TRY(read_ranges(&directive->work, body->work, body->n_work));
+    directive->transfer_count = (uint32_t)body->n_transfers;
+    for (uint32_t i = 0; i < directive->transfer_count; i++) {
+        const Shoal__Transfer *one = body->transfers[i];
+        sh_transfer *transfer = &orders->directive.transfers[i];
+        if (one->n_donors == 0 || one->n_donors > SH_DONORS_MAX)
+            return sh_fail(SH_FORMAT, "a transfer with %zu donors", one->n_donors);
+        *transfer = (sh_transfer){.number = one->number,
+                                  .taker = one->taker,
+                                  .donor_count = (uint32_t)one->n_donors,
+                                  .live = one->live,
+                                  .wanted = read_position(one->wanted)};
+        for (uint32_t k = 0; k < transfer->donor_count; k++) {
+            const Shoal__Donor *donor = one->donors[k];
+            transfer->donors[k] = donor->device;
+            if (donor->device == device || one->taker == device)
+                SH_TRY(read_route(&orders->donors[i][k], donor->host, donor->port, &donor->key));
+        }
+    }
+    return read_links(orders, body, device);
+}
+
+/* ---- standings ------------------------------------------------------------------------------- */
+
+void sh_standing_write(sh_standing_message *message, const sh_standing *standing)
+{
+    const sh_notice *notice = &standing->notice;
+    Shoal__Notice *body = &message->body;
+    shoal__notice__init(body);
+    body->serial = notice->serial;
+    body->life = (uint32_t)notice->life;
+    body->leaving = notice->leaving;
+    body->whole = notice->whole;
+    write_position(&message->position, notice->position);
+    body->position = &message->position;
+    body->grains = notice->grains;
+    body->check = notice->check;
+    body->rate = notice->speed.rate;
+    body->rate_error = notice->speed.error;
+    body->step_s = notice->speed.step_s;
+    body->view = notice->view;
+    body->halted = notice->halted;
+    write_ranges(message->held, message->held_list, &notice->held);
+    body->n_held = notice->held.count;
+    body->held = message->held_list;
+    body->linked = notice->linked;
+    body->broken = notice->broken;
+    body->broken_peer = notice->broken_peer;
+    body->differing = notice->differing;
+    body->fetched = notice->fetched;
+    body->failed = notice->failed;
+    body->coming = notice->coming;
+    body->left_ms = notice->left_ms;
+    body->opened = standing->opened;
+    body->computed = standing->done.grains;
+    body->samples = standing->done.samples;
+    body->cpu_seconds = standing->done.cpu_seconds;
+    body->peak_rss_bytes = standing->done.peak_rss_bytes;
+    body->bytes_sent = standing->done.bytes_sent;
+    body->bytes_received = standing->done.bytes_received;
+}
+
+/* Neither negative nor without end. */
+static bool is_amount(float number)
+{
+    return isfinite(number) && number >= 0;
+}
+
+sh_status sh_standing_read(sh_standing *standing, const Shoal__Notice *body)
+{
+    sh_notice *notice = &standing->notice;
+    memset(standing, 0, sizeof *standing);
+    if (body->life < SH_LIFE_PREPARING || body->life > SH_LIFE_FINISHED || !is_amount(body->rate) ||
+        !is_amount(body->rate_error) || !is_amount(body->step_s))
+        return sh_fail(SH_FORMAT, "a notice with numbers that make no sense");
+    notice->serial = body->serial;
+    notice->life = (sh_life)body->life;
+    notice->leaving = body->leaving;
+    notice->whole = body->whole;
+    notice->position = read_position(body->position);
+    notice->grains = body->grains;
+    notice->check = body->check;
+    notice->speed = (sh_speed){body->rate, body->rate_error, body->step_s};
+    notice->view = body->view;
+    notice->halted = body->halted;
+    SH_TRY(read_ranges(&notice->held, body->held, body->n_held));
+    notice->linked = body->linked;
+    notice->broken = body->broken;
+    notice->broken_peer = body->broken_peer;
+    notice->differing = body->differing;
+    notice->fetched = body->fetched;
+    notice->failed = body->failed;
+    notice->coming = body->coming;
+    notice->left_ms = body->left_ms;
+    standing->opened = body->opened;
+    standing->done = (sh_device_report){
+        .grains = body->computed,
+        .samples = body->samples,
+        .cpu_seconds = body->cpu_seconds,
+        .peak_rss_bytes = body->peak_rss_bytes,
+        .bytes_sent = body->bytes_sent,
+        .bytes_received = body->bytes_received,
+    };
+    return SH_OK;
+}

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The list changes on the loop's thread and under the replica's lock, so either is enough to read
+ * it. What the step's thread appends to a giver the loop sends on: `pump`, which is posted.
+ */
+#include "node/member/donations.h"
+
+#include <assert.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+
+#define FRAMES_AT_A_TIME 8 /* handed to a channel: enough to keep it busy */
+
+typedef struct donation {
+    struct donation *next;
+    sh_donations *of;
+    uint64_t number; /* of the transfer */
+    uint32_t stripe, stripes;
+    char identity[SH_LINK_IDENTITY];
+    sh_channel *channel; /* NULL before the taker has come, and after its end */
+    sh_giver *giver;     /* NULL before it has come */
+    uint32_t sending;    /* frames that the channel has */
+    atomic_bool over;    /* it failed, or the taker went; a taker does not come twice */
+} donation;
+
+struct sh_donations {
+    sh_loop *loop;
+    sh_listener *door;
+    sh_replica *replica;
+    donation *first;
+    atomic_bool pumping;    /* a look is on its way */
+    sh_channel_stats stats; /* of channels that are gone */
+};
+
+sh_status sh_donations_new(sh_donations **donations, sh_loop *loop)
+{
+    sh_donations *fresh = calloc(1, sizeof *fresh);
+    if (fresh == NULL)
+        return sh_fail_memory(sizeof *fresh, "what a device gives");
+    fresh->loop = loop;
+    *donations = fresh;
+    return SH_OK;
+}
+
+void sh_donations_set_door(sh_donations *donations, sh_listener *door)
+{
+    donations->door = door;
+}
+
+void sh_donations_begin(sh_donations *donations, const sh_workbench *bench)
+{
+    donations->replica = bench->replica;
+}
+
+/* The channel goes; what it had of the giver is free again. */
+static void hang_up(donation *one)
+{
+    if (one->channel == NULL)
+        return;
+    sh_channel_stats_count(&one->of->stats, one->channel);
+    sh_channel_close(one->channel);
+    one->channel = NULL;
+    one->over = true;
+}
+
+static void end(donation *one)
+{
+    sh_donations *donations = one->of;
+    hang_up(one);
+    if (donations->door != NULL)
+        sh_listener_forbid(donations->door, one->identity);
+    sh_replica_lock(donations->replica);
+    donation **at = &donations->first;
+    while (*at != one)
+        at = &(*at)->next;
+    *at = one->next;
+    sh_replica_unlock(donations->replica);
+    sh_giver_free(one->giver);
+    free(one);
+}
+
+/* Hands frames to the channel, as many as keep it busy. */
+static void pump_one(donation *one)
+{
+    while (one->channel != NULL && one->sending < FRAMES_AT_A_TIME) {
+        sh_frame head;
+        const void *body;
+        sh_replica_lock(one->of->replica);
+        sh_giver_fill(one->giver);
+        sh_replica_unlock(one->of->replica);
+        sh_status status = sh_giver_next(one->giver, &head, &body);
+        if (status == SH_OK && body == NULL)
+            return;
+        if (status == SH_OK)
+            status = sh_channel_send(one->channel, &head, body);
+        if (status != SH_OK) {
+            sh_log(SH_LOG_WARN, "transfer.ended", "transfer=%llu stripe=%u reason=\"%s\"",
+                   (unsigned long long)one->number, one->stripe, sh_message());
+            hang_up(one);
+            return;
+        }
+        one->sending++;
+    }
+}
+
+static void pump(void *context)
+{
+    sh_donations *donations = context;
+    atomic_store(&donations->pumping, false);
+    for (donation *each = donations->first; each != NULL; each = each->next)
+        pump_one(each);
+}
+
+static void on_sent(void *context, sh_channel *channel, const sh_frame *head)
+{
+    donation *one = context;
+    (void)channel;
+    (void)head;
+    one->sending--;
+    sh_giver_done(one->giver);
+    pump_one(one);
+}
+
+static void on_close(void *context, sh_channel *channel, sh_status why, const char *reason)
+{
+    donation *one = context;
+    (void)why;
+    sh_log(SH_LOG_INFO, "transfer.closed", "transfer=%llu stripe=%u reason=\"%s\"",
+           (unsigned long long)one->number, one->stripe, reason);
+    sh_channel_stats_count(&one->of->stats, channel);
+    one->channel = NULL;
+    one->over = true;
+}
+
+static const sh_channel_events taker_events = {.on_sent = on_sent, .on_close = on_close};
+
+bool sh_donations_accept(sh_donations *donations, sh_channel *channel, const char *identity)
+{
+    donation *one = donations->first;
+    while (one != NULL && strcmp(one->identity, identity) != 0)
+        one = one->next;
+    if (one == NULL || one->channel != NULL || one->over)
+        return false;
+    sh_replica_lock(donations->replica);
+    const sh_status status = sh_giver_new(&one->giver, &(sh_giver_options){
+                                                           .replica = donations->replica,
+                                                           .transfer = (uint32_t)one->number,
+                                                           .stripe = one->stripe,
+                                                           .stripes = one->stripes,
+                                                       });
+    sh_replica_unlock(donations->replica);
+    if (status != SH_OK) {
+        sh_log(SH_LOG_WARN, "transfer.refused", "transfer=%llu reason=\"%s\"",
+               (unsigned long long)one->number, sh_message());
+        one->over = true;
+        return false;
+    }
+    one->channel = channel;
+    sh_channel_own(channel, &taker_events, one);
+    pump_one(one);
+    return true;
+}
+
+/* The transfer of this number, where we give in it. */
+static const sh_transfer *given(const sh_directive *directive, uint64_t number, uint32_t device,
+                                uint32_t *stripe)
+{
+    for (uint32_t i = 0; i < directive->transfer_count; i++)
+        if (directive->transfers[i].number == number &&
+            sh_transfer_gives(stripe, &directive->transfers[i], device))
+            return &directive->transfers[i];
+    return NULL;
+}
+
+static donation *find(const sh_donations *donations, uint64_t number)
+{
+    donation *each = donations->first;
+    while (each != NULL && each->number != number)
+        each = each->next;
+    return each;
+}
+
+static void open_one(sh_donations *donations, const sh_transfer *transfer, uint32_t stripe,
+                     const sh_route *route)
+{
+    donation *fresh = calloc(1, sizeof *fresh);
+    if (fresh == NULL || donations->door == NULL) {
+        free(fresh); /* the taker will not get in, and say so */
+        return;
+    }
+    *fresh = (donation){.of = donations,
+                        .number = transfer->number,
+                        .stripe = stripe,
+                        .stripes = transfer->donor_count};
+    sh_stripe_identity(fresh->identity, transfer->number, stripe);
+    if (sh_listener_allow(donations->door, fresh->identity, route->key) != SH_OK) {
+        sh_log(SH_LOG_WARN, "transfer.refused", "transfer=%llu reason=\"%s\"",
+               (unsigned long long)transfer->number, sh_message());
+        free(fresh);
+        return;
+    }
+    sh_replica_lock(donations->replica);
+    fresh->next = donations->first;
+    donations->first = fresh;
+    sh_replica_unlock(donations->replica);
+}
+
+void sh_donations_follow(sh_donations *donations, const sh_orders *orders, uint32_t device)
+{
+    const sh_directive *directive = &orders->directive;
+    uint32_t stripe;
+    for (donation *each = donations->first, *next; each != NULL; each = next) {
+        next = each->next;
+        if (given(directive, each->number, device, &stripe) == NULL)
+            end(each);
+    }
+    for (uint32_t i = 0; i < directive->transfer_count; i++) {
+        const sh_transfer *transfer = &directive->transfers[i];
+        if (sh_transfer_gives(&stripe, transfer, device) &&
+            find(donations, transfer->number) == NULL)
+            open_one(donations, transfer, stripe, &orders->donors[i][stripe]);
+    }
+}
+
+static void pump_soon(sh_donations *donations)
+{
+    if (donations->first == NULL || atomic_exchange(&donations->pumping, true))
+        return;
+    if (sh_loop_post(donations->loop, pump, donations) != SH_OK)
+        atomic_store(&donations->pumping, false); /* the next stage will */
+}
+
+void sh_donations_span(sh_donations *donations, uint32_t index, const sh_span *span)
+{
+    if (donations->first == NULL)
+        return;
+    uint32_t buckets;
+    const sh_sum_bucket *of = sh_sum_buckets(donations->replica->sum, &buckets) + index;
+    if (index >= buckets || span->count < of->elements) /* sh_giver_passed takes all of it */
+        return;
+    for (donation *each = donations->first; each != NULL; each = each->next)
+        if (each->giver != NULL && !each->over)
+            sh_giver_span(each->giver, of->first_element, of->elements, span->total);
+    pump_soon(donations);
+}
+
+void sh_donations_passed(sh_donations *donations, const sh_stage_outcome *outcome)
+{
+    for (donation *each = donations->first; each != NULL; each = each->next)
+        if (each->giver != NULL && !each->over)
+            sh_giver_passed(each->giver, outcome);
+    pump_soon(donations);
+}
+
+void sh_donations_restarted(sh_donations *donations)
+{
+    for (donation *each = donations->first; each != NULL; each = each->next)
+        if (each->giver != NULL && !each->over)
+            sh_giver_restarted(each->giver);
+    pump_soon(donations);
+}
+
+sh_channel_stats sh_donations_stats(const sh_donations *donations)
+{
+    sh_channel_stats total = donations->stats;
+    for (const donation *each = donations->first; each != NULL; each = each->next)
+        sh_channel_stats_count(&total, each->channel);
+    return total;
+}
+
+void sh_donations_close(sh_donations *donations)
+{
+    while (donations->first != NULL)
+        end(donations->first);
+}
+
+void sh_donations_free(sh_donations *donations)
+{
+    free(donations);
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "node/member/intake.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+
+#define RETRY_MS 20 /* a donor may hear of the transfer later than we do */
+#define EARLY_MS 2000
+#define EARLY_PART 8 /* of its bytes: before, nobody knows how fast they come */
+#define LEFT_MS_MAX 1000000
+#define REACH_MS 2000 /* a donor: others may stand still meanwhile, and can give as well */
+
+typedef struct stream {
+    sh_intake *of;
+    uint32_t index;
+    sh_route route;
+    sh_channel *channel;
+    sh_timer *retry;
+    uint64_t began_ns;
+    bool open;
+} stream;
+
+struct sh_intake {
+    sh_intake_options options;
+    uint64_t number;
+    sh_taker *taker;
+    bool live;
+    bool told, failed; /* told: of `position` */
+    sh_position position;
+    uint64_t first_ns; /* the first frame came */
+    size_t first_left; /* bytes that were missing then */
+    uint32_t left_ms;  /* as told; 0: not yet */
+    sh_channel_stats closed;
+    uint32_t stream_count;
+    stream streams[SH_DONORS_MAX];
+};
+
+static void fail(sh_intake *intake, const char *reason)
+{
+    if (intake->failed)
+        return;
+    intake->failed = true;
+    sh_log(SH_LOG_WARN, "transfer.failed", "transfer=%llu reason=\"%s\"",
+           (unsigned long long)intake->number, reason);
+    intake->options.on_failed(intake->options.context, intake->number, reason);
+}
+
+static sh_flow on_frame(void *context, sh_channel *channel, const sh_frame *head, sh_sink *sink)
+{
+    const stream *from = context;
+    (void)channel;
+    if (from->of->failed)
+        return SH_FLOW_REFUSE;
+    if (sh_taker_frame(from->of->taker, from->index, head, sink) == SH_OK)
+        return SH_FLOW_TAKE;
+    fail(from->of, sh_message());
+    return SH_FLOW_REFUSE;
+}
+
+/* Tells when it will be whole, if the rest comes as fast as what has come: a first time, when a
+ * quarter of that is over, or when it was far from right. */
+static void tell_left(sh_intake *intake)
+{
+    const size_t left = sh_taker_left_bytes(intake->taker);
+    const uint64_t now_ns = sh_clock_now_ns(sh_clock_system());
+    if (intake->first_ns == 0) {
+        intake->first_ns = now_ns;
+        intake->first_left = left;
+    }
+    const size_t come = intake->first_left - left;
+    if (left == 0 || come < intake->first_left / EARLY_PART)
+        return;
+    const double ms = (double)(now_ns - intake->first_ns) * 1e-6 * (double)left / (double)come;
+    const uint32_t left_ms = ms < LEFT_MS_MAX ? (uint32_t)ms + 1 : LEFT_MS_MAX;
+    if (intake->left_ms != 0 && left_ms > intake->left_ms / 4 * 3 && left_ms / 2 < intake->left_ms)
+        return;
+    intake->left_ms = left_ms;
+    intake->options.on_left(intake->options.context, intake->number, left_ms);
+}
+
+static void on_done(void *context, sh_channel *channel, const sh_frame *head)
+{
+    const stream *from = context;
+    sh_intake *intake = from->of;
+    (void)channel;
+    if (intake->failed)
+        return;
+    if (sh_taker_done(intake->taker, from->index, head) != SH_OK) {
+        fail(intake, sh_message());
+        return;
+    }
+    if (intake->live && !intake->told)
+        tell_left(intake);
+    if (!sh_taker_complete(intake->taker))
+        return;
+    const sh_position position = sh_taker_position(intake->taker);
+    if (intake->told && sh_position_same(position, intake->position))
+        return;
+    intake->told = true;
+    intake->position = position;
+    intake->options.on_position(intake->options.context, intake->number, position);
+}
+
+static void on_open(void *context, sh_channel *channel)
+{
+    stream *to = context;
+    (void)channel;
+    to->open = true;
+}
+
+static void connect_again(void *context);
+
+/* The donor may not have heard of the transfer yet: then it is asked again. Where it stood still
+ * and all of it is here, it has heard before us that the transfer is over. */
+static void on_close(void *context, sh_channel *channel, sh_status why, const char *reason)
+{
+    stream *from = context;
+    sh_channel_stats_count(&from->of->closed, channel);
+    from->channel = NULL;
+    if (from->of->told && !from->of->live)
+        return;
+    const uint64_t passed_ns = sh_clock_now_ns(sh_clock_system()) - from->began_ns;
+    const bool early = !from->open && passed_ns < EARLY_MS * 1000000u &&
+                       (why == SH_REFUSED || why == SH_MISMATCH || why == SH_NETWORK);
+    if (early && sh_timer_start(from->retry, RETRY_MS, 0) == SH_OK)
+        return;
+    fail(from->of, reason[0] == '\0' ? "a donor closed the connection" : reason);
+}
+
+static const sh_channel_events donor_events = {
+    .on_open = on_open,
+    .on_frame = on_frame,
+    .on_done = on_done,
+    .on_close = on_close,
+};
+
+static sh_status connect_to(stream *to)
+{
+    char identity[SH_LINK_IDENTITY];
+    sh_stripe_identity(identity, to->of->number, to->index);
+    return sh_channel_connect(&to->channel, to->of->options.loop,
+                              &(sh_channel_target){.host = to->route.host,
+                                                   .port = to->route.port,
+                                                   .identity = identity,
+                                                   .key = to->route.key,
+                                                   .patience_ms = REACH_MS},
+                              &donor_events, to);
+}
+
+static void connect_again(void *context)
+{
+    stream *to = context;
+    if (!to->of->failed && connect_to(to) != SH_OK)
+        fail(to->of, sh_message());
+}
+
+sh_status sh_intake_start(sh_intake **intake, const sh_intake_options *options)
+{
+    const sh_transfer *transfer = options->transfer;
+    sh_intake *fresh = calloc(1, sizeof *fresh);
+    if (fresh == NULL)
+        return sh_fail_memory(sizeof *fresh, "taking a replica");
+    fresh->options = *options;
+    fresh->number = transfer->number;
+    fresh->live = transfer->live;
+    sh_status status;
+    SH_TRY_DONE(sh_taker_new(
+        &fresh->taker, &(sh_taker_options){.replica = options->bench->replica,
+                                           .job = &options->bench->job,
+                                           .schedule = sh_trainer_schedule(options->bench->trainer),
+                                           .transfer = (uint32_t)transfer->number,
+                                           .streams = transfer->donor_count}));
+    for (uint32_t i = 0; i < transfer->donor_count; i++) {
+        stream *one = &fresh->streams[i];
+        *one = (stream){.of = fresh,
+                        .index = i,
+                        .route = options->routes[i],
+                        .began_ns = sh_clock_now_ns(sh_clock_system())};
+        fresh->stream_count = i + 1;
+        SH_TRY_DONE(sh_timer_new(&one->retry, options->loop, connect_again, one));
+        SH_TRY_DONE(connect_to(one));
+    }
+    fresh->options.transfer = NULL;
+    fresh->options.routes = NULL;
+    *intake = fresh;
+    return SH_OK;
+done:
+    sh_intake_stop(fresh);
+    return status;
+}
+
+uint64_t sh_intake_number(const sh_intake *intake)
+{
+    return intake->number;
+}
+
+sh_channel_stats sh_intake_stats(const sh_intake *intake)
+{
+    sh_channel_stats total = intake->closed;
+    for (uint32_t i = 0; i < intake->stream_count; i++)
+        sh_channel_stats_count(&total, intake->streams[i].channel);
+    return total;
+}
+
+void sh_intake_stop(sh_intake *intake)
+{
+    if (intake == NULL)
+        return;
+    for (uint32_t i = 0; i < intake->stream_count; i++) {
+        sh_channel_close(intake->streams[i].channel);
+        sh_timer_free(intake->streams[i].retry);
+        sh_key_wipe(&intake->streams[i].route, sizeof intake->streams[i].route);
+    }
+    sh_taker_free(intake->taker);
+    free(intake);
+}

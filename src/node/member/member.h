@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A device's connection to the coordinator of a job that it joins, and its door for other devices;
+ * its station follows the coordinator's orders.
+ *
+ *     SH_TRY(sh_member_connect(&member, &options));
+ *     ... the mailbox gets WELCOME ...
+ *     sh_member_ready(member, bench, family);
+ *     ... the step's thread does what sh_member_station says, until END comes ...
+ *     sh_member_close(member);
+ *
+ * Threads: one caller, not the loop's. Inside, everything happens on the loop's thread.
+ */
+#ifndef SHOAL_NODE_MEMBER_H
+#define SHOAL_NODE_MEMBER_H
+
+#include "node/delivery/delivery.h"
+#include "node/mail/mailbox.h"
+#include "node/member/station.h"
+#include "node/record/telemetry.h"
+#include "shoal/train.h"
+
+typedef struct sh_member_options {
+    sh_loop *loop;
+    sh_mailbox *mailbox;
+    const sh_token *token; /* borrowed for sh_member_connect */
+    const char *name;
+    uint32_t lanes;
+    bool local;
+} sh_member_options;
+
+/* What SH_MAIL_WELCOME carries. */
+typedef struct sh_welcome {
+    sh_job job;
+    bool mixed;                       /* devices of several arithmetic families may take part */
+    char fingerprint[SH_DIGEST_TEXT]; /* of the data */
+    sh_sources sources;               /* of the data */
+} sh_welcome;
+
+typedef struct sh_member sh_member;
+
+/* Connects and says hello. What follows comes by mail; the end of the connection too, as
+ * SH_MAIL_END. */
+sh_status sh_member_connect(sh_member **member, const sh_member_options *options) SHOAL_CHECKED;
+
+/*
+ * This device is prepared for the job of the welcome; its replica is to be taken from others. It
+ * gives its data to others, unless they are themselves still on their way (`delivery`, else NULL).
+ * All are borrowed until sh_member_close.
+ */
+void sh_member_ready(sh_member *member, sh_workbench *bench, const char *family,
+                     sh_delivery *delivery);
+
+/* A step was applied here: the coordinator hears of it with what else is recorded, from
+ * sh_member_ready on. */
+void sh_member_step(sh_member *member, const sh_step_times *times);
+
+/* Tells the coordinator that this device cannot go on, and why. */
+void sh_member_fail(sh_member *member, const char *reason);
+
+/* This device's place in the job; borrowed until close. */
+sh_station *sh_member_station(const sh_member *member);
+
+/* Writes what is queued, closes everything and frees it. NULL is fine. */
+void sh_member_close(sh_member *member);
+
+#endif

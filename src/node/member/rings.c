@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The list changes on the loop's thread, when a ring is opened, and on the step's, when it is
+ * closed; `lock` guards it and what both read. A ring is opened once and closed by the step's
+ * thread alone, because that is who may be waiting inside its engine.
+ */
+#include "node/member/rings.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "reduce/engines.h"
+
+#define LINK_PATIENCE_MS 3000 /* others may stand still meanwhile; a lost call is made 3 times */
+
+/* A link of the device's own. */
+typedef struct link {
+    uint32_t seat; /* at the other end */
+    bool comes;    /* from there */
+    bool begun;    /* to connect; loop only */
+} link;
+
+typedef struct place {
+    struct place *next;
+    sh_rings *of;
+    sh_engine *engine;
+    uint32_t number;
+    uint32_t rank;
+    uint32_t devices[SH_DEVICES_MAX]; /* by seat */
+    bool aborted;
+    uint32_t link_count;
+    link links[SH_LINKS_MAX];
+} place;
+
+struct sh_rings {
+    sh_loop *loop;
+    sh_rings_events events;
+    sh_listener *door; /* loop only */
+    pthread_mutex_t lock;
+    place *first;
+    sh_channel_stats closed; /* of rings that are gone */
+};
+
+sh_status sh_rings_new(sh_rings **rings, sh_loop *loop, const sh_rings_events *events)
+{
+    sh_rings *fresh = calloc(1, sizeof *fresh);
+    if (fresh == NULL)
+        return sh_fail_memory(sizeof *fresh, "a device's rings");
+    fresh->loop = loop;
+    fresh->events = *events;
+    pthread_mutex_init(&fresh->lock, NULL);
+    *rings = fresh;
+    return SH_OK;
+}
+
+void sh_rings_set_door(sh_rings *rings, sh_listener *door)
+{
+    rings->door = door;
+}
+
+static place *find(const sh_rings *rings, uint32_t number)
+{
+    place *each = rings->first;
+    while (each != NULL && each->number != number)
+        each = each->next;
+    return each;
+}
+
+/* As above, under the lock. On the loop's thread the place then stays until the task returns, for
+ * closing it waits for the loop. */
+static place *look_up(sh_rings *rings, uint32_t number)
+{
+    pthread_mutex_lock(&rings->lock);
+    place *found = find(rings, number);
+    pthread_mutex_unlock(&rings->lock);
+    return found;
+}
+
+static void on_linked(void *context)
+{
+    const place *here = context;
+    here->of->events.on_linked(here->of->events.context, here->number);
+}
+
+static void on_broken(void *context, uint32_t rank)
+{
+    const place *here = context;
+    here->of->events.on_broken(here->of->events.context, here->number, here->devices[rank]);
+}
+
+static sh_status make(place **made, sh_rings *rings, const sh_orders *orders, uint32_t device)
+{
+    const sh_directive *directive = &orders->directive;
+    const sh_seat *seat = sh_directive_seat(directive, device);
+    place *fresh = calloc(1, sizeof *fresh);
+    if (fresh == NULL)
+        return sh_fail_memory(sizeof *fresh, "a ring");
+    fresh->of = rings;
+    fresh->number = directive->ring;
+    fresh->rank = (uint32_t)(seat - directive->seats);
+    for (uint32_t i = 0; i < directive->seat_count; i++)
+        fresh->devices[i] = directive->seats[i].device;
+    fresh->link_count = orders->link_count;
+    for (uint32_t i = 0; i < orders->link_count; i++)
+        fresh->links[i] = (link){.seat = orders->links[i].seat, .comes = orders->links[i].comes};
+    bool serves[SH_DEVICES_MAX];
+    const sh_engine_kind *kind = sh_directive_engine(directive, serves);
+    const sh_status status =
+        kind->make(&fresh->engine, &(sh_engine_options){.loop = rings->loop,
+                                                        .view = directive->ring,
+                                                        .rank = fresh->rank,
+                                                        .devices = directive->seat_count,
+                                                        .serves = serves,
+                                                        .on_linked = on_linked,
+                                                        .on_broken = on_broken,
+                                                        .context = fresh});
+    if (status != SH_OK) {
+        free(fresh);
+        return status;
+    }
+    *made = fresh;
+    return SH_OK;
+}
+
+/* Under which name the channel of a link comes or goes. */
+static void name_link(char identity[SH_LINK_IDENTITY], const place *here, const link *one)
+{
+    sh_link_identity(identity, here->number, one->comes ? one->seat : here->rank,
+                     one->comes ? here->rank : one->seat);
+}
+
+sh_status sh_rings_open(sh_rings *rings, const sh_orders *orders, uint32_t device)
+{
+    place *fresh;
+    char identity[SH_LINK_IDENTITY];
+    if (look_up(rings, orders->directive.ring) != NULL)
+        return SH_OK;
+    if (rings->door == NULL)
+        return sh_fail(SH_STOPPED, "this device's door is closed");
+    SH_TRY(make(&fresh, rings, orders, device));
+    pthread_mutex_lock(&rings->lock);
+    fresh->next = rings->first;
+    rings->first = fresh;
+    pthread_mutex_unlock(&rings->lock);
+    for (uint32_t i = 0; i < fresh->link_count; i++) {
+        if (!fresh->links[i].comes)
+            continue;
+        name_link(identity, fresh, &fresh->links[i]);
+        SH_TRY(sh_listener_allow(rings->door, identity, orders->links[i].route.key));
+    }
+    return SH_OK;
+}
+
+/* Orders of one ring always have the same links, in the same order. */
+void sh_rings_connect(sh_rings *rings, const sh_orders *orders)
+{
+    char identity[SH_LINK_IDENTITY];
+    place *here = look_up(rings, orders->directive.ring);
+    for (uint32_t i = 0; here != NULL && i < here->link_count && i < orders->link_count; i++) {
+        const sh_link *order = &orders->links[i];
+        link *one = &here->links[i];
+        if (one->comes || one->begun || !order->opened)
+            continue;
+        one->begun = true;
+        name_link(identity, here, one);
+        const sh_channel_target target = {.host = order->route.host,
+                                          .port = order->route.port,
+                                          .identity = identity,
+                                          .key = order->route.key,
+                                          .patience_ms = LINK_PATIENCE_MS};
+        if (here->engine->ops->connect(here->engine, one->seat, &target) != SH_OK)
+            on_broken(here, one->seat);
+    }
+}
+
+/* The link of a place that a channel comes in by; NULL where there is none. */
+static const link *find_link(const place *here, const char *identity)
+{
+    char name[SH_LINK_IDENTITY];
+    for (uint32_t i = 0; i < here->link_count && !here->aborted; i++) {
+        name_link(name, here, &here->links[i]);
+        if (here->links[i].comes && strcmp(name, identity) == 0)
+            return &here->links[i];
+    }
+    return NULL;
+}
+
+bool sh_rings_accept(sh_rings *rings, sh_channel *channel, const char *identity)
+{
+    const link *one = NULL;
+    pthread_mutex_lock(&rings->lock);
+    const place *here = rings->first;
+    while (here != NULL && (one = find_link(here, identity)) == NULL)
+        here = here->next;
+    pthread_mutex_unlock(&rings->lock);
+    return one != NULL && here->engine->ops->take(here->engine, one->seat, channel) == SH_OK;
+}
+
+bool sh_rings_has(sh_rings *rings, uint32_t number)
+{
+    pthread_mutex_lock(&rings->lock);
+    const place *here = find(rings, number);
+    const bool has = here != NULL && !here->aborted;
+    pthread_mutex_unlock(&rings->lock);
+    return has;
+}
+
+uint32_t sh_rings_find_idle(sh_rings *rings, bool (*may_stand)(const void *context, uint32_t ring),
+                            const void *context)
+{
+    pthread_mutex_lock(&rings->lock);
+    const place *here = rings->first;
+    while (here != NULL && (here->aborted || may_stand(context, here->number)))
+        here = here->next;
+    const uint32_t number = here == NULL ? 0 : here->number;
+    pthread_mutex_unlock(&rings->lock);
+    return number;
+}
+
+void sh_rings_abort(sh_rings *rings, uint32_t number)
+{
+    pthread_mutex_lock(&rings->lock);
+    place *here = find(rings, number);
+    if (here != NULL && !here->aborted) {
+        here->aborted = true;
+        sh_engine_abort(here->engine, SH_ABORTED, "the devices change");
+    }
+    pthread_mutex_unlock(&rings->lock);
+}
+
+sh_engine *sh_rings_engine(sh_rings *rings, uint32_t number)
+{
+    pthread_mutex_lock(&rings->lock);
+    const place *here = find(rings, number);
+    sh_engine *engine = here == NULL || here->aborted ? NULL : here->engine;
+    pthread_mutex_unlock(&rings->lock);
+    return engine;
+}
+
+/* Takes one ring off the list, `aborted` or any. */
+static place *take_off(sh_rings *rings, bool any)
+{
+    pthread_mutex_lock(&rings->lock);
+    place **at = &rings->first;
+    while (*at != NULL && !any && !(*at)->aborted)
+        at = &(*at)->next;
+    place *taken = *at;
+    if (taken != NULL)
+        *at = taken->next;
+    pthread_mutex_unlock(&rings->lock);
+    return taken;
+}
+
+/* The door forgets the keys. Runs on the loop. */
+static void forget_keys(void *context)
+{
+    const place *gone = context;
+    char identity[SH_LINK_IDENTITY];
+    for (uint32_t i = 0; i < gone->link_count && gone->of->door != NULL; i++) {
+        name_link(identity, gone, &gone->links[i]);
+        if (gone->links[i].comes)
+            sh_listener_forbid(gone->of->door, identity);
+    }
+}
+
+static void close_all(sh_rings *rings, bool any)
+{
+    for (place *gone = take_off(rings, any); gone != NULL; gone = take_off(rings, any)) {
+        const sh_channel_stats stats = gone->engine->ops->stats(gone->engine);
+        pthread_mutex_lock(&rings->lock);
+        sh_channel_stats_add(&rings->closed, stats);
+        pthread_mutex_unlock(&rings->lock);
+        sh_loop_call(rings->loop, forget_keys, gone);
+        sh_engine_close(gone->engine);
+        free(gone);
+    }
+}
+
+void sh_rings_sweep(sh_rings *rings)
+{
+    close_all(rings, false);
+}
+
+sh_channel_stats sh_rings_stats(sh_rings *rings)
+{
+    pthread_mutex_lock(&rings->lock);
+    sh_channel_stats total = rings->closed;
+    for (const place *each = rings->first; each != NULL; each = each->next)
+        sh_channel_stats_add(&total, each->engine->ops->stats(each->engine));
+    pthread_mutex_unlock(&rings->lock);
+    return total;
+}
+
+void sh_rings_free(sh_rings *rings)
+{
+    if (rings == NULL)
+        return;
+    close_all(rings, true);
+    pthread_mutex_destroy(&rings->lock);
+    free(rings);
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The rings of a device: that of the view it works in, and the next one's, which is linked
+ * meanwhile. "Ring" stands for the links of a view, also where these are those of servers.
+ *
+ *     SH_TRY(sh_rings_open(rings, &orders, device));   // its door opens
+ *     sh_rings_connect(rings, &orders);                // where others' have, we link
+ *     ... on_linked; the step's thread uses sh_rings_engine(rings, number) ...
+ *     sh_rings_abort(rings, number);
+ *     sh_rings_sweep(rings);                           // the step's thread closes what was aborted
+ *
+ * Threads: each function says. "Loop only" as in net/loop.h; else the step's thread.
+ */
+#ifndef SHOAL_NODE_RINGS_H
+#define SHOAL_NODE_RINGS_H
+
+#include "net/listener.h"
+#include "node/mail/orders.h"
+#include "reduce/engine.h"
+
+typedef struct sh_rings sh_rings;
+
+/* Loop only. */
+typedef struct sh_rings_events {
+    void (*on_linked)(void *context, uint32_t ring);
+    /* A link broke, or did not come about: with the device `peer`. */
+    void (*on_broken)(void *context, uint32_t ring, uint32_t peer);
+    void *context;
+} sh_rings_events;
+
+sh_status sh_rings_new(sh_rings **rings, sh_loop *loop,
+                       const sh_rings_events *events) SHOAL_CHECKED;
+
+/* By which links come in; NULL once it is closed. Borrowed. Loop only. */
+void sh_rings_set_door(sh_rings *rings, sh_listener *door);
+
+/* Makes the ring of a view of several devices and lets in those that connect to us. Loop only. */
+sh_status sh_rings_open(sh_rings *rings, const sh_orders *orders, uint32_t device) SHOAL_CHECKED;
+
+/* Connects where these orders say that a door is open, and it has not begun to. Loop only. */
+void sh_rings_connect(sh_rings *rings, const sh_orders *orders);
+
+/* Takes the channel of a device that connects to us; false where its identity is none of ours. Loop
+ * only. */
+bool sh_rings_accept(sh_rings *rings, sh_channel *channel, const char *identity);
+
+/* Whether there is a ring that has not been aborted. Any thread. */
+bool sh_rings_has(sh_rings *rings, uint32_t number);
+
+/* The number of a ring that `may_stand` says no to; 0 where there is none. Any thread. */
+uint32_t sh_rings_find_idle(sh_rings *rings, bool (*may_stand)(const void *context, uint32_t ring),
+                            const void *context);
+
+/* Ends its rounds: the engine's wait fails with SH_ABORTED. Any thread. */
+void sh_rings_abort(sh_rings *rings, uint32_t number);
+
+/* The engine of a ring; NULL where there is none, or it was aborted. */
+sh_engine *sh_rings_engine(sh_rings *rings, uint32_t number);
+
+/* Closes the rings that were aborted; none of their engines is in use. */
+void sh_rings_sweep(sh_rings *rings);
+
+/* Bytes on the wire of all rings so far. Loop only. */
+sh_channel_stats sh_rings_stats(sh_rings *rings);
+
+/* Closes all. NULL is fine. */
+void sh_rings_free(sh_rings *rings);
+
+#endif

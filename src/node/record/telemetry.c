@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Two batches: one is filled under the lock while the other is handed on without. */
+#include "node/record/telemetry.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "monitor/monitor.h"
+
+_Static_assert(SH_FIGURE_COUNT <= 64, "a bit for each figure");
+
+struct sh_telemetry {
+    sh_telemetry_options options;
+    sh_monitor *monitor;
+    atomic_bool closing;
+    uint64_t handed_ns; /* the monitor's thread, as the next */
+    sh_telemetry_batch *handing;
+
+    pthread_mutex_t lock;
+    sh_telemetry_batch *filling; /* guarded by lock, as all below */
+    sh_channel_stats stats;
+    bool counted; /* the stats are known */
+};
+
+/* ---- measuring ------------------------------------------------------------------------------- */
+
+static void count_network(void *context, sh_sample *sample)
+{
+    sh_telemetry *telemetry = context;
+    pthread_mutex_lock(&telemetry->lock);
+    const sh_channel_stats stats = telemetry->stats;
+    const bool counted = telemetry->counted;
+    pthread_mutex_unlock(&telemetry->lock);
+    if (!counted)
+        return;
+    const sh_socket_traffic *traffic = &stats.traffic;
+    sample->figures[SH_FIGURE_network_sent_bytes] = (double)stats.sent_bytes;
+    sample->figures[SH_FIGURE_network_received_bytes] = (double)stats.received_bytes;
+    if (traffic->sent_segments == 0) /* the system does not say */
+        return;
+    sample->figures[SH_FIGURE_network_sent_packets] = (double)traffic->sent_segments;
+    sample->figures[SH_FIGURE_network_received_packets] = (double)traffic->received_segments;
+    sample->figures[SH_FIGURE_network_busy_seconds] = (double)traffic->busy_ns * 1e-9;
+}
+
+static void on_sample(void *context, const sh_sample *sample)
+{
+    sh_telemetry *telemetry = context;
+    const uint64_t now_ns = sh_clock_now_ns(sh_clock_system());
+    pthread_mutex_lock(&telemetry->lock);
+    sh_telemetry_batch *batch = telemetry->filling;
+    if (batch->sample_count < SH_TELEMETRY_SAMPLES)
+        batch->samples[batch->sample_count++] = *sample;
+    else
+        batch->dropped++;
+    const bool due = now_ns - telemetry->handed_ns >= SH_TELEMETRY_PERIOD_NS ||
+                     batch->step_count >= SH_TELEMETRY_STEPS_SOON ||
+                     atomic_load(&telemetry->closing);
+    if (due) {
+        telemetry->filling = telemetry->handing;
+        telemetry->handing = batch;
+    }
+    pthread_mutex_unlock(&telemetry->lock);
+    if (!due)
+        return;
+    telemetry->handed_ns = batch->now_ns = now_ns;
+    telemetry->options.sink(telemetry->options.context, batch);
+    batch->dropped = batch->sample_count = batch->step_count = 0;
+}
+
+sh_status sh_telemetry_open(sh_telemetry **telemetry, const sh_telemetry_options *options)
+{
+    sh_status status = SH_OK;
+    sh_telemetry *fresh = calloc(1, sizeof *fresh);
+    if (fresh == NULL)
+        return sh_fail_memory(sizeof *fresh, "the telemetry");
+    fresh->options = *options;
+    fresh->handed_ns = sh_clock_now_ns(sh_clock_system());
+    pthread_mutex_init(&fresh->lock, NULL);
+    fresh->filling = calloc(1, sizeof *fresh->filling);
+    fresh->handing = calloc(1, sizeof *fresh->handing);
+    if (fresh->filling == NULL || fresh->handing == NULL)
+        SH_TRY_DONE(sh_fail_memory(sizeof *fresh->filling, "the telemetry"));
+    SH_TRY_DONE(sh_monitor_start(&fresh->monitor,
+                                 &(sh_monitor_options){
+                                     .sampler = {.network = count_network, .context = fresh},
+                                     .sink = on_sample,
+                                     .context = fresh,
+                                 }));
+    *telemetry = fresh;
+    return SH_OK;
+done:
+    sh_telemetry_close(fresh);
+    return status;
+}
+
+void sh_telemetry_close(sh_telemetry *telemetry)
+{
+    if (telemetry == NULL)
+        return;
+    atomic_store(&telemetry->closing, true);
+    sh_monitor_stop(telemetry->monitor); /* takes a last sample */
+    pthread_mutex_destroy(&telemetry->lock);
+    free(telemetry->filling);
+    free(telemetry->handing);
+    free(telemetry);
+}
+
+void sh_telemetry_step(sh_telemetry *telemetry, const sh_step_times *times)
+{
+    pthread_mutex_lock(&telemetry->lock);
+    sh_telemetry_batch *batch = telemetry->filling;
+    if (batch->step_count < SH_TELEMETRY_STEPS)
+        batch->steps[batch->step_count++] = *times;
+    else
+        batch->dropped++;
+    pthread_mutex_unlock(&telemetry->lock);
+}
+
+void sh_telemetry_network(sh_telemetry *telemetry, const sh_channel_stats *stats)
+{
+    pthread_mutex_lock(&telemetry->lock);
+    telemetry->stats = *stats;
+    telemetry->counted = true;
+    pthread_mutex_unlock(&telemetry->lock);
+}
+
+/* ---- batches as messages --------------------------------------------------------------------- */
+
+static void write_sample(Shoal__Sample *to, double *values, const sh_sample *sample)
+{
+    shoal__sample__init(to);
+    to->at_ns = sample->at_ns;
+    to->figures = values;
+    for (int i = 0; i < SH_FIGURE_COUNT; i++)
+        if (isfinite(sample->figures[i])) {
+            to->known |= 1ULL << i;
+            values[to->n_figures++] = sample->figures[i];
+        }
+}
+
+static void write_step(Shoal__StepTimes *to, const sh_step_times *step)
+{
+    shoal__step_times__init(to);
+    to->step = step->step;
+    to->ends_ns = step->ends_ns;
+    to->grains = step->grains;
+    to->samples = step->samples;
+    to->attempts = step->attempts;
+    to->wall_ns = step->wall_ns;
+    to->parts_ns = (uint64_t *)(uintptr_t)step->ns;
+    to->n_parts_ns = SH_PART_COUNT;
+}
+
+sh_telemetry_message *sh_telemetry_batch_write(const sh_telemetry_batch *batch)
+{
+    sh_telemetry_message *fresh = malloc(sizeof *fresh);
+    if (fresh == NULL)
+        return NULL;
+    shoal__figures__init(&fresh->body);
+    fresh->body.now_ns = batch->now_ns;
+    fresh->body.dropped = batch->dropped;
+    fresh->body.samples = fresh->sample_list;
+    fresh->body.steps = fresh->step_list;
+    fresh->body.n_samples = batch->sample_count;
+    fresh->body.n_steps = batch->step_count;
+    for (uint32_t i = 0; i < batch->sample_count; i++) {
+        fresh->sample_list[i] = &fresh->samples[i];
+        write_sample(&fresh->samples[i], fresh->values[i], &batch->samples[i]);
+    }
+    for (uint32_t i = 0; i < batch->step_count; i++) {
+        fresh->step_list[i] = &fresh->steps[i];
+        write_step(&fresh->steps[i], &batch->steps[i]);
+    }
+    return fresh;
+}
+
+static sh_status read_sample(sh_sample *sample, const Shoal__Sample *from)
+{
+    size_t next = 0;
+    sh_sample_clear(sample);
+    sample->at_ns = from->at_ns;
+    if (from->known >> SH_FIGURE_COUNT != 0 ||
+        (size_t)__builtin_popcountll(from->known) != from->n_figures)
+        return sh_fail(SH_FORMAT, "a sample with figures that are not known here");
+    for (int i = 0; i < SH_FIGURE_COUNT; i++)
+        if ((from->known >> i & 1) != 0)
+            sample->figures[i] = from->figures[next++];
+    return SH_OK;
+}
+
+static sh_status read_step(sh_step_times *step, const Shoal__StepTimes *from)
+{
+    if (from->n_parts_ns != SH_PART_COUNT)
+        return sh_fail(SH_FORMAT, "a step's time in %zu parts instead of %d", from->n_parts_ns,
+                       (int)SH_PART_COUNT);
+    *step = (sh_step_times){
+        .step = from->step,
+        .ends_ns = from->ends_ns,
+        .grains = from->grains,
+        .samples = from->samples,
+        .attempts = from->attempts,
+        .wall_ns = from->wall_ns,
+    };
+    memcpy(step->ns, from->parts_ns, sizeof step->ns);
+    return SH_OK;
+}
+
+sh_status sh_telemetry_batch_read(sh_telemetry_batch *batch, const Shoal__Figures *body)
+{
+    if (body->n_samples > SH_TELEMETRY_SAMPLES || body->n_steps > SH_TELEMETRY_STEPS)
+        return sh_fail(SH_FORMAT, "%zu samples and %zu steps at once, where %d and %d are the most",
+                       body->n_samples, body->n_steps, SH_TELEMETRY_SAMPLES, SH_TELEMETRY_STEPS);
+    batch->now_ns = body->now_ns;
+    batch->dropped = body->dropped;
+    batch->sample_count = (uint32_t)body->n_samples;
+    batch->step_count = (uint32_t)body->n_steps;
+    for (uint32_t i = 0; i < batch->sample_count; i++)
+        SH_TRY(read_sample(&batch->samples[i], body->samples[i]));
+    for (uint32_t i = 0; i < batch->step_count; i++)
+        SH_TRY(read_step(&batch->steps[i], body->steps[i]));
+    return SH_OK;
+}
+
+void sh_telemetry_batch_move(sh_telemetry_batch *batch, uint64_t here_ns)
+{
+    const uint64_t by = here_ns - batch->now_ns; /* either way, modulo 2^64 */
+    for (uint32_t i = 0; i < batch->sample_count; i++)
+        batch->samples[i].at_ns += by;
+    for (uint32_t i = 0; i < batch->step_count; i++)
+        batch->steps[i].ends_ns += by;
+    batch->now_ns = here_ns;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a device measures of itself: its monitor's samples and its steps' times, handed on together
+ * about once a second as a *batch*, which goes to the coordinator as a message.
+ *
+ *     SH_TRY(sh_telemetry_open(&telemetry, &(sh_telemetry_options){on_batch, member}));
+ *     sh_telemetry_step(telemetry, &times);
+ *     sh_telemetry_close(telemetry);               // hands on what is left
+ *     ...
+ *     sh_telemetry_message *message = sh_telemetry_batch_write(&batch);   // to be sent, then
+ * free() SH_TRY(sh_telemetry_batch_read(&batch, message->figures)); sh_telemetry_batch_move(&batch,
+ * arrived_ns);
+ *
+ * What comes faster than it can be handed on is dropped and counted. Nobody waits.
+ *
+ * Threads: any for step and network; the sink is called on the monitor's thread. A batch is a
+ * value.
+ */
+#ifndef SHOAL_NODE_TELEMETRY_H
+#define SHOAL_NODE_TELEMETRY_H
+
+#include "monitor/sample.h"
+#include "monitor/step_times.h"
+#include "net/channel.h"
+#include "net/message.h"
+
+#define SH_TELEMETRY_SAMPLES 32
+#define SH_TELEMETRY_STEPS 512
+#define SH_TELEMETRY_PERIOD_NS 1000000000ULL
+#define SH_TELEMETRY_STEPS_SOON 64 /* steps that are handed on before the period is over */
+
+typedef struct sh_telemetry_batch {
+    uint64_t now_ns;  /* when it was handed on, of the device's clock */
+    uint32_t dropped; /* samples and steps for which there was no room */
+    uint32_t sample_count, step_count;
+    sh_sample samples[SH_TELEMETRY_SAMPLES];
+    sh_step_times steps[SH_TELEMETRY_STEPS];
+} sh_telemetry_batch;
+
+typedef struct sh_telemetry sh_telemetry;
+
+typedef struct sh_telemetry_options {
+    void (*sink)(void *context, const sh_telemetry_batch *batch); /* borrowed for the call */
+    void *context;                                                /* until it is closed */
+} sh_telemetry_options;
+
+/* Owned: close it. SH_NO_MEMORY, SH_IO as sh_monitor_start. */
+sh_status sh_telemetry_open(sh_telemetry **telemetry,
+                            const sh_telemetry_options *options) SHOAL_CHECKED;
+void sh_telemetry_close(sh_telemetry *telemetry); /* NULL is fine */
+
+void sh_telemetry_step(sh_telemetry *telemetry, const sh_step_times *times);
+
+/* What all channels of this process have carried so far: the figures network_... */
+void sh_telemetry_network(sh_telemetry *telemetry, const sh_channel_stats *stats);
+
+/* The message's body, as protobuf-c wants it. */
+typedef struct sh_telemetry_message {
+    Shoal__Figures body;
+    Shoal__Sample samples[SH_TELEMETRY_SAMPLES], *sample_list[SH_TELEMETRY_SAMPLES];
+    double values[SH_TELEMETRY_SAMPLES][SH_FIGURE_COUNT];
+    Shoal__StepTimes steps[SH_TELEMETRY_STEPS], *step_list[SH_TELEMETRY_STEPS];
+} sh_telemetry_message;
+
+/* Owned: free(); NULL where memory is out. `batch` must outlive it. */
+sh_telemetry_message *sh_telemetry_batch_write(const sh_telemetry_batch *batch);
+
+/* SH_FORMAT: more of them than there can be, or figures and parts that this device does not know.
+ */
+sh_status sh_telemetry_batch_read(sh_telemetry_batch *batch,
+                                  const Shoal__Figures *body) SHOAL_CHECKED;
+
+/* Moves all moments by the difference of the clocks: `now_ns` was `here_ns` of this one. */
+void sh_telemetry_batch_move(sh_telemetry_batch *batch, uint64_t here_ns);
+
+#endif

@@ -1,0 +1,568 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Each model is trained for real, on noise, with one grain on each lane, at a few sizes of grain;
+ * programs and steps are timed (train/stopwatch, backend/profiler). A model at one size is a trial.
+ * All trials are gone through several times, so that a bad second of the machine spoils a pass and
+ * not a model; those that take long to set up and to warm up have one. Of a trial's rounds
+ * the half in the middle counts, by the time of their steps; within them times are means, which add
+ * up to the step again. What is left of a step when programs, reading, sum and optimiser are taken
+ * away is kept by grain and by step.
+ *
+ * Where models have the same work, the mean counts each by its steps a second: a loss of ten
+ * classes takes five times as long where a large model has emptied the caches, and matters only to
+ * small ones.
+ *
+ * Sizes of grain that would take much longer than the model's time, or more than a part of the
+ * memory, are left out; so is a model of which not even one sample fits, unless it was asked for.
+ */
+#include "shoal/bench.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/host.h"
+#include "base/memory.h"
+#include "plan/breakdown.h"
+#include "plan/device_file.h"
+#include "plan/peaks.h"
+#include "plan/time_model.h"
+#include "train/stopwatch.h"
+#include "train/workbench.h"
+
+#define USUAL_SECONDS 1.5
+#define PEAK_SECONDS 2.0
+#define PASSES 3
+#define LEAST_ROUNDS 3 /* of the first pass */
+#define PASS_ROUNDS 8  /* at most, of each */
+#define MOST_ROUNDS (PASSES * PASS_ROUNDS)
+#define PASS_MOST 0.5 /* of a model's time: a pass is repeated that took less, set-up included */
+#define ROUND_SECONDS 0.02 /* a round is so many steps that it takes at least as long */
+#define WEIGHT_MOST 10000  /* of a model in a mean, in steps a second */
+#define MEMORY_PART 4      /* of the machine's memory, for the lanes of one model */
+
+/* The first only where the second would take too long. */
+static const uint32_t grains[] = {1, 4, 16, 32};
+#define GRAINS (sizeof grains / sizeof *grains)
+#define SIZES 3 /* of them that share a model's time */
+#define STEPS_NEEDED                                                                               \
+    6                  /* about so many steps a size takes at least, warm-up and redone ones too   \
+                        */
+#define TIME_MORE 2    /* so many times its part may take, since it is that or nothing */
+#define TIME_MOST 8    /* and so many for a model that has only one size */
+#define USUAL_PART 0.3 /* of the peak that models reach, to begin with */
+
+/* One model at one size of grain, and what its rounds gave. */
+typedef struct trial {
+    sh_job job;
+    sh_problem problem;
+    uint32_t grain;
+    size_t weights, optimizer_words;
+    double pass_seconds;   /* of the first pass, set-up and warm-up included */
+    size_t length;         /* instructions of its program */
+    sh_measurement *works; /* by instruction: what it does; owned, as the two below */
+    bool *prepares;        /* by instruction */
+    double *times;         /* by instruction and round: seconds of one execution */
+    uint32_t rounds;
+    uint32_t first, end;                           /* the rounds that count, once they are sorted */
+    uint32_t order[MOST_ROUNDS];                   /* rounds by the time of their steps */
+    double step[MOST_ROUNDS];                      /* seconds of one step */
+    double clear[MOST_ROUNDS], apply[MOST_ROUNDS]; /* of one step, all lanes */
+    double read[MOST_ROUNDS];                      /* of one sample */
+    double grain_rest[MOST_ROUNDS]; /* of one grain, outside of program and reading */
+    double turn[MOST_ROUNDS];       /* of one step: a lane's grains, the mean of the lanes */
+    double step_rest[MOST_ROUNDS];  /* of one step, outside of the lanes' work */
+} trial;
+
+/* What a trial runs on, for one pass. */
+typedef struct rig {
+    sh_pipeline *pipeline;
+    sh_replica *replica;
+    sh_trainer *trainer;
+    const sh_program *program; /* the trained one; borrowed from the trainer, as the graph */
+    const sh_graph *graph;
+} rig;
+
+typedef struct bench {
+    const sh_bench_options *options;
+    sh_bench_result *result;
+    sh_backend_list backends;
+    uint32_t lanes;
+    double seconds; /* of one model */
+    sh_measurements known;
+    trial **trials; /* each owned */
+    size_t trial_count, trial_capacity;
+} bench;
+
+static void tell(const bench *b, const char *text)
+{
+    if (b->options->observer != NULL)
+        b->options->observer(b->options->context, &(sh_event){.kind = SH_EVENT_NOTE, .text = text});
+}
+
+/* The mean over the rounds that count. */
+static double typical(const trial *t, const double *by_round)
+{
+    double sum = 0;
+    for (uint32_t i = t->first; i < t->end; i++)
+        sum += by_round[t->order[i]];
+    return sum / (t->end - t->first);
+}
+
+/* `*r` is to be closed even where this fails. */
+static sh_status rig_open(rig *r, const bench *b, const trial *t)
+{
+    sh_lane_size size;
+    *r = (rig){0};
+    const sh_pipeline_options options = sh_job_pipeline(&t->job);
+    SH_TRY(sh_pipeline_open(&r->pipeline, t->job.data, &options));
+    SH_TRY(sh_replica_new(&r->replica, &t->job, &t->problem));
+    SH_TRY(sh_trainer_new(&r->trainer, &(sh_trainer_options){.job = &t->job,
+                                                             .pipeline = r->pipeline,
+                                                             .backends = &b->backends,
+                                                             .replica = r->replica,
+                                                             .lanes = b->lanes,
+                                                             .clock = sh_clock_system()}));
+    for (size_t i = 0;
+         sh_lanes_program(sh_trainer_lanes(r->trainer), i, &size, &r->program, &r->graph); i++)
+        if (size.mode == SH_MODEL_TRAIN)
+            break;
+    return SH_OK;
+}
+
+/* Adds a trial of this model and size to the list. */
+static sh_status trial_new(trial **t, bench *b, const char *spec, const sh_problem *problem,
+                           uint32_t grain)
+{
+    SH_TRY(sh_array_grow((void **)&b->trials, &b->trial_capacity, b->trial_count + 1,
+                         sizeof(trial *)));
+    trial *fresh = calloc(1, sizeof *fresh);
+    if (fresh == NULL)
+        return sh_fail_memory(sizeof *fresh, "measuring a model");
+    b->trials[b->trial_count++] = fresh;
+    fresh->grain = grain;
+    fresh->problem = *problem;
+    sh_job *job = &fresh->job;
+    sh_job_init(job);
+    snprintf(job->model, sizeof job->model, "%s", spec);
+    job->batch_size = b->lanes * grain;
+    job->grain = grain;
+    job->lr = 1e-6f; /* next to nothing is learnt from noise, and nothing grows */
+    snprintf(job->data, sizeof job->data, "noise:%zux%zux%zu/%zu/%u/%u", problem->channels,
+             problem->height, problem->width, problem->classes, job->batch_size, grain);
+    SH_TRY(sh_job_complete(job));
+    *t = fresh;
+    return SH_OK;
+}
+
+/* What its program does, seen at the first pass. */
+static sh_status describe(trial *t, const rig *r)
+{
+    const size_t length = sh_program_length(r->program);
+    t->works = calloc(length, sizeof *t->works);
+    t->prepares = calloc(length, sizeof *t->prepares);
+    t->times = calloc(length * MOST_ROUNDS, sizeof *t->times);
+    if (t->works == NULL || t->prepares == NULL || t->times == NULL)
+        return sh_fail_memory(length * MOST_ROUNDS * sizeof *t->times, "measuring a model");
+    t->length = length;
+    t->weights = r->replica->weight_count;
+    t->optimizer_words = sh_optimizer_words(t->weights, r->replica->slot_count);
+    for (size_t i = 0; i < length; i++) {
+        const sh_work work = sh_program_work(r->program, i);
+        t->works[i] = sh_measurement_of(&work, r->graph, t->grain);
+        t->prepares[i] = work.prepares;
+    }
+    return SH_OK;
+}
+
+/* Steps, each of one grain on each lane; the wall time of all. */
+static sh_status take_steps(const rig *r, const bench *b, uint64_t steps, double *seconds)
+{
+    sh_step_result result;
+    const sh_part part = {.share = {0, b->lanes}, .of = b->lanes, .engine = sh_engine_solo()};
+    const uint64_t begun_ns = sh_clock_now_ns(sh_clock_system());
+    for (uint64_t i = 0; i < steps; i++)
+        SH_TRY(sh_trainer_step(r->trainer, &part, &result));
+    *seconds = (double)(sh_clock_now_ns(sh_clock_system()) - begun_ns) * 1e-9;
+    return SH_OK;
+}
+
+/* Takes the clocks' figures of `steps` steps, which took `seconds`, into the next round. */
+static void keep_round(trial *t, const rig *r, const bench *b, uint64_t steps, double seconds)
+{
+    const uint32_t round = t->rounds++;
+    const sh_lanes *lanes = sh_trainer_lanes(r->trainer);
+    const sh_stopwatch *watch = sh_trainer_stopwatch(r->trainer);
+    double program_ns = 0, prepare_ns = 0, spans_ns[SH_SPAN_COUNT] = {0};
+    uint64_t executions = 0;
+    for (uint32_t lane = 0; lane < b->lanes; lane++)
+        for (int kind = 0; kind < SH_SPAN_COUNT; kind++)
+            spans_ns[kind] += (double)watch->spans[lane].ns[kind];
+    for (size_t i = 0; i < t->length; i++) {
+        sh_work_time all = {0};
+        for (uint32_t lane = 0; lane < b->lanes; lane++) {
+            const sh_work_time *times =
+                sh_execution_times(sh_lanes_execution(lanes, lane, SH_MODEL_TRAIN, t->grain));
+            all.count += times[i].count;
+            all.ns += times[i].ns;
+        }
+        *(t->prepares[i] ? &prepare_ns : &program_ns) += (double)all.ns;
+        if (!t->prepares[i] && all.count > executions)
+            executions = all.count;
+        if (all.count > 0)
+            t->times[i * MOST_ROUNDS + round] = (double)all.ns * 1e-9 / (double)all.count;
+    }
+    const double n = (double)steps, lane_ns = spans_ns[SH_SPAN_BUSY] - prepare_ns;
+    const double turn_ns = lane_ns - spans_ns[SH_SPAN_SUM] - spans_ns[SH_SPAN_APPLY];
+    const double rest_ns = turn_ns - spans_ns[SH_SPAN_READ] - program_ns;
+    t->step[round] = seconds / n;
+    t->clear[round] = spans_ns[SH_SPAN_SUM] * 1e-9 / n;
+    t->read[round] = spans_ns[SH_SPAN_READ] * 1e-9 / n / t->job.batch_size;
+    t->apply[round] = spans_ns[SH_SPAN_APPLY] * 1e-9 / n;
+    t->grain_rest[round] = fmax(rest_ns, 0) * 1e-9 / (double)(executions > 0 ? executions : 1);
+    t->turn[round] = turn_ns * 1e-9 / n / b->lanes;
+    t->step_rest[round] = fmax(seconds - (prepare_ns + lane_ns / b->lanes) * 1e-9, 0) / n;
+}
+
+/* Warms up, then takes rounds until `seconds` are over, at least `least`. */
+static sh_status take_rounds(trial *t, const rig *r, const bench *b, uint32_t least, double seconds)
+{
+    double took, spent = 0;
+    SH_TRY(take_steps(r, b, 1, &took)); /* finds the exponents of the sum */
+    SH_TRY(take_steps(r, b, 1, &took));
+    const double fits = ROUND_SECONDS / (took > 1e-6 ? took : 1e-6);
+    const uint64_t steps = fits < 1 ? 1 : (uint64_t)fits + 1;
+    const uint32_t begun = t->rounds;
+    least = took > PASSES * seconds ? 1 : least; /* a slow one has but this pass */
+    while (t->rounds - begun < PASS_ROUNDS && (t->rounds - begun < least || spent < seconds)) {
+        sh_trainer_clear_times(r->trainer);
+        SH_TRY(take_steps(r, b, steps, &took));
+        keep_round(t, r, b, steps, took);
+        spent += took;
+    }
+
+    /* The rounds that count are the middle half, by the time of a step. */
+    for (uint32_t i = 0; i < t->rounds; i++) {
+        uint32_t at = i;
+        for (; at > 0 && t->step[t->order[at - 1]] > t->step[i]; at--)
+            t->order[at] = t->order[at - 1];
+        t->order[at] = i;
+    }
+    t->first = t->rounds / 4;
+    t->end = t->rounds - t->rounds / 4;
+    return SH_OK;
+}
+
+/* One pass of a trial; the bytes of its lanes. */
+static sh_status take_pass(trial *t, bench *b, double *lane_bytes)
+{
+    rig r;
+    const bool first = t->rounds == 0;
+    const uint64_t begun_ns = sh_clock_now_ns(sh_clock_system());
+    sh_status status;
+    SH_TRY_DONE(rig_open(&r, b, t));
+    if (first)
+        SH_TRY_DONE(describe(t, &r));
+    *lane_bytes = (double)sh_lanes_bytes(sh_trainer_lanes(r.trainer));
+    SH_TRY_DONE(take_rounds(t, &r, b, first ? LEAST_ROUNDS : 1, b->seconds / SIZES / PASSES));
+done:
+    sh_trainer_free(r.trainer);
+    sh_replica_free(r.replica);
+    sh_pipeline_close(r.pipeline);
+    if (first)
+        t->pass_seconds = (double)(sh_clock_now_ns(sh_clock_system()) - begun_ns) * 1e-9;
+    return sh_fail_in(status, "measuring %.64s at grain %u", t->job.model, t->grain);
+}
+
+/* Seconds that a step of one sample on each lane may take, by its arithmetic alone. */
+static sh_status estimate(const bench *b, const char *spec, const sh_problem *problem,
+                          double *seconds)
+{
+    const sh_model_options model = {.spec = spec, .problem = *problem};
+    sh_plan_layer *layers;
+    sh_graph *graph;
+    size_t count;
+    double flops = 0;
+    SH_TRY(sh_model_build(&graph, &model, 1, SH_MODEL_TRAIN));
+    const sh_status status = sh_breakdown(&layers, &count, graph, NULL);
+    sh_graph_free(graph);
+    SH_TRY(status);
+    for (size_t i = 0; i < count; i++)
+        flops += layers[i].forward_flops + layers[i].backward_flops;
+    free(layers);
+    *seconds = flops * b->lanes / (USUAL_PART * b->known.matrix.all);
+    return SH_OK;
+}
+
+/* The first pass of a model, at each size of grain that is worth its time. */
+static sh_status measure_model(bench *b, const char *spec, const sh_problem *problem, bool asked)
+{
+    double one, step_seconds = 0, lane_bytes = 0;
+    char note[SH_MODEL_BYTES + 128];
+    SH_TRY(estimate(b, spec, problem, &one));
+    if (!asked && one * STEPS_NEEDED > TIME_MOST * b->seconds) {
+        snprintf(note, sizeof note,
+                 "left out    %s: a step of one sample would take about %.0f s (--models %s)", spec,
+                 one, spec);
+        tell(b, note);
+        return SH_OK;
+    }
+    snprintf(note, sizeof note, "measuring   %s", spec);
+    tell(b, note);
+    const double memory_limit =
+        (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) / MEMORY_PART;
+    const size_t first = one * (double)grains[1] * STEPS_NEEDED > TIME_MORE * b->seconds ? 0u : 1u;
+    for (size_t i = first; i < GRAINS; i++) {
+        const double growth = i == first ? 1 : (double)grains[i] / (double)grains[i - 1];
+        if (i > first && (step_seconds * growth * STEPS_NEEDED > TIME_MORE * b->seconds ||
+                          lane_bytes * growth > memory_limit))
+            break;
+        trial *t;
+        SH_TRY(trial_new(&t, b, spec, problem, grains[i]));
+        SH_TRY(take_pass(t, b, &lane_bytes));
+        step_seconds = typical(t, t->step);
+    }
+    return SH_OK;
+}
+
+/* All models of the list, a name alone being its example: built once to check them, or measured. */
+static sh_status measure_listed(bench *b, bool only_check)
+{
+    const char *next = b->options->models;
+    while (next != NULL) {
+        char spec[SH_MODEL_BYTES];
+        const size_t length = strcspn(next, ",");
+        if (length == 0 || length >= sizeof spec)
+            return sh_fail(SH_INVALID, "--models: expected names with commas between them");
+        snprintf(spec, sizeof spec, "%.*s", (int)length, next);
+        const sh_model_def *def;
+        SH_TRY(sh_fail_in(sh_model_find(&def, spec), "--models"));
+        if (strchr(spec, ':') == NULL)
+            snprintf(spec, sizeof spec, "%s", def->example);
+        if (only_check) {
+            const sh_model_options model = {.spec = spec, .problem = def->example_problem};
+            sh_graph *graph;
+            SH_TRY(sh_model_build(&graph, &model, 1, SH_MODEL_EVALUATE));
+            sh_graph_free(graph);
+        } else {
+            SH_TRY(measure_model(b, spec, &def->example_problem, true));
+        }
+        next = next[length] == ',' ? next + length + 1 : NULL;
+    }
+    return SH_OK;
+}
+
+static sh_status keep(bench *b, sh_measurement one, double seconds, const trial *t)
+{
+    const double each = typical(t, t->step);
+    one.seconds = seconds;
+    one.count = (uint32_t)fmin(fmax(1 / each, 1), WEIGHT_MOST);
+    return sh_measurements_add(&b->known, &one);
+}
+
+static int ascending(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/*
+ * What a step takes beyond its lanes' work is something fixed, the least that any trial showed, and
+ * what the last lane comes late: a part of the time that the grains take, the same for all models;
+ * the median of the trials.
+ */
+static sh_status learn_rests(bench *b)
+{
+    double fixed = (double)INFINITY;
+    double *lags = calloc(b->trial_count, sizeof *lags);
+    if (lags == NULL)
+        return sh_fail_memory(b->trial_count * sizeof *lags, "measuring");
+    for (size_t i = 0; i < b->trial_count; i++)
+        fixed = fmin(fixed, typical(b->trials[i], b->trials[i]->step_rest));
+    for (size_t i = 0; i < b->trial_count; i++) {
+        const trial *t = b->trials[i];
+        lags[i] = (typical(t, t->step_rest) - fixed) / fmax(typical(t, t->turn), 1e-9);
+    }
+    qsort(lags, b->trial_count, sizeof *lags, ascending);
+    const double lag = lags[b->trial_count / 2];
+    free(lags);
+    sh_measurement one = sh_measurement_named(SH_TIME_STEP, 1);
+    one.seconds = fixed;
+    SH_TRY(sh_measurements_add(&b->known, &one));
+    one = sh_measurement_named(SH_TIME_LAG, 1);
+    one.seconds = lag;
+    return sh_measurements_add(&b->known, &one);
+}
+
+/* What the model makes of a step that it was told of. */
+static double predict(const bench *b, const trial *t)
+{
+    sh_program_time grain = {0};
+    for (size_t i = 0; i < t->length; i++)
+        *(t->prepares[i] ? &grain.prepare : &grain.run) += sh_time_of(&b->known, &t->works[i]);
+    const sh_step_shape shape = {
+        .lanes = b->lanes,
+        .grains = b->lanes,
+        .grain_samples = t->grain,
+        .grain = grain,
+        .read_seconds = typical(t, t->read),
+        .weights = t->weights,
+        .optimizer_words = t->optimizer_words,
+    };
+    return sh_time_of_step(&b->known, &shape).seconds;
+}
+
+/* From the trials to the device's figures, and from these to the results. */
+static sh_status evaluate(bench *b)
+{
+    sh_bench_result *result = b->result;
+    if (b->trial_count == 0)
+        return SH_OK;
+    result->models = calloc(b->trial_count, sizeof *result->models);
+    if (result->models == NULL)
+        return sh_fail_memory(b->trial_count * sizeof *result->models, "measuring");
+    result->model_count = b->trial_count;
+    for (size_t i = 0; i < b->trial_count; i++) {
+        const trial *t = b->trials[i];
+        for (size_t j = 0; j < t->length; j++)
+            SH_TRY(keep(b, t->works[j], typical(t, t->times + j * MOST_ROUNDS), t));
+        SH_TRY(keep(b, sh_measurement_named(SH_TIME_CLEAR, (double)t->weights),
+                    typical(t, t->clear), t));
+        SH_TRY(keep(b, sh_measurement_named(SH_TIME_APPLY, (double)t->optimizer_words),
+                    typical(t, t->apply), t));
+        SH_TRY(
+            keep(b, sh_measurement_named(SH_TIME_GRAIN, t->grain), typical(t, t->grain_rest), t));
+    }
+    SH_TRY(learn_rests(b));
+    for (size_t i = 0; i < b->trial_count; i++) {
+        const trial *t = b->trials[i];
+        const double step_seconds = typical(t, t->step);
+        double flops = 0;
+        for (size_t j = 0; j < t->length; j++)
+            flops += t->works[j].flops;
+        result->models[i] = (sh_bench_model){
+            .grain = t->grain,
+            .grains_per_second = b->lanes / step_seconds,
+            .samples_per_second = t->job.batch_size / step_seconds,
+            .flops_per_second = flops * b->lanes / step_seconds,
+            .step_seconds = step_seconds,
+            .predicted_seconds = predict(b, t),
+        };
+        snprintf(result->models[i].model, sizeof result->models[i].model, "%s", t->job.model);
+    }
+    return SH_OK;
+}
+
+/* Keeps what an earlier measurement of the same lanes and backend knew of other work. */
+static sh_status merge(bench *b, const char *path)
+{
+    sh_measurements before;
+    if (b->options->models == NULL || sh_device_file_read(&before, path) != SH_OK)
+        return SH_OK;
+    sh_status status = SH_OK;
+    const bool alike =
+        before.lanes == b->known.lanes && strcmp(before.backend, b->known.backend) == 0;
+    for (size_t i = 0; i < before.count && alike; i++) {
+        const sh_measurement *item = &before.items[i];
+        size_t count;
+        const sh_measurement *now =
+            sh_measurements_find(&b->known, item->name, &item->class, &count);
+        bool known = false;
+        for (size_t j = 0; j < count; j++)
+            known = known || now[j].size == item->size;
+        if (!known)
+            SH_TRY_DONE(sh_measurements_add(&b->known, item));
+    }
+done:
+    sh_measurements_release(&before);
+    return status;
+}
+
+/* Writes the device's file; `path` is where. */
+static sh_status save(bench *b, char path[SH_PATH_BYTES])
+{
+    SH_TRY(sh_device_file_path(path));
+    SH_TRY(merge(b, path));
+    return sh_device_file_write(path, &b->known);
+}
+
+static sh_bench_rate public_rate(sh_rate rate)
+{
+    return (sh_bench_rate){rate.one, rate.all};
+}
+
+static sh_status run(bench *b)
+{
+    sh_bench_result *result = b->result;
+    const uint64_t begun_ns = sh_clock_now_ns(sh_clock_system());
+    double lane_bytes;
+    char path[SH_PATH_BYTES], note[SH_MESSAGE_BYTES + 64];
+    SH_TRY(sh_workbench_backends(&b->backends, b->options->backend));
+    SH_TRY(measure_listed(b, true));
+    b->known.lanes = result->lanes = b->lanes;
+    snprintf(b->known.backend, sizeof b->known.backend, "%s", b->backends.items[0]->name);
+    snprintf(result->backend, sizeof result->backend, "%s", b->backends.items[0]->name);
+
+    tell(b, "measuring   arithmetic and memory");
+    SH_TRY(sh_peaks_measure(&b->known, &b->backends, b->lanes, sh_clock_system(),
+                            fmin(PEAK_SECONDS, 4 * b->seconds)));
+    result->matrix = public_rate(b->known.matrix);
+    result->convolution = public_rate(b->known.convolution);
+    result->copy = public_rate(b->known.copy);
+    result->triad = public_rate(b->known.triad);
+
+    SH_TRY(measure_listed(b, false));
+    for (const sh_model_def *const *all = sh_model_all();
+         *all != NULL && b->options->models == NULL; all++)
+        SH_TRY(measure_model(b, (*all)->example, &(*all)->example_problem, false));
+    for (int pass = 1; pass < PASSES; pass++)
+        for (size_t i = 0; i < b->trial_count; i++)
+            if (b->trials[i]->pass_seconds < PASS_MOST * b->seconds)
+                SH_TRY(take_pass(b->trials[i], b, &lane_bytes));
+    SH_TRY(evaluate(b));
+
+    if (save(b, path) != SH_OK) {
+        snprintf(note, sizeof note, "the figures are not kept: %s", sh_message());
+        tell(b, note);
+    } else if (strlen(path) < sizeof result->file) {
+        memcpy(result->file, path, strlen(path) + 1);
+    }
+    result->seconds = (double)(sh_clock_now_ns(sh_clock_system()) - begun_ns) * 1e-9;
+    return SH_OK;
+}
+
+sh_status sh_bench(const sh_bench_options *options, sh_bench_result *result)
+{
+    sh_bench_result fresh = {0};
+    bench b = {
+        .options = options,
+        .result = &fresh,
+        .lanes = options->lanes > 0 ? options->lanes : sh_host_cores(),
+        .seconds = options->seconds > 0 ? options->seconds : USUAL_SECONDS,
+    };
+    const sh_status status = run(&b);
+    sh_measurements_release(&b.known);
+    for (size_t i = 0; i < b.trial_count; i++) {
+        free(b.trials[i]->works);
+        free(b.trials[i]->prepares);
+        free(b.trials[i]->times);
+        free(b.trials[i]);
+    }
+    free(b.trials);
+    if (status != SH_OK) {
+        sh_bench_result_release(&fresh);
+        return status;
+    }
+    *result = fresh;
+    return SH_OK;
+}
+
+void sh_bench_result_release(sh_bench_result *result)
+{
+    free(result->models);
+    result->models = NULL;
+    result->model_count = 0;
+}

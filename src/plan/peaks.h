@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Measures the peak rates of this device: arithmetic through the backends' own kernels, and memory.
+ *
+ *     SH_TRY(sh_peaks_measure(&known, &backends, lanes, clock, 4.0));
+ *
+ * Threads: caller locks; starts a team of its own and ends it.
+ */
+#ifndef SHOAL_PLAN_PEAKS_H
+#define SHOAL_PLAN_PEAKS_H
+
+#include "plan/measurement.h"
+
+/* Sets the rates of `known`, in about `seconds`: the best of several runs. */
+sh_status sh_peaks_measure(sh_measurements *known, const sh_backend_list *backends, uint32_t lanes,
+                           const sh_clock *clock, double seconds) SHOAL_CHECKED;
+
+#endif

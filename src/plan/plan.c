@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A plan compiles the job's programs as a training would, for its own size of grain and for others
+ * to compare with, and throws them away: sizes are exact, and times are told from the device's
+ * figures (plan/time_model). Only reading is measured, since it depends on the data at hand.
+ *
+ * A limit of memory leads to a tier (train/lanes): values are computed again in so many segments,
+ * weights converted by each grain. The job's own programs are compiled in that tier, so what it
+ * costs is in their times; those of other grains are as they are without a limit.
+ */
+#include "shoal/plan.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/host.h"
+#include "base/memory.h"
+#include "plan/breakdown.h"
+#include "plan/device_file.h"
+#include "plan/time_model.h"
+#include "train/workbench.h"
+
+#define READ_SAMPLES 64 /* that are read for the time of one */
+#define READ_PASSES 5
+
+static const uint32_t usual_grains[] = {4, 8, 16, 32, 64};
+#define USUAL_GRAINS (sizeof usual_grains / sizeof *usual_grains)
+
+typedef struct planning {
+    sh_workbench *bench; /* opened, not started */
+    sh_plan_result *result;
+    sh_measurements known;
+    sh_problem problem;
+    sh_footprint footprint; /* of the job as it is */
+} planning;
+
+/* A program of the job, with the graph that it was compiled from. */
+typedef struct compiled {
+    sh_graph *graph;
+    sh_program *program;
+} compiled;
+
+static void drop(compiled *c)
+{
+    sh_program_free(c->program);
+    sh_graph_free(c->graph);
+    *c = (compiled){0};
+}
+
+static sh_status compile_with(const planning *p, compiled *c, sh_lane_size size,
+                              sh_prepared *prepared, uint32_t segments)
+{
+    const sh_model_options model = sh_replica_model(&p->bench->job, &p->problem);
+    *c = (compiled){0};
+    SH_TRY(sh_lanes_graph(&c->graph, &model, size, segments));
+    const sh_status status =
+        sh_program_compile_with(&c->program, c->graph, &p->bench->backends, prepared);
+    if (status != SH_OK)
+        drop(c);
+    return status;
+}
+
+/* The job's own size of grain comes first. */
+static bool is_own(const planning *p)
+{
+    return p->result->grain_count == 0;
+}
+
+/* A training program, in the job's tier if it is the job's own. */
+static sh_status compile(const planning *p, compiled *c, uint32_t samples)
+{
+    sh_prepared *prepared;
+    const bool own = is_own(p);
+    SH_TRY(sh_prepared_new(&prepared, own && p->footprint.on_demand));
+    const sh_status status = compile_with(p, c, (sh_lane_size){SH_MODEL_TRAIN, samples}, prepared,
+                                          own ? p->footprint.segments : 0);
+    sh_prepared_free(prepared);
+    return status;
+}
+
+/* The footprint with another size of grain, where nothing is computed again. */
+static sh_status measure_other(const planning *p, sh_footprint *other, uint32_t grain)
+{
+    static const sh_model_mode modes[] = {SH_MODEL_TRAIN, SH_MODEL_EVALUATE};
+    sh_prepared *prepared;
+    sh_status status;
+    *other = p->footprint;
+    other->lane = 0;
+    other->lanes = other->lanes_asked;
+    SH_TRY(sh_prepared_new(&prepared, false));
+    for (int i = 0; i < 2; i++) {
+        compiled c;
+        SH_TRY_DONE(compile_with(p, &c, (sh_lane_size){modes[i], grain}, prepared, 0));
+        if (sh_program_lane_bytes(c.program) > other->lane)
+            other->lane = sh_program_lane_bytes(c.program);
+        drop(&c);
+    }
+    other->prepared = sh_prepared_bytes(prepared) * (other->own > 0 ? other->lanes : 1);
+done:
+    sh_prepared_free(prepared);
+    return status;
+}
+
+/* Bytes by kind: the only place where they come from. */
+static sh_status measure_memory(const planning *p, sh_plan_grain *row, const compiled *training)
+{
+    sh_footprint footprint = p->footprint;
+    uint64_t inputs = 0;
+    if (!is_own(p))
+        SH_TRY(measure_other(p, &footprint, row->grain));
+    for (size_t i = 0; i < training->graph->input_count; i++)
+        inputs += sh_type_bytes(sh_graph_type(training->graph, training->graph->inputs[i]));
+    row->weights_bytes = footprint.weights;
+    row->sum_bytes = footprint.sum;
+    row->optimizer_bytes = footprint.optimizer;
+    row->prepared_bytes = footprint.prepared;
+    row->input_bytes = inputs;
+    row->worker_bytes = footprint.own;
+    row->activations_bytes = footprint.lane > inputs ? footprint.lane - inputs : 0;
+    row->base_bytes = sh_footprint_program(&footprint);
+    row->total_bytes = sh_footprint_total(&footprint);
+    return SH_OK;
+}
+
+static uint32_t lanes_of(const planning *p)
+{
+    return is_own(p) ? p->footprint.lanes : p->footprint.lanes_asked;
+}
+
+/* A step of `samples` samples with this grain. `full` is the program of a full grain. */
+static sh_status time_of_batch(const planning *p, sh_step_time *step, uint32_t samples,
+                               uint32_t grain, uint32_t lanes, const sh_program_time *full)
+{
+    const sh_replica *replica = p->bench->replica;
+    sh_step_shape shape = {
+        .lanes = lanes,
+        .grains = samples / grain,
+        .grain_samples = grain,
+        .last_samples = samples % grain,
+        .grain = *full,
+        .read_seconds = p->result->read_seconds,
+        .weights = replica->summed_count,
+        .optimizer_words = sh_optimizer_words(replica->summed_count, replica->slot_count),
+    };
+    if (shape.last_samples > 0) {
+        compiled last;
+        SH_TRY(compile(p, &last, shape.last_samples));
+        shape.last =
+            sh_time_of_program(&p->known, last.program, last.graph, shape.last_samples, NULL);
+        drop(&last);
+    }
+    *step = sh_time_of_step(&p->known, &shape);
+    return SH_OK;
+}
+
+/* With local:H each lane makes all local steps of one worker by itself, then of the next. */
+static sh_status measure_workers(const planning *p, sh_plan_grain *row, const sh_program_time *full)
+{
+    const sh_job *job = &p->bench->job;
+    const uint32_t lanes = lanes_of(p), rounds = (job->workers + lanes - 1) / lanes;
+    const sh_schedule schedule =
+        sh_schedule_of(job, sh_pipeline_about(p->bench->pipeline)->count[SH_SPLIT_TRAIN]);
+    const sh_schedule local = sh_schedule_local(&schedule);
+    const double steps = (double)rounds * (double)local.epoch_steps / (double)schedule.epoch_steps;
+    sh_step_time one;
+    SH_TRY(time_of_batch(p, &one, sh_schedule_worker_batch(&schedule), row->grain, 1, full));
+    row->compute_seconds = steps * one.compute;
+    row->prepare_seconds = steps * one.prepare;
+    row->optimizer_seconds = steps * one.optimizer;
+    row->other_seconds = one.other;
+    row->step_seconds = steps * (one.compute + one.prepare + one.optimizer) + one.other;
+    row->epoch_seconds = (double)schedule.epoch_steps * row->step_seconds;
+    return SH_OK;
+}
+
+static sh_status measure_time(const planning *p, sh_plan_grain *row, const sh_program_time *full)
+{
+    if (p->bench->job.workers > 0)
+        return measure_workers(p, row, full);
+    const sh_dataset_info *info = sh_pipeline_about(p->bench->pipeline);
+    const uint32_t samples = info->count[SH_SPLIT_TRAIN], batch = p->bench->job.batch_size;
+    const uint32_t step_samples = batch < samples ? batch : samples;
+    sh_step_time step, last = {0};
+    SH_TRY(time_of_batch(p, &step, step_samples, row->grain, lanes_of(p), full));
+    if (samples > batch && samples % batch > 0)
+        SH_TRY(time_of_batch(p, &last, samples % batch, row->grain, lanes_of(p), full));
+    row->step_seconds = step.seconds;
+    row->compute_seconds = step.compute;
+    row->prepare_seconds = step.prepare;
+    row->optimizer_seconds = step.optimizer;
+    row->other_seconds = step.other;
+    const uint32_t whole_steps = samples / step_samples;
+    row->epoch_seconds = whole_steps * step.seconds + last.seconds;
+    return SH_OK;
+}
+
+static sh_status plan_grain(const planning *p, uint32_t grain)
+{
+    sh_plan_result *result = p->result;
+    const sh_dataset_info *info = sh_pipeline_about(p->bench->pipeline);
+    const uint32_t workers = p->bench->job.workers > 0 ? p->bench->job.workers : 1;
+    const uint32_t most = p->bench->job.batch_size / workers;
+    const uint32_t batch = most < info->count[SH_SPLIT_TRAIN] ? most : info->count[SH_SPLIT_TRAIN];
+    const uint32_t samples = grain < batch ? grain : batch;
+    sh_plan_grain *row = &result->grains[result->grain_count];
+    compiled training;
+    *row = (sh_plan_grain){
+        .grain = samples,
+        .grains = (batch + samples - 1) / samples * workers,
+        .step_seconds = (double)NAN,
+        .compute_seconds = (double)NAN,
+        .prepare_seconds = (double)NAN,
+        .optimizer_seconds = (double)NAN,
+        .other_seconds = (double)NAN,
+        .epoch_seconds = (double)NAN,
+    };
+    SH_TRY(compile(p, &training, samples));
+    sh_status status;
+    double *by_node = calloc(training.graph->node_count + 1, sizeof *by_node);
+    if (by_node == NULL)
+        SH_TRY_DONE(sh_fail_memory(training.graph->node_count * sizeof *by_node, "the plan"));
+    SH_TRY_DONE(measure_memory(p, row, &training));
+    if (result->timed) {
+        const sh_program_time full =
+            sh_time_of_program(&p->known, training.program, training.graph, samples, by_node);
+        SH_TRY_DONE(measure_time(p, row, &full));
+    }
+    if (is_own(p))
+        SH_TRY_DONE(sh_breakdown(&result->layers, &result->layer_count, training.graph,
+                                 result->timed ? by_node : NULL));
+    result->grain_count++;
+done:
+    free(by_node);
+    drop(&training);
+    return status;
+}
+
+static sh_status plan_grains(const planning *p)
+{
+    sh_plan_result *result = p->result;
+    const sh_job *job = &p->bench->job;
+    result->grains = calloc(USUAL_GRAINS + 1, sizeof *result->grains);
+    if (result->grains == NULL)
+        return sh_fail_memory((USUAL_GRAINS + 1) * sizeof *result->grains, "the plan");
+    const uint32_t most = job->batch_size / (job->workers > 0 ? job->workers : 1);
+    SH_TRY(plan_grain(p, job->grain));
+    for (size_t i = 0; i < USUAL_GRAINS; i++)
+        if (usual_grains[i] != job->grain && usual_grains[i] <= most)
+            SH_TRY(plan_grain(p, usual_grains[i]));
+    return SH_OK;
+}
+
+/* Seconds of one sample that is at hand: the least of several passes, so that neither the disk nor
+ * what else the machine does for a moment counts. */
+static sh_status time_reading(const planning *p, double *seconds)
+{
+    const sh_pipeline *pipeline = p->bench->pipeline;
+    const sh_dataset_info *info = sh_pipeline_about(pipeline);
+    const uint32_t count =
+        info->count[SH_SPLIT_TRAIN] < READ_SAMPLES ? info->count[SH_SPLIT_TRAIN] : READ_SAMPLES;
+    void *pixels;
+    int32_t label;
+    double least = INFINITY;
+    sh_status status;
+    SH_TRY(sh_block_new(&pixels, info->channels * info->height * info->width * sizeof(float),
+                        "a sample"));
+    for (int pass = 0; pass < READ_PASSES; pass++) {
+        const uint64_t begun_ns = sh_clock_now_ns(sh_clock_system());
+        for (uint32_t i = 0; i < count; i++)
+            SH_TRY_DONE(sh_pipeline_read(pipeline, SH_SPLIT_TRAIN, 0, i, pixels, &label));
+        const uint64_t took_ns = sh_clock_now_ns(sh_clock_system()) - begun_ns;
+        least = fmin(least, (double)took_ns * 1e-9 / count);
+    }
+    *seconds = least;
+    status = SH_OK;
+done:
+    free(pixels);
+    return status;
+}
+
+/* The device's figures, or a note that says why there are none. A file that is there and no good is
+ * a note too: a plan without times is still a plan. */
+static void load_figures(planning *p)
+{
+    char path[SH_PATH_BYTES];
+    sh_plan_result *result = p->result;
+    if (sh_device_file_path(path) != SH_OK || sh_device_file_read(&p->known, path) != SH_OK) {
+        snprintf(result->note, sizeof result->note, "no times: %.900s", sh_message());
+        return;
+    }
+    result->timed = strcmp(p->known.backend, result->backend) == 0;
+    if (!result->timed)
+        snprintf(result->note, sizeof result->note,
+                 "no times: this device was measured with the backend %s, not %s; run shoal bench "
+                 "with it",
+                 p->known.backend, result->backend);
+}
+
+static sh_status run(planning *p, const sh_plan_options *options)
+{
+    sh_plan_result *result = p->result;
+    sh_job job = options->job;
+    SH_TRY(sh_job_complete(&job));
+    SH_TRY(sh_workbench_open(&p->bench, &job, NULL, options->backend));
+    const sh_dataset_info *info = sh_pipeline_about(p->bench->pipeline);
+    p->problem = (sh_problem){info->channels, info->height, info->width, info->classes};
+    /* What the job takes as it is: its lanes are set up as a training would, below the same limit,
+     * and first, while nothing else is in the process's memory. */
+    SH_TRY(sh_workbench_start(p->bench, options->lanes, options->memory));
+    p->footprint = *sh_trainer_footprint(p->bench->trainer);
+    sh_trainer_free(p->bench->trainer);
+    p->bench->trainer = NULL;
+    sh_memory_trim();
+    if (options->memory != 0)
+        sh_footprint_print(result->memory_note, &p->footprint, options->memory);
+    result->lanes = p->footprint.lanes;
+    result->parameters = sh_model_parameters(p->bench->replica->graph);
+    result->samples = info->count[SH_SPLIT_TRAIN];
+    snprintf(result->backend, sizeof result->backend, "%s", p->bench->backends.items[0]->name);
+    load_figures(p);
+    SH_TRY(time_reading(p, &result->read_seconds));
+    return plan_grains(p);
+}
+
+sh_status sh_plan(const sh_plan_options *options, sh_plan_result *result)
+{
+    sh_plan_result fresh = {0};
+    planning p = {.result = &fresh};
+    const sh_status status = run(&p, options);
+    sh_measurements_release(&p.known);
+    sh_workbench_close(p.bench);
+    if (status != SH_OK) {
+        sh_plan_result_release(&fresh);
+        return status;
+    }
+    *result = fresh;
+    return SH_OK;
+}
+
+void sh_plan_result_release(sh_plan_result *plan)
+{
+    free(plan->layers);
+    free(plan->grains);
+    plan->layers = NULL;
+    plan->grains = NULL;
+    plan->layer_count = plan->grain_count = 0;
+}

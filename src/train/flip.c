@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/flip.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+
+#define VARIABLE "SHOAL_TEST_FLIP"
+#define BIT 22 /* the highest of a float's fraction: it counts, and is finite */
+
+sh_status sh_flip_arm(sh_flip *flip, const char *device)
+{
+    const char *text = getenv(VARIABLE);
+    const char *at = text == NULL ? NULL : strrchr(text, '@');
+    *flip = (sh_flip){0};
+    if (text == NULL)
+        return SH_OK;
+    char *end = NULL;
+    const unsigned long long steps =
+        at != NULL && at[1] >= '0' && at[1] <= '9' ? strtoull(at + 1, &end, 10) : 0;
+    if (end == NULL || *end != '\0')
+        return sh_fail(SH_INVALID, VARIABLE " '%.64s': must be DEVICE@STEPS, such as laptop@12",
+                       text);
+    const size_t length = (size_t)(at - text);
+    if (strlen(device) == length && memcmp(device, text, length) == 0)
+        *flip = (sh_flip){true, steps};
+    return SH_OK;
+}
+
+void sh_flip_when_due(sh_flip *flip, sh_replica *replica)
+{
+    if (!flip->armed || replica->steps != flip->steps)
+        return;
+    const size_t place = replica->weight_count / 2;
+    uint32_t bits;
+    flip->armed = false;
+    sh_replica_lock(replica);
+    memcpy(&bits, replica->weights + place, sizeof bits);
+    bits ^= (uint32_t)1 << BIT;
+    memcpy(replica->weights + place, &bits, sizeof bits);
+    sh_replica_unlock(replica);
+    sh_log(SH_LOG_WARN, "test.flipped", "steps=%llu weight=%zu bit=%d",
+           (unsigned long long)replica->steps, place, BIT);
+}

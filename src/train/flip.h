@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * For tests: a bit of this device's weights that flips in the midst of a training, as it would in
+ * faulty memory. The environment asks for it:
+ *
+ *     SHOAL_TEST_FLIP=DEVICE@STEPS   on the device of that name, when so many steps are applied,
+ *                                    before the stage that follows; once
+ *
+ *     SH_TRY(sh_flip_arm(&flip, "laptop"));
+ *     if (flip.armed)
+ *         sh_flip_when_due(&flip, replica);     // before each stage
+ *
+ * Threads: caller locks.
+ */
+#ifndef SHOAL_TRAIN_FLIP_H
+#define SHOAL_TRAIN_FLIP_H
+
+#include <stdbool.h>
+
+#include "train/replica.h"
+
+typedef struct sh_flip {
+    bool armed;
+    uint64_t steps;
+} sh_flip;
+
+/* Armed where the environment names this device; SH_INVALID where it says no DEVICE@STEPS. */
+sh_status sh_flip_arm(sh_flip *flip, const char *device) SHOAL_CHECKED;
+
+/* Flips the bit where the replica has come so far, under its lock, and disarms. */
+void sh_flip_when_due(sh_flip *flip, sh_replica *replica);
+
+#endif

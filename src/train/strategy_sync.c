@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sync and ps-sync: all devices make each step together. A unit is a grain; lane 0 prepares the
+ * weights for all lanes.
+ *
+ * With sync, an engine that gathers, and tensors for which it pays, factors travel in place of
+ * gradients (train/factors.h): then a span of records stands before the trailer, and their tensors
+ * are cut from the front of their buckets. While the engine works there are turns, whenever records
+ * have come:
+ *
+ *     multiply each lane takes the next grain of another device and adds what its factors make
+ */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "train/factors.h"
+#include "train/strategy_ops.h"
+
+/* ---- grains ---------------------------------------------------------------------------------- */
+
+void sh_size_list_add_batch(sh_size_list *list, uint32_t samples, uint32_t grain)
+{
+    assert(list->count + 2 <= SH_SIZES_MAX);
+    list->items[list->count++] = (sh_lane_size){SH_MODEL_TRAIN, samples < grain ? samples : grain};
+    list->items[list->count++] = (sh_lane_size){SH_MODEL_TRAIN, samples % grain};
+}
+
+void sh_grains_add_sizes(sh_size_list *list, const sh_stage *stage, const sh_batch *step)
+{
+    sh_size_list_add_batch(list, step->samples.count, stage->job->grain);
+}
+
+sh_status sh_grains_prepare(sh_stage *stage, uint32_t lane)
+{
+    return lane == 0 ? sh_stage_prepare(stage, lane, &stage->task.batch) : SH_OK;
+}
+
+/* A lane's grain at work. */
+typedef struct grain_work {
+    sh_stage *stage;
+    uint32_t grain, lane; /* grain of the batch */
+    uint32_t samples;     /* the last three where factors are kept */
+    const sh_execution *execution;
+    size_t record;
+} grain_work;
+
+static void add_gradient(void *context, uint32_t tensor, const float *gradient)
+{
+    const grain_work *work = context;
+    sh_stage_add(work->stage, work->lane, work->grain, tensor, gradient);
+}
+
+sh_status sh_grains_compute(sh_stage *stage, uint32_t lane, uint32_t unit)
+{
+    const sh_batch *batch = &stage->task.batch;
+    grain_work work = {.stage = stage, .grain = unit, .lane = lane};
+    return sh_stage_compute_samples(stage, lane, sh_batch_grain(batch, unit), batch->samples.count,
+                                    add_gradient, &work);
+}
+
+sh_range sh_grains_first(sh_stage *stage)
+{
+    return sh_batch_grain(&stage->task.batch, 0);
+}
+
+const sh_strategy_ops sh_strategy_plain = {
+    .sums = "the gradient of ",
+    .add_sizes = sh_grains_add_sizes,
+    .prepare = sh_grains_prepare,
+    .compute = sh_grains_compute,
+    .first = sh_grains_first,
+};
+
+/* ---- factors --------------------------------------------------------------------------------- */
+
+typedef struct factor_state {
+    sh_strategy_state base;
+    sh_factors *factors;
+    bool gathering;    /* in the stage under way */
+    uint32_t span;     /* of the records, while gathering */
+    uint32_t gathered; /* grains of others whose records are here */
+} factor_state;
+
+static factor_state *factors_of(const sh_stage *stage)
+{
+    return (factor_state *)stage->strategy;
+}
+
+static void free_state(sh_strategy_state *state)
+{
+    factor_state *own = (factor_state *)state;
+    sh_factors_free(own->factors);
+    free(own);
+}
+
+static const sh_strategy_ops ops;
+
+static sh_status make(sh_strategy_state **state, sh_stage *stage, const sh_trainer_options *options,
+                      uint32_t number)
+{
+    (void)number;
+    sh_factors *factors;
+    const uint32_t samples = sh_schedule_batch(&stage->schedule, 0).samples.count;
+    SH_TRY(sh_factors_new(&factors, stage->replica, samples, stage->job->grain));
+    if (factors == NULL)
+        return SH_OK;
+    factor_state *fresh = calloc(1, sizeof *fresh);
+    sh_status status = fresh == NULL     ? sh_fail_memory(sizeof *fresh, "the factors of gradients")
+                       : options->shared ? sh_factors_share(factors)
+                                         : SH_OK;
+    if (status != SH_OK) {
+        sh_factors_free(factors);
+        free(fresh);
+        return status;
+    }
+    *fresh = (factor_state){.base = {&ops}, .factors = factors};
+    *state = &fresh->base;
+    return SH_OK;
+}
+
+static void equip(const sh_stage *stage, sh_lanes_options *lanes, bool shared)
+{
+    if (shared)
+        lanes->held.sum += sh_factors_bytes(factors_of(stage)->factors);
+}
+
+/* Not every matrix is a dense layer's: where a program lacks a product gradients travel. */
+static void start(sh_stage *stage)
+{
+    const factor_state *own = factors_of(stage);
+    const uint64_t last = stage->schedule.epoch_steps - 1;
+    const uint64_t steps[] = {0, last};
+    for (int i = 0; i < 2; i++) {
+        const sh_batch batch = sh_schedule_batch(&stage->schedule, steps[i]);
+        for (uint32_t g = 0; g < batch.grains; g++) {
+            const uint32_t samples = sh_batch_grain(&batch, g).count;
+            if (sh_factors_fit(own->factors,
+                               sh_lanes_execution(stage->lanes, 0, SH_MODEL_TRAIN, samples),
+                               samples))
+                continue;
+            free_state(stage->strategy);
+            stage->strategy = &stage->plain;
+            return;
+        }
+    }
+}
+
+static sh_status share(sh_stage *stage)
+{
+    return sh_factors_share(factors_of(stage)->factors);
+}
+
+/* Decides whether factors travel, as all devices of the view do, and sets the spans. */
+static void open_stage(sh_stage *stage)
+{
+    factor_state *own = factors_of(stage);
+    sh_stage_spans *spans = &stage->spans;
+    const sh_sum *sum = stage->replica->sum;
+    uint32_t buckets;
+    const sh_sum_bucket *bucket = sh_sum_buckets(sum, &buckets);
+    if (stage->held.count == 0)
+        sh_factors_clear(own->factors);
+    own->gathering = stage->shared && !stage->part->mixed && stage->task.mode == SH_MODEL_TRAIN &&
+                     stage->part->engine->ops->gathered != NULL;
+    sh_stage_aim_spans(stage);
+    if (!own->gathering)
+        return;
+    for (uint32_t i = 0; i < buckets; i++) {
+        const uint32_t first = bucket[i].first_tensor;
+        if (!sh_factors_has(own->factors, first))
+            continue;
+        const size_t cut = sh_sum_elements(sum, first), start = bucket[i].first_element;
+        const sh_sum_layout *layout = sh_sum_layout_of(sum);
+        const size_t bytes =
+            sh_layout_offset(layout, start + cut) - sh_layout_offset(layout, start);
+        sh_span *span = &spans->items[i];
+        span->own = (const unsigned char *)span->own + bytes;
+        span->total = (unsigned char *)span->total + bytes;
+        span->count -= cut;
+    }
+    own->span = buckets;
+    spans->items[buckets + 1] = spans->items[buckets];
+    spans->items[buckets] = sh_factors_begin(own->factors, &stage->task.batch, &stage->task.todo);
+    spans->owed[buckets] = sh_factors_count(own->factors);
+    spans->count++;
+}
+
+/* The gradient sink where factors are kept. */
+static void add_and_keep(void *context, uint32_t tensor, const float *gradient)
+{
+    const grain_work *work = context;
+    sh_stage *stage = work->stage;
+    const factor_state *own = factors_of(stage);
+    const uint32_t place = stage->replica->place_of[tensor];
+    const uint64_t begun = sh_stopwatch_now(stage->times.watching);
+    sh_sum_add(stage->replica->sum, place, work->grain, gradient);
+    if (sh_factors_has(own->factors, place)) {
+        sh_factors_take(own->factors, work->record, work->samples, place, work->execution);
+        if (own->gathering)
+            sh_stage_pay(stage, own->span, 1);
+    }
+    sh_stage_pay(stage, stage->spans.bucket_of[place], 1);
+    sh_stopwatch_add(stage->times.watching, work->lane, SH_SPAN_ADD, begun);
+}
+
+/* With other devices factors are kept, gathered or not: the stage may be gone on with by another
+ * engine. */
+static sh_status compute(sh_stage *stage, uint32_t lane, uint32_t unit)
+{
+    if (!stage->shared || stage->task.mode != SH_MODEL_TRAIN)
+        return sh_grains_compute(stage, lane, unit);
+    const sh_batch *batch = &stage->task.batch;
+    const sh_range range = sh_batch_grain(batch, unit);
+    grain_work work = {
+        .stage = stage,
+        .grain = unit,
+        .lane = lane,
+        .samples = range.count,
+        .execution = sh_lanes_execution(stage->lanes, lane, SH_MODEL_TRAIN, range.count),
+        .record = sh_factors_open(factors_of(stage)->factors, unit, range.count),
+    };
+    return sh_stage_compute_samples(stage, lane, range, batch->samples.count, add_and_keep, &work);
+}
+
+/* The total of what the engine does not add up begins as the own part; `multiply` does the rest. */
+static void take_own(sh_stage *stage, uint32_t lane)
+{
+    const factor_state *own = factors_of(stage);
+    const sh_sum *sum = stage->replica->sum;
+    const sh_sum_layout *layout = sh_sum_layout_of(sum);
+    const unsigned char *from_block = sh_sum_own(sum).accumulator;
+    unsigned char *to_block = sh_sum_total(sum).accumulator;
+    size_t first, end, from, to;
+    sh_stage_lane_range(stage, lane, stage->replica->summed_count, &first, &end);
+    for (uint32_t t = 0; own->gathering && t < stage->replica->summed; t++) {
+        if (!sh_factors_has(own->factors, t) ||
+            !sh_stage_tensor_range(sum, t, first, end, &from, &to))
+            continue;
+        const size_t start = sh_layout_offset(layout, from);
+        memcpy(to_block + start, from_block + start, sh_layout_offset(layout, to) - start);
+    }
+}
+
+/* Adds what the next grains of other devices make to the total. */
+static void multiply(void *context, uint32_t lane)
+{
+    sh_stage *stage = context;
+    const factor_state *own = factors_of(stage);
+    const uint64_t begun = sh_stopwatch_now(stage->times.watching);
+    for (;;) {
+        const uint32_t index = atomic_fetch_add(&stage->turn.next, 1);
+        if (index >= own->gathered)
+            break;
+        const uint32_t samples = sh_factors_samples(own->factors, &stage->task.batch, index);
+        const sh_status status =
+            sh_factors_complete(own->factors, index, stage->replica->sum,
+                                sh_lanes_execution(stage->lanes, lane, SH_MODEL_TRAIN, samples));
+        if (status != SH_OK)
+            sh_stage_note_failure(stage, status);
+    }
+    sh_stopwatch_add(stage->times.watching, lane, SH_SPAN_SUM, begun);
+    sh_stopwatch_add(stage->times.watching, lane, SH_SPAN_BUSY, begun);
+}
+
+/* Makes the totals that the engine only gathers the factors of, as they come. */
+static sh_status complete(sh_stage *stage)
+{
+    factor_state *own = factors_of(stage);
+    sh_engine *engine = stage->part->engine;
+    sh_stopwatch *watch = stage->times.watching;
+    const size_t room = own->gathering ? stage->spans.items[own->span].room : 0;
+    uint32_t done = 0;
+    for (size_t words = 0; words < room; done = own->gathered) {
+        const uint64_t begun = sh_stopwatch_now(watch);
+        const sh_status status = engine->ops->gathered(engine, words, &words);
+        sh_stopwatch_since(watch, &watch->network_ns, begun);
+        SH_TRY(status);
+        SH_TRY(
+            sh_factors_read(own->factors, &stage->task.batch, &stage->held, words, &own->gathered));
+        atomic_store(&stage->turn.next, done);
+        sh_stage_take_turn(stage, multiply, stage);
+        SH_TRY(sh_stage_status(stage));
+    }
+    return SH_OK;
+}
+
+static const sh_strategy_ops ops = {
+    .sums = "the gradient of ",
+    .make = make,
+    .free = free_state,
+    .add_sizes = sh_grains_add_sizes,
+    .equip = equip,
+    .start = start,
+    .share = share,
+    .open = open_stage,
+    .prepare = sh_grains_prepare,
+    .compute = compute,
+    .finish = take_own,
+    .complete = complete,
+    .first = sh_grains_first,
+};
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+const sh_strategy_row sh_strategy_sync = {.name = "sync", .course = "sync", .ops = &ops};
+
+const sh_strategy_row sh_strategy_ps_sync = {
+    .name = "ps-sync",
+    .course = "sync",
+    .servers = true,
+    .mpi_option = "--strategy ps-sync",
+    .mpi_reason = "its collectives need no server",
+    .ops = &sh_strategy_plain,
+};

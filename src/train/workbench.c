@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/workbench.h"
+
+#include <stdlib.h>
+
+#include "base/host.h"
+
+sh_status sh_workbench_backends(sh_backend_list *backends, const char *backend)
+{
+    const char *chosen = backend != NULL ? backend : getenv("SHOAL_BACKEND");
+    return sh_fail_in(sh_backend_choose(backends, chosen), "%s",
+                      backend != NULL ? "backend" : "SHOAL_BACKEND");
+}
+
+/* The data set is `dataset`, or the one that `data` names. */
+static sh_status open_all(sh_workbench **bench, const sh_job *job, sh_dataset *dataset,
+                          const char *data, const char *backend)
+{
+    sh_status status;
+    sh_workbench *fresh = calloc(1, sizeof *fresh);
+    if (fresh == NULL) {
+        sh_dataset_close(dataset);
+        return sh_fail_memory(sizeof *fresh, "the workbench");
+    }
+    fresh->job = *job;
+    const sh_pipeline_options options = sh_job_pipeline(job);
+    if (dataset != NULL)
+        SH_TRY_DONE(sh_pipeline_adopt(&fresh->pipeline, dataset, &options));
+    else
+        SH_TRY_DONE(sh_pipeline_open(&fresh->pipeline, data, &options));
+    SH_TRY_DONE(sh_workbench_backends(&fresh->backends, backend));
+    const sh_dataset_info *info = sh_pipeline_about(fresh->pipeline);
+    const sh_problem problem = {info->channels, info->height, info->width, info->classes};
+    SH_TRY_DONE(sh_replica_new(&fresh->replica, &fresh->job, &problem));
+    *bench = fresh;
+    return SH_OK;
+done:
+    sh_workbench_close(fresh);
+    return status;
+}
+
+sh_status sh_workbench_open(sh_workbench **bench, const sh_job *job, const char *data,
+                            const char *backend)
+{
+    return open_all(bench, job, NULL, data != NULL ? data : job->data, backend);
+}
+
+sh_status sh_workbench_adopt(sh_workbench **bench, const sh_job *job, sh_dataset *dataset,
+                             const char *backend)
+{
+    return open_all(bench, job, dataset, NULL, backend);
+}
+
+/* The cores are asked for whether they count or not: the pages of libraries that this touches are
+ * in the base of whoever starts, so that a plan's footprint is that of the training. */
+sh_status sh_workbench_start(sh_workbench *bench, uint32_t lanes, uint64_t memory)
+{
+    const uint32_t cores = sh_host_cores();
+    return sh_trainer_new(&bench->trainer,
+                          &(sh_trainer_options){.job = &bench->job,
+                                                .pipeline = bench->pipeline,
+                                                .backends = &bench->backends,
+                                                .replica = bench->replica,
+                                                .lanes = lanes == 0 ? cores : lanes,
+                                                .clock = bench->clock,
+                                                .memory = memory,
+                                                .evaluate_only = bench->evaluate_only,
+                                                .shared = bench->shared,
+                                                .pace = sh_clock_system(),
+                                                .times = sh_clock_system(),
+                                                .on_passed = bench->on_passed,
+                                                .on_times = bench->on_times,
+                                                .context = bench->context});
+}
+
+void sh_workbench_close(sh_workbench *bench)
+{
+    if (bench == NULL)
+        return;
+    sh_trainer_free(bench->trainer);
+    sh_replica_free(bench->replica);
+    sh_pipeline_close(bench->pipeline);
+    free(bench);
+}

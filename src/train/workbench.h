@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a device needs to work on a job: the data, the backends, the replica, the trainer.
+ *
+ *     SH_TRY(sh_workbench_open(&bench, &job, data, backend));      // data and replica
+ *     ... load or receive the replica's state ...
+ *     SH_TRY(sh_workbench_start(bench, lanes, 0));                 // compile
+ *     sh_workbench_close(bench);
+ *
+ * Threads: caller locks.
+ */
+#ifndef SHOAL_TRAIN_WORKBENCH_H
+#define SHOAL_TRAIN_WORKBENCH_H
+
+#include "train/flip.h"
+#include "train/trainer.h"
+
+typedef struct sh_workbench {
+    sh_job job;
+    sh_pipeline *pipeline;
+    sh_backend_list backends;
+    sh_replica *replica;
+    sh_trainer *trainer;   /* after sh_workbench_start */
+    bool evaluate_only;    /* set before sh_workbench_start: nothing will be trained */
+    sh_flip flip;          /* for tests */
+    const sh_clock *clock; /* that steps are timed by; NULL, as opened: they are not */
+
+    /* With other devices; set before sh_workbench_start, as sh_trainer_options has them. */
+    bool shared;
+    bool
+        mixed; /* sh_part.mixed; as the job was started, may be set again for another coordinator */
+    void (*on_passed)(void *context, const sh_stage_outcome *outcome);
+    void (*on_times)(void *context, const sh_step_times *times); /* likewise */
+    void *context;
+} sh_workbench;
+
+/* The backends that `backend` names; NULL: what SHOAL_BACKEND says, else the best there is. */
+sh_status sh_workbench_backends(sh_backend_list *backends, const char *backend) SHOAL_CHECKED;
+
+/*
+ * Opens the data (`data`, or the job's where NULL) and makes a replica as the job begins. `backend`
+ * as above. The job is complete (sh_job_complete).
+ */
+sh_status sh_workbench_open(sh_workbench **bench, const sh_job *job, const char *data,
+                            const char *backend) SHOAL_CHECKED;
+
+/* The same with an open data set, which is taken over (owned) also on failure. */
+sh_status sh_workbench_adopt(sh_workbench **bench, const sh_job *job, sh_dataset *dataset,
+                             const char *backend) SHOAL_CHECKED;
+
+/*
+ * Compiles for this many lanes (0: all cores), or for fewer, so that the process stays below
+ * `memory` bytes (0: any number): SH_LIMIT says what it takes.
+ */
+sh_status sh_workbench_start(sh_workbench *bench, uint32_t lanes, uint64_t memory) SHOAL_CHECKED;
+
+/* NULL is fine. */
+void sh_workbench_close(sh_workbench *bench);
+
+#endif
