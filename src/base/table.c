@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/table.h"
 
-#include <stdint.h>
+#include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,13 +16,15 @@ struct sh_table {
     bool failed;
 };
 
-sh_table *sh_table_new(const char *columns)
+sh_table *sh_table_new(const char *columns, const char *const *heads)
 {
     sh_table *table = calloc(1, sizeof *table);
     if (table == NULL)
         return NULL;
     table->columns = columns;
     table->column_count = strlen(columns);
+    for (size_t i = 0; heads != NULL && i < table->column_count; i++)
+        sh_table_add(table, heads[i]);
     return table;
 }
 
@@ -57,6 +60,24 @@ void sh_table_add(sh_table *table, const char *text)
     table->cells[table->count++] = cell;
 }
 
+void sh_table_format(sh_table *table, const char *format, ...)
+{
+    char text[SH_TABLE_TEXT_BYTES];
+    va_list values;
+    va_start(values, format);
+    vsnprintf(text, sizeof text, format, values);
+    va_end(values);
+    sh_table_add(table, text);
+}
+
+void sh_table_number(sh_table *table, double number, int decimals)
+{
+    if (isfinite(number))
+        sh_table_format(table, "%.*f", decimals, number);
+    else
+        sh_table_add(table, "-");
+}
+
 /* Characters, which is columns for the scripts that names are usually written in. */
 static size_t width_of(const char *text)
 {
@@ -66,13 +87,15 @@ static size_t width_of(const char *text)
     return width;
 }
 
-bool sh_table_print(const sh_table *table, FILE *file, const char *margin)
+bool sh_table_print(sh_table *table, FILE *file, const char *margin)
 {
-    if (table == NULL || table->failed)
+    size_t *widths = NULL;
+    if (table != NULL && !table->failed)
+        widths = calloc(table->column_count, sizeof *widths);
+    if (widths == NULL) {
+        sh_table_free(table);
         return false;
-    size_t *widths = calloc(table->column_count, sizeof *widths);
-    if (widths == NULL)
-        return false;
+    }
     for (size_t i = 0; i < table->count; i++) {
         size_t *widest = &widths[i % table->column_count];
         const size_t width = width_of(table->cells[i]);
@@ -88,6 +111,7 @@ bool sh_table_print(const sh_table *table, FILE *file, const char *margin)
                 table->cells[i], right || last ? 0 : space, "", last ? "\n" : "  ");
     }
     free(widths);
+    sh_table_free(table);
     return true;
 }
 

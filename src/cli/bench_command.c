@@ -78,43 +78,37 @@ static int print_result(const sh_bench_result *result)
     static const char *const heads[] = {"model",     "grain",   "grains/s",
                                         "samples/s", "GFLOP/s", "step ms"};
     sh_quantity figure;
-    char clean[SH_RUN_BYTES], text[32];
+    char clean[SH_RUN_BYTES];
     printf("backend     %s\n", result->backend);
     printf("time        %s\n", sh_quantity_duration(&figure, result->seconds));
     if (result->file[0] != '\0')
         printf("kept in     %s\n", sh_utf8_clean(clean, sizeof clean, result->file));
     putchar('\n');
 
-    sh_table *rates = sh_table_new("<>><");
+    sh_table *rates = sh_table_new("<>><", NULL);
     sh_table_add(rates, "");
     sh_table_add(rates, "one core");
     sh_table_add(rates, sh_quantity_count(&figure, result->lanes, "lane"));
     sh_table_add(rates, "");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         sh_table_add(rates, rows[i].name);
-        snprintf(text, sizeof text, "%.1f", rows[i].rate->one * 1e-9);
-        sh_table_add(rates, text);
-        snprintf(text, sizeof text, "%.1f", rows[i].rate->all * 1e-9);
-        sh_table_add(rates, text);
+        sh_table_format(rates, "%.1f", rows[i].rate->one * 1e-9);
+        sh_table_format(rates, "%.1f", rows[i].rate->all * 1e-9);
         sh_table_add(rates, rows[i].unit);
     }
     if (sh_command_print_table(rates, "") != SH_EXIT_DONE)
         return SH_EXIT_FAILURE;
     putchar('\n');
 
-    sh_table *models = sh_table_new("<>>>>>");
-    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
-        sh_table_add(models, heads[i]);
+    sh_table *models = sh_table_new("<>>>>>", heads);
     for (size_t i = 0; i < result->model_count; i++) {
         const sh_bench_model *model = &result->models[i];
         sh_table_add(models, model->model);
         sh_table_add(models, sh_quantity_whole(&figure, model->grain));
         sh_table_add(models, sh_quantity_rate(&figure, model->grains_per_second));
         sh_table_add(models, sh_quantity_rate(&figure, model->samples_per_second));
-        snprintf(text, sizeof text, "%.1f", model->flops_per_second * 1e-9);
-        sh_table_add(models, text);
-        snprintf(text, sizeof text, "%.2f", model->step_seconds * 1e3);
-        sh_table_add(models, text);
+        sh_table_format(models, "%.1f", model->flops_per_second * 1e-9);
+        sh_table_format(models, "%.2f", model->step_seconds * 1e3);
     }
     return sh_command_print_table(models, "");
 }

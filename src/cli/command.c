@@ -135,9 +135,8 @@ int sh_command_run(const sh_command *command, int argc, char *const *argv)
 
 int sh_command_print_table(sh_table *table, const char *before)
 {
-    const bool good = sh_table_print(table, stdout, before);
-    sh_table_free(table);
-    return good ? SH_EXIT_DONE : sh_console_fail("not enough memory");
+    return sh_table_print(table, stdout, before) ? SH_EXIT_DONE
+                                                 : sh_console_fail("not enough memory");
 }
 
 int sh_command_write_json(const char *path, json_t *root, int code)
@@ -152,7 +151,7 @@ int sh_command_write_json(const char *path, json_t *root, int code)
 /* What DATA may be. */
 static bool print_data(FILE *file)
 {
-    sh_table *table = sh_table_new("<<");
+    sh_table *table = sh_table_new("<<", NULL);
     sh_data_info info;
     for (size_t i = 0; sh_data_list(i, &info) == SH_OK; i++) {
         sh_table_add(table, info.usage);
@@ -161,29 +160,25 @@ static bool print_data(FILE *file)
     sh_table_add(table, "DIR");
     sh_table_add(table, "a folder that is recognised by its files");
     fputs("\ndata:\n", file);
-    const bool good = sh_table_print(table, file, "  ");
-    sh_table_free(table);
-    return good;
+    return sh_table_print(table, file, "  ");
 }
 
 bool sh_command_help(const sh_command *command, FILE *file)
 {
     sh_option *options = sh_command_options(command);
     void *values = values_new(command);
-    sh_table *table = sh_table_new("<<");
+    sh_table *table = sh_table_new("<<", NULL);
     bool good = options != NULL && values != NULL;
     for (const sh_option *each = options; good && each->kind != SH_OPTION_END; each++) {
-        char left[96], right[200], chosen[32] = "";
+        char chosen[32] = "";
         if (each->hidden)
             continue;
         if (each->shows_default)
             sh_option_default(each, values, chosen);
-        snprintf(left, sizeof left, "--%s%s%s", each->name, each->value != NULL ? " " : "",
-                 each->value != NULL ? each->value : "");
-        snprintf(right, sizeof right, "%s%s%s%s", each->help, chosen[0] != '\0' ? " (default " : "",
-                 chosen, chosen[0] != '\0' ? ")" : "");
-        sh_table_add(table, left);
-        sh_table_add(table, right);
+        sh_table_format(table, "--%s%s%s", each->name, each->value != NULL ? " " : "",
+                        each->value != NULL ? each->value : "");
+        sh_table_format(table, "%s%s%s%s", each->help, chosen[0] != '\0' ? " (default " : "",
+                        chosen, chosen[0] != '\0' ? ")" : "");
     }
     if (good) {
         sh_table_add(table, "--help");
@@ -194,8 +189,9 @@ bool sh_command_help(const sh_command *command, FILE *file)
         good = strstr(command->usage, "DATA") == NULL || print_data(file);
         fputs("\noptions:\n", file);
         good = sh_table_print(table, file, "  ") && good;
+    } else {
+        sh_table_free(table);
     }
-    sh_table_free(table);
     free(values);
     free(options);
     return good;

@@ -14,13 +14,19 @@
 #define LINE_BYTES 2048
 
 /* One write, so that lines of several threads and processes do not mix. */
-static void print_line(const char *before, const char *format, va_list arguments)
+static void print_text(const char *before, const char *text)
 {
-    char text[LINE_BYTES], clean[LINE_BYTES], line[LINE_BYTES + 32];
-    vsnprintf(text, sizeof text, format, arguments);
+    char clean[LINE_BYTES], line[LINE_BYTES + 32];
     const int length =
         snprintf(line, sizeof line, "%s%s\n", before, sh_utf8_clean(clean, sizeof clean, text));
     fwrite(line, 1, (size_t)length, stderr);
+}
+
+static void print_line(const char *before, const char *format, va_list arguments)
+{
+    char text[LINE_BYTES];
+    vsnprintf(text, sizeof text, format, arguments);
+    print_text(before, text);
 }
 
 int sh_console_fail(const char *format, ...)
@@ -62,40 +68,30 @@ int sh_console_finish(int code)
     return code == SH_EXIT_DONE ? failure : code;
 }
 
-static void print_log_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
 /* In the place of a progress line that may be drawn, which comes again with the next step. */
-static void print_log_line(const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    print_line(sh_console_is_terminal() ? "\r\033[K" : "", format, arguments);
-    va_end(arguments);
-}
-
 void sh_console_log(void *context, int level, const char *line)
 {
     (void)context;
     (void)level; /* the line names it */
-    print_log_line("%s", line);
+    print_text(sh_console_is_terminal(STDERR_FILENO) ? "\r\033[K" : "", line);
 }
 
-bool sh_console_is_terminal(void)
+bool sh_console_is_terminal(int descriptor)
 {
     const char *terminal = getenv("TERM");
-    return isatty(STDERR_FILENO) == 1 && terminal != NULL && strcmp(terminal, "dumb") != 0;
+    return isatty(descriptor) == 1 && terminal != NULL && strcmp(terminal, "dumb") != 0;
 }
 
-bool sh_console_has_colour(void)
+bool sh_console_has_colour(int descriptor)
 {
     const char *refused = getenv("NO_COLOR"); /* no-color.org: set and not empty */
-    return sh_console_is_terminal() && (refused == NULL || refused[0] == '\0');
+    return sh_console_is_terminal(descriptor) && (refused == NULL || refused[0] == '\0');
 }
 
-unsigned sh_console_width(void)
+unsigned sh_console_width(int descriptor)
 {
     struct winsize size;
-    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+    if (ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
         return size.ws_col;
     return 80;
 }

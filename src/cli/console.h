@@ -49,13 +49,13 @@ int sh_console_finish(int code);
 /* Takes the library's log lines: an sh_log_line (shoal/about.h) that prints to standard error. */
 void sh_console_log(void *context, int level, const char *line);
 
-/* Is standard error a terminal on which a line can be drawn again? */
-bool sh_console_is_terminal(void);
+/* Is the descriptor a terminal on which a line can be drawn again? */
+bool sh_console_is_terminal(int descriptor);
 
-/* May standard error have colours? */
-bool sh_console_has_colour(void);
+/* May it have colours? */
+bool sh_console_has_colour(int descriptor);
 
-/* Columns of the terminal on standard error; 80 where it does not say. */
-unsigned sh_console_width(void);
+/* Columns of the terminal; 80 where it does not say. */
+unsigned sh_console_width(int descriptor);
 
 #endif

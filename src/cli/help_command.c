@@ -27,11 +27,9 @@ static int print_exit_codes(void)
         SH_EXIT_MAP(EXIT_ENTRY)
 #undef EXIT_ENTRY
     };
-    sh_table *table = sh_table_new("><");
+    sh_table *table = sh_table_new("><", NULL);
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
-        char number[16];
-        snprintf(number, sizeof number, "%d", codes[i].code);
-        sh_table_add(table, number);
+        sh_table_format(table, "%d", codes[i].code);
         sh_table_add(table, codes[i].text);
     }
     puts("exit codes:");
@@ -54,12 +52,10 @@ static int print_markdown(void)
 
 static int print_overview(void)
 {
-    sh_table *table = sh_table_new("<<");
+    sh_table *table = sh_table_new("<<", NULL);
     for (const sh_command *const *command = sh_command_all(); *command != NULL; command++) {
-        char usage[200];
-        snprintf(usage, sizeof usage, "%s%s%s", (*command)->name,
-                 (*command)->usage[0] != '\0' ? " " : "", (*command)->usage);
-        sh_table_add(table, usage);
+        sh_table_format(table, "%s%s%s", (*command)->name, (*command)->usage[0] != '\0' ? " " : "",
+                        (*command)->usage);
         sh_table_add(table, (*command)->summary);
     }
     puts("shoal trains one neural network on many small computers as if they were one.\n");

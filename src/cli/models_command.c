@@ -49,23 +49,19 @@ static int run(const sh_arguments *arguments, void *values)
         return write_json(given->json);
     static const char *const heads[] = {"model",      "what it is",    "for example", "sample",
                                         "parameters", "multiply-adds", "MB",          "MB a lane"};
-    sh_table *table = sh_table_new("<<<<>>>>");
-    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
-        sh_table_add(table, heads[i]);
+    sh_table *table = sh_table_new("<<<<>>>>", heads);
     sh_model_info info;
     sh_model_memory memory;
     for (size_t i = 0; sh_model_list(i, &info) == SH_OK; i++) {
         sh_quantity figure;
-        char sample[64];
         if (sh_model_memory_of(i, &memory) != SH_OK) {
             sh_table_free(table);
             return sh_console_fail("%s", sh_message());
         }
-        snprintf(sample, sizeof sample, "%zux%zux%zu", info.channels, info.height, info.width);
         sh_table_add(table, info.usage);
         sh_table_add(table, info.summary);
         sh_table_add(table, info.example);
-        sh_table_add(table, sample);
+        sh_table_format(table, "%zux%zux%zu", info.channels, info.height, info.width);
         sh_table_add(table, sh_quantity_whole(&figure, info.parameters));
         sh_table_add(table, sh_quantity_whole(&figure, info.multiply_adds));
         sh_table_add(table, sh_quantity_megabytes(&figure, memory.weights_bytes));

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/quantity.h"
 #include "base/utf8.h"
@@ -68,35 +66,24 @@ static json_t *plan_json(const sh_plan_options *asked, const sh_plan_result *pla
                      sh_json_number(plan->read_seconds), "layers", layers, "grains", grains);
 }
 
-/* With this many decimals; "-" where it is no number. */
-static void add_number(sh_table *table, double number, int decimals)
-{
-    char text[48] = "-";
-    if (isfinite(number))
-        snprintf(text, sizeof text, "%.*f", decimals, number);
-    sh_table_add(table, text);
-}
-
 static void add_layer(sh_table *table, const sh_plan_layer *layer)
 {
     sh_quantity figure;
     sh_table_add(table, layer->name);
     sh_table_add(table, layer->shape);
     sh_table_add(table, sh_quantity_whole(&figure, layer->parameters));
-    add_number(table, layer->forward_flops * 1e-6, 1);
-    add_number(table, layer->backward_flops * 1e-6, 1);
-    add_number(table, (double)layer->activation_bytes * 1e-6, 2);
-    add_number(table, layer->seconds * 1e3, 3);
+    sh_table_number(table, layer->forward_flops * 1e-6, 1);
+    sh_table_number(table, layer->backward_flops * 1e-6, 1);
+    sh_table_number(table, (double)layer->activation_bytes * 1e-6, 2);
+    sh_table_number(table, layer->seconds * 1e3, 3);
 }
 
 static int print_layers(const sh_plan_result *plan)
 {
     static const char *const heads[] = {"layer",          "output", "parameters", "MFLOP forward",
-                                        "MFLOP backward", "MB",     "ms",         NULL};
+                                        "MFLOP backward", "MB",     "ms"};
     sh_plan_layer all = {.name = "all"};
-    sh_table *table = sh_table_new("<<>>>>>");
-    for (size_t i = 0; heads[i] != NULL; i++)
-        sh_table_add(table, heads[i]);
+    sh_table *table = sh_table_new("<<>>>>>", heads);
     for (size_t i = 0; i < plan->layer_count; i++) {
         const sh_plan_layer *layer = &plan->layers[i];
         add_layer(table, layer);
@@ -117,7 +104,7 @@ static int print_memory(const sh_plan_result *plan)
                                         "step ms", "epoch",   NULL};
     const bool workers = plan->grain_count > 0 && plan->grains[0].worker_bytes > 0;
     enum { WORKER = 7 }; /* the column, where there are any */
-    sh_table *table = sh_table_new(workers ? ">>>>>>>>>>>>" : ">>>>>>>>>>>");
+    sh_table *table = sh_table_new(workers ? ">>>>>>>>>>>>" : ">>>>>>>>>>>", NULL);
     for (size_t i = 0; heads[i] != NULL; i++)
         if (workers || i != WORKER)
             sh_table_add(table, heads[i]);
@@ -131,7 +118,7 @@ static int print_memory(const sh_plan_result *plan)
         for (size_t j = 0; j < sizeof bytes / sizeof *bytes; j++)
             if (workers || j + 1 != WORKER)
                 sh_table_add(table, sh_quantity_megabytes(&figure, bytes[j]));
-        add_number(table, row->step_seconds * 1e3, 2);
+        sh_table_number(table, row->step_seconds * 1e3, 2);
         sh_table_add(table, sh_quantity_duration(&figure, row->epoch_seconds));
     }
     return sh_command_print_table(table, "");

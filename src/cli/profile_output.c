@@ -29,10 +29,9 @@ static const char *rate(sh_quantity *figure, double amount, double seconds)
 
 static void print_rows(const sh_profile *profile, bool nodes, FILE *file)
 {
-    static const char *const heads[] = {"", "count", "ms", "share", "GFLOP/s", "GB/s"};
-    sh_table *table = sh_table_new("<>>>>>");
-    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
-        sh_table_add(table, i > 0 ? heads[i] : nodes ? "node" : "operator");
+    const char *const heads[] = {
+        nodes ? "node" : "operator", "count", "ms", "share", "GFLOP/s", "GB/s"};
+    sh_table *table = sh_table_new("<>>>>>", heads);
     bool any = false;
     for (size_t i = 0; i < profile->row_count; i++) {
         const sh_profile_row *row = &profile->rows[i];
@@ -40,26 +39,20 @@ static void print_rows(const sh_profile *profile, bool nodes, FILE *file)
             continue;
         any = true;
         sh_quantity figure;
-        char text[SH_PROFILE_NAME_BYTES + SH_PROFILE_DETAIL_BYTES + 2];
-        snprintf(text, sizeof text, "%s%s%s", row->name, row->detail[0] != '\0' ? " " : "",
-                 row->detail);
-        sh_table_add(table, text);
+        sh_table_format(table, "%s%s%s", row->name, row->detail[0] != '\0' ? " " : "", row->detail);
         sh_table_add(table, row->count > 0 ? sh_quantity_whole(&figure, row->count) : "");
-        snprintf(text, sizeof text, "%.1f", row->seconds * 1e3);
-        sh_table_add(table, text);
+        sh_table_format(table, "%.1f", row->seconds * 1e3);
         sh_table_add(table, sh_quantity_percent(&figure, row->share, 1));
-        sh_table_add(table, row->kind == SH_PROFILE_OUTSIDE && row->bytes == 0
-                                ? ""
-                                : rate(&figure, row->flops, row->seconds));
-        sh_table_add(table, row->kind == SH_PROFILE_OUTSIDE && row->bytes == 0
-                                ? ""
-                                : rate(&figure, row->bytes, row->seconds));
+        const bool has_rates = row->kind != SH_PROFILE_OUTSIDE || row->bytes != 0;
+        sh_table_add(table, has_rates ? rate(&figure, row->flops, row->seconds) : "");
+        sh_table_add(table, has_rates ? rate(&figure, row->bytes, row->seconds) : "");
     }
     if (any) {
         fputc('\n', file);
         sh_table_print(table, file, "");
+    } else {
+        sh_table_free(table);
     }
-    sh_table_free(table);
 }
 
 void sh_profile_output_print(const sh_profile *profile, FILE *file)

@@ -15,6 +15,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/quantity.h"
 #include "cli/console.h"
@@ -50,9 +51,9 @@ void sh_progress_init(sh_progress *progress, bool quiet)
 {
     *progress = (sh_progress){
         .quiet = quiet,
-        .terminal = sh_console_is_terminal(),
-        .colour = sh_console_has_colour(),
-        .width = sh_console_width(),
+        .terminal = sh_console_is_terminal(STDERR_FILENO),
+        .colour = sh_console_has_colour(STDERR_FILENO),
+        .width = sh_console_width(STDERR_FILENO),
     };
     if (!progress->terminal)
         progress->next_seconds = LINE_SECONDS;
@@ -228,7 +229,7 @@ void sh_progress_show(sh_progress *progress, const sh_event *event)
 {
     char text[SH_PROGRESS_BYTES];
     if (progress->terminal)
-        progress->width = sh_console_width();
+        progress->width = sh_console_width(STDERR_FILENO);
     sh_progress_text(progress, event, text);
     if (text[0] != '\0')
         fwrite(text, 1, strlen(text), stderr);

@@ -84,27 +84,17 @@ static void draw_parts(char bar[BAR_CELLS + 1], int cells, const sh_run_device *
         snprintf(bar, BAR_CELLS + 1, "-");
 }
 
-static void add_megabytes(sh_table *table, double bytes, int decimals)
-{
-    char text[40] = "-";
-    if (isfinite(bytes))
-        snprintf(text, sizeof text, "%.*f", decimals, 1e-6 * bytes);
-    sh_table_add(table, text);
-}
-
 /* What keeps it from going as fast as it could. */
 static void add_trouble(sh_table *table, const sh_run_device *device)
 {
-    char text[48] = "-";
     if (device->is_gone)
-        snprintf(text, sizeof text, "gone");
+        sh_table_add(table, "gone");
     else if (device->throttled > 0)
-        snprintf(text, sizeof text, "heat or voltage");
+        sh_table_add(table, "heat or voltage");
     else if (device->held_back >= 0.005)
-        snprintf(text, sizeof text, "quota %.0f %%", 100 * device->held_back);
-    else if (!isnan(device->throttled) || !isnan(device->held_back))
-        snprintf(text, sizeof text, "no");
-    sh_table_add(table, text);
+        sh_table_format(table, "quota %.0f %%", 100 * device->held_back);
+    else
+        sh_table_add(table, isnan(device->throttled) && isnan(device->held_back) ? "-" : "no");
 }
 
 static bool print_devices(const sh_run_snapshot *s, FILE *out, unsigned width)
@@ -115,31 +105,25 @@ static bool print_devices(const sh_run_snapshot *s, FILE *out, unsigned width)
     const int cells = width > 0 && width < WIDE ? BAR_CELLS_NARROW : BAR_CELLS;
     if (s->device_count == 0)
         return true;
-    sh_table *table = sh_table_new("<>><><>>>>");
-    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
-        sh_table_add(table, heads[i]);
+    sh_table *table = sh_table_new("<>><><>>>>", heads);
     for (size_t i = 0; i < s->device_count; i++) {
         const sh_run_device *device = &s->devices[i];
         sh_quantity figure;
-        char text[SH_NAME_BYTES + 16], bar[BAR_CELLS + 1];
-        snprintf(text, sizeof text, "%u %.16s", device->device, device->name);
-        sh_table_add(table, text);
+        char bar[BAR_CELLS + 1];
+        sh_table_format(table, "%u %.16s", device->device, device->name);
         sh_table_add(table, sh_quantity_percent(&figure, device->share, 1));
         sh_table_add(table, sh_quantity_rate(&figure, device->samples_per_second));
         draw_parts(bar, cells, device);
         sh_table_add(table, bar);
         sh_table_add(table, sh_quantity_percent(&figure, device->cpu, 0));
         add_trouble(table, device);
-        add_megabytes(table, device->memory_bytes, 1);
-        add_megabytes(table, device->received_bytes_per_second, 2);
-        add_megabytes(table, device->sent_bytes_per_second, 2);
-        snprintf(text, sizeof text, isnan(device->temperature_celsius) ? "-" : "%.0f",
-                 device->temperature_celsius);
-        sh_table_add(table, text);
+        sh_table_number(table, 1e-6 * device->memory_bytes, 1);
+        sh_table_number(table, 1e-6 * device->received_bytes_per_second, 2);
+        sh_table_number(table, 1e-6 * device->sent_bytes_per_second, 2);
+        sh_table_number(table, device->temperature_celsius, 0);
     }
     fputs("\n", out);
     const bool good = sh_table_print(table, out, "");
-    sh_table_free(table);
     fputs("\ntime: # computing  waiting for . own lanes - devices ~ the network  + optimizer\n",
           out);
     return good;

@@ -31,22 +31,18 @@ static int print_list(const sh_run_list *list)
 {
     static const char *const heads[] = {"run",   "state",        "model",   "data", "devices",
                                         "steps", "val accuracy", "started", "time"};
-    sh_table *table = sh_table_new("<<<<>>>>>");
-    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
-        sh_table_add(table, heads[i]);
+    sh_table *table = sh_table_new("<<<<>>>>>", heads);
     for (size_t i = 0; i < list->count; i++) {
         const sh_run_about *run = &list->runs[i];
         const bool known = run->state != SH_STATE_UNREADABLE;
         sh_quantity a, b;
-        char text[160];
         sh_table_add(table, run->name);
         sh_table_add(table, sh_run_state_text(run->state));
         sh_table_add(table, known ? run->model : "-");
         sh_table_add(table, known ? run->data : "-");
         sh_table_add(table, known ? sh_quantity_whole(&a, run->devices) : "-");
-        snprintf(text, sizeof text, "%s/%s", sh_quantity_whole(&a, run->step),
-                 sh_quantity_whole(&b, run->steps));
-        sh_table_add(table, known ? text : "-");
+        sh_table_format(table, known ? "%s/%s" : "-", sh_quantity_whole(&a, run->step),
+                        sh_quantity_whole(&b, run->steps));
         sh_table_add(table, sh_quantity_percent(&a, run->val_accuracy, 2));
         sh_table_add(table, sh_quantity_date(&a, run->started));
         sh_table_add(table, sh_quantity_duration(&a, run->seconds));

@@ -53,24 +53,19 @@ void sh_summary_output_print(const sh_summary *summary, sh_run_end end, FILE *fi
     if (!summary->reproducible)
         fputs("course      not reproducible: devices of different arithmetic took part\n", file);
 
-    sh_table *table = sh_table_new("<>>>>>>");
-    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
-        sh_table_add(table, heads[i]);
+    sh_table *table = sh_table_new("<>>>>>>", heads);
     for (size_t i = 0; i < summary->device_count; i++) {
         const sh_device_report *device = &summary->devices[i];
-        char seconds[32];
-        snprintf(seconds, sizeof seconds, "%.1f", device->cpu_seconds);
         sh_table_add(table, device->name);
         sh_table_add(table, sh_quantity_whole(&a, device->grains));
         sh_table_add(table, sh_quantity_whole(&a, device->samples));
-        sh_table_add(table, seconds);
+        sh_table_format(table, "%.1f", device->cpu_seconds);
         sh_table_add(table, sh_quantity_megabytes(&a, device->peak_rss_bytes));
         sh_table_add(table, wire_megabytes(&a, device->bytes_sent));
         sh_table_add(table, wire_megabytes(&a, device->bytes_received));
     }
     fputc('\n', file);
     sh_table_print(table, file, "");
-    sh_table_free(table);
 }
 
 static json_t *whole(uint64_t number)

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/quantity.h"
 #include "base/utf8.h"
@@ -71,7 +72,8 @@ static void show(void *context, const sh_sweep_event *event)
     const sh_trial *trial = event->trial;
     char words[WORDS_BYTES], clean[120], outcome[160] = "", line[WORDS_BYTES + 320], left[80] = "";
     sh_quantity a, b;
-    const bool terminal = sh_console_is_terminal(), is_end = event->kind == SH_SWEEP_END;
+    const bool terminal = sh_console_is_terminal(STDERR_FILENO),
+               is_end = event->kind == SH_SWEEP_END;
     if (given->quiet || (!is_end && !terminal))
         return;
     if (is_end && trial->state == SH_TRIAL_FAILED)
@@ -93,7 +95,7 @@ static void show(void *context, const sh_sweep_event *event)
         fprintf(stderr, "%s%s\n", terminal ? "\r\033[K" : "", line);
         return;
     }
-    const int room = (int)sh_console_width() - 1;
+    const int room = (int)sh_console_width(STDERR_FILENO) - 1;
     fprintf(stderr, "\r\033[K%.*s", length < room ? length : room, line);
     fflush(stderr);
 }
@@ -142,10 +144,8 @@ static json_t *result_json(const sh_sweep_result *result)
 
 static int print_list(const sh_sweep_result *result)
 {
-    sh_table *table = sh_table_new("<<<<");
     static const char *const heads[] = {"trial", "", "block", "settings"};
-    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
-        sh_table_add(table, heads[i]);
+    sh_table *table = sh_table_new("<<<<", heads);
     for (size_t i = 0; i < result->trial_count; i++) {
         char words[WORDS_BYTES];
         const sh_trial *trial = &result->trials[i];

@@ -33,12 +33,6 @@ static const sh_option options[] = {
     {SH_OPTION_END},
 };
 
-static bool is_terminal(void)
-{
-    const char *kind = getenv("TERM");
-    return isatty(STDOUT_FILENO) == 1 && kind != NULL && strcmp(kind, "dumb") != 0;
-}
-
 static void show(const char *sequence)
 {
     fputs(sequence, stdout);
@@ -49,10 +43,9 @@ static void show(const char *sequence)
 static int print(const sh_run_snapshot *snapshot, bool live)
 {
     struct winsize size = {0};
-    const char *asked = getenv("COLUMNS"), *refused = getenv("NO_COLOR");
+    const char *asked = getenv("COLUMNS");
     const long columns = asked != NULL ? strtol(asked, NULL, 10) : 0;
-    sh_run_view view = {.redraw = live};
-    view.colour = is_terminal() && (refused == NULL || refused[0] == '\0');
+    sh_run_view view = {.redraw = live, .colour = sh_console_has_colour(STDOUT_FILENO)};
     if (isatty(STDOUT_FILENO) == 1 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
         view.width = size.ws_col;
     if (columns > 0 && columns < 10000)
@@ -108,7 +101,7 @@ static int look(const char *folder, const top_values *given)
     int code = SH_EXIT_DONE;
     if (sh_run_look(&snapshot, folder) != SH_OK)
         return sh_console_fail("%s", sh_message());
-    if (given->json == NULL && !given->once && is_terminal() &&
+    if (given->json == NULL && !given->once && sh_console_is_terminal(STDOUT_FILENO) &&
         snapshot.about.state == SH_STATE_RUNNING)
         return watch(&snapshot, folder);
     if (given->json == NULL)

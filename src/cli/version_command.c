@@ -38,7 +38,7 @@ static int run(const sh_arguments *arguments, void *values)
     const version_values *given = values;
     if (given->json != NULL)
         return write_json(given->json);
-    sh_table *table = sh_table_new("<<");
+    sh_table *table = sh_table_new("<<", NULL);
     const char *name;
     int present;
     for (size_t i = 0; sh_part_list(i, &name, &present) == SH_OK; i++) {

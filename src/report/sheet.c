@@ -53,15 +53,13 @@ void sh_sheet_table(sh_sheet *sheet, const char *caption, const char *columns,
                     const char *const *heads)
 {
     sheet->columns = columns;
-    sheet->table = sh_table_new(columns);
+    sheet->table = sh_table_new(columns, heads);
     if (sheet->format == SH_REPORT_html) {
         fputs("<div class=\"box\" tabindex=\"0\"><table><caption>", sheet->file);
         sh_escape(sheet->file, sheet->format, caption);
         fputs("</caption>\n", sheet->file);
     } else
         sh_sheet_paragraph(sheet, caption);
-    for (size_t i = 0; columns[i] != '\0'; i++)
-        sh_sheet_cell(sheet, heads[i]);
 }
 
 static void write_html(const sh_sheet *sheet, const char *cell, size_t row, size_t column)
@@ -92,15 +90,16 @@ void sh_sheet_end(sh_sheet *sheet)
 {
     const size_t columns = strlen(sheet->columns);
     const char *cell;
-    if (sheet->format == SH_REPORT_text)
+    if (sheet->format == SH_REPORT_text) {
         (void)sh_table_print(sheet->table, sheet->file, "");
-    else
+    } else {
         for (size_t i = 0; (cell = sh_table_cell(sheet->table, i)) != NULL; i++)
             if (sheet->format == SH_REPORT_html)
                 write_html(sheet, cell, i / columns, i % columns);
             else
                 write_markdown(sheet, cell, i / columns, i % columns);
+        sh_table_free(sheet->table);
+    }
     fputs(sheet->format == SH_REPORT_html ? "</table></div>\n" : "\n", sheet->file);
-    sh_table_free(sheet->table);
     *sheet = (sh_sheet){.file = sheet->file, .format = sheet->format};
 }
