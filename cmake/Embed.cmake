@@ -1,6 +1,6 @@
-# Writes a C file with packed files in it, as src/report/asset.h has them.
+# Writes a C file with packed files in it, as src/report/page.h has them.
 #   cmake -D OUTPUT=assets.c -D "FILES=page.html=page.html.gz;..." -P Embed.cmake
-set(code "/* Made by cmake/Embed.cmake. */\n#include \"report/asset.h\"\n\n#include <stddef.h>\n\n")
+set(code "/* Made by cmake/Embed.cmake. */\n#include \"report/page.h\"\n\n#include <stddef.h>\n\n")
 set(list "")
 foreach(pair ${FILES})
   string(REGEX MATCH "^([^=]+)=(.+)$" _ ${pair})

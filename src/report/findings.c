@@ -244,14 +244,16 @@ static void add_views(sh_sheet *sheet, const sh_run_digest *digest)
     sh_sheet_end(sheet);
 }
 
-void sh_findings_details(sh_sheet *sheet, const sh_subject *subject, bool named)
+void sh_findings_details(sh_sheet *sheet, const sh_subject *subjects, size_t count)
 {
-    const sh_run_digest *digest = subject->digest;
-    sh_sheet_heading(sheet, 2, named ? digest->name : "Details");
-    add_devices(sheet, digest);
-    add_split(sheet, digest);
-    if (digest->epoch_count > 0)
-        add_epochs(sheet, digest);
-    if (digest->view_count > 0)
-        add_views(sheet, digest);
+    for (size_t i = 0; i < count; i++) {
+        const sh_run_digest *digest = subjects[i].digest;
+        sh_sheet_heading(sheet, 2, count > 1 ? digest->name : "Details");
+        add_devices(sheet, digest);
+        add_split(sheet, digest);
+        if (digest->epoch_count > 0)
+            add_epochs(sheet, digest);
+        if (digest->view_count > 0)
+            add_views(sheet, digest);
+    }
 }

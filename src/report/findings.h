@@ -3,8 +3,7 @@
  * What a report says of runs, as headings, sentences and tables.
  *
  *     sh_findings_summary(&sheet, subjects, count);
- *     for (size_t i = 0; i < count; i++)
- *         sh_findings_details(&sheet, &subjects[i], count > 1);
+ *     sh_findings_details(&sheet, subjects, count);
  *
  * Threads: any.
  */
@@ -32,7 +31,7 @@ double sh_subject_total(const sh_subject *subject, sh_figure figure);
 /* Which runs, how long, how good; and who held them up. */
 void sh_findings_summary(sh_sheet *sheet, const sh_subject *subjects, size_t count);
 
-/* Devices, a step's time, epochs, views of one run. */
-void sh_findings_details(sh_sheet *sheet, const sh_subject *subject, bool named);
+/* Of each run: devices, a step's time, epochs, views. */
+void sh_findings_details(sh_sheet *sheet, const sh_subject *subjects, size_t count);
 
 #endif

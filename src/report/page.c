@@ -3,38 +3,64 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
-#include "report/asset.h"
-#include "report/sheet.h"
+#include "report/report_json.h"
 
-/* What stands for "{{name}}" in the template. */
-static sh_status fill(FILE *file, const sh_page *page, const char *name, size_t length)
+/* Unpacks it into the file; nothing where there is none of that name. */
+static sh_status write_asset(FILE *file, const char *name)
 {
-    const struct {
-        const char *name, *text;
-    } parts[] = {{"summary", page->summary}, {"details", page->details}, {"data", page->data}};
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (strlen(parts[i].name) == length && memcmp(parts[i].name, name, length) == 0) {
-            fputs(parts[i].text == NULL ? "" : parts[i].text, file);
-            return SH_OK;
-        }
-    if (length == 5 && memcmp(name, "title", length) == 0) {
-        sh_escape(file, SH_REPORT_html, page->title);
+    enum { GZIP = 16 };
+    const sh_asset *asset = sh_assets;
+    while (asset->name != NULL && strcmp(asset->name, name) != 0)
+        asset++;
+    if (asset->name == NULL)
         return SH_OK;
+    unsigned char chunk[16384];
+    z_stream stream = {.next_in = (z_const Bytef *)asset->packed, .avail_in = asset->bytes};
+    int code = inflateInit2(&stream, MAX_WBITS + GZIP);
+    while (code == Z_OK) {
+        stream.next_out = chunk;
+        stream.avail_out = sizeof chunk;
+        code = inflate(&stream, Z_NO_FLUSH);
+        fwrite(chunk, 1, sizeof chunk - stream.avail_out, file);
     }
-    char asset[32];
-    snprintf(asset, sizeof asset, "%.*s", (int)length, name);
-    return sh_asset_write(file, asset);
+    inflateEnd(&stream);
+    return code == Z_STREAM_END ? SH_OK : sh_fail_memory(sizeof chunk, "a page");
 }
 
-sh_status sh_page_write(FILE *file, const sh_page *page)
+/* What stands for "{{name}}" in the template. */
+static sh_status fill(FILE *file, const char *name, const sh_subject *subjects, size_t count)
 {
-    char *template = NULL;
+    const sh_run_digest *first = subjects[0].digest;
+    sh_sheet sheet = {.file = file, .format = SH_REPORT_html};
+    char title[4 * SH_DIGEST_TEXT_BYTES];
+    if (strcmp(name, "data") == 0)
+        return sh_report_json(file, subjects, count);
+    if (strcmp(name, "summary") == 0) {
+        sh_findings_summary(&sheet, subjects, count);
+    } else if (strcmp(name, "details") == 0) {
+        sh_findings_details(&sheet, subjects, count);
+    } else if (strcmp(name, "title") == 0) {
+        if (count > 1)
+            snprintf(title, sizeof title, "%zu runs", count);
+        else
+            snprintf(title, sizeof title, "%s: %s on %s", first->name, first->model, first->data);
+        sh_escape(file, SH_REPORT_html, title);
+    } else {
+        return write_asset(file, name);
+    }
+    return SH_OK;
+}
+
+sh_status sh_page_write(FILE *file, const sh_subject *subjects, size_t count)
+{
+    char *template = NULL, name[32];
     size_t bytes = 0;
     FILE *memory = open_memstream(&template, &bytes);
     if (memory == NULL)
         return sh_fail_memory(bytes, "a page");
-    sh_status status = sh_asset_write(memory, "page.html");
+    sh_status status = write_asset(memory, "page.html");
     if (fclose(memory) != 0 && status == SH_OK)
         status = sh_fail_memory(bytes, "a page");
     SH_TRY_DONE(status);
@@ -44,7 +70,8 @@ sh_status sh_page_write(FILE *file, const sh_page *page)
         if (close == NULL)
             break;
         fwrite(rest, 1, (size_t)(open - rest), file);
-        SH_TRY_DONE(fill(file, page, open + 2, (size_t)(close - open - 2)));
+        snprintf(name, sizeof name, "%.*s", (int)(close - open - 2), open + 2);
+        SH_TRY_DONE(fill(file, name, subjects, count));
         rest = close + 2;
     }
     fputs(rest, file);

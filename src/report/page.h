@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A page that needs nothing but itself: the template page.html with its style, its scripts and what
- * it is to show.
+ * reports say.
  *
- *     SH_TRY(sh_page_write(file, &(sh_page){.title = "a", .summary = html, .data = json}));
+ *     SH_TRY(sh_page_write(file, subjects, count));
  *
  * Threads: any.
  */
@@ -12,16 +12,20 @@
 
 #include <stdio.h>
 
-#include "base/fail.h"
+#include "report/findings.h"
 
-/* All borrowed during the call; NULL: nothing. */
-typedef struct sh_page {
-    const char *title;   /* text */
-    const char *summary; /* HTML, above the charts */
-    const char *details; /* HTML, below them */
-    const char *data;    /* JSON without '<', for page.js */
-} sh_page;
+/* A file that pages are made of, which the build has packed into the library (src/CMakeLists.txt):
+ * page.html, page.css, page.js, and chart.js where Chart.js was found. */
+typedef struct sh_asset {
+    const char *name;
+    const unsigned char *packed; /* by gzip */
+    unsigned bytes;
+} sh_asset;
 
-sh_status sh_page_write(FILE *file, const sh_page *page) SHOAL_CHECKED;
+/* Generated; one without a name ends it. */
+extern const sh_asset sh_assets[];
+
+/* At least one subject. SH_NO_MEMORY; that the file failed shows in ferror(file). */
+sh_status sh_page_write(FILE *file, const sh_subject *subjects, size_t count) SHOAL_CHECKED;
 
 #endif
