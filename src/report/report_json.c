@@ -44,11 +44,15 @@ static json_t *series(writer *w, const double *values, size_t stride, size_t cou
     return array;
 }
 
-/* A member of an array of structs as a series. */
-#define SET_COLUMN(w, object, items, count, member)                                                \
-    set(w, object, #member,                                                                        \
-        series(w, (count) > 0 ? &(items)[0].member : NULL, sizeof *(items) / sizeof(double),       \
-               count))
+/* A table of `count` structs that are doubles alone, one for each name, as a series of each. */
+static json_t *columns(writer *w, const double *table, size_t count, const char *const *names,
+                       size_t name_count)
+{
+    json_t *object = json_object();
+    for (size_t i = 0; i < name_count; i++)
+        set(w, object, names[i], series(w, table + i, name_count, count));
+    return object;
+}
 
 static json_t *device_json(writer *w, const sh_digest_device *device)
 {
@@ -107,9 +111,15 @@ static json_t *verdict_json(writer *w, const sh_verdict *verdict)
 
 static json_t *run_json(writer *w, const sh_verdict *verdict)
 {
+    static const char *const points[] = {
+        "step", "seconds", "loss", "loss_least", "loss_most", "accuracy", "samples_per_second"};
+    static const char *const epochs[] = {"epoch",    "step",     "seconds",     "loss",
+                                         "accuracy", "val_loss", "val_accuracy"};
+    enum { POINTS = sizeof points / sizeof *points, EPOCHS = sizeof epochs / sizeof *epochs };
+    _Static_assert(sizeof(sh_digest_point) == POINTS * sizeof(double), "a name for each member");
+    _Static_assert(sizeof(sh_digest_epoch) == EPOCHS * sizeof(double), "a name for each member");
     const sh_run_digest *digest = w->digest;
-    json_t *object = json_object(), *points = json_object(), *epochs = json_object();
-    json_t *views = json_array(), *devices = json_array();
+    json_t *object = json_object(), *views = json_array(), *devices = json_array();
     set(w, object, "name", json_string(digest->name));
     set(w, object, "model", json_string(digest->model));
     set(w, object, "data", json_string(digest->data));
@@ -127,22 +137,10 @@ static json_t *run_json(writer *w, const sh_verdict *verdict)
     set(w, object, "seconds", number(digest->seconds));
     set(w, object, "samples_per_second", number(digest->samples_per_second));
     set(w, object, "verdict", verdict_json(w, verdict));
-    set(w, object, "points", points);
-    SET_COLUMN(w, points, digest->points, digest->point_count, step);
-    SET_COLUMN(w, points, digest->points, digest->point_count, seconds);
-    SET_COLUMN(w, points, digest->points, digest->point_count, loss);
-    SET_COLUMN(w, points, digest->points, digest->point_count, loss_least);
-    SET_COLUMN(w, points, digest->points, digest->point_count, loss_most);
-    SET_COLUMN(w, points, digest->points, digest->point_count, accuracy);
-    SET_COLUMN(w, points, digest->points, digest->point_count, samples_per_second);
-    set(w, object, "epochs", epochs);
-    SET_COLUMN(w, epochs, digest->epochs, digest->epoch_count, epoch);
-    SET_COLUMN(w, epochs, digest->epochs, digest->epoch_count, step);
-    SET_COLUMN(w, epochs, digest->epochs, digest->epoch_count, seconds);
-    SET_COLUMN(w, epochs, digest->epochs, digest->epoch_count, loss);
-    SET_COLUMN(w, epochs, digest->epochs, digest->epoch_count, accuracy);
-    SET_COLUMN(w, epochs, digest->epochs, digest->epoch_count, val_loss);
-    SET_COLUMN(w, epochs, digest->epochs, digest->epoch_count, val_accuracy);
+    set(w, object, "points",
+        columns(w, (const double *)digest->points, digest->point_count, points, POINTS));
+    set(w, object, "epochs",
+        columns(w, (const double *)digest->epochs, digest->epoch_count, epochs, EPOCHS));
     for (size_t i = 0; i < digest->view_count; i++) {
         const sh_digest_view *each = &digest->views[i];
         json_t *view = json_object();

@@ -33,7 +33,8 @@
 #define COST_NOTABLE 0.05
 #define STEPS_LEAST 0.02 /* of the most steps that a device has: less says nothing */
 
-typedef double field_of(const sh_verdict_device *device);
+/* What a device is compared in. */
+enum { GRAIN, GROWTH, DENIED, DENIED_GROWTH, COMPUTING, NETWORK, WAIT, MEASURES };
 
 typedef struct hearing {
     sh_verdict *verdict;
@@ -53,33 +54,18 @@ const char *sh_cause_name(sh_cause cause)
     return names[cause];
 }
 
-static double grain_of(const sh_verdict_device *device)
+static double value_of(const sh_verdict_device *device, int which)
 {
-    return device->grain_seconds;
-}
-static double growth_of(const sh_verdict_device *device)
-{
-    return device->grain_late / device->grain_early;
-}
-static double denied_of(const sh_verdict_device *device)
-{
-    return device->denied;
-}
-static double denied_growth_of(const sh_verdict_device *device)
-{
-    return device->denied_late - device->denied_early;
-}
-static double computing_of(const sh_verdict_device *device)
-{
-    return device->computing_seconds;
-}
-static double network_of(const sh_verdict_device *device)
-{
-    return device->network_seconds / device->step_seconds;
-}
-static double wait_of(const sh_verdict_device *device)
-{
-    return device->wait_seconds / device->step_seconds;
+    const double values[MEASURES] = {
+        [GRAIN] = device->grain_seconds,
+        [GROWTH] = device->grain_late / device->grain_early,
+        [DENIED] = device->denied,
+        [DENIED_GROWTH] = device->denied_late - device->denied_early,
+        [COMPUTING] = device->computing_seconds,
+        [NETWORK] = device->network_seconds / device->step_seconds,
+        [WAIT] = device->wait_seconds / device->step_seconds,
+    };
+    return values[which];
 }
 
 static int compare(const void *a, const void *b)
@@ -94,11 +80,11 @@ static bool counts(const hearing *court, size_t device)
 }
 
 /* In order, what all devices but one (-1: all) have of it. */
-static size_t gather(const hearing *court, field_of *field, int without)
+static size_t gather(const hearing *court, int which, int without)
 {
     size_t used = 0;
     for (size_t i = 0; i < court->count; i++) {
-        const double value = field(&court->devices[i]);
+        const double value = value_of(&court->devices[i], which);
         if ((int)i != without && counts(court, i) && !isnan(value))
             court->room[used++] = value;
     }
@@ -107,9 +93,9 @@ static size_t gather(const hearing *court, field_of *field, int without)
 }
 
 /* The upper of two in the middle: of two peers one may be odd itself. */
-static double median(const hearing *court, field_of *field, int without)
+static double median(const hearing *court, int which, int without)
 {
-    const size_t used = gather(court, field, without);
+    const size_t used = gather(court, which, without);
     return used == 0 ? NAN : court->room[used / 2];
 }
 
@@ -140,11 +126,11 @@ __attribute__((format(printf, 5, 6))) static void find(hearing *court, sh_cause 
 static bool is_throttled(const hearing *court, int index, char *why, size_t bytes)
 {
     const sh_verdict_device *device = &court->devices[index];
-    const double peers = median(court, denied_of, index);
+    const double peers = median(court, DENIED, index);
     const bool alone = !(peers > DENIED_ALL) && device->denied > DENIED_MORE;
     const bool grows =
-        denied_growth_of(device) > DENIED_MORE &&
-        !(denied_growth_of(device) < median(court, denied_growth_of, index) + DENIED_MORE);
+        value_of(device, DENIED_GROWTH) > DENIED_MORE &&
+        !(value_of(device, DENIED_GROWTH) < median(court, DENIED_GROWTH, index) + DENIED_MORE);
     if (device->held_back > HELD_BACK)
         snprintf(
             why, bytes,
@@ -183,8 +169,8 @@ static bool is_short_of_memory(const sh_verdict_device *device, char *why, size_
 static void judge_speed(hearing *court, int index)
 {
     const sh_verdict_device *device = &court->devices[index];
-    const double ratio = device->grain_seconds / median(court, grain_of, index);
-    const double growth = growth_of(device) / median(court, growth_of, index);
+    const double ratio = device->grain_seconds / median(court, GRAIN, index);
+    const double growth = value_of(device, GROWTH) / median(court, GROWTH, index);
     const bool slower = ratio >= SLOWER, slowed = growth >= SLOWED;
     if (!slower && !slowed)
         return;
@@ -195,14 +181,14 @@ static void judge_speed(hearing *court, int index)
     else if (is_throttled(court, index, why, sizeof why))
         cause = SH_CAUSE_throttled;
     /* The share of a step that all the others wait for this device. */
-    const double lead = device->computing_seconds - median(court, computing_of, index);
+    const double lead = device->computing_seconds - median(court, COMPUTING, index);
     const double cost = lead > 0 ? lead / device->step_seconds : 0;
     if (slower)
         snprintf(speed, sizeof speed, "computes %.1fx slower a grain than the median of the others",
                  ratio);
     else
         snprintf(speed, sizeof speed, "became %.1fx slower a grain in the course of the job",
-                 growth_of(device));
+                 value_of(device, GROWTH));
     if (cost >= COST_NOTABLE)
         snprintf(share, sizeof share, "the others wait for it %.0f %% of a step", 100 * cost);
     find(court, cause, index, cost, "%s %s (%.1f grains a step): %s; %s", device->name, speed,
@@ -252,7 +238,7 @@ static void name_link(hearing *court, size_t index, double share, bool out, bool
 
 static void judge_network(hearing *court)
 {
-    const double share = median(court, network_of, -1);
+    const double share = median(court, NETWORK, -1);
     size_t worst = 0;
     double least = INFINITY;
     if (!(share >= NETWORK_NOTABLE))
@@ -282,15 +268,15 @@ static void judge_network(hearing *court)
 static void judge_wait(hearing *court, int index)
 {
     const sh_verdict_device *device = &court->devices[index];
-    const size_t others = gather(court, grain_of, index); /* the faster quarter of them */
+    const size_t others = gather(court, GRAIN, index); /* the faster quarter of them */
     const double faster = others == 0 ? NAN : court->room[others / 4] / device->grain_seconds;
-    if (wait_of(device) < WAIT_MUCH || !(faster >= SLOWER))
+    if (value_of(device, WAIT) < WAIT_MUCH || !(faster >= SLOWER))
         return;
     find(court, SH_CAUSE_wait, index, 0,
          "%s waits for the others %.0f %% of its time: it computes %.1fx faster a grain than "
          "they and has %.1f grains a step; a larger share, or smaller grains, "
          "would use it",
-         device->name, 100 * wait_of(device), faster, device->grains);
+         device->name, 100 * value_of(device, WAIT), faster, device->grains);
 }
 
 /* ---- all ---------------------------------------------------------------------------------------
@@ -299,7 +285,7 @@ static void judge_wait(hearing *court, int index)
 static void sum_up(hearing *court)
 {
     sh_verdict *verdict = court->verdict;
-    const double wait = median(court, wait_of, -1);
+    const double wait = median(court, WAIT, -1);
     char *text = verdict->text;
     const size_t bytes = sizeof verdict->text;
     if (court->steps <= 0)
@@ -321,7 +307,7 @@ static void sum_up(hearing *court)
         snprintf(text, bytes,
                  "Balanced: devices wait for each other %.0f %% of a step, and for the network "
                  "%.0f %%.",
-                 100 * wait, 100 * median(court, network_of, -1));
+                 100 * wait, 100 * median(court, NETWORK, -1));
 }
 
 void sh_verdict_make(sh_verdict *verdict, const sh_verdict_device *devices, size_t count)
