@@ -13,8 +13,8 @@
  *     rmsprop         s = alpha * s + (1 - alpha) * g^2;   d = g / (sqrt(s) + eps)
  *                     w = w - lr * d, or with momentum b = mu * b + d;   w = w - lr * b
  *
- * Without momentum, sgd and rmsprop keep no v and b, and have kernels of their own. What is the
- * same for all weights of a step (powers of the betas) comes in the step's numbers.
+ * Without momentum, sgd and rmsprop keep no v and b. What is the same for all weights of a step
+ * (powers of the betas) comes in the step's numbers.
  *
  * Each operation rounds once, in the order written; the build forbids contraction. Division and
  * square root are IEEE operations too, in scalar and in vector form.
@@ -27,12 +27,13 @@
 
 #include "base/real.h"
 
-/* What a body is given; `restrict` pointers travel beside it. The gradient lies in `sum`, or in
- * `values`, whichever is asked for when the body is compiled. */
-#define BODY_ARGUMENTS                                                                             \
+/* What a body is given. The gradient lies in `sum`, or else in `values`: `summed` is constant where
+ * the body is compiled. */
+#define BODY_PARAMETERS                                                                            \
     const sh_optimizer_settings *settings, const sh_optimizer_step *step, float *restrict w,       \
         float *const *slots, const int32_t *restrict sum, const float *restrict values,            \
         float scale, size_t count, bool summed
+#define BODY_ARGUMENTS settings, step, w, slots, sum, values, scale, count, summed
 
 /* Gradient i. Out of the sum, it keeps the largest |S|: in int32, which every instruction set can
  * compare. A proven sum is never INT32_MIN. */
@@ -47,46 +48,22 @@ static inline SH_INLINE float gradient_of(const int32_t *restrict sum, const flo
     return (float)integer * scale;
 }
 
-static inline SH_INLINE int32_t sgd_body(BODY_ARGUMENTS)
-{
-    (void)slots;
-    const float lr = step->lr, wd = settings->weight_decay;
-    int32_t top = 0;
-    for (size_t i = 0; i < count; i++) {
-        const float g = gradient_of(sum, values, i, scale, summed, &top) + wd * w[i];
-        w[i] -= lr * g;
-    }
-    return top;
-}
-
-static inline SH_INLINE int32_t momentum_body(BODY_ARGUMENTS)
+static inline SH_INLINE int32_t sgd_body(BODY_PARAMETERS, bool momentum, bool nesterov)
 {
     const float lr = step->lr, mu = settings->momentum, wd = settings->weight_decay;
-    float *restrict v = slots[0];
+    float *restrict v = momentum ? slots[0] : NULL;
     int32_t top = 0;
     for (size_t i = 0; i < count; i++) {
         const float g = gradient_of(sum, values, i, scale, summed, &top) + wd * w[i];
-        v[i] = mu * v[i] + g;
-        w[i] -= lr * v[i];
-    }
-    return top;
-}
-
-static inline SH_INLINE int32_t nesterov_body(BODY_ARGUMENTS)
-{
-    const float lr = step->lr, mu = settings->momentum, wd = settings->weight_decay;
-    float *restrict v = slots[0];
-    int32_t top = 0;
-    for (size_t i = 0; i < count; i++) {
-        const float g = gradient_of(sum, values, i, scale, summed, &top) + wd * w[i];
-        v[i] = mu * v[i] + g;
-        w[i] -= lr * (g + mu * v[i]);
+        if (momentum)
+            v[i] = mu * v[i] + g;
+        w[i] -= lr * (nesterov ? g + mu * v[i] : momentum ? v[i] : g);
     }
     return top;
 }
 
 /* Decay is a part of the gradient, or `decoupled`: taken from the weight itself. */
-static inline SH_INLINE int32_t moments_body(BODY_ARGUMENTS, bool decoupled)
+static inline SH_INLINE int32_t adam_body(BODY_PARAMETERS, bool decoupled)
 {
     const float wd = settings->weight_decay, keep = step->keep, eps = settings->epsilon;
     const float b1 = settings->beta1, c1 = 1 - b1, b2 = settings->beta2, c2 = 1 - b2;
@@ -103,214 +80,102 @@ static inline SH_INLINE int32_t moments_body(BODY_ARGUMENTS, bool decoupled)
     return top;
 }
 
-static inline SH_INLINE int32_t adam_body(BODY_ARGUMENTS)
-{
-    return moments_body(settings, step, w, slots, sum, values, scale, count, summed, false);
-}
-
-static inline SH_INLINE int32_t adamw_body(BODY_ARGUMENTS)
-{
-    return moments_body(settings, step, w, slots, sum, values, scale, count, summed, true);
-}
-
-static inline SH_INLINE int32_t rmsprop_body(BODY_ARGUMENTS)
-{
-    const float lr = step->lr, wd = settings->weight_decay, eps = settings->epsilon;
-    const float alpha = settings->alpha, rest = 1 - alpha;
-    float *restrict s = slots[0];
-    int32_t top = 0;
-    for (size_t i = 0; i < count; i++) {
-        const float g = gradient_of(sum, values, i, scale, summed, &top) + wd * w[i];
-        s[i] = alpha * s[i] + rest * (g * g);
-        w[i] -= lr * (g / (sqrtf(s[i]) + eps));
-    }
-    return top;
-}
-
-static inline SH_INLINE int32_t rmsprop_momentum_body(BODY_ARGUMENTS)
+static inline SH_INLINE int32_t rmsprop_body(BODY_PARAMETERS, bool momentum)
 {
     const float lr = step->lr, wd = settings->weight_decay, eps = settings->epsilon;
     const float alpha = settings->alpha, rest = 1 - alpha, mu = settings->momentum;
-    float *restrict s = slots[0], *restrict b = slots[1];
+    float *restrict s = slots[0], *restrict b = momentum ? slots[1] : NULL;
     int32_t top = 0;
     for (size_t i = 0; i < count; i++) {
         const float g = gradient_of(sum, values, i, scale, summed, &top) + wd * w[i];
         s[i] = alpha * s[i] + rest * (g * g);
-        b[i] = mu * b[i] + g / (sqrtf(s[i]) + eps);
-        w[i] -= lr * b[i];
+        const float d = g / (sqrtf(s[i]) + eps);
+        if (momentum)
+            b[i] = mu * b[i] + d;
+        w[i] -= lr * (momentum ? b[i] : d);
     }
     return top;
 }
 
-/* Every body once. */
-#define BODY_MAP(X) X(sgd) X(momentum) X(nesterov) X(adam) X(adamw) X(rmsprop) X(rmsprop_momentum)
+/* Each case is a loop of its own, without the branches that its constants decide. */
+static inline SH_INLINE int32_t update_body(const sh_optimizer *optimizer, BODY_PARAMETERS)
+{
+    const bool momentum = settings->momentum > 0;
+    switch (optimizer->rule) {
+    case SH_RULE_ADAM:
+        return adam_body(BODY_ARGUMENTS, false);
+    case SH_RULE_ADAMW:
+        return adam_body(BODY_ARGUMENTS, true);
+    case SH_RULE_RMSPROP:
+        return momentum ? rmsprop_body(BODY_ARGUMENTS, true) : rmsprop_body(BODY_ARGUMENTS, false);
+    case SH_RULE_SGD:
+        break;
+    }
+    if (settings->nesterov)
+        return sgd_body(BODY_ARGUMENTS, true, true);
+    return momentum ? sgd_body(BODY_ARGUMENTS, true, false)
+                    : sgd_body(BODY_ARGUMENTS, false, false);
+}
 
-/* Defines <body>_<variant> for sums, and <body>_values_<variant>. */
-#define VARIANT_OF(body, name, target)                                                             \
-    static target void body##_##name(                                                              \
-        const sh_optimizer_settings *settings, const sh_optimizer_step *step, float *weights,      \
-        float *const *slots, const int32_t *sum, float scale, size_t count, uint32_t *max_abs)     \
+#define UPDATE_VARIANT(name, target)                                                               \
+    static target void sums_##name(                                                                \
+        const sh_optimizer *optimizer, const sh_optimizer_settings *settings,                      \
+        const sh_optimizer_step *step, float *weights, float *const *slots, const int32_t *sum,    \
+        float scale, size_t count, uint32_t *max_abs)                                              \
     {                                                                                              \
-        const uint32_t top =                                                                       \
-            (uint32_t)body##_body(settings, step, weights, slots, sum, NULL, scale, count, true);  \
+        const uint32_t top = (uint32_t)update_body(optimizer, settings, step, weights, slots, sum, \
+                                                   NULL, scale * step->clip, count, true);         \
         *max_abs = top > *max_abs ? top : *max_abs;                                                \
     }                                                                                              \
-    static target void body##_values_##name(                                                       \
-        const sh_optimizer_settings *settings, const sh_optimizer_step *step, float *weights,      \
-        float *const *slots, const float *gradient, size_t count)                                  \
+    static target void values_##name(const sh_optimizer *optimizer,                                \
+                                     const sh_optimizer_settings *settings,                        \
+                                     const sh_optimizer_step *step, float *weights,                \
+                                     float *const *slots, const float *gradient, size_t count)     \
     {                                                                                              \
-        (void)body##_body(settings, step, weights, slots, NULL, gradient, step->clip, count,       \
-                          false);                                                                  \
+        update_body(optimizer, settings, step, weights, slots, NULL, gradient, step->clip, count,  \
+                    false);                                                                        \
     }
-#define SGD_VARIANT(name, target) VARIANT_OF(sgd, name, target)
-#define MOMENTUM_VARIANT(name, target) VARIANT_OF(momentum, name, target)
-#define NESTEROV_VARIANT(name, target) VARIANT_OF(nesterov, name, target)
-#define ADAM_VARIANT(name, target) VARIANT_OF(adam, name, target)
-#define ADAMW_VARIANT(name, target) VARIANT_OF(adamw, name, target)
-#define RMSPROP_VARIANT(name, target) VARIANT_OF(rmsprop, name, target)
-#define RMSPROP_MOMENTUM_VARIANT(name, target) VARIANT_OF(rmsprop_momentum, name, target)
-SH_VARIANT_MAP(SGD_VARIANT)
-SH_VARIANT_MAP(MOMENTUM_VARIANT)
-SH_VARIANT_MAP(NESTEROV_VARIANT)
-SH_VARIANT_MAP(ADAM_VARIANT)
-SH_VARIANT_MAP(ADAMW_VARIANT)
-SH_VARIANT_MAP(RMSPROP_VARIANT)
-SH_VARIANT_MAP(RMSPROP_MOMENTUM_VARIANT)
+SH_VARIANT_MAP(UPDATE_VARIANT)
 
-/* The tables <body>_kernels. */
-#define TABLE_OF(body)                                                                             \
-    static const sh_optimizer_kernels body##_kernels = {{SH_VARIANT_TABLE(body)},                  \
-                                                        {SH_VARIANT_TABLE(body##_values)}};
-BODY_MAP(TABLE_OF)
+sh_optimizer_kernel *const sh_optimizer_sums[SH_VARIANT_COUNT] = {SH_VARIANT_TABLE(sums)};
+sh_optimizer_value_kernel *const sh_optimizer_values[SH_VARIANT_COUNT] = {SH_VARIANT_TABLE(values)};
 
-static sh_status check_positive(const char *option, float value)
+static const sh_optimizer optimizers[] = {
+    {"sgd", SH_RULE_SGD, .slots = 0, .momentum_slots = 1},
+    {"adam", SH_RULE_ADAM, .slots = 2},
+    {"adamw", SH_RULE_ADAMW, .slots = 2},
+    {"rmsprop", SH_RULE_RMSPROP, .slots = 1, .momentum_slots = 1},
+};
+
+sh_status sh_optimizer_find(const sh_optimizer **optimizer, const char *name)
 {
-    return isfinite(value) && value >= 0
-               ? SH_OK
-               : sh_fail(SH_INVALID, "%s %g: must be a number of at least 0", option,
-                         (double)value);
+    char names[256] = "";
+    for (size_t i = 0; i < sizeof optimizers / sizeof *optimizers; i++) {
+        const size_t used = strlen(names);
+        if (strcmp(optimizers[i].name, name) == 0) {
+            *optimizer = &optimizers[i];
+            return SH_OK;
+        }
+        snprintf(names + used, sizeof names - used, "%s%s", i > 0 ? ", " : "", optimizers[i].name);
+    }
+    return sh_fail(SH_NOT_FOUND, "--optimizer %s: there is no such optimizer; there are: %s", name,
+                   names);
 }
 
-static sh_status check_fraction(const char *option, float value)
+sh_status sh_optimizer_check(const sh_optimizer *optimizer, const sh_optimizer_settings *settings)
 {
-    return value >= 0 && value < 1 ? SH_OK
-                                   : sh_fail(SH_INVALID, "%s %g: must be at least 0 and below 1",
-                                             option, (double)value);
-}
-
-static sh_status check_all(const sh_optimizer_settings *settings)
-{
-    SH_TRY(check_positive("--lr", settings->lr));
-    SH_TRY(check_fraction("--momentum", settings->momentum));
-    return check_positive("--weight-decay", settings->weight_decay);
-}
-
-static sh_status sgd_check(const sh_optimizer_settings *settings)
-{
-    SH_TRY(check_all(settings));
+    const bool sgd = optimizer->rule == SH_RULE_SGD;
+    if (settings->nesterov && !sgd)
+        return sh_fail(SH_INVALID, "--nesterov: only --optimizer sgd has it");
     if (settings->nesterov && settings->momentum == 0)
         return sh_fail(SH_INVALID, "--nesterov: it looks ahead along the momentum; give a "
                                    "--momentum above 0");
-    return SH_OK;
-}
-
-static sh_status check_adaptive(const sh_optimizer_settings *settings)
-{
-    SH_TRY(check_all(settings));
-    if (settings->nesterov)
-        return sh_fail(SH_INVALID, "--nesterov: only --optimizer sgd has it");
-    if (!(isfinite(settings->epsilon) && settings->epsilon > 0))
+    if (!sgd && settings->epsilon <= 0)
         return sh_fail(SH_INVALID,
                        "--epsilon %g: must be above 0, it keeps updates finite where gradients "
                        "are 0",
                        (double)settings->epsilon);
     return SH_OK;
-}
-
-static sh_status adam_check(const sh_optimizer_settings *settings)
-{
-    SH_TRY(check_adaptive(settings));
-    SH_TRY(check_fraction("--beta1", settings->beta1));
-    return check_fraction("--beta2", settings->beta2);
-}
-
-static sh_status rmsprop_check(const sh_optimizer_settings *settings)
-{
-    SH_TRY(check_adaptive(settings));
-    return check_fraction("--alpha", settings->alpha);
-}
-
-static uint32_t sgd_slots(const sh_optimizer_settings *settings)
-{
-    return settings->momentum > 0 ? 1 : 0;
-}
-
-static uint32_t adam_slots(const sh_optimizer_settings *settings)
-{
-    (void)settings;
-    return 2;
-}
-
-static uint32_t rmsprop_slots(const sh_optimizer_settings *settings)
-{
-    return settings->momentum > 0 ? 2 : 1;
-}
-
-static const sh_optimizer_kernels *sgd_kernels_for(const sh_optimizer_settings *settings)
-{
-    if (settings->nesterov)
-        return &nesterov_kernels;
-    return settings->momentum > 0 ? &momentum_kernels : &sgd_kernels;
-}
-
-static const sh_optimizer_kernels *adam_kernels_for(const sh_optimizer_settings *settings)
-{
-    (void)settings;
-    return &adam_kernels;
-}
-
-static const sh_optimizer_kernels *adamw_kernels_for(const sh_optimizer_settings *settings)
-{
-    (void)settings;
-    return &adamw_kernels;
-}
-
-static const sh_optimizer_kernels *rmsprop_kernels_for(const sh_optimizer_settings *settings)
-{
-    return settings->momentum > 0 ? &rmsprop_momentum_kernels : &rmsprop_kernels;
-}
-
-static const sh_optimizer optimizers[] = {
-    {"sgd", sgd_check, sgd_slots, sgd_kernels_for},
-    {"adam", adam_check, adam_slots, adam_kernels_for},
-    {"adamw", adam_check, adam_slots, adamw_kernels_for},
-    {"rmsprop", rmsprop_check, rmsprop_slots, rmsprop_kernels_for},
-};
-
-#define OPTIMIZERS (sizeof optimizers / sizeof *optimizers)
-
-const sh_optimizer *sh_optimizer_list(size_t *count)
-{
-    *count = OPTIMIZERS;
-    return optimizers;
-}
-
-sh_status sh_optimizer_find(const sh_optimizer **optimizer, const char *name)
-{
-    char names[256] = "";
-    size_t used = 0;
-    for (size_t i = 0; i < OPTIMIZERS; i++) {
-        if (strcmp(optimizers[i].name, name) == 0) {
-            *optimizer = &optimizers[i];
-            return SH_OK;
-        }
-        const int written = snprintf(names + used, sizeof names - used, "%s%s", i > 0 ? ", " : "",
-                                     optimizers[i].name);
-        if (written > 0 && (size_t)written < sizeof names - used)
-            used += (size_t)written;
-    }
-    return sh_fail(SH_NOT_FOUND, "--optimizer %s: there is no such optimizer; there are: %s", name,
-                   names);
 }
 
 sh_optimizer_settings sh_optimizer_settings_of(const sh_job *job)

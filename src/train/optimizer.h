@@ -7,7 +7,8 @@
  *     SH_TRY(sh_optimizer_find(&adam, "adam"));
  *     SH_TRY(sh_optimizer_check(adam, &settings));
  *     const sh_optimizer_step step = sh_optimizer_step_of(&settings, rate, clip, steps + 1);
- *     sh_optimizer_apply(adam, &settings, &step, weights, slots, sum, scale, count, &max_abs);
+ *     sh_optimizer_sums[sh_variant_best()](adam, &settings, &step, weights, slots, sum, scale,
+ *                                          count, &max_abs);
  *
  * Each is PyTorch's of that name (torch.optim, its defaults in sh_job_init); the top of the .c has
  * the formulas.
@@ -47,51 +48,23 @@ typedef struct sh_optimizer_step {
     float keep;   /* 1 - lr * weight_decay */
 } sh_optimizer_step;
 
-/*
- * Updates `count` weights. slots[k][i] is state k of weight i (all state starts as zeros); `sum`
- * and `scale` give the gradient (float)sum[i] * scale; raises *max_abs to the largest |sum[i]|. The
- * arrays do not overlap.
- */
-typedef void sh_optimizer_kernel(const sh_optimizer_settings *settings,
-                                 const sh_optimizer_step *step, float *weights, float *const *slots,
-                                 const int32_t *sum, float scale, size_t count, uint32_t *max_abs);
-
-/* The same with floats as gradients, which step->clip clips. */
-typedef void sh_optimizer_value_kernel(const sh_optimizer_settings *settings,
-                                       const sh_optimizer_step *step, float *weights,
-                                       float *const *slots, const float *gradient, size_t count);
-
-/* By instruction set: the same bits. */
-typedef struct sh_optimizer_kernels {
-    sh_optimizer_kernel *sums[SH_VARIANT_COUNT];
-    sh_optimizer_value_kernel *values[SH_VARIANT_COUNT];
-} sh_optimizer_kernels;
-
-/* One optimizer; every slot is required, none blocks. A new one is a new line of the table. */
+/* One optimizer. A new one is a rule with its body, and a row of the table. */
 typedef struct sh_optimizer {
     const char *name; /* as in --optimizer */
-    /* SH_INVALID names the option whose number it cannot work with. */
-    sh_status (*check)(const sh_optimizer_settings *settings);
-    /* State tensors a weight tensor needs. */
-    uint32_t (*slots)(const sh_optimizer_settings *settings);
-    /* The kernels for these numbers. */
-    const sh_optimizer_kernels *(*kernels)(const sh_optimizer_settings *settings);
+    enum { SH_RULE_SGD, SH_RULE_ADAM, SH_RULE_ADAMW, SH_RULE_RMSPROP } rule;
+    uint32_t slots;          /* state tensors that a weight tensor needs */
+    uint32_t momentum_slots; /* and how many more with momentum */
 } sh_optimizer;
-
-/* All of them. Static storage. */
-const sh_optimizer *sh_optimizer_list(size_t *count);
 
 /* SH_NOT_FOUND with the names there are. Static storage. */
 sh_status sh_optimizer_find(const sh_optimizer **optimizer, const char *name) SHOAL_CHECKED;
 
 sh_optimizer_settings sh_optimizer_settings_of(const sh_job *job);
 
-/* SH_INVALID names the option whose number the optimizer cannot work with. */
-static inline SHOAL_CHECKED sh_status sh_optimizer_check(const sh_optimizer *optimizer,
-                                                         const sh_optimizer_settings *settings)
-{
-    return optimizer->check(settings);
-}
+/* SH_INVALID names the option that does not go with the optimizer. Each number alone is within its
+ * range (sh_option_check). */
+sh_status sh_optimizer_check(const sh_optimizer *optimizer,
+                             const sh_optimizer_settings *settings) SHOAL_CHECKED;
 
 /* Step `number`, from 1, with its learning rate and the factor that clips its gradients. */
 sh_optimizer_step sh_optimizer_step_of(const sh_optimizer_settings *settings, double rate,
@@ -101,32 +74,27 @@ sh_optimizer_step sh_optimizer_step_of(const sh_optimizer_settings *settings, do
 static inline uint32_t sh_optimizer_slots(const sh_optimizer *optimizer,
                                           const sh_optimizer_settings *settings)
 {
-    return optimizer->slots(settings);
+    return optimizer->slots + (settings->momentum > 0 ? optimizer->momentum_slots : 0);
 }
 
 /*
- * Runs the fastest kernel of this processor; `settings` passed sh_optimizer_check. The gradients
- * are clipped by the step's factor, which does not show in *max_abs.
+ * Updates `count` weights. slots[k][i] is state k of weight i (all state starts as zeros); `sum`
+ * and `scale` give the gradient (float)sum[i] * scale, which step->clip clips; raises *max_abs to
+ * the largest |sum[i]|, which the clipping leaves alone. The arrays do not overlap.
  */
-static inline void sh_optimizer_apply(const sh_optimizer *optimizer,
-                                      const sh_optimizer_settings *settings,
-                                      const sh_optimizer_step *step, float *weights,
-                                      float *const *slots, const int32_t *sum, float scale,
-                                      size_t count, uint32_t *max_abs)
-{
-    optimizer->kernels(settings)->sums[sh_variant_best()](settings, step, weights, slots, sum,
-                                                          scale * step->clip, count, max_abs);
-}
+typedef void sh_optimizer_kernel(const sh_optimizer *optimizer,
+                                 const sh_optimizer_settings *settings,
+                                 const sh_optimizer_step *step, float *weights, float *const *slots,
+                                 const int32_t *sum, float scale, size_t count, uint32_t *max_abs);
 
-/* The same update by a gradient that is no sum: gradient[i], clipped likewise. */
-static inline void sh_optimizer_apply_values(const sh_optimizer *optimizer,
-                                             const sh_optimizer_settings *settings,
-                                             const sh_optimizer_step *step, float *weights,
-                                             float *const *slots, const float *gradient,
-                                             size_t count)
-{
-    optimizer->kernels(settings)->values[sh_variant_best()](settings, step, weights, slots,
-                                                            gradient, count);
-}
+/* The same with floats as gradients. */
+typedef void sh_optimizer_value_kernel(const sh_optimizer *optimizer,
+                                       const sh_optimizer_settings *settings,
+                                       const sh_optimizer_step *step, float *weights,
+                                       float *const *slots, const float *gradient, size_t count);
+
+/* By instruction set; index sh_variant_best() is the fastest here. All give the same bits. */
+extern sh_optimizer_kernel *const sh_optimizer_sums[SH_VARIANT_COUNT];
+extern sh_optimizer_value_kernel *const sh_optimizer_values[SH_VARIANT_COUNT];
 
 #endif

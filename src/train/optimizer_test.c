@@ -157,9 +157,9 @@ static void every_variant_gives_the_bits_of_the_definition(void **state)
             got = start;
             uint32_t max_abs = 0;
             float *slots[] = {got.slots[0], got.slots[1]};
-            const sh_optimizer_kernels *kernels = find(way->name)->kernels(&way->settings);
-            kernels->sums[v](&way->settings, &way->step, got.weights, slots, got.sum,
-                             scale * way->step.clip, LENGTH, &max_abs);
+            const sh_optimizer *optimizer = find(way->name);
+            sh_optimizer_sums[v](optimizer, &way->settings, &way->step, got.weights, slots, got.sum,
+                                 scale, LENGTH, &max_abs);
             if (memcmp(&got, &expected, sizeof got) != 0)
                 fail_msg("way %zu (%s), variant %u: other bits than its definition", w, way->name,
                          v);
@@ -170,7 +170,8 @@ static void every_variant_gives_the_bits_of_the_definition(void **state)
             for (size_t i = 0; i < LENGTH; i++)
                 values[i] = (float)start.sum[i] * scale;
             got = start;
-            kernels->values[v](&way->settings, &way->step, got.weights, slots, values, LENGTH);
+            sh_optimizer_values[v](optimizer, &way->settings, &way->step, got.weights, slots,
+                                   values, LENGTH);
             if (memcmp(&got, &expected, sizeof got) != 0)
                 fail_msg("way %zu (%s), variant %u: other bits from values", w, way->name, v);
         }
@@ -196,8 +197,8 @@ static void sgd_is_pytorchs(void **state)
     for (size_t s = 0; s < COUNT(steps); s++) {
         uint32_t max_abs = 0;
         const sh_optimizer_step step = sh_optimizer_step_of(&settings, 0.5, 1, s + 1);
-        sh_optimizer_apply(find("sgd"), &settings, &step, &weight, slots, &steps[s].sum, 0.125f, 1,
-                           &max_abs);
+        sh_optimizer_sums[sh_variant_best()](find("sgd"), &settings, &step, &weight, slots,
+                                             &steps[s].sum, 0.125f, 1, &max_abs);
         assert_true(velocity == steps[s].velocity);
         assert_true(weight == steps[s].weight);
     }
@@ -217,8 +218,8 @@ static void adam_moves_by_the_rate(void **state)
         for (uint64_t s = 1; s <= 50; s++) {
             uint32_t max_abs = 0;
             const sh_optimizer_step step = sh_optimizer_step_of(&settings, 0x1p-7, 1, s);
-            sh_optimizer_apply(find(names[n]), &settings, &step, weights, slots, sum, 1, 3,
-                               &max_abs);
+            sh_optimizer_sums[sh_variant_best()](find(names[n]), &settings, &step, weights, slots,
+                                                 sum, 1, 3, &max_abs);
             for (int i = 0; i < 3; i++) {
                 const float sign = i == 1 ? -1.0f : 1.0f;
                 assert_true(fabsf(weights[i] - (1 - sign * (float)s * 0x1p-7f)) < 1e-4f);
@@ -254,13 +255,15 @@ static void ranges_add_up_to_the_whole(void **state)
         parts = whole;
         uint32_t whole_max = 0, parts_max = 0;
         float *slots[] = {whole.slots[0], whole.slots[1]};
-        sh_optimizer_apply(find(way->name), &way->settings, &way->step, whole.weights, slots,
-                           whole.sum, 0x1p-26f, LENGTH, &whole_max);
+        sh_optimizer_sums[sh_variant_best()](find(way->name), &way->settings, &way->step,
+                                             whole.weights, slots, whole.sum, 0x1p-26f, LENGTH,
+                                             &whole_max);
         for (size_t first = 0, count = 0; first < LENGTH; first += count, count++) {
             const size_t left = LENGTH - first, length = count < left ? count : left;
             float *part_slots[] = {parts.slots[0] + first, parts.slots[1] + first};
-            sh_optimizer_apply(find(way->name), &way->settings, &way->step, parts.weights + first,
-                               part_slots, parts.sum + first, 0x1p-26f, length, &parts_max);
+            sh_optimizer_sums[sh_variant_best()](find(way->name), &way->settings, &way->step,
+                                                 parts.weights + first, part_slots,
+                                                 parts.sum + first, 0x1p-26f, length, &parts_max);
         }
         assert_memory_equal(&parts, &whole, sizeof parts);
         assert_int_equal(parts_max, whole_max);
@@ -273,12 +276,12 @@ static void the_largest_is_raised_only(void **state)
     const int32_t sums[] = {-7, 3, 5};
     float weights[3] = {0};
     uint32_t max_abs = 6;
-    sh_optimizer_apply(find("sgd"), &ways[0].settings, &ways[0].step, weights, NULL, sums, 1, 3,
-                       &max_abs);
+    sh_optimizer_sums[sh_variant_best()](find("sgd"), &ways[0].settings, &ways[0].step, weights,
+                                         NULL, sums, 1, 3, &max_abs);
     assert_int_equal(max_abs, 7);
     max_abs = 9;
-    sh_optimizer_apply(find("sgd"), &ways[0].settings, &ways[0].step, weights, NULL, sums, 1, 3,
-                       &max_abs);
+    sh_optimizer_sums[sh_variant_best()](find("sgd"), &ways[0].settings, &ways[0].step, weights,
+                                         NULL, sums, 1, 3, &max_abs);
     assert_int_equal(max_abs, 9);
 }
 
@@ -289,10 +292,6 @@ static void state_is_kept_where_it_is_needed(void **state)
         assert_int_equal(sh_optimizer_slots(find(ways[w].name), &ways[w].settings), ways[w].slots);
         assert_true(ways[w].slots <= SH_OPTIMIZER_MAX_SLOTS);
     }
-    size_t count;
-    const sh_optimizer *list = sh_optimizer_list(&count);
-    for (size_t i = 0; i < count; i++)
-        assert_ptr_equal(find(list[i].name), &list[i]);
 }
 
 static void what_it_cannot_work_with_is_refused(void **state)
@@ -303,27 +302,9 @@ static void what_it_cannot_work_with_is_refused(void **state)
         sh_optimizer_settings settings;
         const char *message;
     } bad[] = {
-        {"sgd", {.lr = -0.1f}, "--lr -0.1: must be a number of at least 0"},
-        {"sgd", {.lr = NAN}, "--lr nan: must be"},
-        {"sgd", {.lr = INFINITY}, "--lr inf: must be"},
-        {"sgd", {.momentum = 1}, "--momentum 1: must be at least 0 and below 1"},
-        {"sgd", {.momentum = -0.5f}, "--momentum -0.5: must be"},
-        {"sgd", {.momentum = NAN}, "--momentum nan: must be"},
-        {"sgd", {.weight_decay = -1}, "--weight-decay -1: must be"},
-        {"sgd", {.weight_decay = INFINITY}, "--weight-decay inf: must be"},
         {"sgd", {.nesterov = true}, "--nesterov: it looks ahead along the momentum; give a"},
-        {"adam", {BETAS, .lr = -1}, "--lr -1: must be"},
-        {"adam", {.beta1 = 1, .epsilon = 1}, "--beta1 1: must be at least 0 and below 1"},
-        {"adam", {.beta1 = -0.1f, .epsilon = 1}, "--beta1 -0.1: must be"},
-        {"adam", {.beta2 = 1.5f, .epsilon = 1}, "--beta2 1.5: must be at least 0 and below 1"},
-        {"adamw", {.beta2 = NAN, .epsilon = 1}, "--beta2 nan: must be"},
         {"adam", {.epsilon = 0}, "--epsilon 0: must be above 0, it keeps updates finite"},
-        {"adam", {.epsilon = INFINITY}, "--epsilon inf: must be"},
-        {"adamw", {BETAS, .weight_decay = -1}, "--weight-decay -1: must be"},
         {"adamw", {BETAS, .momentum = 0.9f, .nesterov = true}, "--nesterov: only --optimizer sgd"},
-        {"rmsprop", {.alpha = 1, .epsilon = 1}, "--alpha 1: must be at least 0 and below 1"},
-        {"rmsprop", {.alpha = NAN, .epsilon = 1}, "--alpha nan: must be"},
-        {"rmsprop", {.momentum = 1, .epsilon = 1}, "--momentum 1: must be"},
         {"rmsprop", {.alpha = 0.9f, .epsilon = -1}, "--epsilon -1: must be above 0"},
     };
     for (size_t i = 0; i < COUNT(bad); i++)

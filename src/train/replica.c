@@ -101,7 +101,6 @@ sh_status sh_replica_new(sh_replica **replica, const sh_job *job, const sh_probl
     fresh->settings = sh_optimizer_settings_of(&outer);
     fresh->follow = sh_job_local_steps(job) > 0 ? 1.0f : SH_STATISTIC_MOMENTUM;
     SH_TRY_DONE(sh_optimizer_find(&fresh->optimizer, outer.optimizer));
-    SH_TRY_DONE(sh_optimizer_check(fresh->optimizer, &fresh->settings));
     SH_TRY_DONE(sh_model_build(&fresh->graph, &model, 1, SH_MODEL_EVALUATE));
     fresh->tensors = (uint32_t)fresh->graph->parameter_count;
     fresh->weight_count = sh_model_weights(fresh->graph);
@@ -198,8 +197,9 @@ static void update_piece(const sh_replica *replica, float *const *arrays,
         sh_statistic_follow(arrays[0] + first, integers, step->scales[t], count, replica->follow,
                             max_abs);
     else
-        sh_optimizer_apply(replica->optimizer, &replica->settings, &step->numbers,
-                           arrays[0] + first, slots, integers, step->scales[t], count, max_abs);
+        sh_optimizer_sums[sh_variant_best()](replica->optimizer, &replica->settings, &step->numbers,
+                                             arrays[0] + first, slots, integers, step->scales[t],
+                                             count, max_abs);
 }
 
 void sh_replica_update(sh_replica *replica, const sh_replica_step *step, size_t from, size_t to,

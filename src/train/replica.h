@@ -58,7 +58,8 @@ typedef struct sh_replica {
 /* The model of a job; borrows its texts. */
 sh_model_options sh_replica_model(const sh_job *job, const sh_problem *problem);
 
-/* A replica as the job begins. SH_INVALID says what is wrong with the model or a number. */
+/* A replica as the job begins; the job is complete (sh_job_complete). SH_INVALID says what is wrong
+ * with the model. */
 sh_status sh_replica_new(sh_replica **replica, const sh_job *job,
                          const sh_problem *problem) SHOAL_CHECKED;
 void sh_replica_free(sh_replica *replica);

@@ -48,7 +48,6 @@ sh_status sh_worker_new(sh_worker **worker, const sh_replica *replica, const sh_
     fresh->replica = replica;
     fresh->settings = sh_optimizer_settings_of(job);
     SH_TRY_DONE(sh_optimizer_find(&fresh->optimizer, job->optimizer));
-    SH_TRY_DONE(sh_optimizer_check(fresh->optimizer, &fresh->settings));
     fresh->slot_count = sh_optimizer_slots(fresh->optimizer, &fresh->settings);
     fresh->clip_norm = (double)job->clip_norm;
     fresh->count = replica->summed_count;
@@ -142,8 +141,8 @@ void sh_worker_step(sh_worker *worker, double rate)
         if (is_statistic(replica, t))
             sh_statistic_follow_values(weights, gradient, count);
         else
-            sh_optimizer_apply_values(worker->optimizer, &worker->settings, &step, weights, slots,
-                                      gradient, count);
+            sh_optimizer_values[sh_variant_best()](worker->optimizer, &worker->settings, &step,
+                                                   weights, slots, gradient, count);
     }
     worker->added = 0;
 }

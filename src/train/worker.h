@@ -49,7 +49,7 @@ typedef struct sh_worker sh_worker;
  * steps change them. */
 uint64_t sh_worker_bytes(const sh_replica *replica, const sh_job *job);
 
-/* `replica` is borrowed until sh_worker_free. The job has local steps. */
+/* `replica` is borrowed until sh_worker_free. The job is complete and has local steps. */
 sh_status sh_worker_new(sh_worker **worker, const sh_replica *replica,
                         const sh_job *job) SHOAL_CHECKED;
 void sh_worker_free(sh_worker *worker); /* NULL is fine */
