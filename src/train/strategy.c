@@ -5,7 +5,7 @@
 #include <string.h>
 
 static const sh_strategy_row *const rows[] = {
-#define SH_STRATEGY(noun) &sh_strategy_##noun,
+#define SH_STRATEGY(noun, help) &sh_strategy_##noun,
 #include "train/strategies.def"
 #undef SH_STRATEGY
 };

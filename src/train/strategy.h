@@ -53,7 +53,7 @@ bool sh_strategy_same_course(const sh_strategy *a, const sh_strategy *b);
  * before the last one. */
 void sh_strategy_list(char text[SH_STRATEGY_LIST], bool servers, const char *last);
 
-#define SH_STRATEGY(noun) extern const sh_strategy_row sh_strategy_##noun;
+#define SH_STRATEGY(noun, help) extern const sh_strategy_row sh_strategy_##noun;
 #include "train/strategies.def"
 #undef SH_STRATEGY
 
