@@ -84,7 +84,6 @@ struct sh_sum {
     sh_sum_layout layout;
     uint64_t seed, step;
     pthread_mutex_t trailer_lock;
-    sh_sum_kernel *add;
     bool calibrating;
     bool keeping;
     uint32_t tensors;
@@ -93,7 +92,7 @@ struct sh_sum {
 
 static bool is_wide(const struct tensor *tensor)
 {
-    return sh_sum_form_is_wide(tensor->place->form);
+    return tensor->place->form->word == SH_WORD_I32;
 }
 
 /* The words of one tensor in a trailer. */
@@ -159,7 +158,6 @@ sh_status sh_sum_new(sh_sum **sum, const sh_sum_options *options)
         return sh_fail_memory(tensors * sizeof fresh->tensor[0], "the sum of gradients");
     fresh->tensors = tensors;
     fresh->seed = options->seed;
-    fresh->add = sh_sum_kernels[sh_variant_best()];
     pthread_mutex_init(&fresh->trailer_lock, NULL);
     sh_status status;
     SH_TRY_DONE(sh_layout_init(&fresh->layout, options));
@@ -220,12 +218,6 @@ void sh_sum_clear_range(sh_sum *sum, size_t first_element, size_t elements)
     memset((unsigned char *)sum->own.accumulator + first, 0, end - first);
 }
 
-void sh_sum_begin(sh_sum *sum)
-{
-    sh_sum_clear_trailer(sum);
-    sh_sum_clear_range(sum, 0, sum->layout.elements);
-}
-
 void sh_sum_set_step(sh_sum *sum, uint64_t step)
 {
     sum->step = step;
@@ -249,63 +241,40 @@ static uint64_t bound_of(uint32_t magnitude_bits, int32_t exponent)
     return (uint64_t)mantissa << shift;
 }
 
-/* Counts what is not finite, and returns the largest magnitude bits of the rest. */
-static uint32_t examine(const float *gradient, size_t elements, uint64_t *not_finite)
-{
-    uint32_t top = 0;
-    for (size_t i = 0; i < elements; i++) {
-        uint32_t bits;
-        memcpy(&bits, &gradient[i], sizeof bits);
-        bits &= 0x7fffffff;
-        if (bits >= SH_SUM_INFINITY_BITS)
-            ++*not_finite;
-        else if (bits > top)
-            top = bits;
-    }
-    return top;
-}
-
-/* Adds `count` elements of a tensor to a block, the first of them at `from` of the whole. */
-static uint32_t add_piece(const sh_sum *sum, const sh_sum_block *to, const struct tensor *t,
-                          size_t from, const float *gradient, size_t count, sh_narrow_draw draw,
-                          uint64_t *check)
-{
-    const float scale = power_of_two(t->exponent);
-    void *place = (unsigned char *)to->accumulator + sh_layout_offset(&sum->layout, from);
-    if (is_wide(t))
-        return sum->add(place, gradient, scale, count);
-    draw.first = (uint32_t)(from - t->place->first_element);
-    return sh_narrow_add[t->place->form->narrow][sh_variant_best()](place, gradient, scale, count,
-                                                                    &draw, check);
-}
-
 /* Adds a grain's integers of a tensor to a block, chunk by chunk. Gives its largest magnitude bits
  * and its check. */
 static uint32_t add_integers(sh_sum *sum, const sh_sum_block *block, uint32_t tensor,
                              uint32_t grain, const float *gradient, uint64_t *check)
 {
     const struct tensor *t = &sum->tensor[tensor];
-    sh_narrow_draw draw = {{0}, 0};
-    if (!is_wide(t))
-        draw = sh_narrow_draw_for(sum->seed, sum->step, grain, tensor, 0);
-    const size_t end = t->place->first_element + t->place->elements;
-    const size_t first_chunk = t->place->first_element / CHUNK_ELEMENTS;
+    const size_t start = t->place->first_element, end = start + t->place->elements;
+    const size_t first_chunk = start / CHUNK_ELEMENTS;
     const size_t pieces = (end - 1) / CHUNK_ELEMENTS - first_chunk + 1;
     /* Lanes' gradients lie at different addresses, so each lane enters a tensor at another chunk.
      */
     const uint64_t mixed = (uint64_t)((uintptr_t)gradient >> 6) * UINT64_C(0x9e3779b97f4a7c15);
     const size_t entry = (size_t)(mixed >> 32) % pieces;
+    const float scale = power_of_two(t->exponent);
+    const sh_variant best = sh_variant_best();
+    sh_narrow_draw draw = {{0}, 0};
+    if (!is_wide(t))
+        draw = sh_narrow_draw_for(sum->seed, sum->step, grain, tensor);
     uint32_t top = 0;
     *check = 0;
     for (size_t p = 0; p < pieces; p++) {
         const size_t chunk = first_chunk + (entry + p) % pieces;
         const size_t low = chunk * CHUNK_ELEMENTS, high = low + CHUNK_ELEMENTS;
-        const size_t from = low > t->place->first_element ? low : t->place->first_element;
-        const size_t to = high < end ? high : end;
+        const size_t from = low > start ? low : start, count = (high < end ? high : end) - from;
+        const float *values = gradient + (from - start);
+        void *place = (unsigned char *)block->accumulator + sh_layout_offset(&sum->layout, from);
+        draw.first = (uint32_t)(from - start);
         pthread_mutex_lock(&sum->chunk_locks[chunk]);
-        const uint32_t piece_top =
-            add_piece(sum, block, t, from, gradient + (from - t->place->first_element), to - from,
-                      draw, check);
+        uint32_t piece_top;
+        if (is_wide(t))
+            piece_top = sh_sum_kernels[best](place, values, scale, count);
+        else
+            piece_top = sh_narrow_add[t->place->form->narrow][best](place, values, scale, count,
+                                                                    &draw, check);
         pthread_mutex_unlock(&sum->chunk_locks[chunk]);
         top = piece_top > top ? piece_top : top;
     }
@@ -323,8 +292,16 @@ void sh_sum_add(sh_sum *sum, uint32_t tensor, uint32_t grain, const float *gradi
     const struct tensor *t = &sum->tensor[tensor];
     uint64_t check, not_finite = 0;
     uint32_t top = add_integers(sum, &sum->own, tensor, grain, gradient, &check);
-    if (top >= SH_SUM_INFINITY_BITS)
-        top = examine(gradient, t->place->elements, &not_finite);
+    if (top >= SH_SUM_INFINITY_BITS) { /* the bound is that of the finite ones */
+        top = 0;
+        for (size_t i = 0; i < t->place->elements; i++) {
+            uint32_t bits;
+            memcpy(&bits, &gradient[i], sizeof bits);
+            bits &= 0x7fffffff;
+            not_finite += bits >= SH_SUM_INFINITY_BITS;
+            top = bits < SH_SUM_INFINITY_BITS && bits > top ? bits : top;
+        }
+    }
     uint64_t *words = tensor_words(sum->own.trailer, tensor);
     pthread_mutex_lock(&sum->trailer_lock);
     words[WORD_BOUND] += bound_of(top, t->exponent - t->place->form->bound_shift);
@@ -379,12 +356,6 @@ sh_sum_block sh_sum_own(const sh_sum *sum)
 sh_sum_block sh_sum_total(const sh_sum *sum)
 {
     return sum->total;
-}
-
-const sh_sum_bucket *sh_sum_buckets(const sh_sum *sum, uint32_t *count)
-{
-    *count = sum->layout.bucket_count;
-    return sum->layout.buckets;
 }
 
 const sh_sum_layout *sh_sum_layout_of(const sh_sum *sum)
@@ -572,9 +543,4 @@ sh_status sh_sum_state_set(sh_sum *sum, const float *envelopes, const int32_t *e
         sum->tensor[t].exponent = exponents[t];
     }
     return SH_OK;
-}
-
-void sh_sum_spoil(sh_sum *sum)
-{
-    sum->add = sh_sum_kernel_lossy;
 }

@@ -4,7 +4,8 @@
  * that the result does not depend on who computed which grain, in which order, or on how the parts
  * were added up.
  *
- *     sh_sum_begin(sum);
+ *     sh_sum_clear_trailer(sum);
+ *     sh_sum_clear_range(sum, 0, elements);
  *     sh_sum_set_step(sum, step);
  *     sh_sum_add(sum, tensor, grain, gradient);   // every grain and tensor, from any lane
  *     ... make `total` of `own` of all devices, accumulator and trailer, in any order ...
@@ -39,10 +40,8 @@ sh_status sh_sum_share(sh_sum *sum) SHOAL_CHECKED;
  * at first. The own part stays as it is. */
 void sh_sum_set_shared(sh_sum *sum, bool shared);
 
-/* Zeroes the own part for a new step or a redo; exponents stay. */
-void sh_sum_begin(sh_sum *sum);
-
-/* Its two halves, for several threads that zero disjoint ranges at once. */
+/* Zero the own part for a new step or a redo; exponents stay. Several threads may zero disjoint
+ * ranges at once. */
 void sh_sum_clear_trailer(sh_sum *sum);
 void sh_sum_clear_range(sh_sum *sum, size_t first_element, size_t elements);
 
@@ -83,9 +82,8 @@ typedef struct sh_sum_block {
 
 sh_sum_block sh_sum_own(const sh_sum *sum);
 sh_sum_block sh_sum_total(const sh_sum *sum);
-const sh_sum_bucket *sh_sum_buckets(const sh_sum *sum, uint32_t *count);
 
-/* Where what lies in a block; borrowed until sh_sum_free. */
+/* Where tensors and buckets lie in a block; borrowed until sh_sum_free. */
 const sh_sum_layout *sh_sum_layout_of(const sh_sum *sum);
 
 /* The range of one tensor in the accumulator. */
@@ -131,8 +129,8 @@ int sh_sum_exponent(const sh_sum *sum, uint32_t tensor);
 /* Writes a tensor's summed gradient as floats and raises *max_abs to its largest |integer|. */
 void sh_sum_value(const sh_sum *sum, uint32_t tensor, float *value, uint32_t *max_abs);
 
-/* After APPLY, before the next sh_sum_begin, for every tensor: sets its exponent for the next step
- * from `max_abs`, the tensor's largest |integer| in the total. Gives the new envelope. */
+/* After APPLY, before the own part is cleared, for every tensor: sets its exponent for the next
+ * step from `max_abs`, the tensor's largest |integer| in the total. Gives the new envelope. */
 float sh_sum_follow(sh_sum *sum, uint32_t tensor, uint32_t max_abs);
 
 /* What a checkpoint keeps and a joining device takes over: arrays of one value a tensor. Setting
@@ -142,8 +140,5 @@ sh_status sh_sum_state_set(sh_sum *sum, const float *envelopes,
                            const int32_t *exponents) SHOAL_CHECKED;
 /* sh_sum_state_get has from now on what there is now, until that comes back (false). */
 void sh_sum_keep_state(sh_sum *sum, bool keep);
-
-/* For tests only: from now on sums of 32 bits depend on their order, see sh_sum_kernel_lossy. */
-void sh_sum_spoil(sh_sum *sum);
 
 #endif

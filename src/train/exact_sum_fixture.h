@@ -7,6 +7,7 @@
 
 #include "base/random.h"
 #include "base/test.h"
+#include "train/exact_sum.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -33,6 +34,13 @@ static inline void make_grain(float *gradient, uint32_t grain)
         const float small = i % 64 == 0 ? symmetric(&tail) * 0x1p-20f : 0;
         gradient[i] = grain % 2 == 0 ? large : -large + small; /* pairs leave something small */
     }
+}
+
+/* The sum begins with nothing in it. */
+static inline void clear(sh_sum *sum)
+{
+    sh_sum_clear_trailer(sum);
+    sh_sum_clear_range(sum, 0, sh_sum_own(sum).elements);
 }
 
 static inline void shuffle(uint32_t *items, uint32_t count, sh_random *random)

@@ -57,17 +57,3 @@ static inline SH_INLINE uint32_t add_body(int32_t *restrict sum, const float *re
 SH_VARIANT_MAP(ADD_VARIANT)
 
 sh_sum_kernel *const sh_sum_kernels[SH_VARIANT_COUNT] = {SH_VARIANT_TABLE(add)};
-
-uint32_t sh_sum_kernel_lossy(int32_t *sum, const float *gradient, float scale, size_t count)
-{
-    const uint32_t top = add_body(sum, gradient, scale, count);
-    for (size_t i = 0; i < count; i++) {
-        float partial = (float)sum[i];
-        uint32_t bits;
-        memcpy(&bits, &partial, sizeof bits);
-        bits &= ~(uint32_t)0x1fff; /* 10 of the 23 mantissa bits stay, and the hidden one */
-        memcpy(&partial, &bits, sizeof partial);
-        sum[i] = partial < LARGEST ? (int32_t)partial : INT32_MAX;
-    }
-    return top;
-}

@@ -31,10 +31,4 @@ typedef uint32_t sh_sum_kernel(int32_t *sum, const float *gradient, float scale,
 /* The same function by instruction set. */
 extern sh_sum_kernel *const sh_sum_kernels[SH_VARIANT_COUNT];
 
-/*
- * For tests only: as above, but each partial sum is cut to 11 significant bits, as a sum kept in
- * half-precision floats would be, and so depends on the order of its terms.
- */
-uint32_t sh_sum_kernel_lossy(int32_t *sum, const float *gradient, float scale, size_t count);
-
 #endif

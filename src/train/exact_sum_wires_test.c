@@ -27,7 +27,7 @@ static sh_sum *new_narrow(uint32_t wire, uint32_t wide)
                                                  .wire = wire,
                                                  .wide = wide,
                                                  .seed = 5}));
-    sh_sum_begin(sum);
+    clear(sum);
     return sum;
 }
 
@@ -57,19 +57,19 @@ static void add_numbered(sh_sum *sum, const float *grains, uint32_t grain)
 /* Adds the words of `from` to those of `into`, as engines do. */
 static void merge_narrow(sh_sum *into, sh_sum *from)
 {
-    uint32_t buckets;
-    const sh_sum_bucket *bucket = sh_sum_buckets(into, &buckets);
+    const sh_sum_layout *lies = sh_sum_layout_of(into);
     const sh_sum_block to = sh_sum_own(into), own = sh_sum_own(from);
     for (size_t i = 0; i < to.words; i++)
         to.trailer[i] += own.trailer[i];
-    for (uint32_t b = 0; b < buckets; b++) {
-        const size_t offset = sh_layout_offset(sh_sum_layout_of(into), bucket[b].first_element);
+    for (uint32_t b = 0; b < lies->bucket_count; b++) {
+        const sh_sum_bucket *bucket = &lies->buckets[b];
+        const size_t offset = sh_layout_offset(lies, bucket->first_element);
         unsigned char *sums = (unsigned char *)to.accumulator + offset;
         const unsigned char *terms = (const unsigned char *)own.accumulator + offset;
-        for (size_t i = 0; i < bucket[b].elements; i++)
-            if (bucket[b].word == SH_WORD_I8)
+        for (size_t i = 0; i < bucket->elements; i++)
+            if (bucket->word == SH_WORD_I8)
                 sums[i] = (unsigned char)(sums[i] + terms[i]);
-            else if (bucket[b].word == SH_WORD_I16)
+            else if (bucket->word == SH_WORD_I16)
                 ((uint16_t *)sums)[i] =
                     (uint16_t)(((uint16_t *)sums)[i] + ((const uint16_t *)terms)[i]);
             else
@@ -125,7 +125,7 @@ static void rounding_is_drawn_anew_for_each_step_and_grain(void **state)
         &sum, &(sh_sum_options){.tensor_elements = &elements, .tensors = 1, .wire = 16}));
     set_exponent(sum, 0, 1);
     for (uint32_t turn = 0; turn < 4; turn++) { /* the same, another step, another grain */
-        sh_sum_begin(sum);
+        clear(sum);
         sh_sum_set_step(sum, turn == 2);
         sh_sum_add(sum, 0, turn == 3, gradient);
         if (turn == 0)
@@ -140,7 +140,7 @@ static void rounding_is_drawn_anew_for_each_step_and_grain(void **state)
 static sh_verdict attempt_narrow(sh_sum *sum, float gradient, uint32_t grains)
 {
     uint32_t culprit;
-    sh_sum_begin(sum);
+    clear(sum);
     for (uint32_t g = 0; g < grains; g++)
         sh_sum_add(sum, 0, g, &gradient);
     return sh_sum_verdict(sum, &culprit);
@@ -206,7 +206,7 @@ static void many_grains_of_noise_are_summed_in_few_bits(void **state)
         const float half = ldexpf(1, (int)narrow_wires[w] - 2);
         uint32_t culprit, max_abs;
         set_exponent(sum, 0, 1);
-        sh_sum_begin(sum);
+        clear(sum);
         for (uint32_t g = 0; g < 1001; g++) {
             const float gradient = g % 2 == 0 ? half : -half;
             sh_sum_add(sum, 0, g, &gradient);
@@ -260,7 +260,7 @@ static void narrow_sums_take_less_and_refuse_what_does_not_fit(void **state)
         sum = new_narrow_single(narrow_wires[w]);
         assert_fails(sh_sum_state_set(sum, &envelope, &exponent), SH_CORRUPT,
                      "the exponent 95 is outside -97 to 94");
-        sh_sum_begin(sum);
+        clear(sum);
         sh_sum_add(sum, 0, 0, bad);
         assert_int_equal(sh_sum_verdict(sum, &tensor), SH_VERDICT_NOT_FINITE);
         assert_int_equal(tensor, 0);

@@ -52,18 +52,17 @@ bool sh_factors_pay(size_t O, size_t K, uint32_t samples, uint32_t wire)
 sh_status sh_factors_new(sh_factors **factors, const sh_replica *replica, uint32_t samples,
                          uint32_t grain)
 {
-    uint32_t buckets;
-    const sh_sum_bucket *bucket = sh_sum_buckets(replica->sum, &buckets);
+    const sh_sum_layout *layout = sh_sum_layout_of(replica->sum);
     sh_factors *fresh = calloc(1, sizeof *fresh);
-    layer *layers = calloc(buckets, sizeof *layers);
+    layer *layers = calloc(layout->bucket_count, sizeof *layers);
     if (fresh == NULL || layers == NULL) {
         free(fresh);
         free(layers);
-        return sh_fail_memory(buckets * sizeof *layers, "the factors of gradients");
+        return sh_fail_memory(layout->bucket_count * sizeof *layers, "the factors of gradients");
     }
     fresh->layers = layers;
-    for (uint32_t i = 0; i < buckets; i++) {
-        const uint32_t place = bucket[i].first_tensor, tensor = replica->tensor_of[place];
+    for (uint32_t i = 0; i < layout->bucket_count; i++) {
+        const uint32_t place = layout->buckets[i].first_tensor, tensor = replica->tensor_of[place];
         const sh_shape *shape = &sh_replica_tensor_type(replica, tensor)->shape;
         const size_t O = shape->dim[0], K = shape->dim[1];
         if (replica->graph->parameters[tensor].role != SH_ROLE_TRAINED || shape->rank != 2 ||
@@ -76,7 +75,7 @@ sh_status sh_factors_new(sh_factors **factors, const sh_replica *replica, uint32
     }
     fresh->grains = sh_batch_of_all(samples, grain).grains;
     fresh->words = samples * fresh->row + fresh->grains;
-    if (fresh->count == 0 || buckets + 2 > SH_ENGINE_MAX_SPANS) {
+    if (fresh->count == 0 || layout->bucket_count + 2 > SH_ENGINE_MAX_SPANS) {
         sh_factors_free(fresh);
         fresh = NULL;
     }

@@ -28,14 +28,13 @@
 #define MIX_1 0x85ebca6bu        /* of MurmurHash3's fmix32 */
 #define MIX_2 0xc2b2ae35u
 
-sh_narrow_draw sh_narrow_draw_for(uint64_t seed, uint64_t step, uint32_t grain, uint32_t tensor,
-                                  uint32_t first)
+sh_narrow_draw sh_narrow_draw_for(uint64_t seed, uint64_t step, uint32_t grain, uint32_t tensor)
 {
     const uint32_t counter[4] = {tensor, SH_RANDOM_ROUNDING, (uint32_t)step, grain};
     const uint32_t key[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)};
     uint32_t block[4];
     sh_philox(counter, key, block);
-    return (sh_narrow_draw){{block[0], block[1]}, first};
+    return (sh_narrow_draw){{block[0], block[1]}, 0};
 }
 
 /* The check's key, of (place + 1) * GOLDEN_RATIO. */

@@ -3,11 +3,10 @@
  * The inner loops of the exact sum at 16 and 8 bits: floats to integers by stochastic rounding,
  * added modulo 2^w, and the check that finds sums that wrapped. For exact_sum.c and tests.
  *
- *     const sh_narrow_draw draw = sh_narrow_draw_for(seed, step, grain, tensor, 0);
+ *     const sh_narrow_draw draw = sh_narrow_draw_for(seed, step, grain, tensor);
  *     uint64_t check = 0;
- *     const uint32_t top =
- *         sh_narrow_add[SH_NARROW_8][sh_variant_best()](sum, gradient, scale, count, &draw,
- * &check);
+ *     const uint32_t top = sh_narrow_add[SH_NARROW_8][sh_variant_best()](sum, gradient, scale,
+ *                                                                        count, &draw, &check);
  *     ... after all have been added, anywhere ...
  *     wrapped = sh_narrow_check[SH_NARROW_8][sh_variant_best()](total, 0, count) != check;
  *
@@ -33,9 +32,8 @@ typedef struct sh_narrow_draw {
     uint32_t first;  /* place in the tensor of the first element at hand */
 } sh_narrow_draw;
 
-/* Steps count modulo 2^32. */
-sh_narrow_draw sh_narrow_draw_for(uint64_t seed, uint64_t step, uint32_t grain, uint32_t tensor,
-                                  uint32_t first);
+/* For the tensor from its first element on. Steps count modulo 2^32. */
+sh_narrow_draw sh_narrow_draw_for(uint64_t seed, uint64_t step, uint32_t grain, uint32_t tensor);
 
 /*
  * sum[i] += term(i) modulo 2^w, for i < count; `sum` is int16_t or int8_t. A term is gradient[i] *

@@ -74,7 +74,8 @@ static void terms_are_rounded_down_or_up(void **state)
     int16_t sums[LENGTH], first[LENGTH];
     for (size_t e = 0; e < COUNT(exponents); e++)
         for (sh_narrow n = 0; n < SH_NARROW_COUNT; n++) {
-            const sh_narrow_draw draw = sh_narrow_draw_for(7, e, 1, 2, 30);
+            sh_narrow_draw draw = sh_narrow_draw_for(7, e, 1, 2);
+            draw.first = 30;
             uint32_t top = 0;
             uint64_t first_check = 0;
             make_gradient(gradient, exponents[e]);
@@ -118,7 +119,7 @@ static void rounding_depends_on_key_and_place_alone(void **state)
             const unsigned v = sh_variant_best();
             unsigned char whole[2 * LENGTH] = {0}, parts[2 * LENGTH] = {0};
             uint64_t check = 0, part_check = 0;
-            const sh_narrow_draw draw = sh_narrow_draw_for(1, 2, 3, 4, 0);
+            const sh_narrow_draw draw = sh_narrow_draw_for(1, 2, 3, 4);
             sh_narrow_draw second = draw;
             second.first = (uint32_t)cut;
             sh_narrow_add[n][v](whole, gradient, 4, LENGTH, &draw, &check);
@@ -130,9 +131,9 @@ static void rounding_depends_on_key_and_place_alone(void **state)
         }
     /* and on all that the key is made of */
     const sh_narrow_draw draws[] = {
-        sh_narrow_draw_for(1, 2, 3, 4, 0), sh_narrow_draw_for(1 + (UINT64_C(1) << 32), 2, 3, 4, 0),
-        sh_narrow_draw_for(2, 2, 3, 4, 0), sh_narrow_draw_for(1, 3, 3, 4, 0),
-        sh_narrow_draw_for(1, 2, 4, 4, 0), sh_narrow_draw_for(1, 2, 3, 5, 0)};
+        sh_narrow_draw_for(1, 2, 3, 4), sh_narrow_draw_for(1 + (UINT64_C(1) << 32), 2, 3, 4),
+        sh_narrow_draw_for(2, 2, 3, 4), sh_narrow_draw_for(1, 3, 3, 4),
+        sh_narrow_draw_for(1, 2, 4, 4), sh_narrow_draw_for(1, 2, 3, 5)};
     int8_t sums[COUNT(draws)][LENGTH] = {{0}};
     for (size_t d = 0; d < COUNT(draws); d++) {
         uint64_t check = 0;
@@ -165,7 +166,7 @@ static void rounding_is_unbiased(void **state)
             by_element[i] = 0;
         }
         for (uint32_t g = 0; g < GRAINS; g++) {
-            const sh_narrow_draw draw = sh_narrow_draw_for(3, g / 8, g % 8, 0, 0);
+            const sh_narrow_draw draw = sh_narrow_draw_for(3, g / 8, g % 8, 0);
             int8_t sums[LENGTH] = {0};
             uint64_t check = 0;
             double of_grain = 0, before = 0;
@@ -203,7 +204,7 @@ static void add_three(three_grains *g, sh_narrow narrow, float gradients[3][LENG
     const unsigned v = sh_variant_best();
     memset(g, 0, sizeof *g);
     for (uint32_t k = 0; k < 3; k++) {
-        const sh_narrow_draw draw = sh_narrow_draw_for(1, 1, k, 0, 0);
+        const sh_narrow_draw draw = sh_narrow_draw_for(1, 1, k, 0);
         int16_t alone[LENGTH] = {0};
         uint64_t ignored = 0;
         sh_narrow_add[narrow][v](g->sums, gradients[k], 1, LENGTH, &draw, &g->check);

@@ -27,23 +27,23 @@
 
 sh_status sh_stage_init(sh_stage *stage)
 {
-    uint32_t buckets;
-    const sh_sum_bucket *bucket = sh_sum_buckets(stage->replica->sum, &buckets);
+    const sh_sum_layout *layout = sh_sum_layout_of(stage->replica->sum);
     pthread_mutex_init(&stage->turn.lock, NULL);
     stage->plain.ops = &sh_strategy_plain;
     stage->strategy = &stage->plain;
     stage->task.order_epoch = UINT32_MAX;
     stage->times.watching = &stage->times.off;
-    if (buckets + 1 > SH_ENGINE_MAX_SPANS)
+    if (layout->bucket_count + 1 > SH_ENGINE_MAX_SPANS)
         return sh_fail(SH_LIMIT, "the model has %u gradient buckets, at most %d can travel",
-                       buckets, SH_ENGINE_MAX_SPANS - 1);
+                       layout->bucket_count, SH_ENGINE_MAX_SPANS - 1);
     stage->spans.bucket_of = calloc(stage->replica->summed, sizeof *stage->spans.bucket_of);
     if (stage->spans.bucket_of == NULL)
         return sh_fail_memory(stage->replica->summed * sizeof(uint32_t), "the trainer");
-    for (uint32_t i = 0; i < buckets; i++) {
-        stage->spans.owed[i] = bucket[i].tensors;
-        for (uint32_t t = 0; t < bucket[i].tensors; t++)
-            stage->spans.bucket_of[bucket[i].first_tensor + t] = i;
+    for (uint32_t i = 0; i < layout->bucket_count; i++) {
+        const sh_sum_bucket *bucket = &layout->buckets[i];
+        stage->spans.owed[i] = bucket->tensors;
+        for (uint32_t t = 0; t < bucket->tensors; t++)
+            stage->spans.bucket_of[bucket->first_tensor + t] = i;
     }
     sh_stage_aim_spans(stage);
     return SH_OK;
@@ -57,22 +57,22 @@ void sh_stage_release(sh_stage *stage)
 
 void sh_stage_aim_spans(sh_stage *stage)
 {
-    uint32_t buckets;
     const sh_sum *sum = stage->replica->sum;
-    const sh_sum_bucket *bucket = sh_sum_buckets(sum, &buckets);
+    const sh_sum_layout *layout = sh_sum_layout_of(sum);
     const sh_sum_block own = sh_sum_own(sum), total = sh_sum_total(sum);
-    for (uint32_t i = 0; i < buckets; i++) {
-        const size_t offset = sh_layout_offset(sh_sum_layout_of(sum), bucket[i].first_element);
+    for (uint32_t i = 0; i < layout->bucket_count; i++) {
+        const sh_sum_bucket *bucket = &layout->buckets[i];
+        const size_t offset = sh_layout_offset(layout, bucket->first_element);
         stage->spans.items[i] = (sh_span){
             .own = (const unsigned char *)own.accumulator + offset,
             .total = (unsigned char *)total.accumulator + offset,
-            .count = bucket[i].elements,
-            .word = bucket[i].word,
+            .count = bucket->elements,
+            .word = bucket->word,
         };
     }
-    stage->spans.items[buckets] = (sh_span){
+    stage->spans.items[layout->bucket_count] = (sh_span){
         .own = own.trailer, .total = total.trailer, .count = own.words, .word = SH_WORD_U64};
-    stage->spans.count = buckets + 1;
+    stage->spans.count = layout->bucket_count + 1;
 }
 
 sh_status sh_stage_share_sum(sh_stage *stage, const sh_engine *engine)

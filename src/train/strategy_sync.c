@@ -156,9 +156,7 @@ static void open_stage(sh_stage *stage)
 {
     factor_state *own = factors_of(stage);
     sh_stage_spans *spans = &stage->spans;
-    const sh_sum *sum = stage->replica->sum;
-    uint32_t buckets;
-    const sh_sum_bucket *bucket = sh_sum_buckets(sum, &buckets);
+    const sh_sum_layout *layout = sh_sum_layout_of(stage->replica->sum);
     if (stage->held.count == 0)
         sh_factors_clear(own->factors);
     own->gathering = stage->shared && !stage->part->mixed && stage->task.mode == SH_MODEL_TRAIN &&
@@ -166,24 +164,20 @@ static void open_stage(sh_stage *stage)
     sh_stage_aim_spans(stage);
     if (!own->gathering)
         return;
-    for (uint32_t i = 0; i < buckets; i++) {
-        const uint32_t first = bucket[i].first_tensor;
-        if (!sh_factors_has(own->factors, first))
+    for (uint32_t i = 0; i < layout->bucket_count; i++) {
+        const sh_sum_place *first = &layout->places[layout->buckets[i].first_tensor];
+        if (!sh_factors_has(own->factors, layout->buckets[i].first_tensor))
             continue;
-        const size_t cut = sh_sum_elements(sum, first), start = bucket[i].first_element;
-        const sh_sum_layout *layout = sh_sum_layout_of(sum);
-        const size_t bytes =
-            sh_layout_offset(layout, start + cut) - sh_layout_offset(layout, start);
+        const size_t bytes = first->elements * first->form->wire / 8;
         sh_span *span = &spans->items[i];
         span->own = (const unsigned char *)span->own + bytes;
         span->total = (unsigned char *)span->total + bytes;
-        span->count -= cut;
+        span->count -= first->elements;
     }
-    own->span = buckets;
-    spans->items[buckets + 1] = spans->items[buckets];
-    spans->items[buckets] = sh_factors_begin(own->factors, &stage->task.batch, &stage->task.todo);
-    spans->owed[buckets] = sh_factors_count(own->factors);
-    spans->count++;
+    own->span = layout->bucket_count; /* where the trailer was */
+    spans->items[spans->count++] = spans->items[own->span];
+    spans->items[own->span] = sh_factors_begin(own->factors, &stage->task.batch, &stage->task.todo);
+    spans->owed[own->span] = sh_factors_count(own->factors);
 }
 
 /* The gradient sink where factors are kept. */

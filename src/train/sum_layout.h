@@ -75,11 +75,6 @@ typedef struct sh_sum_layout {
     size_t narrow_bytes;            /* of an element behind them */
 } sh_sum_layout;
 
-static inline bool sh_sum_form_is_wide(const sh_sum_form *form)
-{
-    return form->word == SH_WORD_I32;
-}
-
 /*
  * Buckets are built from the last tensor to the first, the order in which backward gives gradients,
  * each closed once it has `bucket_bytes`, or where the width changes; bucket 0 is complete first.

@@ -208,7 +208,8 @@ static void compute_sum(const struct world *world, struct donor *donor)
 {
     sh_sum *sum = donor->replica->sum;
     const float loss[2] = {0.5f, (float)donor->position.steps};
-    sh_sum_begin(sum);
+    sh_sum_clear_trailer(sum);
+    sh_sum_clear_range(sum, 0, donor->replica->summed_count);
     sh_sum_set_step(sum, donor->position.steps);
     for (uint32_t t = 0; t < donor->replica->summed; t++)
         sh_sum_add(sum, t, 0,
@@ -331,8 +332,7 @@ static void end_attempt(struct world *world, struct donor *donor)
 /* A little of the stage under way; sometimes it is aborted. */
 static void advance(struct world *world, struct donor *donor)
 {
-    uint32_t buckets;
-    const sh_sum_bucket *bucket = sh_sum_buckets(donor->replica->sum, &buckets);
+    const sh_sum_layout *layout = sh_sum_layout_of(donor->replica->sum);
     if (sh_random_below(&world->random, 16) == 0) {
         const bool again = donor->position.phase == 1 && validates_at(donor->position.steps) &&
                            sh_random_below(&world->random, 2) > 0;
@@ -344,8 +344,8 @@ static void advance(struct world *world, struct donor *donor)
         pass(world, donor, SH_STAGE_VALIDATED, 1, 1);
     } else if (!donor->summed) {
         compute_sum(world, donor);
-    } else if (donor->told < buckets && sh_random_below(&world->random, 8) > 0) {
-        const sh_sum_bucket *told = &bucket[donor->told++];
+    } else if (donor->told < layout->bucket_count && sh_random_below(&world->random, 8) > 0) {
+        const sh_sum_bucket *told = &layout->buckets[donor->told++];
         if (donor->giver != NULL)
             sh_giver_span(donor->giver, told->first_element, told->elements,
                           totals_of(donor, told->first_element));

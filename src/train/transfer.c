@@ -54,12 +54,11 @@ sh_status sh_chunks_init(sh_chunks *chunks, const sh_replica *replica, uint32_t 
     if (most > SH_CHUNK_ELEMENTS_MAX)
         return sh_fail(SH_INVALID, "chunks of %u elements, at most %u may be", most,
                        SH_CHUNK_ELEMENTS_MAX);
-    uint32_t buckets;
-    const sh_sum_bucket *bucket = sh_sum_buckets(replica->sum, &buckets);
+    const sh_sum_layout *layout = sh_sum_layout_of(replica->sum);
     const size_t frozen = replica->weight_count - replica->summed_count;
     size_t count = pieces(frozen, most);
-    for (uint32_t i = 0; i < buckets; i++)
-        count += pieces(bucket[i].elements, most);
+    for (uint32_t i = 0; i < layout->bucket_count; i++)
+        count += pieces(layout->buckets[i].elements, most);
     if (count > CHUNKS_MAX)
         return sh_fail(SH_LIMIT, "a model of %zu weights cannot be handed over live: at most %zu",
                        replica->weight_count, CHUNKS_MAX * most);
@@ -67,10 +66,12 @@ sh_status sh_chunks_init(sh_chunks *chunks, const sh_replica *replica, uint32_t 
     if (fresh.items == NULL)
         return sh_fail_memory(count * sizeof *fresh.items, "the hand-over of a replica");
     cut(&fresh, replica->summed_count, frozen, most, (sh_chunk){.arrays = 1, .frozen = true});
-    for (uint32_t i = 0; i < buckets; i++)
-        cut(&fresh, bucket[i].first_element, bucket[i].elements, most,
+    for (uint32_t i = 0; i < layout->bucket_count; i++) {
+        const sh_sum_bucket *bucket = &layout->buckets[i];
+        cut(&fresh, bucket->first_element, bucket->elements, most,
             (sh_chunk){.arrays = 1 + replica->slot_count,
-                       .word_bytes = (uint32_t)sh_words_bytes(bucket[i].word)});
+                       .word_bytes = (uint32_t)sh_words_bytes(bucket->word)});
+    }
     *chunks = fresh;
     return SH_OK;
 }

@@ -26,11 +26,11 @@ static const sh_problem digits = {1, 28, 28, 10}, photos = {3, 32, 32, 10};
 
 static bool within_a_bucket(const sh_replica *replica, const sh_chunk *chunk)
 {
-    uint32_t count;
-    const sh_sum_bucket *bucket = sh_sum_buckets(replica->sum, &count);
-    for (uint32_t i = 0; i < count; i++)
-        if (chunk->first_element >= bucket[i].first_element &&
-            chunk->first_element + chunk->elements <= bucket[i].first_element + bucket[i].elements)
+    const sh_sum_layout *layout = sh_sum_layout_of(replica->sum);
+    for (uint32_t i = 0; i < layout->bucket_count; i++)
+        if (chunk->first_element >= layout->buckets[i].first_element &&
+            chunk->first_element + chunk->elements <=
+                layout->buckets[i].first_element + layout->buckets[i].elements)
             return true;
     return false;
 }

@@ -237,9 +237,10 @@ void sh_donations_span(sh_donations *donations, uint32_t index, const sh_span *s
 {
     if (donations->first == NULL)
         return;
-    uint32_t buckets;
-    const sh_sum_bucket *of = sh_sum_buckets(donations->replica->sum, &buckets) + index;
-    if (index >= buckets || span->count < of->elements) /* sh_giver_passed takes all of it */
+    const sh_sum_layout *layout = sh_sum_layout_of(donations->replica->sum);
+    const sh_sum_bucket *of = &layout->buckets[index];
+    /* A span shorter than its bucket: sh_giver_passed takes all of it. */
+    if (index >= layout->bucket_count || span->count < of->elements)
         return;
     for (donation *each = donations->first; each != NULL; each = each->next)
         if (each->giver != NULL && !each->over)
