@@ -17,7 +17,7 @@
 /* A case as a graph: its inputs, then a seed for output 0 where there is a gradient. */
 typedef struct subject {
     const op_case *which;
-    const sh_op_def *def;
+    const sh_op_entry *about;
     sh_graph *graph;
     uint32_t inputs; /* that the case gives */
     sh_value_id in[SH_MAX_INPUTS];
@@ -29,9 +29,10 @@ typedef struct subject {
 /* Optional inputs that a case leaves out are of rank 0 there. */
 static uint32_t inputs_of(const op_case *which)
 {
-    const sh_op_def *def = sh_op_about(which->op);
-    uint32_t inputs = def->input_count;
-    while (inputs > def->input_count - def->optional && which->in[inputs - 1].shape.rank == 0)
+    const sh_op_entry *about = sh_op_about(which->op);
+    uint32_t inputs = about->input_count;
+    while (inputs > about->input_count - about->def->optional &&
+           which->in[inputs - 1].shape.rank == 0)
         inputs--;
     return inputs;
 }
@@ -39,7 +40,7 @@ static uint32_t inputs_of(const op_case *which)
 /* The graph of a case, its activation within the node or as a node behind it. */
 static subject build_graph(const op_case *which, bool behind)
 {
-    subject s = {.which = which, .def = sh_op_about(which->op)};
+    subject s = {.which = which, .about = sh_op_about(which->op)};
     sh_value_id node_in[SH_MAX_INPUTS], out[SH_MAX_OUTPUTS];
     sh_attributes attributes = which->attributes;
     assert_ok(sh_graph_new(&s.graph));
@@ -60,7 +61,7 @@ static subject build_graph(const op_case *which, bool behind)
     for (uint32_t i = 0; i < sh_op_outputs(which->op, &which->attributes); i++)
         if (sh_graph_type(s.graph, out[i])->dtype != SH_U8) /* choices: laid out by the backend */
             sh_graph_output(s.graph, out[i]);
-    s.has_seed = s.def->grad != NULL;
+    s.has_seed = s.about->def->grad != NULL;
     const sh_value_id seed =
         s.has_seed ? sh_graph_input(s.graph, *sh_graph_type(s.graph, out[0])) : SH_NO_VALUE;
     for (uint32_t i = 0; i < s.inputs; i++) {
@@ -194,7 +195,7 @@ static void check_gradient(const subject *s, machine *m, uint32_t input)
         const double expected = difference(s, m, input, element, seed);
         const double scale = fmax(1.0, fabs(expected));
         if (fabs((double)gradient[element] - expected) > 4e-3 * scale)
-            fail_msg("%s: input %u element %zu: gradient %g, finite differences %g", s->def->name,
+            fail_msg("%s: input %u element %zu: gradient %g, finite differences %g", s->about->name,
                      input, element, (double)gradient[element], expected);
     }
     free(gradient);
@@ -223,7 +224,7 @@ static void activations_within_equal_those_behind(void **state)
     (void)state;
     for (size_t i = 0; i < OP_CASE_COUNT; i++) {
         if (op_cases[i].attributes.activation == SH_ACTIVATION_NONE ||
-            sh_op_about(op_cases[i].op)->grad == NULL)
+            sh_op_about(op_cases[i].op)->def->grad == NULL)
             continue;
         subject within = build(&op_cases[i]), behind = build_graph(&op_cases[i], true);
         machine a = start(within.graph, "portable"), b = start(behind.graph, "portable");
@@ -276,7 +277,7 @@ static void compare(const op_case *which, const char *backend)
         if (type->dtype != SH_F32)
             assert_memory_equal(a, b, sh_type_bytes(type));
         else if (distance(a, b, count) > 3e-6)
-            fail_msg("%s: output %zu of %s is %g away from portable", s.def->name, i, backend,
+            fail_msg("%s: output %zu of %s is %g away from portable", s.about->name, i, backend,
                      distance(a, b, count));
     }
     stop(&oracle);
@@ -313,24 +314,24 @@ static void wrong_types_are_refused(void **state)
     (void)state;
     for (size_t i = 0; i < OP_CASE_COUNT; i++) {
         const op_case *which = &op_cases[i];
-        const sh_op_def *def = sh_op_about(which->op);
+        const sh_op_entry *about = sh_op_about(which->op);
         const uint32_t inputs = inputs_of(which);
         sh_type out[SH_MAX_OUTPUTS];
-        assert_ok(def->infer(&which->attributes, which->in, inputs, out));
+        assert_ok(sh_op_infer(which->op, &which->attributes, which->in, inputs, out));
         for (uint32_t input = 0; input < inputs; input++) {
             op_case bad = *which;
             bad.in[input].dtype = SH_U8;
             if (which->op != SH_OP_reshape)
-                assert_fails(def->infer(&bad.attributes, bad.in, inputs, out), SH_INVALID,
-                             def->name);
+                assert_fails(sh_op_infer(which->op, &bad.attributes, bad.in, inputs, out),
+                             SH_INVALID, about->name);
             bad = *which;
             bad.in[input].shape.dim[bad.in[input].shape.rank++] = 2;
             if ((input > 0 || !takes_any_rank(which)) || which->op == SH_OP_reshape)
-                assert_fails(def->infer(&bad.attributes, bad.in, inputs, out), SH_INVALID,
-                             def->name);
+                assert_fails(sh_op_infer(which->op, &bad.attributes, bad.in, inputs, out),
+                             SH_INVALID, about->name);
             bad = *which;
             bad.in[input].shape.dim[0] = 0;
-            assert_true(def->infer(&bad.attributes, bad.in, inputs, out) != SH_OK);
+            assert_true(sh_op_infer(which->op, &bad.attributes, bad.in, inputs, out) != SH_OK);
         }
     }
 }

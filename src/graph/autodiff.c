@@ -12,11 +12,18 @@
 
 #include "graph/graph.h"
 
+void sh_graph_grad_of_first(const sh_op_backward *b, sh_op op, sh_value_id kept)
+{
+    sh_attributes attributes = b->node->attributes;
+    attributes.shape = sh_graph_type(b->graph, b->node->in[0])->shape;
+    b->din[0] = sh_graph_add(b->graph, op, &attributes, (sh_value_id[]){b->dout[0], kept}, NULL);
+}
+
 /* Adds what a node contributes to the gradients of its inputs. */
 static void walk_node(sh_graph *graph, sh_node node, const bool *wanted_value,
                       sh_value_id *gradient)
 {
-    const sh_op_def *def = sh_op_about(node.op);
+    const sh_op_def *def = sh_op_about(node.op)->def;
     sh_value_id dout[SH_MAX_OUTPUTS], din[SH_MAX_INPUTS];
     bool wanted[SH_MAX_INPUTS], any_out = false, any_wanted = false;
 
@@ -31,7 +38,7 @@ static void walk_node(sh_graph *graph, sh_node node, const bool *wanted_value,
     }
     if (!any_out || !any_wanted || def->grad == NULL)
         return;
-    def->grad(graph, &node, dout, wanted, din);
+    def->grad(&(sh_op_backward){graph, &node, dout, wanted, din});
     for (uint32_t i = 0; i < node.input_count; i++) {
         sh_value_id *sum = &gradient[node.in[i]];
         if (!wanted[i] || din[i] == SH_NO_VALUE)
@@ -63,7 +70,7 @@ static sh_value_id *walk(sh_graph *graph, sh_value_id value, sh_value_id seed, s
     }
     for (size_t i = 0; i < nodes; i++) /* what depends on the target is wanted too */
         for (uint32_t j = 0; j < graph->nodes[i].input_count; j++)
-            if (wanted[graph->nodes[i].in[j]] && sh_op_about(graph->nodes[i].op)->grad != NULL)
+            if (wanted[graph->nodes[i].in[j]] && sh_op_about(graph->nodes[i].op)->def->grad != NULL)
                 for (uint32_t k = 0; k < graph->nodes[i].output_count; k++)
                     wanted[graph->nodes[i].out[k]] = true;
 

@@ -121,32 +121,32 @@ void sh_graph_measure(sh_graph *graph, sh_value_id parameter, sh_value_id measur
 sh_value_id sh_graph_add(sh_graph *graph, sh_op op, const sh_attributes *attributes,
                          const sh_value_id *in, sh_value_id *out)
 {
-    const sh_op_def *def = sh_op_about(op);
-    sh_node node = {.op = op, .input_count = def->input_count};
+    const sh_op_entry *about = sh_op_about(op);
+    sh_node node = {.op = op, .input_count = about->input_count};
     sh_type in_types[SH_MAX_INPUTS], out_types[SH_MAX_OUTPUTS];
     sh_value_id unwanted[SH_MAX_OUTPUTS];
     bool wants_gradient = false;
 
     out = out == NULL ? unwanted : out;
-    for (uint32_t i = 0; i < def->output_count; i++)
+    for (uint32_t i = 0; i < about->output_count; i++)
         out[i] = SH_NO_VALUE;
     if (graph->status != SH_OK)
         return SH_NO_VALUE;
     if (attributes != NULL)
         node.attributes = *attributes;
     node.output_count = sh_op_outputs(op, &node.attributes);
-    while (node.input_count > def->input_count - def->optional &&
+    while (node.input_count > about->input_count - about->def->optional &&
            in[node.input_count - 1] == SH_NO_VALUE)
         node.input_count--;
     for (uint32_t i = 0; i < node.input_count; i++) {
         if (in[i] >= graph->value_count)
             return sh_graph_failed(graph,
-                                   sh_fail(SH_INVALID, "%s: an input is missing", def->name));
+                                   sh_fail(SH_INVALID, "%s: an input is missing", about->name));
         node.in[i] = in[i];
         in_types[i] = graph->values[in[i]].type;
         wants_gradient |= graph->values[in[i]].wants_gradient;
     }
-    sh_status status = def->infer(&node.attributes, in_types, node.input_count, out_types);
+    sh_status status = sh_op_infer(op, &node.attributes, in_types, node.input_count, out_types);
     if (status == SH_OK)
         status = sh_array_grow((void **)&graph->nodes, &graph->node_capacity, graph->node_count + 1,
                                sizeof *graph->nodes);
@@ -154,7 +154,8 @@ sh_value_id sh_graph_add(sh_graph *graph, sh_op op, const sh_attributes *attribu
         return sh_graph_failed(graph, status);
 
     for (uint32_t i = 0; i < node.output_count; i++)
-        out[i] = node.out[i] = add_value(graph, out_types[i], wants_gradient && def->grad != NULL);
+        out[i] = node.out[i] =
+            add_value(graph, out_types[i], wants_gradient && about->def->grad != NULL);
     graph->nodes[graph->node_count++] = node;
     return graph->status == SH_OK ? out[0] : SH_NO_VALUE;
 }
@@ -169,10 +170,20 @@ void sh_graph_output(sh_graph *graph, sh_value_id value)
 
 sh_cost sh_graph_cost(const sh_graph *graph, const sh_node *node)
 {
+    const sh_op_entry *about = sh_op_about(node->op);
     sh_type in[SH_MAX_INPUTS], out[SH_MAX_OUTPUTS];
-    for (uint32_t i = 0; i < node->input_count; i++)
+    sh_cost cost = {0};
+    for (uint32_t i = 0; i < node->input_count; i++) {
         in[i] = *sh_graph_type(graph, node->in[i]);
-    for (uint32_t i = 0; i < node->output_count; i++)
+        cost.bytes += (double)sh_type_bytes(&in[i]);
+    }
+    for (uint32_t i = 0; i < node->output_count; i++) {
         out[i] = *sh_graph_type(graph, node->out[i]);
-    return sh_op_cost(node, in, out);
+        cost.bytes += (double)sh_type_bytes(&out[i]);
+    }
+    const sh_op_types types = {about->name, &node->attributes, in, node->input_count, out};
+    cost.flops = about->def->flops != NULL
+                     ? about->def->flops(&types)
+                     : about->def->each_flops * (double)sh_shape_count(&in[0].shape);
+    return cost;
 }

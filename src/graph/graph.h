@@ -119,12 +119,22 @@ sh_value_id sh_graph_gradient_of(sh_graph *graph, sh_value_id value, sh_value_id
                                  sh_value_id with_respect_to);
 
 /*
+ * For grad: the gradient of input 0 is what `op` makes of dy and `kept` (SH_NO_VALUE: of dy alone),
+ * with the node's settings and the shape of input 0.
+ */
+void sh_graph_grad_of_first(const sh_op_backward *backward, sh_op op, sh_value_id kept);
+
+/*
  * Checks the whole graph: operands are defined before use and once, types are those that infer
  * gives, gradients have their parameters' types. SH_INTERNAL names the node.
  */
 sh_status sh_graph_verify(const sh_graph *graph) SHOAL_CHECKED;
 
-/* The work of one of its nodes. */
+/* The work of a node: what a cost model multiplies by a device's rates. */
+typedef struct sh_cost {
+    double flops; /* a multiply-add counts as two */
+    double bytes; /* read and written, each operand once */
+} sh_cost;
 sh_cost sh_graph_cost(const sh_graph *graph, const sh_node *node);
 
 /* The type of a value; SH_NO_VALUE is a programmer's error. */

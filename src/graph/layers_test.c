@@ -222,7 +222,7 @@ static sh_status infer(sh_op op, sh_attributes attributes, sh_shape a, sh_shape 
 {
     sh_type out[SH_MAX_OUTPUTS];
     const sh_type in[] = {{SH_F32, a}, {SH_F32, b}, {SH_F32, b}};
-    return sh_op_about(op)->infer(&attributes, in, sh_op_about(op)->input_count, out);
+    return sh_op_infer(op, &attributes, in, sh_op_about(op)->input_count, out);
 }
 
 #define REFUSED(message, ...) assert_fails(infer(__VA_ARGS__), SH_INVALID, message)
@@ -270,7 +270,7 @@ static void smoothing_out_of_range_is_refused(void **state)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         sh_type out[SH_MAX_OUTPUTS];
         const sh_attributes attributes = {.number = bad[i]};
-        assert_fails(sh_op_about(SH_OP_cross_entropy)->infer(&attributes, in, 2, out), SH_INVALID,
+        assert_fails(sh_op_infer(SH_OP_cross_entropy, &attributes, in, 2, out), SH_INVALID,
                      "is not in [0, 1)");
     }
 }
@@ -280,10 +280,9 @@ static void concat_refuses_what_does_not_fit(void **state)
     (void)state;
     sh_type out[SH_MAX_OUTPUTS];
     const sh_type in[] = {{SH_F32, SHAPE(2, 6)}, {SH_F32, SHAPE(3, 6)}};
-    const sh_op_def *def = sh_op_about(SH_OP_concat);
-    assert_fails(def->infer(&(sh_attributes){.axis = 1}, in, 2, out), SH_INVALID,
+    assert_fails(sh_op_infer(SH_OP_concat, &(sh_attributes){.axis = 1}, in, 2, out), SH_INVALID,
                  "apart from the joined dimension");
-    assert_fails(def->infer(&(sh_attributes){.axis = 2}, in, 2, out), SH_INVALID,
+    assert_fails(sh_op_infer(SH_OP_concat, &(sh_attributes){.axis = 2}, in, 2, out), SH_INVALID,
                  "have no dimension 2");
 }
 

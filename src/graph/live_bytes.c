@@ -48,7 +48,7 @@ static size_t bytes_of(const sh_graph *graph, sh_value_id value)
 static bool take_place(const sh_graph *graph, place *places, size_t index)
 {
     const sh_node *node = &graph->nodes[index];
-    const uint32_t over = sh_op_about(node->op)->over;
+    const uint32_t over = sh_op_about(node->op)->def->over;
     for (uint32_t j = 0; j < node->input_count; j++) {
         const sh_value_id in = place_of(places, node->in[j]);
         if ((over & SH_OVER(j)) == 0 || places[in].last != index + 1 ||

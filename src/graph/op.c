@@ -1,34 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/op.h"
 
-static const sh_op_def *const definitions[SH_OP_COUNT] = {
-#define SH_OP(name, summary) [SH_OP_##name] = &sh_op_##name,
+#define SH_OP(name, inputs, outputs, summary) extern const sh_op_def sh_op_##name;
+#include "graph/ops.def"
+#undef SH_OP
+
+static const sh_op_entry entries[SH_OP_COUNT] = {
+#define SH_OP(name, inputs, outputs, summary)                                                      \
+    [SH_OP_##name] = {#name, inputs, outputs, &sh_op_##name},
 #include "graph/ops.def"
 #undef SH_OP
 };
 
-const sh_op_def *sh_op_about(sh_op op)
+const sh_op_entry *sh_op_about(sh_op op)
 {
-    return definitions[op];
+    return &entries[op];
 }
 
 uint32_t sh_op_outputs(sh_op op, const sh_attributes *attributes)
 {
-    const sh_op_def *def = sh_op_about(op);
-    return def->outputs == NULL ? def->output_count : def->outputs(attributes);
+    const sh_op_entry *about = sh_op_about(op);
+    return about->output_count - (about->def->gives_bias && attributes->no_bias);
 }
 
-sh_cost sh_op_cost(const sh_node *node, const sh_type *in, const sh_type *out)
+sh_status sh_op_infer(sh_op op, const sh_attributes *attributes, const sh_type *in, uint32_t count,
+                      sh_type *out)
 {
-    const sh_op_def *def = sh_op_about(node->op);
-    sh_cost cost = {0};
-    for (uint32_t i = 0; i < node->input_count; i++)
-        cost.bytes += (double)sh_type_bytes(&in[i]);
-    for (uint32_t i = 0; i < node->output_count; i++)
-        cost.bytes += (double)sh_type_bytes(&out[i]);
-    cost.flops = def->flops != NULL ? def->flops(&node->attributes, in, out)
-                                    : def->each_flops * (double)sh_shape_count(&in[0].shape);
-    return cost;
+    const sh_op_entry *about = sh_op_about(op);
+    return about->def->infer(&(sh_op_types){about->name, attributes, in, count, out});
 }
 
 sh_status sh_op_expect(const char *op, const char *input, const sh_type *type, sh_dtype dtype,

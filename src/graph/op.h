@@ -2,8 +2,7 @@
 /*
  * Operators: what each one takes, gives and costs, and how it is differentiated.
  *
- *     const sh_op_def *def = sh_op_about(SH_OP_conv2d);
- *     SH_TRY(def->infer(&attributes, in_types, out_types));
+ *     SH_TRY(sh_op_infer(SH_OP_conv2d, &attributes, in_types, 3, out_types));
  *
  * To add one: a line in ops.def, a `const sh_op_def sh_op_<name>` in an op_*.c, a kernel
  * `sh_portable_<name>` in backend/portable/. Tests, printing and planning iterate the list.
@@ -23,7 +22,7 @@
 #define SH_MAX_OUTPUTS 3
 
 typedef enum sh_op {
-#define SH_OP(name, summary) SH_OP_##name,
+#define SH_OP(name, inputs, outputs, summary) SH_OP_##name,
 #include "graph/ops.def"
 #undef SH_OP
     SH_OP_COUNT
@@ -78,66 +77,67 @@ typedef struct sh_node {
     sh_value_id out[SH_MAX_OUTPUTS];
 } sh_node;
 
-/* Work of one execution: what a cost model multiplies by a device's rates. */
-typedef struct sh_cost {
-    double flops; /* a multiply-add counts as two */
-    double bytes; /* read and written, each operand once */
-} sh_cost;
+/* One use of an operator, as infer and flops see it. */
+typedef struct sh_op_types {
+    const char *op; /* the operator's name, for messages */
+    const sh_attributes *attributes;
+    const sh_type *in; /* [count] */
+    uint32_t count;    /* of the inputs that there are */
+    sh_type *out;
+} sh_op_types;
 
-struct sh_graph;
+/* One use of an operator, as grad sees it. */
+typedef struct sh_op_backward {
+    struct sh_graph *graph;
+    const sh_node *node;
+    const sh_value_id *dout; /* gradient of each output; SH_NO_VALUE where nothing depends on it */
+    const bool *wanted;      /* of each input: whether its gradient is */
+    sh_value_id *din;        /* gradient of each input, SH_NO_VALUE before */
+} sh_op_backward;
 
 #define SH_OVER(input) (UINT32_C(1) << (input))
 
 typedef struct sh_op_def {
-    const char *name;
-    uint32_t input_count;  /* at most */
-    uint32_t output_count; /* at most */
-    uint32_t optional;     /* how many of the last inputs may be missing (SH_NO_VALUE) */
+    uint32_t optional; /* how many of the last inputs may be missing (SH_NO_VALUE) */
+    bool gives_bias;   /* the last output is a bias's gradient: missing with the setting no_bias */
 
-    /* Optional (NULL: output_count). How many outputs a node with these settings has. */
-    uint32_t (*outputs)(const sh_attributes *attributes);
-
-    /*
-     * Required. Checks the types of the `count` inputs that there are and writes the outputs'. A
-     * failure names dimension and remedy.
-     */
-    sh_status (*infer)(const sh_attributes *attributes, const sh_type *in, uint32_t count,
-                       sh_type *out);
+    /* Required. Checks the inputs' types and writes the outputs'. Failures name the remedy. */
+    sh_status (*infer)(const sh_op_types *types);
 
     /*
      * Bit i: output 0 may take the place of input i (SH_OVER(i)). Its element e depends on element
      * e of this input and of others of that shape, and on values a channel. So it is also cheap to
-     * compute once more (graph/recompute.h). Kernels of all backends keep to it: they declare
-     * neither `restrict`.
+     * compute again (graph/recompute.h). Kernels of all backends declare neither `restrict`.
      */
     uint32_t over;
 
     /*
-     * Optional (NULL: not differentiable). Adds nodes to `graph` that compute the gradient of each
-     * input i with wanted[i] and writes its value to din[i]. dout[j] is the gradient of output j,
-     * or SH_NO_VALUE where nothing depends on it. Failures stay in the graph (graph.h). What feeds
-     * a parameter's gradient is added first, so that it can travel while the rest is computed.
+     * Optional (NULL: not differentiable). Adds nodes to the graph that compute the gradient of
+     * each wanted input. Failures stay in the graph (graph.h). What feeds a parameter's gradient is
+     * added first, so that it can travel while the rest is computed.
      */
-    void (*grad)(struct sh_graph *graph, const sh_node *node, const sh_value_id *dout,
-                 const bool *wanted, sh_value_id *din);
+    void (*grad)(const sh_op_backward *backward);
 
     /* Floating-point operations: for each element of input 0, or of one execution. Optional. */
     double each_flops;
-    double (*flops)(const sh_attributes *attributes, const sh_type *in, const sh_type *out);
+    double (*flops)(const sh_op_types *types);
 } sh_op_def;
 
-/* The definition of an operator. Static storage. */
-const sh_op_def *sh_op_about(sh_op op);
+/* A line of ops.def. Static storage. */
+typedef struct sh_op_entry {
+    const char *name;
+    uint32_t input_count, output_count; /* at most */
+    const sh_op_def *def;
+} sh_op_entry;
+
+const sh_op_entry *sh_op_about(sh_op op);
 
 /* How many outputs a node of this operator with these settings has. */
 uint32_t sh_op_outputs(sh_op op, const sh_attributes *attributes);
 
-/* The work of one node with these types. */
-sh_cost sh_op_cost(const sh_node *node, const sh_type *in, const sh_type *out);
-
-#define SH_OP(name, summary) extern const sh_op_def sh_op_##name;
-#include "graph/ops.def"
-#undef SH_OP
+/* Calls the operator's infer. */
+sh_status sh_op_infer(sh_op op, const sh_attributes *attributes, const sh_type *in, uint32_t count,
+                      sh_type *out) SHOAL_CHECKED;
 
 /* For infer: the input has this rank and element type; a failure names operator and input. */
 sh_status sh_op_expect(const char *op, const char *input, const sh_type *type, sh_dtype dtype,

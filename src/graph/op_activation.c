@@ -11,94 +11,73 @@
  */
 #include "graph/graph.h"
 
-static sh_status expect_float(const char *op, const sh_type *type)
+static sh_status infer_each(const sh_op_types *t)
 {
-    return sh_op_expect(op, "the input", type, SH_F32, type->shape.rank);
-}
-
-static sh_status check_nothing(const char *op, const sh_attributes *a, const sh_shape *x)
-{
-    (void)op;
-    (void)a;
-    (void)x;
+    t->out[0] = t->in[0];
+    SH_TRY(sh_op_expect(t->op, "the input", &t->in[0], SH_F32, t->in[0].shape.rank));
+    if (!(t->attributes->number >= 0)) /* the sign of y could not tell that of x */
+        return sh_fail(SH_INVALID, "%s: the slope %g is negative", t->op,
+                       (double)t->attributes->number);
     return SH_OK;
 }
 
-static sh_status check_slope(const char *op, const sh_attributes *a, const sh_shape *x)
+static sh_status infer_from_x(const sh_op_types *t)
 {
-    (void)x;
-    if (!(a->number >= 0)) /* the sign of y could not tell that of x */
-        return sh_fail(SH_INVALID, "%s: the slope %g is negative", op, (double)a->number);
-    return SH_OK;
+    SH_TRY(infer_each(t));
+    return sh_op_expect_same(t->op, "dy", &t->in[0], "x", &t->in[1]);
 }
 
-static sh_status check_axis(const char *op, const sh_attributes *a, const sh_shape *x)
+static sh_status infer_from_y(const sh_op_types *t)
+{
+    SH_TRY(infer_each(t));
+    return sh_op_expect_same(t->op, "dy", &t->in[0], "y", &t->in[1]);
+}
+
+static sh_status infer_softmax(const sh_op_types *t)
 {
     char text[SH_SHAPE_TEXT];
-    if (a->axis >= x->rank)
-        return sh_fail(SH_INVALID, "%s: %s has no dimension %zu", op, sh_shape_print(x, text),
-                       a->axis);
+    SH_TRY(infer_each(t));
+    if (t->attributes->axis >= t->in[0].shape.rank)
+        return sh_fail(SH_INVALID, "%s: %s has no dimension %zu", t->op,
+                       sh_shape_print(&t->in[0].shape, text), t->attributes->axis);
     return SH_OK;
+}
+
+static sh_status infer_softmax_grad(const sh_op_types *t)
+{
+    SH_TRY(infer_from_y(t));
+    return infer_softmax(t);
 }
 
 /*
- * kept: what the gradient is found from, with its name. apart: 1 where each element is by itself.
- * work: flops an element.
+ * infer_grad: of the gradient, which is found from dy and `kept`. apart: 1 where each element is by
+ * itself. work: flops an element.
  */
-#define ACTIVATION(op, kept, kept_name, check, apart, work)                                        \
-    static sh_status infer_##op(const sh_attributes *a, const sh_type *in, uint32_t count,         \
-                                sh_type *out)                                                      \
+#define ACTIVATION(op, infer_op, infer_grad, kept, apart, work)                                    \
+    static void grad_##op(const sh_op_backward *b)                                                 \
     {                                                                                              \
-        (void)count;                                                                               \
-        out[0] = in[0];                                                                            \
-        SH_TRY(expect_float(#op, &in[0]));                                                         \
-        return check(#op, a, &in[0].shape);                                                        \
-    }                                                                                              \
-    static void grad_##op(sh_graph *graph, const sh_node *node, const sh_value_id *dout,           \
-                          const bool *wanted, sh_value_id *din)                                    \
-    {                                                                                              \
-        sh_value_id out[SH_MAX_OUTPUTS];                                                           \
-        (void)wanted;                                                                              \
-        din[0] = sh_graph_add(graph, SH_OP_##op##_grad, &node->attributes,                         \
-                              (sh_value_id[]){dout[0], kept}, out);                                \
+        sh_graph_grad_of_first(b, SH_OP_##op##_grad, kept);                                        \
     }                                                                                              \
     const sh_op_def sh_op_##op = {                                                                 \
-        .name = #op,                                                                               \
-        .input_count = 1,                                                                          \
-        .output_count = 1,                                                                         \
         .over = (apart)*SH_OVER(0),                                                                \
-        .infer = infer_##op,                                                                       \
+        .infer = infer_op,                                                                         \
         .grad = grad_##op,                                                                         \
         .each_flops = work,                                                                        \
     };                                                                                             \
-    static sh_status infer_##op##_grad(const sh_attributes *a, const sh_type *in, uint32_t count,  \
-                                       sh_type *out)                                               \
-    {                                                                                              \
-        (void)count;                                                                               \
-        out[0] = in[0];                                                                            \
-        SH_TRY(expect_float(#op "_grad", &in[0]));                                                 \
-        SH_TRY(sh_op_expect_same(#op "_grad", "dy", &in[0], kept_name, &in[1]));                   \
-        return check(#op "_grad", a, &in[0].shape);                                                \
-    }                                                                                              \
     const sh_op_def sh_op_##op##_grad = {                                                          \
-        .name = #op "_grad",                                                                       \
-        .input_count = 2,                                                                          \
-        .output_count = 1,                                                                         \
         .over = (apart) * (SH_OVER(0) | SH_OVER(1)),                                               \
-        .infer = infer_##op##_grad,                                                                \
+        .infer = infer_grad,                                                                       \
         .each_flops = work,                                                                        \
     };
-#define RESULT node->out[0], "y"
-#define INPUT node->in[0], "x"
-#define EXPAND(op, kept, check, apart, work) ACTIVATION_OF(op, kept, check, apart, work)
-#define ACTIVATION_OF(op, ...) ACTIVATION(op, __VA_ARGS__)
-EXPAND(relu, RESULT, check_nothing, 1, 1)
-EXPAND(relu6, RESULT, check_nothing, 1, 2)
-EXPAND(leaky_relu, RESULT, check_slope, 1, 2)
-EXPAND(sigmoid, RESULT, check_nothing, 1, 20)
-EXPAND(tanh, RESULT, check_nothing, 1, 20)
-EXPAND(silu, INPUT, check_nothing, 1, 22)
-EXPAND(gelu, INPUT, check_nothing, 1, 40)
-EXPAND(hard_sigmoid, INPUT, check_nothing, 1, 4)
-EXPAND(hard_swish, INPUT, check_nothing, 1, 5)
-EXPAND(softmax, RESULT, check_axis, 0, 20)
+#define FROM_X(op, work) ACTIVATION(op, infer_each, infer_from_x, b->node->in[0], 1, work)
+#define FROM_Y(op, work) ACTIVATION(op, infer_each, infer_from_y, b->node->out[0], 1, work)
+FROM_Y(relu, 1)
+FROM_Y(relu6, 2)
+FROM_Y(leaky_relu, 2)
+FROM_Y(sigmoid, 20)
+FROM_Y(tanh, 20)
+FROM_X(silu, 22)
+FROM_X(gelu, 40)
+FROM_X(hard_sigmoid, 4)
+FROM_X(hard_swish, 5)
+ACTIVATION(softmax, infer_softmax, infer_softmax_grad, b->node->out[0], 0, 20)

@@ -8,33 +8,28 @@
  */
 #include "graph/graph.h"
 
-static sh_status infer(const sh_attributes *a, const sh_type *in, uint32_t count, sh_type *out)
+static sh_status infer(const sh_op_types *t)
 {
-    (void)count;
-    if (in[0].shape.rank == 0)
+    const sh_type *x = &t->in[0];
+    const float p = t->attributes->number;
+    if (x->shape.rank == 0)
         return sh_fail(SH_INVALID, "dropout: the input is a scalar, expected [N, ...]");
-    SH_TRY(sh_op_expect("dropout", "the input", &in[0], SH_F32, in[0].shape.rank));
-    const sh_type keys = {SH_I32, sh_shape_of(2, (size_t[]){in[0].shape.dim[0], 2})};
-    SH_TRY(sh_op_expect_same("dropout", "the keys", &in[1], "two words for each sample", &keys));
-    if (!(a->number >= 0 && a->number < 1))
-        return sh_fail(SH_INVALID, "dropout: the probability %g is not in [0, 1)",
-                       (double)a->number);
-    out[0] = in[0];
+    SH_TRY(sh_op_expect(t->op, "the input", x, SH_F32, x->shape.rank));
+    const sh_type keys = {SH_I32, sh_shape_of(2, (size_t[]){x->shape.dim[0], 2})};
+    SH_TRY(sh_op_expect_same(t->op, "the keys", &t->in[1], "two words for each sample", &keys));
+    if (!(p >= 0 && p < 1))
+        return sh_fail(SH_INVALID, "dropout: the probability %g is not in [0, 1)", (double)p);
+    t->out[0] = *x;
     return SH_OK;
 }
 
-static void grad(sh_graph *graph, const sh_node *node, const sh_value_id *dout, const bool *wanted,
-                 sh_value_id *din)
+static void grad(const sh_op_backward *b)
 {
-    if (wanted[0])
-        din[0] = sh_graph_add(graph, SH_OP_dropout, &node->attributes,
-                              (sh_value_id[]){dout[0], node->in[1]}, NULL);
+    if (b->wanted[0])
+        sh_graph_grad_of_first(b, SH_OP_dropout, b->node->in[1]);
 }
 
 const sh_op_def sh_op_dropout = {
-    .name = "dropout",
-    .input_count = 2,
-    .output_count = 1,
     .over = SH_OVER(0),
     .infer = infer,
     .grad = grad,

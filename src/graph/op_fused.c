@@ -7,24 +7,19 @@
  */
 #include "graph/graph.h"
 
-static sh_status infer_relu_sum_grad(const sh_attributes *a, const sh_type *in, uint32_t count,
-                                     sh_type *out)
+static sh_status infer(const sh_op_types *t)
 {
-    (void)count;
-    if (a->activation == SH_ACTIVATION_NONE)
+    if (t->attributes->activation == SH_ACTIVATION_NONE)
         return sh_fail(SH_INVALID, "relu_sum_grad: the activation is missing");
-    SH_TRY(sh_op_expect("relu_sum_grad", "y", &in[0], SH_F32, in[0].shape.rank));
-    SH_TRY(sh_op_expect_same("relu_sum_grad", "a", &in[1], "y", &in[0]));
-    SH_TRY(sh_op_expect_same("relu_sum_grad", "b", &in[2], "y", &in[0]));
-    out[0] = in[0];
+    SH_TRY(sh_op_expect(t->op, "y", &t->in[0], SH_F32, t->in[0].shape.rank));
+    SH_TRY(sh_op_expect_same(t->op, "a", &t->in[1], "y", &t->in[0]));
+    SH_TRY(sh_op_expect_same(t->op, "b", &t->in[2], "y", &t->in[0]));
+    t->out[0] = t->in[0];
     return SH_OK;
 }
 
 const sh_op_def sh_op_relu_sum_grad = {
-    .name = "relu_sum_grad",
-    .input_count = 3,
-    .output_count = 1,
     .over = SH_OVER(1) | SH_OVER(2),
-    .infer = infer_relu_sum_grad,
+    .infer = infer,
     .each_flops = 2,
 };

@@ -12,84 +12,67 @@
  */
 #include "graph/graph.h"
 
-static sh_status check_number(const char *op, const sh_attributes *a)
+static sh_status check_number(const sh_op_types *t)
 {
-    if (!(a->number > 0))
-        return sh_fail(SH_INVALID, "%s: epsilon is above 0", op);
+    if (!(t->attributes->number > 0))
+        return sh_fail(SH_INVALID, "%s: epsilon is above 0", t->op);
     return SH_OK;
 }
 
-/* x has the dimension `axis`, of which weights have one number each. */
-static sh_status expect_layer(const char *op, const sh_attributes *a, const sh_type *x,
-                              sh_type *weights)
+/* Checks x and the settings, and gives the type of weight and bias. */
+static sh_status expect_layer(const sh_op_types *t, sh_type *weights)
 {
+    const sh_type *x = &t->in[0];
     if (x->shape.rank < 1)
-        return sh_fail(SH_INVALID, "%s: the input is a scalar, expected [..., K]", op);
-    SH_TRY(sh_op_expect(op, "the input", x, SH_F32, x->shape.rank));
+        return sh_fail(SH_INVALID, "%s: the input is a scalar, expected [..., K]", t->op);
+    SH_TRY(sh_op_expect(t->op, "the input", x, SH_F32, x->shape.rank));
     *weights = (sh_type){SH_F32, sh_shape_of(1, &x->shape.dim[x->shape.rank - 1])};
-    return check_number(op, a);
+    return check_number(t);
 }
 
-static sh_status expect_groups(const char *op, const sh_attributes *a, const sh_type *x,
-                               sh_type *weights)
+static sh_status expect_groups(const sh_op_types *t, sh_type *weights)
 {
+    const sh_type *x = &t->in[0];
+    const size_t groups = t->attributes->groups;
     char text[SH_SHAPE_TEXT];
     if (x->shape.rank < 2)
-        return sh_fail(SH_INVALID, "%s: the input is %s, expected [N, C, ...]", op,
+        return sh_fail(SH_INVALID, "%s: the input is %s, expected [N, C, ...]", t->op,
                        sh_shape_print(&x->shape, text));
-    SH_TRY(sh_op_expect(op, "the input", x, SH_F32, x->shape.rank));
-    if (a->groups == 0 || x->shape.dim[1] % a->groups != 0)
-        return sh_fail(SH_INVALID, "%s: %zu channels do not make %zu groups", op, x->shape.dim[1],
-                       a->groups);
+    SH_TRY(sh_op_expect(t->op, "the input", x, SH_F32, x->shape.rank));
+    if (groups == 0 || x->shape.dim[1] % groups != 0)
+        return sh_fail(SH_INVALID, "%s: %zu channels do not make %zu groups", t->op,
+                       x->shape.dim[1], groups);
     *weights = (sh_type){SH_F32, sh_shape_of(1, &x->shape.dim[1])};
-    return check_number(op, a);
+    return check_number(t);
 }
 
 #define NORM(op, expect)                                                                           \
-    static sh_status infer_##op(const sh_attributes *a, const sh_type *in, uint32_t count,         \
-                                sh_type *out)                                                      \
+    static sh_status infer_##op(const sh_op_types *t)                                              \
     {                                                                                              \
-        (void)count;                                                                               \
         sh_type weights;                                                                           \
-        SH_TRY(expect(#op, a, &in[0], &weights));                                                  \
-        SH_TRY(sh_op_expect_same(#op, "the weight", &in[1], "what it scales", &weights));          \
-        out[0] = in[0];                                                                            \
-        return sh_op_expect_same(#op, "the bias", &in[2], "what it shifts", &weights);             \
+        SH_TRY(expect(t, &weights));                                                               \
+        SH_TRY(sh_op_expect_same(#op, "the weight", &t->in[1], "what it scales", &weights));       \
+        t->out[0] = t->in[0];                                                                      \
+        return sh_op_expect_same(#op, "the bias", &t->in[2], "what it shifts", &weights);          \
     }                                                                                              \
-    static void grad_##op(sh_graph *graph, const sh_node *node, const sh_value_id *dout,           \
-                          const bool *wanted, sh_value_id *din)                                    \
+    static void grad_##op(const sh_op_backward *b)                                                 \
     {                                                                                              \
         sh_value_id out[SH_MAX_OUTPUTS];                                                           \
-        (void)wanted;                                                                              \
-        sh_graph_add(graph, SH_OP_##op##_grad, &node->attributes,                                  \
-                     (sh_value_id[]){dout[0], node->in[0], node->in[1]}, out);                     \
+        const sh_value_id in[] = {b->dout[0], b->node->in[0], b->node->in[1]};                     \
+        sh_graph_add(b->graph, SH_OP_##op##_grad, &b->node->attributes, in, out);                  \
         for (int i = 0; i < 3; i++)                                                                \
-            din[i] = out[i];                                                                       \
+            b->din[i] = out[i];                                                                    \
     }                                                                                              \
-    const sh_op_def sh_op_##op = {                                                                 \
-        .name = #op,                                                                               \
-        .input_count = 3,                                                                          \
-        .output_count = 1,                                                                         \
-        .infer = infer_##op,                                                                       \
-        .grad = grad_##op,                                                                         \
-        .each_flops = 8,                                                                           \
-    };                                                                                             \
-    static sh_status infer_##op##_grad(const sh_attributes *a, const sh_type *in, uint32_t count,  \
-                                       sh_type *out)                                               \
+    const sh_op_def sh_op_##op = {.infer = infer_##op, .grad = grad_##op, .each_flops = 8};        \
+    static sh_status infer_##op##_grad(const sh_op_types *t)                                       \
     {                                                                                              \
-        (void)count;                                                                               \
-        SH_TRY(expect(#op "_grad", a, &in[0], &out[1]));                                           \
-        SH_TRY(sh_op_expect_same(#op "_grad", "dy", &in[0], "the input", &in[1]));                 \
-        out[0] = in[0];                                                                            \
-        out[2] = out[1];                                                                           \
-        return sh_op_expect_same(#op "_grad", "the weight", &in[2], "what it scales", &out[1]);    \
+        SH_TRY(expect(t, &t->out[1]));                                                             \
+        SH_TRY(sh_op_expect_same(#op "_grad", "dy", &t->in[0], "the input", &t->in[1]));           \
+        t->out[0] = t->in[0];                                                                      \
+        t->out[2] = t->out[1];                                                                     \
+        return sh_op_expect_same(#op "_grad", "the weight", &t->in[2], "what it scales",           \
+                                 &t->out[1]);                                                      \
     }                                                                                              \
-    const sh_op_def sh_op_##op##_grad = {                                                          \
-        .name = #op "_grad",                                                                       \
-        .input_count = 3,                                                                          \
-        .output_count = 3,                                                                         \
-        .infer = infer_##op##_grad,                                                                \
-        .each_flops = 16,                                                                          \
-    };
+    const sh_op_def sh_op_##op##_grad = {.infer = infer_##op##_grad, .each_flops = 16};
 NORM(layer_norm, expect_layer)
 NORM(group_norm, expect_groups)

@@ -9,134 +9,92 @@
  */
 #include "graph/graph.h"
 
-static sh_status expect_classes(const char *op, const sh_type *logits, const sh_type *labels)
+/* What forward and gradient have: logits, labels and the smoothing. */
+static sh_status expect_classes(const sh_op_types *t)
 {
-    SH_TRY(sh_op_expect(op, "the logits", logits, SH_F32, 2));
-    SH_TRY(sh_op_expect(op, "the labels", labels, SH_I32, 1));
+    const sh_type *logits = &t->in[0], *labels = &t->in[1];
+    const float smoothing = t->attributes->number;
+    SH_TRY(sh_op_expect(t->op, "the logits", logits, SH_F32, 2));
+    SH_TRY(sh_op_expect(t->op, "the labels", labels, SH_I32, 1));
     if (logits->shape.dim[0] != labels->shape.dim[0])
-        return sh_fail(SH_INVALID, "%s: logits of %zu samples, labels of %zu", op,
+        return sh_fail(SH_INVALID, "%s: logits of %zu samples, labels of %zu", t->op,
                        logits->shape.dim[0], labels->shape.dim[0]);
+    if (!(smoothing >= 0 && smoothing < 1))
+        return sh_fail(SH_INVALID, "%s: the label smoothing %g is not in [0, 1)", t->op,
+                       (double)smoothing);
     return SH_OK;
 }
 
-static sh_status expect_smoothing(const char *op, const sh_attributes *a)
+static sh_status infer(const sh_op_types *t)
 {
-    if (!(a->number >= 0 && a->number < 1))
-        return sh_fail(SH_INVALID, "%s: the label smoothing %g is not in [0, 1)", op,
-                       (double)a->number);
+    SH_TRY(expect_classes(t));
+    t->out[0] = (sh_type){SH_F32, t->in[1].shape};
     return SH_OK;
 }
 
-static sh_status infer(const sh_attributes *a, const sh_type *in, uint32_t count, sh_type *out)
+static void grad(const sh_op_backward *b)
 {
-    (void)count;
-    SH_TRY(expect_classes("cross_entropy", &in[0], &in[1]));
-    SH_TRY(expect_smoothing("cross_entropy", a));
-    out[0] = (sh_type){SH_F32, in[1].shape};
+    const sh_value_id in[] = {b->node->in[0], b->node->in[1], b->dout[0]};
+    if (b->wanted[0])
+        b->din[0] =
+            sh_graph_add(b->graph, SH_OP_cross_entropy_grad, &b->node->attributes, in, NULL);
+}
+
+const sh_op_def sh_op_cross_entropy = {.infer = infer, .grad = grad};
+
+static sh_status infer_grad(const sh_op_types *t)
+{
+    SH_TRY(expect_classes(t));
+    const sh_type loss = {SH_F32, t->in[1].shape};
+    t->out[0] = t->in[0];
+    return sh_op_expect_same(t->op, "d loss", &t->in[2], "the loss", &loss);
+}
+
+const sh_op_def sh_op_cross_entropy_grad = {.infer = infer_grad};
+
+static sh_status infer_argmax(const sh_op_types *t)
+{
+    SH_TRY(sh_op_expect(t->op, "the logits", &t->in[0], SH_F32, 2));
+    t->out[0] = (sh_type){SH_I32, sh_shape_of(1, t->in[0].shape.dim)};
     return SH_OK;
 }
 
-static void grad(sh_graph *graph, const sh_node *node, const sh_value_id *dout, const bool *wanted,
-                 sh_value_id *din)
+const sh_op_def sh_op_argmax = {.infer = infer_argmax};
+
+/* Of prediction and target, the type of the loss. */
+static sh_status expect_pair(const sh_op_types *t, sh_type *loss)
 {
-    if (wanted[0])
-        din[0] = sh_graph_add(graph, SH_OP_cross_entropy_grad, &node->attributes,
-                              (sh_value_id[]){node->in[0], node->in[1], dout[0]}, NULL);
-}
-
-const sh_op_def sh_op_cross_entropy = {
-    .name = "cross_entropy",
-    .input_count = 2,
-    .output_count = 1,
-    .infer = infer,
-    .grad = grad,
-};
-
-static sh_status infer_grad(const sh_attributes *a, const sh_type *in, uint32_t count, sh_type *out)
-{
-    (void)count;
-    const sh_type loss = {SH_F32, in[1].shape};
-    SH_TRY(expect_classes("cross_entropy_grad", &in[0], &in[1]));
-    SH_TRY(expect_smoothing("cross_entropy_grad", a));
-    out[0] = in[0];
-    return sh_op_expect_same("cross_entropy_grad", "d loss", &in[2], "the loss", &loss);
-}
-
-const sh_op_def sh_op_cross_entropy_grad = {
-    .name = "cross_entropy_grad",
-    .input_count = 3,
-    .output_count = 1,
-    .infer = infer_grad,
-};
-
-static sh_status infer_argmax(const sh_attributes *a, const sh_type *in, uint32_t count,
-                              sh_type *out)
-{
-    (void)count;
-    (void)a;
-    SH_TRY(sh_op_expect("argmax", "the logits", &in[0], SH_F32, 2));
-    out[0] = (sh_type){SH_I32, sh_shape_of(1, in[0].shape.dim)};
-    return SH_OK;
-}
-
-const sh_op_def sh_op_argmax = {
-    .name = "argmax",
-    .input_count = 1,
-    .output_count = 1,
-    .infer = infer_argmax,
-};
-
-static sh_status expect_pair(const char *op, const sh_type *prediction, const sh_type *target)
-{
+    const sh_type *prediction = &t->in[0];
     if (prediction->shape.rank == 0)
-        return sh_fail(SH_INVALID, "%s: the prediction is a scalar, expected [N, ...]", op);
-    SH_TRY(sh_op_expect(op, "the prediction", prediction, SH_F32, prediction->shape.rank));
-    return sh_op_expect_same(op, "the prediction", prediction, "the target", target);
+        return sh_fail(SH_INVALID, "%s: the prediction is a scalar, expected [N, ...]", t->op);
+    SH_TRY(sh_op_expect(t->op, "the prediction", prediction, SH_F32, prediction->shape.rank));
+    *loss = (sh_type){SH_F32, sh_shape_of(1, prediction->shape.dim)};
+    return sh_op_expect_same(t->op, "the prediction", prediction, "the target", &t->in[1]);
 }
 
-static sh_status infer_mse(const sh_attributes *a, const sh_type *in, uint32_t count, sh_type *out)
+static sh_status infer_mse(const sh_op_types *t)
 {
-    (void)count;
-    (void)a;
-    SH_TRY(expect_pair("mse", &in[0], &in[1]));
-    out[0] = (sh_type){SH_F32, sh_shape_of(1, in[0].shape.dim)};
-    return SH_OK;
+    return expect_pair(t, &t->out[0]);
 }
 
 /* The two inputs change places for the gradient of the second one. */
-static void grad_mse(sh_graph *graph, const sh_node *node, const sh_value_id *dout,
-                     const bool *wanted, sh_value_id *din)
+static void grad_mse(const sh_op_backward *b)
 {
-    for (int i = 0; i < 2; i++)
-        if (wanted[i])
-            din[i] = sh_graph_add(graph, SH_OP_mse_grad, NULL,
-                                  (sh_value_id[]){node->in[i], node->in[1 - i], dout[0]}, NULL);
+    for (int i = 0; i < 2; i++) {
+        const sh_value_id in[] = {b->node->in[i], b->node->in[1 - i], b->dout[0]};
+        if (b->wanted[i])
+            b->din[i] = sh_graph_add(b->graph, SH_OP_mse_grad, NULL, in, NULL);
+    }
 }
 
-const sh_op_def sh_op_mse = {
-    .name = "mse",
-    .input_count = 2,
-    .output_count = 1,
-    .infer = infer_mse,
-    .grad = grad_mse,
-    .each_flops = 3,
-};
+const sh_op_def sh_op_mse = {.infer = infer_mse, .grad = grad_mse, .each_flops = 3};
 
-static sh_status infer_mse_grad(const sh_attributes *a, const sh_type *in, uint32_t count,
-                                sh_type *out)
+static sh_status infer_mse_grad(const sh_op_types *t)
 {
-    (void)count;
-    (void)a;
-    SH_TRY(expect_pair("mse_grad", &in[0], &in[1]));
-    const sh_type loss = {SH_F32, sh_shape_of(1, in[0].shape.dim)};
-    out[0] = in[0];
-    return sh_op_expect_same("mse_grad", "d loss", &in[2], "the loss", &loss);
+    sh_type loss;
+    SH_TRY(expect_pair(t, &loss));
+    t->out[0] = t->in[0];
+    return sh_op_expect_same(t->op, "d loss", &t->in[2], "the loss", &loss);
 }
 
-const sh_op_def sh_op_mse_grad = {
-    .name = "mse_grad",
-    .input_count = 3,
-    .output_count = 1,
-    .infer = infer_mse_grad,
-    .each_flops = 3,
-};
+const sh_op_def sh_op_mse_grad = {.infer = infer_mse_grad, .each_flops = 3};

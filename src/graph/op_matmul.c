@@ -6,27 +6,26 @@
  */
 #include "graph/graph.h"
 
-static sh_status infer(const sh_attributes *attributes, const sh_type *in, uint32_t count,
-                       sh_type *out)
+static sh_status infer(const sh_op_types *t)
 {
-    (void)count;
+    const sh_shape *a_shape = &t->in[0].shape, *b_shape = &t->in[1].shape;
     char a_text[SH_SHAPE_TEXT], b_text[SH_SHAPE_TEXT];
-    const size_t rank = in[0].shape.rank;
+    const size_t rank = a_shape->rank;
     if (rank != 2 && rank != 3)
         return sh_fail(SH_INVALID, "matmul: a is %s, expected a matrix or a batch of them",
-                       sh_shape_print(&in[0].shape, a_text));
-    SH_TRY(sh_op_expect("matmul", "a", &in[0], SH_F32, rank));
-    SH_TRY(sh_op_expect("matmul", "b", &in[1], SH_F32, rank));
-    const size_t *a = in[0].shape.dim + rank - 2, *b = in[1].shape.dim + rank - 2;
-    const bool ta = attributes->transposed[0], tb = attributes->transposed[1];
-    if (a[ta ? 0 : 1] != b[tb ? 1 : 0] || (rank == 3 && in[0].shape.dim[0] != in[1].shape.dim[0]))
+                       sh_shape_print(a_shape, a_text));
+    SH_TRY(sh_op_expect(t->op, "a", &t->in[0], SH_F32, rank));
+    SH_TRY(sh_op_expect(t->op, "b", &t->in[1], SH_F32, rank));
+    const size_t *a = a_shape->dim + rank - 2, *b = b_shape->dim + rank - 2;
+    const bool ta = t->attributes->transposed[0], tb = t->attributes->transposed[1];
+    if (a[ta ? 0 : 1] != b[tb ? 1 : 0] || (rank == 3 && a_shape->dim[0] != b_shape->dim[0]))
         return sh_fail(SH_INVALID, "matmul: %s%s and %s%s cannot be multiplied",
-                       sh_shape_print(&in[0].shape, a_text), ta ? " transposed" : "",
-                       sh_shape_print(&in[1].shape, b_text), tb ? " transposed" : "");
-    out[0] = in[0];
-    out[0].shape.dim[rank - 2] = a[ta ? 1 : 0];
-    out[0].shape.dim[rank - 1] = b[tb ? 0 : 1];
-    return sh_shape_check(&out[0].shape);
+                       sh_shape_print(a_shape, a_text), ta ? " transposed" : "",
+                       sh_shape_print(b_shape, b_text), tb ? " transposed" : "");
+    t->out[0] = t->in[0];
+    t->out[0].shape.dim[rank - 2] = a[ta ? 1 : 0];
+    t->out[0].shape.dim[rank - 1] = b[tb ? 0 : 1];
+    return sh_shape_check(&t->out[0].shape);
 }
 
 static sh_value_id product(sh_graph *graph, sh_value_id a, bool a_transposed, sh_value_id b,
@@ -38,29 +37,23 @@ static sh_value_id product(sh_graph *graph, sh_value_id a, bool a_transposed, sh
 
 /* With A and B as multiplied: dA = dy B^T and dB = A^T dy; of what is given transposed, the
  * transposed of these, dA^T = B dy^T and dB^T = dy^T A. */
-static void grad(sh_graph *graph, const sh_node *node, const sh_value_id *dout, const bool *wanted,
-                 sh_value_id *din)
+static void grad(const sh_op_backward *backward)
 {
-    const sh_value_id a = node->in[0], b = node->in[1], dy = dout[0];
+    const sh_node *node = backward->node;
+    sh_graph *graph = backward->graph;
+    const sh_value_id a = node->in[0], b = node->in[1], dy = backward->dout[0];
     const bool ta = node->attributes.transposed[0], tb = node->attributes.transposed[1];
-    if (wanted[1])
-        din[1] = tb ? product(graph, dy, true, a, ta) : product(graph, a, !ta, dy, false);
-    if (wanted[0])
-        din[0] = ta ? product(graph, b, tb, dy, true) : product(graph, dy, false, b, !tb);
+    if (backward->wanted[1])
+        backward->din[1] = tb ? product(graph, dy, true, a, ta) : product(graph, a, !ta, dy, false);
+    if (backward->wanted[0])
+        backward->din[0] = ta ? product(graph, b, tb, dy, true) : product(graph, dy, false, b, !tb);
 }
 
-static double flops(const sh_attributes *a, const sh_type *in, const sh_type *out)
+static double flops(const sh_op_types *t)
 {
-    const size_t rank = in[0].shape.rank;
-    return 2.0 * (double)sh_shape_count(&out[0].shape) *
-           (double)in[0].shape.dim[a->transposed[0] ? rank - 2 : rank - 1];
+    const sh_shape *a = &t->in[0].shape;
+    return 2.0 * (double)sh_shape_count(&t->out[0].shape) *
+           (double)a->dim[t->attributes->transposed[0] ? a->rank - 2 : a->rank - 1];
 }
 
-const sh_op_def sh_op_matmul = {
-    .name = "matmul",
-    .input_count = 2,
-    .output_count = 1,
-    .infer = infer,
-    .grad = grad,
-    .flops = flops,
-};
+const sh_op_def sh_op_matmul = {.infer = infer, .grad = grad, .flops = flops};

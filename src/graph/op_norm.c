@@ -17,85 +17,71 @@
  */
 #include "graph/graph.h"
 
-static sh_status expect_image(const char *op, const sh_type *x)
+static sh_status expect_image(const sh_op_types *t)
 {
+    const sh_type *x = &t->in[0];
     char text[SH_SHAPE_TEXT];
     if (x->shape.rank < 2)
-        return sh_fail(SH_INVALID, "%s: the input is %s, expected [N, C, ...]", op,
+        return sh_fail(SH_INVALID, "%s: the input is %s, expected [N, C, ...]", t->op,
                        sh_shape_print(&x->shape, text));
-    return sh_op_expect(op, "the input", x, SH_F32, x->shape.rank);
+    return sh_op_expect(t->op, "the input", x, SH_F32, x->shape.rank);
 }
 
-/* Mean, variance, weight and bias are [C] for the channels of x, and epsilon is there. */
-static sh_status expect_channels(const char *op, const sh_attributes *a, const sh_type *four,
-                                 const sh_type *x)
+/* Mean, variance, weight and bias are [C] for the channels of input 0, and epsilon is there. */
+static sh_status expect_channels(const sh_op_types *t, const sh_type *four)
 {
     static const char *const names[] = {"the mean", "the variance", "the weight", "the bias"};
-    const sh_type channels = {SH_F32, sh_shape_of(1, &x->shape.dim[1])};
+    const sh_type channels = {SH_F32, sh_shape_of(1, &t->in[0].shape.dim[1])};
     for (int i = 0; i < 4; i++)
-        SH_TRY(sh_op_expect_same(op, names[i], &four[i], "a value for each channel", &channels));
-    if (!(a->number > 0))
-        return sh_fail(SH_INVALID, "%s: epsilon is above 0", op);
+        SH_TRY(sh_op_expect_same(t->op, names[i], &four[i], "a value for each channel", &channels));
+    if (!(t->attributes->number > 0))
+        return sh_fail(SH_INVALID, "%s: epsilon is above 0", t->op);
     return SH_OK;
 }
 
-static sh_status infer_moments(const sh_attributes *a, const sh_type *in, uint32_t count,
-                               sh_type *out)
+static sh_status infer_moments(const sh_op_types *t)
 {
-    (void)a;
-    (void)count;
-    SH_TRY(expect_image("moments", &in[0]));
-    out[0] = out[1] = (sh_type){SH_F32, sh_shape_of(1, &in[0].shape.dim[1])};
+    SH_TRY(expect_image(t));
+    t->out[0] = t->out[1] = (sh_type){SH_F32, sh_shape_of(1, &t->in[0].shape.dim[1])};
     return SH_OK;
 }
 
-const sh_op_def sh_op_moments = {
-    .name = "moments",
-    .input_count = 1,
-    .output_count = 2,
-    .infer = infer_moments,
-    .each_flops = 4,
-};
+const sh_op_def sh_op_moments = {.infer = infer_moments, .each_flops = 4};
 
-static sh_status infer(const sh_attributes *a, const sh_type *in, uint32_t count, sh_type *out)
+static sh_status infer(const sh_op_types *t)
 {
-    static const char op[] = "batch_norm";
-    SH_TRY(expect_image(op, &in[0]));
-    SH_TRY(expect_channels(op, a, &in[1], &in[0]));
-    if (count > 5)
-        SH_TRY(sh_op_expect_same(op, "the residual", &in[5], "the input", &in[0]));
-    out[0] = in[0];
+    SH_TRY(expect_image(t));
+    SH_TRY(expect_channels(t, &t->in[1]));
+    if (t->count > 5)
+        SH_TRY(sh_op_expect_same(t->op, "the residual", &t->in[5], "the input", &t->in[0]));
+    t->out[0] = t->in[0];
     return SH_OK;
 }
 
-static void grad(sh_graph *graph, const sh_node *node, const sh_value_id *dout, const bool *wanted,
-                 sh_value_id *din)
+static void grad(const sh_op_backward *b)
 {
-    sh_value_id out[SH_MAX_OUTPUTS], dy = dout[0];
-    sh_attributes attributes = node->attributes;
-    const bool residual = node->input_count > 5;
+    sh_value_id out[SH_MAX_OUTPUTS], dy = b->dout[0];
+    const sh_value_id *in = b->node->in;
+    sh_attributes attributes = b->node->attributes;
+    const bool residual = b->node->input_count > 5;
     if (residual && attributes.activation != SH_ACTIVATION_NONE) {
         const sh_op op =
             attributes.activation == SH_ACTIVATION_RELU ? SH_OP_relu_grad : SH_OP_relu6_grad;
-        dy = sh_graph_add(graph, op, NULL, (sh_value_id[]){dy, node->out[0]}, out);
+        dy = sh_graph_add(b->graph, op, NULL, (sh_value_id[]){dy, b->node->out[0]}, out);
         attributes.activation = SH_ACTIVATION_NONE;
     }
-    if (residual && wanted[5])
-        din[5] = dy;
-    if (wanted[0] || wanted[3] || wanted[4]) {
-        const sh_value_id in[] = {dy,          node->in[0], node->in[1],
-                                  node->in[2], node->in[3], node->in[4]};
-        sh_graph_add(graph, SH_OP_batch_norm_grad, &attributes, in, out);
-        din[0] = out[0];
-        din[3] = out[1];
-        din[4] = out[2];
+    if (residual && b->wanted[5])
+        b->din[5] = dy;
+    if (b->wanted[0] || b->wanted[3] || b->wanted[4]) {
+        sh_graph_add(b->graph, SH_OP_batch_norm_grad, &attributes,
+                     (sh_value_id[]){dy, in[0], in[1], in[2], in[3], in[4]}, out);
+        b->din[0] = out[0];
+        b->din[3] = out[1];
+        b->din[4] = out[2];
     }
 }
 
 const sh_op_def sh_op_batch_norm = {
-    .name = "batch_norm",
-    .input_count = 6,
-    .output_count = 1,
     .optional = 1, /* the residual */
     .over = SH_OVER(0) | SH_OVER(5),
     .infer = infer,
@@ -103,42 +89,29 @@ const sh_op_def sh_op_batch_norm = {
     .each_flops = 4,
 };
 
-static sh_status infer_grad(const sh_attributes *a, const sh_type *in, uint32_t count, sh_type *out)
+static sh_status infer_grad(const sh_op_types *t)
 {
-    static const char op[] = "batch_norm_grad";
-    (void)count;
-    SH_TRY(expect_image(op, &in[0]));
-    SH_TRY(sh_op_expect_same(op, "dy", &in[0], "the input", &in[1]));
-    SH_TRY(expect_channels(op, a, &in[2], &in[0]));
-    out[0] = in[0];
-    out[1] = out[2] = in[2];
+    SH_TRY(expect_image(t));
+    SH_TRY(sh_op_expect_same(t->op, "dy", &t->in[0], "the input", &t->in[1]));
+    SH_TRY(expect_channels(t, &t->in[2]));
+    t->out[0] = t->in[0];
+    t->out[1] = t->out[2] = t->in[2];
     return SH_OK;
 }
 
 const sh_op_def sh_op_batch_norm_grad = {
-    .name = "batch_norm_grad",
-    .input_count = 6,
-    .output_count = 3,
     .over = SH_OVER(0) | SH_OVER(1),
     .infer = infer_grad,
     .each_flops = 12,
 };
 
 /* in: a statistic [C], the weights of the samples' losses [N]; number: a factor. */
-static sh_status infer_statistic(const sh_attributes *a, const sh_type *in, uint32_t count,
-                                 sh_type *out)
+static sh_status infer_statistic(const sh_op_types *t)
 {
-    (void)a;
-    (void)count;
-    SH_TRY(sh_op_expect("statistic", "the input", &in[0], SH_F32, 1));
-    SH_TRY(sh_op_expect("statistic", "the weights", &in[1], SH_F32, 1));
-    out[0] = in[0];
+    SH_TRY(sh_op_expect(t->op, "the input", &t->in[0], SH_F32, 1));
+    SH_TRY(sh_op_expect(t->op, "the weights", &t->in[1], SH_F32, 1));
+    t->out[0] = t->in[0];
     return SH_OK;
 }
 
-const sh_op_def sh_op_statistic = {
-    .name = "statistic",
-    .input_count = 2,
-    .output_count = 1,
-    .infer = infer_statistic,
-};
+const sh_op_def sh_op_statistic = {.infer = infer_statistic};

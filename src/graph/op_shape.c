@@ -8,172 +8,133 @@
  */
 #include "graph/graph.h"
 
-static sh_status infer_reshape(const sh_attributes *a, const sh_type *in, uint32_t count,
-                               sh_type *out)
+static sh_status infer_reshape(const sh_op_types *t)
 {
-    (void)count;
-    char from[SH_SHAPE_TEXT], to[SH_SHAPE_TEXT];
-    SH_TRY(sh_shape_check(&in[0].shape));
-    SH_TRY(sh_shape_check(&a->shape));
-    if (sh_shape_count(&in[0].shape) != sh_shape_count(&a->shape))
+    const sh_shape *from = &t->in[0].shape, *to = &t->attributes->shape;
+    char from_text[SH_SHAPE_TEXT], to_text[SH_SHAPE_TEXT];
+    SH_TRY(sh_shape_check(from));
+    SH_TRY(sh_shape_check(to));
+    if (sh_shape_count(from) != sh_shape_count(to))
         return sh_fail(SH_INVALID, "reshape: %s and %s have different numbers of elements",
-                       sh_shape_print(&in[0].shape, from), sh_shape_print(&a->shape, to));
-    out[0] = (sh_type){in[0].dtype, a->shape};
+                       sh_shape_print(from, from_text), sh_shape_print(to, to_text));
+    t->out[0] = (sh_type){t->in[0].dtype, *to};
     return SH_OK;
 }
 
-static void grad_reshape(sh_graph *graph, const sh_node *node, const sh_value_id *dout,
-                         const bool *wanted, sh_value_id *din)
+static void grad_reshape(const sh_op_backward *b)
 {
-    (void)wanted;
-    const sh_attributes attributes = {.shape = sh_graph_type(graph, node->in[0])->shape};
-    din[0] = sh_graph_add(graph, SH_OP_reshape, &attributes, dout, NULL);
+    sh_graph_grad_of_first(b, SH_OP_reshape, SH_NO_VALUE);
 }
 
-const sh_op_def sh_op_reshape = {
-    .name = "reshape",
-    .input_count = 1,
-    .output_count = 1,
-    .infer = infer_reshape,
-    .grad = grad_reshape,
-};
+const sh_op_def sh_op_reshape = {.infer = infer_reshape, .grad = grad_reshape};
 
-static sh_status infer_concat(const sh_attributes *a, const sh_type *in, uint32_t count,
-                              sh_type *out)
+/* For the others: starts the output as the first input. */
+static sh_status begin_as_input(const sh_op_types *t)
 {
-    SH_TRY(sh_op_expect("concat", "the input", &in[0], SH_F32, in[0].shape.rank));
-    if (a->axis >= in[0].shape.rank)
-        return sh_fail(SH_INVALID, "concat: inputs of %zu dimensions have no dimension %zu",
-                       in[0].shape.rank, a->axis);
-    out[0] = in[0];
-    for (uint32_t i = 1; i < count; i++) {
-        sh_type but_axis = in[i];
-        SH_TRY(sh_op_expect("concat", "an input", &in[i], SH_F32, in[0].shape.rank));
-        but_axis.shape.dim[a->axis] = in[0].shape.dim[a->axis];
-        SH_TRY(sh_op_expect_same("concat", "apart from the joined dimension an input", &but_axis,
-                                 "the first", &in[0]));
-        out[0].shape.dim[a->axis] += in[i].shape.dim[a->axis];
+    t->out[0] = t->in[0];
+    return sh_op_expect(t->op, "the input", &t->in[0], SH_F32, t->in[0].shape.rank);
+}
+
+static sh_status infer_concat(const sh_op_types *t)
+{
+    const size_t axis = t->attributes->axis, rank = t->in[0].shape.rank;
+    SH_TRY(begin_as_input(t));
+    if (axis >= rank)
+        return sh_fail(SH_INVALID, "concat: inputs of %zu dimensions have no dimension %zu", rank,
+                       axis);
+    for (uint32_t i = 1; i < t->count; i++) {
+        sh_type but_axis = t->in[i];
+        SH_TRY(sh_op_expect(t->op, "an input", &t->in[i], SH_F32, rank));
+        but_axis.shape.dim[axis] = t->in[0].shape.dim[axis];
+        SH_TRY(sh_op_expect_same(t->op, "apart from the joined dimension an input", &but_axis,
+                                 "the first", &t->in[0]));
+        t->out[0].shape.dim[axis] += t->in[i].shape.dim[axis];
     }
-    return sh_shape_check(&out[0].shape);
+    return sh_shape_check(&t->out[0].shape);
 }
 
-static void grad_concat(sh_graph *graph, const sh_node *node, const sh_value_id *dout,
-                        const bool *wanted, sh_value_id *din)
+static void grad_concat(const sh_op_backward *b)
 {
-    sh_value_id out[SH_MAX_OUTPUTS];
-    const size_t axis = node->attributes.axis;
-    const size_t whole = sh_graph_type(graph, node->out[0])->shape.dim[axis];
+    const size_t axis = b->node->attributes.axis;
+    const size_t whole = sh_graph_type(b->graph, b->node->out[0])->shape.dim[axis];
     size_t before = 0;
-    for (uint32_t i = 0; i < node->input_count; i++) {
-        const size_t part = sh_graph_type(graph, node->in[i])->shape.dim[axis];
+    for (uint32_t i = 0; i < b->node->input_count; i++) {
+        const size_t part = sh_graph_type(b->graph, b->node->in[i])->shape.dim[axis];
         sh_attributes attributes = {0};
         attributes.before[axis] = before;
         attributes.after[axis] = whole - before - part;
-        if (wanted[i])
-            din[i] = sh_graph_add(graph, SH_OP_slice, &attributes, dout, out);
+        if (b->wanted[i])
+            b->din[i] = sh_graph_add(b->graph, SH_OP_slice, &attributes, b->dout, NULL);
         before += part;
     }
 }
 
 const sh_op_def sh_op_concat = {
-    .name = "concat",
-    .input_count = SH_MAX_INPUTS,
-    .output_count = 1,
     .optional = SH_MAX_INPUTS - 1,
     .infer = infer_concat,
     .grad = grad_concat,
 };
 
-static sh_status infer_slice(const sh_attributes *a, const sh_type *in, uint32_t count,
-                             sh_type *out)
+static sh_status infer_slice(const sh_op_types *t)
 {
-    (void)count;
+    const size_t *before = t->attributes->before, *after = t->attributes->after;
     char text[SH_SHAPE_TEXT];
-    SH_TRY(sh_op_expect("slice", "the input", &in[0], SH_F32, in[0].shape.rank));
-    out[0] = in[0];
-    for (size_t i = 0; i < in[0].shape.rank; i++) {
-        const size_t dim = in[0].shape.dim[i];
-        if (a->before[i] >= dim || a->after[i] >= dim - a->before[i])
+    SH_TRY(begin_as_input(t));
+    for (size_t i = 0; i < t->in[0].shape.rank; i++) {
+        const size_t dim = t->in[0].shape.dim[i];
+        if (before[i] >= dim || after[i] >= dim - before[i])
             return sh_fail(SH_INVALID, "slice: %zu + %zu left out of dimension %zu of %s: no rest",
-                           a->before[i], a->after[i], i, sh_shape_print(&in[0].shape, text));
-        out[0].shape.dim[i] = dim - a->before[i] - a->after[i];
+                           before[i], after[i], i, sh_shape_print(&t->in[0].shape, text));
+        t->out[0].shape.dim[i] = dim - before[i] - after[i];
     }
     return SH_OK;
 }
 
-static void grad_slice(sh_graph *graph, const sh_node *node, const sh_value_id *dout,
-                       const bool *wanted, sh_value_id *din)
+static void grad_slice(const sh_op_backward *b)
 {
-    (void)wanted;
-    din[0] = sh_graph_add(graph, SH_OP_pad, &node->attributes, dout, NULL);
+    sh_graph_grad_of_first(b, SH_OP_pad, SH_NO_VALUE);
 }
 
-const sh_op_def sh_op_slice = {
-    .name = "slice",
-    .input_count = 1,
-    .output_count = 1,
-    .infer = infer_slice,
-    .grad = grad_slice,
-};
+const sh_op_def sh_op_slice = {.infer = infer_slice, .grad = grad_slice};
 
-static sh_status infer_transpose(const sh_attributes *a, const sh_type *in, uint32_t count,
-                                 sh_type *out)
+static sh_status infer_transpose(const sh_op_types *t)
 {
-    (void)count;
+    const sh_shape *x = &t->in[0].shape;
     bool used[SH_MAX_RANK] = {false};
-    SH_TRY(sh_op_expect("transpose", "the input", &in[0], SH_F32, in[0].shape.rank));
-    out[0] = in[0];
-    for (size_t i = 0; i < in[0].shape.rank; i++) {
-        const size_t from = a->order[i];
-        if (from >= in[0].shape.rank || used[from])
+    SH_TRY(begin_as_input(t));
+    for (size_t i = 0; i < x->rank; i++) {
+        const size_t from = t->attributes->order[i];
+        if (from >= x->rank || used[from])
             return sh_fail(SH_INVALID,
                            "transpose: the order names each of %zu dimensions once, not %zu again",
-                           in[0].shape.rank, from);
+                           x->rank, from);
         used[from] = true;
-        out[0].shape.dim[i] = in[0].shape.dim[from];
+        t->out[0].shape.dim[i] = x->dim[from];
     }
     return SH_OK;
 }
 
-static void grad_transpose(sh_graph *graph, const sh_node *node, const sh_value_id *dout,
-                           const bool *wanted, sh_value_id *din)
+static void grad_transpose(const sh_op_backward *b)
 {
-    (void)wanted;
     sh_attributes back = {0};
-    for (size_t i = 0; i < sh_graph_type(graph, node->in[0])->shape.rank; i++)
-        back.order[node->attributes.order[i]] = i;
-    din[0] = sh_graph_add(graph, SH_OP_transpose, &back, dout, NULL);
+    for (size_t i = 0; i < sh_graph_type(b->graph, b->node->in[0])->shape.rank; i++)
+        back.order[b->node->attributes.order[i]] = i;
+    b->din[0] = sh_graph_add(b->graph, SH_OP_transpose, &back, b->dout, NULL);
 }
 
-const sh_op_def sh_op_transpose = {
-    .name = "transpose",
-    .input_count = 1,
-    .output_count = 1,
-    .infer = infer_transpose,
-    .grad = grad_transpose,
-};
+const sh_op_def sh_op_transpose = {.infer = infer_transpose, .grad = grad_transpose};
 
-static sh_status infer_pad(const sh_attributes *a, const sh_type *in, uint32_t count, sh_type *out)
+static sh_status infer_pad(const sh_op_types *t)
 {
-    (void)count;
-    SH_TRY(sh_op_expect("pad", "the input", &in[0], SH_F32, in[0].shape.rank));
-    out[0] = in[0];
-    for (size_t i = 0; i < in[0].shape.rank; i++)
-        out[0].shape.dim[i] += a->before[i] + a->after[i];
-    return sh_shape_check(&out[0].shape);
+    SH_TRY(begin_as_input(t));
+    for (size_t i = 0; i < t->in[0].shape.rank; i++)
+        t->out[0].shape.dim[i] += t->attributes->before[i] + t->attributes->after[i];
+    return sh_shape_check(&t->out[0].shape);
 }
 
-static void grad_pad(sh_graph *graph, const sh_node *node, const sh_value_id *dout,
-                     const bool *wanted, sh_value_id *din)
+static void grad_pad(const sh_op_backward *b)
 {
-    (void)wanted;
-    din[0] = sh_graph_add(graph, SH_OP_slice, &node->attributes, dout, NULL);
+    sh_graph_grad_of_first(b, SH_OP_slice, SH_NO_VALUE);
 }
 
-const sh_op_def sh_op_pad = {
-    .name = "pad",
-    .input_count = 1,
-    .output_count = 1,
-    .infer = infer_pad,
-    .grad = grad_pad,
-};
+const sh_op_def sh_op_pad = {.infer = infer_pad, .grad = grad_pad};

@@ -61,7 +61,7 @@ typedef struct pass {
 
 static bool is_cheap(const sh_node *node)
 {
-    return node->op == SH_OP_reshape || sh_op_about(node->op)->over != 0;
+    return node->op == SH_OP_reshape || sh_op_about(node->op)->def->over != 0;
 }
 
 static void observe(pass *p)

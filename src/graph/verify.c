@@ -10,28 +10,29 @@ static sh_status verify_node(const sh_graph *graph, size_t index, bool *defined)
     sh_type in[SH_MAX_INPUTS], out[SH_MAX_OUTPUTS];
     if ((unsigned)node->op >= SH_OP_COUNT)
         return sh_fail(SH_INTERNAL, "node %zu: operator %d is unknown", index, (int)node->op);
-    const sh_op_def *def = sh_op_about(node->op);
+    const sh_op_entry *about = sh_op_about(node->op);
     const uint32_t outputs = sh_op_outputs(node->op, &node->attributes);
-    if (node->input_count > def->input_count ||
-        node->input_count + def->optional < def->input_count || node->output_count != outputs)
+    if (node->input_count > about->input_count ||
+        node->input_count + about->def->optional < about->input_count ||
+        node->output_count != outputs)
         return sh_fail(SH_INTERNAL, "node %zu (%s): %u inputs and %u outputs, expected %u and %u",
-                       index, def->name, node->input_count, node->output_count, def->input_count,
-                       outputs);
+                       index, about->name, node->input_count, node->output_count,
+                       about->input_count, outputs);
     for (uint32_t i = 0; i < node->input_count; i++) {
         if (node->in[i] >= graph->value_count || !defined[node->in[i]])
             return sh_fail(SH_INTERNAL, "node %zu (%s): input %u is used before it is made", index,
-                           def->name, i);
+                           about->name, i);
         in[i] = graph->values[node->in[i]].type;
     }
-    SH_TRY(
-        sh_fail_in(def->infer(&node->attributes, in, node->input_count, out), "node %zu", index));
+    SH_TRY(sh_fail_in(sh_op_infer(node->op, &node->attributes, in, node->input_count, out),
+                      "node %zu", index));
     for (uint32_t i = 0; i < node->output_count; i++) {
         if (node->out[i] >= graph->value_count || defined[node->out[i]])
-            return sh_fail(SH_INTERNAL, "node %zu (%s): output %u is made twice", index, def->name,
-                           i);
+            return sh_fail(SH_INTERNAL, "node %zu (%s): output %u is made twice", index,
+                           about->name, i);
         if (!sh_type_equal(&out[i], &graph->values[node->out[i]].type))
             return sh_fail(SH_INTERNAL, "node %zu (%s): output %u has another type than inferred",
-                           index, def->name, i);
+                           index, about->name, i);
         defined[node->out[i]] = true;
     }
     return SH_OK;

@@ -67,7 +67,7 @@ static sh_status gather(sh_compiler *compiler, const sh_node *node, const sh_nor
                                                                    is_image ? &layout : NULL));
     }
     for (uint32_t i = 0; i < node->input_count; i++)
-        if ((sh_op_about(node->op)->over & SH_OVER(i)) != 0)
+        if ((sh_op_about(node->op)->def->over & SH_OVER(i)) != 0)
             sh_compiler_may_overwrite(compiler, operands[node->input_count], operands[i]);
     *used = count + 1;
     return sh_compiler_scratch(compiler, &operands[count], sh_norm_scratch(norm));

@@ -7,7 +7,7 @@
 #include "backend/compiler.h"
 
 static const sh_portable_def *const definitions[SH_OP_COUNT] = {
-#define SH_OP(name, summary) [SH_OP_##name] = &sh_portable_##name,
+#define SH_OP(name, inputs, outputs, summary) [SH_OP_##name] = &sh_portable_##name,
 #include "graph/ops.def"
 #undef SH_OP
 };
@@ -79,7 +79,7 @@ static sh_status gather_operands(sh_compiler *compiler, const sh_node *node, nod
     for (uint32_t i = 0; i < node->output_count; i++)
         SH_TRY(sh_compiler_output(compiler, &operands[used++], node->out[i], layout));
     for (uint32_t i = 0; i < node->input_count; i++)
-        if ((sh_op_about(node->op)->over & SH_OVER(i)) != 0)
+        if ((sh_op_about(node->op)->def->over & SH_OVER(i)) != 0)
             sh_compiler_may_overwrite(compiler, operands[node->input_count], operands[i]);
     state->elements =
         (layout == NULL ? plain : first).bytes / sh_dtype_bytes(state->in_type[0].dtype);

@@ -46,7 +46,7 @@ typedef struct sh_portable_def {
     bool alias;
 } sh_portable_def;
 
-#define SH_OP(name, summary) extern const sh_portable_def sh_portable_##name;
+#define SH_OP(name, inputs, outputs, summary) extern const sh_portable_def sh_portable_##name;
 #include "graph/ops.def"
 #undef SH_OP
 
