@@ -343,58 +343,37 @@ static void shake_hands(sh_channel *channel)
 }
 
 /* What the inbox told; after a callback the channel may be in any later phase. */
-static void handle(sh_channel *channel, sh_inbox_event event);
-
-static void ask_for_sink(sh_channel *channel)
-{
-    sh_inbox *inbox = &channel->inbox;
-    sh_sink sink = {0};
-    const sh_frame head = inbox->head;
-    const sh_flow flow = channel->events->on_frame == NULL
-                             ? SH_FLOW_REFUSE
-                             : channel->events->on_frame(channel->context, channel, &head, &sink);
-    if (channel->phase != OPEN)
-        return;
-    sh_inbox_event event;
-    if (flow == SH_FLOW_PAUSE)
-        channel->paused = true;
-    else if (flow == SH_FLOW_REFUSE)
-        violation(channel,
-                  sh_fail(SH_FORMAT,
-                          "a frame that is not expected: kind %u, bucket %u, view %lu, "
-                          "step %lu, hop %u, attempt %u, %lu bytes",
-                          (unsigned)head.kind, (unsigned)head.bucket, (unsigned long)head.view,
-                          (unsigned long)head.step, (unsigned)head.hop, (unsigned)head.attempt,
-                          (unsigned long)head.bytes));
-    else if (sh_inbox_take(inbox, &sink, &event) != SH_OK)
-        violation(channel, SH_FORMAT);
-    else
-        handle(channel, event);
-}
-
 static void handle(sh_channel *channel, sh_inbox_event event)
 {
     sh_inbox *inbox = &channel->inbox;
     const sh_frame head = inbox->head;
-    switch (event) {
-    case SH_INBOX_MORE:
-        return;
-    case SH_INBOX_ASK:
-        ask_for_sink(channel);
-        return;
-    case SH_INBOX_CONTROL:
-        if (channel->events->on_control == NULL) {
-            violation(channel, sh_fail(SH_FORMAT, "a control frame that is not expected"));
+    if (event == SH_INBOX_ASK) {
+        sh_sink sink = {0};
+        const sh_flow flow =
+            channel->events->on_frame == NULL
+                ? SH_FLOW_REFUSE
+                : channel->events->on_frame(channel->context, channel, &head, &sink);
+        if (channel->phase != OPEN)
             return;
-        }
-        channel->events->on_control(channel->context, channel, inbox->control, head.bytes);
-        break;
-    case SH_INBOX_DONE:
-        if (channel->events->on_done != NULL)
-            channel->events->on_done(channel->context, channel, &head);
-        break;
+        channel->paused = flow == SH_FLOW_PAUSE;
+        if (flow == SH_FLOW_REFUSE)
+            violation(channel,
+                      sh_fail(SH_FORMAT,
+                              "a frame that is not expected: kind %u, bucket %u, view %lu, "
+                              "step %lu, hop %u, attempt %u, %lu bytes",
+                              (unsigned)head.kind, (unsigned)head.bucket, (unsigned long)head.view,
+                              (unsigned long)head.step, (unsigned)head.hop, (unsigned)head.attempt,
+                              (unsigned long)head.bytes));
+        else if (flow == SH_FLOW_TAKE && sh_inbox_take(inbox, &sink, &event) != SH_OK)
+            violation(channel, SH_FORMAT);
     }
-    if (channel->phase == OPEN)
+    if (event == SH_INBOX_CONTROL && channel->events->on_control == NULL)
+        violation(channel, sh_fail(SH_FORMAT, "a control frame that is not expected"));
+    else if (event == SH_INBOX_CONTROL)
+        channel->events->on_control(channel->context, channel, inbox->control, head.bytes);
+    else if (event == SH_INBOX_DONE && channel->events->on_done != NULL)
+        channel->events->on_done(channel->context, channel, &head);
+    if (channel->phase == OPEN && (event == SH_INBOX_CONTROL || event == SH_INBOX_DONE))
         sh_inbox_next(inbox);
 }
 
@@ -433,7 +412,7 @@ static void read_frames(sh_channel *channel)
     size_t used = 0;
     channel->read_waits_for_write = false;
     if (inbox->waits == SH_INBOX_ASK && !channel->paused)
-        ask_for_sink(channel);
+        handle(channel, SH_INBOX_ASK);
     while (channel->phase == OPEN && !channel->paused) {
         if (used >= SH_CHANNEL_TURN_BYTES) {
             channel->more = true;

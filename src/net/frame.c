@@ -1,34 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "net/frame.h"
 
+#include <assert.h>
 #include <endian.h>
 #include <string.h>
 
-static void put16(unsigned char *wire, uint16_t value)
-{
-    value = htole16(value);
-    memcpy(wire, &value, sizeof value);
-}
-
-static void put32(unsigned char *wire, uint32_t value)
-{
-    value = htole32(value);
-    memcpy(wire, &value, sizeof value);
-}
-
-static uint16_t get16(const unsigned char *wire)
-{
-    uint16_t value;
-    memcpy(&value, wire, sizeof value);
-    return le16toh(value);
-}
-
-static uint32_t get32(const unsigned char *wire)
-{
-    uint32_t value;
-    memcpy(&value, wire, sizeof value);
-    return le32toh(value);
-}
+/* A header as it lies on the wire, little-endian. */
+typedef struct wire_frame {
+    uint32_t bytes;
+    uint16_t kind, bucket;
+    uint32_t view, step;
+    uint16_t hop, attempt;
+    uint32_t reserved;
+} wire_frame;
+static_assert(sizeof(wire_frame) == SH_FRAME_BYTES, "a header has no padding");
 
 sh_status sh_frame_check(const sh_frame *head)
 {
@@ -46,28 +31,32 @@ sh_status sh_frame_check(const sh_frame *head)
 
 void sh_frame_encode(unsigned char wire[SH_FRAME_BYTES], const sh_frame *head)
 {
-    put32(wire, head->bytes);
-    put16(wire + 4, head->kind);
-    put16(wire + 6, head->bucket);
-    put32(wire + 8, head->view);
-    put32(wire + 12, head->step);
-    put16(wire + 16, head->hop);
-    put16(wire + 18, head->attempt);
-    put32(wire + 20, 0);
+    const wire_frame fields = {
+        .bytes = htole32(head->bytes),
+        .kind = htole16(head->kind),
+        .bucket = htole16(head->bucket),
+        .view = htole32(head->view),
+        .step = htole32(head->step),
+        .hop = htole16(head->hop),
+        .attempt = htole16(head->attempt),
+    };
+    memcpy(wire, &fields, sizeof fields);
 }
 
 sh_status sh_frame_decode(sh_frame *head, const unsigned char wire[SH_FRAME_BYTES])
 {
+    wire_frame fields;
+    memcpy(&fields, wire, sizeof fields);
     const sh_frame fresh = {
-        .bytes = get32(wire),
-        .kind = get16(wire + 4),
-        .bucket = get16(wire + 6),
-        .view = get32(wire + 8),
-        .step = get32(wire + 12),
-        .hop = get16(wire + 16),
-        .attempt = get16(wire + 18),
+        .bytes = le32toh(fields.bytes),
+        .kind = le16toh(fields.kind),
+        .bucket = le16toh(fields.bucket),
+        .view = le32toh(fields.view),
+        .step = le32toh(fields.step),
+        .hop = le16toh(fields.hop),
+        .attempt = le16toh(fields.attempt),
     };
-    if (get32(wire + 20) != 0)
+    if (fields.reserved != 0)
         return sh_fail(SH_FORMAT, "a frame whose reserved bytes are not zero");
     SH_TRY(sh_frame_check(&fresh));
     *head = fresh;

@@ -7,12 +7,9 @@
 
 #include "net/key.h"
 
-/* Messages may carry keys. */
 static void drop_control(sh_inbox *inbox)
 {
-    if (inbox->control != NULL)
-        sh_key_wipe(inbox->control, inbox->head.bytes);
-    free(inbox->control);
+    sh_key_free(inbox->control, inbox->head.bytes); /* messages may carry keys */
     inbox->control = NULL;
 }
 

@@ -7,6 +7,7 @@
 #include <openssl/params.h>
 #include <openssl/rand.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 sh_status sh_key_make(unsigned char key[SH_KEY_BYTES])
@@ -48,4 +49,10 @@ sh_status sh_key_derive(unsigned char key[SH_KEY_BYTES], const unsigned char *se
 void sh_key_wipe(void *secret, size_t bytes)
 {
     OPENSSL_cleanse(secret, bytes);
+}
+
+void sh_key_free(void *secret, size_t bytes)
+{
+    OPENSSL_cleanse(secret, secret == NULL ? 0 : bytes);
+    free(secret);
 }

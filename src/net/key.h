@@ -7,7 +7,7 @@
  *     ...
  *     sh_key_wipe(key, sizeof key);
  *
- * Threads: any. Nothing is allocated for the caller.
+ * Threads: any.
  */
 #ifndef SHOAL_NET_KEY_H
 #define SHOAL_NET_KEY_H
@@ -30,5 +30,8 @@ sh_status sh_key_derive(unsigned char key[SH_KEY_BYTES], const unsigned char *se
 
 /* Overwrites with zeros in a way that the compiler keeps. */
 void sh_key_wipe(void *secret, size_t bytes);
+
+/* Wipes and frees a block of the heap. NULL is fine. */
+void sh_key_free(void *secret, size_t bytes);
 
 #endif

@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "base/memory.h"
 
 #define BACKLOG 64
 #define ACCEPTS_A_TURN 16
@@ -117,26 +116,6 @@ static void end_handshakes(sh_listener *listener, const char *identity)
     }
 }
 
-/* A larger table is made by hand, not by realloc, which would leave keys behind in freed memory. */
-static sh_status grow(sh_listener *listener)
-{
-    const size_t count = listener->allowed_count;
-    if (count < listener->allowed_capacity)
-        return SH_OK;
-    const size_t capacity = count == 0 ? 4 : 2 * count;
-    struct allowed *larger = calloc(capacity, sizeof *larger);
-    if (larger == NULL)
-        return sh_fail_memory(capacity * sizeof *larger, "keys of devices");
-    if (count > 0) {
-        memcpy(larger, listener->allowed, count * sizeof *larger);
-        sh_key_wipe(listener->allowed, count * sizeof *larger);
-    }
-    free(listener->allowed);
-    listener->allowed = larger;
-    listener->allowed_capacity = capacity;
-    return SH_OK;
-}
-
 sh_status sh_listener_allow(sh_listener *listener, const char *identity,
                             const unsigned char key[SH_KEY_BYTES])
 {
@@ -149,7 +128,19 @@ sh_status sh_listener_allow(sh_listener *listener, const char *identity,
     } else {
         if (listener->allowed_count == SH_LISTENER_KEYS_MAX)
             return sh_fail(SH_LIMIT, "%d identities are allowed already", SH_LISTENER_KEYS_MAX);
-        SH_TRY(grow(listener));
+        const size_t count = listener->allowed_count;
+        if (count == listener->allowed_capacity) {
+            /* By hand, because realloc would leave keys behind in freed memory. */
+            const size_t capacity = count == 0 ? 4 : 2 * count;
+            struct allowed *larger = calloc(capacity, sizeof *larger);
+            if (larger == NULL)
+                return sh_fail_memory(capacity * sizeof *larger, "keys of devices");
+            if (count > 0)
+                memcpy(larger, listener->allowed, count * sizeof *larger);
+            sh_key_free(listener->allowed, count * sizeof *larger);
+            listener->allowed = larger;
+            listener->allowed_capacity = capacity;
+        }
         allowed = &listener->allowed[listener->allowed_count++];
         snprintf(allowed->identity, sizeof allowed->identity, "%s", identity);
     }
@@ -226,37 +217,31 @@ static struct stranger *oldest_stranger(const sh_listener *listener, const char 
     return oldest;
 }
 
-/* Strangers that hold all places must not keep a device out, so the newcomer stays. A host that
- * takes more places than there are loses its own first. */
-static void make_room(sh_listener *listener, int fd)
-{
-    char host[SH_ADDRESS_TEXT];
-    sh_address address;
-    sh_address_of_peer(&address, fd);
-    sh_address_print_host(host, &address);
-    struct stranger *gone = oldest_stranger(listener, host);
-    if (gone == NULL)
-        gone = oldest_stranger(listener, NULL);
-    sh_channel *channel = gone->channel;
-    log_stranger(listener, channel,
-                 "too many connections that have not finished the handshake: the oldest gives way");
-    drop_stranger(gone);
-    sh_channel_close(channel);
-}
-
 /* Takes over `fd`. */
 static void meet(sh_listener *listener, int fd)
 {
-    if (listener->strangers_count >= listener->options.strangers_max)
-        make_room(listener, fd);
+    char peer[SH_ADDRESS_TEXT];
+    sh_address address;
+    sh_address_of_peer(&address, fd);
+    if (listener->strangers_count >= listener->options.strangers_max) {
+        /* Strangers that hold all places must not keep a device out, so the newcomer stays. A host
+         * that takes more places than there are loses its own first. */
+        sh_address_print_host(peer, &address);
+        struct stranger *gone = oldest_stranger(listener, peer);
+        if (gone == NULL)
+            gone = oldest_stranger(listener, NULL);
+        sh_channel *channel = gone->channel;
+        log_stranger(
+            listener, channel,
+            "too many connections that have not finished the handshake: the oldest gives way");
+        drop_stranger(gone);
+        sh_channel_close(channel);
+    }
     struct stranger *stranger = calloc(1, sizeof *stranger);
     if (stranger == NULL || evutil_make_socket_nonblocking(fd) != 0 ||
         evutil_make_socket_closeonexec(fd) != 0 ||
         sh_channel_accept(&stranger->channel, listener->loop, listener->server, fd,
                           listener->options.patience_ms, &stranger_events, stranger) != SH_OK) {
-        char peer[SH_ADDRESS_TEXT];
-        sh_address address;
-        sh_address_of_peer(&address, fd);
         sh_address_print(peer, &address);
         log_refusal(listener, peer, "not enough memory for another connection");
         close(fd);
@@ -404,8 +389,6 @@ void sh_listener_close(sh_listener *listener)
     sh_timer_free(listener->rest);
     sh_timer_free(listener->window);
     sh_tls_server_free(listener->server);
-    if (listener->allowed != NULL)
-        sh_key_wipe(listener->allowed, listener->allowed_count * sizeof *listener->allowed);
-    free(listener->allowed);
+    sh_key_free(listener->allowed, listener->allowed_count * sizeof *listener->allowed);
     free(listener);
 }

@@ -19,8 +19,6 @@
 #include "net/frame.h"
 #include "net/key.h"
 
-/* ---- text ------------------------------------------------------------------------------------ */
-
 static sh_status check_text(const char *field, const char *text)
 {
     const bool is_job = strcmp(field, "job") == 0;
@@ -44,28 +42,17 @@ static sh_status check_text(const char *field, const char *text)
     return SH_OK;
 }
 
-/* ---- the walk -------------------------------------------------------------------------------- */
-
 static sh_status check_fields(const ProtobufCMessage *message);
-
-static const void *at_offset(const ProtobufCMessage *message, unsigned offset)
-{
-    return (const unsigned char *)message + offset;
-}
-
-static sh_status check_message(const char *field, const ProtobufCMessage *message)
-{
-    if (message == NULL)
-        return sh_fail(SH_FORMAT, "a message without its '%s'", field);
-    return check_fields(message);
-}
 
 static sh_status check_value(const ProtobufCFieldDescriptor *field, const void *value)
 {
     if (field->type == PROTOBUF_C_TYPE_STRING)
         return check_text(field->name, *(char *const *)value);
-    if (field->type == PROTOBUF_C_TYPE_MESSAGE)
-        return check_message(field->name, *(ProtobufCMessage *const *)value);
+    if (field->type == PROTOBUF_C_TYPE_MESSAGE) {
+        const ProtobufCMessage *inner = *(ProtobufCMessage *const *)value;
+        return inner != NULL ? check_fields(inner)
+                             : sh_fail(SH_FORMAT, "a message without its '%s'", field->name);
+    }
     if (field->type == PROTOBUF_C_TYPE_BYTES) {
         const size_t bytes = ((const ProtobufCBinaryData *)value)->len;
         if (bytes != 0 && bytes != SH_KEY_BYTES)
@@ -78,27 +65,20 @@ static sh_status check_value(const ProtobufCFieldDescriptor *field, const void *
     return SH_OK;
 }
 
-static sh_status check_repeated(const ProtobufCMessage *message,
-                                const ProtobufCFieldDescriptor *field)
+static sh_status check_repeated(const ProtobufCFieldDescriptor *field, const unsigned char *values,
+                                size_t count)
 {
-    const size_t count = *(const size_t *)at_offset(message, field->quantifier_offset);
     if (count > SH_MESSAGE_MEMBERS_MAX)
         return sh_fail(SH_FORMAT, "a message with %zu '%s', where %d is the most", count,
                        field->name, SH_MESSAGE_MEMBERS_MAX);
-    const void *values = *(const void *const *)at_offset(message, field->offset);
+    const bool is_message = field->type == PROTOBUF_C_TYPE_MESSAGE;
+    const size_t value_bytes = is_message ? sizeof(ProtobufCMessage *) : sizeof(uint64_t);
+    /* The schema repeats nothing else; another type is refused until it is handled. */
+    if (count > 0 && !is_message && field->type != PROTOBUF_C_TYPE_DOUBLE &&
+        field->type != PROTOBUF_C_TYPE_UINT64)
+        return sh_fail(SH_FORMAT, "a message whose '%s' is repeated", field->name);
     for (size_t i = 0; i < count; i++)
-        switch (field->type) {
-        case PROTOBUF_C_TYPE_MESSAGE:
-            SH_TRY(check_message(field->name, ((ProtobufCMessage *const *)values)[i]));
-            break;
-        case PROTOBUF_C_TYPE_DOUBLE:
-            SH_TRY(check_value(field, (const double *)values + i));
-            break;
-        case PROTOBUF_C_TYPE_UINT64: /* any will do */
-            break;
-        default: /* the schema repeats nothing else; it would be refused until it is handled */
-            return sh_fail(SH_FORMAT, "a message whose '%s' is repeated", field->name);
-        }
+        SH_TRY(check_value(field, values + i * value_bytes));
     return SH_OK;
 }
 
@@ -112,14 +92,14 @@ static sh_status check_fields(const ProtobufCMessage *message)
                        type->short_name, (unsigned long)message->unknown_fields[0].tag);
     for (unsigned i = 0; i < type->n_fields; i++) {
         const ProtobufCFieldDescriptor *field = &type->fields[i];
-        if (field->label == PROTOBUF_C_LABEL_REPEATED) {
-            SH_TRY(check_repeated(message, field));
-            continue;
-        }
-        if ((field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF) != 0 &&
-            *(const int *)at_offset(message, field->quantifier_offset) != (int)field->id)
-            continue;
-        SH_TRY(check_value(field, at_offset(message, field->offset)));
+        const unsigned char *value = (const unsigned char *)message + field->offset;
+        const void *quantifier = (const unsigned char *)message + field->quantifier_offset;
+        if (field->label == PROTOBUF_C_LABEL_REPEATED)
+            SH_TRY(check_repeated(field, *(const unsigned char *const *)(const void *)value,
+                                  *(const size_t *)quantifier));
+        else if ((field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF) == 0 ||
+                 *(const int *)quantifier == (int)field->id)
+            SH_TRY(check_value(field, value));
     }
     return SH_OK;
 }
@@ -136,8 +116,6 @@ static sh_status check(const Shoal__Message *message)
         return sh_fail(SH_FORMAT, "a message without a body");
     return SH_OK;
 }
-
-/* ---- packing and unpacking ------------------------------------------------------------------- */
 
 sh_status sh_message_pack(uint8_t **bytes, size_t *count, const Shoal__Message *message)
 {
@@ -186,23 +164,8 @@ sh_status sh_message_send(sh_channel *channel, const Shoal__Message *message)
     size_t count;
     SH_TRY(sh_message_pack(&bytes, &count, message));
     const sh_status status = sh_channel_send_control(channel, bytes, count);
-    sh_key_wipe(bytes, count);
-    free(bytes);
+    sh_key_free(bytes, count);
     return status;
-}
-
-static sh_status check_canonical(const Shoal__Message *message, const uint8_t *bytes, size_t count)
-{
-    bool same = shoal__message__get_packed_size(message) == count;
-    if (same) {
-        uint8_t *again = malloc(count + 1);
-        if (again == NULL)
-            return sh_fail_memory(count, "checking a message");
-        same = shoal__message__pack(message, again) == count && memcmp(again, bytes, count) == 0;
-        sh_key_wipe(again, count);
-        free(again);
-    }
-    return same ? SH_OK : sh_fail(SH_FORMAT, "a message that is not encoded in the one agreed way");
 }
 
 sh_status sh_message_unpack(Shoal__Message **message, const uint8_t *bytes, size_t count)
@@ -222,7 +185,16 @@ sh_status sh_message_unpack(Shoal__Message **message, const uint8_t *bytes, size
         return sh_fail(SH_FORMAT, "a message of %zu bytes that is malformed", count);
     sh_status status;
     SH_TRY_DONE(check(fresh));
-    SH_TRY_DONE(check_canonical(fresh, bytes, count));
+    bool canonical = shoal__message__get_packed_size(fresh) == count;
+    if (canonical) {
+        uint8_t *again = malloc(count + 1);
+        if (again == NULL)
+            SH_TRY_DONE(sh_fail_memory(count, "checking a message"));
+        canonical = shoal__message__pack(fresh, again) == count && memcmp(again, bytes, count) == 0;
+        sh_key_free(again, count);
+    }
+    if (!canonical)
+        SH_TRY_DONE(sh_fail(SH_FORMAT, "a message that is not encoded in the one agreed way"));
     *message = fresh;
     return SH_OK;
 done:

@@ -48,27 +48,10 @@ static size_t frame_bytes(const struct entry *entry)
     return SH_FRAME_BYTES + (size_t)entry->head.bytes;
 }
 
-/* Messages may carry keys. */
 static void drop_copy(struct entry *entry)
 {
-    if (entry->copy != NULL)
-        sh_key_wipe(entry->copy, entry->head.bytes);
-    free(entry->copy);
+    sh_key_free(entry->copy, entry->head.bytes); /* messages may carry keys */
     entry->copy = NULL;
-}
-
-static sh_status grow(sh_outbox *outbox)
-{
-    const uint32_t room = outbox->room == 0 ? ROOM_LEAST : 2 * outbox->room;
-    struct entry *ring = calloc(room, sizeof *ring);
-    if (ring == NULL)
-        return sh_fail_memory(room * sizeof *ring, "a queue of frames");
-    for (uint32_t i = outbox->popped; i != outbox->pushed; i++)
-        ring[i % room] = *entry_at(outbox, i);
-    free(outbox->ring);
-    outbox->ring = ring;
-    outbox->room = room;
-    return SH_OK;
 }
 
 sh_status sh_outbox_new(sh_outbox **outbox)
@@ -97,8 +80,17 @@ static sh_status push(sh_outbox *outbox, const struct entry *entry)
     if (waiting == SH_OUTBOX_FRAMES_MAX)
         return sh_fail(SH_LIMIT, "%d frames wait to be sent: the peer does not take them",
                        SH_OUTBOX_FRAMES_MAX);
-    if (waiting == outbox->room)
-        SH_TRY(grow(outbox));
+    if (waiting == outbox->room) {
+        const uint32_t room = outbox->room == 0 ? ROOM_LEAST : 2 * outbox->room;
+        struct entry *ring = calloc(room, sizeof *ring);
+        if (ring == NULL)
+            return sh_fail_memory(room * sizeof *ring, "a queue of frames");
+        for (uint32_t i = outbox->popped; i != outbox->pushed; i++)
+            ring[i % room] = *entry_at(outbox, i);
+        free(outbox->ring);
+        outbox->ring = ring;
+        outbox->room = room;
+    }
     *entry_at(outbox, outbox->pushed++) = *entry;
     return SH_OK;
 }

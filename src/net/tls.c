@@ -422,11 +422,6 @@ static sh_tls_flow set_failure(sh_tls *tls, sh_status why, const char *format, .
     return SH_TLS_FAILED;
 }
 
-static bool is_alert(int reason)
-{
-    return reason >= SSL_AD_REASON_OFFSET;
-}
-
 /* A server's reasons end up in its log, where they tell why a device cannot join. */
 static sh_tls_flow server_failure(sh_tls *tls, int reason, const char *text)
 {
@@ -434,7 +429,7 @@ static sh_tls_flow server_failure(sh_tls *tls, int reason, const char *text)
         return set_failure(tls, SH_REFUSED, "a plain HTTP request, not TLS");
     if (!tls->hello_seen)
         return set_failure(tls, SH_REFUSED, "not TLS (%s)", text);
-    if (is_alert(reason))
+    if (reason >= SSL_AD_REASON_OFFSET)
         return set_failure(tls, SH_REFUSED, "the client gave up (%s)", text);
     if (reason == SSL_R_UNSUPPORTED_PROTOCOL || reason == SSL_R_UNKNOWN_PROTOCOL)
         return set_failure(tls, SH_REFUSED, "a TLS version older than 1.3");
@@ -464,7 +459,7 @@ static sh_tls_flow client_failure(sh_tls *tls, int reason, const char *text)
     }
     if (reason == SSL_R_CERTIFICATE_VERIFY_FAILED)
         return set_failure(tls, SH_MISMATCH, "it showed a certificate instead of the key");
-    if (is_alert(reason))
+    if (reason >= SSL_AD_REASON_OFFSET)
         return set_failure(tls, SH_NETWORK, "it gave up the handshake (%s)", text);
     return set_failure(tls, SH_NETWORK, "it does not speak this TLS (%s)", text);
 }

@@ -4,6 +4,7 @@
 #include <openssl/rand.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/digest.h"
@@ -15,21 +16,19 @@
 #define PACKED_BYTES (SH_TOKEN_SECRET_BYTES + CHECK_BYTES)
 #define CODED_BYTES 27 /* 20 bytes at 6 bits a character, rounded up */
 
-static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+#define LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-"
+
+static const char alphabet[] = LETTERS "_";
 
 /* An IPv6 address is recognised by its colons; it may carry a zone ("fe80::1%eth0"). */
 static bool is_host(const char *host, size_t bytes)
 {
     if (bytes == 0 || bytes >= SH_TOKEN_HOST)
         return false;
-    const bool v6 = memchr(host, ':', bytes) != NULL;
-    for (size_t i = 0; i < bytes; i++) {
-        const char c = host[i];
-        const bool alnum =
-            (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-        if (!alnum && c != '.' && c != '-' && c != '_' && !(v6 && (c == ':' || c == '%')))
+    const char *letters = memchr(host, ':', bytes) != NULL ? LETTERS "._%:" : LETTERS "._";
+    for (size_t i = 0; i < bytes; i++)
+        if (host[i] == '\0' || strchr(letters, host[i]) == NULL)
             return false;
-    }
     return true;
 }
 
@@ -52,36 +51,6 @@ static sh_status find_check(unsigned char check[CHECK_BYTES], const sh_token *to
     SH_TRY(status);
     memcpy(check, hash, CHECK_BYTES);
     return SH_OK;
-}
-
-static void encode(char coded[CODED_BYTES + 1], const unsigned char packed[PACKED_BYTES])
-{
-    for (size_t i = 0; i < CODED_BYTES; i++) {
-        const size_t bit = 6 * i;
-        const unsigned high = packed[bit / 8];
-        const unsigned low = bit / 8 + 1 < PACKED_BYTES ? packed[bit / 8 + 1] : 0;
-        coded[i] = alphabet[((high << 8 | low) >> (10 - bit % 8)) & 63];
-    }
-    coded[CODED_BYTES] = '\0';
-}
-
-/* False for a foreign character, and for spare bits that are not zero: one secret, one text. */
-static bool decode(unsigned char packed[PACKED_BYTES], const char *coded)
-{
-    unsigned bits = 0, held = 0;
-    size_t used = 0;
-    for (size_t i = 0; i < CODED_BYTES; i++) {
-        const char *place = memchr(alphabet, coded[i], sizeof alphabet - 1);
-        if (place == NULL)
-            return false;
-        bits = (bits << 6 | (unsigned)(place - alphabet)) & 0xfff;
-        held += 6;
-        if (held >= 8) {
-            held -= 8;
-            packed[used++] = (unsigned char)(bits >> held);
-        }
-    }
-    return (bits & ((1u << held) - 1)) == 0;
 }
 
 sh_status sh_token_make(sh_token *token, const char *host, uint16_t port)
@@ -108,7 +77,13 @@ sh_status sh_token_print(char text[SH_TOKEN_TEXT], const sh_token *token)
     memcpy(packed, token->secret, SH_TOKEN_SECRET_BYTES);
     SH_TRY(find_check(packed + SH_TOKEN_SECRET_BYTES, token));
     char coded[CODED_BYTES + 1];
-    encode(coded, packed);
+    for (size_t i = 0; i < CODED_BYTES; i++) {
+        const size_t bit = 6 * i;
+        const unsigned high = packed[bit / 8];
+        const unsigned low = bit / 8 + 1 < PACKED_BYTES ? packed[bit / 8 + 1] : 0;
+        coded[i] = alphabet[((high << 8 | low) >> (10 - bit % 8)) & 63];
+    }
+    coded[CODED_BYTES] = '\0';
     memcpy(text, SCHEME, SCHEME_BYTES);
     const size_t used = SCHEME_BYTES + print_place(text + SCHEME_BYTES, token);
     snprintf(text + used, SH_TOKEN_TEXT - used, "/%s", coded);
@@ -127,21 +102,7 @@ static sh_status altered(void)
     return sh_fail(SH_FORMAT, "the join token was altered or cut: copy it again, whole");
 }
 
-/* "1" to "65535", without signs, spaces and leading zeros; 0 where it is anything else. */
-static uint16_t read_port(const char *digits, size_t count)
-{
-    if (count == 0 || count > 5 || digits[0] == '0')
-        return 0;
-    unsigned port = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (digits[i] < '0' || digits[i] > '9')
-            return 0;
-        port = port * 10 + (unsigned)(digits[i] - '0');
-    }
-    return port <= UINT16_MAX ? (uint16_t)port : 0;
-}
-
-/* Splits "HOST:PORT" or "[HOST]:PORT". */
+/* Splits "HOST:PORT" or "[HOST]:PORT", which a slash follows. A port has no leading zeros. */
 static sh_status read_place(sh_token *token, const char *place, size_t bytes)
 {
     size_t colon = bytes; /* the last one */
@@ -159,10 +120,15 @@ static sh_status read_place(sh_token *token, const char *place, size_t bytes)
     if (!is_host(host, host_bytes) || bracketed != (memchr(host, ':', host_bytes) != NULL))
         return altered();
     memcpy(token->host, host, host_bytes);
-    token->port = read_port(place + colon, bytes - colon);
-    if (token->port == 0)
+    const char *digits = place + colon;
+    const size_t count = bytes - colon;
+    const bool is_number =
+        count > 0 && count <= 5 && digits[0] != '0' && strspn(digits, "0123456789") == count;
+    const unsigned long port = is_number ? strtoul(digits, NULL, 10) : 0;
+    if (port == 0 || port > UINT16_MAX)
         return sh_fail(SH_FORMAT, "the join token's port is not a number from 1 to 65535: "
                                   "copy it again, whole");
+    token->port = (uint16_t)port;
     return SH_OK;
 }
 
@@ -187,11 +153,25 @@ sh_status sh_token_parse(sh_token *token, const char *text, size_t bytes)
     unsigned char packed[PACKED_BYTES] = {0}, check[CHECK_BYTES];
     sh_status status;
     SH_TRY_DONE(read_place(&fresh, text, (size_t)(slash - text)));
-    SH_TRY_DONE(decode(packed, slash + 1) ? SH_OK : altered());
+    /* No other characters, and spare bits that are zero: one secret has one text. */
+    unsigned bits = 0, held = 0;
+    for (size_t i = 0, used = 0; i < CODED_BYTES; i++) {
+        const char *place = memchr(alphabet, slash[1 + i], sizeof alphabet - 1);
+        if (place == NULL)
+            SH_TRY_DONE(altered());
+        bits = (bits << 6 | (unsigned)(place - alphabet)) & 0xfff;
+        held += 6;
+        if (held >= 8) {
+            held -= 8;
+            packed[used++] = (unsigned char)(bits >> held);
+        }
+    }
+    if ((bits & ((1u << held) - 1)) != 0)
+        SH_TRY_DONE(altered());
     memcpy(fresh.secret, packed, SH_TOKEN_SECRET_BYTES);
     SH_TRY_DONE(find_check(check, &fresh));
-    SH_TRY_DONE(memcmp(check, packed + SH_TOKEN_SECRET_BYTES, CHECK_BYTES) == 0 ? SH_OK
-                                                                                : altered());
+    if (memcmp(check, packed + SH_TOKEN_SECRET_BYTES, CHECK_BYTES) != 0)
+        SH_TRY_DONE(altered());
     *token = fresh;
 done:
     sh_key_wipe(packed, sizeof packed);
