@@ -6,6 +6,9 @@
 
 #include "data/dataset_impl.h"
 
+/* Of a file's name. */
+#define PLAIN "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
+
 sh_status sh_contents_of(const sh_contents **contents, const sh_dataset *dataset)
 {
     if (dataset->contents == NULL)
@@ -30,38 +33,6 @@ sh_status sh_contents_read(const sh_dataset *dataset, uint32_t file, uint64_t of
     return dataset->ops->fetch(dataset, file, offset, bytes, count);
 }
 
-static bool name_is_plain(const char name[SH_CONTENTS_NAME])
-{
-    const char *const end = memchr(name, '\0', SH_CONTENTS_NAME);
-    if (end == NULL || end == name || name[0] == '.')
-        return false;
-    for (const char *c = name; c < end; c++)
-        if (!((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') ||
-              *c == '.' || *c == '_' || *c == '-'))
-            return false;
-    return true;
-}
-
-static sh_status check_files(const sh_contents *contents)
-{
-    if (contents->files == 0 || contents->files > SH_CONTENTS_FILES)
-        return sh_fail(SH_FORMAT, "it has %u files; 1 to %d can be", contents->files,
-                       SH_CONTENTS_FILES);
-    uint64_t left = SH_CONTENTS_BYTES_MOST;
-    for (uint32_t i = 0; i < contents->files; i++) {
-        const sh_contents_file *file = &contents->file[i];
-        if (!name_is_plain(file->name))
-            return sh_fail(SH_FORMAT, "file %u has no plain name", i);
-        if (file->bytes == 0)
-            return sh_fail(SH_FORMAT, "%s is empty", file->name);
-        if (file->bytes > left)
-            return sh_fail(SH_LIMIT, "%s makes it more than %llu bytes", file->name,
-                           SH_CONTENTS_BYTES_MOST);
-        left -= file->bytes;
-    }
-    return SH_OK;
-}
-
 /* Whether `count` items of `bytes` each lie in their file, one behind the other. */
 static sh_status check_place(const sh_contents *contents, const sh_contents_place *place,
                              uint32_t count, uint64_t bytes, const char *what)
@@ -78,7 +49,7 @@ static sh_status check_place(const sh_contents *contents, const sh_contents_plac
     return SH_OK;
 }
 
-static sh_status check_info(const sh_dataset_info *info)
+sh_status sh_contents_check(const sh_contents *contents, const sh_dataset_info *info)
 {
     if (info->channels == 0 || info->channels > SH_DATASET_CHANNELS_MOST || info->height == 0 ||
         info->height > SH_CONTENTS_SIDE_MOST || info->width == 0 ||
@@ -91,13 +62,25 @@ static sh_status check_info(const sh_dataset_info *info)
     for (int split = 0; split < SH_SPLITS; split++)
         if (info->count[split] == 0)
             return sh_fail(SH_FORMAT, "it has no %s samples", sh_split_name((sh_split)split));
-    return SH_OK;
-}
 
-sh_status sh_contents_check(const sh_contents *contents, const sh_dataset_info *info)
-{
-    SH_TRY(check_info(info));
-    SH_TRY(check_files(contents));
+    if (contents->files == 0 || contents->files > SH_CONTENTS_FILES)
+        return sh_fail(SH_FORMAT, "it has %u files; 1 to %d can be", contents->files,
+                       SH_CONTENTS_FILES);
+    uint64_t left = SH_CONTENTS_BYTES_MOST;
+    for (uint32_t i = 0; i < contents->files; i++) {
+        const sh_contents_file *file = &contents->file[i];
+        const char *end = memchr(file->name, '\0', SH_CONTENTS_NAME);
+        if (end == NULL || end == file->name || file->name[0] == '.' ||
+            file->name + strspn(file->name, PLAIN) != end)
+            return sh_fail(SH_FORMAT, "file %u has no plain name", i);
+        if (file->bytes == 0)
+            return sh_fail(SH_FORMAT, "%s is empty", file->name);
+        if (file->bytes > left)
+            return sh_fail(SH_LIMIT, "%s makes it more than %llu bytes", file->name,
+                           SH_CONTENTS_BYTES_MOST);
+        left -= file->bytes;
+    }
+
     const uint64_t image = sh_dataset_bytes(info);
     for (int split = 0; split < SH_SPLITS; split++) {
         const uint32_t count = info->count[split];

@@ -26,7 +26,7 @@ typedef struct entry {
 
 struct sh_fetch {
     entry *entries; /* blocks, then the heads of the lists */
-    uint32_t blocks, left, refused;
+    uint32_t blocks, left;
     uint32_t asked[SH_FETCH_SOURCES];
 };
 
@@ -148,7 +148,6 @@ void sh_fetch_refuse(sh_fetch *fetch, uint32_t block, uint32_t source)
 {
     assert(block < fetch->blocks && source < SH_FETCH_SOURCES);
     entry *b = &fetch->entries[block];
-    fetch->refused++;
     if (!is_needed(b))
         return;
     b->refused |= (uint64_t)1 << source;
@@ -188,11 +187,6 @@ void sh_fetch_forgive(sh_fetch *fetch)
 uint32_t sh_fetch_left(const sh_fetch *fetch)
 {
     return fetch->left;
-}
-
-uint32_t sh_fetch_refused(const sh_fetch *fetch)
-{
-    return fetch->refused;
 }
 
 void sh_fetch_free(sh_fetch *fetch)

@@ -79,9 +79,6 @@ void sh_fetch_forgive(sh_fetch *fetch);
 /* How many are needed, asked for or not. */
 uint32_t sh_fetch_left(const sh_fetch *fetch);
 
-/* How many answers were refused with sh_fetch_refuse. */
-uint32_t sh_fetch_refused(const sh_fetch *fetch);
-
 /* NULL is fine. */
 void sh_fetch_free(sh_fetch *fetch);
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The packed form is the manifest: making one writes the packed form and takes it apart again, so
- * both sides hold what the same parser let through, and the digests are used where they lie.
+ * both sides hold what the same parser let through, and the digests are used where they lie. Fields
+ * are listed once: to write a form is to walk over it with the values, to read it is the same walk
+ * the other way round.
  */
 #include "data/manifest.h"
 
@@ -17,113 +19,90 @@
 #define FILES_AT 236 /* behind the number of files */
 #define FILE_BYTES (SH_CONTENTS_NAME + 8)
 
-/* A place in a packed form; bounds are checked by who moves it. */
+/* A place in a packed form that is written or read; bounds are checked by who moves it. */
 typedef struct cursor {
     uint8_t *at;
+    bool writes;
 } cursor;
 
-static void put(cursor *c, const void *bytes, size_t count)
+static void walk_bytes(cursor *c, void *bytes, size_t count)
 {
-    memcpy(c->at, bytes, count);
+    if (c->writes)
+        memcpy(c->at, bytes, count);
+    else
+        memcpy(bytes, c->at, count);
     c->at += count;
 }
 
-static void put_number(cursor *c, uint64_t value, int bytes)
+/* Writes `value`, or reads another; which of them stands there now. */
+static uint64_t walk_number(cursor *c, uint64_t value, int bytes)
 {
+    for (int i = 0; i < bytes && c->writes; i++)
+        c->at[i] = (uint8_t)(value >> 8 * i);
+    value = 0;
     for (int i = 0; i < bytes; i++)
-        *c->at++ = (uint8_t)(value >> 8 * i);
-}
-
-static void put_real(cursor *c, float value)
-{
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    put_number(c, bits, 4);
-}
-
-static void put_place(cursor *c, const sh_contents_place *place)
-{
-    put_number(c, place->file, 4);
-    put_number(c, place->first, 8);
-    put_number(c, place->stride, 8);
-}
-
-static uint64_t take_number(const uint8_t **at, int bytes)
-{
-    uint64_t value = 0;
-    for (int i = 0; i < bytes; i++)
-        value |= (uint64_t) * (*at)++ << 8 * i;
+        value |= (uint64_t)c->at[i] << 8 * i;
+    c->at += bytes;
     return value;
 }
 
-static uint32_t take_u32(const uint8_t **at)
+static void walk_u32(cursor *c, uint32_t *number)
 {
-    return (uint32_t)take_number(at, 4);
+    *number = (uint32_t)walk_number(c, *number, 4);
 }
 
-static float take_real(const uint8_t **at)
+static void walk_reals(cursor *c, float reals[SH_DATASET_CHANNELS_MOST])
 {
-    const uint32_t bits = take_u32(at);
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-static void take_place(const uint8_t **at, sh_contents_place *place)
-{
-    place->file = take_u32(at);
-    place->first = take_number(at, 8);
-    place->stride = take_number(at, 8);
-}
-
-static void put_head(cursor *c, const sh_dataset_info *info, const sh_contents *contents)
-{
-    char kind[SH_MANIFEST_KIND] = "";
-    strncpy(kind, info->name, sizeof kind - 1);
-    put(c, MAGIC, MAGIC_BYTES);
-    put_number(c, VERSION, 4);
-    put_number(c, SH_MANIFEST_BLOCK_BYTES, 4);
-    put(c, kind, sizeof kind);
-    put(c, info->fingerprint, FINGERPRINT);
-    put_number(c, info->channels, 4);
-    put_number(c, info->height, 4);
-    put_number(c, info->width, 4);
-    put_number(c, info->classes, 4);
-    for (int split = 0; split < SH_SPLITS; split++)
-        put_number(c, info->count[split], 4);
-    for (int i = 0; i < SH_DATASET_CHANNELS_MOST; i++)
-        put_real(c, info->mean[i]);
-    for (int i = 0; i < SH_DATASET_CHANNELS_MOST; i++)
-        put_real(c, info->deviation[i]);
-    for (int split = 0; split < SH_SPLITS; split++) {
-        put_place(c, &contents->image[split]);
-        put_place(c, &contents->label[split]);
+    for (int i = 0; i < SH_DATASET_CHANNELS_MOST; i++) {
+        uint32_t bits;
+        memcpy(&bits, &reals[i], sizeof bits);
+        walk_u32(c, &bits);
+        memcpy(&reals[i], &bits, sizeof bits);
     }
-    put_number(c, contents->files, 4);
+}
+
+static void walk_place(cursor *c, sh_contents_place *place)
+{
+    walk_u32(c, &place->file);
+    place->first = walk_number(c, place->first, 8);
+    place->stride = walk_number(c, place->stride, 8);
+}
+
+/* What lies before the list of files. */
+static void walk_head(cursor *c, sh_manifest *m, char magic[MAGIC_BYTES], uint32_t *version)
+{
+    sh_dataset_info *info = &m->info;
+    walk_bytes(c, magic, MAGIC_BYTES);
+    walk_u32(c, version);
+    walk_u32(c, &m->block_bytes);
+    walk_bytes(c, m->kind, SH_MANIFEST_KIND);
+    walk_bytes(c, info->fingerprint, FINGERPRINT);
+    info->channels = walk_number(c, info->channels, 4);
+    info->height = walk_number(c, info->height, 4);
+    info->width = walk_number(c, info->width, 4);
+    walk_u32(c, &info->classes);
+    for (int split = 0; split < SH_SPLITS; split++)
+        walk_u32(c, &info->count[split]);
+    walk_reals(c, info->mean);
+    walk_reals(c, info->deviation);
+    for (int split = 0; split < SH_SPLITS; split++) {
+        walk_place(c, &m->contents.image[split]);
+        walk_place(c, &m->contents.label[split]);
+    }
+    walk_u32(c, &m->contents.files);
+}
+
+static void walk_files(cursor *c, sh_contents *contents)
+{
     for (uint32_t i = 0; i < contents->files; i++) {
-        put(c, contents->file[i].name, SH_CONTENTS_NAME);
-        put_number(c, contents->file[i].bytes, 8);
+        walk_bytes(c, contents->file[i].name, SH_CONTENTS_NAME);
+        contents->file[i].bytes = walk_number(c, contents->file[i].bytes, 8);
     }
 }
 
 static uint64_t count_blocks(uint64_t bytes, uint32_t block_bytes)
 {
     return (bytes + block_bytes - 1) / block_bytes;
-}
-
-/* Reads a file block by block; `c` gets the digests. */
-static sh_status put_digests(cursor *c, const sh_dataset *dataset, uint32_t file, uint64_t bytes,
-                             uint8_t *buffer)
-{
-    for (uint64_t at = 0; at < bytes; at += SH_MANIFEST_BLOCK_BYTES) {
-        const uint64_t left = bytes - at;
-        const size_t count =
-            left < SH_MANIFEST_BLOCK_BYTES ? (size_t)left : SH_MANIFEST_BLOCK_BYTES;
-        SH_TRY(sh_contents_read(dataset, file, at, buffer, count));
-        SH_TRY(sh_digest_block(c->at, buffer, count));
-        c->at += SH_DIGEST_BYTES;
-    }
-    return SH_OK;
 }
 
 sh_status sh_manifest_make(sh_manifest **manifest, const sh_dataset *dataset)
@@ -148,10 +127,24 @@ sh_status sh_manifest_make(sh_manifest **manifest, const sh_dataset *dataset)
         status = sh_fail_memory(bytes + SH_MANIFEST_BLOCK_BYTES, "the manifest of the data");
         goto done;
     }
-    cursor c = {packed};
-    put_head(&c, sh_dataset_about(dataset), contents);
+    sh_manifest m = {.info = *sh_dataset_about(dataset),
+                     .contents = *contents,
+                     .block_bytes = SH_MANIFEST_BLOCK_BYTES};
+    char magic[] = MAGIC;
+    uint32_t version = VERSION;
+    strncpy(m.kind, m.info.name, sizeof m.kind - 1);
+    cursor c = {packed, .writes = true};
+    walk_head(&c, &m, magic, &version);
+    walk_files(&c, &m.contents);
     for (uint32_t i = 0; i < contents->files; i++)
-        SH_TRY_DONE(put_digests(&c, dataset, i, contents->file[i].bytes, buffer));
+        for (uint64_t at = 0; at < contents->file[i].bytes; at += SH_MANIFEST_BLOCK_BYTES) {
+            const uint64_t left = contents->file[i].bytes - at;
+            const size_t count =
+                left < SH_MANIFEST_BLOCK_BYTES ? (size_t)left : SH_MANIFEST_BLOCK_BYTES;
+            SH_TRY_DONE(sh_contents_read(dataset, i, at, buffer, count));
+            SH_TRY_DONE(sh_digest_block(c.at, buffer, count));
+            c.at += SH_DIGEST_BYTES;
+        }
     assert(c.at == packed + bytes);
     status = sh_manifest_parse(manifest, packed, bytes, NULL);
 done:
@@ -168,23 +161,16 @@ static bool text_is(const char *text, size_t bytes, const char *letters)
     return true;
 }
 
-/* What lies before the number of files; `at` has all of it. */
-static sh_status parse_head(sh_manifest *m, const uint8_t **at)
+static sh_status check_head(sh_manifest *m, const char magic[MAGIC_BYTES], uint32_t version)
 {
-    if (memcmp(*at, MAGIC, MAGIC_BYTES) != 0)
+    if (memcmp(magic, MAGIC, MAGIC_BYTES) != 0)
         return sh_fail(SH_FORMAT, "it does not begin with '%s'", MAGIC);
-    *at += MAGIC_BYTES;
-    const uint32_t version = take_u32(at);
     if (version != VERSION)
         return sh_fail(SH_VERSION, "version %u; this shoal knows %d: update the older one", version,
                        VERSION);
-    m->block_bytes = take_u32(at);
     if (m->block_bytes < SH_MANIFEST_BLOCK_LEAST || m->block_bytes > SH_MANIFEST_BLOCK_MOST ||
         (m->block_bytes & (m->block_bytes - 1)) != 0)
         return sh_fail(SH_FORMAT, "blocks of %u bytes", m->block_bytes);
-    sh_dataset_info *info = &m->info;
-    memcpy(m->kind, *at, SH_MANIFEST_KIND);
-    *at += SH_MANIFEST_KIND;
     /* Letters and digits, then zeros to the end, at least one. */
     static const char zeros[SH_MANIFEST_KIND];
     const size_t length = strnlen(m->kind, SH_MANIFEST_KIND);
@@ -192,45 +178,30 @@ static sh_status parse_head(sh_manifest *m, const uint8_t **at)
         !text_is(m->kind, length, "abcdefghijklmnopqrstuvwxyz0123456789") ||
         memcmp(m->kind + length, zeros, SH_MANIFEST_KIND - length) != 0)
         return sh_fail(SH_FORMAT, "it does not name the kind of data");
-    info->name = m->kind;
-    memcpy(info->fingerprint, *at, FINGERPRINT);
-    *at += FINGERPRINT;
-    if (!text_is(info->fingerprint, FINGERPRINT, "0123456789abcdef"))
+    m->info.name = m->kind;
+    if (!text_is(m->info.fingerprint, FINGERPRINT, "0123456789abcdef"))
         return sh_fail(SH_FORMAT, "it has no fingerprint");
-    info->channels = take_u32(at);
-    info->height = take_u32(at);
-    info->width = take_u32(at);
-    info->classes = take_u32(at);
-    for (int split = 0; split < SH_SPLITS; split++)
-        info->count[split] = take_u32(at);
-    for (int i = 0; i < SH_DATASET_CHANNELS_MOST; i++)
-        info->mean[i] = take_real(at);
-    for (int i = 0; i < SH_DATASET_CHANNELS_MOST; i++)
-        info->deviation[i] = take_real(at);
-    for (int split = 0; split < SH_SPLITS; split++) {
-        take_place(at, &m->contents.image[split]);
-        take_place(at, &m->contents.label[split]);
-    }
+    if (m->contents.files > SH_CONTENTS_FILES)
+        return sh_fail(SH_FORMAT, "it has %u files; 1 to %d can be", m->contents.files,
+                       SH_CONTENTS_FILES);
+    if (m->packed_bytes - FILES_AT < m->contents.files * (size_t)FILE_BYTES)
+        return sh_fail(SH_CORRUPT, "it is cut off in the list of files");
     return SH_OK;
 }
 
-/* The rest of the head, then counts the blocks. */
-static sh_status parse_files(sh_manifest *m, const uint8_t **at)
+static sh_status parse(sh_manifest *m)
 {
-    sh_contents *contents = &m->contents;
-    contents->files = take_u32(at);
-    if (contents->files > SH_CONTENTS_FILES)
-        return sh_fail(SH_FORMAT, "it has %u files; 1 to %d can be", contents->files,
-                       SH_CONTENTS_FILES);
-    if (m->packed_bytes - (size_t)(*at - m->packed) < contents->files * (size_t)FILE_BYTES)
-        return sh_fail(SH_CORRUPT, "it is cut off in the list of files");
-    for (uint32_t i = 0; i < contents->files; i++) {
-        memcpy(contents->file[i].name, *at, SH_CONTENTS_NAME);
-        *at += SH_CONTENTS_NAME;
-        contents->file[i].bytes = take_number(at, 8);
-    }
-    SH_TRY(sh_contents_check(contents, &m->info));
+    if (m->packed_bytes < FILES_AT)
+        return sh_fail(SH_CORRUPT, "it is cut off: %zu bytes", m->packed_bytes);
+    cursor c = {m->packed, .writes = false};
+    char magic[MAGIC_BYTES];
+    uint32_t version = 0;
+    walk_head(&c, m, magic, &version);
+    SH_TRY(check_head(m, magic, version));
+    walk_files(&c, &m->contents);
     const sh_dataset_info *info = &m->info;
+    const sh_contents *contents = &m->contents;
+    SH_TRY(sh_contents_check(contents, info));
     for (size_t i = 0; i < SH_DATASET_CHANNELS_MOST; i++)
         if (!isfinite(info->mean[i]) || !isfinite(info->deviation[i]) ||
             (i < info->channels && info->deviation[i] <= 0))
@@ -246,20 +217,10 @@ static sh_status parse_files(sh_manifest *m, const uint8_t **at)
     m->blocks = (uint32_t)blocks;
     for (uint32_t i = contents->files; i <= SH_CONTENTS_FILES; i++)
         m->first_block[i] = m->blocks;
-    return SH_OK;
-}
-
-static sh_status parse(sh_manifest *m)
-{
-    if (m->packed_bytes < FILES_AT)
-        return sh_fail(SH_CORRUPT, "it is cut off: %zu bytes", m->packed_bytes);
-    const uint8_t *at = m->packed;
-    SH_TRY(parse_head(m, &at));
-    SH_TRY(parse_files(m, &at));
-    const size_t left = m->packed_bytes - (size_t)(at - m->packed);
+    const size_t left = m->packed_bytes - (size_t)(c.at - m->packed);
     if (left != (size_t)m->blocks * SH_DIGEST_BYTES)
         return sh_fail(SH_CORRUPT, "its %u blocks have %zu bytes of digests", m->blocks, left);
-    m->digests = at;
+    m->digests = c.at;
     return SH_OK;
 }
 

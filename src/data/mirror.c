@@ -20,6 +20,7 @@
 #include "data/mirror.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -27,6 +28,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "data/dataset_impl.h"
 #include "data/extent.h"
 #include "data/shelf.h"
 
@@ -40,6 +42,7 @@ enum {
 };
 
 struct sh_mirror {
+    sh_dataset base; /* first: the mirror is its data set */
     sh_manifest *manifest;
     sh_shelf shelf;
     sh_mirror_want_fn *want;
@@ -80,21 +83,7 @@ static void look(sh_mirror *mirror, uint32_t block)
         set_state(mirror, block, MARKED);
 }
 
-static sh_status load_marks(sh_mirror *mirror)
-{
-    const uint32_t blocks = mirror->manifest->blocks;
-    uint8_t *marks = malloc(blocks);
-    if (marks == NULL)
-        return sh_fail_memory(blocks, "the marks of the mirror");
-    sh_status status;
-    SH_TRY_DONE(sh_extent_read_all(mirror->shelf.marks, 0, marks, blocks));
-    for (uint32_t i = 0; i < blocks; i++)
-        if (marks[i] == 1)
-            set_state(mirror, i, MARKED);
-done:
-    free(marks);
-    return sh_fail_in(status, "%s", mirror->shelf.path);
-}
+static const sh_dataset_ops mirror_ops;
 
 sh_status sh_mirror_open(sh_mirror **mirror, sh_manifest *manifest,
                          const sh_mirror_options *options)
@@ -107,6 +96,9 @@ sh_status sh_mirror_open(sh_mirror **mirror, sh_manifest *manifest,
         sh_manifest_free(manifest);
         return sh_fail_memory(sizeof *fresh, "the mirror of the data");
     }
+    fresh->base.ops = &mirror_ops;
+    fresh->base.info = manifest->info;
+    fresh->base.contents = &manifest->contents;
     fresh->manifest = manifest;
     fresh->states = states;
     fresh->missing = manifest->blocks;
@@ -115,15 +107,24 @@ sh_status sh_mirror_open(sh_mirror **mirror, sh_manifest *manifest,
     fresh->shelf = (sh_shelf){.content = -1, .marks = -1, .lock = -1};
     pthread_mutex_init(&fresh->lock, NULL);
     pthread_cond_init(&fresh->news, NULL);
+    uint8_t *marks = NULL;
     sh_status status;
     SH_TRY_DONE(sh_shelf_open(&fresh->shelf, manifest, options->limit_bytes));
-    SH_TRY_DONE(load_marks(fresh));
+    marks = malloc(manifest->blocks);
+    if (marks == NULL)
+        SH_TRY_DONE(sh_fail_memory(manifest->blocks, "the marks of the mirror"));
+    SH_TRY_DONE(sh_fail_in(sh_extent_read_all(fresh->shelf.marks, 0, marks, manifest->blocks), "%s",
+                           fresh->shelf.path));
+    for (uint32_t i = 0; i < manifest->blocks; i++)
+        if (marks[i] == 1)
+            set_state(fresh, i, MARKED);
     sh_log(SH_LOG_INFO, "data.mirror", "folder=\"%s\" root=%.16s blocks=%u missing=%u",
            fresh->shelf.path, manifest->root, manifest->blocks, fresh->missing);
     *mirror = fresh;
-    return SH_OK;
 done:
-    sh_mirror_close(fresh);
+    free(marks);
+    if (status != SH_OK)
+        sh_mirror_close(fresh);
     return status;
 }
 
@@ -297,28 +298,22 @@ sh_status sh_mirror_read(sh_mirror *mirror, uint32_t file, uint64_t offset, uint
     return SH_OK;
 }
 
-/* Whether a block is good; asks for it where it is not here. */
-static bool touch_block(sh_mirror *mirror, uint32_t block)
-{
-    if (state_of(mirror, block) == GOOD)
-        return true;
-    sh_status status = SH_OK;
-    pthread_mutex_lock(&mirror->lock);
-    look(mirror, block);
-    if (state_of(mirror, block) == MARKED)
-        status = examine(mirror, block);
-    if (status == SH_OK && state_of(mirror, block) == MISSING && mirror->failed == SH_OK)
-        (void)ask(mirror, block, false);
-    pthread_mutex_unlock(&mirror->lock);
-    return state_of(mirror, block) == GOOD;
-}
-
 bool sh_mirror_touch(sh_mirror *mirror, uint32_t file, uint64_t offset, size_t count)
 {
     bool all = true;
     while (count > 0) {
         const piece p = piece_at(mirror, file, offset, count);
-        all = touch_block(mirror, p.block) &&
+        if (state_of(mirror, p.block) != GOOD) {
+            sh_status status = SH_OK;
+            pthread_mutex_lock(&mirror->lock);
+            look(mirror, p.block);
+            if (state_of(mirror, p.block) == MARKED)
+                status = examine(mirror, p.block);
+            if (status == SH_OK && state_of(mirror, p.block) == MISSING && mirror->failed == SH_OK)
+                (void)ask(mirror, p.block, false);
+            pthread_mutex_unlock(&mirror->lock);
+        }
+        all = state_of(mirror, p.block) == GOOD &&
               sh_extent_touch(mirror->shelf.content, p.place, p.bytes) && all;
         offset += p.bytes;
         count -= p.bytes;
@@ -348,4 +343,59 @@ void sh_mirror_close(sh_mirror *mirror)
     pthread_mutex_destroy(&mirror->lock);
     free((void *)mirror->states);
     free(mirror);
+}
+
+/* ---- the data set ---- */
+
+static sh_status set_read(const sh_dataset *dataset, sh_split split, uint32_t index, uint8_t *bytes,
+                          int32_t *label)
+{
+    sh_mirror *mirror = (sh_mirror *)dataset;
+    const sh_contents_place *image = &dataset->contents->image[split];
+    const sh_contents_place *mark = &dataset->contents->label[split];
+    const sh_dataset_info *info = &dataset->info;
+    uint8_t class;
+    SH_TRY(sh_mirror_read(mirror, mark->file, sh_contents_offset(mark, index), &class, 1));
+    SH_TRY(sh_mirror_read(mirror, image->file, sh_contents_offset(image, index), bytes,
+                          sh_dataset_bytes(info)));
+    if (class >= info->classes)
+        return sh_fail(SH_CORRUPT, "%s: %s sample %u has label %u of %u", info->name,
+                       sh_split_name(split), index, class, info->classes);
+    *label = class;
+    return SH_OK;
+}
+
+static bool set_touch(const sh_dataset *dataset, sh_split split, uint32_t index)
+{
+    sh_mirror *mirror = (sh_mirror *)dataset;
+    const sh_contents_place *image = &dataset->contents->image[split];
+    const sh_contents_place *mark = &dataset->contents->label[split];
+    const bool labelled = sh_mirror_touch(mirror, mark->file, sh_contents_offset(mark, index), 1);
+    return sh_mirror_touch(mirror, image->file, sh_contents_offset(image, index),
+                           sh_dataset_bytes(&dataset->info)) &&
+           labelled;
+}
+
+/* For others, who are told no instead of waiting: they have other sources. */
+static sh_status set_fetch(const sh_dataset *dataset, uint32_t file, uint64_t offset,
+                           uint8_t *bytes, size_t count)
+{
+    sh_mirror *mirror = (sh_mirror *)dataset;
+    if (!sh_mirror_touch(mirror, file, offset, count))
+        return sh_fail(SH_NOT_FOUND, "byte %" PRIu64 " of %s is not here yet", offset,
+                       dataset->contents->file[file].name);
+    return sh_mirror_read(mirror, file, offset, bytes, count);
+}
+
+static void set_close(sh_dataset *dataset)
+{
+    sh_mirror_close((sh_mirror *)dataset);
+}
+
+static const sh_dataset_ops mirror_ops = {
+    .read = set_read, .touch = set_touch, .fetch = set_fetch, .close = set_close};
+
+sh_dataset *sh_mirror_dataset(sh_mirror *mirror)
+{
+    return &mirror->base;
 }

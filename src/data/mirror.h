@@ -8,7 +8,7 @@
  *     sh_mirror *mirror;
  *     const sh_mirror_options options = {.want = want, .context = fetcher};
  *     SH_TRY(sh_mirror_open(&mirror, manifest, &options));
- *     SH_TRY(sh_mirror_dataset(&dataset, mirror));
+ *     sh_dataset *dataset = sh_mirror_dataset(mirror);
  *
  *     any lane:         SH_TRY(sh_dataset_read(dataset, split, index, bytes, &label));
  *     a block has come: SH_TRY(sh_mirror_put(mirror, block, bytes, count));
@@ -55,8 +55,7 @@ typedef struct sh_mirror_counts {
 
 /*
  * Opens the mirror of `manifest`, which is taken over (owned) also on failure. Blocking: makes room
- * for it on the disk (shelf.h). `*mirror` is owned: sh_mirror_close it, or hand it to
- * sh_mirror_dataset. Fails as sh_shelf_open does.
+ * for it on the disk (shelf.h). `*mirror` is owned: close it, or its data set. Fails as sh_shelf_open does.
  */
 sh_status sh_mirror_open(sh_mirror **mirror, sh_manifest *manifest,
                          const sh_mirror_options *options) SHOAL_CHECKED;
@@ -97,11 +96,11 @@ bool sh_mirror_touch(sh_mirror *mirror, uint32_t file, uint64_t offset, size_t c
 void sh_mirror_fail(sh_mirror *mirror, sh_status status, const char *reason);
 
 /*
- * The data set. The mirror is taken over: closing the set closes it, and until then `mirror` stays
- * good for the functions above. Its contents can be read too (contents.h), as far as they are
- * here, so that it serves others in turn. On failure the mirror is closed.
+ * The mirror as a data set: closing the set closes the mirror. It reads samples from where the
+ * manifest says that they lie, and opens without a single block. Its contents can be read too
+ * (contents.h), as far as they are here, so that it serves others in turn.
  */
-sh_status sh_mirror_dataset(sh_dataset **dataset, sh_mirror *mirror) SHOAL_CHECKED;
+sh_dataset *sh_mirror_dataset(sh_mirror *mirror);
 
 /* Wakes nobody: first end the readers. NULL is fine. */
 void sh_mirror_close(sh_mirror *mirror);

@@ -602,7 +602,7 @@ sh_status sh_delivery_open(sh_dataset **dataset, sh_delivery *delivery, const ch
                           &(sh_mirror_options){.limit_bytes = delivery->limit_bytes,
                                                .want = on_want,
                                                .context = delivery}));
-    SH_TRY(sh_mirror_dataset(dataset, mirror));
+    *dataset = sh_mirror_dataset(mirror);
     delivery->manifest = sh_mirror_manifest(mirror);
     delivery->mirror = mirror;
     return SH_OK;
