@@ -5,20 +5,9 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-/* Makes `folder` and the folders above it where they are missing. */
-static void make_folders(char *folder)
-{
-    for (char *at = folder + 1; *at != '\0'; at++)
-        if (*at == '/') {
-            *at = '\0';
-            (void)mkdir(folder, 0700); /* what is wrong shows when it is opened */
-            *at = '/';
-        }
-    (void)mkdir(folder, 0700);
-}
 
 sh_status sh_cache_path(char path[SH_CACHE_PATH])
 {
@@ -40,7 +29,15 @@ int sh_cache_open(char path[SH_CACHE_PATH])
 {
     if (sh_cache_path(path) != SH_OK)
         return -1;
-    make_folders(path);
+    for (char *at = path + 1;; at++)
+        if (*at == '/' || *at == '\0') {
+            const char end = *at;
+            *at = '\0';
+            (void)mkdir(path, 0700); /* what is wrong shows when it is opened */
+            *at = end;
+            if (end == '\0')
+                break;
+        }
     const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     struct stat about;
     if (fd < 0)
@@ -49,6 +46,35 @@ int sh_cache_open(char path[SH_CACHE_PATH])
         return fd;
     close(fd);
     return -1;
+}
+
+int sh_cache_lock(int folder, int operation)
+{
+    const int lock = openat(folder, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int locked = -1;
+    if (lock < 0)
+        return -1;
+    do
+        locked = flock(lock, operation);
+    while (locked != 0 && errno == EINTR);
+    if (locked == 0)
+        return lock;
+    const int error = errno;
+    close(lock);
+    errno = error;
+    return -1;
+}
+
+DIR *sh_cache_list(int folder)
+{
+    const int listed = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *entries = listed < 0 ? NULL : fdopendir(listed);
+    if (entries == NULL && listed >= 0) {
+        const int error = errno;
+        close(listed);
+        errno = error;
+    }
+    return entries;
 }
 
 sh_status sh_cache_unnamed(int *fd, const char **folder, const char *what)

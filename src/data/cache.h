@@ -15,6 +15,8 @@
 #ifndef SHOAL_DATA_CACHE_H
 #define SHOAL_DATA_CACHE_H
 
+#include <dirent.h>
+
 #include "base/fail.h"
 
 #define SH_CACHE_PATH 4096 /* bytes of its path, with the end */
@@ -28,6 +30,13 @@ sh_status sh_cache_path(char path[SH_CACHE_PATH]) SHOAL_CHECKED;
  * to be a path. -1, and `path` undefined, where there is none that only this user can write.
  */
 int sh_cache_open(char path[SH_CACHE_PATH]);
+
+/* Makes and locks the file `lock` in an open folder (`operation` as flock has it). Owned: closing
+ * it unlocks. -1 with errno where it cannot be made, or another holds it and LOCK_NB is set. */
+int sh_cache_lock(int folder, int operation);
+
+/* The entries of an open folder, which stays open. Owned: closedir it. NULL with errno. */
+DIR *sh_cache_list(int folder);
 
 /*
  * Where there is none: an empty file without a name in $TMPDIR or /tmp, gone when it is closed.

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -47,6 +48,18 @@ static sh_status fail_unknown(const char *spec)
     return sh_fail(SH_INVALID, "unknown data '%s': use %s or a folder", spec, known);
 }
 
+bool sh_count_read(const char **text, size_t most, char end, size_t *count)
+{
+    char *at = NULL;
+    const bool is_number = **text >= '0' && **text <= '9'; /* strtoul takes signs and spaces */
+    const unsigned long number = is_number ? strtoul(*text, &at, 10) : 0;
+    if (number == 0 || number > most || *at != end)
+        return false;
+    *text = end == '\0' ? at : at + 1;
+    *count = number;
+    return true;
+}
+
 sh_status sh_folder_check(const char *folder)
 {
     struct stat about;
@@ -58,35 +71,6 @@ sh_status sh_folder_check(const char *folder)
     if (access(folder, R_OK | X_OK) != 0)
         return sh_fail_errno(errno, "%s: cannot read the data folder", folder);
     return SH_OK;
-}
-
-static sh_status open_folder(sh_dataset **dataset, const char *folder)
-{
-    /* A word without a slash was more likely meant as a name than as a path. */
-    if (strchr(folder, '/') == NULL && access(folder, F_OK) != 0 && errno == ENOENT)
-        return fail_unknown(folder);
-    SH_TRY(sh_folder_check(folder));
-    const sh_format *found = NULL;
-    for (size_t i = 0; i < FORMATS; i++) {
-        const sh_format *format = formats[i];
-        if (format->recognises == NULL || !format->recognises(format, folder))
-            continue;
-        if (found != NULL)
-            return sh_fail(
-                SH_INVALID, "%s: holds files of %s and of %s; say which is meant: %s:%s or %s:%s",
-                folder, found->name, format->name, found->name, folder, format->name, folder);
-        found = format;
-    }
-    if (found != NULL)
-        return found->open(dataset, found, folder);
-    char files[LIST_BYTES] = "";
-    size_t used = 0;
-    for (size_t i = 0; i < FORMATS && used < LIST_BYTES; i++)
-        if (formats[i]->files != NULL)
-            used += (size_t)snprintf(files + used, LIST_BYTES - used, "%s%s (%s)",
-                                     used > 0 ? " or " : "", formats[i]->name, formats[i]->files);
-    return sh_fail(SH_NOT_FOUND, "%s: no data is recognised in this folder; looked for %s", folder,
-                   files);
 }
 
 sh_status sh_dataset_open(sh_dataset **dataset, const char *spec)
@@ -102,7 +86,33 @@ sh_status sh_dataset_open(sh_dataset **dataset, const char *spec)
         if (spec[length] == ':')
             return formats[i]->open(dataset, formats[i], spec + length + 1);
     }
-    return open_folder(dataset, spec);
+
+    /* A folder. A word without a slash was more likely meant as a name than as a path. */
+    if (strchr(spec, '/') == NULL && access(spec, F_OK) != 0 && errno == ENOENT)
+        return fail_unknown(spec);
+    SH_TRY(sh_folder_check(spec));
+    const sh_format *found = NULL;
+    char files[LIST_BYTES] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < FORMATS; i++) {
+        const sh_format *format = formats[i];
+        if (format->files == NULL)
+            continue;
+        if (used < LIST_BYTES)
+            used += (size_t)snprintf(files + used, LIST_BYTES - used, "%s%s (%s)",
+                                     used > 0 ? " or " : "", format->name, format->files);
+        if (!format->recognises(format, spec))
+            continue;
+        if (found != NULL)
+            return sh_fail(SH_INVALID,
+                           "%s: holds files of %s and of %s; say which is meant: %s:%s or %s:%s",
+                           spec, found->name, format->name, found->name, spec, format->name, spec);
+        found = format;
+    }
+    if (found == NULL)
+        return sh_fail(SH_NOT_FOUND, "%s: no data is recognised in this folder; looked for %s",
+                       spec, files);
+    return found->open(dataset, found, spec);
 }
 
 const sh_dataset_info *sh_dataset_about(const sh_dataset *dataset)
@@ -134,6 +144,8 @@ bool sh_dataset_touch(const sh_dataset *dataset, sh_split split, uint32_t index)
 
 void sh_dataset_close(sh_dataset *dataset)
 {
-    if (dataset != NULL)
+    if (dataset != NULL && dataset->ops->close != NULL)
         dataset->ops->close(dataset);
+    else
+        free(dataset);
 }

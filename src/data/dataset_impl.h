@@ -66,7 +66,7 @@ typedef struct sh_dataset_ops {
     sh_status (*fetch)(const sh_dataset *dataset, uint32_t file, uint64_t offset, uint8_t *bytes,
                        size_t count);
 
-    /* Required: frees all; `dataset` is not NULL. */
+    /* Frees all; `dataset` is not NULL. NULL where it is one block of the heap. */
     void (*close)(sh_dataset *dataset);
 } sh_dataset_ops;
 
@@ -78,6 +78,10 @@ struct sh_dataset {
 
 /* The place of a split in a message: "training" or "validation". */
 const char *sh_split_name(sh_split split);
+
+/* A number of 1 .. most in a spec, and the character behind it: `*text` goes on behind both. False,
+ * and nothing is changed, where something else stands there. */
+bool sh_count_read(const char **text, size_t most, char end, size_t *count);
 
 /* Fails unless `folder` is a folder that can be read, saying which it is not. */
 sh_status sh_folder_check(const char *folder) SHOAL_CHECKED;

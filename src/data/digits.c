@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A digit is drawn as a hand would: pick one of the ways to write it (glyph.c), and a hand (slant,
+ * `digits`: handwritten-looking digits that the program draws, so that a first training needs no
+ * download. Sample i of a split is a pure function of (split, i), in tens of microseconds. The
+ * fingerprint covers the numbers of samples and the pixels of the first of each split, so it
+ * differs where a device would draw differently.
+ *
+ * A digit is drawn as a hand would: pick one of the ways to write it (a glyph), and a hand (slant,
  * size, pen, tremor); move a pen along it; look at the ink through a slightly poor camera.
  *
  *     control points   each moved a little: no two hands shape a digit alike
@@ -17,8 +22,6 @@
  * tangent of its half, which needs no sine. All random numbers come from the one sequence that
  * belongs to (split, index).
  */
-#include "data/digits.h"
-
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -27,7 +30,6 @@
 
 #include "base/random.h"
 #include "data/dataset_impl.h"
-#include "data/glyph.h"
 
 /* How much hands differ. Larger is harder to learn. Lengths are in heights of a digit. */
 #define TREMOR 0.04f       /* furthest a control point strays, each way */
@@ -48,7 +50,12 @@
 #define NOISE_MOST 0.16f /* amplitude in the noisiest sample; 0 in the cleanest */
 
 #define STEPS 5 /* segments of a curve between two control points */
-#define SIDE SH_DIGITS_SIDE
+#define SIDE 28
+#define PIXELS (SIDE * SIDE)
+#define CLASSES 10
+#define TRAIN 10000          /* samples unless the spec says otherwise */
+#define VALIDATION 2000      /* samples unless the spec says otherwise */
+#define MOST 100000000       /* samples of one split */
 #define FIELD 4              /* the smooth field has FIELD x FIELD random vectors */
 #define SEED 0x73686f616cull /* of this data set, not of the job: all jobs see the same digits */
 
@@ -57,6 +64,81 @@
 #define DEVIATION 0.2451f
 
 #define FINGERPRINTED 4 /* samples of each split that are drawn for the fingerprint */
+
+#define GLYPH_POINTS 24 /* most points of one glyph, lifts included */
+#define LIFTED (-1)     /* in place of x: a stroke ends */
+#define LIFT                                                                                       \
+    {                                                                                              \
+        LIFTED, 0                                                                                  \
+    }
+
+/*
+ * How a pen moves to write a digit, in one of the ways that people write it: control points of
+ * smooth curves. x and y run from 0 (left, top) to 100 (right, bottom); a point given twice is a
+ * corner.
+ */
+typedef struct glyph {
+    uint8_t digit;
+    uint8_t points;
+    struct {
+        int8_t x, y;
+    } path[GLYPH_POINTS];
+} glyph;
+
+/* clang-format off */
+/* By digit. The points were set by eye, for this program. */
+static const glyph glyphs[] = {
+    {0, 9, {{55, 0}, {22, 12}, {4, 50}, {20, 88}, {50, 100}, {82, 86}, {97, 50}, {80, 12},
+             {50, 1}}},
+    {0, 11, {{70, 8}, {40, 0}, {12, 20}, {2, 55}, {18, 90}, {52, 100}, {86, 80}, {98, 42},
+             {84, 12}, {56, 2}, {36, 10}}},
+    {1, 3, {{50, 0}, {50, 50}, {50, 100}}},
+    {1, 6, {{24, 26}, {40, 14}, {55, 0}, {55, 0}, {54, 50}, {52, 100}}},
+    {1, 9, {{26, 24}, {52, 0}, {52, 0}, {52, 50}, {52, 98}, LIFT, {20, 100}, {50, 99},
+             {82, 100}}},
+    {2, 11, {{8, 24}, {22, 6}, {50, 0}, {80, 10}, {84, 32}, {64, 58}, {34, 80}, {6, 98},
+             {6, 98}, {45, 96}, {95, 98}}},
+    {2, 13, {{6, 22}, {28, 4}, {58, 0}, {84, 16}, {80, 42}, {54, 70}, {24, 92}, {6, 94},
+             {8, 80}, {28, 78}, {54, 92}, {76, 100}, {98, 90}}},
+    {3, 12, {{10, 12}, {36, 0}, {70, 4}, {84, 22}, {70, 40}, {40, 48}, {40, 48}, {74, 54},
+             {92, 74}, {76, 94}, {42, 100}, {8, 90}}},
+    {3, 12, {{12, 2}, {50, 2}, {86, 2}, {86, 2}, {62, 22}, {42, 42}, {42, 42}, {74, 48},
+             {92, 70}, {76, 94}, {40, 100}, {6, 88}}},
+    {3, 9, {{14, 10}, {46, 0}, {80, 14}, {72, 38}, {46, 47}, {80, 58}, {90, 80}, {60, 99},
+             {10, 92}}},
+    {4, 10, {{18, 2}, {12, 30}, {8, 56}, {8, 56}, {40, 58}, {96, 54}, LIFT, {72, 4},
+             {68, 50}, {62, 100}}},
+    {4, 9, {{98, 64}, {50, 66}, {4, 66}, {4, 66}, {40, 30}, {70, 0}, {70, 0}, {70, 50},
+             {68, 100}}},
+    {4, 9, {{16, 0}, {8, 34}, {20, 54}, {50, 56}, {82, 46}, LIFT, {86, 2}, {80, 50},
+             {72, 100}}},
+    {5, 14, {{22, 4}, {18, 24}, {14, 46}, {14, 46}, {44, 38}, {80, 46}, {92, 68}, {76, 92},
+             {44, 100}, {6, 92}, LIFT, {22, 4}, {55, 4}, {92, 0}}},
+    {5, 12, {{90, 2}, {55, 3}, {26, 4}, {26, 4}, {20, 24}, {16, 44}, {16, 44}, {50, 40},
+             {86, 56}, {84, 84}, {52, 100}, {8, 94}}},
+    {5, 9, {{88, 6}, {52, 0}, {24, 16}, {30, 38}, {64, 52}, {88, 72}, {72, 94}, {38, 100},
+             {8, 90}}},
+    {6, 10, {{74, 2}, {40, 18}, {14, 50}, {10, 80}, {34, 99}, {68, 96}, {86, 76}, {70, 56},
+             {40, 56}, {14, 74}}},
+    {6, 10, {{62, 0}, {30, 30}, {10, 64}, {16, 92}, {48, 100}, {82, 88}, {84, 66}, {56, 54},
+             {24, 66}, {12, 80}}},
+    {7, 7, {{6, 6}, {50, 4}, {94, 2}, {94, 2}, {66, 40}, {48, 70}, {36, 100}}},
+    {7, 10, {{6, 6}, {50, 3}, {92, 4}, {92, 4}, {66, 42}, {38, 100}, LIFT, {24, 52},
+             {54, 50}, {84, 48}}},
+    {7, 9, {{8, 22}, {10, 4}, {10, 4}, {50, 6}, {94, 2}, {94, 2}, {76, 34}, {60, 64},
+             {54, 100}}},
+    {8, 14, {{80, 14}, {50, 0}, {20, 12}, {24, 34}, {54, 50}, {86, 70}, {76, 94}, {46, 100},
+             {14, 90}, {14, 68}, {46, 48}, {78, 32}, {82, 12}, {64, 2}}},
+    {8, 15, {{50, 0}, {22, 10}, {20, 34}, {50, 46}, {80, 34}, {78, 10}, {50, 0}, LIFT,
+             {50, 46}, {16, 60}, {10, 84}, {50, 100}, {90, 84}, {84, 60}, {50, 46}}},
+    {9, 10, {{84, 22}, {62, 2}, {28, 6}, {12, 30}, {28, 50}, {62, 46}, {84, 22}, {84, 22},
+             {82, 60}, {76, 100}}},
+    {9, 10, {{86, 20}, {56, 0}, {20, 12}, {14, 38}, {44, 52}, {78, 36}, {86, 14}, {88, 50},
+             {72, 86}, {30, 98}}},
+    {9, 9, {{80, 14}, {44, 2}, {14, 24}, {30, 48}, {64, 42}, {82, 12}, {82, 12}, {66, 60},
+             {50, 100}}},
+};
+/* clang-format on */
 
 typedef struct point {
     float x, y;
@@ -205,21 +287,21 @@ static void ink_stroke(canvas *c, const hand *h, const point *points, uint32_t c
     }
 }
 
-static void ink_glyph(canvas *c, const hand *h, const sh_glyph *glyph, sh_random *random)
+static void ink_glyph(canvas *c, const hand *h, const glyph *g, sh_random *random)
 {
-    point points[SH_GLYPH_POINTS];
+    point points[GLYPH_POINTS];
     uint32_t start = 0;
-    for (uint32_t i = 0; i <= glyph->points; i++) {
-        if (i == glyph->points || glyph->path[i].x == SH_GLYPH_LIFT) {
-            ink_stroke(c, h, points + start, i - start, (float)start / (float)glyph->points,
-                       (float)i / (float)glyph->points);
+    for (uint32_t i = 0; i <= g->points; i++) {
+        if (i == g->points || g->path[i].x == LIFTED) {
+            ink_stroke(c, h, points + start, i - start, (float)start / (float)g->points,
+                       (float)i / (float)g->points);
             start = i + 1;
-        } else if (i > start && glyph->path[i].x == glyph->path[i - 1].x &&
-                   glyph->path[i].y == glyph->path[i - 1].y) {
+        } else if (i > start && g->path[i].x == g->path[i - 1].x &&
+                   g->path[i].y == g->path[i - 1].y) {
             points[i] = points[i - 1]; /* a corner stays one */
         } else {
-            points[i].x = (float)glyph->path[i].x * 0.01f - 0.5f + between(random, -TREMOR, TREMOR);
-            points[i].y = (float)glyph->path[i].y * 0.01f - 0.5f + between(random, -TREMOR, TREMOR);
+            points[i].x = (float)g->path[i].x * 0.01f - 0.5f + between(random, -TREMOR, TREMOR);
+            points[i].y = (float)g->path[i].y * 0.01f - 0.5f + between(random, -TREMOR, TREMOR);
         }
     }
 }
@@ -246,115 +328,82 @@ static void blur(canvas *c, float amount)
         }
 }
 
-/* Adds noise of the given amplitude and rounds to 8 bits. */
-static void expose(uint8_t pixels[SH_DIGITS_PIXELS], const canvas *c, float noise,
-                   sh_random *random)
+/* Cannot fail. */
+static sh_status draw(const sh_dataset *dataset, sh_split split, uint32_t index, uint8_t *pixels,
+                      int32_t *label)
 {
-    uint32_t word = 0;
-    for (int i = 0; i < SH_DIGITS_PIXELS; i++) {
-        word = i % 4 == 0 ? sh_random_next(random) : word >> 8;
-        const float swing = (float)(word & 255) * (1.0f / 127.5f) - 1.0f;
-        float value = c->ink[i / SIDE][i % SIDE] + noise * swing;
-        value = value < 0.0f ? 0.0f : value > 1.0f ? 1.0f : value;
-        pixels[i] = (uint8_t)(value * 255.0f + 0.5f);
-    }
-}
-
-int32_t sh_digits_draw(uint8_t pixels[SH_DIGITS_PIXELS], sh_split split, uint32_t index)
-{
+    (void)dataset;
     sh_random random = sh_random_for(SEED, SH_RANDOM_DIGITS, (uint32_t)split, index);
-    const uint32_t digit = sh_random_below(&random, SH_DIGITS_CLASSES);
-    const sh_glyph *glyph = sh_glyph_pick(digit, sh_random_next(&random) >> 8);
+    const uint32_t digit = sh_random_below(&random, CLASSES);
+    const uint32_t way = sh_random_next(&random) >> 8;
+    uint32_t ways = 0, first = 0;
+    for (uint32_t i = 0; i < sizeof glyphs / sizeof *glyphs; i++)
+        if (glyphs[i].digit == digit && ways++ == 0)
+            first = i;
     const hand h = hand_new(&random);
     const bool blurred = sh_random_unit(&random) < BLURRED;
     const float amount = between(&random, 0.4f, 1.0f);
     const float noise = between(&random, 0.0f, NOISE_MOST);
     canvas c = {0};
-    ink_glyph(&c, &h, glyph, &random);
+    ink_glyph(&c, &h, &glyphs[first + way % ways], &random);
     if (blurred)
         blur(&c, amount);
-    expose(pixels, &c, noise, &random);
-    return (int32_t)digit;
-}
-
-static sh_status digits_read(const sh_dataset *dataset, sh_split split, uint32_t index,
-                             uint8_t *bytes, int32_t *label)
-{
-    (void)dataset;
-    *label = sh_digits_draw(bytes, split, index);
+    uint32_t word = 0; /* four numbers for the noise */
+    for (int i = 0; i < PIXELS; i++) {
+        word = i % 4 == 0 ? sh_random_next(&random) : word >> 8;
+        const float swing = (float)(word & 255) * (1.0f / 127.5f) - 1.0f;
+        float value = c.ink[i / SIDE][i % SIDE] + noise * swing;
+        value = value < 0.0f ? 0.0f : value > 1.0f ? 1.0f : value;
+        pixels[i] = (uint8_t)(value * 255.0f + 0.5f);
+    }
+    *label = (int32_t)digit;
     return SH_OK;
 }
 
-/* Reads one number of samples; `*end` is where it ends. */
-static bool parse_count(uint32_t *count, const char *text, const char **end)
-{
-    uint32_t value = 0;
-    const char *at = text;
-    for (; *at >= '0' && *at <= '9'; at++) {
-        value = value * 10 + (uint32_t)(*at - '0');
-        if (value > SH_DIGITS_MOST)
-            return false;
-    }
-    *count = value;
-    *end = at;
-    return at > text && value > 0;
-}
-
-static sh_status parse_counts(uint32_t count[SH_SPLITS], const char *argument)
-{
-    const char *at = argument;
-    if (parse_count(&count[0], at, &at) && *at == '/' && parse_count(&count[1], at + 1, &at) &&
-        *at == '\0')
-        return SH_OK;
-    return sh_fail(SH_INVALID,
-                   "digits:%s: write digits or digits:TRAIN/VALIDATION, each a number of samples "
-                   "from 1 to %d, for example digits:%d/%d",
-                   argument, SH_DIGITS_MOST, SH_DIGITS_TRAIN, SH_DIGITS_VALIDATION);
-}
-
-static sh_status fingerprint(char hex[SH_DIGEST_TEXT], const uint32_t count[SH_SPLITS])
-{
-    sh_digest *digest;
-    SH_TRY(sh_digest_new(&digest));
-    char text[64];
-    const int length = snprintf(text, sizeof text, "digits %u %u", count[0], count[1]);
-    sh_digest_add(digest, text, (size_t)length);
-    for (uint32_t i = 0; i < SH_SPLITS * FINGERPRINTED; i++) {
-        uint8_t pixels[SH_DIGITS_PIXELS];
-        sh_digits_draw(pixels, (sh_split)(i / FINGERPRINTED), i % FINGERPRINTED);
-        sh_digest_add(digest, pixels, sizeof pixels);
-    }
-    return sh_digest_finish(digest, hex);
-}
-
-static void digits_close(sh_dataset *dataset)
-{
-    free(dataset);
-}
-
-static const sh_dataset_ops digits_ops = {.read = digits_read, .close = digits_close};
+static const sh_dataset_ops digits_ops = {.read = draw};
 
 static sh_status digits_open(sh_dataset **dataset, const sh_format *format, const char *argument)
 {
-    sh_dataset_info info = {
-        .name = format->name,
-        .channels = 1,
-        .height = SIDE,
-        .width = SIDE,
-        .classes = SH_DIGITS_CLASSES,
-        .count = {SH_DIGITS_TRAIN, SH_DIGITS_VALIDATION},
-        .mean = {MEAN},
-        .deviation = {DEVIATION},
-    };
-    if (argument != NULL)
-        SH_TRY(parse_counts(info.count, argument));
-    SH_TRY(fingerprint(info.fingerprint, info.count));
+    size_t train = TRAIN, validation = VALIDATION;
+    const char *at = argument;
+    if (argument != NULL &&
+        (!sh_count_read(&at, MOST, '/', &train) || !sh_count_read(&at, MOST, '\0', &validation)))
+        return sh_fail(SH_INVALID,
+                       "digits:%s: write digits or digits:TRAIN/VALIDATION, each a number of "
+                       "samples from 1 to %d, for example digits:%d/%d",
+                       argument, MOST, TRAIN, VALIDATION);
     sh_dataset *fresh = malloc(sizeof *fresh);
     if (fresh == NULL)
         return sh_fail_memory(sizeof *fresh, "the digits data set");
-    *fresh = (sh_dataset){.ops = &digits_ops, .info = info};
+    *fresh = (sh_dataset){.ops = &digits_ops,
+                          .info = {
+                              .name = format->name,
+                              .channels = 1,
+                              .height = SIDE,
+                              .width = SIDE,
+                              .classes = CLASSES,
+                              .count = {(uint32_t)train, (uint32_t)validation},
+                              .mean = {MEAN},
+                              .deviation = {DEVIATION},
+                          }};
+    sh_digest *digest;
+    char text[64];
+    uint8_t pixels[PIXELS];
+    int32_t label;
+    sh_status status;
+    SH_TRY_DONE(sh_digest_new(&digest));
+    const int length = snprintf(text, sizeof text, "digits %zu %zu", train, validation);
+    sh_digest_add(digest, text, (size_t)length);
+    for (uint32_t i = 0; i < SH_SPLITS * FINGERPRINTED; i++) {
+        (void)draw(fresh, (sh_split)(i / FINGERPRINTED), i % FINGERPRINTED, pixels, &label);
+        sh_digest_add(digest, pixels, sizeof pixels);
+    }
+    SH_TRY_DONE(sh_digest_finish(digest, fresh->info.fingerprint));
     *dataset = fresh;
     return SH_OK;
+done:
+    free(fresh);
+    return status;
 }
 
 const sh_format sh_digits_format = {

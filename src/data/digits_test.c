@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "data/digits.h"
-
 #include <stdlib.h>
 
 #include "base/digest.h"
@@ -8,20 +6,29 @@
 #include "base/test.h"
 #include "data/pipeline.h"
 
+enum { DRAWN = 2000, SIDE = 28, PIXELS = SIDE * SIDE, CLASSES = 10 };
+
 typedef struct drawing {
-    uint8_t pixels[SH_DIGITS_PIXELS];
+    uint8_t pixels[PIXELS];
     int32_t label;
 } drawing;
 
-enum { DRAWN = 2000 };
+/* The first `count` samples of a split. */
+static void draw(drawing *all, sh_split split, uint32_t count)
+{
+    sh_dataset *data;
+    assert_ok(sh_dataset_open(&data, "digits"));
+    for (uint32_t i = 0; i < count; i++)
+        assert_ok(sh_dataset_read(data, split, i, all[i].pixels, &all[i].label));
+    sh_dataset_close(data);
+}
 
 /* The first samples of a split; owned. */
 static drawing *draw_all(sh_split split)
 {
     drawing *all = calloc(DRAWN, sizeof *all);
     assert_non_null(all);
-    for (uint32_t i = 0; i < DRAWN; i++)
-        all[i].label = sh_digits_draw(all[i].pixels, split, i);
+    draw(all, split, DRAWN);
     return all;
 }
 
@@ -34,14 +41,14 @@ static void golden_pixels(void **state)
         "85e56a18d60a185c296fc839734b1daeafd0295a6c1fa2a1c9599fb931578503",
     };
     for (int split = 0; split < SH_SPLITS; split++) {
+        drawing all[100];
         sh_digest *digest;
+        draw(all, (sh_split)split, 100);
         assert_ok(sh_digest_new(&digest));
         for (uint32_t i = 0; i < 100; i++) {
-            drawing one;
-            one.label = sh_digits_draw(one.pixels, (sh_split)split, i);
-            const uint8_t label = (uint8_t)one.label;
+            const uint8_t label = (uint8_t)all[i].label;
             sh_digest_add(digest, &label, 1);
-            sh_digest_add(digest, one.pixels, sizeof one.pixels);
+            sh_digest_add(digest, all[i].pixels, sizeof all[i].pixels);
         }
         char hex[SH_DIGEST_TEXT];
         assert_ok(sh_digest_finish(digest, hex));
@@ -54,12 +61,12 @@ static void classes_are_balanced(void **state)
     (void)state;
     for (int split = 0; split < SH_SPLITS; split++) {
         drawing *all = draw_all((sh_split)split);
-        int count[SH_DIGITS_CLASSES] = {0};
+        int count[CLASSES] = {0};
         for (uint32_t i = 0; i < DRAWN; i++) {
-            assert_in_range(all[i].label, 0, SH_DIGITS_CLASSES - 1);
+            assert_in_range(all[i].label, 0, CLASSES - 1);
             count[all[i].label]++;
         }
-        for (int i = 0; i < SH_DIGITS_CLASSES; i++)
+        for (int i = 0; i < CLASSES; i++)
             assert_in_range(count[i], 140, 260); /* 4.5 sigma */
         free(all);
     }
@@ -71,15 +78,15 @@ static void every_sample_has_ink_and_paper(void **state)
     drawing *all = draw_all(SH_SPLIT_TRAIN);
     for (uint32_t i = 0; i < DRAWN; i++) {
         int dark = 0, light = 0, edge = 0;
-        for (int k = 0; k < SH_DIGITS_PIXELS; k++) {
+        for (int k = 0; k < PIXELS; k++) {
             dark += all[i].pixels[k] >= 80;
             light += all[i].pixels[k] < 60;
-            const int x = k % SH_DIGITS_SIDE, y = k / SH_DIGITS_SIDE;
-            if (x == 0 || y == 0 || x == SH_DIGITS_SIDE - 1 || y == SH_DIGITS_SIDE - 1)
+            const int x = k % SIDE, y = k / SIDE;
+            if (x == 0 || y == 0 || x == SIDE - 1 || y == SIDE - 1)
                 edge += all[i].pixels[k] >= 80;
         }
         assert_in_range(dark, 15, 400);
-        assert_true(light > SH_DIGITS_PIXELS / 3);
+        assert_true(light > PIXELS / 3);
         assert_true(edge < 30); /* digits stay in the picture but for the odd end */
     }
     free(all);
@@ -87,7 +94,7 @@ static void every_sample_has_ink_and_paper(void **state)
 
 static int compare(const void *a, const void *b)
 {
-    return memcmp(a, b, SH_DIGITS_PIXELS);
+    return memcmp(a, b, PIXELS);
 }
 
 static void no_two_samples_are_equal(void **state)
@@ -95,8 +102,8 @@ static void no_two_samples_are_equal(void **state)
     (void)state;
     drawing *all = calloc(2 * DRAWN, sizeof *all);
     assert_non_null(all);
-    for (uint32_t i = 0; i < 2 * DRAWN; i++)
-        all[i].label = sh_digits_draw(all[i].pixels, (sh_split)(i / DRAWN), i % DRAWN);
+    for (int split = 0; split < SH_SPLITS; split++)
+        draw(all + split * DRAWN, (sh_split)split, DRAWN);
     qsort(all, 2 * DRAWN, sizeof *all, compare);
     for (uint32_t i = 1; i < 2 * DRAWN; i++)
         assert_true(compare(&all[i - 1], &all[i]) != 0);
@@ -110,15 +117,15 @@ static void mean_and_deviation_are_normal(void **state)
     assert_ok(sh_pipeline_open(&data, "digits", &(sh_pipeline_options){.resize = 0}));
     double sum = 0, squares = 0;
     for (uint32_t i = 0; i < DRAWN; i++) {
-        float pixels[SH_DIGITS_PIXELS];
+        float pixels[PIXELS];
         int32_t label;
         assert_ok(sh_pipeline_read(data, SH_SPLIT_TRAIN, 0, i, pixels, &label));
-        for (int k = 0; k < SH_DIGITS_PIXELS; k++) {
+        for (int k = 0; k < PIXELS; k++) {
             sum += (double)pixels[k];
             squares += (double)pixels[k] * (double)pixels[k];
         }
     }
-    const double count = (double)DRAWN * SH_DIGITS_PIXELS;
+    const double count = (double)DRAWN * PIXELS;
     const double mean = sum / count, variance = squares / count - mean * mean;
     assert_true(mean > -0.02 && mean < 0.02);
     assert_true(variance > 0.96 && variance < 1.04);
@@ -127,7 +134,7 @@ static void mean_and_deviation_are_normal(void **state)
 
 typedef struct race {
     const sh_dataset *data;
-    uint8_t pixels[2][100][SH_DIGITS_PIXELS];
+    uint8_t pixels[2][100][PIXELS];
     int32_t labels[2][100];
     sh_status status[2];
 } race;

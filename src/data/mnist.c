@@ -52,7 +52,10 @@ static const char *kind_name(idx_kind kind)
     return kind == IMAGES ? "images" : "labels";
 }
 
-static sh_status check_magic(const uint8_t *bytes, size_t count, idx_kind kind)
+/* Parses the header of a file of `file_bytes` bytes. bytes[0 .. count - 1] are its first bytes:
+ * the whole file, or at least HEADER_MOST. The caller adds the file's name to messages. */
+static sh_status parse_header(idx_header *header, const uint8_t *bytes, size_t count,
+                              uint64_t file_bytes, idx_kind kind)
 {
     if (count >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b)
         return sh_fail(SH_FORMAT, "is gzip'd though its name does not say so; add .gz to its name");
@@ -73,15 +76,6 @@ static sh_status check_magic(const uint8_t *bytes, size_t count, idx_kind kind)
             SH_CORRUPT,
             "is cut off: %zu bytes, the header alone takes %u; copy or download it again", count,
             4 + 4 * kind);
-    return SH_OK;
-}
-
-/* Parses the header of a file of `file_bytes` bytes. bytes[0 .. count - 1] are its first bytes:
- * the whole file, or at least HEADER_MOST. The caller adds the file's name to messages. */
-static sh_status parse_header(idx_header *header, const uint8_t *bytes, size_t count,
-                              uint64_t file_bytes, idx_kind kind)
-{
-    SH_TRY(check_magic(bytes, count, kind));
     idx_header h = {
         .count = big_endian(bytes + 4), .height = 1, .width = 1, .bytes = 4 + 4 * (uint32_t)kind};
     if (kind == IMAGES) {

@@ -32,36 +32,18 @@ static sh_status read_noise(const sh_dataset *dataset, sh_split split, uint32_t 
     return SH_OK;
 }
 
-static void close_noise(sh_dataset *dataset)
-{
-    free(dataset);
-}
-
-/* A number of 1 .. most, and the character behind it, which it passes. */
-static bool read_count(const char **text, size_t most, char end, size_t *count)
-{
-    const char *at = *text;
-    size_t number = 0;
-    for (; *at >= '0' && *at <= '9' && number <= most; at++)
-        number = number * 10 + (size_t)(*at - '0');
-    if (at == *text || number == 0 || number > most || *at != end)
-        return false;
-    *text = end == '\0' ? at : at + 1;
-    *count = number;
-    return true;
-}
-
 static bool parse(sh_dataset_info *info, const char *text)
 {
     size_t classes, train = USUAL_TRAIN, validation = USUAL_VALIDATION;
-    if (!read_count(&text, 4096, 'x', &info->channels) ||
-        !read_count(&text, 4096, 'x', &info->height) || !read_count(&text, 4096, '/', &info->width))
+    if (!sh_count_read(&text, 4096, 'x', &info->channels) ||
+        !sh_count_read(&text, 4096, 'x', &info->height) ||
+        !sh_count_read(&text, 4096, '/', &info->width))
         return false;
     const char *counts = strchr(text, '/');
-    if (!read_count(&text, 1000000, counts == NULL ? '\0' : '/', &classes) || classes < 2)
+    if (!sh_count_read(&text, 1000000, counts == NULL ? '\0' : '/', &classes) || classes < 2)
         return false;
-    if (counts != NULL && (!read_count(&text, MOST_SAMPLES, '/', &train) ||
-                           !read_count(&text, MOST_SAMPLES, '\0', &validation)))
+    if (counts != NULL && (!sh_count_read(&text, MOST_SAMPLES, '/', &train) ||
+                           !sh_count_read(&text, MOST_SAMPLES, '\0', &validation)))
         return false;
     info->classes = (uint32_t)classes;
     info->count[SH_SPLIT_TRAIN] = (uint32_t)train;
@@ -69,18 +51,7 @@ static bool parse(sh_dataset_info *info, const char *text)
     return info->channels <= SH_DATASET_CHANNELS_MOST && sh_dataset_bytes(info) <= MOST_ELEMENTS;
 }
 
-static sh_status fingerprint(sh_dataset_info *info)
-{
-    const uint64_t facts[] = {info->channels, info->height,   info->width,
-                              info->classes,  info->count[0], info->count[1]};
-    sh_digest *digest;
-    SH_TRY(sh_digest_new(&digest));
-    sh_digest_add(digest, "noise", 5);
-    sh_digest_add(digest, facts, sizeof facts);
-    return sh_digest_finish(digest, info->fingerprint);
-}
-
-static const sh_dataset_ops noise_ops = {.read = read_noise, .close = close_noise};
+static const sh_dataset_ops noise_ops = {.read = read_noise};
 
 static sh_status open_noise(sh_dataset **dataset, const sh_format *format, const char *argument)
 {
@@ -94,7 +65,13 @@ static sh_status open_noise(sh_dataset **dataset, const sh_format *format, const
         info.mean[i] = 0.5f;
         info.deviation[i] = 0.289f;
     }
-    SH_TRY(fingerprint(&info));
+    const uint64_t facts[] = {info.channels, info.height,   info.width,
+                              info.classes,  info.count[0], info.count[1]};
+    sh_digest *digest;
+    SH_TRY(sh_digest_new(&digest));
+    sh_digest_add(digest, "noise", 5);
+    sh_digest_add(digest, facts, sizeof facts);
+    SH_TRY(sh_digest_finish(digest, info.fingerprint));
     sh_dataset *fresh = calloc(1, sizeof *fresh);
     if (fresh == NULL)
         return sh_fail_memory(sizeof *fresh, "samples of noise");

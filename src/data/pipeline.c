@@ -43,24 +43,26 @@ struct sh_pipeline {
     tap columns[SIDE_MOST], rows[SIDE_MOST]; /* where it resizes */
 };
 
-/* --- options --- */
-
 typedef enum normalization {
     BY_DATASET,
     BY_IMAGENET,
     BY_NOTHING,
 } normalization;
 
-static sh_status parse_normalize(normalization *by, const char *name)
+static sh_status parse(sh_augment *augment, normalization *by, const sh_pipeline_options *options)
 {
     static const char *const names[] = {"dataset", "imagenet", "none"};
+    const char *name = options->normalize;
+    SH_TRY(sh_augment_parse(augment, options->augment == NULL ? "" : options->augment));
+    if (options->resize != 0 &&
+        (options->resize < SH_PIPELINE_SIDE_LEAST || options->resize > SIDE_MOST))
+        return sh_fail(SH_INVALID, "--resize %u: must be %d to %d pixels", options->resize,
+                       SH_PIPELINE_SIDE_LEAST, SIDE_MOST);
     if (name == NULL || name[0] == '\0')
         name = names[BY_DATASET];
-    for (int i = 0; i < 3; i++)
-        if (strcmp(name, names[i]) == 0) {
-            *by = (normalization)i;
+    for (*by = BY_DATASET; *by <= BY_NOTHING; ++*by)
+        if (strcmp(name, names[*by]) == 0)
             return SH_OK;
-        }
     return sh_fail(SH_INVALID, "--normalize %s: unknown; use dataset, imagenet or none", name);
 }
 
@@ -68,49 +70,7 @@ sh_status sh_pipeline_check(const sh_pipeline_options *options)
 {
     sh_augment augment;
     normalization by;
-    SH_TRY(sh_augment_parse(&augment, options->augment == NULL ? "" : options->augment));
-    if (options->resize != 0 &&
-        (options->resize < SH_PIPELINE_SIDE_LEAST || options->resize > SIDE_MOST))
-        return sh_fail(SH_INVALID, "--resize %u: must be %d to %d pixels", options->resize,
-                       SH_PIPELINE_SIDE_LEAST, SIDE_MOST);
-    return parse_normalize(&by, options->normalize);
-}
-
-/* --- opening --- */
-
-/* Fills the mean and deviation that are normalised by. */
-static sh_status choose_normalization(sh_dataset_info *info, normalization by)
-{
-    /* torchvision's transforms for its ImageNet models: mean and deviation of red, green, blue. */
-    static const float mean[3] = {0.485f, 0.456f, 0.406f}, deviation[3] = {0.229f, 0.224f, 0.225f};
-    if (by == BY_IMAGENET && info->channels != 3)
-        return sh_fail(SH_INVALID,
-                       "--normalize imagenet: is for images of 3 channels, %s has %zu; use dataset "
-                       "or none",
-                       info->name, info->channels);
-    for (size_t c = 0; c < info->channels && by != BY_DATASET; c++) {
-        info->mean[c] = by == BY_IMAGENET ? mean[c] : 0.0f;
-        info->deviation[c] = by == BY_IMAGENET ? deviation[c] : 1.0f;
-    }
-    return SH_OK;
-}
-
-/* Whether images of this size can be augmented and resized as asked. */
-static sh_status check_sizes(const sh_dataset_info *info, const sh_augment *augment)
-{
-    const size_t bytes = sh_dataset_bytes(info);
-    if (bytes > SH_PIPELINE_BYTES_MOST || info->height > SIDE_MOST || info->width > SIDE_MOST)
-        return sh_fail(
-            SH_INVALID,
-            "images of %zu x %zu x %zu are too large for --augment and --resize: at most "
-            "%d bytes, and %d pixels each way",
-            info->channels, info->height, info->width, SH_PIPELINE_BYTES_MOST, SIDE_MOST);
-    if (augment->crop >= info->height || augment->crop >= info->width)
-        return sh_fail(SH_INVALID,
-                       "--augment crop:%u: must be smaller than the images, which have %zu x %zu "
-                       "pixels",
-                       augment->crop, info->height, info->width);
-    return SH_OK;
+    return parse(&augment, &by, options);
 }
 
 /*
@@ -131,23 +91,47 @@ static void find_taps(tap *taps, uint32_t from, uint32_t to)
 
 static sh_status prepare(sh_pipeline *p, const sh_pipeline_options *options)
 {
+    /* torchvision's transforms for its ImageNet models: mean and deviation of red, green, blue. */
+    static const float mean[3] = {0.485f, 0.456f, 0.406f}, deviation[3] = {0.229f, 0.224f, 0.225f};
+    sh_dataset_info *info = &p->info;
+    const sh_dataset_info *source = p->source;
     normalization by;
-    SH_TRY(sh_augment_parse(&p->augment, options->augment == NULL ? "" : options->augment));
-    SH_TRY(parse_normalize(&by, options->normalize));
-    SH_TRY(choose_normalization(&p->info, by));
-    for (size_t c = 0; c < p->info.channels; c++)
+    SH_TRY(parse(&p->augment, &by, options));
+    if (by == BY_IMAGENET && info->channels != 3)
+        return sh_fail(SH_INVALID,
+                       "--normalize imagenet: is for images of 3 channels, %s has %zu; use dataset "
+                       "or none",
+                       info->name, info->channels);
+    for (size_t c = 0; c < info->channels; c++) {
+        if (by != BY_DATASET) {
+            info->mean[c] = by == BY_IMAGENET ? mean[c] : 0.0f;
+            info->deviation[c] = by == BY_IMAGENET ? deviation[c] : 1.0f;
+        }
         for (int i = 0; i < LEVELS; i++)
-            p->levels[c][i] = ((float)i / 255.0f - p->info.mean[c]) / p->info.deviation[c];
+            p->levels[c][i] = ((float)i / 255.0f - info->mean[c]) / info->deviation[c];
+    }
     p->seed = options->seed;
     p->resizes = options->resize > 0 &&
-                 (options->resize != p->source->height || options->resize != p->source->width);
+                 (options->resize != source->height || options->resize != source->width);
     if (!p->resizes && p->augment.crop == 0 && !p->augment.flip)
         return SH_OK;
-    SH_TRY(check_sizes(p->source, &p->augment));
+
+    if (sh_dataset_bytes(source) > SH_PIPELINE_BYTES_MOST || source->height > SIDE_MOST ||
+        source->width > SIDE_MOST)
+        return sh_fail(
+            SH_INVALID,
+            "images of %zu x %zu x %zu are too large for --augment and --resize: at most "
+            "%d bytes, and %d pixels each way",
+            source->channels, source->height, source->width, SH_PIPELINE_BYTES_MOST, SIDE_MOST);
+    if (p->augment.crop >= source->height || p->augment.crop >= source->width)
+        return sh_fail(SH_INVALID,
+                       "--augment crop:%u: must be smaller than the images, which have %zu x %zu "
+                       "pixels",
+                       p->augment.crop, source->height, source->width);
     if (p->resizes) {
-        p->info.height = p->info.width = options->resize;
-        find_taps(p->rows, (uint32_t)p->source->height, options->resize);
-        find_taps(p->columns, (uint32_t)p->source->width, options->resize);
+        info->height = info->width = options->resize;
+        find_taps(p->rows, (uint32_t)source->height, options->resize);
+        find_taps(p->columns, (uint32_t)source->width, options->resize);
     }
     return SH_OK;
 }
@@ -163,14 +147,13 @@ sh_status sh_pipeline_adopt(sh_pipeline **pipeline, sh_dataset *dataset,
     fresh->dataset = dataset;
     fresh->source = sh_dataset_about(dataset);
     fresh->info = *fresh->source;
-    sh_status status;
-    SH_TRY_DONE(sh_pipeline_check(options));
-    SH_TRY_DONE(prepare(fresh, options));
+    const sh_status status = prepare(fresh, options);
+    if (status != SH_OK) {
+        sh_pipeline_close(fresh);
+        return status;
+    }
     *pipeline = fresh;
     return SH_OK;
-done:
-    sh_pipeline_close(fresh);
-    return status;
 }
 
 sh_status sh_pipeline_open(sh_pipeline **pipeline, const char *spec,
@@ -241,29 +224,6 @@ static void see_row(float *row, const plane *p, uint32_t y)
             image[i] = levels[bytes[i]];
 }
 
-static void see_plane(float *pixels, const plane *p)
-{
-    for (uint32_t y = 0; y < p->height; y++)
-        see_row(pixels + (size_t)y * p->width, p, y);
-}
-
-static void spread_row(float *restrict wide, const float *restrict row, const tap *columns,
-                       uint32_t count)
-{
-    for (uint32_t x = 0; x < count; x++) {
-        const tap *t = &columns[x];
-        wide[x] = (1.0f - t->weight) * row[t->low] + t->weight * row[t->high];
-    }
-}
-
-static void mix_rows(float *restrict pixels, const float *restrict low, const float *restrict high,
-                     float weight, uint32_t count)
-{
-    const float rest = 1.0f - weight;
-    for (uint32_t x = 0; x < count; x++)
-        pixels[x] = rest * low[x] + weight * high[x];
-}
-
 static void resize_plane(float *pixels, const plane *p, const sh_pipeline *pipeline)
 {
     const uint32_t side = (uint32_t)pipeline->info.width;
@@ -277,10 +237,16 @@ static void resize_plane(float *pixels, const plane *p, const sh_pipeline *pipel
             if (number[place] == needed[i])
                 continue;
             see_row(row, p, needed[i]);
-            spread_row(held[place], row, pipeline->columns, side);
+            for (uint32_t x = 0; x < side; x++) {
+                const tap *c = &pipeline->columns[x];
+                held[place][x] = (1.0f - c->weight) * row[c->low] + c->weight * row[c->high];
+            }
             number[place] = needed[i];
         }
-        mix_rows(pixels + (size_t)y * side, held[t->low % 2], held[t->high % 2], t->weight, side);
+        const float *low = held[t->low % 2], *high = held[t->high % 2];
+        const float rest = 1.0f - t->weight;
+        for (uint32_t x = 0; x < side; x++)
+            pixels[y * (size_t)side + x] = rest * low[x] + t->weight * high[x];
     }
 }
 
@@ -312,7 +278,8 @@ static sh_status read_view(const sh_pipeline *p, sh_split split, uint32_t index,
         if (p->resizes)
             resize_plane(pixels + c * size, &channel, p);
         else
-            see_plane(pixels + c * size, &channel);
+            for (uint32_t y = 0; y < channel.height; y++)
+                see_row(pixels + c * size + (size_t)y * channel.width, &channel, y);
     }
     return SH_OK;
 }

@@ -59,23 +59,6 @@ struct sh_prefetch {
     pthread_cond_t wake; /* a wish, or the end */
 };
 
-/* The next record to bring, as a wish for one; waits for it. False at the end. */
-static bool take(sh_prefetch *prefetch, wish *one)
-{
-    pthread_mutex_lock(&prefetch->lock);
-    while (prefetch->left.count == 0 && !prefetch->ending)
-        pthread_cond_wait(&prefetch->wake, &prefetch->lock);
-    const bool goes_on = !prefetch->ending;
-    if (goes_on) {
-        *one = prefetch->left;
-        prefetch->left.first++;
-        prefetch->left.count--;
-        prefetch->left.begun = true;
-    }
-    pthread_mutex_unlock(&prefetch->lock);
-    return goes_on;
-}
-
 /* How often this thread has waited for something so far. */
 static long count_waits(void)
 {
@@ -84,42 +67,43 @@ static long count_waits(void)
     return used.ru_nvcsw;
 }
 
-/* Wishes to pass over after so many in a row that were there. */
-static uint32_t rest_after(uint32_t found)
-{
-    uint32_t rest = found < SURE ? 0 : 1;
-    for (uint32_t i = SURE; i < found && rest < REST_MOST; i++)
-        rest *= 2;
-    return rest;
-}
-
-/* A whole wish of this split is brought. */
-static void note_wish(sh_prefetch *prefetch, sh_split split, bool was_there)
-{
-    pthread_mutex_lock(&prefetch->lock);
-    habit *of = &prefetch->habits[split];
-    of->found = was_there ? of->found + 1 : 0;
-    of->rest = rest_after(of->found);
-    pthread_mutex_unlock(&prefetch->lock);
-}
-
 static void *prefetch_main(void *argument)
 {
     sh_prefetch *prefetch = argument;
-    wish one;
     long waits = 0;
     bool all = true;
-    while (take(prefetch, &one)) {
-        const uint32_t index = one.ordered ? sh_order_at(&one.order, one.first) : one.first;
+    pthread_mutex_lock(&prefetch->lock);
+    for (;;) {
+        while (prefetch->left.count == 0 && !prefetch->ending)
+            pthread_cond_wait(&prefetch->wake, &prefetch->lock);
+        if (prefetch->ending)
+            break;
+        const wish one = prefetch->left; /* its first record is the next to bring */
+        prefetch->left.first++;
+        prefetch->left.count--;
+        prefetch->left.begun = true;
+        pthread_mutex_unlock(&prefetch->lock);
+
         if (!one.begun) {
             waits = count_waits();
             all = true;
         }
         /* A record that cannot be read is told by the lane that needs it. */
+        const uint32_t index = one.ordered ? sh_order_at(&one.order, one.first) : one.first;
         all = sh_dataset_touch(prefetch->dataset, one.split, index) && all;
-        if (one.count == 1)
-            note_wish(prefetch, one.split, all && count_waits() == waits);
+        const bool was_last = one.count == 1;
+        const bool was_there = was_last && all && count_waits() == waits;
+
+        pthread_mutex_lock(&prefetch->lock);
+        habit *of = &prefetch->habits[one.split];
+        if (was_last) {
+            of->found = was_there ? of->found + 1 : 0;
+            of->rest = of->found < SURE ? 0 : 1;
+            for (uint32_t i = SURE; i < of->found && of->rest < REST_MOST; i++)
+                of->rest *= 2;
+        }
     }
+    pthread_mutex_unlock(&prefetch->lock);
     return NULL;
 }
 

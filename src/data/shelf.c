@@ -52,23 +52,6 @@ typedef struct others {
     uint64_t busy_bytes, idle_bytes;
 } others;
 
-static int open_locked(int folder, int operation)
-{
-    const int lock = openat(folder, LOCK, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    int locked = -1;
-    if (lock < 0)
-        return -1;
-    do
-        locked = flock(lock, operation);
-    while (locked != 0 && errno == EINTR);
-    if (locked == 0)
-        return lock;
-    const int error = errno;
-    close(lock);
-    errno = error;
-    return -1;
-}
-
 static void mirrors_close(mirrors *all)
 {
     close(all->lock); /* unlocks */
@@ -91,7 +74,7 @@ static sh_status mirrors_open(mirrors *all, char path[SH_CACHE_PATH], bool *none
     if (folder < 0 || length < 0 || length >= SH_CACHE_PATH)
         return sh_fail_errno(made ? errno : error, "%s/" FOLDER ": cannot make or open it",
                              cache_path);
-    const int lock = open_locked(folder, LOCK_EX);
+    const int lock = sh_cache_lock(folder, LOCK_EX);
     if (lock < 0) {
         const int why = errno;
         close(folder);
@@ -139,14 +122,9 @@ static other examine(int folder, const char *root)
 /* All mirrors but that of `root`. */
 static sh_status list_others(others *list, int folder, const char *root)
 {
-    const int listed = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *entries = listed < 0 ? NULL : fdopendir(listed);
-    if (entries == NULL) {
-        const int error = errno;
-        if (listed >= 0)
-            close(listed);
-        return sh_fail_errno(error, "cannot list it");
-    }
+    DIR *entries = sh_cache_list(folder);
+    if (entries == NULL)
+        return sh_fail_errno(errno, "cannot list it");
     sh_status status = SH_OK;
     for (struct dirent *entry; (entry = readdir(entries)) != NULL;) {
         const char *name = entry->d_name;
@@ -267,7 +245,7 @@ static sh_status open_named(sh_shelf *shelf, int folder, const sh_manifest *mani
     if (mirror < 0)
         return sh_fail_errno(errno, "%s: cannot open the mirror", shelf->path);
     sh_status status;
-    shelf->lock = open_locked(mirror, LOCK_SH);
+    shelf->lock = sh_cache_lock(mirror, LOCK_SH);
     if (shelf->lock >= 0)
         shelf->content = openat(mirror, CONTENT, flags, 0600);
     if (shelf->content >= 0)

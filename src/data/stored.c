@@ -183,34 +183,10 @@ uint32_t sh_stored_file(sh_stored *set, const char *name)
     return set->contents.files++;
 }
 
-sh_status sh_stored_add(const sh_stored_part **part, sh_stored *set, uint32_t file, int fd,
-                        const char *name)
-{
-    assert(set->part_count < SH_STORED_PARTS && file + 1 == set->contents.files);
-    struct stat about;
-    sh_status status = SH_OK;
-    char *copy = NULL;
-    if (fstat(fd, &about) != 0)
-        status = sh_fail_errno(errno, "%s: cannot examine it", name);
-    else if (!S_ISREG(about.st_mode))
-        status = sh_fail(SH_FORMAT, "%s: is not a regular file", name);
-    else if ((copy = strdup(name)) == NULL)
-        status = sh_fail_memory(strlen(name) + 1, "the name of a data file");
-    if (status != SH_OK) {
-        close(fd);
-        return status;
-    }
-    sh_stored_part *fresh = &set->parts[set->part_count++];
-    uint64_t *end = &set->contents.file[file].bytes;
-    *fresh = (sh_stored_part){file, *end, (uint64_t)about.st_size, fd, copy};
-    *end += fresh->bytes;
-    *part = fresh;
-    return SH_OK;
-}
-
 sh_status sh_stored_open(const sh_stored_part **part, sh_stored *set, uint32_t file,
                          const char *folder, const char *name)
 {
+    assert(set->part_count < SH_STORED_PARTS && file + 1 == set->contents.files);
     char path[PATH_MAX];
     SH_TRY(join(path, folder, name, ""));
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -220,7 +196,25 @@ sh_status sh_stored_open(const sh_stored_part **part, sh_stored *set, uint32_t f
         SH_TRY(join(path, folder, name, ".gz"));
         SH_TRY(sh_unpack_open(&fd, path, UNPACKED_MOST));
     }
-    return sh_stored_add(part, set, file, fd, path);
+    struct stat about;
+    char *copy = NULL;
+    sh_status status;
+    if (fstat(fd, &about) != 0)
+        SH_TRY_DONE(sh_fail_errno(errno, "%s: cannot examine it", path));
+    if (!S_ISREG(about.st_mode))
+        SH_TRY_DONE(sh_fail(SH_FORMAT, "%s: is not a regular file", path));
+    copy = strdup(path);
+    if (copy == NULL)
+        SH_TRY_DONE(sh_fail_memory(strlen(path) + 1, "the name of a data file"));
+    sh_stored_part *fresh = &set->parts[set->part_count++];
+    uint64_t *end = &set->contents.file[file].bytes;
+    *fresh = (sh_stored_part){file, *end, (uint64_t)about.st_size, fd, copy};
+    *end += fresh->bytes;
+    *part = fresh;
+    return SH_OK;
+done:
+    close(fd);
+    return status;
 }
 
 const char *sh_stored_name(const sh_stored *set, sh_split split, uint32_t *index)

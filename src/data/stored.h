@@ -13,7 +13,6 @@
  *     }
  *
  * The files are those of the contents (contents.h), each made of one or more parts on the disk.
- * Samples that have to be decoded are decoded once, into a file that sh_stored_add takes over.
  *
  * A sample is read from its file each time: the system's page cache makes that fast, and gives the
  * memory back when a process needs it.
@@ -64,15 +63,10 @@ sh_status sh_stored_dataset(sh_dataset **dataset, const sh_format *format,
 uint32_t sh_stored_file(sh_stored *set, const char *name);
 
 /*
- * Appends an open file to file `file`, the newest. `fd` is taken over (owned) also on failure;
- * `name` is copied. `*part` is borrowed until the set is closed. Fails with SH_FORMAT (not a
- * regular file).
+ * Opens `name` in `folder`, or `name`.gz through unpack.h where the format allows that, and appends
+ * it to file `file`, the newest. `*part` is borrowed until the set is closed. Fails with SH_FORMAT
+ * (not a regular file), and as opening it does.
  */
-sh_status sh_stored_add(const sh_stored_part **part, sh_stored *set, uint32_t file, int fd,
-                        const char *name) SHOAL_CHECKED;
-
-/* Opens `name` in `folder`, or `name`.gz through unpack.h where the format allows that, and adds
- * it. */
 sh_status sh_stored_open(const sh_stored_part **part, sh_stored *set, uint32_t file,
                          const char *folder, const char *name) SHOAL_CHECKED;
 

@@ -122,8 +122,8 @@ static void what_a_reader_gets_wrong_is_refused(void **state)
     set->contents.image[0].stride -= 8;
     set->contents.label[1].first++;
     assert_fails(sh_stored_seal(set, stamps, check_mark), SH_FORMAT, "/1-0: record 0 has no mark");
-    assert_fails(sh_stored_add(&part, set, 1, open(s.folder, O_RDONLY), "somewhere"), SH_FORMAT,
-                 "somewhere: is not a regular file");
+    assert_fails(sh_stored_open(&part, set, 1, s.folder, "cache"), SH_FORMAT,
+                 "/cache: is not a regular file");
     assert_null(part);
     sh_dataset_close(&set->base);
     assert_fails(odd_format.open(&none, &odd_format, NULL), SH_INVALID,

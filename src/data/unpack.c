@@ -32,6 +32,7 @@
 #include "base/digest.h"
 #include "base/log.h"
 #include "data/cache.h"
+#include "data/extent.h"
 
 #define BUFFER_BYTES 65536
 #define PATH_DIGITS 16    /* of its digest; 64 bits */
@@ -70,28 +71,13 @@ static sh_status refill(inflater *z, int from, bool *more)
     *more = true;
     if (z->stream.avail_in > 0)
         return SH_OK;
-    ssize_t got;
-    do
-        got = read(from, z->in, sizeof z->in);
-    while (got < 0 && errno == EINTR);
-    if (got < 0)
-        return sh_fail_errno(errno, "cannot read it");
+    size_t got;
+    SH_TRY(sh_extent_read(&got, from, z->read_bytes, z->in, sizeof z->in));
     z->stream.next_in = z->in;
     z->stream.avail_in = (uInt)got;
-    z->read_bytes += (uint64_t)got;
+    z->read_bytes += got;
     *more = got > 0;
     return SH_OK;
-}
-
-static sh_status fail_inflate(const inflater *z, int code)
-{
-    const uint64_t offset = z->read_bytes - z->stream.avail_in;
-    if (code == Z_MEM_ERROR)
-        return sh_fail(SH_NO_MEMORY, "not enough memory to unpack it");
-    if (z->stream.total_in < 4 && z->written_bytes == 0)
-        return sh_fail(SH_FORMAT, "is not a gzip file; copy or download it again");
-    return sh_fail(SH_CORRUPT, "is damaged at byte %" PRIu64 " (%s); copy or download it again",
-                   offset, z->stream.msg != NULL ? z->stream.msg : "malformed");
 }
 
 /* Unpacks one gzip member. */
@@ -109,8 +95,15 @@ static sh_status inflate_member(inflater *z, int from, int to, uint64_t limit_by
         z->stream.next_out = z->out;
         z->stream.avail_out = sizeof z->out;
         code = inflate(&z->stream, Z_NO_FLUSH);
+        if (code == Z_MEM_ERROR)
+            return sh_fail(SH_NO_MEMORY, "not enough memory to unpack it");
         if (code != Z_OK && code != Z_STREAM_END && code != Z_BUF_ERROR)
-            return fail_inflate(z, code);
+            return z->stream.total_in < 4 && z->written_bytes == 0
+                       ? sh_fail(SH_FORMAT, "is not a gzip file; copy or download it again")
+                       : sh_fail(SH_CORRUPT,
+                                 "is damaged at byte %" PRIu64 " (%s); copy or download it again",
+                                 z->read_bytes - z->stream.avail_in,
+                                 z->stream.msg != NULL ? z->stream.msg : "malformed");
         const size_t fresh = sizeof z->out - z->stream.avail_out;
         z->written_bytes += fresh;
         if (z->written_bytes > limit_bytes)
@@ -133,8 +126,6 @@ static sh_status unpack(int from, int to, uint64_t limit_bytes, uint64_t *bytes)
         free(z);
         return sh_fail_memory(sizeof *z, "unpacking");
     }
-    if (lseek(from, 0, SEEK_SET) != 0)
-        SH_TRY_DONE(sh_fail_errno(errno, "cannot read it"));
     for (bool more = true; more;) {
         if (inflateReset(&z->stream) != Z_OK)
             SH_TRY_DONE(sh_fail(SH_INTERNAL, "the unpacker cannot be reset"));
@@ -197,13 +188,9 @@ static int copy_open(int cache, const char *name)
  */
 static int cache_find(int cache, const identity *id, bool tidy)
 {
-    const int listed = openat(cache, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *folder = listed < 0 ? NULL : fdopendir(listed);
-    if (folder == NULL) {
-        if (listed >= 0)
-            close(listed);
+    DIR *folder = sh_cache_list(cache);
+    if (folder == NULL)
         return -1;
-    }
     int found = -1;
     for (struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
         if (strncmp(entry->d_name, id->text, PATH_DIGITS + 1) != 0)
@@ -220,17 +207,16 @@ static int cache_find(int cache, const identity *id, bool tidy)
     return found;
 }
 
-/* Makes the copy of `id` under the lock. `*usable` becomes false where the cache turns out not to
- * be writable; then nothing was unpacked. */
-static sh_status cache_fill(int *fd, int cache, const identity *id, int from, uint64_t limit_bytes,
-                            bool *usable)
+/* Makes the copy of `id` under the lock. `*fd` is untouched where the cache turns out not to be
+ * writable; then nothing was unpacked. */
+static sh_status cache_fill(int *fd, int cache, const identity *id, int from, uint64_t limit_bytes)
 {
     (void)unlinkat(cache, TEMPORARY, 0); /* left by a killed process */
     const int copy = openat(cache, TEMPORARY, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (copy < 0) {
-        *usable = errno == ENOSPC || errno == EDQUOT;
-        return *usable ? sh_fail_errno(errno, "cannot make its unpacked copy in the cache") : SH_OK;
-    }
+    if (copy < 0)
+        return errno == ENOSPC || errno == EDQUOT
+                   ? sh_fail_errno(errno, "cannot make its unpacked copy in the cache")
+                   : SH_OK;
     uint64_t bytes = 0;
     char name[NAME_BYTES];
     sh_status status;
@@ -246,39 +232,6 @@ static sh_status cache_fill(int *fd, int cache, const identity *id, int from, ui
 done:
     (void)unlinkat(cache, TEMPORARY, 0);
     close(copy);
-    return status;
-}
-
-/* Finds or makes the copy in the cache; `*usable` as above. */
-static sh_status open_cached(int *fd, const identity *id, int from, uint64_t limit_bytes,
-                             bool *usable)
-{
-    *usable = false;
-    char folder[SH_CACHE_PATH];
-    const int cache = sh_cache_open(folder);
-    if (cache < 0)
-        return SH_OK;
-    int found = cache_find(cache, id, false);
-    sh_status status = SH_OK;
-    *usable = found >= 0;
-    if (found < 0) {
-        const int lock = openat(cache, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-        int locked = -1;
-        if (lock >= 0)
-            do
-                locked = flock(lock, LOCK_EX);
-            while (locked != 0 && errno == EINTR);
-        *usable = locked == 0;
-        if (locked == 0)
-            found = cache_find(cache, id, true);
-        if (locked == 0 && found < 0)
-            status = cache_fill(&found, cache, id, from, limit_bytes, usable);
-        if (lock >= 0)
-            close(lock); /* unlocks */
-    }
-    close(cache);
-    if (status == SH_OK && *usable)
-        *fd = found;
     return status;
 }
 
@@ -305,19 +258,35 @@ sh_status sh_unpack_open(int *fd, const char *path, uint64_t limit_bytes)
     const int from = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (from < 0)
         return sh_fail_errno(errno, "%s: cannot open it", path);
+    char folder[SH_CACHE_PATH];
+    int cache = -1, found = -1;
     struct stat about;
     identity id;
-    bool usable;
     sh_status status;
     if (fstat(from, &about) != 0)
         SH_TRY_DONE(sh_fail_errno(errno, "cannot examine it"));
     if (!S_ISREG(about.st_mode))
         SH_TRY_DONE(sh_fail(SH_FORMAT, "is not a regular file"));
     SH_TRY_DONE(identify(&id, path, &about));
-    SH_TRY_DONE(open_cached(fd, &id, from, limit_bytes, &usable));
-    if (!usable)
-        status = open_unnamed(fd, from, limit_bytes);
+    cache = sh_cache_open(folder);
+    if (cache >= 0)
+        found = cache_find(cache, &id, false);
+    if (cache >= 0 && found < 0) {
+        const int lock = sh_cache_lock(cache, LOCK_EX);
+        if (lock >= 0)
+            found = cache_find(cache, &id, true);
+        if (lock >= 0 && found < 0)
+            status = cache_fill(&found, cache, &id, from, limit_bytes);
+        if (lock >= 0)
+            close(lock); /* unlocks */
+    }
+    if (status == SH_OK && found < 0)
+        status = open_unnamed(&found, from, limit_bytes);
+    if (status == SH_OK)
+        *fd = found;
 done:
+    if (cache >= 0)
+        close(cache);
     close(from);
     return sh_fail_in(status, "%s", path);
 }
