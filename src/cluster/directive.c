@@ -10,11 +10,11 @@ bool sh_position_reaches(sh_position mine, sh_position target)
             target.phase == SH_PHASE_VALIDATION);
 }
 
-const sh_seat *sh_directive_seat(const sh_directive *directive, uint32_t device)
+const sh_seat *sh_seat_of(const sh_seat *seats, uint32_t count, uint32_t device)
 {
-    for (uint32_t i = 0; i < directive->seat_count; i++)
-        if (directive->seats[i].device == device)
-            return &directive->seats[i];
+    for (uint32_t i = 0; i < count; i++)
+        if (seats[i].device == device)
+            return &seats[i];
     return NULL;
 }
 
@@ -33,11 +33,11 @@ bool sh_directive_links(const sh_directive *directive, uint32_t from, uint32_t t
            sh_directive_engine(directive, serves)->links(serves, directive->seat_count, from, to);
 }
 
-const sh_transfer *sh_directive_taking(const sh_directive *directive, uint32_t device)
+const sh_transfer *sh_transfer_to(const sh_transfer *transfers, uint32_t count, uint32_t device)
 {
-    for (uint32_t i = 0; i < directive->transfer_count; i++)
-        if (directive->transfers[i].taker == device)
-            return &directive->transfers[i];
+    for (uint32_t i = 0; i < count; i++)
+        if (transfers[i].taker == device)
+            return &transfers[i];
     return NULL;
 }
 

@@ -87,8 +87,8 @@ typedef struct sh_directive {
  * have the same weights. */
 bool sh_position_reaches(sh_position mine, sh_position target);
 
-/* The seat of a device; NULL where it has none. Borrowed from the directive. */
-const sh_seat *sh_directive_seat(const sh_directive *directive, uint32_t device);
+/* The seat of a device among `count`; NULL: none. Borrowed as the seats. */
+const sh_seat *sh_seat_of(const sh_seat *seats, uint32_t count, uint32_t device);
 
 /* The engine that adds up over the seats; `serves` gets which of them do. */
 const struct sh_engine_kind *sh_directive_engine(const sh_directive *directive,
@@ -101,8 +101,8 @@ const struct sh_engine_kind *sh_directive_engine(const sh_directive *directive,
  */
 bool sh_directive_links(const sh_directive *directive, uint32_t from, uint32_t to);
 
-/* The transfer that `device` takes; NULL: none. Borrowed from the directive. */
-const sh_transfer *sh_directive_taking(const sh_directive *directive, uint32_t device);
+/* The transfer that a device takes, among `count`; NULL: none. Borrowed as the transfers. */
+const sh_transfer *sh_transfer_to(const sh_transfer *transfers, uint32_t count, uint32_t device);
 
 /* Whether `device` gives in a transfer, and which stripe. */
 bool sh_transfer_gives(uint32_t *stripe, const sh_transfer *transfer, uint32_t device);

@@ -36,7 +36,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cluster/membership_transfers.h"
 #include "cluster/membership_views.h"
 
 #define SILENCE_MS 450 /* after which a device that was not heard is lost */
@@ -293,12 +292,14 @@ static void handle_progress(sh_membership *membership)
 static void check_finished(sh_membership *membership)
 {
     const sh_position end_position = sh_membership_coordinator(membership)->notice.position;
+    const sh_seating *now = &membership->now;
     if (!sh_membership_is_done(membership) || membership->phase == SH_MEMBERSHIP_GATHERING)
         return;
     for (uint32_t i = 0; i < membership->slots && sh_membership_works(membership); i++) {
         const sh_roster_entry *one = &membership->members[i];
         const sh_notice *notice = &one->notice;
-        const bool out = notice->view == 0 && sh_seating_of(&membership->now, one->device) == NULL;
+        const bool out =
+            notice->view == 0 && sh_seat_of(now->seats, now->seat_count, one->device) == NULL;
         const bool there = notice->life == SH_LIFE_FINISHED || out ||
                            (notice->whole && !sh_position_before(notice->position, end_position));
         if (one->present && one->seated && !there)
@@ -423,6 +424,16 @@ void sh_membership_handle(sh_membership *membership, const sh_membership_event *
 
 /* --- What comes out ------------------------------------------------------------------------ */
 
+const char *sh_news_name(sh_news news)
+{
+    static const char *const names[] = {
+#define NEWS_NAME(name, text) [SH_NEWS_##name] = (text),
+        SH_NEWS_MAP(NEWS_NAME)
+#undef NEWS_NAME
+    };
+    return names[news];
+}
+
 bool sh_membership_next(sh_membership *membership, sh_membership_action *action)
 {
     if (membership->action_taken < membership->action_count) {
@@ -458,6 +469,7 @@ bool sh_membership_directive(sh_directive *directive, const sh_membership *membe
 {
     const sh_roster_entry *one = sh_membership_find(membership, device);
     const sh_seating *now = &membership->now;
+    const sh_seat *seat;
     uint32_t stripe;
     if (one == NULL)
         return false;
@@ -485,11 +497,11 @@ bool sh_membership_directive(sh_directive *directive, const sh_membership *membe
         directive->start = membership->start;
         directive->left = membership->left_ring;
         directive->ends = !now->planned && membership->recovery.ends;
-        for (uint32_t i = 0; i < now->seat_count && !now->planned; i++)
-            if (now->seats[i].device == device) {
-                directive->keep = membership->recovery.keep[i];
-                directive->work = membership->recovery.work[i];
-            }
+        seat = sh_seat_of(now->seats, now->seat_count, device);
+        if (seat != NULL && !now->planned) {
+            directive->keep = membership->recovery.keep[seat - now->seats];
+            directive->work = membership->recovery.work[seat - now->seats];
+        }
         break;
     case SH_MEMBERSHIP_GATHERING:
     case SH_MEMBERSHIP_ENDED:
@@ -527,11 +539,6 @@ bool sh_membership_has(const sh_membership *membership, uint32_t device)
 {
     return membership->phase != SH_MEMBERSHIP_ENDED &&
            sh_membership_find(membership, device) != NULL;
-}
-
-uint32_t sh_membership_view(const sh_membership *membership)
-{
-    return membership->now.number;
 }
 
 bool sh_membership_is_reproducible(const sh_membership *membership)

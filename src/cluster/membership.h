@@ -4,8 +4,9 @@
  * devices join, leave and die. A pure state machine: events in, actions and directives out.
  *
  *     SH_TRY(sh_membership_new(&membership, &options));
- *     sh_membership_handle(membership, &(sh_membership_event){SH_MEMBERSHIP_HELLO, .device = id,
- * ...}); while (sh_membership_next(membership, &action)) carry_out(&action);
+ *     sh_membership_handle(membership, &(sh_membership_event){SH_MEMBERSHIP_TICK, .now_ms = now});
+ *     while (sh_membership_next(membership, &action))
+ *         carry_out(&action);
  *
  * Device 0 is the coordinator's own and always a member; it sends the same events. Its loss ends
  * the job. A device's life: hello -> admitted -> ready -> a transfer -> a seat in a view ->
@@ -21,10 +22,52 @@
 #include <stdint.h>
 
 #include "base/fail.h"
-#include "cluster/action.h"
 #include "cluster/directive.h"
 #include "cluster/notice.h"
 #include "cluster/serving.h"
+
+#define SH_MEMBERSHIP_TEXT 256
+
+typedef enum sh_membership_action_kind {
+    SH_MEMBERSHIP_ADMIT,  /* welcome `device` */
+    SH_MEMBERSHIP_REFUSE, /* tell `device` `text` and close its connection; it is forgotten */
+    SH_MEMBERSHIP_ORDER,  /* the directive of `device` has changed: send it */
+    SH_MEMBERSHIP_NOTE,   /* tell the user `text` */
+    SH_MEMBERSHIP_END,    /* the job is over; `status` says how, `text` why. Tell everybody */
+} sh_membership_action_kind;
+
+#define SH_MEMBERSHIP_ALL UINT32_MAX
+
+/* What a NOTE is about, and its name in logs and events ("device.joined"). */
+#define SH_NEWS_MAP(X)                                                                             \
+    X(JOINED, "joined")                                                                            \
+    X(LEFT, "left")                                                                                \
+    X(LOST, "lost")                                                                                \
+    X(SHARES, "shares")                                                                            \
+    X(REPAIRED, "repaired")                                                                        \
+    X(FAMILY, "family")                                                                            \
+    X(TRANSFER, "transfer")                                                                        \
+    X(WHOLE, "whole")                                                                              \
+    X(VIEW, "view")                                                                                \
+    X(SERVERS, "servers")
+
+typedef enum sh_news {
+#define SH_NEWS_VALUE(name, text) SH_NEWS_##name,
+    SH_NEWS_MAP(SH_NEWS_VALUE)
+#undef SH_NEWS_VALUE
+} sh_news;
+
+/* Static. */
+const char *sh_news_name(sh_news news);
+
+typedef struct sh_membership_action {
+    sh_membership_action_kind kind;
+    uint32_t device;  /* SH_MEMBERSHIP_ALL: of a NOTE that is about no device alone */
+    sh_status status; /* of an END. SH_DIVERGED, SH_ABORTED: device 0 has no replica to trust */
+    bool again;       /* of a REFUSE: it may come back */
+    sh_news news;     /* of a NOTE */
+    char text[2 * SH_MEMBERSHIP_TEXT];
+} sh_membership_action;
 
 typedef struct sh_membership_options {
     uint32_t min_devices;    /* ready devices that the first view waits for; 0: 1 */
@@ -86,9 +129,6 @@ bool sh_membership_is_changing(const sh_membership *membership);
 
 /* Whether the job has this device now. */
 bool sh_membership_has(const sh_membership *membership, uint32_t device);
-
-/* The number of the view that works; 0 before the first. */
-uint32_t sh_membership_view(const sh_membership *membership);
 
 /* Whether all devices that ever had a seat compute the same bits. */
 bool sh_membership_is_reproducible(const sh_membership *membership);

@@ -75,20 +75,13 @@ sh_roster_entry *sh_membership_coordinator(const sh_membership *membership)
     return (sh_roster_entry *)&membership->members[0];
 }
 
-const sh_seat *sh_seating_of(const sh_seating *view, uint32_t device)
-{
-    for (uint32_t i = 0; i < view->seat_count; i++)
-        if (view->seats[i].device == device)
-            return &view->seats[i];
-    return NULL;
-}
-
 bool sh_membership_expects(const sh_membership *membership, uint32_t device)
 {
+    const sh_seating *next = &membership->next;
     return (membership->phase == SH_MEMBERSHIP_LINKING ||
             membership->phase == SH_MEMBERSHIP_COMMITTED ||
             membership->phase == SH_MEMBERSHIP_RECOVERING) &&
-           sh_seating_of(&membership->next, device) != NULL;
+           sh_seat_of(next->seats, next->seat_count, device) != NULL;
 }
 
 bool sh_membership_is_broken(const sh_membership *membership, uint32_t one, uint32_t other)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The membership from within: what its parts share. At the bottom is this, the roster and the queue
- * of actions; membership_transfers hands replicas over; membership_views makes views with both;
- * membership.c on top takes events.
+ * of actions; membership_views hands replicas over and makes views; membership.c on top takes
+ * events.
  *
  *     sh_roster_entry *one = sh_membership_find(membership, device);
  *     if (one != NULL && sh_membership_works(membership))
@@ -13,10 +13,9 @@
 #ifndef SHOAL_CLUSTER_MEMBERSHIP_STATE_H
 #define SHOAL_CLUSTER_MEMBERSHIP_STATE_H
 
-#include "cluster/action.h"
 #include "cluster/balance.h"
+#include "cluster/membership.h"
 #include "cluster/recovery.h"
-#include "cluster/serving.h"
 
 #define SH_MEMBERSHIP_ACTIONS_MAX 128 /* of one event */
 #define SH_MEMBERSHIP_LOST_MAX 32     /* in one tick; more wait for the next */
@@ -62,7 +61,7 @@ typedef struct sh_broken_pair {
     uint64_t broke_ms;
 } sh_broken_pair;
 
-typedef struct sh_membership {
+struct sh_membership {
     uint32_t min_devices, grains; /* as the options have them, as all up to `family` */
     bool may_mix;
     sh_serving serving;
@@ -92,7 +91,7 @@ typedef struct sh_membership {
     sh_membership_action actions[SH_MEMBERSHIP_ACTIONS_MAX];
     uint32_t slots; /* of members that were ever used */
     sh_roster_entry members[SH_DEVICES_MAX];
-} sh_membership;
+};
 
 /* Queues what the job wants done. */
 void sh_membership_act(sh_membership *membership, sh_membership_action_kind kind, uint32_t device,
@@ -116,9 +115,6 @@ sh_roster_entry *sh_membership_seated(const sh_membership *membership, const sh_
 
 /* Device 0. */
 sh_roster_entry *sh_membership_coordinator(const sh_membership *membership);
-
-/* The seat of a device; NULL: none. Borrowed from the view. */
-const sh_seat *sh_seating_of(const sh_seating *view, uint32_t device);
 
 /* Whether the view being made has a seat for a device. */
 bool sh_membership_expects(const sh_membership *membership, uint32_t device);

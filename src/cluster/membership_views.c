@@ -3,9 +3,130 @@
 
 #include <stdio.h>
 
-#include "cluster/membership_transfers.h"
-
 #define AHEAD_MS 200 /* that a joiner's ring is linked before its replica is whole */
+
+/* --- Transfers ----------------------------------------------------------------------------- */
+
+void sh_membership_drop_transfer(sh_membership *membership, const sh_transfer *transfer)
+{
+    const sh_transfer gone = *transfer;
+    uint32_t stripe;
+    membership->transfers[transfer - membership->transfers] =
+        membership->transfers[--membership->transfer_count];
+    for (uint32_t i = 0; i < membership->slots; i++) {
+        sh_roster_entry *one = &membership->members[i];
+        if (one->present &&
+            (one->device == gone.taker || sh_transfer_gives(&stripe, &gone, one->device)))
+            sh_membership_touch(membership, one);
+    }
+}
+
+void sh_membership_drop_transfers(sh_membership *membership, uint32_t device)
+{
+    uint32_t stripe;
+    for (uint32_t i = membership->transfer_count; i-- > 0;)
+        if (membership->transfers[i].taker == device ||
+            sh_transfer_gives(&stripe, &membership->transfers[i], device))
+            sh_membership_drop_transfer(membership, &membership->transfers[i]);
+}
+
+const sh_transfer *sh_membership_transfer_to(const sh_membership *membership, uint32_t device)
+{
+    return sh_transfer_to(membership->transfers, membership->transfer_count, device);
+}
+
+static uint32_t gifts_of(const sh_membership *membership, uint32_t device)
+{
+    uint32_t gifts = 0, stripe;
+    for (uint32_t i = 0; i < membership->transfer_count; i++)
+        gifts += sh_transfer_gives(&stripe, &membership->transfers[i], device);
+    return gifts;
+}
+
+/* Whether the member in this seat of the view could give its replica away. */
+static bool can_give(const sh_membership *membership, const sh_seating *view, uint32_t seat,
+                     bool live)
+{
+    const sh_roster_entry *one = sh_membership_seated(membership, view, seat);
+    if (one == NULL || !one->notice.whole)
+        return false;
+    return live ? !one->notice.leaving && one->notice.view == view->number
+                : membership->recovery.standing[seat] == SH_STANDING_AT;
+}
+
+/* The member that can give its replica and gives least; UINT32_MAX: none. A donor is doubtful where
+ * its link with the taker broke, or where the taker's last transfer failed and device 0, which it
+ * talks with, can give. */
+static uint32_t next_donor(const sh_membership *membership, const sh_transfer *transfer,
+                           const sh_seating *view, bool doubtful)
+{
+    uint32_t best = UINT32_MAX, least = UINT32_MAX, stripe;
+    const bool failed_once = sh_membership_find(membership, transfer->taker)->failures == 1;
+    for (uint32_t i = 0; i < view->seat_count; i++) {
+        /* Another donor comes first each time, so that a faulty one is not met for ever. */
+        const uint32_t seat = (uint32_t)((membership->last_transfer + i) % view->seat_count);
+        const uint32_t device = view->seats[seat].device;
+        const bool in_doubt = sh_membership_is_broken(membership, device, transfer->taker) ||
+                              (device != 0 && failed_once);
+        const uint32_t gifts = gifts_of(membership, device);
+        if (device == transfer->taker || sh_transfer_gives(&stripe, transfer, device) ||
+            !can_give(membership, view, seat, transfer->live) || in_doubt != doubtful ||
+            gifts >= least)
+            continue;
+        best = device;
+        least = gifts;
+    }
+    return best;
+}
+
+/* Begins a transfer from those of the view that give least, if there are any and there is room. A
+ * doubtful one gives only if nobody else can. */
+static void begin_transfer(sh_membership *membership, const sh_seating *view, uint32_t taker,
+                           bool live)
+{
+    sh_transfer transfer = {.taker = taker, .live = live, .wanted = membership->recovery.target};
+    if (membership->transfer_count == SH_TRANSFERS_MAX)
+        return;
+    for (int doubtful = 0; doubtful < 2 && transfer.donor_count == 0; doubtful++)
+        while (transfer.donor_count < SH_DONORS_MAX) {
+            const uint32_t donor = next_donor(membership, &transfer, view, doubtful == 1);
+            if (donor == UINT32_MAX)
+                break;
+            transfer.donors[transfer.donor_count++] = donor;
+        }
+    if (transfer.donor_count == 0)
+        return;
+    transfer.number = ++membership->last_transfer;
+    membership->transfers[membership->transfer_count++] = transfer;
+    sh_roster_entry *one = sh_membership_find(membership, taker);
+    one->proven = false;
+    one->entered.steps = UINT64_MAX; /* not in this view */
+    sh_membership_touch(membership, one);
+    sh_membership_note(membership, SH_NEWS_TRANSFER, taker,
+                       "device %.64s takes the replica from %u others", one->name,
+                       transfer.donor_count);
+    for (uint32_t i = 0; i < transfer.donor_count; i++)
+        sh_membership_touch(membership, sh_membership_find(membership, transfer.donors[i]));
+}
+
+void sh_membership_begin_transfers(sh_membership *membership)
+{
+    if (membership->phase == SH_MEMBERSHIP_RECOVERING)
+        for (uint32_t i = 0; i < membership->next.seat_count; i++) {
+            const uint32_t device = membership->next.seats[i].device;
+            if (membership->recovery.standing[i] != SH_STANDING_AT &&
+                sh_membership_transfer_to(membership, device) == NULL)
+                begin_transfer(membership, &membership->next, device, false);
+        }
+    if (membership->phase != SH_MEMBERSHIP_STEADY && membership->phase != SH_MEMBERSHIP_LINKING)
+        return;
+    for (uint32_t i = 0; i < membership->slots && !sh_membership_is_done(membership); i++) {
+        const sh_roster_entry *one = &membership->members[i];
+        if (one->present && one->ready && !one->seated && !one->dismissed &&
+            sh_membership_transfer_to(membership, one->device) == NULL)
+            begin_transfer(membership, &membership->now, one->device, true);
+    }
+}
 
 /* --- Making views -------------------------------------------------------------------------- */
 
@@ -185,7 +306,7 @@ void sh_membership_check_halted(sh_membership *membership)
     sh_membership_touch_all(membership);
 }
 
-/* Says when the chosen servers are gone, and when one is there again. */
+/* Says when none of the chosen servers takes part, and when one does again. */
 static void note_servers(sh_membership *membership)
 {
     char chosen[SH_SERVING_TEXT];
@@ -411,25 +532,19 @@ void sh_membership_dismiss_joiners(sh_membership *membership)
     }
 }
 
-/* Whether it has come to the end of what it had to do in the view before. */
-static bool is_through(const sh_membership *membership, const sh_roster_entry *one)
-{
-    const sh_notice *notice = &one->notice;
-    const sh_seating *now = &membership->now;
-    if (sh_seating_of(now, one->device) != NULL)
-        return notice->view == now->number;
-    return notice->view == 0 || notice->halted >= now->number;
-}
-
-/* A device that leaves may have passed the last stage later than others, and is dismissed only
- * then: its figures count that stage, and one that leaves with it may have the sums from its ring.
+/* A device that leaves may pass its last stage later than the others, and is dismissed only after
+ * that: its figures count the stage, and another one that leaves may need the sums from its ring.
  */
 void sh_membership_check_entered(sh_membership *membership)
 {
     const sh_seating *now = &membership->now;
     for (uint32_t i = 0; i < membership->slots; i++) {
         const sh_roster_entry *one = &membership->members[i];
-        if (one->present && one->seated && !is_through(membership, one))
+        const sh_notice *notice = &one->notice;
+        const bool stays = sh_seat_of(now->seats, now->seat_count, one->device) != NULL;
+        const bool through = stays ? notice->view == now->number
+                                   : notice->view == 0 || notice->halted >= now->number;
+        if (one->present && one->seated && !through)
             return;
     }
     membership->phase = SH_MEMBERSHIP_STEADY;
@@ -440,7 +555,7 @@ void sh_membership_check_entered(sh_membership *membership)
         sh_roster_entry *one = &membership->members[i];
         if (!one->present)
             continue;
-        const sh_seat *seat = sh_seating_of(now, one->device);
+        const sh_seat *seat = sh_seat_of(now->seats, now->seat_count, one->device);
         if (one->seated && seat == NULL)
             dismiss(membership, one);
         if (seat == NULL)

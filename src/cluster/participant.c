@@ -48,10 +48,23 @@ static void halt(sh_participant *participant)
     participant->stalled = true;
 }
 
+/* This device's seat in the directive's view, and the transfer that it takes; NULL: none. */
+static const sh_seat *own_seat(const sh_participant *participant)
+{
+    const sh_directive *directive = &participant->directive;
+    return sh_seat_of(directive->seats, directive->seat_count, participant->device);
+}
+
+static const sh_transfer *own_transfer(const sh_participant *participant)
+{
+    const sh_directive *directive = &participant->directive;
+    return sh_transfer_to(directive->transfers, directive->transfer_count, participant->device);
+}
+
 /* The transfer that this device is to take and has not taken; NULL: none. */
 static const sh_transfer *wanted_transfer(const sh_participant *participant)
 {
-    const sh_transfer *taking = sh_directive_taking(&participant->directive, participant->device);
+    const sh_transfer *taking = own_transfer(participant);
     if (taking == NULL || taking->number <= participant->notice.fetched ||
         taking->number <= participant->notice.failed)
         return NULL;
@@ -65,7 +78,7 @@ static void enter(sh_participant *participant)
     participant->notice.view = participant->entered = directive->view;
     participant->ring = directive->ring;
     participant->devices = directive->seat_count;
-    participant->share = sh_directive_seat(directive, participant->device)->share;
+    participant->share = own_seat(participant)->share;
     participant->stalled = false;
     participant->fetching = 0;
     participant->dealt = participant->keep = false;
@@ -80,7 +93,7 @@ static void try_go(sh_participant *participant)
     if (directive->phase != SH_DIRECTIVE_GO || participant->entered >= directive->view ||
         participant->under_way != SH_TASK_WAIT || !notice->whole ||
         wanted_transfer(participant) != NULL || must_halt(participant) ||
-        sh_directive_seat(directive, participant->device) == NULL)
+        own_seat(participant) == NULL)
         return;
     if (directive->planned) {
         if (sh_position_same(notice->position, directive->start))
@@ -110,7 +123,7 @@ static void settle(sh_participant *participant)
 {
     const sh_directive *directive = &participant->directive;
     sh_notice *notice = &participant->notice;
-    const sh_transfer *taking = sh_directive_taking(directive, participant->device);
+    const sh_transfer *taking = own_transfer(participant);
     if (participant->fetching != 0 && (taking == NULL || taking->number != participant->fetching))
         participant->fetching = 0;
     /* The others may still need the ring of the view before: that of a leaving device ends there.
@@ -121,7 +134,7 @@ static void settle(sh_participant *participant)
     if (must_halt(participant) && participant->under_way == SH_TASK_WAIT && !notice->whole)
         halt(participant);
     if (directive->phase == SH_DIRECTIVE_LINK && notice->linked < directive->view &&
-        sh_directive_seat(directive, participant->device) != NULL &&
+        own_seat(participant) != NULL &&
         (directive->seat_count == 1 ||
          (directive->ring != directive->view && directive->ring == participant->ring &&
           !participant->stalled)))
@@ -151,8 +164,7 @@ static void handle_passed(sh_participant *participant, const sh_participant_even
         notice->life = SH_LIFE_FINISHED;
     if (event->next_view <= notice->view || directive->view > event->next_view)
         return; /* none, or a HALT has overtaken it */
-    if (directive->view == event->next_view && directive->planned &&
-        sh_directive_seat(directive, participant->device) != NULL)
+    if (directive->view == event->next_view && directive->planned && own_seat(participant) != NULL)
         enter(participant);
     else
         notice->view = 0;
@@ -193,7 +205,7 @@ static void handle_fetched(sh_participant *participant, const sh_participant_eve
     }
     notice->whole = true;
     notice->fetched = event->transfer;
-    const sh_transfer *taking = sh_directive_taking(&participant->directive, participant->device);
+    const sh_transfer *taking = own_transfer(participant);
     if (taking != NULL && !taking->live) /* it has all there is: nothing can go wrong any more */
         participant->fetching = 0;
     notice->position = event->position;
@@ -301,7 +313,7 @@ uint32_t sh_participant_link(const sh_participant *participant)
     const bool wanted = directive->phase == SH_DIRECTIVE_LINK &&
                         directive->ring == directive->view && notice->linked < directive->view &&
                         notice->broken != directive->view && !must_halt(participant) &&
-                        sh_directive_seat(directive, participant->device) != NULL;
+                        own_seat(participant) != NULL;
     return wanted ? directive->view : 0;
 }
 

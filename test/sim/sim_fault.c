@@ -45,7 +45,7 @@ static void break_link(sim_world *world, const sim_machine *machine)
     const sh_participant *part = &machine->part;
     const sh_directive *directive = &part->directive;
     if (!machine->on || directive->seat_count < 2 ||
-        sh_directive_seat(directive, machine->device) == NULL)
+        sh_seat_of(directive->seats, directive->seat_count, machine->device) == NULL)
         return;
     event = later(world, 0, EVENT_BROKEN, machine);
     event->a = directive->ring;

@@ -108,7 +108,7 @@ static sh_status add_link(sh_orders *orders, const sh_coordinator *coordinator, 
 static sh_status add_links(sh_orders *orders, const sh_coordinator *coordinator, uint32_t device)
 {
     const sh_directive *directive = &orders->directive;
-    const sh_seat *seat = sh_directive_seat(directive, device);
+    const sh_seat *seat = sh_seat_of(directive->seats, directive->seat_count, device);
     if (seat == NULL)
         return SH_OK;
     const uint32_t rank = (uint32_t)(seat - directive->seats);
@@ -174,7 +174,7 @@ sh_status sh_coordinator_note_opened(sh_coordinator *coordinator, uint32_t devic
     pthread_mutex_lock(&coordinator->lock);
     const bool has = sh_membership_directive(&directive, coordinator->membership, device);
     pthread_mutex_unlock(&coordinator->lock);
-    const sh_seat *seat = has ? sh_directive_seat(&directive, device) : NULL;
+    const sh_seat *seat = has ? sh_seat_of(directive.seats, directive.seat_count, device) : NULL;
     if (seat == NULL || directive.ring != opened)
         return SH_OK;
     for (uint32_t i = 0; i < directive.seat_count; i++)

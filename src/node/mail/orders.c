@@ -180,7 +180,7 @@ static sh_status read_links(sh_orders *orders, const Shoal__Order *body, uint32_
 {
     const sh_directive *directive = &orders->directive;
     const bool links = directive->phase >= SH_DIRECTIVE_LINK && directive->seat_count > 1;
-    const sh_seat *seat = sh_directive_seat(directive, device);
+    const sh_seat *seat = sh_seat_of(directive->seats, directive->seat_count, device);
     if (!links || seat == NULL)
         return SH_OK;
     const uint32_t rank = (uint32_t)(seat - directive->seats);

@@ -92,7 +92,7 @@ static void on_broken(void *context, uint32_t rank)
 static sh_status make(place **made, sh_rings *rings, const sh_orders *orders, uint32_t device)
 {
     const sh_directive *directive = &orders->directive;
-    const sh_seat *seat = sh_directive_seat(directive, device);
+    const sh_seat *seat = sh_seat_of(directive->seats, directive->seat_count, device);
     place *fresh = calloc(1, sizeof *fresh);
     if (fresh == NULL)
         return sh_fail_memory(sizeof *fresh, "a ring");

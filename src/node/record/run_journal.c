@@ -177,25 +177,17 @@ void sh_run_journal_lost(sh_run_journal *journal)
     pthread_mutex_unlock(&journal->lock);
 }
 
-static const sh_seat *find_seat(const sh_seat *seats, uint32_t count, uint32_t device)
-{
-    for (uint32_t i = 0; i < count; i++)
-        if (seats[i].device == device)
-            return &seats[i];
-    return NULL;
-}
-
 /* Caller locks. */
 static const char *reason_for(const sh_run_journal *journal, const sh_seat *seats, uint32_t count)
 {
     bool joined = false, left = false, moved = false;
     for (uint32_t i = 0; i < count; i++) {
-        const sh_seat *before = find_seat(journal->seats, journal->seat_count, seats[i].device);
+        const sh_seat *before = sh_seat_of(journal->seats, journal->seat_count, seats[i].device);
         joined = joined || before == NULL;
         moved = moved || (before != NULL && before->share.count != seats[i].share.count);
     }
     for (uint32_t i = 0; i < journal->seat_count; i++)
-        left = left || find_seat(seats, count, journal->seats[i].device) == NULL;
+        left = left || sh_seat_of(seats, count, journal->seats[i].device) == NULL;
     if (journal->seat_count == 0)
         return "start";
     if (left)
