@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * With whom this device trains: nobody (`alone`), a crew that it coordinates (`crew`: local
- * devices, and those that join), or the ranks that mpirun or srun has started (`ranks`). One table
- * of operations each, one file each.
+ * With whom this device trains: nobody, a crew that it coordinates (`crew`: local devices, and
+ * those that join), or the ranks that mpirun or srun has started (`ranks`). One table of operations
+ * each.
  *
- *     const sh_company_ops *ops = sh_company_find(&options);
- *     SH_TRY(ops->check(&options));
- *     SH_TRY(ops->open(&company, ops, &options));
+ *     SH_TRY(sh_company_check(&options));
+ *     SH_TRY(sh_company_open(&company, &options));
  *     SH_TRY(sh_company_unite(company, prepare(company)));    // fails for all where one fails
  *     SH_TRY(sh_company_assemble(company));
  *     SH_TRY(sh_company_run(company, &course, &ending));
- *     SH_TRY(ops->reports(company, &own, &reports, &count, &reproducible));
- *     status = ops->dismiss(company, status, message);
+ *     SH_TRY(sh_company_reports(company, &own, &reports, &count, &reproducible));
+ *     status = sh_company_dismiss(company, status, message);
  *     sh_company_close(company, stopped);
  *
  * Threads: one caller, the step's thread, but where said. It must live as long as the local
@@ -28,10 +27,11 @@
 
 typedef struct sh_company sh_company;
 
-/* Slots that are optional have nothing to do where they are NULL; call them by the functions below
- * the structs. */
+/* The slots from `check` on are optional, but for `open`: without one, the function of its name
+ * below does what a device does that trains alone. */
 typedef struct sh_company_ops {
-    const char *name;
+    const char *purpose; /* of its memory */
+    size_t bytes;        /* of its struct */
 
     /* Whether it is the company of a training with these options. Any thread, as the next two. */
     bool (*fits)(const sh_train_options *options);
@@ -42,27 +42,26 @@ typedef struct sh_company_ops {
     /* How many devices begin the training together; at least 1. */
     uint32_t (*devices)(const sh_train_options *options);
 
-    /* Before the data are opened; ranks meet. *company is owned: sh_company_close. SH_MISMATCH:
-     * MPI and the launcher do not agree about the ranks. The options are borrowed until then. */
-    sh_status (*open)(sh_company **company, const struct sh_company_ops *ops,
-                      const sh_train_options *options);
+    /* Before the data are opened; ranks meet. SH_MISMATCH: MPI and the launcher do not agree about
+     * the ranks. The company is closed where this fails. */
+    sh_status (*open)(sh_company *company);
 
-    /* Optional. Where `status` is a failure of any device, it fails on all, with the message of the
-     * first of these. */
+    /* Where `status` is a failure of any device, it fails on all, with the message of the first of
+     * these. */
     sh_status (*unite)(sh_company *company, sh_status status);
 
-    /* Optional; the bench is started. SH_MISMATCH on all ranks where any has another program, job,
-     * data, arithmetic or replica than rank 0; it names them. */
+    /* The bench is started. SH_MISMATCH on all ranks where any has another program, job, data,
+     * arithmetic or replica than rank 0; it names them. */
     sh_status (*compare)(sh_company *company);
 
-    /* Optional; the run's folder is open. Opens the door, tells the observer the token, starts the
-     * local devices, and takes device 0's place in the job: `station`. */
+    /* The run's folder is open. Opens the door, tells the observer the token, starts the local
+     * devices, and takes device 0's place in the job: `station`. */
     sh_status (*assemble)(sh_company *company);
 
     /* This device enters a view with its next step, for the journal. */
     void (*enter)(sh_company *company, uint32_t view, uint64_t step);
 
-    /* Optional. The view that this device is to announce (sh_part.announce). Any thread. */
+    /* The view that this device is to announce (sh_part.announce). Any thread. */
     bool (*announce)(sh_company *company, bool last, uint64_t *view);
 
     /* With a station: passes on what the user should hear, and waits where `wait` for something to
@@ -70,21 +69,21 @@ typedef struct sh_company_ops {
      * cannot go on. */
     sh_status (*idle)(sh_company *company, bool wait, bool *over);
 
-    /* Optional; else the course runs as it is. */
+    /* Runs the course. */
     sh_status (*run)(sh_company *company, sh_course *course, sh_ending *ending);
 
     /* What each device did, this one (`own`) first. *reports is owned: free(). */
     sh_status (*reports)(sh_company *company, const sh_device_report *own,
                          sh_device_report **reports, size_t *count, bool *reproducible);
 
-    /* Optional. Tells all devices why the job cannot go on. */
+    /* Tells all devices why the job cannot go on. */
     void (*fail)(sh_company *company, const char *reason);
 
     /* The training has ended with this status and message: the others leave. Returns how it ended
      * for this process: what all ranks have seen rank 0 alone reports. */
     sh_status (*dismiss)(sh_company *company, sh_status status, const char *message);
 
-    /* Frees it, after dismiss. `in_haste`: for a process that is told to end. */
+    /* After dismiss. `in_haste`: for a process that is told to end. */
     void (*close)(sh_company *company, bool in_haste);
 } sh_company_ops;
 
@@ -93,13 +92,14 @@ struct sh_company {
     const sh_company_ops *ops;
     const sh_train_options *options;
 
-    /* Set by open. */
-    char name[SH_NAME_BYTES]; /* of this device */
+    char name[SH_NAME_BYTES]; /* of this device; the host's unless open says otherwise */
     uint32_t devices;         /* at the start, as ops->devices says */
-    uint32_t here;            /* of these, on this machine: they share its cores */
-    uint32_t rank;            /* 0 but for ranks */
-    sh_engine *engine;        /* without a station: adds up over all devices; borrowed */
-    bool may_share;           /* other devices may need what the replica and the sums hold */
+
+    /* Set by open. */
+    uint32_t here;      /* of these devices, on this machine: they share its cores; else 1 */
+    uint32_t rank;      /* 0 but for ranks */
+    sh_engine *engine;  /* without a station: adds up over all devices; borrowed */
+    bool may_share;     /* other devices may need what the replica and the sums hold */
     bool may_be_killed; /* soon after it is told to end: save_now is called on another thread */
 
     /* Set by the training as it has them; borrowed. */
@@ -114,31 +114,33 @@ struct sh_company {
     sh_station *station; /* set by assemble; NULL: the devices stay as they are */
 };
 
-extern const sh_company_ops sh_company_ranks, sh_company_crew, sh_company_alone;
+extern const sh_company_ops sh_company_ranks, sh_company_crew;
 
-/* The company of a training with these options. Any thread. */
-const sh_company_ops *sh_company_find(const sh_train_options *options);
+/* *company is owned: sh_company_close. The options are borrowed until then. */
+sh_status sh_company_open(sh_company **company, const sh_train_options *options) SHOAL_CHECKED;
+void sh_company_close(sh_company *company, bool in_haste);
 
 /* As the slots of these names. */
+sh_status sh_company_check(const sh_train_options *options) SHOAL_CHECKED;
+uint32_t sh_company_devices(const sh_train_options *options);
 sh_status sh_company_unite(sh_company *company, sh_status status) SHOAL_CHECKED;
 sh_status sh_company_compare(sh_company *company) SHOAL_CHECKED;
 sh_status sh_company_assemble(sh_company *company) SHOAL_CHECKED;
+void sh_company_enter(sh_company *company, uint32_t view, uint64_t step);
 sh_status sh_company_run(sh_company *company, sh_course *course, sh_ending *ending) SHOAL_CHECKED;
+sh_status sh_company_reports(sh_company *company, const sh_device_report *own,
+                             sh_device_report **reports, size_t *count,
+                             bool *reproducible) SHOAL_CHECKED;
 void sh_company_fail(sh_company *company, const char *reason);
-void sh_company_close(sh_company *company, bool in_haste); /* NULL is fine */
+sh_status sh_company_dismiss(sh_company *company, sh_status status,
+                             const char *message) SHOAL_CHECKED;
 
-/* Slots that companies share: `check` of a device that no launcher may have started, `enter` and
- * `reports` of one that has the job's run alone. */
-sh_status sh_company_check_engine(const sh_train_options *options) SHOAL_CHECKED;
-void sh_company_enter_own(sh_company *company, uint32_t view, uint64_t step);
-sh_status sh_company_report_own(sh_company *company, const sh_device_report *own,
-                                sh_device_report **reports, size_t *count,
-                                bool *reproducible) SHOAL_CHECKED;
-sh_status sh_company_dismiss_nobody(sh_company *company, sh_status status,
-                                    const char *message) SHOAL_CHECKED;
+/* Reports of a device that speaks for itself alone. */
+sh_status sh_company_report_own(const sh_device_report *own, sh_device_report **reports,
+                                size_t *count, bool *reproducible) SHOAL_CHECKED;
 
 /* The grains of a full step that this device computes where there is no station: equal parts, in
  * order of ranks. */
-sh_range sh_company_share(const sh_company *company, uint32_t grains);
+sh_range sh_company_share(const sh_company *company);
 
 #endif

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/host.h"
 #include "node/coordinator/children.h"
 #include "node/coordinator/coordinator.h"
 #include "node/job/company.h"
@@ -43,19 +42,10 @@ static bool fits(const sh_train_options *options)
     return count_devices(options) > 1 || options->listen != NULL;
 }
 
-static sh_status open_crew(sh_company **company, const sh_company_ops *ops,
-                           const sh_train_options *options)
+static sh_status open_crew(sh_company *company)
 {
-    sh_crew *fresh = calloc(1, sizeof *fresh);
-    if (fresh == NULL)
-        return sh_fail_memory(sizeof *fresh, "the crew");
-    fresh->company = (sh_company){.ops = ops,
-                                  .options = options,
-                                  .devices = count_devices(options),
-                                  .here = count_local(options),
-                                  .may_share = true};
-    sh_host_name(fresh->company.name);
-    *company = &fresh->company;
+    company->here = count_local(company->options);
+    company->may_share = true;
     return SH_OK;
 }
 
@@ -184,30 +174,29 @@ static void fail(sh_company *company, const char *reason)
 static sh_status dismiss(sh_company *company, sh_status status, const char *message)
 {
     sh_crew *crew = (sh_crew *)company;
-    char text[SH_MESSAGE_BYTES];
     if (status == SH_OK)
         unlink(crew->token_file); /* nobody comes back to a job that is complete */
     if (status != SH_OK && company->station != NULL && !crew->begun) {
+        char text[SH_MESSAGE_BYTES];
         snprintf(text, sizeof text, "the job has ended: %.900s", message);
         sh_coordinator_fail(crew->coordinator, text);
     }
     sh_coordinator_close(crew->coordinator);
     sh_children_stop(crew->children, CHILD_PATIENCE_MS);
     sh_loop_stop(crew->loop);
-    return sh_company_dismiss_nobody(company, status, message);
+    return status == SH_OK ? SH_OK : sh_fail(status, "%s", message);
 }
 
 static void close_crew(sh_company *company, bool in_haste)
 {
     (void)in_haste;
     sh_mailbox_free(((sh_crew *)company)->mailbox);
-    free(company);
 }
 
 const sh_company_ops sh_company_crew = {
-    .name = "crew",
+    .purpose = "the crew",
+    .bytes = sizeof(sh_crew),
     .fits = fits,
-    .check = sh_company_check_engine,
     .devices = count_devices,
     .open = open_crew,
     .assemble = assemble,

@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/host.h"
 #include "base/log.h"
 #include "node/job/company.h"
 #include "node/job/watchdog.h"
@@ -25,11 +24,10 @@
 
 #define NAMED_MOST 8    /* ranks in a message */
 #define FAREWELL_MS 200 /* of the first rank, where it is going to be ended by force */
-/* When one has ended mpirun ends all others at once, so where they are told to end the first one
- * goes first, which has something to save and to say. */
+/* How long the other ranks wait when all are told to end. mpirun ends all at once when one has
+ * ended, and the first rank has something to save and to say. */
 #define LINGER_MS 5000
-/* That the first rank waits for the step's end when it is told to end: mpirun uses force after 1 s.
- */
+/* How long the first rank then waits for the step's end: mpirun uses force after 1 s. */
 #define PATIENCE_MS 300
 
 typedef struct sh_ranks {
@@ -93,22 +91,11 @@ static void part(sh_ranks *ranks, sh_status status, const char *reason)
     sh_engine_abort(ranks->company.engine, status, reason);
 }
 
-static sh_status add_up(sh_ranks *ranks, const sh_span *span)
-{
-    sh_status status = sh_engine_begin(ranks->company.engine, span, 1);
-    if (status == SH_OK) {
-        sh_engine_ready(ranks->company.engine, 0);
-        status = sh_engine_wait(ranks->company.engine);
-    }
-    if (status != SH_OK)
-        part(ranks, status, sh_message());
-    return status;
-}
-
 /* Puts what each rank says into a fresh block, by rank; `bytes` a rank, a multiple of 8. */
 static sh_status gather(sh_ranks *ranks, void **all, const void *mine, size_t bytes)
 {
-    const uint32_t devices = ranks->company.engine->devices;
+    sh_engine *engine = ranks->company.engine;
+    const uint32_t devices = engine->devices;
     const size_t total = bytes * devices;
     sh_status status;
     unsigned char *fresh = calloc(1, total);
@@ -118,7 +105,13 @@ static sh_status gather(sh_ranks *ranks, void **all, const void *mine, size_t by
     memcpy(own + ranks->company.rank * bytes, mine, bytes);
     const sh_span span = {
         .own = own, .total = fresh, .count = total / sizeof(uint64_t), .word = SH_WORD_U64};
-    status = add_up(ranks, &span);
+    status = sh_engine_begin(engine, &span, 1);
+    if (status == SH_OK) {
+        sh_engine_ready(engine, 0);
+        status = sh_engine_wait(engine);
+    }
+    if (status != SH_OK)
+        part(ranks, status, sh_message());
 done:
     if (own != fresh)
         free(own);
@@ -239,6 +232,31 @@ static sh_status compare(sh_company *company)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
+static sh_status open_ranks(sh_company *company)
+{
+    sh_launch launch;
+    uint32_t rank;
+    if (!sh_launch_read(&launch))
+        launch = (sh_launch){.ranks = 1, .here = 1, .launcher = "nobody"};
+    SH_TRY(sh_mpi_open(&company->engine, &rank));
+    if (company->engine->devices != launch.ranks || rank != launch.rank)
+        return sh_fail(SH_MISMATCH,
+                       "--engine mpi: %s says that this is rank %u of %u, and MPI that it is rank "
+                       "%u of %u; start it with Open MPI's mpirun, or with srun --mpi=pmix",
+                       launch.launcher, launch.rank, launch.ranks, rank, company->engine->devices);
+    if (rank != 0) { /* as local devices are called */
+        char host[SH_NAME_BYTES];
+        memcpy(host, company->name, sizeof host);
+        snprintf(company->name, sizeof company->name, "%.*s/%u", SH_NAME_BYTES - 12, host,
+                 rank + 1);
+    }
+    company->rank = rank;
+    company->here = launch.here;
+    company->may_share = launch.ranks > 1;
+    company->may_be_killed = true;
+    return SH_OK;
+}
+
 static void close_ranks(sh_company *company, bool in_haste)
 {
     const sh_ranks *ranks = (sh_ranks *)company;
@@ -246,46 +264,6 @@ static void close_ranks(sh_company *company, bool in_haste)
         sh_mpi_close_within(company->engine, company->rank == 0 ? FAREWELL_MS : LINGER_MS);
     else
         sh_engine_close(company->engine); /* waits for the others */
-    free(company);
-}
-
-static sh_status open_ranks(sh_company **company, const sh_company_ops *ops,
-                            const sh_train_options *options)
-{
-    sh_launch launch;
-    uint32_t rank;
-    char name[SH_NAME_BYTES];
-    sh_status status;
-    sh_ranks *ranks = calloc(1, sizeof *ranks);
-    if (ranks == NULL)
-        return sh_fail_memory(sizeof *ranks, "the ranks");
-    sh_company *fresh = &ranks->company;
-    if (!sh_launch_read(&launch))
-        launch = (sh_launch){.ranks = 1, .here = 1, .launcher = "nobody"};
-    SH_TRY_DONE(sh_mpi_open(&fresh->engine, &rank));
-    if (fresh->engine->devices != launch.ranks || rank != launch.rank)
-        SH_TRY_DONE(
-            sh_fail(SH_MISMATCH,
-                    "--engine mpi: %s says that this is rank %u of %u, and MPI that it is rank "
-                    "%u of %u; start it with Open MPI's mpirun, or with srun --mpi=pmix",
-                    launch.launcher, launch.rank, launch.ranks, rank, fresh->engine->devices));
-    sh_host_name(name);
-    if (rank == 0)
-        memcpy(fresh->name, name, sizeof name);
-    else /* as local devices are called */
-        snprintf(fresh->name, sizeof fresh->name, "%.*s/%u", SH_NAME_BYTES - 12, name, rank + 1);
-    fresh->ops = ops;
-    fresh->options = options;
-    fresh->rank = rank;
-    fresh->devices = launch.ranks;
-    fresh->here = launch.here;
-    fresh->may_share = launch.ranks > 1;
-    fresh->may_be_killed = true;
-    *company = fresh;
-    return SH_OK;
-done:
-    close_ranks(fresh, true);
-    return status;
 }
 
 /* A launcher that tells a rank to end ends it by force soon after, and where another rank is lost
@@ -328,7 +306,7 @@ static sh_status report(sh_company *company, const sh_device_report *own,
     sh_device_report mine = *own;
     mine.bytes_sent = mine.bytes_received = SH_BYTES_UNKNOWN;
     if (atomic_load(&ranks->parted))
-        return sh_company_report_own(company, &mine, reports, count, reproducible);
+        return sh_company_report_own(&mine, reports, count, reproducible);
     SH_TRY(gather(ranks, (void **)reports, &mine, sizeof mine));
     *count = company->engine->devices;
     *reproducible = true;
@@ -340,21 +318,22 @@ static sh_status dismiss(sh_company *company, sh_status status, const char *mess
     sh_ranks *ranks = (sh_ranks *)company;
     if (ranks->began && ranks->ended == SH_OK && status != SH_OK && status != SH_STOPPED)
         part(ranks, status, message); /* it has failed by itself */
-    if (company->rank == 0 || status == SH_OK)
-        return sh_company_dismiss_nobody(company, status, message);
-    return atomic_load(&ranks->parted) ? sh_fail(status, "rank %u: %.1000s", company->rank, message)
-                                       : SH_OK; /* what all have seen rank 0 says */
+    if (company->rank == 0 && status != SH_OK)
+        return sh_fail(status, "%s", message);
+    if (status != SH_OK && atomic_load(&ranks->parted))
+        return sh_fail(status, "rank %u: %.1000s", company->rank, message);
+    return SH_OK; /* what all have seen rank 0 says */
 }
 
 const sh_company_ops sh_company_ranks = {
-    .name = "ranks",
+    .purpose = "the ranks",
+    .bytes = sizeof(sh_ranks),
     .fits = fits,
     .check = check,
     .devices = count_devices,
     .open = open_ranks,
     .unite = unite,
     .compare = compare,
-    .enter = sh_company_enter_own,
     .run = run,
     .reports = report,
     .dismiss = dismiss,

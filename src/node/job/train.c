@@ -63,12 +63,11 @@ void sh_train_options_init(sh_train_options *options)
 /* A batch for each device becomes the job's global batch, and stays that, whoever joins. */
 sh_status sh_train_options_complete(sh_train_options *options)
 {
-    const sh_company_ops *company = sh_company_find(options);
     sh_strategy strategy;
-    SH_TRY(company->check(options));
+    SH_TRY(sh_company_check(options));
     const bool apart =
         sh_strategy_parse(&strategy, options->job.strategy) == SH_OK && strategy.row->apart;
-    const uint32_t devices = apart ? 1 : company->devices(options); /* that share a batch */
+    const uint32_t devices = apart ? 1 : sh_company_devices(options); /* that share a batch */
     const uint64_t samples = (uint64_t)options->batch_per_device * devices;
     if (samples > UINT32_MAX)
         return sh_fail(SH_INVALID, "--batch-per-device %u: on %u devices too many samples",
@@ -276,7 +275,7 @@ static void on_view(void *context, uint32_t view, uint32_t devices)
     training *t = context;
     const sh_schedule *schedule = sh_trainer_schedule(t->bench->trainer);
     const uint64_t step = t->bench->replica->steps + 1;
-    t->company->ops->enter(t->company, view, step);
+    sh_company_enter(t->company, view, step);
     if (t->start_ns != 0)
         return;
     sh_trainer_clear_times(t->bench->trainer);
@@ -425,8 +424,8 @@ static sh_status report_devices(training *t)
     };
     memcpy(own.name, t->company->name, sizeof own.name);
     summary->planned_bytes = sh_footprint_total(sh_trainer_footprint(t->bench->trainer));
-    SH_TRY(t->company->ops->reports(t->company, &own, &summary->devices, &summary->device_count,
-                                    &summary->reproducible));
+    SH_TRY(sh_company_reports(t->company, &own, &summary->devices, &summary->device_count,
+                              &summary->reproducible));
     for (size_t i = 0; i < summary->device_count; i++)
         if (summary->peak_rss_bytes < summary->devices[i].peak_rss_bytes)
             summary->peak_rss_bytes = summary->devices[i].peak_rss_bytes;
@@ -557,7 +556,7 @@ static sh_status train(training *t)
         .context = t,
     };
     if (company->station == NULL)
-        course.share = sh_company_share(company, sh_job_grains(&t->bench->job));
+        course.share = sh_company_share(company);
     t->start_steps = t->counted_steps = t->bench->replica->steps;
     const sh_status status = sh_company_run(company, &course, &ending);
     return finish(t, &course, status, ending);
@@ -567,15 +566,14 @@ sh_status sh_train(const sh_train_options *options, sh_summary *summary)
 {
     char message[SH_MESSAGE_BYTES], last[SH_MESSAGE_BYTES];
     char failed[SH_MESSAGE_BYTES + 16]; /* as the journal has it */
-    const sh_company_ops *company = sh_company_find(options);
-    const uint32_t devices = company->devices(options);
+    const uint32_t devices = sh_company_devices(options);
     sh_train_options asked = *options;
     training t = {.options = &asked, .summary = summary};
     *summary = (sh_summary){.train_loss = NAN, .val_loss = NAN, .val_accuracy = NAN};
     if (devices > SH_DEVICES_MAX)
         return sh_fail(SH_LIMIT, "%u devices: a job has at most %d", devices, SH_DEVICES_MAX);
     SH_TRY(sh_train_options_complete(&asked));
-    SH_TRY(company->open(&t.company, company, &asked));
+    SH_TRY(sh_company_open(&t.company, &asked));
     t.company->save_now = save_now;
     t.company->context = &t;
     pthread_mutex_init(&t.saving, NULL);
@@ -583,7 +581,7 @@ sh_status sh_train(const sh_train_options *options, sh_summary *summary)
     const sh_status status = train(&t);
     snprintf(message, sizeof message, "%s", sh_message());
 
-    const sh_status end = company->dismiss(t.company, status, message);
+    const sh_status end = sh_company_dismiss(t.company, status, message);
     snprintf(last, sizeof last, "%s", sh_message());
     snprintf(failed, sizeof failed, "failed: %s", message);
     sh_run_journal_end(t.journal,
