@@ -164,25 +164,6 @@ bool sh_donations_accept(sh_donations *donations, sh_channel *channel, const cha
     return true;
 }
 
-/* The transfer of this number, where we give in it. */
-static const sh_transfer *given(const sh_directive *directive, uint64_t number, uint32_t device,
-                                uint32_t *stripe)
-{
-    for (uint32_t i = 0; i < directive->transfer_count; i++)
-        if (directive->transfers[i].number == number &&
-            sh_transfer_gives(stripe, &directive->transfers[i], device))
-            return &directive->transfers[i];
-    return NULL;
-}
-
-static donation *find(const sh_donations *donations, uint64_t number)
-{
-    donation *each = donations->first;
-    while (each != NULL && each->number != number)
-        each = each->next;
-    return each;
-}
-
 static void open_one(sh_donations *donations, const sh_transfer *transfer, uint32_t stripe,
                      const sh_route *route)
 {
@@ -213,14 +194,20 @@ void sh_donations_follow(sh_donations *donations, const sh_orders *orders, uint3
     const sh_directive *directive = &orders->directive;
     uint32_t stripe;
     for (donation *each = donations->first, *next; each != NULL; each = next) {
+        bool goes_on = false;
         next = each->next;
-        if (given(directive, each->number, device, &stripe) == NULL)
+        for (uint32_t i = 0; i < directive->transfer_count && !goes_on; i++)
+            goes_on = directive->transfers[i].number == each->number &&
+                      sh_transfer_gives(&stripe, &directive->transfers[i], device);
+        if (!goes_on)
             end(each);
     }
     for (uint32_t i = 0; i < directive->transfer_count; i++) {
         const sh_transfer *transfer = &directive->transfers[i];
-        if (sh_transfer_gives(&stripe, transfer, device) &&
-            find(donations, transfer->number) == NULL)
+        const donation *known = donations->first;
+        while (known != NULL && known->number != transfer->number)
+            known = known->next;
+        if (known == NULL && sh_transfer_gives(&stripe, transfer, device))
             open_one(donations, transfer, stripe, &orders->donors[i][stripe]);
     }
 }

@@ -111,8 +111,6 @@ static void on_open(void *context, sh_channel *channel)
     to->open = true;
 }
 
-static void connect_again(void *context);
-
 /* The donor may not have heard of the transfer yet: then it is asked again. Where it stood still
  * and all of it is here, it has heard before us that the transfer is over. */
 static void on_close(void *context, sh_channel *channel, sh_status why, const char *reason)

@@ -67,16 +67,6 @@ static place *find(const sh_rings *rings, uint32_t number)
     return each;
 }
 
-/* As above, under the lock. On the loop's thread the place then stays until the task returns, for
- * closing it waits for the loop. */
-static place *look_up(sh_rings *rings, uint32_t number)
-{
-    pthread_mutex_lock(&rings->lock);
-    place *found = find(rings, number);
-    pthread_mutex_unlock(&rings->lock);
-    return found;
-}
-
 static void on_linked(void *context)
 {
     const place *here = context;
@@ -134,8 +124,6 @@ sh_status sh_rings_open(sh_rings *rings, const sh_orders *orders, uint32_t devic
 {
     place *fresh;
     char identity[SH_LINK_IDENTITY];
-    if (look_up(rings, orders->directive.ring) != NULL)
-        return SH_OK;
     if (rings->door == NULL)
         return sh_fail(SH_STOPPED, "this device's door is closed");
     SH_TRY(make(&fresh, rings, orders, device));
@@ -152,11 +140,14 @@ sh_status sh_rings_open(sh_rings *rings, const sh_orders *orders, uint32_t devic
     return SH_OK;
 }
 
-/* Orders of one ring always have the same links, in the same order. */
+/* Orders of one ring always have the same links, in the same order. The place stays until the task
+ * returns, because closing it waits for the loop. */
 void sh_rings_connect(sh_rings *rings, const sh_orders *orders)
 {
     char identity[SH_LINK_IDENTITY];
-    place *here = look_up(rings, orders->directive.ring);
+    pthread_mutex_lock(&rings->lock);
+    place *here = find(rings, orders->directive.ring);
+    pthread_mutex_unlock(&rings->lock);
     for (uint32_t i = 0; here != NULL && i < here->link_count && i < orders->link_count; i++) {
         const sh_link *order = &orders->links[i];
         link *one = &here->links[i];
@@ -197,36 +188,18 @@ bool sh_rings_accept(sh_rings *rings, sh_channel *channel, const char *identity)
     return one != NULL && here->engine->ops->take(here->engine, one->seat, channel) == SH_OK;
 }
 
-bool sh_rings_has(sh_rings *rings, uint32_t number)
+bool sh_rings_abort_idle(sh_rings *rings, const sh_participant *participant)
 {
+    bool any = false;
     pthread_mutex_lock(&rings->lock);
-    const place *here = find(rings, number);
-    const bool has = here != NULL && !here->aborted;
-    pthread_mutex_unlock(&rings->lock);
-    return has;
-}
-
-uint32_t sh_rings_find_idle(sh_rings *rings, bool (*may_stand)(const void *context, uint32_t ring),
-                            const void *context)
-{
-    pthread_mutex_lock(&rings->lock);
-    const place *here = rings->first;
-    while (here != NULL && (here->aborted || may_stand(context, here->number)))
-        here = here->next;
-    const uint32_t number = here == NULL ? 0 : here->number;
-    pthread_mutex_unlock(&rings->lock);
-    return number;
-}
-
-void sh_rings_abort(sh_rings *rings, uint32_t number)
-{
-    pthread_mutex_lock(&rings->lock);
-    place *here = find(rings, number);
-    if (here != NULL && !here->aborted) {
-        here->aborted = true;
-        sh_engine_abort(here->engine, SH_ABORTED, "the devices change");
+    for (place *each = rings->first; each != NULL; each = each->next) {
+        if (each->aborted || sh_participant_may_stand(participant, each->number))
+            continue;
+        each->aborted = any = true;
+        sh_engine_abort(each->engine, SH_ABORTED, "the devices change");
     }
     pthread_mutex_unlock(&rings->lock);
+    return any;
 }
 
 sh_engine *sh_rings_engine(sh_rings *rings, uint32_t number)
@@ -236,20 +209,6 @@ sh_engine *sh_rings_engine(sh_rings *rings, uint32_t number)
     sh_engine *engine = here == NULL || here->aborted ? NULL : here->engine;
     pthread_mutex_unlock(&rings->lock);
     return engine;
-}
-
-/* Takes one ring off the list, `aborted` or any. */
-static place *take_off(sh_rings *rings, bool any)
-{
-    pthread_mutex_lock(&rings->lock);
-    place **at = &rings->first;
-    while (*at != NULL && !any && !(*at)->aborted)
-        at = &(*at)->next;
-    place *taken = *at;
-    if (taken != NULL)
-        *at = taken->next;
-    pthread_mutex_unlock(&rings->lock);
-    return taken;
 }
 
 /* The door forgets the keys. Runs on the loop. */
@@ -264,22 +223,25 @@ static void forget_keys(void *context)
     }
 }
 
-static void close_all(sh_rings *rings, bool any)
+void sh_rings_sweep(sh_rings *rings)
 {
-    for (place *gone = take_off(rings, any); gone != NULL; gone = take_off(rings, any)) {
-        const sh_channel_stats stats = gone->engine->ops->stats(gone->engine);
+    for (;;) {
         pthread_mutex_lock(&rings->lock);
-        sh_channel_stats_add(&rings->closed, stats);
+        place **at = &rings->first;
+        while (*at != NULL && !(*at)->aborted)
+            at = &(*at)->next;
+        place *gone = *at;
+        if (gone != NULL) {
+            *at = gone->next;
+            sh_channel_stats_add(&rings->closed, gone->engine->ops->stats(gone->engine));
+        }
         pthread_mutex_unlock(&rings->lock);
+        if (gone == NULL)
+            return;
         sh_loop_call(rings->loop, forget_keys, gone);
         sh_engine_close(gone->engine);
         free(gone);
     }
-}
-
-void sh_rings_sweep(sh_rings *rings)
-{
-    close_all(rings, false);
 }
 
 sh_channel_stats sh_rings_stats(sh_rings *rings)
@@ -296,7 +258,9 @@ void sh_rings_free(sh_rings *rings)
 {
     if (rings == NULL)
         return;
-    close_all(rings, true);
+    for (place *each = rings->first; each != NULL; each = each->next)
+        each->aborted = true;
+    sh_rings_sweep(rings);
     pthread_mutex_destroy(&rings->lock);
     free(rings);
 }

@@ -6,7 +6,7 @@
  *     SH_TRY(sh_rings_open(rings, &orders, device));   // its door opens
  *     sh_rings_connect(rings, &orders);                // where others' have, we link
  *     ... on_linked; the step's thread uses sh_rings_engine(rings, number) ...
- *     sh_rings_abort(rings, number);
+ *     sh_rings_abort_idle(rings, &participant);
  *     sh_rings_sweep(rings);                           // the step's thread closes what was aborted
  *
  * Threads: each function says. "Loop only" as in net/loop.h; else the step's thread.
@@ -14,6 +14,7 @@
 #ifndef SHOAL_NODE_RINGS_H
 #define SHOAL_NODE_RINGS_H
 
+#include "cluster/participant.h"
 #include "net/listener.h"
 #include "node/mail/orders.h"
 #include "reduce/engine.h"
@@ -34,7 +35,8 @@ sh_status sh_rings_new(sh_rings **rings, sh_loop *loop,
 /* By which links come in; NULL once it is closed. Borrowed. Loop only. */
 void sh_rings_set_door(sh_rings *rings, sh_listener *door);
 
-/* Makes the ring of a view of several devices and lets in those that connect to us. Loop only. */
+/* Makes the ring of a view of several devices, once, and lets in those that connect to us. Loop
+ * only. */
 sh_status sh_rings_open(sh_rings *rings, const sh_orders *orders, uint32_t device) SHOAL_CHECKED;
 
 /* Connects where these orders say that a door is open, and it has not begun to. Loop only. */
@@ -44,15 +46,9 @@ void sh_rings_connect(sh_rings *rings, const sh_orders *orders);
  * only. */
 bool sh_rings_accept(sh_rings *rings, sh_channel *channel, const char *identity);
 
-/* Whether there is a ring that has not been aborted. Any thread. */
-bool sh_rings_has(sh_rings *rings, uint32_t number);
-
-/* The number of a ring that `may_stand` says no to; 0 where there is none. Any thread. */
-uint32_t sh_rings_find_idle(sh_rings *rings, bool (*may_stand)(const void *context, uint32_t ring),
-                            const void *context);
-
-/* Ends its rounds: the engine's wait fails with SH_ABORTED. Any thread. */
-void sh_rings_abort(sh_rings *rings, uint32_t number);
+/* Ends the rounds of the rings that may not stand: the engine's wait fails with SH_ABORTED. False:
+ * there is no such ring. Any thread; the caller has the participant's lock. */
+bool sh_rings_abort_idle(sh_rings *rings, const sh_participant *participant);
 
 /* The engine of a ring; NULL where there is none, or it was aborted. */
 sh_engine *sh_rings_engine(sh_rings *rings, uint32_t number);

@@ -28,7 +28,7 @@ struct sh_station {
     sh_donations *donations;
     sh_intake *intake;
     sh_orders orders;
-    uint32_t opened;         /* the highest ring whose door is open */
+    uint32_t opened;         /* the newest ring whose door was opened */
     uint64_t sent;           /* serial of the notice that went last */
     sh_channel_stats closed; /* of intakes that are gone */
     bool settled;            /* none comes any more */
@@ -101,7 +101,7 @@ static void on_failed(void *context, uint64_t transfer, const char *reason)
 
 static void link_view(sh_station *station, uint32_t view)
 {
-    if (!sh_rings_has(station->rings, view)) {
+    if (station->opened != view) {
         if (sh_rings_open(station->rings, &station->orders, station->device) != SH_OK) {
             sh_log(SH_LOG_WARN, "ring.failed", "view=%u reason=\"%s\"", view, sh_message());
             on_broken(station, view, station->device);
@@ -176,23 +176,13 @@ void sh_station_report(sh_station *station)
     station->options.on_standing(station->options.context, &standing);
 }
 
-static bool may_stand(const void *context, uint32_t ring)
-{
-    return sh_participant_may_stand(context, ring);
-}
-
 /* Does what the participant wants of the loop. */
 static void look(void *context)
 {
     sh_station *station = context;
-    bool aborted = false;
     pthread_mutex_lock(&station->lock);
     station->looking = false;
-    for (uint32_t idle;
-         (idle = sh_rings_find_idle(station->rings, may_stand, &station->participant)) != 0;) {
-        sh_rings_abort(station->rings, idle);
-        aborted = true;
-    }
+    const bool aborted = sh_rings_abort_idle(station->rings, &station->participant);
     const uint32_t view = sh_participant_link(&station->participant);
     const uint64_t fetching = station->participant.fetching;
     const uint64_t serial = station->participant.notice.serial;
@@ -412,7 +402,7 @@ bool sh_station_settle(sh_station *station)
 
 static void do_close(void *context)
 {
-    sh_station *station = ((request *)context)->station;
+    sh_station *station = context;
     pthread_mutex_lock(&station->lock);
     station->closing = true; /* links may still break, and those who hear of it are gone */
     pthread_mutex_unlock(&station->lock);
@@ -426,7 +416,7 @@ void sh_station_close(sh_station *station)
 {
     if (station == NULL)
         return;
-    sh_loop_call(station->options.loop, do_close, &(request){.station = station});
+    sh_loop_call(station->options.loop, do_close, station);
     sh_rings_free(station->rings);
     sh_donations_free(station->donations);
     sh_key_wipe(&station->orders, sizeof station->orders);
