@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "node/delivery/sources.h"
 #include "node/mail/orders.h"
 #include "train/job_json.h"
 

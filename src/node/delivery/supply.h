@@ -27,7 +27,7 @@
 
 #include "data/manifest.h"
 #include "net/channel.h"
-#include "node/delivery/sources.h"
+#include "node/mail/orders.h"
 
 #define SH_SUPPLY_CLIENTS_MAX 64 /* devices that take data at a time */
 #define SH_SUPPLY_ASKED_MAX 64   /* blocks that one may wait for */

@@ -6,12 +6,16 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- small parts ----------------------------------------------------------------------------- */
+/* Fields that have the same name here and in the message. */
+#define DIRECTIVE_FIELDS(X)                                                                        \
+    X(serial) X(dismissed) X(view) X(ring) X(planned) X(left) X(ends) X(keep)
+/* clang-format off */
+#define NOTICE_FIELDS(X)                                                                           \
+    X(serial) X(leaving) X(whole) X(grains) X(check) X(view) X(halted) X(linked) X(broken)         \
+    X(broken_peer) X(differing) X(fetched) X(failed) X(coming) X(left_ms)
+/* clang-format on */
 
-static char *text_of(const char *text)
-{
-    return (char *)(uintptr_t)text;
-}
+/* ---- small parts ----------------------------------------------------------------------------- */
 
 static void write_position(Shoal__Position *body, sh_position position)
 {
@@ -61,9 +65,20 @@ static sh_status read_route(sh_route *route, const char *host, uint32_t port,
     return SH_OK;
 }
 
-static ProtobufCBinaryData key_of(const unsigned char key[SH_KEY_BYTES])
+/* The three fields of a body that say how a device is reached. */
+static void write_route(char **host, uint32_t *port, ProtobufCBinaryData *key,
+                        const sh_route *route)
 {
-    return (ProtobufCBinaryData){SH_KEY_BYTES, (uint8_t *)(uintptr_t)key};
+    *host = (char *)(uintptr_t)route->host;
+    *port = route->port;
+    *key = (ProtobufCBinaryData){SH_KEY_BYTES, (uint8_t *)(uintptr_t)route->key};
+}
+
+static void write_donor(Shoal__Donor *body, uint32_t device, const sh_route *route)
+{
+    shoal__donor__init(body);
+    body->device = device;
+    write_route(&body->host, &body->port, &body->key, route);
 }
 
 void sh_link_identity(char identity[SH_LINK_IDENTITY], uint32_t ring, uint32_t from, uint32_t to)
@@ -76,6 +91,11 @@ void sh_stripe_identity(char identity[SH_LINK_IDENTITY], uint64_t transfer, uint
     snprintf(identity, SH_LINK_IDENTITY, "state/%" PRIu64 "/%u", transfer, stripe);
 }
 
+void sh_data_identity(char identity[SH_LINK_IDENTITY], uint32_t device)
+{
+    snprintf(identity, SH_LINK_IDENTITY, "data/%u", device);
+}
+
 /* ---- orders ---------------------------------------------------------------------------------- */
 
 void sh_orders_write(sh_orders_message *message, const sh_orders *orders)
@@ -83,15 +103,10 @@ void sh_orders_write(sh_orders_message *message, const sh_orders *orders)
     const sh_directive *directive = &orders->directive;
     Shoal__Order *body = &message->body;
     shoal__order__init(body);
-    body->serial = directive->serial;
-    body->dismissed = directive->dismissed;
+#define WRITE(field) body->field = directive->field;
+    DIRECTIVE_FIELDS(WRITE)
+#undef WRITE
     body->phase = (uint32_t)directive->phase;
-    body->view = directive->view;
-    body->ring = directive->ring;
-    body->planned = directive->planned;
-    body->left = directive->left;
-    body->ends = directive->ends;
-    body->keep = directive->keep;
     for (uint32_t i = 0; i < directive->seat_count; i++) {
         const sh_seat *from = &directive->seats[i];
         Shoal__Seat *seat = &message->seats[i];
@@ -122,14 +137,8 @@ void sh_orders_write(sh_orders_message *message, const sh_orders *orders)
         one->n_donors = transfer->donor_count;
         one->donors = message->donor_lists[i];
         for (uint32_t k = 0; k < transfer->donor_count; k++) {
-            const sh_route *route = &orders->donors[i][k];
-            Shoal__Donor *donor = &message->donors[i][k];
-            shoal__donor__init(donor);
-            donor->device = transfer->donors[k];
-            donor->host = text_of(route->host);
-            donor->port = route->port;
-            donor->key = key_of(route->key);
-            message->donor_lists[i][k] = donor;
+            write_donor(&message->donors[i][k], transfer->donors[k], &orders->donors[i][k]);
+            message->donor_lists[i][k] = &message->donors[i][k];
         }
         message->transfer_list[i] = one;
     }
@@ -142,9 +151,7 @@ void sh_orders_write(sh_orders_message *message, const sh_orders *orders)
         link->seat = from->seat;
         link->comes = from->comes;
         link->opened = from->opened;
-        link->host = text_of(from->route.host);
-        link->port = from->route.port;
-        link->key = key_of(from->route.key);
+        write_route(&link->host, &link->port, &link->key, &from->route);
         message->link_list[i] = link;
     }
     body->n_links = orders->link_count;
@@ -219,15 +226,10 @@ sh_status sh_orders_read(sh_orders *orders, const Shoal__Order *body, uint32_t d
     if (body->phase > SH_DIRECTIVE_GO || body->n_transfers > SH_TRANSFERS_MAX)
         return sh_fail(SH_FORMAT, "orders of phase %u with %zu transfers", body->phase,
                        body->n_transfers);
-    directive->serial = body->serial;
-    directive->dismissed = body->dismissed;
+#define READ(field) directive->field = body->field;
+    DIRECTIVE_FIELDS(READ)
+#undef READ
     directive->phase = (sh_directive_phase)body->phase;
-    directive->view = body->view;
-    directive->ring = body->ring;
-    directive->planned = body->planned;
-    directive->left = body->left;
-    directive->ends = body->ends;
-    directive->keep = body->keep;
     directive->start = read_position(body->start);
     SH_TRY(read_seats(directive, body));
     SH_TRY(read_ranges(&directive->work, body->work, body->n_work));
@@ -259,30 +261,18 @@ void sh_standing_write(sh_standing_message *message, const sh_standing *standing
     const sh_notice *notice = &standing->notice;
     Shoal__Notice *body = &message->body;
     shoal__notice__init(body);
-    body->serial = notice->serial;
+#define WRITE(field) body->field = notice->field;
+    NOTICE_FIELDS(WRITE)
+#undef WRITE
     body->life = (uint32_t)notice->life;
-    body->leaving = notice->leaving;
-    body->whole = notice->whole;
     write_position(&message->position, notice->position);
     body->position = &message->position;
-    body->grains = notice->grains;
-    body->check = notice->check;
     body->rate = notice->speed.rate;
     body->rate_error = notice->speed.error;
     body->step_s = notice->speed.step_s;
-    body->view = notice->view;
-    body->halted = notice->halted;
     write_ranges(message->held, message->held_list, &notice->held);
     body->n_held = notice->held.count;
     body->held = message->held_list;
-    body->linked = notice->linked;
-    body->broken = notice->broken;
-    body->broken_peer = notice->broken_peer;
-    body->differing = notice->differing;
-    body->fetched = notice->fetched;
-    body->failed = notice->failed;
-    body->coming = notice->coming;
-    body->left_ms = notice->left_ms;
     body->opened = standing->opened;
     body->computed = standing->done.grains;
     body->samples = standing->done.samples;
@@ -305,25 +295,13 @@ sh_status sh_standing_read(sh_standing *standing, const Shoal__Notice *body)
     if (body->life < SH_LIFE_PREPARING || body->life > SH_LIFE_FINISHED || !is_amount(body->rate) ||
         !is_amount(body->rate_error) || !is_amount(body->step_s))
         return sh_fail(SH_FORMAT, "a notice with numbers that make no sense");
-    notice->serial = body->serial;
+#define READ(field) notice->field = body->field;
+    NOTICE_FIELDS(READ)
+#undef READ
     notice->life = (sh_life)body->life;
-    notice->leaving = body->leaving;
-    notice->whole = body->whole;
     notice->position = read_position(body->position);
-    notice->grains = body->grains;
-    notice->check = body->check;
     notice->speed = (sh_speed){body->rate, body->rate_error, body->step_s};
-    notice->view = body->view;
-    notice->halted = body->halted;
     SH_TRY(read_ranges(&notice->held, body->held, body->n_held));
-    notice->linked = body->linked;
-    notice->broken = body->broken;
-    notice->broken_peer = body->broken_peer;
-    notice->differing = body->differing;
-    notice->fetched = body->fetched;
-    notice->failed = body->failed;
-    notice->coming = body->coming;
-    notice->left_ms = body->left_ms;
     standing->opened = body->opened;
     standing->done = (sh_device_report){
         .grains = body->computed,
@@ -333,5 +311,36 @@ sh_status sh_standing_read(sh_standing *standing, const Shoal__Notice *body)
         .bytes_sent = body->bytes_sent,
         .bytes_received = body->bytes_received,
     };
+    return SH_OK;
+}
+
+/* ---- sources --------------------------------------------------------------------------------- */
+
+void sh_sources_write(sh_sources_message *message, const sh_sources *sources)
+{
+    for (uint32_t i = 0; i < sources->count; i++) {
+        write_donor(&message->items[i], sources->items[i].device, &sources->items[i].route);
+        message->list[i] = &message->items[i];
+    }
+}
+
+sh_status sh_sources_read(sh_sources *sources, Shoal__Donor *const *items, size_t count)
+{
+    sh_sources fresh = {.count = (uint32_t)count};
+    if (count == 0 || count > SH_SOURCES_MAX)
+        return sh_fail(SH_FORMAT, "%zu sources of the data, where 1 to %d can be", count,
+                       SH_SOURCES_MAX);
+    for (size_t i = 0; i < count; i++) {
+        const Shoal__Donor *body = items[i];
+        sh_route *route = &fresh.items[i].route;
+        if (body->port == 0 || body->port > UINT16_MAX || body->key.len != SH_KEY_BYTES ||
+            body->host[0] == '\0' || strlen(body->host) >= sizeof route->host)
+            return sh_fail(SH_FORMAT, "a source of the data that cannot be reached");
+        fresh.items[i].device = body->device;
+        route->port = (uint16_t)body->port;
+        snprintf(route->host, sizeof route->host, "%s", body->host);
+        memcpy(route->key, body->key.data, SH_KEY_BYTES);
+    }
+    *sources = fresh;
     return SH_OK;
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A directive with what one device needs to follow it: addresses and keys. And notices and
- * directives as messages, with every number checked.
+ * What devices write to each other, as values and in messages, with every number checked: orders,
+ * which are a directive with the addresses and keys that a device needs to follow it; standings,
+ * which are a notice with figures; and who has the data, as a device that is admitted hears of it.
  *
  *     SH_TRY(sh_orders_read(&orders, message->order, device));
  *     SH_TRY(sh_standing_read(&standing, message->notice));
+ *     SH_TRY(sh_sources_read(&sources, message->welcome->sources, message->welcome->n_sources));
  *
  * Threads: any; values.
  */
@@ -20,6 +22,7 @@
 #include "shoal/train.h"
 
 #define SH_LINK_IDENTITY 64
+#define SH_SOURCES_MAX 4
 #define SH_LINKS_MAX SH_DEVICES_MAX /* with each other seat one; in a ring of two, two */
 
 /* How a device is reached, and by which key. */
@@ -79,10 +82,34 @@ typedef struct sh_standing_message {
 void sh_standing_write(sh_standing_message *message, const sh_standing *standing);
 sh_status sh_standing_read(sh_standing *standing, const Shoal__Notice *body) SHOAL_CHECKED;
 
+typedef struct sh_source {
+    uint32_t device;
+    sh_route route;
+} sh_source;
+
+typedef struct sh_sources {
+    uint32_t count; /* the first is the coordinator's device */
+    sh_source items[SH_SOURCES_MAX];
+} sh_sources;
+
+/* As sh_orders_message. */
+typedef struct sh_sources_message {
+    Shoal__Donor items[SH_SOURCES_MAX], *list[SH_SOURCES_MAX];
+} sh_sources_message;
+
+void sh_sources_write(sh_sources_message *message, const sh_sources *sources);
+
+/* SH_FORMAT where they make no sense. */
+sh_status sh_sources_read(sh_sources *sources, Shoal__Donor *const *items,
+                          size_t count) SHOAL_CHECKED;
+
 /* "link/RING/FROM>TO": under whose key the seat `from` connects to the seat `to`. */
 void sh_link_identity(char identity[SH_LINK_IDENTITY], uint32_t ring, uint32_t from, uint32_t to);
 
 /* "state/TRANSFER/STRIPE": under whose key a taker comes for a stripe. */
 void sh_stripe_identity(char identity[SH_LINK_IDENTITY], uint64_t transfer, uint32_t stripe);
+
+/* "data/DEVICE": under whose key others take the data from a device. */
+void sh_data_identity(char identity[SH_LINK_IDENTITY], uint32_t device);
 
 #endif

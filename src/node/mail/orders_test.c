@@ -584,6 +584,58 @@ static void senseless_standings_are_refused(void **state)
                  "33 ranges of grains, where 32 are the most");
 }
 
+/* ---- sources --------------------------------------------------------------------------------- */
+
+static sh_sources some_sources(void)
+{
+    sh_sources sources = {.count = 2};
+    sources.items[0] = (sh_source){0, {"10.0.0.1", 7700, {1, 2, 3}}};
+    sources.items[1] = (sh_source){5, {"fe80::1", 65535, {9}}};
+    return sources;
+}
+
+static void sources_come_back(void **state)
+{
+    (void)state;
+    const sh_sources before = some_sources();
+    sh_sources_message message;
+    sh_sources after;
+    memset(&after, 7, sizeof after);
+    sh_sources_write(&message, &before);
+    assert_ok(sh_sources_read(&after, message.list, before.count));
+    assert_int_equal(after.count, before.count);
+    for (uint32_t i = 0; i < before.count; i++) {
+        const sh_route *a = &before.items[i].route, *b = &after.items[i].route;
+        assert_int_equal(after.items[i].device, before.items[i].device);
+        assert_string_equal(a->host, b->host);
+        assert_int_equal(a->port, b->port);
+        assert_memory_equal(a->key, b->key, SH_KEY_BYTES);
+    }
+}
+
+static void senseless_sources_are_refused(void **state)
+{
+    (void)state;
+    const sh_sources good = some_sources();
+    sh_sources_message message;
+    sh_sources read = {.count = 77};
+    char host[SH_TOKEN_HOST + 1];
+    memset(host, 'a', sizeof host - 1);
+    host[sizeof host - 1] = '\0';
+    sh_sources_write(&message, &good);
+    assert_fails(sh_sources_read(&read, message.list, 0), SH_FORMAT, "0 sources of the data");
+    assert_fails(sh_sources_read(&read, message.list, SH_SOURCES_MAX + 1), SH_FORMAT, "1 to 4");
+    for (int i = 0; i < 5; i++) {
+        sh_sources_write(&message, &good);
+        Shoal__Donor *bad = &message.items[1];
+        bad->port = i == 0 ? 0 : i == 1 ? 65536 : bad->port;
+        bad->key.len = i == 2 ? 0 : bad->key.len;
+        bad->host = i == 3 ? (char *)(uintptr_t) "" : i == 4 ? host : bad->host;
+        assert_fails(sh_sources_read(&read, message.list, 2), SH_FORMAT, "cannot be reached");
+    }
+    assert_int_equal(read.count, 77); /* untouched */
+}
+
 /* ---- identities ------------------------------------------------------------------------------ */
 
 static void identities_say_what_a_key_is_for(void **state)
@@ -598,6 +650,10 @@ static void identities_say_what_a_key_is_for(void **state)
     assert_string_equal(identity, "link/4294967295/4294967293>4294967294");
     sh_stripe_identity(identity, UINT64_MAX, UINT32_MAX);
     assert_string_equal(identity, "state/18446744073709551615/4294967295");
+    sh_data_identity(identity, 0);
+    assert_string_equal(identity, "data/0");
+    sh_data_identity(identity, UINT32_MAX);
+    assert_string_equal(identity, "data/4294967295");
 }
 
 int main(void)
@@ -610,6 +666,8 @@ int main(void)
         cmocka_unit_test(senseless_orders_are_refused),
         cmocka_unit_test(a_standing_comes_back),
         cmocka_unit_test(senseless_standings_are_refused),
+        cmocka_unit_test(sources_come_back),
+        cmocka_unit_test(senseless_sources_are_refused),
         cmocka_unit_test(identities_say_what_a_key_is_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
