@@ -90,11 +90,6 @@ struct sh_delivery {
 
 static void pump(void *context);
 
-static void tell_note(sh_delivery *delivery, const char *text)
-{
-    sh_mailbox_tell(delivery->mailbox, SH_MAIL_NOTE, SH_OK, text);
-}
-
 /* Has the loop ask for more. Any thread, without the lock. */
 static void pump_soon(sh_delivery *delivery)
 {
@@ -149,7 +144,7 @@ static void keep(sh_delivery *delivery, slot *s)
                  "blocks are refused and asked for again",
                  device);
         if (warn)
-            tell_note(delivery, reason);
+            sh_mailbox_tell(delivery->mailbox, SH_MAIL_NOTE, SH_OK, reason);
     } else if (status != SH_OK) {
         give_up(delivery, status, reason);
     }
@@ -211,7 +206,7 @@ static void *keeper_main(void *argument)
             snprintf(text, sizeof text,
                      "the data set is complete: %u blocks of %u fetched, %u refused", kept,
                      delivery->manifest->blocks, refused);
-            tell_note(delivery, text);
+            sh_mailbox_tell(delivery->mailbox, SH_MAIL_NOTE, SH_OK, text);
         }
         pump_soon(delivery);
     }
@@ -286,23 +281,22 @@ static slot *claim(source *to)
     return claimed;
 }
 
-static sh_status ask(source *to, slot *s)
-{
-    const sh_block block = sh_manifest_block(to->of->manifest, s->block);
-    const sh_frame head = sh_block_frame(s->block, &block);
-    s->bytes = block.bytes;
-    if (s->data == NULL)
-        s->data = malloc(to->of->manifest->block_bytes);
-    if (s->data == NULL)
-        return sh_fail_memory(to->of->manifest->block_bytes, "a block of the data");
-    return sh_channel_send(to->channel, &head, NULL);
-}
-
+/* Asks the source for blocks, as many as it has slots. */
 static void fill(source *to)
 {
-    for (slot *s; to->open && (s = claim(to)) != NULL;)
-        if (ask(to, s) != SH_OK)
+    const sh_manifest *manifest = to->of->manifest;
+    for (slot *s; to->open && (s = claim(to)) != NULL;) {
+        const sh_block block = sh_manifest_block(manifest, s->block);
+        const sh_frame head = sh_block_frame(s->block, &block);
+        s->bytes = block.bytes;
+        if (s->data == NULL)
+            s->data = malloc(manifest->block_bytes);
+        const sh_status status = s->data != NULL
+                                     ? sh_channel_send(to->channel, &head, NULL)
+                                     : sh_fail_memory(manifest->block_bytes, "a block of the data");
+        if (status != SH_OK)
             drop(to, sh_message());
+    }
 }
 
 static void pump(void *context)
@@ -326,20 +320,6 @@ static void on_open(void *context, sh_channel *channel)
         drop(to, sh_message());
 }
 
-static sh_flow take_manifest(source *from, const sh_frame *head, sh_sink *sink)
-{
-    sh_delivery *delivery = from->of;
-    if (from->index != 0 || delivery->told || delivery->packed != NULL || head->bytes == 0 ||
-        head->bytes > SH_MANIFEST_BYTES_MOST)
-        return SH_FLOW_REFUSE;
-    delivery->packed = malloc(head->bytes);
-    if (delivery->packed == NULL)
-        return SH_FLOW_REFUSE;
-    delivery->packed_bytes = head->bytes;
-    *sink = (sh_sink){.data = delivery->packed, .bytes = delivery->packed_bytes};
-    return SH_FLOW_TAKE;
-}
-
 /* The slot that waits for this block, whose answer comes next. */
 static slot *asked_slot(source *from, uint32_t block)
 {
@@ -355,9 +335,17 @@ static slot *asked_slot(source *from, uint32_t block)
 static sh_flow on_frame(void *context, sh_channel *channel, const sh_frame *head, sh_sink *sink)
 {
     source *from = context;
+    sh_delivery *delivery = from->of;
     (void)channel;
-    if (head->kind == SH_FRAME_MANIFEST)
-        return take_manifest(from, head, sink);
+    if (head->kind == SH_FRAME_MANIFEST) {
+        if (from->index != 0 || delivery->told || delivery->packed != NULL || head->bytes == 0 ||
+            head->bytes > SH_MANIFEST_BYTES_MOST)
+            return SH_FLOW_REFUSE;
+        delivery->packed = malloc(head->bytes);
+        delivery->packed_bytes = head->bytes;
+        *sink = (sh_sink){.data = delivery->packed, .bytes = head->bytes};
+        return delivery->packed != NULL ? SH_FLOW_TAKE : SH_FLOW_REFUSE;
+    }
     const slot *s = head->kind == SH_FRAME_BLOCK ? asked_slot(from, head->step) : NULL;
     if (s == NULL || (head->bytes != 0 && head->bytes != s->bytes))
         return SH_FLOW_REFUSE;
@@ -435,30 +423,24 @@ static void connect_to(source *to)
     }
 }
 
-/* ---- what no event tells ----------------------------------------------------------------------
- */
-
-static bool owes(source *from)
-{
-    bool any = from->index == 0 && !from->of->told;
-    pthread_mutex_lock(&from->of->lock);
-    for (int i = 0; i < SH_DELIVERY_WINDOW; i++)
-        any = any || from->slots[i].state == SLOT_ASKED;
-    pthread_mutex_unlock(&from->of->lock);
-    return any;
-}
+/* ---- what no event tells -------------------------------------------------------------------- */
 
 /* Connects where that is due; drops a source that has gone silent. Making a manifest may take long,
  * so a source that owes that is not silent. */
 static void tend(source *s)
 {
     sh_channel_stats stats;
+    bool owes = false;
     if (s->channel == NULL && (s->index == 0 || s->failures < FAILURES))
         connect_to(s);
     if (s->channel == NULL || !s->open || !s->of->told)
         return;
     sh_channel_stats_get(s->channel, &stats);
-    s->silent_ticks = owes(s) && stats.received_bytes == s->received ? s->silent_ticks + 1 : 0;
+    pthread_mutex_lock(&s->of->lock);
+    for (int i = 0; i < SH_DELIVERY_WINDOW; i++)
+        owes = owes || s->slots[i].state == SLOT_ASKED;
+    pthread_mutex_unlock(&s->of->lock);
+    s->silent_ticks = owes && stats.received_bytes == s->received ? s->silent_ticks + 1 : 0;
     s->received = stats.received_bytes;
     if (s->silent_ticks == SILENT_TICKS)
         drop(s, "it has gone silent");
@@ -631,7 +613,7 @@ sh_status sh_delivery_begin(sh_delivery *delivery)
                  "all) from %u device%s, and training meanwhile",
                  missing, m->blocks, (double)m->content_bytes / 1e6, delivery->source_count,
                  delivery->source_count == 1 ? "" : "s");
-    tell_note(delivery, text);
+    sh_mailbox_tell(delivery->mailbox, SH_MAIL_NOTE, SH_OK, text);
     pump_soon(delivery);
     return SH_OK;
 }
@@ -671,7 +653,7 @@ sh_channel_stats sh_delivery_stats(const sh_delivery *delivery)
 
 static void do_stop(void *context)
 {
-    sh_delivery *delivery = ((request *)context)->delivery;
+    sh_delivery *delivery = context;
     sh_timer_free(delivery->tick);
     delivery->tick = NULL;
     for (uint32_t i = 0; i < delivery->source_count; i++) {
@@ -692,7 +674,7 @@ void sh_delivery_stop(sh_delivery *delivery)
     if (delivery->has_keeper)
         pthread_join(delivery->keeper, NULL);
     delivery->has_keeper = false;
-    sh_loop_call(delivery->loop, do_stop, &(request){.delivery = delivery});
+    sh_loop_call(delivery->loop, do_stop, delivery);
     if (delivery->begun)
         sh_mirror_fail(delivery->mirror, SH_STOPPED, "the data are not fetched any more");
 }

@@ -50,8 +50,7 @@ struct sh_supply {
     bool has_thread; /* one that was not joined yet */
     pthread_t thread;
     const sh_manifest *manifest; /* the loop's: NULL before it is made */
-    sh_manifest *made;           /* owned; the thread's, read after its post, as the two below */
-    sh_status status;
+    sh_manifest *made;           /* owned; the thread's, read after its post, as all below */
     char reason[SH_MESSAGE_BYTES];
     double seconds;
 };
@@ -147,26 +146,27 @@ static void serve(client *to)
     }
 }
 
-static void send_refusal(client *to, const char *reason)
-{
-    to->wants_manifest = false;
-    Shoal__Refuse refuse = SHOAL__REFUSE__INIT;
-    Shoal__Message message = SH_MESSAGE_INIT(REFUSE, refuse, &refuse);
-    refuse.reason = (char *)(uintptr_t)reason;
-    if (sh_message_send(to->channel, &message) != SH_OK)
-        drop(to, sh_message());
-}
+/* ---- the manifest ---------------------------------------------------------------------------- */
 
-static void send_manifest(client *to)
+/* Gives the manifest, or says why there is none where `refusal` is not NULL. */
+static void answer(client *to, const char *refusal)
 {
     const sh_manifest *manifest = to->of->manifest;
-    const sh_frame head = {.kind = SH_FRAME_MANIFEST, .bytes = (uint32_t)manifest->packed_bytes};
+    sh_status status;
     to->wants_manifest = false;
-    if (sh_channel_send(to->channel, &head, manifest->packed) != SH_OK)
+    if (refusal == NULL) {
+        const sh_frame head = {.kind = SH_FRAME_MANIFEST,
+                               .bytes = (uint32_t)manifest->packed_bytes};
+        status = sh_channel_send(to->channel, &head, manifest->packed);
+    } else {
+        Shoal__Refuse refuse = SHOAL__REFUSE__INIT;
+        Shoal__Message message = SH_MESSAGE_INIT(REFUSE, refuse, &refuse);
+        refuse.reason = (char *)(uintptr_t)refusal;
+        status = sh_message_send(to->channel, &message);
+    }
+    if (status != SH_OK)
         drop(to, sh_message());
 }
-
-/* ---- the manifest ---------------------------------------------------------------------------- */
 
 static void on_made(void *context)
 {
@@ -179,10 +179,8 @@ static void on_made(void *context)
                (unsigned long long)supply->manifest->content_bytes, supply->seconds);
     for (client *each = supply->clients, *next; each != NULL; each = next) {
         next = each->next;
-        if (each->wants_manifest && supply->manifest != NULL)
-            send_manifest(each);
-        else if (each->wants_manifest)
-            send_refusal(each, supply->reason);
+        if (each->wants_manifest)
+            answer(each, supply->manifest != NULL ? NULL : supply->reason);
     }
 }
 
@@ -190,9 +188,8 @@ static void *make_main(void *argument)
 {
     sh_supply *supply = argument;
     const uint64_t start_ns = sh_clock_now_ns(sh_clock_system());
-    supply->status = sh_manifest_make(&supply->made, supply->options.dataset);
-    snprintf(supply->reason, sizeof supply->reason, "%s",
-             supply->status == SH_OK ? "" : sh_message());
+    if (sh_manifest_make(&supply->made, supply->options.dataset) != SH_OK)
+        snprintf(supply->reason, sizeof supply->reason, "%s", sh_message());
     supply->seconds = (double)(sh_clock_now_ns(sh_clock_system()) - start_ns) * 1e-9;
     while (sh_loop_post(supply->options.loop, on_made, supply) == SH_LIMIT)
         ; /* the loop is busy with thousands of tasks */
@@ -204,16 +201,16 @@ static void give_manifest(client *to)
     sh_supply *supply = to->of;
     to->wants_manifest = true;
     if (!supply->options.vouches) {
-        send_refusal(to, "this device has the data, and the coordinator says what they are");
+        answer(to, "this device has the data, and the coordinator says what they are");
     } else if (supply->manifest != NULL) {
-        send_manifest(to);
+        answer(to, NULL);
     } else if (!supply->making) {
         if (supply->has_thread) /* it failed; this is another try */
             pthread_join(supply->thread, NULL);
         const int error = sh_thread_start(&supply->thread, make_main, supply);
         supply->has_thread = supply->making = error == 0;
         if (error != 0)
-            send_refusal(to, "the device with the data has no thread left to look at them");
+            answer(to, "the device with the data has no thread left to look at them");
     }
 }
 
