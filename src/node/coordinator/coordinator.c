@@ -112,51 +112,45 @@ static void note(sh_coordinator *coordinator, const sh_membership_action *action
     sh_mailbox_post(coordinator->options.mailbox, &mail);
 }
 
-static void carry_out_one(sh_coordinator *coordinator, const sh_membership_action *action)
-{
-    entrant *whom;
-    char peer[SH_ADDRESS_TEXT];
-    switch (action->kind) {
-    case SH_MEMBERSHIP_ADMIT:
-        whom = sh_entrant_find(coordinator, action->device);
-        if (whom != NULL)
-            end_where_failed(coordinator, sh_entrant_welcome(coordinator, whom));
-        break;
-    case SH_MEMBERSHIP_REFUSE:
-        whom = sh_entrant_find(coordinator, action->device);
-        sh_entrant_peer(whom, peer);
-        sh_log(SH_LOG_WARN, "device.refused", "device=%u peer=%s reason=\"%s\"", action->device,
-               peer, action->text);
-        if (whom != NULL)
-            sh_entrant_tell_refusal(whom, action->text, action->again);
-        break;
-    case SH_MEMBERSHIP_ORDER:
-        if (action->device != 0 || coordinator->ready)
-            end_where_failed(coordinator, sh_coordinator_send_orders(coordinator, action->device));
-        break;
-    case SH_MEMBERSHIP_NOTE:
-        note(coordinator, action);
-        break;
-    case SH_MEMBERSHIP_END:
-        for (whom = coordinator->entrants; whom != NULL; whom = whom->next)
-            if (whom->device != NO_DEVICE)
-                sh_entrant_tell_end(whom, action->status, action->text);
-        sh_mailbox_tell(coordinator->options.mailbox, SH_MAIL_END, action->status, action->text);
-        break;
-    }
-}
-
 /* Actions may bring events about, whose actions then stand behind those that are left. */
 static void carry_out(sh_coordinator *coordinator)
 {
     for (;;) {
         sh_membership_action action;
+        char peer[SH_ADDRESS_TEXT];
         pthread_mutex_lock(&coordinator->lock);
         const bool more = sh_membership_next(coordinator->membership, &action);
         pthread_mutex_unlock(&coordinator->lock);
         if (!more)
             return;
-        carry_out_one(coordinator, &action);
+        entrant *whom = sh_entrant_find(coordinator, action.device);
+        switch (action.kind) {
+        case SH_MEMBERSHIP_ADMIT:
+            if (whom != NULL)
+                end_where_failed(coordinator, sh_entrant_welcome(coordinator, whom));
+            break;
+        case SH_MEMBERSHIP_REFUSE:
+            sh_entrant_peer(whom, peer);
+            sh_log(SH_LOG_WARN, "device.refused", "device=%u peer=%s reason=\"%s\"", action.device,
+                   peer, action.text);
+            if (whom != NULL)
+                sh_entrant_tell_refusal(whom, action.text, action.again);
+            break;
+        case SH_MEMBERSHIP_ORDER:
+            if (action.device != 0 || coordinator->ready)
+                end_where_failed(coordinator,
+                                 sh_coordinator_send_orders(coordinator, action.device));
+            break;
+        case SH_MEMBERSHIP_NOTE:
+            note(coordinator, &action);
+            break;
+        case SH_MEMBERSHIP_END:
+            for (whom = coordinator->entrants; whom != NULL; whom = whom->next)
+                if (whom->device != NO_DEVICE)
+                    sh_entrant_tell_end(whom, action.status, action.text);
+            sh_mailbox_tell(coordinator->options.mailbox, SH_MAIL_END, action.status, action.text);
+            break;
+        }
     }
 }
 
@@ -191,21 +185,6 @@ static void handle_ready(entrant *from, const Shoal__Ready *ready)
     snprintf(from->fingerprint, sizeof from->fingerprint, "%s", ready->fingerprint);
 }
 
-/* Tells the user of a device that is ready. */
-static void greet(sh_coordinator *coordinator, const entrant *whom)
-{
-    const uint32_t device = whom->device;
-    sh_mail mail = {.kind = SH_MAIL_JOINED, .devices = 1};
-    for (const entrant *each = coordinator->entrants; each != NULL; each = each->next)
-        mail.devices += each->ready;
-    snprintf(mail.text, sizeof mail.text, "%s",
-             sh_device_reports_name(&coordinator->reports, device));
-    sh_mailbox_post(coordinator->options.mailbox, &mail);
-    sh_run_journal_device(coordinator->options.journal, device, mail.text, whom->lanes,
-                          whom->family);
-    sh_log(SH_LOG_INFO, "device.ready", "device=%u name=\"%s\"", device, mail.text);
-}
-
 static void handle_notice(entrant *from, const Shoal__Notice *notice)
 {
     sh_coordinator *coordinator = from->of;
@@ -223,8 +202,17 @@ static void handle_notice(entrant *from, const Shoal__Notice *notice)
     pthread_mutex_lock(&coordinator->lock);
     const bool has = sh_membership_has(coordinator->membership, device);
     pthread_mutex_unlock(&coordinator->lock);
-    if (news && has)
-        greet(coordinator, sh_entrant_find(coordinator, device));
+    if (!news || !has)
+        return;
+    sh_mail mail = {.kind = SH_MAIL_JOINED, .devices = 1};
+    for (const entrant *each = coordinator->entrants; each != NULL; each = each->next)
+        mail.devices += each->ready;
+    snprintf(mail.text, sizeof mail.text, "%s",
+             sh_device_reports_name(&coordinator->reports, device));
+    sh_mailbox_post(coordinator->options.mailbox, &mail);
+    sh_run_journal_device(coordinator->options.journal, device, mail.text, from->lanes,
+                          from->family);
+    sh_log(SH_LOG_INFO, "device.ready", "device=%u name=\"%s\"", device, mail.text);
 }
 
 static void handle_message(entrant *from, const Shoal__Message *message)
@@ -339,8 +327,7 @@ static void on_standing(void *context, const sh_standing *standing)
     all.traffic.busy_ns = standing->traffic.busy_ns; /* of links alone */
     own.done.bytes_sent = all.sent_bytes;
     own.done.bytes_received = all.received_bytes;
-    if (coordinator->options.journal != NULL)
-        sh_telemetry_network(sh_run_journal_telemetry(coordinator->options.journal), &all);
+    sh_telemetry_network(sh_run_journal_telemetry(coordinator->options.journal), &all);
     if (!coordinator->ready)
         return;
     end_where_failed(coordinator, sh_coordinator_note_opened(coordinator, 0,
@@ -384,43 +371,6 @@ static void on_tick(void *context)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-/* Lets those in who come under one identity. */
-static sh_status allow(const sh_coordinator *coordinator, const char *identity,
-                       unsigned char key[SH_KEY_BYTES])
-{
-    const sh_status status = sh_listener_allow(coordinator->listener, identity, key);
-    sh_key_wipe(key, SH_KEY_BYTES);
-    return status;
-}
-
-static sh_status open_door(sh_coordinator *coordinator)
-{
-    char identity[SH_LINK_IDENTITY];
-    sh_invitation *invitation = &coordinator->invitation;
-    unsigned char key[SH_KEY_BYTES];
-    SH_TRY(sh_invitation_read(invitation, coordinator->options.listen));
-    if (coordinator->options.token_file != NULL)
-        SH_TRY(sh_invitation_recall(invitation, coordinator->options.token_file));
-    const sh_listener_options options = {
-        .host = invitation->host[0] == '\0' ? NULL : invitation->host,
-        .port = invitation->port,
-        .on_accept = on_accept,
-        .context = coordinator,
-    };
-    SH_TRY(sh_listener_open(&coordinator->listener, coordinator->options.loop, &options));
-    SH_TRY(sh_invitation_issue(invitation, sh_listener_port(coordinator->listener)));
-    if (coordinator->options.token_file != NULL)
-        SH_TRY(sh_invitation_keep(invitation, coordinator->options.token_file));
-    SH_TRY(sh_token_key(key, &invitation->token));
-    SH_TRY(allow(coordinator, SH_TOKEN_IDENTITY, key));
-    sh_data_identity(identity, 0);
-    SH_TRY(sh_coordinator_make_key(coordinator, key, identity));
-    SH_TRY(allow(coordinator, identity, key));
-    sh_station_set_door(coordinator->station, coordinator->listener);
-    SH_TRY(sh_timer_new(&coordinator->tick, coordinator->options.loop, on_tick, coordinator));
-    return sh_timer_start(coordinator->tick, TICK_MS, TICK_MS);
-}
-
 /* A call from the driver's thread, carried out on the loop's. */
 typedef struct request {
     sh_coordinator *coordinator;
@@ -448,10 +398,40 @@ static sh_status ask(sh_coordinator *coordinator, sh_loop_task *task, request *a
     return asked->status == SH_OK ? SH_OK : sh_fail(asked->status, "%s", asked->message);
 }
 
+/* Opens the door: to devices that have the token, and to those that come for the data. */
 static void do_open(void *context)
 {
     request *asked = context;
-    answer(asked, open_door(asked->coordinator));
+    sh_coordinator *coordinator = asked->coordinator;
+    const char *token_file = coordinator->options.token_file;
+    char identity[SH_LINK_IDENTITY];
+    sh_invitation *invitation = &coordinator->invitation;
+    unsigned char key[SH_KEY_BYTES];
+    sh_status status;
+    SH_TRY_DONE(sh_invitation_read(invitation, coordinator->options.listen));
+    if (token_file != NULL)
+        SH_TRY_DONE(sh_invitation_recall(invitation, token_file));
+    const sh_listener_options options = {
+        .host = invitation->host[0] == '\0' ? NULL : invitation->host,
+        .port = invitation->port,
+        .on_accept = on_accept,
+        .context = coordinator,
+    };
+    SH_TRY_DONE(sh_listener_open(&coordinator->listener, coordinator->options.loop, &options));
+    SH_TRY_DONE(sh_invitation_issue(invitation, sh_listener_port(coordinator->listener)));
+    if (token_file != NULL)
+        SH_TRY_DONE(sh_invitation_keep(invitation, token_file));
+    SH_TRY_DONE(sh_token_key(key, &invitation->token));
+    SH_TRY_DONE(sh_listener_allow(coordinator->listener, SH_TOKEN_IDENTITY, key));
+    sh_data_identity(identity, 0);
+    SH_TRY_DONE(sh_coordinator_make_key(coordinator, key, identity));
+    SH_TRY_DONE(sh_listener_allow(coordinator->listener, identity, key));
+    sh_station_set_door(coordinator->station, coordinator->listener);
+    SH_TRY_DONE(sh_timer_new(&coordinator->tick, coordinator->options.loop, on_tick, coordinator));
+    status = sh_timer_start(coordinator->tick, TICK_MS, TICK_MS);
+done:
+    sh_key_wipe(key, sizeof key);
+    answer(asked, status);
 }
 
 sh_status sh_coordinator_open(sh_coordinator **coordinator, const sh_coordinator_options *options)
@@ -514,12 +494,13 @@ sh_station *sh_coordinator_station(const sh_coordinator *coordinator)
 
 static void do_ready(void *context)
 {
-    ((request *)context)->coordinator->ready = true;
+    sh_coordinator *coordinator = context;
+    coordinator->ready = true;
 }
 
 void sh_coordinator_ready(sh_coordinator *coordinator)
 {
-    sh_loop_call(coordinator->options.loop, do_ready, &(request){.coordinator = coordinator});
+    sh_loop_call(coordinator->options.loop, do_ready, coordinator);
     sh_station_begin(coordinator->station, 0, coordinator->options.bench, true);
 }
 
@@ -560,7 +541,7 @@ sh_status sh_coordinator_reports(sh_coordinator *coordinator, sh_device_report *
 /* Whoever goes now goes because the job is over; the last one's end is told to the mailbox. */
 static void do_linger(void *context)
 {
-    sh_coordinator *coordinator = ((request *)context)->coordinator;
+    sh_coordinator *coordinator = context;
     sh_timer_free(coordinator->tick);
     coordinator->tick = NULL;
     coordinator->closing = true;
@@ -571,7 +552,7 @@ static void do_linger(void *context)
 /* Says goodbye to all; the last one's end is told to the mailbox. */
 static void do_part(void *context)
 {
-    sh_coordinator *coordinator = ((request *)context)->coordinator;
+    sh_coordinator *coordinator = context;
     if (coordinator->station != NULL)
         sh_station_set_door(coordinator->station, NULL);
     sh_listener_close(coordinator->listener);
@@ -584,7 +565,7 @@ static void do_part(void *context)
 
 static void do_close(void *context)
 {
-    sh_coordinator *coordinator = ((request *)context)->coordinator;
+    sh_coordinator *coordinator = context;
     sh_supply_close(coordinator->supply);
     while (coordinator->entrants != NULL) {
         sh_channel *channel = coordinator->entrants->channel;
@@ -607,11 +588,11 @@ void sh_coordinator_close(sh_coordinator *coordinator)
     if (coordinator == NULL)
         return;
     sh_loop *loop = coordinator->options.loop;
-    sh_loop_call(loop, do_linger, &(request){.coordinator = coordinator});
+    sh_loop_call(loop, do_linger, coordinator);
     wait_for_close(coordinator, LINGER_MS);
-    sh_loop_call(loop, do_part, &(request){.coordinator = coordinator});
+    sh_loop_call(loop, do_part, coordinator);
     wait_for_close(coordinator, GOODBYE_MS);
-    sh_loop_call(loop, do_close, &(request){.coordinator = coordinator});
+    sh_loop_call(loop, do_close, coordinator);
     sh_station_close(coordinator->station);
     sh_supply_free(coordinator->supply);
     sh_membership_free(coordinator->membership);

@@ -309,8 +309,7 @@ static bool hurry(void *context)
 static void on_times(void *context, const sh_step_times *times)
 {
     const training *t = context;
-    if (t->journal != NULL)
-        sh_telemetry_step(sh_run_journal_telemetry(t->journal), times);
+    sh_telemetry_step(sh_run_journal_telemetry(t->journal), times);
 }
 
 static void on_passed(void *context, const sh_stage_outcome *outcome)

@@ -74,8 +74,7 @@ static void on_standing(void *context, const sh_standing *standing)
     all.traffic.busy_ns = standing->traffic.busy_ns; /* of links alone */
     whole.done.bytes_sent = all.sent_bytes;
     whole.done.bytes_received = all.received_bytes;
-    if (member->telemetry != NULL)
-        sh_telemetry_network(member->telemetry, &all);
+    sh_telemetry_network(member->telemetry, &all);
     sh_standing_write(&body, &whole);
     send_message(member, &message);
 }
@@ -232,8 +231,7 @@ static void on_batch(void *context, const sh_telemetry_batch *batch)
 
 void sh_member_step(sh_member *member, const sh_step_times *times)
 {
-    if (member->telemetry != NULL)
-        sh_telemetry_step(member->telemetry, times);
+    sh_telemetry_step(member->telemetry, times);
 }
 
 /* A call from the device's thread, carried out on the loop's. */
@@ -360,14 +358,13 @@ sh_station *sh_member_station(const sh_member *member)
 /* From here on the loop leaves the telemetry alone. */
 static void do_detach(void *context)
 {
-    request *asked = context;
-    asked->telemetry = asked->member->telemetry;
-    asked->member->telemetry = NULL;
+    sh_member *member = context;
+    member->telemetry = NULL;
 }
 
 static void do_part(void *context)
 {
-    sh_member *member = ((request *)context)->member;
+    sh_member *member = context;
     sh_station_set_door(member->station, NULL);
     sh_listener_close(member->listener);
     member->listener = NULL;
@@ -382,7 +379,7 @@ static void do_part(void *context)
 
 static void do_close(void *context)
 {
-    sh_member *member = ((request *)context)->member;
+    sh_member *member = context;
     sh_supply_close(member->supply);
     sh_channel_close(member->channel);
     member->channel = NULL;
@@ -394,14 +391,14 @@ void sh_member_close(sh_member *member)
     if (member == NULL)
         return;
     sh_loop *loop = member->options.loop;
-    request detached = {.member = member};
-    sh_loop_call(loop, do_detach, &detached);
-    sh_telemetry_close(detached.telemetry); /* posts the last batch */
-    sh_loop_call(loop, do_part, &(request){.member = member});
+    sh_telemetry *telemetry = member->telemetry;
+    sh_loop_call(loop, do_detach, member);
+    sh_telemetry_close(telemetry); /* posts the last batch */
+    sh_loop_call(loop, do_part, member);
     while (mail.kind != SH_MAIL_CLOSED &&
            sh_mailbox_wait(member->options.mailbox, &mail, NULL, GOODBYE_MS) == SH_OK)
         free(mail.kind == SH_MAIL_WELCOME ? mail.data : NULL);
-    sh_loop_call(loop, do_close, &(request){.member = member});
+    sh_loop_call(loop, do_close, member);
     sh_station_close(member->station);
     sh_supply_free(member->supply);
     sh_key_wipe(member->data_key, sizeof member->data_key);

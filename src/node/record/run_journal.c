@@ -54,8 +54,7 @@ static void on_own_batch(void *context, const sh_telemetry_batch *batch)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-/* The run and the session, of which device 0 is the first device. */
-static sh_status open_store(sh_run_journal *journal, const sh_run_journal_options *options)
+sh_status sh_run_journal_open(sh_run_journal **journal, const sh_run_journal_options *options)
 {
     const sh_workbench *bench = options->bench;
     const sh_replica *replica = bench->replica;
@@ -63,14 +62,15 @@ static sh_status open_store(sh_run_journal *journal, const sh_run_journal_option
     const struct timespec date = sh_clock_date();
     const uint64_t checkpoint_bytes =
         (replica->weight_count + replica->summed_count * replica->slot_count) * sizeof(float);
-    json_t *job;
-    SH_TRY(sh_job_to_json(&job, &bench->job));
-    char *text = json_dumps(job, JSON_COMPACT);
-    json_decref(job);
-    if (text == NULL)
-        return sh_fail_memory(sizeof(sh_job), "the run's journal");
-    const sh_status status = sh_journal_open(
-        &journal->store,
+    char *job = NULL;
+    sh_status status;
+    sh_run_journal *fresh = calloc(1, sizeof *fresh);
+    if (fresh == NULL)
+        return sh_fail_memory(sizeof *fresh, "the run's journal");
+    pthread_mutex_init(&fresh->lock, NULL);
+    SH_TRY_DONE(sh_job_to_text(&job, &bench->job));
+    SH_TRY_DONE(sh_journal_open(
+        &fresh->store,
         &(sh_journal_options){
             .folder = sh_run_folder(options->run),
             .version = sh_version(),
@@ -78,7 +78,7 @@ static sh_status open_store(sh_run_journal *journal, const sh_run_journal_option
                 {
                     .model = bench->job.model,
                     .data = bench->job.data,
-                    .job = text,
+                    .job = job,
                     .parameters = sh_model_parameters(replica->graph),
                     .steps = schedule->total_steps,
                     .epoch_steps = schedule->epoch_steps,
@@ -91,35 +91,23 @@ static sh_status open_store(sh_run_journal *journal, const sh_run_journal_option
             .clock = sh_clock_system(),
             .date = (double)date.tv_sec + 1e-9 * (double)date.tv_nsec,
             .on_trouble = on_trouble,
-            .context = journal,
-        });
-    free(text);
-    return status;
-}
-
-sh_status sh_run_journal_open(sh_run_journal **journal, const sh_run_journal_options *options)
-{
-    sh_status status;
-    sh_run_journal *fresh = calloc(1, sizeof *fresh);
-    if (fresh == NULL)
-        return sh_fail_memory(sizeof *fresh, "the run's journal");
-    pthread_mutex_init(&fresh->lock, NULL);
-    SH_TRY_DONE(open_store(fresh, options));
+            .context = fresh,
+        }));
     fresh->events = (sh_log_tap){.lowest = SH_LOG_INFO, .sink = on_log, .context = fresh};
     sh_log_tap_add(&fresh->events);
-    sh_journal_device(fresh->store,
-                      &(sh_journal_device_row){
-                          .device = 0,
-                          .at_ns = now_ns(),
-                          .name = options->name,
-                          .lanes = sh_lanes_count(sh_trainer_lanes(options->bench->trainer)),
-                          .cores = sh_host_cores(),
-                      });
+    sh_journal_device(fresh->store, &(sh_journal_device_row){
+                                        .device = 0,
+                                        .at_ns = now_ns(),
+                                        .name = options->name,
+                                        .lanes = sh_lanes_count(sh_trainer_lanes(bench->trainer)),
+                                        .cores = sh_host_cores(),
+                                    });
     SH_TRY_DONE(sh_telemetry_open(&fresh->telemetry, &(sh_telemetry_options){on_own_batch, fresh}));
     *journal = fresh;
-    return SH_OK;
 done:
-    sh_run_journal_close(fresh);
+    free(job);
+    if (status != SH_OK)
+        sh_run_journal_close(fresh);
     return status;
 }
 

@@ -113,6 +113,8 @@ void sh_telemetry_close(sh_telemetry *telemetry)
 
 void sh_telemetry_step(sh_telemetry *telemetry, const sh_step_times *times)
 {
+    if (telemetry == NULL)
+        return;
     pthread_mutex_lock(&telemetry->lock);
     sh_telemetry_batch *batch = telemetry->filling;
     if (batch->step_count < SH_TELEMETRY_STEPS)
@@ -124,6 +126,8 @@ void sh_telemetry_step(sh_telemetry *telemetry, const sh_step_times *times)
 
 void sh_telemetry_network(sh_telemetry *telemetry, const sh_channel_stats *stats)
 {
+    if (telemetry == NULL)
+        return;
     pthread_mutex_lock(&telemetry->lock);
     telemetry->stats = *stats;
     telemetry->counted = true;
@@ -131,31 +135,6 @@ void sh_telemetry_network(sh_telemetry *telemetry, const sh_channel_stats *stats
 }
 
 /* ---- batches as messages --------------------------------------------------------------------- */
-
-static void write_sample(Shoal__Sample *to, double *values, const sh_sample *sample)
-{
-    shoal__sample__init(to);
-    to->at_ns = sample->at_ns;
-    to->figures = values;
-    for (int i = 0; i < SH_FIGURE_COUNT; i++)
-        if (isfinite(sample->figures[i])) {
-            to->known |= 1ULL << i;
-            values[to->n_figures++] = sample->figures[i];
-        }
-}
-
-static void write_step(Shoal__StepTimes *to, const sh_step_times *step)
-{
-    shoal__step_times__init(to);
-    to->step = step->step;
-    to->ends_ns = step->ends_ns;
-    to->grains = step->grains;
-    to->samples = step->samples;
-    to->attempts = step->attempts;
-    to->wall_ns = step->wall_ns;
-    to->parts_ns = (uint64_t *)(uintptr_t)step->ns;
-    to->n_parts_ns = SH_PART_COUNT;
-}
 
 sh_telemetry_message *sh_telemetry_batch_write(const sh_telemetry_batch *batch)
 {
@@ -170,45 +149,31 @@ sh_telemetry_message *sh_telemetry_batch_write(const sh_telemetry_batch *batch)
     fresh->body.n_samples = batch->sample_count;
     fresh->body.n_steps = batch->step_count;
     for (uint32_t i = 0; i < batch->sample_count; i++) {
-        fresh->sample_list[i] = &fresh->samples[i];
-        write_sample(&fresh->samples[i], fresh->values[i], &batch->samples[i]);
+        const sh_sample *from = &batch->samples[i];
+        Shoal__Sample *to = fresh->sample_list[i] = &fresh->samples[i];
+        shoal__sample__init(to);
+        to->at_ns = from->at_ns;
+        to->figures = fresh->values[i];
+        for (int k = 0; k < SH_FIGURE_COUNT; k++)
+            if (isfinite(from->figures[k])) {
+                to->known |= 1ULL << k;
+                to->figures[to->n_figures++] = from->figures[k];
+            }
     }
     for (uint32_t i = 0; i < batch->step_count; i++) {
-        fresh->step_list[i] = &fresh->steps[i];
-        write_step(&fresh->steps[i], &batch->steps[i]);
+        const sh_step_times *from = &batch->steps[i];
+        Shoal__StepTimes *to = fresh->step_list[i] = &fresh->steps[i];
+        shoal__step_times__init(to);
+        to->step = from->step;
+        to->ends_ns = from->ends_ns;
+        to->grains = from->grains;
+        to->samples = from->samples;
+        to->attempts = from->attempts;
+        to->wall_ns = from->wall_ns;
+        to->parts_ns = (uint64_t *)(uintptr_t)from->ns;
+        to->n_parts_ns = SH_PART_COUNT;
     }
     return fresh;
-}
-
-static sh_status read_sample(sh_sample *sample, const Shoal__Sample *from)
-{
-    size_t next = 0;
-    sh_sample_clear(sample);
-    sample->at_ns = from->at_ns;
-    if (from->known >> SH_FIGURE_COUNT != 0 ||
-        (size_t)__builtin_popcountll(from->known) != from->n_figures)
-        return sh_fail(SH_FORMAT, "a sample with figures that are not known here");
-    for (int i = 0; i < SH_FIGURE_COUNT; i++)
-        if ((from->known >> i & 1) != 0)
-            sample->figures[i] = from->figures[next++];
-    return SH_OK;
-}
-
-static sh_status read_step(sh_step_times *step, const Shoal__StepTimes *from)
-{
-    if (from->n_parts_ns != SH_PART_COUNT)
-        return sh_fail(SH_FORMAT, "a step's time in %zu parts instead of %d", from->n_parts_ns,
-                       (int)SH_PART_COUNT);
-    *step = (sh_step_times){
-        .step = from->step,
-        .ends_ns = from->ends_ns,
-        .grains = from->grains,
-        .samples = from->samples,
-        .attempts = from->attempts,
-        .wall_ns = from->wall_ns,
-    };
-    memcpy(step->ns, from->parts_ns, sizeof step->ns);
-    return SH_OK;
 }
 
 sh_status sh_telemetry_batch_read(sh_telemetry_batch *batch, const Shoal__Figures *body)
@@ -220,10 +185,34 @@ sh_status sh_telemetry_batch_read(sh_telemetry_batch *batch, const Shoal__Figure
     batch->dropped = body->dropped;
     batch->sample_count = (uint32_t)body->n_samples;
     batch->step_count = (uint32_t)body->n_steps;
-    for (uint32_t i = 0; i < batch->sample_count; i++)
-        SH_TRY(read_sample(&batch->samples[i], body->samples[i]));
-    for (uint32_t i = 0; i < batch->step_count; i++)
-        SH_TRY(read_step(&batch->steps[i], body->steps[i]));
+    for (uint32_t i = 0; i < batch->sample_count; i++) {
+        const Shoal__Sample *from = body->samples[i];
+        sh_sample *to = &batch->samples[i];
+        size_t next = 0;
+        sh_sample_clear(to);
+        to->at_ns = from->at_ns;
+        if (from->known >> SH_FIGURE_COUNT != 0 ||
+            (size_t)__builtin_popcountll(from->known) != from->n_figures)
+            return sh_fail(SH_FORMAT, "a sample with figures that are not known here");
+        for (int k = 0; k < SH_FIGURE_COUNT; k++)
+            if ((from->known >> k & 1) != 0)
+                to->figures[k] = from->figures[next++];
+    }
+    for (uint32_t i = 0; i < batch->step_count; i++) {
+        const Shoal__StepTimes *from = body->steps[i];
+        if (from->n_parts_ns != SH_PART_COUNT)
+            return sh_fail(SH_FORMAT, "a step's time in %zu parts instead of %d", from->n_parts_ns,
+                           (int)SH_PART_COUNT);
+        batch->steps[i] = (sh_step_times){
+            .step = from->step,
+            .ends_ns = from->ends_ns,
+            .grains = from->grains,
+            .samples = from->samples,
+            .attempts = from->attempts,
+            .wall_ns = from->wall_ns,
+        };
+        memcpy(batch->steps[i].ns, from->parts_ns, sizeof batch->steps[i].ns);
+    }
     return SH_OK;
 }
 

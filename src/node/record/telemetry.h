@@ -49,6 +49,7 @@ sh_status sh_telemetry_open(sh_telemetry **telemetry,
                             const sh_telemetry_options *options) SHOAL_CHECKED;
 void sh_telemetry_close(sh_telemetry *telemetry); /* NULL is fine */
 
+/* Does nothing with NULL, as the next. */
 void sh_telemetry_step(sh_telemetry *telemetry, const sh_step_times *times);
 
 /* What all channels of this process have carried so far: the figures network_... */
