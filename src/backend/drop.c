@@ -101,17 +101,10 @@ static inline SH_INLINE void drop_body(const sh_drop *drop, const uint32_t key[2
         drop_planes(drop, key, x, y, extent);
 }
 
-typedef void drop_fn(const sh_drop *drop, const uint32_t key[2], const float *x, float *y,
-                     const sh_drop_extent *extent);
-
-#define DROP(name, target)                                                                         \
-    static target void drop_##name(const sh_drop *drop, const uint32_t key[2], const float *x,     \
-                                   float *y, const sh_drop_extent *extent)                         \
-    {                                                                                              \
-        drop_body(drop, key, x, y, extent);                                                        \
-    }
-SH_VARIANT_MAP(DROP)
-static drop_fn *const drops[SH_VARIANT_COUNT] = {SH_VARIANT_TABLE(drop)};
+SH_VARIANTS(drop,
+            (const sh_drop *drop, const uint32_t key[2], const float *x, float *y,
+             const sh_drop_extent *extent),
+            (drop, key, x, y, extent));
 
 sh_drop sh_drop_of(const sh_attributes *attributes)
 {
@@ -133,5 +126,5 @@ sh_drop_extent sh_drop_extent_of(const sh_shape *shape, bool channels_last)
 void sh_drop_sample(const sh_drop *drop, const uint32_t key[2], const float *x, float *y,
                     const sh_drop_extent *extent)
 {
-    drops[sh_variant_best()](drop, key, x, y, extent);
+    drop_variants[sh_variant_best()](drop, key, x, y, extent);
 }

@@ -3,11 +3,8 @@
  * One function body, compiled for several instruction sets and chosen at run time.
  *
  *     static inline SH_INLINE void scale_body(float *x, size_t n) { ... a plain loop ... }
- *     #define SCALE(name, target) static target void scale_##name(float *x, size_t n)           \
- *         { scale_body(x, n); }
- *     SH_VARIANT_MAP(SCALE)
- *     static scale_fn *const scale[SH_VARIANT_COUNT] = {SH_VARIANT_TABLE(scale)};
- *     scale[sh_variant_best()](x, n);
+ *     SH_VARIANTS(scale, (float *x, size_t n), (x, n));
+ *     scale_variants[sh_variant_best()](x, n);
  *
  * A variant may only be faster: every one gives the same bits, which holds for loops of IEEE
  * operations without contraction and without reordered sums. The table, unlike the compiler's own
@@ -42,17 +39,31 @@
 #define SH_EACH_ELEMENT(i, count) _Pragma("GCC ivdep") for (size_t i = 0; i < (count); i++)
 #endif
 
-/* One list: name, attributes; best first. */
+/* One list: name, attributes, what else is given; best first. */
 #if defined(__x86_64__) && defined(__GNUC__)
-#define SH_VARIANT_MAP(X)                                                                          \
-    X(avx512, __attribute__((target("avx512f"))))                                                  \
-    X(avx2, __attribute__((target("avx2"))))                                                       \
-    X(plain, )
-#define SH_VARIANT_TABLE(prefix) prefix##_avx512, prefix##_avx2, prefix##_plain
+#define SH_VARIANT_EACH(X, ...)                                                                    \
+    X(avx512, __attribute__((target("avx512f"))), __VA_ARGS__)                                     \
+    X(avx2, __attribute__((target("avx2"))), __VA_ARGS__)                                          \
+    X(plain, , __VA_ARGS__)
 #else
-#define SH_VARIANT_MAP(X) X(plain, )
-#define SH_VARIANT_TABLE(prefix) prefix##_plain
+#define SH_VARIANT_EACH(X, ...) X(plain, , __VA_ARGS__)
 #endif
+
+/* X(name, attributes) for each; prefix_name for each, with commas. */
+#define SH_VARIANT_PAIR(name, attributes, X) X(name, attributes)
+#define SH_VARIANT_MAP(X) SH_VARIANT_EACH(SH_VARIANT_PAIR, X)
+#define SH_VARIANT_NAME(name, attributes, prefix) prefix##_##name,
+#define SH_VARIANT_TABLE(prefix) SH_VARIANT_EACH(SH_VARIANT_NAME, prefix)
+
+/* From prefix_body, which returns nothing, the functions prefix_variants[SH_VARIANT_COUNT]. */
+#define SH_VARIANT_CALL(name, attributes, prefix, parameters, arguments)                           \
+    static attributes void prefix##_##name parameters                                              \
+    {                                                                                              \
+        prefix##_body arguments;                                                                   \
+    }
+#define SH_VARIANTS(prefix, parameters, arguments)                                                 \
+    SH_VARIANT_EACH(SH_VARIANT_CALL, prefix, parameters, arguments)                                \
+    static void(*const prefix##_variants[SH_VARIANT_COUNT]) parameters = {SH_VARIANT_TABLE(prefix)}
 
 typedef enum sh_variant {
 #define SH_VARIANT_ENUM(name, attributes) SH_VARIANT_##name,

@@ -326,54 +326,34 @@ static inline SH_INLINE void backward_body(const sh_norm *norm, const float *dy,
 
 /* ---- variants -------------------------------------------------------------------------------- */
 
-typedef void moments_fn(const sh_norm *norm, const float *x, float *mean, float *variance,
-                        void *scratch);
-typedef void forward_fn(const sh_norm *norm, const float *x, const sh_norm_channels *of,
-                        const float *residual, float *y, void *scratch);
-typedef void backward_fn(const sh_norm *norm, const float *dy, const float *x,
-                         const sh_norm_channels *of, float *dx, float *dw, float *db,
-                         void *scratch);
-
-#define VARIANT(name, target)                                                                      \
-    static target void moments_##name(const sh_norm *norm, const float *x, float *mean,            \
-                                      float *variance, void *scratch)                              \
-    {                                                                                              \
-        moments_body(norm, x, mean, variance, scratch);                                            \
-    }                                                                                              \
-    static target void forward_##name(const sh_norm *norm, const float *x,                         \
-                                      const sh_norm_channels *of, const float *residual, float *y, \
-                                      void *scratch)                                               \
-    {                                                                                              \
-        forward_body(norm, x, of, residual, y, scratch);                                           \
-    }                                                                                              \
-    static target void backward_##name(const sh_norm *norm, const float *dy, const float *x,       \
-                                       const sh_norm_channels *of, float *dx, float *dw,           \
-                                       float *db, void *scratch)                                   \
-    {                                                                                              \
-        backward_body(norm, dy, x, of, dx, dw, db, scratch);                                       \
-    }
-SH_VARIANT_MAP(VARIANT)
-
-static moments_fn *const moments[SH_VARIANT_COUNT] = {SH_VARIANT_TABLE(moments)};
-static forward_fn *const forward[SH_VARIANT_COUNT] = {SH_VARIANT_TABLE(forward)};
-static backward_fn *const backward[SH_VARIANT_COUNT] = {SH_VARIANT_TABLE(backward)};
+SH_VARIANTS(moments,
+            (const sh_norm *norm, const float *x, float *mean, float *variance, void *scratch),
+            (norm, x, mean, variance, scratch));
+SH_VARIANTS(forward,
+            (const sh_norm *norm, const float *x, const sh_norm_channels *of, const float *residual,
+             float *y, void *scratch),
+            (norm, x, of, residual, y, scratch));
+SH_VARIANTS(backward,
+            (const sh_norm *norm, const float *dy, const float *x, const sh_norm_channels *of,
+             float *dx, float *dw, float *db, void *scratch),
+            (norm, dy, x, of, dx, dw, db, scratch));
 
 void sh_norm_moments(sh_variant variant, const sh_norm *norm, const float *x, float *mean,
                      float *variance, void *scratch)
 {
-    moments[variant](norm, x, mean, variance, scratch);
+    moments_variants[variant](norm, x, mean, variance, scratch);
 }
 
 void sh_norm_forward(sh_variant variant, const sh_norm *norm, const float *x,
                      const sh_norm_channels *channels, const float *residual, float *y,
                      void *scratch)
 {
-    forward[variant](norm, x, channels, residual, y, scratch);
+    forward_variants[variant](norm, x, channels, residual, y, scratch);
 }
 
 void sh_norm_backward(sh_variant variant, const sh_norm *norm, const float *dy, const float *x,
                       const sh_norm_channels *channels, float *dx, float *dw, float *db,
                       void *scratch)
 {
-    backward[variant](norm, dy, x, channels, dx, dw, db, scratch);
+    backward_variants[variant](norm, dy, x, channels, dx, dw, db, scratch);
 }

@@ -45,20 +45,12 @@ static inline SH_INLINE void sum_body(const row_sum *sum, const float *in, float
         add_to(out, total + i * columns, columns);
 }
 
-typedef void sum_fn(const row_sum *sum, const float *in, float *out);
-
-#define SUM(name, target)                                                                          \
-    static target void sum_##name(const row_sum *sum, const float *in, float *out)                 \
-    {                                                                                              \
-        sum_body(sum, in, out);                                                                    \
-    }
-SH_VARIANT_MAP(SUM)
-static sum_fn *const sums[SH_VARIANT_COUNT] = {SH_VARIANT_TABLE(sum)};
+SH_VARIANTS(sum, (const row_sum *sum, const float *in, float *out), (sum, in, out));
 
 static sh_status run(const void *state, void *bound, void *const *operands)
 {
     (void)bound;
-    sums[sh_variant_best()](state, operands[0], operands[1]);
+    sum_variants[sh_variant_best()](state, operands[0], operands[1]);
     return SH_OK;
 }
 

@@ -100,16 +100,8 @@ static inline SH_INLINE void collect_body(const depthwise *g, const float *x, co
             }
 }
 
-typedef void collect_fn(const depthwise *g, const float *x, const float *dy, float *sums);
-
-#define COLLECT(name, target)                                                                      \
-    static target void collect_##name(const depthwise *g, const float *x, const float *dy,         \
-                                      float *sums)                                                 \
-    {                                                                                              \
-        collect_body(g, x, dy, sums);                                                              \
-    }
-SH_VARIANT_MAP(COLLECT)
-static collect_fn *const collects[SH_VARIANT_COUNT] = {SH_VARIANT_TABLE(collect)};
+SH_VARIANTS(collect, (const depthwise *g, const float *x, const float *dy, float *sums),
+            (g, x, dy, sums));
 
 /* Operands: x, dy, dw [C, R, S], scratch. */
 static sh_status run(const void *state, void *bound, void *const *operands)
@@ -119,7 +111,7 @@ static sh_status run(const void *state, void *bound, void *const *operands)
     float *dw = operands[2], *sums = operands[3];
     (void)bound;
     memset(sums, 0, taps * g->channels * sizeof *sums);
-    collects[sh_variant_best()](g, operands[0], operands[1], sums);
+    collect_variants[sh_variant_best()](g, operands[0], operands[1], sums);
     for (size_t c = 0; c < g->channels; c++)
         for (size_t tap = 0; tap < taps; tap++)
             dw[c * taps + tap] = sums[tap * g->channels + c];

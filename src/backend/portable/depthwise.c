@@ -90,10 +90,25 @@ static inline SH_INLINE void correlate(const sh_convolution *g, const float *res
     }
 }
 
+/* The common kernel of 3x3 is compiled apart: its taps are unrolled, its weights in registers. */
+static inline SH_INLINE void correlate_body(const sh_convolution *g, const float *in,
+                                            const float *w, float *out, size_t count,
+                                            const float *base)
+{
+    if (g->R == 3 && g->S == 3)
+        correlate(g, in, w, out, count, base, 3, 3);
+    else
+        correlate(g, in, w, out, count, base, g->R, g->S);
+}
+SH_VARIANTS(correlate,
+            (const sh_convolution *g, const float *in, const float *w, float *out, size_t count,
+             const float *base),
+            (g, in, w, out, count, base));
+
 /* sums [R S, CHUNK] += products of dense [count] with what each tap sees of padded. */
-static inline SH_INLINE void collect(const sh_convolution *g, const float *restrict padded,
-                                     const float *restrict dense, float *restrict sums,
-                                     size_t count)
+static inline SH_INLINE void collect_body(const sh_convolution *g, const float *restrict padded,
+                                          const float *restrict dense, float *restrict sums,
+                                          size_t count)
 {
     for (size_t r = 0; r < g->R; r++)
         for (size_t s = 0; s < g->S; s++, sums += CHUNK) {
@@ -109,29 +124,10 @@ static inline SH_INLINE void collect(const sh_convolution *g, const float *restr
         }
 }
 
-typedef void correlate_fn(const sh_convolution *g, const float *in, const float *w, float *out,
-                          size_t count, const float *base);
-typedef void collect_fn(const sh_convolution *g, const float *padded, const float *dense,
-                        float *sums, size_t count);
-
-/* The common kernel of 3x3 is compiled apart: its taps are unrolled, its weights in registers. */
-#define KERNELS(name, target)                                                                      \
-    static target void correlate_##name(const sh_convolution *g, const float *in, const float *w,  \
-                                        float *out, size_t count, const float *base)               \
-    {                                                                                              \
-        if (g->R == 3 && g->S == 3)                                                                \
-            correlate(g, in, w, out, count, base, 3, 3);                                           \
-        else                                                                                       \
-            correlate(g, in, w, out, count, base, g->R, g->S);                                     \
-    }                                                                                              \
-    static target void collect_##name(const sh_convolution *g, const float *padded,                \
-                                      const float *dense, float *sums, size_t count)               \
-    {                                                                                              \
-        collect(g, padded, dense, sums, count);                                                    \
-    }
-SH_VARIANT_MAP(KERNELS)
-static correlate_fn *const correlates[SH_VARIANT_COUNT] = {SH_VARIANT_TABLE(correlate)};
-static collect_fn *const collects[SH_VARIANT_COUNT] = {SH_VARIANT_TABLE(collect)};
+SH_VARIANTS(collect,
+            (const sh_convolution *g, const float *padded, const float *dense, float *sums,
+             size_t count),
+            (g, padded, dense, sums, count));
 
 /* The results of a plane, from where they lie in a dense one. */
 static void take_results(const sh_convolution *g, const float *dense, float *restrict y)
@@ -163,8 +159,8 @@ void sh_depthwise_forward(const sh_convolution *g, const sh_portable_call *call)
         for (size_t c = 0; c < g->groups; c++, x += g->H * g->W) {
             sh_convolution_pad(g, 1, x, d.padded);
             for (size_t o = c * g->O; o < (c + 1) * g->O; o++, y += g->P * g->Q) {
-                correlates[variant](g, d.padded, w + o * g->K, d.dense, d.span,
-                                    b == NULL ? &zero : &b[o]);
+                correlate_variants[variant](g, d.padded, w + o * g->K, d.dense, d.span,
+                                            b == NULL ? &zero : &b[o]);
                 take_results(g, d.dense, y);
             }
         }
@@ -185,8 +181,8 @@ void sh_depthwise_grad_input(const sh_convolution *g, const sh_portable_call *ca
                 for (size_t k = 0; k < g->K; k++)
                     reversed[k] = w[(o + 1) * g->K - 1 - k];
                 put_results(g, d.dense + d.margin, dy);
-                correlates[variant](g, d.dense, reversed, d.padded, d.plane,
-                                    o == c * g->O ? &zero : NULL);
+                correlate_variants[variant](g, d.dense, reversed, d.padded, d.plane,
+                                            o == c * g->O ? &zero : NULL);
             }
             sh_convolution_crop(g, 1, d.padded, dx);
         }
@@ -219,8 +215,8 @@ void sh_depthwise_grad_weight(const sh_convolution *g, const sh_portable_call *c
             sh_convolution_pad(g, 1, x, d.padded);
             for (size_t o = 0; o < g->O; o++, dy += out_plane) {
                 put_results(g, d.dense + d.margin, dy);
-                collects[variant](g, d.padded, d.dense + d.margin, d.sums + o * g->K * CHUNK,
-                                  d.span);
+                collect_variants[variant](g, d.padded, d.dense + d.margin,
+                                          d.sums + o * g->K * CHUNK, d.span);
                 if (db != NULL)
                     db[c * g->O + o] += sh_convolution_sum(dy, out_plane);
             }

@@ -9,7 +9,7 @@ typedef struct relu_sum {
     bool bounded; /* relu6 */
 } relu_sum;
 
-static inline SH_INLINE void relu_sum_body(const relu_sum *s, bool bounded)
+static inline SH_INLINE void add_passing(const relu_sum *s, bool bounded)
 {
     const float *const y = s->y, *const a = s->a, *const b = s->b;
     float *const dx = s->dx;
@@ -20,22 +20,18 @@ static inline SH_INLINE void relu_sum_body(const relu_sum *s, bool bounded)
     }
 }
 
-typedef void relu_sum_fn(const relu_sum *s);
-
-#define RELU_SUM(name, target)                                                                     \
-    static target void relu_sum_##name(const relu_sum *s)                                          \
-    {                                                                                              \
-        if (s->bounded)                                                                            \
-            relu_sum_body(s, true);                                                                \
-        else                                                                                       \
-            relu_sum_body(s, false);                                                               \
-    }
-SH_VARIANT_MAP(RELU_SUM)
-static relu_sum_fn *const relu_sums[SH_VARIANT_COUNT] = {SH_VARIANT_TABLE(relu_sum)};
+static inline SH_INLINE void relu_sum_body(const relu_sum *s)
+{
+    if (s->bounded)
+        add_passing(s, true);
+    else
+        add_passing(s, false);
+}
+SH_VARIANTS(relu_sum, (const relu_sum *s), (s));
 
 static void relu_sum_grad(const sh_portable_call *call)
 {
-    relu_sums[sh_variant_best()](&(relu_sum){
+    relu_sum_variants[sh_variant_best()](&(relu_sum){
         .y = call->in[0],
         .a = call->in[1],
         .b = call->in[2],

@@ -268,34 +268,22 @@ static inline SH_INLINE void backward_body(const pooling *g, const float *dy, co
         }
 }
 
-typedef void forward_fn(const pooling *g, const float *x, float *y, uint8_t *choice);
-typedef void backward_fn(const pooling *g, const float *dy, const uint8_t *choice, float *dx);
-
-#define POOL(name, target)                                                                         \
-    static target void forward_##name(const pooling *g, const float *x, float *y, uint8_t *choice) \
-    {                                                                                              \
-        forward_body(g, x, y, choice);                                                             \
-    }                                                                                              \
-    static target void backward_##name(const pooling *g, const float *dy, const uint8_t *choice,   \
-                                       float *dx)                                                  \
-    {                                                                                              \
-        backward_body(g, dy, choice, dx);                                                          \
-    }
-SH_VARIANT_MAP(POOL)
-static forward_fn *const forwards[SH_VARIANT_COUNT] = {SH_VARIANT_TABLE(forward)};
-static backward_fn *const backwards[SH_VARIANT_COUNT] = {SH_VARIANT_TABLE(backward)};
+SH_VARIANTS(forward, (const pooling *g, const float *x, float *y, uint8_t *choice),
+            (g, x, y, choice));
+SH_VARIANTS(backward, (const pooling *g, const float *dy, const uint8_t *choice, float *dx),
+            (g, dy, choice, dx));
 
 static sh_status run_forward(const void *state, void *bound, void *const *operands)
 {
     (void)bound;
-    forwards[sh_variant_best()](state, operands[0], operands[1], operands[2]);
+    forward_variants[sh_variant_best()](state, operands[0], operands[1], operands[2]);
     return SH_OK;
 }
 
 static sh_status run_backward(const void *state, void *bound, void *const *operands)
 {
     (void)bound;
-    backwards[sh_variant_best()](state, operands[0], operands[1], operands[2]);
+    backward_variants[sh_variant_best()](state, operands[0], operands[1], operands[2]);
     return SH_OK;
 }
 

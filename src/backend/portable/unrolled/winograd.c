@@ -271,30 +271,11 @@ static void finish_weights(const task *t, const desk *d, float *dw)
     }
 }
 
-typedef struct transforms {
-    void (*input)(const desk *d, size_t next, size_t count, float *to);
-    void (*gradient)(const desk *d, size_t count, float *to);
-    void (*output)(const desk *d, const float *from, float bias, size_t count);
-} transforms;
-
-#define TRANSFORMS(name, target)                                                                   \
-    static target void input_##name(const desk *d, size_t next, size_t count, float *to)           \
-    {                                                                                              \
-        input_body(d, next, count / CHUNK * CHUNK, to);                                            \
-    }                                                                                              \
-    static target void gradient_##name(const desk *d, size_t count, float *to)                     \
-    {                                                                                              \
-        gradient_body(d, count / CHUNK * CHUNK, to);                                               \
-    }                                                                                              \
-    static target void output_##name(const desk *d, const float *from, float bias, size_t count)   \
-    {                                                                                              \
-        output_body(d, from, bias, count / CHUNK * CHUNK);                                         \
-    }                                                                                              \
-    static const transforms transforms_##name = {input_##name, gradient_##name, output_##name};
-SH_VARIANT_MAP(TRANSFORMS)
-
-#define TRANSFORMS_OF(name, target) &transforms_##name,
-static const transforms *const all_transforms[SH_VARIANT_COUNT] = {SH_VARIANT_MAP(TRANSFORMS_OF)};
+SH_VARIANTS(input, (const desk *d, size_t next, size_t count, float *to),
+            (d, next, count / CHUNK * CHUNK, to));
+SH_VARIANTS(gradient, (const desk *d, size_t count, float *to), (d, count / CHUNK * CHUNK, to));
+SH_VARIANTS(output, (const desk *d, const float *from, float bias, size_t count),
+            (d, from, bias, count / CHUNK * CHUNK));
 
 /* The tiles at work: some rows of them of some images. */
 typedef struct block {
@@ -337,8 +318,8 @@ static void transform_input(const task *t, const block *b, const desk *d, const 
     for (size_t c = 0; c < t->C; c++)
         for (size_t n = 0; n < b->images; n++) {
             lay_input(t, b, d, x + place(t, b, n, t->C, c, t->H * t->W));
-            all_transforms[sh_variant_best()]->input(d, 2 * t->J, whole_chunks(tiles),
-                                                     d->V + c * b->T + n * tiles);
+            input_variants[sh_variant_best()](d, 2 * t->J, whole_chunks(tiles),
+                                              d->V + c * b->T + n * tiles);
         }
 }
 
@@ -365,8 +346,8 @@ static void transform_gradient(const task *t, const block *b, const desk *d, con
     for (size_t o = 0; o < t->O; o++)
         for (size_t n = 0; n < b->images; n++) {
             lay_gradient(t, b, d, dy + place(t, b, n, t->O, o, t->P * t->Q));
-            all_transforms[sh_variant_best()]->gradient(d, whole_chunks(tiles),
-                                                        d->M + o * b->T + n * tiles);
+            gradient_variants[sh_variant_best()](d, whole_chunks(tiles),
+                                                 d->M + o * b->T + n * tiles);
         }
 }
 
@@ -379,9 +360,9 @@ static void transform_output(const task *t, const block *b, const desk *d, const
         for (size_t n = 0; n < b->images; n++) {
             const float *low = d->low;
             float *plane = y + place(t, b, n, t->O, o, t->P * t->Q);
-            all_transforms[sh_variant_best()]->output(
-                d, d->M + o * b->T + n * tiles, bias == NULL ? 0.0f : bias[b->group * t->O + o],
-                whole_chunks(tiles));
+            output_variants[sh_variant_best()](d, d->M + o * b->T + n * tiles,
+                                               bias == NULL ? 0.0f : bias[b->group * t->O + o],
+                                               whole_chunks(tiles));
             for (size_t p = 2 * b->row; p < end; p++)
                 sh_convolution_copy(plane + p * t->Q,
                                     low + p % 2 * d->plane + (p / 2 - b->row) * 2 * t->J, t->Q);
