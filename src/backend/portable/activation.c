@@ -7,55 +7,10 @@
 #define INVERSE_SQRT_2 0x1.6a09e6p-1f   /* 1 / sqrt(2) */
 #define INVERSE_SQRT_TAU 0x1.988454p-2f /* 1 / sqrt(2 pi) */
 
-static void relu(const sh_portable_call *call)
-{
-    const float *x = call->in[0];
-    float *y = call->out[0];
-    SH_EACH_ELEMENT (i, call->elements)
-        y[i] = x[i] < 0.0f ? 0.0f : x[i]; /* so that NaN stays NaN */
-}
-
-const sh_portable_def sh_portable_relu = {.run = relu, .any_layout = true};
-
-static void relu_grad(const sh_portable_call *call)
-{
-    const float *dy = call->in[0], *y = call->in[1];
-    float *dx = call->out[0];
-    SH_EACH_ELEMENT (i, call->elements) {
-        const float gradient = dy[i]; /* loaded always: a choice instead of a branch */
-        dx[i] = y[i] > 0.0f ? gradient : 0.0f;
-    }
-}
-
-const sh_portable_def sh_portable_relu_grad = {.run = relu_grad, .any_layout = true};
-
-static void relu6(const sh_portable_call *call)
-{
-    const float *x = call->in[0];
-    float *y = call->out[0];
-    SH_EACH_ELEMENT (i, call->elements) {
-        const float above = x[i] < 0.0f ? 0.0f : x[i];
-        y[i] = above > 6.0f ? 6.0f : above;
-    }
-}
-
-const sh_portable_def sh_portable_relu6 = {.run = relu6, .any_layout = true};
-
-static void relu6_grad(const sh_portable_call *call)
-{
-    const float *dy = call->in[0], *y = call->in[1];
-    float *dx = call->out[0];
-    SH_EACH_ELEMENT (i, call->elements) {
-        const float gradient = dy[i];
-        dx[i] = y[i] > 0.0f && y[i] < 6.0f ? gradient : 0.0f;
-    }
-}
-
-const sh_portable_def sh_portable_relu6_grad = {.run = relu6_grad, .any_layout = true};
-
 /*
- * The rest: y from x, and dx from d = dy and v, which is x or y. Zeros make zeros in `any_layout`,
- * also in gradients, where the gaps of dy are zeros.
+ * y from x, and dx from d = dy and v, which is x or y. Both are loaded always, so that a condition
+ * is a choice instead of a branch. Zeros make zeros in `any_layout`, also in gradients, where the
+ * gaps of dy are zeros.
  */
 #define ACTIVATION(op, forward, backward, forward_layout)                                          \
     static void op##_forward(const sh_portable_call *call)                                         \
@@ -109,6 +64,8 @@ static float hard_swish_slope(float x)
     return x < -3.0f ? 0.0f : x <= 3.0f ? x / 3.0f + 0.5f : 1.0f;
 }
 
+ACTIVATION(relu, x<0.0f ? 0.0f : x, v> 0.0f ? d : 0.0f, any_layout) /* NaN stays NaN */
+ACTIVATION(relu6, clamp6(x), v > 0.0f && v < 6.0f ? d : 0.0f, any_layout)
 ACTIVATION(leaky_relu, x > 0.0f ? x : x * number, v > 0.0f ? d : d * number, any_layout)
 ACTIVATION(sigmoid, sigmoid(x), d *(1.0f - v) * v, any_full_layout)
 ACTIVATION(tanh, tanhf(x), d *(1.0f - v * v), any_layout)

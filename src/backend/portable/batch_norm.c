@@ -98,21 +98,13 @@ static inline SH_INLINE void moments_body(const extent *e, const float *x, float
     }
 }
 
-typedef void moments_fn(const extent *e, const float *x, float *mean, float *variance);
-
-#define MOMENTS(name, target)                                                                      \
-    static target void moments_##name(const extent *e, const float *x, float *mean,                \
-                                      float *variance)                                             \
-    {                                                                                              \
-        moments_body(e, x, mean, variance);                                                        \
-    }
-SH_VARIANT_MAP(MOMENTS)
-static moments_fn *const moments_of[SH_VARIANT_COUNT] = {SH_VARIANT_TABLE(moments)};
+SH_VARIANTS(moments, (const extent *e, const float *x, float *mean, float *variance),
+            (e, x, mean, variance));
 
 static void moments(const sh_portable_call *call)
 {
     const extent e = measure(&call->in_type[0]);
-    moments_of[sh_variant_best()](&e, call->in[0], call->out[0], call->out[1]);
+    moments_variants[sh_variant_best()](&e, call->in[0], call->out[0], call->out[1]);
 }
 
 const sh_portable_def sh_portable_moments = {.run = moments};
@@ -140,8 +132,8 @@ static inline SH_INLINE void normalise_plane(bool rectifies, float limit, size_t
 }
 
 /* scratch: scale and shift of each channel. */
-static inline SH_INLINE void forward_body(bool rectifies, const sh_portable_call *call,
-                                          const extent *e)
+static inline SH_INLINE void normalise(bool rectifies, const sh_portable_call *call,
+                                       const extent *e)
 {
     const float *x = call->in[0], *mean = call->in[1], *variance = call->in[2];
     const float *w = call->in[3], *b = call->in[4];
@@ -160,30 +152,24 @@ static inline SH_INLINE void forward_body(bool rectifies, const sh_portable_call
         }
 }
 
-typedef void forward_fn(const sh_portable_call *call, const extent *e);
-
-#define FORWARD(name, target)                                                                      \
-    static target void forward_##name(const sh_portable_call *call, const extent *e)               \
-    {                                                                                              \
-        if (call->attributes->activation == SH_ACTIVATION_NONE)                                    \
-            forward_body(false, call, e);                                                          \
-        else                                                                                       \
-            forward_body(true, call, e);                                                           \
-    }
-SH_VARIANT_MAP(FORWARD)
-static forward_fn *const forwards[SH_VARIANT_COUNT] = {SH_VARIANT_TABLE(forward)};
+static inline SH_INLINE void forward_body(const sh_portable_call *call, const extent *e)
+{
+    if (call->attributes->activation == SH_ACTIVATION_NONE)
+        normalise(false, call, e);
+    else
+        normalise(true, call, e);
+}
+SH_VARIANTS(forward, (const sh_portable_call *call, const extent *e), (call, e));
 
 static void forward(const sh_portable_call *call)
 {
     const extent e = measure(&call->in_type[0]);
-    forwards[sh_variant_best()](call, &e);
+    forward_variants[sh_variant_best()](call, &e);
 }
 
-static size_t forward_scratch(const sh_attributes *a, const sh_type *in, const sh_type *out)
+static size_t forward_scratch(const sh_portable_call *call)
 {
-    (void)a;
-    (void)out;
-    return 2 * in[0].shape.dim[1] * sizeof(float);
+    return 2 * call->in_type[0].shape.dim[1] * sizeof(float);
 }
 
 const sh_portable_def sh_portable_batch_norm = {.run = forward, .scratch_bytes = forward_scratch};
@@ -277,21 +263,12 @@ static inline SH_INLINE void grad_body(const sh_portable_call *call, const exten
         else
             grad_channel(true, call, e, c);
 }
-
-typedef void grad_fn(const sh_portable_call *call, const extent *e);
-
-#define GRAD(name, target)                                                                         \
-    static target void grad_##name(const sh_portable_call *call, const extent *e)                  \
-    {                                                                                              \
-        grad_body(call, e);                                                                        \
-    }
-SH_VARIANT_MAP(GRAD)
-static grad_fn *const grads[SH_VARIANT_COUNT] = {SH_VARIANT_TABLE(grad)};
+SH_VARIANTS(grad, (const sh_portable_call *call, const extent *e), (call, e));
 
 static void backward(const sh_portable_call *call)
 {
     const extent e = measure(&call->in_type[0]);
-    grads[sh_variant_best()](call, &e);
+    grad_variants[sh_variant_best()](call, &e);
 }
 
 const sh_portable_def sh_portable_batch_norm_grad = {.run = backward};

@@ -24,9 +24,18 @@
 #define BLOCK_ELEMENTS ((size_t)32 << 10) /* of columns: a quarter of a cache of 512 KB */
 #define FEW_POSITIONS 64                  /* a product with fewer columns than this is slow */
 
-sh_convolution sh_convolution_of(const sh_attributes *a, const sh_type *x, const sh_type *w,
-                                 const sh_type *y)
+/* That of a call of conv2d or one of its gradients. */
+static sh_convolution convolution_of(const sh_portable_call *call)
 {
+    const sh_attributes *a = call->attributes;
+    const sh_type *x = &call->in_type[0], *w = &call->in_type[1], *y = &call->out_type[0];
+    if (call->op == SH_OP_conv2d_grad_input) {
+        x = &call->out_type[0];
+        y = &call->in_type[0];
+    } else if (call->op == SH_OP_conv2d_grad_weight) {
+        w = &call->out_type[0];
+        y = &call->in_type[1];
+    }
     const size_t *in = x->shape.dim, *kernel = w->shape.dim, *out = y->shape.dim;
     return (sh_convolution){
         .a = a,
@@ -159,8 +168,8 @@ static inline SH_INLINE void add_row(const float *restrict from, float *restrict
  * Between an image, padded [C, Y, X] from the block's first row on, and its columns [K, J], from
  * its first one on: copied to the columns, or added back to where they came from.
  */
-static inline SH_INLINE void move_body(const sh_convolution *g, const block *b, float *padded,
-                                       float *columns, bool back)
+static inline SH_INLINE void move(const sh_convolution *g, const block *b, float *padded,
+                                  float *columns, bool back)
 {
     const sh_attributes *a = g->a;
     const size_t step = a->stride[0] * g->X;
@@ -176,22 +185,17 @@ static inline SH_INLINE void move_body(const sh_convolution *g, const block *b, 
             }
 }
 
-typedef void move_fn(const sh_convolution *g, const block *b, float *padded, float *columns);
-
-#define MOVE(name, target)                                                                         \
-    static target void im2col_##name(const sh_convolution *g, const block *b, float *padded,       \
-                                     float *columns)                                               \
-    {                                                                                              \
-        move_body(g, b, padded, columns, false);                                                   \
-    }                                                                                              \
-    static target void col2im_##name(const sh_convolution *g, const block *b, float *padded,       \
-                                     float *columns)                                               \
-    {                                                                                              \
-        move_body(g, b, padded, columns, true);                                                    \
-    }
-SH_VARIANT_MAP(MOVE)
-static move_fn *const im2col[SH_VARIANT_COUNT] = {SH_VARIANT_TABLE(im2col)};
-static move_fn *const col2im[SH_VARIANT_COUNT] = {SH_VARIANT_TABLE(col2im)};
+static inline SH_INLINE void move_body(const sh_convolution *g, const block *b, float *padded,
+                                       float *columns, bool back)
+{
+    if (back)
+        move(g, b, padded, columns, true);
+    else
+        move(g, b, padded, columns, false);
+}
+SH_VARIANTS(move,
+            (const sh_convolution *g, const block *b, float *padded, float *columns, bool back),
+            (g, b, padded, columns, back));
 
 /* Scratch memory of an operator, and where its operands lie in the block at work. */
 typedef struct workspace {
@@ -211,16 +215,17 @@ static size_t padded_elements(const sh_convolution *g)
     return is_own_matrix(g) ? 0 : whole_lines(g->C * g->Y * g->X);
 }
 
-static size_t scratch_of(const sh_convolution *g)
+static size_t scratch_bytes(const sh_portable_call *call)
 {
-    if (sh_convolution_is_depthwise(g))
-        return sh_depthwise_scratch(g);
-    if (sh_convolution_is_winograd(g))
-        return sh_winograd_scratch(g);
-    const block b = largest_block(g);
-    if (is_own_matrix(g) && b.images == 1)
+    const sh_convolution g = convolution_of(call);
+    if (sh_convolution_is_depthwise(&g))
+        return sh_depthwise_scratch(&g);
+    if (sh_convolution_is_winograd(&g))
+        return sh_winograd_scratch(&g);
+    const block b = largest_block(&g);
+    if (is_own_matrix(&g) && b.images == 1)
         return 0;
-    return (padded_elements(g) + whole_lines(g->K * b.J) + (b.images > 1 ? g->O * b.J : 0)) *
+    return (padded_elements(&g) + whole_lines(g.K * b.J) + (b.images > 1 ? g.O * b.J : 0)) *
            sizeof(float);
 }
 
@@ -291,7 +296,8 @@ static matrix columns_of(const sh_convolution *g, const workspace *w, const bloc
         }
         if (row == 0)
             sh_convolution_pad(g, g->C, from, w->padded);
-        im2col[sh_variant_best()](g, b, w->padded + row * g->a->stride[0] * g->X, columns);
+        move_variants[sh_variant_best()](g, b, w->padded + row * g->a->stride[0] * g->X, columns,
+                                         false);
     }
     return (matrix){w->columns, b->J};
 }
@@ -344,8 +350,7 @@ static void forward_block(const sh_convolution *g, const sh_portable_call *call,
 
 static void forward(const sh_portable_call *call)
 {
-    const sh_convolution g = sh_convolution_of(call->attributes, &call->in_type[0],
-                                               &call->in_type[1], &call->out_type[0]);
+    const sh_convolution g = convolution_of(call);
     if (sh_convolution_is_depthwise(&g))
         sh_depthwise_forward(&g, call);
     else if (sh_convolution_is_winograd(&g))
@@ -354,13 +359,7 @@ static void forward(const sh_portable_call *call)
         for_blocks(&g, call, forward_block);
 }
 
-static size_t forward_scratch(const sh_attributes *a, const sh_type *in, const sh_type *out)
-{
-    const sh_convolution g = sh_convolution_of(a, &in[0], &in[1], &out[0]);
-    return scratch_of(&g);
-}
-
-const sh_portable_def sh_portable_conv2d = {.run = forward, .scratch_bytes = forward_scratch};
+const sh_portable_def sh_portable_conv2d = {.run = forward, .scratch_bytes = scratch_bytes};
 
 /* From the gradients of a block's columns to those of its images. */
 static void add_columns(const sh_convolution *g, const workspace *w, const block *b, float *dx,
@@ -376,7 +375,8 @@ static void add_columns(const sh_convolution *g, const workspace *w, const block
         }
         if (row == 0)
             memset(w->padded, 0, padded_elements(g) * sizeof *w->padded);
-        col2im[sh_variant_best()](g, b, w->padded + row * g->a->stride[0] * g->X, columns);
+        move_variants[sh_variant_best()](g, b, w->padded + row * g->a->stride[0] * g->X, columns,
+                                         true);
         if (row + b->rows == g->P)
             sh_convolution_crop(g, g->C, w->padded, to);
     }
@@ -399,8 +399,7 @@ static void grad_input_block(const sh_convolution *g, const sh_portable_call *ca
 
 static void grad_input(const sh_portable_call *call)
 {
-    const sh_convolution g = sh_convolution_of(call->attributes, &call->out_type[0],
-                                               &call->in_type[1], &call->in_type[0]);
+    const sh_convolution g = convolution_of(call);
     if (sh_convolution_is_depthwise(&g))
         sh_depthwise_grad_input(&g, call);
     else if (sh_convolution_is_winograd(&g))
@@ -409,16 +408,8 @@ static void grad_input(const sh_portable_call *call)
         for_blocks(&g, call, grad_input_block);
 }
 
-static size_t grad_input_scratch(const sh_attributes *a, const sh_type *in, const sh_type *out)
-{
-    const sh_convolution g = sh_convolution_of(a, &out[0], &in[1], &in[0]);
-    return scratch_of(&g);
-}
-
-const sh_portable_def sh_portable_conv2d_grad_input = {
-    .run = grad_input,
-    .scratch_bytes = grad_input_scratch,
-};
+const sh_portable_def sh_portable_conv2d_grad_input = {.run = grad_input,
+                                                       .scratch_bytes = scratch_bytes};
 
 static void grad_weight_block(const sh_convolution *g, const sh_portable_call *call,
                               const workspace *w, const block *b, size_t group, size_t image,
@@ -437,8 +428,7 @@ static void grad_weight_block(const sh_convolution *g, const sh_portable_call *c
 
 static void grad_weight(const sh_portable_call *call)
 {
-    const sh_convolution g = sh_convolution_of(call->attributes, &call->in_type[0],
-                                               &call->out_type[0], &call->in_type[1]);
+    const sh_convolution g = convolution_of(call);
     if (sh_convolution_is_depthwise(&g))
         sh_depthwise_grad_weight(&g, call);
     else if (sh_convolution_is_winograd(&g))
@@ -447,13 +437,5 @@ static void grad_weight(const sh_portable_call *call)
         for_blocks(&g, call, grad_weight_block);
 }
 
-static size_t grad_weight_scratch(const sh_attributes *a, const sh_type *in, const sh_type *out)
-{
-    const sh_convolution g = sh_convolution_of(a, &in[0], &out[0], &in[1]);
-    return scratch_of(&g);
-}
-
-const sh_portable_def sh_portable_conv2d_grad_weight = {
-    .run = grad_weight,
-    .scratch_bytes = grad_weight_scratch,
-};
+const sh_portable_def sh_portable_conv2d_grad_weight = {.run = grad_weight,
+                                                        .scratch_bytes = scratch_bytes};

@@ -5,7 +5,6 @@
  * (depthwise.c). All work on padded copies of the input, so that no inner loop asks whether it is
  * still inside the image.
  *
- *     const sh_convolution g = sh_convolution_of(call->attributes, &x_type, &w_type, &y_type);
  *     if (sh_convolution_is_depthwise(&g))
  *         sh_depthwise_forward(&g, call);
  *
@@ -18,6 +17,7 @@
 
 #include "backend/portable/portable.h"
 
+/* x [N, C groups, H, W], w [O groups, C, R, S], y [N, O groups, P, Q]. */
 typedef struct sh_convolution {
     const sh_attributes *a; /* borrowed */
     size_t images, groups;
@@ -27,10 +27,6 @@ typedef struct sh_convolution {
     size_t K;       /* products of an output: C R S */
     size_t Y, X;    /* height and width of the padded input, as far as windows reach */
 } sh_convolution;
-
-/* x [N, C groups, H, W], w [O groups, C, R, S], y [N, O groups, P, Q]; `a` stays borrowed. */
-sh_convolution sh_convolution_of(const sh_attributes *a, const sh_type *x, const sh_type *w,
-                                 const sh_type *y);
 
 /* Copies planes [H, W] into padded ones [Y, X], whose edges the caller has zeroed. */
 void sh_convolution_pad(const sh_convolution *g, size_t planes, const float *x, float *padded);

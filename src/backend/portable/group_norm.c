@@ -13,15 +13,13 @@ typedef struct extent {
     size_t N, G, D, P;
 } extent;
 
-static extent of_layer(const sh_portable_call *call, const sh_shape *x)
+static extent measure_input(const sh_portable_call *call)
 {
-    const size_t K = x->dim[x->rank - 1];
-    (void)call;
-    return (extent){sh_shape_count(x) / K, 1, K, 1};
-}
-
-static extent of_groups(const sh_portable_call *call, const sh_shape *x)
-{
+    const sh_shape *x = &call->in_type[0].shape;
+    if (call->op == SH_OP_layer_norm || call->op == SH_OP_layer_norm_grad) {
+        const size_t K = x->dim[x->rank - 1];
+        return (extent){sh_shape_count(x) / K, 1, K, 1};
+    }
     const size_t N = x->dim[0], C = x->dim[1], G = call->attributes->groups;
     return (extent){N, G, C / G, sh_shape_count(x) / (N * C)};
 }
@@ -41,8 +39,9 @@ static void measure(const float *x, size_t n, float epsilon, float *mean, float 
     *inverse = (float)(1.0 / sqrt(squares / (double)n + (double)epsilon));
 }
 
-static void forward(const sh_portable_call *call, extent e)
+static void forward(const sh_portable_call *call)
 {
+    const extent e = measure_input(call);
     const size_t n = e.D * e.P;
     const float *x = call->in[0];
     float *y = call->out[0];
@@ -82,8 +81,9 @@ static void backward_group(const extent *e, const float *dy, const float *x, con
             dx[i] = inverse * (dy[i] * w[d] - sum_part - (x[i] - mean) * inverse * product_part);
 }
 
-static void backward(const sh_portable_call *call, extent e)
+static void backward(const sh_portable_call *call)
 {
+    const extent e = measure_input(call);
     const size_t n = e.D * e.P;
     const float *dy = call->in[0], *x = call->in[1], *w = call->in[2];
     float *dx = call->out[0], *dw = call->out[1], *db = call->out[2];
@@ -95,27 +95,7 @@ static void backward(const sh_portable_call *call, extent e)
     }
 }
 
-static void layer_norm(const sh_portable_call *call)
-{
-    forward(call, of_layer(call, &call->in_type[0].shape));
-}
-
-static void layer_norm_grad(const sh_portable_call *call)
-{
-    backward(call, of_layer(call, &call->in_type[0].shape));
-}
-
-static void group_norm(const sh_portable_call *call)
-{
-    forward(call, of_groups(call, &call->in_type[0].shape));
-}
-
-static void group_norm_grad(const sh_portable_call *call)
-{
-    backward(call, of_groups(call, &call->in_type[0].shape));
-}
-
-const sh_portable_def sh_portable_layer_norm = {.run = layer_norm};
-const sh_portable_def sh_portable_layer_norm_grad = {.run = layer_norm_grad};
-const sh_portable_def sh_portable_group_norm = {.run = group_norm};
-const sh_portable_def sh_portable_group_norm_grad = {.run = group_norm_grad};
+const sh_portable_def sh_portable_layer_norm = {.run = forward};
+const sh_portable_def sh_portable_layer_norm_grad = {.run = backward};
+const sh_portable_def sh_portable_group_norm = {.run = forward};
+const sh_portable_def sh_portable_group_norm_grad = {.run = backward};

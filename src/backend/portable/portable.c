@@ -14,65 +14,53 @@ static const sh_portable_def *const definitions[SH_OP_COUNT] = {
 
 /* A node as compiled: operands are inputs, outputs, scratch, in this order. */
 typedef struct node_state {
-    const sh_portable_def *def;
     sh_attributes attributes;
-    uint32_t input_count, output_count;
-    size_t elements;
     sh_type in_type[SH_MAX_INPUTS];
     sh_type out_type[SH_MAX_OUTPUTS];
+    sh_portable_call call; /* on the above, without operands */
 } node_state;
 
 static sh_status run_node(const void *opaque, void *bound, void *const *operands)
 {
-    const node_state *state = opaque;
+    sh_portable_call call = ((const node_state *)opaque)->call;
     (void)bound;
-    const sh_portable_call call = {
-        .attributes = &state->attributes,
-        .in_type = state->in_type,
-        .out_type = state->out_type,
-        .in_count = state->input_count,
-        .out_count = state->output_count,
-        .in = operands,
-        .out = operands + state->input_count,
-        .scratch = operands[state->input_count + state->output_count],
-        .elements = state->elements,
-    };
-    state->def->run(&call);
+    call.in = operands;
+    call.out = operands + call.in_count;
+    call.scratch = operands[call.in_count + call.out_count];
+    definitions[call.op]->run(&call);
     return SH_OK;
 }
 
-static const sh_kernel node_kernel = {.run = run_node, .release = free};
-
-static node_state *describe_node(const sh_compiler *compiler, const sh_node *node)
+static node_state *describe_node(const sh_graph *graph, const sh_node *node)
 {
-    const sh_graph *graph = sh_compiler_graph(compiler);
     node_state *state = calloc(1, sizeof *state);
     if (state == NULL)
         return NULL;
-    state->def = definitions[node->op];
     state->attributes = node->attributes;
-    state->input_count = node->input_count;
-    state->output_count = node->output_count;
     for (uint32_t i = 0; i < node->input_count; i++)
         state->in_type[i] = *sh_graph_type(graph, node->in[i]);
     for (uint32_t i = 0; i < node->output_count; i++)
         state->out_type[i] = *sh_graph_type(graph, node->out[i]);
+    state->call = (sh_portable_call){
+        .op = node->op,
+        .attributes = &state->attributes,
+        .in_type = state->in_type,
+        .out_type = state->out_type,
+        .in_count = node->input_count,
+        .out_count = node->output_count,
+    };
     return state;
 }
 
-/* May the kernel work in this layout of its first input? */
-static bool suits(const sh_portable_def *def, const sh_layout *layout, const sh_layout *plain)
-{
-    return def->any_layout || (def->any_full_layout && layout->bytes == plain->bytes);
-}
-
 /* Operands in the layout that the kernel works in: plain, or that of the first input. */
-static sh_status gather_operands(sh_compiler *compiler, const sh_node *node, node_state *state,
+static sh_status gather_operands(sh_compiler *compiler, const sh_node *node, sh_portable_call *call,
                                  sh_buffer_id *operands)
 {
+    const sh_portable_def *def = definitions[node->op];
     const sh_layout first = sh_compiler_layout(compiler, node->in[0]);
     const sh_layout plain = sh_compiler_plain(compiler, node->in[0]);
-    const sh_layout *layout = suits(state->def, &first, &plain) ? &first : NULL;
+    const bool suits = def->any_layout || (def->any_full_layout && first.bytes == plain.bytes);
+    const sh_layout *layout = suits ? &first : NULL;
     uint32_t used = 0;
     for (uint32_t i = 0; i < node->input_count; i++)
         SH_TRY(sh_compiler_input(compiler, &operands[used++], node->in[i], layout));
@@ -81,33 +69,30 @@ static sh_status gather_operands(sh_compiler *compiler, const sh_node *node, nod
     for (uint32_t i = 0; i < node->input_count; i++)
         if ((sh_op_about(node->op)->def->over & SH_OVER(i)) != 0)
             sh_compiler_may_overwrite(compiler, operands[node->input_count], operands[i]);
-    state->elements =
-        (layout == NULL ? plain : first).bytes / sh_dtype_bytes(state->in_type[0].dtype);
-    const size_t scratch =
-        state->def->scratch_bytes == NULL
-            ? 0
-            : state->def->scratch_bytes(&state->attributes, state->in_type, state->out_type);
+    call->elements = (suits ? first : plain).bytes / sh_dtype_bytes(call->in_type[0].dtype);
+    const size_t scratch = def->scratch_bytes == NULL ? 0 : def->scratch_bytes(call);
     return sh_compiler_scratch(compiler, &operands[used], scratch);
 }
 
 static sh_status compile(sh_compiler *compiler, const sh_node *node, bool *taken)
 {
+    static const sh_kernel kernel = {.run = run_node, .release = free};
     sh_buffer_id operands[SH_MAX_OPERANDS];
     *taken = true;
     if (definitions[node->op]->alias) {
         SH_TRY(sh_compiler_input(compiler, &operands[0], node->in[0], NULL));
         return sh_compiler_alias(compiler, node->out[0], operands[0]);
     }
-    node_state *state = describe_node(compiler, node);
+    node_state *state = describe_node(sh_compiler_graph(compiler), node);
     if (state == NULL)
         return sh_fail_memory(sizeof *state, "a kernel");
-    const sh_status status = gather_operands(compiler, node, state, operands);
+    const sh_status status = gather_operands(compiler, node, &state->call, operands);
     if (status != SH_OK) {
         free(state);
         return status;
     }
-    return sh_compiler_emit(compiler, &node_kernel, state, operands,
-                            state->input_count + state->output_count + 1);
+    return sh_compiler_emit(compiler, &kernel, state, operands,
+                            node->input_count + node->output_count + 1);
 }
 
 static bool available(void)

@@ -16,6 +16,7 @@ extern const sh_backend sh_portable_backend;
 
 /* One execution of one node: its settings, types and operands. */
 typedef struct sh_portable_call {
+    sh_op op;
     const sh_attributes *attributes;
     const sh_type *in_type;
     const sh_type *out_type;
@@ -30,8 +31,8 @@ typedef struct sh_portable_def {
     /* Required, but for aliases. */
     void (*run)(const sh_portable_call *call);
 
-    /* Optional: bytes of scratch for these types. */
-    size_t (*scratch_bytes)(const sh_attributes *attributes, const sh_type *in, const sh_type *out);
+    /* Optional: bytes of scratch for this call, which has no operands yet. */
+    size_t (*scratch_bytes)(const sh_portable_call *call);
 
     /*
      * Works element by element, so it runs in whatever layout its first input has and gives that.
