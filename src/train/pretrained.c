@@ -22,7 +22,8 @@ typedef struct name_list {
 /* What does not fit. */
 typedef struct difference {
     name_list missing, different, extra;
-    bool only_last; /* all that does not fit is of the last layer */
+    bool only_last;   /* all that does not fit is of the last layer */
+    bool frozen_last; /* a tensor of the last layer is frozen */
 } difference;
 
 static void add(name_list *list, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -71,26 +72,29 @@ static bool is_of_last_layer(const sh_replica *replica, uint32_t tensor)
     return length > 0 && strncmp(sh_replica_tensor_name(replica, tensor), last, length) == 0;
 }
 
-static sh_status compare_tensor(difference *d, const sh_replica *replica, uint32_t tensor,
-                                const sh_safetensors *file)
+/* Lists the model's tensors that the file does not have as they are in the model. */
+static sh_status list_unfit(difference *d, const sh_replica *replica, const sh_safetensors *file)
 {
-    const char *name = sh_replica_tensor_name(replica, tensor);
-    const sh_type *wanted = sh_replica_tensor_type(replica, tensor);
-    char has[SH_SHAPE_TEXT], wants[SH_SHAPE_TEXT];
-    size_t index;
-    sh_type found;
-    bool fits = false;
-    if (sh_safetensors_find(&index, file, name) != SH_OK) {
-        add(&d->missing, "%.100s", name);
-    } else {
-        SH_TRY(sh_safetensors_type(&found, file, index));
-        fits = sh_type_equal(&found, wanted);
-        if (!fits)
+    for (uint32_t t = 0; t < replica->tensors; t++) {
+        const char *name = sh_replica_tensor_name(replica, t);
+        const sh_type *wanted = sh_replica_tensor_type(replica, t);
+        const bool is_last = is_of_last_layer(replica, t);
+        char has[SH_SHAPE_TEXT], wants[SH_SHAPE_TEXT];
+        size_t index;
+        sh_type found;
+        d->frozen_last = d->frozen_last || (is_last && replica->place_of[t] == SH_FROZEN);
+        if (sh_safetensors_find(&index, file, name) != SH_OK) {
+            add(&d->missing, "%.100s", name);
+        } else {
+            SH_TRY(sh_safetensors_type(&found, file, index));
+            if (sh_type_equal(&found, wanted))
+                continue;
             add(&d->different, "%.80s is %s %.40s, not %s %.40s", name, sh_dtype_text(found.dtype),
                 sh_shape_print(&found.shape, has), sh_dtype_text(wanted->dtype),
                 sh_shape_print(&wanted->shape, wants));
+        }
+        d->only_last = d->only_last && is_last;
     }
-    d->only_last = d->only_last && (fits || is_of_last_layer(replica, tensor));
     return SH_OK;
 }
 
@@ -99,13 +103,14 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* What the file has beside the model's tensors, but for what is no weight and says so by its name.
- */
-static void list_extra(difference *d, const sh_replica *replica, const sh_safetensors *file,
-                       const char **names)
+/* Lists what the file has beside the model's tensors, except what is no weight by its name. */
+static sh_status list_extra(difference *d, const sh_replica *replica, const sh_safetensors *file)
 {
     static const char counter[] = "num_batches_tracked";
     const bool checkpoint = sh_snapshot_is_checkpoint(file);
+    const char **names = malloc(replica->tensors * sizeof *names);
+    if (names == NULL)
+        return sh_fail_memory(replica->tensors * sizeof *names, "the names of weights");
     for (uint32_t t = 0; t < replica->tensors; t++)
         names[t] = sh_replica_tensor_name(replica, t);
     qsort(names, replica->tensors, sizeof *names, compare_names);
@@ -119,30 +124,25 @@ static void list_extra(difference *d, const sh_replica *replica, const sh_safete
             bsearch(&name, names, replica->tensors, sizeof *names, compare_names) == NULL)
             add(&d->extra, "%.100s", name);
     }
+    free(names);
+    return SH_OK;
 }
 
-static bool is_last_frozen(const sh_replica *replica)
-{
-    for (uint32_t t = 0; t < replica->tensors; t++)
-        if (is_of_last_layer(replica, t) && replica->place_of[t] == SH_FROZEN)
-            return true;
-    return false;
-}
-
-static sh_status load(char note[SH_MESSAGE_BYTES], difference *d, sh_replica *replica,
-                      const sh_safetensors *file, sh_pretrained_rule rule)
+sh_status sh_pretrained_load(char note[SH_MESSAGE_BYTES], sh_replica *replica,
+                             const sh_safetensors *file, sh_pretrained_rule rule)
 {
     char text[SH_MESSAGE_BYTES] = "";
+    difference d = {.only_last = true};
     const char *last, *path = sh_safetensors_path(file);
     const size_t last_length = last_layer(replica, &last);
-    for (uint32_t t = 0; t < replica->tensors; t++)
-        SH_TRY(compare_tensor(d, replica, t, file));
-    tell(text, "missing", &d->missing);
-    tell(text, "of another shape", &d->different);
+    SH_TRY(list_extra(&d, replica, file));
+    SH_TRY(list_unfit(&d, replica, file));
+    tell(text, "missing", &d.missing);
+    tell(text, "of another shape", &d.different);
     const bool differs = text[0] != '\0';
-    const bool last_alone = rule == SH_PRETRAINED_BUT_LAST && d->only_last;
-    if (differs && (!last_alone || is_last_frozen(replica))) {
-        tell(text, "not in the model", &d->extra);
+    const bool last_alone = rule == SH_PRETRAINED_BUT_LAST && d.only_last;
+    if (differs && (!last_alone || d.frozen_last)) {
+        tell(text, "not in the model", &d.extra);
         return sh_fail(SH_MISMATCH, "%.120s: does not fit the model%s: %.840s", path,
                        last_alone ? ", whose last layer --freeze keeps as it begins" : "", text);
     }
@@ -157,23 +157,11 @@ static sh_status load(char note[SH_MESSAGE_BYTES], difference *d, sh_replica *re
                 return sh_fail(SH_CORRUPT, "%s: tensor %.128s has values that are not finite", path,
                                sh_replica_tensor_name(replica, t));
     }
-    tell(text, "not used", &d->extra);
+    tell(text, "not used", &d.extra);
     note[0] = '\0';
     if (text[0] != '\0')
         snprintf(note, SH_MESSAGE_BYTES, "%.120s: %.750s%s%.*s", path, text,
                  differs ? "; begins untrained: the last layer, " : "",
                  differs ? (int)last_length - 1 : 0, last);
     return SH_OK;
-}
-
-sh_status sh_pretrained_load(char note[SH_MESSAGE_BYTES], sh_replica *replica,
-                             const sh_safetensors *file, sh_pretrained_rule rule)
-{
-    difference d = {.only_last = true};
-    const char **names = malloc(replica->tensors * sizeof *names);
-    if (names == NULL)
-        return sh_fail_memory(replica->tensors * sizeof *names, "the names of weights");
-    list_extra(&d, replica, file, names);
-    free(names);
-    return load(note, &d, replica, file, rule);
 }

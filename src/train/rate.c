@@ -28,7 +28,7 @@ typedef struct sh_rate_form {
     const char *name, *usage, *example;
     bool follows_end;
     sh_status (*parse)(sh_rate *rate, reader *in); /* what stands behind the colon; NULL: nothing */
-    double (*factor)(const sh_rate *rate, const sh_schedule *schedule, uint64_t step);
+    double (*factor)(const sh_rate *rate, const sh_schedule *schedule, uint64_t step); /* NULL: 1 */
 } sh_rate_form;
 
 static bool is_digit(char c)
@@ -131,14 +131,6 @@ static sh_status read_epochs(double *epochs, reader *in, const char *what, doubl
     return SH_OK;
 }
 
-static double constant_factor(const sh_rate *rate, const sh_schedule *schedule, uint64_t step)
-{
-    (void)rate;
-    (void)schedule;
-    (void)step;
-    return 1;
-}
-
 static sh_status parse_step(sh_rate *rate, reader *in)
 {
     SH_TRY(read_epochs(&rate->number[0], in, "EPOCHS", NAN));
@@ -231,7 +223,7 @@ static double one_cycle_factor(const sh_rate *rate, const sh_schedule *schedule,
 }
 
 static const sh_rate_form forms[] = {
-    {"constant", "constant", "constant", false, NULL, constant_factor},
+    {"constant", "constant", "constant", false, NULL, NULL},
     {"step", "step:EPOCHS[,GAMMA]", "step:30,0.1", false, parse_step, step_factor},
     {"multistep", "multistep:E1/E2/...[,GAMMA]", "multistep:60/90,0.1", false, parse_multistep,
      multistep_factor},
@@ -280,7 +272,8 @@ double sh_rate_at(const sh_rate *rate, double lr, const sh_schedule *schedule, u
 {
     const double warm_steps = rate->warmup * (double)schedule->epoch_steps;
     const double warmth = (double)step + 1 < warm_steps ? ((double)step + 1) / warm_steps : 1;
-    return lr * rate->form->factor(rate, schedule, step) * warmth;
+    const sh_rate_form *form = rate->form;
+    return lr * (form->factor == NULL ? 1 : form->factor(rate, schedule, step)) * warmth;
 }
 
 bool sh_rate_follows_end(const sh_rate *rate)

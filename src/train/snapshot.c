@@ -11,65 +11,71 @@
 #define KEY_JOB "shoal.job"
 #define KEY_POSITION "shoal.position"
 #define KEY_DATA "shoal.data"
-#define ENVELOPES "sum.envelopes"
-#define EXPONENTS "sum.exponents"
 #define NAME_BYTES 256
 
-/* The list of tensors that a checkpoint has, with the names that were made for it. */
+/* The tensors of a checkpoint, and where they lie here. */
 typedef struct tensor_list {
     sh_stored_tensor *items;
-    char (*names)[NAME_BYTES];
+    void **data;               /* of each item */
+    char (*names)[NAME_BYTES]; /* that are made up here */
     float *envelopes;
     int32_t *exponents;
     size_t count;
 } tensor_list;
 
-static void slot_name(char name[NAME_BYTES], const sh_replica *replica, uint32_t slot,
-                      uint32_t tensor)
+static void append(tensor_list *list, const char *name, sh_type type, void *data)
 {
-    snprintf(name, NAME_BYTES, "optimizer.%u.%s", slot, sh_replica_tensor_name(replica, tensor));
+    list->data[list->count] = data;
+    list->items[list->count++] = (sh_stored_tensor){name, type, data};
 }
 
 static sh_status list_tensors(tensor_list *list, const sh_replica *replica)
 {
-    const uint32_t tensors = replica->tensors;
-    const size_t most = (size_t)tensors * (1 + replica->slot_count) + 2;
+    const size_t most = (size_t)replica->tensors * (1 + replica->slot_count) + 2;
     *list = (tensor_list){
         .items = calloc(most, sizeof *list->items),
+        .data = calloc(most, sizeof *list->data),
         .names = calloc(most, sizeof *list->names),
         .envelopes = calloc(replica->summed, sizeof *list->envelopes),
         .exponents = calloc(replica->summed, sizeof *list->exponents),
     };
-    if (list->items == NULL || list->names == NULL || list->envelopes == NULL ||
-        list->exponents == NULL)
+    if (list->items == NULL || list->data == NULL || list->names == NULL ||
+        list->envelopes == NULL || list->exponents == NULL)
         return sh_fail_memory(most * NAME_BYTES, "a checkpoint");
-    for (uint32_t t = 0; t < tensors; t++)
-        list->items[list->count++] =
-            (sh_stored_tensor){sh_replica_tensor_name(replica, t),
-                               *sh_replica_tensor_type(replica, t), replica->parameters[t]};
+    for (uint32_t t = 0; t < replica->tensors; t++)
+        append(list, sh_replica_tensor_name(replica, t), *sh_replica_tensor_type(replica, t),
+               replica->parameters[t]);
     for (uint32_t s = 0; s < replica->slot_count; s++)
         for (uint32_t i = 0; i < replica->summed; i++) {
             char *name = list->names[list->count];
             const uint32_t t = replica->tensor_of[i];
-            slot_name(name, replica, s, t);
-            list->items[list->count++] =
-                (sh_stored_tensor){name, *sh_replica_tensor_type(replica, t),
-                                   replica->slots[s] + sh_sum_first_element(replica->sum, i)};
+            snprintf(name, NAME_BYTES, "optimizer.%u.%s", s, sh_replica_tensor_name(replica, t));
+            append(list, name, *sh_replica_tensor_type(replica, t),
+                   replica->slots[s] + sh_sum_first_element(replica->sum, i));
         }
     const sh_shape each = sh_shape_of(1, (size_t[]){replica->summed});
-    sh_sum_state_get(replica->sum, list->envelopes, list->exponents);
-    list->items[list->count++] = (sh_stored_tensor){ENVELOPES, {SH_F32, each}, list->envelopes};
-    list->items[list->count++] = (sh_stored_tensor){EXPONENTS, {SH_I32, each}, list->exponents};
+    append(list, "sum.envelopes", (sh_type){SH_F32, each}, list->envelopes);
+    append(list, "sum.exponents", (sh_type){SH_I32, each}, list->exponents);
     return SH_OK;
+}
+
+static void free_tensors(tensor_list *list)
+{
+    free(list->items);
+    free(list->data);
+    free(list->names);
+    free(list->envelopes);
+    free(list->exponents);
 }
 
 sh_status sh_snapshot_save(const char *folder, const sh_job *job, const char *fingerprint,
                            const sh_replica *replica)
 {
-    tensor_list list = {.count = 0};
+    tensor_list list = {0};
     char *job_text = NULL, *position_text = NULL;
     sh_status status;
     SH_TRY_DONE(list_tensors(&list, replica));
+    sh_sum_state_get(replica->sum, list.envelopes, list.exponents);
     SH_TRY_DONE(sh_job_to_text(&job_text, job));
     json_t *position =
         json_pack("{s:I, s:f, s:I, s:I}", "steps", (json_int_t)replica->steps, "epoch_loss",
@@ -85,10 +91,7 @@ sh_status sh_snapshot_save(const char *folder, const sh_job *job, const char *fi
 done:
     free(job_text);
     free(position_text);
-    free(list.items);
-    free(list.names);
-    free(list.envelopes);
-    free(list.exponents);
+    free_tensors(&list);
     return status;
 }
 
@@ -134,24 +137,6 @@ bool sh_snapshot_is_checkpoint(const sh_safetensors *file)
     return sh_safetensors_metadata(file, KEY_JOB) != NULL;
 }
 
-static sh_status load_exponents(sh_replica *replica, const sh_safetensors *file)
-{
-    const sh_shape each = sh_shape_of(1, (size_t[]){replica->summed});
-    float *envelopes = calloc(replica->summed, sizeof *envelopes);
-    int32_t *exponents = calloc(replica->summed, sizeof *exponents);
-    sh_status status = SH_OK;
-    if (envelopes == NULL || exponents == NULL)
-        SH_TRY_DONE(sh_fail_memory(replica->summed * sizeof *envelopes, "a checkpoint"));
-    SH_TRY_DONE(sh_safetensors_load(file, ENVELOPES, &(sh_type){SH_F32, each}, envelopes));
-    SH_TRY_DONE(sh_safetensors_load(file, EXPONENTS, &(sh_type){SH_I32, each}, exponents));
-    status = sh_fail_in(sh_sum_state_set(replica->sum, envelopes, exponents), "%s",
-                        sh_safetensors_path(file));
-done:
-    free(envelopes);
-    free(exponents);
-    return status;
-}
-
 static sh_status load_position(sh_replica *replica, const sh_safetensors *file)
 {
     json_t *json;
@@ -174,23 +159,22 @@ static sh_status load_position(sh_replica *replica, const sh_safetensors *file)
 
 sh_status sh_snapshot_load(sh_replica *replica, const sh_safetensors *file)
 {
-    for (uint32_t t = 0; t < replica->tensors; t++) {
-        const sh_status status =
-            sh_safetensors_load(file, sh_replica_tensor_name(replica, t),
-                                sh_replica_tensor_type(replica, t), replica->parameters[t]);
-        if (status == SH_NOT_FOUND)
-            return sh_fail(SH_MISMATCH, "%s: has no tensor %s, so it is of another model",
-                           sh_safetensors_path(file), sh_replica_tensor_name(replica, t));
-        SH_TRY(status);
+    tensor_list list;
+    sh_status status;
+    SH_TRY_DONE(list_tensors(&list, replica));
+    for (size_t i = 0; i < list.count; i++) {
+        const sh_stored_tensor *item = &list.items[i];
+        status = sh_safetensors_load(file, item->name, &item->type, list.data[i]);
+        if (status == SH_NOT_FOUND && i < replica->tensors)
+            status = sh_fail(SH_MISMATCH, "%s: has no tensor %s, so it is of another model",
+                             sh_safetensors_path(file), item->name);
+        if (status != SH_OK)
+            goto done;
     }
-    for (uint32_t s = 0; s < replica->slot_count; s++)
-        for (uint32_t i = 0; i < replica->summed; i++) {
-            char name[NAME_BYTES];
-            const uint32_t t = replica->tensor_of[i];
-            slot_name(name, replica, s, t);
-            SH_TRY(sh_safetensors_load(file, name, sh_replica_tensor_type(replica, t),
-                                       replica->slots[s] + sh_sum_first_element(replica->sum, i)));
-        }
-    SH_TRY(load_exponents(replica, file));
-    return load_position(replica, file);
+    SH_TRY_DONE(sh_fail_in(sh_sum_state_set(replica->sum, list.envelopes, list.exponents), "%s",
+                           sh_safetensors_path(file)));
+    status = load_position(replica, file);
+done:
+    free_tensors(&list);
+    return status;
 }
