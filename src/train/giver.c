@@ -256,13 +256,6 @@ void sh_giver_span(sh_giver *giver, size_t first_element, size_t elements, const
     pthread_mutex_unlock(&giver->lock);
 }
 
-static const sh_passed passed_of[] = {
-    [SH_STAGE_APPLIED] = SH_PASSED_APPLY,
-    [SH_STAGE_LAPPED] = SH_PASSED_LAP,
-    [SH_STAGE_REDONE] = SH_PASSED_REDO,
-    [SH_STAGE_VALIDATED] = SH_PASSED_VALIDATE,
-};
-
 /* A validation that was due was passed over: a position more, at which nothing changes. */
 static void pass_over(sh_giver *giver, sh_position to)
 {
@@ -272,16 +265,15 @@ static void pass_over(sh_giver *giver, sh_position to)
 
 void sh_giver_passed(sh_giver *giver, const sh_stage_outcome *outcome)
 {
-    const bool applied = outcome->kind == SH_STAGE_APPLIED;
     pthread_mutex_lock(&giver->lock);
     pass_over(giver, outcome->before);
     assert(sh_position_same(giver->position, outcome->before));
-    if (applied)
+    if (outcome->passed == SH_PASSED_APPLY)
         take_sums(giver, 0, giver->replica->summed_count,
                   sh_sum_total(giver->replica->sum).accumulator);
     read_state(giver);
-    append_tail(giver, passed_of[outcome->kind], outcome->after, applied ? outcome->clip : 1);
-    if (outcome->kind == SH_STAGE_LAPPED)
+    append_tail(giver, outcome->passed, outcome->after, outcome->clip);
+    if (outcome->passed == SH_PASSED_LAP)
         giver->next = giver->first;
     pthread_mutex_unlock(&giver->lock);
 }

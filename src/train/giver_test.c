@@ -76,12 +76,12 @@ static void tell_all(sh_giver *giver, sh_replica *replica)
     sh_giver_span(giver, 0, replica->summed_count, sh_sum_total(replica->sum).accumulator);
 }
 
-/* A stage has led to the next phase, or with `kind` APPLIED to the next step. */
-static void pass(sh_giver *giver, sh_replica *replica, int kind, uint32_t phase)
+/* A stage has led to the next phase, or with APPLY to the next step. */
+static void pass(sh_giver *giver, sh_replica *replica, sh_passed passed, uint32_t phase)
 {
     sh_stage_outcome outcome = {.before = sh_replica_position(replica), .clip = 1};
-    outcome.kind = kind;
-    replica->steps += kind == SH_STAGE_APPLIED ? 1 : kind == SH_STAGE_LAPPED ? 64 : 0;
+    outcome.passed = passed;
+    replica->steps += passed == SH_PASSED_APPLY ? 1 : passed == SH_PASSED_LAP ? 64 : 0;
     replica->phase = phase;
     outcome.after = sh_replica_position(replica);
     sh_giver_passed(giver, &outcome);
@@ -101,11 +101,11 @@ static void gives_tail_chunks_sums_tail(void **state)
     tell_all(giver, replica);
     tell_all(giver, replica);
     assert_string_equal(frames_of(giver), "S1 S2 S3"); /* not of what is frozen, and once */
-    pass(giver, replica, SH_STAGE_REDONE, 2);
+    pass(giver, replica, SH_PASSED_REDO, 2);
     tell_all(giver, replica);
-    pass(giver, replica, SH_STAGE_APPLIED, 0);
+    pass(giver, replica, SH_PASSED_APPLY, 0);
     assert_string_equal(frames_of(giver), "T5.1 S1 S2 S3 T5.2");
-    pass(giver, replica, SH_STAGE_VALIDATED, 1);
+    pass(giver, replica, SH_PASSED_VALIDATE, 1);
     assert_string_equal(frames_of(giver), "T6.0");
     assert_int_equal(sh_giver_queued_bytes(giver), 0);
     sh_giver_free(giver);
@@ -130,8 +130,8 @@ static void a_late_chunk_gets_its_sum(void **state)
     tell_all(giver, replica);
     sh_giver_fill(giver);
     assert_string_equal(frames_of(giver), "T0.1 W1 A1 S1");
-    pass(giver, replica, SH_STAGE_APPLIED, 1);
-    pass(giver, replica, SH_STAGE_APPLIED, 1);
+    pass(giver, replica, SH_PASSED_APPLY, 1);
+    pass(giver, replica, SH_PASSED_APPLY, 1);
     assert_string_equal(frames_of(giver), "T0.1 S1 T1.1");
     sh_giver_free(giver);
     sh_replica_free(replica);
@@ -144,11 +144,11 @@ static void after_a_lap_the_stripe_begins_anew(void **state)
     sh_replica *replica = new_replica("sgd", "");
     sh_giver *giver = new_giver(replica, 1, 3);
     sh_giver_fill(giver);
-    pass(giver, replica, SH_STAGE_LAPPED, 1);
+    pass(giver, replica, SH_PASSED_LAP, 1);
     assert_string_equal(frames_of(giver), "T0.1 W1 A1 T0.1");
     sh_giver_fill(giver);
-    pass(giver, replica, SH_STAGE_LAPPED, 0);
-    pass(giver, replica, SH_STAGE_VALIDATED, 1);
+    pass(giver, replica, SH_PASSED_LAP, 0);
+    pass(giver, replica, SH_PASSED_VALIDATE, 1);
     sh_giver_fill(giver);
     assert_string_equal(frames_of(giver), "W1 A1 T64.1 T128.0 W1 A1");
     sh_giver_free(giver);
@@ -166,7 +166,7 @@ static void a_phase_that_is_set_is_followed(void **state)
     replica->phase = SH_PHASE_FIRST;
     tell_all(giver, replica);
     assert_string_equal(frames_of(giver), "T0.0 W1 A1");
-    pass(giver, replica, SH_STAGE_APPLIED, 0);
+    pass(giver, replica, SH_PASSED_APPLY, 0);
     assert_string_equal(frames_of(giver), "T0.0 S1 T0.1");
     replica->phase = SH_PHASE_FIRST;
     sh_giver_restarted(giver);
@@ -253,14 +253,14 @@ static void a_taker_that_is_too_slow_is_dropped(void **state)
         before = sh_giver_queued_bytes(giver);
         assert_true(before <= limit);
         tell_all(giver, replica);
-        pass(giver, replica, SH_STAGE_APPLIED, 1);
+        pass(giver, replica, SH_PASSED_APPLY, 1);
     }
     assert_true(before + replica->summed_count * sizeof(int32_t) + head.bytes > limit);
     const void *none = NULL;
     assert_fails(sh_giver_next(giver, &head, &none), SH_LIMIT,
                  "takes the state over is too slow: more than 40000 bytes wait");
     tell_all(giver, replica);
-    pass(giver, replica, SH_STAGE_APPLIED, 1);
+    pass(giver, replica, SH_PASSED_APPLY, 1);
     sh_giver_fill(giver);
     assert_int_equal(*(const unsigned char *)body, SH_PASSED_NOTHING); /* is still ours */
     sh_giver_done(giver);
@@ -283,7 +283,7 @@ static void *train(void *context)
         tell_all(both->giver, both->replica);
         sh_replica_lock(both->replica);
         both->replica->weights[0] += 1;
-        pass(both->giver, both->replica, SH_STAGE_APPLIED, 1);
+        pass(both->giver, both->replica, SH_PASSED_APPLY, 1);
         sh_replica_unlock(both->replica);
     }
     return NULL;

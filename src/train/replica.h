@@ -76,6 +76,16 @@ static inline sh_position sh_replica_position(const sh_replica *replica)
     return (sh_position){replica->steps, replica->phase};
 }
 
+/* What has become of the stage of a position: numbers on the wire, never renumber. */
+typedef enum sh_passed {
+    SH_PASSED_NOTHING = 1,  /* a stream of train/transfer.h begins */
+    SH_PASSED_APPLY = 2,    /* a step more; a validation is due, or not */
+    SH_PASSED_REDO = 3,     /* an attempt more: exponents have changed */
+    SH_PASSED_VALIDATE = 4, /* neither weights nor exponents have changed */
+    SH_PASSED_ABORT = 5,    /* it, or the validation before it, begins again: its sums are void */
+    SH_PASSED_LAP = 6,      /* of devices that train apart (train/strategy_laps.c): steps more */
+} sh_passed;
+
 void sh_replica_lock(sh_replica *replica);
 void sh_replica_unlock(sh_replica *replica);
 

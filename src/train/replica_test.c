@@ -4,12 +4,13 @@
 #include <stdio.h>
 
 #include "base/test.h"
-#include "train/trainer.h"
+#include "train/step.h"
 
 /* A replica that never computes: what it is told of each step keeps it equal to the other. */
 typedef struct follower {
     sh_replica *leader, *replica;
-    uint32_t stages[4]; /* by kind */
+    sh_trainer *trainer; /* of the leader */
+    uint32_t stages[SH_PASSED_LAP + 1];
 } follower;
 
 static void follow(void *context, const sh_stage_outcome *outcome)
@@ -17,16 +18,16 @@ static void follow(void *context, const sh_stage_outcome *outcome)
     follower *self = context;
     sh_replica *replica = self->replica;
     const sh_sum_block total = sh_sum_total(self->leader->sum);
-    self->stages[outcome->kind]++;
+    self->stages[outcome->passed]++;
     assert_true(sh_position_before(outcome->before, outcome->after));
     assert_true(sh_position_same(outcome->after, sh_replica_position(self->leader)));
-    if (outcome->kind != SH_STAGE_APPLIED)
+    if (outcome->passed != SH_PASSED_APPLY)
         return;
-    assert_true(outcome->update.numbers.clip == (float)outcome->clip);
+    assert_true(self->trainer->update.applied.numbers.clip == (float)outcome->clip);
     assert_int_equal(outcome->before.steps + 1, outcome->after.steps);
     enum { PIECES = 7 }; /* from the last to the first, across tensors and lanes' ranges */
     for (size_t p = PIECES; p-- > 0;)
-        sh_replica_update(replica, &outcome->update, total.elements * p / PIECES,
+        sh_replica_update(replica, &self->trainer->update.applied, total.elements * p / PIECES,
                           total.elements * (p + 1) / PIECES, total.accumulator, NULL);
     assert_memory_equal(replica->weights, self->leader->weights,
                         replica->weight_count * sizeof *replica->weights);
@@ -44,7 +45,6 @@ static void what_is_told_of_a_step_is_all_of_it(void **state)
     sh_job job;
     sh_pipeline *pipeline;
     sh_backend_list backends;
-    sh_trainer *trainer;
     sh_step_result result;
     sh_sum_totals totals;
     sh_job_init(&job);
@@ -60,25 +60,25 @@ static void what_is_told_of_a_step_is_all_of_it(void **state)
     assert_ok(sh_backend_choose(&backends, NULL));
     assert_ok(sh_replica_new(&self.leader, &job, &problem));
     assert_ok(sh_replica_new(&self.replica, &job, &problem));
-    assert_ok(sh_trainer_new(&trainer, &(sh_trainer_options){.job = &job,
-                                                             .pipeline = pipeline,
-                                                             .backends = &backends,
-                                                             .replica = self.leader,
-                                                             .lanes = 2,
-                                                             .on_passed = follow,
-                                                             .context = &self}));
+    assert_ok(sh_trainer_new(&self.trainer, &(sh_trainer_options){.job = &job,
+                                                                  .pipeline = pipeline,
+                                                                  .backends = &backends,
+                                                                  .replica = self.leader,
+                                                                  .lanes = 2,
+                                                                  .on_passed = follow,
+                                                                  .context = &self}));
     const sh_part part = {.share = {0, 2}, .of = 2, .engine = sh_engine_solo()};
     for (int i = 0; i < 4; i++)
-        assert_ok(sh_trainer_step(trainer, &part, &result));
-    assert_int_equal(self.stages[SH_STAGE_APPLIED], 4);
-    assert_true(self.stages[SH_STAGE_REDONE] > 0); /* the first exponents are a guess */
+        assert_ok(sh_trainer_step(self.trainer, &part, &result));
+    assert_int_equal(self.stages[SH_PASSED_APPLY], 4);
+    assert_true(self.stages[SH_PASSED_REDO] > 0); /* the first exponents are a guess */
     assert_true(sh_position_same(sh_replica_position(self.leader), (sh_position){4, 0}));
-    assert_ok(sh_trainer_evaluate(trainer, &part, &totals));
-    assert_int_equal(self.stages[SH_STAGE_VALIDATED], 1);
+    assert_ok(sh_trainer_evaluate(self.trainer, &part, &totals));
+    assert_int_equal(self.stages[SH_PASSED_VALIDATE], 1);
     assert_true(sh_position_same(sh_replica_position(self.leader), (sh_position){4, 1}));
-    sh_trainer_set_phase(trainer, SH_PHASE_VALIDATION);
+    sh_trainer_set_phase(self.trainer, SH_PHASE_VALIDATION);
     assert_true(sh_position_same(sh_replica_position(self.leader), (sh_position){4, 0}));
-    sh_trainer_free(trainer);
+    sh_trainer_free(self.trainer);
     sh_replica_free(self.leader);
     sh_replica_free(self.replica);
     sh_pipeline_close(pipeline);

@@ -279,7 +279,7 @@ static void on_passed(void *context, const sh_stage_outcome *outcome)
     assert_true(sh_position_same(outcome->after, sh_replica_position(self->replica)));
     assert_int_not_equal(pthread_mutex_trylock(&self->replica->lock), 0);
     self->passed++;
-    self->outgrown += outcome->kind == SH_STAGE_REDONE && outcome->before.steps > 0;
+    self->outgrown += outcome->passed == SH_PASSED_REDO && outcome->before.steps > 0;
     note_passing(self->of, outcome->after);
 }
 

@@ -169,10 +169,13 @@ static void want_step(sh_trainer *trainer, const sh_part *part, uint64_t step)
     want_share(trainer, part, &batch, SH_SPLIT_TRAIN, &order);
 }
 
-void sh_step_tell_passed(const sh_trainer *trainer, const sh_stage_outcome *outcome)
+void sh_step_tell_passed(const sh_trainer *trainer, sh_passed passed, sh_position before,
+                         double clip)
 {
+    const sh_stage_outcome outcome = {passed, before, sh_replica_position(trainer->stage.replica),
+                                      clip};
     if (trainer->on_passed != NULL)
-        trainer->on_passed(trainer->context, outcome);
+        trainer->on_passed(trainer->context, &outcome);
 }
 
 sh_status sh_step_compare_replicas(const sh_trainer *trainer, const sh_part *part)
@@ -244,9 +247,7 @@ static void redo(sh_trainer *trainer, sh_position before)
     trainer->repeated++;
     stage->task.todo = stage->held;
     sh_stage_forget(stage);
-    sh_step_tell_passed(trainer, &(sh_stage_outcome){.kind = SH_STAGE_REDONE,
-                                                     .before = before,
-                                                     .after = sh_replica_position(stage->replica)});
+    sh_step_tell_passed(trainer, SH_PASSED_REDO, before, 1);
     if (sh_sum_calibrating(stage->replica->sum))
         return;
     trainer->redone++;
@@ -279,11 +280,7 @@ static void finish_step(sh_trainer *trainer, sh_position before, sh_step_result 
             sh_batch_grain(&stage->task.batch, sh_ranges_at(&stage->held, i)).count;
     sh_stage_forget(stage);
     trainer->redone = 0;
-    sh_step_tell_passed(trainer, &(sh_stage_outcome){.kind = SH_STAGE_APPLIED,
-                                                     .before = before,
-                                                     .after = sh_replica_position(replica),
-                                                     .update = trainer->update.applied,
-                                                     .clip = clip});
+    sh_step_tell_passed(trainer, SH_PASSED_APPLY, before, clip);
 }
 
 sh_status sh_step_together(sh_trainer *trainer, const sh_part *part, sh_step_result *result)
@@ -366,9 +363,7 @@ sh_status sh_trainer_evaluate(sh_trainer *trainer, const sh_part *part, sh_sum_t
     sh_replica_lock(replica);
     if (replica->phase == SH_PHASE_VALIDATION)
         replica->phase = SH_PHASE_FIRST;
-    sh_step_tell_passed(trainer, &(sh_stage_outcome){.kind = SH_STAGE_VALIDATED,
-                                                     .before = before,
-                                                     .after = sh_replica_position(replica)});
+    sh_step_tell_passed(trainer, SH_PASSED_VALIDATE, before, 1);
     sh_replica_unlock(replica);
     return SH_OK;
 }

@@ -79,8 +79,10 @@ void sh_step_count(sh_trainer *trainer, uint64_t from, uint32_t count, const sh_
 void sh_step_take_times(sh_trainer *trainer, sh_step_times *times, uint64_t step, uint64_t grains,
                         uint64_t samples);
 
-/* Tells of a stage that all have come through. Under the replica's lock. */
-void sh_step_tell_passed(const sh_trainer *trainer, const sh_stage_outcome *outcome);
+/* Tells of a stage that all have come through, from `before` to where the replica is; `clip` is 1
+ * but for an APPLY. Under the replica's lock. */
+void sh_step_tell_passed(const sh_trainer *trainer, sh_passed passed, sh_position before,
+                         double clip);
 
 sh_status sh_step_fail_not_finite(const sh_trainer *trainer, uint32_t tensor) SHOAL_CHECKED;
 sh_status sh_step_fail_attempts(const sh_trainer *trainer) SHOAL_CHECKED;

@@ -370,9 +370,7 @@ static sh_status make_lap(sh_trainer *trainer, const sh_part *part, sh_step_resu
         trainer->work.grains += lap->work.grains;
         trainer->work.samples += lap->work.samples;
         sh_step_count(trainer, before.steps, sh_exchange_count(exchange), &result->totals);
-        sh_step_tell_passed(trainer, &(sh_stage_outcome){.kind = SH_STAGE_LAPPED,
-                                                         .before = before,
-                                                         .after = sh_replica_position(replica)});
+        sh_step_tell_passed(trainer, SH_PASSED_LAP, before, 1);
     }
     sh_replica_unlock(replica);
     SH_TRY(status);

@@ -46,7 +46,7 @@ static sh_job job_of(const char *strategy, float momentum, float lr)
 static void note_stage(void *context, const sh_stage_outcome *outcome)
 {
     trainee *self = context;
-    self->told += outcome->kind == (self->at == NULL ? SH_STAGE_APPLIED : SH_STAGE_LAPPED);
+    self->told += outcome->passed == (self->at == NULL ? SH_PASSED_APPLY : SH_PASSED_LAP);
 }
 
 static void open_trainee(trainee *self)

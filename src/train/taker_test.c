@@ -292,10 +292,11 @@ static bool validates_at(uint64_t steps)
 }
 
 /* The stage of a donor has ended so; it begins the next one. */
-static void pass(struct world *world, struct donor *donor, int kind, uint32_t phase, double clip)
+static void pass(struct world *world, struct donor *donor, sh_passed passed, uint32_t phase,
+                 double clip)
 {
     sh_stage_outcome outcome = {.before = donor->position, .clip = clip};
-    outcome.kind = kind;
+    outcome.passed = passed;
     donor->replica->phase = phase;
     donor->position = outcome.after = sh_replica_position(donor->replica);
     donor->summed = false;
@@ -321,12 +322,12 @@ static void end_attempt(struct world *world, struct donor *donor)
     assert_int_not_equal(verdict, SH_VERDICT_NOT_FINITE);
     if (verdict == SH_VERDICT_REDO) {
         world->redone++;
-        pass(world, donor, SH_STAGE_REDONE, donor->position.phase + 1, 1);
+        pass(world, donor, SH_PASSED_REDO, donor->position.phase + 1, 1);
         return;
     }
     const double clip = clip_of(world, donor);
     apply_step(world, donor, clip);
-    pass(world, donor, SH_STAGE_APPLIED, validates_at(donor->replica->steps) ? 0 : 1, clip);
+    pass(world, donor, SH_PASSED_APPLY, validates_at(donor->replica->steps) ? 0 : 1, clip);
 }
 
 /* A little of the stage under way; sometimes it is aborted. */
@@ -341,7 +342,7 @@ static void advance(struct world *world, struct donor *donor)
     } else if (donor->position.phase == 0 && sh_random_below(&world->random, 2) > 0) {
         restart(world, donor, 1, false); /* the validation is passed over without a word */
     } else if (donor->position.phase == 0) {
-        pass(world, donor, SH_STAGE_VALIDATED, 1, 1);
+        pass(world, donor, SH_PASSED_VALIDATE, 1, 1);
     } else if (!donor->summed) {
         compute_sum(world, donor);
     } else if (donor->told < layout->bucket_count && sh_random_below(&world->random, 8) > 0) {
@@ -606,11 +607,11 @@ static struct world *record_stream(struct record *record)
     sh_giver_fill(donor->giver);
     compute_sum(world, donor);
     sh_giver_span(donor->giver, 0, donor->replica->summed_count, totals_of(donor, 0));
-    pass(world, donor, SH_STAGE_REDONE, 2, 1);
+    pass(world, donor, SH_PASSED_REDO, 2, 1);
     sh_giver_span(donor->giver, 0, donor->replica->summed_count, totals_of(donor, 0));
     apply_step(world, donor, 0.5);
-    pass(world, donor, SH_STAGE_APPLIED, 0, 0.5);
-    pass(world, donor, SH_STAGE_VALIDATED, 1, 1);
+    pass(world, donor, SH_PASSED_APPLY, 0, 0.5);
+    pass(world, donor, SH_PASSED_VALIDATE, 1, 1);
     keep_frames(record, donor->giver);
     assert_int_equal(record->count, 15);
     return world;

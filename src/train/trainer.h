@@ -30,15 +30,9 @@
 /* A stage that all devices have come through, told under the replica's lock when this device's
  * replica has followed, and before anything overwrites the total. */
 typedef struct sh_stage_outcome {
-    enum {
-        SH_STAGE_APPLIED,   /* a step */
-        SH_STAGE_LAPPED,    /* steps of devices that train apart (train/strategy_laps.c) */
-        SH_STAGE_REDONE,    /* an attempt at one: exponents have changed */
-        SH_STAGE_VALIDATED, /* neither weights nor exponents have changed */
-    } kind;
+    sh_passed passed; /* APPLY, REDO, VALIDATE or LAP */
     sh_position before, after;
-    sh_replica_step update; /* APPLIED: what the total was applied with */
-    double clip;            /* APPLIED: the factor of every gradient, also in update.numbers */
+    double clip; /* of an APPLY: the factor of its gradients; else 1 */
 } sh_stage_outcome;
 
 typedef struct sh_trainer_options {

@@ -51,16 +51,6 @@
 #define SH_CHUNK_ELEMENTS_MAX 65536u
 #define SH_TAIL_HEAD_BYTES 64
 
-/* What has become of the stage of a position: numbers on the wire, never renumber. */
-typedef enum sh_passed {
-    SH_PASSED_NOTHING = 1, /* a stream begins */
-    SH_PASSED_APPLY = 2,   /* a step more; a validation is due, or not */
-    SH_PASSED_REDO = 3,    /* an attempt more */
-    SH_PASSED_VALIDATE = 4,
-    SH_PASSED_ABORT = 5, /* it, or the validation before it, begins again: its sums are void */
-    SH_PASSED_LAP = 6,   /* of devices that train apart: steps more, and all chunks come anew */
-} sh_passed;
-
 /* Whether `after` is where `passed` leads from `before`. */
 bool sh_passed_leads(sh_passed passed, sh_position before, sh_position after);
 

@@ -302,7 +302,7 @@ void sh_station_tell(sh_station *station, const sh_participant_event *event)
 void sh_station_passed(sh_station *station, const sh_stage_outcome *outcome)
 {
     sh_donations_passed(station->donations, outcome);
-    if (outcome->kind == SH_STAGE_REDONE) {
+    if (outcome->passed == SH_PASSED_REDO) {
         pthread_mutex_lock(&station->lock);
         sh_participant_handle(
             &station->participant,
