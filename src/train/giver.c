@@ -256,17 +256,11 @@ void sh_giver_span(sh_giver *giver, size_t first_element, size_t elements, const
     pthread_mutex_unlock(&giver->lock);
 }
 
-/* A validation that was due was passed over: a position more, at which nothing changes. */
-static void pass_over(sh_giver *giver, sh_position to)
-{
-    if (giver->position.phase == SH_PHASE_VALIDATION && to.phase == SH_PHASE_FIRST)
-        append_tail(giver, SH_PASSED_VALIDATE, to, 1);
-}
-
 void sh_giver_passed(sh_giver *giver, const sh_stage_outcome *outcome)
 {
     pthread_mutex_lock(&giver->lock);
-    pass_over(giver, outcome->before);
+    if (giver->position.phase == SH_PHASE_VALIDATION && outcome->before.phase == SH_PHASE_FIRST)
+        append_tail(giver, SH_PASSED_VALIDATE, outcome->before, 1); /* it was passed over */
     assert(sh_position_same(giver->position, outcome->before));
     if (outcome->passed == SH_PASSED_APPLY)
         take_sums(giver, 0, giver->replica->summed_count,
@@ -282,10 +276,8 @@ void sh_giver_restarted(sh_giver *giver)
 {
     const sh_position now = sh_replica_position(giver->replica);
     pthread_mutex_lock(&giver->lock);
-    if (giver->position.phase == SH_PHASE_VALIDATION && now.phase == SH_PHASE_FIRST)
-        pass_over(giver, now);
-    else
-        append_tail(giver, SH_PASSED_ABORT, now, 1);
+    const bool over = giver->position.phase == SH_PHASE_VALIDATION && now.phase == SH_PHASE_FIRST;
+    append_tail(giver, over ? SH_PASSED_VALIDATE : SH_PASSED_ABORT, now, 1);
     pthread_mutex_unlock(&giver->lock);
 }
 

@@ -8,34 +8,18 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "train/job_options.h"
 
 /* Places in the file: 1, 2, ... of those that every file has; the others share the last. */
 #define PLACES 31
 
-static unsigned place_of(const sh_option *option)
-{
-    return option->json_at != 0 ? option->json_at : PLACES;
-}
-
 static json_t *value_to_json(const sh_option *option, const sh_job *job)
 {
-    const char *at = (const char *)job + option->offset;
-    uint32_t narrow;
-    uint64_t wide;
-    float number;
-    switch (option->kind) {
-    case SH_OPTION_NAME:
-        return json_string(at);
-    case SH_OPTION_FLOAT:
-        memcpy(&number, at, sizeof number);
-        return json_real((double)number);
-    case SH_OPTION_U64:
-        memcpy(&wide, at, sizeof wide);
-        return json_integer((json_int_t)wide);
-    default:
-        memcpy(&narrow, at, sizeof narrow);
-        return json_integer((json_int_t)narrow);
-    }
+    if (option->kind == SH_OPTION_NAME)
+        return json_string((const char *)job + option->offset);
+    if (option->kind == SH_OPTION_FLOAT)
+        return json_real((double)sh_option_float(option, job));
+    return json_integer((json_int_t)sh_option_whole(option, job));
 }
 
 sh_status sh_job_to_json(json_t **json, const sh_job *job)
@@ -44,7 +28,8 @@ sh_status sh_job_to_json(json_t **json, const sh_job *job)
     int wrong = fresh == NULL;
     for (unsigned place = 1; place <= PLACES; place++)
         for (const sh_option *each = sh_options(); each->kind != SH_OPTION_END; each++)
-            if (each->owner == SH_OPTION_OF_JOB && place_of(each) == place)
+            if (each->owner == SH_OPTION_OF_JOB &&
+                (each->json_at != 0 ? each->json_at : PLACES) == place)
                 wrong |= json_object_set_new(fresh, each->member, value_to_json(each, job));
     if (wrong != 0) {
         json_decref(fresh);
@@ -80,14 +65,13 @@ static sh_status read_value(sh_job *job, const sh_option *option, const json_t *
     if (!json_is_integer(field))
         return sh_fail(SH_FORMAT, "the job's %s is not a whole number", name);
     const uint64_t wide = (uint64_t)json_integer_value(field);
-    if (option->kind == SH_OPTION_U64) {
-        memcpy(at, &wide, sizeof wide);
-        return SH_OK;
-    }
     const uint32_t narrow = (uint32_t)wide;
-    if (narrow != wide)
+    if (option->kind == SH_OPTION_U64)
+        memcpy(at, &wide, sizeof wide);
+    else if (narrow == wide)
+        memcpy(at, &narrow, sizeof narrow);
+    else
         return sh_fail(SH_FORMAT, "the job's %s is out of range", name);
-    memcpy(at, &narrow, sizeof narrow);
     return SH_OK;
 }
 
@@ -144,23 +128,6 @@ sh_status sh_job_to_text(char **text, const sh_job *job)
     return *text == NULL ? sh_fail_memory(SH_JOB_TEXT_MAX, "a job as text") : SH_OK;
 }
 
-static sh_status check_controls(const sh_job *job)
-{
-    for (const sh_option *each = sh_options(); each->kind != SH_OPTION_END; each++) {
-        if (each->owner != SH_OPTION_OF_JOB || each->kind != SH_OPTION_NAME)
-            continue;
-        const unsigned char *at = (const unsigned char *)job + each->offset;
-        while (*at != '\0') {
-            uint32_t point;
-            const size_t bytes = sh_utf8_read(at, &point); /* JSON is UTF-8, so it is not 0 */
-            if (bytes == 0 || sh_utf8_is_control(point))
-                return sh_fail(SH_FORMAT, "the job's %s has control characters", each->member);
-            at += bytes;
-        }
-    }
-    return SH_OK;
-}
-
 sh_status sh_job_from_text(sh_job *job, const char *text)
 {
     sh_job fresh;
@@ -173,7 +140,18 @@ sh_status sh_job_from_text(sh_job *job, const char *text)
         return sh_fail(SH_FORMAT, "the job is not JSON: %s", error.text);
     sh_status status;
     SH_TRY_DONE(read_object(&fresh, json, true));
-    SH_TRY_DONE(check_controls(&fresh));
+    for (const sh_option *each = sh_options(); each->kind != SH_OPTION_END; each++) {
+        const unsigned char *at = (const unsigned char *)&fresh + each->offset;
+        if (each->owner != SH_OPTION_OF_JOB || each->kind != SH_OPTION_NAME)
+            continue;
+        for (size_t length; *at != '\0'; at += length) {
+            uint32_t point;
+            length = sh_utf8_read(at, &point); /* JSON is UTF-8, so it is not 0 */
+            if (length == 0 || sh_utf8_is_control(point))
+                SH_TRY_DONE(
+                    sh_fail(SH_FORMAT, "the job's %s has control characters", each->member));
+        }
+    }
     *job = fresh;
 done:
     json_decref(json);

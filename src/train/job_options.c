@@ -85,14 +85,14 @@ static size_t bytes_of(const sh_option *option)
     }
 }
 
-static float float_of(const sh_option *option, const sh_job *job)
+float sh_option_float(const sh_option *option, const sh_job *job)
 {
     float value;
     memcpy(&value, value_of(option, job), sizeof value);
     return value;
 }
 
-static uint64_t whole_of(const sh_option *option, const sh_job *job)
+uint64_t sh_option_whole(const sh_option *option, const sh_job *job)
 {
     uint64_t wide;
     uint32_t narrow;
@@ -115,9 +115,10 @@ const char *sh_option_print(char text[SH_OPTION_TEXT_BYTES], const sh_option *op
     if (option->kind == SH_OPTION_NAME)
         snprintf(text, SH_OPTION_TEXT_BYTES, "%.128s", (const char *)value_of(option, job));
     else if (option->kind == SH_OPTION_FLOAT)
-        snprintf(text, SH_OPTION_TEXT_BYTES, "%g", (double)float_of(option, job));
+        snprintf(text, SH_OPTION_TEXT_BYTES, "%g", (double)sh_option_float(option, job));
     else
-        snprintf(text, SH_OPTION_TEXT_BYTES, "%llu", (unsigned long long)whole_of(option, job));
+        snprintf(text, SH_OPTION_TEXT_BYTES, "%llu",
+                 (unsigned long long)sh_option_whole(option, job));
     return text;
 }
 
@@ -131,8 +132,8 @@ bool sh_option_same(const sh_option *option, const sh_job *a, const sh_job *b)
     if (option->kind == SH_OPTION_NAME)
         return strcmp(value_of(option, a), value_of(option, b)) == 0;
     if (option->kind == SH_OPTION_FLOAT)
-        return float_of(option, a) == float_of(option, b);
-    return whole_of(option, a) == whole_of(option, b);
+        return sh_option_float(option, a) == sh_option_float(option, b);
+    return sh_option_whole(option, a) == sh_option_whole(option, b);
 }
 
 void sh_option_copy(const sh_option *option, sh_job *to, const sh_job *from)
@@ -207,8 +208,8 @@ sh_status sh_option_check(const sh_option *option, const sh_job *job)
     if (option->kind == SH_OPTION_NAME)
         return SH_OK;
     if (option->kind == SH_OPTION_FLOAT)
-        return check_float(option, label, (double)float_of(option, job));
-    const uint64_t value = whole_of(option, job);
+        return check_float(option, label, (double)sh_option_float(option, job));
+    const uint64_t value = sh_option_whole(option, job);
     if (option->kind == SH_OPTION_SWITCH && value > 1)
         return sh_fail(SH_INVALID, "%s: is there or not, 1 or 0, but not %s", label, text);
     if ((value >= (uint64_t)option->min && (option->max == 0 || value <= (uint64_t)option->max)) ||
@@ -220,53 +221,6 @@ sh_status sh_option_check(const sh_option *option, const sh_job *job)
     return sh_fail(SH_INVALID, "%s %s: must be at least %.0f", label, text, option->min);
 }
 
-/* Workers, and how the common weights follow them: of local:H alone. */
-static sh_status complete_workers(sh_job *job, bool local)
-{
-    const char *option = job->workers != 0          ? "--workers"
-                         : job->outer_lr != 1       ? "--outer-lr"
-                         : job->outer_momentum != 0 ? "--outer-momentum"
-                                                    : NULL;
-    if (!local)
-        return option == NULL
-                   ? SH_OK
-                   : sh_fail(SH_INVALID, "%s: only --strategy local:H has workers", option);
-    if (job->workers == 0)
-        job->workers = USUAL_WORKERS;
-    if (job->batch_size % job->workers != 0)
-        return sh_fail(SH_INVALID,
-                       "--workers %u: a batch of %u does not fall into so many equal parts; give a "
-                       "--batch-size that does",
-                       job->workers, job->batch_size);
-    return SH_OK;
-}
-
-/* A grain is a part of what is computed with the same weights by one lane after the other, or by a
- * worker alone. */
-static sh_status complete_grain(sh_job *job, bool local)
-{
-    const uint32_t most = local ? job->batch_size / job->workers : job->batch_size;
-    const uint32_t parts = local ? 1 : USUAL_GRAINS;
-    if (job->grain > most && local)
-        return sh_fail(
-            SH_INVALID,
-            "--grain %u: larger than a worker's %u samples of a local step; a grain is a "
-            "part of them",
-            job->grain, most);
-    if (job->grain > most)
-        return sh_fail(SH_INVALID,
-                       "--grain %u: larger than the batch of %u; a grain is a part of the batch",
-                       job->grain, job->batch_size);
-    if (job->grain == 0) {
-        const uint32_t part = most / parts + (most % parts != 0);
-        job->grain = part < MAX_USUAL_GRAIN ? part : MAX_USUAL_GRAIN;
-    }
-    if (sh_job_grains(job) > SH_SUM_MAX_GRAINS)
-        return sh_fail(SH_LIMIT, "--grain %u: a batch of %u has more than %u grains; raise it",
-                       job->grain, job->batch_size, SH_SUM_MAX_GRAINS);
-    return SH_OK;
-}
-
 sh_status sh_job_complete(sh_job *job)
 {
     sh_strategy strategy;
@@ -276,9 +230,44 @@ sh_status sh_job_complete(sh_job *job)
         if (each->owner == SH_OPTION_OF_JOB)
             SH_TRY(sh_option_check(each, job));
     SH_TRY(sh_strategy_parse(&strategy, job->strategy));
+
+    /* Workers, and how the common weights follow them: of local:H alone. */
     const bool local = strategy.row->local;
-    SH_TRY(complete_workers(job, local));
-    SH_TRY(complete_grain(job, local));
+    const char *of_workers = job->workers != 0          ? "--workers"
+                             : job->outer_lr != 1       ? "--outer-lr"
+                             : job->outer_momentum != 0 ? "--outer-momentum"
+                                                        : NULL;
+    if (!local && of_workers != NULL)
+        return sh_fail(SH_INVALID, "%s: only --strategy local:H has workers", of_workers);
+    if (local && job->workers == 0)
+        job->workers = USUAL_WORKERS;
+    if (local && job->batch_size % job->workers != 0)
+        return sh_fail(SH_INVALID,
+                       "--workers %u: a batch of %u does not fall into so many equal parts; give a "
+                       "--batch-size that does",
+                       job->workers, job->batch_size);
+
+    /* A grain is a part of what is computed with the same weights by one lane after the other, or
+     * by a worker alone. */
+    const uint32_t most = local ? job->batch_size / job->workers : job->batch_size;
+    if (job->grain > most && local)
+        return sh_fail(SH_INVALID,
+                       "--grain %u: larger than a worker's %u samples of a local step; a grain is "
+                       "a part of them",
+                       job->grain, most);
+    if (job->grain > most)
+        return sh_fail(SH_INVALID,
+                       "--grain %u: larger than the batch of %u; a grain is a part of the batch",
+                       job->grain, job->batch_size);
+    if (job->grain == 0) {
+        const uint32_t parts = local ? 1 : USUAL_GRAINS;
+        const uint32_t part = most / parts + (most % parts != 0);
+        job->grain = part < MAX_USUAL_GRAIN ? part : MAX_USUAL_GRAIN;
+    }
+    if (sh_job_grains(job) > SH_SUM_MAX_GRAINS)
+        return sh_fail(SH_LIMIT, "--grain %u: a batch of %u has more than %u grains; raise it",
+                       job->grain, job->batch_size, SH_SUM_MAX_GRAINS);
+
     if (job->epochs == 0 && job->steps == 0)
         return sh_fail(SH_INVALID, "--epochs 0: give at least one epoch, or --steps");
     SH_TRY(sh_optimizer_find(&optimizer, job->optimizer));

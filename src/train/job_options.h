@@ -18,6 +18,10 @@
 #define SH_OPTION_LABEL_BYTES 40
 #define SH_OPTION_TEXT_BYTES 132
 
+/* The value of one that is a float, or a whole number of any kind. */
+float sh_option_float(const sh_option *option, const sh_job *job);
+uint64_t sh_option_whole(const sh_option *option, const sh_job *job);
+
 /* How messages name it: "--lr"; "model" where it is typed without a name. Returns `label`. */
 const char *sh_option_label(char label[SH_OPTION_LABEL_BYTES], const sh_option *option);
 

@@ -23,6 +23,7 @@
 #include "train/pace.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #define LEAST_STEPS 6   /* before a rate is told */
 #define LEAST_SHIFT 0.1 /* is looked at as a shift */
@@ -36,37 +37,17 @@
 #define LEAST_ERROR 0.005
 #define TOLD_SHIFT 0.125
 
-/* The lower of two where there are two; count > 0. Moves values about (Hoare's "Find", 1961). */
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The lower of two where there are two; count > 0. Sorts the values. */
 static double median(double *values, uint32_t count)
 {
-    const uint32_t rank = (count - 1) / 2;
-    uint32_t first = 0, last = count - 1;
-    while (first < last) {
-        const double pivot = values[rank];
-        uint32_t i = first, j = last + 1;
-        values[rank] = values[first];
-        values[first] = pivot;
-        for (;;) {
-            while (values[++i] < pivot && i < last)
-                ;
-            while (values[--j] > pivot)
-                ;
-            if (i >= j)
-                break;
-            const double other = values[i];
-            values[i] = values[j];
-            values[j] = other;
-        }
-        values[first] = values[j];
-        values[j] = pivot;
-        if (j == rank)
-            break;
-        if (j > rank)
-            last = j - 1;
-        else
-            first = j + 1;
-    }
-    return values[rank];
+    qsort(values, count, sizeof *values, compare);
+    return values[(count - 1) / 2];
 }
 
 /* x of `back` steps ago, the last one's for 0. */

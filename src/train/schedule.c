@@ -46,12 +46,6 @@ sh_job sh_job_outer(const sh_job *job)
     return outer;
 }
 
-/* Samples of a full step. */
-static uint64_t step_samples(const sh_schedule *schedule)
-{
-    return (uint64_t)schedule->batch_size * schedule->local_steps;
-}
-
 sh_schedule sh_schedule_of(const sh_job *job, uint32_t samples)
 {
     const uint32_t local_steps = sh_job_local_steps(job);
@@ -72,7 +66,7 @@ sh_schedule sh_schedule_of(const sh_job *job, uint32_t samples)
 sh_batch sh_schedule_batch(const sh_schedule *schedule, uint64_t step)
 {
     const uint64_t in_epoch = step % schedule->epoch_steps;
-    const uint64_t full = step_samples(schedule);
+    const uint64_t full = (uint64_t)schedule->batch_size * schedule->local_steps;
     const uint32_t first = (uint32_t)(in_epoch * full);
     const uint32_t left = schedule->samples - first;
     const uint32_t count = left < full ? left : (uint32_t)full;

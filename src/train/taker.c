@@ -138,7 +138,7 @@ static sh_status find_sink(const sh_taker *taker, const stream_state *stream, co
     const unsigned bucket = head->bucket;
     sh_sink found = {0};
     SH_TRY(check_place(taker, stream, head));
-    switch ((sh_frame_kind)head->kind) {
+    switch (head->kind) {
     case SH_FRAME_STATE: {
         if (stream->next == stream->end)
             return sh_fail(SH_FORMAT, "chunk %u after the last of its stripe", bucket);
@@ -173,11 +173,6 @@ static sh_status find_sink(const sh_taker *taker, const stream_state *stream, co
         found.data = stream->body;
         found.bytes = sh_tail_bytes(taker->chunks.tensors);
         break;
-    case SH_FRAME_CONTROL:
-    case SH_FRAME_SEGMENT:
-    case SH_FRAME_MANIFEST:
-    case SH_FRAME_BLOCK:
-    case SH_FRAME_UPDATE:
     default:
         return sh_fail(SH_FORMAT, "a frame of kind %u in a hand-over", (unsigned)head->kind);
     }

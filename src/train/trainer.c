@@ -6,6 +6,7 @@
 #include "train/trainer.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "train/step.h"
 
@@ -198,6 +199,51 @@ void sh_trainer_clear_times(sh_trainer *trainer)
     for (size_t i = 0; sh_lanes_program(lanes, i, &size, &program, &graph); i++)
         for (uint32_t lane = 0; lane < sh_lanes_count(lanes); lane++)
             sh_execution_clear_times(sh_lanes_execution(lanes, lane, size.mode, size.samples));
+}
+
+/* What the family is measured on. */
+typedef struct family_probe {
+    const sh_replica *replica;
+    sh_digest *digest;
+} family_probe;
+
+static void add_to_family(void *context, uint32_t tensor, const float *gradient)
+{
+    const family_probe *probe = context;
+    const sh_type *type = sh_replica_tensor_type(probe->replica, tensor);
+    sh_digest_add(probe->digest, gradient, sh_type_bytes(type));
+}
+
+sh_status sh_trainer_family(sh_trainer *trainer, char hex[SH_DIGEST_TEXT])
+{
+    sh_stage *stage = &trainer->stage;
+    sh_replica *replica = stage->replica;
+    family_probe probe = {.replica = replica};
+    const size_t bytes = replica->weight_count * sizeof *replica->weights;
+    float *held = malloc(bytes);
+    sh_status status;
+    if (held == NULL)
+        return sh_fail_memory(bytes, "measuring the arithmetic family");
+    sh_replica_lock(replica); /* who reads it meanwhile would get the job's first weights */
+    memcpy(held, replica->weights, bytes);
+    sh_replica_initialise(replica, trainer->job.seed);
+    sh_step_begin_batch(trainer, 0);
+    const sh_range range = stage->strategy->ops->first(stage);
+    const float weight = 1.0f / (float)stage->task.batch.samples.count;
+    sh_execution *execution = sh_lanes_execution(stage->lanes, 0, SH_MODEL_TRAIN, range.count);
+    SH_TRY_DONE(sh_digest_new(&probe.digest));
+    SH_TRY_DONE(sh_execution_prepare(execution));
+    SH_TRY_DONE(sh_stage_read_samples(stage, execution, range, weight));
+    SH_TRY_DONE(sh_execution_run(execution, add_to_family, &probe));
+done:
+    if (probe.digest != NULL) {
+        const sh_status finished = sh_digest_finish(probe.digest, hex); /* frees it, too */
+        status = status == SH_OK ? finished : status;
+    }
+    memcpy(replica->weights, held, bytes);
+    sh_replica_unlock(replica);
+    free(held);
+    return status;
 }
 
 const sh_lanes *sh_trainer_lanes(const sh_trainer *trainer)

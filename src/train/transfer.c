@@ -104,47 +104,26 @@ float *sh_chunk_data(const sh_replica *replica, const sh_chunk *chunk, uint32_t 
     return (array == 0 ? replica->weights : replica->slots[array - 1]) + chunk->first_element;
 }
 
-static void put32(unsigned char **wire, uint32_t value)
-{
-    value = htole32(value);
-    memcpy(*wire, &value, sizeof value);
-    *wire += sizeof value;
-}
+/* What stands before the arrays of a TAIL, in the wire's byte order; doubles as their bits. */
+typedef struct tail_head {
+    uint32_t passed, tensors;
+    uint64_t steps_before, steps_after;
+    uint32_t phase_before, phase_after;
+    uint64_t clip, loss, samples, correct;
+} tail_head;
+_Static_assert(sizeof(tail_head) == SH_TAIL_HEAD_BYTES, "the head has no gaps");
 
-static void put64(unsigned char **wire, uint64_t value)
-{
-    value = htole64(value);
-    memcpy(*wire, &value, sizeof value);
-    *wire += sizeof value;
-}
-
-static void put_double(unsigned char **wire, double value)
+static uint64_t bits_of(double value)
 {
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
-    put64(wire, bits);
+    return htole64(bits);
 }
 
-static uint32_t get32(const unsigned char **wire)
+static double double_of(uint64_t bits)
 {
-    uint32_t value;
-    memcpy(&value, *wire, sizeof value);
-    *wire += sizeof value;
-    return le32toh(value);
-}
-
-static uint64_t get64(const unsigned char **wire)
-{
-    uint64_t value;
-    memcpy(&value, *wire, sizeof value);
-    *wire += sizeof value;
-    return le64toh(value);
-}
-
-static double get_double(const unsigned char **wire)
-{
-    const uint64_t bits = get64(wire);
     double value;
+    bits = le64toh(bits);
     memcpy(&value, &bits, sizeof value);
     return value;
 }
@@ -156,32 +135,36 @@ size_t sh_tail_bytes(uint32_t tensors)
 
 void sh_tail_encode(unsigned char *body, const sh_tail *tail, uint32_t tensors)
 {
-    put32(&body, tail->passed);
-    put32(&body, tensors);
-    put64(&body, tail->before.steps);
-    put64(&body, tail->after.steps);
-    put32(&body, tail->before.phase);
-    put32(&body, tail->after.phase);
-    put_double(&body, tail->clip);
-    put_double(&body, tail->epoch.loss);
-    put64(&body, tail->epoch.samples);
-    put64(&body, tail->epoch.correct);
+    const tail_head head = {
+        .passed = htole32(tail->passed),
+        .tensors = htole32(tensors),
+        .steps_before = htole64(tail->before.steps),
+        .steps_after = htole64(tail->after.steps),
+        .phase_before = htole32(tail->before.phase),
+        .phase_after = htole32(tail->after.phase),
+        .clip = bits_of(tail->clip),
+        .loss = bits_of(tail->epoch.loss),
+        .samples = htole64(tail->epoch.samples),
+        .correct = htole64(tail->epoch.correct),
+    };
+    memcpy(body, &head, sizeof head);
+    body += sizeof head;
     sh_words_copy(body, tail->envelopes, tensors, sizeof(float));
     sh_words_copy(body + tensors * sizeof(float), tail->exponents, tensors, sizeof(int32_t));
 }
 
 sh_status sh_tail_decode(sh_tail *tail, const unsigned char *body, uint32_t tensors)
 {
-    tail->passed = (sh_passed)get32(&body);
-    const uint32_t said = get32(&body);
-    tail->before.steps = get64(&body);
-    tail->after.steps = get64(&body);
-    tail->before.phase = get32(&body);
-    tail->after.phase = get32(&body);
-    tail->clip = get_double(&body);
-    tail->epoch.loss = get_double(&body);
-    tail->epoch.samples = get64(&body);
-    tail->epoch.correct = get64(&body);
+    tail_head head;
+    memcpy(&head, body, sizeof head);
+    body += sizeof head;
+    const uint32_t said = le32toh(head.tensors);
+    tail->passed = (sh_passed)le32toh(head.passed);
+    tail->before = (sh_position){le64toh(head.steps_before), le32toh(head.phase_before)};
+    tail->after = (sh_position){le64toh(head.steps_after), le32toh(head.phase_after)};
+    tail->clip = double_of(head.clip);
+    tail->epoch =
+        (sh_epoch_totals){double_of(head.loss), le64toh(head.samples), le64toh(head.correct)};
     if (tail->passed < SH_PASSED_NOTHING || tail->passed > SH_PASSED_LAP)
         return sh_fail(SH_FORMAT, "a stage that passed in an unknown way, %u",
                        (unsigned)tail->passed);

@@ -112,25 +112,17 @@ static bool is_statistic(const sh_replica *replica, uint32_t place)
     return replica->graph->parameters[replica->tensor_of[place]].role == SH_ROLE_STATISTIC;
 }
 
-/* The factor that brings the gradient within the job's norm. */
-static double clip_factor(const sh_worker *worker)
-{
-    const sh_replica *replica = worker->replica;
-    double total = 0;
-    if (worker->clip_norm == 0)
-        return 1;
-    for (uint32_t t = 0; t < replica->summed; t++)
-        if (!is_statistic(replica, t))
-            total += sh_norm_squares(worker->gradient + sh_sum_first_element(replica->sum, t),
-                                     sh_sum_elements(replica->sum, t));
-    return sh_norm_clip(sqrt(total), worker->clip_norm);
-}
-
 void sh_worker_step(sh_worker *worker, double rate)
 {
     const sh_replica *replica = worker->replica;
+    double squares = 0;
+    for (uint32_t t = 0; worker->clip_norm > 0 && t < replica->summed; t++)
+        if (!is_statistic(replica, t))
+            squares += sh_norm_squares(worker->gradient + sh_sum_first_element(replica->sum, t),
+                                       sh_sum_elements(replica->sum, t));
+    const double clip = worker->clip_norm > 0 ? sh_norm_clip(sqrt(squares), worker->clip_norm) : 1;
     const sh_optimizer_step step =
-        sh_optimizer_step_of(&worker->settings, rate, clip_factor(worker), ++worker->steps);
+        sh_optimizer_step_of(&worker->settings, rate, clip, ++worker->steps);
     for (uint32_t t = 0; t < replica->summed; t++) {
         const size_t first = sh_sum_first_element(replica->sum, t);
         const size_t count = sh_sum_elements(replica->sum, t);
