@@ -90,20 +90,19 @@ static sh_status check_table(sh_database *database, const sh_export_options *opt
 {
     sh_query *query;
     char names[512] = "";
-    bool row, found = false;
+    bool found = false;
     SH_TRY(sh_query_new(&query, database, "SELECT name FROM sqlite_schema WHERE sql NOT NULL"));
-    sh_status status;
-    while ((status = sh_query_next(query, &row)) == SH_OK && row) {
+    while (sh_query_row(query)) {
         const size_t used = strlen(names);
         const char *name = sh_query_text(query, 0);
         found = found || strcmp(name, options->table) == 0;
         snprintf(names + used, sizeof names - used, "%s%s", used > 0 ? ", " : "", name);
     }
-    sh_query_free(query);
-    if (status == SH_OK && !found)
+    SH_TRY(sh_query_end(query, SH_OK));
+    if (!found)
         return sh_fail(SH_INVALID, "%.200s: has no table %.100s, but %s, trace", options->run,
                        options->table, names);
-    return status;
+    return SH_OK;
 }
 
 static sh_status write_table(sh_export_output *out, sh_database *database,
@@ -113,22 +112,15 @@ static sh_status write_table(sh_export_output *out, sh_database *database,
     const bool json = options->format == SH_EXPORT_JSON;
     char sql[256];
     sh_query *query;
-    bool row;
     sh_status status;
     snprintf(sql, sizeof sql, "SELECT * FROM %s", options->table);
     SH_TRY(sh_query_new(&query, database, sql));
     SH_TRY_DONE(json ? sh_export_put(out, "[") : put_csv_row(&o, query, true));
-    for (bool first = true;; first = false) {
-        SH_TRY_DONE(sh_query_next(query, &row));
-        if (!row)
-            break;
+    for (bool first = true; sh_query_row(query); first = false)
         SH_TRY_DONE(json ? put_json_row(&o, query, first) : put_csv_row(&o, query, false));
-    }
-    if (json)
-        SH_TRY_DONE(sh_export_put(out, "\n]\n"));
 done:
-    sh_query_free(query);
-    return status;
+    SH_TRY(sh_query_end(query, status));
+    return json ? sh_export_put(out, "\n]\n") : SH_OK;
 }
 
 sh_status sh_run_export(const sh_export_options *options)

@@ -96,11 +96,10 @@ static void set_state(sh_run_about *about, const char *status)
 sh_status sh_listing_read(sh_run_about *about, sh_database *database, const char *folder)
 {
     sh_query *query;
-    bool row = false;
     sh_run_about fresh = {0};
     set_folder(&fresh, folder);
     SH_TRY(sh_query_new(&query, database, about_query));
-    const sh_status status = sh_query_next(query, &row);
+    const bool row = sh_query_row(query);
     if (row) {
         snprintf(fresh.model, sizeof fresh.model, "%s", sh_query_text(query, 0));
         snprintf(fresh.data, sizeof fresh.data, "%s", sh_query_text(query, 1));
@@ -116,10 +115,8 @@ sh_status sh_listing_read(sh_run_about *about, sh_database *database, const char
         set_state(&fresh, sh_query_text(query, 11));
         *about = fresh;
     }
-    sh_query_free(query);
-    if (status == SH_OK && !row)
-        return sh_fail(SH_NOT_FOUND, "%s: ended before its training began", folder);
-    return status;
+    SH_TRY(sh_query_end(query, SH_OK));
+    return row ? SH_OK : sh_fail(SH_NOT_FOUND, "%s: ended before its training began", folder);
 }
 
 /* What is known of a run that nothing can be read of. */

@@ -52,11 +52,9 @@ static double ratio(double part, double whole)
 static sh_status read_steps(sh_run_snapshot *s, int64_t *since, sh_database *database)
 {
     sh_query *query;
-    bool row;
-    sh_status status;
     double earliest = NAN, count = 0, samples = 0, rated = 0, steps = -1, loss = 0, accuracy = 0;
     SH_TRY(sh_query_new(&query, database, steps_query));
-    while ((status = sh_query_next(query, &row)) == SH_OK && row) {
+    while (sh_query_row(query)) {
         rated += count; /* of the step before, whose beginning is known now */
         steps++;
         *since = sh_query_integer(query, 0);
@@ -70,12 +68,11 @@ static sh_status read_steps(sh_run_snapshot *s, int64_t *since, sh_database *dat
         loss += count * sh_query_real(query, 3);
         accuracy += count * sh_query_real(query, 4);
     }
-    sh_query_free(query);
     s->loss = ratio(loss, samples);
     s->accuracy = ratio(accuracy, samples);
     s->samples_per_second = ratio(rated, s->at - earliest);
     s->steps_per_second = ratio(steps, s->at - earliest);
-    return status;
+    return sh_query_end(query, SH_OK);
 }
 
 static sh_run_device *find(const sh_run_snapshot *s, int64_t device)
@@ -89,11 +86,10 @@ static sh_run_device *find(const sh_run_snapshot *s, int64_t device)
 static sh_status read_devices(sh_run_snapshot *s, sh_database *database)
 {
     sh_query *query;
-    bool row;
-    sh_status status;
+    sh_status status = SH_OK;
     size_t capacity = 0;
     SH_TRY(sh_query_new(&query, database, devices_query));
-    while ((status = sh_query_next(query, &row)) == SH_OK && row) {
+    while (sh_query_row(query)) {
         void *devices = s->devices;
         SH_TRY_DONE(sh_array_grow(&devices, &capacity, s->device_count + 1, sizeof *s->devices));
         s->devices = devices;
@@ -111,18 +107,15 @@ static sh_status read_devices(sh_run_snapshot *s, sh_database *database)
         device->temperature_celsius = device->throttled = device->held_back = NAN;
     }
 done:
-    sh_query_free(query);
-    return status;
+    return sh_query_end(query, status);
 }
 
 static sh_status read_work(sh_run_snapshot *s, int64_t since, sh_database *database)
 {
     sh_query *query;
-    bool row;
-    sh_status status;
     SH_TRY(sh_query_new(&query, database, work_query));
     sh_query_bind_integer(query, 1, since);
-    while ((status = sh_query_next(query, &row)) == SH_OK && row) {
+    while (sh_query_row(query)) {
         sh_run_device *device = find(s, sh_query_integer(query, 0));
         const double wall_us = sh_query_real(query, 1);
         if (device == NULL || device->is_gone)
@@ -134,8 +127,7 @@ static sh_status read_work(sh_run_snapshot *s, int64_t since, sh_database *datab
         device->network = ratio(sh_query_real(query, 6), wall_us);
         device->optimizer = ratio(sh_query_real(query, 7), wall_us);
     }
-    sh_query_free(query);
-    return status;
+    return sh_query_end(query, SH_OK);
 }
 
 /* The device's figures of late: of counters, from the first row that has them to the last. */
@@ -144,15 +136,10 @@ static sh_status read_figures(sh_run_snapshot *s, sh_run_device *device, sh_quer
     enum { AT, CPU, SENT, RECEIVED, HELD, COUNTERS };
     double first[COUNTERS], began[COUNTERS], last[COUNTERS];
     double memory = NAN, temperature = NAN, throttled = NAN;
-    bool row;
     sh_query_bind_integer(query, 1, device->device);
     sh_query_bind_real(query, 2, RECENT_SECONDS);
-    for (size_t rows = 0;; rows++) {
-        SH_TRY(sh_query_next(query, &row));
-        if (!row && rows == 0)
-            return SH_OK;
-        if (!row)
-            break;
+    size_t rows = 0;
+    for (; sh_query_row(query); rows++) {
         for (int i = 0; i < COUNTERS; i++) {
             last[i] = sh_query_real(query, i);
             if (rows == 0 || isnan(first[i])) {
@@ -164,6 +151,9 @@ static sh_status read_figures(sh_run_snapshot *s, sh_run_device *device, sh_quer
         temperature = sh_query_real(query, COUNTERS + 1);
         throttled = sh_query_real(query, COUNTERS + 2);
     }
+    SH_TRY(sh_query_reset(query));
+    if (rows == 0)
+        return SH_OK;
     if (!(s->at >= last[AT])) /* NaN without a step */
         s->at = last[AT];
     if (s->at - last[AT] > RECENT_SECONDS) /* it is silent */
@@ -186,19 +176,16 @@ static sh_status read_figures(sh_run_snapshot *s, sh_run_device *device, sh_quer
 static sh_status read_news(sh_run_snapshot *s, sh_database *database)
 {
     sh_query *query;
-    bool row;
-    sh_status status;
     SH_TRY(sh_query_new(&query, database, events_query));
     sh_query_bind_integer(query, 1, SH_RUN_NEWS_MAX);
-    while ((status = sh_query_next(query, &row)) == SH_OK && row) {
+    while (sh_query_row(query)) {
         sh_run_news *news = &s->news[s->news_count++];
         news->at = sh_query_real(query, 0);
         news->device = sh_query_integer(query, 1);
         snprintf(news->kind, sizeof news->kind, "%s", sh_query_text(query, 2));
         snprintf(news->text, sizeof news->text, "%s", sh_query_text(query, 3));
     }
-    sh_query_free(query);
-    return status;
+    return sh_query_end(query, SH_OK);
 }
 
 static sh_status read_all(sh_run_snapshot *s, sh_database *database, const char *folder)
@@ -219,8 +206,7 @@ static sh_status read_all(sh_run_snapshot *s, sh_database *database, const char 
     if (s->about.state == SH_STATE_RUNNING && s->about.steps >= s->about.step)
         s->eta_seconds = ratio((double)(s->about.steps - s->about.step), s->steps_per_second);
 done:
-    sh_query_free(query);
-    return status;
+    return sh_query_end(query, status);
 }
 
 sh_status sh_run_look(sh_run_snapshot *snapshot, const char *folder)

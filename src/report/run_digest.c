@@ -61,27 +61,19 @@ typedef void take_row(run_reader *reader, const sh_query *row);
 static sh_status each(run_reader *reader, const char *sql, take_row *take)
 {
     sh_query *query;
-    bool row;
     SH_TRY(sh_query_new(&query, reader->database, sql));
-    sh_status status;
-    while ((status = sh_query_next(query, &row)) == SH_OK && row)
+    while (sh_query_row(query))
         take(reader, query);
-    sh_query_free(query);
-    return status;
+    return sh_query_end(query, SH_OK);
 }
 
 /* A table of `count(*)` of a query's rows in the arena. */
 static sh_status make_room(run_reader *reader, void **items, size_t item_bytes, const char *sql)
 {
-    sh_query *query;
-    bool row;
-    SH_TRY(sh_query_new(&query, reader->database, sql));
-    const sh_status status = sh_query_next(query, &row);
-    const size_t count = row ? (size_t)sh_query_integer(query, 0) : 0;
-    sh_query_free(query);
-    SH_TRY(status);
-    *items = sh_arena_take(&reader->digest->arena, count + 1, item_bytes);
-    return *items != NULL ? SH_OK : sh_fail_memory(count * item_bytes, "a digest");
+    double count;
+    SH_TRY(sh_database_ask(&count, reader->database, sql));
+    *items = sh_arena_take(&reader->digest->arena, (size_t)count + 1, item_bytes);
+    return *items != NULL ? SH_OK : sh_fail_memory((size_t)count * item_bytes, "a digest");
 }
 
 #define MAKE_ROOM(reader, items, sql) make_room(reader, (void **)&(items), sizeof *(items), sql)

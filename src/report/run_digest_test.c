@@ -98,7 +98,6 @@ static void splits_as_the_view_does(void **state)
     sh_run_digest *digest = digested();
     sh_database *database;
     sh_query *query;
-    bool row;
     assert_ok(sh_database_open(&database, path, sh_schema_run(), SH_DATABASE_READ));
     assert_ok(sh_query_new(
         &query, database,
@@ -106,8 +105,7 @@ static void splits_as_the_view_does(void **state)
         "sum(wall_us * merged) / sum(merged) FROM step_parts GROUP BY device ORDER BY device"));
     for (size_t i = 0; i < 4; i++) {
         const sh_digest_device *device = &digest->devices[i];
-        assert_ok(sh_query_next(query, &row));
-        assert_true(row);
+        assert_true(sh_query_row(query));
         assert_near(device->split[SH_STEP_SPLIT_wait], 1e-6 * sh_query_real(query, 0));
         assert_near(device->split[SH_STEP_SPLIT_network], 1e-6 * sh_query_real(query, 1));
         assert_near(device->wall, 1e-6 * sh_query_real(query, 2));

@@ -41,8 +41,7 @@ static inline void run_fixture_sql(sh_database *database, const run_fixture *wha
     sh_query_bind_integer(query, 6, what->samples > 0 ? what->samples : what->steps);
     sh_query_bind_integer(query, 7, RUN_FIXTURE_STARTED);
     sh_query_bind_real(query, 8, RUN_FIXTURE_STEP_SECONDS);
-    assert_ok(sh_query_run(query));
-    sh_query_free(query);
+    assert_ok(sh_query_end(query, sh_query_run(query)));
 }
 
 #define RUN_FIXTURE_SERIES                                                                         \

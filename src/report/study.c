@@ -106,8 +106,7 @@ static sh_status read_folder(report *self, const char *folder)
 {
     char path[SH_PATH_BYTES], settings[SH_SWEEP_LIST_BYTES], sql[4096];
     sh_database *database;
-    sh_query *query = NULL;
-    bool found;
+    sh_query *query;
     SH_TRY(sh_path_join(path, folder, SH_SWEEP_DATABASE));
     SH_TRY(sh_database_open(&database, path, sh_sweep_schema(), SH_DATABASE_READ));
     sh_status status;
@@ -117,17 +116,13 @@ static sh_status read_folder(report *self, const char *folder)
              "ORDER BY place",
              sh_sweep_schema_figures(), settings);
     SH_TRY_DONE(sh_query_new(&query, database, sql));
-    for (size_t i = 0; i < ROWS_MAX; i++) {
-        SH_TRY_DONE(sh_query_next(query, &found));
-        if (!found)
-            break;
-        SH_TRY_DONE(take_row(self, query));
-    }
+    for (size_t i = 0; status == SH_OK && i < ROWS_MAX && sh_query_row(query); i++)
+        status = take_row(self, query);
+    SH_TRY_DONE(sh_query_end(query, status));
     for (size_t i = 0; i < self->count; i++)
         for (int f = 0; self->rows[i].runs > 0 && f < SH_TRIAL_FIGURE_COUNT; f++)
             self->rows[i].figures[f] /= self->rows[i].runs;
 done:
-    sh_query_free(query);
     sh_database_close(database);
     return status;
 }

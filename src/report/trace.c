@@ -71,14 +71,11 @@ typedef sh_status row_taker(trace *t, const sh_query *row);
 static sh_status each(trace *t, const char *sql, row_taker *take)
 {
     sh_query *query;
-    bool row;
     SH_TRY(sh_query_new(&query, t->database, sql));
-    sh_status status;
-    while ((status = sh_query_next(query, &row)) == SH_OK && row)
-        if ((status = take(t, query)) != SH_OK)
-            break;
-    sh_query_free(query);
-    return status;
+    sh_status status = SH_OK;
+    while (status == SH_OK && sh_query_row(query))
+        status = take(t, query);
+    return sh_query_end(query, status);
 }
 
 /* Whole, not before the beginning, and a number whatever the database holds. */

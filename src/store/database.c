@@ -29,6 +29,7 @@ struct sh_database {
 struct sh_query {
     sqlite3_stmt *statement;
     sh_database *database;
+    sh_status status; /* of the last row */
 };
 
 static sh_status status_of(int code)
@@ -70,17 +71,6 @@ static SHOAL_CHECKED sh_status failure(const sh_database *database, int code)
     return sh_fail(status, "%s: %s", database->path, text);
 }
 
-static sh_status pragma(sh_database *database, const char *sql, int64_t *value)
-{
-    sh_query *query;
-    bool row = false;
-    SH_TRY(sh_query_new(&query, database, sql));
-    const sh_status status = sh_query_next(query, &row);
-    *value = row ? sh_query_integer(query, 0) : 0;
-    sh_query_free(query);
-    return status;
-}
-
 static sh_status make(sh_database *database, const sh_database_kind *kind)
 {
     char marks[128];
@@ -99,13 +89,13 @@ done:
 /* That it is of the kind; an empty file becomes one where it is to be written. */
 static sh_status check(sh_database *database, const sh_database_kind *kind, sh_database_mode mode)
 {
-    int64_t application, version, tables;
+    double application, version, tables;
     sh_status status;
     /* One transaction: another process may be making the database between two of these. */
     SH_TRY(sh_database_run(database, "BEGIN"));
-    SH_TRY_DONE(pragma(database, "PRAGMA application_id", &application));
-    SH_TRY_DONE(pragma(database, "PRAGMA user_version", &version));
-    SH_TRY_DONE(pragma(database, "SELECT count(*) FROM sqlite_schema", &tables));
+    SH_TRY_DONE(sh_database_ask(&application, database, "PRAGMA application_id"));
+    SH_TRY_DONE(sh_database_ask(&version, database, "PRAGMA user_version"));
+    SH_TRY_DONE(sh_database_ask(&tables, database, "SELECT count(*) FROM sqlite_schema"));
 done:
     sqlite3_exec(database->handle, "ROLLBACK", NULL, NULL, NULL);
     SH_TRY(status);
@@ -121,9 +111,9 @@ done:
                        kind->what);
     if (version != kind->version)
         return sh_fail(SH_VERSION,
-                       "%s: its schema has version %lld, this shoal knows version %u: use the one "
+                       "%s: its schema has version %.0f, this shoal knows version %u: use the one "
                        "that wrote it",
-                       database->path, (long long)version, kind->version);
+                       database->path, version, kind->version);
     return SH_OK;
 }
 
@@ -197,6 +187,14 @@ sh_status sh_database_run(sh_database *database, const char *sql)
     return code == SQLITE_OK ? SH_OK : failure(database, code);
 }
 
+sh_status sh_database_ask(double *value, sh_database *database, const char *sql)
+{
+    sh_query *query;
+    SH_TRY(sh_query_new(&query, database, sql));
+    *value = sh_query_row(query) ? sh_query_real(query, 0) : NAN;
+    return sh_query_end(query, SH_OK);
+}
+
 sh_status sh_query_new(sh_query **query, sh_database *database, const char *sql)
 {
     sh_query *fresh = calloc(1, sizeof *fresh);
@@ -238,33 +236,34 @@ void sh_query_bind_text(sh_query *query, int parameter, const char *value)
     sqlite3_bind_text(query->statement, parameter, value, -1, SQLITE_TRANSIENT);
 }
 
-void sh_query_bind_null(sh_query *query, int parameter)
-{
-    sqlite3_bind_null(query->statement, parameter);
-}
-
-sh_status sh_query_next(sh_query *query, bool *row)
+bool sh_query_row(sh_query *query)
 {
     const int code = sqlite3_step(query->statement);
-    *row = code == SQLITE_ROW;
-    if (*row)
-        return SH_OK;
-    const sh_status status = code == SQLITE_DONE ? SH_OK : failure(query->database, code);
+    query->status =
+        code == SQLITE_ROW || code == SQLITE_DONE ? SH_OK : failure(query->database, code);
+    if (code != SQLITE_ROW)
+        sqlite3_reset(query->statement);
+    return code == SQLITE_ROW;
+}
+
+sh_status sh_query_reset(sh_query *query)
+{
     sqlite3_reset(query->statement);
-    return status;
+    return query->status;
 }
 
 sh_status sh_query_run(sh_query *query)
 {
-    bool row;
-    const sh_status status = sh_query_next(query, &row);
-    sh_query_reset(query);
-    return status;
+    (void)sh_query_row(query);
+    return sh_query_reset(query);
 }
 
-void sh_query_reset(sh_query *query)
+sh_status sh_query_end(sh_query *query, sh_status status)
 {
-    sqlite3_reset(query->statement);
+    if (status == SH_OK)
+        status = query->status;
+    sh_query_free(query);
+    return status;
 }
 
 int sh_query_columns(const sh_query *query)

@@ -5,13 +5,9 @@
  *     SH_TRY(sh_database_open(&database, "runs/a/run.db", &kind, SH_DATABASE_READ));
  *     SH_TRY(sh_query_new(&query, database, "SELECT step, loss FROM steps WHERE step > ?1"));
  *     sh_query_bind_integer(query, 1, 100);
- *     for (bool row;;) {
- *         SH_TRY_DONE(sh_query_next(query, &row));
- *         if (!row)
- *             break;
+ *     while (sh_query_row(query))
  *         printf("%lld %f\n", sh_query_integer(query, 0), sh_query_real(query, 1));
- *     }
- *     sh_query_free(query);
+ *     status = sh_query_end(query, SH_OK);
  *     sh_database_close(database);
  *
  * A program that is killed, or a machine that loses power, leaves a database as it was after some
@@ -39,8 +35,7 @@ typedef struct sh_database_kind {
     const char *what;     /* for messages: "a run's database" */
     uint32_t application; /* PRAGMA application_id */
     uint32_t version;     /* PRAGMA user_version; the only one that is taken */
-    const char
-        *schema; /* statements that make it in an empty file; they need not set the two above */
+    const char *schema;   /* statements that make it in an empty file, but for the two above */
 } sh_database_kind;
 
 typedef enum sh_database_mode {
@@ -58,6 +53,9 @@ void sh_database_close(sh_database *database);
 /* Runs statements that have no result. */
 sh_status sh_database_run(sh_database *database, const char *sql) SHOAL_CHECKED;
 
+/* The first number of a query's first row; NaN where that is NULL, or there is no row. */
+sh_status sh_database_ask(double *value, sh_database *database, const char *sql) SHOAL_CHECKED;
+
 /* One statement, made ready to be run often. `*query` is owned; its database must stay open. */
 sh_status sh_query_new(sh_query **query, sh_database *database, const char *sql) SHOAL_CHECKED;
 void sh_query_free(sh_query *query); /* NULL is fine */
@@ -67,17 +65,19 @@ void sh_query_free(sh_query *query); /* NULL is fine */
 void sh_query_bind_integer(sh_query *query, int parameter, int64_t value);
 void sh_query_bind_real(sh_query *query, int parameter, double value);
 void sh_query_bind_text(sh_query *query, int parameter, const char *value);
-void sh_query_bind_null(sh_query *query, int parameter);
 
-/* The next row; where there is none, `*row` is false and the query begins again with the next call.
- */
-sh_status sh_query_next(sh_query *query, bool *row) SHOAL_CHECKED;
+/* Goes to the next row. False behind the last one, and where it failed, which the functions below
+ * tell; the query then begins again with the next call. */
+bool sh_query_row(sh_query *query);
+
+/* Makes a query ready to begin again. Fails as its last row did. */
+sh_status sh_query_reset(sh_query *query) SHOAL_CHECKED;
 
 /* Runs a query that has no rows, and makes it ready again. */
 sh_status sh_query_run(sh_query *query) SHOAL_CHECKED;
 
-/* Ends a query before its last row. */
-void sh_query_reset(sh_query *query);
+/* Frees a query. Returns `status`, or where that is SH_OK the failure of its last row. */
+sh_status sh_query_end(sh_query *query, sh_status status) SHOAL_CHECKED;
 
 /* Columns of the row, from 0. NULL is 0, NaN and "". Text is borrowed until the next call for this
  * query. */

@@ -42,20 +42,14 @@ static void add(sh_database *database, const char *name, double weight, int64_t 
     sh_query_bind_text(query, 1, name);
     sh_query_bind_real(query, 2, weight);
     sh_query_bind_integer(query, 3, year);
-    assert_ok(sh_query_run(query));
-    sh_query_free(query);
+    assert_ok(sh_query_end(query, sh_query_run(query)));
 }
 
 static int64_t count(sh_database *database)
 {
-    sh_query *query;
-    bool row;
-    assert_ok(sh_query_new(&query, database, "SELECT count(*) FROM fish"));
-    assert_ok(sh_query_next(query, &row));
-    assert_true(row);
-    const int64_t found = sh_query_integer(query, 0);
-    sh_query_free(query);
-    return found;
+    double found;
+    assert_ok(sh_database_ask(&found, database, "SELECT count(*) FROM fish"));
+    return (int64_t)found;
 }
 
 static void keeps_what_was_written(void **state)
@@ -69,12 +63,10 @@ static void keeps_what_was_written(void **state)
 
     database = opened(&fish, SH_DATABASE_READ);
     sh_query *query;
-    bool row;
     assert_ok(
         sh_query_new(&query, database, "SELECT name, weight, year FROM fish ORDER BY year DESC"));
     for (int again = 0; again < 2; again++) {
-        assert_ok(sh_query_next(query, &row));
-        assert_true(row);
+        assert_true(sh_query_row(query));
         assert_int_equal(sh_query_columns(query), 3);
         assert_string_equal(sh_query_name(query, 1), "weight");
         assert_int_equal(sh_query_kind(query, 0), SH_VALUE_TEXT);
@@ -83,14 +75,13 @@ static void keeps_what_was_written(void **state)
         assert_string_equal(sh_query_text(query, 0), "herring");
         assert_true(sh_query_real(query, 1) == 0.5);
         assert_true(sh_query_integer(query, 2) == INT64_MAX);
-        assert_ok(sh_query_next(query, &row));
-        assert_true(row && sh_query_is_null(query, 0) && isnan(sh_query_real(query, 1)));
+        assert_true(sh_query_row(query));
+        assert_true(sh_query_is_null(query, 0) && isnan(sh_query_real(query, 1)));
         assert_int_equal(sh_query_kind(query, 1), SH_VALUE_NULL);
         assert_string_equal(sh_query_text(query, 0), "");
-        assert_ok(sh_query_next(query, &row));
-        assert_false(row);
+        assert_false(sh_query_row(query));
     }
-    sh_query_free(query);
+    assert_ok(sh_query_end(query, SH_OK));
     assert_fails(sh_database_run(database, "DELETE FROM fish"), SH_PERMISSION, "100%?.db");
     assert_fails(sh_query_new(&query, database, "SELECT tail FROM fish"), SH_INTERNAL, "tail");
     sh_database_close(database);
@@ -174,11 +165,9 @@ static void says_that_it_is_damaged(void **state)
     assert_int_equal(fclose(file), 0);
     database = opened(&fish, SH_DATABASE_READ);
     sh_query *query;
-    bool row;
     assert_ok(sh_query_new(&query, database, "SELECT sum(weight) FROM fish"));
-    assert_fails(sh_query_next(query, &row), SH_CORRUPT, "is damaged");
-    assert_false(row);
-    sh_query_free(query);
+    assert_false(sh_query_row(query));
+    assert_fails(sh_query_end(query, SH_OK), SH_CORRUPT, "is damaged");
     sh_database_close(database);
 }
 
@@ -222,12 +211,10 @@ static void makes_a_runs_tables(void **state)
         " 5, 0, 65), (1, 2, 0, 1, 1, 8, 100, 0, 0, 0, 0, 5, 0, 25)"));
     static const double wait[] = {0, 30, 25}, network[] = {35, 35, 0};
     sh_query *query;
-    bool row;
     assert_ok(sh_query_new(&query, database,
                            "SELECT device, wait_us, network_us FROM step_parts ORDER BY device"));
     for (int i = 0; i < 3; i++) {
-        assert_ok(sh_query_next(query, &row));
-        assert_true(row);
+        assert_true(sh_query_row(query));
         assert_true(sh_query_real(query, 1) == wait[i] && sh_query_real(query, 2) == network[i]);
     }
     sh_query_free(query);

@@ -158,13 +158,13 @@ static sh_status write_records(sh_journal *journal, uint32_t head, uint32_t coun
         SH_TRY(sh_journal_database_write(database, &journal->queue[(head + i) % SH_JOURNAL_QUEUE]));
     if (dropped > 0) {
         char kind[] = "journal.dropped", text[96];
-        const uint64_t now_ns = sh_clock_now_ns(journal->options.clock);
         snprintf(text, sizeof text, "%llu records came faster than the disk took them",
                  (unsigned long long)dropped);
-        SH_TRY(sh_journal_database_write(database,
-                                         &(sh_journal_record){.kind = SH_JOURNAL_EVENT,
-                                                              .device = SH_JOURNAL_NO_DEVICE,
-                                                              .event = {now_ns, kind, text}}));
+        const sh_journal_record record = {.kind = SH_JOURNAL_EVENT,
+                                          .device = SH_JOURNAL_NO_DEVICE,
+                                          .at_ns = sh_clock_now_ns(journal->options.clock),
+                                          .event = {kind, text}};
+        SH_TRY(sh_journal_database_write(database, &record));
     }
     return sh_journal_database_commit(database);
 }
@@ -261,10 +261,10 @@ static void put(sh_journal *journal, sh_journal_record *record)
 
 void sh_journal_device(sh_journal *journal, const sh_journal_device_row *row)
 {
-    sh_journal_record record = {.kind = SH_JOURNAL_DEVICE, .device = row->device};
-    record.member.at_ns = row->at_ns;
-    record.member.lanes = row->lanes;
-    record.member.cores = row->cores;
+    sh_journal_record record = {.kind = SH_JOURNAL_DEVICE,
+                                .device = row->device,
+                                .at_ns = row->at_ns,
+                                .member = {.lanes = row->lanes, .cores = row->cores}};
     snprintf(record.member.name, sizeof record.member.name, "%s", row->name);
     snprintf(record.member.family, sizeof record.member.family, "%s",
              row->family == NULL ? "" : row->family);
@@ -274,51 +274,55 @@ void sh_journal_device(sh_journal *journal, const sh_journal_device_row *row)
 void sh_journal_device_gone(sh_journal *journal, uint32_t device, uint64_t at_ns,
                             const char *reason)
 {
-    sh_journal_record record = {.kind = SH_JOURNAL_GONE, .device = device};
-    record.member.at_ns = at_ns;
+    sh_journal_record record = {.kind = SH_JOURNAL_GONE, .device = device, .at_ns = at_ns};
     snprintf(record.member.name, sizeof record.member.name, "%s", reason);
     put(journal, &record);
 }
 
 void sh_journal_view(sh_journal *journal, const sh_journal_view_row *row)
 {
-    sh_journal_record record = {.kind = SH_JOURNAL_VIEW, .device = row->device};
-    record.view.at_ns = row->at_ns;
-    record.view.step = row->step;
-    record.view.number = row->view;
-    record.view.grains = row->grains;
+    sh_journal_record record = {
+        .kind = SH_JOURNAL_VIEW,
+        .device = row->device,
+        .at_ns = row->at_ns,
+        .view = {.step = row->step, .number = row->view, .grains = row->grains}};
     snprintf(record.view.reason, sizeof record.view.reason, "%s", row->reason);
     put(journal, &record);
 }
 
 void sh_journal_step(sh_journal *journal, const sh_journal_step_row *row)
 {
-    put(journal, &(sh_journal_record){.kind = SH_JOURNAL_STEP, .step = *row});
+    put(journal, &(sh_journal_record){.kind = SH_JOURNAL_STEP, .at_ns = row->at_ns, .step = *row});
 }
 
 void sh_journal_epoch(sh_journal *journal, const sh_journal_epoch_row *row)
 {
-    put(journal, &(sh_journal_record){.kind = SH_JOURNAL_EPOCH, .epoch = *row});
+    put(journal,
+        &(sh_journal_record){.kind = SH_JOURNAL_EPOCH, .at_ns = row->at_ns, .epoch = *row});
 }
 
 void sh_journal_work(sh_journal *journal, uint32_t device, const sh_step_times *times)
 {
-    put(journal, &(sh_journal_record){.kind = SH_JOURNAL_WORK, .device = device, .work = *times});
+    put(journal,
+        &(sh_journal_record){
+            .kind = SH_JOURNAL_WORK, .device = device, .at_ns = times->ends_ns, .work = *times});
 }
 
 void sh_journal_sample(sh_journal *journal, uint32_t device, const sh_sample *sample)
 {
-    put(journal,
-        &(sh_journal_record){.kind = SH_JOURNAL_SAMPLE, .device = device, .sample = *sample});
+    put(journal, &(sh_journal_record){.kind = SH_JOURNAL_SAMPLE,
+                                      .device = device,
+                                      .at_ns = sample->at_ns,
+                                      .sample = *sample});
 }
 
 void sh_journal_event(sh_journal *journal, uint64_t at_ns, uint32_t device, const char *kind,
                       const char *text)
 {
-    sh_journal_record record = {.kind = SH_JOURNAL_EVENT, .device = device};
-    record.event.at_ns = at_ns;
-    record.event.kind = strdup(kind);
-    record.event.text = strdup(text);
+    sh_journal_record record = {.kind = SH_JOURNAL_EVENT,
+                                .device = device,
+                                .at_ns = at_ns,
+                                .event = {strdup(kind), strdup(text)}};
     if (record.event.kind != NULL && record.event.text != NULL)
         put(journal, &record);
     else
@@ -353,11 +357,11 @@ void sh_journal_line(sh_journal *journal, uint64_t at_ns, const char *line)
 
 void sh_journal_end(sh_journal *journal, const char *status, const char *weights_hash)
 {
-    sh_journal_record record = {.kind = SH_JOURNAL_END};
-    record.event.at_ns = sh_clock_now_ns(journal->options.clock);
-    record.event.kind = strdup(status);
-    record.event.text = weights_hash == NULL ? NULL : strdup(weights_hash);
-    put(journal, &record);
+    put(journal,
+        &(sh_journal_record){
+            .kind = SH_JOURNAL_END,
+            .at_ns = sh_clock_now_ns(journal->options.clock),
+            .event = {strdup(status), weights_hash == NULL ? NULL : strdup(weights_hash)}});
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */

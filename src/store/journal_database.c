@@ -8,6 +8,7 @@
  * of that half are left alone, so what is old is evenly coarse however long a run is. A round takes
  * at least an eighth of the rows away.
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,26 +21,29 @@
 #define SQL_BYTES 6144
 #define CACHE_KIB "256" /* rows are appended, and hardly read */
 
+/* ?1, ?2 and ?3 are the record's device, the session and the moment. */
 static const char *const statements[SH_JOURNAL_KINDS] = {
-    [SH_JOURNAL_SAMPLE] = "INSERT OR REPLACE INTO samples VALUES (?, ?, 1"
+    [SH_JOURNAL_SAMPLE] = "INSERT OR REPLACE INTO samples VALUES (?1, ?3, 1"
 #define SH_FIGURE(name, kind, what) ", ?"
 #include "monitor/figures.def"
 #undef SH_FIGURE
                           ")",
-    [SH_JOURNAL_WORK] = "INSERT OR REPLACE INTO work VALUES (?, ?, ?, 1, ?, ?, ?"
+    [SH_JOURNAL_WORK] = "INSERT OR REPLACE INTO work VALUES (?4, ?1, ?3, 1, ?5, ?6, ?7"
 #define SH_PART(name, what) ", ?"
 #include "monitor/parts.def"
 #undef SH_PART
                         ")",
-    [SH_JOURNAL_STEP] = "INSERT OR REPLACE INTO steps VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-    [SH_JOURNAL_EPOCH] = "INSERT OR REPLACE INTO epochs VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-    [SH_JOURNAL_VIEW] = "INSERT OR REPLACE INTO views VALUES (?, ?, ?, ?, ?, ?, ?)",
+    [SH_JOURNAL_STEP] =
+        "INSERT OR REPLACE INTO steps VALUES (?4, ?3, ?5, ?2, ?6, ?7, ?8, ?9, ?10, ?11)",
+    [SH_JOURNAL_EPOCH] = "INSERT OR REPLACE INTO epochs VALUES (?4, ?5, ?3, ?6, ?7, ?8, ?9, ?10)",
+    [SH_JOURNAL_VIEW] = "INSERT OR REPLACE INTO views VALUES (?2, ?4, ?1, ?3, ?5, ?6, ?7)",
     [SH_JOURNAL_DEVICE] =
-        "INSERT OR REPLACE INTO devices VALUES (?, ?, ?, ?, nullif(?, 0), nullif(?, ''), ?, NULL, "
-        "NULL)",
-    [SH_JOURNAL_GONE] = "UPDATE devices SET gone = ?, reason = ? WHERE device = ? AND session = ?",
-    [SH_JOURNAL_EVENT] = "INSERT INTO events VALUES (?, ?, ?, ?)",
-    [SH_JOURNAL_END] = "UPDATE sessions SET ended = ?, status = ? WHERE session = ?",
+        "INSERT OR REPLACE INTO devices VALUES (?1, ?2, ?4, ?5, nullif(?6, 0), nullif(?7, ''), ?3, "
+        "NULL, NULL)",
+    [SH_JOURNAL_GONE] =
+        "UPDATE devices SET gone = ?3, reason = ?4 WHERE device = ?1 AND session = ?2",
+    [SH_JOURNAL_EVENT] = "INSERT INTO events VALUES (?3, ?1, ?4, ?5)",
+    [SH_JOURNAL_END] = "UPDATE sessions SET ended = ?3, status = ?4 WHERE session = ?2",
 };
 
 /* A table that is thinned. */
@@ -85,7 +89,7 @@ struct sh_journal_database {
     uint64_t start_ns;
     int64_t session;
     sh_query *queries[SH_JOURNAL_KINDS];
-    int64_t rows[TABLES];
+    double rows[TABLES];
 
     /* The round of thinning under way. */
     const thinned *thinning; /* NULL: none */
@@ -101,23 +105,6 @@ static double moment(const sh_journal_database *database, uint64_t at_ns)
     return database->options->date + since * 1e-9;
 }
 
-/* The first value of the first row; *found may be NULL where there is always one. */
-static sh_status ask(double *value, bool *found, const sh_journal_database *database,
-                     const char *sql)
-{
-    sh_query *query;
-    bool row = false;
-    SH_TRY(sh_query_new(&query, database->handle, sql));
-    const sh_status status = sh_query_next(query, &row);
-    *value = 0;
-    if (row && !sh_query_is_null(query, 0))
-        *value = sh_query_real(query, 0);
-    if (found != NULL)
-        *found = row && !sh_query_is_null(query, 0);
-    sh_query_free(query);
-    return status;
-}
-
 /* ---- the session ----------------------------------------------------------------------------- */
 
 /* The row of table `run`, and one of `sessions`; removes the steps that are about to be done again.
@@ -129,38 +116,34 @@ static sh_status begin_session(sh_journal_database *database)
     const uint64_t numbers[] = {run->parameters, run->steps, run->epoch_steps, run->epochs,
                                 run->grains};
     const unsigned long long start = options->start_step;
-    sh_query *new_run = NULL, *new_session = NULL;
+    sh_query *query;
     char sql[256];
-    double last;
-    sh_status status;
+    double session;
     SH_TRY(sh_journal_database_begin(database));
-    SH_TRY(ask(&last, NULL, database, "SELECT max(session) FROM sessions"));
-    database->session = (int64_t)last + 1;
+    SH_TRY(sh_database_ask(&session, database->handle,
+                           "SELECT coalesce(max(session), 0) + 1 FROM sessions"));
+    database->session = (int64_t)session;
     SH_TRY(sh_database_run(database->handle, "DELETE FROM run"));
-    SH_TRY_DONE(sh_query_new(&new_run, database->handle,
-                             "INSERT INTO run VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL)"));
-    sh_query_bind_text(new_run, 1, run->model);
-    sh_query_bind_text(new_run, 2, run->data);
-    sh_query_bind_text(new_run, 3, run->job);
+    SH_TRY(sh_query_new(&query, database->handle,
+                        "INSERT INTO run VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL)"));
+    sh_query_bind_text(query, 1, run->model);
+    sh_query_bind_text(query, 2, run->data);
+    sh_query_bind_text(query, 3, run->job);
     for (int i = 0; i < 5; i++)
-        sh_query_bind_integer(new_run, 4 + i, (int64_t)numbers[i]);
-    SH_TRY_DONE(sh_query_run(new_run));
-    SH_TRY_DONE(sh_query_new(&new_session, database->handle,
-                             "INSERT INTO sessions VALUES (?, ?, ?, NULL, NULL)"));
-    sh_query_bind_integer(new_session, 1, database->session);
-    sh_query_bind_text(new_session, 2, options->version);
-    sh_query_bind_real(new_session, 3, options->date);
-    SH_TRY_DONE(sh_query_run(new_session));
+        sh_query_bind_integer(query, 4 + i, (int64_t)numbers[i]);
+    SH_TRY(sh_query_end(query, sh_query_run(query)));
+    SH_TRY(sh_query_new(&query, database->handle,
+                        "INSERT INTO sessions VALUES (?, ?, ?, NULL, NULL)"));
+    sh_query_bind_integer(query, 1, database->session);
+    sh_query_bind_text(query, 2, options->version);
+    sh_query_bind_real(query, 3, options->date);
+    SH_TRY(sh_query_end(query, sh_query_run(query)));
     snprintf(sql, sizeof sql,
              "DELETE FROM steps WHERE step > %llu; DELETE FROM work WHERE step > %llu;"
              "DELETE FROM epochs WHERE step > %llu;",
              start, start, start);
-    SH_TRY_DONE(sh_database_run(database->handle, sql));
-    SH_TRY_DONE(sh_database_run(database->handle, "COMMIT"));
-done:
-    sh_query_free(new_run);
-    sh_query_free(new_session);
-    return status;
+    SH_TRY(sh_database_run(database->handle, sql));
+    return sh_database_run(database->handle, "COMMIT");
 }
 
 sh_status sh_journal_database_open(sh_journal_database **database,
@@ -182,10 +165,8 @@ sh_status sh_journal_database_open(sh_journal_database **database,
     for (int kind = 0; kind < SH_JOURNAL_KINDS; kind++)
         SH_TRY_DONE(sh_query_new(&fresh->queries[kind], fresh->handle, statements[kind]));
     for (int i = 0; i < TABLES; i++) {
-        double rows;
         snprintf(sql, sizeof sql, "SELECT count(*) FROM %s", tables[i].name);
-        SH_TRY_DONE(ask(&rows, NULL, fresh, sql));
-        fresh->rows[i] = (int64_t)rows;
+        SH_TRY_DONE(sh_database_ask(&fresh->rows[i], fresh->handle, sql));
     }
     *session = fresh->session;
     *database = fresh;
@@ -206,6 +187,11 @@ void sh_journal_database_close(sh_journal_database *database)
 }
 
 /* ---- records --------------------------------------------------------------------------------- */
+
+sh_status sh_journal_database_begin(sh_journal_database *database)
+{
+    return sh_database_run(database->handle, "BEGIN IMMEDIATE");
+}
 
 /* A statement's values in their order. */
 typedef struct values {
@@ -228,130 +214,75 @@ static void add_text(values *to, const char *value)
     sh_query_bind_text(to->query, ++to->count, value);
 }
 
-static void add_sample(values *to, const sh_journal_database *database,
-                       const sh_journal_record *record)
+static sh_status write_row(sh_journal_database *database, const sh_journal_record *record)
 {
-    add_integer(to, record->device);
-    add_real(to, moment(database, record->sample.at_ns));
-    for (int i = 0; i < SH_FIGURE_COUNT; i++)
-        add_real(to, record->sample.figures[i]);
-}
-
-static void add_work(values *to, const sh_journal_database *database,
-                     const sh_journal_record *record)
-{
-    const sh_step_times *work = &record->work;
-    add_integer(to, work->step);
-    add_integer(to, record->device);
-    add_real(to, moment(database, work->ends_ns));
-    add_integer(to, work->grains);
-    add_integer(to, work->samples);
-    add_real(to, (double)work->wall_ns * 1e-3);
-    for (int i = 0; i < SH_PART_COUNT; i++)
-        add_real(to, (double)work->ns[i] * 1e-3);
-}
-
-static void add_step(values *to, const sh_journal_database *database,
-                     const sh_journal_record *record)
-{
-    const sh_journal_step_row *step = &record->step;
-    add_integer(to, step->step);
-    add_real(to, moment(database, step->at_ns));
-    add_integer(to, step->merged == 0 ? 1 : step->merged);
-    add_integer(to, (uint64_t)database->session);
-    add_integer(to, step->view);
-    add_integer(to, step->epoch);
-    add_integer(to, step->samples);
-    add_real(to, step->loss);
-    add_real(to, step->accuracy);
-    add_integer(to, step->redone);
-}
-
-static void add_epoch(values *to, const sh_journal_database *database,
-                      const sh_journal_record *record)
-{
-    const sh_journal_epoch_row *epoch = &record->epoch;
-    add_integer(to, epoch->epoch);
-    add_integer(to, epoch->step);
-    add_real(to, moment(database, epoch->at_ns));
-    add_real(to, epoch->loss);
-    add_real(to, epoch->accuracy);
-    add_real(to, epoch->val_loss);
-    add_real(to, epoch->val_accuracy);
-    add_real(to, epoch->seconds);
-}
-
-static void add_view(values *to, const sh_journal_database *database,
-                     const sh_journal_record *record)
-{
-    add_integer(to, (uint64_t)database->session);
-    add_integer(to, record->view.number);
-    add_integer(to, record->device);
-    add_real(to, moment(database, record->view.at_ns));
-    add_integer(to, record->view.step);
-    add_integer(to, record->view.grains);
-    add_text(to, record->view.reason);
-}
-
-static void add_device(values *to, const sh_journal_database *database,
-                       const sh_journal_record *record)
-{
-    add_integer(to, record->device);
-    add_integer(to, (uint64_t)database->session);
-    add_text(to, record->member.name);
-    add_integer(to, record->member.lanes);
-    add_integer(to, record->member.cores);
-    add_text(to, record->member.family);
-    add_real(to, moment(database, record->member.at_ns));
-}
-
-static void add_gone(values *to, const sh_journal_database *database,
-                     const sh_journal_record *record)
-{
-    add_real(to, moment(database, record->member.at_ns));
-    add_text(to, record->member.name);
-    add_integer(to, record->device);
-    add_integer(to, (uint64_t)database->session);
-}
-
-static void add_event(values *to, const sh_journal_database *database,
-                      const sh_journal_record *record)
-{
-    add_real(to, moment(database, record->event.at_ns));
+    values to = {database->queries[record->kind], 0};
     if (record->device == SH_JOURNAL_NO_DEVICE)
-        add_text(to, NULL);
+        add_text(&to, NULL);
     else
-        add_integer(to, record->device);
-    add_text(to, record->event.kind);
-    add_text(to, record->event.text);
-}
-
-static void add_end(values *to, const sh_journal_database *database,
-                    const sh_journal_record *record)
-{
-    add_real(to, moment(database, record->event.at_ns));
-    add_text(to, record->event.kind);
-    add_integer(to, (uint64_t)database->session);
-}
-
-sh_status sh_journal_database_begin(sh_journal_database *database)
-{
-    return sh_database_run(database->handle, "BEGIN IMMEDIATE");
+        add_integer(&to, record->device);
+    add_integer(&to, (uint64_t)database->session);
+    add_real(&to, moment(database, record->at_ns));
+    switch (record->kind) {
+    case SH_JOURNAL_SAMPLE:
+        for (int i = 0; i < SH_FIGURE_COUNT; i++)
+            add_real(&to, record->sample.figures[i]);
+        break;
+    case SH_JOURNAL_WORK:
+        add_integer(&to, record->work.step);
+        add_integer(&to, record->work.grains);
+        add_integer(&to, record->work.samples);
+        add_real(&to, (double)record->work.wall_ns * 1e-3);
+        for (int i = 0; i < SH_PART_COUNT; i++)
+            add_real(&to, (double)record->work.ns[i] * 1e-3);
+        break;
+    case SH_JOURNAL_STEP:
+        add_integer(&to, record->step.step);
+        add_integer(&to, record->step.merged == 0 ? 1 : record->step.merged);
+        add_integer(&to, record->step.view);
+        add_integer(&to, record->step.epoch);
+        add_integer(&to, record->step.samples);
+        add_real(&to, record->step.loss);
+        add_real(&to, record->step.accuracy);
+        add_integer(&to, record->step.redone);
+        break;
+    case SH_JOURNAL_EPOCH:
+        add_integer(&to, record->epoch.epoch);
+        add_integer(&to, record->epoch.step);
+        add_real(&to, record->epoch.loss);
+        add_real(&to, record->epoch.accuracy);
+        add_real(&to, record->epoch.val_loss);
+        add_real(&to, record->epoch.val_accuracy);
+        add_real(&to, record->epoch.seconds);
+        break;
+    case SH_JOURNAL_VIEW:
+        add_integer(&to, record->view.number);
+        add_integer(&to, record->view.step);
+        add_integer(&to, record->view.grains);
+        add_text(&to, record->view.reason);
+        break;
+    case SH_JOURNAL_DEVICE:
+        add_text(&to, record->member.name);
+        add_integer(&to, record->member.lanes);
+        add_integer(&to, record->member.cores);
+        add_text(&to, record->member.family);
+        break;
+    case SH_JOURNAL_GONE:
+        add_text(&to, record->member.name);
+        break;
+    case SH_JOURNAL_END:
+        add_text(&to, record->event.kind);
+        break;
+    default: /* SH_JOURNAL_EVENT */
+        add_text(&to, record->event.kind);
+        add_text(&to, record->event.text);
+    }
+    return sh_query_run(to.query);
 }
 
 sh_status sh_journal_database_write(sh_journal_database *database, const sh_journal_record *record)
 {
-    static void (*const add[SH_JOURNAL_KINDS])(values *, const sh_journal_database *,
-                                               const sh_journal_record *) = {
-        [SH_JOURNAL_SAMPLE] = add_sample, [SH_JOURNAL_WORK] = add_work,
-        [SH_JOURNAL_STEP] = add_step,     [SH_JOURNAL_EPOCH] = add_epoch,
-        [SH_JOURNAL_VIEW] = add_view,     [SH_JOURNAL_DEVICE] = add_device,
-        [SH_JOURNAL_GONE] = add_gone,     [SH_JOURNAL_EVENT] = add_event,
-        [SH_JOURNAL_END] = add_end,
-    };
-    values to = {database->queries[record->kind], 0};
-    add[record->kind](&to, database, record);
-    SH_TRY(sh_query_run(to.query));
+    SH_TRY(write_row(database, record));
     for (int i = 0; i < TABLES; i++)
         database->rows[i] += tables[i].kind == record->kind;
     if (record->kind != SH_JOURNAL_END || record->event.text == NULL)
@@ -359,9 +290,7 @@ sh_status sh_journal_database_write(sh_journal_database *database, const sh_jour
     sh_query *query;
     SH_TRY(sh_query_new(&query, database->handle, "UPDATE run SET weights_hash = ?"));
     sh_query_bind_text(query, 1, record->event.text);
-    const sh_status status = sh_query_run(query);
-    sh_query_free(query);
-    return status;
+    return sh_query_end(query, sh_query_run(query));
 }
 
 /* ---- thinning -------------------------------------------------------------------------------- */
@@ -380,7 +309,7 @@ static sh_status next_group(sh_journal_database *database);
 /* Of the first table from this one on that has too many rows. */
 static sh_status begin_round(sh_journal_database *database, size_t table)
 {
-    while (table < TABLES && database->rows[table] <= (int64_t)database->options->rows_max)
+    while (table < TABLES && database->rows[table] <= (double)database->options->rows_max)
         table++;
     database->thinning = table < TABLES ? &tables[table] : NULL;
     database->device = -1;
@@ -392,36 +321,32 @@ static sh_status next_group(sh_journal_database *database)
 {
     const thinned *table = database->thinning;
     char sql[256], group[64];
-    double value = 0;
-    bool found = database->device < 0;
+    double device = database->device < 0 ? 0 : NAN, rows;
     if (table->by_device) {
         snprintf(sql, sizeof sql, "SELECT min(device) FROM samples WHERE device > %lld",
                  (long long)database->device);
-        SH_TRY(ask(&value, &found, database, sql));
+        SH_TRY(sh_database_ask(&device, database->handle, sql));
     }
-    if (!found)
+    if (isnan(device))
         return begin_round(database, (size_t)(table - tables) + 1);
-    database->device = (int64_t)value;
+    database->device = (int64_t)device;
     database->cursor = -1;
     snprintf(sql, sizeof sql, "SELECT count(*) FROM %s WHERE %s 1", table->name,
              of_group(database, group));
-    SH_TRY(ask(&value, NULL, database, sql));
+    SH_TRY(sh_database_ask(&rows, database->handle, sql));
     snprintf(sql, sizeof sql, "SELECT %s FROM %s WHERE %s 1 ORDER BY %s LIMIT 1 OFFSET %lld",
-             table->key, table->name, group, table->key, (long long)value / 2);
-    SH_TRY(ask(&database->cutoff, NULL, database, sql));
+             table->key, table->name, group, table->key, (long long)rows / 2);
+    SH_TRY(sh_database_ask(&database->cutoff, database->handle, sql));
     snprintf(sql, sizeof sql,
              "SELECT merged FROM %s WHERE %s %s <= %.17g ORDER BY merged LIMIT 1 OFFSET %lld",
-             table->name, group, table->key, database->cutoff, (long long)value / 4);
-    return ask(&database->merged, NULL, database, sql);
+             table->name, group, table->key, database->cutoff, (long long)rows / 4);
+    return sh_database_ask(&database->merged, database->handle, sql);
 }
 
-static sh_status run_counted(const sh_journal_database *database, const char *sql, int64_t *rows)
+static sh_status run_counted(double *rows, const sh_journal_database *database, const char *sql)
 {
-    double changed;
     SH_TRY(sh_database_run(database->handle, sql));
-    SH_TRY(ask(&changed, NULL, database, "SELECT changes()"));
-    *rows = (int64_t)changed;
-    return SH_OK;
+    return sh_database_ask(rows, database->handle, "SELECT changes()");
 }
 
 static sh_status thin_slice(sh_journal_database *database)
@@ -431,15 +356,14 @@ static sh_status thin_slice(sh_journal_database *database)
     const uint64_t part = database->options->rows_max / SLICES;
     const uint64_t rows = part < SLICE_LEAST ? SLICE_LEAST : part > SLICE_MOST ? SLICE_MOST : part;
     double end; /* the key up to which the slice goes */
-    int64_t before, after;
-    bool found;
+    double before, after;
     of_group(database, group);
     snprintf(sql, sizeof sql,
              "SELECT %s FROM %s WHERE %s %s > %.17g AND %s < %.17g ORDER BY %s LIMIT 1 OFFSET %llu",
              table->key, table->name, group, table->key, database->cursor, table->key,
              database->cutoff, table->key, (unsigned long long)rows - 1);
-    SH_TRY(ask(&end, &found, database, sql));
-    if (!found)
+    SH_TRY(sh_database_ask(&end, database->handle, sql));
+    if (isnan(end))
         end = database->cutoff;
     snprintf(range, sizeof range, "%s %s > %.17g AND %s <= %.17g AND merged <= %.17g", group,
              table->key, database->cursor, table->key, end, database->merged);
@@ -449,9 +373,9 @@ static sh_status thin_slice(sh_journal_database *database)
              table->columns, table->apart, table->key, table->name, range, table->apart);
     SH_TRY(sh_database_run(database->handle, sql));
     snprintf(sql, sizeof sql, "DELETE FROM %s WHERE %s", table->name, range);
-    SH_TRY(run_counted(database, sql, &before));
+    SH_TRY(run_counted(&before, database, sql));
     snprintf(sql, sizeof sql, "INSERT INTO %s SELECT * FROM thin", table->name);
-    SH_TRY(run_counted(database, sql, &after));
+    SH_TRY(run_counted(&after, database, sql));
     SH_TRY(sh_database_run(database->handle, "DROP TABLE thin"));
     database->rows[table - tables] -= before - after;
     database->cursor = end;

@@ -34,24 +34,23 @@ typedef enum sh_journal_record_kind {
 /* One record; texts are copies. */
 typedef struct sh_journal_record {
     sh_journal_record_kind kind;
-    uint32_t device;
+    uint32_t device; /* SH_JOURNAL_NO_DEVICE: none */
+    uint64_t at_ns;  /* of the journal's clock */
     union {
         sh_sample sample;
         sh_step_times work;
         sh_journal_step_row step;
         sh_journal_epoch_row epoch;
         struct {
-            uint64_t at_ns, step;
+            uint64_t step;
             uint32_t number, grains;
             char reason[SH_JOURNAL_NAME_BYTES];
         } view;
         struct {
-            uint64_t at_ns;
             uint32_t lanes, cores;
             char name[SH_JOURNAL_NAME_BYTES], family[SH_JOURNAL_NAME_BYTES]; /* "": not known */
         } member; /* DEVICE; GONE with the reason as its name */
         struct {
-            uint64_t at_ns;
             char *kind, *text; /* owned by the journal; text NULL: none. END: status, hash */
         } event;
     };

@@ -70,13 +70,9 @@ static sh_journal *opened(uint64_t start_step, uint64_t rows_max)
 static double ask(const char *sql)
 {
     sh_database *database;
-    sh_query *query;
-    bool row;
+    double value;
     assert_ok(sh_database_open(&database, path, sh_schema_run(), SH_DATABASE_READ));
-    assert_ok(sh_query_new(&query, database, sql));
-    assert_ok(sh_query_next(query, &row));
-    const double value = row ? sh_query_real(query, 0) : -1;
-    sh_query_free(query);
+    assert_ok(sh_database_ask(&value, database, sql));
     sh_database_close(database);
     return value;
 }

@@ -55,19 +55,15 @@ static const char *const columns[SH_SETTING_COUNT] = {
 static sh_status find_missing(bool missing[SH_SETTING_COUNT], sh_database *database)
 {
     sh_query *query;
-    bool has;
     SH_TRY(sh_query_new(&query, database,
                         "SELECT 1 FROM pragma_table_info('trials') WHERE name = ?1"));
     sh_status status = SH_OK;
-    for (int i = 0; i < SH_SETTING_COUNT; i++) {
+    for (int i = 0; status == SH_OK && i < SH_SETTING_COUNT; i++) {
         sh_query_bind_text(query, 1, columns[i]);
-        SH_TRY_DONE(sh_query_next(query, &has));
-        missing[i] = !has;
-        sh_query_reset(query);
+        missing[i] = !sh_query_row(query);
+        status = sh_query_reset(query);
     }
-done:
-    sh_query_free(query);
-    return status;
+    return sh_query_end(query, status);
 }
 
 sh_status sh_sweep_schema_extend(sh_database *database)

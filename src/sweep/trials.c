@@ -96,10 +96,11 @@ void sh_trials_close(sh_trials *trials)
 
 sh_status sh_trials_load(sh_trials *trials, sh_trial *trial)
 {
-    bool found;
     sh_query *query = trials->load;
     sh_query_bind_text(query, 1, trial->id);
-    SH_TRY(sh_query_next(query, &found));
+    const bool found = sh_query_row(query);
+    if (!found)
+        SH_TRY(sh_query_reset(query));
     trial->state = SH_TRIAL_WAITING;
     for (sh_trial_state state = SH_TRIAL_WAITING; found && state <= SH_TRIAL_FAILED; state++)
         if (strcmp(sh_trial_state_text(state), sh_query_text(query, 0)) == 0)
@@ -111,8 +112,7 @@ sh_status sh_trials_load(sh_trials *trials, sh_trial *trial)
         trial->figures[i] = found ? sh_query_real(query, 4 + i) : NAN;
     snprintf(trial->weights_hash, sizeof trial->weights_hash, "%s",
              found ? sh_query_text(query, 4 + SH_TRIAL_FIGURE_COUNT) : "");
-    sh_query_reset(query);
-    return SH_OK;
+    return sh_query_reset(query);
 }
 
 sh_status sh_trials_save(sh_trials *trials, const sh_trial *trial, double begun)
@@ -142,9 +142,8 @@ static sh_status take_all(sh_trials *trials, const sh_study *study, const char *
     sh_query_bind_text(query, 1, study->name);
     sh_query_bind_text(query, 2, file);
     sh_query_bind_real(query, 3, now);
-    sh_status status = sh_query_run(query);
-    sh_query_free(query);
-    SH_TRY(status);
+    SH_TRY(sh_query_end(query, sh_query_run(query)));
+    sh_status status = SH_OK;
     SH_TRY(sh_query_new(&query, trials->database, "INSERT INTO study VALUES (NULL, ?1, ?2)"));
     for (size_t i = 0; i < study->trial_count; i++) {
         const sh_study_trial *planned = &study->trials[i];
@@ -178,13 +177,10 @@ sh_status sh_trials_take(sh_trials *trials, const sh_study *study, const char *f
 
 sh_status sh_trials_others(sh_trials *trials, uint32_t *count)
 {
-    sh_query *query;
-    bool row;
-    SH_TRY(sh_query_new(&query, trials->database,
+    double found;
+    SH_TRY(
+        sh_database_ask(&found, trials->database,
                         "SELECT count(*) FROM trials WHERE id NOT IN (SELECT trial FROM study)"));
-    const sh_status status = sh_query_next(query, &row);
-    if (status == SH_OK)
-        *count = (uint32_t)sh_query_integer(query, 0);
-    sh_query_free(query);
-    return status;
+    *count = (uint32_t)found;
+    return SH_OK;
 }
