@@ -241,9 +241,14 @@ static void is_whole_or_absent_while_it_is_made(void **state)
             continue;
         }
         sh_status status;
-        while ((status = sh_database_open(&database, path, &fish, SH_DATABASE_READ)) != SH_OK)
-            if (status != SH_NOT_FOUND || waitpid(maker, NULL, WNOHANG) != 0)
+        bool made = false; /* all of them, before this look */
+        while ((status = sh_database_open(&database, path, &fish, SH_DATABASE_READ)) != SH_OK) {
+            if (status != SH_NOT_FOUND || made)
                 fail_msg("%s", sh_message());
+            siginfo_t about = {0};
+            assert_int_equal(waitid(P_PID, (id_t)maker, &about, WEXITED | WNOHANG | WNOWAIT), 0);
+            made = about.si_pid != 0;
+        }
         sh_database_close(database);
     }
     if (maker == 0)
