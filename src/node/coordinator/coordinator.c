@@ -477,14 +477,9 @@ done:
     return status;
 }
 
-const char *sh_coordinator_token(const sh_coordinator *coordinator)
+const sh_invitation *sh_coordinator_invitation(const sh_coordinator *coordinator)
 {
-    return coordinator->invitation.text;
-}
-
-const char *sh_coordinator_local_token(const sh_coordinator *coordinator)
-{
-    return coordinator->invitation.local_text;
+    return &coordinator->invitation;
 }
 
 sh_station *sh_coordinator_station(const sh_coordinator *coordinator)
@@ -596,7 +591,7 @@ void sh_coordinator_close(sh_coordinator *coordinator)
     sh_station_close(coordinator->station);
     sh_supply_free(coordinator->supply);
     sh_membership_free(coordinator->membership);
-    sh_invitation_wipe(&coordinator->invitation);
+    sh_key_wipe(&coordinator->invitation, sizeof coordinator->invitation);
     sh_key_wipe(coordinator->secret, sizeof coordinator->secret);
     pthread_mutex_destroy(&coordinator->lock);
     sh_device_reports_release(&coordinator->reports);

@@ -4,10 +4,10 @@
  * the cluster's membership, whose actions it carries out. It decides nothing itself.
  *
  *     SH_TRY(sh_coordinator_open(&coordinator, &options));
- *     print(sh_coordinator_token(coordinator));
+ *     print(sh_coordinator_invitation(coordinator)->text);
  *     sh_coordinator_ready(coordinator);          // device 0, which is this process, is prepared
- *     ... the step's thread does what sh_coordinator_station says; the mailbox gets NOTE, and END
- * ... sh_coordinator_close(coordinator);
+ *     ... the step's thread does what sh_coordinator_station says, until the mailbox gets END ...
+ *     sh_coordinator_close(coordinator);
  *
  * Threads: one caller, not the loop's. Inside, everything happens on the loop's thread.
  */
@@ -15,6 +15,7 @@
 #define SHOAL_NODE_COORDINATOR_H
 
 #include "cluster/serving.h"
+#include "node/coordinator/invitation.h"
 #include "node/mail/mailbox.h"
 #include "node/member/station.h"
 #include "node/record/run_journal.h"
@@ -42,9 +43,8 @@ typedef struct sh_coordinator sh_coordinator;
 sh_status sh_coordinator_open(sh_coordinator **coordinator,
                               const sh_coordinator_options *options) SHOAL_CHECKED;
 
-/* The token for devices elsewhere, and for those on this machine; borrowed until close. */
-const char *sh_coordinator_token(const sh_coordinator *coordinator);
-const char *sh_coordinator_local_token(const sh_coordinator *coordinator);
+/* The tokens; borrowed until close. */
+const sh_invitation *sh_coordinator_invitation(const sh_coordinator *coordinator);
 
 /* Device 0 is prepared. */
 void sh_coordinator_ready(sh_coordinator *coordinator);

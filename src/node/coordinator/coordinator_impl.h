@@ -15,7 +15,6 @@
 #include "cluster/membership.h"
 #include "node/coordinator/coordinator.h"
 #include "node/coordinator/device_reports.h"
-#include "node/coordinator/invitation.h"
 #include "node/delivery/supply.h"
 
 #define NO_DEVICE UINT32_MAX

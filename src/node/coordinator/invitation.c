@@ -84,8 +84,3 @@ sh_status sh_invitation_keep(const sh_invitation *invitation, const char *path)
 {
     return sh_file_replace_private(path, invitation->text, strlen(invitation->text));
 }
-
-void sh_invitation_wipe(sh_invitation *invitation)
-{
-    sh_key_wipe(invitation, sizeof *invitation);
-}

@@ -6,7 +6,7 @@
  *     ... listen on invitation.host and .port ...
  *     SH_TRY(sh_invitation_issue(&invitation, bound_port));
  *     print(invitation.text);
- *     sh_invitation_wipe(&invitation);
+ *     sh_key_wipe(&invitation, sizeof invitation);
  *
  * Threads: caller locks.
  */
@@ -42,7 +42,5 @@ sh_status sh_invitation_recall(sh_invitation *invitation, const char *path) SHOA
 
 /* Keeps the token in a file that only its owner reads. */
 sh_status sh_invitation_keep(const sh_invitation *invitation, const char *path) SHOAL_CHECKED;
-
-void sh_invitation_wipe(sh_invitation *invitation);
 
 #endif

@@ -59,7 +59,7 @@ static void both_tokens_have_one_secret(void **state)
         assert_string_equal(near.host, cases[i].local);
         if (cases[i].host != NULL)
             assert_string_equal(away.host, cases[i].host);
-        sh_invitation_wipe(&invitation);
+        sh_key_wipe(&invitation, sizeof invitation);
         assert_int_equal(invitation.text[0], 0);
     }
 }

@@ -13,8 +13,8 @@
  *     status = sh_company_dismiss(company, status, message);
  *     sh_company_close(company, stopped);
  *
- * Threads: one caller, the step's thread, but where said. It must live as long as the local
- * devices, which the system ends with the thread that started them.
+ * Threads: the step's, but where said. It lives as long as the local devices, which the system ends
+ * with the thread that started them.
  */
 #ifndef SHOAL_NODE_COMPANY_H
 #define SHOAL_NODE_COMPANY_H
@@ -46,8 +46,8 @@ typedef struct sh_company_ops {
      * the ranks. The company is closed where this fails. */
     sh_status (*open)(sh_company *company);
 
-    /* Where `status` is a failure of any device, it fails on all, with the message of the first of
-     * these. */
+    /* Where any device's `status` is a failure, all fail, with the message of the first of these.
+     */
     sh_status (*unite)(sh_company *company, sh_status status);
 
     /* The bench is started. SH_MISMATCH on all ranks where any has another program, job, data,
@@ -69,7 +69,6 @@ typedef struct sh_company_ops {
      * cannot go on. */
     sh_status (*idle)(sh_company *company, bool wait, bool *over);
 
-    /* Runs the course. */
     sh_status (*run)(sh_company *company, sh_course *course, sh_ending *ending);
 
     /* What each device did, this one (`own`) first. *reports is owned: free(). */
@@ -115,6 +114,11 @@ struct sh_company {
 };
 
 extern const sh_company_ops sh_company_ranks, sh_company_crew;
+
+/* Which devices add up for the others, by options->servers and the job's strategy. SH_INVALID: the
+ * strategy has no servers, the list is malformed, or names a device that there can never be. */
+sh_status sh_company_choose_servers(sh_serving *serving, const sh_train_options *options,
+                                    const sh_job *job) SHOAL_CHECKED;
 
 /* *company is owned: sh_company_close. The options are borrowed until then. */
 sh_status sh_company_open(sh_company **company, const sh_train_options *options) SHOAL_CHECKED;

@@ -81,12 +81,12 @@ static sh_status assemble(sh_company *company)
                                }));
     if (options->listen != NULL)
         observe(crew, &(sh_event){.kind = SH_EVENT_TOKEN,
-                                  .text = sh_coordinator_token(crew->coordinator)});
+                                  .text = sh_coordinator_invitation(crew->coordinator)->text});
     SH_TRY(sh_children_start(&crew->children,
                              &(sh_children_options){
                                  .count = company->here - 1,
                                  .program = options->program,
-                                 .token = sh_coordinator_local_token(crew->coordinator),
+                                 .token = sh_coordinator_invitation(crew->coordinator)->local_text,
                                  .name = company->name,
                                  .lanes = company->lanes,
                                  .memory = options->memory,

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "node/job/weights.h"
+#include "node/job/resume.h"
 #include "shoal/eval.h"
 #include "store/checkpoint.h"
 #include "train/pretrained.h"

@@ -117,3 +117,24 @@ bool sh_resume_is_run(const char *path)
     char job[SH_PATH_BYTES];
     return sh_path_join(job, path, SH_RUN_JOB) == SH_OK && access(job, F_OK) == 0;
 }
+
+sh_status sh_weights_open(sh_safetensors **file, const char *path)
+{
+    char used[SH_PATH_BYTES];
+    sh_safetensors *fresh;
+    if (sh_folder_exists(path))
+        return sh_checkpoint_open(file, used, path);
+    SH_TRY(sh_safetensors_open(&fresh, path));
+    if (sh_safetensors_metadata(fresh, SH_CHECKPOINT_FORMAT_KEY) != NULL) {
+        sh_safetensors_close(fresh);
+        return sh_checkpoint_open(file, used, path); /* which knows what a checkpoint must be */
+    }
+    const bool summed = sh_safetensors_metadata(fresh, SH_SAFETENSORS_CHECKSUM) != NULL;
+    const sh_status status = summed ? sh_safetensors_verify(fresh) : SH_OK;
+    if (status != SH_OK) {
+        sh_safetensors_close(fresh);
+        return status;
+    }
+    *file = fresh;
+    return SH_OK;
+}

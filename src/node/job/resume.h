@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Going on from a checkpoint: its job, what the user may change in it, its data.
+ * What was saved and is used again: a checkpoint that a training goes on from, with its job, what
+ * the user may change in it, and its data; and weights, wherever users keep them.
  *
  *     SH_TRY(sh_resume_open(&bench, &options, note));
  *     if (note[0] != '\0')
  *         tell(note);
+ *     ...
+ *     SH_TRY(sh_weights_open(&file, "runs/lenet"));
+ *     status = sh_pretrained_load(note, replica, file, SH_PRETRAINED_WHOLE);
+ *     sh_safetensors_close(file);
  *
  * Threads: caller locks.
  */
@@ -12,6 +17,7 @@
 #define SHOAL_NODE_RESUME_H
 
 #include "shoal/train.h"
+#include "store/safetensors.h"
 #include "train/workbench.h"
 
 /*
@@ -25,5 +31,12 @@ sh_status sh_resume_open(sh_workbench **bench, const sh_train_options *options,
 
 /* Whether `path` is a run's folder, in which a resumed training goes on; a checkpoint is not. */
 bool sh_resume_is_run(const char *path);
+
+/*
+ * Opens the newest checkpoint of a run's folder, or a safetensors file, whose checksum is verified
+ * where it carries one. `*file` is owned: sh_safetensors_close it. Fails as sh_checkpoint_open and
+ * sh_safetensors_open do. Any thread.
+ */
+sh_status sh_weights_open(sh_safetensors **file, const char *path) SHOAL_CHECKED;
 
 #endif

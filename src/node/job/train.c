@@ -18,10 +18,8 @@
 #include "base/clock.h"
 #include "base/host.h"
 #include "base/log.h"
-#include "node/coordinator/choice.h"
 #include "node/job/company.h"
 #include "node/job/resume.h"
-#include "node/job/weights.h"
 #include "node/record/scalars.h"
 #include "store/checkpoint.h"
 #include "store/run.h"
@@ -353,7 +351,7 @@ static sh_status prepare(training *t)
     SH_TRY(options->resume != NULL ? sh_resume_open(&t->bench, options, note) : open_new(t, note));
     if (note[0] != '\0')
         observe(t, &(sh_event){.kind = SH_EVENT_NOTE, .text = note});
-    SH_TRY(sh_choice_serving(&company->serving, options, &t->bench->job));
+    SH_TRY(sh_company_choose_servers(&company->serving, options, &t->bench->job));
     if (options->profile != SH_PROFILE_OFF)
         t->bench->clock = sh_clock_system();
     SH_TRY(sh_flip_arm(&t->bench->flip, company->name));
@@ -395,12 +393,12 @@ static sh_status open_run(training *t)
         t->scalars.epoch = (uint32_t)(replica->steps / epoch_steps);
         if (replica->steps % epoch_steps != 0) /* else they are those of the epoch before */
             t->scalars.seen = replica->epoch;
-        note_failure(t, sh_scalars_open(&t->scalars, &(sh_tensorboard_options){
-                                                         .folder = sh_run_folder(t->run),
-                                                         .host = name,
-                                                         .at = date(),
-                                                         .start_step = replica->steps,
-                                                     }));
+        note_failure(t, sh_tensorboard_open(&t->scalars.file, &(sh_tensorboard_options){
+                                                                  .folder = sh_run_folder(t->run),
+                                                                  .host = name,
+                                                                  .at = date(),
+                                                                  .start_step = replica->steps,
+                                                              }));
     }
     SH_TRY(sh_run_journal_open(&t->journal, &(sh_run_journal_options){t->run, t->bench, name}));
     t->company->run = t->run;
@@ -593,7 +591,7 @@ sh_status sh_train(const sh_train_options *options, sh_summary *summary)
     sh_company_close(t.company, sh_stop_requested(options->stop));
     sh_workbench_close(t.bench);
     sh_log_tap_remove(&t.events);
-    sh_scalars_close(&t.scalars);
+    sh_tensorboard_close(t.scalars.file);
     sh_run_close(t.run);
     pthread_mutex_destroy(&t.saving);
     if (status != SH_OK && status != SH_STOPPED && status != SH_PEER_LOST)

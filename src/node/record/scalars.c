@@ -1,17 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "node/record/scalars.h"
 
-sh_status sh_scalars_open(sh_scalars *scalars, const sh_tensorboard_options *options)
-{
-    return sh_tensorboard_open(&scalars->file, options);
-}
-
-void sh_scalars_close(sh_scalars *scalars)
-{
-    sh_tensorboard_close(scalars->file);
-    scalars->file = NULL;
-}
-
 sh_status sh_scalars_step(sh_scalars *scalars, double at, const sh_progress_report *report,
                           double samples_per_second)
 {

@@ -60,7 +60,7 @@ static void tells_means_since_the_last_event(void **state)
     size_t bytes;
     scratch_make(folder);
     sh_scalars scalars = {.epoch = 1, .seen = {100, 50, 20}};
-    assert_ok(sh_scalars_open(&scalars, &(sh_tensorboard_options){folder, "a", 1000, 7}));
+    assert_ok(sh_tensorboard_open(&scalars.file, &(sh_tensorboard_options){folder, "a", 1000, 7}));
     add(&scalars, 1000.0, 8, 1, (sh_epoch_totals){120, 60, 25}); /* 20 in 10 samples */
     add(&scalars, 1000.01, 9, 1, (sh_epoch_totals){130, 70, 35});
     add(&scalars, 1000.2, 10, 1, (sh_epoch_totals){135, 80, 45}); /* 15 in 20 */
@@ -79,8 +79,7 @@ static void tells_means_since_the_last_event(void **state)
     assert_true(value_of(file, bytes, "val/loss", 0) == 0.25F);
     assert_true(value_of(file, bytes, "val/accuracy", 0) == 0.5F);
     free(file);
-    sh_scalars_close(&scalars);
-    assert_null(scalars.file);
+    sh_tensorboard_close(scalars.file);
     scratch_remove(folder);
 }
 
@@ -90,7 +89,7 @@ static void without_a_file_nothing_is_done(void **state)
     sh_scalars scalars = {0};
     add(&scalars, 1000, 1, 0, (sh_epoch_totals){20, 10, 5});
     assert_ok(sh_scalars_epoch(&scalars, 1001, &(sh_event){.val_loss = 0.25}));
-    sh_scalars_close(&scalars);
+    sh_tensorboard_close(scalars.file);
 }
 
 int main(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "node/coordinator/choice.h"
+#include "node/job/company.h"
 
 #include <stdio.h>
 
@@ -21,14 +21,14 @@ static void the_strategy_says_whether_devices_serve(void **state)
     (void)state;
     sh_serving serving;
     sh_train_options options = options_of("sync", NULL);
-    assert_ok(sh_choice_serving(&serving, &options, &options.job));
+    assert_ok(sh_company_choose_servers(&serving, &options, &options.job));
     assert_false(serving.on);
     options = options_of("ps-sync", NULL);
-    assert_ok(sh_choice_serving(&serving, &options, &options.job));
+    assert_ok(sh_company_choose_servers(&serving, &options, &options.job));
     assert_true(serving.on);
     assert_int_equal(serving.count, 0);
     options = options_of("ps-sync", "2,0");
-    assert_ok(sh_choice_serving(&serving, &options, &options.job));
+    assert_ok(sh_company_choose_servers(&serving, &options, &options.job));
     assert_true(serving.on);
     assert_int_equal(serving.count, 2);
 }
@@ -49,7 +49,8 @@ static void choices_that_cannot_be_are_refused(void **state)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         sh_serving serving;
         sh_train_options options = options_of(bad[i].strategy, bad[i].servers);
-        assert_fails(sh_choice_serving(&serving, &options, &options.job), SH_INVALID, bad[i].part);
+        assert_fails(sh_company_choose_servers(&serving, &options, &options.job), SH_INVALID,
+                     bad[i].part);
         assert_fails(sh_train_options_check(&options), SH_INVALID, bad[i].part);
         options.resume = "run"; /* which strategy it has is not known yet */
         assert_ok(sh_train_options_check(&options));
