@@ -84,40 +84,6 @@ static void enter(sh_participant *participant)
     participant->dealt = participant->keep = false;
 }
 
-/* Enters the view of a GO if all is as the GO says, and only once: the GO of a view that the device
- * has left is still here until the next directive. */
-static void try_go(sh_participant *participant)
-{
-    const sh_directive *directive = &participant->directive;
-    sh_notice *notice = &participant->notice;
-    if (directive->phase != SH_DIRECTIVE_GO || participant->entered >= directive->view ||
-        participant->under_way != SH_TASK_WAIT || !notice->whole ||
-        wanted_transfer(participant) != NULL || must_halt(participant) ||
-        own_seat(participant) == NULL)
-        return;
-    if (directive->planned) {
-        if (sh_position_same(notice->position, directive->start))
-            enter(participant);
-        return;
-    }
-    if (!sh_position_reaches(notice->position, directive->start))
-        return;
-    enter(participant);
-    if (!sh_position_same(notice->position, directive->start)) {
-        notice->position = directive->start;
-        notice->grains = 0;
-        notice->held.count = 0;
-        notice->life = SH_LIFE_READY;
-    }
-    if (directive->ends)
-        notice->life = SH_LIFE_FINISHED;
-    participant->dealt = directive->start.phase != SH_PHASE_VALIDATION;
-    participant->keep = participant->dealt && directive->keep && notice->held.count > 0;
-    participant->work = directive->work;
-    if (!participant->keep)
-        notice->held.count = 0;
-}
-
 /* Draws the conclusions from the state. */
 static void settle(sh_participant *participant)
 {
@@ -139,7 +105,32 @@ static void settle(sh_participant *participant)
          (directive->ring != directive->view && directive->ring == participant->ring &&
           !participant->stalled)))
         notice->linked = directive->view;
-    try_go(participant);
+
+    /* A GO is followed once, when all is as it says: the GO of a view that the device has left
+     * stays here until the next directive comes. */
+    const bool same = sh_position_same(notice->position, directive->start);
+    if (directive->phase != SH_DIRECTIVE_GO || participant->entered >= directive->view ||
+        participant->under_way != SH_TASK_WAIT || !notice->whole ||
+        wanted_transfer(participant) != NULL || must_halt(participant) ||
+        own_seat(participant) == NULL ||
+        !(directive->planned ? same : sh_position_reaches(notice->position, directive->start)))
+        return;
+    enter(participant);
+    if (directive->planned)
+        return;
+    if (!same) {
+        notice->position = directive->start;
+        notice->grains = 0;
+        notice->held.count = 0;
+        notice->life = SH_LIFE_READY;
+    }
+    if (directive->ends)
+        notice->life = SH_LIFE_FINISHED;
+    participant->dealt = directive->start.phase != SH_PHASE_VALIDATION;
+    participant->keep = participant->dealt && directive->keep && notice->held.count > 0;
+    participant->work = directive->work;
+    if (!participant->keep)
+        notice->held.count = 0;
 }
 
 static void stage_ended(sh_participant *participant, const sh_participant_event *event)

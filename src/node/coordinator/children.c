@@ -59,17 +59,6 @@ static void *wait_for_child(void *argument)
     return NULL;
 }
 
-/* Writes the token and its end into the child's standard input; the pipe holds it. */
-static sh_status give_token(int fd, const char *token)
-{
-    char line[SH_TOKEN_TEXT + 2];
-    const int length = snprintf(line, sizeof line, "%s\n", token);
-    const ssize_t wrote = write(fd, line, (size_t)length);
-    const int error = errno;
-    sh_key_wipe(line, sizeof line);
-    return wrote == length ? SH_OK : sh_fail_errno(error, "handing the token to a local device");
-}
-
 /* Starts one process with `input` as its standard input. */
 static sh_status spawn(child *self, const sh_children_options *options, int input)
 {
@@ -93,6 +82,7 @@ static sh_status start_child(sh_children *children, const sh_children_options *o
                              uint32_t index)
 {
     int ends[2];
+    char line[SH_TOKEN_TEXT + 2];
     child *self = &children->items[index];
     *self = (child){.of = children};
     snprintf(self->name, sizeof self->name, "%.*s/%u", SH_NAME_BYTES - 1, options->name, index + 2);
@@ -100,9 +90,12 @@ static sh_status start_child(sh_children *children, const sh_children_options *o
         return sh_fail_errno(errno, "starting a local device");
     fcntl(ends[0], F_SETFD, FD_CLOEXEC);
     fcntl(ends[1], F_SETFD, FD_CLOEXEC);
-    sh_status status = give_token(ends[1], options->token);
-    if (status == SH_OK)
-        status = spawn(self, options, ends[0]);
+    const int length = snprintf(line, sizeof line, "%s\n", options->token);
+    const ssize_t wrote = write(ends[1], line, (size_t)length); /* the pipe holds it */
+    const sh_status status = wrote == length
+                                 ? spawn(self, options, ends[0])
+                                 : sh_fail_errno(errno, "handing the token to a local device");
+    sh_key_wipe(line, sizeof line);
     close(ends[0]);
     close(ends[1]);
     SH_TRY(status);

@@ -30,21 +30,6 @@ static sh_progress_report report_of(const sh_course *course)
 
 /* ---- one stage ------------------------------------------------------------------------------- */
 
-static sh_status advance(sh_course *course, const sh_part *part, uint32_t *next_view)
-{
-    sh_step_result result;
-    const uint64_t before = course->bench->replica->steps;
-    SH_TRY(sh_trainer_step(course->bench->trainer, part, &result));
-    course->redone_steps += result.redone;
-    course->stopped = result.totals.stops > 0;
-    *next_view = result.totals.next_view;
-    sh_progress_report report = report_of(course);
-    report.totals = result.totals;
-    report.redone = result.redone;
-    report.applied = (uint32_t)(report.steps - before);
-    return course->on_step == NULL ? SH_OK : course->on_step(course->context, &report);
-}
-
 /* Whether the job ends where the replica stands. */
 static bool is_over(const sh_course *course)
 {
@@ -87,14 +72,26 @@ static sh_status run_stage(sh_course *course, const sh_task *task, sh_engine *en
         if (course->on_view != NULL)
             course->on_view(course->context, task->view, task->devices);
     }
-    if (task->position.phase != SH_PHASE_VALIDATION)
-        return advance(course, &part, next_view);
-    sh_sum_totals totals;
-    SH_TRY(sh_trainer_evaluate(trainer, &part, &totals));
-    *next_view = totals.next_view;
-    const sh_progress_report report = report_of(course);
-    return course->on_validated == NULL ? SH_OK
-                                        : course->on_validated(course->context, &report, &totals);
+    if (task->position.phase == SH_PHASE_VALIDATION) {
+        sh_sum_totals totals;
+        SH_TRY(sh_trainer_evaluate(trainer, &part, &totals));
+        *next_view = totals.next_view;
+        const sh_progress_report report = report_of(course);
+        return course->on_validated == NULL
+                   ? SH_OK
+                   : course->on_validated(course->context, &report, &totals);
+    }
+    sh_step_result result;
+    const uint64_t before = course->bench->replica->steps;
+    SH_TRY(sh_trainer_step(trainer, &part, &result));
+    course->redone_steps += result.redone;
+    course->stopped = result.totals.stops > 0;
+    *next_view = result.totals.next_view;
+    sh_progress_report report = report_of(course);
+    report.totals = result.totals;
+    report.redone = result.redone;
+    report.applied = (uint32_t)(report.steps - before);
+    return course->on_step == NULL ? SH_OK : course->on_step(course->context, &report);
 }
 
 /* ---- with others ----------------------------------------------------------------------------- */
@@ -168,12 +165,14 @@ static sh_status do_tasks(sh_course *course)
     return SH_OK;
 }
 
-/* ---- devices that stay ----------------------------------------------------------------------- */
+/* ---- the whole of it ------------------------------------------------------------------------- */
 
-static sh_status run_as_it_is(sh_course *course)
+sh_status sh_course_run(sh_course *course, sh_ending *ending)
 {
-    uint32_t next_view;
-    while (!is_over(course)) {
+    const bool fixed = course->station == NULL;
+    sh_status status = fixed ? SH_OK : do_tasks(course);
+    while (fixed && status == SH_OK && !is_over(course)) {
+        uint32_t next_view;
         const sh_task task = {
             .kind = SH_TASK_RUN,
             .view = 1,
@@ -181,15 +180,8 @@ static sh_status run_as_it_is(sh_course *course)
             .position = sh_replica_position(course->bench->replica),
             .share = course->share,
         };
-        SH_TRY(run_stage(course, &task, course->engine, &next_view));
+        status = run_stage(course, &task, course->engine, &next_view);
     }
-    return SH_OK;
-}
-
-sh_status sh_course_run(sh_course *course, sh_ending *ending)
-{
-    const bool fixed = course->station == NULL;
-    const sh_status status = fixed ? run_as_it_is(course) : do_tasks(course);
     course->whole = fixed || sh_station_settle(course->station);
     *ending = !course->whole || !is_over(course) ? SH_ENDING_DISMISSED
               : course->stopped                  ? SH_ENDING_STOPPED

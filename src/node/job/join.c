@@ -74,7 +74,7 @@ static sh_status expect(device *self, sh_mail_kind kind, sh_mail *mail)
     return mail->status == SH_OK ? SH_OK : sh_fail(mail->status, "%s", mail->text);
 }
 
-/* This device lacks the data: they come from others. */
+/* The data come from other devices. */
 static sh_status fetch_data(device *self, const sh_welcome *welcome)
 {
     sh_mail mail;
@@ -281,19 +281,10 @@ static sh_status connect_and_live(device *self)
     return status == SH_OK ? SH_OK : sh_fail(status, "%s", message);
 }
 
-/* Waits before the next try, and drops what the last one left in the mailbox. */
-static sh_status wait_to_retry(device *self)
-{
-    sh_mail mail;
-    while (sh_mailbox_take(self->mailbox, &mail))
-        free(mail.kind == SH_MAIL_WELCOME ? mail.data : NULL);
-    const sh_status status = sh_mailbox_wait(self->mailbox, &mail, stop_of(self), RETRY_MS);
-    return status == SH_LIMIT ? SH_OK : status;
-}
-
 /* Once it has been welcomed, a lost connection is no end yet. */
 static sh_status live_on(device *self)
 {
+    sh_mail mail;
     const uint64_t patience_ns = (uint64_t)self->options->reconnect_s * 1000000000u;
     sh_status status = connect_and_live(self);
     while (status != SH_OK && self->lost && self->known && patience_ns > 0) {
@@ -306,7 +297,11 @@ static sh_status live_on(device *self)
         self->started = false;
         while (status != SH_OK && !self->started &&
                sh_clock_now_ns(sh_clock_system()) - lost_ns < patience_ns) {
-            SH_TRY(wait_to_retry(self));
+            while (sh_mailbox_take(self->mailbox, &mail)) /* what the last try left */
+                free(mail.kind == SH_MAIL_WELCOME ? mail.data : NULL);
+            status = sh_mailbox_wait(self->mailbox, &mail, stop_of(self), RETRY_MS);
+            if (status != SH_LIMIT)
+                SH_TRY(status);
             status = connect_and_live(self);
             if (status == SH_REFUSED || status == SH_STOPPED)
                 return status;
