@@ -228,24 +228,6 @@ static json_t *number(double value)
     return isfinite(value) ? json_real(value) : json_null();
 }
 
-/* With as many digits as say something. */
-static sh_status write_metrics(const training *t, const sh_event *event)
-{
-    json_t *json = json_pack(
-        "{s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "epoch", (json_int_t)event->epoch, "step",
-        (json_int_t)event->total_step, "seconds", number(round(event->seconds * 1e3) * 1e-3),
-        "samples_per_second", number(round(event->samples_per_second * 10) * 0.1), "loss",
-        number(event->loss), "accuracy", number(event->accuracy), "val_loss",
-        number(event->val_loss), "val_accuracy", number(event->val_accuracy));
-    char *line = json == NULL ? NULL : json_dumps(json, JSON_REAL_PRECISION(9));
-    json_decref(json);
-    if (line == NULL)
-        return sh_fail_memory(512, "a line of metrics");
-    const sh_status status = sh_run_append_line(t->run, SH_RUN_METRICS, line);
-    free(line);
-    return status;
-}
-
 static sh_status on_validated(void *context, const sh_progress_report *report,
                               const sh_sum_totals *validation)
 {
@@ -263,7 +245,19 @@ static sh_status on_validated(void *context, const sh_progress_report *report,
         return SH_OK;
     note_failure(t, sh_scalars_epoch(&t->scalars, date(), &event));
     sh_run_journal_epoch(t->journal, &event);
-    SH_TRY(write_metrics(t, &event));
+    json_t *json = json_pack(
+        "{s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "epoch", (json_int_t)event.epoch, "step",
+        (json_int_t)event.total_step, "seconds", number(round(event.seconds * 1e3) * 1e-3),
+        "samples_per_second", number(round(event.samples_per_second * 10) * 0.1), "loss",
+        number(event.loss), "accuracy", number(event.accuracy), "val_loss", number(event.val_loss),
+        "val_accuracy", number(event.val_accuracy));
+    char *line = json == NULL ? NULL : json_dumps(json, JSON_REAL_PRECISION(9));
+    json_decref(json);
+    if (line == NULL)
+        return sh_fail_memory(512, "a line of metrics");
+    const sh_status status = sh_run_append_line(t->run, SH_RUN_METRICS, line);
+    free(line);
+    SH_TRY(status);
     return checkpoint(t);
 }
 

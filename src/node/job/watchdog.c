@@ -17,28 +17,21 @@ struct sh_watchdog {
     int over; /* an eventfd: the course has ended */
 };
 
-/* Whether `descriptor` becomes readable before the course is over; -1: it never does. */
-static bool comes_first(const sh_watchdog *watchdog, int descriptor, int timeout_ms,
-                        bool *timed_out)
-{
-    struct pollfd ways[] = {{watchdog->over, POLLIN, 0}, {descriptor, POLLIN, 0}};
-    int got;
-    do
-        got = poll(ways, 2, timeout_ms);
-    while (got < 0 && errno == EINTR);
-    *timed_out = got == 0;
-    return ways[0].revents == 0 && ways[1].revents != 0;
-}
-
 static void *keep(void *argument)
 {
     const sh_watchdog *watchdog = argument;
-    bool overdue;
-    if (!comes_first(watchdog, sh_stop_fd(watchdog->options.stop), -1, &overdue))
+    const sh_watchdog_options *options = &watchdog->options;
+    struct pollfd ways[] = {{watchdog->over, POLLIN, 0}, {sh_stop_fd(options->stop), POLLIN, 0}};
+    int ready;
+    while (poll(ways, 2, -1) < 0 && errno == EINTR)
+        ;
+    if (ways[0].revents != 0 || ways[1].revents == 0)
         return NULL;
-    (void)comes_first(watchdog, -1, watchdog->options.patience_ms, &overdue);
-    if (overdue)
-        watchdog->options.on_overdue(watchdog->options.context);
+    do
+        ready = poll(ways, 1, options->patience_ms);
+    while (ready < 0 && errno == EINTR);
+    if (ready == 0)
+        options->on_overdue(options->context);
     return NULL;
 }
 

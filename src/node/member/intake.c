@@ -45,7 +45,7 @@ static void fail(sh_intake *intake, const char *reason)
     intake->failed = true;
     sh_log(SH_LOG_WARN, "transfer.failed", "transfer=%llu reason=\"%s\"",
            (unsigned long long)intake->number, reason);
-    intake->options.on_failed(intake->options.context, intake->number, reason);
+    intake->options.on_failed(intake->options.context, intake->number);
 }
 
 static sh_flow on_frame(void *context, sh_channel *channel, const sh_frame *head, sh_sink *sink)
@@ -188,11 +188,6 @@ sh_status sh_intake_start(sh_intake **intake, const sh_intake_options *options)
 done:
     sh_intake_stop(fresh);
     return status;
-}
-
-uint64_t sh_intake_number(const sh_intake *intake)
-{
-    return intake->number;
 }
 
 sh_channel_stats sh_intake_stats(const sh_intake *intake)

@@ -28,14 +28,11 @@ typedef struct sh_intake_options {
     /* About when the replica will be whole for the first time; now and then. */
     void (*on_left)(void *context, uint64_t transfer, uint32_t left_ms);
     /* It cannot go on; sh_intake_stop it later, not from inside. */
-    void (*on_failed)(void *context, uint64_t transfer, const char *reason);
+    void (*on_failed)(void *context, uint64_t transfer);
     void *context;
 } sh_intake_options;
 
 sh_status sh_intake_start(sh_intake **intake, const sh_intake_options *options) SHOAL_CHECKED;
-
-/* Number of the transfer. */
-uint64_t sh_intake_number(const sh_intake *intake);
 
 /* Bytes on the wire so far. */
 sh_channel_stats sh_intake_stats(const sh_intake *intake);

@@ -27,6 +27,7 @@ struct sh_station {
     sh_timer *heartbeat;
     sh_donations *donations;
     sh_intake *intake;
+    uint64_t taken; /* the transfer of the intake */
     sh_orders orders;
     uint32_t opened;         /* the newest ring whose door was opened */
     uint64_t sent;           /* serial of the notice that went last */
@@ -93,9 +94,8 @@ static void on_left(void *context, uint64_t transfer, uint32_t left_ms)
                                             .left_ms = left_ms});
 }
 
-static void on_failed(void *context, uint64_t transfer, const char *reason)
+static void on_failed(void *context, uint64_t transfer)
 {
-    (void)reason;
     handle(context, &(sh_participant_event){SH_PARTICIPANT_FETCH_FAILED, .transfer = transfer});
 }
 
@@ -127,7 +127,7 @@ static void end_intake(sh_station *station)
 static void take_from_others(sh_station *station, uint64_t number)
 {
     const sh_directive *directive = &station->orders.directive;
-    if (station->intake != NULL && sh_intake_number(station->intake) != number)
+    if (station->intake != NULL && station->taken != number)
         end_intake(station);
     if (station->intake != NULL || number == 0 || station->settled)
         return;
@@ -135,6 +135,7 @@ static void take_from_others(sh_station *station, uint64_t number)
         const sh_transfer *transfer = &directive->transfers[i];
         if (transfer->number != number || transfer->taker != station->device)
             continue;
+        station->taken = number;
         if (sh_intake_start(&station->intake,
                             &(sh_intake_options){.loop = station->options.loop,
                                                  .bench = station->bench,
@@ -144,10 +145,10 @@ static void take_from_others(sh_station *station, uint64_t number)
                                                  .on_left = on_left,
                                                  .on_failed = on_failed,
                                                  .context = station}) != SH_OK)
-            on_failed(station, number, sh_message());
+            on_failed(station, number);
         return;
     }
-    on_failed(station, number, "the transfer is over");
+    on_failed(station, number); /* the transfer is over */
 }
 
 /* The figures of the process are read from files, so before the lock that each stage takes. */
