@@ -6,7 +6,7 @@ const sh_engine_kind *sh_engine_kind_of(const bool *serves, uint32_t devices)
 #define ENGINE_ADDRESS(name) &sh_engine_##name,
     static const sh_engine_kind *const all[] = {SH_ENGINES(ENGINE_ADDRESS)};
 #undef ENGINE_ADDRESS
-    const size_t last = sizeof all / sizeof *all - 1; /* fits every view */
+    const size_t last = sizeof all / sizeof *all - 1; /* for every view */
     size_t i = 0;
     while (i < last && !all[i]->fits(serves, devices))
         i++;

@@ -37,7 +37,8 @@ typedef struct sh_engine_options {
 } sh_engine_options;
 
 typedef struct sh_engine_kind {
-    /* Whether it adds up where these ranks serve. */
+    /* Whether it adds up where these ranks serve. The last of the list is for every view, and has
+     * none. */
     bool (*fits)(const bool *serves, uint32_t devices);
 
     /* Whether rank `from` connects to rank `to`, another one. */

@@ -481,7 +481,7 @@ sh_status sh_exchange_new(sh_exchange **exchange, const sh_exchange_options *opt
     if (fresh == NULL)
         return sh_fail_memory(sizeof *fresh, "updates of other devices");
     fresh->options = *options;
-    fresh->round = options->links->round;
+    fresh->round = &options->links->round;
     fresh->devices = options->devices;
     fresh->rank = options->rank;
     fresh->takers = calloc(fresh->devices, sizeof *fresh->takers);

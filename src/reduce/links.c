@@ -32,12 +32,17 @@ static void on_close(void *context, sh_channel *channel, sh_status why, const ch
     gone->channel = NULL;
     links->open -= gone->open;
     gone->open = false;
-    sh_round_fail(links->round, SH_PEER_LOST, text);
+    sh_round_fail(&links->round, SH_PEER_LOST, text);
     if (links->options.on_broken != NULL)
         links->options.on_broken(links->options.context, gone->rank);
 }
 
-sh_status sh_links_init(sh_links *links, sh_round *round, const sh_engine_options *options,
+static void on_look(sh_round *round)
+{
+    sh_links_resume((sh_links *)round);
+}
+
+sh_status sh_links_init(sh_links *links, const sh_engine_ops *ops, const sh_engine_options *options,
                         const sh_links_events *events, uint32_t count)
 {
     sh_link *items = calloc(count, sizeof *items);
@@ -46,7 +51,6 @@ sh_status sh_links_init(sh_links *links, sh_round *round, const sh_engine_option
     for (uint32_t i = 0; i < count; i++)
         items[i] = (sh_link){.of = links, .rank = i};
     *links = (sh_links){
-        .round = round,
         .options = *options,
         .events = {.on_open = on_open,
                    .on_frame = events->on_frame,
@@ -58,6 +62,12 @@ sh_status sh_links_init(sh_links *links, sh_round *round, const sh_engine_option
         .items = items,
     };
     links->options.serves = NULL; /* the engine's to copy */
+    sh_round_init(&links->round, &(sh_engine){.ops = ops, .devices = options->devices},
+                  options->loop,
+                  &(sh_round_events){.on_begin = events->on_begin,
+                                     .on_ready = events->on_ready,
+                                     .on_look = on_look,
+                                     .on_last = events->on_last});
     return SH_OK;
 }
 
@@ -110,8 +120,9 @@ static void answer_stats(void *context)
         sh_channel_stats_count(&question->answer, links->items[i].channel);
 }
 
-sh_channel_stats sh_links_stats(sh_links *links)
+sh_channel_stats sh_links_stats(sh_engine *engine)
 {
+    const sh_links *links = (const sh_links *)engine;
     stats_question question = {.links = links};
     if (sh_loop_is_current(links->options.loop))
         answer_stats(&question);
@@ -132,9 +143,6 @@ static void close_all(void *context)
 void sh_links_close(sh_links *links)
 {
     sh_loop_call(links->options.loop, close_all, links);
-}
-
-void sh_links_release(sh_links *links)
-{
     free(links->items);
+    sh_round_release(&links->round);
 }

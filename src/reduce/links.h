@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The links of an engine: what is the same for all engines of a round (reduce/round.h) that have
- * any. A link that breaks fails the round.
+ * The links of an engine and its rounds (reduce/round.h): what is the same for all engines that
+ * have links. They are the head of such an engine, whose struct begins with them. A link that
+ * breaks fails the round.
  *
- *     SH_TRY(sh_links_init(&links, &round, &options, &events, count));
- *     links.items[0].rank = 3;                            // for each link that there is to be
- *     links.wanted++;
- *     SH_TRY(sh_links_connect(&links, 0, &target));       // or sh_links_take
- *     ... links.items[0].channel ...
- *     sh_links_close(&links);
- *     sh_links_release(&links);
+ *     SH_TRY(sh_links_init(&ring->links, &ops, &options, &events, count));
+ *     ring->links.items[0].rank = 3;                      // for each link that there is to be
+ *     ring->links.wanted++;
+ *     SH_TRY(sh_links_connect(&ring->links, 0, &target)); // or sh_links_take
+ *     ... ring->links.items[0].channel ...
+ *     sh_links_close(&ring->links);
  *
- * Threads: loop only, but init, stats, close and release.
+ * Threads: loop only, but init, stats and close.
  */
 #ifndef SHOAL_REDUCE_LINKS_H
 #define SHOAL_REDUCE_LINKS_H
@@ -31,7 +31,7 @@ typedef struct sh_link {
 } sh_link;
 
 struct sh_links {
-    sh_round *round;
+    sh_round round; /* first: the engine is this */
     sh_engine_options options;
     sh_channel_events events;
     void (*on_open)(sh_link *link);
@@ -42,14 +42,19 @@ struct sh_links {
 };
 
 typedef struct sh_links_events {
+    /* Of the rounds: reduce/round.h. Behind these, links that have paused are asked again. */
+    void (*on_begin)(sh_round *round);
+    void (*on_ready)(sh_round *round, uint32_t span);
+    void (*on_last)(sh_round *round);
+
     void (*on_open)(sh_link *link); /* one is up */
     sh_flow (*on_frame)(void *link, sh_channel *channel, const sh_frame *head, sh_sink *sink);
     void (*on_done)(void *link, sh_channel *channel, const sh_frame *head);
     void (*on_sent)(void *link, sh_channel *channel, const sh_frame *head);
 } sh_links_events;
 
-/* No link is open, none wanted. Round and links stay where they are until release. */
-sh_status sh_links_init(sh_links *links, sh_round *round, const sh_engine_options *options,
+/* No round yet; no link is open, none wanted. They stay where they are until they are closed. */
+sh_status sh_links_init(sh_links *links, const sh_engine_ops *ops, const sh_engine_options *options,
                         const sh_links_events *events, uint32_t count) SHOAL_CHECKED;
 
 /* Links to another device. What goes wrong later fails the round. */
@@ -66,12 +71,11 @@ sh_status sh_links_send(sh_links *links, uint32_t index, sh_frame head,
 /* What was paused is asked again. */
 void sh_links_resume(sh_links *links);
 
-/* Bytes on the wire of all links. Any thread. */
-sh_channel_stats sh_links_stats(sh_links *links);
+/* Bytes on the wire of all links; for the engine's ops. Any thread. */
+sh_channel_stats sh_links_stats(sh_engine *engine);
 
-/* Closes all, behind all that was posted to the loop. Not the loop's thread. */
+/* Closes all, behind all that was posted to the loop, and releases links and round. Not the loop's
+ * thread. */
 void sh_links_close(sh_links *links);
-
-void sh_links_release(sh_links *links);
 
 #endif

@@ -49,8 +49,7 @@ typedef struct ring_span {
 } ring_span;
 
 typedef struct sh_ring {
-    sh_round round; /* first: the engine is the ring */
-    sh_links links;
+    sh_links links; /* first: the engine is the ring */
     uint32_t rank, devices;
     uint32_t hops; /* of a span */
     ring_span spans[SH_ENGINE_MAX_SPANS];
@@ -58,13 +57,13 @@ typedef struct sh_ring {
 
 static sh_ring *ring_of(const sh_link *link)
 {
-    return (sh_ring *)link->of->round;
+    return (sh_ring *)link->of;
 }
 
 /* The segment of a span that is number `index` around the ring. */
 static sh_stretch segment_of(const sh_ring *ring, uint32_t span, uint32_t index)
 {
-    return sh_words_part(&ring->round.spans[span], index, ring->devices);
+    return sh_words_part(&ring->links.round.spans[span], index, ring->devices);
 }
 
 /* Number of the segment that `rank` sends in a hop. */
@@ -76,7 +75,7 @@ static uint32_t segment_index(const sh_ring *ring, uint32_t rank, uint32_t hop)
 
 static uint32_t hops_of(const sh_ring *ring, uint32_t index)
 {
-    return ring->round.spans[index].gathered ? ring->hops / 2 : ring->hops;
+    return ring->links.round.spans[index].gathered ? ring->hops / 2 : ring->hops;
 }
 
 /* Sends every hop of a span whose turn has come. Rank 0, which decides, sends word 0 first in hop
@@ -84,10 +83,10 @@ static uint32_t hops_of(const sh_ring *ring, uint32_t index)
 static void pump(sh_ring *ring, uint32_t index)
 {
     ring_span *at = &ring->spans[index];
-    const sh_span *span = &ring->round.spans[index];
+    const sh_span *span = &ring->links.round.spans[index];
     while (ring->links.items[NEXT].open && at->ready && at->sending < hops_of(ring, index) &&
            at->sending <= at->received &&
-           (at->sending + 1 < ring->devices || sh_round_settle(&ring->round, index))) {
+           (at->sending + 1 < ring->devices || sh_round_settle(&ring->links.round, index))) {
         sh_stretch part;
         if (span->gathered)
             part = (sh_stretch){
@@ -101,12 +100,12 @@ static void pump(sh_ring *ring, uint32_t index)
             .bytes = (uint32_t)part.bytes,
             .kind = SH_FRAME_SEGMENT,
             .bucket = (uint16_t)index,
-            .step = ring->round.number,
+            .step = ring->links.round.number,
             .hop = (uint16_t)at->sending,
         };
         if (sh_links_send(&ring->links, NEXT, head, at->sending == 0 ? part.own : part.total) !=
             SH_OK) {
-            sh_round_fail(&ring->round, SH_PEER_LOST, sh_message());
+            sh_round_fail(&ring->links.round, SH_PEER_LOST, sh_message());
             return;
         }
         at->sending++;
@@ -116,7 +115,7 @@ static void pump(sh_ring *ring, uint32_t index)
 static void tell_if_complete(const sh_ring *ring, uint32_t index)
 {
     if (ring->spans[index].received == hops_of(ring, index))
-        sh_round_complete(&ring->round, index);
+        sh_round_complete(&ring->links.round, index);
 }
 
 /* A hop of a span has been written or has arrived: is that all of it? */
@@ -124,31 +123,26 @@ static void check_end(sh_ring *ring, uint32_t index)
 {
     const uint32_t hops = hops_of(ring, index);
     if (ring->spans[index].sent == hops && ring->spans[index].received == hops)
-        sh_round_leave(&ring->round);
+        sh_round_leave(&ring->links.round);
 }
 
-static void on_begin(void *context)
+static void on_begin(sh_round *round)
 {
-    sh_ring *ring = context;
-    memset(ring->spans, 0, ring->round.span_count * sizeof *ring->spans);
+    sh_ring *ring = (sh_ring *)round;
+    memset(ring->spans, 0, round->span_count * sizeof *ring->spans);
 }
 
-static void on_ready(void *context, uint32_t span)
+static void on_ready(sh_round *round, uint32_t span)
 {
-    sh_ring *ring = context;
+    sh_ring *ring = (sh_ring *)round;
     ring->spans[span].ready = true;
     pump(ring, span);
 }
 
-static void on_look(void *context)
+static void on_last(sh_round *round)
 {
-    sh_links_resume(&((sh_ring *)context)->links);
-}
-
-static void on_last(void *context)
-{
-    sh_ring *ring = context;
-    const uint32_t last = ring->round.span_count - 1;
+    sh_ring *ring = (sh_ring *)round;
+    const uint32_t last = round->span_count - 1;
     pump(ring, last);
     tell_if_complete(ring, last);
 }
@@ -159,14 +153,14 @@ static bool decide(sh_engine *engine, const sh_engine_decider *decider)
     sh_ring *ring = (sh_ring *)engine;
     if (ring->rank != 0)
         return false;
-    sh_round_decide(&ring->round, decider);
+    sh_round_decide(&ring->links.round, decider);
     return true;
 }
 
 static void on_open(sh_link *link)
 {
     sh_ring *ring = ring_of(link);
-    for (uint32_t i = 0; i < ring->round.span_count; i++)
+    for (uint32_t i = 0; i < ring->links.round.span_count; i++)
         pump(ring, i);
     sh_links_resume(&ring->links);
 }
@@ -175,7 +169,7 @@ static void on_open(sh_link *link)
 static sh_flow gather(sh_ring *ring, const sh_frame *head, sh_sink *sink)
 {
     const ring_span *at = &ring->spans[head->bucket];
-    const sh_span *span = &ring->round.spans[head->bucket];
+    const sh_span *span = &ring->links.round.spans[head->bucket];
     const size_t left = span->room * sh_words_bytes(span->word) - at->filled;
     const bool last = head->hop == hops_of(ring, head->bucket) - 1;
     if (at->sending <= at->received)
@@ -192,7 +186,7 @@ static sh_flow on_frame(void *context, sh_channel *channel, const sh_frame *head
     (void)channel;
     if (head->kind != SH_FRAME_SEGMENT || head->view != ring->links.options.view)
         return SH_FLOW_REFUSE;
-    const sh_round *round = &ring->round;
+    const sh_round *round = &ring->links.round;
     if (head->step == round->number + 1) /* the previous device has ended this round before us */
         return SH_FLOW_PAUSE;
     if (head->step != round->number || round->spans_left == 0 || head->bucket >= round->span_count)
@@ -222,11 +216,12 @@ static void on_done(void *context, sh_channel *channel, const sh_frame *head)
     (void)channel;
     ring_span *span = &ring->spans[head->bucket];
     span->received++;
-    if (ring->round.spans[head->bucket].gathered) {
+    if (ring->links.round.spans[head->bucket].gathered) {
         span->filled += head->bytes;
         span->passing = head->bytes;
-        sh_round_add_gathered(&ring->round,
-                              head->bytes / sh_words_bytes(ring->round.spans[head->bucket].word));
+        sh_round_add_gathered(&ring->links.round,
+                              head->bytes /
+                                  sh_words_bytes(ring->links.round.spans[head->bucket].word));
     }
     pump(ring, head->bucket);
     tell_if_complete(ring, head->bucket);
@@ -246,27 +241,19 @@ static void on_sent(void *context, sh_channel *channel, const sh_frame *head)
 static sh_status connect_next(sh_engine *engine, uint32_t rank, const sh_channel_target *target)
 {
     (void)rank;
-    return sh_links_connect(&((sh_ring *)engine)->links, NEXT, target);
+    return sh_links_connect((sh_links *)engine, NEXT, target);
 }
 
 static sh_status take_previous(sh_engine *engine, uint32_t rank, sh_channel *channel)
 {
     (void)rank;
-    return sh_links_take(&((sh_ring *)engine)->links, PREVIOUS, channel);
-}
-
-static sh_channel_stats count_bytes(sh_engine *engine)
-{
-    return sh_links_stats(&((sh_ring *)engine)->links);
+    return sh_links_take((sh_links *)engine, PREVIOUS, channel);
 }
 
 static void close_ring(sh_engine *engine)
 {
-    sh_ring *ring = (sh_ring *)engine;
-    sh_links_close(&ring->links); /* behind every look that was posted */
-    sh_links_release(&ring->links);
-    sh_round_release(&ring->round);
-    free(ring);
+    sh_links_close((sh_links *)engine);
+    free(engine);
 }
 
 static sh_status make(sh_engine **engine, const sh_engine_options *options)
@@ -282,7 +269,7 @@ static sh_status make(sh_engine **engine, const sh_engine_options *options)
         .abort = sh_round_abort,
         .connect = connect_next,
         .take = take_previous,
-        .stats = count_bytes,
+        .stats = sh_links_stats,
         .close = close_ring,
     };
     const uint32_t devices = options->devices, rank = options->rank;
@@ -290,11 +277,15 @@ static sh_status make(sh_engine **engine, const sh_engine_options *options)
     sh_ring *fresh = calloc(1, sizeof *fresh);
     if (fresh == NULL)
         return sh_fail_memory(sizeof *fresh, "a ring");
-    const sh_status status = sh_links_init(
-        &fresh->links, &fresh->round, options,
-        &(sh_links_events){
-            .on_open = on_open, .on_frame = on_frame, .on_done = on_done, .on_sent = on_sent},
-        LINKS);
+    const sh_status status = sh_links_init(&fresh->links, &ops, options,
+                                           &(sh_links_events){.on_begin = on_begin,
+                                                              .on_ready = on_ready,
+                                                              .on_last = on_last,
+                                                              .on_open = on_open,
+                                                              .on_frame = on_frame,
+                                                              .on_done = on_done,
+                                                              .on_sent = on_sent},
+                                           LINKS);
     if (status != SH_OK) {
         free(fresh);
         return status;
@@ -307,21 +298,8 @@ static sh_status make(sh_engine **engine, const sh_engine_options *options)
     fresh->links.items[NEXT].name = "to the next device";
     fresh->links.items[PREVIOUS].rank = (rank + devices - 1) % devices;
     fresh->links.items[PREVIOUS].name = "from the previous device";
-    sh_round_init(&fresh->round, &(sh_engine){.ops = &ops, .devices = devices}, options->loop,
-                  &(sh_round_events){.on_begin = on_begin,
-                                     .on_ready = on_ready,
-                                     .on_look = on_look,
-                                     .on_last = on_last,
-                                     .context = fresh});
-    *engine = &fresh->round.engine;
+    *engine = &fresh->links.round.engine;
     return SH_OK;
-}
-
-static bool fits_any(const bool *serves, uint32_t devices)
-{
-    (void)serves;
-    (void)devices;
-    return true;
 }
 
 static bool links_to_next(const bool *serves, uint32_t devices, uint32_t from, uint32_t to)
@@ -330,4 +308,4 @@ static bool links_to_next(const bool *serves, uint32_t devices, uint32_t from, u
     return to == (from + 1) % devices;
 }
 
-const sh_engine_kind sh_engine_ring = {.fits = fits_any, .links = links_to_next, .make = make};
+const sh_engine_kind sh_engine_ring = {.links = links_to_next, .make = make};

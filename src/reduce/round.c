@@ -43,7 +43,6 @@ void sh_round_fail(sh_round *round, sh_status status, const char *reason)
 static void look(void *context)
 {
     sh_round *round = context;
-    const sh_round_events *events = &round->events;
     bool news[SH_ENGINE_MAX_SPANS];
     pthread_mutex_lock(&round->lock);
     round->posted = false;
@@ -62,11 +61,11 @@ static void look(void *context)
     memset(round->announced, 0, sizeof round->announced);
     pthread_mutex_unlock(&round->lock);
     if (begins)
-        events->on_begin(events->context);
+        round->events.on_begin(round);
     for (uint32_t i = 0; i < round->span_count; i++)
         if (news[i])
-            events->on_ready(events->context, i);
-    events->on_look(events->context);
+            round->events.on_ready(round, i);
+    round->events.on_look(round);
 }
 
 static bool is_last(const sh_round *round, uint32_t span)
@@ -100,7 +99,7 @@ void sh_round_leave(sh_round *round)
 {
     round->spans_left--;
     if (round->spans_left == 1 && !round->decided)
-        round->events.on_last(round->events.context);
+        round->events.on_last(round);
     if (round->spans_left > 0)
         return;
     pthread_mutex_lock(&round->lock);

@@ -2,7 +2,7 @@
 /*
  * The rounds of an engine whose work is done on the loop's thread: what the step's thread and the
  * lanes ask for on one side, what the loop does on the other, and the end of it. It is the head of
- * such an engine, whose struct begins with it.
+ * the engine's links (reduce/links.h) and so of the engine.
  *
  *     {.begin = sh_round_begin, .ready = sh_round_ready, ...}     // of the engine's sh_engine_ops
  *     ... on_begin, on_ready, on_look ...                         // the engine's work, on the loop
@@ -19,16 +19,17 @@
 #include "net/loop.h"
 #include "reduce/engine.h"
 
+typedef struct sh_round sh_round;
+
 typedef struct sh_round_events {
-    void (*on_begin)(void *context);                /* a round; the one before has ended */
-    void (*on_ready)(void *context, uint32_t span); /* this device's part of it is complete */
-    void (*on_look)(void *context); /* behind any number of these: what was paused may go on */
-    void (*on_last)(void *context); /* only the last span is left: sh_round_settle may say yes */
-    void *context;
+    void (*on_begin)(sh_round *round);                /* the one before has ended */
+    void (*on_ready)(sh_round *round, uint32_t span); /* this device's part of it is complete */
+    void (*on_look)(sh_round *round); /* behind any number of these: what was paused may go on */
+    void (*on_last)(sh_round *round); /* only the last span is left: sh_round_settle may say yes */
 } sh_round_events;
 
 /* Read what is the loop's on the loop's thread. */
-typedef struct sh_round {
+struct sh_round {
     sh_engine engine; /* first */
     sh_loop *loop;
     sh_round_events events;
@@ -56,10 +57,10 @@ typedef struct sh_round {
     sh_engine_decider decider;
     sh_status failure;
     char reason[SH_MESSAGE_BYTES];
-} sh_round;
+};
 
-/* No round yet. `engine` is copied; the loop and the events' context are borrowed until release.
- * Any thread. */
+/* No round yet. `engine` and `events` are copied; the loop is borrowed until release. Any thread.
+ */
 void sh_round_init(sh_round *round, const sh_engine *engine, sh_loop *loop,
                    const sh_round_events *events);
 

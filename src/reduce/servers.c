@@ -55,8 +55,7 @@ typedef struct given {
 } given;
 
 typedef struct sh_servers {
-    sh_round round; /* first: the engine is the servers */
-    sh_links links; /* by rank */
+    sh_links links; /* first: the engine is the servers; by rank */
     uint32_t rank, devices;
     bool *serves;          /* of each rank */
     uint32_t *shards;      /* of each rank that serves: its number */
@@ -70,7 +69,7 @@ typedef struct sh_servers {
 
 static sh_servers *servers_of(const sh_link *link)
 {
-    return (sh_servers *)link->of->round;
+    return (sh_servers *)link->of;
 }
 
 /* Whether two ranks have a link: where one of them serves. */
@@ -86,7 +85,8 @@ static bool is_server(const sh_servers *servers)
 
 static sh_stretch shard_of(const sh_servers *servers, uint32_t span, uint32_t rank)
 {
-    return sh_words_part(&servers->round.spans[span], servers->shards[rank], servers->server_count);
+    return sh_words_part(&servers->links.round.spans[span], servers->shards[rank],
+                         servers->server_count);
 }
 
 /* ---- sending --------------------------------------------------------------------------------- */
@@ -98,7 +98,7 @@ static sh_status send_frame(sh_servers *servers, uint32_t to, uint32_t span, uin
         .bytes = (uint32_t)bytes,
         .kind = SH_FRAME_SEGMENT,
         .bucket = (uint16_t)span,
-        .step = servers->round.number,
+        .step = servers->links.round.number,
         .hop = (uint16_t)hop,
     };
     return sh_links_send(&servers->links, to, head, body);
@@ -126,7 +126,7 @@ static sh_status pump(sh_servers *servers, uint32_t index)
     }
     span->parts_sent = true;
     if (span->sum_sent || !is_server(servers) || span->parts < servers->parts ||
-        !sh_round_settle(&servers->round, index))
+        !sh_round_settle(&servers->links.round, index))
         return SH_OK;
     const sh_stretch shard = shard_of(servers, index, servers->rank);
     span->sum_sent = true;
@@ -146,27 +146,27 @@ static bool is_complete(const sh_servers *servers, const servers_span *span)
 static void advance(sh_servers *servers, uint32_t index)
 {
     if (pump(servers, index) != SH_OK)
-        sh_round_fail(&servers->round, SH_PEER_LOST, sh_message());
+        sh_round_fail(&servers->links.round, SH_PEER_LOST, sh_message());
     if (is_complete(servers, &servers->spans[index]))
-        sh_round_complete(&servers->round, index);
+        sh_round_complete(&servers->links.round, index);
 }
 
 static void check_end(sh_servers *servers, const servers_span *span)
 {
     if (is_complete(servers, span) && span->written == servers->frames)
-        sh_round_leave(&servers->round);
+        sh_round_leave(&servers->links.round);
 }
 
-static void on_begin(void *context)
+static void on_begin(sh_round *round)
 {
-    sh_servers *servers = context;
-    memset(servers->spans, 0, servers->round.span_count * sizeof *servers->spans);
+    sh_servers *servers = (sh_servers *)round;
+    memset(servers->spans, 0, round->span_count * sizeof *servers->spans);
     memset(servers->given, 0, servers->devices * sizeof *servers->given);
 }
 
-static void on_ready(void *context, uint32_t span)
+static void on_ready(sh_round *round, uint32_t span)
 {
-    sh_servers *servers = context;
+    sh_servers *servers = (sh_servers *)round;
     if (is_server(servers)) {
         const sh_stretch shard = shard_of(servers, span, servers->rank);
         if (shard.bytes > 0)
@@ -176,15 +176,9 @@ static void on_ready(void *context, uint32_t span)
     advance(servers, span);
 }
 
-static void on_look(void *context)
+static void on_last(sh_round *round)
 {
-    sh_links_resume(&((sh_servers *)context)->links);
-}
-
-static void on_last(void *context)
-{
-    sh_servers *servers = context;
-    advance(servers, servers->round.span_count - 1);
+    advance((sh_servers *)round, round->span_count - 1);
 }
 
 static bool decide(sh_engine *engine, const sh_engine_decider *decider)
@@ -192,7 +186,7 @@ static bool decide(sh_engine *engine, const sh_engine_decider *decider)
     sh_servers *servers = (sh_servers *)engine;
     if (servers->rank != 0 || !is_server(servers))
         return false;
-    sh_round_decide(&servers->round, decider);
+    sh_round_decide(&servers->links.round, decider);
     return true;
 }
 
@@ -203,7 +197,7 @@ static void on_open(sh_link *link)
     sh_servers *servers = servers_of(link);
     if (servers->links.open < servers->links.wanted)
         return;
-    for (uint32_t i = 0; i < servers->round.span_count; i++)
+    for (uint32_t i = 0; i < servers->links.round.span_count; i++)
         advance(servers, i);
 }
 
@@ -211,7 +205,7 @@ static sh_flow on_frame(void *context, sh_channel *channel, const sh_frame *head
 {
     const sh_link *from = context;
     const sh_servers *servers = servers_of(from);
-    const sh_round *round = &servers->round;
+    const sh_round *round = &servers->links.round;
     const bool is_part = head->hop == HOP_PART;
     (void)channel;
     if (head->view != servers->links.options.view)
@@ -274,7 +268,7 @@ static void on_sent(void *context, sh_channel *channel, const sh_frame *head)
 
 static sh_status connect_rank(sh_engine *engine, uint32_t rank, const sh_channel_target *target)
 {
-    return sh_links_connect(&((sh_servers *)engine)->links, rank, target);
+    return sh_links_connect((sh_links *)engine, rank, target);
 }
 
 static sh_status take(sh_engine *engine, uint32_t rank, sh_channel *channel)
@@ -285,11 +279,6 @@ static sh_status take(sh_engine *engine, uint32_t rank, sh_channel *channel)
     return sh_links_take(&servers->links, rank, channel);
 }
 
-static sh_channel_stats count_bytes(sh_engine *engine)
-{
-    return sh_links_stats(&((sh_servers *)engine)->links);
-}
-
 static sh_exchange *exchange_of(sh_engine *engine)
 {
     return ((sh_servers *)engine)->exchange;
@@ -298,7 +287,6 @@ static sh_exchange *exchange_of(sh_engine *engine)
 static void release(sh_servers *servers)
 {
     sh_exchange_free(servers->exchange);
-    sh_links_release(&servers->links);
     free(servers->serves);
     free(servers->shards);
     free(servers->given);
@@ -307,10 +295,8 @@ static void release(sh_servers *servers)
 
 static void close_servers(sh_engine *engine)
 {
-    sh_servers *servers = (sh_servers *)engine;
-    sh_links_close(&servers->links); /* behind every look that was posted */
-    sh_round_release(&servers->round);
-    release(servers);
+    sh_links_close((sh_links *)engine);
+    release((sh_servers *)engine);
 }
 
 static sh_status make(sh_engine **engine, const sh_engine_options *options)
@@ -326,20 +312,16 @@ static sh_status make(sh_engine **engine, const sh_engine_options *options)
         .abort = sh_round_abort,
         .connect = connect_rank,
         .take = take,
-        .stats = count_bytes,
+        .stats = sh_links_stats,
         .close = close_servers,
     };
     const uint32_t rank = options->rank, devices = options->devices;
-    assert(devices >= 2 && rank < devices);
+    uint32_t wanted = 0;
     sh_status status;
+    assert(devices >= 2 && rank < devices);
     sh_servers *fresh = calloc(1, sizeof *fresh);
     if (fresh == NULL)
         return sh_fail_memory(sizeof *fresh, "servers");
-    SH_TRY_DONE(sh_links_init(
-        &fresh->links, &fresh->round, options,
-        &(sh_links_events){
-            .on_open = on_open, .on_frame = on_frame, .on_done = on_done, .on_sent = on_sent},
-        devices));
     fresh->rank = rank;
     fresh->devices = devices;
     fresh->serves = calloc(devices, sizeof *fresh->serves);
@@ -352,7 +334,7 @@ static sh_status make(sh_engine **engine, const sh_engine_options *options)
         fresh->serves[i] = options->serves[i];
         fresh->shards[i] = fresh->server_count;
         fresh->server_count += fresh->serves[i];
-        fresh->links.wanted += are_linked(options->serves, rank, i);
+        wanted += are_linked(options->serves, rank, i);
     }
     assert(fresh->server_count > 0);
     fresh->parts = is_server(fresh) ? devices - 1 : 0;
@@ -365,14 +347,17 @@ static sh_status make(sh_engine **engine, const sh_engine_options *options)
                                                        .serves = fresh->serves,
                                                        .shards = fresh->shards,
                                                        .server_count = fresh->server_count}));
-    sh_round_init(&fresh->round, &(sh_engine){.ops = &ops, .devices = options->devices},
-                  options->loop,
-                  &(sh_round_events){.on_begin = on_begin,
-                                     .on_ready = on_ready,
-                                     .on_look = on_look,
-                                     .on_last = on_last,
-                                     .context = fresh});
-    *engine = &fresh->round.engine;
+    SH_TRY_DONE(sh_links_init(&fresh->links, &ops, options,
+                              &(sh_links_events){.on_begin = on_begin,
+                                                 .on_ready = on_ready,
+                                                 .on_last = on_last,
+                                                 .on_open = on_open,
+                                                 .on_frame = on_frame,
+                                                 .on_done = on_done,
+                                                 .on_sent = on_sent},
+                              devices));
+    fresh->links.wanted = wanted;
+    *engine = &fresh->links.round.engine;
     return SH_OK;
 done:
     release(fresh);
