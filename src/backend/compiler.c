@@ -16,6 +16,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "backend/program_impl.h"
 #include "graph/memory_plan.h"
@@ -95,35 +96,25 @@ static const home *find_home(const sh_compiler *compiler, sh_value_id value,
     return NULL;
 }
 
-static sh_status emit_conversion(sh_compiler *compiler, const sh_backend *owner, sh_value_id value,
-                                 sh_buffer_id from, const sh_layout *from_layout, sh_buffer_id to,
-                                 const sh_layout *to_layout)
-{
-    const sh_value_id outer = compiler->converting;
-    compiler->converting = value;
-    const sh_status status = owner->convert(compiler, value, from, from_layout, to, to_layout);
-    compiler->converting = outer;
-    return status;
-}
-
 /* A new home for the value in `layout`, filled by a conversion from its first one. */
 static sh_status convert(sh_compiler *compiler, sh_buffer_id *buffer, sh_value_id value,
                          const sh_layout *layout)
 {
-    const home source = compiler->homes[value].items[0];
+    home source = compiler->homes[value].items[0];
     if (source.layout.owner != NULL && layout->owner != NULL &&
         source.layout.owner != layout->owner) { /* strangers meet in the plain layout */
-        sh_buffer_id plain;
-        SH_TRY(sh_compiler_input(compiler, &plain, value, NULL));
-        const sh_layout plain_layout = sh_compiler_plain(compiler, value);
-        SH_TRY(sh_compiler_output(compiler, buffer, value, layout));
-        return emit_conversion(compiler, layout->owner, value, plain, &plain_layout, *buffer,
-                               layout);
+        SH_TRY(sh_compiler_input(compiler, &source.buffer, value, NULL));
+        source.layout = sh_compiler_plain(compiler, value);
     }
     const sh_backend *owner = layout->owner != NULL ? layout->owner : source.layout.owner;
     assert(owner != NULL); /* there is one plain layout, and this is for two that differ */
     SH_TRY(sh_compiler_output(compiler, buffer, value, layout));
-    return emit_conversion(compiler, owner, value, source.buffer, &source.layout, *buffer, layout);
+    const sh_value_id outer = compiler->converting;
+    compiler->converting = value;
+    const sh_status status =
+        owner->convert(compiler, value, source.buffer, &source.layout, *buffer, layout);
+    compiler->converting = outer;
+    return status;
 }
 
 sh_status sh_compiler_input(sh_compiler *compiler, sh_buffer_id *buffer, sh_value_id value,
@@ -245,12 +236,21 @@ sh_status sh_compiler_emit(sh_compiler *compiler, const sh_kernel *kernel, void 
         .work = describe_work(compiler),
         .operand_count = (uint32_t)count,
     };
-    for (size_t i = 0; i < count; i++)
-        instruction.operands[i] = operands[i];
+    memcpy(instruction.operands, operands, count * sizeof *operands);
     const sh_status status = append(compiler->program, &instruction);
     if (status != SH_OK && kernel->release != NULL)
         kernel->release(state);
     return status;
+}
+
+sh_status sh_compiler_emit_copy(sh_compiler *compiler, const sh_kernel *kernel, const void *state,
+                                size_t bytes, const sh_buffer_id *operands, size_t count)
+{
+    void *copy = malloc(bytes);
+    if (copy == NULL)
+        return sh_fail_memory(bytes, "a kernel");
+    memcpy(copy, state, bytes);
+    return sh_compiler_emit(compiler, kernel, copy, operands, count);
 }
 
 /* Inputs are given before the run, weights always. */

@@ -62,4 +62,9 @@ void *sh_compiler_take(sh_compiler *compiler, size_t bytes);
 sh_status sh_compiler_emit(sh_compiler *compiler, const sh_kernel *kernel, void *state,
                            const sh_buffer_id *operands, size_t count) SHOAL_CHECKED;
 
+/* The same with a copy of the `bytes` at `state`; the kernel's release is free. */
+sh_status sh_compiler_emit_copy(sh_compiler *compiler, const sh_kernel *kernel, const void *state,
+                                size_t bytes, const sh_buffer_id *operands,
+                                size_t count) SHOAL_CHECKED;
+
 #endif

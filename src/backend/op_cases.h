@@ -9,19 +9,11 @@
 #include "base/test.h"
 #include "graph/op.h"
 
-#define F32(...)                                                                                   \
+#define F32(...) TYPE(SH_F32, __VA_ARGS__)
+#define I32(...) TYPE(SH_I32, __VA_ARGS__)
+#define TYPE(dtype, ...)                                                                           \
     {                                                                                              \
-        SH_F32,                                                                                    \
-        {                                                                                          \
-            sizeof((size_t[]){__VA_ARGS__}) / sizeof(size_t),                                      \
-            {                                                                                      \
-                __VA_ARGS__                                                                        \
-            }                                                                                      \
-        }                                                                                          \
-    }
-#define I32(...)                                                                                   \
-    {                                                                                              \
-        SH_I32,                                                                                    \
+        dtype,                                                                                     \
         {                                                                                          \
             sizeof((size_t[]){__VA_ARGS__}) / sizeof(size_t),                                      \
             {                                                                                      \

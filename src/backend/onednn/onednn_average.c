@@ -128,11 +128,7 @@ static sh_status emit(sh_compiler *compiler, const sh_node *node, const sh_kerne
     SH_TRY(operand(compiler, &operands[0], node->in[0], true));
     SH_TRY(operand(compiler, &operands[1], node->out[0], false));
     SH_TRY(sh_compiler_scratch(compiler, &operands[2], how.channels * sizeof(float)));
-    average *state = malloc(sizeof *state);
-    if (state == NULL)
-        return sh_fail_memory(sizeof *state, "a kernel");
-    *state = how;
-    return sh_compiler_emit(compiler, kernel, state, operands, 3);
+    return sh_compiler_emit_copy(compiler, kernel, &how, sizeof how, operands, 3);
 }
 
 static bool is_taken(const sh_node *node, const sh_shape *x)

@@ -62,9 +62,6 @@ sh_status sh_onednn_emit_bias_gradient(sh_compiler *compiler, const sh_node *nod
     sh_buffer_id buffers[2];
     SH_TRY(sh_compiler_input(compiler, &buffers[0], node->in[1], layout));
     SH_TRY(sh_compiler_output(compiler, &buffers[1], node->out[1], NULL));
-    row_sum *sum = malloc(sizeof *sum);
-    if (sum == NULL)
-        return sh_fail_memory(sizeof *sum, "a kernel");
-    *sum = (row_sum){.rows = sh_shape_count(dy) / dy->dim[1], .columns = dy->dim[1]};
-    return sh_compiler_emit(compiler, &kernel, sum, buffers, 2);
+    const row_sum sum = {.rows = sh_shape_count(dy) / dy->dim[1], .columns = dy->dim[1]};
+    return sh_compiler_emit_copy(compiler, &kernel, &sum, sizeof sum, buffers, 2);
 }

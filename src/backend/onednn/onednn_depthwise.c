@@ -118,38 +118,17 @@ static sh_status run(const void *state, void *bound, void *const *operands)
     return SH_OK;
 }
 
-static depthwise *measure(const sh_graph *graph, const sh_node *node)
-{
-    const size_t *x = sh_graph_type(graph, node->in[0])->shape.dim;
-    const size_t *y = sh_graph_type(graph, node->in[1])->shape.dim;
-    const size_t *w = sh_graph_type(graph, node->out[0])->shape.dim;
-    depthwise *g = malloc(sizeof *g);
-    if (g != NULL)
-        *g = (depthwise){
-            .a = node->attributes,
-            .images = x[0],
-            .channels = x[1],
-            .in = {x[2], x[3]},
-            .out = {y[2], y[3]},
-            .kernel = {w[2], w[3]},
-        };
-    return g;
-}
-
-static bool is_depthwise(const sh_graph *graph, const sh_node *node)
-{
-    const size_t groups = node->attributes.groups;
-    return groups > 1 && sh_graph_type(graph, node->in[0])->shape.dim[1] == groups &&
-           sh_graph_type(graph, node->in[1])->shape.dim[1] == groups;
-}
-
 sh_status sh_onednn_depthwise_grad_weight(sh_compiler *compiler, const sh_node *node, bool *taken)
 {
     static const sh_kernel kernel = {.run = run, .release = free};
     const sh_graph *graph = sh_compiler_graph(compiler);
+    const sh_type *weights = sh_graph_type(graph, node->out[0]);
+    const size_t *x = sh_graph_type(graph, node->in[0])->shape.dim;
+    const size_t *y = sh_graph_type(graph, node->in[1])->shape.dim, *w = weights->shape.dim;
+    const size_t groups = node->attributes.groups;
     sh_layout layouts[2];
     sh_buffer_id buffers[4];
-    if (!is_depthwise(graph, node))
+    if (groups == 1 || x[1] != groups || y[1] != groups)
         return SH_OK;
     for (int i = 0; i < 2; i++) {
         dnnl_memory_desc_t md;
@@ -161,12 +140,16 @@ sh_status sh_onednn_depthwise_grad_weight(sh_compiler *compiler, const sh_node *
     for (int i = 0; i < 2; i++)
         SH_TRY(sh_compiler_input(compiler, &buffers[i], node->in[i], &layouts[i]));
     SH_TRY(sh_compiler_output(compiler, &buffers[2], node->out[0], NULL));
-    SH_TRY(sh_compiler_scratch(compiler, &buffers[3],
-                               sh_type_bytes(sh_graph_type(graph, node->out[0]))));
-    depthwise *state = measure(graph, node);
-    if (state == NULL)
-        return sh_fail_memory(sizeof *state, "a kernel");
-    SH_TRY(sh_compiler_emit(compiler, &kernel, state, buffers, 4));
+    SH_TRY(sh_compiler_scratch(compiler, &buffers[3], sh_type_bytes(weights)));
+    const depthwise state = {
+        .a = node->attributes,
+        .images = x[0],
+        .channels = x[1],
+        .in = {x[2], x[3]},
+        .out = {y[2], y[3]},
+        .kernel = {w[2], w[3]},
+    };
+    SH_TRY(sh_compiler_emit_copy(compiler, &kernel, &state, sizeof state, buffers, 4));
     if (node->output_count < 2)
         return SH_OK;
     return sh_onednn_emit_bias_gradient(compiler, node, &layouts[1]);

@@ -39,10 +39,7 @@ sh_status sh_onednn_dropout(sh_compiler *compiler, const sh_node *node, bool *ta
     SH_TRY(sh_compiler_input(compiler, &operands[1], node->in[1], NULL));
     SH_TRY(sh_compiler_output(compiler, &operands[2], node->out[0], &layout));
     sh_compiler_may_overwrite(compiler, operands[2], operands[0]);
-    dropout *state = malloc(sizeof *state);
-    if (state == NULL)
-        return sh_fail_memory(sizeof *state, "a kernel");
-    *state =
-        (dropout){sh_drop_of(&node->attributes), sh_drop_extent_of(shape, true), shape->dim[0]};
-    return sh_compiler_emit(compiler, &kernel, state, operands, 3);
+    const dropout state = {sh_drop_of(&node->attributes), sh_drop_extent_of(shape, true),
+                           shape->dim[0]};
+    return sh_compiler_emit_copy(compiler, &kernel, &state, sizeof state, operands, 3);
 }

@@ -71,36 +71,6 @@ static box box_of(const sh_shape *part, const sh_shape *from, const size_t *from
     return b;
 }
 
-static void plan(move *m, const sh_graph *graph, const sh_node *node)
-{
-    static const size_t origin[SH_MAX_RANK];
-    const sh_attributes *a = &node->attributes;
-    const sh_type *y = sh_graph_type(graph, node->out[0]);
-    size_t at[SH_MAX_RANK] = {0};
-    *m = (move){.count = node->input_count};
-    for (uint32_t i = 0; i < node->input_count; i++) {
-        const sh_shape *x = &sh_graph_type(graph, node->in[i])->shape;
-        if (node->op == SH_OP_slice)
-            m->boxes[i] = box_of(&y->shape, x, a->before, &y->shape, origin);
-        else
-            m->boxes[i] = box_of(x, x, origin, &y->shape, node->op == SH_OP_pad ? a->before : at);
-        at[a->axis] += x->dim[a->axis];
-    }
-    if (node->op == SH_OP_pad)
-        m->clear = sh_type_bytes(y);
-}
-
-static sh_status gather(sh_compiler *compiler, const sh_node *node, sh_buffer_id *operands)
-{
-    sh_layout layout;
-    for (uint32_t i = 0; i < node->input_count; i++) {
-        SH_TRY(sh_onednn_channels_last(compiler, &layout, node->in[i]));
-        SH_TRY(sh_compiler_input(compiler, &operands[i], node->in[i], &layout));
-    }
-    SH_TRY(sh_onednn_channels_last(compiler, &layout, node->out[0]));
-    return sh_compiler_output(compiler, &operands[node->input_count], node->out[0], &layout);
-}
-
 /* Takes images of which one is this backend's already. */
 sh_status sh_onednn_move(sh_compiler *compiler, const sh_node *node, bool *taken)
 {
@@ -113,10 +83,28 @@ sh_status sh_onednn_move(sh_compiler *compiler, const sh_node *node, bool *taken
     if (!any_is_ours || sh_graph_type(graph, node->in[0])->shape.rank != 4)
         return SH_OK;
     *taken = true;
-    SH_TRY(gather(compiler, node, operands));
-    move *state = malloc(sizeof *state);
-    if (state == NULL)
-        return sh_fail_memory(sizeof *state, "a kernel");
-    plan(state, graph, node);
-    return sh_compiler_emit(compiler, &kernel, state, operands, node->input_count + 1);
+    sh_layout layout;
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        SH_TRY(sh_onednn_channels_last(compiler, &layout, node->in[i]));
+        SH_TRY(sh_compiler_input(compiler, &operands[i], node->in[i], &layout));
+    }
+    SH_TRY(sh_onednn_channels_last(compiler, &layout, node->out[0]));
+    SH_TRY(sh_compiler_output(compiler, &operands[node->input_count], node->out[0], &layout));
+
+    static const size_t origin[SH_MAX_RANK];
+    const sh_attributes *a = &node->attributes;
+    const sh_type *y = sh_graph_type(graph, node->out[0]);
+    size_t at[SH_MAX_RANK] = {0};
+    move state = {.clear = node->op == SH_OP_pad ? sh_type_bytes(y) : 0,
+                  .count = node->input_count};
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        const sh_shape *x = &sh_graph_type(graph, node->in[i])->shape;
+        state.boxes[i] =
+            node->op == SH_OP_slice
+                ? box_of(&y->shape, x, a->before, &y->shape, origin)
+                : box_of(x, x, origin, &y->shape, node->op == SH_OP_pad ? a->before : at);
+        at[a->axis] += x->dim[a->axis];
+    }
+    return sh_compiler_emit_copy(compiler, &kernel, &state, sizeof state, operands,
+                                 node->input_count + 1);
 }

@@ -50,12 +50,17 @@ static const sh_kernel forward_kernel = {.run = run_forward, .release = free};
 static const sh_kernel residual_kernel = {.run = run_residual, .release = free};
 static const sh_kernel backward_kernel = {.run = run_backward, .release = free};
 
-/* Buffers of all operands: images channels-last, what belongs to channels plain. */
-static sh_status gather(sh_compiler *compiler, const sh_node *node, const sh_norm *norm,
-                        sh_buffer_id *operands, uint32_t *used)
+/* Images are channels-last, what belongs to channels is plain. */
+static sh_status emit(sh_compiler *compiler, const sh_node *node, const sh_kernel *kernel,
+                      const sh_shape *x)
 {
     const sh_graph *graph = sh_compiler_graph(compiler);
     const uint32_t count = node->input_count + node->output_count;
+    sh_buffer_id operands[SH_MAX_OPERANDS];
+    sh_norm norm = sh_norm_of(sh_shape_count(x) / x->dim[1], x->dim[1]);
+    norm.epsilon = node->attributes.number;
+    norm.activation = node->attributes.activation;
+    norm.training = node->attributes.training;
     for (uint32_t i = 0; i < count; i++) {
         const bool is_input = i < node->input_count;
         const sh_value_id value = is_input ? node->in[i] : node->out[i - node->input_count];
@@ -69,25 +74,8 @@ static sh_status gather(sh_compiler *compiler, const sh_node *node, const sh_nor
     for (uint32_t i = 0; i < node->input_count; i++)
         if ((sh_op_about(node->op)->def->over & SH_OVER(i)) != 0)
             sh_compiler_may_overwrite(compiler, operands[node->input_count], operands[i]);
-    *used = count + 1;
-    return sh_compiler_scratch(compiler, &operands[count], sh_norm_scratch(norm));
-}
-
-static sh_status emit(sh_compiler *compiler, const sh_node *node, const sh_kernel *kernel,
-                      const sh_shape *x)
-{
-    sh_buffer_id operands[SH_MAX_OPERANDS];
-    uint32_t used;
-    sh_norm norm = sh_norm_of(sh_shape_count(x) / x->dim[1], x->dim[1]);
-    norm.epsilon = node->attributes.number;
-    norm.activation = node->attributes.activation;
-    norm.training = node->attributes.training;
-    SH_TRY(gather(compiler, node, &norm, operands, &used));
-    sh_norm *state = malloc(sizeof *state);
-    if (state == NULL)
-        return sh_fail_memory(sizeof *state, "a kernel");
-    *state = norm;
-    return sh_compiler_emit(compiler, kernel, state, operands, used);
+    SH_TRY(sh_compiler_scratch(compiler, &operands[count], sh_norm_scratch(&norm)));
+    return sh_compiler_emit_copy(compiler, kernel, &norm, sizeof norm, operands, count + 1);
 }
 
 sh_status sh_onednn_norm(sh_compiler *compiler, const sh_node *node, bool *taken)

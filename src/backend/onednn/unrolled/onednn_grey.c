@@ -194,12 +194,8 @@ static sh_status emit(sh_compiler *compiler, const sh_node *node, const grey *ab
                               is_weight ? NULL : channels_last));
     SH_TRY(sh_compiler_scratch(compiler, &buffers[used++],
                                (about->rows * WIDTH + 1) * about->channels * sizeof(float)));
-    grey *state = malloc(sizeof *state);
-    if (state == NULL)
-        return sh_fail_memory(sizeof *state, "a kernel");
-    *state = *about;
-    SH_TRY(sh_compiler_emit(compiler, is_weight ? &collect_kernel : &forward_kernel, state, buffers,
-                            used));
+    SH_TRY(sh_compiler_emit_copy(compiler, is_weight ? &collect_kernel : &forward_kernel, about,
+                                 sizeof *about, buffers, used));
     if (!is_weight || node->output_count < 2)
         return SH_OK;
     return sh_onednn_emit_bias_gradient(compiler, node, channels_last);

@@ -290,23 +290,21 @@ static sh_status run_backward(const void *state, void *bound, void *const *opera
 static const sh_kernel forward_kernel = {.run = run_forward, .release = free};
 static const sh_kernel backward_kernel = {.run = run_backward, .release = free};
 
-static pooling *measure(const sh_node *node, const sh_shape *x, const sh_shape *y)
+/* Operands are x, y, choice or dy, choice, dx: the node's inputs and its outputs. */
+static sh_status emit(sh_compiler *compiler, const sh_node *node, const sh_kernel *kernel,
+                      sh_value_id x, sh_value_id y)
 {
-    pooling *g = malloc(sizeof *g);
-    if (g != NULL)
-        *g = (pooling){
-            .a = node->attributes,
-            .images = x->dim[0],
-            .channels = x->dim[1],
-            .in = {x->dim[2], x->dim[3]},
-            .out = {y->dim[2], y->dim[3]},
-        };
-    return g;
-}
-
-/* `operands` are x, y, choice or dy, choice, dx: two in, one out or one in, two out. */
-static sh_status gather(sh_compiler *compiler, const sh_node *node, sh_buffer_id operands[3])
-{
+    const sh_graph *graph = sh_compiler_graph(compiler);
+    const size_t *in = sh_graph_type(graph, x)->shape.dim,
+                 *out = sh_graph_type(graph, y)->shape.dim;
+    const pooling state = {
+        .a = node->attributes,
+        .images = in[0],
+        .channels = in[1],
+        .in = {in[2], in[3]},
+        .out = {out[2], out[3]},
+    };
+    sh_buffer_id operands[3];
     uint32_t used = 0;
     sh_layout layout;
     for (uint32_t i = 0; i < node->input_count; i++) {
@@ -317,20 +315,7 @@ static sh_status gather(sh_compiler *compiler, const sh_node *node, sh_buffer_id
         SH_TRY(sh_onednn_channels_last(compiler, &layout, node->out[i]));
         SH_TRY(sh_compiler_output(compiler, &operands[used++], node->out[i], &layout));
     }
-    return SH_OK;
-}
-
-static sh_status emit(sh_compiler *compiler, const sh_node *node, const sh_kernel *kernel,
-                      sh_value_id x, sh_value_id y)
-{
-    const sh_graph *graph = sh_compiler_graph(compiler);
-    sh_buffer_id operands[3];
-    SH_TRY(gather(compiler, node, operands));
-    pooling *state =
-        measure(node, &sh_graph_type(graph, x)->shape, &sh_graph_type(graph, y)->shape);
-    if (state == NULL)
-        return sh_fail_memory(sizeof *state, "a kernel");
-    return sh_compiler_emit(compiler, kernel, state, operands, 3);
+    return sh_compiler_emit_copy(compiler, kernel, &state, sizeof state, operands, used);
 }
 
 sh_status sh_onednn_max_pool(sh_compiler *compiler, const sh_node *node, bool *taken)
