@@ -25,20 +25,34 @@
 #define TEMPORARY_TRIES 1000
 
 struct sh_file_writer {
-    int fd; /* -1 once synced */
+    int fd;         /* -1 once synced */
+    uint64_t bytes; /* added so far */
     char path[SH_PATH_BYTES];
     char temporary[SH_PATH_BYTES];
 };
+
+static SHOAL_CHECKED sh_status fail_long(const char *path)
+{
+    return sh_fail(SH_LIMIT, "%.200s...: the path is longer than %d bytes", path,
+                   SH_PATH_BYTES - 1);
+}
+
+sh_status sh_path_copy(char path[SH_PATH_BYTES], const char *from)
+{
+    const size_t length = strlen(from);
+    if (length >= SH_PATH_BYTES)
+        return fail_long(from);
+    memcpy(path, from, length + 1);
+    return SH_OK;
+}
 
 sh_status sh_path_join(char path[SH_PATH_BYTES], const char *folder, const char *name)
 {
     char joined[SH_PATH_BYTES];
     const int wrote = snprintf(joined, sizeof joined, "%s/%s", folder, name);
     if (wrote < 0 || (size_t)wrote >= sizeof joined)
-        return sh_fail(SH_LIMIT, "%.200s...: the path is longer than %d bytes", folder,
-                       SH_PATH_BYTES - 1);
-    memcpy(path, joined, (size_t)wrote + 1);
-    return SH_OK;
+        return fail_long(folder);
+    return sh_path_copy(path, joined);
 }
 
 static sh_status create_temporary(sh_file_writer *writer)
@@ -48,8 +62,7 @@ static sh_status create_temporary(sh_file_writer *writer)
             snprintf(writer->temporary, SH_PATH_BYTES, "%s" SH_TEMPORARY_MARK "%ld-%u",
                      writer->path, (long)getpid(), number);
         if (wrote < 0 || wrote >= SH_PATH_BYTES)
-            return sh_fail(SH_LIMIT, "%.200s...: the path is longer than %d bytes", writer->path,
-                           SH_PATH_BYTES - 1);
+            return fail_long(writer->path);
         writer->fd = open(writer->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (writer->fd >= 0)
             return SH_OK;
@@ -65,8 +78,7 @@ static sh_status create_temporary(sh_file_writer *writer)
 sh_status sh_file_writer_open(sh_file_writer **writer, const char *path)
 {
     if (strlen(path) >= SH_PATH_BYTES)
-        return sh_fail(SH_LIMIT, "%.200s...: the path is longer than %d bytes", path,
-                       SH_PATH_BYTES - 1);
+        return fail_long(path);
     if (sh_folder_exists(path))
         return sh_fail(SH_INVALID, "%s: is a folder, cannot be written as a file", path);
     sh_file_writer *fresh = calloc(1, sizeof *fresh);
@@ -89,15 +101,8 @@ const char *sh_file_writer_path(const sh_file_writer *writer)
 
 sh_status sh_file_writer_add(sh_file_writer *writer, const void *data, size_t bytes)
 {
-    for (const char *at = data; bytes > 0;) {
-        const ssize_t wrote = write(writer->fd, at, bytes);
-        if (wrote < 0 && errno == EINTR)
-            continue;
-        if (wrote <= 0)
-            return sh_fail_errno(wrote < 0 ? errno : ENOSPC, "%s: cannot write", writer->path);
-        at += wrote;
-        bytes -= (size_t)wrote;
-    }
+    SH_TRY(sh_file_writer_patch(writer, writer->bytes, data, bytes));
+    writer->bytes += bytes;
     return SH_OK;
 }
 
@@ -242,12 +247,20 @@ done:
     return status;
 }
 
-/* Appends at `end`, the size that the file has; takes back what it wrote if not all fits. */
-static sh_status append_at(int fd, off_t end, const char *line, const char *path)
+sh_status sh_file_append_line(const char *path, const char *line)
 {
+    struct stat about;
     char last = '\n';
-    if (end > 0 && pread(fd, &last, 1, end - 1) != 1)
-        return sh_fail_errno(errno, "%s: cannot read its last byte", path);
+    sh_status status = SH_OK;
+    if (strchr(line, '\n') != NULL)
+        return sh_fail(SH_INVALID, "%s: a line to append has a newline in it", path);
+    const int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return sh_fail_errno(errno, "%s: cannot open", path);
+    if (fstat(fd, &about) != 0)
+        SH_TRY_DONE(sh_fail_errno(errno, "%s: cannot be looked at", path));
+    if (about.st_size > 0 && pread(fd, &last, 1, about.st_size - 1) != 1)
+        SH_TRY_DONE(sh_fail_errno(errno, "%s: cannot read its last byte", path));
     struct iovec parts[3] = {
         {.iov_base = (char[]){'\n'}, .iov_len = last == '\n' ? 0 : 1},
         {.iov_base = (void *)(uintptr_t)line, .iov_len = strlen(line)},
@@ -258,25 +271,13 @@ static sh_status append_at(int fd, off_t end, const char *line, const char *path
     do
         wrote = writev(fd, parts, 3);
     while (wrote < 0 && errno == EINTR);
-    if (wrote >= 0 && (size_t)wrote == bytes)
-        return SH_OK;
-    /* A line that was written in part has no room for its rest. */
-    const int error = wrote < 0 ? errno : ENOSPC;
-    const char *kept = ftruncate(fd, end) == 0 ? "" : " (and its last line is cut)";
-    return sh_fail_errno(error, "%s: cannot append%s", path, kept);
-}
-
-sh_status sh_file_append_line(const char *path, const char *line)
-{
-    if (strchr(line, '\n') != NULL)
-        return sh_fail(SH_INVALID, "%s: a line to append has a newline in it", path);
-    const int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    if (fd < 0)
-        return sh_fail_errno(errno, "%s: cannot open", path);
-    struct stat about;
-    const sh_status status = fstat(fd, &about) != 0
-                                 ? sh_fail_errno(errno, "%s: cannot be looked at", path)
-                                 : append_at(fd, about.st_size, line, path);
+    if (wrote < 0 || (size_t)wrote != bytes) {
+        /* A line that was written in part has no room for its rest: it is taken back. */
+        const int error = wrote < 0 ? errno : ENOSPC;
+        const char *kept = ftruncate(fd, about.st_size) == 0 ? "" : " (and its last line is cut)";
+        status = sh_fail_errno(error, "%s: cannot append%s", path, kept);
+    }
+done:
     close(fd);
     return status;
 }
@@ -287,36 +288,26 @@ bool sh_folder_exists(const char *path)
     return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
 }
 
-static sh_status make_one(const char *path)
-{
-    if (sh_folder_exists(path) || mkdir(path, 0777) == 0)
-        return SH_OK;
-    const int error = errno;
-    if (sh_folder_exists(path)) /* another process was faster */
-        return SH_OK;
-    if (error == EEXIST)
-        return sh_fail(SH_INVALID, "%s: is a file, not a folder: choose another path", path);
-    return sh_fail_errno(error, "%s: cannot make the folder", path);
-}
-
 sh_status sh_folder_make(const char *path)
 {
     const size_t length = strlen(path);
     if (length == 0)
         return sh_fail(SH_INVALID, "a folder's path is empty");
-    if (length >= SH_PATH_BYTES)
-        return sh_fail(SH_LIMIT, "%.200s...: the path is longer than %d bytes", path,
-                       SH_PATH_BYTES - 1);
     char part[SH_PATH_BYTES];
-    memcpy(part, path, length + 1);
-    for (size_t i = 1; i < length; i++) {
-        if (part[i] != '/')
+    SH_TRY(sh_path_copy(part, path));
+    for (size_t i = 1; i <= length; i++) {
+        if (path[i] != '/' && path[i] != '\0')
             continue;
         part[i] = '\0';
-        SH_TRY(make_one(part));
-        part[i] = '/';
+        const int error = sh_folder_exists(part) || mkdir(part, 0777) == 0 ? 0 : errno;
+        if (error != 0 && !sh_folder_exists(part)) /* else another process was faster */
+            return error == EEXIST
+                       ? sh_fail(SH_INVALID, "%s: is a file, not a folder: choose another path",
+                                 part)
+                       : sh_fail_errno(error, "%s: cannot make the folder", part);
+        part[i] = path[i];
     }
-    return make_one(part);
+    return SH_OK;
 }
 
 sh_status sh_folder_sync(const char *path)

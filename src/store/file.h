@@ -28,7 +28,8 @@
  */
 #define SH_TEMPORARY_MARK ".tmp-"
 
-/* Writes "folder/name". */
+/* Writes the path, or "folder/name". */
+sh_status sh_path_copy(char path[SH_PATH_BYTES], const char *from) SHOAL_CHECKED;
 sh_status sh_path_join(char path[SH_PATH_BYTES], const char *folder,
                        const char *name) SHOAL_CHECKED;
 

@@ -87,11 +87,6 @@ static sh_status make_named(char folder[SH_PATH_BYTES], const sh_run_options *op
                    NAME_TRIES);
 }
 
-/* What lies in a folder that a run might be made of. */
-typedef struct content {
-    bool job, lock, metrics, checkpoint, other;
-} content;
-
 static bool is_temporary_of(const char *name, const char *file)
 {
     const size_t bytes = strlen(file);
@@ -99,43 +94,14 @@ static bool is_temporary_of(const char *name, const char *file)
            strncmp(name + bytes, SH_TEMPORARY_MARK, sizeof SH_TEMPORARY_MARK - 1) == 0;
 }
 
-static void note_item(content *found, const char *name)
+/* Whether a run's folder may have an item of this name beside those that check_content knows. */
+static bool is_of_run(const char *name)
 {
-    if (strcmp(name, SH_RUN_JOB) == 0)
-        found->job = true;
-    else if (strcmp(name, SH_RUN_LOCK) == 0)
-        found->lock = true;
-    else if (strcmp(name, SH_RUN_METRICS) == 0 || strcmp(name, SH_RUN_DATABASE) == 0)
-        found->metrics = true;
-    else if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0 &&
-             strcmp(name, SH_RUN_EVENTS) != 0 && strcmp(name, SH_RUN_CHECKPOINTS) != 0 &&
-             strcmp(name, SH_RUN_TOKEN) != 0 && !is_temporary_of(name, SH_RUN_TOKEN) &&
-             !is_temporary_of(name, SH_RUN_JOB) &&
-             strncmp(name, SH_TENSORBOARD_PREFIX, sizeof SH_TENSORBOARD_PREFIX - 1) != 0 &&
-             strncmp(name, SH_RUN_DATABASE, strlen(SH_RUN_DATABASE)) != 0)
-        found->other = true;
-}
-
-static sh_status look_into(content *found, const char *folder)
-{
-    char path[SH_PATH_BYTES];
-    *found = (content){0};
-    DIR *list = opendir(folder);
-    if (list == NULL)
-        return sh_fail_errno(errno, "%s: cannot list", folder);
-    for (const struct dirent *item; (item = readdir(list)) != NULL;)
-        note_item(found, item->d_name);
-    closedir(list);
-    SH_TRY(sh_path_join(path, folder, SH_RUN_CHECKPOINTS));
-    list = opendir(path);
-    if (list == NULL && errno != ENOENT)
-        return sh_fail_errno(errno, "%s: cannot list", path);
-    for (const struct dirent *item; list != NULL && (item = readdir(list)) != NULL;)
-        if (item->d_name[0] != '.' && strstr(item->d_name, SH_TEMPORARY_MARK) == NULL)
-            found->checkpoint = true;
-    if (list != NULL)
-        closedir(list);
-    return SH_OK;
+    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strcmp(name, SH_RUN_EVENTS) == 0 ||
+           strcmp(name, SH_RUN_CHECKPOINTS) == 0 || strcmp(name, SH_RUN_TOKEN) == 0 ||
+           is_temporary_of(name, SH_RUN_TOKEN) || is_temporary_of(name, SH_RUN_JOB) ||
+           strncmp(name, SH_TENSORBOARD_PREFIX, sizeof SH_TENSORBOARD_PREFIX - 1) == 0 ||
+           strncmp(name, SH_RUN_DATABASE, strlen(SH_RUN_DATABASE)) == 0;
 }
 
 /*
@@ -146,15 +112,38 @@ static sh_status look_into(content *found, const char *folder)
  */
 static sh_status check_content(const char *folder, bool resume)
 {
-    content found;
-    SH_TRY(look_into(&found, folder));
-    if (resume && !found.job)
+    bool job = false, lock = false, metrics = false, checkpoint = false, other = false;
+    char path[SH_PATH_BYTES];
+    DIR *list = opendir(folder);
+    if (list == NULL)
+        return sh_fail_errno(errno, "%s: cannot list", folder);
+    for (const struct dirent *item; (item = readdir(list)) != NULL;) {
+        const char *name = item->d_name;
+        if (strcmp(name, SH_RUN_JOB) == 0)
+            job = true;
+        else if (strcmp(name, SH_RUN_LOCK) == 0)
+            lock = true;
+        else if (strcmp(name, SH_RUN_METRICS) == 0 || strcmp(name, SH_RUN_DATABASE) == 0)
+            metrics = true;
+        else if (!is_of_run(name))
+            other = true;
+    }
+    closedir(list);
+    SH_TRY(sh_path_join(path, folder, SH_RUN_CHECKPOINTS));
+    list = opendir(path);
+    if (list == NULL && errno != ENOENT)
+        return sh_fail_errno(errno, "%s: cannot list", path);
+    for (const struct dirent *item; list != NULL && (item = readdir(list)) != NULL;)
+        if (item->d_name[0] != '.' && strstr(item->d_name, SH_TEMPORARY_MARK) == NULL)
+            checkpoint = true;
+    if (list != NULL)
+        closedir(list);
+    if (resume && !job)
         return sh_fail(SH_NOT_FOUND, "%s: holds no run to resume (no " SH_RUN_JOB ")", folder);
-    const bool beginnings =
-        !found.other && !found.checkpoint && (found.lock || (!found.job && !found.metrics));
+    const bool beginnings = !other && !checkpoint && (lock || (!job && !metrics));
     if (resume || beginnings)
         return SH_OK;
-    if (found.job)
+    if (job)
         return sh_fail(SH_REFUSED,
                        "%s: holds a run already: continue it with --resume, or choose another "
                        "folder with --run",
@@ -197,29 +186,26 @@ static sh_status check_free(const char *folder)
 static sh_status take_lock(int *lock, const char *folder)
 {
     char path[SH_PATH_BYTES], process[32];
+    sh_status status;
     SH_TRY(sh_path_join(path, folder, SH_RUN_LOCK));
     const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (fd < 0)
         return sh_fail_errno(errno, "%s: cannot open", path);
-    if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
-        const sh_status status = errno == EWOULDBLOCK
-                                     ? fail_locked(folder, fd)
-                                     : sh_fail_errno(errno, "%s: cannot lock", path);
-        close(fd);
-        return status;
-    }
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0)
+        SH_TRY_DONE(errno == EWOULDBLOCK ? fail_locked(folder, fd)
+                                         : sh_fail_errno(errno, "%s: cannot lock", path));
     /* Where a file system has no such locks, the run looks as if nobody had it open. */
     (void)fcntl(fd, F_OFD_SETLK, &(struct flock){.l_type = F_WRLCK});
     /* For the message that others get. */
     const int bytes = snprintf(process, sizeof process, "%ld\n", (long)getpid());
     errno = ENOSPC; /* for the case of too few bytes written, which sets none */
-    if (ftruncate(fd, 0) != 0 || pwrite(fd, process, (size_t)bytes, 0) != bytes) {
-        const sh_status status = sh_fail_errno(errno, "%s: cannot write", path);
-        close(fd);
-        return status;
-    }
+    if (ftruncate(fd, 0) != 0 || pwrite(fd, process, (size_t)bytes, 0) != bytes)
+        SH_TRY_DONE(sh_fail_errno(errno, "%s: cannot write", path));
     *lock = fd;
     return SH_OK;
+done:
+    close(fd);
+    return status;
 }
 
 bool sh_run_is_open(const char *folder)
@@ -236,39 +222,11 @@ bool sh_run_is_open(const char *folder)
     return held;
 }
 
-/* Looks, locks, looks again, and clears what a stopped program left. */
-static sh_status enter(sh_run *run, const sh_run_options *options)
-{
-    /* Lines of a course that nobody can continue, and the token of a job that nobody comes back to.
-     */
-    static const char *const beginnings[] = {SH_RUN_METRICS, SH_RUN_TOKEN, SH_RUN_DATABASE,
-                                             SH_RUN_DATABASE "-wal", SH_RUN_DATABASE "-shm"};
-    char path[SH_PATH_BYTES];
-    const sh_status fits = check_content(run->folder, options->resume);
-    if (fits == SH_REFUSED)
-        SH_TRY(check_free(run->folder));
-    SH_TRY(fits);
-    SH_TRY(take_lock(&run->lock, run->folder));
-    SH_TRY(check_content(run->folder, options->resume));
-    for (size_t i = 0; !options->resume && i < sizeof beginnings / sizeof *beginnings; i++) {
-        SH_TRY(sh_path_join(path, run->folder, beginnings[i]));
-        if (unlink(path) != 0 && errno != ENOENT)
-            return sh_fail_errno(errno, "%s: cannot remove", path);
-    }
-    SH_TRY(sh_path_join(run->checkpoints, run->folder, SH_RUN_CHECKPOINTS));
-    SH_TRY(sh_folder_make(run->checkpoints));
-    SH_TRY(sh_folder_sweep(run->folder));
-    return sh_folder_sweep(run->checkpoints);
-}
-
 static sh_status choose_folder(char folder[SH_PATH_BYTES], const sh_run_options *options)
 {
     if (options->path == NULL)
         return make_named(folder, options);
-    if (strlen(options->path) >= SH_PATH_BYTES)
-        return sh_fail(SH_LIMIT, "%.200s...: the path is longer than %d bytes", options->path,
-                       SH_PATH_BYTES - 1);
-    memcpy(folder, options->path, strlen(options->path) + 1);
+    SH_TRY(sh_path_copy(folder, options->path));
     if (!options->resume)
         return sh_folder_make(folder);
     if (!sh_folder_exists(folder))
@@ -280,6 +238,11 @@ static sh_status choose_folder(char folder[SH_PATH_BYTES], const sh_run_options 
 
 sh_status sh_run_open(sh_run **run, const sh_run_options *options)
 {
+    /* Lines of a course that nobody can continue, and the token of a job that nobody comes back to.
+     */
+    static const char *const beginnings[] = {SH_RUN_METRICS, SH_RUN_TOKEN, SH_RUN_DATABASE,
+                                             SH_RUN_DATABASE "-wal", SH_RUN_DATABASE "-shm"};
+    char path[SH_PATH_BYTES];
     assert(!options->resume || options->path != NULL);
     sh_run *fresh = calloc(1, sizeof *fresh);
     if (fresh == NULL)
@@ -287,7 +250,21 @@ sh_status sh_run_open(sh_run **run, const sh_run_options *options)
     sh_status status;
     fresh->lock = -1;
     SH_TRY_DONE(choose_folder(fresh->folder, options));
-    SH_TRY_DONE(enter(fresh, options));
+    const sh_status fits = check_content(fresh->folder, options->resume);
+    if (fits == SH_REFUSED)
+        SH_TRY_DONE(check_free(fresh->folder));
+    SH_TRY_DONE(fits);
+    SH_TRY_DONE(take_lock(&fresh->lock, fresh->folder));
+    SH_TRY_DONE(check_content(fresh->folder, options->resume));
+    for (size_t i = 0; !options->resume && i < sizeof beginnings / sizeof *beginnings; i++) {
+        SH_TRY_DONE(sh_path_join(path, fresh->folder, beginnings[i]));
+        if (unlink(path) != 0 && errno != ENOENT)
+            SH_TRY_DONE(sh_fail_errno(errno, "%s: cannot remove", path));
+    }
+    SH_TRY_DONE(sh_path_join(fresh->checkpoints, fresh->folder, SH_RUN_CHECKPOINTS));
+    SH_TRY_DONE(sh_folder_make(fresh->checkpoints));
+    SH_TRY_DONE(sh_folder_sweep(fresh->folder));
+    SH_TRY_DONE(sh_folder_sweep(fresh->checkpoints));
     *run = fresh;
     return SH_OK;
 done:

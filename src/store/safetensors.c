@@ -134,20 +134,30 @@ static bool whole_number(const json_t *value, uint64_t *number)
     return true;
 }
 
-/* Also gives the bytes that dtype and shape ask for. */
-static sh_status parse_shape(entry *tensor, uint64_t *bytes, const json_t *shape, const char *path,
-                             const char *shown)
+/* Messages say what is wrong with the tensor, not which it is. */
+static sh_status parse_tensor(entry *tensor, const json_t *about)
 {
+    char given[SHOWN_BYTES];
+    if (!json_is_object(about))
+        return sh_fail(SH_FORMAT, "its description is not an object");
+    const json_t *dtype = json_object_get(about, "dtype");
+    if (!json_is_string(dtype))
+        return sh_fail(SH_FORMAT, "dtype is missing or not a string");
+    for (size_t i = 0; i < sizeof dtype_rows / sizeof *dtype_rows; i++)
+        if (strcmp(dtype_rows[i].text, json_string_value(dtype)) == 0)
+            tensor->dtype = &dtype_rows[i];
+    if (tensor->dtype == NULL)
+        return sh_fail(SH_FORMAT, "dtype \"%s\" is unknown", show(json_string_value(dtype), given));
+    const json_t *shape = json_object_get(about, "shape");
     if (!json_is_array(shape))
-        return sh_fail(SH_FORMAT, "%s: tensor \"%s\": shape is missing or not a list", path, shown);
+        return sh_fail(SH_FORMAT, "shape is missing or not a list");
     tensor->rank = json_array_size(shape);
     uint64_t bits = tensor->dtype->bits;
     bool empty = false, vast = false;
     for (size_t i = 0; i < tensor->rank; i++) {
         uint64_t dim;
         if (!whole_number(json_array_get(shape, i), &dim))
-            return sh_fail(SH_FORMAT, "%s: tensor \"%s\": dimension %zu is not a whole number",
-                           path, shown, i);
+            return sh_fail(SH_FORMAT, "dimension %zu is not a whole number", i);
         empty = empty || dim == 0;
         vast = __builtin_mul_overflow(bits, dim, &bits) || vast;
         if (i < SH_MAX_RANK)
@@ -156,62 +166,23 @@ static sh_status parse_shape(entry *tensor, uint64_t *bytes, const json_t *shape
     if (empty)
         bits = 0;
     else if (vast)
-        return sh_fail(SH_FORMAT,
-                       "%s: tensor \"%s\": its shape has more elements than a file holds", path,
-                       shown);
+        return sh_fail(SH_FORMAT, "its shape has more elements than a file holds");
     if (bits % 8 != 0)
-        return sh_fail(SH_FORMAT, "%s: tensor \"%s\": its %" PRIu64 " bits are not whole bytes",
-                       path, shown, bits);
-    *bytes = bits / 8;
-    return SH_OK;
-}
-
-static sh_status parse_tensor(entry *tensor, const char *name, const json_t *about,
-                              const sh_safetensors *file)
-{
-    char shown[SHOWN_BYTES];
-    show(name, shown);
-    char given[SHOWN_BYTES];
-    uint64_t bytes = 0;
-    tensor->name = name;
-    if (!json_is_object(about))
-        return sh_fail(SH_FORMAT, "%s: tensor \"%s\": its description is not an object", file->path,
-                       shown);
-    const json_t *dtype = json_object_get(about, "dtype");
-    if (!json_is_string(dtype))
-        return sh_fail(SH_FORMAT, "%s: tensor \"%s\": dtype is missing or not a string", file->path,
-                       shown);
-    for (size_t i = 0; i < sizeof dtype_rows / sizeof *dtype_rows; i++)
-        if (strcmp(dtype_rows[i].text, json_string_value(dtype)) == 0)
-            tensor->dtype = &dtype_rows[i];
-    if (tensor->dtype == NULL)
-        return sh_fail(SH_FORMAT, "%s: tensor \"%s\": dtype \"%s\" is unknown", file->path, shown,
-                       show(json_string_value(dtype), given));
-    SH_TRY(parse_shape(tensor, &bytes, json_object_get(about, "shape"), file->path, shown));
+        return sh_fail(SH_FORMAT, "its %" PRIu64 " bits are not whole bytes", bits);
     const json_t *offsets = json_object_get(about, "data_offsets");
     if (!json_is_array(offsets) || json_array_size(offsets) != 2 ||
         !whole_number(json_array_get(offsets, 0), &tensor->begin) ||
         !whole_number(json_array_get(offsets, 1), &tensor->end))
-        return sh_fail(SH_FORMAT, "%s: tensor \"%s\": data_offsets is not two whole numbers",
-                       file->path, shown);
+        return sh_fail(SH_FORMAT, "data_offsets is not two whole numbers");
     if (tensor->begin > tensor->end)
-        return sh_fail(SH_FORMAT,
-                       "%s: tensor \"%s\": data_offsets go back, from %" PRIu64 " to %" PRIu64,
-                       file->path, shown, tensor->begin, tensor->end);
-    if (tensor->end > file->file_bytes - file->data_offset)
-        return sh_fail(SH_CORRUPT,
-                       "%s: is cut short: tensor \"%s\" ends at byte %" PRIu64
-                       " of the data, which has %" PRIu64,
-                       file->path, shown, tensor->end, file->file_bytes - file->data_offset);
+        return sh_fail(SH_FORMAT, "data_offsets go back, from %" PRIu64 " to %" PRIu64,
+                       tensor->begin, tensor->end);
     if (json_object_size(about) != 3)
+        return sh_fail(SH_FORMAT, "has a field besides dtype, shape, data_offsets");
+    if (tensor->end - tensor->begin != bits / 8)
         return sh_fail(SH_FORMAT,
-                       "%s: tensor \"%s\": has a field besides dtype, shape, data_offsets",
-                       file->path, shown);
-    if (tensor->end - tensor->begin != bytes)
-        return sh_fail(SH_FORMAT,
-                       "%s: tensor \"%s\": dtype and shape need %" PRIu64
-                       " bytes, data_offsets hold %" PRIu64,
-                       file->path, shown, bytes, tensor->end - tensor->begin);
+                       "dtype and shape need %" PRIu64 " bytes, data_offsets hold %" PRIu64,
+                       bits / 8, tensor->end - tensor->begin);
     return SH_OK;
 }
 
@@ -248,12 +219,36 @@ static int compare_names(const void *a, const void *b)
     return strcmp((*x)->name, (*y)->name);
 }
 
-/* Sorts the tensors by offset; they must follow each other and end where the file ends. */
-static sh_status check_tiling(sh_safetensors *file)
+/* The tensors of the header. By offset, they must follow each other and end where the file ends. */
+static sh_status load_tensors(sh_safetensors *file)
 {
+    const size_t limit = json_object_size(file->header);
+    const uint64_t data_bytes = file->file_bytes - file->data_offset;
+    const char *name;
+    json_t *value;
+    char shown[SHOWN_BYTES];
+    file->entries = calloc(limit + 1, sizeof *file->entries);
+    file->by_name = calloc(limit + 1, sizeof(entry *));
+    if (file->entries == NULL || file->by_name == NULL)
+        return sh_fail_memory(limit * sizeof *file->entries, "a list of tensors");
+    json_object_foreach(file->header, name, value)
+    {
+        if (strcmp(name, "__metadata__") == 0) {
+            SH_TRY(parse_metadata(file, value));
+            continue;
+        }
+        entry *tensor = &file->entries[file->count++];
+        tensor->name = name;
+        SH_TRY(sh_fail_in(parse_tensor(tensor, value), "%s: tensor \"%s\"", file->path,
+                          show(name, shown)));
+        if (tensor->end > data_bytes)
+            return sh_fail(SH_CORRUPT,
+                           "%s: is cut short: tensor \"%s\" ends at byte %" PRIu64
+                           " of the data, which has %" PRIu64,
+                           file->path, shown, tensor->end, data_bytes);
+    }
     if (file->count > 1)
         qsort(file->entries, file->count, sizeof *file->entries, compare_offsets);
-    char shown[SHOWN_BYTES];
     uint64_t position = 0;
     for (size_t i = 0; i < file->count; i++) {
         const entry *tensor = &file->entries[i];
@@ -263,66 +258,26 @@ static sh_status check_tiling(sh_safetensors *file)
                            file->path, show(tensor->name, shown), tensor->begin,
                            tensor->begin < position ? "inside the one before" : "after a hole");
         position = tensor->end;
+        file->by_name[i] = &file->entries[i];
     }
-    const uint64_t data_bytes = file->file_bytes - file->data_offset;
     if (position != data_bytes)
         return sh_fail(SH_FORMAT, "%s: %" PRIu64 " bytes follow the last tensor", file->path,
                        data_bytes - position);
-    return SH_OK;
-}
-
-static sh_status parse_header(sh_safetensors *file)
-{
-    const size_t limit = json_object_size(file->header);
-    file->entries = calloc(limit + 1, sizeof *file->entries);
-    file->by_name = calloc(limit + 1, sizeof(entry *));
-    if (file->entries == NULL || file->by_name == NULL)
-        return sh_fail_memory(limit * sizeof *file->entries, "a list of tensors");
-    const char *key;
-    json_t *value;
-    json_object_foreach(file->header, key, value)
-    {
-        if (strcmp(key, "__metadata__") == 0)
-            SH_TRY(parse_metadata(file, value));
-        else
-            SH_TRY(parse_tensor(&file->entries[file->count++], key, value, file));
-    }
-    SH_TRY(check_tiling(file));
-    for (size_t i = 0; i < file->count; i++)
-        file->by_name[i] = &file->entries[i];
     if (file->count > 1)
         qsort(file->by_name, file->count, sizeof(entry *), compare_names);
     return SH_OK;
 }
 
-static sh_status parse_json(sh_safetensors *file, const char *text, size_t bytes)
-{
-    /* The format wants this, and it is the cheapest sign that a file is of another kind. */
-    if (bytes == 0 || text[0] != '{')
-        return sh_fail(SH_FORMAT, "%s: is not a safetensors file: its header does not begin with {",
-                       file->path);
-    json_error_t error;
-    file->header = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &error);
-    char shown[SHOWN_BYTES];
-    if (file->header == NULL && json_error_code(&error) == json_error_out_of_memory)
-        return sh_fail_memory(bytes, "a safetensors header");
-    if (file->header == NULL)
-        return sh_fail(SH_FORMAT, "%s: header, at byte %d: %s", file->path, 8 + error.position,
-                       show(error.text, shown));
-    const size_t lead = strlen(SH_CHECKSUM_LEAD);
-    file->has_checksum =
-        bytes >= lead + SH_CHECKSUM_DIGITS && memcmp(text, SH_CHECKSUM_LEAD, lead) == 0;
-    return parse_header(file);
-}
-
-/* Reads and checks the header of a file whose source and size are set. */
+/* Reads the header of a file whose source and size are set. */
 static sh_status load_header(sh_safetensors *file)
 {
+    uint64_t header_bytes;
+    json_error_t error;
+    char shown[SHOWN_BYTES];
     if (file->file_bytes < 8)
         return sh_fail(SH_FORMAT,
                        "%s: is not a safetensors file: %" PRIu64 " bytes, at least 8 needed",
                        file->path, file->file_bytes);
-    uint64_t header_bytes;
     SH_TRY(read_at(file, &header_bytes, sizeof header_bytes, 0));
     if (header_bytes > SH_SAFETENSORS_HEADER_BYTES)
         return sh_fail(SH_FORMAT,
@@ -334,32 +289,33 @@ static sh_status load_header(sh_safetensors *file)
                        "%s: is cut short: a header of %" PRIu64 " bytes in a file of %" PRIu64,
                        file->path, header_bytes, file->file_bytes);
     file->data_offset = 8 + header_bytes;
-    char *text = malloc((size_t)header_bytes + 1);
+    const size_t bytes = (size_t)header_bytes, lead = strlen(SH_CHECKSUM_LEAD);
+    char *text = malloc(bytes + 1);
     if (text == NULL)
-        return sh_fail_memory((size_t)header_bytes + 1, "a safetensors header");
+        return sh_fail_memory(bytes + 1, "a safetensors header");
     sh_status status;
-    SH_TRY_DONE(read_at(file, text, (size_t)header_bytes, 8));
-    SH_TRY_DONE(parse_json(file, text, (size_t)header_bytes));
+    SH_TRY_DONE(read_at(file, text, bytes, 8));
+    /* The format wants this, and it is the cheapest sign that a file is of another kind. */
+    if (bytes == 0 || text[0] != '{')
+        SH_TRY_DONE(sh_fail(SH_FORMAT,
+                            "%s: is not a safetensors file: its header does not begin with {",
+                            file->path));
+    file->header = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &error);
+    if (file->header == NULL)
+        SH_TRY_DONE(json_error_code(&error) == json_error_out_of_memory
+                        ? sh_fail_memory(bytes, "a safetensors header")
+                        : sh_fail(SH_FORMAT, "%s: header, at byte %d: %s", file->path,
+                                  8 + error.position, show(error.text, shown)));
+    file->has_checksum =
+        bytes >= lead + SH_CHECKSUM_DIGITS && memcmp(text, SH_CHECKSUM_LEAD, lead) == 0;
 done:
     free(text);
     return status;
 }
 
-static sh_status open_file(sh_safetensors *file)
-{
-    /* Nonblocking, or a pipe would wait for its writer. */
-    file->fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    struct stat about;
-    if (file->fd < 0 || fstat(file->fd, &about) != 0)
-        return sh_fail_errno(errno, "%s: cannot open", file->path);
-    if (!S_ISREG(about.st_mode))
-        return sh_fail(SH_INVALID, "%s: is not a file", file->path);
-    file->file_bytes = (uint64_t)about.st_size;
-    return SH_OK;
-}
-
 static sh_status open_any(sh_safetensors **file, const char *path, const void *bytes, size_t count)
 {
+    struct stat about;
     sh_safetensors *fresh = calloc(1, sizeof *fresh);
     if (fresh == NULL)
         return sh_fail_memory(sizeof *fresh, path);
@@ -370,9 +326,17 @@ static sh_status open_any(sh_safetensors **file, const char *path, const void *b
     fresh->path = strdup(path);
     if (fresh->path == NULL)
         SH_TRY_DONE(sh_fail_memory(strlen(path) + 1, "a path"));
-    if (bytes == NULL)
-        SH_TRY_DONE(open_file(fresh));
+    if (bytes == NULL) {
+        /* Nonblocking, or a pipe would wait for its writer. */
+        fresh->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        if (fresh->fd < 0 || fstat(fresh->fd, &about) != 0)
+            SH_TRY_DONE(sh_fail_errno(errno, "%s: cannot open", path));
+        if (!S_ISREG(about.st_mode))
+            SH_TRY_DONE(sh_fail(SH_INVALID, "%s: is not a file", path));
+        fresh->file_bytes = (uint64_t)about.st_size;
+    }
     SH_TRY_DONE(load_header(fresh));
+    SH_TRY_DONE(load_tensors(fresh));
     *file = fresh;
     return SH_OK;
 done:

@@ -33,6 +33,10 @@ static sh_status put(json_t *object, const char *key, json_t *value, const char 
 static sh_status put_tensor(json_t *header, const sh_stored_tensor *tensor, uint64_t *position)
 {
     SH_TRY(sh_fail_in(sh_shape_check(&tensor->type.shape), "tensor \"%s\"", tensor->name));
+    uint64_t end;
+    if (__builtin_add_overflow(*position, sh_type_bytes(&tensor->type), &end) || end > INT64_MAX)
+        return sh_fail(SH_LIMIT, "tensor \"%s\" makes the file larger than files can be",
+                       tensor->name);
     json_t *shape = json_array();
     for (size_t i = 0; i < tensor->type.shape.rank; i++)
         if (json_array_append_new(shape, json_integer((json_int_t)tensor->type.shape.dim[i])) !=
@@ -40,12 +44,6 @@ static sh_status put_tensor(json_t *header, const sh_stored_tensor *tensor, uint
             json_decref(shape);
             return sh_fail_memory(64, "a safetensors header");
         }
-    uint64_t end;
-    if (__builtin_add_overflow(*position, sh_type_bytes(&tensor->type), &end) || end > INT64_MAX) {
-        json_decref(shape);
-        return sh_fail(SH_LIMIT, "tensor \"%s\" makes the file larger than files can be",
-                       tensor->name);
-    }
     json_t *about =
         json_pack("{s:s, s:o, s:[I, I]}", "dtype", sh_dtype_text(tensor->type.dtype), "shape",
                   shape, "data_offsets", (json_int_t)*position, (json_int_t)end);
@@ -54,38 +52,14 @@ static sh_status put_tensor(json_t *header, const sh_stored_tensor *tensor, uint
     return SH_OK;
 }
 
-/* The JSON, padded so that 8 + *bytes is a multiple of 8; owned. */
-static sh_status print_header(char **text, size_t *bytes, const json_t *header)
-{
-    char *json = json_dumps(header, JSON_COMPACT);
-    if (json == NULL)
-        return sh_fail_memory(json_object_size(header) * 64, "a safetensors header");
-    const size_t length = strlen(json), padded = (length + 7) & ~(size_t)7;
-    char *grown = realloc(json, padded + 1);
-    if (grown == NULL || padded > SH_SAFETENSORS_HEADER_BYTES) {
-        free(grown == NULL ? json : grown);
-        return padded > SH_SAFETENSORS_HEADER_BYTES
-                   ? sh_fail(SH_LIMIT,
-                             "names and metadata take %zu bytes, at most %" PRIu64 " are allowed",
-                             padded, SH_SAFETENSORS_HEADER_BYTES)
-                   : sh_fail_memory(padded + 1, "a safetensors header");
-    }
-    memset(grown + length, ' ', padded - length);
-    grown[padded] = '\0';
-    *text = grown;
-    *bytes = padded;
-    return SH_OK;
-}
-
+/* The header's JSON, padded so that 8 + *bytes is a multiple of 8; owned. */
 static sh_status make_header(char **text, size_t *bytes, const sh_stored_tensor *tensors,
                              size_t count, const sh_metadata *pairs, size_t pair_count)
 {
-    json_t *header = json_object();
-    if (header == NULL)
-        return sh_fail_memory(64, "a safetensors header");
     uint64_t position = 0;
+    char *json = NULL;
     sh_status status;
-    json_t *metadata = json_object();
+    json_t *header = json_object(), *metadata = json_object();
     if (json_object_set_new(header, "__metadata__", metadata) != 0)
         SH_TRY_DONE(sh_fail_memory(64, "a safetensors header"));
     SH_TRY_DONE(put(metadata, SH_SAFETENSORS_CHECKSUM, json_string(ZEROS_64), "metadata key"));
@@ -93,8 +67,22 @@ static sh_status make_header(char **text, size_t *bytes, const sh_stored_tensor 
         SH_TRY_DONE(put(metadata, pairs[i].key, json_string(pairs[i].text), "metadata key"));
     for (size_t i = 0; i < count; i++)
         SH_TRY_DONE(put_tensor(header, &tensors[i], &position));
-    status = print_header(text, bytes, header);
+    json = json_dumps(header, JSON_COMPACT);
+    const size_t length = json == NULL ? 0 : strlen(json), padded = (length + 7) & ~(size_t)7;
+    if (padded > SH_SAFETENSORS_HEADER_BYTES)
+        SH_TRY_DONE(sh_fail(SH_LIMIT,
+                            "names and metadata take %zu bytes, at most %" PRIu64 " are allowed",
+                            padded, SH_SAFETENSORS_HEADER_BYTES));
+    char *grown = json == NULL ? NULL : realloc(json, padded + 1);
+    if (grown == NULL)
+        SH_TRY_DONE(sh_fail_memory(padded + 1, "a safetensors header"));
+    json = NULL;
+    memset(grown + length, ' ', padded - length);
+    grown[padded] = '\0';
+    *text = grown;
+    *bytes = padded;
 done:
+    free(json);
     json_decref(header);
     return status;
 }
