@@ -53,20 +53,13 @@ void sh_log_tap_remove(sh_log_tap *tap)
     pthread_mutex_unlock(&target.lock);
 }
 
-static bool is_wanted(sh_log_level level)
-{
-    if (target.sink != NULL && level >= target.lowest)
-        return true;
-    for (const sh_log_tap *tap = target.taps; tap != NULL; tap = tap->next)
-        if (level >= tap->lowest)
-            return true;
-    return false;
-}
-
 void sh_log(sh_log_level level, const char *event, const char *format, ...)
 {
     pthread_mutex_lock(&target.lock);
-    if (level < SH_LOG_OFF && is_wanted(level)) {
+    bool wanted = target.sink != NULL && level >= target.lowest;
+    for (const sh_log_tap *tap = target.taps; tap != NULL; tap = tap->next)
+        wanted = wanted || level >= tap->lowest;
+    if (wanted && level < SH_LOG_OFF) {
         char line[LINE_BYTES], day[32];
         const struct timespec now = sh_clock_date();
         struct tm parts;

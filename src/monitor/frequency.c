@@ -5,23 +5,18 @@
 
 #include "monitor/numbers.h"
 
-/* "0 1 2 3" */
-static double count_cores(const char *policy)
-{
-    char line[1024];
-    double count = 0;
-    if (sh_probe_once(line, sizeof line, "%s/affected_cpus", policy))
-        for (const char *at = line; !isnan(sh_numbers_next(&at));)
-            count++;
-    return fmax(count, 1);
-}
-
 static void add_policy(void *context, const char *path)
 {
     sh_frequency *frequency = context;
     const size_t index = frequency->policies.count;
-    if (sh_probes_add(&frequency->policies, sh_probe_open("%s/scaling_cur_freq", path)))
-        frequency->cores[index] = count_cores(path);
+    char line[1024];
+    double cores = 0;
+    if (!sh_probes_add(&frequency->policies, sh_probe_open("%s/scaling_cur_freq", path)))
+        return;
+    if (sh_probe_once(line, sizeof line, "%s/affected_cpus", path)) /* "0 1 2 3" */
+        for (const char *at = line; !isnan(sh_numbers_next(&at));)
+            cores++;
+    frequency->cores[index] = fmax(cores, 1);
 }
 
 void sh_frequency_open(sh_frequency *frequency, const char *root)

@@ -20,43 +20,28 @@ struct sh_monitor {
     bool stopping; /* lock */
 };
 
-/* The first multiple of the period from `start_ns` on that is still to come. */
-static uint64_t next_due_ns(const sh_monitor *monitor, uint64_t start_ns)
-{
-    const uint64_t passed = sh_clock_now_ns(sh_clock_system()) - start_ns;
-    return start_ns + (passed / monitor->period_ns + 1) * monitor->period_ns;
-}
-
-/* Until then, or until somebody wants to stop: false. */
-static bool wait_until(sh_monitor *monitor, uint64_t due_ns)
-{
-    const struct timespec due = {.tv_sec = (time_t)(due_ns / 1000000000u),
-                                 .tv_nsec = (long)(due_ns % 1000000000u)};
-    pthread_mutex_lock(&monitor->lock);
-    while (!monitor->stopping &&
-           pthread_cond_timedwait(&monitor->changed, &monitor->lock, &due) == 0)
-        ;
-    const bool stopping = monitor->stopping;
-    pthread_mutex_unlock(&monitor->lock);
-    return !stopping;
-}
-
-static void hand_on(sh_monitor *monitor)
-{
-    sh_sample sample;
-    sh_sampler_take(monitor->sampler, &sample);
-    monitor->sink(monitor->context, &sample);
-}
-
 static void *monitor_main(void *argument)
 {
     sh_monitor *monitor = argument;
     const uint64_t start_ns = sh_clock_now_ns(sh_clock_system());
-    do
-        hand_on(monitor);
-    while (wait_until(monitor, next_due_ns(monitor, start_ns)));
-    hand_on(monitor);
-    return NULL;
+    for (bool stopping = false;;) {
+        sh_sample sample;
+        sh_sampler_take(monitor->sampler, &sample);
+        monitor->sink(monitor->context, &sample);
+        if (stopping)
+            return NULL;
+        /* The first multiple of the period that is still to come. */
+        const uint64_t passed = sh_clock_now_ns(sh_clock_system()) - start_ns;
+        const uint64_t due_ns = start_ns + (passed / monitor->period_ns + 1) * monitor->period_ns;
+        const struct timespec due = {.tv_sec = (time_t)(due_ns / 1000000000u),
+                                     .tv_nsec = (long)(due_ns % 1000000000u)};
+        pthread_mutex_lock(&monitor->lock);
+        while (!monitor->stopping &&
+               pthread_cond_timedwait(&monitor->changed, &monitor->lock, &due) == 0)
+            ;
+        stopping = monitor->stopping;
+        pthread_mutex_unlock(&monitor->lock);
+    }
 }
 
 static void monitor_free(sh_monitor *monitor)

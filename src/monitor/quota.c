@@ -70,14 +70,6 @@ void sh_quota_open(sh_quota *quota, const char *root)
     sh_probe_close(&cgroup);
 }
 
-static double throttled_seconds(const sh_quota *quota)
-{
-    double sum = quota->cpu_levels == 0 ? NAN : 0;
-    for (size_t i = 0; i < quota->cpu_levels; i++)
-        sum += field(&quota->cpu[i], quota->throttled);
-    return sum * quota->unit;
-}
-
 /* What one group leaves of `available`; all of it where nothing limits. */
 static double left_of(double available, const sh_quota_memory *level)
 {
@@ -93,7 +85,10 @@ static double left_of(double available, const sh_quota_memory *level)
 void sh_quota_read(sh_quota *quota, sh_sample *sample)
 {
     double *available = &sample->figures[SH_FIGURE_memory_available_bytes];
-    sample->figures[SH_FIGURE_cpu_throttled_seconds] = throttled_seconds(quota);
+    double throttled = quota->cpu_levels == 0 ? NAN : 0;
+    for (size_t i = 0; i < quota->cpu_levels; i++)
+        throttled += field(&quota->cpu[i], quota->throttled);
+    sample->figures[SH_FIGURE_cpu_throttled_seconds] = throttled * quota->unit;
     for (size_t i = 0; i < quota->memory_levels; i++)
         *available = left_of(*available, &quota->memory[i]);
 }

@@ -24,17 +24,11 @@ static void close_rail(sh_rail *rail)
     sh_probe_close(&rail->current);
 }
 
-/* The input of the module (TX1 to Orin Nano) or of the board (Nano), which feeds the other rails.
- */
-static bool feeds_all(const char *label)
-{
-    return strcmp(label, "VDD_IN") == 0 || strcmp(label, "POM_5V_IN") == 0;
-}
-
 /* Takes it over. A channel that is switched off, or not connected, does not answer. */
 static void add_rail(sh_rails *rails, sh_rail rail, const char *label)
 {
-    const bool whole = feeds_all(label);
+    /* The input of the module (TX1 to Orin Nano) or of the board (Nano) feeds the other rails. */
+    const bool whole = strcmp(label, "VDD_IN") == 0 || strcmp(label, "POM_5V_IN") == 0;
     if (rails->whole || strcmp(label, "NC") == 0 || rails->count == SH_RAILS_MAX ||
         isnan(watts(&rail))) {
         close_rail(&rail);

@@ -29,23 +29,18 @@ void sh_rapl_open(sh_rapl *rapl, const char *root)
     sh_probe_each(root, "/sys/class/powercap/intel-rapl:*", add_package, rapl);
 }
 
-/* Microjoules since the first reading; NaN: not available now. */
-static double used(struct sh_rapl_package *package)
-{
-    const double now = sh_probe_number(&package->energy);
-    if (isnan(now))
-        return NAN;
-    if (!isnan(package->last))
-        package->total += now - package->last + (now < package->last ? package->range : 0);
-    package->last = now;
-    return package->total;
-}
-
 void sh_rapl_read(sh_rapl *rapl, sh_sample *sample)
 {
     double joules = rapl->count == 0 ? NAN : 0;
-    for (size_t i = 0; i < rapl->count; i++)
-        joules += 1e-6 * used(&rapl->packages[i]);
+    for (size_t i = 0; i < rapl->count; i++) {
+        struct sh_rapl_package *package = &rapl->packages[i];
+        const double now = sh_probe_number(&package->energy);
+        if (!isnan(now) && !isnan(package->last))
+            package->total += now - package->last + (now < package->last ? package->range : 0);
+        if (!isnan(now))
+            package->last = now;
+        joules += isnan(now) ? NAN : 1e-6 * package->total;
+    }
     sample->figures[SH_FIGURE_energy_joules] = joules;
     double *watts = &sample->figures[SH_FIGURE_power_watts];
     if (isnan(*watts) && sample->at_ns > rapl->at_ns)

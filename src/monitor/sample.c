@@ -4,10 +4,10 @@
 #include <math.h>
 
 static const struct {
-    const char *name, *what;
+    const char *name;
     sh_figure_kind kind;
 } figures[SH_FIGURE_COUNT] = {
-#define SH_FIGURE(name, kind, what) {#name, what, SH_FIGURE_##kind},
+#define SH_FIGURE(name, kind, what) {#name, SH_FIGURE_##kind},
 #include "monitor/figures.def"
 #undef SH_FIGURE
 };
@@ -22,11 +22,6 @@ void sh_sample_clear(sh_sample *sample)
 const char *sh_figure_name(sh_figure figure)
 {
     return figures[figure].name;
-}
-
-const char *sh_figure_what(sh_figure figure)
-{
-    return figures[figure].what;
 }
 
 sh_figure_kind sh_figure_kind_of(sh_figure figure)

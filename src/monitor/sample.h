@@ -35,7 +35,6 @@ void sh_sample_clear(sh_sample *sample);
 
 /* Static storage. */
 const char *sh_figure_name(sh_figure figure);
-const char *sh_figure_what(sh_figure figure);
 sh_figure_kind sh_figure_kind_of(sh_figure figure);
 
 #endif

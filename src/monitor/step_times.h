@@ -30,6 +30,5 @@ typedef struct sh_step_times {
 
 /* Static storage. */
 const char *sh_step_part_name(sh_step_part part);
-const char *sh_step_part_what(sh_step_part part);
 
 #endif

@@ -50,45 +50,29 @@ void sh_throttling_open(sh_throttling *throttling, const char *root)
                    "/sys/devices/system/cpu/cpu*/thermal_throttle/*_throttle_count");
 }
 
-/* Hexadecimal, with 0x or without. NaN: not available, as below. */
-static double firmware_says(const sh_probe *firmware)
-{
-    char line[32];
-    if (!sh_probe_line(firmware, line, sizeof line))
-        return NAN;
-    char *end;
-    const unsigned long bits = strtoul(line, &end, 16);
-    return end == line || *end != '\0' ? NAN : (bits & FIRMWARE_NOW) != 0;
-}
-
-static double levels_say(const sh_probes *levels)
-{
-    double held = NAN;
-    for (size_t i = 0; i < levels->count; i++) {
-        const double level = sh_probe_number(&levels->items[i]);
-        if (!isnan(level))
-            held = fmax(held, level > 0);
-    }
-    return held;
-}
-
-/* Nothing at the first reading, which has none before it. */
-static double events_say(sh_throttling *throttling)
-{
-    double sum = throttling->events.count == 0 ? NAN : 0;
-    for (size_t i = 0; i < throttling->events.count; i++)
-        sum += sh_probe_number(&throttling->events.items[i]);
-    const double grown = sum - throttling->last;
-    throttling->last = sum;
-    return isnan(grown) ? NAN : grown > 0;
-}
-
 /* fmax passes over what is not available. */
 void sh_throttling_read(sh_throttling *throttling, sh_sample *sample)
 {
-    const double firmware = firmware_says(&throttling->firmware);
-    const double kernel = fmax(levels_say(&throttling->levels), events_say(throttling));
-    sample->figures[SH_FIGURE_throttled_ratio] = fmax(firmware, kernel);
+    char line[32], *end;
+    double held = NAN;
+    if (sh_probe_line(&throttling->firmware, line, sizeof line)) {
+        const unsigned long bits = strtoul(line, &end, 16); /* with 0x or without */
+        if (end != line && *end == '\0')
+            held = (bits & FIRMWARE_NOW) != 0;
+    }
+    for (size_t i = 0; i < throttling->levels.count; i++) {
+        const double level = sh_probe_number(&throttling->levels.items[i]);
+        if (!isnan(level))
+            held = fmax(held, level > 0);
+    }
+    double sum = throttling->events.count == 0 ? NAN : 0;
+    for (size_t i = 0; i < throttling->events.count; i++)
+        sum += sh_probe_number(&throttling->events.items[i]);
+    const double grown = sum - throttling->last; /* NaN at the first reading */
+    if (!isnan(grown))
+        held = fmax(held, grown > 0);
+    throttling->last = sum;
+    sample->figures[SH_FIGURE_throttled_ratio] = held;
 }
 
 void sh_throttling_close(sh_throttling *throttling)
