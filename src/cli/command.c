@@ -148,21 +148,6 @@ int sh_command_write_json(const char *path, json_t *root, int code)
     return code;
 }
 
-/* What DATA may be. */
-static bool print_data(FILE *file)
-{
-    sh_table *table = sh_table_new("<<", NULL);
-    sh_data_info info;
-    for (size_t i = 0; sh_data_list(i, &info) == SH_OK; i++) {
-        sh_table_add(table, info.usage);
-        sh_table_add(table, info.summary);
-    }
-    sh_table_add(table, "DIR");
-    sh_table_add(table, "a folder that is recognised by its files");
-    fputs("\ndata:\n", file);
-    return sh_table_print(table, file, "  ");
-}
-
 bool sh_command_help(const sh_command *command, FILE *file)
 {
     sh_option *options = sh_command_options(command);
@@ -186,7 +171,18 @@ bool sh_command_help(const sh_command *command, FILE *file)
         fprintf(file, "shoal %s %s\n%s\n", command->name, command->usage, command->summary);
         if (command->details != NULL)
             fprintf(file, "\n%s", command->details);
-        good = strstr(command->usage, "DATA") == NULL || print_data(file);
+        if (strstr(command->usage, "DATA") != NULL) {
+            sh_table *data = sh_table_new("<<", NULL);
+            sh_data_info info;
+            for (size_t i = 0; sh_data_list(i, &info) == SH_OK; i++) {
+                sh_table_add(data, info.usage);
+                sh_table_add(data, info.summary);
+            }
+            sh_table_add(data, "DIR");
+            sh_table_add(data, "a folder that is recognised by its files");
+            fputs("\ndata:\n", file);
+            good = sh_table_print(data, file, "  ");
+        }
         fputs("\noptions:\n", file);
         good = sh_table_print(table, file, "  ") && good;
     } else {

@@ -26,29 +26,12 @@ sh_status sh_event_stream_open(sh_event_stream *stream, const char *path)
     return SH_OK;
 }
 
-/* NULL for what has no line. */
-static const char *name_of(sh_event_kind kind)
-{
-    switch (kind) {
-    case SH_EVENT_TOKEN:
-        return NULL;
-    case SH_EVENT_RUN:
-        return "run";
-    case SH_EVENT_JOINED:
-        return "joined";
-    case SH_EVENT_STARTED:
-        return "started";
-    case SH_EVENT_STEP:
-        return "step";
-    case SH_EVENT_EPOCH:
-        return "epoch";
-    case SH_EVENT_CHECKPOINT:
-        return "checkpoint";
-    case SH_EVENT_NOTE:
-        return "note";
-    }
-    return NULL;
-}
+static const char *const names[] = {
+    [SH_EVENT_TOKEN] = NULL, /* has no line */
+    [SH_EVENT_RUN] = "run",   [SH_EVENT_JOINED] = "joined", [SH_EVENT_STARTED] = "started",
+    [SH_EVENT_STEP] = "step", [SH_EVENT_EPOCH] = "epoch",   [SH_EVENT_CHECKPOINT] = "checkpoint",
+    [SH_EVENT_NOTE] = "note",
+};
 
 static void set_count(json_t *line, const char *name, uint64_t count)
 {
@@ -64,7 +47,7 @@ static void set_number(json_t *line, const char *name, double number)
 
 char *sh_event_stream_line(const sh_event *event, double at_seconds)
 {
-    const char *name = name_of(event->kind);
+    const char *name = names[event->kind];
     json_t *line = name == NULL ? NULL : json_object();
     if (line == NULL)
         return NULL;

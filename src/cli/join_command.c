@@ -67,18 +67,6 @@ static void init(void *values)
     given->options.cache = CACHE_BYTES;
 }
 
-/* One line of standard input without what surrounds the token; false where there is none. */
-static bool read_token(char token[TOKEN_BYTES])
-{
-    if (fgets(token, TOKEN_BYTES, stdin) == NULL)
-        return false;
-    const size_t start = strspn(token, " \t");
-    const size_t length = strcspn(token + start, " \t\r\n");
-    memmove(token, token + start, length);
-    token[length] = '\0';
-    return length > 0;
-}
-
 static void observe(void *context, const sh_event *event)
 {
     join_session *session = context;
@@ -91,7 +79,7 @@ static int run(const sh_arguments *arguments, void *values)
     const pid_t parent = getppid();
     join_values *given = values;
     join_session session;
-    char token[TOKEN_BYTES];
+    char line[TOKEN_BYTES] = "";
 #ifdef __linux__
     if (given->local) /* a device of train's own must not outlive it, however it ends */
         prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -104,7 +92,9 @@ static int run(const sh_arguments *arguments, void *values)
     given->options.token = arguments->positionals[0];
     given->options.local = given->local;
     if (strcmp(arguments->positionals[0], "-") == 0) {
-        if (!read_token(token))
+        char *token = fgets(line, sizeof line, stdin) != NULL ? line + strspn(line, " \t") : line;
+        token[strcspn(token, " \t\r\n")] = '\0';
+        if (token[0] == '\0')
             return sh_console_fail("no token on standard input: it is the line that begins with "
                                    "shoal:// and is printed by 'shoal train --listen'");
         given->options.token = token;

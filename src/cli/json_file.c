@@ -54,26 +54,16 @@ sh_status sh_result_file_check(const char *option, const char *path)
     return error == 0 ? SH_OK : refuse(option, path, error);
 }
 
-static bool write_whole(int descriptor, const char *text)
-{
-    const size_t bytes = strlen(text);
-    for (size_t written = 0; written < bytes;) {
-        const ssize_t count = write(descriptor, text + written, bytes - written);
-        if (count < 0 && errno != EINTR)
-            return false;
-        if (count > 0)
-            written += (size_t)count;
-    }
-    return true;
-}
-
-/* The text and a newline, or errno says why not. Closes the descriptor. */
+/* The text and a newline, or errno says why not. Closes the descriptor; -1 is none. */
 static bool write_and_close(int descriptor, const char *text, bool sync)
 {
-    const bool good = write_whole(descriptor, text) && write_whole(descriptor, "\n") &&
-                      (!sync || fsync(descriptor) == 0);
+    FILE *file = descriptor < 0 ? NULL : fdopen(descriptor, "w");
+    if (file == NULL)
+        return false;
+    const bool good =
+        fprintf(file, "%s\n", text) >= 0 && fflush(file) == 0 && (!sync || fsync(descriptor) == 0);
     const int error = errno;
-    if (close(descriptor) != 0 && good)
+    if (fclose(file) != 0 && good)
         return false;
     errno = error;
     return good;
@@ -114,8 +104,7 @@ sh_status sh_json_file_write(const char *path, json_t *root)
     struct stat about;
     bool good = real != NULL;
     if (good && stat(real, &about) == 0 && !S_ISREG(about.st_mode)) {
-        const int descriptor = open(real, O_WRONLY | O_CLOEXEC);
-        good = descriptor >= 0 && write_and_close(descriptor, text, false);
+        good = write_and_close(open(real, O_WRONLY | O_CLOEXEC), text, false);
     } else if (good) {
         good = replace(real, text);
     }
@@ -136,6 +125,14 @@ void sh_json_append(json_t **array, json_t *item)
         return;
     json_decref(*array);
     *array = NULL;
+}
+
+void sh_json_set(json_t **object, const char *key, json_t *item)
+{
+    if (json_object_set_new(*object, key, item) == 0)
+        return;
+    json_decref(*object);
+    *object = NULL;
 }
 
 json_t *sh_json_text(const char *text)

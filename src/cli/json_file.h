@@ -37,8 +37,11 @@ sh_status sh_json_file_write(const char *path, json_t *root) SHOAL_CHECKED;
 /* A number, or null where it is not finite, which JSON cannot say. NULL where memory is out. */
 json_t *sh_json_number(double number);
 
-/* Takes `item` into `*array`, which becomes NULL where memory is out, and then stays so. */
+/* Take `item` into `*array` or `*object`, which becomes NULL where memory is out, and then stays
+ * so.
+ */
 void sh_json_append(json_t **array, json_t *item);
+void sh_json_set(json_t **object, const char *key, json_t *item);
 
 /* Text with malformed UTF-8 replaced, which JSON cannot hold. NULL where memory is out. */
 json_t *sh_json_text(const char *text);

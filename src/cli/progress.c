@@ -59,57 +59,43 @@ void sh_progress_init(sh_progress *progress, bool quiet)
         progress->next_seconds = LINE_SECONDS;
 }
 
-/* The fields of a step behind the epoch, in the order in which they matter; false ends. */
-static bool step_field(size_t index, sh_line *line, const sh_progress *progress,
-                       const sh_event *event)
+/* A field behind two spaces; false where `columns` end before it does, so that it is left out. */
+__attribute__((format(printf, 3, 4))) static bool add_field(sh_line *line, size_t columns,
+                                                            const char *format, ...)
 {
-    sh_quantity a, b;
-    switch (index) {
-    case 0:
-        add(line, "%s%s/%s", progress->terminal ? "" : "step ", sh_quantity_whole(&a, event->step),
-            sh_quantity_whole(&b, event->epoch_steps));
-        return true;
-    case 1:
-        add(line, "loss %s", sh_quantity_loss(&a, event->loss));
-        return true;
-    case 2:
-        add(line, "%s %s", progress->terminal ? "acc" : "accuracy",
-            sh_quantity_percent(&a, event->accuracy, 1));
-        return true;
-    case 3:
-        add(line, "%s samples/s", sh_quantity_rate(&a, event->samples_per_second));
-        return true;
-    case 4:
-        if (event->total_step > progress->first_step && event->total_steps >= event->total_step) {
-            const double done = (double)(event->total_step - progress->first_step);
-            const double left = (double)(event->total_steps - event->total_step);
-            add(line, "ETA %s", sh_quantity_duration(&a, event->seconds / done * left));
-        }
-        return true;
-    case 5:
-        if (progress->devices > 0)
-            add(line, "%s", sh_quantity_count(&a, progress->devices, "device"));
-        return true;
-    default:
+    char text[160];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    if (line->used + 2 + strlen(text) > columns)
         return false;
-    }
+    add(line, "  %s", text);
+    return true;
 }
 
-/* Two spaces before each; as many as fit into `columns`. */
+/* The fields of a step in the order in which they matter: as many as fit into `columns`. */
 static void add_step_fields(sh_line *line, const sh_progress *progress, const sh_event *event,
                             size_t columns)
 {
-    for (size_t i = 0;; i++) {
-        char text[160] = "";
-        sh_line field = {text, sizeof text, 0};
-        if (!step_field(i, &field, progress, event))
-            return;
-        if (field.used == 0)
-            continue;
-        if (line->used + 2 + field.used > columns)
-            return;
-        add(line, "  %s", text);
+    const bool terminal = progress->terminal;
+    sh_quantity a, b;
+    bool fits =
+        add_field(line, columns, "%s%s/%s", terminal ? "" : "step ",
+                  sh_quantity_whole(&a, event->step), sh_quantity_whole(&b, event->epoch_steps)) &&
+        add_field(line, columns, "loss %s", sh_quantity_loss(&a, event->loss)) &&
+        add_field(line, columns, "%s %s", terminal ? "acc" : "accuracy",
+                  sh_quantity_percent(&a, event->accuracy, 1)) &&
+        add_field(line, columns, "%s samples/s", sh_quantity_rate(&a, event->samples_per_second));
+    if (fits && event->total_step > progress->first_step &&
+        event->total_steps >= event->total_step) {
+        const double done = (double)(event->total_step - progress->first_step);
+        const double left = (double)(event->total_steps - event->total_step);
+        fits = add_field(line, columns, "ETA %s",
+                         sh_quantity_duration(&a, event->seconds / done * left));
     }
+    if (fits && progress->devices > 0)
+        (void)add_field(line, columns, "%s", sh_quantity_count(&a, progress->devices, "device"));
 }
 
 static void add_bar(sh_line *line, const sh_progress *progress, const sh_event *event, size_t room)

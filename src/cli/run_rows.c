@@ -41,11 +41,8 @@ static json_t *device_json(const sh_run_device *device)
     json_t *json = json_pack("{s:I, s:o, s:b, s:o}", "device", (json_int_t)device->device, "name",
                              sh_json_text(device->name), "is_gone", device->is_gone, "reason",
                              sh_json_text(device->reason));
-    for (size_t i = 0; json != NULL && i < sizeof numbers / sizeof *numbers; i++)
-        if (json_object_set_new(json, numbers[i].name, sh_json_number(numbers[i].value)) != 0) {
-            json_decref(json);
-            json = NULL;
-        }
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        sh_json_set(&json, numbers[i].name, sh_json_number(numbers[i].value));
     return json;
 }
 

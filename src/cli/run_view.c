@@ -155,47 +155,35 @@ static size_t cut(const char *line, size_t bytes, unsigned width)
     return at;
 }
 
-static void print_lines(const char *text, FILE *out, const sh_run_view *view)
-{
-    fputs(view->redraw ? HOME : "", out);
-    for (unsigned row = 0; *text != '\0' && (view->rows == 0 || row < view->rows); row++) {
-        const size_t bytes = strcspn(text, "\n");
-        const bool coloured = view->colour && row == 0;
-        fprintf(out, "%s%.*s%s%s\n", coloured ? COLOUR_ON : "", (int)cut(text, bytes, view->width),
-                text, coloured ? COLOUR_OFF : "", view->redraw ? CLEAR_LINE : "");
-        text += bytes + 1;
-    }
-    fputs(view->redraw ? CLEAR_BELOW : "", out);
-}
-
-/* What is printed into memory; owned, NULL where there is too little. */
-static char *print_whole(const sh_run_snapshot *s, unsigned width)
-{
-    char *text = NULL;
-    size_t bytes;
-    FILE *out = open_memstream(&text, &bytes);
-    if (out == NULL)
-        return NULL;
-    print_head(s, out);
-    const bool good = print_devices(s, out, width);
-    print_news(s, out);
-    if (fclose(out) == 0 && good)
-        return text;
-    free(text);
-    return NULL;
-}
-
 bool sh_run_view_print(const sh_run_snapshot *snapshot, FILE *file, const sh_run_view *view)
 {
-    char *whole = print_whole(snapshot, view->width), *shown = NULL;
+    char *whole = NULL, *shown = NULL;
     size_t bytes = 0;
-    FILE *out = whole == NULL ? NULL : open_memstream(&shown, &bytes);
-    if (out != NULL)
-        print_lines(whole, out, view);
-    const bool good = out != NULL && fclose(out) == 0;
-    if (good) /* at once, so that a terminal does not flicker */
+    FILE *out = open_memstream(&whole, &bytes);
+    if (out == NULL)
+        return false;
+    print_head(snapshot, out);
+    bool good = print_devices(snapshot, out, view->width);
+    print_news(snapshot, out);
+    good = fclose(out) == 0 && good;
+    out = good ? open_memstream(&shown, &bytes) : NULL;
+    if (out != NULL) {
+        fputs(view->redraw ? HOME : "", out);
+        const char *line = whole;
+        for (unsigned row = 0; *line != '\0' && (view->rows == 0 || row < view->rows); row++) {
+            const size_t length = strcspn(line, "\n");
+            const bool coloured = view->colour && row == 0;
+            fprintf(out, "%s%.*s%s%s\n", coloured ? COLOUR_ON : "",
+                    (int)cut(line, length, view->width), line, coloured ? COLOUR_OFF : "",
+                    view->redraw ? CLEAR_LINE : "");
+            line += length + 1;
+        }
+        fputs(view->redraw ? CLEAR_BELOW : "", out);
+        good = fclose(out) == 0;
+    }
+    if (out != NULL && good) /* at once, so that a terminal does not flicker */
         fwrite(shown, 1, bytes, file);
     free(shown);
     free(whole);
-    return good;
+    return out != NULL && good;
 }

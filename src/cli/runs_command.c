@@ -50,14 +50,6 @@ static int print_list(const sh_run_list *list)
     return sh_command_print_table(table, "");
 }
 
-static int write_json(const sh_run_list *list, const char *path)
-{
-    json_t *runs = json_array();
-    for (size_t i = 0; i < list->count; i++)
-        sh_json_append(&runs, sh_run_about_json(&list->runs[i]));
-    return sh_command_write_json(path, json_pack("{s:o}", "runs", runs), SH_EXIT_DONE);
-}
-
 static int export_table(const char *run, const runs_values *given)
 {
     const bool json = given->format != NULL && strcmp(given->format, "json") == 0;
@@ -90,12 +82,16 @@ static int run(const sh_arguments *arguments, void *values)
         return sh_console_fail("%s", sh_message());
     if (sh_runs_list(&list, folder) != SH_OK)
         return sh_console_fail("%s", sh_message());
-    if (given->json != NULL)
-        code = write_json(&list, given->json);
-    else if (list.count == 0)
+    if (given->json != NULL) {
+        json_t *runs = json_array();
+        for (size_t i = 0; i < list.count; i++)
+            sh_json_append(&runs, sh_run_about_json(&list.runs[i]));
+        code = sh_command_write_json(given->json, json_pack("{s:o}", "runs", runs), code);
+    } else if (list.count == 0) {
         sh_console_note("%s: no runs there", folder == NULL ? "runs" : folder);
-    else
+    } else {
         code = print_list(&list);
+    }
     for (size_t i = 0; given->json == NULL && i < list.count; i++)
         if (list.runs[i].reason[0] != '\0')
             sh_console_note("%s: %s", sh_run_state_text(list.runs[i].state), list.runs[i].reason);

@@ -102,6 +102,11 @@ static void show(void *context, const sh_sweep_event *event)
 
 /* ---- results ---- */
 
+static json_t *text_or_null(const char *text)
+{
+    return text[0] == '\0' ? json_null() : sh_json_text(text);
+}
+
 static json_t *trial_json(const sh_trial *trial)
 {
     json_t *root = json_pack(
@@ -109,26 +114,17 @@ static json_t *trial_json(const sh_trial *trial)
         sh_trial_state_text(trial->state), "attempts", (json_int_t)trial->attempts, "spent_seconds",
         sh_json_number(trial->spent_seconds));
     json_t *settings = json_object();
-    bool good = root != NULL && settings != NULL;
     for (int i = 0; i < SH_SETTING_COUNT; i++)
         if (trial->settings[i] != NULL)
-            good &= json_object_set_new(settings, sh_setting_name((sh_setting)i),
-                                        sh_json_text(trial->settings[i])) == 0;
+            sh_json_set(&settings, sh_setting_name((sh_setting)i),
+                        sh_json_text(trial->settings[i]));
     for (int i = 0; i < SH_TRIAL_FIGURE_COUNT; i++)
-        good &= json_object_set_new(root, sh_trial_figure_name((sh_trial_figure)i),
-                                    sh_json_number(trial->figures[i])) == 0;
-    good &= json_object_set_new(root, "weights_hash",
-                                trial->weights_hash[0] == '\0'
-                                    ? json_null()
-                                    : sh_json_text(trial->weights_hash)) == 0;
-    good &= json_object_set_new(root, "message",
-                                trial->message[0] == '\0' ? json_null()
-                                                          : sh_json_text(trial->message)) == 0;
-    good &= json_object_set_new(root, "settings", settings) == 0;
-    if (good)
-        return root;
-    json_decref(root);
-    return NULL;
+        sh_json_set(&root, sh_trial_figure_name((sh_trial_figure)i),
+                    sh_json_number(trial->figures[i]));
+    sh_json_set(&root, "weights_hash", text_or_null(trial->weights_hash));
+    sh_json_set(&root, "message", text_or_null(trial->message));
+    sh_json_set(&root, "settings", settings);
+    return root;
 }
 
 static json_t *result_json(const sh_sweep_result *result)
@@ -157,30 +153,25 @@ static int print_list(const sh_sweep_result *result)
     return sh_command_print_table(table, "");
 }
 
-/* The list, or the tables where there are any. */
-static int print_result(const sweep_values *given, const sh_sweep_result *result)
-{
-    char *text;
-    if (given->options.list && !given->markdown)
-        return print_list(result);
-    if (result->done + result->failed == 0)
-        return SH_EXIT_DONE;
-    if (sh_sweep_tables(&text, result->folder, given->markdown) != SH_OK)
-        return sh_console_fail("%s", sh_message());
-    fputs(text, stdout);
-    free(text);
-    return SH_EXIT_DONE;
-}
-
 static int conclude(const sweep_values *given, sh_status status, const sh_sweep_result *result)
 {
     sh_quantity figure;
-    char clean[SH_RUN_BYTES];
+    char clean[SH_RUN_BYTES], *text;
     int code = result->failed > 0 && !given->options.list ? SH_EXIT_FAILURE : SH_EXIT_DONE;
     if (status == SH_STOPPED)
         code = sh_signals_exit();
     if (!given->quiet && !sh_json_is_output(given->json)) {
-        const int printed = print_result(given, result);
+        int printed = SH_EXIT_DONE;
+        if (given->options.list && !given->markdown) {
+            printed = print_list(result);
+        } else if (result->done + result->failed == 0) {
+            printed = SH_EXIT_DONE; /* there are no tables yet */
+        } else if (sh_sweep_tables(&text, result->folder, given->markdown) == SH_OK) {
+            fputs(text, stdout);
+            free(text);
+        } else {
+            printed = sh_console_fail("%s", sh_message());
+        }
         code = printed != SH_EXIT_DONE ? printed : code;
         sh_console_note("%s in %s: %u done, %u failed, %u waiting",
                         sh_quantity_count(&figure, result->trial_count, "trial"),

@@ -83,18 +83,6 @@ static int draw_while_running(sh_run_snapshot *snapshot, const char *folder)
     }
 }
 
-static int watch(sh_run_snapshot *snapshot, const char *folder)
-{
-    if (!sh_signals_watch()) {
-        sh_run_snapshot_release(snapshot);
-        return sh_console_fail("top: %s", strerror(errno));
-    }
-    show(ENTER);
-    const int code = draw_while_running(snapshot, folder);
-    sh_signals_release();
-    return code;
-}
-
 static int look(const char *folder, const top_values *given)
 {
     sh_run_snapshot snapshot;
@@ -102,12 +90,19 @@ static int look(const char *folder, const top_values *given)
     if (sh_run_look(&snapshot, folder) != SH_OK)
         return sh_console_fail("%s", sh_message());
     if (given->json == NULL && !given->once && sh_console_is_terminal(STDOUT_FILENO) &&
-        snapshot.about.state == SH_STATE_RUNNING)
-        return watch(&snapshot, folder);
-    if (given->json == NULL)
+        snapshot.about.state == SH_STATE_RUNNING) {
+        if (sh_signals_watch()) {
+            show(ENTER);
+            code = draw_while_running(&snapshot, folder);
+            sh_signals_release();
+            return code;
+        }
+        code = sh_console_fail("top: %s", strerror(errno));
+    } else if (given->json == NULL) {
         code = print(&snapshot, false);
-    else if (sh_json_file_write(given->json, sh_run_snapshot_json(&snapshot)) != SH_OK)
-        code = sh_console_fail("%s", sh_message());
+    } else {
+        code = sh_command_write_json(given->json, sh_run_snapshot_json(&snapshot), code);
+    }
     sh_run_snapshot_release(&snapshot);
     return code;
 }

@@ -3,6 +3,7 @@
 
 #include "cli/command.h"
 #include "cli/console.h"
+#include "cli/json_file.h"
 #include "shoal/about.h"
 
 typedef struct version_values {
@@ -17,30 +18,20 @@ static const sh_option options[] = {
     {SH_OPTION_END},
 };
 
-static int write_json(const char *path)
-{
-    json_t *parts = json_object();
-    const char *name;
-    int present;
-    for (size_t i = 0; parts != NULL && sh_part_list(i, &name, &present) == SH_OK; i++) {
-        if (json_object_set_new(parts, name, json_boolean(present)) != 0) {
-            json_decref(parts);
-            parts = NULL;
-        }
-    }
-    json_t *root = json_pack("{s:s, s:o}", "version", sh_version(), "parts", parts);
-    return sh_command_write_json(path, root, SH_EXIT_DONE);
-}
-
 static int run(const sh_arguments *arguments, void *values)
 {
     (void)arguments;
     const version_values *given = values;
-    if (given->json != NULL)
-        return write_json(given->json);
-    sh_table *table = sh_table_new("<<", NULL);
     const char *name;
     int present;
+    if (given->json != NULL) {
+        json_t *parts = json_object();
+        for (size_t i = 0; sh_part_list(i, &name, &present) == SH_OK; i++)
+            sh_json_set(&parts, name, json_boolean(present));
+        json_t *root = json_pack("{s:s, s:o}", "version", sh_version(), "parts", parts);
+        return sh_command_write_json(given->json, root, SH_EXIT_DONE);
+    }
+    sh_table *table = sh_table_new("<<", NULL);
     for (size_t i = 0; sh_part_list(i, &name, &present) == SH_OK; i++) {
         sh_table_add(table, name);
         sh_table_add(table, present ? "yes" : "no");
