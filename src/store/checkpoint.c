@@ -24,30 +24,18 @@
 
 #include "base/log.h"
 
-/* Sets the last checkpoint aside, to be the previous one; *linked says that it waits in `kept`. */
-static sh_status keep_last(bool *linked, const char *last, const char *kept, const char *previous)
-{
-    *linked = false;
-    unlink(kept); /* of a save that was stopped */
-    if (link(last, kept) == 0) {
-        *linked = true;
-        return SH_OK;
-    }
-    if (errno == ENOENT || rename(last, previous) == 0)
-        return SH_OK;
-    return sh_fail_errno(errno, "%s: cannot be renamed to %s", last, previous);
-}
-
 /* Ends `writer`: its file becomes the last checkpoint, the last one the previous one. */
 static sh_status promote(sh_file_writer *writer, const char *folder)
 {
     char last[SH_PATH_BYTES], previous[SH_PATH_BYTES], kept[SH_PATH_BYTES];
-    bool linked = false;
     sh_status status;
     SH_TRY_DONE(sh_path_join(last, folder, SH_CHECKPOINT_LAST));
     SH_TRY_DONE(sh_path_join(previous, folder, SH_CHECKPOINT_PREVIOUS));
     SH_TRY_DONE(sh_path_join(kept, folder, SH_CHECKPOINT_PREVIOUS SH_TEMPORARY_MARK "kept"));
-    SH_TRY_DONE(keep_last(&linked, last, kept, previous));
+    unlink(kept); /* of a save that was stopped */
+    const bool linked = link(last, kept) == 0;
+    if (!linked && errno != ENOENT && rename(last, previous) != 0)
+        SH_TRY_DONE(sh_fail_errno(errno, "%s: cannot be renamed to %s", last, previous));
     status = sh_file_writer_commit(writer);
     if (!linked)
         return status;

@@ -93,36 +93,20 @@ static void begin_event(message *m, double at, uint64_t step)
     put_varint(m, step);
 }
 
-static void put_scalar(message *summary, const sh_scalar *scalar)
-{
-    message value = {0};
-    uint32_t bits;
-    const float number = (float)scalar->value;
-    memcpy(&bits, &number, sizeof bits);
-    put_bytes(&value, 1, scalar->tag, strlen(scalar->tag));
-    put_key(&value, 2, FIXED32);
-    put_fixed(&value, bits, 4);
-    put_bytes(summary, 1, value.data, value.bytes);
-}
-
-/* Takes the file as it was after its last whole record. */
-static SHOAL_CHECKED sh_status give_up(sh_tensorboard *board, int error)
-{
-    const int cut = ftruncate(board->fd, board->written); /* else readers stop at the torn one */
-    (void)cut;
-    close(board->fd);
-    board->fd = -1;
-    return sh_fail_errno(error, "%s: cannot write", board->path);
-}
-
 sh_status sh_tensorboard_flush(sh_tensorboard *board)
 {
     for (size_t at = 0; at < board->used && board->fd >= 0;) {
         const ssize_t wrote = write(board->fd, board->buffer + at, board->used - at);
         if (wrote < 0 && errno == EINTR)
             continue;
-        if (wrote <= 0)
-            return give_up(board, wrote < 0 ? errno : ENOSPC);
+        if (wrote <= 0) { /* leaves the whole records: readers stop at a torn one */
+            const int error = wrote < 0 ? errno : ENOSPC;
+            const int cut = ftruncate(board->fd, board->written);
+            (void)cut;
+            close(board->fd);
+            board->fd = -1;
+            return sh_fail_errno(error, "%s: cannot write", board->path);
+        }
         at += (size_t)wrote;
     }
     board->written += (off_t)board->used;
@@ -186,9 +170,18 @@ sh_status sh_tensorboard_add(sh_tensorboard *board, double at, uint64_t step,
                              const sh_scalar *scalars, size_t count)
 {
     message event, summary = {0};
-    for (size_t i = 0; i < count; i++)
-        if (isfinite(scalars[i].value))
-            put_scalar(&summary, &scalars[i]);
+    for (size_t i = 0; i < count; i++) {
+        message value = {0};
+        uint32_t bits;
+        const float number = (float)scalars[i].value;
+        if (!isfinite(scalars[i].value))
+            continue;
+        memcpy(&bits, &number, sizeof bits);
+        put_bytes(&value, 1, scalars[i].tag, strlen(scalars[i].tag));
+        put_key(&value, 2, FIXED32);
+        put_fixed(&value, bits, 4);
+        put_bytes(&summary, 1, value.data, value.bytes);
+    }
     if (board->fd < 0 || summary.bytes == 0)
         return SH_OK;
     begin_event(&event, at, step);
