@@ -59,18 +59,6 @@ static bool is_mpi(const sh_train_options *asked)
     return asked->engine != NULL && strcmp(asked->engine, "mpi") == 0;
 }
 
-/* Of ranks the first one speaks; the others say what concerns them alone. */
-static bool silence_others(train_values *given)
-{
-    sh_launch launch;
-    if (!is_mpi(&given->options) || !sh_launch_read(&launch) || launch.rank == 0)
-        return false;
-    given->quiet = true;
-    given->verbose = false;
-    given->json = given->events = given->trace = NULL;
-    return true;
-}
-
 static int check(const train_values *given)
 {
     const sh_train_options *asked = &given->options;
@@ -223,7 +211,14 @@ static int run(const sh_arguments *arguments, void *values)
     asked->given.model = asked->given.data = arguments->positional_count == 2;
     if (code == SH_EXIT_DONE && sh_train_options_complete(&given->options) != SH_OK)
         code = misuse(sh_message());
-    const bool silent = silence_others(given);
+    /* Of ranks the first one speaks; the others say what concerns them alone. */
+    sh_launch launch;
+    const bool silent = is_mpi(asked) && sh_launch_read(&launch) && launch.rank != 0;
+    if (silent) {
+        given->quiet = true;
+        given->verbose = false;
+        given->json = given->events = given->trace = NULL;
+    }
     if (code == SH_EXIT_DONE)
         code = check(given);
     if (code != SH_EXIT_DONE)

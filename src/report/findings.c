@@ -15,37 +15,6 @@ static double denied(double throttled, double used)
     return throttled / (throttled + used);
 }
 
-static sh_verdict_device witness(const sh_digest_device *device)
-{
-    const sh_digest_figure *figures = device->figures;
-    const sh_digest_figure *used = &figures[SH_FIGURE_cpu_process_seconds];
-    const sh_digest_figure *throttled = &figures[SH_FIGURE_cpu_throttled_seconds];
-    const sh_digest_figure *swap = &figures[SH_FIGURE_swap_used_bytes];
-    const sh_digest_figure *frequency = &figures[SH_FIGURE_cpu_frequency_hertz];
-    return (sh_verdict_device){
-        .name = device->name,
-        .steps = (double)device->steps,
-        .grains = (double)device->grains / (double)device->steps,
-        .step_seconds = device->wall,
-        .computing_seconds = sh_step_split_computing(device->split),
-        .wait_seconds = device->split[SH_STEP_SPLIT_wait],
-        .network_seconds = device->split[SH_STEP_SPLIT_network],
-        .grain_seconds = device->grain_seconds,
-        .grain_early = device->grain_early,
-        .grain_late = device->grain_late,
-        .denied = denied(throttled->mean, used->mean),
-        .denied_early = denied(throttled->early, used->early),
-        .denied_late = denied(throttled->late, used->late),
-        .held_back = figures[SH_FIGURE_throttled_ratio].mean,
-        .frequency_ratio = frequency->mean / frequency->most,
-        .celsius = figures[SH_FIGURE_temperature_celsius].most,
-        .available_bytes = figures[SH_FIGURE_memory_available_bytes].least,
-        .swap_bytes = swap->most - swap->least,
-        .link_rate = figures[SH_FIGURE_network_sent_bytes].total /
-                     figures[SH_FIGURE_network_busy_seconds].total,
-    };
-}
-
 sh_status sh_subject_init(sh_subject *subject, const char *path)
 {
     sh_run_digest *digest;
@@ -55,8 +24,36 @@ sh_status sh_subject_init(sh_subject *subject, const char *path)
         sh_run_digest_free(digest);
         return sh_fail_memory(digest->device_count * sizeof *witnesses, "a verdict");
     }
-    for (size_t i = 0; i < digest->device_count; i++)
-        witnesses[i] = witness(&digest->devices[i]);
+    for (size_t i = 0; i < digest->device_count; i++) {
+        const sh_digest_device *device = &digest->devices[i];
+        const sh_digest_figure *figures = device->figures;
+        const sh_digest_figure *used = &figures[SH_FIGURE_cpu_process_seconds];
+        const sh_digest_figure *throttled = &figures[SH_FIGURE_cpu_throttled_seconds];
+        const sh_digest_figure *swap = &figures[SH_FIGURE_swap_used_bytes];
+        const sh_digest_figure *frequency = &figures[SH_FIGURE_cpu_frequency_hertz];
+        witnesses[i] = (sh_verdict_device){
+            .name = device->name,
+            .steps = (double)device->steps,
+            .grains = (double)device->grains / (double)device->steps,
+            .step_seconds = device->wall,
+            .computing_seconds = sh_step_split_computing(device->split),
+            .wait_seconds = device->split[SH_STEP_SPLIT_wait],
+            .network_seconds = device->split[SH_STEP_SPLIT_network],
+            .grain_seconds = device->grain_seconds,
+            .grain_early = device->grain_early,
+            .grain_late = device->grain_late,
+            .denied = denied(throttled->mean, used->mean),
+            .denied_early = denied(throttled->early, used->early),
+            .denied_late = denied(throttled->late, used->late),
+            .held_back = figures[SH_FIGURE_throttled_ratio].mean,
+            .frequency_ratio = frequency->mean / frequency->most,
+            .celsius = figures[SH_FIGURE_temperature_celsius].most,
+            .available_bytes = figures[SH_FIGURE_memory_available_bytes].least,
+            .swap_bytes = swap->most - swap->least,
+            .link_rate = figures[SH_FIGURE_network_sent_bytes].total /
+                         figures[SH_FIGURE_network_busy_seconds].total,
+        };
+    }
     sh_verdict_make(&subject->verdict, witnesses, digest->device_count);
     subject->digest = digest;
     free(witnesses);
@@ -163,10 +160,7 @@ static void add_devices(sh_sheet *sheet, const sh_run_digest *digest)
         sh_sheet_number(sheet, figures[SH_FIGURE_network_received_bytes].total, SH_UNIT_bytes);
         sh_sheet_number(sheet, figures[SH_FIGURE_energy_joules].total, SH_UNIT_joules);
         if (!isnan(celsius))
-            snprintf(text, sizeof text,
-                     "%.0f \xc2\xb0"
-                     "C",
-                     celsius);
+            snprintf(text, sizeof text, "%.0f \u00b0C", celsius);
         sh_sheet_cell(sheet, text);
     }
     sh_sheet_end(sheet);

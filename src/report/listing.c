@@ -77,26 +77,11 @@ static void set_folder(sh_run_about *about, const char *folder)
     snprintf(about->name, sizeof about->name, "%.*s", (int)(end - start), folder + start);
 }
 
-static void set_state(sh_run_about *about, const char *status)
-{
-    static const char failed[] = "failed: ";
-    about->state = SH_STATE_KILLED;
-    if (sh_run_is_open(about->folder)) {
-        about->state = SH_STATE_RUNNING;
-    } else if (strcmp(status, "complete") == 0) {
-        about->state = SH_STATE_COMPLETE;
-    } else if (strcmp(status, "stopped") == 0) {
-        about->state = SH_STATE_STOPPED;
-    } else if (strncmp(status, failed, sizeof failed - 1) == 0) {
-        about->state = SH_STATE_FAILED;
-        snprintf(about->reason, sizeof about->reason, "%s", status + sizeof failed - 1);
-    }
-}
-
 sh_status sh_listing_read(sh_run_about *about, sh_database *database, const char *folder)
 {
+    static const char failed[] = "failed: ";
     sh_query *query;
-    sh_run_about fresh = {0};
+    sh_run_about fresh = {.state = SH_STATE_KILLED};
     set_folder(&fresh, folder);
     SH_TRY(sh_query_new(&query, database, about_query));
     const bool row = sh_query_row(query);
@@ -112,7 +97,17 @@ sh_status sh_listing_read(sh_run_about *about, sh_database *database, const char
         fresh.val_accuracy = sh_query_real(query, 8);
         fresh.started = sh_query_real(query, 9);
         fresh.seconds = sh_query_real(query, 10);
-        set_state(&fresh, sh_query_text(query, 11));
+        const char *status = sh_query_text(query, 11);
+        if (sh_run_is_open(fresh.folder)) {
+            fresh.state = SH_STATE_RUNNING;
+        } else if (strcmp(status, "complete") == 0) {
+            fresh.state = SH_STATE_COMPLETE;
+        } else if (strcmp(status, "stopped") == 0) {
+            fresh.state = SH_STATE_STOPPED;
+        } else if (strncmp(status, failed, sizeof failed - 1) == 0) {
+            fresh.state = SH_STATE_FAILED;
+            snprintf(fresh.reason, sizeof fresh.reason, "%s", status + sizeof failed - 1);
+        }
         *about = fresh;
     }
     SH_TRY(sh_query_end(query, SH_OK));

@@ -173,9 +173,23 @@ static sh_status read_figures(sh_run_snapshot *s, sh_run_device *device, sh_quer
     return SH_OK;
 }
 
-static sh_status read_news(sh_run_snapshot *s, sh_database *database)
+static sh_status read_all(sh_run_snapshot *s, sh_database *database, const char *folder)
 {
+    int64_t since = 0;
     sh_query *query;
+    sh_status status = SH_OK;
+    SH_TRY(sh_database_run(database, "BEGIN")); /* all as of one moment */
+    SH_TRY(sh_listing_read(&s->about, database, folder));
+    SH_TRY(read_steps(s, &since, database));
+    SH_TRY(read_devices(s, database));
+    SH_TRY(read_work(s, since, database));
+    SH_TRY(sh_query_new(&query, database, samples_query));
+    for (size_t i = 0; status == SH_OK && i < s->device_count; i++)
+        if (!s->devices[i].is_gone)
+            status = read_figures(s, &s->devices[i], query);
+    SH_TRY(sh_query_end(query, status));
+    if (s->about.state == SH_STATE_RUNNING && s->about.steps >= s->about.step)
+        s->eta_seconds = ratio((double)(s->about.steps - s->about.step), s->steps_per_second);
     SH_TRY(sh_query_new(&query, database, events_query));
     sh_query_bind_integer(query, 1, SH_RUN_NEWS_MAX);
     while (sh_query_row(query)) {
@@ -186,27 +200,6 @@ static sh_status read_news(sh_run_snapshot *s, sh_database *database)
         snprintf(news->text, sizeof news->text, "%s", sh_query_text(query, 3));
     }
     return sh_query_end(query, SH_OK);
-}
-
-static sh_status read_all(sh_run_snapshot *s, sh_database *database, const char *folder)
-{
-    int64_t since = 0;
-    sh_query *query;
-    sh_status status;
-    SH_TRY(sh_database_run(database, "BEGIN")); /* all as of one moment */
-    SH_TRY(sh_listing_read(&s->about, database, folder));
-    SH_TRY(read_steps(s, &since, database));
-    SH_TRY(read_devices(s, database));
-    SH_TRY(read_work(s, since, database));
-    SH_TRY(sh_query_new(&query, database, samples_query));
-    for (size_t i = 0; i < s->device_count; i++)
-        if (!s->devices[i].is_gone)
-            SH_TRY_DONE(read_figures(s, &s->devices[i], query));
-    SH_TRY_DONE(read_news(s, database));
-    if (s->about.state == SH_STATE_RUNNING && s->about.steps >= s->about.step)
-        s->eta_seconds = ratio((double)(s->about.steps - s->about.step), s->steps_per_second);
-done:
-    return sh_query_end(query, status);
 }
 
 sh_status sh_run_look(sh_run_snapshot *snapshot, const char *folder)

@@ -186,9 +186,8 @@ static sh_status read_steps(run_reader *reader)
              first, digest->point_count, (long long)reader->last_step - first + 1);
     SH_TRY(each(reader, sql, take_point));
     double before = NAN;
-    for (size_t i = 0; i < digest->point_count;
-         i++) { /* from samples of a part to those a second */
-        sh_digest_point *point = &digest->points[i];
+    for (size_t i = 0; i < digest->point_count; i++) {
+        sh_digest_point *point = &digest->points[i]; /* from samples of a part to those a second */
         const double span = point->seconds - before;
         point->samples_per_second = span > 0 ? point->samples_per_second / span : NAN;
         if (!isnan(point->seconds))
@@ -220,8 +219,7 @@ static void take_view(run_reader *reader, const sh_query *row)
     take_text(view->reason, row, 5);
 }
 
-/* ---- devices: the parts of their steps ---------------------------------------------------------
- */
+/* ---- devices: the parts of their steps ------------------------------------------------------- */
 
 static void take_device(run_reader *reader, const sh_query *row)
 {
@@ -249,36 +247,38 @@ static sh_digest_device *find_device(const sh_run_digest *digest, int64_t number
     return found ? &digest->devices[low] : NULL;
 }
 
-/* Parts its exchange in two, and adds it to its device. */
-static void add_work(run_reader *reader, work_row *row, double longest)
+/* Which of the series' parts begins there, `share` of the way from the first to the last. */
+static size_t part_at(const run_reader *reader, double share)
 {
-    sh_digest_device *device = row->device;
-    const double exchange = row->split[SH_PART_exchange];
-    const double behind = longest - sh_step_split_computing(row->split);
-    row->split[SH_STEP_SPLIT_wait] = fmin(exchange, behind);
-    row->split[SH_STEP_SPLIT_network] = fmax(0, exchange - behind);
-    const double steps = reader->last_step - reader->first_step + 1;
-    const double at = ((double)reader->step - reader->first_step) / steps * (double)reader->parts;
-    const size_t part = at < 0 ? 0 : at >= (double)reader->parts ? reader->parts - 1 : (size_t)at;
-    const size_t place = (size_t)(device - reader->digest->devices) * reader->parts + part;
-    for (int i = 0; i < SH_STEP_SPLIT_COUNT; i++) {
-        const double seconds = 1e-6 * row->merged * (isnan(row->split[i]) ? 0 : row->split[i]);
-        device->split[i] += seconds;
-        device->series[i][part] += seconds;
-    }
-    device->steps += (uint64_t)row->merged;
-    device->wall += 1e-6 * row->merged * row->wall;
-    reader->weights[place] += row->merged;
-    reader->grains[place] += row->merged * row->grains;
+    const double at = share * (double)reader->parts;
+    return at < 0 ? 0 : at >= (double)reader->parts ? reader->parts - 1 : (size_t)at;
 }
 
+/* Parts the exchange of each row in two, and adds the row to its device. */
 static void end_step(run_reader *reader)
 {
+    const double steps = reader->last_step - reader->first_step + 1;
+    const size_t part = part_at(reader, ((double)reader->step - reader->first_step) / steps);
     double longest = 0;
     for (size_t i = 0; i < reader->row_count; i++)
         longest = fmax(longest, sh_step_split_computing(reader->rows[i].split));
-    for (size_t i = 0; i < reader->row_count; i++)
-        add_work(reader, &reader->rows[i], longest);
+    for (work_row *row = reader->rows; row < reader->rows + reader->row_count; row++) {
+        sh_digest_device *device = row->device;
+        const double exchange = row->split[SH_PART_exchange];
+        const double behind = longest - sh_step_split_computing(row->split);
+        row->split[SH_STEP_SPLIT_wait] = fmin(exchange, behind);
+        row->split[SH_STEP_SPLIT_network] = fmax(0, exchange - behind);
+        for (int i = 0; i < SH_STEP_SPLIT_COUNT; i++) {
+            const double seconds = 1e-6 * row->merged * (isnan(row->split[i]) ? 0 : row->split[i]);
+            device->split[i] += seconds;
+            device->series[i][part] += seconds;
+        }
+        device->steps += (uint64_t)row->merged;
+        device->wall += 1e-6 * row->merged * row->wall;
+        const size_t place = (size_t)(device - reader->digest->devices) * reader->parts + part;
+        reader->weights[place] += row->merged;
+        reader->grains[place] += row->merged * row->grains;
+    }
     reader->row_count = 0;
 }
 
@@ -332,22 +332,6 @@ static double grain_seconds(const run_reader *reader, const sh_digest_device *de
     return grains > 0 ? seconds / grains : NAN;
 }
 
-/* From sums to means. */
-static void end_work(const run_reader *reader, sh_digest_device *device)
-{
-    const double *weights =
-        reader->weights + (size_t)(device - reader->digest->devices) * reader->parts;
-    device->grain_seconds = grain_seconds(reader, device, 3);
-    device->grain_early = grain_seconds(reader, device, 0);
-    device->grain_late = grain_seconds(reader, device, 2);
-    device->wall /= (double)device->steps; /* NaN without steps */
-    for (int i = 0; i < SH_STEP_SPLIT_COUNT; i++) {
-        device->split[i] /= (double)device->steps;
-        for (size_t j = 0; j < reader->parts; j++)
-            device->series[i][j] /= weights[j];
-    }
-}
-
 static sh_status read_work(run_reader *reader)
 {
     sh_run_digest *digest = reader->digest;
@@ -363,13 +347,22 @@ static sh_status read_work(run_reader *reader)
             digest->devices[i].series[j] = series;
     SH_TRY(each(reader, work_sql, take_work));
     end_step(reader);
-    for (size_t i = 0; i < digest->device_count; i++)
-        end_work(reader, &digest->devices[i]);
+    for (size_t i = 0; i < digest->device_count; i++) { /* from sums to means */
+        sh_digest_device *device = &digest->devices[i];
+        device->grain_seconds = grain_seconds(reader, device, 3);
+        device->grain_early = grain_seconds(reader, device, 0);
+        device->grain_late = grain_seconds(reader, device, 2);
+        device->wall /= (double)device->steps; /* NaN without steps */
+        for (int j = 0; j < SH_STEP_SPLIT_COUNT; j++) {
+            device->split[j] /= (double)device->steps;
+            for (size_t k = 0; k < reader->parts; k++)
+                device->series[j][k] /= reader->weights[i * reader->parts + k];
+        }
+    }
     return SH_OK;
 }
 
-/* ---- devices: what the monitor saw -------------------------------------------------------------
- */
+/* ---- devices: what the monitor saw ----------------------------------------------------------- */
 
 static bool is_counter(int figure)
 {
@@ -435,10 +428,7 @@ static void take_sample(run_reader *reader, const sh_query *row)
     if (device == NULL || isnan(seconds))
         return;
     const double span = in == reader->before_session ? seconds - reader->before_seconds : 0;
-    const double place = seconds / reader->digest->seconds * (double)reader->parts;
-    const size_t part = place < 0                        ? 0
-                        : place >= (double)reader->parts ? reader->parts - 1
-                                                         : (size_t)place;
+    const size_t part = part_at(reader, seconds / reader->digest->seconds);
     device->observed = isnan(device->observed) ? 0 : device->observed + span;
     const double merged = sh_query_real(row, SAMPLE_MERGED);
     for (int i = 0; i < SH_FIGURE_COUNT; i++) {
@@ -471,8 +461,7 @@ static const char samples_sql[] = "SELECT device, at, merged"
 #undef SH_FIGURE
                                   " FROM samples ORDER BY device, at";
 
-/* ---- all ---------------------------------------------------------------------------------------
- */
+/* ---- all ------------------------------------------------------------------------------------- */
 
 static sh_status read_devices(run_reader *reader)
 {

@@ -62,44 +62,35 @@ void sh_sheet_table(sh_sheet *sheet, const char *caption, const char *columns,
         sh_sheet_paragraph(sheet, caption);
 }
 
-static void write_html(const sh_sheet *sheet, const char *cell, size_t row, size_t column)
-{
-    const char *kind = row == 0 || column == 0 ? "th" : "td";
-    fprintf(sheet->file, "%s<%s%s%s>", column == 0 ? "<tr>" : "", kind,
-            row == 0      ? " scope=\"col\""
-            : column == 0 ? " scope=\"row\""
-                          : "",
-            sheet->columns[column] == '>' ? " class=\"n\"" : "");
-    sh_escape(sheet->file, sheet->format, cell);
-    fprintf(sheet->file, "</%s>%s", kind, sheet->columns[column + 1] == '\0' ? "</tr>\n" : "");
-}
-
-static void write_markdown(const sh_sheet *sheet, const char *cell, size_t row, size_t column)
-{
-    fputs(column == 0 ? "| " : " | ", sheet->file);
-    sh_escape(sheet->file, sheet->format, cell);
-    if (sheet->columns[column + 1] != '\0')
-        return;
-    fputs(" |\n", sheet->file);
-    for (size_t i = 0; row == 0 && i <= column; i++)
-        fprintf(sheet->file, "|%s%s", sheet->columns[i] == '>' ? "--:" : "---",
-                i == column ? "|\n" : "");
-}
-
 void sh_sheet_end(sh_sheet *sheet)
 {
     const size_t columns = strlen(sheet->columns);
+    FILE *file = sheet->file;
+    const bool page = sheet->format == SH_REPORT_html, plain = sheet->format == SH_REPORT_text;
     const char *cell;
-    if (sheet->format == SH_REPORT_text) {
-        (void)sh_table_print(sheet->table, sheet->file, "");
-    } else {
-        for (size_t i = 0; (cell = sh_table_cell(sheet->table, i)) != NULL; i++)
-            if (sheet->format == SH_REPORT_html)
-                write_html(sheet, cell, i / columns, i % columns);
-            else
-                write_markdown(sheet, cell, i / columns, i % columns);
-        sh_table_free(sheet->table);
+    for (size_t i = 0; !plain && (cell = sh_table_cell(sheet->table, i)) != NULL; i++) {
+        const size_t row = i / columns, column = i % columns;
+        const bool last = column + 1 == columns, right = sheet->columns[column] == '>';
+        const char *kind = row == 0 || column == 0 ? "th" : "td";
+        const char *scope = row == 0 ? " scope=\"col\"" : column == 0 ? " scope=\"row\"" : "";
+        if (page)
+            fprintf(file, "%s<%s%s%s>", column == 0 ? "<tr>" : "", kind, scope,
+                    right ? " class=\"n\"" : "");
+        else
+            fputs(column == 0 ? "| " : " | ", file);
+        sh_escape(file, sheet->format, cell);
+        if (page)
+            fprintf(file, "</%s>%s", kind, last ? "</tr>\n" : "");
+        else if (last)
+            fputs(" |\n", file);
+        for (size_t j = 0; !page && last && row == 0 && j < columns; j++)
+            fprintf(file, "|%s%s", sheet->columns[j] == '>' ? "--:" : "---",
+                    j + 1 == columns ? "|\n" : "");
     }
-    fputs(sheet->format == SH_REPORT_html ? "</table></div>\n" : "\n", sheet->file);
-    *sheet = (sh_sheet){.file = sheet->file, .format = sheet->format};
+    if (plain)
+        (void)sh_table_print(sheet->table, file, "");
+    else
+        sh_table_free(sheet->table);
+    fputs(page ? "</table></div>\n" : "\n", file);
+    *sheet = (sh_sheet){.file = file, .format = sheet->format};
 }

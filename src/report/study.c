@@ -298,38 +298,31 @@ static sh_status print_block(report *self)
     return SH_OK;
 }
 
-static sh_status print(report *self, char **text)
+sh_status sh_sweep_tables(char **text, const char *folder, bool markdown)
 {
+    report self = {.markdown = markdown};
     char *made = NULL;
-    size_t bytes;
-    sh_status status = SH_OK;
-    self->file = open_memstream(&made, &bytes);
-    if (self->file == NULL)
-        return sh_fail_memory(0, "a report");
-    for (size_t at = 0; status == SH_OK && at < self->count; at += self->block_count) {
-        self->first = &self->rows[at];
-        self->block_count = 1;
-        while (at + self->block_count < self->count &&
-               are_equal(self->first->block, self->first[self->block_count].block))
-            self->block_count++;
-        status = print_block(self);
+    size_t bytes = 0;
+    sh_arena_init(&self.arena);
+    sh_status status;
+    SH_TRY_DONE(read_folder(&self, folder));
+    self.file = open_memstream(&made, &bytes);
+    if (self.file == NULL)
+        SH_TRY_DONE(sh_fail_memory(0, "a report"));
+    for (size_t at = 0; status == SH_OK && at < self.count; at += self.block_count) {
+        self.first = &self.rows[at];
+        self.block_count = 1;
+        while (at + self.block_count < self.count &&
+               are_equal(self.first->block, self.first[self.block_count].block))
+            self.block_count++;
+        status = print_block(&self);
     }
-    if (fclose(self->file) != 0 && status == SH_OK)
+    if (fclose(self.file) != 0 && status == SH_OK)
         status = sh_fail_memory(bytes, "a report");
     if (status == SH_OK)
         *text = made;
     else
         free(made);
-    return status;
-}
-
-sh_status sh_sweep_tables(char **text, const char *folder, bool markdown)
-{
-    report self = {.markdown = markdown};
-    sh_arena_init(&self.arena);
-    sh_status status;
-    SH_TRY_DONE(read_folder(&self, folder));
-    SH_TRY_DONE(print(&self, text));
 done:
     sh_arena_release(&self.arena);
     free(self.rows);

@@ -214,28 +214,6 @@ static double link_ratio(const hearing *court, size_t index, size_t device)
     return used == 0 ? NAN : court->devices[index].link_rate / court->room[used / 2];
 }
 
-static void name_link(hearing *court, size_t index, double share, bool out, bool in)
-{
-    const sh_verdict_device *device = &court->devices[index];
-    const size_t into = before(court, index);
-    const size_t next = index + 1 < court->count ? index + 1 : 0;
-    const char *other = court->devices[out ? next : into].name;
-    const size_t link = out ? index : into;
-    if (out && in)
-        find(court, SH_CAUSE_network, (int)index, share,
-             "The link of %s carries %.1f MB/s, %.1fx less than the others; the network takes "
-             "%.0f %% of a step",
-             device->name, 1e-6 * court->devices[link].link_rate,
-             1 / link_ratio(court, link, index), 100 * share);
-    else
-        find(court, SH_CAUSE_network, (int)link, share,
-             "The link from %s to %s carries %.1f MB/s, %.1fx less than the others; the network "
-             "takes %.0f %% of a step",
-             out ? device->name : other, out ? other : device->name,
-             1e-6 * court->devices[link].link_rate, 1 / link_ratio(court, link, index),
-             100 * share);
-}
-
 static void judge_network(hearing *court)
 {
     const double share = median(court, NETWORK, -1);
@@ -253,8 +231,19 @@ static void judge_network(hearing *court)
     }
     const bool out = link_ratio(court, worst, worst) < LINK_SLOW;
     const bool in = link_ratio(court, before(court, worst), worst) < LINK_SLOW;
-    if (isfinite(least) && (out || in))
-        name_link(court, worst, share, out, in);
+    const size_t link = out ? worst : before(court, worst), next = (link + 1) % court->count;
+    const double rate = 1e-6 * court->devices[link].link_rate;
+    const double slower = 1 / link_ratio(court, link, worst);
+    if (isfinite(least) && out && in)
+        find(court, SH_CAUSE_network, (int)worst, share,
+             "The link of %s carries %.1f MB/s, %.1fx less than the others; the network takes "
+             "%.0f %% of a step",
+             court->devices[worst].name, rate, slower, 100 * share);
+    else if (isfinite(least) && (out || in))
+        find(court, SH_CAUSE_network, (int)link, share,
+             "The link from %s to %s carries %.1f MB/s, %.1fx less than the others; the network "
+             "takes %.0f %% of a step",
+             court->devices[link].name, court->devices[next].name, rate, slower, 100 * share);
     else if (share >= NETWORK_MUCH)
         find(court, SH_CAUSE_network, -1, share,
              "The network takes %.0f %% of a step on all devices%s: a larger batch, fewer bits "
@@ -262,8 +251,7 @@ static void judge_network(hearing *court)
              100 * share, isfinite(least) ? ", and no link is slower than the others" : "");
 }
 
-/* ---- devices with too little to do ------------------------------------------------------------
- */
+/* ---- devices with too little to do ----------------------------------------------------------- */
 
 static void judge_wait(hearing *court, int index)
 {
@@ -279,8 +267,7 @@ static void judge_wait(hearing *court, int index)
          device->name, 100 * value_of(device, WAIT), faster, device->grains);
 }
 
-/* ---- all ---------------------------------------------------------------------------------------
- */
+/* ---- all ------------------------------------------------------------------------------------- */
 
 static void sum_up(hearing *court)
 {
