@@ -112,27 +112,6 @@ static double typical(const trial *t, const double *by_round)
     return sum / (t->end - t->first);
 }
 
-/* `*r` is to be closed even where this fails. */
-static sh_status rig_open(rig *r, const bench *b, const trial *t)
-{
-    sh_lane_size size;
-    *r = (rig){0};
-    const sh_pipeline_options options = sh_job_pipeline(&t->job);
-    SH_TRY(sh_pipeline_open(&r->pipeline, t->job.data, &options));
-    SH_TRY(sh_replica_new(&r->replica, &t->job, &t->problem));
-    SH_TRY(sh_trainer_new(&r->trainer, &(sh_trainer_options){.job = &t->job,
-                                                             .pipeline = r->pipeline,
-                                                             .backends = &b->backends,
-                                                             .replica = r->replica,
-                                                             .lanes = b->lanes,
-                                                             .clock = sh_clock_system()}));
-    for (size_t i = 0;
-         sh_lanes_program(sh_trainer_lanes(r->trainer), i, &size, &r->program, &r->graph); i++)
-        if (size.mode == SH_MODEL_TRAIN)
-            break;
-    return SH_OK;
-}
-
 /* Adds a trial of this model and size to the list. */
 static sh_status trial_new(trial **t, bench *b, const char *spec, const sh_problem *problem,
                            uint32_t grain)
@@ -155,26 +134,6 @@ static sh_status trial_new(trial **t, bench *b, const char *spec, const sh_probl
              problem->height, problem->width, problem->classes, job->batch_size, grain);
     SH_TRY(sh_job_complete(job));
     *t = fresh;
-    return SH_OK;
-}
-
-/* What its program does, seen at the first pass. */
-static sh_status describe(trial *t, const rig *r)
-{
-    const size_t length = sh_program_length(r->program);
-    t->works = calloc(length, sizeof *t->works);
-    t->prepares = calloc(length, sizeof *t->prepares);
-    t->times = calloc(length * MOST_ROUNDS, sizeof *t->times);
-    if (t->works == NULL || t->prepares == NULL || t->times == NULL)
-        return sh_fail_memory(length * MOST_ROUNDS * sizeof *t->times, "measuring a model");
-    t->length = length;
-    t->weights = r->replica->weight_count;
-    t->optimizer_words = sh_optimizer_words(t->weights, r->replica->slot_count);
-    for (size_t i = 0; i < length; i++) {
-        const sh_work work = sh_program_work(r->program, i);
-        t->works[i] = sh_measurement_of(&work, r->graph, t->grain);
-        t->prepares[i] = work.prepares;
-    }
     return SH_OK;
 }
 
@@ -259,14 +218,42 @@ static sh_status take_rounds(trial *t, const rig *r, const bench *b, uint32_t le
 /* One pass of a trial; the bytes of its lanes. */
 static sh_status take_pass(trial *t, bench *b, double *lane_bytes)
 {
-    rig r;
+    rig r = {0};
     const bool first = t->rounds == 0;
     const uint64_t begun_ns = sh_clock_now_ns(sh_clock_system());
+    const sh_pipeline_options options = sh_job_pipeline(&t->job);
+    sh_lane_size size;
     sh_status status;
-    SH_TRY_DONE(rig_open(&r, b, t));
-    if (first)
-        SH_TRY_DONE(describe(t, &r));
-    *lane_bytes = (double)sh_lanes_bytes(sh_trainer_lanes(r.trainer));
+    SH_TRY_DONE(sh_pipeline_open(&r.pipeline, t->job.data, &options));
+    SH_TRY_DONE(sh_replica_new(&r.replica, &t->job, &t->problem));
+    SH_TRY_DONE(sh_trainer_new(&r.trainer, &(sh_trainer_options){.job = &t->job,
+                                                                 .pipeline = r.pipeline,
+                                                                 .backends = &b->backends,
+                                                                 .replica = r.replica,
+                                                                 .lanes = b->lanes,
+                                                                 .clock = sh_clock_system()}));
+    const sh_lanes *lanes = sh_trainer_lanes(r.trainer);
+    for (size_t i = 0; sh_lanes_program(lanes, i, &size, &r.program, &r.graph); i++)
+        if (size.mode == SH_MODEL_TRAIN)
+            break;
+    *lane_bytes = (double)sh_lanes_bytes(lanes);
+    if (first) {
+        /* What the program does. */
+        t->length = sh_program_length(r.program);
+        t->weights = r.replica->weight_count;
+        t->optimizer_words = sh_optimizer_words(t->weights, r.replica->slot_count);
+        t->works = calloc(t->length, sizeof *t->works);
+        t->prepares = calloc(t->length, sizeof *t->prepares);
+        t->times = calloc(t->length * MOST_ROUNDS, sizeof *t->times);
+        if (t->works == NULL || t->prepares == NULL || t->times == NULL)
+            SH_TRY_DONE(
+                sh_fail_memory(t->length * MOST_ROUNDS * sizeof *t->times, "measuring a model"));
+        for (size_t i = 0; i < t->length; i++) {
+            const sh_work work = sh_program_work(r.program, i);
+            t->works[i] = sh_measurement_of(&work, r.graph, t->grain);
+            t->prepares[i] = work.prepares;
+        }
+    }
     SH_TRY_DONE(take_rounds(t, &r, b, first ? LEAST_ROUNDS : 1, b->seconds / SIZES / PASSES));
 done:
     sh_trainer_free(r.trainer);
@@ -397,24 +384,6 @@ static sh_status learn_rests(bench *b)
     return sh_measurements_add(&b->known, &one);
 }
 
-/* What the model makes of a step that it was told of. */
-static double predict(const bench *b, const trial *t)
-{
-    sh_program_time grain = {0};
-    for (size_t i = 0; i < t->length; i++)
-        *(t->prepares[i] ? &grain.prepare : &grain.run) += sh_time_of(&b->known, &t->works[i]);
-    const sh_step_shape shape = {
-        .lanes = b->lanes,
-        .grains = b->lanes,
-        .grain_samples = t->grain,
-        .grain = grain,
-        .read_seconds = typical(t, t->read),
-        .weights = t->weights,
-        .optimizer_words = t->optimizer_words,
-    };
-    return sh_time_of_step(&b->known, &shape).seconds;
-}
-
 /* From the trials to the device's figures, and from these to the results. */
 static sh_status evaluate(bench *b)
 {
@@ -441,31 +410,44 @@ static sh_status evaluate(bench *b)
         const trial *t = b->trials[i];
         const double step_seconds = typical(t, t->step);
         double flops = 0;
-        for (size_t j = 0; j < t->length; j++)
+        sh_step_shape shape = {
+            .lanes = b->lanes,
+            .grains = b->lanes,
+            .grain_samples = t->grain,
+            .read_seconds = typical(t, t->read),
+            .weights = t->weights,
+            .optimizer_words = t->optimizer_words,
+        };
+        for (size_t j = 0; j < t->length; j++) {
             flops += t->works[j].flops;
+            *(t->prepares[j] ? &shape.grain.prepare : &shape.grain.run) +=
+                sh_time_of(&b->known, &t->works[j]);
+        }
         result->models[i] = (sh_bench_model){
             .grain = t->grain,
             .grains_per_second = b->lanes / step_seconds,
             .samples_per_second = t->job.batch_size / step_seconds,
             .flops_per_second = flops * b->lanes / step_seconds,
             .step_seconds = step_seconds,
-            .predicted_seconds = predict(b, t),
+            /* What the model makes of a step that it was told of. */
+            .predicted_seconds = sh_time_of_step(&b->known, &shape).seconds,
         };
         snprintf(result->models[i].model, sizeof result->models[i].model, "%s", t->job.model);
     }
     return SH_OK;
 }
 
-/* Keeps what an earlier measurement of the same lanes and backend knew of other work. */
-static sh_status merge(bench *b, const char *path)
+/* Writes the device's file, `path`, and keeps in it what an earlier measurement of the same lanes
+ * and backend knew of other work. */
+static sh_status save(bench *b, char path[SH_PATH_BYTES])
 {
-    sh_measurements before;
-    if (b->options->models == NULL || sh_device_file_read(&before, path) != SH_OK)
-        return SH_OK;
-    sh_status status = SH_OK;
-    const bool alike =
-        before.lanes == b->known.lanes && strcmp(before.backend, b->known.backend) == 0;
-    for (size_t i = 0; i < before.count && alike; i++) {
+    sh_measurements before = {0};
+    sh_status status;
+    SH_TRY(sh_device_file_path(path));
+    const bool found = b->options->models != NULL && sh_device_file_read(&before, path) == SH_OK &&
+                       before.lanes == b->known.lanes &&
+                       strcmp(before.backend, b->known.backend) == 0;
+    for (size_t i = 0; i < before.count && found; i++) {
         const sh_measurement *item = &before.items[i];
         size_t count;
         const sh_measurement *now =
@@ -476,17 +458,10 @@ static sh_status merge(bench *b, const char *path)
         if (!known)
             SH_TRY_DONE(sh_measurements_add(&b->known, item));
     }
+    status = sh_device_file_write(path, &b->known);
 done:
     sh_measurements_release(&before);
     return status;
-}
-
-/* Writes the device's file; `path` is where. */
-static sh_status save(bench *b, char path[SH_PATH_BYTES])
-{
-    SH_TRY(sh_device_file_path(path));
-    SH_TRY(merge(b, path));
-    return sh_device_file_write(path, &b->known);
 }
 
 static sh_bench_rate public_rate(sh_rate rate)

@@ -102,18 +102,6 @@ static uint32_t layer_of_backward(const breakdown *b, const sh_node *node,
     return last != NO_LAYER ? last : passed != NO_LAYER ? passed : 0;
 }
 
-/* "16x32x32" of a value of "8x16x32x32". */
-static void shape_of_sample(const sh_type *type, char *text, size_t bytes)
-{
-    char shape[SH_SHAPE_TEXT];
-    if (type->shape.rank < 2) {
-        snprintf(text, bytes, "1");
-        return;
-    }
-    const sh_shape one = sh_shape_of(type->shape.rank - 1, type->shape.dim + 1);
-    snprintf(text, bytes, "%s", sh_shape_print(&one, shape));
-}
-
 /* Gives every node its layer; all forward ones come first. */
 static sh_status assign(breakdown *b, uint32_t *by_parameter, bool *is_forward,
                         const double *seconds)
@@ -144,9 +132,14 @@ static sh_status assign(breakdown *b, uint32_t *by_parameter, bool *is_forward,
         for (uint32_t j = 0; j < node->output_count; j++)
             if (node->out[j] != SH_NO_VALUE && node->op != SH_OP_reshape)
                 of->activation_bytes += sh_type_bytes(sh_graph_type(graph, node->out[j]));
-        const sh_type *first = sh_graph_type(graph, node->out[0]);
-        if (first->shape.rank >= 2 || of->shape[0] == '\0')
-            shape_of_sample(first, of->shape, sizeof of->shape);
+        const sh_shape *first = &sh_graph_type(graph, node->out[0])->shape;
+        if (first->rank >= 2) { /* "16x32x32" of a value of "8x16x32x32" */
+            const sh_shape one = sh_shape_of(first->rank - 1, first->dim + 1);
+            char text[SH_SHAPE_TEXT];
+            snprintf(of->shape, sizeof of->shape, "%s", sh_shape_print(&one, text));
+        } else if (of->shape[0] == '\0') {
+            snprintf(of->shape, sizeof of->shape, "1");
+        }
         for (size_t p = 0; p < graph->parameter_count; p++)
             if (by_parameter[p] == NO_LAYER && reads(node, graph->parameters[p].value))
                 by_parameter[p] = layer;

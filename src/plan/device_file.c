@@ -35,22 +35,21 @@ sh_status sh_device_file_path(char path[SH_PATH_BYTES])
     return sh_path_join(path, folder, "device.json");
 }
 
-static json_t *operation_json(const sh_measurement *item)
-{
-    char class[17];
-    snprintf(class, sizeof class, "%016" PRIx64, item->class);
-    return json_pack("[s, s, f, f, f, f, I]", item->name, class, item->size, item->flops,
-                     item->bytes, item->seconds, (json_int_t)item->count);
-}
-
 static json_t *to_json(const sh_measurements *known)
 {
     json_t *operations = json_array(), *all = json_object();
-    for (size_t i = 0; i < known->count; i++)
-        if (json_array_append_new(operations, operation_json(&known->items[i])) != 0) {
+    for (size_t i = 0; i < known->count; i++) {
+        const sh_measurement *item = &known->items[i];
+        char class[17];
+        snprintf(class, sizeof class, "%016" PRIx64, item->class);
+        json_t *operation =
+            json_pack("[s, s, f, f, f, f, I]", item->name, class, item->size, item->flops,
+                      item->bytes, item->seconds, (json_int_t)item->count);
+        if (json_array_append_new(operations, operation) != 0) {
             json_decref(operations);
             operations = NULL;
         }
+    }
     for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
         const sh_rate *rate =
             (const sh_rate *)(const void *)((const char *)known + rates[i].offset);
@@ -66,17 +65,18 @@ static sh_status make_folder(const char *path)
 {
     char folder[SH_PATH_BYTES];
     snprintf(folder, sizeof folder, "%s", path);
-    for (int level = 0; level < 2; level++) {
-        char *slash = strrchr(folder, '/');
-        if (slash == NULL || slash == folder)
-            return SH_OK;
-        *slash = '\0';
-        if (level == 0 && (mkdir(folder, 0700) == 0 || errno == EEXIST))
-            return SH_OK;
-    }
+    char *end = strrchr(folder, '/');
+    if (end == NULL || end == folder)
+        return SH_OK;
+    *end = '\0';
+    if (mkdir(folder, 0700) == 0 || errno == EEXIST)
+        return SH_OK;
+    end = strrchr(folder, '/');
+    if (end == NULL || end == folder)
+        return SH_OK;
+    *end = '\0';
     SH_TRY(sh_folder_make(folder));
-    snprintf(folder, sizeof folder, "%s", path);
-    *strrchr(folder, '/') = '\0';
+    *end = '/';
     return mkdir(folder, 0700) == 0 || errno == EEXIST
                ? SH_OK
                : sh_fail_errno(errno, "%s: cannot make this folder", folder);
@@ -110,29 +110,20 @@ static bool read_name(const json_t *value, char *name, size_t bytes)
     if (text == NULL || text[0] == '\0' || strlen(text) != json_string_length(value) ||
         strlen(text) >= bytes)
         return false;
-    for (const char *c = text; *c != '\0'; c++)
-        if (!((*c >= 'a' && *c <= 'z') || (*c >= '0' && *c <= '9') || *c == '_' || *c == ' '))
-            return false;
-    snprintf(name, bytes, "%s", text);
-    return true;
-}
-
-static bool read_class(const json_t *value, uint64_t *class)
-{
-    const char *text = json_string_value(value);
-    if (text == NULL || strlen(text) != 16 || strspn(text, "0123456789abcdef") != 16)
+    if (text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_ ")] != '\0')
         return false;
-    *class = strtoull(text, NULL, 16);
+    snprintf(name, bytes, "%s", text);
     return true;
 }
 
 static bool read_operation(const json_t *value, sh_measurement *item)
 {
     double count;
+    const char *class = json_string_value(json_array_get(value, 1));
     *item = (sh_measurement){0};
     if (!json_is_array(value) || json_array_size(value) != 7 ||
-        !read_name(json_array_get(value, 0), item->name, sizeof item->name) ||
-        !read_class(json_array_get(value, 1), &item->class) ||
+        !read_name(json_array_get(value, 0), item->name, sizeof item->name) || class == NULL ||
+        strlen(class) != 16 || strspn(class, "0123456789abcdef") != 16 ||
         !read_number(json_array_get(value, 2), 0, &item->size) ||
         !read_number(json_array_get(value, 3), 0, &item->flops) ||
         !read_number(json_array_get(value, 4), 0, &item->bytes) ||
@@ -140,41 +131,9 @@ static bool read_operation(const json_t *value, sh_measurement *item)
         !read_number(json_array_get(value, 6), 1, &count) || count > SH_MEASUREMENT_COUNT_MOST ||
         count != floor(count))
         return false;
+    item->class = strtoull(class, NULL, 16);
     item->count = (uint32_t)count;
     return true;
-}
-
-static sh_status read_operations(sh_measurements *known, const json_t *operations)
-{
-    if (!json_is_array(operations))
-        return sh_fail(SH_CORRUPT, "\"operations\" is no list");
-    if (json_array_size(operations) > SH_MEASUREMENTS_MAX)
-        return sh_fail(SH_CORRUPT, "\"operations\" has more than %d entries", SH_MEASUREMENTS_MAX);
-    for (size_t i = 0; i < json_array_size(operations); i++) {
-        sh_measurement item;
-        const size_t before = known->count;
-        if (!read_operation(json_array_get(operations, i), &item))
-            return sh_fail(SH_CORRUPT, "operation %zu is malformed", i);
-        SH_TRY(sh_measurements_add(known, &item));
-        if (known->count == before)
-            return sh_fail(SH_CORRUPT, "operation %zu is there twice", i);
-    }
-    return SH_OK;
-}
-
-static sh_status read_rates(sh_measurements *known, const json_t *all)
-{
-    for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
-        const json_t *pair = json_object_get(all, rates[i].name);
-        sh_rate *rate = (sh_rate *)(void *)((char *)known + rates[i].offset);
-        if (!json_is_array(pair) || json_array_size(pair) != 2 ||
-            !read_number(json_array_get(pair, 0), 1, &rate->one) ||
-            !read_number(json_array_get(pair, 1), 1, &rate->all))
-            return sh_fail(SH_CORRUPT, "\"rates\" has no good \"%s\"", rates[i].name);
-    }
-    if (json_object_size(all) != sizeof rates / sizeof *rates)
-        return sh_fail(SH_CORRUPT, "\"rates\" has more than it should");
-    return SH_OK;
 }
 
 static sh_status from_json(sh_measurements *known, const json_t *json)
@@ -194,8 +153,34 @@ static sh_status from_json(sh_measurements *known, const json_t *json)
         lanes != floor(lanes))
         return sh_fail(SH_CORRUPT, "\"lanes\" is no number of lanes");
     known->lanes = (uint32_t)lanes;
-    SH_TRY(read_rates(known, json_object_get(json, "rates")));
-    return read_operations(known, json_object_get(json, "operations"));
+
+    const json_t *all = json_object_get(json, "rates");
+    for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
+        const json_t *pair = json_object_get(all, rates[i].name);
+        sh_rate *rate = (sh_rate *)(void *)((char *)known + rates[i].offset);
+        if (!json_is_array(pair) || json_array_size(pair) != 2 ||
+            !read_number(json_array_get(pair, 0), 1, &rate->one) ||
+            !read_number(json_array_get(pair, 1), 1, &rate->all))
+            return sh_fail(SH_CORRUPT, "\"rates\" has no good \"%s\"", rates[i].name);
+    }
+    if (json_object_size(all) != sizeof rates / sizeof *rates)
+        return sh_fail(SH_CORRUPT, "\"rates\" has more than it should");
+
+    const json_t *operations = json_object_get(json, "operations");
+    if (!json_is_array(operations))
+        return sh_fail(SH_CORRUPT, "\"operations\" is no list");
+    if (json_array_size(operations) > SH_MEASUREMENTS_MAX)
+        return sh_fail(SH_CORRUPT, "\"operations\" has more than %d entries", SH_MEASUREMENTS_MAX);
+    for (size_t i = 0; i < json_array_size(operations); i++) {
+        sh_measurement item;
+        const size_t before = known->count;
+        if (!read_operation(json_array_get(operations, i), &item))
+            return sh_fail(SH_CORRUPT, "operation %zu is malformed", i);
+        SH_TRY(sh_measurements_add(known, &item));
+        if (known->count == before)
+            return sh_fail(SH_CORRUPT, "operation %zu is there twice", i);
+    }
+    return SH_OK;
 }
 
 sh_status sh_device_file_parse(sh_measurements *known, const char *text, size_t bytes)

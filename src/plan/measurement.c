@@ -24,14 +24,6 @@ static void mix(uint64_t *hash, uint64_t number)
     }
 }
 
-static bool is_of_weights(const sh_graph *graph, sh_value_id value)
-{
-    for (size_t i = 0; i < graph->parameter_count; i++)
-        if (graph->parameters[i].value == value || graph->parameters[i].gradient == value)
-            return true;
-    return false;
-}
-
 /*
  * The shape of an operand, its number of samples apart. Vectors say nothing that the others do not:
  * they are biases, statistics, labels; and whether their length is the grain's cannot be seen.
@@ -46,31 +38,13 @@ static void mix_operand(uint64_t *hash, const sh_graph *graph, sh_value_id value
     mix(hash, shape->rank);
     if (shape->rank < 2)
         return;
-    const bool batched = shape->dim[0] % samples == 0 && !is_of_weights(graph, value);
+    bool batched = shape->dim[0] % samples == 0;
+    for (size_t i = 0; batched && i < graph->parameter_count; i++)
+        batched = graph->parameters[i].value != value && graph->parameters[i].gradient != value;
     mix(hash, batched);
     mix(hash, batched ? shape->dim[0] / samples : shape->dim[0]);
     for (size_t i = 1; i < shape->rank; i++)
         mix(hash, shape->dim[i]);
-}
-
-static void mix_attributes(uint64_t *hash, const sh_attributes *a)
-{
-    for (int i = 0; i < 2; i++) {
-        mix(hash, a->kernel[i]);
-        mix(hash, a->stride[i]);
-        mix(hash, a->padding[i]);
-        mix(hash, a->dilation[i]);
-    }
-    for (int i = 0; i < SH_MAX_RANK; i++) {
-        mix(hash, a->order[i]);
-        mix(hash, a->before[i]);
-        mix(hash, a->after[i]);
-    }
-    mix(hash, a->groups);
-    mix(hash, a->axis);
-    mix(hash, (uint64_t)a->activation);
-    mix(hash, a->training);
-    mix(hash, a->no_bias);
 }
 
 sh_measurement sh_measurement_named(const char *name, double size)
@@ -100,7 +74,23 @@ sh_measurement sh_measurement_of(const sh_work *work, const sh_graph *graph, uin
     const sh_node *node = &graph->nodes[work->node];
     for (uint32_t i = 0; i < node->input_count; i++)
         mix_operand(&one.class, graph, node->in[i], samples);
-    mix_attributes(&one.class, &node->attributes);
+    const sh_attributes *a = &node->attributes;
+    for (int i = 0; i < 2; i++) {
+        mix(&one.class, a->kernel[i]);
+        mix(&one.class, a->stride[i]);
+        mix(&one.class, a->padding[i]);
+        mix(&one.class, a->dilation[i]);
+    }
+    for (int i = 0; i < SH_MAX_RANK; i++) {
+        mix(&one.class, a->order[i]);
+        mix(&one.class, a->before[i]);
+        mix(&one.class, a->after[i]);
+    }
+    mix(&one.class, a->groups);
+    mix(&one.class, a->axis);
+    mix(&one.class, (uint64_t)a->activation);
+    mix(&one.class, a->training);
+    mix(&one.class, a->no_bias);
     return one;
 }
 

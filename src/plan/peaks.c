@@ -9,6 +9,7 @@
  */
 #include "plan/peaks.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -28,7 +29,6 @@ typedef sh_status peak_work(peak *p, uint32_t lane);
 
 struct peak {
     peak_work *work;
-    double amount; /* of one repetition by all active lanes */
     uint32_t lanes, active;
     uint32_t repetitions;
     sh_team *team;
@@ -67,22 +67,28 @@ static sh_status take_turn(peak *p, double *seconds)
     return SH_OK;
 }
 
-static sh_status measure_rate(peak *p, uint32_t active, double seconds, double *rate)
+/* One repetition's amount of work is that of one lane alone, and of all together. */
+static sh_status measure_rates(peak *p, peak_work *work, double of_one, double of_all,
+                               double seconds, sh_rate *rate)
 {
-    double took, best = 0;
-    p->active = active;
-    p->repetitions = 1;
-    SH_TRY(take_turn(p, &took)); /* the first run touches memory and generates nothing more */
-    SH_TRY(take_turn(p, &took));
-    const double fits = seconds / RUNS / (took > 1e-6 ? took : 1e-6);
-    p->repetitions = fits < 1 ? 1 : fits > 1e6 ? 1000000 : (uint32_t)fits;
-    for (int run = 0; run < RUNS; run++) {
+    const uint32_t active[] = {1, p->lanes};
+    double best[2] = {0, 0};
+    p->work = work;
+    for (int i = 0; i < 2; i++) {
+        double took;
+        p->active = active[i];
+        p->repetitions = 1;
+        SH_TRY(take_turn(p, &took)); /* the first run touches memory and generates nothing more */
         SH_TRY(take_turn(p, &took));
-        const double reached = p->amount * p->repetitions / (took > 0 ? took : 1e-9);
-        if (best < reached)
-            best = reached;
+        const double fits = seconds / RUNS / (took > 1e-6 ? took : 1e-6);
+        p->repetitions = fits < 1 ? 1 : fits > 1e6 ? 1000000 : (uint32_t)fits;
+        for (int run = 0; run < RUNS; run++) {
+            SH_TRY(take_turn(p, &took));
+            const double amount = i == 0 ? of_one : of_all;
+            best[i] = fmax(best[i], amount * p->repetitions / (took > 0 ? took : 1e-9));
+        }
     }
-    *rate = best;
+    *rate = (sh_rate){best[0], best[1]};
     return SH_OK;
 }
 
@@ -95,21 +101,6 @@ static void enter_thread(void *context, uint32_t worker)
 {
     (void)worker;
     sh_backend_enter_thread(context);
-}
-
-static sh_status bind_lanes(peak *p, const sh_graph *graph)
-{
-    void *weights;
-    const sh_type *type = sh_graph_type(graph, graph->parameters[0].value);
-    SH_TRY(sh_block_new(&weights, sh_type_bytes(type), "measuring"));
-    p->parameters[0] = weights;
-    SH_TRY(sh_block_new(&p->shared, sh_program_shared_bytes(p->program), "measuring"));
-    for (uint32_t i = 0; i < p->lanes; i++) {
-        SH_TRY(sh_block_new(&p->memory[i], sh_program_lane_bytes(p->program), "measuring"));
-        SH_TRY(sh_execution_new(&p->executions[i], p->program, p->memory[i], p->shared,
-                                p->parameters));
-    }
-    return sh_execution_prepare(p->executions[0]);
 }
 
 /* One node with weights of this shape, on an input of that shape. */
@@ -129,12 +120,18 @@ static sh_status measure_node(peak *p, const sh_backend_list *backends, sh_op op
     sh_status status;
     SH_TRY_DONE(sh_graph_status(graph));
     SH_TRY_DONE(sh_program_compile(&p->program, graph, backends));
-    SH_TRY_DONE(bind_lanes(p, graph));
-    p->work = run_program;
-    p->amount = sh_graph_cost(graph, &graph->nodes[0]).flops;
-    SH_TRY_DONE(measure_rate(p, 1, seconds, &rate->one));
-    p->amount *= p->lanes;
-    SH_TRY_DONE(measure_rate(p, p->lanes, seconds, &rate->all));
+    void *block;
+    SH_TRY_DONE(sh_block_new(&block, sh_shape_count(weights) * sizeof(float), "measuring"));
+    p->parameters[0] = block;
+    SH_TRY_DONE(sh_block_new(&p->shared, sh_program_shared_bytes(p->program), "measuring"));
+    for (uint32_t i = 0; i < p->lanes; i++) {
+        SH_TRY_DONE(sh_block_new(&p->memory[i], sh_program_lane_bytes(p->program), "measuring"));
+        SH_TRY_DONE(sh_execution_new(&p->executions[i], p->program, p->memory[i], p->shared,
+                                     p->parameters));
+    }
+    SH_TRY_DONE(sh_execution_prepare(p->executions[0]));
+    const double flops = sh_graph_cost(graph, &graph->nodes[0]).flops;
+    SH_TRY_DONE(measure_rates(p, run_program, flops, flops * p->lanes, seconds, rate));
 done:
     for (uint32_t i = 0; i < p->lanes; i++) {
         sh_execution_free(p->executions[i]);
@@ -194,19 +191,13 @@ static sh_status measure_memory(peak *p, sh_measurements *known, double seconds)
         p->array[i] = block;
         memset(block, 1, bytes);
     }
-    /* The amounts are of all active lanes together. */
-    p->work = copy;
-    p->amount = 2 * (double)bytes;
-    SH_TRY(measure_rate(p, 1, seconds, &known->copy.one));
-    SH_TRY(measure_rate(p, p->lanes, seconds, &known->copy.all));
-    p->work = triad;
-    p->amount = 3 * (double)bytes;
-    SH_TRY(measure_rate(p, 1, seconds, &known->triad.one));
-    return measure_rate(p, p->lanes, seconds, &known->triad.all);
+    const double copied = 2 * (double)bytes, combined = 3 * (double)bytes;
+    SH_TRY(measure_rates(p, copy, copied, copied, seconds, &known->copy));
+    return measure_rates(p, triad, combined, combined, seconds, &known->triad);
 }
 
-static sh_status measure_all(peak *p, sh_measurements *known, const sh_backend_list *backends,
-                             double seconds)
+sh_status sh_peaks_measure(sh_measurements *known, const sh_backend_list *backends, uint32_t lanes,
+                           const sh_clock *clock, double seconds)
 {
     const sh_attributes none = {0};
     const sh_attributes conv = {
@@ -215,25 +206,25 @@ static sh_status measure_all(peak *p, sh_measurements *known, const sh_backend_l
     const sh_shape matrix = sh_shape_of(2, (size_t[]){512, 512});
     const sh_shape image = sh_shape_of(4, (size_t[]){8, 64, 28, 28});
     const sh_shape filters = sh_shape_of(4, (size_t[]){64, 64, 3, 3});
-    p->status = calloc(p->lanes, sizeof *p->status);
-    p->memory = calloc(p->lanes, sizeof *p->memory);
-    p->executions = calloc(p->lanes, sizeof *p->executions);
-    if (p->status == NULL || p->memory == NULL || p->executions == NULL)
-        return sh_fail_memory(p->lanes * sizeof *p->executions, "measuring");
-    SH_TRY(sh_team_start(&p->team, p->lanes));
-    sh_team_run(p->team, enter_thread, (void *)backends);
-    SH_TRY(measure_node(p, backends, SH_OP_linear, &none, &rows, &matrix, &known->matrix, seconds));
-    SH_TRY(measure_node(p, backends, SH_OP_conv2d, &conv, &image, &filters, &known->convolution,
-                        seconds));
-    return measure_memory(p, known, seconds);
-}
-
-sh_status sh_peaks_measure(sh_measurements *known, const sh_backend_list *backends, uint32_t lanes,
-                           const sh_clock *clock, double seconds)
-{
-    peak p = {.lanes = lanes, .clock = clock};
     sh_backend_list held = *backends;
-    const sh_status status = measure_all(&p, known, &held, seconds / KINDS);
+    peak p = {
+        .lanes = lanes,
+        .clock = clock,
+        .status = calloc(lanes, sizeof *p.status),
+        .memory = calloc(lanes, sizeof *p.memory),
+        .executions = calloc(lanes, sizeof *p.executions),
+    };
+    const double each = seconds / KINDS;
+    sh_status status;
+    if (p.status == NULL || p.memory == NULL || p.executions == NULL)
+        SH_TRY_DONE(sh_fail_memory(lanes * sizeof *p.executions, "measuring"));
+    SH_TRY_DONE(sh_team_start(&p.team, lanes));
+    sh_team_run(p.team, enter_thread, &held);
+    SH_TRY_DONE(measure_node(&p, &held, SH_OP_linear, &none, &rows, &matrix, &known->matrix, each));
+    SH_TRY_DONE(
+        measure_node(&p, &held, SH_OP_conv2d, &conv, &image, &filters, &known->convolution, each));
+    status = measure_memory(&p, known, each);
+done:
     sh_team_stop(p.team);
     free(p.status);
     free(p.memory);

@@ -156,44 +156,35 @@ static sh_status time_of_batch(const planning *p, sh_step_time *step, uint32_t s
     return SH_OK;
 }
 
-/* With local:H each lane makes all local steps of one worker by itself, then of the next. */
-static sh_status measure_workers(const planning *p, sh_plan_grain *row, const sh_program_time *full)
-{
-    const sh_job *job = &p->bench->job;
-    const uint32_t lanes = lanes_of(p), rounds = (job->workers + lanes - 1) / lanes;
-    const sh_schedule schedule =
-        sh_schedule_of(job, sh_pipeline_about(p->bench->pipeline)->count[SH_SPLIT_TRAIN]);
-    const sh_schedule local = sh_schedule_local(&schedule);
-    const double steps = (double)rounds * (double)local.epoch_steps / (double)schedule.epoch_steps;
-    sh_step_time one;
-    SH_TRY(time_of_batch(p, &one, sh_schedule_worker_batch(&schedule), row->grain, 1, full));
-    row->compute_seconds = steps * one.compute;
-    row->prepare_seconds = steps * one.prepare;
-    row->optimizer_seconds = steps * one.optimizer;
-    row->other_seconds = one.other;
-    row->step_seconds = steps * (one.compute + one.prepare + one.optimizer) + one.other;
-    row->epoch_seconds = (double)schedule.epoch_steps * row->step_seconds;
-    return SH_OK;
-}
-
 static sh_status measure_time(const planning *p, sh_plan_grain *row, const sh_program_time *full)
 {
-    if (p->bench->job.workers > 0)
-        return measure_workers(p, row, full);
-    const sh_dataset_info *info = sh_pipeline_about(p->bench->pipeline);
-    const uint32_t samples = info->count[SH_SPLIT_TRAIN], batch = p->bench->job.batch_size;
-    const uint32_t step_samples = batch < samples ? batch : samples;
+    const sh_job *job = &p->bench->job;
+    const uint32_t samples = sh_pipeline_about(p->bench->pipeline)->count[SH_SPLIT_TRAIN];
+    const uint32_t lanes = lanes_of(p);
+    double epoch_steps, turns = 1; /* how often a lane does the step, one after the other */
     sh_step_time step, last = {0};
-    SH_TRY(time_of_batch(p, &step, step_samples, row->grain, lanes_of(p), full));
-    if (samples > batch && samples % batch > 0)
-        SH_TRY(time_of_batch(p, &last, samples % batch, row->grain, lanes_of(p), full));
-    row->step_seconds = step.seconds;
-    row->compute_seconds = step.compute;
-    row->prepare_seconds = step.prepare;
-    row->optimizer_seconds = step.optimizer;
+    if (job->workers > 0) {
+        /* With local:H each lane makes all local steps of one worker by itself, then of the next.
+         */
+        const sh_schedule schedule = sh_schedule_of(job, samples);
+        const sh_schedule local = sh_schedule_local(&schedule);
+        const uint32_t rounds = (job->workers + lanes - 1) / lanes;
+        epoch_steps = (double)schedule.epoch_steps;
+        turns = (double)rounds * (double)local.epoch_steps / epoch_steps;
+        SH_TRY(time_of_batch(p, &step, sh_schedule_worker_batch(&schedule), row->grain, 1, full));
+    } else {
+        const uint32_t batch = job->batch_size, most = batch < samples ? batch : samples;
+        epoch_steps = samples / most;
+        SH_TRY(time_of_batch(p, &step, most, row->grain, lanes, full));
+        if (samples > batch && samples % batch > 0)
+            SH_TRY(time_of_batch(p, &last, samples % batch, row->grain, lanes, full));
+    }
+    row->compute_seconds = turns * step.compute;
+    row->prepare_seconds = turns * step.prepare;
+    row->optimizer_seconds = turns * step.optimizer;
     row->other_seconds = step.other;
-    const uint32_t whole_steps = samples / step_samples;
-    row->epoch_seconds = whole_steps * step.seconds + last.seconds;
+    row->step_seconds = turns * (step.compute + step.prepare + step.optimizer) + step.other;
+    row->epoch_seconds = epoch_steps * row->step_seconds + last.seconds;
     return SH_OK;
 }
 
@@ -236,21 +227,6 @@ done:
     free(by_node);
     drop(&training);
     return status;
-}
-
-static sh_status plan_grains(const planning *p)
-{
-    sh_plan_result *result = p->result;
-    const sh_job *job = &p->bench->job;
-    result->grains = calloc(USUAL_GRAINS + 1, sizeof *result->grains);
-    if (result->grains == NULL)
-        return sh_fail_memory((USUAL_GRAINS + 1) * sizeof *result->grains, "the plan");
-    const uint32_t most = job->batch_size / (job->workers > 0 ? job->workers : 1);
-    SH_TRY(plan_grain(p, job->grain));
-    for (size_t i = 0; i < USUAL_GRAINS; i++)
-        if (usual_grains[i] != job->grain && usual_grains[i] <= most)
-            SH_TRY(plan_grain(p, usual_grains[i]));
-    return SH_OK;
 }
 
 /* Seconds of one sample that is at hand: the least of several passes, so that neither the disk nor
@@ -322,7 +298,16 @@ static sh_status run(planning *p, const sh_plan_options *options)
     snprintf(result->backend, sizeof result->backend, "%s", p->bench->backends.items[0]->name);
     load_figures(p);
     SH_TRY(time_reading(p, &result->read_seconds));
-    return plan_grains(p);
+
+    result->grains = calloc(USUAL_GRAINS + 1, sizeof *result->grains);
+    if (result->grains == NULL)
+        return sh_fail_memory((USUAL_GRAINS + 1) * sizeof *result->grains, "the plan");
+    const uint32_t most = job.batch_size / (job.workers > 0 ? job.workers : 1);
+    SH_TRY(plan_grain(p, job.grain));
+    for (size_t i = 0; i < USUAL_GRAINS; i++)
+        if (usual_grains[i] != job.grain && usual_grains[i] <= most)
+            SH_TRY(plan_grain(p, usual_grains[i]));
+    return SH_OK;
 }
 
 sh_status sh_plan(const sh_plan_options *options, sh_plan_result *result)

@@ -34,31 +34,6 @@ static bool has_same(const sh_trial *a, const sh_trial *b, sh_setting setting)
     return one == NULL || other == NULL ? one == other : strcmp(one, other) == 0;
 }
 
-static bool is_alike(const sh_trial *a, const sh_trial *b)
-{
-    return has_same(a, b, SH_SETTING_model) && has_same(a, b, SH_SETTING_data) &&
-           (a->settings[SH_SETTING_steps] == NULL) == (b->settings[SH_SETTING_steps] == NULL);
-}
-
-static bool is_left(const sh_trial *trial, const char *filter)
-{
-    return trial->state == SH_TRIAL_RUNNING ||
-           (trial->state == SH_TRIAL_WAITING &&
-            (filter == NULL || sh_study_matches(filter, trial->settings)));
-}
-
-static double seconds_of(const sh_trial *trial, const sh_trial *trials, size_t count, double mean)
-{
-    double seconds = 0, work = 0;
-    for (size_t i = 0; count <= COMPARED_MAX && i < count; i++) {
-        if (trials[i].state != SH_TRIAL_DONE || !is_alike(trial, &trials[i]))
-            continue;
-        seconds += trials[i].figures[SH_TRIAL_FIGURE_wall_seconds];
-        work += work_of(&trials[i]);
-    }
-    return work > 0 ? seconds / work * work_of(trial) : mean;
-}
-
 double sh_forecast(const sh_trial *trials, size_t count, const char *filter)
 {
     double seconds = 0, left = 0;
@@ -71,8 +46,24 @@ double sh_forecast(const sh_trial *trials, size_t count, const char *filter)
     }
     if (done == 0)
         return NAN;
-    for (size_t i = 0; i < count; i++)
-        if (is_left(&trials[i], filter))
-            left += seconds_of(&trials[i], trials, count, seconds / (double)done);
+    for (size_t i = 0; i < count; i++) {
+        const sh_trial *trial = &trials[i];
+        const bool is_asked_for = filter == NULL || sh_study_matches(filter, trial->settings);
+        if (trial->state != SH_TRIAL_RUNNING && (trial->state != SH_TRIAL_WAITING || !is_asked_for))
+            continue;
+        double alike_seconds = 0, alike_work = 0;
+        for (size_t k = 0; count <= COMPARED_MAX && k < count; k++) {
+            const sh_trial *other = &trials[k];
+            if (other->state != SH_TRIAL_DONE || !has_same(trial, other, SH_SETTING_model) ||
+                !has_same(trial, other, SH_SETTING_data) ||
+                (trial->settings[SH_SETTING_steps] == NULL) !=
+                    (other->settings[SH_SETTING_steps] == NULL))
+                continue;
+            alike_seconds += other->figures[SH_TRIAL_FIGURE_wall_seconds];
+            alike_work += work_of(other);
+        }
+        left +=
+            alike_work > 0 ? alike_seconds / alike_work * work_of(trial) : seconds / (double)done;
+    }
     return left;
 }

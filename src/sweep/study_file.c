@@ -128,15 +128,6 @@ static const char *text_of(const yaml_node_t *node, char text[SH_STUDY_TEXT_BYTE
     return text;
 }
 
-static bool is_null(const yaml_node_t *node)
-{
-    char text[SH_STUDY_TEXT_BYTES];
-    if (node->type != YAML_SCALAR_NODE || node->data.scalar.style != YAML_PLAIN_SCALAR_STYLE ||
-        text_of(node, text) == NULL)
-        return false;
-    return text[0] == '\0' || strcmp(text, "~") == 0 || strcmp(text, "null") == 0;
-}
-
 static sh_status keep(reader *self, const char **kept, const char *text)
 {
     *kept = sh_arena_text(&self->arena, text);
@@ -155,14 +146,20 @@ static sh_status take_text(reader *self, const char **kept, const yaml_node_t *n
 
 /* ---- values ---- */
 
-static bool has_unit(const char *text, const char *const *units)
+/* Whether it is a number with a unit of its kind. */
+static bool has_unit(const char *text, setting_kind kind)
 {
+    static const char *const units[][6] = {
+        [BYTES] = {"", "K", "M", "G", "T"},
+        [RATE] = {"kbit", "Mbit", "Gbit"},
+        [DELAY] = {"us", "ms", "s"},
+    };
     const size_t digits = strspn(text, "0123456789");
     const size_t more = text[digits] == '.' ? 1 + strspn(text + digits + 1, "0123456789") : 0;
     if (digits == 0 || digits > 12 || more > 6)
         return false;
-    for (; *units != NULL; units++)
-        if (strcmp(text + digits + more, *units) == 0)
+    for (const char *const *unit = units[kind]; *unit != NULL; unit++)
+        if (strcmp(text + digits + more, *unit) == 0)
             return true;
     return false;
 }
@@ -179,9 +176,6 @@ static bool whole_of(const char *text, size_t length, uint64_t *number)
  * none of the kind. */
 static bool value_of(setting_kind kind, const char *text, char out[SH_STUDY_TEXT_BYTES])
 {
-    static const char *const bytes[] = {"", "K", "M", "G", "T", NULL};
-    static const char *const rates[] = {"kbit", "Mbit", "Gbit", NULL};
-    static const char *const times[] = {"us", "ms", "s", NULL};
     uint64_t number;
     double real;
     char *end;
@@ -204,12 +198,8 @@ static bool value_of(setting_kind kind, const char *text, char out[SH_STUDY_TEXT
         return true;
     case FLAG:
         return strcmp(text, "true") == 0 || strcmp(text, "false") == 0;
-    case BYTES:
-        return has_unit(text, bytes);
-    case RATE:
-        return has_unit(text, rates);
     default:
-        return has_unit(text, times);
+        return has_unit(text, kind);
     }
 }
 
@@ -239,11 +229,12 @@ static sh_status add_scalar(reader *self, axis *to, sh_setting setting, const ya
     const setting_kind kind = kind_of(setting);
     char text[SH_STUDY_TEXT_BYTES], value[SH_STUDY_TEXT_BYTES];
     uint64_t from, until;
-    if (is_null(node))
-        return add_value(self, to, node, NULL);
     if (text_of(node, text) == NULL)
         return fail_at(self, node->start_mark, "'%s' must be %s", sh_setting_name(setting),
                        expected[kind]);
+    if (node->data.scalar.style == YAML_PLAIN_SCALAR_STYLE &&
+        (text[0] == '\0' || strcmp(text, "~") == 0 || strcmp(text, "null") == 0))
+        return add_value(self, to, node, NULL);
     const char *dots = strstr(text, "..");
     if ((kind == COUNT || kind == WHOLE) && dots != NULL &&
         whole_of(text, (size_t)(dots - text), &from) &&
@@ -382,23 +373,6 @@ static sh_status apply_rule(reader *self, const yaml_node_t *node, size_t first)
     return SH_OK;
 }
 
-static sh_status identify(sh_study_trial *trial)
-{
-    sh_digest *digest;
-    char hex[SH_DIGEST_TEXT];
-    SH_TRY(sh_digest_new(&digest));
-    for (int s = 0; s < SH_SETTING_COUNT; s++) {
-        if (trial->settings[s] == NULL)
-            continue;
-        sh_digest_add(digest, sh_setting_name((sh_setting)s),
-                      strlen(sh_setting_name((sh_setting)s)) + 1);
-        sh_digest_add(digest, trial->settings[s], strlen(trial->settings[s]) + 1);
-    }
-    SH_TRY(sh_digest_finish(digest, hex));
-    snprintf(trial->id, sizeof trial->id, "%.*s", SH_TRIAL_ID_BYTES - 1, hex);
-    return SH_OK;
-}
-
 /* All combinations of a block's values but those that its rules take away. */
 static sh_status add_trials(reader *self, const block *from, const yaml_node_t *node)
 {
@@ -438,25 +412,22 @@ static sh_status add_trials(reader *self, const block *from, const yaml_node_t *
              item < from->rules->data.sequence.items.top; item++)
             SH_TRY(apply_rule(self, node_of(self, *item), first));
     }
-    for (size_t i = first; i < self->study.trial_count; i++)
-        SH_TRY(identify(&self->trials[i]));
+    for (size_t i = first; i < self->study.trial_count; i++) {
+        sh_study_trial *trial = &self->trials[i];
+        sh_digest *digest;
+        char hex[SH_DIGEST_TEXT];
+        SH_TRY(sh_digest_new(&digest));
+        for (int s = 0; s < SH_SETTING_COUNT; s++) {
+            const char *name = sh_setting_name((sh_setting)s), *value = trial->settings[s];
+            if (value == NULL)
+                continue;
+            sh_digest_add(digest, name, strlen(name) + 1);
+            sh_digest_add(digest, value, strlen(value) + 1);
+        }
+        SH_TRY(sh_digest_finish(digest, hex));
+        snprintf(trial->id, sizeof trial->id, "%.*s", SH_TRIAL_ID_BYTES - 1, hex);
+    }
     return SH_OK;
-}
-
-static sh_status read_block(reader *self, const yaml_node_t *node, size_t number)
-{
-    char usual[32];
-    yaml_node_t *name = NULL, *rules = NULL;
-    const field fields[] = {{"name", &name}, {"exclude", &rules}, {0}};
-    self->own = self->all;
-    SH_TRY(read_mapping(self, node, "a block", fields, self->own.axes));
-    self->own.rules = rules;
-    snprintf(usual, sizeof usual, "block %zu", number);
-    if (name == NULL)
-        SH_TRY(keep(self, &self->own.name, usual));
-    else
-        SH_TRY(take_text(self, &self->own.name, name, "'name'"));
-    return add_trials(self, &self->own, node);
 }
 
 static sh_status read_document(reader *self)
@@ -482,42 +453,22 @@ static sh_status read_document(reader *self)
     SH_TRY(check_list(self, blocks, "'blocks'", SH_STUDY_BLOCKS_MAX));
     size_t number = 0;
     for (yaml_node_item_t *item = blocks->data.sequence.items.start;
-         item < blocks->data.sequence.items.top; item++)
-        SH_TRY(read_block(self, node_of(self, *item), ++number));
+         item < blocks->data.sequence.items.top; item++) {
+        const yaml_node_t *node = node_of(self, *item);
+        yaml_node_t *block_name = NULL, *rules = NULL;
+        const field of_block[] = {{"name", &block_name}, {"exclude", &rules}, {0}};
+        char usual[32];
+        self->own = self->all;
+        SH_TRY(read_mapping(self, node, "a block", of_block, self->own.axes));
+        self->own.rules = rules;
+        snprintf(usual, sizeof usual, "block %zu", ++number);
+        SH_TRY(block_name == NULL ? keep(self, &self->own.name, usual)
+                                  : take_text(self, &self->own.name, block_name, "'name'"));
+        SH_TRY(add_trials(self, &self->own, node));
+    }
     if (self->study.trial_count == 0)
         return fail_at(self, blocks->start_mark, "no trial is left");
     return SH_OK;
-}
-
-static sh_status load(reader *self, const char *text, size_t bytes)
-{
-    yaml_parser_t parser;
-    if (!yaml_parser_initialize(&parser))
-        return sh_fail_memory(sizeof parser, "a study");
-    yaml_parser_set_input_string(&parser, (const unsigned char *)text, bytes);
-    sh_status status = SH_OK;
-    if (!yaml_parser_load(&parser, &self->document)) {
-        const yaml_mark_t mark = parser.problem_mark.line > 0 || parser.problem_mark.column > 0
-                                     ? parser.problem_mark
-                                     : parser.mark;
-        status = parser.error == YAML_MEMORY_ERROR
-                     ? sh_fail_memory(bytes, "a study")
-                     : fail_at(self, mark, "not YAML: %s%s%s",
-                               parser.context != NULL ? parser.context : "",
-                               parser.context != NULL ? ": " : "",
-                               parser.problem != NULL ? parser.problem : "malformed");
-    }
-    yaml_parser_delete(&parser);
-    return status;
-}
-
-static void drop(reader *self)
-{
-    if (self == NULL)
-        return;
-    free(self->trials);
-    sh_arena_release(&self->arena);
-    free(self);
 }
 
 sh_status sh_study_parse(sh_study **study, const char *path, const char *text, size_t bytes)
@@ -529,18 +480,33 @@ sh_status sh_study_parse(sh_study **study, const char *path, const char *text, s
         return sh_fail_memory(sizeof *self, "a study");
     sh_arena_init(&self->arena);
     self->path = path;
+    self->study.inside = self;
+    yaml_parser_t parser;
     sh_status status;
-    SH_TRY_DONE(load(self, text, bytes));
-    status = read_document(self);
-    yaml_document_delete(&self->document);
-done:
+    if (!yaml_parser_initialize(&parser)) {
+        status = sh_fail_memory(sizeof parser, "a study");
+    } else {
+        yaml_parser_set_input_string(&parser, (const unsigned char *)text, bytes);
+        if (yaml_parser_load(&parser, &self->document)) {
+            status = read_document(self);
+            yaml_document_delete(&self->document);
+        } else if (parser.error == YAML_MEMORY_ERROR) {
+            status = sh_fail_memory(bytes, "a study");
+        } else {
+            const bool known = parser.problem_mark.line > 0 || parser.problem_mark.column > 0;
+            status = fail_at(self, known ? parser.problem_mark : parser.mark, "not YAML: %s%s%s",
+                             parser.context != NULL ? parser.context : "",
+                             parser.context != NULL ? ": " : "",
+                             parser.problem != NULL ? parser.problem : "malformed");
+        }
+        yaml_parser_delete(&parser);
+    }
     if (status != SH_OK) {
-        drop(self);
+        sh_study_free(&self->study);
         return status;
     }
     self->path = NULL;
     self->study.trials = self->trials;
-    self->study.inside = self;
     *study = &self->study;
     return SH_OK;
 }
@@ -557,8 +523,12 @@ sh_status sh_study_read(sh_study **study, const char *path)
 
 void sh_study_free(sh_study *study)
 {
-    if (study != NULL)
-        drop(study->inside);
+    if (study == NULL)
+        return;
+    reader *self = study->inside;
+    free(self->trials);
+    sh_arena_release(&self->arena);
+    free(self);
 }
 
 bool sh_study_trial_is_lab(const char *const given[SH_SETTING_COUNT])

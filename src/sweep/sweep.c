@@ -39,57 +39,33 @@ typedef struct sweep {
 
 /* ---- paths ---- */
 
-/* runs/ and the file's name without its end. */
-static sh_status choose_folder(char folder[SH_RUN_BYTES], const sh_sweep_options *asked)
-{
-    const char *slash = strrchr(asked->file, '/');
-    const char *name = slash == NULL ? asked->file : slash + 1;
-    const char *end = strrchr(name, '.');
-    const int letters = (int)(end == NULL || end == name ? strlen(name) : (size_t)(end - name));
-    const int length = asked->folder != NULL
-                           ? snprintf(folder, SH_RUN_BYTES, "%s", asked->folder)
-                           : snprintf(folder, SH_RUN_BYTES, "runs/%.*s", letters, name);
-    return length < SH_RUN_BYTES ? SH_OK : sh_fail(SH_LIMIT, "%s: too long a path", asked->folder);
-}
-
-static sh_status find_program(sweep *self)
+/* Shoal's program, and the lab's: as the study has it, else SHOAL_LAB, else nearby. */
+static sh_status find_programs(sweep *self)
 {
     if (self->asked->program != NULL) {
         snprintf(self->program, sizeof self->program, "%s", self->asked->program);
-        return SH_OK;
+    } else {
+        const ssize_t length = readlink("/proc/self/exe", self->program, sizeof self->program - 1);
+        if (length < 0)
+            return sh_fail_errno(errno, "/proc/self/exe: cannot be read");
+        self->program[length] = '\0';
     }
-    const ssize_t length = readlink("/proc/self/exe", self->program, sizeof self->program - 1);
-    if (length < 0)
-        return sh_fail_errno(errno, "/proc/self/exe: cannot be read");
-    self->program[length] = '\0';
-    return SH_OK;
-}
-
-/* Beside the source tree that the program was built in: a folder above it has lab/lab. */
-static bool find_lab_nearby(sweep *self)
-{
-    char above[SH_PATH_BYTES];
-    snprintf(above, sizeof above, "%s", self->program);
-    for (char *slash; (slash = strrchr(above, '/')) != NULL && slash != above;) {
-        *slash = '\0';
-        if (sh_path_join(self->lab, above, "lab/lab") == SH_OK && access(self->lab, X_OK) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* As the study has it, else SHOAL_LAB, else nearby. */
-static sh_status find_lab(sweep *self)
-{
     const char *named = self->study->lab, *slash = strrchr(self->asked->file, '/');
     const bool from_file = named != NULL && named[0] != '/' && slash != NULL;
     if (named == NULL)
         named = getenv("SHOAL_LAB");
-    self->has_lab = named != NULL;
     if (named == NULL) {
-        self->has_lab = find_lab_nearby(self);
+        /* Beside the source tree that the program was built in: a folder above it has lab/lab. */
+        char above[SH_PATH_BYTES];
+        snprintf(above, sizeof above, "%s", self->program);
+        while (!self->has_lab && (slash = strrchr(above, '/')) != NULL && slash != above) {
+            above[slash - above] = '\0';
+            self->has_lab =
+                sh_path_join(self->lab, above, "lab/lab") == SH_OK && access(self->lab, X_OK) == 0;
+        }
         return SH_OK;
     }
+    self->has_lab = true;
     const int length =
         snprintf(self->lab, sizeof self->lab, "%.*s%s",
                  from_file ? (int)(slash - self->asked->file) + 1 : 0, self->asked->file, named);
@@ -267,10 +243,21 @@ static sh_status do_all(sweep *self)
     return SH_OK;
 }
 
-/* The places of the study, with what is known of their trials. */
-static sh_status load_all(sweep *self)
+/* What there is, or after all that is left was done. */
+static sh_status list_or_do(sweep *self)
 {
     sh_sweep_result *result = self->result;
+    const bool list = self->asked->list;
+    if (!list)
+        SH_TRY(find_programs(self));
+    const sh_status opened =
+        sh_trials_open(&self->trials, result->folder, list ? SH_DATABASE_READ : SH_DATABASE_WRITE);
+    if (opened != SH_OK && !(list && opened == SH_NOT_FOUND))
+        return opened;
+    if (!list)
+        SH_TRY(sh_trials_take(self->trials, self->study, self->asked->file, date_seconds()));
+
+    /* The places of the study, with what is known of their trials. */
     result->trials = calloc(self->study->trial_count, sizeof *result->trials);
     if (result->trials == NULL)
         return sh_fail_memory(self->study->trial_count * sizeof *result->trials, "a sweep");
@@ -284,23 +271,9 @@ static sh_status load_all(sweep *self)
         if (self->trials != NULL)
             SH_TRY(sh_trials_load(self->trials, trial));
     }
-    return self->trials == NULL ? SH_OK : sh_trials_others(self->trials, &result->others);
-}
-
-/* What there is, or after all that is left was done. */
-static sh_status list_or_do(sweep *self)
-{
-    if (self->asked->list) {
-        const sh_status status =
-            sh_trials_open(&self->trials, self->result->folder, SH_DATABASE_READ);
-        return status != SH_OK && status != SH_NOT_FOUND ? status : load_all(self);
-    }
-    SH_TRY(find_program(self));
-    SH_TRY(find_lab(self));
-    SH_TRY(sh_trials_open(&self->trials, self->result->folder, SH_DATABASE_WRITE));
-    SH_TRY(sh_trials_take(self->trials, self->study, self->asked->file, date_seconds()));
-    SH_TRY(load_all(self));
-    return do_all(self);
+    if (self->trials != NULL)
+        SH_TRY(sh_trials_others(self->trials, &result->others));
+    return list ? SH_OK : do_all(self);
 }
 
 sh_status sh_sweep(const sh_sweep_options *options, sh_sweep_result *result)
@@ -315,7 +288,15 @@ sh_status sh_sweep(const sh_sweep_options *options, sh_sweep_result *result)
     sh_status status;
     if (options->only != NULL)
         SH_TRY_DONE(sh_study_check_filter(options->only));
-    SH_TRY_DONE(choose_folder(made.folder, options));
+    /* runs/ and the file's name without its end. */
+    const char *slash = strrchr(options->file, '/');
+    const char *name = slash == NULL ? options->file : slash + 1, *end = strrchr(name, '.');
+    const int letters = (int)(end == NULL || end == name ? strlen(name) : (size_t)(end - name));
+    const int length = options->folder != NULL
+                           ? snprintf(made.folder, SH_RUN_BYTES, "%s", options->folder)
+                           : snprintf(made.folder, SH_RUN_BYTES, "runs/%.*s", letters, name);
+    if (length >= SH_RUN_BYTES)
+        SH_TRY_DONE(sh_fail(SH_LIMIT, "%s: too long a path", options->folder));
     SH_TRY_DONE(sh_study_read(&study, options->file));
     self->study = study;
     made.inside = study;

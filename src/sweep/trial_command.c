@@ -111,47 +111,6 @@ static void write_text(FILE *file, const char *key, const char *text)
     fputs("\"\n", file);
 }
 
-/* The files of "mnist:FOLDER" are in the folder; digits, which are built in, have none. */
-static const char *folder_of(const char *data)
-{
-    const char *colon = strchr(data, ':');
-    if (strncmp(data, "digits", 6) == 0 && (data[6] == '\0' || data[6] == ':'))
-        return NULL;
-    return colon == NULL ? data : colon + 1;
-}
-
-/* `job` is what the first device runs; the others have a copy of the data, which it has by itself.
- */
-static void write_lab(FILE *file, const maker *job, const char *const settings[SH_SETTING_COUNT],
-                      const char *data)
-{
-    const char *count = settings[SH_SETTING_devices];
-    const unsigned long devices = count == NULL ? 1 : strtoul(count, NULL, 10);
-    fputs("[job]\ncommand = \"", file);
-    for (size_t i = 0; i < job->count; i++) {
-        fputs(i > 0 ? " " : "", file);
-        write_argument(file, job->command.arguments[i]);
-    }
-    fputs("\"\n\n[links]\n", file);
-    if (settings[SH_SETTING_link] != NULL)
-        write_text(file, "rate", settings[SH_SETTING_link]);
-    if (settings[SH_SETTING_delay] != NULL)
-        write_text(file, "delay", settings[SH_SETTING_delay]);
-    for (unsigned long first = 0; first < 2 && first < devices; first++) {
-        fprintf(file, "\n[[device]]\ncount = %lu\n", first == 0 ? 1 : devices - 1);
-        if (settings[SH_SETTING_cpu] != NULL)
-            fprintf(file, "cpu = %s\n", settings[SH_SETTING_cpu]);
-        if (settings[SH_SETTING_ram] != NULL)
-            write_text(file, "memory", settings[SH_SETTING_ram]);
-        if (settings[SH_SETTING_lanes] != NULL)
-            fprintf(file, "lanes = %s\n", settings[SH_SETTING_lanes]);
-        if (settings[SH_SETTING_memory] != NULL)
-            fprintf(file, "options = \"--memory=%s\"\n", settings[SH_SETTING_memory]);
-        if (data != NULL && first > 0)
-            write_text(file, "data", data);
-    }
-}
-
 static sh_status begin(maker *self)
 {
     sh_arena_init(&self->command.arena);
@@ -160,7 +119,8 @@ static sh_status begin(maker *self)
     return self->command.arguments == NULL ? sh_fail_memory(0, "a command") : SH_OK;
 }
 
-/* The lab's file, with the command that its first device runs. */
+/* The lab's file, with the command that its first device runs; the others have a copy of the data,
+ * which that one has by itself. */
 static sh_status make_lab_file(maker *self, const char *const settings[SH_SETTING_COUNT])
 {
     char data[TEXT_BYTES];
@@ -175,7 +135,34 @@ static sh_status make_lab_file(maker *self, const char *const settings[SH_SETTIN
     FILE *file = open_memstream(&self->command.lab_file, &bytes);
     if (file == NULL)
         SH_TRY_DONE(sh_fail_memory(0, "a file of the lab"));
-    write_lab(file, &job, settings, folder_of(data));
+    fputs("[job]\ncommand = \"", file);
+    for (size_t i = 0; i < job.count; i++) {
+        fputs(i > 0 ? " " : "", file);
+        write_argument(file, job.command.arguments[i]);
+    }
+    fputs("\"\n\n[links]\n", file);
+    if (settings[SH_SETTING_link] != NULL)
+        write_text(file, "rate", settings[SH_SETTING_link]);
+    if (settings[SH_SETTING_delay] != NULL)
+        write_text(file, "delay", settings[SH_SETTING_delay]);
+
+    /* The files of "mnist:FOLDER" are in the folder; digits, which are built in, have none. */
+    const bool drawn = strncmp(data, "digits", 6) == 0 && (data[6] == '\0' || data[6] == ':');
+    const char *colon = strchr(data, ':'), *count = settings[SH_SETTING_devices];
+    const unsigned long devices = count == NULL ? 1 : strtoul(count, NULL, 10);
+    for (unsigned long first = 0; first < 2 && first < devices; first++) {
+        fprintf(file, "\n[[device]]\ncount = %lu\n", first == 0 ? 1 : devices - 1);
+        if (settings[SH_SETTING_cpu] != NULL)
+            fprintf(file, "cpu = %s\n", settings[SH_SETTING_cpu]);
+        if (settings[SH_SETTING_ram] != NULL)
+            write_text(file, "memory", settings[SH_SETTING_ram]);
+        if (settings[SH_SETTING_lanes] != NULL)
+            fprintf(file, "lanes = %s\n", settings[SH_SETTING_lanes]);
+        if (settings[SH_SETTING_memory] != NULL)
+            fprintf(file, "options = \"--memory=%s\"\n", settings[SH_SETTING_memory]);
+        if (!drawn && first > 0)
+            write_text(file, "data", colon == NULL ? data : colon + 1);
+    }
     if (fclose(file) != 0)
         status = sh_fail_memory(0, "a file of the lab");
 done:

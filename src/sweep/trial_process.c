@@ -21,27 +21,6 @@
 
 #define TICK_MS 1000
 
-/* In the child. Returns where it could not become the program. */
-static void become(const sh_trial_process *process, int input, int output, pid_t parent)
-{
-    sigset_t none;
-    sigemptyset(&none);
-    setpgid(0, 0);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) { /* it died before it could be noticed */
-        errno = ECANCELED;
-        return;
-    }
-    signal(SIGINT, SIG_DFL);
-    signal(SIGTERM, SIG_DFL);
-    signal(SIGPIPE, SIG_DFL);
-    sigprocmask(SIG_SETMASK, &none, NULL);
-    if (dup2(input, STDIN_FILENO) < 0 || dup2(output, STDOUT_FILENO) < 0 ||
-        dup2(output, STDERR_FILENO) < 0)
-        return;
-    execv(process->arguments[0], process->arguments);
-}
-
 static sh_status fork_child(pid_t *child, const sh_trial_process *process, int input, int output)
 {
     int told[2], error = 0;
@@ -52,7 +31,19 @@ static sh_status fork_child(pid_t *child, const sh_trial_process *process, int i
     const pid_t parent = getpid();
     *child = fork();
     if (*child == 0) {
-        become(process, input, output, parent);
+        sigset_t none;
+        sigemptyset(&none);
+        setpgid(0, 0);
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        signal(SIGINT, SIG_DFL);
+        signal(SIGTERM, SIG_DFL);
+        signal(SIGPIPE, SIG_DFL);
+        sigprocmask(SIG_SETMASK, &none, NULL);
+        if (getppid() != parent) /* it died before it could be noticed */
+            errno = ECANCELED;
+        else if (dup2(input, STDIN_FILENO) >= 0 && dup2(output, STDOUT_FILENO) >= 0 &&
+                 dup2(output, STDERR_FILENO) >= 0)
+            execv(process->arguments[0], process->arguments);
         error = errno;
         const ssize_t wrote = write(told[1], &error, sizeof error);
         (void)wrote; /* nobody is there to hear it */

@@ -47,46 +47,6 @@ static double number_of(const json_t *object, const char *key)
     return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
-/* NaN where one of the devices does not know it. */
-static void take_devices(sh_trial *trial, const json_t *devices)
-{
-    const size_t count = json_array_size(devices);
-    for (size_t i = 0; count > 0 && i < sizeof each / sizeof *each; i++) {
-        double sum = 0, most = 0;
-        for (size_t d = 0; d < count; d++) {
-            const double value = number_of(json_array_get(devices, d), each[i].key);
-            sum += value;
-            most = isnan(value) || value > most ? value : most;
-        }
-        trial->figures[each[i].mean] = sum / (double)count;
-        if (each[i].most >= 0)
-            trial->figures[each[i].most] = isnan(sum) ? NAN : most;
-    }
-}
-
-/* False where the summary is missing or tells of another end. */
-static bool take_summary(sh_trial *trial, const char *folder)
-{
-    char path[SH_PATH_BYTES];
-    if (sh_path_join(path, folder, SH_TRIAL_SUMMARY) != SH_OK)
-        return false;
-    json_t *summary = json_load_file(path, 0, NULL);
-    const char *status = json_string_value(json_object_get(summary, "status"));
-    const char *hash = json_string_value(json_object_get(summary, "weights_hash"));
-    const bool complete = status != NULL && strcmp(status, "complete") == 0 && hash != NULL;
-    if (!complete)
-        snprintf(trial->message, sizeof trial->message, "the training ended: %.100s",
-                 status == NULL ? "no summary" : status);
-    for (size_t i = 0; complete && i < sizeof whole / sizeof *whole; i++)
-        trial->figures[whole[i].figure] = number_of(summary, whole[i].key);
-    if (complete) {
-        take_devices(trial, json_object_get(summary, "devices"));
-        snprintf(trial->weights_hash, sizeof trial->weights_hash, "%s", hash);
-    }
-    json_decref(summary);
-    return complete;
-}
-
 /* The last line of the log that says something, without the program's name before it. */
 static void take_last_words(sh_trial *trial, const char *folder, int exit_status)
 {
@@ -104,11 +64,40 @@ static void take_last_words(sh_trial *trial, const char *folder, int exit_status
 
 void sh_trial_result_read(sh_trial *trial, const char *folder, int exit_status)
 {
+    char path[SH_PATH_BYTES];
     trial->message[0] = '\0';
-    trial->state = SH_TRIAL_DONE;
-    if (exit_status != 0)
-        take_last_words(trial, folder, exit_status);
-    else if (take_summary(trial, folder))
-        return;
     trial->state = SH_TRIAL_FAILED;
+    if (exit_status != 0) {
+        take_last_words(trial, folder, exit_status);
+        return;
+    }
+    if (sh_path_join(path, folder, SH_TRIAL_SUMMARY) != SH_OK)
+        return;
+    json_t *summary = json_load_file(path, 0, NULL);
+    const char *status = json_string_value(json_object_get(summary, "status"));
+    const char *hash = json_string_value(json_object_get(summary, "weights_hash"));
+    if (status == NULL || strcmp(status, "complete") != 0 || hash == NULL) {
+        snprintf(trial->message, sizeof trial->message, "the training ended: %.100s",
+                 status == NULL ? "no summary" : status);
+        json_decref(summary);
+        return;
+    }
+    trial->state = SH_TRIAL_DONE;
+    snprintf(trial->weights_hash, sizeof trial->weights_hash, "%s", hash);
+    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
+        trial->figures[whole[i].figure] = number_of(summary, whole[i].key);
+    const json_t *devices = json_object_get(summary, "devices");
+    const size_t count = json_array_size(devices);
+    for (size_t i = 0; count > 0 && i < sizeof each / sizeof *each; i++) {
+        double sum = 0, most = 0; /* NaN where one of the devices does not know it */
+        for (size_t d = 0; d < count; d++) {
+            const double value = number_of(json_array_get(devices, d), each[i].key);
+            sum += value;
+            most = isnan(value) || value > most ? value : most;
+        }
+        trial->figures[each[i].mean] = sum / (double)count;
+        if (each[i].most >= 0)
+            trial->figures[each[i].most] = isnan(sum) ? NAN : most;
+    }
+    json_decref(summary);
 }

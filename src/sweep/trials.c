@@ -134,17 +134,19 @@ sh_status sh_trials_save(sh_trials *trials, const sh_trial *trial, double begun)
     return sh_query_run(query);
 }
 
-static sh_status take_all(sh_trials *trials, const sh_study *study, const char *file, double now)
+sh_status sh_trials_take(sh_trials *trials, const sh_study *study, const char *file, double now)
 {
-    sh_query *query;
-    SH_TRY(sh_database_run(trials->database, "DELETE FROM study; DELETE FROM about;"));
-    SH_TRY(sh_query_new(&query, trials->database, "INSERT INTO about VALUES (?1, ?2, ?3)"));
-    sh_query_bind_text(query, 1, study->name);
-    sh_query_bind_text(query, 2, file);
-    sh_query_bind_real(query, 3, now);
-    SH_TRY(sh_query_end(query, sh_query_run(query)));
-    sh_status status = SH_OK;
-    SH_TRY(sh_query_new(&query, trials->database, "INSERT INTO study VALUES (NULL, ?1, ?2)"));
+    sh_database *database = trials->database;
+    sh_query *about = NULL, *place = NULL;
+    sh_status status;
+    SH_TRY(sh_database_run(database, "BEGIN IMMEDIATE"));
+    SH_TRY_DONE(sh_database_run(database, "DELETE FROM study; DELETE FROM about;"));
+    SH_TRY_DONE(sh_query_new(&about, database, "INSERT INTO about VALUES (?1, ?2, ?3)"));
+    sh_query_bind_text(about, 1, study->name);
+    sh_query_bind_text(about, 2, file);
+    sh_query_bind_real(about, 3, now);
+    SH_TRY_DONE(sh_query_run(about));
+    SH_TRY_DONE(sh_query_new(&place, database, "INSERT INTO study VALUES (NULL, ?1, ?2)"));
     for (size_t i = 0; i < study->trial_count; i++) {
         const sh_study_trial *planned = &study->trials[i];
         sh_trial trial = {.block = planned->block};
@@ -155,22 +157,16 @@ static sh_status take_all(sh_trials *trials, const sh_study *study, const char *
             trial.state = SH_TRIAL_WAITING;
             SH_TRY_DONE(sh_trials_save(trials, &trial, NAN));
         }
-        sh_query_bind_text(query, 1, planned->block);
-        sh_query_bind_text(query, 2, planned->id);
-        SH_TRY_DONE(sh_query_run(query));
+        sh_query_bind_text(place, 1, planned->block);
+        sh_query_bind_text(place, 2, planned->id);
+        SH_TRY_DONE(sh_query_run(place));
     }
 done:
-    sh_query_free(query);
-    return status;
-}
-
-sh_status sh_trials_take(sh_trials *trials, const sh_study *study, const char *file, double now)
-{
-    SH_TRY(sh_database_run(trials->database, "BEGIN IMMEDIATE"));
-    const sh_status status = take_all(trials, study, file, now);
+    sh_query_free(about);
+    sh_query_free(place);
     if (status == SH_OK)
-        return sh_database_run(trials->database, "COMMIT");
-    const sh_status undone = sh_database_run(trials->database, "ROLLBACK");
+        return sh_database_run(database, "COMMIT");
+    const sh_status undone = sh_database_run(database, "ROLLBACK");
     (void)undone; /* the failure is the first one */
     return status;
 }
