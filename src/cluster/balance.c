@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The gain of other shares is (now - then) / step: the longest seat as it is, the longest as it
- * would be, and what a step takes in all, which is longer where the network sets the pace. With
- * whole grains a gain is often nothing, however rates differ.
+ * The gain of other shares is (now - then) / step: the time of the longest seat now, with the other
+ * shares, and of a whole step, which is longer if the network sets the pace. As grains are whole,
+ * there is often no gain, however rates differ.
  *
- * A gain is in doubt by the errors of the two seats that it is the difference of. Of N seats that
- * are equally fast one will seem the slowest, by about sqrt(2 ln N) errors, the largest of N normal
- * deviates; so a gain has to be DOUBTS + sqrt(2 ln N) errors.
+ * The doubt of a gain comes from the errors of the two seats that it is the difference of. Of N
+ * equally fast seats one seems the slowest by about sqrt(2 ln N) errors, the largest of N normal
+ * deviates; so a gain must be DOUBTS + sqrt(2 ln N) errors.
  *
- * That holds for one step. Errors last as long as the steps that an estimate is made of, and in
- * some hundred of these any doubt is exceeded once; so only what is beyond it is added up, and what
- * is short of it comes off. A gain of SURE times what is needed counts in full: a device that has
- * become another one is not waited for.
+ * That is for one step. Errors last as long as the steps of an estimate, and among some hundred
+ * estimates one exceeds any doubt; so only what exceeds it is added up, and what falls short is
+ * taken off. A gain of SURE times the need counts in full, so that a real change of speed acts at
+ * once.
  *
- * Where devices are slow for a few steps and then are not, each change comes when it is over: soon
- * after another, changes cost more. And seconds need not be proportional to grains (a quota of the
- * processor, say, is given out in slices), so that a change does not bring what was promised. Where
- * more than half was missing, that is what predictions are known to be wrong by, and a gain has to
- * be twice as much.
+ * If devices are slow for a few steps only, each change comes too late: so a change soon after
+ * another costs more. And seconds need not be proportional to grains (a quota of the processor
+ * comes in slices), so a change may not bring what was promised. If more than half was missing,
+ * that is the error of predictions, and a gain must be twice as large.
  */
 #include "cluster/balance.h"
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * When new shares pay: what is lost by the shares at hand beyond what may be noise is added up, and
- * they change once that is as much as a change costs. So not much more than twice is spent of what
- * it would cost with knowledge of the future (the ski-rental problem: Karlin et al., "Competitive
- * snoopy caching", 1988), and noise, which is won back as often as it is lost, does not add up (a
- * cumulative sum: Page, "Continuous inspection schemes", 1954).
+ * When new shares pay: what the present shares lose beyond noise is added up, and they change once
+ * that is what a change costs. The cost is then about twice that with knowledge of the future (the
+ * ski-rental problem: Karlin et al., "Competitive snoopy caching", 1988), and noise, which is won
+ * back as often as it is lost, does not add up (Page, "Continuous inspection schemes", 1954).
  *
  *     if (sh_balance_assess(&balance, shares, speeds, seats, grains, steps, reason, sizeof reason))
  *         ... a view with the shares of sh_shares_deal ...
@@ -37,20 +36,20 @@ typedef struct sh_balance {
 } sh_balance;
 
 /*
- * Whether to change to what sh_shares_deal would give, where `steps` have been applied; assessed
- * once a step at most. A gain has to be SH_BALANCE_GAIN of the step, clear of the rates' errors,
- * and twice what an earlier change was short of its promise, where that was more than half of it:
- * what is beyond that is added to what is lost, what is short of it is taken away; of a gain twice
- * as large as that all is added. While a seat with grains has no known rate nothing is lost. The
- * price doubles with a change that follows another within SH_BALANCE_CALM steps; as many steps
- * without a change halve it. On true `reason` says why, in a few words.
+ * Whether to change to the shares of sh_shares_deal, after `steps`; assessed once a step at most. A
+ * gain must be SH_BALANCE_GAIN of the step, exceed the rates' errors, and be twice what an earlier
+ * change lacked of its promise, if that was more than half. What exceeds this need is added to what
+ * is lost, what falls short is taken off; a gain of twice the need is added in full. Nothing is
+ * lost while a seat with grains has no known rate. The price doubles with a change within
+ * SH_BALANCE_CALM steps of another, and halves after as many steps without one. On true `reason`
+ * says why.
  */
 bool sh_balance_assess(sh_balance *balance, const sh_range *shares, const sh_speed *speeds,
                        uint32_t seats, uint32_t grains, uint64_t steps, char *reason,
                        size_t reason_bytes);
 
-/* The view has come to be another one, with other devices or after a halt: what was lost before
- * and promised does not count. */
+/* The view has other devices, or follows a halt: what was lost and promised before does not count.
+ */
 void sh_balance_restart(sh_balance *balance);
 
 #endif

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the coordinator wants of a device: its orders. A level as the notice is: each directive says
- * everything and carries a serial, the one with the highest counts, all others are ignored.
+ * What the coordinator wants of a device. A level as the notice is: each directive says everything
+ * and carries a serial, and only the one with the highest serial counts.
  *
- * For view v the phase goes HALT, LINK, GO, or LINK, GO where the change was planned:
+ * For view v the phase goes HALT, LINK, GO, or LINK, GO if the change is planned:
  *
  *     HALT  abort the rings below v, finish the grains under way, compute the check, say so
- *     LINK  link the ring of v; where planned, work goes on meanwhile
- *     GO    be in v, at `start`; where planned, most are there already by the trailer's word
+ *     LINK  link the ring of v; in a planned change work goes on meanwhile
+ *     GO    be in v, at `start`; in a planned change the trailer has brought most devices there
  *
- * Made by cluster/membership, read by cluster/participant; node/ carries it, and adds to each seat
- * host, port and keys.
+ * Made by cluster/membership, read by cluster/participant; node/ carries it, with addresses and
+ * keys.
  *
  * Threads: any; a value.
  */
@@ -44,18 +44,16 @@ typedef struct sh_seat {
     bool serves;    /* adds up a shard of every sum; where no seat does, a ring adds up */
 } sh_seat;
 
-/*
- * The hand-over of a replica to one device by some, each of which gives a stripe: donor i of
- * donor_count the i-th. Its number is never used again, whatever of it changes.
- */
+/* A replica that `taker` gets from donors: donor i gives stripe i of donor_count. Its number is
+ * never used again. */
 typedef struct sh_transfer {
     uint64_t number;
     uint32_t taker;
     uint32_t donors[SH_DONORS_MAX];
     uint32_t donor_count;
     bool live; /* the donors work on, the taker follows; else all stand still at `wanted` */
-    sh_position wanted; /* where not live. The donors stand there, or, where it is a validation,
-                           at the first attempt behind it, whose replica is the same */
+    sh_position wanted; /* not live: where the donors stand, or the validation just before, which
+                           has the same replica */
 } sh_transfer;
 
 typedef struct sh_directive {
@@ -70,20 +68,19 @@ typedef struct sh_directive {
     sh_seat seats[SH_DEVICES_MAX];
 
     sh_position start; /* of a GO: all of the view begin there */
-    uint32_t left;     /* of a GO: the ring of the view before, which stands until all have come
-                          through there; 0: they have, or nobody waits for it */
-    bool ends; /* of a GO that was not planned: the job ended there for some: no more stages */
+    uint32_t left;     /* of a GO: the ring of the view before, which stands until all have passed
+                          its last stage; 0: they have, or nobody waits for it */
+    bool ends; /* of an unplanned GO: the job has ended there for some devices: no more stages */
 
-    /* Of a GO that was not planned and begins with a training stage: what this device does first.
-     */
+    /* Of an unplanned GO that begins with a training stage: what this device does in that stage. */
     bool keep;      /* what it holds counts; else it begins with an empty sum */
-    sh_ranges work; /* in addition. From the stage after on it is the share */
+    sh_ranges work; /* the grains that it computes besides */
 
     uint32_t transfer_count; /* those in which this device takes or gives */
     sh_transfer transfers[SH_TRANSFERS_MAX];
 } sh_directive;
 
-/* Whether a replica at `mine` can go on at `target`: a validation and the first attempt behind it
+/* Whether a replica at `mine` can go on at `target`. A validation and the first attempt after it
  * have the same weights. */
 bool sh_position_reaches(sh_position mine, sh_position target);
 
@@ -94,11 +91,9 @@ const sh_seat *sh_seat_of(const sh_seat *seats, uint32_t count, uint32_t device)
 const struct sh_engine_kind *sh_directive_engine(const sh_directive *directive,
                                                  bool serves[SH_DEVICES_MAX]);
 
-/*
- * Whether seat `from` connects to seat `to`: in a ring to the next one, the last to the first;
- * where seats serve, lower to higher ones, where one of both serves. So nobody else has to reach a
- * device of the coordinator's machine, whose seats come first.
- */
+/* Whether seat `from` connects to seat `to`: in a ring to the next one, the last to the first; else
+ * lower seats to higher ones, if one of them serves. So nobody has to reach a device of the
+ * coordinator's machine, whose seats come first. */
 bool sh_directive_links(const sh_directive *directive, uint32_t from, uint32_t to);
 
 /* The transfer that a device takes, among `count`; NULL: none. Borrowed as the transfers. */

@@ -1,34 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Views follow each other in one of two ways. Planned, where a device joins or leaves or shares are
- * to change, and nobody stops:
+ * One view follows another in one of two ways. A planned change (a device joins or leaves, or
+ * shares change) stops nobody:
  *
- *     STEADY     all of `now` work in it; joiners follow by live transfers
+ *     STEADY     all devices of `now` work in it; joiners follow by live transfers
+ *     LINKING    the devices of `next` link while `now` works on. Device 0 announces `next` once
+ * all are linked and the joiners' replicas are whole, or nearly. Until then it can be given up for
+ * one with a higher number COMMITTED  device 0 has `next` in its trailer: the view comes, or a
+ * device is lost ENTERING   device 0 works in it, so it is `now`. Joiners get their GO. When all
+ * have entered and those that leave have passed their last stage, these are dismissed: STEADY
  *
- *     LINKING    the seats of `next` link while `now` works on; device 0 is to announce it when
- *                they have, and joiners' replicas are whole, or about to be. Until then it can be
- *                given up, for one with a higher number
+ * An unplanned change follows a loss, a broken link or replicas that differ, and makes the first
+ * view:
  *
- *     COMMITTED  device 0 has it in its trailer; it comes now, or a device is lost
- *
- *     ENTERING   device 0 works in it: now it is `now`. Joiners get their GO; a device that left is
- *                dismissed when it has passed the last stage too, and all others have entered;
- *                then things are STEADY
- *
- * Not planned, after a loss, a broken link, replicas that differ, and for the first view:
- *
- *     HALTING    all with a seat stop, and say where they are and what they hold
- *
+ *     HALTING    all devices with a seat stop, and say where they are and what they hold
  *     RECOVERING cluster/recovery has judged: some take replicas, all link `next`
- *
  *     ENTERING   as above, from a common start
  *
  * A member is *seated* from the GO of its first view until it is dismissed or lost. Only seated
- * members must halt, because only they can hold grains or be ahead. Numbers of views grow with each
- * attempt; numbers of transfers, too, are never used twice.
+ * members must halt, because only they can hold grains or be ahead. The numbers of views grow with
+ * each attempt; neither they nor the numbers of transfers are used twice.
  *
- * Time is the sum of the ticks' differences, each cut to TICK_MS: while the coordinator itself was
- * frozen nobody was silent.
+ * Time is the sum of the ticks' differences, each cut to TICK_MS, so that nobody counts as silent
+ * while the coordinator itself was frozen.
  */
 #include "cluster/membership.h"
 
@@ -287,8 +281,8 @@ static void handle_progress(sh_membership *membership)
         sh_membership_assess(membership);
 }
 
-/* Ends the job where all that have a seat are at its end, and have said so. A device that has not
- * said yet that it entered this view tells no view, too, but its figures are still to come. */
+/* Ends the job once all devices with a seat have said that they are at its end. One that has not
+ * yet said that it entered this view also tells no view, but its figures are still to come. */
 static void check_finished(sh_membership *membership)
 {
     const sh_position end_position = sh_membership_coordinator(membership)->notice.position;

@@ -8,10 +8,10 @@
  *     while (sh_membership_next(membership, &action))
  *         carry_out(&action);
  *
- * Device 0 is the coordinator's own and always a member; it sends the same events. Its loss ends
- * the job. A device's life: hello -> admitted -> ready -> a transfer -> a seat in a view ->
- * finished, or out at the next boundary, or gone at any time. The top of membership.c tells how
- * views follow each other.
+ * Device 0, the coordinator's own, is always a member and sends the same events; its loss ends the
+ * job. A device's life: hello, admitted, ready, a transfer, a seat in a view, finished. It may
+ * leave at the next boundary, and be lost at any time. The top of membership.c tells how views
+ * follow.
  *
  * Threads: caller locks.
  */
@@ -108,7 +108,7 @@ sh_status sh_membership_new(sh_membership **membership,
                             const sh_membership_options *options) SHOAL_CHECKED;
 void sh_membership_free(sh_membership *membership);
 
-/* Takes an event in. What makes no sense for a device's state is ignored, or costs it its place. */
+/* Takes an event. One that makes no sense is ignored, or the device that sent it is lost. */
 void sh_membership_handle(sh_membership *membership, const sh_membership_event *event);
 
 /* The next action to carry out, in order; false: none. */
@@ -118,13 +118,11 @@ bool sh_membership_next(sh_membership *membership, sh_membership_action *action)
 bool sh_membership_directive(sh_directive *directive, const sh_membership *membership,
                              uint32_t device);
 
-/*
- * The view that device 0 is to add to its trailer now, or 0. The caller that adds it says ANNOUNCED
- * under the same lock: from then on it comes, or a device is lost.
- */
+/* The view that device 0 is to add to its trailer now, or 0. The caller that adds it says ANNOUNCED
+ * under the same lock: from then on the view comes, or a device is lost. */
 uint32_t sh_membership_announce(const sh_membership *membership);
 
-/* Whether there may be such a view soon, so that it is worth asking again in the same stage. */
+/* Whether there may soon be such a view: it is worth asking again in the same stage. */
 bool sh_membership_is_changing(const sh_membership *membership);
 
 /* Whether the job has this device now. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The membership from within: what its parts share. At the bottom is this, the roster and the queue
+ * What the parts of the membership share. At the bottom is this, the roster and the queue
  * of actions; membership_views hands replicas over and makes views; membership.c on top takes
  * events.
  *
@@ -54,8 +54,8 @@ typedef struct sh_seating {
     sh_seat seats[SH_DEVICES_MAX];
 } sh_seating;
 
-/* Two devices, a < b, whose link broke: when last, and how often since a stage was passed by new
- * links. None where b is 0. */
+/* Two devices, a < b, whose link broke: when last, and how often since a stage passed over new
+ * links. No pair if b is 0. */
 typedef struct sh_broken_pair {
     uint32_t a, b, count;
     uint64_t broke_ms;
@@ -101,7 +101,7 @@ void sh_membership_act(sh_membership *membership, sh_membership_action_kind kind
 void sh_membership_note(sh_membership *membership, sh_news news, uint32_t device,
                         const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-/* The directive of a member, or of all, says something else now. */
+/* The directive of a member, or of all, has changed. */
 void sh_membership_touch(sh_membership *membership, sh_roster_entry *one);
 void sh_membership_touch_all(sh_membership *membership);
 

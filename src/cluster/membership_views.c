@@ -35,25 +35,6 @@ const sh_transfer *sh_membership_transfer_to(const sh_membership *membership, ui
     return sh_transfer_to(membership->transfers, membership->transfer_count, device);
 }
 
-static uint32_t gifts_of(const sh_membership *membership, uint32_t device)
-{
-    uint32_t gifts = 0, stripe;
-    for (uint32_t i = 0; i < membership->transfer_count; i++)
-        gifts += sh_transfer_gives(&stripe, &membership->transfers[i], device);
-    return gifts;
-}
-
-/* Whether the member in this seat of the view could give its replica away. */
-static bool can_give(const sh_membership *membership, const sh_seating *view, uint32_t seat,
-                     bool live)
-{
-    const sh_roster_entry *one = sh_membership_seated(membership, view, seat);
-    if (one == NULL || !one->notice.whole)
-        return false;
-    return live ? !one->notice.leaving && one->notice.view == view->number
-                : membership->recovery.standing[seat] == SH_STANDING_AT;
-}
-
 /* The member that can give its replica and gives least; UINT32_MAX: none. A donor is doubtful where
  * its link with the taker broke, or where the taker's last transfer failed and device 0, which it
  * talks with, can give. */
@@ -66,12 +47,19 @@ static uint32_t next_donor(const sh_membership *membership, const sh_transfer *t
         /* Another donor comes first each time, so that a faulty one is not met for ever. */
         const uint32_t seat = (uint32_t)((membership->last_transfer + i) % view->seat_count);
         const uint32_t device = view->seats[seat].device;
+        const sh_roster_entry *one = sh_membership_find(membership, device);
+        if (one == NULL || !one->notice.whole || device == transfer->taker ||
+            sh_transfer_gives(&stripe, transfer, device))
+            continue;
+        const bool can_give = transfer->live
+                                  ? !one->notice.leaving && one->notice.view == view->number
+                                  : membership->recovery.standing[seat] == SH_STANDING_AT;
         const bool in_doubt = sh_membership_is_broken(membership, device, transfer->taker) ||
                               (device != 0 && failed_once);
-        const uint32_t gifts = gifts_of(membership, device);
-        if (device == transfer->taker || sh_transfer_gives(&stripe, transfer, device) ||
-            !can_give(membership, view, seat, transfer->live) || in_doubt != doubtful ||
-            gifts >= least)
+        uint32_t gifts = 0;
+        for (uint32_t k = 0; k < membership->transfer_count; k++)
+            gifts += sh_transfer_gives(&stripe, &membership->transfers[k], device);
+        if (!can_give || in_doubt != doubtful || gifts >= least)
             continue;
         best = device;
         least = gifts;
@@ -79,8 +67,8 @@ static uint32_t next_donor(const sh_membership *membership, const sh_transfer *t
     return best;
 }
 
-/* Begins a transfer from those of the view that give least, if there are any and there is room. A
- * doubtful one gives only if nobody else can. */
+/* Begins a transfer from the members of the view that give least, if there is room. A doubtful
+ * donor gives only if nobody else can. */
 static void begin_transfer(sh_membership *membership, const sh_seating *view, uint32_t taker,
                            bool live)
 {
@@ -152,9 +140,8 @@ static void swap_seats(sh_seating *view, uint32_t i, uint32_t j)
     view->seats[j] = seat;
 }
 
-/* Two devices that may not reach each other get others between them, if there are others: by swaps,
- * each of which leaves fewer such links. The coordinator stays first, and its machine's devices
- * before those elsewhere. */
+/* Swaps seats as long as that leaves fewer broken links between neighbours. The coordinator stays
+ * first, and the devices of its machine stay before the others. */
 static void part_broken(const sh_membership *membership, sh_seating *view)
 {
     uint32_t least = count_broken_links(membership, view);
@@ -170,15 +157,36 @@ static void part_broken(const sh_membership *membership, sh_seating *view)
         }
 }
 
-/* Devices of the coordinator's machine come first: only they link to each other there, and no
- * device elsewhere has to reach one that may listen on the loopback alone. */
-static void seat_all(sh_membership *membership, sh_seating *view,
-                     bool (*takes_part)(const sh_membership *, const sh_roster_entry *))
+static bool is_up_to_date(const sh_membership *membership, const sh_roster_entry *one)
+{
+    const sh_transfer *transfer = sh_membership_transfer_to(membership, one->device);
+    return transfer != NULL && one->notice.whole && one->notice.fetched == transfer->number &&
+           !one->notice.leaving;
+}
+
+/* Whether it is to have a seat: a joiner is if its replica is whole or soon will be, or if its seat
+ * is being linked. */
+static bool is_to_stay(const sh_membership *membership, const sh_roster_entry *one)
+{
+    if (one->device == 0)
+        return true;
+    if (one->seated)
+        return !one->notice.leaving;
+    const sh_transfer *transfer = sh_membership_transfer_to(membership, one->device);
+    return one->ready && transfer != NULL && !one->notice.leaving &&
+           (is_up_to_date(membership, one) || sh_membership_expects(membership, one->device) ||
+            (one->notice.coming == transfer->number && one->notice.left_ms <= AHEAD_MS));
+}
+
+/* Devices of the coordinator's machine come first: no device elsewhere then has to reach one that
+ * may listen on the loopback alone. */
+static void seat_all(sh_membership *membership, sh_seating *view)
 {
     for (int elsewhere = 0; elsewhere < 2; elsewhere++)
         for (uint32_t i = 0; i < membership->slots; i++) {
             const sh_roster_entry *one = &membership->members[i];
-            if (one->present && one->local == (elsewhere == 0) && takes_part(membership, one))
+            const bool takes_part = view->planned ? is_to_stay(membership, one) : one->seated;
+            if (one->present && one->local == (elsewhere == 0) && takes_part)
                 view->seats[view->seat_count++] =
                     (sh_seat){.device = one->device, .local = one->local};
         }
@@ -222,13 +230,7 @@ void sh_membership_halt(sh_membership *membership)
 
 /* --- The way of a halt --------------------------------------------------------------------- */
 
-static bool is_seated(const sh_membership *membership, const sh_roster_entry *one)
-{
-    (void)membership;
-    return one->seated;
-}
-
-/* Ends the job, because going on would mean to guess whose weights are right. */
+/* Ends the job: nobody knows whose weights are right. */
 static void end_torn(sh_membership *membership)
 {
     char names[SH_MEMBERSHIP_TEXT] = "", text[2 * SH_MEMBERSHIP_TEXT];
@@ -255,7 +257,7 @@ void sh_membership_check_halted(sh_membership *membership)
     }
 
     sh_membership_prove(membership); /* its last steps are told with the halt */
-    seat_all(membership, next, is_seated);
+    seat_all(membership, next);
     const uint32_t count = next->seat_count;
     sh_survivor survivors[SH_DEVICES_MAX];
     for (uint32_t i = 0; i < count; i++) {
@@ -375,27 +377,6 @@ void sh_membership_check_recovered(sh_membership *membership)
 
 /* --- The planned way ----------------------------------------------------------------------- */
 
-static bool is_up_to_date(const sh_membership *membership, const sh_roster_entry *one)
-{
-    const sh_transfer *transfer = sh_membership_transfer_to(membership, one->device);
-    return transfer != NULL && one->notice.whole && one->notice.fetched == transfer->number &&
-           !one->notice.leaving;
-}
-
-/* Whether it is to have a seat. A joiner is where its replica is whole, will soon be, or is awaited
- * because its seat is being linked. */
-static bool is_to_stay(const sh_membership *membership, const sh_roster_entry *one)
-{
-    if (one->device == 0)
-        return true;
-    if (one->seated)
-        return !one->notice.leaving;
-    const sh_transfer *transfer = sh_membership_transfer_to(membership, one->device);
-    return one->ready && transfer != NULL && !one->notice.leaving &&
-           (is_up_to_date(membership, one) || sh_membership_expects(membership, one->device) ||
-            (one->notice.coming == transfer->number && one->notice.left_ms <= AHEAD_MS));
-}
-
 void sh_membership_assess(sh_membership *membership)
 {
     const sh_seating *now = &membership->now;
@@ -438,7 +419,7 @@ void sh_membership_plan(sh_membership *membership)
     if (!change || sh_membership_is_done(membership))
         return;
     clear_view(membership, next, true);
-    seat_all(membership, next, is_to_stay);
+    seat_all(membership, next);
     deal_shares(membership, next);
     bool same = next->seat_count == now->seat_count;
     for (uint32_t i = 0; same && i < next->seat_count; i++)
@@ -468,7 +449,7 @@ bool sh_membership_plan_holds(const sh_membership *membership)
     return true;
 }
 
-/* By how much the next view's computing is shorter than that of the one at hand. */
+/* How much less time a step's computing takes in the next view than in this one. */
 static double shortening_ms(const sh_membership *membership)
 {
     const sh_seating *views[] = {&membership->now, &membership->next};

@@ -15,8 +15,7 @@
 
 #include "cluster/membership_state.h"
 
-/* Starts the transfers that are needed: for joiners while all work, for those behind while all
- * stand. */
+/* Starts the transfers that joiners need while all work, or devices behind while all stand. */
 void sh_membership_begin_transfers(sh_membership *membership);
 
 /* The transfer that `device` takes; NULL: none. Borrowed until a transfer begins or is dropped. */
@@ -27,22 +26,20 @@ void sh_membership_drop_transfer(sh_membership *membership, const sh_transfer *t
 /* Drops those in which `device` takes part. */
 void sh_membership_drop_transfers(sh_membership *membership, uint32_t device);
 
-/* STEADY: whether new shares pay, a step or more after this was asked last. */
+/* STEADY, a step or more after the last call: finds whether new shares pay. */
 void sh_membership_assess(sh_membership *membership);
 
-/* STEADY to LINKING: one change of the view that works, with all that has come together for it. */
+/* STEADY to LINKING: one view for all changes that are due. */
 void sh_membership_plan(sh_membership *membership);
 
-/* LINKING: whether all that have a seat in the next view can still have one. */
+/* LINKING: whether all devices of the next view can still be in it. */
 bool sh_membership_plan_holds(const sh_membership *membership);
 
-/*
- * Whether `one` may be announced as a member of the next view: a joiner may be before its replica
- * is whole, if it will be so little late that no step is longer than without it.
- */
+/* Whether `one` may be announced as a member of the next view. A joiner whose replica is not whole
+ * may, if waiting for it makes no step longer than a step without it. */
 bool sh_membership_is_in_time(const sh_membership *membership, const sh_roster_entry *one);
 
-/* The view that is being linked cannot come about as it is. */
+/* The view that is being linked is given up. */
 void sh_membership_give_up(sh_membership *membership);
 
 /* COMMITTED to ENTERING, once device 0 works in the view that it announced. */
@@ -57,11 +54,11 @@ void sh_membership_check_halted(sh_membership *membership);
 /* RECOVERING to ENTERING, once all stand at the target and are linked. */
 void sh_membership_check_recovered(sh_membership *membership);
 
-/* ENTERING to STEADY, once all are in the view, and those that leave are through with the last one.
+/* ENTERING to STEADY, once all are in the view and those that leave have passed their last stage.
  */
 void sh_membership_check_entered(sh_membership *membership);
 
-/* A member that has made a step in the view at hand with the replica that it has is proven. */
+/* Notes which members are proven: they have made a step in this view with the replica they have. */
 void sh_membership_prove(sh_membership *membership);
 
 /* Dismisses joiners that want to leave before they have a seat. */

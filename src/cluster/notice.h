@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a device tells the coordinator of itself. A level, not an edge: each notice says everything
- * and carries a serial, and only the one with the highest counts. It is sent when it changes and at
- * least every 100 ms, so it is the heartbeat too, and loss, repetition and reordering do no harm.
+ * and carries a serial, and only the one with the highest serial counts. It is sent when it changes
+ * and at least every 100 ms, so it is the heartbeat, and loss, repetition and reordering do no
+ * harm.
  *
- * Made by cluster/participant, read by cluster/membership; node/ carries it. With the first one
- * that says READY go two texts: the data's fingerprint and the arithmetic family.
+ * Made by cluster/participant, read by cluster/membership; node/ carries it. The data's fingerprint
+ * and the arithmetic family go with the first one that says READY.
  *
  * Threads: any; a value.
  */

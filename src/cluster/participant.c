@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A device is in a view (notice.view) from the instant at which it may make stages there. It enters
+ * A device is in a view (notice.view) once it may make stages there. It enters by the trailer, when
+ * a stage passes whose trailer names the view and the seats are known here; or by a GO, when it is
+ * whole, stands at the start, and nothing is under way; whichever comes first. A device without a
+ * seat in the view that the trailer names is in no view and waits to be dismissed. Its ring stays
+ * up, because others may not have all of the last stage yet; so does the ring before until a stage
+ * of the new view has passed, which needs all devices there.
  *
- *     by the trailer   a stage passed whose trailer names the view, and its seats are known here;
- * or by a GO          it is whole, stands at the start, and nothing is under way
- *
- * whichever comes first; both say the same. Where the trailer names a view in which the device has
- * no seat it is out, in no view, and waits to be dismissed: its ring stays up, because others may
- * not have all of the last stage yet. For the same reason the ring before stays up until a stage of
- * the new view has passed, which it does only when all are in it.
- *
- * A HALT is carried out in this order: the loop aborts the rings, the step's thread comes back from
- * its stage, it computes the check, and only then the notice says `halted`. From then on the device
- * is as it says until a GO or a transfer.
+ * A HALT is carried out in this order: the loop aborts the rings, the step's thread returns from
+ * its stage and computes the check, and only then the notice says `halted`. The device then stays
+ * as it says until a GO or a transfer.
  */
 #include "cluster/participant.h"
 

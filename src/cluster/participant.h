@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A device's side of the cluster: follows the coordinator's directives, says how things stand. A
- * pure state machine between three: the coordinator, the step's thread, the loop's.
+ * A device's side of the cluster: follows the coordinator's directives and says how it stands. A
+ * pure state machine between the coordinator, the step's thread and the loop's.
  *
  *     sh_participant_init(&participant, device);
  *     sh_participant_handle(&participant, &(sh_participant_event){SH_PARTICIPANT_DIRECTIVE, ...});
  *     const sh_task task = sh_participant_take(&participant);  // the step's thread: what next?
  *     if (participant.notice.serial != sent)  ... send participant.notice ...
  *
- * The step's thread takes a task, does it, says how it went with one event, and asks again. WAIT:
- * it asks again after any event. Taking a task and the events go under one lock, so that a task
- * that was taken is known to be under way.
- *
- * A device that has lost the coordinator begins anew, with a new number.
+ * The step's thread takes a task, does it, says with one event how it went, and asks again; after
+ * WAIT, it asks again after any event. A device that has lost the coordinator begins anew, with a
+ * new number.
  *
  * Threads: caller locks.
  */
@@ -44,22 +42,24 @@ typedef struct sh_task {
 } sh_task;
 
 typedef enum sh_participant_event_kind {
-    SH_PARTICIPANT_DIRECTIVE,   /* directive: copied */
-    SH_PARTICIPANT_PREPARED,    /* whole; where it is: position, grains */
-    SH_PARTICIPANT_PASSED,      /* a reduction came through and its verdict is carried out: position
-                                   and grains of the next stage; next_view as the trailer had it, 0
-                                   where the verdict is a redo; finished: the job ends here; speed */
-    SH_PARTICIPANT_REDONE,      /* a reduction came through, its verdict is a redo, and the next
-                                   attempt is under way by itself: position */
-    SH_PARTICIPANT_STOPPED,     /* the stage ended without: held, all that is now in the own part */
-    SH_PARTICIPANT_DIFFERED,    /* the reduction came through and the checks in it do not agree;
-                                   nothing was applied: held */
+    SH_PARTICIPANT_DIRECTIVE, /* directive: copied */
+    SH_PARTICIPANT_PREPARED,  /* whole; if it is: position, grains */
+    /* A reduction came through and its verdict is carried out: position and grains of the next
+     * stage; next_view as the trailer had it, 0 if the verdict is a redo; finished: the job ends
+     * here; speed. */
+    SH_PARTICIPANT_PASSED,
+    /* The same, but its verdict is a redo, and the next attempt is under way by itself: position.
+     */
+    SH_PARTICIPANT_REDONE,
+    SH_PARTICIPANT_STOPPED,     /* the stage ended without a sum: held, all of the own part */
+    SH_PARTICIPANT_DIFFERED,    /* the checks in the sum differ, and nothing was applied: held */
     SH_PARTICIPANT_CHECKED,     /* check */
     SH_PARTICIPANT_LINKED,      /* view: its ring is linked on both sides */
     SH_PARTICIPANT_LINK_BROKEN, /* view; peer: the device at the other end */
-    SH_PARTICIPANT_FETCHED,  /* transfer; position, grains: the replica is whole and stands there;
-                                again for each stage that a live one follows */
-    SH_PARTICIPANT_FETCHING, /* transfer; left_ms until all of it is here */
+    /* transfer; position, grains: the replica is whole and stands there; again for each stage that
+     * a live one follows. */
+    SH_PARTICIPANT_FETCHED,
+    SH_PARTICIPANT_FETCHING,     /* transfer; left_ms until all of it is here */
     SH_PARTICIPANT_FETCH_FAILED, /* transfer */
     SH_PARTICIPANT_LEAVE,
 } sh_participant_event_kind;
@@ -104,10 +104,8 @@ sh_task sh_participant_take(sh_participant *participant);
 /* Loop: the view whose ring is to be linked now (its seats are the directive's), or 0. */
 uint32_t sh_participant_link(const sh_participant *participant);
 
-/*
- * Loop: whether the ring of this number may stand. All others are aborted and closed: the engine's
- * wait then fails, and the step's thread says STOPPED.
- */
+/* Loop: whether the ring of this number may stand. The others are aborted and closed: the engine's
+ * wait then fails, and the step's thread says STOPPED. */
 bool sh_participant_may_stand(const sh_participant *participant, uint32_t ring);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where all go on after a halt, judged by what the survivors say of themselves: one position, who
- * stands there, who needs a replica, whose grains count, who computes the rest. Pure functions.
+ * Where all go on after a halt, by what the survivors say: one position, who stands there, who
+ * needs a replica, whose grains count, who computes the rest. Pure functions.
  *
  *     if (!sh_recovery_judge(&recovery, survivors, count))
  *         ... no replica is left ...
@@ -39,22 +39,20 @@ typedef struct sh_recovery {
 } sh_recovery;
 
 /*
- * The target is the highest position; of a validation and the first attempt behind it, which have
- * the same weights, the validation, once more. But where a single device is there, and not device
- * 0, and device 0 is whole, the target is where device 0 stands: else the loss of that one device
- * while it gives its replica away would be the loss of the job.
+ * The target is the highest position; of a validation and the first attempt after it, which have
+ * the same weights, the validation. But if only one device is there, not device 0, and device 0 is
+ * whole, the target is where device 0 stands: else the job would be lost with that one device while
+ * it gives its replica away.
  *
- * Of those at the target the most that agree by check are right: of the proven, where there are
- * some. In a tie nobody can know, and all are AT: `torn`. So it is where a single one's word stands
- * against others'. False: nobody has a whole replica.
+ * Of the devices at the target (the proven ones, if there are any) the largest group with equal
+ * checks is right. In a tie, or if one device stands against others, all are AT and it is `torn`.
+ * False: nobody has a whole replica.
  */
 bool sh_recovery_judge(sh_recovery *recovery, const sh_survivor *survivors, uint32_t count);
 
-/*
- * Who keeps what it holds, and what each is to compute besides, about in proportion to the shares.
- * Every grain of the stage is then kept or to be computed by exactly one. With `afresh`, and
- * where a device would hold too scattered a set, nobody keeps. Shares of `of` grains.
- */
+/* Finds who keeps what it holds, and what each computes besides, about in proportion to the shares
+ * of `of` grains: every grain of the stage is kept or computed by exactly one device. Nobody keeps
+ * with `afresh`, or if a device would hold too scattered a set. */
 void sh_recovery_deal(sh_recovery *recovery, const sh_survivor *survivors, uint32_t count,
                       const sh_range *shares, uint32_t of, bool afresh);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which devices serve: add up a shard of every sum for the others (reduce/servers.c). All of a
- * view, or those that the user has chosen. It is no part of the job: the weights are the same.
+ * Which devices serve, that is, add up a shard of every sum for the others (reduce/servers.c): all
+ * of a view, or those that the user has chosen. The weights are the same.
  *
  *     sh_serving serving = {.on = true};
  *     SH_TRY(sh_serving_parse(&serving, "0,2"));            // --servers; without: all devices
@@ -23,8 +23,7 @@ typedef struct sh_serving {
     uint32_t devices[SH_DEVICES_MAX];
 } sh_serving;
 
-/* Numbers of devices with commas between them. SH_INVALID says what may be written; `serving` is
- * then as it was. Leaves `on` alone. */
+/* Numbers of devices with commas between them; `on` stays. SH_INVALID says what may be written. */
 sh_status sh_serving_parse(sh_serving *serving, const char *text) SHOAL_CHECKED;
 
 /* Sets who serves in a view. False: none of the chosen has a seat, so all serve. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * p[i] = grains * r[i] / sum of r is what a seat would get if grains could be cut. Everybody gets
- * floor(p[i]); the k that are left go to k different seats, so all stay within one grain of p. The
- * time of a seat that gets one more is (floor(p[i]) + 1) / r[i], so the k smallest of these make
- * the longest seat as short as it can be.
+ * p[i] = grains * r[i] / sum of r is what a seat would get if grains could be cut. Each seat gets
+ * floor(p[i]), and the k grains that are left go to k seats, one each. A seat that gets one more
+ * takes (floor(p[i]) + 1) / r[i], so the k smallest of these make the longest seat as short as
+ * possible.
  */
 #include "cluster/shares.h"
 
