@@ -36,8 +36,7 @@ struct sh_children {
     child items[];
 };
 
-/* Waits for one process without reaping it, so that its id stays its own until we say that it
- * ended. */
+/* Waits for one process without reaping it, so that its id stays its own until `waited` is set. */
 static void *wait_for_child(void *argument)
 {
     child *self = argument;

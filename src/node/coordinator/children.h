@@ -29,10 +29,8 @@ typedef struct sh_children_options {
 sh_status sh_children_start(sh_children **children,
                             const sh_children_options *options) SHOAL_CHECKED;
 
-/*
- * Waits for all to end by themselves, which they do when the job is over; those that have not after
- * `patience_ms` are killed. NULL is fine.
- */
+/* Waits for all to end by themselves, as they do when the job is over; after `patience_ms` kills
+ * those that are left. NULL is fine. */
 void sh_children_stop(sh_children *children, uint32_t patience_ms);
 
 #endif

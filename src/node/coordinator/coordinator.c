@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Everything here but the functions of coordinator.h runs on the loop's thread. An *entrant* is a
- * connection that proved the join token; it becomes a device of the job with its hello, and gets a
- * number that is never given again. Device 0 has a station instead of a connection, and is told and
- * heard as the others are.
- *
- * The membership is guarded by `lock`, because device 0, where it is alone, announces a view from
- * the step's thread.
+ * connection that proved the join token. With its hello it becomes a device of the job and gets a
+ * number that is never given again. Device 0 has a station instead of a connection. `lock` guards
+ * the membership, because device 0, if it is alone, announces a view from the step's thread.
  */
-
 #include "node/coordinator/coordinator_impl.h"
 
 #include <stdio.h>
@@ -40,6 +36,14 @@ static void forget(entrant *gone)
     free(gone);
 }
 
+static void print_peer(const entrant *whom, char peer[SH_ADDRESS_TEXT])
+{
+    if (whom != NULL)
+        sh_channel_peer_address(whom->channel, peer);
+    else
+        snprintf(peer, SH_ADDRESS_TEXT, "gone");
+}
+
 /* ---- the membership -------------------------------------------------------------------------- */
 
 static void handle(sh_coordinator *coordinator, const sh_membership_event *event)
@@ -60,7 +64,7 @@ static void report_gone(sh_coordinator *coordinator, uint32_t device, const char
            &(sh_membership_event){SH_MEMBERSHIP_GONE, .device = device, .reason = reason});
 }
 
-/* Where a message could not be made: device 0 cannot go on. */
+/* A message could not be made: device 0 cannot go on. */
 static void end_where_failed(sh_coordinator *coordinator, sh_status status)
 {
     if (status != SH_OK)
@@ -77,14 +81,13 @@ static void take_standing(sh_coordinator *coordinator, uint32_t device, const sh
                                                .fingerprint = fingerprint, .family = family});
 }
 
-/* Shows out whoever broke the rules, which no device of ours does; `from` may be gone afterwards.
- */
+/* Ends the connection of one that broke the rules; `from` may be gone afterwards. */
 static void show_out(entrant *from, const char *reason)
 {
     sh_coordinator *coordinator = from->of;
     const uint32_t device = from->device;
     char peer[SH_ADDRESS_TEXT];
-    sh_entrant_peer(from, peer);
+    print_peer(from, peer);
     sh_log(SH_LOG_WARN, "net.refused", "peer=%s reason=\"%s\"", peer, reason);
     sh_entrant_tell_refusal(from, reason, false);
     report_gone(coordinator, device, reason);
@@ -103,8 +106,7 @@ static void note(sh_coordinator *coordinator, const sh_membership_action *action
     if (action->device != SH_MEMBERSHIP_ALL)
         snprintf(whom, sizeof whom, "device=%u ", action->device);
     sh_log(bad ? SH_LOG_WARN : SH_LOG_INFO, id, "%stext=\"%s\"", whom, action->text);
-    /* For the log alone: it may come often, or says how a change goes on of whose end the user
-     * hears. */
+    /* These are for the log alone: they may come often, or are steps of a change that is told. */
     if (action->news == SH_NEWS_SHARES || action->news == SH_NEWS_TRANSFER ||
         action->news == SH_NEWS_WHOLE || action->news == SH_NEWS_VIEW)
         return;
@@ -112,7 +114,7 @@ static void note(sh_coordinator *coordinator, const sh_membership_action *action
     sh_mailbox_post(coordinator->options.mailbox, &mail);
 }
 
-/* Actions may bring events about, whose actions then stand behind those that are left. */
+/* An action may cause events, whose actions then follow those that are left. */
 static void carry_out(sh_coordinator *coordinator)
 {
     for (;;) {
@@ -130,7 +132,7 @@ static void carry_out(sh_coordinator *coordinator)
                 end_where_failed(coordinator, sh_entrant_welcome(coordinator, whom));
             break;
         case SH_MEMBERSHIP_REFUSE:
-            sh_entrant_peer(whom, peer);
+            print_peer(whom, peer);
             sh_log(SH_LOG_WARN, "device.refused", "device=%u peer=%s reason=\"%s\"", action.device,
                    peer, action.text);
             if (whom != NULL)
@@ -171,18 +173,6 @@ static void handle_hello(entrant *from, const Shoal__Hello *hello)
     handle(coordinator,
            &(sh_membership_event){SH_MEMBERSHIP_HELLO, .device = from->device, .name = hello->name,
                                   .version = hello->version, .local = hello->local});
-}
-
-static void handle_ready(entrant *from, const Shoal__Ready *ready)
-{
-    if (from->family[0] != '\0' || strlen(ready->family) >= sizeof from->family ||
-        strlen(ready->fingerprint) >= sizeof from->fingerprint) {
-        show_out(from, "it said twice that it is ready, or what it said makes no sense");
-        return;
-    }
-    from->has_data = ready->has_data;
-    snprintf(from->family, sizeof from->family, "%s", ready->family);
-    snprintf(from->fingerprint, sizeof from->fingerprint, "%s", ready->fingerprint);
 }
 
 static void handle_notice(entrant *from, const Shoal__Notice *notice)
@@ -231,9 +221,18 @@ static void handle_message(entrant *from, const Shoal__Message *message)
     case SHOAL__MESSAGE__BODY_HELLO:
         handle_hello(from, message->hello);
         break;
-    case SHOAL__MESSAGE__BODY_READY:
-        handle_ready(from, message->ready);
+    case SHOAL__MESSAGE__BODY_READY: {
+        const Shoal__Ready *ready = message->ready;
+        if (from->family[0] != '\0' || strlen(ready->family) >= sizeof from->family ||
+            strlen(ready->fingerprint) >= sizeof from->fingerprint) {
+            show_out(from, "it said twice that it is ready, or what it said makes no sense");
+            break;
+        }
+        from->has_data = ready->has_data;
+        snprintf(from->family, sizeof from->family, "%s", ready->family);
+        snprintf(from->fingerprint, sizeof from->fingerprint, "%s", ready->fingerprint);
         break;
+    }
     case SHOAL__MESSAGE__BODY_NOTICE:
         handle_notice(from, message->notice);
         break;
@@ -533,7 +532,7 @@ sh_status sh_coordinator_reports(sh_coordinator *coordinator, sh_device_report *
     return SH_OK;
 }
 
-/* Whoever goes now goes because the job is over; the last one's end is told to the mailbox. */
+/* The job is over, so devices go; the end of the last one is told to the mailbox. */
 static void do_linger(void *context)
 {
     sh_coordinator *coordinator = context;
@@ -569,7 +568,7 @@ static void do_close(void *context)
     }
 }
 
-/* Until the last connection is closed, at most so long after the last mail. */
+/* Waits until the last connection is closed, or no mail comes for this time. */
 static void wait_for_close(const sh_coordinator *coordinator, uint32_t timeout_ms)
 {
     sh_mail mail = {.kind = SH_MAIL_NOTE};

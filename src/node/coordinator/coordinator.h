@@ -61,10 +61,7 @@ void sh_coordinator_enter(sh_coordinator *coordinator, uint32_t view, uint64_t s
 /* Gives up: tells all devices why. */
 void sh_coordinator_fail(sh_coordinator *coordinator, const char *reason);
 
-/*
- * What each device that ever took part did, in the order in which they came; device 0 first.
- * `reports` is owned: free().
- */
+/* What each device that ever took part did, in the order of coming. `reports` is owned: free(). */
 sh_status sh_coordinator_reports(sh_coordinator *coordinator, sh_device_report **reports,
                                  size_t *count, bool *reproducible) SHOAL_CHECKED;
 

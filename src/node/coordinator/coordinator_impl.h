@@ -63,8 +63,6 @@ sh_status sh_coordinator_make_key(const sh_coordinator *coordinator,
                                   unsigned char key[SH_KEY_BYTES],
                                   const char *identity) SHOAL_CHECKED;
 
-void sh_entrant_peer(const entrant *whom, char peer[SH_ADDRESS_TEXT]);
-
 /* The next that return a status fail where a key cannot be made: the job cannot go on. */
 sh_status sh_entrant_welcome(sh_coordinator *coordinator, entrant *to) SHOAL_CHECKED;
 void sh_entrant_tell_end(entrant *to, sh_status status, const char *reason);

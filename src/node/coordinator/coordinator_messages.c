@@ -49,14 +49,6 @@ void sh_entrant_tell_refusal(entrant *to, const char *reason, bool again)
     sh_channel_flush_close(to->channel);
 }
 
-void sh_entrant_peer(const entrant *whom, char peer[SH_ADDRESS_TEXT])
-{
-    if (whom != NULL)
-        sh_channel_peer_address(whom->channel, peer);
-    else
-        snprintf(peer, SH_ADDRESS_TEXT, "gone");
-}
-
 /* ---- orders ---------------------------------------------------------------------------------- */
 
 /* The way from one device to another; the host is "" where it is not to be had. */

@@ -26,18 +26,15 @@ typedef struct sh_invitation {
     char local_text[SH_TOKEN_TEXT]; /* the same secret, by an address of this machine's own */
 } sh_invitation;
 
-/* Reads --listen: "[ADDRESS]:PORT"; NULL: a free port of the loopback, so nobody elsewhere can
- * come. */
+/* Reads --listen: "[ADDRESS]:PORT"; NULL: a free port of the loopback. */
 sh_status sh_invitation_read(sh_invitation *invitation, const char *listen) SHOAL_CHECKED;
 
 /* Makes the tokens for the port that was bound, with an address that others are likely to reach. */
 sh_status sh_invitation_issue(sh_invitation *invitation, uint16_t port) SHOAL_CHECKED;
 
-/*
- * Takes over the token that sh_invitation_keep has left in a file before the coordinator was
- * started again, so that the devices that have it find the way back: its secret, and its port where
- * --listen names none. Nothing where there is no file.
- */
+/* Takes the secret, and the port if --listen names none, of the token that sh_invitation_keep has
+ * left in a file, so that devices find back to a coordinator that was started again. Does nothing
+ * without the file. */
 sh_status sh_invitation_recall(sh_invitation *invitation, const char *path) SHOAL_CHECKED;
 
 /* Keeps the token in a file that only its owner reads. */

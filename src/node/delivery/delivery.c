@@ -2,14 +2,12 @@
 /*
  * Three threads meet here. Readers of the data set say what they want (any thread). The loop asks
  * sources for it and receives blocks into *slots*, a few for each source. The keeper, a thread of
- * its own, checks a block that has come and writes it into the cache, because a slow card may take
- * its time for that, which the loop does not have.
+ * its own, checks a block and writes it into the cache: a slow card takes too long for the loop.
  *
  *     slot:  FREE --asked for--> ASKED --has come--> FULL --kept or refused--> FREE
  *
- * `lock` guards what the three share; channels and the timer are the loop's. The timer sees to what
- * no event tells: sources to be connected to again, sources that have gone silent, blocks that all
- * have refused.
+ * `lock` guards what the three share; channels and the timer are the loop's. The timer finds what
+ * no event tells: sources to connect to again, silent sources, blocks that all have refused.
  */
 #include "node/delivery/delivery.h"
 
@@ -150,8 +148,8 @@ static void keep(sh_delivery *delivery, slot *s)
     }
 }
 
-/* Waits for something to do: a block to keep, or NULL where all that is missing is to be put on the
- * list. False at the end. */
+/* Waits for a block to keep; NULL: all that is missing is to be put on the list. False at the end.
+ */
 static bool take(sh_delivery *delivery, slot **next)
 {
     pthread_mutex_lock(&delivery->lock);
@@ -166,34 +164,24 @@ static bool take(sh_delivery *delivery, slot **next)
     return goes_on;
 }
 
-/* The lock is not held for all of it: there may be many blocks. */
-static void ask_for_all(sh_delivery *delivery)
-{
-    for (uint32_t i = 0; i < delivery->manifest->blocks; i++) {
-        if (sh_mirror_has(delivery->mirror, i))
-            continue;
-        pthread_mutex_lock(&delivery->lock);
-        sh_fetch_need(delivery->fetch, i, SH_FETCH_LATER);
-        pthread_mutex_unlock(&delivery->lock);
-    }
-    pthread_mutex_lock(&delivery->lock);
-    delivery->asked_all = true;
-    pthread_mutex_unlock(&delivery->lock);
-}
-
 static void *keeper_main(void *argument)
 {
     sh_delivery *delivery = argument;
     for (slot *s; take(delivery, &s);) {
-        if (s == NULL) {
-            ask_for_all(delivery);
-        } else {
+        if (s != NULL)
             keep(delivery, s);
-            pthread_mutex_lock(&delivery->lock);
-            s->state = SLOT_FREE;
+        for (uint32_t i = 0; s == NULL && i < delivery->manifest->blocks; i++) {
+            if (sh_mirror_has(delivery->mirror, i))
+                continue;
+            pthread_mutex_lock(&delivery->lock); /* not for all of it: there may be many blocks */
+            sh_fetch_need(delivery->fetch, i, SH_FETCH_LATER);
             pthread_mutex_unlock(&delivery->lock);
         }
         pthread_mutex_lock(&delivery->lock);
+        if (s != NULL)
+            s->state = SLOT_FREE;
+        else
+            delivery->asked_all = true;
         const bool complete = delivery->asked_all && sh_fetch_left(delivery->fetch) == 0;
         const bool news = complete && !delivery->complete;
         delivery->complete = delivery->complete || complete;
@@ -425,8 +413,8 @@ static void connect_to(source *to)
 
 /* ---- what no event tells -------------------------------------------------------------------- */
 
-/* Connects where that is due; drops a source that has gone silent. Making a manifest may take long,
- * so a source that owes that is not silent. */
+/* Connects if that is due; drops a silent source. One that owes the manifest is not silent, because
+ * making it may take long. */
 static void tend(source *s)
 {
     sh_channel_stats stats;
@@ -446,8 +434,7 @@ static void tend(source *s)
         drop(s, "it has gone silent");
 }
 
-/* Blocks that all sources have refused are asked for again; a reader does not wait for one forever.
- */
+/* Blocks that all have refused are asked for again, but a reader does not wait for one forever. */
 static void ask_again(sh_delivery *delivery, uint64_t open)
 {
     uint32_t block = 0;

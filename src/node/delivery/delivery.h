@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The job's data for a device that lacks them: fetched from devices that have them while it trains,
- * checked, and kept in the cache folder.
+ * The job's data for a device that lacks them: fetched from others while it trains, checked, and
+ * kept in the cache folder.
  *
  *     SH_TRY(sh_delivery_start(&delivery, &options));       // SH_MAIL_DATA tells how that went
  *     SH_TRY(sh_delivery_open(&dataset, delivery, fingerprint));
@@ -13,8 +13,8 @@
  *     sh_dataset_close(dataset);
  *     sh_delivery_free(delivery);
  *
- * What the data are, the first source says (the coordinator, as whom it has proved itself by its
- * key): from the root of its manifest on, blocks can come from anybody.
+ * The first source, the coordinator, says what the data are, and has proved by its key that it is
+ * the coordinator. Blocks, which the manifest's root proves, can come from anybody.
  *
  * Threads: one caller, not the loop's, but for what says "loop only".
  */
@@ -41,23 +41,21 @@ typedef struct sh_delivery_options {
 sh_status sh_delivery_start(sh_delivery **delivery,
                             const sh_delivery_options *options) SHOAL_CHECKED;
 
-/*
- * After SH_MAIL_DATA with SH_OK: opens the data set, which nobody may read before
- * sh_delivery_begin. `*dataset` is owned; where it is closed before that, free the delivery. Fails
- * with SH_MISMATCH (the manifest is of data with another fingerprint) and as sh_manifest_parse and
- * sh_mirror_open do.
- */
+/* After SH_MAIL_DATA with SH_OK: opens the data set, which nobody may read before
+ * sh_delivery_begin.
+ * `*dataset` is owned; if it is closed before that, free the delivery. SH_MISMATCH (the manifest is
+ * of other data), and as sh_manifest_parse and sh_mirror_open fail. */
 sh_status sh_delivery_open(sh_dataset **dataset, sh_delivery *delivery,
                            const char *fingerprint) SHOAL_CHECKED;
 
 sh_status sh_delivery_begin(sh_delivery *delivery) SHOAL_CHECKED;
 
-/* Fetches what nobody has read, too. Before that, the wire is left to more urgent things: to the
- * replica that this device takes over. After begin; once more is fine. */
+/* From now on also fetches what nobody has read. Before, the wire is left to the replica that this
+ * device takes. After begin; once more is fine. */
 void sh_delivery_complete(sh_delivery *delivery);
 
-/* The job is over, or the coordinator is lost: who waits for a sample, now or later, fails with
- * this (not SH_OK). Any thread. */
+/* The job is over, or the coordinator is lost: waiting for a sample, now or later, fails with this
+ * status, which is not SH_OK. Any thread. */
 void sh_delivery_fail(sh_delivery *delivery, sh_status status, const char *reason);
 
 /* Whether all is here. After begin. */

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A client has two buffers: while one block is written to the wire, the next is read. Reading one
- * takes a fraction of a millisecond from the page cache, so it happens on the loop's thread; its
- * size keeps it short from a disk, too. Hashing the whole data set does not fit there and has a
- * thread, which ends when the manifest is made.
+ * A client has two buffers: while one block is on the wire, the next is read. That happens on the
+ * loop's thread: it takes a fraction of a millisecond from the page cache, and a block is small
+ * enough for a disk. Hashing the whole data set takes longer and has a thread of its own.
  */
 #include "node/delivery/supply.h"
 

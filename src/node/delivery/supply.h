@@ -9,16 +9,13 @@
  *     sh_supply_close(supply);
  *     sh_supply_free(supply);
  *
- * Who comes under "data/DEVICE" (this device's number) sends frames without a body, and each is
- * answered by one, in the order of the asking:
+ * A client comes under "data/DEVICE" (this device's number). It sends frames without a body, and
+ * each is answered by one, in order:
  *
- *     MANIFEST   the packed manifest (data/manifest.h); where there is none, a `refuse` that says
- *                why
- *     BLOCK      its body; without one where this device does not have it. step: the block's
- *                number, which means nothing here and is given back; bucket: the file; view: its
- *                first byte / 4096; hop + 65536 * attempt: its bytes
- *
- * The manifest is made when the first device asks for it, on a thread of its own.
+ *     MANIFEST   the packed manifest (data/manifest.h), made on a thread when the first client
+ * asks; a `refuse` says why there is none BLOCK      its body; none: this device does not have it.
+ * step: the block's number, which is given back; bucket: the file; view: its first byte / 4096; hop
+ * + 65536 * attempt: its bytes
  *
  * Threads: each function says. "Loop only" as in net/loop.h.
  */
@@ -48,8 +45,8 @@ sh_block sh_block_of_frame(const sh_frame *head);
 /* Any thread. */
 sh_status sh_supply_new(sh_supply **supply, const sh_supply_options *options) SHOAL_CHECKED;
 
-/* Takes the channel of a device that came for data; false where it did not, or where there are too
- * many. NULL takes none. Loop only. */
+/* Takes a channel that came for data; false: it did not, or there are too many. NULL takes none.
+ * Loop only. */
 bool sh_supply_accept(sh_supply *supply, sh_channel *channel, const char *identity);
 
 /* Bytes on the wire so far; of NULL none. Loop only. */
@@ -58,8 +55,8 @@ sh_channel_stats sh_supply_stats(const sh_supply *supply);
 /* Ends all channels. NULL is fine. Loop only. */
 void sh_supply_close(sh_supply *supply);
 
-/* After sh_supply_close; waits for a manifest that is being made. NULL is fine. Any thread but the
- * loop's. */
+/* After sh_supply_close; waits for the manifest's thread. NULL is fine. Any thread but the loop's.
+ */
 void sh_supply_free(sh_supply *supply);
 
 #endif

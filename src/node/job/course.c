@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A device that is alone has the tasks that a station would give it: one view for ever. So have
- * ranks, whose course ends where a stage breaks off. Whoever else is in a view does its stages
- * until the station says otherwise; what breaks a stage off is the station's to mend, and only what
- * is this device's own fault ends the course.
+ * Without a station (alone, or as a rank) a device has the tasks of one view for ever, and a stage
+ * that breaks off ends the course. With one, the station mends what breaks a stage off, and only
+ * this device's own fault ends the course.
  */
 #include "node/job/course.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The course of a training on one device: stage after stage, validation at the end of an epoch and
- * of the job, an end where the coordinator's user asked for it. What is decided on the way rests on
- * what all devices of a view know, or is the station's to say.
+ * of the job, an end on request. It decides by what all devices of a view know, or the station
+ * does.
  *
  *     SH_TRY(sh_course_run(&course, &ending));
  *
@@ -57,8 +57,8 @@ typedef struct sh_course {
     bool stopped;
 } sh_course;
 
-/* Runs from where the replica stands to the job's end. Nobody but the caller touches the replica
- * afterwards; where it is whole, it is as after its last step, after a failure too. */
+/* Runs from where the replica stands to the job's end. Afterwards the replica is the caller's; if
+ * it is whole, it is as after its last step, also after a failure. */
 sh_status sh_course_run(sh_course *course, sh_ending *ending) SHOAL_CHECKED;
 
 #endif

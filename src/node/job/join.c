@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A device's life in a job: connect, be welcomed, prepare, do what the station says until the job
- * is over or this device's part in it. Where the connection to the coordinator is lost, or the
- * others went on without a device that was silent, it keeps what it has prepared and tries to come
- * back for a while, as a device that joins.
+ * or this device's part in it is over. If the coordinator is lost, or the others went on without
+ * this device, it keeps what it has prepared and tries for a while to come back, as a device that
+ * joins.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,11 +57,7 @@ static const sh_stop *stop_of(const device *self)
 
 /* ---- preparing ------------------------------------------------------------------------------- */
 
-/*
- * Waits for one mail: the welcome; or SH_MAIL_DATA, until it is known what the data are, which who
- * has them may have to find out first. The end of the job instead is a failure, whatever its
- * status.
- */
+/* Waits for the mail of one kind: WELCOME or DATA. The end of the job is a failure here. */
 static sh_status expect(device *self, sh_mail_kind kind, sh_mail *mail)
 {
     do {
@@ -133,8 +129,8 @@ static void close_bench(device *self)
     self->delivery = NULL;
 }
 
-/* Data and programs, unless they are there from before. Data that were on their way have lost their
- * sources with the coordinator; what has come of them is in the cache. */
+/* Opens data and compiles, unless that was done before. Data that were being fetched have lost
+ * their sources with the coordinator; what has come is in the cache. */
 static sh_status prepare(device *self, const sh_welcome *welcome)
 {
     if (self->bench != NULL && self->delivery == NULL &&

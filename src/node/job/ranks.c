@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The company of a device that mpirun or srun has started: a fixed set of ranks without a
- * coordinator, in which each does the same as all, in the same order. Rank 0 alone has the run's
- * folder and speaks. A rank that fails by itself, in a way that the others do not see, *parts*;
- * when its process ends the launcher ends the others.
+ * coordinator, which all do the same in the same order. Rank 0 alone has the run's folder and
+ * speaks. A rank that fails in a way that the others do not see *parts*; when its process ends, the
+ * launcher ends the others.
  *
- * Ranks exchange everything else through the engine too, which can only add. A block has a place
- * for each rank. A rank writes its own place and leaves zeros in the others, so the sum holds what
- * all ranks wrote.
+ * Ranks exchange texts through the engine too, which can only add: a block has a place for each
+ * rank, which writes its own and leaves zeros in the others.
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -266,8 +265,8 @@ static void close_ranks(sh_company *company, bool in_haste)
         sh_engine_close(company->engine); /* waits for the others */
 }
 
-/* A launcher that tells a rank to end ends it by force soon after, and where another rank is lost
- * no step comes to its end any more: what there is is saved as of the last one that did. */
+/* A launcher soon kills a rank that it told to end, and no step ends once another rank is lost: the
+ * replica is saved as of the last step that did. */
 static void on_overdue(void *context)
 {
     sh_company *company = context;

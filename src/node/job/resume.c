@@ -52,8 +52,8 @@ static sh_status resumed_job(sh_job *job, const sh_train_options *options, const
     return sh_job_complete(job);
 }
 
-/* What the user should know: steps are lost where the last checkpoint was of no use, and learning
- * rates change where they follow the job's end and that has moved. */
+/* What the user should know: the last checkpoint was of no use, so steps are lost; or learning
+ * rates change, because they follow the job's end and it has moved. */
 static sh_status write_note(char note[SH_MESSAGE_BYTES], const sh_workbench *bench,
                             const sh_job *saved, const char *asked, const char *used)
 {

@@ -21,10 +21,9 @@
 #include "train/workbench.h"
 
 /*
- * Opens the newest whole checkpoint of options->resume as a workbench that stands where it stood.
- * Only the end (epochs, steps), the data's place and a strategy that leads to the same weights may
- * be given anew; SH_MISMATCH names what differs. `note` is set to what the user should know (the
- * last checkpoint was damaged, learning rates change with the job's end), else to "".
+ * Opens the newest whole checkpoint of options->resume as a workbench that stands there. Only the
+ * end (epochs, steps), the data's place and a strategy that leads to the same weights may be given
+ * anew; SH_MISMATCH names what differs. `note` is set to what the user should know, else to "".
  */
 sh_status sh_resume_open(sh_workbench **bench, const sh_train_options *options,
                          char note[SH_MESSAGE_BYTES]) SHOAL_CHECKED;

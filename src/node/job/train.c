@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A training from its start to its summary, on the device that runs it: `sh_train` at the end tells
- * the story in order. With whom it trains is the company's business (node/job/company.h). Of ranks
- * the first one alone has a run's folder and an observer.
+ * A training from its start to its summary; `sh_train` at the end tells the story in order. With
+ * whom this device trains is the company's business (node/job/company.h). Of ranks the first one
+ * alone has a run's folder and an observer.
  *
- * What is written when: job.json at the start; events as they happen; a checkpoint and a line of
- * metrics after every validation; a checkpoint also where the training is stopped or a device is
- * lost. A step that fails leaves the weights as they were, so what is written is always the state
- * between two steps.
+ * Written are: job.json at the start; events as they happen; a checkpoint and a line of metrics
+ * after every validation; a checkpoint when the training is stopped or a device is lost. A step
+ * that fails leaves the weights as they were, so a checkpoint is always a state between two steps.
  */
 #include <math.h>
 #include <pthread.h>
@@ -101,8 +100,8 @@ static double seconds_since(uint64_t start_ns)
 
 /* ---- checkpoints ----------------------------------------------------------------------------- */
 
-/* Writes the replica as it stands; any thread that may read it. Where the process may be killed
- * soon it is not written twice. */
+/* Writes the replica as it stands; any thread that may read it. If the process may be killed soon,
+ * the same state is not written twice. */
 static sh_status save(training *t)
 {
     const sh_replica *replica = t->bench->replica;
@@ -131,7 +130,7 @@ static sh_status checkpoint(training *t)
     return SH_OK;
 }
 
-/* Another thread asks for it: no step may come to its end any more, and this process neither. */
+/* Called on another thread: neither the step nor this process may come to its end. */
 static void save_now(void *context)
 {
     training *t = context;
@@ -180,7 +179,7 @@ static sh_event describe(const training *t, sh_event_kind kind, const sh_progres
     };
 }
 
-/* All steps count, those too that others applied and past which this device was brought. */
+/* All steps count, also those that this device did not apply itself. */
 static void count_samples(training *t)
 {
     const sh_schedule *schedule = sh_trainer_schedule(t->bench->trainer);
@@ -313,8 +312,7 @@ static void on_passed(void *context, const sh_stage_outcome *outcome)
 
 /* ---- the start ------------------------------------------------------------------------------- */
 
-/* The job as it begins, with weights that somebody else has trained where they are asked for: their
- * hash becomes part of it. */
+/* A new job. If it starts from weights of somebody else, their hash becomes part of it. */
 static sh_status open_new(training *t, char note[SH_MESSAGE_BYTES])
 {
     sh_safetensors *file;
@@ -468,8 +466,7 @@ static sh_status summarise(training *t, const sh_course *course, const char *end
     return write_summary(t, ending);
 }
 
-/* A failure that leaves good weights behind: they are saved, and the message says where to go on.
- */
+/* After a failure that leaves good weights: saves them, and says where to go on. */
 static sh_status save_after(training *t, const sh_course *course, sh_status status,
                             const char *ending)
 {
@@ -481,7 +478,7 @@ static sh_status save_after(training *t, const sh_course *course, sh_status stat
                    (unsigned long long)t->bench->replica->steps);
 }
 
-/* A failure after which nothing can be saved: what there is stays, and the others hear why. */
+/* After a failure that leaves nothing to save: the other devices hear why. */
 static sh_status give_up(const training *t, sh_status status)
 {
     char message[SH_MESSAGE_BYTES];

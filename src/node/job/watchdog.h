@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * For those who are told to end and soon ended by force: waits for a request to stop, and where the
- * course has not ended some time after it, does what is to be done then.
+ * For a process that is told to end and soon killed: waits for a request to stop, and acts if the
+ * course has not ended some time after it.
  *
  *     SH_TRY(sh_watchdog_start(&watchdog, &(sh_watchdog_options){stop, 300, save, context}));
  *     ... the course ...

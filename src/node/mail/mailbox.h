@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The queue from the loop's thread to the step's thread: what has happened that the latter waits
- * for.
+ * The queue from the loop's thread to the step's thread: what the latter waits for.
  *
  *     sh_mail mail;
  *     SH_TRY(sh_mailbox_wait(mailbox, &mail, stop, 0));
@@ -19,17 +18,15 @@
 #define SH_MAILBOX_MAX 1024
 
 typedef enum sh_mail_kind {
-    SH_MAIL_WELCOME, /* a member was admitted: `data` is an sh_welcome (node/member/member.h), owned
-                      */
+    SH_MAIL_WELCOME, /* this device was admitted: `data` is an sh_welcome (member.h), owned */
     SH_MAIL_JOINED,  /* a device is ready: `text` is its name */
     SH_MAIL_NOTE,    /* something to tell the user: `text` */
     SH_MAIL_TASK,    /* there may be a task: take it (node/member/station.h) */
     SH_MAIL_END,     /* the job is over; `status` and `text` say how */
     SH_MAIL_LOST,    /* the connection to the coordinator ended without that; likewise */
     SH_MAIL_CLOSED,  /* the last connection has been closed, as was asked for */
-    SH_MAIL_DATA, /* what the data set is has come, or never will: as END (node/delivery/delivery.h)
-                   */
-    SH_MAIL_CHILD, /* a device started here has ended by itself: `text` */
+    SH_MAIL_DATA,    /* the manifest has come, or never will: as END (node/delivery/delivery.h) */
+    SH_MAIL_CHILD,   /* a device started here has ended by itself: `text` */
 } sh_mail_kind;
 
 typedef struct sh_mail {
@@ -53,10 +50,8 @@ void sh_mailbox_post(sh_mailbox *mailbox, const sh_mail *mail);
 /* As above, for mail that is a kind and a text. */
 void sh_mailbox_tell(sh_mailbox *mailbox, sh_mail_kind kind, sh_status status, const char *text);
 
-/*
- * The next mail, in order. Blocks for at most `timeout_ms` (0: without limit). SH_STOPPED after a
- * request of `stop` (may be NULL), SH_LIMIT when the time is over.
- */
+/* The next mail, in order. Blocks for at most `timeout_ms` (0: without limit). SH_STOPPED after a
+ * request of `stop` (may be NULL), SH_LIMIT when the time is over. */
 sh_status sh_mailbox_wait(sh_mailbox *mailbox, sh_mail *mail, const sh_stop *stop,
                           uint32_t timeout_ms) SHOAL_CHECKED;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a device gives of its replica to devices that take it over, while it works on: a giver
- * (train/giver) and a channel for each transfer that it is a donor of.
+ * What a device gives of its replica to others while it works on: a giver (train/giver) and a
+ * channel for each transfer that it is a donor of.
  *
  *     sh_donations_begin(donations, bench);
  *     sh_donations_follow(donations, &orders, device);        // lets the takers in
@@ -22,17 +22,16 @@ typedef struct sh_donations sh_donations;
 
 sh_status sh_donations_new(sh_donations **donations, sh_loop *loop) SHOAL_CHECKED;
 
-/* By which takers come in; NULL once it is closed. Borrowed. Loop only. */
+/* Where takers come in; NULL once it is closed. Borrowed. Loop only. */
 void sh_donations_set_door(sh_donations *donations, sh_listener *door);
 
-/* Whose replica is given; borrowed until sh_donations_free. The step's thread, before any orders.
- */
+/* Whose replica is given; borrowed until sh_donations_free. Before any orders. */
 void sh_donations_begin(sh_donations *donations, const sh_workbench *bench);
 
 /* Opens the door to the takers of new transfers, and ends those that are over. Loop only. */
 void sh_donations_follow(sh_donations *donations, const sh_orders *orders, uint32_t device);
 
-/* Takes the channel of a taker; false where its identity is none of ours. Loop only. */
+/* Takes the channel of a taker; false: its identity is none of ours. Loop only. */
 bool sh_donations_accept(sh_donations *donations, sh_channel *channel, const char *identity);
 
 /* The total of a round's span, by its number, is complete. Loop only. */

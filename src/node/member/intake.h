@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A replica that this device takes over from others: a taker (train/taker) and a channel to each
- * donor.
+ * A replica that this device takes from others: a taker (train/taker) and a channel to each donor.
  *
  *     SH_TRY(sh_intake_start(&intake, &options));
  *     ... on_position, each time that the replica is whole ...

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A device's connection to the coordinator of a job that it joins, and its door for other devices;
- * its station follows the coordinator's orders.
+ * A device's connection to the coordinator of a job that it joins, and its door for other devices.
  *
  *     SH_TRY(sh_member_connect(&member, &options));
  *     ... the mailbox gets WELCOME ...
@@ -39,20 +38,16 @@ typedef struct sh_welcome {
 
 typedef struct sh_member sh_member;
 
-/* Connects and says hello. What follows comes by mail; the end of the connection too, as
- * SH_MAIL_END. */
+/* Connects and says hello. What follows comes by mail, the end of the connection too. */
 sh_status sh_member_connect(sh_member **member, const sh_member_options *options) SHOAL_CHECKED;
 
-/*
- * This device is prepared for the job of the welcome; its replica is to be taken from others. It
- * gives its data to others, unless they are themselves still on their way (`delivery`, else NULL).
- * All are borrowed until sh_member_close.
- */
+/* This device is prepared for the job of the welcome and will take its replica from others. It
+ * gives its data to others unless they are still being fetched (`delivery`, else NULL). All are
+ * borrowed until sh_member_close. */
 void sh_member_ready(sh_member *member, sh_workbench *bench, const char *family,
                      sh_delivery *delivery);
 
-/* A step was applied here: the coordinator hears of it with what else is recorded, from
- * sh_member_ready on. */
+/* A step was applied here: from sh_member_ready on, the coordinator hears of it. */
 void sh_member_step(sh_member *member, const sh_step_times *times);
 
 /* Tells the coordinator that this device cannot go on, and why. */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The list changes on the loop's thread, when a ring is opened, and on the step's, when it is
- * closed; `lock` guards it and what both read. A ring is opened once and closed by the step's
- * thread alone, because that is who may be waiting inside its engine.
+ * The loop's thread opens a ring, once; the step's thread closes it, because it may be waiting in
+ * its engine. `lock` guards the list and what both read.
  */
 #include "node/member/rings.h"
 

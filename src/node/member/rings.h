@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The rings of a device: that of the view it works in, and the next one's, which is linked
- * meanwhile. "Ring" stands for the links of a view, also where these are those of servers.
+ * meanwhile. "Ring" stands for the links of a view, those of servers too.
  *
  *     SH_TRY(sh_rings_open(rings, &orders, device));   // its door opens
  *     sh_rings_connect(rings, &orders);                // where others' have, we link
@@ -32,25 +32,23 @@ typedef struct sh_rings_events {
 sh_status sh_rings_new(sh_rings **rings, sh_loop *loop,
                        const sh_rings_events *events) SHOAL_CHECKED;
 
-/* By which links come in; NULL once it is closed. Borrowed. Loop only. */
+/* Where links come in; NULL once it is closed. Borrowed. Loop only. */
 void sh_rings_set_door(sh_rings *rings, sh_listener *door);
 
-/* Makes the ring of a view of several devices, once, and lets in those that connect to us. Loop
- * only. */
+/* Makes a view's ring, once, and lets in the devices that connect to this one. Loop only. */
 sh_status sh_rings_open(sh_rings *rings, const sh_orders *orders, uint32_t device) SHOAL_CHECKED;
 
-/* Connects where these orders say that a door is open, and it has not begun to. Loop only. */
+/* Begins to connect where these orders say that a door is open. Loop only. */
 void sh_rings_connect(sh_rings *rings, const sh_orders *orders);
 
-/* Takes the channel of a device that connects to us; false where its identity is none of ours. Loop
- * only. */
+/* Takes the channel of a link; false: its identity is none of ours. Loop only. */
 bool sh_rings_accept(sh_rings *rings, sh_channel *channel, const char *identity);
 
-/* Ends the rounds of the rings that may not stand: the engine's wait fails with SH_ABORTED. False:
- * there is no such ring. Any thread; the caller has the participant's lock. */
+/* Ends the rounds of the rings that may not stand: the engine's wait fails with SH_ABORTED. Whether
+ * there was one. Any thread, with the participant's lock. */
 bool sh_rings_abort_idle(sh_rings *rings, const sh_participant *participant);
 
-/* The engine of a ring; NULL where there is none, or it was aborted. */
+/* The engine of a ring; NULL: there is none, or it was aborted. */
 sh_engine *sh_rings_engine(sh_rings *rings, uint32_t number);
 
 /* Closes the rings that were aborted; none of their engines is in use. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Between two threads stands the participant, under `lock`. Whoever brings an event in posts a
- * *look* to the loop where the event may ask for something there: links to be made, rings to be
- * ended, a transfer, word to the coordinator. The step's thread hears by mail, once for any number
- * of events. Most stages change nothing but the position; that goes with the next heartbeat.
+ * The participant stands between two threads, under `lock`. Who brings an event posts a *look* to
+ * the loop if something may be due there: links to make, rings to end, a transfer, a notice. The
+ * step's thread hears by mail, once for any number of events. Most stages change only the position,
+ * which goes with the next heartbeat.
  */
 #include "node/member/station.h"
 
@@ -38,7 +38,7 @@ struct sh_station {
     sh_participant participant;
     sh_trainer_work work;
     sh_speed told; /* in the notice that went last */
-    bool waiting;  /* the step's thread was told to wait, and not that there is news */
+    bool waiting;  /* the step's thread waits, and was not told of news yet */
     bool looking;  /* a look is on its way */
     bool closing;  /* none goes any more */
 };

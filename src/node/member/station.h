@@ -1,20 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A device's place in a job, on the coordinator's machine as on every other: follows orders
- * (cluster/participant decides what that means), keeps the rings of its views, gives its replica to
- * devices that join and takes it from others, and tells the step's thread what to do next.
+ * A device's place in a job, device 0's as well: follows orders (cluster/participant decides what
+ * that means), keeps the rings of its views, gives its replica to devices that join and takes it
+ * from others, and tells the step's thread what to do next.
  *
  *     SH_TRY(sh_station_new(&station, &options));
  *     sh_station_begin(station, device, bench, true);
- *     for (;;) {
- *         const sh_task task = sh_station_take(station);       // WAIT: mail comes when to ask
- * again
- *         ... work with sh_station_engine(station, task.ring) ...
- *         sh_station_tell(station, &event);
- *     }
+ *     const sh_task task = sh_station_take(station); // WAIT: SH_MAIL_TASK says when to ask again
+ *     ... work with sh_station_engine(station, task.ring) ...
+ *     sh_station_tell(station, &event);              // and take the next one
  *     sh_station_close(station);
  *
- * Threads: each function says. "Loop only" as in net/loop.h; what is not is the step's thread.
+ * Threads: "loop only", as in net/loop.h, is said; else the step's thread.
  */
 #ifndef SHOAL_NODE_STATION_H
 #define SHOAL_NODE_STATION_H
@@ -42,20 +39,17 @@ sh_status sh_station_new(sh_station **station, const sh_station_options *options
 /* Where devices come in; NULL once it is closed. Borrowed. Loop only. */
 void sh_station_set_door(sh_station *station, sh_listener *door);
 
-/* Takes a channel that came in by the door for a ring or a stripe; false where it is not for us.
- * Loop only. */
+/* Takes a channel that came in for a ring or a stripe; false: it did not. Loop only. */
 bool sh_station_accept(sh_station *station, sh_channel *channel, const char *identity);
 
 /* Orders from the coordinator, newer or not. Loop only. */
 void sh_station_follow(sh_station *station, const sh_orders *orders);
 
-/*
- * The device is prepared: it can work on the job with `bench` (borrowed until close), whose replica
- * is whole and stands after its last step, or is to be taken from others.
- */
+/* The device can work on the job with `bench` (borrowed until close), whose replica is `whole` and
+ * stands after its last step, or is to be taken from others. */
 void sh_station_begin(sh_station *station, uint32_t device, sh_workbench *bench, bool whole);
 
-/* What to do next; it is under way from now on. For WAIT, SH_MAIL_TASK comes when to ask again. */
+/* What to do next; it is under way from now on. */
 sh_task sh_station_take(sh_station *station);
 
 /* What adds up over the devices of a ring; it fails where the ring is gone. */
@@ -70,14 +64,11 @@ void sh_station_passed(sh_station *station, const sh_stage_outcome *outcome);
 /* The replica's phase was set, though no stage has passed. */
 void sh_station_restarted(sh_station *station);
 
-/*
- * This device does nothing more: what is being taken from others is dropped, and nothing is taken
- * from now on. Whether the replica is whole and stands after its last step; false where it was
- * being brought along.
- */
+/* This device does nothing more: it stops taking from others. Whether the replica is whole and
+ * stands after its last step; false: it was being taken. */
 bool sh_station_settle(sh_station *station);
 
-/* Tells how things stand once more, with the newest figures: before this device goes. Loop only. */
+/* Tells the standing once more, before this device goes. Loop only. */
 void sh_station_report(sh_station *station);
 
 /* Closes all and frees it. NULL is fine. */

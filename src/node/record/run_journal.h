@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What of a training goes into the run's journal (store/journal): the run and this session, devices
- * and views, steps and epochs, what each device measures, the log's events. The telemetry of device
- * 0 is its own.
+ * What a training writes into the run's journal (store/journal): the run and this session, devices
+ * and views, steps and epochs, what each device measures, the log's events. It has device 0's
+ * telemetry.
  *
  *     SH_TRY(sh_run_journal_open(&journal, &options));
  *     sh_run_journal_step(journal, &report);
@@ -50,8 +50,8 @@ void sh_run_journal_gone(sh_run_journal *journal, uint32_t device, const char *r
 /* The next view was made because a device was lost. */
 void sh_run_journal_lost(sh_run_journal *journal);
 
-/* A view, from its first step on. Its reason follows from the seats of the view before: "start",
- * "join", "loss", "leave", "shares", and "links" where they are the same. */
+/* A view, from its first step on. Its reason follows from the view before: "start", "join", "loss",
+ * "leave", "shares", or "links" if the seats are the same. */
 void sh_run_journal_view(sh_run_journal *journal, uint32_t view, uint64_t step,
                          const sh_seat *seats, uint32_t count);
 

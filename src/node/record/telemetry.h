@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a device measures of itself: its monitor's samples and its steps' times, handed on together
- * about once a second as a *batch*, which goes to the coordinator as a message.
+ * What a device measures of itself: its monitor's samples and its steps' times, handed on about
+ * once a second as a *batch*, which goes to the coordinator as a message.
  *
  *     SH_TRY(sh_telemetry_open(&telemetry, &(sh_telemetry_options){on_batch, member}));
  *     sh_telemetry_step(telemetry, &times);
  *     sh_telemetry_close(telemetry);               // hands on what is left
  *     ...
- *     sh_telemetry_message *message = sh_telemetry_batch_write(&batch);   // to be sent, then
- * free() SH_TRY(sh_telemetry_batch_read(&batch, message->figures)); sh_telemetry_batch_move(&batch,
- * arrived_ns);
+ *     SH_TRY(sh_telemetry_batch_read(&batch, message->figures));
+ *     sh_telemetry_batch_move(&batch, arrived_ns);
  *
  * What comes faster than it can be handed on is dropped and counted. Nobody waits.
  *
- * Threads: any for step and network; the sink is called on the monitor's thread. A batch is a
- * value.
+ * Threads: any for step and network; the sink is called on the monitor's. A batch is a value.
  */
 #ifndef SHOAL_NODE_TELEMETRY_H
 #define SHOAL_NODE_TELEMETRY_H
@@ -66,8 +64,7 @@ typedef struct sh_telemetry_message {
 /* Owned: free(); NULL where memory is out. `batch` must outlive it. */
 sh_telemetry_message *sh_telemetry_batch_write(const sh_telemetry_batch *batch);
 
-/* SH_FORMAT: more of them than there can be, or figures and parts that this device does not know.
- */
+/* SH_FORMAT: too many, or figures and parts that this device does not know. */
 sh_status sh_telemetry_batch_read(sh_telemetry_batch *batch,
                                   const Shoal__Figures *body) SHOAL_CHECKED;
 
