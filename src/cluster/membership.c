@@ -475,9 +475,6 @@ bool sh_membership_directive(sh_directive *directive, const sh_membership *membe
             put_view(directive, &membership->next, SH_DIRECTIVE_HALT);
         break;
     case SH_MEMBERSHIP_RECOVERING:
-        if (one->seated)
-            put_view(directive, &membership->next, SH_DIRECTIVE_LINK);
-        break;
     case SH_MEMBERSHIP_LINKING:
     case SH_MEMBERSHIP_COMMITTED:
         if (one->seated || sh_membership_expects(membership, device))

@@ -96,43 +96,10 @@ static sh_status add_link(sh_orders *orders, const sh_coordinator *coordinator, 
     return sh_coordinator_make_key(coordinator, link->route.key, identity);
 }
 
-static sh_status add_links(sh_orders *orders, const sh_coordinator *coordinator, uint32_t device)
-{
-    const sh_directive *directive = &orders->directive;
-    const sh_seat *seat = sh_seat_of(directive->seats, directive->seat_count, device);
-    if (seat == NULL)
-        return SH_OK;
-    const uint32_t rank = (uint32_t)(seat - directive->seats);
-    for (uint32_t i = 0; i < directive->seat_count; i++) {
-        if (sh_directive_links(directive, rank, i))
-            SH_TRY(add_link(orders, coordinator, rank, rank, i));
-        if (sh_directive_links(directive, i, rank))
-            SH_TRY(add_link(orders, coordinator, rank, i, rank));
-    }
-    return SH_OK;
-}
-
-static sh_status add_transfers(sh_orders *orders, const sh_coordinator *coordinator,
-                               uint32_t device)
-{
-    char identity[SH_LINK_IDENTITY];
-    for (uint32_t i = 0; i < orders->directive.transfer_count; i++) {
-        const sh_transfer *transfer = &orders->directive.transfers[i];
-        for (uint32_t k = 0; k < transfer->donor_count; k++) {
-            if (transfer->taker != device && transfer->donors[k] != device)
-                continue;
-            sh_stripe_identity(identity, transfer->number, k);
-            SH_TRY(sh_coordinator_make_key(coordinator, orders->donors[i][k].key, identity));
-            if (transfer->taker == device)
-                find_way(coordinator, device, transfer->donors[k], &orders->donors[i][k]);
-        }
-    }
-    return SH_OK;
-}
-
 sh_status sh_coordinator_send_orders(sh_coordinator *coordinator, uint32_t device)
 {
     sh_orders orders = {0};
+    const sh_directive *directive = &orders.directive;
     entrant *to = sh_entrant_find(coordinator, device);
     sh_status status = SH_OK;
     pthread_mutex_lock(&coordinator->lock);
@@ -140,8 +107,26 @@ sh_status sh_coordinator_send_orders(sh_coordinator *coordinator, uint32_t devic
     pthread_mutex_unlock(&coordinator->lock);
     if (!known || (device != 0 && to == NULL))
         return SH_OK;
-    SH_TRY_DONE(add_links(&orders, coordinator, device));
-    SH_TRY_DONE(add_transfers(&orders, coordinator, device));
+    const sh_seat *seat = sh_seat_of(directive->seats, directive->seat_count, device);
+    const uint32_t rank = seat == NULL ? 0 : (uint32_t)(seat - directive->seats);
+    for (uint32_t i = 0; seat != NULL && i < directive->seat_count; i++) {
+        if (sh_directive_links(directive, rank, i))
+            SH_TRY_DONE(add_link(&orders, coordinator, rank, rank, i));
+        if (sh_directive_links(directive, i, rank))
+            SH_TRY_DONE(add_link(&orders, coordinator, rank, i, rank));
+    }
+    for (uint32_t i = 0; i < directive->transfer_count; i++) {
+        const sh_transfer *transfer = &directive->transfers[i];
+        for (uint32_t k = 0; k < transfer->donor_count; k++) {
+            char identity[SH_LINK_IDENTITY];
+            if (transfer->taker != device && transfer->donors[k] != device)
+                continue;
+            sh_stripe_identity(identity, transfer->number, k);
+            SH_TRY_DONE(sh_coordinator_make_key(coordinator, orders.donors[i][k].key, identity));
+            if (transfer->taker == device)
+                find_way(coordinator, device, transfer->donors[k], &orders.donors[i][k]);
+        }
+    }
     if (device == 0) {
         sh_station_follow(coordinator->station, &orders);
     } else {

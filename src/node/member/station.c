@@ -99,20 +99,6 @@ static void on_failed(void *context, uint64_t transfer)
     handle(context, &(sh_participant_event){SH_PARTICIPANT_FETCH_FAILED, .transfer = transfer});
 }
 
-static void link_view(sh_station *station, uint32_t view)
-{
-    if (station->opened != view) {
-        if (sh_rings_open(station->rings, &station->orders, station->device) != SH_OK) {
-            sh_log(SH_LOG_WARN, "ring.failed", "view=%u reason=\"%s\"", view, sh_message());
-            on_broken(station, view, station->device);
-            return;
-        }
-        station->opened = view;
-        station->sent = 0; /* the coordinator is to know */
-    }
-    sh_rings_connect(station->rings, &station->orders);
-}
-
 static void end_intake(sh_station *station)
 {
     if (station->intake == NULL)
@@ -191,8 +177,17 @@ static void look(void *context)
     pthread_mutex_unlock(&station->lock);
     if (tell) /* to close what was aborted */
         sh_mailbox_tell(station->options.mailbox, SH_MAIL_TASK, SH_OK, "");
-    if (view != 0)
-        link_view(station, view);
+    if (view != 0 && station->opened != view) {
+        if (sh_rings_open(station->rings, &station->orders, station->device) == SH_OK) {
+            station->opened = view;
+            station->sent = 0; /* the coordinator is to know */
+        } else {
+            sh_log(SH_LOG_WARN, "ring.failed", "view=%u reason=\"%s\"", view, sh_message());
+            on_broken(station, view, station->device);
+        }
+    }
+    if (view != 0 && station->opened == view)
+        sh_rings_connect(station->rings, &station->orders);
     if (station->bench != NULL) {
         sh_donations_follow(station->donations, &station->orders, station->device);
         take_from_others(station, fetching);
