@@ -98,7 +98,6 @@ static void show_out(entrant *from, const char *reason)
 static void note(sh_coordinator *coordinator, const sh_membership_action *action)
 {
     char id[32], whom[24] = "";
-    sh_mail mail = {.kind = SH_MAIL_NOTE};
     snprintf(id, sizeof id, "device.%s", sh_news_name(action->news));
     const bool bad = action->news == SH_NEWS_LOST || action->news == SH_NEWS_REPAIRED;
     if (action->news == SH_NEWS_LOST)
@@ -107,11 +106,9 @@ static void note(sh_coordinator *coordinator, const sh_membership_action *action
         snprintf(whom, sizeof whom, "device=%u ", action->device);
     sh_log(bad ? SH_LOG_WARN : SH_LOG_INFO, id, "%stext=\"%s\"", whom, action->text);
     /* These are for the log alone: they may come often, or are steps of a change that is told. */
-    if (action->news == SH_NEWS_SHARES || action->news == SH_NEWS_TRANSFER ||
-        action->news == SH_NEWS_WHOLE || action->news == SH_NEWS_VIEW)
-        return;
-    snprintf(mail.text, sizeof mail.text, "%s", action->text);
-    sh_mailbox_post(coordinator->options.mailbox, &mail);
+    if (action->news != SH_NEWS_SHARES && action->news != SH_NEWS_TRANSFER &&
+        action->news != SH_NEWS_WHOLE && action->news != SH_NEWS_VIEW)
+        sh_mailbox_tell(coordinator->options.mailbox, SH_MAIL_NOTE, SH_OK, action->text);
 }
 
 /* An action may cause events, whose actions then follow those that are left. */

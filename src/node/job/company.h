@@ -42,12 +42,11 @@ typedef struct sh_company_ops {
     /* How many devices begin the training together; at least 1. */
     uint32_t (*devices)(const sh_train_options *options);
 
-    /* Before the data are opened; ranks meet. SH_MISMATCH: MPI and the launcher do not agree about
-     * the ranks. The company is closed where this fails. */
+    /* Before the data are opened; ranks meet. SH_MISMATCH: MPI and the launcher disagree. After a
+     * failure the company is closed. */
     sh_status (*open)(sh_company *company);
 
-    /* Where any device's `status` is a failure, all fail, with the message of the first of these.
-     */
+    /* If `status` is a failure on any device, all fail, with the message of the first. */
     sh_status (*unite)(sh_company *company, sh_status status);
 
     /* The bench is started. SH_MISMATCH on all ranks where any has another program, job, data,
@@ -64,9 +63,8 @@ typedef struct sh_company_ops {
     /* The view that this device is to announce (sh_part.announce). Any thread. */
     bool (*announce)(sh_company *company, bool last, uint64_t *view);
 
-    /* With a station: passes on what the user should hear, and waits where `wait` for something to
-     * do. *over where the job has ended for all. SH_STOPPED before the first view; SH_PEER_LOST: it
-     * cannot go on. */
+    /* As sh_course.on_idle: passes on what the user should hear. SH_STOPPED before the first view;
+     * SH_PEER_LOST: the job cannot go on. */
     sh_status (*idle)(sh_company *company, bool wait, bool *over);
 
     sh_status (*run)(sh_company *company, sh_course *course, sh_ending *ending);

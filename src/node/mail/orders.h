@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What devices write to each other, as values and in messages, with every number checked: orders,
- * which are a directive with the addresses and keys that a device needs to follow it; standings,
- * which are a notice with figures; and who has the data, as a device that is admitted hears of it.
+ * What devices write to each other, as values and as messages, with every number checked: orders (a
+ * directive with the addresses and keys that it takes to follow it), standings (a notice with
+ * figures), and who has the data, as a device that is admitted hears of it.
  *
  *     SH_TRY(sh_orders_read(&orders, message->order, device));
  *     SH_TRY(sh_standing_read(&standing, message->notice));
