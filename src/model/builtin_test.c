@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The built-in models: the sizes and names of the literature, and that every backend computes each
  * of them. src/train/golden_models_test.c compares their courses with PyTorch's. */
-#include "model/builtin.h"
+#include "model/model.h"
 
 #include <math.h>
 #include <stdlib.h>

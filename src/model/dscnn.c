@@ -10,7 +10,6 @@
  */
 #include <string.h>
 
-#include "model/builtin.h"
 #include "model/parts.h"
 
 typedef struct size_of {

@@ -5,7 +5,6 @@
  * 5x5, each with 2x2 max pooling, 500 dense. 431,080 weights for 28x28 and 10 classes. ReLU stands
  * behind the pooling, which gives the same numbers as before it at a quarter of the work.
  */
-#include "model/builtin.h"
 #include "model/parts.h"
 
 static sh_value_id stage(sh_net *net, sh_value_id x, const char *name, size_t channels)

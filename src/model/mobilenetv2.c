@@ -5,7 +5,6 @@
  * without an activation narrows them. 3,504,872 weights for width 1 and 1000 classes. The image is
  * halved five times whatever its size: 64x64 ends as 2x2, 32x32 as one pixel.
  */
-#include "model/builtin.h"
 #include "model/parts.h"
 
 #define DROPOUT 0.2

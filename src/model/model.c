@@ -8,7 +8,6 @@
 #include "base/random.h"
 #include "base/real.h"
 #include "graph/fuse.h"
-#include "model/builtin.h"
 
 const sh_model_def *const *sh_model_all(void)
 {

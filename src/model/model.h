@@ -61,7 +61,11 @@ typedef struct sh_model_def {
                          const sh_problem *problem);
 } sh_model_def;
 
-/* All families; `name` NULL ends the list. */
+#define SH_MODEL(name) extern const sh_model_def sh_model_##name;
+#include "model/models.def"
+#undef SH_MODEL
+
+/* All families; NULL ends the list. */
 const sh_model_def *const *sh_model_all(void);
 
 /* Finds the family of a spec: "resnet:20" names "resnet". `*def` is static. SH_INVALID lists the

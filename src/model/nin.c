@@ -6,7 +6,6 @@
  * 966,986 weights for 10 classes. Its windows of pooling hang over the edge behind; here those of
  * the mean have a padding of 1 instead, which gives the same sizes. Weights begin normal by fan-in.
  */
-#include "model/builtin.h"
 #include "model/parts.h"
 
 static sh_value_id conv(sh_net *net, sh_value_id x, const char *name, size_t kernel,

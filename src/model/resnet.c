@@ -18,7 +18,6 @@
  */
 #include <string.h>
 
-#include "model/builtin.h"
 #include "model/parts.h"
 
 #define SMALL_SIDE 64

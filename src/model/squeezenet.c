@@ -5,7 +5,6 @@
  * convolutions, then expands them by 1x1 and 3x3 ones side by side. 1,235,496 weights for 1000
  * classes. Pooling takes windows that hang over the edge.
  */
-#include "model/builtin.h"
 #include "model/parts.h"
 
 static sh_value_id conv(sh_net *net, sh_value_id x, const char *name, size_t channels,

@@ -7,7 +7,6 @@
  * (xternalz/WideResNet-pytorch); convolutions begin normal by fan-out, as the authors' code, whose
  * dropout is left out as in most of the paper's results.
  */
-#include "model/builtin.h"
 #include "model/parts.h"
 
 #define MAX_DEPTH 1000
