@@ -13,7 +13,7 @@
  *                  | (bound, not finite) a tensor | check a tensor, below 32 bits |
  *
  * At 16 and 8 bits such a bound would cost bits that are missed: over 4 grains of LeNet it is 1.7
- * times |G|, over 64 it is 5 times. There each tensor's check (train/narrow_sum.h), added up like
+ * times |G|, over 64 it is 5 times. There each tensor's check (train/sum_kernels.h), added up like
  * everything else, is compared with that of the total. The bound, in units of 1/256, shows terms
  * that were cut off, and steers.
  *
@@ -46,7 +46,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "train/exact_sum_kernel.h"
 
 #define CHUNK_ELEMENTS ((size_t)16384) /* 4 us under a lock; with its gradient it stays in L2 */
 

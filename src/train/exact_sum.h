@@ -45,7 +45,7 @@ void sh_sum_set_shared(sh_sum *sum, bool shared);
 void sh_sum_clear_trailer(sh_sum *sum);
 void sh_sum_clear_range(sh_sum *sum, size_t first_element, size_t elements);
 
-/* The step that gradients are added of, from 0: what chance depends on (train/narrow_sum.h). */
+/* The step that gradients are added of, from 0: what chance depends on (train/sum_kernels.h). */
 void sh_sum_set_step(sh_sum *sum, uint64_t step);
 
 /*

@@ -9,7 +9,6 @@
 #include "base/team.h"
 #include "base/test.h"
 #include "train/exact_sum_fixture.h"
-#include "train/exact_sum_kernel.h"
 
 static sh_status new_of(sh_sum **sum, const size_t *elements, uint32_t tensors, size_t bucket_bytes)
 {

@@ -47,40 +47,22 @@ struct sh_lanes {
 #define SLACK_BYTES ((uint64_t)1 << 18) /* that limits leave */
 #define CHEAP_ONLY 1 /* segments: element-wise values are computed again, nothing else */
 
-/* What a tier takes, as far as it is known. */
+/* A tier, and what it takes: an estimate from below until it was compiled. */
 typedef struct tier {
     uint32_t segments;
     bool on_demand;
-    bool exact;        /* compiled once: the two are no mere estimates from below */
     size_t lane_bytes; /* of one lane */
     size_t shared_bytes;
 } tier;
 
 /*
- * What is cheap is always computed again, also without a limit: backward reads activations from
- * beyond the caches, and fewer of them beat the arithmetic that is saved. Measured on two cores
- * with grains of 16: MobileNetV2 9 % faster, ResNet-20 3 %.
+ * Tiers by the time that they cost: CHEAP_ONLY, the same with weights on demand, these segments,
+ * the same with weights on demand. What is cheap is computed again also without a limit: backward
+ * reads activations from beyond the caches, and fewer of them beat the arithmetic that is saved.
+ * Measured on two cores with grains of 16: MobileNetV2 9 % faster, ResNet-20 3 %.
  */
-static const tier tier_list[] = {
-    {.segments = CHEAP_ONLY},
-    {.segments = CHEAP_ONLY, .on_demand = true},
-    {.segments = 2},
-    {.segments = 3},
-    {.segments = 4},
-    {.segments = 6},
-    {.segments = 8},
-    {.segments = 12},
-    {.segments = 16},
-    {.segments = 2, .on_demand = true},
-    {.segments = 3, .on_demand = true},
-    {.segments = 4, .on_demand = true},
-    {.segments = 6, .on_demand = true},
-    {.segments = 8, .on_demand = true},
-    {.segments = 12, .on_demand = true},
-    {.segments = 16, .on_demand = true},
-};
-
-#define TIERS (sizeof tier_list / sizeof *tier_list)
+static const uint32_t cuts[] = {2, 3, 4, 6, 8, 12, 16};
+enum { CUTS = sizeof cuts / sizeof *cuts, TIERS = 2 + 2 * CUTS };
 
 static lane_program *find(const sh_lanes *lanes, sh_model_mode mode, uint32_t samples)
 {
@@ -202,7 +184,6 @@ static sh_status set_up(sh_lanes *lanes, const sh_lanes_options *options, tier *
             sh_execution_mark(*execution, options->mark);
         }
     }
-    at->exact = true;
     at->lane_bytes = lanes->memory_bytes;
     at->shared_bytes = lanes->shared_bytes;
 
@@ -291,13 +272,14 @@ static sh_status refuse(const sh_lanes *lanes, const sh_lanes_options *options, 
 /* Sets up the first tier that stays below the limit; lanes are set up in the first of all. */
 static sh_status fit(sh_lanes *lanes, const sh_lanes_options *options)
 {
-    tier tiers[TIERS];
     const sh_footprint *whole = &lanes->footprint;
     const uint64_t base = whole->base + whole->weights + whole->optimizer + whole->sum;
-    memcpy(tiers, tier_list, sizeof tiers);
-    tiers[0].exact = true;
-    tiers[0].lane_bytes = whole->lane;
-    tiers[0].shared_bytes = lanes->shared_bytes;
+    tier tiers[TIERS] = {{CHEAP_ONLY, false, whole->lane, lanes->shared_bytes},
+                         {.segments = CHEAP_ONLY, .on_demand = true}};
+    for (size_t i = 0; i < CUTS; i++) {
+        tiers[2 + i] = (tier){.segments = cuts[i]};
+        tiers[2 + CUTS + i] = (tier){.segments = cuts[i], .on_demand = true};
+    }
     for (size_t i = 1; i < TIERS; i++) {
         SH_TRY(estimate(&tiers[i].lane_bytes, options, tiers[i].segments, 1));
         tiers[i].shared_bytes = tiers[i].on_demand ? 0 : lanes->shared_bytes;
@@ -330,7 +312,7 @@ static void enter_thread(void *context, uint32_t worker)
 sh_status sh_lanes_new(sh_lanes **lanes, const sh_lanes_options *options)
 {
     sh_status status;
-    tier first = tier_list[0];
+    tier first = {.segments = CHEAP_ONLY};
     if (options->count == 0 || options->count > SH_LANES_MAX)
         return sh_fail(SH_INVALID, "--lanes %u: must be 1 to %d", options->count, SH_LANES_MAX);
     sh_lanes *fresh = calloc(1, sizeof *fresh);

@@ -182,26 +182,6 @@ void sh_replica_raise_max(atomic_uint *shared, uint32_t value)
         ;
 }
 
-/* Updates at most SH_SUM_ROOM elements of the tensor at place `t`. */
-static void update_piece(const sh_replica *replica, float *const *arrays,
-                         const sh_replica_step *step, uint32_t t, size_t first, size_t count,
-                         const void *sums, uint32_t *max_abs)
-{
-    int32_t room[SH_SUM_ROOM];
-    const int32_t *integers =
-        sh_layout_integers(sh_sum_layout_of(replica->sum), sums, first, count, room);
-    float *slots[SH_OPTIMIZER_MAX_SLOTS] = {NULL};
-    for (uint32_t i = 0; i < replica->slot_count; i++)
-        slots[i] = arrays[1 + i] + first;
-    if (role_of(replica, replica->tensor_of[t]) == SH_ROLE_STATISTIC)
-        sh_statistic_follow(arrays[0] + first, integers, step->scales[t], count, replica->follow,
-                            max_abs);
-    else
-        sh_optimizer_sums[sh_variant_best()](replica->optimizer, &replica->settings, &step->numbers,
-                                             arrays[0] + first, slots, integers, step->scales[t],
-                                             count, max_abs);
-}
-
 void sh_replica_update(sh_replica *replica, const sh_replica_step *step, size_t from, size_t to,
                        const void *sums, atomic_uint *max_abs)
 {
@@ -214,17 +194,30 @@ void sh_replica_update_arrays(const sh_replica *replica, float *const *arrays,
                               const sh_replica_step *step, size_t from, size_t to, const void *sums,
                               atomic_uint *max_abs)
 {
+    const sh_sum_layout *layout = sh_sum_layout_of(replica->sum);
     for (uint32_t t = 0; t < replica->summed; t++) {
-        const size_t start = sh_sum_first_element(replica->sum, t);
-        const size_t stop = start + sh_sum_elements(replica->sum, t);
-        size_t first = start > from ? start : from;
+        const size_t start = layout->places[t].first_element;
+        const size_t stop = start + layout->places[t].elements;
         const size_t end = stop < to ? stop : to;
+        const bool statistic = role_of(replica, replica->tensor_of[t]) == SH_ROLE_STATISTIC;
         uint32_t top = 0;
+        size_t first = start > from ? start : from;
         if (first >= end)
             continue;
         for (size_t count; first < end; first += count) {
+            int32_t room[SH_SUM_ROOM];
             count = end - first < SH_SUM_ROOM ? end - first : SH_SUM_ROOM;
-            update_piece(replica, arrays, step, t, first, count, sums, &top);
+            const int32_t *integers = sh_layout_integers(layout, sums, first, count, room);
+            float *weights = arrays[0] + first, *slots[SH_OPTIMIZER_MAX_SLOTS] = {NULL};
+            for (uint32_t i = 0; i < replica->slot_count; i++)
+                slots[i] = arrays[1 + i] + first;
+            if (statistic)
+                sh_statistic_follow(weights, integers, step->scales[t], count, replica->follow,
+                                    &top);
+            else
+                sh_optimizer_sums[sh_variant_best()](replica->optimizer, &replica->settings,
+                                                     &step->numbers, weights, slots, integers,
+                                                     step->scales[t], count, &top);
         }
         if (max_abs != NULL)
             sh_replica_raise_max(&max_abs[t], top);

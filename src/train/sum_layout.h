@@ -21,7 +21,7 @@
 
 #include "base/fail.h"
 #include "reduce/words.h"
-#include "train/narrow_sum.h"
+#include "train/sum_kernels.h"
 
 /* 2^-97 keeps every proven gradient within float; 2^125 keeps denormals out of a sum of 32 bits,
  * 2^94 out of narrower ones, where chance may round up a fraction of 2^-31. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "train/narrow_sum.h"
+#include "train/sum_kernels.h"
 
 #include <float.h>
 #include <math.h>
@@ -7,7 +7,6 @@
 
 #include "base/random.h"
 #include "base/test.h"
-#include "train/exact_sum_kernel.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 

@@ -1,24 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The inner loops of the exact sum at 16 and 8 bits: floats to integers by stochastic rounding,
- * added modulo 2^w, and the check that finds sums that wrapped. For exact_sum.c and tests.
+ * The inner loops of the exact sum: floats to integers, added modulo 2^32, 2^16 or 2^8; and the
+ * check that finds narrow sums that wrapped. For exact_sum.c and tests.
+ *
+ *     uint32_t top = sh_sum_kernels[sh_variant_best()](sum, gradient, scale, count);
+ *     if (top >= SH_SUM_INFINITY_BITS)
+ *         ... some gradient[i] is infinite or not a number ...
  *
  *     const sh_narrow_draw draw = sh_narrow_draw_for(seed, step, grain, tensor);
  *     uint64_t check = 0;
- *     const uint32_t top = sh_narrow_add[SH_NARROW_8][sh_variant_best()](sum, gradient, scale,
- *                                                                        count, &draw, &check);
+ *     top = sh_narrow_add[SH_NARROW_8][sh_variant_best()](sum, gradient, scale, count, &draw,
+ *                                                         &check);
  *     ... after all have been added, anywhere ...
  *     wrapped = sh_narrow_check[SH_NARROW_8][sh_variant_best()](total, 0, count) != check;
  *
  * Threads: any; the caller holds `sum`.
  */
-#ifndef SHOAL_TRAIN_NARROW_SUM_H
-#define SHOAL_TRAIN_NARROW_SUM_H
+#ifndef SHOAL_TRAIN_SUM_KERNELS_H
+#define SHOAL_TRAIN_SUM_KERNELS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/variant.h"
+
+/* Magnitude bits of an infinity; those of a NaN are greater, those of every number less. */
+#define SH_SUM_INFINITY_BITS 0x7f800000u
+
+/*
+ * sum[i] += round(gradient[i] * scale) modulo 2^32, for i < count. Rounds to nearest, ties to even;
+ * a product outside +-2147483520 (the largest float below 2^31) counts as that limit; what is not
+ * finite adds 0. `scale` is a power of two from 2^-126 to 2^125. Returns the largest magnitude bits
+ * seen (the bits of |gradient[i]|, which order as the magnitudes do). The arrays do not overlap.
+ */
+typedef uint32_t sh_sum_kernel(int32_t *sum, const float *gradient, float scale, size_t count);
+extern sh_sum_kernel
+    *const sh_sum_kernels[SH_VARIANT_COUNT]; /* by instruction set, like the others */
 
 typedef enum sh_narrow { SH_NARROW_16, SH_NARROW_8, SH_NARROW_COUNT } sh_narrow;
 

@@ -1,7 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two numbers of 32 bits are made for each element, by the steps that finish MurmurHash3 (Appleby:
- * multiply, and fold the upper half onto the lower):
+ * At 32 bits rounding is done with additions alone, on the magnitude m >= 0: for m < 2^23,
+ * (m + 2^23) - 2^23 leaves no bit below 1 and rounds as every IEEE addition does, to nearest, ties
+ * to even; from 2^23 on a float has no fraction. So it needs no library, no rounding instruction
+ * (SSE2 has none) and vectorises. Measured on one core, this loop alone over 431,080 elements:
+ * 0.06 ns an element with AVX-512, 0.15 with AVX2, 0.45 with SSE2; lrintf() took 0.68.
+ *
+ * Units that flush denormals (Arm's 32-bit NEON) agree: with scale <= 2^125 a denormal gradient is
+ * below 1/2, and so is a denormal product; both round to 0 either way.
+ *
+ * On narrow wires two numbers of 32 bits are made for each element, by the steps that finish
+ * MurmurHash3 (Appleby: multiply, and fold the upper half onto the lower):
  *
  *     key    = mix1((place + 1) * golden ratio)      the check's: of the place alone, never 0,
  *                                                    different for each, as all steps are bijective
@@ -14,19 +23,73 @@
  * up; so a denormal gradient, which some units flush to 0, is 0 in any case: 2^94 times one is
  * below 2^-32.
  */
-#include "train/narrow_sum.h"
+#include "train/sum_kernels.h"
 
 #include <string.h>
 
 #include "base/random.h"
-#include "train/exact_sum_kernel.h"
 
-#define BLOCK 512 /* terms: 2 KiB */
 #define MAGNITUDE_MASK 0x7fffffff
+#define NO_FRACTION 8388608.0f /* 2^23: floats from here on are whole */
+#define LARGEST 2147483520.0f  /* the largest float below 2^31 */
+
+#define BLOCK 512                /* terms: 2 KiB */
 #define LARGEST_BITS 0x4e800000  /* of SH_NARROW_LARGEST */
 #define GOLDEN_RATIO 0x9e3779b1u /* 2^32 divided by it, odd */
 #define MIX_1 0x85ebca6bu        /* of MurmurHash3's fmix32 */
 #define MIX_2 0xc2b2ae35u
+
+/* |gradient| * scale. The sign is 0 or -1. */
+static inline SH_INLINE float scaled(float gradient, float scale, int32_t *magnitude_bits,
+                                     int32_t *sign)
+{
+    int32_t bits;
+    memcpy(&bits, &gradient, sizeof bits);
+    *sign = bits >> 31;
+    *magnitude_bits = bits &= MAGNITUDE_MASK;
+    float magnitude;
+    memcpy(&magnitude, &bits, sizeof magnitude);
+    return magnitude * scale;
+}
+
+/* ---- 32 bits --------------------------------------------------------------------------------- */
+
+/* round(gradient * scale) within +-LARGEST, 0 where it is not finite. Branch-free, to vectorise. */
+static inline SH_INLINE int32_t fixed_point(float gradient, float scale, int32_t *magnitude_bits)
+{
+    int32_t sign;
+    float magnitude = scaled(gradient, scale, magnitude_bits, &sign);
+    magnitude = magnitude < LARGEST ? magnitude : LARGEST; /* also for NaN: it compares false */
+    const float rounded = (magnitude + NO_FRACTION) - NO_FRACTION;
+    int32_t whole = (int32_t)(magnitude < NO_FRACTION ? rounded : magnitude);
+    whole = *magnitude_bits < (int32_t)SH_SUM_INFINITY_BITS ? whole : 0;
+    return (whole ^ sign) - sign;
+}
+
+static inline SH_INLINE uint32_t add_body(int32_t *restrict sum, const float *restrict gradient,
+                                          float scale, size_t count)
+{
+    int32_t top = 0;
+    for (size_t i = 0; i < count; i++) {
+        int32_t bits;
+        const int32_t term = fixed_point(gradient[i], scale, &bits);
+        sum[i] = (int32_t)((uint32_t)sum[i] + (uint32_t)term);
+        top = bits > top ? bits : top;
+    }
+    return (uint32_t)top;
+}
+
+#define ADD_VARIANT(name, target)                                                                  \
+    static target uint32_t add_##name(int32_t *sum, const float *gradient, float scale,            \
+                                      size_t count)                                                \
+    {                                                                                              \
+        return add_body(sum, gradient, scale, count);                                              \
+    }
+SH_VARIANT_MAP(ADD_VARIANT)
+
+sh_sum_kernel *const sh_sum_kernels[SH_VARIANT_COUNT] = {SH_VARIANT_TABLE(add)};
+
+/* ---- 16 and 8 bits --------------------------------------------------------------------------- */
 
 sh_narrow_draw sh_narrow_draw_for(uint64_t seed, uint64_t step, uint32_t grain, uint32_t tensor)
 {
@@ -56,22 +119,15 @@ static inline SH_INLINE int32_t number_of(uint32_t key, uint32_t key0, uint32_t 
 static inline SH_INLINE int32_t round_by(float gradient, float scale, int32_t number,
                                          int32_t *magnitude_bits)
 {
-    int32_t bits;
-    memcpy(&bits, &gradient, sizeof bits);
-    const int32_t sign = bits >> 31; /* 0 or -1 */
-    bits &= MAGNITUDE_MASK;
-    float magnitude;
-    memcpy(&magnitude, &bits, sizeof magnitude);
-    magnitude *= scale;
-    int32_t scaled; /* bits order as magnitudes do, and those of a NaN above all */
-    memcpy(&scaled, &magnitude, sizeof scaled);
-    scaled = scaled < LARGEST_BITS ? scaled : LARGEST_BITS;
-    memcpy(&magnitude, &scaled, sizeof magnitude);
+    int32_t sign, limited; /* bits order as magnitudes do, and those of a NaN above all */
+    float magnitude = scaled(gradient, scale, magnitude_bits, &sign);
+    memcpy(&limited, &magnitude, sizeof limited);
+    limited = limited < LARGEST_BITS ? limited : LARGEST_BITS;
+    memcpy(&magnitude, &limited, sizeof magnitude);
     int32_t whole = (int32_t)magnitude;
-    const float fraction = magnitude - (float)whole;         /* exact */
-    whole -= (number - (int32_t)(fraction * 0x1p31f)) >> 31; /* -1 where it is below */
-    whole &= (bits - (int32_t)SH_SUM_INFINITY_BITS) >> 31;   /* 0 where it is not finite */
-    *magnitude_bits = bits;
+    const float fraction = magnitude - (float)whole;                  /* exact */
+    whole -= (number - (int32_t)(fraction * 0x1p31f)) >> 31;          /* -1 where it is below */
+    whole &= (*magnitude_bits - (int32_t)SH_SUM_INFINITY_BITS) >> 31; /* 0 where it is not finite */
     return (whole ^ sign) - sign;
 }
 
