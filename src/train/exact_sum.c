@@ -17,8 +17,8 @@
  * everything else, is compared with that of the total. The bound, in units of 1/256, shows terms
  * that were cut off, and steers.
  *
- * Both exist twice where there may be other devices: own, to which lanes add, and total. A stage
- * that breaks off has changed the total alone, so what this device has computed is still there.
+ * With other devices both exist twice: own, to which lanes add, and total. A stage that breaks off
+ * has changed only the total, so what this device computed is still there.
  *
  * A bound is exact integer arithmetic on the bits of max|g|, so it is equal everywhere. It
  * saturates at 2^40; 2^20 of them stay below 2^64.
@@ -94,13 +94,12 @@ static bool is_wide(const struct tensor *tensor)
     return tensor->place->form->word == SH_WORD_I32;
 }
 
-/* The words of one tensor in a trailer. */
 static uint64_t *tensor_words(uint64_t *trailer, uint32_t tensor)
 {
     return trailer + WORD_TENSORS + (size_t)tensor * WORDS_A_TENSOR;
 }
 
-/* Its check, behind those of all tensors. */
+/* The check of a tensor, behind the words of all tensors. */
 static uint64_t *check_word(const sh_sum *sum, uint64_t *trailer, uint32_t tensor)
 {
     return tensor_words(trailer, sum->tensors) + tensor;
@@ -240,8 +239,8 @@ static uint64_t bound_of(uint32_t magnitude_bits, int32_t exponent)
     return (uint64_t)mantissa << shift;
 }
 
-/* Adds a grain's integers of a tensor to a block, chunk by chunk. Gives its largest magnitude bits
- * and its check. */
+/* Adds a grain's integers of a tensor to a block, chunk by chunk. Returns the gradient's largest
+ * magnitude bits; *check is that of the integers. */
 static uint32_t add_integers(sh_sum *sum, const sh_sum_block *block, uint32_t tensor,
                              uint32_t grain, const float *gradient, uint64_t *check)
 {
@@ -291,7 +290,7 @@ void sh_sum_add(sh_sum *sum, uint32_t tensor, uint32_t grain, const float *gradi
     const struct tensor *t = &sum->tensor[tensor];
     uint64_t check, not_finite = 0;
     uint32_t top = add_integers(sum, &sum->own, tensor, grain, gradient, &check);
-    if (top >= SH_SUM_INFINITY_BITS) { /* the bound is that of the finite ones */
+    if (top >= SH_SUM_INFINITY_BITS) { /* the bound is of the finite elements */
         top = 0;
         for (size_t i = 0; i < t->place->elements; i++) {
             uint32_t bits;
@@ -402,7 +401,7 @@ static bool is_proven(const sh_sum *sum, uint32_t tensor)
            *check_word(sum, sum->total.trailer, tensor);
 }
 
-/* The exponent that a tensor's bound asks for; the present one where it is good. */
+/* The exponent that a tensor's bound asks for; the present one if it is good. */
 static int32_t wanted_exponent(const sh_sum *sum, uint32_t t)
 {
     const struct tensor *tensor = &sum->tensor[t];
@@ -414,7 +413,7 @@ static int32_t wanted_exponent(const sh_sum *sum, uint32_t t)
     const bool proven = is_proven(sum, t);
     if (proven && !unused)
         return tensor->exponent;
-    /* Where very many grains round up, a sum can wrap although the bound is as wanted. */
+    /* With very many grains that round up, a sum can wrap although the bound is as wanted. */
     const int32_t change = tensor->place->form->redo_bits - bits;
     return clamp_exponent(tensor, tensor->exponent + (!proven && change >= 0 ? -1 : change));
 }
@@ -493,8 +492,8 @@ float sh_sum_follow(sh_sum *sum, uint32_t tensor, uint32_t max_abs)
     const float unit = power_of_two(-t->exponent);
     const float bound = (float)count * power_of_two(t->place->form->bound_shift);
     const float of_bound = bound * unit * t->place->form->of_bound;
-    /* Beyond its bound, at 32 bits, only in damaged memory; the weights' hash tells, and this stays
-     * finite. */
+    /* At 32 bits only damaged memory exceeds the bound. The weights' hash shows it; the envelope
+     * stays finite. */
     const float largest = is_wide(t) && (float)max_abs > bound ? bound : (float)max_abs;
     const float of_sum = largest * unit;
     float envelope = t->envelope * ENVELOPE_FALL;

@@ -15,8 +15,7 @@
  * It has two blocks: grains are added to `own`; what engines make of the own parts of all devices
  * is `total`, which verdict, totals, values and exponents read. Alone, both are the same memory.
  *
- * Threads: sh_sum_add and sh_sum_add_loss from any thread at once; for all else the caller sees to
- * it that nobody adds meanwhile.
+ * Threads: sh_sum_add and sh_sum_add_loss from any thread at once; the rest while nobody adds.
  */
 #ifndef SHOAL_TRAIN_EXACT_SUM_H
 #define SHOAL_TRAIN_EXACT_SUM_H
@@ -36,8 +35,8 @@ void sh_sum_free(sh_sum *sum);
 /* Allocates memory for a total beside the own part, once. */
 sh_status sh_sum_share(sh_sum *sum) SHOAL_CHECKED;
 
-/* Whether `total` is that memory (after sh_sum_share), for several devices, or is `own`, as it is
- * at first. The own part stays as it is. */
+/* Makes `total` that memory (after sh_sum_share), for several devices, or `own`, as at first. Both
+ * keep what they hold. */
 void sh_sum_set_shared(sh_sum *sum, bool shared);
 
 /* Zero the own part for a new step or a redo; exponents stay. Several threads may zero disjoint
@@ -45,18 +44,18 @@ void sh_sum_set_shared(sh_sum *sum, bool shared);
 void sh_sum_clear_trailer(sh_sum *sum);
 void sh_sum_clear_range(sh_sum *sum, size_t first_element, size_t elements);
 
-/* The step that gradients are added of, from 0: what chance depends on (train/sum_kernels.h). */
+/* The step of the gradients to come, from 0: rounding by chance depends on it. */
 void sh_sum_set_step(sh_sum *sum, uint64_t step);
 
 /*
- * Adds one grain's gradient of one tensor: g * 2^e as an integer, modulo 2 to the width's power;
- * and to the tensor's bound, its count of elements that are not finite (these add 0) and its check.
- * At 32 bits rounded to nearest, ties to even; below down or up by chance, with the product as
- * mean, the same for the same seed, step, `grain` of the step, tensor and element.
+ * Adds one grain's gradient of one tensor, g * 2^e as an integer, modulo 2 to the power of the
+ * width. Raises the tensor's bound, its check, and its count of elements that are not finite, which
+ * add 0. 32 bits round to nearest, ties to even. Fewer bits round down or up by chance, with the
+ * product as mean, alike for the same seed, step, `grain` of the step, tensor and element.
  */
 void sh_sum_add(sh_sum *sum, uint32_t tensor, uint32_t grain, const float *gradient);
 
-/* The same integers to the total, and nothing to the trailer: its own device has done that. */
+/* Adds the same integers to the total, and nothing to the trailer: the grain's device does that. */
 void sh_sum_complete(sh_sum *sum, uint32_t tensor, uint32_t grain, const float *gradient);
 
 /* Adds a grain's `count` samples: the loss of each, in units of 2^-32 within +-2^20 (a step's loss
@@ -138,7 +137,7 @@ float sh_sum_follow(sh_sum *sum, uint32_t tensor, uint32_t max_abs);
 void sh_sum_state_get(const sh_sum *sum, float *envelopes, int32_t *exponents);
 sh_status sh_sum_state_set(sh_sum *sum, const float *envelopes,
                            const int32_t *exponents) SHOAL_CHECKED;
-/* sh_sum_state_get has from now on what there is now, until that comes back (false). */
+/* True: sh_sum_state_get gives the present state from now on. False: that state comes back. */
 void sh_sum_keep_state(sh_sum *sum, bool keep);
 
 #endif

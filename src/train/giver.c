@@ -16,8 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Sums that may wait whatever the model's size: small steps follow each other faster than a busy
- * processor lets the taker run. */
+/* Bytes of sums that may wait for any model: small steps can follow each other faster than the
+ * taker gets a turn on a busy processor. */
 #define LIMIT_LEAST_BYTES ((size_t)8 * 1024 * 1024)
 
 typedef struct entry {
@@ -46,8 +46,7 @@ struct sh_giver {
     char message[SH_MESSAGE_BYTES];
 };
 
-/* Ends the hand-over with the thread's message and drops what waits; only the first failure counts.
- */
+/* Ends the hand-over with the thread's message and drops what waits. */
 static void give_up(sh_giver *giver, sh_status status)
 {
     giver->failure = status;
@@ -68,7 +67,7 @@ static void give_up(sh_giver *giver, sh_status status)
         kept->newer = NULL;
 }
 
-/* A fresh entry at the end of the queue; NULL where the hand-over has failed. */
+/* Appends an entry to the queue and returns its body; NULL if the hand-over has failed. */
 static unsigned char *append(sh_giver *giver, sh_frame head, size_t bytes)
 {
     if (giver->failure != SH_OK)
@@ -123,7 +122,7 @@ static void read_state(sh_giver *giver)
     giver->epoch = giver->replica->epoch;
 }
 
-/* The tail of a stage that led from the position to `after`, where the next one is. */
+/* Appends the tail of a stage that led from the position to `after`, the next position. */
 static void append_tail(sh_giver *giver, sh_passed passed, sh_position after, double clip)
 {
     const uint32_t tensors = giver->chunks.tensors;
@@ -160,7 +159,6 @@ sh_status sh_giver_new(sh_giver **giver, const sh_giver_options *options)
     sh_chunks_stripe(&fresh->chunks, options->stripe, options->stripes, &fresh->first, &fresh->end);
     fresh->next = fresh->first;
 
-    /* The limits that were left to choose. */
     size_t largest = 0, sums = 0;
     for (uint32_t i = fresh->first; i < fresh->end; i++) {
         const sh_chunk *chunk = &fresh->chunks.items[i];
@@ -260,7 +258,7 @@ void sh_giver_passed(sh_giver *giver, const sh_stage_outcome *outcome)
 {
     pthread_mutex_lock(&giver->lock);
     if (giver->position.phase == SH_PHASE_VALIDATION && outcome->before.phase == SH_PHASE_FIRST)
-        append_tail(giver, SH_PASSED_VALIDATE, outcome->before, 1); /* it was passed over */
+        append_tail(giver, SH_PASSED_VALIDATE, outcome->before, 1); /* it was skipped */
     assert(sh_position_same(giver->position, outcome->before));
     if (outcome->passed == SH_PASSED_APPLY)
         take_sums(giver, 0, giver->replica->summed_count,

@@ -35,8 +35,7 @@ sh_status sh_job_from_json(sh_job *job, const json_t *json) SHOAL_CHECKED;
 /* As text in one line. `*text` is owned: free(). */
 sh_status sh_job_to_text(char **text, const sh_job *job) SHOAL_CHECKED;
 
-/* From a device of the same version: nothing may be missing, and texts have no control characters.
- */
+/* From a device of the same version: nothing is missing, and texts have no control characters. */
 sh_status sh_job_from_text(sh_job *job, const char *text) SHOAL_CHECKED;
 
 #endif

@@ -12,9 +12,9 @@
 #include "train/strategy.h"
 
 /*
- * Where nobody says otherwise: a quarter of the batch, up to where a larger grain is no faster. At
- * batches of 128, 16 samples against 32 were 1.04 (LeNet), 1.06 (ResNet-20) and 1.11 times as fast
- * (MobileNetV2 at 64x64, whose activations are the first not to fit the caches), and 8 no faster.
+ * The usual grain is a quarter of the batch, up to a size beyond which it is no faster. With
+ * batches of 128, grains of 16 were 1.04 (LeNet), 1.06 (ResNet-20) and 1.11 times (MobileNetV2 at
+ * 64x64, whose activations leave the caches first) as fast as grains of 32; 8 was no faster.
  */
 #define USUAL_GRAINS 4
 #define MAX_USUAL_GRAIN 16

@@ -61,8 +61,8 @@ sh_status sh_optimizer_find(const sh_optimizer **optimizer, const char *name) SH
 
 sh_optimizer_settings sh_optimizer_settings_of(const sh_job *job);
 
-/* SH_INVALID names the option that does not go with the optimizer. Each number alone is within its
- * range (sh_option_check). */
+/* SH_INVALID names the option that does not go with the optimizer. Each number is within its own
+ * range already (sh_option_check). */
 sh_status sh_optimizer_check(const sh_optimizer *optimizer,
                              const sh_optimizer_settings *settings) SHOAL_CHECKED;
 

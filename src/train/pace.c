@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Seconds a grain are taken as logarithms x, so that twice and half as fast are equally far.
+ * Seconds per grain are logarithms x, so that twice and half as fast are equally far.
  *
- * Level: the median of the last `steady` steps, at most SH_PACE_WINDOW. It does not see single
- * steps that took long, and its error falls as the window grows. Where the last SH_PACE_SHIFT steps
- * all lie on one side of it, farther than noise goes, the device has another speed: the window
- * begins again with these.
+ * Level: the median of the last `steady` steps, at most SH_PACE_WINDOW. Single long steps do not
+ * move it, and its error falls as the window grows. If the last SH_PACE_SHIFT steps all lie on one
+ * side of it, farther than noise goes, the device has another speed: the window begins with these.
  *
  * Noise: the median of |x(n) - x(n-1)|, times 1.05 the standard deviation where noise is normal
  * (0.954 = 0.6745 sqrt 2). A shift spoils one difference only, so what is known of the noise
- * outlives it. A few differences that are made up stand for what is not known in the beginning.
+ * outlives it. A few made-up differences stand in at the beginning, when little is known.
  *
  * Error of the level: 1.25 noise / sqrt(n), which is a median's. Where the steady steps scatter
  * farther than neighbours do (noise that comes and stays for a while), their median deviation
@@ -56,7 +55,7 @@ static double recent(const sh_pace *pace, uint32_t back)
     return pace->grain_s[(pace->noted - 1 - back) % SH_PACE_WINDOW];
 }
 
-/* Of the steady steps but for the last `left_out`, which are fewer. */
+/* The level without the last `left_out` of the steady steps, which are more. */
 static double level(const sh_pace *pace, uint32_t left_out)
 {
     double values[SH_PACE_WINDOW];
@@ -85,7 +84,7 @@ static double noise_of_level(const sh_pace *pace, double at)
     return OF_DEVIATION * median(values, pace->steady);
 }
 
-/* 0 where there are not two blocks. */
+/* 0 with fewer than two blocks. */
 static double error_of_blocks(const sh_pace *pace)
 {
     double medians[SH_PACE_WINDOW / BLOCK], mean = 0, squares = 0;

@@ -9,7 +9,7 @@
 
 #include "train/snapshot.h"
 
-#define SHOWN 4 /* items of a list that are told one by one */
+#define SHOWN 4 /* items of a list that are named */
 #define LIST_BYTES 280
 
 /* "a, b, c, d and 12 more" */
@@ -103,7 +103,8 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Lists what the file has beside the model's tensors, except what is no weight by its name. */
+/* Lists what the file has beside the model's tensors; names that are not of weights do not count.
+ */
 static sh_status list_extra(difference *d, const sh_replica *replica, const sh_safetensors *file)
 {
     static const char counter[] = "num_batches_tracked";

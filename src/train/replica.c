@@ -10,7 +10,7 @@
 #include "train/schedule.h"
 #include "train/statistic.h"
 
-/* Gradients travel in buckets of at least so many elements: enough to fill the wire, few enough to
+/* Gradients travel in buckets of at least this size: large enough to fill the wire, small enough to
  * start early, with words of any width. */
 #define BUCKET_ELEMENTS ((size_t)64 * 1024)
 
@@ -33,9 +33,9 @@ static sh_role role_of(const sh_replica *replica, uint32_t tensor)
 }
 
 /*
- * Gives a place in the sum to all that a step changes. Running statistics keep 32 bits on a narrow
- * wire, because a variance far below the largest of its layer counts too, and so they come first:
- * *wide is how many.
+ * Gives a place in the sum to each tensor that a step changes. On a narrow wire running statistics
+ * keep 32 bits, because a variance far below the largest of its layer counts too. They come first;
+ * *wide is their number.
  */
 static sh_status place(sh_replica *replica, uint32_t wire, uint32_t *wide)
 {

@@ -112,8 +112,8 @@ void sh_replica_update_arrays(const sh_replica *replica, float *const *arrays,
                               const sh_replica_step *step, size_t from, size_t to, const void *sums,
                               atomic_uint *max_abs);
 
-/* The places of all tensors where `weights`, laid out as the sum, stand in for those in it; the
- * frozen ones are the replica's. Writes parameters[tensor]. */
+/* Writes parameters[tensor]: where each tensor lies if `weights`, laid out as the sum, replaces the
+ * replica's; frozen tensors are the replica's. */
 void sh_replica_place(const sh_replica *replica, float *weights, float **parameters);
 
 /* Raises a shared maximum. */

@@ -59,7 +59,7 @@ sh_status sh_step_together(sh_trainer *trainer, const sh_part *part,
 /* Makes ready for step `number` since the job began: batch, order, learning rate. */
 void sh_step_begin_batch(sh_trainer *trainer, uint64_t number);
 
-/* Whether all replicas are as this one: where not, nobody applies or believes what was summed. */
+/* Whether all replicas are equal; if not, no device applies or uses the sum. */
 sh_status sh_step_compare_replicas(const sh_trainer *trainer, const sh_part *part) SHOAL_CHECKED;
 
 /* Reads the scales of the sum, before it is judged. */
@@ -68,19 +68,19 @@ void sh_step_read_scales(sh_trainer *trainer);
 /* The factor that brings the reduced gradient within the job's norm. */
 double sh_step_clip_factor(sh_trainer *trainer);
 
-/* Runs a task that raises update.max_abs, which it sets to zero before. */
+/* Sets update.max_abs to zero and runs a task that raises it. */
 void sh_step_take_turn(sh_trainer *trainer, sh_team_task *task);
 
-/* Takes the samples of `count` steps from `from` on into the account of their epoch; the replica's
- * position is behind them. Under the replica's lock. */
+/* Adds the samples of `count` steps from `from` on to their epoch's totals, and moves the replica's
+ * position behind these steps. Under the replica's lock. */
 void sh_step_count(sh_trainer *trainer, uint64_t from, uint32_t count, const sh_sum_totals *totals);
 
 /* The step under way is applied as number `step`, with so much of this device's own work. */
 void sh_step_take_times(sh_trainer *trainer, sh_step_times *times, uint64_t step, uint64_t grains,
                         uint64_t samples);
 
-/* Tells of a stage that all have come through, from `before` to where the replica is; `clip` is 1
- * but for an APPLY. Under the replica's lock. */
+/* Tells of a stage that all devices have passed, from `before` to the replica's position; `clip` is
+ * 1 except for an APPLY. Under the replica's lock. */
 void sh_step_tell_passed(const sh_trainer *trainer, sh_passed passed, sh_position before,
                          double clip);
 

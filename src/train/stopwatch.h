@@ -74,7 +74,7 @@ static inline void sh_stopwatch_since(const sh_stopwatch *watch, uint64_t *sum, 
         *sum += sh_clock_now_ns(watch->clock) - begun;
 }
 
-/* The moment; what has passed since `begun` goes to this span. */
+/* Adds the time since `begun` to this span and returns the present time. */
 static inline uint64_t sh_stopwatch_lap(sh_stopwatch *watch, uint32_t lane, sh_span_kind kind,
                                         uint64_t begun)
 {

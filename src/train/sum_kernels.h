@@ -14,7 +14,7 @@
  *     ... after all have been added, anywhere ...
  *     wrapped = sh_narrow_check[SH_NARROW_8][sh_variant_best()](total, 0, count) != check;
  *
- * Threads: any; the caller holds `sum`.
+ * Each table has the same function by instruction set. Threads: any; the caller locks `sum`.
  */
 #ifndef SHOAL_TRAIN_SUM_KERNELS_H
 #define SHOAL_TRAIN_SUM_KERNELS_H
@@ -34,22 +34,20 @@
  * seen (the bits of |gradient[i]|, which order as the magnitudes do). The arrays do not overlap.
  */
 typedef uint32_t sh_sum_kernel(int32_t *sum, const float *gradient, float scale, size_t count);
-extern sh_sum_kernel
-    *const sh_sum_kernels[SH_VARIANT_COUNT]; /* by instruction set, like the others */
+extern sh_sum_kernel *const sh_sum_kernels[SH_VARIANT_COUNT];
 
 typedef enum sh_narrow { SH_NARROW_16, SH_NARROW_8, SH_NARROW_COUNT } sh_narrow;
 
-/* From this magnitude on (in units) a term counts as it; bounds show that. */
+/* Terms are cut off at this magnitude, in units; bounds show that. */
 #define SH_NARROW_LARGEST 0x1p30f
 
-/* What a gradient is rounded by: numbers that depend on all that is named here and on each
- * element's place, and on nothing else. */
+/* The random numbers that round a gradient depend on these and on each element's place alone. */
 typedef struct sh_narrow_draw {
     uint32_t key[2]; /* of seed, step, grain and tensor */
     uint32_t first;  /* place in the tensor of the first element at hand */
 } sh_narrow_draw;
 
-/* For the tensor from its first element on. Steps count modulo 2^32. */
+/* Begins at the tensor's first element. Steps count modulo 2^32. */
 sh_narrow_draw sh_narrow_draw_for(uint64_t seed, uint64_t step, uint32_t grain, uint32_t tensor);
 
 /*

@@ -6,8 +6,8 @@
  *     SUM    of a chunk before `next`, once in a stage, where p is a training attempt
  *     TAIL   from p; where a step was applied, all chunks before `next` have their sums
  *
- * and before all that the TAIL that says what p is. Each stream has the exponents of its own
- * position, so its part of the weights is updated as its donor did, whatever the others have sent.
+ * and first of all the TAIL that says what p is. Each stream has the exponents of its own position,
+ * so its part of the weights is updated as its donor did, whatever the other streams bring.
  */
 #include "train/taker.h"
 
@@ -131,7 +131,6 @@ static sh_status check_place(const sh_taker *taker, const stream_state *stream,
     return SH_OK;
 }
 
-/* Where the body of a frame goes. */
 static sh_status find_sink(const sh_taker *taker, const stream_state *stream, const sh_frame *head,
                            sh_sink *sink)
 {
@@ -228,7 +227,7 @@ static sh_status apply(sh_taker *taker, const stream_state *stream, double clip)
     return SH_OK;
 }
 
-/* Whether two tails say the same of the sum and the epoch, the exponents perhaps apart. */
+/* Whether two tails say the same of the sum and the epoch; exponents count if `exponents`. */
 static bool is_same(const sh_taker *taker, const sh_tail *a, const sh_tail *b, bool exponents)
 {
     const size_t tensors = taker->chunks.tensors;
@@ -239,7 +238,7 @@ static bool is_same(const sh_taker *taker, const sh_tail *a, const sh_tail *b, b
            a->epoch.correct == b->epoch.correct;
 }
 
-/* Whether what a tail says can be of this job, here. */
+/* Whether the tail can be of this job, at this place of the stream. */
 static sh_status check_tail(const sh_taker *taker, const stream_state *stream)
 {
     const sh_tail *tail = &stream->coming;
@@ -272,7 +271,7 @@ static sh_status check_tail(const sh_taker *taker, const stream_state *stream)
     return sh_sum_state_set(taker->replica->sum, tail->envelopes, tail->exponents);
 }
 
-/* The whole tail of a stream is there. */
+/* A stream's tail has come. */
 static sh_status pass_stage(sh_taker *taker, stream_state *stream)
 {
     SH_TRY(sh_tail_decode(&stream->coming, stream->body, taker->chunks.tensors));
@@ -320,7 +319,7 @@ sh_status sh_taker_done(sh_taker *taker, uint32_t index, const sh_frame *head)
     stream->busy = false;
     if (!sh_taker_complete(taker))
         return SH_OK;
-    /* The replica is whole: gives it what is beside the weights. */
+    /* The replica is whole: sets what it has beside the weights. */
     const sh_tail *tail = &taker->streams[0].now;
     replica->steps = tail->after.steps;
     replica->phase = tail->after.phase;

@@ -62,7 +62,7 @@ static sh_status open_lanes(sh_stage *stage, const sh_trainer_options *options)
     return SH_OK;
 }
 
-/* What the strategy needs to train, then all that depends on it. */
+/* Makes what the strategy needs to train, then what depends on it. */
 static sh_status equip(sh_trainer *trainer, const sh_trainer_options *options)
 {
     sh_strategy strategy;

@@ -16,11 +16,9 @@
  *     TAIL   the stage has passed; where it changed weights, the taker changes those it has
  *     STATE  ...
  *
- * Where devices train apart (train/strategy_laps.c) no sums say what has become of the weights:
- * then the TAIL says LAP, and the stripe is given from its beginning again. A lap has many steps,
- * so this costs less than their sums would.
- *
- * A SUM can also follow its chunk within the stage: then the bucket was complete before.
+ * If devices train apart (train/strategy_laps.c), no sums say how the weights changed: the TAIL
+ * says LAP, and the stripe is given again from its beginning. A lap has many steps, so this costs
+ * less than their sums would. A SUM follows its chunk at once if the bucket was complete before.
  *
  * Heads (net/frame.h): `view` is the number of the transfer; `step` the low 32 bits of the
  * position's steps and `attempt` its phase, of the stage under way (TAIL: the one that has passed);
@@ -63,8 +61,7 @@ typedef struct sh_chunk {
     bool frozen;
 } sh_chunk;
 
-/* All of them, in the order of giving: the frozen ones, which need no sums, then bucket by bucket.
- */
+/* All chunks in the order of giving: the frozen ones, which need no sums, then bucket by bucket. */
 typedef struct sh_chunks {
     sh_chunk *items; /* owned */
     uint32_t count;
@@ -79,8 +76,7 @@ sh_status sh_chunks_init(sh_chunks *chunks, const sh_replica *replica,
                          uint32_t most_elements) SHOAL_CHECKED;
 void sh_chunks_release(sh_chunks *chunks);
 
-/* The chunks [*first, *end) of one of `stripes`: about equal in bytes, without gaps; may be none.
- */
+/* The chunks [*first, *end) of a stripe, perhaps none: about equal in bytes, without gaps. */
 void sh_chunks_stripe(const sh_chunks *chunks, uint32_t stripe, uint32_t stripes, uint32_t *first,
                       uint32_t *end);
 
@@ -101,8 +97,8 @@ size_t sh_tail_bytes(uint32_t tensors);
 void sh_tail_encode(unsigned char *body, const sh_tail *tail, uint32_t tensors);
 
 /*
- * Fills the arrays that `tail` has. SH_FORMAT, SH_CORRUPT: what no giver says; `tail` holds
- * anything then. Envelopes and exponents are for sh_sum_state_set to check.
+ * Fills the arrays that `tail` has. SH_FORMAT, SH_CORRUPT: no giver says this; `tail` then holds
+ * anything. sh_sum_state_set checks envelopes and exponents.
  */
 sh_status sh_tail_decode(sh_tail *tail, const unsigned char *body, uint32_t tensors) SHOAL_CHECKED;
 
