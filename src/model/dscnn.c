@@ -25,13 +25,6 @@ static const size_of sizes[] = {
     {"l", 276, 5, 1, 2},
 };
 
-/* Zeros needed so that `extent` gives ceil(extent / stride) windows. */
-static size_t same_padding(size_t extent, size_t kernel, size_t stride)
-{
-    const size_t reach = ((extent + stride - 1) / stride - 1) * stride + kernel;
-    return reach > extent ? reach - extent : 0;
-}
-
 static sh_value_id conv(sh_net *net, sh_value_id x, const char *name, const char *norm,
                         const sh_conv_options *options)
 {
@@ -46,7 +39,10 @@ static sh_value_id conv(sh_net *net, sh_value_id x, const char *name, const char
     sh_conv_options padded = *options;
     size_t odd = 0;
     for (int i = 0; i < 2; i++) {
-        const size_t zeros = same_padding(type->shape.dim[2 + i], kernel[i], stride[i]);
+        /* As many zeros as give ceil(extent / stride) windows. */
+        const size_t extent = type->shape.dim[2 + i];
+        const size_t reach = (extent - 1) / stride[i] * stride[i] + kernel[i];
+        const size_t zeros = reach > extent ? reach - extent : 0;
         attributes.before[2 + i] = zeros / 2;
         attributes.after[2 + i] = zeros - zeros / 2;
         odd += zeros % 2;
@@ -60,8 +56,18 @@ static sh_value_id conv(sh_net *net, sh_value_id x, const char *name, const char
     return sh_layer_relu(net, sh_parts_conv_norm(net, x, name, norm, &padded));
 }
 
-static sh_value_id build_size(sh_net *net, sh_value_id x, const size_of *size, size_t classes)
+static sh_value_id build(sh_net *net, sh_value_id x, const char *parameters,
+                         const sh_problem *problem)
 {
+    const char *name = parameters == NULL ? "s" : parameters;
+    const size_of *size = sizes, *end = sizes + sizeof sizes / sizeof *sizes;
+    if (!sh_parts_side(net, "dscnn", problem, 4))
+        return SH_NO_VALUE;
+    while (size < end && strcmp(name, size->name) != 0)
+        size++;
+    if (size == end)
+        return sh_graph_failed(
+            net->graph, sh_fail(SH_INVALID, "'%.64s': the size is s, m or l, as in dscnn:m", name));
     x = conv(net, x, "conv1", "bn1",
              &(sh_conv_options){.channels = size->channels,
                                 .kernel = 10,
@@ -79,22 +85,10 @@ static sh_value_id build_size(sh_net *net, sh_value_id x, const size_of *size, s
                  &(sh_conv_options){.channels = size->channels, .kernel = 1, .stride = 1});
         sh_net_leave(net);
     }
-    return sh_layer_linear_filled(
-        net, sh_layer_global_pool(net, x), "fc",
-        &(sh_linear_options){.outputs = classes, .zero_bias = true, .filling = SH_FILL_XAVIER});
-}
-
-static sh_value_id build(sh_net *net, sh_value_id samples, const char *parameters,
-                         const sh_problem *problem)
-{
-    const char *name = parameters == NULL ? "s" : parameters;
-    if (!sh_parts_side(net, "dscnn", problem, 4))
-        return SH_NO_VALUE;
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        if (strcmp(name, sizes[i].name) == 0)
-            return build_size(net, samples, &sizes[i], problem->classes);
-    return sh_graph_failed(
-        net->graph, sh_fail(SH_INVALID, "'%.64s': the size is s, m or l, as in dscnn:m", name));
+    return sh_layer_linear_filled(net, sh_layer_global_pool(net, x), "fc",
+                                  &(sh_linear_options){.outputs = problem->classes,
+                                                       .zero_bias = true,
+                                                       .filling = SH_FILL_XAVIER});
 }
 
 const sh_model_def sh_model_dscnn = {

@@ -36,19 +36,6 @@ static bool read_real(const char **text, double *value)
     return true;
 }
 
-/* Reads "WIDTH" or "WIDTH,DROPOUT". */
-static bool read_parameters(const char *text, double *width, double *dropout)
-{
-    if (!read_real(&text, width) || *width < 0.05 || *width > MAX_WIDTH)
-        return false;
-    if (*text == ',') {
-        text++;
-        if (!read_real(&text, dropout) || *dropout > 0.9)
-            return false;
-    }
-    return *text == '\0';
-}
-
 static sh_value_id conv(sh_net *net, sh_value_id x, const char *name, const char *norm,
                         sh_conv_options options)
 {
@@ -114,7 +101,13 @@ static sh_value_id build(sh_net *net, sh_value_id samples, const char *parameter
                          const sh_problem *problem)
 {
     double width = 1, dropout = DROPOUT;
-    if (parameters != NULL && !read_parameters(parameters, &width, &dropout))
+    const char *at = parameters == NULL ? "" : parameters; /* "WIDTH" or "WIDTH,DROPOUT" */
+    bool is_read = parameters == NULL || read_real(&at, &width);
+    if (is_read && *at == ',') {
+        at++;
+        is_read = read_real(&at, &dropout);
+    }
+    if (!is_read || *at != '\0' || width < 0.05 || width > MAX_WIDTH || dropout > 0.9)
         return sh_graph_failed(
             net->graph, sh_fail(SH_INVALID,
                                 "'%.64s': expected a width from 0.05 to %g, as in "

@@ -105,25 +105,16 @@ static sh_value_id stage(sh_net *net, sh_value_id x, const family *of, block *bu
     return x;
 }
 
-/* Reads "20" or "20,B": blocks a stage, and the kind of shortcut. */
-static bool read_cifar(const char *parameters, size_t *blocks, const family **of)
-{
-    size_t depth;
-    if (parameters == NULL || !sh_parts_number(&parameters, &depth))
-        return false;
-    if (depth < 8 || depth > 110 || depth % 6 != 2)
-        return false;
-    *blocks = (depth - 2) / 6;
-    *of = strcmp(parameters, ",B") == 0 ? &cifar_b : &cifar_a;
-    return *of == &cifar_b || parameters[0] == '\0' || strcmp(parameters, ",A") == 0;
-}
-
+/* The parameters are "20", "20,A" or "20,B". */
 static sh_value_id build_cifar(sh_net *net, sh_value_id samples, const char *parameters,
                                const sh_problem *problem)
 {
-    size_t blocks;
-    const family *of;
-    if (!read_cifar(parameters, &blocks, &of))
+    size_t depth = 0;
+    const char *at = parameters == NULL ? "" : parameters;
+    const bool is_number = sh_parts_number(&at, &depth);
+    const family *of = strcmp(at, ",B") == 0 ? &cifar_b : &cifar_a;
+    if (!is_number || depth < 8 || depth > 110 || depth % 6 != 2 ||
+        (of == &cifar_a && at[0] != '\0' && strcmp(at, ",A") != 0))
         return sh_graph_failed(
             net->graph, sh_fail(SH_INVALID,
                                 "'%.64s': the depth is 6n + 2 from 8 to 110, as in resnet:20, or "
@@ -133,47 +124,55 @@ static sh_value_id build_cifar(sh_net *net, sh_value_id samples, const char *par
         return SH_NO_VALUE;
     sh_value_id x = sh_layer_relu(net, conv(net, samples, 1, of, 16, 3, 1));
     for (int i = 1; i <= 3; i++)
-        x = stage(net, x, of, basic_block, i, blocks, (size_t)8 << i);
+        x = stage(net, x, of, basic_block, i, (depth - 2) / 6, (size_t)8 << i);
     return sh_layer_linear_filled(
         net, sh_layer_global_pool(net, x), "linear",
         &(sh_linear_options){.outputs = problem->classes, .filling = SH_FILL_HE_FAN_IN});
 }
 
-static sh_value_id build_imagenet(sh_net *net, sh_value_id x, const sh_problem *problem,
-                                  block *build_block, const size_t blocks[4], size_t channels)
+/* What resnet18 and its like differ in. */
+typedef struct imagenet_form {
+    const char *name;
+    block *build_block;
+    size_t blocks[4];
+    size_t channels; /* of the first stage */
+} imagenet_form;
+
+static sh_value_id build_imagenet(sh_net *net, sh_value_id x, const char *parameters,
+                                  const sh_problem *problem, const imagenet_form *form)
 {
     const bool small = problem->height < SMALL_SIDE || problem->width < SMALL_SIDE;
+    if (!sh_parts_none(net, form->name, parameters) || !sh_parts_side(net, form->name, problem, 16))
+        return SH_NO_VALUE;
     x = conv(net, x, 1, &imagenet, 64, small ? 3 : 7, small ? 1 : 2);
     x = sh_layer_relu(net, x);
     if (!small)
         x = sh_layer_max_pool(net, x, &(sh_pool_options){.kernel = 3, .stride = 2, .padding = 1});
-    for (int i = 1; i <= 4; i++)
-        x = stage(net, x, &imagenet, build_block, i, blocks[i - 1], channels << (i - 1));
+    for (int i = 0; i < 4; i++)
+        x = stage(net, x, &imagenet, form->build_block, i + 1, form->blocks[i],
+                  form->channels << i);
     return sh_layer_linear(net, sh_layer_global_pool(net, x), "fc", problem->classes);
 }
 
 static sh_value_id build_18(sh_net *net, sh_value_id samples, const char *parameters,
                             const sh_problem *problem)
 {
-    if (!sh_parts_none(net, "resnet18", parameters) || !sh_parts_side(net, "resnet18", problem, 16))
-        return SH_NO_VALUE;
-    return build_imagenet(net, samples, problem, basic_block, (size_t[]){2, 2, 2, 2}, 64);
+    static const imagenet_form form = {"resnet18", basic_block, {2, 2, 2, 2}, 64};
+    return build_imagenet(net, samples, parameters, problem, &form);
 }
 
 static sh_value_id build_34(sh_net *net, sh_value_id samples, const char *parameters,
                             const sh_problem *problem)
 {
-    if (!sh_parts_none(net, "resnet34", parameters) || !sh_parts_side(net, "resnet34", problem, 16))
-        return SH_NO_VALUE;
-    return build_imagenet(net, samples, problem, basic_block, (size_t[]){3, 4, 6, 3}, 64);
+    static const imagenet_form form = {"resnet34", basic_block, {3, 4, 6, 3}, 64};
+    return build_imagenet(net, samples, parameters, problem, &form);
 }
 
 static sh_value_id build_50(sh_net *net, sh_value_id samples, const char *parameters,
                             const sh_problem *problem)
 {
-    if (!sh_parts_none(net, "resnet50", parameters) || !sh_parts_side(net, "resnet50", problem, 16))
-        return SH_NO_VALUE;
-    return build_imagenet(net, samples, problem, bottleneck, (size_t[]){3, 4, 6, 3}, 256);
+    static const imagenet_form form = {"resnet50", bottleneck, {3, 4, 6, 3}, 256};
+    return build_imagenet(net, samples, parameters, problem, &form);
 }
 
 const sh_model_def sh_model_resnet = {
