@@ -12,9 +12,8 @@ sh_status sh_workbench_backends(sh_backend_list *backends, const char *backend)
                       backend != NULL ? "backend" : "SHOAL_BACKEND");
 }
 
-/* The data set is `dataset`, or the one that `data` names. */
-static sh_status open_all(sh_workbench **bench, const sh_job *job, sh_dataset *dataset,
-                          const char *data, const char *backend)
+sh_status sh_workbench_open(sh_workbench **bench, const sh_job *job, sh_dataset *dataset,
+                            const char *data, const char *backend)
 {
     sh_status status;
     sh_workbench *fresh = calloc(1, sizeof *fresh);
@@ -27,7 +26,7 @@ static sh_status open_all(sh_workbench **bench, const sh_job *job, sh_dataset *d
     if (dataset != NULL)
         SH_TRY_DONE(sh_pipeline_adopt(&fresh->pipeline, dataset, &options));
     else
-        SH_TRY_DONE(sh_pipeline_open(&fresh->pipeline, data, &options));
+        SH_TRY_DONE(sh_pipeline_open(&fresh->pipeline, data != NULL ? data : job->data, &options));
     SH_TRY_DONE(sh_workbench_backends(&fresh->backends, backend));
     const sh_dataset_info *info = sh_pipeline_about(fresh->pipeline);
     const sh_problem problem = {info->channels, info->height, info->width, info->classes};
@@ -37,18 +36,6 @@ static sh_status open_all(sh_workbench **bench, const sh_job *job, sh_dataset *d
 done:
     sh_workbench_close(fresh);
     return status;
-}
-
-sh_status sh_workbench_open(sh_workbench **bench, const sh_job *job, const char *data,
-                            const char *backend)
-{
-    return open_all(bench, job, NULL, data != NULL ? data : job->data, backend);
-}
-
-sh_status sh_workbench_adopt(sh_workbench **bench, const sh_job *job, sh_dataset *dataset,
-                             const char *backend)
-{
-    return open_all(bench, job, dataset, NULL, backend);
 }
 
 /* The cores are asked for whether they count or not: the pages of libraries that this touches are

@@ -2,7 +2,7 @@
 /*
  * What a device needs to work on a job: the data, the backends, the replica, the trainer.
  *
- *     SH_TRY(sh_workbench_open(&bench, &job, data, backend));      // data and replica
+ *     SH_TRY(sh_workbench_open(&bench, &job, NULL, data, backend));    // data and replica
  *     ... load or receive the replica's state ...
  *     SH_TRY(sh_workbench_start(bench, lanes, 0));                 // compile
  *     sh_workbench_close(bench);
@@ -38,15 +38,12 @@ typedef struct sh_workbench {
 sh_status sh_workbench_backends(sh_backend_list *backends, const char *backend) SHOAL_CHECKED;
 
 /*
- * Opens the data (`data`, or the job's where NULL) and makes a replica as the job begins. `backend`
- * as above. The job is complete (sh_job_complete).
+ * Opens the data and makes a replica as the job begins. The data are `dataset`, which is taken over
+ * (owned) also on failure; if NULL, what `data` names; if NULL, the job's. `backend` as above. The
+ * job is complete (sh_job_complete).
  */
-sh_status sh_workbench_open(sh_workbench **bench, const sh_job *job, const char *data,
-                            const char *backend) SHOAL_CHECKED;
-
-/* The same with an open data set, which is taken over (owned) also on failure. */
-sh_status sh_workbench_adopt(sh_workbench **bench, const sh_job *job, sh_dataset *dataset,
-                             const char *backend) SHOAL_CHECKED;
+sh_status sh_workbench_open(sh_workbench **bench, const sh_job *job, sh_dataset *dataset,
+                            const char *data, const char *backend) SHOAL_CHECKED;
 
 /*
  * Compiles for this many lanes (0: all cores), or for fewer, so that the process stays below
