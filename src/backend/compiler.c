@@ -86,16 +86,6 @@ static sh_status add_home(sh_compiler *compiler, sh_value_id value, sh_layout la
     return SH_OK;
 }
 
-static const home *find_home(const sh_compiler *compiler, sh_value_id value,
-                             const sh_layout *layout)
-{
-    const value_homes *homes = &compiler->homes[value];
-    for (uint32_t i = 0; i < homes->count; i++)
-        if (sh_layout_same(&homes->items[i].layout, layout))
-            return &homes->items[i];
-    return NULL;
-}
-
 /* A new home for the value in `layout`, filled by a conversion from its first one. */
 static sh_status convert(sh_compiler *compiler, sh_buffer_id *buffer, sh_value_id value,
                          const sh_layout *layout)
@@ -122,16 +112,17 @@ sh_status sh_compiler_input(sh_compiler *compiler, sh_buffer_id *buffer, sh_valu
 {
     const sh_layout plain = sh_compiler_plain(compiler, value);
     const sh_layout *wanted = layout == NULL ? &plain : layout;
-    const home *found = find_home(compiler, value, wanted);
-    if (found != NULL) {
-        *buffer = found->buffer;
-        return SH_OK;
-    }
-    const uint32_t homes = compiler->homes[value].count;
+    value_homes *homes = &compiler->homes[value];
+    const uint32_t count = homes->count;
+    for (uint32_t i = 0; i < count; i++)
+        if (sh_layout_same(&homes->items[i].layout, wanted)) {
+            *buffer = homes->items[i].buffer;
+            return SH_OK;
+        }
     SH_TRY(convert(compiler, buffer, value, wanted));
-    const sh_buffer *first = &compiler->program->buffers[compiler->homes[value].items[0].buffer];
+    const sh_buffer *first = &compiler->program->buffers[homes->items[0].buffer];
     if (first->space == SH_SPACE_PARAMETER && sh_prepared_on_demand(compiler->prepared))
-        compiler->homes[value].count = homes; /* this conversion is for one reader */
+        homes->count = count; /* this conversion is for one reader */
     return SH_OK;
 }
 
@@ -368,14 +359,7 @@ static void share_block(sh_program *program, sh_buffer *out, uint32_t now)
     }
 }
 
-/* Has it memory of its own in this space? */
-static bool is_block(const sh_program *program, size_t index, sh_space space)
-{
-    const sh_buffer *buffer = &program->buffers[index];
-    return buffer->space == space && buffer->block == index;
-}
-
-/* Gives every buffer in lane memory its offset. */
+/* Gives every buffer in lane memory its offset: blocks by their lifetimes, others with them. */
 static sh_status place_in_lane(sh_program *program)
 {
     size_t count = 0;
@@ -386,16 +370,14 @@ static sh_status place_in_lane(sh_program *program)
     if (plan == NULL)
         return sh_fail_memory(program->buffer_count * sizeof *plan, "the memory plan");
     for (size_t i = 0; i < program->buffer_count; i++)
-        if (is_block(program, i, SH_SPACE_LANE))
+        if (buffers[i].space == SH_SPACE_LANE && buffers[i].block == i)
             plan[count++] = (sh_block_plan){
                 .bytes = buffers[i].bytes, .first = buffers[i].first, .last = buffers[i].last};
     const sh_status status = sh_memory_plan(&program->lane_bytes, plan, count);
     for (size_t i = 0, next = 0; status == SH_OK && i < program->buffer_count; i++)
-        if (is_block(program, i, SH_SPACE_LANE))
-            buffers[i].place = plan[next++].offset;
-    for (size_t i = 0; i < program->buffer_count; i++)
-        if (buffers[i].space == SH_SPACE_LANE && buffers[i].block != i)
-            buffers[i].place = buffers[buffers[i].block].place;
+        if (buffers[i].space == SH_SPACE_LANE)
+            buffers[i].place =
+                buffers[i].block == i ? plan[next++].offset : buffers[buffers[i].block].place;
     free(plan);
     return status;
 }

@@ -23,7 +23,7 @@ typedef struct origin {
 typedef struct fusion {
     sh_graph *graph;
     origin *origins; /* by value */
-    bool *dead;      /* by node */
+    bool *dead;      /* by node: another has taken its work over */
 } fusion;
 
 static void find_origins(const sh_graph *graph, origin *origins)
@@ -54,12 +54,6 @@ static sh_node *maker_for_one(const fusion *f, sh_value_id value, sh_op op)
     return maker->op == op ? maker : NULL;
 }
 
-/* `node` has taken the work of `maker` over. */
-static void bury(fusion *f, const sh_node *maker)
-{
-    f->dead[maker - f->graph->nodes] = true;
-}
-
 /* relu(batch_norm(x)) */
 static void take_normalisation(fusion *f, sh_node *node, sh_activation activation)
 {
@@ -70,7 +64,7 @@ static void take_normalisation(fusion *f, sh_node *node, sh_activation activatio
     *node = *norm;
     node->attributes.activation = activation;
     node->out[0] = out;
-    bury(f, norm);
+    f->dead[norm - f->graph->nodes] = true;
 }
 
 /* A normalisation that can still take a residual. */
@@ -95,7 +89,7 @@ static void take_summand(fusion *f, sh_node *node)
     *node = *norm;
     node->in[node->input_count++] = residual;
     node->out[0] = out;
-    bury(f, norm);
+    f->dead[norm - f->graph->nodes] = true;
 }
 
 /* relu_grad(a + b, y): where an activation's result was used twice. */
@@ -112,7 +106,7 @@ static void take_contributions(fusion *f, sh_node *node, sh_activation activatio
         .in = {node->in[1], sum->in[0], sum->in[1]},
         .out = {node->out[0]},
     };
-    bury(f, sum);
+    f->dead[sum - f->graph->nodes] = true;
 }
 
 static void fuse_node(fusion *f, sh_node *node)

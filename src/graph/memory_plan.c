@@ -12,59 +12,43 @@
 
 #include "base/memory.h"
 
+/* Orders in which blocks are placed. */
+enum { BY_SIZE, BY_LIFETIME, BY_AREA, BY_FIRST_USE, BY_LAST_USE, ORDERS };
+
 /* A block on its way, and where it stood in the caller's list. */
 typedef struct candidate {
     sh_block_plan block;
     size_t index;
+    double key; /* of the order */
 } candidate;
 
-static int compare(uint64_t a, uint64_t b)
+static double key_of(const sh_block_plan *block, int order)
 {
-    return (a > b) - (a < b);
+    const double life = (double)(block->last - block->first) + 1;
+    switch (order) {
+    case BY_LIFETIME: /* the longest at the bottom, so that short ones stack up and down above */
+        return life;
+    case BY_AREA:
+        return (double)block->bytes * life;
+    case BY_FIRST_USE:
+        return -(double)block->first;
+    case BY_LAST_USE:
+        return (double)block->last;
+    default:
+        return 0;
+    }
 }
 
-/* The largest first; of equals, here and below, the first in the list. */
-static int by_size(const void *left, const void *right)
-{
-    const candidate *a = left, *b = right;
-    const int order = compare(b->block.bytes, a->block.bytes);
-    return order != 0 ? order : compare(a->index, b->index);
-}
-
-/* Those that live longest at the bottom, so that the short-lived stack up and down above them. */
-static int by_lifetime(const void *left, const void *right)
-{
-    const candidate *a = left, *b = right;
-    const int order = compare(b->block.last - b->block.first, a->block.last - a->block.first);
-    return order != 0 ? order : by_size(left, right);
-}
-
-static int by_area(const void *left, const void *right)
+/* The largest key first; of equals the largest block, and of equal ones the first in the list. */
+static int compare(const void *left, const void *right)
 {
     const candidate *a = left, *b = right;
-    const double a_area = (double)a->block.bytes * ((double)(a->block.last - a->block.first) + 1);
-    const double b_area = (double)b->block.bytes * ((double)(b->block.last - b->block.first) + 1);
-    const int order = (b_area > a_area) - (b_area < a_area);
-    return order != 0 ? order : by_size(left, right);
+    if (a->key != b->key)
+        return a->key > b->key ? -1 : 1;
+    if (a->block.bytes != b->block.bytes)
+        return a->block.bytes > b->block.bytes ? -1 : 1;
+    return a->index < b->index ? -1 : 1;
 }
-
-static int by_first_use(const void *left, const void *right)
-{
-    const candidate *a = left, *b = right;
-    const int order = compare(a->block.first, b->block.first);
-    return order != 0 ? order : by_size(left, right);
-}
-
-static int by_last_use(const void *left, const void *right)
-{
-    const candidate *a = left, *b = right;
-    const int order = compare(b->block.last, a->block.last);
-    return order != 0 ? order : by_size(left, right);
-}
-
-typedef int compare_fn(const void *left, const void *right);
-
-static compare_fn *const orders[] = {by_size, by_lifetime, by_area, by_first_use, by_last_use};
 
 /* The lowest offset where `block` meets none of the `count` placed blocks of its time, which are in
  * the order of their offsets. */
@@ -113,10 +97,10 @@ sh_status sh_memory_plan(size_t *arena_bytes, sh_block_plan *blocks, size_t coun
         free(placed);
         return sh_fail_memory(count * sizeof *list, "the memory plan");
     }
-    for (size_t i = 0; i < count; i++)
-        list[i] = (candidate){blocks[i], i};
-    for (size_t o = 0; o < sizeof orders / sizeof *orders; o++) {
-        qsort(list, count, sizeof *list, orders[o]);
+    for (int order = 0; order < ORDERS; order++) {
+        for (size_t i = 0; i < count; i++)
+            list[i] = (candidate){blocks[i], i, key_of(&blocks[i], order)};
+        qsort(list, count, sizeof *list, compare);
         const size_t arena = place_all(list, count, placed);
         if (arena >= best)
             continue;

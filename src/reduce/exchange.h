@@ -37,7 +37,7 @@ typedef struct sh_exchange sh_exchange;
 
 /* All is borrowed until sh_exchange_free. */
 typedef struct sh_exchange_options {
-    sh_links *links; /* by rank; their round is not looked at before a lap */
+    sh_links *links; /* by rank; not looked at before a lap */
     uint32_t rank, devices;
     const bool *serves;     /* of each rank */
     const uint32_t *shards; /* of each rank that serves: its number */

@@ -119,20 +119,23 @@ static void ring_bell(int event)
 
 /* ---- what goes wrong ------------------------------------------------------------------------- */
 
-/* The caller holds the lock. */
-static void set_failure(mpi_engine *mpi, sh_status status, const char *reason)
+/* Wakes the thread where it rests; the caller holds the lock. */
+static void wake_up(const mpi_engine *mpi)
 {
+    if (mpi->resting)
+        ring_bell(mpi->wake);
+}
+
+static void abort_rounds(sh_engine *engine, sh_status status, const char *reason)
+{
+    mpi_engine *mpi = (mpi_engine *)engine;
+    pthread_mutex_lock(&mpi->lock);
     if (mpi->failure == SH_OK) {
         mpi->failure = status;
         snprintf(mpi->reason, sizeof mpi->reason, "%s", reason);
     }
     pthread_cond_broadcast(&mpi->changed);
-}
-
-static void fail_all(mpi_engine *mpi, sh_status status, const char *reason)
-{
-    pthread_mutex_lock(&mpi->lock);
-    set_failure(mpi, status, reason);
+    wake_up(mpi);
     pthread_mutex_unlock(&mpi->lock);
 }
 
@@ -145,7 +148,7 @@ static bool came_through(mpi_engine *mpi, int code, const char *what)
         return true;
     MPI_Error_string(code, text, &length);
     snprintf(reason, sizeof reason, "%s by MPI failed: %.800s", what, text);
-    fail_all(mpi, SH_PEER_LOST, reason);
+    abort_rounds(&mpi->engine, SH_PEER_LOST, reason);
     return false;
 }
 
@@ -156,13 +159,14 @@ static void open_mpi(mpi_engine *mpi)
     int before = 0, provided = 0, rank = 0, ranks = 0;
     MPI_Initialized(&before);
     if (before) {
-        fail_all(mpi, SH_INVALID, "MPI can be opened once in a process");
+        abort_rounds(&mpi->engine, SH_INVALID, "MPI can be opened once in a process");
         return;
     }
     if (!came_through(mpi, MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided), "starting"))
         return;
     if (provided < MPI_THREAD_FUNNELED) {
-        fail_all(mpi, SH_UNSUPPORTED, "this MPI library works in programs without threads only");
+        abort_rounds(&mpi->engine, SH_UNSUPPORTED,
+                     "this MPI library works in programs without threads only");
         return;
     }
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -287,13 +291,6 @@ static void *serve(void *argument)
 
 /* ---- the engine ------------------------------------------------------------------------------ */
 
-/* The caller holds the lock. */
-static void wake_up(const mpi_engine *mpi)
-{
-    if (mpi->resting)
-        ring_bell(mpi->wake);
-}
-
 static sh_status begin(sh_engine *engine, const sh_span *spans, uint32_t count)
 {
     mpi_engine *mpi = (mpi_engine *)engine;
@@ -333,15 +330,6 @@ static sh_status wait_for_end(sh_engine *engine)
     pthread_mutex_unlock(&mpi->lock);
     /* `failure` is set once and stays, so it may be read without the lock from here on. */
     return done ? SH_OK : sh_fail(mpi->failure, "%s", mpi->reason);
-}
-
-static void abort_rounds(sh_engine *engine, sh_status status, const char *reason)
-{
-    mpi_engine *mpi = (mpi_engine *)engine;
-    pthread_mutex_lock(&mpi->lock);
-    set_failure(mpi, status, reason);
-    wake_up(mpi);
-    pthread_mutex_unlock(&mpi->lock);
 }
 
 static void free_engine(mpi_engine *mpi)
