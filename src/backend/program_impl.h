@@ -51,7 +51,4 @@ struct sh_program {
     size_t lane_bytes, shared_bytes;
 };
 
-/* Frees a program whose fields may be set in part. */
-void sh_program_free(sh_program *program);
-
 #endif

@@ -193,19 +193,15 @@ static void decide(pass *p)
 
 /* ---- backward once more ---------------------------------------------------------------------- */
 
-static bool is_close(const pass *p, const fate *f)
-{
-    return p->now - f->clone_read <= NEAR || !is_cheap(&p->graph->nodes[f->maker]);
-}
-
 /* The value in its own or its clone's place; appends what it takes to make the clone. */
 static sh_value_id provide(pass *p, sh_value_id value)
 {
     fate *f = &p->fates[value];
     if (f->kept)
         return value;
-    if (f->clone == SH_NO_VALUE || !is_close(p, f)) {
-        const sh_node node = p->graph->nodes[f->maker]; /* copied: the list moves as it grows */
+    const sh_node node = p->graph->nodes[f->maker]; /* copied: the list moves as it grows */
+    const bool near = p->now - f->clone_read <= NEAR || !is_cheap(&node);
+    if (f->clone == SH_NO_VALUE || !near) {
         sh_value_id in[SH_MAX_INPUTS], out[SH_MAX_OUTPUTS];
         for (uint32_t i = 0; i < SH_MAX_INPUTS; i++)
             in[i] = i < node.input_count ? provide(p, node.in[i]) : SH_NO_VALUE;

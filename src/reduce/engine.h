@@ -48,20 +48,20 @@ typedef struct sh_engine_decider {
 typedef struct sh_engine sh_engine;
 struct sh_exchange;
 
+/* begin, ready, wait and close are required where there are other devices; NULL does nothing. */
 typedef struct sh_engine_ops {
     const char *name;
 
-    /* Required. Starts a round; does not block. */
+    /* Starts a round; does not block. */
     sh_status (*begin)(sh_engine *engine, const sh_span *spans, uint32_t count);
 
-    /* Required. This device's part of a span is complete. Does not block. */
+    /* This device's part of a span is complete. Does not block. */
     void (*ready)(sh_engine *engine, uint32_t span);
 
     /* Optional: it gathers. Waits for more than `have` words of such a span, whole parts. */
     sh_status (*gathered)(sh_engine *engine, size_t have, size_t *words);
 
-    /* Required. Blocks until all totals are complete, or fails: SH_PEER_LOST, or as it was
-     * aborted. */
+    /* Blocks until all totals are complete, or fails: SH_PEER_LOST, or as it was aborted. */
     sh_status (*wait)(sh_engine *engine);
 
     /* Optional. From the next round on, `watcher` (copied) is told of complete spans. */
@@ -88,7 +88,7 @@ typedef struct sh_engine_ops {
     /* Bytes on the wire of all links, also of those that are gone. Any thread. */
     sh_channel_stats (*stats)(sh_engine *engine);
 
-    /* Required. Ends and frees it; a round that is open is lost. */
+    /* Ends and frees it; a round that is open is lost. */
     void (*close)(sh_engine *engine);
 } sh_engine_ops;
 
@@ -100,17 +100,18 @@ struct sh_engine {
 
 static inline sh_status sh_engine_begin(sh_engine *engine, const sh_span *spans, uint32_t count)
 {
-    return engine->ops->begin(engine, spans, count);
+    return engine->ops->begin == NULL ? SH_OK : engine->ops->begin(engine, spans, count);
 }
 
 static inline void sh_engine_ready(sh_engine *engine, uint32_t span)
 {
-    engine->ops->ready(engine, span);
+    if (engine->ops->ready != NULL)
+        engine->ops->ready(engine, span);
 }
 
 static inline sh_status sh_engine_wait(sh_engine *engine)
 {
-    return engine->ops->wait(engine);
+    return engine->ops->wait == NULL ? SH_OK : engine->ops->wait(engine);
 }
 
 /* False where the engine tells nobody: then totals are complete when wait returns. The step's
@@ -137,7 +138,7 @@ static inline void sh_engine_abort(sh_engine *engine, sh_status status, const ch
 
 static inline void sh_engine_close(sh_engine *engine)
 {
-    if (engine != NULL)
+    if (engine != NULL && engine->ops->close != NULL)
         engine->ops->close(engine);
 }
 

@@ -12,3 +12,10 @@ const sh_engine_kind *sh_engine_kind_of(const bool *serves, uint32_t devices)
         i++;
     return all[i];
 }
+
+sh_engine *sh_engine_solo(void)
+{
+    static const sh_engine_ops ops = {.name = "solo"};
+    static sh_engine solo = {.ops = &ops, .devices = 1};
+    return &solo;
+}
