@@ -37,14 +37,18 @@ bool sh_layout_same(const sh_layout *a, const sh_layout *b);
 /* A place in memory that instructions work on; index into the program's buffers. */
 typedef uint32_t sh_buffer_id;
 
-/* What an instruction runs. `state` is shared by all lanes and constant; `bound` belongs to one
- * lane. */
+/* What an instruction runs, in any lane, without allocation and locks. `state` is shared by all
+ * lanes and constant. */
 typedef struct sh_kernel {
-    /* Optional. Makes what a lane needs to run on these operands, once. */
+    /* Required, but of a kernel that binds. Computes. */
+    void (*run)(const void *state, void *const *operands);
+
+    /* Optional. Makes what a lane needs to run on these operands, once; that is its own. Then
+     * run_bound, in place of run, and unbind are required. */
     sh_status (*bind)(void **bound, const void *state, void *const *operands);
-    /* Required. Computes. No allocation, no lock, any lane. */
-    sh_status (*run)(const void *state, void *bound, void *const *operands);
-    void (*unbind)(void *bound);  /* required with bind */
+    sh_status (*run_bound)(const void *state, void *bound, void *const *operands);
+    void (*unbind)(void *bound);
+
     void (*release)(void *state); /* optional: frees the state */
 } sh_kernel;
 

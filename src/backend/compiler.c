@@ -227,7 +227,8 @@ sh_status sh_compiler_emit(sh_compiler *compiler, const sh_kernel *kernel, void 
         .work = describe_work(compiler),
         .operand_count = (uint32_t)count,
     };
-    memcpy(instruction.operands, operands, count * sizeof *operands);
+    for (size_t i = 0; i < count; i++)
+        instruction.operands[i] = operands[i];
     const sh_status status = append(compiler->program, &instruction);
     if (status != SH_OK && kernel->release != NULL)
         kernel->release(state);

@@ -174,9 +174,12 @@ static sh_status run_instruction(sh_execution *execution, size_t index, sh_gradi
 {
     const sh_instruction *instruction = &execution->program->instructions[index];
     void *const *operands = execution->operands + index * SH_MAX_OPERANDS;
-    if (instruction->kernel != NULL)
-        return instruction->kernel->run(instruction->state, execution->bound[index], operands);
-    if (sink != NULL)
+    const sh_kernel *kernel = instruction->kernel;
+    if (kernel != NULL && kernel->bind != NULL)
+        return kernel->run_bound(instruction->state, execution->bound[index], operands);
+    if (kernel != NULL)
+        kernel->run(instruction->state, operands);
+    else if (sink != NULL)
         sink(context, instruction->parameter, operands[0]);
     return SH_OK;
 }

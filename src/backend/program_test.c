@@ -116,9 +116,12 @@ static sh_status run_with_scratch(const void *state, void *bound, void *const *o
     return SH_OK;
 }
 
-static const sh_kernel kernel = {bind_work, run_work, unbind_work, release_work};
-static const sh_kernel kernel_with_scratch = {bind_work, run_with_scratch, unbind_work,
-                                              release_work};
+static const sh_kernel kernel = {
+    .bind = bind_work, .run_bound = run_work, .unbind = unbind_work, .release = release_work};
+static const sh_kernel kernel_with_scratch = {.bind = bind_work,
+                                              .run_bound = run_with_scratch,
+                                              .unbind = unbind_work,
+                                              .release = release_work};
 
 static sh_status emit_work(sh_compiler *compiler, const sh_kernel *how, const work *what,
                            const sh_buffer_id *operands, size_t count)
@@ -212,12 +215,10 @@ static sh_status compile_scratchy(sh_compiler *compiler, const sh_node *node, bo
 static const sh_backend scratchy = {
     .name = "scratchy", .available = always, .compile = compile_scratchy};
 
-static sh_status run_mark(const void *state, void *bound, void *const *operands)
+static void run_mark(const void *state, void *const *operands)
 {
-    (void)bound;
     (void)operands;
     note(*(const char *)state);
-    return SH_OK;
 }
 
 /* Notes the operator's first letter, then lets portable compute it. */

@@ -56,17 +56,15 @@ static void gather_window(const average *a, const float *image, range rows, rang
     divide(y, (float)(a->kernel[0] * a->kernel[1]), a->channels);
 }
 
-static sh_status run_forward(const void *state, void *bound, void *const *operands)
+static void run_forward(const void *state, void *const *operands)
 {
     const average *a = state;
     const float *x = operands[0];
     float *y = operands[1];
-    (void)bound;
     for (size_t n = 0; n < a->images; n++, x += a->in[0] * a->in[1] * a->channels)
         for (size_t p = 0; p < a->out[0]; p++)
             for (size_t q = 0; q < a->out[1]; q++, y += a->channels)
                 gather_window(a, x, covered(a, 0, p), covered(a, 1, q), y);
-    return SH_OK;
 }
 
 /* One window: adds its part of dy to dx. `part` is memory for it. */
@@ -80,19 +78,17 @@ static void spread_window(const average *a, float *image, range rows, range colu
             add_to(image + (h * a->in[1] + w) * a->channels, part, a->channels);
 }
 
-static sh_status run_backward(const void *state, void *bound, void *const *operands)
+static void run_backward(const void *state, void *const *operands)
 {
     const average *a = state;
     const size_t image = a->in[0] * a->in[1] * a->channels;
     const float *dy = operands[0];
     float *dx = operands[1], *part = operands[2];
-    (void)bound;
     memset(dx, 0, a->images * image * sizeof *dx);
     for (size_t n = 0; n < a->images; n++, dx += image)
         for (size_t p = 0; p < a->out[0]; p++)
             for (size_t q = 0; q < a->out[1]; q++, dy += a->channels)
                 spread_window(a, dx, covered(a, 0, p), covered(a, 1, q), dy, part);
-    return SH_OK;
 }
 
 /* The windows over x [N, C, H, W] that make y [N, C, P, Q]; one each where y is [N, C]. */

@@ -47,11 +47,9 @@ static inline SH_INLINE void sum_body(const row_sum *sum, const float *in, float
 
 SH_VARIANTS(sum, (const row_sum *sum, const float *in, float *out), (sum, in, out));
 
-static sh_status run(const void *state, void *bound, void *const *operands)
+static void run(const void *state, void *const *operands)
 {
-    (void)bound;
     sum_variants[sh_variant_best()](state, operands[0], operands[1]);
-    return SH_OK;
 }
 
 sh_status sh_onednn_emit_bias_gradient(sh_compiler *compiler, const sh_node *node,

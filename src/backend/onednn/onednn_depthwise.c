@@ -104,18 +104,16 @@ SH_VARIANTS(collect, (const depthwise *g, const float *x, const float *dy, float
             (g, x, dy, sums));
 
 /* Operands: x, dy, dw [C, R, S], scratch. */
-static sh_status run(const void *state, void *bound, void *const *operands)
+static void run(const void *state, void *const *operands)
 {
     const depthwise *g = state;
     const size_t taps = g->kernel[0] * g->kernel[1];
     float *dw = operands[2], *sums = operands[3];
-    (void)bound;
     memset(sums, 0, taps * g->channels * sizeof *sums);
     collect_variants[sh_variant_best()](g, operands[0], operands[1], sums);
     for (size_t c = 0; c < g->channels; c++)
         for (size_t tap = 0; tap < taps; tap++)
             dw[c * taps + tap] = sums[tap * g->channels + c];
-    return SH_OK;
 }
 
 sh_status sh_onednn_depthwise_grad_weight(sh_compiler *compiler, const sh_node *node, bool *taken)

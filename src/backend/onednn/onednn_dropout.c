@@ -11,17 +11,15 @@ typedef struct dropout {
     size_t samples;
 } dropout;
 
-static sh_status run(const void *state, void *bound, void *const *operands)
+static void run(const void *state, void *const *operands)
 {
     const dropout *d = state;
     const size_t count = d->extent.channels * d->extent.positions;
     const float *x = operands[0];
     const uint32_t *keys = operands[1];
     float *y = operands[2];
-    (void)bound;
     for (size_t n = 0; n < d->samples; n++)
         sh_drop_sample(&d->drop, keys + 2 * n, x + n * count, y + n * count, &d->extent);
-    return SH_OK;
 }
 
 sh_status sh_onednn_dropout(sh_compiler *compiler, const sh_node *node, bool *taken)

@@ -34,15 +34,13 @@ static void copy_box(const box *b, const float *from, float *to)
                        b->channels * sizeof *to);
 }
 
-static sh_status run(const void *state, void *bound, void *const *operands)
+static void run(const void *state, void *const *operands)
 {
     const move *m = state;
     float *to = operands[m->count];
-    (void)bound;
     memset(to, 0, m->clear);
     for (uint32_t i = 0; i < m->count; i++)
         copy_box(&m->boxes[i], operands[i], to);
-    return SH_OK;
 }
 
 static void distances(const sh_shape *shape, size_t distance[3])

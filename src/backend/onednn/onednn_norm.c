@@ -12,37 +12,29 @@
 #include "backend/onednn/primitive.h"
 
 /* Operands are those of the node, inputs and outputs, and scratch behind them. */
-static sh_status run_moments(const void *state, void *bound, void *const *operands)
+static void run_moments(const void *state, void *const *operands)
 {
-    (void)bound;
     sh_norm_moments(sh_variant_best(), state, operands[0], operands[1], operands[2], operands[3]);
-    return SH_OK;
 }
 
-static sh_status run_forward(const void *state, void *bound, void *const *operands)
+static void run_forward(const void *state, void *const *operands)
 {
-    (void)bound;
     const sh_norm_channels of = {operands[1], operands[2], operands[3], operands[4]};
     sh_norm_forward(sh_variant_best(), state, operands[0], &of, NULL, operands[5], operands[6]);
-    return SH_OK;
 }
 
-static sh_status run_residual(const void *state, void *bound, void *const *operands)
+static void run_residual(const void *state, void *const *operands)
 {
-    (void)bound;
     const sh_norm_channels of = {operands[1], operands[2], operands[3], operands[4]};
     sh_norm_forward(sh_variant_best(), state, operands[0], &of, operands[5], operands[6],
                     operands[7]);
-    return SH_OK;
 }
 
-static sh_status run_backward(const void *state, void *bound, void *const *operands)
+static void run_backward(const void *state, void *const *operands)
 {
-    (void)bound;
     const sh_norm_channels of = {operands[2], operands[3], operands[4], operands[5]};
     sh_norm_backward(sh_variant_best(), state, operands[0], operands[1], &of, operands[6],
                      operands[7], operands[8], operands[9]);
-    return SH_OK;
 }
 
 static const sh_kernel moments_kernel = {.run = run_moments, .release = free};

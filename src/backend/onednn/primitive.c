@@ -232,7 +232,8 @@ static void release(void *state)
     free(shared);
 }
 
-static const sh_kernel kernel = {.bind = bind, .run = run, .unbind = unbind, .release = release};
+static const sh_kernel kernel = {
+    .bind = bind, .run_bound = run, .unbind = unbind, .release = release};
 
 /* An instruction in the making. */
 typedef struct draft {

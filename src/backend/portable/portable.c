@@ -20,15 +20,13 @@ typedef struct node_state {
     sh_portable_call call; /* on the above, without operands */
 } node_state;
 
-static sh_status run_node(const void *opaque, void *bound, void *const *operands)
+static void run_node(const void *opaque, void *const *operands)
 {
     sh_portable_call call = ((const node_state *)opaque)->call;
-    (void)bound;
     call.in = operands;
     call.out = operands + call.in_count;
     call.scratch = operands[call.in_count + call.out_count];
     definitions[call.op]->run(&call);
-    return SH_OK;
 }
 
 static node_state *describe_node(const sh_graph *graph, const sh_node *node)

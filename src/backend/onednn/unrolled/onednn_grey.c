@@ -137,13 +137,12 @@ static VECTOR void collect(const grey *g, const float *x, const float *dy, float
 }
 
 /* Operands: x, w [C, R, WIDTH], b where there is one, y, scratch. */
-static sh_status run_forward(const void *state, void *bound, void *const *operands)
+static void run_forward(const void *state, void *const *operands)
 {
     const grey *g = state;
     const size_t C = g->channels, taps = g->rows * WIDTH;
     const float *plain = operands[1];
     float *w = operands[g->has_bias ? 4 : 3], *b = w + taps * C;
-    (void)bound;
     for (size_t tap = 0; tap < taps; tap++)
         for (size_t c = 0; c < C; c++)
             w[tap * C + c] = plain[c * taps + tap];
@@ -151,21 +150,18 @@ static sh_status run_forward(const void *state, void *bound, void *const *operan
     if (g->has_bias)
         memcpy(b, operands[2], C * sizeof *b);
     forward(g, operands[0], w, b, operands[g->has_bias ? 3 : 2]);
-    return SH_OK;
 }
 
 /* Operands: x, dy, dw [C, R, WIDTH], scratch. */
-static sh_status run_collect(const void *state, void *bound, void *const *operands)
+static void run_collect(const void *state, void *const *operands)
 {
     const grey *g = state;
     const size_t C = g->channels, taps = g->rows * WIDTH;
     float *dw = operands[2], *sums = operands[3];
-    (void)bound;
     collect(g, operands[0], operands[1], sums);
     for (size_t c = 0; c < C; c++)
         for (size_t tap = 0; tap < taps; tap++)
             dw[c * taps + tap] = sums[tap * C + c];
-    return SH_OK;
 }
 
 /* Is it such a convolution? */

@@ -273,18 +273,14 @@ SH_VARIANTS(forward, (const pooling *g, const float *x, float *y, uint8_t *choic
 SH_VARIANTS(backward, (const pooling *g, const float *dy, const uint8_t *choice, float *dx),
             (g, dy, choice, dx));
 
-static sh_status run_forward(const void *state, void *bound, void *const *operands)
+static void run_forward(const void *state, void *const *operands)
 {
-    (void)bound;
     forward_variants[sh_variant_best()](state, operands[0], operands[1], operands[2]);
-    return SH_OK;
 }
 
-static sh_status run_backward(const void *state, void *bound, void *const *operands)
+static void run_backward(const void *state, void *const *operands)
 {
-    (void)bound;
     backward_variants[sh_variant_best()](state, operands[0], operands[1], operands[2]);
-    return SH_OK;
 }
 
 static const sh_kernel forward_kernel = {.run = run_forward, .release = free};
