@@ -24,8 +24,10 @@ const sh_backend *const *sh_backend_all(void)
 sh_status sh_backend_choose(sh_backend_list *list, const char *name)
 {
     sh_backend_list chosen = {.count = 0};
-    bool found = name == NULL || *name == '\0';
-    const bool any = found;
+    const bool any = name == NULL || *name == '\0';
+    bool found = any;
+    char names[128] = "";
+    size_t used = 0;
     for (const sh_backend *const *all = sh_backend_all(); *all != NULL; all++) {
         const bool named = !any && strcmp((*all)->name, name) == 0;
         if (!(*all)->available())
@@ -33,18 +35,14 @@ sh_status sh_backend_choose(sh_backend_list *list, const char *name)
         found |= named;
         if (any || named || *all == &sh_portable_backend)
             chosen.items[chosen.count++] = *all;
-    }
-    if (found) {
-        *list = chosen;
-        return SH_OK;
-    }
-    char names[128] = "";
-    size_t used = 0;
-    for (const sh_backend *const *all = sh_backend_all(); *all != NULL; all++)
-        if ((*all)->available() && used < sizeof names)
+        if (used < sizeof names)
             used += (size_t)snprintf(names + used, sizeof names - used, "%s%s",
                                      used == 0 ? "" : ", ", (*all)->name);
-    return sh_fail(SH_INVALID, "backend '%s' is not available here; there is: %s", name, names);
+    }
+    if (!found)
+        return sh_fail(SH_INVALID, "backend '%s' is not available here; there is: %s", name, names);
+    *list = chosen;
+    return SH_OK;
 }
 
 void sh_backend_enter_thread(const sh_backend_list *list)
