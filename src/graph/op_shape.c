@@ -28,7 +28,7 @@ static void grad_reshape(const sh_op_backward *b)
 
 const sh_op_def sh_op_reshape = {.infer = infer_reshape, .grad = grad_reshape};
 
-/* For the others: starts the output as the first input. */
+/* Checks input 0; the output begins with its type. */
 static sh_status begin_as_input(const sh_op_types *t)
 {
     t->out[0] = t->in[0];
