@@ -4,7 +4,7 @@
 
 static sh_status infer(const sh_op_types *t)
 {
-    const size_t *x = t->in[0].shape.dim, *w = t->in[1].shape.dim, *b = t->in[2].shape.dim;
+    const size_t *x = t->in[0].shape.dim, *w = t->in[1].shape.dim;
     SH_TRY(sh_op_expect(t->op, "the input", &t->in[0], SH_F32, 2));
     SH_TRY(sh_op_expect(t->op, "the weight", &t->in[1], SH_F32, 2));
     if (t->count > 2)
@@ -12,8 +12,9 @@ static sh_status infer(const sh_op_types *t)
     if (x[1] != w[1])
         return sh_fail(SH_INVALID, "linear: an input of %zu features for weights of %zu", x[1],
                        w[1]);
-    if (t->count > 2 && b[0] != w[0])
-        return sh_fail(SH_INVALID, "linear: bias of %zu for %zu outputs", b[0], w[0]);
+    if (t->count > 2 && t->in[2].shape.dim[0] != w[0])
+        return sh_fail(SH_INVALID, "linear: bias of %zu for %zu outputs", t->in[2].shape.dim[0],
+                       w[0]);
     t->out[0] = (sh_type){SH_F32, sh_shape_of(2, (size_t[]){x[0], w[0]})};
     return SH_OK;
 }
