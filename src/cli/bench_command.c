@@ -85,11 +85,9 @@ static int print_result(const sh_bench_result *result)
         printf("kept in     %s\n", sh_utf8_clean(clean, sizeof clean, result->file));
     putchar('\n');
 
-    sh_table *rates = sh_table_new("<>><", NULL);
-    sh_table_add(rates, "");
-    sh_table_add(rates, "one core");
-    sh_table_add(rates, sh_quantity_count(&figure, result->lanes, "lane"));
-    sh_table_add(rates, "");
+    const char *const rate_heads[] = {"", "one core",
+                                      sh_quantity_count(&figure, result->lanes, "lane"), ""};
+    sh_table *rates = sh_table_new("<>><", rate_heads);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         sh_table_add(rates, rows[i].name);
         sh_table_format(rates, "%.1f", rows[i].rate->one * 1e-9);

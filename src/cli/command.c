@@ -96,38 +96,31 @@ int sh_command_take_job(const sh_command *command, const sh_arguments *arguments
     return SH_EXIT_DONE;
 }
 
-static int run_with(const sh_command *command, const sh_option *options, void *values, int argc,
-                    char *const *argv)
-{
-    sh_arguments arguments;
-    if (sh_arguments_parse(&arguments, options, values, argc, argv) != SH_OK)
-        return sh_console_misuse(command->name, "%s", sh_message());
-    if (arguments.help)
-        return sh_command_help(command, stdout) ? SH_EXIT_DONE
-                                                : sh_console_fail("not enough memory");
-    if (arguments.positional_count > command->positionals_most)
-        return sh_console_misuse(command->name, "%s: unexpected argument '%.160s'", command->name,
-                                 arguments.positionals[command->positionals_most]);
-    if (arguments.positional_count < command->positionals_least) {
-        /* The first words of the usage name the positional arguments. */
-        const char *first_option = strchr(command->usage, '[');
-        size_t length =
-            first_option != NULL ? (size_t)(first_option - command->usage) : strlen(command->usage);
-        while (length > 0 && command->usage[length - 1] == ' ')
-            length--;
-        return sh_console_misuse(command->name, "%s: needs %.*s", command->name, (int)length,
-                                 command->usage);
-    }
-    return command->run(&arguments, values);
-}
-
 int sh_command_run(const sh_command *command, int argc, char *const *argv)
 {
     sh_option *options = sh_command_options(command);
     void *values = values_new(command);
-    const int code = options == NULL || values == NULL
-                         ? sh_console_fail("not enough memory")
-                         : run_with(command, options, values, argc, argv);
+    const char *name = command->name, *usage = command->usage;
+    sh_arguments arguments;
+    int code;
+    if (options == NULL || values == NULL) {
+        code = sh_console_fail("not enough memory");
+    } else if (sh_arguments_parse(&arguments, options, values, argc, argv) != SH_OK) {
+        code = sh_console_misuse(name, "%s", sh_message());
+    } else if (arguments.help) {
+        code =
+            sh_command_help(command, stdout) ? SH_EXIT_DONE : sh_console_fail("not enough memory");
+    } else if (arguments.positional_count > command->positionals_most) {
+        code = sh_console_misuse(name, "%s: unexpected argument '%.160s'", name,
+                                 arguments.positionals[command->positionals_most]);
+    } else if (arguments.positional_count < command->positionals_least) {
+        size_t length = strcspn(usage, "["); /* its first words name the positional arguments */
+        while (length > 0 && usage[length - 1] == ' ')
+            length--;
+        code = sh_console_misuse(name, "%s: needs %.*s", name, (int)length, usage);
+    } else {
+        code = command->run(&arguments, values);
+    }
     free(values);
     free(options);
     return code;

@@ -127,17 +127,6 @@ static json_t *trial_json(const sh_trial *trial)
     return root;
 }
 
-static json_t *result_json(const sh_sweep_result *result)
-{
-    json_t *trials = json_array();
-    for (size_t i = 0; i < result->trial_count; i++)
-        sh_json_append(&trials, trial_json(&result->trials[i]));
-    return json_pack("{s:o, s:I, s:I, s:I, s:I, s:o}", "folder", sh_json_text(result->folder),
-                     "done", (json_int_t)result->done, "failed", (json_int_t)result->failed,
-                     "waiting", (json_int_t)result->waiting, "others", (json_int_t)result->others,
-                     "trials", trials);
-}
-
 static int print_list(const sh_sweep_result *result)
 {
     static const char *const heads[] = {"trial", "", "block", "settings"};
@@ -181,7 +170,14 @@ static int conclude(const sweep_values *given, sh_status status, const sh_sweep_
             sh_console_note("%s of earlier versions of the study: kept, not shown",
                             sh_quantity_count(&figure, result->others, "trial"));
     }
-    code = sh_command_write_json(given->json, result_json(result), code);
+    json_t *trials = json_array();
+    for (size_t i = 0; i < result->trial_count; i++)
+        sh_json_append(&trials, trial_json(&result->trials[i]));
+    json_t *json = json_pack(
+        "{s:o, s:I, s:I, s:I, s:I, s:o}", "folder", sh_json_text(result->folder), "done",
+        (json_int_t)result->done, "failed", (json_int_t)result->failed, "waiting",
+        (json_int_t)result->waiting, "others", (json_int_t)result->others, "trials", trials);
+    code = sh_command_write_json(given->json, json, code);
     if (status == SH_STOPPED && !given->quiet)
         sh_console_note("stopped; the same command goes on");
     return code;
