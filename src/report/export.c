@@ -8,12 +8,6 @@
 #include "report/listing.h"
 #include "report/trace.h"
 
-/* A table on its way. */
-typedef struct table_output {
-    sh_export_format format;
-    sh_export_output *out;
-} table_output;
-
 /* As short as it can be without another value. */
 static void print_real(char text[40], double value)
 {
@@ -28,61 +22,36 @@ static void print_real(char text[40], double value)
     }
 }
 
-static sh_status put_csv_text(table_output *o, const char *text)
+static sh_status put_csv_text(sh_export_output *out, const char *text)
 {
     char one[2] = "";
     if (text[0] != '\0' && strpbrk(text, ",\"\r\n") == NULL)
-        return sh_export_put(o->out, text);
-    SH_TRY(sh_export_put(o->out, "\""));
+        return sh_export_put(out, text);
+    SH_TRY(sh_export_put(out, "\""));
     for (; *text != '\0'; text++) {
         one[0] = *text;
-        SH_TRY(sh_export_put(o->out, *text == '"' ? "\"\"" : one));
+        SH_TRY(sh_export_put(out, *text == '"' ? "\"\"" : one));
     }
-    return sh_export_put(o->out, "\"");
+    return sh_export_put(out, "\"");
 }
 
-static sh_status put_value(table_output *o, const sh_query *query, int column)
+static sh_status put_value(sh_export_output *out, const sh_query *query, int column, bool json)
 {
-    const bool json = o->format == SH_EXPORT_JSON;
     char text[40] = "";
     switch (sh_query_kind(query, column)) {
     case SH_VALUE_NULL:
-        return sh_export_put(o->out, json ? "null" : "");
+        return sh_export_put(out, json ? "null" : "");
     case SH_VALUE_INTEGER:
         snprintf(text, sizeof text, "%lld", (long long)sh_query_integer(query, column));
-        return sh_export_put(o->out, text);
+        return sh_export_put(out, text);
     case SH_VALUE_REAL:
         print_real(text, sh_query_real(query, column));
-        return sh_export_put(o->out,
-                             json && !isfinite(sh_query_real(query, column)) ? "null" : text);
+        return sh_export_put(out, json && !isfinite(sh_query_real(query, column)) ? "null" : text);
     case SH_VALUE_TEXT:
         break;
     }
-    return json ? sh_export_put_json(o->out, sh_query_text(query, column))
-                : put_csv_text(o, sh_query_text(query, column));
-}
-
-static sh_status put_csv_row(table_output *o, const sh_query *query, bool head)
-{
-    const int columns = sh_query_columns(query);
-    for (int i = 0; i < columns; i++) {
-        SH_TRY(head ? sh_export_put(o->out, sh_query_name(query, i)) : put_value(o, query, i));
-        SH_TRY(sh_export_put(o->out, i + 1 < columns ? "," : "\n"));
-    }
-    return SH_OK;
-}
-
-static sh_status put_json_row(table_output *o, const sh_query *query, bool first)
-{
-    const int columns = sh_query_columns(query);
-    SH_TRY(sh_export_put(o->out, first ? "\n" : ",\n"));
-    for (int i = 0; i < columns; i++) {
-        SH_TRY(sh_export_put(o->out, i == 0 ? "{" : ", "));
-        SH_TRY(sh_export_put_json(o->out, sh_query_name(query, i)));
-        SH_TRY(sh_export_put(o->out, ": "));
-        SH_TRY(put_value(o, query, i));
-    }
-    return sh_export_put(o->out, "}");
+    return json ? sh_export_put_json(out, sh_query_text(query, column))
+                : put_csv_text(out, sh_query_text(query, column));
 }
 
 /* That there is such a table, else the failure that lists them. */
@@ -108,16 +77,30 @@ static sh_status check_table(sh_database *database, const sh_export_options *opt
 static sh_status write_table(sh_export_output *out, sh_database *database,
                              const sh_export_options *options)
 {
-    table_output o = {options->format, out};
     const bool json = options->format == SH_EXPORT_JSON;
+    const char *between = json ? "" : ",", *end = json ? "}" : "\n";
     char sql[256];
     sh_query *query;
-    sh_status status;
+    sh_status status = SH_OK;
     snprintf(sql, sizeof sql, "SELECT * FROM %s", options->table);
     SH_TRY(sh_query_new(&query, database, sql));
-    SH_TRY_DONE(json ? sh_export_put(out, "[") : put_csv_row(&o, query, true));
-    for (bool first = true; sh_query_row(query); first = false)
-        SH_TRY_DONE(json ? put_json_row(&o, query, first) : put_csv_row(&o, query, false));
+    const int columns = sh_query_columns(query);
+    if (json)
+        SH_TRY_DONE(sh_export_put(out, "["));
+    for (int i = 0; !json && i < columns; i++) {
+        SH_TRY_DONE(sh_export_put(out, sh_query_name(query, i)));
+        SH_TRY_DONE(sh_export_put(out, i + 1 < columns ? between : end));
+    }
+    for (const char *before = "\n{"; sh_query_row(query); before = ",\n{")
+        for (int i = 0; i < columns; i++) {
+            if (json) {
+                SH_TRY_DONE(sh_export_put(out, i > 0 ? ", " : before));
+                SH_TRY_DONE(sh_export_put_json(out, sh_query_name(query, i)));
+                SH_TRY_DONE(sh_export_put(out, ": "));
+            }
+            SH_TRY_DONE(put_value(out, query, i, json));
+            SH_TRY_DONE(sh_export_put(out, i + 1 < columns ? between : end));
+        }
 done:
     SH_TRY(sh_query_end(query, status));
     return json ? sh_export_put(out, "\n]\n") : SH_OK;

@@ -19,20 +19,16 @@ struct sh_export_output {
     char buffer[BUFFER_BYTES];
 };
 
-static bool is_regular_or_new(const char *path)
-{
-    struct stat about;
-    return stat(path, &about) != 0 || S_ISREG(about.st_mode) || S_ISDIR(about.st_mode);
-}
-
 sh_status sh_export_output_open(sh_export_output **output, const char *path, FILE *out)
 {
+    struct stat about;
     sh_export_output *o = calloc(1, sizeof *o);
     sh_status status = SH_OK;
     if (o == NULL)
         return sh_fail_memory(sizeof *o, "an export");
     o->out = out;
-    if (path != NULL && is_regular_or_new(path)) {
+    if (path != NULL && (stat(path, &about) != 0 || S_ISREG(about.st_mode) ||
+                         S_ISDIR(about.st_mode))) { /* which the writer refuses */
         status = sh_file_writer_open(&o->file, path);
     } else if (path != NULL) {
         o->direct = path;

@@ -75,14 +75,6 @@ static sh_status read_steps(sh_run_snapshot *s, int64_t *since, sh_database *dat
     return sh_query_end(query, SH_OK);
 }
 
-static sh_run_device *find(const sh_run_snapshot *s, int64_t device)
-{
-    for (size_t i = 0; i < s->device_count; i++)
-        if (s->devices[i].device == device)
-            return &s->devices[i];
-    return NULL;
-}
-
 static sh_status read_devices(sh_run_snapshot *s, sh_database *database)
 {
     sh_query *query;
@@ -116,10 +108,13 @@ static sh_status read_work(sh_run_snapshot *s, int64_t since, sh_database *datab
     SH_TRY(sh_query_new(&query, database, work_query));
     sh_query_bind_integer(query, 1, since);
     while (sh_query_row(query)) {
-        sh_run_device *device = find(s, sh_query_integer(query, 0));
-        const double wall_us = sh_query_real(query, 1);
-        if (device == NULL || device->is_gone)
+        size_t i = 0;
+        while (i < s->device_count && s->devices[i].device != sh_query_integer(query, 0))
+            i++;
+        if (i == s->device_count || s->devices[i].is_gone)
             continue;
+        sh_run_device *device = &s->devices[i];
+        const double wall_us = sh_query_real(query, 1);
         device->samples_per_second = ratio(sh_query_real(query, 2), 1e-6 * wall_us);
         device->compute = ratio(sh_query_real(query, 3), wall_us);
         device->lanes = ratio(sh_query_real(query, 4), wall_us);

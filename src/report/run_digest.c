@@ -138,15 +138,10 @@ static void take_range(run_reader *reader, const sh_query *row)
         digest->point_count = steps < SH_DIGEST_POINTS ? (size_t)steps : SH_DIGEST_POINTS;
 }
 
-static void take_throughput(run_reader *reader, const sh_query *row)
-{
-    reader->digest->samples_per_second =
-        sh_query_real(row, 1) > 0 ? sh_query_real(row, 0) / sh_query_real(row, 1) : NAN;
-}
-
 /* What the first step of a session took is not known. */
 static const char throughput_sql[] =
-    "SELECT sum(amount * (steps - 1) / steps), sum(span) FROM (SELECT 1.0 * sum(samples * merged) "
+    "SELECT iif(sum(span) > 0, sum(amount * (steps - 1) / steps) / sum(span), NULL) FROM (SELECT "
+    "1.0 * sum(samples * merged) "
     "AS amount, sum(merged) AS steps, max(at) - min(at) AS span FROM steps GROUP BY session)";
 
 static void take_point(run_reader *reader, const sh_query *row)
@@ -169,7 +164,7 @@ static sh_status read_steps(run_reader *reader)
     SH_TRY(each(reader,
                 "SELECT min(step), max(step), sum(samples * merged), sum(redone) FROM steps",
                 take_range));
-    SH_TRY(each(reader, throughput_sql, take_throughput));
+    SH_TRY(sh_database_ask(&digest->samples_per_second, reader->database, throughput_sql));
     digest->points = sh_arena_take(&digest->arena, digest->point_count + 1, sizeof *digest->points);
     if (digest->points == NULL)
         return sh_fail_memory(digest->point_count * sizeof *digest->points, "a digest");

@@ -59,12 +59,13 @@ static const char *text_at(report *self, const sh_query *query, int column)
 
 enum { FIGURES = 3, HASH = FIGURES + SH_TRIAL_FIGURE_COUNT, SETTINGS = HASH + 1 };
 
-static bool differ_in_seed_alone(const row *a, const row *b)
+/* Whether their settings are equal but for the seed and `other`. */
+static bool are_alike(const row *a, const row *b, sh_setting other)
 {
     for (int i = 0; i < SH_SETTING_COUNT; i++)
-        if (i != SH_SETTING_seed && !are_equal(a->settings[i], b->settings[i]))
+        if (i != SH_SETTING_seed && i != (int)other && !are_equal(a->settings[i], b->settings[i]))
             return false;
-    return are_equal(a->block, b->block);
+    return true;
 }
 
 /* Into the row that it is another run of, where there is one. */
@@ -72,7 +73,8 @@ static bool merge(report *self, const row *fresh)
 {
     for (size_t i = self->count; i > 0 && fresh->runs > 0; i--) {
         row *other = &self->rows[i - 1];
-        if (other->runs == 0 || !differ_in_seed_alone(other, fresh))
+        if (other->runs == 0 || !are_equal(other->block, fresh->block) ||
+            !are_alike(other, fresh, SH_SETTING_seed))
             continue;
         for (int f = 0; f < SH_TRIAL_FIGURE_COUNT; f++)
             other->figures[f] += fresh->figures[f];
@@ -164,30 +166,12 @@ static double speed_up(const report *self, const row *of)
     const row *base = of;
     for (size_t r = 0; r < self->block_count; r++) {
         const row *other = &self->first[r];
-        bool same = other->runs > 0 && devices_of(other) < devices_of(base);
-        for (int i = 0; same && i < SH_SETTING_COUNT; i++)
-            same = i == SH_SETTING_devices || i == SH_SETTING_seed ||
-                   are_equal(other->settings[i], of->settings[i]);
-        base = same ? other : base;
+        if (other->runs > 0 && devices_of(other) < devices_of(base) &&
+            are_alike(other, of, SH_SETTING_devices))
+            base = other;
     }
     return of->figures[SH_TRIAL_FIGURE_samples_per_second] /
            base->figures[SH_TRIAL_FIGURE_samples_per_second];
-}
-
-static void add_heads(report *self)
-{
-    static const char *const heads[] = {"seconds",   "samples/s", "accuracy %", "CPU %",
-                                        "memory MB", "in kB/s",   "out kB/s",   "weights"};
-    for (int i = 0; i < SH_SETTING_COUNT; i++)
-        if (self->varies[i])
-            add(self, "%s", sh_setting_name((sh_setting)i));
-    if (self->has_seeds)
-        add(self, "runs");
-    if (self->varies[SH_SETTING_devices])
-        add(self, "speed-up");
-    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
-        add(self, "%s", heads[i]);
-    self->columns = self->cell_count;
 }
 
 static void add_row(report *self, const row *each)
@@ -255,6 +239,8 @@ static void print_cells(const report *self, const size_t *widths)
 
 static sh_status print_block(report *self)
 {
+    static const char *const heads[] = {"seconds",   "samples/s", "accuracy %", "CPU %",
+                                        "memory MB", "in kB/s",   "out kB/s",   "weights"};
     size_t widths[COLUMNS_MAX];
     for (int i = 0; i < SH_SETTING_COUNT; i++) {
         self->varies[i] = false;
@@ -269,7 +255,16 @@ static sh_status print_block(report *self)
     if (self->cells == NULL)
         return sh_fail_memory(self->block_count * COLUMNS_MAX * sizeof *self->cells, "a report");
     self->cell_count = 0;
-    add_heads(self);
+    for (int i = 0; i < SH_SETTING_COUNT; i++)
+        if (self->varies[i])
+            add(self, "%s", sh_setting_name((sh_setting)i));
+    if (self->has_seeds)
+        add(self, "runs");
+    if (self->varies[SH_SETTING_devices])
+        add(self, "speed-up");
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
+        add(self, "%s", heads[i]);
+    self->columns = self->cell_count;
     for (size_t r = 0; r < self->block_count; r++)
         add_row(self, &self->first[r]);
     for (size_t c = 0; c < self->columns; c++) {

@@ -55,43 +55,34 @@ sh_status sh_path_join(char path[SH_PATH_BYTES], const char *folder, const char 
     return sh_path_copy(path, joined);
 }
 
-static sh_status create_temporary(sh_file_writer *writer)
-{
-    for (unsigned number = 0; number < TEMPORARY_TRIES; number++) {
-        const int wrote =
-            snprintf(writer->temporary, SH_PATH_BYTES, "%s" SH_TEMPORARY_MARK "%ld-%u",
-                     writer->path, (long)getpid(), number);
-        if (wrote < 0 || wrote >= SH_PATH_BYTES)
-            return fail_long(writer->path);
-        writer->fd = open(writer->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (writer->fd >= 0)
-            return SH_OK;
-        if (errno != EEXIST && errno != EINTR)
-            return sh_fail_errno(errno, "%s: cannot create", writer->path);
-    }
-    return sh_fail(SH_LIMIT,
-                   "%s: %d temporaries (" SH_TEMPORARY_MARK "...) lie beside it: remove "
-                   "them",
-                   writer->path, TEMPORARY_TRIES);
-}
-
 sh_status sh_file_writer_open(sh_file_writer **writer, const char *path)
 {
-    if (strlen(path) >= SH_PATH_BYTES)
-        return fail_long(path);
-    if (sh_folder_exists(path))
-        return sh_fail(SH_INVALID, "%s: is a folder, cannot be written as a file", path);
+    sh_status status;
     sh_file_writer *fresh = calloc(1, sizeof *fresh);
     if (fresh == NULL)
         return sh_fail_memory(sizeof *fresh, "a file writer");
-    memcpy(fresh->path, path, strlen(path) + 1);
-    const sh_status status = create_temporary(fresh);
-    if (status != SH_OK) {
-        free(fresh);
-        return status;
+    SH_TRY_DONE(sh_path_copy(fresh->path, path));
+    if (sh_folder_exists(path))
+        SH_TRY_DONE(sh_fail(SH_INVALID, "%s: is a folder, cannot be written as a file", path));
+    for (unsigned number = 0; number < TEMPORARY_TRIES; number++) {
+        const int wrote = snprintf(fresh->temporary, SH_PATH_BYTES, "%s" SH_TEMPORARY_MARK "%ld-%u",
+                                   path, (long)getpid(), number);
+        if (wrote < 0 || wrote >= SH_PATH_BYTES)
+            SH_TRY_DONE(fail_long(path));
+        fresh->fd = open(fresh->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fresh->fd >= 0) {
+            *writer = fresh;
+            return SH_OK;
+        }
+        if (errno != EEXIST && errno != EINTR)
+            SH_TRY_DONE(sh_fail_errno(errno, "%s: cannot create", path));
     }
-    *writer = fresh;
-    return SH_OK;
+    status = sh_fail(SH_LIMIT,
+                     "%s: %d temporaries (" SH_TEMPORARY_MARK "...) lie beside it: remove them",
+                     path, TEMPORARY_TRIES);
+done:
+    free(fresh);
+    return status;
 }
 
 const char *sh_file_writer_path(const sh_file_writer *writer)
