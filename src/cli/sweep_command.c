@@ -150,16 +150,15 @@ static int conclude(const sweep_values *given, sh_status status, const sh_sweep_
     if (status == SH_STOPPED)
         code = sh_signals_exit();
     if (!given->quiet && !sh_json_is_output(given->json)) {
+        const bool has_tables = result->done + result->failed > 0;
         int printed = SH_EXIT_DONE;
         if (given->options.list && !given->markdown) {
             printed = print_list(result);
-        } else if (result->done + result->failed == 0) {
-            printed = SH_EXIT_DONE; /* there are no tables yet */
-        } else if (sh_sweep_tables(&text, result->folder, given->markdown) == SH_OK) {
+        } else if (has_tables && sh_sweep_tables(&text, result->folder, given->markdown) != SH_OK) {
+            printed = sh_console_fail("%s", sh_message());
+        } else if (has_tables) {
             fputs(text, stdout);
             free(text);
-        } else {
-            printed = sh_console_fail("%s", sh_message());
         }
         code = printed != SH_EXIT_DONE ? printed : code;
         sh_console_note("%s in %s: %u done, %u failed, %u waiting",

@@ -125,45 +125,31 @@ static double seconds_of(const run_reader *reader, double at, size_t *number)
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-static void take_range(run_reader *reader, const sh_query *row)
-{
-    sh_run_digest *digest = reader->digest;
-    reader->first_step = sh_query_real(row, 0);
-    reader->last_step = sh_query_real(row, 1);
-    digest->steps = (uint64_t)sh_query_integer(row, 1);
-    digest->samples = (uint64_t)sh_query_integer(row, 2);
-    digest->redone = (uint64_t)sh_query_integer(row, 3);
-    const double steps = reader->last_step - reader->first_step + 1;
-    if (!isnan(steps))
-        digest->point_count = steps < SH_DIGEST_POINTS ? (size_t)steps : SH_DIGEST_POINTS;
-}
-
 /* What the first step of a session took is not known. */
 static const char throughput_sql[] =
-    "SELECT iif(sum(span) > 0, sum(amount * (steps - 1) / steps) / sum(span), NULL) FROM (SELECT "
-    "1.0 * sum(samples * merged) "
-    "AS amount, sum(merged) AS steps, max(at) - min(at) AS span FROM steps GROUP BY session)";
-
-static void take_point(run_reader *reader, const sh_query *row)
-{
-    sh_run_digest *digest = reader->digest;
-    sh_digest_point *point = &digest->points[sh_query_integer(row, 0)];
-    point->step = sh_query_real(row, 1);
-    point->seconds = seconds_of(reader, sh_query_real(row, 2), NULL);
-    point->loss = sh_query_real(row, 3);
-    point->loss_least = sh_query_real(row, 4);
-    point->loss_most = sh_query_real(row, 5);
-    point->accuracy = sh_query_real(row, 6);
-    point->samples_per_second = sh_query_real(row, 7); /* samples, so far */
-}
+    "SELECT iif(sum(span) > 0, sum(amount * (steps - 1) / steps) / sum(span), NULL) FROM "
+    "(SELECT 1.0 * sum(samples * merged) AS amount, sum(merged) AS steps, max(at) - min(at) AS "
+    "span FROM steps GROUP BY session)";
 
 static sh_status read_steps(run_reader *reader)
 {
     sh_run_digest *digest = reader->digest;
     char sql[512];
-    SH_TRY(each(reader,
-                "SELECT min(step), max(step), sum(samples * merged), sum(redone) FROM steps",
-                take_range));
+    sh_query *query;
+    SH_TRY(
+        sh_query_new(&query, reader->database,
+                     "SELECT min(step), max(step), sum(samples * merged), sum(redone) FROM steps"));
+    if (sh_query_row(query)) {
+        reader->first_step = sh_query_real(query, 0);
+        reader->last_step = sh_query_real(query, 1);
+        digest->steps = (uint64_t)sh_query_integer(query, 1);
+        digest->samples = (uint64_t)sh_query_integer(query, 2);
+        digest->redone = (uint64_t)sh_query_integer(query, 3);
+    }
+    SH_TRY(sh_query_end(query, SH_OK));
+    const double steps = reader->last_step - reader->first_step + 1;
+    if (!isnan(steps))
+        digest->point_count = steps < SH_DIGEST_POINTS ? (size_t)steps : SH_DIGEST_POINTS;
     SH_TRY(sh_database_ask(&digest->samples_per_second, reader->database, throughput_sql));
     digest->points = sh_arena_take(&digest->arena, digest->point_count + 1, sizeof *digest->points);
     if (digest->points == NULL)
@@ -179,7 +165,18 @@ static sh_status read_steps(run_reader *reader)
              "sum(accuracy * merged) / sum(iif(accuracy IS NULL, 0, merged)), "
              "sum(samples * merged) FROM steps GROUP BY 1",
              first, digest->point_count, (long long)reader->last_step - first + 1);
-    SH_TRY(each(reader, sql, take_point));
+    SH_TRY(sh_query_new(&query, reader->database, sql));
+    while (sh_query_row(query)) {
+        sh_digest_point *point = &digest->points[sh_query_integer(query, 0)];
+        point->step = sh_query_real(query, 1);
+        point->seconds = seconds_of(reader, sh_query_real(query, 2), NULL);
+        point->loss = sh_query_real(query, 3);
+        point->loss_least = sh_query_real(query, 4);
+        point->loss_most = sh_query_real(query, 5);
+        point->accuracy = sh_query_real(query, 6);
+        point->samples_per_second = sh_query_real(query, 7); /* samples, so far */
+    }
+    SH_TRY(sh_query_end(query, SH_OK));
     double before = NAN;
     for (size_t i = 0; i < digest->point_count; i++) {
         sh_digest_point *point = &digest->points[i]; /* from samples of a part to those a second */

@@ -70,20 +70,20 @@ void sh_sheet_end(sh_sheet *sheet)
     const char *cell;
     for (size_t i = 0; !plain && (cell = sh_table_cell(sheet->table, i)) != NULL; i++) {
         const size_t row = i / columns, column = i % columns;
-        const bool last = column + 1 == columns, right = sheet->columns[column] == '>';
-        const char *kind = row == 0 || column == 0 ? "th" : "td";
-        const char *scope = row == 0 ? " scope=\"col\"" : column == 0 ? " scope=\"row\"" : "";
-        if (page)
+        const bool last = column + 1 == columns;
+        if (page) {
+            const char *kind = row == 0 || column == 0 ? "th" : "td";
+            const char *scope = row == 0 ? " scope=\"col\"" : column == 0 ? " scope=\"row\"" : "";
             fprintf(file, "%s<%s%s%s>", column == 0 ? "<tr>" : "", kind, scope,
-                    right ? " class=\"n\"" : "");
-        else
-            fputs(column == 0 ? "| " : " | ", file);
-        sh_escape(file, sheet->format, cell);
-        if (page)
+                    sheet->columns[column] == '>' ? " class=\"n\"" : "");
+            sh_escape(file, sheet->format, cell);
             fprintf(file, "</%s>%s", kind, last ? "</tr>\n" : "");
-        else if (last)
-            fputs(" |\n", file);
-        for (size_t j = 0; !page && last && row == 0 && j < columns; j++)
+            continue;
+        }
+        fputs(column == 0 ? "| " : " | ", file);
+        sh_escape(file, sheet->format, cell);
+        fputs(last ? " |\n" : "", file);
+        for (size_t j = 0; last && row == 0 && j < columns; j++)
             fprintf(file, "|%s%s", sheet->columns[j] == '>' ? "--:" : "---",
                     j + 1 == columns ? "|\n" : "");
     }

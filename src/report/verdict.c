@@ -231,7 +231,8 @@ static void judge_network(hearing *court)
     }
     const bool out = link_ratio(court, worst, worst) < LINK_SLOW;
     const bool in = link_ratio(court, before(court, worst), worst) < LINK_SLOW;
-    const size_t link = out ? worst : before(court, worst), next = (link + 1) % court->count;
+    const size_t link = out ? worst : before(court, worst);
+    const size_t next = link + 1 < court->count ? link + 1 : 0;
     const double rate = 1e-6 * court->devices[link].link_rate;
     const double slower = 1 / link_ratio(court, link, worst);
     if (isfinite(least) && out && in)
