@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions that have a safer equal are compile errors. Forced into every source file by the build.
- */
+/* Makes functions that have a safer equal compile errors. The build forces it into every file. */
 #ifndef SHOAL_BASE_BANNED_H
 #define SHOAL_BASE_BANNED_H
 

@@ -17,8 +17,7 @@
 /* The machine's name; only ever shown, never looked up. */
 void sh_host_name(char name[SH_NAME_BYTES]);
 
-/* Cores that this process may use (affinity and CPU sets counted), hyper-threads not; at least 1.
- */
+/* Cores that affinity and CPU sets leave this process, without hyper-threads; at least 1. */
 uint32_t sh_host_cores(void);
 
 #endif

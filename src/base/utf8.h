@@ -14,8 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Length of the sequence at `text` (ended by a zero byte), its code point in `point`; 0: malformed.
- */
+/* Length of the sequence at `text`, which a zero byte ends, and its code point; 0: malformed. */
 size_t sh_utf8_read(const unsigned char *text, uint32_t *point);
 
 /* Control characters could write to the terminal of whoever reads a log: C0, DEL and C1. */

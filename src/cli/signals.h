@@ -18,8 +18,7 @@
 
 #include "shoal/train.h"
 
-/* A person does not press a key twice in this time, a program that signals twice for one wish does.
- */
+/* No person presses a key twice in this time; a program that signals twice for one wish does. */
 #define SH_SIGNALS_TOGETHER_MS 50
 
 /*

@@ -79,19 +79,6 @@ static mount mount_of(const char *line, const char *controller)
     return (mount){1, fields[3], fields[4]};
 }
 
-static mount find_mount(const char *mountinfo, const char *controller)
-{
-    mount found = {0};
-    for (const char *line = mountinfo; line != NULL; line = next_line(line)) {
-        const mount this = mount_of(line, controller);
-        if (this.version == 1)
-            return this;
-        if (this.version == 2 && found.version == 0)
-            found = this;
-    }
-    return found;
-}
-
 /* The path of the process's group; nothing where no line names it. */
 static span find_path(const char *cgroup, int version, const char *controller)
 {
@@ -125,7 +112,12 @@ static span below(span path, span root)
 bool sh_hierarchy_find(sh_hierarchy *place, const char *mountinfo, const char *cgroup,
                        const char *controller)
 {
-    const mount top = find_mount(mountinfo, controller);
+    mount top = {0}; /* of version 1, else the first of version 2 */
+    for (const char *line = mountinfo; line != NULL && top.version != 1; line = next_line(line)) {
+        const mount this = mount_of(line, controller);
+        if (this.version == 1 || top.version == 0)
+            top = this;
+    }
     if (top.version == 0)
         return false;
     const span path = find_path(cgroup, top.version, controller);

@@ -219,8 +219,7 @@ void sh_query_free(sh_query *query)
     free(query);
 }
 
-/* Binding fails only for a parameter that is not there, or without memory; then the value is NULL.
- */
+/* Binding fails only without such a parameter, or without memory; then the value is NULL. */
 void sh_query_bind_integer(sh_query *query, int parameter, int64_t value)
 {
     sqlite3_bind_int64(query->statement, parameter, value);

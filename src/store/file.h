@@ -24,8 +24,7 @@
 /* Longest path with its end; longer ones are refused with SH_LIMIT. */
 #define SH_PATH_BYTES 4096
 
-/* Every temporary of a writer is called NAME.tmp-...; no other file of ours has this in its name.
- */
+/* A writer's temporaries are called NAME.tmp-...; no other file of ours has this in its name. */
 #define SH_TEMPORARY_MARK ".tmp-"
 
 /* Writes the path, or "folder/name". */

@@ -107,8 +107,7 @@ static double moment(const sh_journal_database *database, uint64_t at_ns)
 
 /* ---- the session ----------------------------------------------------------------------------- */
 
-/* The row of table `run`, and one of `sessions`; removes the steps that are about to be done again.
- */
+/* Writes the row of `run` and one of `sessions`; removes the steps that will be done again. */
 static sh_status begin_session(sh_journal_database *database)
 {
     const sh_journal_options *options = database->options;

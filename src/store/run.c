@@ -238,8 +238,7 @@ static sh_status choose_folder(char folder[SH_PATH_BYTES], const sh_run_options 
 
 sh_status sh_run_open(sh_run **run, const sh_run_options *options)
 {
-    /* Lines of a course that nobody can continue, and the token of a job that nobody comes back to.
-     */
+    /* Of a training that nobody can continue: what it recorded, and its token. */
     static const char *const beginnings[] = {SH_RUN_METRICS, SH_RUN_TOKEN, SH_RUN_DATABASE,
                                              SH_RUN_DATABASE "-wal", SH_RUN_DATABASE "-shm"};
     char path[SH_PATH_BYTES];

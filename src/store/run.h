@@ -55,8 +55,7 @@ sh_status sh_run_open(sh_run **run, const sh_run_options *options) SHOAL_CHECKED
 /* Unlocks it. NULL is fine. */
 void sh_run_close(sh_run *run);
 
-/* Whether a program has the run in this folder open. Only looks: nobody's lock fails because of it.
- */
+/* Whether a program has the run in this folder open. Only looks: no attempt to lock fails by it. */
 bool sh_run_is_open(const char *folder);
 
 /* The folder, and its folder of checkpoints for store/checkpoint.h; borrowed until close. */

@@ -31,8 +31,7 @@
 /* A name as messages show it. */
 #define SHOWN_BYTES 96
 
-/* The format's element types (its Dtype list); `ours` is -1 for those that nothing here computes.
- */
+/* The format's element types (its Dtype list); `ours` is -1 where nothing here computes with it. */
 static const struct dtype_row {
     const char *text;
     unsigned bits;
