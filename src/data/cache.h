@@ -27,7 +27,7 @@ sh_status sh_cache_path(char path[SH_CACHE_PATH]) SHOAL_CHECKED;
 
 /*
  * Opens it (mode 0700 where it is made): owned, close it. `path` is for messages and for what has
- * to be a path. -1, and `path` undefined, where there is none that only this user can write.
+ * to be a path. -1, with `path` undefined: there is no cache folder that only this user can write.
  */
 int sh_cache_open(char path[SH_CACHE_PATH]);
 
@@ -39,7 +39,7 @@ int sh_cache_lock(int folder, int operation);
 DIR *sh_cache_list(int folder);
 
 /*
- * Where there is none: an empty file without a name in $TMPDIR or /tmp, gone when it is closed.
+ * In place of the cache: an empty file without a name in $TMPDIR or /tmp, gone when it is closed.
  * `*fd` is owned; `*folder`, where it lies, is borrowed from the environment. `what` says in the
  * failure what it was for.
  */

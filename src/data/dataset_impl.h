@@ -40,7 +40,7 @@ struct sh_format {
     bool (*recognises)(const sh_format *format, const char *folder);
 
     /*
-     * Required, may block. `argument` is what follows the colon, NULL where there is none;
+     * Required, may block. `argument` is what follows the colon, NULL without a colon;
      * borrowed for the call. Makes a set (owned by the caller) with `base` filled in.
      */
     sh_status (*open)(sh_dataset **dataset, const sh_format *format, const char *argument);

@@ -39,12 +39,12 @@ typedef struct sh_fetch sh_fetch;
 /* For blocks 0 .. blocks - 1, of which none is needed yet. Owned: sh_fetch_free it. */
 sh_status sh_fetch_new(sh_fetch **fetch, uint32_t blocks) SHOAL_CHECKED;
 
-/* A block is needed, or with more urgency than before; less changes nothing, nor does a block that
- * came: whoever says so looked just before it did. First come, first asked for within a level. */
+/* A block is needed, or needed more urgently than before. Less urgency changes nothing, and neither
+ * does a block that has come. Blocks of one level are asked for in the order of the calls. */
 void sh_fetch_need(sh_fetch *fetch, uint32_t block, sh_fetch_level level);
 
-/* The next block to ask of `source`, which counts as asked from now on. False where there is none
- * that it has not refused. */
+/* The next block to ask of `source`, which then counts as asked. False: nothing waits that this
+ * source has not refused. */
 bool sh_fetch_next(uint32_t *block, sh_fetch *fetch, uint32_t source);
 
 /* Whether one that is needed now or soon waits to be asked for. */
@@ -73,7 +73,7 @@ void sh_fetch_lose(sh_fetch *fetch, uint32_t source);
  */
 bool sh_fetch_stuck(uint32_t *block, const sh_fetch *fetch, uint64_t sources);
 
-/* Whoever has refused a block may be asked for it again. */
+/* Sources that have refused a block may be asked for it again. */
 void sh_fetch_forgive(sh_fetch *fetch);
 
 /* How many are needed, asked for or not. */

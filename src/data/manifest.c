@@ -153,14 +153,6 @@ done:
     return status;
 }
 
-static bool text_is(const char *text, size_t bytes, const char *letters)
-{
-    for (size_t i = 0; i < bytes; i++)
-        if (text[i] == '\0' || strchr(letters, text[i]) == NULL)
-            return false;
-    return true;
-}
-
 static sh_status check_head(sh_manifest *m, const char magic[MAGIC_BYTES], uint32_t version)
 {
     if (memcmp(magic, MAGIC, MAGIC_BYTES) != 0)
@@ -173,13 +165,13 @@ static sh_status check_head(sh_manifest *m, const char magic[MAGIC_BYTES], uint3
         return sh_fail(SH_FORMAT, "blocks of %u bytes", m->block_bytes);
     /* Letters and digits, then zeros to the end, at least one. */
     static const char zeros[SH_MANIFEST_KIND];
-    const size_t length = strnlen(m->kind, SH_MANIFEST_KIND);
-    if (length == 0 || length == SH_MANIFEST_KIND ||
-        !text_is(m->kind, length, "abcdefghijklmnopqrstuvwxyz0123456789") ||
-        memcmp(m->kind + length, zeros, SH_MANIFEST_KIND - length) != 0)
+    const size_t length = m->kind[SH_MANIFEST_KIND - 1] == '\0'
+                              ? strspn(m->kind, "abcdefghijklmnopqrstuvwxyz0123456789")
+                              : 0;
+    if (length == 0 || memcmp(m->kind + length, zeros, SH_MANIFEST_KIND - length) != 0)
         return sh_fail(SH_FORMAT, "it does not name the kind of data");
     m->info.name = m->kind;
-    if (!text_is(m->info.fingerprint, FINGERPRINT, "0123456789abcdef"))
+    if (strspn(m->info.fingerprint, "0123456789abcdef") != FINGERPRINT)
         return sh_fail(SH_FORMAT, "it has no fingerprint");
     if (m->contents.files > SH_CONTENTS_FILES)
         return sh_fail(SH_FORMAT, "it has %u files; 1 to %d can be", m->contents.files,

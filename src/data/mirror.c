@@ -14,8 +14,8 @@
  * the network for the block). That is why marked is not good: the digest decides at the first use.
  * Another process's write of the same block writes the same bytes.
  *
- * What is good is read without a lock; only who finds a block not good takes it. `want` is called
- * between two looks at the state, so a block that comes in between is not missed.
+ * A good block is read without a lock; a reader takes it where a block is not good. `want` is
+ * called between two looks at the state, so a block that comes in between is not missed.
  */
 #include "data/mirror.h"
 

@@ -74,7 +74,7 @@ uint32_t sh_mirror_missing(sh_mirror *mirror);
 sh_mirror_counts sh_mirror_counted(sh_mirror *mirror);
 
 /*
- * Checks a block (any number, any bytes), keeps it and wakes who waits for it. One that is here
+ * Checks a block (any number, any bytes), keeps it and wakes its readers. One that is here
  * already is fine. Fails with SH_CORRUPT (no such block, or other bytes than the manifest says: ask
  * somebody else), SH_NO_SPACE (names the folder, what is needed and what there is), SH_IO.
  */
@@ -92,8 +92,8 @@ sh_status sh_mirror_read(sh_mirror *mirror, uint32_t file, uint64_t offset, uint
  * Whether all is here. Does not wait for blocks. */
 bool sh_mirror_touch(sh_mirror *mirror, uint32_t file, uint64_t offset, size_t count);
 
-/* No more blocks will come: who waits, now or later, for one that is not here fails with `status`
- * (not SH_OK) and `reason` (copied). The first failure stays. */
+/* No more blocks will come: reads that wait for one, and later reads that miss one, fail with
+ * `status` (not SH_OK) and `reason` (copied). The first failure stays. */
 void sh_mirror_fail(sh_mirror *mirror, sh_status status, const char *reason);
 
 /*

@@ -58,7 +58,7 @@ static void mirrors_close(mirrors *all)
     close(all->folder);
 }
 
-/* Opens and locks the folder; waits for who has it. `*none` where there is no cache. */
+/* Opens and locks the folder; waits while another process holds it. `*none`: there is no cache. */
 static sh_status mirrors_open(mirrors *all, char path[SH_CACHE_PATH], bool *none)
 {
     char cache_path[SH_CACHE_PATH];
@@ -96,29 +96,6 @@ static void remove_mirror(int folder, const char *root)
     (void)unlinkat(folder, root, AT_REMOVEDIR);
 }
 
-/* Looks at the mirror called `root`. */
-static other examine(int folder, const char *root)
-{
-    other found = {.busy = false};
-    memcpy(found.root, root, SH_DIGEST_TEXT);
-    const int mirror = openat(folder, root, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-    if (mirror < 0)
-        return found;
-    struct stat about;
-    if (fstatat(mirror, LOCK, &about, AT_SYMLINK_NOFOLLOW) == 0)
-        found.used = about.st_mtim;
-    const int lock = openat(mirror, LOCK, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    if (lock >= 0) {
-        found.busy = flock(lock, LOCK_EX | LOCK_NB) != 0;
-        close(lock);
-    }
-    if (fstatat(mirror, CONTENT, &about, AT_SYMLINK_NOFOLLOW) == 0)
-        found.bytes =
-            found.busy ? (uint64_t)about.st_size : (uint64_t)about.st_blocks * (uint64_t)SECTOR;
-    close(mirror);
-    return found;
-}
-
 /* All mirrors but that of `root`. */
 static sh_status list_others(others *list, int folder, const char *root)
 {
@@ -134,7 +111,23 @@ static sh_status list_others(others *list, int folder, const char *root)
         void *items = list->items;
         SH_TRY_DONE(sh_array_grow(&items, &list->capacity, list->count + 1, sizeof *list->items));
         list->items = items;
-        const other found = examine(folder, name);
+        other found = {.busy = false};
+        memcpy(found.root, name, SH_DIGEST_TEXT);
+        const int mirror = openat(folder, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+        struct stat about;
+        if (mirror >= 0) {
+            if (fstatat(mirror, LOCK, &about, AT_SYMLINK_NOFOLLOW) == 0)
+                found.used = about.st_mtim;
+            const int lock = openat(mirror, LOCK, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+            if (lock >= 0) {
+                found.busy = flock(lock, LOCK_EX | LOCK_NB) != 0;
+                close(lock);
+            }
+            if (fstatat(mirror, CONTENT, &about, AT_SYMLINK_NOFOLLOW) == 0)
+                found.bytes = found.busy ? (uint64_t)about.st_size
+                                         : (uint64_t)about.st_blocks * (uint64_t)SECTOR;
+            close(mirror);
+        }
         list->items[list->count++] = found;
         *(found.busy ? &list->busy_bytes : &list->idle_bytes) += found.bytes;
     }

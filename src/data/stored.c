@@ -226,57 +226,48 @@ const char *sh_stored_name(const sh_stored *set, sh_split split, uint32_t *index
     return part->name;
 }
 
-/* Adds a split to the fingerprint and checks its labels; `buffer` has CHUNK_BYTES or the bytes of
- * an image. */
-static sh_status print_split(sh_digest *digest, sh_stored *set, sh_split split,
-                             sh_stored_label_fn *check, uint8_t *buffer)
-{
-    const uint32_t count = set->base.info.count[split], before = set->label_bytes - 1;
-    const sh_contents_place *label = &set->contents.label[split];
-    const sh_contents_place *image = &set->contents.image[split];
-    const uint32_t chunk = 1 + (uint32_t)((CHUNK_BYTES - set->label_bytes) / label->stride);
-    for (uint32_t first = 0, here = 0; first < count; first += here) {
-        here = count - first < chunk ? count - first : chunk;
-        SH_TRY(stored_fetch(&set->base, label->file, sh_contents_offset(label, first) - before,
-                            buffer, (here - 1) * label->stride + set->label_bytes));
-        for (uint32_t i = 0; i < here; i++) {
-            const uint8_t *at = buffer + i * label->stride;
-            SH_TRY(check(set, split, first + i, at));
-            buffer[i] = at[before]; /* never behind what is still to be checked */
-        }
-        sh_digest_add(digest, buffer, here);
-    }
-    const uint32_t printed = count < IMAGES_PRINTED ? count : IMAGES_PRINTED;
-    const size_t bytes = sh_dataset_bytes(&set->base.info);
-    for (uint32_t i = 0; i < printed; i++) {
-        const uint32_t index = (uint32_t)((uint64_t)count * i / printed);
-        SH_TRY(
-            stored_fetch(&set->base, image->file, sh_contents_offset(image, index), buffer, bytes));
-        sh_digest_add(digest, buffer, bytes);
-    }
-    return SH_OK;
-}
-
 sh_status sh_stored_seal(sh_stored *set, char stamps[SH_SPLITS][SH_STORED_STAMP],
                          sh_stored_label_fn *check)
 {
-    SH_TRY(
-        sh_fail_in(sh_contents_check(&set->contents, &set->base.info), "%s", set->base.info.name));
-    const size_t image = sh_dataset_bytes(&set->base.info);
-    const size_t bytes = image > CHUNK_BYTES ? image : CHUNK_BYTES;
+    sh_dataset_info *info = &set->base.info;
+    SH_TRY(sh_fail_in(sh_contents_check(&set->contents, info), "%s", info->name));
+    const size_t image_bytes = sh_dataset_bytes(info), before = set->label_bytes - 1;
+    const size_t bytes = image_bytes > CHUNK_BYTES ? image_bytes : CHUNK_BYTES;
     uint8_t *buffer = malloc(bytes);
     if (buffer == NULL)
         return sh_fail_memory(bytes, "the labels of the data set");
     sh_digest *digest = NULL;
     sh_status status, end = SH_OK;
     SH_TRY_DONE(sh_digest_new(&digest));
-    for (int split = 0; split < SH_SPLITS; split++) {
+    for (sh_split split = SH_SPLIT_TRAIN; split < SH_SPLITS; split++) {
         sh_digest_add(digest, stamps[split], strlen(stamps[split]));
-        SH_TRY_DONE(print_split(digest, set, (sh_split)split, check, buffer));
+        const uint32_t count = info->count[split];
+        const sh_contents_place *label = &set->contents.label[split];
+        const uint32_t chunk = 1 + (uint32_t)((CHUNK_BYTES - set->label_bytes) / label->stride);
+        for (uint32_t first = 0, here = 0; first < count; first += here) {
+            here = count - first < chunk ? count - first : chunk;
+            SH_TRY_DONE(stored_fetch(&set->base, label->file,
+                                     sh_contents_offset(label, first) - before, buffer,
+                                     (here - 1) * label->stride + set->label_bytes));
+            for (uint32_t i = 0; i < here; i++) {
+                const uint8_t *at = buffer + i * label->stride;
+                SH_TRY_DONE(check(set, split, first + i, at));
+                buffer[i] = at[before]; /* never behind what is still to be checked */
+            }
+            sh_digest_add(digest, buffer, here);
+        }
+        const sh_contents_place *image = &set->contents.image[split];
+        const uint32_t printed = count < IMAGES_PRINTED ? count : IMAGES_PRINTED;
+        for (uint32_t i = 0; i < printed; i++) {
+            const uint32_t index = (uint32_t)((uint64_t)count * i / printed);
+            SH_TRY_DONE(stored_fetch(&set->base, image->file, sh_contents_offset(image, index),
+                                     buffer, image_bytes));
+            sh_digest_add(digest, buffer, image_bytes);
+        }
     }
 done:
     if (digest != NULL)
-        end = sh_digest_finish(digest, set->base.info.fingerprint);
+        end = sh_digest_finish(digest, info->fingerprint);
     free(buffer);
     return status != SH_OK ? status : end;
 }

@@ -183,7 +183,7 @@ static int copy_open(int cache, const char *name)
 }
 
 /*
- * Finds the copy of `id`; -1 where there is none. With `tidy` also removes what is not a good copy
+ * Finds the copy of `id`; -1: there is none. With `tidy` also removes what is not a good copy
  * of it but of the same path.
  */
 static int cache_find(int cache, const identity *id, bool tidy)

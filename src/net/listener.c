@@ -306,35 +306,6 @@ static int listen_on(int *fd, const sh_address *address)
     return 0;
 }
 
-static sh_status open_port(sh_listener *listener)
-{
-    const char *host = listener->options.host;
-    const uint16_t port = listener->options.port;
-    sh_address found[SH_ADDRESS_FOUND_MAX], bound;
-    size_t count = 0;
-    SH_TRY(
-        sh_fail_in(sh_address_find(found, &count, host == NULL ? "::" : host, port), "--listen"));
-    int error = listen_on(&listener->fd, &found[0]);
-    if (error != 0 && error != EADDRINUSE && error != EACCES && host == NULL) {
-        /* A system without IPv6. */
-        SH_TRY(sh_address_find(found, &count, "0.0.0.0", port));
-        error = listen_on(&listener->fd, &found[0]);
-    }
-    if (error == EADDRINUSE)
-        return sh_fail(SH_NETWORK, "port %u is taken: choose another with --listen", port);
-    if (error == EACCES)
-        return sh_fail(SH_PERMISSION,
-                       "port %u needs special rights: choose one above 1023 with --listen", port);
-    if (error == EADDRNOTAVAIL)
-        return sh_fail(SH_NETWORK,
-                       "%s is not an address of this device: choose another with --listen", host);
-    if (error != 0)
-        return sh_fail_errno(error, "listening on port %u", port);
-    sh_address_of_socket(&bound, listener->fd);
-    listener->port = sh_address_port(&bound);
-    return SH_OK;
-}
-
 sh_status sh_listener_open(sh_listener **listener, sh_loop *loop,
                            const sh_listener_options *options)
 {
@@ -351,7 +322,31 @@ sh_status sh_listener_open(sh_listener **listener, sh_loop *loop,
         fresh->options.strangers_max = SH_LISTENER_STRANGERS_MAX;
     sh_status status;
     SH_TRY_DONE(sh_tls_server_new(&fresh->server, find_key, fresh));
-    SH_TRY_DONE(open_port(fresh));
+    const char *host = options->host;
+    const unsigned port = options->port;
+    sh_address found[SH_ADDRESS_FOUND_MAX], bound;
+    size_t count = 0;
+    SH_TRY_DONE(sh_fail_in(
+        sh_address_find(found, &count, host == NULL ? "::" : host, options->port), "--listen"));
+    int error = listen_on(&fresh->fd, &found[0]);
+    if (error != 0 && error != EADDRINUSE && error != EACCES && host == NULL) {
+        /* A system without IPv6. */
+        SH_TRY_DONE(sh_address_find(found, &count, "0.0.0.0", options->port));
+        error = listen_on(&fresh->fd, &found[0]);
+    }
+    if (error == EADDRINUSE)
+        SH_TRY_DONE(sh_fail(SH_NETWORK, "port %u is taken: choose another with --listen", port));
+    if (error == EACCES)
+        SH_TRY_DONE(sh_fail(SH_PERMISSION,
+                            "port %u needs special rights: choose one above 1023 with --listen",
+                            port));
+    if (error == EADDRNOTAVAIL)
+        SH_TRY_DONE(sh_fail(
+            SH_NETWORK, "%s is not an address of this device: choose another with --listen", host));
+    if (error != 0)
+        SH_TRY_DONE(sh_fail_errno(error, "listening on port %u", port));
+    sh_address_of_socket(&bound, fresh->fd);
+    fresh->port = sh_address_port(&bound);
     SH_TRY_DONE(sh_timer_new(&fresh->rest, loop, end_rest, fresh));
     SH_TRY_DONE(sh_timer_new(&fresh->window, loop, end_window, fresh));
     fresh->readable =

@@ -40,19 +40,17 @@
 #define PASS_ROUNDS 8  /* at most, of each */
 #define MOST_ROUNDS (PASSES * PASS_ROUNDS)
 #define PASS_MOST 0.5 /* of a model's time: a pass is repeated that took less, set-up included */
-#define ROUND_SECONDS 0.02 /* a round is so many steps that it takes at least as long */
+#define ROUND_SECONDS 0.02 /* a round has the least number of steps that takes as long */
 #define WEIGHT_MOST 10000  /* of a model in a mean, in steps a second */
 #define MEMORY_PART 4      /* of the machine's memory, for the lanes of one model */
 
 /* The first only where the second would take too long. */
 static const uint32_t grains[] = {1, 4, 16, 32};
 #define GRAINS (sizeof grains / sizeof *grains)
-#define SIZES 3 /* of them that share a model's time */
-#define STEPS_NEEDED                                                                               \
-    6                  /* about so many steps a size takes at least, warm-up and redone ones too   \
-                        */
-#define TIME_MORE 2    /* so many times its part may take, since it is that or nothing */
-#define TIME_MOST 8    /* and so many for a model that has only one size */
+#define SIZES 3        /* of them that share a model's time */
+#define STEPS_NEEDED 6 /* of a size, about and at least, with those for warm-up and redone ones */
+#define TIME_MORE 2    /* times its part of the time a size may take, since it is that or nothing */
+#define TIME_MOST 8    /* the same for a model that has only one size */
 #define USUAL_PART 0.3 /* of the peak that models reach, to begin with */
 
 /* One model at one size of grain, and what its rounds gave. */
@@ -245,9 +243,11 @@ static sh_status take_pass(trial *t, bench *b, double *lane_bytes)
         t->works = calloc(t->length, sizeof *t->works);
         t->prepares = calloc(t->length, sizeof *t->prepares);
         t->times = calloc(t->length * MOST_ROUNDS, sizeof *t->times);
-        if (t->works == NULL || t->prepares == NULL || t->times == NULL)
-            SH_TRY_DONE(
-                sh_fail_memory(t->length * MOST_ROUNDS * sizeof *t->times, "measuring a model"));
+        if (t->works == NULL || t->prepares == NULL || t->times == NULL) {
+            status =
+                sh_fail_memory(t->length * MOST_ROUNDS * sizeof *t->times, "measuring a model");
+            goto done;
+        }
         for (size_t i = 0; i < t->length; i++) {
             const sh_work work = sh_program_work(r.program, i);
             t->works[i] = sh_measurement_of(&work, r.graph, t->grain);
@@ -264,15 +264,15 @@ done:
     return sh_fail_in(status, "measuring %.64s at grain %u", t->job.model, t->grain);
 }
 
-/* Seconds that a step of one sample on each lane may take, by its arithmetic alone. */
-static sh_status estimate(const bench *b, const char *spec, const sh_problem *problem,
-                          double *seconds)
+/* The first pass of a model, at each size of grain that is worth its time. */
+static sh_status measure_model(bench *b, const char *spec, const sh_problem *problem, bool asked)
 {
     const sh_model_options model = {.spec = spec, .problem = *problem};
+    double flops = 0, step_seconds = 0, lane_bytes = 0;
+    char note[SH_MODEL_BYTES + 128];
     sh_plan_layer *layers;
     sh_graph *graph;
     size_t count;
-    double flops = 0;
     SH_TRY(sh_model_build(&graph, &model, 1, SH_MODEL_TRAIN));
     const sh_status status = sh_breakdown(&layers, &count, graph, NULL);
     sh_graph_free(graph);
@@ -280,16 +280,8 @@ static sh_status estimate(const bench *b, const char *spec, const sh_problem *pr
     for (size_t i = 0; i < count; i++)
         flops += layers[i].forward_flops + layers[i].backward_flops;
     free(layers);
-    *seconds = flops * b->lanes / (USUAL_PART * b->known.matrix.all);
-    return SH_OK;
-}
-
-/* The first pass of a model, at each size of grain that is worth its time. */
-static sh_status measure_model(bench *b, const char *spec, const sh_problem *problem, bool asked)
-{
-    double one, step_seconds = 0, lane_bytes = 0;
-    char note[SH_MODEL_BYTES + 128];
-    SH_TRY(estimate(b, spec, problem, &one));
+    /* Seconds that a step of one sample on each lane may take, by its arithmetic alone. */
+    const double one = flops * b->lanes / (USUAL_PART * b->known.matrix.all);
     if (!asked && one * STEPS_NEEDED > TIME_MOST * b->seconds) {
         snprintf(note, sizeof note,
                  "left out    %s: a step of one sample would take about %.0f s (--models %s)", spec,

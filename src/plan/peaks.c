@@ -78,7 +78,7 @@ static sh_status measure_rates(peak *p, peak_work *work, double of_one, double o
         double took;
         p->active = active[i];
         p->repetitions = 1;
-        SH_TRY(take_turn(p, &took)); /* the first run touches memory and generates nothing more */
+        SH_TRY(take_turn(p, &took)); /* the first run touches the memory */
         SH_TRY(take_turn(p, &took));
         const double fits = seconds / RUNS / (took > 1e-6 ? took : 1e-6);
         p->repetitions = fits < 1 ? 1 : fits > 1e6 ? 1000000 : (uint32_t)fits;

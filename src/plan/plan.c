@@ -81,36 +81,29 @@ static sh_status compile(const planning *p, compiled *c, uint32_t samples)
     return status;
 }
 
-/* The footprint with another size of grain, where nothing is computed again. */
-static sh_status measure_other(const planning *p, sh_footprint *other, uint32_t grain)
-{
-    static const sh_model_mode modes[] = {SH_MODEL_TRAIN, SH_MODEL_EVALUATE};
-    sh_prepared *prepared;
-    sh_status status;
-    *other = p->footprint;
-    other->lane = 0;
-    other->lanes = other->lanes_asked;
-    SH_TRY(sh_prepared_new(&prepared, false));
-    for (int i = 0; i < 2; i++) {
-        compiled c;
-        SH_TRY_DONE(compile_with(p, &c, (sh_lane_size){modes[i], grain}, prepared, 0));
-        if (sh_program_lane_bytes(c.program) > other->lane)
-            other->lane = sh_program_lane_bytes(c.program);
-        drop(&c);
-    }
-    other->prepared = sh_prepared_bytes(prepared) * (other->own > 0 ? other->lanes : 1);
-done:
-    sh_prepared_free(prepared);
-    return status;
-}
-
 /* Bytes by kind: the only place where they come from. */
 static sh_status measure_memory(const planning *p, sh_plan_grain *row, const compiled *training)
 {
+    static const sh_model_mode modes[] = {SH_MODEL_TRAIN, SH_MODEL_EVALUATE};
     sh_footprint footprint = p->footprint;
+    sh_prepared *prepared = NULL;
     uint64_t inputs = 0;
-    if (!is_own(p))
-        SH_TRY(measure_other(p, &footprint, row->grain));
+    sh_status status = SH_OK;
+    if (!is_own(p)) {
+        /* With another size of grain nothing is computed again. */
+        footprint.lane = 0;
+        footprint.lanes = footprint.lanes_asked;
+        SH_TRY(sh_prepared_new(&prepared, false));
+        for (int i = 0; i < 2; i++) {
+            compiled c;
+            SH_TRY_DONE(compile_with(p, &c, (sh_lane_size){modes[i], row->grain}, prepared, 0));
+            if (sh_program_lane_bytes(c.program) > footprint.lane)
+                footprint.lane = sh_program_lane_bytes(c.program);
+            drop(&c);
+        }
+        footprint.prepared =
+            sh_prepared_bytes(prepared) * (footprint.own > 0 ? footprint.lanes : 1);
+    }
     for (size_t i = 0; i < training->graph->input_count; i++)
         inputs += sh_type_bytes(sh_graph_type(training->graph, training->graph->inputs[i]));
     row->weights_bytes = footprint.weights;
@@ -122,12 +115,9 @@ static sh_status measure_memory(const planning *p, sh_plan_grain *row, const com
     row->activations_bytes = footprint.lane > inputs ? footprint.lane - inputs : 0;
     row->base_bytes = sh_footprint_program(&footprint);
     row->total_bytes = sh_footprint_total(&footprint);
-    return SH_OK;
-}
-
-static uint32_t lanes_of(const planning *p)
-{
-    return is_own(p) ? p->footprint.lanes : p->footprint.lanes_asked;
+done:
+    sh_prepared_free(prepared);
+    return status;
 }
 
 /* A step of `samples` samples with this grain. `full` is the program of a full grain. */
@@ -160,7 +150,7 @@ static sh_status measure_time(const planning *p, sh_plan_grain *row, const sh_pr
 {
     const sh_job *job = &p->bench->job;
     const uint32_t samples = sh_pipeline_about(p->bench->pipeline)->count[SH_SPLIT_TRAIN];
-    const uint32_t lanes = lanes_of(p);
+    const uint32_t lanes = is_own(p) ? p->footprint.lanes : p->footprint.lanes_asked;
     double epoch_steps, turns = 1; /* how often a lane does the step, one after the other */
     sh_step_time step, last = {0};
     if (job->workers > 0) {
@@ -174,7 +164,8 @@ static sh_status measure_time(const planning *p, sh_plan_grain *row, const sh_pr
         SH_TRY(time_of_batch(p, &step, sh_schedule_worker_batch(&schedule), row->grain, 1, full));
     } else {
         const uint32_t batch = job->batch_size, most = batch < samples ? batch : samples;
-        epoch_steps = samples / most;
+        const uint32_t whole_steps = samples / most;
+        epoch_steps = whole_steps;
         SH_TRY(time_of_batch(p, &step, most, row->grain, lanes, full));
         if (samples > batch && samples % batch > 0)
             SH_TRY(time_of_batch(p, &last, samples % batch, row->grain, lanes, full));

@@ -25,28 +25,6 @@ struct sh_trials {
     sh_query *load, *save;
 };
 
-static sh_status take_lock(int *lock, const char *folder)
-{
-    char path[SH_PATH_BYTES];
-    SH_TRY(sh_folder_make(folder));
-    SH_TRY(sh_path_join(path, folder, "lock"));
-    const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (fd < 0)
-        return sh_fail_errno(errno, "%s: cannot be opened", path);
-    if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
-        const int error = errno;
-        close(fd);
-        if (error != EWOULDBLOCK)
-            return sh_fail_errno(error, "%s: cannot be locked", path);
-        return sh_fail(SH_REFUSED,
-                       "%s: another sweep is at work there: wait for its end, or name another "
-                       "folder with --run",
-                       folder);
-    }
-    *lock = fd;
-    return SH_OK;
-}
-
 sh_status sh_trials_open(sh_trials **trials, const char *folder, sh_database_mode mode)
 {
     char path[SH_PATH_BYTES], sql[4096];
@@ -55,8 +33,20 @@ sh_status sh_trials_open(sh_trials **trials, const char *folder, sh_database_mod
     if (fresh == NULL)
         return sh_fail_memory(sizeof *fresh, "a sweep");
     fresh->lock = -1;
-    if (mode == SH_DATABASE_WRITE)
-        SH_TRY_DONE(take_lock(&fresh->lock, folder));
+    if (mode == SH_DATABASE_WRITE) {
+        SH_TRY_DONE(sh_folder_make(folder));
+        SH_TRY_DONE(sh_path_join(path, folder, "lock"));
+        fresh->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+        if (fresh->lock < 0)
+            SH_TRY_DONE(sh_fail_errno(errno, "%s: cannot be opened", path));
+        if (flock(fresh->lock, LOCK_EX | LOCK_NB) != 0)
+            SH_TRY_DONE(errno != EWOULDBLOCK
+                            ? sh_fail_errno(errno, "%s: cannot be locked", path)
+                            : sh_fail(SH_REFUSED,
+                                      "%s: another sweep is at work there: wait for its end, or "
+                                      "name another folder with --run",
+                                      folder));
+    }
     SH_TRY_DONE(sh_path_join(path, folder, SH_SWEEP_DATABASE));
     SH_TRY_DONE(sh_database_open(&fresh->database, path, sh_sweep_schema(), mode));
     snprintf(sql, sizeof sql,
