@@ -44,7 +44,7 @@ struct sh_lanes {
  * more where a process that began at the same moment held pages of libraries, which the kernel then
  * maps later. */
 #define FIRST_STEPS_BYTES ((uint64_t)3 << 20)
-#define SLACK_BYTES ((uint64_t)1 << 18) /* that limits leave */
+#define SLACK_BYTES ((uint64_t)1 << 18) /* left below a limit */
 #define CHEAP_ONLY 1 /* segments: element-wise values are computed again, nothing else */
 
 /* A tier, and what it takes: an estimate from below until it was compiled. */
@@ -122,7 +122,7 @@ done:
     return status;
 }
 
-/* Undoes set_up, also where it failed halfway. */
+/* Undoes set_up, also if it failed halfway. */
 static void tear_down(sh_lanes *lanes)
 {
     for (size_t i = 0; i < lanes->program_count; i++) {
@@ -145,13 +145,13 @@ static void tear_down(sh_lanes *lanes)
     lanes->shared_count = 0;
 }
 
-/* How many blocks of prepared weights so many lanes have. */
+/* The blocks of prepared weights that `count` lanes have. */
 static uint32_t blocks_of(const sh_lanes_options *options, uint32_t count)
 {
     return options->own != NULL ? count : 1;
 }
 
-/* Of each lane's thread. A library holds no more than a few panels of weights. */
+/* What libraries hold for each lane's thread: no more than a few panels of weights. */
 static uint64_t thread_bytes(const sh_lanes_options *options)
 {
     const uint64_t most = options->backends->items[0]->thread_bytes, held = options->held.weights;
@@ -211,7 +211,7 @@ static sh_status set_up(sh_lanes *lanes, const sh_lanes_options *options, tier *
 
 /* ---- below a limit --------------------------------------------------------------------------- */
 
-/* What a lane needs at the least, in this tier and with grains of 1 / `part` of the size. */
+/* The least bytes of a lane in this tier, with grains of 1 / `part` of the size. */
 static sh_status estimate(size_t *lane_bytes, const sh_lanes_options *options, uint32_t segments,
                           uint32_t part)
 {
@@ -233,7 +233,7 @@ static sh_status estimate(size_t *lane_bytes, const sh_lanes_options *options, u
     return SH_OK;
 }
 
-/* The whole in a tier, from below: `base` is what everything else comes to. */
+/* A lower bound of all bytes in a tier; `base` is what everything else takes. */
 static uint64_t total_at(const tier *at, const sh_lanes_options *options, uint64_t base,
                          uint32_t count)
 {
@@ -247,7 +247,7 @@ static bool fits(const sh_lanes *lanes, const sh_lanes_options *options)
            sh_footprint_total(&lanes->footprint) + SLACK_BYTES <= options->memory;
 }
 
-/* Says what the lanes, as they are set up, take, and with which smaller grain they would fit. */
+/* Says what the present lanes take, and with which smaller grain they would fit. */
 static sh_status refuse(const sh_lanes *lanes, const sh_lanes_options *options, uint32_t segments)
 {
     uint32_t grain = 0, smaller_grain = 0;
@@ -269,7 +269,7 @@ static sh_status refuse(const sh_lanes *lanes, const sh_lanes_options *options, 
                                fits_bytes);
 }
 
-/* Sets up the first tier that stays below the limit; lanes are set up in the first of all. */
+/* Sets up the first tier that stays below the limit. The lanes are in the first of all now. */
 static sh_status fit(sh_lanes *lanes, const sh_lanes_options *options)
 {
     const sh_footprint *whole = &lanes->footprint;
@@ -293,7 +293,7 @@ static sh_status fit(sh_lanes *lanes, const sh_lanes_options *options)
             if (fits(lanes, options))
                 return SH_OK;
         }
-    /* The tier that takes least, with one lane, is the last try. */
+    /* The last try: the tier that takes least, with one lane. */
     tier *least = &tiers[0];
     for (size_t i = 0; i < TIERS; i++)
         if (total_at(&tiers[i], options, 0, 1) < total_at(least, options, 0, 1))

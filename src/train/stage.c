@@ -23,7 +23,7 @@
 #include "train/strategy_ops.h"
 #include "train/weight_check.h"
 
-#define GRANULE 4096 /* weights: lanes' ranges end at multiples of it */
+#define GRANULE 4096 /* weights; lanes' ranges end at its multiples */
 
 sh_status sh_stage_init(sh_stage *stage)
 {
@@ -292,7 +292,6 @@ static void check(void *context, uint32_t lane)
 
 /* ---- the stage ------------------------------------------------------------------------------- */
 
-/* Computes the units of `todo`. */
 static sh_status compute_all(sh_stage *stage, sh_engine *engine)
 {
     sh_stage_spans *spans = &stage->spans;
@@ -302,7 +301,8 @@ static sh_status compute_all(sh_stage *stage, sh_engine *engine)
         SH_TRY(sh_engine_begin(engine, spans->items, spans->count));
     else
         SH_TRY(sh_engine_begin(engine, &spans->items[trailer], 1));
-    /* One more than the units owe, paid here, so that a device without units is ready too. */
+    /* Owes one more than the units and pays it here, so that a device without units is ready too.
+     */
     for (uint32_t i = 0; i < trailer && training; i++)
         atomic_store(&spans->left[i], spans->owed[i] * units + 1);
     for (uint32_t i = 0; i < trailer && training; i++)
@@ -318,7 +318,7 @@ static sh_status compute_all(sh_stage *stage, sh_engine *engine)
     }
     const sh_status status = sh_stage_status(stage);
     if (status != SH_OK)
-        sh_stage_forget(stage); /* who knows what has been added of a unit */
+        sh_stage_forget(stage); /* an unknown part of a unit was added */
     return status;
 }
 
@@ -332,7 +332,7 @@ sh_status sh_stage_reduce(sh_stage *stage, const sh_part *part)
         sh_engine_decide(part->engine, &(sh_engine_decider){part->announce, part->context});
     uint64_t next_view = 0;
 
-    /* A sum with what is held, weights prepared. */
+    /* Keep what is held in the sum, clear the rest, prepare the weights. */
     stage->part = part;
     stage->turn.failure = SH_OK;
     SH_TRY(sh_stage_share_sum(stage, part->engine));

@@ -89,16 +89,16 @@ sh_status sh_stage_init(sh_stage *stage) SHOAL_CHECKED;
 void sh_stage_release(sh_stage *stage);
 
 /*
- * Computes the units of `todo` and adds all up with everybody's: the trailer, and in training the
- * buckets before it. In training they are added to what is held, and are held themselves from then
- * on, whether the reduction succeeds or not; where reading them fails nothing is held any more.
+ * Computes the units of `todo` and adds them up with all devices': the trailer, and in training the
+ * buckets before it. In training they join the held units, whether the reduction succeeds or not;
+ * if reading them fails, nothing is held any more.
  */
 sh_status sh_stage_reduce(sh_stage *stage, const sh_part *part) SHOAL_CHECKED;
 
-/* Holds nothing any more: the next stage begins with an empty sum. */
+/* Drops what is held: the next stage begins with an empty sum. */
 void sh_stage_forget(sh_stage *stage);
 
-/* With other devices the total lies apart from the own part. */
+/* Sets the total apart from the own part if there are other devices. */
 sh_status sh_stage_share_sum(sh_stage *stage, const sh_engine *engine) SHOAL_CHECKED;
 
 /* Sets the spans to buckets and trailer, where own part and total are. */
@@ -107,7 +107,7 @@ void sh_stage_aim_spans(sh_stage *stage);
 /* One turn of the team. */
 void sh_stage_take_turn(sh_stage *stage, sh_team_task *task, void *context);
 
-/* What lanes have failed with since the stage began. */
+/* The first failure of a lane since the stage began. */
 sh_status sh_stage_status(const sh_stage *stage) SHOAL_CHECKED;
 
 /* ---- any lane -------------------------------------------------------------------------------- */
@@ -127,13 +127,12 @@ void sh_stage_note_failure(sh_stage *stage, sh_status status);
 sh_status sh_stage_prepare(const sh_stage *stage, uint32_t lane,
                            const sh_batch *batch) SHOAL_CHECKED;
 
-/* Reads the samples at these positions of the epoch; in training with what programs need to know of
- * each, where `weight` is the gradient of each sample's loss: 1 / the samples of its batch. */
+/* Reads the samples at these positions of the epoch, in training also their random keys and the
+ * `weight` of each sample's loss: 1 / the samples of its batch. */
 sh_status sh_stage_read_samples(const sh_stage *stage, sh_execution *execution, sh_range range,
                                 float weight) SHOAL_CHECKED;
 
-/* Computes forward and backward for these samples of a batch of `batch`. Gradients go to the sink.
- */
+/* Runs forward and backward for these samples of a batch of `batch`. Gradients go to the sink. */
 sh_status sh_stage_compute_samples(sh_stage *stage, uint32_t lane, sh_range range, uint32_t batch,
                                    sh_gradient_sink *sink, void *context) SHOAL_CHECKED;
 
@@ -141,7 +140,7 @@ sh_status sh_stage_compute_samples(sh_stage *stage, uint32_t lane, sh_range rang
 void sh_stage_add(sh_stage *stage, uint32_t lane, uint32_t unit, uint32_t tensor,
                   const float *gradient);
 
-/* Additions to a span are made; with the last the engine is told that it is ready. */
+/* Counts additions to a span; the last one tells the engine that the span is ready. */
 void sh_stage_pay(sh_stage *stage, uint32_t span, uint32_t paid);
 
 #endif

@@ -145,7 +145,7 @@ void sh_step_begin_batch(sh_trainer *trainer, uint64_t number)
     sh_order_init(&task->order, trainer->job.seed, task->batch.epoch, schedule->samples);
 }
 
-/* Has the samples of this device's share of a batch brought from disk. */
+/* Fetches the samples of this device's share of a batch from disk. */
 static void want_share(sh_trainer *trainer, const sh_part *part, const sh_batch *batch,
                        sh_split split, const sh_order *order)
 {
@@ -157,7 +157,7 @@ static void want_share(sh_trainer *trainer, const sh_part *part, const sh_batch 
     sh_prefetch_want(trainer->prefetch, split, order, first, last.first + last.count - first);
 }
 
-/* The same for a coming step, should the share stay as it is. */
+/* The same for a coming step, as if the share stayed. */
 static void want_step(sh_trainer *trainer, const sh_part *part, uint64_t step)
 {
     const sh_schedule *schedule = &trainer->stage.schedule;
@@ -210,7 +210,7 @@ static void set_share(sh_stage *stage, const sh_part *part)
     stage->task.todo = (sh_ranges){share.count > 0, {share}};
 }
 
-/* Sets `todo` to what the part asks for, beside what is held of this stage. */
+/* Sets `todo` to what the part asks for beside the held units of this stage. */
 static sh_status take_up(sh_stage *stage, const sh_part *part)
 {
     const sh_position now = sh_replica_position(stage->replica);
@@ -357,7 +357,7 @@ sh_status sh_trainer_evaluate(sh_trainer *trainer, const sh_part *part, sh_sum_t
     want_share(trainer, part, &stage->task.batch, SH_SPLIT_VALIDATION, NULL);
     SH_TRY(sh_stage_reduce(stage, part));
     SH_TRY(sh_step_compare_replicas(trainer, part));
-    want_step(trainer, part, replica->steps); /* this has replaced what was left of it */
+    want_step(trainer, part, replica->steps); /* the validation's wish replaced it */
     *totals = sh_sum_read_totals(replica->sum);
     const sh_position before = sh_replica_position(replica);
     sh_replica_lock(replica);

@@ -128,7 +128,7 @@ done:
     return status;
 }
 
-/* With what comes from the others where all devices serve. */
+/* Counts also what the others send, if all devices serve. */
 static void equip(const sh_stage *stage, sh_lanes_options *lanes, bool shared)
 {
     (void)shared;
@@ -137,7 +137,7 @@ static void equip(const sh_stage *stage, sh_lanes_options *lanes, bool shared)
     lanes->held.weights += block_bytes(replica) + replica->summed_count * sizeof(float);
 }
 
-/* Outside of laps programs compute with the replica's weights as they are now. */
+/* Outside of laps programs compute with the replica's present weights. */
 static void follow(sh_stage *stage)
 {
     const lap_state *lap = lap_of(stage);
@@ -170,7 +170,7 @@ static void apply(void *context, size_t from, size_t to, const void *said, const
                              lap->begun + ++lap->applied),
         with->scales,
     };
-    /* Where all the integers would begin: only those of the shard are read. */
+    /* Where the integers of all tensors would begin; only those of the shard are read. */
     const void *sums = (const void *)((uintptr_t)words - word_offset(lap, from));
     sh_replica_update_arrays(lap->replica, lap->arrays, &step, from, to, sums, NULL);
 }
@@ -295,11 +295,11 @@ static sh_status make_updates(sh_trainer *trainer, sh_exchange *exchange, const 
         sh_step_begin_batch(trainer, lap->begun + update);
         SH_TRY(compute_update(trainer));
         begun = sh_stopwatch_now(watch);
-        status = sh_exchange_settle(exchange); /* the one before is gone */
+        status = sh_exchange_settle(exchange); /* the update before is sent */
         sh_stopwatch_since(watch, &watch->network_ns, begun);
         SH_TRY(status);
 
-        /* Into the account, and to where servers get it from. */
+        /* Counts the update, and puts it where servers get it. */
         const sh_sum_totals totals = sh_sum_read_totals(replica->sum);
         lap->totals.loss += totals.loss;
         lap->totals.samples += totals.samples;
@@ -341,7 +341,7 @@ static sh_status make_lap(sh_trainer *trainer, const sh_part *part, sh_step_resu
     SH_TRY(sh_stage_share_sum(stage, part->engine));
     sh_status status = make_updates(trainer, exchange, part);
 
-    /* The replica's exponents are again what they were; nothing is held. */
+    /* Restores the replica's exponents; nothing is held. */
     sh_replica_lock(replica);
     sh_sum_keep_state(replica->sum, false);
     sh_replica_unlock(replica);
@@ -350,7 +350,7 @@ static sh_status make_lap(sh_trainer *trainer, const sh_part *part, sh_step_resu
     stage->task.todo.count = 0;
     SH_TRY(status);
 
-    /* All devices have come to the end: compares replicas, and adds up what each has done. */
+    /* All devices are at the end: compares replicas, and adds up what each has done. */
     stage->task.mode = SH_MODEL_EVALUATE;
     stage->task.carried = &lap->totals;
     status = sh_stage_reduce(stage, part);

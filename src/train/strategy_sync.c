@@ -40,7 +40,7 @@ sh_status sh_grains_prepare(sh_stage *stage, uint32_t lane)
 typedef struct grain_work {
     sh_stage *stage;
     uint32_t grain, lane; /* grain of the batch */
-    uint32_t samples;     /* the last three where factors are kept */
+    uint32_t samples;     /* this and the next two only where factors are kept */
     const sh_execution *execution;
     size_t record;
 } grain_work;
@@ -125,7 +125,7 @@ static void equip(const sh_stage *stage, sh_lanes_options *lanes, bool shared)
         lanes->held.sum += sh_factors_bytes(factors_of(stage)->factors);
 }
 
-/* Not every matrix is a dense layer's: where a program lacks a product gradients travel. */
+/* Not every matrix is a dense layer's: if a program lacks a product, gradients travel. */
 static void start(sh_stage *stage)
 {
     const factor_state *own = factors_of(stage);
@@ -198,8 +198,7 @@ static void add_and_keep(void *context, uint32_t tensor, const float *gradient)
     sh_stopwatch_add(stage->times.watching, work->lane, SH_SPAN_ADD, begun);
 }
 
-/* With other devices factors are kept, gathered or not: the stage may be gone on with by another
- * engine. */
+/* With other devices factors are kept, gathered or not: another engine may continue the stage. */
 static sh_status compute(sh_stage *stage, uint32_t lane, uint32_t unit)
 {
     if (!stage->shared || stage->task.mode != SH_MODEL_TRAIN)
@@ -217,7 +216,7 @@ static sh_status compute(sh_stage *stage, uint32_t lane, uint32_t unit)
     return sh_stage_compute_samples(stage, lane, range, batch->samples.count, add_and_keep, &work);
 }
 
-/* The total of what the engine does not add up begins as the own part; `multiply` does the rest. */
+/* Totals that the engine does not add up begin as the own part; `multiply` does the rest. */
 static void take_own(sh_stage *stage, uint32_t lane)
 {
     const factor_state *own = factors_of(stage);
@@ -257,7 +256,7 @@ static void multiply(void *context, uint32_t lane)
     sh_stopwatch_add(stage->times.watching, lane, SH_SPAN_BUSY, begun);
 }
 
-/* Makes the totals that the engine only gathers the factors of, as they come. */
+/* Makes the totals whose factors the engine only gathers, as these come. */
 static sh_status complete(sh_stage *stage)
 {
     factor_state *own = factors_of(stage);

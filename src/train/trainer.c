@@ -224,7 +224,7 @@ sh_status sh_trainer_family(sh_trainer *trainer, char hex[SH_DIGEST_TEXT])
     sh_status status;
     if (held == NULL)
         return sh_fail_memory(bytes, "measuring the arithmetic family");
-    sh_replica_lock(replica); /* who reads it meanwhile would get the job's first weights */
+    sh_replica_lock(replica); /* other readers would get the job's first weights */
     memcpy(held, replica->weights, bytes);
     sh_replica_initialise(replica, trainer->job.seed);
     sh_step_begin_batch(trainer, 0);
