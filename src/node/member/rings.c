@@ -230,13 +230,15 @@ void sh_rings_sweep(sh_rings *rings)
         while (*at != NULL && !(*at)->aborted)
             at = &(*at)->next;
         place *gone = *at;
-        if (gone != NULL) {
+        if (gone != NULL)
             *at = gone->next;
-            sh_channel_stats_add(&rings->closed, gone->engine->ops->stats(gone->engine));
-        }
         pthread_mutex_unlock(&rings->lock);
         if (gone == NULL)
             return;
+        const sh_channel_stats stats = gone->engine->ops->stats(gone->engine); /* asks the loop */
+        pthread_mutex_lock(&rings->lock);
+        sh_channel_stats_add(&rings->closed, stats);
+        pthread_mutex_unlock(&rings->lock);
         sh_loop_call(rings->loop, forget_keys, gone);
         sh_engine_close(gone->engine);
         free(gone);
