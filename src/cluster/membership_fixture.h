@@ -29,8 +29,6 @@ static bool again; /* it may come back */
 static int ended;  /* 1: well, 2: failed */
 static sh_serving serving;
 
-static inline void coordinate(const sh_membership_event *event);
-
 static inline void inform(uint32_t device, sh_participant_event event)
 {
     sh_participant_handle(&parts[device], &event);

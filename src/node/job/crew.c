@@ -109,48 +109,44 @@ static void enter(sh_company *company, uint32_t view, uint64_t step)
     sh_coordinator_enter(crew->coordinator, view, step);
 }
 
-/* One letter: *stay false where the step's thread has something to do. */
-static sh_status read_mail(sh_crew *crew, const sh_mail *mail, bool *stay, bool *over)
-{
-    switch (mail->kind) {
-    case SH_MAIL_JOINED:
-        observe(crew,
-                &(sh_event){.kind = SH_EVENT_JOINED, .text = mail->text, .devices = mail->devices});
-        return SH_OK;
-    case SH_MAIL_NOTE:
-        observe(crew, &(sh_event){.kind = SH_EVENT_NOTE, .text = mail->text});
-        return SH_OK;
-    case SH_MAIL_TASK:
-        *stay = false;
-        return SH_OK;
-    case SH_MAIL_CHILD: /* once it has begun, the job goes on without */
-        return crew->begun ? SH_OK
-                           : sh_fail(SH_PEER_LOST, "%s before the training began", mail->text);
-    case SH_MAIL_END:
-        *stay = false;
-        *over = true;
-        return mail->status == SH_OK ? SH_OK : sh_fail(mail->status, "%s", mail->text);
-    default:
-        return SH_OK;
-    }
-}
-
-/* Once training, a request to stop goes round with the next stage; waiting for it is no reason to
- * break anything off. */
+/* Once training, a request to stop goes round with the next stage, and does not end the wait. */
 static sh_status idle(sh_company *company, bool wait, bool *over)
 {
     sh_crew *crew = (sh_crew *)company;
     const sh_stop *stop = crew->begun ? NULL : company->options->stop;
-    bool stay = true;
     sh_mail mail;
     *over = false;
-    while (sh_mailbox_take(crew->mailbox, &mail))
-        SH_TRY(read_mail(crew, &mail, &stay, over));
-    while (wait && stay) {
-        SH_TRY(sh_mailbox_wait(crew->mailbox, &mail, stop, 0));
-        SH_TRY(read_mail(crew, &mail, &stay, over));
+    for (;;) {
+        if (!sh_mailbox_take(crew->mailbox, &mail)) {
+            if (!wait)
+                return SH_OK;
+            SH_TRY(sh_mailbox_wait(crew->mailbox, &mail, stop, 0));
+        }
+        switch (mail.kind) {
+        case SH_MAIL_JOINED:
+            observe(crew, &(sh_event){
+                              .kind = SH_EVENT_JOINED, .text = mail.text, .devices = mail.devices});
+            break;
+        case SH_MAIL_NOTE:
+            observe(crew, &(sh_event){.kind = SH_EVENT_NOTE, .text = mail.text});
+            break;
+        case SH_MAIL_CHILD:
+            if (!crew->begun) /* else the job goes on without */
+                return sh_fail(SH_PEER_LOST, "%s before the training began", mail.text);
+            break;
+        case SH_MAIL_END:
+            *over = true;
+            wait = false;
+            if (mail.status != SH_OK)
+                return sh_fail(mail.status, "%s", mail.text);
+            break;
+        case SH_MAIL_TASK:
+            wait = false;
+            break;
+        default:
+            break;
+        }
     }
-    return SH_OK;
 }
 
 /* The coordinator knows all of this device but what it has done and used by now. */
