@@ -19,11 +19,14 @@ const char *sh_version(void)
 
 sh_status sh_part_list(size_t index, const char **name, int *present)
 {
-    static const char *const parts[] = {"mpi"};
+    static const char *const parts[] = {"portable", "onednn", "mpi"};
     if (index >= sizeof parts / sizeof *parts)
         return sh_fail(SH_NOT_FOUND, "there are no more parts");
     *name = parts[index];
-    *present = sh_mpi_is_built();
+    *present = strcmp(*name, "mpi") == 0 && sh_mpi_is_built();
+    for (const sh_backend *const *all = sh_backend_all(); *all != NULL; all++)
+        if (strcmp((*all)->name, parts[index]) == 0)
+            *present = (*all)->available();
     return SH_OK;
 }
 
@@ -73,14 +76,14 @@ sh_status sh_model_list(size_t index, sh_model_info *info)
 sh_status sh_model_memory_of(size_t index, sh_model_memory *memory)
 {
     const sh_model_def *def;
-    const sh_kernels *kernels;
+    sh_backend_list backends;
     sh_graph *graph;
     sh_program *program;
     SH_TRY(find_model(&def, index));
-    SH_TRY(sh_kernels_choose(&kernels, NULL));
+    SH_TRY(sh_fail_in(sh_backend_choose(&backends, getenv("SHOAL_BACKEND")), "SHOAL_BACKEND"));
     const sh_model_options options = {.spec = def->example, .problem = def->example_problem};
     SH_TRY(sh_lanes_graph(&graph, &options, (sh_lane_size){SH_MODEL_TRAIN, USUAL_GRAIN}, 0));
-    const sh_status status = sh_program_compile(&program, graph, kernels);
+    const sh_status status = sh_program_compile(&program, graph, &backends);
     if (status == SH_OK) {
         const uint64_t words = 3 * sh_model_weights(graph); /* weights, sum, momentum */
         *memory = (sh_model_memory){
