@@ -259,8 +259,10 @@ void sh_rings_free(sh_rings *rings)
 {
     if (rings == NULL)
         return;
+    pthread_mutex_lock(&rings->lock);
     for (place *each = rings->first; each != NULL; each = each->next)
         each->aborted = true;
+    pthread_mutex_unlock(&rings->lock);
     sh_rings_sweep(rings);
     pthread_mutex_destroy(&rings->lock);
     free(rings);
