@@ -71,8 +71,9 @@ typedef struct sh_option {
     bool shows_default;
     char letter;     /* its short form, "-o"; 0: none */
     uint8_t help_at; /* place in help; equal ones stand as in the list */
-    uint8_t json_at; /* place in job.json, from 1, of those that every file has; 0: a later option,
-                        which follows them and has its default where a file lacks it */
+    uint8_t json_at; /* place in job.json, from 1, for the options that every file contains; 0: the
+                        option was added later. It is written after the others, and a file
+                        without it means its default. */
     size_t offset;   /* within sh_job, sh_train_options, or the program's own struct */
     size_t given;    /* of a bool that is set when it is used: within sh_job_given, or the program's
                         own struct, where 0 is none */

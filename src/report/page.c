@@ -7,7 +7,7 @@
 
 #include "report/report_json.h"
 
-/* Unpacks it into the file; nothing where there is none of that name. */
+/* Unpacks the asset of this name into the file. Writes nothing if there is no such asset. */
 static sh_status write_asset(FILE *file, const char *name)
 {
     enum { GZIP = 16 };

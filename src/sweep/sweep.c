@@ -243,7 +243,7 @@ static sh_status do_all(sweep *self)
     return SH_OK;
 }
 
-/* What there is, or after all that is left was done. */
+/* Reads the trials of the study. Unless they are only to be listed, runs the missing ones first. */
 static sh_status list_or_do(sweep *self)
 {
     sh_sweep_result *result = self->result;

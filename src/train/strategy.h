@@ -6,9 +6,9 @@
  *     SH_TRY(sh_strategy_parse(&strategy, job.strategy));   // --strategy
  *     if (strategy.row->local) ... strategy.number local steps ...
  *
- * A strategy is a row: what there is to know of it without a trainer, and the operations by which a
- * trainer follows it (train/strategy_ops.h). train/strategies.def lists all of them. Who is not a
- * trainer asks for the properties of a row, never which row it is.
+ * A strategy is a row of train/strategies.def: its properties, which can be read without a trainer,
+ * and the operations that a trainer calls (train/strategy_ops.h). Code outside of the trainer tests
+ * a row's properties; it never compares rows.
  *
  * Threads: any; values.
  */
