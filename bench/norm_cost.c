@@ -40,11 +40,10 @@ static sh_status set_up(bench *b, const char *model, size_t grain)
 {
     const size_t side = strncmp(model, "mobilenet", 9) == 0 ? 64 : 32;
     const sh_model_options options = {.spec = model, .problem = {3, side, side, 10}};
-    sh_backend_list backends;
-    SH_TRY(sh_backend_choose(&backends, getenv("SHOAL_BACKEND")));
-    sh_backend_enter_thread(&backends);
+    const sh_kernels *kernels;
+    SH_TRY(sh_kernels_choose(&kernels, getenv("SHOAL_BACKEND")));
     SH_TRY(sh_model_build(&b->graph, &options, grain, SH_MODEL_TRAIN));
-    SH_TRY(sh_program_compile(&b->program, b->graph, &backends));
+    SH_TRY(sh_program_compile(&b->program, b->graph, kernels));
     SH_TRY(sh_block_new(&b->lane, sh_program_lane_bytes(b->program), "lane memory"));
     SH_TRY(sh_block_new(&b->shared, sh_program_shared_bytes(b->program), "shared memory"));
     SH_TRY(sh_block_new(&b->weights, sh_model_weights(b->graph) * sizeof(float), "weights"));

@@ -56,7 +56,7 @@ static const char *const part_names[PARTS] = {
 
 typedef struct sum_bench {
     sh_pipeline *pipeline;
-    sh_backend_list backends;
+    const sh_kernels *kernels;
     sh_replica *replica;
     sh_lanes *lanes;
     float *floats;               /* the sum of the second way */
@@ -252,12 +252,12 @@ static sh_status set_up(sum_bench *bench)
     SH_TRY(sh_job_complete(&job));
     const sh_problem problem = {1, 28, 28, 10};
     SH_TRY(sh_pipeline_open(&bench->pipeline, job.data, &(sh_pipeline_options){.resize = 0}));
-    SH_TRY(sh_backend_choose(&bench->backends, NULL));
+    SH_TRY(sh_kernels_choose(&bench->kernels, NULL));
     SH_TRY(sh_replica_new(&bench->replica, &job, &problem));
     const sh_lane_size size = {SH_MODEL_TRAIN, GRAIN};
     SH_TRY(sh_lanes_new(&bench->lanes, &(sh_lanes_options){
                                            .model = sh_replica_model(&job, &problem),
-                                           .backends = &bench->backends,
+                                           .kernels = bench->kernels,
                                            .parameters = bench->replica->parameters,
                                            .count = bench->lane_count,
                                            .sizes = &size,
@@ -312,7 +312,7 @@ static int compare(const void *a, const void *b)
 static void print_medians(const sum_bench *bench)
 {
     printf("{\"lanes\": %u, \"rounds\": %u, \"wire\": %u, \"backend\": \"%s\"", bench->lane_count,
-           bench->rounds, bench->wire, bench->backends.items[0]->name);
+           bench->rounds, bench->wire, bench->kernels->name);
     for (int p = 0; p < PARTS; p++) {
         qsort(bench->times[p], bench->rounds, sizeof *bench->times[p], compare);
         printf(", \"%s_ns\": %llu", part_names[p],

@@ -223,7 +223,7 @@ def devices():
     """A device's figures (plan/device_file.h)."""
     rates = {name: [1e9, 2e9] for name in ("matrix", "convolution", "copy", "triad")}
     operations = [["conv2d", "%016x" % 255, size, 1e6 * size, 1e3 * size, 1e-4 * size, 1] for size in (4, 16)]
-    device = {"format": "shoal.device", "version": 1, "backend": "onednn", "lanes": 4, "rates": rates,
+    device = {"format": "shoal.device", "version": 2, "variant": "avx2", "lanes": 4, "rates": rates,
               "operations": operations + [["step", "0" * 16, 1, 0, 0, 1e-5, 3]]}
     yield "device", json.dumps(device).encode()
     yield "twice", json.dumps({**device, "operations": operations[:1] * 2}).encode()

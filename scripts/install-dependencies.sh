@@ -14,10 +14,10 @@ set -euo pipefail
 build_packages=(
     gcc libc6-dev cmake ninja-build pkg-config protobuf-c-compiler
     libprotobuf-c-dev libssl-dev libevent-dev zlib1g-dev libjansson-dev libhwloc-dev libsqlite3-dev
-    libyaml-dev libopenblas-dev
+    libyaml-dev
 )
 # Not on every system; the build does without and says so.
-optional_packages=(libdnnl-dev libjs-chart.js)
+optional_packages=(libjs-chart.js)
 # libomp-dev has the omp.h that clang-tidy can read, and what clang's build for the thread sanitizer links.
 test_packages=(
     libcmocka-dev python3 git binutils iproute2 universal-ctags

@@ -10,7 +10,6 @@
 #   lint      form, layers, sizes, documents, names; and that these checks find what they are for
 #   tidy      clang-tidy's bug patterns and the static analyzer
 #   unit      a release with warnings as errors: unit, end-to-end and package tests
-#   portable  what trains, again on the backend that every machine has
 #   asan      the same tests under the address and undefined-behaviour sanitizers
 #   tsan      and under the thread sanitizer
 #   fuzz      every fuzz target for a few seconds (--fuzz-seconds N, 5)
@@ -22,7 +21,7 @@ set -euo pipefail
 cd "$root"
 export LC_ALL=C
 
-all_stages=(lint tidy unit portable asan tsan fuzz)
+all_stages=(lint tidy unit asan tsan fuzz)
 stages=()
 fuzz_seconds=5
 install=yes
@@ -105,7 +104,7 @@ stage_tidy() {
         return 1
     }
     project_files 'src/*.c' | grep -v '_test\.c$' | while read -r file; do
-        # Only what this build compiles: not the oneDNN kernels where oneDNN is missing.
+        # Only what this build compiles: not what another processor's variant or a missing library has.
         grep -qF "/$file\"" build/debug/compile_commands.json && printf '%s\n' "$file"
     done | xargs -r -n 4 -P "$jobs" clang-tidy -p build/debug --quiet 2>build/tidy.log || {
         say "clang-tidy complained (above; what it could not parse is in build/tidy.log)"
@@ -114,11 +113,6 @@ stage_tidy() {
     say "tidy: nothing found"
 }
 stage_unit() { build_and_test ci; }
-stage_portable() {
-    # What is about networks, files, losses and the command line is the same on every backend.
-    SHOAL_BACKEND=portable build_and_test ci --tests '^(e2e|model|node|train)\.' \
-        --but '^e2e\.(bad_input|chaos|cli|clock|delivery|flip|harness|intruder|lab|loss|mpi|network|parity|stop|version)$'
-}
 # Without what is about the tools around the program.
 stage_asan() { build_and_test asan --but '^e2e\.(harness|lab)$'; }
 # Without what has the threads of a test that is there. (Tests with one thread are skipped by themselves.)

@@ -38,7 +38,7 @@ typedef struct sh_model_info {
 /* Model number `index`; SH_NOT_FOUND behind the last. */
 SHOAL_API sh_status sh_model_list(size_t index, sh_model_info *info) SHOAL_CHECKED;
 
-/* What training the example takes on this machine, with the backend that SHOAL_BACKEND names. */
+/* What training the example takes on this machine, with the variant that SHOAL_VARIANT names. */
 typedef struct sh_model_memory {
     uint32_t grain;         /* samples of a grain that these are for */
     uint64_t lane_bytes;    /* for each lane: activations and gradients of a grain */

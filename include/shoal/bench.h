@@ -25,7 +25,7 @@ typedef struct sh_bench_options {
     const char *models;  /* names or specs with commas between them; NULL: all at their examples */
     double seconds;      /* about so many for each model; 0: 1.5 */
     uint32_t lanes;      /* 0: all cores */
-    const char *backend; /* NULL: SHOAL_BACKEND, else the best there is */
+    const char *variant; /* NULL: SHOAL_VARIANT, else the best there is */
     sh_observer *observer; /* optional: notes of what is under way */
     void *context;
 } sh_bench_options;
@@ -47,7 +47,7 @@ typedef struct sh_bench_model {
 
 typedef struct sh_bench_result {
     uint32_t lanes;
-    char backend[16];
+    char variant[16];
     sh_bench_rate matrix, convolution; /* floating-point operations a second */
     sh_bench_rate copy, triad;         /* bytes a second, read and written */
     double seconds;                    /* that it took */

@@ -25,7 +25,7 @@ typedef struct sh_plan_options {
     sh_job job;
     uint32_t lanes;      /* 0: all cores */
     uint64_t memory;     /* most bytes to hold resident; 0: any number */
-    const char *backend; /* NULL: SHOAL_BACKEND, else the best there is */
+    const char *variant; /* NULL: SHOAL_VARIANT, else the best there is */
 } sh_plan_options;
 
 /* The nodes of one scope of parameters, forward and backward; figures are those of one grain. */
@@ -55,7 +55,7 @@ typedef struct sh_plan_grain {
 
 typedef struct sh_plan_result {
     uint32_t lanes;
-    char backend[16];
+    char variant[16];
     uint64_t parameters, samples; /* of the model, statistics apart; for training */
     bool timed;                   /* there are figures of this device */
     char note[SH_RUN_BYTES];      /* why there are none; else empty */

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/lower/lowering.h"
 #include "backend/program_impl.h"
 #include "graph/memory_plan.h"
 
@@ -36,8 +37,8 @@ typedef struct value_homes {
 
 struct sh_compiler {
     const sh_graph *graph;
-    const sh_backend_list *backends;
     sh_program *program;
+    const sh_kernels *kernels;
     sh_prepared *prepared;
     value_homes *homes;     /* by value */
     uint32_t node;          /* being compiled, or SH_NO_NODE */
@@ -49,9 +50,14 @@ const sh_graph *sh_compiler_graph(const sh_compiler *compiler)
     return compiler->graph;
 }
 
-sh_layout sh_compiler_plain(const sh_compiler *compiler, sh_value_id value)
+const sh_kernels *sh_compiler_kernels(const sh_compiler *compiler)
 {
-    return (sh_layout){.bytes = sh_type_bytes(sh_graph_type(compiler->graph, value))};
+    return compiler->kernels;
+}
+
+static sh_layout plain_layout(const sh_compiler *compiler, sh_value_id value)
+{
+    return sh_layout_plain(sh_graph_type(compiler->graph, value));
 }
 
 sh_layout sh_compiler_layout(const sh_compiler *compiler, sh_value_id value)
@@ -86,31 +92,57 @@ static sh_status add_home(sh_compiler *compiler, sh_value_id value, sh_layout la
     return SH_OK;
 }
 
+/* A conversion as an instruction: from operand 0 to operand 1. It has a packing of its own, since
+ * the compiler's does not live as long. */
+typedef struct conversion {
+    sh_type type;
+    sh_layout from, to;
+    sh_packing packing;
+    sh_matrix matrices[];
+} conversion;
+
+static void run_conversion(const void *state, void *const *operands)
+{
+    const conversion *c = state;
+    sh_layout_convert(&c->type, &c->from, operands[0], &c->to, operands[1]);
+}
+
 /* A new home for the value in `layout`, filled by a conversion from its first one. */
 static sh_status convert(sh_compiler *compiler, sh_buffer_id *buffer, sh_value_id value,
                          const sh_layout *layout)
 {
-    home source = compiler->homes[value].items[0];
-    if (source.layout.owner != NULL && layout->owner != NULL &&
-        source.layout.owner != layout->owner) { /* strangers meet in the plain layout */
-        SH_TRY(sh_compiler_input(compiler, &source.buffer, value, NULL));
-        source.layout = sh_compiler_plain(compiler, value);
-    }
-    const sh_backend *owner = layout->owner != NULL ? layout->owner : source.layout.owner;
-    assert(owner != NULL); /* there is one plain layout, and this is for two that differ */
-    SH_TRY(sh_compiler_output(compiler, buffer, value, layout));
+    static const sh_kernel kernel = {.run = run_conversion, .release = free};
+    const home source = compiler->homes[value].items[0];
     const sh_value_id outer = compiler->converting;
+    const size_t count = layout->packing == NULL ? 0 : layout->packing->count;
+    const size_t bytes = sizeof(conversion) + count * sizeof(sh_matrix);
+    conversion *state = calloc(1, bytes);
+    if (state == NULL)
+        return sh_fail_memory(bytes, "a conversion");
+    state->type = *sh_graph_type(compiler->graph, value);
+    state->from = source.layout;
+    state->to = *layout;
+    if (count > 0) {
+        memcpy(state->matrices, layout->packing->matrices, count * sizeof(sh_matrix));
+        state->packing = *layout->packing;
+        state->packing.matrices = state->matrices;
+        state->to.packing = &state->packing;
+    }
+    const sh_status status = sh_compiler_output(compiler, buffer, value, layout);
+    if (status != SH_OK) {
+        free(state);
+        return status;
+    }
     compiler->converting = value;
-    const sh_status status =
-        owner->convert(compiler, value, source.buffer, &source.layout, *buffer, layout);
+    SH_TRY(sh_compiler_emit(compiler, &kernel, state, (sh_buffer_id[]){source.buffer, *buffer}, 2));
     compiler->converting = outer;
-    return status;
+    return SH_OK;
 }
 
 sh_status sh_compiler_input(sh_compiler *compiler, sh_buffer_id *buffer, sh_value_id value,
                             const sh_layout *layout)
 {
-    const sh_layout plain = sh_compiler_plain(compiler, value);
+    const sh_layout plain = plain_layout(compiler, value);
     const sh_layout *wanted = layout == NULL ? &plain : layout;
     value_homes *homes = &compiler->homes[value];
     const uint32_t count = homes->count;
@@ -129,7 +161,7 @@ sh_status sh_compiler_input(sh_compiler *compiler, sh_buffer_id *buffer, sh_valu
 sh_status sh_compiler_output(sh_compiler *compiler, sh_buffer_id *buffer, sh_value_id value,
                              const sh_layout *layout)
 {
-    const sh_layout made = layout == NULL ? sh_compiler_plain(compiler, value) : *layout;
+    const sh_layout made = layout == NULL ? plain_layout(compiler, value) : *layout;
     sh_buffer_id fresh;
     SH_TRY(new_buffer(compiler, &fresh, (sh_buffer){.space = SH_SPACE_LANE, .bytes = made.bytes}));
     SH_TRY(add_home(compiler, value, made, fresh));
@@ -139,7 +171,7 @@ sh_status sh_compiler_output(sh_compiler *compiler, sh_buffer_id *buffer, sh_val
 
 sh_status sh_compiler_alias(sh_compiler *compiler, sh_value_id value, sh_buffer_id buffer)
 {
-    return add_home(compiler, value, sh_compiler_plain(compiler, value), buffer);
+    return add_home(compiler, value, plain_layout(compiler, value), buffer);
 }
 
 void sh_compiler_may_overwrite(sh_compiler *compiler, sh_buffer_id out, sh_buffer_id in)
@@ -209,8 +241,8 @@ static sh_work describe_work(const sh_compiler *compiler)
     }
     work.value = compiler->graph->nodes[work.node].out[0];
     const value_homes *homes = &compiler->homes[work.value];
-    if (homes->count > 0 && homes->items[0].layout.owner != NULL)
-        work.layout = homes->items[0].layout.owner->name;
+    if (homes->count > 0 && homes->items[0].layout.channels_last)
+        work.layout = "channels-last";
     return work;
 }
 
@@ -235,29 +267,19 @@ sh_status sh_compiler_emit(sh_compiler *compiler, const sh_kernel *kernel, void 
     return status;
 }
 
-sh_status sh_compiler_emit_copy(sh_compiler *compiler, const sh_kernel *kernel, const void *state,
-                                size_t bytes, const sh_buffer_id *operands, size_t count)
-{
-    void *copy = malloc(bytes);
-    if (copy == NULL)
-        return sh_fail_memory(bytes, "a kernel");
-    memcpy(copy, state, bytes);
-    return sh_compiler_emit(compiler, kernel, copy, operands, count);
-}
-
 /* Inputs are given before the run, weights always. */
 static sh_status place_given_values(sh_compiler *compiler)
 {
     const sh_graph *graph = compiler->graph;
     sh_program *program = compiler->program;
     for (size_t i = 0; i < graph->input_count; i++) {
-        const sh_layout plain = sh_compiler_plain(compiler, graph->inputs[i]);
+        const sh_layout plain = plain_layout(compiler, graph->inputs[i]);
         SH_TRY(new_buffer(compiler, &program->inputs[i],
                           (sh_buffer){.made = true, .bytes = plain.bytes}));
         SH_TRY(add_home(compiler, graph->inputs[i], plain, program->inputs[i]));
     }
     for (size_t i = 0; i < graph->parameter_count; i++) {
-        const sh_layout plain = sh_compiler_plain(compiler, graph->parameters[i].value);
+        const sh_layout plain = plain_layout(compiler, graph->parameters[i].value);
         const sh_buffer weights = {
             .space = SH_SPACE_PARAMETER, .made = true, .bytes = plain.bytes, .place = i};
         sh_buffer_id buffer;
@@ -327,16 +349,10 @@ static sh_status emit_sinks(sh_compiler *compiler, sh_value_id value)
 
 static sh_status compile_node(sh_compiler *compiler, const sh_node *node)
 {
-    for (size_t i = 0; i < compiler->backends->count; i++) {
-        bool taken = false;
-        SH_TRY(compiler->backends->items[i]->compile(compiler, node, &taken));
-        if (!taken)
-            continue;
-        for (uint32_t output = 0; output < node->output_count; output++)
-            SH_TRY(emit_sinks(compiler, node->out[output]));
-        return SH_OK;
-    }
-    return sh_fail(SH_UNSUPPORTED, "no backend computes %s", sh_op_about(node->op)->name);
+    SH_TRY(sh_lower_node(compiler, node));
+    for (uint32_t output = 0; output < node->output_count; output++)
+        SH_TRY(emit_sinks(compiler, node->out[output]));
+    return SH_OK;
 }
 
 /*
@@ -449,15 +465,15 @@ static sh_status compile_all(sh_compiler *compiler)
 }
 
 sh_status sh_program_compile_with(sh_program **program, const sh_graph *graph,
-                                  const sh_backend_list *backends, sh_prepared *prepared)
+                                  const sh_kernels *kernels, sh_prepared *prepared)
 {
     SH_TRY(sh_graph_verify(graph));
     sh_program *fresh = calloc(1, sizeof *fresh);
     if (fresh == NULL)
         return sh_fail_memory(sizeof *fresh, "a program");
     sh_compiler compiler = {.graph = graph,
-                            .backends = backends,
                             .program = fresh,
+                            .kernels = kernels,
                             .prepared = prepared,
                             .node = SH_NO_NODE,
                             .converting = SH_NO_VALUE};
@@ -471,12 +487,11 @@ sh_status sh_program_compile_with(sh_program **program, const sh_graph *graph,
     return SH_OK;
 }
 
-sh_status sh_program_compile(sh_program **program, const sh_graph *graph,
-                             const sh_backend_list *backends)
+sh_status sh_program_compile(sh_program **program, const sh_graph *graph, const sh_kernels *kernels)
 {
     sh_prepared *prepared;
     SH_TRY(sh_prepared_new(&prepared, false));
-    const sh_status status = sh_program_compile_with(program, graph, backends, prepared);
+    const sh_status status = sh_program_compile_with(program, graph, kernels, prepared);
     sh_prepared_free(prepared);
     return status;
 }

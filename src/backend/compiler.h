@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a backend sees of the compiler while it compiles a node.
+ * From graph to program: what lowering a node sees of the compiler.
  *
  *     sh_buffer_id x, y;
  *     SH_TRY(sh_compiler_input(compiler, &x, node->in[0], NULL));      // plain
@@ -15,12 +15,29 @@
 #ifndef SHOAL_BACKEND_COMPILER_H
 #define SHOAL_BACKEND_COMPILER_H
 
-#include "backend/backend.h"
+#include "backend/kernel/kernels.h"
+#include "backend/layout.h"
+#include "graph/graph.h"
+
+#define SH_MAX_OPERANDS 10
+#define SH_MAX_OVERWRITES 2
+
+typedef struct sh_compiler sh_compiler;
+
+/* A place in memory that instructions work on; index into the program's buffers. */
+typedef uint32_t sh_buffer_id;
+
+/* What an instruction runs. `state` is shared by all lanes and constant. */
+typedef struct sh_kernel {
+    /* Required. Computes. No allocation, no lock, any lane. */
+    void (*run)(const void *state, void *const *operands);
+    void (*release)(void *state); /* optional: frees the state */
+} sh_kernel;
 
 const sh_graph *sh_compiler_graph(const sh_compiler *compiler);
 
-/* The plain layout of a value. */
-sh_layout sh_compiler_plain(const sh_compiler *compiler, sh_value_id value);
+/* What its instructions run. */
+const sh_kernels *sh_compiler_kernels(const sh_compiler *compiler);
 
 /* The layout in which the value was made; plain for inputs and parameters. */
 sh_layout sh_compiler_layout(const sh_compiler *compiler, sh_value_id value);
@@ -51,7 +68,7 @@ sh_status sh_compiler_alias(sh_compiler *compiler, sh_value_id value,
 sh_status sh_compiler_scratch(sh_compiler *compiler, sh_buffer_id *buffer,
                               size_t bytes) SHOAL_CHECKED;
 
-/* Zeroed memory for layouts' descriptions; lives at least as long as the compilation. */
+/* Zeroed memory for packings; lives at least as long as the compilation. */
 void *sh_compiler_take(sh_compiler *compiler, size_t bytes);
 
 /*
@@ -61,10 +78,5 @@ void *sh_compiler_take(sh_compiler *compiler, size_t bytes);
  */
 sh_status sh_compiler_emit(sh_compiler *compiler, const sh_kernel *kernel, void *state,
                            const sh_buffer_id *operands, size_t count) SHOAL_CHECKED;
-
-/* The same with a copy of the `bytes` at `state`; the kernel's release is free. */
-sh_status sh_compiler_emit_copy(sh_compiler *compiler, const sh_kernel *kernel, const void *state,
-                                size_t bytes, const sh_buffer_id *operands,
-                                size_t count) SHOAL_CHECKED;
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Dropout of one sample (graph/op_dropout.c), for the kernels of all backends: the same elements
+ * Dropout of one sample (graph/op_dropout.c), for the kernels of all kernels: the same elements
  * are dropped whatever the layout.
  *
  *     const sh_drop drop = sh_drop_of(&node->attributes);

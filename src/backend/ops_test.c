@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Every operator of the list, by its cases (op_cases.h): the emitted gradient against finite
- * differences, every backend against the portable one, and wrong shapes refused.
+ * differences, every variant against the others, and wrong shapes refused.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -92,10 +92,9 @@ typedef struct machine {
 static machine start(const sh_graph *graph, const char *backend)
 {
     machine m;
-    sh_backend_list backends;
-    assert_ok(sh_backend_choose(&backends, backend));
-    sh_backend_enter_thread(&backends);
-    assert_ok(sh_program_compile(&m.program, graph, &backends));
+    const sh_kernels *kernels;
+    assert_ok(sh_kernels_choose(&kernels, backend));
+    assert_ok(sh_program_compile(&m.program, graph, kernels));
     assert_ok(sh_block_new(&m.lane, sh_program_lane_bytes(m.program), "lane memory"));
     assert_ok(sh_block_new(&m.shared, sh_program_shared_bytes(m.program), "shared memory"));
     assert_ok(sh_execution_new(&m.execution, m.program, m.lane, m.shared, NULL));
@@ -208,7 +207,7 @@ static void gradients_equal_finite_differences(void **state)
     for (size_t i = 0; i < OP_CASE_COUNT; i++) {
         subject s = build(&op_cases[i]);
         if (s.has_seed && op_cases[i].attributes.activation == SH_ACTIVATION_NONE) {
-            machine m = start(s.graph, "portable");
+            machine m = start(s.graph, NULL);
             for (uint32_t input = 0; input < s.inputs; input++)
                 if (s.gradient[input] != SH_NO_VALUE)
                     check_gradient(&s, &m, input);
@@ -227,7 +226,7 @@ static void activations_within_equal_those_behind(void **state)
             sh_op_about(op_cases[i].op)->def->grad == NULL)
             continue;
         subject within = build(&op_cases[i]), behind = build_graph(&op_cases[i], true);
-        machine a = start(within.graph, "portable"), b = start(behind.graph, "portable");
+        machine a = start(within.graph, NULL), b = start(behind.graph, NULL);
         fill_inputs(&within, &a);
         fill_inputs(&behind, &b);
         assert_ok(sh_execution_run(a.execution, NULL, NULL));
@@ -245,52 +244,32 @@ static void activations_within_equal_those_behind(void **state)
     }
 }
 
-/*
- * Largest difference in units of the reference's largest element. Two orders of adding n products
- * are about sqrt(n) / 2^24 apart; the longest sum of the cases has 2304.
- */
-static double distance(const float *a, const float *reference, size_t count)
-{
-    double worst = 0, scale = 1e-30;
-    for (size_t i = 0; i < count; i++) {
-        worst = fmax(worst, fabs((double)a[i] - (double)reference[i]));
-        scale = fmax(scale, fabs((double)reference[i]));
-        if (isnan(a[i]) != isnan(reference[i]))
-            return INFINITY;
-    }
-    return worst / scale;
-}
-
-static void compare(const op_case *which, const char *backend)
+static void compare(const op_case *which, const char *variant, const char *oracle_variant)
 {
     subject s = build(which);
-    machine oracle = start(s.graph, "portable"), other = start(s.graph, backend);
+    machine oracle = start(s.graph, oracle_variant), other = start(s.graph, variant);
     fill_inputs(&s, &oracle);
     fill_inputs(&s, &other);
     assert_ok(sh_execution_run(oracle.execution, NULL, NULL));
     assert_ok(sh_execution_run(other.execution, NULL, NULL));
     for (size_t i = 0; i < s.graph->output_count; i++) {
         const sh_type *type = sh_graph_type(s.graph, s.graph->outputs[i]);
-        const size_t count = sh_shape_count(&type->shape);
-        const void *a = sh_execution_output(other.execution, i);
-        const void *b = sh_execution_output(oracle.execution, i);
-        if (type->dtype != SH_F32)
-            assert_memory_equal(a, b, sh_type_bytes(type));
-        else if (distance(a, b, count) > 3e-6)
-            fail_msg("%s: output %zu of %s is %g away from portable", s.about->name, i, backend,
-                     distance(a, b, count));
+        if (memcmp(sh_execution_output(other.execution, i),
+                   sh_execution_output(oracle.execution, i), sh_type_bytes(type)) != 0)
+            fail_msg("%s: output %zu by %s has other bits than by %s", s.about->name, i, variant,
+                     oracle_variant);
     }
     stop(&oracle);
     stop(&other);
     sh_graph_free(s.graph);
 }
 
-static void backends_agree_with_portable(void **state)
+static void variants_have_the_same_bits(void **state)
 {
     (void)state;
-    for (const sh_backend *const *all = sh_backend_all(); *all != NULL; all++)
-        for (size_t i = 0; i < OP_CASE_COUNT && (*all)->available(); i++)
-            compare(&op_cases[i], (*all)->name);
+    for (const sh_kernels *const *all = sh_kernels_all(); *all != NULL; all++)
+        for (size_t i = 0; i < OP_CASE_COUNT && (*all)->runs(); i++)
+            compare(&op_cases[i], (*all)->name, "plain");
 }
 
 /* Is there nothing that the number of dimensions of its first input must agree with? */
@@ -351,14 +330,16 @@ static void every_operator_has_a_case(void **state)
             fail_msg("operator %s has no case in op_cases.h", sh_op_about((sh_op)op)->name);
 }
 
-static void unknown_backend_is_refused(void **state)
+static void unknown_variant_is_refused(void **state)
 {
     (void)state;
-    sh_backend_list list;
-    assert_fails(sh_backend_choose(&list, "abacus"), SH_INVALID, "there is: ");
-    assert_ok(sh_backend_choose(&list, NULL));
-    assert_ok(sh_backend_choose(&list, "portable"));
-    assert_int_equal(list.count, 1);
+    const sh_kernels *kernels;
+    assert_fails(sh_kernels_choose(&kernels, "abacus"), SH_INVALID,
+                 "variant 'abacus': this processor runs ");
+    assert_ok(sh_kernels_choose(&kernels, "plain"));
+    assert_string_equal(kernels->name, "plain");
+    assert_ok(sh_kernels_choose(&kernels, NULL));
+    assert_true(kernels->runs());
 }
 
 int main(void)
@@ -366,10 +347,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gradients_equal_finite_differences),
         cmocka_unit_test(activations_within_equal_those_behind),
-        cmocka_unit_test(backends_agree_with_portable),
+        cmocka_unit_test(variants_have_the_same_bits),
         cmocka_unit_test(wrong_types_are_refused),
         cmocka_unit_test(every_operator_has_a_case),
-        cmocka_unit_test(unknown_backend_is_refused),
+        cmocka_unit_test(unknown_variant_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

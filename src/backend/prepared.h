@@ -4,8 +4,8 @@
  * which a parameter has one place for each layout, whichever programs ask for it.
  *
  *     SH_TRY(sh_prepared_new(&prepared, false));
- *     SH_TRY(sh_program_compile_with(&train, train_graph, &backends, prepared));
- *     SH_TRY(sh_program_compile_with(&evaluate, evaluate_graph, &backends, prepared));
+ *     SH_TRY(sh_program_compile_with(&train, train_graph, prepared));
+ *     SH_TRY(sh_program_compile_with(&evaluate, evaluate_graph, prepared));
  *     SH_TRY(sh_block_new(&shared, sh_prepared_bytes(prepared), "prepared weights"));
  *     sh_prepared_free(prepared);                        // once everything is compiled
  *
@@ -17,7 +17,9 @@
 #ifndef SHOAL_BACKEND_PREPARED_H
 #define SHOAL_BACKEND_PREPARED_H
 
-#include "backend/backend.h"
+#include <stdint.h>
+
+#include "backend/layout.h"
 #include "base/memory.h"
 
 typedef struct sh_prepared sh_prepared;
@@ -36,7 +38,7 @@ size_t sh_prepared_bytes(const sh_prepared *prepared);
 
 bool sh_prepared_on_demand(const sh_prepared *prepared);
 
-/* Where layouts' descriptions are kept, so that a later program's can be compared with them. */
+/* Where packings are kept, so that a later program's can be compared with them. */
 sh_arena *sh_prepared_descriptions(sh_prepared *prepared);
 
 /* The place of a parameter in a layout. */

@@ -30,14 +30,14 @@ typedef struct machine {
     float *weights, *parameters[16];
 } machine;
 
-static machine machine_new(const char *backend, const sh_clock *clock)
+static machine machine_new(const char *variant, const sh_clock *clock)
 {
     static const sh_model_options model = {.spec = "lenet", .problem = {1, 28, 28, 10}};
     machine m = {0};
-    sh_backend_list backends;
-    assert_ok(sh_backend_choose(&backends, backend));
+    const sh_kernels *kernels;
+    assert_ok(sh_kernels_choose(&kernels, variant));
     assert_ok(sh_model_build(&m.graph, &model, 2, SH_MODEL_TRAIN));
-    assert_ok(sh_program_compile(&m.program, m.graph, &backends));
+    assert_ok(sh_program_compile(&m.program, m.graph, kernels));
     assert_ok(sh_block_new(&m.lane, sh_program_lane_bytes(m.program), "a test"));
     assert_ok(sh_block_new(&m.shared, sh_program_shared_bytes(m.program), "a test"));
     m.weights = calloc(sh_model_weights(m.graph), sizeof *m.weights);
@@ -80,7 +80,7 @@ static void every_instruction_is_one_look_at_the_clock(void **state)
     unsigned sinks = 0;
     size_t once = 0;
     const sh_clock clock = {tick, &now};
-    machine m = machine_new("portable", &clock);
+    machine m = machine_new(NULL, &clock);
     assert_ok(sh_execution_prepare(m.execution));
     const sh_work_time *times = sh_execution_times(m.execution);
     for (int run = 0; run < 3; run++)
@@ -119,9 +119,9 @@ static void without_a_clock_nothing_is_kept(void **state)
 static void instructions_know_their_nodes(void **state)
 {
     (void)state;
-    static const char *const backends[] = {"portable", NULL};
+    static const char *const variants[] = {"plain", NULL};
     for (int b = 0; b < 2; b++) {
-        machine m = machine_new(backends[b], NULL);
+        machine m = machine_new(variants[b], NULL);
         bool *seen = calloc(m.graph->node_count, sizeof *seen);
         assert_non_null(seen);
         size_t sinks = 0, firsts = 0;
@@ -155,7 +155,7 @@ static void rows_make_the_whole(void **state)
     uint64_t now = 0;
     unsigned sinks = 0;
     const sh_clock clock = {tick, &now};
-    machine m = machine_new("portable", &clock);
+    machine m = machine_new(NULL, &clock);
     for (int run = 0; run < 2; run++)
         assert_ok(sh_execution_run(m.execution, ignore, &sinks));
     sh_profile profile = {.lanes = 2, .steps = 1, .step_seconds = 1e-3};

@@ -13,7 +13,6 @@ struct sh_execution {
     unsigned char *shared_memory;
     float *const *parameters;
     void **operands;       /* of all instructions, one after the other, SH_MAX_OPERANDS each */
-    void **bound;          /* by instruction; NULL where the kernel binds nothing */
     const sh_clock *clock; /* NULL: nothing is timed */
     sh_work_time *times;   /* by instruction; NULL without a clock */
     const sh_clock *mark;  /* NULL: nobody asks where backward begins */
@@ -73,18 +72,15 @@ sh_status sh_execution_new(sh_execution **execution, const sh_program *program, 
         .shared_memory = shared_memory,
         .parameters = parameters,
         .operands = calloc(slots * SH_MAX_OPERANDS, sizeof *fresh->operands),
-        .bound = calloc(slots, sizeof *fresh->bound),
     };
     sh_status status = SH_OK;
-    if (fresh->operands == NULL || fresh->bound == NULL)
+    if (fresh->operands == NULL)
         SH_TRY_DONE(sh_fail_memory(slots * SH_MAX_OPERANDS * sizeof(void *), "an execution"));
     for (size_t i = 0; i < program->instruction_count; i++) {
         const sh_instruction *instruction = &program->instructions[i];
         void **operands = fresh->operands + i * SH_MAX_OPERANDS;
         for (uint32_t j = 0; j < instruction->operand_count; j++)
             operands[j] = address(fresh, instruction->operands[j]);
-        if (instruction->kernel != NULL && instruction->kernel->bind != NULL)
-            SH_TRY_DONE(instruction->kernel->bind(&fresh->bound[i], instruction->state, operands));
     }
     *execution = fresh;
     fresh = NULL;
@@ -97,14 +93,7 @@ void sh_execution_free(sh_execution *execution)
 {
     if (execution == NULL)
         return;
-    const sh_program *program = execution->program;
-    for (size_t i = 0; execution->bound != NULL && i < program->instruction_count; i++) {
-        const sh_kernel *kernel = program->instructions[i].kernel;
-        if (kernel != NULL && execution->bound[i] != NULL)
-            kernel->unbind(execution->bound[i]);
-    }
     free(execution->operands);
-    free(execution->bound);
     free(execution->times);
     free(execution);
 }
@@ -174,11 +163,8 @@ static sh_status run_instruction(sh_execution *execution, size_t index, sh_gradi
 {
     const sh_instruction *instruction = &execution->program->instructions[index];
     void *const *operands = execution->operands + index * SH_MAX_OPERANDS;
-    const sh_kernel *kernel = instruction->kernel;
-    if (kernel != NULL && kernel->bind != NULL)
-        return kernel->run_bound(instruction->state, execution->bound[index], operands);
-    if (kernel != NULL)
-        kernel->run(instruction->state, operands);
+    if (instruction->kernel != NULL)
+        instruction->kernel->run(instruction->state, operands);
     else if (sink != NULL)
         sink(context, instruction->parameter, operands[0]);
     return SH_OK;

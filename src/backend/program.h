@@ -2,7 +2,7 @@
 /*
  * A compiled graph, and its execution on a lane.
  *
- *     SH_TRY(sh_program_compile(&program, graph, &backends));
+ *     SH_TRY(sh_program_compile(&program, graph));
  *     SH_TRY(sh_execution_new(&execution, program, lane_memory, shared_memory, weights));
  *     fill(sh_execution_input(execution, 0));
  *     SH_TRY(sh_execution_prepare(execution));             // once after the weights have changed
@@ -19,6 +19,7 @@
 #ifndef SHOAL_BACKEND_PROGRAM_H
 #define SHOAL_BACKEND_PROGRAM_H
 
+#include "backend/compiler.h"
 #include "backend/prepared.h"
 #include "base/clock.h"
 
@@ -30,15 +31,14 @@ typedef void sh_gradient_sink(void *context, uint32_t parameter, const float *gr
 
 /* Compiles the graph, which may be freed afterwards. */
 sh_status sh_program_compile(sh_program **program, const sh_graph *graph,
-                             const sh_backend_list *backends) SHOAL_CHECKED;
+                             const sh_kernels *kernels) SHOAL_CHECKED;
 
 /*
  * As above, as one of the programs of a model that share memory for prepared weights. `prepared` is
  * borrowed until this returns. On failure it may have more places than before.
  */
 sh_status sh_program_compile_with(sh_program **program, const sh_graph *graph,
-                                  const sh_backend_list *backends,
-                                  sh_prepared *prepared) SHOAL_CHECKED;
+                                  const sh_kernels *kernels, sh_prepared *prepared) SHOAL_CHECKED;
 void sh_program_free(sh_program *program);
 
 /* Bytes of memory that an execution needs for itself, and that all executions share. Exact. */
@@ -81,7 +81,7 @@ typedef struct sh_work {
     bool continues;     /* the same node once more: its arithmetic belongs to the first of them */
     uint32_t node;      /* index; of reorder and sink: the node that asked for it, or SH_NO_NODE */
     sh_value_id value;  /* of a node: its first output */
-    const char *layout; /* whose layout a node works in: a backend's name or "plain"; static */
+    const char *layout; /* the layout of its result: "plain" or "channels-last"; static */
     size_t bytes;       /* of all operands, scratch apart */
 } sh_work;
 

@@ -21,11 +21,10 @@ typedef struct machine {
 
 static void start(machine *m)
 {
-    sh_backend_list backends;
+    const sh_kernels *kernels;
     assert_ok(sh_graph_verify(m->graph));
-    assert_ok(sh_backend_choose(&backends, "portable"));
-    sh_backend_enter_thread(&backends);
-    assert_ok(sh_program_compile(&m->program, m->graph, &backends));
+    assert_ok(sh_kernels_choose(&kernels, NULL));
+    assert_ok(sh_program_compile(&m->program, m->graph, kernels));
     assert_ok(sh_block_new(&m->lane, sh_program_lane_bytes(m->program), "lane memory"));
     assert_ok(sh_block_new(&m->shared, sh_program_shared_bytes(m->program), "shared memory"));
     assert_ok(sh_execution_new(&m->execution, m->program, m->lane, m->shared, NULL));

@@ -58,7 +58,7 @@ static json_t *result_json(const sh_bench_result *result)
     }
     return json_pack(
         "{s:I, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "lanes", (json_int_t)result->lanes,
-        "backend", result->backend, "matrix_flops_per_second", rate_json(&result->matrix),
+        "variant", result->variant, "matrix_flops_per_second", rate_json(&result->matrix),
         "convolution_flops_per_second", rate_json(&result->convolution), "copy_bytes_per_second",
         rate_json(&result->copy), "triad_bytes_per_second", rate_json(&result->triad), "seconds",
         sh_json_number(result->seconds), "models", models, "file", sh_json_text(result->file));
@@ -79,7 +79,7 @@ static int print_result(const sh_bench_result *result)
                                         "samples/s", "GFLOP/s", "step ms"};
     sh_quantity figure;
     char clean[SH_RUN_BYTES];
-    printf("backend     %s\n", result->backend);
+    printf("variant     %s\n", result->variant);
     printf("time        %s\n", sh_quantity_duration(&figure, result->seconds));
     if (result->file[0] != '\0')
         printf("kept in     %s\n", sh_utf8_clean(clean, sizeof clean, result->file));

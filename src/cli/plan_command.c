@@ -60,7 +60,7 @@ static json_t *plan_json(const sh_plan_options *asked, const sh_plan_result *pla
     return json_pack("{s:o, s:o, s:I, s:I, s:s, s:I, s:I, s:b, s:o, s:o, s:o, s:o}", "model",
                      sh_json_text(asked->job.model), "data", sh_json_text(asked->job.data),
                      "batch_size", (json_int_t)asked->job.batch_size, "lanes",
-                     (json_int_t)plan->lanes, "backend", plan->backend, "parameters",
+                     (json_int_t)plan->lanes, "variant", plan->variant, "parameters",
                      (json_int_t)plan->parameters, "samples", (json_int_t)plan->samples, "timed",
                      plan->timed, "note", sh_json_text(plan->note), "read_seconds",
                      sh_json_number(plan->read_seconds), "layers", layers, "grains", grains);
@@ -135,7 +135,7 @@ static int print_plan(const sh_plan_options *asked, const sh_plan_result *plan)
            sh_quantity_count(&a, plan->samples, "sample"));
     printf("batch       %s of %s, on %s (%s)\n\n", sh_quantity_count(&a, own->grains, "grain"),
            sh_quantity_count(&b, own->grain, "sample"), sh_quantity_count(&c, plan->lanes, "lane"),
-           plan->backend);
+           plan->variant);
     puts("one grain, by layer");
     if (print_layers(plan) != SH_EXIT_DONE)
         return SH_EXIT_FAILURE;

@@ -177,8 +177,8 @@ static bool make_ready(sh_membership *membership, sh_roster_entry *one,
     one->other_family = strcmp(event->family, membership->family) != 0;
     if (one->other_family && !membership->may_mix) {
         lose(membership, one,
-             "it computes other bits than the job's devices (another processor, library or "
-             "SHOAL_BACKEND), and the weights would depend on it: use one that computes the same, "
+             "it computes other bits than the job's devices (another C library, or a "
+             "defect), and the weights would depend on it: use one that computes the same, "
              "or start the job with --mixed",
              REFUSAL);
         return false;

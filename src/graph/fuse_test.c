@@ -245,9 +245,9 @@ static void fill(float *data, size_t count, uint32_t which)
 
 static void run(machine *m, const sh_graph *graph)
 {
-    sh_backend_list backends;
-    assert_ok(sh_backend_choose(&backends, "portable"));
-    assert_ok(sh_program_compile(&m->program, graph, &backends));
+    const sh_kernels *kernels;
+    assert_ok(sh_kernels_choose(&kernels, NULL));
+    assert_ok(sh_program_compile(&m->program, graph, kernels));
     assert_ok(sh_block_new(&m->lane, sh_program_lane_bytes(m->program), "lane memory"));
     assert_ok(sh_block_new(&m->shared, sh_program_shared_bytes(m->program), "shared memory"));
     assert_true(graph->parameter_count <= MAX_PARAMETERS);

@@ -107,7 +107,7 @@ typedef struct sh_op_def {
     /*
      * Bit i: output 0 may take the place of input i (SH_OVER(i)). Its element e depends on element
      * e of this input and of others of that shape, and on values a channel. So it is also cheap to
-     * compute again (graph/recompute.h). Kernels of all backends declare neither `restrict`.
+     * compute again (graph/recompute.h). Kernels of all kernels declare neither `restrict`.
      */
     uint32_t over;
 

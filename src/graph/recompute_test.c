@@ -143,7 +143,7 @@ static void fill_inputs(const sh_execution *execution)
 }
 
 /* Gradients (owned, as many as there are weights) of one run; what it takes in *lane_bytes. */
-static float *run(const sh_graph *graph, const sh_backend_list *backends, bool on_demand,
+static float *run(const sh_graph *graph, const sh_kernels *kernels, bool on_demand,
                   size_t *lane_bytes)
 {
     const size_t weights = sh_model_weights(graph);
@@ -162,7 +162,7 @@ static float *run(const sh_graph *graph, const sh_backend_list *backends, bool o
     sh_prepared *prepared;
     void *lane, *shared;
     assert_ok(sh_prepared_new(&prepared, on_demand));
-    assert_ok(sh_program_compile_with(&program, graph, backends, prepared));
+    assert_ok(sh_program_compile_with(&program, graph, kernels, prepared));
     assert_true(!on_demand || sh_prepared_bytes(prepared) == 0);
     assert_ok(sh_block_new(&lane, sh_program_lane_bytes(program), "a test"));
     assert_ok(sh_block_new(&shared, sh_prepared_bytes(prepared), "a test"));
@@ -189,16 +189,13 @@ static float *run(const sh_graph *graph, const sh_backend_list *backends, bool o
 static void gradients_have_the_same_bits(void **state)
 {
     (void)state;
-    for (const sh_backend *const *all = sh_backend_all(); *all != NULL; all++)
-        for (size_t n = 0; (*all)->available() && n < sizeof networks / sizeof *networks; n++) {
+    for (const sh_kernels *const *all = sh_kernels_all(); *all != NULL; all++)
+        for (size_t n = 0; (*all)->runs() && n < sizeof networks / sizeof *networks; n++) {
             float *expected = NULL;
-            sh_backend_list backends;
             size_t lane_bytes;
-            assert_ok(sh_backend_choose(&backends, (*all)->name));
-            sh_backend_enter_thread(&backends);
             for (size_t i = 0; i < 2 * sizeof levels / sizeof *levels; i++) {
                 sh_graph *graph = build(n, levels[i / 2]);
-                float *got = run(graph, &backends, i % 2 != 0, &lane_bytes);
+                float *got = run(graph, *all, i % 2 != 0, &lane_bytes);
                 const size_t bytes = sh_model_weights(graph) * sizeof *got;
                 if (expected == NULL)
                     expected = got;
@@ -243,14 +240,14 @@ static void memory_shrinks(void **state)
 static void live_bytes_are_close_to_the_arena(void **state)
 {
     (void)state;
-    sh_backend_list backends;
-    assert_ok(sh_backend_choose(&backends, "portable"));
+    const sh_kernels *kernels;
+    assert_ok(sh_kernels_choose(&kernels, NULL));
     for (size_t n = 0; n < sizeof networks / sizeof *networks; n++)
         for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
             size_t lane_bytes, live;
             sh_graph *graph = build(n, levels[i]);
             assert_ok(sh_graph_live_bytes(&live, graph));
-            free(run(graph, &backends, false, &lane_bytes));
+            free(run(graph, kernels, false, &lane_bytes));
             if (lane_bytes < live || lane_bytes > live + live / 4 + SCRATCH)
                 fail_msg("%s, %u segments: %zu bytes by lifetimes, %zu in the arena",
                          networks[n].name, levels[i], live, lane_bytes);

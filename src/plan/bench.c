@@ -87,7 +87,7 @@ typedef struct rig {
 typedef struct bench {
     const sh_bench_options *options;
     sh_bench_result *result;
-    sh_backend_list backends;
+    const sh_kernels *kernels;
     uint32_t lanes;
     double seconds; /* of one model */
     sh_measurements known;
@@ -226,7 +226,7 @@ static sh_status take_pass(trial *t, bench *b, double *lane_bytes)
     SH_TRY_DONE(sh_replica_new(&r.replica, &t->job, &t->problem));
     SH_TRY_DONE(sh_trainer_new(&r.trainer, &(sh_trainer_options){.job = &t->job,
                                                                  .pipeline = r.pipeline,
-                                                                 .backends = &b->backends,
+                                                                 .kernels = b->kernels,
                                                                  .replica = r.replica,
                                                                  .lanes = b->lanes,
                                                                  .clock = sh_clock_system()}));
@@ -430,7 +430,7 @@ static sh_status evaluate(bench *b)
 }
 
 /* Writes the device's file, `path`, and keeps in it what an earlier measurement of the same lanes
- * and backend knew of other work. */
+ * and variant knew of other work. */
 static sh_status save(bench *b, char path[SH_PATH_BYTES])
 {
     sh_measurements before = {0};
@@ -438,7 +438,7 @@ static sh_status save(bench *b, char path[SH_PATH_BYTES])
     SH_TRY(sh_device_file_path(path));
     const bool found = b->options->models != NULL && sh_device_file_read(&before, path) == SH_OK &&
                        before.lanes == b->known.lanes &&
-                       strcmp(before.backend, b->known.backend) == 0;
+                       strcmp(before.variant, b->known.variant) == 0;
     for (size_t i = 0; i < before.count && found; i++) {
         const sh_measurement *item = &before.items[i];
         size_t count;
@@ -467,14 +467,14 @@ static sh_status run(bench *b)
     const uint64_t begun_ns = sh_clock_now_ns(sh_clock_system());
     double lane_bytes;
     char path[SH_PATH_BYTES], note[SH_MESSAGE_BYTES + 64];
-    SH_TRY(sh_workbench_backends(&b->backends, b->options->backend));
+    SH_TRY(sh_kernels_choose(&b->kernels, b->options->variant));
     SH_TRY(measure_listed(b, true));
     b->known.lanes = result->lanes = b->lanes;
-    snprintf(b->known.backend, sizeof b->known.backend, "%s", b->backends.items[0]->name);
-    snprintf(result->backend, sizeof result->backend, "%s", b->backends.items[0]->name);
+    snprintf(b->known.variant, sizeof b->known.variant, "%s", b->kernels->name);
+    snprintf(result->variant, sizeof result->variant, "%s", b->kernels->name);
 
     tell(b, "measuring   arithmetic and memory");
-    SH_TRY(sh_peaks_measure(&b->known, &b->backends, b->lanes, sh_clock_system(),
+    SH_TRY(sh_peaks_measure(&b->known, b->kernels, b->lanes, sh_clock_system(),
                             fmin(PEAK_SECONDS, 4 * b->seconds)));
     result->matrix = public_rate(b->known.matrix);
     result->convolution = public_rate(b->known.convolution);

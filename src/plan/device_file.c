@@ -14,7 +14,7 @@
 #include "data/cache.h"
 
 #define FORMAT "shoal.device"
-#define VERSION 1
+#define VERSION 2
 #define LARGEST 1e18 /* of any number in the file */
 #define AGAIN "; run shoal bench again"
 
@@ -56,7 +56,7 @@ static json_t *to_json(const sh_measurements *known)
         (void)json_object_set_new(all, rates[i].name, json_pack("[f, f]", rate->one, rate->all));
     }
     return json_pack("{s:s, s:i, s:s, s:I, s:o, s:o}", "format", FORMAT, "version", VERSION,
-                     "backend", known->backend, "lanes", (json_int_t)known->lanes, "rates", all,
+                     "variant", known->variant, "lanes", (json_int_t)known->lanes, "rates", all,
                      "operations", operations);
 }
 
@@ -147,8 +147,8 @@ static sh_status from_json(sh_measurements *known, const json_t *json)
         return sh_fail(SH_VERSION, "was written by another version of shoal");
     if (json_object_size(json) != 6)
         return sh_fail(SH_CORRUPT, "has other parts than it should");
-    if (!read_name(json_object_get(json, "backend"), known->backend, sizeof known->backend))
-        return sh_fail(SH_CORRUPT, "\"backend\" is no name");
+    if (!read_name(json_object_get(json, "variant"), known->variant, sizeof known->variant))
+        return sh_fail(SH_CORRUPT, "\"variant\" is no name");
     if (!read_number(json_object_get(json, "lanes"), 1, &lanes) || lanes > 4096 ||
         lanes != floor(lanes))
         return sh_fail(SH_CORRUPT, "\"lanes\" is no number of lanes");

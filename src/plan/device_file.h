@@ -8,7 +8,7 @@
  *     SH_TRY(sh_device_file_write(path, &known));
  *     SH_TRY(sh_device_file_read(&known, path));
  *
- * Format: a JSON object {"format": "shoal.device", "version": 1, "backend": text, "lanes": n,
+ * Format: a JSON object {"format": "shoal.device", "version": 2, "variant": text, "lanes": n,
  * "rates": {"matrix": [one, all], "convolution": .., "copy": .., "triad": ..}, "operations":
  * [[name, class (16 hexadecimal digits), size, flops, bytes, seconds, count], ...]}. Units as in
  * plan/measurement.h. Nothing else is in it, and reading checks every part: a file that is damaged,

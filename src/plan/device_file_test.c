@@ -9,7 +9,7 @@
 #define RATES                                                                                      \
     "\"rates\":{\"matrix\":[1e9,2e9],\"convolution\":[3e9,4e9],\"copy\":[5e9,6e9],\"triad\":[7e9," \
     "8e9]}"
-#define HEAD "{\"format\":\"shoal.device\",\"version\":1,\"backend\":\"onednn\",\"lanes\":4," RATES
+#define HEAD "{\"format\":\"shoal.device\",\"version\":2,\"variant\":\"avx2\",\"lanes\":4," RATES
 #define GOOD HEAD ",\"operations\":[[\"conv2d\",\"00000000000000ff\",16,1e6,2e3,3e-4,2]]}"
 
 static void a_good_file_is_read(void **state)
@@ -18,7 +18,7 @@ static void a_good_file_is_read(void **state)
     sh_measurements known;
     assert_ok(sh_device_file_parse(&known, GOOD, strlen(GOOD)));
     assert_int_equal(known.lanes, 4);
-    assert_string_equal(known.backend, "onednn");
+    assert_string_equal(known.variant, "avx2");
     assert_true(known.matrix.one == 1e9 && known.matrix.all == 2e9);
     assert_true(known.triad.one == 7e9 && known.triad.all == 8e9);
     assert_int_equal(known.count, 1);
@@ -36,7 +36,7 @@ static void what_is_written_is_read_again(void **state)
     char folder[SCRATCH_BYTES], path[SCRATCH_BYTES + 64];
     struct stat about;
     sh_measurements known = {.lanes = 3,
-                             .backend = "portable",
+                             .variant = "portable",
                              .matrix = {1.5e9, 2.5e9},
                              .convolution = {1, 2},
                              .copy = {3e9, 4e9},
@@ -56,7 +56,7 @@ static void what_is_written_is_read_again(void **state)
     assert_ok(sh_device_file_read(&again, path));
     assert_int_equal(again.count, known.count);
     assert_int_equal(again.lanes, 3);
-    assert_string_equal(again.backend, "portable");
+    assert_string_equal(again.variant, "portable");
     for (size_t i = 0; i < known.count; i++) {
         assert_string_equal(again.items[i].name, known.items[i].name);
         assert_true(again.items[i].class == known.items[i].class);
@@ -85,9 +85,9 @@ static void what_is_malformed_is_refused(void **state)
         {"[]", SH_CORRUPT, "is not a file of a device's figures"},
         {"{\"format\":\"shoal\"}", SH_CORRUPT, "is not a file of a device's figures"},
         {"{\"format\":\"shoal.device\"}", SH_VERSION, "another version"},
-        {"{\"format\":\"shoal.device\",\"version\":2}", SH_VERSION, "another version"},
-        {"{\"format\":\"shoal.device\",\"version\":1.0}", SH_VERSION, "another version"},
-        {"{\"format\":\"shoal.device\",\"version\":1}", SH_CORRUPT, "has other parts"},
+        {"{\"format\":\"shoal.device\",\"version\":1}", SH_VERSION, "another version"},
+        {"{\"format\":\"shoal.device\",\"version\":2.0}", SH_VERSION, "another version"},
+        {"{\"format\":\"shoal.device\",\"version\":2}", SH_CORRUPT, "has other parts"},
         {HEAD "}", SH_CORRUPT, "has other parts"},
         {HEAD ",\"operations\":[],\"more\":1}", SH_CORRUPT, "has other parts"},
         {HEAD ",\"operation\":[]}", SH_CORRUPT, "\"operations\" is no list"},
@@ -115,13 +115,13 @@ static void what_is_malformed_is_refused(void **state)
         {HEAD ",\"operations\":[[\"a\",\"00000000000000ff\",1,1,1,1,1],"
               "[\"a\",\"00000000000000ff\",1,1,1,1,1]]}",
          SH_CORRUPT, "operation 1 is there twice"},
-        {"{\"format\":\"shoal.device\",\"version\":1,\"backend\":\"onednn\",\"lanes\":0," RATES
+        {"{\"format\":\"shoal.device\",\"version\":2,\"variant\":\"avx2\",\"lanes\":0," RATES
          ",\"operations\":[]}",
          SH_CORRUPT, "\"lanes\""},
-        {"{\"format\":\"shoal.device\",\"version\":1,\"backend\":7,\"lanes\":1," RATES
+        {"{\"format\":\"shoal.device\",\"version\":2,\"variant\":7,\"lanes\":1," RATES
          ",\"operations\":[]}",
-         SH_CORRUPT, "\"backend\""},
-        {"{\"format\":\"shoal.device\",\"version\":1,\"backend\":\"x\",\"lanes\":1,\"rates\":{},"
+         SH_CORRUPT, "\"variant\""},
+        {"{\"format\":\"shoal.device\",\"version\":2,\"variant\":\"x\",\"lanes\":1,\"rates\":{},"
          "\"operations\":[]}",
          SH_CORRUPT, "\"rates\" has no good \"matrix\""},
         {HEAD ",\"lanes\":4,\"operations\":[]}", SH_CORRUPT, "is damaged at byte"},

@@ -48,7 +48,7 @@ typedef struct sh_rate {
 
 typedef struct sh_measurements {
     uint32_t lanes;        /* that were at work */
-    char backend[16];      /* "onednn": the first of the list that did it */
+    char variant[16];      /* of the kernels */
     sh_rate matrix;        /* matrix product: floating-point operations a second */
     sh_rate convolution;   /* the same of a 3x3 convolution */
     sh_rate copy;          /* memory read and written: bytes a second */

@@ -2,7 +2,7 @@
 /*
  * A rate is the best of RUNS runs of one team turn, each long enough for the clock and the start of
  * the threads not to matter. Arithmetic runs as programs of one node, so what is measured is what
- * models get: the backends' choice of kernel and layout, on one thread a lane. Memory is copied,
+ * models get: the same kernels and layouts, on one thread a lane. Memory is copied,
  * and combined in McCalpin's triad ("STREAM: sustainable memory bandwidth in high performance
  * computers", 1995), in arrays that are larger than the caches; bytes are those of the operands,
  * lines that are read only to be overwritten do not count.
@@ -97,14 +97,8 @@ static sh_status run_program(peak *p, uint32_t lane)
     return sh_execution_run(p->executions[lane], NULL, NULL);
 }
 
-static void enter_thread(void *context, uint32_t worker)
-{
-    (void)worker;
-    sh_backend_enter_thread(context);
-}
-
 /* One node with weights of this shape, on an input of that shape. */
-static sh_status measure_node(peak *p, const sh_backend_list *backends, sh_op op,
+static sh_status measure_node(peak *p, const sh_kernels *kernels, sh_op op,
                               const sh_attributes *attributes, const sh_shape *input,
                               const sh_shape *weights, sh_rate *rate, double seconds)
 {
@@ -119,7 +113,7 @@ static sh_status measure_node(peak *p, const sh_backend_list *backends, sh_op op
     sh_graph_output(graph, sh_graph_add(graph, op, attributes, in, NULL));
     sh_status status;
     SH_TRY_DONE(sh_graph_status(graph));
-    SH_TRY_DONE(sh_program_compile(&p->program, graph, backends));
+    SH_TRY_DONE(sh_program_compile(&p->program, graph, kernels));
     void *block;
     SH_TRY_DONE(sh_block_new(&block, sh_shape_count(weights) * sizeof(float), "measuring"));
     p->parameters[0] = block;
@@ -196,7 +190,7 @@ static sh_status measure_memory(peak *p, sh_measurements *known, double seconds)
     return measure_rates(p, triad, combined, combined, seconds, &known->triad);
 }
 
-sh_status sh_peaks_measure(sh_measurements *known, const sh_backend_list *backends, uint32_t lanes,
+sh_status sh_peaks_measure(sh_measurements *known, const sh_kernels *kernels, uint32_t lanes,
                            const sh_clock *clock, double seconds)
 {
     const sh_attributes none = {0};
@@ -206,7 +200,6 @@ sh_status sh_peaks_measure(sh_measurements *known, const sh_backend_list *backen
     const sh_shape matrix = sh_shape_of(2, (size_t[]){512, 512});
     const sh_shape image = sh_shape_of(4, (size_t[]){8, 64, 28, 28});
     const sh_shape filters = sh_shape_of(4, (size_t[]){64, 64, 3, 3});
-    sh_backend_list held = *backends;
     peak p = {
         .lanes = lanes,
         .clock = clock,
@@ -219,10 +212,10 @@ sh_status sh_peaks_measure(sh_measurements *known, const sh_backend_list *backen
     if (p.status == NULL || p.memory == NULL || p.executions == NULL)
         SH_TRY_DONE(sh_fail_memory(lanes * sizeof *p.executions, "measuring"));
     SH_TRY_DONE(sh_team_start(&p.team, lanes));
-    sh_team_run(p.team, enter_thread, &held);
-    SH_TRY_DONE(measure_node(&p, &held, SH_OP_linear, &none, &rows, &matrix, &known->matrix, each));
     SH_TRY_DONE(
-        measure_node(&p, &held, SH_OP_conv2d, &conv, &image, &filters, &known->convolution, each));
+        measure_node(&p, kernels, SH_OP_linear, &none, &rows, &matrix, &known->matrix, each));
+    SH_TRY_DONE(measure_node(&p, kernels, SH_OP_conv2d, &conv, &image, &filters,
+                             &known->convolution, each));
     status = measure_memory(&p, known, each);
 done:
     sh_team_stop(p.team);

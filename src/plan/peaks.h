@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Measures the peak rates of this device: arithmetic through the backends' own kernels, and memory.
+ * Measures the peak rates of this device: arithmetic through the kernels' own kernels, and memory.
  *
- *     SH_TRY(sh_peaks_measure(&known, &backends, lanes, clock, 4.0));
+ *     SH_TRY(sh_peaks_measure(&known, kernels, lanes, clock, 4.0));
  *
  * Threads: caller locks; starts a team of its own and ends it.
  */
@@ -12,7 +12,7 @@
 #include "plan/measurement.h"
 
 /* Sets the rates of `known`, in about `seconds`: the best of several runs. */
-sh_status sh_peaks_measure(sh_measurements *known, const sh_backend_list *backends, uint32_t lanes,
+sh_status sh_peaks_measure(sh_measurements *known, const sh_kernels *kernels, uint32_t lanes,
                            const sh_clock *clock, double seconds) SHOAL_CHECKED;
 
 #endif

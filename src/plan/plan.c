@@ -57,7 +57,7 @@ static sh_status compile_with(const planning *p, compiled *c, sh_lane_size size,
     *c = (compiled){0};
     SH_TRY(sh_lanes_graph(&c->graph, &model, size, segments));
     const sh_status status =
-        sh_program_compile_with(&c->program, c->graph, &p->bench->backends, prepared);
+        sh_program_compile_with(&c->program, c->graph, p->bench->kernels, prepared);
     if (status != SH_OK)
         drop(c);
     return status;
@@ -258,12 +258,12 @@ static void load_figures(planning *p)
         snprintf(result->note, sizeof result->note, "no times: %.900s", sh_message());
         return;
     }
-    result->timed = strcmp(p->known.backend, result->backend) == 0;
+    result->timed = strcmp(p->known.variant, result->variant) == 0;
     if (!result->timed)
         snprintf(result->note, sizeof result->note,
-                 "no times: this device was measured with the backend %s, not %s; run shoal bench "
+                 "no times: this device was measured with the variant %s, not %s; run shoal bench "
                  "with it",
-                 p->known.backend, result->backend);
+                 p->known.variant, result->variant);
 }
 
 static sh_status run(planning *p, const sh_plan_options *options)
@@ -271,7 +271,7 @@ static sh_status run(planning *p, const sh_plan_options *options)
     sh_plan_result *result = p->result;
     sh_job job = options->job;
     SH_TRY(sh_job_complete(&job));
-    SH_TRY(sh_workbench_open(&p->bench, &job, NULL, NULL, options->backend));
+    SH_TRY(sh_workbench_open(&p->bench, &job, NULL, NULL, options->variant));
     const sh_dataset_info *info = sh_pipeline_about(p->bench->pipeline);
     p->problem = (sh_problem){info->channels, info->height, info->width, info->classes};
     /* What the job takes as it is: its lanes are set up as a training would, below the same limit,
@@ -286,7 +286,7 @@ static sh_status run(planning *p, const sh_plan_options *options)
     result->lanes = p->footprint.lanes;
     result->parameters = sh_model_parameters(p->bench->replica->graph);
     result->samples = info->count[SH_SPLIT_TRAIN];
-    snprintf(result->backend, sizeof result->backend, "%s", p->bench->backends.items[0]->name);
+    snprintf(result->variant, sizeof result->variant, "%s", p->bench->kernels->name);
     load_figures(p);
     SH_TRY(time_reading(p, &result->read_seconds));
 

@@ -7,6 +7,7 @@
 #include "base/log.h"
 
 #define VARIABLE "SHOAL_TEST_FLIP"
+#define FIRST_GRAIN "first-grain"
 #define BIT 22 /* the highest of a float's fraction: it counts, and is finite */
 
 sh_status sh_flip_arm(sh_flip *flip, const char *device)
@@ -14,13 +15,14 @@ sh_status sh_flip_arm(sh_flip *flip, const char *device)
     const char *text = getenv(VARIABLE);
     const char *at = text == NULL ? NULL : strrchr(text, '@');
     *flip = (sh_flip){0};
-    if (text == NULL)
+    if (text == NULL || strcmp(text, FIRST_GRAIN) == 0)
         return SH_OK;
     char *end = NULL;
     const unsigned long long steps =
         at != NULL && at[1] >= '0' && at[1] <= '9' ? strtoull(at + 1, &end, 10) : 0;
     if (end == NULL || *end != '\0')
-        return sh_fail(SH_INVALID, VARIABLE " '%.64s': must be DEVICE@STEPS, such as laptop@12",
+        return sh_fail(SH_INVALID,
+                       VARIABLE " '%.64s': must be DEVICE@STEPS, such as laptop@12, or " FIRST_GRAIN,
                        text);
     const size_t length = (size_t)(at - text);
     if (strlen(device) == length && memcmp(device, text, length) == 0)
@@ -42,4 +44,11 @@ void sh_flip_when_due(sh_flip *flip, sh_replica *replica)
     sh_replica_unlock(replica);
     sh_log(SH_LOG_WARN, "test.flipped", "steps=%llu weight=%zu bit=%d",
            (unsigned long long)replica->steps, place, BIT);
+}
+
+void sh_flip_family(char hex[SH_DIGEST_TEXT])
+{
+    const char *text = getenv(VARIABLE);
+    if (text != NULL && strcmp(text, FIRST_GRAIN) == 0)
+        hex[0] = hex[0] == '0' ? '1' : '0';
 }

@@ -6,6 +6,9 @@
  *     SHOAL_TEST_FLIP=DEVICE@STEPS   on the device of that name, when so many steps are applied,
  *                                    before the stage that follows; once
  *
+ *     SHOAL_TEST_FLIP=first-grain    in the gradient that devices compare before they train
+ * together
+ *
  *     SH_TRY(sh_flip_arm(&flip, "laptop"));
  *     if (flip.armed)
  *         sh_flip_when_due(&flip, replica);     // before each stage
@@ -17,6 +20,7 @@
 
 #include <stdbool.h>
 
+#include "base/digest.h"
 #include "train/replica.h"
 
 typedef struct sh_flip {
@@ -29,5 +33,8 @@ sh_status sh_flip_arm(sh_flip *flip, const char *device) SHOAL_CHECKED;
 
 /* Flips the bit where the replica has come so far, under its lock, and disarms. */
 void sh_flip_when_due(sh_flip *flip, sh_replica *replica);
+
+/* Changes the digest of that gradient where the environment asks for it. */
+void sh_flip_family(char hex[SH_DIGEST_TEXT]);
 
 #endif

@@ -30,7 +30,7 @@ typedef struct sh_footprint {
     uint64_t prepared;  /* weights in other layouts: of all lanes together, or of each its own */
     uint64_t lane;      /* of one: inputs, activations, gradients, scratch */
     uint64_t own;       /* of one: what its worker holds (train/worker.h), or 0 */
-    uint64_t thread;    /* of one: what libraries hold for its thread (backend/backend.h) */
+    uint64_t thread;    /* of one: what libraries hold for its thread (backend/variant.h) */
     uint64_t start;     /* beside one lane's, before the first step (sh_trainer_family), or 0 */
     uint32_t lanes;
     uint32_t lanes_asked;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The course of models with batch normalisation is PyTorch's: ten steps of ResNet-20, with both
- * kinds of shortcuts, and of MobileNetV2, on every backend of this machine: losses, weights and
+ * kinds of shortcuts, and of MobileNetV2, on every variant of this machine: losses, weights and
  * running statistics. test/golden/make_golden_models.py made the expected numbers, in
  * test/golden/golden_models.json, and says why its learning rates are small.
  *
@@ -231,16 +231,14 @@ static sums sums_of(const sh_replica *replica, const sh_replica *first, uint32_t
 
 /* Trains and evaluates as train() in the script; `replica` is new and left as it then is. */
 static void train(run *out, sh_replica *replica, const sh_pipeline *data, const sh_job *job,
-                  const sh_backend *backend)
+                  const sh_kernels *kernels)
 {
     const sh_part part = {.share = {0, 1}, .of = 1, .engine = sh_engine_solo()};
     sh_trainer *trainer;
-    sh_backend_list backends;
-    assert_ok(sh_backend_choose(&backends, backend->name));
     assert_ok(sh_trainer_new(
         &trainer,
         &(sh_trainer_options){
-            .job = job, .pipeline = data, .backends = &backends, .replica = replica, .lanes = 1}));
+            .job = job, .pipeline = data, .kernels = kernels, .replica = replica, .lanes = 1}));
     for (int i = 0; i < STEPS; i++) {
         sh_step_result result;
         assert_ok(sh_trainer_step(trainer, &part, &result));
@@ -255,7 +253,7 @@ static void train(run *out, sh_replica *replica, const sh_pipeline *data, const 
 /* --- the comparison --- */
 
 typedef struct comparison {
-    const char *model, *backend;
+    const char *model, *variant;
     double worst; /* deviation as a part of what is allowed */
 } comparison;
 
@@ -264,7 +262,7 @@ static void compare(comparison *c, const char *what, double got, double expected
     const double part = fabs(got - expected) / allowed;
     if (!(part <= 1))
         fail_msg("%s on %s: %s is %.9g, PyTorch has %.9g; allowed is a difference of %.1e",
-                 c->model, c->backend, what, got, expected, allowed);
+                 c->model, c->variant, what, got, expected, allowed);
     c->worst = fmax(c->worst, part);
 }
 
@@ -327,10 +325,10 @@ static void compare_tensor(comparison *c, const sh_replica *replica, uint32_t te
     }
 }
 
-static void follow(const golden *g, const golden_job *wanted, const sh_backend *backend)
+static void follow(const golden *g, const golden_job *wanted, const sh_kernels *kernels)
 {
     static const sh_problem problem = {CHANNELS, SIDE, SIDE, CLASSES};
-    comparison c = {wanted->model, backend->name, 0};
+    comparison c = {wanted->model, kernels->name, 0};
     const sh_job job = job_of(g, wanted);
     char hash[SH_DIGEST_TEXT];
     run got;
@@ -345,7 +343,7 @@ static void follow(const golden *g, const golden_job *wanted, const sh_backend *
     assert_ok(sh_replica_hash(replica, hash)); /* not nearly: the very bits */
     assert_string_equal(hash, wanted->initial_hash);
     assert_ok(sh_pipeline_adopt(&data, drawn_data(g), &(sh_pipeline_options){.resize = 0}));
-    train(&got, replica, data, &job, backend);
+    train(&got, replica, data, &job, kernels);
     sh_pipeline_close(data);
     compare_losses(&c, &got, &wanted->narrow);
     compare_losses(&c, &got, &wanted->wide);
@@ -354,7 +352,7 @@ static void follow(const golden *g, const golden_job *wanted, const sh_backend *
         compare_tensor(&c, replica, t, &after, &wanted->narrow.tensors[t],
                        &wanted->wide.tensors[t]);
     }
-    print_message("%s on %s: at most %.2f of what is allowed\n", c.model, c.backend, c.worst);
+    print_message("%s on %s: at most %.2f of what is allowed\n", c.model, c.variant, c.worst);
     sh_replica_free(first);
     sh_replica_free(replica);
 }
@@ -363,12 +361,13 @@ static void training_follows_pytorch(void **state)
 {
     const golden *g = *state;
     const size_t jobs = json_array_size(g->jobs);
-    assert_int_equal(jobs, 3); /* the second has the operators of the first: one backend will do */
+    assert_int_equal(jobs, 3); /* the second has the operators of the first: one variant will do */
     for (size_t i = 0; i < jobs; i++) {
         golden_job job;
         take_job(&job, json_array_get(g->jobs, i));
-        for (const sh_backend *const *all = sh_backend_all(); *all != NULL; all++)
-            if ((*all)->available() && (i == 0 || i + 1 == jobs || *all == sh_backend_all()[0]))
+        for (const sh_kernels *const *all = sh_kernels_all(); *all != NULL; all++)
+            if ((*all)->runs() && !(*all)->emulates &&
+                (i == 0 || i + 1 == jobs || *all == sh_kernels_all()[0]))
                 follow(g, &job, *all);
         free(job.narrow.tensors);
         free(job.wide.tensors);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The course is PyTorch's: the same data and the same initial weights give the same losses and lead
- * to the same weights, for every backend of this machine, several grains and numbers of lanes.
+ * to the same weights, for every variant of this machine, several grains and numbers of lanes.
  * test/golden/make_golden.py made the expected numbers, in test/golden/golden.json.
  *
  * The batch is the whole training split, so that its order does not matter to a step. Two correct
@@ -80,7 +80,7 @@ typedef struct bench {
 /* One way to compute a job. */
 typedef struct setting {
     const golden_job *job;
-    const sh_backend *backend;
+    const sh_kernels *kernels;
     uint32_t grain, lanes;
 } setting;
 
@@ -290,13 +290,11 @@ static void train(const bench *b, const setting *s, run *out)
     const size_t bytes = replica->weight_count * sizeof *replica->weights;
     float *initial = malloc(bytes);
     sh_trainer *trainer;
-    sh_backend_list backends;
     assert_non_null(initial);
     memcpy(initial, replica->weights, bytes);
-    assert_ok(sh_backend_choose(&backends, s->backend->name));
     assert_ok(sh_trainer_new(&trainer, &(sh_trainer_options){.job = &job,
                                                              .pipeline = b->pipeline,
-                                                             .backends = &backends,
+                                                             .kernels = s->kernels,
                                                              .replica = replica,
                                                              .lanes = s->lanes}));
     for (int i = 0; i < STEPS; i++) {
@@ -324,9 +322,9 @@ static void compare(const setting *s, const char *what, double got, double expec
 {
     const double deviation = fabs(got - expected) / scale;
     if (!(deviation <= limit))
-        fail_msg("%s, %s, decay %g, backend %s, grain %u, %u lanes: %s is %.9g, PyTorch has %.9g: "
+        fail_msg("%s, %s, decay %g, variant %s, grain %u, %u lanes: %s is %.9g, PyTorch has %.9g: "
                  "deviation %.2e, limit %.0e",
-                 s->job->name, s->job->model, s->job->weight_decay, s->backend->name, s->grain,
+                 s->job->name, s->job->model, s->job->weight_decay, s->kernels->name, s->grain,
                  s->lanes, what, got, expected, deviation, limit);
     *worst = fmax(*worst, deviation);
 }
@@ -363,14 +361,14 @@ static void compare_runs(bench *b, const setting *s, const run *got, const run *
 
 /* In some cuts of the work: trainer_test.c proves that lanes do not matter to the bits, so not
  * every grain needs every number of lanes. */
-static void follow_job(bench *b, const golden_job *job, const sh_backend *backend)
+static void follow_job(bench *b, const golden_job *job, const sh_kernels *kernels)
 {
     static const struct {
         uint32_t grain, lanes;
         bool varied; /* by weight decay or a recipe */
     } cuts[] = {{16, 1, false}, {64, 1, false}, {7, 2, false}, {16, 2, true}};
     for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) {
-        const setting s = {job, backend, cuts[i].grain, cuts[i].lanes};
+        const setting s = {job, kernels, cuts[i].grain, cuts[i].lanes};
         run got;
         if (cuts[i].varied != (job->weight_decay > 0 || job->optimizer != NULL))
             continue;
@@ -426,8 +424,8 @@ static void initial_weights_are_the_same_bits(void **state)
 static void training_follows_pytorch(void **state)
 {
     bench *b = *state;
-    for (const sh_backend *const *all = sh_backend_all(); *all != NULL; all++) {
-        if (!(*all)->available())
+    for (const sh_kernels *const *all = sh_kernels_all(); *all != NULL; all++) {
+        if (!(*all)->runs() || (*all)->emulates)
             continue;
         b->worst = (deviations){0, 0, 0, 0};
         for (size_t j = 0; j < JOBS; j++)

@@ -25,7 +25,7 @@ typedef struct lane_program {
 } lane_program;
 
 struct sh_lanes {
-    sh_backend_list backends;
+    const sh_kernels *kernels;
     sh_team *team;
     uint32_t count;
     lane_program *programs;
@@ -44,7 +44,8 @@ struct sh_lanes {
  * more where a process that began at the same moment held pages of libraries, which the kernel then
  * maps later. */
 #define FIRST_STEPS_BYTES ((uint64_t)3 << 20)
-#define SLACK_BYTES ((uint64_t)1 << 18) /* left below a limit */
+#define SLACK_BYTES ((uint64_t)1 << 18)   /* left below a limit */
+#define THREAD_BYTES ((uint64_t)16 << 10) /* of a lane's stack */
 #define CHEAP_ONLY 1 /* segments: element-wise values are computed again, nothing else */
 
 /* A tier, and what it takes: an estimate from below until it was compiled. */
@@ -104,7 +105,7 @@ static sh_status compile_all(sh_lanes *lanes, const sh_lanes_options *options, c
         if (size.samples == 0 || find(lanes, size.mode, size.samples) != NULL)
             continue;
         SH_TRY_DONE(sh_lanes_graph(&graph, &options->model, size, at->segments));
-        status = sh_program_compile_with(&fresh->program, graph, &lanes->backends, prepared);
+        status = sh_program_compile_with(&fresh->program, graph, lanes->kernels, prepared);
         if (status == SH_OK && options->clock != NULL)
             fresh->graph = graph;
         else
@@ -151,13 +152,6 @@ static uint32_t blocks_of(const sh_lanes_options *options, uint32_t count)
     return options->own != NULL ? count : 1;
 }
 
-/* What libraries hold for each lane's thread: no more than a few panels of weights. */
-static uint64_t thread_bytes(const sh_lanes_options *options)
-{
-    const uint64_t most = options->backends->items[0]->thread_bytes, held = options->held.weights;
-    return most < held ? most : held;
-}
-
 /* Programs and executions of `count` lanes, and what all of it comes to. */
 static sh_status set_up(sh_lanes *lanes, const sh_lanes_options *options, tier *at, uint32_t count)
 {
@@ -200,7 +194,7 @@ static sh_status set_up(sh_lanes *lanes, const sh_lanes_options *options, tier *
         .lane = lanes->memory_bytes,
         .own = options->own_bytes,
         .start = held->start,
-        .thread = thread_bytes(options),
+        .thread = THREAD_BYTES,
         .lanes = count,
         .lanes_asked = options->count,
         .segments = at->segments,
@@ -238,7 +232,7 @@ static uint64_t total_at(const tier *at, const sh_lanes_options *options, uint64
                          uint32_t count)
 {
     return base + (uint64_t)at->shared_bytes * blocks_of(options, count) +
-           ((uint64_t)at->lane_bytes + options->own_bytes + thread_bytes(options)) * count;
+           ((uint64_t)at->lane_bytes + options->own_bytes + THREAD_BYTES) * count;
 }
 
 static bool fits(const sh_lanes *lanes, const sh_lanes_options *options)
@@ -303,12 +297,6 @@ static sh_status fit(sh_lanes *lanes, const sh_lanes_options *options)
     return fits(lanes, options) ? SH_OK : refuse(lanes, options, least->segments);
 }
 
-static void enter_thread(void *context, uint32_t worker)
-{
-    (void)worker;
-    sh_backend_enter_thread(context);
-}
-
 sh_status sh_lanes_new(sh_lanes **lanes, const sh_lanes_options *options)
 {
     sh_status status;
@@ -318,7 +306,7 @@ sh_status sh_lanes_new(sh_lanes **lanes, const sh_lanes_options *options)
     sh_lanes *fresh = calloc(1, sizeof *fresh);
     if (fresh == NULL)
         return sh_fail_memory(sizeof *fresh, "the lanes");
-    fresh->backends = *options->backends;
+    fresh->kernels = options->kernels;
     fresh->programs = calloc(options->size_count, sizeof *fresh->programs);
     fresh->memory = calloc(options->count, sizeof *fresh->memory);
     fresh->shared = calloc(options->count, sizeof *fresh->shared);
@@ -328,7 +316,6 @@ sh_status sh_lanes_new(sh_lanes **lanes, const sh_lanes_options *options)
     if (!fits(fresh, options))
         SH_TRY_DONE(fit(fresh, options));
     SH_TRY_DONE(sh_team_start(&fresh->team, fresh->count));
-    sh_team_run(fresh->team, enter_thread, &fresh->backends);
     *lanes = fresh;
     return SH_OK;
 done:

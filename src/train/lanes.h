@@ -31,13 +31,13 @@ typedef struct sh_lane_size {
 
 typedef struct sh_lanes_options {
     sh_model_options model;
-    const sh_backend_list *backends; /* copied */
-    float *const *parameters;        /* by tensor; borrowed until sh_lanes_free */
-    float *const *const *own;        /* by lane: each computes with parameters of its own, and
-                                        prepares them for itself; NULL: all with the above */
-    uint64_t own_bytes;              /* that a lane holds beside its activations then */
-    uint32_t count;                  /* lanes */
-    const sh_lane_size *sizes;       /* repeated ones and those of 0 samples are fine */
+    const sh_kernels *kernels;
+    float *const *parameters;  /* by tensor; borrowed until sh_lanes_free */
+    float *const *const *own;  /* by lane: each computes with parameters of its own, and
+                                  prepares them for itself; NULL: all with the above */
+    uint64_t own_bytes;        /* that a lane holds beside its activations then */
+    uint32_t count;            /* lanes */
+    const sh_lane_size *sizes; /* repeated ones and those of 0 samples are fine */
     size_t size_count;
     const sh_clock *clock; /* NULL: programs are not timed; borrowed until sh_lanes_free */
     const sh_clock *mark;  /* for sh_execution_mark; NULL: none. Borrowed likewise */

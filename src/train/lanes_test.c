@@ -16,7 +16,7 @@ static const sh_lane_size some_sizes[] = {
     {SH_MODEL_EVALUATE, 8}, {SH_MODEL_TRAIN, 0}, {SH_MODEL_TRAIN, 3},
 };
 
-static sh_lanes_options some_options(const sh_backend_list *backends, uint32_t count)
+static sh_lanes_options some_options(const sh_kernels *kernels, uint32_t count)
 {
     for (size_t i = 0; i < sizeof w1 / sizeof *w1; i++)
         w1[i] = (float)(i % 7) - 3;
@@ -24,7 +24,7 @@ static sh_lanes_options some_options(const sh_backend_list *backends, uint32_t c
         w2[i] = (float)(i % 5) - 2;
     return (sh_lanes_options){
         .model = {.spec = "mlp:12-4-3", .problem = {1, 3, 4, 3}},
-        .backends = backends,
+        .kernels = kernels,
         .parameters = parameters,
         .count = count,
         .sizes = some_sizes,
@@ -32,11 +32,11 @@ static sh_lanes_options some_options(const sh_backend_list *backends, uint32_t c
     };
 }
 
-static sh_backend_list all_backends(void)
+static const sh_kernels *best(void)
 {
-    sh_backend_list backends;
-    assert_ok(sh_backend_choose(&backends, NULL));
-    return backends;
+    const sh_kernels *kernels;
+    assert_ok(sh_kernels_choose(&kernels, NULL));
+    return kernels;
 }
 
 static void what_was_announced_is_ready_and_nothing_else(void **state)
@@ -51,10 +51,10 @@ static void what_was_announced_is_ready_and_nothing_else(void **state)
         {SH_MODEL_EVALUATE, 3, false}, {SH_MODEL_TRAIN, 0, false}, {SH_MODEL_EVALUATE, 0, false},
         {SH_MODEL_TRAIN, 9, false},
     };
-    const sh_backend_list backends = all_backends();
+    const sh_kernels *kernels = best();
     for (uint32_t count = 1; count <= MOST_LANES; count += 2) {
         sh_lanes *lanes = NULL;
-        const sh_lanes_options options = some_options(&backends, count);
+        const sh_lanes_options options = some_options(kernels, count);
         assert_ok(sh_lanes_new(&lanes, &options));
         assert_int_equal(sh_lanes_count(lanes), count);
         assert_int_equal(sh_team_size(sh_lanes_team(lanes)), count);
@@ -81,8 +81,8 @@ static void bytes_are_those_of_the_largest_programs(void **state)
     static float weights[500 * 800]; /* as many as the largest tensor has; nothing is computed */
     static float *const lenet[] = {weights, weights, weights, weights,
                                    weights, weights, weights, weights};
-    const sh_backend_list backends = all_backends();
-    sh_lanes_options options = some_options(&backends, 1);
+    const sh_kernels *kernels = best();
+    sh_lanes_options options = some_options(kernels, 1);
     sh_lanes *lanes = NULL;
     size_t bytes[3] = {0};
     for (uint32_t i = 0; i < 3; i++) {
@@ -98,7 +98,7 @@ static void bytes_are_those_of_the_largest_programs(void **state)
     /* A model whose programs share much: once, and announced three times. */
     options = (sh_lanes_options){
         .model = {.spec = "lenet", .problem = {1, 28, 28, 10}},
-        .backends = &backends,
+        .kernels = kernels,
         .parameters = lenet,
         .count = 1,
         .sizes = repeated,
@@ -148,8 +148,8 @@ static void lanes_do_not_disturb_each_other(void **state)
     (void)state;
     sh_lanes *lanes = NULL;
     results together = {0}, apart = {0};
-    const sh_backend_list backends = all_backends();
-    const sh_lanes_options options = some_options(&backends, MOST_LANES);
+    const sh_kernels *kernels = best();
+    const sh_lanes_options options = some_options(kernels, MOST_LANES);
     assert_ok(sh_lanes_new(&lanes, &options));
     assert_ok(sh_execution_prepare(sh_lanes_execution(lanes, 0, SH_MODEL_TRAIN, 8)));
     together.lanes = apart.lanes = lanes;
@@ -178,8 +178,8 @@ static void a_lane_may_have_weights_of_its_own(void **state)
     float *const *own[LANES];
     sh_lanes *lanes = NULL;
     results apart = {0}, common = {0};
-    const sh_backend_list backends = all_backends();
-    sh_lanes_options options = some_options(&backends, LANES);
+    const sh_kernels *kernels = best();
+    sh_lanes_options options = some_options(kernels, LANES);
     assert_ok(sh_lanes_new(&lanes, &options));
     const sh_footprint shared = *sh_lanes_footprint(lanes);
     common.lanes = lanes;
@@ -232,11 +232,11 @@ static void limits_are_kept_as_long_as_can_be(void **state)
     static float *all[256];
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         all[i] = weights;
-    const sh_backend_list backends = all_backends();
+    const sh_kernels *kernels = best();
     sh_lanes *lanes = NULL;
     sh_lanes_options options = {
         .model = {.spec = "resnet:20", .problem = {3, 32, 32, 10}},
-        .backends = &backends,
+        .kernels = kernels,
         .parameters = all,
         .count = 3,
         .sizes = sizes,
@@ -277,17 +277,15 @@ static void limits_are_kept_as_long_as_can_be(void **state)
 static void what_cannot_be_is_refused(void **state)
 {
     (void)state;
-    const sh_backend_list backends = all_backends(), none = {.count = 0};
+    const sh_kernels *kernels = best();
     sh_lanes *lanes = NULL;
-    sh_lanes_options options = some_options(&backends, 0);
+    sh_lanes_options options = some_options(kernels, 0);
     assert_fails(sh_lanes_new(&lanes, &options), SH_INVALID, "--lanes 0: must be 1 to 1024");
     options.count = SH_LANES_MAX + 1;
     assert_fails(sh_lanes_new(&lanes, &options), SH_INVALID, "--lanes 1025: must be 1 to 1024");
-    options = some_options(&backends, 2);
+    options = some_options(kernels, 2);
     options.model.spec = "mlp:12-4-5";
     assert_fails(sh_lanes_new(&lanes, &options), SH_INVALID, "5");
-    options = some_options(&none, 2); /* the first program fails, with the team running */
-    assert_fails(sh_lanes_new(&lanes, &options), SH_UNSUPPORTED, "no backend computes");
     assert_null(lanes);
 }
 

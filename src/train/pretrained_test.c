@@ -258,18 +258,16 @@ static void read_npy(const char *path, const char *shape, float *values, size_t 
 }
 
 static void compute_logits(float *logits, const sh_replica *replica, const sh_job *job,
-                           const sh_backend *backend, const float *pixels)
+                           const sh_kernels *kernels, const float *pixels)
 {
     const sh_problem cifar = {3, 32, 32, 10};
     const sh_model_options options = sh_replica_model(job, &cifar);
-    sh_backend_list backends;
     sh_graph *graph;
     sh_program *program;
     sh_execution *execution;
     void *lane, *shared;
-    assert_ok(sh_backend_choose(&backends, backend->name));
     assert_ok(sh_model_build(&graph, &options, IMAGES, SH_MODEL_EVALUATE));
-    assert_ok(sh_program_compile(&program, graph, &backends));
+    assert_ok(sh_program_compile(&program, graph, kernels));
     assert_ok(sh_block_new(&lane, sh_program_lane_bytes(program), "a test"));
     assert_ok(sh_block_new(&shared, sh_program_shared_bytes(program), "a test"));
     assert_ok(sh_execution_new(&execution, program, lane, shared, replica->parameters));
@@ -310,9 +308,9 @@ static void a_published_resnet_20_computes_its_logits(void **state)
     read_npy(path, "(8, 3, 32, 32)", pixels, IMAGES * 3 * 32 * 32);
     find_real_data(path, sizeof path, "pretrained/resnet20-12fca82f.ref_logits_first8test.npy");
     read_npy(path, "(8, 10)", expected, IMAGES * 10);
-    for (const sh_backend *const *all = sh_backend_all(); *all != NULL; all++) {
+    for (const sh_kernels *const *all = sh_kernels_all(); *all != NULL; all++) {
         float worst = 0;
-        if (!(*all)->available())
+        if (!(*all)->runs())
             continue;
         compute_logits(logits, replica, &job, *all, pixels);
         for (size_t i = 0; i < IMAGES * 10; i++)

@@ -44,7 +44,7 @@ static void what_is_told_of_a_step_is_all_of_it(void **state)
     follower self = {0};
     sh_job job;
     sh_pipeline *pipeline;
-    sh_backend_list backends;
+    const sh_kernels *kernels;
     sh_step_result result;
     sh_sum_totals totals;
     sh_job_init(&job);
@@ -57,12 +57,12 @@ static void what_is_told_of_a_step_is_all_of_it(void **state)
     job.clip_norm = 0.5f;
     assert_ok(sh_job_complete(&job));
     assert_ok(sh_pipeline_open(&pipeline, job.data, &(sh_pipeline_options){.resize = 0}));
-    assert_ok(sh_backend_choose(&backends, NULL));
+    assert_ok(sh_kernels_choose(&kernels, NULL));
     assert_ok(sh_replica_new(&self.leader, &job, &problem));
     assert_ok(sh_replica_new(&self.replica, &job, &problem));
     assert_ok(sh_trainer_new(&self.trainer, &(sh_trainer_options){.job = &job,
                                                                   .pipeline = pipeline,
-                                                                  .backends = &backends,
+                                                                  .kernels = kernels,
                                                                   .replica = self.leader,
                                                                   .lanes = 2,
                                                                   .on_passed = follow,

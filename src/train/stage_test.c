@@ -286,14 +286,14 @@ static void on_passed(void *context, const sh_stage_outcome *outcome)
 static void open_site(world *w, uint32_t index)
 {
     site *self = &w->sites[index];
-    sh_backend_list backends;
+    const sh_kernels *kernels;
     *self = (site){.of = w, .index = index, .rank = index, .alive = true};
     assert_ok(sh_pipeline_open(&self->pipeline, w->job.data, &(sh_pipeline_options){.resize = 0}));
-    assert_ok(sh_backend_choose(&backends, NULL));
+    assert_ok(sh_kernels_choose(&kernels, NULL));
     assert_ok(sh_replica_new(&self->replica, &w->job, &(sh_problem){1, 28, 28, 10}));
     assert_ok(sh_trainer_new(&self->trainer, &(sh_trainer_options){.job = &w->job,
                                                                    .pipeline = self->pipeline,
-                                                                   .backends = &backends,
+                                                                   .kernels = kernels,
                                                                    .replica = self->replica,
                                                                    .lanes = 1 + index % 2,
                                                                    .shared = w->devices > 1,

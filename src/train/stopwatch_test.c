@@ -69,7 +69,7 @@ typedef struct small_job {
     sh_job job;
     sh_pipeline *pipeline;
     sh_replica *replica;
-    sh_backend_list backends;
+    const sh_kernels *kernels;
     sh_trainer *trainer;
 } small_job;
 
@@ -89,11 +89,11 @@ static void small_job_open(small_job *small, const sh_trainer_options *timing)
     assert_ok(sh_job_complete(&small->job));
     assert_ok(
         sh_pipeline_open(&small->pipeline, small->job.data, &(sh_pipeline_options){.resize = 0}));
-    assert_ok(sh_backend_choose(&small->backends, NULL));
+    assert_ok(sh_kernels_choose(&small->kernels, NULL));
     assert_ok(sh_replica_new(&small->replica, &small->job, &(sh_problem){1, 28, 28, 10}));
     options.job = &small->job;
     options.pipeline = small->pipeline;
-    options.backends = &small->backends;
+    options.kernels = small->kernels;
     options.replica = small->replica;
     assert_ok(sh_trainer_new(&small->trainer, &options));
 }

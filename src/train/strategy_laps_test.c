@@ -51,14 +51,14 @@ static void note_stage(void *context, const sh_stage_outcome *outcome)
 
 static void open_trainee(trainee *self)
 {
-    sh_backend_list backends;
+    const sh_kernels *kernels;
     const sh_problem problem = {1, 28, 28, 10};
     assert_ok(sh_pipeline_open(&self->pipeline, self->job.data, &(sh_pipeline_options){0}));
-    assert_ok(sh_backend_choose(&backends, NULL));
+    assert_ok(sh_kernels_choose(&kernels, NULL));
     assert_ok(sh_replica_new(&self->replica, &self->job, &problem));
     assert_ok(sh_trainer_new(&self->trainer, &(sh_trainer_options){.job = &self->job,
                                                                    .pipeline = self->pipeline,
-                                                                   .backends = &backends,
+                                                                   .kernels = kernels,
                                                                    .replica = self->replica,
                                                                    .lanes = 2,
                                                                    .shared = true,

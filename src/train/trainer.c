@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "train/flip.h"
 #include "train/step.h"
 
 /* What a device takes for others: connections, the coordinator's records, an exchange's queues.
@@ -37,7 +38,7 @@ static sh_status open_lanes(sh_stage *stage, const sh_trainer_options *options)
         (sh_lane_size){SH_MODEL_EVALUATE, info->count[SH_SPLIT_VALIDATION] % grain};
     sh_lanes_options lanes = {
         .model = sh_replica_model(stage->job, &problem),
-        .backends = options->backends,
+        .kernels = options->kernels,
         .parameters = replica->parameters,
         .count = options->lanes,
         .sizes = list.items,
@@ -239,6 +240,7 @@ done:
     if (probe.digest != NULL) {
         const sh_status finished = sh_digest_finish(probe.digest, hex); /* frees it, too */
         status = status == SH_OK ? finished : status;
+        sh_flip_family(hex);
     }
     memcpy(replica->weights, held, bytes);
     sh_replica_unlock(replica);

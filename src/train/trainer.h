@@ -36,10 +36,10 @@ typedef struct sh_stage_outcome {
 } sh_stage_outcome;
 
 typedef struct sh_trainer_options {
-    const sh_job *job;               /* copied */
-    const sh_pipeline *pipeline;     /* borrowed until the trainer is freed */
-    const sh_backend_list *backends; /* copied */
-    sh_replica *replica;             /* borrowed */
+    const sh_job *job;           /* copied */
+    const sh_pipeline *pipeline; /* borrowed until the trainer is freed */
+    const sh_kernels *kernels;
+    sh_replica *replica; /* borrowed */
     uint32_t lanes;
     const sh_clock *clock; /* NULL: no profile; borrowed until sh_trainer_free */
     uint64_t memory;       /* most bytes that the process may hold; 0: any (lanes.h says how) */

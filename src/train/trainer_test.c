@@ -245,14 +245,14 @@ static void *device_main(void *argument)
     sh_pipeline *pipeline;
     sh_replica *replica;
     sh_trainer *trainer;
-    sh_backend_list backends;
+    const sh_kernels *kernels;
     const sh_problem problem = {1, 28, 28, 10};
     assert_ok(sh_pipeline_open(&pipeline, e->job.data, &(sh_pipeline_options){.resize = 0}));
-    assert_ok(sh_backend_choose(&backends, NULL));
+    assert_ok(sh_kernels_choose(&kernels, NULL));
     assert_ok(sh_replica_new(&replica, &e->job, &problem));
     assert_ok(sh_trainer_new(&trainer, &(sh_trainer_options){.job = &e->job,
                                                              .pipeline = pipeline,
-                                                             .backends = &backends,
+                                                             .kernels = kernels,
                                                              .replica = replica,
                                                              .lanes = e->lanes}));
     const sh_status status = train(e, self->index, replica, trainer);
@@ -534,14 +534,14 @@ static void workshop_open(workshop *shop, experiment *e, uint32_t lanes)
 {
     static const sh_engine_ops ops = {
         .name = "watching", .begin = watch_begin, .ready = watch_ready, .wait = watch_wait};
-    sh_backend_list backends;
+    const sh_kernels *kernels;
     assert_ok(sh_job_complete(&e->job));
     assert_ok(sh_pipeline_open(&shop->pipeline, e->job.data, &(sh_pipeline_options){.resize = 0}));
-    assert_ok(sh_backend_choose(&backends, NULL));
+    assert_ok(sh_kernels_choose(&kernels, NULL));
     assert_ok(sh_replica_new(&shop->replica, &e->job, &(sh_problem){1, 28, 28, 10}));
     assert_ok(sh_trainer_new(&shop->trainer, &(sh_trainer_options){.job = &e->job,
                                                                    .pipeline = shop->pipeline,
-                                                                   .backends = &backends,
+                                                                   .kernels = kernels,
                                                                    .replica = shop->replica,
                                                                    .lanes = lanes,
                                                                    .pace = e->pace}));
@@ -740,15 +740,15 @@ static void samples_are_brought_before_their_step(void **state)
     sh_pipeline *pipeline;
     sh_replica *replica;
     sh_trainer *trainer;
-    sh_backend_list backends;
+    const sh_kernels *kernels;
     sh_step_result result;
     sh_sum_totals totals;
     assert_ok(sh_pipeline_adopt(&pipeline, &set.base, &(sh_pipeline_options){.resize = 0}));
-    assert_ok(sh_backend_choose(&backends, NULL));
+    assert_ok(sh_kernels_choose(&kernels, NULL));
     assert_ok(sh_replica_new(&replica, &e.job, &(sh_problem){1, 8, 8, 10}));
     assert_ok(sh_trainer_new(&trainer, &(sh_trainer_options){.job = &e.job,
                                                              .pipeline = pipeline,
-                                                             .backends = &backends,
+                                                             .kernels = kernels,
                                                              .replica = replica,
                                                              .lanes = 2}));
     const sh_part part = {.share = {0, 3}, .of = 3, .engine = sh_engine_solo()};

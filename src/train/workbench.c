@@ -5,15 +5,8 @@
 
 #include "base/host.h"
 
-sh_status sh_workbench_backends(sh_backend_list *backends, const char *backend)
-{
-    const char *chosen = backend != NULL ? backend : getenv("SHOAL_BACKEND");
-    return sh_fail_in(sh_backend_choose(backends, chosen), "%s",
-                      backend != NULL ? "backend" : "SHOAL_BACKEND");
-}
-
 sh_status sh_workbench_open(sh_workbench **bench, const sh_job *job, sh_dataset *dataset,
-                            const char *data, const char *backend)
+                            const char *data, const char *variant)
 {
     sh_status status;
     sh_workbench *fresh = calloc(1, sizeof *fresh);
@@ -27,7 +20,7 @@ sh_status sh_workbench_open(sh_workbench **bench, const sh_job *job, sh_dataset 
         SH_TRY_DONE(sh_pipeline_adopt(&fresh->pipeline, dataset, &options));
     else
         SH_TRY_DONE(sh_pipeline_open(&fresh->pipeline, data != NULL ? data : job->data, &options));
-    SH_TRY_DONE(sh_workbench_backends(&fresh->backends, backend));
+    SH_TRY_DONE(sh_kernels_choose(&fresh->kernels, variant));
     const sh_dataset_info *info = sh_pipeline_about(fresh->pipeline);
     const sh_problem problem = {info->channels, info->height, info->width, info->classes};
     SH_TRY_DONE(sh_replica_new(&fresh->replica, &fresh->job, &problem));
@@ -46,7 +39,7 @@ sh_status sh_workbench_start(sh_workbench *bench, uint32_t lanes, uint64_t memor
     return sh_trainer_new(&bench->trainer,
                           &(sh_trainer_options){.job = &bench->job,
                                                 .pipeline = bench->pipeline,
-                                                .backends = &bench->backends,
+                                                .kernels = bench->kernels,
                                                 .replica = bench->replica,
                                                 .lanes = lanes == 0 ? cores : lanes,
                                                 .clock = bench->clock,

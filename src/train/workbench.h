@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a device needs to work on a job: the data, the backends, the replica, the trainer.
+ * What a device needs to work on a job: the data, the kernels, the replica, the trainer.
  *
- *     SH_TRY(sh_workbench_open(&bench, &job, NULL, data, backend));    // data and replica
+ *     SH_TRY(sh_workbench_open(&bench, &job, NULL, data, variant));    // data and replica
  *     ... load or receive the replica's state ...
  *     SH_TRY(sh_workbench_start(bench, lanes, 0));                 // compile
  *     sh_workbench_close(bench);
@@ -18,7 +18,7 @@
 typedef struct sh_workbench {
     sh_job job;
     sh_pipeline *pipeline;
-    sh_backend_list backends;
+    const sh_kernels *kernels;
     sh_replica *replica;
     sh_trainer *trainer;   /* after sh_workbench_start */
     bool evaluate_only;    /* set before sh_workbench_start: nothing will be trained */
@@ -34,16 +34,13 @@ typedef struct sh_workbench {
     void *context;
 } sh_workbench;
 
-/* The backends that `backend` names; NULL: what SHOAL_BACKEND says, else the best there is. */
-sh_status sh_workbench_backends(sh_backend_list *backends, const char *backend) SHOAL_CHECKED;
-
 /*
  * Opens the data and makes a replica as the job begins. The data are `dataset`, which is taken over
- * (owned) also on failure; if NULL, what `data` names; if NULL, the job's. `backend` as above. The
- * job is complete (sh_job_complete).
+ * (owned) also on failure; if NULL, what `data` names; if NULL, the job's. `variant` as in
+ * kernel/kernels.h. The job is complete (sh_job_complete).
  */
 sh_status sh_workbench_open(sh_workbench **bench, const sh_job *job, sh_dataset *dataset,
-                            const char *data, const char *backend) SHOAL_CHECKED;
+                            const char *data, const char *variant) SHOAL_CHECKED;
 
 /*
  * Compiles for this many lanes (0: all cores), or for fewer, so that the process stays below

@@ -352,17 +352,17 @@ typedef struct outcome {
 static outcome train(float *first, const sh_pipeline *pipeline, const sh_job *job, uint32_t lanes)
 {
     outcome got = {SH_OK, NULL, 0, {0}};
-    sh_backend_list backends;
+    const sh_kernels *kernels;
     sh_replica *replica;
     sh_trainer *trainer;
-    assert_ok(sh_backend_choose(&backends, NULL));
+    assert_ok(sh_kernels_choose(&kernels, NULL));
     assert_ok(sh_replica_new(&replica, job, &(sh_problem){1, SIDE, SIDE, OUT}));
     got.count = replica->weight_count;
     if (first != NULL)
         memcpy(first, replica->weights, ALL * sizeof *first);
     assert_ok(sh_trainer_new(&trainer, &(sh_trainer_options){.job = job,
                                                              .pipeline = pipeline,
-                                                             .backends = &backends,
+                                                             .kernels = kernels,
                                                              .replica = replica,
                                                              .lanes = lanes}));
     const uint32_t grains = sh_job_grains(job);

@@ -448,30 +448,24 @@ class Refused(Elastic):
         self.assert_calm(training)
         self.finish(MLP, training, (joined,))
 
-    def other_kernels(self):
-        """The environment of a device that computes other bits than this one's devices do."""
-        if not json.loads(self.shoal("version", "--json", "-").out)["parts"]["onednn"]:
-            self.skipTest("no kernels but the portable ones in this build")
-        return {"SHOAL_BACKEND": "onednn" if os.environ.get("SHOAL_BACKEND") == "portable" else "portable"}
-
-    def test_other_kernels(self):
-        env = self.other_kernels()
+    def test_other_arithmetic(self):
+        env = {"SHOAL_TEST_FLIP": "first-grain"}
         training = self.begin(LENET)
         joined = training.join("one")
         training.wait_for_joined("one")
         result = training.join("other", env=env).wait(20)
         self.assertEqual(result.status, 1)
-        self.assertRegex(result.err, r"\Ashoal: .*it computes other bits than the job's devices \(another processor, "
-                                     r"library or SHOAL_BACKEND\), .*: use one that computes the same, or start the "
+        self.assertRegex(result.err, r"\Ashoal: .*it computes other bits than the job's devices \(another C library, or a "
+                                     r"defect\), .*: use one that computes the same, or start the "
                                      r"job with --mixed\n\Z")
         training.events.find(r"WARN device\.refused .*it computes other bits")
         training.advance(2)
         summary = self.finish(LENET, training, (joined,))
         self.assertEqual([device["name"] for device in summary["devices"]][1:], ["one"])
 
-    def test_other_kernels_where_they_are_wanted(self):
+    def test_other_arithmetic_where_they_are_wanted(self):
         """The devices stay equal to each other, and the summary says what that is worth."""
-        env = self.other_kernels()
+        env = {"SHOAL_TEST_FLIP": "first-grain"}
         training = self.begin(LENET, "--mixed")
         joined = training.join("other", env=env)
         training.wait_for_joined("other")

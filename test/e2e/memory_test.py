@@ -113,7 +113,7 @@ class Memory(harness.Case):
         """Before the first step they compare their arithmetic, beside a copy of these 14 MiB of weights."""
         job = ("mlp:784-2048-1024-10", "noise:1x28x28/10/640/16", "--steps", "2", "--devices", "2")
         refused = self.shoal("train", *job, "--memory", "40M", status=1)
-        # What device 0 needs; the other's own memory is up to 1.6 MiB larger with the portable backend.
+        # What device 0 needs; the other's own memory may be larger.
         limit = int(re.search(r"this job needs at least (\d+)\.\d MiB", refused.err).group(1)) + 4
         for device in self.train(*job, "--memory", "%dM" % limit).summary["devices"]:
             self.assertLess(device["peak_rss_bytes"], limit * MIB, device)
@@ -129,7 +129,6 @@ class Memory(harness.Case):
         self.assertIn("this job needs at least", result.err)
 
     @unittest.skipIf(slow_build, "a sanitizer's own memory is in the process")
-    @unittest.skipIf(os.environ.get("SHOAL_BACKEND") == "portable", "without prepared weights the job fits")
     def test_a_grain_that_would_fit_is_named(self):
         result = self.shoal("train", *MOBILE, "--memory", "60M", status=1)
         grain, need = re.search(r"--grain (\d+) would do with (\d+\.\d) MiB, but a job with another grain "

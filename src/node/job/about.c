@@ -19,14 +19,11 @@ const char *sh_version(void)
 
 sh_status sh_part_list(size_t index, const char **name, int *present)
 {
-    static const char *const parts[] = {"portable", "onednn", "mpi"};
+    static const char *const parts[] = {"mpi"};
     if (index >= sizeof parts / sizeof *parts)
         return sh_fail(SH_NOT_FOUND, "there are no more parts");
     *name = parts[index];
-    *present = strcmp(*name, "mpi") == 0 && sh_mpi_is_built();
-    for (const sh_backend *const *all = sh_backend_all(); *all != NULL; all++)
-        if (strcmp((*all)->name, parts[index]) == 0)
-            *present = (*all)->available();
+    *present = sh_mpi_is_built();
     return SH_OK;
 }
 
@@ -76,14 +73,14 @@ sh_status sh_model_list(size_t index, sh_model_info *info)
 sh_status sh_model_memory_of(size_t index, sh_model_memory *memory)
 {
     const sh_model_def *def;
-    sh_backend_list backends;
+    const sh_kernels *kernels;
     sh_graph *graph;
     sh_program *program;
     SH_TRY(find_model(&def, index));
-    SH_TRY(sh_fail_in(sh_backend_choose(&backends, getenv("SHOAL_BACKEND")), "SHOAL_BACKEND"));
+    SH_TRY(sh_kernels_choose(&kernels, NULL));
     const sh_model_options options = {.spec = def->example, .problem = def->example_problem};
     SH_TRY(sh_lanes_graph(&graph, &options, (sh_lane_size){SH_MODEL_TRAIN, USUAL_GRAIN}, 0));
-    const sh_status status = sh_program_compile(&program, graph, &backends);
+    const sh_status status = sh_program_compile(&program, graph, kernels);
     if (status == SH_OK) {
         const uint64_t words = 3 * sh_model_weights(graph); /* weights, sum, momentum */
         *memory = (sh_model_memory){

@@ -154,8 +154,7 @@ static const struct {
     {"another version of shoal", "install the same on all machines"},
     {"another job", "give all ranks the same model and options"},
     {"other data", "all ranks have to read the same files"},
-    {"other arithmetic (processor or library)",
-     "SHOAL_BACKEND=portable on all ranks may make them equal"},
+    {"other arithmetic", "install the same shoal and C library on all machines"},
     {"other weights", "all ranks have to begin with the same checkpoint or file"},
 };
 

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Convolutions whose channels are groups of their own, on channels-last images: x [N, H, W, C],
+ * w [R, S, C], y [N, P, Q, C]. Each output is one chain of fused multiply-adds from +0 on, over the
+ * positions of its window that lie in the image:
+ *
+ *     forward    y[n][p][q][c]:  rows, columns of the window, ascending; then the bias is added
+ *     input     dx[n][h][w][c]:  p, q, ascending
+ *     weight        dw[r][s][c]:  n, p, q, ascending
+ *
+ * Threads: any; operands are borrowed for the call.
+ */
+#ifndef SHOAL_BACKEND_KERNEL_DEPTHWISE_H
+#define SHOAL_BACKEND_KERNEL_DEPTHWISE_H
+
+#include <stddef.h>
+
+/* Rows and columns of a window, at most. */
+#define SH_DEPTHWISE_MAX 64
+
+/* Pairs are height, width. */
+typedef struct sh_depthwise {
+    size_t images, channels;
+    size_t in[2], out[2], kernel[2];
+    size_t stride[2], dilation[2], padding[2];
+} sh_depthwise;
+
+/* bias [C] or NULL. */
+typedef void sh_depthwise_forward(const sh_depthwise *of, const float *x, const float *w,
+                                  const float *bias, float *y);
+typedef void sh_depthwise_input(const sh_depthwise *of, const float *dy, const float *w, float *dx);
+typedef void sh_depthwise_weight(const sh_depthwise *of, const float *x, const float *dy,
+                                 float *dw);
+
+#endif

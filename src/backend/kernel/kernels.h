@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The loops that training spends its time in, once for each instruction set: a variant. All
+ * variants give the same bits (docs/arithmetic.md).
+ *
+ *     SH_TRY(sh_kernels_choose(&kernels, NULL));
+ *     kernels->product(&job);
+ *
+ * Threads: any; tables are constant.
+ */
+#ifndef SHOAL_BACKEND_KERNEL_KERNELS_H
+#define SHOAL_BACKEND_KERNEL_KERNELS_H
+
+#include "backend/kernel/depthwise.h"
+#include "backend/kernel/product.h"
+#include "base/fail.h"
+
+typedef struct sh_kernels {
+    const char *name;
+    bool (*runs)(void); /* does this processor have what it needs? */
+    bool emulates;      /* without an instruction for multiply-adds: the same bits, very slowly */
+    void (*product)(const sh_matrix_product *product);
+    sh_depthwise_forward *depthwise_forward;
+    sh_depthwise_input *depthwise_input;
+    sh_depthwise_weight *depthwise_weight;
+} sh_kernels;
+
+/* The variants of this build, fastest first; NULL at the end. The last one runs everywhere. */
+const sh_kernels *const *sh_kernels_all(void);
+
+/*
+ * The variant of this name; where it is NULL the one that SHOAL_VARIANT names, and where that is
+ * not set the first that this processor runs. SH_INVALID lists those that it does.
+ */
+sh_status sh_kernels_choose(const sh_kernels **kernels, const char *name) SHOAL_CHECKED;
+
+#endif

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The kernel of kernel/product.h, for the variant that includes it.
+ *
+ * A tile of rows by vectors of c stays in registers while its chains run: each step of them loads
+ * one vector of b for each vector of the tile and one number of a for each row. Panels of b are the
+ * outermost loop, so that one stays in the cache while all rows pass.
+ */
+#include "backend/kernel/product.h"
+#include "backend/kernel/vector.h"
+
+/* Rows of the largest tile of one vector and of two: a tile, b and a number of a fill the
+ * registers. */
+#if VEC == 8
+#define TALL 12
+#define WIDE 6
+#elif VEC == 16
+#define TALL 16
+#define WIDE 12
+#elif defined(VEC_EMULATES)
+#define TALL 4
+#define WIDE 2
+#else
+#define TALL 8
+#define WIDE 8
+#endif
+
+/* Where a tile is at work. */
+typedef struct tile {
+    const sh_matrix_product *of;
+    const float *a, *b;
+    float *c;
+    const float *bias;
+    size_t first, end; /* segments */
+    size_t count;      /* columns of the last vector */
+} tile;
+
+/* The last vector of a tile may be a part of one. */
+VEC_INLINE vec load_columns(const float *from, bool part, size_t count)
+{
+    return part ? vec_load_part(from, count) : vec_load(from);
+}
+
+/* `rows`, `vectors`, `along` (a_step is 1) and `part` (the last vector is not full) are constants
+ * in each call, so loops over them become registers. */
+VEC_INLINE void run_tile(const tile *t, const size_t rows, const size_t vectors, const bool along,
+                         const bool part)
+{
+    const sh_matrix_product *const of = t->of;
+    const size_t a_row = along ? of->a_row : 1, a_step = along ? 1 : of->a_step;
+    const size_t b_row = of->b_row, length = of->length;
+    const float *b = t->b;
+    vec sum[TALL][2];
+#pragma GCC unroll 16
+    for (size_t i = 0; i < rows; i++)
+#pragma GCC unroll 2
+        for (size_t v = 0; v < vectors; v++) {
+            const float *const from = t->c + i * of->c_row + v * VEC;
+            sum[i][v] = of->continues ? load_columns(from, part && v + 1 == vectors, t->count)
+                                      : vec_all(0.0f);
+        }
+    for (size_t s = t->first; s < t->end; s++) {
+        const float *a = t->a + (of->starts == NULL ? 0 : of->starts[s]);
+        for (size_t k = 0; k < length; k++, a += a_step, b += b_row) {
+            vec column[2];
+#pragma GCC unroll 2
+            for (size_t v = 0; v < vectors; v++)
+                column[v] =
+                    load_columns(b + v * VEC, part && v + 1 == vectors && !of->b_padded, t->count);
+#pragma GCC unroll 16
+            for (size_t i = 0; i < rows; i++) {
+                const vec number = vec_all(a[i * a_row]);
+#pragma GCC unroll 2
+                for (size_t v = 0; v < vectors; v++)
+                    sum[i][v] = vec_fma(number, column[v], sum[i][v]);
+            }
+        }
+    }
+#pragma GCC unroll 16
+    for (size_t i = 0; i < rows; i++)
+#pragma GCC unroll 2
+        for (size_t v = 0; v < vectors; v++) {
+            float *const to = t->c + i * of->c_row + v * VEC;
+            const bool is_part = part && v + 1 == vectors;
+            vec end = sum[i][v];
+            if (t->bias != NULL)
+                end += load_columns(t->bias + v * VEC, is_part, t->count);
+            if (is_part)
+                vec_store_part(to, end, t->count);
+            else
+                vec_store(to, end);
+        }
+}
+
+/* The next tile's rows, of those left: those that there are tiles of, without a small one at the
+ * end where two alike do. */
+static size_t tile_rows(size_t left, size_t most)
+{
+    if (left >= 2 * most || left == most)
+        return most;
+    const size_t rows = left > most ? (left + 1) / 2 : left;
+    return rows == 9 ? 8 : rows == 11 ? 10 : rows > 12 && rows < 16 ? 12 : rows;
+}
+
+#define TILE(n)                                                                                    \
+    case n:                                                                                        \
+        if (n <= most)                                                                             \
+            run_tile(t, n, vectors, along, part);                                                  \
+        break;
+#define TILES                                                                                      \
+    TILE(1) TILE(2) TILE(3) TILE(4) TILE(5) TILE(6) TILE(7) TILE(8) TILE(10) TILE(12) TILE(16)
+
+VEC_INLINE void run_line(tile *t, const size_t most, const size_t vectors, const bool along,
+                         const bool part)
+{
+    for (size_t i = 0, now; i < t->of->rows; i += now) {
+        now = tile_rows(t->of->rows - i, most);
+        switch (now) {
+            TILES
+        }
+        t->a += now * (along ? t->of->a_row : 1);
+        t->c += now * t->of->c_row;
+    }
+}
+
+/* All lines of some columns. */
+VEC_INLINE void run_lines(const tile *first, const size_t most, const size_t vectors,
+                          const bool along, const bool part)
+{
+    for (size_t l = 0; l < first->of->lines; l++) {
+        tile t = *first;
+        t.a += l * t.of->a_line;
+        t.c += l * t.of->c_line;
+        t.end = t.of->segments;
+        if (t.of->ranges != NULL) {
+            t.first = t.of->ranges[l][0];
+            t.end = t.of->ranges[l][1];
+            t.b += t.first * t.of->length * t.of->b_row;
+        }
+        run_line(&t, most, vectors, along, part);
+    }
+}
+
+#define COLUMNS(name, most, vectors, along, part)                                                  \
+    static void name(const tile *t)                                                                \
+    {                                                                                              \
+        run_lines(t, most, vectors, along, part);                                                  \
+    }
+COLUMNS(two_along, WIDE, 2, true, false)
+COLUMNS(two_across, WIDE, 2, false, false)
+COLUMNS(two_part_along, WIDE, 2, true, true)
+COLUMNS(two_part_across, WIDE, 2, false, true)
+COLUMNS(one_along, TALL, 1, true, false)
+COLUMNS(one_across, TALL, 1, false, false)
+COLUMNS(part_along, TALL, 1, true, true)
+COLUMNS(part_across, TALL, 1, false, true)
+
+static void product(const sh_matrix_product *p)
+{
+    const bool along = p->a_step == 1;
+    for (size_t first = 0, now; first < p->columns; first += now) {
+        const size_t left = p->columns - first;
+        now = left < 2 * VEC ? left : 2 * VEC;
+        const tile t = {
+            .of = p,
+            .a = p->a,
+            .b = p->b + first / SH_PANEL * p->b_panel + first % SH_PANEL,
+            .c = p->c + first,
+            .bias = p->bias == NULL ? NULL : p->bias + first,
+            .count = now > VEC ? now - VEC : now,
+        };
+        if (now == 2 * VEC)
+            (along ? two_along : two_across)(&t);
+        else if (now > VEC)
+            (along ? two_part_along : two_part_across)(&t);
+        else if (now == VEC)
+            (along ? one_along : one_across)(&t);
+        else
+            (along ? part_along : part_across)(&t);
+    }
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Gradients of biases: the sum of dy over all but its channels, which lie side by side: db [C] is
+ * the sum of the rows of dy [rows, C].
+ *
+ * As many rows as fit are taken for one long row, so that vectors are full whatever C is, and each
+ * channel is summed in several chains, which also rounds less.
+ */
+#include <string.h>
+
+#include "backend/lower/lowering.h"
+#include "base/variant.h"
+
+#define LONG_ROW 256 /* floats: fits the first-level cache together with what is read */
+
+static inline SH_INLINE void add_to(float *restrict total, const float *restrict in, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        total[i] += in[i];
+}
+
+static inline SH_INLINE void sum_body(size_t rows, size_t columns, const float *in, float *out)
+{
+    if (columns > LONG_ROW) {
+        memset(out, 0, columns * sizeof *out);
+        for (size_t row = 0; row < rows; row++)
+            add_to(out, in + row * columns, columns);
+        return;
+    }
+    float total[LONG_ROW] = {0};
+    const size_t together = LONG_ROW / columns, width = together * columns;
+    const size_t elements = rows * columns, whole = elements / width * width;
+    for (size_t i = 0; i < whole; i += width)
+        add_to(total, in + i, width);
+    add_to(total, in + whole, elements - whole);
+    memcpy(out, total, columns * sizeof *out);
+    for (size_t i = 1; i < together; i++)
+        add_to(out, total + i * columns, columns);
+}
+
+SH_VARIANTS(sum, (size_t rows, size_t columns, const float *in, float *out),
+            (rows, columns, in, out));
+
+void sh_sum_rows(size_t rows, size_t columns, const float *dy, float *db)
+{
+    sum_variants[sh_variant_best()](rows, columns, dy, db);
+}

@@ -1,0 +1,572 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Convolution and its gradients, on channels-last images; x [N, H, W, G C], y [N, P, Q, G O], G
+ * groups. Each is a sum of products (kernel/product.h), over
+ *
+ *     y    row, column and channel of the window, ascending
+ *     dx   row, column and channel of dy, ascending: those whose window sees the position
+ *     dw   sample, row and column of dy, ascending
+ *
+ * Rows of a window that lie outside of the image are skipped. Columns outside take part, as +0: an
+ * image is copied into a *frame* with zeros left and right, one image after the other, so that no
+ * loop asks whether it is still inside. In dx the image is dy, and neighbours whose positions
+ * differ by the stride see the same weights: each such class is a convolution of its own, with
+ * those weights alone.
+ *
+ * Weights are packed once a step in the order in which they are multiplied. Where each channel is a
+ * group of its own the kernels are those of kernel/depthwise.h.
+ */
+#include <string.h>
+
+#include "backend/lower/lowering.h"
+
+/* Pairs are height, width. */
+typedef struct conv {
+    const sh_attributes *a; /* borrowed */
+    size_t images, groups;
+    size_t C, O; /* of a group */
+    size_t in[2], kernel[2], out[2];
+} conv;
+
+static conv conv_of(const sh_attributes *a, const sh_type *x, const sh_type *w, const sh_type *y)
+{
+    const size_t *in = x->shape.dim, *kernel = w->shape.dim, *out = y->shape.dim;
+    return (conv){
+        .a = a,
+        .images = in[0],
+        .groups = a->groups,
+        .C = kernel[1],
+        .O = kernel[0] / a->groups,
+        .in = {in[2], in[3]},
+        .kernel = {kernel[2], kernel[3]},
+        .out = {out[2], out[3]},
+    };
+}
+
+/* Which operands are x, w and y depends on the operator. */
+static conv forward_of(const sh_attributes *a, const sh_type *in, const sh_type *out)
+{
+    return conv_of(a, &in[0], &in[1], &out[0]);
+}
+
+static conv grad_input_of(const sh_attributes *a, const sh_type *in, const sh_type *out)
+{
+    return conv_of(a, &out[0], &in[1], &in[0]);
+}
+
+static conv grad_weight_of(const sh_attributes *a, const sh_type *in, const sh_type *out)
+{
+    return conv_of(a, &in[0], &out[0], &in[1]);
+}
+
+static bool is_depthwise(const conv *g)
+{
+    return g->groups > 1 && g->C == 1 && g->O == 1 && g->kernel[0] <= SH_DEPTHWISE_MAX &&
+           g->kernel[1] <= SH_DEPTHWISE_MAX;
+}
+
+static sh_depthwise depthwise_of(const conv *g)
+{
+    sh_depthwise d = {.images = g->images, .channels = g->groups};
+    for (int i = 0; i < 2; i++) {
+        d.in[i] = g->in[i];
+        d.out[i] = g->out[i];
+        d.kernel[i] = g->kernel[i];
+        d.stride[i] = g->a->stride[i];
+        d.dilation[i] = g->a->dilation[i];
+        d.padding[i] = g->a->padding[i];
+    }
+    return d;
+}
+
+/* Does each output see one position, that of the same number? Then images are one long row. */
+static bool is_pointwise(const conv *g)
+{
+    return g->kernel[0] * g->kernel[1] == 1 && g->in[0] == g->out[0] && g->in[1] == g->out[1] &&
+           g->a->stride[0] * g->a->stride[1] == 1;
+}
+
+/* --- Frames -------------------------------------------------------------------------------- */
+
+/* An image with zeros beside it, as far as windows reach; in columns. */
+typedef struct frame {
+    size_t channels, rows, image; /* image: its columns */
+    size_t before, columns;
+    bool none; /* the image is the frame */
+} frame;
+
+static frame frame_for_windows(const conv *g)
+{
+    const size_t reach =
+        (g->out[1] - 1) * g->a->stride[1] + (g->kernel[1] - 1) * g->a->dilation[1] + 1;
+    frame f = {.channels = g->groups * g->C,
+               .rows = g->in[0],
+               .image = g->in[1],
+               .before = g->a->padding[1]};
+    f.columns = f.before + f.image > reach ? f.before + f.image : reach;
+    f.none = f.columns == f.image;
+    return f;
+}
+
+/* Of dy: from the first column that weight S - 1 sees to the last that weight 0 does. */
+static frame frame_for_gradient(const conv *g)
+{
+    const size_t stride = g->a->stride[1], padding = g->a->padding[1];
+    const size_t reach = (g->kernel[1] - 1) * g->a->dilation[1];
+    const size_t last = (g->in[1] - 1 + padding) / stride + 1;
+    frame f = {.channels = g->groups * g->O, .rows = g->out[0], .image = g->out[1]};
+    f.before = reach > padding ? (reach - padding + stride - 1) / stride : 0;
+    f.columns = f.before + (last > f.image ? last : f.image);
+    f.none = f.columns == f.image;
+    return f;
+}
+
+static size_t frame_floats(const frame *f)
+{
+    return f->none ? 0 : (f->rows * f->columns * f->channels + 15) / 16 * 16;
+}
+
+/* Clears a frame, whose zeros then stay. */
+static void frame_clear(const frame *f, float *framed)
+{
+    memset(framed, 0, frame_floats(f) * sizeof *framed);
+}
+
+/* One image in its frame. */
+static const float *frame_put(const frame *f, const float *image, float *framed)
+{
+    if (f->none)
+        return image;
+    const size_t row = f->image * f->channels, step = f->columns * f->channels;
+    float *const to = framed + f->before * f->channels;
+    for (size_t h = 0; h < f->rows; h++)
+        memcpy(to + h * step, image + h * row, row * sizeof *to);
+    return framed;
+}
+
+/* Of `count` rows, a step apart from `first` on, those that lie in an image of so many: [0], [1].
+ */
+static void rows_inside(ptrdiff_t first, ptrdiff_t step, size_t count, size_t rows, size_t range[2])
+{
+    range[0] = 0;
+    while (range[0] < count && first + (ptrdiff_t)range[0] * step < 0)
+        range[0]++;
+    range[1] = range[0];
+    while (range[1] < count && first + (ptrdiff_t)range[1] * step < (ptrdiff_t)rows)
+        range[1]++;
+}
+
+/* --- Forward ------------------------------------------------------------------------------- */
+
+/* Where rows of a window lie from each other, and whether the columns of one are one segment. */
+static bool columns_join(const conv *g)
+{
+    return g->groups == 1 && g->a->dilation[1] == 1;
+}
+
+/* Appends a matrix of weights whose rows are i, j, k. */
+static void pack_matrix(sh_packing *packing, sh_matrix *at, size_t columns)
+{
+    at->columns = columns;
+    at->width = sh_panel_width(columns);
+    at->to = packing->floats;
+    packing->floats += sh_panel_floats(at->count[0] * at->count[1] * at->count[2], columns);
+}
+
+/* Weights [C, 1, R, S] of depthwise convolutions as [R, S, C]. */
+static sh_matrix depthwise_matrix(const conv *g)
+{
+    return (sh_matrix){
+        .count = {g->kernel[0], g->kernel[1], 1},
+        .step = {(ptrdiff_t)g->kernel[1], 1, 0},
+        .columns = g->groups,
+        .column_step = g->kernel[0] * g->kernel[1],
+        .width = g->groups,
+    };
+}
+
+/* Weights [O, C, R, S] of group `group` as [R, S, C, O]. */
+static sh_matrix forward_matrix(const conv *g, size_t group)
+{
+    const size_t taps = g->kernel[0] * g->kernel[1];
+    return (sh_matrix){
+        .from = group * g->O * g->C * taps,
+        .count = {g->kernel[0], g->kernel[1], g->C},
+        .step = {(ptrdiff_t)g->kernel[1], 1, (ptrdiff_t)taps},
+        .column_step = g->C * taps,
+        .columns = g->O,
+        .width = g->O,
+    };
+}
+
+static sh_status pack_depthwise(sh_compiler *compiler, const conv *g, sh_layout *layout)
+{
+    sh_packing *packing;
+    SH_TRY(sh_packing_new(&packing, compiler, 1));
+    packing->matrices[0] = depthwise_matrix(g);
+    packing->floats = g->groups * g->kernel[0] * g->kernel[1];
+    *layout = sh_layout_packed(packing);
+    return SH_OK;
+}
+
+static sh_status forward_layout(sh_compiler *compiler, const sh_node *node, uint32_t input,
+                                sh_layout *layout)
+{
+    const sh_graph *graph = sh_compiler_graph(compiler);
+    if (input != 1)
+        return SH_OK;
+    const conv g = conv_of(&node->attributes, sh_graph_type(graph, node->in[0]),
+                           sh_graph_type(graph, node->in[1]), sh_graph_type(graph, node->out[0]));
+    if (is_depthwise(&g))
+        return pack_depthwise(compiler, &g, layout);
+    sh_packing *packing;
+    SH_TRY(sh_packing_new(&packing, compiler, g.groups));
+    for (size_t group = 0; group < g.groups; group++) {
+        packing->matrices[group] = forward_matrix(&g, group);
+        pack_matrix(packing, &packing->matrices[group], g.O);
+    }
+    *layout = sh_layout_packed(packing);
+    return SH_OK;
+}
+
+/* Behind the frame: where segments start, and the ranges of them. */
+typedef struct segments {
+    ptrdiff_t *starts;
+    size_t (*ranges)[2];
+} segments;
+
+static size_t segments_bytes(const conv *g)
+{
+    const size_t taps = g->kernel[0] * g->kernel[1];
+    const size_t lines = g->in[0] > g->out[0] ? g->in[0] : g->out[0];
+    return (taps > lines ? taps : lines) * sizeof(ptrdiff_t) + lines * sizeof(size_t[2]);
+}
+
+static segments segments_of(const conv *g, float *behind)
+{
+    const size_t lines = g->in[0] > g->out[0] ? g->in[0] : g->out[0];
+    size_t(*const ranges)[2] = (size_t(*)[2])behind;
+    return (segments){.ranges = ranges, .starts = (ptrdiff_t *)(ranges + lines)};
+}
+
+static size_t forward_scratch(const sh_attributes *a, const sh_type *in, const sh_type *out)
+{
+    const conv g = forward_of(a, in, out);
+    const frame f = frame_for_windows(&g);
+    return is_depthwise(&g) ? 0 : frame_floats(&f) * sizeof(float) + segments_bytes(&g);
+}
+
+static void forward(const sh_call *call)
+{
+    const conv g = forward_of(call->attributes, call->in_type, call->out_type);
+    const float *x = call->in[0], *w = call->in[1], *b = call->in_count > 2 ? call->in[2] : NULL;
+    float *y = call->out[0];
+    if (is_depthwise(&g)) {
+        const sh_depthwise d = depthwise_of(&g);
+        call->kernels->depthwise_forward(&d, x, w, b, y);
+        return;
+    }
+    const frame f = frame_for_windows(&g);
+    float *const framed = call->scratch;
+    const segments seg = segments_of(&g, framed + frame_floats(&f));
+    const size_t C = g.groups * g.C, O = g.groups * g.O, row = f.columns * C;
+    const size_t panel = sh_panel_width(g.O), K = g.kernel[0] * g.kernel[1] * g.C;
+    const size_t joined = columns_join(&g) ? g.kernel[1] : 1, across = g.kernel[1] / joined;
+    for (size_t r = 0; r < g.kernel[0]; r++)
+        for (size_t s = 0; s < across; s++)
+            seg.starts[r * across + s] =
+                ((ptrdiff_t)(r * g.a->dilation[0]) - (ptrdiff_t)g.a->padding[0]) * (ptrdiff_t)row +
+                (ptrdiff_t)(s * g.a->dilation[1] * C);
+    for (size_t p = 0; p < g.out[0]; p++) {
+        rows_inside((ptrdiff_t)(p * g.a->stride[0]) - (ptrdiff_t)g.a->padding[0],
+                    (ptrdiff_t)g.a->dilation[0], g.kernel[0], g.in[0], seg.ranges[p]);
+        seg.ranges[p][0] *= across;
+        seg.ranges[p][1] *= across;
+    }
+    const bool flat = is_pointwise(&g) && f.none;
+    const size_t images = flat ? 1 : g.images;
+    frame_clear(&f, framed);
+    for (size_t n = 0; n < images; n++) {
+        const float *const image = frame_put(&f, x + n * g.in[0] * g.in[1] * C, framed);
+        for (size_t group = 0; group < g.groups; group++)
+            call->kernels->product(&(sh_matrix_product){
+                .a = image + group * g.C,
+                .a_line = g.a->stride[0] * row,
+                .a_row = g.a->stride[1] * C,
+                .a_step = 1,
+                .starts = seg.starts,
+                .segments = g.kernel[0] * across,
+                .ranges = flat ? NULL : (const size_t(*)[2])seg.ranges,
+                .length = joined * g.C,
+                .b = w + group * sh_panel_floats(K, g.O),
+                .b_row = panel,
+                .b_panel = K * panel,
+                .b_padded = true,
+                .c = y + n * g.out[0] * g.out[1] * O + group * g.O,
+                .c_line = g.out[1] * O,
+                .c_row = O,
+                .lines = flat ? 1 : g.out[0],
+                .rows = flat ? g.images * g.out[0] * g.out[1] : g.out[1],
+                .columns = g.O,
+                .bias = b == NULL ? NULL : b + group * g.O,
+            });
+    }
+}
+
+const sh_lowering sh_lower_conv2d = {
+    .run = forward,
+    .scratch_bytes = forward_scratch,
+    .layout = SH_LAYOUT_CHANNELS_LAST,
+    .input_layout = forward_layout,
+};
+
+/* --- The gradient of the input -------------------------------------------------------------- */
+
+/*
+ * The weights along one axis that positions h with (h + padding) mod stride = residue are seen
+ * through: last, last - step, ... `count` of them. Descending, so positions of dy ascend.
+ */
+typedef struct taps {
+    size_t count, last, step;
+} taps;
+
+static taps taps_of(const conv *g, int axis, size_t residue)
+{
+    const size_t stride = g->a->stride[axis], dilation = g->a->dilation[axis];
+    taps t = {.count = 0};
+    for (size_t tap = 0; tap < g->kernel[axis]; tap++)
+        if (tap * dilation % stride == residue) {
+            t.step = t.count > 0 ? tap - t.last : 1;
+            t.last = tap;
+            t.count++;
+        }
+    return t;
+}
+
+/* Weights [O, C, R, S] of a group as [R, S, O, C], of one class alone. */
+static sh_matrix class_matrix(const conv *g, size_t group, const taps *rows, const taps *columns)
+{
+    const size_t S = g->kernel[1], positions = g->kernel[0] * S;
+    return (sh_matrix){
+        .from = group * g->O * g->C * positions + rows->last * S + columns->last,
+        .count = {rows->count, columns->count, g->O},
+        .step = {-(ptrdiff_t)(rows->step * S), -(ptrdiff_t)columns->step,
+                 (ptrdiff_t)(g->C * positions)},
+        .column_step = positions,
+    };
+}
+
+static sh_status grad_input_layout(sh_compiler *compiler, const sh_node *node, uint32_t input,
+                                   sh_layout *layout)
+{
+    const sh_graph *graph = sh_compiler_graph(compiler);
+    if (input != 1)
+        return SH_OK;
+    const conv g = conv_of(&node->attributes, sh_graph_type(graph, node->out[0]),
+                           sh_graph_type(graph, node->in[1]), sh_graph_type(graph, node->in[0]));
+    if (is_depthwise(&g))
+        return pack_depthwise(compiler, &g, layout);
+    sh_packing *packing;
+    SH_TRY(sh_packing_new(&packing, compiler, g.a->stride[0] * g.a->stride[1] * g.groups));
+    size_t used = 0;
+    for (size_t i = 0; i < g.a->stride[0]; i++)
+        for (size_t j = 0; j < g.a->stride[1]; j++)
+            for (size_t group = 0; group < g.groups; group++) {
+                const taps rows = taps_of(&g, 0, i), columns = taps_of(&g, 1, j);
+                packing->matrices[used] = class_matrix(&g, group, &rows, &columns);
+                pack_matrix(packing, &packing->matrices[used++], g.C);
+            }
+    *layout = sh_layout_packed(packing);
+    return SH_OK;
+}
+
+static size_t grad_input_scratch(const sh_attributes *a, const sh_type *in, const sh_type *out)
+{
+    const conv g = grad_input_of(a, in, out);
+    const frame f = frame_for_gradient(&g);
+    return is_depthwise(&g) ? 0 : frame_floats(&f) * sizeof(float) + segments_bytes(&g);
+}
+
+/* One class of one image: the positions from (h, w) on, a stride apart. Returns the floats of its
+ * weights, all groups together. */
+static size_t grad_input_class(const sh_kernels *kernels, const conv *g, const frame *f,
+                               const float *framed, const float *w, size_t h, size_t first_w,
+                               const segments *seg, float *dx)
+{
+    const size_t *const stride = g->a->stride, *const padding = g->a->padding;
+    const size_t C = g->groups * g->C, O = g->groups * g->O, row = f->columns * O;
+    const taps rows = taps_of(g, 0, (h + padding[0]) % stride[0]);
+    const taps columns = taps_of(g, 1, (first_w + padding[1]) % stride[1]);
+    const size_t K = rows.count * columns.count * g->O, panel = sh_panel_width(g->C);
+    const bool joins =
+        g->groups == 1 && columns.count > 0 && columns.step * g->a->dilation[1] == stride[1];
+    const size_t joined = joins ? columns.count : 1;
+    const size_t across = columns.count / joined;
+    const size_t lines = h < g->in[0] ? (g->in[0] - h + stride[0] - 1) / stride[0] : 0;
+    const ptrdiff_t dilation = (ptrdiff_t)g->a->dilation[0];
+    /* Row of dy that the first line sees through the last weight, and from one weight to the next.
+     */
+    const ptrdiff_t first = rows.count == 0
+                                ? 0
+                                : ((ptrdiff_t)(h + padding[0]) - (ptrdiff_t)rows.last * dilation) /
+                                      (ptrdiff_t)stride[0];
+    const ptrdiff_t step = (ptrdiff_t)rows.step * dilation / (ptrdiff_t)stride[0];
+    for (size_t i = 0; i < rows.count; i++)
+        for (size_t j = 0; j < across; j++) {
+            const size_t s = columns.last - j * columns.step;
+            const size_t q =
+                (first_w + padding[1] + f->before * stride[1] - s * g->a->dilation[1]) / stride[1];
+            seg->starts[i * across + j] =
+                (first + (ptrdiff_t)i * step) * (ptrdiff_t)row + (ptrdiff_t)(q * O);
+        }
+    for (size_t line = 0; line < lines; line++) {
+        rows_inside(first + (ptrdiff_t)line, step, rows.count, g->out[0], seg->ranges[line]);
+        seg->ranges[line][0] *= across;
+        seg->ranges[line][1] *= across;
+    }
+    for (size_t group = 0; group < g->groups && lines > 0 && first_w < g->in[1]; group++)
+        kernels->product(&(sh_matrix_product){
+            .a = framed + group * g->O,
+            .a_line = row,
+            .a_row = O,
+            .a_step = 1,
+            .starts = seg->starts,
+            .segments = rows.count * across,
+            .ranges = (const size_t(*)[2])seg->ranges,
+            .length = joined * g->O,
+            .b = w + group * sh_panel_floats(K, g->C),
+            .b_row = panel,
+            .b_panel = K * panel,
+            .b_padded = true,
+            .c = dx + (h * g->in[1] + first_w) * C + group * g->C,
+            .c_line = stride[0] * g->in[1] * C,
+            .c_row = stride[1] * C,
+            .lines = lines,
+            .rows = (g->in[1] - first_w + stride[1] - 1) / stride[1],
+            .columns = g->C,
+        });
+    return g->groups * sh_panel_floats(K, g->C);
+}
+
+static void grad_input(const sh_call *call)
+{
+    const conv g = grad_input_of(call->attributes, call->in_type, call->out_type);
+    const float *dy = call->in[0], *w = call->in[1];
+    float *dx = call->out[0];
+    if (is_depthwise(&g)) {
+        const sh_depthwise d = depthwise_of(&g);
+        call->kernels->depthwise_input(&d, dy, w, dx);
+        return;
+    }
+    const frame f = frame_for_gradient(&g);
+    const size_t *const stride = g.a->stride;
+    float *const framed = call->scratch;
+    const segments seg = segments_of(&g, framed + frame_floats(&f));
+    frame_clear(&f, framed);
+    for (size_t n = 0; n < g.images; n++) {
+        const float *const image =
+            frame_put(&f, dy + n * g.out[0] * g.out[1] * g.groups * g.O, framed);
+        const float *of_class = w;
+        for (size_t i = 0; i < stride[0]; i++)
+            for (size_t j = 0; j < stride[1]; j++) {
+                /* The first position of residue i, and of j. */
+                const size_t h = (i + stride[0] - g.a->padding[0] % stride[0]) % stride[0];
+                const size_t first_w = (j + stride[1] - g.a->padding[1] % stride[1]) % stride[1];
+                of_class += grad_input_class(call->kernels, &g, &f, image, of_class, h, first_w,
+                                             &seg, dx + n * g.in[0] * g.in[1] * g.groups * g.C);
+            }
+    }
+}
+
+const sh_lowering sh_lower_conv2d_grad_input = {
+    .run = grad_input,
+    .scratch_bytes = grad_input_scratch,
+    .layout = SH_LAYOUT_CHANNELS_LAST,
+    .input_layout = grad_input_layout,
+};
+
+/* --- The gradient of the weights ------------------------------------------------------------ */
+
+static size_t grad_weight_scratch(const sh_attributes *a, const sh_type *in, const sh_type *out)
+{
+    const conv g = grad_weight_of(a, in, out);
+    const frame f = frame_for_windows(&g);
+    const size_t sums = sh_type_bytes(&out[0]);
+    return is_depthwise(&g) ? sums : frame_floats(&f) * sizeof(float) + segments_bytes(&g) + sums;
+}
+
+/* The sums [G, R, S, C, O] of one image, which go on from those of the images before. */
+static void add_image(const sh_kernels *kernels, const conv *g, const frame *f, const float *image,
+                      const float *dy, ptrdiff_t *starts, bool continues, float *sums)
+{
+    const size_t C = g->groups * g->C, O = g->groups * g->O, row = f->columns * C;
+    const size_t joined = columns_join(g) ? g->kernel[1] : 1;
+    const bool flat = is_pointwise(g) && f->none;
+    for (size_t group = 0; group < g->groups; group++)
+        for (size_t r = 0; r < g->kernel[0]; r++) {
+            /* The rows of dy whose window has row r in the image, and what they see of it. */
+            const ptrdiff_t above =
+                (ptrdiff_t)(r * g->a->dilation[0]) - (ptrdiff_t)g->a->padding[0];
+            size_t range[2];
+            rows_inside(above, (ptrdiff_t)g->a->stride[0], g->out[0], g->in[0], range);
+            for (size_t p = range[0]; p < range[1]; p++)
+                starts[p - range[0]] = (above + (ptrdiff_t)(p * g->a->stride[0])) * (ptrdiff_t)row;
+            for (size_t s = 0; s < g->kernel[1]; s += joined, sums += joined * g->C * g->O)
+                kernels->product(&(sh_matrix_product){
+                    .a = image + s * g->a->dilation[1] * C + group * g->C,
+                    .a_row = 1,
+                    .a_step = g->a->stride[1] * C,
+                    .starts = starts,
+                    .segments = flat ? 1 : range[1] - range[0],
+                    .length = flat ? g->images * g->out[0] * g->out[1] : g->out[1],
+                    .b = dy + range[0] * g->out[1] * O + group * g->O,
+                    .b_row = O,
+                    .b_panel = SH_PANEL,
+                    .c = sums,
+                    .c_row = g->O,
+                    .lines = 1,
+                    .rows = joined * g->C,
+                    .columns = g->O,
+                    .continues = continues,
+                });
+        }
+}
+
+static void grad_weight(const sh_call *call)
+{
+    const conv g = grad_weight_of(call->attributes, call->in_type, call->out_type);
+    const float *x = call->in[0], *dy = call->in[1];
+    const size_t C = g.groups * g.C, O = g.groups * g.O;
+    float *dw = call->out[0];
+    if (call->out_count > 1)
+        sh_sum_rows(g.images * g.out[0] * g.out[1], O, dy, call->out[1]);
+    if (is_depthwise(&g)) {
+        const sh_depthwise d = depthwise_of(&g);
+        const sh_matrix matrix = depthwise_matrix(&g);
+        call->kernels->depthwise_weight(&d, x, dy, call->scratch);
+        sh_matrix_unpack(&matrix, call->scratch, dw);
+        return;
+    }
+    const frame f = frame_for_windows(&g);
+    const size_t images = is_pointwise(&g) && f.none ? 1 : g.images;
+    float *const framed = call->scratch;
+    const segments seg = segments_of(&g, framed + frame_floats(&f));
+    float *const sums = (float *)((char *)(framed + frame_floats(&f)) + segments_bytes(&g));
+    frame_clear(&f, framed);
+    for (size_t n = 0; n < images; n++) {
+        const float *const image = frame_put(&f, x + n * g.in[0] * g.in[1] * C, framed);
+        add_image(call->kernels, &g, &f, image, dy + n * g.out[0] * g.out[1] * O, seg.starts, n > 0,
+                  sums);
+    }
+    for (size_t group = 0; group < g.groups; group++) {
+        const sh_matrix matrix = forward_matrix(&g, group);
+        sh_matrix_unpack(&matrix, sums + group * g.kernel[0] * g.kernel[1] * g.C * g.O, dw);
+    }
+}
+
+const sh_lowering sh_lower_conv2d_grad_weight = {
+    .run = grad_weight,
+    .scratch_bytes = grad_weight_scratch,
+    .layout = SH_LAYOUT_CHANNELS_LAST,
+    .plain_outputs = true,
+};

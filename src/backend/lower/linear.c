@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Dense layers and products of matrices, by kernel/product.h. x [N, K], w [O, K], b [O], y [N, O];
+ * sums over
+ *
+ *     y  K, ascending; then the bias is added      dx  O, ascending      dw  N, ascending
+ *
+ * The weights of the forward pass are packed once a step.
+ */
+#include <string.h>
+
+#include "backend/lower/lowering.h"
+
+static sh_status forward_layout(sh_compiler *compiler, const sh_node *node, uint32_t input,
+                                sh_layout *layout)
+{
+    const size_t *w = sh_graph_type(sh_compiler_graph(compiler), node->in[1])->shape.dim;
+    if (input != 1)
+        return SH_OK;
+    sh_packing *packing;
+    SH_TRY(sh_packing_new(&packing, compiler, 1));
+    packing->floats = sh_panel_floats(w[1], w[0]);
+    packing->matrices[0] = (sh_matrix){
+        .count = {1, 1, w[1]},
+        .step = {0, 0, 1},
+        .columns = w[0],
+        .column_step = w[1],
+        .width = sh_panel_width(w[0]),
+    };
+    *layout = sh_layout_packed(packing);
+    return SH_OK;
+}
+
+static void forward(const sh_call *call)
+{
+    const size_t N = call->in_type[0].shape.dim[0], K = call->in_type[0].shape.dim[1],
+                 O = call->out_type[0].shape.dim[1], panel = sh_panel_width(O);
+    call->kernels->product(&(sh_matrix_product){
+        .a = call->in[0],
+        .a_row = K,
+        .a_step = 1,
+        .segments = 1,
+        .length = K,
+        .b = call->in[1],
+        .b_row = panel,
+        .b_panel = K * panel,
+        .b_padded = true,
+        .c = call->out[0],
+        .c_row = O,
+        .lines = 1,
+        .rows = N,
+        .columns = O,
+        .bias = call->in_count > 2 ? call->in[2] : NULL,
+    });
+}
+
+const sh_lowering sh_lower_linear = {.run = forward, .input_layout = forward_layout};
+
+/* c [rows, columns] = a b, where b lies plain; a is [rows, K], or transposed [K, rows]. */
+static void multiply(const sh_kernels *kernels, size_t rows, size_t columns, size_t K,
+                     const float *a, bool transposed, const float *b, float *c)
+{
+    kernels->product(&(sh_matrix_product){
+        .a = a,
+        .a_row = transposed ? 1 : K,
+        .a_step = transposed ? rows : 1,
+        .segments = 1,
+        .length = K,
+        .b = b,
+        .b_row = columns,
+        .b_panel = SH_PANEL,
+        .c = c,
+        .c_row = columns,
+        .lines = 1,
+        .rows = rows,
+        .columns = columns,
+    });
+}
+
+static void grad_input(const sh_call *call)
+{
+    const size_t N = call->in_type[0].shape.dim[0], O = call->in_type[0].shape.dim[1],
+                 K = call->in_type[1].shape.dim[1];
+    multiply(call->kernels, N, K, O, call->in[0], false, call->in[1], call->out[0]);
+}
+
+const sh_lowering sh_lower_linear_grad_input = {.run = grad_input};
+
+static void grad_weight(const sh_call *call)
+{
+    const size_t N = call->in_type[0].shape.dim[0], K = call->in_type[0].shape.dim[1],
+                 O = call->in_type[1].shape.dim[1];
+    multiply(call->kernels, O, K, N, call->in[1], true, call->in[0], call->out[0]);
+    if (call->out_count > 1)
+        sh_sum_rows(N, O, call->in[1], call->out[1]);
+}
+
+const sh_lowering sh_lower_linear_grad_weight = {.run = grad_weight};
+
+/* a [B, M, K], b [B, K, N], y [B, M, N]; B is 1 for single matrices. */
+typedef struct matmul {
+    size_t B, M, N, K;
+} matmul;
+
+static matmul measure(const sh_attributes *attributes, const sh_type *in, const sh_type *out)
+{
+    const sh_shape *a = &in[0].shape, *y = &out[0].shape;
+    const size_t rank = y->rank;
+    return (matmul){
+        .B = rank == 3 ? y->dim[0] : 1,
+        .M = y->dim[rank - 2],
+        .N = y->dim[rank - 1],
+        .K = a->dim[attributes->transposed[0] ? rank - 2 : rank - 1],
+    };
+}
+
+static size_t matmul_scratch(const sh_attributes *attributes, const sh_type *in, const sh_type *out)
+{
+    const matmul m = measure(attributes, in, out);
+    return attributes->transposed[1] ? m.K * m.N * sizeof(float) : 0;
+}
+
+static void multiply_batch(const sh_call *call)
+{
+    const matmul m = measure(call->attributes, call->in_type, call->out_type);
+    const float *a = call->in[0], *b = call->in[1];
+    float *y = call->out[0], *const turned = call->scratch;
+    for (size_t i = 0; i < m.B; i++, a += m.M * m.K, b += m.K * m.N, y += m.M * m.N) {
+        for (size_t n = 0; n < m.N && call->attributes->transposed[1]; n++)
+            for (size_t k = 0; k < m.K; k++)
+                turned[k * m.N + n] = b[n * m.K + k];
+        multiply(call->kernels, m.M, m.N, m.K, a, call->attributes->transposed[0],
+                 call->attributes->transposed[1] ? turned : b, y);
+    }
+}
+
+const sh_lowering sh_lower_matmul = {.run = multiply_batch, .scratch_bytes = matmul_scratch};
