@@ -18,10 +18,9 @@ build_packages=(
 )
 # Not on every system; the build does without and says so.
 optional_packages=(libjs-chart.js)
-# libomp-dev has the omp.h that clang-tidy can read, and what clang's build for the thread sanitizer links.
 test_packages=(
     libcmocka-dev python3 git binutils iproute2 universal-ctags
-    clang clang-format clang-tidy libclang-rt-dev libomp-dev
+    clang clang-format clang-tidy libclang-rt-dev
 )
 # Large for what most have no use for, so who wants --engine mpi installs them; tests and checks want all.
 optional_test_packages=(libopenmpi-dev openmpi-bin)

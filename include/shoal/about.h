@@ -23,6 +23,14 @@ extern "C" {
 /* "0.1.0" */
 SHOAL_API const char *sh_version(void);
 
+/* The compiler that made this build: "GCC 12.2.0". Static. */
+SHOAL_API const char *sh_build_compiler(void);
+
+/* The instruction set that kernels run in on this processor: the best of those they are compiled
+ * for, or the one that SHOAL_VARIANT names; all give the same bits. SH_INVALID lists them where it
+ * names another. `*name` is static. */
+SHOAL_API sh_status sh_kernel_variant(const char **name) SHOAL_CHECKED;
+
 /* Optional part number `index`: its name, and whether this build and machine have it; SH_NOT_FOUND
  * ends. */
 SHOAL_API sh_status sh_part_list(size_t index, const char **name, int *present) SHOAL_CHECKED;

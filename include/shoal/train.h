@@ -96,7 +96,6 @@ typedef struct sh_summary {
     uint64_t planned_bytes;           /* what was foreseen for this device before the first step */
     uint64_t redone_steps; /* steps computed again because a gradient outgrew its exponent */
     uint32_t views;
-    bool reproducible; /* all devices belong to one arithmetic family */
     char run[SH_RUN_BYTES];
     sh_device_report *devices; /* owned */
     size_t device_count;

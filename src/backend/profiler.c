@@ -82,7 +82,7 @@ static void grow_row(sh_profile_row *row, const sh_work *work, const sh_work_tim
     row->bytes += cost.bytes * (double)time->count;
 }
 
-/* "node 12: 16x3x32x32, 16x3x3x3 -> 16x16x32x32 (onednn)" */
+/* "node 12: 16x3x32x32, 16x3x3x3 -> 16x16x32x32 (channels-last)" */
 static void describe(const sh_work *work, const sh_graph *graph, char text[SH_PROFILE_DETAIL_BYTES])
 {
     char shape[SH_SHAPE_TEXT];

@@ -3,7 +3,6 @@
 #ifndef SHOAL_BACKEND_PROGRAM_IMPL_H
 #define SHOAL_BACKEND_PROGRAM_IMPL_H
 
-#include "backend/compiler.h"
 #include "backend/program.h"
 
 #define SH_NO_PARAMETER UINT32_MAX

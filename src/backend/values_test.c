@@ -11,7 +11,7 @@
 #include "base/random.h"
 #include "base/test.h"
 
-/* A graph with its memory, bound to the backend portable. */
+/* A graph with its memory, bound to the kernels. */
 typedef struct machine {
     sh_graph *graph;
     sh_program *program;

@@ -50,8 +50,6 @@ void sh_summary_output_print(const sh_summary *summary, sh_run_end end, FILE *fi
                 sh_quantity_count(&a, summary->redone_steps, "step"));
     if (summary->views > 1)
         fprintf(file, "views       %s\n", sh_quantity_whole(&a, summary->views));
-    if (!summary->reproducible)
-        fputs("course      not reproducible: devices of different arithmetic took part\n", file);
 
     sh_table *table = sh_table_new("<>>>>>>", heads);
     for (size_t i = 0; i < summary->device_count; i++) {
@@ -93,7 +91,7 @@ json_t *sh_summary_output_json(const sh_summary *summary, sh_run_end end)
     }
     return json_pack(
         "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-        "s:b, s:o, s:s, s:o}",
+        "s:o, s:s, s:o}",
         "model", sh_json_text(summary->model), "data", sh_json_text(summary->data), "parameters",
         whole(summary->parameters), "epochs", whole(summary->epochs), "steps",
         whole(summary->steps), "samples", whole(summary->samples), "train_seconds",
@@ -103,7 +101,6 @@ json_t *sh_summary_output_json(const sh_summary *summary, sh_run_end end)
         "val_accuracy", sh_json_number(summary->val_accuracy), "weights_hash",
         sh_json_text(summary->weights_hash), "peak_rss_bytes", whole(summary->peak_rss_bytes),
         "planned_bytes", whole(summary->planned_bytes), "devices", devices, "redone_steps",
-        whole(summary->redone_steps), "views", whole(summary->views), "reproducible",
-        summary->reproducible ? 1 : 0, "run", sh_json_text(summary->run), "status", end_text(end),
-        "wire", whole(summary->wire));
+        whole(summary->redone_steps), "views", whole(summary->views), "run",
+        sh_json_text(summary->run), "status", end_text(end), "wire", whole(summary->wire));
 }

@@ -42,7 +42,6 @@ static sh_summary example(void)
         .redone_steps = 0,
         .wire = 16,
         .views = 1,
-        .reproducible = true,
         .run = "runs/1",
         .devices = reports,
         .device_count = 2,
@@ -91,15 +90,13 @@ static void says_what_was_out_of_the_ordinary(void **state)
     sh_summary summary = example();
     summary.redone_steps = 1;
     summary.views = 3;
-    summary.reproducible = false;
     summary.val_loss = NAN;
     prints(&summary, SH_RUN_DEVICE_LOST, "status      device lost\n", false);
     prints(&summary, SH_RUN_STOPPED, "status      stopped\n", false);
     prints(&summary, SH_RUN_STOPPED, "validation  loss -, accuracy 96.31 %\n", false);
     prints(&summary, SH_RUN_STOPPED,
            "redone      1 step, because a gradient outgrew its exponent\n"
-           "views       3\n"
-           "course      not reproducible: devices of different arithmetic took part\n",
+           "views       3\n",
            false);
 }
 
@@ -117,7 +114,7 @@ static void json_has_the_promised_keys_in_order(void **state)
         "\"peak_rss_bytes\": 45300000, \"bytes_sent\": 1000000, \"bytes_received\": 2500000}, "
         "{\"name\": \"laptop\", \"grains\": 7, \"samples\": 56, \"cpu_seconds\": 0.5, "
         "\"peak_rss_bytes\": 1, \"bytes_sent\": null, \"bytes_received\": null}], "
-        "\"redone_steps\": 9223372036854775807, \"views\": 1, \"reproducible\": true, "
+        "\"redone_steps\": 9223372036854775807, \"views\": 1, "
         "\"run\": \"runs/1\", \"status\": \"stopped\", \"wire\": 16}";
     sh_summary summary = example();
     summary.val_loss = INFINITY;

@@ -22,16 +22,23 @@ static int run(const sh_arguments *arguments, void *values)
 {
     (void)arguments;
     const version_values *given = values;
-    const char *name;
+    const char *name, *variant;
     int present;
+    if (sh_kernel_variant(&variant) != SH_OK)
+        return sh_console_fail("%s", sh_message());
     if (given->json != NULL) {
         json_t *parts = json_object();
         for (size_t i = 0; sh_part_list(i, &name, &present) == SH_OK; i++)
             sh_json_set(&parts, name, json_boolean(present));
-        json_t *root = json_pack("{s:s, s:o}", "version", sh_version(), "parts", parts);
+        json_t *root = json_pack("{s:s, s:s, s:s, s:o}", "version", sh_version(), "compiler",
+                                 sh_build_compiler(), "variant", variant, "parts", parts);
         return sh_command_write_json(given->json, root, SH_EXIT_DONE);
     }
     sh_table *table = sh_table_new("<<", NULL);
+    sh_table_add(table, "compiler");
+    sh_table_add(table, sh_build_compiler());
+    sh_table_add(table, "variant");
+    sh_table_add(table, variant);
     for (size_t i = 0; sh_part_list(i, &name, &present) == SH_OK; i++) {
         sh_table_add(table, name);
         sh_table_add(table, present ? "yes" : "no");
@@ -43,7 +50,7 @@ static int run(const sh_arguments *arguments, void *values)
 const sh_command sh_version_command = {
     .name = "version",
     .usage = "[--json FILE]",
-    .summary = "shows the version, and which optional parts it has here",
+    .summary = "shows the version, what it was built with, and what it uses",
     .options = options,
     .values_bytes = sizeof(version_values),
     .run = run,

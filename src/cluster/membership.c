@@ -42,13 +42,12 @@ sh_status sh_membership_new(sh_membership **membership, const sh_membership_opti
         return sh_fail_memory(sizeof *made, "the membership");
     made->min_devices = options->min_devices == 0 ? 1 : options->min_devices;
     made->grains = options->grains;
-    made->may_mix = options->mixed;
     made->serving = options->serving;
     made->last_view = options->views_before;
     made->balance.spare = options->spare;
     snprintf(made->version, sizeof made->version, "%s", options->version);
     snprintf(made->fingerprint, sizeof made->fingerprint, "%s", options->fingerprint);
-    snprintf(made->family, sizeof made->family, "%s", options->family);
+    snprintf(made->first_grain, sizeof made->first_grain, "%s", options->first_grain);
     made->slots = 1;
     made->members[0] = (sh_roster_entry){.present = true, .local = true};
     snprintf(made->members[0].name, sizeof made->members[0].name, "%s", options->name);
@@ -166,7 +165,7 @@ static void handle_hello(sh_membership *membership, const sh_membership_event *e
 static bool make_ready(sh_membership *membership, sh_roster_entry *one,
                        const sh_membership_event *event)
 {
-    if (event->fingerprint == NULL || event->family == NULL ||
+    if (event->fingerprint == NULL || event->first_grain == NULL ||
         strcmp(event->fingerprint, membership->fingerprint) != 0) {
         lose(membership, one,
              "its data differ from the job's: copy the same files, or name their folder with "
@@ -174,23 +173,19 @@ static bool make_ready(sh_membership *membership, sh_roster_entry *one,
              REFUSAL);
         return false;
     }
-    one->other_family = strcmp(event->family, membership->family) != 0;
-    if (one->other_family && !membership->may_mix) {
-        lose(membership, one,
-             "it computes other bits than the job's devices (another C library, or a "
-             "defect), and the weights would depend on it: use one that computes the same, "
-             "or start the job with --mixed",
-             REFUSAL);
+    if (strcmp(event->first_grain, membership->first_grain) != 0) {
+        char reason[SH_MEMBERSHIP_TEXT];
+        snprintf(reason, sizeof reason,
+                 "device %.64s computes other bits than the job's: its processor, its memory or "
+                 "its build of shoal has a defect; use another device, and please report it with "
+                 "what shoal version and lscpu say there",
+                 one->name);
+        sh_membership_note(membership, SH_NEWS_DEFECT, one->device, "%s", reason);
+        lose(membership, one, reason, REFUSAL);
         return false;
     }
     one->ready = true;
     one->proven = one->device == 0;
-    if (one->other_family)
-        sh_membership_note(
-            membership, SH_NEWS_FAMILY, one->device,
-            "device %.64s computes other bits than device %.64s (another processor or library): "
-            "the devices stay equal, but the result is not reproducible",
-            one->name, sh_membership_coordinator(membership)->name);
     return true;
 }
 
@@ -530,9 +525,4 @@ bool sh_membership_has(const sh_membership *membership, uint32_t device)
 {
     return membership->phase != SH_MEMBERSHIP_ENDED &&
            sh_membership_find(membership, device) != NULL;
-}
-
-bool sh_membership_is_reproducible(const sh_membership *membership)
-{
-    return !membership->mixed;
 }

@@ -45,7 +45,7 @@ typedef enum sh_membership_action_kind {
     X(LOST, "lost")                                                                                \
     X(SHARES, "shares")                                                                            \
     X(REPAIRED, "repaired")                                                                        \
-    X(FAMILY, "family")                                                                            \
+    X(DEFECT, "defect")                                                                            \
     X(TRANSFER, "transfer")                                                                        \
     X(WHOLE, "whole")                                                                              \
     X(VIEW, "view")                                                                                \
@@ -73,18 +73,17 @@ typedef struct sh_membership_options {
     uint32_t min_devices;    /* ready devices that the first view waits for; 0: 1 */
     uint32_t grains;         /* of a full step */
     uint32_t views_before;   /* numbers of views begin behind this one: 0, or of a job resumed */
-    bool mixed;              /* devices of another family may take part */
     bool spare;              /* leave out, without a share, a device that would slow the step */
     sh_serving serving;      /* copied */
     const char *name;        /* device 0's; all texts are copied */
     const char *version;     /* all devices run the same */
     const char *fingerprint; /* of the data */
-    const char *family;      /* arithmetic of device 0 */
+    const char *first_grain; /* device 0's hash of its gradients */
 } sh_membership_options;
 
 typedef enum sh_membership_event_kind {
     SH_MEMBERSHIP_HELLO,     /* device (a number never used before), name, version, local */
-    SH_MEMBERSHIP_NOTICE,    /* device, notice; where it says READY: fingerprint, family */
+    SH_MEMBERSHIP_NOTICE,    /* device, notice; where it says READY: fingerprint, first_grain */
     SH_MEMBERSHIP_HEARD,     /* device: any byte came */
     SH_MEMBERSHIP_GONE,      /* device, reason: its connection ended, or it cannot go on */
     SH_MEMBERSHIP_ANNOUNCED, /* view: device 0 has put it into its trailer */
@@ -95,7 +94,7 @@ typedef enum sh_membership_event_kind {
 typedef struct sh_membership_event {
     sh_membership_event_kind kind;
     uint32_t device;
-    const char *name, *version, *fingerprint, *family, *reason;
+    const char *name, *version, *fingerprint, *first_grain, *reason;
     bool local;
     const sh_notice *notice;
     uint32_t view;
@@ -127,8 +126,5 @@ bool sh_membership_is_changing(const sh_membership *membership);
 
 /* Whether the job has this device now. */
 bool sh_membership_has(const sh_membership *membership, uint32_t device);
-
-/* Whether all devices that ever had a seat compute the same bits. */
-bool sh_membership_is_reproducible(const sh_membership *membership);
 
 #endif

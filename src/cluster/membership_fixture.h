@@ -100,7 +100,7 @@ static inline void settle(void)
                                               .device = i,
                                               .notice = &notice,
                                               .fingerprint = "data",
-                                              .family = i == 7 ? "other" : "family"});
+                                              .first_grain = i == 7 ? "other" : "hash"});
         }
     }
 }
@@ -122,28 +122,22 @@ static inline void come(uint32_t device)
                                           .grains = device == 0 ? GRAINS : 0});
 }
 
-static inline void begin_with(uint32_t min_devices, bool mixed)
+static inline void begin(uint32_t min_devices)
 {
     sh_membership_free(membership);
     assert_ok(sh_membership_new(&membership, &(sh_membership_options){.min_devices = min_devices,
-                                                                      .mixed = mixed,
                                                                       .grains = GRAINS,
                                                                       .serving = serving,
                                                                       .name = "d0",
                                                                       .version = "1",
                                                                       .fingerprint = "data",
-                                                                      .family = "family"}));
+                                                                      .first_grain = "hash"}));
     memset(present, 0, sizeof present);
     memset(speed_of, 0, sizeof speed_of);
     notes[0] = refusal[0] = ending[0] = '\0';
     ended = 0;
     refused = 0;
     come(0);
-}
-
-static inline void begin(uint32_t min_devices)
-{
-    begin_with(min_devices, false);
 }
 
 /* Takes the replica that the device is told to take. */

@@ -37,8 +37,7 @@ typedef enum sh_membership_phase {
 typedef struct sh_roster_entry {
     bool present, ready, local, seated, dismissed, changed;
     bool welcomed; /* its joining was told; that of the first members is not */
-    bool other_family;
-    bool proven; /* as sh_survivor has it */
+    bool proven;   /* as sh_survivor has it */
     uint32_t device, failures;
     uint64_t serial; /* of its directive */
     uint64_t heard_ms;
@@ -62,12 +61,11 @@ typedef struct sh_broken_pair {
 } sh_broken_pair;
 
 struct sh_membership {
-    uint32_t min_devices, grains; /* as the options have them, as all up to `family` */
-    bool may_mix;
+    uint32_t min_devices, grains; /* as the options have them, as all up to `first_grain` */
     sh_serving serving;
-    char version[SH_MEMBERSHIP_TEXT], fingerprint[SH_MEMBERSHIP_TEXT], family[SH_MEMBERSHIP_TEXT];
+    char version[SH_MEMBERSHIP_TEXT], fingerprint[SH_MEMBERSHIP_TEXT];
+    char first_grain[SH_MEMBERSHIP_TEXT];
     sh_membership_phase phase;
-    bool mixed;           /* a device of another family had a seat */
     bool differed;        /* the halt at hand is for checks that did not agree */
     bool lacks_servers;   /* the user knows that none of those chosen takes part */
     uint32_t differences; /* such halts in a row that found no odd device */

@@ -344,7 +344,6 @@ static void enter(sh_membership *membership, sh_position start)
     uint32_t anew = 0; /* grains of its first step */
     for (uint32_t i = 0; i < now->seat_count; i++) {
         sh_roster_entry *one = sh_membership_seated(membership, now, i);
-        membership->mixed = membership->mixed || one->other_family;
         if (!one->proven)
             one->entered = start;
         one->seated = true;

@@ -6,7 +6,7 @@
  * harm.
  *
  * Made by cluster/participant, read by cluster/membership; node/ carries it. The data's fingerprint
- * and the arithmetic family go with the first one that says READY.
+ * and the hash of the first grain go with the first one that says READY.
  *
  * Threads: any; a value.
  */

@@ -4,8 +4,8 @@
  *
  *     SH_TRY(sh_op_infer(SH_OP_conv2d, &attributes, in_types, 3, out_types));
  *
- * To add one: a line in ops.def, a `const sh_op_def sh_op_<name>` in an op_*.c, a kernel
- * `sh_portable_<name>` in backend/portable/. Tests, printing and planning iterate the list.
+ * To add one: a line in ops.def, a `const sh_op_def sh_op_<name>` in an op_*.c, an
+ * sh_lowering `sh_lower_<name>` in backend/lower/. Tests, printing and planning iterate the list.
  *
  * Threads: any; definitions are constant.
  */

@@ -236,7 +236,7 @@ static void memory_shrinks(void **state)
     }
 }
 
-/* What lifetimes say is what the portable backend's arena comes to, but for scratch and gaps. */
+/* What lifetimes say is what a program's arena comes to, but for scratch and gaps. */
 static void live_bytes_are_close_to_the_arena(void **state)
 {
     (void)state;

@@ -22,9 +22,9 @@
     "INSERT INTO sessions VALUES (1, '0.1.0', 1000, NULL, NULL);"
 /* On three devices, of which the last one is gone. */
 #define HISTORY_DEVICES                                                                            \
-    "INSERT INTO devices VALUES (0, 1, 'pi1', 4, 4, NULL, 1000, NULL, NULL),"                      \
-    " (1, 1, 'pi2', 4, 4, NULL, 1000, NULL, NULL),"                                                \
-    " (2, 1, 'pi3', 4, 4, NULL, 1000, 1003, 'lost: silent for 5 s');"                              \
+    "INSERT INTO devices VALUES (0, 1, 'pi1', 4, 4, 1000, NULL, NULL),"                            \
+    " (1, 1, 'pi2', 4, 4, 1000, NULL, NULL),"                                                      \
+    " (2, 1, 'pi3', 4, 4, 1000, 1003, 'lost: silent for 5 s');"                                    \
     "INSERT INTO views VALUES (1, 1, 0, 1000, 1, 6, 'start'), (1, 1, 1, 1000, 1, 5, 'start'),"     \
     " (1, 1, 2, 1000, 1, 5, 'start'), (1, 2, 0, 1003, 4, 12, 'lost'), (1, 2, 1, 1003, 4, 4, "      \
     "'lost');"

@@ -167,7 +167,7 @@ static void bears_what_is_missing(void **state)
 
     /* A device without steps and samples; steps without a device, and without a loss. */
     run_sql("INSERT INTO sessions VALUES (1, '1', 100, NULL, NULL);"
-            "INSERT INTO devices VALUES (0, 1, 'a', 1, NULL, NULL, 1, NULL, NULL);"
+            "INSERT INTO devices VALUES (0, 1, 'a', 1, NULL, 1, NULL, NULL);"
             "INSERT INTO steps VALUES (5, 101, 1, 1, 1, 1, 8, NULL, NULL, 0);"
             "INSERT INTO work (step, device, at, merged, grains, samples, wall_us) "
             "VALUES (5, 7, 101, 1, 1, 8, 100);"

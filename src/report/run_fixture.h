@@ -55,7 +55,7 @@ static inline void run_fixture_make(const char *path, const run_fixture *what)
         "INSERT INTO run VALUES ('lenet', 'mnist:/data', '{\"model\": \"lenet\", \"seed\": 1}', "
         "61706, ?1, max(1, ?1 / 10), 10, ?2, 'c0ffee')",
         "INSERT INTO sessions VALUES (1, '0.1.0', ?7, ?7 + ?1 * ?8, 'complete')",
-        RUN_FIXTURE_SERIES "INSERT INTO devices SELECT d, 1, 'd' || d, 1, 4, NULL, ?7, NULL, NULL "
+        RUN_FIXTURE_SERIES "INSERT INTO devices SELECT d, 1, 'd' || d, 1, 4, ?7, NULL, NULL "
                            "FROM d",
         RUN_FIXTURE_SERIES "INSERT INTO views SELECT 1, 1, d, ?7, 1, 1, 'start' FROM d",
         RUN_FIXTURE_SERIES "INSERT INTO views SELECT 1, 2, d, ?7 + ?1 / 2 * ?8, ?1 / 2, 1, "

@@ -66,8 +66,8 @@ static void names_devices(void **state)
     (void)state;
     expect("INSERT INTO sessions VALUES (1, '', 1000, NULL, NULL), (2, '', 2000, NULL, NULL);"
            "INSERT INTO devices VALUES (0, 1, 'a\"\\' || char(10) || CAST(x'FF' AS TEXT) || '</b>',"
-           " 1, 1, NULL, 0, NULL, NULL), (3, 1, 'pi1', 1, 1, NULL, 0, NULL, NULL),"
-           " (3, 2, 'pi2', 1, 1, NULL, 0, NULL, NULL)",
+           " 1, 1, 0, NULL, NULL), (3, 1, 'pi1', 1, 1, 0, NULL, NULL),"
+           " (3, 2, 'pi2', 1, 1, 0, NULL, NULL)",
            HEAD("1000.000000")                                     //
            META("0", "process_name", "a\\\"\\\\\\u000a?</b>") NEXT //
                META("0", "thread_name", "steps") NEXT              //

@@ -266,8 +266,6 @@ void sh_journal_device(sh_journal *journal, const sh_journal_device_row *row)
                                 .at_ns = row->at_ns,
                                 .member = {.lanes = row->lanes, .cores = row->cores}};
     snprintf(record.member.name, sizeof record.member.name, "%s", row->name);
-    snprintf(record.member.family, sizeof record.member.family, "%s",
-             row->family == NULL ? "" : row->family);
     put(journal, &record);
 }
 

@@ -39,7 +39,7 @@
 #define SH_JOURNAL_QUEUE 4096                    /* records */
 #define SH_JOURNAL_PERIOD_NS 1000000000ULL       /* between transactions */
 #define SH_JOURNAL_RETRY_NS (10 * 1000000000ULL) /* after trouble that may pass */
-#define SH_JOURNAL_NAME_BYTES 72 /* of names, families, reasons; longer ones are cut */
+#define SH_JOURNAL_NAME_BYTES 72                 /* of names, reasons; longer ones are cut */
 #define SH_JOURNAL_NO_DEVICE UINT32_MAX
 
 typedef struct sh_journal sh_journal;
@@ -66,9 +66,9 @@ typedef struct sh_journal_options {
 
 typedef struct sh_journal_device_row {
     uint32_t device;
-    uint64_t at_ns;            /* when it joined */
-    const char *name, *family; /* copied; family NULL: not known */
-    uint32_t lanes, cores;     /* cores 0: not known */
+    uint64_t at_ns;        /* when it joined */
+    const char *name;      /* copied */
+    uint32_t lanes, cores; /* cores 0: not known */
 } sh_journal_device_row;
 
 typedef struct sh_journal_view_row {

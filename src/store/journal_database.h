@@ -48,7 +48,7 @@ typedef struct sh_journal_record {
         } view;
         struct {
             uint32_t lanes, cores;
-            char name[SH_JOURNAL_NAME_BYTES], family[SH_JOURNAL_NAME_BYTES]; /* "": not known */
+            char name[SH_JOURNAL_NAME_BYTES];
         } member; /* DEVICE; GONE with the reason as its name */
         struct {
             char *kind, *text; /* owned by the journal; text NULL: none. END: status, hash */

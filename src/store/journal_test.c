@@ -122,8 +122,8 @@ static void writes_every_table(void **state)
 {
     (void)state;
     sh_journal *journal = opened(0, 0);
-    sh_journal_device(journal, &(sh_journal_device_row){0, 6 * SECOND, "pi-1", "f00d", 4, 0});
-    sh_journal_device(journal, &(sh_journal_device_row){1, 6 * SECOND, "pi-2", NULL, 4, 4});
+    sh_journal_device(journal, &(sh_journal_device_row){0, 6 * SECOND, "pi-1", 4, 0});
+    sh_journal_device(journal, &(sh_journal_device_row){1, 6 * SECOND, "pi-2", 4, 4});
     sh_journal_view(journal, &(sh_journal_view_row){1, 0, 6 * SECOND, 1, 3, "start"});
     put_step(journal, 1, NAN);
     put_work(journal, 1, 0, 1000);
@@ -139,10 +139,10 @@ static void writes_every_table(void **state)
     assert_int_equal(troubles, 0);
     assert_asks("SELECT parameters FROM run WHERE model = 'lenet' AND weights_hash = 'abc'", 7);
     assert_asks("SELECT started FROM sessions WHERE status = 'complete'", DATE);
-    assert_asks("SELECT joined FROM devices WHERE name = 'pi-1' AND family = 'f00d' AND cores IS "
+    assert_asks("SELECT joined FROM devices WHERE name = 'pi-1' AND lanes = 4 AND cores IS "
                 "NULL AND gone IS NULL",
                 DATE + 1);
-    assert_asks("SELECT gone FROM devices WHERE name = 'pi-2' AND family IS NULL AND reason = "
+    assert_asks("SELECT gone FROM devices WHERE name = 'pi-2' AND reason = "
                 "'lost' AND cores = 4",
                 DATE + 3);
     assert_asks("SELECT grains FROM views WHERE session = 1 AND view = 1 AND step = 1 AND reason = "
@@ -282,6 +282,28 @@ static void leaves_what_it_does_not_know(void **state)
     sh_journal_close(journal);
     assert_int_equal(atomic_load(&troubles), 1);
     assert_int_equal(scratch_count(folder), 1);
+}
+
+/* Builds of before wrote the devices' arithmetic there. */
+static void goes_on_where_devices_have_a_column_more(void **state)
+{
+    (void)state;
+    sh_database *database;
+    assert_ok(sh_database_open(&database, path, sh_schema_run(), SH_DATABASE_WRITE));
+    assert_ok(sh_database_run(database, "DROP TABLE devices"));
+    assert_ok(sh_database_run(database,
+                              "CREATE TABLE devices (device INTEGER NOT NULL, session INTEGER NOT "
+                              "NULL, name TEXT NOT NULL, lanes INTEGER NOT NULL, cores INTEGER, "
+                              "family TEXT, joined REAL NOT NULL, gone REAL, reason TEXT, "
+                              "PRIMARY KEY (device, session)) WITHOUT ROWID"));
+    sh_database_close(database);
+    sh_journal *journal = opened(0, 0);
+    sh_journal_device(journal, &(sh_journal_device_row){1, 6 * SECOND, "pi-2", 4, 2});
+    sh_journal_close(journal);
+    assert_int_equal(atomic_load(&troubles), 0);
+    assert_asks("SELECT joined FROM devices WHERE name = 'pi-2' AND lanes = 4 AND cores = 2 AND "
+                "family IS NULL AND gone IS NULL",
+                DATE + 1);
 }
 
 static void bears_a_full_disk(void **state)
@@ -447,6 +469,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(goes_on_in_a_second_session, set_up, tear_down),
         cmocka_unit_test_setup_teardown(moves_what_is_damaged_aside, set_up, tear_down),
         cmocka_unit_test_setup_teardown(leaves_what_it_does_not_know, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(goes_on_where_devices_have_a_column_more, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(bears_a_full_disk, set_up, tear_down),
         cmocka_unit_test_setup_teardown(bears_a_folder_that_cannot_be_written, set_up, tear_down),
         cmocka_unit_test_setup_teardown(leaves_room_for_checkpoints, set_up, tear_down),

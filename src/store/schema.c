@@ -18,7 +18,7 @@ static const char schema[] =
     ");\n"
     "CREATE TABLE devices (\n"
     "  device INTEGER NOT NULL, session INTEGER NOT NULL,\n"
-    "  name TEXT NOT NULL, lanes INTEGER NOT NULL, cores INTEGER, family TEXT,\n"
+    "  name TEXT NOT NULL, lanes INTEGER NOT NULL, cores INTEGER,\n"
     "  joined REAL NOT NULL, gone REAL, reason TEXT,\n"
     "  PRIMARY KEY (device, session)\n"
     ") WITHOUT ROWID;\n"

@@ -21,9 +21,9 @@ sh_status sh_flip_arm(sh_flip *flip, const char *device)
     const unsigned long long steps =
         at != NULL && at[1] >= '0' && at[1] <= '9' ? strtoull(at + 1, &end, 10) : 0;
     if (end == NULL || *end != '\0')
-        return sh_fail(SH_INVALID,
-                       VARIABLE " '%.64s': must be DEVICE@STEPS, such as laptop@12, or " FIRST_GRAIN,
-                       text);
+        return sh_fail(
+            SH_INVALID,
+            VARIABLE " '%.64s': must be DEVICE@STEPS, such as laptop@12, or " FIRST_GRAIN, text);
     const size_t length = (size_t)(at - text);
     if (strlen(device) == length && memcmp(device, text, length) == 0)
         *flip = (sh_flip){true, steps};
@@ -46,7 +46,7 @@ void sh_flip_when_due(sh_flip *flip, sh_replica *replica)
            (unsigned long long)replica->steps, place, BIT);
 }
 
-void sh_flip_family(char hex[SH_DIGEST_TEXT])
+void sh_flip_first_grain(char hex[SH_DIGEST_TEXT])
 {
     const char *text = getenv(VARIABLE);
     if (text != NULL && strcmp(text, FIRST_GRAIN) == 0)

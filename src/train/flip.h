@@ -6,8 +6,7 @@
  *     SHOAL_TEST_FLIP=DEVICE@STEPS   on the device of that name, when so many steps are applied,
  *                                    before the stage that follows; once
  *
- *     SHOAL_TEST_FLIP=first-grain    in the gradient that devices compare before they train
- * together
+ *     SHOAL_TEST_FLIP=first-grain    in the hash that devices compare before they train
  *
  *     SH_TRY(sh_flip_arm(&flip, "laptop"));
  *     if (flip.armed)
@@ -35,6 +34,6 @@ sh_status sh_flip_arm(sh_flip *flip, const char *device) SHOAL_CHECKED;
 void sh_flip_when_due(sh_flip *flip, sh_replica *replica);
 
 /* Changes the digest of that gradient where the environment asks for it. */
-void sh_flip_family(char hex[SH_DIGEST_TEXT]);
+void sh_flip_first_grain(char hex[SH_DIGEST_TEXT]);
 
 #endif

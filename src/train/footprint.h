@@ -30,15 +30,15 @@ typedef struct sh_footprint {
     uint64_t prepared;  /* weights in other layouts: of all lanes together, or of each its own */
     uint64_t lane;      /* of one: inputs, activations, gradients, scratch */
     uint64_t own;       /* of one: what its worker holds (train/worker.h), or 0 */
-    uint64_t thread;    /* of one: what libraries hold for its thread (backend/variant.h) */
-    uint64_t start;     /* beside one lane's, before the first step (sh_trainer_family), or 0 */
+    uint64_t thread;    /* of one: what its thread holds */
+    uint64_t start; /* beside one lane's, before the first step (sh_trainer_first_grain), or 0 */
     uint32_t lanes;
     uint32_t lanes_asked;
     uint32_t segments; /* what is computed again: as sh_graph_recompute takes it */
     bool on_demand;    /* grains convert weights for themselves, nothing is prepared */
 } sh_footprint;
 
-/* Program, libraries and data: the base, and what libraries hold for the lanes' threads. */
+/* Program, libraries and data: the base, and what the lanes' threads hold. */
 uint64_t sh_footprint_program(const sh_footprint *footprint);
 
 /* All of it, with as many lanes as it says. */

@@ -159,7 +159,7 @@ static void open_stage(sh_stage *stage)
     const sh_sum_layout *layout = sh_sum_layout_of(stage->replica->sum);
     if (stage->held.count == 0)
         sh_factors_clear(own->factors);
-    own->gathering = stage->shared && !stage->part->mixed && stage->task.mode == SH_MODEL_TRAIN &&
+    own->gathering = stage->shared && stage->task.mode == SH_MODEL_TRAIN &&
                      stage->part->engine->ops->gathered != NULL;
     sh_stage_aim_spans(stage);
     if (!own->gathering)

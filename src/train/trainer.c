@@ -13,7 +13,8 @@
 
 /* What a device takes for others: connections, the coordinator's records, an exchange's queues.
  * Measured: up to 2.5 MiB more than FIRST_STEPS_BYTES (train/lanes.c) on the coordinator, with 1
- * and 2 others. sh_trainer_family, which copies the weights, is called before that is taken. */
+ * and 2 others. sh_trainer_first_grain, which copies the weights, is called before that is taken.
+ */
 #define COMPANY_BYTES ((uint64_t)3 << 20)
 
 /* The lanes, with all programs of this job. */
@@ -202,29 +203,29 @@ void sh_trainer_clear_times(sh_trainer *trainer)
             sh_execution_clear_times(sh_lanes_execution(lanes, lane, size.mode, size.samples));
 }
 
-/* What the family is measured on. */
-typedef struct family_probe {
+/* Where the first grain's gradients go. */
+typedef struct first_grain {
     const sh_replica *replica;
     sh_digest *digest;
-} family_probe;
+} first_grain;
 
-static void add_to_family(void *context, uint32_t tensor, const float *gradient)
+static void add_to_hash(void *context, uint32_t tensor, const float *gradient)
 {
-    const family_probe *probe = context;
+    const first_grain *probe = context;
     const sh_type *type = sh_replica_tensor_type(probe->replica, tensor);
     sh_digest_add(probe->digest, gradient, sh_type_bytes(type));
 }
 
-sh_status sh_trainer_family(sh_trainer *trainer, char hex[SH_DIGEST_TEXT])
+sh_status sh_trainer_first_grain(sh_trainer *trainer, char hex[SH_DIGEST_TEXT])
 {
     sh_stage *stage = &trainer->stage;
     sh_replica *replica = stage->replica;
-    family_probe probe = {.replica = replica};
+    first_grain probe = {.replica = replica};
     const size_t bytes = replica->weight_count * sizeof *replica->weights;
     float *held = malloc(bytes);
     sh_status status;
     if (held == NULL)
-        return sh_fail_memory(bytes, "measuring the arithmetic family");
+        return sh_fail_memory(bytes, "the first grain's hash");
     sh_replica_lock(replica); /* other readers would get the job's first weights */
     memcpy(held, replica->weights, bytes);
     sh_replica_initialise(replica, trainer->job.seed);
@@ -235,12 +236,12 @@ sh_status sh_trainer_family(sh_trainer *trainer, char hex[SH_DIGEST_TEXT])
     SH_TRY_DONE(sh_digest_new(&probe.digest));
     SH_TRY_DONE(sh_execution_prepare(execution));
     SH_TRY_DONE(sh_stage_read_samples(stage, execution, range, weight));
-    SH_TRY_DONE(sh_execution_run(execution, add_to_family, &probe));
+    SH_TRY_DONE(sh_execution_run(execution, add_to_hash, &probe));
 done:
     if (probe.digest != NULL) {
         const sh_status finished = sh_digest_finish(probe.digest, hex); /* frees it, too */
         status = status == SH_OK ? finished : status;
-        sh_flip_family(hex);
+        sh_flip_first_grain(hex);
     }
     memcpy(replica->weights, held, bytes);
     sh_replica_unlock(replica);

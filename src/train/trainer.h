@@ -60,7 +60,7 @@ typedef struct sh_part {
     sh_range share; /* of the grains of a full step */
     uint32_t of;    /* grains of a full step */
     sh_engine *engine;
-    bool stop, mixed; /* it asks to end after the step; others may compute other bits */
+    bool stop; /* it asks to end after the step */
 
     /* Training: which of the batch's grains to compute beside those held, which count where they
      * are of this position. NULL: the share, and nothing is held. Borrowed for the call. */
@@ -121,9 +121,9 @@ void sh_trainer_set_phase(sh_trainer *trainer, uint32_t phase);
  * always had a grain: times without one do not count. */
 sh_speed sh_trainer_speed(const sh_trainer *trainer);
 
-/* The arithmetic family of this device for this job: a hash of the gradients of one fixed grain
- * with the job's initial weights. Devices with equal ones compute the same bits. */
-sh_status sh_trainer_family(sh_trainer *trainer, char hex[SH_DIGEST_TEXT]) SHOAL_CHECKED;
+/* A hash of the gradients of the job's first grain with its initial weights: the same on every
+ * device, or a processor, its memory or a build has a defect. */
+sh_status sh_trainer_first_grain(sh_trainer *trainer, char hex[SH_DIGEST_TEXT]) SHOAL_CHECKED;
 
 /* Where the time of the steps went since sh_trainer_clear_times; redone and failed ones included,
  * validation not. The rows are the caller's. SH_INVALID without a clock. */

@@ -27,8 +27,6 @@ typedef struct sh_workbench {
 
     /* With other devices; set before sh_workbench_start, as sh_trainer_options has them. */
     bool shared;
-    bool
-        mixed; /* sh_part.mixed; as the job was started, may be set again for another coordinator */
     void (*on_passed)(void *context, const sh_stage_outcome *outcome);
     void (*on_times)(void *context, const sh_step_times *times); /* likewise */
     void *context;

@@ -33,7 +33,7 @@ usage: shoal COMMAND [arguments]
   runs [FOLDER] [options]                   lists trainings, past and under way; exports what was recorded
   top [RUN] [options]                       shows a training live: progress, devices, where their time goes
   models [--json FILE]                      lists the built-in models
-  version [--json FILE]                     shows the version, and which optional parts it has here
+  version [--json FILE]                     shows the version, what it was built with, and what it uses
   help [COMMAND|exit-codes]                 shows how a command is used
 
 examples:
@@ -208,10 +208,15 @@ class Texts(harness.Case):
 
     def test_version(self):
         result = self.shoal("version")
-        self.assertRegex(result.out, r"\Ashoal \d+\.\d+\.\d+\n(\S.* +(yes|no)\n)*\Z")
+        self.assertRegex(result.out, r"\Ashoal \d+\.\d+\.\d+\ncompiler  \S.*\nvariant +\S+\n(\S.* +(yes|no)\n)*\Z")
         self.assertEqual(self.shoal("--version").out, result.out)
         written = json.loads(self.shoal("version", "--json", "-").out)
         self.assertTrue(result.out.startswith("shoal %s\n" % written["version"]))
+        for name in ("compiler", "variant"):
+            self.assertRegex(result.out, r"(?m)^%s +%s$" % (name, re.escape(written[name])))
+        for variant in self.variants():
+            result = self.shoal("version", env={"SHOAL_VARIANT": variant})
+            self.assertRegex(result.out, r"(?m)^variant +%s$" % variant)
         for name, present in written["parts"].items():
             self.assertRegex(result.out, r"(?m)^%s +%s$" % (re.escape(name), "yes" if present else "no"))
 
@@ -311,12 +316,12 @@ class Train(harness.Case):
         summary = result.summary
         self.assertEqual(list(summary), (
             "model data parameters epochs steps samples train_seconds samples_per_second train_loss val_loss "
-            "val_accuracy weights_hash peak_rss_bytes planned_bytes devices redone_steps views reproducible run "
+            "val_accuracy weights_hash peak_rss_bytes planned_bytes devices redone_steps views run "
             "status wire"
         ).split())
         self.assertEqual((summary["model"], summary["data"]), (MODEL, DATA))
         self.assertEqual((summary["parameters"], summary["steps"], summary["samples"]), (12730, 5, 160))
-        self.assertEqual((summary["reproducible"], summary["status"]), (True, "complete"))
+        self.assertEqual(summary["status"], "complete")
         self.assertRegex(summary["weights_hash"], r"\A[0-9a-f]{64}\Z")
         self.assertTrue(summary["run"].endswith("here"), summary["run"])
         self.assertEqual([device["grains"] for device in summary["devices"]], [20])

@@ -648,6 +648,11 @@ class Case(unittest.TestCase):
         result.summary = self.summary(path)
         return result
 
+    def variants(self):
+        """The instruction sets that kernels are compiled for and this processor runs, fastest first."""
+        result = self.shoal("version", status=1, env={"SHOAL_VARIANT": "abacus"})
+        return re.search("this processor runs (.*)$", result.err.rstrip()).group(1).split(", ")
+
     def summary(self, path):
         """A summary written by --json, checked to have what the command line promises."""
         with open(path, encoding="utf-8") as file:

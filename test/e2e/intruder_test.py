@@ -80,7 +80,7 @@ def notice(serial=1, life=2, position=b"", more=b""):
 def false_devices(fingerprint):
     """What a device that was welcomed may not say, and the reason in the log."""
     one_grain, all_grains = field(2, 1), field(2, 5)
-    ready = (READY, field(1, b"family") + field(2, fingerprint))
+    ready = (READY, field(1, b"hash") + field(2, fingerprint))
     return (
         ("a notice without a position", [(NOTICE, field(2, 1))], "malformed message.*without its 'position'"),
         ("a notice of no life", [(NOTICE, notice(life=0))], "a notice with numbers that make no sense"),
@@ -92,7 +92,7 @@ def false_devices(fingerprint):
         ("holding a grain twice", [(NOTICE, notice(life=1, more=2 * field(11, one_grain)))],
          "ranges of grains that are no set"),
         ("ready without a word of the data", [(NOTICE, notice())], "its data differ from the job's"),
-        ("ready with other data", [(READY, field(1, b"family") + field(2, b"f" * 64)), (NOTICE, notice())],
+        ("ready with other data", [(READY, field(1, b"hash") + field(2, b"f" * 64)), (NOTICE, notice())],
          "its data differ from the job's"),
         ("ready twice", [ready, ready], "it said twice that it is ready"),
         ("a hello after the welcome", [(HELLO, b"")], "a message out of turn"),

@@ -57,8 +57,8 @@ class Runs(harness.Case):
         self.make(name, """
             INSERT INTO run VALUES ('lenet', 'digits', '{}', 61706, 20, 10, 2, 16, NULL);
             INSERT INTO sessions VALUES (1, '0.1.0', 1000, 1012, %s);
-            INSERT INTO devices VALUES (0, 1, 'pi1', 4, 4, NULL, 1000, NULL, NULL),
-                                       (1, 1, 'pi2', 4, 4, NULL, 1000, NULL, NULL);
+            INSERT INTO devices VALUES (0, 1, 'pi1', 4, 4, 1000, NULL, NULL),
+                                       (1, 1, 'pi2', 4, 4, 1000, NULL, NULL);
             INSERT INTO views VALUES (1, 1, 0, 1000, 1, 12, 'start'), (1, 1, 1, 1000, 1, 4, 'start');
             WITH n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 20) INSERT INTO steps
                 SELECT i, 1000 + 0.5 * i, 1, 1, 1, 1 + (i > 10), 64, 2.0 / i, 0.05 * i, 0 FROM n;

@@ -182,7 +182,7 @@ static void make_coordinator(sim_world *world, sim_machine *machine)
                                            .name = "zero",
                                            .version = "1",
                                            .fingerprint = "data",
-                                           .family = "family"};
+                                           .first_grain = "hash"};
     if (sh_membership_new(&world->membership, &options) != SH_OK)
         abort();
     machine->device = 0;

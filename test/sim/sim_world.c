@@ -241,7 +241,7 @@ static void hear(sim_world *world, uint32_t device, const sh_notice *notice)
                                              .device = device,
                                              .notice = notice,
                                              .fingerprint = "data",
-                                             .family = "family"});
+                                             .first_grain = "hash"});
     const uint64_t now = known(world, device);
     if (now != 0 && now < before)
         fail(world, "never-back", "notice %llu of device %u takes the place of notice %llu",

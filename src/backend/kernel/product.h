@@ -8,7 +8,7 @@
  * from +0 on, or from what stands in c: a chain may be continued through memory, so how the work is
  * divided does not show. Vectors run across the columns j, never along a chain.
  *
- *     sh_kernels_best()->product(&(sh_matrix_product){.a = x, .a_row = K, .a_step = 1, ...});
+ *     kernels->product(&(sh_matrix_product){.a = x, .a_row = K, .a_step = 1, ...});
  *
  * Threads: any; operands are borrowed for the call.
  */

@@ -3,4 +3,4 @@
 #define TABLE sh_kernels_avx512
 #define NAME "avx512"
 #define RUNS __builtin_cpu_supports("avx512f") != 0
-#include "backend/kernel/table.h"
+#include "backend/kernel/variant_table.h"

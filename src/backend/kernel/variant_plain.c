@@ -3,4 +3,4 @@
 #define TABLE sh_kernels_plain
 #define NAME "plain"
 #define RUNS true
-#include "backend/kernel/table.h"
+#include "backend/kernel/variant_table.h"

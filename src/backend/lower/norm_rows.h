@@ -6,13 +6,13 @@
  *     void *scratch = ... sh_norm_scratch(&norm) bytes, aligned to SH_ALIGNMENT
  *     sh_norm_moments(sh_variant_best(), &norm, x, mean, variance, scratch);
  *
- * The formulas are those of graph/op_norm.c, the expressions those of portable/batch_norm.c. Every
+ * The formulas are those of graph/op_norm.c, the expressions those of lower/batch_norm.c. Every
  * pointer is borrowed for the call.
  *
  * Threads: any.
  */
-#ifndef SHOAL_BACKEND_ONEDNN_NORM_ROWS_H
-#define SHOAL_BACKEND_ONEDNN_NORM_ROWS_H
+#ifndef SHOAL_BACKEND_LOWER_NORM_ROWS_H
+#define SHOAL_BACKEND_LOWER_NORM_ROWS_H
 
 #include "base/variant.h"
 #include "graph/op.h"

@@ -268,7 +268,7 @@ static void backward_follows_the_formulas(void **state)
             }
 }
 
-/* As portable has it: where the activation hands nothing through, nothing is added, not even NaN.
+/* Where the activation hands nothing through, nothing is added, not even NaN.
  */
 static void what_is_masked_adds_nothing(void **state)
 {

@@ -72,13 +72,13 @@ static void end_where_failed(sh_coordinator *coordinator, sh_status status)
 }
 
 static void take_standing(sh_coordinator *coordinator, uint32_t device, const sh_standing *standing,
-                          const char *fingerprint, const char *family)
+                          const char *fingerprint, const char *first_grain)
 {
     sh_device_reports_note(&coordinator->reports, device, &standing->done,
                            standing->notice.view != 0);
-    handle(coordinator, &(sh_membership_event){SH_MEMBERSHIP_NOTICE, .device = device,
-                                               .notice = &standing->notice,
-                                               .fingerprint = fingerprint, .family = family});
+    handle(coordinator, &(sh_membership_event){
+                            SH_MEMBERSHIP_NOTICE, .device = device, .notice = &standing->notice,
+                            .fingerprint = fingerprint, .first_grain = first_grain});
 }
 
 /* Ends the connection of one that broke the rules; `from` may be gone afterwards. */
@@ -185,7 +185,7 @@ static void handle_notice(entrant *from, const Shoal__Notice *notice)
                                                              standing.opened));
     const bool news = !from->ready && standing.notice.life >= SH_LIFE_READY;
     from->ready = from->ready || news;
-    take_standing(coordinator, device, &standing, from->fingerprint, from->family);
+    take_standing(coordinator, device, &standing, from->fingerprint, from->first_grain);
     pthread_mutex_lock(&coordinator->lock);
     const bool has = sh_membership_has(coordinator->membership, device);
     pthread_mutex_unlock(&coordinator->lock);
@@ -197,8 +197,7 @@ static void handle_notice(entrant *from, const Shoal__Notice *notice)
     snprintf(mail.text, sizeof mail.text, "%s",
              sh_device_reports_name(&coordinator->reports, device));
     sh_mailbox_post(coordinator->options.mailbox, &mail);
-    sh_run_journal_device(coordinator->options.journal, device, mail.text, from->lanes,
-                          from->family);
+    sh_run_journal_device(coordinator->options.journal, device, mail.text, from->lanes);
     sh_log(SH_LOG_INFO, "device.ready", "device=%u name=\"%s\"", device, mail.text);
 }
 
@@ -220,13 +219,14 @@ static void handle_message(entrant *from, const Shoal__Message *message)
         break;
     case SHOAL__MESSAGE__BODY_READY: {
         const Shoal__Ready *ready = message->ready;
-        if (from->family[0] != '\0' || strlen(ready->family) >= sizeof from->family ||
+        if (from->first_grain[0] != '\0' ||
+            strlen(ready->first_grain) >= sizeof from->first_grain ||
             strlen(ready->fingerprint) >= sizeof from->fingerprint) {
             show_out(from, "it said twice that it is ready, or what it said makes no sense");
             break;
         }
         from->has_data = ready->has_data;
-        snprintf(from->family, sizeof from->family, "%s", ready->family);
+        snprintf(from->first_grain, sizeof from->first_grain, "%s", ready->first_grain);
         snprintf(from->fingerprint, sizeof from->fingerprint, "%s", ready->fingerprint);
         break;
     }
@@ -330,7 +330,7 @@ static void on_standing(void *context, const sh_standing *standing)
                                                              &coordinator->own_opened, own.opened));
     take_standing(coordinator, 0, &own,
                   sh_pipeline_about(coordinator->options.bench->pipeline)->fingerprint,
-                  coordinator->options.family);
+                  coordinator->options.first_grain);
 }
 
 bool sh_coordinator_announce(sh_coordinator *coordinator, bool last, uint64_t *view)
@@ -375,7 +375,6 @@ typedef struct request {
     const char *reason;
     sh_device_report *reports;
     size_t report_count;
-    bool reproducible;
 } request;
 
 /* Keeps a failure's message for the thread that asked. */
@@ -446,13 +445,12 @@ sh_status sh_coordinator_open(sh_coordinator **coordinator, const sh_coordinator
         &fresh->membership,
         &(sh_membership_options){
             .min_devices = options->min_devices,
-            .mixed = options->mixed,
             .serving = options->serving,
             .grains = sh_job_grains(&options->bench->job),
             .name = options->name,
             .version = sh_version(),
             .fingerprint = sh_pipeline_about(options->bench->pipeline)->fingerprint,
-            .family = options->family,
+            .first_grain = options->first_grain,
         }));
     SH_TRY_DONE(sh_key_make(fresh->secret));
     SH_TRY_DONE(sh_key_make(random));
@@ -511,21 +509,17 @@ static void do_reports(void *context)
 {
     request *asked = context;
     sh_coordinator *coordinator = asked->coordinator;
-    pthread_mutex_lock(&coordinator->lock);
-    asked->reproducible = sh_membership_is_reproducible(coordinator->membership);
-    pthread_mutex_unlock(&coordinator->lock);
     answer(asked,
            sh_device_reports_list(&coordinator->reports, &asked->reports, &asked->report_count));
 }
 
 sh_status sh_coordinator_reports(sh_coordinator *coordinator, sh_device_report **reports,
-                                 size_t *count, bool *reproducible)
+                                 size_t *count)
 {
     request asked = {0};
     SH_TRY(ask(coordinator, do_reports, &asked));
     *reports = asked.reports;
     *count = asked.report_count;
-    *reproducible = asked.reproducible;
     return SH_OK;
 }
 

@@ -24,11 +24,10 @@
 typedef struct sh_coordinator_options {
     sh_loop *loop;
     sh_mailbox *mailbox;
-    sh_workbench *bench; /* of device 0; its replica is whole */
-    const char *name;    /* of this device */
-    const char *family;  /* arithmetic of this device */
+    sh_workbench *bench;     /* of device 0; its replica is whole */
+    const char *name;        /* of this device */
+    const char *first_grain; /* this device's hash of it */
     uint32_t min_devices;
-    bool mixed;
     sh_serving serving;
     const char *listen; /* "[ADDRESS]:PORT"; NULL: a free port of the loopback */
     const char
@@ -63,7 +62,7 @@ void sh_coordinator_fail(sh_coordinator *coordinator, const char *reason);
 
 /* What each device that ever took part did, in the order of coming. `reports` is owned: free(). */
 sh_status sh_coordinator_reports(sh_coordinator *coordinator, sh_device_report **reports,
-                                 size_t *count, bool *reproducible) SHOAL_CHECKED;
+                                 size_t *count) SHOAL_CHECKED;
 
 /* Writes what is queued, closes everything and frees it. NULL is fine. */
 void sh_coordinator_close(sh_coordinator *coordinator);

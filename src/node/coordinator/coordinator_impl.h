@@ -29,7 +29,7 @@ typedef struct entrant {
     uint32_t opened; /* the highest ring whose door it has opened */
     bool ready, local;
     bool has_data; /* and gives them to others */
-    char fingerprint[SH_DIGEST_TEXT], family[SH_DIGEST_TEXT];
+    char fingerprint[SH_DIGEST_TEXT], first_grain[SH_DIGEST_TEXT];
 } entrant;
 
 struct sh_coordinator {

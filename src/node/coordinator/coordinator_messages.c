@@ -194,7 +194,6 @@ sh_status sh_entrant_welcome(sh_coordinator *coordinator, entrant *to)
     welcome.data_key = (ProtobufCBinaryData){sizeof key, key};
     welcome.device = to->device;
     welcome.job = job;
-    welcome.mixed = coordinator->options.mixed;
     welcome.fingerprint =
         (char *)(uintptr_t)sh_pipeline_about(coordinator->options.bench->pipeline)->fingerprint;
     send_message(to, &message);

@@ -99,7 +99,8 @@ static void pump_soon(sh_delivery *delivery)
     pthread_mutex_unlock(&delivery->lock);
 }
 
-/* No more blocks will be kept. Any thread, without the lock. */
+/* No more blocks will be kept. SH_STOPPED, the job's end, is no failure. Any thread, without the
+ * lock. */
 static void give_up(sh_delivery *delivery, sh_status status, const char *reason)
 {
     pthread_mutex_lock(&delivery->lock);
@@ -108,7 +109,8 @@ static void give_up(sh_delivery *delivery, sh_status status, const char *reason)
     pthread_mutex_unlock(&delivery->lock);
     if (!first)
         return;
-    sh_log(SH_LOG_WARN, "data.failed", "status=%d reason=\"%s\"", (int)status, reason);
+    if (status != SH_STOPPED)
+        sh_log(SH_LOG_WARN, "data.failed", "status=%d reason=\"%s\"", (int)status, reason);
     sh_mirror_fail(delivery->mirror, status, reason);
 }
 

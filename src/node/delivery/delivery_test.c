@@ -2,6 +2,7 @@
 /* A device that has the data and one that lacks them, on one loop. */
 #include "node/delivery/delivery.h"
 
+#include "base/log.h"
 #include "data/delivery_fixture.h"
 #include "net/listener.h"
 
@@ -189,6 +190,38 @@ static void a_reader_does_not_wait_for_a_delivery_that_stopped(void **state)
     stage_free(&s);
 }
 
+static void count_failures(void *context, sh_log_level level, const char *line)
+{
+    *(int *)context += level >= SH_LOG_WARN && strstr(line, "data.failed") != NULL;
+}
+
+static void the_end_of_a_job_is_no_failure(void **state)
+{
+    (void)state;
+    static const struct {
+        sh_status status;
+        int failures;
+    } cases[] = {{SH_STOPPED, 0}, {SH_PEER_LOST, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        stage s;
+        sh_dataset *mirror;
+        uint8_t bytes[SET_IMAGE_MOST];
+        int32_t label;
+        int failures = 0;
+        sh_log_tap tap = {.lowest = SH_LOG_WARN, .sink = count_failures, .context = &failures};
+        stage_new(&s, true);
+        sh_delivery *delivery = begin(&s, &mirror);
+        sh_log_tap_add(&tap);
+        sh_delivery_fail(delivery, cases[i].status, "it is over");
+        sh_log_tap_remove(&tap);
+        assert_int_equal(failures, cases[i].failures);
+        assert_fails(sh_dataset_read(mirror, SH_SPLIT_TRAIN, 3, bytes, &label), cases[i].status,
+                     "it is over");
+        end(delivery, mirror);
+        stage_free(&s);
+    }
+}
+
 /* ---- the wire -------------------------------------------------------------------------------- */
 
 static void blocks_fit_into_the_fields_of_a_frame(void **state)
@@ -303,6 +336,7 @@ int main(void)
         cmocka_unit_test(other_data_are_refused),
         cmocka_unit_test(who_does_not_vouch_gives_no_manifest),
         cmocka_unit_test(a_reader_does_not_wait_for_a_delivery_that_stopped),
+        cmocka_unit_test(the_end_of_a_job_is_no_failure),
         cmocka_unit_test(blocks_fit_into_the_fields_of_a_frame),
         cmocka_unit_test(wild_requests_get_no_bytes),
     };

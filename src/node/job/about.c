@@ -17,6 +17,23 @@ const char *sh_version(void)
     return SHOAL_VERSION;
 }
 
+const char *sh_build_compiler(void)
+{
+#if defined(__clang__)
+    return __VERSION__; /* "Debian Clang 14.0.6" */
+#else
+    return "GCC " __VERSION__;
+#endif
+}
+
+sh_status sh_kernel_variant(const char **name)
+{
+    const sh_kernels *kernels;
+    SH_TRY(sh_kernels_choose(&kernels, NULL));
+    *name = kernels->name;
+    return SH_OK;
+}
+
 sh_status sh_part_list(size_t index, const char **name, int *present)
 {
     static const char *const parts[] = {"mpi"};

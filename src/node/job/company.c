@@ -152,15 +152,15 @@ sh_status sh_company_run(sh_company *company, sh_course *course, sh_ending *endi
 }
 
 sh_status sh_company_reports(sh_company *company, const sh_device_report *own,
-                             sh_device_report **reports, size_t *count, bool *reproducible)
+                             sh_device_report **reports, size_t *count)
 {
     if (company->ops->reports != NULL)
-        return company->ops->reports(company, own, reports, count, reproducible);
-    return sh_company_report_own(own, reports, count, reproducible);
+        return company->ops->reports(company, own, reports, count);
+    return sh_company_report_own(own, reports, count);
 }
 
 sh_status sh_company_report_own(const sh_device_report *own, sh_device_report **reports,
-                                size_t *count, bool *reproducible)
+                                size_t *count)
 {
     sh_device_report *fresh = malloc(sizeof *fresh);
     if (fresh == NULL)
@@ -168,7 +168,6 @@ sh_status sh_company_report_own(const sh_device_report *own, sh_device_report **
     *fresh = *own;
     *reports = fresh;
     *count = 1;
-    *reproducible = true;
     return SH_OK;
 }
 

@@ -9,7 +9,7 @@
  *     SH_TRY(sh_company_unite(company, prepare(company)));    // fails for all where one fails
  *     SH_TRY(sh_company_assemble(company));
  *     SH_TRY(sh_company_run(company, &course, &ending));
- *     SH_TRY(sh_company_reports(company, &own, &reports, &count, &reproducible));
+ *     SH_TRY(sh_company_reports(company, &own, &reports, &count));
  *     status = sh_company_dismiss(company, status, message);
  *     sh_company_close(company, stopped);
  *
@@ -71,7 +71,7 @@ typedef struct sh_company_ops {
 
     /* What each device did, this one (`own`) first. *reports is owned: free(). */
     sh_status (*reports)(sh_company *company, const sh_device_report *own,
-                         sh_device_report **reports, size_t *count, bool *reproducible);
+                         sh_device_report **reports, size_t *count);
 
     /* Tells all devices why the job cannot go on. */
     void (*fail)(sh_company *company, const char *reason);
@@ -131,15 +131,14 @@ sh_status sh_company_assemble(sh_company *company) SHOAL_CHECKED;
 void sh_company_enter(sh_company *company, uint32_t view, uint64_t step);
 sh_status sh_company_run(sh_company *company, sh_course *course, sh_ending *ending) SHOAL_CHECKED;
 sh_status sh_company_reports(sh_company *company, const sh_device_report *own,
-                             sh_device_report **reports, size_t *count,
-                             bool *reproducible) SHOAL_CHECKED;
+                             sh_device_report **reports, size_t *count) SHOAL_CHECKED;
 void sh_company_fail(sh_company *company, const char *reason);
 sh_status sh_company_dismiss(sh_company *company, sh_status status,
                              const char *message) SHOAL_CHECKED;
 
 /* Reports of a device that speaks for itself alone. */
 sh_status sh_company_report_own(const sh_device_report *own, sh_device_report **reports,
-                                size_t *count, bool *reproducible) SHOAL_CHECKED;
+                                size_t *count) SHOAL_CHECKED;
 
 /* The grains of a full step that this device computes where there is no station: equal parts, in
  * order of ranks. */

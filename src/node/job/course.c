@@ -49,7 +49,6 @@ static sh_status run_stage(sh_course *course, const sh_task *task, sh_engine *en
         .of = sh_job_grains(&course->bench->job),
         .engine = engine,
         .stop = sh_stop_requested(course->stop),
-        .mixed = course->bench->mixed,
         .work = task->dealt ? &task->work : NULL,
         .announce = course->announce,
         .hurry = course->hurry,

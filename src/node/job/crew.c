@@ -17,7 +17,7 @@
 typedef struct sh_crew {
     sh_company company; /* first */
     char token_file[SH_PATH_BYTES];
-    char family[SH_DIGEST_TEXT];
+    char first_grain[SH_DIGEST_TEXT];
     sh_mailbox *mailbox;
     sh_loop *loop;
     sh_coordinator *coordinator;
@@ -61,7 +61,7 @@ static sh_status assemble(sh_company *company)
     sh_crew *crew = (sh_crew *)company;
     const sh_train_options *options = company->options;
     SH_TRY(sh_run_path(company->run, SH_RUN_TOKEN, crew->token_file));
-    SH_TRY(sh_trainer_family(company->bench->trainer, crew->family));
+    SH_TRY(sh_trainer_first_grain(company->bench->trainer, crew->first_grain));
     SH_TRY(sh_mailbox_new(&crew->mailbox));
     SH_TRY(sh_loop_start(&crew->loop));
     SH_TRY(sh_coordinator_open(&crew->coordinator,
@@ -70,9 +70,8 @@ static sh_status assemble(sh_company *company)
                                    .mailbox = crew->mailbox,
                                    .bench = company->bench,
                                    .name = company->name,
-                                   .family = crew->family,
+                                   .first_grain = crew->first_grain,
                                    .min_devices = company->devices,
-                                   .mixed = options->mixed,
                                    .serving = company->serving,
                                    .listen = options->listen,
                                    .token_file = options->listen != NULL ? crew->token_file : NULL,
@@ -151,9 +150,9 @@ static sh_status idle(sh_company *company, bool wait, bool *over)
 
 /* The coordinator knows all of this device but what it has done and used by now. */
 static sh_status report(sh_company *company, const sh_device_report *own,
-                        sh_device_report **reports, size_t *count, bool *reproducible)
+                        sh_device_report **reports, size_t *count)
 {
-    SH_TRY(sh_coordinator_reports(((sh_crew *)company)->coordinator, reports, count, reproducible));
+    SH_TRY(sh_coordinator_reports(((sh_crew *)company)->coordinator, reports, count));
     const sh_device_report told = (*reports)[0];
     (*reports)[0] = *own;
     (*reports)[0].bytes_sent = told.bytes_sent;

@@ -28,7 +28,7 @@ typedef struct device {
     sh_member *member;
     sh_workbench *bench;   /* kept when the coordinator is lost */
     sh_delivery *delivery; /* of the data of the bench; NULL where they are here */
-    char family[SH_DIGEST_TEXT];
+    char first_grain[SH_DIGEST_TEXT];
     bool said_leave, started;
     bool known; /* it has been welcomed, so there is such a job */
     bool over;  /* the coordinator said so, or the connection to it ended */
@@ -149,7 +149,7 @@ static sh_status prepare(device *self, const sh_welcome *welcome)
         sh_footprint_print(text, sh_trainer_footprint(self->bench->trainer), self->options->memory);
         observe(self, &(sh_event){.kind = SH_EVENT_NOTE, .text = text});
     }
-    return sh_trainer_family(self->bench->trainer, self->family);
+    return sh_trainer_first_grain(self->bench->trainer, self->first_grain);
 }
 
 /* ---- taking part ----------------------------------------------------------------------------- */
@@ -229,12 +229,10 @@ static sh_status live(device *self)
     sh_welcome *welcome = mail.data;
     self->known = true;
     const sh_status status = prepare(self, welcome);
-    if (status == SH_OK)
-        self->bench->mixed = welcome->mixed;
     sh_key_wipe(welcome, sizeof *welcome);
     free(welcome);
     SH_TRY(status);
-    sh_member_ready(self->member, self->bench, self->family, self->delivery);
+    sh_member_ready(self->member, self->bench, self->first_grain, self->delivery);
     sh_ending ending = SH_ENDING_COMPLETE;
     sh_course course = {
         .bench = self->bench,

@@ -61,7 +61,6 @@ static sh_status check(const sh_train_options *options)
         {options->listen != NULL, "--listen", "nobody can join ranks"},
         {options->devices != 0, "--devices", "mpirun -n starts the devices"},
         {options->min_devices != 0, "--min-devices", "mpirun -n starts the devices"},
-        {options->mixed, "--mixed", "all ranks have to compute the same bits"},
         {strategy.row->mpi_reason != NULL, strategy.row->mpi_option, strategy.row->mpi_reason},
         {options->servers != NULL, "--servers", "its collectives need no server"},
     };
@@ -147,14 +146,16 @@ static sh_status unite(sh_company *company, sh_status status)
 }
 
 /* What has to be equal, with the words for where it is not. */
-enum { PROGRAM, JOB, DATA, FAMILY, REPLICA, ASPECTS };
+enum { PROGRAM, JOB, DATA, FIRST_GRAIN, REPLICA, ASPECTS };
 static const struct {
     const char *other, *remedy;
 } aspects[ASPECTS] = {
     {"another version of shoal", "install the same on all machines"},
     {"another job", "give all ranks the same model and options"},
     {"other data", "all ranks have to read the same files"},
-    {"other arithmetic", "install the same shoal and C library on all machines"},
+    {"other gradients of the job's first grain",
+     "a processor, its memory or a build of shoal has a defect; use another machine, and please "
+     "report it with what shoal version and lscpu say there"},
     {"other weights", "all ranks have to begin with the same checkpoint or file"},
 };
 
@@ -188,7 +189,7 @@ static sh_status identify(identity *own, const sh_workbench *bench)
     snprintf(own->aspects[PROGRAM], sizeof own->aspects[PROGRAM], "%s", SHOAL_VERSION);
     SH_TRY(hash_job(own->aspects[JOB], &bench->job));
     memcpy(own->aspects[DATA], sh_pipeline_about(bench->pipeline)->fingerprint, SH_DIGEST_TEXT);
-    SH_TRY(sh_trainer_family(bench->trainer, own->aspects[FAMILY]));
+    SH_TRY(sh_trainer_first_grain(bench->trainer, own->aspects[FIRST_GRAIN]));
     SH_TRY(sh_replica_hash(bench->replica, hash));
     snprintf(own->aspects[REPLICA], sizeof own->aspects[REPLICA], "%.32s %llu %u", hash,
              (unsigned long long)position.steps, position.phase);
@@ -297,17 +298,16 @@ static sh_status run(sh_company *company, sh_course *course, sh_ending *ending)
 }
 
 static sh_status report(sh_company *company, const sh_device_report *own,
-                        sh_device_report **reports, size_t *count, bool *reproducible)
+                        sh_device_report **reports, size_t *count)
 {
     _Static_assert(sizeof *own % sizeof(uint64_t) == 0, "reports are gathered as words");
     sh_ranks *ranks = (sh_ranks *)company;
     sh_device_report mine = *own;
     mine.bytes_sent = mine.bytes_received = SH_BYTES_UNKNOWN;
     if (atomic_load(&ranks->parted))
-        return sh_company_report_own(&mine, reports, count, reproducible);
+        return sh_company_report_own(&mine, reports, count);
     SH_TRY(gather(ranks, (void **)reports, &mine, sizeof mine));
     *count = company->engine->devices;
-    *reproducible = true;
     return SH_OK;
 }
 

@@ -348,7 +348,6 @@ static sh_status prepare(training *t)
         t->bench->clock = sh_clock_system();
     SH_TRY(sh_flip_arm(&t->bench->flip, company->name));
     t->bench->shared = company->may_share;
-    t->bench->mixed = options->mixed;
     t->bench->on_passed = on_passed;
     t->bench->on_times = on_times;
     t->bench->context = t;
@@ -413,8 +412,7 @@ static sh_status report_devices(training *t)
     };
     memcpy(own.name, t->company->name, sizeof own.name);
     summary->planned_bytes = sh_footprint_total(sh_trainer_footprint(t->bench->trainer));
-    SH_TRY(sh_company_reports(t->company, &own, &summary->devices, &summary->device_count,
-                              &summary->reproducible));
+    SH_TRY(sh_company_reports(t->company, &own, &summary->devices, &summary->device_count));
     for (size_t i = 0; i < summary->device_count; i++)
         if (summary->peak_rss_bytes < summary->devices[i].peak_rss_bytes)
             summary->peak_rss_bytes = summary->devices[i].peak_rss_bytes;
@@ -425,14 +423,13 @@ static sh_status write_summary(const training *t, const char *ending)
 {
     const sh_summary *s = t->summary;
     json_t *json = json_pack(
-        "{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:f, s:f, s:o, s:o, s:o, s:s, s:I, s:I, s:b}", "model",
+        "{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:f, s:f, s:o, s:o, s:o, s:s, s:I, s:I}", "model",
         s->model, "data", s->data, "ending", ending, "parameters", (json_int_t)s->parameters,
         "epochs", (json_int_t)s->epochs, "steps", (json_int_t)s->steps, "samples",
         (json_int_t)s->samples, "train_seconds", s->train_seconds, "samples_per_second",
         s->samples_per_second, "train_loss", number(s->train_loss), "val_loss", number(s->val_loss),
         "val_accuracy", number(s->val_accuracy), "weights_hash", s->weights_hash, "redone_steps",
-        (json_int_t)s->redone_steps, "devices", (json_int_t)s->device_count, "reproducible",
-        s->reproducible);
+        (json_int_t)s->redone_steps, "devices", (json_int_t)s->device_count);
     if (json == NULL)
         return sh_fail_memory(1024, "the summary");
     const sh_status status = sh_run_write_json(t->run, SH_RUN_SUMMARY, json);

@@ -112,7 +112,6 @@ static sh_status take_welcome(sh_member *member, const Shoal__Message *message)
     if (welcome == NULL)
         return sh_fail_memory(sizeof *welcome, "a welcome");
     welcome->job = job;
-    welcome->mixed = body->mixed;
     snprintf(welcome->fingerprint, sizeof welcome->fingerprint, "%.*s", SH_DIGEST_TEXT - 1,
              body->fingerprint);
     sh_status status = sh_sources_read(&welcome->sources, body->sources, body->n_sources);
@@ -237,7 +236,7 @@ void sh_member_step(sh_member *member, const sh_step_times *times)
 /* A call from the device's thread, carried out on the loop's. */
 typedef struct request {
     sh_member *member;
-    const char *fingerprint, *family, *reason;
+    const char *fingerprint, *first_grain, *reason;
     sh_delivery *delivery;
     sh_supply *supply;
     sh_telemetry *telemetry;
@@ -304,11 +303,11 @@ static void do_ready(void *context)
         ready.has_data = sh_listener_allow(member->listener, identity, member->data_key) == SH_OK;
     }
     ready.fingerprint = (char *)(uintptr_t)asked->fingerprint;
-    ready.family = (char *)(uintptr_t)asked->family;
+    ready.first_grain = (char *)(uintptr_t)asked->first_grain;
     send_message(asked->member, &message);
 }
 
-void sh_member_ready(sh_member *member, sh_workbench *bench, const char *family,
+void sh_member_ready(sh_member *member, sh_workbench *bench, const char *first_grain,
                      sh_delivery *delivery)
 {
     sh_telemetry *telemetry = NULL;
@@ -329,7 +328,7 @@ void sh_member_ready(sh_member *member, sh_workbench *bench, const char *family,
                             .supply = supply,
                             .telemetry = telemetry,
                             .fingerprint = sh_pipeline_about(bench->pipeline)->fingerprint,
-                            .family = family});
+                            .first_grain = first_grain});
     if (member->supply != supply) /* there is no door any more */
         sh_supply_free(supply);
     sh_station_begin(member->station, member->device, bench, false);

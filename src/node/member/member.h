@@ -4,7 +4,7 @@
  *
  *     SH_TRY(sh_member_connect(&member, &options));
  *     ... the mailbox gets WELCOME ...
- *     sh_member_ready(member, bench, family);
+ *     sh_member_ready(member, bench, first_grain, NULL);
  *     ... the step's thread does what sh_member_station says, until END comes ...
  *     sh_member_close(member);
  *
@@ -31,7 +31,6 @@ typedef struct sh_member_options {
 /* What SH_MAIL_WELCOME carries. */
 typedef struct sh_welcome {
     sh_job job;
-    bool mixed;                       /* devices of several arithmetic families may take part */
     char fingerprint[SH_DIGEST_TEXT]; /* of the data */
     sh_sources sources;               /* of the data */
 } sh_welcome;
@@ -44,7 +43,7 @@ sh_status sh_member_connect(sh_member **member, const sh_member_options *options
 /* This device is prepared for the job of the welcome and will take its replica from others. It
  * gives its data to others unless they are still being fetched (`delivery`, else NULL). All are
  * borrowed until sh_member_close. */
-void sh_member_ready(sh_member *member, sh_workbench *bench, const char *family,
+void sh_member_ready(sh_member *member, sh_workbench *bench, const char *first_grain,
                      sh_delivery *delivery);
 
 /* A step was applied here: from sh_member_ready on, the coordinator hears of it. */

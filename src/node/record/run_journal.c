@@ -143,11 +143,11 @@ bool sh_run_journal_note(sh_run_journal *journal, char text[SH_MESSAGE_BYTES])
 /* ---- devices and views ----------------------------------------------------------------------- */
 
 void sh_run_journal_device(sh_run_journal *journal, uint32_t device, const char *name,
-                           uint32_t lanes, const char *family)
+                           uint32_t lanes)
 {
     if (journal != NULL)
         sh_journal_device(journal->store,
-                          &(sh_journal_device_row){device, now_ns(), name, family, lanes, 0});
+                          &(sh_journal_device_row){device, now_ns(), name, lanes, 0});
 }
 
 void sh_run_journal_gone(sh_run_journal *journal, uint32_t device, const char *reason)

@@ -42,9 +42,9 @@ sh_telemetry *sh_run_journal_telemetry(const sh_run_journal *journal);
 /* What the user should hear of the journal, once; false where there is nothing. */
 bool sh_run_journal_note(sh_run_journal *journal, char text[SH_MESSAGE_BYTES]);
 
-/* Another device; `family` may be "". */
+/* Another device. */
 void sh_run_journal_device(sh_run_journal *journal, uint32_t device, const char *name,
-                           uint32_t lanes, const char *family);
+                           uint32_t lanes);
 void sh_run_journal_gone(sh_run_journal *journal, uint32_t device, const char *reason);
 
 /* The next view was made because a device was lost. */
