@@ -160,14 +160,6 @@ class Same(Course):
     def test_more_devices_than_grains(self):
         self.assert_same((*MLP, "--grain", "25"), ((4, 1),))
 
-    def test_every_variant_gives_the_same_weights(self):
-        result = self.shoal("train", *LENET, status=1, env={"SHOAL_VARIANT": "abacus"})
-        variants = re.fullmatch(r"shoal: SHOAL_VARIANT 'abacus': this processor runs (.*)\n", result.err).group(1)
-        hashes = {variant: self.course(*LENET, "--steps", "2", env={"SHOAL_VARIANT": variant})[0]["weights_hash"]
-                  for variant in variants.split(", ")}
-        self.assertIn("plain", hashes)
-        self.assertEqual(len(set(hashes.values())), 1, hashes)
-
     @harness.not_for_threads("jobs that differ in their arithmetic")
     def test_what_is_made_of_images_belongs_to_the_job(self):
         self.write_cifar()
@@ -213,6 +205,7 @@ class Same(Course):
     def test_every_variant_has_the_same(self):
         self.write_cifar()
         variants = self.variants()
+        self.assertIn("plain", variants)
         for job in (LENET, NETWORKS[1]):
             found = {variant: self.course(*job, "--steps", "2", env={"SHOAL_VARIANT": variant})[0] for variant in variants}
             for variant in variants:
