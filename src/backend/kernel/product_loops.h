@@ -35,7 +35,12 @@ typedef struct tile {
     size_t count;      /* columns of the last vector */
 } tile;
 
-/* The last vector of a tile may be a part of one. */
+/*
+ * The last vector of a tile may have columns beyond those of c. Where a mask costs nothing, every
+ * tile is made so, and there are half as many of them.
+ */
+#define ALWAYS_PART (VEC == 16)
+
 VEC_INLINE vec load_columns(const float *from, bool part, size_t count)
 {
     return part ? vec_load_part(from, count) : vec_load(from);
@@ -65,8 +70,9 @@ VEC_INLINE void run_tile(const tile *t, const size_t rows, const size_t vectors,
             vec column[2];
 #pragma GCC unroll 2
             for (size_t v = 0; v < vectors; v++)
-                column[v] =
-                    load_columns(b + v * VEC, part && v + 1 == vectors && !of->b_padded, t->count);
+                column[v] = load_columns(b + v * VEC,
+                                         part && v + 1 == vectors && (ALWAYS_PART || !of->b_padded),
+                                         t->count);
 #pragma GCC unroll 16
             for (size_t i = 0; i < rows; i++) {
                 const vec number = vec_all(a[i * a_row]);
@@ -146,14 +152,16 @@ VEC_INLINE void run_lines(const tile *first, const size_t most, const size_t vec
     {                                                                                              \
         run_lines(t, most, vectors, along, part);                                                  \
     }
-COLUMNS(two_along, WIDE, 2, true, false)
-COLUMNS(two_across, WIDE, 2, false, false)
 COLUMNS(two_part_along, WIDE, 2, true, true)
 COLUMNS(two_part_across, WIDE, 2, false, true)
-COLUMNS(one_along, TALL, 1, true, false)
-COLUMNS(one_across, TALL, 1, false, false)
 COLUMNS(part_along, TALL, 1, true, true)
 COLUMNS(part_across, TALL, 1, false, true)
+#if !ALWAYS_PART
+COLUMNS(two_along, WIDE, 2, true, false)
+COLUMNS(two_across, WIDE, 2, false, false)
+COLUMNS(one_along, TALL, 1, true, false)
+COLUMNS(one_across, TALL, 1, false, false)
+#endif
 
 static void product(const sh_matrix_product *p)
 {
@@ -169,12 +177,17 @@ static void product(const sh_matrix_product *p)
             .bias = p->bias == NULL ? NULL : p->bias + first,
             .count = now > VEC ? now - VEC : now,
         };
-        if (now == 2 * VEC)
-            (along ? two_along : two_across)(&t);
-        else if (now > VEC)
+#if !ALWAYS_PART
+        if (now % VEC == 0) {
+            if (now > VEC)
+                (along ? two_along : two_across)(&t);
+            else
+                (along ? one_along : one_across)(&t);
+            continue;
+        }
+#endif
+        if (now > VEC)
             (along ? two_part_along : two_part_across)(&t);
-        else if (now == VEC)
-            (along ? one_along : one_across)(&t);
         else
             (along ? part_along : part_across)(&t);
     }
