@@ -1,8 +1,17 @@
 # Compiler options shared by every target, as the interface target shoal_options.
 #
 # -ffp-contract=off: a fused multiply-add rounds once where two operations round twice, so the optimiser
-# and the exact sum would differ between architectures (promise 1).
+# and the exact sum would differ between architectures (promise 1). clang contracts by default.
 include(CheckLinkerFlag)
+
+# For the same reason no option may let the compiler reorder or replace floating-point operations.
+string(TOUPPER "${CMAKE_BUILD_TYPE}" build_type)
+string(REGEX MATCH "-Ofast|-ffast-math|-funsafe-math-optimizations|-fassociative-math|-freciprocal-math|-ffp-model=fast"
+  reordering " ${CMAKE_C_FLAGS} ${CMAKE_C_FLAGS_${build_type}}")
+if(reordering)
+  message(FATAL_ERROR "${reordering} (CFLAGS or CMAKE_C_FLAGS) lets the compiler change results, and devices would "
+    "no longer have the same weights: leave it out")
+endif()
 
 add_library(shoal_options INTERFACE)
 target_compile_definitions(shoal_options INTERFACE _POSIX_C_SOURCE=200809L _DEFAULT_SOURCE)
@@ -10,7 +19,9 @@ target_compile_options(shoal_options INTERFACE
   -ffp-contract=off -fno-math-errno -fno-trapping-math -fno-common
   -ffunction-sections -fdata-sections
   -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes
-  -Wpointer-arith -Wformat=2 -Wundef)
+  -Wpointer-arith -Wformat=2 -Wundef
+  # Says that it made no vectors of a loop that may be made of them: there it is built for size.
+  $<$<C_COMPILER_ID:Clang>:-Wno-pass-failed>)
 # Unused sections go, and so do libraries that nothing calls: a small program that starts quickly.
 target_link_options(shoal_options INTERFACE -Wl,--gc-sections -Wl,--as-needed)
 if(SHOAL_WERROR)

@@ -246,7 +246,7 @@ static void dropout_keeps_what_its_keys_say(void **state)
         drop(y, 5, 3, p, i);
         for (uint32_t j = 0; j < 3 * ELEMENTS; j++) {
             const bool kept = is_kept(5 + j / ELEMENTS, j % ELEMENTS, (double)p, i);
-            assert_float_equal(y[j], kept ? 1 / (1 - p) : 0, 0);
+            assert_float_equal(y[j], (kept ? 1 / (1 - p) : 0), 0);
         }
     }
 }

@@ -9,6 +9,9 @@
 #include <string.h>
 
 #if defined(__GNUC__) && !defined(__SANITIZE_ADDRESS__)
+/* With clang these are macros of the C library. */
+#undef sprintf
+#undef vsprintf
 #pragma GCC poison strcpy strcat sprintf vsprintf strtok atoi atol atoll atof gets
 #endif
 

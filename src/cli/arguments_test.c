@@ -28,7 +28,7 @@ static const sh_option options[] = {
     {SH_OPTION_FLAG, .name = "local", .offset = FIELD(quiet), .hidden = true},
     {SH_OPTION_NAME, .name = "optimizer", .value = "NAME", .offset = FIELD(optimizer), .max = 8},
     {SH_OPTION_SWITCH, .name = "nesterov", .offset = FIELD(nesterov)},
-    {SH_OPTION_END},
+    {.kind = SH_OPTION_END},
 };
 
 #define WORDS_MAX (SH_POSITIONALS_MAX + 2)

@@ -28,7 +28,7 @@ static const sh_option options[] = {
     {SH_OPTION_TEXT, .name = "json", .value = "FILE",
      .help = "write the result to FILE ('-': standard output)", .offset = FIELD(json)},
     {SH_OPTION_FLAG, .name = "quiet", .help = "print nothing but errors", .offset = FIELD(quiet)},
-    {SH_OPTION_END},
+    {.kind = SH_OPTION_END},
 };
 
 static void init(void *values)

@@ -22,7 +22,8 @@ static void print_text(const char *before, const char *text)
     fwrite(line, 1, (size_t)length, stderr);
 }
 
-static void print_line(const char *before, const char *format, va_list arguments)
+__attribute__((format(printf, 2, 0))) static void print_line(const char *before, const char *format,
+                                                             va_list arguments)
 {
     char text[LINE_BYTES];
     vsnprintf(text, sizeof text, format, arguments);

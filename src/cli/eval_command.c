@@ -35,7 +35,7 @@ static const sh_option options[] = {
     {SH_OPTION_FLAG, .name = "quiet", .help = "print nothing but errors", .offset = FIELD(quiet)},
     {SH_OPTION_FLAG, .name = "verbose", .help = "log lines on standard error",
      .offset = FIELD(verbose)},
-    {SH_OPTION_END},
+    {.kind = SH_OPTION_END},
 };
 
 static int run(const sh_arguments *arguments, void *values)

@@ -16,7 +16,7 @@ typedef struct models_values {
 static const sh_option options[] = {
     {SH_OPTION_TEXT, .name = "json", .value = "FILE",
      .help = "write them to FILE ('-': standard output) instead", .offset = FIELD(json)},
-    {SH_OPTION_END},
+    {.kind = SH_OPTION_END},
 };
 
 static int write_json(const char *path)

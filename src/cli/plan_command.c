@@ -21,7 +21,7 @@ static const sh_option options[] = {
      .help = "write the plan to FILE ('-': standard output)", .offset = FIELD(json), .help_at = 40},
     {SH_OPTION_FLAG, .name = "quiet", .help = "print nothing but errors", .offset = FIELD(quiet),
      .help_at = 44},
-    {SH_OPTION_END},
+    {.kind = SH_OPTION_END},
 };
 
 static json_t *plan_json(const sh_plan_options *asked, const sh_plan_result *plan)

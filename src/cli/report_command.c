@@ -22,7 +22,7 @@ static const sh_option options[] = {
     {SH_OPTION_NAME, .name = "format", .value = "NAME",
      .help = "text, markdown, html, json (default: as FILE ends, else text)",
      .offset = FIELD(format), .max = sizeof((report_values *)0)->format - 1},
-    {SH_OPTION_END},
+    {.kind = SH_OPTION_END},
 };
 
 static const char *const names[] = {

@@ -137,7 +137,9 @@ static void print_news(const sh_run_snapshot *s, FILE *out)
     for (size_t i = first; i < s->news_count; i++) {
         const sh_run_news *news = &s->news[i];
         const char *space = strchr(sh_quantity_date(&figure, news->at), ' ');
-        snprintf(device, sizeof device, news->device < 0 ? "" : " %d", (int)news->device);
+        device[0] = '\0';
+        if (news->device >= 0)
+            snprintf(device, sizeof device, " %d", (int)news->device);
         fprintf(out, "%s%s  %s%s  %s\n", i == first ? "\n" : "", space == NULL ? "-" : space + 1,
                 sh_utf8_clean(kind, sizeof kind, news->kind), device,
                 sh_utf8_clean(text, sizeof text, news->text));

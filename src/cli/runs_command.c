@@ -24,7 +24,7 @@ static const sh_option options[] = {
      .help = "write the export to FILE (default: standard output)", .offset = FIELD(output)},
     {SH_OPTION_TEXT, .name = "json", .value = "FILE",
      .help = "write the list to FILE ('-': standard output) instead", .offset = FIELD(json)},
-    {SH_OPTION_END},
+    {.kind = SH_OPTION_END},
 };
 
 static int print_list(const sh_run_list *list)

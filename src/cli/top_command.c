@@ -30,7 +30,7 @@ static const sh_option options[] = {
     {SH_OPTION_FLAG, .name = "once", .help = "print it once and end", .offset = FIELD(once)},
     {SH_OPTION_TEXT, .name = "json", .value = "FILE",
      .help = "write it to FILE once ('-': standard output) instead", .offset = FIELD(json)},
-    {SH_OPTION_END},
+    {.kind = SH_OPTION_END},
 };
 
 static void show(const char *sequence)

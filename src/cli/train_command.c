@@ -46,7 +46,7 @@ static const sh_option options[] = {
      .offset = FIELD(quiet), .help_at = 44},
     {SH_OPTION_FLAG, .name = "verbose", .help = "log lines on standard error",
      .offset = FIELD(verbose), .help_at = 45},
-    {SH_OPTION_END},
+    {.kind = SH_OPTION_END},
 };
 
 static int misuse(const char *reason)

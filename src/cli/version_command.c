@@ -15,7 +15,7 @@ typedef struct version_values {
 static const sh_option options[] = {
     {SH_OPTION_TEXT, .name = "json", .value = "FILE",
      .help = "write it to FILE ('-': standard output) instead", .offset = FIELD(json)},
-    {SH_OPTION_END},
+    {.kind = SH_OPTION_END},
 };
 
 static int run(const sh_arguments *arguments, void *values)

@@ -55,7 +55,7 @@ static sh_value_id build(sh_net *net, sh_value_id samples, const char *parameter
     for (size_t i = 0; i < 3; i++)
         for (size_t j = 0; j < (depth - 4) / 6; j++) {
             sh_net_enter(net, "block%zu.layer.%zu", i + 1, j);
-            x = block(net, x, (16 << i) * factor, i > 0 && j == 0 ? 2 : 1);
+            x = block(net, x, ((size_t)16 << i) * factor, i > 0 && j == 0 ? 2 : 1);
             sh_net_leave(net);
         }
     x = sh_layer_relu(net, sh_layer_batch_norm(net, x, "bn1"));

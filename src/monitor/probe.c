@@ -11,7 +11,7 @@
 
 #include "monitor/numbers.h"
 
-static sh_probe open_at(const char *format, va_list arguments)
+__attribute__((format(printf, 1, 0))) static sh_probe open_at(const char *format, va_list arguments)
 {
     char path[SH_PROBE_PATH_BYTES];
     const int length = vsnprintf(path, sizeof path, format, arguments);

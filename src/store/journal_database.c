@@ -38,8 +38,8 @@ static const char *const statements[SH_JOURNAL_KINDS] = {
     [SH_JOURNAL_EPOCH] = "INSERT OR REPLACE INTO epochs VALUES (?4, ?5, ?3, ?6, ?7, ?8, ?9, ?10)",
     [SH_JOURNAL_VIEW] = "INSERT OR REPLACE INTO views VALUES (?2, ?4, ?1, ?3, ?5, ?6, ?7)",
     [SH_JOURNAL_DEVICE] =
-        "INSERT OR REPLACE INTO devices (device, session, name, lanes, cores, joined) "
-        "VALUES (?1, ?2, ?4, ?5, nullif(?6, 0), ?3)",
+        ("INSERT OR REPLACE INTO devices (device, session, name, lanes, cores, joined) "
+         "VALUES (?1, ?2, ?4, ?5, nullif(?6, 0), ?3)"),
     [SH_JOURNAL_GONE] =
         "UPDATE devices SET gone = ?3, reason = ?4 WHERE device = ?1 AND session = ?2",
     [SH_JOURNAL_EVENT] = "INSERT INTO events VALUES (?3, ?1, ?4, ?5)",

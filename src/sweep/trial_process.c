@@ -110,7 +110,7 @@ static sh_status watch(const sh_trial_process *process, pid_t child, int ended)
 sh_status sh_trial_process_run(int *exit_status, const sh_trial_process *process)
 {
     pid_t child = -1;
-    int how, output = -1;
+    int how = 0, output = -1;
     sh_status status;
     const int input = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (input < 0)

@@ -721,14 +721,14 @@ static void samples_are_brought_before_their_step(void **state)
     e.job.epochs = 2;
     e.job.steps = 0;
     assert_ok(sh_job_complete(&e.job));
-    watched_set set = {.base = {&ops,
-                                {.name = "watched",
-                                 .channels = 1,
-                                 .height = 8,
-                                 .width = 8,
-                                 .classes = 10,
-                                 .count = {WATCHED, WATCHED},
-                                 .deviation = {1}}},
+    watched_set set = {.base = {.ops = &ops,
+                                .info = {.name = "watched",
+                                         .channels = 1,
+                                         .height = 8,
+                                         .width = 8,
+                                         .classes = 10,
+                                         .count = {WATCHED, WATCHED},
+                                         .deviation = {1}}},
                        .schedule = sh_schedule_of(&e.job, WATCHED),
                        .seed = e.job.seed};
     watch_disk(&set);
