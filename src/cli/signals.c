@@ -20,6 +20,8 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -32,6 +34,8 @@ static _Atomic uint32_t together_of_handler;
 static atomic_int at_work; /* handlers */
 static sh_stop *_Atomic stop_of_handler;
 static const char *_Atomic message_of_handler;
+static atomic_int launcher_error =
+    -1;                        /* where a launcher's own standard error leads; -1: not known */
 static int told[2] = {-1, -1}; /* a pipe of the numbers of signals */
 static const int watched[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGWINCH};
 #define WATCHED (sizeof watched / sizeof *watched)
@@ -58,6 +62,9 @@ static void handle(int number)
         sh_stop *stop = stop_of_handler;
         if (stop != NULL)
             sh_stop_request(stop);
+        const int error_output = launcher_error;
+        if (error_output >= 0)
+            dup2(error_output, STDERR_FILENO);
         const char *message = message_of_handler;
         const ssize_t wrote = message == NULL ? 0 : write(STDERR_FILENO, message, strlen(message));
         (void)wrote; /* whoever closed standard error does not want to know */
@@ -81,9 +88,24 @@ static void prepare_sanitizer(void)
 #endif
 }
 
+/*
+ * The mpirun of Open MPI 5 (its launcher is PRTE) passes nothing on any more once it was told to
+ * end, so what is said from then on goes where its own standard error does. On another machine than
+ * mpirun's that leads nowhere.
+ */
+static void find_launcher_error(void)
+{
+    char path[64];
+    if (getenv("PRTE_LAUNCHED") == NULL)
+        return;
+    snprintf(path, sizeof path, "/proc/%ld/fd/2", (long)getppid());
+    launcher_error = open(path, O_WRONLY | O_APPEND | O_NOCTTY | O_CLOEXEC);
+}
+
 void sh_signals_catch(sh_stop *stop, const char *message, uint32_t together_ms)
 {
     prepare_sanitizer();
+    find_launcher_error();
     received = 0;
     received_ms = 0;
     together_of_handler = together_ms;
@@ -142,6 +164,9 @@ void sh_signals_release(void)
     message_of_handler = NULL;
     while (at_work > 0)
         sched_yield();
+    if (launcher_error >= 0)
+        close(launcher_error);
+    launcher_error = -1;
     for (int end = 0; end < 2; end++) {
         if (told[end] >= 0)
             close(told[end]);

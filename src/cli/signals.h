@@ -24,7 +24,8 @@
 /*
  * From now on a signal stops `stop`, borrowed until sh_signals_release. `message` goes to standard
  * error on the first signal: static storage, or NULL for none. What comes within `together_ms` of
- * the first belongs to it.
+ * the first belongs to it. Under a launcher that is silent once it was told to end, standard error
+ * is the launcher's own from the first signal on.
  */
 void sh_signals_catch(sh_stop *stop, const char *message, uint32_t together_ms);
 void sh_signals_release(void);

@@ -282,6 +282,7 @@ int main(void)
     setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
     setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
     setenv("OMPI_MCA_rmaps_base_oversubscribe", "1", 1);
+    setenv("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe", 1); /* Open MPI 5's */
     setenv("OMPI_MCA_btl", "self,vader", 1);
     setenv("OMPI_MCA_oob_tcp_if_include", "lo", 1);
     setenv("ASAN_OPTIONS", "detect_leaks=0", 1); /* what the library keeps is not ours to mend */

@@ -21,13 +21,16 @@
 #include "train/job_json.h"
 #include "train/strategy.h"
 
-#define NAMED_MOST 8    /* ranks in a message */
-#define FAREWELL_MS 200 /* of the first rank, where it is going to be ended by force */
+#define NAMED_MOST 8 /* ranks in a message */
+/* A rank that is told to end is soon ended by force: by the mpirun of Open MPI 4 after 1 s, by that
+ * of Open MPI 5 after 250 ms, which nothing changes, and in which it does not answer MPI's
+ * farewell. So long the first rank waits for the step's end, and so long for the farewell; what is
+ * left is for the checkpoint. */
+#define PATIENCE_MS 120
+#define FAREWELL_MS 20
 /* How long the other ranks wait when all are told to end. mpirun ends all at once when one has
  * ended, and the first rank has something to save and to say. */
 #define LINGER_MS 5000
-/* How long the first rank then waits for the step's end: mpirun uses force after 1 s. */
-#define PATIENCE_MS 300
 
 typedef struct sh_ranks {
     sh_company company; /* first; its devices and rank are MPI's */
