@@ -1,5 +1,5 @@
-# What `cmake --install BUILD --prefix DIR --strip` gives: the program, the shared library, the public
-# headers and shoal.pc, which finds its prefix from its own place and so may be moved with it.
+# What `cmake --install BUILD --prefix DIR --strip` gives: the program, its manual pages, the shared library, the
+# public headers and shoal.pc, which finds its prefix from its own place and so may be moved with it.
 install(TARGETS libshoal
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 if(TARGET shoal)
@@ -8,8 +8,23 @@ endif()
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/shoal DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.h" PATTERN "*.def")
 
-file(RELATIVE_PATH SHOAL_PREFIX_FROM_PC
-  /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
-string(REGEX REPLACE "/$" "" SHOAL_PREFIX_FROM_PC "${SHOAL_PREFIX_FROM_PC}")
-configure_file(${CMAKE_SOURCE_DIR}/shoal.pc.in ${CMAKE_BINARY_DIR}/shoal.pc @ONLY)
+# Manual pages are packed, as they are read.
+set(PAGES)
+foreach(page shoal.1 shoal-join@.service.8)
+  add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/man/${page}.gz
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/man
+    COMMAND ${GZIP} -9nc ${CMAKE_SOURCE_DIR}/package/${page} > ${CMAKE_BINARY_DIR}/man/${page}.gz
+    DEPENDS ${CMAKE_SOURCE_DIR}/package/${page} COMMENT "Packing ${page}")
+  list(APPEND PAGES ${CMAKE_BINARY_DIR}/man/${page}.gz)
+endforeach()
+add_custom_target(shoal_pages ALL DEPENDS ${PAGES})
+install(FILES ${CMAKE_BINARY_DIR}/man/shoal.1.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+
+# Writes `file` for a library in `libdir` and headers in `includedir`, both below the prefix.
+function(shoal_write_pc file libdir includedir)
+  file(RELATIVE_PATH prefix_from_pc /prefix/${libdir}/pkgconfig /prefix)
+  string(REGEX REPLACE "/$" "" prefix_from_pc "${prefix_from_pc}")
+  configure_file(${CMAKE_SOURCE_DIR}/shoal.pc.in ${file} @ONLY)
+endfunction()
+shoal_write_pc(${CMAKE_BINARY_DIR}/shoal.pc ${CMAKE_INSTALL_LIBDIR} ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES ${CMAKE_BINARY_DIR}/shoal.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
