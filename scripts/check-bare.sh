@@ -1,33 +1,33 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Runs the quickstart and the tests in a fresh, bare Debian 12, as someone new would: nothing installed
+# Runs the quickstart and the tests in a fresh, bare Debian, as someone new would: nothing installed
 # but what Debian calls minimal, and a clone of the last commit.
 #
-#     scripts/check-bare.sh                                   scripts/quickstart.sh, then scripts/test.sh
-#     scripts/check-bare.sh 'scripts/test.sh unit' ...        these commands instead
+#     scripts/check-bare.sh bookworm            Debian 12: scripts/quickstart.sh, then scripts/test.sh unit
+#     scripts/check-bare.sh trixie              Debian 13: the same
+#     scripts/check-bare.sh trixie 'scripts/test.sh unit asan' ...    these commands instead
 #
-# Options: --base DIR    where the bare system and its packages are kept for the next time (/var/tmp/shoal-bare)
-#          --mirror URI  the Debian mirror; default: this machine's own
+# Options: --mirror URI  the Debian mirror; default: this machine's own
 #          --keep        leave the system that was tried, for a look inside
 #
+# The bare system and its packages are kept for the next time in $SHOAL_BARE_CACHE, or else in
+# $XDG_CACHE_HOME/shoal-bare or ~/.cache/shoal-bare.
+#
 # Needs root and debootstrap. It mounts in a namespace of its own, so nothing stays mounted however it
-# ends. Not part of continuous integration.
+# ends.
 set -euo pipefail
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
 
-suite=bookworm
-base=/var/tmp/shoal-bare
+releases=(bookworm trixie)
+suite=
+cache=${SHOAL_BARE_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/shoal-bare}
 mirror=
 keep=no
 commands=()
 while [ $# -gt 0 ]; do
     case $1 in
-    --base)
-        base=${2:?--base needs a folder}
-        shift
-        ;;
     --mirror)
         mirror=${2:?--mirror needs an address}
         shift
@@ -38,25 +38,34 @@ while [ $# -gt 0 ]; do
         exit 0
         ;;
     -*) die "unknown option '$1'" ;;
-    *) commands+=("$1") ;;
+    *) if [ -z "$suite" ]; then suite=$1; else commands+=("$1"); fi ;;
     esac
     shift
 done
-[ ${#commands[@]} -gt 0 ] || commands=(scripts/quickstart.sh scripts/test.sh)
+[ -n "$suite" ] || die "which release? One of: ${releases[*]}"
+[[ " ${releases[*]} " == *" $suite "* ]] || die "unknown release '$suite'; there are: ${releases[*]}"
+[ ${#commands[@]} -gt 0 ] || commands=(scripts/quickstart.sh 'scripts/test.sh unit')
 [ "$(id -u)" -eq 0 ] || die "needs root, to make and enter a system of its own"
 for tool in debootstrap unshare chroot git; do
     command -v $tool >/dev/null || die "$tool is missing: apt-get install debootstrap util-linux coreutils git"
 done
+cache=$(realpath -m "$cache")
+[[ $cache/ != "$root"/* ]] || die "the cache $cache is in the tree: name another in SHOAL_BARE_CACHE"
+base=$cache/$suite
 
-# This machine's sources for the suite, as lines of a sources.list.
+# This machine's sources, as lines of a sources.list, for the suite; those of its own release tell where
+# another release is.
 own_sources() {
+    local own
+    own=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
     apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' 2>/dev/null |
-        awk -v suite=$suite '($2 == suite || index($2, suite "-") == 1) && $3 == "main" {print "deb", $0}' | sort -u
+        awk -v own="$own" -v suite="$suite" '$3 == "main" && ($2 == own || index($2, own "-") == 1) {
+            print "deb", $1, suite substr($2, length(own) + 1), $3}' | sort -u
 }
 sources=
 if [ -z "$mirror" ]; then
     sources=$(own_sources)
-    mirror=$(awk -v suite=$suite '$3 == suite {print $2; exit}' <<<"$sources")
+    mirror=$(awk -v suite="$suite" '$3 == suite {print $2; exit}' <<<"$sources")
 fi
 
 mkdir -p "$base/archives"
@@ -66,7 +75,7 @@ if [ ! -e "$base/system/.complete" ]; then
     include=()
     [[ $mirror == https://* ]] && include=(--include=ca-certificates)
     # Without a mirror debootstrap has its own.
-    debootstrap --variant=minbase "${include[@]}" $suite "$base/system" ${mirror:+"$mirror"} >"$base/debootstrap.log" 2>&1 ||
+    debootstrap --variant=minbase "${include[@]}" "$suite" "$base/system" ${mirror:+"$mirror"} >"$base/debootstrap.log" 2>&1 ||
         die "debootstrap failed; see $base/debootstrap.log"
     touch "$base/system/.complete"
 fi
@@ -95,8 +104,9 @@ fi
 if [ -n "$(git -C "$root" status --porcelain)" ]; then
     say "Note: what is not committed is not tried"
 fi
-git clone --quiet --no-hardlinks "$root" "$system/root/shoal"
-say "Trying $(git -C "$system/root/shoal" log -1 --format='%h %s')"
+# Not in /root, where other users may not look, as whom some tests run the program.
+git clone --quiet --no-hardlinks "$root" "$system/srv/shoal"
+say "Trying $(git -C "$system/srv/shoal" log -1 --format='%h %s')"
 
 # Runs a command in the system; all its mounts and processes end with it.
 inside() {
@@ -107,7 +117,7 @@ inside() {
         mount --rbind /dev "$1/dev"
         mount --bind "$2" "$1/var/cache/apt/archives"
         exec chroot "$1" /usr/bin/env HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
-            bash -c "cd /root/shoal && $3"' inside "$system" "$base/archives" "$1"
+            bash -c "cd /srv/shoal && $3"' inside "$system" "$base/archives" "$1"
 }
 status=0
 for command in "${commands[@]}"; do

@@ -19,11 +19,12 @@ build_packages=(
 # Not on every system; the build does without and says so.
 optional_packages=(libjs-chart.js)
 test_packages=(
-    libcmocka-dev python3 git binutils iproute2 universal-ctags
+    libcmocka-dev python3 git binutils iproute2 universal-ctags dpkg-dev file openssl
     clang clang-format clang-tidy libclang-rt-dev
 )
 # Large for what most have no use for, so who wants --engine mpi installs them; tests and checks want all.
-optional_test_packages=(libopenmpi-dev openmpi-bin)
+# debootstrap makes the bare system of the stage `bare`.
+optional_test_packages=(libopenmpi-dev openmpi-bin debootstrap)
 
 groups=("$@")
 [ "${#groups[@]}" -gt 0 ] || groups=(build)

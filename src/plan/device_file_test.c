@@ -147,8 +147,10 @@ static void messages_say_what_to_do(void **state)
     snprintf(path, sizeof path, "%s/device.json", folder);
     assert_fails(sh_device_file_read(&known, path), SH_NOT_FOUND, "run shoal bench");
     scratch_write(path, GOOD, strlen(GOOD) / 2);
+    /* At byte 107, or one less by Jansson 2.15. */
     assert_fails(sh_device_file_read(&known, path), SH_CORRUPT,
-                 "device.json: is damaged at byte 107; run shoal bench again");
+                 "device.json: is damaged at byte 10");
+    assert_non_null(strstr(sh_message(), "; run shoal bench again"));
     scratch_remove(folder);
 }
 
