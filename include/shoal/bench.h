@@ -23,6 +23,7 @@ extern "C" {
 
 typedef struct sh_bench_options {
     const char *models;  /* names or specs with commas between them; NULL: all at their examples */
+    uint32_t resize;     /* of `models`: images of so many pixels each way; 0: their examples' */
     double seconds;      /* about so many for each model; 0: 1.5 */
     uint32_t lanes;      /* 0: all cores */
     const char *variant; /* NULL: SHOAL_VARIANT, else the best there is */
@@ -35,6 +36,21 @@ typedef struct sh_bench_rate {
     double one, all;
 } sh_bench_rate;
 
+enum { SH_BENCH_FORWARD, SH_BENCH_INPUT, SH_BENCH_WEIGHTS, SH_BENCH_PARTS };
+
+/* A layer that multiplies (a convolution, a dense one) in that training. */
+typedef struct sh_bench_layer {
+    char name[96];    /* of its weights: "layer1.0.conv1" */
+    char weights[64]; /* shape: "32x16x3x3", its outputs first */
+    char result[64];  /* shape, of one sample: "32x16x16" */
+
+    /* Its result, the gradients of its input and of its weights, each of one grain on one lane;
+     * 0: it has none. */
+    struct {
+        double flops, seconds;
+    } parts[SH_BENCH_PARTS];
+} sh_bench_layer;
+
 /* One model at one size of grain, trained on all lanes with samples of noise. */
 typedef struct sh_bench_model {
     char model[SH_MODEL_BYTES];
@@ -43,12 +59,15 @@ typedef struct sh_bench_model {
     double flops_per_second;  /* forward and backward */
     double step_seconds;      /* one grain on each lane */
     double predicted_seconds; /* of that step, by the time model with these figures */
+    sh_bench_layer *layers;   /* owned by the result */
+    size_t layer_count;
 } sh_bench_model;
 
 typedef struct sh_bench_result {
     uint32_t lanes;
     char variant[16];
-    sh_bench_rate matrix, convolution; /* floating-point operations a second */
+    sh_bench_rate multiply_add;        /* in registers alone: floating-point operations a second */
+    sh_bench_rate matrix, convolution; /* the same of a product of matrices, of a convolution */
     sh_bench_rate copy, triad;         /* bytes a second, read and written */
     double seconds;                    /* that it took */
     sh_bench_model *models;            /* owned */

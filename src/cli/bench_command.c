@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/quantity.h"
 #include "base/utf8.h"
@@ -15,12 +16,17 @@ typedef struct bench_values {
     bool quiet;
 } bench_values;
 
+#define USUAL_GRAIN 16
+
 #define FIELD(member) offsetof(bench_values, member)
 
 static const sh_option options[] = {
     {SH_OPTION_TEXT, .name = "models", .value = "LIST",
-     .help = "names with commas between them, such as lenet,mlp (default: all)",
+     .help = "such as lenet,mlp; says how fast each of their layers is, too (default: all)",
      .offset = FIELD(options.models)},
+    {SH_OPTION_U32, .name = "resize", .value = "N",
+     .help = "with --models: on images of N pixels each way (default: the model's example)",
+     .offset = FIELD(options.resize), .min = 1},
     {SH_OPTION_FLOAT, .name = "seconds", .value = "X", .help = "about so many for each model",
      .offset = FIELD(seconds), .shows_default = true},
     {SH_OPTION_U32, .name = "lanes", .value = "N", .help = "cores to compute on (default all)",
@@ -42,34 +48,80 @@ static json_t *rate_json(const sh_bench_rate *rate)
                      sh_json_number(rate->all));
 }
 
+/* Operations a second of each part; null: the layer does not have it. */
+static json_t *layers_json(const sh_bench_model *model)
+{
+    json_t *layers = json_array();
+    for (size_t i = 0; i < model->layer_count; i++) {
+        const sh_bench_layer *layer = &model->layers[i];
+        json_t *rates[SH_BENCH_PARTS];
+        for (int part = 0; part < SH_BENCH_PARTS; part++)
+            rates[part] = sh_json_number(layer->parts[part].flops / layer->parts[part].seconds);
+        sh_json_append(&layers,
+                       json_pack("{s:s, s:s, s:s, s:o, s:o, s:o}", "layer", layer->name, "weights",
+                                 layer->weights, "result", layer->result, "forward",
+                                 rates[SH_BENCH_FORWARD], "input_gradient", rates[SH_BENCH_INPUT],
+                                 "weight_gradient", rates[SH_BENCH_WEIGHTS]));
+    }
+    return layers;
+}
+
 static json_t *result_json(const sh_bench_result *result)
 {
     json_t *models = json_array();
     for (size_t i = 0; i < result->model_count; i++) {
         const sh_bench_model *model = &result->models[i];
-        json_t *item = json_pack("{s:o, s:I, s:o, s:o, s:o, s:o, s:o}", "model",
-                                 sh_json_text(model->model), "grain", (json_int_t)model->grain,
-                                 "grains_per_second", sh_json_number(model->grains_per_second),
-                                 "samples_per_second", sh_json_number(model->samples_per_second),
-                                 "flops_per_second", sh_json_number(model->flops_per_second),
-                                 "step_seconds", sh_json_number(model->step_seconds),
-                                 "predicted_seconds", sh_json_number(model->predicted_seconds));
+        json_t *item =
+            json_pack("{s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "model",
+                      sh_json_text(model->model), "grain", (json_int_t)model->grain,
+                      "grains_per_second", sh_json_number(model->grains_per_second),
+                      "samples_per_second", sh_json_number(model->samples_per_second),
+                      "flops_per_second", sh_json_number(model->flops_per_second), "step_seconds",
+                      sh_json_number(model->step_seconds), "predicted_seconds",
+                      sh_json_number(model->predicted_seconds), "layers", layers_json(model));
         sh_json_append(&models, item);
     }
     return json_pack(
-        "{s:I, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "lanes", (json_int_t)result->lanes,
-        "variant", result->variant, "matrix_flops_per_second", rate_json(&result->matrix),
+        "{s:I, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "lanes", (json_int_t)result->lanes,
+        "variant", result->variant, "multiply_add_flops_per_second",
+        rate_json(&result->multiply_add), "matrix_flops_per_second", rate_json(&result->matrix),
         "convolution_flops_per_second", rate_json(&result->convolution), "copy_bytes_per_second",
         rate_json(&result->copy), "triad_bytes_per_second", rate_json(&result->triad), "seconds",
         sh_json_number(result->seconds), "models", models, "file", sh_json_text(result->file));
 }
 
-static int print_result(const sh_bench_result *result)
+/* Each layer's parts beside the peak of a core while all compute. */
+static int print_layers(const sh_bench_result *result, const sh_bench_model *model)
+{
+    static const char *const heads[] = {"layer",   "weights",        "result",
+                                        "forward", "input gradient", "weight gradient"};
+    const double peak = result->multiply_add.all / result->lanes;
+    printf("\n%s, grain %u: GFLOP/s of a core, and of its peak (%.1f)\n\n", model->model,
+           model->grain, peak * 1e-9);
+    sh_table *table = sh_table_new("<<<>>>", heads);
+    for (size_t i = 0; i < model->layer_count; i++) {
+        const sh_bench_layer *layer = &model->layers[i];
+        const char *const texts[] = {layer->name, layer->weights, layer->result};
+        for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
+            sh_table_add(table, texts[k]);
+        for (int part = 0; part < SH_BENCH_PARTS; part++) {
+            const double rate = layer->parts[part].flops / layer->parts[part].seconds;
+            if (layer->parts[part].seconds > 0)
+                sh_table_format(table, "%.1f  %3.0f %%", rate * 1e-9, 100 * rate / peak);
+            else
+                sh_table_add(table, "-");
+        }
+    }
+    return sh_command_print_table(table, "");
+}
+
+static int print_result(const sh_bench_result *result, bool layers)
 {
     const struct {
         const char *name, *unit;
         const sh_bench_rate *rate;
     } rows[] = {
+        {"multiply-adds", "GFLOP/s", &result->multiply_add},
         {"matrix product", "GFLOP/s", &result->matrix},
         {"convolution", "GFLOP/s", &result->convolution},
         {"memory copy", "GB/s", &result->copy},
@@ -108,7 +160,15 @@ static int print_result(const sh_bench_result *result)
         sh_table_format(models, "%.1f", model->flops_per_second * 1e-9);
         sh_table_format(models, "%.2f", model->step_seconds * 1e3);
     }
-    return sh_command_print_table(models, "");
+    int code = sh_command_print_table(models, "");
+    for (size_t i = 0; i < result->model_count && layers && code == SH_EXIT_DONE; i++) {
+        const sh_bench_model *model = &result->models[i];
+        const bool last = i + 1 == result->model_count || strcmp(model[1].model, model->model) != 0;
+        /* Of a model's sizes the largest that jobs have by themselves. */
+        if (last ? model->grain <= USUAL_GRAIN : model[1].grain > USUAL_GRAIN)
+            code = print_layers(result, model);
+    }
+    return code;
 }
 
 static void observe(void *context, const sh_event *event)
@@ -135,7 +195,7 @@ static int run(const sh_arguments *arguments, void *values)
         return sh_console_fail("%s", sh_message());
     int code = SH_EXIT_DONE;
     if (!given->quiet && !sh_json_is_output(given->json))
-        code = print_result(&result);
+        code = print_result(&result, given->options.models != NULL);
     code = sh_command_write_json(given->json, result_json(&result), code);
     sh_bench_result_release(&result);
     return code;
@@ -150,7 +210,8 @@ const sh_command sh_bench_command = {
         "each with one\ngrain on every lane. Let the device do nothing else meanwhile. The "
         "figures are kept for shoal plan.\n"
         "\nexample:\n"
-        "  shoal bench --models lenet,mlp --seconds 1\n",
+        "  shoal bench --models lenet,mlp --seconds 1\n"
+        "  shoal bench --models mobilenetv2 --resize 64\n",
     .options = options,
     .values_bytes = sizeof(bench_values),
     .init = init,

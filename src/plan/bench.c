@@ -28,6 +28,7 @@
 #include "base/memory.h"
 #include "plan/breakdown.h"
 #include "plan/device_file.h"
+#include "plan/layer_parts.h"
 #include "plan/peaks.h"
 #include "plan/time_model.h"
 #include "train/stopwatch.h"
@@ -59,11 +60,14 @@ typedef struct trial {
     sh_problem problem;
     uint32_t grain;
     size_t weights, optimizer_words;
-    double pass_seconds;   /* of the first pass, set-up and warm-up included */
-    size_t length;         /* instructions of its program */
-    sh_measurement *works; /* by instruction: what it does; owned, as the two below */
-    bool *prepares;        /* by instruction */
-    double *times;         /* by instruction and round: seconds of one execution */
+    double pass_seconds;    /* of the first pass, set-up and warm-up included */
+    size_t length;          /* instructions of its program */
+    sh_measurement *works;  /* by instruction: what it does; owned, as the two below */
+    bool *prepares;         /* by instruction */
+    sh_layer_place *places; /* by instruction: the layer whose work it does */
+    sh_bench_layer *layers; /* owned, until the results have them */
+    size_t layer_count;
+    double *times; /* by instruction and round: seconds of one execution */
     uint32_t rounds;
     uint32_t first, end;                           /* the rounds that count, once they are sorted */
     uint32_t order[MOST_ROUNDS];                   /* rounds by the time of their steps */
@@ -213,6 +217,21 @@ static sh_status take_rounds(trial *t, const rig *r, const bench *b, uint32_t le
     return SH_OK;
 }
 
+static int ascending(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The median of all rounds: that of one instruction, where others may have had a bad moment. */
+static double median(const double *by_round, uint32_t rounds)
+{
+    double sorted[MOST_ROUNDS];
+    memcpy(sorted, by_round, rounds * sizeof *sorted);
+    qsort(sorted, rounds, sizeof *sorted, ascending);
+    return sorted[rounds / 2];
+}
+
 /* One pass of a trial; the bytes of its lanes. */
 static sh_status take_pass(trial *t, bench *b, double *lane_bytes)
 {
@@ -243,7 +262,8 @@ static sh_status take_pass(trial *t, bench *b, double *lane_bytes)
         t->works = calloc(t->length, sizeof *t->works);
         t->prepares = calloc(t->length, sizeof *t->prepares);
         t->times = calloc(t->length * MOST_ROUNDS, sizeof *t->times);
-        if (t->works == NULL || t->prepares == NULL || t->times == NULL) {
+        t->places = calloc(t->length, sizeof *t->places);
+        if (t->works == NULL || t->prepares == NULL || t->times == NULL || t->places == NULL) {
             status =
                 sh_fail_memory(t->length * MOST_ROUNDS * sizeof *t->times, "measuring a model");
             goto done;
@@ -253,6 +273,7 @@ static sh_status take_pass(trial *t, bench *b, double *lane_bytes)
             t->works[i] = sh_measurement_of(&work, r.graph, t->grain);
             t->prepares[i] = work.prepares;
         }
+        SH_TRY_DONE(sh_layer_parts(&t->layers, &t->layer_count, t->places, r.program, r.graph));
     }
     SH_TRY_DONE(take_rounds(t, &r, b, first ? LEAST_ROUNDS : 1, b->seconds / SIZES / PASSES));
 done:
@@ -321,13 +342,16 @@ static sh_status measure_listed(bench *b, bool only_check)
         SH_TRY(sh_fail_in(sh_model_find(&def, spec), "--models"));
         if (strchr(spec, ':') == NULL)
             snprintf(spec, sizeof spec, "%s", def->example);
+        sh_problem problem = def->example_problem;
+        if (b->options->resize != 0)
+            problem.height = problem.width = b->options->resize;
         if (only_check) {
-            const sh_model_options model = {.spec = spec, .problem = def->example_problem};
+            const sh_model_options model = {.spec = spec, .problem = problem};
             sh_graph *graph;
             SH_TRY(sh_model_build(&graph, &model, 1, SH_MODEL_EVALUATE));
             sh_graph_free(graph);
         } else {
-            SH_TRY(measure_model(b, spec, &def->example_problem, true));
+            SH_TRY(measure_model(b, spec, &problem, true));
         }
         next = next[length] == ',' ? next + length + 1 : NULL;
     }
@@ -340,12 +364,6 @@ static sh_status keep(bench *b, sh_measurement one, double seconds, const trial 
     one.seconds = seconds;
     one.count = (uint32_t)fmin(fmax(1 / each, 1), WEIGHT_MOST);
     return sh_measurements_add(&b->known, &one);
-}
-
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
 }
 
 /*
@@ -399,7 +417,7 @@ static sh_status evaluate(bench *b)
     }
     SH_TRY(learn_rests(b));
     for (size_t i = 0; i < b->trial_count; i++) {
-        const trial *t = b->trials[i];
+        trial *t = b->trials[i];
         const double step_seconds = typical(t, t->step);
         double flops = 0;
         sh_step_shape shape = {
@@ -411,6 +429,10 @@ static sh_status evaluate(bench *b)
             .optimizer_words = t->optimizer_words,
         };
         for (size_t j = 0; j < t->length; j++) {
+            const sh_layer_place *place = &t->places[j];
+            if (place->layer != SH_NO_LAYER)
+                t->layers[place->layer].parts[place->part].seconds +=
+                    median(t->times + j * MOST_ROUNDS, t->rounds);
             flops += t->works[j].flops;
             *(t->prepares[j] ? &shape.grain.prepare : &shape.grain.run) +=
                 sh_time_of(&b->known, &t->works[j]);
@@ -423,7 +445,10 @@ static sh_status evaluate(bench *b)
             .step_seconds = step_seconds,
             /* What the model makes of a step that it was told of. */
             .predicted_seconds = sh_time_of_step(&b->known, &shape).seconds,
+            .layers = t->layers,
+            .layer_count = t->layer_count,
         };
+        t->layers = NULL;
         snprintf(result->models[i].model, sizeof result->models[i].model, "%s", t->job.model);
     }
     return SH_OK;
@@ -476,6 +501,7 @@ static sh_status run(bench *b)
     tell(b, "measuring   arithmetic and memory");
     SH_TRY(sh_peaks_measure(&b->known, b->kernels, b->lanes, sh_clock_system(),
                             fmin(PEAK_SECONDS, 4 * b->seconds)));
+    result->multiply_add = public_rate(b->known.multiply_add);
     result->matrix = public_rate(b->known.matrix);
     result->convolution = public_rate(b->known.convolution);
     result->copy = public_rate(b->known.copy);
@@ -516,6 +542,8 @@ sh_status sh_bench(const sh_bench_options *options, sh_bench_result *result)
         free(b.trials[i]->works);
         free(b.trials[i]->prepares);
         free(b.trials[i]->times);
+        free(b.trials[i]->places);
+        free(b.trials[i]->layers);
         free(b.trials[i]);
     }
     free(b.trials);
@@ -529,6 +557,8 @@ sh_status sh_bench(const sh_bench_options *options, sh_bench_result *result)
 
 void sh_bench_result_release(sh_bench_result *result)
 {
+    for (size_t i = 0; i < result->model_count; i++)
+        free(result->models[i].layers);
     free(result->models);
     result->models = NULL;
     result->model_count = 0;

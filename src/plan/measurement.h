@@ -49,6 +49,7 @@ typedef struct sh_rate {
 typedef struct sh_measurements {
     uint32_t lanes;        /* that were at work */
     char variant[16];      /* of the kernels */
+    sh_rate multiply_add;  /* in registers: operations a second; 0 in what was read from a file */
     sh_rate matrix;        /* matrix product: floating-point operations a second */
     sh_rate convolution;   /* the same of a 3x3 convolution */
     sh_rate copy;          /* memory read and written: bytes a second */

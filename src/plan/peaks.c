@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A rate is the best of RUNS runs of one team turn, each long enough for the clock and the start of
- * the threads not to matter. Arithmetic runs as programs of one node, so what is measured is what
- * models get: the same kernels and layouts, on one thread a lane. Memory is copied,
- * and combined in McCalpin's triad ("STREAM: sustainable memory bandwidth in high performance
- * computers", 1995), in arrays that are larger than the caches; bytes are those of the operands,
- * lines that are read only to be overwritten do not count.
+ * the threads not to matter. Multiply-adds run in registers, which no kernel can beat. Products and
+ * convolutions run as programs of one node, so what is measured is what models get: the same
+ * kernels and layouts, on one thread a lane. Memory is copied, and combined in McCalpin's triad
+ * ("STREAM: sustainable memory bandwidth in high performance computers", 1995), in arrays that are
+ * larger than the caches; bytes are those of the operands, lines that are read only to be
+ * overwritten do not count.
  */
 #include "plan/peaks.h"
 
@@ -18,7 +19,7 @@
 #include "base/team.h"
 
 #define RUNS 4
-#define KINDS 8 /* rates measured: four, each on one lane and on all */
+#define KINDS 10 /* rates measured: five, each on one lane and on all */
 #define ARRAY_LEAST ((size_t)16 << 20)
 #define ARRAY_MOST ((size_t)64 << 20)
 
@@ -31,10 +32,12 @@ struct peak {
     peak_work *work;
     uint32_t lanes, active;
     uint32_t repetitions;
+    float *results; /* by lane; nobody reads them */
     sh_team *team;
     const sh_clock *clock;
     sh_status *status; /* by lane */
 
+    const sh_kernels *kernels;
     sh_program *program;
     void *shared;
     void **memory;
@@ -89,6 +92,12 @@ static sh_status measure_rates(peak *p, peak_work *work, double of_one, double o
         }
     }
     *rate = (sh_rate){best[0], best[1]};
+    return SH_OK;
+}
+
+static sh_status multiply_and_add(peak *p, uint32_t lane)
+{
+    p->results[lane] += p->kernels->multiply_adds();
     return SH_OK;
 }
 
@@ -203,15 +212,20 @@ sh_status sh_peaks_measure(sh_measurements *known, const sh_kernels *kernels, ui
     peak p = {
         .lanes = lanes,
         .clock = clock,
+        .kernels = kernels,
+        .results = calloc(lanes, sizeof *p.results),
         .status = calloc(lanes, sizeof *p.status),
         .memory = calloc(lanes, sizeof *p.memory),
         .executions = calloc(lanes, sizeof *p.executions),
     };
     const double each = seconds / KINDS;
     sh_status status;
-    if (p.status == NULL || p.memory == NULL || p.executions == NULL)
+    if (p.results == NULL || p.status == NULL || p.memory == NULL || p.executions == NULL)
         SH_TRY_DONE(sh_fail_memory(lanes * sizeof *p.executions, "measuring"));
     SH_TRY_DONE(sh_team_start(&p.team, lanes));
+    const double multiplied = 2 * (double)SH_MULTIPLY_ADDS;
+    SH_TRY_DONE(measure_rates(&p, multiply_and_add, multiplied, multiplied * lanes, each,
+                              &known->multiply_add));
     SH_TRY_DONE(
         measure_node(&p, kernels, SH_OP_linear, &none, &rows, &matrix, &known->matrix, each));
     SH_TRY_DONE(measure_node(&p, kernels, SH_OP_conv2d, &conv, &image, &filters,
@@ -219,6 +233,7 @@ sh_status sh_peaks_measure(sh_measurements *known, const sh_kernels *kernels, ui
     status = measure_memory(&p, known, each);
 done:
     sh_team_stop(p.team);
+    free(p.results);
     free(p.status);
     free(p.memory);
     free(p.executions);

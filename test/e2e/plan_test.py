@@ -35,7 +35,7 @@ class Plan(harness.Case):
     def test_bench_says_what_it_has_measured(self):
         result = self.bench("--json", "bench.json")
         bench = self.load("bench.json")
-        for rate in ("matrix_flops_per_second", "convolution_flops_per_second",
+        for rate in ("multiply_add_flops_per_second", "matrix_flops_per_second", "convolution_flops_per_second",
                      "copy_bytes_per_second", "triad_bytes_per_second"):
             self.assertGreater(bench[rate]["one"], 1e6, rate)
             self.assertGreater(bench[rate]["all"], 1e6, rate)
@@ -52,9 +52,28 @@ class Plan(harness.Case):
             self.assertGreater(model["flops_per_second"], 0)
             self.assertGreater(model["step_seconds"], 0)
             self.assertGreater(model["predicted_seconds"], 0)
-        for words in ("matrix product", "memory triad", "mlp:784-128-64-10", "samples/s"):
+            self.assertEqual([(layer["layer"], layer["weights"], layer["result"]) for layer in model["layers"]],
+                             [("fc1", "128x784", "128"), ("fc2", "64x128", "64"), ("fc3", "10x64", "10")])
+            for layer in model["layers"]:
+                self.assertGreater(layer["forward"], 1e6, layer)
+                self.assertGreater(layer["weight_gradient"], 1e6, layer)
+            self.assertIsNone(model["layers"][0]["input_gradient"])
+            self.assertGreater(model["layers"][1]["input_gradient"], 1e6)
+        peak = re.search(r"(?m)^mlp:784-128-64-10, grain 16: GFLOP/s of a core, and of its peak \((\d+\.\d)\)$", result.out)
+        self.assertAlmostEqual(float(peak.group(1)), bench["multiply_add_flops_per_second"]["all"] / 1e9, places=1)
+        self.assertRegex(result.out, r"(?m)^layer +weights +result +forward +input gradient +weight gradient$")
+        self.assertRegex(result.out, r"(?m)^fc1 +128x784 +128 +\d+\.\d +\d+ % +- +\d+\.\d +\d+ %$")
+        self.assertEqual(len(re.findall(r"(?m)^fc1 ", result.out)), 1)
+        for words in ("multiply-adds", "matrix product", "memory triad", "mlp:784-128-64-10", "samples/s"):
             self.assertIn(words, result.out)
         self.assertEqual(os.stat(os.path.dirname(self.device)).st_mode & 0o777, 0o700)
+
+    def test_bench_of_other_images(self):
+        self.shoal("bench", "--models", "lenet", "--resize", "20", "--seconds", "0.05", "--lanes", "1", "--quiet", "--json",
+                   "bench.json", env=self.env)
+        self.assertEqual(self.load("bench.json")["models"][0]["layers"][0]["result"], "20x16x16")
+        result = self.shoal("bench", "--models", "lenet", "--resize", "4", status=1, env=self.env)
+        self.assertIn("shoal: ", result.err)
 
     def test_bench_keeps_what_it_knew_of_others(self):
         self.bench("--quiet")

@@ -15,11 +15,14 @@
 #include "backend/kernel/product.h"
 #include "base/fail.h"
 
+#define SH_MULTIPLY_ADDS ((size_t)12 * 16 * 4096)
+
 typedef struct sh_kernels {
     const char *name;
     bool (*runs)(void); /* does this processor have what it needs? */
     bool emulates;      /* without an instruction for multiply-adds: the same bits, very slowly */
     void (*product)(const sh_matrix_product *product);
+    float (*multiply_adds)(void); /* SH_MULTIPLY_ADDS in registers: the processor's peak rate */
     sh_depthwise_forward *depthwise_forward;
     sh_depthwise_input *depthwise_input;
     sh_depthwise_weight *depthwise_weight;
