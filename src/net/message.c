@@ -160,8 +160,8 @@ static void budget_free(void *context, void *block)
 
 sh_status sh_message_send(sh_channel *channel, const Shoal__Message *message)
 {
-    uint8_t *bytes;
-    size_t count;
+    uint8_t *bytes = NULL;
+    size_t count = 0;
     SH_TRY(sh_message_pack(&bytes, &count, message));
     const sh_status status = sh_channel_send_control(channel, bytes, count);
     sh_key_free(bytes, count);
