@@ -488,7 +488,7 @@ sh_status sh_exchange_new(sh_exchange **exchange, const sh_exchange_options *opt
     fresh->peers = calloc(fresh->devices, sizeof *fresh->peers);
     if (fresh->takers == NULL || fresh->peers == NULL) {
         sh_exchange_free(fresh);
-        return sh_fail_memory(fresh->devices * sizeof *fresh->peers, "updates of other devices");
+        return sh_fail_memory(options->devices * sizeof(peer), "updates of other devices");
     }
     while (!serves(fresh, fresh->dealer))
         fresh->dealer++;
