@@ -35,7 +35,7 @@ import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 HERE = os.path.join(ROOT, "bench")
-STEERING = re.compile(r"^(OMP|GOMP|KMP|MKL|DNNL|ONEDNN|OPENBLAS|BLIS|SHOAL)_(?!TEST_DATA$)")
+STEERING = re.compile(r"^(ATEN|TORCH|TORCHINDUCTOR|OMP|GOMP|KMP|MKL|DNNL|ONEDNN|OPENBLAS|BLIS|SHOAL)_(?!TEST_DATA$)")
 BUSY = 0.05  # share of the cores that others may use before a result says so
 
 
@@ -104,9 +104,9 @@ def summary(options, work, *arguments, env=None):
             return process, json.load(file)
 
 
-def peer(options, *arguments, env=None, script="pytorch_lenet.py", threads=None):
+def peer(options, *arguments, env=None, script="pytorch_lenet.py", threads=None, python=None):
     """Runs a script with a Python that has PyTorch; its process and its report."""
-    process = run([options.torch_python, "-B", os.path.join(HERE, script), "--threads",
+    process = run([python or options.torch_python, "-B", os.path.join(HERE, script), "--threads",
                    str(threads or options.threads), *arguments], env)
     return process, json.loads(process.out)
 
@@ -119,6 +119,26 @@ def torch_python():
                 stderr=subprocess.DEVNULL, check=False).returncode == 0:
             return python
     return None
+
+
+PYPI = os.path.join(ROOT, "build", "bench-pytorch")  # a virtual environment, made by bench/run.sh
+
+
+def pypi_python():
+    """A Python that has the newest PyTorch of PyPI; Skip says why there is none."""
+    python = os.path.join(PYPI, "bin", "python")
+    if os.access(python, os.X_OK) and subprocess.run(
+            [python, "-c", "import torch"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            check=False).returncode == 0:
+        return python
+    said = ""
+    try:
+        with open(PYPI + ".log", encoding="utf-8", errors="replace") as file:
+            said = next((line.strip() for line in file if "error" in line.lower()), "")
+    except OSError:
+        pass
+    raise Skip("no PyTorch from PyPI in build/bench-pytorch, where bench/run.sh puts it%s" % (
+        ": " + said if said else ""))
 
 
 def need_torch(options):

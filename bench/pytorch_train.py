@@ -119,7 +119,8 @@ class Trainer:
         self.format = torch.channels_last if options.channels_last else torch.contiguous_format
         torch.manual_seed(1)
         self.network = network().to(memory_format=self.format).train()
-        self.forward = torch.jit.script(self.network) if options.jit else self.network
+        self.forward = (torch.jit.script(self.network) if options.jit else
+                        torch.compile(self.network) if options.compile else self.network)
         self.optimizer = torch.optim.SGD(self.network.parameters(), lr=options.lr, momentum=0.9,
                                          foreach=options.foreach)
 
@@ -173,6 +174,7 @@ def main():
     parser.add_argument("--channels-last", action="store_true")
     parser.add_argument("--foreach", action="store_true")
     parser.add_argument("--jit", action="store_true")
+    parser.add_argument("--compile", action="store_true", help="torch.compile; needs a C++ compiler")
     parser.add_argument("--lean", action="store_true")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)

@@ -8,7 +8,7 @@
 #     bench/run.sh memory size            only these benchmarks
 #     bench/run.sh --output               keep the table and all numbers in bench/results/
 #
-# Installs what is missing (the build's packages, PyTorch as the peer), builds build/release, and
+# Installs what is missing (the build's packages; PyTorch, Debian's and PyPI's, as peers), builds build/release, and
 # wants a machine that does nothing else. --no-install skips looking for packages. Real data is looked
 # for in SHOAL_TEST_DATA, else ../shared/data. bench/README.md says what the figures mean.
 set -euo pipefail
@@ -17,7 +17,7 @@ set -euo pipefail
 cd "$root"
 export LC_ALL=C
 
-all=(train_vs_pytorch memory size first_step plan_accuracy sum_cost monitor_cost)
+all=(train_vs_pytorch layer_peaks memory size first_step plan_accuracy sum_cost monitor_cost)
 chosen=()
 output=no
 install=yes
@@ -53,11 +53,20 @@ install_peer() {
         -o Dpkg::Use-Pty=0 install --no-install-recommends python3-torch >build/bench-install.log 2>&1
 }
 
+# The newest PyTorch of PyPI, for the benchmark that trains beside it: some GB with what it depends on.
+install_newest() {
+    python3 -m venv build/bench-pytorch &&
+        build/bench-pytorch/bin/pip install --disable-pip-version-check --quiet --upgrade torch numpy
+}
+
 mkdir -p build
 if [ $install = yes ]; then
     scripts/install-dependencies.sh build
     command -v python3 >/dev/null || die "python3 is missing: apt-get install python3"
     install_peer || say "PyTorch could not be installed: figures come without the peer"
+    if [[ " ${chosen[*]} " == *" train_vs_pytorch "* ]] && ! install_newest >build/bench-pytorch.log 2>&1; then
+        say "PyPI's PyTorch could not be installed (build/bench-pytorch.log): figures come beside Debian's alone"
+    fi
 fi
 
 say "Building a release in build/release"

@@ -311,7 +311,7 @@ static int compare(const void *a, const void *b)
 
 static void print_medians(const sum_bench *bench)
 {
-    printf("{\"lanes\": %u, \"rounds\": %u, \"wire\": %u, \"backend\": \"%s\"", bench->lane_count,
+    printf("{\"lanes\": %u, \"rounds\": %u, \"wire\": %u, \"variant\": \"%s\"", bench->lane_count,
            bench->rounds, bench->wire, bench->kernels->name);
     for (int p = 0; p < PARTS; p++) {
         qsort(bench->times[p], bench->rounds, sizeof *bench->times[p], compare);

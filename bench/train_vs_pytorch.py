@@ -8,19 +8,20 @@ normalised and shuffled its samples into memory and warmed its kernels up. shoal
 reading of each sample, its first steps, which find the exponents of the exact sum, a checkpoint, and
 a validation with a few samples.
 
-PyTorch comes twice, each in the fastest of the settings tried here first:
-  settings    by what its own interface has: memory format, number of threads
-  by hand     also by optimizer, compiler and environment (threads of BLAS, how threads wait), as one
-              who knows the libraries beneath would set it up
+PyTorch comes four times, each in the fastest of the settings tried here first:
+  settings    Debian's, by what its own interface has: memory format, number of threads
+  by hand     Debian's, also by optimizer, compiler and environment (threads of BLAS, how threads
+              wait), as one who knows the libraries beneath would set it up
+  PyPI        the newest, by memory format, number of threads and torch.compile
+  PyPI, AVX2  the same, and shoal, without what the processor has beyond AVX2
 
-Both are held to the target. The loss of those steps, the peak of memory (PyTorch's with samples kept
-as bytes) and the bound that oneDNN's convolutions alone set (bare_convolutions.c) stand beside.
-ResNet-20 is also trained by the portable backend, which is what boards with Arm processors run.
+Where PyPI cannot be reached the rows say so. The loss of those steps and the peak of memory (PyTorch's
+with samples kept as bytes) stand beside.
 """
 
-import json
 import os
 import random
+import shutil
 
 import measure
 
@@ -28,22 +29,24 @@ BATCHES = (64, 128)
 PROBES = 2  # of each setting; its best counts, because others can only slow it down
 LR = "0.02"
 SCRIPT = "pytorch_train.py"
-PORTABLE_TARGET = 0.7
-BOUND_TARGET = 0.6
+AVX2_TARGET = 1.5
+# What holds PyTorch and the libraries beneath it to AVX2.
+AVX2_ONLY = {"ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_ENABLE_INSTRUCTIONS": "AVX2"}
 VALIDATION = 10  # samples
 
 
 class Model:
-    def __init__(self, name, source, samples, speed, memory, *options):
-        """How many samples a turn trains with, how much faster and smaller shoal has to be."""
+    def __init__(self, name, source, samples, speed, newest, memory, *options):
+        """How many samples a turn trains with; how much faster shoal has to be than Debian's PyTorch and the newest,
+        and how much smaller."""
         self.name, self.source, self.samples = name, source, samples
-        self.speed, self.memory, self.options = speed, memory, options
+        self.speed, self.newest, self.memory, self.options = speed, newest, memory, options
 
 
 MODELS = (
-    Model("lenet", "mnist", 51200, 2.0, 5),
-    Model("resnet:20", "cifar10", 5120, 2.0, 5),
-    Model("mobilenetv2", "cifar100", 2560, 2.5, 2, "--resize", "64"),
+    Model("lenet", "mnist", 51200, 2.0, 4.0, 5),
+    Model("resnet:20", "cifar10", 5120, 2.0, 2.0, 5),
+    Model("mobilenetv2", "cifar100", 2560, 2.5, 2.8, 2, "--resize", "64"),
 )
 
 
@@ -53,7 +56,7 @@ def add_options(parser):
                         default=[model.name for model in MODELS])
     parser.add_argument("--batches", nargs="+", type=int, default=BATCHES)
     parser.add_argument("--quick", action="store_true",
-                        help="one turn, nothing tried first: to see that it works, not to be quoted")
+                        help="one short turn, nothing tried first: to see that it works, not to be quoted")
 
 
 def linked(folder, source, names):
@@ -121,21 +124,24 @@ class Bench:
     def __init__(self, options, work, model, folder, batch):
         self.options, self.work, self.model = options, work, model
         self.folder, self.batch = folder, batch
-        self.steps = max(1, model.samples // batch)
+        self.steps = max(1, model.samples // (10 if options.quick else 1) // batch)
 
     def torch(self, setting, steps=None, lean=False):
         """Process and report; libgomp's workers spin after a task unless told not to."""
-        flags = ["--" + name.replace("_", "-") for name in ("channels_last", "foreach", "jit")
+        flags = ["--" + name.replace("_", "-") for name in ("channels_last", "foreach", "jit", "compile")
                  if setting[name]] + (["--lean"] if lean else [])
         threads = 1 if setting["one_thread"] else self.options.threads
         more = {"OPENBLAS_NUM_THREADS": str(threads if setting["blas_threads"] else 1),
-                "OMP_NUM_THREADS": str(threads)}
+                "OMP_NUM_THREADS": str(threads),
+                "TORCHINDUCTOR_CACHE_DIR": os.path.join(self.work, "inductor")}
+        if setting.get("avx2"):
+            more.update(AVX2_ONLY)
         if setting["passive"]:
             more["OMP_WAIT_POLICY"] = "passive"
         return measure.peer(self.options, "--model", self.model.name, "--data", self.folder,
                             "--batch-size", str(self.batch), "--lr", LR, "--steps",
                             str(steps or self.steps), *flags, env=measure.environment(**more),
-                            script=SCRIPT, threads=threads)
+                            script=SCRIPT, threads=threads, python=self.options.pythons[setting["from"]])
 
     def shoal(self, **env):
         return measure.summary(self.options, self.work, self.model.name,
@@ -157,8 +163,8 @@ class Bench:
         """Images a second of all sides, one after the other."""
         watch = measure.Watch()
         turn = {"shoal": self.report(*self.shoal())}
-        if self.model.name == "resnet:20":
-            turn["portable"] = self.report(*self.shoal(SHOAL_BACKEND="portable"))
+        if any(setting.get("avx2") for setting in settings.values()):
+            turn["shoal, AVX2"] = self.report(*self.shoal(SHOAL_VARIANT="avx2"))
         for name, setting in settings.items():
             turn[name] = self.report(*self.torch(setting))
         turn["used_by_others"] = watch.used_by_others()
@@ -174,8 +180,19 @@ def rate_of(report):
     return report["samples"] / report["train_seconds"]
 
 
+SWITCHES = ("channels_last", "one_thread", "foreach", "jit", "passive", "blas_threads")
 PLAIN = {"channels_last": True, "one_thread": False, "foreach": False, "jit": False,
-         "passive": False, "blas_threads": True}
+         "passive": False, "blas_threads": True, "compile": False}
+
+
+def has_more_than_avx2():
+    """Whether this processor has AVX2, and more."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
+            words = file.read().split()
+    except OSError:
+        return False
+    return "avx2" in words and "avx512f" in words
 
 
 def climb(bench, setting, switches, tried):
@@ -198,18 +215,27 @@ def climb(bench, setting, switches, tried):
 
 
 def best_settings(bench, tried):
-    if bench.options.quick:
-        return {"settings": PLAIN, "by hand": dict(PLAIN, foreach=True, blas_threads=False)}
-    by_settings = climb(bench, PLAIN, ("channels_last", "one_thread"), tried)
-    by_hand = dict(by_settings, foreach=True, blas_threads=False)
-    return {"settings": by_settings, "by hand": climb(bench, by_hand, list(PLAIN), tried)}
+    """Of each PyTorch that is here, by the names above."""
+    def best(setting, switches):
+        return setting if bench.options.quick else climb(bench, setting, switches, tried)
+
+    found = {}
+    if "Debian" in bench.options.pythons:
+        found["settings"] = best(dict(PLAIN, **{"from": "Debian"}), ("channels_last", "one_thread"))
+        found["by hand"] = best(dict(found["settings"], foreach=True, blas_threads=False), SWITCHES)
+    if "PyPI" in bench.options.pythons:
+        switches = ["channels_last", "one_thread"] + ["compile"] * (shutil.which("g++") is not None)
+        found["PyPI"] = best(dict(PLAIN, **{"from": "PyPI"}), switches)
+        if has_more_than_avx2():
+            found["PyPI, AVX2"] = dict(found["PyPI"], avx2=True)
+    return found
 
 
 def setting_text(setting):
-    return ", ".join(name.replace("_", " ") for name, on in setting.items() if on) or "defaults"
+    return ", ".join(name.replace("_", " ") for name, on in setting.items() if on is True) or "defaults"
 
 
-def compare(bench, settings, bound, result):
+def compare(bench, settings, result):
     turns, model = [], bench.model
     for number in range(1 if bench.options.quick else bench.options.turns):
         turns.append(measure.undisturbed(lambda: bench.turn(settings),
@@ -218,55 +244,60 @@ def compare(bench, settings, bound, result):
             model.name, bench.batch, number + 1,
             ", ".join("%s %.0f" % (name, side["rate"]) for name, side in turns[-1].items()
                       if isinstance(side, dict)), 100 * turns[-1]["used_by_others"]), flush=True)
-    lean = bench.torch(settings["by hand"], lean=True)[0].peak_rss_bytes
+    smallest = "by hand" if "by hand" in settings else "PyPI"
+    lean = bench.torch(dict(settings[smallest], compile=False), lean=True)[0].peak_rss_bytes
     result.details["%s, batch %d" % (model.name, bench.batch)] = {
         "settings": settings, "turns": turns, "pytorch_lean_bytes": lean}
-    report(bench, turns, settings, bound, lean, result)
+    report(bench, turns, settings, lean, result)
 
 
 def median(turns, side, what):
     return measure.spread([turn[side][what] for turn in turns])[0]
 
 
-def report(bench, turns, settings, bound, lean, result):
+def report(bench, turns, settings, lean, result):
     model, title = bench.model, "%s, batch %d" % (bench.model.name, bench.batch)
-    ours = median(turns, "shoal", "rate")
-    rows = [("shoal", name, "", model.speed) for name in settings]
-    if "portable" in turns[0]:
-        rows += [("portable", name, ", portable", PORTABLE_TARGET) for name in settings]
-    for side, name, which, target in rows:
+    targets = {"PyPI": model.newest, "PyPI, AVX2": AVX2_TARGET}
+    for name in settings:
+        side, target = "shoal, AVX2" if name == "PyPI, AVX2" else "shoal", targets.get(name, model.speed)
         ratios = [turn[side]["rate"] / turn[name]["rate"] for turn in turns]
-        result.row("%s%s, %s" % (title, which, name),
+        result.row("%s, %s" % (title, name),
                    "%.0f images/s" % median(turns, side, "rate"),
                    "PyTorch %.0f images/s" % median(turns, name, "rate"),
                    measure.ratio_text(ratios), ">= %.1f" % target,
                    measure.spread(ratios)[0] >= target)
-    if bound is not None:
-        share = ours / (bound * bench.options.threads)
-        result.row(title + ", of the bound", "%.0f images/s" % ours,
-                   "convolutions %.0f images/s" % (bound * bench.options.threads), "%.2f" % share,
-                   ">= %.1f" % BOUND_TARGET, share >= BOUND_TARGET)
     peak = measure.spread([turn["shoal"]["peak_rss_bytes"] for turn in turns])[2]
     result.row(title + ", peak memory", "%.1f MB" % (peak / 1e6), "PyTorch %.1f MB" % (lean / 1e6),
                "%.1f times less" % (lean / peak), ">= %d times" % model.memory,
                lean >= model.memory * peak)
     result.row(title + ", mean loss", "%.3f" % median(turns, "shoal", "loss"),
-               "PyTorch %.3f" % median(turns, "by hand", "loss"))
+               "PyTorch %.3f" % median(turns, list(settings)[-1], "loss"))
 
 
-def bounds(options):
-    """Images a second and core by model, of the best grain; none without oneDNN."""
-    program = os.path.join(options.build, "bench", "bench_bare_convolutions")
-    if not os.access(program, os.X_OK):
-        return {}
-    by_grain = json.loads(measure.run([program]).out)
-    return {name: max(rates.values()) for name, rates in by_grain.items()}
+def find_pythons(options, result):
+    """By where their PyTorch is from; what is missing stands in the table."""
+    found = {}
+    if options.torch_python is not None:
+        found["Debian"] = options.torch_python
+    else:
+        result.rows.append({"what": "Debian's PyTorch", "skipped": "PyTorch is missing: apt-get install python3-torch"})
+    try:
+        found["PyPI"] = measure.pypi_python()
+        if shutil.which("g++") is None:
+            result.rows.append({"what": "torch.compile", "skipped": "it needs a C++ compiler: apt-get install g++"})
+    except measure.Skip as reason:
+        result.rows.append({"what": "PyPI's PyTorch", "skipped": str(reason)})
+    for name, python in found.items():
+        version = measure.run([python, "-c", "import torch; print(torch.__version__)"]).out.strip()
+        result.details[name + "'s PyTorch"] = version
+        print("PyTorch %s from %s" % (version, name), flush=True)
+    return found
 
 
 def benchmark(options, result):
-    measure.need_torch(options)
-    bound = bounds(options)
-    result.details["bound"] = bound
+    options.pythons = find_pythons(options, result)
+    if not options.pythons:
+        return
     for model in MODELS:
         if model.name not in options.models:
             continue
@@ -281,7 +312,7 @@ def benchmark(options, result):
                         for name, setting in settings.items():
                             print("%s, PyTorch, %s: %s" % (model.name, name, setting_text(setting)),
                                   flush=True)
-                    compare(bench, settings, bound.get(model.name), result)
+                    compare(bench, settings, result)
         except measure.Skip as reason:
             result.rows.append({"what": model.name, "skipped": str(reason)})
 
