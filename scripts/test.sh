@@ -13,8 +13,10 @@
 #   asan      the same tests under the address and undefined-behaviour sanitizers
 #   tsan      and under the thread sanitizer
 #   fuzz      every fuzz target for a few seconds (--fuzz-seconds N, 5)
-#   bare      the quickstart and the stage unit in the other release of Debian, bare (needs root, debootstrap)
+#   bare      in the other release of Debian, bare (needs root, debootstrap): the quickstart, the packages, and
+#             the stage unit without the end-to-end tests that tell nothing of a release
 #
+# --but REGEX leaves out tests of the stage unit by their names.
 # --no-install skips looking for missing packages. Real data is looked for in SHOAL_TEST_DATA.
 set -euo pipefail
 # shellcheck source=scripts/common.sh
@@ -25,11 +27,16 @@ export LC_ALL=C
 all_stages=(lint tidy unit asan tsan fuzz bare)
 stages=()
 fuzz_seconds=5
+but=
 install=yes
 while [ $# -gt 0 ]; do
     case $1 in
     --fuzz-seconds)
         fuzz_seconds=${2:?--fuzz-seconds needs a number}
+        shift
+        ;;
+    --but)
+        but=${2:?--but needs a regular expression}
         shift
         ;;
     --no-install) install=no ;;
@@ -113,7 +120,7 @@ stage_tidy() {
     }
     say "tidy: nothing found"
 }
-stage_unit() { build_and_test ci; }
+stage_unit() { build_and_test ci ${but:+--but "$but"}; }
 # Without what is about the tools around the program.
 stage_asan() { build_and_test asan --but '^e2e\.(harness|lab)$'; }
 # Without what has the threads of a test that is there. (Tests with one thread are skipped by themselves.)
@@ -135,7 +142,9 @@ stage_bare() {
         say "  skipped: bare ($release): $reason"
         return 77
     fi
-    scripts/check-bare.sh $release
+    # Of the end-to-end tests only those of what is another program or library there: Open MPI, OpenSSL, Python.
+    scripts/check-bare.sh $release scripts/quickstart.sh packages \
+        "scripts/test.sh unit --but '^e2e[.](async|chaos|clock|course|delivery|elastic|flip|journal|lab|local|loss|memory|network|plan|sweep)'"
 }
 
 summary=()
