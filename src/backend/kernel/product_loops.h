@@ -25,14 +25,17 @@
 #define WIDE 8
 #endif
 
+#define BLOCK ((size_t)48)
+
 /* Where a tile is at work. */
 typedef struct tile {
     const sh_matrix_product *of;
     const float *a, *b;
     float *c;
     const float *bias;
-    size_t first, end; /* segments */
-    size_t count;      /* columns of the last vector */
+    size_t line, lines, rows; /* of the block */
+    size_t first, end;        /* segments */
+    size_t count;             /* columns of the last vector */
 } tile;
 
 /*
@@ -119,8 +122,8 @@ static size_t tile_rows(size_t left, size_t most)
 VEC_INLINE void run_line(tile *t, const size_t most, const size_t vectors, const bool along,
                          const bool part)
 {
-    for (size_t i = 0, now; i < t->of->rows; i += now) {
-        now = tile_rows(t->of->rows - i, most);
+    for (size_t i = 0, now; i < t->rows; i += now) {
+        now = tile_rows(t->rows - i, most);
         switch (now) {
             TILES
         }
@@ -129,11 +132,11 @@ VEC_INLINE void run_line(tile *t, const size_t most, const size_t vectors, const
     }
 }
 
-/* All lines of some columns. */
+/* The lines of a block, and some of their columns. */
 VEC_INLINE void run_lines(const tile *first, const size_t most, const size_t vectors,
                           const bool along, const bool part)
 {
-    for (size_t l = 0; l < first->of->lines; l++) {
+    for (size_t l = first->line; l < first->line + first->lines; l++) {
         tile t = *first;
         t.a += l * t.of->a_line;
         t.c += l * t.of->c_line;
@@ -163,7 +166,9 @@ COLUMNS(one_along, TALL, 1, true, false)
 COLUMNS(one_across, TALL, 1, false, false)
 #endif
 
-static void product(const sh_matrix_product *p)
+/* All columns of a block: `rows` of the lines' rows, from `row` on, in `lines` lines. */
+static void run_block(const sh_matrix_product *p, size_t line, size_t lines, size_t row,
+                      size_t rows)
 {
     const bool along = p->a_step == 1;
     for (size_t first = 0, now; first < p->columns; first += now) {
@@ -171,10 +176,13 @@ static void product(const sh_matrix_product *p)
         now = left < 2 * VEC ? left : 2 * VEC;
         const tile t = {
             .of = p,
-            .a = p->a,
+            .a = p->a + row * p->a_row,
             .b = p->b + first / SH_PANEL * p->b_panel + first % SH_PANEL,
-            .c = p->c + first,
+            .c = p->c + row * p->c_row + first,
             .bias = p->bias == NULL ? NULL : p->bias + first,
+            .line = line,
+            .lines = lines,
+            .rows = rows,
             .count = now > VEC ? now - VEC : now,
         };
 #if !ALWAYS_PART
@@ -191,4 +199,23 @@ static void product(const sh_matrix_product *p)
         else
             (along ? part_along : part_across)(&t);
     }
+}
+
+static size_t least_of(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/*
+ * Blocks of BLOCK rows or more, in whole lines where there are several: enough for what is loaded of
+ * b to be used often, and few enough for what is read of a and written to c to stay in the cache
+ * until all columns are done.
+ */
+static void product(const sh_matrix_product *p)
+{
+    const size_t lines = p->rows >= BLOCK ? 1 : (BLOCK + p->rows - 1) / (p->rows + (p->rows == 0));
+    const size_t rows = p->lines > 1 ? p->rows : BLOCK;
+    for (size_t l = 0; l < p->lines; l += lines)
+        for (size_t i = 0; i < p->rows; i += rows)
+            run_block(p, l, least_of(lines, p->lines - l), i, least_of(rows, p->rows - i));
 }

@@ -70,11 +70,21 @@ VEC_INLINE vec vec_all(float x)
 #endif
 }
 
+#if defined(__AVX512F__)
+/* Of the first `count` elements; in a register, where gcc 12 would load it anew in each turn. */
+VEC_INLINE __mmask16 vec_part(size_t count)
+{
+    __mmask16 mask = (__mmask16)((1u << count) - 1);
+    __asm__("" : "+Yk"(mask));
+    return mask;
+}
+#endif
+
 /* The first `count` elements, at most VEC; the others are +0. */
 VEC_INLINE vec vec_load_part(const float *from, size_t count)
 {
 #if defined(__AVX512F__)
-    return (vec)_mm512_maskz_loadu_ps((__mmask16)((1u << count) - 1), from);
+    return (vec)_mm512_maskz_loadu_ps(vec_part(count), from);
 #elif VEC == 8
     const vec_int lane = {0, 1, 2, 3, 4, 5, 6, 7};
     return (vec)_mm256_maskload_ps(from, (__m256i)(lane < (int32_t)count));
@@ -88,7 +98,7 @@ VEC_INLINE vec vec_load_part(const float *from, size_t count)
 VEC_INLINE void vec_store_part(float *to, vec x, size_t count)
 {
 #if defined(__AVX512F__)
-    _mm512_mask_storeu_ps(to, (__mmask16)((1u << count) - 1), (__m512)x);
+    _mm512_mask_storeu_ps(to, vec_part(count), (__m512)x);
 #elif VEC == 8
     const vec_int lane = {0, 1, 2, 3, 4, 5, 6, 7};
     _mm256_maskstore_ps(to, (__m256i)(lane < (int32_t)count), (__m256)x);
