@@ -5,6 +5,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/variant.h"
+
 bool sh_layout_same(const sh_layout *a, const sh_layout *b)
 {
     const sh_packing *p = a->packing, *q = b->packing;
@@ -32,35 +34,57 @@ sh_layout sh_layout_packed(const sh_packing *packing)
     return (sh_layout){.packing = packing, .bytes = packing->floats * sizeof(float)};
 }
 
+/*
+ * Copies a few columns of all rows, into a panel or back. Rows come in the order in which they lie
+ * in the plain value, k outside, so that what is read or written there are a few streams.
+ */
+static inline SH_INLINE void move_columns(const sh_matrix *m, size_t columns, float *packed,
+                                          float *plain, bool packs)
+{
+    const size_t *const count = m->count;
+    for (size_t k = 0; k < count[2]; k++)
+        for (size_t i = 0; i < count[0]; i++)
+            for (size_t j = 0; j < count[1]; j++) {
+                float *const row = packed + ((i * count[1] + j) * count[2] + k) * m->width;
+                float *const from = plain + (ptrdiff_t)i * m->step[0] + (ptrdiff_t)j * m->step[1] +
+                                    (ptrdiff_t)k * m->step[2];
+                for (size_t c = 0; c < columns; c++)
+                    if (packs)
+                        row[c] = from[c * m->column_step];
+                    else
+                        from[c * m->column_step] = row[c];
+            }
+}
+
+/* All columns, a vector's at a time; those of a packed panel that are beyond them become 0. */
+static inline SH_INLINE void move_all(const sh_matrix *m, float *packed, float *plain, bool packs)
+{
+    enum { TOGETHER = 16 };
+    const size_t rows = m->count[0] * m->count[1] * m->count[2], rest = m->columns % m->width;
+    if (packs && rest > 0) {
+        float *const last = packed + m->columns / m->width * rows * m->width;
+        for (size_t i = 0; i < rows; i++)
+            memset(last + i * m->width + rest, 0, (m->width - rest) * sizeof *last);
+    }
+    for (size_t first = 0; first < m->columns; first += TOGETHER) {
+        float *const panel = packed + first / m->width * rows * m->width + first % m->width;
+        float *const of_first = plain + first * m->column_step;
+        if (m->columns - first >= TOGETHER)
+            move_columns(m, TOGETHER, panel, of_first, packs);
+        else
+            move_columns(m, m->columns - first, panel, of_first, packs);
+    }
+}
+
 static void pack(const sh_matrix *m, const float *plain, float *packed)
 {
-    packed += m->to;
-    for (size_t first = 0; first < m->columns; first += m->width) {
-        const size_t left = m->columns - first, columns = left < m->width ? left : m->width;
-        const float *const of_panel = plain + m->from + first * m->column_step;
-        for (size_t i = 0; i < m->count[0]; i++)
-            for (size_t j = 0; j < m->count[1]; j++)
-                for (size_t k = 0; k < m->count[2]; k++, packed += m->width) {
-                    const float *const row = of_panel + (ptrdiff_t)i * m->step[0] +
-                                             (ptrdiff_t)j * m->step[1] + (ptrdiff_t)k * m->step[2];
-                    for (size_t c = 0; c < columns; c++)
-                        packed[c] = row[c * m->column_step];
-                    memset(packed + columns, 0, (m->width - columns) * sizeof *packed);
-                }
-    }
+    /* The plain value is read alone: what writes to it is the other direction. */
+    move_all(m, packed + m->to, (float *)(uintptr_t)(plain + m->from), true);
 }
 
 void sh_matrix_unpack(const sh_matrix *m, const float *packed, float *plain)
 {
-    plain += m->from;
-    for (size_t i = 0; i < m->count[0]; i++)
-        for (size_t j = 0; j < m->count[1]; j++)
-            for (size_t k = 0; k < m->count[2]; k++, packed += m->width) {
-                float *const row = plain + (ptrdiff_t)i * m->step[0] + (ptrdiff_t)j * m->step[1] +
-                                   (ptrdiff_t)k * m->step[2];
-                for (size_t c = 0; c < m->columns; c++)
-                    row[c * m->column_step] = packed[c];
-            }
+    move_all(m, (float *)(uintptr_t)packed, plain + m->from, false);
 }
 
 /* to [columns, rows] = from [rows, columns]; in blocks, so that both stay in the cache. */

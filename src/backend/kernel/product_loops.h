@@ -207,8 +207,8 @@ static size_t least_of(size_t a, size_t b)
 }
 
 /*
- * Blocks of BLOCK rows or more, in whole lines where there are several: enough for what is loaded of
- * b to be used often, and few enough for what is read of a and written to c to stay in the cache
+ * Blocks of BLOCK rows or more, in whole lines where there are several: enough for what is loaded
+ * of b to be used often, and few enough for what is read of a and written to c to stay in the cache
  * until all columns are done.
  */
 static void product(const sh_matrix_product *p)

@@ -20,6 +20,11 @@
 
 #include "backend/lower/lowering.h"
 
+/* Positions in a block of a gradient of weights: few enough for the cache, enough for a chain to be
+ * worth loading what it goes on from. */
+#define BLOCK_FLOATS ((size_t)32768)
+#define LEAST_BLOCK ((size_t)64)
+
 /* Pairs are height, width. */
 typedef struct conv {
     const sh_attributes *a; /* borrowed */
@@ -283,7 +288,7 @@ static void forward(const sh_call *call)
         seg.ranges[p][0] *= across;
         seg.ranges[p][1] *= across;
     }
-    const bool flat = is_pointwise(&g) && f.none;
+    const bool flat = is_pointwise(&g);
     const size_t images = flat ? 1 : g.images;
     frame_clear(&f, framed);
     for (size_t n = 0; n < images; n++) {
@@ -492,7 +497,9 @@ static size_t grad_weight_scratch(const sh_attributes *a, const sh_type *in, con
     const conv g = grad_weight_of(a, in, out);
     const frame f = frame_for_windows(&g);
     const size_t sums = sh_type_bytes(&out[0]);
-    return is_depthwise(&g) ? sums : frame_floats(&f) * sizeof(float) + segments_bytes(&g) + sums;
+    if (is_depthwise(&g))
+        return sums;
+    return is_pointwise(&g) ? 0 : frame_floats(&f) * sizeof(float) + segments_bytes(&g) + sums;
 }
 
 /* The sums [G, R, S, C, O] of one image, which go on from those of the images before. */
@@ -501,7 +508,6 @@ static void add_image(const sh_kernels *kernels, const conv *g, const frame *f, 
 {
     const size_t C = g->groups * g->C, O = g->groups * g->O, row = f->columns * C;
     const size_t joined = columns_join(g) ? g->kernel[1] : 1;
-    const bool flat = is_pointwise(g) && f->none;
     for (size_t group = 0; group < g->groups; group++)
         for (size_t r = 0; r < g->kernel[0]; r++) {
             /* The rows of dy whose window has row r in the image, and what they see of it. */
@@ -517,8 +523,8 @@ static void add_image(const sh_kernels *kernels, const conv *g, const frame *f, 
                     .a_row = 1,
                     .a_step = g->a->stride[1] * C,
                     .starts = starts,
-                    .segments = flat ? 1 : range[1] - range[0],
-                    .length = flat ? g->images * g->out[0] * g->out[1] : g->out[1],
+                    .segments = range[1] - range[0],
+                    .length = g->out[1],
                     .b = dy + range[0] * g->out[1] * O + group * g->O,
                     .b_row = O,
                     .b_panel = SH_PANEL,
@@ -530,6 +536,36 @@ static void add_image(const sh_kernels *kernels, const conv *g, const frame *f, 
                     .continues = continues,
                 });
         }
+}
+
+/* Windows of one position: the products are those of matrices, [O, C] as weights lie. Positions
+ * come in blocks that stay in the cache while all outputs take their part of them. */
+static void grad_weight_pointwise(const sh_kernels *kernels, const conv *g, const float *x,
+                                  const float *dy, float *dw)
+{
+    const size_t C = g->groups * g->C, O = g->groups * g->O;
+    const size_t positions = g->images * g->out[0] * g->out[1];
+    size_t block = BLOCK_FLOATS / (C + O);
+    if (block < LEAST_BLOCK)
+        block = LEAST_BLOCK;
+    for (size_t first = 0; first < positions; first += block)
+        for (size_t group = 0; group < g->groups; group++)
+            kernels->product(&(sh_matrix_product){
+                .a = dy + first * O + group * g->O,
+                .a_row = 1,
+                .a_step = O,
+                .segments = 1,
+                .length = positions - first < block ? positions - first : block,
+                .b = x + first * C + group * g->C,
+                .b_row = C,
+                .b_panel = SH_PANEL,
+                .c = dw + group * g->O * g->C,
+                .c_row = g->C,
+                .lines = 1,
+                .rows = g->O,
+                .columns = g->C,
+                .continues = first > 0,
+            });
 }
 
 static void grad_weight(const sh_call *call)
@@ -547,13 +583,16 @@ static void grad_weight(const sh_call *call)
         sh_matrix_unpack(&matrix, call->scratch, dw);
         return;
     }
+    if (is_pointwise(&g)) {
+        grad_weight_pointwise(call->kernels, &g, x, dy, dw);
+        return;
+    }
     const frame f = frame_for_windows(&g);
-    const size_t images = is_pointwise(&g) && f.none ? 1 : g.images;
     float *const framed = call->scratch;
     const segments seg = segments_of(&g, framed + frame_floats(&f));
     float *const sums = (float *)((char *)(framed + frame_floats(&f)) + segments_bytes(&g));
     frame_clear(&f, framed);
-    for (size_t n = 0; n < images; n++) {
+    for (size_t n = 0; n < g.images; n++) {
         const float *const image = frame_put(&f, x + n * g.in[0] * g.in[1] * C, framed);
         add_image(call->kernels, &g, &f, image, dy + n * g.out[0] * g.out[1] * O, seg.starts, n > 0,
                   sums);
