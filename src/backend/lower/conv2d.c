@@ -453,6 +453,30 @@ static size_t grad_input_class(const sh_kernels *kernels, const conv *g, const f
     return g->groups * sh_panel_floats(K, g->C);
 }
 
+/* Windows of one position: images are one long row. */
+static void grad_input_pointwise(const sh_kernels *kernels, const conv *g, const float *dy,
+                                 const float *w, float *dx)
+{
+    const size_t panel = sh_panel_width(g->C);
+    for (size_t group = 0; group < g->groups; group++)
+        kernels->product(&(sh_matrix_product){
+            .a = dy + group * g->O,
+            .a_row = g->groups * g->O,
+            .a_step = 1,
+            .segments = 1,
+            .length = g->O,
+            .b = w + group * sh_panel_floats(g->O, g->C),
+            .b_row = panel,
+            .b_panel = g->O * panel,
+            .b_padded = true,
+            .c = dx + group * g->C,
+            .c_row = g->groups * g->C,
+            .lines = 1,
+            .rows = g->images * g->in[0] * g->in[1],
+            .columns = g->C,
+        });
+}
+
 static void grad_input(const sh_call *call)
 {
     const conv g = grad_input_of(call->attributes, call->in_type, call->out_type);
@@ -461,6 +485,10 @@ static void grad_input(const sh_call *call)
     if (is_depthwise(&g)) {
         const sh_depthwise d = depthwise_of(&g);
         call->kernels->depthwise_input(&d, dy, w, dx);
+        return;
+    }
+    if (is_pointwise(&g)) {
+        grad_input_pointwise(call->kernels, &g, dy, w, dx);
         return;
     }
     const frame f = frame_for_gradient(&g);
