@@ -107,34 +107,74 @@ VEC_INLINE void gather_pixels(const gathering *g, const size_t neighbours)
 
 typedef void see_fn(seen *s, const sh_depthwise *of, int axis, size_t output);
 
-/* Outputs whose distance is a multiple of to_stride see alike, from_stride apart. */
-VEC_INLINE void gather_image(const sh_depthwise *of, see_fn *see, gathering g,
-                             const size_t extent[2], size_t from_stride, size_t to_stride)
+/* The columns of weights through which output `first` is seen, or sees, without edges: to_stride is
+ * 1 forward, where these are all. */
+static size_t weights_of_class(const sh_depthwise *of, size_t first, size_t to_stride)
 {
-    seen rows, columns, later;
-    float *const to = g.to;
-    g.rows = &rows;
+    size_t count = 0;
+    for (size_t tap = 0; tap < of->kernel[1]; tap++)
+        count += (first + of->padding[1] + tap * (to_stride - of->dilation[1] % to_stride)) %
+                     to_stride ==
+                 0;
+    return count;
+}
+
+/*
+ * What the group that follows sees, where nothing is beside the image: as this one, `steps` further
+ * on. Looking along all weights again takes longer than computing with few channels.
+ */
+static bool see_next(seen *s, size_t whole, size_t steps, size_t reach, size_t extent)
+{
+    if (s->count != whole || s->at[whole - 1] + steps + reach >= extent)
+        return false;
+    for (size_t i = 0; i < whole; i++)
+        s->at[i] += steps;
+    return true;
+}
+
+/* Outputs whose distance is a multiple of to_stride see alike, from_stride apart; those from
+ * `first` on through `whole` weights where nothing is beside the image. */
+VEC_INLINE void gather_row(const sh_depthwise *of, see_fn *see, const gathering *row, size_t first,
+                           size_t from_extent, size_t to_extent, size_t from_stride,
+                           size_t to_stride)
+{
+    const size_t reach = (NEIGHBOURS - 1) * from_stride;
+    const size_t whole = weights_of_class(of, first, to_stride);
+    seen columns = {.count = 0}, later;
+    gathering g = *row;
     g.columns = &columns;
+    for (size_t q = first, now = 0; q < to_extent; q += now * to_stride) {
+        const size_t last = q + (NEIGHBOURS - 1) * to_stride;
+        const bool follows =
+            now == NEIGHBOURS && last < to_extent && whole > 0 &&
+            see_next(&columns, whole, NEIGHBOURS * from_stride, reach, from_extent);
+        if (!follows) {
+            see(&columns, of, 1, q);
+            now = 1;
+            if (last < to_extent) {
+                see(&later, of, 1, last);
+                now = see_alike(&columns, &later, reach) ? NEIGHBOURS : 1;
+            }
+        }
+        g.to = row->to + q * g.channels;
+        if (now == NEIGHBOURS)
+            gather_pixels(&g, NEIGHBOURS);
+        else
+            gather_pixels(&g, 1);
+    }
+}
+
+VEC_INLINE void gather_image(const sh_depthwise *of, see_fn *see, gathering g, const size_t *from,
+                             const size_t *to, size_t from_stride, size_t to_stride)
+{
+    seen rows;
+    g.rows = &rows;
     g.from_step = from_stride * g.channels;
     g.to_step = to_stride * g.channels;
-    for (size_t p = 0; p < extent[0]; p++) {
+    for (size_t p = 0; p < to[0]; p++, g.to += to[1] * g.channels) {
         see(&rows, of, 0, p);
         for (size_t first = 0; first < to_stride; first++)
-            for (size_t q = first, now; q < extent[1]; q += now * to_stride) {
-                const size_t last = q + (NEIGHBOURS - 1) * to_stride;
-                see(&columns, of, 1, q);
-                if (last < extent[1])
-                    see(&later, of, 1, last);
-                now =
-                    last < extent[1] && see_alike(&columns, &later, (NEIGHBOURS - 1) * from_stride)
-                        ? NEIGHBOURS
-                        : 1;
-                g.to = to + (p * extent[1] + q) * g.channels;
-                if (now == NEIGHBOURS)
-                    gather_pixels(&g, NEIGHBOURS);
-                else
-                    gather_pixels(&g, 1);
-            }
+            gather_row(of, see, &g, first, from[1], to[1], from_stride, to_stride);
     }
 }
 
@@ -150,7 +190,7 @@ static void depthwise_forward(const sh_depthwise *of, const float *x, const floa
                    .from_row = of->in[1] * C,
                    .w_row = of->kernel[1] * C};
     for (size_t n = 0; n < of->images; n++) {
-        gather_image(of, see_forward, g, of->out, of->stride[1], 1);
+        gather_image(of, see_forward, g, of->in, of->out, of->stride[1], 1);
         g.from += of->in[0] * of->in[1] * C;
         g.to += of->out[0] * of->out[1] * C;
     }
@@ -166,7 +206,7 @@ static void depthwise_input(const sh_depthwise *of, const float *dy, const float
                    .from_row = of->out[1] * C,
                    .w_row = of->kernel[1] * C};
     for (size_t n = 0; n < of->images; n++) {
-        gather_image(of, see_backward, g, of->in, 1, of->stride[1]);
+        gather_image(of, see_backward, g, of->out, of->in, 1, of->stride[1]);
         g.from += of->out[0] * of->out[1] * C;
         g.to += of->in[0] * of->in[1] * C;
     }
