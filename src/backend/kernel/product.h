@@ -21,18 +21,24 @@
 /* Columns of b that lie together in a panel. */
 #define SH_PANEL ((size_t)32)
 
+/* Where a segment of chains begins: the element of a, the row of b. */
+typedef struct sh_segment {
+    ptrdiff_t a;
+    size_t b;
+} sh_segment;
+
 /*
  * c [lines, rows, columns] from a [lines, rows, K] and b [K, columns]. K falls into `segments` of
  * `length` each: element k of segment s of row i in line l is
  *
- *     a[starts[s] + l * a_line + i * a_row + k * a_step]
+ *     a[starts[s].a + l * a_line + i * a_row + k * a_step] * b[starts[s].b + k]
  *
  * Distances are in elements. One of a_row and a_step is 1.
  */
 typedef struct sh_matrix_product {
     const float *a;
     size_t a_line, a_row, a_step;
-    const ptrdiff_t *starts; /* [segments]; NULL where there is one, at 0 */
+    const sh_segment *starts; /* [segments]; NULL where there is one, at 0 */
     size_t segments, length;
     const size_t (*ranges)[2]; /* [lines]: the segments [first, end) of each alone; NULL: all */
 

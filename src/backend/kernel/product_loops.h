@@ -57,7 +57,6 @@ VEC_INLINE void run_tile(const tile *t, const size_t rows, const size_t vectors,
     const sh_matrix_product *const of = t->of;
     const size_t a_row = along ? of->a_row : 1, a_step = along ? 1 : of->a_step;
     const size_t b_row = of->b_row, length = of->length;
-    const float *b = t->b;
     vec sum[TALL][2];
 #pragma GCC unroll 16
     for (size_t i = 0; i < rows; i++)
@@ -68,7 +67,11 @@ VEC_INLINE void run_tile(const tile *t, const size_t rows, const size_t vectors,
                                       : vec_all(0.0f);
         }
     for (size_t s = t->first; s < t->end; s++) {
-        const float *a = t->a + (of->starts == NULL ? 0 : of->starts[s]);
+        const float *a = t->a, *b = t->b;
+        if (of->starts != NULL) {
+            a += of->starts[s].a;
+            b += of->starts[s].b * b_row;
+        }
         for (size_t k = 0; k < length; k++, a += a_step, b += b_row) {
             vec column[2];
 #pragma GCC unroll 2
@@ -144,7 +147,6 @@ VEC_INLINE void run_lines(const tile *first, const size_t most, const size_t vec
         if (t.of->ranges != NULL) {
             t.first = t.of->ranges[l][0];
             t.end = t.of->ranges[l][1];
-            t.b += t.first * t.of->length * t.of->b_row;
         }
         run_line(&t, most, vectors, along, part);
     }

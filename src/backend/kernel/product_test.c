@@ -43,11 +43,13 @@ static void reference(const sh_matrix_product *p)
                 const size_t first = p->ranges == NULL ? 0 : p->ranges[l][0];
                 const size_t end = p->ranges == NULL ? p->segments : p->ranges[l][1];
                 float sum = p->continues ? *c : 0.0f;
-                for (size_t s = first; s < end; s++)
+                for (size_t s = first; s < end; s++) {
+                    const sh_segment at = p->starts == NULL ? (sh_segment){0, 0} : p->starts[s];
                     for (size_t k = 0; k < p->length; k++)
-                        sum = fmaf(p->a[(p->starts == NULL ? 0 : p->starts[s]) +
-                                        (ptrdiff_t)(l * p->a_line + i * p->a_row + k * p->a_step)],
-                                   b[(s * p->length + k) * p->b_row], sum);
+                        sum = fmaf(
+                            p->a[at.a + (ptrdiff_t)(l * p->a_line + i * p->a_row + k * p->a_step)],
+                            b[(at.b + k) * p->b_row], sum);
+                }
                 *c = p->bias == NULL ? sum : sum + p->bias[j];
             }
 }
@@ -56,8 +58,8 @@ static void reference(const sh_matrix_product *p)
 static void check(const sh_kernels *kernels)
 {
     const bool along = below(2) == 0, packed = below(2) == 0;
-    size_t starts_of[4], ranges[3][2];
-    ptrdiff_t starts[4];
+    size_t ranges[3][2];
+    sh_segment starts[4];
     sh_matrix_product p = {
         .segments = 1 + below(4),
         .length = 1 + below(MOST),
@@ -73,10 +75,8 @@ static void check(const sh_kernels *kernels)
     p.a_row = along ? step : 1;
     p.a_step = along ? 1 : step;
     p.a_line = line;
-    for (size_t s = 0; s < p.segments; s++) {
-        starts_of[s] = s * segment;
-        starts[s] = (ptrdiff_t)starts_of[s];
-    }
+    for (size_t s = 0; s < p.segments; s++)
+        starts[s] = (sh_segment){(ptrdiff_t)(s * segment), (p.segments - 1 - s) * p.length};
     p.starts = p.segments == 1 && below(2) == 0 ? NULL : starts;
     for (size_t l = 0; l < p.lines; l++) {
         ranges[l][0] = below((uint32_t)p.segments + 1);

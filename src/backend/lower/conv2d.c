@@ -7,11 +7,13 @@
  *     dx   row, column and channel of dy, ascending: those whose window sees the position
  *     dw   sample, row and column of dy, ascending
  *
- * Rows of a window that lie outside of the image are skipped. Columns outside take part, as +0: an
- * image is copied into a *frame* with zeros left and right, one image after the other, so that no
- * loop asks whether it is still inside. In dx the image is dy, and neighbours whose positions
- * differ by the stride see the same weights: each such class is a convolution of its own, with
- * those weights alone.
+ * What lies beside the image is skipped; only in dw columns beside it take part, as +0: there an
+ * image is copied into a *frame* with zeros left and right, so that a product has all columns of a
+ * window together.
+ *
+ * y and dx are the same work: an output sees positions of an image through weights, and outputs
+ * that see through the same ones are computed together. In dx neighbours whose positions differ by
+ * the stride do so: each such class is a convolution of its own, with those weights alone.
  *
  * Weights are packed once a step in the order in which they are multiplied. Where each channel is a
  * group of its own the kernels are those of kernel/depthwise.h.
@@ -24,6 +26,9 @@
  * worth loading what it goes on from. */
 #define BLOCK_FLOATS ((size_t)32768)
 #define LEAST_BLOCK ((size_t)64)
+
+/* Columns that make a tile of their own. */
+#define NEIGHBOURS 8
 
 /* Pairs are height, width. */
 typedef struct conv {
@@ -113,19 +118,6 @@ static frame frame_for_windows(const conv *g)
     return f;
 }
 
-/* Of dy: from the first column that weight S - 1 sees to the last that weight 0 does. */
-static frame frame_for_gradient(const conv *g)
-{
-    const size_t stride = g->a->stride[1], padding = g->a->padding[1];
-    const size_t reach = (g->kernel[1] - 1) * g->a->dilation[1];
-    const size_t last = (g->in[1] - 1 + padding) / stride + 1;
-    frame f = {.channels = g->groups * g->O, .rows = g->out[0], .image = g->out[1]};
-    f.before = reach > padding ? (reach - padding + stride - 1) / stride : 0;
-    f.columns = f.before + (last > f.image ? last : f.image);
-    f.none = f.columns == f.image;
-    return f;
-}
-
 static size_t frame_floats(const frame *f)
 {
     return f->none ? 0 : (f->rows * f->columns * f->channels + 15) / 16 * 16;
@@ -161,13 +153,155 @@ static void rows_inside(ptrdiff_t first, ptrdiff_t step, size_t count, size_t ro
         range[1]++;
 }
 
-/* --- Forward ------------------------------------------------------------------------------- */
+/* --- Windows: y and dx --------------------------------------------------------------------- */
 
-/* Where rows of a window lie from each other, and whether the columns of one are one segment. */
-static bool columns_join(const conv *g)
+/*
+ * Outputs along one axis, and what they see: output number i lies at first + i step and sees,
+ * through weight number t, position origin + i advance + t pitch of the other image, if that is in
+ * it.
+ */
+typedef struct axis {
+    size_t outputs, first, step, taps, extent;
+    ptrdiff_t origin, advance, pitch;
+} axis;
+
+/* The work: `to` from `from`, through packed weights. Channels are those of a group. */
+typedef struct windows {
+    axis axes[2];
+    size_t images, groups, from_channels, to_channels;
+    size_t from_columns, from_image, to_columns, to_image; /* images: in elements */
+    const float *from, *weights, *bias;
+    float *to;
+} windows;
+
+/* Behind each other in scratch: where segments start, and each line's range of them. */
+typedef struct segments {
+    sh_segment *starts;
+    size_t (*ranges)[2];
+} segments;
+
+static size_t segments_bytes(const conv *g)
 {
-    return g->groups == 1 && g->a->dilation[1] == 1;
+    const size_t taps = g->kernel[0] * g->kernel[1];
+    const size_t lines = g->in[0] > g->out[0] ? g->in[0] : g->out[0];
+    return (taps > lines ? taps : lines) * sizeof(sh_segment) + lines * sizeof(size_t[2]);
 }
+
+static segments segments_of(const conv *g, void *scratch)
+{
+    const size_t lines = g->in[0] > g->out[0] ? g->in[0] : g->out[0];
+    size_t(*const ranges)[2] = scratch;
+    return (segments){.ranges = ranges, .starts = (sh_segment *)(ranges + lines)};
+}
+
+/* The weights [0], [1] through which an output sees the image. */
+static void see(const axis *along, size_t output, size_t range[2])
+{
+    rows_inside(along->origin + (ptrdiff_t)output * along->advance, along->pitch, along->taps,
+                along->extent, range);
+}
+
+/* Columns [first, end) of outputs, which all see through columns `taps` of the weights. */
+static void run_columns(const sh_kernels *kernels, const windows *w, const segments *seg,
+                        size_t first, size_t end, const size_t taps[2])
+{
+    const axis *const down = &w->axes[0], *const across = &w->axes[1];
+    const size_t C = w->groups * w->from_channels, O = w->groups * w->to_channels;
+    const ptrdiff_t row = (ptrdiff_t)(w->from_columns * C);
+    const size_t seen = taps[1] - taps[0], panel = sh_panel_width(w->to_channels);
+    const size_t joined = w->groups == 1 && across->pitch == 1 ? seen : 1;
+    const size_t parts = seen == 0 ? 0 : seen / joined;
+    for (size_t r = 0; r < down->taps; r++)
+        for (size_t s = 0; s < parts; s++)
+            seg->starts[r * parts + s] = (sh_segment){
+                .a = (down->origin + (ptrdiff_t)r * down->pitch) * row +
+                     (across->origin + (ptrdiff_t)(taps[0] + s) * across->pitch) * (ptrdiff_t)C,
+                .b = (r * across->taps + taps[0] + s) * w->from_channels,
+            };
+    for (size_t line = 0; line < down->outputs; line++) {
+        see(down, line, seg->ranges[line]);
+        seg->ranges[line][0] *= parts;
+        seg->ranges[line][1] *= parts;
+    }
+    sh_matrix_product p = {
+        .a_line = (size_t)(down->advance * row),
+        .a_row = (size_t)across->advance * C,
+        .a_step = 1,
+        .starts = seg->starts,
+        .segments = down->taps * parts,
+        .ranges = (const size_t(*)[2])seg->ranges,
+        .length = joined * w->from_channels,
+        .b_row = panel,
+        .b_panel = down->taps * across->taps * w->from_channels * panel,
+        .b_padded = true,
+        .c_line = down->step * w->to_columns * O,
+        .c_row = across->step * O,
+        .lines = down->outputs,
+        .rows = end - first,
+        .columns = w->to_channels,
+    };
+    /* A tile's rows are neighbours, or, where these are few, the same column of all images. */
+    const bool by_image = end - first < NEIGHBOURS && w->images > end - first;
+    const size_t turns = by_image ? end - first : w->images;
+    if (by_image) {
+        p.a_row = w->from_image;
+        p.c_row = w->to_image;
+        p.rows = w->images;
+    }
+    for (size_t i = 0; i < turns; i++)
+        for (size_t group = 0; group < w->groups; group++) {
+            const size_t image = by_image ? 0 : i, column = first + (by_image ? i : 0);
+            p.a = w->from + image * w->from_image + group * w->from_channels +
+                  column * (size_t)across->advance * C;
+            p.b = w->weights +
+                  group * sh_panel_floats(down->taps * across->taps * w->from_channels, p.columns);
+            p.c = w->to + image * w->to_image + group * w->to_channels +
+                  (down->first * w->to_columns + across->first + column * across->step) * O;
+            p.bias = w->bias == NULL ? NULL : w->bias + group * w->to_channels;
+            kernels->product(&p);
+        }
+}
+
+static void run_windows(const sh_kernels *kernels, const windows *w, const segments *seg)
+{
+    const axis *const across = &w->axes[1];
+    size_t taps[2], next[2];
+    for (size_t first = 0, end; first < across->outputs; first = end) {
+        see(across, first, taps);
+        for (end = first + 1; end < across->outputs; end++) {
+            see(across, end, next);
+            if (next[0] != taps[0] || next[1] != taps[1])
+                break;
+        }
+        run_columns(kernels, w, seg, first, end, taps);
+    }
+}
+
+/* Windows of one position, a stride of one: images are one long row. */
+static void run_pointwise(const sh_kernels *kernels, const windows *w)
+{
+    const size_t C = w->from_channels, panel = sh_panel_width(w->to_channels);
+    for (size_t group = 0; group < w->groups; group++)
+        kernels->product(&(sh_matrix_product){
+            .a = w->from + group * C,
+            .a_row = w->groups * C,
+            .a_step = 1,
+            .segments = 1,
+            .length = C,
+            .b = w->weights + group * sh_panel_floats(C, w->to_channels),
+            .b_row = panel,
+            .b_panel = C * panel,
+            .b_padded = true,
+            .c = w->to + group * w->to_channels,
+            .c_row = w->groups * w->to_channels,
+            .lines = 1,
+            .rows = w->images * (w->from_image / (w->groups * C)),
+            .columns = w->to_channels,
+            .bias = w->bias == NULL ? NULL : w->bias + group * w->to_channels,
+        });
+}
+
+/* --- Forward ------------------------------------------------------------------------------- */
 
 /* Appends a matrix of weights whose rows are i, j, k. */
 static void pack_matrix(sh_packing *packing, sh_matrix *at, size_t columns)
@@ -234,88 +368,49 @@ static sh_status forward_layout(sh_compiler *compiler, const sh_node *node, uint
     return SH_OK;
 }
 
-/* Behind the frame: where segments start, and the ranges of them. */
-typedef struct segments {
-    ptrdiff_t *starts;
-    size_t (*ranges)[2];
-} segments;
-
-static size_t segments_bytes(const conv *g)
-{
-    const size_t taps = g->kernel[0] * g->kernel[1];
-    const size_t lines = g->in[0] > g->out[0] ? g->in[0] : g->out[0];
-    return (taps > lines ? taps : lines) * sizeof(ptrdiff_t) + lines * sizeof(size_t[2]);
-}
-
-static segments segments_of(const conv *g, float *behind)
-{
-    const size_t lines = g->in[0] > g->out[0] ? g->in[0] : g->out[0];
-    size_t(*const ranges)[2] = (size_t(*)[2])behind;
-    return (segments){.ranges = ranges, .starts = (ptrdiff_t *)(ranges + lines)};
-}
-
 static size_t forward_scratch(const sh_attributes *a, const sh_type *in, const sh_type *out)
 {
     const conv g = forward_of(a, in, out);
-    const frame f = frame_for_windows(&g);
-    return is_depthwise(&g) ? 0 : frame_floats(&f) * sizeof(float) + segments_bytes(&g);
+    return is_depthwise(&g) || is_pointwise(&g) ? 0 : segments_bytes(&g);
 }
 
 static void forward(const sh_call *call)
 {
     const conv g = forward_of(call->attributes, call->in_type, call->out_type);
     const float *x = call->in[0], *w = call->in[1], *b = call->in_count > 2 ? call->in[2] : NULL;
-    float *y = call->out[0];
     if (is_depthwise(&g)) {
         const sh_depthwise d = depthwise_of(&g);
-        call->kernels->depthwise_forward(&d, x, w, b, y);
+        call->kernels->depthwise_forward(&d, x, w, b, call->out[0]);
         return;
     }
-    const frame f = frame_for_windows(&g);
-    float *const framed = call->scratch;
-    const segments seg = segments_of(&g, framed + frame_floats(&f));
-    const size_t C = g.groups * g.C, O = g.groups * g.O, row = f.columns * C;
-    const size_t panel = sh_panel_width(g.O), K = g.kernel[0] * g.kernel[1] * g.C;
-    const size_t joined = columns_join(&g) ? g.kernel[1] : 1, across = g.kernel[1] / joined;
-    for (size_t r = 0; r < g.kernel[0]; r++)
-        for (size_t s = 0; s < across; s++)
-            seg.starts[r * across + s] =
-                ((ptrdiff_t)(r * g.a->dilation[0]) - (ptrdiff_t)g.a->padding[0]) * (ptrdiff_t)row +
-                (ptrdiff_t)(s * g.a->dilation[1] * C);
-    for (size_t p = 0; p < g.out[0]; p++) {
-        rows_inside((ptrdiff_t)(p * g.a->stride[0]) - (ptrdiff_t)g.a->padding[0],
-                    (ptrdiff_t)g.a->dilation[0], g.kernel[0], g.in[0], seg.ranges[p]);
-        seg.ranges[p][0] *= across;
-        seg.ranges[p][1] *= across;
+    windows all = {
+        .images = g.images,
+        .groups = g.groups,
+        .from_channels = g.C,
+        .to_channels = g.O,
+        .from_columns = g.in[1],
+        .from_image = g.in[0] * g.in[1] * g.groups * g.C,
+        .to_columns = g.out[1],
+        .to_image = g.out[0] * g.out[1] * g.groups * g.O,
+        .from = x,
+        .weights = w,
+        .bias = b,
+        .to = call->out[0],
+    };
+    if (is_pointwise(&g)) {
+        run_pointwise(call->kernels, &all);
+        return;
     }
-    const bool flat = is_pointwise(&g);
-    const size_t images = flat ? 1 : g.images;
-    frame_clear(&f, framed);
-    for (size_t n = 0; n < images; n++) {
-        const float *const image = frame_put(&f, x + n * g.in[0] * g.in[1] * C, framed);
-        for (size_t group = 0; group < g.groups; group++)
-            call->kernels->product(&(sh_matrix_product){
-                .a = image + group * g.C,
-                .a_line = g.a->stride[0] * row,
-                .a_row = g.a->stride[1] * C,
-                .a_step = 1,
-                .starts = seg.starts,
-                .segments = g.kernel[0] * across,
-                .ranges = flat ? NULL : (const size_t(*)[2])seg.ranges,
-                .length = joined * g.C,
-                .b = w + group * sh_panel_floats(K, g.O),
-                .b_row = panel,
-                .b_panel = K * panel,
-                .b_padded = true,
-                .c = y + n * g.out[0] * g.out[1] * O + group * g.O,
-                .c_line = g.out[1] * O,
-                .c_row = O,
-                .lines = flat ? 1 : g.out[0],
-                .rows = flat ? g.images * g.out[0] * g.out[1] : g.out[1],
-                .columns = g.O,
-                .bias = b == NULL ? NULL : b + group * g.O,
-            });
-    }
+    for (int i = 0; i < 2; i++)
+        all.axes[i] = (axis){.outputs = g.out[i],
+                             .step = 1,
+                             .taps = g.kernel[i],
+                             .extent = g.in[i],
+                             .origin = -(ptrdiff_t)g.a->padding[i],
+                             .advance = (ptrdiff_t)g.a->stride[i],
+                             .pitch = (ptrdiff_t)g.a->dilation[i]};
+    const segments seg = segments_of(&g, call->scratch);
+    run_windows(call->kernels, &all, &seg);
 }
 
 const sh_lowering sh_lower_conv2d = {
@@ -335,11 +430,11 @@ typedef struct taps {
     size_t count, last, step;
 } taps;
 
-static taps taps_of(const conv *g, int axis, size_t residue)
+static taps taps_of(const conv *g, int i, size_t residue)
 {
-    const size_t stride = g->a->stride[axis], dilation = g->a->dilation[axis];
+    const size_t stride = g->a->stride[i], dilation = g->a->dilation[i];
     taps t = {.count = 0};
-    for (size_t tap = 0; tap < g->kernel[axis]; tap++)
+    for (size_t tap = 0; tap < g->kernel[i]; tap++)
         if (tap * dilation % stride == residue) {
             t.step = t.count > 0 ? tap - t.last : 1;
             t.last = tap;
@@ -388,127 +483,62 @@ static sh_status grad_input_layout(sh_compiler *compiler, const sh_node *node, u
 static size_t grad_input_scratch(const sh_attributes *a, const sh_type *in, const sh_type *out)
 {
     const conv g = grad_input_of(a, in, out);
-    const frame f = frame_for_gradient(&g);
-    return is_depthwise(&g) ? 0 : frame_floats(&f) * sizeof(float) + segments_bytes(&g);
+    return is_depthwise(&g) || is_pointwise(&g) ? 0 : segments_bytes(&g);
 }
 
-/* One class of one image: the positions from (h, w) on, a stride apart. Returns the floats of its
- * weights, all groups together. */
-static size_t grad_input_class(const sh_kernels *kernels, const conv *g, const frame *f,
-                               const float *framed, const float *w, size_t h, size_t first_w,
-                               const segments *seg, float *dx)
+/* The positions of x on one axis that are `residue`, together with the padding, modulo the stride.
+ */
+static axis class_axis(const conv *g, int i, size_t residue)
 {
-    const size_t *const stride = g->a->stride, *const padding = g->a->padding;
-    const size_t C = g->groups * g->C, O = g->groups * g->O, row = f->columns * O;
-    const taps rows = taps_of(g, 0, (h + padding[0]) % stride[0]);
-    const taps columns = taps_of(g, 1, (first_w + padding[1]) % stride[1]);
-    const size_t K = rows.count * columns.count * g->O, panel = sh_panel_width(g->C);
-    const bool joins =
-        g->groups == 1 && columns.count > 0 && columns.step * g->a->dilation[1] == stride[1];
-    const size_t joined = joins ? columns.count : 1;
-    const size_t across = columns.count / joined;
-    const size_t lines = h < g->in[0] ? (g->in[0] - h + stride[0] - 1) / stride[0] : 0;
-    const ptrdiff_t dilation = (ptrdiff_t)g->a->dilation[0];
-    /* Row of dy that the first line sees through the last weight, and from one weight to the next.
-     */
-    const ptrdiff_t first = rows.count == 0
-                                ? 0
-                                : ((ptrdiff_t)(h + padding[0]) - (ptrdiff_t)rows.last * dilation) /
-                                      (ptrdiff_t)stride[0];
-    const ptrdiff_t step = (ptrdiff_t)rows.step * dilation / (ptrdiff_t)stride[0];
-    for (size_t i = 0; i < rows.count; i++)
-        for (size_t j = 0; j < across; j++) {
-            const size_t s = columns.last - j * columns.step;
-            const size_t q =
-                (first_w + padding[1] + f->before * stride[1] - s * g->a->dilation[1]) / stride[1];
-            seg->starts[i * across + j] =
-                (first + (ptrdiff_t)i * step) * (ptrdiff_t)row + (ptrdiff_t)(q * O);
-        }
-    for (size_t line = 0; line < lines; line++) {
-        rows_inside(first + (ptrdiff_t)line, step, rows.count, g->out[0], seg->ranges[line]);
-        seg->ranges[line][0] *= across;
-        seg->ranges[line][1] *= across;
+    const size_t stride = g->a->stride[i], padding = g->a->padding[i];
+    const ptrdiff_t dilation = (ptrdiff_t)g->a->dilation[i];
+    const taps t = taps_of(g, i, residue);
+    const size_t first = (residue + stride - padding % stride) % stride;
+    axis along = {.first = first, .step = stride, .taps = t.count, .extent = g->out[i]};
+    along.outputs = first < g->in[i] ? (g->in[i] - first + stride - 1) / stride : 0;
+    along.advance = 1;
+    if (t.count > 0) {
+        along.origin =
+            ((ptrdiff_t)(first + padding) - (ptrdiff_t)t.last * dilation) / (ptrdiff_t)stride;
+        along.pitch = (ptrdiff_t)t.step * dilation / (ptrdiff_t)stride;
     }
-    for (size_t group = 0; group < g->groups && lines > 0 && first_w < g->in[1]; group++)
-        kernels->product(&(sh_matrix_product){
-            .a = framed + group * g->O,
-            .a_line = row,
-            .a_row = O,
-            .a_step = 1,
-            .starts = seg->starts,
-            .segments = rows.count * across,
-            .ranges = (const size_t(*)[2])seg->ranges,
-            .length = joined * g->O,
-            .b = w + group * sh_panel_floats(K, g->C),
-            .b_row = panel,
-            .b_panel = K * panel,
-            .b_padded = true,
-            .c = dx + (h * g->in[1] + first_w) * C + group * g->C,
-            .c_line = stride[0] * g->in[1] * C,
-            .c_row = stride[1] * C,
-            .lines = lines,
-            .rows = (g->in[1] - first_w + stride[1] - 1) / stride[1],
-            .columns = g->C,
-        });
-    return g->groups * sh_panel_floats(K, g->C);
-}
-
-/* Windows of one position: images are one long row. */
-static void grad_input_pointwise(const sh_kernels *kernels, const conv *g, const float *dy,
-                                 const float *w, float *dx)
-{
-    const size_t panel = sh_panel_width(g->C);
-    for (size_t group = 0; group < g->groups; group++)
-        kernels->product(&(sh_matrix_product){
-            .a = dy + group * g->O,
-            .a_row = g->groups * g->O,
-            .a_step = 1,
-            .segments = 1,
-            .length = g->O,
-            .b = w + group * sh_panel_floats(g->O, g->C),
-            .b_row = panel,
-            .b_panel = g->O * panel,
-            .b_padded = true,
-            .c = dx + group * g->C,
-            .c_row = g->groups * g->C,
-            .lines = 1,
-            .rows = g->images * g->in[0] * g->in[1],
-            .columns = g->C,
-        });
+    return along;
 }
 
 static void grad_input(const sh_call *call)
 {
     const conv g = grad_input_of(call->attributes, call->in_type, call->out_type);
-    const float *dy = call->in[0], *w = call->in[1];
-    float *dx = call->out[0];
     if (is_depthwise(&g)) {
         const sh_depthwise d = depthwise_of(&g);
-        call->kernels->depthwise_input(&d, dy, w, dx);
+        call->kernels->depthwise_input(&d, call->in[0], call->in[1], call->out[0]);
         return;
     }
+    windows all = {
+        .images = g.images,
+        .groups = g.groups,
+        .from_channels = g.O,
+        .to_channels = g.C,
+        .from_columns = g.out[1],
+        .from_image = g.out[0] * g.out[1] * g.groups * g.O,
+        .to_columns = g.in[1],
+        .to_image = g.in[0] * g.in[1] * g.groups * g.C,
+        .from = call->in[0],
+        .weights = call->in[1],
+        .to = call->out[0],
+    };
     if (is_pointwise(&g)) {
-        grad_input_pointwise(call->kernels, &g, dy, w, dx);
+        run_pointwise(call->kernels, &all);
         return;
     }
-    const frame f = frame_for_gradient(&g);
-    const size_t *const stride = g.a->stride;
-    float *const framed = call->scratch;
-    const segments seg = segments_of(&g, framed + frame_floats(&f));
-    frame_clear(&f, framed);
-    for (size_t n = 0; n < g.images; n++) {
-        const float *const image =
-            frame_put(&f, dy + n * g.out[0] * g.out[1] * g.groups * g.O, framed);
-        const float *of_class = w;
-        for (size_t i = 0; i < stride[0]; i++)
-            for (size_t j = 0; j < stride[1]; j++) {
-                /* The first position of residue i, and of j. */
-                const size_t h = (i + stride[0] - g.a->padding[0] % stride[0]) % stride[0];
-                const size_t first_w = (j + stride[1] - g.a->padding[1] % stride[1]) % stride[1];
-                of_class += grad_input_class(call->kernels, &g, &f, image, of_class, h, first_w,
-                                             &seg, dx + n * g.in[0] * g.in[1] * g.groups * g.C);
-            }
-    }
+    const segments seg = segments_of(&g, call->scratch);
+    for (size_t i = 0; i < g.a->stride[0]; i++)
+        for (size_t j = 0; j < g.a->stride[1]; j++) {
+            all.axes[0] = class_axis(&g, 0, i);
+            all.axes[1] = class_axis(&g, 1, j);
+            run_windows(call->kernels, &all, &seg);
+            const size_t K = all.axes[0].taps * all.axes[1].taps * g.O;
+            all.weights += g.groups * sh_panel_floats(K, g.C);
+        }
 }
 
 const sh_lowering sh_lower_conv2d_grad_input = {
@@ -532,10 +562,10 @@ static size_t grad_weight_scratch(const sh_attributes *a, const sh_type *in, con
 
 /* The sums [G, R, S, C, O] of one image, which go on from those of the images before. */
 static void add_image(const sh_kernels *kernels, const conv *g, const frame *f, const float *image,
-                      const float *dy, ptrdiff_t *starts, bool continues, float *sums)
+                      const float *dy, sh_segment *starts, bool continues, float *sums)
 {
     const size_t C = g->groups * g->C, O = g->groups * g->O, row = f->columns * C;
-    const size_t joined = columns_join(g) ? g->kernel[1] : 1;
+    const size_t joined = g->groups == 1 && g->a->dilation[1] == 1 ? g->kernel[1] : 1;
     for (size_t group = 0; group < g->groups; group++)
         for (size_t r = 0; r < g->kernel[0]; r++) {
             /* The rows of dy whose window has row r in the image, and what they see of it. */
@@ -544,7 +574,9 @@ static void add_image(const sh_kernels *kernels, const conv *g, const frame *f, 
             size_t range[2];
             rows_inside(above, (ptrdiff_t)g->a->stride[0], g->out[0], g->in[0], range);
             for (size_t p = range[0]; p < range[1]; p++)
-                starts[p - range[0]] = (above + (ptrdiff_t)(p * g->a->stride[0])) * (ptrdiff_t)row;
+                starts[p - range[0]] =
+                    (sh_segment){(above + (ptrdiff_t)(p * g->a->stride[0])) * (ptrdiff_t)row,
+                                 (p - range[0]) * g->out[1]};
             for (size_t s = 0; s < g->kernel[1]; s += joined, sums += joined * g->C * g->O)
                 kernels->product(&(sh_matrix_product){
                     .a = image + s * g->a->dilation[1] * C + group * g->C,

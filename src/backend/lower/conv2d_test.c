@@ -94,12 +94,12 @@ static void release(problem *p)
     free(p->dy);
 }
 
-/* The number at row h, column w of a plane [rows, columns], as a window sees it there: columns
- * beside it are +0. *seen is false for rows beside it, and for columns where these do not count. */
-static float at(const float *plane, size_t rows, size_t columns, size_t h, size_t w, bool depthwise,
+/* The number at row h, column w of a plane [rows, columns], as a window sees it there. *seen is
+ * false beside the plane; `framed` columns there count, as +0. */
+static float at(const float *plane, size_t rows, size_t columns, size_t h, size_t w, bool framed,
                 bool *seen)
 {
-    *seen = h < rows && (w < columns || !depthwise);
+    *seen = h < rows && (w < columns || framed);
     return h < rows && w < columns ? plane[h * columns + w] : 0.0f;
 }
 
@@ -119,8 +119,8 @@ static void expect_y(const problem *p, float *y)
                             const float x = at(
                                 p->x + (n * p->G * p->C + channel) * p->in[0] * p->in[1], p->in[0],
                                 p->in[1], out_h * a->stride[0] + r * a->dilation[0] - a->padding[0],
-                                out_w * a->stride[1] + s * a->dilation[1] - a->padding[1],
-                                p->depthwise, &seen);
+                                out_w * a->stride[1] + s * a->dilation[1] - a->padding[1], false,
+                                &seen);
                             const float w =
                                 p->w[((o * p->C + c) * p->kernel[0] + r) * p->kernel[1] + s];
                             *y = seen ? fmaf(x, w, *y) : *y;
@@ -159,7 +159,7 @@ static void expect_dx(const problem *p, float *dx)
                                 w < s * a->dilation[1] ? SIZE_MAX : back_w / a->stride[1];
                             const float dy =
                                 at(p->dy + (n * p->G * p->O + o) * p->out[0] * p->out[1], p->out[0],
-                                   p->out[1], row, column, p->depthwise, &seen);
+                                   p->out[1], row, column, false, &seen);
                             const float weight =
                                 p->w[((o * p->C + channel % p->C) * p->kernel[0] + r) *
                                          p->kernel[1] +
@@ -187,7 +187,7 @@ static void expect_dw(const problem *p, float *dw)
                                                tap / p->kernel[1] * a->dilation[0] - a->padding[0],
                                            i % p->out[1] * a->stride[1] +
                                                tap % p->kernel[1] * a->dilation[1] - a->padding[1],
-                                           p->depthwise, &seen);
+                                           !p->depthwise, &seen);
                         const float dy = p->dy[(n * p->G * p->O + o) * p->out[0] * p->out[1] + i];
                         *dw = seen ? fmaf(x, dy, *dw) : *dw;
                     }
