@@ -72,7 +72,13 @@ VEC_INLINE void run_tile(const tile *t, const size_t rows, const size_t vectors,
             a += of->starts[s].a;
             b += of->starts[s].b * b_row;
         }
-        for (size_t k = 0; k < length; k++, a += a_step, b += b_row) {
+        /* Of every third row, from where two more are in reach: an address for each row would not
+         * fit the registers. */
+        const float *third[(TALL + 2) / 3];
+#pragma GCC unroll 6
+        for (size_t i = 0; i < rows; i += 3)
+            third[i / 3] = a + i * a_row;
+        for (size_t k = 0; k < length; k++, b += b_row) {
             vec column[2];
 #pragma GCC unroll 2
             for (size_t v = 0; v < vectors; v++)
@@ -81,11 +87,14 @@ VEC_INLINE void run_tile(const tile *t, const size_t rows, const size_t vectors,
                                          t->count);
 #pragma GCC unroll 16
             for (size_t i = 0; i < rows; i++) {
-                const vec number = vec_all(a[i * a_row]);
+                const vec number = vec_all(third[i / 3][i % 3 * a_row]);
 #pragma GCC unroll 2
                 for (size_t v = 0; v < vectors; v++)
                     sum[i][v] = vec_fma(number, column[v], sum[i][v]);
             }
+#pragma GCC unroll 6
+            for (size_t i = 0; i < rows; i += 3)
+                third[i / 3] += a_step;
         }
     }
 #pragma GCC unroll 16
