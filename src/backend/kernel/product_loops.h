@@ -39,10 +39,14 @@ typedef struct tile {
 } tile;
 
 /*
- * The last vector of a tile may have columns beyond those of c. Where a mask costs nothing, every
- * tile is made so, and there are half as many of them.
+ * The last vector of a tile may have columns beyond those of c. Where a mask costs nothing, or
+ * little beside the rest, every tile is made so, and there are half as many of them.
  */
-#define ALWAYS_PART (VEC == 16)
+#if VEC == 16 || defined(VEC_EMULATES)
+#define ALWAYS_PART 1
+#else
+#define ALWAYS_PART 0
+#endif
 
 VEC_INLINE vec load_columns(const float *from, bool part, size_t count)
 {
