@@ -177,8 +177,6 @@ COLUMNS(part_across, TALL, 1, false, true)
 #if !ALWAYS_PART
 COLUMNS(two_along, WIDE, 2, true, false)
 COLUMNS(two_across, WIDE, 2, false, false)
-COLUMNS(one_along, TALL, 1, true, false)
-COLUMNS(one_across, TALL, 1, false, false)
 #endif
 
 /* All columns of a block: `rows` of the lines' rows, from `row` on, in `lines` lines. */
@@ -201,11 +199,8 @@ static void run_block(const sh_matrix_product *p, size_t line, size_t lines, siz
             .count = now > VEC ? now - VEC : now,
         };
 #if !ALWAYS_PART
-        if (now % VEC == 0) {
-            if (now > VEC)
-                (along ? two_along : two_across)(&t);
-            else
-                (along ? one_along : one_across)(&t);
+        if (now == 2 * VEC) {
+            (along ? two_along : two_across)(&t);
             continue;
         }
 #endif
