@@ -41,7 +41,7 @@ static sh_status set_up(bench *b, const char *model, size_t grain)
     const size_t side = strncmp(model, "mobilenet", 9) == 0 ? 64 : 32;
     const sh_model_options options = {.spec = model, .problem = {3, side, side, 10}};
     const sh_kernels *kernels;
-    SH_TRY(sh_kernels_choose(&kernels, getenv("SHOAL_BACKEND")));
+    SH_TRY(sh_kernels_choose(&kernels, NULL));
     SH_TRY(sh_model_build(&b->graph, &options, grain, SH_MODEL_TRAIN));
     SH_TRY(sh_program_compile(&b->program, b->graph, kernels));
     SH_TRY(sh_block_new(&b->lane, sh_program_lane_bytes(b->program), "lane memory"));

@@ -100,7 +100,7 @@ static void add_as_floats(sum_bench *bench, uint32_t tensor, const float *gradie
         const size_t limit = (lock + 1) * LOCK_ELEMENTS;
         const size_t to = limit < end ? limit : end;
         pthread_mutex_lock(&bench->locks[lock]);
-        add_floats[sh_variant_best()](bench->floats + from, gradient + (from - first), to - from);
+        add_floats[sh_variant_chosen()](bench->floats + from, gradient + (from - first), to - from);
         pthread_mutex_unlock(&bench->locks[lock]);
         from = to;
     }

@@ -22,11 +22,10 @@ extern "C" {
 #endif
 
 typedef struct sh_bench_options {
-    const char *models;  /* names or specs with commas between them; NULL: all at their examples */
-    uint32_t resize;     /* of `models`: images of so many pixels each way; 0: their examples' */
-    double seconds;      /* about so many for each model; 0: 1.5 */
-    uint32_t lanes;      /* 0: all cores */
-    const char *variant; /* NULL: SHOAL_VARIANT, else the best there is */
+    const char *models; /* names or specs with commas between them; NULL: all at their examples */
+    uint32_t resize;    /* of `models`: images of so many pixels each way; 0: their examples' */
+    double seconds;     /* about so many for each model; 0: 1.5 */
+    uint32_t lanes;     /* 0: all cores */
     sh_observer *observer; /* optional: notes of what is under way */
     void *context;
 } sh_bench_options;

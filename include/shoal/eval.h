@@ -20,10 +20,9 @@ extern "C" {
 
 typedef struct sh_eval_options {
     const char *model, *data;
-    const char *weights; /* safetensors file or run folder */
-    uint32_t lanes;      /* 0: all cores */
-    uint64_t memory;     /* most bytes to hold resident; 0: any number */
-    const char *variant;
+    const char *weights;   /* safetensors file or run folder */
+    uint32_t lanes;        /* 0: all cores */
+    uint64_t memory;       /* most bytes to hold resident; 0: any number */
     uint32_t resize;       /* side of the images; 0: as in the weights' training, if known */
     const char *normalize; /* as in sh_job; NULL: as in the weights' training, if known */
 } sh_eval_options;

@@ -26,8 +26,7 @@ typedef struct sh_join_options {
     const char *name; /* NULL: the host's name */
     uint32_t lanes;   /* 0: all cores */
     uint64_t memory;  /* most bytes that this device may hold resident; 0: any number */
-    const char *variant;
-    bool local;           /* a device that `train` has started on its own machine */
+    bool local;       /* a device that `train` has started on its own machine */
     uint32_t reconnect_s; /* how long to try to come back when the connection to the coordinator is
                              lost in the middle of the job; 0: not at all */
     sh_stop *stop;

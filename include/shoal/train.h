@@ -112,7 +112,6 @@ typedef struct sh_train_options {
 #define SH_DEVICE_OPTION(kind, member, ...) SH_OPTION_TYPE_##kind member;
 #include "shoal/options.def"
     const char *program; /* what local devices run; NULL: this program */
-    const char *variant; /* NULL: SHOAL_VARIANT, else the best there is */
     sh_profile_level profile;
     sh_stop *stop; /* optional */
     sh_observer *observer;

@@ -10,8 +10,6 @@
 
 #include <string.h>
 
-#include "base/variant.h"
-
 #define BLOCKS 16
 #define WORDS (4 * BLOCKS)
 #define ROUNDS 10
@@ -123,8 +121,8 @@ sh_drop_extent sh_drop_extent_of(const sh_shape *shape, bool channels_last)
                             channels_last};
 }
 
-void sh_drop_sample(const sh_drop *drop, const uint32_t key[2], const float *x, float *y,
-                    const sh_drop_extent *extent)
+void sh_drop_sample(sh_variant variant, const sh_drop *drop, const uint32_t key[2], const float *x,
+                    float *y, const sh_drop_extent *extent)
 {
-    drop_variants[sh_variant_best()](drop, key, x, y, extent);
+    drop_variants[variant](drop, key, x, y, extent);
 }

@@ -5,7 +5,7 @@
  *
  *     const sh_drop drop = sh_drop_of(&node->attributes);
  *     for (size_t n = 0; n < samples; n++)
- *         sh_drop_sample(&drop, keys + 2 * n, x + n * count, y + n * count, &extent);
+ *         sh_drop_sample(variant, &drop, keys + 2 * n, x + n * count, y + n * count, &extent);
  *
  * Element (c, p) of a sample, channel c of C at position p, has the number i = p C + c. Its random
  * word is one of Philox4x32-10's (base/random.h) under the sample's keys, with the counter (block,
@@ -17,6 +17,7 @@
 #ifndef SHOAL_BACKEND_DROP_H
 #define SHOAL_BACKEND_DROP_H
 
+#include "base/variant.h"
 #include "graph/op.h"
 
 typedef struct sh_drop {
@@ -38,7 +39,7 @@ sh_drop sh_drop_of(const sh_attributes *attributes);
 sh_drop_extent sh_drop_extent_of(const sh_shape *shape, bool channels_last);
 
 /* y = x with elements dropped and the others scaled; y may be x. */
-void sh_drop_sample(const sh_drop *drop, const uint32_t key[2], const float *x, float *y,
-                    const sh_drop_extent *extent);
+void sh_drop_sample(sh_variant variant, const sh_drop *drop, const uint32_t key[2], const float *x,
+                    float *y, const sh_drop_extent *extent);
 
 #endif

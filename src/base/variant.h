@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One function body, compiled for several instruction sets and chosen at run time.
+ * Variants: the same functions compiled for several instruction sets, and the choice among them.
  *
  *     static inline SH_INLINE void scale_body(float *x, size_t n) { ... a plain loop ... }
  *     SH_VARIANTS(scale, (float *x, size_t n), (x, n));
- *     scale_variants[sh_variant_best()](x, n);
+ *     scale_variants[sh_variant_chosen()](x, n);
  *
  * A variant may only be faster: every one gives the same bits, which holds for loops of IEEE
  * operations without contraction and without reordered sums. The table, unlike the compiler's own
  * function clones, lets tests run each variant and works under sanitizers and in static programs.
+ * Kernels that need intrinsics are files of their own (backend/kernel), one a variant of this list.
  *
  * Threads: any.
  */
@@ -17,6 +18,8 @@
 
 #include <float.h>
 #include <stdbool.h>
+
+#include "base/fail.h"
 
 #if defined(__FAST_MATH__)
 #error "-ffast-math reorders float operations: the same job would no longer give the same weights"
@@ -39,24 +42,29 @@
 #define SH_EACH_ELEMENT(i, count) _Pragma("GCC ivdep") for (size_t i = 0; i < (count); i++)
 #endif
 
-/* One list: name, attributes, what else is given; best first. */
+/* One list, fastest first: name, attributes of its functions, whether this processor runs them (an
+ * expression in variant.c), what else is given. The last one runs everywhere. */
 #if defined(__x86_64__) && defined(__GNUC__)
 #define SH_VARIANT_EACH(X, ...)                                                                    \
-    X(avx512, __attribute__((target("avx512f"))), __VA_ARGS__)                                     \
-    X(avx2, __attribute__((target("avx2"))), __VA_ARGS__)                                          \
-    X(plain, , __VA_ARGS__)
+    X(avx512, __attribute__((target("avx512f"))), HAS("avx512f"), __VA_ARGS__)                     \
+    X(avx2, __attribute__((target("avx2"))), HAS("avx2") && HAS("fma"), __VA_ARGS__)               \
+    X(plain, , true, __VA_ARGS__)
+#elif defined(__aarch64__)
+#define SH_VARIANT_EACH(X, ...)                                                                    \
+    X(neon, , true, __VA_ARGS__)                                                                   \
+    X(plain, , true, __VA_ARGS__)
 #else
-#define SH_VARIANT_EACH(X, ...) X(plain, , __VA_ARGS__)
+#define SH_VARIANT_EACH(X, ...) X(plain, , true, __VA_ARGS__)
 #endif
 
 /* X(name, attributes) for each; prefix_name for each, with commas. */
-#define SH_VARIANT_PAIR(name, attributes, X) X(name, attributes)
+#define SH_VARIANT_PAIR(name, attributes, runs, X) X(name, attributes)
 #define SH_VARIANT_MAP(X) SH_VARIANT_EACH(SH_VARIANT_PAIR, X)
-#define SH_VARIANT_NAME(name, attributes, prefix) prefix##_##name,
+#define SH_VARIANT_NAME(name, attributes, runs, prefix) prefix##_##name,
 #define SH_VARIANT_TABLE(prefix) SH_VARIANT_EACH(SH_VARIANT_NAME, prefix)
 
 /* From prefix_body, which returns nothing, the functions prefix_variants[SH_VARIANT_COUNT]. */
-#define SH_VARIANT_CALL(name, attributes, prefix, parameters, arguments)                           \
+#define SH_VARIANT_CALL(name, attributes, runs, prefix, parameters, arguments)                     \
     static attributes void prefix##_##name parameters                                              \
     {                                                                                              \
         prefix##_body arguments;                                                                   \
@@ -65,32 +73,23 @@
     SH_VARIANT_EACH(SH_VARIANT_CALL, prefix, parameters, arguments)                                \
     static void(*const prefix##_variants[SH_VARIANT_COUNT]) parameters = {SH_VARIANT_TABLE(prefix)}
 
-typedef enum sh_variant {
-#define SH_VARIANT_ENUM(name, attributes) SH_VARIANT_##name,
-    SH_VARIANT_MAP(SH_VARIANT_ENUM)
-#undef SH_VARIANT_ENUM
-        SH_VARIANT_COUNT
-} sh_variant;
+typedef enum sh_variant { SH_VARIANT_TABLE(SH_VARIANT) SH_VARIANT_COUNT } sh_variant;
+
+const char *sh_variant_name(sh_variant variant);
 
 /* Whether this processor runs it. */
-static inline bool sh_variant_runs(sh_variant variant)
-{
-#if defined(__x86_64__) && defined(__GNUC__)
-    if (variant == SH_VARIANT_avx512)
-        return __builtin_cpu_supports("avx512f") != 0;
-    if (variant == SH_VARIANT_avx2)
-        return __builtin_cpu_supports("avx2") != 0;
-#endif
-    return variant == SH_VARIANT_plain;
-}
+bool sh_variant_runs(sh_variant variant);
 
-/* The first that this processor runs. */
-static inline sh_variant sh_variant_best(void)
-{
-    unsigned variant = 0;
-    while (!sh_variant_runs((sh_variant)variant))
-        variant++;
-    return (sh_variant)variant;
-}
+/*
+ * The variant of this name; NULL: the one that the process computes with. SH_INVALID lists those
+ * that this processor runs. Every job begins with it, so a wrong SHOAL_VARIANT is refused there.
+ */
+sh_status sh_variant_find(sh_variant *variant, const char *name) SHOAL_CHECKED;
+
+/*
+ * What the process computes with: the variant that SHOAL_VARIANT named when it was asked for first;
+ * where it is not set, empty or wrong, the first of the list that this processor runs.
+ */
+sh_variant sh_variant_chosen(void);
 
 #endif

@@ -409,7 +409,7 @@ static void run_everywhere(const char *spec, const sh_problem *problem, sh_model
         at += begin_parameter(at, graph, &graph->parameters[i]);
     }
     for (const sh_kernels *const *all = sh_kernels_all(); *all != NULL; all++) {
-        if (!(*all)->runs() || ((*all)->emulates && !first))
+        if (!sh_variant_runs((*all)->variant) || ((*all)->emulates && !first))
             continue;
         outcome out = {.graph = graph, .gradients = calloc(tensors, sizeof *out.gradients)};
         assert_non_null(out.gradients);

@@ -492,7 +492,7 @@ static sh_status run(bench *b)
     const uint64_t begun_ns = sh_clock_now_ns(sh_clock_system());
     double lane_bytes;
     char path[SH_PATH_BYTES], note[SH_MESSAGE_BYTES + 64];
-    SH_TRY(sh_kernels_choose(&b->kernels, b->options->variant));
+    SH_TRY(sh_kernels_choose(&b->kernels, NULL));
     SH_TRY(measure_listed(b, true));
     b->known.lanes = result->lanes = b->lanes;
     snprintf(b->known.variant, sizeof b->known.variant, "%s", b->kernels->name);

@@ -253,7 +253,7 @@ static uint32_t add_integers(sh_sum *sum, const sh_sum_block *block, uint32_t te
     const uint64_t mixed = (uint64_t)((uintptr_t)gradient >> 6) * UINT64_C(0x9e3779b97f4a7c15);
     const size_t entry = (size_t)(mixed >> 32) % pieces;
     const float scale = power_of_two(t->exponent);
-    const sh_variant best = sh_variant_best();
+    const sh_variant best = sh_variant_chosen();
     sh_narrow_draw draw = {{0}, 0};
     if (!is_wide(t))
         draw = sh_narrow_draw_for(sum->seed, sum->step, grain, tensor);
@@ -397,7 +397,7 @@ static bool is_proven(const sh_sum *sum, uint32_t tensor)
         return true;
     const void *total = (const unsigned char *)sum->total.accumulator +
                         sh_layout_offset(&sum->layout, t->place->first_element);
-    return sh_narrow_check[form->narrow][sh_variant_best()](total, 0, t->place->elements) ==
+    return sh_narrow_check[form->narrow][sh_variant_chosen()](total, 0, t->place->elements) ==
            *check_word(sum, sum->total.trailer, tensor);
 }
 

@@ -425,7 +425,7 @@ static void training_follows_pytorch(void **state)
 {
     bench *b = *state;
     for (const sh_kernels *const *all = sh_kernels_all(); *all != NULL; all++) {
-        if (!(*all)->runs() || (*all)->emulates)
+        if (!sh_variant_runs((*all)->variant) || (*all)->emulates)
             continue;
         b->worst = (deviations){0, 0, 0, 0};
         for (size_t j = 0; j < JOBS; j++)

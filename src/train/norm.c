@@ -34,7 +34,7 @@ sh_squares_kernel *const sh_squares_kernels[SH_VARIANT_COUNT] = {SH_VARIANT_TABL
 
 void sh_squares_add(sh_squares *squares, const int32_t *integers, size_t count)
 {
-    sh_squares_kernels[sh_variant_best()](squares, integers, count);
+    sh_squares_kernels[sh_variant_chosen()](squares, integers, count);
 }
 
 void sh_squares_merge(sh_squares *squares, const sh_squares *other)

@@ -7,7 +7,7 @@
  *     SH_TRY(sh_optimizer_find(&adam, "adam"));
  *     SH_TRY(sh_optimizer_check(adam, &settings));
  *     const sh_optimizer_step step = sh_optimizer_step_of(&settings, rate, clip, steps + 1);
- *     sh_optimizer_sums[sh_variant_best()](adam, &settings, &step, weights, slots, sum, scale,
+ *     sh_optimizer_sums[sh_variant_chosen()](adam, &settings, &step, weights, slots, sum, scale,
  *                                          count, &max_abs);
  *
  * Each is PyTorch's of that name (torch.optim, its defaults in sh_job_init); the top of the .c has
@@ -93,7 +93,7 @@ typedef void sh_optimizer_value_kernel(const sh_optimizer *optimizer,
                                        const sh_optimizer_step *step, float *weights,
                                        float *const *slots, const float *gradient, size_t count);
 
-/* By instruction set; index sh_variant_best() is the fastest here. All give the same bits. */
+/* By instruction set; index sh_variant_chosen() is the fastest here. All give the same bits. */
 extern sh_optimizer_kernel *const sh_optimizer_sums[SH_VARIANT_COUNT];
 extern sh_optimizer_value_kernel *const sh_optimizer_values[SH_VARIANT_COUNT];
 

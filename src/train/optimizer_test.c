@@ -197,8 +197,8 @@ static void sgd_is_pytorchs(void **state)
     for (size_t s = 0; s < COUNT(steps); s++) {
         uint32_t max_abs = 0;
         const sh_optimizer_step step = sh_optimizer_step_of(&settings, 0.5, 1, s + 1);
-        sh_optimizer_sums[sh_variant_best()](find("sgd"), &settings, &step, &weight, slots,
-                                             &steps[s].sum, 0.125f, 1, &max_abs);
+        sh_optimizer_sums[sh_variant_chosen()](find("sgd"), &settings, &step, &weight, slots,
+                                               &steps[s].sum, 0.125f, 1, &max_abs);
         assert_true(velocity == steps[s].velocity);
         assert_true(weight == steps[s].weight);
     }
@@ -218,8 +218,8 @@ static void adam_moves_by_the_rate(void **state)
         for (uint64_t s = 1; s <= 50; s++) {
             uint32_t max_abs = 0;
             const sh_optimizer_step step = sh_optimizer_step_of(&settings, 0x1p-7, 1, s);
-            sh_optimizer_sums[sh_variant_best()](find(names[n]), &settings, &step, weights, slots,
-                                                 sum, 1, 3, &max_abs);
+            sh_optimizer_sums[sh_variant_chosen()](find(names[n]), &settings, &step, weights, slots,
+                                                   sum, 1, 3, &max_abs);
             for (int i = 0; i < 3; i++) {
                 const float sign = i == 1 ? -1.0f : 1.0f;
                 assert_true(fabsf(weights[i] - (1 - sign * (float)s * 0x1p-7f)) < 1e-4f);
@@ -255,15 +255,15 @@ static void ranges_add_up_to_the_whole(void **state)
         parts = whole;
         uint32_t whole_max = 0, parts_max = 0;
         float *slots[] = {whole.slots[0], whole.slots[1]};
-        sh_optimizer_sums[sh_variant_best()](find(way->name), &way->settings, &way->step,
-                                             whole.weights, slots, whole.sum, 0x1p-26f, LENGTH,
-                                             &whole_max);
+        sh_optimizer_sums[sh_variant_chosen()](find(way->name), &way->settings, &way->step,
+                                               whole.weights, slots, whole.sum, 0x1p-26f, LENGTH,
+                                               &whole_max);
         for (size_t first = 0, count = 0; first < LENGTH; first += count, count++) {
             const size_t left = LENGTH - first, length = count < left ? count : left;
             float *part_slots[] = {parts.slots[0] + first, parts.slots[1] + first};
-            sh_optimizer_sums[sh_variant_best()](find(way->name), &way->settings, &way->step,
-                                                 parts.weights + first, part_slots,
-                                                 parts.sum + first, 0x1p-26f, length, &parts_max);
+            sh_optimizer_sums[sh_variant_chosen()](find(way->name), &way->settings, &way->step,
+                                                   parts.weights + first, part_slots,
+                                                   parts.sum + first, 0x1p-26f, length, &parts_max);
         }
         assert_memory_equal(&parts, &whole, sizeof parts);
         assert_int_equal(parts_max, whole_max);
@@ -276,12 +276,12 @@ static void the_largest_is_raised_only(void **state)
     const int32_t sums[] = {-7, 3, 5};
     float weights[3] = {0};
     uint32_t max_abs = 6;
-    sh_optimizer_sums[sh_variant_best()](find("sgd"), &ways[0].settings, &ways[0].step, weights,
-                                         NULL, sums, 1, 3, &max_abs);
+    sh_optimizer_sums[sh_variant_chosen()](find("sgd"), &ways[0].settings, &ways[0].step, weights,
+                                           NULL, sums, 1, 3, &max_abs);
     assert_int_equal(max_abs, 7);
     max_abs = 9;
-    sh_optimizer_sums[sh_variant_best()](find("sgd"), &ways[0].settings, &ways[0].step, weights,
-                                         NULL, sums, 1, 3, &max_abs);
+    sh_optimizer_sums[sh_variant_chosen()](find("sgd"), &ways[0].settings, &ways[0].step, weights,
+                                           NULL, sums, 1, 3, &max_abs);
     assert_int_equal(max_abs, 9);
 }
 

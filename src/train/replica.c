@@ -215,9 +215,9 @@ void sh_replica_update_arrays(const sh_replica *replica, float *const *arrays,
                 sh_statistic_follow(weights, integers, step->scales[t], count, replica->follow,
                                     &top);
             else
-                sh_optimizer_sums[sh_variant_best()](replica->optimizer, &replica->settings,
-                                                     &step->numbers, weights, slots, integers,
-                                                     step->scales[t], count, &top);
+                sh_optimizer_sums[sh_variant_chosen()](replica->optimizer, &replica->settings,
+                                                       &step->numbers, weights, slots, integers,
+                                                       step->scales[t], count, &top);
         }
         if (max_abs != NULL)
             sh_replica_raise_max(&max_abs[t], top);

@@ -3,16 +3,16 @@
  * The inner loops of the exact sum: floats to integers, added modulo 2^32, 2^16 or 2^8; and the
  * check that finds narrow sums that wrapped. For exact_sum.c and tests.
  *
- *     uint32_t top = sh_sum_kernels[sh_variant_best()](sum, gradient, scale, count);
+ *     uint32_t top = sh_sum_kernels[sh_variant_chosen()](sum, gradient, scale, count);
  *     if (top >= SH_SUM_INFINITY_BITS)
  *         ... some gradient[i] is infinite or not a number ...
  *
  *     const sh_narrow_draw draw = sh_narrow_draw_for(seed, step, grain, tensor);
  *     uint64_t check = 0;
- *     top = sh_narrow_add[SH_NARROW_8][sh_variant_best()](sum, gradient, scale, count, &draw,
+ *     top = sh_narrow_add[SH_NARROW_8][sh_variant_chosen()](sum, gradient, scale, count, &draw,
  *                                                         &check);
  *     ... after all have been added, anywhere ...
- *     wrapped = sh_narrow_check[SH_NARROW_8][sh_variant_best()](total, 0, count) != check;
+ *     wrapped = sh_narrow_check[SH_NARROW_8][sh_variant_chosen()](total, 0, count) != check;
  *
  * Each table has the same function by instruction set. Threads: any; the caller locks `sum`.
  */

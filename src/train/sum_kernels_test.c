@@ -115,7 +115,7 @@ static void rounding_depends_on_key_and_place_alone(void **state)
     for (sh_narrow n = 0; n < SH_NARROW_COUNT; n++)
         for (size_t cut = 0; cut <= LENGTH; cut += 37) {
             const size_t bytes = (size_t)bits_of(n) / 8;
-            const unsigned v = sh_variant_best();
+            const unsigned v = sh_variant_chosen();
             unsigned char whole[2 * LENGTH] = {0}, parts[2 * LENGTH] = {0};
             uint64_t check = 0, part_check = 0;
             const sh_narrow_draw draw = sh_narrow_draw_for(1, 2, 3, 4);
@@ -138,8 +138,8 @@ static void rounding_depends_on_key_and_place_alone(void **state)
         uint64_t check = 0;
         for (size_t i = 0; i < LENGTH; i++)
             gradient[i] = 0.5f;
-        sh_narrow_add[SH_NARROW_8][sh_variant_best()](sums[d], gradient, 1, LENGTH, &draws[d],
-                                                      &check);
+        sh_narrow_add[SH_NARROW_8][sh_variant_chosen()](sums[d], gradient, 1, LENGTH, &draws[d],
+                                                        &check);
         for (size_t other = 0; other < d; other++) {
             size_t same = 0;
             for (size_t i = 0; i < LENGTH; i++)
@@ -169,7 +169,8 @@ static void rounding_is_unbiased(void **state)
             int8_t sums[LENGTH] = {0};
             uint64_t check = 0;
             double of_grain = 0, before = 0;
-            sh_narrow_add[SH_NARROW_8][sh_variant_best()](sums, gradient, 1, LENGTH, &draw, &check);
+            sh_narrow_add[SH_NARROW_8][sh_variant_chosen()](sums, gradient, 1, LENGTH, &draw,
+                                                            &check);
             for (size_t i = 0; i < LENGTH; i++) {
                 const double up = (i % 2 == 0 ? sums[i] : -5 - sums[i]) - p;
                 of_grain += up;
@@ -200,7 +201,7 @@ typedef struct three_grains {
 
 static void add_three(three_grains *g, sh_narrow narrow, float gradients[3][LENGTH])
 {
-    const unsigned v = sh_variant_best();
+    const unsigned v = sh_variant_chosen();
     memset(g, 0, sizeof *g);
     for (uint32_t k = 0; k < 3; k++) {
         const sh_narrow_draw draw = sh_narrow_draw_for(1, 1, k, 0);
@@ -226,7 +227,7 @@ static void partial_sums_may_wrap_and_final_ones_are_found(void **state)
             gradients[2][i] = -limit * 0.9f + sh_random_unit(&random);
         }
         add_three(&g, n, gradients);
-        assert_true(sh_narrow_check[n][sh_variant_best()](g.sums, 0, LENGTH) == g.check);
+        assert_true(sh_narrow_check[n][sh_variant_chosen()](g.sums, 0, LENGTH) == g.check);
         for (size_t i = 0; i < LENGTH; i++)
             assert_true(read_sum(g.sums, i, n) == g.wide[i]);
 
@@ -242,7 +243,7 @@ static void partial_sums_may_wrap_and_final_ones_are_found(void **state)
         gradients[2][3] += limit; /* two that wrapped in opposite directions do not make up */
         gradients[2][4] -= 2 * limit;
         add_three(&g, n, gradients);
-        assert_true(sh_narrow_check[n][sh_variant_best()](g.sums, 0, LENGTH) != g.check);
+        assert_true(sh_narrow_check[n][sh_variant_chosen()](g.sums, 0, LENGTH) != g.check);
     }
 }
 

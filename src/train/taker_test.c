@@ -272,9 +272,9 @@ static void apply_step(const struct world *world, struct donor *donor, double cl
             sh_statistic_follow(replica->parameters[tensor], integers_of(donor, t), scale, count,
                                 replica->follow, &max_abs);
         else
-            sh_optimizer_sums[sh_variant_best()](replica->optimizer, &replica->settings, &step,
-                                                 replica->parameters[tensor], slots,
-                                                 integers_of(donor, t), scale, count, &max_abs);
+            sh_optimizer_sums[sh_variant_chosen()](replica->optimizer, &replica->settings, &step,
+                                                   replica->parameters[tensor], slots,
+                                                   integers_of(donor, t), scale, count, &max_abs);
         sh_sum_follow(replica->sum, t, max_abs);
     }
     const sh_sum_totals totals = sh_sum_read_totals(replica->sum);

@@ -37,5 +37,5 @@ sh_weight_check_kernel *const sh_weight_check_kernels[SH_VARIANT_COUNT] = {SH_VA
 
 uint64_t sh_weight_check(const void *words, size_t first, size_t count)
 {
-    return sh_weight_check_kernels[sh_variant_best()](words, first, count);
+    return sh_weight_check_kernels[sh_variant_chosen()](words, first, count);
 }

@@ -6,7 +6,7 @@
 #include "base/host.h"
 
 sh_status sh_workbench_open(sh_workbench **bench, const sh_job *job, sh_dataset *dataset,
-                            const char *data, const char *variant)
+                            const char *data)
 {
     sh_status status;
     sh_workbench *fresh = calloc(1, sizeof *fresh);
@@ -20,7 +20,7 @@ sh_status sh_workbench_open(sh_workbench **bench, const sh_job *job, sh_dataset 
         SH_TRY_DONE(sh_pipeline_adopt(&fresh->pipeline, dataset, &options));
     else
         SH_TRY_DONE(sh_pipeline_open(&fresh->pipeline, data != NULL ? data : job->data, &options));
-    SH_TRY_DONE(sh_kernels_choose(&fresh->kernels, variant));
+    SH_TRY_DONE(sh_kernels_choose(&fresh->kernels, NULL));
     const sh_dataset_info *info = sh_pipeline_about(fresh->pipeline);
     const sh_problem problem = {info->channels, info->height, info->width, info->classes};
     SH_TRY_DONE(sh_replica_new(&fresh->replica, &fresh->job, &problem));

@@ -2,7 +2,7 @@
 /*
  * What a device needs to work on a job: the data, the kernels, the replica, the trainer.
  *
- *     SH_TRY(sh_workbench_open(&bench, &job, NULL, data, variant));    // data and replica
+ *     SH_TRY(sh_workbench_open(&bench, &job, NULL, data));    // data and replica
  *     ... load or receive the replica's state ...
  *     SH_TRY(sh_workbench_start(bench, lanes, 0));                 // compile
  *     sh_workbench_close(bench);
@@ -34,11 +34,11 @@ typedef struct sh_workbench {
 
 /*
  * Opens the data and makes a replica as the job begins. The data are `dataset`, which is taken over
- * (owned) also on failure; if NULL, what `data` names; if NULL, the job's. `variant` as in
- * kernel/kernels.h. The job is complete (sh_job_complete).
+ * (owned) also on failure; if NULL, what `data` names; if NULL, the job's. The job is
+ * complete (sh_job_complete).
  */
 sh_status sh_workbench_open(sh_workbench **bench, const sh_job *job, sh_dataset *dataset,
-                            const char *data, const char *variant) SHOAL_CHECKED;
+                            const char *data) SHOAL_CHECKED;
 
 /*
  * Compiles for this many lanes (0: all cores), or for fewer, so that the process stays below

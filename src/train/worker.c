@@ -133,8 +133,8 @@ void sh_worker_step(sh_worker *worker, double rate)
         if (is_statistic(replica, t))
             sh_statistic_follow_values(weights, gradient, count);
         else
-            sh_optimizer_values[sh_variant_best()](worker->optimizer, &worker->settings, &step,
-                                                   weights, slots, gradient, count);
+            sh_optimizer_values[sh_variant_chosen()](worker->optimizer, &worker->settings, &step,
+                                                     weights, slots, gradient, count);
     }
     worker->added = 0;
 }

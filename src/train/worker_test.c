@@ -113,8 +113,9 @@ static void define(float *weights, const sh_replica *replica, const sh_job *job,
                 for (size_t i = first; i < first + elements; i++)
                     weights[i] = 0.9f * weights[i] + 0.1f * gradient[i];
             else
-                sh_optimizer_values[sh_variant_best()](optimizer, &settings, &step, weights + first,
-                                                       slots, gradient + first, elements);
+                sh_optimizer_values[sh_variant_chosen()](optimizer, &settings, &step,
+                                                         weights + first, slots, gradient + first,
+                                                         elements);
         }
     }
     free(state);

@@ -13,14 +13,14 @@
 
 #include "backend/kernel/depthwise.h"
 #include "backend/kernel/product.h"
-#include "base/fail.h"
+#include "base/variant.h"
 
 #define SH_MULTIPLY_ADDS ((size_t)12 * 16 * 4096)
 
 typedef struct sh_kernels {
+    sh_variant variant; /* its place in the list */
     const char *name;
-    bool (*runs)(void); /* does this processor have what it needs? */
-    bool emulates;      /* without an instruction for multiply-adds: the same bits, very slowly */
+    bool emulates; /* without an instruction for multiply-adds: the same bits, very slowly */
     void (*product)(const sh_matrix_product *product);
     float (*multiply_adds)(void); /* SH_MULTIPLY_ADDS in registers: the processor's peak rate */
     sh_depthwise_forward *depthwise_forward;
@@ -28,13 +28,10 @@ typedef struct sh_kernels {
     sh_depthwise_weight *depthwise_weight;
 } sh_kernels;
 
-/* The variants of this build, fastest first; NULL at the end. The last one runs everywhere. */
+/* The variants of this build, by sh_variant; NULL at the end. Not all run on this processor. */
 const sh_kernels *const *sh_kernels_all(void);
 
-/*
- * The variant of this name; where it is NULL the one that SHOAL_VARIANT names, and where that is
- * not set the first that this processor runs. SH_INVALID lists those that it does.
- */
+/* Those of the variant that sh_variant_find() finds by this name; NULL: of the chosen one. */
 sh_status sh_kernels_choose(const sh_kernels **kernels, const char *name) SHOAL_CHECKED;
 
 #endif

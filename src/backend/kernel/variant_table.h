@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The table of one variant. Its file says the table's name, NAME as a string and RUNS, whether this
- * processor has what the file is compiled for, and includes this.
- */
+/* The table of one variant. Its file says VARIANT, a name of base/variant.h's list, and includes
+ * this. */
 #include "backend/kernel/depthwise_loops.h"
 #include "backend/kernel/kernels.h"
 #include "backend/kernel/product_loops.h"
+
+#define JOIN(a, b) a##b
+#define NAMED(a, b) JOIN(a, b)
+#define TEXT(a) #a
+#define TEXT_OF(a) TEXT(a)
 
 /* Twelve chains, as many as keep two units busy; the sum only keeps them from being left out. */
 static float multiply_adds(void)
@@ -24,14 +27,9 @@ static float multiply_adds(void)
     return sum[0];
 }
 
-static bool runs(void)
-{
-    return RUNS;
-}
-
-const sh_kernels TABLE = {
-    .name = NAME,
-    .runs = runs,
+const sh_kernels NAMED(sh_kernels_, VARIANT) = {
+    .variant = NAMED(SH_VARIANT_, VARIANT),
+    .name = TEXT_OF(VARIANT),
 #if defined(VEC_EMULATES)
     .emulates = true,
 #endif

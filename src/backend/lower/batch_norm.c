@@ -22,7 +22,7 @@ static size_t scratch_bytes(const sh_attributes *a, const sh_type *in, const sh_
 static void moments(const sh_call *call)
 {
     const sh_norm norm = norm_of(call->attributes, &call->in_type[0].shape);
-    sh_norm_moments(sh_variant_best(), &norm, call->in[0], call->out[0], call->out[1],
+    sh_norm_moments(call->kernels->variant, &norm, call->in[0], call->out[0], call->out[1],
                     call->scratch);
 }
 
@@ -33,7 +33,7 @@ static void forward(const sh_call *call)
 {
     const sh_norm norm = norm_of(call->attributes, &call->in_type[0].shape);
     const sh_norm_channels of = {call->in[1], call->in[2], call->in[3], call->in[4]};
-    sh_norm_forward(sh_variant_best(), &norm, call->in[0], &of,
+    sh_norm_forward(call->kernels->variant, &norm, call->in[0], &of,
                     call->in_count > 5 ? call->in[5] : NULL, call->out[0], call->scratch);
 }
 
@@ -44,7 +44,7 @@ static void backward(const sh_call *call)
 {
     const sh_norm norm = norm_of(call->attributes, &call->in_type[0].shape);
     const sh_norm_channels of = {call->in[2], call->in[3], call->in[4], call->in[5]};
-    sh_norm_backward(sh_variant_best(), &norm, call->in[0], call->in[1], &of, call->out[0],
+    sh_norm_backward(call->kernels->variant, &norm, call->in[0], call->in[1], &of, call->out[0],
                      call->out[1], call->out[2], call->scratch);
 }
 

@@ -41,7 +41,7 @@ static inline SH_INLINE void sum_body(size_t rows, size_t columns, const float *
 SH_VARIANTS(sum, (size_t rows, size_t columns, const float *in, float *out),
             (rows, columns, in, out));
 
-void sh_sum_rows(size_t rows, size_t columns, const float *dy, float *db)
+void sh_sum_rows(sh_variant variant, size_t rows, size_t columns, const float *dy, float *db)
 {
-    sum_variants[sh_variant_best()](rows, columns, dy, db);
+    sum_variants[variant](rows, columns, dy, db);
 }

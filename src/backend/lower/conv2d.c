@@ -635,7 +635,7 @@ static void grad_weight(const sh_call *call)
     const size_t C = g.groups * g.C, O = g.groups * g.O;
     float *dw = call->out[0];
     if (call->out_count > 1)
-        sh_sum_rows(g.images * g.out[0] * g.out[1], O, dy, call->out[1]);
+        sh_sum_rows(call->kernels->variant, g.images * g.out[0] * g.out[1], O, dy, call->out[1]);
     if (is_depthwise(&g)) {
         const sh_depthwise d = depthwise_of(&g);
         const sh_matrix matrix = depthwise_matrix(&g);

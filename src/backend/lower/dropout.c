@@ -13,7 +13,8 @@ static void dropout(const sh_call *call)
     const uint32_t *keys = call->in[1];
     float *y = call->out[0];
     for (size_t n = 0; n < shape->dim[0]; n++)
-        sh_drop_sample(&drop, keys + 2 * n, x + n * count, y + n * count, &extent);
+        sh_drop_sample(call->kernels->variant, &drop, keys + 2 * n, x + n * count, y + n * count,
+                       &extent);
 }
 
 const sh_lowering sh_lower_dropout = {.run = dropout, .layout = SH_LAYOUT_OF_FIRST};

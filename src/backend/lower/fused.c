@@ -31,7 +31,7 @@ SH_VARIANTS(relu_sum, (const relu_sum *s), (s));
 
 static void relu_sum_grad(const sh_call *call)
 {
-    relu_sum_variants[sh_variant_best()](&(relu_sum){
+    relu_sum_variants[call->kernels->variant](&(relu_sum){
         .y = call->in[0],
         .a = call->in[1],
         .b = call->in[2],

@@ -92,7 +92,7 @@ static void grad_weight(const sh_call *call)
                  O = call->in_type[1].shape.dim[1];
     multiply(call->kernels, O, K, N, call->in[1], true, call->in[0], call->out[0]);
     if (call->out_count > 1)
-        sh_sum_rows(N, O, call->in[1], call->out[1]);
+        sh_sum_rows(call->kernels->variant, N, O, call->in[1], call->out[1]);
 }
 
 const sh_lowering sh_lower_linear_grad_weight = {.run = grad_weight};

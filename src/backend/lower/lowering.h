@@ -71,6 +71,6 @@ sh_status sh_lower_node(sh_compiler *compiler, const sh_node *node) SHOAL_CHECKE
 sh_status sh_packing_new(sh_packing **packing, sh_compiler *compiler, size_t count) SHOAL_CHECKED;
 
 /* db [columns]: the sum of the rows of dy [rows, columns]. */
-void sh_sum_rows(size_t rows, size_t columns, const float *dy, float *db);
+void sh_sum_rows(sh_variant variant, size_t rows, size_t columns, const float *dy, float *db);
 
 #endif

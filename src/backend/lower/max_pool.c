@@ -272,7 +272,7 @@ static pooling measure(const sh_attributes *a, const sh_type *x, const sh_type *
 static void pool(const sh_call *call)
 {
     const pooling g = measure(call->attributes, &call->in_type[0], &call->out_type[0]);
-    forward_variants[sh_variant_best()](&g, call->in[0], call->out[0], call->out[1]);
+    forward_variants[call->kernels->variant](&g, call->in[0], call->out[0], call->out[1]);
 }
 
 const sh_lowering sh_lower_max_pool = {.run = pool, .layout = SH_LAYOUT_CHANNELS_LAST};
@@ -280,7 +280,7 @@ const sh_lowering sh_lower_max_pool = {.run = pool, .layout = SH_LAYOUT_CHANNELS
 static void spread(const sh_call *call)
 {
     const pooling g = measure(call->attributes, &call->out_type[0], &call->in_type[0]);
-    backward_variants[sh_variant_best()](&g, call->in[0], call->in[1], call->out[0]);
+    backward_variants[call->kernels->variant](&g, call->in[0], call->in[1], call->out[0]);
 }
 
 const sh_lowering sh_lower_max_pool_grad = {.run = spread, .layout = SH_LAYOUT_CHANNELS_LAST};

@@ -4,7 +4,7 @@
  *
  *     const sh_norm norm = sh_norm_of(rows, channels);
  *     void *scratch = ... sh_norm_scratch(&norm) bytes, aligned to SH_ALIGNMENT
- *     sh_norm_moments(sh_variant_best(), &norm, x, mean, variance, scratch);
+ *     sh_norm_moments(sh_variant_chosen(), &norm, x, mean, variance, scratch);
  *
  * The formulas are those of graph/op_norm.c, the expressions those of lower/batch_norm.c. Every
  * pointer is borrowed for the call.

@@ -110,7 +110,7 @@ static void moments_are_those_of_two_passes_in_double(void **state)
     (void)state;
     for (size_t i = 0; i < SIZES; i++) {
         subject s = start(sizes[i], 0.25f);
-        sh_norm_moments(sh_variant_best(), &s.norm, s.x, s.mean, s.variance, s.scratch);
+        sh_norm_moments(sh_variant_chosen(), &s.norm, s.x, s.mean, s.variance, s.scratch);
         check_moments(&s, 1e-6);
         stop(&s);
     }
@@ -125,11 +125,11 @@ static void variance_survives_a_distant_mean(void **state)
         if (sizes[i].rows < 2)
             continue;
         subject far = start(sizes[i], 1000.0f), drift = start(sizes[i], 0.0f);
-        sh_norm_moments(sh_variant_best(), &far.norm, far.x, far.mean, far.variance, far.scratch);
+        sh_norm_moments(sh_variant_chosen(), &far.norm, far.x, far.mean, far.variance, far.scratch);
         check_moments(&far, 1e-6);
         for (size_t j = 0; j < drift.elements; j++) /* the first long rows: another world */
             drift.x[j] += j < 2048 ? -300.0f : (float)j / (float)drift.elements;
-        sh_norm_moments(sh_variant_best(), &drift.norm, drift.x, drift.mean, drift.variance,
+        sh_norm_moments(sh_variant_chosen(), &drift.norm, drift.x, drift.mean, drift.variance,
                         drift.scratch);
         check_moments(&drift, 1e-6);
         stop(&far);
@@ -143,13 +143,13 @@ static void a_constant_has_no_variance(void **state)
     subject s = start((struct size){5000, 24}, 0);
     for (size_t i = 0; i < s.elements; i++)
         s.x[i] = 0.1f * (float)(i % 24);
-    sh_norm_moments(sh_variant_best(), &s.norm, s.x, s.mean, s.variance, s.scratch);
+    sh_norm_moments(sh_variant_chosen(), &s.norm, s.x, s.mean, s.variance, s.scratch);
     for (size_t c = 0; c < 24; c++) {
         assert_true(s.mean[c] == 0.1f * (float)c);
         assert_true(s.variance[c] >= 0 && s.variance[c] < 1e-12f);
     }
     s.x[24 * 2500 + 3] = NAN; /* stays in its channel */
-    sh_norm_moments(sh_variant_best(), &s.norm, s.x, s.mean, s.variance, s.scratch);
+    sh_norm_moments(sh_variant_chosen(), &s.norm, s.x, s.mean, s.variance, s.scratch);
     for (size_t c = 0; c < 24; c++)
         assert_true(isnan(s.mean[c]) == (c == 3) && isnan(s.variance[c]) == (c == 3));
     stop(&s);
@@ -191,14 +191,14 @@ static void forward_has_the_bits_of_its_expression(void **state)
                     s.x[j] *= 16; /* so that some are above 6 */
                 s.x[s.elements / 2] = NAN;
                 const sh_norm_channels of = channels_of(&s);
-                sh_norm_forward(sh_variant_best(), &s.norm, s.x, &of,
+                sh_norm_forward(sh_variant_chosen(), &s.norm, s.x, &of,
                                 residual == 1 ? s.residual : NULL, s.y, s.scratch);
                 for (size_t j = 0; j < s.elements; j++) {
                     const float sum = normalised(&s, j) + (residual == 1 ? s.residual[j] : 0.0f);
                     const float expected = reference_activation(s.norm.activation, sum);
                     assert_true(s.y[j] == expected || (isnan(s.y[j]) && isnan(expected)));
                 }
-                sh_norm_forward(sh_variant_best(), &s.norm, s.x, &of,
+                sh_norm_forward(sh_variant_chosen(), &s.norm, s.x, &of,
                                 residual == 1 ? s.residual : NULL, residual == 1 ? s.residual : s.x,
                                 s.scratch);
                 assert_memory_equal(s.y, residual == 1 ? s.residual : s.x,
@@ -252,17 +252,17 @@ static void backward_follows_the_formulas(void **state)
                 for (size_t j = 0; j < s.elements; j += 3)
                     s.x[j] *= 16;
                 const sh_norm_channels of = channels_of(&s);
-                sh_norm_backward(sh_variant_best(), &s.norm, s.dy, s.x, &of, s.y, s.dw, s.db,
+                sh_norm_backward(sh_variant_chosen(), &s.norm, s.dy, s.x, &of, s.y, s.dw, s.db,
                                  s.scratch);
                 for (size_t c = 0; c < s.norm.channels; c++)
                     check_channel_gradients(&s, c);
                 check_input_gradient(&s, s.y);
                 memcpy(s.residual, s.dy, s.elements * sizeof *s.dy);
-                sh_norm_backward(sh_variant_best(), &s.norm, s.dy, s.x, &of, s.dy, s.dw, s.db,
+                sh_norm_backward(sh_variant_chosen(), &s.norm, s.dy, s.x, &of, s.dy, s.dw, s.db,
                                  s.scratch);
                 assert_memory_equal(s.dy, s.y, s.elements * sizeof *s.y);
-                sh_norm_backward(sh_variant_best(), &s.norm, s.residual, s.x, &of, s.x, s.dw, s.db,
-                                 s.scratch);
+                sh_norm_backward(sh_variant_chosen(), &s.norm, s.residual, s.x, &of, s.x, s.dw,
+                                 s.db, s.scratch);
                 assert_memory_equal(s.x, s.y, s.elements * sizeof *s.y);
                 stop(&s);
             }
@@ -279,7 +279,7 @@ static void what_is_masked_adds_nothing(void **state)
     s.dy[16 * 9 + 6] = NAN;
     s.x[16 * 9 + 6] = s.w[6] > 0 ? -100.0f : 100.0f;
     const sh_norm_channels of = channels_of(&s);
-    sh_norm_backward(sh_variant_best(), &s.norm, s.dy, s.x, &of, s.y, s.dw, s.db, s.scratch);
+    sh_norm_backward(sh_variant_chosen(), &s.norm, s.dy, s.x, &of, s.y, s.dw, s.db, s.scratch);
     for (size_t c = 0; c < 16; c++)
         assert_false(isnan(s.dw[c]) || isnan(s.db[c]));
     for (size_t i = 0; i < s.elements; i++)

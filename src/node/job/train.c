@@ -320,10 +320,10 @@ static sh_status open_new(training *t, char note[SH_MESSAGE_BYTES])
     sh_status status = SH_OK;
     job.pretrained[0] = note[0] = '\0';
     if (t->options->pretrained == NULL)
-        return sh_workbench_open(&t->bench, &job, NULL, NULL, t->options->variant);
+        return sh_workbench_open(&t->bench, &job, NULL, NULL);
     SH_TRY(sh_fail_in(sh_weights_open(&file, t->options->pretrained), "--pretrained"));
     SH_TRY_DONE(sh_safetensors_hash(job.pretrained, file));
-    SH_TRY_DONE(sh_workbench_open(&t->bench, &job, NULL, NULL, t->options->variant));
+    SH_TRY_DONE(sh_workbench_open(&t->bench, &job, NULL, NULL));
     SH_TRY_DONE(sh_fail_in(
         sh_pretrained_load(note, t->bench->replica, file, SH_PRETRAINED_BUT_LAST), "--pretrained"));
 done:
