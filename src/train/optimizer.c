@@ -27,113 +27,130 @@
 
 #include "base/real.h"
 
-/* What a body is given. The gradient lies in `sum`, or else in `values`: `summed` is constant where
- * the body is compiled. */
+/* What a body is given; gradient i is gradient[i] * scale. */
 #define BODY_PARAMETERS                                                                            \
     const sh_optimizer_settings *settings, const sh_optimizer_step *step, float *restrict w,       \
-        float *const *slots, const int32_t *restrict sum, const float *restrict values,            \
-        float scale, size_t count, bool summed
-#define BODY_ARGUMENTS settings, step, w, slots, sum, values, scale, count, summed
+        float *const *slots, const float *restrict gradient, float scale, size_t count
+#define BODY_ARGUMENTS settings, step, w, slots, gradient, scale, count
 
-/* Gradient i. Out of the sum, it keeps the largest |S|: in int32, which every instruction set can
- * compare. A proven sum is never INT32_MIN. */
-static inline SH_INLINE float gradient_of(const int32_t *restrict sum, const float *restrict values,
-                                          size_t i, float scale, bool summed, int32_t *top)
-{
-    if (!summed)
-        return values[i] * scale;
-    const int32_t integer = sum[i], sign = integer >> 31;
-    const int32_t magnitude = (int32_t)((uint32_t)(integer ^ sign) - (uint32_t)sign);
-    *top = magnitude > *top ? magnitude : *top;
-    return (float)integer * scale;
-}
+/* Gradients out of a sum are made numbers so many at a time. */
+#define BLOCK 512
+#define MAX_SLOTS 2
 
-static inline SH_INLINE int32_t sgd_body(BODY_PARAMETERS, bool momentum, bool nesterov)
+static inline SH_INLINE void sgd_body(BODY_PARAMETERS, bool momentum, bool nesterov)
 {
     const float lr = step->lr, mu = settings->momentum, wd = settings->weight_decay;
     float *restrict v = momentum ? slots[0] : NULL;
-    int32_t top = 0;
     for (size_t i = 0; i < count; i++) {
-        const float g = gradient_of(sum, values, i, scale, summed, &top) + wd * w[i];
+        const float g = gradient[i] * scale + wd * w[i];
         if (momentum)
             v[i] = mu * v[i] + g;
         w[i] -= lr * (nesterov ? g + mu * v[i] : momentum ? v[i] : g);
     }
-    return top;
 }
 
 /* Decay is a part of the gradient, or `decoupled`: taken from the weight itself. */
-static inline SH_INLINE int32_t adam_body(BODY_PARAMETERS, bool decoupled)
+static inline SH_INLINE void adam_body(BODY_PARAMETERS, bool decoupled)
 {
     const float wd = settings->weight_decay, keep = step->keep, eps = settings->epsilon;
     const float b1 = settings->beta1, c1 = 1 - b1, b2 = settings->beta2, c2 = 1 - b2;
     const float pace = step->pace, unbias = step->unbias;
     float *restrict m = slots[0], *restrict s = slots[1];
-    int32_t top = 0;
     for (size_t i = 0; i < count; i++) {
-        const float gradient = gradient_of(sum, values, i, scale, summed, &top);
-        const float g = decoupled ? gradient : gradient + wd * w[i];
+        const float own = gradient[i] * scale;
+        const float g = decoupled ? own : own + wd * w[i];
         m[i] = b1 * m[i] + c1 * g;
         s[i] = b2 * s[i] + c2 * (g * g);
         w[i] = (decoupled ? keep * w[i] : w[i]) - pace * m[i] / (sqrtf(s[i]) * unbias + eps);
     }
-    return top;
 }
 
-static inline SH_INLINE int32_t rmsprop_body(BODY_PARAMETERS, bool momentum)
+static inline SH_INLINE void rmsprop_body(BODY_PARAMETERS, bool momentum)
 {
     const float lr = step->lr, wd = settings->weight_decay, eps = settings->epsilon;
     const float alpha = settings->alpha, rest = 1 - alpha, mu = settings->momentum;
     float *restrict s = slots[0], *restrict b = momentum ? slots[1] : NULL;
-    int32_t top = 0;
     for (size_t i = 0; i < count; i++) {
-        const float g = gradient_of(sum, values, i, scale, summed, &top) + wd * w[i];
+        const float g = gradient[i] * scale + wd * w[i];
         s[i] = alpha * s[i] + rest * (g * g);
         const float d = g / (sqrtf(s[i]) + eps);
         if (momentum)
             b[i] = mu * b[i] + d;
         w[i] -= lr * (momentum ? b[i] : d);
     }
-    return top;
 }
 
 /* Each case is a loop of its own, without the branches that its constants decide. */
-static inline SH_INLINE int32_t update_body(const sh_optimizer *optimizer, BODY_PARAMETERS)
+static inline SH_INLINE void update_body(const sh_optimizer *optimizer, BODY_PARAMETERS)
 {
     const bool momentum = settings->momentum > 0;
     switch (optimizer->rule) {
     case SH_RULE_ADAM:
-        return adam_body(BODY_ARGUMENTS, false);
+        adam_body(BODY_ARGUMENTS, false);
+        break;
     case SH_RULE_ADAMW:
-        return adam_body(BODY_ARGUMENTS, true);
+        adam_body(BODY_ARGUMENTS, true);
+        break;
     case SH_RULE_RMSPROP:
-        return momentum ? rmsprop_body(BODY_ARGUMENTS, true) : rmsprop_body(BODY_ARGUMENTS, false);
+        if (momentum)
+            rmsprop_body(BODY_ARGUMENTS, true);
+        else
+            rmsprop_body(BODY_ARGUMENTS, false);
+        break;
     case SH_RULE_SGD:
+        if (settings->nesterov)
+            sgd_body(BODY_ARGUMENTS, true, true);
+        else if (momentum)
+            sgd_body(BODY_ARGUMENTS, true, false);
+        else
+            sgd_body(BODY_ARGUMENTS, false, false);
         break;
     }
-    if (settings->nesterov)
-        return sgd_body(BODY_ARGUMENTS, true, true);
-    return momentum ? sgd_body(BODY_ARGUMENTS, true, false)
-                    : sgd_body(BODY_ARGUMENTS, false, false);
+}
+
+/* A block of a sum as numbers; returns the largest |S|: in int32, which every instruction set can
+ * compare. A proven sum is never INT32_MIN. */
+static inline SH_INLINE int32_t convert(float *restrict gradient, const int32_t *restrict sum,
+                                        size_t count, int32_t top)
+{
+    for (size_t i = 0; i < count; i++) {
+        const int32_t integer = sum[i], sign = integer >> 31;
+        const int32_t magnitude = (int32_t)((uint32_t)(integer ^ sign) - (uint32_t)sign);
+        top = magnitude > top ? magnitude : top;
+        gradient[i] = (float)integer;
+    }
+    return top;
 }
 
 #define UPDATE_VARIANT(name, target)                                                               \
+    static __attribute__((noinline))                                                               \
+    target void update_##name(const sh_optimizer *optimizer, BODY_PARAMETERS)                      \
+    {                                                                                              \
+        update_body(optimizer, BODY_ARGUMENTS);                                                    \
+    }                                                                                              \
     static target void sums_##name(                                                                \
         const sh_optimizer *optimizer, const sh_optimizer_settings *settings,                      \
         const sh_optimizer_step *step, float *weights, float *const *slots, const int32_t *sum,    \
         float scale, size_t count, uint32_t *max_abs)                                              \
     {                                                                                              \
-        const uint32_t top = (uint32_t)update_body(optimizer, settings, step, weights, slots, sum, \
-                                                   NULL, scale * step->clip, count, true);         \
-        *max_abs = top > *max_abs ? top : *max_abs;                                                \
+        float gradient[BLOCK], *at[MAX_SLOTS] = {NULL};                                            \
+        int32_t top = 0;                                                                           \
+        for (size_t first = 0; first < count; first += BLOCK) {                                    \
+            const size_t now = count - first < BLOCK ? count - first : BLOCK;                      \
+            for (size_t s = 0; s < sh_optimizer_slots(optimizer, settings); s++)                   \
+                at[s] = slots[s] + first;                                                          \
+            top = convert(gradient, sum + first, now, top);                                        \
+            update_##name(optimizer, settings, step, weights + first, at, gradient,                \
+                          scale * step->clip, now);                                                \
+        }                                                                                          \
+        *max_abs = (uint32_t)top > *max_abs ? (uint32_t)top : *max_abs;                            \
     }                                                                                              \
     static target void values_##name(const sh_optimizer *optimizer,                                \
                                      const sh_optimizer_settings *settings,                        \
                                      const sh_optimizer_step *step, float *weights,                \
                                      float *const *slots, const float *gradient, size_t count)     \
     {                                                                                              \
-        update_body(optimizer, settings, step, weights, slots, NULL, gradient, step->clip, count,  \
-                    false);                                                                        \
+        update_##name(optimizer, settings, step, weights, slots, gradient, step->clip, count);     \
     }
 SH_VARIANT_MAP(UPDATE_VARIANT)
 
