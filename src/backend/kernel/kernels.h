@@ -12,6 +12,7 @@
 #define SHOAL_BACKEND_KERNEL_KERNELS_H
 
 #include "backend/kernel/depthwise.h"
+#include "backend/kernel/maps.h"
 #include "backend/kernel/product.h"
 #include "base/variant.h"
 
@@ -26,6 +27,14 @@ typedef struct sh_kernels {
     sh_depthwise_forward *depthwise_forward;
     sh_depthwise_input *depthwise_input;
     sh_depthwise_weight *depthwise_weight;
+    sh_activate *activate;
+    sh_activate_grad *activate_grad;
+    sh_map *map;
+    sh_largest *largest;
+    sh_exp_sum *exp_sum;
+    sh_sum_above *sum_above;
+    sh_dot *dot;
+    sh_wide_sum *wide_sum;
 } sh_kernels;
 
 /* The variants of this build, by sh_variant; NULL at the end. Not all run on this processor. */

@@ -3,6 +3,7 @@
  * this. */
 #include "backend/kernel/depthwise_loops.h"
 #include "backend/kernel/kernels.h"
+#include "backend/kernel/maps_loops.h"
 #include "backend/kernel/product_loops.h"
 
 #define JOIN(a, b) a##b
@@ -38,4 +39,12 @@ const sh_kernels NAMED(sh_kernels_, VARIANT) = {
     .depthwise_forward = depthwise_forward,
     .depthwise_input = depthwise_input,
     .depthwise_weight = depthwise_weight,
+    .activate = activate,
+    .activate_grad = activate_grad,
+    .map = map,
+    .largest = largest,
+    .exp_sum = exp_sum,
+    .sum_above = sum_above,
+    .dot = dot,
+    .wide_sum = wide_sum,
 };

@@ -45,12 +45,8 @@ static void scale_grad(const sh_call *call)
     const size_t width = sh_shape_count(&call->in_type[0].shape) / rows;
     const float *restrict dy = call->in[0], *restrict x = call->in[1];
     float *restrict db = call->out[0];
-    for (size_t row = 0; row < rows; row++, x += width, dy += width) {
-        double sum = 0;
-        for (size_t i = 0; i < width; i++)
-            sum += (double)dy[i] * (double)x[i];
-        db[row] = (float)sum;
-    }
+    for (size_t row = 0; row < rows; row++, x += width, dy += width)
+        db[row] = (float)call->kernels->wide_sum(SH_WIDE_PRODUCTS, width, dy, x, 0);
 }
 
 const sh_lowering sh_lower_scale_grad = {.run = scale_grad};

@@ -2,12 +2,14 @@
 /*
  * Normalisation within samples (graph/op_group_norm.c has the formulas): x [N, G, D, P], where D P
  * elements share a mean and G D weights w [G, D] each scale P elements. A layer norm has G = 1 and
- * P = 1. Sums in double.
+ * P = 1. Sums in double, in parts as those of kernel/maps.h.
  */
 #include <math.h>
 #include <string.h>
 
 #include "backend/lower/lowering.h"
+
+#define PARTS 16
 
 typedef struct extent {
     size_t N, G, D, P;
@@ -25,17 +27,12 @@ static extent measure_input(const sh_call *call)
 }
 
 /* Mean and 1 / sqrt(variance + epsilon) of n elements. */
-static void measure(const float *x, size_t n, float epsilon, float *mean, float *inverse)
+static void measure(const sh_kernels *kernels, const float *x, size_t n, float epsilon, float *mean,
+                    float *inverse)
 {
-    double sum = 0, squares = 0;
-    for (size_t i = 0; i < n; i++)
-        sum += (double)x[i];
-    sum /= (double)n;
-    for (size_t i = 0; i < n; i++) {
-        const double off = (double)x[i] - sum;
-        squares += off * off;
-    }
-    *mean = (float)sum;
+    const double center = kernels->wide_sum(SH_WIDE_SUM, n, x, NULL, 0) / (double)n;
+    const double squares = kernels->wide_sum(SH_WIDE_SQUARES, n, x, NULL, center);
+    *mean = (float)center;
     *inverse = (float)(1.0 / sqrt(squares / (double)n + (double)epsilon));
 }
 
@@ -49,33 +46,50 @@ static void forward(const sh_call *call)
         const float *w = call->in[1], *b = call->in[2];
         const size_t first = row % e.G * e.D;
         float mean, inverse;
-        measure(x, n, call->attributes->number, &mean, &inverse);
+        measure(call->kernels, x, n, call->attributes->number, &mean, &inverse);
         for (size_t d = 0; d < e.D; d++)
             for (size_t i = d * e.P; i < (d + 1) * e.P; i++)
                 y[i] = (x[i] - mean) * inverse * w[first + d] + b[first + d];
     }
 }
 
+/* The sums of dy and of dy (x - mean) over the P elements of one weight. */
+static void sum_weight(const sh_kernels *kernels, size_t P, const float *dy, const float *x,
+                       float mean, double sums[2])
+{
+    if (P == 1) {
+        sums[0] = (double)*dy;
+        sums[1] = (double)*dy * ((double)*x - (double)mean);
+    } else {
+        sums[0] = kernels->wide_sum(SH_WIDE_SUM, P, dy, NULL, 0);
+        sums[1] = kernels->wide_sum(SH_WIDE_PRODUCTS, P, dy, x, (double)mean);
+    }
+}
+
 /* One group of one sample: adds to dw and db of its D weights and gives dx. */
-static void backward_group(const extent *e, const float *dy, const float *x, const float *w,
-                           float epsilon, float *dx, float *dw, float *db)
+static void backward_group(const sh_kernels *kernels, const extent *e, const float *dy,
+                           const float *x, const float *w, float epsilon, float *dx, float *dw,
+                           float *db)
 {
     const size_t n = e->D * e->P;
     float mean, inverse;
-    double sum = 0, product = 0;
-    measure(x, n, epsilon, &mean, &inverse);
+    double part[2][PARTS] = {{0}}, sums[2];
+    measure(kernels, x, n, epsilon, &mean, &inverse);
     for (size_t d = 0; d < e->D; d++) {
-        double of_dy = 0, of_product = 0;
-        for (size_t i = d * e->P; i < (d + 1) * e->P; i++) {
-            of_dy += (double)dy[i];
-            of_product += (double)(dy[i] * ((x[i] - mean) * inverse));
-        }
-        db[d] += (float)of_dy;
-        dw[d] += (float)of_product;
-        sum += of_dy * (double)w[d];
-        product += of_product * (double)w[d];
+        sum_weight(kernels, e->P, dy + d * e->P, x + d * e->P, mean, sums);
+        const double product = sums[1] * (double)inverse;
+        db[d] += (float)sums[0];
+        dw[d] += (float)product;
+        part[0][d % PARTS] += sums[0] * (double)w[d];
+        part[1][d % PARTS] += product * (double)w[d];
     }
-    const float sum_part = (float)(sum / (double)n), product_part = (float)(product / (double)n);
+    for (size_t half = PARTS / 2; half > 0; half /= 2)
+        for (size_t p = 0; p < half; p++) {
+            part[0][p] += part[0][p + half];
+            part[1][p] += part[1][p + half];
+        }
+    const float sum_part = (float)(part[0][0] / (double)n);
+    const float product_part = (float)(part[1][0] / (double)n);
     for (size_t d = 0; d < e->D; d++)
         for (size_t i = d * e->P; i < (d + 1) * e->P; i++)
             dx[i] = inverse * (dy[i] * w[d] - sum_part - (x[i] - mean) * inverse * product_part);
@@ -91,7 +105,8 @@ static void backward(const sh_call *call)
     memset(db, 0, e.G * e.D * sizeof *db);
     for (size_t row = 0; row < e.N * e.G; row++, dy += n, x += n, dx += n) {
         const size_t first = row % e.G * e.D;
-        backward_group(&e, dy, x, w + first, call->attributes->number, dx, dw + first, db + first);
+        backward_group(call->kernels, &e, dy, x, w + first, call->attributes->number, dx,
+                       dw + first, db + first);
     }
 }
 

@@ -1,46 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What training ends in: logits [N, K], labels [N]. Softmax is shifted by the largest logit: no
  * overflow. */
-#include <math.h>
 #include <stdint.h>
 
 #include "backend/lower/lowering.h"
 
-/* The largest logit, and log(sum(exp(logit - largest))). */
-static float log_sum(const float *logits, size_t K, float *largest)
-{
-    float sum = 0.0f;
-    *largest = logits[0];
-    for (size_t k = 1; k < K; k++)
-        if (logits[k] > *largest)
-            *largest = logits[k];
-    for (size_t k = 0; k < K; k++)
-        sum += expf(logits[k] - *largest);
-    return logf(sum);
-}
-
-/* The mean over the classes of logit - largest. */
-static float mean_below(const float *logits, size_t K, float largest)
-{
-    float sum = 0.0f;
-    for (size_t k = 0; k < K; k++)
-        sum += logits[k] - largest;
-    return sum / (float)K;
-}
-
 static void cross_entropy(const sh_call *call)
 {
     const size_t N = call->in_type[0].shape.dim[0], K = call->in_type[0].shape.dim[1];
+    const sh_kernels *const kernels = call->kernels;
     const float *logits = call->in[0];
     const int32_t *labels = call->in[1];
     float *loss = call->out[0];
     const float smoothing = call->attributes->number;
     for (size_t n = 0; n < N; n++, logits += K) {
-        float largest;
-        const float log_of_sum = log_sum(logits, K, &largest);
+        const float largest = kernels->largest(K, logits);
+        float log_of_sum = kernels->exp_sum(K, largest, logits, NULL);
+        kernels->map(SH_LOG, 1, &log_of_sum, &log_of_sum);
         float expected = logits[labels[n]] - largest; /* under the label's distribution */
-        if (smoothing > 0)
-            expected = (1.0f - smoothing) * expected + smoothing * mean_below(logits, K, largest);
+        if (smoothing > 0) {
+            const float mean = kernels->sum_above(K, largest, logits) / (float)K;
+            expected = (1.0f - smoothing) * expected + smoothing * mean;
+        }
         loss[n] = log_of_sum - expected;
     }
 }
@@ -56,12 +37,11 @@ static void cross_entropy_grad(const sh_call *call)
     const float everywhere = call->attributes->number / (float)K;
     const float on_label = 1.0f - call->attributes->number;
     for (size_t n = 0; n < N; n++, logits += K, dlogits += K) {
-        float largest;
-        const float log_of_sum = log_sum(logits, K, &largest);
+        const float largest = call->kernels->largest(K, logits);
+        const float sum = call->kernels->exp_sum(K, largest, logits, dlogits);
         for (size_t k = 0; k < K; k++) {
-            const float softmax = expf(logits[k] - largest - log_of_sum);
             const float label = (int32_t)k == labels[n] ? on_label : 0.0f;
-            dlogits[k] = dloss[n] * (softmax - label - everywhere);
+            dlogits[k] = dloss[n] * (dlogits[k] / sum - label - everywhere);
         }
     }
 }
@@ -91,14 +71,9 @@ static void mse(const sh_call *call)
     const size_t P = sh_shape_count(&call->in_type[0].shape) / N;
     const float *prediction = call->in[0], *target = call->in[1];
     float *loss = call->out[0];
-    for (size_t n = 0; n < N; n++, prediction += P, target += P) {
-        double sum = 0;
-        for (size_t i = 0; i < P; i++) {
-            const double off = (double)prediction[i] - (double)target[i];
-            sum += off * off;
-        }
-        loss[n] = (float)(sum / (double)P);
-    }
+    for (size_t n = 0; n < N; n++, prediction += P, target += P)
+        loss[n] = (float)(call->kernels->wide_sum(SH_WIDE_DISTANCE, P, prediction, target, 0) /
+                          (double)P);
 }
 
 const sh_lowering sh_lower_mse = {.run = mse};

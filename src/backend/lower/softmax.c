@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Softmax of x [outer, K, inner] along K, shifted by the largest: no overflow. */
-#include <math.h>
-
+/* Softmax of x [outer, K, inner] along K, shifted by the largest: no overflow. Rows whose elements
+ * do not lie side by side are gathered first. */
 #include "backend/lower/lowering.h"
 
 typedef struct extent {
@@ -17,47 +16,61 @@ static extent measure(const sh_attributes *a, const sh_shape *x)
     return e;
 }
 
-static void softmax_row(const float *x, float *y, size_t K, size_t step)
+/* Two rows. */
+static size_t scratch_bytes(const sh_attributes *a, const sh_type *in, const sh_type *out)
 {
-    float largest = x[0], sum = 0.0f;
-    for (size_t k = 1; k < K; k++)
-        largest = x[k * step] > largest ? x[k * step] : largest;
-    for (size_t k = 0; k < K; k++)
-        sum += y[k * step] = expf(x[k * step] - largest);
-    for (size_t k = 0; k < K; k++)
-        y[k * step] /= sum;
+    const extent e = measure(a, &in[0].shape);
+    (void)out;
+    return e.inner == 1 ? 0 : 2 * e.K * sizeof(float);
+}
+
+static const float *gather(float *row, const float *from, const extent *e)
+{
+    if (e->inner == 1)
+        return from;
+    for (size_t k = 0; k < e->K; k++)
+        row[k] = from[k * e->inner];
+    return row;
+}
+
+static void scatter(float *to, const float *row, const extent *e)
+{
+    for (size_t k = 0; k < e->K && row != to; k++)
+        to[k * e->inner] = row[k];
 }
 
 static void softmax(const sh_call *call)
 {
     const extent e = measure(call->attributes, &call->in_type[0].shape);
-    const float *x = call->in[0];
-    float *y = call->out[0];
-    for (size_t o = 0; o < e.outer; o++, x += e.K * e.inner, y += e.K * e.inner)
-        for (size_t i = 0; i < e.inner; i++)
-            softmax_row(x + i, y + i, e.K, e.inner);
+    for (size_t i = 0; i < e.outer * e.inner; i++) {
+        const size_t first = i / e.inner * e.K * e.inner + i % e.inner;
+        float *const to = (float *)call->out[0] + first;
+        float *const y = e.inner == 1 ? to : call->scratch;
+        const float *const x = gather(y, (const float *)call->in[0] + first, &e);
+        const float sum = call->kernels->exp_sum(e.K, call->kernels->largest(e.K, x), x, y);
+        for (size_t k = 0; k < e.K; k++)
+            y[k] /= sum;
+        scatter(to, y, &e);
+    }
 }
 
-const sh_lowering sh_lower_softmax = {.run = softmax};
-
-static void grad_row(const float *dy, const float *y, float *dx, size_t K, size_t step)
-{
-    float sum = 0.0f;
-    for (size_t k = 0; k < K; k++)
-        sum += dy[k * step] * y[k * step];
-    for (size_t k = 0; k < K; k++)
-        dx[k * step] = y[k * step] * (dy[k * step] - sum);
-}
+const sh_lowering sh_lower_softmax = {.run = softmax, .scratch_bytes = scratch_bytes};
 
 static void softmax_grad(const sh_call *call)
 {
     const extent e = measure(call->attributes, &call->in_type[0].shape);
-    const size_t block = e.K * e.inner;
-    const float *dy = call->in[0], *y = call->in[1];
-    float *dx = call->out[0];
-    for (size_t o = 0; o < e.outer; o++, dy += block, y += block, dx += block)
-        for (size_t i = 0; i < e.inner; i++)
-            grad_row(dy + i, y + i, dx + i, e.K, e.inner);
+    float *const rows = call->scratch;
+    for (size_t i = 0; i < e.outer * e.inner; i++) {
+        const size_t first = i / e.inner * e.K * e.inner + i % e.inner;
+        float *const to = (float *)call->out[0] + first;
+        float *const dx = e.inner == 1 ? to : rows;
+        const float *const dy = gather(dx, (const float *)call->in[0] + first, &e);
+        const float *const y = gather(rows + e.K, (const float *)call->in[1] + first, &e);
+        const float sum = call->kernels->dot(e.K, dy, y);
+        for (size_t k = 0; k < e.K; k++)
+            dx[k] = y[k] * (dy[k] - sum);
+        scatter(to, dx, &e);
+    }
 }
 
-const sh_lowering sh_lower_softmax_grad = {.run = softmax_grad};
+const sh_lowering sh_lower_softmax_grad = {.run = softmax_grad, .scratch_bytes = scratch_bytes};
