@@ -42,11 +42,17 @@
 #define SH_EACH_ELEMENT(i, count) _Pragma("GCC ivdep") for (size_t i = 0; i < (count); i++)
 #endif
 
+/* A file whose loops wait for memory says "avx2" before it includes this: equal functions of a file
+ * become one. */
+#if !defined(SH_VARIANT_AVX512)
+#define SH_VARIANT_AVX512 "avx512f"
+#endif
+
 /* One list, fastest first: name, attributes of its functions, whether this processor runs them (an
  * expression in variant.c), what else is given. The last one runs everywhere. */
 #if defined(__x86_64__) && defined(__GNUC__)
 #define SH_VARIANT_EACH(X, ...)                                                                    \
-    X(avx512, __attribute__((target("avx512f"))), HAS("avx512f"), __VA_ARGS__)                     \
+    X(avx512, __attribute__((target(SH_VARIANT_AVX512))), HAS("avx512f"), __VA_ARGS__)             \
     X(avx2, __attribute__((target("avx2"))), HAS("avx2") && HAS("fma"), __VA_ARGS__)               \
     X(plain, , true, __VA_ARGS__)
 #elif defined(__aarch64__)

@@ -18,7 +18,10 @@
  *
  * Each operation rounds once, in the order written; the build forbids contraction. Division and
  * square root are IEEE operations too, in scalar and in vector form.
+ *
+ * Memory sets the pace, so AVX-512 has no loops of its own.
  */
+#define SH_VARIANT_AVX512 "avx2"
 #include "train/optimizer.h"
 
 #include <math.h>
