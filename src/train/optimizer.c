@@ -38,7 +38,6 @@
 
 /* Gradients out of a sum are made numbers so many at a time. */
 #define BLOCK 512
-#define MAX_SLOTS 2
 
 static inline SH_INLINE void sgd_body(BODY_PARAMETERS, bool momentum, bool nesterov)
 {
@@ -136,7 +135,7 @@ static inline SH_INLINE int32_t convert(float *restrict gradient, const int32_t 
         const sh_optimizer_step *step, float *weights, float *const *slots, const int32_t *sum,    \
         float scale, size_t count, uint32_t *max_abs)                                              \
     {                                                                                              \
-        float gradient[BLOCK], *at[MAX_SLOTS] = {NULL};                                            \
+        float gradient[BLOCK], *at[SH_OPTIMIZER_MAX_SLOTS] = {NULL};                               \
         int32_t top = 0;                                                                           \
         for (size_t first = 0; first < count; first += BLOCK) {                                    \
             const size_t now = count - first < BLOCK ? count - first : BLOCK;                      \
