@@ -13,7 +13,7 @@
 
 /*
  * The most bytes that are alive at any node, parameters apart: by lifetimes, where results take
- * the place of operands wherever they may. What a backend needs beyond (scratch, gaps, values in
+ * the place of operands wherever they may. What a program needs beyond (scratch, gaps, values in
  * two layouts) is not counted.
  */
 sh_status sh_graph_live_bytes(size_t *bytes, const sh_graph *graph) SHOAL_CHECKED;

@@ -3,8 +3,8 @@
  * Pooling over windows: x [N, C, H, W] -> y [N, C, P, Q] of kernel[0] x kernel[1] windows.
  *
  * max_pool gives the largest of each window, and `choice` (u8, as y): which one it was, counted row
- * by row within the window. How `choice` is laid out is the business of the backend that made it;
- * only max_pool_grad reads it, from the same backend. Its windows may reach further beyond the end
+ * by row within the window. How `choice` is laid out is the business of what lowers it: only
+ * max_pool_grad reads it. Its windows may reach further beyond the end
  * (after[2], after[3]) than beyond the beginning: PyTorch's ceil_mode.
  *
  * avg_pool divides by the elements of the whole window, zeros of the padding among them: PyTorch's

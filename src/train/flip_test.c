@@ -41,7 +41,8 @@ static void other_words_are_refused(void **state)
         setenv("SHOAL_TEST_FLIP", texts[i], 1);
         assert_int_equal(sh_flip_arm(&flip, "laptop"), SH_INVALID);
         snprintf(message, sizeof message,
-                 "SHOAL_TEST_FLIP '%s': must be DEVICE@STEPS, such as laptop@12, or first-grain", texts[i]);
+                 "SHOAL_TEST_FLIP '%s': must be DEVICE@STEPS, such as laptop@12, or first-grain",
+                 texts[i]);
         assert_string_equal(sh_message(), message);
     }
 }

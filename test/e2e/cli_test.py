@@ -70,6 +70,7 @@ MISUSE = (
     ("train lenet --resume runs/1", "train: needs both MODEL DATA with --resume, or neither", "train"),
     ("train lenet digits --bach-size 3", "unknown option --bach-size; did you mean --batch-size?", "train"),
     ("train lenet digits -lr 3", "unknown option -lr; did you mean --lr?", "train"),
+    ("train lenet digits --mixed", "unknown option --mixed", "train"),
     ("train lenet digits --quiet=yes", "--quiet: takes no value", "train"),
     ("train lenet digits --seed", "--seed: needs a value, N", "train"),
     ("train lenet digits --json --quiet", "--json: needs a value, FILE", "train"),
