@@ -134,7 +134,9 @@ def pypi_python():
     said = ""
     try:
         with open(PYPI + ".log", encoding="utf-8", errors="replace") as file:
-            said = next((line.strip() for line in file if "error" in line.lower()), "")
+            text = file.read()
+        said = ", ".join(found.group(1) for found in (
+            re.search(r"(?m)^(?:ERROR|Error): (.*?)\.?$", text), re.search(r"\[Errno -?\d+\] ([A-Za-z ]+)", text)) if found)
     except OSError:
         pass
     raise Skip("no PyTorch from PyPI in build/bench-pytorch, where bench/run.sh puts it%s" % (
