@@ -23,11 +23,13 @@
 
 #define NAMED_MOST 8 /* ranks in a message */
 /* A rank that is told to end is soon ended by force: by the mpirun of Open MPI 4 after 1 s, by that
- * of Open MPI 5 after 250 ms, which nothing changes, and in which it does not answer MPI's
+ * of Open MPI 5 (PRTE) after 250 ms, which nothing changes, and in which it does not answer MPI's
  * farewell. So long the first rank waits for the step's end, and so long for the farewell; what is
  * left is for the checkpoint. */
-#define PATIENCE_MS 120
-#define FAREWELL_MS 20
+#define PATIENCE_MS 300
+#define FAREWELL_MS 200
+#define PRTE_PATIENCE_MS 120
+#define PRTE_FAREWELL_MS 20
 /* How long the other ranks wait when all are told to end. mpirun ends all at once when one has
  * ended, and the first rank has something to save and to say. */
 #define LINGER_MS 5000
@@ -259,11 +261,17 @@ static sh_status open_ranks(sh_company *company)
     return SH_OK;
 }
 
+static bool is_by_prte(void)
+{
+    return getenv("PRTE_LAUNCHED") != NULL;
+}
+
 static void close_ranks(sh_company *company, bool in_haste)
 {
     const sh_ranks *ranks = (sh_ranks *)company;
+    const int farewell_ms = is_by_prte() ? PRTE_FAREWELL_MS : FAREWELL_MS;
     if (company->engine != NULL && (in_haste || atomic_load(&ranks->parted)))
-        sh_mpi_close_within(company->engine, company->rank == 0 ? FAREWELL_MS : LINGER_MS);
+        sh_mpi_close_within(company->engine, company->rank == 0 ? farewell_ms : LINGER_MS);
     else
         sh_engine_close(company->engine); /* waits for the others */
 }
@@ -282,10 +290,11 @@ static sh_status run(sh_company *company, sh_course *course, sh_ending *ending)
 {
     sh_ranks *ranks = (sh_ranks *)company;
     sh_watchdog *watchdog = NULL;
+    const int patience_ms = is_by_prte() ? PRTE_PATIENCE_MS : PATIENCE_MS;
     sh_status status = sh_watchdog_start(
         &watchdog, &(sh_watchdog_options){
                        .stop = company->options->stop,
-                       .patience_ms = company->rank == 0 ? PATIENCE_MS : LINGER_MS,
+                       .patience_ms = company->rank == 0 ? patience_ms : LINGER_MS,
                        .on_overdue = on_overdue,
                        .context = company,
                    });
