@@ -32,8 +32,7 @@
 
 #include "cluster/membership_views.h"
 
-#define SILENCE_MS 450 /* after which a device that was not heard is lost */
-#define TICK_MS 100    /* that the time between two ticks counts as at most */
+#define TICK_MS 100 /* that the time between two ticks counts as at most */
 
 sh_status sh_membership_new(sh_membership **membership, const sh_membership_options *options)
 {
@@ -73,7 +72,7 @@ typedef enum farewell {
 /* It is no member any more; the others go on without it. */
 static void lose(sh_membership *membership, sh_roster_entry *one, const char *reason, farewell word)
 {
-    const uint64_t silent_ms = membership->clock_ms - one->heard_ms;
+    const uint64_t silent_ms = sh_silence_ms(&one->silence, membership->clock_ms);
     const bool seated = one->seated, told = one->ready && !one->dismissed;
     one->present = false;
     if (word != NOTHING) {
@@ -152,10 +151,8 @@ static void handle_hello(sh_membership *membership, const sh_membership_event *e
     sh_roster_entry *one = &membership->members[slot];
     if (slot >= membership->slots)
         membership->slots = slot + 1;
-    *one = (sh_roster_entry){.present = true,
-                             .device = event->device,
-                             .local = event->local,
-                             .heard_ms = membership->clock_ms};
+    *one = (sh_roster_entry){.present = true, .device = event->device, .local = event->local};
+    sh_silence_begin(&one->silence, membership->clock_ms);
     snprintf(one->name, sizeof one->name, "%s", event->name);
     sh_membership_touch(membership, one);
     sh_membership_act(membership, SH_MEMBERSHIP_ADMIT, one->device, "%s", "");
@@ -302,7 +299,7 @@ static void handle_notice(sh_membership *membership, const sh_membership_event *
     sh_roster_entry *one = sh_membership_find(membership, event->device);
     if (one == NULL)
         return;
-    one->heard_ms = membership->clock_ms;
+    sh_silence_heard(&one->silence, membership->clock_ms);
     if (event->notice->serial <= one->notice.serial)
         return;
     const bool makes_sense = event->notice->life >= SH_LIFE_PREPARING &&
@@ -345,7 +342,9 @@ static void handle_tick(sh_membership *membership, uint64_t now_ms)
     uint32_t lost = 0;
     for (uint32_t i = 1; i < membership->slots && lost < SH_MEMBERSHIP_LOST_MAX; i++) {
         sh_roster_entry *one = &membership->members[i];
-        if (!one->present || membership->clock_ms - one->heard_ms < SILENCE_MS)
+        const bool awaited = one->seated || sh_membership_expects(membership, one->device);
+        if (!one->present || sh_silence_ms(&one->silence, membership->clock_ms) <
+                                 sh_silence_limit_ms(&one->silence, awaited))
             continue;
         lose(membership, one, "nothing was heard of it", SILENCE);
         lost++;
@@ -392,7 +391,7 @@ void sh_membership_handle(sh_membership *membership, const sh_membership_event *
         break;
     case SH_MEMBERSHIP_HEARD:
         if (one != NULL)
-            one->heard_ms = membership->clock_ms;
+            sh_silence_heard(&one->silence, membership->clock_ms);
         break;
     case SH_MEMBERSHIP_GONE:
         if (one != NULL && event->device == 0)

@@ -16,6 +16,7 @@
 #include "cluster/balance.h"
 #include "cluster/membership.h"
 #include "cluster/recovery.h"
+#include "cluster/silence.h"
 
 #define SH_MEMBERSHIP_ACTIONS_MAX 128 /* of one event */
 #define SH_MEMBERSHIP_LOST_MAX 32     /* in one tick; more wait for the next */
@@ -40,7 +41,7 @@ typedef struct sh_roster_entry {
     bool proven;   /* as sh_survivor has it */
     uint32_t device, failures;
     uint64_t serial; /* of its directive */
-    uint64_t heard_ms;
+    sh_silence silence;
     sh_position entered; /* where its view began when it was not proven yet */
     sh_notice notice;
     char name[SH_MEMBERSHIP_TEXT];

@@ -264,6 +264,34 @@ static void silence_is_noticed_but_not_our_own(void **state)
     assert_true(again);
 }
 
+/* Device 1 says something each `pause_ms`, for a while. */
+static void hear_each(uint64_t *now_ms, uint64_t pause_ms)
+{
+    for (uint64_t passed_ms = 0; passed_ms < 4000; passed_ms += 50) {
+        *now_ms += 50;
+        coordinate(&(sh_membership_event){.kind = SH_MEMBERSHIP_TICK, .now_ms = *now_ms});
+        if (passed_ms % pause_ms == 0)
+            coordinate(&(sh_membership_event){.kind = SH_MEMBERSHIP_HEARD, .device = 1});
+    }
+}
+
+static void one_that_gets_slow_is_not_lost(void **state)
+{
+    (void)state;
+    work_with(2);
+    uint64_t now_ms = 1000;
+    for (uint64_t pause_ms = 100; pause_ms < 1000; pause_ms += pause_ms / 2 / 50 * 50)
+        hear_each(&now_ms, pause_ms);
+    assert_true(sh_membership_has(membership, 1));
+    come(3); /* and now it opens its data */
+    for (int i = 0; i < 39; i++)
+        coordinate(&(sh_membership_event){.kind = SH_MEMBERSHIP_TICK, .now_ms = now_ms += 50});
+    assert_true(sh_membership_has(membership, 3));
+    coordinate(&(sh_membership_event){.kind = SH_MEMBERSHIP_TICK, .now_ms = now_ms += 50});
+    assert_false(sh_membership_has(membership, 3));
+    assert_false(sh_membership_has(membership, 1));
+}
+
 static void a_link_that_keeps_breaking_costs_the_place(void **state)
 {
     (void)state;
@@ -433,6 +461,7 @@ int main(void)
         cmocka_unit_test(an_odd_replica_is_brought_back),
         cmocka_unit_test(two_that_differ_end_the_job),
         cmocka_unit_test(silence_is_noticed_but_not_our_own),
+        cmocka_unit_test(one_that_gets_slow_is_not_lost),
         cmocka_unit_test(a_link_that_keeps_breaking_costs_the_place),
         cmocka_unit_test(those_that_cannot_link_get_others_between_them),
         cmocka_unit_test(an_older_ring_can_break_last),

@@ -42,12 +42,12 @@ MUTATIONS = [
     ("judges before all have halted", "membership_views.c",
      "one->notice.halted < next->number", "one->device == 0"),
     ("never misses the silent", "membership.c",
-     "membership->clock_ms - one->heard_ms < SILENCE_MS", "true"),
+     "!one->present || sh_silence_ms", "true || sh_silence_ms"),
     ("hears nothing in a notice that says nothing new", "membership.c",
-     "    one->heard_ms = membership->clock_ms;\n"
+     "    sh_silence_heard(&one->silence, membership->clock_ms);\n"
      "    if (event->notice->serial <= one->notice.serial)\n        return;",
      "    if (event->notice->serial <= one->notice.serial)\n        return;\n"
-     "    one->heard_ms = membership->clock_ms;"),
+     "    sh_silence_heard(&one->silence, membership->clock_ms);"),
     ("believes an older notice", "membership.c",
      "event->notice->serial <= one->notice.serial", "event->notice->serial == one->notice.serial"),
     ("obeys an older directive", "participant.c",

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How long a device may be silent before it counts as lost. Devices say something every 100 ms; one
+ * that is slow, or busy beyond its means, does so later. So the limit of each follows from what was
+ * measured of it: twice its longest pause of late.
+ *
+ *     sh_silence_begin(&silence, now_ms);
+ *     sh_silence_heard(&silence, now_ms);            // each time it says something
+ *     if (sh_silence_ms(&silence, now_ms) >= sh_silence_limit_ms(&silence, true))
+ *         lose(device);
+ *
+ * Threads: caller locks. Times are of one clock that does not go back.
+ */
+#ifndef SHOAL_CLUSTER_SILENCE_H
+#define SHOAL_CLUSTER_SILENCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SH_SILENCE_LEAST_MS 450  /* the limit of a device that keeps its time */
+#define SH_SILENCE_ALONE_MS 2000 /* the least limit while nobody waits for it */
+#define SH_SILENCE_MOST_MS 8000  /* the limit of any */
+#define SH_SILENCE_RECALL_MS                                                                       \
+    5000 /* a pause is remembered for so long, and at most twice as long                           \
+          */
+
+typedef struct sh_silence {
+    uint64_t heard_ms, recall_ms; /* when it was last heard; when `longest` was last moved on */
+    uint64_t longest_ms[2];       /* pause since then, and in the time before */
+} sh_silence;
+
+/* The device has just come. */
+void sh_silence_begin(sh_silence *silence, uint64_t now_ms);
+
+void sh_silence_heard(sh_silence *silence, uint64_t now_ms);
+
+/* Since it was last heard. */
+uint64_t sh_silence_ms(const sh_silence *silence, uint64_t now_ms);
+
+/* `awaited`: others cannot go on without it. One that gets ready delays nobody, and opening data
+ * and making its programs keeps it busier than training will: its pauses are measured then. */
+uint64_t sh_silence_limit_ms(const sh_silence *silence, bool awaited);
+
+#endif
