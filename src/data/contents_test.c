@@ -47,7 +47,7 @@ static void pieces_are_the_whole(void **state)
     sh_dataset *data = set_open(&s, SET_CIFAR10);
     const sh_contents *c;
     assert_ok(sh_contents_of(&c, data));
-    const size_t bytes = c->file[0].bytes;
+    const size_t bytes = (size_t)c->file[0].bytes;
     uint8_t *whole = malloc(bytes), *pieces = malloc(bytes);
     assert_non_null(whole);
     assert_non_null(pieces);

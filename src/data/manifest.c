@@ -51,6 +51,11 @@ static void walk_u32(cursor *c, uint32_t *number)
     *number = (uint32_t)walk_number(c, *number, 4);
 }
 
+static void walk_extent(cursor *c, size_t *number)
+{
+    *number = (uint32_t)walk_number(c, *number, 4);
+}
+
 static void walk_reals(cursor *c, float reals[SH_DATASET_CHANNELS_MOST])
 {
     for (int i = 0; i < SH_DATASET_CHANNELS_MOST; i++) {
@@ -77,9 +82,9 @@ static void walk_head(cursor *c, sh_manifest *m, char magic[MAGIC_BYTES], uint32
     walk_u32(c, &m->block_bytes);
     walk_bytes(c, m->kind, SH_MANIFEST_KIND);
     walk_bytes(c, info->fingerprint, FINGERPRINT);
-    info->channels = walk_number(c, info->channels, 4);
-    info->height = walk_number(c, info->height, 4);
-    info->width = walk_number(c, info->width, 4);
+    walk_extent(c, &info->channels);
+    walk_extent(c, &info->height);
+    walk_extent(c, &info->width);
     walk_u32(c, &info->classes);
     for (int split = 0; split < SH_SPLITS; split++)
         walk_u32(c, &info->count[split]);

@@ -120,7 +120,7 @@ static void what_was_put_is_read_also_later(void **state)
     for (uint32_t i = 0; i < blocks; i++)
         assert_block(&b, i);
     /* Across blocks, from one end of the file to the other. */
-    const size_t bytes = b.manifest->contents.file[0].bytes;
+    const size_t bytes = (size_t)b.manifest->contents.file[0].bytes;
     uint8_t *whole = malloc(bytes), *expected = malloc(bytes);
     assert_non_null(whole);
     assert_non_null(expected);

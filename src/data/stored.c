@@ -246,9 +246,10 @@ sh_status sh_stored_seal(sh_stored *set, char stamps[SH_SPLITS][SH_STORED_STAMP]
         const uint32_t chunk = 1 + (uint32_t)((CHUNK_BYTES - set->label_bytes) / label->stride);
         for (uint32_t first = 0, here = 0; first < count; first += here) {
             here = count - first < chunk ? count - first : chunk;
+            const uint64_t wanted = (here - 1) * label->stride + set->label_bytes;
             SH_TRY_DONE(stored_fetch(&set->base, label->file,
                                      sh_contents_offset(label, first) - before, buffer,
-                                     (here - 1) * label->stride + set->label_bytes));
+                                     (size_t)wanted)); /* CHUNK_BYTES at most */
             for (uint32_t i = 0; i < here; i++) {
                 const uint8_t *at = buffer + i * label->stride;
                 SH_TRY_DONE(check(set, split, first + i, at));

@@ -78,7 +78,7 @@ static void take_turn(sh_channel *channel, bool may_read);
 
 static bool set_timer(struct event *timer, uint32_t after_ms)
 {
-    const struct timeval after = {.tv_sec = after_ms / 1000,
+    const struct timeval after = {.tv_sec = (time_t)(after_ms / 1000),
                                   .tv_usec = (suseconds_t)(after_ms % 1000) * 1000};
     return event_add(timer, &after) == 0;
 }

@@ -212,7 +212,7 @@ struct event_base *sh_loop_base(sh_loop *loop)
 
 static sh_status arm(sh_timer *timer, uint32_t after_ms)
 {
-    const struct timeval after = {.tv_sec = after_ms / 1000,
+    const struct timeval after = {.tv_sec = (time_t)(after_ms / 1000),
                                   .tv_usec = (suseconds_t)(after_ms % 1000) * 1000};
     if (event_add(timer->event, &after) != 0)
         return sh_fail_memory(sizeof(void *), "a running timer");

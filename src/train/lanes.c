@@ -268,7 +268,7 @@ static sh_status fit(sh_lanes *lanes, const sh_lanes_options *options)
 {
     const sh_footprint *whole = &lanes->footprint;
     const uint64_t base = whole->base + whole->weights + whole->optimizer + whole->sum;
-    tier tiers[TIERS] = {{CHEAP_ONLY, false, whole->lane, lanes->shared_bytes},
+    tier tiers[TIERS] = {{CHEAP_ONLY, false, lanes->memory_bytes, lanes->shared_bytes},
                          {.segments = CHEAP_ONLY, .on_demand = true}};
     for (size_t i = 0; i < CUTS; i++) {
         tiers[2 + i] = (tier){.segments = cuts[i]};

@@ -35,7 +35,7 @@ uint64_t sh_worker_bytes(const sh_replica *replica, const sh_job *job)
     const sh_optimizer_settings settings = sh_optimizer_settings_of(job);
     if (sh_optimizer_find(&optimizer, job->optimizer) != SH_OK)
         return 0;
-    return arrays_of(sh_optimizer_slots(optimizer, &settings)) * replica->summed_count *
+    return (uint64_t)arrays_of(sh_optimizer_slots(optimizer, &settings)) * replica->summed_count *
            sizeof(float);
 }
 
@@ -54,7 +54,10 @@ sh_status sh_worker_new(sh_worker **worker, const sh_replica *replica, const sh_
     fresh->parameters = calloc(replica->tensors, sizeof *fresh->parameters);
     if (fresh->parameters == NULL)
         SH_TRY_DONE(sh_fail_memory(replica->tensors * sizeof *fresh->parameters, "a worker"));
-    SH_TRY_DONE(sh_pages_new((void **)&fresh->block, sh_worker_bytes(replica, job), "a worker"));
+    const uint64_t bytes = sh_worker_bytes(replica, job);
+    if ((size_t)bytes != bytes) /* more than a 32-bit processor can address */
+        SH_TRY_DONE(sh_fail_memory(SIZE_MAX, "a worker"));
+    SH_TRY_DONE(sh_pages_new((void **)&fresh->block, (size_t)bytes, "a worker"));
     float *next = fresh->block;
     fresh->weights = next;
     fresh->gradient = next += fresh->count;
