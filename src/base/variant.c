@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#if defined(__arm__)
+#include <sys/auxv.h>
+#endif
 
 #define HAS(feature) (__builtin_cpu_supports(feature) != 0)
 

@@ -59,6 +59,10 @@
 #define SH_VARIANT_EACH(X, ...)                                                                    \
     X(neon, , true, __VA_ARGS__)                                                                   \
     X(plain, , true, __VA_ARGS__)
+#elif defined(__arm__)
+#define SH_VARIANT_EACH(X, ...)                                                                    \
+    X(vfpv4, , (getauxval(AT_HWCAP) & HWCAP_ARM_VFPv4) != 0, __VA_ARGS__)                          \
+    X(plain, , true, __VA_ARGS__)
 #else
 #define SH_VARIANT_EACH(X, ...) X(plain, , true, __VA_ARGS__)
 #endif

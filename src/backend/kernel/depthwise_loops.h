@@ -67,10 +67,10 @@ typedef struct gathering {
 VEC_INLINE void gather_band(const gathering *g, size_t c, size_t width, const size_t neighbours,
                             const bool part)
 {
-    vec sum[NEIGHBOURS];
+    vec_held sum[NEIGHBOURS];
 #pragma GCC unroll 4
     for (size_t i = 0; i < neighbours; i++)
-        sum[i] = vec_all(0.0f);
+        sum[i] = vec_hold(vec_all(0.0f));
     for (size_t r = 0; r < g->rows->count; r++) {
         const float *const row = g->from + g->rows->at[r] * g->from_row + c;
         const float *const weights = g->w + g->rows->tap[r] * g->w_row + c;
@@ -80,19 +80,20 @@ VEC_INLINE void gather_band(const gathering *g, size_t c, size_t width, const si
             const vec weight = part ? vec_load_part(at, width) : vec_load(at);
 #pragma GCC unroll 4
             for (size_t i = 0; i < neighbours; i++)
-                sum[i] = vec_fma(part ? vec_load_part(x + i * g->from_step, width)
-                                      : vec_load(x + i * g->from_step),
-                                 weight, sum[i]);
+                sum[i] = vec_hold(vec_fma(part ? vec_load_part(x + i * g->from_step, width)
+                                               : vec_load(x + i * g->from_step),
+                                          weight, vec_of(sum[i])));
         }
     }
 #pragma GCC unroll 4
     for (size_t i = 0; i < neighbours; i++) {
+        vec end = vec_of(sum[i]);
         if (g->bias != NULL)
-            sum[i] += part ? vec_load_part(g->bias + c, width) : vec_load(g->bias + c);
+            end += part ? vec_load_part(g->bias + c, width) : vec_load(g->bias + c);
         if (part)
-            vec_store_part(g->to + i * g->to_step + c, sum[i], width);
+            vec_store_part(g->to + i * g->to_step + c, end, width);
         else
-            vec_store(g->to + i * g->to_step + c, sum[i]);
+            vec_store(g->to + i * g->to_step + c, end);
     }
 }
 
@@ -217,21 +218,22 @@ VEC_INLINE void add_products(float *dw, const float *x, size_t x_step, const flo
                              size_t dy_step, size_t count, const size_t vectors, size_t width)
 {
     const bool part = width < VEC;
-    vec sum[BAND];
+    vec_held sum[BAND];
 #pragma GCC unroll 4
     for (size_t v = 0; v < vectors; v++)
-        sum[v] = part ? vec_load_part(dw, width) : vec_load(dw + v * VEC);
+        sum[v] = vec_hold(part ? vec_load_part(dw, width) : vec_load(dw + v * VEC));
     for (size_t q = 0; q < count; q++, x += x_step, dy += dy_step)
 #pragma GCC unroll 4
         for (size_t v = 0; v < vectors; v++)
-            sum[v] = part ? vec_fma(vec_load_part(x, width), vec_load_part(dy, width), sum[v])
-                          : vec_fma(vec_load(x + v * VEC), vec_load(dy + v * VEC), sum[v]);
+            sum[v] = vec_hold(
+                part ? vec_fma(vec_load_part(x, width), vec_load_part(dy, width), vec_of(sum[v]))
+                     : vec_fma(vec_load(x + v * VEC), vec_load(dy + v * VEC), vec_of(sum[v])));
 #pragma GCC unroll 4
     for (size_t v = 0; v < vectors; v++)
         if (part)
-            vec_store_part(dw, sum[v], width);
+            vec_store_part(dw, vec_of(sum[v]), width);
         else
-            vec_store(dw + v * VEC, sum[v]);
+            vec_store(dw + v * VEC, vec_of(sum[v]));
 }
 
 /* One weight of each channel, along one row of outputs. */

@@ -17,11 +17,14 @@
 #elif VEC == 16
 #define TALL 16
 #define WIDE 12
+#elif VEC == 1
+#define TALL 12
+#define WIDE 12
 #elif defined(VEC_EMULATES)
 #define TALL 4
 #define WIDE 2
 #else
-#define TALL 8
+#define TALL 12
 #define WIDE 8
 #endif
 
@@ -55,20 +58,62 @@ VEC_INLINE vec load_columns(const float *from, bool part, size_t count)
 
 /* `rows`, `vectors`, `along` (a_step is 1) and `part` (the last vector is not full) are constants
  * in each call, so loops over them become registers. */
+#if defined(VEC_NEON)
+/*
+ * VEC steps. A multiply-add may take its number from an element of a vector, so numbers of a are
+ * loaded by vectors: along, one of each row for all steps; across, one of VEC rows for each step.
+ */
+VEC_INLINE void run_steps(const tile *t, vec sum[TALL][2], const float *a, const float *b,
+                          const size_t rows, const size_t vectors, const bool along,
+                          const bool part)
+{
+    const sh_matrix_product *const of = t->of;
+    const size_t a_row = along ? of->a_row : 1, a_step = along ? 1 : of->a_step;
+    const size_t loaded = along ? rows : rows / VEC * VEC;
+    vec block[TALL];
+    if (along)
+#pragma GCC unroll 16
+        for (size_t i = 0; i < loaded; i++)
+            block[i] = vec_load(a + i * a_row);
+#pragma GCC unroll 4
+    for (size_t k = 0; k < VEC; k++, b += of->b_row) {
+        vec column[2];
+#pragma GCC unroll 2
+        for (size_t v = 0; v < vectors; v++)
+            column[v] =
+                load_columns(b + v * VEC, part && v + 1 == vectors && !of->b_padded, t->count);
+        if (!along)
+#pragma GCC unroll 4
+            for (size_t i = 0; i < loaded / VEC; i++)
+                block[i] = vec_load(a + k * a_step + i * VEC);
+#pragma GCC unroll 16
+        for (size_t i = 0; i < rows; i++) {
+            const vec number = vec_all(i >= loaded ? a[i * a_row + k * a_step]
+                                       : along     ? block[i][k]
+                                                   : block[i / VEC][i % VEC]);
+#pragma GCC unroll 2
+            for (size_t v = 0; v < vectors; v++)
+                sum[i][v] = vec_fma(number, column[v], sum[i][v]);
+        }
+    }
+}
+#endif
+
 VEC_INLINE void run_tile(const tile *t, const size_t rows, const size_t vectors, const bool along,
                          const bool part)
 {
     const sh_matrix_product *const of = t->of;
     const size_t a_row = along ? of->a_row : 1, a_step = along ? 1 : of->a_step;
     const size_t b_row = of->b_row, length = of->length;
-    vec sum[TALL][2];
+    vec_held sum[TALL][2];
 #pragma GCC unroll 16
     for (size_t i = 0; i < rows; i++)
 #pragma GCC unroll 2
         for (size_t v = 0; v < vectors; v++) {
             const float *const from = t->c + i * of->c_row + v * VEC;
-            sum[i][v] = of->continues ? load_columns(from, part && v + 1 == vectors, t->count)
-                                      : vec_all(0.0f);
+            const bool is_part = part && v + 1 == vectors;
+            sum[i][v] =
+                vec_hold(of->continues ? load_columns(from, is_part, t->count) : vec_all(0.0f));
         }
     for (size_t s = t->first; s < t->end; s++) {
         const float *a = t->a, *b = t->b;
@@ -76,13 +121,18 @@ VEC_INLINE void run_tile(const tile *t, const size_t rows, const size_t vectors,
             a += of->starts[s].a;
             b += of->starts[s].b * b_row;
         }
+        size_t k = 0;
+#if defined(VEC_NEON)
+        for (; k + VEC <= length; k += VEC, a += VEC * a_step, b += VEC * b_row)
+            run_steps(t, sum, a, b, rows, vectors, along, part);
+#endif
         /* Of every third row, from where two more are in reach: an address for each row would not
          * fit the registers. */
         const float *third[(TALL + 2) / 3];
 #pragma GCC unroll 6
         for (size_t i = 0; i < rows; i += 3)
             third[i / 3] = a + i * a_row;
-        for (size_t k = 0; k < length; k++, b += b_row) {
+        for (; k < length; k++, b += b_row) {
             vec column[2];
 #pragma GCC unroll 2
             for (size_t v = 0; v < vectors; v++)
@@ -94,7 +144,7 @@ VEC_INLINE void run_tile(const tile *t, const size_t rows, const size_t vectors,
                 const vec number = vec_all(third[i / 3][i % 3 * a_row]);
 #pragma GCC unroll 2
                 for (size_t v = 0; v < vectors; v++)
-                    sum[i][v] = vec_fma(number, column[v], sum[i][v]);
+                    sum[i][v] = vec_hold(vec_fma(number, column[v], vec_of(sum[i][v])));
             }
 #pragma GCC unroll 6
             for (size_t i = 0; i < rows; i += 3)
@@ -107,7 +157,7 @@ VEC_INLINE void run_tile(const tile *t, const size_t rows, const size_t vectors,
         for (size_t v = 0; v < vectors; v++) {
             float *const to = t->c + i * of->c_row + v * VEC;
             const bool is_part = part && v + 1 == vectors;
-            vec end = sum[i][v];
+            vec end = vec_of(sum[i][v]);
             if (t->bias != NULL)
                 end += load_columns(t->bias + v * VEC, is_part, t->count);
             if (is_part)

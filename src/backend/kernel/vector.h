@@ -14,8 +14,8 @@
  *     AVX-512   16 floats
  *     AVX2       8, where the processor also has FMA
  *     NEON       4, of 64-bit Arm: that of 32-bit Arm takes denormal numbers for 0
- *     plain      4 as the compiler makes them; vec_fma is fmaf(), or without such an instruction
- *                its emulation in double precision
+ *     VFPv4      1, of 32-bit Arm
+ *     plain      4 as the compiler makes them; VEC_EMULATES asks for it
  *
  * Threads: any.
  */
@@ -34,18 +34,20 @@
 #elif defined(__AVX2__) && defined(__FMA__)
 #include <immintrin.h>
 #define VEC 8
-#elif defined(__aarch64__)
+#elif defined(__aarch64__) && !defined(VEC_EMULATES)
 #include <arm_neon.h>
 #define VEC 4
-#else
+#define VEC_NEON
+#elif defined(__arm__) && defined(__ARM_FEATURE_FMA)
 #include <math.h>
+#define VEC 1
+#else
+#define VEC_EMULATES
 #define VEC 4
 #endif
-
 typedef float vec __attribute__((vector_size(VEC * 4)));
 typedef int32_t vec_int __attribute__((vector_size(VEC * 4)));
 typedef float vec_anywhere __attribute__((vector_size(VEC * 4), aligned(4), may_alias));
-
 #define VEC_INLINE static inline SH_INLINE
 
 VEC_INLINE vec vec_load(const float *from)
@@ -61,16 +63,18 @@ VEC_INLINE void vec_store(float *to, vec x)
 /* The same number in each element. */
 VEC_INLINE vec vec_all(float x)
 {
-#if defined(__AVX512F__)
+#if VEC == 16
     return (vec)_mm512_set1_ps(x);
 #elif VEC == 8
     return (vec)_mm256_set1_ps(x);
-#else
+#elif VEC == 4
     return (vec){x, x, x, x};
+#else
+    return (vec){x};
 #endif
 }
 
-#if defined(__AVX512F__)
+#if VEC == 16
 /* Of the first `count` elements; in a register, where gcc 12 would load it anew in each turn. */
 VEC_INLINE __mmask16 vec_part(size_t count)
 {
@@ -80,24 +84,36 @@ VEC_INLINE __mmask16 vec_part(size_t count)
 }
 #endif
 
+/* What a loop keeps from one turn to the next: the compiler has vectors of one in memory. */
+#if VEC == 1
+typedef float vec_held;
+#define vec_hold(x) ((x)[0])
+#define vec_of(held) vec_all(held)
+#else
+typedef vec vec_held;
+#define vec_hold(x) (x)
+#define vec_of(held) (held)
+#endif
+
 /* The first `count` elements, at most VEC; the others are +0. */
 VEC_INLINE vec vec_load_part(const float *from, size_t count)
 {
-#if defined(__AVX512F__)
+#if VEC == 16
     return (vec)_mm512_maskz_loadu_ps(vec_part(count), from);
 #elif VEC == 8
     const vec_int lane = {0, 1, 2, 3, 4, 5, 6, 7};
     return (vec)_mm256_maskload_ps(from, (__m256i)(lane < (int32_t)count));
 #else
     vec x = {0};
-    memcpy(&x, from, count * sizeof *from);
+    for (size_t i = 0; i < VEC && i < count; i++)
+        x[i] = from[i];
     return x;
 #endif
 }
 
 VEC_INLINE void vec_store_part(float *to, vec x, size_t count)
 {
-#if defined(__AVX512F__)
+#if VEC == 16
     _mm512_mask_storeu_ps(to, vec_part(count), (__m512)x);
 #elif VEC == 8
     const vec_int lane = {0, 1, 2, 3, 4, 5, 6, 7};
@@ -107,23 +123,20 @@ VEC_INLINE void vec_store_part(float *to, vec x, size_t count)
 #endif
 }
 
-#if VEC == 4 && !defined(__aarch64__) && !defined(FP_FAST_FMAF)
-#define VEC_EMULATES
+#if defined(VEC_EMULATES)
 #include "backend/kernel/emulation.h"
 #else
 /* a * b + c, rounded once. */
 VEC_INLINE vec vec_fma(vec a, vec b, vec c)
 {
-#if defined(__AVX512F__)
+#if VEC == 16
     return (vec)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
 #elif VEC == 8
     return (vec)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
-#elif defined(__aarch64__)
+#elif defined(VEC_NEON)
     return (vec)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
 #else
-    for (size_t i = 0; i < VEC; i++)
-        c[i] = fmaf(a[i], b[i], c[i]);
-    return c;
+    return (vec){fmaf(a[0], b[0], c[0])};
 #endif
 }
 #endif
