@@ -35,7 +35,8 @@ endif()
 
 # Of no program but browsers: it is packed into the library, for the pages of `shoal report`.
 if(NOT SHOAL_CHARTS STREQUAL OFF)
-  find_file(SHOAL_CHART_JS chart.min.js PATHS /usr/share/javascript/chart.js NO_DEFAULT_PATH)
+  find_file(SHOAL_CHART_JS chart.min.js PATHS /usr/share/javascript/chart.js NO_DEFAULT_PATH
+    NO_CMAKE_FIND_ROOT_PATH)
 endif()
 if(SHOAL_CHART_JS AND NOT SHOAL_CHARTS STREQUAL OFF)
   message(STATUS "charts: yes (${SHOAL_CHART_JS})")

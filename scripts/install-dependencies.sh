@@ -5,6 +5,7 @@
 #
 #     scripts/install-dependencies.sh            what building and running need
 #     scripts/install-dependencies.sh build test what the tests and checks need too
+#     scripts/install-dependencies.sh arm        compilers for 64-bit and 32-bit Arm, and what runs their programs here
 #
 # ARCHITECTURE.md says what each library is for.
 set -euo pipefail
@@ -25,6 +26,7 @@ test_packages=(
 # Large for what most have no use for, so who wants --engine mpi installs them; tests and checks want all.
 # debootstrap makes the bare system of the stage `bare`.
 optional_test_packages=(libopenmpi-dev openmpi-bin debootstrap)
+arm_packages=(gcc-aarch64-linux-gnu gcc-arm-linux-gnueabihf qemu-user)
 
 groups=("$@")
 [ "${#groups[@]}" -gt 0 ] || groups=(build)
@@ -40,7 +42,8 @@ for group in "${groups[@]}"; do
         wanted+=("${test_packages[@]}")
         optional+=("${optional_test_packages[@]}")
         ;;
-    *) die "unknown group '$group': build or test" ;;
+    arm) wanted+=("${arm_packages[@]}") ;;
+    *) die "unknown group '$group': build, test or arm" ;;
     esac
 done
 
@@ -50,8 +53,10 @@ if ! command -v dpkg-query >/dev/null; then
     exit 0
 fi
 
-installed=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' "${wanted[@]}" "${optional[@]}" \
-    2>/dev/null | awk '$2 == "installed" {print $1}' || true)
+# Those of other architectures do not count.
+installed=$(dpkg-query -W -f '${Package} ${Architecture} ${db:Status-Status}\n' "${wanted[@]}" "${optional[@]}" \
+    2>/dev/null | awk -v own="$(dpkg --print-architecture)" \
+    '($2 == own || $2 == "all") && $3 == "installed" {print $1}' || true)
 is_installed() { grep -qxF "$1" <<<"$installed"; }
 missing=()
 for package in "${wanted[@]}"; do

@@ -13,6 +13,7 @@
 #   asan      the same tests under the address and undefined-behaviour sanitizers
 #   tsan      and under the thread sanitizer
 #   fuzz      every fuzz target for a few seconds (--fuzz-seconds N, 5)
+#   arm       cross builds for 64-bit and 32-bit Arm: unit tests and trainings under qemu, alone and with x86-64
 #   bare      in the other release of Debian, bare (needs root, debootstrap): the quickstart, the packages, and
 #             the stage unit without the end-to-end tests that tell nothing of a release
 #
@@ -24,7 +25,7 @@ set -euo pipefail
 cd "$root"
 export LC_ALL=C
 
-all_stages=(lint tidy unit asan tsan fuzz bare)
+all_stages=(lint tidy unit asan tsan fuzz arm bare)
 stages=()
 fuzz_seconds=5
 but=
@@ -126,6 +127,20 @@ stage_asan() { build_and_test asan --but '^e2e\.(harness|lab)$'; }
 # Without what has the threads of a test that is there. (Tests with one thread are skipped by themselves.)
 stage_tsan() { build_and_test tsan --but '^sim\.|^train\.golden|^e2e\.(cli|harness|lab|plan|pretrained)$'; }
 stage_fuzz() { build_and_test fuzz -DSHOAL_FUZZ_SECONDS="$fuzz_seconds"; }
+# The unit tests of both cross builds, then trainings of these programs beside those of this machine's.
+stage_arm() {
+    local status=0
+    [ $install = no ] || scripts/install-dependencies.sh build test arm
+    scripts/make-sysroot.sh arm64 armhf
+    build_and_test arm64 || status=1
+    build_and_test armhf || status=1
+    sed -nE 's/^([a-z][^ ]*) +(.*)/  skipped: under qemu: \2: \1/p' test/arm/not_emulated.txt
+    cmake --preset ci >build/configure-ci.log 2>&1
+    cmake --build --preset ci --parallel "$jobs" --target shoal >build/build-ci.log
+    SHOAL=$root/build/ci/shoal SHOAL_ARM64=$root/build/arm64/shoal SHOAL_ARMHF=$root/build/armhf/shoal \
+        python3 -B test/arm/weights_test.py || status=1
+    return $status
+}
 # The release that this machine does not run, as the stage unit tests the one that it does.
 stage_bare() {
     local own release reason=

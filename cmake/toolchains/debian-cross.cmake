@@ -1,0 +1,20 @@
+# What the toolchains here share: Debian's cross compiler, with the libraries that scripts/make-sysroot.sh
+# unpacked, and qemu to run what is built. They say DEBIAN_ARCHITECTURE, DEBIAN_TRIPLET and QEMU.
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_C_COMPILER ${DEBIAN_TRIPLET}-gcc)
+get_filename_component(CMAKE_SYSROOT ${CMAKE_CURRENT_LIST_DIR}/../../build/sysroot/${DEBIAN_ARCHITECTURE} ABSOLUTE)
+if(NOT EXISTS ${CMAKE_SYSROOT}/.complete)
+  message(FATAL_ERROR "there are no libraries to build with: scripts/make-sysroot.sh ${DEBIAN_ARCHITECTURE}")
+endif()
+set(CMAKE_LIBRARY_ARCHITECTURE ${DEBIAN_TRIPLET})
+# Programs that a build runs (protoc-c, gzip, python3) are this machine's, what it links is not.
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
+set(ENV{PKG_CONFIG_SYSROOT_DIR} ${CMAKE_SYSROOT})
+set(ENV{PKG_CONFIG_LIBDIR} ${CMAKE_SYSROOT}/usr/lib/${DEBIAN_TRIPLET}/pkgconfig:${CMAKE_SYSROOT}/usr/share/pkgconfig)
+find_program(QEMU_USER NAMES ${QEMU} ${QEMU}-static)
+if(QEMU_USER)
+  set(CMAKE_CROSSCOMPILING_EMULATOR ${QEMU_USER} -L ${CMAKE_SYSROOT})
+endif()
