@@ -3,7 +3,7 @@
 #
 # Runs the checks and tests; exits 0 only if all passed.
 #
-#     scripts/test.sh                     everything
+#     scripts/test.sh                     the stages from lint to fuzz
 #     scripts/test.sh lint unit           only these stages, in this order
 #     scripts/test.sh fuzz --fuzz-seconds 60
 #
@@ -13,6 +13,9 @@
 #   asan      the same tests under the address and undefined-behaviour sanitizers
 #   tsan      and under the thread sanitizer
 #   fuzz      every fuzz target for a few seconds (--fuzz-seconds N, 5)
+#
+# Only where they are named, since they need a mirror of Debian:
+#
 #   arm       cross builds for 64-bit and 32-bit Arm: unit tests and trainings under qemu, alone and with x86-64
 #   bare      in the other release of Debian, bare (needs root, debootstrap): the quickstart, the packages, and
 #             the stage unit without the end-to-end tests that tell nothing of a release
@@ -25,7 +28,8 @@ set -euo pipefail
 cd "$root"
 export LC_ALL=C
 
-all_stages=(lint tidy unit asan tsan fuzz arm bare)
+usual_stages=(lint tidy unit asan tsan fuzz)
+all_stages=("${usual_stages[@]}" arm bare)
 stages=()
 fuzz_seconds=5
 but=
@@ -53,7 +57,7 @@ while [ $# -gt 0 ]; do
     shift
 done
 [[ $fuzz_seconds =~ ^[1-9][0-9]*$ ]] || die "--fuzz-seconds $fuzz_seconds: a whole number of seconds, at least 1"
-[ ${#stages[@]} -gt 0 ] || stages=("${all_stages[@]}")
+[ ${#stages[@]} -gt 0 ] || stages=("${usual_stages[@]}")
 
 if [ -z "${SHOAL_TEST_DATA:-}" ] && [ -d ../shared/data ]; then
     SHOAL_TEST_DATA=$(cd ../shared/data && pwd)
