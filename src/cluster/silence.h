@@ -17,12 +17,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SH_SILENCE_LEAST_MS 450  /* the limit of a device that keeps its time */
-#define SH_SILENCE_ALONE_MS 2000 /* the least limit while nobody waits for it */
-#define SH_SILENCE_MOST_MS 8000  /* the limit of any */
-#define SH_SILENCE_RECALL_MS                                                                       \
-    5000 /* a pause is remembered for so long, and at most twice as long                           \
-          */
+#define SH_SILENCE_LEAST_MS 450   /* the limit of a device that keeps its time */
+#define SH_SILENCE_ALONE_MS 2000  /* the least limit while nobody waits for it */
+#define SH_SILENCE_MOST_MS 8000   /* the limit of any */
+#define SH_SILENCE_RECALL_MS 5000 /* pauses are remembered for this to twice this long */
 
 typedef struct sh_silence {
     uint64_t heard_ms, recall_ms; /* when it was last heard; when `longest` was last moved on */

@@ -3,8 +3,8 @@
  * The kernel of kernel/product.h, for the variant that includes it.
  *
  * A tile of rows by vectors of c stays in registers while its chains run: each step of them loads
- * one vector of b for each vector of the tile and one number of a for each row. Panels of b are the
- * outermost loop, so that one stays in the cache while all rows pass.
+ * one vector of b for each vector of the tile and one number of a for each row. Blocks of rows are
+ * the outermost loop: what a block reads of a and writes to c stays in the cache for all columns.
  */
 #include "backend/kernel/product.h"
 #include "backend/kernel/vector.h"
@@ -28,7 +28,7 @@
 #define WIDE 8
 #endif
 
-#define BLOCK ((size_t)48)
+#define BLOCK ((size_t)48) /* rows */
 
 /* Where a tile is at work. */
 typedef struct tile {

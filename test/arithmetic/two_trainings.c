@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Two short trainings that need every kind of number, and the hashes of their weights: what
+ * mutations.py compares. SHOAL_VARIANT says which variant computes.
+ *
+ *     two_trainings FOLDER      keeps the runs in FOLDER
+ *
+ * The first has convolutions, poolings and softmax. In the second the weights decay until most of
+ * them are denormal.
+ */
+#include <shoal/shoal.h>
+#include <stdio.h>
+
+static int train(const char *folder, const char *name, sh_train_options *options)
+{
+    sh_summary summary;
+    char run[512];
+    snprintf(run, sizeof run, "%s/%s", folder, name);
+    options->run = run;
+    options->lanes = 1;
+    if (sh_train(options, &summary) != SH_OK)
+        return fprintf(stderr, "two_trainings: %s\n", sh_message()), 1;
+    printf("%s %s\n", name, summary.weights_hash);
+    sh_summary_release(&summary);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 2)
+        return fprintf(stderr, "usage: two_trainings FOLDER\n"), 2;
+    sh_train_options options;
+    sh_train_options_init(&options);
+    snprintf(options.job.model, sizeof options.job.model, "lenet");
+    snprintf(options.job.data, sizeof options.job.data, "digits:24/8");
+    options.job.batch_size = 12;
+    options.job.grain = 5;
+    options.job.steps = 3;
+    if (train(argv[1], "lenet", &options) != 0)
+        return 1;
+
+    sh_train_options_init(&options);
+    snprintf(options.job.model, sizeof options.job.model, "mlp:784-16-10");
+    snprintf(options.job.data, sizeof options.job.data, "digits:40/10");
+    options.job.batch_size = 20;
+    options.job.grain = 5;
+    options.job.steps = 42;
+    options.job.lr = 0.9F;
+    options.job.weight_decay = 1;
+    options.job.momentum = 0;
+    return train(argv[1], "decay", &options);
+}
