@@ -207,10 +207,12 @@ class Same(Course):
         self.write_cifar()
         variants = self.variants()
         self.assertIn("plain", variants)
+        # The emulated one takes minutes with sanitizers; backend.kernel and backend.lower run it there.
+        compared = [variant for variant in variants if variant != "plain" or not harness.SANITIZED]
         for job in (LENET, NETWORKS[1]):
-            found = {variant: self.course(*job, "--steps", "2", env={"SHOAL_VARIANT": variant})[0] for variant in variants}
-            for variant in variants:
-                self.assertEqual(found[variant], found[variants[0]], variant)
+            found = {variant: self.course(*job, "--steps", "2", env={"SHOAL_VARIANT": variant})[0] for variant in compared}
+            for variant in compared:
+                self.assertEqual(found[variant], found[compared[0]], variant)
         result = self.shoal("train", *LENET, status=1, env={"SHOAL_VARIANT": "abacus"})
         self.assertIn("shoal: SHOAL_VARIANT 'abacus': this processor runs %s\n" % ", ".join(variants), result.err)
 
