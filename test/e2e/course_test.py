@@ -161,48 +161,6 @@ class Same(Course):
     def test_more_devices_than_grains(self):
         self.assert_same((*MLP, "--grain", "25"), ((4, 1),))
 
-    @harness.not_for_threads("jobs that differ in their arithmetic")
-    def test_what_is_made_of_images_belongs_to_the_job(self):
-        self.write_cifar()
-        hashes = [self.course(*CIFAR[:-2], *change)[0]["weights_hash"] for change in (
-            (), ("--augment", "crop"), ("--augment", "flip"), ("--augment", "flip,crop:4"), ("--augment", "crop:5,flip"),
-            ("--normalize", "imagenet"), ("--normalize", "none"), ("--resize", "28"))]
-        self.assertEqual(len(set(hashes)), len(hashes), hashes)
-        self.assertEqual(hashes[3], self.course(*CIFAR)[0]["weights_hash"])  # crop,flip
-        self.assertEqual(hashes[0], self.course(*CIFAR[:-2], "--resize", "32")[0]["weights_hash"])
-
-    def test_augmented_images_after_resuming(self):
-        self.write_cifar()
-        expected = self.course(*CIFAR)[0]["weights_hash"]
-        self.train(*CIFAR, "--steps", "4", "--run", "run", "--quiet")
-        summary = self.train("--resume", "run", "--steps", "6", "--devices", "2", "--quiet").summary
-        self.assertEqual(summary["weights_hash"], expected)
-        for option, other in (("--augment", "crop"), ("--normalize", "none"), ("--resize", "40")):
-            result = self.shoal("train", "--resume", "run", option, other, status=1)
-            self.assertIn("%s %s differs from the checkpoint's; leave it out" % (option, other), result.err)
-
-    def test_eval_sees_images_as_the_training_did(self):
-        self.write_cifar()
-        summary = self.train(*CIFAR, "--resize", "28", "--normalize", "none", "--run", "run", "--quiet").summary
-        measure = ("eval", *CIFAR[:2], "--weights", "run", "--json", "-")
-        result = json.loads(self.shoal(*measure).out)
-        self.assertEqual(result["accuracy"], summary["val_accuracy"])
-        self.assertAlmostEqual(result["loss"], summary["val_loss"], places=5)
-        other = json.loads(self.shoal(*measure, "--normalize", "imagenet").out)
-        self.assertNotAlmostEqual(other["loss"], summary["val_loss"], places=5)
-        self.assertIn("does not fit the model: of another shape: fc1.weight is F32 500x800, not F32 500x1250", self.shoal(*measure, "--resize", "32", status=1).err)
-
-    def test_every_sample_once_an_epoch(self):
-        for job, samples, grains in ((LENET, 220, 2 * (8 + 8 + 2)), (MLP, 620, 2 * (6 * 8 + 2))):
-            for devices in ("1", "3"):
-                summary = self.train(*job, "--devices", devices, "--quiet").summary
-                self.assertEqual(summary["samples"], samples)
-                self.assertEqual(sum(device["samples"] for device in summary["devices"]), samples)
-                self.assertEqual(sum(device["grains"] for device in summary["devices"]), grains)
-
-    def test_more_devices_than_grains(self):
-        self.assert_same((*MLP, "--grain", "25"), ((4, 1),))
-
     def test_every_variant_has_the_same(self):
         self.write_cifar()
         variants = self.variants()
