@@ -69,9 +69,10 @@ VEC_INLINE vec vec_polynomial(vec x, const float *c, const size_t degree)
 }
 
 /*
- * x = k ln 2 + r with |r| <= ln 2 / 2 about; e^x = 2^k e^r. k is what is left in the last bits of a
- * sum with 1.5 2^23. 2^k may be out of range, so it is multiplied by in two steps, of which only
- * the second can round. Beyond the limits that are set to x the result is infinite or 0 anyway.
+ * e^x = 2^k e^r, where x = k ln 2 + r and |r| is at most about ln 2 / 2. Adding 1.5 2^23 rounds
+ * x / ln 2 to the integer k, which the last bits of that sum hold. A float cannot hold every 2^k,
+ * so the code multiplies by two powers of two, and only the second product can round. x is limited
+ * first: beyond the limits the result is infinite or 0.
  */
 VEC_FUNCTION vec vec_exp(vec x)
 {

@@ -167,8 +167,8 @@ VEC_INLINE void run_tile(const tile *t, const size_t rows, const size_t vectors,
         }
 }
 
-/* The next tile's rows, of those left: those that there are tiles of, without a small one at the
- * end where two alike do. */
+/* Returns the number of rows of the next tile, one that a tile exists for. The last two tiles share
+ * their rows evenly, because a small tile is slow. */
 static size_t tile_rows(size_t left, size_t most)
 {
     if (left >= 2 * most || left == most)
