@@ -146,6 +146,7 @@ sh_status sh_compiler_input(sh_compiler *compiler, sh_buffer_id *buffer, sh_valu
     const sh_layout *wanted = layout == NULL ? &plain : layout;
     value_homes *homes = &compiler->homes[value];
     const uint32_t count = homes->count;
+    assert(count > 0 && compiler->program->buffers != NULL); /* a value is made before it is read */
     for (uint32_t i = 0; i < count; i++)
         if (sh_layout_same(&homes->items[i].layout, wanted)) {
             *buffer = homes->items[i].buffer;
