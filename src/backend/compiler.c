@@ -95,6 +95,7 @@ static sh_status add_home(sh_compiler *compiler, sh_value_id value, sh_layout la
 /* A conversion as an instruction: from operand 0 to operand 1. It has a packing of its own, since
  * the compiler's does not live as long. */
 typedef struct conversion {
+    const sh_kernels *kernels;
     sh_type type;
     sh_layout from, to;
     sh_packing packing;
@@ -104,7 +105,7 @@ typedef struct conversion {
 static void run_conversion(const void *state, void *const *operands)
 {
     const conversion *c = state;
-    sh_layout_convert(&c->type, &c->from, operands[0], &c->to, operands[1]);
+    sh_layout_convert(c->kernels, &c->type, &c->from, operands[0], &c->to, operands[1]);
 }
 
 /* A new home for the value in `layout`, filled by a conversion from its first one. */
@@ -119,6 +120,7 @@ static sh_status convert(sh_compiler *compiler, sh_buffer_id *buffer, sh_value_i
     conversion *state = calloc(1, bytes);
     if (state == NULL)
         return sh_fail_memory(bytes, "a conversion");
+    state->kernels = compiler->kernels;
     state->type = *sh_graph_type(compiler->graph, value);
     state->from = source.layout;
     state->to = *layout;
@@ -215,6 +217,8 @@ static sh_status append(sh_program *program, const sh_instruction *instruction)
             continue; /* used before the run, at 0, while inputs may lie there already */
         if (!buffer->made && instruction->prepares)
             buffer->space = SH_SPACE_SHARED;
+        else if (instruction->prepares && buffer->space == SH_SPACE_SHARED)
+            program->chained = true;
         if (!buffer->made || buffer->scratch)
             buffer->first = now;
         if (buffer->last < now)
@@ -411,7 +415,7 @@ static sh_status place_in_shared(sh_compiler *compiler)
         const value_homes *homes = &compiler->homes[graph->parameters[i].value];
         for (uint32_t j = 1; j < homes->count; j++) {
             sh_buffer *buffer = &program->buffers[homes->items[j].buffer];
-            SH_TRY(sh_prepared_place(compiler->prepared, &buffer->place, (uint32_t)i,
+            SH_TRY(sh_prepared_place(compiler->prepared, &buffer->place, &buffer->turn, (uint32_t)i,
                                      &homes->items[j].layout));
             buffer->placed = true;
         }

@@ -34,6 +34,11 @@ sh_layout sh_layout_packed(const sh_packing *packing)
     return (sh_layout){.packing = packing, .bytes = packing->floats * sizeof(float)};
 }
 
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
 /*
  * Copies a few columns of all rows, into a panel or back. Rows come in the order in which they lie
  * in the plain value, k outside, so that what is read or written there are a few streams.
@@ -56,46 +61,50 @@ static inline SH_INLINE void move_columns(const sh_matrix *m, size_t columns, fl
             }
 }
 
-/* All columns, a vector's at a time; those of a packed panel that are beyond them become 0. */
-static inline SH_INLINE void move_all(const sh_matrix *m, float *packed, float *plain, bool packs)
+/* A few columns, into a panel, of a matrix whose columns lie one after the other in `plain`. */
+static void turn_columns(const sh_kernels *kernels, const sh_matrix *m, size_t columns,
+                         float *packed, const float *plain)
+{
+    for (size_t i = 0; i < m->count[0]; i++)
+        for (size_t j = 0; j < m->count[1]; j++, packed += m->count[2] * m->width)
+            kernels->transpose(columns, m->count[2],
+                               plain + (ptrdiff_t)i * m->step[0] + (ptrdiff_t)j * m->step[1],
+                               m->column_step, packed, m->width);
+}
+
+/* All columns, a vector's at a time. Without kernels these are moved from packed to plain. */
+static inline SH_INLINE void move_all(const sh_kernels *kernels, const sh_matrix *m, float *packed,
+                                      float *plain)
 {
     enum { TOGETHER = 16 };
-    const size_t rows = m->count[0] * m->count[1] * m->count[2], rest = m->columns % m->width;
-    if (packs && rest > 0) {
-        float *const last = packed + m->columns / m->width * rows * m->width;
-        for (size_t i = 0; i < rows; i++)
-            memset(last + i * m->width + rest, 0, (m->width - rest) * sizeof *last);
-    }
+    const bool packs = kernels != NULL;
+    const size_t rows = m->count[0] * m->count[1] * m->count[2];
     for (size_t first = 0; first < m->columns; first += TOGETHER) {
         float *const panel = packed + first / m->width * rows * m->width + first % m->width;
         float *const of_first = plain + first * m->column_step;
-        if (m->columns - first >= TOGETHER)
+        if (packs && m->step[2] == 1)
+            turn_columns(kernels, m, least(TOGETHER, m->columns - first), panel, of_first);
+        else if (m->columns - first >= TOGETHER)
             move_columns(m, TOGETHER, panel, of_first, packs);
         else
             move_columns(m, m->columns - first, panel, of_first, packs);
     }
 }
 
-static void pack(const sh_matrix *m, const float *plain, float *packed)
+/* What a panel has beyond the last column becomes 0. */
+static void pack(const sh_kernels *kernels, const sh_matrix *m, const float *plain, float *packed)
 {
+    const size_t rows = m->count[0] * m->count[1] * m->count[2], rest = m->columns % m->width;
+    float *const last = packed + m->to + m->columns / m->width * rows * m->width;
+    for (size_t i = 0; i < rows && rest > 0; i++)
+        memset(last + i * m->width + rest, 0, (m->width - rest) * sizeof *last);
     /* The plain value is read alone: what writes to it is the other direction. */
-    move_all(m, packed + m->to, (float *)(uintptr_t)(plain + m->from), true);
+    move_all(kernels, m, packed + m->to, (float *)(uintptr_t)(plain + m->from));
 }
 
 void sh_matrix_unpack(const sh_matrix *m, const float *packed, float *plain)
 {
-    move_all(m, (float *)(uintptr_t)packed, plain + m->from, false);
-}
-
-/* to [columns, rows] = from [rows, columns]; in blocks, so that both stay in the cache. */
-static void transpose(size_t rows, size_t columns, const float *restrict from, float *restrict to)
-{
-    enum { BLOCK = 16 };
-    for (size_t i = 0; i < rows; i += BLOCK)
-        for (size_t j = 0; j < columns; j += BLOCK)
-            for (size_t r = i; r < rows && r < i + BLOCK; r++)
-                for (size_t c = j; c < columns && c < j + BLOCK; c++)
-                    to[c * rows + r] = from[r * columns + c];
+    move_all(NULL, m, (float *)(uintptr_t)packed, plain + m->from);
 }
 
 static void transpose_bytes(size_t rows, size_t columns, const uint8_t *restrict from,
@@ -106,12 +115,12 @@ static void transpose_bytes(size_t rows, size_t columns, const uint8_t *restrict
             to[c * rows + r] = from[r * columns + c];
 }
 
-void sh_layout_convert(const sh_type *type, const sh_layout *from, const void *source,
-                       const sh_layout *to, void *target)
+void sh_layout_convert(const sh_kernels *kernels, const sh_type *type, const sh_layout *from,
+                       const void *source, const sh_layout *to, void *target)
 {
     if (to->packing != NULL) {
         for (size_t i = 0; i < to->packing->count; i++)
-            pack(&to->packing->matrices[i], source, target);
+            pack(kernels, &to->packing->matrices[i], source, target);
         return;
     }
     const size_t images = type->shape.dim[0], channels = type->shape.dim[1];
@@ -124,6 +133,6 @@ void sh_layout_convert(const sh_type *type, const sh_layout *from, const void *s
             transpose_bytes(rows, columns, (const uint8_t *)source + n * image,
                             (uint8_t *)target + n * image);
         else
-            transpose(rows, columns, (const float *)source + n * image,
-                      (float *)target + n * image);
+            kernels->transpose(rows, columns, (const float *)source + n * image, columns,
+                               (float *)target + n * image, rows);
 }

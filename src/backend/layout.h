@@ -8,8 +8,7 @@
  *     packed          weights as the panels of kernel/product.h, in the order in which a kernel
  *                     multiplies them
  *
- *     sh_layout layout;
- *     SH_TRY(sh_layout_channels_last(&layout, type));
+ *     const sh_layout layout = sh_layout_channels_last(type);
  *     SH_TRY(sh_compiler_input(compiler, &x, node->in[0], &layout));
  *
  * Threads: any; descriptions are constant.
@@ -20,6 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "backend/kernel/kernels.h"
 #include "tensor/shape.h"
 
 /*
@@ -60,8 +60,8 @@ sh_layout sh_layout_channels_last(const sh_type *type);
 sh_layout sh_layout_packed(const sh_packing *packing);
 
 /* Copies a value from plain to another layout, or from channels-last to plain. */
-void sh_layout_convert(const sh_type *type, const sh_layout *from, const void *source,
-                       const sh_layout *to, void *target);
+void sh_layout_convert(const sh_kernels *kernels, const sh_type *type, const sh_layout *from,
+                       const void *source, const sh_layout *to, void *target);
 
 /* Writes the columns of one matrix, rows of `width`, back to where they come from in `plain`. */
 void sh_matrix_unpack(const sh_matrix *matrix, const float *packed, float *plain);

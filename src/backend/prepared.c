@@ -59,18 +59,20 @@ size_t sh_prepared_append(sh_prepared *prepared, size_t bytes)
     return offset;
 }
 
-sh_status sh_prepared_place(sh_prepared *prepared, size_t *offset, uint32_t parameter,
-                            const sh_layout *layout)
+sh_status sh_prepared_place(sh_prepared *prepared, size_t *offset, uint32_t *number,
+                            uint32_t parameter, const sh_layout *layout)
 {
     for (size_t i = 0; i < prepared->count; i++)
         if (prepared->places[i].parameter == parameter &&
             sh_layout_same(&prepared->places[i].layout, layout)) {
             *offset = prepared->places[i].offset;
+            *number = (uint32_t)i;
             return SH_OK;
         }
     SH_TRY(sh_array_grow((void **)&prepared->places, &prepared->capacity, prepared->count + 1,
                          sizeof *prepared->places));
     *offset = sh_prepared_append(prepared, layout->bytes);
+    *number = (uint32_t)prepared->count;
     prepared->places[prepared->count++] = (place){parameter, *layout, *offset};
     return SH_OK;
 }

@@ -41,9 +41,9 @@ bool sh_prepared_on_demand(const sh_prepared *prepared);
 /* Where packings are kept, so that a later program's can be compared with them. */
 sh_arena *sh_prepared_descriptions(sh_prepared *prepared);
 
-/* The place of a parameter in a layout. */
-sh_status sh_prepared_place(sh_prepared *prepared, size_t *offset, uint32_t parameter,
-                            const sh_layout *layout) SHOAL_CHECKED;
+/* The place of a parameter in a layout, and its number among these places. */
+sh_status sh_prepared_place(sh_prepared *prepared, size_t *offset, uint32_t *number,
+                            uint32_t parameter, const sh_layout *layout) SHOAL_CHECKED;
 
 /* A place for something that no other program has. */
 size_t sh_prepared_append(sh_prepared *prepared, size_t bytes);

@@ -20,10 +20,11 @@ static void a_parameter_has_one_place_for_each_layout(void **state)
         uint32_t parameter;
         const char *layout;
         size_t bytes, offset;
+        uint32_t number;
     } asked[] = {
-        {0, "a", 100, 0},   {0, "b", 64, 128}, {1, "a", 100, 192}, {0, "a", 100, 0},
-        {1, "a", 100, 192}, {0, "b", 64, 128}, {1, "b", 1, 320},   {7, "a", 0, 384},
-        {7, "a", 0, 384},   {1, "b", 1, 320},
+        {0, "a", 100, 0, 0},   {0, "b", 64, 128, 1}, {1, "a", 100, 192, 2}, {0, "a", 100, 0, 0},
+        {1, "a", 100, 192, 2}, {0, "b", 64, 128, 1}, {1, "b", 1, 320, 3},   {7, "a", 0, 384, 4},
+        {7, "a", 0, 384, 4},   {1, "b", 1, 320, 3},
     };
     sh_prepared *prepared;
     assert_ok(sh_prepared_new(&prepared, false));
@@ -32,8 +33,10 @@ static void a_parameter_has_one_place_for_each_layout(void **state)
     for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
         const sh_layout layout = letter(asked[i].layout, asked[i].bytes);
         size_t offset = 1;
-        assert_ok(sh_prepared_place(prepared, &offset, asked[i].parameter, &layout));
+        uint32_t number = 99;
+        assert_ok(sh_prepared_place(prepared, &offset, &number, asked[i].parameter, &layout));
         assert_int_equal(offset, asked[i].offset);
+        assert_int_equal(number, asked[i].number);
     }
     assert_int_equal(sh_prepared_append(prepared, 65), 384);
     assert_int_equal(sh_prepared_append(prepared, 1), 512);

@@ -170,16 +170,42 @@ static sh_status run_instruction(sh_execution *execution, size_t index, sh_gradi
     return SH_OK;
 }
 
-/* Runs the instructions that prepare, or the others. Each ends where the next begins, so one look
- * at the clock times both. */
-static sh_status run_all(sh_execution *execution, bool prepares, sh_gradient_sink *sink,
+/* Parts take turns by the number of the place that is written, which all programs of a model share.
+ */
+static bool is_of_part(const sh_program *program, const sh_instruction *instruction, uint32_t part,
+                       uint32_t parts)
+{
+    uint32_t turn = 0;
+    for (uint32_t i = 0; i < instruction->operand_count && !program->chained; i++) {
+        const sh_buffer *buffer = &program->buffers[instruction->operands[i]];
+        if (buffer->space == SH_SPACE_SHARED)
+            turn = buffer->turn;
+    }
+    return turn % parts == part;
+}
+
+/* What an execution runs: what prepares, or all else. */
+typedef struct selection {
+    bool prepares;
+    uint32_t part, parts; /* of what prepares */
+} selection;
+
+static bool is_selected(const sh_program *program, const sh_instruction *instruction,
+                        const selection *of)
+{
+    return instruction->prepares == of->prepares &&
+           (of->parts == 1 || is_of_part(program, instruction, of->part, of->parts));
+}
+
+/* Each instruction ends where the next begins, so one look at the clock times both. */
+static sh_status run_all(sh_execution *execution, const selection *of, sh_gradient_sink *sink,
                          void *context)
 {
     const sh_program *program = execution->program;
     sh_work_time *times = execution->times;
     uint64_t begun_ns = times == NULL ? 0 : sh_clock_now_ns(execution->clock);
     for (size_t i = 0; i < program->instruction_count; i++) {
-        if (program->instructions[i].prepares != prepares)
+        if (!is_selected(program, &program->instructions[i], of))
             continue;
         if (i == program->backward && execution->mark != NULL)
             execution->marked_ns = sh_clock_now_ns(execution->mark);
@@ -230,10 +256,17 @@ sh_status sh_execution_multiply(sh_execution *execution, uint32_t parameter, con
 
 sh_status sh_execution_prepare(sh_execution *execution)
 {
-    return run_all(execution, true, NULL, NULL);
+    return sh_execution_prepare_part(execution, 0, 1);
+}
+
+sh_status sh_execution_prepare_part(sh_execution *execution, uint32_t part, uint32_t parts)
+{
+    const selection of = {.prepares = true, .part = part, .parts = parts};
+    return run_all(execution, &of, NULL, NULL);
 }
 
 sh_status sh_execution_run(sh_execution *execution, sh_gradient_sink *sink, void *context)
 {
-    return run_all(execution, false, sink, context);
+    const selection of = {.prepares = false, .parts = 1};
+    return run_all(execution, &of, sink, context);
 }

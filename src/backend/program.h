@@ -14,7 +14,7 @@
  * `lane_memory`.
  *
  * Threads: a program is constant after compilation, any thread. An execution belongs to one lane.
- * sh_execution_prepare writes the shared memory: one lane, while no other runs.
+ * sh_execution_prepare writes the shared memory: one lane, while no other runs; in parts, several.
  */
 #ifndef SHOAL_BACKEND_PROGRAM_H
 #define SHOAL_BACKEND_PROGRAM_H
@@ -118,6 +118,13 @@ const void *sh_execution_output(const sh_execution *execution, size_t index);
 
 /* Computes what depends on the weights alone. */
 sh_status sh_execution_prepare(sh_execution *execution) SHOAL_CHECKED;
+
+/*
+ * Part number `part` of that, of `parts`. Lanes that share the memory may do their parts at the
+ * same time, and one lane the same part of several programs of a model.
+ */
+sh_status sh_execution_prepare_part(sh_execution *execution, uint32_t part,
+                                    uint32_t parts) SHOAL_CHECKED;
 
 /* Computes the rest. `sink` may be NULL where the graph has no gradients. */
 sh_status sh_execution_run(sh_execution *execution, sh_gradient_sink *sink,

@@ -21,6 +21,7 @@ typedef struct sh_buffer {
     size_t bytes;
     uint32_t first, last; /* instruction numbers from 1; 0 is before the run */
     size_t place;         /* offset in its space, or the parameter's index */
+    uint32_t turn;        /* number of a place that weights are prepared in */
 
     sh_buffer_id over[SH_MAX_OVERWRITES]; /* buffers whose memory it may take over */
     uint32_t over_count;
@@ -43,6 +44,7 @@ typedef struct sh_instruction {
 struct sh_program {
     sh_instruction *instructions;
     size_t instruction_count, instruction_capacity;
+    bool chained;    /* something is prepared from what is prepared: by one lane, in this order */
     size_t backward; /* the first instruction of backward that does not prepare; or the count */
     sh_buffer *buffers;
     size_t buffer_count, buffer_capacity;

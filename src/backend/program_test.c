@@ -218,13 +218,57 @@ static void what_comes_from_weights_alone_is_prepared_once(void **state)
     sh_execution_free(other);
     free(lane);
 
-    /* New weights count from the next preparation on. */
+    /* New weights count from the next preparation on. In parts, too: what is prepared from what is
+     * prepared is all in part 0. */
     first[0] = 5;
-    assert_ok(sh_execution_prepare(m.execution));
+    assert_ok(sh_execution_prepare_part(m.execution, 1, 2));
+    assert_ok(sh_execution_prepare_part(m.execution, 0, 2));
     fill(sh_execution_input(m.execution, 0), up);
     assert_ok(sh_execution_run(m.execution, NULL, NULL));
     expect_floats(sh_execution_output(m.execution, 0), 1, (float[]){15});
     stop(&m);
+    sh_graph_free(graph);
+}
+
+/* Every preparation is of one part, and all parts together write what the whole writes. */
+static void weights_are_prepared_in_parts(void **state)
+{
+    (void)state;
+    enum { LAYERS = 6, CHANNELS = 64, PARTS = 3, WEIGHTS = CHANNELS * CHANNELS * 9 };
+    sh_graph *graph = new_graph();
+    sh_net net = {.graph = graph};
+    sh_value_id x = pixels(graph, CHANNELS, 4);
+    for (int i = 0; i < LAYERS; i++)
+        x = sh_layer_conv2d(&net, x, (const char *[]){"a", "b", "c", "d", "e", "f"}[i],
+                            &(sh_conv_options){.channels = CHANNELS, .kernel = 3, .padding = 1});
+    sh_graph_output(graph, x);
+    float *const weights = malloc(WEIGHTS * sizeof *weights);
+    float *parameters[2 * LAYERS];
+    for (size_t i = 0; i < WEIGHTS; i++)
+        weights[i] = (float)i;
+    for (size_t i = 0; i < graph->parameter_count; i++)
+        parameters[i] = weights;
+    machine whole = start(graph, best(), parameters), parts = start(graph, best(), parameters);
+    const size_t bytes = sh_program_shared_bytes(whole.program);
+    memset(whole.shared + GUARD_BYTES, 0, bytes);
+    memset(parts.shared + GUARD_BYTES, 0, bytes);
+    assert_ok(sh_execution_prepare(whole.execution));
+    assert_ok(sh_execution_watch(parts.execution, sh_clock_system()));
+    const sh_work_time *const times = sh_execution_times(parts.execution);
+    size_t before = 0;
+    for (uint32_t part = PARTS; part-- > 0;) {
+        size_t done = 0;
+        assert_ok(sh_execution_prepare_part(parts.execution, part, PARTS));
+        for (size_t i = 0; i < sh_program_length(parts.program); i++)
+            done += times[i].count;
+        assert_true(done > before);
+        before = done;
+    }
+    assert_int_equal(before, LAYERS);
+    assert_memory_equal(parts.shared + GUARD_BYTES, whole.shared + GUARD_BYTES, bytes);
+    stop(&whole);
+    stop(&parts);
+    free(weights);
     sh_graph_free(graph);
 }
 
@@ -615,6 +659,7 @@ int main(void)
         cmocka_unit_test(nothing_is_converted_between_convolutions),
         cmocka_unit_test(values_are_converted_once_for_each_layout),
         cmocka_unit_test(what_comes_from_weights_alone_is_prepared_once),
+        cmocka_unit_test(weights_are_prepared_in_parts),
         cmocka_unit_test(reshape_costs_nothing),
         cmocka_unit_test(outputs_stay_readable),
         cmocka_unit_test(results_take_the_place_of_what_is_needed_no_more),

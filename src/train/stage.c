@@ -150,14 +150,16 @@ bool sh_stage_tensor_range(const sh_sum *sum, uint32_t tensor, size_t first, siz
     return *from < *to;
 }
 
-sh_status sh_stage_prepare(const sh_stage *stage, uint32_t lane, const sh_batch *batch)
+sh_status sh_stage_prepare(const sh_stage *stage, uint32_t lane, uint32_t lanes,
+                           const sh_batch *batch)
 {
     const uint32_t counts[] = {sh_batch_grain(batch, 0).count,
                                sh_batch_grain(batch, batch->grains - 1).count};
     for (int i = 0; i < 2; i++)
         if (i == 0 || counts[1] != counts[0])
-            SH_TRY(sh_execution_prepare(
-                sh_lanes_execution(stage->lanes, lane, stage->task.mode, counts[i])));
+            SH_TRY(sh_execution_prepare_part(
+                sh_lanes_execution(stage->lanes, lane, stage->task.mode, counts[i]), lane % lanes,
+                lanes));
     return SH_OK;
 }
 

@@ -123,8 +123,9 @@ bool sh_stage_tensor_range(const sh_sum *sum, uint32_t tensor, size_t first, siz
 /* Keeps the first failure and lets the other lanes run out of units. */
 void sh_stage_note_failure(sh_stage *stage, sh_status status);
 
-/* Prepares every program that the grains of a batch need. */
-sh_status sh_stage_prepare(const sh_stage *stage, uint32_t lane,
+/* Prepares every program that the grains of a batch need; `lanes` that share what is prepared
+ * divide the work: all, or 1. */
+sh_status sh_stage_prepare(const sh_stage *stage, uint32_t lane, uint32_t lanes,
                            const sh_batch *batch) SHOAL_CHECKED;
 
 /* Reads the samples at these positions of the epoch, in training also their random keys and the

@@ -97,7 +97,7 @@ static sh_status prepare(sh_stage *stage, uint32_t lane)
     if (stage->task.mode == SH_MODEL_TRAIN)
         return SH_OK;
     sh_worker_begin(local_of(stage)->workers[lane]);
-    return sh_stage_prepare(stage, lane, &stage->task.batch);
+    return sh_stage_prepare(stage, lane, 1, &stage->task.batch);
 }
 
 /* One of a worker's local batches, which fall into grains as batches do. */
@@ -122,7 +122,7 @@ static sh_status compute(sh_stage *stage, uint32_t lane, uint32_t unit)
     sh_worker_begin(worker);
     for (uint32_t done = 0; done < samples.count; number++) {
         const sh_batch batch = local_batch(stage, samples, done);
-        SH_TRY(sh_stage_prepare(stage, lane, &batch));
+        SH_TRY(sh_stage_prepare(stage, lane, 1, &batch));
         for (uint32_t g = 0; g < batch.grains; g++)
             SH_TRY(sh_stage_compute_samples(stage, lane, sh_batch_grain(&batch, g),
                                             batch.samples.count, sh_worker_add, worker));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sync and ps-sync: all devices make each step together. A unit is a grain; lane 0 prepares the
+ * sync and ps-sync: all devices make each step together. A unit is a grain; the lanes prepare the
  * weights for all lanes.
  *
  * With sync, an engine that gathers, and tensors for which it pays, factors travel in place of
@@ -33,7 +33,7 @@ void sh_grains_add_sizes(sh_size_list *list, const sh_stage *stage, const sh_bat
 
 sh_status sh_grains_prepare(sh_stage *stage, uint32_t lane)
 {
-    return lane == 0 ? sh_stage_prepare(stage, lane, &stage->task.batch) : SH_OK;
+    return sh_stage_prepare(stage, lane, sh_lanes_count(stage->lanes), &stage->task.batch);
 }
 
 /* A lane's grain at work. */

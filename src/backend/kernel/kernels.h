@@ -14,6 +14,7 @@
 #include "backend/kernel/depthwise.h"
 #include "backend/kernel/maps.h"
 #include "backend/kernel/product.h"
+#include "backend/kernel/transpose.h"
 #include "base/variant.h"
 
 #define SH_MULTIPLY_ADDS ((size_t)12 * 16 * 4096)
@@ -24,6 +25,7 @@ typedef struct sh_kernels {
     bool emulates; /* without an instruction for multiply-adds: the same bits, very slowly */
     void (*product)(const sh_matrix_product *product);
     float (*multiply_adds)(void); /* SH_MULTIPLY_ADDS in registers: the processor's peak rate */
+    sh_transpose *transpose;
     sh_depthwise_forward *depthwise_forward;
     sh_depthwise_input *depthwise_input;
     sh_depthwise_weight *depthwise_weight;

@@ -29,6 +29,11 @@
 #endif
 
 #define BLOCK ((size_t)48) /* rows */
+#define PART ((size_t)32)  /* steps of a chain */
+
+/* Rows of a so many floats apart share a place in the cache, where only few of them fit. */
+#define SAME_SET ((size_t)1024)
+#define FEW ((size_t)8)
 
 /* Where a tile is at work. */
 typedef struct tile {
@@ -188,8 +193,9 @@ static size_t tile_rows(size_t left, size_t most)
 VEC_INLINE void run_line(tile *t, const size_t most, const size_t vectors, const bool along,
                          const bool part)
 {
+    const size_t limit = along && t->of->a_row % SAME_SET == 0 ? FEW : most;
     for (size_t i = 0, now; i < t->rows; i += now) {
-        now = tile_rows(t->rows - i, most);
+        now = tile_rows(t->rows - i, limit < most ? limit : most);
         switch (now) {
             TILES
         }
@@ -229,9 +235,14 @@ COLUMNS(two_along, WIDE, 2, true, false)
 COLUMNS(two_across, WIDE, 2, false, false)
 #endif
 
+static size_t least_of(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
 /* All columns of a block: `rows` of the lines' rows, from `row` on, in `lines` lines. */
-static void run_block(const sh_matrix_product *p, size_t line, size_t lines, size_t row,
-                      size_t rows)
+static void run_columns(const sh_matrix_product *p, size_t line, size_t lines, size_t row,
+                        size_t rows)
 {
     const bool along = p->a_step == 1;
     for (size_t first = 0, now; first < p->columns; first += now) {
@@ -261,13 +272,31 @@ static void run_block(const sh_matrix_product *p, size_t line, size_t lines, siz
     }
 }
 
-static size_t least_of(size_t a, size_t b)
+/*
+ * A block. Where b is not packed, each of its rows lies in another page, and chains along all of
+ * them are slow. There they are made in parts, along a few rows of b, each part for all columns.
+ */
+static void run_block(const sh_matrix_product *p, size_t line, size_t lines, size_t row,
+                      size_t rows)
 {
-    return a < b ? a : b;
+    const bool packed = p->b_row <= SH_PANEL || p->starts != NULL;
+    const size_t most = packed ? p->length : PART;
+    size_t done = 0;
+    do {
+        sh_matrix_product part = *p;
+        part.a += done * p->a_step;
+        part.b += done * p->b_row;
+        part.length = least_of(most, p->length - done);
+        part.continues = p->continues || done > 0;
+        done += part.length;
+        if (done < p->length)
+            part.bias = NULL;
+        run_columns(&part, line, lines, row, rows);
+    } while (done < p->length);
 }
 
 /*
- * Blocks of BLOCK rows or more, in whole lines where there are several: enough for what is loaded
+ * Blocks have BLOCK rows or more, in whole lines where there are several: enough for what is loaded
  * of b to be used often, and few enough for what is read of a and written to c to stay in the cache
  * until all columns are done.
  */

@@ -71,7 +71,8 @@ static void check(const sh_kernels *kernels)
     };
     const size_t gap = below(3), K = p.segments * p.length;
     const size_t inner = along ? p.length : p.rows, outer = along ? p.rows : p.length;
-    const size_t step = inner + gap, segment = outer * step, line = p.segments * segment;
+    const size_t step = below(9) == 0 ? 1024 : inner + gap, segment = outer * step,
+                 line = p.segments * segment;
     p.a_row = along ? step : 1;
     p.a_step = along ? 1 : step;
     p.a_line = line;

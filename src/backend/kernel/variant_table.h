@@ -5,6 +5,7 @@
 #include "backend/kernel/kernels.h"
 #include "backend/kernel/maps_loops.h"
 #include "backend/kernel/product_loops.h"
+#include "backend/kernel/transpose_loops.h"
 
 #define JOIN(a, b) a##b
 #define NAMED(a, b) JOIN(a, b)
@@ -36,6 +37,7 @@ const sh_kernels NAMED(sh_kernels_, VARIANT) = {
 #endif
     .product = product,
     .multiply_adds = multiply_adds,
+    .transpose = transpose,
     .depthwise_forward = depthwise_forward,
     .depthwise_input = depthwise_input,
     .depthwise_weight = depthwise_weight,

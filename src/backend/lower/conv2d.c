@@ -277,10 +277,12 @@ static void run_windows(const sh_kernels *kernels, const windows *w, const segme
     }
 }
 
-/* Windows of one position, a stride of one: images are one long row. */
-static void run_pointwise(const sh_kernels *kernels, const windows *w)
+/* Windows of one position, a stride of one: images are one long row. Weights are packed, or plain:
+ * [from_channels, to_channels] of each group. */
+static void run_pointwise(const sh_kernels *kernels, const windows *w, bool packed)
 {
-    const size_t C = w->from_channels, panel = sh_panel_width(w->to_channels);
+    const size_t C = w->from_channels, O = w->to_channels;
+    const size_t panel = packed ? sh_panel_width(O) : SH_PANEL;
     for (size_t group = 0; group < w->groups; group++)
         kernels->product(&(sh_matrix_product){
             .a = w->from + group * C,
@@ -288,16 +290,16 @@ static void run_pointwise(const sh_kernels *kernels, const windows *w)
             .a_step = 1,
             .segments = 1,
             .length = C,
-            .b = w->weights + group * sh_panel_floats(C, w->to_channels),
-            .b_row = panel,
-            .b_panel = C * panel,
-            .b_padded = true,
-            .c = w->to + group * w->to_channels,
-            .c_row = w->groups * w->to_channels,
+            .b = w->weights + group * (packed ? sh_panel_floats(C, O) : C * O),
+            .b_row = packed ? panel : O,
+            .b_panel = packed ? C * panel : SH_PANEL,
+            .b_padded = packed,
+            .c = w->to + group * O,
+            .c_row = w->groups * O,
             .lines = 1,
             .rows = w->images * (w->from_image / (w->groups * C)),
-            .columns = w->to_channels,
-            .bias = w->bias == NULL ? NULL : w->bias + group * w->to_channels,
+            .columns = O,
+            .bias = w->bias == NULL ? NULL : w->bias + group * O,
         });
 }
 
@@ -398,7 +400,7 @@ static void forward(const sh_call *call)
         .to = call->out[0],
     };
     if (is_pointwise(&g)) {
-        run_pointwise(call->kernels, &all);
+        run_pointwise(call->kernels, &all, true);
         return;
     }
     for (int i = 0; i < 2; i++)
@@ -466,6 +468,10 @@ static sh_status grad_input_layout(sh_compiler *compiler, const sh_node *node, u
                            sh_graph_type(graph, node->in[1]), sh_graph_type(graph, node->in[0]));
     if (is_depthwise(&g))
         return pack_depthwise(compiler, &g, layout);
+    if (is_pointwise(&g)) {
+        *layout = sh_layout_plain(sh_graph_type(graph, node->in[1]));
+        return SH_OK;
+    }
     sh_packing *packing;
     SH_TRY(sh_packing_new(&packing, compiler, g.a->stride[0] * g.a->stride[1] * g.groups));
     size_t used = 0;
@@ -527,7 +533,7 @@ static void grad_input(const sh_call *call)
         .to = call->out[0],
     };
     if (is_pointwise(&g)) {
-        run_pointwise(call->kernels, &all);
+        run_pointwise(call->kernels, &all, false);
         return;
     }
     const segments seg = segments_of(&g, call->scratch);

@@ -5,56 +5,67 @@
  *
  *     y  K, ascending; then the bias is added      dx  O, ascending      dw  N, ascending
  *
- * The weights of the forward pass are packed once a step.
+ * Samples are few and weights are many, so the weights are used as they lie. The forward pass turns
+ * the samples over instead: vectors run across the samples.
  */
 #include <string.h>
 
 #include "backend/lower/lowering.h"
 
-static sh_status forward_layout(sh_compiler *compiler, const sh_node *node, uint32_t input,
-                                sh_layout *layout)
+/* Floats of x turned over and packed, and of y turned over. */
+static size_t turned_x(size_t N, size_t K)
 {
-    const size_t *w = sh_graph_type(sh_compiler_graph(compiler), node->in[1])->shape.dim;
-    if (input != 1)
-        return SH_OK;
-    sh_packing *packing;
-    SH_TRY(sh_packing_new(&packing, compiler, 1));
-    packing->floats = sh_panel_floats(w[1], w[0]);
-    packing->matrices[0] = (sh_matrix){
-        .count = {1, 1, w[1]},
-        .step = {0, 0, 1},
-        .columns = w[0],
-        .column_step = w[1],
-        .width = sh_panel_width(w[0]),
-    };
-    *layout = sh_layout_packed(packing);
-    return SH_OK;
+    return sh_panel_floats(K, N);
+}
+
+static size_t forward_scratch(const sh_attributes *attributes, const sh_type *in,
+                              const sh_type *out)
+{
+    const size_t N = in[0].shape.dim[0], K = in[0].shape.dim[1], O = out[0].shape.dim[1];
+    (void)attributes;
+    return (turned_x(N, K) + O * N) * sizeof(float);
+}
+
+/* x [N, K] as panels of samples; columns beyond the last sample are 0. */
+static void turn_samples(const sh_kernels *kernels, size_t N, size_t K, const float *x, float *to)
+{
+    const size_t panel = sh_panel_width(N);
+    if (N % panel > 0)
+        memset(to + N / panel * K * panel, 0, K * panel * sizeof *to);
+    for (size_t n = 0; n < N; n += panel, to += K * panel)
+        kernels->transpose(N - n < panel ? N - n : panel, K, x + n * K, K, to, panel);
 }
 
 static void forward(const sh_call *call)
 {
     const size_t N = call->in_type[0].shape.dim[0], K = call->in_type[0].shape.dim[1],
-                 O = call->out_type[0].shape.dim[1], panel = sh_panel_width(O);
+                 O = call->out_type[0].shape.dim[1], panel = sh_panel_width(N);
+    const float *const b = call->in_count > 2 ? call->in[2] : NULL;
+    float *const samples = call->scratch, *const y = samples + turned_x(N, K);
+    turn_samples(call->kernels, N, K, call->in[0], samples);
     call->kernels->product(&(sh_matrix_product){
-        .a = call->in[0],
+        .a = call->in[1],
         .a_row = K,
         .a_step = 1,
         .segments = 1,
         .length = K,
-        .b = call->in[1],
+        .b = samples,
         .b_row = panel,
         .b_panel = K * panel,
         .b_padded = true,
-        .c = call->out[0],
-        .c_row = O,
+        .c = y,
+        .c_row = N,
         .lines = 1,
-        .rows = N,
-        .columns = O,
-        .bias = call->in_count > 2 ? call->in[2] : NULL,
+        .rows = O,
+        .columns = N,
     });
+    for (size_t o = 0; o < O && b != NULL; o++)
+        for (size_t n = 0; n < N; n++)
+            y[o * N + n] += b[o];
+    call->kernels->transpose(O, N, y, N, call->out[0], O);
 }
 
-const sh_lowering sh_lower_linear = {.run = forward, .input_layout = forward_layout};
+const sh_lowering sh_lower_linear = {.run = forward, .scratch_bytes = forward_scratch};
 
 /* c [rows, columns] = a b, where b lies plain; a is [rows, K], or transposed [K, rows]. */
 static void multiply(const sh_kernels *kernels, size_t rows, size_t columns, size_t K,
@@ -126,9 +137,8 @@ static void multiply_batch(const sh_call *call)
     const float *a = call->in[0], *b = call->in[1];
     float *y = call->out[0], *const turned = call->scratch;
     for (size_t i = 0; i < m.B; i++, a += m.M * m.K, b += m.K * m.N, y += m.M * m.N) {
-        for (size_t n = 0; n < m.N && call->attributes->transposed[1]; n++)
-            for (size_t k = 0; k < m.K; k++)
-                turned[k * m.N + n] = b[n * m.K + k];
+        if (call->attributes->transposed[1])
+            call->kernels->transpose(m.N, m.K, b, m.K, turned, m.N);
         multiply(call->kernels, m.M, m.N, m.K, a, call->attributes->transposed[0],
                  call->attributes->transposed[1] ? turned : b, y);
     }
