@@ -27,6 +27,9 @@
 #define BLOCK_FLOATS ((size_t)32768)
 #define LEAST_BLOCK ((size_t)64)
 
+/* Floats of the image and of dy in a band of its rows. */
+#define BAND_FLOATS ((size_t)8192)
+
 /* Columns that make a tile of their own. */
 #define NEIGHBOURS 8
 
@@ -566,32 +569,39 @@ static size_t grad_weight_scratch(const sh_attributes *a, const sh_type *in, con
     return is_pointwise(&g) ? 0 : frame_floats(&f) * sizeof(float) + segments_bytes(&g) + sums;
 }
 
-/* The sums [G, R, S, C, O] of one image, which go on from those of the images before. */
-static void add_image(const sh_kernels *kernels, const conv *g, const frame *f, const float *image,
-                      const float *dy, sh_segment *starts, bool continues, float *sums)
+/* Rows [first, end) of dy, in one image: part of a chain. */
+typedef struct band {
+    const float *image, *dy; /* in its frame; the whole of both */
+    size_t first, end;
+    bool continues; /* there was a band before, of this image or another */
+} band;
+
+/* The sums [G, R, S, C, O] go on along the rows of a band. */
+static void add_band(const sh_kernels *kernels, const conv *g, const frame *f, const band *of,
+                     sh_segment *starts, float *sums)
 {
-    const size_t C = g->groups * g->C, O = g->groups * g->O, row = f->columns * C;
+    const size_t C = g->groups * g->C, O = g->groups * g->O;
+    const ptrdiff_t row = (ptrdiff_t)(f->columns * C), stride = (ptrdiff_t)g->a->stride[0];
     const size_t joined = g->groups == 1 && g->a->dilation[1] == 1 ? g->kernel[1] : 1;
     for (size_t group = 0; group < g->groups; group++)
         for (size_t r = 0; r < g->kernel[0]; r++) {
             /* The rows of dy whose window has row r in the image, and what they see of it. */
-            const ptrdiff_t above =
-                (ptrdiff_t)(r * g->a->dilation[0]) - (ptrdiff_t)g->a->padding[0];
+            const ptrdiff_t above = (ptrdiff_t)(r * g->a->dilation[0]) -
+                                    (ptrdiff_t)g->a->padding[0] + (ptrdiff_t)of->first * stride;
             size_t range[2];
-            rows_inside(above, (ptrdiff_t)g->a->stride[0], g->out[0], g->in[0], range);
+            rows_inside(above, stride, of->end - of->first, g->in[0], range);
             for (size_t p = range[0]; p < range[1]; p++)
-                starts[p - range[0]] =
-                    (sh_segment){(above + (ptrdiff_t)(p * g->a->stride[0])) * (ptrdiff_t)row,
-                                 (p - range[0]) * g->out[1]};
+                starts[p - range[0]] = (sh_segment){(above + (ptrdiff_t)p * stride) * row,
+                                                    (of->first + p) * g->out[1]};
             for (size_t s = 0; s < g->kernel[1]; s += joined, sums += joined * g->C * g->O)
                 kernels->product(&(sh_matrix_product){
-                    .a = image + s * g->a->dilation[1] * C + group * g->C,
+                    .a = of->image + s * g->a->dilation[1] * C + group * g->C,
                     .a_row = 1,
                     .a_step = g->a->stride[1] * C,
                     .starts = starts,
                     .segments = range[1] - range[0],
                     .length = g->out[1],
-                    .b = dy + range[0] * g->out[1] * O + group * g->O,
+                    .b = of->dy + group * g->O,
                     .b_row = O,
                     .b_panel = SH_PANEL,
                     .c = sums,
@@ -599,9 +609,22 @@ static void add_image(const sh_kernels *kernels, const conv *g, const frame *f, 
                     .lines = 1,
                     .rows = joined * g->C,
                     .columns = g->O,
-                    .continues = continues,
+                    .continues = of->continues,
                 });
         }
+}
+
+/* The sums of one image, in bands that stay in the first-level cache for all rows of the window. */
+static void add_image(const sh_kernels *kernels, const conv *g, const frame *f, const float *image,
+                      const float *dy, sh_segment *starts, bool continues, float *sums)
+{
+    const size_t row = g->groups * (g->a->stride[0] * f->columns * g->C + g->out[1] * g->O);
+    const size_t rows = BAND_FLOATS / row + 1;
+    for (size_t p = 0; p < g->out[0]; p += rows) {
+        const size_t left = g->out[0] - p;
+        const band of = {image, dy, p, p + (left < rows ? left : rows), continues || p > 0};
+        add_band(kernels, g, f, &of, starts, sums);
+    }
 }
 
 /* Windows of one position: the products are those of matrices, [O, C] as weights lie. Positions
