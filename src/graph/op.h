@@ -18,7 +18,7 @@
 
 #include "tensor/shape.h"
 
-#define SH_MAX_INPUTS 6
+#define SH_MAX_INPUTS 7
 #define SH_MAX_OUTPUTS 3
 
 typedef enum sh_op {

@@ -11,7 +11,8 @@
  *         (dy - (db + xh dw) / n)   where mean and variance are those of x (attribute training)
  *         dy                        where they are given
  *
- * so no gradients of mean and variance exist by themselves. The activation is part of the operator:
+ * so no gradients of mean and variance exist by themselves. batch_norm_sums makes dw, db and
+ * what they contribute to dx; batch_norm_grad makes dx. The activation is part of the operator:
  * its gradient is found by computing y again, which saves reading it. With a residual, which dy
  * belongs to as well, the activation's gradient is a node of its own.
  */
@@ -72,13 +73,16 @@ static void grad(const sh_op_backward *b)
     }
     if (residual && b->wanted[5])
         b->din[5] = dy;
-    if (b->wanted[0] || b->wanted[3] || b->wanted[4]) {
-        sh_graph_add(b->graph, SH_OP_batch_norm_grad, &attributes,
-                     (sh_value_id[]){dy, in[0], in[1], in[2], in[3], in[4]}, out);
-        b->din[0] = out[0];
-        b->din[3] = out[1];
-        b->din[4] = out[2];
-    }
+    if (!b->wanted[0] && !b->wanted[3] && !b->wanted[4])
+        return;
+    sh_graph_add(b->graph, SH_OP_batch_norm_sums, &attributes,
+                 (sh_value_id[]){dy, in[0], in[1], in[2], in[3], in[4]}, out);
+    b->din[3] = out[0];
+    b->din[4] = out[1];
+    if (b->wanted[0])
+        b->din[0] =
+            sh_graph_add(b->graph, SH_OP_batch_norm_grad, &attributes,
+                         (sh_value_id[]){dy, in[0], in[1], in[2], in[3], in[4], out[2]}, out);
 }
 
 const sh_op_def sh_op_batch_norm = {
@@ -89,20 +93,38 @@ const sh_op_def sh_op_batch_norm = {
     .each_flops = 4,
 };
 
-static sh_status infer_grad(const sh_op_types *t)
+static sh_type parts_of(const sh_type *dy)
+{
+    return (sh_type){SH_F32, sh_shape_of(2, (size_t[]){2, dy->shape.dim[1]})};
+}
+
+static sh_status infer_sums(const sh_op_types *t)
 {
     SH_TRY(expect_image(t));
     SH_TRY(sh_op_expect_same(t->op, "dy", &t->in[0], "the input", &t->in[1]));
     SH_TRY(expect_channels(t, &t->in[2]));
+    t->out[0] = t->out[1] = t->in[2];
+    t->out[2] = parts_of(&t->in[0]);
+    return SH_OK;
+}
+
+const sh_op_def sh_op_batch_norm_sums = {.infer = infer_sums, .each_flops = 6};
+
+static sh_status infer_grad(const sh_op_types *t)
+{
+    const sh_type parts = parts_of(&t->in[0]);
+    SH_TRY(expect_image(t));
+    SH_TRY(sh_op_expect_same(t->op, "dy", &t->in[0], "the input", &t->in[1]));
+    SH_TRY(expect_channels(t, &t->in[2]));
+    SH_TRY(sh_op_expect_same(t->op, "the sums", &t->in[6], "two for each channel", &parts));
     t->out[0] = t->in[0];
-    t->out[1] = t->out[2] = t->in[2];
     return SH_OK;
 }
 
 const sh_op_def sh_op_batch_norm_grad = {
     .over = SH_OVER(0) | SH_OVER(1),
     .infer = infer_grad,
-    .each_flops = 12,
+    .each_flops = 6,
 };
 
 /* in: a statistic [C], the weights of the samples' losses [N]; number: a factor. */

@@ -40,12 +40,23 @@ static void forward(const sh_call *call)
 const sh_lowering sh_lower_batch_norm = {
     .run = forward, .scratch_bytes = scratch_bytes, .layout = SH_LAYOUT_CHANNELS_LAST};
 
+static void sums(const sh_call *call)
+{
+    const sh_norm norm = norm_of(call->attributes, &call->in_type[0].shape);
+    const sh_norm_channels of = {call->in[2], call->in[3], call->in[4], call->in[5]};
+    sh_norm_sums(call->kernels->variant, &norm, call->in[0], call->in[1], &of, call->out[0],
+                 call->out[1], call->out[2], call->scratch);
+}
+
+const sh_lowering sh_lower_batch_norm_sums = {
+    .run = sums, .scratch_bytes = scratch_bytes, .layout = SH_LAYOUT_CHANNELS_LAST};
+
 static void backward(const sh_call *call)
 {
     const sh_norm norm = norm_of(call->attributes, &call->in_type[0].shape);
     const sh_norm_channels of = {call->in[2], call->in[3], call->in[4], call->in[5]};
-    sh_norm_backward(call->kernels->variant, &norm, call->in[0], call->in[1], &of, call->out[0],
-                     call->out[1], call->out[2], call->scratch);
+    sh_norm_backward(call->kernels->variant, &norm, call->in[0], call->in[1], &of, call->in[6],
+                     call->out[0], call->scratch);
 }
 
 const sh_lowering sh_lower_batch_norm_grad = {

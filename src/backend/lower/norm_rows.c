@@ -39,7 +39,13 @@ sh_norm sh_norm_of(size_t rows, size_t channels)
     size_t together = channels < LONG_ROW ? LONG_ROW / channels : 1;
     if (together > 16)
         together -= together % 16; /* whole vectors */
-    return (sh_norm){.rows = rows, .channels = channels, .width = together * channels};
+    return (sh_norm){
+        .rows = rows, .count = rows, .channels = channels, .width = together * channels};
+}
+
+size_t sh_norm_block(const sh_norm *norm)
+{
+    return CHAIN * norm->width / norm->channels;
 }
 
 size_t sh_norm_scratch(const sh_norm *norm)
@@ -97,15 +103,6 @@ static inline SH_INLINE void measure_row(const float *restrict x, const float *r
     }
 }
 
-static inline SH_INLINE void measure(const sh_norm *norm, const float *x, size_t elements,
-                                     const float *shift, float *sum, float *squares)
-{
-    memset(sum, 0, norm->width * sizeof *sum);
-    memset(squares, 0, norm->width * sizeof *squares);
-    for (size_t i = 0; i < elements; i += norm->width)
-        measure_row(x + i, shift, sum, squares, least(norm->width, elements - i));
-}
-
 /* Joins a block of `count` rows with the `seen` before it. sum and squares: of the block, about
  * shift; mean and around: of all until now, `around` the sum of squares about mean. */
 static ONCE void join(size_t channels, double seen, double count, const float *restrict shift,
@@ -122,40 +119,60 @@ static ONCE void join(size_t channels, double seen, double count, const float *r
     }
 }
 
+/* A block begins: its elements are measured from `center`. */
+static ONCE void begin_measuring(const sh_norm *norm, const double *center, float *shift,
+                                 float *sum, float *squares)
+{
+    for (size_t c = 0; c < norm->channels; c++)
+        shift[c] = (float)center[c];
+    repeat(norm, shift);
+    memset(sum, 0, norm->width * sizeof *sum);
+    memset(squares, 0, norm->width * sizeof *squares);
+}
+
+/* Rows `first` to `end` of all are a block whose elements were measured. */
+static ONCE void end_measuring(const sh_norm *norm, const rows *r, size_t first, size_t end)
+{
+    double *const sum = r->by_channel[0], *const squares = r->by_channel[1];
+    memset(sum, 0, norm->channels * sizeof *sum);
+    memset(squares, 0, norm->channels * sizeof *squares);
+    fold(norm, sum, r->wide[1]);
+    fold(norm, squares, r->wide[2]);
+    join(norm->channels, (double)first, (double)(end - first), r->wide[0], sum, squares,
+         r->by_channel[2], r->by_channel[3]);
+}
+
 static inline SH_INLINE void moments_body(const sh_norm *norm, const float *x, float *mean,
                                           float *variance, void *scratch)
 {
-    const size_t channels = norm->channels, elements = norm->rows * channels;
+    const size_t channels = norm->channels, block = CHAIN * norm->width;
+    const size_t total = norm->rows * channels, begin = norm->first * channels;
+    const size_t end = begin + norm->count * channels;
     const rows r = divide(norm, scratch);
-    double *const total_sum = r.by_channel[0], *const total_squares = r.by_channel[1];
     double *const center = r.by_channel[2], *const around = r.by_channel[3];
     float *const shift = r.wide[0], *const sum = r.wide[1], *const squares = r.wide[2];
 
-    memset(around, 0, channels * sizeof *around);
-    memset(center, 0, channels * sizeof *center);
-    memset(shift, 0, norm->width * sizeof *shift);
-    const size_t beginning = least(elements, CHAIN * norm->width);
-    const size_t first_rows = beginning / channels;
-    measure(norm, x, beginning, shift, sum, squares);
-    fold(norm, center, sum);
-    for (size_t c = 0; c < channels; c++)
-        center[c] /= (double)first_rows;
-
-    for (size_t first = 0; first < elements; first += CHAIN * norm->width) {
-        const size_t count = least(elements - first, CHAIN * norm->width);
-        const size_t seen = first / channels, added = count / channels;
+    if (begin == 0) { /* the first block's own mean */
+        const size_t beginning = least(total, block);
+        memset(around, 0, channels * sizeof *around);
+        memset(center, 0, channels * sizeof *center);
+        begin_measuring(norm, center, shift, sum, squares);
+        for (size_t i = 0; i < beginning; i += norm->width)
+            measure_row(x + i, shift, sum, squares, least(norm->width, beginning - i));
+        fold(norm, center, sum);
         for (size_t c = 0; c < channels; c++)
-            shift[c] = (float)center[c];
-        repeat(norm, shift);
-        measure(norm, x + first, count, shift, sum, squares);
-        memset(total_sum, 0, channels * sizeof *total_sum);
-        memset(total_squares, 0, channels * sizeof *total_squares);
-        fold(norm, total_sum, sum);
-        fold(norm, total_squares, squares);
-        join(channels, (double)seen, (double)added, shift, total_sum, total_squares, center,
-             around);
+            center[c] /= (double)(beginning / channels);
     }
-    for (size_t c = 0; c < channels; c++) {
+    for (size_t at = begin, now; at < end; at += now) {
+        const size_t from = at % norm->width;
+        if (at % block == 0)
+            begin_measuring(norm, center, shift, sum, squares);
+        now = least(norm->width - from, end - at);
+        measure_row(x + (at - begin), shift + from, sum + from, squares + from, now);
+        if ((at + now) % block == 0 || at + now == total)
+            end_measuring(norm, &r, at / block * block / channels, (at + now) / channels);
+    }
+    for (size_t c = 0; c < channels && end == total; c++) {
         mean[c] = (float)center[c];
         variance[c] = (float)(around[c] / (double)norm->rows);
     }
@@ -186,7 +203,7 @@ static inline SH_INLINE void apply(const sh_norm *norm, bool rectifies, float li
                                    const float *restrict scale, const float *restrict shift,
                                    const float *residual, float *y)
 {
-    const size_t elements = norm->rows * norm->channels;
+    const size_t elements = norm->count * norm->channels;
     for (size_t first = 0; first < elements; first += norm->width) {
         const size_t end = least(elements, first + norm->width) - first;
         const float *const in = x + first;
@@ -208,7 +225,8 @@ static inline SH_INLINE void forward_body(const sh_norm *norm, const float *x,
 {
     const rows r = divide(norm, scratch);
     float *const scale = r.wide[0], *const shift = r.wide[1];
-    scale_and_shift(norm, of, scale, shift);
+    if (norm->first == 0)
+        scale_and_shift(norm, of, scale, shift);
     if (norm->activation == SH_ACTIVATION_NONE) /* a loop for each */
         apply(norm, false, 0, x, scale, shift, residual, y);
     else
@@ -233,17 +251,33 @@ static inline SH_INLINE float where(bool passes_it, float x)
     return x;
 }
 
-/* What the two passes of the backward direction share: [width] each. */
+/* What both passes of the backward direction have: [width] each. */
 typedef struct slopes {
     float *scale, *shift, *mean;
     float *sum, *product; /* chains in the first pass; in the second parts of dx, times scale */
 } slopes;
 
-static inline SH_INLINE void sum_row(bool rectifies, float limit, const float *restrict dy,
-                                     const float *restrict x, const slopes *s, size_t count)
+/* Those of scratch, filled with the first rows. */
+static inline SH_INLINE slopes slopes_of(const sh_norm *norm, const sh_norm_channels *of,
+                                         const rows *r)
 {
-    const float *restrict scale = s->scale, *restrict shift = s->shift, *restrict mean = s->mean;
-    float *restrict sum = s->sum, *restrict product = s->product;
+    const slopes s = {r->wide[0], r->wide[1], r->wide[2], r->wide[3], r->wide[4]};
+    if (norm->first > 0)
+        return s;
+    scale_and_shift(norm, of, s.scale, s.shift);
+    memcpy(s.mean, of->mean, norm->channels * sizeof *s.mean);
+    repeat(norm, s.mean);
+    return s;
+}
+
+/* `count` elements, from place `from` of a long row on. */
+static inline SH_INLINE void sum_row(bool rectifies, float limit, const float *restrict dy,
+                                     const float *restrict x, const slopes *s, size_t from,
+                                     size_t count)
+{
+    const float *restrict scale = s->scale + from, *restrict shift = s->shift + from,
+                          *restrict mean = s->mean + from;
+    float *restrict sum = s->sum + from, *restrict product = s->product + from;
     for (size_t i = 0; i < count; i++) {
         const bool pass = passes(rectifies, limit, x[i] * scale[i] + shift[i]);
         sum[i] += where(pass, dy[i]);
@@ -255,18 +289,57 @@ static inline SH_INLINE void sum_all(const sh_norm *norm, bool rectifies, float 
                                      const float *dy, const float *x, const slopes *s, double *sum,
                                      double *product)
 {
-    const size_t elements = norm->rows * norm->channels, width = norm->width;
-    memset(sum, 0, norm->channels * sizeof *sum);
-    memset(product, 0, norm->channels * sizeof *product);
-    for (size_t block = 0; block < elements; block += CHAIN * width) {
-        const size_t end = least(elements, block + CHAIN * width);
-        memset(s->sum, 0, width * sizeof *s->sum);
-        memset(s->product, 0, width * sizeof *s->product);
-        for (size_t i = block; i < end; i += width)
-            sum_row(rectifies, limit, dy + i, x + i, s, least(width, end - i));
-        fold(norm, sum, s->sum);
-        fold(norm, product, s->product);
+    const size_t width = norm->width, block = CHAIN * width;
+    const size_t total = norm->rows * norm->channels, begin = norm->first * norm->channels;
+    const size_t end = begin + norm->count * norm->channels;
+    if (begin == 0) {
+        memset(sum, 0, norm->channels * sizeof *sum);
+        memset(product, 0, norm->channels * sizeof *product);
     }
+    for (size_t at = begin, now; at < end; at += now) {
+        const size_t from = at % width;
+        if (at % block == 0) {
+            memset(s->sum, 0, width * sizeof *s->sum);
+            memset(s->product, 0, width * sizeof *s->product);
+        }
+        now = least(width - from, end - at);
+        sum_row(rectifies, limit, dy + (at - begin), x + (at - begin), s, from, now);
+        if ((at + now) % block == 0 || at + now == total) {
+            fold(norm, sum, s->sum);
+            fold(norm, product, s->product);
+        }
+    }
+}
+
+/* The sums of all rows as gradients, and as what belongs to dx. */
+static ONCE void conclude(const sh_norm *norm, const sh_norm_channels *of, const float *scale,
+                          const double *sum, const double *product, float *dw, float *db,
+                          float *parts)
+{
+    const double count = norm->training ? (double)norm->rows : INFINITY; /* no part in dx */
+    for (size_t c = 0; c < norm->channels; c++) {
+        const double inverse = (double)(1.0f / sqrtf(of->variance[c] + norm->epsilon));
+        db[c] = (float)sum[c];
+        dw[c] = (float)(product[c] * inverse);
+        parts[c] = (float)((double)scale[c] * sum[c] / count);
+        parts[norm->channels + c] =
+            (float)((double)scale[c] * product[c] * inverse * inverse / count);
+    }
+}
+
+static inline SH_INLINE void sums_body(const sh_norm *norm, const float *dy, const float *x,
+                                       const sh_norm_channels *of, float *dw, float *db,
+                                       float *parts, void *scratch)
+{
+    const rows r = divide(norm, scratch);
+    const slopes s = slopes_of(norm, of, &r);
+    if (norm->activation == SH_ACTIVATION_NONE)
+        sum_all(norm, false, 0, dy, x, &s, r.by_channel[0], r.by_channel[1]);
+    else
+        sum_all(norm, true, sh_activation_limit(norm->activation), dy, x, &s, r.by_channel[0],
+                r.by_channel[1]);
+    if (norm->first + norm->count == norm->rows)
+        conclude(norm, of, s.scale, r.by_channel[0], r.by_channel[1], dw, db, parts);
 }
 
 static inline SH_INLINE void spread(const sh_norm *norm, bool rectifies, float limit,
@@ -274,7 +347,7 @@ static inline SH_INLINE void spread(const sh_norm *norm, bool rectifies, float l
 {
     const float *restrict scale = s->scale, *restrict shift = s->shift, *restrict mean = s->mean,
                           *restrict sum = s->sum, *restrict product = s->product;
-    const size_t elements = norm->rows * norm->channels;
+    const size_t elements = norm->count * norm->channels;
     for (size_t first = 0; first < elements; first += norm->width) {
         const size_t end = least(elements, first + norm->width) - first;
         const float *const in = x + first, *const d_out = dy + first;
@@ -287,41 +360,22 @@ static inline SH_INLINE void spread(const sh_norm *norm, bool rectifies, float l
     }
 }
 
-static inline SH_INLINE void both_passes(const sh_norm *norm, bool rectifies, float limit,
-                                         const float *dy, const float *x,
-                                         const sh_norm_channels *of, const slopes *s, float *dx,
-                                         float *dw, float *db, const rows *r)
-{
-    const double count = norm->training ? (double)norm->rows : INFINITY; /* no part in dx */
-    double *const sum = r->by_channel[0], *const product = r->by_channel[1];
-    sum_all(norm, rectifies, limit, dy, x, s, sum, product);
-    for (size_t c = 0; c < norm->channels; c++) {
-        const double inverse = (double)(1.0f / sqrtf(of->variance[c] + norm->epsilon));
-        const double scale = (double)s->scale[c];
-        db[c] = (float)sum[c];
-        dw[c] = (float)(product[c] * inverse);
-        s->sum[c] = (float)(scale * sum[c] / count);
-        s->product[c] = (float)(scale * product[c] * inverse * inverse / count);
-    }
-    repeat(norm, s->sum);
-    repeat(norm, s->product);
-    spread(norm, rectifies, limit, dy, x, s, dx);
-}
-
 static inline SH_INLINE void backward_body(const sh_norm *norm, const float *dy, const float *x,
-                                           const sh_norm_channels *of, float *dx, float *dw,
-                                           float *db, void *scratch)
+                                           const sh_norm_channels *of, const float *parts,
+                                           float *dx, void *scratch)
 {
     const rows r = divide(norm, scratch);
-    const slopes s = {r.wide[0], r.wide[1], r.wide[2], r.wide[3], r.wide[4]};
-    scale_and_shift(norm, of, s.scale, s.shift);
-    memcpy(s.mean, of->mean, norm->channels * sizeof *s.mean);
-    repeat(norm, s.mean);
+    const slopes s = slopes_of(norm, of, &r);
+    if (norm->first == 0) {
+        memcpy(s.sum, parts, norm->channels * sizeof *parts);
+        memcpy(s.product, parts + norm->channels, norm->channels * sizeof *parts);
+        repeat(norm, s.sum);
+        repeat(norm, s.product);
+    }
     if (norm->activation == SH_ACTIVATION_NONE)
-        both_passes(norm, false, 0, dy, x, of, &s, dx, dw, db, &r);
+        spread(norm, false, 0, dy, x, &s, dx);
     else
-        both_passes(norm, true, sh_activation_limit(norm->activation), dy, x, of, &s, dx, dw, db,
-                    &r);
+        spread(norm, true, sh_activation_limit(norm->activation), dy, x, &s, dx);
 }
 
 /* ---- variants -------------------------------------------------------------------------------- */
@@ -333,10 +387,14 @@ SH_VARIANTS(forward,
             (const sh_norm *norm, const float *x, const sh_norm_channels *of, const float *residual,
              float *y, void *scratch),
             (norm, x, of, residual, y, scratch));
+SH_VARIANTS(sums,
+            (const sh_norm *norm, const float *dy, const float *x, const sh_norm_channels *of,
+             float *dw, float *db, float *parts, void *scratch),
+            (norm, dy, x, of, dw, db, parts, scratch));
 SH_VARIANTS(backward,
             (const sh_norm *norm, const float *dy, const float *x, const sh_norm_channels *of,
-             float *dx, float *dw, float *db, void *scratch),
-            (norm, dy, x, of, dx, dw, db, scratch));
+             const float *parts, float *dx, void *scratch),
+            (norm, dy, x, of, parts, dx, scratch));
 
 void sh_norm_moments(sh_variant variant, const sh_norm *norm, const float *x, float *mean,
                      float *variance, void *scratch)
@@ -351,9 +409,16 @@ void sh_norm_forward(sh_variant variant, const sh_norm *norm, const float *x,
     forward_variants[variant](norm, x, channels, residual, y, scratch);
 }
 
+void sh_norm_sums(sh_variant variant, const sh_norm *norm, const float *dy, const float *x,
+                  const sh_norm_channels *channels, float *dw, float *db, float *parts,
+                  void *scratch)
+{
+    sums_variants[variant](norm, dy, x, channels, dw, db, parts, scratch);
+}
+
 void sh_norm_backward(sh_variant variant, const sh_norm *norm, const float *dy, const float *x,
-                      const sh_norm_channels *channels, float *dx, float *dw, float *db,
+                      const sh_norm_channels *channels, const float *parts, float *dx,
                       void *scratch)
 {
-    backward_variants[variant](norm, dy, x, channels, dx, dw, db, scratch);
+    backward_variants[variant](norm, dy, x, channels, parts, dx, scratch);
 }

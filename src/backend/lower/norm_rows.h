@@ -17,21 +17,27 @@
 #include "base/variant.h"
 #include "graph/op.h"
 
-/* What is normalised, and how. */
+/* What is normalised, and how. A call may have some of the rows: then calls go through all of them
+ * in order, with the same scratch. */
 typedef struct sh_norm {
     size_t rows, channels;
-    size_t width; /* floats that are worked on as one long row: whole rows */
+    size_t first, count; /* the rows of this call; pointers are to the first of them */
+    size_t width;        /* floats that are worked on as one long row: whole rows */
     float epsilon;
     sh_activation activation;
     bool training;
 } sh_norm;
 
+/* All rows in one call. */
 sh_norm sh_norm_of(size_t rows, size_t channels);
+
+/* Rows of a block: moments need so many in their first call, if there are so many. */
+size_t sh_norm_block(const sh_norm *norm);
 
 /* Bytes of scratch that any of the functions below needs. */
 size_t sh_norm_scratch(const sh_norm *norm);
 
-/* Mean and biased variance of each channel, [channels] each. */
+/* Mean and biased variance of each channel, [channels] each; written with the last rows. */
 void sh_norm_moments(sh_variant variant, const sh_norm *norm, const float *x, float *mean,
                      float *variance, void *scratch);
 
@@ -45,9 +51,15 @@ void sh_norm_forward(sh_variant variant, const sh_norm *norm, const float *x,
                      const sh_norm_channels *channels, const float *residual, float *y,
                      void *scratch);
 
-/* dx, dw and db. dx may be dy or x. */
+/* dw and db [channels], and what they contribute to dx, parts [2, channels]: all written with the
+ * last rows. */
+void sh_norm_sums(sh_variant variant, const sh_norm *norm, const float *dy, const float *x,
+                  const sh_norm_channels *channels, float *dw, float *db, float *parts,
+                  void *scratch);
+
+/* dx, which may be dy or x. */
 void sh_norm_backward(sh_variant variant, const sh_norm *norm, const float *dy, const float *x,
-                      const sh_norm_channels *channels, float *dx, float *dw, float *db,
+                      const sh_norm_channels *channels, const float *parts, float *dx,
                       void *scratch);
 
 #endif

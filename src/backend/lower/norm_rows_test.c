@@ -30,6 +30,7 @@ typedef struct subject {
     size_t elements;
     float *x, *dy, *residual, *y;
     float *mean, *variance, *w, *b, *dw, *db;
+    float *parts;
     void *scratch;
 } subject;
 
@@ -62,16 +63,26 @@ static subject start(struct size size, float offset)
         *channels[i] = take(size.channels);
         fill(*channels[i], size.channels, 10 + i, i == 1 ? 1.5f : 0.0f);
     }
+    s.parts = take(2 * size.channels);
     assert_ok(sh_block_new(&s.scratch, sh_norm_scratch(&s.norm), "scratch"));
     return s;
 }
 
 static void stop(subject *s)
 {
-    void *const blocks[] = {s->x, s->dy, s->residual, s->y,  s->mean,   s->variance,
-                            s->w, s->b,  s->dw,       s->db, s->scratch};
+    void *const blocks[] = {s->x, s->dy, s->residual, s->y,  s->mean,  s->variance,
+                            s->w, s->b,  s->dw,       s->db, s->parts, s->scratch};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
         free(blocks[i]);
+}
+
+/* Both passes. */
+static void backward(sh_variant variant, const subject *s, const float *dy, const float *x,
+                     float *dx)
+{
+    const sh_norm_channels of = {s->mean, s->variance, s->w, s->b};
+    sh_norm_sums(variant, &s->norm, dy, x, &of, s->dw, s->db, s->parts, s->scratch);
+    sh_norm_backward(variant, &s->norm, dy, x, &of, s->parts, dx, s->scratch);
 }
 
 static sh_norm_channels channels_of(const subject *s)
@@ -251,18 +262,14 @@ static void backward_follows_the_formulas(void **state)
                 s.norm.training = training == 1;
                 for (size_t j = 0; j < s.elements; j += 3)
                     s.x[j] *= 16;
-                const sh_norm_channels of = channels_of(&s);
-                sh_norm_backward(sh_variant_chosen(), &s.norm, s.dy, s.x, &of, s.y, s.dw, s.db,
-                                 s.scratch);
+                backward(sh_variant_chosen(), &s, s.dy, s.x, s.y);
                 for (size_t c = 0; c < s.norm.channels; c++)
                     check_channel_gradients(&s, c);
                 check_input_gradient(&s, s.y);
                 memcpy(s.residual, s.dy, s.elements * sizeof *s.dy);
-                sh_norm_backward(sh_variant_chosen(), &s.norm, s.dy, s.x, &of, s.dy, s.dw, s.db,
-                                 s.scratch);
+                backward(sh_variant_chosen(), &s, s.dy, s.x, s.dy);
                 assert_memory_equal(s.dy, s.y, s.elements * sizeof *s.y);
-                sh_norm_backward(sh_variant_chosen(), &s.norm, s.residual, s.x, &of, s.x, s.dw,
-                                 s.db, s.scratch);
+                backward(sh_variant_chosen(), &s, s.residual, s.x, s.x);
                 assert_memory_equal(s.x, s.y, s.elements * sizeof *s.y);
                 stop(&s);
             }
@@ -278,8 +285,7 @@ static void what_is_masked_adds_nothing(void **state)
     s.x[16 * 7 + 5] = NAN; /* y is NaN: not above zero */
     s.dy[16 * 9 + 6] = NAN;
     s.x[16 * 9 + 6] = s.w[6] > 0 ? -100.0f : 100.0f;
-    const sh_norm_channels of = channels_of(&s);
-    sh_norm_backward(sh_variant_chosen(), &s.norm, s.dy, s.x, &of, s.y, s.dw, s.db, s.scratch);
+    backward(sh_variant_chosen(), &s, s.dy, s.x, s.y);
     for (size_t c = 0; c < 16; c++)
         assert_false(isnan(s.dw[c]) || isnan(s.db[c]));
     for (size_t i = 0; i < s.elements; i++)
@@ -305,8 +311,7 @@ static void every_variant_gives_the_same_bits(void **state)
                             target->variance, target->scratch);
             sh_norm_forward((sh_variant)variant, &target->norm, target->x, &of, target->residual,
                             target->y, target->scratch);
-            sh_norm_backward((sh_variant)variant, &target->norm, target->dy, target->x, &of,
-                             target->residual, target->dw, target->db, target->scratch);
+            backward((sh_variant)variant, target, target->dy, target->x, target->residual);
             if (target == &s) {
                 assert_memory_equal(s.mean, first.mean, channel_bytes);
                 assert_memory_equal(s.variance, first.variance, channel_bytes);
@@ -321,6 +326,66 @@ static void every_variant_gives_the_same_bits(void **state)
     }
 }
 
+/* The rows of one call of several: `norm` with other first and count. */
+static sh_norm some_rows(const sh_norm *norm, size_t first, size_t most)
+{
+    sh_norm some = *norm;
+    some.first = first;
+    some.count = norm->rows - first < most ? norm->rows - first : most;
+    return some;
+}
+
+/* All of it for some rows at a time; moments begin with a whole block. */
+static void run_in_parts(const subject *s, size_t most)
+{
+    const sh_variant v = sh_variant_chosen();
+    const sh_norm_channels of = channels_of(s);
+    const size_t C = s->norm.channels, block = sh_norm_block(&s->norm);
+    for (size_t r = 0, now; r < s->norm.rows; r += now) {
+        const sh_norm part = some_rows(&s->norm, r, r == 0 && most < block ? block : most);
+        sh_norm_moments(v, &part, s->x + r * C, s->mean, s->variance, s->scratch);
+        now = part.count;
+    }
+    for (size_t r = 0; r < s->norm.rows; r += most) {
+        const sh_norm part = some_rows(&s->norm, r, most);
+        sh_norm_forward(v, &part, s->x + r * C, &of, s->residual + r * C, s->y + r * C, s->scratch);
+    }
+    for (size_t r = 0; r < s->norm.rows; r += most) {
+        const sh_norm part = some_rows(&s->norm, r, most);
+        sh_norm_sums(v, &part, s->dy + r * C, s->x + r * C, &of, s->dw, s->db, s->parts,
+                     s->scratch);
+    }
+    for (size_t r = 0; r < s->norm.rows; r += most) {
+        const sh_norm part = some_rows(&s->norm, r, most);
+        sh_norm_backward(v, &part, s->dy + r * C, s->x + r * C, &of, s->parts, s->residual + r * C,
+                         s->scratch);
+    }
+}
+
+static void rows_may_come_in_several_calls(void **state)
+{
+    (void)state;
+    static const size_t parts[] = {1, 7, 100, 1000};
+    for (size_t i = 0; i < SIZES; i++)
+        for (size_t p = 0; p < sizeof parts / sizeof *parts; p++) {
+            subject once = start(sizes[i], 0.5f), often = start(sizes[i], 0.5f);
+            once.norm.activation = often.norm.activation = SH_ACTIVATION_RELU6;
+            once.norm.training = often.norm.training = true;
+            run_in_parts(&once, sizes[i].rows);
+            run_in_parts(&often, parts[p]);
+            const float *const pairs[][2] = {
+                {once.y, often.y},       {once.residual, often.residual},
+                {once.mean, often.mean}, {once.variance, often.variance},
+                {once.dw, often.dw},     {once.db, often.db},
+            };
+            for (size_t k = 0; k < 6; k++)
+                assert_memory_equal(pairs[k][0], pairs[k][1],
+                                    (k < 2 ? once.elements : once.norm.channels) * sizeof(float));
+            stop(&once);
+            stop(&often);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -330,6 +395,7 @@ int main(void)
         cmocka_unit_test(forward_has_the_bits_of_its_expression),
         cmocka_unit_test(backward_follows_the_formulas),
         cmocka_unit_test(what_is_masked_adds_nothing),
+        cmocka_unit_test(rows_may_come_in_several_calls),
         cmocka_unit_test(every_variant_gives_the_same_bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
