@@ -20,9 +20,11 @@
 
 #include "backend/lower/lowering.h"
 #include "backend/program_impl.h"
+#include "backend/slabs.h"
 #include "graph/memory_plan.h"
 
 #define MAX_HOMES 4
+#define MEMORY_FOR_GROUPS 32 /* groups of instructions may take 1 / 32 more memory */
 #define FOREVER UINT32_MAX
 
 typedef struct home {
@@ -38,6 +40,8 @@ typedef struct value_homes {
 struct sh_compiler {
     const sh_graph *graph;
     sh_program *program;
+    size_t slab_bytes;
+    bool at_any_cost; /* groups may take any memory */
     const sh_kernels *kernels;
     sh_prepared *prepared;
     value_homes *homes;     /* by value */
@@ -102,8 +106,9 @@ typedef struct conversion {
     sh_matrix matrices[];
 } conversion;
 
-static void run_conversion(const void *state, void *const *operands)
+static void run_conversion(const void *state, void *const *operands, const sh_slab *slab)
 {
+    (void)slab;
     const conversion *c = state;
     sh_layout_convert(c->kernels, &c->type, &c->from, operands[0], &c->to, operands[1]);
 }
@@ -136,7 +141,8 @@ static sh_status convert(sh_compiler *compiler, sh_buffer_id *buffer, sh_value_i
         return status;
     }
     compiler->converting = value;
-    SH_TRY(sh_compiler_emit(compiler, &kernel, state, (sh_buffer_id[]){source.buffer, *buffer}, 2));
+    SH_TRY(sh_compiler_emit(compiler, &kernel, state, (sh_buffer_id[]){source.buffer, *buffer}, 2,
+                            (sh_samples){0}));
     compiler->converting = outer;
     return SH_OK;
 }
@@ -252,7 +258,7 @@ static sh_work describe_work(const sh_compiler *compiler)
 }
 
 sh_status sh_compiler_emit(sh_compiler *compiler, const sh_kernel *kernel, void *state,
-                           const sh_buffer_id *operands, size_t count)
+                           const sh_buffer_id *operands, size_t count, sh_samples samples)
 {
     assert(count <= SH_MAX_OPERANDS);
     sh_instruction instruction = {
@@ -262,6 +268,7 @@ sh_status sh_compiler_emit(sh_compiler *compiler, const sh_kernel *kernel, void 
                     reads_weights_only(compiler->program, operands, count),
         .parameter = SH_NO_PARAMETER,
         .work = describe_work(compiler),
+        .samples = samples,
         .operand_count = (uint32_t)count,
     };
     for (size_t i = 0; i < count; i++)
@@ -372,13 +379,19 @@ static void share_block(sh_program *program, sh_buffer *out, uint32_t now)
         const sh_buffer *in = &program->buffers[out->over[i]];
         sh_buffer *block = &program->buffers[in->block];
         if (in->space != SH_SPACE_LANE || block->last != now || block->taken == now ||
-            block->bytes < out->bytes)
+            block->bytes < out->bytes || in->whole || block->slab_bytes != out->slab_bytes)
             continue;
         out->block = in->block;
         block->taken = now;
         block->last = out->last;
         return;
     }
+}
+
+/* What a buffer takes in memory. */
+static size_t held_bytes(const sh_buffer *buffer)
+{
+    return buffer->slab_bytes > 0 ? buffer->slab_bytes : buffer->bytes;
 }
 
 /* Gives every buffer in lane memory its offset: blocks by their lifetimes, others with them. */
@@ -393,14 +406,56 @@ static sh_status place_in_lane(sh_program *program)
         return sh_fail_memory(program->buffer_count * sizeof *plan, "the memory plan");
     for (size_t i = 0; i < program->buffer_count; i++)
         if (buffers[i].space == SH_SPACE_LANE && buffers[i].block == i)
-            plan[count++] = (sh_block_plan){
-                .bytes = buffers[i].bytes, .first = buffers[i].first, .last = buffers[i].last};
+            plan[count++] = (sh_block_plan){.bytes = held_bytes(&buffers[i]),
+                                            .first = buffers[i].first,
+                                            .last = buffers[i].last};
     const sh_status status = sh_memory_plan(&program->lane_bytes, plan, count);
     for (size_t i = 0, next = 0; status == SH_OK && i < program->buffer_count; i++)
         if (buffers[i].space == SH_SPACE_LANE)
             buffers[i].place =
                 buffers[i].block == i ? plan[next++].offset : buffers[buffers[i].block].place;
     free(plan);
+    return status;
+}
+
+static sh_status share_and_place(sh_program *program)
+{
+    for (size_t i = 0; i < program->instruction_count; i++)
+        for (uint32_t j = 0; j < program->instructions[i].operand_count; j++)
+            share_block(program, &program->buffers[program->instructions[i].operands[j]],
+                        (uint32_t)i + 1);
+    sh_slabs_stretch(program);
+    return place_in_lane(program);
+}
+
+/* Groups instructions, where that takes hardly more memory; none where memory is what counts. */
+static sh_status lay_out(sh_compiler *compiler)
+{
+    sh_program *program = compiler->program;
+    const size_t bytes = program->buffer_count * sizeof *program->buffers;
+    sh_buffer *const alone = malloc(bytes + 1);
+    sh_status status;
+    if (alone == NULL)
+        return sh_fail_memory(bytes, "compiling a graph");
+    if (bytes > 0)
+        memcpy(alone, program->buffers, bytes);
+    SH_TRY_DONE(share_and_place(program));
+    const size_t least = program->lane_bytes;
+    const size_t spare = sh_prepared_on_demand(compiler->prepared) ? 0 : least / MEMORY_FOR_GROUPS;
+    for (int grouped = 1; grouped >= 0; grouped--) {
+        if (bytes > 0)
+            memcpy(program->buffers, alone, bytes);
+        if (grouped == 1)
+            SH_TRY_DONE(sh_slabs_form(program, compiler->slab_bytes));
+        else
+            sh_slabs_dissolve(program);
+        SH_TRY_DONE(share_and_place(program));
+        if (program->lane_bytes <= least + spare || compiler->at_any_cost)
+            break;
+    }
+    SH_TRY_DONE(sh_slabs_arrange(program));
+done:
+    free(alone);
     return status;
 }
 
@@ -461,35 +516,48 @@ static sh_status compile_all(sh_compiler *compiler)
     while (program->backward < program->instruction_count &&
            program->instructions[program->backward].prepares)
         program->backward++;
-    for (size_t i = 0; i < program->instruction_count; i++)
-        for (uint32_t j = 0; j < program->instructions[i].operand_count; j++)
-            share_block(program, &program->buffers[program->instructions[i].operands[j]],
-                        (uint32_t)i + 1);
-    SH_TRY(place_in_lane(program));
+    SH_TRY(lay_out(compiler));
     return place_in_shared(compiler);
 }
 
-sh_status sh_program_compile_with(sh_program **program, const sh_graph *graph,
-                                  const sh_kernels *kernels, sh_prepared *prepared)
+/* `compiler` says how; it is changed. */
+static sh_status compile(sh_program **program, sh_compiler *compiler)
 {
-    SH_TRY(sh_graph_verify(graph));
+    SH_TRY(sh_graph_verify(compiler->graph));
     sh_program *fresh = calloc(1, sizeof *fresh);
     if (fresh == NULL)
         return sh_fail_memory(sizeof *fresh, "a program");
-    sh_compiler compiler = {.graph = graph,
-                            .program = fresh,
-                            .kernels = kernels,
-                            .prepared = prepared,
-                            .node = SH_NO_NODE,
-                            .converting = SH_NO_VALUE};
-    const sh_status status = compile_all(&compiler);
-    free(compiler.homes);
+    compiler->program = fresh;
+    compiler->node = SH_NO_NODE;
+    compiler->converting = SH_NO_VALUE;
+    const sh_status status = compile_all(compiler);
+    free(compiler->homes);
     if (status != SH_OK) {
         sh_program_free(fresh);
         return status;
     }
     *program = fresh;
     return SH_OK;
+}
+
+sh_status sh_program_compile_with(sh_program **program, const sh_graph *graph,
+                                  const sh_kernels *kernels, sh_prepared *prepared)
+{
+    return compile(program, &(sh_compiler){.graph = graph,
+                                           .kernels = kernels,
+                                           .prepared = prepared,
+                                           .slab_bytes = SH_SLAB_BYTES});
+}
+
+sh_status sh_program_compile_in_slabs(sh_program **program, const sh_graph *graph,
+                                      const sh_kernels *kernels, sh_prepared *prepared,
+                                      size_t slab_bytes)
+{
+    return compile(program, &(sh_compiler){.graph = graph,
+                                           .kernels = kernels,
+                                           .prepared = prepared,
+                                           .slab_bytes = slab_bytes,
+                                           .at_any_cost = true});
 }
 
 sh_status sh_program_compile(sh_program **program, const sh_graph *graph, const sh_kernels *kernels)

@@ -27,12 +27,29 @@ typedef struct sh_compiler sh_compiler;
 /* A place in memory that instructions work on; index into the program's buffers. */
 typedef uint32_t sh_buffer_id;
 
+/* The samples that a run of an instruction is for; all zero where it does not go by sample. */
+typedef struct sh_slab {
+    size_t first, count; /* of this run, */
+    size_t samples;      /* of all: runs are in order */
+} sh_slab;
+
 /* What an instruction runs. `state` is shared by all lanes and constant. */
 typedef struct sh_kernel {
-    /* Required. Computes. No allocation, no lock, any lane. */
-    void (*run)(const void *state, void *const *operands);
+    /* Required. Computes. Operands that go by sample begin with the slab's first sample. No
+     * allocation, no lock, any lane. */
+    void (*run)(const void *state, void *const *operands, const sh_slab *slab);
     void (*release)(void *state); /* optional: frees the state */
 } sh_kernel;
+
+/*
+ * How an instruction goes by sample: it reads and writes operands (bit i: operand i) sample by
+ * sample, and may run for some of them at a time, in order; scratch lasts until the last.
+ */
+typedef struct sh_samples {
+    size_t count;      /* 0: it does not */
+    size_t least;      /* the first run needs so many, if there are so many */
+    uint32_t operands; /* each has count samples, one behind the other */
+} sh_samples;
 
 const sh_graph *sh_compiler_graph(const sh_compiler *compiler);
 
@@ -77,6 +94,7 @@ void *sh_compiler_take(sh_compiler *compiler, size_t bytes);
  * among the operands are written, all others but scratch are read.
  */
 sh_status sh_compiler_emit(sh_compiler *compiler, const sh_kernel *kernel, void *state,
-                           const sh_buffer_id *operands, size_t count) SHOAL_CHECKED;
+                           const sh_buffer_id *operands, size_t count,
+                           sh_samples samples) SHOAL_CHECKED;
 
 #endif

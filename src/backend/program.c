@@ -158,16 +158,32 @@ void sh_execution_clear_times(sh_execution *execution)
                execution->program->instruction_count * sizeof *execution->times);
 }
 
-static sh_status run_instruction(sh_execution *execution, size_t index, sh_gradient_sink *sink,
-                                 void *context)
+static void run_instruction(sh_execution *execution, size_t index, sh_gradient_sink *sink,
+                            void *context)
 {
     const sh_instruction *instruction = &execution->program->instructions[index];
     void *const *operands = execution->operands + index * SH_MAX_OPERANDS;
+    const size_t samples = instruction->samples.count;
     if (instruction->kernel != NULL)
-        instruction->kernel->run(instruction->state, operands);
+        instruction->kernel->run(instruction->state, operands, &(sh_slab){0, samples, samples});
     else if (sink != NULL)
         sink(context, instruction->parameter, operands[0]);
-    return SH_OK;
+}
+
+/* One member of a group, for one slab. */
+static void run_slab(const sh_execution *execution, size_t index, const sh_slab *slab)
+{
+    const sh_instruction *instruction = &execution->program->instructions[index];
+    void *const *operands = execution->operands + index * SH_MAX_OPERANDS;
+    void *moved[SH_MAX_OPERANDS];
+    for (uint32_t i = 0; i < instruction->operand_count; i++) {
+        const sh_buffer *buffer = &execution->program->buffers[instruction->operands[i]];
+        const bool by_sample = (instruction->samples.operands >> i & 1) != 0;
+        const size_t step =
+            by_sample && buffer->slab_bytes == 0 ? buffer->bytes / slab->samples : 0;
+        moved[i] = (unsigned char *)operands[i] + slab->first * step;
+    }
+    instruction->kernel->run(instruction->state, moved, slab);
 }
 
 /* Parts take turns by the number of the place that is written, which all programs of a model share.
@@ -197,27 +213,54 @@ static bool is_selected(const sh_program *program, const sh_instruction *instruc
            (of->parts == 1 || is_of_part(program, instruction, of->part, of->parts));
 }
 
-/* Each instruction ends where the next begins, so one look at the clock times both. */
-static sh_status run_all(sh_execution *execution, const selection *of, sh_gradient_sink *sink,
-                         void *context)
+/* An instruction has run since *begun_ns, and the next begins: one look at the clock times both. */
+static void take_time(sh_execution *execution, size_t index, uint64_t *begun_ns)
+{
+    if (execution->times == NULL)
+        return;
+    const uint64_t now_ns = sh_clock_now_ns(execution->clock);
+    execution->times[index].ns += now_ns - *begun_ns;
+    *begun_ns = now_ns;
+}
+
+static void run_group(sh_execution *execution, size_t first, uint64_t *begun_ns)
+{
+    const sh_group *group = &execution->program->instructions[first].group;
+    for (size_t at = 0; at < group->samples; at += group->slab) {
+        const size_t left = group->samples - at;
+        const sh_slab slab = {at, left < group->slab ? left : group->slab, group->samples};
+        for (size_t i = first; i < first + group->members; i++) {
+            run_slab(execution, i, &slab);
+            take_time(execution, i, begun_ns);
+        }
+    }
+    for (size_t i = first; i < first + group->members && execution->times != NULL; i++)
+        execution->times[i].count++;
+}
+
+static void run_all(sh_execution *execution, const selection *of, sh_gradient_sink *sink,
+                    void *context)
 {
     const sh_program *program = execution->program;
-    sh_work_time *times = execution->times;
-    uint64_t begun_ns = times == NULL ? 0 : sh_clock_now_ns(execution->clock);
+    uint64_t begun_ns = execution->times == NULL ? 0 : sh_clock_now_ns(execution->clock);
+    const sh_clock *mark = execution->mark;
     for (size_t i = 0; i < program->instruction_count; i++) {
         if (!is_selected(program, &program->instructions[i], of))
             continue;
-        if (i == program->backward && execution->mark != NULL)
-            execution->marked_ns = sh_clock_now_ns(execution->mark);
-        SH_TRY(run_instruction(execution, i, sink, context));
-        if (times == NULL)
+        if (i >= program->backward && mark != NULL) {
+            execution->marked_ns = sh_clock_now_ns(mark);
+            mark = NULL;
+        }
+        if (program->instructions[i].group.members > 0) {
+            run_group(execution, i, &begun_ns);
+            i += program->instructions[i].group.members - 1;
             continue;
-        const uint64_t now_ns = sh_clock_now_ns(execution->clock);
-        times[i].count++;
-        times[i].ns += now_ns - begun_ns;
-        begun_ns = now_ns;
+        }
+        run_instruction(execution, i, sink, context);
+        take_time(execution, i, &begun_ns);
+        if (execution->times != NULL)
+            execution->times[i].count++;
     }
-    return SH_OK;
 }
 
 /* The sink of a parameter whose gradient is a product; NULL where it is none. */
@@ -251,7 +294,8 @@ sh_status sh_execution_multiply(sh_execution *execution, uint32_t parameter, con
     const sh_instruction *sink = product_sink(execution->program, parameter);
     assert(sink != NULL);
     *gradient = address(execution, sink->operands[0]);
-    return run_instruction(execution, sink->product - 1, NULL, NULL);
+    run_instruction(execution, sink->product - 1, NULL, NULL);
+    return SH_OK;
 }
 
 sh_status sh_execution_prepare(sh_execution *execution)
@@ -262,11 +306,13 @@ sh_status sh_execution_prepare(sh_execution *execution)
 sh_status sh_execution_prepare_part(sh_execution *execution, uint32_t part, uint32_t parts)
 {
     const selection of = {.prepares = true, .part = part, .parts = parts};
-    return run_all(execution, &of, NULL, NULL);
+    run_all(execution, &of, NULL, NULL);
+    return SH_OK;
 }
 
 sh_status sh_execution_run(sh_execution *execution, sh_gradient_sink *sink, void *context)
 {
     const selection of = {.prepares = false, .parts = 1};
-    return run_all(execution, &of, sink, context);
+    run_all(execution, &of, sink, context);
+    return SH_OK;
 }

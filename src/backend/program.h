@@ -39,6 +39,14 @@ sh_status sh_program_compile(sh_program **program, const sh_graph *graph,
  */
 sh_status sh_program_compile_with(sh_program **program, const sh_graph *graph,
                                   const sh_kernels *kernels, sh_prepared *prepared) SHOAL_CHECKED;
+
+/* As above, in other slabs (slabs.h) than of SH_SLAB_BYTES, whatever memory these take; SIZE_MAX:
+ * in none. The bits are the same. For tests. */
+sh_status sh_program_compile_in_slabs(sh_program **program, const sh_graph *graph,
+                                      const sh_kernels *kernels, sh_prepared *prepared,
+                                      size_t slab_bytes) SHOAL_CHECKED;
+#define SH_SLAB_BYTES ((size_t)3 << 19)
+
 void sh_program_free(sh_program *program);
 
 /* Bytes of memory that an execution needs for itself, and that all executions share. Exact. */

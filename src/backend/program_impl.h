@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What compiler.c builds and program.c runs: the inside of a program. Only these two include it. */
+/* What compiler.c and slabs.c build and program.c runs: the inside of a program. */
 #ifndef SHOAL_BACKEND_PROGRAM_IMPL_H
 #define SHOAL_BACKEND_PROGRAM_IMPL_H
 
@@ -20,6 +20,8 @@ typedef struct sh_buffer {
     bool placed;  /* `place` is known */
     size_t bytes;
     uint32_t first, last; /* instruction numbers from 1; 0 is before the run */
+    size_t slab_bytes;    /* holds one slab of a group, of so many bytes; 0: all samples */
+    bool whole;           /* a group reads or writes more than a slab of it at a time */
     size_t place;         /* offset in its space, or the parameter's index */
     uint32_t turn;        /* number of a place that weights are prepared in */
 
@@ -29,6 +31,13 @@ typedef struct sh_buffer {
     uint32_t taken;     /* of a block: the instruction at which it was last taken over */
 } sh_buffer;
 
+/* A group (slabs.h): it is kept by its first member. */
+typedef struct sh_group {
+    size_t members;       /* instructions; 0: no group begins here */
+    size_t samples, slab; /* of all, and at a time */
+    size_t end;           /* behind the last instruction of its range */
+} sh_group;
+
 typedef struct sh_instruction {
     const sh_kernel *kernel; /* NULL: hands operand 0 to the sink as the gradient of `parameter` */
     void *state;
@@ -37,6 +46,8 @@ typedef struct sh_instruction {
     uint32_t parameter;
     uint32_t
         product; /* of a sink with operands 1 and 2: 1 + the instruction that multiplies them */
+    sh_samples samples;
+    sh_group group;
     uint32_t operand_count;
     sh_buffer_id operands[SH_MAX_OPERANDS];
 } sh_instruction;

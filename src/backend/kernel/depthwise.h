@@ -13,6 +13,7 @@
 #ifndef SHOAL_BACKEND_KERNEL_DEPTHWISE_H
 #define SHOAL_BACKEND_KERNEL_DEPTHWISE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Rows and columns of a window, at most. */
@@ -29,7 +30,8 @@ typedef struct sh_depthwise {
 typedef void sh_depthwise_forward(const sh_depthwise *of, const float *x, const float *w,
                                   const float *bias, float *y);
 typedef void sh_depthwise_input(const sh_depthwise *of, const float *dy, const float *w, float *dx);
+/* `continues`: dw goes on from what stands there. */
 typedef void sh_depthwise_weight(const sh_depthwise *of, const float *x, const float *dy,
-                                 float *dw);
+                                 bool continues, float *dw);
 
 #endif

@@ -3,16 +3,18 @@
  * The kernels of kernel/depthwise.h, for the variant that includes them.
  *
  * Forward and the gradient of the input both gather: an output sees some positions of the other
- * image, each through one weight. Neighbours that see alike, each the same weights one step on, are
- * computed together, so that a weight is loaded once for all of them.
+ * image, each through one weight. A *run* of outputs in a row sees alike: the same weights, one
+ * step on. Outputs of a run are computed together, or, where a run is short, the same output of
+ * several images, so that a weight is loaded once for all of them.
  */
 #include "backend/kernel/depthwise.h"
 #include "backend/kernel/vector.h"
 
-#define NEIGHBOURS 4
-#define BAND 4 /* vectors of channels, in the gradient of the weights */
+#define NEIGHBOURS 8 /* outputs that are computed together, at most */
+#define BAND 4       /* vectors of channels, in the gradient of the weights */
 
-/* What an output sees along one axis: position at[i] through weight tap[i]. */
+/* What an output sees along one axis: position at[i] through weight tap[i]. Or, scaled, elements.
+ */
 typedef struct seen {
     size_t count;
     size_t at[SH_DEPTHWISE_MAX], tap[SH_DEPTHWISE_MAX];
@@ -54,38 +56,44 @@ static bool see_alike(const seen *first, const seen *later, size_t steps)
     return true;
 }
 
-/* Some neighbouring outputs. */
+static void scale(seen *s, size_t at, size_t tap)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        s->at[i] *= at;
+        s->tap[i] *= tap;
+    }
+}
+
+/* Outputs that see alike, to_step apart; what they see is from_step apart. */
 typedef struct gathering {
     const float *from, *w, *bias;
     float *to;
-    const seen *rows, *columns;
-    size_t channels, from_row; /* elements of a pixel and of a row */
-    size_t w_row;              /* weights of a row of the window */
-    size_t from_step, to_step; /* from one neighbour to the next */
+    const seen *rows, *columns; /* scaled */
+    size_t channels, from_step, to_step;
 } gathering;
 
 VEC_INLINE void gather_band(const gathering *g, size_t c, size_t width, const size_t neighbours,
                             const bool part)
 {
     vec_held sum[NEIGHBOURS];
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (size_t i = 0; i < neighbours; i++)
         sum[i] = vec_hold(vec_all(0.0f));
     for (size_t r = 0; r < g->rows->count; r++) {
-        const float *const row = g->from + g->rows->at[r] * g->from_row + c;
-        const float *const weights = g->w + g->rows->tap[r] * g->w_row + c;
+        const float *const row = g->from + g->rows->at[r] + c;
+        const float *const weights = g->w + g->rows->tap[r] + c;
         for (size_t s = 0; s < g->columns->count; s++) {
-            const float *const x = row + g->columns->at[s] * g->channels;
-            const float *const at = weights + g->columns->tap[s] * g->channels;
+            const float *const x = row + g->columns->at[s];
+            const float *const at = weights + g->columns->tap[s];
             const vec weight = part ? vec_load_part(at, width) : vec_load(at);
-#pragma GCC unroll 4
+#pragma GCC unroll 8
             for (size_t i = 0; i < neighbours; i++)
                 sum[i] = vec_hold(vec_fma(part ? vec_load_part(x + i * g->from_step, width)
                                                : vec_load(x + i * g->from_step),
                                           weight, vec_of(sum[i])));
         }
     }
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (size_t i = 0; i < neighbours; i++) {
         vec end = vec_of(sum[i]);
         if (g->bias != NULL)
@@ -106,111 +114,82 @@ VEC_INLINE void gather_pixels(const gathering *g, const size_t neighbours)
         gather_band(g, c, g->channels - c, neighbours, true);
 }
 
-typedef void see_fn(seen *s, const sh_depthwise *of, int axis, size_t output);
-
-/* The columns of weights through which output `first` is seen, or sees, without edges: to_stride is
- * 1 forward, where these are all. */
-static size_t weights_of_class(const sh_depthwise *of, size_t first, size_t to_stride)
+/* `count` outputs, a few at a time. */
+static void gather_outputs(gathering g, size_t count)
 {
-    size_t count = 0;
-    for (size_t tap = 0; tap < of->kernel[1]; tap++)
-        count += (first + of->padding[1] + tap * (to_stride - of->dilation[1] % to_stride)) %
-                     to_stride ==
-                 0;
-    return count;
-}
-
-/*
- * What the group that follows sees, where nothing is beside the image: as this one, `steps` further
- * on. Looking along all weights again takes longer than computing with few channels.
- */
-static bool see_next(seen *s, size_t whole, size_t steps, size_t reach, size_t extent)
-{
-    if (s->count != whole || s->at[whole - 1] + steps + reach >= extent)
-        return false;
-    for (size_t i = 0; i < whole; i++)
-        s->at[i] += steps;
-    return true;
-}
-
-/* Outputs whose distance is a multiple of to_stride see alike, from_stride apart; those from
- * `first` on through `whole` weights where nothing is beside the image. */
-VEC_INLINE void gather_row(const sh_depthwise *of, see_fn *see, const gathering *row, size_t first,
-                           size_t from_extent, size_t to_extent, size_t from_stride,
-                           size_t to_stride)
-{
-    const size_t reach = (NEIGHBOURS - 1) * from_stride;
-    const size_t whole = weights_of_class(of, first, to_stride);
-    seen columns = {.count = 0}, later;
-    gathering g = *row;
-    g.columns = &columns;
-    for (size_t q = first, now = 0; q < to_extent; q += now * to_stride) {
-        const size_t last = q + (NEIGHBOURS - 1) * to_stride;
-        const bool follows =
-            now == NEIGHBOURS && last < to_extent && whole > 0 &&
-            see_next(&columns, whole, NEIGHBOURS * from_stride, reach, from_extent);
-        if (!follows) {
-            see(&columns, of, 1, q);
-            now = 1;
-            if (last < to_extent) {
-                see(&later, of, 1, last);
-                now = see_alike(&columns, &later, reach) ? NEIGHBOURS : 1;
-            }
-        }
-        g.to = row->to + q * g.channels;
+    for (size_t left = count, now; left > 0; left -= now) {
+        now = left >= NEIGHBOURS ? NEIGHBOURS : left >= 3 ? 3 : 1;
         if (now == NEIGHBOURS)
             gather_pixels(&g, NEIGHBOURS);
+        else if (now == 3)
+            gather_pixels(&g, 3);
         else
             gather_pixels(&g, 1);
+        g.from += now * g.from_step;
+        g.to += now * g.to_step;
     }
 }
 
-VEC_INLINE void gather_image(const sh_depthwise *of, see_fn *see, gathering g, const size_t *from,
-                             const size_t *to, size_t from_stride, size_t to_stride)
+/* From images of these extents to images of those. */
+typedef struct direction {
+    const sh_depthwise *of;
+    void (*see)(seen *s, const sh_depthwise *of, int axis, size_t output);
+    const size_t *from, *to;       /* extents */
+    size_t from_stride, to_stride; /* neighbours that see alike are to_stride apart, and see what is
+                                      from_stride apart */
+} direction;
+
+/* A run of `count` outputs in all rows: from output `first` on in each of the images. */
+static void gather_run(const direction *d, gathering g, size_t first, size_t count)
 {
-    seen rows;
-    g.rows = &rows;
-    g.from_step = from_stride * g.channels;
-    g.to_step = to_stride * g.channels;
-    for (size_t p = 0; p < to[0]; p++, g.to += to[1] * g.channels) {
-        see(&rows, of, 0, p);
-        for (size_t first = 0; first < to_stride; first++)
-            gather_row(of, see, &g, first, from[1], to[1], from_stride, to_stride);
-    }
+    const size_t C = g.channels, from_row = d->from[1] * C, to_row = d->to[1] * C;
+    const size_t from_image = d->from[0] * from_row, to_image = d->to[0] * to_row;
+    const size_t from_step = d->from_stride * C, to_step = d->to_stride * C;
+    const bool by_image = count < NEIGHBOURS && d->of->images > count;
+    const size_t turns = by_image ? count : d->of->images;
+    g.from_step = by_image ? from_image : from_step;
+    g.to_step = by_image ? to_image : to_step;
+    for (size_t i = 0; i < turns; i++)
+        for (size_t p = 0; p < d->to[0]; p++) {
+            seen rows;
+            d->see(&rows, d->of, 0, p);
+            scale(&rows, from_row, d->of->kernel[1] * C);
+            gathering now = g;
+            now.rows = &rows;
+            now.from += i * (by_image ? from_step : from_image);
+            now.to += i * (by_image ? to_step : to_image) + p * to_row + first * C;
+            gather_outputs(now, by_image ? d->of->images : count);
+        }
+}
+
+static void gather(const direction *d, gathering g)
+{
+    for (size_t residue = 0; residue < d->to_stride; residue++)
+        for (size_t q = residue, count; q < d->to[1]; q += count * d->to_stride) {
+            seen columns, later;
+            d->see(&columns, d->of, 1, q);
+            for (count = 1; q + count * d->to_stride < d->to[1]; count++) {
+                d->see(&later, d->of, 1, q + count * d->to_stride);
+                if (!see_alike(&columns, &later, count * d->from_stride))
+                    break;
+            }
+            scale(&columns, g.channels, g.channels);
+            g.columns = &columns;
+            gather_run(d, g, q, count);
+        }
 }
 
 static void depthwise_forward(const sh_depthwise *of, const float *x, const float *w,
                               const float *bias, float *y)
 {
-    const size_t C = of->channels;
-    gathering g = {.from = x,
-                   .w = w,
-                   .bias = bias,
-                   .to = y,
-                   .channels = C,
-                   .from_row = of->in[1] * C,
-                   .w_row = of->kernel[1] * C};
-    for (size_t n = 0; n < of->images; n++) {
-        gather_image(of, see_forward, g, of->in, of->out, of->stride[1], 1);
-        g.from += of->in[0] * of->in[1] * C;
-        g.to += of->out[0] * of->out[1] * C;
-    }
+    const direction d = {of, see_forward, of->in, of->out, of->stride[1], 1};
+    gather(&d, (gathering){.from = x, .w = w, .bias = bias, .to = y, .channels = of->channels});
 }
 
 static void depthwise_input(const sh_depthwise *of, const float *dy, const float *w, float *dx)
 {
-    const size_t C = of->channels;
-    gathering g = {.from = dy,
-                   .w = w,
-                   .to = dx,
-                   .channels = C,
-                   .from_row = of->out[1] * C,
-                   .w_row = of->kernel[1] * C};
-    for (size_t n = 0; n < of->images; n++) {
-        gather_image(of, see_backward, g, of->out, of->in, 1, of->stride[1]);
-        g.from += of->out[0] * of->out[1] * C;
-        g.to += of->in[0] * of->in[1] * C;
-    }
+    const direction d = {of, see_backward, of->out, of->in, 1, of->stride[1]};
+    gather(&d, (gathering){.from = dy, .w = w, .to = dx, .channels = of->channels});
 }
 
 /* dw [width] goes on along `count` positions of a row: x and dy step from one to the next. */
@@ -250,10 +229,12 @@ static void add_row(const sh_depthwise *of, float *dw, const float *x, const flo
         add_products(dw + c, x + c, step, dy + c, C, count, 1, C - c);
 }
 
-static void depthwise_weight(const sh_depthwise *of, const float *x, const float *dy, float *dw)
+static void depthwise_weight(const sh_depthwise *of, const float *x, const float *dy,
+                             bool continues, float *dw)
 {
     const size_t C = of->channels, *const kernel = of->kernel, *const stride = of->stride;
-    memset(dw, 0, kernel[0] * kernel[1] * C * sizeof *dw);
+    if (!continues)
+        memset(dw, 0, kernel[0] * kernel[1] * C * sizeof *dw);
     for (size_t n = 0; n < of->images; n++, x += of->in[0] * of->in[1] * C)
         for (size_t p = 0; p < of->out[0]; p++, dy += of->out[1] * C) {
             seen rows;

@@ -179,7 +179,9 @@ static size_t tile_rows(size_t left, size_t most)
     if (left >= 2 * most || left == most)
         return most;
     const size_t rows = left > most ? (left + 1) / 2 : left;
-    return rows == 9 ? 8 : rows == 11 ? 10 : rows > 12 && rows < 16 ? 12 : rows;
+    if (rows == 15)
+        return left > 15 ? 16 : 14;
+    return rows == 9 || rows == 11 || rows == 13 ? rows - 1 : rows;
 }
 
 #define TILE(n)                                                                                    \
@@ -188,7 +190,8 @@ static size_t tile_rows(size_t left, size_t most)
             run_tile(t, n, vectors, along, part);                                                  \
         break;
 #define TILES                                                                                      \
-    TILE(1) TILE(2) TILE(3) TILE(4) TILE(5) TILE(6) TILE(7) TILE(8) TILE(10) TILE(12) TILE(16)
+    TILE(1)                                                                                        \
+    TILE(2) TILE(3) TILE(4) TILE(5) TILE(6) TILE(7) TILE(8) TILE(10) TILE(12) TILE(14) TILE(16)
 
 VEC_INLINE void run_line(tile *t, const size_t most, const size_t vectors, const bool along,
                          const bool part)
@@ -303,8 +306,10 @@ static void run_block(const sh_matrix_product *p, size_t line, size_t lines, siz
 static void product(const sh_matrix_product *p)
 {
     const size_t lines = p->rows >= BLOCK ? 1 : (BLOCK + p->rows - 1) / (p->rows + (p->rows == 0));
-    const size_t rows = p->lines > 1 ? p->rows : BLOCK;
     for (size_t l = 0; l < p->lines; l += lines)
-        for (size_t i = 0; i < p->rows; i += rows)
-            run_block(p, l, least_of(lines, p->lines - l), i, least_of(rows, p->rows - i));
+        for (size_t i = 0, now; i < p->rows; i += now) {
+            const size_t left = p->rows - i;
+            now = p->lines > 1 || left < 2 * BLOCK ? left : BLOCK; /* no small one at the end */
+            run_block(p, l, least_of(lines, p->lines - l), i, now);
+        }
 }

@@ -423,6 +423,7 @@ const sh_lowering sh_lower_conv2d = {
     .scratch_bytes = forward_scratch,
     .layout = SH_LAYOUT_CHANNELS_LAST,
     .input_layout = forward_layout,
+    .by_sample = SH_IN(0) | SH_OUT(0),
 };
 
 /* --- The gradient of the input -------------------------------------------------------------- */
@@ -555,6 +556,7 @@ const sh_lowering sh_lower_conv2d_grad_input = {
     .scratch_bytes = grad_input_scratch,
     .layout = SH_LAYOUT_CHANNELS_LAST,
     .input_layout = grad_input_layout,
+    .by_sample = SH_IN(0) | SH_OUT(0),
 };
 
 /* --- The gradient of the weights ------------------------------------------------------------ */
@@ -630,7 +632,7 @@ static void add_image(const sh_kernels *kernels, const conv *g, const frame *f, 
 /* Windows of one position: the products are those of matrices, [O, C] as weights lie. Positions
  * come in blocks that stay in the cache while all outputs take their part of them. */
 static void grad_weight_pointwise(const sh_kernels *kernels, const conv *g, const float *x,
-                                  const float *dy, float *dw)
+                                  const float *dy, bool continues, float *dw)
 {
     const size_t C = g->groups * g->C, O = g->groups * g->O;
     const size_t positions = g->images * g->out[0] * g->out[1];
@@ -653,7 +655,7 @@ static void grad_weight_pointwise(const sh_kernels *kernels, const conv *g, cons
                 .lines = 1,
                 .rows = g->O,
                 .columns = g->C,
-                .continues = first > 0,
+                .continues = continues || first > 0,
             });
 }
 
@@ -668,25 +670,27 @@ static void grad_weight(const sh_call *call)
     if (is_depthwise(&g)) {
         const sh_depthwise d = depthwise_of(&g);
         const sh_matrix matrix = depthwise_matrix(&g);
-        call->kernels->depthwise_weight(&d, x, dy, call->scratch);
-        sh_matrix_unpack(&matrix, call->scratch, dw);
+        call->kernels->depthwise_weight(&d, x, dy, !sh_call_begins(call), call->scratch);
+        if (sh_call_ends(call))
+            sh_matrix_unpack(&matrix, call->scratch, dw);
         return;
     }
     if (is_pointwise(&g)) {
-        grad_weight_pointwise(call->kernels, &g, x, dy, dw);
+        grad_weight_pointwise(call->kernels, &g, x, dy, !sh_call_begins(call), dw);
         return;
     }
     const frame f = frame_for_windows(&g);
     float *const framed = call->scratch;
     const segments seg = segments_of(&g, framed + frame_floats(&f));
     float *const sums = (float *)((char *)(framed + frame_floats(&f)) + segments_bytes(&g));
-    frame_clear(&f, framed);
+    if (sh_call_begins(call))
+        frame_clear(&f, framed);
     for (size_t n = 0; n < g.images; n++) {
         const float *const image = frame_put(&f, x + n * g.in[0] * g.in[1] * C, framed);
-        add_image(call->kernels, &g, &f, image, dy + n * g.out[0] * g.out[1] * O, seg.starts, n > 0,
-                  sums);
+        add_image(call->kernels, &g, &f, image, dy + n * g.out[0] * g.out[1] * O, seg.starts,
+                  n > 0 || !sh_call_begins(call), sums);
     }
-    for (size_t group = 0; group < g.groups; group++) {
+    for (size_t group = 0; group < g.groups && sh_call_ends(call); group++) {
         const sh_matrix matrix = forward_matrix(&g, group);
         sh_matrix_unpack(&matrix, sums + group * g.kernel[0] * g.kernel[1] * g.C * g.O, dw);
     }
@@ -697,4 +701,5 @@ const sh_lowering sh_lower_conv2d_grad_weight = {
     .scratch_bytes = grad_weight_scratch,
     .layout = SH_LAYOUT_CHANNELS_LAST,
     .plain_outputs = true,
+    .by_sample = SH_IN(0) | SH_IN(1),
 };

@@ -12,7 +12,8 @@ static void add(const sh_call *call)
         y[i] = a[i] + b[i];
 }
 
-const sh_lowering sh_lower_add = {.run = add, .layout = SH_LAYOUT_OF_FIRST};
+const sh_lowering sh_lower_add = {
+    .run = add, .layout = SH_LAYOUT_OF_FIRST, .by_sample = SH_IN(0) | SH_IN(1) | SH_OUT(0)};
 
 static void multiply(const sh_call *call)
 {
@@ -22,7 +23,8 @@ static void multiply(const sh_call *call)
         y[i] = a[i] * b[i];
 }
 
-const sh_lowering sh_lower_multiply = {.run = multiply, .layout = SH_LAYOUT_OF_FIRST};
+const sh_lowering sh_lower_multiply = {
+    .run = multiply, .layout = SH_LAYOUT_OF_FIRST, .by_sample = SH_IN(0) | SH_IN(1) | SH_OUT(0)};
 
 /* x [rows, width], b [rows]. */
 static void scale(const sh_call *call)

@@ -41,4 +41,7 @@ static void relu_sum_grad(const sh_call *call)
     });
 }
 
-const sh_lowering sh_lower_relu_sum_grad = {.run = relu_sum_grad, .layout = SH_LAYOUT_OF_FIRST};
+const sh_lowering sh_lower_relu_sum_grad = {.run = relu_sum_grad,
+                                            .layout = SH_LAYOUT_OF_FIRST,
+                                            .by_sample =
+                                                SH_IN(0) | SH_IN(1) | SH_IN(2) | SH_OUT(0)};

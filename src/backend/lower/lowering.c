@@ -2,6 +2,7 @@
 #include "backend/lower/lowering.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static const sh_lowering *const lowerings[SH_OP_COUNT] = {
 #define SH_OP(name, ...) [SH_OP_##name] = &sh_lower_##name,
@@ -21,10 +22,21 @@ typedef struct node_state {
     sh_type out_type[SH_MAX_OUTPUTS];
 } node_state;
 
-static void run_node(const void *opaque, void *const *operands)
+/* The types of operands, for some samples of those that go by sample. */
+static void slab_types(sh_type *types, const sh_type *whole, uint32_t count, uint32_t by_sample,
+                       size_t samples)
+{
+    memcpy(types, whole, count * sizeof *types);
+    for (uint32_t i = 0; i < count; i++)
+        if ((by_sample >> i & 1) != 0)
+            types[i].shape.dim[0] = samples;
+}
+
+static void run_node(const void *opaque, void *const *operands, const sh_slab *slab)
 {
     const node_state *state = opaque;
-    const sh_call call = {
+    sh_type in_type[SH_MAX_INPUTS], out_type[SH_MAX_OUTPUTS];
+    sh_call call = {
         .op = state->op,
         .attributes = &state->attributes,
         .in_type = state->in_type,
@@ -34,10 +46,19 @@ static void run_node(const void *opaque, void *const *operands)
         .in = operands,
         .out = operands + state->input_count,
         .scratch = operands[state->input_count + state->output_count],
-        .elements = sh_shape_count(&state->in_type[0].shape),
         .channels_last = state->channels_last,
         .kernels = state->kernels,
+        .slab = *slab,
     };
+    if (slab->count < slab->samples) {
+        const uint32_t by_sample = state->how->by_sample;
+        slab_types(in_type, state->in_type, state->input_count, by_sample, slab->count);
+        slab_types(out_type, state->out_type, state->output_count, by_sample >> SH_MAX_INPUTS,
+                   slab->count);
+        call.in_type = in_type;
+        call.out_type = out_type;
+    }
+    call.elements = sh_shape_count(&call.in_type[0].shape);
     state->how->run(&call);
 }
 
@@ -79,6 +100,21 @@ static sh_status gather_operands(sh_compiler *compiler, const sh_node *node, nod
     return sh_compiler_scratch(compiler, &operands[used], scratch);
 }
 
+static sh_samples samples_of(const node_state *state)
+{
+    const sh_lowering *how = state->how;
+    const uint32_t inputs = how->by_sample & (SH_IN(state->input_count) - 1);
+    const sh_op_def *def = sh_op_about(state->op)->def;
+    if (inputs == 0 || (def->gives_bias && !state->attributes.no_bias))
+        return (sh_samples){0};
+    return (sh_samples){
+        .count = state->in_type[0].shape.dim[0],
+        .least =
+            how->least_samples == NULL ? 0 : how->least_samples(&state->attributes, state->in_type),
+        .operands = inputs | how->by_sample >> SH_MAX_INPUTS << state->input_count,
+    };
+}
+
 sh_status sh_lower_node(sh_compiler *compiler, const sh_node *node)
 {
     const sh_graph *graph = sh_compiler_graph(compiler);
@@ -106,7 +142,7 @@ sh_status sh_lower_node(sh_compiler *compiler, const sh_node *node)
         return status;
     }
     return sh_compiler_emit(compiler, &node_kernel, state, operands,
-                            state->input_count + state->output_count + 1);
+                            state->input_count + state->output_count + 1, samples_of(state));
 }
 
 sh_status sh_packing_new(sh_packing **packing, sh_compiler *compiler, size_t count)

@@ -30,7 +30,12 @@ typedef struct sh_call {
     size_t elements;    /* of input 0 */
     bool channels_last; /* how input 0 lies */
     const sh_kernels *kernels;
+    sh_slab slab; /* types of operands that go by sample are those of the slab */
 } sh_call;
+
+/* Operands that go by sample. */
+#define SH_IN(i) (UINT32_C(1) << (i))
+#define SH_OUT(i) (UINT32_C(1) << (SH_MAX_INPUTS + (i)))
 
 typedef struct sh_lowering {
     /* Required, but for aliases. */
@@ -56,6 +61,13 @@ typedef struct sh_lowering {
     sh_status (*input_layout)(sh_compiler *compiler, const sh_node *node, uint32_t input,
                               sh_layout *layout);
 
+    /* Optional: operands that it reads and writes sample by sample, so that it may run for some of
+     * them at a time (sh_samples). Not where it sums up the gradient of a bias. */
+    uint32_t by_sample;
+
+    /* Optional: how many samples the first run needs. */
+    size_t (*least_samples)(const sh_attributes *attributes, const sh_type *in);
+
     /* The output is the input's bytes: no work at all. */
     bool alias;
 } sh_lowering;
@@ -63,6 +75,17 @@ typedef struct sh_lowering {
 #define SH_OP(name, ...) extern const sh_lowering sh_lower_##name;
 #include "graph/ops.def"
 #undef SH_OP
+
+/* Is this the first run of those that make a whole? The last? */
+static inline bool sh_call_begins(const sh_call *call)
+{
+    return call->slab.first == 0;
+}
+
+static inline bool sh_call_ends(const sh_call *call)
+{
+    return call->slab.first + call->slab.count == call->slab.samples;
+}
 
 /* Emits the instructions that compute `node`. */
 sh_status sh_lower_node(sh_compiler *compiler, const sh_node *node) SHOAL_CHECKED;
