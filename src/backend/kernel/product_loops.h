@@ -44,6 +44,7 @@ typedef struct tile {
     size_t line, lines, rows; /* of the block */
     size_t first, end;        /* segments */
     size_t count;             /* columns of the last vector */
+    bool masks;               /* b has no more than these: loads must not go beyond */
 } tile;
 
 /*
@@ -141,9 +142,8 @@ VEC_INLINE void run_tile(const tile *t, const size_t rows, const size_t vectors,
             vec column[2];
 #pragma GCC unroll 2
             for (size_t v = 0; v < vectors; v++)
-                column[v] = load_columns(b + v * VEC,
-                                         part && v + 1 == vectors && (ALWAYS_PART || !of->b_padded),
-                                         t->count);
+                column[v] =
+                    load_columns(b + v * VEC, part && v + 1 == vectors && t->masks, t->count);
 #pragma GCC unroll 16
             for (size_t i = 0; i < rows; i++) {
                 const vec number = vec_all(third[i / 3][i % 3 * a_row]);
@@ -261,6 +261,7 @@ static void run_columns(const sh_matrix_product *p, size_t line, size_t lines, s
             .lines = lines,
             .rows = rows,
             .count = now > VEC ? now - VEC : now,
+            .masks = !p->b_padded && now % VEC != 0,
         };
 #if !ALWAYS_PART
         if (now == 2 * VEC) {

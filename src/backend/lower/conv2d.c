@@ -571,6 +571,41 @@ static size_t grad_weight_scratch(const sh_attributes *a, const sh_type *in, con
     return is_pointwise(&g) ? 0 : frame_floats(&f) * sizeof(float) + segments_bytes(&g) + sums;
 }
 
+/* Columns of the window that a product has together: elements next to each other in a frame. */
+static size_t joined_columns(const conv *g)
+{
+    return g->groups == 1 && g->a->dilation[1] == 1 ? g->kernel[1] : 1;
+}
+
+/* Vectors run across the outputs, or, where fewer vectors have them all, across what a window has
+ * in a row: with equally many a tile of several vectors is the faster one. There, rows of the image
+ * have to be whole steps of a chain apart. */
+static bool runs_across_outputs(const conv *g)
+{
+    const size_t seen = joined_columns(g) * g->C;
+    if (g->a->stride[0] % g->a->stride[1] != 0)
+        return true;
+    return seen * ((g->O + 15) / 16) < g->O * ((seen + 15) / 16);
+}
+
+/* Weights [O, C, R, S] of a group as sums have them: [R, S, C, O], or [R, S, O, C] where columns
+ * are not joined, or [R, O, S, C]. */
+static sh_matrix sums_matrix(const conv *g, size_t group)
+{
+    const size_t S = g->kernel[1], positions = g->kernel[0] * S;
+    sh_matrix m = forward_matrix(g, group);
+    if (runs_across_outputs(g))
+        return m;
+    const bool joined = joined_columns(g) == S;
+    m.count[joined ? 1 : 2] = g->O;
+    m.step[joined ? 1 : 2] = (ptrdiff_t)(g->C * positions);
+    m.count[joined ? 2 : 1] = S;
+    m.step[joined ? 2 : 1] = 1;
+    m.columns = m.width = g->C;
+    m.column_step = positions;
+    return m;
+}
+
 /* Rows [first, end) of dy, in one image: part of a chain. */
 typedef struct band {
     const float *image, *dy; /* in its frame; the whole of both */
@@ -578,42 +613,52 @@ typedef struct band {
     bool continues; /* there was a band before, of this image or another */
 } band;
 
-/* The sums [G, R, S, C, O] go on along the rows of a band. */
+/* The sums of row r of the window go on along the rows of a band; sums begin with group and row. */
+static void add_window_row(const sh_kernels *kernels, const conv *g, const frame *f, const band *of,
+                           sh_segment *starts, size_t group, size_t r, float *sums)
+{
+    const size_t C = g->groups * g->C, O = g->groups * g->O, joined = joined_columns(g);
+    const size_t seen = joined * g->C, stride = g->a->stride[0];
+    /* The rows of dy whose window has row r in the image, and the first row that they see. */
+    const ptrdiff_t above =
+        (ptrdiff_t)(of->first * stride + r * g->a->dilation[0]) - (ptrdiff_t)g->a->padding[0];
+    size_t range[2];
+    rows_inside(above, (ptrdiff_t)stride, of->end - of->first, g->in[0], range);
+    const size_t row = range[0] < range[1] ? (size_t)(above + (ptrdiff_t)(range[0] * stride)) : 0;
+    const float *const x = of->image + row * f->columns * C + group * g->C;
+    const float *const dy = of->dy + (of->first + range[0]) * g->out[1] * O + group * g->O;
+    const bool across = runs_across_outputs(g);
+    /* From one row of dy to the next: in dy, and in the image, in steps of a chain. */
+    const size_t dy_line = g->out[1], x_line = f->columns * stride / g->a->stride[1];
+    for (size_t p = 0; p < range[1] - range[0]; p++)
+        starts[p] = across ? (sh_segment){(ptrdiff_t)(p * stride * f->columns * C), p * dy_line}
+                           : (sh_segment){(ptrdiff_t)(p * dy_line * O), p * x_line};
+    for (size_t s = 0; s < g->kernel[1]; s += joined, sums += seen * g->O)
+        kernels->product(&(sh_matrix_product){
+            .a = across ? x + s * g->a->dilation[1] * C : dy,
+            .a_row = 1,
+            .a_step = across ? g->a->stride[1] * C : O,
+            .starts = starts,
+            .segments = range[1] - range[0],
+            .length = g->out[1],
+            .b = across ? dy : x + s * g->a->dilation[1] * C,
+            .b_row = across ? O : g->a->stride[1] * C,
+            .b_panel = SH_PANEL,
+            .c = sums,
+            .c_row = across ? g->O : seen,
+            .lines = 1,
+            .rows = across ? seen : g->O,
+            .columns = across ? g->O : seen,
+            .continues = of->continues,
+        });
+}
+
 static void add_band(const sh_kernels *kernels, const conv *g, const frame *f, const band *of,
                      sh_segment *starts, float *sums)
 {
-    const size_t C = g->groups * g->C, O = g->groups * g->O;
-    const ptrdiff_t row = (ptrdiff_t)(f->columns * C), stride = (ptrdiff_t)g->a->stride[0];
-    const size_t joined = g->groups == 1 && g->a->dilation[1] == 1 ? g->kernel[1] : 1;
     for (size_t group = 0; group < g->groups; group++)
-        for (size_t r = 0; r < g->kernel[0]; r++) {
-            /* The rows of dy whose window has row r in the image, and what they see of it. */
-            const ptrdiff_t above = (ptrdiff_t)(r * g->a->dilation[0]) -
-                                    (ptrdiff_t)g->a->padding[0] + (ptrdiff_t)of->first * stride;
-            size_t range[2];
-            rows_inside(above, stride, of->end - of->first, g->in[0], range);
-            for (size_t p = range[0]; p < range[1]; p++)
-                starts[p - range[0]] = (sh_segment){(above + (ptrdiff_t)p * stride) * row,
-                                                    (of->first + p) * g->out[1]};
-            for (size_t s = 0; s < g->kernel[1]; s += joined, sums += joined * g->C * g->O)
-                kernels->product(&(sh_matrix_product){
-                    .a = of->image + s * g->a->dilation[1] * C + group * g->C,
-                    .a_row = 1,
-                    .a_step = g->a->stride[1] * C,
-                    .starts = starts,
-                    .segments = range[1] - range[0],
-                    .length = g->out[1],
-                    .b = of->dy + group * g->O,
-                    .b_row = O,
-                    .b_panel = SH_PANEL,
-                    .c = sums,
-                    .c_row = g->O,
-                    .lines = 1,
-                    .rows = joined * g->C,
-                    .columns = g->O,
-                    .continues = of->continues,
-                });
-        }
+        for (size_t r = 0; r < g->kernel[0]; r++, sums += g->kernel[1] * g->C * g->O)
+            add_window_row(kernels, g, f, of, starts, group, r, sums);
 }
 
 /* The sums of one image, in bands that stay in the first-level cache for all rows of the window. */
@@ -691,7 +736,7 @@ static void grad_weight(const sh_call *call)
                   n > 0 || !sh_call_begins(call), sums);
     }
     for (size_t group = 0; group < g.groups && sh_call_ends(call); group++) {
-        const sh_matrix matrix = forward_matrix(&g, group);
+        const sh_matrix matrix = sums_matrix(&g, group);
         sh_matrix_unpack(&matrix, sums + group * g.kernel[0] * g.kernel[1] * g.C * g.O, dw);
     }
 }
