@@ -7,7 +7,6 @@ find_package(ZLIB REQUIRED)
 pkg_check_modules(LIBEVENT REQUIRED IMPORTED_TARGET libevent_core libevent_pthreads)
 pkg_check_modules(PROTOBUF_C REQUIRED IMPORTED_TARGET libprotobuf-c)
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
-pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
 pkg_check_modules(SQLITE REQUIRED IMPORTED_TARGET sqlite3)
 pkg_check_modules(YAML REQUIRED IMPORTED_TARGET yaml-0.1)
 find_program(PROTOC_C protoc-c REQUIRED)
@@ -16,7 +15,7 @@ find_program(GZIP gzip REQUIRED)
 add_library(shoal_dependencies INTERFACE)
 target_link_libraries(shoal_dependencies INTERFACE
   Threads::Threads OpenSSL::SSL OpenSSL::Crypto ZLIB::ZLIB PkgConfig::LIBEVENT PkgConfig::PROTOBUF_C
-  PkgConfig::JANSSON PkgConfig::HWLOC PkgConfig::SQLITE PkgConfig::YAML m)
+  PkgConfig::JANSSON PkgConfig::SQLITE PkgConfig::YAML m)
 
 # By Open MPI's own name: the collectives are any MPI's, but how ranks are placed is asked of its launcher.
 if(NOT SHOAL_MPI STREQUAL OFF)

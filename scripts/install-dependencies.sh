@@ -14,7 +14,7 @@ set -euo pipefail
 
 build_packages=(
     gcc libc6-dev cmake ninja-build pkg-config protobuf-c-compiler
-    libprotobuf-c-dev libssl-dev libevent-dev zlib1g-dev libjansson-dev libhwloc-dev libsqlite3-dev
+    libprotobuf-c-dev libssl-dev libevent-dev zlib1g-dev libjansson-dev libsqlite3-dev
     libyaml-dev
 )
 # Not on every system; the build does without and says so.

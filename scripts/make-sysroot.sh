@@ -13,7 +13,7 @@ set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
 packages=(
-    libc6-dev libprotobuf-c-dev libssl-dev libevent-dev zlib1g-dev libjansson-dev libhwloc-dev libsqlite3-dev
+    libc6-dev libprotobuf-c-dev libssl-dev libevent-dev zlib1g-dev libjansson-dev libsqlite3-dev
     libyaml-dev libcmocka-dev
 )
 [ $# -gt 0 ] || die "name the architectures: $(basename "$0") arm64 armhf"

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/digest.h"
 
-#include <openssl/evp.h>
+/* Its functions of one algorithm: those for all of them load a table of these, 2 MB of memory. */
+#define OPENSSL_API_COMPAT 10101
+#include <openssl/sha.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct sh_digest {
-    EVP_MD_CTX *context;
+    SHA256_CTX context;
     bool failed;
 };
 
@@ -17,27 +19,21 @@ sh_status sh_digest_new(sh_digest **digest)
     sh_digest *fresh = calloc(1, sizeof *fresh);
     if (fresh == NULL)
         return sh_fail_memory(sizeof *fresh, "a digest");
-    fresh->context = EVP_MD_CTX_new();
-    if (fresh->context == NULL || EVP_DigestInit_ex(fresh->context, EVP_sha256(), NULL) != 1) {
-        EVP_MD_CTX_free(fresh->context);
-        free(fresh);
-        return sh_fail(SH_INTERNAL, "the cryptographic library has no SHA-256");
-    }
+    fresh->failed = SHA256_Init(&fresh->context) != 1;
     *digest = fresh;
     return SH_OK;
 }
 
 void sh_digest_add(sh_digest *digest, const void *data, size_t bytes)
 {
-    if (EVP_DigestUpdate(digest->context, data, bytes) != 1)
+    if (SHA256_Update(&digest->context, data, bytes) != 1)
         digest->failed = true;
 }
 
 sh_status sh_digest_finish(sh_digest *digest, char hex[SH_DIGEST_TEXT])
 {
-    unsigned char bytes[EVP_MAX_MD_SIZE];
-    const bool good = !digest->failed && EVP_DigestFinal_ex(digest->context, bytes, NULL) == 1;
-    EVP_MD_CTX_free(digest->context);
+    uint8_t bytes[SH_DIGEST_BYTES];
+    const bool good = !digest->failed && SHA256_Final(bytes, &digest->context) == 1;
     free(digest);
     if (!good)
         return sh_fail(SH_INTERNAL, "SHA-256 failed in the cryptographic library");
@@ -47,10 +43,10 @@ sh_status sh_digest_finish(sh_digest *digest, char hex[SH_DIGEST_TEXT])
 
 sh_status sh_digest_block(uint8_t digest[SH_DIGEST_BYTES], const void *data, size_t bytes)
 {
-    uint8_t fresh[EVP_MAX_MD_SIZE];
-    if (EVP_Digest(data, bytes, fresh, NULL, EVP_sha256(), NULL) != 1)
+    SHA256_CTX context;
+    if (SHA256_Init(&context) != 1 || SHA256_Update(&context, data, bytes) != 1 ||
+        SHA256_Final(digest, &context) != 1)
         return sh_fail(SH_INTERNAL, "SHA-256 failed in the cryptographic library");
-    memcpy(digest, fresh, SH_DIGEST_BYTES);
     return SH_OK;
 }
 

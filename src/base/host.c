@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/host.h"
 
-#include <hwloc.h>
+#include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 void sh_host_name(char name[SH_NAME_BYTES])
@@ -14,20 +15,49 @@ void sh_host_name(char name[SH_NAME_BYTES])
     snprintf(name, SH_NAME_BYTES, "%.*s", SH_NAME_BYTES - 1, full);
 }
 
+/* The lowest number of the processors that share a core with this one; its own if nobody says. */
+static size_t first_sibling(const char *folder, size_t processor)
+{
+    char path[256];
+    size_t first = processor;
+    snprintf(path, sizeof path, "%s/cpu%zu/topology/thread_siblings_list", folder, processor);
+    FILE *file = fopen(path, "r");
+    if (file == NULL)
+        return processor;
+    if (fscanf(file, "%zu", &first) != 1)
+        first = processor;
+    fclose(file);
+    return first;
+}
+
+uint32_t sh_host_count_cores(const char *folder, const bool *mine, size_t processors)
+{
+    bool *const counted = calloc(processors + 1, sizeof *counted);
+    uint32_t cores = 0;
+    for (size_t i = 0; i < processors && counted != NULL; i++) {
+        const size_t core = mine[i] ? first_sibling(folder, i) : processors;
+        if (core >= processors || counted[core])
+            continue;
+        counted[core] = true;
+        cores++;
+    }
+    free(counted);
+    return cores > 0 ? cores : 1;
+}
+
 uint32_t sh_host_cores(void)
 {
-    hwloc_topology_t topology;
-    int cores = 0;
-    if (hwloc_topology_init(&topology) == 0) {
-        if (hwloc_topology_load(topology) == 0) {
-            hwloc_bitmap_t mine = hwloc_bitmap_alloc();
-            if (mine != NULL && hwloc_get_cpubind(topology, mine, HWLOC_CPUBIND_PROCESS) == 0)
-                cores = hwloc_get_nbobjs_inside_cpuset_by_type(topology, mine, HWLOC_OBJ_CORE);
-            hwloc_bitmap_free(mine);
-            if (cores <= 0)
-                cores = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE);
-        }
-        hwloc_topology_destroy(topology);
+    enum { PROCESSORS = 8192 }; /* the most that Linux can be built for */
+    cpu_set_t *const set = CPU_ALLOC(PROCESSORS);
+    bool *const mine = calloc(PROCESSORS, sizeof *mine);
+    const size_t bytes = CPU_ALLOC_SIZE(PROCESSORS);
+    uint32_t cores = 1;
+    if (set != NULL && mine != NULL && sched_getaffinity(0, bytes, set) == 0) {
+        for (size_t i = 0; i < PROCESSORS; i++)
+            mine[i] = CPU_ISSET_S(i, bytes, set);
+        cores = sh_host_count_cores("/sys/devices/system/cpu", mine, PROCESSORS);
     }
-    return cores > 0 ? (uint32_t)cores : 1;
+    free(mine);
+    CPU_FREE(set);
+    return cores;
 }
