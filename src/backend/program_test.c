@@ -255,9 +255,9 @@ static void weights_are_prepared_in_parts(void **state)
     assert_ok(sh_execution_prepare(whole.execution));
     assert_ok(sh_execution_watch(parts.execution, sh_clock_system()));
     const sh_work_time *const times = sh_execution_times(parts.execution);
-    size_t before = 0;
+    uint64_t before = 0;
     for (uint32_t part = PARTS; part-- > 0;) {
-        size_t done = 0;
+        uint64_t done = 0;
         assert_ok(sh_execution_prepare_part(parts.execution, part, PARTS));
         for (size_t i = 0; i < sh_program_length(parts.program); i++)
             done += times[i].count;

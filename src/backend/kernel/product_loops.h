@@ -189,9 +189,16 @@ static size_t tile_rows(size_t left, size_t most)
         if (n <= most)                                                                             \
             run_tile(t, n, vectors, along, part);                                                  \
         break;
+#if TALL > 12
+#define TILES_ABOVE_12 TILE(14) TILE(16)
+#else
+#define TILES_ABOVE_12
+#endif
 #define TILES                                                                                      \
     TILE(1)                                                                                        \
-    TILE(2) TILE(3) TILE(4) TILE(5) TILE(6) TILE(7) TILE(8) TILE(10) TILE(12) TILE(14) TILE(16)
+    TILE(2)                                                                                        \
+    TILE(3)                                                                                        \
+    TILE(4) TILE(5) TILE(6) TILE(7) TILE(8) TILE(10) TILE(12) TILES_ABOVE_12
 
 VEC_INLINE void run_line(tile *t, const size_t most, const size_t vectors, const bool along,
                          const bool part)
