@@ -84,7 +84,7 @@ static void copy(bench *b)
     b->copy_ns += thread_ns(NULL) - began;
 }
 
-static void sink(void *context, uint32_t parameter, const float *gradient)
+static void sink(void *context, uint32_t parameter, const sh_gradient *gradient)
 {
     (void)context;
     (void)parameter;

@@ -91,26 +91,34 @@ SH_VARIANT_MAP(ADD_FLOATS)
 
 static add_floats_kernel *const add_floats[SH_VARIANT_COUNT] = {SH_VARIANT_TABLE(add_floats)};
 
-static void add_as_floats(sum_bench *bench, uint32_t tensor, const float *gradient)
+static void add_as_floats(sum_bench *bench, uint32_t tensor, const sh_gradient *gradient)
 {
-    const size_t first = sh_sum_first_element(bench->replica->sum, tensor);
-    const size_t end = first + sh_sum_elements(bench->replica->sum, tensor);
+    const size_t first = sh_sum_first_element(bench->replica->sum, tensor) + gradient->first;
+    const size_t end = first + gradient->count;
     for (size_t from = first; from < end;) {
         const size_t lock = from / LOCK_ELEMENTS;
         const size_t limit = (lock + 1) * LOCK_ELEMENTS;
         const size_t to = limit < end ? limit : end;
         pthread_mutex_lock(&bench->locks[lock]);
-        add_floats[sh_variant_chosen()](bench->floats + from, gradient + (from - first), to - from);
+        add_floats[sh_variant_chosen()](bench->floats + from, gradient->values + (from - first),
+                                        to - from);
         pthread_mutex_unlock(&bench->locks[lock]);
         from = to;
     }
 }
 
-static void take_gradient(void *context, uint32_t tensor, const float *gradient)
+/* A grain under way. */
+typedef struct grain {
+    sum_bench *bench;
+    sh_sum_parts parts;
+} grain;
+
+static void take_gradient(void *context, uint32_t tensor, const sh_gradient *gradient)
 {
-    sum_bench *bench = context;
+    grain *of = context;
+    sum_bench *bench = of->bench;
     if (bench->way == WAY_EXACT)
-        sh_sum_add(bench->replica->sum, tensor, 0, gradient);
+        sh_sum_add_part(bench->replica->sum, tensor, 0, gradient, &of->parts);
     else if (bench->way == WAY_FLOATS)
         add_as_floats(bench, tensor, gradient);
 }
@@ -134,8 +142,9 @@ static void compute(void *context, uint32_t lane)
 {
     sum_bench *bench = context;
     while (atomic_fetch_add(&bench->next, 1) < GRAINS) {
+        grain now = {.bench = bench};
         fill_inputs(bench, execution_of(bench, lane));
-        if (sh_execution_run(execution_of(bench, lane), take_gradient, bench) != SH_OK)
+        if (sh_execution_run(execution_of(bench, lane), take_gradient, &now) != SH_OK)
             atomic_fetch_add(&bench->failures, 1);
     }
 }

@@ -337,6 +337,18 @@ static sh_status note_product(sh_compiler *compiler, sh_instruction *sink)
     return SH_OK;
 }
 
+/* How a sink goes by rows: as the instruction before it has made them. */
+static sh_samples rows_of(const sh_program *program, sh_buffer_id gradient)
+{
+    if (program->instruction_count == 0)
+        return (sh_samples){0};
+    const sh_instruction *maker = &program->instructions[program->instruction_count - 1];
+    for (uint32_t i = 0; i < maker->operand_count && maker->samples.rows; i++)
+        if (maker->operands[i] == gradient && (maker->samples.operands >> i & 1) != 0)
+            return (sh_samples){.count = maker->samples.count, .rows = true, .operands = 1};
+    return (sh_samples){0};
+}
+
 /* Hands over what is the gradient of a parameter, or of several, as soon as it is there. */
 static sh_status emit_sinks(sh_compiler *compiler, sh_value_id value)
 {
@@ -353,6 +365,7 @@ static sh_status emit_sinks(sh_compiler *compiler, sh_value_id value)
             .operand_count = 1,
         };
         SH_TRY(sh_compiler_input(compiler, &sink.operands[0], value, NULL));
+        sink.samples = rows_of(compiler->program, sink.operands[0]);
         SH_TRY(note_product(compiler, &sink));
         SH_TRY(append(compiler->program, &sink));
     }

@@ -47,6 +47,7 @@ typedef struct sh_kernel {
  */
 typedef struct sh_samples {
     size_t count;      /* 0: it does not */
+    bool rows;         /* "samples" are the rows of a gradient of weights */
     size_t least;      /* the first run needs so many, if there are so many */
     uint32_t operands; /* each has count samples, one behind the other */
 } sh_samples;

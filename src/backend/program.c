@@ -158,32 +158,57 @@ void sh_execution_clear_times(sh_execution *execution)
                execution->program->instruction_count * sizeof *execution->times);
 }
 
-static void run_instruction(sh_execution *execution, size_t index, sh_gradient_sink *sink,
-                            void *context)
+/* What instructions of a run have in common. */
+typedef struct run {
+    sh_execution *execution;
+    sh_gradient_sink *sink; /* may be NULL */
+    void *context;
+    uint64_t begun_ns; /* of the instruction that runs, where they are timed */
+} run;
+
+static void run_instruction(const run *r, const sh_instruction *instruction, void *const *operands,
+                            const sh_slab *slab)
 {
-    const sh_instruction *instruction = &execution->program->instructions[index];
-    void *const *operands = execution->operands + index * SH_MAX_OPERANDS;
+    if (instruction->kernel != NULL) {
+        instruction->kernel->run(instruction->state, operands, slab);
+        return;
+    }
+    if (r->sink == NULL)
+        return;
+    const sh_buffer *buffer = &r->execution->program->buffers[instruction->operands[0]];
+    const size_t elements = buffer->bytes / sizeof(float);
+    sh_gradient gradient = {.values = operands[0], .count = elements, .last = true};
+    if (slab->samples > 0) {
+        gradient.first = elements / slab->samples * slab->first;
+        gradient.count = elements / slab->samples * slab->count;
+        gradient.last = slab->first + slab->count == slab->samples;
+    }
+    r->sink(r->context, instruction->parameter, &gradient);
+}
+
+static void run_whole(const run *r, size_t index)
+{
+    const sh_instruction *instruction = &r->execution->program->instructions[index];
     const size_t samples = instruction->samples.count;
-    if (instruction->kernel != NULL)
-        instruction->kernel->run(instruction->state, operands, &(sh_slab){0, samples, samples});
-    else if (sink != NULL)
-        sink(context, instruction->parameter, operands[0]);
+    run_instruction(r, instruction, r->execution->operands + index * SH_MAX_OPERANDS,
+                    &(sh_slab){0, samples, samples});
 }
 
 /* One member of a group, for one slab. */
-static void run_slab(const sh_execution *execution, size_t index, const sh_slab *slab)
+static void run_slab(const run *r, size_t index, const sh_slab *slab)
 {
-    const sh_instruction *instruction = &execution->program->instructions[index];
-    void *const *operands = execution->operands + index * SH_MAX_OPERANDS;
+    const sh_program *program = r->execution->program;
+    const sh_instruction *instruction = &program->instructions[index];
+    void *const *operands = r->execution->operands + index * SH_MAX_OPERANDS;
     void *moved[SH_MAX_OPERANDS];
     for (uint32_t i = 0; i < instruction->operand_count; i++) {
-        const sh_buffer *buffer = &execution->program->buffers[instruction->operands[i]];
+        const sh_buffer *buffer = &program->buffers[instruction->operands[i]];
         const bool by_sample = (instruction->samples.operands >> i & 1) != 0;
         const size_t step =
             by_sample && buffer->slab_bytes == 0 ? buffer->bytes / slab->samples : 0;
         moved[i] = (unsigned char *)operands[i] + slab->first * step;
     }
-    instruction->kernel->run(instruction->state, moved, slab);
+    run_instruction(r, instruction, moved, slab);
 }
 
 /* Parts take turns by the number of the place that is written, which all programs of a model share.
@@ -213,51 +238,55 @@ static bool is_selected(const sh_program *program, const sh_instruction *instruc
            (of->parts == 1 || is_of_part(program, instruction, of->part, of->parts));
 }
 
-/* An instruction has run since *begun_ns, and the next begins: one look at the clock times both. */
-static void take_time(sh_execution *execution, size_t index, uint64_t *begun_ns)
+/* An instruction has run, and the next begins: one look at the clock times both. */
+static void take_time(run *r, size_t index)
 {
-    if (execution->times == NULL)
+    if (r->execution->times == NULL)
         return;
-    const uint64_t now_ns = sh_clock_now_ns(execution->clock);
-    execution->times[index].ns += now_ns - *begun_ns;
-    *begun_ns = now_ns;
+    const uint64_t now_ns = sh_clock_now_ns(r->execution->clock);
+    r->execution->times[index].ns += now_ns - r->begun_ns;
+    r->begun_ns = now_ns;
 }
 
-static void run_group(sh_execution *execution, size_t first, uint64_t *begun_ns)
+/* Some members of a group, from `first` on. */
+static void run_members(run *r, const sh_group *group, size_t first, size_t members)
 {
-    const sh_group *group = &execution->program->instructions[first].group;
     for (size_t at = 0; at < group->samples; at += group->slab) {
         const size_t left = group->samples - at;
         const sh_slab slab = {at, left < group->slab ? left : group->slab, group->samples};
-        for (size_t i = first; i < first + group->members; i++) {
-            run_slab(execution, i, &slab);
-            take_time(execution, i, begun_ns);
+        for (size_t i = first; i < first + members; i++) {
+            run_slab(r, i, &slab);
+            take_time(r, i);
         }
     }
-    for (size_t i = first; i < first + group->members && execution->times != NULL; i++)
-        execution->times[i].count++;
+    for (size_t i = first; i < first + members && r->execution->times != NULL; i++)
+        r->execution->times[i].count++;
 }
 
 static void run_all(sh_execution *execution, const selection *of, sh_gradient_sink *sink,
                     void *context)
 {
     const sh_program *program = execution->program;
-    uint64_t begun_ns = execution->times == NULL ? 0 : sh_clock_now_ns(execution->clock);
+    run r = {.execution = execution, .sink = sink, .context = context};
     const sh_clock *mark = execution->mark;
-    for (size_t i = 0; i < program->instruction_count; i++) {
-        if (!is_selected(program, &program->instructions[i], of))
+    if (execution->times != NULL)
+        r.begun_ns = sh_clock_now_ns(execution->clock);
+    for (size_t i = 0, now; i < program->instruction_count; i += now) {
+        const sh_instruction *instruction = &program->instructions[i];
+        now = 1;
+        if (!is_selected(program, instruction, of))
             continue;
         if (i >= program->backward && mark != NULL) {
             execution->marked_ns = sh_clock_now_ns(mark);
             mark = NULL;
         }
-        if (program->instructions[i].group.members > 0) {
-            run_group(execution, i, &begun_ns);
-            i += program->instructions[i].group.members - 1;
+        if (instruction->group.members > 0) {
+            now = instruction->group.members;
+            run_members(&r, &instruction->group, i, now);
             continue;
         }
-        run_instruction(execution, i, sink, context);
-        take_time(execution, i, &begun_ns);
+        run_whole(&r, i);
+        take_time(&r, i);
         if (execution->times != NULL)
             execution->times[i].count++;
     }
@@ -289,12 +318,29 @@ bool sh_execution_product(const sh_execution *execution, uint32_t parameter, sh_
     return true;
 }
 
-sh_status sh_execution_multiply(sh_execution *execution, uint32_t parameter, const float **gradient)
+/* The group that an instruction is a member of; NULL: of none. */
+static const sh_group *group_of(const sh_program *program, size_t index)
 {
-    const sh_instruction *sink = product_sink(execution->program, parameter);
-    assert(sink != NULL);
-    *gradient = address(execution, sink->operands[0]);
-    run_instruction(execution, sink->product - 1, NULL, NULL);
+    for (size_t first = index + 1; first-- > 0;)
+        if (program->instructions[first].group.members > 0)
+            return first + program->instructions[first].group.members > index
+                       ? &program->instructions[first].group
+                       : NULL;
+    return NULL;
+}
+
+sh_status sh_execution_multiply(sh_execution *execution, uint32_t parameter, sh_gradient_sink *sink,
+                                void *context)
+{
+    const sh_program *program = execution->program;
+    const sh_instruction *of = product_sink(program, parameter);
+    run r = {.execution = execution, .sink = sink, .context = context};
+    assert(of != NULL && of == &program->instructions[of->product]); /* right behind it */
+    const sh_group *group = group_of(program, of->product);
+    if (group != NULL)
+        run_members(&r, group, of->product - 1, 2);
+    for (size_t i = of->product - 1; i <= of->product && group == NULL; i++)
+        run_whole(&r, i);
     return SH_OK;
 }
 

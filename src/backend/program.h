@@ -26,8 +26,16 @@
 typedef struct sh_program sh_program;
 typedef struct sh_execution sh_execution;
 
-/* Called as soon as the gradient of parameter `parameter` exists; borrowed until it returns. */
-typedef void sh_gradient_sink(void *context, uint32_t parameter, const float *gradient);
+/* Elements [first, first + count) of a parameter's gradient. */
+typedef struct sh_gradient {
+    const float *values;
+    size_t first, count;
+    bool last; /* the end of the gradient */
+} sh_gradient;
+
+/* Called as soon as a part of the gradient of parameter `parameter` exists, all or some: parts come
+ * in order, one after the other. Borrowed until it returns. */
+typedef void sh_gradient_sink(void *context, uint32_t parameter, const sh_gradient *gradient);
 
 /* Compiles the graph, which may be freed afterwards. */
 sh_status sh_program_compile(sh_program **program, const sh_graph *graph,
@@ -74,9 +82,9 @@ typedef struct sh_product {
 bool sh_execution_product(const sh_execution *execution, uint32_t parameter, sh_product *product);
 
 /* Between two runs: computes that gradient of what the caller has put into the product's places, by
- * the instruction of the run itself. Borrowed until the next run. */
-sh_status sh_execution_multiply(sh_execution *execution, uint32_t parameter,
-                                const float **gradient) SHOAL_CHECKED;
+ * the instruction of the run itself, and hands it to the sink. */
+sh_status sh_execution_multiply(sh_execution *execution, uint32_t parameter, sh_gradient_sink *sink,
+                                void *context) SHOAL_CHECKED;
 
 /* What an instruction is for. Ids are those of the graph that was compiled. */
 typedef struct sh_work {

@@ -34,8 +34,9 @@ typedef struct sh_buffer {
 /* A group (slabs.h): it is kept by its first member. */
 typedef struct sh_group {
     size_t members;       /* instructions; 0: no group begins here */
-    size_t samples, slab; /* of all, and at a time */
-    size_t end;           /* behind the last instruction of its range */
+    size_t samples, slab; /* of all, and at a time; of rows where `rows` */
+    bool rows;
+    size_t end; /* behind the last instruction of its range */
 } sh_group;
 
 typedef struct sh_instruction {

@@ -349,13 +349,13 @@ typedef struct received {
     float gradient[4][12];
 } received;
 
-static const size_t sizes[4] = {12, 4, 8, 2}; /* of fc1.weight, fc1.bias, fc2.weight, fc2.bias */
-
-static void take(void *context, uint32_t parameter, const float *gradient)
+static void take(void *context, uint32_t parameter, const sh_gradient *gradient)
 {
     received *r = context;
-    note((char)('0' + parameter));
-    memcpy(r->gradient[parameter], gradient, sizes[parameter] * sizeof *gradient);
+    if (gradient->last)
+        note((char)('0' + parameter));
+    memcpy(r->gradient[parameter] + gradient->first, gradient->values,
+           gradient->count * sizeof *gradient->values);
 }
 
 static void gradients_are_handed_over_as_soon_as_they_exist(void **state)
@@ -393,7 +393,14 @@ typedef struct factors {
     size_t bytes[2];
 } factors;
 
-static void keep_factors(void *context, uint32_t parameter, const float *gradient)
+static void copy(void *context, uint32_t parameter, const sh_gradient *gradient)
+{
+    (void)parameter;
+    memcpy((float *)context + gradient->first, gradient->values,
+           gradient->count * sizeof *gradient->values);
+}
+
+static void keep_factors(void *context, uint32_t parameter, const sh_gradient *gradient)
 {
     factors *kept = context;
     sh_product product;
@@ -406,7 +413,7 @@ static void keep_factors(void *context, uint32_t parameter, const float *gradien
     memcpy(kept->x[layer], product.x, product.x_bytes);
     memcpy(kept->dy[layer], product.dy, product.dy_bytes);
     kept->bytes[layer] = product.x_bytes / 2 * product.dy_bytes / 2 / sizeof(float); /* 2 samples */
-    memcpy(kept->gradient[layer], gradient, kept->bytes[layer]);
+    copy(kept->gradient[layer], parameter, gradient);
 }
 
 /* By every variant: the factors that a sink sees make the same bits again, in any order of layers,
@@ -442,12 +449,12 @@ static void a_gradient_is_made_again_of_its_factors(void **state)
         memcpy(sh_execution_input(m.execution, 1), seeds, sizeof seeds);
         assert_ok(sh_execution_run(m.execution, keep_factors, &other));
         for (uint32_t layer = 0; layer < 2; layer++) {
-            const float *again;
+            float again[64];
             sh_product product;
             assert_true(sh_execution_product(m.execution, 2 * layer, &product));
             memcpy(product.x, kept.x[layer], product.x_bytes);
             memcpy(product.dy, kept.dy[layer], product.dy_bytes);
-            assert_ok(sh_execution_multiply(m.execution, 2 * layer, &again));
+            assert_ok(sh_execution_multiply(m.execution, 2 * layer, copy, again));
             assert_memory_not_equal(kept.gradient[layer], other.gradient[layer], kept.bytes[layer]);
             assert_memory_equal(again, kept.gradient[layer], kept.bytes[layer]);
         }
@@ -456,11 +463,12 @@ static void a_gradient_is_made_again_of_its_factors(void **state)
     }
 }
 
-static void count_call(void *context, uint32_t parameter, const float *gradient)
+static void count_call(void *context, uint32_t parameter, const sh_gradient *gradient)
 {
     int *calls = context;
     calls[parameter]++;
-    expect_floats(gradient, 8, odd);
+    assert_true(gradient->last && gradient->count == 8);
+    expect_floats(gradient->values, 8, odd);
 }
 
 /* y = v + w: both gradients are the seed itself, which no node makes. */
@@ -486,10 +494,10 @@ static void a_gradient_that_is_given_is_handed_over_too(void **state)
 
 /* ---- real models ----------------------------------------------------------------------------- */
 
-static void sum_up(void *context, uint32_t parameter, const float *gradient)
+static void sum_up(void *context, uint32_t parameter, const sh_gradient *gradient)
 {
     double *sum = context;
-    *sum += (double)(parameter + 1) * (double)gradient[0];
+    *sum += (double)(parameter + 1) * (double)gradient->values[0];
 }
 
 /* Nothing is written beyond the memory that was announced, and what it held before is of no
@@ -573,10 +581,10 @@ typedef struct lane {
     sh_status status;
 } lane;
 
-static void sum_gradient(void *context, uint32_t parameter, const float *gradient)
+static void sum_gradient(void *context, uint32_t parameter, const sh_gradient *gradient)
 {
     lane *l = context;
-    l->sums[parameter] += gradient[0] + gradient[1];
+    l->sums[parameter] += gradient->values[0] + gradient->values[1];
 }
 
 static void run_lane(void *context, uint32_t worker)

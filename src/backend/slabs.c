@@ -6,6 +6,9 @@
 
 #include "base/memory.h"
 
+/* A slab of rows, which go from one instruction to the next and no further. */
+#define ROWS_BYTES ((size_t)1 << 18)
+
 /* What the members of a group have done with a buffer. */
 typedef struct touch {
     size_t group;   /* number of the group that has touched it last, from 1 */
@@ -20,6 +23,7 @@ typedef struct growth {
     size_t number;
     size_t first, end;
     size_t members, samples, least;
+    bool rows;
     size_t sample_bytes; /* of all values that go by sample */
 } growth;
 
@@ -32,7 +36,8 @@ static bool goes_by_sample(const sh_instruction *instruction, uint32_t operand)
 static bool may_join(const growth *g, const sh_instruction *instruction)
 {
     if (instruction->prepares || instruction->samples.count == 0 ||
-        (g->members > 0 && instruction->samples.count != g->samples))
+        (g->members > 0 &&
+         (instruction->samples.count != g->samples || instruction->samples.rows != g->rows)))
         return false;
     for (uint32_t i = 0; i < instruction->operand_count; i++) {
         const touch *t = &g->touches[instruction->operands[i]];
@@ -59,6 +64,7 @@ static void join(growth *g, size_t index)
 {
     const sh_instruction *instruction = &g->program->instructions[index];
     g->samples = instruction->samples.count;
+    g->rows = instruction->samples.rows;
     if (g->least < instruction->samples.least)
         g->least = instruction->samples.least;
     for (uint32_t i = 0; i < instruction->operand_count; i++)
@@ -109,7 +115,7 @@ static size_t round_up(size_t a, size_t b)
 static void mark(const growth *g, size_t bytes)
 {
     sh_program *program = g->program;
-    size_t slab = bytes / (g->sample_bytes + 1);
+    size_t slab = (g->rows && bytes > ROWS_BYTES ? ROWS_BYTES : bytes) / (g->sample_bytes + 1);
     if (slab < g->least)
         slab = g->least;
     if (slab == 0)
@@ -118,8 +124,8 @@ static void mark(const growth *g, size_t bytes)
         return;
     const size_t even = round_up(g->samples, round_up(g->samples, slab));
     slab = even < g->least ? slab : even;
-    program->instructions[g->first].group =
-        (sh_group){.members = g->members, .samples = g->samples, .slab = slab, .end = g->end};
+    program->instructions[g->first].group = (sh_group){
+        .members = g->members, .rows = g->rows, .samples = g->samples, .slab = slab, .end = g->end};
     for (size_t i = g->first; i < g->end; i++)
         for (uint32_t k = 0; k < program->instructions[i].operand_count; k++) {
             const sh_buffer_id id = program->instructions[i].operands[k];
@@ -157,9 +163,10 @@ void sh_slabs_dissolve(sh_program *program)
 /* Where an instruction in the range of a group goes: before its members, among or behind them. */
 static int turn_of(const sh_instruction *instruction, const sh_group *group)
 {
-    if (is_sink(instruction))
-        return 2;
-    return !instruction->prepares && instruction->samples.count == group->samples ? 1 : 0;
+    if (!instruction->prepares && instruction->samples.count == group->samples &&
+        instruction->samples.rows == group->rows)
+        return 1;
+    return is_sink(instruction) ? 2 : 0;
 }
 
 /* Orders the instructions [from, group.end), and keeps the group at its first member. */

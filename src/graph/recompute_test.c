@@ -122,11 +122,12 @@ typedef struct results {
     size_t received;
 } results;
 
-static void take(void *context, uint32_t parameter, const float *gradient)
+static void take(void *context, uint32_t parameter, const sh_gradient *gradient)
 {
     results *r = context;
-    memcpy(r->gradients + r->first[parameter], gradient, r->count[parameter] * sizeof *gradient);
-    r->received++;
+    memcpy(r->gradients + r->first[parameter] + gradient->first, gradient->values,
+           gradient->count * sizeof *gradient->values);
+    r->received += gradient->last;
 }
 
 static void fill_inputs(const sh_execution *execution)

@@ -326,14 +326,12 @@ typedef struct outcome {
     bool finite;
 } outcome;
 
-static void take_gradient(void *context, uint32_t parameter, const float *gradient)
+static void take_gradient(void *context, uint32_t parameter, const sh_gradient *gradient)
 {
     outcome *out = context;
-    const sh_value_id value = out->graph->parameters[parameter].value;
-    const size_t count = sh_shape_count(&sh_graph_type(out->graph, value)->shape);
-    out->gradients[parameter]++;
-    for (size_t i = 0; i < count; i++)
-        out->finite = out->finite && isfinite(gradient[i]);
+    out->gradients[parameter] += gradient->last;
+    for (size_t i = 0; i < gradient->count; i++)
+        out->finite = out->finite && isfinite(gradient->values[i]);
 }
 
 static void fill_inputs(const sh_execution *execution, const sh_problem *problem, bool training)

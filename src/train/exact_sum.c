@@ -239,18 +239,18 @@ static uint64_t bound_of(uint32_t magnitude_bits, int32_t exponent)
     return (uint64_t)mantissa << shift;
 }
 
-/* Adds a grain's integers of a tensor to a block, chunk by chunk. Returns the gradient's largest
- * magnitude bits; *check is that of the integers. */
+/* Adds a grain's integers of a part of a tensor to a block, chunk by chunk. Returns the part's
+ * largest magnitude bits; adds to *check that of the integers. */
 static uint32_t add_integers(sh_sum *sum, const sh_sum_block *block, uint32_t tensor,
-                             uint32_t grain, const float *gradient, uint64_t *check)
+                             uint32_t grain, const sh_gradient *part, uint64_t *check)
 {
     const struct tensor *t = &sum->tensor[tensor];
-    const size_t start = t->place->first_element, end = start + t->place->elements;
+    const size_t start = t->place->first_element + part->first, end = start + part->count;
     const size_t first_chunk = start / CHUNK_ELEMENTS;
     const size_t pieces = (end - 1) / CHUNK_ELEMENTS - first_chunk + 1;
     /* Lanes' gradients lie at different addresses, so each lane enters a tensor at another chunk.
      */
-    const uint64_t mixed = (uint64_t)((uintptr_t)gradient >> 6) * UINT64_C(0x9e3779b97f4a7c15);
+    const uint64_t mixed = (uint64_t)((uintptr_t)part->values >> 6) * UINT64_C(0x9e3779b97f4a7c15);
     const size_t entry = (size_t)(mixed >> 32) % pieces;
     const float scale = power_of_two(t->exponent);
     const sh_variant best = sh_variant_chosen();
@@ -258,14 +258,13 @@ static uint32_t add_integers(sh_sum *sum, const sh_sum_block *block, uint32_t te
     if (!is_wide(t))
         draw = sh_narrow_draw_for(sum->seed, sum->step, grain, tensor);
     uint32_t top = 0;
-    *check = 0;
     for (size_t p = 0; p < pieces; p++) {
         const size_t chunk = first_chunk + (entry + p) % pieces;
         const size_t low = chunk * CHUNK_ELEMENTS, high = low + CHUNK_ELEMENTS;
         const size_t from = low > start ? low : start, count = (high < end ? high : end) - from;
-        const float *values = gradient + (from - start);
+        const float *values = part->values + (from - start);
         void *place = (unsigned char *)block->accumulator + sh_layout_offset(&sum->layout, from);
-        draw.first = (uint32_t)(from - start);
+        draw.first = (uint32_t)(from - t->place->first_element);
         pthread_mutex_lock(&sum->chunk_locks[chunk]);
         uint32_t piece_top;
         if (is_wide(t))
@@ -279,34 +278,52 @@ static uint32_t add_integers(sh_sum *sum, const sh_sum_block *block, uint32_t te
     return top;
 }
 
-void sh_sum_complete(sh_sum *sum, uint32_t tensor, uint32_t grain, const float *gradient)
+void sh_sum_complete(sh_sum *sum, uint32_t tensor, uint32_t grain, const sh_gradient *part)
 {
-    uint64_t check;
-    add_integers(sum, &sum->total, tensor, grain, gradient, &check);
+    uint64_t check = 0;
+    add_integers(sum, &sum->total, tensor, grain, part, &check);
+}
+
+/* Of a part that has elements that are not finite: how many, and the top of the others. */
+static void look_for_finite(const sh_gradient *part, uint32_t *top, uint64_t *not_finite)
+{
+    *top = 0;
+    for (size_t i = 0; i < part->count; i++) {
+        uint32_t bits;
+        memcpy(&bits, &part->values[i], sizeof bits);
+        bits &= 0x7fffffff;
+        *not_finite += bits >= SH_SUM_INFINITY_BITS;
+        *top = bits < SH_SUM_INFINITY_BITS && bits > *top ? bits : *top;
+    }
+}
+
+void sh_sum_add_part(sh_sum *sum, uint32_t tensor, uint32_t grain, const sh_gradient *part,
+                     sh_sum_parts *parts)
+{
+    const struct tensor *t = &sum->tensor[tensor];
+    if (part->first == 0)
+        *parts = (sh_sum_parts){0};
+    uint32_t top = add_integers(sum, &sum->own, tensor, grain, part, &parts->check);
+    if (top >= SH_SUM_INFINITY_BITS) /* the bound is of the finite elements */
+        look_for_finite(part, &top, &parts->not_finite);
+    parts->top = top > parts->top ? top : parts->top;
+    if (!part->last)
+        return;
+    uint64_t *words = tensor_words(sum->own.trailer, tensor);
+    pthread_mutex_lock(&sum->trailer_lock);
+    words[WORD_BOUND] += bound_of((uint32_t)parts->top, t->exponent - t->place->form->bound_shift);
+    words[WORD_NOT_FINITE] += parts->not_finite;
+    if (!is_wide(t))
+        *check_word(sum, sum->own.trailer, tensor) += parts->check;
+    pthread_mutex_unlock(&sum->trailer_lock);
 }
 
 void sh_sum_add(sh_sum *sum, uint32_t tensor, uint32_t grain, const float *gradient)
 {
-    const struct tensor *t = &sum->tensor[tensor];
-    uint64_t check, not_finite = 0;
-    uint32_t top = add_integers(sum, &sum->own, tensor, grain, gradient, &check);
-    if (top >= SH_SUM_INFINITY_BITS) { /* the bound is of the finite elements */
-        top = 0;
-        for (size_t i = 0; i < t->place->elements; i++) {
-            uint32_t bits;
-            memcpy(&bits, &gradient[i], sizeof bits);
-            bits &= 0x7fffffff;
-            not_finite += bits >= SH_SUM_INFINITY_BITS;
-            top = bits < SH_SUM_INFINITY_BITS && bits > top ? bits : top;
-        }
-    }
-    uint64_t *words = tensor_words(sum->own.trailer, tensor);
-    pthread_mutex_lock(&sum->trailer_lock);
-    words[WORD_BOUND] += bound_of(top, t->exponent - t->place->form->bound_shift);
-    words[WORD_NOT_FINITE] += not_finite;
-    if (!is_wide(t))
-        *check_word(sum, sum->own.trailer, tensor) += check;
-    pthread_mutex_unlock(&sum->trailer_lock);
+    sh_sum_parts parts;
+    const sh_gradient whole = {
+        .values = gradient, .count = sum->tensor[tensor].place->elements, .last = true};
+    sh_sum_add_part(sum, tensor, grain, &whole, &parts);
 }
 
 void sh_sum_add_loss(sh_sum *sum, const float *loss, uint32_t count, uint32_t correct)

@@ -20,6 +20,7 @@
 #ifndef SHOAL_TRAIN_EXACT_SUM_H
 #define SHOAL_TRAIN_EXACT_SUM_H
 
+#include "backend/program.h"
 #include "base/fail.h"
 #include "train/sum_layout.h"
 
@@ -47,16 +48,22 @@ void sh_sum_clear_range(sh_sum *sum, size_t first_element, size_t elements);
 /* The step of the gradients to come, from 0: rounding by chance depends on it. */
 void sh_sum_set_step(sh_sum *sum, uint64_t step);
 
-/*
- * Adds one grain's gradient of one tensor, g * 2^e as an integer, modulo 2 to the power of the
+/* Adds one grain's gradient of one tensor, g * 2^e as an integer, modulo 2 to the power of the
  * width. Raises the tensor's bound, its check, and its count of elements that are not finite, which
  * add 0. 32 bits round to nearest, ties to even. Fewer bits round down or up by chance, with the
- * product as mean, alike for the same seed, step, `grain` of the step, tensor and element.
- */
+ * product as mean, alike for the same seed, step, `grain` of the step, tensor and element. */
 void sh_sum_add(sh_sum *sum, uint32_t tensor, uint32_t grain, const float *gradient);
 
+/* The same, of a part of the gradient: all in order. The trailer is told with the last; until then
+ * `parts` keeps the magnitude bits of the largest finite element, the check and the count. */
+typedef struct sh_sum_parts {
+    uint64_t top, check, not_finite;
+} sh_sum_parts;
+void sh_sum_add_part(sh_sum *sum, uint32_t tensor, uint32_t grain, const sh_gradient *part,
+                     sh_sum_parts *parts);
+
 /* Adds the same integers to the total, and nothing to the trailer: the grain's device does that. */
-void sh_sum_complete(sh_sum *sum, uint32_t tensor, uint32_t grain, const float *gradient);
+void sh_sum_complete(sh_sum *sum, uint32_t tensor, uint32_t grain, const sh_gradient *part);
 
 /* Adds a grain's `count` samples: the loss of each, in units of 2^-32 within +-2^20 (a step's loss
  * wraps at 2^31; it is for reports alone), and how many were classified correctly. */

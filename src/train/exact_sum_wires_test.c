@@ -273,6 +273,47 @@ static void narrow_sums_take_less_and_refuse_what_does_not_fit(void **state)
     }
 }
 
+/* Cut at `cut` elements, or in single ones where it is 0. */
+static void add_in_parts(sh_sum *sum, uint32_t tensor, const float *gradient, size_t cut)
+{
+    const size_t count = sh_sum_elements(sum, tensor);
+    sh_sum_parts parts = {99, 99, 99}; /* of another gradient */
+    for (size_t first = 0, now; first < count; first += now) {
+        const size_t left = count - first;
+        now = cut == 0 ? 1 : cut < left && first == 0 ? cut : left;
+        const sh_gradient part = {gradient + first, first, now, now == left};
+        sh_sum_add_part(sum, tensor, 3, &part, &parts);
+    }
+}
+
+/* Integers, bounds, checks and counts of what is not finite. */
+static void a_gradient_may_come_in_parts(void **state)
+{
+    (void)state;
+    static const uint32_t wires[] = {32, 16, 8};
+    static float gradient[ELEMENTS];
+    sh_random random = sh_random_for(4, SH_RANDOM_TEST, 0, 0);
+    for (size_t i = 0; i < ELEMENTS; i++)
+        gradient[i] = i % 97 == 41 ? INFINITY : sh_random_unit(&random) - 0.5f;
+    for (size_t w = 0; w < COUNT(wires); w++) {
+        sh_sum *whole = new_narrow(wires[w], 2);
+        for (uint32_t t = 0; t < TENSORS; t++)
+            sh_sum_add(whole, t, 3, gradient + sh_sum_first_element(whole, t));
+        const sh_sum_block expected = sh_sum_own(whole);
+        for (size_t cut = 0; cut < 3; cut++) {
+            sh_sum *sum = new_narrow(wires[w], 2);
+            for (uint32_t t = 0; t < TENSORS; t++)
+                add_in_parts(sum, t, gradient + sh_sum_first_element(sum, t), cut);
+            const sh_sum_block found = sh_sum_own(sum);
+            assert_memory_equal(found.accumulator, expected.accumulator, block_bytes(sum));
+            assert_memory_equal(found.trailer, expected.trailer,
+                                found.words * sizeof *found.trailer);
+            sh_sum_free(sum);
+        }
+        sh_sum_free(whole);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -281,6 +322,7 @@ int main(void)
         cmocka_unit_test(narrow_sums_that_wrap_are_redone),
         cmocka_unit_test(many_grains_of_noise_are_summed_in_few_bits),
         cmocka_unit_test(narrow_exponents_are_found_and_followed),
+        cmocka_unit_test(a_gradient_may_come_in_parts),
         cmocka_unit_test(narrow_sums_take_less_and_refuse_what_does_not_fit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

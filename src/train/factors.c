@@ -230,6 +230,19 @@ uint32_t sh_factors_samples(const sh_factors *factors, const sh_batch *batch, ui
     return sh_batch_grain(batch, factors->others[factors->records[index]]).count;
 }
 
+/* Where the gradient of another device's grain goes. */
+typedef struct completion {
+    sh_sum *sum;
+    uint32_t place, grain;
+} completion;
+
+static void complete_part(void *context, uint32_t tensor, const sh_gradient *part)
+{
+    const completion *to = context;
+    (void)tensor;
+    sh_sum_complete(to->sum, to->place, to->grain, part);
+}
+
 sh_status sh_factors_complete(const sh_factors *factors, uint32_t index, sh_sum *sum,
                               sh_execution *execution)
 {
@@ -237,7 +250,7 @@ sh_status sh_factors_complete(const sh_factors *factors, uint32_t index, sh_sum 
     const uint32_t *rows = record + 1;
     for (uint32_t i = 0; i < factors->count; i++) {
         const layer *of = &factors->layers[i];
-        const float *gradient;
+        completion to = {.sum = sum, .place = of->place, .grain = record[0]};
         sh_product product;
         if (!sh_execution_product(execution, of->tensor, &product))
             return sh_fail(SH_INTERNAL, "a program without the product of a dense layer");
@@ -245,8 +258,7 @@ sh_status sh_factors_complete(const sh_factors *factors, uint32_t index, sh_sum 
         rows += product.x_bytes / sizeof *rows;
         memcpy(product.dy, rows, product.dy_bytes);
         rows += product.dy_bytes / sizeof *rows;
-        SH_TRY(sh_execution_multiply(execution, of->tensor, &gradient));
-        sh_sum_complete(sum, of->place, record[0], gradient);
+        SH_TRY(sh_execution_multiply(execution, of->tensor, complete_part, &to));
     }
     return SH_OK;
 }

@@ -120,9 +120,9 @@ typedef struct results {
     sh_status status[MOST_LANES];
 } results;
 
-static void add_gradient(void *context, uint32_t parameter, const float *gradient)
+static void add_gradient(void *context, uint32_t parameter, const sh_gradient *gradient)
 {
-    *(float *)context += (float)(parameter + 1) * gradient[0];
+    *(float *)context += (float)(parameter + 1) * gradient->values[0];
 }
 
 /* Every lane has samples of its own: lane + 1 everywhere. */

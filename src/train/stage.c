@@ -220,12 +220,13 @@ void sh_stage_pay(sh_stage *stage, uint32_t span, uint32_t paid)
 }
 
 void sh_stage_add(sh_stage *stage, uint32_t lane, uint32_t unit, uint32_t tensor,
-                  const float *gradient)
+                  const sh_gradient *part, sh_sum_parts *until_now)
 {
     const uint32_t place = stage->replica->place_of[tensor];
     const uint64_t begun = sh_stopwatch_now(stage->times.watching);
-    sh_sum_add(stage->replica->sum, place, unit, gradient);
-    sh_stage_pay(stage, stage->spans.bucket_of[place], 1);
+    sh_sum_add_part(stage->replica->sum, place, unit, part, until_now);
+    if (part->last)
+        sh_stage_pay(stage, stage->spans.bucket_of[place], 1);
     sh_stopwatch_add(stage->times.watching, lane, SH_SPAN_ADD, begun);
 }
 

@@ -139,7 +139,7 @@ sh_status sh_stage_compute_samples(sh_stage *stage, uint32_t lane, sh_range rang
 
 /* Adds a tensor's gradient of a unit to the own part of the sum. */
 void sh_stage_add(sh_stage *stage, uint32_t lane, uint32_t unit, uint32_t tensor,
-                  const float *gradient);
+                  const sh_gradient *part, sh_sum_parts *until_now);
 
 /* Counts additions to a span; the last one tells the engine that the span is ready. */
 void sh_stage_pay(sh_stage *stage, uint32_t span, uint32_t paid);

@@ -133,9 +133,13 @@ static sh_status compute(sh_stage *stage, uint32_t lane, uint32_t unit)
     }
     const double part = (double)samples.count / (double)stage->task.batch.samples.count;
     const float *values = sh_worker_contribution(worker, part);
-    for (uint32_t place = replica->summed; place-- > 0;) /* bucket 0 first */
-        sh_stage_add(stage, lane, unit, replica->tensor_of[place],
-                     values + sh_sum_first_element(replica->sum, place));
+    for (uint32_t place = replica->summed; place-- > 0;) { /* bucket 0 first */
+        sh_sum_parts parts;
+        const sh_gradient whole = {.values = values + sh_sum_first_element(replica->sum, place),
+                                   .count = sh_sum_elements(replica->sum, place),
+                                   .last = true};
+        sh_stage_add(stage, lane, unit, replica->tensor_of[place], &whole, &parts);
+    }
     return SH_OK;
 }
 

@@ -40,15 +40,16 @@ sh_status sh_grains_prepare(sh_stage *stage, uint32_t lane)
 typedef struct grain_work {
     sh_stage *stage;
     uint32_t grain, lane; /* grain of the batch */
+    sh_sum_parts parts;   /* of the gradient under way */
     uint32_t samples;     /* this and the next two only where factors are kept */
     const sh_execution *execution;
     size_t record;
 } grain_work;
 
-static void add_gradient(void *context, uint32_t tensor, const float *gradient)
+static void add_gradient(void *context, uint32_t tensor, const sh_gradient *gradient)
 {
-    const grain_work *work = context;
-    sh_stage_add(work->stage, work->lane, work->grain, tensor, gradient);
+    grain_work *work = context;
+    sh_stage_add(work->stage, work->lane, work->grain, tensor, gradient, &work->parts);
 }
 
 sh_status sh_grains_compute(sh_stage *stage, uint32_t lane, uint32_t unit)
@@ -181,20 +182,21 @@ static void open_stage(sh_stage *stage)
 }
 
 /* The gradient sink where factors are kept. */
-static void add_and_keep(void *context, uint32_t tensor, const float *gradient)
+static void add_and_keep(void *context, uint32_t tensor, const sh_gradient *gradient)
 {
-    const grain_work *work = context;
+    grain_work *work = context;
     sh_stage *stage = work->stage;
     const factor_state *own = factors_of(stage);
     const uint32_t place = stage->replica->place_of[tensor];
     const uint64_t begun = sh_stopwatch_now(stage->times.watching);
-    sh_sum_add(stage->replica->sum, place, work->grain, gradient);
-    if (sh_factors_has(own->factors, place)) {
+    sh_sum_add_part(stage->replica->sum, place, work->grain, gradient, &work->parts);
+    if (gradient->last && sh_factors_has(own->factors, place)) {
         sh_factors_take(own->factors, work->record, work->samples, place, work->execution);
         if (own->gathering)
             sh_stage_pay(stage, own->span, 1);
     }
-    sh_stage_pay(stage, stage->spans.bucket_of[place], 1);
+    if (gradient->last)
+        sh_stage_pay(stage, stage->spans.bucket_of[place], 1);
     sh_stopwatch_add(stage->times.watching, work->lane, SH_SPAN_ADD, begun);
 }
 

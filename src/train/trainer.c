@@ -205,22 +205,21 @@ void sh_trainer_clear_times(sh_trainer *trainer)
 
 /* Where the first grain's gradients go. */
 typedef struct first_grain {
-    const sh_replica *replica;
     sh_digest *digest;
 } first_grain;
 
-static void add_to_hash(void *context, uint32_t tensor, const float *gradient)
+static void add_to_hash(void *context, uint32_t tensor, const sh_gradient *gradient)
 {
     const first_grain *probe = context;
-    const sh_type *type = sh_replica_tensor_type(probe->replica, tensor);
-    sh_digest_add(probe->digest, gradient, sh_type_bytes(type));
+    (void)tensor;
+    sh_digest_add(probe->digest, gradient->values, gradient->count * sizeof *gradient->values);
 }
 
 sh_status sh_trainer_first_grain(sh_trainer *trainer, char hex[SH_DIGEST_TEXT])
 {
     sh_stage *stage = &trainer->stage;
     sh_replica *replica = stage->replica;
-    first_grain probe = {.replica = replica};
+    first_grain probe = {NULL};
     const size_t bytes = replica->weight_count * sizeof *replica->weights;
     float *held = malloc(bytes);
     sh_status status;

@@ -95,19 +95,20 @@ void sh_worker_begin(sh_worker *worker)
     worker->steps = 0;
 }
 
-void sh_worker_add(void *context, uint32_t tensor, const float *gradient)
+void sh_worker_add(void *context, uint32_t tensor, const sh_gradient *gradient)
 {
     sh_worker *worker = context;
     const sh_replica *replica = worker->replica;
     const uint32_t place = replica->place_of[tensor];
-    const size_t count = sh_sum_elements(replica->sum, place);
-    float *sum = worker->gradient + sh_sum_first_element(replica->sum, place);
-    if (worker->added++ < replica->summed) { /* the first grain */
-        memcpy(sum, gradient, count * sizeof *sum);
+    const bool is_first = worker->added < replica->summed; /* of the first grain */
+    float *sum = worker->gradient + sh_sum_first_element(replica->sum, place) + gradient->first;
+    worker->added += gradient->last;
+    if (is_first) {
+        memcpy(sum, gradient->values, gradient->count * sizeof *sum);
         return;
     }
-    for (size_t i = 0; i < count; i++)
-        sum[i] += gradient[i];
+    for (size_t i = 0; i < gradient->count; i++)
+        sum[i] += gradient->values[i];
 }
 
 static bool is_statistic(const sh_replica *replica, uint32_t place)

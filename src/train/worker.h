@@ -61,7 +61,7 @@ float *const *sh_worker_parameters(const sh_worker *worker);
 void sh_worker_begin(sh_worker *worker);
 
 /* The gradient sink (backend/program.h), `context` is the worker: every tensor once a grain. */
-void sh_worker_add(void *context, uint32_t tensor, const float *gradient);
+void sh_worker_add(void *context, uint32_t tensor, const sh_gradient *gradient);
 
 /* One local step with what was added since the last one. */
 void sh_worker_step(sh_worker *worker, double rate);

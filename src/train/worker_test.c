@@ -69,7 +69,9 @@ static void add_grain(sh_worker *worker, const sh_replica *replica, uint32_t ste
         const size_t first = sh_sum_first_element(replica->sum, place);
         for (size_t i = 0; i < sh_sum_elements(replica->sum, place); i++)
             gradient[i] = made_up(step, grain, first + i);
-        sh_worker_add(worker, t, gradient);
+        const size_t count = sh_sum_elements(replica->sum, place), half = count / 2;
+        sh_worker_add(worker, t, &(sh_gradient){.values = gradient, .count = half});
+        sh_worker_add(worker, t, &(sh_gradient){gradient + half, half, count - half, true});
     }
 }
 

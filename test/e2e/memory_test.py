@@ -130,13 +130,13 @@ class Memory(harness.Case):
 
     @unittest.skipIf(slow_build, "a sanitizer's own memory is in the process")
     def test_a_grain_that_would_fit_is_named(self):
-        result = self.shoal("train", *MOBILE, "--memory", "54M", status=1)
+        result = self.shoal("train", *MOBILE, "--memory", "50M", status=1)
         grain, need = re.search(r"--grain (\d+) would do with (\d+\.\d) MiB, but a job with another grain "
                                 r"is another job", result.err).groups()
         job = [grain if word == "16" else word for word in MOBILE]
-        summary = self.train(*job, "--memory", "54M").summary
-        self.assertLess(summary["peak_rss_bytes"], 54 * MIB)
-        self.assertLessEqual(float(need), 54)
+        summary = self.train(*job, "--memory", "50M").summary
+        self.assertLess(summary["peak_rss_bytes"], 50 * MIB)
+        self.assertLessEqual(float(need), 50)
 
     def test_values_that_are_none(self):
         for command in (("train", *LENET), ("plan", *LENET[:2]),

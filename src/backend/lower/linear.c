@@ -67,14 +67,15 @@ static void forward(const sh_call *call)
 
 const sh_lowering sh_lower_linear = {.run = forward, .scratch_bytes = forward_scratch};
 
-/* c [rows, columns] = a b, where b lies plain; a is [rows, K], or transposed [K, rows]. */
+/* c [rows, columns] = a b, where b lies plain; a is [rows, K], or [K, rows] with rows a_step apart
+ * where a_step is not 0. */
 static void multiply(const sh_kernels *kernels, size_t rows, size_t columns, size_t K,
-                     const float *a, bool transposed, const float *b, float *c)
+                     const float *a, size_t a_step, const float *b, float *c)
 {
     kernels->product(&(sh_matrix_product){
         .a = a,
-        .a_row = transposed ? 1 : K,
-        .a_step = transposed ? rows : 1,
+        .a_row = a_step > 0 ? 1 : K,
+        .a_step = a_step > 0 ? a_step : 1,
         .segments = 1,
         .length = K,
         .b = b,
@@ -92,21 +93,24 @@ static void grad_input(const sh_call *call)
 {
     const size_t N = call->in_type[0].shape.dim[0], O = call->in_type[0].shape.dim[1],
                  K = call->in_type[1].shape.dim[1];
-    multiply(call->kernels, N, K, O, call->in[0], false, call->in[1], call->out[0]);
+    multiply(call->kernels, N, K, O, call->in[0], 0, call->in[1], call->out[0]);
 }
 
 const sh_lowering sh_lower_linear_grad_input = {.run = grad_input};
 
+/* Some rows of dw; db with the first. */
 static void grad_weight(const sh_call *call)
 {
     const size_t N = call->in_type[0].shape.dim[0], K = call->in_type[0].shape.dim[1],
                  O = call->in_type[1].shape.dim[1];
-    multiply(call->kernels, O, K, N, call->in[1], true, call->in[0], call->out[0]);
-    if (call->out_count > 1)
-        sh_sum_rows(call->kernels->variant, N, O, call->in[1], call->out[1]);
+    const float *const dy = call->in[1];
+    multiply(call->kernels, call->slab.count, K, N, dy + call->slab.first, O, call->in[0],
+             call->out[0]);
+    if (call->out_count > 1 && sh_call_begins(call))
+        sh_sum_rows(call->kernels->variant, N, O, dy, call->out[1]);
 }
 
-const sh_lowering sh_lower_linear_grad_weight = {.run = grad_weight};
+const sh_lowering sh_lower_linear_grad_weight = {.run = grad_weight, .by_row = true};
 
 /* a [B, M, K], b [B, K, N], y [B, M, N]; B is 1 for single matrices. */
 typedef struct matmul {
@@ -139,7 +143,7 @@ static void multiply_batch(const sh_call *call)
     for (size_t i = 0; i < m.B; i++, a += m.M * m.K, b += m.K * m.N, y += m.M * m.N) {
         if (call->attributes->transposed[1])
             call->kernels->transpose(m.N, m.K, b, m.K, turned, m.N);
-        multiply(call->kernels, m.M, m.N, m.K, a, call->attributes->transposed[0],
+        multiply(call->kernels, m.M, m.N, m.K, a, call->attributes->transposed[0] ? m.M : 0,
                  call->attributes->transposed[1] ? turned : b, y);
     }
 }

@@ -105,6 +105,10 @@ static sh_samples samples_of(const node_state *state)
     const sh_lowering *how = state->how;
     const uint32_t inputs = how->by_sample & (SH_IN(state->input_count) - 1);
     const sh_op_def *def = sh_op_about(state->op)->def;
+    if (how->by_row)
+        return (sh_samples){.count = state->out_type[0].shape.dim[0],
+                            .rows = true,
+                            .operands = UINT32_C(1) << state->input_count};
     if (inputs == 0 || (def->gives_bias && !state->attributes.no_bias))
         return (sh_samples){0};
     return (sh_samples){

@@ -65,6 +65,9 @@ typedef struct sh_lowering {
      * them at a time (sh_samples). Not where it sums up the gradient of a bias. */
     uint32_t by_sample;
 
+    /* Output 0 row by row, as samples are otherwise: of all rows, call->slab is to be made. */
+    bool by_row;
+
     /* Optional: how many samples the first run needs. */
     size_t (*least_samples)(const sh_attributes *attributes, const sh_type *in);
 
