@@ -17,7 +17,7 @@ set -euo pipefail
 cd "$root"
 export LC_ALL=C
 
-all=(train_vs_pytorch layer_peaks memory size first_step plan_accuracy sum_cost monitor_cost)
+all=(train_vs_pytorch layer_peaks chain_error memory size first_step plan_accuracy sum_cost monitor_cost)
 chosen=()
 output=no
 install=yes
