@@ -29,8 +29,8 @@ typedef uint32_t sh_buffer_id;
 
 /* The samples that a run of an instruction is for; all zero where it does not go by sample. */
 typedef struct sh_slab {
-    size_t first, count; /* of this run, */
-    size_t samples;      /* of all: runs are in order */
+    size_t first, count; /* of this run; runs are in order */
+    size_t samples;      /* of all runs together */
 } sh_slab;
 
 /* What an instruction runs. `state` is shared by all lanes and constant. */

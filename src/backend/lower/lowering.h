@@ -65,7 +65,7 @@ typedef struct sh_lowering {
      * them at a time (sh_samples). Not where it sums up the gradient of a bias. */
     uint32_t by_sample;
 
-    /* Output 0 row by row, as samples are otherwise: of all rows, call->slab is to be made. */
+    /* It makes output 0 row by row: a call makes the rows of call->slab. */
     bool by_row;
 
     /* Optional: how many samples the first run needs. */
