@@ -23,6 +23,7 @@
  */
 #include "backend/lower/norm_rows.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -145,7 +146,8 @@ static ONCE void end_measuring(const sh_norm *norm, const rows *r, size_t first,
 static inline SH_INLINE void moments_body(const sh_norm *norm, const float *x, float *mean,
                                           float *variance, void *scratch)
 {
-    const size_t channels = norm->channels, block = CHAIN * norm->width;
+    const size_t channels = norm->channels, width = norm->width, block = CHAIN * width;
+    assert(width > 0 && block > 0);
     const size_t total = norm->rows * channels, begin = norm->first * channels;
     const size_t end = begin + norm->count * channels;
     const rows r = divide(norm, scratch);
@@ -153,21 +155,21 @@ static inline SH_INLINE void moments_body(const sh_norm *norm, const float *x, f
     float *const shift = r.wide[0], *const sum = r.wide[1], *const squares = r.wide[2];
 
     if (begin == 0) { /* the first block's own mean */
-        const size_t beginning = least(total, block);
+        const size_t beginning = least(total, block), first_rows = beginning / channels;
         memset(around, 0, channels * sizeof *around);
         memset(center, 0, channels * sizeof *center);
         begin_measuring(norm, center, shift, sum, squares);
-        for (size_t i = 0; i < beginning; i += norm->width)
-            measure_row(x + i, shift, sum, squares, least(norm->width, beginning - i));
+        for (size_t i = 0; i < beginning; i += width)
+            measure_row(x + i, shift, sum, squares, least(width, beginning - i));
         fold(norm, center, sum);
         for (size_t c = 0; c < channels; c++)
-            center[c] /= (double)(beginning / channels);
+            center[c] /= (double)first_rows;
     }
     for (size_t at = begin, now; at < end; at += now) {
-        const size_t from = at % norm->width;
+        const size_t from = at % width;
         if (at % block == 0)
             begin_measuring(norm, center, shift, sum, squares);
-        now = least(norm->width - from, end - at);
+        now = least(width - from, end - at);
         measure_row(x + (at - begin), shift + from, sum + from, squares + from, now);
         if ((at + now) % block == 0 || at + now == total)
             end_measuring(norm, &r, at / block * block / channels, (at + now) / channels);
@@ -290,6 +292,7 @@ static inline SH_INLINE void sum_all(const sh_norm *norm, bool rectifies, float 
                                      double *product)
 {
     const size_t width = norm->width, block = CHAIN * width;
+    assert(width > 0 && block > 0);
     const size_t total = norm->rows * norm->channels, begin = norm->first * norm->channels;
     const size_t end = begin + norm->count * norm->channels;
     if (begin == 0) {
