@@ -597,6 +597,18 @@ def is_alive(pid):
         return False
 
 
+def has_ended(pid):
+    """Whether the process has ended, or does so soon: one that was killed takes a moment to be gone."""
+    try:
+        process = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    try:
+        return select.select([process], [], [], 5 * PATIENCE)[0] != []
+    finally:
+        os.close(process)
+
+
 def _ip(*arguments):
     subprocess.run(["ip", *arguments], check=True, capture_output=True, text=True)
 

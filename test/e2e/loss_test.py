@@ -86,7 +86,7 @@ class Killed(Loss):
         dead = self.local(first, name)
         os.kill(dead, signal.SIGKILL)
         first.wait_for("^device %s was lost" % name, stream="err")
-        self.assertTrue(self.ends(dead))  # its sockets were closed before it had ended
+        self.assertTrue(harness.has_ended(dead))  # its sockets were closed before it had ended
         self.assertEqual([pid for pid in pids if not harness.is_alive(pid)], [dead])
         self.assert_unharmed(first, name, 3)
         self.assertEqual([pid for pid in pids if harness.is_alive(pid)], [])
@@ -121,7 +121,7 @@ class Killed(Loss):
         self.assertLess(time.monotonic() - since, 2 * harness.PATIENCE)
         self.assertRegex(result.err, r"(?m)^shoal: .*the connection ended: ")
         first.child.wait()
-        self.assertFalse(harness.is_alive(local) and not self.ends(local))
+        self.assertTrue(harness.has_ended(local))
         self.assert_goes_on(self.steps_of(self.path("run", "checkpoints", "last.safetensors")))
 
     def test_while_gathering(self):
@@ -139,12 +139,6 @@ class Killed(Loss):
         self.assertEqual({device["name"] for device in summary["devices"][1:]}, {"one", "two"})
         alone = self.train(*JOB, "--epochs", "2", "--quiet").summary
         self.assertEqual(summary["weights_hash"], alone["weights_hash"])
-
-    def ends(self, pid):
-        deadline = time.monotonic() + 5 * harness.PATIENCE
-        while harness.is_alive(pid) and time.monotonic() < deadline:
-            time.sleep(0.01)
-        return not harness.is_alive(pid)
 
 
 class Unable(Loss):

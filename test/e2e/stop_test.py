@@ -108,7 +108,7 @@ class Interrupted(Stop):
             self.assertEqual(result.status, status, str(result))
             self.assertNotIn("stopped; ", result.err)
             self.assertEqual((result.out, os.path.exists(self.path("s.json"))), ("", False))
-            self.assertFalse(harness.is_alive(local))
+            self.assertTrue(harness.has_ended(local))
 
     def test_two_signals_at_once_are_one(self):
         """As timeout(1) sends them: to the process, and to its group."""
