@@ -25,26 +25,26 @@ static int train(const char *folder, const char *name, sh_train_options *options
     return 0;
 }
 
+static void choose(sh_train_options *options, const char *model, const char *data, uint32_t batch,
+                   uint32_t steps)
+{
+    sh_train_options_init(options);
+    snprintf(options->job.model, sizeof options->job.model, "%s", model);
+    snprintf(options->job.data, sizeof options->job.data, "%s", data);
+    options->job.batch_size = batch;
+    options->job.grain = 5;
+    options->job.steps = steps;
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 2)
         return fprintf(stderr, "usage: two_trainings FOLDER\n"), 2;
     sh_train_options options;
-    sh_train_options_init(&options);
-    snprintf(options.job.model, sizeof options.job.model, "lenet");
-    snprintf(options.job.data, sizeof options.job.data, "digits:24/8");
-    options.job.batch_size = 12;
-    options.job.grain = 5;
-    options.job.steps = 3;
+    choose(&options, "lenet", "digits:24/8", 12, 3);
     if (train(argv[1], "lenet", &options) != 0)
         return 1;
-
-    sh_train_options_init(&options);
-    snprintf(options.job.model, sizeof options.job.model, "mlp:784-16-10");
-    snprintf(options.job.data, sizeof options.job.data, "digits:40/10");
-    options.job.batch_size = 20;
-    options.job.grain = 5;
-    options.job.steps = 42;
+    choose(&options, "mlp:784-16-10", "digits:40/10", 20, 42);
     options.job.lr = 0.9F;
     options.job.weight_decay = 1;
     options.job.momentum = 0;
