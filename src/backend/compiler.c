@@ -310,30 +310,28 @@ static bool has_operand(const sh_instruction *instruction, sh_buffer_id buffer)
 }
 
 /*
- * Where the gradient is the product of two values, that of a dense layer's first instruction, whose
- * operands are plain: the sink has them as operands too, so they last until then.
+ * Where the gradient is the product of two values, that of a dense layer's instruction right before
+ * the sink, whose operands are plain: the sink has them as operands too, so they last until then.
  */
 static sh_status note_product(sh_compiler *compiler, sh_instruction *sink)
 {
     const sh_program *program = compiler->program;
-    uint32_t of = 0;
-    if (compiler->node == SH_NO_NODE)
+    if (compiler->node == SH_NO_NODE || program->instruction_count == 0)
         return SH_OK;
     const sh_node *node = &compiler->graph->nodes[compiler->node];
+    const size_t maker = program->instruction_count - 1;
     if (node->op != SH_OP_linear_grad_weight || node->out[0] != sink->work.value)
         return SH_OK;
-    while (program->instructions[of].work.node != compiler->node ||
-           program->instructions[of].work.kind != SH_WORK_NODE)
-        of++;
     for (uint32_t i = 0; i < 2; i++) {
         SH_TRY(sh_compiler_input(compiler, &sink->operands[1 + i], node->in[i], NULL));
-        if (!has_operand(&program->instructions[of], sink->operands[1 + i]))
+        if (!has_operand(&program->instructions[maker], sink->operands[1 + i]))
             return SH_OK;
     }
-    if (!has_operand(&program->instructions[of], sink->operands[0]))
+    if (program->instruction_count - 1 != maker ||
+        !has_operand(&program->instructions[maker], sink->operands[0]))
         return SH_OK;
     sink->operand_count = 3;
-    sink->product = of + 1;
+    sink->multiplies = true;
     return SH_OK;
 }
 

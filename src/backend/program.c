@@ -298,7 +298,7 @@ static const sh_instruction *product_sink(const sh_program *program, uint32_t pa
     for (size_t i = 0; i < program->instruction_count; i++) {
         const sh_instruction *sink = &program->instructions[i];
         if (sink->kernel == NULL && sink->parameter == parameter)
-            return sink->product > 0 ? sink : NULL;
+            return sink->multiplies ? sink : NULL;
     }
     return NULL;
 }
@@ -335,12 +335,15 @@ sh_status sh_execution_multiply(sh_execution *execution, uint32_t parameter, sh_
     const sh_program *program = execution->program;
     const sh_instruction *of = product_sink(program, parameter);
     run r = {.execution = execution, .sink = sink, .context = context};
-    assert(of != NULL && of == &program->instructions[of->product]); /* right behind it */
-    const sh_group *group = group_of(program, of->product);
-    if (group != NULL)
-        run_members(&r, group, of->product - 1, 2);
-    for (size_t i = of->product - 1; i <= of->product && group == NULL; i++)
-        run_whole(&r, i);
+    assert(of != NULL);
+    const size_t index = (size_t)(of - program->instructions);
+    const sh_group *group = group_of(program, index);
+    if (group != NULL) {
+        run_members(&r, group, index - 1, 2);
+        return SH_OK;
+    }
+    run_whole(&r, index - 1);
+    run_whole(&r, index);
     return SH_OK;
 }
 

@@ -45,8 +45,7 @@ typedef struct sh_instruction {
     bool prepares; /* runs once a step */
     sh_work work;  /* `prepares` and `bytes` are filled in when asked for */
     uint32_t parameter;
-    uint32_t
-        product; /* of a sink with operands 1 and 2: 1 + the instruction that multiplies them */
+    bool multiplies; /* a sink with operands 1 and 2: the instruction before it multiplies them */
     sh_samples samples;
     sh_group group;
     uint32_t operand_count;

@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/test.h"
+#include "graph/layers.h"
 #include "graph/recompute.h"
 #include "model/model.h"
 
@@ -158,11 +159,84 @@ static void slabs_do_not_show(void **state)
     check("lenet", 28, 1, false);
 }
 
+/* ---- products -------------------------------------------------------------------------------- */
+
+#define PARTS 2 /* dense layers */
+#define INPUTS 3
+#define OUTPUTS 4
+
+/* Gradients by parameter: weights and bias of each layer. */
+typedef struct gradients {
+    float of[2 * PARTS][INPUTS * OUTPUTS];
+    unsigned parts[2 * PARTS];
+} gradients;
+
+static void keep(void *context, uint32_t parameter, const sh_gradient *gradient)
+{
+    gradients *all = context;
+    memcpy(all->of[parameter] + gradient->first, gradient->values,
+           gradient->count * sizeof *gradient->values);
+    all->parts[parameter]++;
+}
+
+/*
+ * Two dense layers beside each other, with nothing between their gradients: one group, behind which
+ * the first bias's sink goes. Row by row, each product is still made again by its own instruction.
+ */
+static void products_are_found_in_a_group(void **state)
+{
+    (void)state;
+    static const float seed[OUTPUTS] = {1, 2, -3, 5}, x[PARTS][INPUTS] = {{7, 11, 13}, {-1, 4, 9}};
+    static float weights[2 * PARTS][INPUTS * OUTPUTS];
+    sh_graph *graph = NULL;
+    assert_ok(sh_graph_new(&graph));
+    sh_net net = {.graph = graph};
+    const sh_value_id in[] = {
+        sh_graph_input(graph, (sh_type){SH_F32, {2, {1, INPUTS}}}),
+        sh_graph_input(graph, (sh_type){SH_F32, {2, {1, INPUTS}}}),
+        sh_graph_input(graph, (sh_type){SH_F32, {2, {1, OUTPUTS}}}),
+    };
+    const sh_value_id first = sh_layer_linear(&net, in[0], "a", OUTPUTS);
+    const sh_value_id y = sh_layer_add(&net, first, sh_layer_linear(&net, in[1], "b", OUTPUTS));
+    sh_graph_output(graph, y);
+    sh_graph_differentiate(graph, y, in[2]);
+    sh_program *program = compile(graph, false, 1);
+    void *lane;
+    sh_execution *execution;
+    assert_ok(sh_block_new(&lane, sh_program_lane_bytes(program), "a test"));
+    assert_ok(sh_execution_new(&execution, program, lane, NULL,
+                               (float *const[]){weights[0], weights[1], weights[2], weights[3]}));
+    memcpy(sh_execution_input(execution, 0), x[0], sizeof x[0]);
+    memcpy(sh_execution_input(execution, 1), x[1], sizeof x[1]);
+    memcpy(sh_execution_input(execution, 2), seed, sizeof seed);
+    gradients all = {0};
+    assert_ok(sh_execution_run(execution, keep, &all));
+    for (uint32_t layer = 0; layer < PARTS; layer++) {
+        gradients again = {0};
+        sh_product product;
+        assert_int_equal(all.parts[2 * layer], OUTPUTS);
+        for (size_t o = 0; o < OUTPUTS; o++)
+            for (size_t i = 0; i < INPUTS; i++)
+                assert_true(all.of[2 * layer][o * INPUTS + i] == seed[o] * x[layer][i]);
+        assert_true(sh_execution_product(execution, 2 * layer, &product));
+        memcpy(product.x, x[layer], product.x_bytes);
+        memcpy(product.dy, seed, product.dy_bytes);
+        assert_ok(sh_execution_multiply(execution, 2 * layer, keep, &again));
+        assert_int_equal(again.parts[2 * layer], OUTPUTS);
+        assert_memory_equal(again.of[2 * layer], all.of[2 * layer], sizeof all.of[0]);
+    }
+    sh_execution_free(execution);
+    sh_program_free(program);
+    free(lane);
+    sh_graph_free(graph);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(groups_end_where_all_samples_are_needed),
         cmocka_unit_test(slabs_do_not_show),
+        cmocka_unit_test(products_are_found_in_a_group),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

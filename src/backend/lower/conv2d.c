@@ -15,7 +15,8 @@
  * that see through the same ones are computed together. In dx neighbours whose positions differ by
  * the stride do so: each such class is a convolution of its own, with those weights alone.
  *
- * Weights are packed once a step in the order in which they are multiplied. Where each channel is a
+ * Weights are packed once a step in the order in which they are multiplied; dx of windows of one
+ * position reads them as they lie. Where each channel is a
  * group of its own the kernels are those of kernel/depthwise.h.
  */
 #include <string.h>
