@@ -113,7 +113,9 @@ fi
 git clone --quiet --no-hardlinks "$root" "$system/srv/shoal"
 say "Trying $(git -C "$system/srv/shoal" log -1 --format='%h %s')"
 
-# inside SYSTEM COMMAND: runs it in the system; all its mounts and processes end with it.
+mapfile -t proxies < <(env | grep -iE '^(https?|ftp|no)_proxy=' || true)
+# inside SYSTEM COMMAND: runs it in the system, without this machine's environment but for its proxies; all its
+# mounts and processes end with it.
 inside() {
     unshare --mount --propagation private --pid --fork --kill-child -- bash -euc '
         mount --bind "$1" "$1" # a root that is a mount, as network namespaces want it
@@ -121,8 +123,8 @@ inside() {
         mount --rbind /sys "$1/sys"
         mount --rbind /dev "$1/dev"
         mount --bind "$2" "$1/var/cache/apt/archives"
-        exec chroot "$1" /usr/bin/env HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
-            bash -c "cd /srv/shoal && $3"' inside "$1" "$base/archives" "$2"
+        exec chroot "$1" /usr/bin/env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+            "${@:4}" bash -c "cd /srv/shoal && $3"' inside "$1" "$base/archives" "$2" "${proxies[@]}"
 }
 # Makes the packages here, installs program and library where nothing else is, and compares what both train.
 try_packages() {
