@@ -69,7 +69,7 @@ static void give_inputs(const bench *b, size_t grain)
     for (size_t i = 0; i < sh_shape_count(shape); i++)
         pixels[i] = (float)((i * 2654435761u >> 8 & 0xffff) % 2000) / 1000.0f - 1.0f;
     for (size_t i = 0; i < grain; i++) {
-        ((int32_t *)sh_execution_input(b->execution, SH_MODEL_LABELS))[i] = (int32_t)(i % 10);
+        ((int32_t *)sh_execution_input(b->execution, SH_MODEL_TARGETS))[i] = (int32_t)(i % 10);
         ((float *)sh_execution_input(b->execution, SH_MODEL_LOSS_WEIGHTS))[i] = 1.0f / 128;
     }
     memset(sh_execution_input(b->execution, SH_MODEL_KEYS), 1, grain * 8);

@@ -133,7 +133,7 @@ static void fill_inputs(const sum_bench *bench, const sh_execution *execution)
 {
     float *weights = sh_execution_input(execution, SH_MODEL_LOSS_WEIGHTS);
     memcpy(sh_execution_input(execution, SH_MODEL_SAMPLES), bench->pixels, sizeof bench->pixels);
-    memcpy(sh_execution_input(execution, SH_MODEL_LABELS), bench->labels, sizeof bench->labels);
+    memcpy(sh_execution_input(execution, SH_MODEL_TARGETS), bench->labels, sizeof bench->labels);
     for (uint32_t i = 0; i < GRAIN; i++)
         weights[i] = 1.0f / BATCH;
 }
@@ -259,7 +259,7 @@ static sh_status set_up(sum_bench *bench)
     job.lr = 1e-6f;
     job.wire = bench->wire;
     SH_TRY(sh_job_complete(&job));
-    const sh_problem problem = {1, 28, 28, 10};
+    const sh_problem problem = {1, 28, 28, 10, SH_TARGET_CLASS};
     SH_TRY(sh_pipeline_open(&bench->pipeline, job.data, &(sh_pipeline_options){.resize = 0}));
     SH_TRY(sh_kernels_choose(&bench->kernels, NULL));
     SH_TRY(sh_replica_new(&bench->replica, &job, &problem));

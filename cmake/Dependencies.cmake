@@ -15,7 +15,14 @@ find_program(GZIP gzip REQUIRED)
 add_library(shoal_dependencies INTERFACE)
 target_link_libraries(shoal_dependencies INTERFACE
   Threads::Threads OpenSSL::SSL OpenSSL::Crypto ZLIB::ZLIB PkgConfig::LIBEVENT PkgConfig::PROTOBUF_C
-  PkgConfig::JANSSON PkgConfig::SQLITE PkgConfig::YAML m)
+  PkgConfig::JANSSON PkgConfig::SQLITE PkgConfig::YAML ${CMAKE_DL_LIBS} m)
+
+# Headers alone: these are loaded where something of theirs is read (src/base/library.h).
+pkg_check_modules(JPEG REQUIRED libjpeg)
+pkg_check_modules(SPNG REQUIRED spng)
+pkg_check_modules(WEBP REQUIRED libwebp)
+pkg_check_modules(SNDFILE REQUIRED sndfile)
+find_path(CSV_INCLUDE_DIR csv.h REQUIRED)
 
 # By Open MPI's own name: the collectives are any MPI's, but how ranks are placed is asked of its launcher.
 if(NOT SHOAL_MPI STREQUAL OFF)

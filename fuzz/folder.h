@@ -61,7 +61,7 @@ static inline void folder_read(const char *format)
     char spec[sizeof folder_path + 16];
     sh_dataset *data;
     snprintf(spec, sizeof spec, "%s:%s", format, folder_path);
-    if (sh_dataset_open(&data, spec) != SH_OK)
+    if (sh_dataset_open(&data, spec, NULL) != SH_OK)
         return;
     const sh_dataset_info *info = sh_dataset_about(data);
     uint8_t *bytes = malloc(sh_dataset_bytes(info));
@@ -73,7 +73,7 @@ static inline void folder_read(const char *format)
         int32_t label = -1;
         if (!sh_dataset_touch(data, split, index) ||
             sh_dataset_read(data, split, index, bytes, &label) != SH_OK || label < 0 ||
-            (uint32_t)label >= info->classes)
+            (uint32_t)label >= info->outputs)
             abort();
     }
     free(bytes);

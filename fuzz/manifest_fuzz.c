@@ -38,10 +38,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     for (uint32_t block = 0; block < m->blocks; block++)
         check_block(m, block);
-    const uint64_t image = (uint64_t)m->info.channels * m->info.height * m->info.width;
     for (int split = 0; split < SH_SPLITS; split++) {
-        check_place(m, &m->contents.image[split], m->info.count[split], image);
-        check_place(m, &m->contents.label[split], m->info.count[split], 1);
+        check_place(m, &m->contents.sample[split], m->info.count[split],
+                    sh_dataset_bytes(&m->info));
+        if (m->contents.target_bytes > 0)
+            check_place(m, &m->contents.target[split], m->info.count[split],
+                        m->contents.target_bytes);
     }
     sh_manifest *again;
     if (sh_manifest_parse(&again, m->packed, m->packed_bytes, m->root) != SH_OK)

@@ -155,16 +155,16 @@ def augment():
 
 def manifests():
     """data/manifest.h."""
-    def manifest(kind, shape, counts, places, files, digests, version=1, block=4096):
+    def manifest(kind, shape, counts, places, files, digests, version=2, block=4096, target=1):
         head = b"shoalman" + struct.pack("<II", version, block) + kind.ljust(16, b"\0") + b"0f" * 32
-        head += struct.pack("<6I8f", *shape, *counts, *[0.5] * 8)
+        head += struct.pack("<8I8f", *shape[:3], 0, 0, shape[3], *counts, *[0.5] * 8)
         head += b"".join(struct.pack("<IQQ", *place) for place in places)
-        head += struct.pack("<I", len(files))
+        head += struct.pack("<II", target, len(files))
         return head + b"".join(name.ljust(48, b"\0") + struct.pack("<Q", count) for name, count in files) + digests
     idx = ([(0, 16, 784), (1, 8, 1), (2, 16, 784), (3, 8, 1)],
            [(b"images", 16 + 7840), (b"labels", 18), (b"others", 16 + 3920), (b"their", 13)])
     yield "idx", manifest(b"mnist", (1, 28, 28, 10), (10, 5), *idx, bytes(32 * 5))
-    yield "newer", manifest(b"mnist", (1, 28, 28, 10), (10, 5), *idx, bytes(32 * 5), version=2)
+    yield "newer", manifest(b"mnist", (1, 28, 28, 10), (10, 5), *idx, bytes(32 * 5), version=3)
     yield "short", manifest(b"mnist", (1, 28, 28, 10), (10, 5), *idx, bytes(32 * 5 - 1))
     records = [(0, 1, 3073), (0, 0, 3073), (1, 1, 3073), (1, 0, 3073)]
     yield "records", manifest(b"cifar10", (3, 32, 32, 10), (2, 1), records,

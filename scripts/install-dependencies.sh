@@ -15,7 +15,7 @@ set -euo pipefail
 build_packages=(
     gcc libc6-dev cmake ninja-build pkg-config protobuf-c-compiler
     libprotobuf-c-dev libssl-dev libevent-dev zlib1g-dev libjansson-dev libsqlite3-dev
-    libyaml-dev
+    libyaml-dev libjpeg62-turbo-dev libspng-dev libwebp-dev libsndfile1-dev libcsv-dev
 )
 # Not on every system; the build does without and says so.
 optional_packages=(libjs-chart.js)

@@ -6,7 +6,7 @@
 #
 #     scripts/make-sysroot.sh arm64 armhf
 #
-# One that is there and complete stays as it is: remove it to get newer packages. This is not apt's multiarch
+# One that is there with all these packages stays as it is: remove it to get newer ones. This is not apt's multiarch
 # because libevent-dev can be installed for one architecture only.
 set -euo pipefail
 # shellcheck source=scripts/common.sh
@@ -14,7 +14,7 @@ set -euo pipefail
 
 packages=(
     libc6-dev libprotobuf-c-dev libssl-dev libevent-dev zlib1g-dev libjansson-dev libsqlite3-dev
-    libyaml-dev libcmocka-dev
+    libyaml-dev libcmocka-dev libjpeg62-turbo-dev libspng-dev libwebp-dev libsndfile1-dev libcsv-dev
 )
 [ $# -gt 0 ] || die "name the architectures: $(basename "$0") arm64 armhf"
 
@@ -46,13 +46,13 @@ make() {
         ln -sfn "$(realpath -m --relative-to="$(dirname "$path")" "$sysroot$target")" "$path"
     done
     rm -rf "$state"
-    touch "$sysroot/.complete"
+    printf '%s\n' "${packages[*]}" >"$sysroot/.complete"
 }
 
 mkdir -p "$root/build/sysroot"
 for architecture; do
     sysroot=$root/build/sysroot/$architecture
-    [ ! -e "$sysroot/.complete" ] || continue
+    [ "$(cat "$sysroot/.complete" 2>/dev/null)" != "${packages[*]}" ] || continue
     say "Unpacking Debian's libraries for $architecture in build/sysroot/$architecture"
     make "$architecture" "$sysroot" >"$sysroot.log" 2>&1 || {
         tail -n 20 "$sysroot.log" >&2

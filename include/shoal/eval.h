@@ -29,7 +29,9 @@ typedef struct sh_eval_options {
 
 typedef struct sh_eval_result {
     uint64_t parameters, samples;
-    double loss, accuracy, seconds;
+    double loss, seconds;
+    double accuracy; /* NaN where numbers are predicted */
+    double mae;      /* mean absolute error of numbers; else NaN */
     char weights_hash[SH_HASH_BYTES];
 } sh_eval_result;
 

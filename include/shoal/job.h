@@ -29,6 +29,10 @@ extern "C" {
 #define SH_FREEZE_BYTES 256
 #define SH_PRETRAINED_BYTES 65
 #define SH_STRATEGY_BYTES 32
+#define SH_TASK_BYTES 16
+#define SH_FIT_BYTES 8
+#define SH_COLUMNS_BYTES 256
+#define SH_LABEL_FROM_BYTES 96
 
 /* Its members are the rows of shoal/options.def that belong to the job. */
 typedef struct sh_job {

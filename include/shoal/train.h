@@ -64,6 +64,8 @@ typedef struct sh_event {
     double samples_per_second;  /* of late */
     double loss, accuracy;      /* training: mean over the epoch so far; accuracy is 0 .. 1 */
     double val_loss, val_accuracy;
+    bool numbers;        /* numbers are predicted: these count instead, the accuracies are NaN */
+    double mae, val_mae; /* mean absolute errors */
 } sh_event;
 
 typedef void sh_observer(void *context, const sh_event *event);
@@ -91,6 +93,8 @@ typedef struct sh_summary {
     double samples_per_second;
     double train_loss;                /* mean of the last epoch; NaN before the first step */
     double val_loss, val_accuracy;    /* NaN before the first validation */
+    bool numbers;                     /* are predicted: the next counts, not the accuracy */
+    double val_mae;                   /* mean absolute error */
     char weights_hash[SH_HASH_BYTES]; /* SHA-256 over names, shapes and bits of all weights */
     uint64_t peak_rss_bytes;          /* the largest device's */
     uint64_t planned_bytes;           /* what was foreseen for this device before the first step */

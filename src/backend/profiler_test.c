@@ -31,7 +31,8 @@ typedef struct machine {
 
 static machine machine_new(const char *variant, const sh_clock *clock)
 {
-    static const sh_model_options model = {.spec = "lenet", .problem = {1, 28, 28, 10}};
+    static const sh_model_options model = {.spec = "lenet",
+                                           .problem = {1, 28, 28, 10, SH_TARGET_CLASS}};
     machine m = {0};
     const sh_kernels *kernels;
     assert_ok(sh_kernels_choose(&kernels, variant));

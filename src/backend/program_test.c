@@ -505,7 +505,7 @@ static void sum_up(void *context, uint32_t parameter, const sh_gradient *gradien
 static void models_run_within_their_memory(void **state)
 {
     (void)state;
-    const sh_model_options options = {.spec = "lenet", .problem = {1, 28, 28, 10}};
+    const sh_model_options options = {.spec = "lenet", .problem = {1, 28, 28, 10, SH_TARGET_CLASS}};
     for (const sh_kernels *const *all = sh_kernels_all(); *all != NULL; all++)
         for (int mode = 0; mode < 2 && sh_variant_runs((*all)->variant); mode++) {
             sh_graph *graph;

@@ -112,7 +112,7 @@ static void run(const sh_graph *graph, const sh_program *program, char hex[SH_DI
     for (size_t i = 0; i < sh_shape_count(shape); i++)
         pixels[i] = sh_random_unit(&random) - 0.5f;
     for (int32_t i = 0; i < SAMPLES; i++) {
-        ((int32_t *)sh_execution_input(execution, SH_MODEL_LABELS))[i] = i;
+        ((int32_t *)sh_execution_input(execution, SH_MODEL_TARGETS))[i] = i;
         ((float *)sh_execution_input(execution, SH_MODEL_LOSS_WEIGHTS))[i] = 1.0f / SAMPLES;
     }
     memset(sh_execution_input(execution, SH_MODEL_KEYS), 0, 2 * SAMPLES * sizeof(uint32_t));

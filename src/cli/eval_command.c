@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
 #include <stdio.h>
 
 #include "base/quantity.h"
@@ -62,15 +63,19 @@ static int run(const sh_arguments *arguments, void *values)
                sh_quantity_count(&a, result.samples, "sample"));
         printf("weights     %s\n", sh_utf8_clean(clean, sizeof clean, result.weights_hash));
         printf("loss        %s\n", sh_quantity_loss(&a, result.loss));
-        printf("accuracy    %s\n", sh_quantity_percent(&a, result.accuracy, 2));
+        if (isnan(result.accuracy))
+            printf("error       %s, mean absolute\n", sh_quantity_loss(&a, result.mae));
+        else
+            printf("accuracy    %s\n", sh_quantity_percent(&a, result.accuracy, 2));
         printf("time        %s\n", sh_quantity_duration(&a, result.seconds));
     }
     json_t *json = json_pack(
         "{s:o, s:o, s:o, s:I, s:I, s:o, s:o, s:o, s:o}", "model", sh_json_text(asked->model),
         "data", sh_json_text(asked->data), "weights", sh_json_text(asked->weights), "parameters",
         (json_int_t)result.parameters, "samples", (json_int_t)result.samples, "loss",
-        sh_json_number(result.loss), "accuracy", sh_json_number(result.accuracy), "seconds",
-        sh_json_number(result.seconds), "weights_hash", sh_json_text(result.weights_hash));
+        sh_json_number(result.loss), "accuracy", sh_json_number(result.accuracy), "mae",
+        sh_json_number(result.mae), "seconds", sh_json_number(result.seconds), "weights_hash",
+        sh_json_text(result.weights_hash));
     return sh_command_write_json(given->json, json, SH_EXIT_DONE);
 }
 

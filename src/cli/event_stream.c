@@ -69,6 +69,10 @@ char *sh_event_stream_line(const sh_event *event, double at_seconds)
     set_number(line, "accuracy", event->accuracy);
     set_number(line, "val_loss", event->val_loss);
     set_number(line, "val_accuracy", event->val_accuracy);
+    if (event->numbers) {
+        set_number(line, "mae", event->mae);
+        set_number(line, "val_mae", event->val_mae);
+    }
     char *text = json_dumps(line, JSON_COMPACT | JSON_REAL_PRECISION(15));
     json_decref(line);
     return text;

@@ -74,6 +74,21 @@ __attribute__((format(printf, 3, 4))) static bool add_field(sh_line *line, size_
     return true;
 }
 
+static void add_epoch(sh_line *line, const sh_event *event)
+{
+    sh_quantity a, b, c, d, e;
+    const bool numbers = event->numbers;
+    const char *figure = numbers ? "mae" : "accuracy";
+    add(line,
+        "epoch %" PRIu32 "/%" PRIu32 "  loss %s  %s %s  val loss %s  val %s %s  %s samples/s\n",
+        event->epoch, event->epochs, sh_quantity_loss(&a, event->loss), figure,
+        numbers ? sh_quantity_loss(&b, event->mae) : sh_quantity_percent(&b, event->accuracy, 1),
+        sh_quantity_loss(&c, event->val_loss), figure,
+        numbers ? sh_quantity_loss(&d, event->val_mae)
+                : sh_quantity_percent(&d, event->val_accuracy, 2),
+        sh_quantity_rate(&e, event->samples_per_second));
+}
+
 /* The fields of a step in the order in which they matter: as many as fit into `columns`. */
 static void add_step_fields(sh_line *line, const sh_progress *progress, const sh_event *event,
                             size_t columns)
@@ -84,8 +99,9 @@ static void add_step_fields(sh_line *line, const sh_progress *progress, const sh
         add_field(line, columns, "%s%s/%s", terminal ? "" : "step ",
                   sh_quantity_whole(&a, event->step), sh_quantity_whole(&b, event->epoch_steps)) &&
         add_field(line, columns, "loss %s", sh_quantity_loss(&a, event->loss)) &&
-        add_field(line, columns, "%s %s", terminal ? "acc" : "accuracy",
-                  sh_quantity_percent(&a, event->accuracy, 1)) &&
+        (!event->numbers ? add_field(line, columns, "%s %s", terminal ? "acc" : "accuracy",
+                                     sh_quantity_percent(&a, event->accuracy, 1))
+                         : add_field(line, columns, "mae %s", sh_quantity_loss(&a, event->mae))) &&
         add_field(line, columns, "%s samples/s", sh_quantity_rate(&a, event->samples_per_second));
     if (fits && event->total_step > progress->first_step &&
         event->total_steps >= event->total_step) {
@@ -147,7 +163,7 @@ static void named_text(sh_line *line, const char *what, const sh_event *event)
 
 static void event_text(sh_progress *progress, sh_line *line, const sh_event *event)
 {
-    sh_quantity a, b, c, d, e;
+    sh_quantity a, b;
     char name[SH_NAME_BYTES];
     switch (event->kind) {
     case SH_EVENT_TOKEN:
@@ -169,13 +185,7 @@ static void event_text(sh_progress *progress, sh_line *line, const sh_event *eve
         add(line, "\n");
         return;
     case SH_EVENT_EPOCH:
-        add(line,
-            "epoch %" PRIu32 "/%" PRIu32
-            "  loss %s  accuracy %s  val loss %s  val accuracy %s  %s samples/s\n",
-            event->epoch, event->epochs, sh_quantity_loss(&a, event->loss),
-            sh_quantity_percent(&b, event->accuracy, 1), sh_quantity_loss(&c, event->val_loss),
-            sh_quantity_percent(&d, event->val_accuracy, 2),
-            sh_quantity_rate(&e, event->samples_per_second));
+        add_epoch(line, event);
         return;
     case SH_EVENT_NOTE:
         named_text(line, "", event);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/summary_output.h"
+
 #include "base/utf8.h"
+#include <math.h>
 
 #include "base/quantity.h"
 #include "base/table.h"
@@ -39,8 +41,10 @@ void sh_summary_output_print(const sh_summary *summary, sh_run_end end, FILE *fi
             sh_quantity_duration(&d, summary->train_seconds),
             sh_quantity_rate(&e, summary->samples_per_second));
     fprintf(file, "training    loss %s\n", sh_quantity_loss(&a, summary->train_loss));
-    fprintf(file, "validation  loss %s, accuracy %s\n", sh_quantity_loss(&a, summary->val_loss),
-            sh_quantity_percent(&b, summary->val_accuracy, 2));
+    fprintf(file, "validation  loss %s, %s %s\n", sh_quantity_loss(&a, summary->val_loss),
+            summary->numbers ? "mean absolute error" : "accuracy",
+            summary->numbers ? sh_quantity_loss(&b, summary->val_mae)
+                             : sh_quantity_percent(&b, summary->val_accuracy, 2));
     fprintf(file, "weights     %s\n", sh_utf8_clean(clean, sizeof clean, summary->weights_hash));
     fprintf(file, "run         %s\n", sh_utf8_clean(clean, sizeof clean, summary->run));
     fprintf(file, "memory      %s MB at most on a device\n",
@@ -91,14 +95,15 @@ json_t *sh_summary_output_json(const sh_summary *summary, sh_run_end end)
     }
     return json_pack(
         "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-        "s:o, s:s, s:o}",
+        "s:o, s:o, s:s, s:o}",
         "model", sh_json_text(summary->model), "data", sh_json_text(summary->data), "parameters",
         whole(summary->parameters), "epochs", whole(summary->epochs), "steps",
         whole(summary->steps), "samples", whole(summary->samples), "train_seconds",
         sh_json_number(summary->train_seconds), "samples_per_second",
         sh_json_number(summary->samples_per_second), "train_loss",
         sh_json_number(summary->train_loss), "val_loss", sh_json_number(summary->val_loss),
-        "val_accuracy", sh_json_number(summary->val_accuracy), "weights_hash",
+        "val_accuracy", sh_json_number(summary->val_accuracy), "val_mae",
+        sh_json_number(summary->numbers ? summary->val_mae : NAN), "weights_hash",
         sh_json_text(summary->weights_hash), "peak_rss_bytes", whole(summary->peak_rss_bytes),
         "planned_bytes", whole(summary->planned_bytes), "devices", devices, "redone_steps",
         whole(summary->redone_steps), "views", whole(summary->views), "run",

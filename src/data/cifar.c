@@ -129,8 +129,8 @@ static sh_status open_split(sh_stored *set, sh_split split, const char *folder)
         return sh_fail(SH_LIMIT, "%s: the %s files hold more than %u records", folder,
                        sh_split_name(split), UINT32_MAX);
     set->base.info.count[split] = (uint32_t)samples;
-    set->contents.image[split] = (sh_contents_place){file, v->labels, record_bytes(v)};
-    set->contents.label[split] = (sh_contents_place){file, v->labels - 1, record_bytes(v)};
+    set->contents.sample[split] = (sh_contents_place){file, v->labels, record_bytes(v)};
+    set->contents.target[split] = (sh_contents_place){file, v->labels - 1, record_bytes(v)};
     return SH_OK;
 }
 
@@ -160,7 +160,7 @@ static sh_status cifar_fill(sh_stored *set, const char *folder)
     sh_dataset_info *info = &set->base.info;
     info->channels = 3;
     info->height = info->width = SIDE;
-    info->classes = v->classes[v->labels - 1];
+    info->outputs = v->classes[v->labels - 1];
     memcpy(info->mean, v->mean, sizeof v->mean);
     memcpy(info->deviation, v->deviation, sizeof v->deviation);
     set->label_bytes = v->labels;

@@ -61,7 +61,7 @@ static sh_status open_set(sh_dataset **data, fixture *s, const char *kind)
     const int length = snprintf(spec, sizeof spec, "%s%s%s", kind == NULL ? "" : kind,
                                 kind == NULL ? "" : ":", fixture_path(s, "data"));
     assert_in_range(length, 1, sizeof spec - 1);
-    return sh_dataset_open(data, spec);
+    return sh_dataset_open(data, spec, NULL);
 }
 
 static void assert_sample(const sh_dataset *data, sh_split split, uint32_t index, bool hundred)
@@ -86,7 +86,7 @@ static void assert_set(fixture *s, const char *kind, const char *name, uint32_t 
     assert_int_equal(info->channels, 3);
     assert_int_equal(info->height, 32);
     assert_int_equal(info->width, 32);
-    assert_int_equal(info->classes, hundred ? 100 : 10);
+    assert_int_equal(info->outputs, hundred ? 100 : 10);
     assert_int_equal(info->count[SH_SPLIT_TRAIN], train);
     assert_int_equal(info->count[SH_SPLIT_VALIDATION], validation);
     for (uint32_t i = train; i-- > 0;)
@@ -216,9 +216,10 @@ static void what_is_missing_is_named(void **state)
     assert_fails(open_set(&data, &s, "cifar10"), SH_NOT_FOUND,
                  "/data: holds files of CIFAR-100, none of CIFAR-10; write cifar100:/");
     assert_fails(open_set(&data, &s, NULL), SH_NOT_FOUND, "looked in vain for train.bin");
-    assert_fails(sh_dataset_open(&data, "cifar10"), SH_INVALID, "which folder? write cifar10:DIR");
-    assert_fails(sh_dataset_open(&data, "cifar100:"), SH_INVALID, "write cifar100:DIR");
-    assert_fails(sh_dataset_open(&data, "cifar10:/nowhere"), SH_NOT_FOUND,
+    assert_fails(sh_dataset_open(&data, "cifar10", NULL), SH_INVALID,
+                 "which folder? write cifar10:DIR");
+    assert_fails(sh_dataset_open(&data, "cifar100:", NULL), SH_INVALID, "write cifar100:DIR");
+    assert_fails(sh_dataset_open(&data, "cifar10:/nowhere", NULL), SH_NOT_FOUND,
                  "/nowhere: cannot open the data folder");
     assert_null(data);
     fixture_remove(&s);
@@ -351,20 +352,20 @@ static void labels_out_of_range_are_named(void **state)
         {"cifar10", "data_batch_1.bin", 0, 10,
          "/data_batch_1.bin: record 0 has label 10, out of range 0 to 9; is this a file of "
          "CIFAR-10, binary version? copy or download it again",
-         0, "/data_batch_1.bin: changed while it was in use: sample 0 has label 10"},
+         0, "/data_batch_1.bin: changed while it was in use: sample 0: class 10"},
         {"cifar10", "data_batch_1.bin", 2L * 3073, 255,
-         "record 2 has label 255, out of range 0 to 9", 2, "sample 2 has label 255"},
+         "record 2 has label 255, out of range 0 to 9", 2, "sample 2: class 255"},
         {"cifar10", "data_batch_4.bin", 3073, 11,
          "/data_batch_4.bin: record 1 has label 11, out of range 0 to 9", 38,
-         "/data_batch_4.bin: changed while it was in use: sample 1 has label 11"},
+         "/data_batch_4.bin: changed while it was in use: sample 1: class 11"},
         {"cifar10", "data_batch_1.bin", 36L * 3073, 10, "record 36 has label 10", 36,
-         "sample 36 has label 10"},
+         "sample 36: class 10"},
         {"cifar100", "train.bin", 3074, 20, "record 1 has coarse label 20, out of range 0 to 19", 1,
          NULL},
         {"cifar100", "train.bin", 3075, 100, "record 1 has fine label 100, out of range 0 to 99", 1,
-         "sample 1 has label 100"},
+         "sample 1: class 100"},
         {"cifar100", "train.bin", 20L * 3074 + 1, 100, "record 20 has fine label 100", 20,
-         "sample 20 has label 100"},
+         "sample 20: class 100"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         fixture s;
@@ -459,7 +460,7 @@ static void real_files_have_the_mean_and_deviation(void **state)
     char spec[SCRATCH_BYTES];
     find_real_data(spec, sizeof spec, "cifar10");
     sh_dataset *data;
-    assert_ok(sh_dataset_open(&data, spec));
+    assert_ok(sh_dataset_open(&data, spec, NULL));
     const sh_dataset_info *info = sh_dataset_about(data);
     enum { STRIDE = 10, PLANE = SIDE * SIDE };
     uint64_t sums[3] = {0}, squares[3] = {0}, count = 0;

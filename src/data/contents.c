@@ -2,6 +2,7 @@
 #include "data/contents.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "data/dataset_impl.h"
@@ -49,16 +50,57 @@ static sh_status check_place(const sh_contents *contents, const sh_contents_plac
     return SH_OK;
 }
 
+static sh_status check_target(const sh_contents *contents, const sh_dataset_info *info)
+{
+    const bool byte = contents->target_bytes == 1 && info->target == SH_TARGET_CLASS;
+    const uint32_t least = info->target == SH_TARGET_CLASS ? 2 : 1;
+    const uint32_t most = byte ? SH_CONTENTS_BYTE_CLASSES : SH_CONTENTS_OUTPUTS_MOST;
+    if (info->target < 0 || info->target >= SH_TARGETS)
+        return sh_fail(SH_FORMAT, "its targets are of an unknown kind");
+    if (info->target == SH_TARGET_SAMPLE)
+        return contents->target_bytes == 0 && info->outputs == sh_dataset_elements(info)
+                   ? SH_OK
+                   : sh_fail(SH_FORMAT, "its samples are not their own targets");
+    if (info->outputs < least || info->outputs > most)
+        return sh_fail(SH_FORMAT, "its %u %s are outside of %u to %u", info->outputs,
+                       info->target == SH_TARGET_CLASS ? "classes" : "outputs", least, most);
+    if (!byte && contents->target_bytes != sh_target_bytes(info->target, info->outputs))
+        return sh_fail(SH_FORMAT, "its targets of %u bytes do not hold %u outputs",
+                       contents->target_bytes, info->outputs);
+    return SH_OK;
+}
+
+sh_status sh_contents_target(void *target, const sh_contents *contents, const sh_dataset_info *info,
+                             const uint8_t *stored)
+{
+    if (info->target != SH_TARGET_CLASS) {
+        memcpy(target, stored, contents->target_bytes);
+        const float *numbers = target;
+        for (uint32_t i = 0; i < contents->target_bytes / sizeof *numbers; i++)
+            if (!isfinite(numbers[i]))
+                return sh_fail(SH_CORRUPT, "target %u is no number", i);
+        return SH_OK;
+    }
+    int32_t class = stored[0];
+    if (contents->target_bytes != 1)
+        memcpy(&class, stored, sizeof class);
+    if (class < 0 || (uint32_t) class >= info->outputs)
+        return sh_fail(SH_CORRUPT, "class %d of %u", class, info->outputs);
+    memcpy(target, &class, sizeof class);
+    return SH_OK;
+}
+
 sh_status sh_contents_check(const sh_contents *contents, const sh_dataset_info *info)
 {
-    if (info->channels == 0 || info->channels > SH_DATASET_CHANNELS_MOST || info->height == 0 ||
-        info->height > SH_CONTENTS_SIDE_MOST || info->width == 0 ||
-        info->width > SH_CONTENTS_SIDE_MOST)
-        return sh_fail(SH_FORMAT, "its images of %zu x %zu x %zu are outside of what can be read",
+    const bool pixels = info->element == SH_ELEMENT_BYTE;
+    const size_t channels = pixels ? SH_DATASET_CHANNELS_MOST : SH_CONTENTS_SIDE_MOST;
+    if ((!pixels && info->element != SH_ELEMENT_FLOAT) || info->channels == 0 ||
+        info->channels > channels || info->height == 0 || info->height > SH_CONTENTS_SIDE_MOST ||
+        info->width == 0 || info->width > SH_CONTENTS_SIDE_MOST ||
+        (uint64_t)info->channels * info->height > SH_CONTENTS_SAMPLE_MOST / info->width / 4)
+        return sh_fail(SH_FORMAT, "its samples of %zu x %zu x %zu are outside of what can be read",
                        info->channels, info->height, info->width);
-    if (info->classes < 2 || info->classes > SH_CONTENTS_CLASSES_MOST)
-        return sh_fail(SH_FORMAT, "its %u classes are outside of 2 to %d", info->classes,
-                       SH_CONTENTS_CLASSES_MOST);
+    SH_TRY(check_target(contents, info));
     for (int split = 0; split < SH_SPLITS; split++)
         if (info->count[split] == 0)
             return sh_fail(SH_FORMAT, "it has no %s samples", sh_split_name((sh_split)split));
@@ -81,11 +123,13 @@ sh_status sh_contents_check(const sh_contents *contents, const sh_dataset_info *
         left -= file->bytes;
     }
 
-    const uint64_t image = sh_dataset_bytes(info);
+    const uint64_t bytes = sh_dataset_bytes(info);
     for (int split = 0; split < SH_SPLITS; split++) {
         const uint32_t count = info->count[split];
-        SH_TRY(check_place(contents, &contents->image[split], count, image, "images"));
-        SH_TRY(check_place(contents, &contents->label[split], count, 1, "labels"));
+        SH_TRY(check_place(contents, &contents->sample[split], count, bytes, "samples"));
+        if (contents->target_bytes > 0)
+            SH_TRY(check_place(contents, &contents->target[split], count, contents->target_bytes,
+                               "targets"));
     }
     return SH_OK;
 }

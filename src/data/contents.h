@@ -20,8 +20,10 @@
 #define SH_CONTENTS_FILES 16                /* at most */
 #define SH_CONTENTS_NAME 48                 /* bytes of a file's name, with the end */
 #define SH_CONTENTS_BYTES_MOST (1ull << 40) /* of all files */
-#define SH_CONTENTS_SIDE_MOST 4096          /* pixels of an image each way */
-#define SH_CONTENTS_CLASSES_MOST 256        /* a label is one byte */
+#define SH_CONTENTS_SIDE_MOST 65536         /* of a sample each way, channels included */
+#define SH_CONTENTS_SAMPLE_MOST (1u << 26)  /* bytes of a sample */
+#define SH_CONTENTS_BYTE_CLASSES 256        /* where a class is stored as one byte */
+#define SH_CONTENTS_OUTPUTS_MOST 65536      /* classes, labels or numbers */
 
 typedef struct sh_contents_file {
     char name[SH_CONTENTS_NAME]; /* letters, digits, '.', '_' and '-' */
@@ -37,8 +39,9 @@ typedef struct sh_contents_place {
 typedef struct sh_contents {
     uint32_t files; /* at least 1 */
     sh_contents_file file[SH_CONTENTS_FILES];
-    sh_contents_place image[SH_SPLITS]; /* channels * height * width bytes each */
-    sh_contents_place label[SH_SPLITS]; /* one byte each */
+    sh_contents_place sample[SH_SPLITS]; /* sh_dataset_bytes each */
+    sh_contents_place target[SH_SPLITS]; /* target_bytes each */
+    uint32_t target_bytes;               /* 1: a class as a byte; else sh_target_bytes */
 } sh_contents;
 
 /* Where item `index` lies in the file of its place. */
@@ -46,6 +49,13 @@ static inline uint64_t sh_contents_offset(const sh_contents_place *place, uint32
 {
     return place->first + index * place->stride;
 }
+
+/*
+ * A target as sh_dataset_read gives it, of the `stored` bytes. Fails with SH_CORRUPT where they are
+ * no class of the set, or no number.
+ */
+sh_status sh_contents_target(void *target, const sh_contents *contents, const sh_dataset_info *info,
+                             const uint8_t *stored) SHOAL_CHECKED;
 
 /* What a set is made of; borrowed until the set is closed. Fails with SH_UNSUPPORTED where it is on
  * no disk: such sets are made, not fetched. */

@@ -15,7 +15,7 @@ static void assert_places(const sh_dataset *data)
         for (uint32_t i = 0; i < info->count[split]; i++) {
             uint8_t image[SET_IMAGE_MOST], found[SET_IMAGE_MOST], class;
             int32_t label;
-            const sh_contents_place *place = &c->image[split], *mark = &c->label[split];
+            const sh_contents_place *place = &c->sample[split], *mark = &c->target[split];
             const size_t bytes = info->channels * info->height * info->width;
             assert_ok(sh_dataset_read(data, (sh_split)split, i, image, &label));
             assert_ok(sh_contents_read(data, place->file, place->first + i * place->stride, found,
@@ -100,7 +100,7 @@ static void what_is_drawn_has_no_contents(void **state)
     for (size_t i = 0; i < 2; i++) {
         sh_dataset *data;
         const sh_contents *c = NULL;
-        assert_ok(sh_dataset_open(&data, specs[i]));
+        assert_ok(sh_dataset_open(&data, specs[i], NULL));
         assert_fails(sh_contents_of(&c, data), SH_UNSUPPORTED, "every device makes it by itself");
         assert_null(c);
         uint8_t byte;
@@ -113,12 +113,13 @@ static void what_is_drawn_has_no_contents(void **state)
 }
 
 static const sh_dataset_info small = {
-    .channels = 1, .height = 2, .width = 3, .classes = 2, .count = {5, 4}};
+    .channels = 1, .height = 2, .width = 3, .outputs = 2, .count = {5, 4}};
 static const sh_contents good = {
+    .target_bytes = 1,
     .files = 2,
     .file = {{"images", 16 + 9 * 6}, {"labels", 9}},
-    .image = {{0, 16, 6}, {0, 46, 6}},
-    .label = {{1, 0, 1}, {1, 5, 1}},
+    .sample = {{0, 16, 6}, {0, 46, 6}},
+    .target = {{1, 0, 1}, {1, 5, 1}},
 };
 
 static void wrong_contents_are_refused(void **state)
@@ -136,15 +137,15 @@ static void wrong_contents_are_refused(void **state)
     c[5].file[0].bytes = 0;
     c[6].file[0].bytes = SH_CONTENTS_BYTES_MOST + 1;
     c[7].file[0].bytes--;
-    c[8].image[1].first++;
-    c[9].image[0].stride = 5;
-    c[10].image[0].stride = UINT64_MAX;
-    c[11].image[0].first = UINT64_MAX;
-    c[12].label[1].file = 2;
-    c[13].label[0].stride = 0;
+    c[8].sample[1].first++;
+    c[9].sample[0].stride = 5;
+    c[10].sample[0].stride = UINT64_MAX;
+    c[11].sample[0].first = UINT64_MAX;
+    c[12].target[1].file = 2;
+    c[13].target[0].stride = 0;
     c[14].file[1].bytes = 8;
     memcpy(c[15].file[1].name, ".x", 3);
-    c[16].image[1].first = c[16].file[0].bytes - 5; /* not even the first */
+    c[16].sample[1].first = c[16].file[0].bytes - 5; /* not even the first */
     for (size_t i = 0; i < 17; i++)
         assert_int_equal(sh_contents_check(&c[i], &small), i == 6 ? SH_LIMIT : SH_FORMAT);
     sh_dataset_info about[7] = {small, small, small, small, small, small, small};
@@ -152,8 +153,8 @@ static void wrong_contents_are_refused(void **state)
     about[1].channels = SH_DATASET_CHANNELS_MOST + 1;
     about[2].height = SH_CONTENTS_SIDE_MOST + 1;
     about[3].width = 0;
-    about[4].classes = 1;
-    about[5].classes = SH_CONTENTS_CLASSES_MOST + 1;
+    about[4].outputs = 1;
+    about[5].outputs = SH_CONTENTS_BYTE_CLASSES + 1;
     about[6].count[1] = 0;
     for (size_t i = 0; i < 7; i++)
         assert_int_equal(sh_contents_check(&good, &about[i]), SH_FORMAT);

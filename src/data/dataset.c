@@ -73,8 +73,11 @@ sh_status sh_folder_check(const char *folder)
     return SH_OK;
 }
 
-sh_status sh_dataset_open(sh_dataset **dataset, const char *spec)
+sh_status sh_dataset_open(sh_dataset **dataset, const char *spec, const sh_read_options *options)
 {
+    static const sh_read_options usual;
+    if (options == NULL)
+        options = &usual;
     if (spec[0] == '\0')
         return fail_unknown(spec);
     for (size_t i = 0; i < FORMATS; i++) {
@@ -82,9 +85,9 @@ sh_status sh_dataset_open(sh_dataset **dataset, const char *spec)
         if (strncmp(spec, formats[i]->name, length) != 0)
             continue;
         if (spec[length] == '\0')
-            return formats[i]->open(dataset, formats[i], NULL);
+            return formats[i]->open(dataset, formats[i], NULL, options);
         if (spec[length] == ':')
-            return formats[i]->open(dataset, formats[i], spec + length + 1);
+            return formats[i]->open(dataset, formats[i], spec + length + 1, options);
     }
 
     /* A folder. A word without a slash was more likely meant as a name than as a path. */
@@ -112,7 +115,7 @@ sh_status sh_dataset_open(sh_dataset **dataset, const char *spec)
     if (found == NULL)
         return sh_fail(SH_NOT_FOUND, "%s: no data is recognised in this folder; looked for %s",
                        spec, files);
-    return found->open(dataset, found, spec);
+    return found->open(dataset, found, spec, options);
 }
 
 const sh_dataset_info *sh_dataset_about(const sh_dataset *dataset)
@@ -120,8 +123,13 @@ const sh_dataset_info *sh_dataset_about(const sh_dataset *dataset)
     return &dataset->info;
 }
 
-sh_status sh_dataset_read(const sh_dataset *dataset, sh_split split, uint32_t index, uint8_t *bytes,
-                          int32_t *label)
+const char *sh_dataset_description(const sh_dataset *dataset)
+{
+    return dataset->about;
+}
+
+sh_status sh_dataset_read(const sh_dataset *dataset, sh_split split, uint32_t index, void *sample,
+                          void *target)
 {
     const sh_dataset_info *info = &dataset->info;
     if (split != SH_SPLIT_TRAIN && split != SH_SPLIT_VALIDATION)
@@ -129,7 +137,7 @@ sh_status sh_dataset_read(const sh_dataset *dataset, sh_split split, uint32_t in
     if (index >= info->count[split])
         return sh_fail(SH_INVALID, "%s has no %s sample %u: there are %u", info->name,
                        sh_split_name(split), index, info->count[split]);
-    return dataset->ops->read(dataset, split, index, bytes, label);
+    return dataset->ops->read(dataset, split, index, sample, target);
 }
 
 bool sh_dataset_touches(const sh_dataset *dataset)

@@ -26,6 +26,7 @@
 
 /* A format of data: static storage. */
 typedef struct sh_format sh_format;
+struct sh_source;
 struct sh_stored;
 struct sh_format {
     const char *name;    /* required: what stands before the colon of a spec */
@@ -36,14 +37,21 @@ struct sh_format {
     bool gzip;           /* files may also be there as NAME.gz */
     const void *variant; /* the reader's: what tells formats of one reader apart */
 
-    /* Required where `files` is set, may block: whether the folder has a mark of this format. */
-    bool (*recognises)(const sh_format *format, const char *folder);
+    /* Required where `files` is set, may block: whether the path has a mark of this format. */
+    bool (*recognises)(const sh_format *format, const char *path);
 
     /*
      * Required, may block. `argument` is what follows the colon, NULL without a colon;
-     * borrowed for the call. Makes a set (owned by the caller) with `base` filled in.
+     * borrowed for the call, as `options` are. Makes a set (owned by the caller) with `base` filled
+     * in.
      */
-    sh_status (*open)(sh_dataset **dataset, const sh_format *format, const char *argument);
+    sh_status (*open)(sh_dataset **dataset, const sh_format *format, const char *argument,
+                      const sh_read_options *options);
+
+    /* Required where `open` is sh_packed_dataset, may block: looks through what `argument` names,
+     * which is a path and not empty (source.h). `*source` is owned by the caller. */
+    sh_status (*look)(struct sh_source **source, const sh_format *format, const char *argument,
+                      const sh_read_options *options);
 
     /* Required where `open` is sh_stored_dataset, may block: opens the files in `folder` and
      * completes the set (stored.h). */
@@ -55,8 +63,8 @@ typedef struct sh_contents sh_contents; /* data/contents.h */
 
 typedef struct sh_dataset_ops {
     /* Required, may block: as sh_dataset_read; `split` and `index` are already checked. */
-    sh_status (*read)(const sh_dataset *dataset, sh_split split, uint32_t index, uint8_t *bytes,
-                      int32_t *label);
+    sh_status (*read)(const sh_dataset *dataset, sh_split split, uint32_t index, void *sample,
+                      void *target);
 
     /* NULL where samples are on no disk; may block: as sh_dataset_touch. */
     bool (*touch)(const sh_dataset *dataset, sh_split split, uint32_t index);
@@ -74,6 +82,7 @@ struct sh_dataset {
     const sh_dataset_ops *ops;
     sh_dataset_info info;
     const sh_contents *contents; /* borrowed from the set itself; NULL: samples are on no disk */
+    const char *about;           /* as sh_dataset_description; borrowed likewise, or NULL */
 };
 
 /* The place of a split in a message: "training" or "validation". */

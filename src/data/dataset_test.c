@@ -18,13 +18,13 @@ static void digits_are_as_documented(void **state)
     } cases[] = {{"digits", 10000, 2000}, {"digits:7/1", 7, 1}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         sh_dataset *data;
-        assert_ok(sh_dataset_open(&data, cases[i].spec));
+        assert_ok(sh_dataset_open(&data, cases[i].spec, NULL));
         const sh_dataset_info *info = sh_dataset_about(data);
         assert_string_equal(info->name, "digits");
         assert_int_equal(info->channels, 1);
         assert_int_equal(info->height, 28);
         assert_int_equal(info->width, 28);
-        assert_int_equal(info->classes, 10);
+        assert_int_equal(info->outputs, 10);
         assert_int_equal(info->count[SH_SPLIT_TRAIN], cases[i].train);
         assert_int_equal(info->count[SH_SPLIT_VALIDATION], cases[i].validation);
         sh_dataset_close(data);
@@ -37,7 +37,7 @@ static void samples_that_are_not_there_are_refused(void **state)
     sh_dataset *data;
     uint8_t pixels[28 * 28];
     int32_t label = -7;
-    assert_ok(sh_dataset_open(&data, "digits:7/3"));
+    assert_ok(sh_dataset_open(&data, "digits:7/3", NULL));
     assert_ok(sh_dataset_read(data, SH_SPLIT_VALIDATION, 2, pixels, &label));
     label = -7;
     assert_fails(sh_dataset_read(data, SH_SPLIT_VALIDATION, 3, pixels, &label), SH_INVALID,
@@ -73,7 +73,7 @@ static void unknown_specs_say_what_is_known(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         sh_dataset *data = NULL;
-        assert_fails(sh_dataset_open(&data, cases[i].spec), cases[i].code, cases[i].part);
+        assert_fails(sh_dataset_open(&data, cases[i].spec, NULL), cases[i].code, cases[i].part);
         assert_null(data);
     }
 }

@@ -101,7 +101,7 @@ static inline sh_dataset *set_open(fixture *s, set_kind kind)
 {
     sh_dataset *data;
     set_make(s, kind);
-    assert_ok(sh_dataset_open(&data, fixture_path(s, "data")));
+    assert_ok(sh_dataset_open(&data, fixture_path(s, "data"), NULL));
     return data;
 }
 

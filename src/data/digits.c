@@ -329,9 +329,10 @@ static void blur(canvas *c, float amount)
 }
 
 /* Cannot fail. */
-static sh_status draw(const sh_dataset *dataset, sh_split split, uint32_t index, uint8_t *pixels,
-                      int32_t *label)
+static sh_status draw(const sh_dataset *dataset, sh_split split, uint32_t index, void *sample,
+                      void *target)
 {
+    uint8_t *pixels = sample;
     (void)dataset;
     sh_random random = sh_random_for(SEED, SH_RANDOM_DIGITS, (uint32_t)split, index);
     const uint32_t digit = sh_random_below(&random, CLASSES);
@@ -356,14 +357,16 @@ static sh_status draw(const sh_dataset *dataset, sh_split split, uint32_t index,
         value = value < 0.0f ? 0.0f : value > 1.0f ? 1.0f : value;
         pixels[i] = (uint8_t)(value * 255.0f + 0.5f);
     }
-    *label = (int32_t)digit;
+    *(int32_t *)target = (int32_t)digit;
     return SH_OK;
 }
 
 static const sh_dataset_ops digits_ops = {.read = draw};
 
-static sh_status digits_open(sh_dataset **dataset, const sh_format *format, const char *argument)
+static sh_status digits_open(sh_dataset **dataset, const sh_format *format, const char *argument,
+                             const sh_read_options *options)
 {
+    (void)options;
     size_t train = TRAIN, validation = VALIDATION;
     const char *at = argument;
     if (argument != NULL &&
@@ -381,7 +384,7 @@ static sh_status digits_open(sh_dataset **dataset, const sh_format *format, cons
                               .channels = 1,
                               .height = SIDE,
                               .width = SIDE,
-                              .classes = CLASSES,
+                              .outputs = CLASSES,
                               .count = {(uint32_t)train, (uint32_t)validation},
                               .mean = {MEAN},
                               .deviation = {DEVIATION},

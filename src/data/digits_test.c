@@ -17,7 +17,7 @@ typedef struct drawing {
 static void draw(drawing *all, sh_split split, uint32_t count)
 {
     sh_dataset *data;
-    assert_ok(sh_dataset_open(&data, "digits"));
+    assert_ok(sh_dataset_open(&data, "digits", NULL));
     for (uint32_t i = 0; i < count; i++)
         assert_ok(sh_dataset_read(data, split, i, all[i].pixels, &all[i].label));
     sh_dataset_close(data);
@@ -158,7 +158,7 @@ static void two_threads_read_the_same(void **state)
     race *r = calloc(1, sizeof *r);
     assert_non_null(r);
     sh_dataset *data;
-    assert_ok(sh_dataset_open(&data, "digits:1/100"));
+    assert_ok(sh_dataset_open(&data, "digits:1/100", NULL));
     r->data = data;
     sh_team *team;
     assert_ok(sh_team_start(&team, 2));
@@ -176,9 +176,9 @@ static void fingerprints_tell_sizes_apart(void **state)
 {
     (void)state;
     sh_dataset *a, *b, *c;
-    assert_ok(sh_dataset_open(&a, "digits"));
-    assert_ok(sh_dataset_open(&b, "digits:10000/2000"));
-    assert_ok(sh_dataset_open(&c, "digits:10000/2001"));
+    assert_ok(sh_dataset_open(&a, "digits", NULL));
+    assert_ok(sh_dataset_open(&b, "digits:10000/2000", NULL));
+    assert_ok(sh_dataset_open(&c, "digits:10000/2001", NULL));
     const char *print = sh_dataset_about(a)->fingerprint;
     assert_int_equal(strlen(print), SH_DIGEST_TEXT - 1);
     assert_string_equal(print, sh_dataset_about(b)->fingerprint);
@@ -198,7 +198,7 @@ static void wrong_counts_are_refused(void **state)
     };
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
         sh_dataset *data = NULL;
-        assert_fails(sh_dataset_open(&data, specs[i]), SH_INVALID,
+        assert_fails(sh_dataset_open(&data, specs[i], NULL), SH_INVALID,
                      "write digits or digits:TRAIN/VALIDATION");
         assert_null(data);
     }

@@ -14,9 +14,9 @@
 
 #define MAGIC "shoalman"
 #define MAGIC_BYTES 8
-#define VERSION 1
+#define VERSION 2
 #define FINGERPRINT (SH_DIGEST_TEXT - 1)
-#define FILES_AT 236 /* behind the number of files */
+#define FILES_AT 248 /* behind the number of files */
 #define FILE_BYTES (SH_CONTENTS_NAME + 8)
 
 /* A place in a packed form that is written or read; bounds are checked by who moves it. */
@@ -85,15 +85,18 @@ static void walk_head(cursor *c, sh_manifest *m, char magic[MAGIC_BYTES], uint32
     walk_extent(c, &info->channels);
     walk_extent(c, &info->height);
     walk_extent(c, &info->width);
-    walk_u32(c, &info->classes);
+    info->element = (sh_element)walk_number(c, info->element, 4);
+    info->target = (sh_target)walk_number(c, info->target, 4);
+    walk_u32(c, &info->outputs);
     for (int split = 0; split < SH_SPLITS; split++)
         walk_u32(c, &info->count[split]);
     walk_reals(c, info->mean);
     walk_reals(c, info->deviation);
     for (int split = 0; split < SH_SPLITS; split++) {
-        walk_place(c, &m->contents.image[split]);
-        walk_place(c, &m->contents.label[split]);
+        walk_place(c, &m->contents.sample[split]);
+        walk_place(c, &m->contents.target[split]);
     }
+    walk_u32(c, &m->contents.target_bytes);
     walk_u32(c, &m->contents.files);
 }
 
@@ -201,7 +204,7 @@ static sh_status parse(sh_manifest *m)
     SH_TRY(sh_contents_check(contents, info));
     for (size_t i = 0; i < SH_DATASET_CHANNELS_MOST; i++)
         if (!isfinite(info->mean[i]) || !isfinite(info->deviation[i]) ||
-            (i < info->channels && info->deviation[i] <= 0))
+            (info->element == SH_ELEMENT_BYTE && i < info->channels && info->deviation[i] <= 0))
             return sh_fail(SH_FORMAT, "channel %zu has no mean and deviation", i);
     uint64_t blocks = 0; /* at most 2^40 / 2^12 and one a file */
     for (uint32_t i = 0; i < contents->files; i++) {

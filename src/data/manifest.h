@@ -16,14 +16,13 @@
  * which is a part of it. The packed form, little-endian, strings padded by zeros:
  *
  *     0     "shoalman"
- *     8     u32 version (1), u32 bytes of a block
+ *     8     u32 version (2), u32 bytes of a block
  *     16    16 bytes: the kind, "mnist"; 64 bytes: the fingerprint
- *     96    u32 channels, height, width, classes, training samples, validation samples
- *     120   4 x f32 mean, 4 x f32 deviation
- *     152   places of training images, training labels, validation images, validation labels:
- *           each u32 file, u64 first, u64 stride (contents.h)
- *     232   u32 files, each 48 bytes of name, u64 bytes
- *     then  32 bytes for each block, of the first file to the last
+ *     96    u32 channels, height, width, element, target, outputs, training samples, validation
+ * samples (dataset.h) 128   4 x f32 mean, 4 x f32 deviation 160   places of training samples,
+ * training targets, validation samples, validation targets: each u32 file, u64 first, u64 stride
+ * (contents.h) 240   u32 bytes of a target 244   u32 files, each 48 bytes of name, u64 bytes then
+ * 32 bytes for each block, of the first file to the last
  *
  * A block lies in one file; a file's last may be shorter. 50 MB of data make 27 kB.
  *

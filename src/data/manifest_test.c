@@ -11,7 +11,7 @@ static sh_manifest *make(fixture *s, set_kind kind)
     const sh_dataset_info *info = sh_dataset_about(data);
     assert_string_equal(manifest->kind, info->name);
     assert_string_equal(manifest->info.fingerprint, info->fingerprint);
-    assert_int_equal(manifest->info.classes, info->classes);
+    assert_int_equal(manifest->info.outputs, info->outputs);
     assert_int_equal(manifest->info.count[1], info->count[1]);
     assert_memory_equal(manifest->info.mean, info->mean, sizeof info->mean);
     assert_memory_equal(manifest->info.deviation, info->deviation, sizeof info->deviation);
@@ -45,7 +45,7 @@ static void blocks_cover_the_files(void **state)
         fixture s;
         sh_manifest *m = make(&s, kind);
         sh_dataset *data;
-        assert_ok(sh_dataset_open(&data, fixture_path(&s, "data")));
+        assert_ok(sh_dataset_open(&data, fixture_path(&s, "data"), NULL));
         uint64_t covered[SH_CONTENTS_FILES] = {0};
         uint8_t *bytes = malloc(m->block_bytes);
         assert_non_null(bytes);
@@ -96,7 +96,7 @@ static void the_root_is_of_the_content(void **state)
     snprintf(from, sizeof from, "%s", fixture_path(&s, "whole"));
     assert_int_equal(rename(from, fixture_path(&s, parts[0])), 0);
     sh_dataset *data;
-    assert_ok(sh_dataset_open(&data, fixture_path(&s, "data")));
+    assert_ok(sh_dataset_open(&data, fixture_path(&s, "data"), NULL));
     assert_ok(sh_manifest_make(&one, data));
     assert_string_equal(one->root, three->root);
     sh_dataset_close(data);
@@ -117,7 +117,7 @@ static void other_content_has_another_root(void **state)
     assert_int_equal(fputc(77, file), 77);
     assert_int_equal(fclose(file), 0);
     sh_dataset *data;
-    assert_ok(sh_dataset_open(&data, fixture_path(&s, "data")));
+    assert_ok(sh_dataset_open(&data, fixture_path(&s, "data"), NULL));
     assert_ok(sh_manifest_make(&after, data));
     assert_string_equal(after->info.fingerprint, before->info.fingerprint);
     assert_string_not_equal(after->root, before->root);
@@ -142,7 +142,7 @@ static void malformed_ones_are_refused(void **state)
         const char *part;
     } cases[] = {
         {0, "S", 1, SH_FORMAT, "it does not begin with 'shoalman'"},
-        {8, "\2", 1, SH_VERSION, "version 2; this shoal knows 1"},
+        {8, "\1", 1, SH_VERSION, "version 1; this shoal knows 2"},
         {12, "\1", 1, SH_FORMAT, "blocks of 65537 bytes"},
         {12, "\0\0\0\1", 4, SH_FORMAT, "blocks of 16777216 bytes"},
         {12, "\0\1\0\0", 4, SH_FORMAT, "blocks of 256 bytes"},
@@ -151,19 +151,23 @@ static void malformed_ones_are_refused(void **state)
         {16, "/", 1, SH_FORMAT, "does not name the kind"},
         {31, "x", 1, SH_FORMAT, "does not name the kind"},
         {95, "G", 1, SH_FORMAT, "it has no fingerprint"},
-        {96, "\5", 1, SH_FORMAT, "its images of 5 x 28 x 28"},
-        {108, "\1", 1, SH_FORMAT, "its 1 classes"},
-        {112, "\0\0\0\0", 4, SH_FORMAT, "it has no training samples"},
-        {112, "\377\377\377\377", 4, SH_FORMAT, "do not hold 4294967295 images"},
-        {122, "\300\177", 2, SH_FORMAT, "channel 0 has no mean"},
-        {136, "\0\0\0\0", 4, SH_FORMAT, "channel 0 has no mean and deviation"},
-        {152, "\4", 1, SH_FORMAT, "its images are in file 4 of 4"},
-        {156, "\377\377\377\377\377\377\377\377", 8, SH_FORMAT, "do not hold 1200 images"},
-        {232, "\0", 1, SH_FORMAT, "it has 0 files"},
-        {232, "\21", 1, SH_FORMAT, "it has 17 files"},
-        {236, "/", 1, SH_FORMAT, "file 0 has no plain name"},
-        {284, "\0\0\0\0\0\1", 6, SH_LIMIT, "more than 1099511627776 bytes"},
-        {284, "\0\0\0\0\377", 5, SH_LIMIT, "more than 524288 blocks"},
+        {96, "\5", 1, SH_FORMAT, "its samples of 5 x 28 x 28"},
+        {108, "\2", 1, SH_FORMAT, "its samples of 1"},
+        {112, "\4", 1, SH_FORMAT, "of an unknown kind"},
+        {112, "\2", 1, SH_FORMAT, "its targets of 1 bytes do not hold 10 outputs"},
+        {116, "\1", 1, SH_FORMAT, "its 1 classes"},
+        {240, "\2", 1, SH_FORMAT, "its targets of 2 bytes"},
+        {120, "\0\0\0\0", 4, SH_FORMAT, "it has no training samples"},
+        {120, "\377\377\377\377", 4, SH_FORMAT, "do not hold 4294967295 samples"},
+        {130, "\300\177", 2, SH_FORMAT, "channel 0 has no mean"},
+        {144, "\0\0\0\0", 4, SH_FORMAT, "channel 0 has no mean and deviation"},
+        {160, "\4", 1, SH_FORMAT, "its samples are in file 4 of 4"},
+        {164, "\377\377\377\377\377\377\377\377", 8, SH_FORMAT, "do not hold 1200 samples"},
+        {244, "\0", 1, SH_FORMAT, "it has 0 files"},
+        {244, "\21", 1, SH_FORMAT, "it has 17 files"},
+        {248, "/", 1, SH_FORMAT, "file 0 has no plain name"},
+        {296, "\0\0\0\0\0\1", 6, SH_LIMIT, "more than 1099511627776 bytes"},
+        {296, "\0\0\0\0\377", 5, SH_LIMIT, "more than 524288 blocks"},
     };
     fixture s;
     sh_manifest *good = make(&s, SET_MNIST), *none = NULL;
@@ -194,7 +198,7 @@ static void what_is_drawn_has_none(void **state)
     (void)state;
     sh_dataset *data;
     sh_manifest *none = NULL;
-    assert_ok(sh_dataset_open(&data, "digits"));
+    assert_ok(sh_dataset_open(&data, "digits", NULL));
     assert_fails(sh_manifest_make(&none, data), SH_UNSUPPORTED, "digits is on no disk");
     assert_null(none);
     sh_dataset_close(data);

@@ -347,33 +347,35 @@ void sh_mirror_close(sh_mirror *mirror)
 
 /* ---- the data set ---- */
 
-static sh_status set_read(const sh_dataset *dataset, sh_split split, uint32_t index, uint8_t *bytes,
-                          int32_t *label)
+static sh_status set_read(const sh_dataset *dataset, sh_split split, uint32_t index, void *sample,
+                          void *target)
 {
     sh_mirror *mirror = (sh_mirror *)dataset;
-    const sh_contents_place *image = &dataset->contents->image[split];
-    const sh_contents_place *mark = &dataset->contents->label[split];
+    const sh_contents *contents = dataset->contents;
+    const sh_contents_place *place = &contents->sample[split], *mark = &contents->target[split];
     const sh_dataset_info *info = &dataset->info;
-    uint8_t class;
-    SH_TRY(sh_mirror_read(mirror, mark->file, sh_contents_offset(mark, index), &class, 1));
-    SH_TRY(sh_mirror_read(mirror, image->file, sh_contents_offset(image, index), bytes,
-                          sh_dataset_bytes(info)));
-    if (class >= info->classes)
-        return sh_fail(SH_CORRUPT, "%s: %s sample %u has label %u of %u", info->name,
-                       sh_split_name(split), index, class, info->classes);
-    *label = class;
-    return SH_OK;
+    uint8_t class, *stored = contents->target_bytes == 1 ? &class : target;
+    if (contents->target_bytes > 0) {
+        SH_TRY(sh_mirror_read(mirror, mark->file, sh_contents_offset(mark, index), stored,
+                              contents->target_bytes));
+        SH_TRY(sh_fail_in(sh_contents_target(target, contents, info, stored), "%s: %s sample %u",
+                          info->name, sh_split_name(split), index));
+    }
+    return sh_mirror_read(mirror, place->file, sh_contents_offset(place, index), sample,
+                          sh_dataset_bytes(info));
 }
 
 static bool set_touch(const sh_dataset *dataset, sh_split split, uint32_t index)
 {
     sh_mirror *mirror = (sh_mirror *)dataset;
-    const sh_contents_place *image = &dataset->contents->image[split];
-    const sh_contents_place *mark = &dataset->contents->label[split];
-    const bool labelled = sh_mirror_touch(mirror, mark->file, sh_contents_offset(mark, index), 1);
-    return sh_mirror_touch(mirror, image->file, sh_contents_offset(image, index),
+    const sh_contents *contents = dataset->contents;
+    const sh_contents_place *place = &contents->sample[split], *mark = &contents->target[split];
+    const bool marked = contents->target_bytes == 0 ||
+                        sh_mirror_touch(mirror, mark->file, sh_contents_offset(mark, index),
+                                        contents->target_bytes);
+    return sh_mirror_touch(mirror, place->file, sh_contents_offset(place, index),
                            sh_dataset_bytes(&dataset->info)) &&
-           labelled;
+           marked;
 }
 
 /* For others, who are told no instead of waiting: they have other sources. */

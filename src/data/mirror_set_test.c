@@ -110,7 +110,7 @@ static void assert_same(const courier *c)
     const sh_dataset_info *info = sh_dataset_about(c->set), *whole = sh_dataset_about(c->data);
     assert_string_equal(info->fingerprint, whole->fingerprint);
     assert_string_equal(info->name, whole->name);
-    assert_int_equal(info->classes, whole->classes);
+    assert_int_equal(info->outputs, whole->outputs);
     assert_int_equal(info->channels, whole->channels);
     assert_int_equal(info->height, whole->height);
     assert_int_equal(info->width, whole->width);
@@ -207,7 +207,7 @@ static sh_dataset *open_real(fixture *s, const char *name)
     find_real_data(path, sizeof path, name);
     sh_dataset *data;
     fixture_new(s);
-    assert_ok(sh_dataset_open(&data, path));
+    assert_ok(sh_dataset_open(&data, path, NULL));
     return data;
 }
 
@@ -252,7 +252,7 @@ static void training_begins_before_half_has_come(void **state)
         snprintf(name, sizeof name, "data/%s", labels[split]);
         set_put_idx(&s, name, split == 0 ? 20000 : 300, false, false);
     }
-    assert_ok(sh_dataset_open(&data, fixture_path(&s, "data")));
+    assert_ok(sh_dataset_open(&data, fixture_path(&s, "data"), NULL));
     courier_open(&c, data);
     need_all(&c);
     const uint32_t blocks = sh_mirror_manifest(c.mirror)->blocks;

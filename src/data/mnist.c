@@ -22,7 +22,7 @@
 
 #define MAGIC 0x00000800u /* unsigned bytes; the number of dimensions is added */
 #define HEADER_MOST 16    /* bytes of a header */
-#define SIDE_MOST SH_CONTENTS_SIDE_MOST
+#define SIDE_MOST 4096
 
 /* What a file holds; the value is the number of its dimensions. */
 typedef enum idx_kind {
@@ -113,7 +113,7 @@ static sh_status open_file(idx_header *header, sh_stored *set, uint32_t i, const
     SH_TRY(sh_stored_open(&part, set, sh_stored_file(set, names[i]), folder, names[i]));
     SH_TRY(sh_fail_in(sh_extent_read(&got, part->fd, 0, bytes, sizeof bytes), "%s", part->name));
     SH_TRY(sh_fail_in(parse_header(header, bytes, got, part->bytes, kind), "%s", part->name));
-    *(kind == IMAGES ? &set->contents.image[i / 2] : &set->contents.label[i / 2]) =
+    *(kind == IMAGES ? &set->contents.sample[i / 2] : &set->contents.target[i / 2]) =
         (sh_contents_place){i, header->bytes, (uint64_t)header->height * header->width};
     return SH_OK;
 }
@@ -121,7 +121,7 @@ static sh_status open_file(idx_header *header, sh_stored *set, uint32_t i, const
 /* There are as many classes as the training labels tell, at least 2. */
 static sh_status check_label(sh_stored *set, sh_split split, uint32_t index, const uint8_t *label)
 {
-    uint32_t *classes = &set->base.info.classes;
+    uint32_t *classes = &set->base.info.outputs;
     if (split == SH_SPLIT_TRAIN && *label >= *classes)
         *classes = *label + 1u;
     if (*label < *classes)
@@ -155,7 +155,7 @@ static sh_status mnist_fill(sh_stored *set, const char *folder)
     info->channels = 1;
     info->height = train->height;
     info->width = train->width;
-    info->classes = 2;
+    info->outputs = 2;
     info->mean[0] = MEAN;
     info->deviation[0] = DEVIATION;
     char stamps[SH_SPLITS][SH_STORED_STAMP];

@@ -84,7 +84,7 @@ static sh_status open_named(sh_dataset **data, fixture *s, const char *name)
     char spec[sizeof s->path + 8];
     const int length = snprintf(spec, sizeof spec, "mnist:%s", fixture_path(s, name));
     assert_in_range(length, 1, sizeof spec - 1);
-    return sh_dataset_open(data, spec);
+    return sh_dataset_open(data, spec, NULL);
 }
 
 static sh_status open_set(sh_dataset **data, fixture *s)
@@ -114,14 +114,14 @@ static void plain_and_packed_files_are_the_same_data(void **state)
         sh_dataset *data;
         make_set(&s, packed);
         /* The plain folder is recognised too. */
-        assert_ok(packed == 5 ? sh_dataset_open(&data, fixture_path(&s, "data"))
+        assert_ok(packed == 5 ? sh_dataset_open(&data, fixture_path(&s, "data"), NULL)
                               : open_set(&data, &s));
         const sh_dataset_info *info = sh_dataset_about(data);
         assert_string_equal(info->name, "mnist");
         assert_int_equal(info->channels, 1);
         assert_int_equal(info->height, HEIGHT);
         assert_int_equal(info->width, WIDTH);
-        assert_int_equal(info->classes, 7);
+        assert_int_equal(info->outputs, 7);
         assert_int_equal(info->count[0], TRAIN);
         assert_int_equal(info->count[1], VALIDATION);
         for (uint32_t i = 0; i < TRAIN; i++)
@@ -343,7 +343,7 @@ static void missing_files_are_named(void **state)
         assert_int_equal(unlink(fixture_path(&s, path)), 0);
         snprintf(part, sizeof part, "in vain for %s", names[file]);
         assert_fails(open_set(&data, &s), SH_NOT_FOUND, part);
-        assert_fails(sh_dataset_open(&data, fixture_path(&s, "data")), SH_NOT_FOUND, part);
+        assert_fails(sh_dataset_open(&data, fixture_path(&s, "data"), NULL), SH_NOT_FOUND, part);
         assert_null(data);
         fixture_remove(&s);
     }
@@ -357,16 +357,18 @@ static void folders_without_data_say_what_was_looked_for(void **state)
     make_set(&s, 0);
     for (int i = 0; i < 4; i++) {
         assert_fails(open_named(&data, &s, "tmp"), SH_NOT_FOUND, names[i]);
-        assert_fails(sh_dataset_open(&data, fixture_path(&s, "tmp")), SH_NOT_FOUND, names[i]);
+        assert_fails(sh_dataset_open(&data, fixture_path(&s, "tmp"), NULL), SH_NOT_FOUND, names[i]);
     }
-    assert_fails(sh_dataset_open(&data, fixture_path(&s, "tmp")), SH_NOT_FOUND,
+    assert_fails(sh_dataset_open(&data, fixture_path(&s, "tmp"), NULL), SH_NOT_FOUND,
                  "/tmp: no data is recognised in this folder; looked for mnist (train-images");
     assert_fails(open_named(&data, &s, "nowhere"), SH_NOT_FOUND,
                  "/nowhere: cannot open the data folder: No such file");
     assert_fails(open_named(&data, &s, "data/t10k-labels-idx1-ubyte"), SH_INVALID,
                  "t10k-labels-idx1-ubyte: is not a folder");
-    assert_fails(sh_dataset_open(&data, "mnist"), SH_INVALID, "which folder? write mnist:DIR");
-    assert_fails(sh_dataset_open(&data, "mnist:"), SH_INVALID, "which folder? write mnist:DIR");
+    assert_fails(sh_dataset_open(&data, "mnist", NULL), SH_INVALID,
+                 "which folder? write mnist:DIR");
+    assert_fails(sh_dataset_open(&data, "mnist:", NULL), SH_INVALID,
+                 "which folder? write mnist:DIR");
     assert_null(data);
     fixture_remove(&s);
 }
@@ -382,7 +384,7 @@ static void folders_without_permission_are_refused(void **state)
     assert_int_equal(chmod(fixture_path(&s, "data"), 0), 0);
     assert_fails(open_set(&data, &s), SH_PERMISSION,
                  "/data: cannot read the data folder: Permission denied");
-    assert_fails(sh_dataset_open(&data, fixture_path(&s, "data")), SH_PERMISSION,
+    assert_fails(sh_dataset_open(&data, fixture_path(&s, "data"), NULL), SH_PERMISSION,
                  "/data: cannot read the data folder: Permission denied");
     assert_int_equal(chmod(fixture_path(&s, "data"), 0700), 0);
     assert_int_equal(chmod(fixture_path(&s, "data/t10k-images-idx3-ubyte"), 0), 0);
@@ -419,7 +421,7 @@ static void labels_that_change_under_way_are_noticed(void **state)
     const content changed = labels_of(wild, TRAIN);
     put(&s, 1, &changed, false);
     assert_fails(sh_dataset_read(data, SH_SPLIT_TRAIN, 1, bytes, &label), SH_CORRUPT,
-                 "train-labels-idx1-ubyte: changed while it was in use: sample 1 has label 200");
+                 "train-labels-idx1-ubyte: changed while it was in use: sample 1: class 200");
     assert_int_equal(label, -7);
     sh_dataset_close(data);
     fixture_remove(&s);

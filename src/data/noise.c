@@ -18,9 +18,10 @@
 #define USUAL_TRAIN 10000
 #define USUAL_VALIDATION 1000
 
-static sh_status read_noise(const sh_dataset *dataset, sh_split split, uint32_t index,
-                            uint8_t *bytes, int32_t *label)
+static sh_status read_noise(const sh_dataset *dataset, sh_split split, uint32_t index, void *sample,
+                            void *target)
 {
+    uint8_t *bytes = sample;
     const sh_dataset_info *info = &dataset->info;
     const size_t elements = sh_dataset_bytes(info);
     uint64_t state = (uint64_t)index * 2 + (uint64_t)split;
@@ -28,7 +29,7 @@ static sh_status read_noise(const sh_dataset *dataset, sh_split split, uint32_t 
         state = state * 6364136223846793005u + 1442695040888963407u;
         bytes[i] = (uint8_t)(state >> 56);
     }
-    *label = (int32_t)(index % info->classes);
+    *(int32_t *)target = (int32_t)(index % info->outputs);
     return SH_OK;
 }
 
@@ -45,7 +46,7 @@ static bool parse(sh_dataset_info *info, const char *text)
     if (counts != NULL && (!sh_count_read(&text, MOST_SAMPLES, '/', &train) ||
                            !sh_count_read(&text, MOST_SAMPLES, '\0', &validation)))
         return false;
-    info->classes = (uint32_t)classes;
+    info->outputs = (uint32_t)classes;
     info->count[SH_SPLIT_TRAIN] = (uint32_t)train;
     info->count[SH_SPLIT_VALIDATION] = (uint32_t)validation;
     return info->channels <= SH_DATASET_CHANNELS_MOST && sh_dataset_bytes(info) <= MOST_ELEMENTS;
@@ -53,8 +54,10 @@ static bool parse(sh_dataset_info *info, const char *text)
 
 static const sh_dataset_ops noise_ops = {.read = read_noise};
 
-static sh_status open_noise(sh_dataset **dataset, const sh_format *format, const char *argument)
+static sh_status open_noise(sh_dataset **dataset, const sh_format *format, const char *argument,
+                            const sh_read_options *options)
 {
+    (void)options;
     sh_dataset_info info = {.name = format->name};
     if (argument == NULL || !parse(&info, argument))
         return sh_fail(SH_INVALID,
@@ -66,7 +69,7 @@ static sh_status open_noise(sh_dataset **dataset, const sh_format *format, const
         info.deviation[i] = 0.289f;
     }
     const uint64_t facts[] = {info.channels, info.height,   info.width,
-                              info.classes,  info.count[0], info.count[1]};
+                              info.outputs,  info.count[0], info.count[1]};
     sh_digest *digest;
     SH_TRY(sh_digest_new(&digest));
     sh_digest_add(digest, "noise", 5);

@@ -7,15 +7,15 @@ static void noise_has_the_shape_that_was_asked_for(void **state)
 {
     (void)state;
     sh_dataset *data, *other;
-    assert_ok(sh_dataset_open(&data, "noise:3x8x6/5"));
+    assert_ok(sh_dataset_open(&data, "noise:3x8x6/5", NULL));
     const sh_dataset_info *info = sh_dataset_about(data);
     assert_int_equal(info->channels, 3);
     assert_int_equal(info->height, 8);
     assert_int_equal(info->width, 6);
-    assert_int_equal(info->classes, 5);
+    assert_int_equal(info->outputs, 5);
     assert_int_equal(info->count[SH_SPLIT_TRAIN], 10000);
     assert_int_equal(info->count[SH_SPLIT_VALIDATION], 1000);
-    assert_ok(sh_dataset_open(&other, "noise:3x8x6/5/40/7"));
+    assert_ok(sh_dataset_open(&other, "noise:3x8x6/5/40/7", NULL));
     assert_int_equal(sh_dataset_about(other)->count[SH_SPLIT_TRAIN], 40);
     assert_int_equal(sh_dataset_about(other)->count[SH_SPLIT_VALIDATION], 7);
     assert_string_not_equal(info->fingerprint, sh_dataset_about(other)->fingerprint);
@@ -30,7 +30,7 @@ static void samples_differ_and_stay_the_same(void **state)
     uint8_t first[3 * 8 * 6], again[3 * 8 * 6], second[3 * 8 * 6];
     int32_t label;
     unsigned sum = 0;
-    assert_ok(sh_dataset_open(&data, "noise:3x8x6/5"));
+    assert_ok(sh_dataset_open(&data, "noise:3x8x6/5", NULL));
     assert_ok(sh_dataset_read(data, SH_SPLIT_TRAIN, 7, first, &label));
     assert_int_equal(label, 2);
     assert_ok(sh_dataset_read(data, SH_SPLIT_TRAIN, 7, again, &label));
@@ -71,7 +71,7 @@ static void what_is_no_shape_is_refused(void **state)
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         sh_dataset *data;
-        assert_fails(sh_dataset_open(&data, wrong[i]), SH_INVALID,
+        assert_fails(sh_dataset_open(&data, wrong[i], NULL), SH_INVALID,
                      "must be noise:CHANNELSxHEIGHTxWIDTH/CLASSES[/TRAIN/VALIDATION]");
     }
 }

@@ -66,11 +66,32 @@ static sh_status parse(sh_augment *augment, normalization *by, const sh_pipeline
     return sh_fail(SH_INVALID, "--normalize %s: unknown; use dataset, imagenet or none", name);
 }
 
+static sh_status fail_task(const char *task)
+{
+    return sh_fail(SH_INVALID,
+                   "--task %s: unknown; use classification, multi-label, regression or "
+                   "reconstruction",
+                   task);
+}
+
+static sh_status check_reading(const sh_read_options *read)
+{
+    sh_target target;
+    const char *task = read->task, *fit = read->fit;
+    if (task != NULL && task[0] != '\0' && !sh_target_find(&target, task))
+        return fail_task(task);
+    if (fit != NULL && fit[0] != '\0' && strcmp(fit, "crop") != 0 && strcmp(fit, "pad") != 0 &&
+        strcmp(fit, "stretch") != 0)
+        return sh_fail(SH_INVALID, "--fit %s: unknown; use crop, pad or stretch", fit);
+    return SH_OK;
+}
+
 sh_status sh_pipeline_check(const sh_pipeline_options *options)
 {
     sh_augment augment;
     normalization by;
-    return parse(&augment, &by, options);
+    SH_TRY(parse(&augment, &by, options));
+    return check_reading(&options->read);
 }
 
 /*
@@ -89,6 +110,36 @@ static void find_taps(tap *taps, uint32_t from, uint32_t to)
     }
 }
 
+/* Any samples can be their own targets; their classes are read past. */
+static sh_status set_target(sh_pipeline *p, const char *task)
+{
+    sh_dataset_info *info = &p->info;
+    sh_target wanted;
+    if (task == NULL || task[0] == '\0')
+        return SH_OK;
+    if (!sh_target_find(&wanted, task))
+        return fail_task(task);
+    if (wanted == SH_TARGET_SAMPLE && info->target == SH_TARGET_CLASS) {
+        info->target = SH_TARGET_SAMPLE;
+        info->outputs = (uint32_t)sh_dataset_elements(info);
+    }
+    if (info->target != wanted)
+        return sh_fail(SH_INVALID, "--task %s: %s has targets for %s", task, info->name,
+                       sh_target_name(info->target));
+    return SH_OK;
+}
+
+/* Numbers are normalised by who has read them. */
+static sh_status prepare_floats(const sh_pipeline *p, normalization by)
+{
+    if (p->augment.crop > 0 || p->augment.flip)
+        return sh_fail(SH_INVALID, "--augment: is for images; %s has numbers", p->info.name);
+    if (by == BY_IMAGENET)
+        return sh_fail(SH_INVALID, "--normalize imagenet: is for images; %s has numbers",
+                       p->info.name);
+    return SH_OK;
+}
+
 static sh_status prepare(sh_pipeline *p, const sh_pipeline_options *options)
 {
     /* torchvision's transforms for its ImageNet models: mean and deviation of red, green, blue. */
@@ -97,6 +148,9 @@ static sh_status prepare(sh_pipeline *p, const sh_pipeline_options *options)
     const sh_dataset_info *source = p->source;
     normalization by;
     SH_TRY(parse(&p->augment, &by, options));
+    SH_TRY(set_target(p, options->read.task));
+    if (info->element == SH_ELEMENT_FLOAT)
+        return prepare_floats(p, by);
     if (by == BY_IMAGENET && info->channels != 3)
         return sh_fail(SH_INVALID,
                        "--normalize imagenet: is for images of 3 channels, %s has %zu; use dataset "
@@ -133,6 +187,8 @@ static sh_status prepare(sh_pipeline *p, const sh_pipeline_options *options)
         find_taps(p->rows, (uint32_t)source->height, options->resize);
         find_taps(p->columns, (uint32_t)source->width, options->resize);
     }
+    if (info->target == SH_TARGET_SAMPLE)
+        info->outputs = (uint32_t)sh_dataset_elements(info);
     return SH_OK;
 }
 
@@ -161,7 +217,7 @@ sh_status sh_pipeline_open(sh_pipeline **pipeline, const char *spec,
 {
     sh_dataset *dataset;
     SH_TRY(sh_pipeline_check(options)); /* before files are looked at */
-    SH_TRY(sh_dataset_open(&dataset, spec));
+    SH_TRY(sh_dataset_open(&dataset, spec, &options->read));
     return sh_pipeline_adopt(pipeline, dataset, options);
 }
 
@@ -252,13 +308,13 @@ static void resize_plane(float *pixels, const plane *p, const sh_pipeline *pipel
 
 /* As published but for the levels, without scratch. */
 static sh_status read_plain(const sh_pipeline *p, sh_split split, uint32_t index, float *pixels,
-                            int32_t *label)
+                            void *target)
 {
     const size_t size = p->info.height * p->info.width, count = p->info.channels * size;
     /* Float i ends before byte 4 i + 4; byte i + 1 of the image, not yet used, lies at
      * 3 count + i + 1, which is never less. */
     const uint8_t *bytes = (uint8_t *)pixels + (sizeof *pixels - 1) * count;
-    SH_TRY(sh_dataset_read(p->dataset, split, index, (uint8_t *)bytes, label));
+    SH_TRY(sh_dataset_read(p->dataset, split, index, (uint8_t *)bytes, target));
     for (size_t c = 0; c < p->info.channels; c++)
         for (size_t i = c * size; i < (c + 1) * size; i++)
             pixels[i] = p->levels[c][bytes[i]];
@@ -266,12 +322,12 @@ static sh_status read_plain(const sh_pipeline *p, sh_split split, uint32_t index
 }
 
 static sh_status read_view(const sh_pipeline *p, sh_split split, uint32_t index, sh_view view,
-                           float *pixels, int32_t *label)
+                           float *pixels, void *target)
 {
     const size_t source_size = p->source->height * p->source->width;
     const size_t size = p->info.height * p->info.width;
     uint8_t bytes[SH_PIPELINE_BYTES_MOST];
-    SH_TRY(sh_dataset_read(p->dataset, split, index, bytes, label));
+    SH_TRY(sh_dataset_read(p->dataset, split, index, bytes, target));
     for (size_t c = 0; c < p->info.channels; c++) {
         const plane channel = {bytes + c * source_size, p->levels[c], (uint32_t)p->source->height,
                                (uint32_t)p->source->width, view};
@@ -285,14 +341,16 @@ static sh_status read_view(const sh_pipeline *p, sh_split split, uint32_t index,
 }
 
 sh_status sh_pipeline_read(const sh_pipeline *pipeline, sh_split split, uint32_t epoch,
-                           uint32_t index, float *pixels, int32_t *label)
+                           uint32_t index, float *values, void *target)
 {
+    if (pipeline->info.element == SH_ELEMENT_FLOAT)
+        return sh_dataset_read(pipeline->dataset, split, index, values, target);
     const sh_view plain = {0};
     const bool augments =
         split == SH_SPLIT_TRAIN && (pipeline->augment.crop > 0 || pipeline->augment.flip);
     if (!augments && !pipeline->resizes)
-        return read_plain(pipeline, split, index, pixels, label);
+        return read_plain(pipeline, split, index, values, target);
     const sh_view view =
         augments ? sh_augment_draw(&pipeline->augment, pipeline->seed, epoch, index) : plain;
-    return read_view(pipeline, split, index, view, pixels, label);
+    return read_view(pipeline, split, index, view, values, target);
 }

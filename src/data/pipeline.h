@@ -5,7 +5,7 @@
  *     sh_pipeline *pipeline;
  *     const sh_pipeline_options options = {.augment = "crop,flip", .resize = 64, .seed = 1};
  *     SH_TRY(sh_pipeline_open(&pipeline, "cifar10:/data/cifar10", &options));
- *     SH_TRY(sh_pipeline_read(pipeline, SH_SPLIT_TRAIN, epoch, index, pixels, &label));
+ *     SH_TRY(sh_pipeline_read(pipeline, SH_SPLIT_TRAIN, epoch, index, values, &class));
  *     sh_pipeline_close(pipeline);
  *
  * A sample goes, in this order, through
@@ -15,7 +15,7 @@
  *                    align_corners=False)
  *     normalisation  (byte / 255 - mean) / deviation, by channel
  *
- * and comes to the same bits on every device.
+ * and comes to the same bits on every device. Samples of floats come as they are.
  *
  * Threads: an open pipeline never changes, so any thread may read and several may at once; open
  * and close it while nobody reads.
@@ -40,6 +40,7 @@ typedef struct sh_pipeline_options {
     const char *normalize; /* "dataset": mean and deviation of the training images, "imagenet":
                               those of ImageNet, "none": 0 and 1. NULL or "": "dataset" */
     uint64_t seed;         /* of the augmentation */
+    sh_read_options read;  /* what sh_pipeline_open hands to sh_dataset_open */
 } sh_pipeline_options;
 
 /*
@@ -69,12 +70,13 @@ const sh_dataset *sh_pipeline_dataset(const sh_pipeline *pipeline);
 
 /*
  * Reads sample `index` of a split as seen in `epoch` (from 0; means nothing for validation):
- * `pixels` gets channels * height * width floats, [C][H][W], `label` its class. May block on the
- * disk; allocates nothing. On failure `label` is untouched and `pixels` undefined. Fails as
- * sh_dataset_read does.
+ * `values` gets channels * height * width floats, [C][H][W], `target` its target, as
+ * sh_dataset_read gives it, or an int32_t without a meaning where samples are their own targets.
+ * May block on the disk; allocates nothing. On failure both are undefined. Fails as sh_dataset_read
+ * does.
  */
 sh_status sh_pipeline_read(const sh_pipeline *pipeline, sh_split split, uint32_t epoch,
-                           uint32_t index, float *pixels, int32_t *label) SHOAL_CHECKED;
+                           uint32_t index, float *values, void *target) SHOAL_CHECKED;
 
 /* Closes the data set too. NULL is fine. */
 void sh_pipeline_close(sh_pipeline *pipeline);

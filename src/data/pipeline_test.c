@@ -98,7 +98,7 @@ static void without_options_samples_are_as_published(void **state)
         assert_int_equal(info->channels, 3);
         assert_int_equal(info->height, SIDE);
         assert_int_equal(info->width, SIDE);
-        assert_int_equal(info->classes, 10);
+        assert_int_equal(info->outputs, 10);
         assert_int_equal(info->count[SH_SPLIT_TRAIN], SAMPLES);
         assert_string_equal(info->fingerprint, source->fingerprint);
         for (uint32_t index = 0; index < 2 * SAMPLES; index++) {

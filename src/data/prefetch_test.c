@@ -25,14 +25,14 @@ typedef struct slow_set {
     long reader;   /* the thread that asks, as the system numbers it */
 } slow_set;
 
-static sh_status slow_read(const sh_dataset *dataset, sh_split split, uint32_t index,
-                           uint8_t *bytes, int32_t *label)
+static sh_status slow_read(const sh_dataset *dataset, sh_split split, uint32_t index, void *sample,
+                           void *target)
 {
     slow_set *set = (slow_set *)(uintptr_t)dataset;
     pthread_mutex_lock(&set->lock);
-    *label = set->touched[split][index]; /* whether this would not have to wait */
+    *(int32_t *)target = set->touched[split][index]; /* whether this would not have to wait */
     pthread_mutex_unlock(&set->lock);
-    bytes[0] = (uint8_t)index;
+    *(uint8_t *)sample = (uint8_t)index;
     return SH_OK;
 }
 
@@ -63,7 +63,7 @@ static void slow_init(slow_set *set, bool open)
                                         .channels = 1,
                                         .height = 1,
                                         .width = 1,
-                                        .classes = 2,
+                                        .outputs = 2,
                                         .count = {SAMPLES, SAMPLES}}},
                       .open = open};
     pthread_mutex_init(&set->lock, NULL);
@@ -259,7 +259,7 @@ static void data_on_no_disk_need_nothing(void **state)
     (void)state;
     sh_dataset *digits;
     sh_prefetch *prefetch;
-    assert_ok(sh_dataset_open(&digits, "digits:5/5"));
+    assert_ok(sh_dataset_open(&digits, "digits:5/5", NULL));
     assert_false(sh_dataset_touches(digits));
     assert_false(sh_dataset_touch(digits, SH_SPLIT_TRAIN, 0));
     assert_ok(sh_prefetch_start(&prefetch, digits));

@@ -10,20 +10,20 @@ enum { MIRROR_BYTES = 4096 * 64 }; /* of the content of each */
 /* A manifest of MIRROR_BYTES that differs by `seed`; nothing ever has its content. */
 static sh_manifest *manifest_of(uint8_t seed)
 {
-    static const char head[] = "shoalman\1\0\0\0\0\20\0\0set";
-    uint8_t packed[236 + 56 + 64 * SH_DIGEST_BYTES] = {0};
+    static const char head[] = "shoalman\2\0\0\0\0\20\0\0set";
+    uint8_t packed[248 + 56 + 64 * SH_DIGEST_BYTES] = {0};
     memcpy(packed, head, sizeof head - 1);
     memset(packed + 32, 'a', 64);
-    packed[96] = packed[100] = packed[104] = packed[112] = packed[116] = 1;
-    packed[108] = 2;
-    packed[138] = 128;
-    packed[139] = 63; /* a deviation of 1 */
+    packed[96] = packed[100] = packed[104] = packed[120] = packed[124] = packed[240] = 1;
+    packed[116] = 2;
+    packed[146] = 128;
+    packed[147] = 63; /* a deviation of 1 */
     for (int i = 0; i < 4; i++)
-        packed[152 + 20 * i + 12] = 1;
-    packed[232] = 1;
-    packed[236] = 'f';
-    packed[286] = MIRROR_BYTES >> 16;
-    packed[236 + 56] = seed;
+        packed[160 + 20 * i + 12] = 1;
+    packed[244] = 1;
+    packed[248] = 'f';
+    packed[298] = MIRROR_BYTES >> 16;
+    packed[248 + 56] = seed;
     sh_manifest *manifest;
     assert_ok(sh_manifest_parse(&manifest, packed, sizeof packed, NULL));
     assert_int_equal(manifest->content_bytes, MIRROR_BYTES);

@@ -57,44 +57,46 @@ static sh_status stored_fetch(const sh_dataset *dataset, uint32_t file, uint64_t
 /* Whether each label lies directly before its image, so that both are read at once. */
 static bool is_joined(const sh_stored *set, sh_split split)
 {
-    const sh_contents_place *image = &set->contents.image[split];
-    const sh_contents_place *label = &set->contents.label[split];
-    return label->file == image->file && label->first + 1 == image->first &&
-           label->stride == image->stride && sh_dataset_bytes(&set->base.info) < RECORD_MOST;
+    const sh_contents_place *image = &set->contents.sample[split];
+    const sh_contents_place *label = &set->contents.target[split];
+    return set->contents.target_bytes == 1 && label->file == image->file &&
+           label->first + 1 == image->first && label->stride == image->stride &&
+           sh_dataset_bytes(&set->base.info) < RECORD_MOST;
 }
 
 static sh_status stored_read(const sh_dataset *dataset, sh_split split, uint32_t index,
-                             uint8_t *bytes, int32_t *label)
+                             void *sample, void *target)
 {
     const sh_stored *set = (const sh_stored *)dataset;
-    const sh_contents_place *image = &set->contents.image[split];
-    const sh_contents_place *mark = &set->contents.label[split];
+    const sh_contents *contents = &set->contents;
+    const sh_contents_place *place = &contents->sample[split], *mark = &contents->target[split];
     const size_t count = sh_dataset_bytes(&dataset->info);
-    uint8_t class;
+    uint8_t class, *stored = contents->target_bytes == 1 ? &class : target;
     if (is_joined(set, split)) {
         uint8_t record[RECORD_MOST];
         SH_TRY(
             stored_fetch(dataset, mark->file, sh_contents_offset(mark, index), record, count + 1));
         class = record[0];
-        memcpy(bytes, record + 1, count);
+        memcpy(sample, record + 1, count);
     } else {
-        SH_TRY(stored_fetch(dataset, image->file, sh_contents_offset(image, index), bytes, count));
-        SH_TRY(stored_fetch(dataset, mark->file, sh_contents_offset(mark, index), &class, 1));
+        SH_TRY(stored_fetch(dataset, place->file, sh_contents_offset(place, index), sample, count));
+        SH_TRY(stored_fetch(dataset, mark->file, sh_contents_offset(mark, index), stored,
+                            contents->target_bytes));
     }
-    if (class >= dataset->info.classes) {
-        const char *name = sh_stored_name(set, split, &index);
-        return sh_fail(SH_CORRUPT, "%s: changed while it was in use: sample %u has label %u", name,
-                       index, class);
-    }
-    *label = class;
-    return SH_OK;
+    const sh_status status = contents->target_bytes == 0
+                                 ? SH_OK
+                                 : sh_contents_target(target, contents, &dataset->info, stored);
+    if (status == SH_OK)
+        return SH_OK;
+    const char *name = sh_stored_name(set, split, &index);
+    return sh_fail_in(status, "%s: changed while it was in use: sample %u", name, index);
 }
 
 /* Only the image: all labels were read when the set was opened. */
 static bool stored_touch(const sh_dataset *dataset, sh_split split, uint32_t index)
 {
     const sh_stored *set = (const sh_stored *)dataset;
-    const sh_contents_place *image = &set->contents.image[split];
+    const sh_contents_place *image = &set->contents.sample[split];
     const size_t joined = is_joined(set, split);
     uint64_t offset = sh_contents_offset(image, index) - joined;
     for (size_t left = sh_dataset_bytes(&dataset->info) + joined; left > 0;) {
@@ -115,6 +117,7 @@ static void stored_close(sh_dataset *dataset)
         close(set->parts[i].fd);
         free(set->parts[i].name);
     }
+    free((void *)(uintptr_t)set->base.about);
     free(set);
 }
 
@@ -154,19 +157,29 @@ size_t sh_stored_missing(char missing[SH_STORED_NAMES], const sh_format *format,
     return count;
 }
 
-sh_status sh_stored_dataset(sh_dataset **dataset, const sh_format *format, const char *folder)
+sh_status sh_stored_new(sh_stored **set, const sh_format *format)
 {
+    sh_stored *fresh = calloc(1, sizeof *fresh);
+    if (fresh == NULL)
+        return sh_fail_memory(sizeof *fresh, "the data set");
+    fresh->base.ops = &stored_ops;
+    fresh->base.info.name = format->name;
+    fresh->base.contents = &fresh->contents;
+    fresh->format = format;
+    fresh->label_bytes = fresh->contents.target_bytes = 1;
+    *set = fresh;
+    return SH_OK;
+}
+
+sh_status sh_stored_dataset(sh_dataset **dataset, const sh_format *format, const char *folder,
+                            const sh_read_options *options)
+{
+    (void)options;
     if (folder == NULL || folder[0] == '\0')
         return sh_fail(SH_INVALID, "%s: which folder? write %s", format->name, format->usage);
     SH_TRY(sh_folder_check(folder));
-    sh_stored *set = calloc(1, sizeof *set);
-    if (set == NULL)
-        return sh_fail_memory(sizeof *set, "the data set");
-    set->base.ops = &stored_ops;
-    set->base.info.name = format->name;
-    set->base.contents = &set->contents;
-    set->format = format;
-    set->label_bytes = 1;
+    sh_stored *set;
+    SH_TRY(sh_stored_new(&set, format));
     const sh_status status = format->fill(set, folder);
     if (status != SH_OK) {
         stored_close(&set->base);
@@ -196,6 +209,12 @@ sh_status sh_stored_open(const sh_stored_part **part, sh_stored *set, uint32_t f
         SH_TRY(join(path, folder, name, ".gz"));
         SH_TRY(sh_unpack_open(&fd, path, UNPACKED_MOST));
     }
+    return sh_stored_take(part, set, file, fd, path);
+}
+
+sh_status sh_stored_take(const sh_stored_part **part, sh_stored *set, uint32_t file, int fd,
+                         const char *path)
+{
     struct stat about;
     char *copy = NULL;
     sh_status status;
@@ -219,7 +238,7 @@ done:
 
 const char *sh_stored_name(const sh_stored *set, sh_split split, uint32_t *index)
 {
-    const sh_contents_place *label = &set->contents.label[split];
+    const sh_contents_place *label = &set->contents.target[split];
     const sh_stored_part *part = part_at(set, label->file, sh_contents_offset(label, *index));
     if (part->first > label->first) /* samples lie in parts before it */
         *index -= (uint32_t)((part->first - label->first + label->stride - 1) / label->stride);
@@ -242,7 +261,7 @@ sh_status sh_stored_seal(sh_stored *set, char stamps[SH_SPLITS][SH_STORED_STAMP]
     for (sh_split split = SH_SPLIT_TRAIN; split < SH_SPLITS; split++) {
         sh_digest_add(digest, stamps[split], strlen(stamps[split]));
         const uint32_t count = info->count[split];
-        const sh_contents_place *label = &set->contents.label[split];
+        const sh_contents_place *label = &set->contents.target[split];
         const uint32_t chunk = 1 + (uint32_t)((CHUNK_BYTES - set->label_bytes) / label->stride);
         for (uint32_t first = 0, here = 0; first < count; first += here) {
             here = count - first < chunk ? count - first : chunk;
@@ -257,7 +276,7 @@ sh_status sh_stored_seal(sh_stored *set, char stamps[SH_SPLITS][SH_STORED_STAMP]
             }
             sh_digest_add(digest, buffer, here);
         }
-        const sh_contents_place *image = &set->contents.image[split];
+        const sh_contents_place *image = &set->contents.sample[split];
         const uint32_t printed = count < IMAGES_PRINTED ? count : IMAGES_PRINTED;
         for (uint32_t i = 0; i < printed; i++) {
             const uint32_t index = (uint32_t)((uint64_t)count * i / printed);

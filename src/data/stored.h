@@ -7,7 +7,7 @@
  *     static sh_status faces_fill(sh_stored *set, const char *folder)
  *     {
  *         SH_TRY(sh_stored_open(&part, set, sh_stored_file(set, "faces"), folder, "faces.bin"));
- *         set->contents.image[SH_SPLIT_TRAIN] = (sh_contents_place){0, 16, 4096}; // and others
+ *         set->contents.sample[SH_SPLIT_TRAIN] = (sh_contents_place){0, 16, 4096}; // and others
  *         set->base.info.height = 64;                                             // and others
  *         return sh_stored_seal(set, stamps, check_label);
  *     }
@@ -38,7 +38,8 @@ typedef struct sh_stored_part {
 } sh_stored_part;
 
 typedef struct sh_stored {
-    sh_dataset base; /* `fill` sets `info`, but for the name and the fingerprint */
+    sh_dataset
+        base; /* `fill` sets `info`, but for the name and the fingerprint; `about` is owned */
     const sh_format *format;
     sh_contents contents; /* `fill` sets the places */
     uint32_t label_bytes; /* that are checked of each sample; the last is its label: 1 by default */
@@ -54,10 +55,13 @@ bool sh_stored_has(const sh_format *format, const char *folder, const char *name
 size_t sh_stored_missing(char missing[SH_STORED_NAMES], const sh_format *format, const char *folder,
                          const char *const *names);
 
+/* An empty set, for `open`s of their own; owned: sh_dataset_close it. */
+sh_status sh_stored_new(sh_stored **set, const sh_format *format) SHOAL_CHECKED;
+
 /* A format's `open`: the set that its `fill` makes of a folder. Fails with SH_INVALID where the
  * folder is missing in the spec, and where it is not a folder that can be read. */
-sh_status sh_stored_dataset(sh_dataset **dataset, const sh_format *format,
-                            const char *folder) SHOAL_CHECKED;
+sh_status sh_stored_dataset(sh_dataset **dataset, const sh_format *format, const char *folder,
+                            const sh_read_options *options) SHOAL_CHECKED;
 
 /* Begins the next file of the contents; its number. */
 uint32_t sh_stored_file(sh_stored *set, const char *name);
@@ -70,12 +74,17 @@ uint32_t sh_stored_file(sh_stored *set, const char *name);
 sh_status sh_stored_open(const sh_stored_part **part, sh_stored *set, uint32_t file,
                          const char *folder, const char *name) SHOAL_CHECKED;
 
+/* The same for an open file, which is taken over (owned) also on failure. `path` is copied, for
+ * messages. */
+sh_status sh_stored_take(const sh_stored_part **part, sh_stored *set, uint32_t file, int fd,
+                         const char *path) SHOAL_CHECKED;
+
 /* The path of the file in which the label of sample `*index` lies, for messages; `*index` becomes
  * the sample's number in that file. */
 const char *sh_stored_name(const sh_stored *set, sh_split split, uint32_t *index);
 
 /* Checks the `label_bytes` of a sample. Called for all samples in order; it may still change
- * `info.classes`. */
+ * `info.outputs`. */
 typedef sh_status sh_stored_label_fn(sh_stored *set, sh_split split, uint32_t index,
                                      const uint8_t *label);
 

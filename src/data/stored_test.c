@@ -43,7 +43,7 @@ static sh_status odd_fill(sh_stored *set, const char *folder)
     char stamps[SH_SPLITS][SH_STORED_STAMP] = {"a", "b"};
     set->base.info.channels = 3;
     set->base.info.height = set->base.info.width = 2;
-    set->base.info.classes = 5;
+    set->base.info.outputs = 5;
     set->label_bytes = 2;
     for (uint32_t split = 0; split < SH_SPLITS; split++) {
         const uint32_t file = sh_stored_file(set, split == 0 ? "train" : "rest");
@@ -54,12 +54,13 @@ static sh_status odd_fill(sh_stored *set, const char *folder)
             SH_TRY(sh_stored_open(&part, set, file, folder, name));
         }
         set->base.info.count[split] = SAMPLES;
-        set->contents.image[split] = (sh_contents_place){file, HEAD, IMAGE};
-        set->contents.label[split] = (sh_contents_place){file, HEAD + SAMPLES * IMAGE + 1, RECORD};
+        set->contents.sample[split] = (sh_contents_place){file, HEAD, IMAGE};
+        set->contents.target[split] = (sh_contents_place){file, HEAD + SAMPLES * IMAGE + 1, RECORD};
     }
     return sh_stored_seal(set, stamps, check_mark);
 }
 
+static const sh_read_options usual;
 static const sh_format odd_format = {
     .name = "odd", .usage = "odd:DIR", .open = sh_stored_dataset, .fill = odd_fill};
 
@@ -75,7 +76,7 @@ static sh_stored *open_set(fixture *s, size_t piece)
             fixture_write(s, name, bytes + at, BYTES - at < piece ? BYTES - at : piece);
         }
     piece_bytes = piece;
-    assert_ok(odd_format.open(&set, &odd_format, s->folder));
+    assert_ok(odd_format.open(&set, &odd_format, s->folder, &usual));
     return (sh_stored *)set;
 }
 
@@ -116,20 +117,21 @@ static void what_a_reader_gets_wrong_is_refused(void **state)
     char stamps[SH_SPLITS][SH_STORED_STAMP] = {"a", "b"};
     fixture_new(&s);
     sh_stored *set = open_set(&s, BYTES);
-    set->contents.image[0].stride += 8;
+    set->contents.sample[0].stride += 8;
     assert_fails(sh_stored_seal(set, stamps, check_mark), SH_FORMAT,
-                 "odd: train: its 213 bytes do not hold 11 images");
-    set->contents.image[0].stride -= 8;
-    set->contents.label[1].first++;
+                 "odd: train: its 213 bytes do not hold 11 samples");
+    set->contents.sample[0].stride -= 8;
+    set->contents.target[1].first++;
     assert_fails(sh_stored_seal(set, stamps, check_mark), SH_FORMAT, "/1-0: record 0 has no mark");
     assert_fails(sh_stored_open(&part, set, 1, s.folder, "cache"), SH_FORMAT,
                  "/cache: is not a regular file");
     assert_null(part);
     sh_dataset_close(&set->base);
-    assert_fails(odd_format.open(&none, &odd_format, NULL), SH_INVALID,
+    assert_fails(odd_format.open(&none, &odd_format, NULL, &usual), SH_INVALID,
                  "odd: which folder? write odd:DIR");
     assert_int_equal(unlink(fixture_path(&s, "0-0")), 0);
-    assert_fails(odd_format.open(&none, &odd_format, s.folder), SH_NOT_FOUND, "/0-0: cannot open");
+    assert_fails(odd_format.open(&none, &odd_format, s.folder, &usual), SH_NOT_FOUND,
+                 "/0-0: cannot open");
     assert_null(none);
     fixture_remove(&s);
 }

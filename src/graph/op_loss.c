@@ -5,7 +5,9 @@
  * cross_entropy gives the loss of each sample, not their mean: the mean over the batch is made by
  * the seed of the differentiation (1/B for every sample), so a grain needs no weighting. With label
  * smoothing s (the attribute `number`; Szegedy et al. 2016) the label's distribution is (1 - s) on
- * the label plus s/K on every class. mse is the same for numbers: prediction and target [N, ...].
+ * the label plus s/K on every class. binary_cross_entropy has logits and targets [N, ...] of labels
+ * that hold or not, 1 or 0, each for itself. mse has predictions and targets [N, ...] that are
+ * numbers.
  */
 #include "graph/graph.h"
 
@@ -72,7 +74,7 @@ static sh_status expect_pair(const sh_op_types *t, sh_type *loss)
     return sh_op_expect_same(t->op, "the prediction", prediction, "the target", &t->in[1]);
 }
 
-static sh_status infer_mse(const sh_op_types *t)
+static sh_status infer_pair(const sh_op_types *t)
 {
     return expect_pair(t, &t->out[0]);
 }
@@ -87,9 +89,19 @@ static void grad_mse(const sh_op_backward *b)
     }
 }
 
-const sh_op_def sh_op_mse = {.infer = infer_mse, .grad = grad_mse, .each_flops = 3};
+const sh_op_def sh_op_mse = {.infer = infer_pair, .grad = grad_mse, .each_flops = 3};
 
-static sh_status infer_mse_grad(const sh_op_types *t)
+static void grad_binary(const sh_op_backward *b)
+{
+    const sh_value_id in[] = {b->node->in[0], b->node->in[1], b->dout[0]};
+    if (b->wanted[0])
+        b->din[0] = sh_graph_add(b->graph, SH_OP_binary_cross_entropy_grad, NULL, in, NULL);
+}
+
+const sh_op_def sh_op_binary_cross_entropy = {
+    .infer = infer_pair, .grad = grad_binary, .each_flops = 8};
+
+static sh_status infer_pair_grad(const sh_op_types *t)
 {
     sh_type loss;
     SH_TRY(expect_pair(t, &loss));
@@ -97,4 +109,5 @@ static sh_status infer_mse_grad(const sh_op_types *t)
     return sh_op_expect_same(t->op, "d loss", &t->in[2], "the loss", &loss);
 }
 
-const sh_op_def sh_op_mse_grad = {.infer = infer_mse_grad, .each_flops = 3};
+const sh_op_def sh_op_mse_grad = {.infer = infer_pair_grad, .each_flops = 3};
+const sh_op_def sh_op_binary_cross_entropy_grad = {.infer = infer_pair_grad, .each_flops = 8};

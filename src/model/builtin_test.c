@@ -27,99 +27,134 @@ typedef struct published {
 } published;
 
 static const published known[] = {
-    {"lenet", {1, 28, 28, 10}, 431080, "conv1.weight", "conv2.bias", "fc2.bias"},
-    {"mlp:784-128-64-10", {1, 28, 28, 10}, 109386, "fc1.weight", "fc2.weight", "fc3.bias"},
-    {"nin", {3, 32, 32, 10}, 966986, "conv1.weight", "cccp3.bias", "cccp6.bias"},
+    {"lenet", {1, 28, 28, 10, SH_TARGET_CLASS}, 431080, "conv1.weight", "conv2.bias", "fc2.bias"},
+    {"mlp:784-128-64-10",
+     {1, 28, 28, 10, SH_TARGET_CLASS},
+     109386,
+     "fc1.weight",
+     "fc2.weight",
+     "fc3.bias"},
+    {"nin", {3, 32, 32, 10, SH_TARGET_CLASS}, 966986, "conv1.weight", "cccp3.bias", "cccp6.bias"},
     /* Table 6 of He et al., in the counts of akamaster/pytorch_resnet_cifar10; B: option B. */
     {"resnet:20",
-     {3, 32, 32, 10},
+     {3, 32, 32, 10, SH_TARGET_CLASS},
      269722,
      "conv1.weight",
      "layer3.2.bn2.running_var",
      "linear.bias"},
-    {"resnet:8", {3, 32, 32, 10}, 75290, "conv1.weight", "layer2.0.conv1.weight", "linear.bias"},
-    {"resnet:32", {3, 32, 32, 10}, 464154, "conv1.weight", "layer2.4.conv1.weight", "linear.bias"},
-    {"resnet:44", {3, 32, 32, 10}, 658586, "conv1.weight", "layer2.6.conv1.weight", "linear.bias"},
-    {"resnet:56", {3, 32, 32, 10}, 853018, "conv1.weight", "layer2.8.conv1.weight", "linear.bias"},
-    {"resnet:110", {3, 32, 32, 10}, 1727962, "conv1.weight", "layer3.17.bn1.bias", "linear.bias"},
+    {"resnet:8",
+     {3, 32, 32, 10, SH_TARGET_CLASS},
+     75290,
+     "conv1.weight",
+     "layer2.0.conv1.weight",
+     "linear.bias"},
+    {"resnet:32",
+     {3, 32, 32, 10, SH_TARGET_CLASS},
+     464154,
+     "conv1.weight",
+     "layer2.4.conv1.weight",
+     "linear.bias"},
+    {"resnet:44",
+     {3, 32, 32, 10, SH_TARGET_CLASS},
+     658586,
+     "conv1.weight",
+     "layer2.6.conv1.weight",
+     "linear.bias"},
+    {"resnet:56",
+     {3, 32, 32, 10, SH_TARGET_CLASS},
+     853018,
+     "conv1.weight",
+     "layer2.8.conv1.weight",
+     "linear.bias"},
+    {"resnet:110",
+     {3, 32, 32, 10, SH_TARGET_CLASS},
+     1727962,
+     "conv1.weight",
+     "layer3.17.bn1.bias",
+     "linear.bias"},
     {"resnet:20,B",
-     {3, 32, 32, 10},
+     {3, 32, 32, 10, SH_TARGET_CLASS},
      272474,
      "conv1.weight",
      "layer2.0.shortcut.0.weight",
      "linear.bias"},
     /* torchvision's. */
     {"resnet18",
-     {3, 224, 224, 1000},
+     {3, 224, 224, 1000, SH_TARGET_CLASS},
      11689512,
      "conv1.weight",
      "layer2.0.downsample.0.weight",
      "fc.bias"},
     {"resnet34",
-     {3, 224, 224, 1000},
+     {3, 224, 224, 1000, SH_TARGET_CLASS},
      21797672,
      "conv1.weight",
      "layer3.5.bn2.running_mean",
      "fc.bias"},
     {"resnet50",
-     {3, 224, 224, 1000},
+     {3, 224, 224, 1000, SH_TARGET_CLASS},
      25557032,
      "conv1.weight",
      "layer1.0.downsample.1.bias",
      "fc.bias"},
     {"squeezenet",
-     {3, 224, 224, 1000},
+     {3, 224, 224, 1000, SH_TARGET_CLASS},
      1235496,
      "features.0.weight",
      "features.12.expand3x3.bias",
      "classifier.1.bias"},
     {"mobilenetv2",
-     {3, 224, 224, 1000},
+     {3, 224, 224, 1000, SH_TARGET_CLASS},
      3504872,
      "features.0.0.weight",
      "features.17.conv.3.running_var",
      "classifier.1.bias"},
     {"mobilenetv2",
-     {3, 64, 64, 10},
+     {3, 64, 64, 10, SH_TARGET_CLASS},
      2236682,
      "features.0.0.weight",
      "features.1.conv.1.weight",
      "classifier.1.bias"},
     {"mobilenetv2:0.5",
-     {3, 224, 224, 1000},
+     {3, 224, 224, 1000, SH_TARGET_CLASS},
      1968680,
      "features.0.0.weight",
      "features.18.1.running_mean",
      "classifier.1.bias"},
     /* Small images. */
-    {"resnet18", {3, 32, 32, 10}, 11173962, "conv1.weight", "layer4.1.conv2.weight", "fc.bias"},
+    {"resnet18",
+     {3, 32, 32, 10, SH_TARGET_CLASS},
+     11173962,
+     "conv1.weight",
+     "layer4.1.conv2.weight",
+     "fc.bias"},
     {"wideresnet:28-10",
-     {3, 32, 32, 10},
+     {3, 32, 32, 10, SH_TARGET_CLASS},
      36479194,
      "conv1.weight",
      "block1.layer.0.convShortcut.weight",
      "fc.bias"},
     {"wideresnet:16-4",
-     {3, 32, 32, 10},
+     {3, 32, 32, 10, SH_TARGET_CLASS},
      2748890,
      "conv1.weight",
      "block3.layer.1.conv2.weight",
      "fc.bias"},
     /* The paper's with biases folded, and a scale and its convolution's bias for each channel. */
     {"dscnn",
-     {1, 49, 10, 12},
+     {1, 49, 10, 12, SH_TARGET_CLASS},
      22604 + 9 * 64,
      "conv1.weight",
      "block4.pointwise.weight",
      "fc.bias"},
     {"dscnn:m",
-     {1, 49, 10, 12},
+     {1, 49, 10, 12, SH_TARGET_CLASS},
      135032 + 9 * 172,
      "conv1.weight",
      "block4.bn2.running_var",
      "fc.bias"},
     {"dscnn:l",
-     {1, 49, 10, 12},
+     {1, 49, 10, 12, SH_TARGET_CLASS},
      410700 + 11 * 276,
      "conv1.weight",
      "block5.depthwise.weight",
@@ -174,8 +209,9 @@ static double initial_deviation(const char *spec, const sh_problem *problem, con
 static void weights_begin_as_published(void **state)
 {
     (void)state;
-    static const sh_problem cifar = {3, 32, 32, 10}, imagenet = {3, 64, 64, 1000},
-                            speech = {1, 49, 10, 12};
+    static const sh_problem cifar = {3, 32, 32, 10, SH_TARGET_CLASS},
+                            imagenet = {3, 64, 64, 1000, SH_TARGET_CLASS},
+                            speech = {1, 49, 10, 12, SH_TARGET_CLASS};
     const struct {
         const char *spec;
         const sh_problem *problem;
@@ -210,7 +246,9 @@ static void weights_begin_as_published(void **state)
 static void bad_parameters_are_refused(void **state)
 {
     (void)state;
-    static const sh_problem cifar = {3, 32, 32, 10}, tiny = {3, 7, 7, 10}, speech = {1, 49, 10, 12};
+    static const sh_problem cifar = {3, 32, 32, 10, SH_TARGET_CLASS},
+                            tiny = {3, 7, 7, 10, SH_TARGET_CLASS},
+                            speech = {1, 49, 10, 12, SH_TARGET_CLASS};
     static const struct {
         const char *spec, *part;
         const sh_problem *problem;
@@ -280,7 +318,7 @@ static void nothing_is_computed_for_frozen_weights(void **state)
     for (int i = 0; i < 3; i++) {
         sh_graph *graph;
         const sh_model_options options = {
-            .spec = "resnet:20", .problem = {3, 32, 32, 10}, .frozen = frozen[i]};
+            .spec = "resnet:20", .problem = {3, 32, 32, 10, SH_TARGET_CLASS}, .frozen = frozen[i]};
         assert_ok(sh_model_build(&graph, &options, 2, SH_MODEL_TRAIN));
         assert_int_equal(count_nodes(graph, SH_OP_conv2d_grad_weight), weights[i]);
         assert_int_equal(count_nodes(graph, SH_OP_conv2d_grad_input), inputs[i]);
@@ -301,20 +339,20 @@ static const struct {
     const char *name, *spec;
     sh_problem problem;
 } cheap[] = {
-    {"mlp", "mlp:16-8-3", {1, 4, 4, 3}},
-    {"lenet", "lenet", {1, 16, 16, 3}},
-    {"nin", "nin", {3, 12, 12, 3}},
-    {"resnet", "resnet:20", {3, 16, 16, 3}},
-    {"resnet", "resnet:20,B", {3, 16, 16, 3}},
-    {"resnet18", "resnet18", {3, 16, 16, 3}},
-    {"resnet18", "resnet18", {3, 64, 64, 3}}, /* the other stem */
-    {"resnet34", "resnet34", {3, 16, 16, 3}},
-    {"resnet50", "resnet50", {3, 16, 16, 3}},
-    {"wideresnet", "wideresnet:10-2", {3, 16, 16, 3}},
-    {"squeezenet", "squeezenet", {3, 25, 25, 3}},
-    {"mobilenetv2", "mobilenetv2:0.25", {3, 32, 32, 3}},
-    {"dscnn", "dscnn:s", {1, 25, 10, 12}},
-    {"dscnn", "dscnn:m", {1, 24, 9, 12}},
+    {"mlp", "mlp:16-8-3", {1, 4, 4, 3, SH_TARGET_CLASS}},
+    {"lenet", "lenet", {1, 16, 16, 3, SH_TARGET_CLASS}},
+    {"nin", "nin", {3, 12, 12, 3, SH_TARGET_CLASS}},
+    {"resnet", "resnet:20", {3, 16, 16, 3, SH_TARGET_CLASS}},
+    {"resnet", "resnet:20,B", {3, 16, 16, 3, SH_TARGET_CLASS}},
+    {"resnet18", "resnet18", {3, 16, 16, 3, SH_TARGET_CLASS}},
+    {"resnet18", "resnet18", {3, 64, 64, 3, SH_TARGET_CLASS}}, /* the other stem */
+    {"resnet34", "resnet34", {3, 16, 16, 3, SH_TARGET_CLASS}},
+    {"resnet50", "resnet50", {3, 16, 16, 3, SH_TARGET_CLASS}},
+    {"wideresnet", "wideresnet:10-2", {3, 16, 16, 3, SH_TARGET_CLASS}},
+    {"squeezenet", "squeezenet", {3, 25, 25, 3, SH_TARGET_CLASS}},
+    {"mobilenetv2", "mobilenetv2:0.25", {3, 32, 32, 3, SH_TARGET_CLASS}},
+    {"dscnn", "dscnn:s", {1, 25, 10, 12, SH_TARGET_CLASS}},
+    {"dscnn", "dscnn:m", {1, 24, 9, 12, SH_TARGET_CLASS}},
 };
 
 /* What one grain gave. */
@@ -341,7 +379,7 @@ static void fill_inputs(const sh_execution *execution, const sh_problem *problem
     for (size_t i = 0; i < SAMPLES * problem->channels * problem->height * problem->width; i++)
         pixels[i] = 2 * sh_random_unit(&random) - 1;
     for (int i = 0; i < SAMPLES; i++) {
-        ((int32_t *)sh_execution_input(execution, SH_MODEL_LABELS))[i] = i;
+        ((int32_t *)sh_execution_input(execution, SH_MODEL_TARGETS))[i] = i;
         if (training) {
             ((float *)sh_execution_input(execution, SH_MODEL_LOSS_WEIGHTS))[i] = 1.0f / SAMPLES;
             memset(sh_execution_input(execution, SH_MODEL_KEYS), i, sizeof(int32_t[2]));
@@ -364,7 +402,7 @@ static void run_grain(outcome *out, const sh_kernels *kernels, const sh_problem 
     assert_ok(sh_execution_prepare(execution));
     out->finite = true;
     assert_ok(sh_execution_run(execution, take_gradient, out));
-    out->logits = SAMPLES * problem->classes;
+    out->logits = SAMPLES * problem->outputs;
     assert_in_range(out->logits, 1, MAX_LOGITS);
     memcpy(out->logit, sh_execution_output(execution, 3), out->logits * sizeof(float));
     for (int i = 0; i < SAMPLES; i++)

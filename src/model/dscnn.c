@@ -86,7 +86,7 @@ static sh_value_id build(sh_net *net, sh_value_id x, const char *parameters,
         sh_net_leave(net);
     }
     return sh_layer_linear_filled(net, sh_layer_global_pool(net, x), "fc",
-                                  &(sh_linear_options){.outputs = problem->classes,
+                                  &(sh_linear_options){.outputs = problem->outputs,
                                                        .zero_bias = true,
                                                        .filling = SH_FILL_XAVIER});
 }
@@ -96,6 +96,6 @@ const sh_model_def sh_model_dscnn = {
     .usage = "dscnn[:s|m|l]",
     .summary = "keyword spotting by depthwise convolutions (Zhang et al. 2017)",
     .example = "dscnn:s",
-    .example_problem = {1, 49, 10, 12},
+    .example_problem = {1, 49, 10, 12, SH_TARGET_CLASS},
     .build = build,
 };

@@ -21,7 +21,7 @@ static sh_value_id build(sh_net *net, sh_value_id samples, const char *parameter
     sh_value_id x = stage(net, samples, "conv1", 20);
     x = sh_layer_flatten(net, stage(net, x, "conv2", 50));
     x = sh_layer_relu(net, sh_layer_linear(net, x, "fc1", 500));
-    return sh_layer_linear(net, x, "fc2", problem->classes);
+    return sh_layer_linear(net, x, "fc2", problem->outputs);
 }
 
 const sh_model_def sh_model_lenet = {
@@ -29,6 +29,6 @@ const sh_model_def sh_model_lenet = {
     .usage = "lenet",
     .summary = "20 and 50 filters of 5x5, 500 dense (LeCun et al. 1998)",
     .example = "lenet",
-    .example_problem = {1, 28, 28, 10},
+    .example_problem = {1, 28, 28, 10, SH_TARGET_CLASS},
     .build = build,
 };

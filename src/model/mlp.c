@@ -33,7 +33,7 @@ static sh_value_id build(sh_net *net, sh_value_id samples, const char *parameter
     if (parameters == NULL)
         return sh_graph_failed(net->graph,
                                sh_fail(SH_INVALID, "write it as mlp:%zu-128-%zu for this data",
-                                       inputs, problem->classes));
+                                       inputs, problem->outputs));
     const size_t count = read_widths(parameters, widths);
     if (count < 2)
         return sh_graph_failed(
@@ -41,12 +41,12 @@ static sh_value_id build(sh_net *net, sh_value_id samples, const char *parameter
             sh_fail(SH_INVALID,
                     "'%.64s': expected widths of at least two layers, such as 784-128-10",
                     parameters));
-    if (widths[0] != inputs || widths[count - 1] != problem->classes)
+    if (widths[0] != inputs || widths[count - 1] != problem->outputs)
         return sh_graph_failed(
             net->graph,
             sh_fail(SH_INVALID,
                     "'%.64s': the data has %zu inputs and %zu classes, so it is %zu-...-%zu",
-                    parameters, inputs, problem->classes, inputs, problem->classes));
+                    parameters, inputs, problem->outputs, inputs, problem->outputs));
     sh_value_id x = sh_layer_flatten(net, samples);
     for (size_t i = 1; i < count; i++) {
         char name[32];
@@ -63,6 +63,6 @@ const sh_model_def sh_model_mlp = {
     .usage = "mlp:INPUTS-HIDDEN-...-CLASSES",
     .summary = "dense layers with ReLU between them",
     .example = "mlp:784-128-64-10",
-    .example_problem = {1, 28, 28, 10},
+    .example_problem = {1, 28, 28, 10, SH_TARGET_CLASS},
     .build = build,
 };

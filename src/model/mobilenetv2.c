@@ -119,7 +119,7 @@ static sh_value_id build(sh_net *net, sh_value_id samples, const char *parameter
     sh_value_id x = sh_layer_global_pool(net, features(net, samples, width));
     x = dropout > 0 ? sh_layer_dropout(net, x, (float)dropout) : x;
     return sh_layer_linear_filled(net, x, "classifier.1",
-                                  &(sh_linear_options){.outputs = problem->classes,
+                                  &(sh_linear_options){.outputs = problem->outputs,
                                                        .zero_bias = true,
                                                        .filling = SH_FILL_NORMAL,
                                                        .deviation = 0.01f});
@@ -130,6 +130,6 @@ const sh_model_def sh_model_mobilenetv2 = {
     .usage = "mobilenetv2[:WIDTH[,DROPOUT]]",
     .summary = "inverted residuals, depthwise convolutions (Sandler et al. 2018)",
     .example = "mobilenetv2",
-    .example_problem = {3, 224, 224, 1000},
+    .example_problem = {3, 224, 224, 1000, SH_TARGET_CLASS},
     .build = build,
 };

@@ -37,6 +37,13 @@ sh_status sh_model_find(const sh_model_def **def, const char *spec)
     return sh_fail(SH_INVALID, "unknown model '%.64s'; there is: %s", spec, names);
 }
 
+static sh_op loss_of(sh_target target)
+{
+    return target == SH_TARGET_CLASS    ? SH_OP_cross_entropy
+           : target == SH_TARGET_LABELS ? SH_OP_binary_cross_entropy
+                                        : SH_OP_mse;
+}
+
 /* From samples to loss, and for training back to the gradients. */
 static void build_all(sh_graph *graph, const sh_model_def *def, const sh_model_options *options,
                       size_t samples, sh_model_mode mode)
@@ -48,19 +55,26 @@ static void build_all(sh_graph *graph, const sh_model_def *def, const sh_model_o
     const sh_shape pixels =
         sh_shape_of(4, (size_t[]){samples, problem->channels, problem->height, problem->width});
     const sh_value_id x = sh_graph_input(graph, (sh_type){SH_F32, pixels});
-    const sh_value_id labels = sh_graph_input(graph, (sh_type){SH_I32, per_sample});
+    const bool numbers =
+        problem->target == SH_TARGET_LABELS || problem->target == SH_TARGET_NUMBERS;
+    const sh_shape of_outputs = sh_shape_of(2, (size_t[]){samples, problem->outputs});
+    sh_value_id targets = sh_graph_input(graph, numbers ? (sh_type){SH_F32, of_outputs}
+                                                        : (sh_type){SH_I32, per_sample});
     if (net.training) {
         net.loss_weights = sh_graph_input(graph, (sh_type){SH_F32, per_sample});
         net.keys = sh_graph_input(graph, (sh_type){SH_I32, sh_shape_of(2, (size_t[]){samples, 2})});
     }
-    const sh_value_id logits = def->build(&net, x, colon == NULL ? NULL : colon + 1, problem);
-    const sh_attributes loss_settings = {.number = net.training ? options->label_smoothing : 0.0f};
-    const sh_value_id loss = sh_graph_add(graph, SH_OP_cross_entropy, &loss_settings,
-                                          (sh_value_id[]){logits, labels}, NULL);
+    const sh_value_id given = def->build(&net, x, colon == NULL ? NULL : colon + 1, problem);
+    const bool classes = problem->target == SH_TARGET_CLASS;
+    if (problem->target == SH_TARGET_SAMPLE)
+        targets = sh_layer_flatten(&net, x);
+    const sh_attributes settings = {.number = net.training ? options->label_smoothing : 0.0f};
+    const sh_value_id loss = sh_graph_add(graph, loss_of(problem->target), &settings,
+                                          (sh_value_id[]){given, targets}, NULL);
     sh_graph_output(graph, loss);
-    sh_graph_output(graph, sh_graph_add(graph, SH_OP_argmax, NULL, &logits, NULL));
-    sh_graph_output(graph, labels); /* still there after the run, to be compared with */
-    sh_graph_output(graph, logits);
+    sh_graph_output(graph, classes ? sh_graph_add(graph, SH_OP_argmax, NULL, &given, NULL) : given);
+    sh_graph_output(graph, targets); /* still there after the run, to be compared with */
+    sh_graph_output(graph, given);
     sh_graph_fuse(graph);
     if (net.training) {
         sh_graph_differentiate(graph, loss, net.loss_weights);

@@ -7,10 +7,12 @@
  *     SH_TRY(sh_model_build(&graph, &options, 16, SH_MODEL_TRAIN));
  *     sh_model_initialise(graph, seed, weights);
  *
- * Inputs of the graph, by sh_model_input: samples [N, C, H, W]; labels [N] (i32); for training the
- * weight of each sample's loss [N], 1/B for a batch of B, and keys of each sample's random numbers
- * [N, 2] (i32). Outputs: 0 loss of each sample [N]; 1 predicted class [N] (i32); 2 the labels;
- * 3 the logits [N, classes].
+ * Inputs of the graph, by sh_model_input: samples [N, C, H, W]; targets, for classes [N] (i32), for
+ * labels and numbers [N, outputs], for samples that are their own [N] (i32) without a meaning; for
+ * training the weight of each sample's loss [N], 1/B for a batch of B, and keys of each sample's
+ * random numbers [N, 2] (i32). Outputs: 0 loss of each sample [N]; 1 the model's answer: for
+ * classes the likeliest [N] (i32), else what the model gives; 2 the target that the loss compares
+ * with; 3 what the model gives [N, outputs]: logits of classes and labels, numbers.
  *
  * Threads: any.
  */
@@ -18,11 +20,13 @@
 #define SHOAL_MODEL_MODEL_H
 
 #include "graph/layers.h"
+#include "tensor/target.h"
 
 /* What the data asks of a model. */
 typedef struct sh_problem {
     size_t channels, height, width; /* of one sample */
-    size_t classes;
+    size_t outputs;                 /* of the model: classes, labels, numbers */
+    sh_target target;
 } sh_problem;
 
 typedef enum sh_model_mode {
@@ -32,7 +36,7 @@ typedef enum sh_model_mode {
 
 typedef enum sh_model_input {
     SH_MODEL_SAMPLES,
-    SH_MODEL_LABELS,
+    SH_MODEL_TARGETS,
     SH_MODEL_LOSS_WEIGHTS, /* training only, as what follows */
     SH_MODEL_KEYS,
 } sh_model_input;
@@ -54,8 +58,8 @@ typedef struct sh_model_def {
     sh_problem example_problem;
 
     /*
-     * Adds the layers from samples to logits [N, classes]. `parameters` is what stands behind the
-     * colon, or NULL. Failures stay in the graph.
+     * Adds the layers from samples to what the model gives, [N, outputs]. `parameters` is what
+     * stands behind the colon, or NULL. Failures stay in the graph.
      */
     sh_value_id (*build)(sh_net *net, sh_value_id samples, const char *parameters,
                          const sh_problem *problem);

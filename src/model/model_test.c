@@ -6,7 +6,7 @@
 
 #include "base/test.h"
 
-static const sh_problem mnist = {1, 28, 28, 10};
+static const sh_problem mnist = {1, 28, 28, 10, SH_TARGET_CLASS};
 
 static sh_status build(sh_graph **graph, const char *spec, const sh_problem *problem,
                        size_t samples, sh_model_mode mode)
@@ -56,17 +56,17 @@ static void bad_specs_are_refused(void **state)
         const char *spec, *part;
         sh_problem problem;
     } bad[] = {
-        {"lenot", "unknown model 'lenot'; there is: mlp:", {1, 28, 28, 10}},
-        {"lenet:3", "takes no parameters", {1, 28, 28, 10}},
-        {"lenet", "does not fit", {1, 8, 8, 10}},
-        {"mlp", "mlp:784-128-10", {1, 28, 28, 10}},
-        {"mlp:", "at least two layers", {1, 28, 28, 10}},
-        {"mlp:784", "at least two layers", {1, 28, 28, 10}},
-        {"mlp:784-0-10", "at least two layers", {1, 28, 28, 10}},
-        {"mlp:784--10", "at least two layers", {1, 28, 28, 10}},
-        {"mlp:784-99999999-10", "at least two layers", {1, 28, 28, 10}},
-        {"mlp:100-10", "784 inputs and 10 classes", {1, 28, 28, 10}},
-        {"mlp:784-11", "784 inputs and 10 classes", {1, 28, 28, 10}},
+        {"lenot", "unknown model 'lenot'; there is: mlp:", {1, 28, 28, 10, SH_TARGET_CLASS}},
+        {"lenet:3", "takes no parameters", {1, 28, 28, 10, SH_TARGET_CLASS}},
+        {"lenet", "does not fit", {1, 8, 8, 10, SH_TARGET_CLASS}},
+        {"mlp", "mlp:784-128-10", {1, 28, 28, 10, SH_TARGET_CLASS}},
+        {"mlp:", "at least two layers", {1, 28, 28, 10, SH_TARGET_CLASS}},
+        {"mlp:784", "at least two layers", {1, 28, 28, 10, SH_TARGET_CLASS}},
+        {"mlp:784-0-10", "at least two layers", {1, 28, 28, 10, SH_TARGET_CLASS}},
+        {"mlp:784--10", "at least two layers", {1, 28, 28, 10, SH_TARGET_CLASS}},
+        {"mlp:784-99999999-10", "at least two layers", {1, 28, 28, 10, SH_TARGET_CLASS}},
+        {"mlp:100-10", "784 inputs and 10 classes", {1, 28, 28, 10, SH_TARGET_CLASS}},
+        {"mlp:784-11", "784 inputs and 10 classes", {1, 28, 28, 10, SH_TARGET_CLASS}},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         sh_graph *graph = NULL;

@@ -33,7 +33,7 @@ static sh_value_id build(sh_net *net, sh_value_id samples, const char *parameter
     x = sh_layer_avg_pool(net, x, &(sh_pool_options){.kernel = 3, .stride = 2, .padding = 1});
     x = sh_layer_dropout(net, x, 0.5f);
     x = conv(net, x, "conv3", 3, 192);
-    x = conv(net, conv(net, x, "cccp5", 1, 192), "cccp6", 1, problem->classes);
+    x = conv(net, conv(net, x, "cccp5", 1, 192), "cccp6", 1, problem->outputs);
     return sh_layer_global_pool(net, x);
 }
 
@@ -42,6 +42,6 @@ const sh_model_def sh_model_nin = {
     .usage = "nin",
     .summary = "Network in Network for CIFAR (Lin et al. 2013)",
     .example = "nin",
-    .example_problem = {3, 32, 32, 10},
+    .example_problem = {3, 32, 32, 10, SH_TARGET_CLASS},
     .build = build,
 };

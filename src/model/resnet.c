@@ -127,7 +127,7 @@ static sh_value_id build_cifar(sh_net *net, sh_value_id samples, const char *par
         x = stage(net, x, of, basic_block, i, (depth - 2) / 6, (size_t)8 << i);
     return sh_layer_linear_filled(
         net, sh_layer_global_pool(net, x), "linear",
-        &(sh_linear_options){.outputs = problem->classes, .filling = SH_FILL_HE_FAN_IN});
+        &(sh_linear_options){.outputs = problem->outputs, .filling = SH_FILL_HE_FAN_IN});
 }
 
 /* What resnet18 and its like differ in. */
@@ -151,7 +151,7 @@ static sh_value_id build_imagenet(sh_net *net, sh_value_id x, const char *parame
     for (int i = 0; i < 4; i++)
         x = stage(net, x, &imagenet, form->build_block, i + 1, form->blocks[i],
                   form->channels << i);
-    return sh_layer_linear(net, sh_layer_global_pool(net, x), "fc", problem->classes);
+    return sh_layer_linear(net, sh_layer_global_pool(net, x), "fc", problem->outputs);
 }
 
 static sh_value_id build_18(sh_net *net, sh_value_id samples, const char *parameters,
@@ -180,7 +180,7 @@ const sh_model_def sh_model_resnet = {
     .usage = "resnet:8|14|20|26|...|110[,B]",
     .summary = "residual network for CIFAR (He et al. 2015)",
     .example = "resnet:20",
-    .example_problem = {3, 32, 32, 10},
+    .example_problem = {3, 32, 32, 10, SH_TARGET_CLASS},
     .build = build_cifar,
 };
 
@@ -189,7 +189,7 @@ const sh_model_def sh_model_resnet18 = {
     .usage = "resnet18",
     .summary = "residual network for ImageNet, 18 layers",
     .example = "resnet18",
-    .example_problem = {3, 224, 224, 1000},
+    .example_problem = {3, 224, 224, 1000, SH_TARGET_CLASS},
     .build = build_18,
 };
 
@@ -198,7 +198,7 @@ const sh_model_def sh_model_resnet34 = {
     .usage = "resnet34",
     .summary = "residual network for ImageNet, 34 layers",
     .example = "resnet34",
-    .example_problem = {3, 224, 224, 1000},
+    .example_problem = {3, 224, 224, 1000, SH_TARGET_CLASS},
     .build = build_34,
 };
 
@@ -207,6 +207,6 @@ const sh_model_def sh_model_resnet50 = {
     .usage = "resnet50",
     .summary = "residual network for ImageNet, 50 layers with bottlenecks",
     .example = "resnet50",
-    .example_problem = {3, 224, 224, 1000},
+    .example_problem = {3, 224, 224, 1000, SH_TARGET_CLASS},
     .build = build_50,
 };

@@ -53,7 +53,7 @@ static sh_value_id build(sh_net *net, sh_value_id samples, const char *parameter
     x = fire(net, fire(net, x, 9, 48, 192), 10, 48, 192);
     x = fire(net, fire(net, x, 11, 64, 256), 12, 64, 256);
     x = sh_layer_conv2d(net, sh_layer_dropout(net, x, 0.5f), "classifier.1",
-                        &(sh_conv_options){.channels = problem->classes,
+                        &(sh_conv_options){.channels = problem->outputs,
                                            .kernel = 1,
                                            .zero_bias = true,
                                            .filling = SH_FILL_NORMAL,
@@ -66,6 +66,6 @@ const sh_model_def sh_model_squeezenet = {
     .usage = "squeezenet",
     .summary = "SqueezeNet 1.1 (Iandola et al. 2016)",
     .example = "squeezenet",
-    .example_problem = {3, 224, 224, 1000},
+    .example_problem = {3, 224, 224, 1000, SH_TARGET_CLASS},
     .build = build,
 };

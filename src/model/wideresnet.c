@@ -61,7 +61,7 @@ static sh_value_id build(sh_net *net, sh_value_id samples, const char *parameter
     x = sh_layer_relu(net, sh_layer_batch_norm(net, x, "bn1"));
     return sh_layer_linear_filled(
         net, sh_layer_global_pool(net, x), "fc",
-        &(sh_linear_options){.outputs = problem->classes, .zero_bias = true});
+        &(sh_linear_options){.outputs = problem->outputs, .zero_bias = true});
 }
 
 const sh_model_def sh_model_wideresnet = {
@@ -69,6 +69,6 @@ const sh_model_def sh_model_wideresnet = {
     .usage = "wideresnet:DEPTH-FACTOR",
     .summary = "residual network of few wide layers (Zagoruyko, Komodakis 2016)",
     .example = "wideresnet:16-4",
-    .example_problem = {3, 32, 32, 10},
+    .example_problem = {3, 32, 32, 10, SH_TARGET_CLASS},
     .build = build,
 };

@@ -133,7 +133,7 @@ static sh_status trial_new(trial **t, bench *b, const char *spec, const sh_probl
     job->grain = grain;
     job->lr = 1e-6f; /* next to nothing is learnt from noise, and nothing grows */
     snprintf(job->data, sizeof job->data, "noise:%zux%zux%zu/%zu/%u/%u", problem->channels,
-             problem->height, problem->width, problem->classes, job->batch_size, grain);
+             problem->height, problem->width, problem->outputs, job->batch_size, grain);
     SH_TRY(sh_job_complete(job));
     *t = fresh;
     return SH_OK;

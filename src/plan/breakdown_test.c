@@ -10,7 +10,8 @@
 static void lenet_has_its_layers(void **state)
 {
     (void)state;
-    static const sh_model_options model = {.spec = "lenet", .problem = {1, 28, 28, 10}};
+    static const sh_model_options model = {.spec = "lenet",
+                                           .problem = {1, 28, 28, 10, SH_TARGET_CLASS}};
     static const struct {
         const char *name, *shape;
         uint64_t parameters;

@@ -65,7 +65,8 @@ static void expect(const sh_model_options *model, const expected_layer *expected
 static void lenet_has_two_convolutions_and_two_dense_layers(void **state)
 {
     (void)state;
-    static const sh_model_options model = {.spec = "lenet", .problem = {1, 28, 28, 10}};
+    static const sh_model_options model = {.spec = "lenet",
+                                           .problem = {1, 28, 28, 10, SH_TARGET_CLASS}};
     static const expected_layer expected[] = {
         {"conv1", "20x1x5x5", "20x24x24", GRAIN * 2.0 * 11520 * 25, false},
         {"conv2", "50x20x5x5", "50x8x8", GRAIN * 2.0 * 3200 * 500, true},
@@ -78,7 +79,8 @@ static void lenet_has_two_convolutions_and_two_dense_layers(void **state)
 static void layers_without_weights_of_two_dimensions_are_left_out(void **state)
 {
     (void)state;
-    static const sh_model_options model = {.spec = "resnet:20", .problem = {3, 32, 32, 10}};
+    static const sh_model_options model = {.spec = "resnet:20",
+                                           .problem = {3, 32, 32, 10, SH_TARGET_CLASS}};
     static const expected_layer expected[] = {
         {"conv1", "16x3x3x3", "16x32x32", GRAIN * 2.0 * 16384 * 27, false},
         {"layer1.0.conv1", "16x16x3x3", "16x32x32", GRAIN * 2.0 * 16384 * 144, true},

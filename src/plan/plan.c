@@ -229,15 +229,16 @@ static sh_status time_reading(const planning *p, double *seconds)
     const uint32_t count =
         info->count[SH_SPLIT_TRAIN] < READ_SAMPLES ? info->count[SH_SPLIT_TRAIN] : READ_SAMPLES;
     void *pixels;
-    int32_t label;
+    void *target;
     double least = INFINITY;
     sh_status status;
-    SH_TRY(sh_block_new(&pixels, info->channels * info->height * info->width * sizeof(float),
-                        "a sample"));
+    const size_t values = sh_dataset_elements(info);
+    SH_TRY(sh_block_new(&pixels, (values + info->outputs) * sizeof(float), "a sample"));
+    target = (float *)pixels + values;
     for (int pass = 0; pass < READ_PASSES; pass++) {
         const uint64_t begun_ns = sh_clock_now_ns(sh_clock_system());
         for (uint32_t i = 0; i < count; i++)
-            SH_TRY_DONE(sh_pipeline_read(pipeline, SH_SPLIT_TRAIN, 0, i, pixels, &label));
+            SH_TRY_DONE(sh_pipeline_read(pipeline, SH_SPLIT_TRAIN, 0, i, pixels, target));
         const uint64_t took_ns = sh_clock_now_ns(sh_clock_system()) - begun_ns;
         least = fmin(least, (double)took_ns * 1e-9 / count);
     }
@@ -273,7 +274,7 @@ static sh_status run(planning *p, const sh_plan_options *options)
     SH_TRY(sh_job_complete(&job));
     SH_TRY(sh_workbench_open(&p->bench, &job, NULL, NULL));
     const sh_dataset_info *info = sh_pipeline_about(p->bench->pipeline);
-    p->problem = (sh_problem){info->channels, info->height, info->width, info->classes};
+    p->problem = sh_lanes_problem(info);
     /* What the job takes as it is: its lanes are set up as a training would, below the same limit,
      * and first, while nothing else is in the process's memory. */
     SH_TRY(sh_workbench_start(p->bench, options->lanes, options->memory));

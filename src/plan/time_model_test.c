@@ -183,7 +183,8 @@ static void a_step_has_its_parts(void **state)
 static void programs_of_other_sizes_are_told_exactly(void **state)
 {
     (void)state;
-    static const sh_model_options model = {.spec = "lenet", .problem = {1, 28, 28, 10}};
+    static const sh_model_options model = {.spec = "lenet",
+                                           .problem = {1, 28, 28, 10, SH_TARGET_CLASS}};
     static const uint32_t sizes[] = {4, 16, 10, 50}; /* two of them are numbers of channels */
     sh_measurements known = {.lanes = 1};
     const sh_kernels *kernels;

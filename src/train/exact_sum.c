@@ -9,7 +9,7 @@
  *     accumulator  | tensor 0 | tensor 1 |    tensor 2     |     locks every 16 Ki elements
  *                                        |<-- bucket 0 --->|
  *                  |<---- bucket 1 ----->|
- *     trailer      | next view | loss | samples | correct | not finite | stops | check |
+ *     trailer      | next view | loss | samples | score | not finite | stops | check |
  *                  | (bound, not finite) a tensor | check a tensor, below 32 bits |
  *
  * At 16 and 8 bits such a bound would cost bits that are missed: over 4 grains of LeNet it is 1.7
@@ -58,7 +58,7 @@ enum {
     WORD_NEXT_VIEW, /* of the note, first: an engine may add it late */
     WORD_LOSS,
     WORD_SAMPLES,
-    WORD_CORRECT,
+    WORD_SCORE,
     WORD_LOSS_NOT_FINITE,
     WORD_STOPS, /* as the check, of a device's note */
     WORD_CHECK,
@@ -326,7 +326,7 @@ void sh_sum_add(sh_sum *sum, uint32_t tensor, uint32_t grain, const float *gradi
     sh_sum_add_part(sum, tensor, grain, &whole, &parts);
 }
 
-void sh_sum_add_loss(sh_sum *sum, const float *loss, uint32_t count, uint32_t correct)
+void sh_sum_add_loss(sh_sum *sum, const float *loss, uint32_t count, uint64_t score)
 {
     uint64_t total = 0, not_finite = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -342,7 +342,7 @@ void sh_sum_add_loss(sh_sum *sum, const float *loss, uint32_t count, uint32_t co
     pthread_mutex_lock(&sum->trailer_lock);
     sum->own.trailer[WORD_LOSS] += total;
     sum->own.trailer[WORD_SAMPLES] += count;
-    sum->own.trailer[WORD_CORRECT] += correct;
+    sum->own.trailer[WORD_SCORE] += score;
     sum->own.trailer[WORD_LOSS_NOT_FINITE] += not_finite;
     pthread_mutex_unlock(&sum->trailer_lock);
 }
@@ -360,7 +360,7 @@ void sh_sum_set_totals(sh_sum *sum, const sh_sum_totals *totals)
     sum->own.trailer[WORD_LOSS] = finite ? (uint64_t)llrint(totals->loss / LOSS_UNIT) : 0;
     sum->own.trailer[WORD_LOSS_NOT_FINITE] = !finite;
     sum->own.trailer[WORD_SAMPLES] = totals->samples;
-    sum->own.trailer[WORD_CORRECT] = totals->correct;
+    sum->own.trailer[WORD_SCORE] = totals->score;
 }
 
 sh_sum_block sh_sum_own(const sh_sum *sum)
@@ -395,7 +395,7 @@ sh_sum_totals sh_sum_read_totals(const sh_sum *sum)
         .loss =
             words[WORD_LOSS_NOT_FINITE] > 0 ? NAN : (double)(int64_t)words[WORD_LOSS] * LOSS_UNIT,
         .samples = words[WORD_SAMPLES],
-        .correct = words[WORD_CORRECT],
+        .score = words[WORD_SCORE],
         .stops = words[WORD_STOPS],
         .next_view = (uint32_t)words[WORD_NEXT_VIEW],
         .check = words[WORD_CHECK],

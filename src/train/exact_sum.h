@@ -66,8 +66,8 @@ void sh_sum_add_part(sh_sum *sum, uint32_t tensor, uint32_t grain, const sh_grad
 void sh_sum_complete(sh_sum *sum, uint32_t tensor, uint32_t grain, const sh_gradient *part);
 
 /* Adds a grain's `count` samples: the loss of each, in units of 2^-32 within +-2^20 (a step's loss
- * wraps at 2^31; it is for reports alone), and how many were classified correctly. */
-void sh_sum_add_loss(sh_sum *sum, const float *loss, uint32_t count, uint32_t correct);
+ * wraps at 2^31; it is for reports alone), and their score (train/score.h). */
+void sh_sum_add_loss(sh_sum *sum, const float *loss, uint32_t count, uint64_t score);
 
 /* What a device says in the trailer beside its grains. */
 typedef struct sh_sum_note {
@@ -98,14 +98,14 @@ size_t sh_sum_elements(const sh_sum *sum, uint32_t tensor);
 
 typedef struct sh_sum_totals {
     double loss; /* summed over samples; NaN where one has no finite loss */
-    uint64_t samples, correct, stops;
+    uint64_t samples, score, stops;
     uint32_t next_view; /* that was said; 0: none */
     uint64_t check;     /* the sum of all devices' */
 } sh_sum_totals;
 
 /* Of the total: after the reduction. Alone, of what has been added so far. */
 sh_sum_totals sh_sum_read_totals(const sh_sum *sum);
-/* Puts loss, samples and correct ones into the own trailer. */
+/* Puts loss, samples and score into the own trailer. */
 void sh_sum_set_totals(sh_sum *sum, const sh_sum_totals *totals);
 
 typedef enum sh_verdict {

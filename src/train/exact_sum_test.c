@@ -563,7 +563,7 @@ static void totals_are_exact(void **state)
     sh_sum_totals totals = sh_sum_read_totals(sum);
     assert_true(totals.loss == 0.5 + 0x1p-32 + 0 + 0x1p-31); /* ties to even */
     assert_int_equal(totals.samples, 4);
-    assert_int_equal(totals.correct, 3);
+    assert_int_equal(totals.score, 3);
     assert_int_equal(totals.stops, 0);
     sh_sum_clear_trailer(sum);
     sh_sum_add_loss(sum, losses + 4, 2, 0);

@@ -37,7 +37,7 @@ static sh_replica *new_replica(const char *model)
     snprintf(job.model, sizeof job.model, "%s", model);
     snprintf(job.data, sizeof job.data, "digits:100/50");
     assert_ok(sh_job_complete(&job));
-    assert_ok(sh_replica_new(&replica, &job, &(sh_problem){1, 28, 28, 10}));
+    assert_ok(sh_replica_new(&replica, &job, &(sh_problem){1, 28, 28, 10, SH_TARGET_CLASS}));
     return replica;
 }
 

@@ -58,7 +58,7 @@ static void one_bit_flips_once(void **state)
     snprintf(job.model, sizeof job.model, "mlp:4-3-2");
     snprintf(job.data, sizeof job.data, "digits:30/10");
     assert_ok(sh_job_complete(&job));
-    assert_ok(sh_replica_new(&replica, &job, &(sh_problem){1, 2, 2, 2}));
+    assert_ok(sh_replica_new(&replica, &job, &(sh_problem){1, 2, 2, 2, SH_TARGET_CLASS}));
     setenv("SHOAL_TEST_FLIP", "laptop@1", 1);
     assert_ok(sh_flip_arm(&flip, "laptop"));
     assert_ok(sh_replica_hash(replica, before));

@@ -11,7 +11,7 @@
 
 enum { ELEMENTS = 1000 }; /* of a chunk */
 
-static const sh_problem problem = {1, 10, 10, 10};
+static const sh_problem problem = {1, 10, 10, 10, SH_TARGET_CLASS};
 
 /* 2,229 weights in one bucket: chunks of 1000, 1000 and 229. */
 static sh_replica *new_replica(const char *optimizer, const char *freeze)

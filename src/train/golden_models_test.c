@@ -130,9 +130,10 @@ typedef struct drawn_set {
     uint64_t seed;
 } drawn_set;
 
-static sh_status draw(const sh_dataset *dataset, sh_split split, uint32_t index, uint8_t *bytes,
-                      int32_t *label)
+static sh_status draw(const sh_dataset *dataset, sh_split split, uint32_t index, void *sample,
+                      void *target)
 {
+    uint8_t *bytes = sample;
     const drawn_set *set = (const drawn_set *)(const void *)dataset;
     const uint32_t class = index % CLASSES;
     const uint32_t row = 4 + 2 * class, column = 4 + 2 * (class * 7 % 10);
@@ -142,7 +143,7 @@ static sh_status draw(const sh_dataset *dataset, sh_split split, uint32_t index,
     for (uint32_t i = 0; i < PLANE; i++)
         if (i / SIDE == row || i % SIDE == column)
             bytes[class % CHANNELS * PLANE + i] += 96;
-    *label = (int32_t) class;
+    *(int32_t *)target = (int32_t) class;
     return SH_OK;
 }
 
@@ -162,7 +163,7 @@ static sh_dataset *drawn_data(const golden *g)
                                          .channels = CHANNELS,
                                          .height = SIDE,
                                          .width = SIDE,
-                                         .classes = CLASSES,
+                                         .outputs = CLASSES,
                                          .count = {SAMPLES, SAMPLES},
                                          .mean = {0.25f, 0.25f, 0.25f},
                                          .deviation = {0.25f, 0.25f, 0.25f}}},
@@ -327,7 +328,7 @@ static void compare_tensor(comparison *c, const sh_replica *replica, uint32_t te
 
 static void follow(const golden *g, const golden_job *wanted, const sh_kernels *kernels)
 {
-    static const sh_problem problem = {CHANNELS, SIDE, SIDE, CLASSES};
+    static const sh_problem problem = {CHANNELS, SIDE, SIDE, CLASSES, SH_TARGET_CLASS};
     comparison c = {wanted->model, kernels->name, 0};
     const sh_job job = job_of(g, wanted);
     char hash[SH_DIGEST_TEXT];

@@ -259,7 +259,8 @@ static sh_replica *replica_of(const sh_pipeline *pipeline, const sh_job *job)
 {
     sh_replica *replica;
     const sh_dataset_info *info = sh_pipeline_about(pipeline);
-    const sh_problem problem = {info->channels, info->height, info->width, info->classes};
+    const sh_problem problem = {info->channels, info->height, info->width, info->outputs,
+                                SH_TARGET_CLASS};
     assert_ok(sh_replica_new(&replica, job, &problem));
     return replica;
 }

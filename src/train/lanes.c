@@ -16,6 +16,11 @@
 #include "graph/live_bytes.h"
 #include "graph/recompute.h"
 
+sh_problem sh_lanes_problem(const sh_dataset_info *info)
+{
+    return (sh_problem){info->channels, info->height, info->width, info->outputs, info->target};
+}
+
 /* One program with an execution for each lane. */
 typedef struct lane_program {
     sh_lane_size size;

@@ -18,6 +18,7 @@
 #include "backend/profiler.h"
 #include "backend/program.h"
 #include "base/team.h"
+#include "data/dataset.h"
 #include "model/model.h"
 #include "train/footprint.h"
 
@@ -47,6 +48,9 @@ typedef struct sh_lanes_options {
 } sh_lanes_options;
 
 typedef struct sh_lanes sh_lanes;
+
+/* What a data set asks of a model. */
+sh_problem sh_lanes_problem(const sh_dataset_info *info);
 
 /*
  * Where `memory` says so, activations are computed again (graph/recompute.h), then there are fewer

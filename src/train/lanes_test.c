@@ -23,7 +23,7 @@ static sh_lanes_options some_options(const sh_kernels *kernels, uint32_t count)
     for (size_t i = 0; i < sizeof w2 / sizeof *w2; i++)
         w2[i] = (float)(i % 5) - 2;
     return (sh_lanes_options){
-        .model = {.spec = "mlp:12-4-3", .problem = {1, 3, 4, 3}},
+        .model = {.spec = "mlp:12-4-3", .problem = {1, 3, 4, 3, SH_TARGET_CLASS}},
         .kernels = kernels,
         .parameters = parameters,
         .count = count,
@@ -97,7 +97,7 @@ static void bytes_are_those_of_the_largest_programs(void **state)
 
     /* A model whose programs share much: once, and announced three times. */
     options = (sh_lanes_options){
-        .model = {.spec = "lenet", .problem = {1, 28, 28, 10}},
+        .model = {.spec = "lenet", .problem = {1, 28, 28, 10, SH_TARGET_CLASS}},
         .kernels = kernels,
         .parameters = lenet,
         .count = 1,
@@ -235,7 +235,7 @@ static void limits_are_kept_as_long_as_can_be(void **state)
     const sh_kernels *kernels = best();
     sh_lanes *lanes = NULL;
     sh_lanes_options options = {
-        .model = {.spec = "resnet:20", .problem = {3, 32, 32, 10}},
+        .model = {.spec = "resnet:20", .problem = {3, 32, 32, 10, SH_TARGET_CLASS}},
         .kernels = kernels,
         .parameters = all,
         .count = 3,

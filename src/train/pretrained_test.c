@@ -10,7 +10,7 @@
 #include "base/test.h"
 #include "train/snapshot.h"
 
-static const sh_problem problem = {1, 28, 28, 10};
+static const sh_problem problem = {1, 28, 28, 10, SH_TARGET_CLASS};
 
 #define TENSORS 4 /* of the model: fc1.weight, fc1.bias, fc2.weight, fc2.bias */
 #define MAX_STORED 16
@@ -223,7 +223,7 @@ static void long_lists_are_cut(void **state)
     sh_replica *replica;
     sh_job_init(&job);
     snprintf(job.model, sizeof job.model, "resnet:110");
-    assert_ok(sh_replica_new(&replica, &job, &(sh_problem){3, 32, 32, 10}));
+    assert_ok(sh_replica_new(&replica, &job, &(sh_problem){3, 32, 32, 10, SH_TARGET_CLASS}));
     const stored s = fitting(10);
     assert_fails(load(note, replica, &s, SH_PRETRAINED_BUT_LAST), SH_MISMATCH,
                  "missing: conv1.weight, bn1.weight, bn1.bias, bn1.running_mean and 543 more; not "
@@ -260,7 +260,7 @@ static void read_npy(const char *path, const char *shape, float *values, size_t 
 static void compute_logits(float *logits, const sh_replica *replica, const sh_job *job,
                            const sh_kernels *kernels, const float *pixels)
 {
-    const sh_problem cifar = {3, 32, 32, 10};
+    const sh_problem cifar = {3, 32, 32, 10, SH_TARGET_CLASS};
     const sh_model_options options = sh_replica_model(job, &cifar);
     sh_graph *graph;
     sh_program *program;
@@ -273,7 +273,7 @@ static void compute_logits(float *logits, const sh_replica *replica, const sh_jo
     assert_ok(sh_execution_new(&execution, program, lane, shared, replica->parameters));
     memcpy(sh_execution_input(execution, SH_MODEL_SAMPLES), pixels,
            IMAGES * 3 * 32 * 32 * sizeof(float));
-    memset(sh_execution_input(execution, SH_MODEL_LABELS), 0, IMAGES * sizeof(int32_t));
+    memset(sh_execution_input(execution, SH_MODEL_TARGETS), 0, IMAGES * sizeof(int32_t));
     assert_ok(sh_execution_prepare(execution));
     assert_ok(sh_execution_run(execution, NULL, NULL));
     memcpy(logits, sh_execution_output(execution, 3), IMAGES * 10 * sizeof(float));
@@ -299,7 +299,7 @@ static void a_published_resnet_20_computes_its_logits(void **state)
     assert_non_null(pixels);
     sh_job_init(&job);
     snprintf(job.model, sizeof job.model, "resnet:20");
-    assert_ok(sh_replica_new(&replica, &job, &(sh_problem){3, 32, 32, 10}));
+    assert_ok(sh_replica_new(&replica, &job, &(sh_problem){3, 32, 32, 10, SH_TARGET_CLASS}));
     assert_ok(sh_safetensors_open(&file, path));
     assert_ok(sh_pretrained_load(note, replica, file, SH_PRETRAINED_WHOLE));
     assert_string_equal(note, "");

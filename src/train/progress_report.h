@@ -7,6 +7,7 @@
 #ifndef SHOAL_TRAIN_PROGRESS_REPORT_H
 #define SHOAL_TRAIN_PROGRESS_REPORT_H
 
+#include "train/figures.h"
 #include "train/replica.h"
 #include "train/schedule.h"
 
@@ -15,6 +16,7 @@ typedef struct sh_progress_report {
     const sh_schedule *schedule; /* borrowed */
     uint64_t steps;              /* applied since the job began */
     sh_epoch_totals epoch;
+    sh_scale scale;   /* of its figures and of those below */
     uint32_t devices; /* in the view */
     uint32_t view;
     sh_sum_totals totals;     /* of the step, or of the lap */

@@ -29,8 +29,8 @@
 
 /* How the epoch under way has gone so far; over all devices. */
 typedef struct sh_epoch_totals {
-    double loss; /* summed over samples */
-    uint64_t samples, correct;
+    double loss;             /* summed over samples */
+    uint64_t samples, score; /* train/score.h */
 } sh_epoch_totals;
 
 typedef struct sh_replica {

@@ -40,7 +40,7 @@ static void follow(void *context, const sh_stage_outcome *outcome)
 static void what_is_told_of_a_step_is_all_of_it(void **state)
 {
     (void)state;
-    const sh_problem problem = {1, 28, 28, 10};
+    const sh_problem problem = {1, 28, 28, 10, SH_TARGET_CLASS};
     follower self = {0};
     sh_job job;
     sh_pipeline *pipeline;
@@ -90,7 +90,7 @@ static void statistics_keep_their_bits(void **state)
 {
     (void)state;
     static const uint32_t wires[] = {32, 16, 8};
-    const sh_problem problem = {1, 28, 28, 10};
+    const sh_problem problem = {1, 28, 28, 10, SH_TARGET_CLASS};
     for (size_t w = 0; w < 3; w++) {
         sh_job job;
         sh_replica *replica;

@@ -17,6 +17,22 @@ sh_pipeline_options sh_job_pipeline(const sh_job *job)
         .resize = job->resize,
         .normalize = job->normalize,
         .seed = job->seed,
+        .read =
+            {
+                .task = job->task,
+                .val_split = job->val_split,
+                .resize = job->resize,
+                .fit = job->fit,
+                .no_exif = job->no_exif,
+                .target = job->target,
+                .inputs = job->inputs,
+                .skip_lines = job->skip_lines,
+                .label_from = job->label_from,
+                .window = job->window,
+                .stride = job->stride,
+                .rate = job->rate,
+                .skip_damaged = job->skip_damaged,
+            },
     };
 }
 

@@ -80,7 +80,7 @@ sh_status sh_snapshot_save(const char *folder, const sh_job *job, const char *fi
     json_t *position =
         json_pack("{s:I, s:f, s:I, s:I}", "steps", (json_int_t)replica->steps, "epoch_loss",
                   replica->epoch.loss, "epoch_samples", (json_int_t)replica->epoch.samples,
-                  "epoch_correct", (json_int_t)replica->epoch.correct);
+                  "epoch_correct", (json_int_t)replica->epoch.score);
     position_text = position == NULL ? NULL : json_dumps(position, JSON_COMPACT);
     json_decref(position);
     if (position_text == NULL)

@@ -8,7 +8,7 @@
 #include "base/test.h"
 #include "store/checkpoint.h"
 
-static const sh_problem problem = {1, 28, 28, 10};
+static const sh_problem problem = {1, 28, 28, 10, SH_TARGET_CLASS};
 
 static sh_job job_with(const char *model, const char *freeze)
 {
@@ -61,7 +61,7 @@ static void assert_same(const sh_replica *a, const sh_replica *b)
     assert_memory_equal(ea, eb, a->summed * sizeof *ea);
     assert_memory_equal(xa, xb, a->summed * sizeof *xa);
     assert_true(a->steps == b->steps && a->epoch.loss == b->epoch.loss);
-    assert_true(a->epoch.samples == b->epoch.samples && a->epoch.correct == b->epoch.correct);
+    assert_true(a->epoch.samples == b->epoch.samples && a->epoch.score == b->epoch.score);
 }
 
 static void bring_back(const char *freeze)

@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "base/random.h"
+#include "train/score.h"
 #include "train/strategy_ops.h"
 #include "train/weight_check.h"
 
@@ -172,14 +173,15 @@ sh_status sh_stage_read_samples(const sh_stage *stage, sh_execution *execution, 
     const bool training = task->mode == SH_MODEL_TRAIN;
     const sh_split split = training ? SH_SPLIT_TRAIN : SH_SPLIT_VALIDATION;
     float *pixels = sh_execution_input(execution, SH_MODEL_SAMPLES);
-    int32_t *labels = sh_execution_input(execution, SH_MODEL_LABELS);
+    unsigned char *targets = sh_execution_input(execution, SH_MODEL_TARGETS);
+    const size_t target_bytes = sh_target_bytes(info->target, info->outputs);
     float *weights = training ? sh_execution_input(execution, SH_MODEL_LOSS_WEIGHTS) : NULL;
     uint32_t *keys = training ? sh_execution_input(execution, SH_MODEL_KEYS) : NULL;
     for (uint32_t i = 0; i < range.count; i++) {
         const uint32_t position = range.first + i;
         const uint32_t index = training ? sh_order_at(&task->order, position) : position;
         SH_TRY(sh_pipeline_read(stage->pipeline, split, task->batch.epoch, index,
-                                pixels + i * elements, &labels[i]));
+                                pixels + i * elements, targets + i * target_bytes));
         if (!training)
             continue;
         sh_random random =
@@ -203,12 +205,11 @@ sh_status sh_stage_compute_samples(sh_stage *stage, uint32_t lane, sh_range rang
     const uint64_t added = sh_stopwatch_added(watch, lane);
     SH_TRY(sh_execution_run(execution, sink, context));
     const float *loss = sh_execution_output(execution, 0);
-    const int32_t *predicted = sh_execution_output(execution, 1);
-    const int32_t *labels = sh_execution_output(execution, 2);
-    uint32_t correct = 0;
-    for (uint32_t i = 0; i < range.count; i++)
-        correct += predicted[i] == labels[i];
-    sh_sum_add_loss(stage->replica->sum, loss, range.count, correct);
+    const sh_dataset_info *info = sh_pipeline_about(stage->pipeline);
+    const uint64_t score =
+        sh_score(info->target, info->outputs, range.count, sh_execution_output(execution, 1),
+                 sh_execution_output(execution, 2));
+    sh_sum_add_loss(stage->replica->sum, loss, range.count, score);
     sh_stopwatch_add_run(watch, lane, begun, sh_execution_marked_ns(execution), added);
     return SH_OK;
 }

@@ -122,7 +122,7 @@ void sh_step_count(sh_trainer *trainer, uint64_t from, uint32_t count, const sh_
         replica->epoch = (sh_epoch_totals){0};
     replica->epoch.loss += totals->loss;
     replica->epoch.samples += totals->samples;
-    replica->epoch.correct += totals->correct;
+    replica->epoch.score += totals->score;
     replica->steps = from + count;
     const bool validate =
         replica->steps % schedule->epoch_steps == 0 || replica->steps >= schedule->total_steps;

@@ -90,7 +90,8 @@ static void small_job_open(small_job *small, const sh_trainer_options *timing)
     assert_ok(
         sh_pipeline_open(&small->pipeline, small->job.data, &(sh_pipeline_options){.resize = 0}));
     assert_ok(sh_kernels_choose(&small->kernels, NULL));
-    assert_ok(sh_replica_new(&small->replica, &small->job, &(sh_problem){1, 28, 28, 10}));
+    assert_ok(sh_replica_new(&small->replica, &small->job,
+                             &(sh_problem){1, 28, 28, 10, SH_TARGET_CLASS}));
     options.job = &small->job;
     options.pipeline = small->pipeline;
     options.kernels = small->kernels;
@@ -199,14 +200,18 @@ static void a_steps_time_is_parted(void **state)
     sh_stopwatch_release(&watch);
 }
 
+#define ACCOUNTED 20 /* steps */
+
 typedef struct account {
-    uint64_t steps, wall_ns, parts_ns;
+    uint64_t steps, wall_ns;
+    double found[ACCOUNTED]; /* the parts of each step, of its wall time */
 } account;
 
 static void take_account(void *context, const sh_step_times *times)
 {
     account *a = context;
     uint64_t parts = 0;
+    assert_true(a->steps < ACCOUNTED);
     a->steps++;
     assert_int_equal(times->step, a->steps);
     assert_int_equal(times->grains, 5);
@@ -217,10 +222,17 @@ static void take_account(void *context, const sh_step_times *times)
         parts += times->ns[i];
     }
     a->wall_ns += times->wall_ns;
-    a->parts_ns += parts;
+    a->found[a->steps - 1] = (double)parts / (double)times->wall_ns;
 }
 
-/* By the system's clock: the parts are the wall time, which is that of the steps. */
+static int by_size(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* By the system's clock: the parts are the wall time, which is that of the steps. Of the median
+ * step: another process may take the core between two looks at the clock. */
 static void parts_add_up(void **state)
 {
     (void)state;
@@ -234,12 +246,13 @@ static void parts_add_up(void **state)
                                                      .context = &a});
         const sh_part part = all_grains();
         const uint64_t begun_ns = sh_clock_now_ns(sh_clock_system());
-        for (int i = 0; i < 20; i++)
+        for (int i = 0; i < ACCOUNTED; i++)
             assert_ok(sh_trainer_step(small.trainer, &part, &result));
         const uint64_t took_ns = sh_clock_now_ns(sh_clock_system()) - begun_ns;
-        assert_int_equal(a.steps, 20);
+        assert_int_equal(a.steps, ACCOUNTED);
         assert_true(a.wall_ns <= took_ns && (double)a.wall_ns > 0.95 * (double)took_ns);
-        const double found = (double)a.parts_ns / (double)a.wall_ns;
+        qsort(a.found, ACCOUNTED, sizeof *a.found, by_size);
+        const double found = a.found[ACCOUNTED / 2];
         if (fabs(found - 1) > 0.005)
             fail_msg("%u lanes: the parts are %.4f of the wall time", lanes, found);
         print_message("%u lanes: the parts are %.4f of the wall time\n", lanes, found);

@@ -303,7 +303,7 @@ static sh_status make_updates(sh_trainer *trainer, sh_exchange *exchange, const 
         const sh_sum_totals totals = sh_sum_read_totals(replica->sum);
         lap->totals.loss += totals.loss;
         lap->totals.samples += totals.samples;
-        lap->totals.correct += totals.correct;
+        lap->totals.score += totals.score;
         lap->work.grains += batch->grains;
         lap->work.samples += batch->samples.count;
         lap->numbers->lr = trainer->rates.lr;

@@ -52,7 +52,7 @@ static void note_stage(void *context, const sh_stage_outcome *outcome)
 static void open_trainee(trainee *self)
 {
     const sh_kernels *kernels;
-    const sh_problem problem = {1, 28, 28, 10};
+    const sh_problem problem = {1, 28, 28, 10, SH_TARGET_CLASS};
     assert_ok(sh_pipeline_open(&self->pipeline, self->job.data, &(sh_pipeline_options){0}));
     assert_ok(sh_kernels_choose(&kernels, NULL));
     assert_ok(sh_replica_new(&self->replica, &self->job, &problem));
@@ -157,7 +157,7 @@ static double difference(const trainee *a, const trainee *b)
 {
     double way = 0, apart = 0;
     sh_replica *first;
-    const sh_problem problem = {1, 28, 28, 10};
+    const sh_problem problem = {1, 28, 28, 10, SH_TARGET_CLASS};
     assert_ok(sh_replica_new(&first, &a->job, &problem));
     for (size_t i = 0; i < first->weight_count; i++) {
         const double start = first->weights[i], came = a->replica->weights[i];

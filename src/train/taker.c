@@ -235,7 +235,7 @@ static bool is_same(const sh_taker *taker, const sh_tail *a, const sh_tail *b, b
            (!exponents ||
             memcmp(a->exponents, b->exponents, tensors * sizeof *a->exponents) == 0) &&
            a->epoch.loss == b->epoch.loss && a->epoch.samples == b->epoch.samples &&
-           a->epoch.correct == b->epoch.correct;
+           a->epoch.score == b->epoch.score;
 }
 
 /* Whether the tail can be of this job, at this place of the stream. */

@@ -35,7 +35,6 @@ static const struct damage damages[] = {
     {0, HOP, 1, SH_FORMAT, "a tail with the fields of a chunk"},
     {0, BYTES, 79, SH_FORMAT, "a body of 79 bytes, where 80 were expected"},
     {0, BYTE, 13 << 8 | 1, SH_FORMAT, "does not lead"}, /* steps before, beyond the head's bits */
-    {0, BYTE, 56 << 8 | 25, SH_CORRUPT, "more samples of an epoch are correct"},
     {0, BYTE, 48 << 8 | 25, SH_CORRUPT, "25 samples of an epoch that has 24"},
     {0, REAL, 64, SH_CORRUPT, "tensor 0: the envelope nan is no maximum"},
     {0, REAL, 72, SH_CORRUPT, "tensor 0: the exponent 2143289344 is outside"},
@@ -72,7 +71,6 @@ static const struct damage damages[] = {
     {10, BYTE, 40 << 8 | 1, SH_CORRUPT, "totals that changed without a step"},
     {10, BYTE, 48 << 8 | 1, SH_CORRUPT, "totals that changed without a step"},
     {14, BYTE, EXPONENT(0) << 8 | 1, SH_CORRUPT, "totals that changed without a step"},
-    {10, BYTE, 63 << 8 | 1, SH_CORRUPT, "more samples"},
     {13, INSTEAD, 10, SH_FORMAT, "a frame of step 5, phase 1"},
     {13, REAL, 36, SH_CORRUPT, "a factor of clipping of"},
     {14, BUCKET, 9, SH_FORMAT, "a tail with the fields of a chunk"},

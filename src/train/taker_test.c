@@ -30,14 +30,50 @@ typedef struct course_case {
 } course_case;
 
 static const course_case cases[] = {
-    {"dscnn:s", {1, 49, 10, 12}, "sgd", "", "cosine", 0.9f, 0, 700, 32, NULL},
-    {"dscnn:s", {1, 49, 10, 12}, "adam", "conv1*,bn1*", "step:1", 0, 0.5f, 1000, 32, NULL},
-    {"mlp:12-9-4", {1, 4, 3, 4}, "rmsprop", "", "constant", 0, 0.1f, 5, 32, NULL},
-    {"mlp:12-9-4", {1, 4, 3, 4}, "sgd", "fc1.weight", "one-cycle", 0, 0, 0, 32, NULL},
-    {"resnet:20", {3, 32, 32, 10}, "adamw", "layer1.*", "cosine", 0, 1, 0, 32, NULL},
-    {"dscnn:s", {1, 49, 10, 12}, "adam", "", "step:1", 0, 0.5f, 1000, 8, NULL}, /* statistics */
-    {"mlp:12-9-4", {1, 4, 3, 4}, "sgd", "", "cosine", 0.9f, 0.1f, 7, 16, NULL},
-    {"dscnn:s", {1, 49, 10, 12}, "adam", "", "cosine", 0, 0, 700, 32, "local:2"},
+    {"dscnn:s", {1, 49, 10, 12, SH_TARGET_CLASS}, "sgd", "", "cosine", 0.9f, 0, 700, 32, NULL},
+    {"dscnn:s",
+     {1, 49, 10, 12, SH_TARGET_CLASS},
+     "adam",
+     "conv1*,bn1*",
+     "step:1",
+     0,
+     0.5f,
+     1000,
+     32,
+     NULL},
+    {"mlp:12-9-4", {1, 4, 3, 4, SH_TARGET_CLASS}, "rmsprop", "", "constant", 0, 0.1f, 5, 32, NULL},
+    {"mlp:12-9-4",
+     {1, 4, 3, 4, SH_TARGET_CLASS},
+     "sgd",
+     "fc1.weight",
+     "one-cycle",
+     0,
+     0,
+     0,
+     32,
+     NULL},
+    {"resnet:20",
+     {3, 32, 32, 10, SH_TARGET_CLASS},
+     "adamw",
+     "layer1.*",
+     "cosine",
+     0,
+     1,
+     0,
+     32,
+     NULL},
+    {"dscnn:s",
+     {1, 49, 10, 12, SH_TARGET_CLASS},
+     "adam",
+     "",
+     "step:1",
+     0,
+     0.5f,
+     1000,
+     8,
+     NULL}, /* statistics */
+    {"mlp:12-9-4", {1, 4, 3, 4, SH_TARGET_CLASS}, "sgd", "", "cosine", 0.9f, 0.1f, 7, 16, NULL},
+    {"dscnn:s", {1, 49, 10, 12, SH_TARGET_CLASS}, "adam", "", "cosine", 0, 0, 700, 32, "local:2"},
 };
 #define CASES (sizeof cases / sizeof *cases)
 
@@ -88,7 +124,7 @@ static print print_of(const sh_replica *replica)
     sh_digest_add(digest, &replica->phase, sizeof replica->phase);
     sh_digest_add(digest, &replica->epoch.loss, sizeof replica->epoch.loss);
     sh_digest_add(digest, &replica->epoch.samples, sizeof replica->epoch.samples);
-    sh_digest_add(digest, &replica->epoch.correct, sizeof replica->epoch.correct);
+    sh_digest_add(digest, &replica->epoch.score, sizeof replica->epoch.score);
     assert_ok(sh_digest_finish(digest, made.hex));
     free(envelopes);
     free(exponents);
@@ -282,7 +318,7 @@ static void apply_step(const struct world *world, struct donor *donor, double cl
         replica->epoch = (sh_epoch_totals){0};
     replica->epoch.loss += totals.loss;
     replica->epoch.samples += totals.samples;
-    replica->epoch.correct += totals.correct;
+    replica->epoch.score += totals.score;
     replica->steps++;
 }
 
@@ -593,8 +629,9 @@ static void keep_frames(struct record *record, sh_giver *giver)
  *
  *     0 T   1 W0   2 W1 3 A1 4 B1   5 W2 6 A2 7 B2   8 S1 9 S2   10 T   11 S1 12 S2   13 T   14 T
  */
-static const course_case damaged = {"mlp:12-9-4", {1, 4, 3, 4}, "adam", "fc2.*", "constant", 0,
-                                    0.1f,         100,          32,     NULL};
+static const course_case damaged = {
+    "mlp:12-9-4", {1, 4, 3, 4, SH_TARGET_CLASS}, "adam", "fc2.*", "constant", 0, 0.1f, 100, 32,
+    NULL};
 
 static struct world *record_stream(struct record *record)
 {

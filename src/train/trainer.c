@@ -24,7 +24,7 @@ static sh_status open_lanes(sh_stage *stage, const sh_trainer_options *options)
     const struct sh_strategy_ops *ops = stage->strategy->ops;
     const sh_replica *replica = stage->replica;
     const sh_dataset_info *info = sh_pipeline_about(options->pipeline);
-    const sh_problem problem = {info->channels, info->height, info->width, info->classes};
+    const sh_problem problem = sh_lanes_problem(info);
     const sh_schedule *schedule = &stage->schedule;
     const uint32_t grain = stage->job->grain;
     const uint64_t weights = replica->weight_count * sizeof *replica->weights;

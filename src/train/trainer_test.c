@@ -245,7 +245,7 @@ static void *device_main(void *argument)
     sh_replica *replica;
     sh_trainer *trainer;
     const sh_kernels *kernels;
-    const sh_problem problem = {1, 28, 28, 10};
+    const sh_problem problem = {1, 28, 28, 10, SH_TARGET_CLASS};
     assert_ok(sh_pipeline_open(&pipeline, e->job.data, &(sh_pipeline_options){.resize = 0}));
     assert_ok(sh_kernels_choose(&kernels, NULL));
     assert_ok(sh_replica_new(&replica, &e->job, &problem));
@@ -308,7 +308,7 @@ static void weights_do_not_depend_on_who_computes(void **state)
             for (uint32_t d = 0; d < together.devices; d++)
                 assert_string_equal(together.hash[d], alone.hash[0]);
             assert_true(together.validation.loss == alone.validation.loss);
-            assert_int_equal(together.validation.correct, alone.validation.correct);
+            assert_int_equal(together.validation.score, alone.validation.score);
             assert_int_equal(together.validation.samples, 50);
         }
     }
@@ -408,7 +408,7 @@ static void a_few_samples_are_learnt_by_heart(void **state)
     e.steps = 60;
     run(&e);
     assert_int_equal(e.last_step.samples, 30);
-    assert_int_equal(e.last_step.correct, 30);
+    assert_int_equal(e.last_step.score, 30);
     assert_true(e.last_step.loss / 30 < 0.1);
 }
 
@@ -533,7 +533,8 @@ static void workshop_open(workshop *shop, experiment *e, uint32_t lanes)
     assert_ok(sh_job_complete(&e->job));
     assert_ok(sh_pipeline_open(&shop->pipeline, e->job.data, &(sh_pipeline_options){.resize = 0}));
     assert_ok(sh_kernels_choose(&kernels, NULL));
-    assert_ok(sh_replica_new(&shop->replica, &e->job, &(sh_problem){1, 28, 28, 10}));
+    assert_ok(
+        sh_replica_new(&shop->replica, &e->job, &(sh_problem){1, 28, 28, 10, SH_TARGET_CLASS}));
     assert_ok(sh_trainer_new(&shop->trainer, &(sh_trainer_options){.job = &e->job,
                                                                    .pipeline = shop->pipeline,
                                                                    .kernels = kernels,
@@ -726,7 +727,7 @@ static void samples_are_brought_before_their_step(void **state)
                                          .channels = 1,
                                          .height = 8,
                                          .width = 8,
-                                         .classes = 10,
+                                         .outputs = 10,
                                          .count = {WATCHED, WATCHED},
                                          .deviation = {1}}},
                        .schedule = sh_schedule_of(&e.job, WATCHED),
@@ -740,7 +741,7 @@ static void samples_are_brought_before_their_step(void **state)
     sh_sum_totals totals;
     assert_ok(sh_pipeline_adopt(&pipeline, &set.base, &(sh_pipeline_options){.resize = 0}));
     assert_ok(sh_kernels_choose(&kernels, NULL));
-    assert_ok(sh_replica_new(&replica, &e.job, &(sh_problem){1, 8, 8, 10}));
+    assert_ok(sh_replica_new(&replica, &e.job, &(sh_problem){1, 8, 8, 10, SH_TARGET_CLASS}));
     assert_ok(sh_trainer_new(&trainer, &(sh_trainer_options){.job = &e.job,
                                                              .pipeline = pipeline,
                                                              .kernels = kernels,

@@ -109,7 +109,7 @@ typedef struct tail_head {
     uint32_t passed, tensors;
     uint64_t steps_before, steps_after;
     uint32_t phase_before, phase_after;
-    uint64_t clip, loss, samples, correct;
+    uint64_t clip, loss, samples, score;
 } tail_head;
 _Static_assert(sizeof(tail_head) == SH_TAIL_HEAD_BYTES, "the head has no gaps");
 
@@ -145,7 +145,7 @@ void sh_tail_encode(unsigned char *body, const sh_tail *tail, uint32_t tensors)
         .clip = bits_of(tail->clip),
         .loss = bits_of(tail->epoch.loss),
         .samples = htole64(tail->epoch.samples),
-        .correct = htole64(tail->epoch.correct),
+        .score = htole64(tail->epoch.score),
     };
     memcpy(body, &head, sizeof head);
     body += sizeof head;
@@ -164,7 +164,7 @@ sh_status sh_tail_decode(sh_tail *tail, const unsigned char *body, uint32_t tens
     tail->after = (sh_position){le64toh(head.steps_after), le32toh(head.phase_after)};
     tail->clip = double_of(head.clip);
     tail->epoch =
-        (sh_epoch_totals){double_of(head.loss), le64toh(head.samples), le64toh(head.correct)};
+        (sh_epoch_totals){double_of(head.loss), le64toh(head.samples), le64toh(head.score)};
     if (tail->passed < SH_PASSED_NOTHING || tail->passed > SH_PASSED_LAP)
         return sh_fail(SH_FORMAT, "a stage that passed in an unknown way, %u",
                        (unsigned)tail->passed);
@@ -181,8 +181,6 @@ sh_status sh_tail_decode(sh_tail *tail, const unsigned char *body, uint32_t tens
         return sh_fail(SH_CORRUPT, "a factor of clipping of %g", tail->clip);
     if (!isfinite(tail->epoch.loss))
         return sh_fail(SH_CORRUPT, "an epoch's loss that is no number");
-    if (tail->epoch.correct > tail->epoch.samples)
-        return sh_fail(SH_CORRUPT, "more samples of an epoch are correct than there were");
     sh_words_copy(tail->envelopes, body, tensors, sizeof(float));
     sh_words_copy(tail->exponents, body + tensors * sizeof(float), tensors, sizeof(int32_t));
     return SH_OK;

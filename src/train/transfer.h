@@ -29,7 +29,7 @@
  *     byte 0        4         8             16           24           28          32
  *          | passed | tensors | steps before | steps after | phase b. | phase a. |
  *     byte 32      40          48               56               64
- *          | clip  | epoch loss | epoch samples | epoch correct | envelopes ... | exponents ... |
+ *          | clip  | epoch loss | epoch samples | epoch score   | envelopes ... | exponents ... |
  *
  * clip and loss are doubles; envelopes (float) and exponents (int32) have a value for each of the
  * `tensors` of the sum, as they are after the stage. Those that the stage's sums are scaled by are

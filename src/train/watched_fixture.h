@@ -86,12 +86,12 @@ static inline bool watched_touch(const sh_dataset *dataset, sh_split split, uint
 }
 
 static inline sh_status watched_read(const sh_dataset *dataset, sh_split split, uint32_t index,
-                                     uint8_t *bytes, int32_t *label)
+                                     void *sample, void *target)
 {
     watched_set *set = (watched_set *)(uintptr_t)dataset;
     const uint64_t next = set->step + 1;
-    memset(bytes, (int)(10 * index), 64);
-    *label = (int32_t)index % 10;
+    memset(sample, (int)(10 * index), 64);
+    *(int32_t *)target = (int32_t)index % 10;
     if (split == SH_SPLIT_VALIDATION) {
         wait_there(set, split, index); /* brought while others are computed */
         return SH_OK;

@@ -22,7 +22,8 @@ sh_status sh_workbench_open(sh_workbench **bench, const sh_job *job, sh_dataset 
         SH_TRY_DONE(sh_pipeline_open(&fresh->pipeline, data != NULL ? data : job->data, &options));
     SH_TRY_DONE(sh_kernels_choose(&fresh->kernels, NULL));
     const sh_dataset_info *info = sh_pipeline_about(fresh->pipeline);
-    const sh_problem problem = {info->channels, info->height, info->width, info->classes};
+    const sh_problem problem = sh_lanes_problem(info);
+    fresh->scale = sh_scale_of(fresh->pipeline);
     SH_TRY_DONE(sh_replica_new(&fresh->replica, &fresh->job, &problem));
     *bench = fresh;
     return SH_OK;

@@ -12,6 +12,7 @@
 #ifndef SHOAL_TRAIN_WORKBENCH_H
 #define SHOAL_TRAIN_WORKBENCH_H
 
+#include "train/figures.h"
 #include "train/flip.h"
 #include "train/trainer.h"
 
@@ -20,6 +21,7 @@ typedef struct sh_workbench {
     sh_pipeline *pipeline;
     const sh_kernels *kernels;
     sh_replica *replica;
+    sh_scale scale;        /* of its figures */
     sh_trainer *trainer;   /* after sh_workbench_start */
     bool evaluate_only;    /* set before sh_workbench_start: nothing will be trained */
     sh_flip flip;          /* for tests */

@@ -50,7 +50,7 @@ static sh_job job_of(const way *each)
     return job;
 }
 
-static const sh_problem problem = {1, 49, 10, 12};
+static const sh_problem problem = {1, 49, 10, 12, SH_TARGET_CLASS};
 
 /* What grain `grain` of local step `step` gives as the gradient of element i. */
 static float made_up(uint32_t step, uint32_t grain, size_t i)
@@ -359,7 +359,7 @@ static outcome train(float *first, const sh_pipeline *pipeline, const sh_job *jo
     sh_replica *replica;
     sh_trainer *trainer;
     assert_ok(sh_kernels_choose(&kernels, NULL));
-    assert_ok(sh_replica_new(&replica, job, &(sh_problem){1, SIDE, SIDE, OUT}));
+    assert_ok(sh_replica_new(&replica, job, &(sh_problem){1, SIDE, SIDE, OUT, SH_TARGET_CLASS}));
     got.count = replica->weight_count;
     if (first != NULL)
         memcpy(first, replica->weights, ALL * sizeof *first);
@@ -480,7 +480,7 @@ static void lanes_do_not_matter(void **state)
             assert_int_equal(got.status, SH_OK);
             assert_memory_equal(got.weights, expected.weights, got.count * sizeof(float));
             assert_true(got.validation.loss == expected.validation.loss);
-            assert_int_equal(got.validation.correct, expected.validation.correct);
+            assert_int_equal(got.validation.score, expected.validation.score);
             free(got.weights);
         }
         free(expected.weights);

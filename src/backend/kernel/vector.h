@@ -119,7 +119,7 @@ VEC_INLINE void vec_store_part(float *to, vec x, size_t count)
     const vec_int lane = {0, 1, 2, 3, 4, 5, 6, 7};
     _mm256_maskstore_ps(to, (__m256i)(lane < (int32_t)count), (__m256)x);
 #else
-    memcpy(to, &x, count * sizeof *to);
+    memcpy(to, &x, (count < VEC ? count : VEC) * sizeof *to);
 #endif
 }
 

@@ -64,6 +64,56 @@ static void argmax(const sh_call *call)
 
 const sh_lowering sh_lower_argmax = {.run = argmax};
 
+/*
+ * Of a logit x and its target t the loss is max(x, 0) - x t + log(1 + e^-|x|): no overflow. A
+ * sample's terms are added up in blocks, and the blocks in order.
+ */
+#define TERMS 256
+
+static void binary_cross_entropy(const sh_call *call)
+{
+    const size_t N = call->in_type[0].shape.dim[0];
+    const size_t K = sh_shape_count(&call->in_type[0].shape) / N;
+    const float *logits = call->in[0], *target = call->in[1];
+    float *loss = call->out[0], terms[TERMS];
+    for (size_t n = 0; n < N; n++, logits += K, target += K) {
+        float sum = 0;
+        for (size_t first = 0; first < K; first += TERMS) {
+            const size_t count = K - first < TERMS ? K - first : TERMS;
+            const float *x = logits + first, *t = target + first;
+            for (size_t i = 0; i < count; i++)
+                terms[i] = x[i] < 0 ? x[i] : -x[i];
+            call->kernels->map(SH_EXP, count, terms, terms);
+            for (size_t i = 0; i < count; i++)
+                terms[i] = 1.0f + terms[i];
+            call->kernels->map(SH_LOG, count, terms, terms);
+            for (size_t i = 0; i < count; i++) {
+                const float product = x[i] * t[i];
+                const float above = x[i] < 0 ? 0.0f : x[i];
+                terms[i] = (above - product) + terms[i];
+            }
+            sum += call->kernels->sum_above(count, 0, terms);
+        }
+        loss[n] = sum / (float)K;
+    }
+}
+
+const sh_lowering sh_lower_binary_cross_entropy = {.run = binary_cross_entropy};
+
+static void binary_cross_entropy_grad(const sh_call *call)
+{
+    const size_t N = call->in_type[0].shape.dim[0];
+    const size_t K = sh_shape_count(&call->in_type[0].shape) / N;
+    const float *logits = call->in[0], *target = call->in[1], *dloss = call->in[2];
+    float *d = call->out[0];
+    call->kernels->activate(SH_OP_sigmoid, 0, N * K, logits, d);
+    for (size_t n = 0; n < N; n++, target += K, d += K)
+        for (size_t k = 0; k < K; k++)
+            d[k] = dloss[n] * ((d[k] - target[k]) / (float)K);
+}
+
+const sh_lowering sh_lower_binary_cross_entropy_grad = {.run = binary_cross_entropy_grad};
+
 /* Prediction and target [N, P]. */
 static void mse(const sh_call *call)
 {

@@ -70,7 +70,7 @@ sh_status sh_model_list(size_t index, sh_model_info *info)
                            .channels = problem->channels,
                            .height = problem->height,
                            .width = problem->width,
-                           .classes = problem->classes};
+                           .classes = problem->outputs};
     const sh_model_options options = {.spec = def->example, .problem = def->example_problem};
     SH_TRY(sh_model_build(&graph, &options, 1, SH_MODEL_EVALUATE));
     for (size_t i = 0; i < graph->node_count; i++) {

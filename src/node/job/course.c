@@ -22,6 +22,7 @@ static sh_progress_report report_of(const sh_course *course)
         .schedule = schedule,
         .steps = replica->steps,
         .epoch = replica->epoch,
+        .scale = course->bench->scale,
         .devices = course->devices,
         .view = course->view,
     };

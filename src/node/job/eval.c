@@ -63,8 +63,11 @@ sh_status sh_eval(const sh_eval_options *options, sh_eval_result *result)
     fresh.seconds = (double)(sh_clock_now_ns(sh_clock_system()) - start_ns) * 1e-9;
     fresh.parameters = sh_model_parameters(bench->replica->graph);
     fresh.samples = totals.samples;
-    fresh.loss = totals.loss / (double)totals.samples;
-    fresh.accuracy = (double)totals.correct / (double)totals.samples;
+    const sh_figures figures =
+        sh_figures_of(&bench->scale, totals.loss, totals.score, totals.samples);
+    fresh.loss = figures.loss;
+    fresh.accuracy = figures.accuracy;
+    fresh.mae = figures.mae;
     SH_TRY_DONE(sh_replica_hash(bench->replica, fresh.weights_hash));
     *result = fresh;
 done:

@@ -161,7 +161,9 @@ static double recent_rate(training *t, uint32_t samples)
 /* An event with all that a report says. */
 static sh_event describe(const training *t, sh_event_kind kind, const sh_progress_report *report)
 {
-    const double samples = (double)report->epoch.samples;
+    const sh_epoch_totals *epoch = &report->epoch;
+    const sh_figures figures =
+        sh_figures_of(&t->bench->scale, epoch->loss, epoch->score, epoch->samples);
     return (sh_event){
         .kind = kind,
         .devices = report->devices,
@@ -174,8 +176,10 @@ static sh_event describe(const training *t, sh_event_kind kind, const sh_progres
         .total_steps = report->schedule->total_steps,
         .samples = report->epoch.samples,
         .seconds = seconds_since(t->start_ns),
-        .loss = samples > 0 ? report->epoch.loss / samples : 0,
-        .accuracy = samples > 0 ? (double)report->epoch.correct / samples : 0,
+        .loss = figures.loss,
+        .accuracy = figures.accuracy,
+        .numbers = isnan(figures.accuracy),
+        .mae = figures.mae,
     };
 }
 
@@ -231,25 +235,29 @@ static sh_status on_validated(void *context, const sh_progress_report *report,
                               const sh_sum_totals *validation)
 {
     training *t = context;
-    const double samples = (double)validation->samples;
+    const sh_figures figures =
+        sh_figures_of(&t->bench->scale, validation->loss, validation->score, validation->samples);
     sh_event event = describe(t, SH_EVENT_EPOCH, report);
-    event.val_loss = validation->loss / samples;
-    event.val_accuracy = (double)validation->correct / samples;
+    event.val_loss = figures.loss;
+    event.val_accuracy = figures.accuracy;
+    event.val_mae = figures.mae;
     event.samples_per_second = (double)t->summary->samples / event.seconds;
     t->summary->train_loss = event.loss;
     t->summary->val_loss = event.val_loss;
     t->summary->val_accuracy = event.val_accuracy;
+    t->summary->val_mae = event.val_mae;
+    t->summary->numbers = event.numbers;
     observe(t, &event);
     if (report->steps == t->start_steps) /* nothing was left to do: all is written already */
         return SH_OK;
     note_failure(t, sh_scalars_epoch(&t->scalars, date(), &event));
     sh_run_journal_epoch(t->journal, &event);
     json_t *json = json_pack(
-        "{s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "epoch", (json_int_t)event.epoch, "step",
+        "{s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "epoch", (json_int_t)event.epoch, "step",
         (json_int_t)event.total_step, "seconds", number(round(event.seconds * 1e3) * 1e-3),
         "samples_per_second", number(round(event.samples_per_second * 10) * 0.1), "loss",
         number(event.loss), "accuracy", number(event.accuracy), "val_loss", number(event.val_loss),
-        "val_accuracy", number(event.val_accuracy));
+        "val_accuracy", number(event.val_accuracy), "val_mae", number(event.val_mae));
     char *line = json == NULL ? NULL : json_dumps(json, JSON_REAL_PRECISION(9));
     json_decref(json);
     if (line == NULL)
@@ -423,13 +431,14 @@ static sh_status write_summary(const training *t, const char *ending)
 {
     const sh_summary *s = t->summary;
     json_t *json = json_pack(
-        "{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:f, s:f, s:o, s:o, s:o, s:s, s:I, s:I}", "model",
+        "{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:f, s:f, s:o, s:o, s:o, s:o, s:s, s:I, s:I}", "model",
         s->model, "data", s->data, "ending", ending, "parameters", (json_int_t)s->parameters,
         "epochs", (json_int_t)s->epochs, "steps", (json_int_t)s->steps, "samples",
         (json_int_t)s->samples, "train_seconds", s->train_seconds, "samples_per_second",
         s->samples_per_second, "train_loss", number(s->train_loss), "val_loss", number(s->val_loss),
-        "val_accuracy", number(s->val_accuracy), "weights_hash", s->weights_hash, "redone_steps",
-        (json_int_t)s->redone_steps, "devices", (json_int_t)s->device_count);
+        "val_accuracy", number(s->val_accuracy), "val_mae", number(s->val_mae), "weights_hash",
+        s->weights_hash, "redone_steps", (json_int_t)s->redone_steps, "devices",
+        (json_int_t)s->device_count);
     if (json == NULL)
         return sh_fail_memory(1024, "the summary");
     const sh_status status = sh_run_write_json(t->run, SH_RUN_SUMMARY, json);
@@ -554,7 +563,8 @@ sh_status sh_train(const sh_train_options *options, sh_summary *summary)
     const uint32_t devices = sh_company_devices(options);
     sh_train_options asked = *options;
     training t = {.options = &asked, .summary = summary};
-    *summary = (sh_summary){.train_loss = NAN, .val_loss = NAN, .val_accuracy = NAN};
+    *summary =
+        (sh_summary){.train_loss = NAN, .val_loss = NAN, .val_accuracy = NAN, .val_mae = NAN};
     if (devices > SH_DEVICES_MAX)
         return sh_fail(SH_LIMIT, "%u devices: a job has at most %d", devices, SH_DEVICES_MAX);
     SH_TRY(sh_train_options_complete(&asked));

@@ -228,7 +228,9 @@ void sh_run_journal_step(sh_run_journal *journal, const sh_progress_report *repo
 {
     if (journal == NULL)
         return;
-    const double samples = (double)report->totals.samples;
+    const sh_sum_totals *totals = &report->totals;
+    const sh_figures figures =
+        sh_figures_of(&report->scale, totals->loss, totals->score, totals->samples);
     sh_journal_step(journal->store, &(sh_journal_step_row){
                                         .step = report->steps,
                                         .at_ns = now_ns(),
@@ -237,8 +239,8 @@ void sh_run_journal_step(sh_run_journal *journal, const sh_progress_report *repo
                                         .epoch = report->batch.epoch + 1,
                                         .samples = (uint32_t)report->totals.samples,
                                         .redone = report->redone,
-                                        .loss = report->totals.loss / samples,
-                                        .accuracy = (double)report->totals.correct / samples,
+                                        .loss = figures.loss,
+                                        .accuracy = figures.accuracy,
                                     });
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "node/record/scalars.h"
 
+#include <math.h>
+
 sh_status sh_scalars_step(sh_scalars *scalars, double at, const sh_progress_report *report,
                           double samples_per_second)
 {
@@ -10,11 +12,14 @@ sh_status sh_scalars_step(sh_scalars *scalars, double at, const sh_progress_repo
     if (scalars->file == NULL || now.samples <= before.samples ||
         (at - scalars->at) * SH_SCALARS_RATE < 1)
         return SH_OK;
-    const double samples = (double)(now.samples - before.samples);
+    const sh_figures figures =
+        sh_figures_of(&report->scale, now.loss - before.loss, now.score - before.score,
+                      now.samples - before.samples);
+    const bool numbers = isnan(figures.accuracy);
     *scalars = (sh_scalars){scalars->file, report->batch.epoch, now, at};
     const sh_scalar values[] = {
-        {"train/loss", (now.loss - before.loss) / samples},
-        {"train/accuracy", (double)(now.correct - before.correct) / samples},
+        {"train/loss", figures.loss},
+        {numbers ? "train/mae" : "train/accuracy", numbers ? figures.mae : figures.accuracy},
         {"samples_per_second", samples_per_second},
     };
     return sh_tensorboard_add(scalars->file, at, report->steps, values,
@@ -24,7 +29,8 @@ sh_status sh_scalars_step(sh_scalars *scalars, double at, const sh_progress_repo
 sh_status sh_scalars_epoch(sh_scalars *scalars, double at, const sh_event *epoch)
 {
     const sh_scalar values[] = {{"val/loss", epoch->val_loss},
-                                {"val/accuracy", epoch->val_accuracy}};
+                                {epoch->numbers ? "val/mae" : "val/accuracy",
+                                 epoch->numbers ? epoch->val_mae : epoch->val_accuracy}};
     if (scalars->file == NULL)
         return SH_OK;
     SH_TRY(sh_tensorboard_add(scalars->file, at, epoch->total_step, values,

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The figure that stands beside the loss, as an integer that devices add up, so that it too is the
+ * same bits whoever computed what:
+ *
+ *     classes   samples whose likeliest class is the right one      accuracy = score / samples
+ *     labels    labels that are told rightly: told where the logit  accuracy = score / (samples
+ *               is above 0                                          outputs)
+ *     numbers   mean absolute error of each sample, in units of     mean absolute error
+ *               2^-24, at most 2^15
+ *     samples   as numbers
+ *
+ *     sh_sum_add_loss(sum, loss, count, sh_score(target, outputs, count, answers, targets));
+ *     printf("%g", sh_score_figure(target, outputs, totals.score, totals.samples));
+ *
+ * Threads: any.
+ */
+#ifndef SHOAL_TRAIN_SCORE_H
+#define SHOAL_TRAIN_SCORE_H
+
+#include <stdint.h>
+
+#include "tensor/target.h"
+
+/* Of `count` samples: what the model answers and the targets, outputs 1 and 2 of its graph
+ * (model/model.h). */
+uint64_t sh_score(sh_target target, uint32_t outputs, uint32_t count, const void *answers,
+                  const void *targets);
+
+/* The figure of a score over so many samples; 0 without samples. */
+double sh_score_figure(sh_target target, uint32_t outputs, uint64_t score, uint64_t samples);
+
+/* "accuracy" or "mae". */
+const char *sh_score_name(sh_target target);
+
+#endif
