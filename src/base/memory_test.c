@@ -169,7 +169,7 @@ static void pages_are_zero_and_go_back(void **state)
         sh_pages_free(pages, sizes[i]);
     }
     void *untouched = NULL;
-    assert_fails(sh_pages_new(&untouched, SIZE_MAX / 2, "a whale"), SH_NO_MEMORY, "a whale");
+    assert_fails(sh_pages_new(&untouched, SIZE_MAX - 4095, "a whale"), SH_NO_MEMORY, "a whale");
     assert_null(untouched);
     sh_pages_free(NULL, 7);
     sh_memory_trim();

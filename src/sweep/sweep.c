@@ -6,8 +6,9 @@
  */
 #include "shoal/sweep.h"
 
+#include <dirent.h>
 #include <errno.h>
-#include <fts.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,17 +76,46 @@ static sh_status find_programs(sweep *self)
     return SH_OK;
 }
 
-static sh_status remove_folder(char *folder)
+/* Removes what is in an open folder, which is closed; 0 or the first error. (fts(3) of 32-bit
+ * systems ends early where a file's number needs 64 bits.) */
+static int remove_inside(int folder)
 {
     int error = 0;
-    FTS *tree = fts_open((char *[]){folder, NULL}, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
-    if (tree == NULL)
-        return sh_fail_errno(errno, "%s: cannot be removed", folder);
-    for (FTSENT *entry; (entry = fts_read(tree)) != NULL;)
-        if (entry->fts_info != FTS_D && remove(entry->fts_accpath) != 0 && errno != ENOENT)
-            error = errno;
-    fts_close(tree);
-    return error == 0 ? SH_OK : sh_fail_errno(error, "%s: cannot be removed", folder);
+    DIR *entries = folder < 0 ? NULL : fdopendir(folder);
+    if (entries == NULL) {
+        error = errno;
+        if (folder >= 0)
+            close(folder);
+        return error;
+    }
+    for (const struct dirent *each; (each = readdir(entries)) != NULL;) {
+        const char *name = each->d_name;
+        if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
+            unlinkat(dirfd(entries), name, 0) == 0)
+            continue;
+        int wrong = errno;
+        if (wrong == EISDIR || wrong == EPERM) { /* Linux, POSIX */
+            const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+            wrong = remove_inside(openat(dirfd(entries), name, flags));
+            if (unlinkat(dirfd(entries), name, AT_REMOVEDIR) != 0 && wrong == 0)
+                wrong = errno;
+        }
+        if (wrong != ENOENT && error == 0)
+            error = wrong;
+    }
+    closedir(entries);
+    return error;
+}
+
+static sh_status remove_folder(const char *folder)
+{
+    const int open_folder = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (open_folder < 0 && errno == ENOENT)
+        return SH_OK;
+    const int error = remove_inside(open_folder);
+    if (error != 0 || (rmdir(folder) != 0 && errno != ENOENT))
+        return sh_fail_errno(error != 0 ? error : errno, "%s: cannot be removed", folder);
+    return SH_OK;
 }
 
 /* ---- one trial ---- */

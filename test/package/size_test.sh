@@ -4,7 +4,7 @@
 set -euo pipefail
 
 : "${SHOAL_BUILD:?the build folder}" "${CMAKE:=cmake}"
-limit_bytes=1000000
+limit_bytes=2000000
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
