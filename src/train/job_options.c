@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "shoal/train.h"
+#include "train/class_weights.h"
 #include "train/exact_sum.h"
 #include "train/optimizer.h"
 #include "train/rate.h"
@@ -274,6 +275,7 @@ sh_status sh_job_complete(sh_job *job)
     const sh_optimizer_settings settings = sh_optimizer_settings_of(job);
     SH_TRY(sh_optimizer_check(optimizer, &settings));
     SH_TRY(sh_rate_parse(&rate, job->schedule, (double)job->warmup));
+    SH_TRY(sh_class_weights_check(job->class_weights));
     const sh_pipeline_options pipeline = sh_job_pipeline(job);
     return sh_pipeline_check(&pipeline);
 }

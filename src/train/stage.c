@@ -54,6 +54,7 @@ void sh_stage_release(sh_stage *stage)
 {
     pthread_mutex_destroy(&stage->turn.lock);
     free(stage->spans.bucket_of);
+    free(stage->class_weights);
 }
 
 void sh_stage_aim_spans(sh_stage *stage)
@@ -187,6 +188,11 @@ sh_status sh_stage_read_samples(const sh_stage *stage, sh_execution *execution, 
         sh_random random =
             sh_random_for(stage->job->seed, SH_RANDOM_DROPOUT, task->batch.epoch, index);
         weights[i] = weight;
+        if (stage->class_weights != NULL) {
+            int32_t class;
+            memcpy(&class, targets + i * target_bytes, sizeof class);
+            weights[i] *= stage->class_weights[class];
+        }
         keys[2 * i] = sh_random_next(&random);
         keys[2 * i + 1] = sh_random_next(&random);
     }

@@ -73,6 +73,7 @@ typedef struct sh_stage {
     sh_lanes *lanes; /* NULL while the trainer is being made */
     sh_schedule schedule;
     sh_strategy_state plain, *strategy; /* never NULL: `plain` where it needs nothing of its own */
+    float *class_weights;               /* by class, or NULL; owned */
     bool shared;                        /* the spans' totals lie apart from the own parts */
     const sh_part *part;                /* of the stage under way */
     sh_ranges held;                     /* units in the own part of the sum */

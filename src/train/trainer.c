@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "train/class_weights.h"
 #include "train/flip.h"
 #include "train/step.h"
 
@@ -87,6 +88,15 @@ static sh_status equip(sh_trainer *trainer, const sh_trainer_options *options)
                : sh_fail_memory(count * sizeof *trainer->update.squares, "the norm of gradients");
 }
 
+static sh_status weigh_classes(sh_stage *stage, const sh_dataset_info *info)
+{
+    const char *text = stage->job->class_weights;
+    if (text[0] != '\0' && info->target != SH_TARGET_CLASS)
+        return sh_fail(SH_INVALID, "--class-weights: %s has no classes but targets for %s",
+                       info->name, sh_target_name(info->target));
+    return sh_class_weights_parse(&stage->class_weights, text, info->outputs);
+}
+
 sh_status sh_trainer_new(sh_trainer **trainer, const sh_trainer_options *options)
 {
     sh_status status;
@@ -115,6 +125,7 @@ sh_status sh_trainer_new(sh_trainer **trainer, const sh_trainer_options *options
     rates->outer_lr = (double)outer.lr;
     rates->clip_norm = (double)outer.clip_norm;
     SH_TRY_DONE(sh_stage_init(stage));
+    SH_TRY_DONE(weigh_classes(stage, info));
     SH_TRY_DONE(sh_rate_parse(&rates->rate, fresh->job.schedule, (double)fresh->job.warmup));
     SH_TRY_DONE(sh_rate_parse(&rates->outer, outer.schedule, (double)outer.warmup));
     SH_TRY_DONE(sh_stopwatch_init(

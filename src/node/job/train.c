@@ -22,6 +22,7 @@
 #include "node/record/scalars.h"
 #include "store/checkpoint.h"
 #include "store/run.h"
+#include "train/class_weights.h"
 #include "train/job_json.h"
 #include "train/pretrained.h"
 #include "train/snapshot.h"
@@ -320,6 +321,16 @@ static void on_passed(void *context, const sh_stage_outcome *outcome)
 
 /* ---- the start ------------------------------------------------------------------------------- */
 
+/* Balanced weights become numbers of the job, which other devices and resumed runs take as they
+ * are. */
+static sh_status weigh_classes(sh_workbench *bench)
+{
+    char *text = bench->job.class_weights;
+    if (strcmp(text, SH_CLASS_WEIGHTS_BALANCED) != 0)
+        return SH_OK;
+    return sh_class_weights_balance(text, sh_pipeline_dataset(bench->pipeline));
+}
+
 /* A new job. If it starts from weights of somebody else, their hash becomes part of it. */
 static sh_status open_new(training *t, char note[SH_MESSAGE_BYTES])
 {
@@ -327,13 +338,16 @@ static sh_status open_new(training *t, char note[SH_MESSAGE_BYTES])
     sh_job job = t->options->job;
     sh_status status = SH_OK;
     job.pretrained[0] = note[0] = '\0';
-    if (t->options->pretrained == NULL)
-        return sh_workbench_open(&t->bench, &job, NULL, NULL);
+    if (t->options->pretrained == NULL) {
+        SH_TRY(sh_workbench_open(&t->bench, &job, NULL, NULL));
+        return weigh_classes(t->bench);
+    }
     SH_TRY(sh_fail_in(sh_weights_open(&file, t->options->pretrained), "--pretrained"));
     SH_TRY_DONE(sh_safetensors_hash(job.pretrained, file));
     SH_TRY_DONE(sh_workbench_open(&t->bench, &job, NULL, NULL));
     SH_TRY_DONE(sh_fail_in(
         sh_pretrained_load(note, t->bench->replica, file, SH_PRETRAINED_BUT_LAST), "--pretrained"));
+    SH_TRY_DONE(weigh_classes(t->bench));
 done:
     sh_safetensors_close(file);
     return status;
