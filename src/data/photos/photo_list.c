@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A *part* is what is looked through in one piece: the whole folder, or train/ and val/. What is
+ * wrong with the folder is collected, so that one look tells all of it.
+ */
+#include "data/photos/photo_list.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/utf8.h"
+#include "data/dataset_impl.h"
+#include "data/photos/complaints.h"
+#include "data/split.h"
+
+#define PARTS_MOST 2
+#define NOTE_BYTES 512
+#define VAL_SPLIT 0.2
+#define UNDECIDED SH_SPLITS /* of a part: it is divided by the names of its files */
+
+typedef struct part {
+    const char *below;  /* "", "train" */
+    const char *labels; /* its CSV file, "train/labels.csv", or NULL */
+    int split;          /* sh_split, or UNDECIDED */
+    sh_photo_folders folders;
+} part;
+
+typedef struct maker {
+    sh_photo_list *list;
+    const char *folder;
+    const sh_read_options *options;
+    sh_complaints bad;
+    part parts[PARTS_MOST];
+    size_t part_count;
+    const char **classes; /* sorted, each once; owned, the texts are the files' */
+    size_t class_count, class_capacity;
+    uint32_t (*in)[SH_SPLITS + 1]; /* photos of each class, by split; owned */
+    json_t *notes;                 /* borrowed from list->about */
+} maker;
+
+/* --- notes --- */
+
+static void note(maker *m, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void note(maker *m, const char *format, ...)
+{
+    char text[NOTE_BYTES], clean[NOTE_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    json_array_append_new(m->notes, json_string(sh_utf8_clean(clean, sizeof clean, text)));
+}
+
+static void note_left_out(maker *m)
+{
+    const sh_photo_files *files = &m->list->files;
+    if (files->others > 0)
+        note(m, "%zu files are no photos by their names and left out, among them %s", files->others,
+             files->other == NULL ? "?" : files->other);
+    if (files->loop != NULL)
+        note(m, "%s is a link to a folder above it and left out", files->loop);
+}
+
+/* --- parts --- */
+
+/* The CSV file of labels in a folder, or NULL. */
+static sh_status find_labels(const char **found, maker *m, const char *below)
+{
+    static const char *const names[] = {"labels.csv", "metadata.csv"};
+    *found = NULL;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char path[SH_PHOTO_PATH];
+        struct stat about;
+        const char *slash = below[0] == '\0' ? "" : "/";
+        const int length =
+            snprintf(path, sizeof path, "%s/%s%s%s", m->folder, below, slash, names[i]);
+        if (length < 0 || (size_t)length >= sizeof path || stat(path, &about) != 0)
+            continue;
+        if (*found != NULL)
+            return sh_fail(SH_INVALID,
+                           "%s: holds labels.csv and metadata.csv; keep the one that is meant",
+                           m->folder);
+        *found = sh_arena_text(&m->list->files.names, path + strlen(m->folder) + 1);
+        if (*found == NULL)
+            return sh_fail_memory((size_t)length, "the names of photos");
+    }
+    return SH_OK;
+}
+
+static bool has(const sh_photo_folders *folders, const char *name)
+{
+    for (size_t i = 0; i < folders->count; i++)
+        if (strcmp(folders->names[i], name) == 0)
+            return true;
+    return false;
+}
+
+static sh_status add_part(maker *m, const char *below, int split)
+{
+    part *p = &m->parts[m->part_count++];
+    *p = (part){.below = below, .split = split};
+    SH_TRY(find_labels(&p->labels, m, below));
+    return sh_photo_folders_list(&p->folders, &m->list->files, m->folder, below);
+}
+
+/* train/ and the folder for validation. */
+static sh_status add_splits(maker *m, const sh_photo_folders *top)
+{
+    static const char *const names[] = {"val", "valid", "validation", "test"};
+    const char *validation = NULL;
+    SH_TRY(add_part(m, "train", SH_SPLIT_TRAIN));
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (!has(top, names[i]))
+            continue;
+        if (validation != NULL) {
+            note(m, "%s/ is left out: %s/ validates", names[i], validation);
+            continue;
+        }
+        SH_TRY(add_part(m, names[i], SH_SPLIT_VALIDATION));
+        const part *added = &m->parts[1];
+        if (added->folders.count > 0 || added->labels != NULL) {
+            validation = names[i];
+            continue;
+        }
+        note(m, "%s/ is left out: it has neither folders of classes nor labels", names[i]);
+        free(added->folders.names);
+        m->part_count--;
+    }
+    for (size_t i = 0; i < top->count; i++)
+        if (strcmp(top->names[i], "train") != 0 && strcmp(top->names[i], "val") != 0 &&
+            strcmp(top->names[i], "valid") != 0 && strcmp(top->names[i], "validation") != 0 &&
+            strcmp(top->names[i], "test") != 0)
+            note(m, "%s/ is left out: it is beside train/", top->names[i]);
+    if (validation == NULL)
+        m->parts[0].split = UNDECIDED;
+    return SH_OK;
+}
+
+static sh_status find_parts(maker *m)
+{
+    sh_photo_folders top;
+    const char *labels;
+    SH_TRY(sh_folder_check(m->folder));
+    SH_TRY(find_labels(&labels, m, ""));
+    SH_TRY(sh_photo_folders_list(&top, &m->list->files, m->folder, ""));
+    const sh_status status =
+        labels == NULL && has(&top, "train") ? add_splits(m, &top) : add_part(m, "", UNDECIDED);
+    free(top.names);
+    SH_TRY(status);
+    m->list->files.others = 0; /* from here on each is counted once */
+    m->list->files.other = NULL;
+    return SH_OK;
+}
+
+/* --- classes --- */
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The names of the folders of all parts, each once. */
+static sh_status find_classes(maker *m)
+{
+    for (size_t p = 0; p < m->part_count; p++) {
+        const sh_photo_folders *folders = &m->parts[p].folders;
+        SH_TRY(sh_array_grow((void **)&m->classes, &m->class_capacity,
+                             m->class_count + folders->count + 1, sizeof *m->classes));
+        for (size_t i = 0; i < folders->count; i++)
+            m->classes[m->class_count++] = folders->names[i];
+    }
+    size_t kept = 0;
+    if (m->class_count > 0)
+        qsort(m->classes, m->class_count, sizeof *m->classes, by_text);
+    for (size_t i = 0; i < m->class_count; i++)
+        if (kept == 0 || strcmp(m->classes[i], m->classes[kept - 1]) != 0)
+            m->classes[kept++] = m->classes[i];
+    m->class_count = kept;
+    m->in = calloc(kept + 1, sizeof *m->in);
+    return m->in == NULL ? sh_fail_memory((kept + 1) * sizeof *m->in, "the classes") : SH_OK;
+}
+
+/* Adds the photos of class `name` of a part. */
+static sh_status add_class(maker *m, const part *p, const char *name)
+{
+    char below[SH_PHOTO_PATH];
+    sh_photo_files *files = &m->list->files;
+    const size_t before = files->count;
+    const char **found = bsearch(&name, m->classes, m->class_count, sizeof *m->classes, by_text);
+    const uint32_t class = found == NULL ? 0 : (uint32_t)(found - m->classes);
+    snprintf(below, sizeof below, "%s%s%s", p->below, p->below[0] == '\0' ? "" : "/", name);
+    SH_TRY(sh_photo_files_add(files, m->folder, below));
+    for (size_t i = before; i < files->count; i++) {
+        files->items[i].label = class;
+        files->items[i].split = (sh_split)(p->split == UNDECIDED ? SH_SPLIT_TRAIN : p->split);
+    }
+    m->in[class][p->split] += (uint32_t)(files->count - before);
+    if (files->count == before)
+        sh_complaints_add(&m->bad, "%s/ holds no photos", below);
+    return SH_OK;
+}
+
+static void check_classes(maker *m)
+{
+    const bool splits = m->part_count == PARTS_MOST;
+    for (size_t i = 0; i < m->class_count && splits; i++) {
+        const uint32_t *in = m->in[i];
+        if (in[SH_SPLIT_TRAIN] == 0 && in[SH_SPLIT_VALIDATION] > 0)
+            sh_complaints_add(&m->bad,
+                              "class %s is in %s/ alone: there is nothing to learn it from",
+                              m->classes[i], m->parts[1].below);
+        if (in[SH_SPLIT_TRAIN] > 0 && in[SH_SPLIT_VALIDATION] == 0)
+            note(m, "class %s is in train/ alone: it is never validated", m->classes[i]);
+    }
+    for (size_t i = 0; i < m->class_count && !splits; i++)
+        if (m->in[i][m->parts[0].split] == 1)
+            note(m, "class %s has one photo: it is never validated", m->classes[i]);
+    if (m->class_count == 1)
+        sh_complaints_add(&m->bad, "there is one class, %s; classification takes two or more",
+                          m->classes[0]);
+}
+
+static sh_status read_classes(maker *m)
+{
+    sh_photo_list *list = m->list;
+    SH_TRY(find_classes(m));
+    for (size_t p = 0; p < m->part_count; p++) {
+        const part *each = &m->parts[p];
+        if (each->folders.photos > 0 && m->class_count > 0)
+            sh_complaints_add(&m->bad, "%zu photos lie in no class's folder: %s%s%s",
+                              each->folders.photos, each->below, each->below[0] == '\0' ? "" : "/",
+                              each->folders.photo);
+        for (size_t i = 0; i < each->folders.count; i++)
+            SH_TRY(add_class(m, each, each->folders.names[i]));
+    }
+    if (m->class_count == 0) {
+        sh_complaints_add(&m->bad,
+                          m->parts[0].folders.photos > 0
+                              ? "its photos have no labels: they lie in a folder for each class, "
+                                "or have a row each in labels.csv"
+                              : "holds no folders of photos and no labels.csv");
+        return SH_OK;
+    }
+    check_classes(m);
+    list->target = SH_TARGET_CLASS;
+    list->outputs = (uint32_t)m->class_count;
+    json_t *names = json_array();
+    for (size_t i = 0; i < m->class_count; i++) {
+        char clean[NOTE_BYTES];
+        json_array_append_new(names,
+                              json_string(sh_utf8_clean(clean, sizeof clean, m->classes[i])));
+    }
+    json_object_set_new(list->about, "classes", names);
+    return SH_OK;
+}
+
+/* All photos, whatever folder they lie in: each is its own target. */
+static sh_status read_unlabelled(maker *m)
+{
+    sh_photo_files *files = &m->list->files;
+    for (size_t p = 0; p < m->part_count; p++) {
+        const size_t before = files->count;
+        const int split = m->parts[p].split;
+        SH_TRY(sh_photo_files_add(files, m->folder, m->parts[p].below));
+        for (size_t i = before; i < files->count; i++)
+            files->items[i].split = (sh_split)(split == UNDECIDED ? SH_SPLIT_TRAIN : split);
+    }
+    m->list->target = SH_TARGET_SAMPLE;
+    return SH_OK;
+}
+
+/* --- splits --- */
+
+/* Divides photos that have no split of their own. */
+static sh_status divide(maker *m)
+{
+    sh_photo_list *list = m->list;
+    const bool classes = list->target == SH_TARGET_CLASS;
+    const size_t count = list->files.count;
+    sh_split_item *items = calloc(count + 1, sizeof *items);
+    if (items == NULL)
+        return sh_fail_memory((count + 1) * sizeof *items, "the split of the data");
+    for (size_t i = 0; i < count; i++) {
+        const sh_photo_file *file = &list->files.items[i];
+        items[i] = (sh_split_item){.name = file->name, .class = classes ? file->label : 0};
+    }
+    const float val_split = m->options->val_split;
+    const sh_status status =
+        sh_fail_in(sh_split_assign(items, count, classes ? list->outputs : 1,
+                                   val_split > 0 ? (double)val_split : VAL_SPLIT),
+                   "%s", m->folder);
+    for (size_t i = 0; i < count && status == SH_OK; i++)
+        list->files.items[i].split = items[i].split;
+    free(items);
+    return status;
+}
+
+static sh_status settle(maker *m)
+{
+    sh_photo_list *list = m->list;
+    if (list->files.count == 0)
+        sh_complaints_add(&m->bad, "there are no photos (.jpg .jpeg .png .ppm .pgm .bmp .webp)");
+    SH_TRY(sh_complaints_fail(&m->bad, SH_INVALID, m->folder));
+    sh_photo_files_sort(&list->files);
+    if (m->parts[0].split == UNDECIDED) {
+        SH_TRY(divide(m));
+        sh_photo_files_sort(&list->files);
+    }
+    for (size_t i = 0; i < list->files.count; i++)
+        list->count[list->files.items[i].split]++;
+    for (int split = 0; split < SH_SPLITS; split++)
+        if (list->count[split] == 0)
+            return sh_fail(SH_INVALID, "%s: there are no %s photos", m->folder,
+                           sh_split_name((sh_split)split));
+    note_left_out(m);
+    return SH_OK;
+}
+
+/* --- the list --- */
+
+static sh_status read_parts(maker *m)
+{
+    sh_target target = SH_TARGETS;
+    const char *task = m->options->task == NULL ? "" : m->options->task;
+    if (task[0] != '\0' && !sh_target_find(&target, task))
+        return sh_fail(SH_INVALID, "--task %s: there is no such task", task);
+    if (target == SH_TARGET_SAMPLE)
+        return read_unlabelled(m);
+    if (target != SH_TARGETS && target != SH_TARGET_CLASS)
+        return sh_fail(SH_INVALID,
+                       "%s: --task %s needs labels.csv: folders of classes say one class each",
+                       m->folder, task);
+    return read_classes(m);
+}
+
+sh_status sh_photo_list_make(sh_photo_list **list, const char *folder,
+                             const sh_read_options *options)
+{
+    sh_status status;
+    maker m = {.folder = folder, .options = options};
+    m.list = calloc(1, sizeof *m.list);
+    if (m.list == NULL)
+        return sh_fail_memory(sizeof *m.list, "the list of photos");
+    sh_photo_files_init(&m.list->files);
+    m.list->about = json_object();
+    m.notes = json_array();
+    if (json_object_set_new(m.list->about, "notes", m.notes) != 0)
+        SH_TRY_DONE(sh_fail_memory(0, "the list of photos"));
+    SH_TRY_DONE(find_parts(&m));
+    SH_TRY_DONE(read_parts(&m));
+    status = settle(&m);
+done:
+    for (size_t p = 0; p < m.part_count; p++)
+        free(m.parts[p].folders.names);
+    free(m.classes);
+    free(m.in);
+    if (status == SH_OK)
+        *list = m.list;
+    else
+        sh_photo_list_free(m.list);
+    return status;
+}
+
+void sh_photo_list_free(sh_photo_list *list)
+{
+    if (list == NULL)
+        return;
+    sh_photo_files_release(&list->files);
+    json_decref(list->about);
+    free(list->values);
+    free(list);
+}
