@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Samples of noise, of any shape: for measuring how fast a model trains, and for planning, where
- * its data is not at hand. There is nothing to be learnt from them.
+ * its data is not at hand. There is nothing to be learnt from them. With --task reconstruction a
+ * sample is its own target, and the number of classes is not used.
  *
  * A linear congruence is noise enough for kernels, and takes next to no time; its numbers are those
  * of Knuth's MMIX.
@@ -29,7 +30,8 @@ static sh_status read_noise(const sh_dataset *dataset, sh_split split, uint32_t 
         state = state * 6364136223846793005u + 1442695040888963407u;
         bytes[i] = (uint8_t)(state >> 56);
     }
-    *(int32_t *)target = (int32_t)(index % info->outputs);
+    if (info->target == SH_TARGET_CLASS)
+        *(int32_t *)target = (int32_t)(index % info->outputs);
     return SH_OK;
 }
 
@@ -57,13 +59,17 @@ static const sh_dataset_ops noise_ops = {.read = read_noise};
 static sh_status open_noise(sh_dataset **dataset, const sh_format *format, const char *argument,
                             const sh_read_options *options)
 {
-    (void)options;
     sh_dataset_info info = {.name = format->name};
     if (argument == NULL || !parse(&info, argument))
         return sh_fail(SH_INVALID,
                        "noise:%.60s: must be " USAGE ", such as noise:3x32x32/10, with at most %d "
                        "channels",
                        argument == NULL ? "" : argument, SH_DATASET_CHANNELS_MOST);
+    if (options != NULL && options->task != NULL &&
+        strcmp(options->task, sh_target_name(SH_TARGET_SAMPLE)) == 0) {
+        info.target = SH_TARGET_SAMPLE;
+        info.outputs = (uint32_t)sh_dataset_elements(&info);
+    }
     for (size_t i = 0; i < info.channels; i++) { /* of bytes that are all as likely */
         info.mean[i] = 0.5f;
         info.deviation[i] = 0.289f;

@@ -166,11 +166,12 @@ sh_value_id sh_layer_conv2d(sh_net *net, sh_value_id x, const char *name,
     const size_t groups = or_one(options->groups), stride = or_one(options->stride),
                  dilation = or_one(options->dilation);
     const size_t width = options->kernel_width > 0 ? options->kernel_width : options->kernel;
+    const size_t beside = options->padding_width > 0 ? options->padding_width : options->padding;
     const sh_shape weight = sh_shape_of(
         4, (size_t[]){options->channels, type->shape.dim[1] / groups, options->kernel, width});
     const sh_attributes attributes = {
         .stride = {stride, options->stride_width > 0 ? options->stride_width : stride},
-        .padding = {options->padding, options->padding},
+        .padding = {options->padding, beside},
         .dilation = {dilation, dilation},
         .groups = groups,
     };

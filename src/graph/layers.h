@@ -53,12 +53,13 @@ typedef enum sh_filling {
     SH_FILL_NORMAL,     /* normal with the deviation given */
 } sh_filling;
 
-/* 0 means: stride 1, dilation 1, groups 1, no padding, widths as the heights. */
+/* 0 means: stride 1, dilation 1, groups 1, no padding, widths as the heights. conv1d has no widths.
+ */
 typedef struct sh_conv_options {
     size_t channels; /* of the output */
     size_t kernel, kernel_width;
     size_t stride, stride_width;
-    size_t padding;
+    size_t padding, padding_width;
     size_t dilation;
     size_t groups;
     bool no_bias;

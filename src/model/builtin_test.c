@@ -34,6 +34,32 @@ static const published known[] = {
      "fc1.weight",
      "fc2.weight",
      "fc3.bias"},
+    /* Own: 2 (F 256 + 256 64 + 64 16) weights and the biases; convolutions of 7, scale and shift.
+     */
+    {"autoencoder",
+     {1, 28, 28, 784, SH_TARGET_SAMPLE},
+     2 * (784 * 256 + 256 * 64 + 64 * 16) + 2 * (256 + 64) + 16 + 784,
+     "encoder.fc1.weight",
+     "decoder.fc1.weight",
+     "decoder.fc3.bias"},
+    {"autoencoder",
+     {1, 1, 13, 13, SH_TARGET_SAMPLE},
+     13 * 6 + 6 + 6 * 13 + 13,
+     "encoder.fc1.weight",
+     "decoder.fc1.weight",
+     "decoder.fc1.bias"},
+    {"cnn1d",
+     {3, 1, 128, 6, SH_TARGET_CLASS},
+     7 * (3 * 32 + 32 * 64 + 64 * 128) + 2 * (32 + 64 + 128) + 128 * 6 + 6,
+     "conv1.weight",
+     "bn2.running_mean",
+     "fc.bias"},
+    {"cnn1d:8",
+     {2, 30, 5, 1, SH_TARGET_NUMBERS}, /* 30 steps of 10 numbers */
+     7 * 10 * 8 + 2 * 8 + 8 + 1,
+     "conv1.weight",
+     "bn1.weight",
+     "fc.bias"},
     {"nin", {3, 32, 32, 10, SH_TARGET_CLASS}, 966986, "conv1.weight", "cccp3.bias", "cccp6.bias"},
     /* Table 6 of He et al., in the counts of akamaster/pytorch_resnet_cifar10; B: option B. */
     {"resnet:20",
@@ -248,7 +274,11 @@ static void bad_parameters_are_refused(void **state)
     (void)state;
     static const sh_problem cifar = {3, 32, 32, 10, SH_TARGET_CLASS},
                             tiny = {3, 7, 7, 10, SH_TARGET_CLASS},
-                            speech = {1, 49, 10, 12, SH_TARGET_CLASS};
+                            speech = {1, 49, 10, 12, SH_TARGET_CLASS},
+                            table = {1, 1, 9, 1, SH_TARGET_NUMBERS},
+                            series = {3, 1, 64, 2, SH_TARGET_CLASS},
+                            brief = {9, 1, 3, 2, SH_TARGET_CLASS},
+                            itself = {1, 1, 9, 9, SH_TARGET_SAMPLE};
     static const struct {
         const char *spec, *part;
         const sh_problem *problem;
@@ -289,6 +319,15 @@ static void bad_parameters_are_refused(void **state)
         {"mobilenetv2:1,1", "dropout from 0 to 0.9", &cifar},
         {"mobilenetv2:1,0.5,1", "dropout from 0 to 0.9", &cifar},
         {"mobilenetv2", "mobilenetv2 needs at least 16x16", &tiny},
+        {"dscnn", "dscnn needs at least 8x8; --resize 8", &tiny},
+        {"dscnn", "one row of 9, dscnn is for images of at least 8x8; mlp", &table},
+        {"cnn1d:", "'': expected the channels of each convolution, such as 32-64-128", &series},
+        {"cnn1d:8-0", "'8-0': expected the channels", &series},
+        {"cnn1d:8,8", "'8,8': expected the channels", &series},
+        {"cnn1d", "the data's series have 3 steps, cnn1d needs at least 4", &brief},
+        {"autoencoder:", "'': expected the widths of the encoder's layers", &itself},
+        {"autoencoder:9-x", "'9-x': expected the widths", &itself},
+        {"autoencoder", "the data's task is classification; --task reconstruction", &cifar},
         {"dscnn:x", "'x': the size is s, m or l, as in dscnn:m", &speech},
         {"dscnn:", "'': the size is s, m or l", &speech},
         {"dscnn:sm", "'sm': the size is s, m or l", &speech},
@@ -332,7 +371,7 @@ static void nothing_is_computed_for_frozen_weights(void **state)
  */
 
 #define SAMPLES 2
-#define MAX_LOGITS (SAMPLES * 12)
+#define MAX_LOGITS (SAMPLES * 27)
 
 /* Cheap forms of each family, by its name. */
 static const struct {
@@ -340,6 +379,11 @@ static const struct {
     sh_problem problem;
 } cheap[] = {
     {"mlp", "mlp:16-8-3", {1, 4, 4, 3, SH_TARGET_CLASS}},
+    {"mlp", "mlp", {1, 1, 13, 1, SH_TARGET_NUMBERS}},
+    {"mlp", "mlp:h9", {1, 1, 13, 4, SH_TARGET_LABELS}},
+    {"autoencoder", "autoencoder:9-2", {3, 3, 3, 27, SH_TARGET_SAMPLE}},
+    {"cnn1d", "cnn1d", {5, 1, 19, 3, SH_TARGET_CLASS}},
+    {"cnn1d", "cnn1d:7-9", {2, 8, 3, 2, SH_TARGET_NUMBERS}},
     {"lenet", "lenet", {1, 16, 16, 3, SH_TARGET_CLASS}},
     {"nin", "nin", {3, 12, 12, 3, SH_TARGET_CLASS}},
     {"resnet", "resnet:20", {3, 16, 16, 3, SH_TARGET_CLASS}},
@@ -353,6 +397,9 @@ static const struct {
     {"mobilenetv2", "mobilenetv2:0.25", {3, 32, 32, 3, SH_TARGET_CLASS}},
     {"dscnn", "dscnn:s", {1, 25, 10, 12, SH_TARGET_CLASS}},
     {"dscnn", "dscnn:m", {1, 24, 9, 12, SH_TARGET_CLASS}},
+    {"dscnn", "dscnn:s", {1, 8, 11, 2, SH_TARGET_NUMBERS}},
+    {"nin", "nin", {1, 9, 14, 1, SH_TARGET_NUMBERS}},
+    {"squeezenet", "squeezenet", {4, 25, 31, 5, SH_TARGET_LABELS}},
 };
 
 /* What one grain gave. */
@@ -378,8 +425,14 @@ static void fill_inputs(const sh_execution *execution, const sh_problem *problem
     float *pixels = sh_execution_input(execution, SH_MODEL_SAMPLES);
     for (size_t i = 0; i < SAMPLES * problem->channels * problem->height * problem->width; i++)
         pixels[i] = 2 * sh_random_unit(&random) - 1;
+    void *targets = sh_execution_input(execution, SH_MODEL_TARGETS);
+    const bool numbers =
+        problem->target == SH_TARGET_LABELS || problem->target == SH_TARGET_NUMBERS;
+    for (size_t i = 0; numbers && i < SAMPLES * problem->outputs; i++)
+        ((float *)targets)[i] = (float)(i % 2);
     for (int i = 0; i < SAMPLES; i++) {
-        ((int32_t *)sh_execution_input(execution, SH_MODEL_TARGETS))[i] = i;
+        if (!numbers)
+            ((int32_t *)targets)[i] = i;
         if (training) {
             ((float *)sh_execution_input(execution, SH_MODEL_LOSS_WEIGHTS))[i] = 1.0f / SAMPLES;
             memset(sh_execution_input(execution, SH_MODEL_KEYS), i, sizeof(int32_t[2]));
@@ -476,6 +529,34 @@ static void every_backend_computes_every_model(void **state)
     }
 }
 
+/* Images of any size, shape and channels, and any number of outputs of any kind. */
+static void families_fit_any_data(void **state)
+{
+    (void)state;
+    static const char *const images[] = {
+        "mlp",        "mlp:h20",          "lenet",    "nin",      "resnet:8",
+        "resnet:8,B", "resnet18",         "resnet34", "resnet50", "wideresnet:10-1",
+        "squeezenet", "mobilenetv2:0.25", "dscnn",    "dscnn:m",  "cnn1d:8-16",
+    };
+    static const sh_problem asked[] = {
+        {1, 25, 41, 2, SH_TARGET_CLASS},    {2, 90, 27, 1000, SH_TARGET_CLASS},
+        {3, 32, 33, 1, SH_TARGET_NUMBERS},  {4, 65, 97, 7, SH_TARGET_NUMBERS},
+        {3, 100, 64, 1, SH_TARGET_LABELS},  {1, 31, 25, 12, SH_TARGET_LABELS},
+        {1, 26, 25, 650, SH_TARGET_SAMPLE},
+    };
+    for (size_t i = 0; i < sizeof images / sizeof *images; i++)
+        for (size_t j = 0; j < sizeof asked / sizeof *asked; j++) {
+            sh_graph *graph;
+            assert_ok(build(&graph, images[i], &asked[j], 3, SH_MODEL_TRAIN));
+            assert_ok(sh_graph_verify(graph));
+            const sh_shape *given = &sh_graph_type(graph, graph->outputs[3])->shape;
+            assert_int_equal(given->rank, 2);
+            assert_int_equal(given->dim[0], 3);
+            assert_int_equal(given->dim[1], asked[j].outputs);
+            sh_graph_free(graph);
+        }
+}
+
 /* None is forgotten above, and what the list tells people fits. */
 static void every_family_is_here_and_its_example_fits(void **state)
 {
@@ -500,6 +581,7 @@ int main(void)
         cmocka_unit_test(weights_begin_as_published),
         cmocka_unit_test(bad_parameters_are_refused),
         cmocka_unit_test(every_family_is_here_and_its_example_fits),
+        cmocka_unit_test(families_fit_any_data),
         cmocka_unit_test(nothing_is_computed_for_frozen_weights),
         cmocka_unit_test(every_backend_computes_every_model),
     };

@@ -3,10 +3,10 @@
  * Depthwise separable CNN for keyword spotting (Zhang, Suda, Lai, Chandra: "Hello edge", 2017), in
  * the paper's three sizes: a convolution of 10x4 over time and frequency, then pairs of a depthwise
  * 3x3 and a 1x1 convolution, each with batch normalisation and ReLU; mean over the image; dense. A
- * sample is 49 frames of 10 cepstral coefficients. Padding is TensorFlow's SAME, so what is odd
- * goes behind. With normalisation folded into biases, as the paper counts, 22,604, 135,032 and
- * 410,700 weights for 12 classes: its 38.6, 189.2 and 497.6 KB less the two largest neighbouring
- * activations.
+ * sample there is 49 frames of 10 cepstral coefficients, here any frames and bands. Padding is
+ * TensorFlow's SAME, so what is odd goes behind. With normalisation folded into biases, as the
+ * paper counts, 22,604, 135,032 and 410,700 weights for 12 classes: its 38.6, 189.2 and 497.6 KB
+ * less the two largest neighbouring activations.
  */
 #include <string.h>
 
@@ -61,7 +61,7 @@ static sh_value_id build(sh_net *net, sh_value_id x, const char *parameters,
 {
     const char *name = parameters == NULL ? "s" : parameters;
     const size_of *size = sizes, *end = sizes + sizeof sizes / sizeof *sizes;
-    if (!sh_parts_side(net, "dscnn", problem, 4))
+    if (!sh_parts_side(net, "dscnn", problem, 8))
         return SH_NO_VALUE;
     while (size < end && strcmp(name, size->name) != 0)
         size++;

@@ -16,7 +16,7 @@ static sh_value_id stage(sh_net *net, sh_value_id x, const char *name, size_t ch
 static sh_value_id build(sh_net *net, sh_value_id samples, const char *parameters,
                          const sh_problem *problem)
 {
-    if (!sh_parts_none(net, "lenet", parameters))
+    if (!sh_parts_none(net, "lenet", parameters) || !sh_parts_side(net, "lenet", problem, 16))
         return SH_NO_VALUE;
     sh_value_id x = stage(net, samples, "conv1", 20);
     x = sh_layer_flatten(net, stage(net, x, "conv2", 50));

@@ -1,52 +1,61 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Multi-layer perceptron: dense layers with ReLU between them; fc1, fc2, ... */
+/*
+ * Multi-layer perceptron: dense layers with ReLU between them; fc1, fc2, ... The numbers of inputs
+ * and outputs are the data's. They may be written, as in mlp:784-128-10, and are then checked;
+ * mlp:h128 gives the hidden layers alone. mlp has one, of 64 units for less than 256 inputs and of
+ * 128 for more.
+ */
 #include <stdio.h>
-#include <stdlib.h>
 
-#include "graph/layers.h"
-#include "model/model.h"
+#include "model/parts.h"
 
-#define MAX_LAYERS 64
-#define MAX_WIDTH 1000000
+#define MANY_INPUTS 256
 
-/* Reads "784-128-10" into widths. Returns how many there are; 0 where the text has another form. */
-static size_t read_widths(const char *text, size_t widths[MAX_LAYERS + 1])
+/* The widths of all layers for what stands behind the colon. Returns how many; 0 after a failure.
+ */
+static size_t find_widths(sh_net *net, const char *text, const sh_problem *problem,
+                          size_t widths[SH_PARTS_WIDTHS + 2])
 {
-    for (size_t count = 0; count <= MAX_LAYERS && *text >= '0' && *text <= '9';) {
-        char *end;
-        const unsigned long width = strtoul(text, &end, 10);
-        if (width == 0 || width > MAX_WIDTH || (*end != '-' && *end != '\0'))
-            return 0;
-        widths[count++] = width;
-        if (*end == '\0')
-            return count;
-        text = end + 1;
+    const size_t inputs = problem->channels * problem->height * problem->width;
+    const bool is_class = problem->target == SH_TARGET_CLASS;
+    size_t count = 1;
+    if (text == NULL || text[0] == 'h') { /* hidden layers alone */
+        widths[0] = inputs;
+        widths[1] = inputs < MANY_INPUTS ? 64 : 128;
+        if (text != NULL)
+            count = sh_parts_widths(text + 1, widths + 1);
+        if (count == 0)
+            sh_graph_failed(net->graph, sh_fail(SH_INVALID,
+                                                "'%.64s': expected the widths of hidden layers, "
+                                                "such as h128-64",
+                                                text));
+        widths[count + 1] = problem->outputs;
+        return count == 0 ? 0 : count + 2;
     }
+    count = sh_parts_widths(text, widths);
+    if (count < 2)
+        sh_graph_failed(net->graph,
+                        sh_fail(SH_INVALID,
+                                "'%.64s': expected widths of at least two layers, such as "
+                                "784-128-10, or of hidden ones alone, such as h128",
+                                text));
+    else if (widths[0] != inputs || widths[count - 1] != problem->outputs)
+        sh_graph_failed(net->graph,
+                        sh_fail(SH_INVALID,
+                                "'%.64s': the data has %zu inputs and %zu %s, so it is "
+                                "%zu-...-%zu; hidden layers alone are written as in mlp:h128",
+                                text, inputs, problem->outputs, is_class ? "classes" : "outputs",
+                                inputs, problem->outputs));
+    else
+        return count;
     return 0;
 }
 
 static sh_value_id build(sh_net *net, sh_value_id samples, const char *parameters,
                          const sh_problem *problem)
 {
-    size_t widths[MAX_LAYERS + 1];
-    const size_t inputs = problem->channels * problem->height * problem->width;
-    if (parameters == NULL)
-        return sh_graph_failed(net->graph,
-                               sh_fail(SH_INVALID, "write it as mlp:%zu-128-%zu for this data",
-                                       inputs, problem->outputs));
-    const size_t count = read_widths(parameters, widths);
-    if (count < 2)
-        return sh_graph_failed(
-            net->graph,
-            sh_fail(SH_INVALID,
-                    "'%.64s': expected widths of at least two layers, such as 784-128-10",
-                    parameters));
-    if (widths[0] != inputs || widths[count - 1] != problem->outputs)
-        return sh_graph_failed(
-            net->graph,
-            sh_fail(SH_INVALID,
-                    "'%.64s': the data has %zu inputs and %zu classes, so it is %zu-...-%zu",
-                    parameters, inputs, problem->outputs, inputs, problem->outputs));
+    size_t widths[SH_PARTS_WIDTHS + 2] = {0};
+    const size_t count = find_widths(net, parameters, problem, widths);
     sh_value_id x = sh_layer_flatten(net, samples);
     for (size_t i = 1; i < count; i++) {
         char name[32];
@@ -55,12 +64,12 @@ static sh_value_id build(sh_net *net, sh_value_id samples, const char *parameter
         if (i + 1 < count)
             x = sh_layer_relu(net, x);
     }
-    return x;
+    return count == 0 ? SH_NO_VALUE : x;
 }
 
 const sh_model_def sh_model_mlp = {
     .name = "mlp",
-    .usage = "mlp:INPUTS-HIDDEN-...-CLASSES",
+    .usage = "mlp[:hHIDDEN-...|:IN-HIDDEN-...-OUT]",
     .summary = "dense layers with ReLU between them",
     .example = "mlp:784-128-64-10",
     .example_problem = {1, 28, 28, 10, SH_TARGET_CLASS},

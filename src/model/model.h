@@ -52,7 +52,7 @@ typedef struct sh_model_options {
 /* A family of models. */
 typedef struct sh_model_def {
     const char *name;
-    const char *usage;   /* how it is written: "mlp:INPUTS-HIDDEN-...-CLASSES" */
+    const char *usage;   /* how it is written: "cnn1d[:CHANNELS-...]" */
     const char *summary; /* one line for people */
     const char *example; /* a spec that fits `example_problem` */
     sh_problem example_problem;

@@ -25,6 +25,9 @@ static void sizes_are_the_published_ones(void **state)
     } known[] = {
         {"lenet", 431080, "conv1.weight"},
         {"mlp:784-128-64-10", 784 * 128 + 128 + 128 * 64 + 64 + 64 * 10 + 10, "fc1.weight"},
+        {"mlp:h128-64", 784 * 128 + 128 + 128 * 64 + 64 + 64 * 10 + 10, "fc1.weight"},
+        {"mlp:784-10", 784 * 10 + 10, "fc1.weight"},
+        {"mlp", 784 * 128 + 128 + 128 * 10 + 10, "fc1.weight"},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         sh_graph *graph;
@@ -56,10 +59,13 @@ static void bad_specs_are_refused(void **state)
         const char *spec, *part;
         sh_problem problem;
     } bad[] = {
-        {"lenot", "unknown model 'lenot'; there is: mlp:", {1, 28, 28, 10, SH_TARGET_CLASS}},
+        {"lenot", "unknown model 'lenot'; there is: mlp[", {1, 28, 28, 10, SH_TARGET_CLASS}},
         {"lenet:3", "takes no parameters", {1, 28, 28, 10, SH_TARGET_CLASS}},
-        {"lenet", "does not fit", {1, 8, 8, 10, SH_TARGET_CLASS}},
-        {"mlp", "mlp:784-128-10", {1, 28, 28, 10, SH_TARGET_CLASS}},
+        {"lenet", "8x8, lenet needs at least 16x16", {1, 8, 8, 10, SH_TARGET_CLASS}},
+        {"lenet", "one row of 64, lenet is for images", {3, 1, 64, 10, SH_TARGET_CLASS}},
+        {"mlp:h", "'h': expected the widths of hidden layers", {1, 28, 28, 10, SH_TARGET_CLASS}},
+        {"mlp:h64-0", "'h64-0': expected the widths", {1, 28, 28, 10, SH_TARGET_CLASS}},
+        {"mlp:h64,32", "'h64,32': expected the widths", {1, 28, 28, 10, SH_TARGET_CLASS}},
         {"mlp:", "at least two layers", {1, 28, 28, 10, SH_TARGET_CLASS}},
         {"mlp:784", "at least two layers", {1, 28, 28, 10, SH_TARGET_CLASS}},
         {"mlp:784-0-10", "at least two layers", {1, 28, 28, 10, SH_TARGET_CLASS}},
@@ -67,6 +73,7 @@ static void bad_specs_are_refused(void **state)
         {"mlp:784-99999999-10", "at least two layers", {1, 28, 28, 10, SH_TARGET_CLASS}},
         {"mlp:100-10", "784 inputs and 10 classes", {1, 28, 28, 10, SH_TARGET_CLASS}},
         {"mlp:784-11", "784 inputs and 10 classes", {1, 28, 28, 10, SH_TARGET_CLASS}},
+        {"mlp:13-9-2", "13 inputs and 1 outputs", {1, 1, 13, 1, SH_TARGET_NUMBERS}},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         sh_graph *graph = NULL;

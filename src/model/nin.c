@@ -8,15 +8,21 @@
  */
 #include "model/parts.h"
 
+static sh_value_id bare_conv(sh_net *net, sh_value_id x, const char *name, size_t kernel,
+                             size_t channels)
+{
+    return sh_layer_conv2d(net, x, name,
+                           &(sh_conv_options){.channels = channels,
+                                              .kernel = kernel,
+                                              .padding = kernel / 2,
+                                              .zero_bias = true,
+                                              .filling = SH_FILL_HE_FAN_IN});
+}
+
 static sh_value_id conv(sh_net *net, sh_value_id x, const char *name, size_t kernel,
                         size_t channels)
 {
-    return sh_layer_relu(net, sh_layer_conv2d(net, x, name,
-                                              &(sh_conv_options){.channels = channels,
-                                                                 .kernel = kernel,
-                                                                 .padding = kernel / 2,
-                                                                 .zero_bias = true,
-                                                                 .filling = SH_FILL_HE_FAN_IN}));
+    return sh_layer_relu(net, bare_conv(net, x, name, kernel, channels));
 }
 
 static sh_value_id build(sh_net *net, sh_value_id samples, const char *parameters,
@@ -33,7 +39,9 @@ static sh_value_id build(sh_net *net, sh_value_id samples, const char *parameter
     x = sh_layer_avg_pool(net, x, &(sh_pool_options){.kernel = 3, .stride = 2, .padding = 1});
     x = sh_layer_dropout(net, x, 0.5f);
     x = conv(net, x, "conv3", 3, 192);
-    x = conv(net, conv(net, x, "cccp5", 1, 192), "cccp6", 1, problem->outputs);
+    x = bare_conv(net, conv(net, x, "cccp5", 1, 192), "cccp6", 1, problem->outputs);
+    if (problem->target == SH_TARGET_CLASS) /* as published; numbers and labels may be below 0 */
+        x = sh_layer_relu(net, x);
     return sh_layer_global_pool(net, x);
 }
 

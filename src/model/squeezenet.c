@@ -58,7 +58,9 @@ static sh_value_id build(sh_net *net, sh_value_id samples, const char *parameter
                                            .zero_bias = true,
                                            .filling = SH_FILL_NORMAL,
                                            .deviation = 0.01f});
-    return sh_layer_global_pool(net, sh_layer_relu(net, x));
+    if (problem->target == SH_TARGET_CLASS) /* as published; numbers and labels may be below 0 */
+        x = sh_layer_relu(net, x);
+    return sh_layer_global_pool(net, x);
 }
 
 const sh_model_def sh_model_squeezenet = {

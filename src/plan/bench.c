@@ -134,6 +134,8 @@ static sh_status trial_new(trial **t, bench *b, const char *spec, const sh_probl
     job->lr = 1e-6f; /* next to nothing is learnt from noise, and nothing grows */
     snprintf(job->data, sizeof job->data, "noise:%zux%zux%zu/%zu/%u/%u", problem->channels,
              problem->height, problem->width, problem->outputs, job->batch_size, grain);
+    if (problem->target == SH_TARGET_SAMPLE)
+        snprintf(job->task, sizeof job->task, "%s", sh_target_name(problem->target));
     SH_TRY(sh_job_complete(job));
     *t = fresh;
     return SH_OK;
@@ -345,6 +347,8 @@ static sh_status measure_listed(bench *b, bool only_check)
         sh_problem problem = def->example_problem;
         if (b->options->resize != 0)
             problem.height = problem.width = b->options->resize;
+        if (problem.target == SH_TARGET_SAMPLE)
+            problem.outputs = problem.channels * problem.height * problem.width;
         if (only_check) {
             const sh_model_options model = {.spec = spec, .problem = problem};
             sh_graph *graph;

@@ -254,8 +254,8 @@ class Data(BadInput):
 class Options(BadInput):
     def test_models(self):
         for model, message in (
-                ("flounder", "unknown model 'flounder'; there is: mlp:INPUTS-HIDDEN-...-CLASSES, lenet"),
-                ("mlp", "model mlp: write it as mlp:784-128-10 for this data"),
+                ("flounder", "unknown model 'flounder'; there is: mlp[:hHIDDEN-...|:IN-HIDDEN-...-OUT], lenet"),
+                ("mlp:h", "model mlp:h: 'h': expected the widths of hidden layers, such as h128-64"),
                 ("mlp:784-8", "model mlp:784-8: '784-8': the data has 784 inputs and 10 classes, so it is "
                  "784-...-10"),
                 ("mlp:784-0-10", "model mlp:784-0-10: "),

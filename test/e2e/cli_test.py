@@ -224,7 +224,7 @@ class Texts(harness.Case):
     def test_models(self):
         lines = self.shoal("models").out.splitlines()
         self.assertRegex(lines[0], r"^model +what it is +for example +sample +parameters +multiply-adds +MB +MB a lane$")
-        self.assertRegex("\n".join(lines), r"(?m)^mlp:INPUTS-HIDDEN-\.\.\.-CLASSES  \S.*  mlp:784-128-64-10 +1x28x28 "
+        self.assertRegex("\n".join(lines), r"(?m)^mlp\[:hHIDDEN-\.\.\.\|:IN-HIDDEN-\.\.\.-OUT\]  \S.*  mlp:784-128-64-10 +1x28x28 "
                                            r" +109,386  +109,184  +[\d.]+  +[\d.]+$")
         models = json.loads(self.shoal("models", "--json", "-").out)["models"]
         self.assertEqual(len(models), len(lines) - 1)
