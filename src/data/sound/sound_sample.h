@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a recording becomes for a network: a log-mel spectrogram of a fixed length.
+ *
+ *     sh_sound_form form = {.rate = 8000, .mels = 40, .frames = 98};
+ *     SH_TRY(sh_sound_sampler_new(&sampler, &form));
+ *     SH_TRY(sh_sound_sampler_run(sampler, values, fd, "yes/17.wav")); // values[98][40]
+ *     sh_sound_sampler_free(sampler);
+ *
+ * The recording is brought to the rate (resampler.h). Of a longer one the middle is taken, a
+ * shorter one stands in the middle of silence. Then spectrogram.h.
+ *
+ * Threads: any may run it, several at once; resamplers it lacks are made under its lock.
+ */
+#ifndef SHOAL_DATA_SOUND_SOUND_SAMPLE_H
+#define SHOAL_DATA_SOUND_SOUND_SAMPLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/fail.h"
+
+#define SH_SOUND_RATE 8000 /* where the user says nothing */
+#define SH_SOUND_MELS 40
+#define SH_SOUND_FRAMES_MOST 3000 /* 30 s */
+
+typedef struct sh_sound_form {
+    uint32_t rate; /* SH_SPECTROGRAM_RATE_LEAST .. _MOST */
+    size_t mels;   /* 1 .. SH_SPECTROGRAM_MELS_MOST */
+    size_t frames; /* 1 .. SH_SOUND_FRAMES_MOST */
+} sh_sound_form;
+
+typedef struct sh_sound_sampler sh_sound_sampler;
+
+/* `form` is copied. Owned: sh_sound_sampler_free it. */
+sh_status sh_sound_sampler_new(sh_sound_sampler **sampler, const sh_sound_form *form) SHOAL_CHECKED;
+
+/* Fills values[frames][mels] from the recording in `fd`, whose position changes; `name` is for
+ * messages. Fails as sh_recording_open and sh_recording_read. */
+sh_status sh_sound_sampler_run(sh_sound_sampler *sampler, float *values, int fd,
+                               const char *name) SHOAL_CHECKED;
+
+/* NULL is fine. */
+void sh_sound_sampler_free(sh_sound_sampler *sampler);
+
+#endif
