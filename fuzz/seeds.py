@@ -8,9 +8,11 @@ Formats are built here from their description (the headers named below), not by 
 
 import base64
 import hashlib
+import io
 import json
 import struct
 import sys
+import zipfile
 from pathlib import Path
 
 
@@ -248,6 +250,30 @@ def interfaces():
     yield "status", b"Name:\tshoal\nVmHWM:\t   30000 kB\nVmRSS:\t   29000.5 kB\n"
 
 
+def array(dictionary, numbers, version=1):
+    head = dictionary.encode()
+    return b"\x93NUMPY" + struct.pack("<BBH" if version == 1 else "<BBI", version, 0, len(head)) + head + numbers
+
+
+def arrays():
+    """data/array/npy.h."""
+    form = "{'descr': '%s', 'fortran_order': %s, 'shape': %s, }\n"
+    yield "floats", array(form % ("<f4", False, "(2, 3)"), struct.pack("<6f", *range(6)))
+    yield "bytes", array(form % ("|u1", False, "(4,)"), b"1234", 2)
+    yield "objects", array(form % ("|O", True, "()"), b"", 3)
+
+
+def archives():
+    """data/array/zip.h, as numpy.savez and numpy.savez_compressed write it."""
+    content = next(arrays())[1]
+    for name, method in (("stored", zipfile.ZIP_STORED), ("deflated", zipfile.ZIP_DEFLATED)):
+        file = io.BytesIO()
+        with zipfile.ZipFile(file, "w", method) as archive:
+            archive.writestr("y.npy", b"")
+            archive.writestr("x.npy", content)
+        yield name, file.getvalue()
+
+
 def main():
     for noun, seeds in (
             ("frame", frames),
@@ -265,6 +291,8 @@ def main():
             ("taker", hand_overs),
             ("hierarchy", hierarchies),
             ("interfaces", interfaces),
+            ("npy", arrays),
+            ("zip", archives),
     ):
         folder = Path(sys.argv[1]) / noun
         folder.mkdir(parents=True, exist_ok=True)
