@@ -20,7 +20,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         const int32_t most = (int32_t)augment.crop;
         const sh_view view = sh_augment_draw(&augment, size, 0, (uint32_t)size);
         if (most > SH_AUGMENT_CROP_MOST || abs(view.left) > most || abs(view.top) > most ||
-            (view.mirrored && !augment.flip))
+            (view.mirrored && !augment.flip) || !(augment.resized_crop >= 0) ||
+            !(augment.resized_crop <= 1))
             abort();
     }
     free(list);

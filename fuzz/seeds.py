@@ -151,7 +151,7 @@ def cifar():
 
 def augment():
     """data/augment.h."""
-    for number, text in enumerate((b"crop,flip", b"flip,crop:7", b"crop:65", b"flip,flip", b"turn,")):
+    for number, text in enumerate((b"crop,flip", b"flip,crop:7", b"crop:65", b"flip,flip", b"turn,", b"resized-crop:0.25,flip")):
         yield str(number), text
 
 

@@ -1,51 +1,151 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A form is a line of the table below: a name, how it is written, and the range of its numbers.
+ *
+ * Numbers are read as digits over a power of ten: both are exact in double, and one division gives
+ * the same bits everywhere, whatever the locale.
+ */
 #include "data/augment.h"
 
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "base/random.h"
+#define NAME_MOST 32    /* characters of a name that a message shows */
+#define NUMBERS_MOST 4  /* of one name */
+#define DIGITS_MOST 9   /* of a number */
+#define BLOCKS_SHIFT 24 /* a sequence has 2^24 blocks of four numbers */
 
-#define NAME_MOST 32 /* characters of a name that a message shows */
+typedef enum kind { RESIZED_CROP, CROP, FLIP, KINDS } kind;
 
-/* Takes the name of `length` characters at `name` in the list. */
-static sh_status parse_name(sh_augment *augment, const char *list, const char *name, size_t length)
+typedef struct form {
+    const char *name;
+    const char *shown; /* in the list of all */
+    const char *usage; /* after "write" */
+    int required, allowed;
+    bool whole;
+    double least, most[NUMBERS_MOST];
+} form;
+
+static const form forms[KINDS] = {
+    [RESIZED_CROP] = {"resized-crop",
+                      "resized-crop[:MIN]",
+                      "resized-crop or resized-crop:MIN, MIN being 0.01 to 1, the least part of "
+                      "the area that is seen",
+                      0,
+                      1,
+                      false,
+                      0.01,
+                      {1}},
+    [CROP] = {"crop",
+              "crop[:N]",
+              "crop or crop:N, N being 1 to 64 pixels around the image",
+              0,
+              1,
+              true,
+              1,
+              {SH_AUGMENT_CROP_MOST}},
+    [FLIP] = {.name = "flip", .shown = "flip", .usage = "flip"},
+};
+
+static void take(sh_augment *augment, kind which, const double *number, int count)
 {
-    static const char crop[] = "crop:";
-    const size_t prefix = sizeof crop - 1;
-    const bool padded = length >= prefix && memcmp(name, crop, prefix) == 0;
-    const bool crops = padded || (length == prefix - 1 && memcmp(name, crop, length) == 0);
-    const bool flips = length == 4 && memcmp(name, "flip", 4) == 0;
-    if (!crops && !flips)
-        return sh_fail(SH_INVALID,
-                       "--augment %s: unknown '%.*s'; there is: crop, crop:N, flip, for example "
-                       "crop:4,flip",
-                       list, (int)(length < NAME_MOST ? length : NAME_MOST), name);
-    if ((flips && augment->flip) || (crops && augment->crop > 0))
-        return sh_fail(SH_INVALID, "--augment %s: '%s' is there twice", list,
-                       flips ? "flip" : "crop");
-    augment->flip |= flips;
-    if (crops)
-        augment->crop = SH_AUGMENT_CROP_DEFAULT;
-    if (!padded)
-        return SH_OK;
-    const bool is_number = strspn(name + prefix, "0123456789") == length - prefix;
-    const unsigned long pixels = is_number ? strtoul(name + prefix, NULL, 10) : 0;
-    if (pixels == 0 || pixels > SH_AUGMENT_CROP_MOST)
-        return sh_fail(
-            SH_INVALID,
-            "--augment %s: write crop or crop:N, N being 1 to %d pixels around the image", list,
-            SH_AUGMENT_CROP_MOST);
-    augment->crop = (uint32_t)pixels;
+    switch (which) {
+    case RESIZED_CROP:
+        augment->resized_crop = count > 0 ? number[0] : 0.08;
+        break;
+    case CROP:
+        augment->crop = count > 0 ? (uint32_t)number[0] : SH_AUGMENT_CROP_DEFAULT;
+        break;
+    case FLIP:
+        augment->flip = true;
+        break;
+    case KINDS:
+        break;
+    }
+}
+
+/* Digits, where `whole` is false with at most one point among them. */
+static bool read_number(double *number, const char *text, size_t length, bool whole)
+{
+    uint32_t digits = 0, value = 0, scale = 1;
+    bool point = false;
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] == '.' && !point && !whole) {
+            point = true;
+            continue;
+        }
+        if (text[i] < '0' || text[i] > '9' || ++digits > DIGITS_MOST)
+            return false;
+        value = value * 10 + (uint32_t)(text[i] - '0');
+        scale *= point ? 10 : 1;
+    }
+    *number = (double)value / (double)scale;
+    return digits > 0;
+}
+
+/* The numbers of a name, with a slash between. */
+static bool read_numbers(double number[NUMBERS_MOST], int *count, const form *f, const char *text,
+                         size_t length)
+{
+    for (*count = 0; *count < f->allowed; ++*count) {
+        const char *slash = memchr(text, '/', length);
+        const size_t own = slash == NULL ? length : (size_t)(slash - text);
+        double *value = &number[*count];
+        if (!read_number(value, text, own, f->whole) || !(*value >= f->least) ||
+            !(*value <= f->most[*count]))
+            return false;
+        if (slash == NULL) {
+            ++*count;
+            return *count >= f->required;
+        }
+        text += own + 1;
+        length -= own + 1;
+    }
+    return false;
+}
+
+static sh_status fail_unknown(const char *list, const char *name, size_t length)
+{
+    char all[256];
+    size_t used = 0;
+    for (int i = 0; i < KINDS && used < sizeof all; i++)
+        used += (size_t)snprintf(all + used, sizeof all - used, "%s, ", forms[i].shown);
+    return sh_fail(SH_INVALID, "--augment %s: unknown '%.*s'; there is: %sfor example crop:4,flip",
+                   list, (int)(length < NAME_MOST ? length : NAME_MOST), name, all);
+}
+
+/* Takes the part of `length` characters at `text` in the list. */
+static sh_status parse_part(sh_augment *augment, uint32_t *taken, const char *list,
+                            const char *text, size_t length)
+{
+    const char *colon = memchr(text, ':', length);
+    const size_t name = colon == NULL ? length : (size_t)(colon - text);
+    int i = 0;
+    while (i < KINDS && (strlen(forms[i].name) != name || memcmp(forms[i].name, text, name) != 0))
+        i++;
+    if (i == KINDS)
+        return fail_unknown(list, text, length);
+    const form *f = &forms[i];
+    if (*taken >> i & 1)
+        return sh_fail(SH_INVALID, "--augment %s: '%s' is there twice", list, f->name);
+    *taken |= 1u << i;
+    double number[NUMBERS_MOST] = {0};
+    int count = 0;
+    const bool fine = colon == NULL ? f->required == 0
+                                    : read_numbers(number, &count, f, colon + 1, length - name - 1);
+    if (!fine)
+        return sh_fail(SH_INVALID, "--augment %s: write %s", list, f->usage);
+    take(augment, (kind)i, number, count);
     return SH_OK;
 }
 
 sh_status sh_augment_parse(sh_augment *augment, const char *list)
 {
     sh_augment fresh = {0};
+    uint32_t taken = 0;
     for (const char *at = list; list[0] != '\0'; at++) {
         const size_t length = strcspn(at, ",");
-        SH_TRY(parse_name(&fresh, list, at, length));
+        SH_TRY(parse_part(&fresh, &taken, list, at, length));
         at += length;
         if (*at == '\0')
             break;
@@ -54,12 +154,29 @@ sh_status sh_augment_parse(sh_augment *augment, const char *list)
     return SH_OK;
 }
 
+bool sh_augment_moves(const sh_augment *augment)
+{
+    return augment->crop > 0 || augment->flip;
+}
+
+bool sh_augment_retouches(const sh_augment *augment)
+{
+    return augment->resized_crop > 0;
+}
+
+sh_random sh_augment_random(sh_augment_part part, uint64_t seed, uint32_t epoch, uint32_t index)
+{
+    sh_random random = sh_random_for(seed, SH_RANDOM_AUGMENT, epoch, index);
+    random.counter[0] = (uint32_t)part << BLOCKS_SHIFT;
+    return random;
+}
+
 sh_view sh_augment_draw(const sh_augment *augment, uint64_t seed, uint32_t epoch, uint32_t index)
 {
     sh_view view = {0};
-    if (augment->crop == 0 && !augment->flip)
+    if (!sh_augment_moves(augment))
         return view;
-    sh_random random = sh_random_for(seed, SH_RANDOM_AUGMENT, epoch, index);
+    sh_random random = sh_augment_random(SH_AUGMENT_VIEW, seed, epoch, index);
     /* Drawn even where it is not used: with and without flip, the crops are the same. */
     const bool mirrored = sh_random_next(&random) >> 31 != 0;
     view.mirrored = augment->flip && mirrored;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Augmentation: each epoch shows a training sample from another side.
+ * Augmentation: each epoch shows a training sample from another side. This is the list that a user
+ * writes, and the random numbers that decide what is done.
  *
  *     sh_augment augment;
  *     SH_TRY(sh_augment_parse(&augment, "crop,flip"));
  *     const sh_view view = sh_augment_draw(&augment, seed, epoch, index);
  *
- * A view is a function of (seed, epoch, sample index), so it does not depend on who reads the
- * sample.
+ * What is done is a function of (seed, epoch, sample index), so it does not depend on who reads the
+ * sample. Each part has a sequence of random numbers of its own, so one part never changes another.
  *
  * Threads: any; values.
  */
@@ -18,14 +19,23 @@
 #include <stdint.h>
 
 #include "base/fail.h"
+#include "base/random.h"
 
 #define SH_AUGMENT_CROP_MOST 64
 #define SH_AUGMENT_CROP_DEFAULT 4 /* K. He et al.: "Deep residual learning", 2015, section 4.2 */
 
+/* Zero: not asked for. */
 typedef struct sh_augment {
-    uint32_t crop; /* pixels of black around the image that a crop may reach; 0: no crop */
-    bool flip;     /* every second view is mirrored */
+    uint32_t crop;       /* pixels of black around the image that a crop may reach */
+    bool flip;           /* every second view is mirrored */
+    double resized_crop; /* the least part of the image's area that is seen */
 } sh_augment;
+
+/* The parts that draw, each its own sequence. Part of the course: never renumber, only append. */
+typedef enum sh_augment_part {
+    SH_AUGMENT_VIEW = 0, /* crop and flip */
+    SH_AUGMENT_RESIZED_CROP = 1,
+} sh_augment_part;
 
 /* Which part of the image, padded with black without end, is seen: as large as the image itself. */
 typedef struct sh_view {
@@ -34,16 +44,26 @@ typedef struct sh_view {
 } sh_view;
 
 /*
- * Parses a list: names with a comma between, in any order, each at most once; "" is none.
+ * Parses a list: names with a comma between, in any order, each at most once; "" is none. The order
+ * in which they are applied is always the same; it is that of this table.
  *
- *     crop, crop:N   a random crop out of the image with N (4) pixels of black on each side
- *     flip           mirrored left to right with probability 1/2
+ *     resized-crop[:MIN]   a random part of the image, enlarged to its size: MIN (0.08) to 1 of its
+ *                          area, 3/4 to 4/3 as wide as high (torchvision's RandomResizedCrop)
+ *     crop[:N]             a random crop out of the image with N (4) pixels of black on each side
+ *     flip                 mirrored left to right with probability 1/2
  *
  * Fails with SH_INVALID, saying what there is.
  */
 sh_status sh_augment_parse(sh_augment *augment, const char *list) SHOAL_CHECKED;
 
-/* How sample `index` of the training split is seen in an epoch. */
+/* Whether crop or flip is asked for, and whether anything else that changes the bytes of images. */
+bool sh_augment_moves(const sh_augment *augment);
+bool sh_augment_retouches(const sh_augment *augment);
+
+/* How crop and flip show sample `index` of the training split in an epoch. */
 sh_view sh_augment_draw(const sh_augment *augment, uint64_t seed, uint32_t epoch, uint32_t index);
+
+/* The random numbers of a part for a sample in an epoch. */
+sh_random sh_augment_random(sh_augment_part part, uint64_t seed, uint32_t epoch, uint32_t index);
 
 #endif

@@ -10,15 +10,25 @@ static void lists_are_understood(void **state)
         const char *list;
         sh_augment expected;
     } cases[] = {
-        {"", {0, false}},         {"flip", {0, true}},        {"crop", {4, false}},
-        {"crop,flip", {4, true}}, {"flip,crop:1", {1, true}}, {"crop:64", {64, false}},
-        {"crop:007", {7, false}},
+        {"", {.crop = 0}},
+        {"flip", {.flip = true}},
+        {"crop", {.crop = 4}},
+        {"crop,flip", {.crop = 4, .flip = true}},
+        {"flip,crop:1", {.crop = 1, .flip = true}},
+        {"crop:64", {.crop = 64}},
+        {"crop:007", {.crop = 7}},
+        {"resized-crop", {.resized_crop = 0.08}},
+        {"resized-crop:1", {.resized_crop = 1}},
+        {"crop:2,resized-crop:0.25,flip", {.crop = 2, .flip = true, .resized_crop = 0.25}},
+        {"resized-crop:00.5000", {.resized_crop = 0.5}},
+        {"resized-crop:.5", {.resized_crop = 0.5}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        sh_augment augment = {99, true};
+        sh_augment augment = {.crop = 99, .flip = true};
         assert_ok(sh_augment_parse(&augment, cases[i].list));
         assert_int_equal(augment.crop, cases[i].expected.crop);
         assert_int_equal(augment.flip, cases[i].expected.flip);
+        assert_true(augment.resized_crop == cases[i].expected.resized_crop);
     }
 }
 
@@ -28,14 +38,16 @@ static void other_lists_say_what_there_is(void **state)
     static const struct {
         const char *list, *part;
     } cases[] = {
-        {"turn", "--augment turn: unknown 'turn'; there is: crop, crop:N, flip, for example"},
+        {"turn",
+         "--augment turn: unknown 'turn'; there is: resized-crop[:MIN], crop[:N], flip, for "
+         "example crop:4,flip"},
         {"crop,turn,flip", "--augment crop,turn,flip: unknown 'turn'; there is"},
         {"crop,", "--augment crop,: unknown ''; there is"},
         {",flip", "unknown ''; there is"},
         {"crop, flip", "unknown ' flip'"},
         {"Flip", "unknown 'Flip'"},
         {"flips", "unknown 'flips'"},
-        {"flip:2", "unknown 'flip:2'"},
+        {"flip:2", "--augment flip:2: write flip"},
         {"flip,flip", "--augment flip,flip: 'flip' is there twice"},
         {"crop,flip,crop:2", "'crop' is there twice"},
         {"crop:0", "--augment crop:0: write crop or crop:N, N being 1 to 64 pixels around the"},
@@ -45,9 +57,17 @@ static void other_lists_say_what_there_is(void **state)
         {"crop:4.5", "write crop or crop:N"},
         {"crop:4294967297", "write crop or crop:N"},
         {"crop:99999999999999999999999", "write crop or crop:N"},
+        {"crop:1/2", "write crop or crop:N"},
+        {"resized-crop:0", "write resized-crop or resized-crop:MIN, MIN being 0.01 to 1"},
+        {"resized-crop:1.01", "write resized-crop"},
+        {"resized-crop:0,5", "write resized-crop"},
+        {"resized-crop:.", "write resized-crop"},
+        {"resized-crop:0.5.", "write resized-crop"},
+        {"resized-crop:1e-1", "write resized-crop"},
+        {"resized-crop:0.1234567890", "write resized-crop"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        sh_augment augment = {99, true};
+        sh_augment augment = {.crop = 99};
         assert_fails(sh_augment_parse(&augment, cases[i].list), SH_INVALID, cases[i].part);
         assert_int_equal(augment.crop, 99);
     }
@@ -59,7 +79,7 @@ static void views_are_uniform(void **state)
     (void)state;
     enum { SAMPLES = 81 * 2 * 400, SIDE = 9 };
     static uint32_t count[2][SIDE][SIDE];
-    const sh_augment augment = {4, true};
+    const sh_augment augment = {.crop = 4, .flip = true};
     memset(count, 0, sizeof count);
     for (uint32_t i = 0; i < SAMPLES; i++) {
         const sh_view view = sh_augment_draw(&augment, 1, i % 7, i);
@@ -79,7 +99,7 @@ static bool same(sh_view a, sh_view b)
 static void views_belong_to_seed_epoch_and_sample(void **state)
 {
     (void)state;
-    const sh_augment augment = {4, true};
+    const sh_augment augment = {.crop = 4, .flip = true};
     uint32_t equal[3] = {0};
     for (uint32_t i = 0; i < 1000; i++) {
         const sh_view view = sh_augment_draw(&augment, 5, 2, i);
@@ -95,7 +115,8 @@ static void views_belong_to_seed_epoch_and_sample(void **state)
 static void what_is_not_asked_for_does_not_happen(void **state)
 {
     (void)state;
-    const sh_augment both = {4, true}, crop = {4, false}, flip = {0, true}, none = {0, false};
+    const sh_augment both = {.crop = 4, .flip = true}, crop = {.crop = 4}, flip = {.flip = true},
+                     none = {.crop = 0};
     for (uint32_t i = 0; i < 200; i++) {
         const sh_view view = sh_augment_draw(&both, 1, 0, i);
         assert_true(same(sh_augment_draw(&none, 1, 0, i), (sh_view){0, 0, false}));
@@ -109,7 +130,7 @@ static void golden_views(void **state)
 {
     (void)state;
     static const sh_view golden[] = {{1, 3, false}, {2, -4, true}, {-2, -3, true}, {4, -3, true}};
-    const sh_augment augment = {4, true};
+    const sh_augment augment = {.crop = 4, .flip = true};
     for (uint32_t i = 0; i < sizeof golden / sizeof *golden; i++) {
         const sh_view view = sh_augment_draw(&augment, 1, i / 2, i);
         if (!same(view, golden[i]))

@@ -4,7 +4,8 @@
  * beside the image is level 0. Resizing comes after it, in floats; the two commute but for
  * rounding, because the weights of a resized pixel add up to one.
  *
- *     published bytes  ->  rows: view and levels  ->  (two rows held  ->  resized row)  ->  pixels
+ *     published bytes  ->  (retouched)  ->  rows: view and levels  ->  (two rows held  ->  resized
+ *     row)  ->  pixels
  *
  * Resizing is separable: a source row is made once a channel, spread to the new width, and held
  * while it is one of the two that a new row lies between. Those two are neighbours, so the one of
@@ -12,9 +13,10 @@
  * a fraction of whole numbers, computed without rounding; the only rounded operations are the
  * IEEE ones of the sums.
  *
- * Scratch is on the stack and bounded (SH_PIPELINE_BYTES_MOST and three rows). Without a view or
- * resizing there is none: the bytes are read into the end of the caller's floats and spread from
- * the front.
+ * Scratch is on the stack and bounded: twice SH_PIPELINE_BYTES_MOST where images are retouched,
+ * once where they are only moved or resized, and some rows; of that, an image touches what it
+ * needs. Without either there is none: the bytes are read into the end of the caller's floats and
+ * spread from the front.
  */
 #include "data/pipeline.h"
 
@@ -22,9 +24,12 @@
 #include <string.h>
 
 #include "data/augment.h"
+#include "data/augment/retouch.h"
 
 #define LEVELS 256
 #define SIDE_MOST SH_PIPELINE_SIDE_MOST
+
+_Static_assert(SIDE_MOST <= SH_PICTURE_SIDE_MOST, "images that are retouched are pictures");
 
 /* A new pixel between two old ones, or rows: (1 - weight) * low + weight * high. */
 typedef struct tap {
@@ -39,7 +44,7 @@ struct sh_pipeline {
     sh_augment augment;
     uint64_t seed;
     float levels[SH_DATASET_CHANNELS_MOST][LEVELS];
-    bool resizes;
+    bool resizes, moves, retouches;          /* the latter two: training samples */
     tap columns[SIDE_MOST], rows[SIDE_MOST]; /* where it resizes */
 };
 
@@ -132,7 +137,7 @@ static sh_status set_target(sh_pipeline *p, const char *task)
 /* Numbers are normalised by who has read them. */
 static sh_status prepare_floats(const sh_pipeline *p, normalization by)
 {
-    if (p->augment.crop > 0 || p->augment.flip)
+    if (sh_augment_moves(&p->augment) || sh_augment_retouches(&p->augment))
         return sh_fail(SH_INVALID, "--augment: is for images; %s has numbers", p->info.name);
     if (by == BY_IMAGENET)
         return sh_fail(SH_INVALID, "--normalize imagenet: is for images; %s has numbers",
@@ -167,7 +172,9 @@ static sh_status prepare(sh_pipeline *p, const sh_pipeline_options *options)
     p->seed = options->seed;
     p->resizes = options->resize > 0 &&
                  (options->resize != source->height || options->resize != source->width);
-    if (!p->resizes && p->augment.crop == 0 && !p->augment.flip)
+    p->moves = sh_augment_moves(&p->augment);
+    p->retouches = sh_augment_retouches(&p->augment);
+    if (!p->resizes && !p->moves && !p->retouches)
         return SH_OK;
 
     if (sh_dataset_bytes(source) > SH_PIPELINE_BYTES_MOST || source->height > SIDE_MOST ||
@@ -321,13 +328,11 @@ static sh_status read_plain(const sh_pipeline *p, sh_split split, uint32_t index
     return SH_OK;
 }
 
-static sh_status read_view(const sh_pipeline *p, sh_split split, uint32_t index, sh_view view,
-                           float *pixels, void *target)
+/* An image of published bytes becomes pixels. */
+static void show(float *pixels, const sh_pipeline *p, const uint8_t *bytes, sh_view view)
 {
     const size_t source_size = p->source->height * p->source->width;
     const size_t size = p->info.height * p->info.width;
-    uint8_t bytes[SH_PIPELINE_BYTES_MOST];
-    SH_TRY(sh_dataset_read(p->dataset, split, index, bytes, target));
     for (size_t c = 0; c < p->info.channels; c++) {
         const plane channel = {bytes + c * source_size, p->levels[c], (uint32_t)p->source->height,
                                (uint32_t)p->source->width, view};
@@ -337,20 +342,48 @@ static sh_status read_view(const sh_pipeline *p, sh_split split, uint32_t index,
             for (uint32_t y = 0; y < channel.height; y++)
                 see_row(pixels + c * size + (size_t)y * channel.width, &channel, y);
     }
+}
+
+/* Moved and resized. */
+static sh_status read_moved(const sh_pipeline *p, sh_split split, uint32_t index, sh_view view,
+                            float *pixels, void *target)
+{
+    uint8_t bytes[SH_PIPELINE_BYTES_MOST];
+    SH_TRY(sh_dataset_read(p->dataset, split, index, bytes, target));
+    show(pixels, p, bytes, view);
+    return SH_OK;
+}
+
+/* A training sample retouched, moved and resized. */
+static sh_status read_retouched(const sh_pipeline *p, uint32_t epoch, uint32_t index, sh_view view,
+                                float *pixels, void *target)
+{
+    uint8_t bytes[SH_PIPELINE_BYTES_MOST], spare[SH_PIPELINE_BYTES_MOST];
+    SH_TRY(sh_dataset_read(p->dataset, SH_SPLIT_TRAIN, index, bytes, target));
+    sh_picture picture = {
+        .bytes = bytes,
+        .spare = spare,
+        .channels = (uint32_t)p->source->channels,
+        .height = (uint32_t)p->source->height,
+        .width = (uint32_t)p->source->width,
+    };
+    sh_retouch(&picture, &p->augment, p->seed, epoch, index);
+    show(pixels, p, picture.bytes, view);
     return SH_OK;
 }
 
 sh_status sh_pipeline_read(const sh_pipeline *pipeline, sh_split split, uint32_t epoch,
                            uint32_t index, float *values, void *target)
 {
-    if (pipeline->info.element == SH_ELEMENT_FLOAT)
-        return sh_dataset_read(pipeline->dataset, split, index, values, target);
-    const sh_view plain = {0};
-    const bool augments =
-        split == SH_SPLIT_TRAIN && (pipeline->augment.crop > 0 || pipeline->augment.flip);
-    if (!augments && !pipeline->resizes)
-        return read_plain(pipeline, split, index, values, target);
-    const sh_view view =
-        augments ? sh_augment_draw(&pipeline->augment, pipeline->seed, epoch, index) : plain;
-    return read_view(pipeline, split, index, view, values, target);
+    const sh_pipeline *p = pipeline;
+    if (p->info.element == SH_ELEMENT_FLOAT)
+        return sh_dataset_read(p->dataset, split, index, values, target);
+    sh_view view = {0};
+    if (split == SH_SPLIT_TRAIN && p->moves)
+        view = sh_augment_draw(&p->augment, p->seed, epoch, index);
+    if (split == SH_SPLIT_TRAIN && p->retouches)
+        return read_retouched(p, epoch, index, view, values, target);
+    if (p->resizes || (split == SH_SPLIT_TRAIN && p->moves))
+        return read_moved(p, split, index, view, values, target);
+    return read_plain(p, split, index, values, target);
 }

@@ -29,7 +29,7 @@
 #define SH_PIPELINE_SIDE_MOST 1024
 
 /* Bytes of a published image that can be augmented or resized; any can be normalised. */
-#define SH_PIPELINE_BYTES_MOST 65536
+#define SH_PIPELINE_BYTES_MOST 262144 /* 4 x 256 x 256 */
 
 typedef struct sh_pipeline sh_pipeline;
 

@@ -8,6 +8,7 @@
 
 #include "base/test.h"
 #include "data/augment.h"
+#include "data/augment/retouch.h"
 #include "data/fixture.h"
 
 enum { SIDE = 32, PLANE = SIDE * SIDE, PIXELS = 3 * PLANE, SAMPLES = 4 };
@@ -155,13 +156,76 @@ static void views_are_as_drawn(void **state)
     fixture_remove(&s);
 }
 
+/* Retouched first, then moved: crop and flip draw what they draw alone. */
+static void retouched_samples_are_moved(void **state)
+{
+    (void)state;
+    static const char *const lists[] = {"resized-crop", "crop,flip,resized-crop:0.3"};
+    fixture s;
+    make_cifar(&s);
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        sh_augment augment;
+        assert_ok(sh_augment_parse(&augment, lists[i]));
+        sh_pipeline *pipeline = open_folder(
+            &s, &(sh_pipeline_options){.augment = lists[i], .seed = 9, .normalize = "none"});
+        for (uint32_t draw = 0; draw < 24; draw++) {
+            uint8_t bytes[PIXELS], spare[PIXELS];
+            const uint32_t epoch = draw / SAMPLES, index = draw % SAMPLES;
+            sh_picture picture = {bytes, spare, 3, SIDE, SIDE};
+            for (uint32_t k = 0; k < PIXELS; k++)
+                bytes[k] = level(3 * index + k / PLANE, k % PLANE / SIDE, k % SIDE);
+            sh_retouch(&picture, &augment, 9, epoch, index);
+            const sh_view view = sh_augment_draw(&augment, 9, epoch, index);
+            const float *pixels = read_sample(pipeline, SH_SPLIT_TRAIN, epoch, index);
+            for (uint32_t k = 0; k < PIXELS; k++) {
+                const int32_t x = (int32_t)(view.mirrored ? SIDE - 1 - k % SIDE : k % SIDE) +
+                                  view.left,
+                              y = (int32_t)(k % PLANE / SIDE) + view.top;
+                const bool inside = x >= 0 && x < SIDE && y >= 0 && y < SIDE;
+                const uint32_t place = inside ? (uint32_t)(y * SIDE + x) : 0;
+                const uint8_t byte = inside ? picture.bytes[k / PLANE * PLANE + place] : 0;
+                assert_true(pixels[k] == (float)byte / 255.0f);
+            }
+        }
+        sh_pipeline_close(pipeline);
+    }
+    fixture_remove(&s);
+}
+
+/* 224 x 224 x 3, as networks for ImageNet have them. */
+static void large_images_can_be_augmented(void **state)
+{
+    (void)state;
+    enum { COUNT = 3 * 224 * 224 };
+    static const char *const lists[] = {"crop,flip", "resized-crop", "resized-crop,crop,flip"};
+    float *pixels = calloc(COUNT, sizeof *pixels), *plain = calloc(COUNT, sizeof *plain);
+    assert_non_null(pixels);
+    assert_non_null(plain);
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        sh_pipeline *pipeline;
+        int32_t label;
+        assert_ok(sh_pipeline_open(
+            &pipeline, "noise:3x224x224/10/4/2",
+            &(sh_pipeline_options){.augment = lists[i], .seed = 2, .normalize = "none"}));
+        assert_ok(sh_pipeline_read(pipeline, SH_SPLIT_TRAIN, 1, 3, pixels, &label));
+        assert_int_equal(label, 3);
+        assert_ok(sh_pipeline_read(pipeline, SH_SPLIT_VALIDATION, 1, 1, plain, &label));
+        for (uint32_t k = 0; k < COUNT; k++)
+            assert_true(pixels[k] >= 0 && pixels[k] <= 1);
+        sh_pipeline_close(pipeline);
+    }
+    free(pixels);
+    free(plain);
+}
+
 static void validation_is_never_augmented(void **state)
 {
     (void)state;
     fixture s;
     make_cifar(&s);
     sh_pipeline *plain = open_folder(&s, &(sh_pipeline_options){.resize = 0});
-    sh_pipeline *moved = open_folder(&s, &(sh_pipeline_options){.augment = "crop:8,flip"});
+    sh_pipeline *moved =
+        open_folder(&s, &(sh_pipeline_options){.augment = "crop:8,flip,resized-crop"});
     uint32_t differ = 0;
     for (uint32_t i = 0; i < SAMPLES; i++) {
         float held[PIXELS];
@@ -300,7 +364,7 @@ static void wrong_options_are_refused(void **state)
     } cases[] = {
         {{.augment = "turn"},
          false,
-         "--augment turn: unknown 'turn'; there is: crop, crop:N, flip"},
+         "--augment turn: unknown 'turn'; there is: resized-crop[:MIN], crop[:N], flip"},
         {{.resize = 7}, false, "--resize 7: must be 8 to 1024 pixels"},
         {{.resize = 1025}, false, "--resize 1025: must be 8 to 1024 pixels"},
         {{.normalize = "batch"},
@@ -340,9 +404,9 @@ static void images_too_large_to_move_are_refused(void **state)
         const char *part;
     } cases[] = {
         {255,
-         1000,
+         1030,
          {.augment = "flip"},
-         "images of 1 x 255 x 1000 are too large for --augment and --resize: at most 65536 bytes, "
+         "images of 1 x 255 x 1030 are too large for --augment and --resize: at most 262144 bytes, "
          "and 1024 pixels each way"},
         {8, 1025, {.resize = 64}, "images of 1 x 8 x 1025 are too large"},
     };
@@ -378,6 +442,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_options_samples_are_as_published),
         cmocka_unit_test(views_are_as_drawn),
+        cmocka_unit_test(retouched_samples_are_moved),
+        cmocka_unit_test(large_images_can_be_augmented),
         cmocka_unit_test(validation_is_never_augmented),
         cmocka_unit_test(resizing_is_pytorchs),
         cmocka_unit_test(views_are_resized),

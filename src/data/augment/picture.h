@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A picture of bytes that augmentation changes in place.
+ *
+ *     sh_picture picture = {.bytes = a, .spare = b, .channels = 3, .height = 224, .width = 224};
+ *     sh_picture_enlarge(&picture, (sh_box){.top = 10, .left = 0, .height = 112, .width = 100});
+ *     show(picture.bytes); // which may be b now
+ *
+ * All arithmetic is on integers: weights are parts of 2048, and sums are rounded to the nearest
+ * byte.
+ *
+ * Threads: any; a picture belongs to its caller.
+ */
+#ifndef SHOAL_DATA_AUGMENT_PICTURE_H
+#define SHOAL_DATA_AUGMENT_PICTURE_H
+
+#include <stdint.h>
+
+#define SH_PICTURE_SIDE_MOST 1024 /* pixels of height and width */
+
+typedef struct sh_picture {
+    uint8_t *bytes;                   /* [C][H][W]; borrowed */
+    uint8_t *spare;                   /* as many, undefined; operations may exchange the two */
+    uint32_t channels, height, width; /* at least 1 */
+} sh_picture;
+
+/* Pixels of a picture, at least one, all within it. */
+typedef struct sh_box {
+    uint32_t top, left, height, width;
+} sh_box;
+
+/* The picture becomes what is in the box, enlarged to its own size: bilinear, pixels being areas,
+ * as PyTorch's interpolate(mode="bilinear", align_corners=False). */
+void sh_picture_enlarge(sh_picture *picture, sh_box box);
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "data/augment/retouch.h"
+
+#include <math.h>
+
+#include "base/real.h"
+
+#define ATTEMPTS 10 /* to draw a box that fits */
+
+static double uniform(sh_random *random, double least, double most)
+{
+    return least + (most - least) * (double)sh_random_unit(random);
+}
+
+/* To the nearest; x is not negative and small. */
+static uint32_t rounded(double x)
+{
+    return (uint32_t)(x + 0.5);
+}
+
+/* The size of a box of about `area` pixels, `shape` times as wide as high. */
+static sh_box box_of(double area, double shape)
+{
+    return (sh_box){.height = rounded(sqrt(area / shape)), .width = rounded(sqrt(area * shape))};
+}
+
+/* A shape between 1 / `most` and `most`, the logarithm being uniform; log_most is that of `most`.
+ */
+static double draw_shape(sh_random *random, double log_most)
+{
+    return sh_real_exp(uniform(random, -log_most, log_most));
+}
+
+static void place(sh_box *box, sh_random *random, uint32_t height, uint32_t width)
+{
+    box->top = sh_random_below(random, height - box->height + 1);
+    box->left = sh_random_below(random, width - box->width + 1);
+}
+
+sh_box sh_retouch_crop(sh_random *random, uint32_t height, uint32_t width, double least)
+{
+    const double log_shape = 0.28768207245178093; /* of 4/3 */
+    const double size = (double)height * (double)width;
+    for (int i = 0; i < ATTEMPTS; i++) {
+        const double area = size * uniform(random, least, 1);
+        sh_box box = box_of(area, draw_shape(random, log_shape));
+        if (box.width == 0 || box.width > width || box.height == 0 || box.height > height)
+            continue;
+        place(&box, random, height, width);
+        return box;
+    }
+    sh_box box = {.height = height, .width = width};
+    if (3 * width > 4 * height)
+        box.width = (8 * height + 3) / 6; /* 4/3, rounded to the nearest */
+    else if (4 * width < 3 * height)
+        box.height = (8 * width + 3) / 6;
+    box.top = (height - box.height) / 2;
+    box.left = (width - box.width) / 2;
+    return box;
+}
+
+void sh_retouch(sh_picture *picture, const sh_augment *augment, uint64_t seed, uint32_t epoch,
+                uint32_t index)
+{
+    if (augment->resized_crop > 0) {
+        sh_random random = sh_augment_random(SH_AUGMENT_RESIZED_CROP, seed, epoch, index);
+        sh_picture_enlarge(picture, sh_retouch_crop(&random, picture->height, picture->width,
+                                                    augment->resized_crop));
+    }
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "data/augment/retouch.h"
+
+#include <math.h>
+
+#include "base/test.h"
+
+enum { SIDE = 32, PLANE = SIDE * SIDE, BYTES = 3 * PLANE };
+
+/* What a list makes of a picture with a pattern: in `seen`. */
+static void retouch(uint8_t seen[BYTES], const char *list, uint64_t seed, uint32_t epoch,
+                    uint32_t index)
+{
+    uint8_t bytes[BYTES], spare[BYTES];
+    sh_picture picture = {bytes, spare, 3, SIDE, SIDE};
+    sh_augment augment;
+    assert_ok(sh_augment_parse(&augment, list));
+    assert_true(sh_augment_retouches(&augment));
+    for (uint32_t i = 0; i < BYTES; i++)
+        bytes[i] = (uint8_t)(i * i * 3 + 11 * i);
+    memset(spare, 0, sizeof spare);
+    sh_retouch(&picture, &augment, seed, epoch, index);
+    memcpy(seen, picture.bytes, BYTES);
+}
+
+static void crops_are_within_their_bounds(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t height, width;
+        double least;
+    } cases[] = {{224, 224, 0.08}, {32, 32, 0.25}, {100, 60, 0.5}, {28, 28, 0.01}};
+    enum { DRAWS = 4000 };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const uint32_t height = cases[i].height, width = cases[i].width;
+        uint32_t corners = 0;
+        double area = 0;
+        sh_random random = sh_random_for(3, SH_RANDOM_TEST, (uint32_t)i, 0);
+        for (int k = 0; k < DRAWS; k++) {
+            const sh_box box = sh_retouch_crop(&random, height, width, cases[i].least);
+            assert_in_range(box.height, 1, height);
+            assert_in_range(box.width, 1, width);
+            assert_in_range(box.top, 0, height - box.height);
+            assert_in_range(box.left, 0, width - box.width);
+            /* Each side is rounded by half a pixel at most. */
+            assert_true((box.width - 0.5) / (box.height + 0.5) <= 4.0 / 3);
+            assert_true((box.width + 0.5) / (box.height - 0.5) >= 3.0 / 4);
+            const double least = cases[i].least * height * width;
+            assert_true((box.height + 0.5) * (box.width + 0.5) >= least);
+            corners += box.top == 0 && box.left == 0;
+            area += box.height * box.width / (double)(height * width) / DRAWS;
+        }
+        assert_in_range(corners, 1, DRAWS / 2);
+        /* Nothing but what does not fit is drawn again, which is large. */
+        const double mean = (cases[i].least + 1) / 2;
+        assert_true(area > mean - 0.15 && area < mean + 0.01);
+    }
+}
+
+static void crops_of_long_pictures_are_in_their_middle(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t height, width;
+        sh_box expected;
+    } cases[] = {{9, 200, {0, 94, 9, 12}}, {200, 9, {94, 0, 12, 9}}, {1, 8, {0, 3, 1, 1}}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        sh_random random = sh_random_for(1, SH_RANDOM_TEST, 0, 0);
+        const sh_box box = sh_retouch_crop(&random, cases[i].height, cases[i].width, 0.99);
+        assert_memory_equal(&box, &cases[i].expected, sizeof box);
+    }
+}
+
+static void pictures_belong_to_seed_epoch_and_sample(void **state)
+{
+    (void)state;
+    static const char *const lists[] = {"resized-crop"};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        uint32_t equal[3] = {0};
+        for (uint32_t k = 0; k < 40; k++) {
+            uint8_t first[BYTES], other[BYTES];
+            retouch(first, lists[i], 5, 2, k);
+            retouch(other, lists[i], 5, 2, k);
+            assert_memory_equal(first, other, BYTES);
+            retouch(other, lists[i], 6, 2, k);
+            equal[0] += memcmp(first, other, BYTES) == 0;
+            retouch(other, lists[i], 5, 3, k);
+            equal[1] += memcmp(first, other, BYTES) == 0;
+            retouch(other, lists[i], 5, 2, k + 1);
+            equal[2] += memcmp(first, other, BYTES) == 0;
+        }
+        for (int k = 0; k < 3; k++)
+            if (equal[k] > 32)
+                fail_msg("%s: %u of 40 are the same, kind %d", lists[i], equal[k], k);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(crops_are_within_their_bounds),
+        cmocka_unit_test(crops_of_long_pictures_are_in_their_middle),
+        cmocka_unit_test(pictures_belong_to_seed_epoch_and_sample),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
