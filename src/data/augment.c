@@ -15,7 +15,14 @@
 #define DIGITS_MOST 9   /* of a number */
 #define BLOCKS_SHIFT 24 /* a sequence has 2^24 blocks of four numbers */
 
-typedef enum kind { RESIZED_CROP, CROP, FLIP, KINDS } kind;
+typedef enum kind {
+    RESIZED_CROP,
+    VFLIP,
+    ROTATE,
+    CROP,
+    FLIP,
+    KINDS, /* how many there are */
+} kind;
 
 typedef struct form {
     const char *name;
@@ -36,6 +43,15 @@ static const form forms[KINDS] = {
                       false,
                       0.01,
                       {1}},
+    [VFLIP] = {.name = "vflip", .shown = "vflip", .usage = "vflip"},
+    [ROTATE] = {"rotate",
+                "rotate:DEGREES",
+                "rotate:DEGREES, DEGREES being 0.1 to 180 each way",
+                1,
+                1,
+                false,
+                0.1,
+                {180}},
     [CROP] = {"crop",
               "crop[:N]",
               "crop or crop:N, N being 1 to 64 pixels around the image",
@@ -52,6 +68,12 @@ static void take(sh_augment *augment, kind which, const double *number, int coun
     switch (which) {
     case RESIZED_CROP:
         augment->resized_crop = count > 0 ? number[0] : 0.08;
+        break;
+    case VFLIP:
+        augment->vflip = true;
+        break;
+    case ROTATE:
+        augment->rotate = number[0];
         break;
     case CROP:
         augment->crop = count > 0 ? (uint32_t)number[0] : SH_AUGMENT_CROP_DEFAULT;
@@ -161,7 +183,7 @@ bool sh_augment_moves(const sh_augment *augment)
 
 bool sh_augment_retouches(const sh_augment *augment)
 {
-    return augment->resized_crop > 0;
+    return augment->resized_crop > 0 || augment->vflip || augment->rotate > 0;
 }
 
 sh_random sh_augment_random(sh_augment_part part, uint64_t seed, uint32_t epoch, uint32_t index)

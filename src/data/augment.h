@@ -29,12 +29,16 @@ typedef struct sh_augment {
     uint32_t crop;       /* pixels of black around the image that a crop may reach */
     bool flip;           /* every second view is mirrored */
     double resized_crop; /* the least part of the image's area that is seen */
+    bool vflip;          /* every second view is upside down */
+    double rotate;       /* degrees each way */
 } sh_augment;
 
 /* The parts that draw, each its own sequence. Part of the course: never renumber, only append. */
 typedef enum sh_augment_part {
     SH_AUGMENT_VIEW = 0, /* crop and flip */
     SH_AUGMENT_RESIZED_CROP = 1,
+    SH_AUGMENT_VFLIP = 2,
+    SH_AUGMENT_ROTATE = 3,
 } sh_augment_part;
 
 /* Which part of the image, padded with black without end, is seen: as large as the image itself. */
@@ -49,6 +53,8 @@ typedef struct sh_view {
  *
  *     resized-crop[:MIN]   a random part of the image, enlarged to its size: MIN (0.08) to 1 of its
  *                          area, 3/4 to 4/3 as wide as high (torchvision's RandomResizedCrop)
+ *     vflip                upside down with probability 1/2
+ *     rotate:DEGREES       turned about the middle by -DEGREES to DEGREES; black outside
  *     crop[:N]             a random crop out of the image with N (4) pixels of black on each side
  *     flip                 mirrored left to right with probability 1/2
  *

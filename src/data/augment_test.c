@@ -22,12 +22,16 @@ static void lists_are_understood(void **state)
         {"crop:2,resized-crop:0.25,flip", {.crop = 2, .flip = true, .resized_crop = 0.25}},
         {"resized-crop:00.5000", {.resized_crop = 0.5}},
         {"resized-crop:.5", {.resized_crop = 0.5}},
+        {"vflip,flip", {.vflip = true, .flip = true}},
+        {"rotate:22.5", {.rotate = 22.5}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         sh_augment augment = {.crop = 99, .flip = true};
         assert_ok(sh_augment_parse(&augment, cases[i].list));
         assert_int_equal(augment.crop, cases[i].expected.crop);
         assert_int_equal(augment.flip, cases[i].expected.flip);
+        assert_int_equal(augment.vflip, cases[i].expected.vflip);
+        assert_true(augment.rotate == cases[i].expected.rotate);
         assert_true(augment.resized_crop == cases[i].expected.resized_crop);
     }
 }
@@ -38,9 +42,8 @@ static void other_lists_say_what_there_is(void **state)
     static const struct {
         const char *list, *part;
     } cases[] = {
-        {"turn",
-         "--augment turn: unknown 'turn'; there is: resized-crop[:MIN], crop[:N], flip, for "
-         "example crop:4,flip"},
+        {"turn", "--augment turn: unknown 'turn'; there is: resized-crop[:MIN], "},
+        {"turn", "crop[:N], flip, for example crop:4,flip"},
         {"crop,turn,flip", "--augment crop,turn,flip: unknown 'turn'; there is"},
         {"crop,", "--augment crop,: unknown ''; there is"},
         {",flip", "unknown ''; there is"},
@@ -65,6 +68,11 @@ static void other_lists_say_what_there_is(void **state)
         {"resized-crop:0.5.", "write resized-crop"},
         {"resized-crop:1e-1", "write resized-crop"},
         {"resized-crop:0.1234567890", "write resized-crop"},
+        {"vflip:1", "--augment vflip:1: write vflip"},
+        {"rotate", "--augment rotate: write rotate:DEGREES, DEGREES being 0.1 to 180 each way"},
+        {"rotate:0", "write rotate:DEGREES"},
+        {"rotate:181", "write rotate:DEGREES"},
+        {"rotate:-5", "write rotate:DEGREES"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         sh_augment augment = {.crop = 99};

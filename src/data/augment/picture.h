@@ -33,4 +33,22 @@ typedef struct sh_box {
  * as PyTorch's interpolate(mode="bilinear", align_corners=False). */
 void sh_picture_enlarge(sh_picture *picture, sh_box box);
 
+/* Upside down. */
+void sh_picture_turn_over(sh_picture *picture);
+
+/*
+ * Where the picture is seen through an affine map: what is at (x, y) from its middle is what was at
+ * (xx x + xy y + x0, yx x + yy y + y0). Parts of SH_PICTURE_UNIT.
+ */
+#define SH_PICTURE_UNIT 65536
+typedef struct sh_affine {
+    int32_t xx, xy, x0, yx, yy, y0; /* within 2^27 */
+} sh_affine;
+
+/* Bilinear; black outside. */
+void sh_picture_map(sh_picture *picture, sh_affine map);
+
+/* The map that turns a picture by this many degrees, -180 to 180, counterclockwise. */
+sh_affine sh_affine_turn(double degrees);
+
 #endif

@@ -79,11 +79,83 @@ static void the_whole_stays_as_it_is(void **state)
     assert_memory_equal(p.bytes, before, bytes_of(&p));
 }
 
+static void pictures_are_turned_over(void **state)
+{
+    (void)state;
+    for (uint32_t height = 1; height < 6; height++) {
+        sh_picture p = make(2, height, 7);
+        sh_picture_turn_over(&p);
+        for (uint32_t k = 0; k < bytes_of(&p); k++) {
+            const uint32_t c = k / (7 * height), y = height - 1 - k / 7 % height;
+            assert_int_equal(p.bytes[k], before[(c * height + y) * 7 + k % 7]);
+        }
+    }
+}
+
+static void right_angles_are_exact(void **state)
+{
+    (void)state;
+    static const double degrees[] = {0, 90, 180, -90, -180};
+    for (size_t i = 0; i < sizeof degrees / sizeof *degrees; i++)
+        for (uint32_t side = 1; side <= 9; side += 4 - side % 3) {
+            sh_picture p = make(3, side, side);
+            sh_picture_map(&p, sh_affine_turn(degrees[i]));
+            for (uint32_t k = 0; k < bytes_of(&p); k++) {
+                const uint32_t c = k / (side * side), y = k / side % side, x = k % side;
+                const uint32_t last = side - 1;
+                /* Counterclockwise: what was at the right is above. */
+                const uint32_t from[][2] = {{y, x},
+                                            {x, last - y},
+                                            {last - y, last - x},
+                                            {last - x, y},
+                                            {last - y, last - x}};
+                assert_int_equal(p.bytes[k], before[(c * side + from[i][0]) * side + from[i][1]]);
+            }
+        }
+}
+
+/* Any map, by its definition in double. */
+static void maps_are_bilinear_and_black_outside(void **state)
+{
+    (void)state;
+    static const sh_affine maps[] = {
+        {40000, -52000, 90000, 52000, 40000, -123456},
+        {65536, 20000, 0, 0, 65536, 0},
+        {65536, 0, 3 * 65536, 0, 65536, -65536},
+        {0, 0, 0, 0, 0, 0},
+        {1 << 27, 0, 0, 0, 1 << 27, 0},
+        {-65536, 3, 1, 5, -70000, 32768},
+    };
+    for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) {
+        const sh_affine m = maps[i];
+        sh_picture p = make(2, 21, 34);
+        sh_picture_map(&p, m);
+        for (uint32_t k = 0; k < bytes_of(&p); k++) {
+            const double y = k / 34 % 21 - 10.0, x = k % 34 - 16.5;
+            const double from_x = (m.xx * x + m.xy * y + m.x0) / 65536 + 16.5;
+            const double from_y = (m.yx * x + m.yy * y + m.y0) / 65536 + 10.0;
+            double expected = 0;
+            for (int j = 0; j < 4; j++) {
+                const double row = floor(from_y) + j / 2, column = floor(from_x) + j % 2;
+                if (row >= 0 && row < 21 && column >= 0 && column < 34)
+                    expected += (1 - fabs(from_y - row)) * (1 - fabs(from_x - column)) *
+                                before[(k / 714 * 21 + (uint32_t)row) * 34 + (uint32_t)column];
+            }
+            /* Half a level, and places that are cut to 1/256 of a pixel each way. */
+            if (fabs(p.bytes[k] - expected) > 0.51 + 2)
+                fail_msg("map %zu, byte %u: %u, expected %.3f", i, k, p.bytes[k], expected);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(boxes_are_enlarged),
         cmocka_unit_test(the_whole_stays_as_it_is),
+        cmocka_unit_test(pictures_are_turned_over),
+        cmocka_unit_test(right_angles_are_exact),
+        cmocka_unit_test(maps_are_bilinear_and_black_outside),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

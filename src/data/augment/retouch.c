@@ -59,12 +59,27 @@ sh_box sh_retouch_crop(sh_random *random, uint32_t height, uint32_t width, doubl
     return box;
 }
 
+static void turn(sh_picture *picture, sh_random *random, double degrees)
+{
+    sh_picture_map(picture, sh_affine_turn(uniform(random, -degrees, degrees)));
+}
+
 void sh_retouch(sh_picture *picture, const sh_augment *augment, uint64_t seed, uint32_t epoch,
                 uint32_t index)
 {
+    sh_random random;
     if (augment->resized_crop > 0) {
-        sh_random random = sh_augment_random(SH_AUGMENT_RESIZED_CROP, seed, epoch, index);
+        random = sh_augment_random(SH_AUGMENT_RESIZED_CROP, seed, epoch, index);
         sh_picture_enlarge(picture, sh_retouch_crop(&random, picture->height, picture->width,
                                                     augment->resized_crop));
+    }
+    if (augment->vflip) {
+        random = sh_augment_random(SH_AUGMENT_VFLIP, seed, epoch, index);
+        if (sh_random_next(&random) >> 31 != 0)
+            sh_picture_turn_over(picture);
+    }
+    if (augment->rotate > 0) {
+        random = sh_augment_random(SH_AUGMENT_ROTATE, seed, epoch, index);
+        turn(picture, &random, augment->rotate);
     }
 }

@@ -74,7 +74,8 @@ static void crops_of_long_pictures_are_in_their_middle(void **state)
 static void pictures_belong_to_seed_epoch_and_sample(void **state)
 {
     (void)state;
-    static const char *const lists[] = {"resized-crop"};
+    static const char *const lists[] = {"resized-crop", "vflip", "rotate:30",
+                                        "resized-crop,vflip,rotate:5"};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         uint32_t equal[3] = {0};
         for (uint32_t k = 0; k < 40; k++) {
@@ -95,11 +96,26 @@ static void pictures_belong_to_seed_epoch_and_sample(void **state)
     }
 }
 
+static void half_of_the_pictures_are_turned_over(void **state)
+{
+    (void)state;
+    uint8_t upright[BYTES], seen[BYTES];
+    uint32_t over = 0;
+    for (uint32_t i = 0; i < BYTES; i++)
+        upright[i] = (uint8_t)(i * i * 3 + 11 * i);
+    for (uint32_t k = 0; k < 1000; k++) {
+        retouch(seen, "vflip", 1, 0, k);
+        over += memcmp(seen, upright, BYTES) != 0;
+    }
+    assert_in_range(over, 430, 570); /* 4.5 sigma */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(crops_are_within_their_bounds),
         cmocka_unit_test(crops_of_long_pictures_are_in_their_middle),
+        cmocka_unit_test(half_of_the_pictures_are_turned_over),
         cmocka_unit_test(pictures_belong_to_seed_epoch_and_sample),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
