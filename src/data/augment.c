@@ -19,6 +19,8 @@ typedef enum kind {
     RESIZED_CROP,
     VFLIP,
     ROTATE,
+    JITTER,
+    ERASE,
     CROP,
     FLIP,
     KINDS, /* how many there are */
@@ -52,6 +54,23 @@ static const form forms[KINDS] = {
                 false,
                 0.1,
                 {180}},
+    [JITTER] = {"jitter",
+                "jitter:B[/C/S/H]",
+                "jitter:B, jitter:B/C, jitter:B/C/S or jitter:B/C/S/H, brightness, contrast and "
+                "saturation being 0 to 1, hue 0 to 0.5",
+                1,
+                4,
+                false,
+                0,
+                {1, 1, 1, 0.5}},
+    [ERASE] = {"erase",
+               "erase[:P]",
+               "erase or erase:P, P being 0.01 to 1, the probability",
+               0,
+               1,
+               false,
+               0.01,
+               {1}},
     [CROP] = {"crop",
               "crop[:N]",
               "crop or crop:N, N being 1 to 64 pixels around the image",
@@ -74,6 +93,12 @@ static void take(sh_augment *augment, kind which, const double *number, int coun
         break;
     case ROTATE:
         augment->rotate = number[0];
+        break;
+    case JITTER:
+        memcpy(augment->jitter, number, sizeof augment->jitter);
+        break;
+    case ERASE:
+        augment->erase = count > 0 ? number[0] : 0.5;
         break;
     case CROP:
         augment->crop = count > 0 ? (uint32_t)number[0] : SH_AUGMENT_CROP_DEFAULT;
@@ -181,9 +206,18 @@ bool sh_augment_moves(const sh_augment *augment)
     return augment->crop > 0 || augment->flip;
 }
 
+bool sh_augment_jitters(const sh_augment *augment)
+{
+    for (int i = 0; i < 4; i++)
+        if (augment->jitter[i] > 0)
+            return true;
+    return false;
+}
+
 bool sh_augment_retouches(const sh_augment *augment)
 {
-    return augment->resized_crop > 0 || augment->vflip || augment->rotate > 0;
+    return augment->resized_crop > 0 || augment->vflip || augment->rotate > 0 ||
+           sh_augment_jitters(augment) || augment->erase > 0;
 }
 
 sh_random sh_augment_random(sh_augment_part part, uint64_t seed, uint32_t epoch, uint32_t index)

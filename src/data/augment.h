@@ -31,6 +31,8 @@ typedef struct sh_augment {
     double resized_crop; /* the least part of the image's area that is seen */
     bool vflip;          /* every second view is upside down */
     double rotate;       /* degrees each way */
+    double jitter[4];    /* brightness, contrast, saturation, hue */
+    double erase;        /* the probability */
 } sh_augment;
 
 /* The parts that draw, each its own sequence. Part of the course: never renumber, only append. */
@@ -39,6 +41,8 @@ typedef enum sh_augment_part {
     SH_AUGMENT_RESIZED_CROP = 1,
     SH_AUGMENT_VFLIP = 2,
     SH_AUGMENT_ROTATE = 3,
+    SH_AUGMENT_JITTER = 4,
+    SH_AUGMENT_ERASE = 5,
 } sh_augment_part;
 
 /* Which part of the image, padded with black without end, is seen: as large as the image itself. */
@@ -55,6 +59,11 @@ typedef struct sh_view {
  *                          area, 3/4 to 4/3 as wide as high (torchvision's RandomResizedCrop)
  *     vflip                upside down with probability 1/2
  *     rotate:DEGREES       turned about the middle by -DEGREES to DEGREES; black outside
+ *     jitter:B[/C/S/H]     brightness, contrast and saturation times 1 - B to 1 + B, 1 - C to 1 + C
+ *                          and 1 - S to 1 + S, hue turned by -H to H of the circle, in a random
+ *                          order; 0 where not given (torchvision's ColorJitter)
+ *     erase[:P]            with probability P (0.5) a box is the mean colour of the training
+ * images: 0.02 to 0.33 of the area, 0.3 to 3.3 as high as wide (torchvision's RandomErasing)
  *     crop[:N]             a random crop out of the image with N (4) pixels of black on each side
  *     flip                 mirrored left to right with probability 1/2
  *
@@ -62,8 +71,9 @@ typedef struct sh_view {
  */
 sh_status sh_augment_parse(sh_augment *augment, const char *list) SHOAL_CHECKED;
 
-/* Whether crop or flip is asked for, and whether anything else that changes the bytes of images. */
+/* Whether it has crop or flip, jitter, and anything but crop and flip that changes images. */
 bool sh_augment_moves(const sh_augment *augment);
+bool sh_augment_jitters(const sh_augment *augment);
 bool sh_augment_retouches(const sh_augment *augment);
 
 /* How crop and flip show sample `index` of the training split in an epoch. */

@@ -24,6 +24,12 @@ static void lists_are_understood(void **state)
         {"resized-crop:.5", {.resized_crop = 0.5}},
         {"vflip,flip", {.vflip = true, .flip = true}},
         {"rotate:22.5", {.rotate = 22.5}},
+        {"jitter:0.4", {.jitter = {0.4}}},
+        {"jitter:0.4/1", {.jitter = {0.4, 1}}},
+        {"jitter:0.4/0.3/0.2/0.1,vflip", {.vflip = true, .jitter = {0.4, 0.3, 0.2, 0.1}}},
+        {"jitter:0/0/0/0.5", {.jitter = {0, 0, 0, 0.5}}},
+        {"erase", {.erase = 0.5}},
+        {"erase:1", {.erase = 1}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         sh_augment augment = {.crop = 99, .flip = true};
@@ -31,6 +37,9 @@ static void lists_are_understood(void **state)
         assert_int_equal(augment.crop, cases[i].expected.crop);
         assert_int_equal(augment.flip, cases[i].expected.flip);
         assert_int_equal(augment.vflip, cases[i].expected.vflip);
+        for (int k = 0; k < 4; k++)
+            assert_true(augment.jitter[k] == cases[i].expected.jitter[k]);
+        assert_true(augment.erase == cases[i].expected.erase);
         assert_true(augment.rotate == cases[i].expected.rotate);
         assert_true(augment.resized_crop == cases[i].expected.resized_crop);
     }
@@ -73,6 +82,15 @@ static void other_lists_say_what_there_is(void **state)
         {"rotate:0", "write rotate:DEGREES"},
         {"rotate:181", "write rotate:DEGREES"},
         {"rotate:-5", "write rotate:DEGREES"},
+        {"jitter", "--augment jitter: write jitter:B, jitter:B/C, jitter:B/C/S or jitter:B/C/S/H"},
+        {"jitter:", "write jitter:B"},
+        {"jitter:0.1/", "write jitter:B"},
+        {"jitter:/0.1", "write jitter:B"},
+        {"jitter:1.1", "write jitter:B"},
+        {"jitter:0/0/0/0.6", "write jitter:B"},
+        {"jitter:0/0/0/0/0", "write jitter:B"},
+        {"erase:0", "--augment erase:0: write erase or erase:P, P being 0.01 to 1"},
+        {"erase:2", "write erase or erase:P"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         sh_augment augment = {.crop = 99};

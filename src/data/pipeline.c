@@ -43,6 +43,7 @@ struct sh_pipeline {
     sh_dataset_info info;
     sh_augment augment;
     uint64_t seed;
+    uint8_t colour[SH_DATASET_CHANNELS_MOST]; /* the mean of the training images */
     float levels[SH_DATASET_CHANNELS_MOST][LEVELS];
     bool resizes, moves, retouches;          /* the latter two: training samples */
     tap columns[SIDE_MOST], rows[SIDE_MOST]; /* where it resizes */
@@ -145,6 +146,13 @@ static sh_status prepare_floats(const sh_pipeline *p, normalization by)
     return SH_OK;
 }
 
+/* Of a part of 255, which may come from a file. */
+static uint8_t nearest_level(float part)
+{
+    const float level = part * (LEVELS - 1) + 0.5f;
+    return (uint8_t)(level >= 0 && level < LEVELS ? level : 0);
+}
+
 static sh_status prepare(sh_pipeline *p, const sh_pipeline_options *options)
 {
     /* torchvision's transforms for its ImageNet models: mean and deviation of red, green, blue. */
@@ -162,6 +170,7 @@ static sh_status prepare(sh_pipeline *p, const sh_pipeline_options *options)
                        "or none",
                        info->name, info->channels);
     for (size_t c = 0; c < info->channels; c++) {
+        p->colour[c] = nearest_level(source->mean[c]);
         if (by != BY_DATASET) {
             info->mean[c] = by == BY_IMAGENET ? mean[c] : 0.0f;
             info->deviation[c] = by == BY_IMAGENET ? deviation[c] : 1.0f;
@@ -189,6 +198,11 @@ static sh_status prepare(sh_pipeline *p, const sh_pipeline_options *options)
                        "--augment crop:%u: must be smaller than the images, which have %zu x %zu "
                        "pixels",
                        p->augment.crop, source->height, source->width);
+    if (p->augment.jitter[2] + p->augment.jitter[3] > 0 && source->channels != 3)
+        return sh_fail(SH_INVALID,
+                       "--augment jitter: saturation and hue are for images of 3 channels, %s has "
+                       "%zu; write jitter:B/C",
+                       info->name, source->channels);
     if (p->resizes) {
         info->height = info->width = options->resize;
         find_taps(p->rows, (uint32_t)source->height, options->resize);
@@ -367,7 +381,7 @@ static sh_status read_retouched(const sh_pipeline *p, uint32_t epoch, uint32_t i
         .height = (uint32_t)p->source->height,
         .width = (uint32_t)p->source->width,
     };
-    sh_retouch(&picture, &p->augment, p->seed, epoch, index);
+    sh_retouch(&picture, &p->augment, p->colour, p->seed, epoch, index);
     show(pixels, p, picture.bytes, view);
     return SH_OK;
 }

@@ -161,7 +161,9 @@ static void retouched_samples_are_moved(void **state)
 {
     (void)state;
     static const char *const lists[] = {"resized-crop", "crop,flip,resized-crop:0.3", "vflip",
-                                        "flip,rotate:15,vflip"};
+                                        "flip,rotate:15,vflip",
+                                        "jitter:0.4/0.4/0.4/0.1,erase:1,crop"};
+    static const uint8_t colour[] = {125, 123, 114}; /* 0.4914, 0.4822, 0.4465 of 255 */
     fixture s;
     make_cifar(&s);
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
@@ -175,7 +177,7 @@ static void retouched_samples_are_moved(void **state)
             sh_picture picture = {bytes, spare, 3, SIDE, SIDE};
             for (uint32_t k = 0; k < PIXELS; k++)
                 bytes[k] = level(3 * index + k / PLANE, k % PLANE / SIDE, k % SIDE);
-            sh_retouch(&picture, &augment, 9, epoch, index);
+            sh_retouch(&picture, &augment, colour, 9, epoch, index);
             const sh_view view = sh_augment_draw(&augment, 9, epoch, index);
             const float *pixels = read_sample(pipeline, SH_SPLIT_TRAIN, epoch, index);
             for (uint32_t k = 0; k < PIXELS; k++) {
@@ -374,6 +376,10 @@ static void wrong_options_are_refused(void **state)
         {{.normalize = "imagenet"},
          true,
          "--normalize imagenet: is for images of 3 channels, digits has 1; use dataset or none"},
+        {{.augment = "jitter:0.1/0.1/0.1"},
+         true,
+         "--augment jitter: saturation and hue are for images of 3 channels, digits has 1; write "
+         "jitter:B/C"},
         {{.augment = "crop:28"},
          true,
          "--augment crop:28: must be smaller than the images, which have 28 x 28 pixels"},

@@ -72,6 +72,15 @@ void sh_picture_enlarge(sh_picture *picture, sh_box box)
     swap(picture);
 }
 
+void sh_picture_erase(sh_picture *picture, sh_box box, const uint8_t *colour)
+{
+    const uint64_t plane = (uint64_t)picture->height * picture->width;
+    for (uint32_t c = 0; c < picture->channels; c++)
+        for (uint32_t y = box.top; y < box.top + box.height; y++)
+            memset(picture->bytes + c * plane + (uint64_t)y * picture->width + box.left, colour[c],
+                   box.width);
+}
+
 void sh_picture_turn_over(sh_picture *picture)
 {
     uint8_t held[SH_PICTURE_SIDE_MOST];

@@ -33,6 +33,9 @@ typedef struct sh_box {
  * as PyTorch's interpolate(mode="bilinear", align_corners=False). */
 void sh_picture_enlarge(sh_picture *picture, sh_box box);
 
+/* What is in the box becomes one colour: a byte for each channel. */
+void sh_picture_erase(sh_picture *picture, sh_box box, const uint8_t *colour);
+
 /* Upside down. */
 void sh_picture_turn_over(sh_picture *picture);
 

@@ -2,6 +2,7 @@
 #include "data/augment/picture.h"
 
 #include <math.h>
+#include <stdbool.h>
 
 #include "base/test.h"
 
@@ -79,6 +80,19 @@ static void the_whole_stays_as_it_is(void **state)
     assert_memory_equal(p.bytes, before, bytes_of(&p));
 }
 
+static void what_is_erased_is_a_box(void **state)
+{
+    (void)state;
+    static const uint8_t colour[] = {7, 9};
+    sh_picture p = make(2, 13, 17);
+    sh_picture_erase(&p, (sh_box){.top = 2, .left = 3, .height = 11, .width = 5}, colour);
+    for (uint32_t k = 0; k < bytes_of(&p); k++) {
+        const uint32_t y = k / 17 % 13, x = k % 17;
+        const bool inside = y >= 2 && x >= 3 && x < 8;
+        assert_int_equal(p.bytes[k], inside ? colour[k / 221] : before[k]);
+    }
+}
+
 static void pictures_are_turned_over(void **state)
 {
     (void)state;
@@ -153,6 +167,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(boxes_are_enlarged),
         cmocka_unit_test(the_whole_stays_as_it_is),
+        cmocka_unit_test(what_is_erased_is_a_box),
         cmocka_unit_test(pictures_are_turned_over),
         cmocka_unit_test(right_angles_are_exact),
         cmocka_unit_test(maps_are_bilinear_and_black_outside),

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/real.h"
+#include "data/augment/tint.h"
 
 #define ATTEMPTS 10 /* to draw a box that fits */
 
@@ -24,11 +25,10 @@ static sh_box box_of(double area, double shape)
     return (sh_box){.height = rounded(sqrt(area / shape)), .width = rounded(sqrt(area * shape))};
 }
 
-/* A shape between 1 / `most` and `most`, the logarithm being uniform; log_most is that of `most`.
- */
-static double draw_shape(sh_random *random, double log_most)
+/* A shape whose logarithm is uniform between these two. */
+static double draw_shape(sh_random *random, double log_least, double log_most)
 {
-    return sh_real_exp(uniform(random, -log_most, log_most));
+    return sh_real_exp(uniform(random, log_least, log_most));
 }
 
 static void place(sh_box *box, sh_random *random, uint32_t height, uint32_t width)
@@ -43,7 +43,7 @@ sh_box sh_retouch_crop(sh_random *random, uint32_t height, uint32_t width, doubl
     const double size = (double)height * (double)width;
     for (int i = 0; i < ATTEMPTS; i++) {
         const double area = size * uniform(random, least, 1);
-        sh_box box = box_of(area, draw_shape(random, log_shape));
+        sh_box box = box_of(area, draw_shape(random, -log_shape, log_shape));
         if (box.width == 0 || box.width > width || box.height == 0 || box.height > height)
             continue;
         place(&box, random, height, width);
@@ -59,19 +59,59 @@ sh_box sh_retouch_crop(sh_random *random, uint32_t height, uint32_t width, doubl
     return box;
 }
 
+bool sh_retouch_erased(sh_box *box, sh_random *random, uint32_t height, uint32_t width)
+{
+    const double log_least = -1.2039728043259361, log_most = 1.1939224684724346; /* 0.3, 3.3 */
+    const double size = (double)height * (double)width;
+    for (int i = 0; i < ATTEMPTS; i++) {
+        const double area = size * uniform(random, 0.02, 0.33);
+        sh_box fresh = box_of(area, 1 / draw_shape(random, log_least, log_most));
+        if (fresh.height == 0 || fresh.height >= height || fresh.width == 0 || fresh.width >= width)
+            continue;
+        place(&fresh, random, height, width);
+        *box = fresh;
+        return true;
+    }
+    return false;
+}
+
+/* As often as this, by chance. */
+static bool happens(sh_random *random, double probability)
+{
+    return (double)sh_random_unit(random) < probability;
+}
+
+static void jitter(sh_picture *picture, sh_random *random, const double range[4])
+{
+    uint32_t order[4] = {0, 1, 2, 3};
+    for (uint32_t i = 4; i > 1; i--) {
+        const uint32_t other = sh_random_below(random, i), held = order[i - 1];
+        order[i - 1] = order[other];
+        order[other] = held;
+    }
+    int32_t factor[4];
+    for (int i = 0; i < 4; i++)
+        factor[i] = sh_tint_factor((i < 3 ? 1 : 0) + uniform(random, -range[i], range[i]));
+    static void (*const change[4])(sh_picture *, int32_t) = {sh_tint_brightness, sh_tint_contrast,
+                                                             sh_tint_saturation, sh_tint_hue};
+    for (int i = 0; i < 4; i++)
+        if (range[order[i]] > 0)
+            change[order[i]](picture, factor[order[i]]);
+}
+
 static void turn(sh_picture *picture, sh_random *random, double degrees)
 {
     sh_picture_map(picture, sh_affine_turn(uniform(random, -degrees, degrees)));
 }
 
-void sh_retouch(sh_picture *picture, const sh_augment *augment, uint64_t seed, uint32_t epoch,
-                uint32_t index)
+void sh_retouch(sh_picture *picture, const sh_augment *augment, const uint8_t *colour,
+                uint64_t seed, uint32_t epoch, uint32_t index)
 {
+    const uint32_t height = picture->height, width = picture->width;
     sh_random random;
     if (augment->resized_crop > 0) {
         random = sh_augment_random(SH_AUGMENT_RESIZED_CROP, seed, epoch, index);
-        sh_picture_enlarge(picture, sh_retouch_crop(&random, picture->height, picture->width,
-                                                    augment->resized_crop));
+        sh_picture_enlarge(picture, sh_retouch_crop(&random, height, width, augment->resized_crop));
     }
     if (augment->vflip) {
         random = sh_augment_random(SH_AUGMENT_VFLIP, seed, epoch, index);
@@ -81,5 +121,15 @@ void sh_retouch(sh_picture *picture, const sh_augment *augment, uint64_t seed, u
     if (augment->rotate > 0) {
         random = sh_augment_random(SH_AUGMENT_ROTATE, seed, epoch, index);
         turn(picture, &random, augment->rotate);
+    }
+    if (sh_augment_jitters(augment)) {
+        random = sh_augment_random(SH_AUGMENT_JITTER, seed, epoch, index);
+        jitter(picture, &random, augment->jitter);
+    }
+    if (augment->erase > 0) {
+        random = sh_augment_random(SH_AUGMENT_ERASE, seed, epoch, index);
+        sh_box box;
+        if (happens(&random, augment->erase) && sh_retouch_erased(&box, &random, height, width))
+            sh_picture_erase(picture, box, colour);
     }
 }

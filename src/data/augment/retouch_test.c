@@ -7,6 +7,13 @@
 
 enum { SIDE = 32, PLANE = SIDE * SIDE, BYTES = 3 * PLANE };
 
+static const uint8_t colour[3] = {120, 110, 100};
+
+static uint8_t pattern(uint32_t i)
+{
+    return (uint8_t)(i * i * 3 + 11 * i + i / PLANE * 50);
+}
+
 /* What a list makes of a picture with a pattern: in `seen`. */
 static void retouch(uint8_t seen[BYTES], const char *list, uint64_t seed, uint32_t epoch,
                     uint32_t index)
@@ -17,9 +24,9 @@ static void retouch(uint8_t seen[BYTES], const char *list, uint64_t seed, uint32
     assert_ok(sh_augment_parse(&augment, list));
     assert_true(sh_augment_retouches(&augment));
     for (uint32_t i = 0; i < BYTES; i++)
-        bytes[i] = (uint8_t)(i * i * 3 + 11 * i);
+        bytes[i] = pattern(i);
     memset(spare, 0, sizeof spare);
-    sh_retouch(&picture, &augment, seed, epoch, index);
+    sh_retouch(&picture, &augment, colour, seed, epoch, index);
     memcpy(seen, picture.bytes, BYTES);
 }
 
@@ -74,8 +81,16 @@ static void crops_of_long_pictures_are_in_their_middle(void **state)
 static void pictures_belong_to_seed_epoch_and_sample(void **state)
 {
     (void)state;
-    static const char *const lists[] = {"resized-crop", "vflip", "rotate:30",
-                                        "resized-crop,vflip,rotate:5"};
+    static const char *const lists[] = {"resized-crop",
+                                        "vflip",
+                                        "rotate:30",
+                                        "resized-crop,vflip,rotate:5",
+                                        "jitter:0.4",
+                                        "jitter:0/0.4",
+                                        "jitter:0/0/0.5",
+                                        "jitter:0/0/0/0.5",
+                                        "jitter:0.3/0.3/0.3/0.1,erase",
+                                        "erase:1"};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         uint32_t equal[3] = {0};
         for (uint32_t k = 0; k < 40; k++) {
@@ -102,12 +117,91 @@ static void half_of_the_pictures_are_turned_over(void **state)
     uint8_t upright[BYTES], seen[BYTES];
     uint32_t over = 0;
     for (uint32_t i = 0; i < BYTES; i++)
-        upright[i] = (uint8_t)(i * i * 3 + 11 * i);
+        upright[i] = pattern(i);
     for (uint32_t k = 0; k < 1000; k++) {
         retouch(seen, "vflip", 1, 0, k);
         over += memcmp(seen, upright, BYTES) != 0;
     }
     assert_in_range(over, 430, 570); /* 4.5 sigma */
+}
+
+static void erased_boxes_are_within_their_bounds(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t height, width;
+    } cases[] = {{32, 32}, {224, 224}, {28, 60}};
+    enum { DRAWS = 4000 };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const uint32_t height = cases[i].height, width = cases[i].width;
+        double area = 0;
+        sh_random random = sh_random_for(3, SH_RANDOM_TEST, (uint32_t)i, 0);
+        for (int k = 0; k < DRAWS; k++) {
+            sh_box box;
+            assert_true(sh_retouch_erased(&box, &random, height, width));
+            assert_in_range(box.height, 1, height - 1);
+            assert_in_range(box.width, 1, width - 1);
+            assert_in_range(box.top, 0, height - box.height);
+            assert_in_range(box.left, 0, width - box.width);
+            assert_true((box.height - 0.5) / (box.width + 0.5) <= 3.3);
+            assert_true((box.height + 0.5) / (box.width - 0.5) >= 0.3);
+            assert_true((box.height + 0.5) * (box.width + 0.5) >= 0.02 * height * width);
+            assert_true((box.height - 0.5) * (box.width - 0.5) <= 0.33 * height * width);
+            area += box.height * box.width / (double)(height * width) / DRAWS;
+        }
+        assert_true(area > 0.15 && area < 0.18); /* 0.175 but for what does not fit */
+    }
+    sh_box box;
+    sh_random random = sh_random_for(3, SH_RANDOM_TEST, 9, 0);
+    assert_false(sh_retouch_erased(&box, &random, 1, 1));
+}
+
+/* As often as asked, and nothing but a box of the colour. */
+static void what_is_erased_is_one_box(void **state)
+{
+    (void)state;
+    uint32_t erased = 0;
+    for (uint32_t k = 0; k < 1000; k++) {
+        uint8_t seen[BYTES];
+        uint32_t count[3] = {0}, top = SIDE, left = SIDE, bottom = 0, right = 0;
+        retouch(seen, "erase:0.25", 1, 0, k);
+        for (uint32_t i = 0; i < BYTES; i++) {
+            if (seen[i] == pattern(i))
+                continue;
+            const uint32_t y = i % PLANE / SIDE, x = i % SIDE;
+            assert_int_equal(seen[i], colour[i / PLANE]);
+            top = y < top ? y : top;
+            bottom = y > bottom ? y : bottom;
+            left = x < left ? x : left;
+            right = x > right ? x : right;
+            count[i / PLANE]++;
+        }
+        erased += count[0] > 0;
+        if (count[0] > 0) { /* a byte may have been that of the colour */
+            const uint32_t size = (bottom - top + 1) * (right - left + 1);
+            assert_in_range(count[0], size - size / 16 - 1, size);
+        }
+    }
+    assert_in_range(erased, 190, 310); /* 4.4 sigma */
+}
+
+static void jitter_is_within_its_range(void **state)
+{
+    (void)state;
+    double least = 9, most = 0;
+    for (uint32_t k = 0; k < 300; k++) {
+        uint8_t seen[BYTES];
+        retouch(seen, "jitter:0.25", 4, 1, k);
+        for (uint32_t i = 0; i < BYTES; i++) {
+            const double byte = pattern(i);
+            if (byte < 100 || byte > 200)
+                continue;
+            least = fmin(least, seen[i] / byte);
+            most = fmax(most, seen[i] / byte);
+        }
+    }
+    assert_true(least > 0.745 && least < 0.76);
+    assert_true(most < 1.255 && most > 1.24);
 }
 
 int main(void)
@@ -116,6 +210,9 @@ int main(void)
         cmocka_unit_test(crops_are_within_their_bounds),
         cmocka_unit_test(crops_of_long_pictures_are_in_their_middle),
         cmocka_unit_test(half_of_the_pictures_are_turned_over),
+        cmocka_unit_test(erased_boxes_are_within_their_bounds),
+        cmocka_unit_test(what_is_erased_is_one_box),
+        cmocka_unit_test(jitter_is_within_its_range),
         cmocka_unit_test(pictures_belong_to_seed_epoch_and_sample),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "data/augment/tint.h"
+
+#include <assert.h>
+#include <stddef.h>
+
+#define UNIT SH_TINT_UNIT
+#define LEVELS 256
+
+static size_t plane_of(const sh_picture *picture)
+{
+    return (size_t)picture->height * picture->width;
+}
+
+int32_t sh_tint_factor(double factor)
+{
+    const double scaled = factor * UNIT;
+    return (int32_t)(scaled < 0 ? scaled - 0.5 : scaled + 0.5);
+}
+
+/* `from` and `factor` of the way from there to `to`, to the nearest level. */
+static uint8_t blend(int32_t from, int32_t to, int32_t factor)
+{
+    const int64_t sum = (int64_t)from * UNIT + (int64_t)(to - from) * factor + UNIT / 2;
+    return (uint8_t)(sum < 0 ? 0 : sum >= LEVELS * (int64_t)UNIT ? LEVELS - 1 : sum / UNIT);
+}
+
+/* Every level becomes another, the same in all channels. */
+static void replace(sh_picture *picture, const uint8_t levels[LEVELS])
+{
+    const size_t bytes = picture->channels * plane_of(picture);
+    for (size_t i = 0; i < bytes; i++)
+        picture->bytes[i] = levels[picture->bytes[i]];
+}
+
+static void blend_levels(sh_picture *picture, int32_t from, int32_t factor)
+{
+    uint8_t levels[LEVELS];
+    for (int32_t i = 0; i < LEVELS; i++)
+        levels[i] = blend(from, i, factor);
+    replace(picture, levels);
+}
+
+void sh_tint_brightness(sh_picture *picture, int32_t factor)
+{
+    assert(factor >= 0);
+    blend_levels(picture, 0, factor);
+}
+
+/* The weights are parts of 65536 that add up to a whole. */
+static int32_t grey(uint32_t red, uint32_t green, uint32_t blue)
+{
+    return (int32_t)((19595 * red + 38470 * green + 7471 * blue + 32768) / 65536);
+}
+
+void sh_tint_contrast(sh_picture *picture, int32_t factor)
+{
+    const size_t plane = plane_of(picture);
+    const uint8_t *p = picture->bytes;
+    uint64_t sum = 0, count = plane;
+    if (picture->channels == 3) {
+        for (size_t i = 0; i < plane; i++)
+            sum += (uint32_t)grey(p[i], p[plane + i], p[2 * plane + i]);
+    } else {
+        count = plane * picture->channels;
+        for (size_t i = 0; i < count; i++)
+            sum += p[i];
+    }
+    if (count > 0)
+        blend_levels(picture, (int32_t)((sum + count / 2) / count), factor);
+}
+
+void sh_tint_saturation(sh_picture *picture, int32_t factor)
+{
+    const size_t plane = plane_of(picture);
+    uint8_t *red = picture->bytes, *green = red + plane, *blue = green + plane;
+    if (picture->channels != 3)
+        return;
+    for (size_t i = 0; i < plane; i++) {
+        const int32_t from = grey(red[i], green[i], blue[i]);
+        red[i] = blend(from, red[i], factor);
+        green[i] = blend(from, green[i], factor);
+        blue[i] = blend(from, blue[i], factor);
+    }
+}
+
+/*
+ * Hue is a place on a circle of six sextants: red at 0, green at 2, blue at 4. A channel is at its
+ * largest less than one sextant from its own place, at its smallest more than two away, and goes
+ * straight between; so the new channel follows from the distance to the turned hue.
+ */
+static uint8_t channel_at(int32_t hue, int32_t place, int32_t largest, int32_t range)
+{
+    const int32_t circle = 6 * UNIT;
+    const int32_t apart = (hue + circle - place) % circle;
+    const int32_t distance = apart < circle / 2 ? apart : circle - apart;
+    const int32_t beyond = distance - UNIT;
+    const int32_t fall = beyond < 0 ? 0 : beyond > UNIT ? UNIT : beyond;
+    return (uint8_t)(largest - (int32_t)(((int64_t)range * fall + UNIT / 2) / UNIT));
+}
+
+void sh_tint_hue(sh_picture *picture, int32_t part)
+{
+    const size_t plane = plane_of(picture);
+    const int32_t circle = 6 * UNIT;
+    assert(part >= -UNIT / 2 && part <= UNIT / 2);
+    if (picture->channels != 3)
+        return;
+    for (size_t i = 0; i < plane; i++) {
+        uint8_t *red = picture->bytes + i, *green = red + plane, *blue = green + plane;
+        const int32_t r = *red, g = *green, b = *blue;
+        const int32_t upper = r > g ? r : g, lower = r < g ? r : g;
+        const int32_t largest = upper > b ? upper : b, range = largest - (lower < b ? lower : b);
+        if (range == 0)
+            continue;
+        const int32_t hue = largest == r   ? (g - b) * UNIT / range + circle
+                            : largest == g ? (b - r) * UNIT / range + 2 * UNIT
+                                           : (r - g) * UNIT / range + 4 * UNIT;
+        const int32_t turned = (hue + 6 * part + circle) % circle;
+        *red = channel_at(turned, 0, largest, range);
+        *green = channel_at(turned, 2 * UNIT, largest, range);
+        *blue = channel_at(turned, 4 * UNIT, largest, range);
+    }
+}

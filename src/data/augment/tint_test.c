@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "data/augment/tint.h"
+
+#include <math.h>
+
+#include "base/test.h"
+
+enum { HEIGHT = 16, WIDTH = 24, PLANE = HEIGHT * WIDTH, BYTES = 4 * PLANE };
+
+static uint8_t a[BYTES], b[BYTES], before[BYTES];
+
+static sh_picture make(uint32_t channels)
+{
+    for (uint32_t i = 0; i < BYTES; i++)
+        before[i] = a[i] = (uint8_t)(i * i * 5 + 17 * i + i / PLANE * 40);
+    return (sh_picture){a, b, channels, HEIGHT, WIDTH};
+}
+
+static double grey(uint32_t i)
+{
+    return 0.299 * before[i] + 0.587 * before[PLANE + i] + 0.114 * before[2 * PLANE + i];
+}
+
+static double cut(double x)
+{
+    return x < 0 ? 0 : x > 255 ? 255 : x;
+}
+
+static void expect(const sh_picture *p, uint32_t i, double expected, double tolerance)
+{
+    if (fabs(p->bytes[i] - cut(expected)) > tolerance)
+        fail_msg("byte %u: %u becomes %u, expected %.2f", i, before[i], p->bytes[i], expected);
+}
+
+static const double factors[] = {0, 0.01, 0.3, 1, 1.4, 1.99};
+
+static void brightness_is_a_factor(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < sizeof factors / sizeof *factors; k++) {
+        sh_picture p = make(4);
+        sh_tint_brightness(&p, sh_tint_factor(factors[k]));
+        for (uint32_t i = 0; i < 4 * PLANE; i++)
+            expect(&p, i, factors[k] * before[i], 0.51);
+    }
+}
+
+static void contrast_is_away_from_the_mean(void **state)
+{
+    (void)state;
+    for (uint32_t channels = 1; channels <= 4; channels++)
+        for (size_t k = 0; k < sizeof factors / sizeof *factors; k++) {
+            sh_picture p = make(channels);
+            double mean = 0;
+            for (uint32_t i = 0; i < channels * PLANE; i++)
+                mean += channels == 3 ? grey(i % PLANE) : before[i];
+            mean /= channels * PLANE;
+            sh_tint_contrast(&p, sh_tint_factor(factors[k]));
+            for (uint32_t i = 0; i < channels * PLANE; i++)
+                expect(&p, i, mean + factors[k] * (before[i] - mean), 1.1);
+        }
+}
+
+static void saturation_is_away_from_grey(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < sizeof factors / sizeof *factors; k++) {
+        sh_picture p = make(3);
+        sh_tint_saturation(&p, sh_tint_factor(factors[k]));
+        for (uint32_t i = 0; i < 3 * PLANE; i++) {
+            const double from = grey(i % PLANE);
+            expect(&p, i, from + factors[k] * (before[i] - from), 1.1);
+        }
+    }
+}
+
+/* Turned by a third of the circle, red becomes green, green blue and blue red. */
+static void hue_goes_round(void **state)
+{
+    (void)state;
+    for (int thirds = -1; thirds <= 1; thirds++) {
+        sh_picture p = make(3);
+        sh_tint_hue(&p, sh_tint_factor(thirds / 3.0));
+        for (uint32_t i = 0; i < 3 * PLANE; i++) {
+            const uint32_t from = (i / PLANE + (uint32_t)(3 - thirds)) % 3;
+            expect(&p, i, before[from * PLANE + i % PLANE], 1);
+        }
+    }
+}
+
+/* Hue changes neither value nor chroma, and greys have none. */
+static void hue_keeps_the_largest_and_smallest(void **state)
+{
+    (void)state;
+    for (int32_t part = -32768; part <= 32768; part += 4096) {
+        sh_picture p = make(3);
+        for (uint32_t c = 0; c < 3; c++)
+            p.bytes[c * PLANE] = 77;
+        sh_tint_hue(&p, part);
+        for (uint32_t i = 0; i < PLANE; i++) {
+            uint8_t least[] = {255, 255}, most[] = {0, 0};
+            for (uint32_t c = 0; c < 3 && i > 0; c++) {
+                const uint8_t byte[] = {before[c * PLANE + i], p.bytes[c * PLANE + i]};
+                for (int k = 0; k < 2; k++) {
+                    least[k] = byte[k] < least[k] ? byte[k] : least[k];
+                    most[k] = byte[k] > most[k] ? byte[k] : most[k];
+                }
+            }
+            assert_int_equal(least[0], least[1]);
+            assert_int_equal(most[0], most[1]);
+        }
+        for (uint32_t c = 0; c < 3; c++)
+            assert_int_equal(p.bytes[c * PLANE], 77);
+    }
+}
+
+static void nothing_changes_without_a_magnitude(void **state)
+{
+    (void)state;
+    for (uint32_t channels = 1; channels <= 4; channels++) {
+        sh_picture p = make(channels);
+        sh_tint_brightness(&p, SH_TINT_UNIT);
+        sh_tint_contrast(&p, SH_TINT_UNIT);
+        sh_tint_saturation(&p, SH_TINT_UNIT);
+        sh_tint_hue(&p, 0);
+        if (channels != 3) {
+            sh_tint_saturation(&p, 0);
+            sh_tint_hue(&p, 9999);
+        }
+        assert_memory_equal(p.bytes, before, channels * PLANE);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(brightness_is_a_factor),
+        cmocka_unit_test(contrast_is_away_from_the_mean),
+        cmocka_unit_test(saturation_is_away_from_grey),
+        cmocka_unit_test(hue_goes_round),
+        cmocka_unit_test(hue_keeps_the_largest_and_smallest),
+        cmocka_unit_test(nothing_changes_without_a_magnitude),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
