@@ -19,6 +19,7 @@ typedef enum kind {
     RESIZED_CROP,
     VFLIP,
     ROTATE,
+    TRIVIAL,
     JITTER,
     ERASE,
     CROP,
@@ -54,6 +55,7 @@ static const form forms[KINDS] = {
                 false,
                 0.1,
                 {180}},
+    [TRIVIAL] = {.name = "trivial", .shown = "trivial", .usage = "trivial"},
     [JITTER] = {"jitter",
                 "jitter:B[/C/S/H]",
                 "jitter:B, jitter:B/C, jitter:B/C/S or jitter:B/C/S/H, brightness, contrast and "
@@ -93,6 +95,9 @@ static void take(sh_augment *augment, kind which, const double *number, int coun
         break;
     case ROTATE:
         augment->rotate = number[0];
+        break;
+    case TRIVIAL:
+        augment->trivial = true;
         break;
     case JITTER:
         memcpy(augment->jitter, number, sizeof augment->jitter);
@@ -216,7 +221,7 @@ bool sh_augment_jitters(const sh_augment *augment)
 
 bool sh_augment_retouches(const sh_augment *augment)
 {
-    return augment->resized_crop > 0 || augment->vflip || augment->rotate > 0 ||
+    return augment->resized_crop > 0 || augment->vflip || augment->rotate > 0 || augment->trivial ||
            sh_augment_jitters(augment) || augment->erase > 0;
 }
 

@@ -33,6 +33,7 @@ typedef struct sh_augment {
     double rotate;       /* degrees each way */
     double jitter[4];    /* brightness, contrast, saturation, hue */
     double erase;        /* the probability */
+    bool trivial;        /* TrivialAugment */
 } sh_augment;
 
 /* The parts that draw, each its own sequence. Part of the course: never renumber, only append. */
@@ -43,6 +44,7 @@ typedef enum sh_augment_part {
     SH_AUGMENT_ROTATE = 3,
     SH_AUGMENT_JITTER = 4,
     SH_AUGMENT_ERASE = 5,
+    SH_AUGMENT_TRIVIAL = 6,
 } sh_augment_part;
 
 /* Which part of the image, padded with black without end, is seen: as large as the image itself. */
@@ -59,6 +61,8 @@ typedef struct sh_view {
  *                          area, 3/4 to 4/3 as wide as high (torchvision's RandomResizedCrop)
  *     vflip                upside down with probability 1/2
  *     rotate:DEGREES       turned about the middle by -DEGREES to DEGREES; black outside
+ *     trivial              one of 14 changes of place or colour, of random magnitude (torchvision's
+ *                          TrivialAugmentWide)
  *     jitter:B[/C/S/H]     brightness, contrast and saturation times 1 - B to 1 + B, 1 - C to 1 + C
  *                          and 1 - S to 1 + S, hue turned by -H to H of the circle, in a random
  *                          order; 0 where not given (torchvision's ColorJitter)

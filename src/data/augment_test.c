@@ -28,6 +28,7 @@ static void lists_are_understood(void **state)
         {"jitter:0.4/1", {.jitter = {0.4, 1}}},
         {"jitter:0.4/0.3/0.2/0.1,vflip", {.vflip = true, .jitter = {0.4, 0.3, 0.2, 0.1}}},
         {"jitter:0/0/0/0.5", {.jitter = {0, 0, 0, 0.5}}},
+        {"flip,trivial", {.flip = true, .trivial = true}},
         {"erase", {.erase = 0.5}},
         {"erase:1", {.erase = 1}},
     };
@@ -40,6 +41,7 @@ static void lists_are_understood(void **state)
         for (int k = 0; k < 4; k++)
             assert_true(augment.jitter[k] == cases[i].expected.jitter[k]);
         assert_true(augment.erase == cases[i].expected.erase);
+        assert_int_equal(augment.trivial, cases[i].expected.trivial);
         assert_true(augment.rotate == cases[i].expected.rotate);
         assert_true(augment.resized_crop == cases[i].expected.resized_crop);
     }
@@ -89,6 +91,7 @@ static void other_lists_say_what_there_is(void **state)
         {"jitter:1.1", "write jitter:B"},
         {"jitter:0/0/0/0.6", "write jitter:B"},
         {"jitter:0/0/0/0/0", "write jitter:B"},
+        {"trivial:2", "--augment trivial:2: write trivial"},
         {"erase:0", "--augment erase:0: write erase or erase:P, P being 0.01 to 1"},
         {"erase:2", "write erase or erase:P"},
     };

@@ -160,9 +160,9 @@ static void views_are_as_drawn(void **state)
 static void retouched_samples_are_moved(void **state)
 {
     (void)state;
-    static const char *const lists[] = {"resized-crop", "crop,flip,resized-crop:0.3", "vflip",
-                                        "flip,rotate:15,vflip",
-                                        "jitter:0.4/0.4/0.4/0.1,erase:1,crop"};
+    static const char *const lists[] = {
+        "resized-crop",         "crop,flip,resized-crop:0.3",          "vflip",
+        "flip,rotate:15,vflip", "jitter:0.4/0.4/0.4/0.1,erase:1,crop", "crop,flip,trivial,erase"};
     static const uint8_t colour[] = {125, 123, 114}; /* 0.4914, 0.4822, 0.4465 of 255 */
     fixture s;
     make_cifar(&s);

@@ -8,7 +8,7 @@
 
 #define ONE 2048u /* of a weight */
 
-static void swap(sh_picture *picture)
+void sh_picture_swap(sh_picture *picture)
 {
     uint8_t *bytes = picture->bytes;
     picture->bytes = picture->spare;
@@ -69,7 +69,7 @@ void sh_picture_enlarge(sh_picture *picture, sh_box box)
     for (uint32_t c = 0; c < picture->channels; c++)
         enlarge_plane(picture->spare + c * plane, picture->bytes + c * plane, picture, rows,
                       columns);
-    swap(picture);
+    sh_picture_swap(picture);
 }
 
 void sh_picture_erase(sh_picture *picture, sh_box box, const uint8_t *colour)
@@ -157,7 +157,7 @@ void sh_picture_map(sh_picture *picture, sh_affine map)
                                  x0 / 2 + (int64_t)x * map.xx + map.x0);
         }
     }
-    swap(picture);
+    sh_picture_swap(picture);
 }
 
 static int32_t units(double x)

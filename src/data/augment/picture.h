@@ -29,6 +29,9 @@ typedef struct sh_box {
     uint32_t top, left, height, width;
 } sh_box;
 
+/* Exchanges the two. */
+void sh_picture_swap(sh_picture *picture);
+
 /* The picture becomes what is in the box, enlarged to its own size: bilinear, pixels being areas,
  * as PyTorch's interpolate(mode="bilinear", align_corners=False). */
 void sh_picture_enlarge(sh_picture *picture, sh_box box);

@@ -5,6 +5,7 @@
 
 #include "base/real.h"
 #include "data/augment/tint.h"
+#include "data/augment/trivial.h"
 
 #define ATTEMPTS 10 /* to draw a box that fits */
 
@@ -121,6 +122,10 @@ void sh_retouch(sh_picture *picture, const sh_augment *augment, const uint8_t *c
     if (augment->rotate > 0) {
         random = sh_augment_random(SH_AUGMENT_ROTATE, seed, epoch, index);
         turn(picture, &random, augment->rotate);
+    }
+    if (augment->trivial) {
+        random = sh_augment_random(SH_AUGMENT_TRIVIAL, seed, epoch, index);
+        sh_trivial_apply(picture, sh_trivial_draw(&random));
     }
     if (sh_augment_jitters(augment)) {
         random = sh_augment_random(SH_AUGMENT_JITTER, seed, epoch, index);

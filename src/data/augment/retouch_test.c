@@ -90,7 +90,8 @@ static void pictures_belong_to_seed_epoch_and_sample(void **state)
                                         "jitter:0/0/0.5",
                                         "jitter:0/0/0/0.5",
                                         "jitter:0.3/0.3/0.3/0.1,erase",
-                                        "erase:1"};
+                                        "erase:1",
+                                        "trivial"};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         uint32_t equal[3] = {0};
         for (uint32_t k = 0; k < 40; k++) {

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <stddef.h>
+#include <string.h>
 
 #define UNIT SH_TINT_UNIT
 #define LEVELS 256
@@ -25,12 +26,17 @@ static uint8_t blend(int32_t from, int32_t to, int32_t factor)
     return (uint8_t)(sum < 0 ? 0 : sum >= LEVELS * (int64_t)UNIT ? LEVELS - 1 : sum / UNIT);
 }
 
-/* Every level becomes another, the same in all channels. */
-static void replace(sh_picture *picture, const uint8_t levels[LEVELS])
+/* Every level becomes another. */
+static void replace(uint8_t *bytes, size_t count, const uint8_t levels[LEVELS])
 {
-    const size_t bytes = picture->channels * plane_of(picture);
-    for (size_t i = 0; i < bytes; i++)
-        picture->bytes[i] = levels[picture->bytes[i]];
+    for (size_t i = 0; i < count; i++)
+        bytes[i] = levels[bytes[i]];
+}
+
+/* The same in all channels. */
+static void replace_all(sh_picture *picture, const uint8_t levels[LEVELS])
+{
+    replace(picture->bytes, picture->channels * plane_of(picture), levels);
 }
 
 static void blend_levels(sh_picture *picture, int32_t from, int32_t factor)
@@ -38,7 +44,7 @@ static void blend_levels(sh_picture *picture, int32_t from, int32_t factor)
     uint8_t levels[LEVELS];
     for (int32_t i = 0; i < LEVELS; i++)
         levels[i] = blend(from, i, factor);
-    replace(picture, levels);
+    replace_all(picture, levels);
 }
 
 void sh_tint_brightness(sh_picture *picture, int32_t factor)
@@ -120,5 +126,96 @@ void sh_tint_hue(sh_picture *picture, int32_t part)
         *red = channel_at(turned, 0, largest, range);
         *green = channel_at(turned, 2 * UNIT, largest, range);
         *blue = channel_at(turned, 4 * UNIT, largest, range);
+    }
+}
+
+/* One row of a channel, `above` and `below` it the others. */
+static void sharpen_row(uint8_t *to, const uint8_t *above, const uint8_t *row, const uint8_t *below,
+                        uint32_t width, int32_t factor)
+{
+    to[0] = row[0];
+    to[width - 1] = row[width - 1];
+    for (uint32_t x = 1; x + 1 < width; x++) {
+        const uint32_t around = (uint32_t)above[x - 1] + above[x] + above[x + 1] + row[x - 1] +
+                                row[x + 1] + below[x - 1] + below[x] + below[x + 1];
+        to[x] = blend((int32_t)((around + 5u * row[x] + 6) / 13), row[x], factor);
+    }
+}
+
+void sh_tint_sharpness(sh_picture *picture, int32_t factor)
+{
+    const uint32_t height = picture->height, width = picture->width;
+    if (height < 3 || width < 3)
+        return;
+    for (uint32_t c = 0; c < picture->channels; c++) {
+        const uint8_t *from = picture->bytes + c * plane_of(picture);
+        uint8_t *to = picture->spare + c * plane_of(picture);
+        memcpy(to, from, width);
+        for (uint32_t y = 1; y + 1 < height; y++) {
+            const uint8_t *row = from + (size_t)y * width;
+            sharpen_row(to + (size_t)y * width, row - width, row, row + width, width, factor);
+        }
+        const size_t last = (size_t)(height - 1) * width;
+        memcpy(to + last, from + last, width);
+    }
+    sh_picture_swap(picture);
+}
+
+void sh_tint_posterize(sh_picture *picture, uint32_t bits)
+{
+    uint8_t levels[LEVELS];
+    assert(bits <= 8);
+    for (uint32_t i = 0; i < LEVELS; i++)
+        levels[i] = (uint8_t)(i >> (8 - bits) << (8 - bits));
+    replace_all(picture, levels);
+}
+
+void sh_tint_solarize(sh_picture *picture, int32_t double_threshold)
+{
+    uint8_t levels[LEVELS];
+    for (int32_t i = 0; i < LEVELS; i++)
+        levels[i] = (uint8_t)(2 * i >= double_threshold ? LEVELS - 1 - i : i);
+    replace_all(picture, levels);
+}
+
+void sh_tint_autocontrast(sh_picture *picture)
+{
+    const size_t plane = plane_of(picture);
+    for (uint32_t c = 0; c < picture->channels; c++) {
+        uint8_t *bytes = picture->bytes + c * plane, levels[LEVELS] = {0};
+        uint32_t least = LEVELS - 1, most = 0;
+        for (size_t i = 0; i < plane; i++) {
+            least = bytes[i] < least ? bytes[i] : least;
+            most = bytes[i] > most ? bytes[i] : most;
+        }
+        if (least >= most)
+            continue;
+        const uint32_t range = most - least;
+        for (uint32_t i = least; i <= most; i++)
+            levels[i] = (uint8_t)(((i - least) * (LEVELS - 1) + range / 2) / range);
+        replace(bytes, plane, levels);
+    }
+}
+
+void sh_tint_equalize(sh_picture *picture)
+{
+    const size_t plane = plane_of(picture);
+    for (uint32_t c = 0; c < picture->channels; c++) {
+        uint8_t *bytes = picture->bytes + c * plane, levels[LEVELS];
+        size_t count[LEVELS] = {0}, last = 0;
+        for (size_t i = 0; i < plane; i++)
+            count[bytes[i]]++;
+        for (int i = 0; i < LEVELS; i++)
+            last = count[i] > 0 ? count[i] : last;
+        const size_t step = (plane - last) / (LEVELS - 1);
+        if (step == 0) /* also where there is only one level */
+            continue;
+        size_t before = step / 2;
+        for (int i = 0; i < LEVELS; i++) {
+            const size_t level = before / step;
+            levels[i] = (uint8_t)(level < LEVELS ? level : LEVELS - 1);
+            before += count[i];
+        }
+        replace(bytes, plane, levels);
     }
 }

@@ -36,4 +36,20 @@ void sh_tint_saturation(sh_picture *picture, int32_t factor);
  */
 void sh_tint_hue(sh_picture *picture, int32_t part);
 
+/* Away from the picture blurred by [1 1 1; 1 5 1; 1 1 1] / 13; pixels at the edge stay. */
+void sh_tint_sharpness(sh_picture *picture, int32_t factor);
+
+/* Keeps the first `bits` of each level, 0 to 8. */
+void sh_tint_posterize(sh_picture *picture, uint32_t bits);
+
+/* Inverts all levels whose double is at least this. */
+void sh_tint_solarize(sh_picture *picture, int32_t double_threshold);
+
+/* Stretches each channel so that its levels reach from 0 to 255. */
+void sh_tint_autocontrast(sh_picture *picture);
+
+/* Makes the levels of each channel about as frequent; the rule is that of Pillow's
+ * ImageOps.equalize. */
+void sh_tint_equalize(sh_picture *picture);
+
 #endif

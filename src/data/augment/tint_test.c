@@ -114,6 +114,78 @@ static void hue_keeps_the_largest_and_smallest(void **state)
     }
 }
 
+static void sharpness_is_away_from_a_blur(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < sizeof factors / sizeof *factors; k++) {
+        sh_picture p = make(2);
+        sh_tint_sharpness(&p, sh_tint_factor(factors[k]));
+        for (uint32_t i = 0; i < 2 * PLANE; i++) {
+            const uint32_t y = i % PLANE / WIDTH, x = i % WIDTH;
+            double blur = 4 * before[i];
+            if (y == 0 || y == HEIGHT - 1 || x == 0 || x == WIDTH - 1) {
+                expect(&p, i, before[i], 0);
+                continue;
+            }
+            for (uint32_t j = 0; j < 9; j++)
+                blur += before[i + (j / 3) * WIDTH + j % 3 - WIDTH - 1];
+            expect(&p, i, blur / 13 + factors[k] * (before[i] - blur / 13), 1.1);
+        }
+    }
+    sh_picture thin = {a, b, 1, 2, WIDTH};
+    memcpy(a, before, sizeof a);
+    sh_tint_sharpness(&thin, 0);
+    assert_memory_equal(thin.bytes, before, 2 * WIDTH);
+}
+
+static void levels_are_cut_and_inverted(void **state)
+{
+    (void)state;
+    for (uint32_t bits = 0; bits <= 8; bits++) {
+        sh_picture p = make(2);
+        sh_tint_posterize(&p, bits);
+        for (uint32_t i = 0; i < 2 * PLANE; i++)
+            assert_int_equal(p.bytes[i], before[i] & (0xff00 >> bits));
+    }
+    sh_picture p = make(2);
+    sh_tint_solarize(&p, 255); /* from 127.5 on */
+    for (uint32_t i = 0; i < 2 * PLANE; i++)
+        assert_int_equal(p.bytes[i], before[i] >= 128 ? 255 - before[i] : before[i]);
+}
+
+static void channels_are_stretched(void **state)
+{
+    (void)state;
+    sh_picture p = make(3);
+    for (uint32_t i = 0; i < PLANE; i++) { /* 40 to 90, one level, all */
+        before[i] = a[i] = (uint8_t)(40 + i % 51);
+        before[PLANE + i] = a[PLANE + i] = 99;
+        before[2 * PLANE + i] = a[2 * PLANE + i] = (uint8_t)i;
+    }
+    sh_tint_autocontrast(&p);
+    for (uint32_t i = 0; i < PLANE; i++)
+        expect(&p, i, (before[i] - 40) * 5.1, 0.51);
+    assert_memory_equal(p.bytes + PLANE, before + PLANE, 2 * PLANE);
+}
+
+/* By hand, after ImageOps.equalize: 384 pixels, 96 each of 10, 20, 30 and 40: a step is
+ * (384 - 96) / 255 = 1, the halves of which are 0. */
+static void levels_become_as_frequent(void **state)
+{
+    (void)state;
+    static const uint8_t expected[] = {0, 96, 192, 255};
+    sh_picture p = make(2);
+    for (uint32_t i = 0; i < PLANE; i++) {
+        a[i] = (uint8_t)(10 + i % 4 * 10);
+        a[PLANE + i] = 77;
+    }
+    sh_tint_equalize(&p);
+    for (uint32_t i = 0; i < PLANE; i++) {
+        assert_int_equal(p.bytes[i], expected[i % 4]);
+        assert_int_equal(p.bytes[PLANE + i], 77);
+    }
+}
+
 static void nothing_changes_without_a_magnitude(void **state)
 {
     (void)state;
@@ -123,6 +195,9 @@ static void nothing_changes_without_a_magnitude(void **state)
         sh_tint_contrast(&p, SH_TINT_UNIT);
         sh_tint_saturation(&p, SH_TINT_UNIT);
         sh_tint_hue(&p, 0);
+        sh_tint_sharpness(&p, SH_TINT_UNIT);
+        sh_tint_posterize(&p, 8);
+        sh_tint_solarize(&p, 511);
         if (channels != 3) {
             sh_tint_saturation(&p, 0);
             sh_tint_hue(&p, 9999);
@@ -139,6 +214,10 @@ int main(void)
         cmocka_unit_test(saturation_is_away_from_grey),
         cmocka_unit_test(hue_goes_round),
         cmocka_unit_test(hue_keeps_the_largest_and_smallest),
+        cmocka_unit_test(sharpness_is_away_from_a_blur),
+        cmocka_unit_test(levels_are_cut_and_inverted),
+        cmocka_unit_test(channels_are_stretched),
+        cmocka_unit_test(levels_become_as_frequent),
         cmocka_unit_test(nothing_changes_without_a_magnitude),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
