@@ -37,9 +37,10 @@ struct sh_giver {
     uint32_t next;        /* chunk to append */
     sh_position position; /* of the stage under way */
     const void **totals;  /* by chunk of the stripe: its complete sum in this stage, or NULL */
-    float *envelopes;     /* by tensor; these and the next two as the last tail says */
+    float *envelopes;     /* by tensor; these and the next three as the last tail says */
     int32_t *exponents;
     sh_epoch_totals epoch;
+    sh_best best;
     entry *oldest, *waiting, *newest;
     size_t queued_bytes;
     sh_status failure;
@@ -120,6 +121,7 @@ static void read_state(sh_giver *giver)
 {
     sh_sum_state_get(giver->replica->sum, giver->envelopes, giver->exponents);
     giver->epoch = giver->replica->epoch;
+    giver->best = giver->replica->best;
 }
 
 /* Appends the tail of a stage that led from the position to `after`, the next position. */
@@ -136,6 +138,7 @@ static void append_tail(sh_giver *giver, sh_passed passed, sh_position after, do
                            .after = after,
                            .clip = clip,
                            .epoch = giver->epoch,
+                           .best = giver->best,
                            .envelopes = giver->envelopes,
                            .exponents = giver->exponents,
                        },
@@ -275,6 +278,7 @@ void sh_giver_restarted(sh_giver *giver)
     const sh_position now = sh_replica_position(giver->replica);
     pthread_mutex_lock(&giver->lock);
     const bool over = giver->position.phase == SH_PHASE_VALIDATION && now.phase == SH_PHASE_FIRST;
+    giver->best = giver->replica->best; /* a validation may be void */
     append_tail(giver, over ? SH_PASSED_VALIDATE : SH_PASSED_ABORT, now, 1);
     pthread_mutex_unlock(&giver->lock);
 }

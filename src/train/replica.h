@@ -9,8 +9,8 @@
  *
  * Threads: caller locks. Transparent: the trainer and snapshots work on its fields. Where others
  * read it while it trains (train/transfer.h), all who read or change weights, slots, exponents,
- * position, epoch or where the total is hold sh_replica_lock; but the step's thread and its lanes
- * read without it, because nobody else writes.
+ * position, epoch, best or where the total is hold sh_replica_lock; but the step's thread and its
+ * lanes read without it, because nobody else writes.
  */
 #ifndef SHOAL_TRAIN_REPLICA_H
 #define SHOAL_TRAIN_REPLICA_H
@@ -22,6 +22,7 @@
 #include "base/position.h"
 #include "model/model.h"
 #include "shoal/job.h"
+#include "train/best.h"
 #include "train/exact_sum.h"
 #include "train/optimizer.h"
 
@@ -52,6 +53,7 @@ typedef struct sh_replica {
     uint64_t steps;      /* applied since the job began; with `phase` the position */
     uint32_t phase;      /* base/position.h */
     sh_epoch_totals epoch;
+    sh_best best;
     pthread_mutex_t lock;
 } sh_replica;
 

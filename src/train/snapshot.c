@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/snapshot.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,6 +69,23 @@ static void free_tensors(tensor_list *list)
     free(list->exponents);
 }
 
+/* A position whose validation is not done says so; a file without it means that it is done. */
+static sh_status print_position(char **text, const sh_replica *replica)
+{
+    const sh_best *best = &replica->best;
+    json_t *last = isfinite(best->last) ? json_real(best->last) : json_null();
+    json_t *position = json_pack(
+        "{s:I, s:f, s:I, s:I, s:b, s:{s:f, s:I, s:f, s:I, s:o, s:I}}", "steps",
+        (json_int_t)replica->steps, "epoch_loss", replica->epoch.loss, "epoch_samples",
+        (json_int_t)replica->epoch.samples, "epoch_correct", (json_int_t)replica->epoch.score,
+        "validation_due", replica->phase == SH_PHASE_VALIDATION, "best", "value", best->value,
+        "steps", (json_int_t)best->steps, "reference", best->reference, "stale",
+        (json_int_t)best->stale, "last", last, "at", (json_int_t)best->at);
+    *text = position == NULL ? NULL : json_dumps(position, JSON_COMPACT);
+    json_decref(position);
+    return *text != NULL ? SH_OK : sh_fail_memory(1024, "a checkpoint's metadata");
+}
+
 sh_status sh_snapshot_save(const char *folder, const sh_job *job, const char *fingerprint,
                            const sh_replica *replica)
 {
@@ -77,14 +95,7 @@ sh_status sh_snapshot_save(const char *folder, const sh_job *job, const char *fi
     SH_TRY_DONE(list_tensors(&list, replica));
     sh_sum_state_get(replica->sum, list.envelopes, list.exponents);
     SH_TRY_DONE(sh_job_to_text(&job_text, job));
-    json_t *position =
-        json_pack("{s:I, s:f, s:I, s:I}", "steps", (json_int_t)replica->steps, "epoch_loss",
-                  replica->epoch.loss, "epoch_samples", (json_int_t)replica->epoch.samples,
-                  "epoch_correct", (json_int_t)replica->epoch.score);
-    position_text = position == NULL ? NULL : json_dumps(position, JSON_COMPACT);
-    json_decref(position);
-    if (position_text == NULL)
-        SH_TRY_DONE(sh_fail_memory(1024, "a checkpoint's metadata"));
+    SH_TRY_DONE(print_position(&position_text, replica));
     const sh_metadata pairs[] = {
         {KEY_JOB, job_text}, {KEY_POSITION, position_text}, {KEY_DATA, fingerprint}};
     status = sh_checkpoint_save(folder, list.items, list.count, pairs, 3);
@@ -137,24 +148,70 @@ bool sh_snapshot_is_checkpoint(const sh_safetensors *file)
     return sh_safetensors_metadata(file, KEY_JOB) != NULL;
 }
 
+static sh_status read_best(sh_best *best, json_t *json, uint64_t steps)
+{
+    json_error_t error;
+    json_int_t at_best, stale, at;
+    json_t *last;
+    sh_best found;
+    if (json_unpack_ex(json, &error, 0, "{s:F, s:I, s:F, s:I, s:o, s:I}", "value", &found.value,
+                       "steps", &at_best, "reference", &found.reference, "stale", &stale, "last",
+                       &last, "at", &at) != 0)
+        return sh_fail(SH_FORMAT, "best: %s", error.text);
+    if (!json_is_number(last) && !json_is_null(last))
+        return sh_fail(SH_FORMAT, "best: last is not a number");
+    found.last = json_is_null(last) ? INFINITY : json_number_value(last);
+    found.steps = (uint64_t)at_best;
+    found.stale = (uint64_t)stale;
+    found.at = (uint64_t)at;
+    if (at_best < 0 || stale < 0 || at < 0 || !sh_best_is_possible(&found, steps))
+        return sh_fail(SH_CORRUPT, "a best validation that cannot be at step %llu",
+                       (unsigned long long)steps);
+    *best = found;
+    return SH_OK;
+}
+
+sh_status sh_snapshot_read_steps(uint64_t *steps, const sh_safetensors *file)
+{
+    json_t *json;
+    json_int_t found;
+    SH_TRY(read_metadata(&json, file, KEY_POSITION));
+    const int failed = json_unpack(json, "{s:I}", "steps", &found);
+    json_decref(json);
+    if (failed != 0 || found < 0)
+        return sh_fail(SH_FORMAT, "%s: %s has no steps", sh_safetensors_path(file), KEY_POSITION);
+    *steps = (uint64_t)found;
+    return SH_OK;
+}
+
 static sh_status load_position(sh_replica *replica, const sh_safetensors *file)
 {
     json_t *json;
     json_error_t error;
     json_int_t steps, samples, correct;
+    json_t *best = NULL;
     double loss;
+    int due = 0;
+    sh_best found = {0};
+    sh_status status = SH_OK;
     SH_TRY(read_metadata(&json, file, KEY_POSITION));
     const int failed =
-        json_unpack_ex(json, &error, 0, "{s:I, s:F, s:I, s:I}", "steps", &steps, "epoch_loss",
-                       &loss, "epoch_samples", &samples, "epoch_correct", &correct);
-    json_decref(json);
+        json_unpack_ex(json, &error, 0, "{s:I, s:F, s:I, s:I, s?b, s?o}", "steps", &steps,
+                       "epoch_loss", &loss, "epoch_samples", &samples, "epoch_correct", &correct,
+                       "validation_due", &due, "best", &best);
     if (failed != 0 || steps < 0 || samples < 0 || correct < 0)
-        return sh_fail(SH_FORMAT, "%s: %s: %s", sh_safetensors_path(file), KEY_POSITION,
-                       failed != 0 ? error.text : "a negative number");
+        SH_TRY_DONE(sh_fail(SH_FORMAT, "%s: %s: %s", sh_safetensors_path(file), KEY_POSITION,
+                            failed != 0 ? error.text : "a negative number"));
+    if (best != NULL)
+        SH_TRY_DONE(sh_fail_in(read_best(&found, best, (uint64_t)steps), "%s: %s",
+                               sh_safetensors_path(file), KEY_POSITION));
     replica->steps = (uint64_t)steps;
-    replica->phase = SH_PHASE_FIRST;
+    replica->phase = due && steps > 0 ? SH_PHASE_VALIDATION : SH_PHASE_FIRST;
     replica->epoch = (sh_epoch_totals){loss, (uint64_t)samples, (uint64_t)correct};
-    return SH_OK;
+    replica->best = found;
+done:
+    json_decref(json);
+    return status;
 }
 
 sh_status sh_snapshot_load(sh_replica *replica, const sh_safetensors *file)

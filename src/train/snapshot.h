@@ -36,6 +36,9 @@ sh_status sh_snapshot_read_job(sh_job *job, const sh_safetensors *file) SHOAL_CH
 sh_status sh_snapshot_read_fingerprint(const char **fingerprint,
                                        const sh_safetensors *file) SHOAL_CHECKED;
 
+/* The steps that were applied before it was written. Failures likewise, and SH_FORMAT. */
+sh_status sh_snapshot_read_steps(uint64_t *steps, const sh_safetensors *file) SHOAL_CHECKED;
+
 /*
  * Everything into a replica of the same job. SH_MISMATCH names the tensor that is missing or of
  * another shape: the checkpoint is of another model. On failure the replica holds anything.

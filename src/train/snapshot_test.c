@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/snapshot.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -46,6 +47,7 @@ static sh_replica *used_replica(const sh_job *job)
     assert_ok(sh_sum_state_set(replica->sum, envelopes, exponents));
     replica->steps = 1234567;
     replica->epoch = (sh_epoch_totals){1.0 / 3, 640, 600};
+    replica->best = (sh_best){1.0 / 3, 1000, 1.0 / 7, 4, INFINITY, 1234567};
     return replica;
 }
 
@@ -61,6 +63,7 @@ static void assert_same(const sh_replica *a, const sh_replica *b)
     assert_memory_equal(ea, eb, a->summed * sizeof *ea);
     assert_memory_equal(xa, xb, a->summed * sizeof *xa);
     assert_true(a->steps == b->steps && a->epoch.loss == b->epoch.loss);
+    assert_true(a->phase == b->phase && sh_best_same(&a->best, &b->best));
     assert_true(a->epoch.samples == b->epoch.samples && a->epoch.score == b->epoch.score);
 }
 
@@ -131,11 +134,74 @@ static void foreign_files_are_refused(void **state)
     scratch_remove(folder);
 }
 
+/* A checkpoint that says `text` of its position. */
+static sh_safetensors *with_position(const char *folder, const char *text)
+{
+    char path[SCRATCH_BYTES + 16];
+    sh_safetensors *file;
+    const sh_stored_tensor one = {
+        "other.weight", {SH_F32, sh_shape_of(1, (size_t[]){3})}, (float[]){1, 2, 3}};
+    const sh_metadata pair = {"shoal.position", text};
+    snprintf(path, sizeof path, "%s/x.safetensors", folder);
+    assert_ok(sh_safetensors_write(path, &one, 1, &pair, 1));
+    assert_ok(sh_safetensors_open(&file, path));
+    return file;
+}
+
+/* What is not known of the validations is as if there was none; the steps are read by themselves.
+ */
+static void positions_of_older_files_are_read(void **state)
+{
+    (void)state;
+    char folder[SCRATCH_BYTES];
+    uint64_t steps = 7;
+    scratch_make(folder);
+    sh_safetensors *file = with_position(folder, "{\"steps\": 640}");
+    assert_ok(sh_snapshot_read_steps(&steps, file));
+    assert_int_equal(steps, 640);
+    sh_safetensors_close(file);
+    file = with_position(folder, "{\"steps\": -1}");
+    assert_fails(sh_snapshot_read_steps(&steps, file), SH_FORMAT, "shoal.position has no steps");
+    sh_safetensors_close(file);
+    scratch_remove(folder);
+}
+
+/* A validation that was due when the checkpoint was written is done after it. */
+static void a_validation_stays_due(void **state)
+{
+    (void)state;
+    char folder[SCRATCH_BYTES], path[SH_PATH_BYTES];
+    const sh_job job = job_of("mlp:784-16-10");
+    sh_replica *replica = used_replica(&job);
+    sh_safetensors *file;
+    replica->phase = SH_PHASE_VALIDATION;
+    replica->best = (sh_best){-0.75, 1000, -0.5, 1, 0, 0};
+    scratch_make(folder);
+    assert_ok(sh_snapshot_save(folder, &job, "f1", replica));
+    replica->phase = SH_PHASE_FIRST;
+    assert_ok(sh_checkpoint_open(&file, path, folder));
+    assert_ok(sh_snapshot_load(replica, file));
+    assert_int_equal(replica->phase, SH_PHASE_VALIDATION);
+    assert_true(replica->best.value == -0.75 && replica->best.at == 0);
+    sh_safetensors_close(file);
+
+    replica->best.steps = replica->steps + 1;
+    assert_ok(sh_snapshot_save(folder, &job, "f1", replica));
+    assert_ok(sh_checkpoint_open(&file, path, folder));
+    assert_fails(sh_snapshot_load(replica, file), SH_CORRUPT,
+                 "shoal.position: a best validation that cannot be at step 1234567");
+    sh_safetensors_close(file);
+    sh_replica_free(replica);
+    scratch_remove(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_checkpoint_brings_everything_back),
         cmocka_unit_test(foreign_files_are_refused),
+        cmocka_unit_test(positions_of_older_files_are_read),
+        cmocka_unit_test(a_validation_stays_due),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

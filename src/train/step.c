@@ -118,6 +118,7 @@ void sh_step_count(sh_trainer *trainer, uint64_t from, uint32_t count, const sh_
 {
     sh_replica *replica = trainer->stage.replica;
     const sh_schedule *schedule = &trainer->stage.schedule;
+    sh_best_settle(&replica->best, &trainer->job);
     if (from % schedule->epoch_steps == 0)
         replica->epoch = (sh_epoch_totals){0};
     replica->epoch.loss += totals->loss;
@@ -361,8 +362,10 @@ sh_status sh_trainer_evaluate(sh_trainer *trainer, const sh_part *part, sh_sum_t
     *totals = sh_sum_read_totals(replica->sum);
     const sh_position before = sh_replica_position(replica);
     sh_replica_lock(replica);
-    if (replica->phase == SH_PHASE_VALIDATION)
+    if (replica->phase == SH_PHASE_VALIDATION) {
         replica->phase = SH_PHASE_FIRST;
+        sh_best_note(&replica->best, sh_best_figure(&trainer->job, info, totals), replica->steps);
+    }
     sh_step_tell_passed(trainer, SH_PASSED_VALIDATE, before, 1);
     sh_replica_unlock(replica);
     return SH_OK;
@@ -375,6 +378,8 @@ void sh_trainer_set_phase(sh_trainer *trainer, uint32_t phase)
         return;
     sh_replica_lock(replica);
     replica->phase = phase;
+    if (phase == SH_PHASE_VALIDATION)
+        sh_best_forget(&replica->best);
     sh_replica_unlock(replica);
     sh_trainer_forget(trainer);
     trainer->redone = 0;

@@ -227,7 +227,8 @@ static sh_status apply(sh_taker *taker, const stream_state *stream, double clip)
     return SH_OK;
 }
 
-/* Whether two tails say the same of the sum and the epoch; exponents count if `exponents`. */
+/* Whether two tails say the same of the sum and the epoch; exponents count if `exponents`. The best
+ * validation is not compared: VALIDATE and ABORT change it. */
 static bool is_same(const sh_taker *taker, const sh_tail *a, const sh_tail *b, bool exponents)
 {
     const size_t tensors = taker->chunks.tensors;
@@ -288,7 +289,8 @@ static sh_status pass_stage(sh_taker *taker, stream_state *stream)
     for (uint32_t i = 0; i < taker->stream_count; i++) {
         const stream_state *other = &taker->streams[i];
         if (other->begun && sh_position_same(other->now.after, stream->now.after) &&
-            !is_same(taker, &other->now, &stream->now, true))
+            !(is_same(taker, &other->now, &stream->now, true) &&
+              sh_best_same(&other->now.best, &stream->now.best)))
             return sh_fail(SH_MISMATCH, "differs from donor %u at step %llu", i,
                            (unsigned long long)stream->now.after.steps);
     }
@@ -324,6 +326,7 @@ sh_status sh_taker_done(sh_taker *taker, uint32_t index, const sh_frame *head)
     replica->steps = tail->after.steps;
     replica->phase = tail->after.phase;
     replica->epoch = tail->epoch;
+    replica->best = tail->best;
     return sh_sum_state_set(replica->sum, tail->envelopes, tail->exponents);
 }
 

@@ -118,8 +118,12 @@ sh_status sh_trainer_new(sh_trainer **trainer, const sh_trainer_options *options
     stage->replica = options->replica;
     stage->schedule = sh_schedule_of(&fresh->job, info->count[SH_SPLIT_TRAIN]);
     stage->times.pace_clock = options->pace;
-    if (stage->replica->steps > 0 && stage->replica->steps >= stage->schedule.total_steps)
+    if (!options->evaluate_only)
+        SH_TRY_DONE(sh_best_check(&fresh->job, info));
+    if (stage->replica->steps > 0 && stage->replica->steps >= stage->schedule.total_steps) {
         stage->replica->phase = SH_PHASE_VALIDATION; /* all that is left to do */
+        sh_best_forget(&stage->replica->best);
+    }
     const sh_job outer = sh_job_outer(&fresh->job);
     rates->local = sh_schedule_local(&stage->schedule);
     rates->outer_lr = (double)outer.lr;

@@ -110,6 +110,7 @@ typedef struct tail_head {
     uint64_t steps_before, steps_after;
     uint32_t phase_before, phase_after;
     uint64_t clip, loss, samples, score;
+    uint64_t value, steps, reference, stale, last, at; /* of the best */
 } tail_head;
 _Static_assert(sizeof(tail_head) == SH_TAIL_HEAD_BYTES, "the head has no gaps");
 
@@ -146,6 +147,12 @@ void sh_tail_encode(unsigned char *body, const sh_tail *tail, uint32_t tensors)
         .loss = bits_of(tail->epoch.loss),
         .samples = htole64(tail->epoch.samples),
         .score = htole64(tail->epoch.score),
+        .value = bits_of(tail->best.value),
+        .steps = htole64(tail->best.steps),
+        .reference = bits_of(tail->best.reference),
+        .stale = htole64(tail->best.stale),
+        .last = bits_of(tail->best.last),
+        .at = htole64(tail->best.at),
     };
     memcpy(body, &head, sizeof head);
     body += sizeof head;
@@ -165,6 +172,14 @@ sh_status sh_tail_decode(sh_tail *tail, const unsigned char *body, uint32_t tens
     tail->clip = double_of(head.clip);
     tail->epoch =
         (sh_epoch_totals){double_of(head.loss), le64toh(head.samples), le64toh(head.score)};
+    tail->best = (sh_best){
+        .value = double_of(head.value),
+        .steps = le64toh(head.steps),
+        .reference = double_of(head.reference),
+        .stale = le64toh(head.stale),
+        .last = double_of(head.last),
+        .at = le64toh(head.at),
+    };
     if (tail->passed < SH_PASSED_NOTHING || tail->passed > SH_PASSED_LAP)
         return sh_fail(SH_FORMAT, "a stage that passed in an unknown way, %u",
                        (unsigned)tail->passed);
@@ -181,6 +196,9 @@ sh_status sh_tail_decode(sh_tail *tail, const unsigned char *body, uint32_t tens
         return sh_fail(SH_CORRUPT, "a factor of clipping of %g", tail->clip);
     if (!isfinite(tail->epoch.loss))
         return sh_fail(SH_CORRUPT, "an epoch's loss that is no number");
+    if (!sh_best_is_possible(&tail->best, tail->after.steps))
+        return sh_fail(SH_CORRUPT, "a best validation that cannot be at step %llu",
+                       (unsigned long long)tail->after.steps);
     sh_words_copy(tail->envelopes, body, tensors, sizeof(float));
     sh_words_copy(tail->exponents, body + tensors * sizeof(float), tensors, sizeof(int32_t));
     return SH_OK;

@@ -29,9 +29,12 @@
  *     byte 0        4         8             16           24           28          32
  *          | passed | tensors | steps before | steps after | phase b. | phase a. |
  *     byte 32      40          48               56               64
- *          | clip  | epoch loss | epoch samples | epoch score   | envelopes ... | exponents ... |
+ *          | clip  | epoch loss | epoch samples | epoch score   |
+ *     byte 64      72           80          88      96     104  112
+ *          | value | steps      | reference | stale | last | at | envelopes ... | exponents ... |
  *
- * clip and loss are doubles; envelopes (float) and exponents (int32) have a value for each of the
+ * clip, loss, value, reference and last are doubles; value to `at` are the best validation
+ * (train/best.h). Envelopes (float) and exponents (int32) have a value for each of the
  * `tensors` of the sum, as they are after the stage. Those that the stage's sums are scaled by are
  * in the TAIL before. All is little-endian.
  *
@@ -47,7 +50,7 @@
 #define SH_TRANSFER_STREAMS_MAX 64
 #define SH_CHUNK_ELEMENTS 16384u /* the default: small, so that stripes are nearly even */
 #define SH_CHUNK_ELEMENTS_MAX 65536u
-#define SH_TAIL_HEAD_BYTES 64
+#define SH_TAIL_HEAD_BYTES 112
 
 /* Whether `after` is where `passed` leads from `before`. */
 bool sh_passed_leads(sh_passed passed, sh_position before, sh_position after);
@@ -89,6 +92,7 @@ typedef struct sh_tail {
     sh_position before, after;
     double clip; /* of an APPLY: the factor of its gradients; else 1 */
     sh_epoch_totals epoch;
+    sh_best best;
     float *envelopes; /* a value a tensor; borrowed */
     int32_t *exponents;
 } sh_tail;

@@ -159,6 +159,7 @@ static sh_tail tail_with(float envelopes[3], int32_t exponents[3])
         .after = {0x100000003, 0},
         .clip = 0.75,
         .epoch = {2.5, 640, 99},
+        .best = {1.5, 640, 1.75, 2, 1.25, 0x100000003},
         .envelopes = envelopes,
         .exponents = exponents,
     };
@@ -180,8 +181,12 @@ static void a_tail_comes_back(void **state)
     assert_memory_equal(body, head, sizeof head);
     assert_int_equal(body[39], 0x3f); /* of 0.75, 0x3fe8... */
     assert_int_equal(body[48] + 256 * body[49], 640);
-    assert_int_equal(body[64 + 12], 0x9f); /* of -97 */
+    assert_int_equal(body[SH_TAIL_HEAD_BYTES + 12], 0x9f); /* of -97 */
+    assert_int_equal(body[72] + 256 * body[73], 640);
+    assert_int_equal(body[88], 2);
+    assert_int_equal(body[108], 1); /* of 0x1... */
     assert_ok(sh_tail_decode(&back, body, 3));
+    assert_true(sh_best_same(&back.best, &tail.best));
     sh_tail_encode(again, &back, 3);
     assert_memory_equal(again, body, sizeof body);
     assert_true(sh_position_same(back.after, tail.after));
@@ -207,6 +212,9 @@ static void tails_that_nobody_sends_are_refused(void **state)
         {39, 0xbf, SH_CORRUPT, "a factor of clipping of -0.75"},
         {39, 0x7f, SH_CORRUPT, "a factor of clipping of"},
         {47, 0x7f, SH_CORRUPT, "an epoch's loss that is no number"},
+        {71, 0x7f, SH_CORRUPT, "a best validation that cannot be at step 4294967299"},
+        {79, 1, SH_CORRUPT, "a best validation that cannot be"},
+        {104, 2, SH_CORRUPT, "a best validation that cannot be"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         float envelopes[3] = {0};
@@ -215,8 +223,8 @@ static void tails_that_nobody_sends_are_refused(void **state)
         sh_tail tail = tail_with(envelopes, exponents);
         sh_tail_encode(body, &tail, 3);
         body[cases[i].at] = cases[i].value;
-        if (cases[i].at == 47)
-            body[46] = 0xf8;
+        if (cases[i].value == 0x7f && cases[i].at != 39) /* NaN */
+            body[cases[i].at - 1] = 0xf8;
         assert_fails(sh_tail_decode(&tail, body, 3), cases[i].code, cases[i].message);
     }
     float envelopes[3] = {0};
