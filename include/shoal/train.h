@@ -95,6 +95,12 @@ typedef struct sh_summary {
     double val_loss, val_accuracy;    /* NaN before the first validation */
     bool numbers;                     /* are predicted: the next counts, not the accuracy */
     double val_mae;                   /* mean absolute error */
+    char monitor[SH_MONITOR_BYTES];   /* what the best epoch is best by, as the job has it */
+    uint32_t best_epoch;              /* counts from 1; 0: there was no validation */
+    uint64_t best_steps;              /* since the job began */
+    double best_value;                /* of `monitor`; NaN without one */
+    char last_file[SH_RUN_BYTES];     /* the newest checkpoint; "" without one */
+    char best_file[SH_RUN_BYTES];     /* that of the best epoch; "" where it is not in this run */
     char weights_hash[SH_HASH_BYTES]; /* SHA-256 over names, shapes and bits of all weights */
     uint64_t peak_rss_bytes;          /* the largest device's */
     uint64_t planned_bytes;           /* what was foreseen for this device before the first step */

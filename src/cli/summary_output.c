@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/summary_output.h"
 
-#include "base/utf8.h"
 #include <math.h>
+#include <string.h>
 
 #include "base/quantity.h"
 #include "base/table.h"
+#include "base/utf8.h"
 #include "cli/console.h"
 #include "cli/json_file.h"
 
@@ -22,6 +23,32 @@ static const char *end_text(sh_run_end end)
 static const char *wire_megabytes(sh_quantity *figure, uint64_t bytes)
 {
     return bytes == SH_BYTES_UNKNOWN ? "-" : sh_quantity_megabytes(figure, bytes);
+}
+
+/* The monitored figure as the lines of epochs have it. */
+static const char *best_text(sh_quantity *figure, const sh_summary *summary)
+{
+    return strcmp(summary->monitor, "val_accuracy") == 0
+               ? sh_quantity_percent(figure, summary->best_value, 2)
+               : sh_quantity_loss(figure, summary->best_value);
+}
+
+/* Where the weights are, and what to do with them. */
+static void print_use(const sh_summary *summary, FILE *file)
+{
+    char clean[SH_RUN_BYTES], model[SH_MODEL_BYTES], data[SH_DATA_BYTES];
+    sh_quantity a;
+    const bool best = summary->best_file[0] != '\0';
+    const char *path = best ? summary->best_file : summary->last_file;
+    if (path[0] == '\0')
+        return;
+    sh_utf8_clean(clean, sizeof clean, path);
+    fprintf(file, "file        %s", clean);
+    if (best)
+        fprintf(file, " (epoch %s)", sh_quantity_whole(&a, summary->best_epoch));
+    fprintf(file, "\nmeasure it  shoal eval %s %s --weights %s\n",
+            sh_utf8_clean(model, sizeof model, summary->model),
+            sh_utf8_clean(data, sizeof data, summary->data), clean);
 }
 
 void sh_summary_output_print(const sh_summary *summary, sh_run_end end, FILE *file)
@@ -45,6 +72,9 @@ void sh_summary_output_print(const sh_summary *summary, sh_run_end end, FILE *fi
             summary->numbers ? "mean absolute error" : "accuracy",
             summary->numbers ? sh_quantity_loss(&b, summary->val_mae)
                              : sh_quantity_percent(&b, summary->val_accuracy, 2));
+    if (summary->best_epoch > 0)
+        fprintf(file, "best        epoch %s, %s %s\n", sh_quantity_whole(&a, summary->best_epoch),
+                summary->monitor, best_text(&b, summary));
     fprintf(file, "weights     %s\n", sh_utf8_clean(clean, sizeof clean, summary->weights_hash));
     fprintf(file, "run         %s\n", sh_utf8_clean(clean, sizeof clean, summary->run));
     fprintf(file, "memory      %s MB at most on a device\n",
@@ -54,6 +84,8 @@ void sh_summary_output_print(const sh_summary *summary, sh_run_end end, FILE *fi
                 sh_quantity_count(&a, summary->redone_steps, "step"));
     if (summary->views > 1)
         fprintf(file, "views       %s\n", sh_quantity_whole(&a, summary->views));
+
+    print_use(summary, file);
 
     sh_table *table = sh_table_new("<>>>>>>", heads);
     for (size_t i = 0; i < summary->device_count; i++) {
@@ -80,6 +112,21 @@ static json_t *wire_bytes(uint64_t bytes)
     return bytes == SH_BYTES_UNKNOWN ? json_null() : whole(bytes);
 }
 
+static json_t *path_json(const char *path)
+{
+    return path[0] != '\0' ? sh_json_text(path) : json_null();
+}
+
+/* Null where there was no validation. */
+static json_t *best_json(const sh_summary *summary)
+{
+    if (summary->best_epoch == 0)
+        return json_null();
+    return json_pack("{s:o, s:o, s:s, s:o, s:o}", "epoch", whole(summary->best_epoch), "step",
+                     whole(summary->best_steps), "monitor", summary->monitor, "value",
+                     sh_json_number(summary->best_value), "file", path_json(summary->best_file));
+}
+
 json_t *sh_summary_output_json(const sh_summary *summary, sh_run_end end)
 {
     json_t *devices = json_array();
@@ -95,7 +142,7 @@ json_t *sh_summary_output_json(const sh_summary *summary, sh_run_end end)
     }
     return json_pack(
         "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-        "s:o, s:o, s:s, s:o}",
+        "s:o, s:o, s:s, s:o, s:o, s:o}",
         "model", sh_json_text(summary->model), "data", sh_json_text(summary->data), "parameters",
         whole(summary->parameters), "epochs", whole(summary->epochs), "steps",
         whole(summary->steps), "samples", whole(summary->samples), "train_seconds",
@@ -107,5 +154,6 @@ json_t *sh_summary_output_json(const sh_summary *summary, sh_run_end end)
         sh_json_text(summary->weights_hash), "peak_rss_bytes", whole(summary->peak_rss_bytes),
         "planned_bytes", whole(summary->planned_bytes), "devices", devices, "redone_steps",
         whole(summary->redone_steps), "views", whole(summary->views), "run",
-        sh_json_text(summary->run), "status", end_text(end), "wire", whole(summary->wire));
+        sh_json_text(summary->run), "status", end_text(end), "wire", whole(summary->wire), "best",
+        best_json(summary), "last_file", path_json(summary->last_file));
 }

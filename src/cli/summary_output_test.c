@@ -3,7 +3,9 @@
 #include "cli/summary_output.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static sh_device_report reports[] = {
     {.name = "pi\xff",
@@ -36,6 +38,12 @@ static sh_summary example(void)
         .train_loss = 0.25,
         .val_loss = 0.125,
         .val_accuracy = 0.96314,
+        .monitor = "val_loss",
+        .best_epoch = 1,
+        .best_steps = 938,
+        .best_value = 0.0625,
+        .last_file = "runs/1/checkpoints/last.safetensors",
+        .best_file = "runs/1/checkpoints/best.safetensors",
         .weights_hash = "ab12",
         .peak_rss_bytes = 45300000,
         .planned_bytes = 44000000,
@@ -74,9 +82,13 @@ static void prints_the_summary_and_the_devices(void **state)
            "trained     2 epochs, 1,876 steps, 120,000 samples in 0:51 (2,344 samples/s)\n"
            "training    loss 0.2500\n"
            "validation  loss 0.1250, accuracy 96.31 %\n"
+           "best        epoch 1, val_loss 0.0625\n"
            "weights     ab12\n"
            "run         runs/1\n"
            "memory      45.3 MB at most on a device\n"
+           "file        runs/1/checkpoints/best.safetensors (epoch 1)\n"
+           "measure it  shoal eval mlp:784-16-10 digits --weights "
+           "runs/1/checkpoints/best.safetensors\n"
            "\n"
            "device  grains  samples  CPU s  peak MB  sent MB  received MB\n"
            "pi?      1,234    9,872   12.3     45.3      1.0          2.5\n"
@@ -100,6 +112,29 @@ static void says_what_was_out_of_the_ordinary(void **state)
            false);
 }
 
+/* The best epoch by accuracy, without a file; and no epoch at all. */
+static void says_where_the_weights_are(void **state)
+{
+    (void)state;
+    sh_summary summary = example();
+    snprintf(summary.monitor, sizeof summary.monitor, "val_accuracy");
+    summary.best_value = 0.5;
+    summary.best_file[0] = '\0';
+    prints(&summary, SH_RUN_COMPLETE, "best        epoch 1, val_accuracy 50.00 %\n", false);
+    prints(&summary, SH_RUN_COMPLETE, "file        runs/1/checkpoints/last.safetensors\n", false);
+    json_t *root = sh_summary_output_json(&summary, SH_RUN_COMPLETE);
+    assert_true(json_is_null(json_object_get(json_object_get(root, "best"), "file")));
+    json_decref(root);
+    summary.best_epoch = 0;
+    summary.last_file[0] = '\0';
+    prints(&summary, SH_RUN_COMPLETE, "accuracy 96.31 %\nweights     ab12\n", false);
+    prints(&summary, SH_RUN_COMPLETE, "at most on a device\n\ndevice ", false);
+    root = sh_summary_output_json(&summary, SH_RUN_COMPLETE);
+    assert_true(json_is_null(json_object_get(root, "best")));
+    assert_true(json_is_null(json_object_get(root, "last_file")));
+    json_decref(root);
+}
+
 static void json_has_the_promised_keys_in_order(void **state)
 {
     (void)state;
@@ -115,7 +150,10 @@ static void json_has_the_promised_keys_in_order(void **state)
         "{\"name\": \"laptop\", \"grains\": 7, \"samples\": 56, \"cpu_seconds\": 0.5, "
         "\"peak_rss_bytes\": 1, \"bytes_sent\": null, \"bytes_received\": null}], "
         "\"redone_steps\": 9223372036854775807, \"views\": 1, "
-        "\"run\": \"runs/1\", \"status\": \"stopped\", \"wire\": 16}";
+        "\"run\": \"runs/1\", \"status\": \"stopped\", \"wire\": 16, "
+        "\"best\": {\"epoch\": 1, \"step\": 938, \"monitor\": \"val_loss\", \"value\": 0.0625, "
+        "\"file\": \"runs/1/checkpoints/best.safetensors\"}, "
+        "\"last_file\": \"runs/1/checkpoints/last.safetensors\"}";
     sh_summary summary = example();
     summary.val_loss = INFINITY;
     summary.redone_steps = UINT64_MAX; /* JSON here has 63 bits */
@@ -144,6 +182,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(prints_the_summary_and_the_devices),
         cmocka_unit_test(says_what_was_out_of_the_ordinary),
+        cmocka_unit_test(says_where_the_weights_are),
         cmocka_unit_test(json_has_the_promised_keys_in_order),
         cmocka_unit_test(a_summary_without_devices_is_one),
     };

@@ -13,6 +13,7 @@
  */
 #include "store/checkpoint.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -23,6 +24,9 @@
 #include <unistd.h>
 
 #include "base/log.h"
+
+#define COPY_BYTES ((size_t)1 << 20)
+#define NAME_BYTES 64 /* of a checkpoint that is kept */
 
 /* Ends `writer`: its file becomes the last checkpoint, the last one the previous one. */
 static sh_status promote(sh_file_writer *writer, const char *folder)
@@ -76,6 +80,56 @@ done:
     free(all);
     sh_file_writer_discard(writer);
     return status;
+}
+
+/* Where there are no hard links. */
+static sh_status copy_file(const char *path, const char *from)
+{
+    sh_file_writer *writer;
+    sh_status status;
+    unsigned char *block = malloc(COPY_BYTES);
+    FILE *file = fopen(from, "rbe");
+    if (block == NULL || file == NULL) {
+        status = block == NULL ? sh_fail_memory(COPY_BYTES, "a copy")
+                               : sh_fail_errno(errno, "%s: cannot open", from);
+        goto close;
+    }
+    status = sh_file_writer_open(&writer, path);
+    if (status != SH_OK)
+        goto close;
+    for (size_t bytes = COPY_BYTES; status == SH_OK && bytes == COPY_BYTES;) {
+        bytes = fread(block, 1, COPY_BYTES, file);
+        status = ferror(file) ? sh_fail_errno(errno, "%s: cannot read", from)
+                              : sh_file_writer_add(writer, block, bytes);
+    }
+    if (status == SH_OK)
+        status = sh_file_writer_commit(writer);
+    else
+        sh_file_writer_discard(writer);
+close:
+    if (file != NULL)
+        fclose(file);
+    free(block);
+    return status;
+}
+
+sh_status sh_checkpoint_keep(const char *folder, const char *name)
+{
+    char last[SH_PATH_BYTES], path[SH_PATH_BYTES], linked[SH_PATH_BYTES];
+    char temporary[NAME_BYTES + sizeof SH_TEMPORARY_MARK + 4];
+    assert(strlen(name) < NAME_BYTES);
+    snprintf(temporary, sizeof temporary, "%s" SH_TEMPORARY_MARK "kept", name);
+    SH_TRY(sh_path_join(last, folder, SH_CHECKPOINT_LAST));
+    SH_TRY(sh_path_join(path, folder, name));
+    SH_TRY(sh_path_join(linked, folder, temporary));
+    unlink(linked); /* of one that was stopped */
+    if (link(last, linked) != 0)
+        return errno == ENOENT ? sh_fail(SH_NOT_FOUND, "%s: there is none to keep", last)
+                               : copy_file(path, last);
+    if (rename(linked, path) != 0)
+        return sh_fail_errno(errno, "%s: cannot be replaced", path);
+    unlink(linked); /* is still there where both were the same file */
+    return sh_folder_sync(folder);
 }
 
 static sh_status open_whole(sh_safetensors **file, const char *path)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Checkpoints of a training: the newest and the one before, in a folder.
+ * Checkpoints of a training: the newest and the one before, in a folder, and those that are kept.
  *
  *     SH_TRY(sh_checkpoint_save("runs/a/checkpoints", tensors, count, pairs, pair_count));
  *
@@ -25,6 +25,7 @@
 
 #define SH_CHECKPOINT_LAST "last.safetensors"
 #define SH_CHECKPOINT_PREVIOUS "previous.safetensors"
+#define SH_CHECKPOINT_BEST "best.safetensors"
 
 /* The format that is written, under the metadata key SH_CHECKPOINT_FORMAT_KEY; any change of
  * meaning raises it. save puts it first, callers do not give it. */
@@ -38,6 +39,13 @@
  */
 sh_status sh_checkpoint_save(const char *folder, const sh_stored_tensor *tensors, size_t count,
                              const sh_metadata *pairs, size_t pair_count) SHOAL_CHECKED;
+
+/*
+ * Gives the last checkpoint another name in its folder: a file that stays when the next one is
+ * saved. It takes no room until then, but on file systems without hard links, where it is a copy.
+ * At every instant the name is what it was before or whole. SH_NOT_FOUND without a last one.
+ */
+sh_status sh_checkpoint_keep(const char *folder, const char *name) SHOAL_CHECKED;
 
 /*
  * Opens the newest whole checkpoint of a run folder, a checkpoint folder, or a file itself, and

@@ -407,6 +407,61 @@ static void a_full_disk_keeps_both(void **state)
     scratch_unmount(folder);
 }
 
+static void keeps_one_by_another_name(void **state)
+{
+    (void)state;
+    char best[SH_PATH_BYTES];
+    assert_ok(sh_path_join(best, folder, SH_CHECKPOINT_BEST));
+    assert_fails(sh_checkpoint_keep(folder, SH_CHECKPOINT_BEST), SH_NOT_FOUND,
+                 "last.safetensors: there is none to keep");
+    for (int links = 1; links >= 0; links--) {
+        without_links = links == 0;
+        assert_ok(save(1));
+        for (int i = 0; i < 2; i++) /* again: it is that already */
+            assert_ok(sh_checkpoint_keep(folder, SH_CHECKPOINT_BEST));
+        assert_holds(best, 1);
+        assert_ok(save(2));
+        assert_ok(save(3));
+        assert_holds(best, 1);
+        assert_holds(last, 3);
+        assert_ok(sh_checkpoint_keep(folder, SH_CHECKPOINT_BEST));
+        assert_holds(best, 3);
+        assert_int_equal(scratch_count(folder), 3);
+    }
+    without_links = false;
+}
+
+/* Wherever it is stopped, the name is the old one or the new one, and nothing of it stays. */
+static void keeping_survives_a_stop_at_every_stage(void **state)
+{
+    (void)state;
+    char best[SH_PATH_BYTES];
+    int stop = 1, ended = 0, found[3] = {0};
+    assert_ok(sh_path_join(best, folder, SH_CHECKPOINT_BEST));
+    for (; !ended; stop++) {
+        int result = -1;
+        assert_true(stop < 20);
+        assert_ok(save(1));
+        assert_ok(sh_checkpoint_keep(folder, SH_CHECKPOINT_BEST));
+        assert_ok(save(2));
+        const pid_t child = fork();
+        if (child == 0) {
+            calls_until_stop = stop;
+            _exit(sh_checkpoint_keep(folder, SH_CHECKPOINT_BEST) == SH_OK ? 0 : 1);
+        }
+        assert_true(waitpid(child, &result, 0) == child && WIFEXITED(result));
+        assert_true(WEXITSTATUS(result) == 42 || WEXITSTATUS(result) == 0);
+        ended = WEXITSTATUS(result) == 0;
+        float now = -1;
+        assert_ok(load(&now, best));
+        assert_true(now == 1 || now == 2);
+        assert_true(!ended || now == 2);
+        found[(int)now]++;
+        assert_holds(folder, 2);
+    }
+    assert_true(found[1] > 0 && found[2] > 1);
+}
+
 static void refuses_bad_places_and_pairs(void **state)
 {
     (void)state;
@@ -437,6 +492,8 @@ int main(void)
         WITH_FOLDER(a_damaged_last_never_displaces_a_whole_previous),
         WITH_FOLDER(finds_the_previous_between_the_renames),
         WITH_FOLDER(a_full_disk_keeps_both),
+        WITH_FOLDER(keeps_one_by_another_name),
+        WITH_FOLDER(keeping_survives_a_stop_at_every_stage),
         WITH_FOLDER(refuses_bad_places_and_pairs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

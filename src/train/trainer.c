@@ -101,6 +101,8 @@ sh_status sh_trainer_new(sh_trainer **trainer, const sh_trainer_options *options
 {
     sh_status status;
     const sh_dataset_info *info = sh_pipeline_about(options->pipeline);
+    if (!options->evaluate_only)
+        SH_TRY(sh_best_check(options->job, info));
     if (options->shared)
         SH_TRY(sh_sum_share(options->replica->sum));
     sh_trainer *fresh = calloc(1, sizeof *fresh);
@@ -118,8 +120,6 @@ sh_status sh_trainer_new(sh_trainer **trainer, const sh_trainer_options *options
     stage->replica = options->replica;
     stage->schedule = sh_schedule_of(&fresh->job, info->count[SH_SPLIT_TRAIN]);
     stage->times.pace_clock = options->pace;
-    if (!options->evaluate_only)
-        SH_TRY_DONE(sh_best_check(&fresh->job, info));
     if (stage->replica->steps > 0 && stage->replica->steps >= stage->schedule.total_steps) {
         stage->replica->phase = SH_PHASE_VALIDATION; /* all that is left to do */
         sh_best_forget(&stage->replica->best);

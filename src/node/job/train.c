@@ -18,6 +18,7 @@
 #include "base/host.h"
 #include "base/log.h"
 #include "node/job/company.h"
+#include "node/job/kept.h"
 #include "node/job/resume.h"
 #include "node/record/scalars.h"
 #include "store/checkpoint.h"
@@ -35,7 +36,8 @@ typedef struct training {
     sh_company *company;
     sh_run *run;         /* NULL for ranks but the first, as the journal */
     bool has_checkpoint; /* in the run's folder */
-    sh_log_tap events;   /* into the run's folder while it is open */
+    sh_kept kept;
+    sh_log_tap events; /* into the run's folder while it is open */
     sh_scalars scalars;
     sh_workbench *bench;
     sh_run_journal *journal;
@@ -129,6 +131,24 @@ static sh_status checkpoint(training *t)
            (unsigned long long)t->bench->replica->steps, path);
     observe(t, &(sh_event){.kind = SH_EVENT_CHECKPOINT, .text = path});
     return SH_OK;
+}
+
+/* The checkpoint of a validation, which stays where it is the best. */
+static sh_status checkpoint_validated(training *t)
+{
+    const sh_replica *replica = t->bench->replica;
+    const sh_best now = sh_best_now(&replica->best, &t->bench->job);
+    SH_TRY(checkpoint(t));
+    return sh_kept_validated(&t->kept, &now, replica->steps);
+}
+
+/* The last call was killed before the best checkpoint was kept, or the checkpoint is from another
+ * run. */
+static sh_status complete_kept(training *t)
+{
+    const sh_replica *replica = t->bench->replica;
+    const sh_best now = sh_best_now(&replica->best, &t->bench->job);
+    return sh_kept_lacks(&t->kept, &now, replica->steps) ? checkpoint_validated(t) : SH_OK;
 }
 
 /* Called on another thread: neither the step nor this process may come to its end. */
@@ -250,7 +270,7 @@ static sh_status on_validated(void *context, const sh_progress_report *report,
     t->summary->numbers = event.numbers;
     observe(t, &event);
     if (report->steps == t->start_steps) /* nothing was left to do: all is written already */
-        return SH_OK;
+        return complete_kept(t);
     note_failure(t, sh_scalars_epoch(&t->scalars, date(), &event));
     sh_run_journal_epoch(t->journal, &event);
     json_t *json = json_pack(
@@ -266,7 +286,7 @@ static sh_status on_validated(void *context, const sh_progress_report *report,
     const sh_status status = sh_run_append_line(t->run, SH_RUN_METRICS, line);
     free(line);
     SH_TRY(status);
-    return checkpoint(t);
+    return checkpoint_validated(t);
 }
 
 /* The first view of the devices: from here on time counts. */
@@ -414,6 +434,9 @@ static sh_status open_run(training *t)
                                                               }));
     }
     SH_TRY(sh_run_journal_open(&t->journal, &(sh_run_journal_options){t->run, t->bench, name}));
+    sh_kept_open(&t->kept, sh_run_checkpoints(t->run));
+    if (t->options->resume != NULL)
+        SH_TRY(complete_kept(t));
     t->company->run = t->run;
     t->company->journal = t->journal;
     return SH_OK;
@@ -441,18 +464,57 @@ static sh_status report_devices(training *t)
     return SH_OK;
 }
 
+static sh_status path_of(char path[SH_RUN_BYTES], const training *t, const char *name)
+{
+    char full[SH_PATH_BYTES];
+    SH_TRY(sh_path_join(full, sh_run_checkpoints(t->run), name));
+    snprintf(path, SH_RUN_BYTES, "%.*s", SH_RUN_BYTES - 1, full);
+    return SH_OK;
+}
+
+/* Which epoch was the best, and where its weights are. */
+static sh_status summarise_best(training *t)
+{
+    sh_summary *summary = t->summary;
+    const sh_job *job = &t->bench->job;
+    const uint64_t epoch_steps = sh_trainer_schedule(t->bench->trainer)->epoch_steps;
+    const sh_best now = sh_best_now(&t->bench->replica->best, job);
+    memcpy(summary->monitor, job->monitor, sizeof summary->monitor);
+    summary->best_value = (double)NAN;
+    if (now.steps > 0) {
+        summary->best_epoch = (uint32_t)((now.steps + epoch_steps - 1) / epoch_steps);
+        summary->best_steps = now.steps;
+        summary->best_value = sh_best_shown(job, now.value);
+    }
+    if (t->has_checkpoint)
+        SH_TRY(path_of(summary->last_file, t, SH_CHECKPOINT_LAST));
+    if (now.steps > 0 && t->kept.best_steps == now.steps)
+        SH_TRY(path_of(summary->best_file, t, SH_CHECKPOINT_BEST));
+    return SH_OK;
+}
+
+static json_t *best_json(const sh_summary *s)
+{
+    if (s->best_epoch == 0)
+        return json_null();
+    return json_pack("{s:I, s:I, s:s, s:o, s:o}", "epoch", (json_int_t)s->best_epoch, "step",
+                     (json_int_t)s->best_steps, "monitor", s->monitor, "value",
+                     number(s->best_value), "file",
+                     s->best_file[0] != '\0' ? json_string(s->best_file) : json_null());
+}
+
 static sh_status write_summary(const training *t, const char *ending)
 {
     const sh_summary *s = t->summary;
     json_t *json = json_pack(
-        "{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:f, s:f, s:o, s:o, s:o, s:o, s:s, s:I, s:I}", "model",
-        s->model, "data", s->data, "ending", ending, "parameters", (json_int_t)s->parameters,
-        "epochs", (json_int_t)s->epochs, "steps", (json_int_t)s->steps, "samples",
-        (json_int_t)s->samples, "train_seconds", s->train_seconds, "samples_per_second",
+        "{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:f, s:f, s:o, s:o, s:o, s:o, s:s, s:I, s:I, s:o}",
+        "model", s->model, "data", s->data, "ending", ending, "parameters",
+        (json_int_t)s->parameters, "epochs", (json_int_t)s->epochs, "steps", (json_int_t)s->steps,
+        "samples", (json_int_t)s->samples, "train_seconds", s->train_seconds, "samples_per_second",
         s->samples_per_second, "train_loss", number(s->train_loss), "val_loss", number(s->val_loss),
         "val_accuracy", number(s->val_accuracy), "val_mae", number(s->val_mae), "weights_hash",
         s->weights_hash, "redone_steps", (json_int_t)s->redone_steps, "devices",
-        (json_int_t)s->device_count);
+        (json_int_t)s->device_count, "best", best_json(s));
     if (json == NULL)
         return sh_fail_memory(1024, "the summary");
     const sh_status status = sh_run_write_json(t->run, SH_RUN_SUMMARY, json);
@@ -483,6 +545,7 @@ static sh_status summarise(training *t, const sh_course *course, const char *end
         SH_TRY(sh_trainer_profile(t->bench->trainer, &summary->profile, t->options->profile));
     SH_TRY(sh_replica_hash(replica, summary->weights_hash));
     SH_TRY(report_devices(t));
+    SH_TRY(summarise_best(t));
     return write_summary(t, ending);
 }
 

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which checkpoints of a run stay: the best one.
+ *
+ *     sh_kept_open(&kept, sh_run_checkpoints(run));
+ *     SH_TRY(sh_snapshot_save(kept.folder, ...));     // after a validation
+ *     SH_TRY(sh_kept_validated(&kept, &best, steps)); // it is the best one: it stays
+ *
+ * Threads: caller locks.
+ */
+#ifndef SHOAL_NODE_KEPT_H
+#define SHOAL_NODE_KEPT_H
+
+#include "train/best.h"
+
+typedef struct sh_kept {
+    const char *folder;  /* of the checkpoints; borrowed */
+    uint64_t best_steps; /* of the one that is kept as the best; 0: there is none */
+} sh_kept;
+
+/* Looks at what the folder has; it may be missing. */
+void sh_kept_open(sh_kept *kept, const char *folder);
+
+/* Whether the last checkpoint, of `steps`, is the best one and not yet kept. */
+bool sh_kept_lacks(const sh_kept *kept, const sh_best *now, uint64_t steps);
+
+/* The last checkpoint was written at `steps`, after a validation; `now` is sh_best_now. */
+sh_status sh_kept_validated(sh_kept *kept, const sh_best *now, uint64_t steps) SHOAL_CHECKED;
+
+#endif
