@@ -631,8 +631,7 @@ static bool arrays_recognises(const sh_format *format, const char *path)
 const sh_format sh_npy_format = {
     .name = "npy",
     .usage = "npy:PATH",
-    .summary = "arrays of NumPy: x.npy and y.npy, or x_train, y_train, x_test and y_test, in a "
-               "folder or an .npz file",
+    .summary = "arrays of NumPy: x.npy and y.npy in a folder, or an .npz file",
     .files = "x.npy or x_train.npy",
     .recognises = arrays_recognises,
     .open = sh_packed_dataset,
