@@ -18,7 +18,7 @@
 
 typedef struct sh_model_choice {
     char spec[64]; /* "resnet:20" */
-    char why[160]; /* one line for people, without a final stop */
+    char why[256]; /* one line for people, without a final stop */
 } sh_model_choice;
 
 /*
