@@ -48,6 +48,7 @@ typedef enum sh_event_kind {
     SH_EVENT_EPOCH,      /* an epoch was validated */
     SH_EVENT_CHECKPOINT, /* written: text is the file */
     SH_EVENT_NOTE,       /* something worth a line: text */
+    SH_EVENT_PACKING,    /* data are made into a packed set: `step` of `epoch_steps` samples */
 } sh_event_kind;
 
 /* Fields that the kind does not speak of are zero. Text is borrowed until the observer returns. */

@@ -153,6 +153,30 @@ static void step_text(sh_progress *progress, sh_line *line, const sh_event *even
     progress->drawn = true;
 }
 
+/* Elsewhere than on a terminal the end alone has a line. */
+static void packing_text(sh_progress *progress, sh_line *line, const sh_event *event)
+{
+    char head[64];
+    sh_quantity a, b;
+    const bool ends = event->step >= event->epoch_steps;
+    snprintf(head, sizeof head, "reading     %s of %s", sh_quantity_whole(&a, event->step),
+             sh_quantity_count(&b, event->epoch_steps, "sample"));
+    if (!progress->terminal) {
+        if (ends)
+            add(line, "%s\n", head);
+        return;
+    }
+    const size_t columns = progress->width > 1 ? progress->width - 1 : 1;
+    if (strlen(head) > columns)
+        return;
+    add(line, CLEAR "%s", head);
+    if (ends)
+        add(line, "\n");
+    else
+        add_bar(line, progress, event, columns - strlen(head));
+    progress->drawn = !ends;
+}
+
 /* The event's own text, behind `what` it is. */
 static void named_text(sh_line *line, const char *what, const sh_event *event)
 {
@@ -190,6 +214,7 @@ static void event_text(sh_progress *progress, sh_line *line, const sh_event *eve
     case SH_EVENT_NOTE:
         named_text(line, "", event);
         return;
+    case SH_EVENT_PACKING:
     case SH_EVENT_CHECKPOINT: /* each epoch has one, and its line says enough */
     case SH_EVENT_STEP:
         return;
@@ -207,6 +232,10 @@ const char *sh_progress_text(sh_progress *progress, const sh_event *event,
         progress->devices = event->devices;
     if (event->kind == SH_EVENT_STEP) {
         step_text(progress, &line, event);
+        return out;
+    }
+    if (event->kind == SH_EVENT_PACKING) {
+        packing_text(progress, &line, event);
         return out;
     }
     const size_t clear_bytes = progress->drawn ? strlen(CLEAR) : 0;

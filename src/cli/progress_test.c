@@ -60,6 +60,16 @@ static void each_kind_of_event_has_its_line(void **state)
         {{.kind = SH_EVENT_CHECKPOINT, .text = "runs/1/last"}, ""},
         {{.kind = SH_EVENT_NOTE, .text = "pi left\nfor good"}, "pi left?for good\n"},
         {{.kind = SH_EVENT_NOTE}, "\n"},
+        {{.kind = SH_EVENT_EPOCH,
+          .epoch = 2,
+          .epochs = 2,
+          .loss = 0.5,
+          .numbers = true,
+          .mae = 12.25,
+          .val_loss = 0.75,
+          .val_mae = 13.5,
+          .samples_per_second = 10},
+         "epoch 2/2  loss 0.5000  mae 12.2500  val loss 0.7500  val mae 13.5000  10.0 samples/s\n"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         sh_progress plain = {.next_seconds = 5}, quiet = {.quiet = true, .terminal = true};
@@ -163,6 +173,20 @@ static void lines_take_the_place_of_what_is_drawn(void **state)
     assert_string_equal(text_of(&progress, &step), CLEAR "epoch 1/2  1/200");
 }
 
+static void packing_is_drawn_until_it_ends(void **state)
+{
+    (void)state;
+    sh_progress drawn = {.terminal = true, .width = 60}, plain = {0};
+    const sh_event half = {.kind = SH_EVENT_PACKING, .step = 225, .epoch_steps = 450};
+    const sh_event all = {.kind = SH_EVENT_PACKING, .step = 450, .epoch_steps = 450};
+    assert_string_equal(text_of(&drawn, &half),
+                        CLEAR "reading     225 of 450 samples [=============>------------]");
+    assert_string_equal(text_of(&drawn, &all), CLEAR "reading     450 of 450 samples\n");
+    assert_string_equal(text_of(&drawn, &(sh_event){.kind = SH_EVENT_NOTE, .text = "x"}), "x\n");
+    assert_string_equal(text_of(&plain, &half), "");
+    assert_string_equal(text_of(&plain, &all), "reading     450 of 450 samples\n");
+}
+
 static void long_texts_are_cut(void **state)
 {
     (void)state;
@@ -186,6 +210,7 @@ int main(void)
         cmocka_unit_test(colour_does_not_count_as_width),
         cmocka_unit_test(a_terminal_is_drawn_ten_times_a_second),
         cmocka_unit_test(lines_take_the_place_of_what_is_drawn),
+        cmocka_unit_test(packing_is_drawn_until_it_ends),
         cmocka_unit_test(long_texts_are_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -124,7 +124,8 @@ static sh_status pack_chunk(packing *p, uint32_t chunk, uint8_t *room, bool *who
                            count * p->target_bytes);
 }
 
-static sh_status pack_chunks(packing *p, uint8_t *room)
+/* Lane 0, the calling thread, tells how far all are. */
+static sh_status pack_chunks(packing *p, uint32_t lane, uint8_t *room)
 {
     for (;;) {
         const uint32_t chunk = atomic_fetch_add(&p->next, 1);
@@ -141,21 +142,20 @@ static sh_status pack_chunks(packing *p, uint8_t *room)
                 SH_TRY(sh_extent_write(p->done, chunk, &mark, 1));
         }
         const uint32_t before = chunk * p->chunk, left = p->samples - before;
-        const uint64_t packed = atomic_fetch_add(&p->packed, left < p->chunk ? left : p->chunk);
-        if (p->options->on_progress != NULL)
-            p->options->on_progress(p->options->context,
-                                    packed + (left < p->chunk ? left : p->chunk), p->samples);
+        const uint32_t here = left < p->chunk ? left : p->chunk;
+        const uint64_t packed = atomic_fetch_add(&p->packed, here) + here;
+        if (lane == 0 && packed < p->samples && p->options->on_progress != NULL)
+            p->options->on_progress(p->options->context, packed, p->samples);
     }
 }
 
 static void pack_lane(void *context, uint32_t lane)
 {
-    (void)lane;
     packing *p = context;
     const size_t bytes = p->chunk * (p->sample_bytes + p->target_bytes);
     uint8_t *room = malloc(bytes);
-    const sh_status status =
-        room == NULL ? sh_fail_memory(bytes, "samples that are packed") : pack_chunks(p, room);
+    const sh_status status = room == NULL ? sh_fail_memory(bytes, "samples that are packed")
+                                          : pack_chunks(p, lane, room);
     if (status != SH_OK)
         note_failure(p, status);
     free(room);
@@ -168,6 +168,8 @@ static sh_status pack_all(packing *p)
     SH_TRY(sh_team_start(&team, cores < p->chunks ? cores : p->chunks));
     sh_team_run(team, pack_lane, p);
     sh_team_stop(team);
+    if (p->failure == SH_OK && p->options->on_progress != NULL)
+        p->options->on_progress(p->options->context, p->samples, p->samples);
     return p->failure == SH_OK ? SH_OK : sh_fail(p->failure, "%s", p->message);
 }
 

@@ -272,7 +272,7 @@ static sh_status run(planning *p, const sh_plan_options *options)
     sh_plan_result *result = p->result;
     sh_job job = options->job;
     SH_TRY(sh_job_complete(&job));
-    SH_TRY(sh_workbench_open(&p->bench, &job, NULL, NULL));
+    SH_TRY(sh_workbench_open(&p->bench, &job, NULL));
     const sh_dataset_info *info = sh_pipeline_about(p->bench->pipeline);
     p->problem = sh_lanes_problem(info);
     /* What the job takes as it is: its lanes are set up as a training would, below the same limit,

@@ -1,29 +1,50 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/workbench.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/host.h"
 
-sh_status sh_workbench_open(sh_workbench **bench, const sh_job *job, sh_dataset *dataset,
-                            const char *data)
+static sh_status open_data(sh_workbench *bench, const sh_workbench_data *data)
+{
+    const sh_job *job = &bench->job;
+    sh_pipeline_options options = sh_job_pipeline(job);
+    if (data == NULL)
+        return sh_pipeline_open(&bench->pipeline, job->data, &options);
+    if (data->dataset != NULL)
+        return sh_pipeline_adopt(&bench->pipeline, data->dataset, &options);
+    options.read.on_progress = data->on_packing;
+    options.read.context = data->context;
+    return sh_pipeline_open(&bench->pipeline, data->spec != NULL ? data->spec : job->data,
+                            &options);
+}
+
+static void choose_model(sh_workbench *bench, const sh_problem *problem)
+{
+    const sh_dataset_info *info = sh_pipeline_about(bench->pipeline);
+    if (strcmp(bench->job.model, SH_MODEL_AUTO) != 0)
+        return;
+    sh_model_choose(&bench->choice, problem, info->name, info->count[SH_SPLIT_TRAIN]);
+    snprintf(bench->job.model, sizeof bench->job.model, "%s", bench->choice.spec);
+}
+
+sh_status sh_workbench_open(sh_workbench **bench, const sh_job *job, const sh_workbench_data *data)
 {
     sh_status status;
     sh_workbench *fresh = calloc(1, sizeof *fresh);
     if (fresh == NULL) {
-        sh_dataset_close(dataset);
+        sh_dataset_close(data == NULL ? NULL : data->dataset);
         return sh_fail_memory(sizeof *fresh, "the workbench");
     }
     fresh->job = *job;
-    const sh_pipeline_options options = sh_job_pipeline(job);
-    if (dataset != NULL)
-        SH_TRY_DONE(sh_pipeline_adopt(&fresh->pipeline, dataset, &options));
-    else
-        SH_TRY_DONE(sh_pipeline_open(&fresh->pipeline, data != NULL ? data : job->data, &options));
+    SH_TRY_DONE(open_data(fresh, data));
     SH_TRY_DONE(sh_kernels_choose(&fresh->kernels, NULL));
     const sh_dataset_info *info = sh_pipeline_about(fresh->pipeline);
     const sh_problem problem = sh_lanes_problem(info);
     fresh->scale = sh_scale_of(fresh->pipeline);
+    choose_model(fresh, &problem);
     SH_TRY_DONE(sh_replica_new(&fresh->replica, &fresh->job, &problem));
     *bench = fresh;
     return SH_OK;

@@ -2,7 +2,7 @@
 /*
  * What a device needs to work on a job: the data, the kernels, the replica, the trainer.
  *
- *     SH_TRY(sh_workbench_open(&bench, &job, NULL, data));    // data and replica
+ *     SH_TRY(sh_workbench_open(&bench, &job, NULL));               // data and replica
  *     ... load or receive the replica's state ...
  *     SH_TRY(sh_workbench_start(bench, lanes, 0));                 // compile
  *     sh_workbench_close(bench);
@@ -12,12 +12,14 @@
 #ifndef SHOAL_TRAIN_WORKBENCH_H
 #define SHOAL_TRAIN_WORKBENCH_H
 
+#include "model/choice.h"
 #include "train/figures.h"
 #include "train/flip.h"
 #include "train/trainer.h"
 
 typedef struct sh_workbench {
     sh_job job;
+    sh_model_choice choice; /* "" where the job names its model */
     sh_pipeline *pipeline;
     const sh_kernels *kernels;
     sh_replica *replica;
@@ -34,13 +36,23 @@ typedef struct sh_workbench {
     void *context;
 } sh_workbench;
 
+/* Where the data come from. Zero: the job says it. */
+typedef struct sh_workbench_data {
+    sh_dataset *dataset; /* taken over (owned), also on failure; NULL: */
+    const char *spec;    /* what this names; NULL: what the job names */
+
+    /* Samples that are made into a packed set, so far and in all; on the calling thread. */
+    void (*on_packing)(void *context, uint64_t packed, uint64_t samples);
+    void *context;
+} sh_workbench_data;
+
 /*
- * Opens the data and makes a replica as the job begins. The data are `dataset`, which is taken over
- * (owned) also on failure; if NULL, what `data` names; if NULL, the job's. The job is
- * complete (sh_job_complete).
+ * Opens the data and makes a replica as the job begins. `data` may be NULL. The job is complete
+ * (sh_job_complete); where its model is SH_MODEL_AUTO, the bench's job has the one that was chosen,
+ * and `choice` says why.
  */
-sh_status sh_workbench_open(sh_workbench **bench, const sh_job *job, sh_dataset *dataset,
-                            const char *data) SHOAL_CHECKED;
+sh_status sh_workbench_open(sh_workbench **bench, const sh_job *job,
+                            const sh_workbench_data *data) SHOAL_CHECKED;
 
 /*
  * Compiles for this many lanes (0: all cores), or for fewer, so that the process stays below

@@ -50,7 +50,7 @@ sh_status sh_eval(const sh_eval_options *options, sh_eval_result *result)
     SH_TRY(sh_weights_open(&file, options->weights));
     sh_status status = SH_OK;
     SH_TRY_DONE(job_for(&job, options, file));
-    SH_TRY_DONE(sh_workbench_open(&bench, &job, NULL, NULL));
+    SH_TRY_DONE(sh_workbench_open(&bench, &job, NULL));
     SH_TRY_DONE(sh_pretrained_load(note, bench->replica, file, SH_PRETRAINED_WHOLE));
     sh_safetensors_close(file);
     file = NULL;

@@ -82,16 +82,18 @@ static sh_status fetch_data(device *self, const sh_welcome *welcome)
                                                     .limit_bytes = self->options->cache}));
     SH_TRY(expect(self, SH_MAIL_DATA, &mail));
     SH_TRY(sh_delivery_open(&dataset, self->delivery, welcome->fingerprint));
-    SH_TRY(sh_workbench_open(&self->bench, &welcome->job, dataset, NULL));
+    SH_TRY(
+        sh_workbench_open(&self->bench, &welcome->job, &(sh_workbench_data){.dataset = dataset}));
     return sh_delivery_begin(self->delivery);
 }
 
 /* Opens the data that are here, or begins to fetch them. */
 static sh_status open_data(device *self, const sh_welcome *welcome)
 {
-    const sh_status opened =
-        sh_workbench_open(&self->bench, &welcome->job, NULL, self->options->data);
-    if (opened == SH_NOT_FOUND && self->options->data == NULL)
+    const sh_status opened = sh_workbench_open(&self->bench, &welcome->job,
+                                               &(sh_workbench_data){.spec = self->options->data});
+    /* Not here, or what reads it is not. */
+    if ((opened == SH_NOT_FOUND || opened == SH_UNSUPPORTED) && self->options->data == NULL)
         return sh_fail_in(fetch_data(self, welcome),
                           "the job's data are not on this device, and could not be fetched (if it "
                           "holds them elsewhere, say where with --data)");

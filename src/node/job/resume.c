@@ -92,7 +92,7 @@ sh_status sh_resume_open(sh_workbench **bench, const sh_train_options *options,
     SH_TRY(sh_checkpoint_open(&file, used, options->resume));
     SH_TRY_DONE(sh_snapshot_read_job(&saved, file));
     SH_TRY_DONE(resumed_job(&job, options, &saved));
-    SH_TRY_DONE(sh_workbench_open(&fresh, &job, NULL, NULL));
+    SH_TRY_DONE(sh_workbench_open(&fresh, &job, NULL));
     /* The data may have moved, but must be the same, or the course would not. */
     SH_TRY_DONE(sh_snapshot_read_fingerprint(&fingerprint, file));
     if (strcmp(fingerprint, sh_pipeline_about(fresh->pipeline)->fingerprint) != 0)

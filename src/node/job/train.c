@@ -351,20 +351,26 @@ static sh_status weigh_classes(sh_workbench *bench)
     return sh_class_weights_balance(text, sh_pipeline_dataset(bench->pipeline));
 }
 
+static void on_packing(void *context, uint64_t packed, uint64_t samples)
+{
+    observe(context, &(sh_event){.kind = SH_EVENT_PACKING, .step = packed, .epoch_steps = samples});
+}
+
 /* A new job. If it starts from weights of somebody else, their hash becomes part of it. */
 static sh_status open_new(training *t, char note[SH_MESSAGE_BYTES])
 {
     sh_safetensors *file;
     sh_job job = t->options->job;
     sh_status status = SH_OK;
+    const sh_workbench_data data = {.on_packing = on_packing, .context = t};
     job.pretrained[0] = note[0] = '\0';
     if (t->options->pretrained == NULL) {
-        SH_TRY(sh_workbench_open(&t->bench, &job, NULL, NULL));
+        SH_TRY(sh_workbench_open(&t->bench, &job, &data));
         return weigh_classes(t->bench);
     }
     SH_TRY(sh_fail_in(sh_weights_open(&file, t->options->pretrained), "--pretrained"));
     SH_TRY_DONE(sh_safetensors_hash(job.pretrained, file));
-    SH_TRY_DONE(sh_workbench_open(&t->bench, &job, NULL, NULL));
+    SH_TRY_DONE(sh_workbench_open(&t->bench, &job, &data));
     SH_TRY_DONE(sh_fail_in(
         sh_pretrained_load(note, t->bench->replica, file, SH_PRETRAINED_BUT_LAST), "--pretrained"));
     SH_TRY_DONE(weigh_classes(t->bench));
@@ -385,6 +391,10 @@ static sh_status prepare(training *t)
     SH_TRY(options->resume != NULL ? sh_resume_open(&t->bench, options, note) : open_new(t, note));
     if (note[0] != '\0')
         observe(t, &(sh_event){.kind = SH_EVENT_NOTE, .text = note});
+    if (t->bench->choice.why[0] != '\0') {
+        snprintf(note, sizeof note, "chosen      %s", t->bench->choice.why);
+        observe(t, &(sh_event){.kind = SH_EVENT_NOTE, .text = note});
+    }
     SH_TRY(sh_company_choose_servers(&company->serving, options, &t->bench->job));
     if (options->profile != SH_PROFILE_OFF)
         t->bench->clock = sh_clock_system();
