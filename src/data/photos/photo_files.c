@@ -68,11 +68,16 @@ static sh_status add_photo(walk *w, const struct stat *about)
     return SH_OK;
 }
 
+/* Keeps the name that is first by its bytes, whatever order the disk has. */
+static sh_status keep_first(const char **kept, sh_photo_files *files, const char *name)
+{
+    return *kept != NULL && strcmp(*kept, name) <= 0 ? SH_OK : keep_name(kept, files, name);
+}
+
 static sh_status add_other(walk *w)
 {
     w->files->others++;
-    return w->files->other != NULL ? SH_OK
-                                   : keep_name(&w->files->other, w->files, w->path + w->root);
+    return keep_first(&w->files->other, w->files, w->path + w->root);
 }
 
 static sh_status fail_path(int error, const char *path)
@@ -127,9 +132,8 @@ static sh_status walk_folder(walk *w, const struct stat *about)
 {
     for (size_t i = 0; i < w->depth; i++)
         if (w->above[i].device == about->st_dev && w->above[i].inode == about->st_ino)
-            return w->files->loop != NULL ? SH_OK
-                                          : keep_name(&w->files->loop, w->files, w->path + w->root);
-    if (w->depth == DEPTH_MOST || ++w->files->folders_count > FOLDERS_MOST)
+            return keep_first(&w->files->loop, w->files, w->path + w->root);
+    if (w->depth == DEPTH_MOST || ++w->files->folders > FOLDERS_MOST)
         return sh_fail(SH_LIMIT,
                        "%.500s: folders lie more than %d deep, or are more than %d; are "
                        "there links in circles?",
@@ -156,21 +160,35 @@ static sh_status set_path(char path[SH_PHOTO_PATH], const char *folder, const ch
     return SH_OK;
 }
 
-sh_status sh_photo_files_add(sh_photo_files *files, const char *folder, const char *below)
+/* Goes through what w->path names, which lies below the root. All folders from the root down to it
+ * are above its own. */
+static sh_status walk_below(walk *w, const char *folder, const char *below)
 {
     struct stat about;
+    for (const char *end = below; *end != '\0' && w->depth < DEPTH_MOST; w->depth++) {
+        if (stat(w->path, &about) != 0)
+            return fail_path(errno, w->path);
+        w->above[w->depth].device = about.st_dev;
+        w->above[w->depth].inode = about.st_ino;
+        end += strcspn(end, "/");
+        SH_TRY(set_path(w->path, folder, below));
+        w->path[strlen(w->path) - strlen(end)] = '\0';
+        end += *end == '/';
+    }
+    return stat(w->path, &about) == 0 ? walk_folder(w, &about) : fail_path(errno, w->path);
+}
+
+sh_status sh_photo_files_add(sh_photo_files *files, const char *folder, const char *below)
+{
     walk *w = calloc(1, sizeof *w);
     if (w == NULL)
         return sh_fail_memory(sizeof *w, "the names of photos");
     w->files = files;
     const size_t length = strlen(folder);
     w->root = length + (length > 0 && folder[length - 1] != '/');
-    sh_status status;
-    SH_TRY_DONE(set_path(w->path, folder, below));
-    if (stat(w->path, &about) != 0)
-        SH_TRY_DONE(fail_path(errno, w->path));
-    status = walk_folder(w, &about);
-done:
+    sh_status status = set_path(w->path, folder, "");
+    if (status == SH_OK)
+        status = walk_below(w, folder, below);
     free(w);
     return status;
 }
@@ -186,10 +204,10 @@ static sh_status list_entry(sh_photo_folders *folders, sh_photo_files *files, co
 {
     struct stat about;
     if (stat(path, &about) != 0 || !S_ISDIR(about.st_mode)) {
-        if (sh_photo_is_named(name) && folders->photos++ == 0)
-            (void)sh_utf8_clean(folders->photo, sizeof folders->photo, name);
-        else if (!sh_photo_is_named(name) && files->others++ == 0)
-            SH_TRY(keep_name(&files->other, files, name));
+        if (sh_photo_is_named(name)) {
+            folders->photos++;
+            return keep_first(&folders->photo, files, name);
+        }
         return SH_OK;
     }
     SH_TRY(sh_array_grow((void **)&folders->names, &folders->capacity, folders->count + 1,

@@ -34,10 +34,10 @@ typedef struct sh_photo_files {
     sh_photo_file *items;
     size_t count, capacity;
     sh_arena names;
-    size_t others;        /* files that are no photos by their names, hidden ones aside */
-    const char *other;    /* one of them, or NULL */
-    const char *loop;     /* a link that was left out since it leads back up, or NULL */
-    size_t folders_count; /* folders that were looked through */
+    size_t others;     /* files that are no photos by their names, hidden ones aside */
+    const char *other; /* one of them, or NULL */
+    const char *loop;  /* a link that was left out since it leads back up, or NULL */
+    size_t folders;    /* that were looked through */
 } sh_photo_files;
 
 void sh_photo_files_init(sh_photo_files *files);
@@ -53,8 +53,8 @@ sh_status sh_photo_files_add(sh_photo_files *files, const char *folder,
 typedef struct sh_photo_folders {
     const char **names;
     size_t count, capacity;
-    size_t photos; /* that lie beside them */
-    char photo[256];
+    size_t photos;     /* that lie beside them */
+    const char *photo; /* one of them, or NULL */
 } sh_photo_folders;
 
 sh_status sh_photo_folders_list(sh_photo_folders *folders, sh_photo_files *files,

@@ -5,6 +5,7 @@
  */
 #include "data/photos/photo_list.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,11 +15,13 @@
 #include "base/utf8.h"
 #include "data/dataset_impl.h"
 #include "data/photos/complaints.h"
+#include "data/photos/photo_labels.h"
 #include "data/split.h"
 
 #define PARTS_MOST 2
 #define NOTE_BYTES 512
 #define VAL_SPLIT 0.2
+#define FLOAT_MOST 3e38     /* of a target */
 #define UNDECIDED SH_SPLITS /* of a part: it is divided by the names of its files */
 
 typedef struct part {
@@ -59,8 +62,9 @@ static void note_left_out(maker *m)
 {
     const sh_photo_files *files = &m->list->files;
     if (files->others > 0)
-        note(m, "%zu files are no photos by their names and left out, among them %s", files->others,
-             files->other == NULL ? "?" : files->other);
+        note(m, "%zu file%s left out, by name no photo%s: %s%s", files->others,
+             files->others > 1 ? "s" : "", files->others > 1 ? "s" : "",
+             files->other == NULL ? "?" : files->other, files->others > 1 ? ", ..." : "");
     if (files->loop != NULL)
         note(m, "%s is a link to a folder above it and left out", files->loop);
 }
@@ -150,10 +154,7 @@ static sh_status find_parts(maker *m)
     const sh_status status =
         labels == NULL && has(&top, "train") ? add_splits(m, &top) : add_part(m, "", UNDECIDED);
     free(top.names);
-    SH_TRY(status);
-    m->list->files.others = 0; /* from here on each is counted once */
-    m->list->files.other = NULL;
-    return SH_OK;
+    return status;
 }
 
 /* --- classes --- */
@@ -231,9 +232,9 @@ static sh_status read_classes(maker *m)
     for (size_t p = 0; p < m->part_count; p++) {
         const part *each = &m->parts[p];
         if (each->folders.photos > 0 && m->class_count > 0)
-            sh_complaints_add(&m->bad, "%zu photos lie in no class's folder: %s%s%s",
+            sh_complaints_add(&m->bad, "%zu of its photos in no class's folder: %s%s%s",
                               each->folders.photos, each->below, each->below[0] == '\0' ? "" : "/",
-                              each->folders.photo);
+                              each->folders.photo == NULL ? "?" : each->folders.photo);
         for (size_t i = 0; i < each->folders.count; i++)
             SH_TRY(add_class(m, each, each->folders.names[i]));
     }
@@ -258,8 +259,10 @@ static sh_status read_classes(maker *m)
     return SH_OK;
 }
 
-/* All photos, whatever folder they lie in: each is its own target. */
-static sh_status read_unlabelled(maker *m)
+/* --- without classes --- */
+
+/* The photos of all parts, whatever folder they lie in. */
+static sh_status add_all(maker *m)
 {
     sh_photo_files *files = &m->list->files;
     for (size_t p = 0; p < m->part_count; p++) {
@@ -269,7 +272,123 @@ static sh_status read_unlabelled(maker *m)
         for (size_t i = before; i < files->count; i++)
             files->items[i].split = (sh_split)(split == UNDECIDED ? SH_SPLIT_TRAIN : split);
     }
-    m->list->target = SH_TARGET_SAMPLE;
+    return SH_OK;
+}
+
+/* Where one CSV file is above train/ and val/, these are the splits. */
+static void split_by_folders(maker *m)
+{
+    static const char *const names[] = {"train/", "val/", "valid/", "validation/", "test/"};
+    sh_photo_files *files = &m->list->files;
+    size_t in[SH_SPLITS] = {0};
+    for (int turn = 0; turn < 2; turn++)
+        for (size_t i = 0; i < files->count; i++) {
+            size_t k = 0;
+            while (k < sizeof names / sizeof *names &&
+                   strncmp(files->items[i].name, names[k], strlen(names[k])) != 0)
+                k++;
+            if (k == sizeof names / sizeof *names)
+                return;
+            const sh_split split = k == 0 ? SH_SPLIT_TRAIN : SH_SPLIT_VALIDATION;
+            in[split]++;
+            if (turn == 1)
+                files->items[i].split = split;
+            else if (i + 1 == files->count && (in[0] == 0 || in[1] == 0))
+                return;
+        }
+    m->parts[0].split = SH_SPLIT_TRAIN; /* decided */
+}
+
+/* The rows of the parts' CSV files: photos get the row that is theirs as `label`. */
+static sh_status match_labels(maker *m, sh_photo_labels *labels)
+{
+    sh_photo_files *files = &m->list->files;
+    for (size_t p = 0; p < m->part_count; p++) {
+        const part *each = &m->parts[p];
+        if (each->labels == NULL)
+            return sh_fail(SH_INVALID, "%s: %s/ has no labels.csv, but the other one has",
+                           m->folder, each->below);
+        SH_TRY(sh_photo_labels_read(labels, m->folder, each->labels, each->below));
+    }
+    SH_TRY(add_all(m));
+    for (size_t i = 0; i < files->count; i++) /* for now all are sorted by name alone */
+        files->items[i].split = SH_SPLIT_TRAIN;
+    sh_photo_files_sort(files);
+    sh_photo_labels_match(labels, files, &m->bad);
+    SH_TRY(sh_complaints_fail(&m->bad, SH_INVALID, m->folder));
+    if (m->part_count < PARTS_MOST) {
+        split_by_folders(m);
+        return SH_OK;
+    }
+    const char *validation = m->parts[1].below;
+    const size_t length = strlen(validation);
+    for (size_t i = 0; i < files->count; i++)
+        if (strncmp(files->items[i].name, validation, length) == 0 &&
+            files->items[i].name[length] == '/')
+            files->items[i].split = SH_SPLIT_VALIDATION;
+    return SH_OK;
+}
+
+static sh_status read_labels(maker *m, const char *task)
+{
+    sh_photo_labels *labels;
+    sh_photo_targets targets = {0};
+    sh_photo_list *list = m->list;
+    const char *columns = m->options->target == NULL ? "" : m->options->target;
+    SH_TRY(sh_photo_labels_new(&labels, columns));
+    sh_status status = match_labels(m, labels);
+    if (status == SH_OK)
+        status = sh_fail_in(sh_photo_labels_decide(&targets, labels, task), "%s", m->folder);
+    list->rows = sh_photo_labels_rows(labels);
+    sh_photo_labels_free(labels);
+    SH_TRY(status);
+    list->target = targets.target;
+    list->outputs = targets.outputs;
+    for (size_t i = 0; i < list->files.count && targets.classes != NULL; i++)
+        list->files.items[i].label = targets.classes[list->files.items[i].label];
+    list->values = targets.labels;
+    list->numbers = targets.numbers;
+    json_object_set(list->about, targets.numbers != NULL ? "columns" : "classes", targets.names);
+    targets.labels = NULL;
+    targets.numbers = NULL;
+    sh_photo_targets_release(&targets);
+    return SH_OK;
+}
+
+/* Numbers by the mean and deviation of the training photos, once these are known. */
+static sh_status standardise(sh_photo_list *list)
+{
+    const size_t outputs = list->outputs, train = list->count[SH_SPLIT_TRAIN];
+    json_t *names = json_object_get(list->about, "columns"), *targets = json_array();
+    json_object_set_new(list->about, "targets", targets);
+    list->values = calloc(list->rows * outputs + 1, sizeof *list->values);
+    if (list->values == NULL)
+        return sh_fail_memory(list->rows * outputs * sizeof *list->values, "the targets");
+    for (size_t c = 0; c < outputs; c++) {
+        double sum = 0, squares = 0;
+        for (size_t i = 0; i < train; i++)
+            sum += list->numbers[list->files.items[i].label * outputs + c];
+        const double mean = sum / (double)train;
+        for (size_t i = 0; i < train; i++) {
+            const double off = list->numbers[list->files.items[i].label * outputs + c] - mean;
+            squares += off * off;
+        }
+        const double variance = squares / (double)train;
+        const double deviation = variance > 0 ? sqrt(variance) : 1;
+        for (size_t i = 0; i < list->rows; i++) {
+            const double value = (list->numbers[i * outputs + c] - mean) / deviation;
+            if (!isfinite(value) || fabs(value) > FLOAT_MOST)
+                return sh_fail(SH_INVALID, "the numbers of a column of labels are too large");
+            list->values[i * outputs + c] = (float)value;
+        }
+        json_t *target = json_pack("{s:O, s:f, s:f}", "name", json_array_get(names, c), "mean",
+                                   mean, "deviation", deviation);
+        if (json_array_append_new(targets, target) != 0)
+            return sh_fail_memory(0, "the targets");
+    }
+    json_object_del(list->about, "columns");
+    free(list->numbers);
+    list->numbers = NULL;
     return SH_OK;
 }
 
@@ -317,7 +436,8 @@ static sh_status settle(maker *m)
             return sh_fail(SH_INVALID, "%s: there are no %s photos", m->folder,
                            sh_split_name((sh_split)split));
     note_left_out(m);
-    return SH_OK;
+    return list->target == SH_TARGET_NUMBERS ? sh_fail_in(standardise(list), "%s", m->folder)
+                                             : SH_OK;
 }
 
 /* --- the list --- */
@@ -328,8 +448,13 @@ static sh_status read_parts(maker *m)
     const char *task = m->options->task == NULL ? "" : m->options->task;
     if (task[0] != '\0' && !sh_target_find(&target, task))
         return sh_fail(SH_INVALID, "--task %s: there is no such task", task);
-    if (target == SH_TARGET_SAMPLE)
-        return read_unlabelled(m);
+    if (target == SH_TARGET_SAMPLE) {
+        m->list->target = target;
+        return add_all(m);
+    }
+    for (size_t p = 0; p < m->part_count; p++)
+        if (m->parts[p].labels != NULL)
+            return read_labels(m, task);
     if (target != SH_TARGETS && target != SH_TARGET_CLASS)
         return sh_fail(SH_INVALID,
                        "%s: --task %s needs labels.csv: folders of classes say one class each",
@@ -372,5 +497,6 @@ void sh_photo_list_free(sh_photo_list *list)
     sh_photo_files_release(&list->files);
     json_decref(list->about);
     free(list->values);
+    free(list->numbers);
     free(list);
 }

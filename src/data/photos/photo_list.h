@@ -30,10 +30,12 @@ typedef struct sh_photo_list {
     sh_photo_files files; /* training first, each split by path */
     uint32_t count[SH_SPLITS];
     sh_target target;
-    uint32_t outputs;      /* classes, labels or numbers; 0 where a sample is its own target */
-    float *values;         /* labels and numbers: outputs of each row that `label` names; owned */
-    json_t *about;         /* "classes", "targets", "notes" as in data/source.h; owned */
-    const char *labels[2]; /* paths of the CSV files that were read, or NULL; the files' */
+    uint32_t outputs; /* classes, labels or numbers; 0 where a sample is its own target */
+    size_t rows;      /* of the CSV files */
+    float *values;    /* labels, or numbers standardised by the training photos': `outputs` of each
+                         row, which a file's `label` is the index of; owned */
+    double *numbers;  /* as they are in the files, while the list is made; owned */
+    json_t *about;    /* "classes", "targets", "notes" as in data/source.h; owned */
 } sh_photo_list;
 
 /* `*list` is owned. Fails with SH_INVALID, which names all that is wrong with the folder, or the
