@@ -13,6 +13,7 @@ import json
 import struct
 import sys
 import zipfile
+import zlib
 from pathlib import Path
 
 
@@ -272,6 +273,38 @@ def archives():
             archive.writestr("y.npy", b"")
             archive.writestr("x.npy", content)
         yield name, file.getvalue()
+def photos():
+    """Image files of 2 x 2 pixels, after a byte that says how they are fitted; JPEG and WebP are a head alone."""
+    def chunk(kind, body):
+        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+    def png(depth, colour, rows, interlace=0, extra=b""):
+        head = struct.pack(">IIBBBBB", 2, 2, depth, colour, 0, 0, interlace)
+        return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + extra + chunk(b"IDAT", zlib.compress(rows)) +
+                chunk(b"IEND", b""))
+    exif = struct.pack("<2sHIHHHIHHI", b"II", 42, 8, 1, 0x112, 3, 1, 6, 0, 0)
+    yield "exif", b"\x03" + exif
+    yield "png", b"\x03" + png(8, 2, b"\0abcdef\1ghijkl", extra=chunk(b"eXIf", exif))
+    yield "png_grey", b"\x13" + png(16, 4, b"\0abcdefgh\2ijklmnop")
+    palette = chunk(b"PLTE", b"abcdef") + chunk(b"tRNS", b"\x10")
+    yield "png_palette", b"\x23" + png(1, 3, b"\0\x80\0\x40", extra=palette)
+    yield "png_interlaced", b"\x07" + png(8, 0, b"\0a\0b\0cd", 1)
+    yield "ppm", b"\x02P6 # x\n2 2 255\nabcdefghijkl"
+    yield "pgm", b"\x02P2\n2 2\n9\n1 2 3 9\n"
+    bits = struct.pack("<IHHI", 70, 0, 0, 54) + struct.pack("<IiiHHIIiiII", 40, 2, -2, 1, 24, 0, 16, 0, 0, 0, 0)
+    yield "bmp", b"\x02BM" + bits + b"abcdef\0\0ghijkl\0\0"
+    app = b"Exif\0\0" + exif
+    tables = b"\xff\xdb\x00\x43\x00" + bytes([1] * 64)
+    codes = b"\xff\xc4\x00\x14\x00\x01" + bytes(15) + b"\x00" + b"\xff\xc4\x00\x14\x10\x01" + bytes(15) + b"\x00"
+    frame = b"\xff\xc0\x00\x0b\x08\x00\x02\x00\x02\x01\x01\x11\x00"
+    yield "jpeg", (b"\x03\xff\xd8\xff\xe1" + struct.pack(">H", len(app) + 2) + app + tables + codes + frame +
+                   b"\xff\xda\x00\x08\x01\x01\x00\x00\x3f\x00\x3f\xff\xd9")
+    yield "webp", b"\x03RIFF\x12\0\0\0WEBPVP8L\x06\0\0\0\x2f\x01\x40\0\0\0"
+def photo_labels():
+    """data/photos/photo_labels.h, after a byte that says what is asked for."""
+    yield "words", b"\x00file_name,label\na/1.jpg,rose\n\"b, 2.jpg\",\"tulip \"\"red\"\"\"\n"
+    yield "lists", b"\x01\xef\xbb\xbflabel;image\r\nindoor|night;1.jpg\r\n;2.jpg\r\n"
+    yield "numbers", b"\x02file,x,y\n1.png,0.5,-1e3\n2.png,7,.25\n"
+    yield "bits", b"\x04path\tcat\tdog\n1.png\t1\t0\n2.png\t0\t\n"
 
 
 def main():
@@ -293,6 +326,8 @@ def main():
             ("interfaces", interfaces),
             ("npy", arrays),
             ("zip", archives),
+            ("photo", photos),
+            ("photo_labels", photo_labels),
     ):
         folder = Path(sys.argv[1]) / noun
         folder.mkdir(parents=True, exist_ok=True)

@@ -56,207 +56,205 @@ static void put_all(fixture *s, const file *files)
 
 enum { FILES_MOST = 14 };
 
+static const struct {
+    file files[FILES_MOST];
+    sh_read_options options;
+    sh_target target;
+    const char *told, *names; /* photos and labels; classes */
+} layouts[] = {
+    {{{"train/b/2.png", NULL},
+      {"train/b/1.png", NULL},
+      {"train/a/sub/9.PNG", NULL},
+      {"valid/a/3.png", NULL},
+      {"valid/b/4.png", NULL},
+      {"test/b/5.png", NULL}},
+     {0},
+     SH_TARGET_CLASS,
+     "train/a/sub/9.PNG=0 train/b/1.png=1 train/b/2.png=1| valid/a/3.png=0 valid/b/4.png=1",
+     "[\"a\",\"b\"]"},
+    {{{"train/b/2.png", NULL}, {"train/a/1.png", NULL}, {"test/b/5.png", NULL}},
+     {0},
+     SH_TARGET_CLASS,
+     "train/a/1.png=0 train/b/2.png=1| test/b/5.png=1",
+     "[\"a\",\"b\"]"},
+    {{{"Z/1.png", NULL},
+      {"Z/2.png", NULL},
+      {"a/1.png", NULL},
+      {"a/2.png", NULL},
+      {"Z/.hidden.png", NULL},
+      {".git/1.png", NULL},
+      {"__MACOSX/1.png", NULL}},
+     {0},
+     SH_TARGET_CLASS,
+     NULL,
+     "[\"Z\",\"a\"]"},
+    {{{"labels.csv", "file_name,label\nb.png,rose\nsub/a.png,\"tulip, red\"\n./c.png,rose\n"},
+      {"b.png", NULL},
+      {"c.png", NULL},
+      {"sub/a.png", NULL}},
+     {0},
+     SH_TARGET_CLASS,
+     NULL,
+     "[\"rose\",\"tulip, red\"]"},
+    {{{"train/metadata.csv", "label;file_name\r\n10;b.png\r\n9;c.png\r\n"},
+      {"val/labels.csv", "label;file_name\r\n9;b.png"},
+      {"train/b.png", NULL},
+      {"train/c.png", NULL},
+      {"val/b.png", NULL}},
+     {0},
+     SH_TARGET_CLASS,
+     "train/b.png=1 train/c.png=0| val/b.png=0",
+     "[\"9\",\"10\"]"},
+    {{{"labels.csv", "\xef\xbb\xbfimage,tags\ntrain/a.png,night|indoor\n"
+                     "train/b.png,\nval/c.png,indoor\n"},
+      {"train/a.png", NULL},
+      {"train/b.png", NULL},
+      {"val/c.png", NULL}},
+     {0},
+     SH_TARGET_LABELS,
+     "train/a.png=1,1 train/b.png=0,0| val/c.png=1,0",
+     "[\"indoor\",\"night\"]"},
+    {{{"labels.csv", "file_name,cat,dog\ntrain/a.png,1,0\ntrain/b.png,,1\nval/c.png,0,0\n"},
+      {"train/a.png", NULL},
+      {"train/b.png", NULL},
+      {"val/c.png", NULL}},
+     {0},
+     SH_TARGET_LABELS,
+     "train/a.png=1,0 train/b.png=0,1| val/c.png=0,0",
+     "[\"cat\",\"dog\"]"},
+    {{{"labels.csv", "file_name,x,note\ntrain/a.png,1,p\ntrain/b.png,-3,q\nval/c.png,0.5,r\n"},
+      {"train/a.png", NULL},
+      {"train/b.png", NULL},
+      {"val/c.png", NULL}},
+     {.target = "x"},
+     SH_TARGET_NUMBERS,
+     "train/a.png=1 train/b.png=-1| val/c.png=0.75",
+     NULL},
+    {{{"train/a.png", NULL}, {"train/x/b.png", NULL}, {"val/y/c.png", NULL}},
+     {.task = "reconstruction"},
+     SH_TARGET_SAMPLE,
+     "train/a.png=0 train/x/b.png=0| val/y/c.png=0",
+     NULL},
+};
+
 static void folders_are_laid_out_in_several_ways(void **state)
 {
     (void)state;
-    static const struct {
-        file files[FILES_MOST];
-        sh_read_options options;
-        sh_target target;
-        const char *told, *names; /* photos and labels; classes */
-    } cases[] = {
-        {{{"train/b/2.png", NULL},
-          {"train/b/1.png", NULL},
-          {"train/a/sub/9.PNG", NULL},
-          {"valid/a/3.png", NULL},
-          {"valid/b/4.png", NULL},
-          {"test/b/5.png", NULL}},
-         {0},
-         SH_TARGET_CLASS,
-         "train/a/sub/9.PNG=0 train/b/1.png=1 train/b/2.png=1| valid/a/3.png=0 valid/b/4.png=1",
-         "[\"a\",\"b\"]"},
-        {{{"train/b/2.png", NULL}, {"train/a/1.png", NULL}, {"test/b/5.png", NULL}},
-         {0},
-         SH_TARGET_CLASS,
-         "train/a/1.png=0 train/b/2.png=1| test/b/5.png=1",
-         "[\"a\",\"b\"]"},
-        {{{"Z/1.png", NULL},
-          {"Z/2.png", NULL},
-          {"a/1.png", NULL},
-          {"a/2.png", NULL},
-          {"Z/.hidden.png", NULL},
-          {".git/1.png", NULL},
-          {"__MACOSX/1.png", NULL}},
-         {0},
-         SH_TARGET_CLASS,
-         NULL,
-         "[\"Z\",\"a\"]"},
-        {{{"labels.csv", "file_name,label\nb.png,rose\nsub/a.png,\"tulip, red\"\n./c.png,rose\n"},
-          {"b.png", NULL},
-          {"c.png", NULL},
-          {"sub/a.png", NULL}},
-         {0},
-         SH_TARGET_CLASS,
-         NULL,
-         "[\"rose\",\"tulip, red\"]"},
-        {{{"train/metadata.csv", "label;file_name\r\n10;b.png\r\n9;c.png\r\n"},
-          {"val/labels.csv", "label;file_name\r\n9;b.png"},
-          {"train/b.png", NULL},
-          {"train/c.png", NULL},
-          {"val/b.png", NULL}},
-         {0},
-         SH_TARGET_CLASS,
-         "train/b.png=1 train/c.png=0| val/b.png=0",
-         "[\"9\",\"10\"]"},
-        {{{"labels.csv", "\xef\xbb\xbfimage,tags\ntrain/a.png,night|indoor\n"
-                         "train/b.png,\nval/c.png,indoor\n"},
-          {"train/a.png", NULL},
-          {"train/b.png", NULL},
-          {"val/c.png", NULL}},
-         {0},
-         SH_TARGET_LABELS,
-         "train/a.png=1,1 train/b.png=0,0| val/c.png=1,0",
-         "[\"indoor\",\"night\"]"},
-        {{{"labels.csv", "file_name,cat,dog\ntrain/a.png,1,0\ntrain/b.png,,1\nval/c.png,0,0\n"},
-          {"train/a.png", NULL},
-          {"train/b.png", NULL},
-          {"val/c.png", NULL}},
-         {0},
-         SH_TARGET_LABELS,
-         "train/a.png=1,0 train/b.png=0,1| val/c.png=0,0",
-         "[\"cat\",\"dog\"]"},
-        {{{"labels.csv", "file_name,x,note\ntrain/a.png,1,p\ntrain/b.png,-3,q\nval/c.png,0.5,r\n"},
-          {"train/a.png", NULL},
-          {"train/b.png", NULL},
-          {"val/c.png", NULL}},
-         {.target = "x"},
-         SH_TARGET_NUMBERS,
-         "train/a.png=1 train/b.png=-1| val/c.png=0.75",
-         NULL},
-        {{{"train/a.png", NULL}, {"train/x/b.png", NULL}, {"val/y/c.png", NULL}},
-         {.task = "reconstruction"},
-         SH_TARGET_SAMPLE,
-         "train/a.png=0 train/x/b.png=0| val/y/c.png=0",
-         NULL},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
         fixture s;
         sh_photo_list *list;
         char text[ROOM];
         fixture_new(&s);
-        put_all(&s, cases[i].files);
-        if (make(&list, &s, &cases[i].options) != SH_OK)
+        put_all(&s, layouts[i].files);
+        if (make(&list, &s, &layouts[i].options) != SH_OK)
             fail_msg("case %zu: %s", i, sh_message());
-        assert_int_equal(list->target, cases[i].target);
-        if (cases[i].told != NULL)
-            assert_string_equal(told(list, text), cases[i].told);
+        assert_int_equal(list->target, layouts[i].target);
+        if (layouts[i].told != NULL)
+            assert_string_equal(told(list, text), layouts[i].told);
         char *names = json_dumps(json_object_get(list->about, "classes"), JSON_COMPACT);
-        assert_true((names == NULL) == (cases[i].names == NULL));
+        assert_true((names == NULL) == (layouts[i].names == NULL));
         if (names != NULL)
-            assert_string_equal(names, cases[i].names);
+            assert_string_equal(names, layouts[i].names);
         free(names);
         sh_photo_list_free(list);
         fixture_remove(&s);
     }
 }
 
+static const struct {
+    file files[FILES_MOST];
+    sh_read_options options;
+    const char *part;
+} refusals[] = {
+    {{{NULL, NULL}}, {0}, "/photos: holds no folders of photos and no labels.csv"},
+    {{{"1.png", NULL}}, {0}, "/photos: its photos have no labels: they lie in a folder"},
+    {{{"a/1.png", NULL}, {"a/2.png", NULL}},
+     {0},
+     "/photos: there is one class, a; classification takes two or more"},
+    {{{"a/1.png", NULL}, {"b/", NULL}, {"c/1.txt", "?"}},
+     {0},
+     "/photos: b/ holds no photos; c/ holds no photos"},
+    {{{"a/1.png", NULL}, {"b/1.png", NULL}, {"2.png", NULL}},
+     {0},
+     "1 of its photos in no class's folder: 2.png"},
+    {{{"train/a/1.png", NULL},
+      {"train/b/1.png", NULL},
+      {"val/a/1.png", NULL},
+      {"val/b/1.png", NULL},
+      {"val/c/1.png", NULL},
+      {"val/d/1.png", NULL}},
+     {0},
+     "class c is in val/ alone: there is nothing to learn it from; class d is in val/ alone"},
+    {{{"a/1.txt", "?"}, {"b/2.gif", "?"}}, {0}, "there are no photos (.jpg .jpeg .png"},
+    {{{"a\n<script>/", NULL}, {"b\xff/", NULL}}, {0}, "a?<script>/ holds no photos; b?/ holds"},
+    {{{"a/1.png", NULL}, {"b/2.png", NULL}},
+     {.task = "regression"},
+     "--task regression needs labels.csv"},
+    {{{"a/1.png", NULL}, {"labels.csv", "file_name,l\na/1.png,x\n"}, {"metadata.csv", "?"}},
+     {0},
+     "holds labels.csv and metadata.csv; keep the one"},
+    {{{"a.png", NULL},
+      {"b.png", NULL},
+      {"c.png", NULL},
+      {"labels.csv", "file_name,l\na.png,x\nd\n.png,x\na.png,y\n"}},
+     {0},
+     "labels.csv:3: has 1 fields, but the header 2"},
+    {{{"a.png", NULL},
+      {"b.png", NULL},
+      {"c.png", NULL},
+      {"labels.csv", "file_name,l\na.png,x\n\n\"d\n.png\",x\na.png,y\n"}},
+     {0},
+     "labels.csv:5: there is no photo d?.png; labels.csv:6: a.png has labels already in line "
+     "2; b.png has no labels: no row of the CSV file names it; c.png has no labels"},
+    {{{"a.png", NULL}, {"labels.csv", "name,l\na.png,x\n"}},
+     {0},
+     "labels.csv:1: the header has no column file_name (or filename,"},
+    {{{"a.png", NULL}, {"labels.csv", "file_name\na.png\n"}},
+     {0},
+     "labels.csv:1: the header has no column of labels beside file_name"},
+    {{{"a.png", NULL}, {"labels.csv", "file_name,l\na.png,\"x\n"}},
+     {0},
+     "labels.csv: a quote is opened and never closed"},
+    {{{"a.png", NULL}, {"labels.csv", "file_name,l\na.png,x\"y\n"}},
+     {0},
+     "labels.csv:2: a quote stands inside a field"},
+    {{{"a.png", NULL}, {"labels.csv", ""}}, {0}, "labels.csv: has no header and no rows"},
+    {{{"a.png", NULL}, {"b.png", NULL}, {"labels.csv", "file_name,l\na.png,x\nb.png,\n"}},
+     {0},
+     "labels.csv:3: 'b.png' has no class"},
+    {{{"a.png", NULL}, {"b.png", NULL}, {"labels.csv", "file_name,l\na.png,x\nb.png,x\n"}},
+     {0},
+     "there is one class; classification takes two"},
+    {{{"a.png", NULL}, {"b.png", NULL}, {"labels.csv", "file_name,l\na.png,1\nb.png,x y\n"}},
+     {.task = "regression"},
+     "labels.csv:3: 'x y' is no number, which regression needs"},
+    {{{"a.png", NULL}, {"labels.csv", "file_name,l\na.png,1\n"}},
+     {.target = "m"},
+     "--target: labels.csv has no column of labels called 'm'"},
+    {{{"a.png", NULL}, {"b.png", NULL}, {"labels.csv", "file_name,l,m\na.png,1,2\nb.png,1,2\n"}},
+     {.task = "classification"},
+     "classification needs one column of labels, and there are 2; name it with --target"},
+    {{{"train/a.png", NULL}, {"train/labels.csv", "file_name,l\na.png,1\n"}, {"val/x/b.png", NULL}},
+     {0},
+     "val/ has no labels.csv, but the other one has"},
+    {{{"a.png", NULL}, {"labels.csv", "file_name,l\na.png,1\n"}},
+     {.task = "painting"},
+     "--task painting: there is no such task"},
+};
+
 /* All at once, with what is to be done. */
 static void what_is_wrong_is_told(void **state)
 {
     (void)state;
-    static const struct {
-        file files[FILES_MOST];
-        sh_read_options options;
-        const char *part;
-    } cases[] = {
-        {{{NULL, NULL}}, {0}, "/photos: holds no folders of photos and no labels.csv"},
-        {{{"1.png", NULL}}, {0}, "/photos: its photos have no labels: they lie in a folder"},
-        {{{"a/1.png", NULL}, {"a/2.png", NULL}},
-         {0},
-         "/photos: there is one class, a; classification takes two or more"},
-        {{{"a/1.png", NULL}, {"b/", NULL}, {"c/1.txt", "?"}},
-         {0},
-         "/photos: b/ holds no photos; c/ holds no photos"},
-        {{{"a/1.png", NULL}, {"b/1.png", NULL}, {"2.png", NULL}},
-         {0},
-         "1 of its photos in no class's folder: 2.png"},
-        {{{"train/a/1.png", NULL},
-          {"train/b/1.png", NULL},
-          {"val/a/1.png", NULL},
-          {"val/b/1.png", NULL},
-          {"val/c/1.png", NULL},
-          {"val/d/1.png", NULL}},
-         {0},
-         "class c is in val/ alone: there is nothing to learn it from; class d is in val/ alone"},
-        {{{"a/1.txt", "?"}, {"b/2.gif", "?"}}, {0}, "there are no photos (.jpg .jpeg .png"},
-        {{{"a\n<script>/", NULL}, {"b\xff/", NULL}}, {0}, "a?<script>/ holds no photos; b?/ holds"},
-        {{{"a/1.png", NULL}, {"b/2.png", NULL}},
-         {.task = "regression"},
-         "--task regression needs labels.csv"},
-        {{{"a/1.png", NULL}, {"labels.csv", "file_name,l\na/1.png,x\n"}, {"metadata.csv", "?"}},
-         {0},
-         "holds labels.csv and metadata.csv; keep the one"},
-        {{{"a.png", NULL},
-          {"b.png", NULL},
-          {"c.png", NULL},
-          {"labels.csv", "file_name,l\na.png,x\nd\n.png,x\na.png,y\n"}},
-         {0},
-         "labels.csv:3: has 1 fields, but the header 2"},
-        {{{"a.png", NULL},
-          {"b.png", NULL},
-          {"c.png", NULL},
-          {"labels.csv", "file_name,l\na.png,x\n\n\"d\n.png\",x\na.png,y\n"}},
-         {0},
-         "labels.csv:5: there is no photo d?.png; labels.csv:6: a.png has labels already in line "
-         "2; b.png has no labels: no row of the CSV file names it; c.png has no labels"},
-        {{{"a.png", NULL}, {"labels.csv", "name,l\na.png,x\n"}},
-         {0},
-         "labels.csv:1: the header has no column file_name (or filename,"},
-        {{{"a.png", NULL}, {"labels.csv", "file_name\na.png\n"}},
-         {0},
-         "labels.csv:1: the header has no column of labels beside file_name"},
-        {{{"a.png", NULL}, {"labels.csv", "file_name,l\na.png,\"x\n"}},
-         {0},
-         "labels.csv: a quote is opened and never closed"},
-        {{{"a.png", NULL}, {"labels.csv", "file_name,l\na.png,x\"y\n"}},
-         {0},
-         "labels.csv:2: a quote stands inside a field"},
-        {{{"a.png", NULL}, {"labels.csv", ""}}, {0}, "labels.csv: has no header and no rows"},
-        {{{"a.png", NULL}, {"b.png", NULL}, {"labels.csv", "file_name,l\na.png,x\nb.png,\n"}},
-         {0},
-         "labels.csv:3: 'b.png' has no class"},
-        {{{"a.png", NULL}, {"b.png", NULL}, {"labels.csv", "file_name,l\na.png,x\nb.png,x\n"}},
-         {0},
-         "there is one class; classification takes two"},
-        {{{"a.png", NULL}, {"b.png", NULL}, {"labels.csv", "file_name,l\na.png,1\nb.png,x y\n"}},
-         {.task = "regression"},
-         "labels.csv:3: 'x y' is no number, which regression needs"},
-        {{{"a.png", NULL}, {"labels.csv", "file_name,l\na.png,1\n"}},
-         {.target = "m"},
-         "--target: labels.csv has no column of labels called 'm'"},
-        {{{"a.png", NULL},
-          {"b.png", NULL},
-          {"labels.csv", "file_name,l,m\na.png,1,2\nb.png,1,2\n"}},
-         {.task = "classification"},
-         "classification needs one column of labels, and there are 2; name it with --target"},
-        {{{"train/a.png", NULL},
-          {"train/labels.csv", "file_name,l\na.png,1\n"},
-          {"val/x/b.png", NULL}},
-         {0},
-         "val/ has no labels.csv, but the other one has"},
-        {{{"a.png", NULL}, {"labels.csv", "file_name,l\na.png,1\n"}},
-         {.task = "painting"},
-         "--task painting: there is no such task"},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
         fixture s;
         sh_photo_list *list = NULL;
         fixture_new(&s);
-        put_all(&s, cases[i].files);
-        const sh_status status = make(&list, &s, &cases[i].options);
-        if (status == SH_OK || strstr(sh_message(), cases[i].part) == NULL)
+        put_all(&s, refusals[i].files);
+        const sh_status status = make(&list, &s, &refusals[i].options);
+        if (status == SH_OK || strstr(sh_message(), refusals[i].part) == NULL)
             fail_msg("case %zu: '%s' lacks '%s'", i, status == SH_OK ? "" : sh_message(),
-                     cases[i].part);
+                     refusals[i].part);
         assert_null(list);
         fixture_remove(&s);
     }
