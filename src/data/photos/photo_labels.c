@@ -251,6 +251,7 @@ static sh_status parse_lines(reading *r, const csv_calls *calls, struct csv_pars
         at += length;
     }
     SH_TRY(r->status);
+    r->line -= r->line > 1; /* a row that ends here without a new line */
     if (calls->csv_fini(parser, on_field, on_row, r) != 0)
         return sh_fail(SH_FORMAT, "%s: a quote is opened and never closed", r->name);
     SH_TRY(r->status);
