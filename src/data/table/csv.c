@@ -408,6 +408,11 @@ sh_status sh_csv_next(sh_csv *csv, const sh_csv_row **row)
 
 /* --- the life of it --- */
 
+const char *sh_csv_path(const sh_csv *csv)
+{
+    return csv->path;
+}
+
 sh_status sh_csv_rewind(sh_csv *csv)
 {
     if (csv->parsing)

@@ -53,6 +53,9 @@ sh_status sh_csv_open(sh_csv **csv, const char *path, uint32_t skip_lines) SHOAL
  */
 sh_status sh_csv_next(sh_csv *csv, const sh_csv_row **row) SHOAL_CHECKED;
 
+/* The path it was opened with, for messages; borrowed. */
+const char *sh_csv_path(const sh_csv *csv);
+
 /* Goes back to before the first row. */
 sh_status sh_csv_rewind(sh_csv *csv) SHOAL_CHECKED;
 

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a user should know of a table, one line each, as the "notes" of a source.
+ *
+ *     sh_names dropped = {0};
+ *     sh_names_add(&dropped, "Ticket");
+ *     SH_TRY(sh_notes_add(notes, "left out, since nearly all words differ: %s", dropped.text));
+ *
+ * Threads: caller locks.
+ */
+#ifndef SHOAL_DATA_TABLE_NOTES_H
+#define SHOAL_DATA_TABLE_NOTES_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+#include "base/fail.h"
+
+/* A list of names that may be long: what fits, then how many more. Zeroed is empty. */
+typedef struct sh_names {
+    char text[512];
+    size_t used;
+    uint32_t count, left_out;
+} sh_names;
+
+void sh_names_add(sh_names *names, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Ends the list, "and 17 more" included, and returns its text: borrowed. */
+const char *sh_names_end(sh_names *names);
+
+/* Adds a line to a JSON array. */
+sh_status sh_notes_add(json_t *notes, const char *format, ...) SHOAL_CHECKED
+    __attribute__((format(printf, 2, 3)));
+
+#endif

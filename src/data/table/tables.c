@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Tables: a file of separated values of which each row is a sample (csv.h).
+ *
+ * The file is read twice. The first pass (survey.h) counts what each column holds; then it is known
+ * what is made of each (table_plan.h). The second turns every field that is used into a double: a
+ * number, days, or the number of a category. So no text is held, and a table takes 8 bytes of
+ * memory for each value that is used, about as much as its file. Doubles, since a time in seconds
+ * or an amount does not fit into a float before its mean is taken away.
+ *
+ * Then rows are divided by the digest of all their fields, so that equal rows are in one split, the
+ * treatments (treatment.h) are fitted to the training rows, and samples are made when they are
+ * asked for. The file is hashed before and after, so that all is of one content.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "data/packed.h"
+#include "data/split.h"
+#include "data/table/notes.h"
+#include "data/table/table_plan.h"
+
+#define KEY_BYTES 17 /* of a row's digest as text */
+#define VAL_SPLIT 0.2
+#define REVISION "table 1" /* of what is made of a file: other samples, another one */
+
+typedef char row_key[KEY_BYTES];
+
+typedef struct tables {
+    sh_source base;
+    char *path;
+    sh_table_plan plan;
+    double **values;                          /* [input][row] */
+    double **targets;                         /* [target][row] */
+    uint64_t *lines;                          /* of each row */
+    row_key *keys;                            /* likewise, until it is divided */
+    uint32_t *order[SH_SPLITS];               /* rows of each split */
+    uint32_t rows, room;                      /* that have a target; that there is memory for */
+    double *target_means, *target_deviations; /* of targets that are numbers */
+} tables;
+
+/* --- samples --- */
+
+static const tables *tables_of(const sh_source *source)
+{
+    return (const tables *)(const void *)source;
+}
+
+static void write_target(const tables *t, uint32_t row, void *target)
+{
+    float *numbers = target;
+    if (t->plan.task == SH_TARGET_CLASS) {
+        const int32_t class = (int32_t)t->targets[0][row];
+        memcpy(target, &class, sizeof class);
+        return;
+    }
+    if (t->plan.task == SH_TARGET_SAMPLE)
+        return;
+    for (uint32_t i = 0; i < t->plan.target_count; i++) {
+        const double value = t->targets[i][row];
+        numbers[i] = t->plan.task == SH_TARGET_LABELS
+                         ? (float)value
+                         : (float)((value - t->target_means[i]) / t->target_deviations[i]);
+    }
+}
+
+static sh_status tables_read(const sh_source *source, sh_split split, uint32_t index, void *sample,
+                             void *target)
+{
+    const tables *t = tables_of(source);
+    const uint32_t row = t->order[split][index];
+    float *inputs = sample;
+    for (uint32_t i = 0; i < t->plan.input_count; i++) {
+        const sh_treatment *input = &t->plan.inputs[i];
+        if (!sh_treatment_apply(input, inputs, t->values[i][row]))
+            return sh_fail(SH_CORRUPT,
+                           "line %" PRIu64 ": %g in the column '%s' lies too far from the others",
+                           t->lines[row], t->values[i][row], input->name);
+        inputs += input->outputs;
+    }
+    write_target(t, row, target);
+    return SH_OK;
+}
+
+static void tables_name(const sh_source *source, sh_split split, uint32_t index, char *text,
+                        size_t bytes)
+{
+    const tables *t = tables_of(source);
+    snprintf(text, bytes, "line %" PRIu64, t->lines[t->order[split][index]]);
+}
+
+static void free_columns(double **columns, uint32_t count)
+{
+    for (uint32_t i = 0; columns != NULL && i < count; i++)
+        free(columns[i]);
+    free(columns);
+}
+
+static void tables_close(sh_source *source)
+{
+    tables *t = (tables *)(void *)source;
+    free_columns(t->values, t->plan.input_count);
+    free_columns(t->targets, t->plan.target_count);
+    sh_table_plan_release(&t->plan);
+    json_decref(t->base.about);
+    for (int split = 0; split < SH_SPLITS; split++)
+        free(t->order[split]);
+    free(t->target_means);
+    free(t->target_deviations);
+    free(t->lines);
+    free(t->keys);
+    free(t->path);
+    free(t);
+}
+
+static const sh_source_ops tables_ops = {
+    .read = tables_read,
+    .name = tables_name,
+    .close = tables_close,
+};
+
+/* --- the second pass --- */
+
+static sh_status make_columns(double ***columns, uint32_t count, uint32_t rows)
+{
+    *columns = calloc((size_t)count + 1, sizeof **columns);
+    if (*columns == NULL)
+        return sh_fail_memory(count * sizeof **columns, "the values of a table");
+    for (uint32_t i = 0; i < count; i++) {
+        (*columns)[i] = calloc(rows, sizeof ***columns);
+        if ((*columns)[i] == NULL)
+            return sh_fail_memory(rows * sizeof ***columns, "the values of a table");
+    }
+    return SH_OK;
+}
+
+static sh_status make_rows(tables *t, uint64_t rows)
+{
+    if (rows > UINT32_MAX / 2)
+        return sh_fail(SH_LIMIT, "%s: has more than %u rows", t->path, UINT32_MAX / 2);
+    t->room = (uint32_t)rows;
+    t->lines = calloc(t->room, sizeof *t->lines);
+    t->keys = calloc(t->room, sizeof *t->keys);
+    if (t->lines == NULL || t->keys == NULL)
+        return sh_fail_memory(t->room * (sizeof *t->lines + sizeof *t->keys), "rows of a table");
+    SH_TRY(make_columns(&t->values, t->plan.input_count, t->room));
+    return make_columns(&t->targets, t->plan.target_count, t->room);
+}
+
+static sh_status make_key(row_key key, const sh_csv_row *row)
+{
+    char hex[SH_DIGEST_TEXT];
+    sh_digest *digest;
+    SH_TRY(sh_digest_new(&digest));
+    for (size_t i = 0; i < row->count; i++)
+        sh_digest_add(digest, row->fields[i], strlen(row->fields[i]) + 1);
+    SH_TRY(sh_digest_finish(digest, hex));
+    memcpy(key, hex, KEY_BYTES - 1);
+    key[KEY_BYTES - 1] = '\0';
+    return SH_OK;
+}
+
+static sh_status read_field(double *value, const sh_treatment *treatment, const sh_csv_row *row,
+                            const char *remedy)
+{
+    const char *field = row->fields[treatment->column];
+    if (sh_treatment_value(treatment, value, field) == SH_OK)
+        return SH_OK;
+    char reason[SH_MESSAGE_BYTES / 2];
+    snprintf(reason, sizeof reason, "%s", sh_message());
+    return sh_fail(SH_FORMAT, "line %" PRIu64 ": %s; mend it, or %s", row->line, reason, remedy);
+}
+
+static sh_status load_row(tables *t, const sh_csv_row *row)
+{
+    bool missing = false;
+    for (uint32_t i = 0; i < t->plan.target_count; i++) {
+        double *value = &t->targets[i][t->rows];
+        SH_TRY(read_field(value, &t->plan.targets[i], row, "remove the line"));
+        missing |= isnan(*value) || (t->plan.task == SH_TARGET_CLASS && *value < 0);
+    }
+    if (missing)
+        return SH_OK;
+    for (uint32_t i = 0; i < t->plan.input_count; i++)
+        SH_TRY(read_field(&t->values[i][t->rows], &t->plan.inputs[i], row,
+                          "leave the column out with --inputs -NAME"));
+    SH_TRY(make_key(t->keys[t->rows], row));
+    t->lines[t->rows++] = row->line;
+    return SH_OK;
+}
+
+static sh_status load(tables *t, sh_csv *csv, const sh_survey *survey)
+{
+    uint64_t rows = 0;
+    SH_TRY(make_rows(t, survey->rows));
+    SH_TRY(sh_csv_rewind(csv));
+    for (bool header = survey->header;; header = false) {
+        const sh_csv_row *row;
+        SH_TRY(sh_csv_next(csv, &row));
+        if (row == NULL)
+            break;
+        if (header)
+            continue;
+        if (rows++ == t->room || row->count != survey->count)
+            return sh_fail(SH_CORRUPT, "%s: changed while it was read; try again", t->path);
+        SH_TRY(sh_fail_in(load_row(t, row), "%s", t->path));
+    }
+    if (t->rows == 0)
+        return sh_fail(SH_FORMAT, "%s: no row has a target", t->path);
+    return SH_OK;
+}
+
+/* --- training and validation --- */
+
+static sh_status divide(tables *t, double part)
+{
+    const uint32_t classes = t->plan.task == SH_TARGET_CLASS ? t->plan.targets[0].words.count : 1;
+    sh_split_item *items = calloc(t->rows, sizeof *items);
+    if (items == NULL)
+        return sh_fail_memory(t->rows * sizeof *items, "the split of a table");
+    for (uint32_t i = 0; i < t->rows; i++)
+        items[i] = (sh_split_item){
+            .name = t->keys[i],
+            .class = t->plan.task == SH_TARGET_CLASS ? (uint32_t)t->targets[0][i] : 0,
+        };
+    sh_status status;
+    SH_TRY_DONE(sh_fail_in(sh_split_assign(items, t->rows, classes, part), "%s", t->path));
+    for (int split = 0; split < SH_SPLITS; split++) {
+        t->order[split] = calloc(t->rows, sizeof *t->order[split]);
+        if (t->order[split] == NULL) {
+            status = sh_fail_memory(t->rows * sizeof *t->order[split], "the split of a table");
+            goto done;
+        }
+    }
+    for (uint32_t i = 0; i < t->rows; i++)
+        t->order[items[i].split][t->base.info.count[items[i].split]++] = i;
+    free(t->keys);
+    t->keys = NULL;
+done:
+    free(items);
+    return status;
+}
+
+/* The values of the training rows. */
+static void gather(double *training, const tables *t, const double *values)
+{
+    for (uint32_t i = 0; i < t->base.info.count[SH_SPLIT_TRAIN]; i++)
+        training[i] = values[t->order[SH_SPLIT_TRAIN][i]];
+}
+
+static sh_status fit_inputs(tables *t, double *training, json_t *notes)
+{
+    const uint32_t count = t->base.info.count[SH_SPLIT_TRAIN];
+    sh_names constant = {0}, filled = {0};
+    uint64_t width = 0;
+    for (uint32_t i = 0; i < t->plan.input_count; i++) {
+        sh_treatment *input = &t->plan.inputs[i];
+        int32_t *renumbered;
+        gather(training, t, t->values[i]);
+        SH_TRY(sh_fail_in(sh_treatment_fit(input, &renumbered, training, count), "%s", t->path));
+        for (uint32_t row = 0; renumbered != NULL && row < t->rows; row++)
+            if (t->values[i][row] >= 0)
+                t->values[i][row] = renumbered[(uint32_t)t->values[i][row]];
+        free(renumbered);
+        uint32_t missing = 0;
+        for (uint32_t row = 0; row < t->rows; row++)
+            missing += isnan(t->values[i][row]) ? 1 : 0;
+        if (input->outputs == 0)
+            sh_names_add(&constant, "%s", input->name);
+        else if (missing > 0)
+            sh_names_add(&filled, "%s (%u)", input->name, missing);
+        width += input->outputs;
+    }
+    if (constant.count > 0)
+        SH_TRY(sh_notes_add(notes, "left out, since all training rows have the same: %s",
+                            sh_names_end(&constant)));
+    if (filled.count > 0)
+        SH_TRY(sh_notes_add(notes, "missing values: %s", sh_names_end(&filled)));
+    if (width == 0)
+        return sh_fail(SH_FORMAT, "%s: no column is left as an input", t->path);
+    if (width > UINT32_MAX / sizeof(float))
+        return sh_fail(SH_LIMIT, "%s: makes %" PRIu64 " inputs", t->path, width);
+    t->base.info.width = (size_t)width;
+    return SH_OK;
+}
+
+static sh_status fit_targets(tables *t, double *training)
+{
+    const uint32_t targets = t->plan.target_count, count = t->base.info.count[SH_SPLIT_TRAIN];
+    t->target_means = calloc((size_t)targets + 1, sizeof *t->target_means);
+    t->target_deviations = calloc((size_t)targets + 1, sizeof *t->target_deviations);
+    if (t->target_means == NULL || t->target_deviations == NULL)
+        return sh_fail_memory(2 * targets * sizeof *t->target_means, "the targets of a table");
+    for (uint32_t i = 0; i < targets && t->plan.task == SH_TARGET_NUMBERS; i++) {
+        gather(training, t, t->targets[i]);
+        if (!sh_treatment_moments(&t->target_means[i], &t->target_deviations[i], training, count))
+            return sh_fail(SH_FORMAT, "%s: the numbers of the target '%s' lie too far apart",
+                           t->path, t->plan.targets[i].name);
+        if (t->target_deviations[i] == 0)
+            return sh_fail(SH_FORMAT,
+                           "%s: the target '%s' is the same in all training rows: there is nothing "
+                           "to learn",
+                           t->path, t->plan.targets[i].name);
+    }
+    return SH_OK;
+}
+
+/* --- the description --- */
+
+/* Classes that only one split has. */
+static sh_status note_classes(const tables *t, json_t *notes)
+{
+    const sh_lexicon *classes = &t->plan.targets[0].words;
+    sh_names alone = {0};
+    uint8_t *seen = calloc(classes->count, 1);
+    if (seen == NULL)
+        return sh_fail_memory(classes->count, "the classes of a table");
+    for (int split = 0; split < SH_SPLITS; split++)
+        for (uint32_t i = 0; i < t->base.info.count[split]; i++)
+            seen[(uint32_t)t->targets[0][t->order[split][i]]] |= (uint8_t)(1u << split);
+    for (uint32_t i = 0; i < classes->count; i++)
+        if (seen[i] == 1 || seen[i] == 2)
+            sh_names_add(&alone, "%s (%s)", classes->texts[i],
+                         sh_split_name(seen[i] == 1 ? SH_SPLIT_TRAIN : SH_SPLIT_VALIDATION));
+    free(seen);
+    return alone.count == 0
+               ? SH_OK
+               : sh_notes_add(notes, "classes that only one split has: %s", sh_names_end(&alone));
+}
+
+/* Classes or labels, the figures of numbers, and the inputs. */
+static sh_status describe(tables *t)
+{
+    json_t *names = json_array(), *figures = json_array(), *inputs = json_array();
+    const sh_lexicon *classes = t->plan.target_count > 0 ? &t->plan.targets[0].words : NULL;
+    bool failed = names == NULL || figures == NULL || inputs == NULL;
+    for (uint32_t i = 0; classes != NULL && i < classes->count; i++)
+        failed |= json_array_append_new(names, json_string(classes->texts[i])) != 0;
+    for (uint32_t i = 0; i < t->plan.target_count; i++) {
+        const char *name = t->plan.targets[i].name;
+        if (t->plan.task == SH_TARGET_LABELS)
+            failed |= json_array_append_new(names, json_string(name)) != 0;
+        failed |= json_array_append_new(figures, json_pack("{s:s, s:f, s:f}", "name", name, "mean",
+                                                           t->target_means[i], "deviation",
+                                                           t->target_deviations[i])) != 0;
+    }
+    for (uint32_t i = 0; i < t->plan.input_count; i++)
+        if (t->plan.inputs[i].outputs > 0)
+            failed |= json_array_append_new(inputs, sh_treatment_json(&t->plan.inputs[i])) != 0;
+    if (t->plan.task == SH_TARGET_CLASS || t->plan.task == SH_TARGET_LABELS)
+        failed |= json_object_set(t->base.about, "classes", names) != 0;
+    if (t->plan.task == SH_TARGET_NUMBERS)
+        failed |= json_object_set(t->base.about, "targets", figures) != 0;
+    failed |= json_object_set(t->base.about, "inputs", inputs) != 0;
+    json_decref(names);
+    json_decref(figures);
+    json_decref(inputs);
+    return failed ? sh_fail_memory(0, "the description of a table") : SH_OK;
+}
+
+static sh_status complete(tables *t, uint64_t all_rows, json_t *notes)
+{
+    sh_dataset_info *info = &t->base.info;
+    double *training = calloc(t->rows, sizeof *training);
+    if (training == NULL)
+        return sh_fail_memory(t->rows * sizeof *training, "the training rows of a table");
+    sh_status status;
+    if (t->rows < all_rows)
+        SH_TRY_DONE(
+            sh_notes_add(notes, "rows without a target, left out: %" PRIu64, all_rows - t->rows));
+    SH_TRY_DONE(fit_inputs(t, training, notes));
+    SH_TRY_DONE(fit_targets(t, training));
+    if (t->plan.task == SH_TARGET_CLASS)
+        SH_TRY_DONE(note_classes(t, notes));
+    info->name = "table";
+    info->channels = info->height = 1;
+    info->element = SH_ELEMENT_FLOAT;
+    info->target = t->plan.task;
+    info->outputs = t->plan.task == SH_TARGET_CLASS    ? t->plan.targets[0].words.count
+                    : t->plan.task == SH_TARGET_SAMPLE ? (uint32_t)info->width
+                                                       : t->plan.target_count;
+    status = describe(t);
+done:
+    free(training);
+    return status;
+}
+
+/* --- looking --- */
+
+/* Over the content and the options that decide the samples. */
+static sh_status make_digest(char hex[SH_DIGEST_TEXT], const char *content,
+                             const sh_read_options *options)
+{
+    const char *texts[] = {REVISION, content, options->task, options->target, options->inputs};
+    sh_digest *digest;
+    SH_TRY(sh_digest_new(&digest));
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        const char *text = texts[i] == NULL ? "" : texts[i];
+        sh_digest_add(digest, text, strlen(text) + 1);
+    }
+    char numbers[64];
+    uint32_t part;
+    memcpy(&part, &options->val_split, sizeof part);
+    snprintf(numbers, sizeof numbers, "%08x %u", part, options->skip_lines);
+    sh_digest_add(digest, numbers, strlen(numbers));
+    return sh_digest_finish(digest, hex);
+}
+
+static sh_status look_through(tables *t, sh_csv *csv, sh_survey *survey,
+                              const sh_read_options *options)
+{
+    char before[SH_DIGEST_TEXT], after[SH_DIGEST_TEXT];
+    json_t *notes = json_array();
+    t->base.about = json_pack("{s:o}", "notes", notes);
+    if (t->base.about == NULL)
+        return sh_fail_memory(0, "the description of a table");
+    SH_TRY(sh_csv_digest(csv, before));
+    SH_TRY(make_digest(t->base.digest, before, options));
+    SH_TRY(sh_survey_make(survey, csv, options->target));
+    SH_TRY(survey->header
+               ? sh_notes_add(notes, "line %" PRIu64 " is the header", survey->first_line)
+               : sh_notes_add(notes, "there is no header: columns are named by number, from 1"));
+    SH_TRY(sh_fail_in(sh_table_plan_make(&t->plan, survey, notes, options), "%s", t->path));
+    SH_TRY(load(t, csv, survey));
+    SH_TRY(divide(t, options->val_split > 0 ? (double)options->val_split : VAL_SPLIT));
+    SH_TRY(complete(t, survey->rows, notes));
+    SH_TRY(sh_csv_digest(csv, after));
+    if (strcmp(before, after) != 0)
+        return sh_fail(SH_CORRUPT, "%s: changed while it was read; try again", t->path);
+    return SH_OK;
+}
+
+static sh_status tables_look(sh_source **source, const sh_format *format, const char *argument,
+                             const sh_read_options *options)
+{
+    (void)format;
+    sh_survey survey = {0};
+    sh_csv *csv = NULL;
+    sh_status status;
+    tables *t = calloc(1, sizeof *t);
+    if (t == NULL)
+        return sh_fail_memory(sizeof *t, "a table");
+    t->base.ops = &tables_ops;
+    t->base.place = t->path = strdup(argument);
+    if (t->path == NULL) {
+        status = sh_fail_memory(strlen(argument) + 1, "the name of a table");
+        goto done;
+    }
+    SH_TRY_DONE(sh_csv_open(&csv, argument, options->skip_lines));
+    SH_TRY_DONE(look_through(t, csv, &survey, options));
+    *source = &t->base;
+    t = NULL;
+done:
+    sh_survey_release(&survey);
+    sh_csv_close(csv);
+    sh_source_close(t == NULL ? NULL : &t->base);
+    return status;
+}
+
+const sh_format sh_tables_format = {
+    .name = "table",
+    .usage = "table:FILE.csv",
+    .summary = "rows of numbers and words, plain or .gz",
+    .open = sh_packed_dataset,
+    .look = tables_look,
+};

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "data/table/treatment.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+sh_status sh_treatment_init(sh_treatment *treatment, const char *name, uint32_t column,
+                            sh_kind kind, sh_lexicon *words)
+{
+    char *copy = strdup(name);
+    if (copy == NULL)
+        return sh_fail_memory(strlen(name) + 1, "the name of a column");
+    *treatment = (sh_treatment){.name = copy, .column = column, .kind = kind, .words = *words};
+    *words = (sh_lexicon){0};
+    return SH_OK;
+}
+
+void sh_treatment_release(sh_treatment *treatment)
+{
+    free(treatment->name);
+    sh_lexicon_release(&treatment->words);
+    *treatment = (sh_treatment){0};
+}
+
+/* --- values --- */
+
+static sh_status find_word(const sh_treatment *treatment, double *value, const char *text)
+{
+    char name[SH_CELL_NAME_BYTES];
+    uint32_t number;
+    if (sh_lexicon_find(&treatment->words, &number, sh_cell_name(name, text)))
+        *value = number;
+    else if (treatment->kind == SH_KIND_CATEGORY)
+        *value = -1;
+    else
+        return sh_fail(SH_FORMAT, "'%s' is not in the order of the column '%s'", name,
+                       treatment->name);
+    return SH_OK;
+}
+
+sh_status sh_treatment_value(const sh_treatment *treatment, double *value, const char *text)
+{
+    char name[SH_CELL_NAME_BYTES];
+    double read;
+    const sh_cell cell = sh_cell_read(&read, text);
+    const sh_cell needed = treatment->kind == SH_KIND_DATE ? SH_CELL_DATE : SH_CELL_NUMBER;
+    if (cell == SH_CELL_MISSING) {
+        *value = NAN;
+        return SH_OK;
+    }
+    if (treatment->kind == SH_KIND_CATEGORY || treatment->kind == SH_KIND_ORDINAL)
+        return find_word(treatment, value, text);
+    sh_cell_name(name, text);
+    if (cell == SH_CELL_INFINITE)
+        return sh_fail(SH_FORMAT, "'%s' in the column '%s' is no finite number", name,
+                       treatment->name);
+    if (cell != needed)
+        return sh_fail(SH_FORMAT, "'%s' in the column '%s' is no %s%s", name, treatment->name,
+                       sh_kind_name(treatment->kind),
+                       needed == SH_CELL_DATE ? " such as 2024-02-29 or 2024-02-29T18:30" : "");
+    *value = read;
+    return SH_OK;
+}
+
+/* --- figures --- */
+
+bool sh_treatment_moments(double *mean, double *deviation, const double *values, size_t count)
+{
+    double sum = 0, squares = 0;
+    size_t present = 0;
+    for (size_t i = 0; i < count; i++)
+        if (!isnan(values[i])) {
+            sum += values[i];
+            present++;
+        }
+    if (present == 0)
+        return false;
+    *mean = sum / (double)present;
+    bool same = true;
+    double first = NAN;
+    for (size_t i = 0; i < count; i++)
+        if (!isnan(values[i])) {
+            const double off = values[i] - *mean;
+            squares += off * off;
+            same &= isnan(first) || values[i] == first;
+            first = isnan(first) ? values[i] : first;
+        }
+    *deviation = same ? 0 : sqrt(squares / (double)present); /* equal values: rounding says else */
+    if (same)
+        *mean = first;
+    return isfinite(*mean) && isfinite(*deviation) && (same || *deviation > 0);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static sh_status find_median(double *median, const double *values, size_t count, size_t present)
+{
+    size_t used = 0;
+    double *sorted = malloc(present * sizeof *sorted);
+    if (sorted == NULL)
+        return sh_fail_memory(present * sizeof *sorted, "the median of a column");
+    for (size_t i = 0; i < count; i++)
+        if (!isnan(values[i]))
+            sorted[used++] = values[i];
+    qsort(sorted, used, sizeof *sorted, by_value);
+    *median = used % 2 != 0 ? sorted[used / 2] : sorted[used / 2 - 1] / 2 + sorted[used / 2] / 2;
+    free(sorted);
+    return SH_OK;
+}
+
+static sh_status fit_number(sh_treatment *treatment, const double *values, size_t count)
+{
+    size_t present = 0;
+    for (size_t i = 0; i < count; i++)
+        present += isnan(values[i]) ? 0 : 1;
+    treatment->indicator = false;
+    treatment->outputs = 0;
+    if (present == 0) /* in training: what validation has says nothing */
+        return SH_OK;
+    if (!sh_treatment_moments(&treatment->mean, &treatment->deviation, values, count))
+        return sh_fail(SH_FORMAT,
+                       "the numbers of the column '%s' lie too far apart; leave it out with "
+                       "--inputs -%s",
+                       treatment->name, treatment->name);
+    SH_TRY(find_median(&treatment->median, values, count, present));
+    treatment->indicator = present < count;
+    treatment->outputs = (treatment->deviation > 0) + (uint32_t)treatment->indicator;
+    return SH_OK;
+}
+
+static sh_status fit_category(sh_treatment *treatment, int32_t **renumbered, const double *values,
+                              size_t count)
+{
+    sh_lexicon kept = {0};
+    sh_status status = SH_OK;
+    bool missing = false;
+    const uint32_t words = treatment->words.count;
+    int32_t *numbers = malloc((words + (size_t)1) * sizeof *numbers);
+    if (numbers == NULL)
+        return sh_fail_memory(words * sizeof *numbers, "the categories of a column");
+    for (uint32_t i = 0; i < words; i++)
+        numbers[i] = -1;
+    for (size_t i = 0; i < count; i++) {
+        missing |= isnan(values[i]);
+        if (values[i] >= 0)
+            numbers[(uint32_t)values[i]] = 0;
+    }
+    for (uint32_t i = 0; i < words; i++) {
+        uint32_t number;
+        if (numbers[i] < 0)
+            continue;
+        SH_TRY_DONE(sh_lexicon_add(&kept, &number, treatment->words.texts[i]));
+        numbers[i] = (int32_t)number;
+    }
+    sh_lexicon_release(&treatment->words);
+    treatment->words = kept;
+    treatment->outputs = kept.count == 1 && !missing ? 0 : kept.count;
+    kept = (sh_lexicon){0};
+    *renumbered = numbers;
+    numbers = NULL;
+done:
+    sh_lexicon_release(&kept);
+    free(numbers);
+    return status;
+}
+
+sh_status sh_treatment_fit(sh_treatment *treatment, int32_t **renumbered, const double *values,
+                           size_t count)
+{
+    if (treatment->kind == SH_KIND_CATEGORY)
+        return fit_category(treatment, renumbered, values, count);
+    SH_TRY(fit_number(treatment, values, count));
+    *renumbered = NULL;
+    return SH_OK;
+}
+
+/* --- inputs --- */
+
+bool sh_treatment_apply(const sh_treatment *treatment, float *inputs, double value)
+{
+    if (treatment->kind == SH_KIND_CATEGORY) {
+        for (uint32_t i = 0; i < treatment->outputs; i++)
+            inputs[i] = value == i ? 1.0f : 0.0f;
+        return true;
+    }
+    bool finite = true;
+    if (treatment->outputs > 0 && treatment->deviation > 0) {
+        const double known = isnan(value) ? treatment->median : value;
+        *inputs = (float)((known - treatment->mean) / treatment->deviation);
+        finite = isfinite(*inputs++);
+    }
+    if (treatment->indicator)
+        *inputs = isnan(value) ? 1.0f : 0.0f;
+    return finite;
+}
+
+static json_t *words_json(const sh_lexicon *words)
+{
+    json_t *list = json_array();
+    for (uint32_t i = 0; list != NULL && i < words->count; i++)
+        if (json_array_append_new(list, json_string(words->texts[i])) != 0) {
+            json_decref(list);
+            list = NULL;
+        }
+    return list;
+}
+
+json_t *sh_treatment_json(const sh_treatment *treatment)
+{
+    json_t *object =
+        json_pack("{s:s, s:I, s:s}", "name", treatment->name, "column",
+                  (json_int_t)treatment->column + 1, "kind", sh_kind_name(treatment->kind));
+    int failed = object == NULL;
+    if (treatment->kind == SH_KIND_CATEGORY || treatment->kind == SH_KIND_ORDINAL)
+        failed |=
+            json_object_set_new(object, treatment->kind == SH_KIND_ORDINAL ? "order" : "categories",
+                                words_json(&treatment->words));
+    if (treatment->kind != SH_KIND_CATEGORY) {
+        failed |= json_object_set_new(object, "mean", json_real(treatment->mean));
+        failed |= json_object_set_new(object, "deviation", json_real(treatment->deviation));
+        failed |= json_object_set_new(object, "median", json_real(treatment->median));
+        failed |= json_object_set_new(object, "missing", json_boolean(treatment->indicator));
+    }
+    if (failed == 0)
+        return object;
+    json_decref(object);
+    return NULL;
+}
