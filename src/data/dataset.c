@@ -90,18 +90,21 @@ sh_status sh_dataset_open(sh_dataset **dataset, const char *spec, const sh_read_
             return formats[i]->open(dataset, formats[i], spec + length + 1, options);
     }
 
-    /* A folder. A word without a slash was more likely meant as a name than as a path. */
+    /* A folder, or a file by its name. A word without a slash was more likely meant as a name than as a path. */
     if (strchr(spec, '/') == NULL && access(spec, F_OK) != 0 && errno == ENOENT)
         return fail_unknown(spec);
-    SH_TRY(sh_folder_check(spec));
+    struct stat about;
+    const bool is_file = stat(spec, &about) == 0 && S_ISREG(about.st_mode);
+    if (!is_file)
+        SH_TRY(sh_folder_check(spec));
     const sh_format *found = NULL;
     char files[LIST_BYTES] = "";
     size_t used = 0;
     for (size_t i = 0; i < FORMATS; i++) {
         const sh_format *format = formats[i];
-        if (format->files == NULL)
+        if (format->recognises == NULL)
             continue;
-        if (used < LIST_BYTES)
+        if (format->files != NULL && used < LIST_BYTES)
             used += (size_t)snprintf(files + used, LIST_BYTES - used, "%s%s (%s)",
                                      used > 0 ? " or " : "", format->name, format->files);
         if (!format->recognises(format, spec))
@@ -112,6 +115,8 @@ sh_status sh_dataset_open(sh_dataset **dataset, const char *spec, const sh_read_
                            spec, found->name, format->name, found->name, spec, format->name, spec);
         found = format;
     }
+    if (found == NULL && is_file)
+        return sh_folder_check(spec); /* which says that it is none */
     if (found == NULL)
         return sh_fail(SH_NOT_FOUND, "%s: no data is recognised in this folder; looked for %s",
                        spec, files);

@@ -100,6 +100,7 @@ typedef struct sh_read_options {
  *
  *     FORMAT, FORMAT:ARGUMENT     a format of formats.def: "digits", "mnist:/data/mnist"
  *     DIR                         a folder that is recognised by its files
+ *     FILE                        a file that is recognised by its name
  *
  * Blocking: checks all files and reads all labels. `*dataset` is owned: sh_dataset_close it.
  * Fails with SH_INVALID (the spec), SH_NOT_FOUND, SH_PERMISSION, SH_FORMAT or SH_CORRUPT (a file

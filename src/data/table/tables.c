@@ -16,6 +16,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/memory.h"
 #include "data/packed.h"
@@ -460,10 +461,27 @@ done:
     return status;
 }
 
+static bool tables_recognises(const sh_format *format, const char *path)
+{
+    static const char *const endings[] = {".csv", ".tsv", ".csv.gz"};
+    struct stat about;
+    const size_t length = strlen(path);
+    (void)format;
+    if (stat(path, &about) != 0 || !S_ISREG(about.st_mode))
+        return false;
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        const size_t ending = strlen(endings[i]);
+        if (length > ending && strcmp(path + length - ending, endings[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
 const sh_format sh_tables_format = {
     .name = "table",
     .usage = "table:FILE.csv",
     .summary = "rows of numbers and words, plain or .gz",
+    .recognises = tables_recognises,
     .open = sh_packed_dataset,
     .look = tables_look,
 };
