@@ -90,7 +90,8 @@ sh_status sh_dataset_open(sh_dataset **dataset, const char *spec, const sh_read_
             return formats[i]->open(dataset, formats[i], spec + length + 1, options);
     }
 
-    /* A folder, or a file by its name. A word without a slash was more likely meant as a name than as a path. */
+    /* A folder, or a file by its name. A word without a slash was more likely meant as a name than
+     * as a path. */
     if (strchr(spec, '/') == NULL && access(spec, F_OK) != 0 && errno == ENOENT)
         return fail_unknown(spec);
     struct stat about;

@@ -37,8 +37,8 @@ struct sh_format {
     bool gzip;           /* files may also be there as NAME.gz */
     const void *variant; /* the reader's: what tells formats of one reader apart */
 
-    /* Required where `files` is set, may block: whether the folder has a mark of this format, or the
-     * file is of it by its name. */
+    /* Required where `files` is set, may block: whether the folder has a mark of this format, or
+     * the file is of it by its name. */
     bool (*recognises)(const sh_format *format, const char *path);
 
     /*

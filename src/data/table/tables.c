@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 
 #include "base/memory.h"
+#include "data/contents.h"
 #include "data/packed.h"
 #include "data/split.h"
 #include "data/table/notes.h"
@@ -165,14 +166,19 @@ static sh_status make_key(row_key key, const sh_csv_row *row)
 }
 
 static sh_status read_field(double *value, const sh_treatment *treatment, const sh_csv_row *row,
-                            const char *remedy)
+                            bool is_target)
 {
     const char *field = row->fields[treatment->column];
     if (sh_treatment_value(treatment, value, field) == SH_OK)
         return SH_OK;
     char reason[SH_MESSAGE_BYTES / 2];
     snprintf(reason, sizeof reason, "%s", sh_message());
-    return sh_fail(SH_FORMAT, "line %" PRIu64 ": %s; mend it, or %s", row->line, reason, remedy);
+    if (is_target)
+        return sh_fail(SH_FORMAT, "line %" PRIu64 ": %s; mend it, or remove the line", row->line,
+                       reason);
+    return sh_fail(SH_FORMAT,
+                   "line %" PRIu64 ": %s; mend it, or leave the column out with --inputs -%s",
+                   row->line, reason, treatment->name);
 }
 
 static sh_status load_row(tables *t, const sh_csv_row *row)
@@ -180,14 +186,13 @@ static sh_status load_row(tables *t, const sh_csv_row *row)
     bool missing = false;
     for (uint32_t i = 0; i < t->plan.target_count; i++) {
         double *value = &t->targets[i][t->rows];
-        SH_TRY(read_field(value, &t->plan.targets[i], row, "remove the line"));
+        SH_TRY(read_field(value, &t->plan.targets[i], row, true));
         missing |= isnan(*value) || (t->plan.task == SH_TARGET_CLASS && *value < 0);
     }
     if (missing)
         return SH_OK;
     for (uint32_t i = 0; i < t->plan.input_count; i++)
-        SH_TRY(read_field(&t->values[i][t->rows], &t->plan.inputs[i], row,
-                          "leave the column out with --inputs -NAME"));
+        SH_TRY(read_field(&t->values[i][t->rows], &t->plan.inputs[i], row, false));
     SH_TRY(make_key(t->keys[t->rows], row));
     t->lines[t->rows++] = row->line;
     return SH_OK;
@@ -227,8 +232,13 @@ static sh_status divide(tables *t, double part)
             .name = t->keys[i],
             .class = t->plan.task == SH_TARGET_CLASS ? (uint32_t)t->targets[0][i] : 0,
         };
-    sh_status status;
-    SH_TRY_DONE(sh_fail_in(sh_split_assign(items, t->rows, classes, part), "%s", t->path));
+    sh_status status = sh_split_assign(items, t->rows, classes, part);
+    if (status == SH_INVALID) { /* few rows, all on one side by chance, none of a class to spare */
+        for (uint32_t i = 0; i < t->rows; i++)
+            items[i].class = 0;
+        status = sh_split_assign(items, t->rows, 1, part);
+    }
+    SH_TRY_DONE(sh_fail_in(status, "%s", t->path));
     for (int split = 0; split < SH_SPLITS; split++) {
         t->order[split] = calloc(t->rows, sizeof *t->order[split]);
         if (t->order[split] == NULL) {
@@ -282,8 +292,12 @@ static sh_status fit_inputs(tables *t, double *training, json_t *notes)
         SH_TRY(sh_notes_add(notes, "missing values: %s", sh_names_end(&filled)));
     if (width == 0)
         return sh_fail(SH_FORMAT, "%s: no column is left as an input", t->path);
-    if (width > UINT32_MAX / sizeof(float))
-        return sh_fail(SH_LIMIT, "%s: makes %" PRIu64 " inputs", t->path, width);
+    if (width > SH_CONTENTS_SIDE_MOST || t->plan.target_count > SH_CONTENTS_OUTPUTS_MOST)
+        return sh_fail(SH_LIMIT,
+                       "%s: makes %" PRIu64
+                       " inputs and %u targets, and at most %d can be of each; "
+                       "choose columns with --inputs",
+                       t->path, width, t->plan.target_count, SH_CONTENTS_SIDE_MOST);
     t->base.info.width = (size_t)width;
     return SH_OK;
 }
