@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "data/table/selection.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
