@@ -305,6 +305,17 @@ def photo_labels():
     yield "lists", b"\x01\xef\xbb\xbflabel;image\r\nindoor|night;1.jpg\r\n;2.jpg\r\n"
     yield "numbers", b"\x02file,x,y\n1.png,0.5,-1e3\n2.png,7,.25\n"
     yield "bits", b"\x04path\tcat\tdog\n1.png\t1\t0\n2.png\t0\t\n"
+def tables():
+    """data/table/tables.c: a table, after a byte that chooses options and their lines (table_fuzz.c)."""
+    rows = "".join("%d,%s,%s,2024-02-%02d,%d\n" % (i, ("red", "green", "blue")[i % 3], "?" if i % 4 == 0 else i / 7,
+                                                  i + 1, i % 2) for i in range(20))
+    yield "header", b"\x00" + b"n,colour,share,day,y\n" + rows.encode()
+    yield "none", b"\x04" + rows.encode()
+    yield "inputs", b"\x01" + b"n,*,colour:ordinal(red;green;blue),-4\nn,colour,share,day,y\n" + rows.encode()
+    yield "targets", b"\x02" + b"1,5\n" + rows.replace(",", ";").encode()
+    yield "itself", b"\x08" + b"1.5 2e3  7\n 4 -.5 inf\n3 3 3\n"
+    yield "quotes", b"\x10" + b'a,"b ""c""\r\nd"\r\n"x, y",1e-320\r\nz,0\r\n'
+    yield "counts", b"\x40" + b"3,2,a\n1,0\n2,1\n"
 
 
 def main():
@@ -328,6 +339,7 @@ def main():
             ("zip", archives),
             ("photo", photos),
             ("photo_labels", photo_labels),
+            ("table", tables),
     ):
         folder = Path(sys.argv[1]) / noun
         folder.mkdir(parents=True, exist_ok=True)
