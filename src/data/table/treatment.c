@@ -231,3 +231,70 @@ json_t *sh_treatment_json(const sh_treatment *treatment)
     json_decref(object);
     return NULL;
 }
+
+static sh_status parse_words(sh_lexicon *words, const json_t *list)
+{
+    const size_t count = json_array_size(list);
+    if (count == 0 || count > SH_COLUMN_CLASSES)
+        return sh_fail(SH_FORMAT, "a column has no list of words");
+    for (size_t i = 0; i < count; i++) {
+        uint32_t number;
+        const char *text = json_string_value(json_array_get(list, i));
+        if (text == NULL)
+            return sh_fail(SH_FORMAT, "a word of a column is no text");
+        SH_TRY(sh_lexicon_add(words, &number, text));
+        if (number != i)
+            return sh_fail(SH_FORMAT, "the word '%s' of a column is there twice", text);
+    }
+    return SH_OK;
+}
+
+static bool parse_figure(double *figure, const json_t *object, const char *name)
+{
+    const json_t *value = json_object_get(object, name);
+    *figure = json_number_value(value);
+    return json_is_number(value) && isfinite(*figure);
+}
+
+static sh_status parse_numbers(sh_treatment *treatment, const json_t *object)
+{
+    const json_t *missing = json_object_get(object, "missing");
+    if (!parse_figure(&treatment->mean, object, "mean") ||
+        !parse_figure(&treatment->deviation, object, "deviation") ||
+        !parse_figure(&treatment->median, object, "median") || treatment->deviation < 0 ||
+        !json_is_boolean(missing))
+        return sh_fail(SH_FORMAT, "the column '%s' lacks its figures", treatment->name);
+    treatment->indicator = json_is_true(missing);
+    treatment->outputs = (treatment->deviation > 0) + (uint32_t)treatment->indicator;
+    return SH_OK;
+}
+
+sh_status sh_treatment_parse(sh_treatment *treatment, const json_t *object)
+{
+    const char *name = json_string_value(json_object_get(object, "name"));
+    const char *kind = json_string_value(json_object_get(object, "kind"));
+    const json_int_t column = json_integer_value(json_object_get(object, "column"));
+    sh_kind found = SH_KIND_NUMBER;
+    while (kind != NULL && found <= SH_KIND_ORDINAL && strcmp(kind, sh_kind_name(found)) != 0)
+        found++;
+    if (name == NULL || kind == NULL || found > SH_KIND_ORDINAL || column < 1 ||
+        column > SH_CSV_FIELDS_MOST)
+        return sh_fail(SH_FORMAT, "a column lacks its name, number or kind");
+    sh_treatment fresh = {0};
+    sh_lexicon none = {0};
+    sh_status status;
+    SH_TRY_DONE(sh_treatment_init(&fresh, name, (uint32_t)column - 1, found, &none));
+    if (found == SH_KIND_ORDINAL)
+        SH_TRY_DONE(parse_words(&fresh.words, json_object_get(object, "order")));
+    if (found == SH_KIND_CATEGORY) {
+        SH_TRY_DONE(parse_words(&fresh.words, json_object_get(object, "categories")));
+        fresh.outputs = fresh.words.count;
+    } else {
+        SH_TRY_DONE(parse_numbers(&fresh, object));
+    }
+    *treatment = fresh;
+    fresh = (sh_treatment){0};
+done:
+    sh_treatment_release(&fresh);
+    return status;
+}

@@ -63,6 +63,12 @@ bool sh_treatment_apply(const sh_treatment *treatment, float *inputs, double val
  * no memory. */
 json_t *sh_treatment_json(const sh_treatment *treatment);
 
+/*
+ * The treatment that such an object says, for new rows: outputs are as they were. Owned:
+ * sh_treatment_release it. Fails with SH_FORMAT where the object is none of these.
+ */
+sh_status sh_treatment_parse(sh_treatment *treatment, const json_t *object) SHOAL_CHECKED;
+
 /* Mean and deviation (over n) of those of `count` values that are not NaN. False: there are none,
  * or their squares are too large for a double. */
 bool sh_treatment_moments(double *mean, double *deviation, const double *values, size_t count);

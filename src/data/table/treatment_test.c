@@ -147,6 +147,65 @@ static void bad_numbers_are_refused(void **state)
     sh_treatment_release(&t);
 }
 
+/* A treatment that was written and read does the same. */
+static void treatments_are_read_back(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"low", "mid", "high", NULL};
+    static const char *const texts[][4] = {{"1", "7.5", "?", "-3e4"},
+                                           {"2024-01-01", "2020-02-02", "", "1969-01-01"},
+                                           {"low", "high", "?", "other"},
+                                           {"low", "mid", "?", "high"}};
+    const double values[] = {0, 2, NAN, 1, 2};
+    for (int kind = SH_KIND_NUMBER; kind <= SH_KIND_ORDINAL; kind++) {
+        const bool worded = kind == SH_KIND_CATEGORY || kind == SH_KIND_ORDINAL;
+        sh_treatment t = make((sh_kind)kind, worded ? words : NULL), again;
+        int32_t *renumbered;
+        assert_ok(sh_treatment_fit(&t, &renumbered, values, 5));
+        json_t *json = sh_treatment_json(&t);
+        assert_ok(sh_treatment_parse(&again, json));
+        assert_int_equal(again.outputs, t.outputs);
+        assert_int_equal(again.column, t.column);
+        for (int i = 0; i < 4; i++) {
+            float first[4] = {0}, second[4] = {0};
+            assert_true(sh_treatment_apply(&t, first, value_of(&t, texts[kind - 1][i])));
+            assert_true(sh_treatment_apply(&again, second, value_of(&again, texts[kind - 1][i])));
+            assert_memory_equal(first, second, sizeof first);
+        }
+        free(renumbered);
+        json_decref(json);
+        sh_treatment_release(&t);
+        sh_treatment_release(&again);
+    }
+}
+
+static void bad_treatments_are_refused(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {
+        "{}",
+        "{\"name\":\"x\",\"column\":0,\"kind\":\"category\",\"categories\":[\"a\"]}",
+        "{\"name\":\"x\",\"column\":100001,\"kind\":\"category\",\"categories\":[\"a\"]}",
+        "{\"name\":\"x\",\"column\":1,\"kind\":\"nothing\",\"categories\":[\"a\"]}",
+        "{\"name\":\"x\",\"column\":1,\"kind\":\"category\",\"categories\":[]}",
+        "{\"name\":\"x\",\"column\":1,\"kind\":\"category\",\"categories\":[1]}",
+        "{\"name\":\"x\",\"column\":1,\"kind\":\"category\",\"categories\":[\"a\",\"a\"]}",
+        "{\"name\":\"x\",\"column\":1,\"kind\":\"number\",\"mean\":1,\"median\":1,\"missing\":"
+        "true}",
+        "{\"name\":\"x\",\"column\":1,\"kind\":\"number\",\"mean\":1,\"median\":1,"
+        "\"deviation\":-1,\"missing\":true}",
+        "{\"name\":\"x\",\"column\":1,\"kind\":\"number\",\"mean\":1,\"median\":1,"
+        "\"deviation\":1}",
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        sh_treatment t;
+        json_t *json = json_loads(bad[i], 0, NULL);
+        assert_non_null(json);
+        assert_fails(sh_treatment_parse(&t, json), SH_FORMAT, "column");
+        json_decref(json);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -155,6 +214,8 @@ int main(void)
         cmocka_unit_test(categories_are_those_of_training),
         cmocka_unit_test(orders_and_dates_are_numbers),
         cmocka_unit_test(bad_numbers_are_refused),
+        cmocka_unit_test(treatments_are_read_back),
+        cmocka_unit_test(bad_treatments_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
