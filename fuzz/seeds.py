@@ -316,6 +316,30 @@ def tables():
     yield "itself", b"\x08" + b"1.5 2e3  7\n 4 -.5 inf\n3 3 3\n"
     yield "quotes", b"\x10" + b'a,"b ""c""\r\nd"\r\n"x, y",1e-320\r\nz,0\r\n'
     yield "counts", b"\x40" + b"3,2,a\n1,0\n2,1\n"
+def recordings():
+    """WAV (Microsoft, "Multimedia Programming Interface", 1991), AIFF, and what FLAC and OGG begin with."""
+    def wave(rate, channels, bits, form, samples, extra=b""):
+        block = channels * bits // 8
+        head = b"fmt " + struct.pack("<IHHIIHH", 16, form, channels, rate, rate * block, block, bits)
+        body = b"WAVE" + head + extra + b"data" + struct.pack("<I", len(samples)) + samples
+        return b"RIFF" + struct.pack("<I", len(body)) + body
+    tone = struct.pack("<200h", *[(i * 1000) % 30000 for i in range(200)])
+    yield "mono", wave(8000, 1, 16, 1, tone)
+    yield "stereo", wave(44100, 2, 16, 1, tone)
+    yield "float", wave(16000, 1, 32, 3, struct.pack("<50f", *[i / 50 for i in range(50)]))
+    yield "listed", wave(11025, 1, 8, 1, bytes(range(200)), b"LIST" + struct.pack("<I", 4) + b"INFO")
+    yield "cut", wave(8000, 1, 16, 1, tone)[:100]
+    common = b"COMM" + struct.pack(">IhIh", 18, 1, 100, 16) + bytes.fromhex("400bfa00000000000000")
+    aiff = b"AIFF" + common + b"SSND" + struct.pack(">III", 208, 0, 0) + tone[:200]
+    yield "aiff", b"FORM" + struct.pack(">I", len(aiff)) + aiff
+    stream = struct.pack(">HH", 4096, 4096) + bytes(6) + bytes.fromhex("01f400f0") + bytes(4) + bytes(16)
+    yield "flac", b"fLaC" + b"\x80\0\0\x22" + stream
+    yield "ogg", b"OggS\0\2" + bytes(20) + b"\1\x1e\1vorbis" + bytes(23)
+def label_forms():
+    """data/label_form.h: a form, a newline, a path."""
+    yield "group", b"{label}_{group}_{}.wav\n7_anna_12.wav"
+    yield "split", b"{split}/{label}/{}\ntrain/up/1.wav"
+    yield "other", b"{label}.wav\na/b.flac"
 
 
 def main():
@@ -340,6 +364,8 @@ def main():
             ("photo", photos),
             ("photo_labels", photo_labels),
             ("table", tables),
+            ("recording", recordings),
+            ("label_form", label_forms),
     ):
         folder = Path(sys.argv[1]) / noun
         folder.mkdir(parents=True, exist_ok=True)
