@@ -25,7 +25,7 @@
 #define UNKNOWN_FROM 0x7ffff000u /* a length from here on says that it was unknown */
 
 typedef struct sound_calls {
-    SH_LIBRARY_CALL(sf_open_fd);
+    SH_LIBRARY_CALL(sf_open_virtual);
     SH_LIBRARY_CALL(sf_readf_float);
     SH_LIBRARY_CALL(sf_close);
 } sound_calls;
@@ -33,6 +33,8 @@ typedef struct sound_calls {
 struct sh_recording {
     sound_calls calls;
     SNDFILE *file;
+    int fd;
+    int64_t bytes, at; /* of the file, and where libsndfile is in it */
     const char *name;
     sh_recording_info info;
 };
@@ -40,7 +42,7 @@ struct sh_recording {
 static sh_status load(sound_calls *calls)
 {
     static const sh_library_name names[] = {
-        SH_LIBRARY_NAME(sound_calls, sf_open_fd),
+        SH_LIBRARY_NAME(sound_calls, sf_open_virtual),
         SH_LIBRARY_NAME(sound_calls, sf_readf_float),
         SH_LIBRARY_NAME(sound_calls, sf_close),
     };
@@ -110,7 +112,7 @@ static sh_status check_chunks(int fd, const char *name, uint64_t file_bytes, boo
 }
 
 /* That the file is whole as far as can be told, and of a kind that is read. */
-static sh_status check_file(int fd, const char *name)
+static sh_status check_file(int64_t *bytes, int fd, const char *name)
 {
     struct stat about;
     uint8_t head[12] = {0};
@@ -119,6 +121,7 @@ static sh_status check_file(int fd, const char *name)
         return sh_fail_errno(errno, "%s: cannot examine it", name);
     if (!S_ISREG(about.st_mode))
         return sh_fail(SH_FORMAT, "%s: is not a regular file", name);
+    *bytes = about.st_size;
     if (about.st_size == 0)
         return sh_fail(SH_CORRUPT, "%s: is empty; copy or record it again", name);
     SH_TRY(sh_fail_in(sh_extent_read(&got, fd, 0, head, sizeof head), "%s", name));
@@ -135,22 +138,68 @@ static sh_status check_file(int fd, const char *name)
     return SH_OK;
 }
 
+/* --- the file, as libsndfile sees it --- */
+
+/* Reading goes through these because sf_open_fd closes the file where it fails with an OGG file,
+ * though it was told not to. */
+
+static sf_count_t file_bytes(void *context)
+{
+    return ((const sh_recording *)context)->bytes;
+}
+
+static sf_count_t file_seek(sf_count_t offset, int whence, void *context)
+{
+    sh_recording *r = context;
+    const int64_t from = whence == SEEK_SET ? 0 : whence == SEEK_CUR ? r->at : r->bytes;
+    int64_t to;
+    if (__builtin_add_overflow(from, (int64_t)offset, &to) || to < 0)
+        return -1;
+    r->at = to;
+    return to;
+}
+
+static sf_count_t file_read(void *bytes, sf_count_t count, void *context)
+{
+    sh_recording *r = context;
+    size_t got;
+    if (count <= 0 || sh_extent_read(&got, r->fd, (uint64_t)r->at, bytes, (size_t)count) != SH_OK)
+        return 0;
+    r->at += (int64_t)got;
+    return (sf_count_t)got;
+}
+
+static sf_count_t file_write(const void *bytes, sf_count_t count, void *context)
+{
+    (void)bytes;
+    (void)count;
+    (void)context;
+    return 0;
+}
+
+static sf_count_t file_tell(void *context)
+{
+    return ((const sh_recording *)context)->at;
+}
+
 /* --- decoding --- */
 
 sh_status sh_recording_open(sh_recording **recording, int fd, const char *name)
 {
     sound_calls calls;
     SF_INFO about = {0};
-    SH_TRY(check_file(fd, name));
+    SF_VIRTUAL_IO file = {file_bytes, file_seek, file_read, file_write, file_tell};
+    int64_t bytes;
+    SH_TRY(check_file(&bytes, fd, name));
     SH_TRY(load(&calls));
-    if (lseek(fd, 0, SEEK_SET) != 0)
-        return sh_fail_errno(errno, "%s: cannot read it", name);
     sh_recording *fresh = calloc(1, sizeof *fresh);
     if (fresh == NULL)
         return sh_fail_memory(sizeof *fresh, "a recording");
     fresh->calls = calls;
     fresh->name = name;
-    fresh->file = calls.sf_open_fd(fd, SFM_READ, &about, SF_FALSE);
+    fresh->fd = fd;
+    fresh->bytes = bytes;
+    fresh->file = calls.sf_open_virtual(&file, SFM_READ, &about, fresh);
     sh_status status = SH_OK;
     if (fresh->file == NULL)
         status = sh_fail(SH_FORMAT,

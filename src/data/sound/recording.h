@@ -39,7 +39,7 @@ typedef struct sh_recording_info {
 bool sh_recording_is_named(const char *name);
 
 /*
- * Reads the header. `fd` is borrowed until the recording is closed, and its position changes;
+ * Reads the header. `fd` is borrowed until the recording is closed;
  * `name` is for messages and borrowed likewise. Fails with SH_FORMAT or SH_CORRUPT where the file
  * is no recording, is cut off or has no samples, and with SH_UNSUPPORTED where libsndfile is
  * missing.

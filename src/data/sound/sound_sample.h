@@ -35,7 +35,7 @@ typedef struct sh_sound_sampler sh_sound_sampler;
 /* `form` is copied. Owned: sh_sound_sampler_free it. */
 sh_status sh_sound_sampler_new(sh_sound_sampler **sampler, const sh_sound_form *form) SHOAL_CHECKED;
 
-/* Fills values[frames][mels] from the recording in `fd`, whose position changes; `name` is for
+/* Fills values[frames][mels] from the recording in `fd` (borrowed for the call); `name` is for
  * messages. Fails as sh_recording_open and sh_recording_read. */
 sh_status sh_sound_sampler_run(sh_sound_sampler *sampler, float *values, int fd,
                                const char *name) SHOAL_CHECKED;

@@ -82,23 +82,30 @@ static void short_ones_stand_in_the_middle(void **state)
 static void of_long_ones_the_middle_is_taken(void **state)
 {
     (void)state;
-    enum { LONG = 24000 };
-    static float sound[LONG];
+    enum { LONG = 24000, MOST = 6 * LONG };
+    static const uint32_t rates[] = {8000, 16000, 48000};
+    static float sound[MOST];
     sh_sound_sampler *sampler = make_sampler();
-    for (size_t i = 11000; i < 13000; i++)
-        sound[i] = (float)sin(SOUND_TURN * 1000 * (double)i / 8000);
-    sound_write_as(sound_path("a.wav"), SF_FORMAT_WAV | SF_FORMAT_FLOAT,
-                   &(sound_wave){8000, 1, LONG, 0}, sound);
-    const int fd = open(sound_path("a.wav"), O_RDONLY | O_CLOEXEC);
-    assert_ok(sh_sound_sampler_run(sampler, values, fd, "a.wav"));
-    close(fd);
-    /* 2000 samples in the middle of 3960: frames from 980 / 80 = 12 to (2980 - 200) / 80 = 34. */
-    for (size_t frame = 0; frame < FRAMES; frame++) {
-        const float *row = values + frame * MELS;
-        if (frame >= 13 && frame <= 34)
-            assert_true(row[loudest(row)] > 1.5f);
-        else if (frame < 9 || frame > 38)
-            assert_true(row[loudest(row)] < -1.99f);
+    for (size_t k = 0; k < 3; k++) {
+        const uint32_t rate = rates[k], times = rate / 8000;
+        for (size_t i = 0; i < (size_t)LONG * times; i++) {
+            const bool sounds = i >= 11000 * times && i < 13000 * times;
+            sound[i] = sounds ? (float)sin(SOUND_TURN * 1000 * (double)i / rate) : 0;
+        }
+        sound_write_as(sound_path("a.wav"), SF_FORMAT_WAV | SF_FORMAT_FLOAT,
+                       &(sound_wave){rate, 1, LONG * times, 0}, sound);
+        const int fd = open(sound_path("a.wav"), O_RDONLY | O_CLOEXEC);
+        assert_true(fd >= 0);
+        assert_ok(sh_sound_sampler_run(sampler, values, fd, "a.wav"));
+        close(fd);
+        /* 2000 samples in the middle of 3960: frames 980 / 80 = 12 to (2980 - 200) / 80 = 34. */
+        for (size_t frame = 0; frame < FRAMES; frame++) {
+            const float *row = values + frame * MELS;
+            if (frame >= 13 && frame <= 34)
+                assert_true(row[loudest(row)] > 1.5f);
+            else if (frame < 8 || frame > 39)
+                assert_true(row[loudest(row)] < -1.9f);
+        }
     }
     sh_sound_sampler_free(sampler);
 }
