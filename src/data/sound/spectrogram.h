@@ -18,8 +18,8 @@
  *              has 1 at its peak
  *     mels     M triangles of height 1 over M + 2 points that lie evenly between 20 Hz and R/2 on
  *              the scale 1127 ln(1 + f/700) (HTK's), each triangle straight in Hz
- *     value    log10(max(power in the triangle, 1e-8)) / 2 + 2: -2 for silence (80 dB down), about
- * 2 for a sine of full scale
+ *     value    log10(max(power in the triangle, 1e-8)) / 2 + 2: -2 for silence (80 dB down),
+ *              about 2 for a sine of full scale
  *
  * Threads: it never changes: any may run it, several at once.
  */
