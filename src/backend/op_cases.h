@@ -194,6 +194,8 @@ static const op_case op_cases[] = {
     {SH_OP_softmax, {.axis = 1}, .in = {F32(2, 5, 3, 4)}},
     {SH_OP_softmax, {.axis = 0}, .in = {F32(7)}},
     {SH_OP_softmax_grad, {.axis = 0}, .in = {F32(4, 9), F32(4, 9)}},
+    {SH_OP_subtract, {0}, .in = {F32(2, 3, 4), F32(2, 3, 4)}},
+    {SH_OP_negate, {0}, .in = {F32(3, 5, 7)}},
     {SH_OP_multiply, {0}, .in = {F32(2, 3, 4), F32(2, 3, 4)}},
     {SH_OP_scale, {0}, .in = {F32(2, 5, 3, 4), F32(2, 5)}},
     {SH_OP_scale, {0}, .in = {F32(3, 7), F32(3)}},

@@ -97,6 +97,11 @@ sh_value_id sh_net_apply(sh_net *net, sh_op op, const sh_attributes *attributes,
     return sh_graph_add(net->graph, op, attributes, &x, NULL);
 }
 
+sh_value_id sh_net_parameter(sh_net *net, const char *name, sh_shape shape, sh_initial initial)
+{
+    return declare(net, name, "", shape, SH_ROLE_TRAINED, initial);
+}
+
 /* PyTorch's default for weights and biases that `fan_in` products reach. */
 static sh_initial fan_in_uniform(size_t fan_in)
 {

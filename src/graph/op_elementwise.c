@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sums and products element by element. scale multiplies x [D0 .. Dk, ...] by b [D0 .. Dk]: a
- * number for each sample, or for each channel of each sample.
+ * Sums, differences and products element by element. scale multiplies x [D0 .. Dk, ...] by b [D0 ..
+ * Dk]: a number for each sample, or for each channel of each sample.
  */
 #include "graph/graph.h"
 
@@ -23,6 +23,39 @@ const sh_op_def sh_op_add = {
     .over = SH_OVER(0) | SH_OVER(1),
     .infer = infer_pair,
     .grad = grad_add,
+    .each_flops = 1,
+};
+
+static void grad_subtract(const sh_op_backward *b)
+{
+    if (b->wanted[0])
+        b->din[0] = b->dout[0];
+    if (b->wanted[1])
+        b->din[1] = sh_graph_add(b->graph, SH_OP_negate, NULL, b->dout, NULL);
+}
+
+const sh_op_def sh_op_subtract = {
+    .over = SH_OVER(0) | SH_OVER(1),
+    .infer = infer_pair,
+    .grad = grad_subtract,
+    .each_flops = 1,
+};
+
+static sh_status infer_negate(const sh_op_types *t)
+{
+    t->out[0] = t->in[0];
+    return sh_op_expect(t->op, "the input", &t->in[0], SH_F32, t->in[0].shape.rank);
+}
+
+static void grad_negate(const sh_op_backward *b)
+{
+    b->din[0] = sh_graph_add(b->graph, SH_OP_negate, NULL, b->dout, NULL);
+}
+
+const sh_op_def sh_op_negate = {
+    .over = SH_OVER(0),
+    .infer = infer_negate,
+    .grad = grad_negate,
     .each_flops = 1,
 };
 

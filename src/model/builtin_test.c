@@ -54,6 +54,19 @@ static const published known[] = {
      "conv1.weight",
      "bn2.running_mean",
      "fc.bias"},
+    /* As torch.nn.LSTM and GRU count: 4 and 3 gates, two biases each; and the dense layer. */
+    {"lstm",
+     {6, 1, 128, 5, SH_TARGET_CLASS},
+     4 * 64 * (6 + 64 + 2) + 64 * 5 + 5,
+     "lstm.weight_ih_l0",
+     "lstm.bias_hh_l0",
+     "fc.bias"},
+    {"gru:20",
+     {1, 12, 9, 5, SH_TARGET_LABELS}, /* 12 steps of 9 numbers */
+     3 * 20 * (9 + 20 + 2) + 20 * 5 + 5,
+     "gru.weight_ih_l0",
+     "gru.weight_hh_l0",
+     "fc.bias"},
     {"cnn1d:8",
      {2, 30, 5, 1, SH_TARGET_NUMBERS}, /* 30 steps of 10 numbers */
      7 * 10 * 8 + 2 * 8 + 8 + 1,
@@ -258,6 +271,9 @@ static void weights_begin_as_published(void **state)
         {"mobilenetv2", &imagenet, "classifier.1.weight", 0.01},
         {"mobilenetv2", &imagenet, "classifier.1.bias", 0},
         {"dscnn:l", &speech, "block1.pointwise.weight", sqrt(2.0 / (276 + 276))},
+        {"lstm:36", &speech, "lstm.weight_ih_l0", 1 / sqrt(36 * 3.0)},
+        {"gru:36", &speech, "gru.weight_hh_l0", 1 / sqrt(36 * 3.0)},
+        {"gru:36", &speech, "gru.bias_hh_l0", 1 / sqrt(36 * 3.0)},
     };
     for (size_t i = 0; i < sizeof begun / sizeof *begun; i++) {
         const double got = initial_deviation(begun[i].spec, begun[i].problem, begun[i].name);
@@ -278,6 +294,8 @@ static void bad_parameters_are_refused(void **state)
                             table = {1, 1, 9, 1, SH_TARGET_NUMBERS},
                             series = {3, 1, 64, 2, SH_TARGET_CLASS},
                             brief = {9, 1, 3, 2, SH_TARGET_CLASS},
+                            point = {9, 1, 1, 2, SH_TARGET_CLASS},
+                            endless = {1, 1, 257, 2, SH_TARGET_CLASS},
                             itself = {1, 1, 9, 9, SH_TARGET_SAMPLE};
     static const struct {
         const char *spec, *part;
@@ -325,6 +343,12 @@ static void bad_parameters_are_refused(void **state)
         {"cnn1d:8-0", "'8-0': expected the channels", &series},
         {"cnn1d:8,8", "'8,8': expected the channels", &series},
         {"cnn1d", "the data's series have 3 steps, cnn1d needs at least 4", &brief},
+        {"lstm:", "'': expected a number of units from 1 to 4096, as in lstm:64", &series},
+        {"gru:0", "'0': expected a number of units from 1 to 4096, as in gru:64", &series},
+        {"gru:5000", "'5000': expected a number of units", &series},
+        {"lstm:8-8", "'8-8': expected a number of units", &series},
+        {"lstm", "the data's series have 1 step, lstm needs at least 2", &point},
+        {"gru", "series have 257 steps, gru takes at most 256; cnn1d takes longer", &endless},
         {"autoencoder:", "'': expected the widths of the encoder's layers", &itself},
         {"autoencoder:9-x", "'9-x': expected the widths", &itself},
         {"autoencoder", "the data's task is classification; --task reconstruction", &cifar},
@@ -382,6 +406,10 @@ static const struct {
     {"mlp", "mlp", {1, 1, 13, 1, SH_TARGET_NUMBERS}},
     {"mlp", "mlp:h9", {1, 1, 13, 4, SH_TARGET_LABELS}},
     {"autoencoder", "autoencoder:9-2", {3, 3, 3, 27, SH_TARGET_SAMPLE}},
+    {"lstm", "lstm:17", {5, 1, 7, 3, SH_TARGET_CLASS}},
+    {"lstm", "lstm:1", {2, 2, 3, 2, SH_TARGET_NUMBERS}},
+    {"gru", "gru:17", {5, 1, 7, 3, SH_TARGET_CLASS}},
+    {"gru", "gru:3", {1, 3, 2, 3, SH_TARGET_LABELS}},
     {"cnn1d", "cnn1d", {5, 1, 19, 3, SH_TARGET_CLASS}},
     {"cnn1d", "cnn1d:7-9", {2, 8, 3, 2, SH_TARGET_NUMBERS}},
     {"lenet", "lenet", {1, 16, 16, 3, SH_TARGET_CLASS}},
@@ -534,9 +562,11 @@ static void families_fit_any_data(void **state)
 {
     (void)state;
     static const char *const images[] = {
-        "mlp",        "mlp:h20",          "lenet",    "nin",      "resnet:8",
-        "resnet:8,B", "resnet18",         "resnet34", "resnet50", "wideresnet:10-1",
-        "squeezenet", "mobilenetv2:0.25", "dscnn",    "dscnn:m",  "cnn1d:8-16",
+        "mlp",      "mlp:h20",         "lenet",      "nin",
+        "resnet:8", "resnet:8,B",      "resnet18",   "resnet34",
+        "resnet50", "wideresnet:10-1", "squeezenet", "mobilenetv2:0.25",
+        "dscnn",    "dscnn:m",         "cnn1d:8-16", "lstm:5",
+        "gru:5",
     };
     static const sh_problem asked[] = {
         {1, 25, 41, 2, SH_TARGET_CLASS},    {2, 90, 27, 1000, SH_TARGET_CLASS},

@@ -60,7 +60,9 @@ static sh_status layer_of_forward(breakdown *b, const sh_node *node, uint32_t be
         *layer = before;
         return SH_OK;
     }
-    if (graph->input_count > SH_MODEL_TARGETS && reads(node, graph->inputs[SH_MODEL_TARGETS]))
+    const bool makes_loss = graph->output_count > 0 && node->out[0] == graph->outputs[0];
+    if (makes_loss ||
+        (graph->input_count > SH_MODEL_TARGETS && reads(node, graph->inputs[SH_MODEL_TARGETS])))
         return find_layer(b, "loss", layer);
     for (uint32_t i = 0; i < node->input_count; i++) {
         char scope[sizeof b->layers->name];

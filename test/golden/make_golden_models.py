@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes golden_models.json: PyTorch's first steps of models with batch normalisation, for
-src/train/golden_models_test.c.
+"""Writes golden_models.json: PyTorch's first steps of models with batch normalisation, and of recurrent ones,
+for src/train/golden_models_test.c.
 
     apt-get install python3-torch        # or: pip install torch numpy
     /usr/bin/python3 test/golden/make_golden_models.py
@@ -141,10 +141,64 @@ class Mobilenet(nn.Module):
     bias = 0
 
 
+def series_of(x):
+    """An image as its rows, one after the other: [N, C, H, W] -> [N, H, C W]."""
+    return x.permute(0, 2, 1, 3).flatten(2)
+
+
+def square_root_of_part(count):
+    """1/sqrt(count): the bound of PyTorch's uniform weights."""
+    return numpy.float32(1) / numpy.sqrt(numpy.float32(count))
+
+
+class Recurrent(nn.Module):
+    """torch.nn.LSTM or GRU over the rows; a dense layer on the last state."""
+
+    def __init__(self, name, module, units):
+        super().__init__()
+        self.units = units
+        self.add_module(name, module(CHANNELS * SIDE, units, batch_first=True))
+        self.fc = nn.Linear(units, CLASSES)
+
+    def forward(self, x):
+        states, _ = next(self.children())(series_of(x))
+        return self.fc(states[:, -1])
+
+    def bound(self, name, fan_in):  # the dense layer's fan-in is the units too
+        return square_root_of_part(self.units)
+
+
+class Cnn1d(nn.Module):
+    def __init__(self, channels):
+        super().__init__()
+        self.stages, had = len(channels), CHANNELS * SIDE
+        for i, count in enumerate(channels, 1):
+            self.add_module(f"conv{i}", nn.Conv2d(had, count, (1, 7), padding=(0, 3), bias=False))
+            self.add_module(f"bn{i}", nn.BatchNorm2d(count))
+            had = count
+        self.fc = nn.Linear(had, CLASSES)
+
+    def forward(self, x):
+        x = series_of(x).transpose(1, 2).unsqueeze(2)
+        for i in range(1, self.stages + 1):
+            x = F.relu(getattr(self, f"bn{i}")(getattr(self, f"conv{i}")(x)))
+            x = F.max_pool2d(x, (1, 2)) if i < self.stages else x
+        return self.fc(x.mean((2, 3)))
+
+    def bound(self, name, fan_in):
+        return square_root_of_part(fan_in) if name.startswith("fc.") else None
+
+    def deviation(self, name, shape):
+        return numpy.sqrt(numpy.float32(2) / numpy.float32(numpy.prod(shape[1:])))
+
+
 JOBS = [  # model, learning rate
     ("resnet:20", 3e-4, lambda: Resnet(20, "A")),
     ("resnet:20,B", 1e-4, lambda: Resnet(20, "B")),
     ("mobilenetv2:0.25,0", 1e-7, lambda: Mobilenet(0.25)),
+    ("lstm:16", 0.05, lambda: Recurrent("lstm", nn.LSTM, 16)),
+    ("gru:16", 0.05, lambda: Recurrent("gru", nn.GRU, 16)),
+    ("cnn1d:8-12", 1e-3, lambda: Cnn1d((8, 12))),
 ]
 
 
@@ -190,8 +244,11 @@ def initial_weights(model):
     weights, fan_in = [], 0
     for index, (name, tensor) in enumerate(tensors_of(model)):
         shape, count = tuple(tensor.shape), tensor.numel()
-        if len(shape) > 1:
-            fan_in = count // shape[0]
+        fan_in = count // shape[0] if len(shape) > 1 else fan_in
+        bound = model.bound(name, fan_in) if hasattr(model, "bound") else None
+        if bound is not None:
+            values = uniform(index, count, bound)
+        elif len(shape) > 1:
             values = normal(index, count) * model.deviation(name, shape)
         elif name in ("linear.bias", "classifier.1.bias") and model.bias is None:
             values = uniform(index, count, numpy.float32(1) / numpy.sqrt(numpy.float32(fan_in)))

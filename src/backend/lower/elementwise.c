@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sums and products element by element. */
+/* Sums, differences and products element by element. */
 #include <string.h>
 
 #include "backend/lower/lowering.h"
@@ -14,6 +14,28 @@ static void add(const sh_call *call)
 
 const sh_lowering sh_lower_add = {
     .run = add, .layout = SH_LAYOUT_OF_FIRST, .by_sample = SH_IN(0) | SH_IN(1) | SH_OUT(0)};
+
+static void subtract(const sh_call *call)
+{
+    const float *a = call->in[0], *b = call->in[1];
+    float *y = call->out[0];
+    SH_EACH_ELEMENT (i, call->elements)
+        y[i] = a[i] - b[i];
+}
+
+const sh_lowering sh_lower_subtract = {
+    .run = subtract, .layout = SH_LAYOUT_OF_FIRST, .by_sample = SH_IN(0) | SH_IN(1) | SH_OUT(0)};
+
+static void negate(const sh_call *call)
+{
+    const float *x = call->in[0];
+    float *y = call->out[0];
+    SH_EACH_ELEMENT (i, call->elements)
+        y[i] = -x[i];
+}
+
+const sh_lowering sh_lower_negate = {
+    .run = negate, .layout = SH_LAYOUT_OF_FIRST, .by_sample = SH_IN(0) | SH_OUT(0)};
 
 static void multiply(const sh_call *call)
 {
