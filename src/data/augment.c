@@ -24,6 +24,10 @@ typedef enum kind {
     ERASE,
     CROP,
     FLIP,
+    SHIFT,
+    SCALE,
+    NOISE,
+    MASK,
     KINDS, /* how many there are */
 } kind;
 
@@ -82,6 +86,32 @@ static const form forms[KINDS] = {
               1,
               {SH_AUGMENT_CROP_MOST}},
     [FLIP] = {.name = "flip", .shown = "flip", .usage = "flip"},
+    [SHIFT] =
+        {"shift", "shift:N", "shift:N, N being 1 to 65535 steps each way", 1, 1, true, 1, {65535}},
+    [SCALE] = {"scale",
+               "scale:S",
+               "scale:S, S being 0.001 to 1, the range of the factor each way",
+               1,
+               1,
+               false,
+               0.001,
+               {1}},
+    [NOISE] = {"noise",
+               "noise:S",
+               "noise:S, S being 0.0001 to 100, a standard deviation",
+               1,
+               1,
+               false,
+               0.0001,
+               {100}},
+    [MASK] = {"mask",
+              "mask:F/T",
+              "mask:F/T, the most rows (frequencies) and columns (times), 0 to 65535",
+              2,
+              2,
+              true,
+              0,
+              {65535, 65535}},
 };
 
 static void take(sh_augment *augment, kind which, const double *number, int count)
@@ -110,6 +140,19 @@ static void take(sh_augment *augment, kind which, const double *number, int coun
         break;
     case FLIP:
         augment->flip = true;
+        break;
+    case SHIFT:
+        augment->shift = (uint32_t)number[0];
+        break;
+    case SCALE:
+        augment->scale = number[0];
+        break;
+    case NOISE:
+        augment->noise = number[0];
+        break;
+    case MASK:
+        augment->mask[0] = (uint32_t)number[0];
+        augment->mask[1] = (uint32_t)number[1];
         break;
     case KINDS:
         break;
@@ -223,6 +266,12 @@ bool sh_augment_retouches(const sh_augment *augment)
 {
     return augment->resized_crop > 0 || augment->vflip || augment->rotate > 0 || augment->trivial ||
            sh_augment_jitters(augment) || augment->erase > 0;
+}
+
+bool sh_augment_distorts(const sh_augment *augment)
+{
+    return augment->shift > 0 || augment->scale > 0 || augment->noise > 0 || augment->mask[0] > 0 ||
+           augment->mask[1] > 0;
 }
 
 sh_random sh_augment_random(sh_augment_part part, uint64_t seed, uint32_t epoch, uint32_t index)

@@ -34,6 +34,10 @@ typedef struct sh_augment {
     double jitter[4];    /* brightness, contrast, saturation, hue */
     double erase;        /* the probability */
     bool trivial;        /* TrivialAugment */
+    uint32_t shift;      /* of numbers: steps each way */
+    double scale;        /* the range of a factor, each way */
+    double noise;        /* a standard deviation */
+    uint32_t mask[2];    /* the most rows and columns */
 } sh_augment;
 
 /* The parts that draw, each its own sequence. Part of the course: never renumber, only append. */
@@ -45,6 +49,10 @@ typedef enum sh_augment_part {
     SH_AUGMENT_JITTER = 4,
     SH_AUGMENT_ERASE = 5,
     SH_AUGMENT_TRIVIAL = 6,
+    SH_AUGMENT_SHIFT = 7,
+    SH_AUGMENT_SCALE = 8,
+    SH_AUGMENT_NOISE = 9,
+    SH_AUGMENT_MASK = 10,
 } sh_augment_part;
 
 /* Which part of the image, padded with black without end, is seen: as large as the image itself. */
@@ -55,7 +63,7 @@ typedef struct sh_view {
 
 /*
  * Parses a list: names with a comma between, in any order, each at most once; "" is none. The order
- * in which they are applied is always the same; it is that of this table.
+ * in which they are applied is always the same; it is that of this table. Images:
  *
  *     resized-crop[:MIN]   a random part of the image, enlarged to its size: MIN (0.08) to 1 of its
  *                          area, 3/4 to 4/3 as wide as high (torchvision's RandomResizedCrop)
@@ -71,14 +79,23 @@ typedef struct sh_view {
  *     crop[:N]             a random crop out of the image with N (4) pixels of black on each side
  *     flip                 mirrored left to right with probability 1/2
  *
+ * Series and recordings, which are numbers (augment/distort.h):
+ *
+ *     shift:N              by -N to N steps of time
+ *     scale:S              each channel times 1 - S to 1 + S
+ *     noise:S              plus normal noise of standard deviation S
+ *     mask:F/T             a band of 0 to F rows and one of 0 to T columns become 0 (SpecAugment)
+ *
  * Fails with SH_INVALID, saying what there is.
  */
 sh_status sh_augment_parse(sh_augment *augment, const char *list) SHOAL_CHECKED;
 
-/* Whether it has crop or flip, jitter, and anything but crop and flip that changes images. */
+/* Whether it has crop or flip, jitter, anything but crop and flip that changes images, and what
+ * changes numbers. */
 bool sh_augment_moves(const sh_augment *augment);
 bool sh_augment_jitters(const sh_augment *augment);
 bool sh_augment_retouches(const sh_augment *augment);
+bool sh_augment_distorts(const sh_augment *augment);
 
 /* How crop and flip show sample `index` of the training split in an epoch. */
 sh_view sh_augment_draw(const sh_augment *augment, uint64_t seed, uint32_t epoch, uint32_t index);

@@ -29,6 +29,9 @@ static void lists_are_understood(void **state)
         {"jitter:0.4/0.3/0.2/0.1,vflip", {.vflip = true, .jitter = {0.4, 0.3, 0.2, 0.1}}},
         {"jitter:0/0/0/0.5", {.jitter = {0, 0, 0, 0.5}}},
         {"flip,trivial", {.flip = true, .trivial = true}},
+        {"shift:3,noise:0.05", {.shift = 3, .noise = 0.05}},
+        {"scale:0.1,mask:8/20", {.scale = 0.1, .mask = {8, 20}}},
+        {"mask:0/5", {.mask = {0, 5}}},
         {"erase", {.erase = 0.5}},
         {"erase:1", {.erase = 1}},
     };
@@ -42,6 +45,11 @@ static void lists_are_understood(void **state)
             assert_true(augment.jitter[k] == cases[i].expected.jitter[k]);
         assert_true(augment.erase == cases[i].expected.erase);
         assert_int_equal(augment.trivial, cases[i].expected.trivial);
+        assert_int_equal(augment.shift, cases[i].expected.shift);
+        assert_true(augment.scale == cases[i].expected.scale);
+        assert_true(augment.noise == cases[i].expected.noise);
+        assert_int_equal(augment.mask[0], cases[i].expected.mask[0]);
+        assert_int_equal(augment.mask[1], cases[i].expected.mask[1]);
         assert_true(augment.rotate == cases[i].expected.rotate);
         assert_true(augment.resized_crop == cases[i].expected.resized_crop);
     }
@@ -54,7 +62,7 @@ static void other_lists_say_what_there_is(void **state)
         const char *list, *part;
     } cases[] = {
         {"turn", "--augment turn: unknown 'turn'; there is: resized-crop[:MIN], "},
-        {"turn", "crop[:N], flip, for example crop:4,flip"},
+        {"turn", "mask:F/T, for example crop:4,flip"},
         {"crop,turn,flip", "--augment crop,turn,flip: unknown 'turn'; there is"},
         {"crop,", "--augment crop,: unknown ''; there is"},
         {",flip", "unknown ''; there is"},
@@ -92,6 +100,14 @@ static void other_lists_say_what_there_is(void **state)
         {"jitter:0/0/0/0.6", "write jitter:B"},
         {"jitter:0/0/0/0/0", "write jitter:B"},
         {"trivial:2", "--augment trivial:2: write trivial"},
+        {"shift", "--augment shift: write shift:N, N being 1 to 65535 steps each way"},
+        {"shift:0", "write shift:N"},
+        {"shift:1.5", "write shift:N"},
+        {"scale:0", "--augment scale:0: write scale:S, S being 0.001 to 1"},
+        {"noise:0.00001", "write noise:S, S being 0.0001 to 100"},
+        {"mask:5", "--augment mask:5: write mask:F/T, the most rows (frequencies) and columns"},
+        {"mask:5/5/5", "write mask:F/T"},
+        {"mask:5/65536", "write mask:F/T"},
         {"erase:0", "--augment erase:0: write erase or erase:P, P being 0.01 to 1"},
         {"erase:2", "write erase or erase:P"},
     };

@@ -24,6 +24,7 @@
 #include <string.h>
 
 #include "data/augment.h"
+#include "data/augment/distort.h"
 #include "data/augment/retouch.h"
 
 #define LEVELS 256
@@ -45,8 +46,8 @@ struct sh_pipeline {
     uint64_t seed;
     uint8_t colour[SH_DATASET_CHANNELS_MOST]; /* the mean of the training images */
     float levels[SH_DATASET_CHANNELS_MOST][LEVELS];
-    bool resizes, moves, retouches;          /* the latter two: training samples */
-    tap columns[SIDE_MOST], rows[SIDE_MOST]; /* where it resizes */
+    bool resizes, moves, retouches, distorts; /* but for the first: training samples */
+    tap columns[SIDE_MOST], rows[SIDE_MOST];  /* where it resizes */
 };
 
 typedef enum normalization {
@@ -136,14 +137,18 @@ static sh_status set_target(sh_pipeline *p, const char *task)
 }
 
 /* Numbers are normalised by who has read them. */
-static sh_status prepare_floats(const sh_pipeline *p, normalization by)
+static sh_status prepare_floats(sh_pipeline *p, normalization by)
 {
     if (sh_augment_moves(&p->augment) || sh_augment_retouches(&p->augment))
-        return sh_fail(SH_INVALID, "--augment: is for images; %s has numbers", p->info.name);
+        return sh_fail(SH_INVALID,
+                       "--augment: %s has numbers, for which there are shift, scale, noise and "
+                       "mask; the others are for images",
+                       p->info.name);
     if (by == BY_IMAGENET)
         return sh_fail(SH_INVALID, "--normalize imagenet: is for images; %s has numbers",
                        p->info.name);
-    return SH_OK;
+    p->distorts = sh_augment_distorts(&p->augment);
+    return sh_distort_check(&p->augment, p->info.name, p->info.height, p->info.width);
 }
 
 /* Of a part of 255, which may come from a file. */
@@ -162,6 +167,7 @@ static sh_status prepare(sh_pipeline *p, const sh_pipeline_options *options)
     normalization by;
     SH_TRY(parse(&p->augment, &by, options));
     SH_TRY(set_target(p, options->read.task));
+    p->seed = options->seed;
     if (info->element == SH_ELEMENT_FLOAT)
         return prepare_floats(p, by);
     if (by == BY_IMAGENET && info->channels != 3)
@@ -169,6 +175,10 @@ static sh_status prepare(sh_pipeline *p, const sh_pipeline_options *options)
                        "--normalize imagenet: is for images of 3 channels, %s has %zu; use dataset "
                        "or none",
                        info->name, info->channels);
+    if (sh_augment_distorts(&p->augment))
+        return sh_fail(SH_INVALID,
+                       "--augment: shift, scale, noise and mask are for numbers; %s has images",
+                       info->name);
     for (size_t c = 0; c < info->channels; c++) {
         p->colour[c] = nearest_level(source->mean[c]);
         if (by != BY_DATASET) {
@@ -178,7 +188,6 @@ static sh_status prepare(sh_pipeline *p, const sh_pipeline_options *options)
         for (int i = 0; i < LEVELS; i++)
             p->levels[c][i] = ((float)i / 255.0f - info->mean[c]) / info->deviation[c];
     }
-    p->seed = options->seed;
     p->resizes = options->resize > 0 &&
                  (options->resize != source->height || options->resize != source->width);
     p->moves = sh_augment_moves(&p->augment);
@@ -386,12 +395,23 @@ static sh_status read_retouched(const sh_pipeline *p, uint32_t epoch, uint32_t i
     return SH_OK;
 }
 
+static sh_status read_floats(const sh_pipeline *p, sh_split split, uint32_t epoch, uint32_t index,
+                             float *values, void *target)
+{
+    SH_TRY(sh_dataset_read(p->dataset, split, index, values, target));
+    const sh_recording recording = {values, (uint32_t)p->info.channels, (uint32_t)p->info.height,
+                                    (uint32_t)p->info.width};
+    if (split == SH_SPLIT_TRAIN && p->distorts)
+        sh_distort(&recording, &p->augment, p->seed, epoch, index);
+    return SH_OK;
+}
+
 sh_status sh_pipeline_read(const sh_pipeline *pipeline, sh_split split, uint32_t epoch,
                            uint32_t index, float *values, void *target)
 {
     const sh_pipeline *p = pipeline;
     if (p->info.element == SH_ELEMENT_FLOAT)
-        return sh_dataset_read(p->dataset, split, index, values, target);
+        return read_floats(p, split, epoch, index, values, target);
     sh_view view = {0};
     if (split == SH_SPLIT_TRAIN && p->moves)
         view = sh_augment_draw(&p->augment, p->seed, epoch, index);

@@ -15,7 +15,7 @@
  *                    align_corners=False)
  *     normalisation  (byte / 255 - mean) / deviation, by channel
  *
- * and comes to the same bits on every device. Samples of floats come as they are.
+ * and comes to the same bits on every device. Samples of floats are augmented, no more.
  *
  * Threads: an open pipeline never changes, so any thread may read and several may at once; open
  * and close it while nobody reads.

@@ -8,7 +8,9 @@
 
 #include "base/test.h"
 #include "data/augment.h"
+#include "data/augment/distort.h"
 #include "data/augment/retouch.h"
+#include "data/dataset_impl.h"
 #include "data/fixture.h"
 
 enum { SIDE = 32, PLANE = SIDE * SIDE, PIXELS = 3 * PLANE, SAMPLES = 4 };
@@ -221,6 +223,83 @@ static void large_images_can_be_augmented(void **state)
     free(plain);
 }
 
+static sh_status read_numbers(const sh_dataset *dataset, sh_split split, uint32_t index,
+                              void *sample, void *target)
+{
+    float *values = sample;
+    for (size_t i = 0; i < sh_dataset_elements(&dataset->info); i++)
+        values[i] = (float)i + (float)index / 8 + (float)split * 1000;
+    *(int32_t *)target = (int32_t)index;
+    return SH_OK;
+}
+
+/* A set of numbers of this shape, opened as a pipeline. */
+static sh_status open_numbers(sh_pipeline **pipeline, size_t channels, size_t height, size_t width,
+                              const sh_pipeline_options *options)
+{
+    static const sh_dataset_ops ops = {.read = read_numbers};
+    sh_dataset *set = calloc(1, sizeof *set);
+    assert_non_null(set);
+    set->ops = &ops;
+    set->info = (sh_dataset_info){.name = "sensors",
+                                  .channels = channels,
+                                  .height = height,
+                                  .width = width,
+                                  .element = SH_ELEMENT_FLOAT,
+                                  .outputs = 9,
+                                  .count = {SAMPLES, SAMPLES}};
+    return sh_pipeline_adopt(pipeline, set, options);
+}
+
+static void training_numbers_are_distorted(void **state)
+{
+    (void)state;
+    enum { COUNT = 2 * 30 };
+    static const char *const lists[] = {"", "shift:5", "noise:0.1,scale:0.2,mask:0/7,shift:3"};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        sh_augment augment;
+        sh_pipeline *pipeline;
+        assert_ok(sh_augment_parse(&augment, lists[i]));
+        assert_ok(open_numbers(&pipeline, 2, 1, 30,
+                               &(sh_pipeline_options){.augment = lists[i], .seed = 6}));
+        for (uint32_t draw = 0; draw < 12; draw++) {
+            const uint32_t epoch = draw / SAMPLES, index = draw % SAMPLES;
+            float expected[COUNT];
+            for (int split = 0; split < SH_SPLITS; split++) {
+                for (uint32_t k = 0; k < COUNT; k++)
+                    expected[k] = (float)k + (float)index / 8 + (float)split * 1000;
+                if (split == SH_SPLIT_TRAIN)
+                    sh_distort(&(sh_recording){expected, 2, 1, 30}, &augment, 6, epoch, index);
+                const float *values = read_sample(pipeline, (sh_split)split, epoch, index);
+                assert_memory_equal(values, expected, sizeof expected);
+            }
+        }
+        sh_pipeline_close(pipeline);
+    }
+}
+
+static void numbers_are_no_images(void **state)
+{
+    (void)state;
+    static const struct {
+        sh_pipeline_options options;
+        const char *part;
+    } cases[] = {
+        {{.augment = "flip"}, "--augment: sensors has numbers, for which there are shift, scale"},
+        {{.augment = "noise:1,erase"}, "--augment: sensors has numbers, for which there are shift"},
+        {{.augment = "shift:30"},
+         "--augment shift:30: must be smaller than the samples of sensors"},
+        {{.augment = "mask:1/5"}, "--augment mask:1/5: must be smaller than the samples"},
+        {{.normalize = "imagenet"}, "--normalize imagenet: is for images; sensors has numbers"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        sh_pipeline *pipeline = NULL;
+        assert_fails(open_numbers(&pipeline, 2, 1, 30, &cases[i].options), SH_INVALID,
+                     cases[i].part);
+        assert_null(pipeline);
+    }
+}
+
 static void validation_is_never_augmented(void **state)
 {
     (void)state;
@@ -380,6 +459,9 @@ static void wrong_options_are_refused(void **state)
          true,
          "--augment jitter: saturation and hue are for images of 3 channels, digits has 1; write "
          "jitter:B/C"},
+        {{.augment = "crop,noise:1"},
+         true,
+         "--augment: shift, scale, noise and mask are for numbers; digits has images"},
         {{.augment = "crop:28"},
          true,
          "--augment crop:28: must be smaller than the images, which have 28 x 28 pixels"},
@@ -451,6 +533,8 @@ int main(void)
         cmocka_unit_test(views_are_as_drawn),
         cmocka_unit_test(retouched_samples_are_moved),
         cmocka_unit_test(large_images_can_be_augmented),
+        cmocka_unit_test(training_numbers_are_distorted),
+        cmocka_unit_test(numbers_are_no_images),
         cmocka_unit_test(validation_is_never_augmented),
         cmocka_unit_test(resizing_is_pytorchs),
         cmocka_unit_test(views_are_resized),

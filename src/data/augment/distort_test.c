@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "data/augment/distort.h"
+
+#include <math.h>
+
+#include "base/test.h"
+
+enum { CHANNELS = 3, HEIGHT = 5, WIDTH = 12, COUNT = CHANNELS * HEIGHT * WIDTH };
+
+static float value(uint32_t i)
+{
+    return (float)(i + 1) / 8;
+}
+
+/* What a list makes of a sample in which no two values are alike. */
+static void distort(float seen[COUNT], const char *list, uint64_t seed, uint32_t epoch,
+                    uint32_t index)
+{
+    sh_augment augment;
+    const sh_recording recording = {seen, CHANNELS, HEIGHT, WIDTH};
+    assert_ok(sh_augment_parse(&augment, list));
+    assert_true(sh_augment_distorts(&augment));
+    assert_false(sh_augment_retouches(&augment) || sh_augment_moves(&augment));
+    assert_ok(sh_distort_check(&augment, "speech", HEIGHT, WIDTH));
+    for (uint32_t i = 0; i < COUNT; i++)
+        seen[i] = value(i);
+    sh_distort(&recording, &augment, seed, epoch, index);
+}
+
+static void shifts_repeat_the_edge(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *list;
+        int32_t most;
+    } cases[] = {{"shift:1", 1}, {"shift:4", 4}, {"shift:11", 11}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        uint32_t count[2 * WIDTH] = {0};
+        const int32_t most = cases[k].most;
+        for (uint32_t index = 0; index < 1000; index++) {
+            float seen[COUNT];
+            distort(seen, cases[k].list, 1, 0, index);
+            int32_t by = -most; /* that which makes these values */
+            for (bool same = false; !same && by <= most; by += !same) {
+                same = true;
+                for (int32_t i = 0; i < COUNT && same; i++) {
+                    const int32_t x = i % WIDTH - by, row = i - i % WIDTH;
+                    const int32_t from = x < 0 ? 0 : x >= WIDTH ? WIDTH - 1 : x;
+                    same = seen[i] == value((uint32_t)(row + from));
+                }
+            }
+            assert_true(by <= most);
+            count[by + most]++;
+        }
+        for (int32_t i = 0; i <= 2 * most; i++) {
+            const double expected = 1000.0 / (2 * most + 1);
+            assert_true(fabs(count[i] - expected) < 4.5 * sqrt(expected));
+        }
+    }
+}
+
+static void channels_are_scaled(void **state)
+{
+    (void)state;
+    double least = 9, most = 0, sum = 0;
+    for (uint32_t index = 0; index < 500; index++) {
+        float seen[COUNT];
+        distort(seen, "scale:0.25", 1, 0, index);
+        for (uint32_t c = 0; c < CHANNELS; c++) {
+            const uint32_t first = c * HEIGHT * WIDTH;
+            const double factor = (double)seen[first] / (double)value(first);
+            for (uint32_t i = first; i < first + HEIGHT * WIDTH; i++)
+                assert_true(fabs((double)seen[i] / (double)value(i) - factor) < 1e-6);
+            least = fmin(least, factor);
+            most = fmax(most, factor);
+            sum += factor / (500 * CHANNELS);
+        }
+    }
+    assert_true(least > 0.7499 && least < 0.752);
+    assert_true(most < 1.2501 && most > 1.248);
+    assert_true(fabs(sum - 1) < 0.017); /* 4.5 sigma */
+}
+
+static void noise_has_its_deviation(void **state)
+{
+    (void)state;
+    double sum = 0, squares = 0, neighbours = 0;
+    for (uint32_t index = 0; index < 200; index++) {
+        float seen[COUNT];
+        double last = 0;
+        distort(seen, "noise:0.5", 1, 0, index);
+        for (uint32_t i = 0; i < COUNT; i++) {
+            const double noise = (double)seen[i] - (double)value(i);
+            sum += noise / (200 * COUNT);
+            squares += noise * noise / (200 * COUNT);
+            neighbours += noise * last / (200 * COUNT);
+            last = noise;
+        }
+    }
+    assert_true(fabs(sum) < 0.012); /* 4.5 sigma of 36,000 */
+    assert_true(fabs(squares - 0.25) < 0.0085);
+    assert_true(fabs(neighbours) < 0.006);
+}
+
+static void masks_are_bands(void **state)
+{
+    (void)state;
+    uint32_t rows[HEIGHT + 1] = {0}, columns[WIDTH + 1] = {0};
+    for (uint32_t index = 0; index < 1500; index++) {
+        float seen[COUNT];
+        bool row[HEIGHT], column[WIDTH];
+        uint32_t high = 0, wide = 0;
+        distort(seen, "mask:2/4", 1, 0, index);
+        for (uint32_t y = 0; y < HEIGHT; y++) { /* masked all over */
+            row[y] = true;
+            for (uint32_t x = 0; x < WIDTH; x++)
+                row[y] &= seen[y * WIDTH + x] == 0;
+            high += row[y];
+        }
+        for (uint32_t x = 0; x < WIDTH; x++) {
+            column[x] = true;
+            for (uint32_t y = 0; y < HEIGHT; y++)
+                column[x] &= seen[y * WIDTH + x] == 0;
+            wide += column[x];
+        }
+        for (uint32_t i = 0; i < COUNT; i++) {
+            const bool masked = row[i / WIDTH % HEIGHT] || column[i % WIDTH];
+            assert_true(seen[i] == (masked ? 0 : value(i)));
+        }
+        uint32_t edges = 0; /* one band each way has at most two */
+        for (uint32_t y = 1; y < HEIGHT; y++)
+            edges += row[y] != row[y - 1];
+        assert_in_range(edges, 0, 2);
+        edges = 0;
+        for (uint32_t x = 1; x < WIDTH; x++)
+            edges += column[x] != column[x - 1];
+        assert_in_range(edges, 0, 2);
+        rows[high]++;
+        columns[wide]++;
+    }
+    for (int i = 0; i <= 2; i++)
+        assert_in_range(rows[i], 410, 590); /* 4.5 sigma */
+    for (int i = 0; i <= 4; i++)
+        assert_in_range(columns[i], 230, 370);
+}
+
+static void samples_belong_to_seed_epoch_and_sample(void **state)
+{
+    (void)state;
+    static const char *const lists[] = {"shift:10", "scale:0.5", "noise:0.1", "mask:4/10",
+                                        "mask:1/2,noise:1,scale:1,shift:1"};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        uint32_t equal[3] = {0};
+        for (uint32_t k = 0; k < 40; k++) {
+            float first[COUNT], other[COUNT];
+            distort(first, lists[i], 5, 2, k);
+            distort(other, lists[i], 5, 2, k);
+            assert_memory_equal(first, other, sizeof first);
+            distort(other, lists[i], 6, 2, k);
+            equal[0] += memcmp(first, other, sizeof first) == 0;
+            distort(other, lists[i], 5, 3, k);
+            equal[1] += memcmp(first, other, sizeof first) == 0;
+            distort(other, lists[i], 5, 2, k + 1);
+            equal[2] += memcmp(first, other, sizeof first) == 0;
+        }
+        for (int k = 0; k < 3; k++)
+            if (equal[k] > 8)
+                fail_msg("%s: %u of 40 are the same, kind %d", lists[i], equal[k], k);
+    }
+}
+
+static void what_does_not_fit_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *list, *part;
+    } cases[] = {
+        {"shift:12",
+         "--augment shift:12: must be smaller than the samples of speech, which have 12"},
+        {"mask:5/1", "--augment mask:5/1: must be smaller than the samples of speech, which have 5 "
+                     "rows and 12 columns"},
+        {"mask:1/12", "--augment mask:1/12: must be smaller"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        sh_augment augment;
+        assert_ok(sh_augment_parse(&augment, cases[i].list));
+        assert_fails(sh_distort_check(&augment, "speech", HEIGHT, WIDTH), SH_INVALID,
+                     cases[i].part);
+    }
+    sh_augment augment;
+    assert_ok(sh_augment_parse(&augment, "mask:0/5")); /* a series has one row */
+    assert_ok(sh_distort_check(&augment, "series", 1, 6));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shifts_repeat_the_edge),
+        cmocka_unit_test(channels_are_scaled),
+        cmocka_unit_test(noise_has_its_deviation),
+        cmocka_unit_test(masks_are_bands),
+        cmocka_unit_test(samples_belong_to_seed_epoch_and_sample),
+        cmocka_unit_test(what_does_not_fit_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
