@@ -152,7 +152,9 @@ def cifar():
 
 def augment():
     """data/augment.h."""
-    for number, text in enumerate((b"crop,flip", b"flip,crop:7", b"crop:65", b"flip,flip", b"turn,", b"resized-crop:0.25,flip")):
+    for number, text in enumerate((b"crop,flip", b"flip,crop:7", b"crop:65", b"flip,flip", b"turn,", b"resized-crop:0.25,flip",
+                                   b"vflip,rotate:30,trivial,jitter:0.4/0.4/0.4/0.1,erase",
+                                   b"shift:3,scale:0.1,noise:0.5,mask:2/4", b"mixup:0.2,cutmix:1")):
         yield str(number), text
 
 

@@ -28,6 +28,8 @@ typedef enum kind {
     SCALE,
     NOISE,
     MASK,
+    MIXUP,
+    CUTMIX,
     KINDS, /* how many there are */
 } kind;
 
@@ -112,6 +114,8 @@ static const form forms[KINDS] = {
               true,
               0,
               {65535, 65535}},
+    [MIXUP] = {"mixup", "mixup:A", "mixup:A, A being 0.05 to 10", 1, 1, false, 0.05, {10}},
+    [CUTMIX] = {"cutmix", "cutmix:A", "cutmix:A, A being 0.05 to 10", 1, 1, false, 0.05, {10}},
 };
 
 static void take(sh_augment *augment, kind which, const double *number, int count)
@@ -153,6 +157,12 @@ static void take(sh_augment *augment, kind which, const double *number, int coun
     case MASK:
         augment->mask[0] = (uint32_t)number[0];
         augment->mask[1] = (uint32_t)number[1];
+        break;
+    case MIXUP:
+        augment->mixup = number[0];
+        break;
+    case CUTMIX:
+        augment->cutmix = number[0];
         break;
     case KINDS:
         break;
@@ -201,7 +211,7 @@ static bool read_numbers(double number[NUMBERS_MOST], int *count, const form *f,
 
 static sh_status fail_unknown(const char *list, const char *name, size_t length)
 {
-    char all[256];
+    char all[384];
     size_t used = 0;
     for (int i = 0; i < KINDS && used < sizeof all; i++)
         used += (size_t)snprintf(all + used, sizeof all - used, "%s, ", forms[i].shown);
@@ -272,6 +282,11 @@ bool sh_augment_distorts(const sh_augment *augment)
 {
     return augment->shift > 0 || augment->scale > 0 || augment->noise > 0 || augment->mask[0] > 0 ||
            augment->mask[1] > 0;
+}
+
+bool sh_augment_mixes(const sh_augment *augment)
+{
+    return augment->mixup > 0 || augment->cutmix > 0;
 }
 
 sh_random sh_augment_random(sh_augment_part part, uint64_t seed, uint32_t epoch, uint32_t index)

@@ -38,6 +38,8 @@ typedef struct sh_augment {
     double scale;        /* the range of a factor, each way */
     double noise;        /* a standard deviation */
     uint32_t mask[2];    /* the most rows and columns */
+    double mixup;        /* A of Beta(A, A) */
+    double cutmix;       /* likewise */
 } sh_augment;
 
 /* The parts that draw, each its own sequence. Part of the course: never renumber, only append. */
@@ -53,6 +55,7 @@ typedef enum sh_augment_part {
     SH_AUGMENT_SCALE = 8,
     SH_AUGMENT_NOISE = 9,
     SH_AUGMENT_MASK = 10,
+    SH_AUGMENT_MIXING = 11,
 } sh_augment_part;
 
 /* Which part of the image, padded with black without end, is seen: as large as the image itself. */
@@ -86,16 +89,22 @@ typedef struct sh_view {
  *     noise:S              plus normal noise of standard deviation S
  *     mask:F/T             a band of 0 to F rows and one of 0 to T columns become 0 (SpecAugment)
  *
+ * All, last (augment/mixing.h):
+ *
+ *     mixup:A, cutmix:A    mixed with another sample, and so the targets; the weight is from
+ *                          Beta(A, A)
+ *
  * Fails with SH_INVALID, saying what there is.
  */
 sh_status sh_augment_parse(sh_augment *augment, const char *list) SHOAL_CHECKED;
 
-/* Whether it has crop or flip, jitter, anything but crop and flip that changes images, and what
- * changes numbers. */
+/* Whether it has crop or flip, jitter, anything but crop and flip that changes images, what changes
+ * numbers, and mixup or cutmix. */
 bool sh_augment_moves(const sh_augment *augment);
 bool sh_augment_jitters(const sh_augment *augment);
 bool sh_augment_retouches(const sh_augment *augment);
 bool sh_augment_distorts(const sh_augment *augment);
+bool sh_augment_mixes(const sh_augment *augment);
 
 /* How crop and flip show sample `index` of the training split in an epoch. */
 sh_view sh_augment_draw(const sh_augment *augment, uint64_t seed, uint32_t epoch, uint32_t index);

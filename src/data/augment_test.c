@@ -32,6 +32,7 @@ static void lists_are_understood(void **state)
         {"shift:3,noise:0.05", {.shift = 3, .noise = 0.05}},
         {"scale:0.1,mask:8/20", {.scale = 0.1, .mask = {8, 20}}},
         {"mask:0/5", {.mask = {0, 5}}},
+        {"mixup:0.2,cutmix:1", {.mixup = 0.2, .cutmix = 1}},
         {"erase", {.erase = 0.5}},
         {"erase:1", {.erase = 1}},
     };
@@ -50,6 +51,8 @@ static void lists_are_understood(void **state)
         assert_true(augment.noise == cases[i].expected.noise);
         assert_int_equal(augment.mask[0], cases[i].expected.mask[0]);
         assert_int_equal(augment.mask[1], cases[i].expected.mask[1]);
+        assert_true(augment.mixup == cases[i].expected.mixup);
+        assert_true(augment.cutmix == cases[i].expected.cutmix);
         assert_true(augment.rotate == cases[i].expected.rotate);
         assert_true(augment.resized_crop == cases[i].expected.resized_crop);
     }
@@ -62,7 +65,7 @@ static void other_lists_say_what_there_is(void **state)
         const char *list, *part;
     } cases[] = {
         {"turn", "--augment turn: unknown 'turn'; there is: resized-crop[:MIN], "},
-        {"turn", "mask:F/T, for example crop:4,flip"},
+        {"turn", "mask:F/T, mixup:A, cutmix:A, for example crop:4,flip"},
         {"crop,turn,flip", "--augment crop,turn,flip: unknown 'turn'; there is"},
         {"crop,", "--augment crop,: unknown ''; there is"},
         {",flip", "unknown ''; there is"},
@@ -108,6 +111,9 @@ static void other_lists_say_what_there_is(void **state)
         {"mask:5", "--augment mask:5: write mask:F/T, the most rows (frequencies) and columns"},
         {"mask:5/5/5", "write mask:F/T"},
         {"mask:5/65536", "write mask:F/T"},
+        {"mixup", "--augment mixup: write mixup:A, A being 0.05 to 10"},
+        {"mixup:0", "write mixup:A"},
+        {"cutmix:11", "--augment cutmix:11: write cutmix:A, A being 0.05 to 10"},
         {"erase:0", "--augment erase:0: write erase or erase:P, P being 0.01 to 1"},
         {"erase:2", "write erase or erase:P"},
     };

@@ -25,6 +25,7 @@
 
 #include "data/augment.h"
 #include "data/augment/distort.h"
+#include "data/augment/mixing.h"
 #include "data/augment/retouch.h"
 
 #define LEVELS 256
@@ -61,6 +62,11 @@ static sh_status parse(sh_augment *augment, normalization *by, const sh_pipeline
     static const char *const names[] = {"dataset", "imagenet", "none"};
     const char *name = options->normalize;
     SH_TRY(sh_augment_parse(augment, options->augment == NULL ? "" : options->augment));
+    if (sh_augment_mixes(augment) && !options->mixes)
+        return sh_fail(SH_INVALID,
+                       "--augment %s: mixup and cutmix need a loss of two targets, which this "
+                       "training does not have; leave them out",
+                       options->augment);
     if (options->resize != 0 &&
         (options->resize < SH_PIPELINE_SIDE_LEAST || options->resize > SIDE_MOST))
         return sh_fail(SH_INVALID, "--resize %u: must be %d to %d pixels", options->resize,
@@ -146,6 +152,10 @@ static sh_status prepare_floats(sh_pipeline *p, normalization by)
                        p->info.name);
     if (by == BY_IMAGENET)
         return sh_fail(SH_INVALID, "--normalize imagenet: is for images; %s has numbers",
+                       p->info.name);
+    if (p->augment.cutmix > 0 && p->info.height * p->info.width == 1)
+        return sh_fail(SH_INVALID,
+                       "--augment cutmix: cuts in time or space; %s has single numbers, use mixup",
                        p->info.name);
     p->distorts = sh_augment_distorts(&p->augment);
     return sh_distort_check(&p->augment, p->info.name, p->info.height, p->info.width);
@@ -420,4 +430,32 @@ sh_status sh_pipeline_read(const sh_pipeline *pipeline, sh_split split, uint32_t
     if (p->resizes || (split == SH_SPLIT_TRAIN && p->moves))
         return read_moved(p, split, index, view, values, target);
     return read_plain(p, split, index, values, target);
+}
+
+bool sh_pipeline_mixes(const sh_pipeline *pipeline)
+{
+    return sh_augment_mixes(&pipeline->augment);
+}
+
+sh_status sh_pipeline_read_mixed(const sh_pipeline *pipeline, uint32_t epoch, uint32_t index,
+                                 float *values, float *spare, void *target, void *other_target,
+                                 float *weight)
+{
+    const sh_dataset_info *info = &pipeline->info;
+    SH_TRY(sh_pipeline_read(pipeline, SH_SPLIT_TRAIN, epoch, index, values, target));
+    if (!sh_pipeline_mixes(pipeline)) {
+        const size_t bytes = sh_target_bytes(info->target, info->outputs);
+        if (bytes > 0)
+            memcpy(other_target, target, bytes);
+        *weight = 1;
+        return SH_OK;
+    }
+    const sh_mix_shape shape = {(uint32_t)info->channels, (uint32_t)info->height,
+                                (uint32_t)info->width};
+    const sh_mix mix = sh_mixing_draw(&pipeline->augment, shape, info->count[SH_SPLIT_TRAIN],
+                                      pipeline->seed, epoch, index);
+    SH_TRY(sh_pipeline_read(pipeline, SH_SPLIT_TRAIN, epoch, mix.partner, spare, other_target));
+    sh_mixing_apply(&mix, values, spare, shape);
+    *weight = mix.weight;
+    return SH_OK;
 }

@@ -9,6 +9,7 @@
 #include "base/test.h"
 #include "data/augment.h"
 #include "data/augment/distort.h"
+#include "data/augment/mixing.h"
 #include "data/augment/retouch.h"
 #include "data/dataset_impl.h"
 #include "data/fixture.h"
@@ -292,11 +293,53 @@ static void numbers_are_no_images(void **state)
         {{.augment = "mask:1/5"}, "--augment mask:1/5: must be smaller than the samples"},
         {{.normalize = "imagenet"}, "--normalize imagenet: is for images; sensors has numbers"},
     };
+    sh_pipeline *pipeline = NULL;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        sh_pipeline *pipeline = NULL;
         assert_fails(open_numbers(&pipeline, 2, 1, 30, &cases[i].options), SH_INVALID,
                      cases[i].part);
         assert_null(pipeline);
+    }
+    const sh_pipeline_options cuts = {.augment = "cutmix:1", .mixes = true};
+    assert_fails(open_numbers(&pipeline, 30, 1, 1, &cuts), SH_INVALID,
+                 "--augment cutmix: cuts in time or space; sensors has single numbers, use mixup");
+}
+
+static void samples_are_mixed_with_others(void **state)
+{
+    (void)state;
+    enum { COUNT = 2 * 30 };
+    static const char *const lists[] = {"shift:5", "mixup:0.4,noise:0.1", "cutmix:1,shift:2"};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        sh_augment augment;
+        sh_pipeline *pipeline;
+        assert_ok(sh_augment_parse(&augment, lists[i]));
+        assert_ok(
+            open_numbers(&pipeline, 2, 1, 30,
+                         &(sh_pipeline_options){.augment = lists[i], .seed = 6, .mixes = true}));
+        assert_int_equal(sh_pipeline_mixes(pipeline), i > 0);
+        for (uint32_t draw = 0; draw < 12; draw++) {
+            const uint32_t epoch = draw / SAMPLES, index = draw % SAMPLES;
+            const sh_mix_shape shape = {2, 1, 30};
+            float values[COUNT], spare[COUNT], own[COUNT], weight;
+            int32_t target, other;
+            assert_ok(sh_pipeline_read_mixed(pipeline, epoch, index, values, spare, &target, &other,
+                                             &weight));
+            assert_int_equal(target, index);
+            memcpy(own, read_sample(pipeline, SH_SPLIT_TRAIN, epoch, index), sizeof own);
+            sh_mix mix = {.partner = index, .weight = 1};
+            if (i > 0)
+                mix = sh_mixing_draw(&augment, shape, SAMPLES, 6, epoch, index);
+            assert_int_equal(other, mix.partner);
+            assert_int_equal(other == target, i == 0);
+            assert_true(weight == mix.weight);
+            sh_mixing_apply(&mix, own, read_sample(pipeline, SH_SPLIT_TRAIN, epoch, mix.partner),
+                            shape);
+            assert_memory_equal(values, own, sizeof own);
+        }
+        assert_fails(sh_pipeline_read_mixed(pipeline, 0, SAMPLES, &(float){0}, &(float){0},
+                                            &(int32_t){0}, &(int32_t){0}, &(float){0}),
+                     SH_INVALID, "sensors has no training sample 4");
+        sh_pipeline_close(pipeline);
     }
 }
 
@@ -462,6 +505,9 @@ static void wrong_options_are_refused(void **state)
         {{.augment = "crop,noise:1"},
          true,
          "--augment: shift, scale, noise and mask are for numbers; digits has images"},
+        {{.augment = "mixup:0.2"},
+         false,
+         "--augment mixup:0.2: mixup and cutmix need a loss of two targets"},
         {{.augment = "crop:28"},
          true,
          "--augment crop:28: must be smaller than the images, which have 28 x 28 pixels"},
@@ -535,6 +581,7 @@ int main(void)
         cmocka_unit_test(large_images_can_be_augmented),
         cmocka_unit_test(training_numbers_are_distorted),
         cmocka_unit_test(numbers_are_no_images),
+        cmocka_unit_test(samples_are_mixed_with_others),
         cmocka_unit_test(validation_is_never_augmented),
         cmocka_unit_test(resizing_is_pytorchs),
         cmocka_unit_test(views_are_resized),

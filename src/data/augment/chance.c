@@ -24,3 +24,30 @@ double sh_chance_normal(sh_random *random)
             return u * sqrt(-2 * sh_real_log(s) / s);
     }
 }
+
+/* Above 0 and below 1. */
+static double inner_uniform(sh_random *random)
+{
+    return ((double)sh_random_next(random) + 0.5) * 0x1p-32;
+}
+
+static double draw_gamma(sh_random *random, double shape)
+{
+    if (shape < 1) {
+        const double larger = draw_gamma(random, shape + 1);
+        return larger * sh_real_exp(sh_real_log(inner_uniform(random)) / shape);
+    }
+    const double d = shape - 1.0 / 3, c = 1 / sqrt(9 * d);
+    for (;;) {
+        const double x = sh_chance_normal(random), root = 1 + c * x, v = root * root * root;
+        const double u = inner_uniform(random);
+        if (root > 0 && sh_real_log(u) < x * x / 2 + d * (1 - v + sh_real_log(v)))
+            return d * v;
+    }
+}
+
+double sh_chance_beta(sh_random *random, double a)
+{
+    const double x = draw_gamma(random, a), y = draw_gamma(random, a);
+    return x / (x + y);
+}

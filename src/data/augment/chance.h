@@ -23,4 +23,8 @@ bool sh_chance_happens(sh_random *random, double probability);
 /* Standard normal: the polar method (G. Marsaglia, T. Bray, SIAM Review 6, 1964). */
 double sh_chance_normal(sh_random *random);
 
+/* Beta(a, a), a from 0.05 to 10, by two gamma numbers (G. Marsaglia, W. W. Tsang: "A simple method
+ * for generating gamma variables", 2000). */
+double sh_chance_beta(sh_random *random, double a);
+
 #endif

@@ -58,12 +58,35 @@ static void normal_numbers_have_their_moments(void **state)
     assert_true(fabs(beyond - 0.0455) < 0.005);
 }
 
+/* Mean 1/2, variance 1 / (4 (2 a + 1)), and as often below a quarter as above three. */
+static void beta_numbers_have_their_moments(void **state)
+{
+    (void)state;
+    static const double cases[] = {0.05, 0.2, 0.5, 1, 2, 10};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        sh_random random = sh_random_for(4, SH_RANDOM_TEST, (uint32_t)k, 0);
+        const double variance = 0.25 / (2 * cases[k] + 1);
+        double mean = 0, squares = 0, tails = 0;
+        for (int i = 0; i < DRAWS; i++) {
+            const double x = sh_chance_beta(&random, cases[k]);
+            assert_true(x >= 0 && x <= 1);
+            mean += x / DRAWS;
+            squares += (x - 0.5) * (x - 0.5) / DRAWS;
+            tails += (x < 0.25 ? 1.0 : x > 0.75 ? -1.0 : 0) / DRAWS;
+        }
+        assert_true(fabs(mean - 0.5) < 4.5 * sqrt(variance / DRAWS));
+        assert_true(fabs(squares - variance) < 0.04 * variance);
+        assert_true(fabs(tails) < 4.5 / sqrt(DRAWS));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(uniform_numbers_fill_their_range),
         cmocka_unit_test(chances_are_kept),
         cmocka_unit_test(normal_numbers_have_their_moments),
+        cmocka_unit_test(beta_numbers_have_their_moments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
