@@ -192,6 +192,40 @@ static void what_does_not_fit_is_refused(void **state)
     assert_ok(sh_distort_check(&augment, "series", 1, 6));
 }
 
+/* As golden_pictures of the test beside this one. */
+static void golden_samples(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *list;
+        uint32_t sum;
+    } golden[] = {
+        {"shift:4", 0xad490000},
+        {"scale:0.25", 0x477305ab},
+        {"noise:0.5", 0x84b5c9c1},
+        {"mask:3/6", 0x9bef0000},
+        {"mask:3/6,noise:0.1,scale:0.25,shift:4", 0x2d2626a4},
+    };
+    uint32_t failed = 0;
+    for (size_t i = 0; i < sizeof golden / sizeof *golden; i++) {
+        uint32_t sum = 0;
+        for (uint32_t index = 0; index < 100; index++) {
+            float seen[COUNT];
+            distort(seen, golden[i].list, 1, index % 3, index);
+            for (uint32_t k = 0; k < COUNT; k++) {
+                uint32_t bits;
+                memcpy(&bits, &seen[k], sizeof bits);
+                sum = sum * 31 + bits;
+            }
+        }
+        if (sum != golden[i].sum) {
+            print_error("%s: the sum is 0x%08x\n", golden[i].list, sum);
+            failed++;
+        }
+    }
+    assert_int_equal(failed, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -199,6 +233,7 @@ int main(void)
         cmocka_unit_test(channels_are_scaled),
         cmocka_unit_test(noise_has_its_deviation),
         cmocka_unit_test(masks_are_bands),
+        cmocka_unit_test(golden_samples),
         cmocka_unit_test(samples_belong_to_seed_epoch_and_sample),
         cmocka_unit_test(what_does_not_fit_is_refused),
     };

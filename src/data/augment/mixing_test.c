@@ -132,6 +132,36 @@ static void mixtures_belong_to_seed_epoch_and_sample(void **state)
     assert_in_range(equal, 0, 3);
 }
 
+/* As golden_pictures of retouch's test. */
+static void golden_mixtures(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *list;
+        uint32_t sum;
+    } golden[] = {
+        {"mixup:0.2", 0xc6081978}, {"cutmix:1", 0xdf5ce63f}, {"mixup:4,cutmix:0.5", 0xc41745e0}};
+    uint32_t failed = 0;
+    for (size_t i = 0; i < sizeof golden / sizeof *golden; i++) {
+        const sh_augment augment = parse(golden[i].list);
+        uint32_t sum = 0;
+        for (uint32_t index = 0; index < 1000; index++) {
+            const sh_mix mix = sh_mixing_draw(&augment, image, 1000, 1, index % 3, index);
+            uint32_t bits;
+            memcpy(&bits, &mix.weight, sizeof bits);
+            const uint32_t facts[] = {bits,         mix.partner,    mix.cuts,     mix.box.top,
+                                      mix.box.left, mix.box.height, mix.box.width};
+            for (size_t k = 0; k < sizeof facts / sizeof *facts; k++)
+                sum = sum * 31 + facts[k];
+        }
+        if (sum != golden[i].sum) {
+            print_error("%s: the sum is 0x%08x\n", golden[i].list, sum);
+            failed++;
+        }
+    }
+    assert_int_equal(failed, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -140,6 +170,7 @@ int main(void)
         cmocka_unit_test(boxes_are_what_the_weight_says),
         cmocka_unit_test(each_is_chosen_for_half),
         cmocka_unit_test(samples_are_mixed),
+        cmocka_unit_test(golden_mixtures),
         cmocka_unit_test(mixtures_belong_to_seed_epoch_and_sample),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
