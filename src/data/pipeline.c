@@ -271,6 +271,16 @@ const sh_dataset *sh_pipeline_dataset(const sh_pipeline *pipeline)
     return pipeline->dataset;
 }
 
+size_t sh_pipeline_stack_bytes(const sh_pipeline *pipeline)
+{
+    const size_t image = sh_dataset_bytes(pipeline->source);
+    const size_t rows = 3 * SIDE_MOST * sizeof(float);
+    const size_t resizing = pipeline->resizes ? rows : 0;
+    if (pipeline->retouches)
+        return 2 * image + resizing + SH_PICTURE_STACK_BYTES;
+    return pipeline->moves || pipeline->resizes ? image + resizing : 0;
+}
+
 void sh_pipeline_close(sh_pipeline *pipeline)
 {
     if (pipeline == NULL)

@@ -69,6 +69,9 @@ const sh_dataset_info *sh_pipeline_about(const sh_pipeline *pipeline);
 /* The data set behind it. Borrowed until the pipeline is closed. */
 const sh_dataset *sh_pipeline_dataset(const sh_pipeline *pipeline);
 
+/* About the stack that a thread touches while it reads, in bytes: for planning memory. */
+size_t sh_pipeline_stack_bytes(const sh_pipeline *pipeline);
+
 /*
  * Reads sample `index` of a split as seen in `epoch` (from 0; means nothing for validation):
  * `values` gets channels * height * width floats, [C][H][W], `target` its target, as

@@ -343,6 +343,32 @@ static void samples_are_mixed_with_others(void **state)
     }
 }
 
+/* What is planned for is what is used: the images, and some rows. */
+static void stack_is_known(void **state)
+{
+    (void)state;
+    static const struct {
+        sh_pipeline_options options;
+        size_t least, most;
+    } cases[] = {
+        {{.augment = ""}, 0, 0},
+        {{.augment = "crop"}, 784, 784},
+        {{.resize = 64}, 784, 784 + 16384},
+        {{.augment = "erase"}, 2 * 784, 2 * 784 + 40000},
+        {{.augment = "trivial,flip", .resize = 64}, 2 * 784, 2 * 784 + 56384},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        sh_pipeline *pipeline;
+        assert_ok(sh_pipeline_open(&pipeline, "digits:7/3", &cases[i].options));
+        assert_in_range(sh_pipeline_stack_bytes(pipeline), cases[i].least, cases[i].most);
+        sh_pipeline_close(pipeline);
+    }
+    sh_pipeline *pipeline; /* numbers are changed where they are */
+    assert_ok(open_numbers(&pipeline, 2, 1, 30, &(sh_pipeline_options){.augment = "noise:1"}));
+    assert_int_equal(sh_pipeline_stack_bytes(pipeline), 0);
+    sh_pipeline_close(pipeline);
+}
+
 static void validation_is_never_augmented(void **state)
 {
     (void)state;
@@ -582,6 +608,7 @@ int main(void)
         cmocka_unit_test(training_numbers_are_distorted),
         cmocka_unit_test(numbers_are_no_images),
         cmocka_unit_test(samples_are_mixed_with_others),
+        cmocka_unit_test(stack_is_known),
         cmocka_unit_test(validation_is_never_augmented),
         cmocka_unit_test(resizing_is_pytorchs),
         cmocka_unit_test(views_are_resized),

@@ -18,6 +18,8 @@
 
 #define SH_PICTURE_SIDE_MOST 1024 /* pixels of height and width */
 
+#define SH_PICTURE_STACK_BYTES 36864 /* at most, of each operation and what calls it */
+
 typedef struct sh_picture {
     uint8_t *bytes;                   /* [C][H][W]; borrowed */
     uint8_t *spare;                   /* as many, undefined; operations may exchange the two */
