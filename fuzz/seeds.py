@@ -344,6 +344,15 @@ def label_forms():
     yield "other", b"{label}.wav\na/b.flac"
 
 
+def series():
+    """data/series/series_rows.h: the first byte is where the second file begins."""
+    def pair(first, second):
+        return bytes([len(first)]) + first + second
+    yield "labels", pair(b"timestamp,x,y,what\n0,1,2,a\n16,,2.5,a\n32,3,?,bb\n\n\n", b"timestamp,x,y,what\n0,1e3,-2,c\n")
+    yield "numbers", pair(b"1;2\n3;4\n", b"5;6\n")
+    yield "odd", pair(b"x,y\n1,2\n3,inf\n", b"y,x\n1,2\n")
+
+
 def main():
     for noun, seeds in (
             ("frame", frames),
@@ -368,6 +377,7 @@ def main():
             ("table", tables),
             ("recording", recordings),
             ("label_form", label_forms),
+            ("series", series),
     ):
         folder = Path(sys.argv[1]) / noun
         folder.mkdir(parents=True, exist_ok=True)
