@@ -30,6 +30,13 @@ static inline void zip_begin(zip_made *z)
     memset(z, 0, sizeof *z);
 }
 
+/* Copies bytes that are no text. */
+static inline void zip_copy(uint8_t *to, const void *bytes, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        to[i] = ((const uint8_t *)bytes)[i];
+}
+
 static inline uint8_t *zip_put(uint8_t *at, uint64_t value, int bytes)
 {
     for (int i = 0; i < bytes; i++)
@@ -71,16 +78,16 @@ static inline void zip_add(zip_made *z, const char *name, const void *content, s
     } else {
         memcpy(body, content, count);
     }
-    memcpy(head, "PK\3\4", 4);
+    zip_copy(head, "PK\3\4", 4);
     zip_put(zip_figures(head + 4, deflated, crc, packed, count, length), 0, 2);
-    memcpy(head + 30, name, length);
+    zip_copy(head + 30, name, length);
     z->count += 30 + length + packed;
     uint8_t *entry = z->directory + z->directory_bytes;
-    memcpy(entry, "PK\1\2", 4);
+    zip_copy(entry, "PK\1\2", 4);
     zip_put(entry + 4, 20, 2);
     zip_figures(entry + 6, deflated, crc, packed, count, length);
     zip_put(entry + 42, head_at, 4);
-    memcpy(entry + 46, name, length);
+    zip_copy(entry + 46, name, length);
     z->directory_bytes += 46 + length;
     z->members++;
 }
@@ -91,7 +98,7 @@ static inline void zip_end(zip_made *z)
     memcpy(z->bytes + z->count, z->directory, z->directory_bytes);
     z->count += z->directory_bytes;
     uint8_t *end = z->bytes + z->count;
-    memcpy(end, "PK\5\6", 4);
+    zip_copy(end, "PK\5\6", 4);
     uint8_t *at = zip_put(zip_put(zip_put(end + 4, 0, 4), z->members, 2), z->members, 2);
     zip_put(zip_put(at, z->directory_bytes, 4), z->directory_at, 4);
     z->count += 22;
