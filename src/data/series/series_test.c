@@ -101,8 +101,9 @@ static void groups_stand_in_one_split(void **state)
     (void)state;
     char name[64];
     for (int i = 0; i < 24; i++) {
-        snprintf(name, sizeof name, "%s.%d.%d.csv", i % 2 == 0 ? "up" : "down", i / 4, i);
-        put(name, 8, i / 4, NULL);
+        const int group = i / 4;
+        snprintf(name, sizeof name, "%s.%d.%d.csv", i % 2 == 0 ? "up" : "down", group, i);
+        put(name, 8, group, NULL);
     }
     sh_dataset *data;
     assert_ok(open_data(&data, "",
