@@ -82,6 +82,10 @@ typedef struct sh_option {
 /* The job's and the device's options; SH_OPTION_END ends the list. Static storage. */
 SHOAL_API const sh_option *sh_options(void);
 
+/* Whether it is one of the job's that decide how samples are read and prepared, for training and
+ * for every later use of the weights: --resize and --target, not --augment. */
+SHOAL_API bool sh_option_reads(const sh_option *option);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,25 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <math.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "base/quantity.h"
 #include "base/utf8.h"
 #include "cli/command.h"
 #include "cli/console.h"
+#include "cli/figures_output.h"
 #include "cli/json_file.h"
 #include "shoal/shoal.h"
 
+#define WORST 1000 /* samples that --errors lists */
+
 typedef struct eval_values {
     sh_eval_options options;
-    const char *json;
-    bool quiet, verbose;
+    const char *json, *errors;
+    bool quiet, verbose, confusion;
 } eval_values;
 
 #define FIELD(member) offsetof(eval_values, member)
 
 static const sh_option options[] = {
+    {SH_OPTION_FLAG, .name = "confusion",
+     .help = "print a table of the classes and which are taken for which",
+     .offset = FIELD(confusion)},
+    {SH_OPTION_TEXT, .name = "errors", .value = "FILE",
+     .help = "write the 1,000 samples with the largest losses to FILE, as CSV ('-': standard "
+             "output)",
+     .offset = FIELD(errors)},
     {SH_OPTION_TEXT, .name = "weights", .value = "FILE",
-     .help = "a safetensors file, or the folder of a run", .offset = FIELD(options.weights)},
+     .help = "of MODEL: a safetensors file, or the folder of a run",
+     .offset = FIELD(options.weights)},
     {SH_OPTION_U32, .name = "lanes", .value = "N", .help = "cores to compute on (default all)",
      .offset = FIELD(options.lanes), .min = 1, .max = 4096},
     {SH_OPTION_BYTES, .name = "memory", .value = "BYTES",
@@ -39,58 +50,111 @@ static const sh_option options[] = {
     {.kind = SH_OPTION_END},
 };
 
+static void print_result(const sh_eval_result *result, const json_t *figures)
+{
+    sh_quantity a;
+    char clean[SH_RUN_BYTES];
+    printf("model       %s, %s\n", sh_utf8_clean(clean, sizeof clean, result->model),
+           sh_quantity_count(&a, result->parameters, "parameter"));
+    printf("data        %s, %s\n", sh_utf8_clean(clean, sizeof clean, result->data),
+           sh_quantity_count(&a, result->samples, "sample"));
+    printf("file        %s\n", sh_utf8_clean(clean, sizeof clean, result->weights));
+    printf("weights     %s\n", sh_utf8_clean(clean, sizeof clean, result->weights_hash));
+    printf("loss        %s\n", sh_quantity_loss(&a, result->loss));
+    sh_figures_print(figures);
+    printf("time        %s\n", sh_quantity_duration(&a, result->seconds));
+}
+
+/* `figures` is taken over. */
+static json_t *result_json(const sh_eval_result *result, json_t *figures)
+{
+    json_t *json = json_pack(
+        "{s:o, s:o, s:o, s:I, s:I, s:o, s:o, s:o, s:o, s:o}", "model", sh_json_text(result->model),
+        "data", sh_json_text(result->data), "weights", sh_json_text(result->weights), "parameters",
+        (json_int_t)result->parameters, "samples", (json_int_t)result->samples, "loss",
+        sh_json_number(result->loss), "accuracy", sh_json_number(result->accuracy), "mae",
+        sh_json_number(result->mae), "seconds", sh_json_number(result->seconds), "weights_hash",
+        sh_json_text(result->weights_hash));
+    sh_json_set(&json, "metrics", figures);
+    return json;
+}
+
+static int show(const eval_values *given, const sh_eval_result *result)
+{
+    int code = SH_EXIT_DONE;
+    const bool prints =
+        !given->quiet && !sh_json_is_output(given->json) && !sh_json_is_output(given->errors);
+    json_t *figures = json_loads(result->metrics, 0, NULL);
+    if (figures == NULL)
+        return sh_console_fail("not enough memory");
+    if (result->note[0] != '\0')
+        sh_console_note("%s", result->note);
+    if (prints)
+        print_result(result, figures);
+    if (prints && given->confusion)
+        code = sh_figures_print_classes(figures);
+    if (code == SH_EXIT_DONE && given->errors != NULL &&
+        sh_result_file_write("--errors", given->errors, result->worst) != SH_OK)
+        code = sh_console_fail("%s", sh_message());
+    return sh_command_write_json(given->json, result_json(result, figures), code);
+}
+
 static int run(const sh_arguments *arguments, void *values)
 {
     eval_values *given = values;
-    const sh_eval_options *asked = &given->options;
-    if (asked->weights == NULL)
-        return sh_console_misuse("eval", "eval: needs --weights FILE");
+    sh_eval_options *asked = &given->options;
+    const char *first = arguments->positionals[0];
+    const bool two = arguments->positional_count == 2;
+    if (asked->weights != NULL && !two)
+        return sh_console_misuse("eval", "eval: needs MODEL DATA with --weights");
+    if (asked->weights == NULL && access(first, F_OK) != 0)
+        return sh_console_misuse("eval",
+                                 "eval: there is no run %.160s; needs RUN, or MODEL DATA "
+                                 "--weights FILE",
+                                 first);
     if (given->json != NULL && sh_json_file_check(given->json) != SH_OK)
         return sh_console_fail("%s", sh_message());
+    if (given->errors != NULL && !sh_json_is_output(given->errors) &&
+        sh_result_file_check("--errors", given->errors) != SH_OK)
+        return sh_console_fail("%s", sh_message());
+    if (sh_json_is_output(given->json) && sh_json_is_output(given->errors))
+        return sh_console_misuse("eval", "eval: --json and --errors cannot both be '-'");
     if (given->verbose)
         sh_log_set(0, sh_console_log, NULL);
-    given->options.model = arguments->positionals[0];
-    given->options.data = arguments->positionals[1];
+    asked->data = two ? arguments->positionals[1] : NULL;
+    if (asked->weights != NULL)
+        asked->model = first;
+    else
+        asked->weights = first;
+    asked->worst = given->errors != NULL ? WORST : 0;
     sh_eval_result result;
     if (sh_eval(asked, &result) != SH_OK)
         return sh_console_fail("%s", sh_message());
-    if (!given->quiet && !sh_json_is_output(given->json)) {
-        sh_quantity a;
-        char clean[SH_RUN_BYTES];
-        printf("model       %s, %s\n", sh_utf8_clean(clean, sizeof clean, asked->model),
-               sh_quantity_count(&a, result.parameters, "parameter"));
-        printf("data        %s, %s\n", sh_utf8_clean(clean, sizeof clean, asked->data),
-               sh_quantity_count(&a, result.samples, "sample"));
-        printf("weights     %s\n", sh_utf8_clean(clean, sizeof clean, result.weights_hash));
-        printf("loss        %s\n", sh_quantity_loss(&a, result.loss));
-        if (isnan(result.accuracy))
-            printf("error       %s, mean absolute\n", sh_quantity_loss(&a, result.mae));
-        else
-            printf("accuracy    %s\n", sh_quantity_percent(&a, result.accuracy, 2));
-        printf("time        %s\n", sh_quantity_duration(&a, result.seconds));
-    }
-    json_t *json = json_pack(
-        "{s:o, s:o, s:o, s:I, s:I, s:o, s:o, s:o, s:o}", "model", sh_json_text(asked->model),
-        "data", sh_json_text(asked->data), "weights", sh_json_text(asked->weights), "parameters",
-        (json_int_t)result.parameters, "samples", (json_int_t)result.samples, "loss",
-        sh_json_number(result.loss), "accuracy", sh_json_number(result.accuracy), "mae",
-        sh_json_number(result.mae), "seconds", sh_json_number(result.seconds), "weights_hash",
-        sh_json_text(result.weights_hash));
-    return sh_command_write_json(given->json, json, SH_EXIT_DONE);
+    const int code = show(given, &result);
+    sh_eval_result_release(&result);
+    return code;
 }
 
 const sh_command sh_eval_command = {
     .name = "eval",
-    .usage = "MODEL DATA --weights FILE [options]",
-    .summary = "measures trained weights",
-    .details = "How images were resized and normalised in training is taken from the weights where "
-               "a run has\nwritten them.\n"
-               "\nexamples:\n"
-               "  shoal eval lenet mnist:DIR --weights runs/RUN\n"
-               "  shoal eval lenet cifar10:DIR --weights lenet.safetensors --normalize imagenet\n",
+    .usage = "RUN [DATA] [options]",
+    .summary = "measures a trained model",
+    .details =
+        "RUN is the folder of a training, whose best checkpoint is measured where it kept one, "
+        "else the last,\nor a checkpoint itself. The validation samples of its own data are "
+        "measured, or those of DATA, read and\nprepared as in training. shoal eval MODEL DATA "
+        "--weights FILE measures weights of any origin.\n"
+        "\nROC AUC: how likely a sample of a class has a higher score for it than another one. AP: "
+        "mean precision\nover recall. R2: the part of the targets' variance that the model "
+        "explains. error 95 %: 95 % of the samples\nhave no larger error, a threshold for "
+        "anomalies.\n"
+        "\nexamples:\n"
+        "  shoal eval runs/RUN --confusion\n"
+        "  shoal eval runs/RUN photos:NEW --errors worst.csv\n"
+        "  shoal eval lenet mnist:DIR --weights lenet.safetensors --normalize imagenet\n",
     .options = options,
     .values_bytes = sizeof(eval_values),
-    .positionals_least = 2,
+    .positionals_least = 1,
     .positionals_most = 2,
     .run = run,
 };

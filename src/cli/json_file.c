@@ -54,14 +54,14 @@ sh_status sh_result_file_check(const char *option, const char *path)
     return error == 0 ? SH_OK : refuse(option, path, error);
 }
 
-/* The text and a newline, or errno says why not. Closes the descriptor; -1 is none. */
+/* The text, or errno says why not. Closes the descriptor; -1 is none. */
 static bool write_and_close(int descriptor, const char *text, bool sync)
 {
     FILE *file = descriptor < 0 ? NULL : fdopen(descriptor, "w");
     if (file == NULL)
         return false;
     const bool good =
-        fprintf(file, "%s\n", text) >= 0 && fflush(file) == 0 && (!sync || fsync(descriptor) == 0);
+        fputs(text, file) >= 0 && fflush(file) == 0 && (!sync || fsync(descriptor) == 0);
     const int error = errno;
     if (fclose(file) != 0 && good)
         return false;
@@ -89,15 +89,10 @@ static bool replace(const char *path, const char *text)
     return false;
 }
 
-sh_status sh_json_file_write(const char *path, json_t *root)
+sh_status sh_result_file_write(const char *option, const char *path, const char *text)
 {
-    char *text = root == NULL ? NULL : json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
-    json_decref(root);
-    if (text == NULL)
-        return sh_fail(SH_NO_MEMORY, "--json %.200s: not enough memory", path);
     if (sh_json_is_output(path)) {
-        printf("%s\n", text); /* sh_console_finish tells whether it arrived */
-        free(text);
+        fputs(text, stdout); /* sh_console_finish tells whether it arrived */
         return SH_OK;
     }
     char *real = resolve(path);
@@ -110,8 +105,29 @@ sh_status sh_json_file_write(const char *path, json_t *root)
     }
     const int error = errno;
     free(real);
+    return good ? SH_OK : refuse(option, path, error);
+}
+
+static int put_json(const char *piece, size_t bytes, void *file)
+{
+    return fwrite(piece, 1, bytes, file) == bytes ? 0 : -1;
+}
+
+sh_status sh_json_file_write(const char *path, json_t *root)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *file = open_memstream(&text, &bytes);
+    bool good =
+        file != NULL && root != NULL &&
+        json_dump_callback(root, put_json, file, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) == 0 &&
+        fputc('\n', file) != EOF;
+    good = file != NULL && fclose(file) == 0 && good;
+    json_decref(root);
+    const sh_status status = good ? sh_result_file_write("--json", path, text)
+                                  : sh_fail(SH_NO_MEMORY, "--json %.200s: not enough memory", path);
     free(text);
-    return good ? SH_OK : refuse("--json", path, error);
+    return status;
 }
 
 json_t *sh_json_number(double number)

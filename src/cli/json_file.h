@@ -28,6 +28,10 @@ sh_status sh_json_file_check(const char *path) SHOAL_CHECKED;
 /* The same of a file that another option asks for, such as "--trace"; "-" is a file then. */
 sh_status sh_result_file_check(const char *option, const char *path) SHOAL_CHECKED;
 
+/* Writes `text` to the file of another option in the same way; the path "-" is standard output. */
+sh_status sh_result_file_write(const char *option, const char *path,
+                               const char *text) SHOAL_CHECKED;
+
 /*
  * Writes `root`, which it takes over in any case; NULL (memory was out while it was made) fails.
  * On failure a file that was there is as it was, and the message says what to do.

@@ -57,6 +57,13 @@ const sh_option *sh_options(void)
     return options;
 }
 
+/* Their rows stand together. */
+bool sh_option_reads(const sh_option *option)
+{
+    return option->owner == SH_OPTION_OF_JOB && option->offset >= offsetof(sh_job, resize) &&
+           option->offset < offsetof(sh_job, strategy);
+}
+
 void sh_job_init(sh_job *job)
 {
     *job = (sh_job){

@@ -216,6 +216,10 @@ sh_status sh_stage_compute_samples(sh_stage *stage, uint32_t lane, sh_range rang
         sh_score(info->target, info->outputs, range.count, sh_execution_output(execution, 1),
                  sh_execution_output(execution, 2));
     sh_sum_add_loss(stage->replica->sum, loss, range.count, score);
+    if (stage->on_answers != NULL && stage->task.mode == SH_MODEL_EVALUATE)
+        stage->on_answers(stage->context,
+                          &(sh_answers){range, loss, sh_execution_output(execution, 3),
+                                        sh_execution_output(execution, 2)});
     sh_stopwatch_add_run(watch, lane, begun, sh_execution_marked_ns(execution), added);
     return SH_OK;
 }

@@ -83,6 +83,8 @@ typedef struct sh_stage {
     sh_stage_spans spans;
     sh_stage_turn turn;
     sh_stage_times times;
+    void (*on_answers)(void *context, const sh_answers *answers); /* of a validation, or NULL */
+    void *context;
 } sh_stage;
 
 /* The first four members and the schedule are set. */

@@ -120,6 +120,8 @@ sh_status sh_trainer_new(sh_trainer **trainer, const sh_trainer_options *options
     stage->replica = options->replica;
     stage->schedule = sh_schedule_of(&fresh->job, info->count[SH_SPLIT_TRAIN]);
     stage->times.pace_clock = options->pace;
+    stage->on_answers = options->on_answers;
+    stage->context = options->context;
     if (stage->replica->steps > 0 && stage->replica->steps >= stage->schedule.total_steps) {
         stage->replica->phase = SH_PHASE_VALIDATION; /* all that is left to do */
         sh_best_forget(&stage->replica->best);

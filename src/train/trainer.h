@@ -35,6 +35,14 @@ typedef struct sh_stage_outcome {
     double clip; /* of an APPLY: the factor of its gradients; else 1 */
 } sh_stage_outcome;
 
+/* What a validation has computed of consecutive samples (model/model.h: outputs 0, 3, 2); borrowed
+ * for the call. */
+typedef struct sh_answers {
+    sh_range samples;
+    const float *losses, *given; /* [count], [count][outputs] */
+    const void *targets;         /* [count] as tensor/target.h has them */
+} sh_answers;
+
 typedef struct sh_trainer_options {
     const sh_job *job;           /* copied */
     const sh_pipeline *pipeline; /* borrowed until the trainer is freed */
@@ -50,7 +58,8 @@ typedef struct sh_trainer_options {
     void (*on_passed)(void *context, const sh_stage_outcome *outcome); /* the caller's thread */
     /* A step was applied; of a lap, each update that this device has computed. */
     void (*on_times)(void *context, const sh_step_times *times);
-    void *context; /* borrowed as above */
+    void (*on_answers)(void *context, const sh_answers *answers); /* any lane, several at once */
+    void *context;                                                /* borrowed as above */
 } sh_trainer_options;
 
 typedef struct sh_trainer sh_trainer;

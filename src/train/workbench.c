@@ -72,6 +72,7 @@ sh_status sh_workbench_start(sh_workbench *bench, uint32_t lanes, uint64_t memor
                                                 .times = sh_clock_system(),
                                                 .on_passed = bench->on_passed,
                                                 .on_times = bench->on_times,
+                                                .on_answers = bench->on_answers,
                                                 .context = bench->context});
 }
 

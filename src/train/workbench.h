@@ -33,6 +33,7 @@ typedef struct sh_workbench {
     bool shared;
     void (*on_passed)(void *context, const sh_stage_outcome *outcome);
     void (*on_times)(void *context, const sh_step_times *times); /* likewise */
+    void (*on_answers)(void *context, const sh_answers *answers);
     void *context;
 } sh_workbench;
 

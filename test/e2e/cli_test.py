@@ -23,18 +23,18 @@ shoal trains one neural network on many small computers as if they were one.
 
 usage: shoal COMMAND [arguments]
 
-  train MODEL DATA [options]                trains here; other devices may join
-  join TOKEN|- [options]                    lends this device to a running job
-  eval MODEL DATA --weights FILE [options]  measures trained weights
-  bench [options]                           measures what this device can do
-  report RUN... [options]                   says what runs were: tables, or a page with charts
-  plan MODEL DATA [options]                 says what a training would take: memory, time
-  sweep STUDY.yaml [options]                does the trainings of a study, one after the other
-  runs [FOLDER] [options]                   lists trainings, past and under way; exports what was recorded
-  top [RUN] [options]                       shows a training live: progress, devices, where their time goes
-  models [--json FILE]                      lists the built-in models
-  version [--json FILE]                     shows the version, what it was built with, and what it uses
-  help [COMMAND|exit-codes]                 shows how a command is used
+  train MODEL DATA [options]  trains here; other devices may join
+  join TOKEN|- [options]      lends this device to a running job
+  eval RUN [DATA] [options]   measures a trained model
+  bench [options]             measures what this device can do
+  report RUN... [options]     says what runs were: tables, or a page with charts
+  plan MODEL DATA [options]   says what a training would take: memory, time
+  sweep STUDY.yaml [options]  does the trainings of a study, one after the other
+  runs [FOLDER] [options]     lists trainings, past and under way; exports what was recorded
+  top [RUN] [options]         shows a training live: progress, devices, where their time goes
+  models [--json FILE]        lists the built-in models
+  version [--json FILE]       shows the version, what it was built with, and what it uses
+  help [COMMAND|exit-codes]   shows how a command is used
 
 examples:
   shoal train lenet digits --epochs 2
@@ -166,8 +166,11 @@ MISUSE = (
     ("join - --lanes 4097", "--lanes 4097: must be at most 4096", "join"),
     ("join - --name=", "--name: must not be empty", "join"),
     ("join - --name " + 64 * "x", "--name " + 64 * "x" + ": must have at most 63 bytes", "join"),
-    ("eval lenet digits", "eval: needs --weights FILE", "eval"),
-    ("eval lenet", "eval: needs MODEL DATA --weights FILE", "eval"),
+    ("eval", "eval: needs RUN", "eval"),
+    ("eval lenet", "eval: there is no run lenet; needs RUN, or MODEL DATA --weights FILE", "eval"),
+    ("eval lenet digits", "eval: there is no run lenet; needs RUN, or MODEL DATA --weights FILE", "eval"),
+    ("eval lenet --weights x", "eval: needs MODEL DATA with --weights", "eval"),
+    ("eval . --json - --errors -", "eval: --json and --errors cannot both be '-'", "eval"),
     ("bench lenet", "bench: unexpected argument 'lenet'", "bench"),
     ("bench --seconds -1", "--seconds -1: must be at least 0", "bench"),
     ("bench --lanes 1025", "--lanes 1025: must be at most 1024", "bench"),

@@ -1,14 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "node/job/resume.h"
+#include "node/record/assessment.h"
 #include "shoal/eval.h"
 #include "store/checkpoint.h"
+#include "store/run.h"
+#include "train/job_options.h"
 #include "train/pretrained.h"
 #include "train/snapshot.h"
 #include "train/workbench.h"
+
+_Static_assert(SH_EVAL_WORST_MOST == SH_METRICS_WORST_MOST, "one number");
 
 /* Copies a text that the caller gave; false where it does not fit. */
 static bool take_text(char *to, size_t bytes, const char *text)
@@ -17,15 +26,48 @@ static bool take_text(char *to, size_t bytes, const char *text)
     return length >= 0 && (size_t)length < bytes;
 }
 
-/* What is to be measured: images as the weights saw them in training, unless somebody says. */
+/* ---- the weights and their job --------------------------------------------------------------- */
+
+/* The best checkpoint in a run's folder or in its folder of checkpoints. */
+static bool find_best(char path[SH_PATH_BYTES], const char *folder)
+{
+    static const char *const places[] = {SH_RUN_CHECKPOINTS "/" SH_CHECKPOINT_BEST,
+                                         SH_CHECKPOINT_BEST};
+    for (int i = 0; i < 2; i++)
+        if (sh_path_join(path, folder, places[i]) == SH_OK && access(path, F_OK) == 0)
+            return true;
+    return false;
+}
+
+/* A run alone stands for its best weights; where a model is named too, the last ones are meant, as
+ * they always were. */
+static sh_status open_weights(sh_safetensors **file, char used[SH_PATH_BYTES],
+                              const sh_eval_options *options)
+{
+    if (options->model != NULL) {
+        SH_TRY(sh_path_copy(used, options->weights));
+        return sh_weights_open(file, options->weights);
+    }
+    if (!sh_folder_exists(options->weights) || !find_best(used, options->weights))
+        return sh_checkpoint_open(file, used, options->weights);
+    char best[SH_PATH_BYTES];
+    SH_TRY(sh_path_copy(best, used));
+    return sh_checkpoint_open(file, used, best);
+}
+
+/* What is to be measured: samples as the weights saw them in training, unless somebody says. */
 static sh_status job_for(sh_job *job, const sh_eval_options *options, const sh_safetensors *file)
 {
     sh_job_init(job);
-    if (sh_safetensors_metadata(file, SH_CHECKPOINT_FORMAT_KEY) != NULL) {
+    job->momentum = 0; /* which needs no memory then */
+    if (options->model == NULL || sh_snapshot_is_checkpoint(file)) {
         sh_job saved;
         SH_TRY(sh_snapshot_read_job(&saved, file));
-        job->resize = saved.resize;
-        memcpy(job->normalize, saved.normalize, sizeof job->normalize);
+        memcpy(job->model, saved.model, sizeof job->model);
+        memcpy(job->data, saved.data, sizeof job->data);
+        for (const sh_option *each = sh_options(); each->kind != SH_OPTION_END; each++)
+            if (sh_option_reads(each))
+                sh_option_copy(each, job, &saved);
     }
     if (options->resize > 0)
         job->resize = options->resize;
@@ -33,10 +75,79 @@ static sh_status job_for(sh_job *job, const sh_eval_options *options, const sh_s
         !take_text(job->normalize, sizeof job->normalize, options->normalize))
         return sh_fail(SH_INVALID, "--normalize %.64s: unknown; use dataset, imagenet or none",
                        options->normalize);
-    if (!take_text(job->model, sizeof job->model, options->model) ||
-        !take_text(job->data, sizeof job->data, options->data))
+    if ((options->model != NULL && !take_text(job->model, sizeof job->model, options->model)) ||
+        (options->data != NULL && !take_text(job->data, sizeof job->data, options->data)))
         return sh_fail(SH_INVALID, "the model's or the data's name is too long");
     return sh_job_complete(job);
+}
+
+/* Whether the run's own data are still those that it was trained with. */
+static void compare_data(char note[SH_EVAL_NOTE_BYTES], const sh_workbench *bench,
+                         const sh_eval_options *options, const sh_safetensors *file)
+{
+    const char *fingerprint;
+    note[0] = '\0';
+    if (options->data == NULL && sh_snapshot_read_fingerprint(&fingerprint, file) == SH_OK &&
+        strcmp(fingerprint, sh_pipeline_about(bench->pipeline)->fingerprint) != 0)
+        snprintf(note, SH_EVAL_NOTE_BYTES,
+                 "the data %.300s have changed since the training: its training samples may be "
+                 "among those measured",
+                 bench->job.data);
+}
+
+/* ---- the samples ----------------------------------------------------------------------------- */
+
+typedef struct collector {
+    pthread_mutex_t lock; /* guards the metrics */
+    sh_metrics *metrics;
+    size_t outputs, target_bytes;
+} collector;
+
+/* Any lane. */
+static void collect(void *context, const sh_answers *answers)
+{
+    collector *all = context;
+    const unsigned char *targets = answers->targets;
+    pthread_mutex_lock(&all->lock);
+    for (uint32_t i = 0; i < answers->samples.count; i++)
+        sh_metrics_add(all->metrics, answers->samples.first + i, answers->losses[i],
+                       answers->given + i * all->outputs, targets + i * all->target_bytes);
+    pthread_mutex_unlock(&all->lock);
+}
+
+static sh_status start_collecting(collector *all, sh_workbench *bench,
+                                  const sh_eval_options *options)
+{
+    const sh_dataset_info *info = sh_pipeline_about(bench->pipeline);
+    const sh_metrics_options wanted = {.target = info->target,
+                                       .outputs = info->outputs,
+                                       .samples = info->count[SH_SPLIT_VALIDATION],
+                                       .worst = options->worst};
+    SH_TRY(sh_metrics_new(&all->metrics, &wanted));
+    all->outputs = info->outputs;
+    all->target_bytes = sh_target_bytes(info->target, info->outputs);
+    bench->on_answers = collect;
+    bench->context = all;
+    return SH_OK;
+}
+
+static sh_status write_figures(sh_eval_result *result, const collector *all,
+                               const sh_workbench *bench, uint32_t worst)
+{
+    json_t *json;
+    const sh_assessment assessment = {
+        .metrics = all->metrics,
+        .info = sh_pipeline_about(bench->pipeline),
+        .description = sh_dataset_description(sh_pipeline_dataset(bench->pipeline)),
+        .split = SH_SPLIT_VALIDATION,
+        .loss = result->loss,
+    };
+    SH_TRY(sh_assessment_json(&json, &assessment));
+    result->metrics = json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(12));
+    json_decref(json);
+    if (result->metrics == NULL)
+        return sh_fail_memory(sizeof(json_t), "the figures of a model");
+    return worst == 0 ? SH_OK : sh_assessment_worst(&result->worst, &assessment);
 }
 
 sh_status sh_eval(const sh_eval_options *options, sh_eval_result *result)
@@ -45,22 +156,33 @@ sh_status sh_eval(const sh_eval_options *options, sh_eval_result *result)
     sh_safetensors *file;
     sh_job job;
     sh_sum_totals totals;
+    collector all = {.metrics = NULL};
     sh_eval_result fresh = {0};
-    char note[SH_MESSAGE_BYTES]; /* what else the file has is of no interest here */
-    SH_TRY(sh_weights_open(&file, options->weights));
+    char unused[SH_MESSAGE_BYTES]; /* what else the file has is of no interest here */
+    char used[SH_PATH_BYTES];
+    SH_TRY(open_weights(&file, used, options));
+    pthread_mutex_init(&all.lock, NULL);
     sh_status status = SH_OK;
     SH_TRY_DONE(job_for(&job, options, file));
-    SH_TRY_DONE(sh_workbench_open(&bench, &job, NULL));
-    SH_TRY_DONE(sh_pretrained_load(note, bench->replica, file, SH_PRETRAINED_WHOLE));
+    status = sh_workbench_open(&bench, &job, NULL);
+    if (status != SH_OK && options->data == NULL)
+        status = sh_fail_in(status, "the run's data (if they have moved: shoal eval RUN DATA)");
+    SH_TRY_DONE(status);
+    SH_TRY_DONE(sh_pretrained_load(unused, bench->replica, file, SH_PRETRAINED_WHOLE));
+    compare_data(fresh.note, bench, options, file);
     sh_safetensors_close(file);
     file = NULL;
 
     bench->evaluate_only = true;
+    SH_TRY_DONE(start_collecting(&all, bench, options));
     SH_TRY_DONE(sh_workbench_start(bench, options->lanes, options->memory));
     const uint64_t start_ns = sh_clock_now_ns(sh_clock_system());
     const sh_part part = {.share = {0, 1}, .of = 1, .engine = sh_engine_solo()};
     SH_TRY_DONE(sh_trainer_evaluate(bench->trainer, &part, &totals));
     fresh.seconds = (double)(sh_clock_now_ns(sh_clock_system()) - start_ns) * 1e-9;
+    snprintf(fresh.model, sizeof fresh.model, "%s", job.model);
+    snprintf(fresh.data, sizeof fresh.data, "%s", job.data);
+    snprintf(fresh.weights, sizeof fresh.weights, "%.*s", (int)sizeof fresh.weights - 1, used);
     fresh.parameters = sh_model_parameters(bench->replica->graph);
     fresh.samples = totals.samples;
     const sh_figures figures =
@@ -69,9 +191,21 @@ sh_status sh_eval(const sh_eval_options *options, sh_eval_result *result)
     fresh.accuracy = figures.accuracy;
     fresh.mae = figures.mae;
     SH_TRY_DONE(sh_replica_hash(bench->replica, fresh.weights_hash));
+    SH_TRY_DONE(write_figures(&fresh, &all, bench, options->worst));
     *result = fresh;
 done:
+    if (status != SH_OK)
+        sh_eval_result_release(&fresh);
     sh_safetensors_close(file);
     sh_workbench_close(bench);
+    sh_metrics_free(all.metrics);
+    pthread_mutex_destroy(&all.lock);
     return status;
+}
+
+void sh_eval_result_release(sh_eval_result *result)
+{
+    free(result->metrics);
+    free(result->worst);
+    result->metrics = result->worst = NULL;
 }

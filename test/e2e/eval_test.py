@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What a trained model is worth: shoal eval."""
+
+import csv
+import json
+import os
+import shutil
+
+import harness
+
+MLP = ("mlp:784-16-10", "digits:640/90", "--epochs", "2", "--lr", "0.1")
+
+
+class Eval(harness.Case):
+    def setUp(self):
+        super().setUp()
+        self.summary = self.train(*MLP, "--run", "run", "--quiet").summary
+
+    def measure(self, *arguments):
+        return json.loads(self.shoal("eval", *arguments, "--json", "-").out)
+
+    def test_a_run_is_enough(self):
+        for run in ("run", "run/checkpoints", "run/checkpoints/last.safetensors"):
+            result = self.measure(run)
+            self.assertEqual((result["model"], result["data"], result["samples"]), (*MLP[:2], 90))
+            self.assertEqual(result["weights"], "run/checkpoints/last.safetensors")
+            self.assertEqual(result["weights_hash"], self.summary["weights_hash"])
+            self.assertEqual(result["accuracy"], self.summary["val_accuracy"])
+        self.assertEqual(self.measure("run", "digits:640/50")["samples"], 50)
+
+    def test_the_best_checkpoint_goes_first(self):
+        checkpoints = self.path("run", "checkpoints")
+        shutil.copy(os.path.join(checkpoints, "previous.safetensors"), os.path.join(checkpoints, "best.safetensors"))
+        best = self.measure("run")
+        self.assertEqual(best["weights"], "run/checkpoints/best.safetensors")
+        self.assertNotEqual(best["weights_hash"], self.summary["weights_hash"])
+        self.assertEqual(self.measure(*MLP[:2], "--weights", "run")["weights_hash"], self.summary["weights_hash"])
+
+    def test_figures_are_those_of_the_matrix(self):
+        metrics = self.measure("run")["metrics"]
+        matrix, classes = metrics["confusion"], metrics["classes"]
+        right = sum(matrix[k][k] for k in range(10))
+        self.assertEqual(sum(map(sum, matrix)), 90)
+        self.assertAlmostEqual(metrics["accuracy"], right / 90)
+        recalls = []
+        for k, one in enumerate(classes):
+            answers = sum(row[k] for row in matrix)
+            self.assertEqual((one["name"], one["samples"], one["answers"]), (str(k), sum(matrix[k]), answers))
+            recalls.append(matrix[k][k] / sum(matrix[k]))
+            self.assertAlmostEqual(one["f1"], 2 * matrix[k][k] / (sum(matrix[k]) + answers))
+        self.assertAlmostEqual(metrics["balanced_accuracy"], sum(recalls) / 10)
+
+    def test_lanes_do_not_show(self):
+        first = self.measure("run", "--lanes", "1")["metrics"]
+        self.assertEqual(self.measure("run", "--lanes", "3")["metrics"], first)
+
+    def test_tables(self):
+        out = self.shoal("eval", "run", "--confusion").out
+        for pattern in (r"(?m)^accuracy    \d+\.\d\d %$", r"(?m)^balanced    ", r"(?m)^top 5       ", r"(?m)^class  samples  answers  precision ",
+                        r"(?m)^samples of each class \(rows\) by the model's answer \(columns\)$", r"(?m)^9  9 ( +\d+){10}$"):
+            self.assertRegex(out, pattern)
+        self.assertNotIn("class  samples", self.shoal("eval", "run").out)
+        self.assertEqual(self.shoal("eval", "run", "--confusion", "--quiet").out, "")
+
+    def test_the_worst_samples(self):
+        result = self.measure("run", "--errors", "worst.csv")
+        with open(self.path("worst.csv"), encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual(list(rows[0]), ["index", "split", "target", "answer", "probability", "loss"])
+        self.assertEqual(len(rows), 90)
+        losses = [float(row["loss"]) for row in rows]
+        self.assertEqual(losses, sorted(losses, reverse=True))
+        self.assertAlmostEqual(sum(losses) / 90, result["loss"], places=5)
+        self.assertEqual(len({row["index"] for row in rows}), 90)
+        self.assertAlmostEqual(sum(row["target"] == row["answer"] for row in rows) / 90, result["accuracy"])
+        self.assertTrue(self.shoal("eval", "run", "--errors", "-").out.startswith("index,split,target,"))
+        result = self.shoal("eval", "run", "--errors", "nowhere/w.csv", status=1)
+        self.assertEqual(result.err, "shoal: --errors nowhere/w.csv: No such file or directory; choose another file for "
+                                     "--errors\n")
+
+    def test_what_is_no_run(self):
+        os.mkdir(self.path("empty"))
+        self.assertIn("holds no checkpoint", self.shoal("eval", "empty", status=1).err)
+        with open(self.path("text"), "w", encoding="utf-8") as file:
+            file.write("text")
+        self.assertIn("text", self.shoal("eval", "text", status=1).err)
+        result = self.shoal("eval", "run", "mnist:" + self.path("nowhere"), status=1)
+        self.assertIn("nowhere", result.err)
+
+
+if __name__ == "__main__":
+    harness.main()
