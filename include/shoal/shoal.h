@@ -5,6 +5,7 @@
 
 #include "shoal/about.h"
 #include "shoal/bench.h"
+#include "shoal/data.h"
 #include "shoal/eval.h"
 #include "shoal/job.h"
 #include "shoal/join.h"

@@ -52,7 +52,10 @@ sh_option *sh_command_options(const sh_command *command)
         return NULL;
     for (const sh_option *each = sh_options(); each->kind != SH_OPTION_END; each++) {
         const bool on_paper = command->trains == SH_TRAINS_ON_PAPER && each->plan != NULL;
-        if (each->argument || each->derived || (command->trains != SH_TRAINS && !on_paper))
+        const bool reads = command->trains == SH_READS && sh_option_reads(each) &&
+                           each->offset != offsetof(sh_job, normalize); /* behind reading */
+        if (each->argument || each->derived ||
+            (command->trains != SH_TRAINS && !on_paper && !reads))
             continue;
         sh_option *own = &all[count++];
         *own = *each;

@@ -22,7 +22,8 @@
 typedef enum sh_command_training {
     SH_TRAINS_NOT,
     SH_TRAINS,
-    SH_TRAINS_ON_PAPER
+    SH_TRAINS_ON_PAPER,
+    SH_READS /* only what says how data are read */
 } sh_command_training;
 
 typedef struct sh_command {
@@ -49,6 +50,7 @@ typedef struct sh_command {
     X(train)                                                                                       \
     X(join)                                                                                        \
     X(eval)                                                                                        \
+    X(data)                                                                                        \
     X(bench)                                                                                       \
     X(report)                                                                                      \
     X(plan)                                                                                        \

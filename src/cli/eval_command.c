@@ -25,8 +25,7 @@ static const sh_option options[] = {
      .help = "print a table of the classes and which are taken for which",
      .offset = FIELD(confusion)},
     {SH_OPTION_TEXT, .name = "errors", .value = "FILE",
-     .help = "write the 1,000 samples with the largest losses to FILE, as CSV ('-': standard "
-             "output)",
+     .help = "write the 1,000 samples with the largest losses to FILE, as CSV ('-': print them)",
      .offset = FIELD(errors)},
     {SH_OPTION_TEXT, .name = "weights", .value = "FILE",
      .help = "of MODEL: a safetensors file, or the folder of a run",
@@ -141,12 +140,12 @@ const sh_command sh_eval_command = {
     .summary = "measures a trained model",
     .details =
         "RUN is the folder of a training, whose best checkpoint is measured where it kept one, "
-        "else the last,\nor a checkpoint itself. The validation samples of its own data are "
-        "measured, or those of DATA, read and\nprepared as in training. shoal eval MODEL DATA "
-        "--weights FILE measures weights of any origin.\n"
+        "else the\nlast, or a checkpoint itself. The validation samples of its own data are "
+        "measured, or those of DATA,\nread and prepared as in training. shoal eval MODEL DATA "
+        "--weights FILE measures weights of any\norigin.\n"
         "\nROC AUC: how likely a sample of a class has a higher score for it than another one. AP: "
-        "mean precision\nover recall. R2: the part of the targets' variance that the model "
-        "explains. error 95 %: 95 % of the samples\nhave no larger error, a threshold for "
+        "mean\nprecision over recall. R2: the part of the targets' variance that the model "
+        "explains. error 95 %: 95 %\nof the samples have no larger error, a threshold for "
         "anomalies.\n"
         "\nexamples:\n"
         "  shoal eval runs/RUN --confusion\n"

@@ -26,6 +26,7 @@ usage: shoal COMMAND [arguments]
   train MODEL DATA [options]  trains here; other devices may join
   join TOKEN|- [options]      lends this device to a running job
   eval RUN [DATA] [options]   measures a trained model
+  data DATA [options]         says what is in a data set
   bench [options]             measures what this device can do
   report RUN... [options]     says what runs were: tables, or a page with charts
   plan MODEL DATA [options]   says what a training would take: memory, time
@@ -171,6 +172,9 @@ MISUSE = (
     ("eval lenet digits", "eval: there is no run lenet; needs RUN, or MODEL DATA --weights FILE", "eval"),
     ("eval lenet --weights x", "eval: needs MODEL DATA with --weights", "eval"),
     ("eval . --json - --errors -", "eval: --json and --errors cannot both be '-'", "eval"),
+    ("data", "data: needs DATA", "data"),
+    ("data digits --val-split 1.5", "--val-split 1.5: must be below 1", "data"),
+    ("data digits --normalize none", "unknown option --normalize", "data"),
     ("bench lenet", "bench: unexpected argument 'lenet'", "bench"),
     ("bench --seconds -1", "--seconds -1: must be at least 0", "bench"),
     ("bench --lanes 1025", "--lanes 1025: must be at most 1024", "bench"),
@@ -191,7 +195,7 @@ class Texts(harness.Case):
 
     def test_help_on_each_command(self):
         commands = re.findall(r"^  (\w+) ", HELP.split("usage:")[1].split("examples:")[0], re.M)
-        self.assertEqual(commands, ["train", "join", "eval", "bench", "report", "plan", "sweep", "runs", "top", "models",
+        self.assertEqual(commands, ["train", "join", "eval", "data", "bench", "report", "plan", "sweep", "runs", "top", "models",
                                     "version", "help"])
         for command in commands:
             result = self.shoal("help", command)

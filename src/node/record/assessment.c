@@ -7,45 +7,9 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "data/description.h"
 
 #define FIELD_BYTES 4096 /* of a field of CSV; longer ones are cut */
-
-/* ---- names ----------------------------------------------------------------------------------- */
-
-/* The description, or NULL. Owned. */
-static json_t *read_description(const sh_assessment *all)
-{
-    return all->description == NULL ? NULL : json_loads(all->description, 0, NULL);
-}
-
-/* The name of a class, label or target; its number where the data have none. Borrowed from
- * `description` or `number`. */
-static const char *name_of(const json_t *description, sh_target target, uint32_t index,
-                           char number[16])
-{
-    const json_t *names =
-        json_object_get(description, target == SH_TARGET_NUMBERS ? "targets" : "classes");
-    const json_t *one = json_array_get(names, index);
-    const char *name = json_string_value(json_is_object(one) ? json_object_get(one, "name") : one);
-    snprintf(number, 16, "%u", index);
-    return name == NULL ? number : name;
-}
-
-/* What a packed number is to be multiplied by, and what added then, to be the source's. */
-typedef struct scale {
-    double deviation, mean;
-} scale;
-
-static scale scale_of(const json_t *description, uint32_t index)
-{
-    const json_t *target = json_array_get(json_object_get(description, "targets"), index);
-    const json_t *mean = json_object_get(target, "mean");
-    const json_t *deviation = json_object_get(target, "deviation");
-    return (scale){
-        .deviation = json_is_number(deviation) ? json_number_value(deviation) : 1,
-        .mean = json_number_value(mean), /* 0 where there is none */
-    };
-}
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
@@ -83,10 +47,11 @@ static void set_classes(writer *w, json_t *root)
     const sh_dataset_info *info = w->all->info;
     json_t *classes = json_array();
     for (uint32_t k = 0; k < info->outputs; k++) {
-        char number[16];
+        char number[SH_DESCRIPTION_NUMBER];
         const sh_class_figures figures = sh_metrics_class(w->all->metrics, k);
         json_t *one = json_object();
-        set(w, one, "name", json_string(name_of(w->description, info->target, k, number)));
+        set(w, one, "name",
+            json_string(sh_description_name(w->description, info->target, k, number)));
         set_count(w, one, "samples", figures.samples);
         set_count(w, one, "answers", figures.answers);
         set_count(w, one, "right", figures.right);
@@ -120,11 +85,12 @@ static void set_targets(writer *w, json_t *root)
     json_t *targets = json_array();
     double mae = 0, rmse = 0;
     for (uint32_t k = 0; k < info->outputs; k++) {
-        char number[16];
-        const double unit = scale_of(w->description, k).deviation;
+        char number[SH_DESCRIPTION_NUMBER];
+        const double unit = sh_description_scale(w->description, k).deviation;
         const sh_number_figures figures = sh_metrics_number(w->all->metrics, k);
         json_t *one = json_object();
-        set(w, one, "name", json_string(name_of(w->description, info->target, k, number)));
+        set(w, one, "name",
+            json_string(sh_description_name(w->description, info->target, k, number)));
         set_number(w, one, "mae", figures.mae * unit);
         set_number(w, one, "rmse", figures.rmse * unit);
         set_number(w, one, "r2", figures.r2);
@@ -139,7 +105,7 @@ static void set_targets(writer *w, json_t *root)
 
 sh_status sh_assessment_json(json_t **json, const sh_assessment *all)
 {
-    json_t *description = read_description(all), *root = json_object();
+    json_t *description = sh_description_read(all->description), *root = json_object();
     writer w = {.all = all, .description = description};
     const sh_target target = all->info->target;
     const sh_metrics_summary summary = sh_metrics_summarise(all->metrics);
@@ -200,7 +166,7 @@ static void put_number(FILE *file, double number)
 static void put_labels(FILE *file, const json_t *description, uint32_t outputs, const float *values,
                        float above)
 {
-    char number[16], *text = NULL;
+    char number[SH_DESCRIPTION_NUMBER], *text = NULL;
     size_t bytes = 0;
     FILE *list = open_memstream(&text, &bytes);
     if (list == NULL)
@@ -208,7 +174,7 @@ static void put_labels(FILE *file, const json_t *description, uint32_t outputs, 
     for (uint32_t k = 0, count = 0; k < outputs; k++)
         if (values[k] > above)
             fprintf(list, "%s%s", count++ > 0 ? ";" : "",
-                    name_of(description, SH_TARGET_LABELS, k, number));
+                    sh_description_name(description, SH_TARGET_LABELS, k, number));
     if (fclose(list) == 0)
         put_field(file, "", text);
     free(text);
@@ -217,14 +183,14 @@ static void put_labels(FILE *file, const json_t *description, uint32_t outputs, 
 static void put_header(FILE *file, const sh_assessment *all, const json_t *description)
 {
     const sh_target target = all->info->target;
-    char number[16];
+    char number[SH_DESCRIPTION_NUMBER];
     fputs("index,split", file);
     if (target == SH_TARGET_CLASS)
         fputs(",target,answer,probability", file);
     if (target == SH_TARGET_LABELS)
         fputs(",target,answer", file);
     for (uint32_t k = 0; target == SH_TARGET_NUMBERS && k < all->info->outputs; k++) {
-        const char *name = name_of(description, target, k, number);
+        const char *name = sh_description_name(description, target, k, number);
         fputc(',', file);
         put_field(file, "target ", name);
         fputc(',', file);
@@ -237,13 +203,13 @@ static void put_sample(FILE *file, const sh_assessment *all, const json_t *descr
                        const sh_worst_sample *sample)
 {
     const sh_target target = all->info->target;
-    char number[16];
+    char number[SH_DESCRIPTION_NUMBER];
     fprintf(file, "%u,%s", sample->index, all->split == SH_SPLIT_TRAIN ? "training" : "validation");
     if (target == SH_TARGET_CLASS) {
         fputc(',', file);
-        put_field(file, "", name_of(description, target, sample->target, number));
+        put_field(file, "", sh_description_name(description, target, sample->target, number));
         fputc(',', file);
-        put_field(file, "", name_of(description, target, sample->answer, number));
+        put_field(file, "", sh_description_name(description, target, sample->answer, number));
         fputc(',', file);
         put_number(file, sample->probability);
     }
@@ -254,7 +220,7 @@ static void put_sample(FILE *file, const sh_assessment *all, const json_t *descr
         put_labels(file, description, all->info->outputs, sample->given, 0);
     }
     for (uint32_t k = 0; target == SH_TARGET_NUMBERS && k < all->info->outputs; k++) {
-        const scale unit = scale_of(description, k);
+        const sh_target_scale unit = sh_description_scale(description, k);
         fputc(',', file);
         put_number(file, (double)sample->wanted[k] * unit.deviation + unit.mean);
         fputc(',', file);
@@ -273,7 +239,7 @@ sh_status sh_assessment_worst(char **text, const sh_assessment *all)
     FILE *file = open_memstream(&fresh, &bytes);
     if (file == NULL)
         return sh_fail_memory(bytes, "the worst samples");
-    json_t *description = read_description(all);
+    json_t *description = sh_description_read(all->description);
     put_header(file, all, description);
     for (uint32_t i = 0; sh_metrics_worst(all->metrics, i, &sample); i++)
         put_sample(file, all, description, &sample);

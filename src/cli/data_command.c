@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "shoal/data.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/quantity.h"
+#include "base/utf8.h"
+#include "cli/command.h"
+#include "cli/console.h"
+#include "cli/json_file.h"
+#include "shoal/train.h"
+
+#define CLASSES_MOST 100 /* that are printed; --json has all */
+#define CLEAN_BYTES 1024
+
+typedef struct data_values {
+    sh_train_options options; /* first, as SH_READS wants it */
+    const char *json;
+    bool quiet;
+} data_values;
+
+#define FIELD(member) offsetof(data_values, member)
+
+static const sh_option options[] = {
+    {SH_OPTION_TEXT, .name = "json", .value = "FILE",
+     .help = "write all of it to FILE ('-': standard output)", .help_at = 50,
+     .offset = FIELD(json)},
+    {SH_OPTION_FLAG, .name = "quiet", .help = "print nothing but errors", .help_at = 50,
+     .offset = FIELD(quiet)},
+    {.kind = SH_OPTION_END},
+};
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text == NULL ? "" : text;
+}
+
+static json_int_t count_of(const json_t *object, const char *key)
+{
+    return json_integer_value(json_object_get(object, key));
+}
+
+static double number_of(const json_t *object, const char *key)
+{
+    return json_number_value(json_object_get(object, key));
+}
+
+static const char *whole(sh_quantity *quantity, json_int_t count)
+{
+    return sh_quantity_whole(quantity, (uint64_t)count);
+}
+
+static void print_head(const json_t *found, const char *data)
+{
+    sh_quantity a, b;
+    char clean[CLEAN_BYTES];
+    const json_t *sample = json_object_get(found, "sample");
+    const json_t *same = json_object_get(found, "duplicates");
+    const json_t *constant = json_object_get(found, "constant_inputs");
+    const json_int_t outputs = count_of(found, "outputs");
+    const char *task = text_of(found, "task");
+    printf("data        %s\n", sh_utf8_clean(clean, sizeof clean, data));
+    printf("task        %s", task);
+    if (strcmp(task, "classification") == 0)
+        printf(", %s classes", whole(&a, outputs));
+    else if (strcmp(task, "multi-label") == 0)
+        printf(", %s labels", whole(&a, outputs));
+    else if (strcmp(task, "regression") == 0)
+        printf(", %s", sh_quantity_count(&a, (uint64_t)outputs, "number"));
+    printf("\nsamples     %s to train with, %s to validate with\n",
+           whole(&a, count_of(found, "training")), whole(&b, count_of(found, "validation")));
+    printf("sample      %lld x %lld x %lld %ss, %.5g to %.5g\n",
+           (long long)json_integer_value(json_array_get(sample, 0)),
+           (long long)json_integer_value(json_array_get(sample, 1)),
+           (long long)json_integer_value(json_array_get(sample, 2)), text_of(found, "element"),
+           number_of(found, "least"), number_of(found, "most"));
+    printf("constant    %s of these never change\n", whole(&a, count_of(constant, "count")));
+    printf("duplicates  %s, of which %s to validate with that are also trained with\n",
+           whole(&a, count_of(same, "samples")), whole(&b, count_of(same, "validation")));
+    if (json_is_number(json_object_get(found, "imbalance")))
+        printf("imbalance   the largest class has %.3g times as many samples as the smallest\n",
+               number_of(found, "imbalance"));
+}
+
+static void print_classes(const json_t *classes)
+{
+    static const char *const heads[] = {"class", "training", "validation"};
+    const size_t count = json_array_size(classes);
+    sh_quantity a;
+    if (count == 0)
+        return;
+    sh_table *table = sh_table_new("<>>", heads);
+    for (size_t i = 0; i < count && i < CLASSES_MOST; i++) {
+        const json_t *one = json_array_get(classes, i);
+        sh_table_add(table, text_of(one, "name"));
+        sh_table_add(table, whole(&a, count_of(one, "training")));
+        sh_table_add(table, whole(&a, count_of(one, "validation")));
+    }
+    putchar('\n');
+    sh_table_print(table, stdout, "");
+    if (count > CLASSES_MOST)
+        printf("and %zu more; --json has all\n", count - CLASSES_MOST);
+}
+
+static void print_targets(const json_t *targets)
+{
+    static const char *const heads[] = {"target", "least", "most", "mean", "deviation"};
+    const size_t count = json_array_size(targets);
+    if (count == 0)
+        return;
+    sh_table *table = sh_table_new("<>>>>", heads);
+    for (size_t i = 0; i < count && i < CLASSES_MOST; i++) {
+        const json_t *one = json_array_get(targets, i);
+        sh_table_add(table, text_of(one, "name"));
+        for (int k = 1; k < 5; k++)
+            sh_table_format(table, "%.5g", number_of(one, heads[k]));
+    }
+    putchar('\n');
+    sh_table_print(table, stdout, "");
+}
+
+static void print_lines(const json_t *lines, const char *before)
+{
+    char clean[CLEAN_BYTES];
+    for (size_t i = 0; i < json_array_size(lines); i++) {
+        const char *line = json_string_value(json_array_get(lines, i));
+        if (line != NULL)
+            printf("%s%s%s\n", i == 0 ? "\n" : "", before,
+                   sh_utf8_clean(clean, sizeof clean, line));
+    }
+}
+
+static int run(const sh_arguments *arguments, void *values)
+{
+    data_values *given = values;
+    const char *data = arguments->positionals[0];
+    sh_job *job = &given->options.job;
+    char *text;
+    if (strlen(data) >= sizeof job->data)
+        return sh_console_misuse("data", "data: DATA is too long");
+    snprintf(job->data, sizeof job->data, "%s", data);
+    if (given->json != NULL && sh_json_file_check(given->json) != SH_OK)
+        return sh_console_fail("%s", sh_message());
+    if (sh_data_survey(&text, job) != SH_OK)
+        return sh_console_fail("%s", sh_message());
+    json_t *found = json_loads(text, 0, NULL);
+    free(text);
+    if (found == NULL)
+        return sh_console_fail("not enough memory");
+    if (!given->quiet && !sh_json_is_output(given->json)) {
+        print_head(found, data);
+        print_classes(json_object_get(found, "classes"));
+        print_targets(json_object_get(found, "targets"));
+        print_lines(json_object_get(found, "notes"), "");
+        print_lines(json_object_get(found, "warnings"), "warning: ");
+    }
+    sh_json_set(&found, "data", sh_json_text(data));
+    return sh_command_write_json(given->json, found, SH_EXIT_DONE);
+}
+
+const sh_command sh_data_command = {
+    .name = "data",
+    .usage = "DATA [options]",
+    .summary = "says what is in a data set",
+    .details =
+        "Reads every sample once: classes and how many samples each has, ranges, inputs that "
+        "never change,\nsamples that are there twice or in both splits, and what was found "
+        "while reading. The options are\nthose of a training that say how data are read; "
+        "what is packed here, the training will use.\n"
+        "\nexamples:\n"
+        "  shoal data mnist:DIR\n"
+        "  shoal data cifar10:DIR --json survey.json\n",
+    .options = options,
+    .values_bytes = sizeof(data_values),
+    .trains = SH_READS,
+    .positionals_least = 1,
+    .positionals_most = 1,
+    .run = run,
+};
