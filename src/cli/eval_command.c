@@ -25,7 +25,7 @@ static const sh_option options[] = {
      .help = "print a table of the classes and which are taken for which",
      .offset = FIELD(confusion)},
     {SH_OPTION_TEXT, .name = "errors", .value = "FILE",
-     .help = "write the 1,000 samples with the largest losses to FILE, as CSV ('-': print them)",
+     .help = "write the 1,000 samples with the largest losses to FILE as CSV ('-': print them)",
      .offset = FIELD(errors)},
     {SH_OPTION_TEXT, .name = "weights", .value = "FILE",
      .help = "of MODEL: a safetensors file, or the folder of a run",
@@ -145,7 +145,7 @@ const sh_command sh_eval_command = {
         "--weights FILE measures weights of any\norigin.\n"
         "\nROC AUC: how likely a sample of a class has a higher score for it than another one. AP: "
         "mean\nprecision over recall. R2: the part of the targets' variance that the model "
-        "explains. error 95 %: 95 %\nof the samples have no larger error, a threshold for "
+        "explains. error 95 %:\n95 % of the samples have no larger error, a threshold for "
         "anomalies.\n"
         "\nexamples:\n"
         "  shoal eval runs/RUN --confusion\n"
