@@ -6,10 +6,47 @@ import csv
 import json
 import os
 import shutil
+import struct
 
 import harness
 
 MLP = ("mlp:784-16-10", "digits:640/90", "--epochs", "2", "--lr", "0.1")
+
+
+def write_npy(path, shape, values):
+    """An array of floats, as NumPy writes it."""
+    head = "{'descr': '<f4', 'fortran_order': False, 'shape': %r, }" % (shape,)
+    head = head.ljust(117) + "\n"
+    with open(path, "wb") as file:
+        file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + struct.pack("<%df" % len(values), *values))
+
+
+class Numbers(harness.Case):
+    def test_errors_have_the_units_of_the_data(self):
+        """y = 500 + 100 x, in which the network sees a mean of 0 and a deviation of 1."""
+        os.mkdir(self.path("xy"))
+        xs = [(i * 37 % 200) / 100 - 1 for i in range(200)]
+        write_npy(self.path("xy", "x.npy"), (200, 2), [value for x in xs for value in (x, x * x)])
+        write_npy(self.path("xy", "y.npy"), (200,), [500 + 100 * x for x in xs])
+        self.shoal("train", "mlp:2-8-1", "npy:xy", "--task", "regression", "--epochs", "10", "--lr", "0.02", "--run", "run", "--quiet")
+        result = json.loads(self.shoal("eval", "run", "--errors", "worst.csv", "--json", "-").out)
+        with open(self.path("worst.csv"), encoding="utf-8", newline="") as file:
+            rows = list(csv.reader(file))
+        pairs = [(float(row[2]), float(row[3])) for row in rows[1:]]
+        metrics, count = result["metrics"], len(pairs)
+        self.assertEqual((metrics["task"], metrics["samples"], result["samples"]), ("regression", count, count))
+        mean = sum(target for target, _ in pairs) / count
+        squares = sum((answer - target) ** 2 for target, answer in pairs)
+        self.assertTrue(all(400 <= target <= 600 for target, _ in pairs))
+        self.assertAlmostEqual(metrics["mae"], sum(abs(answer - target) for target, answer in pairs) / count, places=3)
+        self.assertAlmostEqual(metrics["rmse"], (squares / count) ** 0.5, places=3)
+        self.assertAlmostEqual(metrics["r2"], 1 - squares / sum((target - mean) ** 2 for target, _ in pairs), places=5)
+        self.assertAlmostEqual(metrics["mae"], result["mae"], places=3)
+        self.assertIsNone(result["accuracy"])
+        self.assertGreater(metrics["r2"], 0.5)
+        out = self.shoal("eval", "run").out
+        self.assertRegex(out, r"(?m)^MAE         ")
+        self.assertNotIn("accuracy", out)
 
 
 class Eval(harness.Case):
@@ -21,16 +58,19 @@ class Eval(harness.Case):
         return json.loads(self.shoal("eval", *arguments, "--json", "-").out)
 
     def test_a_run_is_enough(self):
+        os.remove(self.path("run", "checkpoints", "best.safetensors"))
         for run in ("run", "run/checkpoints", "run/checkpoints/last.safetensors"):
             result = self.measure(run)
             self.assertEqual((result["model"], result["data"], result["samples"]), (*MLP[:2], 90))
             self.assertEqual(result["weights"], "run/checkpoints/last.safetensors")
             self.assertEqual(result["weights_hash"], self.summary["weights_hash"])
             self.assertEqual(result["accuracy"], self.summary["val_accuracy"])
+            self.assertEqual(result["loss"], self.summary["val_loss"])
         self.assertEqual(self.measure("run", "digits:640/50")["samples"], 50)
 
     def test_the_best_checkpoint_goes_first(self):
         checkpoints = self.path("run", "checkpoints")
+        os.remove(os.path.join(checkpoints, "best.safetensors"))
         shutil.copy(os.path.join(checkpoints, "previous.safetensors"), os.path.join(checkpoints, "best.safetensors"))
         best = self.measure("run")
         self.assertEqual(best["weights"], "run/checkpoints/best.safetensors")
