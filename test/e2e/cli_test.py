@@ -315,7 +315,11 @@ class Train(harness.Case):
         self.assertRegex(out[3], r"^trained     0 epochs, 5 steps, 160 samples in \S+( s)? \(\S+ samples/s\)$")
         self.assertEqual(out[5], "validation  loss %.4f, accuracy %.2f %%" % (
             summary["val_loss"], 100 * summary["val_accuracy"]))
-        self.assertEqual(out[6], "weights     " + summary["weights_hash"])
+        best = summary["best"]
+        self.assertEqual(out[6], "best        epoch 1, val_loss %.4f" % best["value"])
+        self.assertEqual(out[7], "weights     " + summary["weights_hash"])
+        self.assertEqual(out[10:12], ["file        %s (epoch 1)" % best["file"],
+                                      "measure it  shoal eval %s %s --weights %s" % (MODEL, DATA, best["file"])])
         self.assertEqual(out[-2].split(), "device grains samples CPU s peak MB sent MB received MB".split())
         self.assertEqual(len(out[-1]), len(out[-2]))
 
@@ -325,7 +329,7 @@ class Train(harness.Case):
         self.assertEqual(list(summary), (
             "model data parameters epochs steps samples train_seconds samples_per_second train_loss val_loss "
             "val_accuracy weights_hash peak_rss_bytes planned_bytes devices redone_steps views run "
-            "status wire"
+            "status wire best last_file"
         ).split())
         self.assertEqual((summary["model"], summary["data"]), (MODEL, DATA))
         self.assertEqual((summary["parameters"], summary["steps"], summary["samples"]), (12730, 5, 160))
