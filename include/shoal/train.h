@@ -100,6 +100,7 @@ typedef struct sh_summary {
     uint32_t best_epoch;              /* counts from 1; 0: there was no validation */
     uint64_t best_steps;              /* since the job began */
     double best_value;                /* of `monitor`; NaN without one */
+    bool stopped_early;               /* by --patience */
     char last_file[SH_RUN_BYTES];     /* the newest checkpoint; "" without one */
     char best_file[SH_RUN_BYTES];     /* that of the best epoch; "" where it is not in this run */
     char weights_hash[SH_HASH_BYTES]; /* SHA-256 over names, shapes and bits of all weights */

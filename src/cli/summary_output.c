@@ -57,7 +57,8 @@ void sh_summary_output_print(const sh_summary *summary, sh_run_end end, FILE *fi
                                         "peak MB", "sent MB", "received MB"};
     sh_quantity a, b, c, d, e;
     char clean[SH_RUN_BYTES];
-    fprintf(file, "status      %s\n", end_text(end));
+    fprintf(file, "status      %s%s\n", end_text(end),
+            summary->stopped_early ? ", stopped early" : "");
     fprintf(file, "model       %s, %s\n", sh_utf8_clean(clean, sizeof clean, summary->model),
             sh_quantity_count(&a, summary->parameters, "parameter"));
     fprintf(file, "data        %s\n", sh_utf8_clean(clean, sizeof clean, summary->data));
@@ -142,7 +143,7 @@ json_t *sh_summary_output_json(const sh_summary *summary, sh_run_end end)
     }
     return json_pack(
         "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-        "s:o, s:o, s:s, s:o, s:o, s:o}",
+        "s:o, s:o, s:s, s:o, s:o, s:o, s:b}",
         "model", sh_json_text(summary->model), "data", sh_json_text(summary->data), "parameters",
         whole(summary->parameters), "epochs", whole(summary->epochs), "steps",
         whole(summary->steps), "samples", whole(summary->samples), "train_seconds",
@@ -155,5 +156,6 @@ json_t *sh_summary_output_json(const sh_summary *summary, sh_run_end end)
         "planned_bytes", whole(summary->planned_bytes), "devices", devices, "redone_steps",
         whole(summary->redone_steps), "views", whole(summary->views), "run",
         sh_json_text(summary->run), "status", end_text(end), "wire", whole(summary->wire), "best",
-        best_json(summary), "last_file", path_json(summary->last_file));
+        best_json(summary), "last_file", path_json(summary->last_file), "stopped_early",
+        summary->stopped_early);
 }

@@ -103,6 +103,9 @@ static void says_what_was_out_of_the_ordinary(void **state)
     summary.redone_steps = 1;
     summary.views = 3;
     summary.val_loss = NAN;
+    summary.stopped_early = true;
+    prints(&summary, SH_RUN_COMPLETE, "status      complete, stopped early\n", false);
+    summary.stopped_early = false;
     prints(&summary, SH_RUN_DEVICE_LOST, "status      device lost\n", false);
     prints(&summary, SH_RUN_STOPPED, "status      stopped\n", false);
     prints(&summary, SH_RUN_STOPPED, "validation  loss -, accuracy 96.31 %\n", false);
@@ -154,7 +157,7 @@ static void json_has_the_promised_keys_in_order(void **state)
         "\"run\": \"runs/1\", \"status\": \"stopped\", \"wire\": 16, "
         "\"best\": {\"epoch\": 1, \"step\": 938, \"monitor\": \"val_loss\", \"value\": 0.0625, "
         "\"file\": \"runs/1/checkpoints/best.safetensors\"}, "
-        "\"last_file\": \"runs/1/checkpoints/last.safetensors\"}";
+        "\"last_file\": \"runs/1/checkpoints/last.safetensors\", \"stopped_early\": false}";
     sh_summary summary = example();
     summary.val_loss = INFINITY;
     summary.redone_steps = UINT64_MAX; /* JSON here has 63 bits */

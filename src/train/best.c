@@ -85,6 +85,11 @@ sh_best sh_best_now(const sh_best *best, const sh_job *job)
     return now;
 }
 
+bool sh_best_ends(const sh_best *best, const sh_job *job)
+{
+    return best->at > 0 && job->patience > 0 && sh_best_now(best, job).stale >= job->patience;
+}
+
 bool sh_best_is_possible(const sh_best *best, uint64_t steps)
 {
     return isfinite(best->value) && isfinite(best->reference) && !isnan(best->last) &&

@@ -59,6 +59,9 @@ void sh_best_settle(sh_best *best, const sh_job *job);
 /* With the validation at the position. */
 sh_best sh_best_now(const sh_best *best, const sh_job *job);
 
+/* Whether --patience ends the job after the validation at the position. */
+bool sh_best_ends(const sh_best *best, const sh_job *job);
+
 /* Whether devices can have this state after `steps`: for what comes from outside. */
 bool sh_best_is_possible(const sh_best *best, uint64_t steps);
 

@@ -67,6 +67,25 @@ static void follows_validations(void **state)
     }
 }
 
+/* It ends after a validation alone, so that a step that follows one is made to its epoch's end. */
+static void patience_ends_it(void **state)
+{
+    (void)state;
+    static const double values[] = {3, 2, 4, 2, 5, 1};
+    static const bool ends[] = {false, false, false, true, true, false};
+    sh_job job = job_of("val_loss", 0), endless = job;
+    sh_best best = {0};
+    job.patience = 2;
+    assert_false(sh_best_ends(&best, &job));
+    for (uint64_t i = 0; i < 6; i++) {
+        sh_best_note(&best, values[i], i + 1);
+        assert_int_equal(sh_best_ends(&best, &job), ends[i]);
+        assert_false(sh_best_ends(&best, &endless));
+        sh_best_settle(&best, &job);
+        assert_false(sh_best_ends(&best, &job));
+    }
+}
+
 static const struct figure {
     const char *monitor;
     sh_target target;
@@ -123,6 +142,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(follows_validations),
+        cmocka_unit_test(patience_ends_it),
         cmocka_unit_test(monitors_a_figure),
         cmocka_unit_test(refuses_figures_that_the_data_lack),
         cmocka_unit_test(knows_what_cannot_be),

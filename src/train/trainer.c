@@ -122,7 +122,7 @@ sh_status sh_trainer_new(sh_trainer **trainer, const sh_trainer_options *options
     stage->times.pace_clock = options->pace;
     stage->on_answers = options->on_answers;
     stage->context = options->context;
-    if (stage->replica->steps > 0 && stage->replica->steps >= stage->schedule.total_steps) {
+    if (stage->replica->steps > 0 && sh_trainer_is_over(fresh)) {
         stage->replica->phase = SH_PHASE_VALIDATION; /* all that is left to do */
         sh_best_forget(&stage->replica->best);
     }
@@ -165,6 +165,14 @@ void sh_trainer_free(sh_trainer *trainer)
 const sh_schedule *sh_trainer_schedule(const sh_trainer *trainer)
 {
     return &trainer->stage.schedule;
+}
+
+bool sh_trainer_is_over(const sh_trainer *trainer)
+{
+    const sh_replica *replica = trainer->stage.replica;
+    return replica->phase != SH_PHASE_VALIDATION &&
+           (replica->steps >= trainer->stage.schedule.total_steps ||
+            sh_best_ends(&replica->best, &trainer->job));
 }
 
 const sh_footprint *sh_trainer_footprint(const sh_trainer *trainer)

@@ -96,6 +96,9 @@ sh_status sh_trainer_new(sh_trainer **trainer, const sh_trainer_options *options
 void sh_trainer_free(sh_trainer *trainer);
 
 const sh_schedule *sh_trainer_schedule(const sh_trainer *trainer);
+/* Whether the job ends where the replica stands: its last step is done, or --patience is at its
+ * end. False while a validation is due. */
+bool sh_trainer_is_over(const sh_trainer *trainer);
 /* What the process will hold when it has made its first step; borrowed until sh_trainer_free. */
 const sh_footprint *sh_trainer_footprint(const sh_trainer *trainer);
 sh_trainer_work sh_trainer_work_done(const sh_trainer *trainer);

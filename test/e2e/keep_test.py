@@ -92,5 +92,79 @@ class Best(Keep):
         self.assertIn("--monitor loss: must be val_loss, val_accuracy or val_mae", result.err)
 
 
+class Patience(Keep):
+    """An end that all devices decide on by themselves."""
+
+    def expected(self, patience, monitor="val_loss", min_delta=0.0):
+        """When it is to end, by the metrics of a training without patience; they are rounded."""
+        least, stale = None, 0
+        for line in self.epochs("endless"):
+            value = line[monitor] if monitor == "val_loss" else -line[monitor]
+            stale = 0 if least is None or value < least - min_delta else stale + 1
+            least = value if stale == 0 else least
+            if stale == patience:
+                return line["epoch"]
+        self.fail("patience lasts for too long for this test")
+
+    def test_the_same_epoch_on_any_devices_and_after_kills(self):
+        self.train(*WILD, "--epochs", "14", "--run", "endless", "--quiet")
+        for options in ({"patience": 3}, {"patience": 2, "monitor": "val_accuracy"}, {"patience": 4, "min_delta": 0.5}):
+            job = list(WILD) + ["--epochs", "14"]
+            for name, value in options.items():
+                job += ["--" + name.replace("_", "-"), str(value)]
+            epoch = self.expected(**options)
+            self.assertLess(epoch, 14)
+            ends = []
+            for devices in ("1", "3"):
+                run = "%s-%s" % (len(job), devices) + "".join(options)
+                end = self.train(*job, "--devices", devices, "--run", run)
+                self.assertEqual((end.summary["epochs"], end.summary["status"]), (epoch, "complete"))
+                self.assertTrue(end.summary["stopped_early"])
+                by = r" by more than 0\.5" if "min_delta" in options else ""
+                self.assertRegex(end.err, r"(?m)^stopped early: no better %s%s for %d epochs$" % (
+                    options.get("monitor", "val_loss"), by, options["patience"]))
+                ends.append(end.summary)
+            self.assertEqual(ends[0]["weights_hash"], ends[1]["weights_hash"])
+            self.assertEqual({**ends[0]["best"], "file": None}, {**ends[1]["best"], "file": None})
+
+            # Nothing is left to do.
+            again = self.train("--resume", run, "--quiet").summary
+            self.assertEqual((again["samples"], again["weights_hash"]), (0, ends[0]["weights_hash"]))
+            self.assertTrue(again["stopped_early"])
+
+    def test_killed_and_joined(self):
+        # Of no use for long: the epoch at which it ends is far enough to be disturbed before.
+        job = (*WILD, "--epochs", "1000000", "--patience", "60", "--monitor", "val_accuracy")
+        alone = self.train(*job, "--run", "alone", "--quiet", "--devices", "2").summary
+        self.assertTrue(alone["stopped_early"])
+        training = harness.Training(self, *job)
+        first = training.join("first")
+        training.wait_for_joined("first")
+        training.advance(3)
+        training.process.kill()
+        training.resume()
+        second = training.join("second")
+        training.wait_for_joined("second")
+        first.kill()
+        third = training.join("third")
+        training.wait_for_joined("third")
+        self.assertEqual(training.process.wait(120).status, 0)
+        for each in (second, third):
+            self.assertEqual(each.wait(20).status, 0)
+        end = training.summary()
+        for key in ("steps", "epochs", "weights_hash", "stopped_early", "val_loss"):
+            self.assertEqual(end[key], alone[key])
+        self.assertEqual({**end["best"], "file": None}, {**alone["best"], "file": None})
+
+    def test_more_patience_goes_on(self):
+        early = self.train(*WILD, "--epochs", "14", "--patience", "2", "--run", "run", "--quiet").summary
+        self.assertTrue(early["stopped_early"])
+        whole = self.train(*WILD, "--epochs", "14", "--run", "whole", "--quiet").summary
+        end = self.train("--resume", "run", "--patience", "100", "--quiet").summary
+        self.assertFalse(end["stopped_early"])
+        self.assertEqual((end["epochs"], end["weights_hash"]), (14, whole["weights_hash"]))
+        self.assert_best(end, self.epochs())
+
+
 if __name__ == "__main__":
     harness.main()

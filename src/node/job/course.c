@@ -35,7 +35,7 @@ static bool is_over(const sh_course *course)
 {
     const sh_replica *replica = course->bench->replica;
     const bool due = replica->phase == SH_PHASE_VALIDATION;
-    return !due && (course->stopped || replica->steps >= schedule_of(course)->total_steps);
+    return !due && (course->stopped || sh_trainer_is_over(course->bench->trainer));
 }
 
 /* One stage as the task has it; *next_view as the trailer said. */
@@ -100,7 +100,7 @@ static void tell(sh_course *course, sh_participant_event_kind kind, uint32_t nex
     const sh_replica *replica = course->bench->replica;
     const sh_schedule *schedule = schedule_of(course);
     const bool trains =
-        replica->phase != SH_PHASE_VALIDATION && replica->steps < schedule->total_steps;
+        replica->phase != SH_PHASE_VALIDATION && !sh_trainer_is_over(course->bench->trainer);
     const bool passed = kind == SH_PARTICIPANT_PASSED;
     const sh_participant_event event = {
         .kind = kind,

@@ -517,14 +517,15 @@ static sh_status write_summary(const training *t, const char *ending)
 {
     const sh_summary *s = t->summary;
     json_t *json = json_pack(
-        "{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:f, s:f, s:o, s:o, s:o, s:o, s:s, s:I, s:I, s:o}",
+        "{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:f, s:f, s:o, s:o, s:o, s:o, s:s, s:I, s:I, s:o, "
+        "s:b}",
         "model", s->model, "data", s->data, "ending", ending, "parameters",
         (json_int_t)s->parameters, "epochs", (json_int_t)s->epochs, "steps", (json_int_t)s->steps,
         "samples", (json_int_t)s->samples, "train_seconds", s->train_seconds, "samples_per_second",
         s->samples_per_second, "train_loss", number(s->train_loss), "val_loss", number(s->val_loss),
         "val_accuracy", number(s->val_accuracy), "val_mae", number(s->val_mae), "weights_hash",
         s->weights_hash, "redone_steps", (json_int_t)s->redone_steps, "devices",
-        (json_int_t)s->device_count, "best", best_json(s));
+        (json_int_t)s->device_count, "best", best_json(s), "stopped_early", s->stopped_early);
     if (json == NULL)
         return sh_fail_memory(1024, "the summary");
     const sh_status status = sh_run_write_json(t->run, SH_RUN_SUMMARY, json);
@@ -584,6 +585,25 @@ static sh_status give_up(const training *t, sh_status status)
                    sh_run_folder(t->run));
 }
 
+/* Patience is at its end, though the job has steps left. */
+static void note_early_end(training *t)
+{
+    char text[SH_MESSAGE_BYTES], more[64] = "";
+    const sh_job *job = &t->bench->job;
+    const sh_replica *replica = t->bench->replica;
+    const unsigned long long stale = sh_best_now(&replica->best, job).stale;
+    if (replica->steps >= sh_trainer_schedule(t->bench->trainer)->total_steps)
+        return;
+    if (job->min_delta > 0)
+        snprintf(more, sizeof more, " by more than %g", (double)job->min_delta);
+    snprintf(text, sizeof text, "stopped early: no better %s%s for %llu epoch%s", job->monitor,
+             more, stale, stale == 1 ? "" : "s");
+    sh_log(SH_LOG_INFO, "job.stopped_early", "step=%llu text=\"%s\"",
+           (unsigned long long)replica->steps, text);
+    observe(t, &(sh_event){.kind = SH_EVENT_NOTE, .text = text});
+    t->summary->stopped_early = true;
+}
+
 static sh_status finish(training *t, const sh_course *course, sh_status status, sh_ending ending)
 {
     if (t->company->rank != 0) { /* the first one says it all */
@@ -596,6 +616,8 @@ static sh_status finish(training *t, const sh_course *course, sh_status status, 
         return give_up(t, status != SH_OK ? status
                                           : sh_fail(SH_PEER_LOST, "the job ended while this device "
                                                                   "took the replica from others"));
+    if (status == SH_OK && ending == SH_ENDING_COMPLETE)
+        note_early_end(t);
     if (status == SH_OK && ending == SH_ENDING_COMPLETE)
         return summarise(t, course, "complete");
     if (status == SH_OK)

@@ -75,7 +75,9 @@ static void on_broken(void *context, uint32_t ring, uint32_t peer)
 static uint32_t grains_at(const sh_station *station, sh_position position)
 {
     const sh_schedule *schedule = sh_trainer_schedule(station->bench->trainer);
-    if (position.phase == SH_PHASE_VALIDATION || position.steps >= schedule->total_steps)
+    const bool here = sh_position_same(position, sh_replica_position(station->bench->replica));
+    if (position.phase == SH_PHASE_VALIDATION || position.steps >= schedule->total_steps ||
+        (here && sh_trainer_is_over(station->bench->trainer)))
         return 0;
     return sh_schedule_batch(schedule, position.steps).grains;
 }
