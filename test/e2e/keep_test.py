@@ -4,6 +4,7 @@
 
 import json
 import os
+import re
 import signal
 
 import harness
@@ -164,6 +165,48 @@ class Patience(Keep):
         self.assertFalse(end["stopped_early"])
         self.assertEqual((end["epochs"], end["weights_hash"]), (14, whole["weights_hash"]))
         self.assert_best(end, self.epochs())
+
+
+class Every(Keep):
+    """Checkpoints within an epoch."""
+
+    def written(self, run):
+        """The steps of the checkpoints, in order."""
+        lines = [re.search(r"checkpoint\.written step=(\d+)", line) for line in harness.Events(self.path(run)).lines()]
+        return [int(line.group(1)) for line in lines if line]
+
+    def test_after_steps(self):
+        for every, expected in (("2steps", [2, 3, 5, 6, 7]), ("1steps", [1, 2, 3, 4, 5, 6, 7]), ("0", [3, 6, 7]),
+                                ("3steps", [3, 6, 7]), ("100s", [3, 6, 7])):
+            run = "run-" + every
+            end = self.train(*WILD, "--steps", "7", "--checkpoint-every", every, "--run", run, "--quiet").summary
+            self.assertEqual(self.written(run), expected, every)
+            self.assert_best(end, self.epochs(run), run=run)
+
+    def test_after_seconds(self):
+        job = ("mlp:784-16-10", "digits:20000/40", "--batch-size", "1", "--grain", "1", "--epochs", "1000")
+        process = self.start("train", *job, "--run", "run", "--checkpoint-every", "1s")
+        process.wait_for("^training on ", stream="err")
+        harness.Events(self.path("run"), new=False).wait_for("checkpoint.written step=")
+        process.signal(signal.SIGINT)
+        self.assertEqual(process.wait(30).status, 130)
+        self.assertGreater(self.written("run")[0] % 20000, 0)
+
+    def test_a_killed_training_loses_little(self):
+        job = (*WILD[:1], "digits:5000/40", *WILD[2:], "--epochs", "2")  # 100 steps an epoch
+        whole = self.train(*job, "--run", "whole", "--quiet").summary
+        process = self.start("train", *job, "--run", "run", "--checkpoint-every", "5steps", "--devices", "2")
+        process.wait_for("^training on ", stream="err")
+        harness.Events(self.path("run"), new=False).wait_for("checkpoint.written step=")
+        process.kill()
+        end = self.train("--resume", "run", "--quiet").summary
+        self.assertLess(end["samples"], whole["samples"])
+        self.assertEqual(end["samples"] % 250, 0)  # it went on after 5 steps, or after 10, ...
+        self.assertEqual(end["weights_hash"], whole["weights_hash"])
+
+    def test_what_cannot_be(self):
+        result = self.shoal("train", *WILD, "--checkpoint-every", "1h", status=2)
+        self.assertIn("--checkpoint-every 1h: must be seconds, such as 60s, or steps", result.err)
 
 
 if __name__ == "__main__":

@@ -5,8 +5,9 @@
  * alone has a run's folder and an observer.
  *
  * Written are: job.json at the start; events as they happen; a checkpoint and a line of metrics
- * after every validation; a checkpoint when the training is stopped or a device is lost. A step
- * that fails leaves the weights as they were, so a checkpoint is always a state between two steps.
+ * after every validation; a checkpoint now and then within an epoch (node/job/cadence); one when
+ * the training is stopped or a device is lost. A step that fails leaves the weights as they were,
+ * so a checkpoint is always a state between two steps.
  */
 #include <math.h>
 #include <pthread.h>
@@ -17,6 +18,7 @@
 #include "base/clock.h"
 #include "base/host.h"
 #include "base/log.h"
+#include "node/job/cadence.h"
 #include "node/job/company.h"
 #include "node/job/kept.h"
 #include "node/job/resume.h"
@@ -37,6 +39,7 @@ typedef struct training {
     sh_run *run;         /* NULL for ranks but the first, as the journal */
     bool has_checkpoint; /* in the run's folder */
     sh_kept kept;
+    sh_cadence cadence;
     sh_log_tap events; /* into the run's folder while it is open */
     sh_scalars scalars;
     sh_workbench *bench;
@@ -64,7 +67,9 @@ void sh_train_options_init(sh_train_options *options)
 sh_status sh_train_options_complete(sh_train_options *options)
 {
     sh_strategy strategy;
+    sh_cadence cadence;
     SH_TRY(sh_company_check(options));
+    SH_TRY(sh_cadence_parse(&cadence, options->checkpoint_every));
     const bool apart =
         sh_strategy_parse(&strategy, options->job.strategy) == SH_OK && strategy.row->apart;
     const uint32_t devices = apart ? 1 : sh_company_devices(options); /* that share a batch */
@@ -126,6 +131,7 @@ static sh_status checkpoint(training *t)
 {
     char path[SH_PATH_BYTES];
     SH_TRY(save(t));
+    sh_cadence_restart(&t->cadence, sh_clock_now_ns(sh_clock_system()), t->bench->replica->steps);
     SH_TRY(sh_path_join(path, sh_run_checkpoints(t->run), SH_CHECKPOINT_LAST));
     sh_log(SH_LOG_INFO, "checkpoint.written", "step=%llu file=\"%s\"",
            (unsigned long long)t->bench->replica->steps, path);
@@ -244,7 +250,10 @@ static sh_status on_step(void *context, const sh_progress_report *report)
     sh_run_journal_step(t->journal, report);
     note_trouble(t);
     observe(t, &event);
-    return SH_OK;
+    const bool validates = t->bench->replica->phase == SH_PHASE_VALIDATION; /* saves it too */
+    const uint64_t now_ns = sh_clock_now_ns(sh_clock_system());
+    return !validates && sh_cadence_is_due(&t->cadence, now_ns, report->steps) ? checkpoint(t)
+                                                                               : SH_OK;
 }
 
 static json_t *number(double value)
@@ -300,6 +309,7 @@ static void on_view(void *context, uint32_t view, uint32_t devices)
         return;
     sh_trainer_clear_times(t->bench->trainer);
     t->start_ns = sh_clock_now_ns(sh_clock_system());
+    sh_cadence_restart(&t->cadence, t->start_ns, step - 1);
     observe(t, &(sh_event){.kind = SH_EVENT_STARTED,
                            .devices = devices,
                            .epoch = (uint32_t)(t->start_steps / schedule->epoch_steps) + 1,
@@ -677,6 +687,7 @@ sh_status sh_train(const sh_train_options *options, sh_summary *summary)
     if (devices > SH_DEVICES_MAX)
         return sh_fail(SH_LIMIT, "%u devices: a job has at most %d", devices, SH_DEVICES_MAX);
     SH_TRY(sh_train_options_complete(&asked));
+    SH_TRY(sh_cadence_parse(&t.cadence, asked.checkpoint_every));
     SH_TRY(sh_company_open(&t.company, &asked));
     t.company->save_now = save_now;
     t.company->context = &t;
