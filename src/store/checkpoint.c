@@ -14,6 +14,7 @@
 #include "store/checkpoint.h"
 
 #include <assert.h>
+#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -26,6 +27,7 @@
 #include "base/log.h"
 
 #define COPY_BYTES ((size_t)1 << 20)
+#define EPOCH_PREFIX "epoch-"
 #define NAME_BYTES 64 /* of a checkpoint that is kept */
 
 /* Ends `writer`: its file becomes the last checkpoint, the last one the previous one. */
@@ -130,6 +132,85 @@ sh_status sh_checkpoint_keep(const char *folder, const char *name)
         return sh_fail_errno(errno, "%s: cannot be replaced", path);
     unlink(linked); /* is still there where both were the same file */
     return sh_folder_sync(folder);
+}
+
+static void epoch_name(char name[NAME_BYTES], uint32_t epoch)
+{
+    snprintf(name, NAME_BYTES, EPOCH_PREFIX "%" PRIu32 ".safetensors", epoch);
+}
+
+/* The epoch of a name that epoch_name gives; 0 for any other. */
+static uint32_t epoch_of(const char *name)
+{
+    char again[NAME_BYTES];
+    const size_t prefix = strlen(EPOCH_PREFIX);
+    uint64_t epoch = 0;
+    if (strncmp(name, EPOCH_PREFIX, prefix) != 0)
+        return 0;
+    for (const char *at = name + prefix; *at >= '0' && *at <= '9' && epoch <= UINT32_MAX; at++)
+        epoch = 10 * epoch + (uint64_t)(*at - '0');
+    if (epoch > UINT32_MAX)
+        return 0;
+    epoch_name(again, (uint32_t)epoch);
+    return strcmp(again, name) == 0 ? (uint32_t)epoch : 0;
+}
+
+static int newest_first(const void *a, const void *b)
+{
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x < y) - (x > y);
+}
+
+/* The epochs that the folder has, newest first; owned. */
+static sh_status list_epochs(uint32_t **epochs, size_t *count, const char *folder)
+{
+    size_t room = 0, found = 0;
+    uint32_t *list = NULL;
+    DIR *entries = opendir(folder);
+    if (entries == NULL)
+        return sh_fail_errno(errno, "%s: cannot be read", folder);
+    for (const struct dirent *entry; (entry = readdir(entries)) != NULL;) {
+        const uint32_t epoch = epoch_of(entry->d_name);
+        if (epoch == 0)
+            continue;
+        if (found == room) {
+            room = room == 0 ? 64 : 2 * room;
+            uint32_t *larger = realloc(list, room * sizeof *list);
+            if (larger == NULL) {
+                free(list);
+                closedir(entries);
+                return sh_fail_memory(room * sizeof *list, "the checkpoints of epochs");
+            }
+            list = larger;
+        }
+        list[found++] = epoch;
+    }
+    closedir(entries);
+    if (found > 0)
+        qsort(list, found, sizeof *list, newest_first);
+    *epochs = list;
+    *count = found;
+    return SH_OK;
+}
+
+sh_status sh_checkpoint_keep_epoch(const char *folder, uint32_t epoch, uint32_t most)
+{
+    char name[NAME_BYTES], path[SH_PATH_BYTES];
+    uint32_t *epochs;
+    size_t count;
+    sh_status status = SH_OK;
+    epoch_name(name, epoch);
+    SH_TRY(sh_checkpoint_keep(folder, name));
+    SH_TRY(list_epochs(&epochs, &count, folder));
+    for (size_t i = most; i < count; i++) {
+        epoch_name(name, epochs[i]);
+        SH_TRY_DONE(sh_path_join(path, folder, name));
+        if (unlink(path) != 0 && errno != ENOENT)
+            SH_TRY_DONE(sh_fail_errno(errno, "%s: cannot be removed", path));
+    }
+done:
+    free(epochs);
+    return status;
 }
 
 static sh_status open_whole(sh_safetensors **file, const char *path)

@@ -18,6 +18,7 @@
 #define SHOAL_STORE_CHECKPOINT_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/fail.h"
 #include "store/file.h"
@@ -46,6 +47,10 @@ sh_status sh_checkpoint_save(const char *folder, const sh_stored_tensor *tensors
  * At every instant the name is what it was before or whole. SH_NOT_FOUND without a last one.
  */
 sh_status sh_checkpoint_keep(const char *folder, const char *name) SHOAL_CHECKED;
+
+/* The same under the name of an epoch, "epoch-7.safetensors"; removes those of all but the `most`
+ * newest epochs. `most` is at least 1. */
+sh_status sh_checkpoint_keep_epoch(const char *folder, uint32_t epoch, uint32_t most) SHOAL_CHECKED;
 
 /*
  * Opens the newest whole checkpoint of a run folder, a checkpoint folder, or a file itself, and

@@ -431,6 +431,33 @@ static void keeps_one_by_another_name(void **state)
     without_links = false;
 }
 
+/* Of the newest epochs; other files stay, whatever they are called. */
+static void keeps_the_newest_epochs(void **state)
+{
+    (void)state;
+    static const char *const others[] = {"epoch-0.safetensors",           "epoch-01.safetensors",
+                                         "epoch-1.safetensorsx",          "epoch-.safetensors",
+                                         "epoch-99999999999.safetensors", "xepoch-1.safetensors"};
+    char path[SH_PATH_BYTES];
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        assert_ok(sh_path_join(path, folder, others[i]));
+        scratch_write(path, "x", 1);
+    }
+    for (uint32_t epoch = 8; epoch <= 12; epoch++) {
+        assert_ok(save((float)epoch));
+        assert_ok(sh_checkpoint_keep_epoch(folder, epoch, 3));
+    }
+    assert_ok(sh_path_join(path, folder, "epoch-10.safetensors"));
+    assert_holds(path, 10);
+    assert_ok(sh_path_join(path, folder, "epoch-12.safetensors"));
+    assert_holds(path, 12);
+    assert_int_equal(scratch_count(folder), 6 + 3 + 2);
+    assert_ok(sh_checkpoint_keep_epoch(folder, 12, 1)); /* fewer than before */
+    assert_int_equal(scratch_count(folder), 6 + 1 + 2);
+    assert_holds(path, 12);
+    assert_fails(sh_checkpoint_keep_epoch(path, 12, 1), SH_NOT_FOUND, "last.safetensors");
+}
+
 /* Wherever it is stopped, the name is the old one or the new one, and nothing of it stays. */
 static void keeping_survives_a_stop_at_every_stage(void **state)
 {
@@ -493,6 +520,7 @@ int main(void)
         WITH_FOLDER(finds_the_previous_between_the_renames),
         WITH_FOLDER(a_full_disk_keeps_both),
         WITH_FOLDER(keeps_one_by_another_name),
+        WITH_FOLDER(keeps_the_newest_epochs),
         WITH_FOLDER(keeping_survives_a_stop_at_every_stage),
         WITH_FOLDER(refuses_bad_places_and_pairs),
     };

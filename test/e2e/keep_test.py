@@ -167,6 +167,20 @@ class Patience(Keep):
         self.assert_best(end, self.epochs())
 
 
+class Newest(Keep):
+    def test_of_epochs_by_number(self):
+        for resume, epochs, keep, expected in ((WILD, "4", "2", (3, 4)), (None, "5", "0", (3, 4)), (None, "9", "3", (7, 8, 9))):
+            self.train(*(resume or ("--resume", "run")), *(("--run", "run") if resume else ()), "--epochs", epochs, "--keep", keep,
+                       "--quiet")
+            names = sorted(os.listdir(self.path("run", "checkpoints")))
+            self.assertEqual(names, ["best.safetensors", *("epoch-%d.safetensors" % epoch for epoch in expected),
+                                     "last.safetensors", "previous.safetensors"])
+        for line in self.epochs()[6:]:  # each has the weights of its epoch
+            path = "run/checkpoints/epoch-%d.safetensors" % line["epoch"]
+            measured = json.loads(self.shoal("eval", *WILD[:2], "--weights", path, "--json", "-").out)
+            self.assertAlmostEqual(measured["loss"], line["val_loss"], places=5)
+
+
 class Every(Keep):
     """Checkpoints within an epoch."""
 

@@ -4,11 +4,11 @@
 #include "store/checkpoint.h"
 #include "train/snapshot.h"
 
-void sh_kept_open(sh_kept *kept, const char *folder)
+void sh_kept_open(sh_kept *kept, const char *folder, uint32_t most)
 {
     char path[SH_PATH_BYTES];
     sh_safetensors *file;
-    *kept = (sh_kept){.folder = folder};
+    *kept = (sh_kept){.folder = folder, .most = most};
     if (sh_path_join(path, folder, SH_CHECKPOINT_BEST) != SH_OK ||
         sh_safetensors_open(&file, path) != SH_OK)
         return; /* one that cannot be read is none: it is written again when its turn comes */
@@ -29,4 +29,9 @@ sh_status sh_kept_validated(sh_kept *kept, const sh_best *now, uint64_t steps)
     SH_TRY(sh_checkpoint_keep(kept->folder, SH_CHECKPOINT_BEST));
     kept->best_steps = steps;
     return SH_OK;
+}
+
+sh_status sh_kept_epoch(const sh_kept *kept, uint32_t epoch)
+{
+    return kept->most > 0 ? sh_checkpoint_keep_epoch(kept->folder, epoch, kept->most) : SH_OK;
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which checkpoints of a run stay: the best one.
+ * Which checkpoints of a run stay: the best one, and those of the newest epochs.
  *
- *     sh_kept_open(&kept, sh_run_checkpoints(run));
+ *     sh_kept_open(&kept, sh_run_checkpoints(run), 3);
  *     SH_TRY(sh_snapshot_save(kept.folder, ...));     // after a validation
- *     SH_TRY(sh_kept_validated(&kept, &best, steps)); // it is the best one: it stays
+ *     SH_TRY(sh_kept_validated(&kept, &now, steps));  // it stays where it is the best
+ *     SH_TRY(sh_kept_epoch(&kept, 7));                // and for three epochs
  *
  * Threads: caller locks.
  */
@@ -15,16 +16,20 @@
 
 typedef struct sh_kept {
     const char *folder;  /* of the checkpoints; borrowed */
+    uint32_t most;       /* newest epochs to keep */
     uint64_t best_steps; /* of the one that is kept as the best; 0: there is none */
 } sh_kept;
 
-/* Looks at what the folder has; it may be missing. */
-void sh_kept_open(sh_kept *kept, const char *folder);
+/* Looks at what the folder has; it may be missing. `most` is --keep. */
+void sh_kept_open(sh_kept *kept, const char *folder, uint32_t most);
 
 /* Whether the last checkpoint, of `steps`, is the best one and not yet kept. */
 bool sh_kept_lacks(const sh_kept *kept, const sh_best *now, uint64_t steps);
 
 /* The last checkpoint was written at `steps`, after a validation; `now` is sh_best_now. */
 sh_status sh_kept_validated(sh_kept *kept, const sh_best *now, uint64_t steps) SHOAL_CHECKED;
+
+/* The last checkpoint is that of an epoch, which counts from 1. */
+sh_status sh_kept_epoch(const sh_kept *kept, uint32_t epoch) SHOAL_CHECKED;
 
 #endif

@@ -46,6 +46,7 @@ static void validate(sh_kept *kept, sh_replica *replica, const sh_job *job, doub
     assert_ok(sh_snapshot_save(folder, job, "f", replica));
     const sh_best now = sh_best_now(&replica->best, job);
     assert_ok(sh_kept_validated(kept, &now, replica->steps));
+    assert_ok(sh_kept_epoch(kept, (uint32_t)replica->steps / 10));
 }
 
 /* The steps of a checkpoint; 0 without one. */
@@ -70,16 +71,23 @@ static void the_best_stays(void **state)
     sh_job job;
     sh_kept kept, again;
     sh_replica *replica = new_replica(&job);
-    sh_kept_open(&kept, folder);
+    sh_kept_open(&kept, folder, 2);
     assert_int_equal(kept.best_steps, 0);
     for (int i = 0; i < 6; i++) {
         validate(&kept, replica, &job, figures[i]);
         assert_int_equal(kept.best_steps, best[i]);
         assert_int_equal(steps_of(SH_CHECKPOINT_BEST), best[i]);
         assert_int_equal(steps_of(SH_CHECKPOINT_LAST), replica->steps);
-        sh_kept_open(&again, folder); /* a resumed training finds it */
+        assert_int_equal(scratch_count(folder),
+                         i == 0 ? 3 : 5); /* last, previous, best, two epochs */
+        sh_kept_open(&again, folder, 2);  /* a resumed training finds it */
         assert_int_equal(again.best_steps, best[i]);
     }
+    assert_int_equal(steps_of("epoch-6.safetensors"), 60);
+    assert_int_equal(steps_of("epoch-5.safetensors"), 50);
+    kept.most = 0; /* those that there are stay */
+    assert_ok(sh_kept_epoch(&kept, 7));
+    assert_int_equal(scratch_count(folder), 5);
     sh_replica_free(replica);
 }
 
@@ -91,7 +99,7 @@ static void what_is_lacking_is_known(void **state)
     sh_job job;
     sh_kept kept;
     sh_replica *replica = new_replica(&job);
-    sh_kept_open(&kept, folder);
+    sh_kept_open(&kept, folder, 2);
     validate(&kept, replica, &job, 3);
     validate(&kept, replica, &job, 2);
     sh_best now = sh_best_now(&replica->best, &job);
@@ -102,7 +110,7 @@ static void what_is_lacking_is_known(void **state)
     assert_false(sh_kept_lacks(&kept, &(sh_best){0}, 0));
     assert_ok(sh_path_join(path, folder, SH_CHECKPOINT_BEST));
     scratch_write(path, "x", 1);
-    sh_kept_open(&kept, folder);
+    sh_kept_open(&kept, folder, 2);
     assert_int_equal(kept.best_steps, 0);
     assert_true(sh_kept_lacks(&kept, &now, 20));
     sh_replica_free(replica);

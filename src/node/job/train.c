@@ -144,8 +144,12 @@ static sh_status checkpoint_validated(training *t)
 {
     const sh_replica *replica = t->bench->replica;
     const sh_best now = sh_best_now(&replica->best, &t->bench->job);
+    const uint64_t epoch_steps = sh_trainer_schedule(t->bench->trainer)->epoch_steps;
     SH_TRY(checkpoint(t));
-    return sh_kept_validated(&t->kept, &now, replica->steps);
+    SH_TRY(sh_kept_validated(&t->kept, &now, replica->steps));
+    return replica->steps % epoch_steps == 0
+               ? sh_kept_epoch(&t->kept, (uint32_t)(replica->steps / epoch_steps))
+               : SH_OK;
 }
 
 /* The last call was killed before the best checkpoint was kept, or the checkpoint is from another
@@ -454,7 +458,7 @@ static sh_status open_run(training *t)
                                                               }));
     }
     SH_TRY(sh_run_journal_open(&t->journal, &(sh_run_journal_options){t->run, t->bench, name}));
-    sh_kept_open(&t->kept, sh_run_checkpoints(t->run));
+    sh_kept_open(&t->kept, sh_run_checkpoints(t->run), t->options->keep);
     if (t->options->resume != NULL)
         SH_TRY(complete_kept(t));
     t->company->run = t->run;
