@@ -34,7 +34,7 @@ static int print_exit_codes(void)
     }
     puts("exit codes:");
     const int code = sh_command_print_table(table, "  ");
-    puts("A second Ctrl-C or SIGTERM ends at once, with the same code and without a checkpoint.");
+    puts("A second of these signals ends at once, with the same code and without a checkpoint.");
     return code;
 }
 

@@ -42,7 +42,9 @@ static const int watched[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGWINC
 
 static int exit_of(int number)
 {
-    return number == SIGINT ? SH_EXIT_INTERRUPTED : SH_EXIT_TERMINATED;
+    return number == SIGINT   ? SH_EXIT_INTERRUPTED
+           : number == SIGHUP ? SH_EXIT_HUNG_UP
+                              : SH_EXIT_TERMINATED;
 }
 
 static uint64_t now_ms(void)
@@ -113,9 +115,14 @@ void sh_signals_catch(sh_stop *stop, const char *message, uint32_t together_ms)
     message_of_handler = message;
     struct sigaction action = {.sa_handler = handle, .sa_flags = SA_RESTART};
     sigemptyset(&action.sa_mask);
-    /* Both in one handler at a time, so that a SIGTERM within that of a SIGINT is the second. */
+    /* All in one handler at a time, so that a SIGTERM within that of a SIGINT is the second. */
     sigaddset(&action.sa_mask, SIGINT);
     sigaddset(&action.sa_mask, SIGTERM);
+    sigaddset(&action.sa_mask, SIGHUP);
+    /* nohup(1) has it ignored, and means it. */
+    struct sigaction before;
+    if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+        sigaction(SIGHUP, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     /* Also where a shell has it ignored for a background job: kill -INT is meant for this one. */
     sigaction(SIGINT, &action, NULL);
@@ -158,8 +165,10 @@ int sh_signals_wait(int timeout_ms)
 
 void sh_signals_release(void)
 {
+    struct sigaction now;
     for (size_t i = 0; i < WATCHED; i++)
-        signal(watched[i], SIG_DFL);
+        if (sigaction(watched[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
+            signal(watched[i], SIG_DFL);
     stop_of_handler = NULL;
     message_of_handler = NULL;
     while (at_work > 0)
@@ -182,4 +191,5 @@ int sh_signals_exit(void)
 void sh_signals_leave_interrupt_to_parent(void)
 {
     signal(SIGINT, SIG_IGN);
+    signal(SIGHUP, SIG_IGN);
 }

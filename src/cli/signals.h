@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Signals that end the program: the first SIGINT or SIGTERM asks the library to stop, the second
- * one ends at once.
+ * Signals that end the program: the first SIGINT, SIGTERM or SIGHUP asks the library to stop, the
+ * second one ends at once.
  *
  *     sh_signals_catch(stop, "leaving at the next step; once more: at once\n",
  *                      SH_SIGNALS_TOGETHER_MS);
@@ -25,12 +25,13 @@
  * From now on a signal stops `stop`, borrowed until sh_signals_release. `message` goes to standard
  * error on the first signal: static storage, or NULL for none. What comes within `together_ms` of
  * the first belongs to it. Under a launcher that is silent once it was told to end, standard error
- * is the launcher's own from the first signal on.
+ * is the launcher's own from the first signal on. A SIGHUP that is ignored, as by nohup(1), stays
+ * so.
  */
 void sh_signals_catch(sh_stop *stop, const char *message, uint32_t together_ms);
 void sh_signals_release(void);
 
-/* The exit code that a received signal means: 130 or 143; SH_EXIT_FAILURE where none came. */
+/* The exit code that a received signal means: 130, 143 or 129; SH_EXIT_FAILURE where none came. */
 int sh_signals_exit(void);
 
 /*
@@ -43,8 +44,8 @@ bool sh_signals_watch(void);
 /* The next signal that came, waiting for it so long; 0 for none. */
 int sh_signals_wait(int timeout_ms);
 
-/* For a child: ignores SIGINT, which a terminal sends to all its processes, so that the parent
- * decides. After sh_signals_catch. */
+/* For a child: ignores SIGINT and SIGHUP, which a terminal sends to all its processes, so that the
+ * parent decides. After sh_signals_catch. */
 void sh_signals_leave_interrupt_to_parent(void);
 
 #endif

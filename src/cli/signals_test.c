@@ -46,6 +46,11 @@ static void the_first_is_noted_and_the_second_ends(void **state)
         {{0}, false, 0, 77},
         {{SIGINT}, false, 0, SH_EXIT_INTERRUPTED + 1},
         {{SIGTERM}, false, 0, SH_EXIT_TERMINATED + 1},
+        {{SIGHUP}, false, 0, SH_EXIT_HUNG_UP + 1},
+        {{SIGHUP}, true, 0, 77},
+        {{SIGHUP, SIGHUP}, false, 0, SH_EXIT_HUNG_UP},
+        {{SIGTERM, SIGHUP}, false, 0, SH_EXIT_HUNG_UP},
+        {{SIGHUP, SIGHUP}, false, 600000, SH_EXIT_HUNG_UP + 1},
         {{SIGINT, SIGINT}, false, 0, SH_EXIT_INTERRUPTED},
         {{SIGINT, SIGTERM}, false, 0, SH_EXIT_TERMINATED},
         {{SIGTERM, SIGTERM}, false, 0, SH_EXIT_TERMINATED},
@@ -57,6 +62,22 @@ static void the_first_is_noted_and_the_second_ends(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_int_equal(exit_after(cases[i].numbers, cases[i].is_local, cases[i].together_ms),
                          cases[i].exit);
+}
+
+/* As nohup(1) starts a program: it goes on, also after release. */
+static void an_ignored_hangup_stays_ignored(void **state)
+{
+    (void)state;
+    static const int numbers[] = {SIGHUP, SIGHUP, 0};
+    signal(SIGHUP, SIG_IGN);
+    assert_int_equal(exit_after(numbers, false, 0), 77);
+    sh_stop *stop;
+    assert_ok(sh_stop_new(&stop));
+    sh_signals_catch(stop, NULL, 0);
+    sh_signals_release();
+    raise(SIGHUP);
+    sh_stop_free(stop);
+    signal(SIGHUP, SIG_DFL);
 }
 
 /* Until the pipe's other end is closed. In poll(), which a signal always ends: the thread sanitizer
@@ -100,6 +121,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_first_is_noted_and_the_second_ends),
+        cmocka_unit_test(an_ignored_hangup_stays_ignored),
         cmocka_unit_test(watched_ones_are_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -74,7 +74,9 @@ static int draw_while_running(sh_run_snapshot *snapshot, const char *folder)
             raise(SIGSTOP);
             show(ENTER);
         } else if (number != 0 && number != SIGWINCH) {
-            code = number == SIGINT ? SH_EXIT_INTERRUPTED : SH_EXIT_TERMINATED;
+            code = number == SIGINT   ? SH_EXIT_INTERRUPTED
+                   : number == SIGHUP ? SH_EXIT_HUNG_UP
+                                      : SH_EXIT_TERMINATED;
         }
         if (code == SH_EXIT_DONE && sh_run_look(snapshot, folder) == SH_OK)
             continue;

@@ -50,9 +50,10 @@ exit codes:
     0  done
     1  failure; standard error says why, and what to do where that is known
     2  wrong use: an option, a value or a command that does not exist
+  129  stopped by SIGHUP, as when a terminal is closed, in the same way as by SIGTERM
   130  stopped by Ctrl-C (SIGINT), after leaving gracefully with a checkpoint
   143  stopped by SIGTERM, in the same way
-A second Ctrl-C or SIGTERM ends at once, with the same code and without a checkpoint.
+A second of these signals ends at once, with the same code and without a checkpoint.
 """
 
 # Arguments, the message behind "shoal: ", the command that the hint names.

@@ -82,7 +82,7 @@ class Interrupted(Stop):
     def test_in_mid_epoch_twice_and_on_other_devices(self):
         job = (*JOB, "--epochs", "1000000")
         done = self.stop(signal.SIGINT, *job, "--devices", "3", "--run", "run")
-        for number, devices in ((signal.SIGTERM, "1"), (signal.SIGINT, "2"), (signal.SIGTERM, "5")):
+        for number, devices in ((signal.SIGTERM, "1"), (signal.SIGHUP, "2"), (signal.SIGTERM, "5")):
             for _ in range(20):  # until it is within an epoch
                 before, done = done, self.stop(number, "--resume", "run", "--devices", devices)
                 self.assertEqual(done["samples"], samples_of(done["steps"]) - samples_of(before["steps"]))
@@ -112,7 +112,7 @@ class Interrupted(Stop):
 
     def test_two_signals_at_once_are_one(self):
         """As timeout(1) sends them: to the process, and to its group."""
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             process = self.start("train", *JOB, "--epochs", "1000000", "--devices", "2", "--json", "s.json")
             process.wait_for("^training on ", stream="err")
             process.signal(number)
