@@ -77,7 +77,11 @@ static sh_status add_cell(sh_column *column, const char *text, uint64_t line)
         column->lines[cell] = line;
     if (cell == SH_CELL_MISSING)
         return SH_OK;
-    column->whole += cell == SH_CELL_NUMBER && value == floor(value);
+    if (cell == SH_CELL_NUMBER) {
+        column->whole += value == floor(value);
+        column->steps += column->counts[cell] > 1 && value == column->last + 1;
+        column->last = value;
+    }
     if (column->many && (cell != SH_CELL_WORD || column->odd != NULL))
         return SH_OK;
     sh_cell_name(name, text);

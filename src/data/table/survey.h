@@ -43,6 +43,8 @@ typedef struct sh_column {
     uint64_t counts[SH_CELLS]; /* fields, by what they say */
     uint64_t lines[SH_CELLS];  /* where the first of them is */
     uint64_t whole;            /* numbers that are whole */
+    uint64_t steps;            /* numbers that are one more than the number before */
+    double last;               /* the number before */
     char *odd;                 /* the first word, as sh_cell_name; NULL: none */
     sh_lexicon words;          /* sh_cell_name of what is not missing, sorted */
     uint32_t words_most;

@@ -8,6 +8,7 @@
 #include "data/table/notes.h"
 #include "data/table/selection.h"
 
+#define ROWS_NUMBERED 10   /* at least, to say that a column numbers them */
 #define CLASSES_GUESSED 20 /* different whole numbers that are taken for classes */
 
 /* --- the task --- */
@@ -149,10 +150,16 @@ static sh_status plan_input(sh_table_plan *plan, sh_column *column, uint32_t ind
     return SH_OK;
 }
 
+/* The first row may be counted behind the others (survey.c). */
+static bool numbers_rows(const sh_column *column, uint64_t rows)
+{
+    return rows >= ROWS_NUMBERED && column->whole == rows && column->steps + 2 >= rows;
+}
+
 static sh_status plan_inputs(sh_table_plan *plan, sh_survey *survey, sh_selection *selection,
                              json_t *notes)
 {
-    sh_names dropped = {0}, empty = {0};
+    sh_names dropped = {0}, empty = {0}, counting = {0};
     plan->inputs = calloc(survey->count, sizeof *plan->inputs);
     if (plan->inputs == NULL)
         return sh_fail_memory(survey->count * sizeof *plan->inputs, "inputs");
@@ -160,6 +167,8 @@ static sh_status plan_inputs(sh_table_plan *plan, sh_survey *survey, sh_selectio
         sh_column *column = &survey->columns[i];
         if (selection->roles[i].use != SH_USE_INPUT)
             continue;
+        if (!selection->roles[i].named && numbers_rows(column, survey->rows))
+            sh_names_add(&counting, "%s", column->name);
         if (sh_column_present(column) == 0)
             sh_names_add(&empty, "%s", column->name);
         else
@@ -167,6 +176,11 @@ static sh_status plan_inputs(sh_table_plan *plan, sh_survey *survey, sh_selectio
     }
     if (empty.count > 0)
         SH_TRY(sh_notes_add(notes, "left out, since all is missing: %s", sh_names_end(&empty)));
+    if (counting.count > 0)
+        SH_TRY(sh_notes_add(notes,
+                            "an input that only numbers the rows, better left out with --inputs "
+                            "-NAME: %s",
+                            sh_names_end(&counting)));
     if (dropped.count > 0)
         SH_TRY(
             sh_notes_add(notes, "left out, since most words differ: %s", sh_names_end(&dropped)));

@@ -119,7 +119,7 @@ static char *many_words(int rows, int words, const char *odd)
     assert_non_null(text);
     size_t used = (size_t)sprintf(text, "w,n,y\n");
     for (int i = 0; i < rows; i++)
-        used += (size_t)sprintf(text + used, "word%d,%d,%d\n", i % words, i, i % 2);
+        used += (size_t)sprintf(text + used, "word%d,%d,%d\n", i % words, 3 * i, i % 2);
     sprintf(text + used, "word0,%s,0\n", odd);
     return text;
 }
@@ -155,6 +155,33 @@ static void too_many_categories(void **state)
     free(text);
 }
 
+static void row_numbers_are_noted(void **state)
+{
+    (void)state;
+    for (int header = 0; header < 2; header++) {
+        char text[512];
+        size_t used = (size_t)snprintf(text, sizeof text, "%s", header ? "id,x,y\n" : "");
+        for (int i = 0; i < 12; i++)
+            used += (size_t)snprintf(text + used, sizeof text - used, "%d,%d,%d\n", i + 7, i / 2,
+                                     i % 2);
+        sh_table_plan plan;
+        char *notes;
+        assert_ok(plan_text(&plan, &notes, text, &(sh_read_options){0}));
+        char expected[128];
+        snprintf(expected, sizeof expected,
+                 "[\"an input that only numbers the rows, better left out with --inputs -NAME: "
+                 "%s\"]",
+                 header ? "id" : "1");
+        assert_string_equal(notes, expected);
+        free(notes);
+        sh_table_plan_release(&plan);
+        assert_ok(plan_text(&plan, &notes, text, &(sh_read_options){.inputs = "1"}));
+        assert_string_equal(notes, "[]");
+        free(notes);
+        sh_table_plan_release(&plan);
+    }
+}
+
 static void bad_targets_are_refused(void **state)
 {
     (void)state;
@@ -187,6 +214,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(many_whole_numbers_are_no_classes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(inputs_follow_the_columns, set_up, tear_down),
         cmocka_unit_test_setup_teardown(too_many_categories, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(row_numbers_are_noted, set_up, tear_down),
         cmocka_unit_test_setup_teardown(bad_targets_are_refused, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
