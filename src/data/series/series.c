@@ -377,6 +377,21 @@ done:
     return status;
 }
 
+/* The number as JSON has it: its decimal point does not depend on the locale, and notes belong to
+ * what is packed. */
+static sh_status note_time(const series_source *s)
+{
+    json_t *number = json_real(s->rows.interval);
+    char *text = json_dumps(number, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
+    json_decref(number);
+    if (text == NULL)
+        return sh_fail_memory(0, "the description of the data");
+    const sh_status status = sh_notes_add(
+        notes_of(s), "column %s is dropped; rows are %s apart in it", s->rows.time, text);
+    free(text);
+    return status;
+}
+
 static sh_status describe(const series_source *s)
 {
     const sh_series_rows *rows = &s->rows;
@@ -392,8 +407,7 @@ static sh_status describe(const series_source *s)
                                 column->name, column->filled));
     }
     if (rows->time != NULL)
-        SH_TRY(sh_notes_add(notes_of(s), "column %s is dropped; rows are %.6g apart in it",
-                            rows->time, rows->interval));
+        SH_TRY(note_time(s));
     if (s->files.others > 0)
         SH_TRY(
             sh_notes_add(notes_of(s), "%zu files with other names are left out", s->files.others));

@@ -169,6 +169,28 @@ static void a_file_is_cut_in_time(void **state)
     sh_dataset_close(data);
 }
 
+/* A column of time is no input, and its note is the same in every locale. */
+static void a_column_of_time_is_dropped(void **state)
+{
+    (void)state;
+    char path[sizeof folder + 16];
+    FILE *file;
+    sh_dataset *data;
+    snprintf(path, sizeof path, "%s/t.csv", folder);
+    file = fopen(path, "w");
+    assert_non_null(file);
+    fprintf(file, "Timestamp,x,what\n");
+    for (int i = 0; i < 100; i++)
+        fprintf(file, "%d.%d,%d,%s\n", i / 2, i % 2 * 5, i % 9, i / 3 % 2 == 0 ? "on" : "off");
+    assert_int_equal(fclose(file), 0);
+    assert_ok(open_data(&data, "t.csv", &(sh_read_options){.window = 2, .stride = 1}));
+    assert_int_equal(sh_dataset_about(data)->channels, 1);
+    const char *about = sh_dataset_description(data);
+    assert_non_null(strstr(about, "column Timestamp is dropped; rows are 0.5 apart in it"));
+    assert_non_null(strstr(about, "\"interval\":0.5"));
+    sh_dataset_close(data);
+}
+
 static const char *always(int row)
 {
     (void)row;
@@ -201,9 +223,8 @@ static void bad_series_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_FOLDER(windows_of_folders),
-        WITH_FOLDER(groups_stand_in_one_split),
-        WITH_FOLDER(a_file_is_cut_in_time),
+        WITH_FOLDER(windows_of_folders),     WITH_FOLDER(groups_stand_in_one_split),
+        WITH_FOLDER(a_file_is_cut_in_time),  WITH_FOLDER(a_column_of_time_is_dropped),
         WITH_FOLDER(bad_series_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
