@@ -328,6 +328,9 @@ static void splits_stay_when_photos_are_added(void **state)
     }
     assert_ok(make(&after, &s, NULL));
     for (size_t i = 0; i < before->files.count; i++)
+        assert_int_equal(before->files.items[i].split,
+                         i < before->count[SH_SPLIT_TRAIN] ? SH_SPLIT_TRAIN : SH_SPLIT_VALIDATION);
+    for (size_t i = 0; i < before->files.count; i++)
         for (size_t k = 0; k < after->files.count; k++)
             if (strcmp(before->files.items[i].name, after->files.items[k].name) == 0)
                 assert_int_equal(before->files.items[i].split, after->files.items[k].split);
