@@ -17,7 +17,7 @@
 #ifndef SHOAL_DATA_TABLE_SELECTION_H
 #define SHOAL_DATA_TABLE_SELECTION_H
 
-#include "data/table/survey.h"
+#include "data/table/column_survey.h"
 
 typedef enum sh_use {
     SH_USE_NONE,

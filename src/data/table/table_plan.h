@@ -19,7 +19,7 @@
 #define SHOAL_DATA_TABLE_TABLE_PLAN_H
 
 #include "data/dataset.h"
-#include "data/table/survey.h"
+#include "data/table/column_survey.h"
 #include "data/table/treatment.h"
 
 typedef struct sh_table_plan {

@@ -2,11 +2,11 @@
 /*
  * Tables: a file of separated values of which each row is a sample (csv.h).
  *
- * The file is read twice. The first pass (survey.h) counts what each column holds; then it is known
- * what is made of each (table_plan.h). The second turns every field that is used into a double: a
- * number, days, or the number of a category. So no text is held, and a table takes 8 bytes of
- * memory for each value that is used, about as much as its file. Doubles, since a time in seconds
- * or an amount does not fit into a float before its mean is taken away.
+ * The file is read twice. The first pass (column_survey.h) counts what each column holds; then it
+ * is known what is made of each (table_plan.h). The second turns every field that is used into a
+ * double: a number, days, or the number of a category. So no text is held, and a table takes 8
+ * bytes of memory for each value that is used, about as much as its file. Doubles, since a time in
+ * seconds or an amount does not fit into a float before its mean is taken away.
  *
  * Then rows are divided by the digest of all their fields, so that equal rows are in one split, the
  * treatments (treatment.h) are fitted to the training rows, and samples are made when they are

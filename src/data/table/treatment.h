@@ -21,7 +21,7 @@
 
 #include <jansson.h>
 
-#include "data/table/survey.h"
+#include "data/table/column_survey.h"
 
 typedef struct sh_treatment {
     char *name;      /* of the column; owned */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "data/table/survey.h"
+#include "data/table/column_survey.h"
 
 #include "data/fixture.h"
 

@@ -13,8 +13,8 @@
  *
  * Threads: caller locks.
  */
-#ifndef SHOAL_DATA_TABLE_SURVEY_H
-#define SHOAL_DATA_TABLE_SURVEY_H
+#ifndef SHOAL_DATA_TABLE_COLUMN_SURVEY_H
+#define SHOAL_DATA_TABLE_COLUMN_SURVEY_H
 
 #include <stdbool.h>
 

@@ -3,7 +3,7 @@
  * One pass. The first row waits until the others are counted: then it is a header, which names the
  * columns, or it is counted as they are.
  */
-#include "data/table/survey.h"
+#include "data/table/column_survey.h"
 
 #include <inttypes.h>
 #include <math.h>
