@@ -6,6 +6,7 @@
 #include "data/sound/spectrogram.h"
 
 #include <assert.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +17,9 @@
 #define LOWEST 20.0 /* Hz */
 #define SCALE 1127.0
 #define BEND 700.0
-#define FLOOR 1e-8
+#define FLOOR 1e-12    /* power that is taken for none */
+#define SILENT (-11.5) /* the loudest, as a power of ten, of a recording without a sound */
+#define RANGE 6.0      /* powers of ten below the loudest that are told apart */
 #define LOG10_E 0x1.bcb7b1526e50ep-2
 
 typedef struct triangle {
@@ -135,7 +138,20 @@ sh_status sh_spectrogram_new(sh_spectrogram **spectrogram, uint32_t rate, size_t
     return SH_OK;
 }
 
-/* The values of one frame; `real` and `imaginary` are room for the transform. */
+/* Logarithms of powers as parts of the loudest, from -2 to 2; all -2 where nothing sounds. */
+static void scale(float *values, size_t count)
+{
+    double peak = sh_real_log(FLOOR) * LOG10_E;
+    for (size_t i = 0; i < count; i++)
+        peak = (double)values[i] > peak ? (double)values[i] : peak;
+    const bool silent = peak <= SILENT;
+    for (size_t i = 0; i < count; i++) {
+        const double below = silent ? -RANGE : (double)values[i] - peak;
+        values[i] = (float)((below > -RANGE ? below : -RANGE) * 4 / RANGE + 2);
+    }
+}
+
+/* The logarithms of one frame's powers; `real` and `imaginary` are room for the transform. */
 static void run_frame(const sh_spectrogram *s, float *values, const float *sound, double *real,
                       double *imaginary)
 {
@@ -152,7 +168,7 @@ static void run_frame(const sh_spectrogram *s, float *values, const float *sound
         double power = 0;
         for (size_t i = 0; i < t->count; i++)
             power += weights[i] * real[t->first + i];
-        values[m] = (float)(sh_real_log(power > FLOOR ? power : FLOOR) * LOG10_E / 2 + 2);
+        values[m] = (float)(sh_real_log(power > FLOOR ? power : FLOOR) * LOG10_E);
     }
 }
 
@@ -166,6 +182,7 @@ sh_status sh_spectrogram_run(const sh_spectrogram *spectrogram, float *values, c
     for (size_t i = 0; i < frames; i++)
         run_frame(spectrogram, values + i * spectrogram->mels, sound + i * spectrogram->hop, room,
                   room + points);
+    scale(values, frames * spectrogram->mels);
     free(room);
     return SH_OK;
 }

@@ -14,12 +14,12 @@
  *              the sound, none is padded
  *     window   Hann's, periodic: (1 - cos(2 pi n / frame)) / 2
  *     power    |X[k]|^2 (2 / sum of the window)^2, X being the Fourier transform of the frame
- *              with zeros behind it up to a power of two, 512 at least: a sine of amplitude 1
- *              has 1 at its peak
+ *              with zeros behind it up to a power of two, 512 at least
  *     mels     M triangles of height 1 over M + 2 points that lie evenly between 20 Hz and R/2 on
  *              the scale 1127 ln(1 + f/700) (HTK's), each triangle straight in Hz
- *     value    log10(max(power in the triangle, 1e-8)) / 2 + 2: -2 for silence (80 dB down),
- *              about 2 for a sine of full scale
+ *     value    2 + 2/3 log10(power in the triangle / the largest of all frames and triangles),
+ *              at least -2: 60 dB are told apart, and how loud a recording is makes no difference;
+ *              all -2 where nothing sounds (no power above 10^-11.5)
  *
  * Threads: it never changes: any may run it, several at once.
  */
