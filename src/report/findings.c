@@ -18,9 +18,16 @@ static double denied(double throttled, double used)
 sh_status sh_subject_init(sh_subject *subject, const char *path)
 {
     sh_run_digest *digest;
-    SH_TRY(sh_run_digest_new(&digest, path));
+    json_t *quality;
+    SH_TRY(sh_quality_read(&quality, path));
+    const sh_status status = sh_run_digest_new(&digest, path);
+    if (status != SH_OK) {
+        json_decref(quality);
+        return status;
+    }
     sh_verdict_device *witnesses = calloc(digest->device_count + 1, sizeof *witnesses);
     if (witnesses == NULL) {
+        json_decref(quality);
         sh_run_digest_free(digest);
         return sh_fail_memory(digest->device_count * sizeof *witnesses, "a verdict");
     }
@@ -56,6 +63,7 @@ sh_status sh_subject_init(sh_subject *subject, const char *path)
     }
     sh_verdict_make(&subject->verdict, witnesses, digest->device_count);
     subject->digest = digest;
+    subject->quality = quality;
     free(witnesses);
     return SH_OK;
 }
@@ -63,7 +71,9 @@ sh_status sh_subject_init(sh_subject *subject, const char *path)
 void sh_subject_release(sh_subject *subject)
 {
     sh_run_digest_free(subject->digest);
+    json_decref(subject->quality);
     subject->digest = NULL;
+    subject->quality = NULL;
 }
 
 double sh_subject_total(const sh_subject *subject, sh_figure figure)
@@ -202,6 +212,23 @@ static size_t begin_last(sh_sheet *sheet, size_t count, const char *caption, con
     return count > ROWS_MAX ? count - ROWS_MAX : 0;
 }
 
+/* The first epoch with the least validation loss. */
+static void add_best(sh_sheet *sheet, const sh_run_digest *digest)
+{
+    const sh_digest_epoch *best = NULL;
+    char text[128];
+    sh_quantity loss;
+    for (size_t i = 0; i < digest->epoch_count; i++)
+        if (isfinite(digest->epochs[i].val_loss) &&
+            (best == NULL || digest->epochs[i].val_loss < best->val_loss))
+            best = &digest->epochs[i];
+    if (best == NULL)
+        return;
+    snprintf(text, sizeof text, "The least validation loss, %s, was behind epoch %.0f",
+             sh_quantity_of(&loss, best->val_loss, SH_UNIT_loss), best->epoch);
+    sh_sheet_paragraph(sheet, text);
+}
+
 static void add_epochs(sh_sheet *sheet, const sh_run_digest *digest)
 {
     static const char *const heads[] = {
@@ -243,8 +270,10 @@ void sh_findings_details(sh_sheet *sheet, const sh_subject *subjects, size_t cou
     for (size_t i = 0; i < count; i++) {
         const sh_run_digest *digest = subjects[i].digest;
         sh_sheet_heading(sheet, 2, count > 1 ? digest->name : "Details");
+        sh_quality_write(sheet, subjects[i].quality);
         add_devices(sheet, digest);
         add_split(sheet, digest);
+        add_best(sheet, digest);
         if (digest->epoch_count > 0)
             add_epochs(sheet, digest);
         if (digest->view_count > 0)

@@ -68,7 +68,8 @@
         sets.push(line('', run.points[axis], run.points.loss_least, 0, thin));
       }
     });
-    return {sets, axis, text, marks: runs.length === 1};
+    const log = name === 'loss' && sets.every(set => set.data.every(point => point.y === null || point.y > 0));
+    return {sets, axis, text, marks: runs.length === 1, log};
   };
   const middles = (count, from, to) => Array.from({length: count}, (_, i) => from + (i + 0.5) / count * (to - from));
   const overTime = (figure, text) => () => {
@@ -157,20 +158,20 @@
     },
   };
 
-  const scale = (text, title, zero, stacked) => {
+  const scale = (text, title, zero, stacked, log) => {
     const faint = isDark() ? '#a9adb3' : '#5c5c5c';
-    return {type: 'linear', beginAtZero: zero, stacked, title: {display: !!title, text: title, color: faint},
+    return {type: log ? 'logarithmic' : 'linear', beginAtZero: zero, stacked, title: {display: !!title, text: title, color: faint},
       grid: {color: isDark() ? '#2b3038' : '#e3e5e8', borderColor: faint},
       ticks: {color: faint, maxRotation: 0, autoSkipPadding: 16, maxTicksLimit: phone ? 5 : 8, callback: text}};
   };
-  const options = ({bars, axis, text, stacked, zero, marks}) => ({
+  const options = ({bars, axis, text, stacked, zero, marks, log}) => ({
     animation: false, responsive: true, maintainAspectRatio: false, normalized: true,
     parsing: bars ? undefined : false, indexAxis: bars ? 'y' : 'x',
     interaction: {mode: bars ? 'index' : 'nearest', axis: bars ? 'y' : 'x', intersect: false},
     scales: bars
       ? {x: scale(text, '', true, true), y: {...scale(undefined, '', false, true), type: 'category',
         ticks: {color: isDark() ? '#e6e6e6' : '#1b1b1b'}}}
-      : {x: {...scale(axes[axis].text, axes[axis].title), bounds: 'data', min: 0}, y: scale(text, '', zero, stacked)},
+      : {x: {...scale(axes[axis].text, axes[axis].title), bounds: 'data', min: 0}, y: scale(text, '', zero, stacked, log)},
     plugins: {
       marks: {axis, shown: marks},
       legend: {labels: {color: isDark() ? '#e6e6e6' : '#1b1b1b', usePointStyle: !stacked, boxWidth: stacked ? 18 : 8, boxHeight: 8,
@@ -214,7 +215,7 @@
       const figure = document.createElement('figure'), caption = document.createElement('figcaption');
       const plot = document.createElement('div'), canvas = document.createElement('canvas');
       const small = document.createElement('small');
-      const of = ofDevices && runs.length > 1 ? (note ? note + ', ' : '') + run.name : note;
+      const of = built.log ? 'logarithmic' : ofDevices && runs.length > 1 ? (note ? note + ', ' : '') + run.name : note;
       small.textContent = of;
       caption.append(title + ' ', small);
       plot.className = 'plot';

@@ -109,7 +109,7 @@ static json_t *verdict_json(writer *w, const sh_verdict *verdict)
     return object;
 }
 
-static json_t *run_json(writer *w, const sh_verdict *verdict)
+static json_t *run_json(writer *w, const sh_verdict *verdict, const json_t *quality)
 {
     static const char *const points[] = {
         "step", "seconds", "loss", "loss_least", "loss_most", "accuracy", "samples_per_second"};
@@ -156,6 +156,8 @@ static json_t *run_json(writer *w, const sh_verdict *verdict)
     for (size_t i = 0; i < digest->device_count; i++)
         append(w, devices, device_json(w, &digest->devices[i]));
     set(w, object, "devices", devices);
+    if (quality != NULL)
+        set(w, object, "metrics", json_deep_copy(quality));
     return object;
 }
 
@@ -176,7 +178,7 @@ sh_status sh_report_json(FILE *file, const sh_subject *subjects, size_t count)
     json_t *root = json_object(), *runs = json_array();
     for (size_t i = 0; i < count; i++) {
         w.digest = subjects[i].digest;
-        append(&w, runs, run_json(&w, &subjects[i].verdict));
+        append(&w, runs, run_json(&w, &subjects[i].verdict, subjects[i].quality));
     }
     set(&w, root, "report", json_integer(1));
     set(&w, root, "runs", runs);

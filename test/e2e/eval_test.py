@@ -119,6 +119,21 @@ class Eval(harness.Case):
         self.assertEqual(result.err, "shoal: --errors nowhere/w.csv: No such file or directory; choose another file for "
                                      "--errors\n")
 
+    def test_reports_show_figures_that_a_run_has(self):
+        before = self.shoal("report", "run").out
+        self.assertRegex(before, r"The least validation loss, \d\.\d+, was behind epoch \d")
+        self.assertNotIn("Validation samples of each class", before)
+        with open(self.path("run", "metrics.json"), "w", encoding="utf-8") as file:
+            json.dump(self.measure("run")["metrics"], file)
+        after = self.shoal("report", "run").out
+        self.assertIn("Validation samples of each class", after)
+        self.assertIn("Samples of each class (rows) by the model's answer (columns)", after)
+        report = json.loads(self.shoal("report", "run", "--format", "json").out)
+        self.assertEqual(len(report["runs"][0]["metrics"]["confusion"]), 10)
+        with open(self.path("run", "metrics.json"), "w", encoding="utf-8") as file:
+            file.write("{")
+        self.assertIn("metrics.json: is not JSON", self.shoal("report", "run", status=1).err)
+
     def test_what_is_no_run(self):
         os.mkdir(self.path("empty"))
         self.assertIn("holds no checkpoint", self.shoal("eval", "empty", status=1).err)
