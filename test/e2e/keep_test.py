@@ -5,6 +5,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 
 import harness
@@ -179,6 +180,49 @@ class Newest(Keep):
             path = "run/checkpoints/epoch-%d.safetensors" % line["epoch"]
             measured = json.loads(self.shoal("eval", *WILD[:2], "--weights", path, "--json", "-").out)
             self.assertAlmostEqual(measured["loss"], line["val_loss"], places=5)
+
+
+class Changes(Keep):
+    """A job that is resumed with another learning rate and the like."""
+
+    def job(self, run):
+        with open(self.path(run, "job.json"), encoding="utf-8") as file:
+            return json.load(file)
+
+    def test_on_any_devices_and_recorded(self):
+        changed = ("--lr", "0.125", "--weight-decay", "0.25", "--schedule", "step:3", "--warmup", "2.5", "--clip-norm", "0.5")
+        same = self.train(*WILD, "--epochs", "4", "--run", "same", "--quiet").summary
+        hashes = set()
+        for devices in ("1", "3"):
+            self.train(*WILD, "--epochs", "2", "--run", devices, "--quiet")
+            end = self.train("--resume", devices, "--epochs", "4", *changed, "--devices", devices)
+            self.assertRegex(end.err, r"(?m)^from step 7 on: .*lr 0\.3 becomes 0\.125")
+            hashes.add(end.summary["weights_hash"])
+            job = self.job(devices)
+            self.assertEqual((job["lr"], job["schedule"]), (0.125, "step:3"))
+            (change,) = job["changes"]
+            self.assertEqual(sorted(change), "clip_norm epochs lr schedule step warmup weight_decay".split())
+            self.assertEqual((change["step"], change["epochs"], change["clip_norm"]), (6, [2, 4], [0.0, 0.5]))
+            # What is not given anew stays, and the record grows.
+            self.train("--resume", devices, "--epochs", "5", "--quiet")
+            job = self.job(devices)
+            self.assertEqual(job["lr"], 0.125)
+            self.assertEqual(job["changes"], [change, {"step": 12, "epochs": [4, 5]}])
+        self.assertEqual(len(hashes), 1)
+        self.assertNotIn(same["weights_hash"], hashes)
+        self.assertNotIn("changes", self.job("same"))
+
+    def test_a_joiner_has_the_changed_job(self):
+        self.train(*WILD, "--epochs", "1", "--run", "run", "--quiet")
+        shutil.copytree(self.path("run"), self.path("alone"))
+        alone = self.train("--resume", "alone", "--lr", "0.125", "--steps", "300", "--quiet").summary
+        process = self.start("train", "--resume", "run", "--lr", "0.125", "--steps", "300", "--listen", "127.0.0.1:0",
+                             "--min-devices", "2", "--json", "end.json", "--quiet")
+        joined = self.start("join", harness.Token(process.wait_for_token()).text, "--quiet")
+        self.assertEqual(process.wait(60).status, 0)
+        self.assertEqual(joined.wait(20).status, 0)
+        end = self.summary(self.path("end.json"))
+        self.assertEqual((len(end["devices"]), end["weights_hash"]), (2, alone["weights_hash"]))
 
 
 class Every(Keep):

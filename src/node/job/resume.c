@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "node/job/changes.h"
 #include "store/checkpoint.h"
 #include "store/run.h"
 #include "train/job_options.h"
@@ -52,12 +53,13 @@ static sh_status resumed_job(sh_job *job, const sh_train_options *options, const
     return sh_job_complete(job);
 }
 
-/* What the user should know: the last checkpoint was of no use, so steps are lost; or learning
- * rates change, because they follow the job's end and it has moved. */
+/* What the user should know: the last checkpoint was of no use, so steps are lost; what of the job
+ * changes; that learning rates do, because they follow the job's end and it has moved. */
 static sh_status write_note(char note[SH_MESSAGE_BYTES], const sh_workbench *bench,
                             const sh_job *saved, const char *asked, const char *used)
 {
     sh_rate rate;
+    char changes[SH_MESSAGE_BYTES / 4];
     const char *name = strrchr(used, '/');
     if (name != NULL && strcmp(name + 1, SH_CHECKPOINT_PREVIOUS) == 0 && sh_folder_exists(asked))
         snprintf(note, SH_MESSAGE_BYTES,
@@ -67,7 +69,12 @@ static sh_status write_note(char note[SH_MESSAGE_BYTES], const sh_workbench *ben
     const uint32_t samples = sh_pipeline_about(bench->pipeline)->count[SH_SPLIT_TRAIN];
     const uint64_t before = sh_schedule_of(saved, samples).total_steps;
     const uint64_t now = sh_schedule_of(&bench->job, samples).total_steps;
-    const size_t length = strlen(note);
+    size_t length = strlen(note);
+    SH_TRY(sh_changes_print(changes, sizeof changes, saved, &bench->job));
+    if (changes[0] != '\0')
+        snprintf(note + length, SH_MESSAGE_BYTES - length, "%sfrom step %llu on: %s",
+                 length > 0 ? "; " : "", (unsigned long long)bench->replica->steps + 1, changes);
+    length = strlen(note);
     SH_TRY(sh_rate_parse(&rate, bench->job.schedule, (double)bench->job.warmup));
     if (before == now || !sh_rate_follows_end(&rate))
         return SH_OK;
@@ -79,19 +86,19 @@ static sh_status write_note(char note[SH_MESSAGE_BYTES], const sh_workbench *ben
     return SH_OK;
 }
 
-sh_status sh_resume_open(sh_workbench **bench, const sh_train_options *options,
+sh_status sh_resume_open(sh_workbench **bench, sh_job *saved, const sh_train_options *options,
                          char note[SH_MESSAGE_BYTES])
 {
     char used[SH_PATH_BYTES];
     const char *fingerprint;
     sh_safetensors *file;
-    sh_job saved, job;
+    sh_job before, job;
     sh_workbench *fresh = NULL;
     sh_status status;
     note[0] = '\0';
     SH_TRY(sh_checkpoint_open(&file, used, options->resume));
-    SH_TRY_DONE(sh_snapshot_read_job(&saved, file));
-    SH_TRY_DONE(resumed_job(&job, options, &saved));
+    SH_TRY_DONE(sh_snapshot_read_job(&before, file));
+    SH_TRY_DONE(resumed_job(&job, options, &before));
     SH_TRY_DONE(sh_workbench_open(&fresh, &job, NULL));
     /* The data may have moved, but must be the same, or the course would not. */
     SH_TRY_DONE(sh_snapshot_read_fingerprint(&fingerprint, file));
@@ -99,15 +106,17 @@ sh_status sh_resume_open(sh_workbench **bench, const sh_train_options *options,
         SH_TRY_DONE(sh_fail(SH_MISMATCH,
                             "--resume %.200s: data %.300s differ from the checkpoint's; restore "
                             "them, or begin a new run (%.300s)",
-                            options->resume, fresh->job.data, saved.data));
+                            options->resume, fresh->job.data, before.data));
     SH_TRY_DONE(sh_snapshot_load(fresh->replica, file));
-    SH_TRY_DONE(write_note(note, fresh, &saved, options->resume, used));
+    SH_TRY_DONE(write_note(note, fresh, &before, options->resume, used));
 done:
     sh_safetensors_close(file);
-    if (status == SH_OK)
+    if (status == SH_OK) {
+        *saved = before;
         *bench = fresh;
-    else
+    } else {
         sh_workbench_close(fresh);
+    }
     return status;
 }
 

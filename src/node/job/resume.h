@@ -3,7 +3,7 @@
  * What was saved and is used again: a checkpoint that a training goes on from, with its job, what
  * the user may change in it, and its data; and weights, wherever users keep them.
  *
- *     SH_TRY(sh_resume_open(&bench, &options, note));
+ *     SH_TRY(sh_resume_open(&bench, &saved, &options, note));
  *     if (note[0] != '\0')
  *         tell(note);
  *     ...
@@ -21,11 +21,12 @@
 #include "train/workbench.h"
 
 /*
- * Opens the newest whole checkpoint of options->resume as a workbench that stands there. Only the
- * end (epochs, steps), the data's place and a strategy that leads to the same weights may be given
- * anew; SH_MISMATCH names what differs. `note` is set to what the user should know, else to "".
+ * Opens the newest whole checkpoint of options->resume as a workbench that stands there. The rows
+ * of shoal/options.def with `resume` may be given anew, and a strategy that leads to the same
+ * weights; SH_MISMATCH names what else differs. `*saved` is the checkpoint's job, of which the
+ * workbench has the changed one. `note` is set to what the user should know, else to "".
  */
-sh_status sh_resume_open(sh_workbench **bench, const sh_train_options *options,
+sh_status sh_resume_open(sh_workbench **bench, sh_job *saved, const sh_train_options *options,
                          char note[SH_MESSAGE_BYTES]) SHOAL_CHECKED;
 
 /* Whether `path` is a run's folder, in which a resumed training goes on; a checkpoint is not. */

@@ -19,6 +19,7 @@
 #include "base/host.h"
 #include "base/log.h"
 #include "node/job/cadence.h"
+#include "node/job/changes.h"
 #include "node/job/company.h"
 #include "node/job/kept.h"
 #include "node/job/resume.h"
@@ -31,6 +32,7 @@
 #include "train/snapshot.h"
 #include "train/strategy.h"
 
+#define JOB_FILE_MAX ((size_t)1 << 20)
 #define RATE_WINDOW 16 /* steps over which the speed is shown */
 
 typedef struct training {
@@ -44,6 +46,7 @@ typedef struct training {
     sh_scalars scalars;
     sh_workbench *bench;
     sh_run_journal *journal;
+    sh_job before; /* the job of the checkpoint that it goes on from */
 
     pthread_mutex_t saving; /* held to write a checkpoint; guards the next two and the first flag */
     bool is_saved;
@@ -402,7 +405,8 @@ static sh_status prepare(training *t)
     if (options->resume != NULL && options->pretrained != NULL)
         return sh_fail(SH_INVALID, "--pretrained with --resume: the checkpoint has the weights; "
                                    "leave --pretrained out, or begin a new run");
-    SH_TRY(options->resume != NULL ? sh_resume_open(&t->bench, options, note) : open_new(t, note));
+    SH_TRY(options->resume != NULL ? sh_resume_open(&t->bench, &t->before, options, note)
+                                   : open_new(t, note));
     if (note[0] != '\0')
         observe(t, &(sh_event){.kind = SH_EVENT_NOTE, .text = note});
     if (t->bench->choice.why[0] != '\0') {
@@ -421,6 +425,19 @@ static sh_status prepare(training *t)
     company->lanes = options->lanes != 0 ? options->lanes : lanes > 0 ? lanes : 1;
     company->bench = t->bench;
     return sh_workbench_start(t->bench, company->lanes, options->memory);
+}
+
+/* What the job was changed in, now and when it was resumed before. */
+static sh_status add_changes(const training *t, json_t *json)
+{
+    char path[SH_PATH_BYTES], *text = NULL;
+    SH_TRY(sh_run_path(t->run, SH_RUN_JOB, path));
+    if (sh_file_read(&text, NULL, path, JOB_FILE_MAX) != SH_OK)
+        text = NULL; /* a new run, or a file that is none */
+    const sh_status status =
+        sh_changes_add(json, text, &t->before, &t->bench->job, t->bench->replica->steps);
+    free(text);
+    return status;
 }
 
 static sh_status open_run(training *t)
@@ -442,7 +459,9 @@ static sh_status open_run(training *t)
     t->events = (sh_log_tap){.lowest = SH_LOG_INFO, .sink = sh_run_log_sink, .context = t->run};
     sh_log_tap_add(&t->events);
     SH_TRY(sh_job_to_json(&json, job));
-    const sh_status status = sh_run_write_json(t->run, SH_RUN_JOB, json);
+    sh_status status = t->options->resume != NULL ? add_changes(t, json) : SH_OK;
+    if (status == SH_OK)
+        status = sh_run_write_json(t->run, SH_RUN_JOB, json);
     json_decref(json);
     observe(t, &(sh_event){.kind = SH_EVENT_RUN, .text = sh_run_folder(t->run)});
     SH_TRY(status);

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What --resume has changed in a job, as a run's job.json has it:
+ *
+ *     "changes": [{"step": 640, "lr": [0.1, 0.01]}, ...]      from this step on: old, new
+ *
+ *     SH_TRY(sh_changes_add(json, text, &before, &now, 640)); // json: the job as it is now
+ *
+ * Threads: any; values.
+ */
+#ifndef SHOAL_NODE_CHANGES_H
+#define SHOAL_NODE_CHANGES_H
+
+#include <jansson.h>
+
+#include "base/fail.h"
+#include "shoal/job.h"
+
+#define SH_CHANGES_MAX 1024 /* older ones are left out */
+
+/*
+ * Sets `changes` of `json`: those of `file`, which is the text of the job.json before (NULL or
+ * anything else: none), that the checkpoint at `steps` with the job `before` has seen; and what of
+ * `now` differs from `before`. No key where there are none.
+ */
+sh_status sh_changes_add(json_t *json, const char *file, const sh_job *before, const sh_job *now,
+                         uint64_t steps) SHOAL_CHECKED;
+
+/* "lr 0.1 becomes 0.01, warmup 0 becomes 2": what differs, cut at `bytes`; "" if nothing. */
+sh_status sh_changes_print(char *text, size_t bytes, const sh_job *before,
+                           const sh_job *now) SHOAL_CHECKED;
+
+#endif
