@@ -18,6 +18,8 @@ MODEL, DATA = "mlp:784-16-10", "digits:300/100"
 JOB = (MODEL, DATA, "--steps", "10", "--lanes", "1", "--quiet")
 TRAIN_IMAGES, TRAIN_LABELS = "train-images-idx3-ubyte", "train-labels-idx1-ubyte"
 TEST_IMAGES, TEST_LABELS = "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"
+KINDS = ("digits, mnist:DIR, cifar10:DIR, cifar100:DIR, photos:DIR, audio:DIR, npy:PATH, table:FILE.csv, series:PATH, "
+         "text:FILE or a folder")
 FILES = (TRAIN_IMAGES, TRAIN_LABELS, TEST_IMAGES, TEST_LABELS)
 NOBODY = 65534
 AGAIN = "; copy or download it again"
@@ -221,12 +223,10 @@ class Data(BadInput):
                  + ", each plain or .gz)"),
                 ("mnist:nowhere", "nowhere: cannot open the data folder: No such file or directory"),
                 ("./nowhere", "./nowhere: cannot open the data folder: No such file or directory"),
-                ("nowhere", "unknown data 'nowhere': use digits, mnist:DIR, cifar10:DIR, cifar100:DIR or a "
-                 "folder"),
+                ("nowhere", "unknown data 'nowhere': use " + KINDS),
                 ("mnist:good/" + TRAIN_IMAGES, "is not a folder; name the folder that holds the data files"),
                 ("mnist:", "mnist: which folder? write mnist:DIR"),
-                ("imagenet:good", "unknown data 'imagenet:good': use digits, mnist:DIR, cifar10:DIR, cifar100:DIR "
-                 "or a folder"),
+                ("imagenet:good", "unknown data 'imagenet:good': use " + KINDS),
                 ("digits:0/5", "digits:0/5: write digits or digits:TRAIN/VALIDATION, each a number of samples "
                  "from 1 to 100000000, for example digits:10000/2000")):
             with self.subTest(data):
@@ -468,8 +468,7 @@ class Checkpoints(BadInput):
                          "mlp:784-32-10", DATA, "--weights", weights, command="eval")
         self.refused("--resume good: model lenet differs from the checkpoint's; leave it out, or begin a new run (" +
                      MODEL + ")", "lenet", DATA, "--resume", "good")
-        for option, value, saved in (("--batch-size", "32", "64"), ("--seed", "2", "1"), ("--lr", "0.5", "0.01"),
-                                     ("--grain", "8", "16")):
+        for option, value, saved in (("--batch-size", "32", "64"), ("--seed", "2", "1"), ("--grain", "8", "16")):
             self.refused("--resume good: %s %s differs from the checkpoint's; leave it out, or begin a new run (%s)" % (
                 option, value, saved), "--resume", "good", option, value)
         self.refused("--resume good: --strategy local: H must be a whole number from 1 to 65535; write local:H",

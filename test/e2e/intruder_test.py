@@ -120,7 +120,7 @@ def rule_breakers(version):
         ("the longest message, of noise", frame(noise(CONTROL_MAX)), "malformed message"),
         ("half a message", frame(good[FRAME.size:-3]), "malformed message"),
         ("an unknown message", message(99), "malformed message"),
-        ("another protocol", hello(version, protocol=2), "malformed message.*protocol 2, this one 5"),
+        ("another protocol", hello(version, protocol=2), "malformed message.*protocol 2, this one 6"),
         ("a name that is no UTF-8", hello(version, b"\xff\xfe"), "malformed message"),
         ("a name that clears the screen", hello(version, b"\033[2J"), "malformed message"),
         ("a name of 1 MiB", frame(announced=1 << 20), "a frame of 1048576 bytes"),

@@ -78,7 +78,7 @@ static void files_that_change_are_noticed(void **state)
     static float numbers[COUNT];
     write_all(places, numbers);
     for (int i = 0; i < 3; i++) {
-        char path[SCRATCH_BYTES + 32];
+        char path[sizeof places + 16];
         sh_array array;
         struct timespec times[2] = {{.tv_sec = 10}, {.tv_sec = 20}};
         snprintf(path, sizeof path, "%s%s", places[i], i == 0 ? "/x.npy" : "");
