@@ -285,8 +285,9 @@ const sh_command sh_train_command = {
         "  jitter:B[/C/S/H]                  brightness, contrast, saturation, hue\n"
         "  erase[:P]                         a box with probability P (0.5)\n"
         "series and recordings:\n"
-        "  shift:N  scale:S  noise:S         in time, by a factor of 1 - S to 1 + S, normal noise\n"
-        "  mask:F/T                          SpecAugment: up to F rows, T columns\n"
+        "  shift:N[/F]                       by up to N steps of time, F frequencies\n"
+        "  scale:S  noise:S                  by a factor of 1 - S to 1 + S, normal noise\n"
+        "  mask:F/T                          SpecAugment: up to F frequencies, T steps of time\n"
         "\nstrategies (--strategy); the weights are the same with the first two:\n"
 #define SH_STRATEGY(noun, help) help
 #include "train/strategies.def"

@@ -88,8 +88,14 @@ static const form forms[KINDS] = {
               1,
               {SH_AUGMENT_CROP_MOST}},
     [FLIP] = {.name = "flip", .shown = "flip", .usage = "flip"},
-    [SHIFT] =
-        {"shift", "shift:N", "shift:N, N being 1 to 65535 steps each way", 1, 1, true, 1, {65535}},
+    [SHIFT] = {"shift",
+               "shift:N[/F]",
+               "shift:N or shift:N/F, the most steps of time and frequencies each way, 0 to 65535",
+               1,
+               2,
+               true,
+               0,
+               {65535, 65535}},
     [SCALE] = {"scale",
                "scale:S",
                "scale:S, S being 0.001 to 1, the range of the factor each way",
@@ -108,7 +114,7 @@ static const form forms[KINDS] = {
                {100}},
     [MASK] = {"mask",
               "mask:F/T",
-              "mask:F/T, the most rows (frequencies) and columns (times), 0 to 65535",
+              "mask:F/T, the most frequencies and times, 0 to 65535",
               2,
               2,
               true,
@@ -146,7 +152,8 @@ static void take(sh_augment *augment, kind which, const double *number, int coun
         augment->flip = true;
         break;
     case SHIFT:
-        augment->shift = (uint32_t)number[0];
+        augment->shift[0] = (uint32_t)number[0];
+        augment->shift[1] = (uint32_t)number[1];
         break;
     case SCALE:
         augment->scale = number[0];
@@ -280,8 +287,8 @@ bool sh_augment_retouches(const sh_augment *augment)
 
 bool sh_augment_distorts(const sh_augment *augment)
 {
-    return augment->shift > 0 || augment->scale > 0 || augment->noise > 0 || augment->mask[0] > 0 ||
-           augment->mask[1] > 0;
+    return augment->shift[0] > 0 || augment->shift[1] > 0 || augment->scale > 0 ||
+           augment->noise > 0 || augment->mask[0] > 0 || augment->mask[1] > 0;
 }
 
 bool sh_augment_mixes(const sh_augment *augment)

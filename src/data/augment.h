@@ -34,10 +34,10 @@ typedef struct sh_augment {
     double jitter[4];    /* brightness, contrast, saturation, hue */
     double erase;        /* the probability */
     bool trivial;        /* TrivialAugment */
-    uint32_t shift;      /* of numbers: steps each way */
+    uint32_t shift[2];   /* of numbers: times and frequencies each way */
     double scale;        /* the range of a factor, each way */
     double noise;        /* a standard deviation */
-    uint32_t mask[2];    /* the most rows and columns */
+    uint32_t mask[2];    /* the most frequencies and times */
     double mixup;        /* A of Beta(A, A) */
     double cutmix;       /* likewise */
 } sh_augment;
@@ -84,10 +84,11 @@ typedef struct sh_view {
  *
  * Series and recordings, which are numbers (augment/distort.h):
  *
- *     shift:N              by -N to N steps of time
+ *     shift:N[/F]          by -N to N steps of time, and by -F to F frequencies
  *     scale:S              each channel times 1 - S to 1 + S
  *     noise:S              plus normal noise of standard deviation S
- *     mask:F/T             a band of 0 to F rows and one of 0 to T columns become 0 (SpecAugment)
+ *     mask:F/T             a band of 0 to F frequencies and one of 0 to T times become 0 (as
+ *                          SpecAugment does)
  *
  * All, last (augment/mixing.h):
  *

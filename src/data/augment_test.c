@@ -29,7 +29,8 @@ static void lists_are_understood(void **state)
         {"jitter:0.4/0.3/0.2/0.1,vflip", {.vflip = true, .jitter = {0.4, 0.3, 0.2, 0.1}}},
         {"jitter:0/0/0/0.5", {.jitter = {0, 0, 0, 0.5}}},
         {"flip,trivial", {.flip = true, .trivial = true}},
-        {"shift:3,noise:0.05", {.shift = 3, .noise = 0.05}},
+        {"shift:3,noise:0.05", {.shift = {3}, .noise = 0.05}},
+        {"shift:0/2", {.shift = {0, 2}}},
         {"scale:0.1,mask:8/20", {.scale = 0.1, .mask = {8, 20}}},
         {"mask:0/5", {.mask = {0, 5}}},
         {"mixup:0.2,cutmix:1", {.mixup = 0.2, .cutmix = 1}},
@@ -46,7 +47,8 @@ static void lists_are_understood(void **state)
             assert_true(augment.jitter[k] == cases[i].expected.jitter[k]);
         assert_true(augment.erase == cases[i].expected.erase);
         assert_int_equal(augment.trivial, cases[i].expected.trivial);
-        assert_int_equal(augment.shift, cases[i].expected.shift);
+        assert_int_equal(augment.shift[0], cases[i].expected.shift[0]);
+        assert_int_equal(augment.shift[1], cases[i].expected.shift[1]);
         assert_true(augment.scale == cases[i].expected.scale);
         assert_true(augment.noise == cases[i].expected.noise);
         assert_int_equal(augment.mask[0], cases[i].expected.mask[0]);
@@ -103,12 +105,12 @@ static void other_lists_say_what_there_is(void **state)
         {"jitter:0/0/0/0.6", "write jitter:B"},
         {"jitter:0/0/0/0/0", "write jitter:B"},
         {"trivial:2", "--augment trivial:2: write trivial"},
-        {"shift", "--augment shift: write shift:N, N being 1 to 65535 steps each way"},
-        {"shift:0", "write shift:N"},
+        {"shift", "--augment shift: write shift:N or shift:N/F, the most steps of time and"},
+        {"shift:1/2/3", "write shift:N"},
         {"shift:1.5", "write shift:N"},
         {"scale:0", "--augment scale:0: write scale:S, S being 0.001 to 1"},
         {"noise:0.00001", "write noise:S, S being 0.0001 to 100"},
-        {"mask:5", "--augment mask:5: write mask:F/T, the most rows (frequencies) and columns"},
+        {"mask:5", "--augment mask:5: write mask:F/T, the most frequencies and times"},
         {"mask:5/5/5", "write mask:F/T"},
         {"mask:5/65536", "write mask:F/T"},
         {"mixup", "--augment mixup: write mixup:A, A being 0.05 to 10"},

@@ -289,8 +289,8 @@ static void numbers_are_no_images(void **state)
         {{.augment = "flip"}, "--augment: sensors has numbers, for which there are shift, scale"},
         {{.augment = "noise:1,erase"}, "--augment: sensors has numbers, for which there are shift"},
         {{.augment = "shift:30"},
-         "--augment shift:30: must be smaller than the samples of sensors"},
-        {{.augment = "mask:1/5"}, "--augment mask:1/5: must be smaller than the samples"},
+         "--augment shift: 30 must be smaller than the samples of sensors"},
+        {{.augment = "mask:1/5"}, "--augment mask: 1 must be smaller than the samples"},
         {{.normalize = "imagenet"}, "--normalize imagenet: is for images; sensors has numbers"},
     };
     sh_pipeline *pipeline = NULL;

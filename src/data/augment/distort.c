@@ -2,48 +2,63 @@
 #include "data/augment/distort.h"
 
 #include <assert.h>
-#include <string.h>
 
 #include "data/augment/chance.h"
 
+/* Rows or columns of a plane: what lies along one of its axes. */
+typedef struct axis {
+    uint32_t count;
+    size_t stride; /* values from one to the next */
+} axis;
+
+static axis times_of(const sh_recording *r)
+{
+    return r->height > 1 ? (axis){r->height, r->width} : (axis){r->width, 1};
+}
+
+static axis bands_of(const sh_recording *r)
+{
+    return r->height > 1 ? (axis){r->width, 1} : (axis){1, r->width};
+}
+
+static sh_status check(const char *part, uint32_t most, const char *name, size_t count,
+                       const char *what)
+{
+    if (most == 0 || most < count)
+        return SH_OK;
+    return sh_fail(SH_INVALID,
+                   "--augment %s: %u must be smaller than the samples of %s, which have %zu %s",
+                   part, most, name, count, what);
+}
+
 sh_status sh_distort_check(const sh_augment *augment, const char *name, size_t height, size_t width)
 {
-    if (augment->shift >= width && augment->shift > 0)
-        return sh_fail(SH_INVALID,
-                       "--augment shift:%u: must be smaller than the samples of %s, which have %zu "
-                       "steps",
-                       augment->shift, name, width);
-    const uint32_t rows = augment->mask[0], columns = augment->mask[1];
-    if ((rows >= height && rows > 0) || (columns >= width && columns > 0))
-        return sh_fail(SH_INVALID,
-                       "--augment mask:%u/%u: must be smaller than the samples of %s, which have "
-                       "%zu rows and %zu columns",
-                       rows, columns, name, height, width);
-    return SH_OK;
+    static const char in_time[] = "steps of time", in_frequency[] = "frequencies";
+    const size_t times = height > 1 ? height : width, bands = height > 1 ? width : 1;
+    SH_TRY(check("shift", augment->shift[0], name, times, in_time));
+    SH_TRY(check("shift", augment->shift[1], name, bands, in_frequency));
+    SH_TRY(check("mask", augment->mask[0], name, bands, in_frequency));
+    return check("mask", augment->mask[1], name, times, in_time);
 }
 
-/* Value x becomes what was at x - by. */
-static void shift_row(float *row, uint32_t width, int32_t by)
+/* Value i of a line becomes what was at i - by; what comes in repeats the edge. */
+static void shift_line(float *line, axis along, int32_t by)
 {
-    const uint32_t far = (uint32_t)(by < 0 ? -by : by);
-    assert(far < width);
-    if (by > 0) {
-        memmove(row + far, row, (width - far) * sizeof *row);
-        for (uint32_t x = 1; x < far; x++) /* row[0] is the edge */
-            row[x] = row[0];
-    } else if (by < 0) {
-        const float edge = row[width - 1];
-        memmove(row, row + far, (width - far) * sizeof *row);
-        for (uint32_t x = width - far; x < width; x++)
-            row[x] = edge;
-    }
+    const uint32_t far = (uint32_t)(by < 0 ? -by : by), last = along.count - 1;
+    assert(far <= last);
+    for (uint32_t i = 0; by < 0 && i <= last; i++)
+        line[i * along.stride] = line[(i + far < last ? i + far : last) * along.stride];
+    for (uint32_t i = last; by > 0 && i > 0; i--)
+        line[i * along.stride] = line[(i > far ? i - far : 0) * along.stride];
 }
 
-static void shift(const sh_recording *r, sh_random *random, uint32_t most)
+static void shift(const sh_recording *r, sh_random *random, axis along, axis across, uint32_t most)
 {
     const int32_t by = (int32_t)sh_random_below(random, 2 * most + 1) - (int32_t)most;
-    for (size_t i = 0; i < (size_t)r->channels * r->height; i++)
-        shift_row(r->values + i * r->width, r->width, by);
+    const size_t plane = (size_t)r->height * r->width;
+    for (uint32_t c = 0; c < r->channels; c++)
+        for (uint32_t i = 0; i < across.count; i++)
+            shift_line(r->values + c * plane + i * across.stride, along, by);
 }
 
 static void scale(const sh_recording *r, sh_random *random, double range)
@@ -71,28 +86,28 @@ static uint32_t draw_band(uint32_t *first, sh_random *random, uint32_t size, uin
     return count;
 }
 
-/* The same rows and columns of all channels. */
-static void mask(const sh_recording *r, sh_random *random, const uint32_t most[2])
+/* A band along one axis, over all of the other and of all channels. */
+static void mask(const sh_recording *r, sh_random *random, axis along, axis across, uint32_t most)
 {
-    uint32_t top, left;
-    const uint32_t rows = draw_band(&top, random, r->height, most[0]);
-    const uint32_t columns = draw_band(&left, random, r->width, most[1]);
+    uint32_t first;
+    const uint32_t count = draw_band(&first, random, along.count, most);
+    const size_t plane = (size_t)r->height * r->width;
     for (uint32_t c = 0; c < r->channels; c++)
-        for (uint32_t y = 0; y < r->height; y++) {
-            float *row = r->values + ((size_t)c * r->height + y) * r->width;
-            const bool whole = y >= top && y - top < rows;
-            for (uint32_t x = whole ? 0 : left; x < (whole ? r->width : left + columns); x++)
-                row[x] = 0;
-        }
+        for (uint32_t i = first; i < first + count; i++)
+            for (uint32_t k = 0; k < across.count; k++)
+                r->values[c * plane + i * along.stride + k * across.stride] = 0;
 }
 
 void sh_distort(const sh_recording *recording, const sh_augment *augment, uint64_t seed,
                 uint32_t epoch, uint32_t index)
 {
+    const axis times = times_of(recording), bands = bands_of(recording);
     sh_random random;
-    if (augment->shift > 0) {
+    if (augment->shift[0] > 0 || augment->shift[1] > 0) {
         random = sh_augment_random(SH_AUGMENT_SHIFT, seed, epoch, index);
-        shift(recording, &random, augment->shift);
+        shift(recording, &random, times, bands, augment->shift[0]);
+        if (augment->shift[1] > 0)
+            shift(recording, &random, bands, times, augment->shift[1]);
     }
     if (augment->scale > 0) {
         random = sh_augment_random(SH_AUGMENT_SCALE, seed, epoch, index);
@@ -104,6 +119,7 @@ void sh_distort(const sh_recording *recording, const sh_augment *augment, uint64
     }
     if (augment->mask[0] > 0 || augment->mask[1] > 0) {
         random = sh_augment_random(SH_AUGMENT_MASK, seed, epoch, index);
-        mask(recording, &random, augment->mask);
+        mask(recording, &random, bands, times, augment->mask[0]);
+        mask(recording, &random, times, bands, augment->mask[1]);
     }
 }

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What augmentation does to samples of numbers: series, [C][1][W], and recordings as spectrograms,
- * [1][H][W]. Time goes along W. In this order:
+ * What augmentation does to samples of numbers: series, [C][1][time], and recordings as
+ * spectrograms, [1][time][frequency]. In this order:
  *
- *     shift   all moves along W, earlier or later; what comes in repeats the edge
+ *     shift   all moves in time, earlier or later, then in frequency, higher or lower, as another
+ *             voice would sound; what comes in repeats the edge
  *     scale   each channel times a factor (T. T. Um et al.: "Data augmentation of wearable sensor
  *             data for Parkinson's disease monitoring", ICMI 2017)
  *     noise   a normal number is added to each
- *     mask    a band of rows and one of columns become 0, the mean of standardised numbers (D. S.
- *             Park et al.: "SpecAugment", Interspeech 2019)
+ *     mask    a band of frequencies and one of times become 0, the mean of standardised numbers
+ *             (D. S. Park et al.: "SpecAugment", Interspeech 2019)
  *
  *     if (sh_augment_distorts(&augment))
- *         sh_distort(&(sh_recording){values, 1, 40, 98}, &augment, seed, epoch, index);
+ *         sh_distort(&(sh_recording){values, 1, 98, 40}, &augment, seed, epoch, index);
  *
  * Threads: any; a recording belongs to its caller.
  */

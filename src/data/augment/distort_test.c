@@ -27,36 +27,69 @@ static void distort(float seen[COUNT], const char *list, uint64_t seed, uint32_t
     sh_distort(&recording, &augment, seed, epoch, index);
 }
 
+/* Whether `seen` is the sample moved by so many rows and columns. */
+static bool is_moved(const float seen[COUNT], int32_t rows, int32_t columns)
+{
+    bool same = true;
+    for (int32_t i = 0; i < COUNT && same; i++) {
+        const int32_t y = i / WIDTH % HEIGHT - rows, x = i % WIDTH - columns;
+        const int32_t from_y = y < 0 ? 0 : y >= HEIGHT ? HEIGHT - 1 : y;
+        const int32_t from_x = x < 0 ? 0 : x >= WIDTH ? WIDTH - 1 : x;
+        const int32_t first = i - i % (HEIGHT * WIDTH);
+        same = seen[i] == value((uint32_t)(first + from_y * WIDTH + from_x));
+    }
+    return same;
+}
+
+/* Time goes along the rows, frequency along the columns. */
 static void shifts_repeat_the_edge(void **state)
 {
     (void)state;
     static const struct {
         const char *list;
-        int32_t most;
-    } cases[] = {{"shift:1", 1}, {"shift:4", 4}, {"shift:11", 11}};
+        int32_t rows, columns;
+    } cases[] = {{"shift:1", 1, 0}, {"shift:4", 4, 0}, {"shift:0/11", 0, 11}, {"shift:1/2", 1, 2}};
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        const int32_t rows = cases[k].rows, columns = cases[k].columns;
+        const int32_t wide = 2 * columns + 1, places = (2 * rows + 1) * wide;
         uint32_t count[2 * WIDTH] = {0};
-        const int32_t most = cases[k].most;
         for (uint32_t index = 0; index < 1000; index++) {
             float seen[COUNT];
             distort(seen, cases[k].list, 1, 0, index);
-            int32_t by = -most; /* that which makes these values */
-            for (bool same = false; !same && by <= most; by += !same) {
-                same = true;
-                for (int32_t i = 0; i < COUNT && same; i++) {
-                    const int32_t x = i % WIDTH - by, row = i - i % WIDTH;
-                    const int32_t from = x < 0 ? 0 : x >= WIDTH ? WIDTH - 1 : x;
-                    same = seen[i] == value((uint32_t)(row + from));
-                }
-            }
-            assert_true(by <= most);
-            count[by + most]++;
+            int32_t place = 0; /* which makes these values */
+            while (place < places && !is_moved(seen, place / wide - rows, place % wide - columns))
+                place++;
+            assert_true(place < places);
+            count[place]++;
         }
-        for (int32_t i = 0; i <= 2 * most; i++) {
-            const double expected = 1000.0 / (2 * most + 1);
+        for (int32_t i = 0; i < places; i++) {
+            const double expected = 1000.0 / places;
             assert_true(fabs(count[i] - expected) < 4.5 * sqrt(expected));
         }
     }
+}
+
+/* A series has one row, along which time goes. */
+static void a_series_is_shifted_along_its_row(void **state)
+{
+    (void)state;
+    sh_augment augment;
+    assert_ok(sh_augment_parse(&augment, "shift:2"));
+    uint32_t moved = 0;
+    for (uint32_t index = 0; index < 20; index++) {
+        float seen[2 * WIDTH];
+        for (uint32_t i = 0; i < 2 * WIDTH; i++)
+            seen[i] = value(i);
+        sh_distort(&(sh_recording){seen, 2, 1, WIDTH}, &augment, 1, 0, index);
+        const int32_t by = 5 - (int32_t)(seen[5] * 8 - 1);
+        assert_in_range(by + 2, 0, 4);
+        for (int32_t x = 2; x < WIDTH - 2; x++) {
+            assert_true(seen[x] == value((uint32_t)(x - by)));
+            assert_true(seen[WIDTH + x] == value((uint32_t)(WIDTH + x - by)));
+        }
+        moved += by != 0;
+    }
+    assert_true(moved > 5);
 }
 
 static void channels_are_scaled(void **state)
@@ -110,7 +143,7 @@ static void masks_are_bands(void **state)
         float seen[COUNT];
         bool row[HEIGHT], column[WIDTH];
         uint32_t high = 0, wide = 0;
-        distort(seen, "mask:2/4", 1, 0, index);
+        distort(seen, "mask:4/2", 1, 0, index);
         for (uint32_t y = 0; y < HEIGHT; y++) { /* masked all over */
             row[y] = true;
             for (uint32_t x = 0; x < WIDTH; x++)
@@ -147,8 +180,8 @@ static void masks_are_bands(void **state)
 static void samples_belong_to_seed_epoch_and_sample(void **state)
 {
     (void)state;
-    static const char *const lists[] = {"shift:10", "scale:0.5", "noise:0.1", "mask:4/10",
-                                        "mask:1/2,noise:1,scale:1,shift:1"};
+    static const char *const lists[] = {"shift:4", "scale:0.5", "noise:0.1", "mask:10/4",
+                                        "mask:2/1,noise:1,scale:1,shift:1"};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         uint32_t equal[3] = {0};
         for (uint32_t k = 0; k < 40; k++) {
@@ -175,11 +208,12 @@ static void what_does_not_fit_is_refused(void **state)
     static const struct {
         const char *list, *part;
     } cases[] = {
-        {"shift:12",
-         "--augment shift:12: must be smaller than the samples of speech, which have 12"},
-        {"mask:5/1", "--augment mask:5/1: must be smaller than the samples of speech, which have 5 "
-                     "rows and 12 columns"},
-        {"mask:1/12", "--augment mask:1/12: must be smaller"},
+        {"shift:5", "--augment shift: 5 must be smaller than the samples of speech, which have 5 "
+                    "steps of time"},
+        {"shift:0/12", "--augment shift: 12 must be smaller than the samples of speech, which have "
+                       "12 frequencies"},
+        {"mask:12/1", "--augment mask: 12 must be smaller"},
+        {"mask:1/5", "--augment mask: 5 must be smaller than the samples of speech, which have 5"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         sh_augment augment;
@@ -190,6 +224,8 @@ static void what_does_not_fit_is_refused(void **state)
     sh_augment augment;
     assert_ok(sh_augment_parse(&augment, "mask:0/5")); /* a series has one row */
     assert_ok(sh_distort_check(&augment, "series", 1, 6));
+    assert_ok(sh_augment_parse(&augment, "shift:1/1"));
+    assert_fails(sh_distort_check(&augment, "series", 1, 6), SH_INVALID, "which have 1 freq");
 }
 
 /* As golden_pictures of the test beside this one. */
@@ -200,11 +236,11 @@ static void golden_samples(void **state)
         const char *list;
         uint32_t sum;
     } golden[] = {
-        {"shift:4", 0xad490000},
+        {"shift:4/4", 0xe58d0000},
         {"scale:0.25", 0x477305ab},
         {"noise:0.5", 0x84b5c9c1},
-        {"mask:3/6", 0x9bef0000},
-        {"mask:3/6,noise:0.1,scale:0.25,shift:4", 0x2d2626a4},
+        {"mask:6/3", 0xb81d0000},
+        {"mask:6/3,noise:0.1,scale:0.25,shift:4/4", 0x5ad632ad},
     };
     uint32_t failed = 0;
     for (size_t i = 0; i < sizeof golden / sizeof *golden; i++) {
@@ -230,6 +266,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shifts_repeat_the_edge),
+        cmocka_unit_test(a_series_is_shifted_along_its_row),
         cmocka_unit_test(channels_are_scaled),
         cmocka_unit_test(noise_has_its_deviation),
         cmocka_unit_test(masks_are_bands),
