@@ -10,11 +10,12 @@
 #include "cli/json_file.h"
 #include "shoal/shoal.h"
 
-#define WORST 1000 /* samples that --errors lists */
+#define WORST 1000 /* samples that --errors lists if --most is not given */
 
 typedef struct eval_values {
     sh_eval_options options;
     const char *json, *errors;
+    uint32_t most;
     bool quiet, verbose, confusion;
 } eval_values;
 
@@ -25,8 +26,11 @@ static const sh_option options[] = {
      .help = "print a table of the classes and which are taken for which",
      .offset = FIELD(confusion)},
     {SH_OPTION_TEXT, .name = "errors", .value = "FILE",
-     .help = "write the 1,000 samples with the largest losses to FILE as CSV ('-': print them)",
+     .help = "write the samples with the largest losses to FILE as CSV ('-': print them)",
      .offset = FIELD(errors)},
+    {SH_OPTION_U32, .name = "most", .value = "N",
+     .help = "samples that --errors writes at most (default 1000)", .offset = FIELD(most), .min = 1,
+     .max = SH_EVAL_WORST_MOST},
     {SH_OPTION_TEXT, .name = "weights", .value = "FILE",
      .help = "of MODEL: a safetensors file, or the folder of a run",
      .offset = FIELD(options.weights)},
@@ -125,7 +129,7 @@ static int run(const sh_arguments *arguments, void *values)
         asked->model = first;
     else
         asked->weights = first;
-    asked->worst = given->errors != NULL ? WORST : 0;
+    asked->worst = given->errors == NULL ? 0 : given->most > 0 ? given->most : WORST;
     sh_eval_result result;
     if (sh_eval(asked, &result) != SH_OK)
         return sh_console_fail("%s", sh_message());

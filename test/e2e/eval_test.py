@@ -115,6 +115,8 @@ class Eval(harness.Case):
         self.assertEqual(len({row["index"] for row in rows}), 90)
         self.assertAlmostEqual(sum(row["target"] == row["answer"] for row in rows) / 90, result["accuracy"])
         self.assertTrue(self.shoal("eval", "run", "--errors", "-").out.startswith("index,split,target,"))
+        few = self.shoal("eval", "run", "--errors", "-", "--most", "7").out.splitlines()[1:]
+        self.assertEqual([int(line.split(",")[0]) for line in few], [int(row["index"]) for row in rows[:7]])
         result = self.shoal("eval", "run", "--errors", "nowhere/w.csv", status=1)
         self.assertEqual(result.err, "shoal: --errors nowhere/w.csv: No such file or directory; choose another file for "
                                      "--errors\n")
