@@ -7,15 +7,18 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 sh_status(sh_fail)(sh_status code, const char *format, ...)
 {
-    char text[SH_MESSAGE_BYTES];
+    char text[SH_MESSAGE_BYTES], clean[SH_MESSAGE_BYTES];
     va_list arguments;
     assert(code != SH_OK);
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    sh_message_set(text); /* not made in place: arguments may point into the message itself */
+    /* Names of files and what is in them may hold a newline, or what a terminal obeys. */
+    sh_message_set(sh_utf8_clean(clean, sizeof clean, text));
     return code;
 }
 

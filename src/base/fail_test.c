@@ -39,6 +39,14 @@ static void context_goes_before_the_message(void **state)
     assert_string_equal(sh_message(), "run/7: tensor 3: bad sum");
 }
 
+/* A message is one line, and shows what a name from outside would do to a terminal. */
+static void messages_are_safe_to_show(void **state)
+{
+    (void)state;
+    assert_int_equal(sh_fail(SH_IO, "%s: gone", "a\n<b>\x1b[31m\xff"), SH_IO);
+    assert_string_equal(sh_message(), "a?<b>?[31m?: gone");
+}
+
 /* What does not fit is cut, never written beyond the end. */
 static void long_messages_are_cut(void **state)
 {
@@ -154,6 +162,7 @@ int main(void)
         cmocka_unit_test(a_failure_is_a_code_with_its_message),
         cmocka_unit_test(arguments_may_be_the_message_itself),
         cmocka_unit_test(context_goes_before_the_message),
+        cmocka_unit_test(messages_are_safe_to_show),
         cmocka_unit_test(long_messages_are_cut),
         cmocka_unit_test(system_errors_have_code_reason_and_remedy),
         cmocka_unit_test(every_status_has_a_text_of_its_own),

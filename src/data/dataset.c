@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -58,6 +59,15 @@ bool sh_count_read(const char **text, size_t most, char end, size_t *count)
     *text = end == '\0' ? at : at + 1;
     *count = number;
     return true;
+}
+
+bool sh_name_is_hidden(const char *name)
+{
+    static const char *const names[] = {"__MACOSX", "Thumbs.db", "desktop.ini"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcasecmp(name, names[i]) == 0)
+            return true;
+    return name[0] == '.';
 }
 
 sh_status sh_folder_check(const char *folder)

@@ -93,6 +93,10 @@ const char *sh_split_name(sh_split split);
  * and nothing is changed, where something else stands there. */
 bool sh_count_read(const char **text, size_t most, char end, size_t *count);
 
+/* Whether a file or folder is not the user's: its name begins with a dot, or a desktop leaves it in
+ * every folder (Thumbs.db, desktop.ini, __MACOSX). */
+bool sh_name_is_hidden(const char *name);
+
 /* Fails unless `folder` is a folder that can be read, saying which it is not. */
 sh_status sh_folder_check(const char *folder) SHOAL_CHECKED;
 

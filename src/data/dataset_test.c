@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "data/dataset.h"
+#include "data/dataset_impl.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,6 +94,18 @@ static void formats_are_listed_for_help(void **state)
     assert_int_equal(sh_data_list(count, &info), SH_NOT_FOUND);
 }
 
+static void what_desktops_leave_is_hidden(void **state)
+{
+    (void)state;
+    static const char *const hidden[] = {".",         ".DS_Store",   "._1.jpg", "Thumbs.db",
+                                         "thumbs.DB", "desktop.ini", "__MACOSX"};
+    static const char *const shown[] = {"a.b", "Thumbs", "Thumbs.db.jpg", "desktop", "_"};
+    for (size_t i = 0; i < sizeof hidden / sizeof *hidden; i++)
+        assert_true(sh_name_is_hidden(hidden[i]));
+    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
+        assert_false(sh_name_is_hidden(shown[i]));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -101,6 +113,7 @@ int main(void)
         cmocka_unit_test(samples_that_are_not_there_are_refused),
         cmocka_unit_test(unknown_specs_say_what_is_known),
         cmocka_unit_test(formats_are_listed_for_help),
+        cmocka_unit_test(what_desktops_leave_is_hidden),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

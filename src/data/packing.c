@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * The file is called after the source's digest. Where damaged samples are left out it has another
+ * name, which is looked for with --skip-damaged alone: what a command without it says does not
+ * depend on what was done before.
+ *
  * The lanes take *chunks* of consecutive samples and decode them into their places in the file. A
  * chunk's mark in the `.done` file is set when all its samples are written, so an interrupted
  * packing finds out which chunks are left. A chunk with a damaged sample gets no mark: the next try
@@ -37,6 +41,8 @@
 #define PASS_BYTES (1u << 20)  /* read at a time when all is summed */
 #define DAMAGE_BYTES 256       /* of what is said of a damaged sample */
 #define NAMED_MOST 8           /* damaged samples that the message names */
+#define REDUCED "without damaged samples"
+#define STALE_S 86400 /* after which what was interrupted is given up */
 
 /* A sample that cannot be decoded. */
 typedef struct damage {
@@ -48,7 +54,8 @@ typedef struct packing {
     const sh_source *source;
     const sh_read_options *options;
     sh_packed_head head;
-    char *about; /* JSON; owned */
+    char *about;               /* JSON; owned */
+    char name[SH_DIGEST_TEXT]; /* of the file when it is whole */
     int fd, done;
     bool useless; /* the sources are others by now: nobody will go on with what is written */
     uint32_t samples, chunk, chunks;
@@ -353,6 +360,30 @@ static sh_status complete(packing *p)
 
 /* --- the folder --- */
 
+/* Whether a file of the folder is a set, or part of one, and of another source. */
+static bool is_other(const char *name, const char *digest)
+{
+    return strncmp(name, digest, SH_DIGEST_TEXT - 1) != 0 &&
+           strspn(name, "0123456789abcdef") == SH_DIGEST_TEXT - 1;
+}
+
+/* Removes what interrupted packings of other sources left long before `now`: most sources have
+ * changed by then, and nobody will go on with them. */
+static void remove_stale(int folder, const char *digest, time_t now)
+{
+    DIR *entries = sh_cache_list(folder);
+    if (entries == NULL)
+        return;
+    for (const struct dirent *each; (each = readdir(entries)) != NULL;) {
+        struct stat about;
+        if (is_other(each->d_name, digest) && each->d_name[SH_DIGEST_TEXT - 1] == '.' &&
+            fstatat(folder, each->d_name, &about, AT_SYMLINK_NOFOLLOW) == 0 &&
+            about.st_mtim.tv_sec + STALE_S < now)
+            unlinkat(folder, each->d_name, 0);
+    }
+    closedir(entries);
+}
+
 /* Removes the set of another source that was opened longest ago, or what is left of one that was
  * never completed; false where there is none. */
 static bool remove_oldest(int folder, const char *digest)
@@ -364,8 +395,7 @@ static bool remove_oldest(int folder, const char *digest)
         return false;
     for (const struct dirent *each; (each = readdir(entries)) != NULL;) {
         struct stat about;
-        if (strncmp(each->d_name, digest, SH_DIGEST_TEXT - 1) == 0 ||
-            strspn(each->d_name, "0123456789abcdef") != SH_DIGEST_TEXT - 1 ||
+        if (!is_other(each->d_name, digest) ||
             fstatat(folder, each->d_name, &about, AT_SYMLINK_NOFOLLOW) != 0)
             continue;
         const struct timespec *used = &about.st_mtim;
@@ -456,10 +486,34 @@ static sh_status prepare(packing *p)
     return SH_OK;
 }
 
+/* The name of the set without the samples that are damaged. */
+static sh_status name_reduced(char name[SH_DIGEST_TEXT], const char *source_digest)
+{
+    sh_digest *digest;
+    SH_TRY(sh_digest_new(&digest));
+    sh_digest_add(digest, REDUCED, sizeof REDUCED);
+    sh_digest_add(digest, source_digest, strlen(source_digest));
+    return sh_digest_finish(digest, name);
+}
+
+/* Opens the set where it is in the folder; p->name gets its name, p->fd stays -1 where it is not.
+ */
+static sh_status find_packed(packing *p, int folder)
+{
+    snprintf(p->name, sizeof p->name, "%s", p->source->digest);
+    p->fd = openat(folder, p->name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (p->fd >= 0 || !p->options->skip_damaged)
+        return SH_OK;
+    SH_TRY(name_reduced(p->name, p->source->digest));
+    p->fd = openat(folder, p->name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    return SH_OK;
+}
+
 /* In the open folder packed/ of the cache, whose lock is held. */
 static sh_status pack_in(packing *p, int folder, const char *path)
 {
     const char *digest = p->source->digest;
+    struct stat about;
     char part[SH_DIGEST_TEXT + 8], done[SH_DIGEST_TEXT + 8];
     snprintf(part, sizeof part, "%s.part", digest);
     snprintf(done, sizeof done, "%s.done", digest);
@@ -467,6 +521,8 @@ static sh_status pack_in(packing *p, int folder, const char *path)
     p->done = openat(folder, done, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (p->fd < 0 || p->done < 0)
         return sh_fail_errno(errno, "%s: cannot make the packed set", path);
+    if (futimens(p->done, NULL) == 0 && fstat(p->done, &about) == 0)
+        remove_stale(folder, digest, about.st_mtim.tv_sec);
     const sh_status status = pack(p, folder, path);
     if (status != SH_OK) {
         if (status == SH_NO_SPACE || p->useless) { /* what is there helps nobody */
@@ -475,7 +531,10 @@ static sh_status pack_in(packing *p, int folder, const char *path)
         }
         return status;
     }
-    if (renameat(folder, part, folder, digest) != 0 || fsync(folder) != 0)
+    snprintf(p->name, sizeof p->name, "%s", digest);
+    if (p->damage_count > 0)
+        SH_TRY(name_reduced(p->name, digest));
+    if (renameat(folder, part, folder, p->name) != 0 || fsync(folder) != 0)
         return sh_fail_errno(errno, "%s: cannot name the packed set", path);
     unlinkat(folder, done, 0);
     return SH_OK;
@@ -519,17 +578,17 @@ sh_status sh_packing_make(int *fd, char path[SH_CACHE_PATH], const sh_source *so
     if (folder >= 0)
         lock = sh_cache_lock(folder, LOCK_EX);
     if (lock >= 0) {
-        p.fd = openat(folder, source->digest, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-        snprintf(path, SH_CACHE_PATH, "%.3900s/%s", folder_path, source->digest);
+        SH_TRY_DONE(find_packed(&p, folder));
+        snprintf(path, SH_CACHE_PATH, "%.3900s/%s", folder_path, p.name);
         if (p.fd >= 0) {
             (void)futimens(p.fd, NULL); /* used now: others go first */
-            status = SH_OK;
             goto done;
         }
     }
     SH_TRY_DONE(prepare(&p));
     if (lock >= 0) {
         SH_TRY_DONE(pack_in(&p, folder, folder_path));
+        snprintf(path, SH_CACHE_PATH, "%.3900s/%s", folder_path, p.name);
     } else {
         snprintf(path, SH_CACHE_PATH, "the packed set");
         SH_TRY_DONE(pack_unnamed(&p));

@@ -204,6 +204,53 @@ static void damaged_samples_are_named_or_left_out(void **state)
     assert_samples(data, SH_SPLIT_TRAIN, 332, 2);
     assert_samples(data, SH_SPLIT_VALIDATION, 0, 0);
     sh_dataset_close(data);
+    /* The reduced set is for those who ask for it, and is found again. */
+    assert_fails(open_made(&data, &made, false), SH_CORRUPT, "3 of 1000 samples cannot be read");
+    const uint32_t reads = made.reads;
+    assert_ok(open_made(&data, &made, true));
+    assert_int_equal(made.reads, reads);
+    assert_int_equal(sh_dataset_about(data)->count[SH_SPLIT_TRAIN], TRAIN - 3);
+    sh_dataset_close(data);
+    made_close(&made.base);
+}
+
+static void make_old(const char *path, bool old)
+{
+    const struct timespec then[] = {{.tv_nsec = UTIME_NOW}, {.tv_sec = 1}};
+    scratch_write(path, "x", 1);
+    if (old)
+        assert_int_equal(utimensat(AT_FDCWD, path, then, 0), 0);
+}
+
+/* What was interrupted more than a day ago gives way, sets and what is younger stay. */
+static void stale_parts_are_removed(void **state)
+{
+    (void)state;
+    static const struct {
+        char digit;
+        const char *ending;
+        bool old, stays;
+    } files[] = {
+        {'1', ".part", true, false}, {'1', ".done", true, false}, {'2', ".part", false, true},
+        {'3', "", true, true},       {'a', ".none", true, true},
+    };
+    made_source made = make_source(false);
+    sh_dataset *data;
+    char paths[sizeof files / sizeof *files][SCRATCH_BYTES + 128], name[SH_DIGEST_TEXT] = "";
+    snprintf(paths[0], sizeof *paths, "%s/shoal", scratch_folder);
+    assert_int_equal(mkdir(paths[0], 0700), 0);
+    snprintf(paths[0], sizeof *paths, "%s/shoal/packed", scratch_folder);
+    assert_int_equal(mkdir(paths[0], 0700), 0);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        memset(name, files[i].digit, SH_DIGEST_TEXT - 1);
+        snprintf(paths[i], sizeof *paths, "%s/shoal/packed/%s%s", scratch_folder, name,
+                 files[i].ending);
+        make_old(paths[i], files[i].old);
+    }
+    assert_ok(open_made(&data, &made, false));
+    sh_dataset_close(data);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        assert_int_equal(access(paths[i], F_OK) == 0, files[i].stays);
     made_close(&made.base);
 }
 
@@ -318,15 +365,11 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, scratch_tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(samples_are_packed_once),
-        TEST(normalisation_is_of_the_training_samples),
-        TEST(numbers_keep_their_bits),
-        TEST(damaged_samples_are_named_or_left_out),
-        TEST(a_split_without_samples_is_refused),
-        TEST(what_was_interrupted_goes_on),
-        TEST(sources_that_change_are_refused),
-        TEST(the_fingerprint_is_of_the_content),
-        TEST(damaged_files_are_refused),
+        TEST(samples_are_packed_once),           TEST(normalisation_is_of_the_training_samples),
+        TEST(numbers_keep_their_bits),           TEST(damaged_samples_are_named_or_left_out),
+        TEST(stale_parts_are_removed),           TEST(a_split_without_samples_is_refused),
+        TEST(what_was_interrupted_goes_on),      TEST(sources_that_change_are_refused),
+        TEST(the_fingerprint_is_of_the_content), TEST(damaged_files_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

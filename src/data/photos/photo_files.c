@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "base/utf8.h"
+#include "data/dataset_impl.h"
 #include "data/photos/photo.h"
 
 #define DEPTH_MOST 32
@@ -38,11 +39,6 @@ void sh_photo_files_release(sh_photo_files *files)
     free(files->items);
     sh_arena_release(&files->names);
     *files = (sh_photo_files){0};
-}
-
-static bool is_hidden(const char *name)
-{
-    return name[0] == '.' || strcmp(name, "__MACOSX") == 0;
 }
 
 static sh_status keep_name(const char **kept, sh_photo_files *files, const char *name)
@@ -118,7 +114,7 @@ static sh_status walk_entries(walk *w, DIR *entries)
         const struct dirent *each = readdir(entries);
         if (each == NULL)
             return errno == 0 ? SH_OK : fail_path(errno, w->path);
-        if (is_hidden(each->d_name))
+        if (sh_name_is_hidden(each->d_name))
             continue;
         if (!append(w->path, length, each->d_name))
             return sh_fail(SH_LIMIT, "%.200s...: a path of more than %d bytes", w->path,
@@ -229,7 +225,7 @@ sh_status sh_photo_folders_list(sh_photo_folders *folders, sh_photo_files *files
         return fail_path(errno, path);
     sh_status status = SH_OK;
     for (const struct dirent *each; status == SH_OK && (each = readdir(entries)) != NULL;) {
-        if (is_hidden(each->d_name) || !append(path, length, each->d_name))
+        if (sh_name_is_hidden(each->d_name) || !append(path, length, each->d_name))
             continue;
         status = list_entry(folders, files, path, each->d_name);
     }

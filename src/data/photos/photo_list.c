@@ -190,7 +190,7 @@ static sh_status add_class(maker *m, const part *p, const char *name)
 {
     char below[SH_PHOTO_PATH];
     sh_photo_files *files = &m->list->files;
-    const size_t before = files->count;
+    const size_t before = files->count, others = files->others;
     const char **found = bsearch(&name, m->classes, m->class_count, sizeof *m->classes, by_text);
     const uint32_t class = found == NULL ? 0 : (uint32_t)(found - m->classes);
     snprintf(below, sizeof below, "%s%s%s", p->below, p->below[0] == '\0' ? "" : "/", name);
@@ -200,8 +200,14 @@ static sh_status add_class(maker *m, const part *p, const char *name)
         files->items[i].split = (sh_split)(p->split == UNDECIDED ? SH_SPLIT_TRAIN : p->split);
     }
     m->in[class][p->split] += (uint32_t)(files->count - before);
-    if (files->count == before)
-        sh_complaints_add(&m->bad, "%s/ holds no photos", below);
+    if (files->count == before && files->others > others)
+        sh_complaints_add(&m->bad,
+                          "%s/ holds no photos, only files of other kinds (%zu); convert pictures "
+                          "among them to JPEG or PNG",
+                          below, files->others - others);
+    else if (files->count == before)
+        sh_complaints_add(&m->bad,
+                          "%s/ holds no photos; put those of its class there, or remove it", below);
     return SH_OK;
 }
 

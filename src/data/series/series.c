@@ -408,6 +408,12 @@ static sh_status describe(const series_source *s)
     }
     if (rows->time != NULL)
         SH_TRY(note_time(s));
+    if (rows->disordered > 0)
+        SH_TRY(sh_notes_add(notes_of(s),
+                            "the time goes back or stands still at %" PRIu64
+                            " rows, first at line %" PRIu64
+                            " of %s; rows are taken in the order of the file",
+                            rows->disordered, rows->disorder_line, rows->disorder_name));
     if (s->files.others > 0)
         SH_TRY(
             sh_notes_add(notes_of(s), "%zu files with other names are left out", s->files.others));

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "base/utf8.h"
+#include "data/dataset_impl.h"
 #include "data/label_form.h"
 
 static bool ends_in(const char *name, size_t length, const char *ending)
@@ -62,7 +63,7 @@ static sh_status walk(sh_series_files *files, char *path, size_t name, int depth
     sh_status status = SH_OK;
     for (const struct dirent *each; status == SH_OK && (each = readdir(folder)) != NULL;) {
         struct stat about;
-        if (each->d_name[0] == '.')
+        if (sh_name_is_hidden(each->d_name))
             continue;
         const int added = snprintf(path + length, PATH_MAX - length, "/%s", each->d_name);
         if (added < 0 || (size_t)added >= PATH_MAX - length)

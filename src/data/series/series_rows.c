@@ -206,10 +206,11 @@ static sh_status take_number(sh_series_rows *rows, const reading *in, size_t col
                        in->name, row->line, SH_SERIES_GAP_MOST, c->name);
     }
     if (kind != SH_CELL_NUMBER)
-        return sh_fail(SH_FORMAT, "%s: line %" PRIu64 ": '%.40s' of column %.64s is no %snumber%s",
-                       in->name, row->line, text, c->name,
-                       kind == SH_CELL_INFINITE ? "finite " : "",
-                       kind == SH_CELL_WORD ? "; is it the label? then name it with --target" : "");
+        return sh_fail(
+            SH_FORMAT, "%s: line %" PRIu64 ": '%.40s' of column %.64s is no %snumber%s", in->name,
+            row->line, text, c->name, kind == SH_CELL_INFINITE ? "finite " : "",
+            kind == SH_CELL_WORD ? "; mend it, or name the column with --target if it is the label"
+                                 : "; mend it or remove the row");
     if (c->missing > 0)
         SH_TRY(fill(rows, column, rows->rows, &value));
     c->last = value;
@@ -244,6 +245,15 @@ static sh_status take_label(sh_series_rows *rows, const reading *in, const sh_cs
     return set_value(rows, rows->rows, rows->count, class);
 }
 
+/* The time of a row is not behind that of the row before. */
+static void note_disorder(sh_series_rows *rows, const reading *in, const sh_csv_row *row)
+{
+    if (rows->disordered++ > 0)
+        return;
+    rows->disorder_line = row->line;
+    snprintf(rows->disorder_name, sizeof rows->disorder_name, "%.255s", in->name);
+}
+
 static sh_status take_row(sh_series_rows *rows, reading *in, const sh_csv_row *row)
 {
     double time;
@@ -255,7 +265,10 @@ static sh_status take_row(sh_series_rows *rows, reading *in, const sh_csv_row *r
         SH_TRY(take_label(rows, in, row));
     const sh_cell kind = rows->time == NULL ? SH_CELL_MISSING : sh_cell_read(&time, row->fields[0]);
     if (kind == SH_CELL_NUMBER || kind == SH_CELL_DATE) {
-        in->ended = kind == SH_CELL_DATE ? time * 86400 : time;
+        const double now = kind == SH_CELL_DATE ? time * 86400 : time;
+        if (in->times > 0 && now <= in->ended)
+            note_disorder(rows, in, row);
+        in->ended = now;
         if (in->times++ == 0)
             in->begun = in->ended;
     }

@@ -52,7 +52,10 @@ typedef struct sh_series_rows {
     int fd;
     size_t fields; /* of a row of a file; 0: no file is read yet */
     bool header;
-    char *time;                /* the name of the column that is dropped; NULL: none */
+    char *time;             /* the name of the column that is dropped; NULL: none */
+    uint64_t disordered;    /* rows whose time is not behind that of the row before */
+    uint64_t disorder_line; /* the first of them, and its file */
+    char disorder_name[256];
     double interval;           /* between rows of the first file, by that column; 0: not known */
     sh_series_column *columns; /* of numbers, in order */
     size_t count;              /* of them */

@@ -188,6 +188,24 @@ static void a_column_of_time_is_dropped(void **state)
     const char *about = sh_dataset_description(data);
     assert_non_null(strstr(about, "column Timestamp is dropped; rows are 0.5 apart in it"));
     assert_non_null(strstr(about, "\"interval\":0.5"));
+    assert_null(strstr(about, "goes back"));
+    sh_dataset_close(data);
+
+    /* A time that goes back, and one that stands still. */
+    file = fopen(path, "w");
+    assert_non_null(file);
+    fprintf(file, "Timestamp,x,what\n");
+    for (int i = 0; i < 100; i++)
+        fprintf(file, "%d,%d,%s\n",
+                i == 40   ? 2
+                : i == 60 ? 59
+                          : i,
+                i % 9, i / 3 % 2 == 0 ? "on" : "off");
+    assert_int_equal(fclose(file), 0);
+    assert_ok(open_data(&data, "t.csv", &(sh_read_options){.window = 2, .stride = 1}));
+    assert_non_null(strstr(sh_dataset_description(data),
+                           "the time goes back or stands still at 2 rows, first at line 42 of "
+                           "t.csv; rows are taken in the order of the file"));
     sh_dataset_close(data);
 }
 

@@ -110,7 +110,7 @@ static sh_status list(walk *w, int parent, const char *name, size_t length)
                 status = sh_fail_errno(errno, "%s: cannot read the folder", w->folder->place);
             break;
         }
-        if (each->d_name[0] == '.')
+        if (sh_name_is_hidden(each->d_name))
             continue;
         empty = false;
         status = take(w, dirfd(entries), each->d_name, length);
@@ -146,8 +146,11 @@ static sh_status fill(sh_sound_folder *folder, const char *place)
     if (folder->count == 0)
         return sh_fail(SH_NOT_FOUND,
                        "%s: has no recordings (looked for names that end in .wav, .flac, .aiff or "
-                       ".ogg, also in folders below)",
-                       place);
+                       ".ogg, also in folders below)%s",
+                       place,
+                       folder->others > 0 ? "; convert others, for example with ffmpeg -i FILE "
+                                            "NEW.wav"
+                                          : "");
     qsort(folder->files, folder->count, sizeof *folder->files, by_path);
     return SH_OK;
 }

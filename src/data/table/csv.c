@@ -141,6 +141,11 @@ static sh_status skip_start(sh_csv *csv)
     if (csv->filled >= 2 &&
         ((bytes[0] == 0xff && bytes[1] == 0xfe) || (bytes[0] == 0xfe && bytes[1] == 0xff)))
         return sh_fail(SH_FORMAT, "%s: is UTF-16 text; save it as UTF-8", csv->path);
+    if (csv->filled >= 4 && memcmp(bytes, "PK\3\4", 4) == 0)
+        return sh_fail(SH_FORMAT,
+                       "%s: is a ZIP archive, as spreadsheets (.xlsx, .ods) are; save the table as "
+                       "CSV in UTF-8",
+                       csv->path);
     if (csv->filled >= sizeof mark && memcmp(bytes, mark, sizeof mark) == 0)
         csv->at = sizeof mark;
     while (csv->line <= csv->skip_lines) {
@@ -308,7 +313,9 @@ static bool is_blank(const uint8_t *piece, size_t count)
 static sh_status parse(sh_csv *csv, const uint8_t *piece, size_t count)
 {
     if (memchr(piece, '\0', count) != NULL)
-        return sh_fail(SH_FORMAT, "%s: line %" PRIu64 " holds a zero byte: it is no text in UTF-8",
+        return sh_fail(SH_FORMAT,
+                       "%s: line %" PRIu64
+                       " holds a zero byte: it is not text in UTF-8; save it as UTF-8",
                        csv->path, csv->line);
     if (!csv->under_way) {
         csv->row_line = csv->field_line = csv->line;
@@ -441,11 +448,12 @@ static sh_status open_file(sh_csv *csv)
     struct stat about;
     uint8_t magic[2];
     size_t got;
-    csv->fd = open(csv->path, O_RDONLY | O_CLOEXEC);
+    csv->fd = open(csv->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* waits for no pipe */
     if (csv->fd < 0 || fstat(csv->fd, &about) != 0)
         return sh_fail_errno(errno, "%s: cannot open the table", csv->path);
     if (!S_ISREG(about.st_mode))
-        return sh_fail(SH_INVALID, "%s: is no file; name the file that holds the table", csv->path);
+        return sh_fail(SH_INVALID, "%s: is not a regular file; name the file that holds the table",
+                       csv->path);
     SH_TRY(sh_fail_in(sh_extent_read(&got, csv->fd, 0, magic, sizeof magic), "%s", csv->path));
     if (got < sizeof magic || magic[0] != 0x1f || magic[1] != 0x8b)
         return SH_OK;

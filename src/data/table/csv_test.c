@@ -135,7 +135,14 @@ static void bad_files_do_not_open(void **state)
     fixture_write(&place, "t.csv", "\xff\xfe\x61\x00", 4);
     assert_fails(sh_csv_open(&csv, fixture_path(&place, "t.csv"), 0), SH_FORMAT, "is UTF-16 text");
     assert_fails(sh_csv_open(&csv, fixture_path(&place, "none.csv"), 0), SH_NOT_FOUND, "none.csv");
-    assert_fails(sh_csv_open(&csv, place.folder, 0), SH_INVALID, "is no file");
+    assert_fails(sh_csv_open(&csv, place.folder, 0), SH_INVALID, "is not a regular file");
+    fixture_write(&place, "t.csv", "PK\3\4\x14", 5);
+    assert_fails(sh_csv_open(&csv, fixture_path(&place, "t.csv"), 0), SH_FORMAT,
+                 "is a ZIP archive, as spreadsheets (.xlsx, .ods) are; save the table as CSV");
+    assert_int_equal(mkfifo(fixture_path(&place, "pipe.csv"), 0600), 0); /* does not wait for it */
+    assert_fails(sh_csv_open(&csv, fixture_path(&place, "pipe.csv"), 0), SH_INVALID,
+                 "is not a regular file");
+    assert_int_equal(unlink(fixture_path(&place, "pipe.csv")), 0);
     assert_null(csv);
 }
 

@@ -14,8 +14,16 @@ static sh_status find(uint32_t *column, const sh_survey *survey, const char *opt
                       const char *name)
 {
     sh_suggestion meant = {.typed = name};
-    if (sh_survey_find(column, survey, name))
+    if (sh_survey_find(column, survey, name)) {
+        for (size_t i = *column + 1; i < survey->count; i++)
+            if (strcmp(survey->columns[i].name, name) == 0)
+                return sh_fail(
+                    SH_INVALID,
+                    "%s: columns %u and %zu are both called '%s'; write the number of the "
+                    "one that is meant",
+                    option, *column + 1, i + 1, name);
         return SH_OK;
+    }
     for (size_t i = 0; i < survey->count; i++)
         sh_suggestion_offer(&meant, survey->columns[i].name);
     if (meant.name != NULL)
@@ -44,8 +52,10 @@ static sh_status choose_targets(sh_selection *selection, const sh_survey *survey
 {
     char name[SH_CELL_NAME_BYTES];
     uint32_t column;
-    if (sh_survey_find(&column, survey, target)) /* a name may have commas itself */
+    if (sh_survey_find(&column, survey, target)) { /* a name may have commas itself */
+        SH_TRY(find(&column, survey, "--target", target));
         return add_target(selection, column, target);
+    }
     while (sh_survey_next_name(name, &target)) {
         SH_TRY(find(&column, survey, "--target", name));
         SH_TRY(add_target(selection, column, name));

@@ -11,6 +11,28 @@
 #define ROWS_NUMBERED 10   /* at least, to say that a column numbers them */
 #define CLASSES_GUESSED 20 /* different whole numbers that are taken for classes */
 
+/* Whether a text is a number but for a comma in it: "0,5", "-1,234". */
+static bool has_comma(const char *text)
+{
+    text += *text == '-' || *text == '+';
+    const size_t whole = strspn(text, "0123456789");
+    if (whole == 0 || text[whole] != ',')
+        return false;
+    const char *part = text + whole + 1;
+    return part[0] != '\0' && part[strspn(part, "0123456789")] == '\0';
+}
+
+/* Fails where a column would be taken for words because its numbers have commas. */
+static sh_status check_commas(const sh_column *column)
+{
+    if (column->odd == NULL || !has_comma(column->odd))
+        return SH_OK;
+    return sh_fail(SH_FORMAT,
+                   "line %" PRIu64 ": '%s' in the column '%s' is a number with a comma; write the "
+                   "column with decimal points, as in 0.5",
+                   column->lines[SH_CELL_WORD], column->odd, column->name);
+}
+
 /* --- the task --- */
 
 static bool is_label(const sh_column *column)
@@ -36,6 +58,7 @@ static sh_status guess_task(sh_target *task, const sh_survey *survey, const sh_s
     *task = SH_TARGET_NUMBERS;
     for (uint32_t i = 0; i < selection->target_count; i++) {
         const sh_column *column = &survey->columns[selection->targets[i]];
+        SH_TRY(check_commas(column));
         labels &= is_label(column);
         if (selection->target_count == 1 && is_class(column))
             *task = SH_TARGET_CLASS;
@@ -136,6 +159,8 @@ static sh_status plan_input(sh_table_plan *plan, sh_column *column, uint32_t ind
     sh_lexicon none = {0};
     const sh_kind kind = role->kind == SH_KIND_NOTHING ? sh_column_kind(column) : role->kind;
     bool drop = false;
+    if (kind == SH_KIND_CATEGORY && role->kind == SH_KIND_NOTHING)
+        SH_TRY(check_commas(column));
     if (kind == SH_KIND_CATEGORY)
         SH_TRY(check_categories(&drop, column, role));
     if (drop) {
@@ -154,6 +179,26 @@ static sh_status plan_input(sh_table_plan *plan, sh_column *column, uint32_t ind
 static bool numbers_rows(const sh_column *column, uint64_t rows)
 {
     return rows >= ROWS_NUMBERED && column->whole == rows && column->steps + 2 >= rows;
+}
+
+/* Says which names several columns have. */
+static sh_status note_names(const sh_survey *survey, json_t *notes)
+{
+    sh_lexicon seen = {0};
+    sh_names twice = {0};
+    sh_status status = SH_OK;
+    for (size_t i = 0; i < survey->count && status == SH_OK; i++) {
+        uint32_t number;
+        const uint32_t before = seen.count;
+        status = sh_lexicon_add(&seen, &number, survey->columns[i].name);
+        if (status == SH_OK && seen.count == before)
+            sh_names_add(&twice, "%s (column %zu)", survey->columns[i].name, i + 1);
+    }
+    sh_lexicon_release(&seen);
+    SH_TRY(status);
+    return twice.count == 0 ? SH_OK
+                            : sh_notes_add(notes, "columns with a name that another column has: %s",
+                                           sh_names_end(&twice));
 }
 
 static sh_status plan_inputs(sh_table_plan *plan, sh_survey *survey, sh_selection *selection,
@@ -203,6 +248,7 @@ sh_status sh_table_plan_make(sh_table_plan *plan, sh_survey *survey, json_t *not
     if (targeted)
         SH_TRY_DONE(plan_targets(&fresh, survey, &selection));
     SH_TRY_DONE(plan_inputs(&fresh, survey, &selection, notes));
+    SH_TRY_DONE(note_names(survey, notes));
     *plan = fresh;
     fresh = (sh_table_plan){0};
 done:

@@ -112,6 +112,50 @@ static void inputs_follow_the_columns(void **state)
     sh_table_plan_release(&plan);
 }
 
+/* Numbers with a comma would be words, each a category of its own. */
+static void commas_in_numbers_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *inputs, *message; /* NULL: it is taken */
+    } cases[] = {
+        {"n;y\n1;a\n-0,5;b\n2;a\n", "",
+         "line 3: '-0,5' in the column 'n' is a number with a comma; write the column with decimal "
+         "points, as in 0.5"},
+        {"n;y\n1;1,5\n2;2,5\n", "", "line 2: '1,5' in the column 'y' is a number with a comma"},
+        {"n;y\n1,5;a\n2,5;b\n", "n:category", NULL},
+        {"n;y\n1,5,6;a\nb,5;b\n", "", NULL},
+        {"n;y\n,5;a\n5,;b\n", "", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        sh_table_plan plan;
+        const sh_read_options options = {.inputs = cases[i].inputs};
+        const sh_status status = plan_text(&plan, NULL, cases[i].text, &options);
+        if (cases[i].message != NULL) {
+            assert_fails(status, SH_FORMAT, cases[i].message);
+            continue;
+        }
+        assert_ok(status);
+        assert_int_equal(plan.inputs[0].kind, SH_KIND_CATEGORY);
+        sh_table_plan_release(&plan);
+    }
+}
+
+static void names_that_are_there_twice_are_noted(void **state)
+{
+    (void)state;
+    sh_table_plan plan;
+    char *notes;
+    assert_ok(plan_text(&plan, &notes, "a,b,a,y\n1,2,3,x\n4,5,6,z\n", &(sh_read_options){0}));
+    assert_string_equal(notes, "[\"columns with a name that another column has: a (column 3)\"]");
+    free(notes);
+    sh_table_plan_release(&plan);
+    assert_fails(plan_text(&plan, NULL, "a,b,a\n1,2,3\n4,5,6\n", &(sh_read_options){.target = "a"}),
+                 SH_INVALID,
+                 "--target: columns 1 and 3 are both called 'a'; write the number of the one that "
+                 "is meant");
+}
+
 /* `rows` rows of a word of `words` different ones, a number and a class; the last word is `odd`. */
 static char *many_words(int rows, int words, const char *odd)
 {
@@ -213,6 +257,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(tasks_follow_the_targets, set_up, tear_down),
         cmocka_unit_test_setup_teardown(many_whole_numbers_are_no_classes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(inputs_follow_the_columns, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(commas_in_numbers_are_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(names_that_are_there_twice_are_noted, set_up, tear_down),
         cmocka_unit_test_setup_teardown(too_many_categories, set_up, tear_down),
         cmocka_unit_test_setup_teardown(row_numbers_are_noted, set_up, tear_down),
         cmocka_unit_test_setup_teardown(bad_targets_are_refused, set_up, tear_down),
