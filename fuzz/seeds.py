@@ -353,6 +353,41 @@ def series():
     yield "odd", pair(b"x,y\n1,2\n3,inf\n", b"y,x\n1,2\n")
 
 
+def packed():
+    """data/packed_head.h: two samples of 2 x 2 bytes and one, with classes; numbers, with what is said of them."""
+    def file(about, element, target, outputs, counts, sample_bytes, target_bytes):
+        text = json.dumps(about).encode()
+        samples_at = -(-(180 + len(text)) // 4096) * 4096
+        targets_at = samples_at + sum(counts) * sample_bytes
+        whole = targets_at + sum(counts) * target_bytes
+        head = b"shoalset" + struct.pack("<IIQQ", 1, samples_at, targets_at, whole) + b"photos".ljust(16, b"\0")
+        head += b"0" * 64 + struct.pack("<8I", 1, 2, 2, element, target, outputs, *counts)
+        head += struct.pack("<8f", *[0.5] * 4, *[1.0] * 4) + struct.pack("<I", len(text))
+        return (head + text).ljust(samples_at, b"\0") + bytes(whole - samples_at)
+    yield "classes", file({"classes": ["a", "b"], "notes": ["one is odd"]}, 0, 0, 2, (2, 1), 4, 4)
+    yield "numbers", file({"targets": [{"name": "price", "mean": 3.5, "deviation": 2.0}], "notes": []}, 1, 2, 1, (1, 1),
+                          16, 4)
+
+
+def snapshots():
+    """train/snapshot.h: the job, a zero byte, the position."""
+    position = {"steps": 4, "epoch_loss": 0.5, "epoch_samples": 64, "epoch_correct": 32}
+    best = {"value": 0.25, "steps": 2, "reference": 0.25, "stale": 1, "last": 0.5, "at": 4}
+    for name, more in (("plain", {}), ("due", {"validation_due": True}), ("best", {"best": best}),
+                       ("infinite", {"best": {**best, "last": None}})):
+        yield name, json.dumps(JOB).encode() + b"\0" + json.dumps({**position, **more}).encode()
+
+
+def qualities():
+    """report/quality.h: metrics.json."""
+    one = {"name": "rose", "samples": 40, "answers": 41, "right": 39, "precision": 0.95, "recall": 0.97, "f1": 0.96,
+           "auc": None, "average_precision": None}
+    yield "classes", json.dumps({"task": "classification", "samples": 80, "loss": 0.1, "classes": [one, one],
+                                 "confusion": [[39, 1], [2, 38]]}).encode()
+    yield "numbers", json.dumps({"task": "regression", "mae": 1.5, "targets": [{"name": "<price>", "mae": 3.1, "r2": None}]
+                                 }).encode()
+
+
 def main():
     for noun, seeds in (
             ("frame", frames),
@@ -378,6 +413,9 @@ def main():
             ("recording", recordings),
             ("label_form", label_forms),
             ("series", series),
+            ("packed", packed),
+            ("snapshot", snapshots),
+            ("quality", qualities),
     ):
         folder = Path(sys.argv[1]) / noun
         folder.mkdir(parents=True, exist_ok=True)
