@@ -112,6 +112,10 @@ typedef struct sh_summary {
     sh_device_report *devices; /* owned */
     size_t device_count;
     sh_profile profile; /* of this device's steps; without rows where none was asked for; owned */
+
+    /* All figures of the weights that sh_eval would measure in this run, as JSON, the same that it
+     * gives (shoal/eval.h); NULL where they were not measured. Owned. */
+    char *metrics;
 } sh_summary;
 
 SHOAL_API void sh_summary_release(sh_summary *summary);

@@ -10,6 +10,25 @@
 #include "cli/console.h"
 #include "cli/json_file.h"
 
+static const struct {
+    const char *key, *title;
+    bool percent;
+} main_figures[] = {
+    {"accuracy", "accuracy", true},
+    {"top5", "top 5", true},
+    {"balanced_accuracy", "balanced", true},
+    {"f1", "mean F1", true},
+    {"auc", "ROC AUC", false},
+    {"average_precision", "mean AP", true},
+    {"mae", "MAE", false},
+    {"rmse", "RMSE", false},
+    {"r2", "R2", false},
+    {"error95", "error 95 %", false},
+    {"error99", "error 99 %", false},
+};
+
+#define MAIN_FIGURES (sizeof main_figures / sizeof *main_figures)
+
 static const char *end_text(sh_run_end end)
 {
     static const char *const texts[] = {
@@ -33,22 +52,61 @@ static const char *best_text(sh_quantity *figure, const sh_summary *summary)
                : sh_quantity_loss(figure, summary->best_value);
 }
 
+/* The main figures of the weights that `shoal eval RUN` measures. */
+static void print_figures(const json_t *figures, FILE *file)
+{
+    const char *between = "";
+    fputs("its worth   ", file);
+    for (size_t i = 0; i < MAIN_FIGURES; i++) {
+        sh_quantity a;
+        const json_t *value = json_object_get(figures, main_figures[i].key);
+        if (!json_is_number(value))
+            continue;
+        const double number = json_number_value(value);
+        if (main_figures[i].percent)
+            fprintf(file, "%s%s %s", between, main_figures[i].title,
+                    sh_quantity_percent(&a, number, 2));
+        else
+            fprintf(file, "%s%s %.5g", between, main_figures[i].title, number);
+        between = ", ";
+    }
+    fputc('\n', file);
+}
+
+/* The path as a shell takes it for one word. */
+static void print_word(const char *path, FILE *file)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "/._-+,:@%=";
+    if (path[strspn(path, plain)] == '\0') {
+        fputs(path, file);
+        return;
+    }
+    fputc('\'', file);
+    for (; *path != '\0'; path++)
+        if (*path == '\'')
+            fputs("'\\''", file);
+        else
+            fputc(*path, file);
+    fputc('\'', file);
+}
+
 /* Where the weights are, and what to do with them. */
 static void print_use(const sh_summary *summary, FILE *file)
 {
-    char clean[SH_RUN_BYTES], model[SH_MODEL_BYTES], data[SH_DATA_BYTES];
+    char clean[SH_RUN_BYTES];
     sh_quantity a;
     const bool best = summary->best_file[0] != '\0';
     const char *path = best ? summary->best_file : summary->last_file;
     if (path[0] == '\0')
         return;
-    sh_utf8_clean(clean, sizeof clean, path);
-    fprintf(file, "file        %s", clean);
+    fprintf(file, "%s %s", best ? "best model " : "last model ",
+            sh_utf8_clean(clean, sizeof clean, path));
     if (best)
         fprintf(file, " (epoch %s)", sh_quantity_whole(&a, summary->best_epoch));
-    fprintf(file, "\nmeasure it  shoal eval %s %s --weights %s\n",
-            sh_utf8_clean(model, sizeof model, summary->model),
-            sh_utf8_clean(data, sizeof data, summary->data), clean);
+    fputs("\nmeasure it  shoal eval ", file);
+    print_word(sh_utf8_clean(clean, sizeof clean, summary->run), file);
+    fputc('\n', file);
 }
 
 void sh_summary_output_print(const sh_summary *summary, sh_run_end end, FILE *file)
@@ -76,6 +134,10 @@ void sh_summary_output_print(const sh_summary *summary, sh_run_end end, FILE *fi
     if (summary->best_epoch > 0)
         fprintf(file, "best        epoch %s, %s %s\n", sh_quantity_whole(&a, summary->best_epoch),
                 summary->monitor, best_text(&b, summary));
+    json_t *figures = summary->metrics == NULL ? NULL : json_loads(summary->metrics, 0, NULL);
+    if (figures != NULL)
+        print_figures(figures, file);
+    json_decref(figures);
     fprintf(file, "weights     %s\n", sh_utf8_clean(clean, sizeof clean, summary->weights_hash));
     fprintf(file, "run         %s\n", sh_utf8_clean(clean, sizeof clean, summary->run));
     fprintf(file, "memory      %s MB at most on a device\n",
@@ -128,6 +190,21 @@ static json_t *best_json(const sh_summary *summary)
                      sh_json_number(summary->best_value), "file", path_json(summary->best_file));
 }
 
+/* The main figures; null where the weights were not measured. */
+static json_t *figures_json(const sh_summary *summary)
+{
+    json_t *all = summary->metrics == NULL ? NULL : json_loads(summary->metrics, 0, NULL);
+    if (all == NULL)
+        return json_null();
+    json_t *json = json_object();
+    for (size_t i = 0; i < MAIN_FIGURES; i++) {
+        json_t *value = json_object_get(all, main_figures[i].key);
+        sh_json_set(&json, main_figures[i].key, value == NULL ? json_null() : json_incref(value));
+    }
+    json_decref(all);
+    return json;
+}
+
 json_t *sh_summary_output_json(const sh_summary *summary, sh_run_end end)
 {
     json_t *devices = json_array();
@@ -143,7 +220,7 @@ json_t *sh_summary_output_json(const sh_summary *summary, sh_run_end end)
     }
     return json_pack(
         "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-        "s:o, s:o, s:s, s:o, s:o, s:o, s:b}",
+        "s:o, s:o, s:s, s:o, s:o, s:o, s:b, s:o}",
         "model", sh_json_text(summary->model), "data", sh_json_text(summary->data), "parameters",
         whole(summary->parameters), "epochs", whole(summary->epochs), "steps",
         whole(summary->steps), "samples", whole(summary->samples), "train_seconds",
@@ -157,5 +234,5 @@ json_t *sh_summary_output_json(const sh_summary *summary, sh_run_end end)
         whole(summary->redone_steps), "views", whole(summary->views), "run",
         sh_json_text(summary->run), "status", end_text(end), "wire", whole(summary->wire), "best",
         best_json(summary), "last_file", path_json(summary->last_file), "stopped_early",
-        summary->stopped_early);
+        summary->stopped_early, "metrics", figures_json(summary));
 }

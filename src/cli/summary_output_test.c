@@ -86,9 +86,8 @@ static void prints_the_summary_and_the_devices(void **state)
            "weights     ab12\n"
            "run         runs/1\n"
            "memory      45.3 MB at most on a device\n"
-           "file        runs/1/checkpoints/best.safetensors (epoch 1)\n"
-           "measure it  shoal eval mlp:784-16-10 digits --weights "
-           "runs/1/checkpoints/best.safetensors\n"
+           "best model  runs/1/checkpoints/best.safetensors (epoch 1)\n"
+           "measure it  shoal eval runs/1\n"
            "\n"
            "device  grains  samples  CPU s  peak MB  sent MB  received MB\n"
            "pi?      1,234    9,872   12.3     45.3      1.0          2.5\n"
@@ -124,7 +123,7 @@ static void says_where_the_weights_are(void **state)
     summary.best_value = 0.5;
     summary.best_file[0] = '\0';
     prints(&summary, SH_RUN_COMPLETE, "best        epoch 1, val_accuracy 50.00 %\n", false);
-    prints(&summary, SH_RUN_COMPLETE, "file        runs/1/checkpoints/last.safetensors\n", false);
+    prints(&summary, SH_RUN_COMPLETE, "last model  runs/1/checkpoints/last.safetensors\n", false);
     json_t *root = sh_summary_output_json(&summary, SH_RUN_COMPLETE);
     assert_true(json_is_null(json_object_get(json_object_get(root, "best"), "file")));
     json_decref(root);
@@ -135,6 +134,27 @@ static void says_where_the_weights_are(void **state)
     root = sh_summary_output_json(&summary, SH_RUN_COMPLETE);
     assert_true(json_is_null(json_object_get(root, "best")));
     assert_true(json_is_null(json_object_get(root, "last_file")));
+    json_decref(root);
+}
+
+/* The main figures in a line and in the JSON; a run whose folder needs quotes in a shell. */
+static void says_what_the_best_weights_are_worth(void **state)
+{
+    (void)state;
+    char metrics[] = "{\"accuracy\": 0.975, \"f1\": 0.5, \"auc\": 0.875, \"mae\": null, "
+                     "\"classes\": []}";
+    sh_summary summary = example();
+    summary.metrics = metrics;
+    snprintf(summary.run, sizeof summary.run, "my run's");
+    prints(&summary, SH_RUN_COMPLETE,
+           "its worth   accuracy 97.50 %, mean F1 50.00 %, ROC AUC 0.875\nweights ", false);
+    prints(&summary, SH_RUN_COMPLETE, "measure it  shoal eval 'my run'\\''s'\n", false);
+    json_t *root = sh_summary_output_json(&summary, SH_RUN_COMPLETE);
+    const json_t *figures = json_object_get(root, "metrics");
+    assert_float_equal(json_number_value(json_object_get(figures, "auc")), 0.875, 0);
+    assert_true(json_is_null(json_object_get(figures, "mae")));
+    assert_true(json_is_null(json_object_get(figures, "rmse")));
+    assert_null(json_object_get(figures, "classes"));
     json_decref(root);
 }
 
@@ -157,7 +177,8 @@ static void json_has_the_promised_keys_in_order(void **state)
         "\"run\": \"runs/1\", \"status\": \"stopped\", \"wire\": 16, "
         "\"best\": {\"epoch\": 1, \"step\": 938, \"monitor\": \"val_loss\", \"value\": 0.0625, "
         "\"file\": \"runs/1/checkpoints/best.safetensors\"}, "
-        "\"last_file\": \"runs/1/checkpoints/last.safetensors\", \"stopped_early\": false}";
+        "\"last_file\": \"runs/1/checkpoints/last.safetensors\", \"stopped_early\": false, "
+        "\"metrics\": null}";
     sh_summary summary = example();
     summary.val_loss = INFINITY;
     summary.redone_steps = UINT64_MAX; /* JSON here has 63 bits */
@@ -187,6 +208,7 @@ int main(void)
         cmocka_unit_test(prints_the_summary_and_the_devices),
         cmocka_unit_test(says_what_was_out_of_the_ordinary),
         cmocka_unit_test(says_where_the_weights_are),
+        cmocka_unit_test(says_what_the_best_weights_are_worth),
         cmocka_unit_test(json_has_the_promised_keys_in_order),
         cmocka_unit_test(a_summary_without_devices_is_one),
     };

@@ -28,7 +28,9 @@
 #define SH_RUN_EVENTS "events.log"
 #define SH_RUN_METRICS "metrics.jsonl" /* one JSON object a line, one line an epoch */
 #define SH_RUN_SUMMARY "summary.json"
-#define SH_RUN_DATABASE "run.db" /* store/schema.h; with "-wal" and "-shm" while it is open */
+#define SH_RUN_FIGURES "metrics.json" /* of the best weights (node/record/assessment.h) */
+#define SH_RUN_WORST "worst.csv"      /* the samples with the largest losses, likewise */
+#define SH_RUN_DATABASE "run.db"      /* store/schema.h; with "-wal" and "-shm" while it is open */
 #define SH_RUN_LOCK "lock"
 #define SH_RUN_TOKEN "token" /* the job's join token while it runs, for its owner alone */
 #define SH_RUN_CHECKPOINTS "checkpoints"

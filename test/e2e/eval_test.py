@@ -52,7 +52,11 @@ class Numbers(harness.Case):
 class Eval(harness.Case):
     def setUp(self):
         super().setUp()
-        self.summary = self.train(*MLP, "--run", "run", "--quiet").summary
+        self.trained = self.train(*MLP, "--run", "run", "--quiet").summary
+
+    def read(self, *names):
+        with open(self.path(*names), encoding="utf-8", newline="") as file:
+            return file.read()
 
     def measure(self, *arguments):
         return json.loads(self.shoal("eval", *arguments, "--json", "-").out)
@@ -63,9 +67,9 @@ class Eval(harness.Case):
             result = self.measure(run)
             self.assertEqual((result["model"], result["data"], result["samples"]), (*MLP[:2], 90))
             self.assertEqual(result["weights"], "run/checkpoints/last.safetensors")
-            self.assertEqual(result["weights_hash"], self.summary["weights_hash"])
-            self.assertEqual(result["accuracy"], self.summary["val_accuracy"])
-            self.assertEqual(result["loss"], self.summary["val_loss"])
+            self.assertEqual(result["weights_hash"], self.trained["weights_hash"])
+            self.assertEqual(result["accuracy"], self.trained["val_accuracy"])
+            self.assertEqual(result["loss"], self.trained["val_loss"])
         self.assertEqual(self.measure("run", "digits:640/50")["samples"], 50)
 
     def test_the_best_checkpoint_goes_first(self):
@@ -74,8 +78,8 @@ class Eval(harness.Case):
         shutil.copy(os.path.join(checkpoints, "previous.safetensors"), os.path.join(checkpoints, "best.safetensors"))
         best = self.measure("run")
         self.assertEqual(best["weights"], "run/checkpoints/best.safetensors")
-        self.assertNotEqual(best["weights_hash"], self.summary["weights_hash"])
-        self.assertEqual(self.measure(*MLP[:2], "--weights", "run")["weights_hash"], self.summary["weights_hash"])
+        self.assertNotEqual(best["weights_hash"], self.trained["weights_hash"])
+        self.assertEqual(self.measure(*MLP[:2], "--weights", "run")["weights_hash"], self.trained["weights_hash"])
 
     def test_figures_are_those_of_the_matrix(self):
         metrics = self.measure("run")["metrics"]
@@ -122,6 +126,7 @@ class Eval(harness.Case):
                                      "--errors\n")
 
     def test_reports_show_figures_that_a_run_has(self):
+        os.remove(self.path("run", "metrics.json"))
         before = self.shoal("report", "run").out
         self.assertRegex(before, r"The least validation loss, \d\.\d+, was behind epoch \d")
         self.assertNotIn("Validation samples of each class", before)
@@ -135,6 +140,40 @@ class Eval(harness.Case):
         with open(self.path("run", "metrics.json"), "w", encoding="utf-8") as file:
             file.write("{")
         self.assertIn("metrics.json: is not JSON", self.shoal("report", "run", status=1).err)
+
+    def test_a_training_ends_with_its_figures(self):
+        """On 1 to 3 devices, where the best epoch is not the last one, and after a stop."""
+        self.assertEqual(self.read("run", "metrics.json"), json.dumps(self.measure("run")["metrics"], separators=(",", ":")))
+        wild = ("mlp:784-16-10", "digits:110/40", "--batch-size", "50", "--grain", "7", "--lr", "0.3", "--seed", "4", "--epochs", "5")
+        found = []
+        for devices in ("1", "2", "3"):
+            run = "wild-" + devices
+            summary = self.train(*wild, "--run", run, "--devices", devices, "--quiet").summary
+            self.assertLess(summary["best"]["epoch"], 5)  # else it shows nothing
+            metrics = json.loads(self.read(run, "metrics.json"))
+            self.assertEqual(metrics, self.measure(run, "--errors", "worst.csv")["metrics"])
+            self.assertEqual(summary["metrics"], {key: metrics[key] for key in summary["metrics"]})
+            self.assertEqual(summary["metrics"]["accuracy"], metrics["accuracy"])
+            self.assertEqual(self.read(run, "worst.csv"), self.read("worst.csv"))  # 40 samples: all
+            found.append((metrics, self.read(run, "worst.csv")))
+        self.assertEqual(found[0], found[1])
+        self.assertEqual(found[0], found[2])
+        self.assertIn("Validation samples of each class", self.shoal("report", "wild-2").out)
+
+    def test_figures_after_a_stop(self):
+        training = harness.Training(self, *MLP[:2], "--epochs", "100000")
+        summary = training.stop()  # an epoch is done
+        self.assertEqual(summary["status"], "stopped")
+        self.assertEqual(json.loads(self.read(training.run, "metrics.json")), self.measure(training.run)["metrics"])
+        self.assertIsNotNone(summary["metrics"]["accuracy"])
+
+    def test_figures_that_cannot_be_written_are_a_note(self):
+        os.remove(self.path("run", "metrics.json"))
+        os.makedirs(self.path("run", "metrics.json", "inside"))
+        end = self.train("--resume", "run", "--epochs", "3")
+        self.assertEqual(end.summary["status"], "complete")
+        self.assertIsNone(end.summary["metrics"])
+        self.assertRegex(end.err, r"the best weights are not measured: .*metrics\.json.*; shoal eval run does")
 
     def test_what_is_no_run(self):
         os.mkdir(self.path("empty"))

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <math.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "node/job/measure.h"
 #include "node/job/resume.h"
-#include "node/record/assessment.h"
 #include "shoal/eval.h"
 #include "store/checkpoint.h"
 #include "store/run.h"
 #include "train/job_options.h"
+#include "train/metrics.h"
 #include "train/pretrained.h"
 #include "train/snapshot.h"
 #include "train/workbench.h"
@@ -95,59 +94,13 @@ static void compare_data(char note[SH_EVAL_NOTE_BYTES], const sh_workbench *benc
                  bench->job.data);
 }
 
-/* ---- the samples ----------------------------------------------------------------------------- */
-
-typedef struct collector {
-    pthread_mutex_t lock; /* guards the metrics */
-    sh_metrics *metrics;
-    size_t outputs, target_bytes;
-} collector;
+/* ---- the measurement ---------------------------------------------------------------------------
+ */
 
 /* Any lane. */
 static void collect(void *context, const sh_answers *answers)
 {
-    collector *all = context;
-    const unsigned char *targets = answers->targets;
-    pthread_mutex_lock(&all->lock);
-    for (uint32_t i = 0; i < answers->samples.count; i++)
-        sh_metrics_add(all->metrics, answers->samples.first + i, answers->losses[i],
-                       answers->given + i * all->outputs, targets + i * all->target_bytes);
-    pthread_mutex_unlock(&all->lock);
-}
-
-static sh_status start_collecting(collector *all, sh_workbench *bench,
-                                  const sh_eval_options *options)
-{
-    const sh_dataset_info *info = sh_pipeline_about(bench->pipeline);
-    const sh_metrics_options wanted = {.target = info->target,
-                                       .outputs = info->outputs,
-                                       .samples = info->count[SH_SPLIT_VALIDATION],
-                                       .worst = options->worst};
-    SH_TRY(sh_metrics_new(&all->metrics, &wanted));
-    all->outputs = info->outputs;
-    all->target_bytes = sh_target_bytes(info->target, info->outputs);
-    bench->on_answers = collect;
-    bench->context = all;
-    return SH_OK;
-}
-
-static sh_status write_figures(sh_eval_result *result, const collector *all,
-                               const sh_workbench *bench, uint32_t worst)
-{
-    json_t *json;
-    const sh_assessment assessment = {
-        .metrics = all->metrics,
-        .info = sh_pipeline_about(bench->pipeline),
-        .description = sh_dataset_description(sh_pipeline_dataset(bench->pipeline)),
-        .split = SH_SPLIT_VALIDATION,
-        .loss = result->loss,
-    };
-    SH_TRY(sh_assessment_json(&json, &assessment));
-    result->metrics = json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(12));
-    json_decref(json);
-    if (result->metrics == NULL)
-        return sh_fail_memory(sizeof(json_t), "the figures of a model");
-    return worst == 0 ? SH_OK : sh_assessment_worst(&result->worst, &assessment);
+    sh_measure_add(*(sh_measure **)context, answers);
 }
 
 sh_status sh_eval(const sh_eval_options *options, sh_eval_result *result)
@@ -155,13 +108,12 @@ sh_status sh_eval(const sh_eval_options *options, sh_eval_result *result)
     sh_workbench *bench = NULL;
     sh_safetensors *file;
     sh_job job;
-    sh_sum_totals totals;
-    collector all = {.metrics = NULL};
+    sh_measure *measure = NULL;
+    sh_measured found;
     sh_eval_result fresh = {0};
     char unused[SH_MESSAGE_BYTES]; /* what else the file has is of no interest here */
     char used[SH_PATH_BYTES];
     SH_TRY(open_weights(&file, used, options));
-    pthread_mutex_init(&all.lock, NULL);
     sh_status status = SH_OK;
     SH_TRY_DONE(job_for(&job, options, file));
     status = sh_workbench_open(&bench, &job, NULL);
@@ -174,32 +126,31 @@ sh_status sh_eval(const sh_eval_options *options, sh_eval_result *result)
     file = NULL;
 
     bench->evaluate_only = true;
-    SH_TRY_DONE(start_collecting(&all, bench, options));
+    bench->on_answers = collect;
+    bench->context = &measure;
     SH_TRY_DONE(sh_workbench_start(bench, options->lanes, options->memory));
     const uint64_t start_ns = sh_clock_now_ns(sh_clock_system());
-    const sh_part part = {.share = {0, 1}, .of = 1, .engine = sh_engine_solo()};
-    SH_TRY_DONE(sh_trainer_evaluate(bench->trainer, &part, &totals));
+    SH_TRY_DONE(sh_measure_new(&measure, bench, options->worst));
+    SH_TRY_DONE(sh_measure_run(measure, bench, &found));
+    fresh.metrics = found.metrics;
+    fresh.worst = found.worst;
     fresh.seconds = (double)(sh_clock_now_ns(sh_clock_system()) - start_ns) * 1e-9;
     snprintf(fresh.model, sizeof fresh.model, "%s", job.model);
     snprintf(fresh.data, sizeof fresh.data, "%s", job.data);
     snprintf(fresh.weights, sizeof fresh.weights, "%.*s", (int)sizeof fresh.weights - 1, used);
     fresh.parameters = sh_model_parameters(bench->replica->graph);
-    fresh.samples = totals.samples;
-    const sh_figures figures =
-        sh_figures_of(&bench->scale, totals.loss, totals.score, totals.samples);
-    fresh.loss = figures.loss;
-    fresh.accuracy = figures.accuracy;
-    fresh.mae = figures.mae;
+    fresh.samples = found.samples;
+    fresh.loss = found.figures.loss;
+    fresh.accuracy = found.figures.accuracy;
+    fresh.mae = found.figures.mae;
     SH_TRY_DONE(sh_replica_hash(bench->replica, fresh.weights_hash));
-    SH_TRY_DONE(write_figures(&fresh, &all, bench, options->worst));
     *result = fresh;
 done:
     if (status != SH_OK)
         sh_eval_result_release(&fresh);
     sh_safetensors_close(file);
     sh_workbench_close(bench);
-    sh_metrics_free(all.metrics);
-    pthread_mutex_destroy(&all.lock);
+    sh_measure_free(measure);
     return status;
 }
 

@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/host.h"
 #include "base/log.h"
+#include "node/job/appraisal.h"
 #include "node/job/cadence.h"
 #include "node/job/changes.h"
 #include "node/job/company.h"
@@ -33,6 +34,7 @@
 #include "train/strategy.h"
 
 #define JOB_FILE_MAX ((size_t)1 << 20)
+#define LAST_PASS_S 20 /* most that a pass over the validation samples may take after a stop */
 #define RATE_WINDOW 16 /* steps over which the speed is shown */
 
 typedef struct training {
@@ -44,6 +46,7 @@ typedef struct training {
     sh_cadence cadence;
     sh_log_tap events; /* into the run's folder while it is open */
     sh_scalars scalars;
+    sh_measure *measure; /* that gets the lanes' answers; NULL: none */
     sh_workbench *bench;
     sh_run_journal *journal;
     sh_job before; /* the job of the checkpoint that it goes on from */
@@ -93,7 +96,9 @@ sh_status sh_train_options_complete(sh_train_options *options)
 void sh_summary_release(sh_summary *summary)
 {
     free(summary->devices);
+    free(summary->metrics);
     summary->devices = NULL;
+    summary->metrics = NULL;
     summary->device_count = 0;
     sh_profile_release(&summary->profile);
 }
@@ -149,6 +154,8 @@ static sh_status checkpoint_validated(training *t)
     const sh_best now = sh_best_now(&replica->best, &t->bench->job);
     const uint64_t epoch_steps = sh_trainer_schedule(t->bench->trainer)->epoch_steps;
     SH_TRY(checkpoint(t));
+    if (sh_kept_lacks(&t->kept, &now, replica->steps))
+        sh_appraisal_forget(t->run);
     SH_TRY(sh_kept_validated(&t->kept, &now, replica->steps));
     return replica->steps % epoch_steps == 0
                ? sh_kept_epoch(&t->kept, (uint32_t)(replica->steps / epoch_steps))
@@ -352,8 +359,13 @@ static void on_times(void *context, const sh_step_times *times)
 static void on_passed(void *context, const sh_stage_outcome *outcome)
 {
     const training *t = context;
-    if (t->company->station != NULL)
+    if (t->company != NULL && t->company->station != NULL)
         sh_station_passed(t->company->station, outcome);
+}
+
+static void on_answers(void *context, const sh_answers *answers)
+{
+    sh_measure_add(((const training *)context)->measure, answers);
 }
 
 /* ---- the start ------------------------------------------------------------------------------- */
@@ -420,6 +432,7 @@ static sh_status prepare(training *t)
     t->bench->shared = company->may_share;
     t->bench->on_passed = on_passed;
     t->bench->on_times = on_times;
+    t->bench->on_answers = on_answers;
     t->bench->context = t;
     const uint32_t lanes = sh_host_cores() / company->here;
     company->lanes = options->lanes != 0 ? options->lanes : lanes > 0 ? lanes : 1;
@@ -662,6 +675,33 @@ static sh_status finish(training *t, const sh_course *course, sh_status status, 
     return give_up(t, status);
 }
 
+/* What the best weights are worth, when all other devices have left. Everything else is written,
+ * so a failure is a note. */
+static void appraise(training *t, bool stopped)
+{
+    char text[SH_MESSAGE_BYTES];
+    sh_summary *summary = t->summary;
+    const bool held = t->kept.best_steps == t->bench->replica->steps;
+    const sh_appraisal asked = {
+        .bench = t->bench,
+        .measure = &t->measure,
+        .run = t->run,
+        .weights = held || summary->best_file[0] == '\0' ? NULL : summary->best_file,
+    };
+    const double seconds = sh_appraisal_seconds(t->bench);
+    sh_status status = SH_OK;
+    if (stopped && seconds > LAST_PASS_S)
+        status = sh_fail(SH_LIMIT, "a pass over the validation samples would take %.0f s", seconds);
+    if (status == SH_OK)
+        status = sh_appraisal_write(&summary->metrics, &asked);
+    if (status == SH_OK)
+        return;
+    snprintf(text, sizeof text, "the best weights are not measured: %.700s; shoal eval %.200s does",
+             sh_message(), summary->run);
+    sh_log(SH_LOG_WARN, "figures.missing", "reason=\"%s\"", sh_message());
+    observe(t, &(sh_event){.kind = SH_EVENT_NOTE, .text = text});
+}
+
 /* ---- the story ------------------------------------------------------------------------------- */
 
 static sh_status train(training *t)
@@ -729,7 +769,13 @@ sh_status sh_train(const sh_train_options *options, sh_summary *summary)
                        status == SH_OK ? summary->weights_hash : NULL);
     note_trouble(&t);
     sh_run_journal_close(t.journal);
+    const bool stopped = status == SH_STOPPED;
+    const bool measures = t.company->rank == 0 && summary->best_epoch > 0 &&
+                          (status == SH_OK || (stopped && !t.company->may_be_killed));
     sh_company_close(t.company, sh_stop_requested(options->stop));
+    t.company = NULL;
+    if (measures)
+        appraise(&t, stopped);
     sh_workbench_close(t.bench);
     sh_log_tap_remove(&t.events);
     sh_tensorboard_close(t.scalars.file);

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "node/job/appraisal.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "store/checkpoint.h"
+#include "train/pretrained.h"
+
+static sh_status load(sh_replica *replica, const char *path)
+{
+    sh_safetensors *file;
+    char used[SH_PATH_BYTES], unused[SH_MESSAGE_BYTES];
+    SH_TRY(sh_checkpoint_open(&file, used, path));
+    const sh_status status = sh_pretrained_load(unused, replica, file, SH_PRETRAINED_WHOLE);
+    sh_safetensors_close(file);
+    return status;
+}
+
+static sh_status write_text(const sh_run *run, const char *name, const char *text)
+{
+    char path[SH_PATH_BYTES];
+    SH_TRY(sh_run_path(run, name, path));
+    return sh_file_replace(path, text, strlen(text));
+}
+
+sh_status sh_appraisal_write(char **metrics, const sh_appraisal *asked)
+{
+    sh_measured found;
+    if (asked->weights != NULL)
+        SH_TRY(load(asked->bench->replica, asked->weights));
+    SH_TRY(sh_measure_new(asked->measure, asked->bench, SH_APPRAISAL_WORST));
+    sh_status status = sh_measure_run(*asked->measure, asked->bench, &found);
+    sh_measure_free(*asked->measure);
+    *asked->measure = NULL;
+    SH_TRY(status);
+    SH_TRY_DONE(write_text(asked->run, SH_RUN_WORST, found.worst));
+    SH_TRY_DONE(write_text(asked->run, SH_RUN_FIGURES, found.metrics));
+    *metrics = found.metrics;
+    found.metrics = NULL;
+done:
+    sh_measured_release(&found);
+    return status;
+}
+
+void sh_appraisal_forget(const sh_run *run)
+{
+    static const char *const names[] = {SH_RUN_FIGURES, SH_RUN_WORST};
+    char path[SH_PATH_BYTES];
+    for (int i = 0; i < 2; i++)
+        if (sh_run_path(run, names[i], path) == SH_OK)
+            (void)unlink(path);
+}
+
+/* A training step computes more for each sample than a validation. */
+double sh_appraisal_seconds(const sh_workbench *bench)
+{
+    const sh_dataset_info *info = sh_pipeline_about(bench->pipeline);
+    const double samples = info->count[SH_SPLIT_VALIDATION];
+    const double rate = (double)sh_trainer_speed(bench->trainer).rate * bench->job.grain;
+    return rate > 0 ? samples / rate : 0;
+}

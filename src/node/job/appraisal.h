@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a run's folder says at the end of what its weights are worth: what `shoal eval RUN` would
+ * print, as metrics.json (node/record/assessment.h), and the samples with the largest losses as
+ * worst.csv.
+ *
+ *     const sh_appraisal asked = {.bench = bench, .measure = &measure, .run = run};
+ *     SH_TRY(sh_appraisal_write(&metrics, &asked));
+ *
+ * Threads: the step's.
+ */
+#ifndef SHOAL_NODE_APPRAISAL_H
+#define SHOAL_NODE_APPRAISAL_H
+
+#include "node/job/measure.h"
+#include "store/run.h"
+
+#define SH_APPRAISAL_WORST 100 /* samples */
+
+/* Everything is borrowed during the call. */
+typedef struct sh_appraisal {
+    sh_workbench *bench;  /* with no other devices; its trainer can only measure afterwards */
+    sh_measure **measure; /* where the lanes look for the measure that gets their answers */
+    const sh_run *run;
+    const char *weights; /* a checkpoint; NULL: the weights that the bench holds */
+} sh_appraisal;
+
+/* `*metrics`: the JSON of metrics.json, owned. On failure a file of an earlier call may stay. */
+sh_status sh_appraisal_write(char **metrics, const sh_appraisal *asked) SHOAL_CHECKED;
+
+/* The figures in the folder are of other weights from now on. */
+void sh_appraisal_forget(const sh_run *run);
+
+/* How long a pass takes at most, as far as the steps so far show; 0 where they do not. */
+double sh_appraisal_seconds(const sh_workbench *bench);
+
+#endif

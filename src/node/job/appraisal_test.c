@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "node/job/appraisal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/scratch.h"
+#include "store/checkpoint.h"
+#include "train/job_fixture.h"
+#include "train/snapshot.h"
+
+static char folder[SH_PATH_BYTES];
+static sh_run *run;
+static sh_workbench *bench;
+static sh_measure *measure;
+
+static void collect(void *context, const sh_answers *answers)
+{
+    sh_measure_add(*(sh_measure **)context, answers);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    scratch_make(folder);
+    sh_job job = some_job();
+    snprintf(job.model, sizeof job.model, "mlp:784-4-10");
+    snprintf(job.data, sizeof job.data, "digits:40/200");
+    assert_ok(sh_job_complete(&job));
+    assert_ok(sh_workbench_open(&bench, &job, NULL));
+    bench->on_answers = collect;
+    bench->context = &measure;
+    assert_ok(sh_workbench_start(bench, 2, 0));
+    assert_ok(sh_run_open(&run, &(sh_run_options){.path = folder}));
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    sh_run_close(run);
+    sh_workbench_close(bench);
+    scratch_remove(folder);
+    return 0;
+}
+
+/* A file of the run; owned, NULL: there is none. */
+static char *file_of(const char *name)
+{
+    char path[SH_PATH_BYTES], *text = NULL;
+    assert_ok(sh_run_path(run, name, path));
+    return sh_file_read(&text, NULL, path, 1 << 20) == SH_OK ? text : NULL;
+}
+
+static size_t lines_of(const char *text)
+{
+    size_t lines = 0;
+    for (; *text != '\0'; text++)
+        lines += *text == '\n';
+    return lines;
+}
+
+static void both_files_are_there_until_they_are_forgotten(void **state)
+{
+    (void)state;
+    char *metrics;
+    const sh_appraisal asked = {.bench = bench, .measure = &measure, .run = run};
+    assert_ok(sh_appraisal_write(&metrics, &asked));
+    assert_null(measure);
+    char *written = file_of(SH_RUN_FIGURES), *worst = file_of(SH_RUN_WORST);
+    assert_string_equal(written, metrics);
+    assert_non_null(strstr(metrics, "\"samples\":200,"));
+    assert_int_equal(lines_of(worst), 1 + SH_APPRAISAL_WORST);
+    free(written);
+    free(worst);
+    free(metrics);
+    sh_appraisal_forget(run);
+    assert_null(file_of(SH_RUN_FIGURES));
+    assert_null(file_of(SH_RUN_WORST));
+}
+
+static void weights_come_from_the_checkpoint_that_is_named(void **state)
+{
+    (void)state;
+    char path[SH_PATH_BYTES], *first, *other, *again;
+    sh_appraisal asked = {.bench = bench, .measure = &measure, .run = run};
+    assert_ok(sh_path_join(path, folder, SH_CHECKPOINT_LAST));
+    assert_ok(sh_snapshot_save(folder, &bench->job, "f", bench->replica));
+    assert_ok(sh_appraisal_write(&first, &asked));
+    for (size_t i = 0; i < bench->replica->weight_count; i++)
+        bench->replica->weights[i] *= -2;
+    assert_ok(sh_appraisal_write(&other, &asked));
+    assert_string_not_equal(first, other);
+    asked.weights = path;
+    assert_ok(sh_appraisal_write(&again, &asked));
+    assert_string_equal(first, again);
+    free(first);
+    free(other);
+    free(again);
+    asked.weights = "/nowhere/best.safetensors";
+    assert_fails(sh_appraisal_write(&first, &asked), SH_NOT_FOUND, "/nowhere/best.safetensors");
+}
+
+static void without_steps_nothing_is_known_of_the_time(void **state)
+{
+    (void)state;
+    assert_true(sh_appraisal_seconds(bench) == 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(both_files_are_there_until_they_are_forgotten, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(weights_come_from_the_checkpoint_that_is_named, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(without_steps_nothing_is_known_of_the_time, set_up,
+                                        tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
