@@ -14,16 +14,20 @@
 
 #define CLASSES_MOST 100 /* that are printed; --json has all */
 #define CLEAN_BYTES 1024
+#define EXAMPLES 5 /* typical samples in a page, and as many odd ones */
 
 typedef struct data_values {
     sh_train_options options; /* first, as SH_READS wants it */
-    const char *json;
+    const char *json, *output;
     bool quiet;
 } data_values;
 
 #define FIELD(member) offsetof(data_values, member)
 
 static const sh_option options[] = {
+    {SH_OPTION_TEXT, .name = "output", .letter = 'o', .value = "FILE",
+     .help = "also -o: write all of it to FILE as a page, with pictures of samples", .help_at = 50,
+     .offset = FIELD(output)},
     {SH_OPTION_TEXT, .name = "json", .value = "FILE",
      .help = "write all of it to FILE ('-': standard output)", .help_at = 50,
      .offset = FIELD(json)},
@@ -133,6 +137,23 @@ static void print_lines(const json_t *lines, const char *before)
     }
 }
 
+static void print_training(const json_t *training)
+{
+    printf("training    shoal train auto would train %s\n", text_of(training, "why"));
+}
+
+/* The page of what was found, as the survey's text says it. */
+static sh_status write_page(const char *path, const char *text, const char *data)
+{
+    char *html;
+    sh_status status = sh_data_page(&html, text, data);
+    if (status != SH_OK)
+        return status;
+    status = sh_result_file_write("--output", path, html);
+    free(html);
+    return status;
+}
+
 static int run(const sh_arguments *arguments, void *values)
 {
     data_values *given = values;
@@ -144,14 +165,25 @@ static int run(const sh_arguments *arguments, void *values)
     snprintf(job->data, sizeof job->data, "%s", data);
     if (given->json != NULL && sh_json_file_check(given->json) != SH_OK)
         return sh_console_fail("%s", sh_message());
-    if (sh_data_survey(&text, job) != SH_OK)
+    if (given->output != NULL && !sh_json_is_output(given->output) &&
+        sh_result_file_check("--output", given->output) != SH_OK)
+        return sh_console_fail("%s", sh_message());
+    if (sh_json_is_output(given->json) && sh_json_is_output(given->output))
+        return sh_console_misuse("data", "data: --json and --output cannot both be '-'");
+    if (sh_data_survey(&text, job, given->output != NULL ? EXAMPLES : 0) != SH_OK)
         return sh_console_fail("%s", sh_message());
     json_t *found = json_loads(text, 0, NULL);
+    const sh_status page = given->output == NULL ? SH_OK : write_page(given->output, text, data);
     free(text);
+    if (page != SH_OK) {
+        json_decref(found);
+        return sh_console_fail("%s", sh_message());
+    }
     if (found == NULL)
         return sh_console_fail("not enough memory");
-    if (!given->quiet && !sh_json_is_output(given->json)) {
+    if (!given->quiet && !sh_json_is_output(given->json) && !sh_json_is_output(given->output)) {
         print_head(found, data);
+        print_training(json_object_get(found, "training_defaults"));
         print_classes(json_object_get(found, "classes"));
         print_targets(json_object_get(found, "targets"));
         print_lines(json_object_get(found, "notes"), "");
@@ -172,6 +204,7 @@ const sh_command sh_data_command = {
         "what is packed here, the training will use.\n"
         "\nexamples:\n"
         "  shoal data mnist:DIR\n"
+        "  shoal data photos:DIR -o page.html\n"
         "  shoal data cifar10:DIR --json survey.json\n",
     .options = options,
     .values_bytes = sizeof(data_values),

@@ -29,53 +29,90 @@ static sh_status write_asset(FILE *file, const char *name)
     return code == Z_STREAM_END ? SH_OK : sh_fail_memory(sizeof chunk, "a page");
 }
 
-/* What stands for "{{name}}" in the template. */
-static sh_status fill(FILE *file, const char *name, const sh_subject *subjects, size_t count)
+static sh_status fill_one(FILE *file, const char *name, const sh_page_part *parts,
+                          const void *context)
 {
-    const sh_run_digest *first = subjects[0].digest;
-    sh_sheet sheet = {.file = file, .format = SH_REPORT_html};
-    char title[4 * SH_DIGEST_TEXT_BYTES];
-    if (strcmp(name, "data") == 0)
-        return sh_report_json(file, subjects, count);
-    if (strcmp(name, "summary") == 0) {
-        sh_findings_summary(&sheet, subjects, count);
-    } else if (strcmp(name, "details") == 0) {
-        sh_findings_details(&sheet, subjects, count);
-    } else if (strcmp(name, "title") == 0) {
-        if (count > 1)
-            snprintf(title, sizeof title, "%zu runs", count);
-        else
-            snprintf(title, sizeof title, "%s: %s on %s", first->name, first->model, first->data);
-        sh_escape(file, SH_REPORT_html, title);
-    } else {
-        return write_asset(file, name);
-    }
-    return SH_OK;
+    while (parts->name != NULL && strcmp(parts->name, name) != 0)
+        parts++;
+    return parts->name != NULL ? parts->write(file, context) : write_asset(file, name);
 }
 
-sh_status sh_page_write(FILE *file, const sh_subject *subjects, size_t count)
+sh_status sh_page_fill(FILE *file, const char *template, const sh_page_part *parts,
+                       const void *context)
 {
-    char *template = NULL, name[32];
+    char *text = NULL, name[32];
     size_t bytes = 0;
-    FILE *memory = open_memstream(&template, &bytes);
+    FILE *memory = open_memstream(&text, &bytes);
     if (memory == NULL)
         return sh_fail_memory(bytes, "a page");
-    sh_status status = write_asset(memory, "page.html");
+    sh_status status = write_asset(memory, template);
     if (fclose(memory) != 0 && status == SH_OK)
         status = sh_fail_memory(bytes, "a page");
     SH_TRY_DONE(status);
-    const char *rest = template;
+    const char *rest = text;
     for (const char *open; (open = strstr(rest, "{{")) != NULL;) {
         const char *close = strstr(open, "}}");
         if (close == NULL)
             break;
         fwrite(rest, 1, (size_t)(open - rest), file);
         snprintf(name, sizeof name, "%.*s", (int)(close - open - 2), open + 2);
-        SH_TRY_DONE(fill(file, name, subjects, count));
+        SH_TRY_DONE(fill_one(file, name, parts, context));
         rest = close + 2;
     }
     fputs(rest, file);
 done:
-    free(template);
+    free(text);
     return status;
+}
+
+/* ---- the page of runs ------------------------------------------------------------------------ */
+
+typedef struct runs {
+    const sh_subject *subjects;
+    size_t count;
+} runs;
+
+static sh_status write_title(FILE *file, const void *context)
+{
+    const runs *all = context;
+    const sh_run_digest *first = all->subjects[0].digest;
+    char title[4 * SH_DIGEST_TEXT_BYTES];
+    if (all->count > 1)
+        snprintf(title, sizeof title, "%zu runs", all->count);
+    else
+        snprintf(title, sizeof title, "%s: %s on %s", first->name, first->model, first->data);
+    sh_escape(file, SH_REPORT_html, title);
+    return SH_OK;
+}
+
+static sh_status write_summary(FILE *file, const void *context)
+{
+    const runs *all = context;
+    sh_sheet sheet = {.file = file, .format = SH_REPORT_html};
+    sh_findings_summary(&sheet, all->subjects, all->count);
+    return SH_OK;
+}
+
+static sh_status write_details(FILE *file, const void *context)
+{
+    const runs *all = context;
+    sh_sheet sheet = {.file = file, .format = SH_REPORT_html};
+    sh_findings_details(&sheet, all->subjects, all->count);
+    return SH_OK;
+}
+
+static sh_status write_data(FILE *file, const void *context)
+{
+    const runs *all = context;
+    return sh_report_json(file, all->subjects, all->count);
+}
+
+sh_status sh_page_write(FILE *file, const sh_subject *subjects, size_t count)
+{
+    static const sh_page_part parts[] = {{"title", write_title},
+                                         {"summary", write_summary},
+                                         {"details", write_details},
+                                         {"data", write_data},
+                                         {NULL, NULL}};
+    return sh_page_fill(file, "page.html", parts, &(runs){subjects, count});
 }

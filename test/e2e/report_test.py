@@ -3,7 +3,6 @@
 # Not under the thread sanitizer: it has no threads of its own.
 """Reports of runs: what they say, and that a page stands by itself."""
 
-import html.parser
 import json
 import os
 import re
@@ -13,34 +12,10 @@ import subprocess
 import unittest
 
 import harness
+import pages
 
 MAKER = os.path.join(harness.BUILD, "test", "run_maker")
-VOID = {"meta", "br", "link", "img", "input", "hr"}
 EVIL = "</script><script>alert(1)</script>\"'&\x1b[2J\u00e4"
-
-
-class Reader(html.parser.HTMLParser):
-    """Tags, attributes and texts of a page; raises where tags do not close."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.open, self.found, self.texts, self.scripts = [], [], [], []
-        self.feed(text)
-        self.close()
-        if self.open:
-            raise AssertionError("not closed: %s" % self.open)
-
-    def handle_starttag(self, tag, attrs):
-        self.found.append((tag, dict(attrs)))
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        if not self.open or self.open.pop() != tag:
-            raise AssertionError("</%s> closes nothing" % tag)
-
-    def handle_data(self, data):
-        (self.scripts if self.open and self.open[-1] == "script" else self.texts).append(data)
 
 
 class Report(harness.Case):
@@ -84,7 +59,7 @@ class Report(harness.Case):
 
     def test_a_page_stands_by_itself(self):
         page = self.page(self.make("a", 300, 3, 0, 2), self.make("b", 200, 2))
-        read = Reader(page)
+        read = pages.Reader(page)
         for tag, attributes in read.found:
             for name in ("src", "href", "srcset", "action", "data", "poster", "onload"):
                 self.assertNotIn(name, attributes, tag)
@@ -105,7 +80,7 @@ class Report(harness.Case):
             database.execute("UPDATE views SET reason = ?", (EVIL,))
             database.execute("UPDATE run SET model = ?, job = ?", (EVIL, EVIL))
         database.close()
-        read = Reader(self.page("a"))
+        read = pages.Reader(self.page("a"))
         shown = EVIL.replace("\x1b", "?")
         self.assertIn(shown, read.texts)
         self.assertEqual([tag for tag, _ in read.found].count("script"), 3)
