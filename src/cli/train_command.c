@@ -288,6 +288,12 @@ const sh_command sh_train_command = {
         "  shift:N[/F]                       by up to N steps of time, F frequencies\n"
         "  scale:S  noise:S                  by a factor of 1 - S to 1 + S, normal noise\n"
         "  mask:F/T                          SpecAugment: up to F frequencies, T steps of time\n"
+        "all; the training accuracy counts the class with the larger share, validation mixes "
+        "nothing:\n"
+        "  mixup:ALPHA  cutmix:ALPHA         mixed with, or a box from, another sample and its "
+        "target;\n"
+        "                                    shares from Beta(ALPHA, ALPHA), often mixup:0.2, "
+        "cutmix:1\n"
         "\nstrategies (--strategy); the weights are the same with the first two:\n"
 #define SH_STRATEGY(noun, help) help
 #include "train/strategies.def"

@@ -293,7 +293,7 @@ static void lanes_read_while_blocks_come(void **state)
     const uint32_t count = sh_dataset_about(data)->count[SH_SPLIT_TRAIN];
     sh_order_init(&order, 1, 0, count);
     assert_true(sh_dataset_touches(c.set));
-    assert_ok(sh_prefetch_start(&prefetch, c.set));
+    assert_ok(sh_prefetch_start(&prefetch, c.set, NULL));
     sh_prefetch_want(prefetch, SH_SPLIT_TRAIN, &order, 0, count);
     assert_int_equal(pthread_create(&network, NULL, courier_main, &c), 0);
     for (uint32_t i = 0; i < count; i++)

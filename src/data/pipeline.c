@@ -62,11 +62,6 @@ static sh_status parse(sh_augment *augment, normalization *by, const sh_pipeline
     static const char *const names[] = {"dataset", "imagenet", "none"};
     const char *name = options->normalize;
     SH_TRY(sh_augment_parse(augment, options->augment == NULL ? "" : options->augment));
-    if (sh_augment_mixes(augment) && !options->mixes)
-        return sh_fail(SH_INVALID,
-                       "--augment %s: mixup and cutmix need a loss of two targets, which this "
-                       "training does not have; leave them out",
-                       options->augment);
     if (options->resize != 0 &&
         (options->resize < SH_PIPELINE_SIDE_LEAST || options->resize > SIDE_MOST))
         return sh_fail(SH_INVALID, "--resize %u: must be %d to %d pixels", options->resize,
@@ -442,9 +437,26 @@ sh_status sh_pipeline_read(const sh_pipeline *pipeline, sh_split split, uint32_t
     return read_plain(p, split, index, values, target);
 }
 
+static sh_mix_shape shape_of(const sh_dataset_info *info)
+{
+    return (sh_mix_shape){(uint32_t)info->channels, (uint32_t)info->height, (uint32_t)info->width};
+}
+
 bool sh_pipeline_mixes(const sh_pipeline *pipeline)
 {
     return sh_augment_mixes(&pipeline->augment);
+}
+
+/* How a sample is mixed; the augmentation has mixup or cutmix. */
+static sh_mix draw_mix(const sh_pipeline *pipeline, uint32_t epoch, uint32_t index)
+{
+    return sh_mixing_draw(&pipeline->augment, shape_of(&pipeline->info),
+                          pipeline->info.count[SH_SPLIT_TRAIN], pipeline->seed, epoch, index);
+}
+
+uint32_t sh_pipeline_partner(const sh_pipeline *pipeline, uint32_t epoch, uint32_t index)
+{
+    return sh_pipeline_mixes(pipeline) ? draw_mix(pipeline, epoch, index).partner : index;
 }
 
 sh_status sh_pipeline_read_mixed(const sh_pipeline *pipeline, uint32_t epoch, uint32_t index,
@@ -460,12 +472,9 @@ sh_status sh_pipeline_read_mixed(const sh_pipeline *pipeline, uint32_t epoch, ui
         *weight = 1;
         return SH_OK;
     }
-    const sh_mix_shape shape = {(uint32_t)info->channels, (uint32_t)info->height,
-                                (uint32_t)info->width};
-    const sh_mix mix = sh_mixing_draw(&pipeline->augment, shape, info->count[SH_SPLIT_TRAIN],
-                                      pipeline->seed, epoch, index);
+    const sh_mix mix = draw_mix(pipeline, epoch, index);
     SH_TRY(sh_pipeline_read(pipeline, SH_SPLIT_TRAIN, epoch, mix.partner, spare, other_target));
-    sh_mixing_apply(&mix, values, spare, shape);
+    sh_mixing_apply(&mix, values, spare, shape_of(info));
     *weight = mix.weight;
     return SH_OK;
 }

@@ -40,7 +40,6 @@ typedef struct sh_pipeline_options {
     const char *normalize; /* "dataset": mean and deviation of the training images, "imagenet":
                               those of ImageNet, "none": 0 and 1. NULL or "": "dataset" */
     uint64_t seed;         /* of the augmentation */
-    bool mixes;            /* the caller can read mixed samples: mixup and cutmix are allowed */
     sh_read_options read;  /* what sh_pipeline_open hands to sh_dataset_open */
 } sh_pipeline_options;
 
@@ -86,14 +85,17 @@ sh_status sh_pipeline_read(const sh_pipeline *pipeline, sh_split split, uint32_t
 bool sh_pipeline_mixes(const sh_pipeline *pipeline);
 
 /*
- * As sh_pipeline_read for training sample `index`, mixed with another of the same epoch as mixup
- * and cutmix say: its loss is `*weight` times that for `target` and 1 - `*weight` times that for
- * `other_target`. `spare` are as many floats as `values`, to work in. Where nothing is mixed,
- * `*weight` is 1 and `other_target` the same. On failure all are undefined.
+ * As sh_pipeline_read for training sample `index`, mixed with its partner in this epoch by mixup or
+ * cutmix: its loss is `*weight` times that for `target` and 1 - `*weight` times that for
+ * `other_target`. `spare` is room for as many floats as `values`. If the augmentation mixes
+ * nothing, `*weight` is 1 and `other_target` equals `target`. On failure all are undefined.
  */
 sh_status sh_pipeline_read_mixed(const sh_pipeline *pipeline, uint32_t epoch, uint32_t index,
                                  float *values, float *spare, void *target, void *other_target,
                                  float *weight) SHOAL_CHECKED;
+
+/* The training sample that sample `index` is mixed with in an epoch; `index` if none. */
+uint32_t sh_pipeline_partner(const sh_pipeline *pipeline, uint32_t epoch, uint32_t index);
 
 /* Closes the data set too. NULL is fine. */
 void sh_pipeline_close(sh_pipeline *pipeline);

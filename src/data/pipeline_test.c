@@ -299,7 +299,7 @@ static void numbers_are_no_images(void **state)
                      cases[i].part);
         assert_null(pipeline);
     }
-    const sh_pipeline_options cuts = {.augment = "cutmix:1", .mixes = true};
+    const sh_pipeline_options cuts = {.augment = "cutmix:1"};
     assert_fails(open_numbers(&pipeline, 30, 1, 1, &cuts), SH_INVALID,
                  "--augment cutmix: cuts in time or space; sensors has single numbers, use mixup");
 }
@@ -313,9 +313,8 @@ static void samples_are_mixed_with_others(void **state)
         sh_augment augment;
         sh_pipeline *pipeline;
         assert_ok(sh_augment_parse(&augment, lists[i]));
-        assert_ok(
-            open_numbers(&pipeline, 2, 1, 30,
-                         &(sh_pipeline_options){.augment = lists[i], .seed = 6, .mixes = true}));
+        assert_ok(open_numbers(&pipeline, 2, 1, 30,
+                               &(sh_pipeline_options){.augment = lists[i], .seed = 6}));
         assert_int_equal(sh_pipeline_mixes(pipeline), i > 0);
         for (uint32_t draw = 0; draw < 12; draw++) {
             const uint32_t epoch = draw / SAMPLES, index = draw % SAMPLES;
@@ -531,9 +530,6 @@ static void wrong_options_are_refused(void **state)
         {{.augment = "crop,noise:1"},
          true,
          "--augment: shift, scale, noise and mask are for numbers; digits has images"},
-        {{.augment = "mixup:0.2"},
-         false,
-         "--augment mixup:0.2: mixup and cutmix need a loss of two targets"},
         {{.augment = "crop:28"},
          true,
          "--augment crop:28: must be smaller than the images, which have 28 x 28 pixels"},

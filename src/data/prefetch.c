@@ -50,7 +50,8 @@ typedef struct habit {
 
 struct sh_prefetch {
     const sh_dataset *dataset;
-    bool runs; /* has a thread */
+    const sh_pipeline *mixing; /* or NULL */
+    bool runs;                 /* has a thread */
     pthread_t thread;
     pthread_mutex_t lock; /* guards the three below */
     wish left;            /* what is left of the newest */
@@ -65,6 +66,18 @@ static long count_waits(void)
     struct rusage used = {0};
     (void)getrusage(THIS_THREAD, &used);
     return used.ru_nvcsw;
+}
+
+/* Brings the first record of a wish and the sample that it is mixed with. False if touching does
+ * nothing, or failed: the lane that needs the record will say why. */
+static bool bring(const sh_prefetch *prefetch, const wish *one)
+{
+    const uint32_t index = one->ordered ? sh_order_at(&one->order, one->first) : one->first;
+    const bool came = sh_dataset_touch(prefetch->dataset, one->split, index);
+    if (prefetch->mixing == NULL || one->split != SH_SPLIT_TRAIN || !one->ordered)
+        return came;
+    const uint32_t partner = sh_pipeline_partner(prefetch->mixing, one->order.epoch, index);
+    return (partner == index || sh_dataset_touch(prefetch->dataset, one->split, partner)) && came;
 }
 
 static void *prefetch_main(void *argument)
@@ -88,9 +101,7 @@ static void *prefetch_main(void *argument)
             waits = count_waits();
             all = true;
         }
-        /* A record that cannot be read is told by the lane that needs it. */
-        const uint32_t index = one.ordered ? sh_order_at(&one.order, one.first) : one.first;
-        all = sh_dataset_touch(prefetch->dataset, one.split, index) && all;
+        all = bring(prefetch, &one) && all;
         const bool was_last = one.count == 1;
         const bool was_there = was_last && all && count_waits() == waits;
 
@@ -107,12 +118,14 @@ static void *prefetch_main(void *argument)
     return NULL;
 }
 
-sh_status sh_prefetch_start(sh_prefetch **prefetch, const sh_dataset *dataset)
+sh_status sh_prefetch_start(sh_prefetch **prefetch, const sh_dataset *dataset,
+                            const sh_pipeline *mixing)
 {
     sh_prefetch *fresh = calloc(1, sizeof *fresh);
     if (fresh == NULL)
         return sh_fail_memory(sizeof *fresh, "the reader of coming samples");
     fresh->dataset = dataset;
+    fresh->mixing = mixing;
     pthread_mutex_init(&fresh->lock, NULL);
     pthread_cond_init(&fresh->wake, NULL);
     if (sh_dataset_touches(dataset)) {

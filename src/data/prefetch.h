@@ -4,7 +4,7 @@
  * that read them later do not wait for the disk.
  *
  *     sh_prefetch *prefetch;
- *     SH_TRY(sh_prefetch_start(&prefetch, dataset));
+ *     SH_TRY(sh_prefetch_start(&prefetch, dataset, NULL));
  *     sh_prefetch_want(prefetch, SH_SPLIT_TRAIN, &order, batch.samples.first, batch.samples.count);
  *     sh_prefetch_stop(prefetch);
  *
@@ -15,16 +15,18 @@
 #ifndef SHOAL_DATA_PREFETCH_H
 #define SHOAL_DATA_PREFETCH_H
 
-#include "data/dataset.h"
 #include "data/order.h"
+#include "data/pipeline.h"
 
 typedef struct sh_prefetch sh_prefetch;
 
 /*
- * `dataset` is borrowed until the stop. Data that are on no disk need no thread and get none.
- * `*prefetch` is owned: sh_prefetch_stop it.
+ * `dataset` is borrowed until the stop, and so is `mixing`: a pipeline whose training samples are
+ * mixed with others, which are brought too (sh_pipeline_partner); NULL if none is. Data that are on
+ * no disk need no thread and get none. `*prefetch` is owned: sh_prefetch_stop it.
  */
-sh_status sh_prefetch_start(sh_prefetch **prefetch, const sh_dataset *dataset) SHOAL_CHECKED;
+sh_status sh_prefetch_start(sh_prefetch **prefetch, const sh_dataset *dataset,
+                            const sh_pipeline *mixing) SHOAL_CHECKED;
 
 /*
  * The samples at positions first .. first + count - 1 of `order` (copied), or with these numbers

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -134,7 +135,7 @@ static void what_was_wanted_is_there_when_it_is_read(void **state)
     sh_order order;
     slow_init(&set, true);
     sh_order_init(&order, 1, 0, SAMPLES);
-    assert_ok(sh_prefetch_start(&prefetch, &set.base));
+    assert_ok(sh_prefetch_start(&prefetch, &set.base, NULL));
     sh_prefetch_want(prefetch, SH_SPLIT_TRAIN, &order, 30, 20);
     let_through(&set, 20);
     sh_prefetch_want(prefetch, SH_SPLIT_VALIDATION, NULL, 7, 3);
@@ -150,13 +151,47 @@ static void what_was_wanted_is_there_when_it_is_read(void **state)
     slow_release(&set);
 }
 
+/* mixup reads two samples for one. */
+static void what_samples_are_mixed_with_is_brought_too(void **state)
+{
+    (void)state;
+    slow_set set;
+    sh_prefetch *prefetch;
+    sh_pipeline *pipeline;
+    sh_order order;
+    slow_init(&set, true);
+    sh_dataset *same = malloc(sizeof *same); /* the pipeline takes it over */
+    assert_non_null(same);
+    *same = set.base;
+    same->info.deviation[0] = 1;
+    assert_ok(sh_pipeline_adopt(&pipeline, same,
+                                &(sh_pipeline_options){.augment = "mixup:1", .seed = 1}));
+    sh_order_init(&order, 1, 3, SAMPLES);
+    assert_ok(sh_prefetch_start(&prefetch, &set.base, pipeline));
+    sh_prefetch_want(prefetch, SH_SPLIT_TRAIN, &order, 30, 20);
+    let_through(&set, 40);
+    for (uint32_t i = 30; i < 50; i++) {
+        const uint32_t index = sh_order_at(&order, i);
+        const uint32_t partner = sh_pipeline_partner(pipeline, 3, index);
+        assert_int_not_equal(partner, index);
+        assert_true(is_there(&set, SH_SPLIT_TRAIN, index));
+        assert_true(is_there(&set, SH_SPLIT_TRAIN, partner));
+    }
+    sh_prefetch_want(prefetch, SH_SPLIT_VALIDATION, NULL, 7, 3); /* is not mixed */
+    let_through(&set, 43);
+    sh_prefetch_stop(prefetch);
+    assert_int_equal(set.done, 43);
+    sh_pipeline_close(pipeline);
+    slow_release(&set);
+}
+
 static void the_newest_wish_wins_and_none_waits(void **state)
 {
     (void)state;
     slow_set set;
     sh_prefetch *prefetch;
     slow_init(&set, false);
-    assert_ok(sh_prefetch_start(&prefetch, &set.base));
+    assert_ok(sh_prefetch_start(&prefetch, &set.base, NULL));
     sh_prefetch_want(prefetch, SH_SPLIT_TRAIN, NULL, 0, 50);
     wait_begun(&set, 1); /* from here on it waits for the disk, and wishes do not */
     for (uint32_t i = 0; i < 1000; i++)
@@ -186,7 +221,7 @@ static void wishes_that_are_always_there_are_passed_over(void **state)
     slow_set set;
     sh_prefetch *prefetch;
     slow_init(&set, true);
-    assert_ok(sh_prefetch_start(&prefetch, &set.base));
+    assert_ok(sh_prefetch_start(&prefetch, &set.base, NULL));
     while (!sh_prefetch_rests(prefetch, SH_SPLIT_TRAIN)) {
         const uint32_t before = begun_of(&set);
         sh_prefetch_want(prefetch, SH_SPLIT_TRAIN, NULL, 0, 2);
@@ -216,7 +251,7 @@ static void none_is_while_some_are_waited_for_or_fail(void **state)
     for (int fails = 0; fails < 2; fails++) {
         slow_init(&set, false);
         set.fails = fails == 1;
-        assert_ok(sh_prefetch_start(&prefetch, &set.base));
+        assert_ok(sh_prefetch_start(&prefetch, &set.base, NULL));
         for (uint32_t i = 0; i < 100; i++) {
             pthread_mutex_lock(&set.lock);
             set.open = set.fails;
@@ -240,7 +275,7 @@ static void it_stops_in_the_middle(void **state)
     slow_set set;
     sh_prefetch *prefetch;
     slow_init(&set, true);
-    assert_ok(sh_prefetch_start(&prefetch, &set.base));
+    assert_ok(sh_prefetch_start(&prefetch, &set.base, NULL));
     sh_prefetch_want(prefetch, SH_SPLIT_TRAIN, NULL, 0, UINT32_MAX); /* for hours */
     let_through(&set, 3);
     sh_prefetch_stop(prefetch);
@@ -248,7 +283,7 @@ static void it_stops_in_the_middle(void **state)
     assert_int_equal(set.begun, set.done);
     assert_int_equal(set.last, set.done - 1);
 
-    assert_ok(sh_prefetch_start(&prefetch, &set.base));
+    assert_ok(sh_prefetch_start(&prefetch, &set.base, NULL));
     sh_prefetch_stop(prefetch); /* without any wish */
     sh_prefetch_stop(NULL);
     slow_release(&set);
@@ -262,7 +297,7 @@ static void data_on_no_disk_need_nothing(void **state)
     assert_ok(sh_dataset_open(&digits, "digits:5/5", NULL));
     assert_false(sh_dataset_touches(digits));
     assert_false(sh_dataset_touch(digits, SH_SPLIT_TRAIN, 0));
-    assert_ok(sh_prefetch_start(&prefetch, digits));
+    assert_ok(sh_prefetch_start(&prefetch, digits, NULL));
     sh_prefetch_want(prefetch, SH_SPLIT_TRAIN, NULL, 0, 5);
     sh_prefetch_stop(prefetch);
     sh_dataset_close(digits);
@@ -272,6 +307,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_wanted_is_there_when_it_is_read),
+        cmocka_unit_test(what_samples_are_mixed_with_is_brought_too),
         cmocka_unit_test(the_newest_wish_wins_and_none_waits),
         cmocka_unit_test(wishes_that_are_always_there_are_passed_over),
         cmocka_unit_test(none_is_while_some_are_waited_for_or_fail),

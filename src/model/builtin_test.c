@@ -557,6 +557,77 @@ static void every_backend_computes_every_model(void **state)
     }
 }
 
+/* ---- samples of two classes ------------------------------------------------------------------ */
+
+enum { MIXED_WEIGHTS = 4 * 3 + 3 }; /* of mlp:4-3 */
+
+typedef struct mixed_grain {
+    float loss[SAMPLES], gradient[MIXED_WEIGHTS];
+} mixed_grain;
+
+static void keep_gradient(void *context, uint32_t parameter, const sh_gradient *gradient)
+{
+    mixed_grain *grain = context;
+    assert_true(gradient->last);
+    memcpy(grain->gradient + (parameter == 0 ? 0 : 4 * 3), gradient->values,
+           gradient->count * sizeof *gradient->values);
+}
+
+/* A grain whose samples are of classes 0, 1 with this share, and of class 2 with the rest. */
+static mixed_grain run_mixed(float share)
+{
+    static const sh_problem problem = {1, 1, 4, 3, SH_TARGET_CLASS};
+    float weights[MIXED_WEIGHTS], *parameters[] = {weights, weights + 4 * 3};
+    mixed_grain grain = {.loss = {0}};
+    const sh_kernels *kernels;
+    sh_graph *graph;
+    sh_program *program;
+    sh_execution *execution;
+    void *lane, *shared;
+    assert_ok(sh_kernels_choose(&kernels, NULL));
+    assert_ok(sh_model_build(
+        &graph, &(sh_model_options){.spec = "mlp:4-3", .problem = problem, .mixed = true}, SAMPLES,
+        SH_MODEL_TRAIN));
+    assert_ok(sh_graph_verify(graph));
+    sh_model_initialise(graph, 5, weights);
+    assert_ok(sh_program_compile(&program, graph, kernels));
+    assert_ok(sh_block_new(&lane, sh_program_lane_bytes(program), "a test"));
+    assert_ok(sh_block_new(&shared, sh_program_shared_bytes(program), "a test"));
+    assert_ok(sh_execution_new(&execution, program, lane, shared, parameters));
+    fill_inputs(execution, &problem, true);
+    for (int i = 0; i < SAMPLES; i++) {
+        ((int32_t *)sh_execution_input(execution, SH_MODEL_OTHER_TARGETS))[i] = 2;
+        ((float *)sh_execution_input(execution, SH_MODEL_SHARES))[i] = share;
+        ((float *)sh_execution_input(execution, SH_MODEL_OTHER_SHARES))[i] = 1 - share;
+    }
+    assert_ok(sh_execution_prepare(execution));
+    assert_ok(sh_execution_run(execution, keep_gradient, &grain));
+    memcpy(grain.loss, sh_execution_output(execution, 0), sizeof grain.loss);
+    sh_execution_free(execution);
+    sh_program_free(program);
+    sh_graph_free(graph);
+    free(shared);
+    free(lane);
+    return grain;
+}
+
+/* mixup: losses and gradients of both classes are added up by their shares. */
+static void losses_of_two_classes_are_mixed(void **state)
+{
+    (void)state;
+    const float share = 0.3f;
+    const mixed_grain mixed = run_mixed(share), own = run_mixed(1), other = run_mixed(0);
+    for (int i = 0; i < SAMPLES; i++) {
+        assert_true(fabsf(own.loss[i] - other.loss[i]) > 1e-3f);
+        const float loss = share * own.loss[i] + (1 - share) * other.loss[i];
+        assert_true(fabsf(mixed.loss[i] - loss) < 1e-6f);
+    }
+    for (int i = 0; i < MIXED_WEIGHTS; i++) {
+        const float gradient = share * own.gradient[i] + (1 - share) * other.gradient[i];
+        assert_true(fabsf(mixed.gradient[i] - gradient) < 1e-6f);
+    }
+}
+
 /* Images of any size, shape and channels, and any number of outputs of any kind. */
 static void families_fit_any_data(void **state)
 {
@@ -614,6 +685,7 @@ int main(void)
         cmocka_unit_test(families_fit_any_data),
         cmocka_unit_test(nothing_is_computed_for_frozen_weights),
         cmocka_unit_test(every_backend_computes_every_model),
+        cmocka_unit_test(losses_of_two_classes_are_mixed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,6 +44,31 @@ static sh_op loss_of(sh_target target)
                                         : SH_OP_mse;
 }
 
+/* Each sample's loss for its target. Samples that are mixed of two have two targets, and the mean
+ * of both losses by their shares. */
+static sh_value_id add_loss(sh_net *net, const sh_model_options *options, sh_value_id given,
+                            sh_value_id targets)
+{
+    sh_graph *graph = net->graph;
+    const sh_op op = loss_of(options->problem.target);
+    const sh_attributes settings = {.number = net->training ? options->label_smoothing : 0.0f};
+    const sh_value_id loss =
+        sh_graph_add(graph, op, &settings, (sh_value_id[]){given, targets}, NULL);
+    if (!net->training || !options->mixed || options->problem.target != SH_TARGET_CLASS ||
+        graph->status != SH_OK)
+        return loss;
+    const sh_type classes = *sh_graph_type(graph, targets), shares = *sh_graph_type(graph, loss);
+    const sh_value_id other = sh_graph_input(graph, classes);
+    const sh_value_id share = sh_graph_input(graph, shares);
+    const sh_value_id other_share = sh_graph_input(graph, shares);
+    const sh_value_id second =
+        sh_graph_add(graph, op, &settings, (sh_value_id[]){given, other}, NULL);
+    const sh_value_id parts[] = {
+        sh_graph_add(graph, SH_OP_multiply, NULL, (sh_value_id[]){loss, share}, NULL),
+        sh_graph_add(graph, SH_OP_multiply, NULL, (sh_value_id[]){second, other_share}, NULL)};
+    return sh_graph_add(graph, SH_OP_add, NULL, parts, NULL);
+}
+
 /* From samples to loss, and for training back to the gradients. */
 static void build_all(sh_graph *graph, const sh_model_def *def, const sh_model_options *options,
                       size_t samples, sh_model_mode mode)
@@ -68,9 +93,7 @@ static void build_all(sh_graph *graph, const sh_model_def *def, const sh_model_o
     const bool classes = problem->target == SH_TARGET_CLASS;
     if (problem->target == SH_TARGET_SAMPLE)
         targets = sh_layer_flatten(&net, x);
-    const sh_attributes settings = {.number = net.training ? options->label_smoothing : 0.0f};
-    const sh_value_id loss = sh_graph_add(graph, loss_of(problem->target), &settings,
-                                          (sh_value_id[]){given, targets}, NULL);
+    const sh_value_id loss = add_loss(&net, options, given, targets);
     sh_graph_output(graph, loss);
     sh_graph_output(graph, classes ? sh_graph_add(graph, SH_OP_argmax, NULL, &given, NULL) : given);
     sh_graph_output(graph, targets); /* still there after the run, to be compared with */

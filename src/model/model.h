@@ -10,9 +10,11 @@
  * Inputs of the graph, by sh_model_input: samples [N, C, H, W]; targets, for classes [N] (i32), for
  * labels and numbers [N, outputs], for samples that are their own [N] (i32) without a meaning; for
  * training the weight of each sample's loss [N], 1/B for a batch of B, and keys of each sample's
- * random numbers [N, 2] (i32). Outputs: 0 loss of each sample [N]; 1 the model's answer: for
- * classes the likeliest [N] (i32), else what the model gives; 2 the target that the loss compares
- * with; 3 what the model gives [N, outputs]: logits of classes and labels, numbers.
+ * random numbers [N, 2] (i32); for training with mixed classes a second class of each sample [N]
+ * (i32) and the shares of both [N], with which their losses are added up. Outputs: 0 loss of each
+ * sample [N]; 1 the model's answer: for classes the likeliest [N] (i32), else what the model gives;
+ * 2 the target that the loss compares with; 3 what the model gives [N, outputs]: logits of classes
+ * and labels, numbers.
  *
  * Threads: any.
  */
@@ -39,6 +41,9 @@ typedef enum sh_model_input {
     SH_MODEL_TARGETS,
     SH_MODEL_LOSS_WEIGHTS, /* training only, as what follows */
     SH_MODEL_KEYS,
+    SH_MODEL_OTHER_TARGETS, /* mixed classes only, as what follows */
+    SH_MODEL_SHARES,
+    SH_MODEL_OTHER_SHARES,
 } sh_model_input;
 
 /* All of a job that decides a model's graph. Pointers are borrowed. */
@@ -46,6 +51,7 @@ typedef struct sh_model_options {
     const char *spec; /* "lenet", "resnet:20" */
     sh_problem problem;
     float label_smoothing; /* 0: none */
+    bool mixed;            /* training samples of classes have two targets: mixup, cutmix */
     const char *frozen;    /* names of parameters that stay as they are (graph/layers.h), or NULL */
 } sh_model_options;
 

@@ -199,7 +199,7 @@ static sh_status set_up(sh_lanes *lanes, const sh_lanes_options *options, tier *
         .lane = lanes->memory_bytes,
         .own = options->own_bytes,
         .start = held->start,
-        .thread = THREAD_BYTES,
+        .thread = THREAD_BYTES + options->spare_bytes,
         .lanes = count,
         .lanes_asked = options->count,
         .segments = at->segments,
@@ -237,7 +237,8 @@ static uint64_t total_at(const tier *at, const sh_lanes_options *options, uint64
                          uint32_t count)
 {
     return base + (uint64_t)at->shared_bytes * blocks_of(options, count) +
-           ((uint64_t)at->lane_bytes + options->own_bytes + THREAD_BYTES) * count;
+           ((uint64_t)at->lane_bytes + options->own_bytes + options->spare_bytes + THREAD_BYTES) *
+               count;
 }
 
 static bool fits(const sh_lanes *lanes, const sh_lanes_options *options)

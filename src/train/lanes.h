@@ -37,6 +37,7 @@ typedef struct sh_lanes_options {
     float *const *const *own;  /* by lane: each computes with parameters of its own, and
                                   prepares them for itself; NULL: all with the above */
     uint64_t own_bytes;        /* that a lane holds beside its activations then */
+    uint64_t spare_bytes;      /* that its thread holds beside them (train/samples.h) */
     uint32_t count;            /* lanes */
     const sh_lane_size *sizes; /* repeated ones and those of 0 samples are fine */
     size_t size_count;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/replica.h"
-#include "train/weight_check.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "data/augment.h"
 #include "train/schedule.h"
 #include "train/statistic.h"
+#include "train/weight_check.h"
 
 /* Gradients travel in buckets of at least this size: large enough to fill the wire, small enough to
  * start early, with words of any width. */
@@ -75,12 +76,19 @@ void sh_replica_initialise(sh_replica *replica, uint64_t seed)
         sh_model_initialise_tensor(replica->graph, t, seed, replica->parameters[t]);
 }
 
+static bool is_mixed(const sh_job *job)
+{
+    sh_augment augment;
+    return sh_augment_parse(&augment, job->augment) == SH_OK && sh_augment_mixes(&augment);
+}
+
 sh_model_options sh_replica_model(const sh_job *job, const sh_problem *problem)
 {
     return (sh_model_options){
         .spec = job->model,
         .problem = *problem,
         .label_smoothing = job->label_smoothing,
+        .mixed = is_mixed(job),
         .frozen = job->freeze,
     };
 }

@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/random.h"
+#include "train/samples.h"
 #include "train/score.h"
 #include "train/strategy_ops.h"
 #include "train/weight_check.h"
@@ -55,6 +55,7 @@ void sh_stage_release(sh_stage *stage)
     pthread_mutex_destroy(&stage->turn.lock);
     free(stage->spans.bucket_of);
     free(stage->class_weights);
+    free(stage->spare);
 }
 
 void sh_stage_aim_spans(sh_stage *stage)
@@ -165,40 +166,6 @@ sh_status sh_stage_prepare(const sh_stage *stage, uint32_t lane, uint32_t lanes,
     return SH_OK;
 }
 
-sh_status sh_stage_read_samples(const sh_stage *stage, sh_execution *execution, sh_range range,
-                                float weight)
-{
-    const sh_stage_task *task = &stage->task;
-    const sh_dataset_info *info = sh_pipeline_about(stage->pipeline);
-    const size_t elements = info->channels * info->height * info->width;
-    const bool training = task->mode == SH_MODEL_TRAIN;
-    const sh_split split = training ? SH_SPLIT_TRAIN : SH_SPLIT_VALIDATION;
-    float *pixels = sh_execution_input(execution, SH_MODEL_SAMPLES);
-    unsigned char *targets = sh_execution_input(execution, SH_MODEL_TARGETS);
-    const size_t target_bytes = sh_target_bytes(info->target, info->outputs);
-    float *weights = training ? sh_execution_input(execution, SH_MODEL_LOSS_WEIGHTS) : NULL;
-    uint32_t *keys = training ? sh_execution_input(execution, SH_MODEL_KEYS) : NULL;
-    for (uint32_t i = 0; i < range.count; i++) {
-        const uint32_t position = range.first + i;
-        const uint32_t index = training ? sh_order_at(&task->order, position) : position;
-        SH_TRY(sh_pipeline_read(stage->pipeline, split, task->batch.epoch, index,
-                                pixels + i * elements, targets + i * target_bytes));
-        if (!training)
-            continue;
-        sh_random random =
-            sh_random_for(stage->job->seed, SH_RANDOM_DROPOUT, task->batch.epoch, index);
-        weights[i] = weight;
-        if (stage->class_weights != NULL) {
-            int32_t class;
-            memcpy(&class, targets + i * target_bytes, sizeof class);
-            weights[i] *= stage->class_weights[class];
-        }
-        keys[2 * i] = sh_random_next(&random);
-        keys[2 * i + 1] = sh_random_next(&random);
-    }
-    return SH_OK;
-}
-
 sh_status sh_stage_compute_samples(sh_stage *stage, uint32_t lane, sh_range range, uint32_t batch,
                                    sh_gradient_sink *sink, void *context)
 {
@@ -206,7 +173,7 @@ sh_status sh_stage_compute_samples(sh_stage *stage, uint32_t lane, sh_range rang
     assert(execution != NULL);
     sh_stopwatch *watch = stage->times.watching;
     uint64_t begun = sh_stopwatch_now(watch);
-    SH_TRY(sh_stage_read_samples(stage, execution, range, 1.0f / (float)batch));
+    SH_TRY(sh_samples_read(stage, lane, execution, range, 1.0f / (float)batch));
     begun = sh_stopwatch_lap(watch, lane, SH_SPAN_READ, begun);
     const uint64_t added = sh_stopwatch_added(watch, lane);
     SH_TRY(sh_execution_run(execution, sink, context));

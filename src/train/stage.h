@@ -74,6 +74,7 @@ typedef struct sh_stage {
     sh_schedule schedule;
     sh_strategy_state plain, *strategy; /* never NULL: `plain` where it needs nothing of its own */
     float *class_weights;               /* by class, or NULL; owned */
+    float *spare;                       /* of samples that are mixed (samples.h), or NULL; owned */
     bool shared;                        /* the spans' totals lie apart from the own parts */
     const sh_part *part;                /* of the stage under way */
     sh_ranges held;                     /* units in the own part of the sum */
@@ -130,11 +131,6 @@ void sh_stage_note_failure(sh_stage *stage, sh_status status);
  * divide the work: all, or 1. */
 sh_status sh_stage_prepare(const sh_stage *stage, uint32_t lane, uint32_t lanes,
                            const sh_batch *batch) SHOAL_CHECKED;
-
-/* Reads the samples at these positions of the epoch, in training also their random keys and the
- * `weight` of each sample's loss: 1 / the samples of its batch. */
-sh_status sh_stage_read_samples(const sh_stage *stage, sh_execution *execution, sh_range range,
-                                float weight) SHOAL_CHECKED;
 
 /* Runs forward and backward for these samples of a batch of `batch`. Gradients go to the sink. */
 sh_status sh_stage_compute_samples(sh_stage *stage, uint32_t lane, sh_range range, uint32_t batch,

@@ -10,6 +10,7 @@
 
 #include "train/class_weights.h"
 #include "train/flip.h"
+#include "train/samples.h"
 #include "train/step.h"
 
 /* What a device takes for others: connections, the coordinator's records, an exchange's queues.
@@ -48,6 +49,7 @@ static sh_status open_lanes(sh_stage *stage, const sh_trainer_options *options)
         .clock = options->clock,
         .mark = stage->times.watch.clock,
         .memory = options->memory,
+        .spare_bytes = options->evaluate_only ? 0 : sh_samples_spare_bytes(stage->pipeline),
         .held = {.weights = weights,
                  .optimizer = replica->summed_count * sizeof(float) * replica->slot_count,
                  .sum = sum},
@@ -60,6 +62,8 @@ static sh_status open_lanes(sh_stage *stage, const sh_trainer_options *options)
     if (ops->equip != NULL)
         ops->equip(stage, &lanes, options->shared);
     SH_TRY(sh_lanes_new(&stage->lanes, &lanes));
+    if (!options->evaluate_only)
+        SH_TRY(sh_samples_prepare(stage));
     if (ops->start != NULL)
         ops->start(stage);
     return SH_OK;
@@ -137,7 +141,8 @@ sh_status sh_trainer_new(sh_trainer **trainer, const sh_trainer_options *options
     SH_TRY_DONE(sh_stopwatch_init(
         &stage->times.watch, fresh->profiled ? options->clock : options->times, options->lanes));
     SH_TRY_DONE(equip(fresh, options));
-    SH_TRY_DONE(sh_prefetch_start(&fresh->prefetch, sh_pipeline_dataset(stage->pipeline)));
+    SH_TRY_DONE(sh_prefetch_start(&fresh->prefetch, sh_pipeline_dataset(stage->pipeline),
+                                  sh_pipeline_mixes(stage->pipeline) ? stage->pipeline : NULL));
     *trainer = fresh;
     return SH_OK;
 done:
@@ -259,7 +264,7 @@ sh_status sh_trainer_first_grain(sh_trainer *trainer, char hex[SH_DIGEST_TEXT])
     sh_execution *execution = sh_lanes_execution(stage->lanes, 0, SH_MODEL_TRAIN, range.count);
     SH_TRY_DONE(sh_digest_new(&probe.digest));
     SH_TRY_DONE(sh_execution_prepare(execution));
-    SH_TRY_DONE(sh_stage_read_samples(stage, execution, range, weight));
+    SH_TRY_DONE(sh_samples_read(stage, 0, execution, range, weight));
     SH_TRY_DONE(sh_execution_run(execution, add_to_hash, &probe));
 done:
     if (probe.digest != NULL) {

@@ -207,6 +207,31 @@ class Reading(harness.Case):
         self.assertIsNone(summary["val_accuracy"])
         self.assertLess(summary["val_loss"], 1)
 
+    def test_mixed_photos(self):
+        """mixup and cutmix: the samples that others are mixed with come too, wherever a sample is computed."""
+        self.photos()
+        job = ("mlp:h16", "photos:photos", "--resize", "14", "--lr", "0.02")
+        mixed = self.check_everywhere(*job, "--augment", "mixup:0.4,cutmix:1", epochs=4)
+        plain = self.train(*job, "--batch-size", "16", "--seed", "3", "--epochs", "4").summary
+        self.assertNotEqual(mixed["weights_hash"], plain["weights_hash"])
+        self.assertGreater(mixed["train_loss"], plain["train_loss"])  # mixed samples are harder
+        self.assertGreater(mixed["val_accuracy"], 0.5)
+
+    def test_mixed_tables(self):
+        """Numbers and labels are mixed as targets; no task refuses."""
+        rows = [["%.3f" % self.draw.gauss(0, 1) for _ in range(3)] + [str(self.draw.randrange(2)) for _ in range(2)]
+                for _ in range(100)]
+        self.table("t.csv", rows, ("x", "y", "price", "a", "b"))
+        for options in (("--target", "price"), ("--target", "a,b", "--task", "multi-label"),
+                        ("--target", "a", "--task", "classification", "--class-weights", "balanced"),
+                        ("--target", "a", "--task", "reconstruction")):
+            with self.subTest(options=options):
+                model = "autoencoder:4" if "reconstruction" in options else "mlp:h8"
+                job = (model, "table:t.csv", "--augment", "mixup:0.4", "--epochs", "2", "--batch-size", "20", *options)
+                alone = self.train(*job).summary
+                self.assertEqual(self.train(*job, "--devices", "3").summary["weights_hash"], alone["weights_hash"])
+                self.assertTrue(math.isfinite(alone["val_loss"]))
+
     def test_balanced_classes(self):
         self.photos()
         job = ("lenet", "photos:photos", "--resize", "28", "--batch-size", "16", "--epochs", "2", "--class-weights",
