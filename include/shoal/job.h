@@ -35,6 +35,7 @@ extern "C" {
 #define SH_COLUMNS_BYTES 256
 #define SH_LABEL_FROM_BYTES 96
 #define SH_MONITOR_BYTES 16
+#define SH_SAMPLING_BYTES 16
 
 /* Its members are the rows of shoal/options.def that belong to the job. */
 typedef struct sh_job {

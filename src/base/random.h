@@ -23,6 +23,7 @@ typedef enum sh_random_purpose {
     SH_RANDOM_AUGMENT = 5,  /* views of training samples: (epoch, sample index) */
     SH_RANDOM_DROPOUT = 6,  /* a sample's keys: (epoch, sample index) */
     SH_RANDOM_ROUNDING = 7, /* of a gradient: (step, grain), a block for each tensor */
+    SH_RANDOM_BALANCE = 8,  /* key of a class's order: (epoch, how often it was through) */
 } sh_random_purpose;
 
 /* A sequence of numbers with random access by counter; a value, copy it freely. */

@@ -144,16 +144,30 @@ const char *sh_dataset_description(const sh_dataset *dataset)
     return dataset->about;
 }
 
-sh_status sh_dataset_read(const sh_dataset *dataset, sh_split split, uint32_t index, void *sample,
-                          void *target)
+static sh_status check_index(const sh_dataset_info *info, sh_split split, uint32_t index)
 {
-    const sh_dataset_info *info = &dataset->info;
     if (split != SH_SPLIT_TRAIN && split != SH_SPLIT_VALIDATION)
         return sh_fail(SH_INVALID, "%s has no split number %d", info->name, (int)split);
     if (index >= info->count[split])
         return sh_fail(SH_INVALID, "%s has no %s sample %u: there are %u", info->name,
                        sh_split_name(split), index, info->count[split]);
+    return SH_OK;
+}
+
+sh_status sh_dataset_read(const sh_dataset *dataset, sh_split split, uint32_t index, void *sample,
+                          void *target)
+{
+    SH_TRY(check_index(&dataset->info, split, index));
     return dataset->ops->read(dataset, split, index, sample, target);
+}
+
+sh_status sh_dataset_read_target(const sh_dataset *dataset, sh_split split, uint32_t index,
+                                 void *spare, void *target)
+{
+    if (dataset->ops->read_target == NULL)
+        return sh_dataset_read(dataset, split, index, spare, target);
+    SH_TRY(check_index(&dataset->info, split, index));
+    return dataset->ops->read_target(dataset, split, index, target);
 }
 
 bool sh_dataset_touches(const sh_dataset *dataset)

@@ -126,6 +126,13 @@ sh_status sh_dataset_read(const sh_dataset *dataset, sh_split split, uint32_t in
                           void *target) SHOAL_CHECKED;
 
 /*
+ * Reads the target of sample `index` alone, as sh_dataset_read does. `spare` is room for a sample,
+ * which some sets have to read too.
+ */
+sh_status sh_dataset_read_target(const sh_dataset *dataset, sh_split split, uint32_t index,
+                                 void *spare, void *target) SHOAL_CHECKED;
+
+/*
  * Brings a sample to where reading it is fast: from disk into the system's page cache. Never
  * changes what is read. May block on the disk. `index` is one that there is. False where that does
  * nothing for this data, or failed: reading the sample will say why.

@@ -67,6 +67,10 @@ typedef struct sh_dataset_ops {
     sh_status (*read)(const sh_dataset *dataset, sh_split split, uint32_t index, void *sample,
                       void *target);
 
+    /* May block: the target alone, as `read` gives it; NULL if that takes as long as `read`. */
+    sh_status (*read_target)(const sh_dataset *dataset, sh_split split, uint32_t index,
+                             void *target);
+
     /* NULL where samples are on no disk; may block: as sh_dataset_touch. */
     bool (*touch)(const sh_dataset *dataset, sh_split split, uint32_t index);
 

@@ -347,22 +347,29 @@ void sh_mirror_close(sh_mirror *mirror)
 
 /* ---- the data set ---- */
 
-static sh_status set_read(const sh_dataset *dataset, sh_split split, uint32_t index, void *sample,
-                          void *target)
+static sh_status set_read_target(const sh_dataset *dataset, sh_split split, uint32_t index,
+                                 void *target)
 {
     sh_mirror *mirror = (sh_mirror *)dataset;
     const sh_contents *contents = dataset->contents;
-    const sh_contents_place *place = &contents->sample[split], *mark = &contents->target[split];
+    const sh_contents_place *mark = &contents->target[split];
     const sh_dataset_info *info = &dataset->info;
     uint8_t class, *stored = contents->target_bytes == 1 ? &class : target;
-    if (contents->target_bytes > 0) {
-        SH_TRY(sh_mirror_read(mirror, mark->file, sh_contents_offset(mark, index), stored,
-                              contents->target_bytes));
-        SH_TRY(sh_fail_in(sh_contents_target(target, contents, info, stored), "%s: %s sample %u",
-                          info->name, sh_split_name(split), index));
-    }
-    return sh_mirror_read(mirror, place->file, sh_contents_offset(place, index), sample,
-                          sh_dataset_bytes(info));
+    if (contents->target_bytes == 0)
+        return SH_OK;
+    SH_TRY(sh_mirror_read(mirror, mark->file, sh_contents_offset(mark, index), stored,
+                          contents->target_bytes));
+    return sh_fail_in(sh_contents_target(target, contents, info, stored), "%s: %s sample %u",
+                      info->name, sh_split_name(split), index);
+}
+
+static sh_status set_read(const sh_dataset *dataset, sh_split split, uint32_t index, void *sample,
+                          void *target)
+{
+    const sh_contents_place *place = &dataset->contents->sample[split];
+    SH_TRY(set_read_target(dataset, split, index, target));
+    return sh_mirror_read((sh_mirror *)dataset, place->file, sh_contents_offset(place, index),
+                          sample, sh_dataset_bytes(&dataset->info));
 }
 
 static bool set_touch(const sh_dataset *dataset, sh_split split, uint32_t index)
@@ -395,7 +402,12 @@ static void set_close(sh_dataset *dataset)
 }
 
 static const sh_dataset_ops mirror_ops = {
-    .read = set_read, .touch = set_touch, .fetch = set_fetch, .close = set_close};
+    .read = set_read,
+    .read_target = set_read_target,
+    .touch = set_touch,
+    .fetch = set_fetch,
+    .close = set_close,
+};
 
 sh_dataset *sh_mirror_dataset(sh_mirror *mirror)
 {

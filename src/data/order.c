@@ -14,6 +14,11 @@
  * The round function is Philox, in the sequence for (seed, shuffle, epoch, round), at the block
  * that the other digit numbers. Four rounds are what the theory asks for; eight leave a margin at
  * tiny domains and still cost less than reading a sample.
+ *
+ * A balanced order shuffles the positions by this bijection and deals them out to the classes in
+ * turn: shuffled position v goes to class v mod K, as its slot number v / K. Slots of a class go
+ * through its samples again and again, each time (*cycle*) in an order of its own: the same
+ * bijection of the class's samples, with a key made from (seed, epoch, cycle, class).
  */
 #include "data/order.h"
 
@@ -59,7 +64,12 @@ static uint64_t encipher(const sh_order *order, uint64_t value)
     return (uint64_t)digit[1] * order->radix[0] + digit[0];
 }
 
-uint32_t sh_order_at(const sh_order *order, uint32_t position)
+void sh_order_balance(sh_order *order, const sh_class_index *classes)
+{
+    order->classes = classes;
+}
+
+static uint32_t shuffle(const sh_order *order, uint32_t position)
 {
     assert(position < order->count);
     uint64_t value = position;
@@ -67,4 +77,35 @@ uint32_t sh_order_at(const sh_order *order, uint32_t position)
         value = encipher(order, value);
     while (value >= order->count);
     return (uint32_t)value;
+}
+
+static uint32_t balance(const sh_order *order, uint32_t value)
+{
+    const sh_class_index *index = order->classes;
+    const uint32_t classes = sh_class_index_classes(index);
+    /* Another class has one more in each epoch. */
+    const uint32_t class = (uint32_t)(((uint64_t)value + order->epoch) % classes);
+    const uint32_t slot = value / classes, count = sh_class_index_count(index, class);
+    const uint32_t counter[4] = {class, SH_RANDOM_BALANCE, order->epoch, slot / count};
+    uint32_t block[4];
+    sh_philox(counter, order->key, block);
+    sh_order own;
+    sh_order_init(&own, (uint64_t)block[1] << 32 | block[0], order->epoch, count);
+    return sh_class_index_sample(index, class, shuffle(&own, slot % count));
+}
+
+uint32_t sh_order_at(const sh_order *order, uint32_t position)
+{
+    const uint32_t value = shuffle(order, position);
+    return order->classes == NULL ? value : balance(order, value);
+}
+
+uint32_t sh_order_key(const sh_order *order, uint32_t position)
+{
+    return order->classes == NULL ? sh_order_at(order, position) : position;
+}
+
+uint32_t sh_order_of_key(const sh_order *order, uint32_t key)
+{
+    return order->classes == NULL ? key : sh_order_at(order, key);
 }

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "base/test.h"
+#include "data/classes_fixture.h"
 
 static void each_sample_comes_exactly_once(void **state)
 {
@@ -126,6 +126,108 @@ static void golden_order(void **state)
     }
 }
 
+/* ---- balanced -------------------------------------------------------------------------------- */
+
+enum { FEW = 1, SOME = 5, MANY = 94, ALL = FEW + SOME + MANY, BALANCED_CLASSES = 3 };
+
+/* 1 sample of class 0, 5 of class 1, 94 of class 3; class 2 has none. */
+static sh_class_index *uneven_index(void)
+{
+    static int32_t classes[ALL];
+    classes_set set;
+    sh_class_index *index;
+    for (int i = 0; i < ALL; i++)
+        classes[i] = i == 50 ? 0 : i % 20 == 7 ? 1 : 3;
+    classes_init(&set, classes, ALL, 4);
+    assert_ok(sh_class_index_new(&index, &set.base));
+    assert_int_equal(sh_class_index_count(index, 1), SOME);
+    return index;
+}
+
+/* How often each sample comes in an epoch. */
+static void count_samples(uint32_t times[ALL], const sh_order *order)
+{
+    memset(times, 0, ALL * sizeof *times);
+    for (uint32_t position = 0; position < ALL; position++)
+        times[sh_order_at(order, position)]++;
+}
+
+static void all_classes_are_seen_alike(void **state)
+{
+    (void)state;
+    sh_class_index *index = uneven_index();
+    uint32_t seen[BALANCED_CLASSES] = {0}, of_many[MANY] = {0}, never = 0;
+    for (uint32_t epoch = 0; epoch < 12; epoch++) {
+        sh_order order;
+        uint32_t times[ALL];
+        sh_order_init(&order, 3, epoch, ALL);
+        sh_order_balance(&order, index);
+        count_samples(times, &order);
+        for (uint32_t k = 0; k < BALANCED_CLASSES; k++) {
+            const uint32_t count = sh_class_index_count(index, k);
+            uint32_t sum = 0;
+            for (uint32_t i = 0; i < count; i++) {
+                const uint32_t own = times[sh_class_index_sample(index, k, i)];
+                sum += own;
+                of_many[i] += k == 2 ? own : 0;
+                assert_in_range(own, ALL / BALANCED_CLASSES / count,
+                                ALL / BALANCED_CLASSES / count + 1);
+            }
+            assert_in_range(sum, ALL / BALANCED_CLASSES, ALL / BALANCED_CLASSES + 1);
+            seen[k] += sum;
+        }
+    }
+    for (uint32_t k = 0; k < BALANCED_CLASSES; k++) /* each has one more in its turn */
+        assert_int_equal(seen[k], 12 * ALL / BALANCED_CLASSES);
+    for (uint32_t i = 0; i < MANY; i++)
+        never += of_many[i] == 0;
+    assert_in_range(never, 0, 4); /* (2 / 3) to the power of 12 of 94: 0.7 */
+    sh_class_index_free(index);
+}
+
+/* Epochs and repetitions of a class have orders of their own, and classes do not take turns. */
+static void balanced_orders_are_shuffled(void **state)
+{
+    (void)state;
+    sh_class_index *index = uneven_index();
+    uint32_t common = 0, turns = 0;
+    sh_order first, second;
+    sh_order_init(&first, 3, 0, ALL);
+    sh_order_init(&second, 3, 1, ALL);
+    sh_order_balance(&first, index);
+    sh_order_balance(&second, index);
+    for (uint32_t position = 0; position < ALL; position++) {
+        common += sh_order_at(&first, position) == sh_order_at(&second, position);
+        turns += position > 0 &&
+                 (sh_order_at(&first, position) == 50) != (sh_order_at(&first, position - 1) == 50);
+    }
+    assert_in_range(common, 0, 30); /* the single sample alone meets itself 11 times */
+    assert_in_range(turns, 25, 60); /* 44 by chance, 66 in turns */
+    sh_class_index_free(index);
+}
+
+static void keys_stand_for_single_positions(void **state)
+{
+    (void)state;
+    sh_class_index *index = uneven_index();
+    for (int balanced = 0; balanced < 2; balanced++) {
+        sh_order order;
+        bool used[ALL] = {false};
+        sh_order_init(&order, 3, 2, ALL);
+        if (balanced)
+            sh_order_balance(&order, index);
+        for (uint32_t position = 0; position < ALL; position++) {
+            const uint32_t key = sh_order_key(&order, position);
+            assert_in_range(key, 0, ALL - 1);
+            assert_false(used[key]);
+            used[key] = true;
+            assert_int_equal(sh_order_of_key(&order, key), sh_order_at(&order, position));
+            assert_true(balanced || key == sh_order_at(&order, position));
+        }
+    }
+    sh_class_index_free(index);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -135,6 +237,9 @@ int main(void)
         cmocka_unit_test(two_samples_swap_in_half_of_the_epochs),
         cmocka_unit_test(positions_tell_nothing_about_samples),
         cmocka_unit_test(golden_order),
+        cmocka_unit_test(all_classes_are_seen_alike),
+        cmocka_unit_test(balanced_orders_are_shuffled),
+        cmocka_unit_test(keys_stand_for_single_positions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -392,12 +392,19 @@ static sh_status read_moved(const sh_pipeline *p, sh_split split, uint32_t index
     return SH_OK;
 }
 
+/* What is read. */
+typedef struct request {
+    sh_split split;
+    uint32_t epoch, index;
+    uint32_t key; /* of the random numbers: order.h */
+} request;
+
 /* A training sample retouched, moved and resized. */
-static sh_status read_retouched(const sh_pipeline *p, uint32_t epoch, uint32_t index, sh_view view,
-                                float *pixels, void *target)
+static sh_status read_retouched(const sh_pipeline *p, const request *r, sh_view view, float *pixels,
+                                void *target)
 {
     uint8_t bytes[SH_PIPELINE_BYTES_MOST], spare[SH_PIPELINE_BYTES_MOST];
-    SH_TRY(sh_dataset_read(p->dataset, SH_SPLIT_TRAIN, index, bytes, target));
+    SH_TRY(sh_dataset_read(p->dataset, SH_SPLIT_TRAIN, r->index, bytes, target));
     sh_picture picture = {
         .bytes = bytes,
         .spare = spare,
@@ -405,36 +412,54 @@ static sh_status read_retouched(const sh_pipeline *p, uint32_t epoch, uint32_t i
         .height = (uint32_t)p->source->height,
         .width = (uint32_t)p->source->width,
     };
-    sh_retouch(&picture, &p->augment, p->colour, p->seed, epoch, index);
+    sh_retouch(&picture, &p->augment, p->colour, p->seed, r->epoch, r->key);
     show(pixels, p, picture.bytes, view);
     return SH_OK;
 }
 
-static sh_status read_floats(const sh_pipeline *p, sh_split split, uint32_t epoch, uint32_t index,
-                             float *values, void *target)
+static sh_status read_floats(const sh_pipeline *p, const request *r, float *values, void *target)
 {
-    SH_TRY(sh_dataset_read(p->dataset, split, index, values, target));
+    SH_TRY(sh_dataset_read(p->dataset, r->split, r->index, values, target));
     const sh_recording recording = {values, (uint32_t)p->info.channels, (uint32_t)p->info.height,
                                     (uint32_t)p->info.width};
-    if (split == SH_SPLIT_TRAIN && p->distorts)
-        sh_distort(&recording, &p->augment, p->seed, epoch, index);
+    if (r->split == SH_SPLIT_TRAIN && p->distorts)
+        sh_distort(&recording, &p->augment, p->seed, r->epoch, r->key);
     return SH_OK;
+}
+
+static sh_status read_request(const sh_pipeline *p, const request *r, float *values, void *target)
+{
+    if (p->info.element == SH_ELEMENT_FLOAT)
+        return read_floats(p, r, values, target);
+    sh_view view = {0};
+    const bool training = r->split == SH_SPLIT_TRAIN;
+    if (training && p->moves)
+        view = sh_augment_draw(&p->augment, p->seed, r->epoch, r->key);
+    if (training && p->retouches)
+        return read_retouched(p, r, view, values, target);
+    if (p->resizes || (training && p->moves))
+        return read_moved(p, r->split, r->index, view, values, target);
+    return read_plain(p, r->split, r->index, values, target);
 }
 
 sh_status sh_pipeline_read(const sh_pipeline *pipeline, sh_split split, uint32_t epoch,
                            uint32_t index, float *values, void *target)
 {
-    const sh_pipeline *p = pipeline;
-    if (p->info.element == SH_ELEMENT_FLOAT)
-        return read_floats(p, split, epoch, index, values, target);
-    sh_view view = {0};
-    if (split == SH_SPLIT_TRAIN && p->moves)
-        view = sh_augment_draw(&p->augment, p->seed, epoch, index);
-    if (split == SH_SPLIT_TRAIN && p->retouches)
-        return read_retouched(p, epoch, index, view, values, target);
-    if (p->resizes || (split == SH_SPLIT_TRAIN && p->moves))
-        return read_moved(p, split, index, view, values, target);
-    return read_plain(p, split, index, values, target);
+    return read_request(pipeline, &(request){split, epoch, index, index}, values, target);
+}
+
+static sh_status read_key(const sh_pipeline *p, const sh_order *order, uint32_t key, float *values,
+                          void *target)
+{
+    return read_request(p,
+                        &(request){SH_SPLIT_TRAIN, order->epoch, sh_order_of_key(order, key), key},
+                        values, target);
+}
+
+sh_status sh_pipeline_read_at(const sh_pipeline *pipeline, const sh_order *order, uint32_t position,
+                              float *values, void *target)
+{
+    return read_key(pipeline, order, sh_order_key(order, position), values, target);
 }
 
 static sh_mix_shape shape_of(const sh_dataset_info *info)
@@ -447,24 +472,28 @@ bool sh_pipeline_mixes(const sh_pipeline *pipeline)
     return sh_augment_mixes(&pipeline->augment);
 }
 
-/* How a sample is mixed; the augmentation has mixup or cutmix. */
-static sh_mix draw_mix(const sh_pipeline *pipeline, uint32_t epoch, uint32_t index)
+/* How the sample of a key is mixed; the augmentation has mixup or cutmix. The partner is a key. */
+static sh_mix draw_mix(const sh_pipeline *pipeline, const sh_order *order, uint32_t key)
 {
-    return sh_mixing_draw(&pipeline->augment, shape_of(&pipeline->info),
-                          pipeline->info.count[SH_SPLIT_TRAIN], pipeline->seed, epoch, index);
+    return sh_mixing_draw(&pipeline->augment, shape_of(&pipeline->info), order->count,
+                          pipeline->seed, order->epoch, key);
 }
 
-uint32_t sh_pipeline_partner(const sh_pipeline *pipeline, uint32_t epoch, uint32_t index)
+uint32_t sh_pipeline_partner(const sh_pipeline *pipeline, const sh_order *order, uint32_t position)
 {
-    return sh_pipeline_mixes(pipeline) ? draw_mix(pipeline, epoch, index).partner : index;
+    if (!sh_pipeline_mixes(pipeline))
+        return sh_order_at(order, position);
+    const sh_mix mix = draw_mix(pipeline, order, sh_order_key(order, position));
+    return sh_order_of_key(order, mix.partner);
 }
 
-sh_status sh_pipeline_read_mixed(const sh_pipeline *pipeline, uint32_t epoch, uint32_t index,
-                                 float *values, float *spare, void *target, void *other_target,
-                                 float *weight)
+sh_status sh_pipeline_read_mixed(const sh_pipeline *pipeline, const sh_order *order,
+                                 uint32_t position, float *values, float *spare, void *target,
+                                 void *other_target, float *weight)
 {
     const sh_dataset_info *info = &pipeline->info;
-    SH_TRY(sh_pipeline_read(pipeline, SH_SPLIT_TRAIN, epoch, index, values, target));
+    const uint32_t key = sh_order_key(order, position);
+    SH_TRY(read_key(pipeline, order, key, values, target));
     if (!sh_pipeline_mixes(pipeline)) {
         const size_t bytes = sh_target_bytes(info->target, info->outputs);
         if (bytes > 0)
@@ -472,8 +501,8 @@ sh_status sh_pipeline_read_mixed(const sh_pipeline *pipeline, uint32_t epoch, ui
         *weight = 1;
         return SH_OK;
     }
-    const sh_mix mix = draw_mix(pipeline, epoch, index);
-    SH_TRY(sh_pipeline_read(pipeline, SH_SPLIT_TRAIN, epoch, mix.partner, spare, other_target));
+    const sh_mix mix = draw_mix(pipeline, order, key);
+    SH_TRY(read_key(pipeline, order, mix.partner, spare, other_target));
     sh_mixing_apply(&mix, values, spare, shape_of(info));
     *weight = mix.weight;
     return SH_OK;

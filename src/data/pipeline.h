@@ -24,6 +24,7 @@
 #define SHOAL_DATA_PIPELINE_H
 
 #include "data/dataset.h"
+#include "data/order.h"
 
 #define SH_PIPELINE_SIDE_LEAST 8 /* pixels that images can be resized to */
 #define SH_PIPELINE_SIDE_MOST 1024
@@ -81,21 +82,25 @@ size_t sh_pipeline_stack_bytes(const sh_pipeline *pipeline);
 sh_status sh_pipeline_read(const sh_pipeline *pipeline, sh_split split, uint32_t epoch,
                            uint32_t index, float *values, void *target) SHOAL_CHECKED;
 
-/* Whether training samples are to be read by sh_pipeline_read_mixed. */
+/* Whether training samples are mixed with others: mixup, cutmix. */
 bool sh_pipeline_mixes(const sh_pipeline *pipeline);
 
-/*
- * As sh_pipeline_read for training sample `index`, mixed with its partner in this epoch by mixup or
- * cutmix: its loss is `*weight` times that for `target` and 1 - `*weight` times that for
- * `other_target`. `spare` is room for as many floats as `values`. If the augmentation mixes
- * nothing, `*weight` is 1 and `other_target` equals `target`. On failure all are undefined.
- */
-sh_status sh_pipeline_read_mixed(const sh_pipeline *pipeline, uint32_t epoch, uint32_t index,
-                                 float *values, float *spare, void *target, void *other_target,
-                                 float *weight) SHOAL_CHECKED;
+/* As sh_pipeline_read for the training sample at a position of an epoch's order. */
+sh_status sh_pipeline_read_at(const sh_pipeline *pipeline, const sh_order *order, uint32_t position,
+                              float *values, void *target) SHOAL_CHECKED;
 
-/* The training sample that sample `index` is mixed with in an epoch; `index` if none. */
-uint32_t sh_pipeline_partner(const sh_pipeline *pipeline, uint32_t epoch, uint32_t index);
+/*
+ * The same, mixed with the sample's partner by mixup or cutmix: its loss is `*weight` times that
+ * for `target` and 1 - `*weight` times that for `other_target`. `spare` is room for as many floats
+ * as `values`. If the augmentation mixes nothing, `*weight` is 1 and `other_target` equals
+ * `target`. On failure all are undefined.
+ */
+sh_status sh_pipeline_read_mixed(const sh_pipeline *pipeline, const sh_order *order,
+                                 uint32_t position, float *values, float *spare, void *target,
+                                 void *other_target, float *weight) SHOAL_CHECKED;
+
+/* The training sample that the one at this position is mixed with; the same one if none. */
+uint32_t sh_pipeline_partner(const sh_pipeline *pipeline, const sh_order *order, uint32_t position);
 
 /* Closes the data set too. NULL is fine. */
 void sh_pipeline_close(sh_pipeline *pipeline);

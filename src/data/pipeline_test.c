@@ -11,6 +11,7 @@
 #include "data/augment/distort.h"
 #include "data/augment/mixing.h"
 #include "data/augment/retouch.h"
+#include "data/classes_fixture.h"
 #include "data/dataset_impl.h"
 #include "data/fixture.h"
 
@@ -317,29 +318,66 @@ static void samples_are_mixed_with_others(void **state)
                                &(sh_pipeline_options){.augment = lists[i], .seed = 6}));
         assert_int_equal(sh_pipeline_mixes(pipeline), i > 0);
         for (uint32_t draw = 0; draw < 12; draw++) {
-            const uint32_t epoch = draw / SAMPLES, index = draw % SAMPLES;
+            const uint32_t epoch = draw / SAMPLES, position = draw % SAMPLES;
+            sh_order order;
+            sh_order_init(&order, 6, epoch, SAMPLES);
+            const uint32_t index = sh_order_at(&order, position);
             const sh_mix_shape shape = {2, 1, 30};
             float values[COUNT], spare[COUNT], own[COUNT], weight;
             int32_t target, other;
-            assert_ok(sh_pipeline_read_mixed(pipeline, epoch, index, values, spare, &target, &other,
-                                             &weight));
+            assert_ok(sh_pipeline_read_mixed(pipeline, &order, position, values, spare, &target,
+                                             &other, &weight));
             assert_int_equal(target, index);
             memcpy(own, read_sample(pipeline, SH_SPLIT_TRAIN, epoch, index), sizeof own);
             sh_mix mix = {.partner = index, .weight = 1};
             if (i > 0)
                 mix = sh_mixing_draw(&augment, shape, SAMPLES, 6, epoch, index);
             assert_int_equal(other, mix.partner);
+            assert_int_equal(sh_pipeline_partner(pipeline, &order, position), mix.partner);
             assert_int_equal(other == target, i == 0);
             assert_true(weight == mix.weight);
             sh_mixing_apply(&mix, own, read_sample(pipeline, SH_SPLIT_TRAIN, epoch, mix.partner),
                             shape);
             assert_memory_equal(values, own, sizeof own);
         }
-        assert_fails(sh_pipeline_read_mixed(pipeline, 0, SAMPLES, &(float){0}, &(float){0},
-                                            &(int32_t){0}, &(int32_t){0}, &(float){0}),
-                     SH_INVALID, "sensors has no training sample 4");
         sh_pipeline_close(pipeline);
     }
+}
+
+/* Balanced sampling: a sample that comes twice in an epoch is seen in two ways. */
+static void repeated_samples_are_augmented_apart(void **state)
+{
+    (void)state;
+    enum { COUNT = 2 * 30 };
+    static const int32_t classes[SAMPLES] = {0, 1, 1, 1};
+    classes_set set;
+    sh_class_index *index;
+    sh_order order;
+    sh_pipeline *pipeline;
+    float values[SAMPLES][COUNT], spare[COUNT], weight;
+    int32_t target, other;
+    uint32_t last = SAMPLES, times = 0;
+    classes_init(&set, classes, SAMPLES, 2);
+    assert_ok(sh_class_index_new(&index, &set.base));
+    sh_order_init(&order, 6, 0, SAMPLES);
+    sh_order_balance(&order, index);
+    assert_ok(open_numbers(&pipeline, 2, 1, 30,
+                           &(sh_pipeline_options){.augment = "noise:0.1,mixup:1", .seed = 6}));
+    for (uint32_t i = 0; i < SAMPLES; i++) {
+        assert_ok(sh_pipeline_read_mixed(pipeline, &order, i, values[i], spare, &target, &other,
+                                         &weight));
+        assert_int_equal(target, sh_order_at(&order, i));
+        assert_int_equal(other, sh_pipeline_partner(pipeline, &order, i));
+        assert_ok(sh_pipeline_read_at(pipeline, &order, i, values[i], &target));
+        if (target != 0)
+            continue;
+        times++;
+        assert_true(last == SAMPLES || memcmp(values[i], values[last], sizeof values[i]) != 0);
+        last = i;
+    }
+    assert_int_equal(times, 2);
+    sh_pipeline_close(pipeline);
+    sh_class_index_free(index);
 }
 
 /* What is planned for is what is used: the images, and some rows. */
@@ -604,6 +642,7 @@ int main(void)
         cmocka_unit_test(training_numbers_are_distorted),
         cmocka_unit_test(numbers_are_no_images),
         cmocka_unit_test(samples_are_mixed_with_others),
+        cmocka_unit_test(repeated_samples_are_augmented_apart),
         cmocka_unit_test(stack_is_known),
         cmocka_unit_test(validation_is_never_augmented),
         cmocka_unit_test(resizing_is_pytorchs),

@@ -76,7 +76,7 @@ static bool bring(const sh_prefetch *prefetch, const wish *one)
     const bool came = sh_dataset_touch(prefetch->dataset, one->split, index);
     if (prefetch->mixing == NULL || one->split != SH_SPLIT_TRAIN || !one->ordered)
         return came;
-    const uint32_t partner = sh_pipeline_partner(prefetch->mixing, one->order.epoch, index);
+    const uint32_t partner = sh_pipeline_partner(prefetch->mixing, &one->order, one->first);
     return (partner == index || sh_dataset_touch(prefetch->dataset, one->split, partner)) && came;
 }
 

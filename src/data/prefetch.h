@@ -21,9 +21,10 @@
 typedef struct sh_prefetch sh_prefetch;
 
 /*
- * `dataset` is borrowed until the stop, and so is `mixing`: a pipeline whose training samples are
- * mixed with others, which are brought too (sh_pipeline_partner); NULL if none is. Data that are on
- * no disk need no thread and get none. `*prefetch` is owned: sh_prefetch_stop it.
+ * `dataset` is borrowed until the stop, as are the classes of orders, and `mixing`: a pipeline
+ * whose training samples are mixed with others, which are brought too (sh_pipeline_partner); NULL
+ * if none is. Data that are on no disk need no thread and get none. `*prefetch` is owned:
+ * sh_prefetch_stop it.
  */
 sh_status sh_prefetch_start(sh_prefetch **prefetch, const sh_dataset *dataset,
                             const sh_pipeline *mixing) SHOAL_CHECKED;

@@ -172,7 +172,7 @@ static void what_samples_are_mixed_with_is_brought_too(void **state)
     let_through(&set, 40);
     for (uint32_t i = 30; i < 50; i++) {
         const uint32_t index = sh_order_at(&order, i);
-        const uint32_t partner = sh_pipeline_partner(pipeline, 3, index);
+        const uint32_t partner = sh_pipeline_partner(pipeline, &order, i);
         assert_int_not_equal(partner, index);
         assert_true(is_there(&set, SH_SPLIT_TRAIN, index));
         assert_true(is_there(&set, SH_SPLIT_TRAIN, partner));

@@ -64,6 +64,30 @@ static bool is_joined(const sh_stored *set, sh_split split)
            sh_dataset_bytes(&set->base.info) < RECORD_MOST;
 }
 
+/* A target as it is given, of the bytes that were read for it. */
+static sh_status give_target(const sh_stored *set, sh_split split, uint32_t index, void *target,
+                             const uint8_t *stored)
+{
+    if (set->contents.target_bytes == 0)
+        return SH_OK;
+    const sh_status status = sh_contents_target(target, &set->contents, &set->base.info, stored);
+    if (status == SH_OK)
+        return SH_OK;
+    const char *name = sh_stored_name(set, split, &index);
+    return sh_fail_in(status, "%s: changed while it was in use: sample %u", name, index);
+}
+
+static sh_status stored_read_target(const sh_dataset *dataset, sh_split split, uint32_t index,
+                                    void *target)
+{
+    const sh_stored *set = (const sh_stored *)dataset;
+    const sh_contents_place *mark = &set->contents.target[split];
+    const uint32_t bytes = set->contents.target_bytes;
+    uint8_t class, *stored = bytes == 1 ? &class : target;
+    SH_TRY(stored_fetch(dataset, mark->file, sh_contents_offset(mark, index), stored, bytes));
+    return give_target(set, split, index, target, stored);
+}
+
 static sh_status stored_read(const sh_dataset *dataset, sh_split split, uint32_t index,
                              void *sample, void *target)
 {
@@ -71,25 +95,14 @@ static sh_status stored_read(const sh_dataset *dataset, sh_split split, uint32_t
     const sh_contents *contents = &set->contents;
     const sh_contents_place *place = &contents->sample[split], *mark = &contents->target[split];
     const size_t count = sh_dataset_bytes(&dataset->info);
-    uint8_t class, *stored = contents->target_bytes == 1 ? &class : target;
-    if (is_joined(set, split)) {
-        uint8_t record[RECORD_MOST];
-        SH_TRY(
-            stored_fetch(dataset, mark->file, sh_contents_offset(mark, index), record, count + 1));
-        class = record[0];
-        memcpy(sample, record + 1, count);
-    } else {
+    if (!is_joined(set, split)) {
         SH_TRY(stored_fetch(dataset, place->file, sh_contents_offset(place, index), sample, count));
-        SH_TRY(stored_fetch(dataset, mark->file, sh_contents_offset(mark, index), stored,
-                            contents->target_bytes));
+        return stored_read_target(dataset, split, index, target);
     }
-    const sh_status status = contents->target_bytes == 0
-                                 ? SH_OK
-                                 : sh_contents_target(target, contents, &dataset->info, stored);
-    if (status == SH_OK)
-        return SH_OK;
-    const char *name = sh_stored_name(set, split, &index);
-    return sh_fail_in(status, "%s: changed while it was in use: sample %u", name, index);
+    uint8_t record[RECORD_MOST];
+    SH_TRY(stored_fetch(dataset, mark->file, sh_contents_offset(mark, index), record, count + 1));
+    memcpy(sample, record + 1, count);
+    return give_target(set, split, index, target, record);
 }
 
 /* Only the image: all labels were read when the set was opened. */
@@ -122,7 +135,12 @@ static void stored_close(sh_dataset *dataset)
 }
 
 static const sh_dataset_ops stored_ops = {
-    .read = stored_read, .touch = stored_touch, .fetch = stored_fetch, .close = stored_close};
+    .read = stored_read,
+    .read_target = stored_read_target,
+    .touch = stored_touch,
+    .fetch = stored_fetch,
+    .close = stored_close,
+};
 
 /* --- making --- */
 

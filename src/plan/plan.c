@@ -231,7 +231,9 @@ static sh_status time_reading(const planning *p, double *seconds)
     void *pixels;
     double least = INFINITY;
     float weight;
+    sh_order order;
     sh_status status;
+    sh_order_init(&order, p->bench->job.seed, 0, info->count[SH_SPLIT_TRAIN]);
     const size_t values = sh_dataset_elements(info);
     const size_t floats = values + info->outputs;
     SH_TRY(sh_block_new(&pixels, 2 * floats * sizeof(float), "two samples"));
@@ -239,7 +241,7 @@ static sh_status time_reading(const planning *p, double *seconds)
     for (int pass = 0; pass < READ_PASSES; pass++) {
         const uint64_t begun_ns = sh_clock_now_ns(sh_clock_system());
         for (uint32_t i = 0; i < count; i++)
-            SH_TRY_DONE(sh_pipeline_read_mixed(pipeline, 0, i, first, second, first + values,
+            SH_TRY_DONE(sh_pipeline_read_mixed(pipeline, &order, i, first, second, first + values,
                                                second + values, &weight));
         const uint64_t took_ns = sh_clock_now_ns(sh_clock_system()) - begun_ns;
         least = fmin(least, (double)took_ns * 1e-9 / count);

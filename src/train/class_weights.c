@@ -95,7 +95,7 @@ static sh_status count_samples(uint32_t *counts, const sh_dataset *dataset)
         return sh_fail_memory(sh_dataset_bytes(info), "a sample");
     for (uint32_t i = 0; i < info->count[SH_SPLIT_TRAIN]; i++) {
         int32_t class;
-        SH_TRY_DONE(sh_dataset_read(dataset, SH_SPLIT_TRAIN, i, sample, &class));
+        SH_TRY_DONE(sh_dataset_read_target(dataset, SH_SPLIT_TRAIN, i, sample, &class));
         counts[class]++;
     }
 done:

@@ -59,10 +59,10 @@ static float weight_of(const sh_stage *stage, const void *target)
     return stage->class_weights[class];
 }
 
-/* Reads sample `index` and what it is mixed with as number `i` of a grain. `*weight` is the factor
- * of its part of the loss. */
+/* Reads the sample at `position` and what it is mixed with as number `i` of a grain. `*weight` is
+ * the factor of its part of the loss. */
 static sh_status read_mixed(float *weight, const sh_stage *stage, uint32_t lane,
-                            sh_execution *execution, uint32_t index, uint32_t i)
+                            sh_execution *execution, uint32_t position, uint32_t i)
 {
     const sh_dataset_info *info = sh_pipeline_about(stage->pipeline);
     const size_t elements = sh_dataset_elements(info);
@@ -71,7 +71,7 @@ static sh_status read_mixed(float *weight, const sh_stage *stage, uint32_t lane,
     float *spare = stage->spare + lane * spare_floats(stage->pipeline);
     float *other_target = spare + elements, share;
     target += i * sh_target_bytes(info->target, info->outputs);
-    SH_TRY(sh_pipeline_read_mixed(stage->pipeline, stage->task.batch.epoch, index,
+    SH_TRY(sh_pipeline_read_mixed(stage->pipeline, &stage->task.order, position,
                                   values + i * elements, spare, target, other_target, &share));
     *weight = 1;
     if (info->target == SH_TARGET_LABELS || info->target == SH_TARGET_NUMBERS)
@@ -90,34 +90,37 @@ static sh_status read_mixed(float *weight, const sh_stage *stage, uint32_t lane,
     return SH_OK;
 }
 
-static sh_status read_plain(const sh_stage *stage, sh_execution *execution, sh_split split,
-                            uint32_t index, uint32_t i)
+static sh_status read_plain(const sh_stage *stage, sh_execution *execution, uint32_t position,
+                            uint32_t i)
 {
-    const sh_dataset_info *info = sh_pipeline_about(stage->pipeline);
+    const sh_pipeline *pipeline = stage->pipeline;
+    const sh_dataset_info *info = sh_pipeline_about(pipeline);
     float *values = sh_execution_input(execution, SH_MODEL_SAMPLES);
-    unsigned char *targets = sh_execution_input(execution, SH_MODEL_TARGETS);
-    return sh_pipeline_read(stage->pipeline, split, stage->task.batch.epoch, index,
-                            values + i * sh_dataset_elements(info),
-                            targets + i * sh_target_bytes(info->target, info->outputs));
+    unsigned char *target = sh_execution_input(execution, SH_MODEL_TARGETS);
+    values += i * sh_dataset_elements(info);
+    target += i * sh_target_bytes(info->target, info->outputs);
+    if (stage->task.mode != SH_MODEL_TRAIN)
+        return sh_pipeline_read(pipeline, SH_SPLIT_VALIDATION, 0, position, values, target);
+    return sh_pipeline_read_at(pipeline, &stage->task.order, position, values, target);
 }
 
 /* A training sample with its part of the loss and its keys. */
 static sh_status read_training(const sh_stage *stage, uint32_t lane, sh_execution *execution,
-                               uint32_t index, uint32_t i, float part)
+                               uint32_t position, uint32_t i, float part)
 {
     const sh_dataset_info *info = sh_pipeline_about(stage->pipeline);
     const unsigned char *targets = sh_execution_input(execution, SH_MODEL_TARGETS);
     float *weights = sh_execution_input(execution, SH_MODEL_LOSS_WEIGHTS), weight;
     uint32_t *keys = sh_execution_input(execution, SH_MODEL_KEYS);
     if (stage->spare != NULL) {
-        SH_TRY(read_mixed(&weight, stage, lane, execution, index, i));
+        SH_TRY(read_mixed(&weight, stage, lane, execution, position, i));
     } else {
-        SH_TRY(read_plain(stage, execution, SH_SPLIT_TRAIN, index, i));
+        SH_TRY(read_plain(stage, execution, position, i));
         weight = weight_of(stage, targets + i * sh_target_bytes(info->target, info->outputs));
     }
     weights[i] = part * weight;
-    sh_random random =
-        sh_random_for(stage->job->seed, SH_RANDOM_DROPOUT, stage->task.batch.epoch, index);
+    sh_random random = sh_random_for(stage->job->seed, SH_RANDOM_DROPOUT, stage->task.batch.epoch,
+                                     sh_order_key(&stage->task.order, position));
     keys[2 * i] = sh_random_next(&random);
     keys[2 * i + 1] = sh_random_next(&random);
     return SH_OK;
@@ -126,14 +129,10 @@ static sh_status read_training(const sh_stage *stage, uint32_t lane, sh_executio
 sh_status sh_samples_read(const sh_stage *stage, uint32_t lane, sh_execution *execution,
                           sh_range range, float weight)
 {
-    const sh_stage_task *task = &stage->task;
-    for (uint32_t i = 0; i < range.count; i++) {
-        const uint32_t position = range.first + i;
-        if (task->mode == SH_MODEL_TRAIN)
-            SH_TRY(read_training(stage, lane, execution, sh_order_at(&task->order, position), i,
-                                 weight));
+    for (uint32_t i = 0; i < range.count; i++)
+        if (stage->task.mode == SH_MODEL_TRAIN)
+            SH_TRY(read_training(stage, lane, execution, range.first + i, i, weight));
         else
-            SH_TRY(read_plain(stage, execution, SH_SPLIT_VALIDATION, position, i));
-    }
+            SH_TRY(read_plain(stage, execution, range.first + i, i));
     return SH_OK;
 }

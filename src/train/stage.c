@@ -56,6 +56,7 @@ void sh_stage_release(sh_stage *stage)
     free(stage->spans.bucket_of);
     free(stage->class_weights);
     free(stage->spare);
+    sh_class_index_free(stage->classes);
 }
 
 void sh_stage_aim_spans(sh_stage *stage)

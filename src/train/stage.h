@@ -74,6 +74,7 @@ typedef struct sh_stage {
     sh_schedule schedule;
     sh_strategy_state plain, *strategy; /* never NULL: `plain` where it needs nothing of its own */
     float *class_weights;               /* by class, or NULL; owned */
+    sh_class_index *classes;            /* of balanced sampling, or NULL; owned */
     float *spare;                       /* of samples that are mixed (samples.h), or NULL; owned */
     bool shared;                        /* the spans' totals lie apart from the own parts */
     const sh_part *part;                /* of the stage under way */

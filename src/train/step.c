@@ -130,6 +130,15 @@ void sh_step_count(sh_trainer *trainer, uint64_t from, uint32_t count, const sh_
     replica->phase = validate ? SH_PHASE_VALIDATION : SH_PHASE_FIRST;
 }
 
+/* The order of an epoch, as --sampling says. */
+static sh_order order_of(const sh_trainer *trainer, uint32_t epoch)
+{
+    sh_order order;
+    sh_order_init(&order, trainer->job.seed, epoch, trainer->stage.schedule.samples);
+    sh_order_balance(&order, trainer->stage.classes);
+    return order;
+}
+
 void sh_step_begin_batch(sh_trainer *trainer, uint64_t number)
 {
     sh_stage_task *task = &trainer->stage.task;
@@ -143,7 +152,7 @@ void sh_step_begin_batch(sh_trainer *trainer, uint64_t number)
     if (task->order_epoch == task->batch.epoch)
         return;
     task->order_epoch = task->batch.epoch;
-    sh_order_init(&task->order, trainer->job.seed, task->batch.epoch, schedule->samples);
+    task->order = order_of(trainer, task->batch.epoch);
 }
 
 /* Fetches the samples of this device's share of a batch from disk. */
@@ -164,9 +173,8 @@ static void want_step(sh_trainer *trainer, const sh_part *part, uint64_t step)
     const sh_schedule *schedule = &trainer->stage.schedule;
     if (step >= schedule->total_steps)
         return;
-    sh_order order;
     const sh_batch batch = sh_schedule_batch(schedule, step);
-    sh_order_init(&order, trainer->job.seed, batch.epoch, schedule->samples);
+    const sh_order order = order_of(trainer, batch.epoch);
     want_share(trainer, part, &batch, SH_SPLIT_TRAIN, &order);
 }
 

@@ -101,6 +101,19 @@ static sh_status weigh_classes(sh_stage *stage, const sh_dataset_info *info)
     return sh_class_weights_parse(&stage->class_weights, text, info->outputs);
 }
 
+/* What --sampling needs to know of the data. */
+static sh_status index_classes(sh_stage *stage)
+{
+    if (strcmp(stage->job->sampling, "balanced") != 0)
+        return SH_OK;
+    const sh_dataset_info *info = sh_pipeline_about(stage->pipeline);
+    if (info->target != SH_TARGET_CLASS) /* of the data, or by --task */
+        return sh_fail(SH_INVALID, "--sampling balanced: %s has no classes but targets for %s",
+                       info->name, sh_target_name(info->target));
+    return sh_fail_in(sh_class_index_new(&stage->classes, sh_pipeline_dataset(stage->pipeline)),
+                      "--sampling balanced");
+}
+
 sh_status sh_trainer_new(sh_trainer **trainer, const sh_trainer_options *options)
 {
     sh_status status;
@@ -136,6 +149,8 @@ sh_status sh_trainer_new(sh_trainer **trainer, const sh_trainer_options *options
     rates->clip_norm = (double)outer.clip_norm;
     SH_TRY_DONE(sh_stage_init(stage));
     SH_TRY_DONE(weigh_classes(stage, info));
+    if (!options->evaluate_only)
+        SH_TRY_DONE(index_classes(stage));
     SH_TRY_DONE(sh_rate_parse(&rates->rate, fresh->job.schedule, (double)fresh->job.warmup));
     SH_TRY_DONE(sh_rate_parse(&rates->outer, outer.schedule, (double)outer.warmup));
     SH_TRY_DONE(sh_stopwatch_init(

@@ -232,6 +232,30 @@ class Reading(harness.Case):
                 self.assertEqual(self.train(*job, "--devices", "3").summary["weights_hash"], alone["weights_hash"])
                 self.assertTrue(math.isfinite(alone["val_loss"]))
 
+    def test_balanced_sampling(self):
+        """Small classes are repeated; a joiner fetches the classes of all samples before it is ready."""
+        rows = []
+        for _ in range(400):
+            label = self.draw.choices((0, 1, 2), (90, 7, 3))[0]
+            rows.append(("%.3f" % self.draw.gauss(label, 1), "%.3f" % self.draw.gauss(-label, 1), "abc"[label]))
+        self.table("t.csv", rows, ("x", "y", "told"))
+        job = ("mlp:h8", "table:t.csv", "--lr", "0.05")
+        balanced = self.check_everywhere(*job, "--sampling", "balanced", "--augment", "noise:0.1,mixup:0.2")
+        plain = self.train(*job, "--batch-size", "16", "--seed", "3", "--epochs", "3").summary
+        self.assertNotEqual(balanced["weights_hash"], plain["weights_hash"])
+        self.assertEqual(balanced["steps"], plain["steps"])
+        self.assertGreater(balanced["train_loss"], plain["train_loss"])  # most of the samples are all of one class
+
+    def test_balanced_sampling_is_for_classes(self):
+        rows = [["%.3f" % self.draw.gauss(0, 1) for _ in range(3)] for _ in range(60)]
+        self.table("t.csv", rows, ("x", "y", "price"))
+        for task in ("regression", "reconstruction"):
+            refused = self.shoal("train", "autoencoder:2" if task == "reconstruction" else "mlp:h8", "table:t.csv",
+                                 "--task", task, "--sampling", "balanced", status=1)
+            self.assertIn("--sampling balanced: table has no classes but targets for " + task, refused.err)
+        refused = self.shoal("train", "lenet", "digits", "--sampling", "often", status=2)
+        self.assertIn("--sampling often: must be shuffle or balanced", refused.err)
+
     def test_balanced_classes(self):
         self.photos()
         job = ("lenet", "photos:photos", "--resize", "28", "--batch-size", "16", "--epochs", "2", "--class-weights",
