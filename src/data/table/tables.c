@@ -4,9 +4,9 @@
  *
  * The file is read twice. The first pass (column_survey.h) counts what each column holds; then it
  * is known what is made of each (table_plan.h). The second turns every field that is used into a
- * double: a number, days, or the number of a category. So no text is held, and a table takes 8
- * bytes of memory for each value that is used, about as much as its file. Doubles, since a time in
- * seconds or an amount does not fit into a float before its mean is taken away.
+ * double: a number, days, or the number of a category. Doubles, since a time in seconds or an
+ * amount does not fit into a float before its mean is taken away. They lie in a row_store.h, those
+ * of a large table in a file: a row takes some 50 bytes of memory, however many columns it has.
  *
  * Then rows are divided by the digest of all their fields, so that equal rows are in one split, the
  * treatments (treatment.h) are fitted to the training rows, and samples are made when they are
@@ -24,9 +24,11 @@
 #include "data/packed.h"
 #include "data/split.h"
 #include "data/table/notes.h"
+#include "data/table/row_store.h"
 #include "data/table/table_plan.h"
 
-#define KEY_BYTES 17 /* of a row's digest as text */
+#define KEY_BYTES 17              /* of a row's digest as text */
+#define GATHERED_BYTES (8u << 20) /* of columns that are gathered at a time, but one at least */
 #define VAL_SPLIT 0.2
 #define REVISION "table 1" /* of what is made of a file: other samples, another one */
 
@@ -36,10 +38,11 @@ typedef struct tables {
     sh_source base;
     char *path;
     sh_table_plan plan;
-    double **values;                          /* [input][row] */
-    double **targets;                         /* [target][row] */
-    uint64_t *lines;                          /* of each row */
-    row_key *keys;                            /* likewise, until it is divided */
+    sh_row_store *store;                      /* of each row: inputs, targets, its line */
+    size_t columns;                           /* of it */
+    int32_t **renumbered;                     /* [input]: as sh_treatment_fit; NULL for most */
+    row_key *keys;                            /* of each row, until they are divided */
+    sh_split_item *items;                     /* likewise */
     uint32_t *order[SH_SPLITS];               /* rows of each split */
     uint32_t rows, room;                      /* that have a target; that there is memory for */
     double *target_means, *target_deviations; /* of targets that are numbers */
@@ -52,69 +55,86 @@ static const tables *tables_of(const sh_source *source)
     return (const tables *)(const void *)source;
 }
 
-static void write_target(const tables *t, uint32_t row, void *target)
+static void write_target(const tables *t, const double *values, void *target)
 {
     float *numbers = target;
     if (t->plan.task == SH_TARGET_CLASS) {
-        const int32_t class = (int32_t)t->targets[0][row];
+        const int32_t class = (int32_t)values[0];
         memcpy(target, &class, sizeof class);
         return;
     }
     if (t->plan.task == SH_TARGET_SAMPLE)
         return;
-    for (uint32_t i = 0; i < t->plan.target_count; i++) {
-        const double value = t->targets[i][row];
+    for (uint32_t i = 0; i < t->plan.target_count; i++)
         numbers[i] = t->plan.task == SH_TARGET_LABELS
-                         ? (float)value
-                         : (float)((value - t->target_means[i]) / t->target_deviations[i]);
+                         ? (float)values[i]
+                         : (float)((values[i] - t->target_means[i]) / t->target_deviations[i]);
+}
+
+/* What an input is called behind its treatment: a category has another number there. */
+static double renumber(const tables *t, uint32_t input, double value)
+{
+    const int32_t *numbers = t->renumbered[input];
+    return numbers != NULL && value >= 0 ? numbers[(uint32_t)value] : value;
+}
+
+static sh_status write_inputs(const tables *t, const double *values, float *inputs)
+{
+    for (uint32_t i = 0; i < t->plan.input_count; i++) {
+        const sh_treatment *input = &t->plan.inputs[i];
+        if (!sh_treatment_apply(input, inputs, renumber(t, i, values[i])))
+            return sh_fail(SH_CORRUPT,
+                           "line %.0f: %g in the column '%s' lies too far from the others",
+                           values[t->columns - 1], values[i], input->name);
+        inputs += input->outputs;
     }
+    return SH_OK;
 }
 
 static sh_status tables_read(const sh_source *source, sh_split split, uint32_t index, void *sample,
                              void *target)
 {
     const tables *t = tables_of(source);
-    const uint32_t row = t->order[split][index];
-    float *inputs = sample;
-    for (uint32_t i = 0; i < t->plan.input_count; i++) {
-        const sh_treatment *input = &t->plan.inputs[i];
-        if (!sh_treatment_apply(input, inputs, t->values[i][row]))
-            return sh_fail(SH_CORRUPT,
-                           "line %" PRIu64 ": %g in the column '%s' lies too far from the others",
-                           t->lines[row], t->values[i][row], input->name);
-        inputs += input->outputs;
-    }
-    write_target(t, row, target);
-    return SH_OK;
+    double *values = malloc(t->columns * sizeof *values);
+    if (values == NULL)
+        return sh_fail_memory(t->columns * sizeof *values, "a row of a table");
+    sh_status status = sh_row_store_read(t->store, t->order[split][index], values);
+    if (status == SH_OK)
+        status = write_inputs(t, values, sample);
+    if (status == SH_OK)
+        write_target(t, values + t->plan.input_count, target);
+    free(values);
+    return status;
 }
 
 static void tables_name(const sh_source *source, sh_split split, uint32_t index, char *text,
                         size_t bytes)
 {
     const tables *t = tables_of(source);
-    snprintf(text, bytes, "line %" PRIu64, t->lines[t->order[split][index]]);
-}
-
-static void free_columns(double **columns, uint32_t count)
-{
-    for (uint32_t i = 0; columns != NULL && i < count; i++)
-        free(columns[i]);
-    free(columns);
+    const uint32_t row = t->order[split][index];
+    double *values = malloc(t->columns * sizeof *values);
+    if (values != NULL && sh_row_store_read(t->store, row, values) == SH_OK)
+        snprintf(text, bytes, "line %.0f", values[t->columns - 1]);
+    else
+        snprintf(text, bytes, "row %u", row);
+    free(values);
 }
 
 static void tables_close(sh_source *source)
 {
     tables *t = (tables *)(void *)source;
-    free_columns(t->values, t->plan.input_count);
-    free_columns(t->targets, t->plan.target_count);
+    sh_row_store_free(t->store);
+    for (uint32_t i = 0; t->renumbered != NULL && i < t->plan.input_count; i++)
+        free(t->renumbered[i]);
+    free(t->renumbered);
     sh_table_plan_release(&t->plan);
     json_decref(t->base.about);
     for (int split = 0; split < SH_SPLITS; split++)
         free(t->order[split]);
     free(t->target_means);
     free(t->target_deviations);
-    free(t->lines);
     free(t->keys);
+    free(t->items);
     free(t->path);
     free(t);
 }
@@ -127,30 +147,18 @@ static const sh_source_ops tables_ops = {
 
 /* --- the second pass --- */
 
-static sh_status make_columns(double ***columns, uint32_t count, uint32_t rows)
-{
-    *columns = calloc((size_t)count + 1, sizeof **columns);
-    if (*columns == NULL)
-        return sh_fail_memory(count * sizeof **columns, "the values of a table");
-    for (uint32_t i = 0; i < count; i++) {
-        (*columns)[i] = calloc(rows, sizeof ***columns);
-        if ((*columns)[i] == NULL)
-            return sh_fail_memory(rows * sizeof ***columns, "the values of a table");
-    }
-    return SH_OK;
-}
-
 static sh_status make_rows(tables *t, uint64_t rows)
 {
     if (rows > UINT32_MAX / 2)
         return sh_fail(SH_LIMIT, "%s: has more than %u rows", t->path, UINT32_MAX / 2);
     t->room = (uint32_t)rows;
-    t->lines = calloc(t->room, sizeof *t->lines);
+    t->columns = (size_t)t->plan.input_count + t->plan.target_count + 1;
     t->keys = calloc(t->room, sizeof *t->keys);
-    if (t->lines == NULL || t->keys == NULL)
-        return sh_fail_memory(t->room * (sizeof *t->lines + sizeof *t->keys), "rows of a table");
-    SH_TRY(make_columns(&t->values, t->plan.input_count, t->room));
-    return make_columns(&t->targets, t->plan.target_count, t->room);
+    t->items = calloc(t->room, sizeof *t->items);
+    t->renumbered = calloc((size_t)t->plan.input_count + 1, sizeof *t->renumbered);
+    if (t->keys == NULL || t->items == NULL || t->renumbered == NULL)
+        return sh_fail_memory(t->room * (sizeof *t->keys + sizeof *t->items), "rows of a table");
+    return sh_row_store_new(&t->store, t->columns, t->room);
 }
 
 static sh_status make_key(row_key key, const sh_csv_row *row)
@@ -182,27 +190,32 @@ static sh_status read_field(double *value, const sh_treatment *treatment, const 
                    row->line, reason, treatment->name);
 }
 
-static sh_status load_row(tables *t, const sh_csv_row *row)
+/* `values` has room for a row of the store. */
+static sh_status load_row(tables *t, const sh_csv_row *row, double *values)
 {
     bool missing = false;
+    double *targets = values + t->plan.input_count;
     for (uint32_t i = 0; i < t->plan.target_count; i++) {
-        double *value = &t->targets[i][t->rows];
-        SH_TRY(read_field(value, &t->plan.targets[i], row, true));
-        missing |= isnan(*value) || (t->plan.task == SH_TARGET_CLASS && *value < 0);
+        SH_TRY(read_field(&targets[i], &t->plan.targets[i], row, true));
+        missing |= isnan(targets[i]) || (t->plan.task == SH_TARGET_CLASS && targets[i] < 0);
     }
     if (missing)
         return SH_OK;
     for (uint32_t i = 0; i < t->plan.input_count; i++)
-        SH_TRY(read_field(&t->values[i][t->rows], &t->plan.inputs[i], row, false));
+        SH_TRY(read_field(&values[i], &t->plan.inputs[i], row, false));
+    values[t->columns - 1] = (double)row->line;
     SH_TRY(make_key(t->keys[t->rows], row));
-    t->lines[t->rows++] = row->line;
-    return SH_OK;
+    t->items[t->rows] = (sh_split_item){
+        .name = t->keys[t->rows],
+        .class = t->plan.task == SH_TARGET_CLASS ? (uint32_t)targets[0] : 0,
+    };
+    t->rows++;
+    return sh_row_store_add(t->store, values);
 }
 
-static sh_status load(tables *t, sh_csv *csv, const sh_survey *survey)
+static sh_status load_rows(tables *t, sh_csv *csv, const sh_survey *survey, double *values)
 {
     uint64_t rows = 0;
-    SH_TRY(make_rows(t, survey->rows));
     SH_TRY(sh_csv_rewind(csv));
     for (bool header = survey->header;; header = false) {
         const sh_csv_row *row;
@@ -213,11 +226,22 @@ static sh_status load(tables *t, sh_csv *csv, const sh_survey *survey)
             continue;
         if (rows++ == t->room || row->count != survey->count)
             return sh_fail(SH_CORRUPT, "%s: changed while it was read; try again", t->path);
-        SH_TRY(sh_fail_in(load_row(t, row), "%s", t->path));
+        SH_TRY(sh_fail_in(load_row(t, row, values), "%s", t->path));
     }
     if (t->rows == 0)
         return sh_fail(SH_FORMAT, "%s: no row has a target", t->path);
-    return SH_OK;
+    return sh_row_store_end(t->store);
+}
+
+static sh_status load(tables *t, sh_csv *csv, const sh_survey *survey)
+{
+    SH_TRY(make_rows(t, survey->rows));
+    double *values = calloc(t->columns, sizeof *values);
+    if (values == NULL)
+        return sh_fail_memory(t->columns * sizeof *values, "a row of a table");
+    const sh_status status = load_rows(t, csv, survey, values);
+    free(values);
+    return status;
 }
 
 /* --- training and validation --- */
@@ -225,61 +249,93 @@ static sh_status load(tables *t, sh_csv *csv, const sh_survey *survey)
 static sh_status divide(tables *t, double part)
 {
     const uint32_t classes = t->plan.task == SH_TARGET_CLASS ? t->plan.targets[0].words.count : 1;
-    sh_split_item *items = calloc(t->rows, sizeof *items);
-    if (items == NULL)
-        return sh_fail_memory(t->rows * sizeof *items, "the split of a table");
-    for (uint32_t i = 0; i < t->rows; i++)
-        items[i] = (sh_split_item){
-            .name = t->keys[i],
-            .class = t->plan.task == SH_TARGET_CLASS ? (uint32_t)t->targets[0][i] : 0,
-        };
+    sh_dataset_info *info = &t->base.info;
+    sh_split_item *items = t->items;
     sh_status status = sh_split_assign(items, t->rows, classes, part);
     if (status == SH_INVALID) { /* few rows, all on one side by chance, none of a class to spare */
         for (uint32_t i = 0; i < t->rows; i++)
             items[i].class = 0;
         status = sh_split_assign(items, t->rows, 1, part);
     }
-    SH_TRY_DONE(sh_fail_in(status, "%s", t->path));
-    for (int split = 0; split < SH_SPLITS; split++) {
-        t->order[split] = calloc(t->rows, sizeof *t->order[split]);
-        if (t->order[split] == NULL) {
-            status = sh_fail_memory(t->rows * sizeof *t->order[split], "the split of a table");
-            goto done;
-        }
-    }
-    for (uint32_t i = 0; i < t->rows; i++)
-        t->order[items[i].split][t->base.info.count[items[i].split]++] = i;
+    SH_TRY(sh_fail_in(status, "%s", t->path));
     free(t->keys);
     t->keys = NULL;
-done:
-    free(items);
-    return status;
+    for (uint32_t i = 0; i < t->rows; i++)
+        info->count[items[i].split]++;
+    for (int split = 0; split < SH_SPLITS; split++) {
+        uint32_t next = 0;
+        t->order[split] = calloc((size_t)info->count[split] + 1, sizeof *t->order[split]);
+        if (t->order[split] == NULL)
+            return sh_fail_memory(t->rows * sizeof *t->order[split], "the split of a table");
+        for (uint32_t i = 0; i < t->rows; i++)
+            if (items[i].split == (sh_split)split)
+                t->order[split][next++] = i;
+    }
+    free(t->items);
+    t->items = NULL;
+    return SH_OK;
 }
 
-/* The values of the training rows. */
-static void gather(double *training, const tables *t, const double *values)
+/* Several columns of the store at once, one behind the other. */
+typedef struct gathering {
+    const tables *t;
+    double *values; /* owned */
+    size_t first, count, most;
+} gathering;
+
+static sh_status gathering_init(gathering *g, const tables *t)
+{
+    const size_t column = t->rows * sizeof *g->values;
+    const size_t fits = GATHERED_BYTES / column, most = fits > 0 ? fits : 1;
+    *g = (gathering){.t = t, .most = most < t->columns ? most : t->columns};
+    g->values = malloc(g->most * column);
+    return g->values != NULL ? SH_OK : sh_fail_memory(g->most * column, "columns of a table");
+}
+
+/* Column `index`, of all rows; until the next call. Quick where they are asked for in order. */
+static sh_status gather(double **values, gathering *g, size_t index)
+{
+    if (index < g->first || index >= g->first + g->count) {
+        const size_t left = g->t->columns - index;
+        g->count = 0;
+        SH_TRY(
+            sh_row_store_columns(g->t->store, index, left < g->most ? left : g->most, g->values));
+        g->first = index;
+        g->count = left < g->most ? left : g->most;
+    }
+    *values = g->values + (index - g->first) * g->t->rows;
+    return SH_OK;
+}
+
+/* Moves the values of the training rows, which are in order, to the front. */
+static void keep_training(const tables *t, double *values)
 {
     for (uint32_t i = 0; i < t->base.info.count[SH_SPLIT_TRAIN]; i++)
-        training[i] = values[t->order[SH_SPLIT_TRAIN][i]];
+        values[i] = values[t->order[SH_SPLIT_TRAIN][i]];
 }
 
-static sh_status fit_inputs(tables *t, double *training, json_t *notes)
+/* Fits an input; how many of its values are missing. */
+static sh_status fit_input(tables *t, uint32_t index, double *values, uint32_t *missing)
 {
-    const uint32_t count = t->base.info.count[SH_SPLIT_TRAIN];
+    *missing = 0;
+    for (uint32_t row = 0; row < t->rows; row++)
+        *missing += isnan(values[row]) ? 1 : 0;
+    keep_training(t, values);
+    return sh_fail_in(sh_treatment_fit(&t->plan.inputs[index], &t->renumbered[index], values,
+                                       t->base.info.count[SH_SPLIT_TRAIN]),
+                      "%s", t->path);
+}
+
+static sh_status fit_inputs(tables *t, gathering *g, json_t *notes)
+{
     sh_names constant = {0}, filled = {0};
     uint64_t width = 0;
     for (uint32_t i = 0; i < t->plan.input_count; i++) {
-        sh_treatment *input = &t->plan.inputs[i];
-        int32_t *renumbered;
-        gather(training, t, t->values[i]);
-        SH_TRY(sh_fail_in(sh_treatment_fit(input, &renumbered, training, count), "%s", t->path));
-        for (uint32_t row = 0; renumbered != NULL && row < t->rows; row++)
-            if (t->values[i][row] >= 0)
-                t->values[i][row] = renumbered[(uint32_t)t->values[i][row]];
-        free(renumbered);
-        uint32_t missing = 0;
-        for (uint32_t row = 0; row < t->rows; row++)
-            missing += isnan(t->values[i][row]) ? 1 : 0;
+        const sh_treatment *input = &t->plan.inputs[i];
+        uint32_t missing;
+        double *values;
+        SH_TRY(gather(&values, g, i));
+        SH_TRY(fit_input(t, i, values, &missing));
         if (input->outputs == 0)
             sh_names_add(&constant, "%s", input->name);
         else if (missing > 0)
@@ -303,7 +359,7 @@ static sh_status fit_inputs(tables *t, double *training, json_t *notes)
     return SH_OK;
 }
 
-static sh_status fit_targets(tables *t, double *training)
+static sh_status fit_targets(tables *t, gathering *g)
 {
     const uint32_t targets = t->plan.target_count, count = t->base.info.count[SH_SPLIT_TRAIN];
     t->target_means = calloc((size_t)targets + 1, sizeof *t->target_means);
@@ -311,7 +367,9 @@ static sh_status fit_targets(tables *t, double *training)
     if (t->target_means == NULL || t->target_deviations == NULL)
         return sh_fail_memory(2 * targets * sizeof *t->target_means, "the targets of a table");
     for (uint32_t i = 0; i < targets && t->plan.task == SH_TARGET_NUMBERS; i++) {
-        gather(training, t, t->targets[i]);
+        double *training;
+        SH_TRY(gather(&training, g, t->plan.input_count + i));
+        keep_training(t, training);
         if (!sh_treatment_moments(&t->target_means[i], &t->target_deviations[i], training, count))
             return sh_fail(SH_FORMAT, "%s: the numbers of the target '%s' lie too far apart",
                            t->path, t->plan.targets[i].name);
@@ -327,16 +385,18 @@ static sh_status fit_targets(tables *t, double *training)
 /* --- the description --- */
 
 /* Classes that only one split has. */
-static sh_status note_classes(const tables *t, json_t *notes)
+static sh_status note_classes(const tables *t, gathering *g, json_t *notes)
 {
     const sh_lexicon *classes = &t->plan.targets[0].words;
     sh_names alone = {0};
+    double *numbers;
+    SH_TRY(gather(&numbers, g, t->plan.input_count));
     uint8_t *seen = calloc(classes->count, 1);
     if (seen == NULL)
         return sh_fail_memory(classes->count, "the classes of a table");
     for (int split = 0; split < SH_SPLITS; split++)
         for (uint32_t i = 0; i < t->base.info.count[split]; i++)
-            seen[(uint32_t)t->targets[0][t->order[split][i]]] |= (uint8_t)(1u << split);
+            seen[(uint32_t)numbers[t->order[split][i]]] |= (uint8_t)(1u << split);
     for (uint32_t i = 0; i < classes->count; i++)
         if (seen[i] == 1 || seen[i] == 2)
             sh_names_add(&alone, "%s (%s)", classes->texts[i],
@@ -380,17 +440,16 @@ static sh_status describe(tables *t)
 static sh_status complete(tables *t, uint64_t all_rows, json_t *notes)
 {
     sh_dataset_info *info = &t->base.info;
-    double *training = calloc(t->rows, sizeof *training);
-    if (training == NULL)
-        return sh_fail_memory(t->rows * sizeof *training, "the training rows of a table");
+    gathering g;
     sh_status status;
+    SH_TRY(gathering_init(&g, t));
     if (t->rows < all_rows)
         SH_TRY_DONE(
             sh_notes_add(notes, "rows without a target, left out: %" PRIu64, all_rows - t->rows));
-    SH_TRY_DONE(fit_inputs(t, training, notes));
-    SH_TRY_DONE(fit_targets(t, training));
+    SH_TRY_DONE(fit_inputs(t, &g, notes));
+    SH_TRY_DONE(fit_targets(t, &g));
     if (t->plan.task == SH_TARGET_CLASS)
-        SH_TRY_DONE(note_classes(t, notes));
+        SH_TRY_DONE(note_classes(t, &g, notes));
     info->name = "table";
     info->channels = info->height = 1;
     info->element = SH_ELEMENT_FLOAT;
@@ -400,7 +459,7 @@ static sh_status complete(tables *t, uint64_t all_rows, json_t *notes)
                                                        : t->plan.target_count;
     status = describe(t);
 done:
-    free(training);
+    free(g.values);
     return status;
 }
 
