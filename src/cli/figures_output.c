@@ -117,7 +117,7 @@ static json_int_t count_at(const json_t *matrix, size_t target, size_t answer)
 static int print_matrix(const json_t *classes, const json_t *matrix)
 {
     const size_t count = json_array_size(matrix);
-    char columns[MATRIX_MOST + 3] = "><", numbers[MATRIX_MOST][8];
+    char columns[MATRIX_MOST + 3] = "><", numbers[MATRIX_MOST][24];
     const char *heads[MATRIX_MOST + 2] = {"", ""};
     for (size_t k = 0; k < count; k++) {
         columns[k + 2] = '>';
