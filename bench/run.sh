@@ -17,7 +17,8 @@ set -euo pipefail
 cd "$root"
 export LC_ALL=C
 
-all=(train_vs_pytorch layer_peaks chain_error memory size first_step plan_accuracy sum_cost monitor_cost)
+all=(train_vs_pytorch layer_peaks chain_error memory size first_step plan_accuracy sum_cost monitor_cost
+    own_data)
 chosen=()
 output=no
 install=yes
@@ -53,10 +54,12 @@ install_peer() {
         -o Dpkg::Use-Pty=0 install --no-install-recommends python3-torch >build/bench-install.log 2>&1
 }
 
-# The newest PyTorch of PyPI, for the benchmark that trains beside it: some GB with what it depends on.
+# The newest PyTorch of PyPI, torchvision and scikit-learn, for the benchmarks that train beside them: some GB with
+# what they depend on.
 install_newest() {
     python3 -m venv build/bench-pytorch &&
-        build/bench-pytorch/bin/pip install --disable-pip-version-check --quiet --upgrade torch numpy
+        build/bench-pytorch/bin/pip install --disable-pip-version-check --quiet --upgrade torch numpy \
+            torchvision scikit-learn
 }
 
 mkdir -p build
@@ -64,7 +67,7 @@ if [ $install = yes ]; then
     scripts/install-dependencies.sh build
     command -v python3 >/dev/null || die "python3 is missing: apt-get install python3"
     install_peer || say "PyTorch could not be installed: figures come without the peer"
-    if [[ " ${chosen[*]} " == *" train_vs_pytorch "* ]] && ! install_newest >build/bench-pytorch.log 2>&1; then
+    if [[ " ${chosen[*]} " =~ \ (train_vs_pytorch|own_data)\  ]] && ! install_newest >build/bench-pytorch.log 2>&1; then
         say "PyPI's PyTorch could not be installed (build/bench-pytorch.log): figures come beside Debian's alone"
     fi
 fi
