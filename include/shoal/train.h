@@ -124,7 +124,7 @@ SHOAL_API void sh_summary_release(sh_summary *summary);
  * calls has to say. */
 typedef struct sh_train_options {
     sh_job job;
-    sh_job_given given; /* matters with `resume` only */
+    sh_job_given given; /* matters with `resume`, and with the model "auto", which fills the rest */
 #define SH_DEVICE_OPTION(kind, member, ...) SH_OPTION_TYPE_##kind member;
 #include "shoal/options.def"
     const char *program; /* what local devices run; NULL: this program */

@@ -109,7 +109,7 @@ static void print_start(const train_values *given)
         sh_console_note("strategy    %s%s%s", job->strategy,
                         asked->servers != NULL ? ", servers " : "",
                         asked->servers != NULL ? asked->servers : "");
-    if (asked->resume == NULL) {
+    if (asked->resume == NULL && strcmp(job->model, "auto") != 0) {
         const uint32_t batch = local ? job->batch_size / job->workers : job->batch_size;
         const uint64_t grains = (batch + (uint64_t)job->grain - 1) / job->grain;
         sh_console_note("batch       %s a %s", sh_quantity_count(&a, job->batch_size, "sample"),

@@ -5,11 +5,12 @@
 #include <math.h>
 #include <string.h>
 
-#define MAGIC "shoalset"
 #define MAGIC_BYTES 8
 #define VERSION 1
 #define ALIGNMENT 4096 /* of the samples: pages */
 #define FINGERPRINT (SH_DIGEST_TEXT - 1)
+
+static const char magic[MAGIC_BYTES] = {'s', 'h', 'o', 'a', 'l', 's', 'e', 't'};
 
 static uint64_t samples_of(const sh_dataset_info *info)
 {
@@ -62,7 +63,7 @@ void sh_packed_encode(uint8_t bytes[SH_PACKED_ABOUT_AT], const sh_packed_head *h
 {
     const sh_dataset_info *info = &head->info;
     uint8_t *at = bytes;
-    memcpy(at, MAGIC, MAGIC_BYTES);
+    memcpy(at, magic, MAGIC_BYTES);
     at += MAGIC_BYTES;
     put(&at, VERSION, 4);
     put(&at, head->samples_at, 4);
@@ -110,8 +111,9 @@ sh_status sh_packed_decode(sh_packed_head *head, const uint8_t bytes[SH_PACKED_A
     const uint8_t *at = bytes;
     sh_packed_head fresh = {0}, expected;
     sh_dataset_info *info = &fresh.info;
-    if (memcmp(at, MAGIC, MAGIC_BYTES) != 0)
-        return sh_fail(SH_FORMAT, "is no packed set: it does not begin with '%s'", MAGIC);
+    if (memcmp(at, magic, MAGIC_BYTES) != 0)
+        return sh_fail(SH_FORMAT, "is no packed set: it does not begin with '%.*s'", MAGIC_BYTES,
+                       magic);
     at += MAGIC_BYTES;
     const uint32_t version = (uint32_t)take(&at, 4);
     if (version != VERSION)

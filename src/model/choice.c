@@ -8,7 +8,7 @@
  *     sides below 8                              mlp likewise
  *     audio                                      dscnn:s, dscnn:m from MANY samples on
  *     grey images with sides from 16 to 32       lenet
- *     sides up to 40, or one below 16            resnet:20, resnet:8 below FEW samples
+ *     sides up to 96, or one below 16            resnet:20, resnet:8 below FEW samples
  *     other images                               mobilenetv2:0.5, resnet18 from MANY samples on
  *
  * Few samples want a small network, which overfits less; the large ones take a small device long.
@@ -26,7 +26,8 @@
 #define LEAST_STEPS 4
 #define LENET_LEAST 16
 #define LENET_MOST 32
-#define SMALL_SIDE 40  /* where a network for CIFAR sees all of an object */
+#define SMALL_SIDE                                                                                 \
+    96 /* up to which a network for CIFAR is fast enough; it learns from few photos */
 #define LARGE_LEAST 16 /* of images for networks that halve them five times */
 
 static bool is_kind(const char *kind, const char *name)

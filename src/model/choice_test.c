@@ -42,10 +42,12 @@ static void data_get_their_model(void **state)
         {"photos", {1, 40, 40, 10, SH_TARGET_CLASS}, 2000, "resnet:20 for"},
         {"photos", {3, 100, 12, 10, SH_TARGET_CLASS}, 2000, "resnet:20 for"},
         {"photos",
-         {3, 64, 96, 5, SH_TARGET_CLASS},
+         {3, 64, 97, 5, SH_TARGET_CLASS},
          3000,
-         "mobilenetv2:0.5 for 3000 samples of 96x64 pixels and 3 channels"},
-        {"photos", {3, 64, 64, 5, SH_TARGET_LABELS}, 20000, "resnet18 for"},
+         "mobilenetv2:0.5 for 3000 samples of 97x64 pixels and 3 channels"},
+        {"photos", {3, 96, 97, 5, SH_TARGET_LABELS}, 20000, "resnet18 for"},
+        {"photos", {3, 64, 64, 5, SH_TARGET_CLASS}, 325, "resnet:8 for"},
+        {"photos", {3, 96, 96, 5, SH_TARGET_CLASS}, 20000, "resnet:20 for"},
         {"mnist",
          {1, 28, 28, 784, SH_TARGET_SAMPLE},
          54000,
@@ -66,7 +68,7 @@ static void what_is_chosen_fits(void **state)
 {
     (void)state;
     static const char *const kinds[] = {"table", "series", "audio", "photos", "npy", "text"};
-    static const size_t sides[] = {1, 3, 4, 7, 8, 15, 16, 33, 40, 41, 100}, channels[] = {1, 3, 6};
+    static const size_t sides[] = {1, 3, 4, 7, 8, 15, 16, 33, 96, 97, 128}, channels[] = {1, 3, 6};
     static const uint32_t samples[] = {1, 499, 1999, 19999, 20000, UINT32_MAX};
     const size_t count = sizeof sides / sizeof *sides;
     for (size_t i = 0; i < count * count * 3 * 6; i++) {

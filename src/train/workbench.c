@@ -7,27 +7,41 @@
 
 #include "base/host.h"
 
-static sh_status open_data(sh_workbench *bench, const sh_workbench_data *data)
+/* The model, and how it is trained, where the job leaves them to us. */
+static sh_status choose(sh_workbench *bench, const sh_dataset_info *found,
+                        const sh_job_given *given)
 {
-    const sh_job *job = &bench->job;
-    sh_pipeline_options options = sh_job_pipeline(job);
-    if (data == NULL)
-        return sh_pipeline_open(&bench->pipeline, job->data, &options);
-    if (data->dataset != NULL)
-        return sh_pipeline_adopt(&bench->pipeline, data->dataset, &options);
-    options.read.on_progress = data->on_packing;
-    options.read.context = data->context;
-    return sh_pipeline_open(&bench->pipeline, data->spec != NULL ? data->spec : job->data,
-                            &options);
+    sh_job *job = &bench->job;
+    sh_dataset_info info = *found;
+    if (strcmp(job->model, SH_MODEL_AUTO) != 0)
+        return SH_OK;
+    if (job->resize != 0)
+        info.height = info.width = job->resize;
+    const sh_problem problem = sh_lanes_problem(&info);
+    sh_model_choose(&bench->choice, &problem, info.name, info.count[SH_SPLIT_TRAIN]);
+    snprintf(job->model, sizeof job->model, "%s", bench->choice.spec);
+    return sh_recipe_choose(&bench->recipe, job, given, &info);
 }
 
-static void choose_model(sh_workbench *bench, const sh_problem *problem)
+static sh_status open_data(sh_workbench *bench, const sh_workbench_data *data)
 {
-    const sh_dataset_info *info = sh_pipeline_about(bench->pipeline);
-    if (strcmp(bench->job.model, SH_MODEL_AUTO) != 0)
-        return;
-    sh_model_choose(&bench->choice, problem, info->name, info->count[SH_SPLIT_TRAIN]);
-    snprintf(bench->job.model, sizeof bench->job.model, "%s", bench->choice.spec);
+    const sh_workbench_data none = {0}, *from = data == NULL ? &none : data;
+    sh_pipeline_options options = sh_job_pipeline(&bench->job);
+    sh_dataset *dataset = from->dataset;
+    if (dataset == NULL) {
+        options.read.on_progress = from->on_packing;
+        options.read.context = from->context;
+        SH_TRY(sh_pipeline_check(&options));
+        SH_TRY(sh_dataset_open(&dataset, from->spec != NULL ? from->spec : bench->job.data,
+                               &options.read));
+    }
+    const sh_status status = choose(bench, sh_dataset_about(dataset), from->given);
+    if (status != SH_OK) {
+        sh_dataset_close(dataset);
+        return status;
+    }
+    options = sh_job_pipeline(&bench->job);
+    return sh_pipeline_adopt(&bench->pipeline, dataset, &options);
 }
 
 sh_status sh_workbench_open(sh_workbench **bench, const sh_job *job, const sh_workbench_data *data)
@@ -44,7 +58,6 @@ sh_status sh_workbench_open(sh_workbench **bench, const sh_job *job, const sh_wo
     const sh_dataset_info *info = sh_pipeline_about(fresh->pipeline);
     const sh_problem problem = sh_lanes_problem(info);
     fresh->scale = sh_scale_of(fresh->pipeline);
-    choose_model(fresh, &problem);
     SH_TRY_DONE(sh_replica_new(&fresh->replica, &fresh->job, &problem));
     *bench = fresh;
     return SH_OK;

@@ -15,11 +15,13 @@
 #include "model/choice.h"
 #include "train/figures.h"
 #include "train/flip.h"
+#include "train/recipe.h"
 #include "train/trainer.h"
 
 typedef struct sh_workbench {
     sh_job job;
-    sh_model_choice choice; /* "" where the job names its model */
+    sh_model_choice choice; /* "" where the job names its model, and so is the */
+    sh_recipe recipe;       /* how it is trained */
     sh_pipeline *pipeline;
     const sh_kernels *kernels;
     sh_replica *replica;
@@ -41,6 +43,8 @@ typedef struct sh_workbench {
 typedef struct sh_workbench_data {
     sh_dataset *dataset; /* taken over (owned), also on failure; NULL: */
     const char *spec;    /* what this names; NULL: what the job names */
+    const sh_job_given
+        *given; /* what of the job is no default, for SH_MODEL_AUTO; NULL: what differs */
 
     /* Samples that are made into a packed set, so far and in all; on the calling thread. */
     void (*on_packing)(void *context, uint64_t packed, uint64_t samples);
@@ -49,8 +53,8 @@ typedef struct sh_workbench_data {
 
 /*
  * Opens the data and makes a replica as the job begins. `data` may be NULL. The job is complete
- * (sh_job_complete); where its model is SH_MODEL_AUTO, the bench's job has the one that was chosen,
- * and `choice` says why.
+ * (sh_job_complete); where its model is SH_MODEL_AUTO, the bench's job has the one that was chosen
+ * and a recipe for it; `choice` and `recipe` say what and why.
  */
 sh_status sh_workbench_open(sh_workbench **bench, const sh_job *job,
                             const sh_workbench_data *data) SHOAL_CHECKED;

@@ -329,7 +329,7 @@ class Train(harness.Case):
         summary = result.summary
         self.assertEqual(list(summary), (
             "model data parameters epochs steps samples train_seconds samples_per_second train_loss val_loss "
-            "val_accuracy weights_hash peak_rss_bytes planned_bytes devices redone_steps views run "
+            "val_accuracy val_mae weights_hash peak_rss_bytes planned_bytes devices redone_steps views run "
             "status wire best last_file stopped_early"
         ).split())
         self.assertEqual((summary["model"], summary["data"]), (MODEL, DATA))

@@ -190,7 +190,7 @@ static size_t count_separators(const uint8_t *text, size_t bytes, uint32_t count
             continue;
         }
         for (size_t k = 0; k + 1 < SEPARATORS; k++)
-            counts[k] += text[i] == separators[k];
+            counts[k] += text[i] == (uint8_t)separators[k];
         if (text[i] == ' ') {
             counts[SEPARATORS - 1] += !blank;
             blank = true;

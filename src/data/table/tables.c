@@ -12,6 +12,7 @@
  * treatments (treatment.h) are fitted to the training rows, and samples are made when they are
  * asked for. The file is hashed before and after, so that all is of one content.
  */
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -416,6 +417,7 @@ static sh_status describe(tables *t)
     for (uint32_t i = 0; classes != NULL && i < classes->count; i++)
         failed |= json_array_append_new(names, json_string(classes->texts[i])) != 0;
     for (uint32_t i = 0; i < t->plan.target_count; i++) {
+        assert(t->plan.targets != NULL);
         const char *name = t->plan.targets[i].name;
         if (t->plan.task == SH_TARGET_LABELS)
             failed |= json_array_append_new(names, json_string(name)) != 0;

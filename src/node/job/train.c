@@ -391,7 +391,9 @@ static sh_status open_new(training *t, char note[SH_MESSAGE_BYTES])
     sh_safetensors *file;
     sh_job job = t->options->job;
     sh_status status = SH_OK;
-    const sh_workbench_data data = {.on_packing = on_packing, .context = t};
+    sh_job_given given = t->options->given;
+    const sh_workbench_data data = {.on_packing = on_packing, .context = t, .given = &given};
+    given.batch_size = given.batch_size || t->options->batch_per_device != 0;
     job.pretrained[0] = note[0] = '\0';
     if (t->options->pretrained == NULL) {
         SH_TRY(sh_workbench_open(&t->bench, &job, &data));
@@ -423,6 +425,10 @@ static sh_status prepare(training *t)
         observe(t, &(sh_event){.kind = SH_EVENT_NOTE, .text = note});
     if (t->bench->choice.why[0] != '\0') {
         snprintf(note, sizeof note, "chosen      %s", t->bench->choice.why);
+        observe(t, &(sh_event){.kind = SH_EVENT_NOTE, .text = note});
+    }
+    if (t->bench->recipe.text[0] != '\0') {
+        snprintf(note, sizeof note, "            %s", t->bench->recipe.text);
         observe(t, &(sh_event){.kind = SH_EVENT_NOTE, .text = note});
     }
     SH_TRY(sh_company_choose_servers(&company->serving, options, &t->bench->job));
