@@ -69,6 +69,8 @@ set(CPACK_COMPONENT_PROGRAM_DESCRIPTION "trains one neural network on many small
  enabled.")
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME ${library_package})
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libs)
+# Readers of data load these when they are first used.
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_RECOMMENDS "libjpeg62-turbo, libspng0, libwebp7, libsndfile1, libcsv3")
 set(CPACK_COMPONENT_LIBRARY_DESCRIPTION "distributed training on small computers: the library
  What the program shoal is made of, for other programs.")
 set(CPACK_DEBIAN_HEADERS_PACKAGE_NAME libshoal-dev)

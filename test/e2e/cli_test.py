@@ -318,9 +318,9 @@ class Train(harness.Case):
             summary["val_loss"], 100 * summary["val_accuracy"]))
         best = summary["best"]
         self.assertEqual(out[6], "best        epoch 1, val_loss %.4f" % best["value"])
-        self.assertEqual(out[7], "weights     " + summary["weights_hash"])
-        self.assertEqual(out[10:12], ["file        %s (epoch 1)" % best["file"],
-                                      "measure it  shoal eval %s %s --weights %s" % (MODEL, DATA, best["file"])])
+        self.assertRegex(out[7], r"^its worth   accuracy [\d.]+ %, top 5 [\d.]+ %, balanced [\d.]+ %, mean F1 [\d.]+ %$")
+        self.assertEqual(out[8], "weights     " + summary["weights_hash"])
+        self.assertEqual(out[11:13], ["best model  %s (epoch 1)" % best["file"], "measure it  shoal eval here"])
         self.assertEqual(out[-2].split(), "device grains samples CPU s peak MB sent MB received MB".split())
         self.assertEqual(len(out[-1]), len(out[-2]))
 
@@ -330,7 +330,7 @@ class Train(harness.Case):
         self.assertEqual(list(summary), (
             "model data parameters epochs steps samples train_seconds samples_per_second train_loss val_loss "
             "val_accuracy val_mae weights_hash peak_rss_bytes planned_bytes devices redone_steps views run "
-            "status wire best last_file stopped_early"
+            "status wire best last_file stopped_early metrics"
         ).split())
         self.assertEqual((summary["model"], summary["data"]), (MODEL, DATA))
         self.assertEqual((summary["parameters"], summary["steps"], summary["samples"]), (12730, 5, 160))
