@@ -65,8 +65,9 @@ typedef struct sh_event {
     double samples_per_second;  /* of late */
     double loss, accuracy;      /* training: mean over the epoch so far; accuracy is 0 .. 1 */
     double val_loss, val_accuracy;
-    bool numbers;        /* numbers are predicted: these count instead, the accuracies are NaN */
-    double mae, val_mae; /* mean absolute errors */
+    bool numbers;         /* numbers are predicted: these count instead, the accuracies are NaN */
+    double mae, val_mae;  /* mean absolute errors */
+    double lr, step_loss; /* with lr_find: of this step alone */
 } sh_event;
 
 typedef void sh_observer(void *context, const sh_event *event);

@@ -8,6 +8,7 @@
 #include "cli/console.h"
 #include "cli/event_stream.h"
 #include "cli/json_file.h"
+#include "cli/lr_finder.h"
 #include "cli/profile_output.h"
 #include "cli/progress.h"
 #include "cli/signals.h"
@@ -27,6 +28,7 @@ typedef struct train_session {
     sh_event_stream events;
     bool output_lost;
     char run[SH_RUN_BYTES]; /* "": there is none yet */
+    sh_lr_finder finder;    /* of --lr-find */
 } train_session;
 
 #define FIELD(member) offsetof(train_values, member)
@@ -146,6 +148,9 @@ static void observe(void *context, const sh_event *event)
     }
     if (event->kind == SH_EVENT_RUN)
         snprintf(session->run, sizeof session->run, "%s", event->text);
+    if (event->kind == SH_EVENT_STEP && session->given->options.lr_find &&
+        sh_lr_finder_add(&session->finder, event->lr, event->step_loss))
+        sh_stop_request(session->given->options.stop);
     sh_event_stream_write(&session->events, event);
     sh_progress_show(&session->progress, event);
 }
@@ -177,6 +182,24 @@ static int conclude(const train_session *session, sh_status status, const sh_sum
     if (given->options.profile != SH_PROFILE_OFF)
         sh_profile_output_print(&summary->profile, stderr);
     return code;
+}
+
+/* What a range test has found. It ends by itself when the loss diverges, which may be a loss that
+ * is no number any more. */
+static int conclude_test(train_session *session, sh_status status)
+{
+    const train_values *given = session->given;
+    sh_lr_finder *finder = &session->finder;
+    char path[SH_RUN_BYTES + 16];
+    if (status == SH_NUMERIC && finder->count > 0)
+        finder->diverged = true;
+    else if (status != SH_OK && !(status == SH_STOPPED && finder->diverged))
+        return status == SH_STOPPED ? sh_signals_exit() : sh_console_fail("%s", sh_message());
+    if (!given->quiet && !sh_json_is_output(given->json))
+        sh_lr_finder_print(finder, sh_console_width(1) - 10, stdout);
+    snprintf(path, sizeof path, "%s/lr-find.json", session->run);
+    const int code = sh_command_write_json(path, sh_lr_finder_json(finder), SH_EXIT_DONE);
+    return sh_command_write_json(given->json, sh_lr_finder_json(finder), code);
 }
 
 /* However the training ended, as far as it came; false where it cannot be written. */
@@ -246,7 +269,7 @@ static int run(const sh_arguments *arguments, void *values)
     sh_signals_release();
     sh_progress_end(&session.progress);
     sh_event_stream_close(&session.events);
-    code = conclude(&session, status, &summary);
+    code = asked->lr_find ? conclude_test(&session, status) : conclude(&session, status, &summary);
     if (!write_trace(&session) && code == SH_EXIT_DONE)
         code = SH_EXIT_FAILURE;
     sh_summary_release(&summary);
@@ -276,7 +299,10 @@ const sh_command sh_train_command = {
         "                                    momentum stays as it is\n"
         "cosine and one-cycle follow the job's end: moving it when resuming (--epochs, --steps) "
         "moves the\nlearning rates of the steps that are left. Usual learning rates: sgd 0.01 "
-        "to 0.1, rmsprop 0.001\nto 0.01, adam and adamw 0.001.\n"
+        "to 0.1, rmsprop 0.001\nto 0.01, adam and adamw 0.001. --lr-find tries 100, draws the "
+        "loss,\n"
+        "suggests the rate where it falls most steeply, and writes all to lr-find.json in the "
+        "run.\n"
         "\naugmentation (--augment), names with commas; images:\n"
         "  resized-crop[:MIN]                a part of MIN (0.08) to 1 of the area, enlarged\n"
         "  vflip  flip  crop[:N]             upside down, mirrored, moved by up to N (4) pixels\n"

@@ -222,6 +222,18 @@ static double one_cycle_factor(const sh_rate *rate, const sh_schedule *schedule,
     return anneal(1, end, (at - peak) / (last - peak));
 }
 
+static sh_status parse_range_test(sh_rate *rate, reader *in)
+{
+    return read_parameter(&rate->number[0], in, "SPAN", 1, 1e15, NAN, "1 or more");
+}
+
+static double range_test_factor(const sh_rate *rate, const sh_schedule *schedule, uint64_t step)
+{
+    const double last = (double)schedule->total_steps - 1;
+    const double left = last > 0 ? 1 - (double)step / last : 0;
+    return sh_real_exp(-sh_real_log(rate->number[0]) * left);
+}
+
 static const sh_rate_form forms[] = {
     {"constant", "constant", "constant", false, NULL, NULL},
     {"step", "step:EPOCHS[,GAMMA]", "step:30,0.1", false, parse_step, step_factor},
@@ -232,6 +244,7 @@ static const sh_rate_form forms[] = {
     {"cosine", "cosine[:FLOOR]", "cosine:0.01", true, parse_cosine, cosine_factor},
     {"one-cycle", "one-cycle[:PEAK[,DIV[,FINAL_DIV]]]", "one-cycle:0.3,25,1e4", true,
      parse_one_cycle, one_cycle_factor},
+    {"range-test", "range-test:SPAN", "range-test:1e8", true, parse_range_test, range_test_factor},
 };
 
 #define FORMS (sizeof forms / sizeof *forms)
@@ -240,7 +253,7 @@ sh_status sh_rate_parse(sh_rate *rate, const char *schedule, double warmup)
 {
     const size_t length = strcspn(schedule, ":");
     const sh_rate_form *form = NULL;
-    char all[256] = "";
+    char all[320] = "";
     for (size_t i = 0; i < FORMS; i++) {
         const size_t used = strlen(all);
         if (strlen(forms[i].name) == length && memcmp(forms[i].name, schedule, length) == 0)
@@ -274,6 +287,11 @@ double sh_rate_at(const sh_rate *rate, double lr, const sh_schedule *schedule, u
     const double warmth = (double)step + 1 < warm_steps ? ((double)step + 1) / warm_steps : 1;
     const sh_rate_form *form = rate->form;
     return lr * (form->factor == NULL ? 1 : form->factor(rate, schedule, step)) * warmth;
+}
+
+bool sh_rate_is_test(const sh_rate *rate)
+{
+    return rate->form->factor == range_test_factor;
 }
 
 bool sh_rate_follows_end(const sh_rate *rate)

@@ -21,8 +21,11 @@
  *                                            PEAK (0.3) of all steps, then down to --lr / DIV /
  *                                            FINAL_DIV (1e4), both along cosines
  *
- * They are PyTorch's StepLR, MultiStepLR, ExponentialLR, CosineAnnealingLR and OneCycleLR (two
- * phases; the momentum is not cycled). GAMMA is above 0 and at most 1.
+ *     range-test:SPAN                        up from --lr / SPAN to --lr, by the same factor from
+ *                                            step to step; nothing is validated (--lr-find)
+ *
+ * All but the last are PyTorch's StepLR, MultiStepLR, ExponentialLR, CosineAnnealingLR and
+ * OneCycleLR (two phases; the momentum is not cycled). GAMMA is above 0 and at most 1.
  *
  * Warm-up multiplies the scheduled rate by (s + 1) / W in step s = 0, 1, ... of the first W =
  * epochs * steps an epoch: linear, from almost nothing to the rate that is scheduled.
@@ -55,6 +58,9 @@ sh_status sh_rate_parse(sh_rate *rate, const char *schedule, double warmup) SHOA
 
 /* The learning rate of step number `step` of the job, from 0: between 0 and `lr`. */
 double sh_rate_at(const sh_rate *rate, double lr, const sh_schedule *schedule, uint64_t step);
+
+/* Whether the steps only measure rates, so that nothing is to be validated. */
+bool sh_rate_is_test(const sh_rate *rate);
 
 /* Whether it depends on where the job ends: then moving the end moves all rates. */
 bool sh_rate_follows_end(const sh_rate *rate);

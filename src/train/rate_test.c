@@ -163,6 +163,28 @@ static void some_follow_the_end(void **state)
     }
 }
 
+/* Smith's range test: the same factor from step to step, from --lr / SPAN to --lr. */
+static void a_range_test_rises_evenly(void **state)
+{
+    (void)state;
+    sh_rate rate, other;
+    const sh_schedule schedule = {.epoch_steps = 7, .total_steps = 100};
+    assert_ok(sh_rate_parse(&rate, "range-test:1e8", 0));
+    assert_ok(sh_rate_parse(&other, "cosine", 0));
+    assert_true(sh_rate_is_test(&rate));
+    assert_false(sh_rate_is_test(&other));
+    for (uint64_t step = 0; step < 100; step++) {
+        const double wanted = 10 * pow(1e8, (double)step / 99 - 1);
+        const double found = sh_rate_at(&rate, 10, &schedule, step);
+        assert_true(fabs(found / wanted - 1) < 1e-12);
+    }
+    assert_true(sh_rate_at(&rate, 10, &schedule, 99) == 10);
+    const sh_schedule one = {.epoch_steps = 7, .total_steps = 1};
+    assert_true(sh_rate_at(&rate, 10, &one, 0) == 10);
+    assert_fails(sh_rate_parse(&rate, "range-test:0.5", 0), SH_INVALID,
+                 "--schedule range-test:0.5: SPAN must be 1 or more; write range-test:SPAN");
+}
+
 static void bad_texts_are_refused(void **state)
 {
     (void)state;
@@ -242,6 +264,7 @@ int main(void)
         cmocka_unit_test(warm_up_is_linear),
         cmocka_unit_test(a_rate_is_between_nothing_and_the_option),
         cmocka_unit_test(some_follow_the_end),
+        cmocka_unit_test(a_range_test_rises_evenly),
         cmocka_unit_test(bad_texts_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

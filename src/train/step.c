@@ -126,7 +126,8 @@ void sh_step_count(sh_trainer *trainer, uint64_t from, uint32_t count, const sh_
     replica->epoch.score += totals->score;
     replica->steps = from + count;
     const bool validate =
-        replica->steps % schedule->epoch_steps == 0 || replica->steps >= schedule->total_steps;
+        !sh_rate_is_test(&trainer->rates.rate) &&
+        (replica->steps % schedule->epoch_steps == 0 || replica->steps >= schedule->total_steps);
     replica->phase = validate ? SH_PHASE_VALIDATION : SH_PHASE_FIRST;
 }
 

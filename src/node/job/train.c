@@ -23,6 +23,7 @@
 #include "node/job/changes.h"
 #include "node/job/company.h"
 #include "node/job/kept.h"
+#include "node/job/rate_trial.h"
 #include "node/job/resume.h"
 #include "node/record/scalars.h"
 #include "store/checkpoint.h"
@@ -74,6 +75,7 @@ sh_status sh_train_options_complete(sh_train_options *options)
 {
     sh_strategy strategy;
     sh_cadence cadence;
+    SH_TRY(sh_rate_trial_begin(options));
     SH_TRY(sh_company_check(options));
     SH_TRY(sh_cadence_parse(&cadence, options->checkpoint_every));
     const bool apart =
@@ -122,6 +124,8 @@ static sh_status save(training *t)
 {
     const sh_replica *replica = t->bench->replica;
     sh_status status = SH_OK;
+    if (t->options->lr_find)
+        return SH_OK;
     pthread_mutex_lock(&t->saving);
     if (!t->company->may_be_killed || !t->is_saved ||
         !sh_position_same(t->saved, sh_replica_position(replica)))
@@ -138,6 +142,8 @@ static sh_status save(training *t)
 static sh_status checkpoint(training *t)
 {
     char path[SH_PATH_BYTES];
+    if (t->options->lr_find)
+        return SH_OK;
     SH_TRY(save(t));
     sh_cadence_restart(&t->cadence, sh_clock_now_ns(sh_clock_system()), t->bench->replica->steps);
     SH_TRY(sh_path_join(path, sh_run_checkpoints(t->run), SH_CHECKPOINT_LAST));
@@ -260,6 +266,7 @@ static sh_status on_step(void *context, const sh_progress_report *report)
     event.samples_per_second = recent_rate(t, sh_schedule_batch(report->schedule, 0).samples.count);
     count_samples(t);
     t->summary->train_loss = event.loss;
+    sh_rate_trial_measure(&event, t->options, report);
     note_failure(t, sh_scalars_step(&t->scalars, date(), report, event.samples_per_second));
     sh_run_journal_step(t->journal, report);
     note_trouble(t);
