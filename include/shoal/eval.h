@@ -48,13 +48,19 @@ typedef struct sh_eval_result {
     /* All figures as JSON: those of each class or target, the confusion matrix. The members are
      * those of metrics.json in a run's folder. Owned. */
     char *metrics;
-    char *worst; /* the samples with the largest losses as CSV; NULL where none were asked for.
-                    Owned */
+    char *worst;    /* the samples with the largest losses as CSV; NULL where none were asked for.
+                       Owned */
+    char *pictures; /* JSON of some of these, with pictures, for sh_eval_page; likewise. Owned */
 } sh_eval_result;
 
 SHOAL_API sh_status sh_eval(const sh_eval_options *options, sh_eval_result *result) SHOAL_CHECKED;
 
 SHOAL_API void sh_eval_result_release(sh_eval_result *result);
+
+/* A page of the samples in `pictures` (sh_eval_result), which asks for nothing from outside.
+ * `*html` is owned: free() it. SH_FORMAT where it is no JSON object. */
+SHOAL_API sh_status sh_eval_page(char **html, const char *pictures,
+                                 const char *title) SHOAL_CHECKED;
 
 #ifdef __cplusplus
 }

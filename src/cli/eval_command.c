@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/quantity.h"
@@ -26,7 +28,7 @@ static const sh_option options[] = {
      .help = "print a table of the classes and which are taken for which",
      .offset = FIELD(confusion)},
     {SH_OPTION_TEXT, .name = "errors", .value = "FILE",
-     .help = "write the samples with the largest losses to FILE as CSV ('-': print them)",
+     .help = "samples with the largest losses as CSV ('-': print), in FILE.html as pictures",
      .offset = FIELD(errors)},
     {SH_OPTION_U32, .name = "most", .value = "N",
      .help = "samples that --errors writes at most (default 1000)", .offset = FIELD(most), .min = 1,
@@ -82,6 +84,23 @@ static json_t *result_json(const sh_eval_result *result, json_t *figures)
     return json;
 }
 
+/* The samples with the largest losses: as a page where the file's name ends so, else as CSV. */
+static sh_status write_errors(const char *path, const sh_eval_result *result)
+{
+    static const char end[] = ".html";
+    char title[SH_MODEL_BYTES + SH_DATA_BYTES + 8], *html;
+    const size_t length = strlen(path);
+    if (length < sizeof end || strcmp(path + length - (sizeof end - 1), end) != 0)
+        return sh_result_file_write("--errors", path, result->worst);
+    snprintf(title, sizeof title, "%s on %s", result->model, result->data);
+    sh_status status = sh_eval_page(&html, result->pictures, title);
+    if (status != SH_OK)
+        return status;
+    status = sh_result_file_write("--errors", path, html);
+    free(html);
+    return status;
+}
+
 static int show(const eval_values *given, const sh_eval_result *result)
 {
     int code = SH_EXIT_DONE;
@@ -97,7 +116,7 @@ static int show(const eval_values *given, const sh_eval_result *result)
     if (prints && given->confusion)
         code = sh_figures_print_classes(figures);
     if (code == SH_EXIT_DONE && given->errors != NULL &&
-        sh_result_file_write("--errors", given->errors, result->worst) != SH_OK)
+        write_errors(given->errors, result) != SH_OK)
         code = sh_console_fail("%s", sh_message());
     return sh_command_write_json(given->json, result_json(result, figures), code);
 }
@@ -154,6 +173,7 @@ const sh_command sh_eval_command = {
         "\nexamples:\n"
         "  shoal eval runs/RUN --confusion\n"
         "  shoal eval runs/RUN photos:NEW --errors worst.csv\n"
+        "  shoal eval runs/RUN --errors worst.html\n"
         "  shoal eval lenet mnist:DIR --weights lenet.safetensors --normalize imagenet\n",
     .options = options,
     .values_bytes = sizeof(eval_values),

@@ -278,26 +278,12 @@ sh_status sh_data_page(char **html, const char *json, const char *title)
 {
     static const sh_page_part parts[] = {
         {"title", write_title}, {"found", write_found}, {"samples", write_samples}, {NULL, NULL}};
-    char *fresh = NULL;
-    size_t bytes = 0;
     json_t *found = json_loads(json, 0, NULL);
-    sh_status status;
     if (!json_is_object(found)) {
         json_decref(found);
         return sh_fail(SH_FORMAT, "what was found in the data is no JSON object");
     }
-    FILE *file = open_memstream(&fresh, &bytes);
-    if (file == NULL)
-        SH_TRY_DONE(sh_fail_memory(bytes, "a page"));
-    status = sh_page_fill(file, "data.html", parts, &(data_page){found, title});
-    const bool failed = ferror(file) != 0;
-    if ((fclose(file) != 0 || failed) && status == SH_OK)
-        status = sh_fail_memory(bytes, "a page");
-    if (status == SH_OK)
-        *html = fresh;
-    else
-        free(fresh);
-done:
+    const sh_status status = sh_page_text(html, "data.html", parts, &(data_page){found, title});
     json_decref(found);
     return status;
 }

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "report/learning.h"
+
 #define ROWS_MAX 200 /* of epochs and views: more is nobody's reading */
 
 /* ---- subjects -------------------------------------------------------------------------------- */
@@ -15,22 +17,11 @@ static double denied(double throttled, double used)
     return throttled / (throttled + used);
 }
 
-sh_status sh_subject_init(sh_subject *subject, const char *path)
+static sh_status judge(sh_verdict *verdict, const sh_run_digest *digest)
 {
-    sh_run_digest *digest;
-    json_t *quality;
-    SH_TRY(sh_quality_read(&quality, path));
-    const sh_status status = sh_run_digest_new(&digest, path);
-    if (status != SH_OK) {
-        json_decref(quality);
-        return status;
-    }
     sh_verdict_device *witnesses = calloc(digest->device_count + 1, sizeof *witnesses);
-    if (witnesses == NULL) {
-        json_decref(quality);
-        sh_run_digest_free(digest);
+    if (witnesses == NULL)
         return sh_fail_memory(digest->device_count * sizeof *witnesses, "a verdict");
-    }
     for (size_t i = 0; i < digest->device_count; i++) {
         const sh_digest_device *device = &digest->devices[i];
         const sh_digest_figure *figures = device->figures;
@@ -61,19 +52,34 @@ sh_status sh_subject_init(sh_subject *subject, const char *path)
                          figures[SH_FIGURE_network_busy_seconds].total,
         };
     }
-    sh_verdict_make(&subject->verdict, witnesses, digest->device_count);
-    subject->digest = digest;
-    subject->quality = quality;
+    sh_verdict_make(verdict, witnesses, digest->device_count);
     free(witnesses);
     return SH_OK;
+}
+
+sh_status sh_subject_init(sh_subject *subject, const char *path)
+{
+    sh_subject fresh = {.digest = NULL};
+    sh_status status;
+    SH_TRY_DONE(sh_quality_read(&fresh.quality, path));
+    SH_TRY_DONE(sh_worst_read(&fresh.worst, path));
+    SH_TRY_DONE(sh_run_digest_new(&fresh.digest, path));
+    SH_TRY_DONE(judge(&fresh.verdict, fresh.digest));
+    SH_TRY_DONE(sh_learning_rates(fresh.digest, path));
+    *subject = fresh;
+    return SH_OK;
+done:
+    sh_subject_release(&fresh);
+    return status;
 }
 
 void sh_subject_release(sh_subject *subject)
 {
     sh_run_digest_free(subject->digest);
     json_decref(subject->quality);
+    json_decref(subject->worst);
     subject->digest = NULL;
-    subject->quality = NULL;
+    subject->quality = subject->worst = NULL;
 }
 
 double sh_subject_total(const sh_subject *subject, sh_figure figure)
@@ -271,6 +277,7 @@ void sh_findings_details(sh_sheet *sheet, const sh_subject *subjects, size_t cou
         const sh_run_digest *digest = subjects[i].digest;
         sh_sheet_heading(sheet, 2, count > 1 ? digest->name : "Details");
         sh_quality_write(sheet, subjects[i].quality);
+        sh_worst_write(sheet, subjects[i].worst);
         add_devices(sheet, digest);
         add_split(sheet, digest);
         add_best(sheet, digest);

@@ -16,11 +16,13 @@
 #include "report/run_digest.h"
 #include "report/sheet.h"
 #include "report/verdict.h"
+#include "report/worst.h"
 
 typedef struct sh_subject {
     sh_run_digest *digest; /* owned */
     sh_verdict verdict;
     json_t *quality; /* owned; NULL where the run has none (report/quality.h) */
+    json_t *worst;   /* owned; NULL where the run has none (report/worst.h) */
 } sh_subject;
 
 /* Reads a run and judges it: release the subject. Failures are those of sh_run_digest_new and of

@@ -34,7 +34,9 @@ static sh_status fill_one(FILE *file, const char *name, const sh_page_part *part
 {
     while (parts->name != NULL && strcmp(parts->name, name) != 0)
         parts++;
-    return parts->name != NULL ? parts->write(file, context) : write_asset(file, name);
+    if (parts->name == NULL)
+        return write_asset(file, name);
+    return parts->write != NULL ? parts->write(file, context) : SH_OK;
 }
 
 sh_status sh_page_fill(FILE *file, const char *template, const sh_page_part *parts,
@@ -62,6 +64,25 @@ sh_status sh_page_fill(FILE *file, const char *template, const sh_page_part *par
     fputs(rest, file);
 done:
     free(text);
+    return status;
+}
+
+sh_status sh_page_text(char **html, const char *template, const sh_page_part *parts,
+                       const void *context)
+{
+    char *fresh = NULL;
+    size_t bytes = 0;
+    FILE *file = open_memstream(&fresh, &bytes);
+    if (file == NULL)
+        return sh_fail_memory(bytes, "a page");
+    sh_status status = sh_page_fill(file, template, parts, context);
+    const bool failed = ferror(file) != 0;
+    if ((fclose(file) != 0 || failed) && status == SH_OK)
+        status = sh_fail_memory(bytes, "a page");
+    if (status == SH_OK)
+        *html = fresh;
+    else
+        free(fresh);
     return status;
 }
 

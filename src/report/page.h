@@ -25,7 +25,7 @@ typedef struct sh_asset {
 /* Generated; one without a name ends it. */
 extern const sh_asset sh_assets[];
 
-/* What stands for "{{name}}" in a template. */
+/* What stands for "{{name}}" in a template; nothing where `write` is NULL. */
 typedef struct sh_page_part {
     const char *name;
     sh_status (*write)(FILE *file, const void *context);
@@ -34,6 +34,10 @@ typedef struct sh_page_part {
 /* Writes the asset `template`; in place of "{{name}}" the part of this name, else the asset, else
  * nothing. A part without a name ends `parts`. SH_NO_MEMORY, and as the parts fail. */
 sh_status sh_page_fill(FILE *file, const char *template, const sh_page_part *parts,
+                       const void *context) SHOAL_CHECKED;
+
+/* The same as text: `*html` is owned: free(). */
+sh_status sh_page_text(char **html, const char *template, const sh_page_part *parts,
                        const void *context) SHOAL_CHECKED;
 
 /* At least one subject. SH_NO_MEMORY; that the file failed shows in ferror(file). */

@@ -116,6 +116,8 @@
     ['Loss against time', '', course('seconds', 'loss', 'val_loss', plain)],
     ['Accuracy against steps', '', course('step', 'accuracy', 'val_accuracy', percent)],
     ['Accuracy against time', '', course('seconds', 'accuracy', 'val_accuracy', percent)],
+    ['Learning rate', 'as scheduled', () => ({axis: 'step', text: plain, zero: true, marks: runs.length === 1,
+      sets: runs.map((run, i) => line(run.name, run.points.step, run.points.learning_rate, i))})],
     ['Throughput', 'samples a second', () => ({axis: 'seconds', text: value => scaled(value, '/s'), zero: true,
       marks: runs.length === 1, sets: runs.map((run, i) => line(run.name, run.points.seconds,
         run.points.samples_per_second, i))})],

@@ -13,12 +13,17 @@
 
 sh_status sh_quality_read(json_t **quality, const char *folder)
 {
+    return sh_quality_file(quality, folder, SH_QUALITY_FILE);
+}
+
+sh_status sh_quality_file(json_t **quality, const char *folder, const char *name)
+{
     char path[SH_PATH_BYTES], *text;
     size_t bytes;
     *quality = NULL;
     if (!sh_folder_exists(folder))
         return SH_OK;
-    SH_TRY(sh_path_join(path, folder, SH_QUALITY_FILE));
+    SH_TRY(sh_path_join(path, folder, name));
     const sh_status status = sh_file_read(&text, &bytes, path, FILE_MOST);
     if (status == SH_NOT_FOUND)
         return SH_OK;

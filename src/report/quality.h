@@ -24,6 +24,9 @@
  * JSON. */
 sh_status sh_quality_read(json_t **quality, const char *folder) SHOAL_CHECKED;
 
+/* The same of another JSON file in the folder. */
+sh_status sh_quality_file(json_t **json, const char *folder, const char *name) SHOAL_CHECKED;
+
 /* Tables of the classes, the confusion matrix where it is small enough to be read, and targets.
  * What is missing or of another type is left out. NULL writes nothing. */
 void sh_quality_write(sh_sheet *sheet, const json_t *quality);

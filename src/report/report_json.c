@@ -111,8 +111,14 @@ static json_t *verdict_json(writer *w, const sh_verdict *verdict)
 
 static json_t *run_json(writer *w, const sh_verdict *verdict, const json_t *quality)
 {
-    static const char *const points[] = {
-        "step", "seconds", "loss", "loss_least", "loss_most", "accuracy", "samples_per_second"};
+    static const char *const points[] = {"step",
+                                         "seconds",
+                                         "loss",
+                                         "loss_least",
+                                         "loss_most",
+                                         "accuracy",
+                                         "samples_per_second",
+                                         "learning_rate"};
     static const char *const epochs[] = {"epoch",    "step",     "seconds",     "loss",
                                          "accuracy", "val_loss", "val_accuracy"};
     enum { POINTS = sizeof points / sizeof *points, EPOCHS = sizeof epochs / sizeof *epochs };

@@ -12,8 +12,8 @@ static void writes_what_a_page_can_hold(void **state)
 {
     (void)state;
     static const char name[] = "</script>\"\\& \xc3\xa4";
-    sh_digest_point points[] = {{1, 0.25, 2.3456789, 1, NAN, INFINITY, 123456789.4},
-                                {2, 1e-7, 3, 1, 1, 1, -0.5}};
+    sh_digest_point points[] = {{1, 0.25, 2.3456789, 1, NAN, INFINITY, 123456789.4, 0.01},
+                                {2, 1e-7, 3, 1, 1, 1, -0.5, NAN}};
     sh_run_digest digest = {.job = "{}", .points = points, .point_count = 2};
     snprintf(digest.name, sizeof digest.name, "%s", name);
     const sh_subject subject = {.digest = &digest};
@@ -31,6 +31,7 @@ static void writes_what_a_page_can_hold(void **state)
     assert_non_null(strstr(text, "\"seconds\":[0.25,1e-7],\"loss\":[2.3457,3],"));
     assert_non_null(strstr(text, "\"loss_most\":[null,1],\"accuracy\":[null,1]"));
     assert_non_null(strstr(text, "\"samples_per_second\":[123456789.4,-0.5]"));
+    assert_non_null(strstr(text, "\"learning_rate\":[0.01,null]"));
     json_decref(root);
     free(text);
 }

@@ -94,6 +94,7 @@ static void take_run(run_reader *reader, const sh_query *row)
     digest->parameters = (uint64_t)sh_query_integer(row, 3);
     digest->steps_planned = (uint64_t)sh_query_integer(row, 4);
     take_text(digest->weights_hash, row, 5);
+    digest->epoch_steps = (uint64_t)sh_query_integer(row, 6);
 }
 
 static void take_session(run_reader *reader, const sh_query *row)
@@ -155,7 +156,7 @@ static sh_status read_steps(run_reader *reader)
     if (digest->points == NULL)
         return sh_fail_memory(digest->point_count * sizeof *digest->points, "a digest");
     for (size_t i = 0; i < digest->point_count; i++)
-        digest->points[i] = (sh_digest_point){NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+        digest->points[i] = (sh_digest_point){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
     if (digest->point_count == 0)
         return SH_OK;
     const long long first = (long long)reader->first_step;
@@ -516,8 +517,9 @@ sh_status sh_run_digest_new(sh_run_digest **digest, const char *path)
     sh_arena_init(&reader.digest->arena);
     name_run(reader.digest, file);
     SH_TRY_DONE(sh_database_open(&reader.database, file, sh_schema_run(), SH_DATABASE_READ));
-    SH_TRY_DONE(each(&reader, "SELECT model, data, job, parameters, steps, weights_hash FROM run",
-                     take_run));
+    SH_TRY_DONE(each(
+        &reader, "SELECT model, data, job, parameters, steps, weights_hash, epoch_steps FROM run",
+        take_run));
     if (reader.digest->job == NULL)
         SH_TRY_DONE(sh_fail(SH_NOT_FOUND, "%s: no run has begun in it", file));
     SH_TRY_DONE(MAKE_ROOM(&reader, reader.sessions, "SELECT count(*) FROM sessions"));

@@ -58,6 +58,7 @@ static inline double sh_step_split_computing(const double split[SH_STEP_SPLIT_CO
 typedef struct sh_digest_point {
     double step, seconds; /* the last of the part */
     double loss, loss_least, loss_most, accuracy, samples_per_second;
+    double learning_rate; /* of the step; NaN until sh_learning_rates (report/learning.h) */
 } sh_digest_point;
 
 typedef struct sh_digest_figure {
@@ -99,7 +100,7 @@ typedef struct sh_run_digest {
     char weights_hash[SH_DIGEST_TEXT_BYTES]; /* empty: not complete */
     char version[SH_DIGEST_TEXT_BYTES];
     const char *job; /* JSON, as it was written */
-    uint64_t parameters, steps, steps_planned, samples, redone;
+    uint64_t parameters, steps, steps_planned, epoch_steps, samples, redone;
     uint32_t sessions;
     double seconds, samples_per_second;
     sh_digest_point *points;

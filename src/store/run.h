@@ -30,6 +30,7 @@
 #define SH_RUN_SUMMARY "summary.json"
 #define SH_RUN_FIGURES "metrics.json" /* of the best weights (node/record/assessment.h) */
 #define SH_RUN_WORST "worst.csv"      /* the samples with the largest losses, likewise */
+#define SH_RUN_PICTURES "worst.json"  /* of some of them (node/record/worst_pictures.h) */
 #define SH_RUN_DATABASE "run.db"      /* store/schema.h; with "-wal" and "-shm" while it is open */
 #define SH_RUN_LOCK "lock"
 #define SH_RUN_TOKEN "token" /* the job's join token while it runs, for its owner alone */

@@ -36,6 +36,7 @@ sh_status sh_appraisal_write(char **metrics, const sh_appraisal *asked)
     *asked->measure = NULL;
     SH_TRY(status);
     SH_TRY_DONE(write_text(asked->run, SH_RUN_WORST, found.worst));
+    SH_TRY_DONE(write_text(asked->run, SH_RUN_PICTURES, found.pictures));
     SH_TRY_DONE(write_text(asked->run, SH_RUN_FIGURES, found.metrics));
     *metrics = found.metrics;
     found.metrics = NULL;
@@ -46,9 +47,9 @@ done:
 
 void sh_appraisal_forget(const sh_run *run)
 {
-    static const char *const names[] = {SH_RUN_FIGURES, SH_RUN_WORST};
+    static const char *const names[] = {SH_RUN_FIGURES, SH_RUN_WORST, SH_RUN_PICTURES};
     char path[SH_PATH_BYTES];
-    for (int i = 0; i < 2; i++)
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (sh_run_path(run, names[i], path) == SH_OK)
             (void)unlink(path);
 }

@@ -2,7 +2,7 @@
 /*
  * What a run's folder says at the end of what its weights are worth: what `shoal eval RUN` would
  * print, as metrics.json (node/record/assessment.h), and the samples with the largest losses as
- * worst.csv.
+ * worst.csv, some of them with pictures as worst.json.
  *
  *     const sh_appraisal asked = {.bench = bench, .measure = &measure, .run = run};
  *     SH_TRY(sh_appraisal_write(&metrics, &asked));

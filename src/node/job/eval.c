@@ -134,6 +134,7 @@ sh_status sh_eval(const sh_eval_options *options, sh_eval_result *result)
     SH_TRY_DONE(sh_measure_run(measure, bench, &found));
     fresh.metrics = found.metrics;
     fresh.worst = found.worst;
+    fresh.pictures = found.pictures;
     fresh.seconds = (double)(sh_clock_now_ns(sh_clock_system()) - start_ns) * 1e-9;
     snprintf(fresh.model, sizeof fresh.model, "%s", job.model);
     snprintf(fresh.data, sizeof fresh.data, "%s", job.data);
@@ -158,5 +159,6 @@ void sh_eval_result_release(sh_eval_result *result)
 {
     free(result->metrics);
     free(result->worst);
-    result->metrics = result->worst = NULL;
+    free(result->pictures);
+    result->metrics = result->worst = result->pictures = NULL;
 }

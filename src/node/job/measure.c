@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "node/record/assessment.h"
+#include "node/record/worst_pictures.h"
 
 struct sh_measure {
     pthread_mutex_t lock; /* guards the metrics */
@@ -73,7 +73,11 @@ static sh_status write_figures(sh_measured *found, const sh_measure *measure,
     json_decref(json);
     if (found->metrics == NULL)
         return sh_fail_memory(sizeof(json_t), "the figures of a model");
-    return measure->worst == 0 ? SH_OK : sh_assessment_worst(&found->worst, &assessment);
+    if (measure->worst == 0)
+        return SH_OK;
+    SH_TRY(sh_assessment_worst(&found->worst, &assessment));
+    return sh_worst_pictures_text(&found->pictures, &assessment,
+                                  sh_pipeline_dataset(bench->pipeline));
 }
 
 sh_status sh_measure_run(sh_measure *measure, sh_workbench *bench, sh_measured *found)
@@ -96,5 +100,6 @@ void sh_measured_release(sh_measured *found)
 {
     free(found->metrics);
     free(found->worst);
-    found->metrics = found->worst = NULL;
+    free(found->pictures);
+    found->metrics = found->worst = found->pictures = NULL;
 }

@@ -19,8 +19,9 @@ typedef struct sh_measure sh_measure;
 typedef struct sh_measured {
     uint64_t samples;
     sh_figures figures;
-    char *metrics; /* JSON (node/record/assessment.h); owned */
-    char *worst;   /* CSV; NULL where none were asked for; owned */
+    char *metrics;  /* JSON (node/record/assessment.h); owned */
+    char *worst;    /* CSV; NULL where none were asked for; owned */
+    char *pictures; /* JSON (node/record/worst_pictures.h); likewise */
 } sh_measured;
 
 /* `*measure` is owned. `worst`: samples with the largest losses to keep. SH_NO_MEMORY. */

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The samples with the largest losses, with pictures, as worst.json in a run's folder keeps them:
+ * they can be looked at after the data have gone.
+ *
+ *     json_t *json;
+ *     SH_TRY(sh_worst_pictures_json(&json, &assessment, dataset));
+ *
+ *     {"split": "validation",
+ *      "samples": [{"index": 17, "target": "rose", "answer": "tulip", "probability": 0.93,
+ *                   "loss": 4.1, "picture": {...}}]}                    data/thumbnail.h
+ *
+ * The largest loss comes first, at most SH_WORST_PICTURES samples. "answer" and "target" are texts
+ * (sh_examples_target), null where samples are their own targets; "probability" is that of the
+ * answer, null where targets are no classes.
+ *
+ * Threads: caller locks the metrics.
+ */
+#ifndef SHOAL_NODE_WORST_PICTURES_H
+#define SHOAL_NODE_WORST_PICTURES_H
+
+#include "node/record/assessment.h"
+
+#define SH_WORST_PICTURES 24
+
+/* `dataset` is the one whose samples were measured. `*json` is owned: json_decref(). Fails as
+ * sh_dataset_read does, and with SH_NO_MEMORY. */
+sh_status sh_worst_pictures_json(json_t **json, const sh_assessment *all,
+                                 const sh_dataset *dataset) SHOAL_CHECKED;
+
+/* The same as text: owned, free(). */
+sh_status sh_worst_pictures_text(char **text, const sh_assessment *all,
+                                 const sh_dataset *dataset) SHOAL_CHECKED;
+
+#endif
