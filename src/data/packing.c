@@ -33,6 +33,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/team.h"
+#include "base/utf8.h"
 #include "data/extent.h"
 #include "data/packed_head.h"
 
@@ -41,6 +42,7 @@
 #define PASS_BYTES (1u << 20)  /* read at a time when all is summed */
 #define DAMAGE_BYTES 256       /* of what is said of a damaged sample */
 #define NAMED_MOST 8           /* damaged samples that the message names */
+#define NOTED_MOST 100         /* that the description names */
 #define REDUCED "without damaged samples"
 #define STALE_S 86400 /* after which what was interrupted is given up */
 
@@ -223,11 +225,54 @@ static sh_status close_up(const packing *p, uint64_t at, size_t bytes)
     return status;
 }
 
+/* Moves bytes to where they belong; both places may overlap. */
+static sh_status move(const packing *p, uint64_t from, uint64_t to, uint64_t bytes)
+{
+    uint8_t room[4096];
+    for (uint64_t done = 0; from != to && done < bytes;) {
+        const size_t count = bytes - done < sizeof room ? (size_t)(bytes - done) : sizeof room;
+        const uint64_t at = to < from ? done : bytes - done - count;
+        SH_TRY(sh_extent_read_all(p->fd, from + at, room, count));
+        SH_TRY(sh_extent_write(p->fd, to + at, room, count));
+        done += count;
+    }
+    return SH_OK;
+}
+
+/* Adds what is left out to the notes of the description, which becomes longer. */
+static sh_status name_damage(packing *p)
+{
+    char line[DAMAGE_BYTES + 32], clean[DAMAGE_BYTES];
+    json_t *about = json_loads(p->about, 0, NULL), *notes = json_object_get(about, "notes");
+    bool failed = about == NULL;
+    if (notes == NULL) {
+        notes = json_array();
+        failed |= json_object_set_new(about, "notes", notes) != 0;
+    }
+    for (size_t i = 0; i < p->damage_count && i < NOTED_MOST && !failed; i++) {
+        snprintf(line, sizeof line, "left out, damaged: %s",
+                 sh_utf8_clean(clean, sizeof clean, p->damages[i].text));
+        failed |= json_array_append_new(notes, json_string(line)) != 0;
+    }
+    if (p->damage_count > NOTED_MOST) {
+        snprintf(line, sizeof line, "left out, damaged: %zu more", p->damage_count - NOTED_MOST);
+        failed |= json_array_append_new(notes, json_string(line)) != 0;
+    }
+    char *text = failed ? NULL : json_dumps(about, JSON_COMPACT | JSON_SORT_KEYS);
+    json_decref(about);
+    if (text == NULL)
+        return sh_fail_memory(sizeof(json_t), "the description of the data");
+    free(p->about);
+    p->about = text;
+    p->head.about_bytes = (uint32_t)strlen(text);
+    return SH_OK;
+}
+
 /* Leaves damaged samples out: behind this, their places are gone and the head counts the rest. */
 static sh_status leave_out(packing *p)
 {
     sh_packed_head *head = &p->head;
-    const uint64_t targets_at = head->targets_at;
+    const uint64_t samples_at = head->samples_at, targets_at = head->targets_at;
     for (size_t i = 0; i < p->damage_count; i++) {
         sh_split split;
         uint32_t index;
@@ -240,16 +285,12 @@ static sh_status leave_out(packing *p)
         return sh_fail_errno(errno, "cannot change the packed set");
     SH_TRY(close_up(p, head->samples_at, p->sample_bytes));
     SH_TRY(close_up(p, targets_at, p->target_bytes));
-    sh_packed_layout(head);
-    /* The targets follow the samples that are left. */
-    const uint64_t bytes = head->bytes - head->targets_at;
-    uint8_t room[4096];
-    for (uint64_t done = 0; done < bytes;) {
-        const size_t count = bytes - done < sizeof room ? (size_t)(bytes - done) : sizeof room;
-        SH_TRY(sh_extent_read_all(p->fd, targets_at + done, room, count));
-        SH_TRY(sh_extent_write(p->fd, head->targets_at + done, room, count));
-        done += count;
-    }
+    SH_TRY(name_damage(p));
+    sh_packed_layout(head); /* samples are not before where they were, so targets move first */
+    SH_TRY(move(p, targets_at, head->targets_at, head->bytes - head->targets_at));
+    SH_TRY(move(p, samples_at, head->samples_at,
+                sh_dataset_bytes(&head->info) *
+                    (head->info.count[0] + (uint64_t)head->info.count[1])));
     if (ftruncate(p->fd, (off_t)head->bytes) != 0)
         return sh_fail_errno(errno, "cannot shorten the packed set");
     return SH_OK;

@@ -9,6 +9,7 @@
 #include "base/scratch.h"
 #include "data/packed.h"
 
+enum { DAMAGED_MOST = 120 };
 enum { SIDE = 24, TRAIN = 700, VALIDATION = 300, CHANNELS = 3, PIXELS = CHANNELS * SIDE * SIDE };
 
 /* A source of bytes, or of numbers. */
@@ -16,7 +17,7 @@ typedef struct made_source {
     sh_source base;
     atomic_uint reads;
     uint32_t fails_at; /* read number that fails for good; 0: none */
-    uint32_t damaged[3];
+    uint32_t damaged[DAMAGED_MOST];
     uint32_t damaged_count;
     bool changed;
 } made_source;
@@ -203,6 +204,11 @@ static void damaged_samples_are_named_or_left_out(void **state)
     assert_int_equal(sh_dataset_about(data)->count[SH_SPLIT_VALIDATION], VALIDATION);
     assert_samples(data, SH_SPLIT_TRAIN, 332, 2);
     assert_samples(data, SH_SPLIT_VALIDATION, 0, 0);
+    assert_string_equal(sh_dataset_description(data),
+                        "{\"classes\":[\"a\",\"b\",\"c\",\"d\",\"e\"],\"notes\":["
+                        "\"left out, damaged: roses/0.jpg: is cut off\","
+                        "\"left out, damaged: roses/333.jpg: is cut off\","
+                        "\"left out, damaged: roses/699.jpg: is cut off\"]}");
     sh_dataset_close(data);
     /* The reduced set is for those who ask for it, and is found again. */
     assert_fails(open_made(&data, &made, false), SH_CORRUPT, "3 of 1000 samples cannot be read");
@@ -210,6 +216,27 @@ static void damaged_samples_are_named_or_left_out(void **state)
     assert_ok(open_made(&data, &made, true));
     assert_int_equal(made.reads, reads);
     assert_int_equal(sh_dataset_about(data)->count[SH_SPLIT_TRAIN], TRAIN - 3);
+    sh_dataset_close(data);
+    made_close(&made.base);
+}
+
+/* Their names make the description so long that all samples have to move. */
+static void many_damaged_samples_are_counted(void **state)
+{
+    (void)state;
+    made_source made = make_source(false);
+    sh_dataset *data = NULL;
+    made.damaged_count = DAMAGED_MOST;
+    for (uint32_t i = 0; i < DAMAGED_MOST; i++)
+        made.damaged[i] = i;
+    assert_ok(open_made(&data, &made, true));
+    assert_int_equal(sh_dataset_about(data)->count[SH_SPLIT_TRAIN], TRAIN - DAMAGED_MOST);
+    assert_samples(data, SH_SPLIT_TRAIN, 0, DAMAGED_MOST);
+    assert_samples(data, SH_SPLIT_VALIDATION, 0, 0);
+    const char *about = sh_dataset_description(data);
+    assert_non_null(strstr(about, "\"left out, damaged: roses/99.jpg: is cut off\","
+                                  "\"left out, damaged: 20 more\"]"));
+    assert_null(strstr(about, "roses/100.jpg"));
     sh_dataset_close(data);
     made_close(&made.base);
 }
@@ -365,11 +392,17 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, scratch_tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(samples_are_packed_once),           TEST(normalisation_is_of_the_training_samples),
-        TEST(numbers_keep_their_bits),           TEST(damaged_samples_are_named_or_left_out),
-        TEST(stale_parts_are_removed),           TEST(a_split_without_samples_is_refused),
-        TEST(what_was_interrupted_goes_on),      TEST(sources_that_change_are_refused),
-        TEST(the_fingerprint_is_of_the_content), TEST(damaged_files_are_refused),
+        TEST(samples_are_packed_once),
+        TEST(normalisation_is_of_the_training_samples),
+        TEST(numbers_keep_their_bits),
+        TEST(damaged_samples_are_named_or_left_out),
+        TEST(many_damaged_samples_are_counted),
+        TEST(stale_parts_are_removed),
+        TEST(a_split_without_samples_is_refused),
+        TEST(what_was_interrupted_goes_on),
+        TEST(sources_that_change_are_refused),
+        TEST(the_fingerprint_is_of_the_content),
+        TEST(damaged_files_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

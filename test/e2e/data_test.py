@@ -113,6 +113,17 @@ class Data(harness.Case):
         self.assertEqual(shapes[0][3][0], 0)
         self.assertIn(shapes[0][3][57], range(235, 250))
 
+    def test_damaged_files_have_their_names_in_the_page(self):
+        for number in range(8):
+            for shade in (60, 180):
+                self.write("photos", "class %d" % shade, "%d.ppm" % number, content=ppm(12, 12, shade + number))
+        self.write("photos", "class 60", "<script>.ppm", content=ppm(12, 12, 60)[:200])
+        self.assertIn("cannot be read", self.shoal("data", "photos:" + self.path("photos"), status=1).err)
+        page = self.page("photos:" + self.path("photos"), "--skip-damaged")
+        self.assertRegex(page.text, r"left out, damaged: .*class 60/<script>\.ppm")
+        self.assertRegex(self.shoal("data", "photos:" + self.path("photos"), "--skip-damaged").out,
+                         r"(?m)^left out, damaged: .*<script>\.ppm")
+
     def test_a_page_of_a_table(self):
         rows = ["%s,%d,%s,%s" % ("<b>%d</b>" % (i % 3), i % 7, "" if i == 5 else i * 2, "yes" if i % 2 else "no") for i in range(60)]
         rows[20] = "<b>1</b>,2,9999,no"
