@@ -5,6 +5,7 @@
 #endif
 
 #include "report/quality.h"
+#include "report/worst.h"
 
 #include "folder.h"
 
@@ -30,6 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             abort();
         sh_sheet sheet = {.file = file, .format = formats[i]};
         sh_quality_write(&sheet, quality);
+        sh_worst_write(&sheet, quality); /* as if it were worst.json */
         if (fclose(file) != 0)
             abort();
         free(text);

@@ -5,6 +5,7 @@
 import json
 import math
 import os
+import re
 import shutil
 import struct
 import wave
@@ -162,10 +163,14 @@ class Data(harness.Case):
                                           for t in range(4000 + 100 * number)))
         page = self.page("audio:" + self.path("audio"))
         self.assertEqual(len(page.pictures), 10)
-        for picture in page.pictures:
-            width, height, channels, _ = pages.pixels(picture)
+        brightest = {"a": set(), "b": set()}
+        for name, picture in zip(re.findall(r"\b([ab]), distance", page.text), page.pictures, strict=True):
+            width, height, channels, shades = pages.pixels(picture)
             self.assertEqual(channels, 3)
             self.assertLessEqual(max(width, height), 64)
+            greens = [sum(shades[y * width * 3 + 1:(y + 1) * width * 3:3]) for y in range(height)]
+            brightest[name].add(greens.index(max(greens)))
+        self.assertLess(max(brightest["a"]), min(brightest["b"]))  # 1,500 Hz stands above 300 Hz
 
     def test_a_page_that_cannot_be_written(self):
         result = self.shoal("data", "digits:20/10", "-o", "nowhere/page.html", status=1)
