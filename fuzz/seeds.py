@@ -337,6 +337,17 @@ def recordings():
     stream = struct.pack(">HH", 4096, 4096) + bytes(6) + bytes.fromhex("01f400f0") + bytes(4) + bytes(16)
     yield "flac", b"fLaC" + b"\x80\0\0\x22" + stream
     yield "ogg", b"OggS\0\2" + bytes(20) + b"\1\x1e\1vorbis" + bytes(23)
+def trained():
+    """data/trained.h: what a checkpoint says of the training's data."""
+    photos = {"format": "photos", "channels": 1, "height": 8, "width": 8, "element": "byte", "target": "classification",
+              "outputs": 2, "samples": [8, 2], "mean": [0.5], "deviation": [0.25], "fingerprint": "ab",
+              "description": {"classes": ["daisy", "rose"]}}
+    table = {**photos, "format": "table", "element": "float", "mean": [], "deviation": [], "target": "regression", "outputs": 1,
+             "description": {"targets": [{"name": "price", "mean": 3.5, "deviation": 2.0}]}}
+    yield "photos", json.dumps(photos).encode()
+    yield "table", json.dumps(table).encode()
+
+
 def label_forms():
     """data/label_form.h: a form, a newline, a path."""
     yield "group", b"{label}_{group}_{}.wav\n7_anna_12.wav"
@@ -412,6 +423,7 @@ def main():
             ("table", tables),
             ("recording", recordings),
             ("label_form", label_forms),
+            ("trained", trained),
             ("series", series),
             ("packed", packed),
             ("snapshot", snapshots),

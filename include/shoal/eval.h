@@ -25,7 +25,8 @@ extern "C" {
 typedef struct sh_eval_options {
     /* NULL: those of the job that the weights are from; without a model the best checkpoint of a
      * run is measured where there is one, else the last. How samples were read and prepared in
-     * training is taken from the weights where they say it. */
+     * training is taken from the weights where they say it: tables and photos of other `data` are
+     * given to the model as those were, and all of them are measured where they have no split. */
     const char *model, *data;
     const char *weights;   /* safetensors file, run folder */
     uint32_t lanes;        /* 0: all cores */

@@ -34,7 +34,7 @@ static const sh_option options[] = {
      .help = "samples that --errors writes at most (default 1000)", .offset = FIELD(most), .min = 1,
      .max = SH_EVAL_WORST_MOST},
     {SH_OPTION_TEXT, .name = "weights", .value = "FILE",
-     .help = "of MODEL: a safetensors file, or the folder of a run",
+     .help = "a safetensors file, or the folder of a run; MODEL where the file does not say it",
      .offset = FIELD(options.weights)},
     {SH_OPTION_U32, .name = "lanes", .value = "N", .help = "cores to compute on (default all)",
      .offset = FIELD(options.lanes), .min = 1, .max = 4096},
@@ -127,12 +127,10 @@ static int run(const sh_arguments *arguments, void *values)
     sh_eval_options *asked = &given->options;
     const char *first = arguments->positionals[0];
     const bool two = arguments->positional_count == 2;
-    if (asked->weights != NULL && !two)
-        return sh_console_misuse("eval", "eval: needs MODEL DATA with --weights");
     if (asked->weights == NULL && access(first, F_OK) != 0)
         return sh_console_misuse("eval",
-                                 "eval: there is no run %.160s; needs RUN, or MODEL DATA "
-                                 "--weights FILE",
+                                 "eval: there is no run %.160s; needs RUN, or "
+                                 "[MODEL] DATA --weights FILE",
                                  first);
     if (given->json != NULL && sh_json_file_check(given->json) != SH_OK)
         return sh_console_fail("%s", sh_message());
@@ -144,10 +142,12 @@ static int run(const sh_arguments *arguments, void *values)
     if (given->verbose)
         sh_log_set(0, sh_console_log, NULL);
     asked->data = two ? arguments->positionals[1] : NULL;
-    if (asked->weights != NULL)
+    if (asked->weights == NULL)
+        asked->weights = first;
+    else if (two)
         asked->model = first;
     else
-        asked->weights = first;
+        asked->data = first;
     asked->worst = given->errors == NULL ? 0 : given->most > 0 ? given->most : WORST;
     sh_eval_result result;
     if (sh_eval(asked, &result) != SH_OK)
@@ -164,8 +164,12 @@ const sh_command sh_eval_command = {
     .details =
         "RUN is the folder of a training, whose best checkpoint is measured where it kept one, "
         "else the\nlast, or a checkpoint itself. The validation samples of its own data are "
-        "measured, or those of DATA,\nread and prepared as in training. shoal eval MODEL DATA "
-        "--weights FILE measures weights of any\norigin.\n"
+        "measured, or those of DATA;\nof a DATA without a split of its own, all. Tables and photos "
+        "are given to the model as those of the\ntraining were: columns and classes by name, by "
+        "the figures of the training samples. A word that\nno training row had counts as "
+        "missing.\n"
+        "shoal eval [MODEL] DATA --weights FILE measures weights of any origin; a checkpoint says "
+        "its MODEL.\n"
         "\nROC AUC: how likely a sample of a class has a higher score for it than another one. AP: "
         "mean\nprecision over recall. R2: the part of the targets' variance that the model "
         "explains. error 95 %:\n95 % of the samples have no larger error, a threshold for "

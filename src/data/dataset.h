@@ -89,6 +89,7 @@ typedef struct sh_read_options {
         stride;        /* series, text: samples of a window, and between windows; 0: reader's */
     uint32_t rate;     /* audio: samples a second; 0: reader's */
     bool skip_damaged; /* leave samples out that cannot be decoded */
+    const struct sh_trained *trained; /* other data, to read these as those were; trained.h */
     void (*on_progress)(void *context, uint64_t packed, uint64_t samples); /* the calling thread */
     void *context;
 } sh_read_options;

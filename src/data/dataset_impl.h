@@ -54,6 +54,8 @@ struct sh_format {
     sh_status (*look)(struct sh_source **source, const sh_format *format, const char *argument,
                       const sh_read_options *options);
 
+    bool as_trained; /* `look` heeds options->trained; it may leave the training split empty */
+
     /* Required where `open` is sh_stored_dataset, may block: opens the files in `folder` and
      * completes the set (stored.h). */
     sh_status (*fill)(struct sh_stored *set, const char *folder);

@@ -3,12 +3,14 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "data/extent.h"
 #include "data/packed_head.h"
 #include "data/packing.h"
 #include "data/stored.h"
+#include "data/trained.h"
 
 static sh_status fill(sh_stored *set, int fd, const char *path)
 {
@@ -52,18 +54,134 @@ sh_status sh_packed_open(sh_dataset **dataset, const sh_format *format, int fd, 
     return SH_OK;
 }
 
-sh_status sh_packed_dataset(sh_dataset **dataset, const sh_format *format, const char *argument,
-                            const sh_read_options *options)
+/* --- sources of which all samples validate --- */
+
+/* Each split has a sample at least, so the training split gets a copy of one that validates. */
+typedef struct whole_source {
+    sh_source base;
+    sh_source *inner; /* owned */
+} whole_source;
+
+static const sh_source *inner_of(const sh_source *source)
 {
-    if (argument == NULL || argument[0] == '\0')
-        return sh_fail(SH_INVALID, "%s: which one? write %s", format->name, format->usage);
+    return ((const whole_source *)(const void *)source)->inner;
+}
+
+static sh_status whole_read(const sh_source *source, sh_split split, uint32_t index, void *sample,
+                            void *target)
+{
+    const sh_source *inner = inner_of(source);
+    (void)split;
+    return inner->ops->read(inner, SH_SPLIT_VALIDATION, index, sample, target);
+}
+
+static sh_status whole_unchanged(const sh_source *source)
+{
+    const sh_source *inner = inner_of(source);
+    return inner->ops->unchanged == NULL ? SH_OK : inner->ops->unchanged(inner);
+}
+
+static void whole_name(const sh_source *source, sh_split split, uint32_t index, char *text,
+                       size_t bytes)
+{
+    const sh_source *inner = inner_of(source);
+    (void)split;
+    inner->ops->name(inner, SH_SPLIT_VALIDATION, index, text, bytes);
+}
+
+static void whole_close(sh_source *source)
+{
+    whole_source *whole = (whole_source *)(void *)source;
+    sh_source_close(whole->inner);
+    free(whole);
+}
+
+static sh_status make_whole(sh_source **source)
+{
+    static const sh_source_ops ops = {whole_read, whole_unchanged, whole_name, whole_close};
+    if ((*source)->info.count[SH_SPLIT_TRAIN] > 0)
+        return SH_OK;
+    whole_source *whole = calloc(1, sizeof *whole);
+    if (whole == NULL)
+        return sh_fail_memory(sizeof *whole, "a set of samples");
+    whole->inner = *source;
+    whole->base = **source;
+    whole->base.ops = &ops;
+    whole->base.info.count[SH_SPLIT_TRAIN] = 1;
+    *source = &whole->base;
+    return SH_OK;
+}
+
+/* --- opening --- */
+
+/* What is read as other data were is another set for each of these. */
+static sh_status add_to_digest(sh_source *source, const sh_trained *trained)
+{
+    sh_digest *digest;
+    SH_TRY(sh_digest_new(&digest));
+    char *text = json_dumps(trained->json, JSON_COMPACT);
+    sh_digest_add(digest, source->digest, strlen(source->digest));
+    if (text != NULL)
+        sh_digest_add(digest, text, strlen(text));
+    const bool told = text != NULL;
+    free(text);
+    SH_TRY(sh_digest_finish(digest, source->digest));
+    return told ? SH_OK : sh_fail_memory(0, "what a model knows of its data");
+}
+
+/* Takes `source` over. */
+static sh_status open_source(sh_dataset **dataset, const sh_format *format, sh_source *source,
+                             const char *argument, const sh_read_options *options)
+{
     int fd;
     char path[SH_CACHE_PATH];
-    sh_source *source;
-    SH_TRY(format->look(&source, format, argument, options));
     const sh_status status =
         sh_fail_in(sh_packing_make(&fd, path, source, options), "%s:%s", format->name, argument);
     sh_source_close(source);
     SH_TRY(status);
     return sh_packed_open(dataset, format, fd, path);
+}
+
+/* Whether these are the very data of the training, wherever they lie now: then they have its split.
+ * `*dataset` is opened where they are. */
+static bool open_same(sh_dataset **dataset, const sh_format *format, const char *argument,
+                      const sh_read_options *options)
+{
+    sh_source *source;
+    const sh_dataset_info *then = &options->trained->info;
+    sh_read_options plain = *options;
+    plain.trained = NULL;
+    if (format->look(&source, format, argument, &plain) != SH_OK)
+        return false;
+    if (source->info.count[SH_SPLIT_TRAIN] != then->count[SH_SPLIT_TRAIN] ||
+        source->info.count[SH_SPLIT_VALIDATION] != then->count[SH_SPLIT_VALIDATION]) {
+        sh_source_close(source);
+        return false;
+    }
+    if (open_source(dataset, format, source, argument, &plain) != SH_OK)
+        return false;
+    if (strcmp(sh_dataset_about(*dataset)->fingerprint, then->fingerprint) == 0)
+        return true;
+    sh_dataset_close(*dataset);
+    return false;
+}
+
+sh_status sh_packed_dataset(sh_dataset **dataset, const sh_format *format, const char *argument,
+                            const sh_read_options *options)
+{
+    if (argument == NULL || argument[0] == '\0')
+        return sh_fail(SH_INVALID, "%s: which one? write %s", format->name, format->usage);
+    sh_source *source;
+    const bool as_trained = options->trained != NULL && format->as_trained;
+    if (as_trained && open_same(dataset, format, argument, options))
+        return SH_OK;
+    SH_TRY(format->look(&source, format, argument, options));
+    sh_status status = as_trained ? add_to_digest(source, options->trained) : SH_OK;
+    if (status == SH_OK && as_trained)
+        status = make_whole(&source);
+    if (status != SH_OK) {
+        sh_source_close(source);
+        return status;
+    }
+    return open_source(dataset, format, source, argument, options);
 }

@@ -27,6 +27,7 @@
 #include "data/augment/distort.h"
 #include "data/augment/mixing.h"
 #include "data/augment/retouch.h"
+#include "data/trained.h"
 
 #define LEVELS 256
 #define SIDE_MOST SH_PIPELINE_SIDE_MOST
@@ -172,6 +173,8 @@ static sh_status prepare(sh_pipeline *p, const sh_pipeline_options *options)
     normalization by;
     SH_TRY(parse(&p->augment, &by, options));
     SH_TRY(set_target(p, options->read.task));
+    if (options->read.trained != NULL)
+        SH_TRY(sh_trained_check(options->read.trained, info));
     p->seed = options->seed;
     if (info->element == SH_ELEMENT_FLOAT)
         return prepare_floats(p, by);
@@ -186,7 +189,10 @@ static sh_status prepare(sh_pipeline *p, const sh_pipeline_options *options)
                        info->name);
     for (size_t c = 0; c < info->channels; c++) {
         p->colour[c] = nearest_level(source->mean[c]);
-        if (by != BY_DATASET) {
+        if (by == BY_DATASET && options->read.trained != NULL) {
+            info->mean[c] = options->read.trained->info.mean[c];
+            info->deviation[c] = options->read.trained->info.deviation[c];
+        } else if (by != BY_DATASET) {
             info->mean[c] = by == BY_IMAGENET ? mean[c] : 0.0f;
             info->deviation[c] = by == BY_IMAGENET ? deviation[c] : 1.0f;
         }

@@ -66,6 +66,7 @@ struct sh_source {
      * What stands in the packed set beside samples, owned, a JSON object:
      *     "classes"    names of classes or labels, in the order of their numbers (classification,
      *                  multi-label)
+     *     "target"     the column of the class, of a table
      *     "targets"    [{"name", "mean", "deviation"}], where the target is numbers: a packed
      * number is (value - mean) / deviation, figures of the training samples "inputs"     what the
      * reader did to make numbers of what it read, its own form: columns with their treatment, rate

@@ -118,7 +118,7 @@ static void a_checkpoint_is_a_file_of_weights(void **state)
     sh_job_init(&job);
     replica->weights[5] = 7;
     scratch_make(folder);
-    assert_ok(sh_snapshot_save(folder, &job, "f", replica));
+    assert_ok(sh_snapshot_save(folder, &job, &(sh_snapshot_data){"f", NULL}, replica));
     snprintf(path, sizeof path, "%s/last.safetensors", folder);
     assert_ok(sh_safetensors_open(&file, path));
     assert_ok(sh_pretrained_load(note, other, file, SH_PRETRAINED_WHOLE));

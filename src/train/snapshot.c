@@ -12,6 +12,7 @@
 #define KEY_JOB "shoal.job"
 #define KEY_POSITION "shoal.position"
 #define KEY_DATA "shoal.data"
+#define KEY_TRAINED "shoal.trained"
 #define NAME_BYTES 256
 
 /* The tensors of a checkpoint, and where they lie here. */
@@ -86,7 +87,7 @@ static sh_status print_position(char **text, const sh_replica *replica)
     return *text != NULL ? SH_OK : sh_fail_memory(1024, "a checkpoint's metadata");
 }
 
-sh_status sh_snapshot_save(const char *folder, const sh_job *job, const char *fingerprint,
+sh_status sh_snapshot_save(const char *folder, const sh_job *job, const sh_snapshot_data *data,
                            const sh_replica *replica)
 {
     tensor_list list = {0};
@@ -96,9 +97,12 @@ sh_status sh_snapshot_save(const char *folder, const sh_job *job, const char *fi
     sh_sum_state_get(replica->sum, list.envelopes, list.exponents);
     SH_TRY_DONE(sh_job_to_text(&job_text, job));
     SH_TRY_DONE(print_position(&position_text, replica));
-    const sh_metadata pairs[] = {
-        {KEY_JOB, job_text}, {KEY_POSITION, position_text}, {KEY_DATA, fingerprint}};
-    status = sh_checkpoint_save(folder, list.items, list.count, pairs, 3);
+    const sh_metadata pairs[] = {{KEY_JOB, job_text},
+                                 {KEY_POSITION, position_text},
+                                 {KEY_DATA, data->fingerprint},
+                                 {KEY_TRAINED, data->trained}};
+    status =
+        sh_checkpoint_save(folder, list.items, list.count, pairs, data->trained == NULL ? 3 : 4);
 done:
     free(job_text);
     free(position_text);
@@ -119,6 +123,11 @@ static sh_status read_text(const char **text, const sh_safetensors *file, const 
 sh_status sh_snapshot_read_fingerprint(const char **fingerprint, const sh_safetensors *file)
 {
     return read_text(fingerprint, file, KEY_DATA);
+}
+
+const char *sh_snapshot_trained(const sh_safetensors *file)
+{
+    return sh_safetensors_metadata(file, KEY_TRAINED);
 }
 
 /* A JSON object from the metadata; owned. */

@@ -2,7 +2,7 @@
 /*
  * A job and its replica at rest: as a checkpoint in a file.
  *
- *     SH_TRY(sh_snapshot_save("runs/a/checkpoints", &job, fingerprint, replica));
+ *     SH_TRY(sh_snapshot_save("runs/a/checkpoints", &job, &data, replica));
  *     ...
  *     SH_TRY(sh_checkpoint_open(&file, path, "runs/a"));
  *     SH_TRY(sh_snapshot_read_job(&job, file));
@@ -12,7 +12,7 @@
  * "optimizer.<slot>.<name>"; "sum.envelopes" and "sum.exponents", a value for each weight tensor;
  * these two kinds not of frozen ones.
  * Metadata: "shoal.job" (train/job_json.h) and "shoal.position", JSON; "shoal.data", the data's
- * fingerprint.
+ * fingerprint; "shoal.trained" (data/trained.h), which files of earlier versions lack.
  *
  * Threads: caller locks.
  */
@@ -22,11 +22,14 @@
 #include "store/safetensors.h"
 #include "train/replica.h"
 
-/*
- * Writes a checkpoint into the folder; the one before it is kept (store/checkpoint.h).
- * `fingerprint` is the data's.
- */
-sh_status sh_snapshot_save(const char *folder, const sh_job *job, const char *fingerprint,
+/* What it says of its data; texts are borrowed during the call. */
+typedef struct sh_snapshot_data {
+    const char *fingerprint;
+    const char *trained; /* data/trained.h; NULL: nothing more */
+} sh_snapshot_data;
+
+/* Writes a checkpoint into the folder; the one before it is kept (store/checkpoint.h). */
+sh_status sh_snapshot_save(const char *folder, const sh_job *job, const sh_snapshot_data *data,
                            const sh_replica *replica) SHOAL_CHECKED;
 
 /* The job that a checkpoint belongs to. SH_MISMATCH: a file that shoal did not write. */
@@ -35,6 +38,9 @@ sh_status sh_snapshot_read_job(sh_job *job, const sh_safetensors *file) SHOAL_CH
 /* The fingerprint of its data; borrowed from the file. Failures as above. */
 sh_status sh_snapshot_read_fingerprint(const char **fingerprint,
                                        const sh_safetensors *file) SHOAL_CHECKED;
+
+/* What it says of its data, or NULL; borrowed from the file. */
+const char *sh_snapshot_trained(const sh_safetensors *file);
 
 /* The steps that were applied before it was written. Failures likewise, and SH_FORMAT. */
 sh_status sh_snapshot_read_steps(uint64_t *steps, const sh_safetensors *file) SHOAL_CHECKED;

@@ -76,7 +76,7 @@ static void bring_back(const char *freeze)
     sh_safetensors *file;
     sh_job read;
     scratch_make(folder);
-    assert_ok(sh_snapshot_save(folder, &job, "f1", before));
+    assert_ok(sh_snapshot_save(folder, &job, &(sh_snapshot_data){"f1", NULL}, before));
     assert_ok(sh_checkpoint_open(&file, path, folder));
     assert_true(sh_snapshot_is_checkpoint(file));
     assert_ok(sh_snapshot_read_job(&read, file));
@@ -177,7 +177,7 @@ static void a_validation_stays_due(void **state)
     replica->phase = SH_PHASE_VALIDATION;
     replica->best = (sh_best){-0.75, 1000, -0.5, 1, 0, 0};
     scratch_make(folder);
-    assert_ok(sh_snapshot_save(folder, &job, "f1", replica));
+    assert_ok(sh_snapshot_save(folder, &job, &(sh_snapshot_data){"f1", NULL}, replica));
     replica->phase = SH_PHASE_FIRST;
     assert_ok(sh_checkpoint_open(&file, path, folder));
     assert_ok(sh_snapshot_load(replica, file));
@@ -186,7 +186,7 @@ static void a_validation_stays_due(void **state)
     sh_safetensors_close(file);
 
     replica->best.steps = replica->steps + 1;
-    assert_ok(sh_snapshot_save(folder, &job, "f1", replica));
+    assert_ok(sh_snapshot_save(folder, &job, &(sh_snapshot_data){"f1", NULL}, replica));
     assert_ok(sh_checkpoint_open(&file, path, folder));
     assert_fails(sh_snapshot_load(replica, file), SH_CORRUPT,
                  "shoal.position: a best validation that cannot be at step 1234567");

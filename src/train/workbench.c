@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/host.h"
+#include "data/trained.h"
 
 /* The model, and how it is trained, where the job leaves them to us. */
 static sh_status choose(sh_workbench *bench, const sh_dataset_info *found,
@@ -31,6 +32,7 @@ static sh_status open_data(sh_workbench *bench, const sh_workbench_data *data)
     if (dataset == NULL) {
         options.read.on_progress = from->on_packing;
         options.read.context = from->context;
+        options.read.trained = from->trained;
         SH_TRY(sh_pipeline_check(&options));
         SH_TRY(sh_dataset_open(&dataset, from->spec != NULL ? from->spec : bench->job.data,
                                &options.read));
@@ -41,6 +43,7 @@ static sh_status open_data(sh_workbench *bench, const sh_workbench_data *data)
         return status;
     }
     options = sh_job_pipeline(&bench->job);
+    options.read.trained = from->trained;
     return sh_pipeline_adopt(&bench->pipeline, dataset, &options);
 }
 
@@ -54,6 +57,8 @@ sh_status sh_workbench_open(sh_workbench **bench, const sh_job *job, const sh_wo
     }
     fresh->job = *job;
     SH_TRY_DONE(open_data(fresh, data));
+    if (data == NULL || data->dataset == NULL)
+        SH_TRY_DONE(sh_trained_text(&fresh->trained, sh_pipeline_dataset(fresh->pipeline)));
     SH_TRY_DONE(sh_kernels_choose(&fresh->kernels, NULL));
     const sh_dataset_info *info = sh_pipeline_about(fresh->pipeline);
     const sh_problem problem = sh_lanes_problem(info);
@@ -96,5 +101,6 @@ void sh_workbench_close(sh_workbench *bench)
     sh_trainer_free(bench->trainer);
     sh_replica_free(bench->replica);
     sh_pipeline_close(bench->pipeline);
+    free(bench->trained);
     free(bench);
 }

@@ -23,6 +23,8 @@ typedef struct sh_workbench {
     sh_model_choice choice; /* "" where the job names its model, and so is the */
     sh_recipe recipe;       /* how it is trained */
     sh_pipeline *pipeline;
+    char *trained; /* what the model knows of the data (data/trained.h), for checkpoints; NULL: it
+                      is too long, or the data are somebody else's; owned */
     const sh_kernels *kernels;
     sh_replica *replica;
     sh_scale scale;        /* of its figures */
@@ -45,6 +47,9 @@ typedef struct sh_workbench_data {
     const char *spec;    /* what this names; NULL: what the job names */
     const sh_job_given
         *given; /* what of the job is no default, for SH_MODEL_AUTO; NULL: what differs */
+
+    /* Read them as these were; NULL: by their own figures. Borrowed during the call. */
+    const struct sh_trained *trained;
 
     /* Samples that are made into a packed set, so far and in all; on the calling thread. */
     void (*on_packing)(void *context, uint64_t packed, uint64_t samples);

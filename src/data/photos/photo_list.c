@@ -14,9 +14,11 @@
 
 #include "base/utf8.h"
 #include "data/dataset_impl.h"
+#include "data/description.h"
 #include "data/photos/complaints.h"
 #include "data/photos/photo_labels.h"
 #include "data/split.h"
+#include "data/trained.h"
 
 #define PARTS_MOST 2
 #define NOTE_BYTES 512
@@ -231,6 +233,30 @@ static void check_classes(maker *m)
                           m->classes[0]);
 }
 
+/* Gives each photo the number that its class has for the run that it is shown to. */
+static sh_status take_classes(maker *m, const char *const *names, size_t count)
+{
+    sh_photo_files *files = &m->list->files;
+    const sh_trained *trained = m->options->trained;
+    uint32_t *numbers = calloc(count + 1, sizeof *numbers);
+    if (numbers == NULL)
+        return sh_fail_memory((count + 1) * sizeof *numbers, "the classes");
+    for (size_t i = 0; i < count; i++) {
+        char clean[NOTE_BYTES];
+        if (sh_trained_class(&numbers[i], trained, sh_utf8_clean(clean, sizeof clean, names[i])) !=
+            SH_OK)
+            sh_complaints_add(&m->bad, "%s", sh_message());
+    }
+    for (size_t i = 0; i < files->count; i++)
+        files->items[i].label = numbers[files->items[i].label];
+    free(numbers);
+    m->list->outputs = trained->info.outputs;
+    return json_object_set(m->list->about, "classes", json_object_get(trained->about, "classes")) ==
+                   0
+               ? SH_OK
+               : sh_fail_memory(0, "the classes");
+}
+
 static sh_status read_classes(maker *m)
 {
     sh_photo_list *list = m->list;
@@ -252,8 +278,10 @@ static sh_status read_classes(maker *m)
                               : "holds no folders of photos and no labels.csv");
         return SH_OK;
     }
-    check_classes(m);
     list->target = SH_TARGET_CLASS;
+    if (m->options->trained != NULL)
+        return take_classes(m, m->classes, m->class_count);
+    check_classes(m);
     list->outputs = (uint32_t)m->class_count;
     json_t *names = json_array();
     for (size_t i = 0; i < m->class_count; i++) {
@@ -335,6 +363,39 @@ static sh_status match_labels(maker *m, sh_photo_labels *labels)
     return SH_OK;
 }
 
+/* What labels.csv says, in the order that the run knows: classes by name; columns of labels or
+ * numbers are to be the same, as --target names them. */
+static sh_status match_trained(maker *m, sh_photo_targets *targets)
+{
+    const sh_trained *trained = m->options->trained;
+    const size_t count = json_array_size(targets->names);
+    if (targets->target != trained->info.target)
+        return SH_OK; /* which the pipeline refuses */
+    if (targets->target == SH_TARGET_CLASS) {
+        const char **names = calloc(count + 1, sizeof *names);
+        if (names == NULL)
+            return sh_fail_memory((count + 1) * sizeof *names, "the classes");
+        for (size_t i = 0; i < count; i++)
+            names[i] = json_string_value(json_array_get(targets->names, i));
+        const sh_status status = take_classes(m, names, count);
+        free(names);
+        json_decref(targets->names);
+        targets->names = json_incref(json_object_get(trained->about, "classes"));
+        SH_TRY(status);
+        return sh_complaints_fail(&m->bad, SH_MISMATCH, m->folder);
+    }
+    for (unsigned i = 0; i < trained->info.outputs; i++) {
+        char number[SH_DESCRIPTION_NUMBER];
+        const char *then = sh_description_name(trained->about, targets->target, i, number);
+        const char *now = json_string_value(json_array_get(targets->names, i));
+        if (now == NULL || strcmp(now, then) != 0)
+            return sh_fail(SH_MISMATCH,
+                           "%s: its column of labels %u is '%s', but that of the run's data '%s'",
+                           m->folder, i + 1, now == NULL ? "" : now, then);
+    }
+    return SH_OK;
+}
+
 static sh_status read_labels(maker *m, const char *task)
 {
     sh_photo_labels *labels;
@@ -354,17 +415,19 @@ static sh_status read_labels(maker *m, const char *task)
         list->files.items[i].label = targets.classes[list->files.items[i].label];
     list->values = targets.labels;
     list->numbers = targets.numbers;
+    status = m->options->trained == NULL ? SH_OK : match_trained(m, &targets);
     json_object_set(list->about, targets.numbers != NULL ? "columns" : "classes", targets.names);
     targets.labels = NULL;
     targets.numbers = NULL;
     sh_photo_targets_release(&targets);
-    return SH_OK;
+    return status;
 }
 
 /* Numbers by the mean and deviation of the training photos, once these are known. */
-static sh_status standardise(sh_photo_list *list)
+static sh_status standardise(sh_photo_list *list, const sh_trained *trained)
 {
     const size_t outputs = list->outputs, train = list->count[SH_SPLIT_TRAIN];
+    const double divisor = train > 0 ? (double)train : 1;
     json_t *names = json_object_get(list->about, "columns"), *targets = json_array();
     json_object_set_new(list->about, "targets", targets);
     list->values = calloc(list->rows * outputs + 1, sizeof *list->values);
@@ -374,13 +437,18 @@ static sh_status standardise(sh_photo_list *list)
         double sum = 0, squares = 0;
         for (size_t i = 0; i < train; i++)
             sum += list->numbers[list->files.items[i].label * outputs + c];
-        const double mean = sum / (double)train;
+        double mean = sum / divisor;
         for (size_t i = 0; i < train; i++) {
             const double off = list->numbers[list->files.items[i].label * outputs + c] - mean;
             squares += off * off;
         }
-        const double variance = squares / (double)train;
-        const double deviation = variance > 0 ? sqrt(variance) : 1;
+        const double variance = squares / divisor;
+        double deviation = variance > 0 ? sqrt(variance) : 1;
+        if (trained != NULL) {
+            const sh_target_scale scale = sh_description_scale(trained->about, (unsigned)c);
+            mean = scale.mean;
+            deviation = scale.deviation;
+        }
         for (size_t i = 0; i < list->rows; i++) {
             const double value = (list->numbers[i * outputs + c] - mean) / deviation;
             if (!isfinite(value) || fabs(value) > FLOAT_MOST)
@@ -414,6 +482,12 @@ static sh_status divide(maker *m)
         items[i] = (sh_split_item){.name = file->name, .class = classes ? file->label : 0};
     }
     const float val_split = m->options->val_split;
+    if (m->options->trained != NULL) { /* all validate */
+        for (size_t i = 0; i < count; i++)
+            list->files.items[i].split = SH_SPLIT_VALIDATION;
+        free(items);
+        return SH_OK;
+    }
     const sh_status status =
         sh_fail_in(sh_split_assign(items, count, classes ? list->outputs : 1,
                                    val_split > 0 ? (double)val_split : VAL_SPLIT),
@@ -438,12 +512,14 @@ static sh_status settle(maker *m)
     for (size_t i = 0; i < list->files.count; i++)
         list->count[list->files.items[i].split]++;
     for (int split = 0; split < SH_SPLITS; split++)
-        if (list->count[split] == 0)
+        if (list->count[split] == 0 &&
+            (m->options->trained == NULL || split == SH_SPLIT_VALIDATION))
             return sh_fail(SH_INVALID, "%s: there are no %s photos", m->folder,
                            sh_split_name((sh_split)split));
     note_left_out(m);
-    return list->target == SH_TARGET_NUMBERS ? sh_fail_in(standardise(list), "%s", m->folder)
-                                             : SH_OK;
+    return list->target == SH_TARGET_NUMBERS
+               ? sh_fail_in(standardise(list, m->options->trained), "%s", m->folder)
+               : SH_OK;
 }
 
 /* --- the list --- */

@@ -22,6 +22,7 @@
 #include "data/packed.h"
 #include "data/photos/photo.h"
 #include "data/photos/photo_list.h"
+#include "data/trained.h"
 
 #define FILE_MOST (256u << 20) /* bytes of a photo's file */
 #define HEAD_FIRST 4096        /* bytes of it that are read for its head at first */
@@ -211,7 +212,16 @@ static sh_status find_channels(photos *p)
         status = is_grey(&grey, p, files->items[i].name, room);
     free(room);
     p->form.channels = grey ? 1 : 3;
-    return status;
+    const sh_trained *trained = p->options.trained;
+    if (trained == NULL || status != SH_OK)
+        return status;
+    if (!grey && trained->info.channels == 1)
+        return sh_fail(SH_MISMATCH,
+                       "%s: has photos in colour, but the run was trained with grey ones; make "
+                       "them grey",
+                       p->folder);
+    p->form.channels = trained->info.channels == 1 ? 1 : 3;
+    return SH_OK;
 }
 
 static sh_status make_digest(photos *p)
@@ -358,5 +368,6 @@ const sh_format sh_photos_format = {
     .files = "folders of photos, one for each class",
     .recognises = photos_recognises,
     .open = sh_packed_dataset,
+    .as_trained = true,
     .look = photos_look,
 };

@@ -22,16 +22,17 @@
 
 #include "base/memory.h"
 #include "data/contents.h"
+#include "data/description.h"
 #include "data/packed.h"
 #include "data/split.h"
 #include "data/table/notes.h"
 #include "data/table/row_store.h"
-#include "data/table/table_plan.h"
+#include "data/table/table_trained.h"
 
 #define KEY_BYTES 17              /* of a row's digest as text */
 #define GATHERED_BYTES (8u << 20) /* of columns that are gathered at a time, but one at least */
 #define VAL_SPLIT 0.2
-#define REVISION "table 1" /* of what is made of a file: other samples, another one */
+#define REVISION "table 2" /* of what is made of a file: other samples, another one */
 
 typedef char row_key[KEY_BYTES];
 
@@ -47,6 +48,7 @@ typedef struct tables {
     uint32_t *order[SH_SPLITS];               /* rows of each split */
     uint32_t rows, room;                      /* that have a target; that there is memory for */
     double *target_means, *target_deviations; /* of targets that are numbers */
+    const sh_trained *trained;                /* NULL: figures are those of the training rows */
 } tables;
 
 /* --- samples --- */
@@ -191,6 +193,17 @@ static sh_status read_field(double *value, const sh_treatment *treatment, const 
                    row->line, reason, treatment->name);
 }
 
+/* A class that no training row had. */
+static sh_status check_class(const tables *t, const sh_csv_row *row, double value)
+{
+    char name[SH_CELL_NAME_BYTES];
+    uint32_t number;
+    if (t->trained == NULL || t->plan.task != SH_TARGET_CLASS || value != -1)
+        return SH_OK;
+    sh_cell_name(name, row->fields[t->plan.targets[0].column]);
+    return sh_fail_in(sh_trained_class(&number, t->trained, name), "line %" PRIu64, row->line);
+}
+
 /* `values` has room for a row of the store. */
 static sh_status load_row(tables *t, const sh_csv_row *row, double *values)
 {
@@ -198,6 +211,7 @@ static sh_status load_row(tables *t, const sh_csv_row *row, double *values)
     double *targets = values + t->plan.input_count;
     for (uint32_t i = 0; i < t->plan.target_count; i++) {
         SH_TRY(read_field(&targets[i], &t->plan.targets[i], row, true));
+        SH_TRY(check_class(t, row, targets[i]));
         missing |= isnan(targets[i]) || (t->plan.task == SH_TARGET_CLASS && targets[i] < 0);
     }
     if (missing)
@@ -247,18 +261,29 @@ static sh_status load(tables *t, sh_csv *csv, const sh_survey *survey)
 
 /* --- training and validation --- */
 
-static sh_status divide(tables *t, double part)
+/* All rows validate where a model is shown them. */
+static sh_status assign(tables *t, double part)
 {
     const uint32_t classes = t->plan.task == SH_TARGET_CLASS ? t->plan.targets[0].words.count : 1;
-    sh_dataset_info *info = &t->base.info;
     sh_split_item *items = t->items;
+    for (uint32_t i = 0; i < t->rows; i++)
+        items[i].split = SH_SPLIT_VALIDATION;
+    if (t->trained != NULL)
+        return SH_OK;
     sh_status status = sh_split_assign(items, t->rows, classes, part);
     if (status == SH_INVALID) { /* few rows, all on one side by chance, none of a class to spare */
         for (uint32_t i = 0; i < t->rows; i++)
             items[i].class = 0;
         status = sh_split_assign(items, t->rows, 1, part);
     }
-    SH_TRY(sh_fail_in(status, "%s", t->path));
+    return sh_fail_in(status, "%s", t->path);
+}
+
+static sh_status divide(tables *t, double part)
+{
+    sh_dataset_info *info = &t->base.info;
+    const sh_split_item *items = t->items;
+    SH_TRY(assign(t, part));
     free(t->keys);
     t->keys = NULL;
     for (uint32_t i = 0; i < t->rows; i++)
@@ -315,12 +340,18 @@ static void keep_training(const tables *t, double *values)
         values[i] = values[t->order[SH_SPLIT_TRAIN][i]];
 }
 
-/* Fits an input; how many of its values are missing. */
-static sh_status fit_input(tables *t, uint32_t index, double *values, uint32_t *missing)
+/* Fits an input; how many of its values are missing, or words that the run does not know. */
+static sh_status fit_input(tables *t, uint32_t index, double *values, uint32_t *missing,
+                           uint32_t *unknown)
 {
-    *missing = 0;
-    for (uint32_t row = 0; row < t->rows; row++)
+    const bool words = t->plan.inputs[index].kind == SH_KIND_CATEGORY;
+    *missing = *unknown = 0;
+    for (uint32_t row = 0; row < t->rows; row++) {
         *missing += isnan(values[row]) ? 1 : 0;
+        *unknown += words && values[row] < 0 ? 1 : 0;
+    }
+    if (t->trained != NULL)
+        return SH_OK;
     keep_training(t, values);
     return sh_fail_in(sh_treatment_fit(&t->plan.inputs[index], &t->renumbered[index], values,
                                        t->base.info.count[SH_SPLIT_TRAIN]),
@@ -329,14 +360,16 @@ static sh_status fit_input(tables *t, uint32_t index, double *values, uint32_t *
 
 static sh_status fit_inputs(tables *t, gathering *g, json_t *notes)
 {
-    sh_names constant = {0}, filled = {0};
+    sh_names constant = {0}, filled = {0}, strange = {0};
     uint64_t width = 0;
     for (uint32_t i = 0; i < t->plan.input_count; i++) {
         const sh_treatment *input = &t->plan.inputs[i];
-        uint32_t missing;
+        uint32_t missing, unknown;
         double *values;
         SH_TRY(gather(&values, g, i));
-        SH_TRY(fit_input(t, i, values, &missing));
+        SH_TRY(fit_input(t, i, values, &missing, &unknown));
+        if (t->trained != NULL && unknown > 0)
+            sh_names_add(&strange, "%s (%u)", input->name, unknown);
         if (input->outputs == 0)
             sh_names_add(&constant, "%s", input->name);
         else if (missing > 0)
@@ -348,6 +381,9 @@ static sh_status fit_inputs(tables *t, gathering *g, json_t *notes)
                             sh_names_end(&constant)));
     if (filled.count > 0)
         SH_TRY(sh_notes_add(notes, "missing values: %s", sh_names_end(&filled)));
+    if (strange.count > 0)
+        SH_TRY(sh_notes_add(notes, "words that no training row had, taken for none: %s",
+                            sh_names_end(&strange)));
     if (width == 0)
         return sh_fail(SH_FORMAT, "%s: no column is left as an input", t->path);
     if (width > SH_CONTENTS_SIDE_MOST || t->plan.target_count > SH_CONTENTS_OUTPUTS_MOST)
@@ -367,7 +403,14 @@ static sh_status fit_targets(tables *t, gathering *g)
     t->target_deviations = calloc((size_t)targets + 1, sizeof *t->target_deviations);
     if (t->target_means == NULL || t->target_deviations == NULL)
         return sh_fail_memory(2 * targets * sizeof *t->target_means, "the targets of a table");
-    for (uint32_t i = 0; i < targets && t->plan.task == SH_TARGET_NUMBERS; i++) {
+    for (uint32_t i = 0; i < targets && t->trained != NULL; i++) {
+        const sh_target_scale scale = sh_description_scale(t->trained->about, i);
+        t->target_means[i] = scale.mean;
+        t->target_deviations[i] = scale.deviation;
+    }
+    if (t->plan.task != SH_TARGET_NUMBERS || t->trained != NULL)
+        return SH_OK;
+    for (uint32_t i = 0; i < targets; i++) {
         double *training;
         SH_TRY(gather(&training, g, t->plan.input_count + i));
         keep_training(t, training);
@@ -430,6 +473,9 @@ static sh_status describe(tables *t)
             failed |= json_array_append_new(inputs, sh_treatment_json(&t->plan.inputs[i])) != 0;
     if (t->plan.task == SH_TARGET_CLASS || t->plan.task == SH_TARGET_LABELS)
         failed |= json_object_set(t->base.about, "classes", names) != 0;
+    if (t->plan.task == SH_TARGET_CLASS)
+        failed |=
+            json_object_set_new(t->base.about, "target", json_string(t->plan.targets[0].name)) != 0;
     if (t->plan.task == SH_TARGET_NUMBERS)
         failed |= json_object_set(t->base.about, "targets", figures) != 0;
     failed |= json_object_set(t->base.about, "inputs", inputs) != 0;
@@ -450,7 +496,7 @@ static sh_status complete(tables *t, uint64_t all_rows, json_t *notes)
             sh_notes_add(notes, "rows without a target, left out: %" PRIu64, all_rows - t->rows));
     SH_TRY_DONE(fit_inputs(t, &g, notes));
     SH_TRY_DONE(fit_targets(t, &g));
-    if (t->plan.task == SH_TARGET_CLASS)
+    if (t->plan.task == SH_TARGET_CLASS && t->trained == NULL)
         SH_TRY_DONE(note_classes(t, &g, notes));
     info->name = "table";
     info->channels = info->height = 1;
@@ -500,7 +546,11 @@ static sh_status look_through(tables *t, sh_csv *csv, sh_survey *survey,
     SH_TRY(survey->header
                ? sh_notes_add(notes, "line %" PRIu64 " is the header", survey->first_line)
                : sh_notes_add(notes, "there is no header: columns are named by number, from 1"));
-    SH_TRY(sh_fail_in(sh_table_plan_make(&t->plan, survey, notes, options), "%s", t->path));
+    t->trained = options->trained;
+    SH_TRY(sh_fail_in(t->trained != NULL
+                          ? sh_table_plan_as_trained(&t->plan, survey, notes, options)
+                          : sh_table_plan_make(&t->plan, survey, notes, options),
+                      "%s", t->path));
     SH_TRY(load(t, csv, survey));
     SH_TRY(divide(t, options->val_split > 0 ? (double)options->val_split : VAL_SPLIT));
     SH_TRY(complete(t, survey->rows, notes));
@@ -559,5 +609,6 @@ const sh_format sh_tables_format = {
     .summary = "rows of numbers and words, plain or .gz",
     .recognises = tables_recognises,
     .open = sh_packed_dataset,
+    .as_trained = true,
     .look = tables_look,
 };

@@ -87,7 +87,8 @@ static void weights_come_from_the_checkpoint_that_is_named(void **state)
     char path[SH_PATH_BYTES], *first, *other, *again;
     sh_appraisal asked = {.bench = bench, .measure = &measure, .run = run};
     assert_ok(sh_path_join(path, folder, SH_CHECKPOINT_LAST));
-    assert_ok(sh_snapshot_save(folder, &bench->job, "f", bench->replica));
+    assert_ok(
+        sh_snapshot_save(folder, &bench->job, &(sh_snapshot_data){"f", NULL}, bench->replica));
     assert_ok(sh_appraisal_write(&first, &asked));
     for (size_t i = 0; i < bench->replica->weight_count; i++)
         bench->replica->weights[i] *= -2;

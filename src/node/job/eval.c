@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "data/trained.h"
 #include "node/job/measure.h"
 #include "node/job/resume.h"
 #include "shoal/eval.h"
@@ -80,17 +81,39 @@ static sh_status job_for(sh_job *job, const sh_eval_options *options, const sh_s
     return sh_job_complete(job);
 }
 
-/* Whether the run's own data are still those that it was trained with. */
+/* Other data than the run's are read as these were, where the checkpoint says how. */
+static sh_status take_trained(sh_trained **trained, const sh_eval_options *options,
+                              const sh_safetensors *file)
+{
+    sh_job saved;
+    const char *text = sh_snapshot_trained(file);
+    if (options->data == NULL || text == NULL)
+        return SH_OK;
+    SH_TRY(sh_snapshot_read_job(&saved, file));
+    if (strcmp(saved.data, options->data) == 0)
+        return SH_OK;
+    return sh_fail_in(sh_trained_parse(trained, text), "%s", sh_safetensors_path(file));
+}
+
+/* Whether the run's own data are still those that it was trained with; how other data are read. */
 static void compare_data(char note[SH_EVAL_NOTE_BYTES], const sh_workbench *bench,
-                         const sh_eval_options *options, const sh_safetensors *file)
+                         const sh_trained *trained, const sh_eval_options *options,
+                         const sh_safetensors *file)
 {
     const char *fingerprint;
+    const sh_dataset_info *info = sh_pipeline_about(bench->pipeline);
     note[0] = '\0';
-    if (options->data == NULL && sh_snapshot_read_fingerprint(&fingerprint, file) == SH_OK &&
-        strcmp(fingerprint, sh_pipeline_about(bench->pipeline)->fingerprint) != 0)
+    if (sh_snapshot_read_fingerprint(&fingerprint, file) != SH_OK ||
+        strcmp(fingerprint, info->fingerprint) == 0)
+        return;
+    if (options->data == NULL)
         snprintf(note, SH_EVAL_NOTE_BYTES,
                  "the data %.300s have changed since the training: its training samples may be "
                  "among those measured",
+                 bench->job.data);
+    else if (trained != NULL && info->count[SH_SPLIT_TRAIN] == 1)
+        snprintf(note, SH_EVAL_NOTE_BYTES,
+                 "%.300s has no split of its own: all of its samples are measured",
                  bench->job.data);
 }
 
@@ -108,6 +131,7 @@ sh_status sh_eval(const sh_eval_options *options, sh_eval_result *result)
     sh_workbench *bench = NULL;
     sh_safetensors *file;
     sh_job job;
+    sh_trained *trained = NULL;
     sh_measure *measure = NULL;
     sh_measured found;
     sh_eval_result fresh = {0};
@@ -116,12 +140,13 @@ sh_status sh_eval(const sh_eval_options *options, sh_eval_result *result)
     SH_TRY(open_weights(&file, used, options));
     sh_status status = SH_OK;
     SH_TRY_DONE(job_for(&job, options, file));
-    status = sh_workbench_open(&bench, &job, NULL);
+    SH_TRY_DONE(take_trained(&trained, options, file));
+    status = sh_workbench_open(&bench, &job, &(sh_workbench_data){.trained = trained});
     if (status != SH_OK && options->data == NULL)
         status = sh_fail_in(status, "the run's data (if they have moved: shoal eval RUN DATA)");
     SH_TRY_DONE(status);
     SH_TRY_DONE(sh_pretrained_load(unused, bench->replica, file, SH_PRETRAINED_WHOLE));
-    compare_data(fresh.note, bench, options, file);
+    compare_data(fresh.note, bench, trained, options, file);
     sh_safetensors_close(file);
     file = NULL;
 
@@ -152,6 +177,7 @@ done:
     sh_safetensors_close(file);
     sh_workbench_close(bench);
     sh_measure_free(measure);
+    sh_trained_free(trained);
     return status;
 }
 

@@ -43,7 +43,7 @@ static void validate(sh_kept *kept, sh_replica *replica, const sh_job *job, doub
     replica->steps += 10;
     sh_best_settle(&replica->best, job);
     sh_best_note(&replica->best, figure, replica->steps);
-    assert_ok(sh_snapshot_save(folder, job, "f", replica));
+    assert_ok(sh_snapshot_save(folder, job, &(sh_snapshot_data){"f", NULL}, replica));
     const sh_best now = sh_best_now(&replica->best, job);
     assert_ok(sh_kept_validated(kept, &now, replica->steps));
     assert_ok(sh_kept_epoch(kept, (uint32_t)replica->steps / 10));

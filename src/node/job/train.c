@@ -129,8 +129,11 @@ static sh_status save(training *t)
     pthread_mutex_lock(&t->saving);
     if (!t->company->may_be_killed || !t->is_saved ||
         !sh_position_same(t->saved, sh_replica_position(replica)))
-        status = sh_snapshot_save(sh_run_checkpoints(t->run), &t->bench->job,
-                                  sh_pipeline_about(t->bench->pipeline)->fingerprint, replica);
+        status =
+            sh_snapshot_save(sh_run_checkpoints(t->run), &t->bench->job,
+                             &(sh_snapshot_data){sh_pipeline_about(t->bench->pipeline)->fingerprint,
+                                                 t->bench->trained},
+                             replica);
     if (status == SH_OK) {
         t->saved = sh_replica_position(replica);
         t->is_saved = t->has_checkpoint = true;
