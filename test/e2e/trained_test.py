@@ -6,7 +6,11 @@ import csv
 import json
 import os
 import random
+import re
+import shlex
 import shutil
+import struct
+import wave
 
 import harness
 
@@ -148,6 +152,71 @@ class Photos(Trained):
         self.train("auto", "photos:greys", "--resize", "16", "--epochs", "1", "--run", "greyrun", "--quiet")
         self.assertIn("has photos in colour, but the run was trained with grey ones",
                       self.shoal("eval", "greyrun", "photos:colours", status=1).err)
+
+
+class Summaries(Trained):
+    """The command that the summary of a training ends with measures the best weights, whatever the data are."""
+
+    def setUp(self):
+        super().setUp()
+        self.draw = random.Random(3)
+
+    def use(self, data, *options):
+        end = self.train("auto", data, "--epochs", "1", "--run", "my run", *options)
+        self.assertRegex(end.out, r"(?m)^best model  my run/checkpoints/best\.safetensors \(epoch 1\)$")
+        command = re.search(r"(?m)^measure it  shoal (.*)$", end.out).group(1)
+        found = self.measure(*shlex.split(command)[1:])
+        self.assertEqual({key: found["metrics"][key] for key in end.summary["metrics"]}, end.summary["metrics"])
+        self.assertTrue(any(value is not None for value in end.summary["metrics"].values()))
+
+    def write_rows(self, name, rows):
+        with open(self.path(name), "w", encoding="utf-8", newline="") as file:
+            csv.writer(file).writerows(rows)
+
+    def array(self, name, *shape):
+        """Floats as NumPy writes them."""
+        count = 1
+        for side in shape:
+            count *= side
+        head = ("{'descr': '<f4', 'fortran_order': False, 'shape': %r, }" % (shape,)).ljust(117) + "\n"
+        os.makedirs(self.path("arrays"), exist_ok=True)
+        with open(self.path("arrays", name), "wb") as file:
+            file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode())
+            file.write(struct.pack("<%df" % count, *(self.draw.random() for _ in range(count))))
+
+    def test_photos(self):
+        for number, name in enumerate(("no", "yes")):
+            os.makedirs(self.path("photos", name))
+            for i in range(10):
+                with open(self.path("photos", name, "%d.pgm" % i), "wb") as file:
+                    file.write(b"P5 16 16 255\n" + bytes(self.draw.randrange(128) + 100 * number for _ in range(256)))
+        self.use("photos:photos", "--resize", "16")
+
+    def test_table(self):
+        self.write_rows("t.csv", [("a", "b", "c")] + [(i % 7, self.draw.random(), "xy"[i % 2]) for i in range(60)])
+        self.use("table:t.csv")
+
+    def test_series(self):
+        self.write_rows("s.csv", [("x", "y", "what")] + [(self.draw.random(), i % 9, "ab"[i // 40 % 2]) for i in range(2000)])
+        self.use("series:s.csv", "--target", "what", "--window", "16")
+
+    def test_recordings(self):
+        for name, period in (("high", 8), ("low", 40)):
+            os.makedirs(self.path("sounds", name))
+            for i in range(8):
+                with wave.open(self.path("sounds", name, "%d.wav" % i), "wb") as file:
+                    file.setparams((1, 2, 8000, 0, "NONE", "not compressed"))
+                    file.writeframes(b"".join(struct.pack("<h", 9000 * ((n + i) % period * 2 < period) - 4500) for n in range(3200)))
+        self.use("audio:sounds")
+
+    def test_arrays(self):
+        self.array("x.npy", 60, 5)
+        self.array("y.npy", 60)
+        self.use("npy:arrays")
+
+    def test_reconstruction(self):
+        self.array("x.npy", 60, 5)
+        self.use("npy:arrays", "--task", "reconstruction")
 
 
 if __name__ == "__main__":
