@@ -40,7 +40,7 @@ static void make_good(void)
     job.steps = 6;
     must(mkdtemp(folder) != NULL && sh_job_complete(&job) == SH_OK);
     must(sh_replica_new(&replica, &job, &problem) == SH_OK);
-    must(sh_snapshot_save(folder, &job, "f1", replica) == SH_OK);
+    must(sh_snapshot_save(folder, &job, &(sh_snapshot_data){"f1", NULL}, replica) == SH_OK);
     must(sh_checkpoint_open(&good, path, folder) == SH_OK);
     snprintf(name, sizeof name, "%s/last.safetensors", folder);
     (void)unlink(name); /* the file stays open */
