@@ -25,9 +25,22 @@ static sh_status write_text(const sh_run *run, const char *name, const char *tex
     return sh_file_replace(path, text, strlen(text));
 }
 
+/* How long a pass takes at most; 0: not known. A training step computes more for each sample than a
+ * validation. */
+static double seconds_of(const sh_workbench *bench)
+{
+    const sh_dataset_info *info = sh_pipeline_about(bench->pipeline);
+    const double samples = info->count[SH_SPLIT_VALIDATION];
+    const double rate = (double)sh_trainer_speed(bench->trainer).rate * bench->job.grain;
+    return rate > 0 ? samples / rate : 0;
+}
+
 sh_status sh_appraisal_write(char **metrics, const sh_appraisal *asked)
 {
     sh_measured found;
+    const double seconds = seconds_of(asked->bench);
+    if (asked->limit_s > 0 && seconds > asked->limit_s)
+        return sh_fail(SH_LIMIT, "a pass over the validation samples would take %.0f s", seconds);
     if (asked->weights != NULL)
         SH_TRY(load(asked->bench->replica, asked->weights));
     SH_TRY(sh_measure_new(asked->measure, asked->bench, SH_APPRAISAL_WORST));
@@ -52,13 +65,4 @@ void sh_appraisal_forget(const sh_run *run)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (sh_run_path(run, names[i], path) == SH_OK)
             (void)unlink(path);
-}
-
-/* A training step computes more for each sample than a validation. */
-double sh_appraisal_seconds(const sh_workbench *bench)
-{
-    const sh_dataset_info *info = sh_pipeline_about(bench->pipeline);
-    const double samples = info->count[SH_SPLIT_VALIDATION];
-    const double rate = (double)sh_trainer_speed(bench->trainer).rate * bench->job.grain;
-    return rate > 0 ? samples / rate : 0;
 }

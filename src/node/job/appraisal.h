@@ -23,15 +23,14 @@ typedef struct sh_appraisal {
     sh_measure **measure; /* where the lanes look for the measure that gets their answers */
     const sh_run *run;
     const char *weights; /* a checkpoint; NULL: the weights that the bench holds */
+    double limit_s;      /* most that it may take, as far as the steps so far show; 0: any time */
 } sh_appraisal;
 
-/* `*metrics`: the JSON of metrics.json, owned. On failure a file of an earlier call may stay. */
+/* `*metrics`: the JSON of metrics.json, owned. SH_LIMIT: it would take too long. On failure a file
+ * of an earlier call may stay. */
 sh_status sh_appraisal_write(char **metrics, const sh_appraisal *asked) SHOAL_CHECKED;
 
 /* The figures in the folder are of other weights from now on. */
 void sh_appraisal_forget(const sh_run *run);
-
-/* How long a pass takes at most, as far as the steps so far show; 0 where they do not. */
-double sh_appraisal_seconds(const sh_workbench *bench);
 
 #endif

@@ -702,15 +702,10 @@ static void appraise(training *t, bool stopped)
         .bench = t->bench,
         .measure = &t->measure,
         .run = t->run,
+        .limit_s = stopped ? LAST_PASS_S : 0,
         .weights = held || summary->best_file[0] == '\0' ? NULL : summary->best_file,
     };
-    const double seconds = sh_appraisal_seconds(t->bench);
-    sh_status status = SH_OK;
-    if (stopped && seconds > LAST_PASS_S)
-        status = sh_fail(SH_LIMIT, "a pass over the validation samples would take %.0f s", seconds);
-    if (status == SH_OK)
-        status = sh_appraisal_write(&summary->metrics, &asked);
-    if (status == SH_OK)
+    if (sh_appraisal_write(&summary->metrics, &asked) == SH_OK)
         return;
     snprintf(text, sizeof text, "the best weights are not measured: %.700s; shoal eval %.200s does",
              sh_message(), summary->run);
