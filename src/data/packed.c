@@ -129,17 +129,32 @@ static sh_status add_to_digest(sh_source *source, const sh_trained *trained)
     return told ? SH_OK : sh_fail_memory(0, "what a model knows of its data");
 }
 
+/* `*useless`: there was a file, and it is no packed set, cut off or of another version. */
+static sh_status open_made(sh_dataset **dataset, bool *useless, const sh_format *format,
+                           const char *argument, const sh_source *source,
+                           const sh_read_options *options)
+{
+    int fd;
+    char path[SH_CACHE_PATH];
+    *useless = false;
+    SH_TRY(
+        sh_fail_in(sh_packing_make(&fd, path, source, options), "%s:%s", format->name, argument));
+    const sh_status status = sh_packed_open(dataset, format, fd, path);
+    *useless =
+        (status == SH_FORMAT || status == SH_VERSION || status == SH_CORRUPT) && unlink(path) == 0;
+    return status;
+}
+
 /* Takes `source` over. */
 static sh_status open_source(sh_dataset **dataset, const sh_format *format, sh_source *source,
                              const char *argument, const sh_read_options *options)
 {
-    int fd;
-    char path[SH_CACHE_PATH];
-    const sh_status status =
-        sh_fail_in(sh_packing_make(&fd, path, source, options), "%s:%s", format->name, argument);
+    bool useless;
+    sh_status status = open_made(dataset, &useless, format, argument, source, options);
+    if (useless)
+        status = open_made(dataset, &useless, format, argument, source, options);
     sh_source_close(source);
-    SH_TRY(status);
-    return sh_packed_open(dataset, format, fd, path);
+    return status;
 }
 
 /* Whether these are the very data of the training, wherever they lie now: then they have its split.

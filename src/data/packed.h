@@ -7,8 +7,9 @@
  *                                     .look = faces_look, ...};
  *
  * The file lies in the cache folder as packed/DIGEST, the digest being that of the sources and of
- * every option that decides the samples (sh_source), so a folder that has changed is packed anew.
- * Files of sets that have not been opened for longest go when others need room.
+ * every option that decides the samples (sh_source), so a folder that has changed is packed anew,
+ * and so is one whose packed file is damaged or of another version. Files of sets that have not
+ * been opened for longest go when others need room.
  *
  * Threads: any; several processes may open one set at once: one packs, the others wait.
  */

@@ -20,10 +20,11 @@
  * Opens the packed file of the source, made now where it is not there: `*fd` is owned: close it.
  * Where no cache folder can be written it is a file without a name. Fails with
  *
- *     SH_CORRUPT   samples are damaged, unless options->skip_damaged: names the first ones and
- * counts all; the log has each (data.damaged). Or sources changed meanwhile SH_INVALID   nothing is
- * left of a split SH_NO_SPACE  before anything is decoded: what it takes and what there is others
- * as the source's `read` and the disk do
+ *     SH_CORRUPT    samples are damaged, unless options->skip_damaged: names the first ones, counts
+ *                   all, and the log has each (data.damaged); or sources changed meanwhile
+ *     SH_INVALID    nothing is left of a split
+ *     SH_NO_SPACE   before anything is decoded: what it takes and what there is
+ *     others        as the source's `read` and the disk do
  */
 sh_status sh_packing_make(int *fd, char path[SH_CACHE_PATH], const sh_source *source,
                           const sh_read_options *options) SHOAL_CHECKED;

@@ -108,7 +108,7 @@ class Reading(harness.Case):
         self.assertEqual(photos["val_loss"], published["val_loss"])
 
     def test_what_is_packed_is_found_again(self):
-        """The second time no photo is read; a folder that changes is packed anew."""
+        """The second time no photo is read; a folder that changes, and a packed file that is damaged, is packed anew."""
         self.photos(count=9)
         packed = self.path(".cache", "shoal", "packed")
         job = ("lenet", "photos:photos", "--resize", "28", "--steps", "1", "--batch-size", "8")
@@ -117,6 +117,11 @@ class Reading(harness.Case):
         again = self.train(*job).summary
         self.assertEqual(sorted(os.listdir(packed)), names)
         self.assertEqual(again["weights_hash"], first["weights_hash"])
+        for damage in (lambda file: file.truncate(5000), lambda file: file.write(b"nonsense")):
+            with open(os.path.join(packed, max(names, key=len)), "r+b") as file:
+                damage(file)
+            self.assertEqual(self.train(*job).summary["weights_hash"], first["weights_hash"])
+            self.assertEqual(sorted(os.listdir(packed)), names)
         rows = [bytes(28)] * 28
         self.write("photos", "train", "class0", "0000.png", content=png(28, 28, rows))
         other = self.train(*job).summary
