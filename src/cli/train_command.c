@@ -282,8 +282,8 @@ const sh_command sh_train_command = {
     .usage = "MODEL DATA [options]",
     .summary = "trains here; other devices may join",
     .details =
-        "MODEL is a built-in name with its parameters (shoal models). DATA is one of those below. "
-        "With\n--resume both come from the checkpoint.\n"
+        "MODEL is a built-in name with its parameters (shoal models), or auto: the data decide,\n"
+        "also on what options leave open. With --resume both come from the checkpoint.\n"
         "\nschedules (--schedule), where epochs are counted that are complete:\n"
         "  constant                          the learning rate is --lr\n"
         "  step:EPOCHS[,GAMMA]               times GAMMA (0.1) after every EPOCHS epochs\n"
@@ -329,7 +329,7 @@ const sh_command sh_train_command = {
         "https://ui.perfetto.dev or\nchrome://tracing; it is there after a failure or Ctrl-C too, "
         "and of any run later by\n  shoal runs RUN --export trace -o FILE\n"
         "\nexamples:\n"
-        "  shoal train mlp:784-128-64-10 digits --epochs 2 --devices 3\n"
+        "  shoal train auto photos:DIR --devices 3\n"
         "  shoal train lenet mnist:DIR --epochs 8 --listen :7700 --json summary.json\n"
         "  shoal train lenet cifar10:DIR --augment crop,flip\n"
         "  shoal train --resume runs/RUN --epochs 16\n"

@@ -174,7 +174,7 @@ static sh_status prepare(sh_pipeline *p, const sh_pipeline_options *options)
     SH_TRY(parse(&p->augment, &by, options));
     SH_TRY(set_target(p, options->read.task));
     if (options->read.trained != NULL)
-        SH_TRY(sh_trained_check(options->read.trained, info));
+        SH_TRY(sh_trained_check(options->read.trained, info, sh_dataset_description(p->dataset)));
     p->seed = options->seed;
     if (info->element == SH_ELEMENT_FLOAT)
         return prepare_floats(p, by);

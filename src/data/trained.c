@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "data/trained.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -155,7 +156,31 @@ sh_status sh_trained_class(uint32_t *number, const sh_trained *trained, const ch
                    count > NAMED_MOST || used >= sizeof list ? ", ..." : "");
 }
 
-sh_status sh_trained_check(const sh_trained *trained, const sh_dataset_info *info)
+/* Whether the classes have the numbers that they had. */
+static sh_status check_classes(const sh_trained *trained, const char *description)
+{
+    json_t *about = json_loads(description, 0, NULL);
+    const json_t *classes = json_object_get(about, "classes");
+    sh_status status = SH_OK;
+    for (size_t i = 0; i < json_array_size(classes) && status == SH_OK; i++) {
+        const char *name = json_string_value(json_array_get(classes, i));
+        uint32_t number = 0;
+        char clean[256];
+        if (name == NULL)
+            continue;
+        status = sh_trained_class(&number, trained, name);
+        if (status == SH_OK && number != i)
+            status = sh_fail(SH_MISMATCH,
+                             "class %zu is '%s', which was class %" PRIu32
+                             " in the training; data of all its classes are needed",
+                             i, sh_utf8_clean(clean, sizeof clean, name), number);
+    }
+    json_decref(about);
+    return status;
+}
+
+sh_status sh_trained_check(const sh_trained *trained, const sh_dataset_info *info,
+                           const char *description)
 {
     const sh_dataset_info *then = &trained->info;
     if (info->target != then->target)
@@ -175,5 +200,7 @@ sh_status sh_trained_check(const sh_trained *trained, const sh_dataset_info *inf
         return sh_fail(SH_MISMATCH, "%s has %u %s, but the run was trained with %u", info->name,
                        info->outputs, info->target == SH_TARGET_NUMBERS ? "targets" : "classes",
                        then->outputs);
-    return SH_OK;
+    if (description == NULL || json_object_get(trained->about, "classes") == NULL)
+        return SH_OK;
+    return check_classes(trained, description);
 }

@@ -16,7 +16,8 @@
  *     sh_trained_free(trained);
  *
  * Readers of tables and photos do so (sh_format: as_trained); all samples validate where the data
- * have no split. Others read by their own figures, but for the normalisation of bytes.
+ * have no split. Others read by their own figures, but for the normalisation of bytes, and have to
+ * have all classes.
  *
  * Threads: any; it never changes.
  */
@@ -47,8 +48,10 @@ void sh_trained_free(sh_trained *trained); /* NULL is fine */
 sh_status sh_trained_class(uint32_t *number, const sh_trained *trained,
                            const char *name) SHOAL_CHECKED;
 
-/* SH_MISMATCH says what a model of these data cannot be given of others: another task, number of
- * classes or shape. Height and width of bytes do not count. */
-sh_status sh_trained_check(const sh_trained *trained, const sh_dataset_info *info) SHOAL_CHECKED;
+/* SH_MISMATCH says what a model of these data cannot be given of others: another task, number or
+ * order of classes, or shape. Height and width of bytes do not count. `description` is that of the
+ * others (sh_dataset_description), or NULL. */
+sh_status sh_trained_check(const sh_trained *trained, const sh_dataset_info *info,
+                           const char *description) SHOAL_CHECKED;
 
 #endif

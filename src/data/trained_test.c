@@ -31,7 +31,7 @@ static void a_set_becomes_a_text_and_back(void **state)
     assert_int_equal(trained->info.count[SH_SPLIT_VALIDATION], 20);
     assert_int_equal(trained->info.outputs, 10);
     assert_null(trained->about);
-    assert_ok(sh_trained_check(trained, info));
+    assert_ok(sh_trained_check(trained, info, NULL));
     sh_trained_free(trained);
     free(text);
     sh_dataset_close(digits);
@@ -49,6 +49,12 @@ static void classes_are_found_by_name(void **state)
     assert_int_equal(number, 1);
     assert_fails(sh_trained_class(&number, trained, "tul\nip"), SH_MISMATCH,
                  "the run does not know the class 'tul?ip'; it knows daisy, rose");
+    const sh_dataset_info *info = &trained->info;
+    assert_ok(sh_trained_check(trained, info, "{\"classes\": [\"daisy\", \"rose\"]}"));
+    assert_fails(sh_trained_check(trained, info, "{\"classes\": [\"rose\", \"daisy\"]}"),
+                 SH_MISMATCH, "class 0 is 'rose', which was class 1 in the training");
+    assert_fails(sh_trained_check(trained, info, "{\"classes\": [\"daisy\", \"tulip\"]}"),
+                 SH_MISMATCH, "the run does not know the class 'tulip'");
     sh_trained_free(trained);
 }
 
@@ -59,16 +65,16 @@ static void other_samples_are_refused(void **state)
     assert_ok(sh_trained_parse(&trained, "{" HEAD TASK FIGURES "}"));
     sh_dataset_info info = trained->info;
     info.height = 20; /* images may be resized */
-    assert_ok(sh_trained_check(trained, &info));
+    assert_ok(sh_trained_check(trained, &info, NULL));
     info.outputs = 3;
-    assert_fails(sh_trained_check(trained, &info), SH_MISMATCH,
+    assert_fails(sh_trained_check(trained, &info, NULL), SH_MISMATCH,
                  "photos has 3 classes, but the run was trained with 2");
     info.target = SH_TARGET_NUMBERS;
-    assert_fails(sh_trained_check(trained, &info), SH_MISMATCH,
+    assert_fails(sh_trained_check(trained, &info, NULL), SH_MISMATCH,
                  "has targets for regression, but the run was trained for classification");
     info = trained->info;
     info.channels = 3;
-    assert_fails(sh_trained_check(trained, &info), SH_MISMATCH, "3x8x9 bytes");
+    assert_fails(sh_trained_check(trained, &info, NULL), SH_MISMATCH, "3x8x9 bytes");
     sh_trained_free(trained);
 }
 

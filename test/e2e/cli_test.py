@@ -155,7 +155,7 @@ MISUSE = (
     ("train lenet digits --schedule linear",
      "--schedule linear: there is no such schedule; there are: constant, step:EPOCHS[,GAMMA], "
      "multistep:E1/E2/...[,GAMMA], exponential:GAMMA[,FROM_EPOCH], cosine[:FLOOR], "
-     "one-cycle[:PEAK[,DIV[,FINAL_DIV]]]", "train"),
+     "one-cycle[:PEAK[,DIV[,FINAL_DIV]]], range-test:SPAN", "train"),
     ("train lenet digits --schedule step",
      "--schedule step: EPOCHS must be a whole number of at least 1; write step:EPOCHS[,GAMMA], such as "
      "step:30,0.1", "train"),
