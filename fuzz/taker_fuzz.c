@@ -78,7 +78,7 @@ static sh_status feed(sh_taker *taker, const sh_replica *replica, const uint8_t 
 /* The same frames fit both wires but for the sums. */
 static void take_over(sh_replica **kept, uint32_t wire, const uint8_t *data, size_t size)
 {
-    const sh_problem problem = {1, 2, 2, 2};
+    const sh_problem problem = {1, 2, 2, 2, SH_TARGET_CLASS};
     const sh_job job = small_job(wire);
     const sh_schedule schedule = sh_schedule_of(&job, SAMPLES);
     sh_taker *taker;

@@ -29,7 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (sh_trained_class(&number, trained, "rose") == SH_OK &&
             number >= json_array_size(json_object_get(trained->about, "classes")))
             abort();
-        if (sh_trained_check(trained, info) != SH_OK)
+        if (sh_trained_check(trained, info, NULL) != SH_OK)
             abort();
         sh_trained_free(trained);
     }

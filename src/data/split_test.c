@@ -8,7 +8,7 @@
 
 #define MANY 4000
 
-static char names[MANY][16];
+static char names[MANY][32];
 static sh_split_item items[MANY];
 
 static void name_all(size_t count, uint32_t classes)

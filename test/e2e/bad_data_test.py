@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# Not under the thread sanitizer: its threads are those of reading_test.py.
 """Data as people have them, damaged, odd or hostile: what is wrong is said in one line that names the file, the place
 and the remedy, ends soon, takes little memory and leaves nothing behind."""
 

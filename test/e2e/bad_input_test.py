@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# Not under the thread sanitizer: it has no threads of its own.
 """What is wrong with the input is said with file, place and remedy; what was there stays as it was."""
 
 import fcntl

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# Not under the thread sanitizer: it has no threads of its own.
 """What a trained model is worth: shoal eval."""
 
 import csv

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# Not under the thread sanitizer: its threads are those of chaos_test.py.
 """What a training keeps: the best epoch, on any devices, after a kill, and in a resumed run."""
 
 import json

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# Not under the thread sanitizer: it has no threads of its own.
 """--lr-find: a range test draws the loss over the learning rate, suggests a rate, and keeps no weights."""
 
 import json

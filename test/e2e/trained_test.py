@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# Not under the thread sanitizer: it has no threads of its own.
 """Other data are given to a trained model as those were that it was trained with."""
 
 import csv
