@@ -183,7 +183,7 @@ static const struct {
      9, SH_FORMAT, "not encoded in the one agreed way"},
     {PROTOCOL "\x62\x00\x82\x01\x00", 7, SH_FORMAT, "not encoded in the one"}, /* 2 bodies */
     {"\x08\x86\x00\x62\x00", 5, SH_FORMAT, "not encoded in the one"},          /* 6 in two bytes */
-    {"\x62\x00\x08\x05", 4, SH_FORMAT, "not encoded in the one"},              /* order */
+    {"\x62\x00\x08\x06", 4, SH_FORMAT, "not encoded in the one"},              /* order */
     {PROTOCOL "\x10\x00\x62\x00", 6, SH_FORMAT, "not encoded in the"}, /* a zero that is sent */
     {PROTOCOL "\x62\x02\x18\x01", 6, SH_VERSION, "does not know (Refuse, 3): use the same"},
     {PROTOCOL "\x62\x00\xa0\x06\x01", 7, SH_VERSION, "does not know (Message, 100)"},

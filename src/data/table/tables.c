@@ -311,6 +311,7 @@ typedef struct gathering {
 
 static sh_status gathering_init(gathering *g, const tables *t)
 {
+    assert(t->rows > 0);
     const size_t column = t->rows * sizeof *g->values;
     const size_t fits = GATHERED_BYTES / column, most = fits > 0 ? fits : 1;
     *g = (gathering){.t = t, .most = most < t->columns ? most : t->columns};
