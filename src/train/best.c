@@ -97,7 +97,17 @@ bool sh_best_is_possible(const sh_best *best, uint64_t steps)
            (best->at == 0 || best->at == steps);
 }
 
+static bool same_bits(double a, double b)
+{
+    uint64_t bits[2];
+    memcpy(&bits[0], &a, sizeof a);
+    memcpy(&bits[1], &b, sizeof b);
+    return bits[0] == bits[1];
+}
+
 bool sh_best_same(const sh_best *a, const sh_best *b)
 {
-    return memcmp(a, b, sizeof *a) == 0;
+    return same_bits(a->value, b->value) && a->steps == b->steps &&
+           same_bits(a->reference, b->reference) && a->stale == b->stale &&
+           same_bits(a->last, b->last) && a->at == b->at;
 }
