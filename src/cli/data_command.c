@@ -81,7 +81,8 @@ static void print_head(const json_t *found, const char *data)
            (long long)json_integer_value(json_array_get(sample, 1)),
            (long long)json_integer_value(json_array_get(sample, 2)), text_of(found, "element"),
            number_of(found, "least"), number_of(found, "most"));
-    printf("constant    %s of these never change\n", whole(&a, count_of(constant, "count")));
+    printf("constant    %s of a sample's values never change\n",
+           whole(&a, count_of(constant, "count")));
     printf("duplicates  %s, of which %s to validate with that are also trained with\n",
            whole(&a, count_of(same, "samples")), whole(&b, count_of(same, "validation")));
     if (number_of(found, "imbalance") > 1) /* which is 0 where it is null */
