@@ -21,8 +21,9 @@
  *
  * What is of the lap after this one makes its channel pause until that begins here. Nothing of this
  * lap can stand behind it: who begins the next one has seen all of this one. The same is true of
- * the parts of a reduction that follows. Only a WANT may come late, from who hears of the end
- * before it has heard that nobody needs its answer; it is dropped.
+ * the parts of a reduction that follows. Only a WANT may come late, from who had not heard of the
+ * end; it is dropped. It may be late by several laps, where the others needed nothing of that
+ * device.
  *
  * All here is the loop's but what stands under the round's lock.
  */
@@ -267,8 +268,8 @@ sh_flow sh_exchange_on_frame(sh_exchange *exchange, uint32_t from, const sh_fram
     const shard theirs = shard_of(exchange, from);
     if (head->step == exchange->number + 1)
         return SH_FLOW_PAUSE;
-    if (head->hop == WANT && head->step + 1 == exchange->number)
-        return store(sink, NULL, 0, head);
+    if (head->hop == WANT && head->step < exchange->number)
+        return store(sink, NULL, 0, head); /* late; dropped */
     if (head->step != exchange->number || (!exchange->open && head->hop != WANT))
         return SH_FLOW_REFUSE;
     switch (head->hop) {

@@ -187,6 +187,9 @@ static void run_trainees(const world *w)
 
 static void check_laps(const world *w, uint32_t dealer)
 {
+    for (uint32_t i = 0; i < w->devices; i++)
+        if (trainees[i].status != SH_OK)
+            print_message("rank %u of %u: %s\n", i, w->devices, trainees[i].message);
     for (uint32_t i = 0; i < w->devices; i++) {
         if (trainees[i].status != SH_OK)
             fail_msg("rank %u of %u: %s", i, w->devices, trainees[i].message);
@@ -220,6 +223,25 @@ static void every_update_is_in_all_weights_once(void **state)
             assert_int_equal(trainees[0].counts[LAPS - 1], UPDATES);
             end_world(&w);
         }
+}
+
+/* The dealer makes all updates of all laps before the other device begins its first one, whose wish
+ * for an update may come as late as that. */
+static void a_device_may_be_laps_behind(void **state)
+{
+    (void)state;
+    world w = world_of(2, 2);
+    open_world(&w);
+    trainees[1].status = run_laps(&trainees[1]);
+    assert_ok(trainees[1].status);
+    for (uint32_t lap = 0; lap <= LAPS; lap++) {
+        sh_sink sink = {0};
+        const sh_frame want = {.kind = SH_FRAME_UPDATE, .step = lap, .hop = 0};
+        assert_int_equal(sh_exchange_on_frame(trainees[1].exchange, 0, &want, &sink), SH_FLOW_TAKE);
+    }
+    trainees[0].status = run_laps(&trainees[0]);
+    check_laps(&w, 1);
+    end_world(&w);
 }
 
 /* In lock step every device makes as many; whoever has no update to make waits. */
@@ -314,6 +336,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_update_is_in_all_weights_once),
+        cmocka_unit_test(a_device_may_be_laps_behind),
         cmocka_unit_test(a_bound_of_one_is_lock_step),
         cmocka_unit_test(a_lap_ends_soon_where_one_asks_for_it),
         cmocka_unit_test(a_lost_device_ends_the_lap),
