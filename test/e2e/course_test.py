@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# Not under the thread sanitizer: its threads are those of elastic_test.py.
+# Not under the thread sanitizer: its threads are those of chaos_test.py.
 """The same course: what a job comes to depends on the job alone, not on who computed it."""
 
 import json

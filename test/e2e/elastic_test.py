@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# Not under the thread sanitizer: its threads are those of chaos_test.py.
 """Devices come, leave and die while a job trains, and the weights come out as if nothing had happened.
 
 Moments are drawn by chance; SHOAL_TEST_SEED=N draws those of an earlier run again.
