@@ -16,6 +16,7 @@
 #define FEW 1000   /* samples, below which a batch is LEAST_BATCH */
 #define SOME 10000 /* and below which it is twice that; then it is the default */
 #define LEAST_BATCH 16
+#define LEAST_GRAIN 8 /* batch normalisation takes its figures from one, and learns less from 4 */
 #define STEPS 1000
 #define EPOCHS_LEAST 10
 #define EPOCHS_MOST 100
@@ -71,8 +72,8 @@ static void choose_length(sh_recipe *recipe, sh_job *job, const wishes *w, uint3
         job->batch_size = samples < FEW    ? LEAST_BATCH
                           : samples < SOME ? 2 * LEAST_BATCH
                                            : job->batch_size;
-        if (is_usual_grain(w))
-            job->grain = 0; /* by the new batch */
+        if (is_usual_grain(w)) /* by the new batch */
+            job->grain = job->workers == 0 && job->batch_size == LEAST_BATCH ? LEAST_GRAIN : 0;
         snprintf(words, sizeof words, "%" PRIu32 " samples a step", job->batch_size);
         say(recipe, words);
     }

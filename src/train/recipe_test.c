@@ -27,7 +27,7 @@ static void a_small_folder_gets_small_batches(void **state)
     assert_string_equal(recipe.text, "16 samples a step, 48 epochs, adamw with --lr 0.002, "
                                      "one-cycle, crop:8,flip");
     assert_int_equal(job.batch_size, 16);
-    assert_int_equal(job.grain, 4);
+    assert_int_equal(job.grain, 8);
     assert_int_equal(job.epochs, 48); /* of 21 steps */
     assert_string_equal(job.optimizer, "adamw");
     assert_string_equal(job.schedule, "one-cycle");
