@@ -214,7 +214,7 @@ class Ends(Mpi):
         self.assertEqual(result.status, 143, str(result))
         self.assertRegex(result.err, "(?m)^stopped; go on with: shoal train --resume run$")
         steps = self.steps_of("run")
-        self.assertIn(steps, range(EPOCH_STEPS + 10, 2 * EPOCH_STEPS))
+        self.assertGreaterEqual(steps, EPOCH_STEPS + 10)
         self.assertEqual(self.summary(self.path("s.json"))["steps"], steps)
         self.assert_goes_on("run", LONG, steps + 3)
 

@@ -12,7 +12,7 @@ LENET = course_test.LENET
 RESNET = (*course_test.NETWORKS[0], "--steps", "3")
 WIRES = ("16",) if harness.SANITIZED else ("32", "16", "8")
 COUNTS = (1, 2, 4)
-SLOW = unittest.skipIf(harness.SANITIZED, "with sanitizers course_test.py and mpi_test.py have that network")
+SLOW = unittest.skipIf(harness.SANITIZED, "with sanitizers golden_models_test.c has that network")
 
 
 class Parity(course_test.Course):
