@@ -83,7 +83,7 @@ static void print_head(const json_t *found, const char *data)
            number_of(found, "least"), number_of(found, "most"));
     printf("constant    %s of a sample's values never change\n",
            whole(&a, count_of(constant, "count")));
-    printf("duplicates  %s, of which %s to validate with that are also trained with\n",
+    printf("duplicates  %s; %s validation samples are also trained with\n",
            whole(&a, count_of(same, "samples")), whole(&b, count_of(same, "validation")));
     if (number_of(found, "imbalance") > 1) /* which is 0 where it is null */
         printf("imbalance   the largest class has %.3g times as many samples as the smallest\n",

@@ -55,7 +55,7 @@ static double distance_at(const json_t *json, const char *list, size_t index)
     return json_number_value(json_object_get(one, "distance"));
 }
 
-/* Two classes around 0 and 100, of which one sample each lies astray. */
+/* Two classes, around 0 and around 100. Each has one outlier. */
 static void samples_are_measured_by_their_class(void **state)
 {
     (void)state;

@@ -54,7 +54,7 @@ sh_status sh_packed_open(sh_dataset **dataset, const sh_format *format, int fd, 
     return SH_OK;
 }
 
-/* --- sources of which all samples validate --- */
+/* --- sources that only validate --- */
 
 /* Each split has a sample at least, so the training split gets a copy of one that validates. */
 typedef struct whole_source {

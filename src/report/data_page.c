@@ -93,7 +93,7 @@ static void add_facts(sh_sheet *sheet, const json_t *found)
              whole(&a, number_of(json_object_get(found, "blank_samples"), "count")));
     add_row(sheet, "blank", text);
     snprintf(text, sizeof text,
-             "%s, of which %s to validate with that are also trained with, and %s with another "
+             "%s; %s validation samples are also trained with, and %s have another "
              "target than an equal sample",
              whole(&a, number_of(same, "samples")), whole(&b, number_of(same, "validation")),
              whole(&c, number_of(same, "contradicting")));

@@ -7,7 +7,7 @@
  *     SH_TRY(sh_zip_open(&inner, &at, fd, file_bytes, &member)); // its bytes begin at `at`
  *     close(inner);
  *
- * The format is PKWARE's APPNOTE.TXT, of which this reads what is needed: the central directory at
+ * PKWARE's APPNOTE.TXT defines the format. This reads only what it needs: the central directory at
  * the end, members that are stored or deflated. Archives of 4 GB or more (zip64), of several parts,
  * and encrypted members are refused.
  *

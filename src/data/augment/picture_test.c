@@ -10,7 +10,7 @@ enum { MOST = 3 * 64 * 64 };
 
 static uint8_t a[MOST], b[MOST], before[MOST];
 
-/* A picture with a pattern, of which `before` is a copy. */
+/* Draws a pattern and copies it to `before`. */
 static sh_picture make(uint32_t channels, uint32_t height, uint32_t width)
 {
     assert_in_range(channels * height * width, 1, MOST);
