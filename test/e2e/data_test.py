@@ -58,7 +58,7 @@ class Data(harness.Case):
         out = self.shoal("data", "digits:600/100").out
         for pattern in (r"(?m)\Adata        digits:600/100$", r"(?m)^task        classification, 10 classes$",
                         r"(?m)^samples     600 to train with, 100 to validate with$", r"(?m)^sample      1 x 28 x 28 bytes, 0 to 255$",
-                        r"(?m)^duplicates  0, of which 0 to validate with", r"(?m)^class  training  validation$", r"(?m)^9 +\d+ +\d+$"):
+                        r"(?m)^duplicates  0; 0 validation samples are also trained with$", r"(?m)^class  training  validation$", r"(?m)^9 +\d+ +\d+$"):
             self.assertRegex(out, pattern)
         self.assertEqual(self.shoal("data", "digits:600/100", "--quiet").out, "")
 
