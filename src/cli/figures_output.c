@@ -39,31 +39,29 @@ static void add_number(sh_table *table, double number)
         sh_table_add(table, "-");
 }
 
+const sh_figure_name sh_figure_names[SH_FIGURE_COUNT] = {
+    {"accuracy", "accuracy", true},
+    {"top5", "top 5", true},
+    {"balanced_accuracy", "balanced", true},
+    {"f1", "mean F1", true},
+    {"auc", "ROC AUC", false},
+    {"average_precision", "mean AP", true},
+    {"mae", "MAE", false},
+    {"rmse", "RMSE", false},
+    {"r2", "R2", false},
+    {"error95", "error 95 %", false},
+    {"error99", "error 99 %", false},
+};
+
 void sh_figures_print(const json_t *figures)
 {
-    static const struct {
-        const char *key, *title;
-        bool percent;
-    } rows[] = {
-        {"accuracy", "accuracy", true},
-        {"top5", "top 5", true},
-        {"balanced_accuracy", "balanced", true},
-        {"f1", "mean F1", true},
-        {"auc", "ROC AUC", false},
-        {"average_precision", "mean AP", true},
-        {"mae", "MAE", false},
-        {"rmse", "RMSE", false},
-        {"r2", "R2", false},
-        {"error95", "error 95 %", false},
-        {"error99", "error 99 %", false},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < SH_FIGURE_COUNT; i++) {
         sh_quantity a;
-        const double value = number_of(figures, rows[i].key);
-        if (isfinite(value) && rows[i].percent)
-            printf("%-11s %s\n", rows[i].title, sh_quantity_percent(&a, value, 2));
+        const double value = number_of(figures, sh_figure_names[i].key);
+        if (isfinite(value) && sh_figure_names[i].percent)
+            printf("%-11s %s\n", sh_figure_names[i].title, sh_quantity_percent(&a, value, 2));
         else if (isfinite(value))
-            printf("%-11s %.5g\n", rows[i].title, value);
+            printf("%-11s %.5g\n", sh_figure_names[i].title, value);
     }
     const json_t *targets = json_object_get(figures, "targets");
     if (json_array_size(targets) < 2)

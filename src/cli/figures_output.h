@@ -11,6 +11,18 @@
 #define SHOAL_CLI_FIGURES_OUTPUT_H
 
 #include <jansson.h>
+#include <stdbool.h>
+
+#define SH_FIGURE_COUNT 11
+
+typedef struct sh_figure_name {
+    const char *key;   /* in JSON */
+    const char *title; /* for people, at most 11 characters */
+    bool percent;      /* the figure is a part of 1, shown in percent */
+} sh_figure_name;
+
+/* The figures of a model, in the order in which they are shown. */
+extern const sh_figure_name sh_figure_names[SH_FIGURE_COUNT];
 
 /* Prints "accuracy    97.50 %" and the like on standard output, and a table of several targets. */
 void sh_figures_print(const json_t *figures);

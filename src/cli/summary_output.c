@@ -8,26 +8,8 @@
 #include "base/table.h"
 #include "base/utf8.h"
 #include "cli/console.h"
+#include "cli/figures_output.h"
 #include "cli/json_file.h"
-
-static const struct {
-    const char *key, *title;
-    bool percent;
-} main_figures[] = {
-    {"accuracy", "accuracy", true},
-    {"top5", "top 5", true},
-    {"balanced_accuracy", "balanced", true},
-    {"f1", "mean F1", true},
-    {"auc", "ROC AUC", false},
-    {"average_precision", "mean AP", true},
-    {"mae", "MAE", false},
-    {"rmse", "RMSE", false},
-    {"r2", "R2", false},
-    {"error95", "error 95 %", false},
-    {"error99", "error 99 %", false},
-};
-
-#define MAIN_FIGURES (sizeof main_figures / sizeof *main_figures)
 
 static const char *end_text(sh_run_end end)
 {
@@ -57,17 +39,17 @@ static void print_figures(const json_t *figures, FILE *file)
 {
     const char *between = "";
     fputs("its worth   ", file);
-    for (size_t i = 0; i < MAIN_FIGURES; i++) {
+    for (size_t i = 0; i < SH_FIGURE_COUNT; i++) {
         sh_quantity a;
-        const json_t *value = json_object_get(figures, main_figures[i].key);
+        const json_t *value = json_object_get(figures, sh_figure_names[i].key);
         if (!json_is_number(value))
             continue;
         const double number = json_number_value(value);
-        if (main_figures[i].percent)
-            fprintf(file, "%s%s %s", between, main_figures[i].title,
+        if (sh_figure_names[i].percent)
+            fprintf(file, "%s%s %s", between, sh_figure_names[i].title,
                     sh_quantity_percent(&a, number, 2));
         else
-            fprintf(file, "%s%s %.5g", between, main_figures[i].title, number);
+            fprintf(file, "%s%s %.5g", between, sh_figure_names[i].title, number);
         between = ", ";
     }
     fputc('\n', file);
@@ -197,9 +179,10 @@ static json_t *figures_json(const sh_summary *summary)
     if (all == NULL)
         return json_null();
     json_t *json = json_object();
-    for (size_t i = 0; i < MAIN_FIGURES; i++) {
-        json_t *value = json_object_get(all, main_figures[i].key);
-        sh_json_set(&json, main_figures[i].key, value == NULL ? json_null() : json_incref(value));
+    for (size_t i = 0; i < SH_FIGURE_COUNT; i++) {
+        json_t *value = json_object_get(all, sh_figure_names[i].key);
+        sh_json_set(&json, sh_figure_names[i].key,
+                    value == NULL ? json_null() : json_incref(value));
     }
     json_decref(all);
     return json;
