@@ -113,8 +113,8 @@ class Memory(harness.Case):
         """Before the first step they compare their arithmetic, beside a copy of these 14 MiB of weights."""
         job = ("mlp:784-2048-1024-10", "noise:1x28x28/10/640/16", "--steps", "2", "--devices", "2")
         refused = self.shoal("train", *job, "--memory", "40M", status=1)
-        # What device 0 needs; the other's own memory may be larger.
-        limit = int(re.search(r"this job needs at least (\d+)\.\d MiB", refused.err).group(1)) + 4
+        # This is what device 0 needs. A device that joins has 3 to 4 MiB more of its own; the copy is 11 MiB.
+        limit = int(re.search(r"this job needs at least (\d+)\.\d MiB", refused.err).group(1)) + 6
         for device in self.train(*job, "--memory", "%dM" % limit).summary["devices"]:
             self.assertLess(device["peak_rss_bytes"], limit * MIB, device)
 
