@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/console.h"
 #include "cli/json_file.h"
+#include "report/json_member.h"
 #include "shoal/train.h"
 
 #define CLASSES_MOST 100 /* that are printed; --json has all */
@@ -36,20 +37,9 @@ static const sh_option options[] = {
     {.kind = SH_OPTION_END},
 };
 
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text == NULL ? "" : text;
-}
-
 static json_int_t count_of(const json_t *object, const char *key)
 {
     return json_integer_value(json_object_get(object, key));
-}
-
-static double number_of(const json_t *object, const char *key)
-{
-    return json_number_value(json_object_get(object, key));
 }
 
 static const char *whole(sh_quantity *quantity, json_int_t count)
@@ -65,7 +55,7 @@ static void print_head(const json_t *found, const char *data)
     const json_t *same = json_object_get(found, "duplicates");
     const json_t *constant = json_object_get(found, "constant_inputs");
     const json_int_t outputs = count_of(found, "outputs");
-    const char *task = text_of(found, "task");
+    const char *task = sh_member_text(found, "task");
     printf("data        %s\n", sh_utf8_clean(clean, sizeof clean, data));
     printf("task        %s", task);
     if (strcmp(task, "classification") == 0)
@@ -79,15 +69,16 @@ static void print_head(const json_t *found, const char *data)
     printf("sample      %lld x %lld x %lld %ss, %.5g to %.5g\n",
            (long long)json_integer_value(json_array_get(sample, 0)),
            (long long)json_integer_value(json_array_get(sample, 1)),
-           (long long)json_integer_value(json_array_get(sample, 2)), text_of(found, "element"),
-           number_of(found, "least"), number_of(found, "most"));
+           (long long)json_integer_value(json_array_get(sample, 2)),
+           sh_member_text(found, "element"), sh_member_number(found, "least"),
+           sh_member_number(found, "most"));
     printf("constant    %s of a sample's values never change\n",
            whole(&a, count_of(constant, "count")));
     printf("duplicates  %s; %s validation samples are also trained with\n",
            whole(&a, count_of(same, "samples")), whole(&b, count_of(same, "validation")));
-    if (number_of(found, "imbalance") > 1) /* which is 0 where it is null */
+    if (sh_member_number(found, "imbalance") > 1) /* NaN where it is null */
         printf("imbalance   the largest class has %.3g times as many samples as the smallest\n",
-               number_of(found, "imbalance"));
+               sh_member_number(found, "imbalance"));
 }
 
 static void print_classes(const json_t *classes)
@@ -100,7 +91,7 @@ static void print_classes(const json_t *classes)
     sh_table *table = sh_table_new("<>>", heads);
     for (size_t i = 0; i < count && i < CLASSES_MOST; i++) {
         const json_t *one = json_array_get(classes, i);
-        sh_table_add(table, text_of(one, "name"));
+        sh_table_add(table, sh_member_text(one, "name"));
         sh_table_add(table, whole(&a, count_of(one, "training")));
         sh_table_add(table, whole(&a, count_of(one, "validation")));
     }
@@ -119,9 +110,9 @@ static void print_targets(const json_t *targets)
     sh_table *table = sh_table_new("<>>>>", heads);
     for (size_t i = 0; i < count && i < CLASSES_MOST; i++) {
         const json_t *one = json_array_get(targets, i);
-        sh_table_add(table, text_of(one, "name"));
+        sh_table_add(table, sh_member_text(one, "name"));
         for (int k = 1; k < 5; k++)
-            sh_table_format(table, "%.5g", number_of(one, heads[k]));
+            sh_table_format(table, "%.5g", sh_member_number(one, heads[k]));
     }
     putchar('\n');
     sh_table_print(table, stdout, "");
@@ -140,7 +131,7 @@ static void print_lines(const json_t *lines, const char *before)
 
 static void print_training(const json_t *training)
 {
-    printf("training    shoal train auto would train %s\n", text_of(training, "why"));
+    printf("training    shoal train auto would train %s\n", sh_member_text(training, "why"));
 }
 
 /* The page of what was found, as the survey's text says it. */

@@ -8,22 +8,10 @@
 #include "base/quantity.h"
 #include "cli/command.h"
 #include "cli/console.h"
+#include "report/json_member.h"
 
 #define MATRIX_MOST 20 /* classes whose matrix fits a terminal */
 #define PAIRS_MOST 20
-
-/* NaN where it is null or missing. */
-static double number_of(const json_t *object, const char *key)
-{
-    const json_t *value = json_object_get(object, key);
-    return json_is_number(value) ? json_number_value(value) : NAN;
-}
-
-static const char *name_of(const json_t *object)
-{
-    const char *name = json_string_value(json_object_get(object, "name"));
-    return name == NULL ? "" : name;
-}
 
 static void add_percent(sh_table *table, double share)
 {
@@ -57,7 +45,7 @@ void sh_figures_print(const json_t *figures)
 {
     for (size_t i = 0; i < SH_FIGURE_COUNT; i++) {
         sh_quantity a;
-        const double value = number_of(figures, sh_figure_names[i].key);
+        const double value = sh_member_number(figures, sh_figure_names[i].key);
         if (isfinite(value) && sh_figure_names[i].percent)
             printf("%-11s %s\n", sh_figure_names[i].title, sh_quantity_percent(&a, value, 2));
         else if (isfinite(value))
@@ -70,10 +58,10 @@ void sh_figures_print(const json_t *figures)
     sh_table *table = sh_table_new("<>>>", heads);
     for (size_t i = 0; i < json_array_size(targets); i++) {
         const json_t *one = json_array_get(targets, i);
-        sh_table_add(table, name_of(one));
-        add_number(table, number_of(one, "mae"));
-        add_number(table, number_of(one, "rmse"));
-        add_number(table, number_of(one, "r2"));
+        sh_table_add(table, sh_member_text(one, "name"));
+        add_number(table, sh_member_number(one, "mae"));
+        add_number(table, sh_member_number(one, "rmse"));
+        add_number(table, sh_member_number(one, "r2"));
     }
     sh_table_print(table, stdout, "  ");
 }
@@ -92,16 +80,16 @@ static int print_table(const json_t *classes, bool labels)
     sh_table *table = sh_table_new(labels ? "<>>>>>>>" : "<>>>>>", heads);
     for (size_t i = 0; i < json_array_size(classes); i++) {
         const json_t *one = json_array_get(classes, i);
-        sh_table_add(table, name_of(one));
-        sh_table_add(table, sh_quantity_whole(&a, (uint64_t)number_of(one, "samples")));
-        sh_table_add(table, sh_quantity_whole(&a, (uint64_t)number_of(one, "answers")));
-        add_percent(table, number_of(one, "precision"));
-        add_percent(table, number_of(one, "recall"));
-        add_percent(table, number_of(one, "f1"));
+        sh_table_add(table, sh_member_text(one, "name"));
+        sh_table_add(table, sh_quantity_whole(&a, (uint64_t)sh_member_number(one, "samples")));
+        sh_table_add(table, sh_quantity_whole(&a, (uint64_t)sh_member_number(one, "answers")));
+        add_percent(table, sh_member_number(one, "precision"));
+        add_percent(table, sh_member_number(one, "recall"));
+        add_percent(table, sh_member_number(one, "f1"));
         if (!labels)
             continue;
-        sh_table_number(table, number_of(one, "auc"), 4);
-        add_percent(table, number_of(one, "average_precision"));
+        sh_table_number(table, sh_member_number(one, "auc"), 4);
+        add_percent(table, sh_member_number(one, "average_precision"));
     }
     putchar('\n');
     return sh_command_print_table(table, "");
@@ -125,7 +113,7 @@ static int print_matrix(const json_t *classes, const json_t *matrix)
     sh_table *table = sh_table_new(columns, heads);
     for (size_t target = 0; target < count; target++) {
         sh_table_format(table, "%zu", target);
-        sh_table_add(table, name_of(json_array_get(classes, target)));
+        sh_table_add(table, sh_member_text(json_array_get(classes, target), "name"));
         for (size_t answer = 0; answer < count; answer++)
             sh_table_format(table, "%lld", (long long)count_at(matrix, target, answer));
     }
@@ -156,8 +144,8 @@ static int print_pairs(const json_t *classes, const json_t *matrix)
         }
     sh_table *table = sh_table_new("<<>", heads);
     for (size_t i = 0; i < count; i++) {
-        sh_table_add(table, name_of(json_array_get(classes, most[i].target)));
-        sh_table_add(table, name_of(json_array_get(classes, most[i].answer)));
+        sh_table_add(table, sh_member_text(json_array_get(classes, most[i].target), "name"));
+        sh_table_add(table, sh_member_text(json_array_get(classes, most[i].answer), "name"));
         sh_table_format(table, "%lld", (long long)most[i].samples);
     }
     printf("\nwhat is confused most\n");

@@ -12,6 +12,7 @@
 
 #include "base/utf8.h"
 #include "report/gallery.h"
+#include "report/json_member.h"
 #include "report/page.h"
 
 #define CLASSES_MOST 1000 /* rows: more is nobody's reading */
@@ -23,19 +24,6 @@ typedef struct data_page {
     const json_t *found;
     const char *title;
 } data_page;
-
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text == NULL ? "" : text;
-}
-
-/* NaN where there is none. */
-static double number_of(const json_t *object, const char *key)
-{
-    const json_t *value = json_object_get(object, key);
-    return json_is_number(value) ? json_number_value(value) : NAN;
-}
 
 static void put_text(FILE *file, const char *text)
 {
@@ -73,38 +61,41 @@ static void add_facts(sh_sheet *sheet, const json_t *found)
     sh_quantity a, b, c;
     char text[TEXT_BYTES];
     sh_sheet_table(sheet, "All samples", "<<", heads);
-    add_row(sheet, "kind", text_of(found, "kind"));
-    snprintf(text, sizeof text, "%s, %s outputs", text_of(found, "task"),
-             whole(&a, number_of(found, "outputs")));
+    add_row(sheet, "kind", sh_member_text(found, "kind"));
+    snprintf(text, sizeof text, "%s, %s outputs", sh_member_text(found, "task"),
+             whole(&a, sh_member_number(found, "outputs")));
     add_row(sheet, "task", text);
     snprintf(text, sizeof text, "%s to train with, %s to validate with",
-             whole(&a, number_of(found, "training")), whole(&b, number_of(found, "validation")));
+             whole(&a, sh_member_number(found, "training")),
+             whole(&b, sh_member_number(found, "validation")));
     add_row(sheet, "samples", text);
     snprintf(text, sizeof text, "%s x %s x %s (channels, height, width) %ss, %.5g to %.5g",
              whole(&a, json_number_value(json_array_get(sample, 0))),
              whole(&b, json_number_value(json_array_get(sample, 1))),
-             whole(&c, json_number_value(json_array_get(sample, 2))), text_of(found, "element"),
-             number_of(found, "least"), number_of(found, "most"));
+             whole(&c, json_number_value(json_array_get(sample, 2))),
+             sh_member_text(found, "element"), sh_member_number(found, "least"),
+             sh_member_number(found, "most"));
     add_row(sheet, "a sample", text);
     snprintf(text, sizeof text, "%s of its values never change in training",
-             whole(&a, number_of(json_object_get(found, "constant_inputs"), "count")));
+             whole(&a, sh_member_number(json_object_get(found, "constant_inputs"), "count")));
     add_row(sheet, "constant", text);
     snprintf(text, sizeof text, "%s samples have one value everywhere",
-             whole(&a, number_of(json_object_get(found, "blank_samples"), "count")));
+             whole(&a, sh_member_number(json_object_get(found, "blank_samples"), "count")));
     add_row(sheet, "blank", text);
     snprintf(text, sizeof text,
              "%s; %s validation samples are also trained with, and %s have another "
              "target than an equal sample",
-             whole(&a, number_of(same, "samples")), whole(&b, number_of(same, "validation")),
-             whole(&c, number_of(same, "contradicting")));
+             whole(&a, sh_member_number(same, "samples")),
+             whole(&b, sh_member_number(same, "validation")),
+             whole(&c, sh_member_number(same, "contradicting")));
     add_row(sheet, "duplicates", text);
-    if (number_of(found, "imbalance") >= 1) {
+    if (sh_member_number(found, "imbalance") >= 1) {
         snprintf(text, sizeof text,
                  "the largest class has %.3g times as many training samples as the smallest",
-                 number_of(found, "imbalance"));
+                 sh_member_number(found, "imbalance"));
         add_row(sheet, "imbalance", text);
     }
-    add_row(sheet, "fingerprint", text_of(found, "fingerprint"));
+    add_row(sheet, "fingerprint", sh_member_text(found, "fingerprint"));
     sh_sheet_end(sheet);
 }
 
@@ -129,7 +120,8 @@ static double most_samples(const json_t *classes)
     double most = 1;
     for (size_t i = 0; i < json_array_size(classes); i++) {
         const json_t *one = json_array_get(classes, i);
-        most = fmax(most, fmax(number_of(one, "training"), number_of(one, "validation")));
+        most = fmax(most,
+                    fmax(sh_member_number(one, "training"), sh_member_number(one, "validation")));
     }
     return most;
 }
@@ -159,10 +151,10 @@ static void add_classes(sh_sheet *sheet, const json_t *classes)
     for (size_t i = 0; i < count && i < CLASSES_MOST; i++) {
         const json_t *one = json_array_get(classes, i);
         fputs("<tr><th scope=\"row\">", file);
-        put_text(file, text_of(one, "name"));
+        put_text(file, sh_member_text(one, "name"));
         fputs("</th>", file);
-        put_bar(file, number_of(one, "training"), most);
-        put_bar(file, number_of(one, "validation"), most);
+        put_bar(file, sh_member_number(one, "training"), most);
+        put_bar(file, sh_member_number(one, "validation"), most);
         fputs("</tr>\n", file);
     }
     fputs("</table></div>\n", file);
@@ -180,9 +172,9 @@ static void add_targets(sh_sheet *sheet, const json_t *targets)
     sh_sheet_table(sheet, "What is to be predicted, over the training samples", "<>>>>", heads);
     for (size_t i = 0; i < json_array_size(targets) && i < CLASSES_MOST; i++) {
         const json_t *one = json_array_get(targets, i);
-        sh_sheet_cell(sheet, sh_utf8_clean(text, sizeof text, text_of(one, "name")));
+        sh_sheet_cell(sheet, sh_utf8_clean(text, sizeof text, sh_member_text(one, "name")));
         for (int k = 1; k < 5; k++) {
-            snprintf(text, sizeof text, "%.5g", number_of(one, heads[k]));
+            snprintf(text, sizeof text, "%.5g", sh_member_number(one, heads[k]));
             sh_sheet_cell(sheet, text);
         }
     }
@@ -216,9 +208,10 @@ static void add_training(sh_sheet *sheet, const json_t *training)
         text, sizeof text,
         "shoal train auto would train %s. The network is given %s. The loss is %s; an epoch is "
         "%s steps of %s samples, and there are %s epochs unless --epochs says otherwise.",
-        text_of(training, "why"), text_of(training, "inputs"), text_of(training, "loss"),
-        whole(&a, number_of(training, "epoch_steps")), whole(&b, number_of(training, "batch_size")),
-        whole(&c, number_of(training, "epochs")));
+        sh_member_text(training, "why"), sh_member_text(training, "inputs"),
+        sh_member_text(training, "loss"), whole(&a, sh_member_number(training, "epoch_steps")),
+        whole(&b, sh_member_number(training, "batch_size")),
+        whole(&c, sh_member_number(training, "epochs")));
     sh_sheet_paragraph(sheet, text);
 }
 
@@ -246,10 +239,11 @@ static void add_examples(sh_sheet *sheet, const char *title, const json_t *list)
     sh_pictures_begin(sheet->file);
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *one = json_array_get(list, i);
-        const char *target = text_of(one, "target");
+        const char *target = sh_member_text(one, "target");
         snprintf(text, sizeof text, "%.300s%sdistance %.3g", target, target[0] != '\0' ? ", " : "",
-                 number_of(one, "distance"));
-        sh_picture_write(sheet->file, json_object_get(one, "picture"), text_of(one, "place"), text);
+                 sh_member_number(one, "distance"));
+        sh_picture_write(sheet->file, json_object_get(one, "picture"), sh_member_text(one, "place"),
+                         text);
     }
     sh_pictures_end(sheet->file);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "report/json_member.h"
 #include "report/sheet.h"
 
 #define SIDE_MOST 1024      /* pixels */
@@ -24,11 +25,6 @@ static void put_text(FILE *file, const char *text)
         sh_escape(file, SH_REPORT_html, sh_utf8_clean(clean, sizeof clean, text));
 }
 
-static const char *text_of(const json_t *object, const char *key)
-{
-    return json_string_value(json_object_get(object, key));
-}
-
 static bool is_base64(const char *text)
 {
     const size_t letters =
@@ -40,11 +36,10 @@ static bool is_base64(const char *text)
 /* Small ones are shown larger, with their pixels to be seen. */
 static bool write_image(FILE *file, const json_t *picture, const char *kind)
 {
-    const char *png = text_of(picture, "png");
+    const char *png = sh_member_text(picture, "png");
     const json_int_t width = json_integer_value(json_object_get(picture, "width"));
     const json_int_t height = json_integer_value(json_object_get(picture, "height"));
-    if (png == NULL || !is_base64(png) || width < 1 || height < 1 || width > SIDE_MOST ||
-        height > SIDE_MOST)
+    if (!is_base64(png) || width < 1 || height < 1 || width > SIDE_MOST || height > SIDE_MOST)
         return false;
     const json_int_t longest = width > height ? width : height;
     const json_int_t times = longest >= 128 ? 1 : 128 / longest;
@@ -111,10 +106,11 @@ static bool write_values(FILE *file, const json_t *picture)
 
 static bool write_text(FILE *file, const json_t *picture)
 {
-    if (text_of(picture, "text") == NULL)
+    const char *text = sh_member_text(picture, "text");
+    if (text[0] == '\0')
         return false;
     fputs("<pre>", file);
-    put_text(file, text_of(picture, "text"));
+    put_text(file, text);
     fputs("</pre>", file);
     return true;
 }
@@ -126,9 +122,8 @@ void sh_pictures_begin(FILE *file)
 
 void sh_picture_write(FILE *file, const json_t *picture, const char *title, const char *text)
 {
-    const char *kind = text_of(picture, "kind");
+    const char *kind = sh_member_text(picture, "kind");
     bool shown = false;
-    kind = kind == NULL ? "" : kind;
     fputs("<figure>", file);
     if (strcmp(kind, "image") == 0 || strcmp(kind, "heat") == 0)
         shown = write_image(file, picture, kind);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "report/json_member.h"
 #include "store/file.h"
 
 #define FILE_MOST ((size_t)64 << 20)
@@ -36,16 +37,9 @@ sh_status sh_quality_file(json_t **quality, const char *folder, const char *name
                          path);
 }
 
-static double number_of(const json_t *object, const char *key)
-{
-    const json_t *value = json_object_get(object, key);
-    return json_is_number(value) ? json_number_value(value) : NAN;
-}
-
 static void add_name(sh_sheet *sheet, const json_t *one)
 {
-    const char *name = json_string_value(json_object_get(one, "name"));
-    sh_sheet_cell(sheet, name == NULL ? "" : name);
+    sh_sheet_cell(sheet, sh_member_text(one, "name"));
 }
 
 static void add_classes(sh_sheet *sheet, const json_t *classes)
@@ -59,11 +53,11 @@ static void add_classes(sh_sheet *sheet, const json_t *classes)
     for (size_t i = 0; i < count && i < CLASSES_MOST; i++) {
         const json_t *one = json_array_get(classes, i);
         add_name(sheet, one);
-        sh_sheet_number(sheet, number_of(one, "samples"), SH_UNIT_whole);
-        sh_sheet_number(sheet, number_of(one, "answers"), SH_UNIT_whole);
-        sh_sheet_number(sheet, number_of(one, "precision"), SH_UNIT_percent);
-        sh_sheet_number(sheet, number_of(one, "recall"), SH_UNIT_percent);
-        sh_sheet_number(sheet, number_of(one, "f1"), SH_UNIT_percent);
+        sh_sheet_number(sheet, sh_member_number(one, "samples"), SH_UNIT_whole);
+        sh_sheet_number(sheet, sh_member_number(one, "answers"), SH_UNIT_whole);
+        sh_sheet_number(sheet, sh_member_number(one, "precision"), SH_UNIT_percent);
+        sh_sheet_number(sheet, sh_member_number(one, "recall"), SH_UNIT_percent);
+        sh_sheet_number(sheet, sh_member_number(one, "f1"), SH_UNIT_percent);
     }
     sh_sheet_end(sheet);
 }
@@ -74,8 +68,7 @@ static void add_matrix(sh_sheet *sheet, const json_t *classes, const json_t *mat
     const char *heads[MATRIX_MOST + 1] = {"class"};
     char columns[MATRIX_MOST + 2] = "<";
     for (size_t k = 0; k < count; k++) {
-        const char *name = json_string_value(json_object_get(json_array_get(classes, k), "name"));
-        heads[k + 1] = name == NULL ? "" : name;
+        heads[k + 1] = sh_member_text(json_array_get(classes, k), "name");
         columns[k + 1] = '>';
     }
     sh_sheet_table(sheet, "Samples of each class (rows) by the model's answer (columns)", columns,
@@ -100,7 +93,7 @@ static void add_targets(sh_sheet *sheet, const json_t *targets)
         add_name(sheet, one);
         for (int k = 0; k < 3; k++) {
             char text[32] = "not available";
-            const double value = number_of(one, keys[k]);
+            const double value = sh_member_number(one, keys[k]);
             if (!isnan(value))
                 snprintf(text, sizeof text, "%.5g", value);
             sh_sheet_cell(sheet, text);

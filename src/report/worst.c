@@ -6,6 +6,7 @@
 
 #include "base/utf8.h"
 #include "report/gallery.h"
+#include "report/json_member.h"
 #include "report/page.h"
 #include "report/quality.h"
 #include "shoal/eval.h"
@@ -21,28 +22,15 @@ sh_status sh_worst_read(json_t **worst, const char *folder)
     return sh_quality_file(worst, folder, SH_RUN_PICTURES);
 }
 
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text == NULL ? "" : text;
-}
-
-/* NaN where there is none. */
-static double number_of(const json_t *object, const char *key)
-{
-    const json_t *value = json_object_get(object, key);
-    return json_is_number(value) ? json_number_value(value) : NAN;
-}
-
 /* "rose, taken for tulip (93.00 %), loss 4.1" */
 static void describe(char text[TEXT_BYTES], const json_t *one)
 {
     char target[NAME_BYTES], answer[NAME_BYTES];
     sh_quantity a, b;
-    const double probability = number_of(one, "probability");
-    const char *loss = sh_quantity_of(&a, number_of(one, "loss"), SH_UNIT_loss);
-    sh_utf8_clean(target, sizeof target, text_of(one, "target"));
-    sh_utf8_clean(answer, sizeof answer, text_of(one, "answer"));
+    const double probability = sh_member_number(one, "probability");
+    const char *loss = sh_quantity_of(&a, sh_member_number(one, "loss"), SH_UNIT_loss);
+    sh_utf8_clean(target, sizeof target, sh_member_text(one, "target"));
+    sh_utf8_clean(answer, sizeof answer, sh_member_text(one, "answer"));
     if (!json_is_string(json_object_get(one, "answer")))
         snprintf(text, TEXT_BYTES, "loss %s", loss);
     else if (isnan(probability))
@@ -59,8 +47,8 @@ static void write_pictures(sh_sheet *sheet, const json_t *worst)
     sh_pictures_begin(sheet->file);
     for (size_t i = 0; i < json_array_size(samples) && i < SHOWN_MOST; i++) {
         const json_t *one = json_array_get(samples, i);
-        snprintf(place, sizeof place, "%.20s %.0f", text_of(worst, "split"),
-                 number_of(one, "index"));
+        snprintf(place, sizeof place, "%.20s %.0f", sh_member_text(worst, "split"),
+                 sh_member_number(one, "index"));
         describe(text, one);
         sh_picture_write(sheet->file, json_object_get(one, "picture"), place, text);
     }
@@ -74,11 +62,11 @@ static void write_table(sh_sheet *sheet, const json_t *samples)
     sh_sheet_table(sheet, "Validation samples with the largest losses", "><<>>", heads);
     for (size_t i = 0; i < json_array_size(samples) && i < SHOWN_MOST; i++) {
         const json_t *one = json_array_get(samples, i);
-        sh_sheet_number(sheet, number_of(one, "index"), SH_UNIT_whole);
-        sh_sheet_cell(sheet, sh_utf8_clean(text, NAME_BYTES, text_of(one, "target")));
-        sh_sheet_cell(sheet, sh_utf8_clean(text, NAME_BYTES, text_of(one, "answer")));
-        sh_sheet_number(sheet, number_of(one, "probability"), SH_UNIT_percent);
-        sh_sheet_number(sheet, number_of(one, "loss"), SH_UNIT_loss);
+        sh_sheet_number(sheet, sh_member_number(one, "index"), SH_UNIT_whole);
+        sh_sheet_cell(sheet, sh_utf8_clean(text, NAME_BYTES, sh_member_text(one, "target")));
+        sh_sheet_cell(sheet, sh_utf8_clean(text, NAME_BYTES, sh_member_text(one, "answer")));
+        sh_sheet_number(sheet, sh_member_number(one, "probability"), SH_UNIT_percent);
+        sh_sheet_number(sheet, sh_member_number(one, "loss"), SH_UNIT_loss);
     }
     sh_sheet_end(sheet);
 }

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Members of a JSON object that may be missing or of another kind.
+ *
+ *     fprintf(file, "%s", sh_member_text(sample, "answer"));
+ *
+ * Threads: caller locks the object.
+ */
+#ifndef SHOAL_REPORT_JSON_MEMBER_H
+#define SHOAL_REPORT_JSON_MEMBER_H
+
+#include <jansson.h>
+
+/* A text, borrowed from the object; "" where there is none. */
+const char *sh_member_text(const json_t *object, const char *key);
+
+/* A number; NaN where there is none. */
+double sh_member_number(const json_t *object, const char *key);
+
+#endif
