@@ -21,11 +21,14 @@
             }                                                                                      \
         }                                                                                          \
     }
+#define BESIDE(top, left, bottom, right) .padding = {top, left}, .end_padding = {bottom, right}
 #define CONV(stride_, padding_, dilation_, groups_)                                                \
-    .stride = {stride_, stride_}, .padding = {padding_, padding_},                                 \
-    .dilation = {dilation_, dilation_}, .groups = groups_
+    BESIDE(padding_, padding_, padding_, padding_), STEPS(stride_, dilation_, groups_)
+#define STEPS(stride_, dilation_, groups_)                                                         \
+    .stride = {stride_, stride_}, .dilation = {dilation_, dilation_}, .groups = groups_
+#define WINDOW(kernel_, stride_) .kernel = {kernel_, kernel_}, .stride = {stride_, stride_}
 #define POOL(kernel_, stride_, padding_)                                                           \
-    .kernel = {kernel_, kernel_}, .stride = {stride_, stride_}, .padding = {padding_, padding_}
+    WINDOW(kernel_, stride_), BESIDE(padding_, padding_, padding_, padding_)
 #define NORM(activation_, training_)                                                               \
     .number = 1e-5f, .activation = SH_ACTIVATION_##activation_, .training = training_
 #define NORMED(channels) F32(channels), F32(channels), F32(channels), F32(channels)
@@ -62,7 +65,7 @@ static const op_case op_cases[] = {
     {SH_OP_conv2d, {CONV(1, 2, 2, 1)}, .in = {F32(2, 16, 9, 9), F32(16, 16, 3, 3), F32(16)}},
     {SH_OP_conv2d, {CONV(1, 4, 1, 1)}, .in = {F32(1, 2, 5, 5), F32(3, 2, 3, 3), F32(3)}},
     {SH_OP_conv2d,
-     {.stride = {2, 1}, .padding = {0, 3}, .dilation = {1, 2}, .groups = 1},
+     {.stride = {2, 1}, BESIDE(0, 3, 0, 3), .dilation = {1, 2}, .groups = 1},
      .in = {F32(2, 17, 7, 11), F32(33, 17, 3, 5), F32(33)}},
     {SH_OP_conv2d, {CONV(1, 1, 1, 1)}, .in = {F32(1, 16, 40, 40), F32(4, 16, 3, 3), F32(4)}},
     {SH_OP_conv2d, {CONV(2, 1, 1, 1)}, .in = {F32(1, 20, 63, 64), F32(3, 20, 3, 3)}},
@@ -74,12 +77,12 @@ static const op_case op_cases[] = {
     {SH_OP_conv2d, {CONV(1, 1, 1, 1)}, .in = {F32(1, 8, 3, 140), F32(8, 8, 3, 3)}},
     {SH_OP_conv2d, {CONV(1, 1, 1, 1)}, .in = {F32(4, 64, 8, 8), F32(64, 64, 3, 3)}},
     {SH_OP_conv2d,
-     {.stride = {1, 1}, .padding = {2, 0}, .dilation = {1, 1}, .groups = 1},
+     {.stride = {1, 1}, BESIDE(2, 0, 2, 0), .dilation = {1, 1}, .groups = 1},
      .in = {F32(5, 8, 6, 12), F32(16, 8, 3, 3), F32(16)}},
     {SH_OP_conv2d, {CONV(1, 0, 1, 1)}, .in = {F32(5, 6, 4, 5), F32(7, 6, 1, 1), F32(7)}},
     {SH_OP_conv2d, {CONV(1, 0, 1, 2)}, .in = {F32(2, 6, 9, 8), F32(4, 3, 1, 1)}},
     {SH_OP_conv2d,
-     {.stride = {2, 1}, .padding = {2, 1}, .dilation = {1, 2}, .groups = 3},
+     {.stride = {2, 1}, BESIDE(2, 1, 2, 1), .dilation = {1, 2}, .groups = 3},
      .in = {F32(3, 3, 9, 10), F32(6, 1, 5, 3), F32(6)}},
     {SH_OP_conv2d, {CONV(1, 1, 1, 96)}, .in = {F32(3, 96, 2, 2), F32(96, 1, 3, 3), F32(96)}},
     {SH_OP_conv2d, {CONV(2, 2, 2, 19)}, .in = {F32(3, 19, 4, 3), F32(19, 1, 3, 3)}},
@@ -90,6 +93,16 @@ static const op_case op_cases[] = {
     {SH_OP_conv2d, {CONV(1, 0, 1, 1)}, .in = {F32(2, 24, 4, 4), F32(144, 24, 1, 1)}},
     {SH_OP_conv2d, {CONV(1, 0, 1, 1)}, .in = {F32(2, 100, 2, 2), F32(200, 100, 1, 1), F32(200)}},
     {SH_OP_conv2d, {CONV(2, 1, 1, 20)}, .in = {F32(2, 20, 7, 10), F32(20, 1, 3, 3)}},
+    {SH_OP_conv2d,
+     {STEPS(2, 1, 1), BESIDE(0, 0, 1, 1)},
+     .in = {F32(2, 16, 8, 8), F32(32, 16, 3, 3), F32(32)}},
+    {SH_OP_conv2d,
+     {STEPS(1, 2, 2), BESIDE(2, 2, 1, 0)},
+     .in = {F32(2, 6, 7, 9), F32(4, 3, 3, 2), F32(4)}},
+    {SH_OP_conv2d,
+     {STEPS(2, 1, 19), BESIDE(0, 0, 1, 2)},
+     .in = {F32(2, 19, 6, 7), F32(19, 1, 3, 3), F32(19)}},
+    {SH_OP_conv2d, {STEPS(1, 1, 1), BESIDE(0, 0, 2, 1)}, .in = {F32(2, 3, 4, 5), F32(4, 3, 1, 1)}},
     {SH_OP_conv2d_grad_input,
      {CONV(1, 0, 1, 1), SHAPE(3, 20, 12, 12)},
      .in = {F32(3, 50, 8, 8), F32(50, 20, 5, 5)}},
@@ -114,7 +127,7 @@ static const op_case op_cases[] = {
     {SH_OP_max_pool, {POOL(3, 1, 0)}, .in = {F32(2, 2, 5, 5)}, KINKED},
     {SH_OP_max_pool, {POOL(3, 2, 1)}, .in = {F32(2, 16, 8, 9)}, KINKED},
     {SH_OP_max_pool,
-     {.kernel = {5, 2}, .stride = {3, 4}, .padding = {2, 0}},
+     {.kernel = {5, 2}, .stride = {3, 4}, BESIDE(2, 0, 2, 0)},
      .in = {F32(1, 33, 7, 11)},
      KINKED},
     {SH_OP_max_pool, {POOL(3, 2, 0), .after = {0, 0, 1, 1}}, .in = {F32(2, 16, 8, 8)}, KINKED},
@@ -123,8 +136,16 @@ static const op_case op_cases[] = {
     {SH_OP_avg_pool, {POOL(3, 2, 1)}, .in = {F32(2, 16, 7, 8)}},
     {SH_OP_avg_pool, {POOL(1, 2, 0)}, .in = {F32(2, 3, 8, 8)}},
     {SH_OP_avg_pool,
-     {.kernel = {5, 2}, .stride = {3, 4}, .padding = {2, 1}},
+     {.kernel = {5, 2}, .stride = {3, 4}, BESIDE(2, 1, 2, 1)},
      .in = {F32(1, 33, 7, 11)}},
+    {SH_OP_max_pool, {WINDOW(3, 2), BESIDE(0, 0, 1, 2)}, .in = {F32(2, 16, 8, 7)}, KINKED},
+    {SH_OP_max_pool, {WINDOW(2, 1), BESIDE(1, 1, 0, 0)}, .in = {F32(2, 3, 5, 4)}, KINKED},
+    {SH_OP_avg_pool, {WINDOW(3, 2), BESIDE(0, 0, 1, 2)}, .in = {F32(2, 16, 8, 7)}},
+    {SH_OP_avg_pool, {POOL(3, 2, 1), .inside = true}, .in = {F32(2, 16, 7, 8)}},
+    {SH_OP_avg_pool,
+     {POOL(3, 2, 1), .after = {0, 0, 1, 0}, .inside = true},
+     .in = {F32(2, 3, 6, 7)}},
+    {SH_OP_avg_pool, {POOL(3, 2, 1), .after = {0, 0, 1, 0}}, .in = {F32(2, 3, 6, 7)}},
     {SH_OP_avg_pool, {POOL(20, 1, 0)}, .in = {F32(1, 2, 20, 20)}},
     {SH_OP_mean, {.axis = 2, .axes = 2}, .in = {F32(3, 16, 8, 8)}},
     {SH_OP_mean, {.axis = 1, .axes = 2}, .in = {F32(2, 3, 5, 4)}},

@@ -98,7 +98,13 @@ static sh_attributes take_attributes(json_t *object)
         else if (strcmp(name, "stride") == 0)
             take_list(a.stride, 2, value);
         else if (strcmp(name, "padding") == 0)
-            take_list(a.padding, 2, value);
+            take_list(a.padding, 2, value), take_list(a.end_padding, 2, value);
+        else if (strcmp(name, "end_padding") == 0)
+            take_list(a.end_padding, 2, value);
+        else if (strcmp(name, "dilation") == 0)
+            take_list(a.dilation, 2, value);
+        else if (strcmp(name, "inside") == 0)
+            a.inside = json_is_true(value);
         else if (strcmp(name, "after") == 0)
             take_list(a.after, SH_MAX_RANK, value);
         else if (strcmp(name, "order") == 0)

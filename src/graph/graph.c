@@ -92,6 +92,7 @@ sh_value_id sh_graph_parameter(sh_graph *graph, const char *name, sh_type type, 
         .gradient = SH_NO_VALUE,
         .role = role,
         .statistic = role == SH_ROLE_STATISTIC,
+        .momentum = SH_MOMENTUM,
         .initial = initial,
     };
     return value;
@@ -107,15 +108,33 @@ void sh_graph_freeze(sh_graph *graph, size_t index)
     graph->values[parameter->value].wants_gradient = false;
 }
 
+/* The parameter that this value is; NULL if it is none. */
+static sh_parameter *parameter_of(const sh_graph *graph, sh_value_id value)
+{
+    for (size_t i = 0; i < graph->parameter_count; i++)
+        if (graph->parameters[i].value == value)
+            return &graph->parameters[i];
+    return NULL;
+}
+
+void sh_graph_set_momentum(sh_graph *graph, sh_value_id parameter, float momentum)
+{
+    sh_parameter *of = graph->status == SH_OK ? parameter_of(graph, parameter) : NULL;
+    if (!(momentum >= 0 && momentum <= 1))
+        sh_graph_failed(graph, sh_fail(SH_INVALID,
+                                       "the momentum %g of a moving average is not "
+                                       "in [0, 1]",
+                                       (double)momentum));
+    else if (of != NULL)
+        of->momentum = momentum;
+}
+
 void sh_graph_measure(sh_graph *graph, sh_value_id parameter, sh_value_id measured)
 {
-    if (graph->status != SH_OK)
-        return;
-    for (size_t i = 0; i < graph->parameter_count; i++)
-        if (graph->parameters[i].value == parameter) {
-            assert(graph->parameters[i].role == SH_ROLE_STATISTIC);
-            graph->parameters[i].gradient = measured;
-        }
+    sh_parameter *of = graph->status == SH_OK ? parameter_of(graph, parameter) : NULL;
+    assert(of == NULL || of->role == SH_ROLE_STATISTIC);
+    if (of != NULL)
+        of->gradient = measured;
 }
 
 sh_value_id sh_graph_add(sh_graph *graph, sh_op op, const sh_attributes *attributes,

@@ -37,6 +37,8 @@ typedef enum sh_role {
     SH_ROLE_FROZEN,    /* nothing */
 } sh_role;
 
+#define SH_MOMENTUM 0.1f /* of a moving average: PyTorch's default */
+
 /* A tensor of weights. */
 typedef struct sh_parameter {
     const char *name; /* torchvision's where the architecture is theirs; lives with the graph */
@@ -44,6 +46,7 @@ typedef struct sh_parameter {
     sh_value_id gradient; /* trained: SH_NO_VALUE before sh_graph_differentiate; frozen: always */
     sh_role role;
     bool statistic; /* a moving average, frozen or not: no parameter by usual counts */
+    float momentum; /* of a moving average: SH_MOMENTUM, unless sh_graph_set_momentum was called */
     sh_initial initial;
 } sh_parameter;
 
@@ -86,13 +89,13 @@ sh_value_id sh_graph_input(sh_graph *graph, sh_type type);
 sh_value_id sh_graph_parameter(sh_graph *graph, const char *name, sh_type type, sh_role role,
                                sh_initial initial);
 
+/* Sets how far the moving average `parameter` moves each step: in [0, 1]. */
+void sh_graph_set_momentum(sh_graph *graph, sh_value_id parameter, float momentum);
+
 /* Lets parameter number `index` stay as it is. Before anything is computed from it. */
 void sh_graph_freeze(sh_graph *graph, size_t index);
 
-/*
- * Says what a parameter's moving average follows: `measured`, of the parameter's type, a part that
- * adds up over the grains of a step.
- */
+/* Lets a moving average follow `measured`, of its type, summed over the grains of a step. */
 void sh_graph_measure(sh_graph *graph, sh_value_id parameter, sh_value_id measured);
 
 /*

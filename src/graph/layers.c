@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "graph/general_layers.h"
+
 #define NAME_BYTES 160
 #define EPSILON 1e-5f
 
@@ -139,27 +141,22 @@ static sh_initial filled_bias(bool zero, const sh_shape *weights)
                 : fan_in_uniform(sh_shape_count(weights) / weights->dim[0]);
 }
 
-/* Declares weight and bias of a convolution and applies it to x [N, C, H, W]. */
+/* Declares weight and bias of a convolution of images or lines and applies it. */
 static sh_value_id convolve(sh_net *net, sh_value_id x, const char *name,
                             const sh_conv_options *options, const sh_attributes *attributes,
                             const sh_shape *weight)
 {
-    const size_t *dim = weight->dim;
-    if (x == SH_NO_VALUE)
-        return SH_NO_VALUE;
     if (sh_shape_count(weight) == 0)
         return sh_graph_failed(net->graph, sh_fail(SH_INVALID, "%s: %zu channels for %zu groups",
                                                    name, sh_graph_type(net->graph, x)->shape.dim[1],
                                                    attributes->groups));
-    sh_value_id w = declare(net, name, ".weight", *weight, SH_ROLE_TRAINED,
-                            filled(options->filling, options->deviation, weight));
+    const sh_value_id w = declare(net, name, ".weight", *weight, SH_ROLE_TRAINED,
+                                  filled(options->filling, options->deviation, weight));
     const sh_value_id b = options->no_bias
                               ? SH_NO_VALUE
-                              : declare(net, name, ".bias", sh_shape_of(1, dim), SH_ROLE_TRAINED,
-                                        filled_bias(options->zero_bias, weight));
-    if (weight->rank == 3)
-        w = sh_layer_reshape(net, w, sh_shape_of(4, (size_t[]){dim[0], dim[1], 1, dim[2]}));
-    return sh_graph_add(net->graph, SH_OP_conv2d, attributes, (sh_value_id[]){x, w, b}, NULL);
+                              : declare(net, name, ".bias", sh_shape_of(1, weight->dim),
+                                        SH_ROLE_TRAINED, filled_bias(options->zero_bias, weight));
+    return sh_net_convolve(net, x, w, b, attributes);
 }
 
 sh_value_id sh_layer_conv2d(sh_net *net, sh_value_id x, const char *name,
@@ -168,8 +165,7 @@ sh_value_id sh_layer_conv2d(sh_net *net, sh_value_id x, const char *name,
     const sh_type *type = sh_net_type(net, x, name, 4);
     if (type == NULL)
         return SH_NO_VALUE;
-    const size_t groups = or_one(options->groups), stride = or_one(options->stride),
-                 dilation = or_one(options->dilation);
+    const size_t groups = or_one(options->groups), stride = options->stride;
     const size_t width = options->kernel_width > 0 ? options->kernel_width : options->kernel;
     const size_t beside = options->padding_width > 0 ? options->padding_width : options->padding;
     const sh_shape weight = sh_shape_of(
@@ -177,7 +173,8 @@ sh_value_id sh_layer_conv2d(sh_net *net, sh_value_id x, const char *name,
     const sh_attributes attributes = {
         .stride = {stride, options->stride_width > 0 ? options->stride_width : stride},
         .padding = {options->padding, beside},
-        .dilation = {dilation, dilation},
+        .end_padding = {options->padding, beside},
+        .dilation = {options->dilation, options->dilation},
         .groups = groups,
     };
     return convolve(net, x, name, options, &attributes, &weight);
@@ -189,22 +186,17 @@ sh_value_id sh_layer_conv1d(sh_net *net, sh_value_id x, const char *name,
     const sh_type *type = sh_net_type(net, x, name, 3);
     if (type == NULL)
         return SH_NO_VALUE;
-    const size_t *dim = type->shape.dim, groups = or_one(options->groups);
+    const size_t groups = or_one(options->groups);
     const sh_attributes attributes = {
-        .stride = {1, or_one(options->stride)},
+        .stride = {0, options->stride},
         .padding = {0, options->padding},
-        .dilation = {1, or_one(options->dilation)},
+        .end_padding = {0, options->padding},
+        .dilation = {0, options->dilation},
         .groups = groups,
     };
     const sh_shape weight =
-        sh_shape_of(3, (size_t[]){options->channels, dim[1] / groups, options->kernel});
-    const sh_shape image = sh_shape_of(4, (size_t[]){dim[0], dim[1], 1, dim[2]});
-    const sh_value_id y =
-        convolve(net, sh_layer_reshape(net, x, image), name, options, &attributes, &weight);
-    if (y == SH_NO_VALUE)
-        return SH_NO_VALUE;
-    const size_t *made = sh_graph_type(net->graph, y)->shape.dim;
-    return sh_layer_reshape(net, y, sh_shape_of(3, (size_t[]){made[0], made[1], made[3]}));
+        sh_shape_of(3, (size_t[]){options->channels, type->shape.dim[1] / groups, options->kernel});
+    return convolve(net, x, name, options, &attributes, &weight);
 }
 
 sh_value_id sh_layer_linear_filled(sh_net *net, sh_value_id x, const char *name,
@@ -226,52 +218,21 @@ sh_value_id sh_layer_linear(sh_net *net, sh_value_id x, const char *name, size_t
     return sh_layer_linear_filled(net, x, name, &(sh_linear_options){.outputs = outputs});
 }
 
-/* Lets a running statistic follow the grain's: `factor` times it, weighted by its samples. */
-static void measure(sh_net *net, sh_value_id running, sh_value_id of_grain, float factor)
-{
-    const sh_attributes attributes = {.number = factor};
-    sh_graph_measure(net->graph, running,
-                     sh_graph_add(net->graph, SH_OP_statistic, &attributes,
-                                  (sh_value_id[]){of_grain, net->loss_weights}, NULL));
-}
-
 sh_value_id sh_layer_batch_norm(sh_net *net, sh_value_id x, const char *name)
 {
-    sh_graph *graph = net->graph;
-    if (graph->status != SH_OK || x == SH_NO_VALUE)
+    const sh_shape *shape = shape_of(net, x);
+    if (shape == NULL)
         return SH_NO_VALUE;
-    const sh_shape *shape = &sh_graph_type(graph, x)->shape;
     if (shape->rank < 2)
-        return sh_graph_failed(graph, sh_fail(SH_INVALID, "%s: expected [N, C, ...]", name));
+        return sh_graph_failed(net->graph, sh_fail(SH_INVALID, "%s: expected [N, C, ...]", name));
     const sh_shape channels = sh_shape_of(1, &shape->dim[1]);
-    const size_t averaged = sh_shape_count(shape) / shape->dim[1];
     const sh_initial zero = {SH_INITIAL_CONSTANT, 0}, one = {SH_INITIAL_CONSTANT, 1};
-    const sh_value_id w = declare(net, name, ".weight", channels, SH_ROLE_TRAINED, one);
-    const sh_value_id b = declare(net, name, ".bias", channels, SH_ROLE_TRAINED, zero);
-    sh_value_id mean = declare(net, name, ".running_mean", channels, SH_ROLE_STATISTIC, zero);
-    sh_value_id variance = declare(net, name, ".running_var", channels, SH_ROLE_STATISTIC, one);
-    sh_value_id out[SH_MAX_OUTPUTS];
-    if (graph->status != SH_OK)
-        return SH_NO_VALUE;
-    const size_t last = graph->parameter_count - 1;
-    const bool fixed = graph->parameters[last].role == SH_ROLE_FROZEN ||
-                       graph->parameters[last - 1].role == SH_ROLE_FROZEN;
-    const bool measured = net->training && !fixed;
-    if (fixed) { /* one of them alone would make no sense */
-        sh_graph_freeze(graph, last);
-        sh_graph_freeze(graph, last - 1);
-    }
-    if (measured) {
-        const float unbiased = averaged > 1 ? (float)averaged / (float)(averaged - 1) : 1.0f;
-        sh_graph_add(graph, SH_OP_moments, NULL, &x, out);
-        measure(net, mean, out[0], 1.0f);
-        measure(net, variance, out[1], unbiased);
-        mean = out[0];
-        variance = out[1];
-    }
-    const sh_attributes attributes = {.number = EPSILON, .training = measured};
-    return sh_graph_add(graph, SH_OP_batch_norm, &attributes,
-                        (sh_value_id[]){x, mean, variance, w, b, SH_NO_VALUE}, out);
+    sh_batch_norm of = {0};
+    of.weight = declare(net, name, ".weight", channels, SH_ROLE_TRAINED, one);
+    of.bias = declare(net, name, ".bias", channels, SH_ROLE_TRAINED, zero);
+    of.mean = declare(net, name, ".running_mean", channels, SH_ROLE_STATISTIC, zero);
+    of.variance = declare(net, name, ".running_var", channels, SH_ROLE_STATISTIC, one);
+    return sh_net_batch_norm(net, x, &of);
 }
 
 /* Weight and bias for `shape`, and the operator on them. */
@@ -309,47 +270,18 @@ sh_value_id sh_layer_group_norm(sh_net *net, sh_value_id x, const char *name, si
 /* ---- without parameters -----------------------------------------------------------------------
  */
 
-/*
- * How much further the windows of max_pool reach at the end than its padding does, so that one more
- * fits in where elements are left over; but none begins in the padding at the end, as in PyTorch.
- */
-static size_t reach(size_t extent, const sh_pool_options *options, size_t stride)
-{
-    const size_t padded = extent + 2 * options->padding;
-    if (padded < options->kernel || (padded - options->kernel) % stride == 0)
-        return 0;
-    const size_t rest = (padded - options->kernel) % stride;
-    const size_t next = padded - options->kernel - rest + stride; /* where one more begins */
-    return next >= extent + options->padding ? 0 : stride - rest;
-}
-
-/* Windows of x [N, C, H, W], or of x [N, C, L] as an image of height 1. */
+/* Square windows of images, or windows of lines. */
 static sh_value_id pool(sh_net *net, sh_op op, sh_value_id x, const sh_pool_options *options)
 {
-    const sh_shape *shape = shape_of(net, x);
-    if (shape == NULL)
-        return SH_NO_VALUE;
-    const bool line = shape->rank == 3;
-    if (line) {
-        const size_t *dim = shape->dim;
-        x = sh_layer_reshape(net, x, sh_shape_of(4, (size_t[]){dim[0], dim[1], 1, dim[2]}));
-    }
-    const size_t stride = options->stride == 0 ? options->kernel : options->stride;
-    sh_attributes attributes = {.kernel = {1, 1}, .stride = {1, 1}};
-    shape = shape_of(net, x);
-    for (size_t i = line ? 1 : 0; i < 2 && shape != NULL; i++) {
-        attributes.kernel[i] = options->kernel;
-        attributes.stride[i] = stride;
-        attributes.padding[i] = options->padding;
-        if (options->ceil && stride > 0 && shape->rank == 4)
-            attributes.after[2 + i] = reach(shape->dim[2 + i], options, stride);
-    }
-    const sh_value_id y = sh_net_apply(net, op, &attributes, x);
-    shape = shape_of(net, y);
-    if (!line || shape == NULL)
-        return y;
-    return sh_layer_reshape(
-        net, y, sh_shape_of(3, (size_t[]){shape->dim[0], shape->dim[1], shape->dim[3]}));
+    const size_t kernel = options->kernel, padding = options->padding;
+    const size_t stride = options->stride == 0 ? kernel : options->stride;
+    const sh_attributes attributes = {
+        .kernel = {kernel, kernel},
+        .stride = {stride, stride},
+        .padding = {padding, padding},
+        .end_padding = {padding, padding},
+    };
+    return sh_net_pool(net, op, x, &attributes, options->ceil);
 }
 
 sh_value_id sh_layer_max_pool(sh_net *net, sh_value_id x, const sh_pool_options *options)

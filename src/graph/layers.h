@@ -101,7 +101,8 @@ sh_value_id sh_layer_batch_norm(sh_net *net, sh_value_id x, const char *name);
 
 /*
  * Normalised within each sample, then scaled and shifted by name.weight and name.bias: over the
- * last dimension, or x [N, C, ...] over each of `groups` groups of channels. Epsilon 1e-5.
+ * last dimension, or x [N, C, ...] over each of `groups` groups of channels. Epsilon 1e-5. As many
+ * groups as channels are instance normalisation.
  */
 sh_value_id sh_layer_layer_norm(sh_net *net, sh_value_id x, const char *name);
 sh_value_id sh_layer_group_norm(sh_net *net, sh_value_id x, const char *name, size_t groups);
@@ -111,7 +112,7 @@ typedef struct sh_pool_options {
     size_t kernel;
     size_t stride;
     size_t padding;
-    bool ceil; /* max_pool: a last window may reach beyond the padding at the end */
+    bool ceil; /* a last window may reach beyond the padding at the end */
 } sh_pool_options;
 
 /* Largest and mean (zeros of the padding included) of the windows of x [N, C, H, W], [N, C, L]. */

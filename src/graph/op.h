@@ -12,11 +12,7 @@
 #ifndef SHOAL_GRAPH_OP_H
 #define SHOAL_GRAPH_OP_H
 
-#include <math.h>
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "tensor/shape.h"
+#include "graph/attributes.h"
 
 #define SH_MAX_INPUTS 7
 #define SH_MAX_OUTPUTS 3
@@ -31,41 +27,6 @@ typedef enum sh_op {
 /* Index of a value in its graph. */
 typedef uint32_t sh_value_id;
 #define SH_NO_VALUE UINT32_MAX
-
-/* An element-wise function that an operator can apply to its result in passing. */
-typedef enum sh_activation {
-    SH_ACTIVATION_NONE,
-    SH_ACTIVATION_RELU,
-    SH_ACTIVATION_RELU6,
-} sh_activation;
-
-/* What a rectifier's result does not exceed; NaN, which nothing exceeds, where it has no limit. */
-static inline float sh_activation_limit(sh_activation activation)
-{
-    return activation == SH_ACTIVATION_RELU6 ? 6.0f : NAN;
-}
-
-/* Settings of a node; each operator reads its own (named in its definition) and leaves the rest
- * zero. Pairs are height, width. */
-typedef struct sh_attributes {
-    size_t kernel[2];
-    size_t stride[2];
-    size_t padding[2]; /* zeros on both sides */
-    size_t dilation[2];
-    size_t groups;
-    sh_shape shape; /* reshape: the new shape; gradients: the shape of what they are of */
-    size_t axis;    /* the dimension along which it works */
-    size_t axes;    /* mean: over how many dimensions, from axis on */
-    size_t order[SH_MAX_RANK]; /* transpose: dimension i of the output is order[i] of the input */
-    size_t before[SH_MAX_RANK], after[SH_MAX_RANK]; /* by dimension: elements added or left out;
-                                                       max_pool: `after` is padding at the end */
-    float number; /* epsilon, slope, probability, smoothing, factor: the operator's one number */
-    sh_activation activation;
-    bool training;      /* batch_norm: mean and variance are those of x itself */
-    bool transposed[2]; /* matmul: the matrices of this input count by columns */
-    bool no_bias;       /* gradients of weights: there is no bias to compute one for */
-    uint32_t layer; /* dropout: its number in the model, one of the keys of its random numbers */
-} sh_attributes;
 
 /* A node: an operator applied to values. `in` and `out` hold value ids. */
 typedef struct sh_node {

@@ -4,16 +4,16 @@
  * groups.
  *
  * x [N, C, H, W], w [O, C/groups, R, S], b [O] (optional), y [N, O, P, Q] with
- * P = floor((H + 2 padding - dilation (R - 1) - 1) / stride) + 1, and Q alike.
+ * P = floor((H + padding + end_padding - dilation (R - 1) - 1) / stride) + 1, and Q alike.
  */
 #include "graph/graph.h"
 
 /* One side of the output; 0 where the kernel does not fit. */
-static size_t window_count(size_t extent, size_t kernel, size_t stride, size_t padding,
-                           size_t dilation)
+static size_t window_count(size_t extent, size_t kernel, const sh_attributes *a, int axis)
 {
-    const size_t padded = extent + 2 * padding, reach = dilation * (kernel - 1) + 1;
-    return padded < reach ? 0 : (padded - reach) / stride + 1;
+    const size_t padded = extent + a->padding[axis] + a->end_padding[axis];
+    const size_t reach = a->dilation[axis] * (kernel - 1) + 1;
+    return padded < reach ? 0 : (padded - reach) / a->stride[axis] + 1;
 }
 
 /* The output's shape from those of input and weights. */
@@ -25,7 +25,8 @@ static sh_status output_shape(const sh_op_types *t, const sh_shape *x, const sh_
     for (int i = 0; i < 2; i++) {
         if (a->stride[i] == 0 || a->dilation[i] == 0)
             return sh_fail(SH_INVALID, "%s: stride and dilation are at least 1", t->op);
-        if (a->stride[i] > 1024 || a->dilation[i] > 1024 || a->padding[i] > 1024)
+        if (a->stride[i] > 1024 || a->dilation[i] > 1024 || a->padding[i] > 1024 ||
+            a->end_padding[i] > 1024)
             return sh_fail(SH_LIMIT, "%s: stride, dilation and padding are at most 1024", t->op);
     }
     if (a->groups == 0)
@@ -34,10 +35,8 @@ static sh_status output_shape(const sh_op_types *t, const sh_shape *x, const sh_
         x->dim[1] / a->groups != w->dim[1])
         return sh_fail(SH_INVALID, "%s: input %s and weights %s do not fit with %zu groups", t->op,
                        sh_shape_print(x, x_text), sh_shape_print(w, w_text), a->groups);
-    const size_t p =
-        window_count(x->dim[2], w->dim[2], a->stride[0], a->padding[0], a->dilation[0]);
-    const size_t q =
-        window_count(x->dim[3], w->dim[3], a->stride[1], a->padding[1], a->dilation[1]);
+    const size_t p = window_count(x->dim[2], w->dim[2], a, 0);
+    const size_t q = window_count(x->dim[3], w->dim[3], a, 1);
     if (p == 0 || q == 0)
         return sh_fail(SH_INVALID, "%s: the kernel of weights %s does not fit into input %s", t->op,
                        sh_shape_print(w, w_text), sh_shape_print(x, x_text));

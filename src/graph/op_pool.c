@@ -2,13 +2,16 @@
 /*
  * Pooling over windows: x [N, C, H, W] -> y [N, C, P, Q] of kernel[0] x kernel[1] windows.
  *
+ * Windows begin at most `padding` before the image and end at most `end_padding` behind it. With
+ * after[2] and after[3] the last ones reach further: PyTorch's ceil_mode.
+ *
  * max_pool gives the largest of each window, and `choice` (u8, as y): which one it was, counted row
  * by row within the window. How `choice` is laid out is the business of what lowers it: only
- * max_pool_grad reads it. Its windows may reach further beyond the end
- * (after[2], after[3]) than beyond the beginning: PyTorch's ceil_mode.
+ * max_pool_grad reads it. What lies outside of the image is never the largest.
  *
- * avg_pool divides by the elements of the whole window, zeros of the padding among them: PyTorch's
- * default, count_include_pad.
+ * avg_pool divides by the elements of the window, zeros of the padding among them (PyTorch's
+ * default, count_include_pad), but not what lies further out; with the setting `inside` by those in
+ * the image alone.
  */
 #include "graph/graph.h"
 
@@ -19,10 +22,11 @@ static sh_status output_shape(const sh_op_types *t, const sh_shape *x, sh_shape 
     *y = sh_shape_of(4, x->dim);
     if (a->kernel[0] == 0 || a->kernel[1] == 0 || a->stride[0] == 0 || a->stride[1] == 0)
         return sh_fail(SH_INVALID, "%s: kernel and stride are at least 1", t->op);
-    if (a->padding[0] > a->kernel[0] / 2 || a->padding[1] > a->kernel[1] / 2)
-        return sh_fail(SH_INVALID, "%s: padding is at most half of the kernel", t->op);
     for (int i = 0; i < 2; i++) {
-        const size_t size = x->dim[2 + i], extent = size + 2 * a->padding[i] + a->after[2 + i];
+        const size_t size = x->dim[2 + i], end = a->end_padding[i];
+        if (a->padding[i] >= a->kernel[i] || end >= a->kernel[i])
+            return sh_fail(SH_INVALID, "%s: padding is smaller than the kernel", t->op);
+        const size_t extent = size + a->padding[i] + end + a->after[2 + i];
         if (extent < a->kernel[i])
             return sh_fail(SH_INVALID, "%s: a kernel of %zux%zu does not fit into input %s", t->op,
                            a->kernel[0], a->kernel[1], sh_shape_print(x, text));
@@ -75,19 +79,11 @@ static sh_status infer_grad(const sh_op_types *t)
 
 const sh_op_def sh_op_max_pool_grad = {.infer = infer_grad};
 
-/* What reaches beyond the padding would count in no way that is everybody's. */
-static sh_status avg_output_shape(const sh_op_types *t, const sh_shape *x, sh_shape *y)
-{
-    if (t->attributes->after[2] != 0 || t->attributes->after[3] != 0)
-        return sh_fail(SH_INVALID, "%s: the padding is the same on both sides", t->op);
-    return output_shape(t, x, y);
-}
-
 static sh_status infer_avg(const sh_op_types *t)
 {
     SH_TRY(sh_op_expect(t->op, "the input", &t->in[0], SH_F32, 4));
     t->out[0].dtype = SH_F32;
-    return avg_output_shape(t, &t->in[0].shape, &t->out[0].shape);
+    return output_shape(t, &t->in[0].shape, &t->out[0].shape);
 }
 
 static void grad_avg(const sh_op_backward *b)
@@ -113,7 +109,7 @@ static sh_status infer_avg_grad(const sh_op_types *t)
     SH_TRY(sh_op_expect(t->op, "dy", &t->in[0], SH_F32, 4));
     t->out[0] = (sh_type){SH_F32, t->attributes->shape};
     SH_TRY(sh_op_expect(t->op, "the input", &t->out[0], SH_F32, 4));
-    SH_TRY(avg_output_shape(t, &t->out[0].shape, &y.shape));
+    SH_TRY(output_shape(t, &t->out[0].shape, &y.shape));
     return sh_op_expect_same(t->op, "dy", &t->in[0], "the output", &y);
 }
 

@@ -79,6 +79,7 @@ sh_measurement sh_measurement_of(const sh_work *work, const sh_graph *graph, uin
         mix(&one.class, a->kernel[i]);
         mix(&one.class, a->stride[i]);
         mix(&one.class, a->padding[i]);
+        mix(&one.class, a->end_padding[i]);
         mix(&one.class, a->dilation[i]);
     }
     for (int i = 0; i < SH_MAX_RANK; i++) {

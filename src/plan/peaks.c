@@ -203,8 +203,11 @@ sh_status sh_peaks_measure(sh_measurements *known, const sh_kernels *kernels, ui
                            const sh_clock *clock, double seconds)
 {
     const sh_attributes none = {0};
-    const sh_attributes conv = {
-        .stride = {1, 1}, .padding = {1, 1}, .dilation = {1, 1}, .groups = 1};
+    const sh_attributes conv = {.stride = {1, 1},
+                                .padding = {1, 1},
+                                .end_padding = {1, 1},
+                                .dilation = {1, 1},
+                                .groups = 1};
     const sh_shape rows = sh_shape_of(2, (size_t[]){256, 512});
     const sh_shape matrix = sh_shape_of(2, (size_t[]){512, 512});
     const sh_shape image = sh_shape_of(4, (size_t[]){8, 64, 28, 28});

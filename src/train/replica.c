@@ -107,7 +107,7 @@ sh_status sh_replica_new(sh_replica **replica, const sh_job *job, const sh_probl
     pthread_mutex_init(&fresh->lock, NULL);
     fresh->phase = SH_PHASE_FIRST;
     fresh->settings = sh_optimizer_settings_of(&outer);
-    fresh->follow = sh_job_local_steps(job) > 0 ? 1.0f : SH_STATISTIC_MOMENTUM;
+    fresh->takes_statistics = sh_job_local_steps(job) > 0;
     SH_TRY_DONE(sh_optimizer_find(&fresh->optimizer, outer.optimizer));
     SH_TRY_DONE(sh_model_build(&fresh->graph, &model, 1, SH_MODEL_EVALUATE));
     fresh->tensors = (uint32_t)fresh->graph->parameter_count;
@@ -198,6 +198,11 @@ void sh_replica_update(sh_replica *replica, const sh_replica_step *step, size_t 
     sh_replica_update_arrays(replica, arrays, step, from, to, sums, max_abs);
 }
 
+float sh_replica_momentum(const sh_replica *replica, uint32_t tensor)
+{
+    return replica->takes_statistics ? 1.0f : replica->graph->parameters[tensor].momentum;
+}
+
 void sh_replica_update_arrays(const sh_replica *replica, float *const *arrays,
                               const sh_replica_step *step, size_t from, size_t to, const void *sums,
                               atomic_uint *max_abs)
@@ -220,8 +225,8 @@ void sh_replica_update_arrays(const sh_replica *replica, float *const *arrays,
             for (uint32_t i = 0; i < replica->slot_count; i++)
                 slots[i] = arrays[1 + i] + first;
             if (statistic)
-                sh_statistic_follow(weights, integers, step->scales[t], count, replica->follow,
-                                    &top);
+                sh_statistic_follow(weights, integers, step->scales[t], count,
+                                    sh_replica_momentum(replica, replica->tensor_of[t]), &top);
             else
                 sh_optimizer_sums[sh_variant_chosen()](replica->optimizer, &replica->settings,
                                                        &step->numbers, weights, slots, integers,

@@ -42,7 +42,7 @@ typedef struct sh_replica {
     float **parameters; /* by tensor, into `weights`; owned */
     const sh_optimizer *optimizer;  /* of sh_job_outer, as all that a step does */
     sh_optimizer_settings settings; /* of the optimizer */
-    float follow;                   /* momentum of running statistics (train/statistic.h) */
+    bool takes_statistics;          /* local:H: running statistics become what the sum has */
     uint32_t slot_count;
     float *slots[SH_OPTIMIZER_MAX_SLOTS]; /* optimiser's state, laid out as the sum; owned */
     sh_sum *sum;         /* of all tensors but the frozen ones, which no step changes */
@@ -93,6 +93,9 @@ void sh_replica_unlock(sh_replica *replica);
 
 /* The check of all its weights (train/weight_check.h). */
 uint64_t sh_replica_check(const sh_replica *replica);
+
+/* The momentum of a running statistic (train/statistic.h). */
+float sh_replica_momentum(const sh_replica *replica, uint32_t tensor);
 
 /* All that a step's update depends on beside the sums: the same on all devices. */
 typedef struct sh_replica_step {

@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/statistic.h"
 
-#include <stdbool.h>
+/* m = 1 keeps nothing of what was there, not even NaN. */
+static float moved(float running, float value, float m)
+{
+    return m == 1.0f ? value : (1.0f - m) * running + m * value;
+}
 
 void sh_statistic_follow(float *running, const int32_t *sum, float scale, size_t count, float m,
                          uint32_t *max_abs)
 {
-    const bool replaces = m == 1.0f;
     for (size_t i = 0; i < count; i++) {
         const uint32_t magnitude = sum[i] < 0 ? 0u - (uint32_t)sum[i] : (uint32_t)sum[i];
-        const float value = (float)sum[i] * scale;
-        running[i] = replaces ? value : (1.0f - m) * running[i] + m * value;
+        running[i] = moved(running[i], (float)sum[i] * scale, m);
         if (magnitude > *max_abs)
             *max_abs = magnitude;
     }
 }
 
-void sh_statistic_follow_values(float *running, const float *values, size_t count)
+void sh_statistic_follow_values(float *running, const float *values, size_t count, float m)
 {
-    const float m = SH_STATISTIC_MOMENTUM;
     for (size_t i = 0; i < count; i++)
-        running[i] = (1.0f - m) * running[i] + m * values[i];
+        running[i] = moved(running[i], values[i], m);
 }

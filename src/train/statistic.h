@@ -4,7 +4,7 @@
  * parameters of SH_ROLE_STATISTIC. Their exact sum is the step's value, so they are the same on
  * every device.
  *
- *     sh_statistic_follow(weights, sum, sh_sum_scale(...), count, SH_STATISTIC_MOMENTUM, &max_abs);
+ *     sh_statistic_follow(weights, sum, sh_sum_scale(...), count, parameter->momentum, &max_abs);
  *
  * With local:H the workers' averages follow what they measure, and the sum is the mean of those:
  * the common ones take it over, with a momentum of 1.
@@ -17,9 +17,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How far a running value moves towards the step's: PyTorch's default. */
-#define SH_STATISTIC_MOMENTUM 0.1f
-
 /*
  * running[i] = (1 - m) running[i] + m sum[i] scale, each operation rounded once; with m = 1 exactly
  * sum[i] scale. Raises *max_abs to the largest |sum[i]|.
@@ -27,7 +24,7 @@
 void sh_statistic_follow(float *running, const int32_t *sum, float scale, size_t count, float m,
                          uint32_t *max_abs);
 
-/* The same by values that are no sum, with SH_STATISTIC_MOMENTUM. */
-void sh_statistic_follow_values(float *running, const float *values, size_t count);
+/* The same by values that are no sum. */
+void sh_statistic_follow_values(float *running, const float *values, size_t count, float m);
 
 #endif

@@ -11,7 +11,7 @@ static void moves_a_tenth_of_the_way(void **state)
     float running[] = {1.0f, -2.0f, 0.0f};
     const int32_t sum[] = {1 << 20, 0, -3 * (1 << 20)};
     uint32_t max_abs = 5;
-    sh_statistic_follow(running, sum, 0x1p-19f, 3, SH_STATISTIC_MOMENTUM, &max_abs);
+    sh_statistic_follow(running, sum, 0x1p-19f, 3, 0.1f, &max_abs);
     assert_float_equal(running[0], 1.1f, 1e-6f);
     assert_float_equal(running[1], -1.8f, 1e-6f);
     assert_float_equal(running[2], -0.6f, 1e-6f);
@@ -38,8 +38,8 @@ static void follows_values_likewise(void **state)
     const int32_t sum[] = {3, 5, -7};
     const float values[] = {0.375f, 0.625f, -0.875f};
     uint32_t max_abs = 0;
-    sh_statistic_follow(from_sum, sum, 0x1p-3f, 3, SH_STATISTIC_MOMENTUM, &max_abs);
-    sh_statistic_follow_values(from_values, values, 3);
+    sh_statistic_follow(from_sum, sum, 0x1p-3f, 3, 0.01f, &max_abs);
+    sh_statistic_follow_values(from_values, values, 3, 0.01f);
     assert_memory_equal(from_values, from_sum, sizeof from_sum);
 }
 

@@ -309,7 +309,7 @@ static void apply_step(const struct world *world, struct donor *donor, double cl
             slots[i] = replica->slots[i] + first;
         if (replica->graph->parameters[tensor].role == SH_ROLE_STATISTIC)
             sh_statistic_follow(replica->parameters[tensor], integers_of(donor, t), scale, count,
-                                replica->follow, &max_abs);
+                                sh_replica_momentum(replica, tensor), &max_abs);
         else
             sh_optimizer_sums[sh_variant_chosen()](replica->optimizer, &replica->settings, &step,
                                                    replica->parameters[tensor], slots,

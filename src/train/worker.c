@@ -135,7 +135,8 @@ void sh_worker_step(sh_worker *worker, double rate)
         for (uint32_t i = 0; i < worker->slot_count; i++)
             slots[i] = worker->slots[i] + first;
         if (is_statistic(replica, t))
-            sh_statistic_follow_values(weights, gradient, count);
+            sh_statistic_follow_values(weights, gradient, count,
+                                       replica->graph->parameters[replica->tensor_of[t]].momentum);
         else
             sh_optimizer_values[sh_variant_chosen()](worker->optimizer, &worker->settings, &step,
                                                      weights, slots, gradient, count);

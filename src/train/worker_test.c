@@ -193,7 +193,7 @@ static void the_outer_step_is_plain(void **state)
         assert_string_equal(replica->optimizer->name, "sgd");
         assert_true(replica->settings.weight_decay == 0 && replica->settings.lr == 0.75f);
         assert_int_equal(replica->settings.nesterov, momentum);
-        assert_true(replica->follow == 1); /* statistics are taken over as they are */
+        assert_true(replica->takes_statistics); /* statistics are taken over as they are */
         const uint64_t bytes = sh_worker_bytes(replica, &job); /* adamw: two of state */
         assert_int_equal(bytes, 4 * replica->summed_count * sizeof(float));
         sh_replica_free(replica);

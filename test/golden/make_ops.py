@@ -88,6 +88,31 @@ add("transpose", lambda x: x.permute(2, 0, 1), [torch.randn(2, 3, 4)], order=[2,
 add("concat", lambda a, b: torch.cat([a, b], 1), [torch.randn(2, 2, 3), torch.randn(2, 1, 3)],
     axis=1)
 
+# Padding that differs from side to side: of (left, right, top, bottom).
+BESIDE = (1, 0, 0, 2)
+SIDES = {"padding": [0, 1], "end_padding": [2, 0]}
+
+
+def mean_inside(x):
+    """The mean of what lies in the image, by the sums of x and of ones."""
+    ones = F.avg_pool2d(F.pad(torch.ones_like(x), BESIDE), 3, 2)
+    return F.avg_pool2d(F.pad(x, BESIDE), 3, 2) / ones
+
+
+add("conv2d", lambda x, w, b: F.conv2d(F.pad(x, BESIDE), w, b, (2, 1), 0, (1, 2), 2),
+    [torch.randn(2, 4, 5, 6), torch.randn(4, 2, 3, 2), torch.randn(4)],
+    stride=[2, 1], dilation=[1, 2], groups=2, **SIDES)
+add("max_pool", lambda x: F.max_pool2d(F.pad(x, BESIDE, value=-torch.inf), 3, 2),
+    [ties(1, 2, 5, 6) - 3], kernel=[3, 3], stride=[2, 2], **SIDES)
+add("avg_pool", lambda x: F.avg_pool2d(F.pad(x, BESIDE), 3, 2), [torch.randn(1, 2, 5, 6)],
+    kernel=[3, 3], stride=[2, 2], **SIDES)
+add("avg_pool", mean_inside, [torch.randn(1, 2, 5, 6)],
+    kernel=[3, 3], stride=[2, 2], inside=True, **SIDES)
+for inside in False, True:
+    add("avg_pool", lambda x: F.avg_pool2d(x, 3, 2, 1, ceil_mode=True, count_include_pad=not inside),
+        [torch.randn(1, 2, 6, 7)], kernel=[3, 3], stride=[2, 2], padding=[1, 1],
+        after=[0, 0, 1, 0], inside=inside)
+
 file = pathlib.Path(__file__).with_name("ops.json")
 with file.open("w", encoding="utf-8") as out:
     out.write('{"made with": "PyTorch ' + torch.__version__ + '", "cases": [\n')

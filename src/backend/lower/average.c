@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Average pooling of channels-last images: the mean of each window, zeros of the padding included.
- */
+/* Average pooling of channels-last images: the mean of each window. */
 #include <string.h>
 
 #include "backend/lower/lowering.h"
@@ -9,22 +8,25 @@
 typedef struct average {
     size_t images, channels;
     size_t in[2], out[2];
-    size_t kernel[2], stride[2], padding[2];
+    const sh_attributes *of; /* borrowed */
 } average;
 
-/* Positions of one axis of the image that a window covers: [first, end). */
+/* A window along one axis: positions [first, end) of the image, and how many are divided by. */
 typedef struct range {
-    size_t first, end;
+    size_t first, end, divisor;
 } range;
 
 static range covered(const average *a, int axis, size_t output)
 {
-    const size_t begin = output * a->stride[axis], end = begin + a->kernel[axis];
-    const size_t padding = a->padding[axis];
-    return (range){
+    const size_t begin = output * a->of->stride[axis], end = begin + a->of->kernel[axis];
+    const size_t padding = a->of->padding[axis], behind = padding + a->in[axis];
+    const size_t last = behind + a->of->end_padding[axis]; /* that counts */
+    range r = {
         .first = begin < padding ? 0 : begin - padding,
-        .end = end < a->in[axis] + padding ? end - padding : a->in[axis],
+        .end = end < behind ? end - padding : a->in[axis],
     };
+    r.divisor = a->of->inside ? r.end - r.first : (end < last ? end : last) - begin;
+    return r;
 }
 
 static void add_to(float *restrict sum, const float *restrict x, size_t count)
@@ -46,18 +48,15 @@ static void gather_window(const average *a, const float *image, range rows, rang
     for (size_t h = rows.first; h < rows.end; h++)
         for (size_t w = columns.first; w < columns.end; w++)
             add_to(y, image + (h * a->in[1] + w) * a->channels, a->channels);
-    divide(y, (float)(a->kernel[0] * a->kernel[1]), a->channels);
+    divide(y, (float)(rows.divisor * columns.divisor), a->channels);
 }
 
 static average measure(const sh_attributes *of, const sh_type *x, const sh_type *y)
 {
-    average a = {.images = x->shape.dim[0], .channels = x->shape.dim[1]};
+    average a = {.images = x->shape.dim[0], .channels = x->shape.dim[1], .of = of};
     for (int i = 0; i < 2; i++) {
         a.in[i] = x->shape.dim[2 + i];
         a.out[i] = y->shape.dim[2 + i];
-        a.kernel[i] = of->kernel[i];
-        a.stride[i] = of->stride[i];
-        a.padding[i] = of->padding[i];
     }
     return a;
 }
@@ -80,7 +79,7 @@ static void spread_window(const average *a, float *image, range rows, range colu
                           const float *dy, float *part)
 {
     memcpy(part, dy, a->channels * sizeof *part);
-    divide(part, (float)(a->kernel[0] * a->kernel[1]), a->channels);
+    divide(part, (float)(rows.divisor * columns.divisor), a->channels);
     for (size_t h = rows.first; h < rows.end; h++)
         for (size_t w = columns.first; w < columns.end; w++)
             add_to(image + (h * a->in[1] + w) * a->channels, part, a->channels);

@@ -76,8 +76,9 @@ static problem any_problem(void)
         p.a.dilation[i] = between(1, 2);
         const size_t reach = (p.kernel[i] - 1) * p.a.dilation[i];
         p.a.padding[i] = between(0, reach);
+        p.a.end_padding[i] = between(0, reach);
         p.in[i] = reach + between(1, 14);
-        p.out[i] = (p.in[i] + 2 * p.a.padding[i] - reach - 1) / p.a.stride[i] + 1;
+        p.out[i] = (p.a.padding[i] + p.in[i] + p.a.end_padding[i] - reach - 1) / p.a.stride[i] + 1;
     }
     p.x = new_numbers(count_x(&p));
     p.w = new_numbers(count_w(&p));

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/general_layers.h"
+
+#define EPSILON 1e-5f
+
+/* The shape of x, borrowed until the next value is made; NULL after a failure. */
+static const sh_shape *shape_of(const sh_net *net, sh_value_id x)
+{
+    if (net->graph->status != SH_OK || x == SH_NO_VALUE)
+        return NULL;
+    return &sh_graph_type(net->graph, x)->shape;
+}
+
+/* ---- images and lines ------------------------------------------------------------------------
+ */
+
+/* x [A, B, L] as [A, B, 1, L]; other values as they are. */
+static sh_value_id as_image(sh_net *net, sh_value_id x)
+{
+    const sh_shape *shape = shape_of(net, x);
+    if (shape == NULL || shape->rank != 3)
+        return x;
+    const size_t *dim = shape->dim;
+    return sh_layer_reshape(net, x, sh_shape_of(4, (size_t[]){dim[0], dim[1], 1, dim[2]}));
+}
+
+/* An image of height 1 as a line again. */
+static sh_value_id as_line(sh_net *net, sh_value_id y)
+{
+    const sh_shape *shape = shape_of(net, y);
+    if (shape == NULL)
+        return SH_NO_VALUE;
+    const size_t *dim = shape->dim;
+    return sh_layer_reshape(net, y, sh_shape_of(3, (size_t[]){dim[0], dim[1], dim[3]}));
+}
+
+static void set_default(size_t *value)
+{
+    if (*value == 0)
+        *value = 1;
+}
+
+/* The settings complete, those of lines for images of height 1. */
+static sh_attributes completed(const sh_attributes *attributes, bool line)
+{
+    sh_attributes a = *attributes;
+    if (line) {
+        a.kernel[0] = a.stride[0] = a.dilation[0] = 1;
+        a.padding[0] = a.end_padding[0] = 0;
+    }
+    for (int i = 0; i < 2; i++) {
+        set_default(&a.stride[i]);
+        set_default(&a.dilation[i]);
+    }
+    set_default(&a.groups);
+    return a;
+}
+
+sh_value_id sh_net_convolve(sh_net *net, sh_value_id x, sh_value_id w, sh_value_id b,
+                            const sh_attributes *attributes)
+{
+    const sh_shape *shape = shape_of(net, x);
+    if (shape == NULL)
+        return SH_NO_VALUE;
+    const bool line = shape->rank == 3;
+    const sh_attributes a = completed(attributes, line);
+    const sh_value_id in[] = {as_image(net, x), line ? as_image(net, w) : w, b};
+    const sh_value_id y = sh_graph_add(net->graph, SH_OP_conv2d, &a, in, NULL);
+    return line ? as_line(net, y) : y;
+}
+
+/*
+ * How much further than the padding the last window has to reach along an axis so that it takes in
+ * the elements that are left over; 0 if nothing is, or if it would begin behind the image.
+ */
+static size_t reach(const sh_attributes *a, int axis, size_t extent)
+{
+    const size_t padded = a->padding[axis] + extent + a->end_padding[axis];
+    if (padded < a->kernel[axis] || (padded - a->kernel[axis]) % a->stride[axis] == 0)
+        return 0;
+    const size_t rest = (padded - a->kernel[axis]) % a->stride[axis];
+    const size_t next = padded - a->kernel[axis] - rest + a->stride[axis]; /* where it begins */
+    return next >= a->padding[axis] + extent ? 0 : a->stride[axis] - rest;
+}
+
+sh_value_id sh_net_pool(sh_net *net, sh_op op, sh_value_id x, const sh_attributes *attributes,
+                        bool ceil)
+{
+    const sh_shape *shape = shape_of(net, x);
+    if (shape == NULL)
+        return SH_NO_VALUE;
+    const bool line = shape->rank == 3;
+    sh_attributes a = completed(attributes, line);
+    x = as_image(net, x);
+    shape = shape_of(net, x);
+    for (int i = 0; i < 2 && ceil && shape != NULL && shape->rank == 4; i++)
+        a.after[2 + i] = reach(&a, i, shape->dim[2 + i]);
+    const sh_value_id y = sh_net_apply(net, op, &a, x);
+    return line ? as_line(net, y) : y;
+}
+
+sh_value_id sh_net_global_max_pool(sh_net *net, sh_value_id x)
+{
+    const sh_type *type = sh_net_type(net, x, "global max pooling", 4);
+    if (type == NULL)
+        return SH_NO_VALUE;
+    /* Rows first: of equals the first is chosen, as by one window of all. */
+    const sh_attributes across = {.kernel = {1, type->shape.dim[3]}, .stride = {1, 1}};
+    const sh_attributes down = {.kernel = {type->shape.dim[2], 1}, .stride = {1, 1}};
+    return sh_net_apply(net, SH_OP_max_pool, &down, sh_net_apply(net, SH_OP_max_pool, &across, x));
+}
+
+/* ---- normalisation ----------------------------------------------------------------------------
+ */
+
+/* Lets a running statistic follow the grain's: `factor` times it, weighted by its samples. */
+static void measure(sh_net *net, sh_value_id running, sh_value_id of_grain, float factor)
+{
+    const sh_attributes attributes = {.number = factor};
+    sh_graph_measure(net->graph, running,
+                     sh_graph_add(net->graph, SH_OP_statistic, &attributes,
+                                  (sh_value_id[]){of_grain, net->loss_weights}, NULL));
+}
+
+/* The number of the moving average that `value` is; SIZE_MAX if it is none. */
+static size_t average_of(const sh_graph *graph, sh_value_id value)
+{
+    for (size_t i = 0; i < graph->parameter_count; i++)
+        if (graph->parameters[i].value == value && graph->parameters[i].role == SH_ROLE_STATISTIC)
+            return i;
+    return SIZE_MAX;
+}
+
+sh_value_id sh_net_batch_norm(sh_net *net, sh_value_id x, const sh_batch_norm *of)
+{
+    sh_graph *graph = net->graph;
+    const sh_shape *shape = shape_of(net, x);
+    sh_value_id out[SH_MAX_OUTPUTS] = {of->mean, of->variance};
+    if (shape == NULL)
+        return SH_NO_VALUE;
+    const size_t mean = average_of(graph, of->mean), variance = average_of(graph, of->variance);
+    const bool moves = mean != SIZE_MAX && variance != SIZE_MAX;
+    const float momentum = of->momentum == 0 ? SH_MOMENTUM : of->momentum;
+    if (!moves && mean != SIZE_MAX) /* one of them alone would make no sense */
+        sh_graph_freeze(graph, mean);
+    if (!moves && variance != SIZE_MAX)
+        sh_graph_freeze(graph, variance);
+    if (moves) {
+        sh_graph_set_momentum(graph, of->mean, momentum);
+        sh_graph_set_momentum(graph, of->variance, momentum);
+    }
+    if (moves && net->training) {
+        const size_t averaged = shape->rank < 2 ? 0 : sh_shape_count(shape) / shape->dim[1];
+        const float unbiased = averaged > 1 ? (float)averaged / (float)(averaged - 1) : 1.0f;
+        sh_graph_add(graph, SH_OP_moments, NULL, &x, out);
+        measure(net, of->mean, out[0], 1.0f);
+        measure(net, of->variance, out[1], unbiased);
+    }
+    const sh_attributes attributes = {.number = of->epsilon == 0 ? EPSILON : of->epsilon,
+                                      .training = moves && net->training};
+    const sh_value_id in[] = {x, out[0], out[1], of->weight, of->bias, SH_NO_VALUE};
+    return sh_graph_add(graph, SH_OP_batch_norm, &attributes, in, out);
+}
+
+sh_value_id sh_net_layer_norm(sh_net *net, sh_value_id x, sh_value_id w, sh_value_id b, size_t axis,
+                              float epsilon)
+{
+    const sh_shape *shape = shape_of(net, x);
+    const sh_attributes attributes = {.number = epsilon == 0 ? EPSILON : epsilon};
+    if (shape == NULL)
+        return SH_NO_VALUE;
+    const sh_shape whole = *shape;
+    if (axis >= whole.rank)
+        return sh_graph_failed(
+            net->graph,
+            sh_fail(SH_INVALID, "layer_norm: no dimension %zu of %zu", axis, whole.rank));
+    sh_shape rows = sh_shape_of(axis, whole.dim);
+    rows.dim[rows.rank++] = sh_shape_count(&whole) / sh_shape_count(&rows);
+    if (rows.rank == whole.rank)
+        return sh_graph_add(net->graph, SH_OP_layer_norm, &attributes, (sh_value_id[]){x, w, b},
+                            NULL);
+    const sh_shape row = sh_shape_of(1, &rows.dim[axis]);
+    const sh_value_id in[] = {sh_layer_reshape(net, x, rows), sh_layer_reshape(net, w, row),
+                              sh_layer_reshape(net, b, row)};
+    return sh_layer_reshape(net, sh_graph_add(net->graph, SH_OP_layer_norm, &attributes, in, NULL),
+                            whole);
+}
