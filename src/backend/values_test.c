@@ -101,6 +101,8 @@ static sh_attributes take_attributes(json_t *object)
             take_list(a.padding, 2, value), take_list(a.end_padding, 2, value);
         else if (strcmp(name, "end_padding") == 0)
             take_list(a.end_padding, 2, value);
+        else if (strcmp(name, "shape") == 0)
+            take_list(a.shape.dim, SH_MAX_RANK, value), a.shape.rank = json_array_size(value);
         else if (strcmp(name, "dilation") == 0)
             take_list(a.dilation, 2, value);
         else if (strcmp(name, "inside") == 0)

@@ -69,6 +69,55 @@ sh_value_id sh_net_convolve(sh_net *net, sh_value_id x, sh_value_id w, sh_value_
     return line ? as_line(net, y) : y;
 }
 
+/* One side of what a transposed convolution makes; 0 if nothing is left of it. */
+static size_t transposed_side(sh_attributes *a, int axis, size_t extent, size_t kernel,
+                              size_t output_padding)
+{
+    /* Less is cut off at the end, or, where nothing is, positions that no window reaches are added.
+     */
+    const size_t less =
+        output_padding < a->end_padding[axis] ? output_padding : a->end_padding[axis];
+    const size_t reached = a->stride[axis] * (extent - 1) + a->dilation[axis] * (kernel - 1) + 1;
+    a->end_padding[axis] -= less;
+    const size_t whole = reached + output_padding - less;
+    const size_t cut = a->padding[axis] + a->end_padding[axis];
+    return whole > cut ? whole - cut : 0;
+}
+
+sh_value_id sh_net_convolve_transposed(sh_net *net, sh_value_id x, sh_value_id w, sh_value_id b,
+                                       const sh_attributes *attributes,
+                                       const size_t output_padding[2])
+{
+    const sh_shape *shape = shape_of(net, x);
+    if (shape == NULL)
+        return SH_NO_VALUE;
+    const bool line = shape->rank == 3;
+    sh_attributes a = completed(attributes, line);
+    x = as_image(net, x);
+    w = line ? as_image(net, w) : w;
+    const sh_type *in = sh_net_type(net, x, "the transposed convolution", 4);
+    const sh_type *of = sh_net_type(net, w, "the transposed convolution's weight", 4);
+    if (in == NULL || of == NULL)
+        return SH_NO_VALUE;
+    const size_t *dim = of->shape.dim;
+    a.shape = sh_shape_of(4, (size_t[]){in->shape.dim[0], dim[1] * a.groups, 0, 0});
+    for (int i = 0; i < 2; i++) {
+        const size_t further = line && i == 0 ? 0 : output_padding[i];
+        if (a.stride[i] > 1024 || a.dilation[i] > 1024 || further > 1024 ||
+            further >= a.stride[i] + a.end_padding[i])
+            return sh_graph_failed(
+                net->graph,
+                sh_fail(SH_INVALID,
+                        "a transposed convolution of stride %zu, dilation %zu, output padding %zu: "
+                        "the first two are at most 1024, the third is below the stride",
+                        a.stride[i], a.dilation[i], further));
+        a.shape.dim[2 + i] = transposed_side(&a, i, in->shape.dim[2 + i], dim[2 + i], further);
+    }
+    const sh_value_id y =
+        sh_graph_add(net->graph, SH_OP_conv2d_grad_input, &a, (sh_value_id[]){x, w, b}, NULL);
+    return line ? as_line(net, y) : y;
+}
+
 /*
  * How much further than the padding the last window has to reach along an axis so that it takes in
  * the elements that are left over; 0 if nothing is, or if it would begin behind the image.

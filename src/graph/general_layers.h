@@ -24,6 +24,14 @@ sh_value_id sh_net_convolve(sh_net *net, sh_value_id x, sh_value_id w, sh_value_
                             const sh_attributes *attributes);
 
 /*
+ * Transposed: x [N, C, H, W], w [C, O / groups, R, S], b [O] or SH_NO_VALUE -> [N, O, P, Q] with
+ * P = stride (H - 1) + dilation (R - 1) + 1 - padding - end_padding + output_padding, Q alike.
+ */
+sh_value_id sh_net_convolve_transposed(sh_net *net, sh_value_id x, sh_value_id w, sh_value_id b,
+                                       const sh_attributes *attributes,
+                                       const size_t output_padding[2]);
+
+/*
  * Windows: `op` is max_pool or avg_pool. Reads kernel, stride, padding, end_padding, inside.
  * `ceil`: a last window may reach beyond the padding, but begins before it, as in PyTorch and ONNX.
  */

@@ -70,6 +70,50 @@ static void lines_use_the_second_setting(void **state)
     sh_graph_free(net.graph);
 }
 
+static void transposed_convolutions_increase(void **state)
+{
+    (void)state;
+    static const struct {
+        sh_attributes a;
+        size_t output_padding[2], kernel[2], made[2];
+    } cases[] = {
+        {{.stride = {2, 2}}, {0, 0}, {2, 2}, {10, 14}},
+        {{.stride = {2, 2}, .padding = {1, 1}, .end_padding = {1, 1}}, {1, 1}, {3, 3}, {10, 14}},
+        {{.stride = {2, 3}, .end_padding = {2, 0}}, {3, 2}, {3, 1}, {12, 21}},
+        {{.dilation = {2, 1}, .padding = {0, 2}}, {0, 0}, {3, 5}, {9, 9}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const size_t *kernel = cases[i].kernel, *made = cases[i].made;
+        sh_value_id x;
+        sh_net net = begin(false, SHAPE(2, 6, 5, 7), &x);
+        sh_attributes a = cases[i].a;
+        a.groups = 3;
+        const sh_value_id w = NAMED("w", SHAPE(6, 4, kernel[0], kernel[1]), SH_ROLE_TRAINED);
+        const sh_value_id b = NAMED("b", SHAPE(12), SH_ROLE_TRAINED);
+        const size_t *further = cases[i].output_padding;
+        assert_shape(&net, sh_net_convolve_transposed(&net, x, w, b, &a, further),
+                     SHAPE(2, 12, made[0], made[1]));
+        const sh_value_id line = sh_layer_reshape(&net, x, SHAPE(10, 6, 7));
+        const sh_value_id v = NAMED("v", SHAPE(6, 4, kernel[1]), SH_ROLE_TRAINED);
+        assert_shape(&net, sh_net_convolve_transposed(&net, line, v, SH_NO_VALUE, &a, further),
+                     SHAPE(10, 12, made[1]));
+        sh_graph_free(net.graph);
+    }
+    sh_value_id x;
+    sh_net net = begin(false, SHAPE(2, 6, 5, 7), &x);
+    const sh_value_id w = NAMED("w", SHAPE(6, 4, 2, 2), SH_ROLE_TRAINED);
+    const sh_attributes a = {.stride = {2, 2}};
+    sh_net_convolve_transposed(&net, x, w, SH_NO_VALUE, &a, (size_t[]){0, 2});
+    assert_fails(sh_graph_status(net.graph), SH_INVALID, "output padding 2: ");
+    sh_graph_free(net.graph);
+    net = begin(false, SHAPE(2, 6, 1, 1), &x);
+    const sh_value_id v = NAMED("v", SHAPE(6, 4, 1, 1), SH_ROLE_TRAINED);
+    const sh_attributes cut = {.padding = {1, 1}};
+    sh_net_convolve_transposed(&net, x, v, SH_NO_VALUE, &cut, (size_t[]){0, 0});
+    assert_true(sh_graph_status(net.graph) != SH_OK);
+    sh_graph_free(net.graph);
+}
+
 /* What becomes of mean and variance: roles given, in training or not. */
 static void statistics_move_as_told(void **state)
 {
@@ -140,6 +184,7 @@ static void a_failure_goes_through_all_layers(void **state)
     const sh_attributes a = {.kernel = {1, 1}};
     const sh_value_id made[] = {
         sh_net_convolve(&net, bad, x, x, &a),
+        sh_net_convolve_transposed(&net, bad, x, x, &a, a.stride),
         sh_net_pool(&net, SH_OP_max_pool, bad, &a, true),
         sh_net_global_max_pool(&net, bad),
         sh_net_batch_norm(&net, bad, &(sh_batch_norm){.mean = x}),
@@ -156,6 +201,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sides_may_differ),
         cmocka_unit_test(lines_use_the_second_setting),
+        cmocka_unit_test(transposed_convolutions_increase),
         cmocka_unit_test(statistics_move_as_told),
         cmocka_unit_test(what_makes_no_sense_is_refused),
         cmocka_unit_test(a_failure_goes_through_all_layers),

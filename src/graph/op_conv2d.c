@@ -5,6 +5,10 @@
  *
  * x [N, C, H, W], w [O, C/groups, R, S], b [O] (optional), y [N, O, P, Q] with
  * P = floor((H + padding + end_padding - dilation (R - 1) - 1) / stride) + 1, and Q alike.
+ *
+ * The gradient of x is itself an operator of networks, under the name of transposed convolution,
+ * which makes images larger. There it has a bias, b [C], and gradients: that of its input is the
+ * convolution, that of its weights the convolution's with image and output exchanged.
  */
 #include "graph/graph.h"
 
@@ -44,16 +48,24 @@ static sh_status output_shape(const sh_op_types *t, const sh_shape *x, const sh_
     return SH_OK;
 }
 
+/* Input 2, the bias, has a value for each output channel, if it is there. */
+static sh_status expect_bias(const sh_op_types *t, size_t channels)
+{
+    if (t->count <= 2)
+        return SH_OK;
+    SH_TRY(sh_op_expect(t->op, "the bias", &t->in[2], SH_F32, 1));
+    if (t->in[2].shape.dim[0] != channels)
+        return sh_fail(SH_INVALID, "%s: bias of %zu for %zu output channels", t->op,
+                       t->in[2].shape.dim[0], channels);
+    return SH_OK;
+}
+
 static sh_status infer(const sh_op_types *t)
 {
-    const sh_type *x = &t->in[0], *w = &t->in[1], *b = &t->in[2];
+    const sh_type *x = &t->in[0], *w = &t->in[1];
     SH_TRY(sh_op_expect(t->op, "the input", x, SH_F32, 4));
     SH_TRY(sh_op_expect(t->op, "the weight", w, SH_F32, 4));
-    if (t->count > 2)
-        SH_TRY(sh_op_expect(t->op, "the bias", b, SH_F32, 1));
-    if (t->count > 2 && b->shape.dim[0] != w->shape.dim[0])
-        return sh_fail(SH_INVALID, "conv2d: bias of %zu for %zu output channels", b->shape.dim[0],
-                       w->shape.dim[0]);
+    SH_TRY(expect_bias(t, w->shape.dim[0]));
     t->out[0].dtype = SH_F32;
     return output_shape(t, &x->shape, &w->shape, &t->out[0].shape);
 }
@@ -73,7 +85,7 @@ static void grad(const sh_op_backward *b)
     if (b->wanted[0]) {
         attributes.shape = sh_graph_type(b->graph, x)->shape;
         b->din[0] = sh_graph_add(b->graph, SH_OP_conv2d_grad_input, &attributes,
-                                 (sh_value_id[]){dy, w}, NULL);
+                                 (sh_value_id[]){dy, w, SH_NO_VALUE}, NULL);
     }
 }
 
@@ -111,7 +123,24 @@ static sh_status infer_grad_input(const sh_op_types *t)
     SH_TRY(sh_op_expect(t->op, "the weight", &t->in[1], SH_F32, 4));
     t->out[0] = (sh_type){SH_F32, t->attributes->shape};
     SH_TRY(sh_op_expect(t->op, "the input", &t->out[0], SH_F32, 4));
+    SH_TRY(expect_bias(t, t->out[0].shape.dim[1]));
     return expect_output(t, &t->out[0].shape, &t->in[1].shape, &t->in[0]);
+}
+
+static void grad_grad_input(const sh_op_backward *b)
+{
+    const sh_value_id x = b->node->in[0], w = b->node->in[1], dy = b->dout[0];
+    sh_attributes attributes = b->node->attributes;
+    attributes.no_bias = true;
+    attributes.shape = sh_graph_type(b->graph, w)->shape;
+    if (b->wanted[1])
+        b->din[1] = sh_graph_add(b->graph, SH_OP_conv2d_grad_weight, &attributes,
+                                 (sh_value_id[]){dy, x}, NULL);
+    if (b->node->input_count > 2 && b->wanted[2])
+        b->din[2] = sh_graph_add(b->graph, SH_OP_bias_grad, NULL, &dy, NULL);
+    if (b->wanted[0])
+        b->din[0] = sh_graph_add(b->graph, SH_OP_conv2d, &attributes,
+                                 (sh_value_id[]){dy, w, SH_NO_VALUE}, NULL);
 }
 
 static double flops_grad_input(const sh_op_types *t)
@@ -119,7 +148,26 @@ static double flops_grad_input(const sh_op_types *t)
     return products(&t->in[1], &t->in[0]);
 }
 
-const sh_op_def sh_op_conv2d_grad_input = {.infer = infer_grad_input, .flops = flops_grad_input};
+const sh_op_def sh_op_conv2d_grad_input = {
+    .optional = 1, /* the bias */
+    .infer = infer_grad_input,
+    .grad = grad_grad_input,
+    .flops = flops_grad_input,
+};
+
+static sh_status infer_bias_grad(const sh_op_types *t)
+{
+    const sh_shape *x = &t->in[0].shape;
+    char text[SH_SHAPE_TEXT];
+    SH_TRY(sh_op_expect(t->op, "the input", &t->in[0], SH_F32, x->rank));
+    if (x->rank < 2)
+        return sh_fail(SH_INVALID, "%s: the input is %s, expected [N, C, ...]", t->op,
+                       sh_shape_print(x, text));
+    t->out[0] = (sh_type){SH_F32, sh_shape_of(1, &x->dim[1])};
+    return SH_OK;
+}
+
+const sh_op_def sh_op_bias_grad = {.infer = infer_bias_grad, .each_flops = 1};
 
 static sh_status infer_grad_weight(const sh_op_types *t)
 {

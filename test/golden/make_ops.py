@@ -112,6 +112,14 @@ for inside in False, True:
     add("avg_pool", lambda x: F.avg_pool2d(x, 3, 2, 1, ceil_mode=True, count_include_pad=not inside),
         [torch.randn(1, 2, 6, 7)], kernel=[3, 3], stride=[2, 2], padding=[1, 1],
         after=[0, 0, 1, 0], inside=inside)
+for step, beside, further, apart, groups, kernel in (
+        (2, 1, 1, 1, 1, 3), (2, 0, 0, 1, 1, 2), (3, 1, 2, 1, 2, 2), (2, 2, 1, 2, 4, 3)):
+    w = torch.randn(4, 4 // groups, kernel, kernel)
+    side = 2 * step + apart * (kernel - 1) + 1 + further - 2 * beside
+    add("conv2d_grad_input",
+        lambda x, w, b: F.conv_transpose2d(x, w, b, step, beside, further, groups, apart),
+        [torch.randn(2, 4, 3, 3), w, torch.randn(4)], stride=[step, step], padding=[beside] * 2,
+        dilation=[apart, apart], groups=groups, shape=[2, 4, side, side])
 
 file = pathlib.Path(__file__).with_name("ops.json")
 with file.open("w", encoding="utf-8") as out:

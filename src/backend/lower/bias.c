@@ -45,3 +45,12 @@ void sh_sum_rows(sh_variant variant, size_t rows, size_t columns, const float *d
 {
     sum_variants[variant](rows, columns, dy, db);
 }
+
+static void bias_grad(const sh_call *call)
+{
+    const size_t channels = call->in_type[0].shape.dim[1];
+    sh_sum_rows(call->kernels->variant, call->elements / channels, channels, call->in[0],
+                call->out[0]);
+}
+
+const sh_lowering sh_lower_bias_grad = {.run = bias_grad, .layout = SH_LAYOUT_CHANNELS_LAST};

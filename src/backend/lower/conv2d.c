@@ -516,12 +516,22 @@ static axis class_axis(const conv *g, int i, size_t residue)
     return along;
 }
 
+static void add_bias(size_t rows, size_t channels, const float *restrict bias, float *restrict y)
+{
+    for (size_t i = 0; i < rows; i++, y += channels)
+        for (size_t c = 0; c < channels; c++)
+            y[c] += bias[c];
+}
+
 static void grad_input(const sh_call *call)
 {
     const conv g = grad_input_of(call->attributes, call->in_type, call->out_type);
+    const float *const bias = call->in_count > 2 ? call->in[2] : NULL;
     if (is_depthwise(&g)) {
         const sh_depthwise d = depthwise_of(&g);
         call->kernels->depthwise_input(&d, call->in[0], call->in[1], call->out[0]);
+        if (bias != NULL)
+            add_bias(g.images * g.in[0] * g.in[1], g.groups, bias, call->out[0]);
         return;
     }
     windows all = {
@@ -535,6 +545,7 @@ static void grad_input(const sh_call *call)
         .to_image = g.in[0] * g.in[1] * g.groups * g.C,
         .from = call->in[0],
         .weights = call->in[1],
+        .bias = bias,
         .to = call->out[0],
     };
     if (is_pointwise(&g)) {

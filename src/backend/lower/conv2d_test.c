@@ -218,8 +218,8 @@ static void compute(const problem *p, const char *variant, float *result[3])
     weight.no_bias = true;
     sh_graph_output(graph,
                     sh_graph_add(graph, SH_OP_conv2d, &p->a, (sh_value_id[]){x, w, b}, NULL));
-    sh_graph_output(
-        graph, sh_graph_add(graph, SH_OP_conv2d_grad_input, &input, (sh_value_id[]){dy, w}, NULL));
+    sh_graph_output(graph, sh_graph_add(graph, SH_OP_conv2d_grad_input, &input,
+                                        (sh_value_id[]){dy, w, SH_NO_VALUE}, NULL));
     sh_graph_output(graph, sh_graph_add(graph, SH_OP_conv2d_grad_weight, &weight,
                                         (sh_value_id[]){x, dy}, NULL));
     assert_ok(sh_graph_status(graph));
