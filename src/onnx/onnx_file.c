@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Opening checks all that a later reader relies on: the messages (onnx/wire), the graph
+ * (onnx/graph_check), and that each tensor has as many values as its shape says. Nothing of the
+ * values is kept. `place` of a tensor's message is the number of an entry in `places`, which says
+ * where they are: in the model's own file or in one beside it. Such a file is opened whenever
+ * values of it are wanted, since some models have one for each tensor.
+ */
 #include "onnx/onnx_file.h"
 
 #include <errno.h>
@@ -6,76 +13,336 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/memory.h"
+#include "onnx/blob.h"
+#include "onnx/file_kind.h"
+#include "onnx/graph_check.h"
+#include "onnx/node_name.h"
+#include "onnx/values.h"
+#include "onnx/wire.h"
+
+#define OUTER_MOST ((uint64_t)1 << 40) /* bytes of a file with values alone */
+
+typedef struct tensor_place {
+    sh_wire_place where;
+    const char *file; /* NULL: the model's own */
+} tensor_place;
 
 struct sh_onnx {
     char *path;
+    sh_blob blob;
+    int folder; /* that the model's file is in; -1 in memory */
+    sh_arena arena;
     Sh__Onnx__ModelProto *proto;
     int64_t opset;
+    bool is_skeleton;
+    tensor_place *places;
+    size_t place_count;
+    const Sh__Onnx__TensorProto **by_name; /* the initialisers, sorted */
 };
 
-static sh_status refuse_strange(const sh_onnx *model)
+static int compare_tensors(const void *a, const void *b)
 {
-    if (model->proto->graph == NULL)
-        return sh_fail(SH_FORMAT, "%s: has no graph", model->path);
-    if (model->opset < SH_ONNX_OPSET_FIRST || model->opset > SH_ONNX_OPSET_LAST)
-        return sh_fail(SH_VERSION, "%s: uses operator set %" PRId64 ", where %d to %d are known",
-                       model->path, model->opset, SH_ONNX_OPSET_FIRST, SH_ONNX_OPSET_LAST);
+    const Sh__Onnx__TensorProto *const *x = a, *const *y = b;
+    return strcmp((*x)->name, (*y)->name);
+}
+
+static int compare_tensor(const void *name, const void *tensor)
+{
+    const Sh__Onnx__TensorProto *const *y = tensor;
+    return strcmp(name, (*y)->name);
+}
+
+/* The path or label, and what is in a folder's place before the last slash. */
+static sh_status open_folder(sh_onnx *model)
+{
+    const char *slash = strrchr(model->path, '/');
+    const size_t length = slash == NULL          ? 0
+                          : slash == model->path ? 1
+                                                 : (size_t)(slash - model->path);
+    char *folder = slash == NULL ? strdup(".") : strndup(model->path, length);
+    if (folder == NULL)
+        return sh_fail_memory(length, "the path of a folder");
+    model->folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int error = errno;
+    free(folder);
+    return model->folder >= 0 ? SH_OK : sh_fail_errno(error, "the folder of it cannot be opened");
+}
+
+/* A number in a text of decimal digits. */
+static bool parse_number(const char *text, uint64_t *number)
+{
+    *number = 0;
+    if (*text == '\0')
+        return false;
+    for (; *text != '\0'; text++)
+        if (*text < '0' || *text > '9' || __builtin_mul_overflow(*number, (uint64_t)10, number) ||
+            __builtin_add_overflow(*number, (uint64_t)(*text - '0'), number))
+            return false;
+    return true;
+}
+
+/* The blob of a place; `*opened` has to be closed where it is not the model's own. */
+static sh_status open_place(sh_blob *opened, const sh_onnx *model, const tensor_place *place)
+{
+    char name[SH_ONNX_NAME_TEXT];
+    if (place->file == NULL) {
+        *opened = model->blob;
+        return SH_OK;
+    }
+    if (model->folder < 0)
+        return sh_fail(SH_UNSUPPORTED,
+                       "its values are in another file, '%s', which a model in memory cannot have",
+                       sh_onnx_name(name, place->file));
+    return sh_fail_in(sh_blob_open_within(opened, model->folder, place->file, OUTER_MOST),
+                      "its values are in another file: '%s'", sh_onnx_name(name, place->file));
+}
+
+static void close_place(sh_blob *opened, const tensor_place *place)
+{
+    if (place->file != NULL)
+        sh_blob_close(opened);
+}
+
+/* Where the values of a tensor in another file are. */
+static sh_status find_outside(tensor_place *place, const Sh__Onnx__TensorProto *tensor,
+                              uint64_t bytes)
+{
+    uint64_t offset = 0, length = bytes;
+    const char *file = NULL;
+    for (size_t i = 0; i < tensor->n_external_data; i++) {
+        const Sh__Onnx__StringStringEntryProto *entry = tensor->external_data[i];
+        bool fine = true;
+        if (strcmp(entry->key, "location") == 0)
+            file = entry->value;
+        else if (strcmp(entry->key, "offset") == 0)
+            fine = parse_number(entry->value, &offset);
+        else if (strcmp(entry->key, "length") == 0)
+            fine = parse_number(entry->value, &length);
+        if (!fine)
+            return sh_fail(SH_FORMAT, "the %s of its values in another file is no number",
+                           entry->key);
+    }
+    if (file == NULL)
+        return sh_fail(SH_FORMAT, "its values are in another file, whose name is missing");
+    if (length != bytes)
+        return sh_fail(SH_FORMAT,
+                       "its values take %" PRIu64 " bytes, and %" PRIu64 " are given in '%s'",
+                       bytes, length, file);
+    *place = (tensor_place){{offset, bytes, SH_WIRE_RAW}, file};
     return SH_OK;
 }
 
-sh_status sh_onnx_open_bytes(sh_onnx **model, const char *label, const void *bytes, size_t count)
+/* The values of a tensor that has a readable type and some elements. */
+static sh_status check_values(sh_onnx *model, const sh_onnx_tensor *tensor,
+                              Sh__Onnx__TensorProto *message)
 {
-    sh_status status = SH_OK;
-    sh_onnx *fresh = calloc(1, sizeof *fresh);
-    if (fresh == NULL || (fresh->path = strdup(label)) == NULL)
-        SH_TRY_DONE(sh_fail_memory(sizeof *fresh, "a model"));
-    fresh->proto = sh__onnx__model_proto__unpack(NULL, count, bytes);
-    if (fresh->proto == NULL)
-        SH_TRY_DONE(sh_fail(SH_FORMAT, "%s: is no ONNX file, or damaged", label));
-    for (size_t i = 0; i < fresh->proto->n_opset_import; i++) {
-        const Sh__Onnx__OperatorSetIdProto *set = fresh->proto->opset_import[i];
-        if (set->domain == NULL || *set->domain == '\0' || strcmp(set->domain, "ai.onnx") == 0)
-            fresh->opset = set->version;
+    if (message->data_location == 1 && message->place != 0)
+        return sh_fail(SH_FORMAT, "its values are in this file and in another");
+    if (message->data_location == 1) {
+        tensor_place *fresh = &model->places[model->place_count];
+        SH_TRY(find_outside(fresh, message, tensor->count * sh_onnx_type_bytes(tensor->type)));
+        message->place = (uint32_t)++model->place_count;
+        message->has_place = 1;
     }
-    SH_TRY_DONE(refuse_strange(fresh));
+    if (message->place == 0)
+        return model->is_skeleton
+                   ? SH_OK
+                   : sh_fail(SH_FORMAT, "it has no values; export the model with its weights");
+    const tensor_place *place = &model->places[message->place - 1];
+    sh_blob blob;
+    SH_TRY(open_place(&blob, model, place));
+    sh_status status = sh_values_check(&place->where, tensor->type, tensor->count, &blob);
+    if (status == SH_OK &&
+        (place->where.bytes > blob.count || place->where.offset > blob.count - place->where.bytes))
+        status = sh_fail(SH_CORRUPT,
+                         "its %" PRIu64 " bytes of values begin at byte %" PRIu64
+                         " of '%s', which has only %" PRIu64
+                         ": the file is cut short or belongs to another model",
+                         place->where.bytes, place->where.offset, place->file, blob.count);
+    close_place(&blob, place);
+    return status;
+}
+
+static sh_status check_tensor(sh_onnx *model, Sh__Onnx__TensorProto *message)
+{
+    sh_onnx_tensor tensor;
+    const sh_status status = sh_onnx_tensor_of(&tensor, model, message);
+    if (status == SH_UNSUPPORTED)
+        return SH_OK; /* it hurts only who needs it */
+    SH_TRY(status);
+    if (tensor.count > 0)
+        return check_values(model, &tensor, message);
+    message->place = 0;
+    return SH_OK;
+}
+
+static sh_status check_tensors(sh_onnx *model)
+{
+    const Sh__Onnx__GraphProto *graph = model->proto->graph;
+    char text[SH_ONNX_NODE_TEXT];
+    for (size_t i = 0; i < graph->n_initializer; i++)
+        SH_TRY(sh_fail_in(check_tensor(model, graph->initializer[i]), "tensor '%s'",
+                          sh_onnx_name(text, graph->initializer[i]->name)));
+    for (size_t i = 0; i < graph->n_node; i++)
+        for (size_t k = 0; k < graph->node[i]->n_attribute; k++)
+            if (graph->node[i]->attribute[k]->t != NULL)
+                SH_TRY(sh_fail_in(check_tensor(model, graph->node[i]->attribute[k]->t), "%s",
+                                  sh_onnx_node_name(text, graph, i)));
+    return SH_OK;
+}
+
+/* The places that onnx/wire found, and room for one more for each tensor. */
+static sh_status list_places(sh_onnx *model, const sh_wire *wire)
+{
+    const Sh__Onnx__GraphProto *graph = wire->model->graph;
+    size_t most = wire->place_count + graph->n_initializer;
+    for (size_t i = 0; i < graph->n_node; i++)
+        most += graph->node[i]->n_attribute;
+    model->places = sh_arena_take(&model->arena, most + 1, sizeof *model->places);
+    if (model->places == NULL)
+        return sh_fail_memory(most * sizeof *model->places, "places of tensors");
+    for (size_t i = 0; i < wire->place_count; i++)
+        model->places[i].where = wire->places[i];
+    model->place_count = wire->place_count;
+    return SH_OK;
+}
+
+static sh_status sort_initializers(sh_onnx *model)
+{
+    const Sh__Onnx__GraphProto *graph = model->proto->graph;
+    model->by_name = sh_arena_take(&model->arena, graph->n_initializer + 1, sizeof *model->by_name);
+    if (model->by_name == NULL)
+        return sh_fail_memory(graph->n_initializer * sizeof *model->by_name, "names of tensors");
+    for (size_t i = 0; i < graph->n_initializer; i++)
+        model->by_name[i] = graph->initializer[i];
+    qsort(model->by_name, graph->n_initializer, sizeof *model->by_name, compare_tensors);
+    return SH_OK;
+}
+
+static sh_status check_opset(sh_onnx *model)
+{
+    bool is_given = false;
+    for (size_t i = 0; i < model->proto->n_opset_import; i++) {
+        const Sh__Onnx__OperatorSetIdProto *set = model->proto->opset_import[i];
+        if (set->domain[0] != '\0' && strcmp(set->domain, "ai.onnx") != 0)
+            continue;
+        if (is_given && set->version != model->opset)
+            return sh_fail(SH_FORMAT, "it names two operator sets, %" PRId64 " and %" PRId64,
+                           model->opset, set->version);
+        is_given = true;
+        model->opset = set->version;
+    }
+    if (!is_given)
+        return sh_fail(SH_VERSION, "it does not say which operator set it uses");
+    if (model->opset < SH_ONNX_OPSET_FIRST || model->opset > SH_ONNX_OPSET_LAST)
+        return sh_fail(SH_VERSION,
+                       "it uses operator set %" PRId64 ", and %d to %d are known: export it with "
+                       "opset_version=17, or convert it with onnx.version_converter",
+                       model->opset, SH_ONNX_OPSET_FIRST, SH_ONNX_OPSET_LAST);
+    return SH_OK;
+}
+
+/* Reads and checks the blob's messages. */
+static sh_status read_model(sh_onnx *model)
+{
+    sh_wire wire;
+    SH_TRY(sh_wire_read(&wire, &model->blob, &model->arena));
+    model->proto = wire.model;
+    if (wire.model->graph == NULL || !wire.model->has_ir_version)
+        return sh_fail(SH_FORMAT, "it has no graph");
+    for (size_t i = 0; i < wire.model->n_metadata_props; i++)
+        if (strcmp(wire.model->metadata_props[i]->key, SH_ONNX_SKELETON) == 0)
+            model->is_skeleton = true;
+    SH_TRY(check_opset(model));
+    SH_TRY(sh_onnx_graph_check(wire.model->graph, &model->arena));
+    SH_TRY(list_places(model, &wire));
+    SH_TRY(sort_initializers(model));
+    return check_tensors(model);
+}
+
+/* A failure to read the file: where it is none of ONNX, what it looks like. */
+static sh_status explain(const sh_onnx *model, sh_status status)
+{
+    uint8_t begin[SH_FILE_KIND_BYTES];
+    const size_t count =
+        model->blob.count < sizeof begin ? (size_t)model->blob.count : sizeof begin;
+    const char *kind = NULL;
+    if (model->proto != NULL && model->proto->graph != NULL)
+        return sh_fail_in(status, "%s", model->path);
+    if (status == SH_UNSUPPORTED || status == SH_LIMIT || status == SH_NO_MEMORY)
+        return sh_fail_in(status, "%s", model->path);
+    char reason[SH_MESSAGE_BYTES];
+    memcpy(reason, sh_message(), sizeof reason);
+    if (sh_blob_read(&model->blob, begin, count, 0) == SH_OK)
+        kind = sh_file_kind(begin, count);
+    if (kind != NULL)
+        return sh_fail(SH_FORMAT, "%s: is no ONNX file but looks like %s", model->path, kind);
+    return sh_fail(status, "%s: is no ONNX file, or a damaged one: %s", model->path, reason);
+}
+
+/* Takes over the blob and the folder, also on failure. */
+static sh_status open_model(sh_onnx **model, sh_onnx *fresh)
+{
+    sh_status status = read_model(fresh);
+    if (status != SH_OK) {
+        status = explain(fresh, status);
+        sh_onnx_close(fresh);
+        return status;
+    }
     *model = fresh;
     return SH_OK;
-done:
-    sh_onnx_close(fresh);
-    return status;
+}
+
+static sh_onnx *model_new(const char *path)
+{
+    sh_onnx *fresh = calloc(1, sizeof *fresh);
+    if (fresh == NULL)
+        return NULL;
+    sh_arena_init(&fresh->arena);
+    fresh->blob = sh_blob_of(NULL, 0);
+    fresh->folder = -1;
+    fresh->path = strdup(path);
+    if (fresh->path != NULL)
+        return fresh;
+    free(fresh);
+    return NULL;
 }
 
 sh_status sh_onnx_open(sh_onnx **model, const char *path)
 {
-    sh_status status = SH_OK;
-    char *bytes = NULL;
-    struct stat about;
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || fstat(fd, &about) != 0)
-        SH_TRY_DONE(sh_fail_errno(errno, "%s: cannot be opened", path));
-    if (!S_ISREG(about.st_mode) || (uint64_t)about.st_size > INT32_MAX)
-        SH_TRY_DONE(sh_fail(SH_INVALID, "%s: is no file, or too large", path));
-    bytes = malloc((size_t)about.st_size + 1);
-    if (bytes == NULL)
-        SH_TRY_DONE(sh_fail_memory((size_t)about.st_size, "a model"));
-    if (pread(fd, bytes, (size_t)about.st_size, 0) != (ssize_t)about.st_size)
-        SH_TRY_DONE(sh_fail(SH_IO, "%s: cannot be read", path));
-    status = sh_onnx_open_bytes(model, path, bytes, (size_t)about.st_size);
-done:
-    free(bytes);
-    if (fd >= 0)
-        close(fd);
+    sh_onnx *fresh = model_new(path);
+    if (fresh == NULL)
+        return sh_fail_memory(sizeof *fresh, "a model");
+    sh_status status = sh_blob_open(&fresh->blob, path, SH_WIRE_FILE_MOST);
+    if (status == SH_OK)
+        status = open_folder(fresh);
+    if (status == SH_OK)
+        return open_model(model, fresh);
+    status = sh_fail_in(status, "%s", path);
+    sh_onnx_close(fresh);
     return status;
+}
+
+sh_status sh_onnx_open_bytes(sh_onnx **model, const char *label, const void *bytes, size_t count)
+{
+    sh_onnx *fresh = model_new(label);
+    if (fresh == NULL)
+        return sh_fail_memory(sizeof *fresh, "a model");
+    fresh->blob = sh_blob_of(bytes, count);
+    return open_model(model, fresh);
 }
 
 void sh_onnx_close(sh_onnx *model)
 {
     if (model == NULL)
         return;
-    if (model->proto != NULL)
-        sh__onnx__model_proto__free_unpacked(model->proto, NULL);
+    sh_blob_close(&model->blob);
+    if (model->folder >= 0)
+        close(model->folder);
+    sh_arena_release(&model->arena);
     free(model->path);
     free(model);
 }
@@ -83,6 +350,11 @@ void sh_onnx_close(sh_onnx *model)
 const char *sh_onnx_path(const sh_onnx *model)
 {
     return model->path;
+}
+
+const Sh__Onnx__ModelProto *sh_onnx_model(const sh_onnx *model)
+{
+    return model->proto;
 }
 
 const Sh__Onnx__GraphProto *sh_onnx_graph(const sh_onnx *model)
@@ -95,44 +367,53 @@ int64_t sh_onnx_opset(const sh_onnx *model)
     return model->opset;
 }
 
-const Sh__Onnx__TensorProto *sh_onnx_initializer(const sh_onnx *model, const char *name)
+bool sh_onnx_is_skeleton(const sh_onnx *model)
 {
-    const Sh__Onnx__GraphProto *graph = model->proto->graph;
-    for (size_t i = 0; i < graph->n_initializer; i++)
-        if (graph->initializer[i]->name != NULL && strcmp(graph->initializer[i]->name, name) == 0)
-            return graph->initializer[i];
-    return NULL;
+    return model->is_skeleton;
 }
 
-static size_t type_bytes(int32_t type)
+const Sh__Onnx__TensorProto *sh_onnx_initializer(const sh_onnx *model, const char *name)
 {
-    switch (type) {
-#define TYPE_CASE(name, number, bytes)                                                             \
-    case number:                                                                                   \
-        return bytes;
-        SH_ONNX_TYPE_MAP(TYPE_CASE)
-#undef TYPE_CASE
-    default:
-        return 0;
-    }
+    const Sh__Onnx__TensorProto *const *found =
+        bsearch(name, model->by_name, model->proto->graph->n_initializer, sizeof *model->by_name,
+                compare_tensor);
+    return found == NULL ? NULL : *found;
 }
 
 sh_status sh_onnx_tensor_of(sh_onnx_tensor *tensor, const sh_onnx *model,
                             const Sh__Onnx__TensorProto *message)
 {
-    sh_onnx_tensor fresh = {.name = message->name == NULL ? "" : message->name,
+    (void)model;
+    sh_onnx_tensor fresh = {.name = message->name,
                             .type = (sh_onnx_type)message->data_type,
                             .rank = message->n_dims,
                             .count = 1,
                             .message = message};
-    if (fresh.rank > SH_ONNX_RANK_MOST || type_bytes(message->data_type) == 0)
-        return sh_fail(SH_UNSUPPORTED, "%s: tensor '%s' cannot be read", model->path, fresh.name);
+    const size_t each = sh_onnx_type_bytes(message->data_type);
+    char name[SH_ONNX_NAME_TEXT];
+    sh_onnx_name(name, fresh.name);
+    if (each == 0)
+        return sh_fail(SH_UNSUPPORTED,
+                       "tensor '%s' has elements of type %" PRId32
+                       ", which are not supported: convert it to float32 or int64",
+                       name, message->data_type);
+    if (fresh.rank > SH_ONNX_RANK_MOST)
+        return sh_fail(SH_UNSUPPORTED, "tensor '%s' has %zu dimensions, more than %d", name,
+                       fresh.rank, SH_ONNX_RANK_MOST);
+    bool is_empty = false, is_vast = false;
+    size_t bytes = each;
     for (size_t i = 0; i < fresh.rank; i++) {
-        if (message->dims[i] < 0 || (uint64_t)message->dims[i] > SIZE_MAX ||
-            __builtin_mul_overflow(fresh.count, (size_t)message->dims[i], &fresh.count))
-            return sh_fail(SH_LIMIT, "%s: tensor '%s' is too large", model->path, fresh.name);
-        fresh.dim[i] = (size_t)message->dims[i];
+        const int64_t dim = message->dims[i];
+        if (dim < 0)
+            return sh_fail(SH_FORMAT, "tensor '%s' has a dimension of %" PRId64, name, dim);
+        is_vast = is_vast || (uint64_t)dim > SIZE_MAX / 16 ||
+                  __builtin_mul_overflow(bytes, (size_t)dim, &bytes) || bytes > SIZE_MAX / 16;
+        is_empty = is_empty || dim == 0;
+        fresh.dim[i] = (size_t)dim;
     }
+    if (is_vast)
+        return sh_fail(SH_LIMIT, "tensor '%s' has more elements than fit into memory", name);
+    fresh.count = is_empty ? 0 : bytes / each;
     *tensor = fresh;
     return SH_OK;
 }
@@ -140,39 +421,68 @@ sh_status sh_onnx_tensor_of(sh_onnx_tensor *tensor, const sh_onnx *model,
 bool sh_onnx_has_data(const sh_onnx *model, const sh_onnx_tensor *tensor)
 {
     (void)model;
-    return tensor->count == 0 || tensor->message->has_raw_data;
+    return tensor->count == 0 || tensor->message->place != 0;
 }
 
-/* The values as they lie in the file. */
-static sh_status raw_values(const void **bytes, const sh_onnx *model, const sh_onnx_tensor *tensor)
+/* What the three readers below have in common: the checks, the file, its end. */
+static sh_status begin_values(sh_blob *blob, const tensor_place **where, const sh_onnx *model,
+                              const sh_onnx_tensor *tensor)
 {
-    size_t need;
-    if (__builtin_mul_overflow(tensor->count, type_bytes((int32_t)tensor->type), &need) ||
-        tensor->message->raw_data.len != need)
-        return sh_fail(SH_FORMAT, "%s: tensor '%s' does not have as many bytes as its shape needs",
-                       model->path, tensor->name);
-    *bytes = tensor->message->raw_data.data;
-    return SH_OK;
+    if (!sh_onnx_has_data(model, tensor))
+        return sh_fail(SH_NOT_FOUND,
+                       "its values are not in this file, which has the network alone");
+    *where = &model->places[tensor->message->place - 1];
+    return open_place(blob, model, *where);
+}
+
+static sh_status fail_at(sh_status status, const sh_onnx *model, const sh_onnx_tensor *tensor)
+{
+    char name[SH_ONNX_NAME_TEXT];
+    return sh_fail_in(status, "%s: tensor '%s'", model->path, sh_onnx_name(name, tensor->name));
 }
 
 sh_status sh_onnx_floats(const sh_onnx *model, const sh_onnx_tensor *tensor, float *values)
 {
-    const void *bytes;
-    SH_TRY(raw_values(&bytes, model, tensor));
-    if (tensor->type != SH_ONNX_FLOAT)
-        return sh_fail(SH_INVALID, "%s: tensor '%s' is not float32", model->path, tensor->name);
-    if (tensor->count > 0)
-        memcpy(values, bytes, tensor->count * sizeof *values);
-    return SH_OK;
+    sh_blob blob;
+    const tensor_place *place;
+    if (!sh_onnx_type_is_float((int64_t)tensor->type))
+        return fail_at(sh_fail(SH_INVALID, "has no floating-point numbers"), model, tensor);
+    if (tensor->count == 0)
+        return SH_OK;
+    sh_status status = begin_values(&blob, &place, model, tensor);
+    if (status == SH_OK) {
+        status = sh_values_floats(values, &place->where, tensor->type, tensor->count, &blob);
+        close_place(&blob, place);
+    }
+    return fail_at(status, model, tensor);
 }
 
 sh_status sh_onnx_integers(const sh_onnx *model, const sh_onnx_tensor *tensor, int64_t *values)
 {
-    const void *bytes;
-    SH_TRY(raw_values(&bytes, model, tensor));
-    if (tensor->type != SH_ONNX_INT64)
-        return sh_fail(SH_INVALID, "%s: tensor '%s' is not int64", model->path, tensor->name);
-    if (tensor->count > 0)
-        memcpy(values, bytes, tensor->count * sizeof *values);
-    return SH_OK;
+    sh_blob blob;
+    const tensor_place *place;
+    if (sh_onnx_type_is_float((int64_t)tensor->type))
+        return fail_at(sh_fail(SH_INVALID, "has no integers"), model, tensor);
+    if (tensor->count == 0)
+        return SH_OK;
+    sh_status status = begin_values(&blob, &place, model, tensor);
+    if (status == SH_OK) {
+        status = sh_values_integers(values, &place->where, tensor->type, tensor->count, &blob);
+        close_place(&blob, place);
+    }
+    return fail_at(status, model, tensor);
+}
+
+sh_status sh_onnx_raw(const sh_onnx *model, const sh_onnx_tensor *tensor, uint8_t *bytes)
+{
+    sh_blob blob;
+    const tensor_place *place;
+    if (tensor->count == 0)
+        return SH_OK;
+    sh_status status = begin_values(&blob, &place, model, tensor);
+    if (status == SH_OK) {
+        status = sh_values_raw(bytes, &place->where, tensor->type, tensor->count, &blob);
+        close_place(&blob, place);
+    }
+    return fail_at(status, model, tensor);
 }

@@ -24,44 +24,10 @@
 
 #include "base/fail.h"
 #include "onnx/onnx.pb-c.h"
+#include "onnx/onnx_types.h"
 
-#define SH_ONNX_OPSET_FIRST 7
-#define SH_ONNX_OPSET_LAST 23
-#define SH_ONNX_RANK_MOST 8
-
-/* Types of elements, as the format numbers them, with the bytes of one. Values of other types
- * cannot be read. */
-#define SH_ONNX_TYPE_MAP(X)                                                                        \
-    X(FLOAT, 1, 4)                                                                                 \
-    X(UINT8, 2, 1)                                                                                 \
-    X(INT8, 3, 1)                                                                                  \
-    X(UINT16, 4, 2)                                                                                \
-    X(INT16, 5, 2)                                                                                 \
-    X(INT32, 6, 4)                                                                                 \
-    X(INT64, 7, 8)                                                                                 \
-    X(BOOL, 9, 1)                                                                                  \
-    X(FLOAT16, 10, 2)                                                                              \
-    X(DOUBLE, 11, 8)                                                                               \
-    X(UINT32, 12, 4)                                                                               \
-    X(UINT64, 13, 8)                                                                               \
-    X(BFLOAT16, 16, 2)
-
-typedef enum sh_onnx_type {
-#define SH_ONNX_TYPE_ENUM(name, number, bytes) SH_ONNX_##name = number,
-    SH_ONNX_TYPE_MAP(SH_ONNX_TYPE_ENUM)
-#undef SH_ONNX_TYPE_ENUM
-} sh_onnx_type;
-
-/* Types of attributes, as the format numbers them. */
-typedef enum sh_onnx_attribute {
-    SH_ONNX_ATTRIBUTE_FLOAT = 1,
-    SH_ONNX_ATTRIBUTE_INT = 2,
-    SH_ONNX_ATTRIBUTE_STRING = 3,
-    SH_ONNX_ATTRIBUTE_TENSOR = 4,
-    SH_ONNX_ATTRIBUTE_FLOATS = 6,
-    SH_ONNX_ATTRIBUTE_INTS = 7,
-    SH_ONNX_ATTRIBUTE_STRINGS = 8,
-} sh_onnx_attribute;
+/* The key in metadata_props that makes a model a skeleton. */
+#define SH_ONNX_SKELETON "shoal.skeleton"
 
 typedef struct sh_onnx sh_onnx;
 
@@ -104,6 +70,12 @@ const Sh__Onnx__GraphProto *sh_onnx_graph(const sh_onnx *model);
 /* The version of ONNX's own operators. */
 int64_t sh_onnx_opset(const sh_onnx *model);
 
+/* What is around the graph. */
+const Sh__Onnx__ModelProto *sh_onnx_model(const sh_onnx *model);
+
+/* Whether it is a skeleton: a model without the values of what is trained. */
+bool sh_onnx_is_skeleton(const sh_onnx *model);
+
 /* The initialiser of that name, or NULL. */
 const Sh__Onnx__TensorProto *sh_onnx_initializer(const sh_onnx *model, const char *name);
 
@@ -114,7 +86,7 @@ const Sh__Onnx__TensorProto *sh_onnx_initializer(const sh_onnx *model, const cha
 sh_status sh_onnx_tensor_of(sh_onnx_tensor *tensor, const sh_onnx *model,
                             const Sh__Onnx__TensorProto *message) SHOAL_CHECKED;
 
-/* False for the trained initialisers of a skeleton: shape and type alone. */
+/* False for what a skeleton leaves out, which has shape and type alone. */
 bool sh_onnx_has_data(const sh_onnx *model, const sh_onnx_tensor *tensor);
 
 /* Its values as float32, for FLOAT, FLOAT16, BFLOAT16 and DOUBLE (rounded to nearest, ties to
@@ -125,5 +97,9 @@ sh_status sh_onnx_floats(const sh_onnx *model, const sh_onnx_tensor *tensor,
 /* Its values as integers, for the integer types and BOOL. SH_LIMIT where one is 2^63 or more. */
 sh_status sh_onnx_integers(const sh_onnx *model, const sh_onnx_tensor *tensor,
                            int64_t *values) SHOAL_CHECKED;
+
+/* Its values as raw_data has them: little-endian, tensor->count times the type's bytes. */
+sh_status sh_onnx_raw(const sh_onnx *model, const sh_onnx_tensor *tensor,
+                      uint8_t *bytes) SHOAL_CHECKED;
 
 #endif

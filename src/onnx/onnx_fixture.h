@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * For tests: the models of test/onnx, as bytes, as messages to be changed, and packed again.
+ *
+ *     Sh__Onnx__ModelProto *model = fixture_unpack("mlp.onnx");
+ *     model->graph->node[0]->input[0] = "nothing";
+ *     assert_fails(fixture_open(&opened, model), SH_FORMAT, "nothing makes");
+ *
+ * Messages are never freed one by one: fixture_release frees all of the test.
+ *
+ * Threads: one. Failures fail the test.
+ */
+#ifndef SHOAL_ONNX_ONNX_FIXTURE_H
+#define SHOAL_ONNX_ONNX_FIXTURE_H
+
+#include "base/memory.h"
+#include "base/test.h"
+#include "onnx/onnx.pb-c.h"
+#include "onnx/onnx_file.h"
+
+static sh_arena fixture_arena; /* zero: empty */
+
+static inline void *fixture_alloc(void *context, size_t bytes)
+{
+    (void)context;
+    void *block = sh_arena_take(&fixture_arena, bytes + 1, 1);
+    assert_non_null(block);
+    return block;
+}
+
+static inline void fixture_free(void *context, void *block)
+{
+    (void)context;
+    (void)block;
+}
+
+/* A test's tear-down. */
+static inline int fixture_release(void **state)
+{
+    (void)state;
+    sh_arena_release(&fixture_arena);
+    return 0;
+}
+
+/* From the folder that CTest runs in: the compiler ran there too. */
+static inline const char *fixture_path(const char *name)
+{
+    static const char here[] = __FILE__, inner[] = "src/onnx/onnx_fixture.h";
+    char *path = fixture_alloc(NULL, 4096);
+    snprintf(path, 4096, "%.*stest/onnx/%s", (int)(sizeof here - sizeof inner), here, name);
+    return path;
+}
+
+static inline const uint8_t *fixture_bytes(const char *name, size_t *count)
+{
+    FILE *file = fopen(fixture_path(name), "rb");
+    if (file == NULL)
+        fail_msg("%s is not there", fixture_path(name));
+    uint8_t *bytes = fixture_alloc(NULL, 1 << 16);
+    *count = fread(bytes, 1, 1 << 16, file);
+    fclose(file);
+    assert_in_range(*count, 1, (1 << 16) - 1);
+    return bytes;
+}
+
+/* The model with raw_data in its tensors; other encodings of values are left out. */
+static inline Sh__Onnx__ModelProto *fixture_unpack(const char *name)
+{
+    size_t count;
+    const uint8_t *bytes = fixture_bytes(name, &count);
+    ProtobufCAllocator allocator = {fixture_alloc, fixture_free, NULL};
+    Sh__Onnx__ModelProto *model = sh__onnx__model_proto__unpack(&allocator, count, bytes);
+    assert_non_null(model);
+    return model;
+}
+
+static inline const uint8_t *fixture_pack(const Sh__Onnx__ModelProto *model, size_t *count)
+{
+    uint8_t *bytes = fixture_alloc(NULL, sh__onnx__model_proto__get_packed_size(model));
+    *count = sh__onnx__model_proto__pack(model, bytes);
+    return bytes;
+}
+
+static inline sh_status fixture_open(sh_onnx **opened, const Sh__Onnx__ModelProto *model)
+{
+    size_t count;
+    const uint8_t *bytes = fixture_pack(model, &count);
+    return sh_onnx_open_bytes(opened, "changed.onnx", bytes, count);
+}
+
+/* A text that may be written to. */
+static inline char *fixture_text(const char *text)
+{
+    char *copy = fixture_alloc(NULL, strlen(text));
+    memcpy(copy, text, strlen(text));
+    return copy;
+}
+
+#endif
