@@ -19,10 +19,10 @@ pc=$(find "$work/moved" -name shoal.pc -printf '%h')
 [ -n "$pc" ] || fail "no shoal.pc was installed"
 export PKG_CONFIG_PATH=$pc
 
-# The example is the README's.
 readme=$(dirname "$0")/../../README.md
-awk '/^```c$/ {on = 1; next} /^```/ {on = 0} on' "$readme" >"$work/embed.c"
-[ -s "$work/embed.c" ] || fail "README.md has no block that starts with \`\`\`c"
+page=$(dirname "$0")/../../docs/install.md
+awk '/^```c$/ {on = 1; next} /^```/ {on = 0} on' "$page" >"$work/embed.c"
+[ -s "$work/embed.c" ] || fail "docs/install.md has no block that starts with \`\`\`c"
 read -ra flags <<<"$(pkg-config --cflags --libs shoal)"
 "$CC" -std=c11 -Wall -Werror "$work/embed.c" -o "$work/embed" "${flags[@]}" || fail "cannot build on shoal.pc"
 library=$(pkg-config --variable=libdir shoal)
