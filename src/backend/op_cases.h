@@ -29,6 +29,8 @@
 #define WINDOW(kernel_, stride_) .kernel = {kernel_, kernel_}, .stride = {stride_, stride_}
 #define POOL(kernel_, stride_, padding_)                                                           \
     WINDOW(kernel_, stride_), BESIDE(padding_, padding_, padding_, padding_)
+#define RESIZE(down, across, method_, position_)                                                   \
+    .scale = {down, across}, .method = SH_RESIZE_##method_, .position = SH_RESIZE_##position_
 #define NORM(activation_, training_)                                                               \
     .number = 1e-5f, .activation = SH_ACTIVATION_##activation_, .training = training_
 #define NORMED(channels) F32(channels), F32(channels), F32(channels), F32(channels)
@@ -161,6 +163,25 @@ static const op_case op_cases[] = {
      .in = {F32(2, 3, 6, 7)}},
     {SH_OP_avg_pool, {POOL(3, 2, 1), .after = {0, 0, 1, 0}}, .in = {F32(2, 3, 6, 7)}},
     {SH_OP_avg_pool, {POOL(20, 1, 0)}, .in = {F32(1, 2, 20, 20)}},
+    {SH_OP_resize, {RESIZE(2, 2, FLOOR, ASYMMETRIC), SHAPE(2, 20, 6, 8)}, .in = {F32(2, 20, 3, 4)}},
+    {SH_OP_resize,
+     {RESIZE(0.4f, 3, ROUND_DOWN, HALF_PIXEL), SHAPE(2, 3, 2, 9)},
+     .in = {F32(2, 3, 5, 3)}},
+    {SH_OP_resize,
+     {RESIZE(1.7f, 0.6f, ROUND_UP, PYTORCH_HALF_PIXEL), SHAPE(1, 3, 5, 1)},
+     .in = {F32(1, 3, 3, 3)}},
+    {SH_OP_resize,
+     {RESIZE(1.7f, 0.6f, CEIL, ALIGN_CORNERS), SHAPE(1, 3, 5, 3)},
+     .in = {F32(1, 3, 3, 5)}},
+    {SH_OP_resize,
+     {RESIZE(2, 1.5f, LINEAR, HALF_PIXEL), SHAPE(2, 16, 6, 7)},
+     .in = {F32(2, 16, 3, 5)}},
+    {SH_OP_resize,
+     {RESIZE(2, 0.4f, LINEAR, ALIGN_CORNERS), SHAPE(2, 3, 6, 2)},
+     .in = {F32(2, 3, 3, 5)}},
+    {SH_OP_resize,
+     {RESIZE(1.3f, 2, CUBIC, HALF_PIXEL), SHAPE(2, 17, 5, 4)},
+     .in = {F32(2, 17, 4, 2)}},
     {SH_OP_mean, {.axis = 2, .axes = 2}, .in = {F32(3, 16, 8, 8)}},
     {SH_OP_mean, {.axis = 1, .axes = 2}, .in = {F32(2, 3, 5, 4)}},
     {SH_OP_mean, {.axis = 0, .axes = 1}, .in = {F32(7, 3)}},

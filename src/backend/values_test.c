@@ -103,6 +103,13 @@ static sh_attributes take_attributes(json_t *object)
             take_list(a.end_padding, 2, value);
         else if (strcmp(name, "shape") == 0)
             take_list(a.shape.dim, SH_MAX_RANK, value), a.shape.rank = json_array_size(value);
+        else if (strcmp(name, "method") == 0)
+            a.method = (sh_resize_method)whole(value);
+        else if (strcmp(name, "position") == 0)
+            a.position = (sh_resize_position)whole(value);
+        else if (strcmp(name, "scale") == 0)
+            for (size_t i = 0; i < 2; i++)
+                a.scale[i] = (float)json_number_value(json_array_get(value, i));
         else if (strcmp(name, "dilation") == 0)
             take_list(a.dilation, 2, value);
         else if (strcmp(name, "inside") == 0)

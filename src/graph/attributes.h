@@ -27,6 +27,26 @@ static inline float sh_activation_limit(sh_activation activation)
     return activation == SH_ACTIVATION_RELU6 ? 6.0f : NAN;
 }
 
+/* Where position i of a longer or shorter axis lies on the axis it is made from: names of ONNX. */
+typedef enum sh_resize_position {
+    SH_RESIZE_HALF_PIXEL,         /* (i + 1/2) / scale - 1/2 */
+    SH_RESIZE_PYTORCH_HALF_PIXEL, /* the same, but 0 where only one is made */
+    SH_RESIZE_ASYMMETRIC,         /* i / scale */
+    SH_RESIZE_ALIGN_CORNERS,      /* i (from - 1) / (made - 1), 0 where only one is made */
+} sh_resize_position;
+
+/* How a value between positions is found: from the nearest, or from two or four around it. */
+typedef enum sh_resize_method {
+    SH_RESIZE_ROUND_DOWN, /* nearest; the lower one of two equally near */
+    SH_RESIZE_ROUND_UP,   /* nearest; the upper one */
+    SH_RESIZE_FLOOR,
+    SH_RESIZE_CEIL,
+    SH_RESIZE_LINEAR,
+    SH_RESIZE_CUBIC, /* with the coefficient -3/4 */
+} sh_resize_method;
+
+#define SH_RESIZE_MAX 1024 /* times longer or shorter */
+
 /* Settings of a node; each operator reads its own (named in its definition) and leaves the rest
  * zero. Pairs are height, width. */
 typedef struct sh_attributes {
@@ -43,7 +63,10 @@ typedef struct sh_attributes {
     size_t before[SH_MAX_RANK], after[SH_MAX_RANK]; /* by dimension: elements added or left out;
                                                        pooling: `after` is how much further than the
                                                        padding the last window reaches */
-    float number; /* epsilon, slope, probability, smoothing, factor: the operator's one number */
+    float number;   /* epsilon, slope, probability, smoothing, factor: the operator's one number */
+    float scale[2]; /* resize: how much longer the axes become */
+    sh_resize_position position;
+    sh_resize_method method;
     sh_activation activation;
     bool training;      /* batch_norm: mean and variance are those of x itself */
     bool inside;        /* avg_pool: the mean of what lies in the image alone */

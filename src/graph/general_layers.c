@@ -159,6 +159,33 @@ sh_value_id sh_net_global_max_pool(sh_net *net, sh_value_id x)
     return sh_net_apply(net, SH_OP_max_pool, &down, sh_net_apply(net, SH_OP_max_pool, &across, x));
 }
 
+sh_value_id sh_net_resize(sh_net *net, sh_value_id x, const sh_resize *of)
+{
+    const sh_shape *shape = shape_of(net, x);
+    if (shape == NULL)
+        return SH_NO_VALUE;
+    const bool line = shape->rank == 3;
+    x = as_image(net, x);
+    const sh_type *type = sh_net_type(net, x, "resize", 4);
+    if (type == NULL)
+        return SH_NO_VALUE;
+    sh_attributes a = {.position = of->position, .method = of->method, .shape = type->shape};
+    for (size_t i = 0; i < 2; i++) {
+        const float extent = (float)type->shape.dim[2 + i];
+        const bool scaled = of->scale[i] > 0 && of->scale[i] <= SH_RESIZE_MAX;
+        if (line && i == 0) {
+            a.scale[i] = 1;
+            continue;
+        }
+        a.shape.dim[2 + i] = of->size[i] > 0 ? of->size[i]
+                             : scaled        ? (size_t)(of->scale[i] * extent)
+                                             : 0;
+        a.scale[i] = of->scale[i] == 0 ? (float)of->size[i] / extent : of->scale[i];
+    }
+    const sh_value_id y = sh_net_apply(net, SH_OP_resize, &a, x);
+    return line ? as_line(net, y) : y;
+}
+
 /* ---- normalisation ----------------------------------------------------------------------------
  */
 

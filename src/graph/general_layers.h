@@ -41,6 +41,15 @@ sh_value_id sh_net_pool(sh_net *net, sh_op op, sh_value_id x, const sh_attribute
 /* The largest of each channel: x of images -> [N, C, 1, 1]. Sides are at most 255. */
 sh_value_id sh_net_global_max_pool(sh_net *net, sh_value_id x);
 
+/* ONNX's Resize, without antialiasing. Of size and scale of an axis one may be 0. */
+typedef struct sh_resize {
+    size_t size[2]; /* 0: what was there times scale, rounded down */
+    float scale[2]; /* 0: the new size divided by the old one */
+    sh_resize_position position;
+    sh_resize_method method;
+} sh_resize;
+sh_value_id sh_net_resize(sh_net *net, sh_value_id x, const sh_resize *of);
+
 /* Weight, bias, mean and variance are parameters or other values, [C]. */
 typedef struct sh_batch_norm {
     sh_value_id weight, bias, mean, variance;

@@ -114,6 +114,31 @@ static void transposed_convolutions_increase(void **state)
     sh_graph_free(net.graph);
 }
 
+static void images_are_resized(void **state)
+{
+    (void)state;
+    sh_value_id x;
+    sh_net net = begin(false, SHAPE(2, 6, 5, 7), &x);
+    const sh_resize scaled = {.scale = {2, 1.5f}, .method = SH_RESIZE_LINEAR};
+    assert_shape(&net, sh_net_resize(&net, x, &scaled), SHAPE(2, 6, 10, 10));
+    const sh_resize sized = {.size = {3, 14}, .method = SH_RESIZE_CUBIC};
+    assert_shape(&net, sh_net_resize(&net, x, &sized), SHAPE(2, 6, 3, 14));
+    const sh_attributes *a = &net.graph->nodes[net.graph->node_count - 1].attributes;
+    assert_true(a->scale[0] == 3 / 5.0f && a->scale[1] == 2);
+    const sh_value_id line = sh_layer_reshape(&net, x, SHAPE(10, 6, 7));
+    assert_shape(&net, sh_net_resize(&net, line, &scaled), SHAPE(10, 6, 10));
+    sh_graph_free(net.graph);
+    static const sh_resize bad[] = {{.size = {1}},          {.scale = {1, -1}},
+                                    {.scale = {0.125f, 1}}, {.scale = {1, NAN}},
+                                    {.scale = {1, 1e9f}},   {.size = {5, 6}, .scale = {1, NAN}}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        net = begin(false, SHAPE(2, 6, 5, 7), &x);
+        assert_int_equal(sh_net_resize(&net, x, &bad[i]), SH_NO_VALUE);
+        assert_true(sh_graph_status(net.graph) != SH_OK);
+        sh_graph_free(net.graph);
+    }
+}
+
 /* What becomes of mean and variance: roles given, in training or not. */
 static void statistics_move_as_told(void **state)
 {
@@ -185,6 +210,7 @@ static void a_failure_goes_through_all_layers(void **state)
     const sh_value_id made[] = {
         sh_net_convolve(&net, bad, x, x, &a),
         sh_net_convolve_transposed(&net, bad, x, x, &a, a.stride),
+        sh_net_resize(&net, bad, &(sh_resize){.size = {1, 1}}),
         sh_net_pool(&net, SH_OP_max_pool, bad, &a, true),
         sh_net_global_max_pool(&net, bad),
         sh_net_batch_norm(&net, bad, &(sh_batch_norm){.mean = x}),
@@ -202,6 +228,7 @@ int main(void)
         cmocka_unit_test(sides_may_differ),
         cmocka_unit_test(lines_use_the_second_setting),
         cmocka_unit_test(transposed_convolutions_increase),
+        cmocka_unit_test(images_are_resized),
         cmocka_unit_test(statistics_move_as_told),
         cmocka_unit_test(what_makes_no_sense_is_refused),
         cmocka_unit_test(a_failure_goes_through_all_layers),

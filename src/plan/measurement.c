@@ -92,6 +92,7 @@ sh_measurement sh_measurement_of(const sh_work *work, const sh_graph *graph, uin
     mix(&one.class, (uint64_t)a->activation);
     mix(&one.class, a->training);
     mix(&one.class, a->no_bias);
+    mix(&one.class, (uint64_t)a->method);
     return one;
 }
 

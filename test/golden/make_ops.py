@@ -118,8 +118,20 @@ for step, beside, further, apart, groups, kernel in (
     side = 2 * step + apart * (kernel - 1) + 1 + further - 2 * beside
     add("conv2d_grad_input",
         lambda x, w, b: F.conv_transpose2d(x, w, b, step, beside, further, groups, apart),
-        [torch.randn(2, 4, 3, 3), w, torch.randn(4)], stride=[step, step], padding=[beside] * 2,
-        dilation=[apart, apart], groups=groups, shape=[2, 4, side, side])
+        [torch.randn(1, 4, 3, 3), w, torch.randn(4)], stride=[step, step], padding=[beside] * 2,
+        dilation=[apart, apart], groups=groups, shape=[1, 4, side, side])
+# Numbers of sh_resize_method and sh_resize_position in src/graph/attributes.h.
+UP, FLOOR, LINEAR, CUBIC = 1, 2, 4, 5
+HALF_PIXEL, ASYMMETRIC, CORNERS = 0, 2, 3
+for height, width in (6, 3), (2, 7):
+    for mode, corners, method, position in (
+            ("nearest", None, FLOOR, ASYMMETRIC), ("nearest-exact", None, UP, HALF_PIXEL),
+            ("bilinear", False, LINEAR, HALF_PIXEL), ("bilinear", True, LINEAR, CORNERS),
+            ("bicubic", False, CUBIC, HALF_PIXEL)):
+        add("resize",
+            lambda x: F.interpolate(x, (height, width), mode=mode, align_corners=corners),
+            [torch.randn(1, 1, 3, 4)], shape=[1, 1, height, width], scale=[height / 3, width / 4],
+            method=method, position=position)
 
 file = pathlib.Path(__file__).with_name("ops.json")
 with file.open("w", encoding="utf-8") as out:
