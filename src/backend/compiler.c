@@ -113,12 +113,17 @@ static void run_conversion(const void *state, void *const *operands, const sh_sl
     sh_layout_convert(c->kernels, &c->type, &c->from, operands[0], &c->to, operands[1]);
 }
 
-/* A new home for the value in `layout`, filled by a conversion from its first one. */
+/* A new home for the value in `layout`, filled by a conversion from its first one; what is packed
+ * comes from the plain one. */
 static sh_status convert(sh_compiler *compiler, sh_buffer_id *buffer, sh_value_id value,
                          const sh_layout *layout)
 {
     static const sh_kernel kernel = {.run = run_conversion, .release = free};
-    const home source = compiler->homes[value].items[0];
+    home source = compiler->homes[value].items[0];
+    if (layout->packing != NULL && source.layout.channels_last) {
+        source.layout = plain_layout(compiler, value);
+        SH_TRY(sh_compiler_input(compiler, &source.buffer, value, NULL));
+    }
     const sh_value_id outer = compiler->converting;
     const size_t count = layout->packing == NULL ? 0 : layout->packing->count;
     const size_t bytes = sizeof(conversion) + count * sizeof(sh_matrix);

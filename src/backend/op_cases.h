@@ -7,6 +7,7 @@
 #define SHOAL_BACKEND_OP_CASES_H
 
 #include "base/test.h"
+#include "graph/formulas.h"
 #include "graph/op.h"
 
 #define F32(...) TYPE(SH_F32, __VA_ARGS__)
@@ -35,6 +36,8 @@
     .number = 1e-5f, .activation = SH_ACTIVATION_##activation_, .training = training_
 #define NORMED(channels) F32(channels), F32(channels), F32(channels), F32(channels)
 #define NORM_MASKS .positive = 1u << 2, .held = 3u << 1
+#define PAIR(name) .function = SH_PAIR_##name
+#define REDUCE(name) .function = SH_REDUCE_##name
 #define KINKED .kinked = true
 #define SHAPE(...) .shape = {sizeof((size_t[]){__VA_ARGS__}) / sizeof(size_t), {__VA_ARGS__}}
 
@@ -186,6 +189,33 @@ static const op_case op_cases[] = {
     {SH_OP_mean, {.axis = 1, .axes = 2}, .in = {F32(2, 3, 5, 4)}},
     {SH_OP_mean, {.axis = 0, .axes = 1}, .in = {F32(7, 3)}},
     {SH_OP_mean, {.axis = 0, .axes = 2}, .in = {F32(5, 37)}},
+    {SH_OP_broadcast, {PAIR(ADD)}, .in = {F32(2, 3, 4, 5), F32(3, 1, 1)}},
+    {SH_OP_broadcast, {PAIR(ADD)}, .in = {F32(5), F32(3, 4, 1)}},
+    {SH_OP_broadcast, {PAIR(SUBTRACT)}, .in = {F32(7, 1), F32(1, 300)}},
+    {SH_OP_broadcast, {PAIR(SUBTRACT)}, .in = {F32(2, 1, 4, 1), F32(3, 1, 5)}},
+    {SH_OP_broadcast, {PAIR(MULTIPLY)}, .in = {F32(2, 3, 4), F32(2, 3, 4)}},
+    {SH_OP_broadcast, {PAIR(MULTIPLY)}, .in = {F32(2, 1, 600), F32(1)}},
+    {SH_OP_broadcast, {PAIR(MULTIPLY)}, .in = {F32(2, 3, 4, 5), F32(2, 3, 1, 1)}},
+    {SH_OP_broadcast, {PAIR(DIVIDE)}, .in = {F32(3, 4), F32(3, 1)}, .positive = 2},
+    {SH_OP_broadcast, {PAIR(DIVIDE)}, .in = {F32(4), F32(2, 3, 1)}, .positive = 2},
+    {SH_OP_broadcast, {PAIR(LARGER)}, .in = {F32(3, 5), F32(5)}},
+    {SH_OP_broadcast, {PAIR(SMALLER)}, .in = {F32(3, 5), F32(5)}},
+    {SH_OP_broadcast, {PAIR(KEEP)}, .in = {F32(3, 5), F32(5)}, .held = 2},
+    {SH_OP_broadcast, {PAIR(DROP)}, .in = {F32(3, 5), F32(5)}, .held = 2},
+    {SH_OP_broadcast, {PAIR(GREATER)}, .in = {F32(3, 5), F32(5)}, .held = 3},
+    {SH_OP_broadcast, {PAIR(EQUAL)}, .in = {F32(3, 5), F32(5)}, .held = 3},
+    {SH_OP_broadcast, {PAIR(PRELU)}, .in = {F32(2, 3, 4, 5), F32(3, 1, 1)}, KINKED},
+    {SH_OP_broadcast, {PAIR(PRELU_SLOPE)}, .in = {F32(3, 5), F32(5)}, .held = 3},
+    {SH_OP_broadcast, {PAIR(PRELU_BELOW)}, .in = {F32(3, 5), F32(3, 1)}, .held = 3},
+    {SH_OP_reduce, {REDUCE(SUM), SHAPE(3, 1)}, .in = {F32(2, 3, 70)}},
+    {SH_OP_reduce, {REDUCE(SUM), SHAPE(1, 3, 1, 5)}, .in = {F32(2, 3, 4, 5)}},
+    {SH_OP_reduce, {REDUCE(SUM)}, .in = {F32(2, 3, 4)}},
+    {SH_OP_reduce, {REDUCE(MEAN), SHAPE(2, 1, 1)}, .in = {F32(2, 3, 4)}},
+    {SH_OP_reduce, {REDUCE(MEAN), SHAPE(5)}, .in = {F32(3, 5)}},
+    {SH_OP_reduce, {REDUCE(LARGEST), SHAPE(2, 1, 4)}, .in = {F32(2, 3, 4)}, KINKED},
+    {SH_OP_reduce, {REDUCE(LARGEST), SHAPE(3, 1)}, .in = {F32(2, 3, 7)}, KINKED},
+    {SH_OP_expand, {REDUCE(SUM), SHAPE(2, 3, 4)}, .in = {F32(3, 1)}},
+    {SH_OP_expand, {REDUCE(MEAN), SHAPE(5, 2, 4)}, .in = {F32(5, 1, 4)}},
     {SH_OP_concat, {.axis = 1}, .in = {F32(2, 3, 4, 5), F32(2, 16, 4, 5), F32(2, 1, 4, 5)}},
     {SH_OP_concat, {.axis = 0}, .in = {F32(2, 3), F32(1, 3)}},
     {SH_OP_concat, {.axis = 2}, .in = {F32(2, 3, 4)}},

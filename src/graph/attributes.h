@@ -63,8 +63,9 @@ typedef struct sh_attributes {
     size_t before[SH_MAX_RANK], after[SH_MAX_RANK]; /* by dimension: elements added or left out;
                                                        pooling: `after` is how much further than the
                                                        padding the last window reaches */
-    float number;   /* epsilon, slope, probability, smoothing, factor: the operator's one number */
-    float scale[2]; /* resize: how much longer the axes become */
+    float number; /* epsilon, slope, probability, smoothing, factor: the operator's one number */
+    uint32_t function; /* which of those of graph/formulas.h */
+    float scale[2];    /* resize: how much longer the axes become */
     sh_resize_position position;
     sh_resize_method method;
     sh_activation activation;

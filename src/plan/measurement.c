@@ -74,6 +74,7 @@ sh_measurement sh_measurement_of(const sh_work *work, const sh_graph *graph, uin
     const sh_node *node = &graph->nodes[work->node];
     for (uint32_t i = 0; i < node->input_count; i++)
         mix_operand(&one.class, graph, node->in[i], samples);
+    mix_operand(&one.class, graph, node->out[0], samples);
     const sh_attributes *a = &node->attributes;
     for (int i = 0; i < 2; i++) {
         mix(&one.class, a->kernel[i]);
@@ -87,6 +88,7 @@ sh_measurement sh_measurement_of(const sh_work *work, const sh_graph *graph, uin
         mix(&one.class, a->before[i]);
         mix(&one.class, a->after[i]);
     }
+    mix(&one.class, a->function);
     mix(&one.class, a->groups);
     mix(&one.class, a->axis);
     mix(&one.class, (uint64_t)a->activation);

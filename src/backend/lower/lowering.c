@@ -91,13 +91,22 @@ static sh_status gather_operands(sh_compiler *compiler, const sh_node *node, nod
         SH_TRY(sh_compiler_output(compiler, &operands[used++], node->out[i], &layout));
     }
     for (uint32_t i = 0; i < node->input_count; i++)
-        if ((sh_op_about(node->op)->def->over & SH_OVER(i)) != 0)
+        if ((sh_op_about(node->op)->def->over & SH_OVER(i)) != 0 &&
+            sh_type_equal(&state->in_type[i], &state->out_type[0]))
             sh_compiler_may_overwrite(compiler, operands[node->input_count], operands[i]);
     const size_t scratch =
         how->scratch_bytes == NULL
             ? 0
             : how->scratch_bytes(&state->attributes, state->in_type, state->out_type);
     return sh_compiler_scratch(compiler, &operands[used], scratch);
+}
+
+bool sh_any_channels_last(const sh_compiler *compiler, const sh_node *node)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < node->input_count; i++)
+        any |= sh_compiler_layout(compiler, node->in[i]).channels_last;
+    return any;
 }
 
 static sh_samples samples_of(const node_state *state)

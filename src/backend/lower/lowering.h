@@ -93,6 +93,9 @@ static inline bool sh_call_ends(const sh_call *call)
 /* Emits the instructions that compute `node`. */
 sh_status sh_lower_node(sh_compiler *compiler, const sh_node *node) SHOAL_CHECKED;
 
+/* For the member channels_last: is any of the inputs an image that lies channels-last? */
+bool sh_any_channels_last(const sh_compiler *compiler, const sh_node *node);
+
 /* A packing of so many matrices, all zero, in the compiler's memory. */
 sh_status sh_packing_new(sh_packing **packing, sh_compiler *compiler, size_t count) SHOAL_CHECKED;
 

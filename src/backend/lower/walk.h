@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A walk over two operands, row by row. Strides are in elements, by dimension of a shape.
+ *
+ *     sh_walk walk = sh_walk_over(shape, channels_last, to_stride, from_stride);
+ *     do
+ *         copy(walk.length, to + walk.offset[0], walk.step[0], from + walk.offset[1], ...);
+ *     while (sh_walk_next(&walk));
+ *
+ * Threads: any.
+ */
+#ifndef SHOAL_BACKEND_LOWER_WALK_H
+#define SHOAL_BACKEND_LOWER_WALK_H
+
+#include "tensor/shape.h"
+
+typedef struct sh_walk {
+    size_t length;    /* elements of a row */
+    size_t step[2];   /* from one element of it to the next, in each operand */
+    size_t offset[2]; /* where this row begins */
+    size_t rank;      /* dimensions but the row's, outermost first */
+    size_t dim[SH_MAX_RANK], stride[2][SH_MAX_RANK], at[SH_MAX_RANK];
+} sh_walk;
+
+/* How a value of this shape lies, whichever way. */
+void sh_strides(size_t stride[SH_MAX_RANK], const sh_shape *shape, bool channels_last);
+
+/* By dimension of `whole`, at whose end `shape` is aligned: 0 where it has one element or none. */
+void sh_strides_repeated(size_t stride[SH_MAX_RANK], const sh_shape *shape, bool channels_last,
+                         const sh_shape *whole);
+
+/*
+ * Over all elements of `shape` in the order in which they lie (channels_last: a value of more than
+ * two dimensions). Rows are as long as the strides of both operands allow.
+ */
+sh_walk sh_walk_over(const sh_shape *shape, bool channels_last, const size_t *a, const size_t *b);
+
+/* Goes on to the next row; false after the last. */
+bool sh_walk_next(sh_walk *walk);
+
+#endif
