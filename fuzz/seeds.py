@@ -399,6 +399,12 @@ def qualities():
                                  }).encode()
 
 
+def onnx():
+    """The models of test/onnx, which onnx's own library made."""
+    for path in sorted((Path(__file__).parent.parent / "test" / "onnx").glob("*.onnx")):
+        yield path.stem, path.read_bytes()
+
+
 def main():
     for noun, seeds in (
             ("frame", frames),
@@ -428,6 +434,7 @@ def main():
             ("packed", packed),
             ("snapshot", snapshots),
             ("quality", qualities),
+            ("onnx", onnx),
     ):
         folder = Path(sys.argv[1]) / noun
         folder.mkdir(parents=True, exist_ok=True)

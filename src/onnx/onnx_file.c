@@ -20,7 +20,7 @@
 #include "onnx/file_kind.h"
 #include "onnx/graph_check.h"
 #include "onnx/node_name.h"
-#include "onnx/values.h"
+#include "onnx/onnx_values.h"
 #include "onnx/wire.h"
 
 #define OUTER_MOST ((uint64_t)1 << 40) /* bytes of a file with values alone */

@@ -3,7 +3,7 @@
  * All encodings become bits first: what raw_data would have, as a 64-bit integer. Which numbers the
  * bits mean is the type's affair.
  */
-#include "onnx/values.h"
+#include "onnx/onnx_values.h"
 
 #include <inttypes.h>
 #include <string.h>

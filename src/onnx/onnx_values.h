@@ -7,8 +7,8 @@
  *
  * Messages say what is wrong, not with which tensor. Threads: any.
  */
-#ifndef SHOAL_ONNX_VALUES_H
-#define SHOAL_ONNX_VALUES_H
+#ifndef SHOAL_ONNX_ONNX_VALUES_H
+#define SHOAL_ONNX_ONNX_VALUES_H
 
 #include "onnx/blob.h"
 #include "onnx/onnx_types.h"
