@@ -26,7 +26,7 @@
 
 #include <jansson.h>
 
-#include "data/photos/complaints.h"
+#include "base/complaints.h"
 #include "data/photos/photo_files.h"
 
 #define SH_PHOTO_COLUMNS_MOST 4096

@@ -12,10 +12,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/complaints.h"
 #include "base/utf8.h"
 #include "data/dataset_impl.h"
 #include "data/description.h"
-#include "data/photos/complaints.h"
 #include "data/photos/photo_labels.h"
 #include "data/split.h"
 #include "data/trained.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * All that is wrong with a folder, for one message: the first ones in words, the others counted.
+ * All that is wrong with a folder or file, for one message: the first ones in words, the others counted.
  *
  *     sh_complaints bad = {0};
  *     sh_complaints_add(&bad, "%s: holds no photos", name);
@@ -8,8 +8,8 @@
  *
  * Threads: caller locks.
  */
-#ifndef SHOAL_DATA_PHOTOS_COMPLAINTS_H
-#define SHOAL_DATA_PHOTOS_COMPLAINTS_H
+#ifndef SHOAL_BASE_COMPLAINTS_H
+#define SHOAL_BASE_COMPLAINTS_H
 
 #include "base/fail.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "data/photos/complaints.h"
+#include "base/complaints.h"
 
 #include <stdarg.h>
 #include <stdio.h>
