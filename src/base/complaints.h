@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * All that is wrong with a folder or file, for one message: the first ones in words, the others counted.
+ * All that is wrong with a folder or file, for one message: the first ones in words, the others
+ * counted.
  *
  *     sh_complaints bad = {0};
  *     sh_complaints_add(&bad, "%s: holds no photos", name);

@@ -33,6 +33,13 @@ sh_status sh_graph_status(const sh_graph *graph)
     return graph->status == SH_OK ? SH_OK : sh_fail(graph->status, "%s", graph->message);
 }
 
+sh_status sh_graph_take_failure(sh_graph *graph)
+{
+    const sh_status status = sh_graph_status(graph);
+    graph->status = SH_OK;
+    return status;
+}
+
 sh_value_id sh_graph_failed(sh_graph *graph, sh_status status)
 {
     if (graph->status == SH_OK && status != SH_OK) {
@@ -81,6 +88,14 @@ sh_value_id sh_graph_parameter(sh_graph *graph, const char *name, sh_type type, 
     const char *copy = sh_arena_text(&graph->names, name);
     if (copy == NULL)
         return sh_graph_failed(graph, sh_fail_memory(strlen(name), "a parameter's name"));
+    if (initial.kind == SH_INITIAL_VALUES) {
+        const size_t count = sh_shape_count(&type.shape);
+        float *values = sh_arena_take(&graph->names, count, sizeof *values);
+        if (values == NULL)
+            return sh_graph_failed(graph, sh_fail_memory(count * sizeof *values, "a constant"));
+        memcpy(values, initial.values, count * sizeof *values);
+        initial.values = values;
+    }
     status = sh_array_grow((void **)&graph->parameters, &graph->parameter_capacity,
                            graph->parameter_count + 1, sizeof *graph->parameters);
     if (status != SH_OK)

@@ -26,8 +26,10 @@ typedef struct sh_initial {
         SH_INITIAL_CONSTANT, /* `size` everywhere; {0}: zeros */
         SH_INITIAL_UNIFORM,  /* in [-size, size) */
         SH_INITIAL_NORMAL,   /* mean 0, standard deviation `size` */
+        SH_INITIAL_VALUES,   /* `values`, of each element; the graph copies them */
     } kind;
     float size;
+    const float *values;
 } sh_initial;
 
 /* What a step does to a parameter. */
@@ -76,22 +78,21 @@ typedef struct sh_graph {
 sh_status sh_graph_new(sh_graph **graph) SHOAL_CHECKED;
 void sh_graph_free(sh_graph *graph);
 
-/* SH_OK, or the first failure of any call below, with its message. */
+/* SH_OK, or the first failure of any call below, with its message; the second forgets it, for
+ * builders that go on to find all that is wrong. */
 sh_status sh_graph_status(const sh_graph *graph) SHOAL_CHECKED;
+sh_status sh_graph_take_failure(sh_graph *graph) SHOAL_CHECKED;
 
 /* Keeps the first failure: for builders that find something wrong. Always returns SH_NO_VALUE. */
 sh_value_id sh_graph_failed(sh_graph *graph, sh_status status);
 
 /* A value that each execution is given. */
 sh_value_id sh_graph_input(sh_graph *graph, sh_type type);
-
-/* A tensor of weights. `name` is copied. */
+/* A tensor of weights. `name` and initial values are copied. */
 sh_value_id sh_graph_parameter(sh_graph *graph, const char *name, sh_type type, sh_role role,
                                sh_initial initial);
-
 /* Sets how far the moving average `parameter` moves each step: in [0, 1]. */
 void sh_graph_set_momentum(sh_graph *graph, sh_value_id parameter, float momentum);
-
 /* Lets parameter number `index` stay as it is. Before anything is computed from it. */
 void sh_graph_freeze(sh_graph *graph, size_t index);
 

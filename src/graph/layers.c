@@ -104,10 +104,16 @@ sh_value_id sh_net_parameter(sh_net *net, const char *name, sh_shape shape, sh_i
     return declare(net, name, "", shape, SH_ROLE_TRAINED, initial);
 }
 
+sh_value_id sh_net_tensor(sh_net *net, const char *name, sh_shape shape, sh_role role,
+                          sh_initial initial)
+{
+    return declare(net, name, "", shape, role, initial);
+}
+
 /* PyTorch's default for weights and biases that `fan_in` products reach. */
 static sh_initial fan_in_uniform(size_t fan_in)
 {
-    return (sh_initial){SH_INITIAL_UNIFORM, 1.0f / sqrtf((float)fan_in)};
+    return (sh_initial){.kind = SH_INITIAL_UNIFORM, .size = 1.0f / sqrtf((float)fan_in)};
 }
 
 /*
@@ -120,15 +126,16 @@ static sh_initial filled(sh_filling filling, float deviation, const sh_shape *sh
     const size_t fan_out = sh_shape_count(shape) / shape->dim[1];
     switch (filling) {
     case SH_FILL_HE_UNIFORM:
-        return (sh_initial){SH_INITIAL_UNIFORM, sqrtf(6.0f / (float)fan_in)};
+        return (sh_initial){.kind = SH_INITIAL_UNIFORM, .size = sqrtf(6.0f / (float)fan_in)};
     case SH_FILL_HE_FAN_IN:
-        return (sh_initial){SH_INITIAL_NORMAL, sqrtf(2.0f / (float)fan_in)};
+        return (sh_initial){.kind = SH_INITIAL_NORMAL, .size = sqrtf(2.0f / (float)fan_in)};
     case SH_FILL_HE_FAN_OUT:
-        return (sh_initial){SH_INITIAL_NORMAL, sqrtf(2.0f / (float)fan_out)};
+        return (sh_initial){.kind = SH_INITIAL_NORMAL, .size = sqrtf(2.0f / (float)fan_out)};
     case SH_FILL_XAVIER:
-        return (sh_initial){SH_INITIAL_UNIFORM, sqrtf(6.0f / (float)(fan_in + fan_out))};
+        return (sh_initial){.kind = SH_INITIAL_UNIFORM,
+                            .size = sqrtf(6.0f / (float)(fan_in + fan_out))};
     case SH_FILL_NORMAL:
-        return (sh_initial){SH_INITIAL_NORMAL, deviation};
+        return (sh_initial){.kind = SH_INITIAL_NORMAL, .size = deviation};
     case SH_FILL_DEFAULT:
         break;
     }
@@ -137,7 +144,7 @@ static sh_initial filled(sh_filling filling, float deviation, const sh_shape *sh
 
 static sh_initial filled_bias(bool zero, const sh_shape *weights)
 {
-    return zero ? (sh_initial){SH_INITIAL_CONSTANT, 0}
+    return zero ? (sh_initial){.kind = SH_INITIAL_CONSTANT, .size = 0}
                 : fan_in_uniform(sh_shape_count(weights) / weights->dim[0]);
 }
 
@@ -226,7 +233,8 @@ sh_value_id sh_layer_batch_norm(sh_net *net, sh_value_id x, const char *name)
     if (shape->rank < 2)
         return sh_graph_failed(net->graph, sh_fail(SH_INVALID, "%s: expected [N, C, ...]", name));
     const sh_shape channels = sh_shape_of(1, &shape->dim[1]);
-    const sh_initial zero = {SH_INITIAL_CONSTANT, 0}, one = {SH_INITIAL_CONSTANT, 1};
+    const sh_initial zero = {.kind = SH_INITIAL_CONSTANT, .size = 0},
+                     one = {.kind = SH_INITIAL_CONSTANT, .size = 1};
     sh_batch_norm of = {0};
     of.weight = declare(net, name, ".weight", channels, SH_ROLE_TRAINED, one);
     of.bias = declare(net, name, ".bias", channels, SH_ROLE_TRAINED, zero);
@@ -240,7 +248,8 @@ static sh_value_id normalise(sh_net *net, sh_op op, sh_value_id x, const char *n
                              size_t groups)
 {
     const sh_attributes attributes = {.number = EPSILON, .groups = groups};
-    const sh_initial zero = {SH_INITIAL_CONSTANT, 0}, one = {SH_INITIAL_CONSTANT, 1};
+    const sh_initial zero = {.kind = SH_INITIAL_CONSTANT, .size = 0},
+                     one = {.kind = SH_INITIAL_CONSTANT, .size = 1};
     const sh_value_id w = declare(net, name, ".weight", shape, SH_ROLE_TRAINED, one);
     const sh_value_id b = declare(net, name, ".bias", shape, SH_ROLE_TRAINED, zero);
     return sh_graph_add(net->graph, op, &attributes, (sh_value_id[]){x, w, b}, NULL);

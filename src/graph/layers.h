@@ -42,8 +42,10 @@ const sh_type *sh_net_type(sh_net *net, sh_value_id x, const char *layer, size_t
 /* An operator without parameters on one value. */
 sh_value_id sh_net_apply(sh_net *net, sh_op op, const sh_attributes *attributes, sh_value_id x);
 
-/* A tensor of weights that is trained, in the current scope. */
+/* A tensor of weights that is trained, or has another role, in the current scope. */
 sh_value_id sh_net_parameter(sh_net *net, const char *name, sh_shape shape, sh_initial initial);
+sh_value_id sh_net_tensor(sh_net *net, const char *name, sh_shape shape, sh_role role,
+                          sh_initial initial);
 
 /* How weights begin; fan-in is the number of weights of an output, fan-out that of dim 0 of them.
  */

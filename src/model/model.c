@@ -180,6 +180,8 @@ void sh_model_initialise_tensor(const sh_graph *graph, size_t index, uint64_t se
             weights[i] = (2.0f * sh_random_unit(&random) - 1.0f) * initial.size;
         else if (initial.kind == SH_INITIAL_NORMAL)
             weights[i] = draw_normal(&random) * initial.size;
+        else if (initial.kind == SH_INITIAL_VALUES)
+            weights[i] = initial.values[i];
         else
             weights[i] = initial.size;
 }

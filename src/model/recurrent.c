@@ -135,7 +135,7 @@ typedef struct cell {
 static void declare_weights(recurrence *r, const cell *of, size_t inputs)
 {
     const size_t rows = of->gates * r->units;
-    const sh_initial begin = {SH_INITIAL_UNIFORM, 1.0f / sqrtf((float)r->units)};
+    const sh_initial begin = {.kind = SH_INITIAL_UNIFORM, .size = 1.0f / sqrtf((float)r->units)};
     const sh_shape bias = sh_shape_of(1, &rows);
     sh_net_enter(r->net, "%s", of->name);
     r->w_x =

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What fold.c, which has the list of operators, fold_moves.c and fold_numbers.c share.
+ *
+ *     sh_status sh_fold_identity(const sh_fold_work *w)
+ *     {
+ *         w->out[0] = *w->in[0];
+ *         return SH_OK;
+ *     }
+ *
+ * Input 0 is given, and there is one output.
+ *
+ * Threads: caller locks.
+ */
+#ifndef SHOAL_ONNX_FOLD_WORK_H
+#define SHOAL_ONNX_FOLD_WORK_H
+
+#include "onnx/fold.h"
+
+/* A node under evaluation. */
+typedef struct sh_fold_work {
+    sh_onnx_node *node;
+    const sh_onnx_constant *const *in;
+    size_t in_count;
+    sh_onnx_constant *out;
+    size_t out_count;
+    const sh_onnx *model;
+    sh_onnx_store *store;
+} sh_fold_work;
+
+typedef sh_status sh_fold_function(const sh_fold_work *w);
+sh_fold_function sh_fold_add;
+sh_fold_function sh_fold_and;
+sh_fold_function sh_fold_cast;
+sh_fold_function sh_fold_concat;
+sh_fold_function sh_fold_constant;
+sh_fold_function sh_fold_constant_of_shape;
+sh_fold_function sh_fold_div;
+sh_fold_function sh_fold_equal;
+sh_fold_function sh_fold_expand;
+sh_fold_function sh_fold_flatten;
+sh_fold_function sh_fold_gather;
+sh_fold_function sh_fold_greater;
+sh_fold_function sh_fold_greater_or_equal;
+sh_fold_function sh_fold_identity;
+sh_fold_function sh_fold_less;
+sh_fold_function sh_fold_less_or_equal;
+sh_fold_function sh_fold_max;
+sh_fold_function sh_fold_min;
+sh_fold_function sh_fold_mod;
+sh_fold_function sh_fold_mul;
+sh_fold_function sh_fold_not;
+sh_fold_function sh_fold_one;
+sh_fold_function sh_fold_or;
+sh_fold_function sh_fold_pow;
+sh_fold_function sh_fold_range;
+sh_fold_function sh_fold_reduce;
+sh_fold_function sh_fold_reshape;
+sh_fold_function sh_fold_slice;
+sh_fold_function sh_fold_squeeze;
+sh_fold_function sh_fold_sub;
+sh_fold_function sh_fold_transpose;
+sh_fold_function sh_fold_unsqueeze;
+sh_fold_function sh_fold_where;
+
+/* Input number `index`; NULL where it is not given. */
+const sh_onnx_constant *sh_fold_input(const sh_fold_work *w, size_t index);
+
+/* The next place in an array of these dimensions; false behind the last. */
+bool sh_fold_next_place(size_t *place, size_t rank, const size_t *dim);
+
+/* The shape that two are broadcast to. */
+sh_status sh_fold_broadcast(size_t *rank, size_t *dim, size_t a_rank, const size_t *a,
+                            size_t b_rank, const size_t *b) SHOAL_CHECKED;
+
+/* The strides by which `x` becomes of the shape that it is broadcast to. */
+void sh_fold_broadcast_strides(int64_t *stride, const sh_onnx_constant *x, size_t rank);
+
+#endif

@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A name of the file leads to an *entry*: an initialiser, a constant, or a value of the graph.
+ * Nodes are walked in the file's order. One whose inputs are constants is evaluated (fold.h), any
+ * other becomes nodes of the graph by its function (operators.def). A node that is refused leaves
+ * its outputs unknown; nodes that need those are passed over, so that each complaint has its own
+ * cause.
+ *
+ * Nodes that the result does not depend on are not imported: an auxiliary classifier, or the final
+ * Softmax, whose input is the result where the loss begins with it.
+ */
+#include "onnx/import.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "onnx/head.h"
+#include "onnx/importer.h"
+#include "onnx/inputs.h"
+#include "onnx/node_name.h"
+
+#define NOTE_BYTES 512
+
+void sh_import_note(const sh_onnx_importer *importer, const char *format, ...)
+{
+    char text[NOTE_BYTES];
+    if (importer->wish->note == NULL)
+        return;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    importer->wish->note(importer->wish->context, text);
+}
+
+/* ---- entries ----------------------------------------------------------------------------------
+ */
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const sh_onnx_entry *)a)->name, ((const sh_onnx_entry *)b)->name);
+}
+
+static int against_name(const void *name, const void *entry)
+{
+    return strcmp(name, ((const sh_onnx_entry *)entry)->name);
+}
+
+sh_onnx_entry *sh_import_find(const sh_onnx_importer *importer, const char *name)
+{
+    return bsearch(name, importer->entries, importer->entry_count, sizeof *importer->entries,
+                   against_name);
+}
+
+static void append_entry(sh_onnx_importer *importer, const char *name, size_t maker)
+{
+    if (name[0] != '\0')
+        importer->entries[importer->entry_count++] = (sh_onnx_entry){
+            .name = name,
+            .value = SH_NO_VALUE,
+            .batch = SH_NO_AXIS,
+            .maker = maker,
+            .new_axis = SH_NO_AXIS,
+        };
+}
+
+/* Marks the initialisers that the optimiser changes. */
+static void mark_trained(sh_onnx_importer *importer)
+{
+    static const char *const layers[] = {"Conv",
+                                         "ConvTranspose",
+                                         "Gemm",
+                                         "MatMul",
+                                         "BatchNormalization",
+                                         "LayerNormalization",
+                                         "InstanceNormalization",
+                                         "GroupNormalization",
+                                         "PRelu",
+                                         "Add",
+                                         "Sub",
+                                         "Mul",
+                                         "Div"};
+    const Sh__Onnx__GraphProto *graph = importer->graph;
+    for (size_t i = 0; i < graph->n_node; i++)
+        for (size_t j = 0; j < graph->node[i]->n_input; j++)
+            for (size_t k = 0; k < sizeof layers / sizeof *layers; k++) {
+                sh_onnx_entry *entry = sh_import_find(importer, graph->node[i]->input[j]);
+                sh_onnx_tensor tensor;
+                if (strcmp(layers[k], graph->node[i]->op_type) != 0 || entry == NULL ||
+                    entry->stored == NULL || (k == 4 && j > 2) ||
+                    sh_onnx_tensor_of(&tensor, importer->model, entry->stored) != SH_OK ||
+                    tensor.type != SH_ONNX_FLOAT)
+                    continue;
+                if (k < 9 || (tensor.rank > 0 && tensor.count > 1))
+                    entry->trained = true;
+            }
+}
+
+/* Makes an entry for every name. An initialiser may be listed as an input too. */
+static sh_status make_entries(sh_onnx_importer *importer)
+{
+    const Sh__Onnx__GraphProto *graph = importer->graph;
+    size_t most = graph->n_initializer + graph->n_input, kept = 0;
+    for (size_t i = 0; i < graph->n_node; i++)
+        most += graph->node[i]->n_output;
+    importer->entries = calloc(most + 1, sizeof *importer->entries);
+    importer->needed = calloc(graph->n_node + 1, sizeof *importer->needed);
+    importer->done = calloc(graph->n_node + 1, sizeof *importer->done);
+    if (importer->entries == NULL || importer->needed == NULL || importer->done == NULL)
+        return sh_fail_memory(most * sizeof *importer->entries, "the names of a model");
+    for (size_t i = 0; i < graph->n_initializer; i++)
+        append_entry(importer, graph->initializer[i]->name, SIZE_MAX);
+    for (size_t i = 0; i < graph->n_input; i++)
+        append_entry(importer, graph->input[i]->name, SIZE_MAX);
+    for (size_t i = 0; i < graph->n_node; i++)
+        for (size_t j = 0; j < graph->node[i]->n_output; j++)
+            append_entry(importer, graph->node[i]->output[j], i);
+    sh_onnx_entry *entries = importer->entries;
+    qsort(entries, importer->entry_count, sizeof *entries, by_name);
+    for (size_t i = 0; i < importer->entry_count; i++)
+        if (kept == 0 || strcmp(entries[i].name, entries[kept - 1].name) != 0)
+            entries[kept++] = entries[i];
+    importer->entry_count = kept;
+    for (size_t i = 0; i < graph->n_initializer; i++) {
+        sh_onnx_entry *entry = sh_import_find(importer, graph->initializer[i]->name);
+        if (entry == NULL)
+            continue;
+        entry->kind = SH_ENTRY_STORED;
+        entry->stored = graph->initializer[i];
+    }
+    mark_trained(importer);
+    return SH_OK;
+}
+
+/* Marks the nodes that `result` depends on, and counts the readers of each entry among them. */
+static void find_needed(sh_onnx_importer *importer, const sh_onnx_entry *result)
+{
+    const Sh__Onnx__GraphProto *graph = importer->graph;
+    if (result->maker != SIZE_MAX)
+        importer->needed[result->maker] = true;
+    for (size_t i = graph->n_node; i-- > 0;)
+        for (size_t j = 0; j < graph->node[i]->n_input && importer->needed[i]; j++) {
+            sh_onnx_entry *entry = sh_import_find(importer, graph->node[i]->input[j]);
+            if (entry == NULL)
+                continue;
+            if (entry->readers++ == 0)
+                entry->last_reader = i;
+            if (entry->maker != SIZE_MAX)
+                importer->needed[entry->maker] = true;
+        }
+}
+
+/* ---- nodes ------------------------------------------------------------------------------------
+ */
+
+typedef sh_status importing(sh_onnx_use *use);
+
+static importing *find_operator(const char *op, int64_t opset)
+{
+    static const struct {
+        const char *op;
+        int64_t since;
+        importing *import;
+    } all[] = {
+#define SH_ONNX_OPERATOR(op, since, name) {op, since, sh_import_##name},
+#include "onnx/operators.def"
+#undef SH_ONNX_OPERATOR
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (strcmp(all[i].op, op) == 0 && opset >= all[i].since)
+            return all[i].import;
+    return NULL;
+}
+
+/* The entries of a node's inputs and outputs, borrowed from the store. */
+static sh_status find_entries(sh_onnx_use *use)
+{
+    sh_onnx_importer *importer = use->importer;
+    const Sh__Onnx__NodeProto *proto = use->node.proto;
+    use->in_count = proto->n_input;
+    use->out_count = proto->n_output;
+    sh_onnx_entry **all =
+        sh_arena_take(&importer->store.arena, use->in_count + use->out_count + 1, sizeof(void *));
+    if (all == NULL)
+        return sh_fail_memory(use->in_count * sizeof(void *), "a node of a model");
+    use->in = all;
+    use->out = all + use->in_count;
+    for (size_t i = 0; i < use->in_count; i++) {
+        sh_onnx_entry *entry = sh_import_find(importer, proto->input[i]);
+        while (entry != NULL && entry->same != NULL)
+            entry = entry->same;
+        use->in[i] = entry;
+    }
+    for (size_t i = 0; i < use->out_count; i++)
+        use->out[i] = sh_import_find(importer, proto->output[i]);
+    return SH_OK;
+}
+
+static bool is_known(const sh_onnx_entry *entry)
+{
+    return entry->kind == SH_ENTRY_CONSTANT || (entry->kind == SH_ENTRY_STORED && !entry->trained);
+}
+
+/* Can the node be evaluated? */
+static bool is_constant(const sh_onnx_use *use)
+{
+    if (!sh_onnx_folds(use->node.op) || use->out_count != 1)
+        return false;
+    for (size_t i = 0; i < use->in_count; i++)
+        if (use->in[i] != NULL && !is_known(use->in[i]))
+            return false;
+    return true;
+}
+
+static sh_status evaluate(sh_onnx_use *use)
+{
+    sh_onnx_importer *importer = use->importer;
+    const sh_onnx_constant **in =
+        sh_arena_take(&importer->store.arena, use->in_count + 1, sizeof *in);
+    sh_onnx_constant made;
+    if (in == NULL)
+        return sh_fail_memory(use->in_count * sizeof *in, "a node of a model");
+    for (size_t i = 0; i < use->in_count; i++)
+        SH_TRY(sh_import_constant(&in[i], use, i));
+    SH_TRY(
+        sh_onnx_fold(&made, 1, &use->node, in, use->in_count, importer->model, &importer->store));
+    if (use->out[0] != NULL) {
+        use->out[0]->kind = SH_ENTRY_CONSTANT;
+        use->out[0]->constant = made;
+    }
+    return SH_OK;
+}
+
+/* Shape and Size: what they say is known of every value. */
+static sh_status measure(sh_onnx_use *use)
+{
+    const bool size = strcmp(use->node.op, "Size") == 0;
+    const sh_onnx_entry *x = use->in[0];
+    size_t rank = x->constant.rank, dim[SH_ONNX_RANK_MOST], from = 0, to, total = 1;
+    sh_onnx_constant made;
+    memcpy(dim, x->constant.dim, sizeof dim);
+    if (x->kind == SH_ENTRY_STORED) {
+        sh_onnx_tensor tensor;
+        SH_TRY(sh_onnx_tensor_of(&tensor, use->importer->model, x->stored));
+        rank = tensor.rank;
+        memcpy(dim, tensor.dim, sizeof dim);
+    } else if (x->kind == SH_ENTRY_VALUE) {
+        const sh_shape *shape = sh_import_shape(use, x->value);
+        rank = shape->rank;
+        memcpy(dim, shape->dim, rank * sizeof *dim);
+    }
+    int64_t start = sh_onnx_node_integer(&use->node, "start", 0);
+    int64_t end = sh_onnx_node_integer(&use->node, "end", (int64_t)rank);
+    start = start < 0 ? start + (int64_t)rank : start;
+    end = end < 0 ? end + (int64_t)rank : end;
+    from = start < 0 ? 0 : start > (int64_t)rank ? rank : (size_t)start;
+    to = end < (int64_t)from ? from : end > (int64_t)rank ? rank : (size_t)end;
+    const size_t count = to - from;
+    SH_TRY(sh_onnx_constant_new(&made, &use->importer->store, false, size ? 0 : 1, &count));
+    for (size_t i = 0; i < rank; i++)
+        total *= dim[i];
+    for (size_t i = 0; i < count && !size; i++)
+        made.cells[i].whole = (int64_t)dim[from + i];
+    if (size)
+        made.cells[0].whole = (int64_t)total;
+    made.derived = x->batch != SH_NO_AXIS;
+    if (use->out[0] != NULL) {
+        use->out[0]->kind = SH_ENTRY_CONSTANT;
+        use->out[0]->constant = made;
+    }
+    return SH_OK;
+}
+
+static sh_status import_node(sh_onnx_use *use)
+{
+    const char *op = use->node.op, *domain = use->node.proto->domain;
+    importing *import = find_operator(op, use->node.opset);
+    const bool measures = strcmp(op, "Shape") == 0 || strcmp(op, "Size") == 0;
+    if (domain[0] != '\0')
+        return sh_fail(SH_UNSUPPORTED,
+                       "operators of '%.64s' are not supported; export with ONNX's own", domain);
+    for (size_t i = 0; i < use->in_count; i++)
+        if (use->in[i] != NULL && use->in[i]->kind == SH_ENTRY_UNKNOWN &&
+            (import != NULL || measures || sh_onnx_folds(op)))
+            return SH_OK; /* the cause was told */
+    if (strcmp(op, "Identity") == 0 && use->in_count == 1 && use->in[0] != NULL) {
+        sh_import_pass(use);
+        return SH_OK;
+    }
+    if (measures && use->in_count == 1 && use->in[0] != NULL && use->out_count == 1)
+        return measure(use);
+    if (is_constant(use))
+        return evaluate(use);
+    if (import == NULL)
+        return sh_fail(SH_UNSUPPORTED, sh_onnx_folds(op) || measures
+                                           ? "it can only be computed from constants"
+                                           : "this operator cannot be trained through; leave it "
+                                             "out of the export");
+    SH_TRY(import(use));
+    return sh_onnx_node_status(&use->node);
+}
+
+/* Failures that are not the file's end the import at once. */
+static bool is_ours(sh_status status)
+{
+    return status == SH_NO_MEMORY || status == SH_INTERNAL || status == SH_IO;
+}
+
+/* Keeps the failure of a node. */
+static void complain(sh_onnx_importer *importer, size_t index)
+{
+    char name[SH_ONNX_NODE_TEXT];
+    sh_complaints_add(&importer->complaints, "%s: %s",
+                      sh_onnx_node_name(name, importer->graph, index), sh_message());
+}
+
+static sh_status import_nodes(sh_onnx_importer *importer)
+{
+    for (size_t i = 0; i < importer->graph->n_node; i++) {
+        sh_onnx_use use = {.importer = importer, .index = i};
+        if (!importer->needed[i] || importer->done[i])
+            continue;
+        use.node = sh_onnx_node_of(importer->graph->node[i], sh_onnx_opset(importer->model));
+        SH_TRY(find_entries(&use));
+        const sh_status status = import_node(&use);
+        if (is_ours(status))
+            return status;
+        if (status != SH_OK)
+            complain(importer, i);
+    }
+    return SH_OK;
+}
+
+/* ---- the whole --------------------------------------------------------------------------------
+ */
+
+/* What the model gives as [N, outputs]. */
+static sh_status shape_result(sh_value_id *given, sh_onnx_importer *importer,
+                              const sh_onnx_entry *result)
+{
+    const sh_onnx_use use = {.importer = importer};
+    while (result->same != NULL)
+        result = result->same;
+    if (result->kind != SH_ENTRY_VALUE)
+        return sh_fail(SH_INVALID, "the result does not depend on the samples");
+    const sh_shape shape = *sh_import_shape(&use, result->value);
+    const size_t samples = importer->samples, wanted = importer->wish->outputs;
+    char text[SH_SHAPE_TEXT];
+    if (shape.rank == 0 || shape.dim[0] != samples || sh_shape_count(&shape) / samples != wanted)
+        return sh_fail(SH_INVALID,
+                       "for %zu samples it gives %s, expected %zu numbers for each, and no last "
+                       "dense layer was found to replace",
+                       samples, sh_shape_print(&shape, text), wanted);
+    const sh_shape flat = sh_shape_of(2, (size_t[]){samples, wanted});
+    return sh_import_reshape(given, &use, result->value, &flat);
+}
+
+/* One of the parameters that is trained, or that could be were it not frozen. */
+static sh_status check_trained(const sh_onnx_importer *importer)
+{
+    for (size_t i = 0; i < importer->entry_count; i++)
+        if (importer->entries[i].trained && importer->entries[i].value != SH_NO_VALUE)
+            return SH_OK;
+    return sh_fail(SH_INVALID, "it has no weights that can be trained");
+}
+
+static sh_status build(sh_value_id *given, sh_onnx_importer *importer, sh_value_id samples)
+{
+    sh_onnx_entry *result;
+    SH_TRY(make_entries(importer));
+    SH_TRY(sh_onnx_head_result(&result, importer));
+    find_needed(importer, result);
+    SH_TRY(sh_onnx_head_replace(importer, result));
+    SH_TRY(sh_onnx_inputs_bind(importer, samples));
+    SH_TRY(import_nodes(importer));
+    if (importer->complaints.count > 0)
+        return sh_complaints_fail(&importer->complaints, SH_UNSUPPORTED,
+                                  sh_onnx_path(importer->model));
+    SH_TRY(
+        sh_fail_in(shape_result(given, importer, result), "%.256s", sh_onnx_path(importer->model)));
+    return sh_fail_in(check_trained(importer), "%.256s", sh_onnx_path(importer->model));
+}
+
+sh_value_id sh_onnx_build(sh_net *net, sh_value_id samples, const sh_onnx *model,
+                          const sh_onnx_wish *wish)
+{
+    sh_onnx_importer importer = {
+        .net = net, .model = model, .graph = sh_onnx_graph(model), .wish = wish};
+    sh_value_id given = SH_NO_VALUE;
+    if (net->graph->status != SH_OK || samples == SH_NO_VALUE)
+        return SH_NO_VALUE;
+    const sh_status status = build(&given, &importer, samples);
+    if (status != SH_OK)
+        given = sh_graph_failed(net->graph, status);
+    free(importer.entries);
+    free(importer.needed);
+    free(importer.done);
+    sh_onnx_store_release(&importer.store);
+    return given;
+}

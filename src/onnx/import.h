@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From an ONNX file to the layers of a graph.
+ *
+ *     const sh_onnx_wish wish = {.outputs = 10, .target = SH_TARGET_CLASS};
+ *     sh_value_id given = sh_onnx_build(&net, samples, model, &wish);    // [N, 10]
+ *     SH_TRY(sh_graph_status(net.graph));
+ *
+ * The axis of samples is the graph's N, whatever number the file has there. What the file computes
+ * from constants and shapes is computed here. A final Softmax, LogSoftmax or Sigmoid is left out
+ * where the loss has it. Initialisers that are trained become parameters of their names; others,
+ * where the graph needs them, frozen parameters that begin with their values.
+ *
+ * Threads: caller locks.
+ */
+#ifndef SHOAL_ONNX_IMPORT_H
+#define SHOAL_ONNX_IMPORT_H
+
+#include "graph/layers.h"
+#include "onnx/onnx_file.h"
+#include "tensor/target.h"
+
+/* What the data ask of an imported model. */
+typedef struct sh_onnx_wish {
+    size_t outputs;   /* numbers a sample: where the last dense layer or 1x1 convolution gives
+                         another number of them, a new one takes its place */
+    sh_target target; /* decides the loss */
+    void (*note)(void *context, const char *text); /* is told what the user should know; or NULL */
+    void *context;                                 /* of `note` */
+} sh_onnx_wish;
+
+/*
+ * Adds the layers of `model` to the net, from samples [N, C, H, W] to what it gives, [N, outputs].
+ * A failure stays in the graph: SH_UNSUPPORTED names all nodes that cannot be trained through, with
+ * reason and remedy.
+ */
+sh_value_id sh_onnx_build(sh_net *net, sh_value_id samples, const sh_onnx *model,
+                          const sh_onnx_wish *wish);
+
+#endif

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Convolutions and pooling of images [N, C, H, W] and lines [N, C, L]. */
+#include "graph/general_layers.h"
+#include "onnx/importer.h"
+
+#define SIDE_MOST 65536 /* of kernels, strides, paddings */
+
+/* Reads one or two integers of an attribute, height and width; a line has a width alone. Those that
+ * the node does not have stay as they are. */
+static sh_status read_pair(size_t pair[2], sh_onnx_use *use, const char *name, size_t sides)
+{
+    const int64_t *values;
+    const size_t count = sh_onnx_node_integers(&use->node, name, &values);
+    if (count != 0 && count != sides)
+        return sh_fail(SH_FORMAT, "%s has %zu numbers for %zu dimensions", name, count, sides);
+    for (size_t i = 0; i < count; i++) {
+        if (values[i] < 1 || values[i] > SIDE_MOST)
+            return sh_fail(SH_LIMIT, "%s has %lld", name, (long long)values[i]);
+        pair[2 - sides + i] = (size_t)values[i];
+    }
+    return SH_OK;
+}
+
+static sh_status read_pads(sh_attributes *a, sh_onnx_use *use, size_t sides)
+{
+    const int64_t *values;
+    const size_t count = sh_onnx_node_integers(&use->node, "pads", &values);
+    if (count != 0 && count != 2 * sides)
+        return sh_fail(SH_FORMAT, "pads has %zu numbers for %zu dimensions", count, sides);
+    for (size_t i = 0; i < count; i++) {
+        if (values[i] < 0 || values[i] > SIDE_MOST)
+            return sh_fail(SH_UNSUPPORTED, "pads has %lld", (long long)values[i]);
+        size_t *pair = i < sides ? a->padding : a->end_padding;
+        pair[2 - sides + i % sides] = (size_t)values[i];
+    }
+    return SH_OK;
+}
+
+/* auto_pad: as much as makes the output's sides those of the input, divided by the stride. */
+static void pad_same(sh_attributes *a, size_t axis, size_t extent, bool upper)
+{
+    const size_t outputs = (extent + a->stride[axis] - 1) / a->stride[axis];
+    const size_t needs =
+        (outputs - 1) * a->stride[axis] + a->dilation[axis] * (a->kernel[axis] - 1) + 1;
+    const size_t total = needs > extent ? needs - extent : 0;
+    a->padding[axis] = upper ? total / 2 : total - total / 2;
+    a->end_padding[axis] = total - a->padding[axis];
+}
+
+/* The settings that convolutions and pooling share, for an input of this shape; the kernel's sides
+ * are in `a` if the node need not say them. */
+static sh_status read_windows(sh_attributes *a, sh_onnx_use *use, const sh_shape *x)
+{
+    if (x->rank != 3 && x->rank != 4)
+        return sh_fail(SH_UNSUPPORTED,
+                       "its input has %zu dimensions, images [N, C, H, W] and "
+                       "lines [N, C, L] are supported",
+                       x->rank);
+    const size_t sides = x->rank - 2;
+    for (size_t i = 0; i < 2; i++)
+        a->stride[i] = a->dilation[i] = 1;
+    SH_TRY(read_pair(a->kernel, use, "kernel_shape", sides));
+    SH_TRY(read_pair(a->stride, use, "strides", sides));
+    SH_TRY(read_pair(a->dilation, use, "dilations", sides));
+    SH_TRY(read_pads(a, use, sides));
+    const bool upper = sh_onnx_node_says(&use->node, "auto_pad", "SAME_UPPER");
+    const bool lower = sh_onnx_node_says(&use->node, "auto_pad", "SAME_LOWER");
+    for (size_t i = 2 - sides; i < 2; i++) {
+        if (a->kernel[i] == 0 || a->kernel[i] > SIDE_MOST)
+            return sh_fail(SH_FORMAT, "kernel_shape has %zu", a->kernel[i]);
+        if (x->dim[x->rank - 2 + i] > SIDE_MOST * (size_t)SIDE_MOST / 4)
+            return sh_fail(SH_LIMIT, "its input has a side of %zu", x->dim[x->rank - 2 + i]);
+        if (upper || lower)
+            pad_same(a, i, x->dim[x->rank - 2 + i], upper);
+    }
+    return SH_OK;
+}
+
+/* Is a bias given that is not known to be 0? */
+static bool has_bias(const sh_onnx_use *use, size_t input)
+{
+    if (!sh_import_given(use, input))
+        return false;
+    const sh_onnx_entry *entry = use->in[input];
+    for (size_t i = 0; entry->kind == SH_ENTRY_CONSTANT && i < entry->constant.count; i++)
+        if (!entry->constant.real || entry->constant.cells[i].real != 0)
+            return true;
+    return entry->kind != SH_ENTRY_CONSTANT;
+}
+
+sh_status sh_import_conv(sh_onnx_use *use)
+{
+    sh_value_id x, w, b = SH_NO_VALUE, y;
+    sh_attributes a = {0};
+    SH_TRY(sh_import_arity(use, 2, 3));
+    SH_TRY(sh_import_value(&x, use, 0));
+    SH_TRY(sh_import_value(&w, use, 1));
+    if (has_bias(use, 2))
+        SH_TRY(sh_import_weights(&b, use, 2, SH_IMPORT_ZERO));
+    const sh_shape of_x = *sh_import_shape(use, x), of_w = *sh_import_shape(use, w);
+    if (of_x.rank != of_w.rank)
+        return sh_fail(SH_INVALID, "an input of %zu dimensions for weights of %zu", of_x.rank,
+                       of_w.rank);
+    for (size_t i = 2; i < of_w.rank; i++)
+        a.kernel[i + 2 - of_w.rank] = of_w.dim[i];
+    const sh_attributes sides = a;
+    SH_TRY(read_windows(&a, use, &of_x));
+    if (a.kernel[0] != sides.kernel[0] || a.kernel[1] != sides.kernel[1])
+        return sh_fail(SH_INVALID, "kernel_shape is not that of the weights");
+    const int64_t groups = sh_onnx_node_integer(&use->node, "group", 1);
+    if (groups < 1 || groups > INT32_MAX)
+        return sh_fail(SH_FORMAT, "group is %lld", (long long)groups);
+    a.groups = (size_t)groups;
+    a.kernel[0] = a.kernel[1] = 0; /* the weights say it */
+    SH_TRY(sh_import_made(&y, use, sh_net_convolve(use->importer->net, x, w, b, &a)));
+    sh_import_give(use, 0, y, use->in[0]->batch);
+    return SH_OK;
+}
+
+static sh_status import_pool(sh_onnx_use *use, sh_op op)
+{
+    sh_value_id x, y;
+    sh_attributes a = {0};
+    SH_TRY(sh_import_arity(use, 1, 1));
+    if (use->out_count > 1 && use->out[1] != NULL && use->out[1]->readers > 0)
+        return sh_fail(SH_UNSUPPORTED, "its indices are used; only the largest values are there");
+    SH_TRY(sh_import_value(&x, use, 0));
+    const sh_shape shape = *sh_import_shape(use, x);
+    SH_TRY(read_windows(&a, use, &shape));
+    if (a.dilation[0] != 1 || a.dilation[1] != 1)
+        return sh_fail(SH_UNSUPPORTED, "windows with dilation are not supported");
+    a.inside =
+        op == SH_OP_avg_pool && sh_onnx_node_integer(&use->node, "count_include_pad", 0) == 0;
+    const bool ceil = sh_onnx_node_integer(&use->node, "ceil_mode", 0) != 0;
+    SH_TRY(sh_import_made(&y, use, sh_net_pool(use->importer->net, op, x, &a, ceil)));
+    sh_import_give(use, 0, y, use->in[0]->batch);
+    return SH_OK;
+}
+
+sh_status sh_import_max_pool(sh_onnx_use *use)
+{
+    return import_pool(use, SH_OP_max_pool);
+}
+
+sh_status sh_import_average_pool(sh_onnx_use *use)
+{
+    return import_pool(use, SH_OP_avg_pool);
+}
+
+/* The same value with as many dimensions of 1 at its end as the input had sides. */
+static sh_status keep_sides(sh_value_id *y, const sh_onnx_use *use, const sh_shape *x)
+{
+    sh_shape sides = *x;
+    for (size_t i = 2; i < sides.rank; i++)
+        sides.dim[i] = 1;
+    return sh_import_reshape(y, use, *y, &sides);
+}
+
+sh_status sh_import_global_average_pool(sh_onnx_use *use)
+{
+    sh_value_id x, y;
+    SH_TRY(sh_import_arity(use, 1, 1));
+    SH_TRY(sh_import_value(&x, use, 0));
+    const sh_shape shape = *sh_import_shape(use, x);
+    SH_TRY(sh_import_made(&y, use, sh_layer_global_pool(use->importer->net, x)));
+    SH_TRY(keep_sides(&y, use, &shape));
+    sh_import_give(use, 0, y, use->in[0]->batch);
+    return SH_OK;
+}
+
+sh_status sh_import_global_max_pool(sh_onnx_use *use)
+{
+    sh_value_id x, y;
+    SH_TRY(sh_import_arity(use, 1, 1));
+    SH_TRY(sh_import_value(&x, use, 0));
+    const sh_shape shape = *sh_import_shape(use, x);
+    if (shape.rank == 3) {
+        const sh_shape image =
+            sh_shape_of(4, (size_t[]){shape.dim[0], shape.dim[1], 1, shape.dim[2]});
+        SH_TRY(sh_import_reshape(&x, use, x, &image));
+    }
+    SH_TRY(sh_import_made(&y, use, sh_net_global_max_pool(use->importer->net, x)));
+    SH_TRY(keep_sides(&y, use, &shape));
+    sh_import_give(use, 0, y, use->in[0]->batch);
+    return SH_OK;
+}

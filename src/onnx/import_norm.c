@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Normalisations. */
+#include "graph/general_layers.h"
+#include "onnx/importer.h"
+
+/* The loss depends on an output beside the first only if somebody reads it. */
+static sh_status first_output_alone(const sh_onnx_use *use)
+{
+    for (size_t i = 1; i < use->out_count; i++)
+        if (use->out[i] != NULL && use->out[i]->readers > 0)
+            return sh_fail(SH_UNSUPPORTED, "its output '%.64s' is used, only the first is there",
+                           use->out[i]->name);
+    return SH_OK;
+}
+
+sh_status sh_import_batch_norm(sh_onnx_use *use)
+{
+    sh_net *net = use->importer->net;
+    sh_value_id x, y;
+    SH_TRY(sh_import_arity(use, 5, 5));
+    SH_TRY(first_output_alone(use));
+    SH_TRY(sh_import_value(&x, use, 0));
+    for (size_t i = 3; i < 5; i++)
+        if (!sh_import_is_weight(use, i) || use->in[i]->value != SH_NO_VALUE)
+            return sh_fail(SH_UNSUPPORTED, "its mean and variance are not initialisers of its own");
+    sh_batch_norm of = {
+        .epsilon = sh_onnx_node_number(&use->node, "epsilon", 1e-5f),
+        .momentum = 1 - sh_onnx_node_number(&use->node, "momentum", 0.9f),
+    };
+    SH_TRY(sh_import_weights(&of.weight, use, 1, SH_IMPORT_ONE));
+    SH_TRY(sh_import_weights(&of.bias, use, 2, SH_IMPORT_ZERO));
+    SH_TRY(sh_import_weights(&of.mean, use, 3, SH_IMPORT_MEAN));
+    SH_TRY(sh_import_weights(&of.variance, use, 4, SH_IMPORT_VARIANCE));
+    SH_TRY(sh_import_made(&y, use, sh_net_batch_norm(net, x, &of)));
+    sh_import_give(use, 0, y, use->in[0]->batch);
+    return SH_OK;
+}
+
+/* A frozen parameter of this shape, everywhere `number`, for an optional input. */
+static sh_status add_default(sh_value_id *value, const sh_onnx_use *use, sh_shape shape,
+                             float number)
+{
+    const sh_initial initial = {.kind = SH_INITIAL_CONSTANT, .size = number};
+    char name[96];
+    snprintf(name, sizeof name, "%.80s.%s", use->out[0]->name, number == 0 ? "zeros" : "ones");
+    return sh_import_made(value, use,
+                          sh_net_tensor(use->importer->net, name, shape, SH_ROLE_FROZEN, initial));
+}
+
+sh_status sh_import_layer_norm(sh_onnx_use *use)
+{
+    sh_value_id x, w, b, y;
+    size_t axis;
+    SH_TRY(sh_import_arity(use, 2, 3));
+    SH_TRY(first_output_alone(use));
+    SH_TRY(sh_import_value(&x, use, 0));
+    SH_TRY(sh_import_weights(&w, use, 1, SH_IMPORT_ONE));
+    const sh_shape shape = *sh_import_shape(use, x);
+    SH_TRY(sh_onnx_axis(&axis, sh_onnx_node_integer(&use->node, "axis", -1), shape.rank));
+    if (use->in[0]->batch != SH_NO_AXIS && axis <= use->in[0]->batch)
+        return sh_fail(SH_UNSUPPORTED, "it normalises over the samples");
+    const sh_shape rest = sh_shape_of(shape.rank - axis, shape.dim + axis);
+    if (!sh_shape_equal(sh_import_shape(use, w), &rest))
+        return sh_fail(SH_UNSUPPORTED, "its scale has not the shape of what is normalised");
+    if (sh_import_given(use, 2))
+        SH_TRY(sh_import_weights(&b, use, 2, SH_IMPORT_ZERO));
+    else
+        SH_TRY(add_default(&b, use, rest, 0));
+    const float epsilon = sh_onnx_node_number(&use->node, "epsilon", 1e-5f);
+    SH_TRY(sh_import_made(&y, use, sh_net_layer_norm(use->importer->net, x, w, b, axis, epsilon)));
+    sh_import_give(use, 0, y, use->in[0]->batch);
+    return SH_OK;
+}
+
+static sh_status import_groups(sh_onnx_use *use, size_t groups)
+{
+    sh_value_id x, w, b, y;
+    SH_TRY(sh_import_value(&x, use, 0));
+    SH_TRY(sh_import_weights(&w, use, 1, SH_IMPORT_ONE));
+    SH_TRY(sh_import_weights(&b, use, 2, SH_IMPORT_ZERO));
+    const sh_attributes attributes = {.number = sh_onnx_node_number(&use->node, "epsilon", 1e-5f),
+                                      .groups = groups};
+    SH_TRY(sh_import_emit(&y, use, SH_OP_group_norm, &attributes, (sh_value_id[]){x, w, b}));
+    sh_import_give(use, 0, y, use->in[0]->batch);
+    return SH_OK;
+}
+
+sh_status sh_import_group_norm(sh_onnx_use *use)
+{
+    const int64_t groups = sh_onnx_node_integer(&use->node, "num_groups", 0);
+    SH_TRY(sh_import_arity(use, 3, 3));
+    if (groups < 1)
+        return sh_fail(SH_FORMAT, "num_groups is %lld", (long long)groups);
+    return import_groups(use, (size_t)groups);
+}
+
+/* Each channel is a group of its own. */
+sh_status sh_import_instance_norm(sh_onnx_use *use)
+{
+    sh_value_id x;
+    SH_TRY(sh_import_arity(use, 3, 3));
+    SH_TRY(sh_import_value(&x, use, 0));
+    const sh_shape *shape = sh_import_shape(use, x);
+    if (shape->rank < 2)
+        return sh_fail(SH_INVALID, "its input has %zu dimensions", shape->rank);
+    return import_groups(use, shape->dim[1]);
+}

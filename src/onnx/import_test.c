@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Networks that PyTorch's exporters wrote compute what PyTorch computed
+ * (test/onnx/networks/make_networks.py), in grains of any size; and what becomes of their last
+ * layers.
+ */
+#include "onnx/import.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/program.h"
+#include "onnx/onnx_fixture.h"
+
+#define SAMPLES 5
+#define TOLERANCE 1e-4
+
+static sh_onnx *open_network(const char *name)
+{
+    char file[64];
+    sh_onnx *model;
+    snprintf(file, sizeof file, "networks/%s.onnx", name);
+    assert_ok(sh_onnx_open(&model, fixture_path(file)));
+    return model;
+}
+
+/* `count` floats; owned. */
+static float *read_values(const char *name, size_t count)
+{
+    char file[64];
+    snprintf(file, sizeof file, "networks/%s.values", name);
+    FILE *stream = fopen(fixture_path(file), "rb");
+    float *values = malloc((count + 1) * sizeof *values);
+    assert_non_null(stream);
+    assert_int_equal(fread(values, sizeof *values, count + 1, stream), count);
+    fclose(stream);
+    return values;
+}
+
+static const struct network {
+    const char *name;
+    size_t sample[3], outputs;
+    size_t trained; /* tensors, as PyTorch counts its parameters */
+    char last;      /* what it ends with, which the loss has: softmax, log-softmax or nothing */
+} networks[] = {
+    {"mlp", {1, 3, 4}, 3, 4, 0},          {"lenet_like", {1, 16, 16}, 4, 8, 'l'},
+    {"resnet_like", {3, 8, 8}, 5, 20, 0}, {"mobilenet_like", {3, 12, 12}, 5, 25, 0},
+    {"option_a", {2, 7, 6}, 3, 4, 0},     {"pieces", {2, 6, 6}, 3, 10, 's'},
+    {"line", {3, 1, 24}, 4, 8, 0},
+};
+
+#define NETWORKS (sizeof networks / sizeof *networks)
+
+/* A network in a graph of its own. */
+typedef struct built {
+    sh_net net;
+    sh_value_id given;
+    char notes[1024];
+} built;
+
+static void keep_note(void *context, const char *text)
+{
+    built *b = context;
+    const size_t used = strlen(b->notes);
+    snprintf(b->notes + used, sizeof b->notes - used, "%s\n", text);
+}
+
+static void build(built *b, const sh_onnx *model, size_t samples, const size_t *sample,
+                  size_t outputs, sh_target target, bool training)
+{
+    *b = (built){.net = {.training = training}};
+    assert_ok(sh_graph_new(&b->net.graph));
+    const sh_shape shape = sh_shape_of(4, (size_t[]){samples, sample[0], sample[1], sample[2]});
+    const sh_value_id x = sh_graph_input(b->net.graph, (sh_type){SH_F32, shape});
+    if (training) {
+        b->net.loss_weights =
+            sh_graph_input(b->net.graph, (sh_type){SH_F32, sh_shape_of(1, &samples)});
+        b->net.keys =
+            sh_graph_input(b->net.graph, (sh_type){SH_I32, sh_shape_of(2, (size_t[]){samples, 2})});
+    }
+    const sh_onnx_wish wish = {
+        .outputs = outputs, .target = target, .note = keep_note, .context = b};
+    b->given = sh_onnx_build(&b->net, x, model, &wish);
+}
+
+/* The weights that the file has, in the order of the graph's parameters; owned, as the rows. */
+static float **load_weights(const sh_graph *graph, const sh_onnx *model)
+{
+    float **weights = calloc(graph->parameter_count + 1, sizeof *weights);
+    for (size_t i = 0; i < graph->parameter_count; i++) {
+        const sh_parameter *parameter = &graph->parameters[i];
+        const size_t count = sh_shape_count(&sh_graph_type(graph, parameter->value)->shape);
+        const Sh__Onnx__TensorProto *stored = sh_onnx_initializer(model, parameter->name);
+        sh_onnx_tensor tensor;
+        weights[i] = aligned_alloc(64, sh_align_up(count * sizeof(float)));
+        if (parameter->role == SH_ROLE_FROZEN) {
+            for (size_t j = 0; j < count; j++)
+                weights[i][j] = parameter->initial.kind == SH_INITIAL_VALUES
+                                    ? parameter->initial.values[j]
+                                    : parameter->initial.size;
+            continue;
+        }
+        assert_non_null(stored);
+        assert_ok(sh_onnx_tensor_of(&tensor, model, stored));
+        assert_int_equal(tensor.count, count);
+        assert_ok(sh_onnx_floats(model, &tensor, weights[i]));
+    }
+    return weights;
+}
+
+/* What PyTorch computed at the end and the graph does not. */
+static double finished(char last, const float *row, size_t outputs, size_t i)
+{
+    double sum = 0;
+    for (size_t j = 0; j < outputs; j++)
+        sum += exp((double)row[j]);
+    return last == 's'   ? exp((double)row[i]) / sum
+           : last == 'l' ? (double)row[i] - log(sum)
+                         : (double)row[i];
+}
+
+/* Computes `samples` samples and gives the largest difference to what PyTorch gave. */
+static double difference(const built *b, const sh_onnx *model, const struct network *n,
+                         size_t samples, const float *x, const float *y)
+{
+    const size_t inputs = n->sample[0] * n->sample[1] * n->sample[2];
+    const sh_kernels *kernels;
+    sh_program *program;
+    sh_execution *execution;
+    void *lane, *shared;
+    double largest = 0;
+    float **weights = load_weights(b->net.graph, model);
+    assert_ok(sh_kernels_choose(&kernels, NULL));
+    assert_ok(sh_program_compile(&program, b->net.graph, kernels));
+    assert_ok(sh_block_new(&lane, sh_program_lane_bytes(program), "lane memory"));
+    assert_ok(sh_block_new(&shared, sh_program_shared_bytes(program), "shared memory"));
+    assert_ok(sh_execution_new(&execution, program, lane, shared, weights));
+    memcpy(sh_execution_input(execution, 0), x, samples * inputs * sizeof *x);
+    assert_ok(sh_execution_prepare(execution));
+    assert_ok(sh_execution_run(execution, NULL, NULL));
+    const float *given = sh_execution_output(execution, 0);
+    for (size_t i = 0; i < samples * n->outputs; i++) {
+        const float *row = given + i - i % n->outputs;
+        const double is = finished(n->last, row, n->outputs, i % n->outputs);
+        largest = fmax(largest, fabs(is - (double)y[i]));
+    }
+    sh_execution_free(execution);
+    sh_program_free(program);
+    free(lane);
+    free(shared);
+    for (size_t i = 0; i < b->net.graph->parameter_count; i++)
+        free(weights[i]);
+    free(weights);
+    return largest;
+}
+
+static void they_compute_what_pytorch_did(void **state)
+{
+    (void)state;
+    static const size_t grains[] = {1, 2, SAMPLES};
+    for (size_t i = 0; i < 2 * NETWORKS; i++) {
+        const struct network *n = &networks[i / 2];
+        if (i % 2 == 0 && strcmp(n->name, "pieces") == 0)
+            continue;
+        char name[64];
+        snprintf(name, sizeof name, "%s%s", n->name, i % 2 == 0 ? "" : "_new");
+        sh_onnx *model = open_network(name);
+        const size_t inputs = n->sample[0] * n->sample[1] * n->sample[2];
+        float *x = read_values(n->name, SAMPLES * (inputs + n->outputs));
+        for (size_t g = 0; g < sizeof grains / sizeof *grains; g++) {
+            built b;
+            build(&b, model, grains[g], n->sample, n->outputs, SH_TARGET_CLASS, false);
+            assert_ok(sh_fail_in(sh_graph_status(b.net.graph), "%s", name));
+            sh_graph_output(b.net.graph, b.given);
+            assert_ok(sh_graph_verify(b.net.graph));
+            const double off = difference(&b, model, n, grains[g], x, x + SAMPLES * inputs);
+            if (!(off <= TOLERANCE))
+                fail_msg("%s, grains of %zu: off by %g", name, grains[g], off);
+            sh_graph_free(b.net.graph);
+        }
+        free(x);
+        sh_onnx_close(model);
+    }
+}
+
+/* Each of them can be differentiated, and its parameters are those that PyTorch trains. */
+static void they_can_be_trained(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 2 * NETWORKS; i++) {
+        const struct network *n = &networks[i / 2];
+        if (i % 2 == 0 && strcmp(n->name, "pieces") == 0)
+            continue;
+        char name[64];
+        built b;
+        size_t trained = 0;
+        snprintf(name, sizeof name, "%s%s", n->name, i % 2 == 0 ? "" : "_new");
+        sh_onnx *model = open_network(name);
+        build(&b, model, 4, n->sample, n->outputs, SH_TARGET_CLASS, true);
+        sh_graph *graph = b.net.graph;
+        assert_ok(sh_fail_in(sh_graph_status(graph), "%s", name));
+        const sh_value_id seed = sh_graph_input(graph, *sh_graph_type(graph, b.given));
+        sh_graph_differentiate(graph, b.given, seed);
+        assert_ok(sh_fail_in(sh_graph_verify(graph), "%s", name));
+        for (size_t p = 0; p < graph->parameter_count; p++)
+            trained += graph->parameters[p].role == SH_ROLE_TRAINED;
+        if (trained != n->trained)
+            fail_msg("%s trains %zu tensors, expected %zu", name, trained, n->trained);
+        assert_int_equal(strstr(b.notes, "is left out: the loss has it") != NULL, n->last != 0);
+        sh_graph_free(graph);
+        sh_onnx_close(model);
+    }
+}
+
+/* Another number of classes than the file's. */
+static void the_last_layer_follows_the_data(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 2 * NETWORKS; i++) {
+        const struct network *n = &networks[i / 2];
+        if (i % 2 == 0 && strcmp(n->name, "pieces") == 0)
+            continue;
+        char name[64];
+        built b;
+        snprintf(name, sizeof name, "%s%s", n->name, i % 2 == 0 ? "" : "_new");
+        sh_onnx *model = open_network(name);
+        build(&b, model, 2, n->sample, 11, SH_TARGET_CLASS, true);
+        assert_ok(sh_fail_in(sh_graph_status(b.net.graph), "%s", name));
+        const sh_shape expected = sh_shape_of(2, (size_t[]){2, 11});
+        assert_true(sh_shape_equal(&sh_graph_type(b.net.graph, b.given)->shape, &expected));
+        assert_non_null(strstr(b.notes, "it is replaced by a new one"));
+        sh_graph_free(b.net.graph);
+        sh_onnx_close(model);
+    }
+}
+
+/* Samples that do not fit are told apart. */
+static void samples_that_do_not_fit_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        size_t sample[3];
+        const char *part;
+    } bad[] = {
+        {"mlp", {3, 8, 8}, "is 1x1x3x4, the data's samples are 3x8x8"},
+        {"mlp", {1, 4, 4}, "node '"},
+        {"line", {2, 4, 24}, "is 1x3x24, the data's samples are 2x4x24"},
+        {"lenet_like", {1, 4, 4}, "the kernel of weights 3x1x5x5 does not fit into input"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        built b;
+        sh_onnx *model = open_network(bad[i].name);
+        build(&b, model, 2, bad[i].sample, 3, SH_TARGET_CLASS, true);
+        assert_int_equal(b.given, SH_NO_VALUE);
+        const sh_status status = sh_graph_status(b.net.graph);
+        assert_true(status == SH_INVALID || status == SH_UNSUPPORTED);
+        if (strstr(sh_message(), bad[i].part) == NULL)
+            fail_msg("'%s' does not say '%s'", sh_message(), bad[i].part);
+        sh_graph_free(b.net.graph);
+        sh_onnx_close(model);
+    }
+}
+
+/* What is wrong is told of all nodes at once, each with its own cause. */
+static void all_that_is_wrong_is_told(void **state)
+{
+    (void)state;
+    static const size_t sample[] = {1, 16, 16};
+    Sh__Onnx__ModelProto *changed = fixture_unpack("networks/lenet_like.onnx");
+    Sh__Onnx__GraphProto *graph = changed->graph;
+    sh_onnx *model;
+    built b;
+    size_t convolutions = 0;
+    for (size_t i = 0; i < graph->n_node; i++) {
+        Sh__Onnx__NodeProto *node = graph->node[i];
+        if (strcmp(node->op_type, "Conv") == 0 && convolutions++ == 0)
+            for (size_t j = 0; j < node->n_attribute; j++)
+                if (strcmp(node->attribute[j]->name, "strides") == 0)
+                    node->attribute[j]->ints[0] = -3;
+        if (strcmp(node->op_type, "Gemm") == 0)
+            node->op_type = "Determinant";
+    }
+    assert_ok(fixture_open(&model, changed));
+    build(&b, model, 2, sample, 4, SH_TARGET_CLASS, true);
+    const sh_status status = sh_graph_status(b.net.graph);
+    assert_int_equal(status, SH_UNSUPPORTED);
+    static const char *const parts[] = {"(Conv): strides has -3; node ",
+                                        "(Determinant): this operator cannot be trained through"};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (strstr(sh_message(), parts[i]) == NULL)
+            fail_msg("'%s' does not say '%s'", sh_message(), parts[i]);
+    assert_null(strstr(sh_message(), "MaxPool")); /* which only lacks its input */
+    sh_graph_free(b.net.graph);
+    sh_onnx_close(model);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(they_compute_what_pytorch_did),
+        cmocka_unit_test(they_can_be_trained),
+        cmocka_unit_test(the_last_layer_follows_the_data),
+        cmocka_unit_test(samples_that_do_not_fit_are_refused),
+        cmocka_unit_test(all_that_is_wrong_is_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, fixture_release);
+}

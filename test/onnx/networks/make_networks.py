@@ -1,0 +1,196 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes small networks and what PyTorch computes with them, for src/onnx/import_test.c.
+
+NAME.onnx is the network as PyTorch's exporters write it, with the weights in it. NAME.values has,
+as little-endian float32: the inputs [SAMPLES, ...], then the results [SAMPLES, outputs] in
+evaluation. The test needs no PyTorch; this script does:
+
+    python3 test/onnx/networks/make_networks.py
+"""
+import io
+import os
+import struct
+import sys
+
+import onnx
+import torch
+from torch import nn
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SAMPLES = 5
+
+
+class Residual(nn.Module):
+    """A block of the residual networks for CIFAR."""
+
+    def __init__(self, had, channels, stride):
+        super().__init__()
+        self.conv1 = nn.Conv2d(had, channels, 3, stride, 1, bias=False)
+        self.bn1 = nn.BatchNorm2d(channels)
+        self.conv2 = nn.Conv2d(channels, channels, 3, 1, 1, bias=False)
+        self.bn2 = nn.BatchNorm2d(channels, eps=1e-3, momentum=0.05)
+        self.same = had == channels and stride == 1
+        if not self.same:
+            self.shortcut = nn.Sequential(nn.Conv2d(had, channels, 1, stride, bias=False),
+                                          nn.BatchNorm2d(channels))
+
+    def forward(self, x):
+        y = self.bn2(self.conv2(torch.relu(self.bn1(self.conv1(x)))))
+        return torch.relu(y + (x if self.same else self.shortcut(x)))
+
+
+class Inverted(nn.Module):
+    """A block of MobileNetV2."""
+
+    def __init__(self, had, channels, stride):
+        super().__init__()
+        hidden = 2 * had
+        self.body = nn.Sequential(
+            nn.Conv2d(had, hidden, 1, bias=False), nn.BatchNorm2d(hidden), nn.ReLU6(),
+            nn.Conv2d(hidden, hidden, 3, stride, 1, groups=hidden, bias=False),
+            nn.BatchNorm2d(hidden), nn.ReLU6(),
+            nn.Conv2d(hidden, channels, 1, bias=False), nn.BatchNorm2d(channels))
+        self.same = had == channels and stride == 1
+
+    def forward(self, x):
+        return x + self.body(x) if self.same else self.body(x)
+
+
+class OptionA(nn.Module):
+    """The shortcut without weights: every second pixel, and channels of zeros."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(2, 4, 3, 2, 1)
+        self.fc = nn.Linear(4, 3)
+
+    def forward(self, x):
+        short = nn.functional.pad(x[:, :, ::2, ::2], (0, 0, 0, 0, 1, 1))
+        return self.fc(torch.relu(self.conv(x) + short).mean((2, 3)))
+
+
+class Pieces(nn.Module):
+    """Operators that move elements."""
+
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Conv2d(2, 6, 3, padding="same")
+        self.b = nn.Conv2d(3, 4, 3, padding=1)
+        self.c = nn.Conv2d(3, 5, 1)
+        self.norm = nn.LayerNorm(9)
+        self.fc = nn.Linear(9 * 4, 3)
+
+    def forward(self, x):
+        one, two = torch.split(nn.functional.leaky_relu(self.a(x)), 3, dim=1)
+        y = torch.cat([self.b(one), self.c(two)], dim=1)
+        y = nn.functional.pad(y, (1, 0, 0, 1))
+        y = nn.functional.avg_pool2d(y, 3, 2, 1, count_include_pad=False)
+        n, c, h, w = y.shape
+        y = y.permute(0, 2, 3, 1).reshape(n, h * w, c)
+        y = self.norm(y)[:, 1:5]
+        return torch.softmax(self.fc(torch.tanh(y).reshape(n, -1)), 1)
+
+
+class Line(nn.Module):
+    """A series: convolutions along one dimension."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv1 = nn.Conv1d(3, 6, 5, stride=2, padding=2)
+        self.bn = nn.BatchNorm1d(6)
+        self.conv2 = nn.Conv1d(6, 4, 3, dilation=2)
+        self.fc = nn.Linear(4, 4)
+
+    def forward(self, x):
+        y = nn.functional.max_pool1d(torch.relu(self.bn(self.conv1(x))), 2)
+        return self.fc(torch.sigmoid(self.conv2(y)).mean(2))
+
+
+def networks():
+    """Name, network, shape of a sample, settings of the export."""
+    mlp = nn.Sequential(nn.Flatten(), nn.Linear(12, 8), nn.ReLU(), nn.Linear(8, 3))
+    lenet = nn.Sequential(nn.Conv2d(1, 3, 5), nn.MaxPool2d(2), nn.ReLU(), nn.Conv2d(3, 4, 3),
+                          nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Dropout(0.5),
+                          nn.Linear(16, 10), nn.ReLU(), nn.Linear(10, 4), nn.LogSoftmax(1))
+    resnet = nn.Sequential(nn.Conv2d(3, 4, 3, 1, 1, bias=False), nn.BatchNorm2d(4), nn.ReLU(),
+                           Residual(4, 4, 1), Residual(4, 6, 2), nn.AdaptiveAvgPool2d(1),
+                           nn.Flatten(), nn.Linear(6, 5))
+    mobile = nn.Sequential(nn.Conv2d(3, 4, 3, 2, 1, bias=False), nn.BatchNorm2d(4), nn.ReLU6(),
+                           Inverted(4, 4, 1), Inverted(4, 6, 2), nn.Conv2d(6, 8, 1), nn.ReLU6(),
+                           nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Dropout(0.2),
+                           nn.Linear(8, 5))
+    yield "mlp", mlp, (1, 3, 4), {}
+    yield "lenet_like", lenet, (1, 16, 16), {"training": True}
+    yield "resnet_like", resnet, (3, 8, 8), {"training": True}
+    yield "mobilenet_like", mobile, (3, 12, 12), {"training": True}
+    yield "option_a", OptionA(), (2, 7, 6), {}
+    yield "pieces", Pieces(), (2, 6, 6), {}
+    yield "line", Line(), (3, 24), {"training": True}
+
+
+def exported(net, x, training, new):
+    """The bytes of the network as one of the exporters writes it."""
+    if new:
+        net.eval()
+        program = torch.onnx.export(net, (x,), dynamo=True, optimize=not training, verbose=False)
+        return program.model_proto.SerializeToString()
+    mode = torch.onnx.TrainingMode.PRESERVE if training else torch.onnx.TrainingMode.EVAL
+    file = io.BytesIO()
+    net.train(training)
+    torch.onnx.export(net, (x,), file, dynamo=False, training=mode, opset_version=13,
+                      do_constant_folding=not training)
+    net.eval()
+    return file.getvalue()
+
+
+def plain(data, state):
+    """Without what only people read (where in the code a node comes from), and with the network's
+    own statistics: an export in training mode moves them."""
+    model = onnx.load_from_string(data)
+    for tensor in model.graph.initializer:
+        if tensor.name in state and state[tensor.name].dtype == torch.float32:
+            tensor.raw_data = state[tensor.name].numpy().tobytes()
+    for node in model.graph.node:
+        node.doc_string = ""
+        del node.metadata_props[:]
+    for value in list(model.graph.value_info) + list(model.graph.input) + list(model.graph.output):
+        del value.metadata_props[:]
+    for tensor in model.graph.initializer:
+        del tensor.metadata_props[:]
+    del model.graph.value_info[:]
+    del model.metadata_props[:]
+    del model.graph.metadata_props[:]
+    model.doc_string = model.graph.doc_string = ""
+    return model.SerializeToString()
+
+
+def main():
+    for number, (name, net, shape, settings) in enumerate(networks()):
+        torch.manual_seed(number)
+        for tensor in list(net.parameters()) + list(net.buffers()):
+            if tensor.dtype == torch.float32:
+                tensor.data.uniform_(-0.5, 0.5)
+        for module in net.modules():
+            if isinstance(module, (nn.BatchNorm1d, nn.BatchNorm2d)):
+                module.running_var.uniform_(0.5, 1.5)
+                module.weight.data.uniform_(0.5, 1.5)
+        net.eval()
+        x = torch.randn(SAMPLES, *shape)
+        with torch.no_grad():
+            y = net(x)
+        state = {key: value.clone() for key, value in net.state_dict().items()}
+        for new in (False, True):
+            net.load_state_dict(state)
+            file = os.path.join(HERE, name + ("_new" if new else ""))
+            with open(file + ".onnx", "wb") as out:
+                out.write(plain(exported(net, x[:1], settings.get("training", False), new), state))
+        with open(os.path.join(HERE, name + ".values"), "wb") as out:
+            for tensor in (x, y):
+                flat = tensor.flatten().tolist()
+                out.write(struct.pack("<%df" % len(flat), *flat))
+        print(name, sum(p.numel() for p in net.parameters()), file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()
