@@ -186,6 +186,55 @@ sh_value_id sh_net_resize(sh_net *net, sh_value_id x, const sh_resize *of)
     return line ? as_line(net, y) : y;
 }
 
+/* x seen as `from`, with its dimensions in another order. */
+static sh_value_id reorder(sh_net *net, sh_value_id x, const size_t from[5], const size_t order[5])
+{
+    sh_attributes a = {0};
+    for (size_t i = 0; i < 5; i++)
+        a.order[i] = order[i];
+    return sh_net_apply(net, SH_OP_transpose, &a, sh_layer_reshape(net, x, sh_shape_of(5, from)));
+}
+
+sh_value_id sh_net_depth_to_space(sh_net *net, sh_value_id x, size_t block, bool crd)
+{
+    const sh_type *type = sh_net_type(net, x, "depth_to_space", 4);
+    if (type == NULL)
+        return SH_NO_VALUE;
+    const sh_shape shape = type->shape;
+    const size_t N = shape.dim[0], H = shape.dim[2], W = shape.dim[3], b = block;
+    if (b == 0 || b > SH_RESIZE_MAX || shape.dim[1] % (b * b) != 0)
+        return sh_graph_failed(net->graph, sh_fail(SH_INVALID,
+                                                   "depth_to_space: %zu channels do not make "
+                                                   "blocks of %zux%zu",
+                                                   shape.dim[1], b, b));
+    const size_t C = shape.dim[1] / (b * b);
+    if (crd) {
+        x = reorder(net, x, (size_t[]){N * C, b, b, H, W}, (size_t[]){0, 3, 1, 4, 2});
+    } else { /* rows of blocks, then columns: six dimensions are too many at once */
+        x = reorder(net, x, (size_t[]){N, b, b * C, H, W}, (size_t[]){0, 2, 3, 1, 4});
+        x = reorder(net, x, (size_t[]){N, b, C, H * b, W}, (size_t[]){0, 2, 3, 4, 1});
+    }
+    return sh_layer_reshape(net, x, sh_shape_of(4, (size_t[]){N, C, H * b, W * b}));
+}
+
+sh_value_id sh_net_space_to_depth(sh_net *net, sh_value_id x, size_t block)
+{
+    const sh_type *type = sh_net_type(net, x, "space_to_depth", 4);
+    if (type == NULL)
+        return SH_NO_VALUE;
+    const sh_shape shape = type->shape;
+    const size_t N = shape.dim[0], C = shape.dim[1], b = block;
+    if (b == 0 || b > SH_RESIZE_MAX || shape.dim[2] % b != 0 || shape.dim[3] % b != 0)
+        return sh_graph_failed(net->graph, sh_fail(SH_INVALID,
+                                                   "space_to_depth: images of %zux%zu do not "
+                                                   "make blocks of %zux%zu",
+                                                   shape.dim[2], shape.dim[3], b, b));
+    const size_t H = shape.dim[2] / b, W = shape.dim[3] / b;
+    x = reorder(net, x, (size_t[]){N, C, H * b, W, b}, (size_t[]){0, 4, 1, 2, 3});
+    x = reorder(net, x, (size_t[]){N, b * C, H, b, W}, (size_t[]){0, 3, 1, 2, 4});
+    return sh_layer_reshape(net, x, sh_shape_of(4, (size_t[]){N, b * b * C, H, W}));
+}
+
 /* ---- normalisation ----------------------------------------------------------------------------
  */
 

@@ -50,6 +50,13 @@ typedef struct sh_resize {
 } sh_resize;
 sh_value_id sh_net_resize(sh_net *net, sh_value_id x, const sh_resize *of);
 
+/*
+ * x [N, C b b, H, W] -> [N, C, H b, W b], b = block: of the channels' three parts the first two are
+ * place in the block and the last is C (ONNX: DCR), or `crd`, C comes first. And back, DCR.
+ */
+sh_value_id sh_net_depth_to_space(sh_net *net, sh_value_id x, size_t block, bool crd);
+sh_value_id sh_net_space_to_depth(sh_net *net, sh_value_id x, size_t block);
+
 /* Weight, bias, mean and variance are parameters or other values, [C]. */
 typedef struct sh_batch_norm {
     sh_value_id weight, bias, mean, variance;

@@ -139,6 +139,24 @@ static void images_are_resized(void **state)
     }
 }
 
+static void blocks_are_moved(void **state)
+{
+    (void)state;
+    sh_value_id x;
+    sh_net net = begin(false, SHAPE(2, 18, 4, 6), &x);
+    for (int crd = 0; crd < 2; crd++)
+        assert_shape(&net, sh_net_depth_to_space(&net, x, 3, crd > 0), SHAPE(2, 2, 12, 18));
+    assert_shape(&net, sh_net_space_to_depth(&net, x, 2), SHAPE(2, 72, 2, 3));
+    assert_int_equal(sh_net_depth_to_space(&net, x, 4, false), SH_NO_VALUE);
+    assert_fails(sh_graph_status(net.graph), SH_INVALID,
+                 "depth_to_space: 18 channels do not make blocks of 4x4");
+    sh_graph_free(net.graph);
+    net = begin(false, SHAPE(2, 18, 4, 6), &x);
+    assert_int_equal(sh_net_space_to_depth(&net, x, 4), SH_NO_VALUE);
+    assert_fails(sh_graph_status(net.graph), SH_INVALID, "images of 4x6 do not make blocks of 4x4");
+    sh_graph_free(net.graph);
+}
+
 /* What becomes of mean and variance: roles given, in training or not. */
 static void statistics_move_as_told(void **state)
 {
@@ -211,6 +229,8 @@ static void a_failure_goes_through_all_layers(void **state)
         sh_net_convolve(&net, bad, x, x, &a),
         sh_net_convolve_transposed(&net, bad, x, x, &a, a.stride),
         sh_net_resize(&net, bad, &(sh_resize){.size = {1, 1}}),
+        sh_net_depth_to_space(&net, bad, 2, true),
+        sh_net_space_to_depth(&net, bad, 2),
         sh_net_pool(&net, SH_OP_max_pool, bad, &a, true),
         sh_net_global_max_pool(&net, bad),
         sh_net_batch_norm(&net, bad, &(sh_batch_norm){.mean = x}),
@@ -229,6 +249,7 @@ int main(void)
         cmocka_unit_test(lines_use_the_second_setting),
         cmocka_unit_test(transposed_convolutions_increase),
         cmocka_unit_test(images_are_resized),
+        cmocka_unit_test(blocks_are_moved),
         cmocka_unit_test(statistics_move_as_told),
         cmocka_unit_test(what_makes_no_sense_is_refused),
         cmocka_unit_test(a_failure_goes_through_all_layers),

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Activations: functions of each element by itself, and softmax along the dimension `axis`.
+ * Activations: functions of each element by itself, and softmax with its logarithm along the
+ * dimension `axis`.
  *
  * Where the result tells the gradient, it is found from the result, so that the input need not be
  * kept: relu, relu6, leaky_relu (its slope, the attribute `number`, is not negative), sigmoid,
- * tanh, softmax. The others' is found from the input. gelu is the exact form with erf, not the
- * approximation by tanh. At kinks the gradients are PyTorch's (1.13): that of the zero side for
- * relu, relu6 and hard_sigmoid, the slope for leaky_relu; hard_swish has the middle piece's at -3
- * and 3.
+ * tanh, softmax, log_softmax. The others' is found from the input. gelu is the exact form with erf,
+ * not the approximation by tanh. At kinks the gradients are PyTorch's (1.13): that of the zero side
+ * for relu, relu6 and hard_sigmoid, the slope for leaky_relu; hard_swish has the middle piece's at
+ * -3 and 3.
  */
 #include "graph/graph.h"
 
@@ -81,3 +82,4 @@ FROM_X(gelu, 40)
 FROM_X(hard_sigmoid, 4)
 FROM_X(hard_swish, 5)
 ACTIVATION(softmax, infer_softmax, infer_softmax_grad, b->node->out[0], 0, 20)
+ACTIVATION(log_softmax, infer_softmax, infer_softmax_grad, b->node->out[0], 0, 20)

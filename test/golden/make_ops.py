@@ -132,6 +132,8 @@ for height, width in (6, 3), (2, 7):
             lambda x: F.interpolate(x, (height, width), mode=mode, align_corners=corners),
             [torch.randn(1, 1, 3, 4)], shape=[1, 1, height, width], scale=[height / 3, width / 4],
             method=method, position=position)
+add("log_softmax", lambda x: F.log_softmax(x, 1), [torch.randn(2, 4, 3)], axis=1)
+add("log_softmax", lambda x: F.log_softmax(x, 0), [torch.tensor([1000.0, 999.0, -1000.0])], axis=0)
 
 file = pathlib.Path(__file__).with_name("ops.json")
 with file.open("w", encoding="utf-8") as out:

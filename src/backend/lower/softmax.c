@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Softmax of x [outer, K, inner] along K, shifted by the largest: no overflow. Rows whose elements
- * do not lie side by side are gathered first. */
+/* Softmax of x [outer, K, inner] along K and its logarithm, shifted by the largest: no overflow.
+ * Rows whose elements do not lie side by side are gathered first. */
 #include "backend/lower/lowering.h"
 
 typedef struct extent {
@@ -74,3 +74,43 @@ static void softmax_grad(const sh_call *call)
 }
 
 const sh_lowering sh_lower_softmax_grad = {.run = softmax_grad, .scratch_bytes = scratch_bytes};
+
+static void log_softmax(const sh_call *call)
+{
+    const extent e = measure(call->attributes, &call->in_type[0].shape);
+    for (size_t i = 0; i < e.outer * e.inner; i++) {
+        const size_t first = i / e.inner * e.K * e.inner + i % e.inner;
+        float *const to = (float *)call->out[0] + first;
+        float *const y = e.inner == 1 ? to : call->scratch;
+        const float *const x = gather(y, (const float *)call->in[0] + first, &e);
+        const float largest = call->kernels->largest(e.K, x);
+        float log_of_sum = call->kernels->exp_sum(e.K, largest, x, NULL);
+        call->kernels->map(SH_LOG, 1, &log_of_sum, &log_of_sum);
+        for (size_t k = 0; k < e.K; k++)
+            y[k] = x[k] - largest - log_of_sum;
+        scatter(to, y, &e);
+    }
+}
+
+const sh_lowering sh_lower_log_softmax = {.run = log_softmax, .scratch_bytes = scratch_bytes};
+
+static void log_softmax_grad(const sh_call *call)
+{
+    const extent e = measure(call->attributes, &call->in_type[0].shape);
+    float *const rows = call->scratch;
+    for (size_t i = 0; i < e.outer * e.inner; i++) {
+        const size_t first = i / e.inner * e.K * e.inner + i % e.inner;
+        float *const to = (float *)call->out[0] + first;
+        float *const dx = e.inner == 1 ? to : rows, *const exp_y = e.inner == 1 ? to : rows + e.K;
+        const float *const dy = gather(dx, (const float *)call->in[0] + first, &e);
+        const float *const y = gather(exp_y, (const float *)call->in[1] + first, &e);
+        const float sum = call->kernels->sum_above(e.K, 0, dy);
+        call->kernels->exp_sum(e.K, 0, y, exp_y);
+        for (size_t k = 0; k < e.K; k++)
+            dx[k] = dy[k] - exp_y[k] * sum;
+        scatter(to, dx, &e);
+    }
+}
+
+const sh_lowering sh_lower_log_softmax_grad = {.run = log_softmax_grad,
+                                               .scratch_bytes = scratch_bytes};
