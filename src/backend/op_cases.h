@@ -36,6 +36,7 @@
     .number = 1e-5f, .activation = SH_ACTIVATION_##activation_, .training = training_
 #define NORMED(channels) F32(channels), F32(channels), F32(channels), F32(channels)
 #define NORM_MASKS .positive = 1u << 2, .held = 3u << 1
+#define UNARY(name, a, b) .function = SH_UNARY_##name, .numbers = {a, b}
 #define PAIR(name) .function = SH_PAIR_##name
 #define REDUCE(name) .function = SH_REDUCE_##name
 #define KINKED .kinked = true
@@ -189,6 +190,26 @@ static const op_case op_cases[] = {
     {SH_OP_mean, {.axis = 1, .axes = 2}, .in = {F32(2, 3, 5, 4)}},
     {SH_OP_mean, {.axis = 0, .axes = 1}, .in = {F32(7, 3)}},
     {SH_OP_mean, {.axis = 0, .axes = 2}, .in = {F32(5, 37)}},
+    {SH_OP_unary, {UNARY(EXP, 0, 0)}, .in = {F32(3, 5, 7)}},
+    {SH_OP_unary, {UNARY(LOG, 0, 0)}, .in = {F32(3, 35)}, .positive = 1},
+    {SH_OP_unary, {UNARY(SQRT, 0, 0)}, .in = {F32(3, 35)}, .positive = 1},
+    {SH_OP_unary, {UNARY(RECIPROCAL, 0, 0)}, .in = {F32(3, 35)}, .positive = 1},
+    {SH_OP_unary, {UNARY(ABS, 0, 0)}, .in = {F32(3, 5, 7)}, KINKED},
+    {SH_OP_unary, {UNARY(SOFTPLUS, 0, 0)}, .in = {F32(2, 5, 3, 4)}},
+    {SH_OP_unary, {UNARY(ELU, 0.7f, 0)}, .in = {F32(3, 5, 7)}, KINKED},
+    {SH_OP_unary, {UNARY(MISH, 0, 0)}, .in = {F32(3, 5, 7)}},
+    {SH_OP_unary, {UNARY(ERF, 0, 0)}, .in = {F32(3, 5, 7)}},
+    {SH_OP_unary, {UNARY(POWER, 2, 0)}, .in = {F32(3, 5, 7)}},
+    {SH_OP_unary, {UNARY(POWER, 3, 0)}, .in = {F32(3, 5, 7)}},
+    {SH_OP_unary, {UNARY(POWER, -2, 0)}, .in = {F32(3, 35)}, .positive = 1},
+    {SH_OP_unary, {UNARY(POWER, 0.5f, 0)}, .in = {F32(3, 35)}, .positive = 1},
+    {SH_OP_unary, {UNARY(POWER, -0.5f, 0)}, .in = {F32(3, 35)}, .positive = 1},
+    {SH_OP_unary, {UNARY(POWER, 1.7f, 0)}, .in = {F32(3, 35)}, .positive = 1},
+    {SH_OP_unary, {UNARY(CLIP, -1, 2)}, .in = {F32(3, 5, 7)}, KINKED},
+    {SH_OP_unary, {UNARY(CLIP, -INFINITY, 0)}, .in = {F32(3, 5, 7)}, KINKED},
+    {SH_OP_unary, {UNARY(HARD_SIGMOID, 0.25f, 0.5f)}, .in = {F32(3, 5, 7)}, KINKED},
+    {SH_OP_unary, {UNARY(LINE, -3, 0.5f)}, .in = {F32(3, 5, 7)}},
+    {SH_OP_unary_grad, {UNARY(MISH, 0, 0)}, .in = {F32(4, 9), F32(4, 9)}},
     {SH_OP_broadcast, {PAIR(ADD)}, .in = {F32(2, 3, 4, 5), F32(3, 1, 1)}},
     {SH_OP_broadcast, {PAIR(ADD)}, .in = {F32(5), F32(3, 4, 1)}},
     {SH_OP_broadcast, {PAIR(SUBTRACT)}, .in = {F32(7, 1), F32(1, 300)}},

@@ -12,6 +12,14 @@ static sh_value_id add_node(sh_net *net, sh_op op, uint32_t function, sh_value_i
     return sh_graph_add(net->graph, op, &attributes, (sh_value_id[]){a, b}, NULL);
 }
 
+sh_value_id sh_layer_unary(sh_net *net, sh_unary function, sh_value_id x, const float *numbers)
+{
+    sh_attributes attributes = {.function = function};
+    for (int i = 0; i < 2 && numbers != NULL; i++)
+        attributes.numbers[i] = numbers[i];
+    return sh_net_apply(net, SH_OP_unary, &attributes, x);
+}
+
 sh_value_id sh_layer_pair(sh_net *net, sh_pair_function function, sh_value_id a, sh_value_id b)
 {
     const sh_shape *of_a = shape_of(net, a), *of_b = shape_of(net, b);

@@ -16,6 +16,9 @@
 
 #define SH_AXIS(i) (UINT32_C(1) << (i))
 
+/* y from x; `numbers` NULL: the function has none. */
+sh_value_id sh_layer_unary(sh_net *net, sh_unary function, sh_value_id x, const float *numbers);
+
 /* y from a and b; dimensions of 1, and those missing in front, are repeated. */
 sh_value_id sh_layer_pair(sh_net *net, sh_pair_function function, sh_value_id a, sh_value_id b);
 

@@ -65,6 +65,7 @@ typedef struct sh_attributes {
                                                        padding the last window reaches */
     float number; /* epsilon, slope, probability, smoothing, factor: the operator's one number */
     uint32_t function; /* which of those of graph/formulas.h */
+    float numbers[2];  /* unary: of the function, in the order of its name there */
     float scale[2];    /* resize: how much longer the axes become */
     sh_resize_position position;
     sh_resize_method method;

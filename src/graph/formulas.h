@@ -11,6 +11,24 @@
 #ifndef SHOAL_GRAPH_FORMULAS_H
 #define SHOAL_GRAPH_FORMULAS_H
 
+/* unary: y from x; with the settings `numbers` where names stand in brackets. */
+typedef enum sh_unary {
+    SH_UNARY_EXP,
+    SH_UNARY_LOG,
+    SH_UNARY_SQRT,
+    SH_UNARY_RECIPROCAL,
+    SH_UNARY_ABS,
+    SH_UNARY_SOFTPLUS, /* log(1 + e^x) */
+    SH_UNARY_ELU,      /* [alpha] x > 0 ? x : alpha (e^x - 1) */
+    SH_UNARY_MISH,     /* x tanh(softplus x) */
+    SH_UNARY_ERF,
+    SH_UNARY_POWER,        /* [p] x^p */
+    SH_UNARY_CLIP,         /* [low, high] */
+    SH_UNARY_HARD_SIGMOID, /* [alpha, beta] alpha x + beta within 0 and 1 */
+    SH_UNARY_LINE,         /* [alpha, beta] alpha x + beta */
+    SH_UNARY_COUNT
+} sh_unary;
+
 /* broadcast: y from a and b. Conditions are numbers: 0 is false, and true is 1 as a result. */
 typedef enum sh_pair_function {
     SH_PAIR_ADD,

@@ -31,6 +31,7 @@ typedef struct sh_kernels {
     sh_depthwise_weight *depthwise_weight;
     sh_activate *activate;
     sh_activate_grad *activate_grad;
+    sh_unary_map *unary;
     sh_map *map;
     sh_largest *largest;
     sh_exp_sum *exp_sum;

@@ -17,6 +17,7 @@
 
 #include <stddef.h>
 
+#include "graph/formulas.h"
 #include "graph/op.h"
 
 /* y = op(x) for an activation; `number` is the slope of leaky_relu. y may be x. */
@@ -26,6 +27,10 @@ typedef void sh_activate(sh_op op, float number, size_t count, const float *x, f
  */
 typedef void sh_activate_grad(sh_op op, float number, size_t count, const float *dy,
                               const float *kept, float *dx);
+
+/* y = f(x), or with dy not NULL the gradient dy f'(x). y may be x or dy. */
+typedef void sh_unary_map(sh_unary function, const float number[2], size_t count, const float *dy,
+                          const float *x, float *y);
 
 typedef enum sh_function { SH_EXP, SH_LOG, SH_TANH, SH_ERF } sh_function;
 

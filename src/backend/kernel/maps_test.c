@@ -130,12 +130,112 @@ static void activations_work_in_place(void **state)
             }
 }
 
+/* ---- functions by number --------------------------------------------------------------------- */
+
+typedef struct function {
+    sh_unary f;
+    float number[2];
+} function;
+
+static const function functions[] = {
+    {SH_UNARY_EXP, {0}},         {SH_UNARY_LOG, {0}},      {SH_UNARY_SQRT, {0}},
+    {SH_UNARY_RECIPROCAL, {0}},  {SH_UNARY_ABS, {0}},      {SH_UNARY_SOFTPLUS, {0}},
+    {SH_UNARY_ELU, {0.7f}},      {SH_UNARY_MISH, {0}},     {SH_UNARY_ERF, {0}},
+    {SH_UNARY_POWER, {0}},       {SH_UNARY_POWER, {1}},    {SH_UNARY_POWER, {7}},
+    {SH_UNARY_POWER, {-3}},      {SH_UNARY_POWER, {0.5f}}, {SH_UNARY_POWER, {-0.5f}},
+    {SH_UNARY_POWER, {2.75f}},   {SH_UNARY_CLIP, {-1, 2}}, {SH_UNARY_HARD_SIGMOID, {0.2f, 0.5f}},
+    {SH_UNARY_LINE, {-3, 0.5f}},
+};
+#define FUNCTIONS (sizeof functions / sizeof *functions)
+
+static double exact(const function *of, double x)
+{
+    const double alpha = (double)of->number[0], beta = (double)of->number[1];
+    switch (of->f) {
+    case SH_UNARY_EXP:
+        return exp(x);
+    case SH_UNARY_LOG:
+        return log(x);
+    case SH_UNARY_SQRT:
+        return sqrt(x);
+    case SH_UNARY_RECIPROCAL:
+        return 1 / x;
+    case SH_UNARY_ABS:
+        return fabs(x);
+    case SH_UNARY_SOFTPLUS:
+        return log1p(exp(x));
+    case SH_UNARY_ELU:
+        return x > 0 ? x : alpha * expm1(x);
+    case SH_UNARY_MISH:
+        return x * tanh(log1p(exp(x)));
+    case SH_UNARY_ERF:
+        return erf(x);
+    case SH_UNARY_POWER:
+        return pow(x, alpha);
+    case SH_UNARY_CLIP:
+        return fmin(fmax(x, alpha), beta);
+    case SH_UNARY_HARD_SIGMOID:
+        return fmin(fmax(alpha * x + beta, 0), 1);
+    default:
+        return alpha * x + beta;
+    }
+}
+
+static void functions_are_what_they_are_called(void **state)
+{
+    (void)state;
+    const sh_kernels *kernels;
+    assert_ok(sh_kernels_choose(&kernels, NULL));
+    for (size_t n = 0; n < FUNCTIONS; n++)
+        for (float x = -30; x <= 30; x += 0.0625f) {
+            float y;
+            const double is = exact(&functions[n], (double)x);
+            kernels->unary(functions[n].f, functions[n].number, 1, NULL, &x, &y);
+            if (isnan(is) || isinf(is) ? isfinite(y) && fabs(is) < 3e38
+                                       : !(fabs((double)y - is) <= 2e-5 * fmax(fabs(is), 0.05)))
+                fail_msg("function %d with %g of %g is %g, not %g", (int)functions[n].f,
+                         (double)functions[n].number[0], (double)x, (double)y, is);
+        }
+}
+
+/* Whatever the length and in place, and the same by every variant. */
+static void functions_work_in_place(void **state)
+{
+    (void)state;
+    const sh_kernels *plain;
+    assert_ok(sh_kernels_choose(&plain, "plain"));
+    some_numbers();
+    for (size_t i = 0; i < MOST; i++)
+        a[i] = fabsf(a[i]) + 0.25f;
+    for (const sh_kernels *const *all = sh_kernels_all(); *all != NULL; all++)
+        for (size_t n = 0; sh_variant_runs((*all)->variant) && n < FUNCTIONS; n++)
+            for (size_t count = 1; count < MOST; count++) {
+                const function *const of = &functions[n];
+                float y[MOST], dx[MOST], over[MOST], one;
+                memcpy(y, a, sizeof a);
+                memcpy(dx, b, sizeof b);
+                memcpy(over, a, sizeof a);
+                (*all)->unary(of->f, of->number, count, NULL, y, y);
+                (*all)->unary(of->f, of->number, count, dx, a, dx);
+                (*all)->unary(of->f, of->number, count, b, over, over);
+                for (size_t i = 0; i < MOST; i++) {
+                    plain->unary(of->f, of->number, 1, NULL, a + i, &one);
+                    assert_same(y[i], i < count ? one : a[i]);
+                    plain->unary(of->f, of->number, 1, b + i, a + i, &one);
+                    assert_same(dx[i], i < count ? one : b[i]);
+                    assert_same(over[i], i < count ? one : a[i]);
+                }
+            }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_follow_the_definition),
         cmocka_unit_test(a_row_with_a_nan_is_nan),
         cmocka_unit_test(activations_work_in_place),
+        cmocka_unit_test(functions_are_what_they_are_called),
+        cmocka_unit_test(functions_work_in_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
 #include "backend/kernel/depthwise_loops.h"
 #include "backend/kernel/kernels.h"
 #include "backend/kernel/maps_loops.h"
+#include "backend/kernel/maps_unary.h"
 #include "backend/kernel/product_loops.h"
 #include "backend/kernel/transpose_loops.h"
 
@@ -43,6 +44,7 @@ const sh_kernels NAMED(sh_kernels_, VARIANT) = {
     .depthwise_weight = depthwise_weight,
     .activate = activate,
     .activate_grad = activate_grad,
+    .unary = unary,
     .map = map,
     .largest = largest,
     .exp_sum = exp_sum,
