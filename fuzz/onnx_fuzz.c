@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arbitrary bytes as an ONNX file, with a file of values beside it: opened, and all of it read. */
+/* Arbitrary bytes as an ONNX file, with a file of values beside it: opened, all of it read,
+ * and its skeleton made. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* memfd_create */
 #endif
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include "onnx/onnx_file.h"
+#include "onnx/skeleton.h"
 
 #define VALUES "outside.onnx.data" /* as in test/onnx */
 #define VALUES_BYTES 652
@@ -86,6 +88,22 @@ static void check_node(const Sh__Onnx__GraphProto *graph, const Sh__Onnx__NodePr
     }
 }
 
+/* A skeleton opens, and is its own skeleton. */
+static void check_skeleton(const sh_onnx *model)
+{
+    sh_skeleton skeleton, again;
+    sh_onnx *opened;
+    if (sh_skeleton_make(&skeleton, model) != SH_OK)
+        return;
+    if (sh_onnx_open_bytes(&opened, "skeleton", skeleton.bytes, skeleton.count) != SH_OK ||
+        !sh_onnx_is_skeleton(opened) || sh_skeleton_make(&again, opened) != SH_OK ||
+        strcmp(skeleton.digest, again.digest) != 0)
+        abort();
+    sh_skeleton_release(&again);
+    sh_onnx_close(opened);
+    sh_skeleton_release(&skeleton);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static int fd = -1;
@@ -109,6 +127,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             if (graph->node[i]->attribute[k]->type == SH_ONNX_ATTRIBUTE_TENSOR)
                 read_tensor(model, graph->node[i]->attribute[k]->t, most);
     }
+    check_skeleton(model);
     sh_onnx_close(model);
     return 0;
 }

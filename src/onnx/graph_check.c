@@ -171,8 +171,9 @@ static sh_status check_node(Sh__Onnx__NodeProto *node)
     if (node->n_attribute > ATTRIBUTES_MOST)
         return sh_fail(SH_LIMIT, "it has %zu attributes, more than %u", node->n_attribute,
                        ATTRIBUTES_MOST);
+    const Sh__Onnx__NodeProto none = SH__ONNX__NODE_PROTO__INIT;
     if (strcmp(node->domain, "ai.onnx") == 0)
-        node->domain[0] = '\0';
+        node->domain = none.domain; /* the empty one that is not written */
     for (size_t i = 0; i < node->n_attribute; i++) {
         SH_TRY(check_attribute(node->attribute[i]));
         for (size_t k = 0; k < i; k++)

@@ -30,6 +30,11 @@ typedef struct tensor_place {
     const char *file; /* NULL: the model's own */
 } tensor_place;
 
+typedef struct named_tensor {
+    const char *name;
+    size_t index; /* in the graph's list */
+} named_tensor;
+
 struct sh_onnx {
     char *path;
     sh_blob blob;
@@ -40,19 +45,13 @@ struct sh_onnx {
     bool is_skeleton;
     tensor_place *places;
     size_t place_count;
-    const Sh__Onnx__TensorProto **by_name; /* the initialisers, sorted */
+    named_tensor *by_name; /* the initialisers, sorted */
+    uint8_t *owned;        /* the bytes of the model, where they belong to it */
 };
 
 static int compare_tensors(const void *a, const void *b)
 {
-    const Sh__Onnx__TensorProto *const *x = a, *const *y = b;
-    return strcmp((*x)->name, (*y)->name);
-}
-
-static int compare_tensor(const void *name, const void *tensor)
-{
-    const Sh__Onnx__TensorProto *const *y = tensor;
-    return strcmp(name, (*y)->name);
+    return strcmp(((const named_tensor *)a)->name, ((const named_tensor *)b)->name);
 }
 
 /* The path or label, and what is in a folder's place before the last slash. */
@@ -217,7 +216,7 @@ static sh_status sort_initializers(sh_onnx *model)
     if (model->by_name == NULL)
         return sh_fail_memory(graph->n_initializer * sizeof *model->by_name, "names of tensors");
     for (size_t i = 0; i < graph->n_initializer; i++)
-        model->by_name[i] = graph->initializer[i];
+        model->by_name[i] = (named_tensor){graph->initializer[i]->name, i};
     qsort(model->by_name, graph->n_initializer, sizeof *model->by_name, compare_tensors);
     return SH_OK;
 }
@@ -226,8 +225,11 @@ static sh_status check_opset(sh_onnx *model)
 {
     bool is_given = false;
     for (size_t i = 0; i < model->proto->n_opset_import; i++) {
-        const Sh__Onnx__OperatorSetIdProto *set = model->proto->opset_import[i];
-        if (set->domain[0] != '\0' && strcmp(set->domain, "ai.onnx") != 0)
+        const Sh__Onnx__OperatorSetIdProto none = SH__ONNX__OPERATOR_SET_ID_PROTO__INIT;
+        Sh__Onnx__OperatorSetIdProto *set = model->proto->opset_import[i];
+        if (strcmp(set->domain, "ai.onnx") == 0)
+            set->domain = none.domain;
+        if (set->domain[0] != '\0')
             continue;
         if (is_given && set->version != model->opset)
             return sh_fail(SH_FORMAT, "it names two operator sets, %" PRId64 " and %" PRId64,
@@ -335,6 +337,18 @@ sh_status sh_onnx_open_bytes(sh_onnx **model, const char *label, const void *byt
     return open_model(model, fresh);
 }
 
+sh_status sh_onnx_open_owned(sh_onnx **model, const char *label, uint8_t *bytes, size_t count)
+{
+    sh_onnx *fresh = model_new(label);
+    if (fresh == NULL) {
+        free(bytes);
+        return sh_fail_memory(sizeof *fresh, "a model");
+    }
+    fresh->owned = bytes;
+    fresh->blob = sh_blob_of(bytes, count);
+    return open_model(model, fresh);
+}
+
 void sh_onnx_close(sh_onnx *model)
 {
     if (model == NULL)
@@ -343,6 +357,7 @@ void sh_onnx_close(sh_onnx *model)
     if (model->folder >= 0)
         close(model->folder);
     sh_arena_release(&model->arena);
+    free(model->owned);
     free(model->path);
     free(model);
 }
@@ -372,12 +387,18 @@ bool sh_onnx_is_skeleton(const sh_onnx *model)
     return model->is_skeleton;
 }
 
+size_t sh_onnx_initializer_index(const sh_onnx *model, const char *name)
+{
+    const named_tensor key = {.name = name};
+    const named_tensor *found = bsearch(&key, model->by_name, model->proto->graph->n_initializer,
+                                        sizeof *model->by_name, compare_tensors);
+    return found == NULL ? SIZE_MAX : found->index;
+}
+
 const Sh__Onnx__TensorProto *sh_onnx_initializer(const sh_onnx *model, const char *name)
 {
-    const Sh__Onnx__TensorProto *const *found =
-        bsearch(name, model->by_name, model->proto->graph->n_initializer, sizeof *model->by_name,
-                compare_tensor);
-    return found == NULL ? NULL : *found;
+    const size_t index = sh_onnx_initializer_index(model, name);
+    return index == SIZE_MAX ? NULL : model->proto->graph->initializer[index];
 }
 
 sh_status sh_onnx_tensor_of(sh_onnx_tensor *tensor, const sh_onnx *model,

@@ -53,6 +53,11 @@ sh_status sh_onnx_open(sh_onnx **model, const char *path) SHOAL_CHECKED;
 sh_status sh_onnx_open_bytes(sh_onnx **model, const char *label, const void *bytes,
                              size_t count) SHOAL_CHECKED;
 
+/* As sh_onnx_open_bytes, but the bytes come from malloc and belong to the model from here on: they
+ * are freed with it, and on failure. */
+sh_status sh_onnx_open_owned(sh_onnx **model, const char *label, uint8_t *bytes,
+                             size_t count) SHOAL_CHECKED;
+
 /* NULL is fine. */
 void sh_onnx_close(sh_onnx *model);
 
@@ -76,8 +81,9 @@ const Sh__Onnx__ModelProto *sh_onnx_model(const sh_onnx *model);
 /* Whether it is a skeleton: a model without the values of what is trained. */
 bool sh_onnx_is_skeleton(const sh_onnx *model);
 
-/* The initialiser of that name, or NULL. */
+/* The initialiser of that name, or NULL; its index in the graph's list, or SIZE_MAX. */
 const Sh__Onnx__TensorProto *sh_onnx_initializer(const sh_onnx *model, const char *name);
+size_t sh_onnx_initializer_index(const sh_onnx *model, const char *name);
 
 /*
  * What a tensor of the graph or of an attribute is. SH_UNSUPPORTED: a type of elements that cannot

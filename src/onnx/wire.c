@@ -256,6 +256,9 @@ static sh_status copy_field(file_walk *walk, const file_item *item,
     if (item->kind != kind_of(field->type) && !is_packed)
         return sh_fail(SH_FORMAT, "the %s at byte %" PRIu64 " is of another kind", field->name,
                        item->at);
+    if (field->type == PROTOBUF_C_TYPE_STRING && field->label != PROTOBUF_C_LABEL_REPEATED &&
+        item->value == 0)
+        return SH_OK; /* an empty text is as good as none, which is the one way here */
     SH_TRY(put_key(walk, item->number, item->kind, item->value));
     if (item->kind == KIND_VARINT)
         return SH_OK;
