@@ -192,7 +192,7 @@ static sh_status take_option(const sh_option *options, void *values, int argc, c
 sh_status sh_arguments_parse(sh_arguments *arguments, const sh_option *options, void *values,
                              int argc, char *const *argv)
 {
-    *arguments = (sh_arguments){.help = false};
+    *arguments = (sh_arguments){.positionals = arguments->positionals};
     for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
         arguments->help |= strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0;
     if (arguments->help)
@@ -205,8 +205,6 @@ sh_status sh_arguments_parse(sh_arguments *arguments, const sh_option *options, 
         } else if (!options_end && text[0] == '-' && text[1] != '\0') {
             SH_TRY(take_option(options, values, argc, argv, &i));
         } else {
-            if (arguments->positional_count == SH_POSITIONALS_MAX)
-                return sh_fail(SH_INVALID, "unexpected argument '" SHOWN "'", text);
             arguments->positionals[arguments->positional_count++] = text;
         }
     }

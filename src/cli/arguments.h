@@ -26,17 +26,18 @@
 #include "shoal/options.h"
 #include "shoal/status.h"
 
-#define SH_POSITIONALS_MAX 64
+#define SH_POSITIONALS_MAX (1 << 20) /* of a command that takes any number */
 
 typedef struct sh_arguments {
     bool help; /* --help or -h was there; nothing else was looked at */
     size_t positional_count;
-    const char *positionals[SH_POSITIONALS_MAX]; /* borrowed from argv */
+    const char **positionals; /* room for argc of them, the caller's; texts borrowed from argv */
 } sh_arguments;
 
 /*
- * Parses `argc` arguments (the program's and the command's names are not among them). On failure
- * the message names the option and what it may be, and some of `values` may have been stored.
+ * Parses `argc` arguments into `arguments`, of which `positionals` is set (the program's and the
+ * command's names are not among them). On failure the message names the option and what it may be,
+ * and some of `values` may have been stored.
  */
 sh_status sh_arguments_parse(sh_arguments *arguments, const sh_option *options, void *values,
                              int argc, char *const *argv) SHOAL_CHECKED;

@@ -104,9 +104,9 @@ int sh_command_run(const sh_command *command, int argc, char *const *argv)
     sh_option *options = sh_command_options(command);
     void *values = values_new(command);
     const char *name = command->name, *usage = command->usage;
-    sh_arguments arguments;
+    sh_arguments arguments = {.positionals = calloc((size_t)argc + 1, sizeof(char *))};
     int code;
-    if (options == NULL || values == NULL) {
+    if (options == NULL || values == NULL || arguments.positionals == NULL) {
         code = sh_console_fail("not enough memory");
     } else if (sh_arguments_parse(&arguments, options, values, argc, argv) != SH_OK) {
         code = sh_console_misuse(name, "%s", sh_message());
@@ -124,6 +124,7 @@ int sh_command_run(const sh_command *command, int argc, char *const *argv)
     } else {
         code = command->run(&arguments, values);
     }
+    free(arguments.positionals);
     free(values);
     free(options);
     return code;
