@@ -344,6 +344,15 @@ def trained():
               "description": {"classes": ["daisy", "rose"]}}
     table = {**photos, "format": "table", "element": "float", "mean": [], "deviation": [], "target": "regression", "outputs": 1,
              "description": {"targets": [{"name": "price", "mean": 3.5, "deviation": 2.0}]}}
+    figures = {"mean": 1.0, "deviation": 2.0}
+    inputs = {"rows": ("table", 1, 1, 3, [{"name": "1", "column": 1, "kind": "number", "median": 1.0, "missing": False, **figures},
+                                          {"name": "2", "column": 2, "kind": "category", "categories": ["red", "blue"]}]),
+              "array": ("npy", 1, 1, 2, {"kind": "array", "shape": [2], "mean": [0.5, 1.5], "deviation": [1.0, 2.0]}),
+              "audio": ("audio", 1, 98, 40, {"kind": "audio", "rate": 8000, "mels": 40, "frames": 98}),
+              "series": ("series", 1, 1, 4, {"kind": "series", "window": 4, "stride": 2, "columns": [{"name": "x", **figures}]})}
+    for name, (kind, channels, height, width, how) in inputs.items():
+        yield name, json.dumps({**table, "format": kind, "channels": channels, "height": height, "width": width,
+                                "description": {"inputs": how}}).encode()
     yield "photos", json.dumps(photos).encode()
     yield "table", json.dumps(table).encode()
 

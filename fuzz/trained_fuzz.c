@@ -1,12 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Feeds arbitrary text as what a checkpoint says of the training's data. What is taken is in the
- * bounds that readers rely on.
+ * bounds that readers rely on, and a reader of new files that is made of it reads rows.
  */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "data/file_samples.h"
 #include "data/trained.h"
+
+#define SAMPLE_MOST (1u << 20) /* bytes of a sample that is read */
+
+/* Rows of a stream where it is a table's, and a file that is not there. */
+static void read_files(const sh_trained *trained)
+{
+    static const char rows[] = "1,red,3\n?,,-4\nx\n1,blue,2\n";
+    static const char *const nowhere = "/nowhere/x.npy";
+    static const sh_read_options options;
+    sh_file_samples *files;
+    uint32_t filled;
+    int ends[2];
+    if (sh_dataset_bytes(&trained->info) > SAMPLE_MOST || pipe(ends) != 0)
+        return;
+    if (write(ends[1], rows, sizeof rows - 1) != sizeof rows - 1)
+        abort();
+    close(ends[1]);
+    if (sh_file_samples_new(&files, trained, &options, 4) == SH_OK) {
+        if (sh_file_samples_begin_stream(files, ends[0]) != SH_OK)
+            sh_file_samples_begin(files, &nowhere, 1);
+        while (sh_file_samples_fill(files, 4, &filled) == SH_OK && filled > 0)
+            continue;
+        sh_file_samples_free(files);
+    }
+    close(ends[0]);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -31,6 +59,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             abort();
         if (sh_trained_check(trained, info, NULL) != SH_OK)
             abort();
+        read_files(trained);
         sh_trained_free(trained);
     }
     free(text);

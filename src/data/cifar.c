@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "data/file_reader.h"
 #include "data/stored.h"
 
 #define SIDE 32
@@ -183,6 +184,7 @@ const sh_format sh_cifar10_format = {
     .variant = &cifar10,
     .recognises = cifar_recognises,
     .open = sh_stored_dataset,
+    .file_reader = sh_photo_reader,
     .fill = cifar_fill,
 };
 
@@ -194,5 +196,6 @@ const sh_format sh_cifar100_format = {
     .variant = &cifar100,
     .recognises = cifar_recognises,
     .open = sh_stored_dataset,
+    .file_reader = sh_photo_reader,
     .fill = cifar_fill,
 };

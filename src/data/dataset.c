@@ -38,6 +38,14 @@ sh_status sh_data_list(size_t index, sh_data_info *info)
     return sh_fail(SH_NOT_FOUND, "there are no more formats of data");
 }
 
+const sh_format *sh_format_find(const char *name)
+{
+    for (size_t i = 0; i < FORMATS; i++)
+        if (strcmp(formats[i]->name, name) == 0)
+            return formats[i];
+    return NULL;
+}
+
 static sh_status fail_unknown(const char *spec)
 {
     char known[LIST_BYTES] = "";

@@ -26,8 +26,10 @@
 
 /* A format of data: static storage. */
 typedef struct sh_format sh_format;
+struct sh_file_reader;
 struct sh_source;
 struct sh_stored;
+struct sh_trained;
 struct sh_format {
     const char *name;    /* required: what stands before the colon of a spec */
     const char *usage;   /* how a spec is written, for messages; NULL: not among what is proposed */
@@ -53,6 +55,10 @@ struct sh_format {
      * which is a path and not empty (source.h). `*source` is owned by the caller. */
     sh_status (*look)(struct sh_source **source, const sh_format *format, const char *argument,
                       const sh_read_options *options);
+
+    /* Reads new files for a trained model (file_reader.h); NULL: there are no single files. */
+    sh_status (*file_reader)(struct sh_file_reader **reader, const struct sh_trained *trained,
+                             const sh_read_options *options);
 
     bool as_trained; /* `look` heeds options->trained; it may leave the training split empty */
 
@@ -91,6 +97,9 @@ struct sh_dataset {
     const sh_contents *contents; /* borrowed from the set itself; NULL: samples are on no disk */
     const char *about;           /* as sh_dataset_description; borrowed likewise, or NULL */
 };
+
+/* The format of this name (sh_dataset_info has it); NULL: there is none. */
+const sh_format *sh_format_find(const char *name);
 
 /* The place of a split in a message: "training" or "validation". */
 const char *sh_split_name(sh_split split);

@@ -30,6 +30,7 @@
 
 #include "base/random.h"
 #include "data/dataset_impl.h"
+#include "data/file_reader.h"
 
 /* How much hands differ. Larger is harder to learn. Lengths are in heights of a digit. */
 #define TREMOR 0.04f       /* furthest a control point strays, each way */
@@ -413,4 +414,5 @@ const sh_format sh_digits_format = {
     .name = "digits",
     .usage = "digits",
     .summary = "drawn by the program; digits:TRAIN/VALIDATION for other numbers of samples",
+    .file_reader = sh_photo_reader,
     .open = digits_open};

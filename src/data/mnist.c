@@ -13,6 +13,7 @@
 #include <stdio.h>
 
 #include "data/extent.h"
+#include "data/file_reader.h"
 #include "data/stored.h"
 
 /* Normalisation as in PyTorch's MNIST example: the mean and deviation of MNIST's training images.
@@ -190,5 +191,6 @@ const sh_format sh_mnist_format = {
     .gzip = true,
     .recognises = mnist_recognises,
     .open = sh_stored_dataset,
+    .file_reader = sh_photo_reader,
     .fill = mnist_fill,
 };

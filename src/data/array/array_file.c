@@ -47,6 +47,23 @@ static sh_status open_member(sh_array *array, const char *file, const char *arch
     return read_header(array, at, member.bytes);
 }
 
+/* Opens the file at array->path, which `length` says the length of, as snprintf does. */
+static sh_status open_path(sh_array *array, int length)
+{
+    struct stat about;
+    if (length < 0 || length >= PATH_MAX)
+        return sh_fail(SH_LIMIT, "its path is too long");
+    array->fd = open(array->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (array->fd < 0 || fstat(array->fd, &about) != 0)
+        return sh_fail_errno(errno, "cannot open it");
+    if (!S_ISREG(about.st_mode))
+        return sh_fail(SH_FORMAT, "is not a file");
+    array->file_bytes = (uint64_t)about.st_size;
+    array->changed_s = about.st_mtim.tv_sec;
+    array->changed_ns = about.st_mtim.tv_nsec;
+    return SH_OK;
+}
+
 static sh_status open_file(sh_array *array, const char *place, const char *name)
 {
     char file[64];
@@ -59,21 +76,28 @@ static sh_status open_file(sh_array *array, const char *place, const char *name)
     array->path = malloc(PATH_MAX);
     if (array->path == NULL)
         return sh_fail_memory(PATH_MAX, "a path");
-    const int length =
-        snprintf(array->path, PATH_MAX, "%s%s%s", place, folder ? "/" : "", folder ? file : "");
-    if (length < 0 || length >= PATH_MAX)
-        return sh_fail(SH_LIMIT, "its path is too long");
-    array->fd = open(array->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (array->fd < 0 || fstat(array->fd, &about) != 0)
-        return sh_fail_errno(errno, "cannot open it");
-    if (!S_ISREG(about.st_mode))
-        return sh_fail(SH_FORMAT, "is not a file");
-    array->file_bytes = (uint64_t)about.st_size;
-    array->changed_s = about.st_mtim.tv_sec;
-    array->changed_ns = about.st_mtim.tv_nsec;
+    SH_TRY(open_path(array, snprintf(array->path, PATH_MAX, "%s%s%s", place, folder ? "/" : "",
+                                     folder ? file : "")));
     if (!folder)
         return open_member(array, file, last == NULL ? place : last + 1);
     return read_header(array, 0, array->file_bytes);
+}
+
+sh_status sh_array_open_file(sh_array *array, const char *path)
+{
+    sh_array fresh = {.fd = -1, .path = malloc(PATH_MAX)};
+    if (fresh.path == NULL)
+        return sh_fail_memory(PATH_MAX, "a path");
+    snprintf(fresh.name, sizeof fresh.name, "%.*s", SH_ARRAY_NAME - 1, path);
+    sh_status status = open_path(&fresh, snprintf(fresh.path, PATH_MAX, "%s", path));
+    if (status == SH_OK)
+        status = read_header(&fresh, 0, fresh.file_bytes);
+    if (status != SH_OK) {
+        sh_array_close(&fresh);
+        return sh_fail_in(status, "%s", path);
+    }
+    *array = fresh;
+    return SH_OK;
 }
 
 sh_status sh_array_open(sh_array *array, const char *place, const char *name)

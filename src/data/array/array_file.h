@@ -35,6 +35,9 @@ typedef struct sh_array {
  */
 sh_status sh_array_open(sh_array *array, const char *place, const char *name) SHOAL_CHECKED;
 
+/* Opens the array in a file NAME.npy; its name in messages is the path. Fails likewise. */
+sh_status sh_array_open_file(sh_array *array, const char *path) SHOAL_CHECKED;
+
 /* Reads `count` numbers from number `first` on; all must be in the array. */
 sh_status sh_array_read(const sh_array *array, uint64_t first, double *numbers,
                         size_t count) SHOAL_CHECKED;

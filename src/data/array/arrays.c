@@ -30,8 +30,10 @@
 
 #include "base/utf8.h"
 #include "data/array/array_file.h"
+#include "data/array/array_sample.h"
 #include "data/array/array_targets.h"
 #include "data/contents.h"
+#include "data/file_reader.h"
 #include "data/packed.h"
 #include "data/split.h"
 
@@ -391,75 +393,16 @@ done:
 
 /* --- a sample --- */
 
-/* Where the numbers of a file go in a sample, one after the other. */
-typedef struct cursor {
-    size_t o, f, i;
-} cursor;
-
-static size_t next_place(cursor *c, const arrays_source *s)
-{
-    const size_t place = (c->f * s->outer + c->o) * s->inner + c->i;
-    if (++c->i == s->inner) {
-        c->i = 0;
-        if (++c->f == s->figures) {
-            c->f = 0;
-            c->o++;
-        }
-    }
-    return place;
-}
-
-static sh_status read_floats(const arrays_source *s, const sh_array *x, uint32_t row, float *sample)
-{
-    const size_t elements = elements_of(s);
-    double numbers[BLOCK];
-    cursor c = {0};
-    for (size_t done = 0; done < elements;) {
-        const size_t left = elements - done, here = left < BLOCK ? left : BLOCK;
-        SH_TRY(sh_array_read(x, row * (uint64_t)elements + done, numbers, here));
-        for (size_t i = 0; i < here; i++) {
-            const size_t f = c.f;
-            const float value = (float)((numbers[i] - s->mean[f]) / s->deviation[f]);
-            if (!isfinite(value))
-                return sh_fail(SH_CORRUPT, "%s: number %zu of sample %u is %s", x->name, done + i,
-                               row,
-                               isnan(numbers[i])      ? "NaN"
-                               : isfinite(numbers[i]) ? "too far from all others"
-                                                      : "infinite");
-            sample[next_place(&c, s)] = value;
-        }
-        done += here;
-    }
-    return SH_OK;
-}
-
-static sh_status read_bytes(const arrays_source *s, const sh_array *x, uint32_t row,
-                            uint8_t *sample)
-{
-    const size_t elements = elements_of(s);
-    const uint64_t first = row * (uint64_t)elements;
-    if (s->outer == 1)
-        return sh_array_read_bytes(x, first, sample, elements);
-    uint8_t bytes[BLOCK];
-    cursor c = {0};
-    for (size_t done = 0; done < elements;) {
-        const size_t left = elements - done, here = left < BLOCK ? left : BLOCK;
-        SH_TRY(sh_array_read_bytes(x, first + done, bytes, here));
-        for (size_t i = 0; i < here; i++)
-            sample[next_place(&c, s)] = bytes[i];
-        done += here;
-    }
-    return SH_OK;
-}
-
 static sh_status arrays_read(const sh_source *source, sh_split split, uint32_t index, void *sample,
                              void *target)
 {
     const arrays_source *s = (const arrays_source *)source;
     sh_split array;
     const uint32_t row = place_of(s, split, index, &array);
-    SH_TRY(source->info.element == SH_ELEMENT_BYTE ? read_bytes(s, &s->x[array], row, sample)
-                                                   : read_floats(s, &s->x[array], row, sample));
+    const sh_array_form form = {s->outer, s->figures, s->inner, s->mean, s->deviation};
+    SH_TRY(source->info.element == SH_ELEMENT_BYTE
+               ? sh_array_sample_bytes(&form, &s->x[array], row, sample)
+               : sh_array_sample_floats(&form, &s->x[array], row, sample));
     return sh_array_targets_read(&s->targets, &s->y[array], row, target);
 }
 
@@ -635,5 +578,6 @@ const sh_format sh_npy_format = {
     .files = "x.npy or x_train.npy",
     .recognises = arrays_recognises,
     .open = sh_packed_dataset,
+    .file_reader = sh_array_reader,
     .look = arrays_look,
 };

@@ -66,7 +66,7 @@ static sh_status begin(sh_photo_sink *sink, const sh_photo_head *head)
 {
     fitting *f = (fitting *)sink;
     if (head->channels > f->form->channels)
-        return sh_fail(SH_CORRUPT, "is in colour, though it was grey when it was looked at");
+        return sh_fail(SH_CORRUPT, "is in colour, but the samples are grey; make it grey");
     f->height = head->height;
     return sh_fit_new(&f->fit, f->form->fit, f->form->side,
                       f->form->no_exif ? 1 : head->orientation, head->width, head->height,

@@ -57,7 +57,7 @@ static void grey_fits_into_colour_alone(void **state)
     for (size_t c = 0; c < 3; c++)
         assert_memory_equal(sample + c * PIXELS, grey->pixels, PIXELS);
     assert_fails(sh_photo_decode(sample, &one, colour->file, colour->bytes), SH_CORRUPT,
-                 "is in colour, though it was grey");
+                 "is in colour, but the samples are grey");
 }
 
 static void orientation_is_left_where_that_is_asked_for(void **state)

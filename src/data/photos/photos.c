@@ -8,8 +8,6 @@
  * options.
  */
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,14 +17,14 @@
 
 #include "base/utf8.h"
 #include "data/extent.h"
+#include "data/file_reader.h"
 #include "data/packed.h"
-#include "data/photos/photo.h"
 #include "data/photos/photo_list.h"
+#include "data/photos/photo_load.h"
 #include "data/trained.h"
 
-#define FILE_MOST (256u << 20) /* bytes of a photo's file */
-#define HEAD_FIRST 4096        /* bytes of it that are read for its head at first */
-#define LOOKED_MOST 512        /* entries of a folder that are looked at to recognise it */
+#define HEAD_FIRST 4096 /* bytes of it that are read for its head at first */
+#define LOOKED_MOST 512 /* entries of a folder that are looked at to recognise it */
 
 typedef struct photos {
     sh_source base;
@@ -50,49 +48,19 @@ static const sh_photo_file *file_of(const photos *p, sh_split split, uint32_t in
 
 /* --- reading --- */
 
-static sh_status open_photo(int *fd, const photos *p, const char *name)
+static sh_status path_of(char path[SH_PHOTO_PATH], const photos *p, const char *name)
 {
-    char path[SH_PHOTO_PATH];
-    const int length = snprintf(path, sizeof path, "%s/%s", p->folder, name);
-    if (length < 0 || (size_t)length >= sizeof path)
-        return sh_fail(SH_CORRUPT, "its path is too long");
-    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    return *fd >= 0 ? SH_OK : sh_fail(SH_CORRUPT, "cannot be opened: %s", strerror(errno));
-}
-
-/* The bytes of an open file; `*bytes` is owned. */
-static sh_status read_file(uint8_t **bytes, size_t *count, int fd)
-{
-    struct stat about;
-    if (fstat(fd, &about) != 0 || !S_ISREG(about.st_mode))
-        return sh_fail(SH_CORRUPT, "is no regular file");
-    if (about.st_size > (off_t)FILE_MOST)
-        return sh_fail(SH_CORRUPT, "is too large: %" PRIu64 " MB; photos have at most %u",
-                       (uint64_t)about.st_size >> 20, FILE_MOST >> 20);
-    const size_t size = (size_t)about.st_size;
-    uint8_t *fresh = malloc(size + 1);
-    if (fresh == NULL)
-        return sh_fail_memory(size, "the file of a photo");
-    const sh_status status = sh_extent_read(count, fd, 0, fresh, size);
-    if (status == SH_OK)
-        *bytes = fresh;
-    else
-        free(fresh);
-    return status;
+    const int length = snprintf(path, SH_PHOTO_PATH, "%s/%s", p->folder, name);
+    return length >= 0 && (size_t)length < SH_PHOTO_PATH
+               ? SH_OK
+               : sh_fail(SH_CORRUPT, "its path is too long");
 }
 
 static sh_status read_photo(uint8_t *sample, const photos *p, const char *name)
 {
-    int fd;
-    uint8_t *bytes = NULL;
-    size_t count = 0;
-    SH_TRY(open_photo(&fd, p, name));
-    sh_status status = read_file(&bytes, &count, fd);
-    close(fd);
-    if (status == SH_OK)
-        status = sh_photo_decode(sample, &p->form, bytes, count);
-    free(bytes);
-    return status;
+    char path[SH_PHOTO_PATH];
+    SH_TRY(path_of(path, p, name));
+    return sh_photo_load(sample, &p->form, path);
 }
 
 static sh_status photos_read(const sh_source *source, sh_split split, uint32_t index, void *sample,
@@ -186,8 +154,9 @@ static sh_status is_grey(bool *grey, const photos *p, const char *name, uint8_t 
 {
     int fd;
     size_t got = 0;
+    char path[SH_PHOTO_PATH];
     *grey = true;
-    if (open_photo(&fd, p, name) != SH_OK)
+    if (path_of(path, p, name) != SH_OK || sh_photo_open(&fd, path) != SH_OK)
         return SH_OK;
     sh_status status = sh_extent_read(&got, fd, 0, room, HEAD_FIRST);
     *grey = status == SH_OK && sh_photo_is_grey(room, got);
@@ -369,5 +338,6 @@ const sh_format sh_photos_format = {
     .recognises = photos_recognises,
     .open = sh_packed_dataset,
     .as_trained = true,
+    .file_reader = sh_photo_reader,
     .look = photos_look,
 };

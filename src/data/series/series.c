@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "data/contents.h"
+#include "data/file_reader.h"
 #include "data/packed.h"
 #include "data/series/series_files.h"
 #include "data/series/series_rows.h"
@@ -597,5 +598,6 @@ const sh_format sh_series_format = {
     .usage = "series:PATH",
     .summary = "sensor readings in windows: a CSV file, or a folder of them",
     .open = sh_packed_dataset,
+    .file_reader = sh_series_reader,
     .look = series_look,
 };

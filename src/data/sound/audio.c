@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/utf8.h"
+#include "data/file_reader.h"
 #include "data/packed.h"
 #include "data/sound/recording.h"
 #include "data/sound/resampler.h"
@@ -306,5 +307,6 @@ const sh_format sh_audio_format = {
     .files = "recordings (.wav, .flac, .aiff, .ogg) in a folder for each class",
     .recognises = audio_recognises,
     .open = sh_packed_dataset,
+    .file_reader = sh_sound_reader,
     .look = audio_look,
 };

@@ -62,6 +62,7 @@ struct sh_csv {
     bool parsing; /* the parser holds memory */
     char *path;   /* owned */
     int fd;
+    bool streams; /* `fd` is the caller's, and is read as it comes */
     char separator;
     uint32_t skip_lines;
 
@@ -84,6 +85,8 @@ struct sh_csv {
     size_t count;
     size_t field_bytes; /* given to the parser since the last field */
     bool ended;         /* the row is complete */
+    bool uneven;        /* and has another number of fields than the first */
+    bool held;          /* the row behind that was read too, and is the next */
     sh_status failure;  /* of a call back */
 
     sh_csv_row row;
@@ -95,9 +98,40 @@ struct sh_csv {
 
 /* --- the file --- */
 
+/* What has come, behind the `*got` bytes of the buffer; nothing at the end. */
+static sh_status receive(sh_csv *csv, size_t *got)
+{
+    ssize_t more;
+    do
+        more = read(csv->fd, csv->buffer + *got, BUFFER_BYTES - *got);
+    while (more < 0 && errno == EINTR);
+    if (more < 0)
+        return sh_fail_errno(errno, "%s: cannot be read", csv->path);
+    *got += (size_t)more;
+    return SH_OK;
+}
+
+/* The buffer's next content. Of a stream the first is a whole line at least, as far as it fits. */
+static sh_status fill_from_stream(sh_csv *csv)
+{
+    const bool first = csv->offset == 0;
+    size_t got = 0, before;
+    do {
+        before = got;
+        SH_TRY(receive(csv, &got));
+    } while (first && got > before && got < BUFFER_BYTES &&
+             memchr(csv->buffer + before, '\n', got - before) == NULL);
+    csv->offset += got;
+    csv->filled = got;
+    csv->at = 0;
+    return SH_OK;
+}
+
 static sh_status fill(sh_csv *csv)
 {
     size_t got;
+    if (csv->streams)
+        return fill_from_stream(csv);
     SH_TRY(sh_fail_in(sh_extent_read(&got, csv->fd, csv->offset, csv->buffer, BUFFER_BYTES), "%s",
                       csv->path));
     csv->offset += got;
@@ -369,7 +403,9 @@ static sh_status refuse_second(sh_csv *csv)
 {
     const size_t first = csv->expected, second = csv->count;
     const uint64_t first_line = csv->first_line, line = csv->row_line;
-    if (read_row(csv) == SH_OK && csv->count == second)
+    csv->held = read_row(csv) == SH_OK && csv->count != second;
+    csv->uneven = csv->held;
+    if (!csv->held && csv->count == second)
         return sh_fail(SH_FORMAT,
                        "%s: line %" PRIu64 " has %zu fields and those behind it have %zu; if the "
                        "table begins with line %" PRIu64 ", write --skip-lines %" PRIu64,
@@ -384,8 +420,9 @@ static sh_status complete(sh_csv *csv)
         csv->expected = csv->count;
         csv->first_line = csv->row_line;
     }
-    if (csv->count != csv->expected)
-        return csv->rows == 1
+    csv->uneven = csv->count != csv->expected;
+    if (csv->uneven)
+        return csv->rows == 1 && !csv->streams
                    ? refuse_second(csv)
                    : sh_fail(SH_FORMAT,
                              "%s: line %" PRIu64 " has %zu fields, but the lines before it have "
@@ -401,9 +438,16 @@ static sh_status complete(sh_csv *csv)
     return SH_OK;
 }
 
+bool sh_csv_goes_on(const sh_csv *csv)
+{
+    return csv->uneven;
+}
+
 sh_status sh_csv_next(sh_csv *csv, const sh_csv_row **row)
 {
-    SH_TRY(read_row(csv));
+    if (!csv->held)
+        SH_TRY(read_row(csv));
+    csv->held = csv->uneven = false;
     if (csv->count == 0) {
         *row = NULL;
         return SH_OK;
@@ -432,7 +476,7 @@ sh_status sh_csv_rewind(sh_csv *csv)
     csv->calls.csv_set_blk_size(&csv->parser, BLOCK_BYTES);
     csv->offset = csv->rows = 0;
     csv->at = csv->filled = csv->expected = csv->field_bytes = 0;
-    csv->after_cr = false;
+    csv->after_cr = csv->uneven = csv->held = false;
     csv->line = 1;
     csv->failure = SH_OK;
     SH_TRY(skip_start(csv));
@@ -485,6 +529,28 @@ done:
     return status;
 }
 
+sh_status sh_csv_open_stream(sh_csv **csv, int fd, const char *name)
+{
+    sh_csv *fresh = calloc(1, sizeof *fresh);
+    if (fresh == NULL)
+        return sh_fail_memory(sizeof *fresh, "reading a table");
+    sh_status status;
+    fresh->fd = fd;
+    fresh->streams = true;
+    fresh->path = strdup(name);
+    if (fresh->path == NULL) {
+        status = sh_fail_memory(strlen(name) + 1, "the name of a table");
+        goto done;
+    }
+    SH_TRY_DONE(sh_library_load(&fresh->calls, &library));
+    SH_TRY_DONE(sh_csv_rewind(fresh)); /* to the start, where it is */
+    *csv = fresh;
+    fresh = NULL;
+done:
+    sh_csv_close(fresh);
+    return status;
+}
+
 sh_status sh_csv_digest(const sh_csv *csv, char hex[SH_DIGEST_TEXT])
 {
     sh_digest *digest;
@@ -508,7 +574,7 @@ void sh_csv_close(sh_csv *csv)
         return;
     if (csv->parsing)
         csv->calls.csv_free(&csv->parser);
-    if (csv->fd >= 0)
+    if (csv->fd >= 0 && !csv->streams)
         close(csv->fd);
     free(csv->path);
     free(csv->text);

@@ -21,6 +21,8 @@
 #ifndef SHOAL_DATA_TABLE_CSV_H
 #define SHOAL_DATA_TABLE_CSV_H
 
+#include <stdbool.h>
+
 #include "base/digest.h"
 #include "base/fail.h"
 
@@ -46,12 +48,22 @@ typedef struct sh_csv_row {
 sh_status sh_csv_open(sh_csv **csv, const char *path, uint32_t skip_lines) SHOAL_CHECKED;
 
 /*
+ * Reads what comes on descriptor `fd` (borrowed until the reader is closed), such as a pipe: a row
+ * as soon as its line is complete. `name` (copied) is for messages. The separator is found by what
+ * comes with the first line. It cannot be rewound and has no digest. Fails as sh_csv_open does.
+ */
+sh_status sh_csv_open_stream(sh_csv **csv, int fd, const char *name) SHOAL_CHECKED;
+
+/*
  * The next row, NULL behind the last one. Fails with SH_FORMAT, naming the line, for a row that has
  * another number of fields than the first, a quote that is not closed or stands inside a field, a
  * zero byte and what is no UTF-8; with SH_LIMIT for what the limits above exclude. After a failure
- * only closing and rewinding are allowed.
+ * only closing and rewinding are allowed, and where sh_csv_goes_on the next row.
  */
 sh_status sh_csv_next(sh_csv *csv, const sh_csv_row **row) SHOAL_CHECKED;
+
+/* Whether the failure was that of a row with another number of fields. */
+bool sh_csv_goes_on(const sh_csv *csv);
 
 /* The path it was opened with, for messages; borrowed. */
 const char *sh_csv_path(const sh_csv *csv);

@@ -23,6 +23,7 @@
 #include "base/memory.h"
 #include "data/contents.h"
 #include "data/description.h"
+#include "data/file_reader.h"
 #include "data/packed.h"
 #include "data/split.h"
 #include "data/table/notes.h"
@@ -611,5 +612,6 @@ const sh_format sh_tables_format = {
     .recognises = tables_recognises,
     .open = sh_packed_dataset,
     .as_trained = true,
+    .file_reader = sh_table_reader,
     .look = tables_look,
 };

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How the numbers of a row of an array become a sample: they are [outer][figures][inner] in the
+ * file and [figures][outer][inner] in the sample, and each *figure* has a mean and a deviation.
+ *
+ *     const sh_array_form form = {.outer = 1, .figures = 3, .inner = 1024,
+ *                                 .mean = mean, .deviation = deviation};
+ *     SH_TRY(sh_array_sample_floats(&form, &x, 41, sample));      // (number - mean) / deviation
+ *
+ * Threads: any, several at once.
+ */
+#ifndef SHOAL_DATA_ARRAY_ARRAY_SAMPLE_H
+#define SHOAL_DATA_ARRAY_ARRAY_SAMPLE_H
+
+#include "data/array/array_file.h"
+
+typedef struct sh_array_form {
+    size_t outer, figures, inner;
+    const double *mean, *deviation; /* of each figure; NULL for bytes. Borrowed */
+} sh_array_form;
+
+static inline size_t sh_array_form_elements(const sh_array_form *form)
+{
+    return form->outer * form->figures * form->inner;
+}
+
+/* Row `row` of an array of numbers. SH_CORRUPT: one is not finite, or too far from the others. */
+sh_status sh_array_sample_floats(const sh_array_form *form, const sh_array *x, uint32_t row,
+                                 float *sample) SHOAL_CHECKED;
+
+/* The same of an array of single bytes, as they are. */
+sh_status sh_array_sample_bytes(const sh_array_form *form, const sh_array *x, uint32_t row,
+                                uint8_t *sample) SHOAL_CHECKED;
+
+#endif
