@@ -12,6 +12,7 @@
 #include "shoal/launch.h"
 #include "shoal/options.h"
 #include "shoal/plan.h"
+#include "shoal/predict.h"
 #include "shoal/profile.h"
 #include "shoal/report.h"
 #include "shoal/runs.h"

@@ -50,6 +50,7 @@ typedef struct sh_command {
     X(train)                                                                                       \
     X(join)                                                                                        \
     X(eval)                                                                                        \
+    X(predict)                                                                                     \
     X(data)                                                                                        \
     X(bench)                                                                                       \
     X(report)                                                                                      \

@@ -69,16 +69,22 @@ static bool write_and_close(int descriptor, const char *text, bool sync)
     return good;
 }
 
-/* Under another name beside it first, which then takes the name: readers see all or nothing. */
+/* A file beside `path`, to take its name when it is complete: readers see all or nothing. -1 sets
+ * errno. */
+static int open_other(char other[PATH_MAX], const char *path)
+{
+    const int length = snprintf(other, PATH_MAX, "%s.%ld.tmp", path, (long)getpid());
+    if (length >= PATH_MAX) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    return open(other, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
+}
+
 static bool replace(const char *path, const char *text)
 {
     char other[PATH_MAX];
-    const int length = snprintf(other, sizeof other, "%s.%ld.tmp", path, (long)getpid());
-    if ((size_t)length >= sizeof other) {
-        errno = ENAMETOOLONG;
-        return false;
-    }
-    const int descriptor = open(other, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
+    const int descriptor = open_other(other, path);
     if (descriptor < 0)
         return false;
     if (write_and_close(descriptor, text, true) && rename(other, path) == 0)
@@ -128,6 +134,84 @@ sh_status sh_json_file_write(const char *path, json_t *root)
                                   : sh_fail(SH_NO_MEMORY, "--json %.200s: not enough memory", path);
     free(text);
     return status;
+}
+
+/* ---- lists ----------------------------------------------------------------------------------- */
+
+struct sh_json_list {
+    const char *option_path; /* borrowed; for messages */
+    char *real;              /* owned; NULL: standard output */
+    char other[PATH_MAX];    /* that is written first; "": the file itself is */
+    FILE *file;
+    bool begun, no_memory;
+    int error; /* of the first write that failed */
+};
+
+sh_status sh_json_list_open(sh_json_list **list, const char *path)
+{
+    struct stat about;
+    sh_json_list *fresh = calloc(1, sizeof *fresh);
+    if (fresh == NULL)
+        return sh_fail_memory(sizeof *fresh, "--json");
+    fresh->option_path = path;
+    if (sh_json_is_output(path)) {
+        fresh->file = stdout;
+    } else if ((fresh->real = resolve(path)) != NULL) {
+        const bool direct = stat(fresh->real, &about) == 0 && !S_ISREG(about.st_mode);
+        const int descriptor = direct ? open(fresh->real, O_WRONLY | O_CLOEXEC)
+                                      : open_other(fresh->other, fresh->real);
+        fresh->file = descriptor < 0 ? NULL : fdopen(descriptor, "w");
+    }
+    if (fresh->file == NULL) {
+        const sh_status status = refuse("--json", path, errno);
+        sh_json_list_discard(fresh);
+        return status;
+    }
+    *list = fresh;
+    return SH_OK;
+}
+
+void sh_json_list_add(sh_json_list *list, json_t *item)
+{
+    list->no_memory |= item == NULL;
+    errno = 0;
+    if (list->error == 0 && !list->no_memory &&
+        (fputs(list->begun ? ",\n" : "[\n", list->file) < 0 ||
+         json_dump_callback(item, put_json, list->file, JSON_COMPACT | JSON_REAL_PRECISION(12)) !=
+             0))
+        list->error = errno != 0 ? errno : EIO;
+    list->begun = true;
+    json_decref(item);
+}
+
+sh_status sh_json_list_close(sh_json_list *list)
+{
+    const bool output = list->file == stdout;
+    bool good = list->error == 0 && !list->no_memory &&
+                fputs(list->begun ? "\n]\n" : "[]\n", list->file) >= 0 && fflush(list->file) == 0;
+    if (good && list->other[0] != '\0')
+        good = fsync(fileno(list->file)) == 0 && rename(list->other, list->real) == 0;
+    sh_status status = SH_OK;
+    if (list->no_memory)
+        status = sh_fail(SH_NO_MEMORY, "--json %.200s: not enough memory", list->option_path);
+    else if (!good && !output) /* sh_console_finish tells it of standard output */
+        status = refuse("--json", list->option_path, list->error != 0 ? list->error : errno);
+    if (good)
+        list->other[0] = '\0';
+    sh_json_list_discard(list);
+    return status;
+}
+
+void sh_json_list_discard(sh_json_list *list)
+{
+    if (list == NULL)
+        return;
+    if (list->file != NULL && list->file != stdout)
+        fclose(list->file);
+    if (list->other[0] != '\0')
+        unlink(list->other);
+    free(list->real);
+    free(list);
 }
 
 json_t *sh_json_number(double number)

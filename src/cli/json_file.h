@@ -38,6 +38,25 @@ sh_status sh_result_file_write(const char *option, const char *path,
  */
 sh_status sh_json_file_write(const char *path, json_t *root) SHOAL_CHECKED;
 
+/*
+ * A list that is written item by item, so that it may be long: as a whole or not at all, but for
+ * standard output and what is no regular file, which get each item as it comes.
+ */
+typedef struct sh_json_list sh_json_list;
+
+/* Begins the list of --json. `*list` is owned: end it with close or discard. */
+sh_status sh_json_list_open(sh_json_list **list, const char *path) SHOAL_CHECKED;
+
+/* Adds `item`, which it takes over; NULL (memory was out while it was made) fails. A failure is
+ * kept, and told when the list is closed. */
+void sh_json_list_add(sh_json_list *list, json_t *item);
+
+/* Ends the list, and puts the file in its place; frees it, also on failure. */
+sh_status sh_json_list_close(sh_json_list *list) SHOAL_CHECKED;
+
+/* Leaves a file that was there as it was. NULL is fine. */
+void sh_json_list_discard(sh_json_list *list);
+
 /* A number, or null where it is not finite, which JSON cannot say. NULL where memory is out. */
 json_t *sh_json_number(double number);
 

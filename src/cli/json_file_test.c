@@ -37,6 +37,17 @@ static int leave_folder(void **state)
     return chdir("/") == 0 && rmdir(*state) == 0 ? 0 : -1;
 }
 
+static void expect_file_count(size_t expected)
+{
+    DIR *folder = opendir(".");
+    size_t count = 0;
+    assert_non_null(folder);
+    while (readdir(folder) != NULL)
+        count++;
+    closedir(folder);
+    assert_int_equal(count, expected + 2);
+}
+
 static void expect_file(const char *path, const char *expected)
 {
     char text[256];
@@ -160,6 +171,36 @@ static void knows_standard_output(void **state)
     assert_ok(sh_json_file_check("-"));
 }
 
+static void a_list_is_written_as_a_whole(void **state)
+{
+    (void)state;
+    sh_json_list *list;
+    assert_ok(sh_json_list_open(&list, "list.json"));
+    sh_json_list_add(list, json_pack("{s:s}", "name", "a"));
+    expect_file_count(1); /* under another name so far */
+    assert_int_not_equal(access("list.json", F_OK), 0);
+    sh_json_list_add(list, json_pack("{s:f}", "error", 0.5));
+    assert_ok(sh_json_list_close(list));
+    expect_file("list.json", "[\n{\"name\":\"a\"},\n{\"error\":0.5}\n]\n");
+    assert_ok(sh_json_list_open(&list, "list.json"));
+    assert_ok(sh_json_list_close(list));
+    expect_file("list.json", "[]\n");
+    assert_ok(sh_json_list_open(&list, "list.json")); /* what fails leaves the old one */
+    sh_json_list_add(list, NULL);
+    assert_fails(sh_json_list_close(list), SH_NO_MEMORY, "--json list.json: not enough memory");
+    assert_ok(sh_json_list_open(&list, "list.json"));
+    sh_json_list_add(list, json_pack("{s:f}", "error", 0.5));
+    sh_json_list_discard(list);
+    expect_file("list.json", "[]\n");
+    expect_file_count(1);
+    assert_fails(sh_json_list_open(&list, "no/where.json"), SH_IO,
+                 "choose another file for --json");
+    if (access("/dev/full", W_OK) == 0) {
+        assert_ok(sh_json_list_open(&list, "/dev/full"));
+        assert_fails(sh_json_list_close(list), SH_IO, "o space left");
+    }
+}
+
 #define in_folder(test) cmocka_unit_test_setup_teardown(test, enter_folder, leave_folder)
 
 int main(void)
@@ -171,6 +212,7 @@ int main(void)
         in_folder(a_failed_write_leaves_what_was_there),
         in_folder(says_why_not),
         in_folder(holds_what_json_cannot),
+        in_folder(a_list_is_written_as_a_whole),
         in_folder(knows_standard_output),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

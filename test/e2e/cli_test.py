@@ -23,19 +23,20 @@ shoal trains one neural network on many small computers as if they were one.
 
 usage: shoal COMMAND [arguments]
 
-  train MODEL DATA [options]  trains here; other devices may join
-  join TOKEN|- [options]      lends this device to a running job
-  eval RUN [DATA] [options]   measures a trained model
-  data DATA [options]         says what is in a data set
-  bench [options]             measures what this device can do
-  report RUN... [options]     says what runs were: tables, or a page with charts
-  plan MODEL DATA [options]   says what a training would take: memory, time
-  sweep STUDY.yaml [options]  does the trainings of a study, one after the other
-  runs [FOLDER] [options]     lists trainings, past and under way; exports what was recorded
-  top [RUN] [options]         shows a training live: progress, devices, where their time goes
-  models [--json FILE]        lists the built-in models
-  version [--json FILE]       shows the version, what it was built with, and what it uses
-  help [COMMAND|exit-codes]   shows how a command is used
+  train MODEL DATA [options]      trains here; other devices may join
+  join TOKEN|- [options]          lends this device to a running job
+  eval RUN [DATA] [options]       measures a trained model
+  predict RUN FILES... [options]  says what a trained model makes of new files
+  data DATA [options]             says what is in a data set
+  bench [options]                 measures what this device can do
+  report RUN... [options]         says what runs were: tables, or a page with charts
+  plan MODEL DATA [options]       says what a training would take: memory, time
+  sweep STUDY.yaml [options]      does the trainings of a study, one after the other
+  runs [FOLDER] [options]         lists trainings, past and under way; exports what was recorded
+  top [RUN] [options]             shows a training live: progress, devices, where their time goes
+  models [--json FILE]            lists the built-in models
+  version [--json FILE]           shows the version, what it was built with, and what it uses
+  help [COMMAND|exit-codes]       shows how a command is used
 
 examples:
   shoal train lenet digits --epochs 2
@@ -172,6 +173,10 @@ MISUSE = (
     ("eval lenet", "eval: there is no run lenet; needs RUN, or [MODEL] DATA --weights FILE", "eval"),
     ("eval lenet digits", "eval: there is no run lenet; needs RUN, or [MODEL] DATA --weights FILE", "eval"),
     ("eval . --json - --errors -", "eval: --json and --errors cannot both be '-'", "eval"),
+    ("predict", "predict: needs RUN FILES...", "predict"),
+    ("predict nowhere a.jpg", "predict: there is no run nowhere", "predict"),
+    ("predict . - a.csv", "predict: '-', standard input, stands alone", "predict"),
+    ("predict . a.jpg --top 0", "--top 0: must be at least 1", "predict"),
     ("data", "data: needs DATA", "data"),
     ("data digits --val-split 1.5", "--val-split 1.5: must be below 1", "data"),
     ("data digits --normalize none", "unknown option --normalize", "data"),
@@ -195,8 +200,8 @@ class Texts(harness.Case):
 
     def test_help_on_each_command(self):
         commands = re.findall(r"^  (\w+) ", HELP.split("usage:")[1].split("examples:")[0], re.M)
-        self.assertEqual(commands, ["train", "join", "eval", "data", "bench", "report", "plan", "sweep", "runs", "top", "models",
-                                    "version", "help"])
+        self.assertEqual(commands, ["train", "join", "eval", "predict", "data", "bench", "report", "plan", "sweep", "runs", "top",
+                                    "models", "version", "help"])
         for command in commands:
             result = self.shoal("help", command)
             self.assertEqual(result.err, "")

@@ -2,15 +2,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "data/trained.h"
 #include "node/job/measure.h"
 #include "node/job/resume.h"
 #include "shoal/eval.h"
-#include "store/checkpoint.h"
-#include "store/run.h"
 #include "train/job_options.h"
 #include "train/metrics.h"
 #include "train/pretrained.h"
@@ -28,17 +25,6 @@ static bool take_text(char *to, size_t bytes, const char *text)
 
 /* ---- the weights and their job --------------------------------------------------------------- */
 
-/* The best checkpoint in a run's folder or in its folder of checkpoints. */
-static bool find_best(char path[SH_PATH_BYTES], const char *folder)
-{
-    static const char *const places[] = {SH_RUN_CHECKPOINTS "/" SH_CHECKPOINT_BEST,
-                                         SH_CHECKPOINT_BEST};
-    for (int i = 0; i < 2; i++)
-        if (sh_path_join(path, folder, places[i]) == SH_OK && access(path, F_OK) == 0)
-            return true;
-    return false;
-}
-
 /* A run alone stands for its best weights; where a model is named too, the last ones are meant, as
  * they always were. */
 static sh_status open_weights(sh_safetensors **file, char used[SH_PATH_BYTES],
@@ -48,11 +34,7 @@ static sh_status open_weights(sh_safetensors **file, char used[SH_PATH_BYTES],
         SH_TRY(sh_path_copy(used, options->weights));
         return sh_weights_open(file, options->weights);
     }
-    if (!sh_folder_exists(options->weights) || !find_best(used, options->weights))
-        return sh_checkpoint_open(file, used, options->weights);
-    char best[SH_PATH_BYTES];
-    SH_TRY(sh_path_copy(best, used));
-    return sh_checkpoint_open(file, used, best);
+    return sh_weights_open_best(file, used, options->weights);
 }
 
 /* What is to be measured: samples as the weights saw them in training, unless somebody says. */

@@ -147,3 +147,14 @@ sh_status sh_weights_open(sh_safetensors **file, const char *path)
     *file = fresh;
     return SH_OK;
 }
+
+sh_status sh_weights_open_best(sh_safetensors **file, char used[SH_PATH_BYTES], const char *path)
+{
+    static const char *const places[] = {SH_RUN_CHECKPOINTS "/" SH_CHECKPOINT_BEST,
+                                         SH_CHECKPOINT_BEST};
+    char best[SH_PATH_BYTES];
+    for (int i = 0; i < 2 && sh_folder_exists(path); i++)
+        if (sh_path_join(best, path, places[i]) == SH_OK && access(best, F_OK) == 0)
+            return sh_checkpoint_open(file, used, best);
+    return sh_checkpoint_open(file, used, path);
+}

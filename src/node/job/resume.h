@@ -39,4 +39,9 @@ bool sh_resume_is_run(const char *path);
  */
 sh_status sh_weights_open(sh_safetensors **file, const char *path) SHOAL_CHECKED;
 
+/* The best checkpoint of a run, where its folder has one, else what sh_weights_open opens. `used`
+ * is the path of the file. */
+sh_status sh_weights_open_best(sh_safetensors **file, char used[SH_PATH_BYTES],
+                               const char *path) SHOAL_CHECKED;
+
 #endif

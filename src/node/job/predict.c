@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Samples of new files take the way of the training's: what an files reads is the data set of a
+ * workbench, so that a pipeline resizes and normalises it and the model's evaluation graph computes
+ * it, by the same code as in `shoal eval`.
+ *
+ * Samples are read and computed in rounds of as many as give each lane a group, and told in order
+ * when a round is through.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/host.h"
+#include "base/real.h"
+#include "data/description.h"
+#include "data/file_samples.h"
+#include "node/job/resume.h"
+#include "shoal/predict.h"
+#include "store/checkpoint.h"
+#include "store/run.h"
+#include "train/forward.h"
+#include "train/job_options.h"
+#include "train/pretrained.h"
+#include "train/snapshot.h"
+
+/* An output of a sample, to be sorted. */
+typedef struct ranked {
+    double value;
+    uint32_t index;
+} ranked;
+
+struct sh_predictor {
+    sh_predictor_info info;
+    char used[SH_PATH_BYTES], note[SH_PREDICT_NOTE_BYTES];
+    sh_trained *trained;
+    sh_file_samples *files;
+    sh_workbench *bench;
+    sh_forward *forward;
+    json_t *description; /* NULL: there is none */
+    char number[SH_DESCRIPTION_NUMBER];
+    uint32_t slots;
+    sh_target target;
+
+    /* What was computed of each slot, and room to tell one; owned. */
+    float *losses, *given; /* [slots], [slots][info.outputs] */
+    double *values;
+    uint32_t *order;
+    ranked *ranking;
+};
+
+/* ---- telling --------------------------------------------------------------------------------- */
+
+/* Any lane, each for samples of its own. */
+static void collect(void *context, const sh_answers *answers)
+{
+    sh_predictor *p = context;
+    const uint32_t first = answers->samples.first, count = answers->samples.count;
+    memcpy(p->losses + first, answers->losses, count * sizeof *p->losses);
+    if (p->given != NULL)
+        memcpy(p->given + (size_t)first * p->info.outputs, answers->given,
+               (size_t)count * p->info.outputs * sizeof *p->given);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const ranked *x = a, *y = b;
+    if (x->value != y->value)
+        return x->value < y->value ? 1 : -1;
+    return x->index < y->index ? -1 : 1;
+}
+
+/* Sorts the outputs; equal ones by number. */
+static void rank(sh_predictor *p, const float *given)
+{
+    const uint32_t outputs = p->info.outputs;
+    for (uint32_t k = 0; k < outputs; k++)
+        p->ranking[k] = (ranked){(double)given[k], k};
+    qsort(p->ranking, outputs, sizeof *p->ranking, by_value);
+    for (uint32_t k = 0; k < outputs; k++)
+        p->order[k] = p->ranking[k].index;
+}
+
+/* Softmax, of the likeliest with the bits of its probability in train/metrics.c. */
+static void find_probabilities(sh_predictor *p, const float *given)
+{
+    const double most = (double)given[p->order[0]];
+    double sum = 0;
+    for (uint32_t k = 0; k < p->info.outputs; k++) {
+        p->values[k] = sh_real_exp((double)given[k] - most);
+        sum += p->values[k];
+    }
+    for (uint32_t k = 0; k < p->info.outputs; k++)
+        p->values[k] /= sum;
+}
+
+static void find_values(sh_predictor *p, const float *given)
+{
+    if (p->target == SH_TARGET_CLASS) {
+        find_probabilities(p, given);
+        return;
+    }
+    for (uint32_t k = 0; k < p->info.outputs; k++) {
+        const sh_target_scale unit = sh_description_scale(p->description, k);
+        p->values[k] = p->target == SH_TARGET_LABELS
+                           ? 1 / (1 + sh_real_exp(-(double)given[k]))
+                           : (double)given[k] * unit.deviation + unit.mean;
+    }
+}
+
+static void tell(sh_predictor *p, uint32_t index, const sh_predict_calls *calls)
+{
+    const sh_file_sample *slot = sh_file_samples_slot(p->files, index);
+    const bool ranks = p->target == SH_TARGET_CLASS || p->target == SH_TARGET_LABELS;
+    if (slot->failed) {
+        if (calls->on_failure != NULL)
+            calls->on_failure(calls->context,
+                              slot->failure != NULL ? slot->failure : "not enough memory");
+        return;
+    }
+    sh_prediction told = {.name = slot->name,
+                          .target = slot->target,
+                          .error = p->given == NULL ? (double)p->losses[index] : NAN};
+    if (p->given != NULL) {
+        const float *given = p->given + (size_t)index * p->info.outputs;
+        if (ranks)
+            rank(p, given);
+        find_values(p, given);
+        told.values = p->values;
+        told.order = ranks ? p->order : NULL;
+    }
+    calls->on_prediction(calls->context, &told);
+}
+
+/* All that the files has begun with, `most` samples at a time. */
+static sh_status go_through(sh_predictor *p, uint32_t most, const sh_predict_calls *calls)
+{
+    for (;;) {
+        uint32_t filled;
+        SH_TRY(sh_file_samples_fill(p->files, most, &filled));
+        if (filled == 0)
+            return SH_OK;
+        SH_TRY(sh_forward_run(p->forward, filled));
+        for (uint32_t i = 0; i < filled; i++)
+            tell(p, i, calls);
+    }
+}
+
+sh_status sh_predict_files(sh_predictor *predictor, const char *const *paths, size_t count,
+                           const sh_predict_calls *calls)
+{
+    sh_file_samples_begin(predictor->files, paths, count);
+    return go_through(predictor, predictor->slots, calls);
+}
+
+sh_status sh_predict_stream(sh_predictor *predictor, int fd, const sh_predict_calls *calls)
+{
+    SH_TRY(sh_file_samples_begin_stream(predictor->files, fd));
+    return go_through(predictor, 1, calls);
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+/* The model and its data, with the weights of an open checkpoint. */
+static sh_status open_bench(sh_predictor *p, const sh_safetensors *file)
+{
+    sh_job job;
+    sh_dataset *dataset;
+    char unused[SH_MESSAGE_BYTES];
+    const char *text = sh_snapshot_trained(file);
+    SH_TRY(sh_snapshot_read_job(&job, file));
+    if (text == NULL)
+        return sh_fail(SH_MISMATCH,
+                       "%s: does not say how its training's data were read; train again with this "
+                       "version",
+                       p->used);
+    job.momentum = 0; /* which needs no memory then */
+    SH_TRY(sh_job_complete(&job));
+    SH_TRY(sh_fail_in(sh_trained_parse(&p->trained, text), "%s", p->used));
+    const sh_pipeline_options options = sh_job_pipeline(&job);
+    SH_TRY(sh_fail_in(sh_file_samples_new(&p->files, p->trained, &options.read, p->slots), "%s",
+                      p->used));
+    SH_TRY(sh_file_samples_dataset(&dataset, p->files));
+    SH_TRY(sh_workbench_open(&p->bench, &job,
+                             &(sh_workbench_data){.dataset = dataset, .trained = p->trained}));
+    return sh_pretrained_load(unused, p->bench->replica, file, SH_PRETRAINED_WHOLE);
+}
+
+/* The error that the run's folder says, which is of its best weights. */
+static double read_threshold(const char *folder)
+{
+    char path[SH_PATH_BYTES];
+    if (sh_path_join(path, folder, SH_RUN_FIGURES) != SH_OK)
+        return NAN;
+    json_t *json = json_load_file(path, 0, NULL);
+    const json_t *error = json_object_get(json, "error95");
+    const double threshold = json_is_number(error) ? json_number_value(error) : NAN;
+    json_decref(json);
+    return threshold;
+}
+
+static sh_status make_room(sh_predictor *p)
+{
+    const size_t outputs = p->info.outputs, slots = p->slots;
+    p->losses = calloc(slots, sizeof *p->losses);
+    p->values = calloc(outputs + 1, sizeof *p->values);
+    p->order = calloc(outputs + 1, sizeof *p->order);
+    p->ranking = calloc(outputs + 1, sizeof *p->ranking);
+    if (outputs > 0)
+        p->given = calloc(slots * outputs, sizeof *p->given);
+    if (p->losses == NULL || p->values == NULL || p->order == NULL || p->ranking == NULL ||
+        (outputs > 0 && p->given == NULL))
+        return sh_fail_memory(slots * outputs * sizeof *p->given, "predictions");
+    return SH_OK;
+}
+
+static void describe(sh_predictor *p, const sh_predict_options *options)
+{
+    const sh_dataset_info *info = sh_pipeline_about(p->bench->pipeline);
+    const bool reconstructs = info->target == SH_TARGET_SAMPLE;
+    p->target = info->target;
+    p->description =
+        sh_description_read(sh_dataset_description(sh_pipeline_dataset(p->bench->pipeline)));
+    if (sh_folder_exists(options->run) && sh_run_is_open(options->run))
+        snprintf(p->note, sizeof p->note,
+                 "the training is still under way: its weights so far are used");
+    p->info = (sh_predictor_info){
+        .model = p->bench->job.model,
+        .weights = p->used,
+        .task = sh_target_name(info->target),
+        .files = sh_file_samples_kind(p->files),
+        .outputs = reconstructs ? 0 : info->outputs,
+        .threshold = reconstructs && !options->last ? read_threshold(options->run) : NAN,
+        .note = p->note,
+    };
+}
+
+sh_status sh_predictor_open(sh_predictor **predictor, const sh_predict_options *options)
+{
+    sh_safetensors *file = NULL;
+    sh_status status;
+    const uint32_t lanes = options->lanes == 0 ? sh_host_cores() : options->lanes;
+    sh_predictor *fresh = calloc(1, sizeof *fresh);
+    if (fresh == NULL)
+        return sh_fail_memory(sizeof *fresh, "predictions");
+    fresh->slots = lanes * SH_FORWARD_GROUP;
+    SH_TRY_DONE(options->last ? sh_checkpoint_open(&file, fresh->used, options->run)
+                              : sh_weights_open_best(&file, fresh->used, options->run));
+    SH_TRY_DONE(open_bench(fresh, file));
+    describe(fresh, options);
+    SH_TRY_DONE(make_room(fresh));
+    fresh->bench->on_answers = collect;
+    fresh->bench->context = fresh;
+    SH_TRY_DONE(sh_forward_new(&fresh->forward, fresh->bench, lanes, options->memory));
+    *predictor = fresh;
+    fresh = NULL;
+done:
+    sh_safetensors_close(file);
+    sh_predictor_close(fresh);
+    return status;
+}
+
+const sh_predictor_info *sh_predictor_about(const sh_predictor *predictor)
+{
+    return &predictor->info;
+}
+
+const char *sh_predictor_output(sh_predictor *predictor, uint32_t index)
+{
+    return sh_description_name(predictor->description, predictor->target, index, predictor->number);
+}
+
+void sh_predictor_close(sh_predictor *predictor)
+{
+    if (predictor == NULL)
+        return;
+    sh_forward_free(predictor->forward);
+    sh_workbench_close(predictor->bench); /* with the data set of the files */
+    sh_file_samples_free(predictor->files);
+    sh_trained_free(predictor->trained);
+    json_decref(predictor->description);
+    free(predictor->losses);
+    free(predictor->given);
+    free(predictor->values);
+    free(predictor->order);
+    free(predictor->ranking);
+    free(predictor);
+}
