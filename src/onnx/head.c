@@ -95,7 +95,7 @@ static sh_onnx_entry *weights_at(const sh_onnx_importer *importer, const Sh__Onn
                                  size_t index, sh_onnx_tensor *tensor)
 {
     sh_onnx_entry *entry = input_of(importer, node, index);
-    if (entry == NULL || entry->kind != SH_ENTRY_STORED || !entry->trained ||
+    if (entry == NULL || entry->kind != SH_ENTRY_STORED || entry->role != SH_ONNX_TRAINED ||
         sh_onnx_tensor_of(tensor, importer->model, entry->stored) != SH_OK)
         return NULL;
     return entry;

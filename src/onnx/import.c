@@ -66,36 +66,24 @@ static void append_entry(sh_onnx_importer *importer, const char *name, size_t ma
         };
 }
 
-/* Marks the initialisers that the optimiser changes. */
-static void mark_trained(sh_onnx_importer *importer)
+/* What becomes of the initialisers. */
+static sh_status read_roles(sh_onnx_importer *importer)
 {
-    static const char *const layers[] = {"Conv",
-                                         "ConvTranspose",
-                                         "Gemm",
-                                         "MatMul",
-                                         "BatchNormalization",
-                                         "LayerNormalization",
-                                         "InstanceNormalization",
-                                         "GroupNormalization",
-                                         "PRelu",
-                                         "Add",
-                                         "Sub",
-                                         "Mul",
-                                         "Div"};
     const Sh__Onnx__GraphProto *graph = importer->graph;
-    for (size_t i = 0; i < graph->n_node; i++)
-        for (size_t j = 0; j < graph->node[i]->n_input; j++)
-            for (size_t k = 0; k < sizeof layers / sizeof *layers; k++) {
-                sh_onnx_entry *entry = sh_import_find(importer, graph->node[i]->input[j]);
-                sh_onnx_tensor tensor;
-                if (strcmp(layers[k], graph->node[i]->op_type) != 0 || entry == NULL ||
-                    entry->stored == NULL || (k == 4 && j > 2) ||
-                    sh_onnx_tensor_of(&tensor, importer->model, entry->stored) != SH_OK ||
-                    tensor.type != SH_ONNX_FLOAT)
-                    continue;
-                if (k < 9 || (tensor.rank > 0 && tensor.count > 1))
-                    entry->trained = true;
-            }
+    sh_onnx_role *roles =
+        sh_arena_take(&importer->store.arena, graph->n_initializer + 1, sizeof *roles);
+    if (roles == NULL)
+        return sh_fail_memory(graph->n_initializer * sizeof *roles, "the weights of a model");
+    SH_TRY(sh_onnx_roles(roles, importer->model));
+    for (size_t i = 0; i < graph->n_initializer; i++) {
+        sh_onnx_entry *entry = sh_import_find(importer, graph->initializer[i]->name);
+        if (entry == NULL)
+            continue;
+        entry->kind = SH_ENTRY_STORED;
+        entry->stored = graph->initializer[i];
+        entry->role = roles[i];
+    }
+    return SH_OK;
 }
 
 /* Makes an entry for every name. An initialiser may be listed as an input too. */
@@ -123,15 +111,7 @@ static sh_status make_entries(sh_onnx_importer *importer)
         if (kept == 0 || strcmp(entries[i].name, entries[kept - 1].name) != 0)
             entries[kept++] = entries[i];
     importer->entry_count = kept;
-    for (size_t i = 0; i < graph->n_initializer; i++) {
-        sh_onnx_entry *entry = sh_import_find(importer, graph->initializer[i]->name);
-        if (entry == NULL)
-            continue;
-        entry->kind = SH_ENTRY_STORED;
-        entry->stored = graph->initializer[i];
-    }
-    mark_trained(importer);
-    return SH_OK;
+    return read_roles(importer);
 }
 
 /* Marks the nodes that `result` depends on, and counts the readers of each entry among them. */
@@ -200,7 +180,8 @@ static sh_status find_entries(sh_onnx_use *use)
 
 static bool is_known(const sh_onnx_entry *entry)
 {
-    return entry->kind == SH_ENTRY_CONSTANT || (entry->kind == SH_ENTRY_STORED && !entry->trained);
+    return entry->kind == SH_ENTRY_CONSTANT ||
+           (entry->kind == SH_ENTRY_STORED && entry->role == SH_ONNX_CONSTANT);
 }
 
 /* Can the node be evaluated? */
@@ -361,7 +342,8 @@ static sh_status shape_result(sh_value_id *given, sh_onnx_importer *importer,
 static sh_status check_trained(const sh_onnx_importer *importer)
 {
     for (size_t i = 0; i < importer->entry_count; i++)
-        if (importer->entries[i].trained && importer->entries[i].value != SH_NO_VALUE)
+        if (importer->entries[i].role == SH_ONNX_TRAINED &&
+            importer->entries[i].value != SH_NO_VALUE)
             return SH_OK;
     return sh_fail(SH_INVALID, "it has no weights that can be trained");
 }

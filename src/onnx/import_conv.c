@@ -117,6 +117,58 @@ sh_status sh_import_conv(sh_onnx_use *use)
     return SH_OK;
 }
 
+/* The sides of the output decide the padding where the node gives them: as the format says, what is
+ * more at one end goes to the end, or to the beginning for SAME_LOWER. */
+static sh_status read_transposed(sh_attributes *a, size_t more[2], sh_onnx_use *use,
+                                 const sh_shape *x)
+{
+    const size_t sides = x->rank - 2;
+    const int64_t *given;
+    const size_t count = sh_onnx_node_integers(&use->node, "output_shape", &given);
+    const size_t extra = sh_onnx_node_integers(&use->node, "output_padding", &given);
+    if (count != 0 || sh_onnx_node_says(&use->node, "auto_pad", "SAME_UPPER") ||
+        sh_onnx_node_says(&use->node, "auto_pad", "SAME_LOWER"))
+        return sh_fail(SH_UNSUPPORTED,
+                       "output_shape and auto_pad are not supported; export with pads");
+    if (extra != 0 && extra != sides)
+        return sh_fail(SH_FORMAT, "output_padding has %zu numbers for %zu dimensions", extra,
+                       sides);
+    for (size_t i = 0; i < extra; i++) {
+        if (given[i] < 0 || given[i] > SIDE_MOST)
+            return sh_fail(SH_LIMIT, "output_padding has %lld", (long long)given[i]);
+        more[2 - sides + i] = (size_t)given[i];
+    }
+    return read_windows(a, use, x);
+}
+
+sh_status sh_import_conv_transpose(sh_onnx_use *use)
+{
+    sh_value_id x, w, b = SH_NO_VALUE, y;
+    sh_attributes a = {0};
+    size_t more[2] = {0};
+    SH_TRY(sh_import_arity(use, 2, 3));
+    SH_TRY(sh_import_value(&x, use, 0));
+    SH_TRY(sh_import_value(&w, use, 1));
+    if (has_bias(use, 2))
+        SH_TRY(sh_import_weights(&b, use, 2, SH_IMPORT_ZERO));
+    const sh_shape of_x = *sh_import_shape(use, x), of_w = *sh_import_shape(use, w);
+    if (of_x.rank != of_w.rank || of_x.rank < 3)
+        return sh_fail(SH_INVALID, "an input of %zu dimensions for weights of %zu", of_x.rank,
+                       of_w.rank);
+    for (size_t i = 2; i < of_w.rank; i++)
+        a.kernel[i + 2 - of_w.rank] = of_w.dim[i];
+    SH_TRY(read_transposed(&a, more, use, &of_x));
+    const int64_t groups = sh_onnx_node_integer(&use->node, "group", 1);
+    if (groups < 1 || groups > INT32_MAX)
+        return sh_fail(SH_FORMAT, "group is %lld", (long long)groups);
+    a.groups = (size_t)groups;
+    a.kernel[0] = a.kernel[1] = 0;
+    SH_TRY(
+        sh_import_made(&y, use, sh_net_convolve_transposed(use->importer->net, x, w, b, &a, more)));
+    sh_import_give(use, 0, y, use->in[0]->batch);
+    return SH_OK;
+}
+
 static sh_status import_pool(sh_onnx_use *use, sh_op op)
 {
     sh_value_id x, y;

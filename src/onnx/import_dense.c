@@ -64,7 +64,8 @@ static bool find_bias(sh_onnx_use *adds, size_t *bias, const sh_onnx_use *use, s
     *bias = strcmp(proto->input[0], y->name) == 0 ? 1 : 0;
     const sh_onnx_entry *entry = sh_import_find(importer, proto->input[*bias]);
     sh_onnx_tensor tensor;
-    if (entry == NULL || !entry->trained || entry->stored == NULL || entry->batch != SH_NO_AXIS ||
+    if (entry == NULL || entry->role != SH_ONNX_TRAINED || entry->stored == NULL ||
+        entry->batch != SH_NO_AXIS ||
         sh_onnx_tensor_of(&tensor, importer->model, entry->stored) != SH_OK || tensor.rank != 1)
         return false;
     const size_t count = entry->new_axis == 0 ? importer->wish->outputs : tensor.dim[0];

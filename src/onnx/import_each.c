@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "graph/array_layers.h"
 #include "onnx/importer.h"
 
 /* An operator on input 0 alone, of which the output has the shape. */
@@ -35,16 +36,46 @@ sh_status sh_import_leaky_relu(sh_onnx_use *use)
     return apply(use, SH_OP_leaky_relu, &slope);
 }
 
+/* A function of graph/formulas.h. */
+static sh_status apply_unary(sh_onnx_use *use, sh_unary function, const float *numbers)
+{
+    sh_value_id x, y;
+    SH_TRY(sh_import_value(&x, use, 0));
+    SH_TRY(sh_import_made(&y, use, sh_layer_unary(use->importer->net, function, x, numbers)));
+    sh_import_give(use, 0, y, use->in[0]->batch);
+    return SH_OK;
+}
+
+#define UNARY(name, function)                                                                      \
+    sh_status sh_import_##name(sh_onnx_use *use)                                                   \
+    {                                                                                              \
+        SH_TRY(sh_import_arity(use, 1, 1));                                                        \
+        return apply_unary(use, function, NULL);                                                   \
+    }
+UNARY(exp, SH_UNARY_EXP)
+UNARY(log, SH_UNARY_LOG)
+UNARY(sqrt, SH_UNARY_SQRT)
+UNARY(reciprocal, SH_UNARY_RECIPROCAL)
+UNARY(abs, SH_UNARY_ABS)
+UNARY(softplus, SH_UNARY_SOFTPLUS)
+UNARY(mish, SH_UNARY_MISH)
+UNARY(erf, SH_UNARY_ERF)
+
+sh_status sh_import_elu(sh_onnx_use *use)
+{
+    const float numbers[2] = {sh_onnx_node_number(&use->node, "alpha", 1), 0};
+    SH_TRY(sh_import_arity(use, 1, 1));
+    return apply_unary(use, SH_UNARY_ELU, numbers);
+}
+
 sh_status sh_import_hard_sigmoid(sh_onnx_use *use)
 {
     const float alpha = sh_onnx_node_number(&use->node, "alpha", 0.2f);
     const float beta = sh_onnx_node_number(&use->node, "beta", 0.5f);
     SH_TRY(sh_import_arity(use, 1, 1));
-    if (fabsf(alpha - 1.0f / 6) > 1e-6f || beta != 0.5f)
-        return sh_fail(SH_UNSUPPORTED,
-                       "alpha is %g and beta %g, only 1/6 and 0.5 are supported (PyTorch's)",
-                       (double)alpha, (double)beta);
-    return apply(use, SH_OP_hard_sigmoid, NULL);
+    if (fabsf(alpha - 1.0f / 6) < 1e-6f && beta == 0.5f) /* PyTorch's */
+        return apply(use, SH_OP_hard_sigmoid, NULL);
+    return apply_unary(use, SH_UNARY_HARD_SIGMOID, (float[]){alpha, beta});
 }
 
 sh_status sh_import_gelu(sh_onnx_use *use)
@@ -80,8 +111,9 @@ sh_status sh_import_clip(sh_onnx_use *use)
         return apply(use, SH_OP_relu, NULL);
     if (low == 0 && high == 6)
         return apply(use, SH_OP_relu6, NULL);
-    return sh_fail(SH_UNSUPPORTED, "limits of %g and %g, only 0 and 6 are supported (ReLU6)",
-                   (double)low, (double)high);
+    if (!(low <= high))
+        return sh_fail(SH_INVALID, "limits of %g and %g", (double)low, (double)high);
+    return apply_unary(use, SH_UNARY_CLIP, (float[]){low, high});
 }
 
 sh_status sh_import_cast(sh_onnx_use *use)
@@ -113,7 +145,7 @@ sh_status sh_import_cast_like(sh_onnx_use *use)
         real = sh_onnx_is_real(tensor.type);
     }
     if (use->in[0]->kind == SH_ENTRY_VALUE ||
-        (use->in[0]->kind == SH_ENTRY_STORED && use->in[0]->trained)) {
+        (use->in[0]->kind == SH_ENTRY_STORED && use->in[0]->role != SH_ONNX_CONSTANT)) {
         if (!real)
             return sh_fail(SH_UNSUPPORTED, "a cast of what is trained to integers");
         sh_import_pass(use);
@@ -127,7 +159,7 @@ sh_status sh_import_cast_like(sh_onnx_use *use)
 }
 
 /* Before operator set 13 over all dimensions from `axis` on. */
-sh_status sh_import_softmax(sh_onnx_use *use)
+static sh_status import_softmax(sh_onnx_use *use, sh_op op)
 {
     const bool old = use->node.opset < 13;
     sh_value_id x, y;
@@ -146,10 +178,20 @@ sh_status sh_import_softmax(sh_onnx_use *use)
     }
     const sh_attributes along = {.axis = axis};
     SH_TRY(sh_import_reshape(&x, use, x, &rows));
-    SH_TRY(sh_import_emit(&y, use, SH_OP_softmax, &along, &x));
+    SH_TRY(sh_import_emit(&y, use, op, &along, &x));
     SH_TRY(sh_import_reshape(&y, use, y, &shape));
     sh_import_give(use, 0, y, use->in[0]->batch);
     return SH_OK;
+}
+
+sh_status sh_import_softmax(sh_onnx_use *use)
+{
+    return import_softmax(use, SH_OP_softmax);
+}
+
+sh_status sh_import_log_softmax(sh_onnx_use *use)
+{
+    return import_softmax(use, SH_OP_log_softmax);
 }
 
 /* The graph's own dropout, whether the file says that it is in training or not. */
@@ -170,76 +212,4 @@ sh_status sh_import_dropout(sh_onnx_use *use)
     SH_TRY(sh_import_made(&y, use, sh_layer_dropout(use->importer->net, x, p)));
     sh_import_give(use, 0, y, use->in[0]->batch);
     return SH_OK;
-}
-
-/* ---- two inputs -------------------------------------------------------------------------------
- */
-
-/* The dimension of the samples in the result of an operator that broadcasts. */
-static size_t batch_of_two(const sh_onnx_use *use, size_t a_rank, size_t b_rank)
-{
-    const size_t a = use->in[0]->batch, b = use->in[1]->batch;
-    if (a != SH_NO_AXIS)
-        return b_rank > a_rank ? a + b_rank - a_rank : a;
-    return b == SH_NO_AXIS ? b : a_rank > b_rank ? b + a_rank - b_rank : b;
-}
-
-/* The leading dimensions of `b` are those of `a`, all others are 1: how many, or 0. */
-static size_t leading(const sh_shape *a, const sh_shape *b)
-{
-    size_t same = 0, ones = 0;
-    if (a->rank != b->rank)
-        return 0;
-    while (same < a->rank && a->dim[same] == b->dim[same])
-        same++;
-    for (size_t i = same; i < a->rank; i++)
-        ones += b->dim[i] == 1;
-    return same + ones == a->rank ? same : 0;
-}
-
-static sh_status import_two(sh_onnx_use *use, sh_op op)
-{
-    sh_value_id in[2], y;
-    SH_TRY(sh_import_arity(use, 2, 2));
-    for (size_t i = 0; i < 2; i++)
-        SH_TRY(sh_import_value(&in[i], use, i));
-    const sh_shape a = *sh_import_shape(use, in[0]), b = *sh_import_shape(use, in[1]);
-    if (sh_shape_equal(&a, &b)) {
-        SH_TRY(sh_import_emit(&y, use, op, NULL, in));
-    } else if (op == SH_OP_multiply && (leading(&a, &b) > 0 || leading(&b, &a) > 0)) {
-        const bool second = leading(&a, &b) > 0;
-        sh_value_id factor = in[second ? 1 : 0];
-        const sh_shape few =
-            sh_shape_of(second ? leading(&a, &b) : leading(&b, &a), second ? b.dim : a.dim);
-        SH_TRY(sh_import_reshape(&factor, use, factor, &few));
-        SH_TRY(sh_import_emit(&y, use, SH_OP_scale, NULL,
-                              (sh_value_id[]){in[second ? 0 : 1], factor}));
-    } else {
-        char a_text[SH_SHAPE_TEXT], b_text[SH_SHAPE_TEXT];
-        return sh_fail(SH_UNSUPPORTED, "inputs of different shapes, %s and %s",
-                       sh_shape_print(&a, a_text), sh_shape_print(&b, b_text));
-    }
-    sh_import_give(use, 0, y, batch_of_two(use, a.rank, b.rank));
-    return SH_OK;
-}
-
-sh_status sh_import_add(sh_onnx_use *use)
-{
-    return import_two(use, SH_OP_add);
-}
-
-sh_status sh_import_sub(sh_onnx_use *use)
-{
-    return import_two(use, SH_OP_subtract);
-}
-
-sh_status sh_import_mul(sh_onnx_use *use)
-{
-    return import_two(use, SH_OP_multiply);
-}
-
-sh_status sh_import_div(sh_onnx_use *use)
-{
-    return sh_fail(SH_UNSUPPORTED, "division of '%.64s' is not supported",
-                   use->in_count > 0 && use->in[0] != NULL ? use->in[0]->name : "");
 }

@@ -29,7 +29,7 @@ sh_status sh_import_constant(const sh_onnx_constant **constant, const sh_onnx_us
     if (!sh_import_given(use, input))
         return SH_OK;
     sh_onnx_entry *entry = use->in[input];
-    if (entry->kind == SH_ENTRY_STORED && !entry->trained) {
+    if (entry->kind == SH_ENTRY_STORED && entry->role == SH_ONNX_CONSTANT) {
         SH_TRY(sh_fail_in(sh_onnx_constant_load(&entry->constant, &use->importer->store,
                                                 use->importer->model, entry->stored),
                           "%.64s", entry->name));
@@ -75,6 +75,8 @@ static sh_status add_weights(sh_onnx_entry *entry, const sh_onnx_use *use,
     const bool statistic = filling == SH_IMPORT_MEAN || filling == SH_IMPORT_VARIANCE;
     sh_onnx_tensor tensor;
     sh_shape shape;
+    if (!statistic && entry->role != SH_ONNX_TRAINED)
+        return sh_fail(SH_UNSUPPORTED, "%.64s is a statistic of another node", entry->name);
     SH_TRY(sh_onnx_tensor_of(&tensor, use->importer->model, entry->stored));
     if (entry->new_axis < tensor.rank)
         tensor.dim[entry->new_axis] = use->importer->wish->outputs;
@@ -113,7 +115,7 @@ sh_status sh_import_weights(sh_value_id *value, const sh_onnx_use *use, size_t i
         return sh_fail(SH_FORMAT, "input %zu is missing", input);
     sh_onnx_entry *entry = use->in[input];
     const bool statistic = filling == SH_IMPORT_MEAN || filling == SH_IMPORT_VARIANCE;
-    if (entry->kind == SH_ENTRY_STORED && (entry->trained || statistic)) {
+    if (entry->kind == SH_ENTRY_STORED && (entry->role != SH_ONNX_CONSTANT || statistic)) {
         SH_TRY(add_weights(entry, use, filling));
     } else if (entry->value == SH_NO_VALUE) {
         const sh_onnx_constant *constant;
@@ -181,4 +183,27 @@ void sh_import_pass(const sh_onnx_use *use)
 {
     if (use->out_count > 0 && use->out[0] != NULL)
         use->out[0]->same = use->in[0];
+}
+
+sh_status sh_import_axes(bool *marked, bool *given, sh_onnx_use *use, size_t input, size_t more,
+                         size_t *rank)
+{
+    const sh_onnx_constant *axes;
+    int64_t listed[SH_ONNX_RANK_MOST];
+    size_t count;
+    SH_TRY(sh_import_constant(&axes, use, input));
+    SH_TRY(sh_onnx_list(given, &count, listed, SH_ONNX_RANK_MOST, &use->node, "axes", axes));
+    *rank += more * count;
+    if (*rank > SH_MAX_RANK)
+        return sh_fail(SH_LIMIT, "%zu dimensions: at most %d are supported", *rank, SH_MAX_RANK);
+    for (size_t i = 0; i < *rank; i++)
+        marked[i] = false;
+    for (size_t i = 0; i < count; i++) {
+        size_t axis;
+        SH_TRY(sh_onnx_axis(&axis, listed[i], *rank));
+        if (marked[axis])
+            return sh_fail(SH_INVALID, "axis %zu twice", axis);
+        marked[axis] = true;
+    }
+    return SH_OK;
 }

@@ -24,6 +24,7 @@
 #include "onnx/fold.h"
 #include "onnx/import.h"
 #include "onnx/onnx_node.h"
+#include "onnx/roles.h"
 
 #define SH_NO_AXIS SIZE_MAX
 
@@ -37,7 +38,7 @@ typedef struct sh_onnx_entry {
         SH_ENTRY_VALUE,    /* a value of the graph */
     } kind;
     const Sh__Onnx__TensorProto *stored; /* of an initialiser */
-    bool trained;                        /* an initialiser that the optimiser changes */
+    sh_onnx_role role;                   /* of an initialiser */
     sh_onnx_constant constant;
     sh_value_id value;           /* SH_NO_VALUE: a constant that is not in the graph yet */
     size_t batch;                /* the dimension with the samples, or SH_NO_AXIS */
@@ -107,6 +108,11 @@ sh_status sh_import_constant(const sh_onnx_constant **constant, const sh_onnx_us
 /* Is the input an initialiser that is trained, or a constant? Then its shape, as the graph will
  * have it, is known without adding it to the graph. */
 bool sh_import_is_weight(const sh_onnx_use *use, size_t input);
+
+/* The axes that an attribute or an input lists, as marks of *rank dimensions, which `more` for each
+ * axis are added to. */
+sh_status sh_import_axes(bool *marked, bool *given, sh_onnx_use *use, size_t input, size_t more,
+                         size_t *rank) SHOAL_CHECKED;
 
 /* The shape of a value of the graph; borrowed until the next is made. */
 const sh_shape *sh_import_shape(const sh_onnx_use *use, sh_value_id value);

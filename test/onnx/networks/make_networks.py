@@ -92,6 +92,56 @@ class Pieces(nn.Module):
         return torch.softmax(self.fc(torch.tanh(y).reshape(n, -1)), 1)
 
 
+class Attention(nn.Module):
+    """A vision transformer of one block."""
+
+    def __init__(self):
+        super().__init__()
+        self.patches = nn.Conv2d(1, 8, 2, 2)
+        self.token = nn.Parameter(torch.zeros(1, 1, 8))
+        self.place = nn.Parameter(torch.zeros(1, 5, 8))
+        self.norm1 = nn.LayerNorm(8)
+        self.qkv = nn.Linear(8, 24)
+        self.out = nn.Linear(8, 8)
+        self.norm2 = nn.LayerNorm(8)
+        self.up = nn.Linear(8, 12)
+        self.down = nn.Linear(12, 8)
+        self.head = nn.Linear(8, 3)
+
+    def forward(self, x):
+        x = self.patches(x).flatten(2).transpose(1, 2)
+        x = torch.cat([self.token.expand(x.shape[0], -1, -1), x], dim=1) + self.place
+        n, t, c = x.shape
+        q, k, v = self.qkv(self.norm1(x)).reshape(n, t, 3, 2, c // 2).permute(2, 0, 3, 1, 4)
+        y = torch.softmax(q @ k.transpose(-2, -1) * (c // 2) ** -0.5, dim=-1) @ v
+        x = x + self.out(y.transpose(1, 2).reshape(n, t, c))
+        x = x + self.down(nn.functional.gelu(self.up(self.norm2(x))))
+        return self.head(x[:, 0])
+
+
+class Gates(nn.Module):
+    """Squeeze and excitation, and functions that are rarer."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(2, 6, 3, 1, 1)
+        self.down = nn.Conv2d(6, 3, 1)
+        self.up = nn.Conv2d(3, 6, 1)
+        self.groups = nn.GroupNorm(3, 6)
+        self.wider = nn.ConvTranspose2d(6, 4, 2, 2)
+        self.each = nn.InstanceNorm2d(4, affine=True)
+        self.slope = nn.PReLU(4)
+        self.fc = nn.Linear(4, 3)
+
+    def forward(self, x):
+        y = nn.functional.hardswish(self.conv(x))
+        gate = self.up(nn.functional.silu(self.down(y.mean((2, 3), keepdim=True))))
+        y = self.groups(y * nn.functional.hardsigmoid(gate))
+        y = self.slope(self.each(self.wider(y)))
+        y = nn.functional.elu(y) + nn.functional.softplus(y) / 3 - torch.exp(-torch.abs(y))
+        return self.fc(torch.sqrt(y.amax((2, 3)) ** 2 + 1) + y.clamp(-0.5, 0.7).sum((2, 3)) * 0.1)
+
+
 class Line(nn.Module):
     """A series: convolutions along one dimension."""
 
@@ -126,6 +176,8 @@ def networks():
     yield "mobilenet_like", mobile, (3, 12, 12), {"training": True}
     yield "option_a", OptionA(), (2, 7, 6), {}
     yield "pieces", Pieces(), (2, 6, 6), {}
+    yield "attention", Attention(), (1, 4, 4), {}
+    yield "gates", Gates(), (2, 5, 4), {}
     yield "line", Line(), (3, 24), {"training": True}
 
 

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Functions of two or three values, element by element, repeated as in NumPy. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "graph/array_layers.h"
+#include "onnx/importer.h"
+
+/* The dimension of the samples in the result of an operator that broadcasts, of `rank`. */
+static size_t batch_of(const sh_onnx_use *use, const sh_value_id *in, size_t count, size_t rank)
+{
+    for (size_t i = 0; i < count; i++)
+        if (use->in[i]->batch != SH_NO_AXIS)
+            return use->in[i]->batch + rank - sh_import_shape(use, in[i])->rank;
+    return SH_NO_AXIS;
+}
+
+/* The leading dimensions of `b` are those of `a`, all others are 1: how many, or 0. */
+static size_t leading(const sh_shape *a, const sh_shape *b)
+{
+    size_t same = 0, ones = 0;
+    if (a->rank != b->rank)
+        return 0;
+    while (same < a->rank && a->dim[same] == b->dim[same])
+        same++;
+    for (size_t i = same; i < a->rank; i++)
+        ones += b->dim[i] == 1;
+    return same + ones == a->rank ? same : 0;
+}
+
+/* x * factor where the factor is one for all elements of some leading dimensions. */
+static sh_status scale(sh_value_id *y, const sh_onnx_use *use, sh_value_id x, sh_value_id factor)
+{
+    const sh_shape of_x = *sh_import_shape(use, x), of_b = *sh_import_shape(use, factor);
+    const sh_shape few = sh_shape_of(leading(&of_x, &of_b), of_b.dim);
+    SH_TRY(sh_import_reshape(&factor, use, factor, &few));
+    return sh_import_emit(y, use, SH_OP_scale, NULL, (sh_value_id[]){x, factor});
+}
+
+/* The number that an input is for all elements of the other one; false if it is none. */
+static bool is_number(double *number, sh_onnx_use *use, size_t input)
+{
+    const sh_onnx_entry *other = use->in[1 - input];
+    const sh_onnx_constant *given;
+    if (use->in[input]->kind == SH_ENTRY_VALUE || other->kind != SH_ENTRY_VALUE ||
+        use->in[input]->role != SH_ONNX_CONSTANT ||
+        sh_import_constant(&given, use, input) != SH_OK || !given->real || given->count != 1 ||
+        given->rank > sh_import_shape(use, other->value)->rank)
+        return false;
+    *number = given->cells[0].real;
+    return true;
+}
+
+/* x and a number: alpha x + beta, of 1 / x where `inverse`. */
+static sh_status add_line(sh_value_id *y, const sh_onnx_use *use, size_t input, double alpha,
+                          double beta, bool inverse)
+{
+    sh_net *net = use->importer->net;
+    const float numbers[2] = {(float)alpha, (float)beta};
+    sh_value_id x;
+    SH_TRY(sh_import_value(&x, use, input));
+    if (inverse)
+        x = sh_layer_unary(net, SH_UNARY_RECIPROCAL, x, NULL);
+    return sh_import_made(y, use, sh_layer_unary(net, SH_UNARY_LINE, x, numbers));
+}
+
+/* The operator where one input is a number; *y stays SH_NO_VALUE if none is. */
+static sh_status with_number(sh_value_id *y, sh_onnx_use *use, sh_pair_function function)
+{
+    double c;
+    const size_t at = is_number(&c, use, 1) ? 1 : is_number(&c, use, 0) ? 0 : SIZE_MAX;
+    if (at == SIZE_MAX)
+        return SH_OK;
+    switch (function) {
+    case SH_PAIR_ADD:
+        return add_line(y, use, 1 - at, 1, c, false);
+    case SH_PAIR_SUBTRACT:
+        return add_line(y, use, 1 - at, at == 1 ? 1 : -1, at == 1 ? -c : c, false);
+    case SH_PAIR_MULTIPLY:
+        return add_line(y, use, 1 - at, c, 0, false);
+    case SH_PAIR_DIVIDE:
+        return at == 1 ? add_line(y, use, 0, 1 / c, 0, false) : add_line(y, use, 1, c, 0, true);
+    default:
+        return SH_OK;
+    }
+}
+
+static sh_status import_pair(sh_onnx_use *use, sh_pair_function function)
+{
+    sh_value_id in[2], y = SH_NO_VALUE;
+    SH_TRY(sh_import_arity(use, 2, 2));
+    SH_TRY(with_number(&y, use, function));
+    if (y != SH_NO_VALUE) {
+        const size_t value = use->in[0]->kind == SH_ENTRY_VALUE ? 0 : 1;
+        sh_import_give(use, 0, y, use->in[value]->batch);
+        return SH_OK;
+    }
+    for (size_t i = 0; i < 2; i++)
+        SH_TRY(sh_import_value(&in[i], use, i));
+    const sh_shape a = *sh_import_shape(use, in[0]), b = *sh_import_shape(use, in[1]);
+    const bool equal = sh_shape_equal(&a, &b), multiplies = function == SH_PAIR_MULTIPLY;
+    if (multiplies && !equal && leading(&a, &b) > 0)
+        SH_TRY(scale(&y, use, in[0], in[1]));
+    else if (multiplies && !equal && leading(&b, &a) > 0)
+        SH_TRY(scale(&y, use, in[1], in[0]));
+    else
+        SH_TRY(sh_import_made(&y, use, sh_layer_pair(use->importer->net, function, in[0], in[1])));
+    sh_import_give(use, 0, y, batch_of(use, in, 2, sh_import_shape(use, y)->rank));
+    return SH_OK;
+}
+
+#define PAIR(name, function)                                                                       \
+    sh_status sh_import_##name(sh_onnx_use *use)                                                   \
+    {                                                                                              \
+        return import_pair(use, function);                                                         \
+    }
+PAIR(add, SH_PAIR_ADD)
+PAIR(sub, SH_PAIR_SUBTRACT)
+PAIR(mul, SH_PAIR_MULTIPLY)
+PAIR(div, SH_PAIR_DIVIDE)
+PAIR(max, SH_PAIR_LARGER)
+PAIR(min, SH_PAIR_SMALLER)
+PAIR(prelu, SH_PAIR_PRELU)
+
+/* To a constant power. */
+sh_status sh_import_pow(sh_onnx_use *use)
+{
+    sh_net *net = use->importer->net;
+    const sh_onnx_constant *given;
+    sh_value_id x, y;
+    SH_TRY(sh_import_arity(use, 2, 2));
+    SH_TRY(sh_import_value(&x, use, 0));
+    SH_TRY(sh_import_constant(&given, use, 1));
+    if (given->count != 1 || given->rank > sh_import_shape(use, x)->rank)
+        return sh_fail(SH_UNSUPPORTED, "its exponent is not one number");
+    const double p = given->real ? given->cells[0].real : (double)given->cells[0].whole;
+    const float numbers[2] = {(float)p, 0};
+    if (p == 2)
+        y = sh_layer_pair(net, SH_PAIR_MULTIPLY, x, x);
+    else if (p == 0.5)
+        y = sh_layer_unary(net, SH_UNARY_SQRT, x, NULL);
+    else
+        y = sh_layer_unary(net, SH_UNARY_POWER, x, numbers);
+    SH_TRY(sh_import_made(&y, use, y));
+    sh_import_give(use, 0, y, use->in[0]->batch);
+    return SH_OK;
+}
+
+/* A comparison as a number, 1 or 0; with `swapped` of b and a, with `negated` the other one. */
+static sh_status compare(sh_onnx_use *use, sh_pair_function function, bool swapped, bool negated)
+{
+    static const float other[2] = {-1, 1};
+    sh_net *net = use->importer->net;
+    sh_value_id in[2], y;
+    SH_TRY(sh_import_arity(use, 2, 2));
+    for (size_t i = 0; i < 2; i++)
+        SH_TRY(sh_import_value(&in[i], use, i));
+    y = sh_layer_pair(net, function, in[swapped ? 1 : 0], in[swapped ? 0 : 1]);
+    if (negated)
+        y = sh_layer_unary(net, SH_UNARY_LINE, y, other);
+    SH_TRY(sh_import_made(&y, use, y));
+    sh_import_give(use, 0, y, batch_of(use, in, 2, sh_import_shape(use, y)->rank));
+    return SH_OK;
+}
+
+#define COMPARE(name, function, swapped, negated)                                                  \
+    sh_status sh_import_##name(sh_onnx_use *use)                                                   \
+    {                                                                                              \
+        return compare(use, function, swapped, negated);                                           \
+    }
+COMPARE(equal, SH_PAIR_EQUAL, false, false)
+COMPARE(greater, SH_PAIR_GREATER, false, false)
+COMPARE(less, SH_PAIR_GREATER, true, false)
+COMPARE(greater_or_equal, SH_PAIR_GREATER, true, true)
+COMPARE(less_or_equal, SH_PAIR_GREATER, false, true)
+
+/* The condition of Where as numbers. */
+static sh_status read_condition(sh_value_id *value, sh_onnx_use *use)
+{
+    const sh_onnx_constant *given;
+    if (use->in[0]->kind == SH_ENTRY_VALUE)
+        return sh_import_value(value, use, 0);
+    SH_TRY(sh_import_constant(&given, use, 0));
+    sh_onnx_entry numbers = *use->in[0], *first = &numbers;
+    SH_TRY(sh_onnx_constant_cast(&numbers.constant, &use->importer->store, given, true));
+    const sh_onnx_use as_number = {.importer = use->importer, .in = &first, .in_count = 1};
+    return sh_import_value(value, &as_number, 0);
+}
+
+sh_status sh_import_where(sh_onnx_use *use)
+{
+    sh_value_id in[3], y;
+    SH_TRY(sh_import_arity(use, 3, 3));
+    SH_TRY(read_condition(&in[0], use));
+    for (size_t i = 1; i < 3; i++)
+        SH_TRY(sh_import_value(&in[i], use, i));
+    SH_TRY(sh_import_made(&y, use, sh_layer_where(use->importer->net, in[0], in[1], in[2])));
+    sh_import_give(use, 0, y, batch_of(use, in, 3, sh_import_shape(use, y)->rank));
+    return SH_OK;
+}
