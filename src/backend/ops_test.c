@@ -318,6 +318,7 @@ static bool takes_any_rank(const op_case *which)
     case SH_OP_batch_norm: /* but with a residual */
         return inputs_of(which) == 5;
     case SH_OP_dropout:
+    case SH_OP_gather:
     case SH_OP_group_norm:
     case SH_OP_scale:
         return true;
@@ -344,7 +345,8 @@ static void wrong_types_are_refused(void **state)
                              SH_INVALID, about->name);
             bad = *which;
             bad.in[input].shape.dim[bad.in[input].shape.rank++] = 2;
-            if ((input > 0 || !takes_any_rank(which)) || which->op == SH_OP_reshape)
+            if ((input > 0 && which->op != SH_OP_gather) || !takes_any_rank(which) ||
+                which->op == SH_OP_reshape)
                 assert_fails(sh_op_infer(which->op, &bad.attributes, bad.in, inputs, out),
                              SH_INVALID, about->name);
             bad = *which;

@@ -91,6 +91,12 @@ sh_value_id sh_layer_expand(sh_net *net, sh_value_id x, sh_shape shape)
     return sh_shape_equal(of_x, whole) ? x : sh_net_apply(net, SH_OP_expand, &attributes, x);
 }
 
+sh_value_id sh_layer_gather(sh_net *net, sh_value_id x, sh_value_id indices, size_t axis)
+{
+    const sh_attributes attributes = {.axis = axis};
+    return sh_graph_add(net->graph, SH_OP_gather, &attributes, (sh_value_id[]){x, indices}, NULL);
+}
+
 /* One dimension after the other, as [before, rest] that becomes [before, copies, rest]. */
 sh_value_id sh_layer_tile(sh_net *net, sh_value_id x, const size_t *copies)
 {

@@ -32,6 +32,9 @@ sh_value_id sh_layer_reduce(sh_net *net, sh_reduction function, sh_value_id x, u
 /* x repeated until it has the shape that results from both, as with sh_layer_pair. */
 sh_value_id sh_layer_expand(sh_net *net, sh_value_id x, sh_shape shape);
 
+/* Places of x along `axis`, by indices of any shape, which takes that dimension's place. */
+sh_value_id sh_layer_gather(sh_net *net, sh_value_id x, sh_value_id indices, size_t axis);
+
 /* x copies[i] times behind itself along each dimension i of its own. */
 sh_value_id sh_layer_tile(sh_net *net, sh_value_id x, const size_t *copies);
 

@@ -2,6 +2,7 @@
 /* Arrays of small whole numbers through each layer, against loops over indices. */
 #include "graph/array_layers.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "backend/program.h"
@@ -194,6 +195,34 @@ static void expand_repeats(void **state)
         assert_float_equal(y[i], element(0, i / 12 % 2 * 3 + i % 3), 0);
 }
 
+/* Indices from -4 to 6 into a dimension of 5; gradients add up. */
+static void gather_takes_places(void **state)
+{
+    (void)state;
+    float y[MOST], dx[MOST], expected[30] = {0};
+    for (int gradient = 0; gradient < 2; gradient++) {
+        sh_net net = begin();
+        const sh_value_id x = array(&net, SHAPE(2, 5, 3)), indices = array(&net, SHAPE(2, 11));
+        const sh_value_id seed = array(&net, SHAPE(2, 2, 11, 3));
+        sh_value_id z = sh_layer_gather(&net, x, indices, 1);
+        if (gradient)
+            z = sh_graph_gradient_of(net.graph, z, seed, x);
+        const sh_shape shape = run(&net, z, gradient ? dx : y);
+        assert_shape(&shape, gradient ? SHAPE(2, 5, 3) : SHAPE(2, 2, 11, 3));
+    }
+    for (size_t i = 0; i < 132; i++) {
+        const int index = (int)element(1, i / 3 % 22);
+        const size_t place = i / 66 * 15 + (size_t)(index < 0 ? index + 5 : index) * 3 + i % 3;
+        if (index > 4) {
+            assert_true(isnan(y[i]));
+            continue;
+        }
+        assert_float_equal(y[i], element(0, place), 0);
+        expected[place] += element(2, i);
+    }
+    assert_memory_equal(dx, expected, sizeof expected);
+}
+
 static void tile_repeats_whole_dimensions(void **state)
 {
     (void)state;
@@ -219,6 +248,7 @@ int main(void)
         cmocka_unit_test(mean_of_a_range_is_the_operator_mean),
         cmocka_unit_test(first_of_the_largest_gets_the_gradient),
         cmocka_unit_test(expand_repeats),
+        cmocka_unit_test(gather_takes_places),
         cmocka_unit_test(tile_repeats_whole_dimensions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
