@@ -7,7 +7,7 @@
 
 Results are those of ONNX Runtime. Recurrent cells are written once more in PyTorch, as ONNX defines
 them, for the gradients of the sum of (seed * results); both results are compared here. Inputs that
-are missing have the shape [].
+are missing have the shape []; what only ONNX has comes without gradients.
 """
 
 import json
@@ -28,17 +28,20 @@ def numbers(tensor):
     return [float(f"{value:.9g}") for value in torch.as_tensor(tensor).flatten().tolist()]
 
 
-def run_onnx(op, inputs, outputs, opset=17, **attributes):
-    """What ONNX Runtime makes of one node; inputs that are None are missing."""
+def run_onnx(op, inputs, outputs, opset=17, constants=(), **attributes):
+    """What ONNX Runtime makes of one node; inputs that are None are missing, constants follow them."""
     names = ["" if value is None else f"x{i}" for i, value in enumerate(inputs)]
     given = {n: v.detach().numpy() for n, v in zip(names, inputs) if n}
+    fixed = [onnx.numpy_helper.from_array(numpy.float32(c), f"c{i}")
+             for i, c in enumerate(constants)]
+    names += [c.name for c in fixed]
     node = onnx.helper.make_node(op, names, outputs, **attributes)
     graph = onnx.helper.make_graph(
         [node], "one",
         [onnx.helper.make_tensor_value_info(n, onnx.TensorProto.FLOAT, v.shape)
          for n, v in given.items()],
         [onnx.helper.make_tensor_value_info(n, onnx.TensorProto.FLOAT, None)
-         for n in outputs if n])
+         for n in outputs if n], fixed)
     model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", opset)],
                                    ir_version=8)
     return onnxruntime.InferenceSession(
@@ -61,6 +64,18 @@ def add(layer, settings, inputs, results, expected):
         "result": [n for e in expected for n in numbers(e)],
         "seed": numbers(seed),
         "gradients": [numbers(next(gradients)) if i is not None else [] for i in inputs],
+    })
+
+
+def add_forward(layer, settings, x, expected):
+    """A case of ONNX Runtime's alone."""
+    CASES.append({
+        "layer": layer,
+        "settings": settings,
+        "inputs": [{"shape": list(x.shape), "data": numbers(x)}],
+        "result": numbers(expected[0]),
+        "seed": [],
+        "gradients": [[]],
     })
 
 
@@ -151,6 +166,34 @@ x, w, b = (torch.randn(*s, requires_grad=True) for s in ((2, 3, 4), (3, 2, 3), (
 add("conv_transposed", {}, [x, w, b],
     [torch.nn.functional.conv_transpose1d(x, w, b, 2, 1, 1)],
     run_onnx("ConvTranspose", [x, w, b], ["y"], strides=[2], pads=[1, 1], output_padding=[1]))
+
+# Numbers of sh_resize_position and sh_resize_method in src/graph/attributes.h.
+POSITIONS = ["half_pixel", "pytorch_half_pixel", "asymmetric", "align_corners"]
+ROUNDINGS = ["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"]
+x = torch.randn(1, 1, 4, 3)
+for scale in (2, 1.5), (0.3, 2.4), (0.25, 0.5):
+    for position, name in enumerate(POSITIONS):
+        for method in range(6):
+            how = {"mode": "nearest", "nearest_mode": ROUNDINGS[method]} if method < 4 else {
+                "mode": "linear" if method == 4 else "cubic"}
+            if (method < 4) != (scale[0] == 0.25) and method != (position + 2) % 4:
+                continue  # all roundings where there are ties, else one
+            add_forward("resize", {"position": position, "method": method, "scale": scale}, x,
+                        run_onnx("Resize", [x, None], ["y"], constants=[(1, 1, *scale)],
+                                 coordinate_transformation_mode=name, **how))
+
+x = torch.randn(1, 1, 6, 7)
+for kernel, stride, pads in ((3, 2, (0, 0, 1, 1)), (2, 1, (1, 0, 0, 1)), (3, 3, (1, 1, 1, 1)),
+                             (3, 2, (2, 1, 0, 2)), (2, 3, (0, 1, 0, 0))):
+    for ceil in 0, 1:
+        for op, inside in ("MaxPool", 0), ("AveragePool", 0), ("AveragePool", 1):
+            settings = {"kernel": kernel, "stride": stride, "padding": pads[:2],
+                        "end_padding": pads[2:], "ceil": bool(ceil), "max": op == "MaxPool",
+                        "inside": bool(inside)}
+            counted = {} if op == "MaxPool" else {"count_include_pad": 1 - inside}
+            add_forward("pool", settings, x, run_onnx(
+                op, [x], ["y"], opset=19, kernel_shape=[kernel] * 2, strides=[stride] * 2,
+                pads=pads, ceil_mode=ceil, **counted))
 
 file = pathlib.Path(__file__).with_name("layers.json")
 with file.open("w", encoding="utf-8") as out:
