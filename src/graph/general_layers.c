@@ -132,6 +132,24 @@ static size_t reach(const sh_attributes *a, int axis, size_t extent)
     return next >= a->padding[axis] + extent ? 0 : a->stride[axis] - rest;
 }
 
+#define CHOICES 255 /* elements of a window that max_pool can tell apart */
+
+/* max_pool along one axis after the other: the same values, and of equals the first is chosen too.
+ */
+static sh_value_id pool_by_axis(sh_net *net, sh_value_id x, const sh_attributes *a)
+{
+    for (size_t i = 2; i-- > 0;) { /* columns first */
+        sh_attributes one = {.kernel = {1, 1}, .stride = {1, 1}, .dilation = {1, 1}};
+        one.kernel[i] = a->kernel[i];
+        one.stride[i] = a->stride[i];
+        one.padding[i] = a->padding[i];
+        one.end_padding[i] = a->end_padding[i];
+        one.after[2 + i] = a->after[2 + i];
+        x = sh_net_apply(net, SH_OP_max_pool, &one, x);
+    }
+    return x;
+}
+
 sh_value_id sh_net_pool(sh_net *net, sh_op op, sh_value_id x, const sh_attributes *attributes,
                         bool ceil)
 {
@@ -144,19 +162,19 @@ sh_value_id sh_net_pool(sh_net *net, sh_op op, sh_value_id x, const sh_attribute
     shape = shape_of(net, x);
     for (int i = 0; i < 2 && ceil && shape != NULL && shape->rank == 4; i++)
         a.after[2 + i] = reach(&a, i, shape->dim[2 + i]);
-    const sh_value_id y = sh_net_apply(net, op, &a, x);
+    const bool wide = op == SH_OP_max_pool && a.kernel[0] <= CHOICES && a.kernel[1] <= CHOICES &&
+                      a.kernel[0] * a.kernel[1] > CHOICES && a.dilation[0] * a.dilation[1] == 1;
+    const sh_value_id y = wide ? pool_by_axis(net, x, &a) : sh_net_apply(net, op, &a, x);
     return line ? as_line(net, y) : y;
 }
 
 sh_value_id sh_net_global_max_pool(sh_net *net, sh_value_id x)
 {
-    const sh_type *type = sh_net_type(net, x, "global max pooling", 4);
-    if (type == NULL)
+    const sh_shape *shape = shape_of(net, x);
+    if (shape == NULL || (shape->rank != 3 && sh_net_type(net, x, "global max pooling", 4) == NULL))
         return SH_NO_VALUE;
-    /* Rows first: of equals the first is chosen, as by one window of all. */
-    const sh_attributes across = {.kernel = {1, type->shape.dim[3]}, .stride = {1, 1}};
-    const sh_attributes down = {.kernel = {type->shape.dim[2], 1}, .stride = {1, 1}};
-    return sh_net_apply(net, SH_OP_max_pool, &down, sh_net_apply(net, SH_OP_max_pool, &across, x));
+    const sh_attributes whole = {.kernel = {shape->dim[2], shape->dim[shape->rank - 1]}};
+    return sh_net_pool(net, SH_OP_max_pool, x, &whole, false);
 }
 
 sh_value_id sh_net_resize(sh_net *net, sh_value_id x, const sh_resize *of)

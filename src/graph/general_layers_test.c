@@ -67,6 +67,7 @@ static void lines_use_the_second_setting(void **state)
     assert_shape(&net, sh_net_convolve(&net, x, w, SH_NO_VALUE, &a), SHAPE(2, 4, 4));
     assert_shape(&net, sh_net_pool(&net, SH_OP_max_pool, x, &a, false), SHAPE(2, 6, 4));
     assert_shape(&net, sh_net_pool(&net, SH_OP_avg_pool, x, &a, true), SHAPE(2, 6, 5));
+    assert_shape(&net, sh_net_global_max_pool(&net, x), SHAPE(2, 6, 1));
     sh_graph_free(net.graph);
 }
 

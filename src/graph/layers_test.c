@@ -251,6 +251,8 @@ static void settings_that_make_no_sense_are_refused(void **state)
     REFUSED("group_norm: 6 channels do not make 0 groups", SH_OP_group_norm,
             ((sh_attributes){.number = 1}), four, six);
     REFUSED("layer_norm: epsilon is above 0", SH_OP_layer_norm, ((sh_attributes){0}), pair, six);
+    REFUSED("max_pool: windows with gaps (dilation) are not possible", SH_OP_max_pool,
+            ((sh_attributes){.kernel = {2, 2}, .stride = {1, 1}, .dilation = {1, 2}}), four, none);
     REFUSED("max_pool: the last windows lie outside of input 2x6x3x3", SH_OP_max_pool,
             ((sh_attributes){.kernel = {1, 1}, .stride = {1, 1}, .after = {0, 0, 1, 0}}), four,
             none);

@@ -22,6 +22,8 @@ static sh_status output_shape(const sh_op_types *t, const sh_shape *x, sh_shape 
     *y = sh_shape_of(4, x->dim);
     if (a->kernel[0] == 0 || a->kernel[1] == 0 || a->stride[0] == 0 || a->stride[1] == 0)
         return sh_fail(SH_INVALID, "%s: kernel and stride are at least 1", t->op);
+    if (a->dilation[0] > 1 || a->dilation[1] > 1)
+        return sh_fail(SH_INVALID, "%s: windows with gaps (dilation) are not possible", t->op);
     for (int i = 0; i < 2; i++) {
         const size_t size = x->dim[2 + i], end = a->end_padding[i];
         if (a->padding[i] >= a->kernel[i] || end >= a->kernel[i])

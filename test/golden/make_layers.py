@@ -159,6 +159,9 @@ x = torch.randint(0, 4, (2, 2, 3, 4)).float().requires_grad_()
 flat = x.flatten(2)
 y = flat.gather(2, (flat == flat.max(2, keepdim=True)[0]).int().argmax(2, keepdim=True)).unsqueeze(3)
 add("global_max_pool", {}, [x], [y], run_onnx("GlobalMaxPool", [x], ["y"]))
+x = torch.randint(0, 9, (1, 1, 18, 17)).float().requires_grad_() # windows of more than 255
+add("global_max_pool", {}, [x], [torch.nn.functional.max_pool2d(x, (18, 17))],
+    run_onnx("GlobalMaxPool", [x], ["y"]))
 x, w, b = (torch.randn(*s, requires_grad=True) for s in ((2, 2, 3), (2, 3), (2, 3)))
 add("layer_norm", {}, [x, w, b], [torch.nn.functional.layer_norm(x, (2, 3), w, b, 1e-2)],
     run_onnx("LayerNormalization", [x, w, b], ["y"], axis=1, epsilon=1e-2))
