@@ -13,7 +13,7 @@
 #ifndef SHOAL_DATA_PACKING_H
 #define SHOAL_DATA_PACKING_H
 
-#include "data/cache.h"
+#include "base/cache.h"
 #include "data/source.h"
 
 /*

@@ -24,7 +24,7 @@
 #ifndef SHOAL_DATA_SHELF_H
 #define SHOAL_DATA_SHELF_H
 
-#include "data/cache.h"
+#include "base/cache.h"
 #include "data/manifest.h"
 
 typedef struct sh_shelf {

@@ -29,9 +29,9 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "base/cache.h"
 #include "base/digest.h"
 #include "base/log.h"
-#include "data/cache.h"
 #include "data/extent.h"
 
 #define BUFFER_BYTES 65536

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "data/cache.h"
+#include "base/cache.h"
 
 #define FORMAT "shoal.device"
 #define VERSION 2

@@ -18,7 +18,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "data/cache.h"
+#include "base/cache.h"
 #include "data/extent.h"
 
 #define END_BYTES 22

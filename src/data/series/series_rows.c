@@ -8,8 +8,8 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "base/cache.h"
 #include "base/suggestion.h"
-#include "data/cache.h"
 #include "data/extent.h"
 #include "data/table/cell.h"
 #include "data/table/csv.h"

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cache.h"
 #include "base/memory.h"
-#include "data/cache.h"
 #include "data/extent.h"
 
 struct sh_row_store {

@@ -12,8 +12,8 @@
  *
  * Threads: any.
  */
-#ifndef SHOAL_DATA_CACHE_H
-#define SHOAL_DATA_CACHE_H
+#ifndef SHOAL_BASE_CACHE_H
+#define SHOAL_BASE_CACHE_H
 
 #include <dirent.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "data/cache.h"
+#include "base/cache.h"
 
 #include <unistd.h>
 
