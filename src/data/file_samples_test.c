@@ -94,6 +94,11 @@ static void rows_of_tables(void **state)
     assert_ok(sh_file_samples_fill(files, SLOTS, &filled)); /* a word that is not known is none */
     assert_int_equal(filled, 1);
     expect_end(files);
+    put("t.csv", "colour,age\nred\nblue,8\n"); /* the row behind the uneven one is not lost */
+    sh_file_samples_begin(files, &path, 1);
+    expect_failure(files, "line 2 has 1 fields");
+    expect_row(files, "t.csv, line 3", "", -1, 0);
+    expect_end(files);
     put("t.csv", "Age,Colour\n14,blue\n");
     sh_file_samples_begin(files, &path, 1);
     expect_failure(files, "columns that the run was trained with are missing: age, colour");
@@ -117,19 +122,21 @@ static void rows_of_a_stream(void **state)
     int ends[2];
     assert_int_equal(pipe(ends), 0);
     assert_ok(sh_file_samples_begin_stream(files, ends[0]));
-    static const char *const lines[] = {"age;colour;size\n12;red;big\n", "8;blue;small\n",
-                                        "8;blue\n", "10;blue;small"};
-    for (int i = 0; i < 4; i++) {
+    static const char *const lines[] = {"age;colour;size\n12;red\n", "12;red;big\n",
+                                        "8;blue;small\n", "8;blue\n", "10;blue;small"};
+    for (int i = 0; i < 5; i++) {
         assert_int_equal(write(ends[1], lines[i], strlen(lines[i])), strlen(lines[i]));
         if (i == 0)
-            expect_row(files, "line 2", "big", 1, 1);
+            expect_failure(files, "standard input: line 2 has 2 fields");
         else if (i == 1)
-            expect_row(files, "line 3", "small", -1, 0);
+            expect_row(files, "line 3", "big", 1, 1);
         else if (i == 2)
-            expect_failure(files, "standard input: line 4 has 2 fields");
+            expect_row(files, "line 4", "small", -1, 0);
+        else if (i == 3)
+            expect_failure(files, "standard input: line 5 has 2 fields");
     }
     close(ends[1]);
-    expect_row(files, "line 5", "small", 0, 0);
+    expect_row(files, "line 6", "small", 0, 0);
     expect_end(files);
     close(ends[0]);
     sh_file_samples_free(files);

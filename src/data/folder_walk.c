@@ -100,9 +100,8 @@ sh_status sh_folder_walk_open(sh_folder_walk **walk, const char *folder)
     if (length == 0 || length + 2 > sizeof fresh->path) {
         status = sh_fail(SH_LIMIT, "%.200s...: its path is empty or too long", folder);
     } else {
-        memcpy(fresh->path, folder, length);
-        if (folder[length - 1] != '/')
-            fresh->path[length] = '/';
+        snprintf(fresh->path, sizeof fresh->path, "%.*s%s", (int)length, folder,
+                 folder[length - 1] == '/' ? "" : "/");
         status = enter(fresh);
     }
     if (status != SH_OK) {
