@@ -15,16 +15,16 @@
 
 typedef struct skeleton_builder {
     const sh_onnx *model;
-    sh_arena arena;
+    sh_arena *arena;
     size_t value_bytes; /* of the constants so far */
 } skeleton_builder;
 
-static sh_status fail_large(const skeleton_builder *builder)
+static sh_status fail_large(const sh_onnx *model)
 {
     return sh_fail(SH_LIMIT,
                    "%s: its constants take more than %zu MiB, too much for a model that devices "
                    "give each other: large tensors have to be initialisers that layers use",
-                   sh_onnx_path(builder->model), SH_SKELETON_MOST >> 20);
+                   sh_onnx_path(model), SH_SKELETON_MOST >> 20);
 }
 
 /* The tensor with its values as raw_data, or with none. */
@@ -36,7 +36,7 @@ static sh_status copy_tensor(skeleton_builder *builder, Sh__Onnx__TensorProto **
     char name[SH_ONNX_NAME_TEXT];
     SH_TRY(sh_fail_in(sh_onnx_tensor_of(&tensor, builder->model, message), "%s",
                       sh_onnx_path(builder->model)));
-    Sh__Onnx__TensorProto *fresh = sh_arena_take(&builder->arena, 1, sizeof *fresh);
+    Sh__Onnx__TensorProto *fresh = sh_arena_take(builder->arena, 1, sizeof *fresh);
     if (fresh == NULL)
         return sh_fail_memory(sizeof *fresh, "a tensor of a model");
     *fresh = none;
@@ -53,11 +53,11 @@ static sh_status copy_tensor(skeleton_builder *builder, Sh__Onnx__TensorProto **
                        sh_onnx_path(builder->model), sh_onnx_name(name, tensor.name));
     const size_t bytes = tensor.count * sh_onnx_type_bytes((int64_t)tensor.type);
     if (bytes > SH_SKELETON_MOST - builder->value_bytes)
-        return fail_large(builder);
+        return fail_large(builder->model);
     builder->value_bytes += bytes;
     fresh->has_raw_data = 1;
     fresh->raw_data.len = bytes;
-    fresh->raw_data.data = sh_arena_take(&builder->arena, bytes + 1, 1);
+    fresh->raw_data.data = sh_arena_take(builder->arena, bytes + 1, 1);
     if (fresh->raw_data.data == NULL)
         return sh_fail_memory(bytes, "a constant of a model");
     return sh_onnx_raw(builder->model, &tensor, fresh->raw_data.data);
@@ -75,11 +75,11 @@ static bool has_tensor(const Sh__Onnx__NodeProto *node)
 static sh_status copy_node(skeleton_builder *builder, Sh__Onnx__NodeProto **copy,
                            const Sh__Onnx__NodeProto *node)
 {
-    Sh__Onnx__NodeProto *fresh = sh_arena_take(&builder->arena, 1, sizeof *fresh);
+    Sh__Onnx__NodeProto *fresh = sh_arena_take(builder->arena, 1, sizeof *fresh);
     Sh__Onnx__AttributeProto **attributes =
-        sh_arena_take(&builder->arena, node->n_attribute + 1, sizeof(Sh__Onnx__AttributeProto *));
+        sh_arena_take(builder->arena, node->n_attribute + 1, sizeof(Sh__Onnx__AttributeProto *));
     Sh__Onnx__AttributeProto *values =
-        sh_arena_take(&builder->arena, node->n_attribute + 1, sizeof *values);
+        sh_arena_take(builder->arena, node->n_attribute + 1, sizeof *values);
     if (fresh == NULL || attributes == NULL || values == NULL)
         return sh_fail_memory(node->n_attribute * sizeof *values, "a node of a model");
     *fresh = *node;
@@ -97,11 +97,11 @@ static sh_status copy_node(skeleton_builder *builder, Sh__Onnx__NodeProto **copy
 static sh_status copy_graph(skeleton_builder *builder, Sh__Onnx__GraphProto *copy)
 {
     const Sh__Onnx__GraphProto *graph = sh_onnx_graph(builder->model);
-    sh_onnx_role *roles = sh_arena_take(&builder->arena, graph->n_initializer + 1, sizeof *roles);
+    sh_onnx_role *roles = sh_arena_take(builder->arena, graph->n_initializer + 1, sizeof *roles);
     *copy = *graph;
     copy->initializer =
-        sh_arena_take(&builder->arena, graph->n_initializer + 1, sizeof(Sh__Onnx__TensorProto *));
-    copy->node = sh_arena_take(&builder->arena, graph->n_node + 1, sizeof(Sh__Onnx__NodeProto *));
+        sh_arena_take(builder->arena, graph->n_initializer + 1, sizeof(Sh__Onnx__TensorProto *));
+    copy->node = sh_arena_take(builder->arena, graph->n_node + 1, sizeof(Sh__Onnx__NodeProto *));
     if (roles == NULL || copy->initializer == NULL || copy->node == NULL)
         return sh_fail_memory(graph->n_initializer * sizeof *roles, "the skeleton of a model");
     SH_TRY(sh_onnx_roles(roles, builder->model));
@@ -124,25 +124,23 @@ sh_status sh_skeleton_digest(char digest[SH_DIGEST_TEXT], const void *bytes, siz
     return SH_OK;
 }
 
-static sh_status pack(sh_skeleton *skeleton, const skeleton_builder *builder,
-                      Sh__Onnx__GraphProto *graph)
+static sh_status pack(sh_skeleton *skeleton, const sh_onnx *whole, Sh__Onnx__GraphProto *graph)
 {
-    const Sh__Onnx__ModelProto *whole = sh_onnx_model(builder->model);
     Sh__Onnx__ModelProto model = SH__ONNX__MODEL_PROTO__INIT;
     Sh__Onnx__StringStringEntryProto mark = SH__ONNX__STRING_STRING_ENTRY_PROTO__INIT;
     Sh__Onnx__StringStringEntryProto *marks[1] = {&mark};
     mark.key = (char[]){SH_ONNX_SKELETON};
     mark.value = (char[]){"1"};
     model.has_ir_version = 1;
-    model.ir_version = whole->ir_version;
-    model.opset_import = whole->opset_import;
-    model.n_opset_import = whole->n_opset_import;
+    model.ir_version = sh_onnx_model(whole)->ir_version;
+    model.opset_import = sh_onnx_model(whole)->opset_import;
+    model.n_opset_import = sh_onnx_model(whole)->n_opset_import;
     model.graph = graph;
     model.metadata_props = marks;
     model.n_metadata_props = 1;
     sh_skeleton fresh = {.count = sh__onnx__model_proto__get_packed_size(&model)};
     if (fresh.count > SH_SKELETON_MOST)
-        return fail_large(builder);
+        return fail_large(whole);
     fresh.bytes = malloc(fresh.count);
     if (fresh.bytes == NULL)
         return sh_fail_memory(fresh.count, "the skeleton of a model");
@@ -156,15 +154,21 @@ static sh_status pack(sh_skeleton *skeleton, const skeleton_builder *builder,
     return SH_OK;
 }
 
+sh_status sh_skeleton_graph(Sh__Onnx__GraphProto *graph, sh_arena *arena, const sh_onnx *model)
+{
+    skeleton_builder builder = {.model = model, .arena = arena};
+    return copy_graph(&builder, graph);
+}
+
 sh_status sh_skeleton_make(sh_skeleton *skeleton, const sh_onnx *model)
 {
-    skeleton_builder builder = {.model = model};
+    sh_arena arena;
     Sh__Onnx__GraphProto graph;
-    sh_arena_init(&builder.arena);
-    sh_status status = copy_graph(&builder, &graph);
+    sh_arena_init(&arena);
+    sh_status status = sh_skeleton_graph(&graph, &arena, model);
     if (status == SH_OK)
-        status = pack(skeleton, &builder, &graph);
-    sh_arena_release(&builder.arena);
+        status = pack(skeleton, model, &graph);
+    sh_arena_release(&arena);
     return status;
 }
 

@@ -20,6 +20,7 @@
 #define SHOAL_ONNX_SKELETON_H
 
 #include "base/digest.h"
+#include "base/memory.h"
 #include "onnx/onnx_file.h"
 
 #define SH_SKELETON_MOST ((size_t)16 << 20) /* bytes */
@@ -33,6 +34,11 @@ typedef struct sh_skeleton {
 /* SH_LIMIT where it would be larger than SH_SKELETON_MOST; SH_UNSUPPORTED where a constant is of a
  * type that cannot be read. */
 sh_status sh_skeleton_make(sh_skeleton *skeleton, const sh_onnx *model) SHOAL_CHECKED;
+
+/* The graph of the skeleton: trained tensors have no raw_data, constants have. Its messages are
+ * borrowed from the arena and the model. Failures as above. */
+sh_status sh_skeleton_graph(Sh__Onnx__GraphProto *graph, sh_arena *arena,
+                            const sh_onnx *model) SHOAL_CHECKED;
 
 /* The digest of a skeleton's bytes. */
 sh_status sh_skeleton_digest(char digest[SH_DIGEST_TEXT], const void *bytes,
