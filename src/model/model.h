@@ -48,11 +48,13 @@ typedef enum sh_model_input {
 
 /* All of a job that decides a model's graph. Pointers are borrowed. */
 typedef struct sh_model_options {
-    const char *spec; /* "lenet", "resnet:20" */
+    const char *spec; /* "lenet", "resnet:20"; of an imported one onnx/model_shelf.h */
     sh_problem problem;
     float label_smoothing; /* 0: none */
     bool mixed;            /* training samples of classes have two targets: mixup, cutmix */
     const char *frozen;    /* names of parameters that stay as they are (graph/layers.h), or NULL */
+    void (*note)(void *context, const char *text); /* is told of changes to an imported model */
+    void *context;                                 /* of `note`, which may be NULL */
 } sh_model_options;
 
 /* A family of models. */
@@ -84,8 +86,8 @@ sh_status sh_model_find(const sh_model_def **def, const char *spec) SHOAL_CHECKE
 
 /*
  * Builds a model for grains of `samples` samples. SH_INVALID says what is wrong with the spec,
- * which models there are, how it does not fit the problem, or that all of it is frozen. The graph
- * is owned.
+ * which models there are, how it does not fit the problem, or that all of it is frozen. An imported
+ * one fails too if it is not on this device's shelf, or cannot be trained. The graph is owned.
  */
 sh_status sh_model_build(sh_graph **graph, const sh_model_options *options, size_t samples,
                          sh_model_mode mode) SHOAL_CHECKED;

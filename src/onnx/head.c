@@ -39,7 +39,7 @@ static bool is_in_loss(const sh_onnx_importer *importer, const Sh__Onnx__NodePro
 sh_status sh_onnx_head_result(sh_onnx_entry **result, sh_onnx_importer *importer)
 {
     const Sh__Onnx__GraphProto *graph = importer->graph;
-    const char *path = sh_onnx_path(importer->model);
+    const char *path = importer->path;
     if (graph->n_output == 0)
         return sh_fail(SH_INVALID, "%.256s: it has no output", path);
     sh_onnx_entry *entry = sh_import_find(importer, graph->output[0]->name);
@@ -168,7 +168,7 @@ sh_status sh_onnx_head_replace(sh_onnx_importer *importer, const sh_onnx_entry *
         return sh_fail(SH_UNSUPPORTED,
                        "%.256s: its last layer gives %zu numbers, the data need %zu, and other "
                        "layers share its weights; export a model with %zu outputs",
-                       sh_onnx_path(importer->model), layer.outputs, wanted, wanted);
+                       importer->path, layer.outputs, wanted, wanted);
     layer.weight->new_axis = layer.axis;
     if (layer.bias != NULL) {
         SH_TRY(sh_onnx_tensor_of(&tensor, importer->model, layer.bias->stored));

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/digest.h"
 #include "onnx/head.h"
 #include "onnx/importer.h"
 #include "onnx/inputs.h"
@@ -358,11 +359,9 @@ static sh_status build(sh_value_id *given, sh_onnx_importer *importer, sh_value_
     SH_TRY(sh_onnx_inputs_bind(importer, samples));
     SH_TRY(import_nodes(importer));
     if (importer->complaints.count > 0)
-        return sh_complaints_fail(&importer->complaints, SH_UNSUPPORTED,
-                                  sh_onnx_path(importer->model));
-    SH_TRY(
-        sh_fail_in(shape_result(given, importer, result), "%.256s", sh_onnx_path(importer->model)));
-    return sh_fail_in(check_trained(importer), "%.256s", sh_onnx_path(importer->model));
+        return sh_complaints_fail(&importer->complaints, SH_UNSUPPORTED, importer->path);
+    SH_TRY(sh_fail_in(shape_result(given, importer, result), "%.256s", importer->path));
+    return sh_fail_in(check_trained(importer), "%.256s", importer->path);
 }
 
 sh_value_id sh_onnx_build(sh_net *net, sh_value_id samples, const sh_onnx *model,
@@ -373,6 +372,10 @@ sh_value_id sh_onnx_build(sh_net *net, sh_value_id samples, const sh_onnx *model
     sh_value_id given = SH_NO_VALUE;
     if (net->graph->status != SH_OK || samples == SH_NO_VALUE)
         return SH_NO_VALUE;
+    snprintf(importer.path, sizeof importer.path, "%s", sh_onnx_path(model));
+    char *at = strrchr(importer.path, '@');
+    if (at != NULL && strlen(at + 1) == SH_DIGEST_TEXT - 1)
+        *at = '\0';
     const sh_status status = build(&given, &importer, samples);
     if (status != SH_OK)
         given = sh_graph_failed(net->graph, status);

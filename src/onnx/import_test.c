@@ -50,7 +50,7 @@ static const struct network {
     {"resnet_like", {3, 8, 8}, 5, 20, 0, 0}, {"mobilenet_like", {3, 12, 12}, 5, 25, 0, 0},
     {"option_a", {2, 7, 6}, 3, 4, 0, 0},     {"pieces", {2, 6, 6}, 3, 10, 0, 's'},
     {"attention", {1, 4, 4}, 3, 17, 0, 0},   {"gates", {2, 5, 4}, 3, 15, 2, 0},
-    {"line", {3, 1, 24}, 4, 8, 0, 0},
+    {"digits", {1, 28, 28}, 10, 8, 0, 's'},  {"line", {3, 1, 24}, 4, 8, 0, 0},
 };
 
 #define NETWORKS (sizeof networks / sizeof *networks)

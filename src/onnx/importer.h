@@ -51,6 +51,7 @@ typedef struct sh_onnx_entry {
 typedef struct sh_onnx_importer {
     sh_net *net;
     const sh_onnx *model;
+    char path[256]; /* what messages call it: without the digest of a skeleton */
     const Sh__Onnx__GraphProto *graph;
     const sh_onnx_wish *wish;
     sh_onnx_store store;

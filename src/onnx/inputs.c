@@ -180,5 +180,5 @@ static sh_status bind(sh_onnx_importer *importer, sh_value_id samples)
 
 sh_status sh_onnx_inputs_bind(sh_onnx_importer *importer, sh_value_id samples)
 {
-    return sh_fail_in(bind(importer, samples), "%.256s", sh_onnx_path(importer->model));
+    return sh_fail_in(bind(importer, samples), "%.256s", importer->path);
 }

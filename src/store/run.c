@@ -37,12 +37,13 @@ struct sh_run {
     char checkpoints[SH_PATH_BYTES];
 };
 
-/* Letters, digits, '.' and '_' stay; anything else between them becomes one '-'. */
-static void make_safe(char safe[NAME_CHARACTERS + 1], const char *name)
+/* Letters, digits, '.' and '_' stay; anything else between them becomes one '-'. Nothing from `end`
+ * on is used, unless that is '\0'. */
+static void make_safe(char safe[NAME_CHARACTERS + 1], const char *name, char end)
 {
     size_t used = 0;
     bool gap = false;
-    for (; *name != '\0' && used < NAME_CHARACTERS; name++) {
+    for (; *name != '\0' && *name != end && used < NAME_CHARACTERS; name++) {
         const char c = *name;
         const bool letter =
             (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
@@ -66,8 +67,8 @@ static sh_status make_named(char folder[SH_PATH_BYTES], const sh_run_options *op
     const char *root = options->root == NULL ? "runs" : options->root;
     char model[NAME_CHARACTERS + 1], data[NAME_CHARACTERS + 1], when[32];
     struct tm parts;
-    make_safe(model, options->model);
-    make_safe(data, options->data);
+    make_safe(model, options->model, '@'); /* what follows is a digest */
+    make_safe(data, options->data, '\0');
     if (localtime_r(&options->now, &parts) == NULL ||
         strftime(when, sizeof when, "%Y%m%d-%H%M%S", &parts) == 0)
         return sh_fail(SH_INVALID, "the clock shows no date that a run can be named after");

@@ -19,6 +19,7 @@
 #include "base/host.h"
 #include "base/log.h"
 #include "node/job/appraisal.h"
+#include "node/job/beginning.h"
 #include "node/job/cadence.h"
 #include "node/job/changes.h"
 #include "node/job/company.h"
@@ -30,7 +31,6 @@
 #include "store/run.h"
 #include "train/class_weights.h"
 #include "train/job_json.h"
-#include "train/pretrained.h"
 #include "train/snapshot.h"
 #include "train/strategy.h"
 
@@ -395,29 +395,13 @@ static void on_packing(void *context, uint64_t packed, uint64_t samples)
     observe(context, &(sh_event){.kind = SH_EVENT_PACKING, .step = packed, .epoch_steps = samples});
 }
 
-/* A new job. If it starts from weights of somebody else, their hash becomes part of it. */
 static sh_status open_new(training *t, char note[SH_MESSAGE_BYTES])
 {
-    sh_safetensors *file;
-    sh_job job = t->options->job;
-    sh_status status = SH_OK;
     sh_job_given given = t->options->given;
     const sh_workbench_data data = {.on_packing = on_packing, .context = t, .given = &given};
     given.batch_size = given.batch_size || t->options->batch_per_device != 0;
-    job.pretrained[0] = note[0] = '\0';
-    if (t->options->pretrained == NULL) {
-        SH_TRY(sh_workbench_open(&t->bench, &job, &data));
-        return weigh_classes(t->bench);
-    }
-    SH_TRY(sh_fail_in(sh_weights_open(&file, t->options->pretrained), "--pretrained"));
-    SH_TRY_DONE(sh_safetensors_hash(job.pretrained, file));
-    SH_TRY_DONE(sh_workbench_open(&t->bench, &job, &data));
-    SH_TRY_DONE(sh_fail_in(
-        sh_pretrained_load(note, t->bench->replica, file, SH_PRETRAINED_BUT_LAST), "--pretrained"));
-    SH_TRY_DONE(weigh_classes(t->bench));
-done:
-    sh_safetensors_close(file);
-    return status;
+    SH_TRY(sh_beginning_open(&t->bench, &t->options->job, &data, t->options->pretrained, note));
+    return weigh_classes(t->bench);
 }
 
 /* All that may be refused before anything is written. */

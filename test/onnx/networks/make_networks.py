@@ -170,6 +170,9 @@ def networks():
                            Inverted(4, 4, 1), Inverted(4, 6, 2), nn.Conv2d(6, 8, 1), nn.ReLU6(),
                            nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Dropout(0.2),
                            nn.Linear(8, 5))
+    digits = nn.Sequential(nn.Conv2d(1, 4, 5, 2), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2),
+                           nn.Conv2d(4, 8, 3), nn.ReLU(), nn.Flatten(), nn.Dropout(0.1),
+                           nn.Linear(128, 10), nn.Softmax(1))
     yield "mlp", mlp, (1, 3, 4), {}
     yield "lenet_like", lenet, (1, 16, 16), {"training": True}
     yield "resnet_like", resnet, (3, 8, 8), {"training": True}
@@ -178,6 +181,7 @@ def networks():
     yield "pieces", Pieces(), (2, 6, 6), {}
     yield "attention", Attention(), (1, 4, 4), {}
     yield "gates", Gates(), (2, 5, 4), {}
+    yield "digits", digits, (1, 28, 28), {"training": True}
     yield "line", Line(), (3, 24), {"training": True}
 
 
