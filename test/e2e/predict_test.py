@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# Not under the thread sanitizer: the lanes of an evaluation are watched elsewhere.
 """What a trained model says of new files: shoal predict.
 
 Each kind of data is trained with, then the files of its validation samples are predicted: the figures are those of
@@ -314,10 +313,10 @@ class Predict(harness.Case):
             process.stdin.write(sent[3:] + ",".join(rows[i][:3]).encode() + b"\n")
             process.stdin.flush()
             sent = b""
-            self.assertTrue(select.select([process.stdout], [], [], 30)[0], "no answer to row %d" % i)
+            self.assertTrue(select.select([process.stdout], [], [], 30 * harness.PATIENCE)[0], "no answer to row %d" % i)
             self.assertEqual(process.stdout.readline().decode(), "line %d  %s\n" % (i + 2, expected[i]))
         process.stdin.write(b"1,red\nmany,red,1\n" + ",".join(rows[0][:3]).encode())
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=30 * harness.PATIENCE)
         self.assertEqual(out.decode(), "line 9  %s\n" % expected[0])
         self.assertEqual(err.decode().splitlines(), [
             "shoal: standard input: line 7 has 2 fields, but the lines before it have 3; mend or remove it",
