@@ -123,11 +123,49 @@ static void statistics_keep_their_bits(void **state)
     }
 }
 
+/* An update whose sums are all 0 leaves 1 - momentum of a running variance, which begins as 1. */
+static void each_statistic_has_its_momentum(void **state)
+{
+    (void)state;
+    const sh_problem problem = {1, 28, 28, 10, SH_TARGET_CLASS};
+    static const float momenta[] = {0.5f, 0.25f, 0};
+    sh_replica *replica;
+    sh_job job;
+    sh_job_init(&job);
+    snprintf(job.model, sizeof job.model, "resnet:20");
+    snprintf(job.data, sizeof job.data, "digits:100/10");
+    assert_ok(sh_job_complete(&job));
+    assert_ok(sh_replica_new(&replica, &job, &problem));
+    for (uint32_t t = 0; t < replica->tensors; t++)
+        replica->graph->parameters[t].momentum = momenta[t % 3];
+    float *scales = calloc(replica->summed, sizeof *scales);
+    int32_t *sums = calloc(replica->summed_count, sizeof *sums);
+    assert_true(scales != NULL && sums != NULL);
+    const sh_replica_step step = {.numbers.clip = 1, .scales = scales};
+    sh_replica_update(replica, &step, 0, replica->summed_count, sums, NULL);
+    size_t seen = 0;
+    for (uint32_t t = 0; t < replica->tensors; t++) {
+        const char *name = sh_replica_tensor_name(replica, t);
+        if (strstr(name, "running_var") == NULL)
+            continue;
+        assert_true(sh_replica_momentum(replica, t) == momenta[t % 3]);
+        assert_true(replica->parameters[t][0] == 1 - momenta[t % 3]);
+        seen++;
+    }
+    assert_true(seen > 9);
+    replica->takes_statistics = true; /* as with local:H */
+    assert_true(sh_replica_momentum(replica, 0) == 1);
+    free(scales);
+    free(sums);
+    sh_replica_free(replica);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_told_of_a_step_is_all_of_it),
         cmocka_unit_test(statistics_keep_their_bits),
+        cmocka_unit_test(each_statistic_has_its_momentum),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
