@@ -223,6 +223,21 @@ static void gather_takes_places(void **state)
     assert_memory_equal(dx, expected, sizeof expected);
 }
 
+/* x [2, 3] twenty times behind itself. */
+static void concat_takes_any_number(void **state)
+{
+    (void)state;
+    float y[MOST];
+    sh_value_id all[20];
+    sh_net net = begin();
+    for (size_t i = 0; i < 20; i++)
+        all[i] = array(&net, SHAPE(2, 3));
+    const sh_shape shape = run(&net, sh_layer_concat(&net, all, 20, 1), y);
+    assert_shape(&shape, SHAPE(2, 60));
+    for (size_t i = 0; i < 120; i++)
+        assert_float_equal(y[i], element(i % 60 / 3, i / 60 * 3 + i % 3), 0);
+}
+
 static void tile_repeats_whole_dimensions(void **state)
 {
     (void)state;
@@ -249,6 +264,7 @@ int main(void)
         cmocka_unit_test(first_of_the_largest_gets_the_gradient),
         cmocka_unit_test(expand_repeats),
         cmocka_unit_test(gather_takes_places),
+        cmocka_unit_test(concat_takes_any_number),
         cmocka_unit_test(tile_repeats_whole_dimensions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

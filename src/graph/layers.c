@@ -356,17 +356,25 @@ sh_value_id sh_layer_multiply(sh_net *net, sh_value_id x, sh_value_id b)
     return sh_graph_add(net->graph, op, NULL, (sh_value_id[]){x, b}, NULL);
 }
 
+/* As many as one operator takes; what it made is the first of the next ones. */
 sh_value_id sh_layer_concat(sh_net *net, const sh_value_id *x, size_t count, size_t axis)
 {
-    sh_value_id in[SH_MAX_INPUTS];
     const sh_attributes attributes = {.axis = axis};
-    assert(count >= 1 && count <= SH_MAX_INPUTS);
-    for (size_t i = 0; i < SH_MAX_INPUTS; i++)
-        in[i] = i < count ? x[i] : SH_NO_VALUE;
-    for (size_t i = 0; i < count; i++)
-        if (in[i] == SH_NO_VALUE) /* after a failure, and not one that is left out */
+    sh_value_id in[SH_MAX_INPUTS];
+    size_t used = 0;
+    assert(count >= 1);
+    for (size_t i = 0; i < count; i++) {
+        if (x[i] == SH_NO_VALUE) /* after a failure, and not one that is left out */
             return SH_NO_VALUE;
-    return sh_graph_add(net->graph, SH_OP_concat, &attributes, in, NULL);
+        in[used++] = x[i];
+        if (used < SH_MAX_INPUTS && i + 1 < count)
+            continue;
+        for (size_t j = used; j < SH_MAX_INPUTS; j++)
+            in[j] = SH_NO_VALUE;
+        in[0] = sh_graph_add(net->graph, SH_OP_concat, &attributes, in, NULL);
+        used = 1;
+    }
+    return in[0];
 }
 
 sh_value_id sh_layer_reshape(sh_net *net, sh_value_id x, sh_shape shape)

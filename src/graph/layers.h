@@ -140,7 +140,7 @@ sh_value_id sh_layer_add(sh_net *net, sh_value_id a, sh_value_id b);
 /* b has the shape of x, or that of its leading dimensions: a number for each channel, say. */
 sh_value_id sh_layer_multiply(sh_net *net, sh_value_id x, sh_value_id b);
 
-/* `count` values, at most SH_MAX_INPUTS, behind each other along dimension `axis`. */
+/* `count` values, at least one, behind each other along dimension `axis`. */
 sh_value_id sh_layer_concat(sh_net *net, const sh_value_id *x, size_t count, size_t axis);
 
 /* The same elements in another shape; flattened: x [N, ...] -> [N, product of the rest]. */
