@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Normalisations. */
+#include <stdio.h>
+
 #include "graph/general_layers.h"
 #include "onnx/importer.h"
 

@@ -12,10 +12,12 @@
 #include <string.h>
 
 #include "backend/program.h"
+#include "base/random.h"
 #include "onnx/onnx_fixture.h"
 
 #define SAMPLES 5
 #define TOLERANCE 1e-4
+#define DAMAGED 300 /* files of each network */
 
 static sh_onnx *open_network(const char *name)
 {
@@ -292,6 +294,38 @@ static void all_that_is_wrong_is_told(void **state)
     sh_onnx_close(model);
 }
 
+/* A damaged file is refused or becomes a sound graph. */
+static void damaged_files_do_no_harm(void **state)
+{
+    (void)state;
+    sh_random random = sh_random_for(16, SH_RANDOM_TEST, 0, 0);
+    for (size_t i = 0; i < 2 * NETWORKS; i++) {
+        const struct network *n = &networks[i / 2];
+        char file[64];
+        size_t count, opened = 0;
+        snprintf(file, sizeof file, "networks/%s%s.onnx", n->name, i % 2 == 0 ? "" : "_new");
+        const uint8_t *bytes = fixture_bytes(file, &count);
+        uint8_t *damaged = fixture_alloc(NULL, count);
+        for (size_t j = 0; j < DAMAGED; j++) {
+            sh_onnx *model;
+            built b;
+            memcpy(damaged, bytes, count);
+            for (uint32_t k = sh_random_below(&random, 3) + 1; k > 0; k--)
+                damaged[sh_random_below(&random, (uint32_t)count)] =
+                    (uint8_t)sh_random_below(&random, 256);
+            if (sh_onnx_open_bytes(&model, "damaged.onnx", damaged, count) != SH_OK)
+                continue;
+            opened++;
+            build(&b, model, 3, n->sample, n->outputs + j % 2, SH_TARGET_CLASS, true);
+            if (sh_graph_status(b.net.graph) == SH_OK)
+                assert_ok(sh_graph_verify(b.net.graph));
+            sh_graph_free(b.net.graph);
+            sh_onnx_close(model);
+        }
+        assert_true(opened > 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -300,6 +334,7 @@ int main(void)
         cmocka_unit_test(the_last_layer_follows_the_data),
         cmocka_unit_test(samples_that_do_not_fit_are_refused),
         cmocka_unit_test(all_that_is_wrong_is_told),
+        cmocka_unit_test(damaged_files_do_no_harm),
     };
     return cmocka_run_group_tests(tests, NULL, fixture_release);
 }
