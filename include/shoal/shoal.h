@@ -7,6 +7,7 @@
 #include "shoal/bench.h"
 #include "shoal/data.h"
 #include "shoal/eval.h"
+#include "shoal/export.h"
 #include "shoal/job.h"
 #include "shoal/join.h"
 #include "shoal/launch.h"

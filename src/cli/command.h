@@ -51,6 +51,7 @@ typedef struct sh_command {
     X(join)                                                                                        \
     X(eval)                                                                                        \
     X(predict)                                                                                     \
+    X(export)                                                                                      \
     X(data)                                                                                        \
     X(bench)                                                                                       \
     X(report)                                                                                      \

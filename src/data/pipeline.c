@@ -120,9 +120,8 @@ static void find_taps(tap *taps, uint32_t from, uint32_t to)
 }
 
 /* Any samples can be their own targets; their classes are read past. */
-static sh_status set_target(sh_pipeline *p, const char *task)
+static sh_status set_target(sh_dataset_info *info, const char *task)
 {
-    sh_dataset_info *info = &p->info;
     sh_target wanted;
     if (task == NULL || task[0] == '\0')
         return SH_OK;
@@ -164,37 +163,69 @@ static uint8_t nearest_level(float part)
     return (uint8_t)(level >= 0 && level < LEVELS ? level : 0);
 }
 
-static sh_status prepare(sh_pipeline *p, const sh_pipeline_options *options)
+static sh_status fail_imagenet(const sh_dataset_info *info)
+{
+    return sh_fail(SH_INVALID,
+                   "--normalize imagenet: is for images of 3 channels, %s has %zu; use dataset or "
+                   "none",
+                   info->name, info->channels);
+}
+
+/* What pixels are normalised by, where it is not the figures of their training split. */
+static void set_figures(sh_dataset_info *info, normalization by)
 {
     /* torchvision's transforms for its ImageNet models: mean and deviation of red, green, blue. */
     static const float mean[3] = {0.485f, 0.456f, 0.406f}, deviation[3] = {0.229f, 0.224f, 0.225f};
+    for (size_t c = 0; c < info->channels && by != BY_DATASET; c++) {
+        info->mean[c] = by == BY_IMAGENET ? mean[c] : 0.0f;
+        info->deviation[c] = by == BY_IMAGENET ? deviation[c] : 1.0f;
+    }
+}
+
+sh_status sh_pipeline_foresee(sh_dataset_info *info, const sh_pipeline_options *options)
+{
+    sh_augment augment;
+    normalization by;
+    sh_dataset_info seen = *info;
+    SH_TRY(parse(&augment, &by, options));
+    SH_TRY(set_target(&seen, options->read.task));
+    if (info->element == SH_ELEMENT_BYTE) {
+        if (by == BY_IMAGENET && info->channels != 3)
+            return fail_imagenet(info);
+        set_figures(&seen, by);
+        if (options->resize > 0)
+            seen.height = seen.width = options->resize;
+    }
+    if (seen.target == SH_TARGET_SAMPLE)
+        seen.outputs = (uint32_t)sh_dataset_elements(&seen);
+    *info = seen;
+    return SH_OK;
+}
+
+static sh_status prepare(sh_pipeline *p, const sh_pipeline_options *options)
+{
     sh_dataset_info *info = &p->info;
     const sh_dataset_info *source = p->source;
     normalization by;
     SH_TRY(parse(&p->augment, &by, options));
-    SH_TRY(set_target(p, options->read.task));
+    SH_TRY(set_target(info, options->read.task));
     if (options->read.trained != NULL)
         SH_TRY(sh_trained_check(options->read.trained, info, sh_dataset_description(p->dataset)));
     p->seed = options->seed;
     if (info->element == SH_ELEMENT_FLOAT)
         return prepare_floats(p, by);
     if (by == BY_IMAGENET && info->channels != 3)
-        return sh_fail(SH_INVALID,
-                       "--normalize imagenet: is for images of 3 channels, %s has %zu; use dataset "
-                       "or none",
-                       info->name, info->channels);
+        return fail_imagenet(info);
     if (sh_augment_distorts(&p->augment))
         return sh_fail(SH_INVALID,
                        "--augment: shift, scale, noise and mask are for numbers; %s has images",
                        info->name);
+    set_figures(info, by);
     for (size_t c = 0; c < info->channels; c++) {
         p->colour[c] = nearest_level(source->mean[c]);
         if (by == BY_DATASET && options->read.trained != NULL) {
             info->mean[c] = options->read.trained->info.mean[c];
             info->deviation[c] = options->read.trained->info.deviation[c];
-        } else if (by != BY_DATASET) {
-            info->mean[c] = by == BY_IMAGENET ? mean[c] : 0.0f;
-            info->deviation[c] = by == BY_IMAGENET ? deviation[c] : 1.0f;
         }
         for (int i = 0; i < LEVELS; i++)
             p->levels[c][i] = ((float)i / 255.0f - info->mean[c]) / info->deviation[c];

@@ -60,6 +60,13 @@ sh_status sh_pipeline_adopt(sh_pipeline **pipeline, sh_dataset *dataset,
 sh_status sh_pipeline_check(const sh_pipeline_options *options) SHOAL_CHECKED;
 
 /*
+ * What a pipeline with these options would make of data that are not here: turns what a data set is
+ * (sh_trained has it) into what sh_pipeline_about would say. `info` is untouched on failure.
+ */
+sh_status sh_pipeline_foresee(sh_dataset_info *info,
+                              const sh_pipeline_options *options) SHOAL_CHECKED;
+
+/*
  * As sh_dataset_about, with the height and width that the pipeline gives and the mean and
  * deviation that it normalises by; the fingerprint is that of the data alone. Borrowed until the
  * pipeline is closed.

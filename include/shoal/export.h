@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Hands a trained model over to other programs.
+ *
+ *     sh_model_export options = {.weights = "runs/one", .output = "model.onnx"};
+ *     sh_model_exported result;
+ *     if (sh_export_model(&options, &result) == SH_OK)
+ *         printf("%llu bytes\n", (unsigned long long)result.bytes);
+ *
+ * Threads: the call blocks, and may be made from any thread.
+ */
+#ifndef SHOAL_EXPORT_H
+#define SHOAL_EXPORT_H
+
+#include <stdint.h>
+
+#include "shoal/train.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum sh_model_format {
+    /* A graph of ONNX's operators (version 17) from "input" [N, C, H, W] to "output" [N, outputs]:
+     * logits of classes or labels, or numbers. Its metadata_props say what else has to be known:
+     * names, task, imgsz, channels, mean, std (of pixels from 0 to 1) as Ultralytics and timm name
+     * them, and shoal.trained, all that a training's checkpoint says of its data. */
+    SH_MODEL_AS_ONNX,
+    /* The weights under their names, without the optimiser's state and what else a checkpoint has;
+     * shoal.trained stands in the metadata. */
+    SH_MODEL_AS_SAFETENSORS,
+} sh_model_format;
+
+typedef struct sh_model_export {
+    const char *weights; /* a run's folder, or a checkpoint */
+    const char *output;  /* the file that is written or replaced, whole or not at all */
+    sh_model_format format;
+    int last; /* of a run, the last checkpoint even where there is a best one */
+    int bake; /* ONNX of images: "input" takes pixels from 0 to 255 and is normalised inside */
+} sh_model_export;
+
+typedef struct sh_model_exported {
+    char model[SH_MODEL_BYTES];
+    char weights[SH_RUN_BYTES]; /* the file that they are from */
+    uint64_t parameters, bytes; /* weights, of the file */
+} sh_model_exported;
+
+/* SH_NOT_FOUND, SH_FORMAT: no checkpoint, or one without what is needed. */
+SHOAL_API sh_status sh_export_model(const sh_model_export *options,
+                                    sh_model_exported *result) SHOAL_CHECKED;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/quantity.h"
+#include "base/utf8.h"
+#include "cli/command.h"
+#include "cli/console.h"
+#include "cli/json_file.h"
+#include "shoal/export.h"
+
+typedef struct export_values {
+    sh_model_export options;
+    const char *format, *json;
+    bool last, bake, quiet;
+} export_values;
+
+#define FIELD(member) offsetof(export_values, member)
+
+static const sh_option options[] = {
+    {SH_OPTION_TEXT, .name = "output", .letter = 'o', .value = "FILE",
+     .help = "the file to write, such as model.onnx", .offset = FIELD(options.output)},
+    {SH_OPTION_TEXT, .name = "format", .value = "NAME",
+     .help = "onnx or safetensors (default: by the name of FILE)", .offset = FIELD(format)},
+    {SH_OPTION_FLAG, .name = "last", .help = "the last checkpoint, also where there is a best one",
+     .offset = FIELD(last)},
+    {SH_OPTION_FLAG, .name = "bake",
+     .help = "onnx: take pixels from 0 to 255, and normalise them inside", .offset = FIELD(bake)},
+    {SH_OPTION_TEXT, .name = "json", .value = "FILE",
+     .help = "write what was done to FILE ('-': standard output)", .offset = FIELD(json)},
+    {SH_OPTION_FLAG, .name = "quiet", .help = "print nothing but errors", .offset = FIELD(quiet)},
+    {.kind = SH_OPTION_END},
+};
+
+static bool ends_with(const char *text, const char *end)
+{
+    const size_t length = strlen(text), tail = strlen(end);
+    return length > tail && strcmp(text + length - tail, end) == 0;
+}
+
+/* False: there is no such format, or the file's name does not say one. */
+static bool find_format(sh_model_format *format, const export_values *given)
+{
+    static const char *const names[] = {
+        [SH_MODEL_AS_ONNX] = "onnx", [SH_MODEL_AS_SAFETENSORS] = "safetensors"};
+    static const char *const ends[] = {".onnx", ".safetensors"};
+    for (int i = SH_MODEL_AS_ONNX; i <= SH_MODEL_AS_SAFETENSORS; i++)
+        if (given->format != NULL ? strcmp(given->format, names[i]) == 0
+                                  : ends_with(given->options.output, ends[i])) {
+            *format = (sh_model_format)i;
+            return true;
+        }
+    return false;
+}
+
+static int run(const sh_arguments *arguments, void *values)
+{
+    export_values *given = values;
+    sh_model_export *asked = &given->options;
+    sh_model_exported result;
+    sh_quantity a;
+    char clean[SH_RUN_BYTES];
+    asked->weights = arguments->positionals[0];
+    asked->last = given->last;
+    asked->bake = given->bake;
+    if (asked->output == NULL)
+        return sh_console_misuse("export", "export: needs -o FILE, such as -o model.onnx");
+    if (!find_format(&asked->format, given))
+        return sh_console_misuse("export", "export: --format is onnx or safetensors, or FILE ends "
+                                           "so");
+    if (given->json != NULL && sh_json_file_check(given->json) != SH_OK)
+        return sh_console_fail("%s", sh_message());
+    if (sh_export_model(asked, &result) != SH_OK)
+        return sh_console_fail("%s", sh_message());
+    if (!given->quiet && !sh_json_is_output(given->json)) {
+        printf("model       %s, %s\n", sh_utf8_clean(clean, sizeof clean, result.model),
+               sh_quantity_count(&a, result.parameters, "parameter"));
+        printf("weights     %s\n", sh_utf8_clean(clean, sizeof clean, result.weights));
+        printf("written     %s, %s\n", sh_utf8_clean(clean, sizeof clean, asked->output),
+               sh_quantity_of(&a, (double)result.bytes, SH_UNIT_bytes));
+    }
+    json_t *json =
+        json_pack("{s:o, s:o, s:o, s:I, s:I}", "model", sh_json_text(result.model), "weights",
+                  sh_json_text(result.weights), "output", sh_json_text(asked->output), "parameters",
+                  (json_int_t)result.parameters, "bytes", (json_int_t)result.bytes);
+    return sh_command_write_json(given->json, json, SH_EXIT_DONE);
+}
+
+const sh_command sh_export_command = {
+    .name = "export",
+    .usage = "RUN -o FILE [options]",
+    .summary = "writes a trained model as ONNX or safetensors",
+    .details =
+        "RUN is the folder of a training, whose best checkpoint is taken where it kept one, else "
+        "the last,\nor a checkpoint itself. The data need not be there.\n"
+        "\nONNX: operators of version 17; \"input\" [N, C, H, W] of any N, \"output\" with a logit "
+        "for each\n"
+        "class or label, or numbers. The metadata say the rest: names of classes, task, imgsz, "
+        "channels,\n"
+        "and mean and std by which pixels from 0 to 1 are normalised (with --bake the model does "
+        "it).\n"
+        "safetensors: the weights alone, under their names.\n"
+        "\nexamples:\n"
+        "  shoal export runs/RUN -o model.onnx\n"
+        "  shoal export runs/RUN -o model.onnx --bake\n"
+        "  shoal export runs/RUN -o model.safetensors\n",
+    .options = options,
+    .values_bytes = sizeof(export_values),
+    .positionals_least = 1,
+    .positionals_most = 1,
+    .run = run,
+};

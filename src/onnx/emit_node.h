@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What each operator of a graph becomes in an ONNX model.
+ *
+ *     SH_TRY(sh_emit_node(e, index)); // of e->of->graph
+ *
+ * Threads: caller locks.
+ */
+#ifndef SHOAL_ONNX_EMIT_NODE_H
+#define SHOAL_ONNX_EMIT_NODE_H
+
+#include "onnx/emitter.h"
+
+/* Adds one or several nodes. SH_UNSUPPORTED names an operator that has no form there. */
+sh_status sh_emit_node(sh_emitter *e, size_t index) SHOAL_CHECKED;
+
+/* Nodes and tensors that one node becomes, at most. */
+#define SH_EMIT_NODES_MOST 6
+#define SH_EMIT_TENSORS_MOST 4
+
+#endif

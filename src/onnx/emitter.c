@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "onnx/emitter.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "onnx/onnx_types.h"
+
+#define NAME_BYTES 160
+#define ATTRIBUTES_MOST 8
+
+void *sh_emit_take(sh_emitter *e, size_t count, size_t bytes)
+{
+    if (e->status != SH_OK)
+        return NULL;
+    void *items = sh_arena_take(e->arena, count > 0 ? count : 1, bytes);
+    if (items == NULL)
+        e->status =
+            sh_fail(SH_NO_MEMORY, "out of memory for a model of %zu nodes", e->made->n_node);
+    return items;
+}
+
+char *sh_emit_text(sh_emitter *e, const char *words)
+{
+    char *copy = sh_emit_take(e, strlen(words) + 1, 1);
+    if (copy != NULL)
+        memcpy(copy, words, strlen(words) + 1);
+    return copy;
+}
+
+sh_emitted *sh_emit(sh_emitter *e, const char *op, size_t count, char *const *inputs, char *output)
+{
+    sh_emitted *node = sh_emit_take(e, 1, sizeof *node);
+    char **in = sh_emit_take(e, count, sizeof *in), **out = sh_emit_take(e, 1, sizeof *out);
+    char *op_type = sh_emit_text(e, op);
+    if (e->status != SH_OK || node == NULL || in == NULL || out == NULL)
+        return NULL;
+    sh__onnx__node_proto__init(node);
+    for (size_t i = 0; i < count; i++)
+        in[i] = inputs[i];
+    out[0] = output;
+    node->input = in;
+    node->n_input = count;
+    node->output = out;
+    node->n_output = 1;
+    node->op_type = op_type;
+    node->name = output; /* a value is made once, so this is a name of its own */
+    e->made->node[e->made->n_node++] = node;
+    return node;
+}
+
+static Sh__Onnx__AttributeProto *add_attribute(sh_emitter *e, sh_emitted *node, const char *name,
+                                               sh_onnx_attribute type)
+{
+    Sh__Onnx__AttributeProto *attribute = sh_emit_take(e, 1, sizeof *attribute);
+    char *copy = sh_emit_text(e, name);
+    if (node != NULL && node->attribute == NULL)
+        node->attribute = sh_emit_take(e, ATTRIBUTES_MOST, sizeof *node->attribute);
+    if (e->status != SH_OK || node == NULL || attribute == NULL || node->attribute == NULL)
+        return NULL;
+    sh__onnx__attribute_proto__init(attribute);
+    attribute->name = copy;
+    attribute->has_type = true;
+    attribute->type = (int32_t)type;
+    node->attribute[node->n_attribute++] = attribute;
+    return attribute;
+}
+
+void sh_emit_int(sh_emitter *e, sh_emitted *node, const char *name, int64_t value)
+{
+    Sh__Onnx__AttributeProto *attribute = add_attribute(e, node, name, SH_ONNX_ATTRIBUTE_INT);
+    if (attribute == NULL)
+        return;
+    attribute->has_i = true;
+    attribute->i = value;
+}
+
+void sh_emit_float(sh_emitter *e, sh_emitted *node, const char *name, float value)
+{
+    Sh__Onnx__AttributeProto *attribute = add_attribute(e, node, name, SH_ONNX_ATTRIBUTE_FLOAT);
+    if (attribute == NULL)
+        return;
+    attribute->has_f = true;
+    attribute->f = value;
+}
+
+void sh_emit_ints(sh_emitter *e, sh_emitted *node, const char *name, const int64_t *values,
+                  size_t count)
+{
+    Sh__Onnx__AttributeProto *attribute = add_attribute(e, node, name, SH_ONNX_ATTRIBUTE_INTS);
+    int64_t *copy = sh_emit_take(e, count, sizeof *copy);
+    if (attribute == NULL || copy == NULL)
+        return;
+    memcpy(copy, values, count * sizeof *copy);
+    attribute->ints = copy;
+    attribute->n_ints = count;
+}
+
+char *sh_emit_name(sh_emitter *e, sh_value_id value)
+{
+    if (e->names[value] == NULL)
+        e->names[value] = sh_emit_fresh(e);
+    return e->names[value];
+}
+
+char *sh_emit_fresh(sh_emitter *e)
+{
+    char name[NAME_BYTES];
+    /* Parameters have no colon in their names. */
+    snprintf(name, sizeof name, "value:%zu", ++e->fresh);
+    return sh_emit_text(e, name);
+}
+
+static Sh__Onnx__TensorProto *add_tensor(sh_emitter *e, char *name, sh_onnx_type type,
+                                         const size_t *dim, size_t rank, const void *values,
+                                         size_t bytes)
+{
+    Sh__Onnx__TensorProto *tensor = sh_emit_take(e, 1, sizeof *tensor);
+    int64_t *dims = sh_emit_take(e, rank, sizeof *dims);
+    if (tensor == NULL || dims == NULL)
+        return NULL;
+    sh__onnx__tensor_proto__init(tensor);
+    for (size_t i = 0; i < rank; i++)
+        dims[i] = (int64_t)dim[i];
+    tensor->name = name;
+    tensor->has_data_type = true;
+    tensor->data_type = (int32_t)type;
+    tensor->dims = dims;
+    tensor->n_dims = rank;
+    tensor->has_raw_data = true;
+    tensor->raw_data.len = bytes;
+    memcpy(&tensor->raw_data.data, &(const void *){values}, sizeof values); /* it is only read */
+    e->made->initializer[e->made->n_initializer++] = tensor;
+    return tensor;
+}
+
+char *sh_emit_integers(sh_emitter *e, const int64_t *values, size_t count)
+{
+    char *name = sh_emit_fresh(e);
+    int64_t *copy = sh_emit_take(e, count, sizeof *copy);
+    if (copy == NULL)
+        return NULL;
+    memcpy(copy, values, count * sizeof *copy);
+    add_tensor(e, name, SH_ONNX_INT64, &count, 1, copy, count * sizeof *copy);
+    return name;
+}
+
+char *sh_emit_number(sh_emitter *e, float value)
+{
+    char *name = sh_emit_fresh(e);
+    float *copy = sh_emit_take(e, 1, sizeof *copy);
+    if (copy == NULL)
+        return NULL;
+    *copy = value;
+    add_tensor(e, name, SH_ONNX_FLOAT, NULL, 0, copy, sizeof *copy);
+    return name;
+}
+
+void sh_emit_tensor(sh_emitter *e, char *name, const sh_shape *shape, const float *values)
+{
+    add_tensor(e, name, SH_ONNX_FLOAT, shape->dim, shape->rank, values,
+               sh_shape_count(shape) * sizeof *values);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Nodes of an ONNX model under construction; onnx/from_graph.h says what for.
+ *
+ *     sh_emitted *node = sh_emit(e, "Gemm", 3, inputs, output);
+ *     sh_emit_int(e, node, "transB", 1);
+ *
+ * After a failure every call does nothing and gives NULL, which every call takes. Threads: caller
+ * locks.
+ */
+#ifndef SHOAL_ONNX_EMITTER_H
+#define SHOAL_ONNX_EMITTER_H
+
+#include "onnx/from_graph.h"
+
+typedef Sh__Onnx__NodeProto sh_emitted;
+
+typedef struct sh_emitter {
+    const sh_from_graph *of;
+    sh_arena *arena;
+    Sh__Onnx__GraphProto *made;
+    size_t node_capacity, tensor_capacity;
+    char **names; /* by value; NULL where it has none yet */
+    size_t fresh; /* values that the graph does not have */
+    sh_status status;
+} sh_emitter;
+
+/* Zeroed items, and a copy of a text, that live as long as the model. */
+void *sh_emit_take(sh_emitter *e, size_t count, size_t bytes);
+char *sh_emit_text(sh_emitter *e, const char *words);
+
+/* A node with one output. Names are borrowed until the model is no longer used. */
+sh_emitted *sh_emit(sh_emitter *e, const char *op, size_t count, char *const *inputs, char *output);
+
+void sh_emit_int(sh_emitter *e, sh_emitted *node, const char *name, int64_t value);
+void sh_emit_float(sh_emitter *e, sh_emitted *node, const char *name, float value);
+void sh_emit_ints(sh_emitter *e, sh_emitted *node, const char *name, const int64_t *values,
+                  size_t count);
+
+/* The name of a value of the graph, and one that no other value has. */
+char *sh_emit_name(sh_emitter *e, sh_value_id value);
+char *sh_emit_fresh(sh_emitter *e);
+
+/* Constants: integers [count], and a number without dimensions. */
+char *sh_emit_integers(sh_emitter *e, const int64_t *values, size_t count);
+char *sh_emit_number(sh_emitter *e, float value);
+
+/* Weights [dims], borrowed. */
+void sh_emit_tensor(sh_emitter *e, char *name, const sh_shape *shape, const float *values);
+
+#endif
