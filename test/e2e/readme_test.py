@@ -29,6 +29,7 @@ class Readme(harness.Case):
             for i in range(65):
                 fixtures.write(self.path("flowers", name, "%d.jpg" % i), fixtures.jpeg(16, 16, 40 * k + 30 + i % 9))
         rows = ["%d,%.2f,%s" % (i % 7, i * 0.37 % 5, "red" if i % 7 > 3 else "white") for i in range(120)]
+        fixtures.write(self.path("new.jpg"), fixtures.jpeg(20, 16, 77))
         fixtures.write(self.path("wine.csv"), "acid,sugar,colour\n" + "\n".join(rows) + "\n")
 
     def fill(self, words):
