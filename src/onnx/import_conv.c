@@ -31,7 +31,7 @@ static sh_status read_pads(sh_attributes *a, sh_onnx_use *use, size_t sides)
         if (values[i] < 0 || values[i] > SIDE_MOST)
             return sh_fail(SH_UNSUPPORTED, "pads has %lld", (long long)values[i]);
         size_t *pair = i < sides ? a->padding : a->end_padding;
-        pair[2 - sides + i % sides] = (size_t)values[i];
+        pair[2 - sides + (i < sides ? i : i - sides)] = (size_t)values[i];
     }
     return SH_OK;
 }

@@ -218,7 +218,7 @@ sh_status sh_import_pad(sh_onnx_use *use)
         return sh_fail(SH_UNSUPPORTED, "only padding by zeros is supported");
     SH_TRY(read_pads(pads, use, rank));
     for (size_t i = 0; i < 2 * rank; i++) {
-        const size_t axis = i % rank;
+        const size_t axis = i < rank ? i : i - rank;
         sh_attributes *of = pads[i] < 0 ? &less : &more;
         size_t *side = i < rank ? of->before : of->after;
         side[axis] = (size_t)(pads[i] < 0 ? -pads[i] : pads[i]);

@@ -35,7 +35,8 @@ static void expand(const sh_call *call)
     if (call->attributes->function != SH_REDUCE_MEAN)
         return;
     const size_t count = sh_shape_count(y);
-    const float copies = (float)(count / call->elements);
+    const size_t each = count / call->elements; /* copies of an element */
+    const float copies = (float)each;
     SH_EACH_ELEMENT (i, count)
         to[i] /= copies;
 }

@@ -41,7 +41,8 @@ static void reduce(const sh_call *call)
             for (size_t i = 0; i < w.length; i++)
                 to[i] = sums ? to[i] + x[i] : x[i] > to[i] ? x[i] : to[i];
     } while (sh_walk_next(&w));
-    const float copies = (float)(call->elements / count);
+    const size_t each = count > 0 ? call->elements / count : 0; /* elements that make one */
+    const float copies = (float)each;
     for (size_t i = 0; i < count && call->attributes->function == SH_REDUCE_MEAN; i++)
         y[i] /= copies;
 }
