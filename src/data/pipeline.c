@@ -208,9 +208,10 @@ static sh_status prepare(sh_pipeline *p, const sh_pipeline_options *options)
     const sh_dataset_info *source = p->source;
     normalization by;
     SH_TRY(parse(&p->augment, &by, options));
-    SH_TRY(set_target(info, options->read.task));
+    /* It says what the data were, not what the task made of them. */
     if (options->read.trained != NULL)
         SH_TRY(sh_trained_check(options->read.trained, info, sh_dataset_description(p->dataset)));
+    SH_TRY(set_target(info, options->read.task));
     p->seed = options->seed;
     if (info->element == SH_ELEMENT_FLOAT)
         return prepare_floats(p, by);

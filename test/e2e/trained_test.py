@@ -155,6 +155,15 @@ class Photos(Trained):
                       self.shoal("eval", "greyrun", "photos:colours", status=1).err)
 
 
+class Anomalies(Trained):
+    def test_other_samples_of_a_set_with_classes(self):
+        job = ("autoencoder:16", "digits:200/50", "--task", "reconstruction", "--epochs", "1")
+        self.train(*job, "--run", "run", "--quiet")
+        own, other = self.measure("run"), self.measure("run", "digits:200/80")
+        self.assertEqual((own["samples"], other["samples"]), (50, 80))
+        self.assertGreater(other["metrics"]["error99"], 0)
+
+
 class Summaries(Trained):
     """The command that the summary of a training ends with measures the best weights, whatever the data are."""
 
