@@ -27,6 +27,7 @@ usage: shoal COMMAND [arguments]
   join TOKEN|- [options]          lends this device to a running job
   eval RUN [DATA] [options]       measures a trained model
   predict RUN FILES... [options]  says what a trained model makes of new files
+  export RUN -o FILE [options]    writes a trained model as ONNX or safetensors
   data DATA [options]             says what is in a data set
   bench [options]                 measures what this device can do
   report RUN... [options]         says what runs were: tables, or a page with charts
@@ -200,7 +201,7 @@ class Texts(harness.Case):
 
     def test_help_on_each_command(self):
         commands = re.findall(r"^  (\w+) ", HELP.split("usage:")[1].split("examples:")[0], re.M)
-        self.assertEqual(commands, ["train", "join", "eval", "predict", "data", "bench", "report", "plan", "sweep", "runs", "top",
+        self.assertEqual(commands, ["train", "join", "eval", "predict", "export", "data", "bench", "report", "plan", "sweep", "runs", "top",
                                     "models", "version", "help"])
         for command in commands:
             result = self.shoal("help", command)
