@@ -16,8 +16,8 @@ static sh_status choose(sh_workbench *bench, const sh_dataset_info *found,
     sh_dataset_info info = *found;
     if (strcmp(job->model, SH_MODEL_AUTO) != 0)
         return SH_OK;
-    if (job->resize != 0)
-        info.height = info.width = job->resize;
+    const sh_pipeline_options options = sh_job_pipeline(job);
+    SH_TRY(sh_pipeline_foresee(&info, &options)); /* with the job's task and --resize */
     const sh_problem problem = sh_lanes_problem(&info);
     sh_model_choose(&bench->choice, &problem, info.name, info.count[SH_SPLIT_TRAIN]);
     snprintf(job->model, sizeof job->model, "%s", bench->choice.spec);

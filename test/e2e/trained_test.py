@@ -157,8 +157,9 @@ class Photos(Trained):
 
 class Anomalies(Trained):
     def test_other_samples_of_a_set_with_classes(self):
-        job = ("autoencoder:16", "digits:200/50", "--task", "reconstruction", "--epochs", "1")
-        self.train(*job, "--run", "run", "--quiet")
+        job = ("auto", "digits:200/50", "--task", "reconstruction", "--epochs", "1")
+        summary = self.train(*job, "--run", "run", "--quiet").summary
+        self.assertEqual(summary["model"].split(":")[0], "autoencoder")
         own, other = self.measure("run"), self.measure("run", "digits:200/80")
         self.assertEqual((own["samples"], other["samples"]), (50, 80))
         self.assertGreater(other["metrics"]["error99"], 0)
