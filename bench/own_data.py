@@ -306,7 +306,8 @@ def cut_mnist(source, folder, digit, keep_all):
             file.write(images[:4] + count + images[8:16] +
                        b"".join(images[16 + 784 * i:800 + 784 * i] for i in kept))
         with open(os.path.join(folder, part + "-labels-idx1-ubyte"), "wb") as file:
-            file.write(b"\0\0\x08\x01" + count + bytes(labels[i] % 9 for i in kept))
+            # Labels are read past; modulo 8 they are the same ones whichever digit is left out.
+            file.write(b"\0\0\x08\x01" + count + bytes(labels[i] % 8 for i in kept))
 
 
 def roc_auc(scores, holds):
