@@ -35,7 +35,7 @@ typedef struct sh_arguments {
 } sh_arguments;
 
 /*
- * Parses `argc` arguments into `arguments`, of which `positionals` is set (the program's and the
+ * Parses `argc` arguments into `arguments`, whose `positionals` is set (the program's and the
  * command's names are not among them). On failure the message names the option and what it may be,
  * and some of `values` may have been stored.
  */

@@ -278,7 +278,7 @@ static sh_status make_reader(sh_file_samples *files, const sh_read_options *opti
     const sh_format *format = sh_format_find(trained->info.name);
     if (format == NULL || format->file_reader == NULL)
         return sh_fail(SH_UNSUPPORTED,
-                       "the run was trained with %.40s, of which there are no single files; "
+                       "the run was trained with %.40s, which has no single files; "
                        "`shoal eval RUN DATA` measures it on other data",
                        trained->info.name);
     return format->file_reader(&files->reader, trained, options);

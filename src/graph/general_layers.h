@@ -71,7 +71,7 @@ typedef struct sh_batch_norm {
  */
 sh_value_id sh_net_batch_norm(sh_net *net, sh_value_id x, const sh_batch_norm *of);
 
-/* Normalised over the dimensions from `axis` on, of which w and b have the shape. */
+/* Normalises over the dimensions from `axis` on. w and b have the shape of these. */
 sh_value_id sh_net_layer_norm(sh_net *net, sh_value_id x, sh_value_id w, sh_value_id b, size_t axis,
                               float epsilon);
 

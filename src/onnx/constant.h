@@ -67,7 +67,7 @@ sh_status sh_onnx_constant_integers(size_t *count, int64_t *values, size_t most,
 
 /*
  * The integers that newer operator sets give as an input and older ones as an attribute. `input` is
- * NULL where there is none. *given: whether the node has either.
+ * NULL where there is none. `*given` says whether the node has either.
  */
 sh_status sh_onnx_list(bool *given, size_t *count, int64_t *values, size_t most, sh_onnx_node *node,
                        const char *attribute, const sh_onnx_constant *input) SHOAL_CHECKED;

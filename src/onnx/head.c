@@ -86,7 +86,7 @@ static size_t axis_of_outputs(const sh_onnx_importer *importer, const Sh__Onnx__
 /* The weights of a last layer. */
 typedef struct last_layer {
     size_t index;                 /* of its node */
-    sh_onnx_entry *weight, *bias; /* of a bias: NULL where there is none */
+    sh_onnx_entry *weight, *bias; /* bias: NULL where the layer has none */
     size_t axis, outputs;
 } last_layer;
 

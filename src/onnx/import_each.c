@@ -6,7 +6,7 @@
 #include "graph/array_layers.h"
 #include "onnx/importer.h"
 
-/* An operator on input 0 alone, of which the output has the shape. */
+/* Applies an operator to input 0 alone; the output has the input's shape. */
 static sh_status apply(sh_onnx_use *use, sh_op op, const sh_attributes *attributes)
 {
     sh_value_id x, y;

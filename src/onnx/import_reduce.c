@@ -22,7 +22,7 @@ static sh_status import_reduction(sh_onnx_use *use, sh_reduction function, bool 
     }
     if (batch != SH_NO_AXIS && (!given || over[batch]))
         return sh_fail(SH_UNSUPPORTED,
-                       "it goes over the samples, of which each is computed by itself");
+                       "it goes over the samples, and each of them is computed by itself");
     for (size_t i = 0; i < rank; i++) {
         axes |= over[i] || !given ? SH_AXIS(i) : 0;
         before += over[i] && !keep && batch != SH_NO_AXIS && i < batch;

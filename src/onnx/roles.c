@@ -73,7 +73,7 @@ static passed_value *find_passed(passed_value *passed, size_t count, const char 
     return count == 0 ? NULL : bsearch(&key, passed, count, sizeof *passed, compare_passed);
 }
 
-/* The role of an initialiser of which that is wanted. */
+/* The role of an initialiser, where somebody asks for it. */
 static sh_onnx_role role_of(const sh_onnx *model, size_t index, operand_wish wish)
 {
     sh_onnx_tensor tensor;
