@@ -3,19 +3,7 @@
 #include <string.h>
 
 #include "backend/lower/lowering.h"
-
-typedef struct extent {
-    size_t outer, K, inner;
-} extent;
-
-static extent measure(const sh_attributes *a, const sh_shape *x)
-{
-    extent e = {1, x->dim[a->axis], 1};
-    for (size_t i = 0; i < x->rank; i++)
-        if (i != a->axis)
-            *(i < a->axis ? &e.outer : &e.inner) *= x->dim[i];
-    return e;
-}
+#include "backend/lower/walk.h"
 
 /* Index number i; K where it is beyond either end. */
 static size_t place_of(const sh_call *call, size_t i, size_t K)
@@ -29,7 +17,7 @@ static size_t place_of(const sh_call *call, size_t i, size_t K)
 
 static void gather(const sh_call *call)
 {
-    const extent e = measure(call->attributes, &call->in_type[0].shape);
+    const sh_sides e = sh_around(call->attributes->axis, &call->in_type[0].shape);
     const size_t count = sh_shape_count(&call->in_type[1].shape);
     const float *x = call->in[0];
     float *y = call->out[0];
@@ -47,7 +35,7 @@ const sh_lowering sh_lower_gather = {.run = gather};
 
 static void gather_grad(const sh_call *call)
 {
-    const extent e = measure(call->attributes, &call->out_type[0].shape);
+    const sh_sides e = sh_around(call->attributes->axis, &call->out_type[0].shape);
     const size_t count = sh_shape_count(&call->in_type[1].shape);
     const float *restrict dy = call->in[0];
     float *restrict dx = call->out[0];

@@ -2,29 +2,17 @@
 /* Softmax of x [outer, K, inner] along K and its logarithm, shifted by the largest: no overflow.
  * Rows whose elements do not lie side by side are gathered first. */
 #include "backend/lower/lowering.h"
-
-typedef struct extent {
-    size_t outer, K, inner;
-} extent;
-
-static extent measure(const sh_attributes *a, const sh_shape *x)
-{
-    extent e = {1, x->dim[a->axis], 1};
-    for (size_t i = 0; i < x->rank; i++)
-        if (i != a->axis)
-            *(i < a->axis ? &e.outer : &e.inner) *= x->dim[i];
-    return e;
-}
+#include "backend/lower/walk.h"
 
 /* Two rows. */
 static size_t scratch_bytes(const sh_attributes *a, const sh_type *in, const sh_type *out)
 {
-    const extent e = measure(a, &in[0].shape);
+    const sh_sides e = sh_around(a->axis, &in[0].shape);
     (void)out;
     return e.inner == 1 ? 0 : 2 * e.K * sizeof(float);
 }
 
-static const float *gather(float *row, const float *from, const extent *e)
+static const float *gather(float *row, const float *from, const sh_sides *e)
 {
     if (e->inner == 1)
         return from;
@@ -33,7 +21,7 @@ static const float *gather(float *row, const float *from, const extent *e)
     return row;
 }
 
-static void scatter(float *to, const float *row, const extent *e)
+static void scatter(float *to, const float *row, const sh_sides *e)
 {
     for (size_t k = 0; k < e->K && row != to; k++)
         to[k * e->inner] = row[k];
@@ -41,7 +29,7 @@ static void scatter(float *to, const float *row, const extent *e)
 
 static void softmax(const sh_call *call)
 {
-    const extent e = measure(call->attributes, &call->in_type[0].shape);
+    const sh_sides e = sh_around(call->attributes->axis, &call->in_type[0].shape);
     for (size_t i = 0; i < e.outer * e.inner; i++) {
         const size_t first = i / e.inner * e.K * e.inner + i % e.inner;
         float *const to = (float *)call->out[0] + first;
@@ -58,7 +46,7 @@ const sh_lowering sh_lower_softmax = {.run = softmax, .scratch_bytes = scratch_b
 
 static void softmax_grad(const sh_call *call)
 {
-    const extent e = measure(call->attributes, &call->in_type[0].shape);
+    const sh_sides e = sh_around(call->attributes->axis, &call->in_type[0].shape);
     float *const rows = call->scratch;
     for (size_t i = 0; i < e.outer * e.inner; i++) {
         const size_t first = i / e.inner * e.K * e.inner + i % e.inner;
@@ -77,7 +65,7 @@ const sh_lowering sh_lower_softmax_grad = {.run = softmax_grad, .scratch_bytes =
 
 static void log_softmax(const sh_call *call)
 {
-    const extent e = measure(call->attributes, &call->in_type[0].shape);
+    const sh_sides e = sh_around(call->attributes->axis, &call->in_type[0].shape);
     for (size_t i = 0; i < e.outer * e.inner; i++) {
         const size_t first = i / e.inner * e.K * e.inner + i % e.inner;
         float *const to = (float *)call->out[0] + first;
@@ -96,7 +84,7 @@ const sh_lowering sh_lower_log_softmax = {.run = log_softmax, .scratch_bytes = s
 
 static void log_softmax_grad(const sh_call *call)
 {
-    const extent e = measure(call->attributes, &call->in_type[0].shape);
+    const sh_sides e = sh_around(call->attributes->axis, &call->in_type[0].shape);
     float *const rows = call->scratch;
     for (size_t i = 0; i < e.outer * e.inner; i++) {
         const size_t first = i / e.inner * e.K * e.inner + i % e.inner;

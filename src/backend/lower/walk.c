@@ -1,6 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "backend/lower/walk.h"
 
+sh_sides sh_around(size_t axis, const sh_shape *shape)
+{
+    sh_sides sides = {1, shape->dim[axis], 1};
+    for (size_t i = 0; i < shape->rank; i++)
+        if (i != axis)
+            *(i < axis ? &sides.outer : &sides.inner) *= shape->dim[i];
+    return sides;
+}
+
 void sh_strides(size_t stride[SH_MAX_RANK], const sh_shape *shape, bool channels_last)
 {
     const bool last = channels_last && shape->rank > 2;

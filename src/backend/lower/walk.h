@@ -22,6 +22,12 @@ typedef struct sh_walk {
     size_t dim[SH_MAX_RANK], stride[2][SH_MAX_RANK], at[SH_MAX_RANK];
 } sh_walk;
 
+/* A shape as [outer, K, inner] around one of its dimensions. */
+typedef struct sh_sides {
+    size_t outer, K, inner;
+} sh_sides;
+sh_sides sh_around(size_t axis, const sh_shape *shape);
+
 /* How a value of this shape lies, whichever way. */
 void sh_strides(size_t stride[SH_MAX_RANK], const sh_shape *shape, bool channels_last);
 
