@@ -144,8 +144,9 @@ static inline SH_INLINE void pool_band(const pooling *g, const float *restrict x
 }
 
 /* The sum of zero and one summand: minus zero becomes zero, as in add_chosen. */
-static inline SH_INLINE void spread_band(const pooling *g, const float *dy, const uint8_t *choice,
-                                         float *dx, size_t R, size_t S)
+static inline SH_INLINE void spread_band(const pooling *g, const float *restrict dy,
+                                         const uint8_t *restrict choice, float *restrict dx,
+                                         size_t R, size_t S)
 {
     float held[BAND];
     uint32_t chosen[BAND];
@@ -155,10 +156,11 @@ static inline SH_INLINE void spread_band(const pooling *g, const float *dy, cons
     }
     for (size_t r = 0; r < R; r++)
         for (size_t s = 0; s < S; s++) {
-            float *const seen = dx + tap_offset(g, r, s);
             const uint32_t tap = (uint32_t)(r * S + s);
+            float given[BAND];
             for (size_t c = 0; c < BAND; c++)
-                seen[c] = chosen[c] == tap ? held[c] : 0.0f;
+                given[c] = select_float(0u - (uint32_t)(chosen[c] == tap), held[c], 0.0f);
+            memcpy(dx + tap_offset(g, r, s), given, sizeof given);
         }
 }
 
@@ -193,9 +195,13 @@ static inline SH_INLINE void pool_whole(const pooling *g, const float *x, float 
 static inline SH_INLINE void spread_whole(const pooling *g, const float *dy, const uint8_t *choice,
                                           float *dx)
 {
+    const bool is_small = g->a.kernel[0] == 2 && g->a.kernel[1] == 2; /* unrolled */
     for (size_t c = 0; c < g->channels; c += BAND) {
         const size_t at = band_at(g, c);
-        spread_band(g, dy + at, choice + at, dx + at, g->a.kernel[0], g->a.kernel[1]);
+        if (is_small)
+            spread_band(g, dy + at, choice + at, dx + at, 2, 2);
+        else
+            spread_band(g, dy + at, choice + at, dx + at, g->a.kernel[0], g->a.kernel[1]);
     }
 }
 
