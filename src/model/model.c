@@ -9,7 +9,6 @@
 #include "base/real.h"
 #include "graph/fuse.h"
 #include "onnx/import.h"
-#include "onnx/model_shelf.h"
 
 const sh_model_def *const *sh_model_all(void)
 {
@@ -71,14 +70,8 @@ static sh_value_id add_loss(sh_net *net, const sh_model_options *options, sh_val
     return sh_graph_add(graph, SH_OP_add, NULL, parts, NULL);
 }
 
-/* Where a model's layers come from: a family of models, or a file. */
-typedef struct source {
-    const sh_model_def *def; /* NULL: */
-    sh_onnx *file;
-} source;
-
-/* The model's layers, from samples to what it gives. */
-static sh_value_id build_layers(sh_net *net, sh_value_id samples, const source *from,
+/* The model's layers, from samples to what it gives; `def` is NULL for an imported one. */
+static sh_value_id build_layers(sh_net *net, sh_value_id samples, const sh_model_def *def,
                                 const sh_model_options *options)
 {
     const char *colon = strchr(options->spec, ':');
@@ -88,13 +81,13 @@ static sh_value_id build_layers(sh_net *net, sh_value_id samples, const source *
         .note = options->note,
         .context = options->context,
     };
-    if (from->def == NULL)
-        return sh_onnx_build(net, samples, from->file, &wish);
-    return from->def->build(net, samples, colon == NULL ? NULL : colon + 1, &options->problem);
+    if (def == NULL)
+        return sh_onnx_build(net, samples, options->network->model, &wish);
+    return def->build(net, samples, colon == NULL ? NULL : colon + 1, &options->problem);
 }
 
 /* From samples to loss, and for training back to the gradients. */
-static void build_all(sh_graph *graph, const source *from, const sh_model_options *options,
+static void build_all(sh_graph *graph, const sh_model_def *def, const sh_model_options *options,
                       size_t samples, sh_model_mode mode)
 {
     const sh_problem *problem = &options->problem;
@@ -112,7 +105,7 @@ static void build_all(sh_graph *graph, const source *from, const sh_model_option
         net.loss_weights = sh_graph_input(graph, (sh_type){SH_F32, per_sample});
         net.keys = sh_graph_input(graph, (sh_type){SH_I32, sh_shape_of(2, (size_t[]){samples, 2})});
     }
-    const sh_value_id given = build_layers(&net, x, from, options);
+    const sh_value_id given = build_layers(&net, x, def, options);
     const bool classes = problem->target == SH_TARGET_CLASS;
     if (problem->target == SH_TARGET_SAMPLE)
         targets = sh_layer_flatten(&net, x);
@@ -137,39 +130,29 @@ static sh_status check_frozen(const sh_graph *graph, const char *frozen)
                    frozen == NULL ? "" : frozen);
 }
 
-/* Opens an imported model. SH_NOT_FOUND is what is said of data that may be fetched, so a model
- * that is not here is SH_UNSUPPORTED. */
-static sh_status open_file(sh_onnx **file, const char *spec)
-{
-    char message[SH_MESSAGE_BYTES];
-    const sh_status status = sh_model_shelf_get(file, spec);
-    if (status != SH_NOT_FOUND)
-        return status;
-    snprintf(message, sizeof message, "%s", sh_message());
-    return sh_fail(SH_INVALID, "%s", message);
-}
-
 sh_status sh_model_build(sh_graph **graph, const sh_model_options *options, size_t samples,
                          sh_model_mode mode)
 {
-    source from = {NULL, NULL};
-    sh_graph *fresh = NULL;
-    sh_status status;
-    if (sh_model_spec_is(options->spec, NULL))
-        SH_TRY(open_file(&from.file, options->spec));
-    else
-        SH_TRY(sh_model_find(&from.def, options->spec));
-    SH_TRY_DONE(sh_graph_new(&fresh));
-    build_all(fresh, &from, options, samples, mode);
-    status = sh_graph_status(fresh);
-    SH_TRY_DONE(from.file != NULL ? status : sh_fail_in(status, "model %.64s", options->spec));
-    SH_TRY_DONE(check_frozen(fresh, options->frozen));
+    const sh_model_def *def = NULL;
+    sh_graph *fresh;
+    const bool imported = sh_model_spec_is(options->spec, NULL);
+    if (!imported)
+        SH_TRY(sh_model_find(&def, options->spec));
+    else if (options->network == NULL)
+        return sh_fail(SH_INVALID, "the network %s is not here", options->spec);
+    SH_TRY(sh_graph_new(&fresh));
+    build_all(fresh, def, options, samples, mode);
+    sh_status status = sh_graph_status(fresh);
+    if (!imported)
+        status = sh_fail_in(status, "model %.64s", options->spec);
+    if (status == SH_OK)
+        status = check_frozen(fresh, options->frozen);
+    if (status != SH_OK) {
+        sh_graph_free(fresh);
+        return status;
+    }
     *graph = fresh;
-    fresh = NULL;
-done:
-    sh_graph_free(fresh);
-    sh_onnx_close(from.file);
-    return status;
+    return SH_OK;
 }
 
 static size_t elements_of(const sh_graph *graph, size_t index)

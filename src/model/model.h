@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Built-in models: from a name with parameters to a graph.
+ * Models: from a name with parameters, or an imported network, to a graph.
  *
  *     sh_model_options options = {.spec = "mlp:784-128-10", .problem = {1, 28, 28, 10}};
  *     sh_graph *graph;
@@ -22,6 +22,7 @@
 #define SHOAL_MODEL_MODEL_H
 
 #include "graph/layers.h"
+#include "onnx/network.h"
 #include "tensor/target.h"
 
 /* What the data asks of a model. */
@@ -48,7 +49,8 @@ typedef enum sh_model_input {
 
 /* All of a job that decides a model's graph. Pointers are borrowed. */
 typedef struct sh_model_options {
-    const char *spec; /* "lenet", "resnet:20"; of an imported one onnx/model_shelf.h */
+    const char *spec;          /* "lenet", "resnet:20"; of an imported one onnx/network.h */
+    const sh_network *network; /* the imported one; else NULL */
     sh_problem problem;
     float label_smoothing; /* 0: none */
     bool mixed;            /* training samples of classes have two targets: mixup, cutmix */
@@ -87,7 +89,7 @@ sh_status sh_model_find(const sh_model_def **def, const char *spec) SHOAL_CHECKE
 /*
  * Builds a model for grains of `samples` samples. SH_INVALID says what is wrong with the spec,
  * which models there are, how it does not fit the problem, or that all of it is frozen. An imported
- * one fails too if it is not on this device's shelf, or cannot be trained. The graph is owned.
+ * one fails too if the options have no network, or it cannot be trained. The graph is owned.
  */
 sh_status sh_model_build(sh_graph **graph, const sh_model_options *options, size_t samples,
                          sh_model_mode mode) SHOAL_CHECKED;

@@ -675,7 +675,7 @@ static const struct {
 } violations[] = {
     {{.kind = SH_FRAME_CONTROL, .bytes = SH_FRAME_CONTROL_MAX + 1}, 0, "kind 1 has at most 262144"},
     {{.kind = SH_FRAME_SEGMENT, .bytes = UINT32_MAX}, 0, "kind 3 has at most 1073741824"},
-    {{.kind = 9}, 0, "a frame of unknown kind 9"},
+    {{.kind = 10}, 0, "a frame of unknown kind 10"},
     {{.kind = SH_FRAME_STATE}, 1, "reserved bytes are not zero"},
     {{.kind = SH_FRAME_CONTROL, .step = 1}, 0, "a control frame with the fields of a raw one"},
     {{.kind = SH_FRAME_STATE, .bytes = 8, .view = 3}, 0, "not expected: kind 2, bucket 0, view 3"},

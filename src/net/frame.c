@@ -17,7 +17,7 @@ static_assert(sizeof(wire_frame) == SH_FRAME_BYTES, "a header has no padding");
 
 sh_status sh_frame_check(const sh_frame *head)
 {
-    if (head->kind < SH_FRAME_CONTROL || head->kind > SH_FRAME_UPDATE)
+    if (head->kind < SH_FRAME_CONTROL || head->kind > SH_FRAME_NETWORK)
         return sh_fail(SH_FORMAT, "a frame of unknown kind %u", (unsigned)head->kind);
     const uint32_t most = head->kind == SH_FRAME_CONTROL ? SH_FRAME_CONTROL_MAX : SH_FRAME_RAW_MAX;
     if (head->bytes > most)

@@ -8,7 +8,7 @@
  * Little-endian. `bytes` counts the body alone; `reserved` is zero. A control frame's body is a
  * packed message (net/message.h) and its other fields are zero. The meaning of the fields in raw
  * frames (state, sum, tail: train/transfer.h; segment: reduce/ring.c, reduce/servers.c; update:
- * reduce/exchange.c; manifest, block: node/delivery/supply.h) belongs to their senders.
+ * reduce/exchange.c; manifest, block, network: node/delivery/supply.h) belongs to their senders.
  *
  *     unsigned char wire[SH_FRAME_BYTES];
  *     sh_frame_encode(wire, &head);
@@ -37,6 +37,7 @@ typedef enum sh_frame_kind {
     SH_FRAME_MANIFEST = 6, /* what a data set is; without a body: it is asked for */
     SH_FRAME_BLOCK = 7,    /* a piece of a data set; likewise */
     SH_FRAME_UPDATE = 8,   /* what devices that train apart tell each other */
+    SH_FRAME_NETWORK = 9,  /* an imported model's skeleton; without a body: it is asked for */
 } sh_frame_kind;
 
 typedef struct sh_frame {

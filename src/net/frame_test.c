@@ -50,7 +50,8 @@ static const struct {
     {{.kind = SH_FRAME_MANIFEST}, NULL},
     {{.kind = SH_FRAME_BLOCK, .bytes = 65536, .step = 3}, NULL},
     {{.kind = SH_FRAME_UPDATE, .hop = 7}, NULL},
-    {{.kind = 9}, "unknown kind 9"},
+    {{.kind = SH_FRAME_NETWORK, .bytes = 1 << 20}, NULL},
+    {{.kind = 10}, "unknown kind 10"},
     {{.kind = 0xffff}, "unknown kind 65535"},
 };
 

@@ -10,60 +10,18 @@
 #include <unistd.h>
 
 #include "base/cache.h"
+#include "base/log.h"
 #include "onnx/blob.h"
-#include "onnx/node_name.h"
 
 #define FOLDER "models"
 #define FILE_BYTES (sizeof ".tmp-XXXXXX" + sizeof ".onnx" + SH_DIGEST_TEXT)
-
-static bool is_name_byte(char byte)
-{
-    return (byte >= 'A' && byte <= 'Z') || (byte >= 'a' && byte <= 'z') ||
-           (byte >= '0' && byte <= '9') || byte == '.' || byte == '_' || byte == '-';
-}
-
-void sh_model_spec(char spec[SH_MODEL_SPEC], const char *path, const char digest[SH_DIGEST_TEXT])
-{
-    const char *slash = strrchr(path, '/');
-    const char *name = slash == NULL ? path : slash + 1;
-    size_t length = strlen(name);
-    if (length >= 5 && strcmp(name + length - 5, ".onnx") == 0)
-        length -= 5;
-    if (length == 0) {
-        name = "model";
-        length = 5;
-    }
-    length = length < SH_MODEL_NAME_MOST ? length : SH_MODEL_NAME_MOST;
-    for (size_t i = 0; i < length; i++)
-        spec[i] = is_name_byte(name[i]) ? name[i] : '_';
-    snprintf(spec + length, SH_MODEL_SPEC - length, ".onnx@%.64s", digest);
-}
-
-bool sh_model_spec_is(const char *text, char digest[SH_DIGEST_TEXT])
-{
-    static const char mark[] = ".onnx@";
-    const char *at = strrchr(text, '@');
-    const size_t before = sizeof mark - 1;
-    if (at == NULL || (size_t)(at + 1 - text) <= before ||
-        (size_t)(at + 1 - text) > before + SH_MODEL_NAME_MOST ||
-        memcmp(at + 1 - before, mark, before) != 0)
-        return false;
-    for (const char *name = text; name < at; name++)
-        if (!is_name_byte(*name))
-            return false;
-    if (strspn(at + 1, "0123456789abcdef") != SH_DIGEST_TEXT - 1 || at[SH_DIGEST_TEXT] != '\0')
-        return false;
-    if (digest != NULL)
-        memcpy(digest, at + 1, SH_DIGEST_TEXT);
-    return true;
-}
 
 /* Opens CACHE/models: owned, close it. `path` is its own path, for messages. */
 static sh_status open_shelf(int *folder, char path[SH_CACHE_PATH])
 {
     const int cache = sh_cache_open(path);
     if (cache < 0)
-        return sh_fail(SH_NOT_FOUND, "there is no cache folder for the model that only you can "
+        return sh_fail(SH_NOT_FOUND, "there is no cache folder for networks that only you can "
                                      "write: set XDG_CACHE_HOME to a folder of yours");
     (void)mkdirat(cache, FOLDER, 0700); /* what is wrong shows when it is opened */
     *folder = openat(cache, FOLDER, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
@@ -121,78 +79,68 @@ static sh_status keep(const char *digest, const uint8_t *bytes, size_t count)
     return status;
 }
 
-sh_status sh_model_shelf_put(char spec[SH_MODEL_SPEC], const sh_onnx *model, const char *path)
+sh_status sh_model_shelf_put(const sh_network *network)
 {
-    sh_skeleton skeleton;
-    SH_TRY(sh_skeleton_make(&skeleton, model));
-    const sh_status status = keep(skeleton.digest, skeleton.bytes, skeleton.count);
-    if (status == SH_OK)
-        sh_model_spec(spec, path, skeleton.digest);
-    sh_skeleton_release(&skeleton);
-    return status;
+    return keep(strrchr(network->spec, '@') + 1, network->bytes, network->count);
 }
 
-static sh_status parse(char digest[SH_DIGEST_TEXT], const char *spec)
+static sh_status read_bytes(uint8_t **bytes, size_t *count, const char *digest)
 {
-    char shown[SH_ONNX_NAME_TEXT];
-    if (!sh_model_spec_is(spec, digest))
-        return sh_fail(SH_INVALID, "'%s' does not name a model as NAME.onnx@DIGEST",
-                       sh_onnx_name(shown, spec));
-    return SH_OK;
-}
-
-static sh_status check_digest(const char *digest, const void *bytes, size_t count)
-{
-    char found[SH_DIGEST_TEXT];
-    SH_TRY(sh_skeleton_digest(found, bytes, count));
-    if (strcmp(found, digest) != 0)
-        return sh_fail(SH_CORRUPT, "is damaged: its digest is %s instead of %s", found, digest);
-    return SH_OK;
-}
-
-sh_status sh_model_shelf_keep(const char *spec, const void *bytes, size_t count)
-{
-    char digest[SH_DIGEST_TEXT];
-    SH_TRY(parse(digest, spec));
-    SH_TRY(sh_fail_in(check_digest(digest, bytes, count), "the model %s", spec));
-    return keep(digest, bytes, count);
-}
-
-sh_status sh_model_shelf_read(uint8_t **bytes, size_t *count, const char *spec)
-{
-    char digest[SH_DIGEST_TEXT], path[SH_CACHE_PATH], name[FILE_BYTES];
+    char path[SH_CACHE_PATH], name[FILE_BYTES];
     int folder;
-    SH_TRY(parse(digest, spec));
+    sh_blob blob;
     SH_TRY(open_shelf(&folder, path));
     snprintf(name, sizeof name, "%.64s.onnx", digest);
-    sh_blob blob;
     sh_status status = sh_blob_open_within(&blob, folder, name, SH_SKELETON_MOST);
     close(folder);
     if (status == SH_NOT_FOUND)
-        return sh_fail(SH_NOT_FOUND,
-                       "the network %s is not in %s/" FOLDER
-                       ": train its ONNX file on this device once",
-                       spec, path);
+        return sh_fail(SH_NOT_FOUND, "is not in %s/" FOLDER, path);
     SH_TRY(sh_fail_in(status, "%s/" FOLDER "/%s", path, name));
-    uint8_t *fresh = malloc((size_t)blob.count + 1);
-    const size_t size = (size_t)blob.count;
-    status = fresh == NULL ? sh_fail_memory(size, "a model") : sh_blob_read(&blob, fresh, size, 0);
+    *count = (size_t)blob.count;
+    *bytes = malloc(*count + 1);
+    status = *bytes == NULL ? sh_fail_memory(*count, "a network")
+                            : sh_blob_read(&blob, *bytes, *count, 0);
     sh_blob_close(&blob);
-    if (status == SH_OK)
-        status = check_digest(digest, fresh, size);
-    if (status != SH_OK) {
-        free(fresh);
-        return sh_fail_in(status, "%s/" FOLDER "/%s", path, name);
-    }
-    *bytes = fresh;
-    *count = size;
-    return SH_OK;
+    if (status != SH_OK)
+        free(*bytes);
+    return sh_fail_in(status, "%s/" FOLDER "/%s", path, name);
 }
 
-sh_status sh_model_shelf_get(sh_onnx **model, const char *spec)
+sh_status sh_model_shelf_get(sh_network **network, const char *spec)
 {
+    char digest[SH_DIGEST_TEXT];
     uint8_t *bytes;
     size_t count;
-    SH_TRY(sh_model_shelf_read(&bytes, &count, spec));
-    return sh_onnx_open_owned(model, spec, bytes, count);
+    SH_TRY(sh_model_spec_digest(digest, spec));
+    SH_TRY(sh_fail_in(read_bytes(&bytes, &count, digest), "the network %s", spec));
+    return sh_fail_in(sh_network_of_bytes(network, spec, bytes, count),
+                      "the network %s in the cache folder", spec);
+}
+
+static bool is_file(const char *name)
+{
+    const size_t length = strlen(name), end = sizeof ".onnx" - 1;
+    return length > end && strcmp(name + length - end, ".onnx") == 0;
+}
+
+sh_status sh_model_shelf_open(sh_network **network, sh_onnx **file, const char *name)
+{
+    sh_onnx *fresh;
+    *file = NULL;
+    *network = NULL;
+    if (sh_model_spec_is(name, NULL))
+        return sh_model_shelf_get(network, name);
+    if (!is_file(name))
+        return SH_OK;
+    SH_TRY(sh_onnx_open(&fresh, name));
+    const sh_status status = sh_network_of_model(network, fresh, name);
+    if (status != SH_OK) {
+        sh_onnx_close(fresh);
+        return status;
+    }
+    *file = fresh;
+    /* Only a checkpoint that was copied out of its run needs the cache. */
+    if (sh_model_shelf_put(*network) != SH_OK)
+        sh_log(SH_LOG_WARN, "network.uncached", "reason=\"%s\"", sh_message());
+    return SH_OK;
 }

@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/host.h"
 #include "base/memory.h"
+#include "onnx/model_shelf.h"
 #include "plan/breakdown.h"
 #include "plan/device_file.h"
 #include "plan/time_model.h"
@@ -53,7 +54,7 @@ static void drop(compiled *c)
 static sh_status compile_with(const planning *p, compiled *c, sh_lane_size size,
                               sh_prepared *prepared, uint32_t segments)
 {
-    const sh_model_options model = sh_replica_model(&p->bench->job, &p->problem);
+    const sh_model_options model = sh_replica_model(&p->bench->job, &p->problem, p->bench->network);
     *c = (compiled){0};
     SH_TRY(sh_lanes_graph(&c->graph, &model, size, segments));
     const sh_status status =
@@ -271,12 +272,27 @@ static void load_figures(planning *p)
                  p->known.variant, result->variant);
 }
 
+/* The job's model may be an ONNX file. */
+static sh_status open_bench(planning *p, sh_job *job)
+{
+    sh_network *network;
+    sh_onnx *file;
+    SH_TRY(sh_model_shelf_open(&network, &file, job->model));
+    sh_onnx_close(file);
+    if (network != NULL)
+        snprintf(job->model, sizeof job->model, "%s", network->spec);
+    const sh_status status =
+        sh_workbench_open(&p->bench, job, &(sh_workbench_data){.network = network});
+    sh_network_unref(network);
+    return status;
+}
+
 static sh_status run(planning *p, const sh_plan_options *options)
 {
     sh_plan_result *result = p->result;
     sh_job job = options->job;
     SH_TRY(sh_job_complete(&job));
-    SH_TRY(sh_workbench_open(&p->bench, &job, NULL));
+    SH_TRY(open_bench(p, &job));
     const sh_dataset_info *info = sh_pipeline_about(p->bench->pipeline);
     p->problem = sh_lanes_problem(info);
     /* What the job takes as it is: its lanes are set up as a training would, below the same limit,

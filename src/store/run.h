@@ -34,6 +34,7 @@
 #define SH_RUN_DATABASE "run.db"      /* store/schema.h; with "-wal" and "-shm" while it is open */
 #define SH_RUN_LOCK "lock"
 #define SH_RUN_TOKEN "token" /* the job's join token while it runs, for its owner alone */
+#define SH_RUN_NETWORK "model.skeleton.onnx" /* of an imported model (onnx/network.h) */
 #define SH_RUN_CHECKPOINTS "checkpoints"
 
 typedef struct sh_run_options {

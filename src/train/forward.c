@@ -85,7 +85,7 @@ sh_status sh_forward_new(sh_forward **forward, const sh_workbench *bench, uint32
     pthread_mutex_init(&fresh->lock, NULL);
     const sh_lane_size sizes[] = {{SH_MODEL_EVALUATE, 1}, {SH_MODEL_EVALUATE, fresh->group}};
     const sh_lanes_options options = {
-        .model = sh_replica_model(&bench->job, &problem),
+        .model = sh_replica_model(&bench->job, &problem, bench->network),
         .kernels = bench->kernels,
         .parameters = replica->parameters,
         .count = lanes == 0 ? sh_host_cores() : lanes,

@@ -166,3 +166,47 @@ sh_status sh_pretrained_load(char note[SH_MESSAGE_BYTES], sh_replica *replica,
                  differs ? (int)last_length - 1 : 0, last);
     return SH_OK;
 }
+
+/* ---- ONNX files ------------------------------------------------------------------------------ */
+
+static bool has_shape(const sh_onnx_tensor *tensor, const sh_shape *shape)
+{
+    bool same = tensor->rank == shape->rank;
+    for (size_t i = 0; same && i < shape->rank; i++)
+        same = tensor->dim[i] == shape->dim[i];
+    return same;
+}
+
+/* One tensor. A new layer has no values anywhere; a constant that a node makes has them already. */
+static sh_status load_tensor(const sh_replica *replica, uint32_t index, const sh_onnx *file,
+                             sh_pretrained_rule rule)
+{
+    const char *name = sh_replica_tensor_name(replica, index);
+    const Sh__Onnx__TensorProto *stored = sh_onnx_initializer(file, name);
+    float *values = replica->parameters[index];
+    sh_onnx_tensor tensor;
+    if (stored != NULL)
+        SH_TRY(sh_onnx_tensor_of(&tensor, file, stored));
+    if (stored == NULL || !has_shape(&tensor, &sh_replica_tensor_type(replica, index)->shape)) {
+        const bool fresh = replica->graph->parameters[index].initial.kind != SH_INITIAL_VALUES;
+        if (fresh && rule == SH_PRETRAINED_WHOLE)
+            return sh_fail(SH_MISMATCH,
+                           "%.256s: its last layer does not fit: the data have another number of "
+                           "classes, labels or numbers than it gives",
+                           sh_onnx_path(file));
+        return SH_OK;
+    }
+    SH_TRY(sh_onnx_floats(file, &tensor, values));
+    for (size_t i = 0; i < tensor.count; i++)
+        if (!isfinite(values[i]))
+            return sh_fail(SH_CORRUPT, "%.256s: tensor %.128s has values that are not finite",
+                           sh_onnx_path(file), name);
+    return SH_OK;
+}
+
+sh_status sh_pretrained_load_onnx(sh_replica *replica, const sh_onnx *file, sh_pretrained_rule rule)
+{
+    for (uint32_t t = 0; t < replica->tensors; t++)
+        SH_TRY(load_tensor(replica, t, file, rule));
+    return SH_OK;
+}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Weights that somebody else has trained, from any safetensors file into a replica, by name.
+ * Weights that somebody else has trained, from any safetensors file, or the ONNX file of an
+ * imported model, into a replica, by name.
  *
  *     char note[SH_MESSAGE_BYTES];
  *     SH_TRY(sh_pretrained_load(note, replica, file, SH_PRETRAINED_BUT_LAST));
@@ -36,5 +37,13 @@ typedef enum sh_pretrained_rule {
  */
 sh_status sh_pretrained_load(char note[SH_MESSAGE_BYTES], sh_replica *replica,
                              const sh_safetensors *file, sh_pretrained_rule rule) SHOAL_CHECKED;
+
+/*
+ * The same from the ONNX file that the replica's network was made of. A layer that took another's
+ * place, because the data need another number of outputs, stays untrained, or is SH_MISMATCH with
+ * SH_PRETRAINED_WHOLE. SH_CORRUPT as above.
+ */
+sh_status sh_pretrained_load_onnx(sh_replica *replica, const sh_onnx *file,
+                                  sh_pretrained_rule rule) SHOAL_CHECKED;
 
 #endif

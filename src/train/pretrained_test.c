@@ -261,7 +261,7 @@ static void compute_logits(float *logits, const sh_replica *replica, const sh_jo
                            const sh_kernels *kernels, const float *pixels)
 {
     const sh_problem cifar = {3, 32, 32, 10, SH_TARGET_CLASS};
-    const sh_model_options options = sh_replica_model(job, &cifar);
+    const sh_model_options options = sh_replica_model(job, &cifar, NULL);
     sh_graph *graph;
     sh_program *program;
     sh_execution *execution;

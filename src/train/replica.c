@@ -82,10 +82,12 @@ static bool is_mixed(const sh_job *job)
     return sh_augment_parse(&augment, job->augment) == SH_OK && sh_augment_mixes(&augment);
 }
 
-sh_model_options sh_replica_model(const sh_job *job, const sh_problem *problem)
+sh_model_options sh_replica_model(const sh_job *job, const sh_problem *problem,
+                                  const sh_network *network)
 {
     return (sh_model_options){
         .spec = job->model,
+        .network = network,
         .problem = *problem,
         .label_smoothing = job->label_smoothing,
         .mixed = is_mixed(job),
@@ -95,16 +97,23 @@ sh_model_options sh_replica_model(const sh_job *job, const sh_problem *problem)
 
 sh_status sh_replica_new(sh_replica **replica, const sh_job *job, const sh_problem *problem)
 {
+    return sh_replica_new_with(replica, job, problem, NULL);
+}
+
+sh_status sh_replica_new_with(sh_replica **replica, const sh_job *job, const sh_problem *problem,
+                              const sh_network *network)
+{
     sh_status status;
     uint32_t wide;
     size_t *elements = NULL;
     const sh_job outer = sh_job_outer(job);
-    const sh_model_options model = sh_replica_model(job, problem);
+    const sh_model_options model = sh_replica_model(job, problem, network);
     const uint32_t wire = job->wire == 0 ? 32 : job->wire;
     sh_replica *fresh = calloc(1, sizeof *fresh);
     if (fresh == NULL)
         return sh_fail_memory(sizeof *fresh, "a replica");
     pthread_mutex_init(&fresh->lock, NULL);
+    fresh->network = network;
     fresh->phase = SH_PHASE_FIRST;
     fresh->settings = sh_optimizer_settings_of(&outer);
     fresh->takes_statistics = sh_job_local_steps(job) > 0;

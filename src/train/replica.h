@@ -35,7 +35,8 @@ typedef struct sh_epoch_totals {
 } sh_epoch_totals;
 
 typedef struct sh_replica {
-    sh_graph *graph; /* for the parameters' names and shapes; owned */
+    sh_graph *graph;           /* for the parameters' names and shapes; owned */
+    const sh_network *network; /* of an imported model; borrowed */
     uint32_t tensors;
     size_t weight_count;
     float *weights;     /* those in the exact sum in its order, then the frozen ones; owned */
@@ -57,13 +58,18 @@ typedef struct sh_replica {
     pthread_mutex_t lock;
 } sh_replica;
 
-/* The model of a job; borrows its texts. */
-sh_model_options sh_replica_model(const sh_job *job, const sh_problem *problem);
+/* The model of a job; borrows its texts, and the network, which is NULL for a built-in model. */
+sh_model_options sh_replica_model(const sh_job *job, const sh_problem *problem,
+                                  const sh_network *network);
 
 /* A replica as the job begins; the job is complete (sh_job_complete). SH_INVALID says what is wrong
  * with the model. */
 sh_status sh_replica_new(sh_replica **replica, const sh_job *job,
                          const sh_problem *problem) SHOAL_CHECKED;
+
+/* The same where the model may be an imported one; `network` is borrowed until sh_replica_free. */
+sh_status sh_replica_new_with(sh_replica **replica, const sh_job *job, const sh_problem *problem,
+                              const sh_network *network) SHOAL_CHECKED;
 void sh_replica_free(sh_replica *replica);
 
 /* SHA-256 over each tensor's name, shape and bits, in order. */

@@ -41,7 +41,7 @@ static sh_status open_lanes(sh_stage *stage, const sh_trainer_options *options)
     list.items[list.count++] =
         (sh_lane_size){SH_MODEL_EVALUATE, info->count[SH_SPLIT_VALIDATION] % grain};
     sh_lanes_options lanes = {
-        .model = sh_replica_model(stage->job, &problem),
+        .model = sh_replica_model(stage->job, &problem, replica->network),
         .kernels = options->kernels,
         .parameters = replica->parameters,
         .count = options->lanes,

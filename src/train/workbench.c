@@ -56,6 +56,7 @@ sh_status sh_workbench_open(sh_workbench **bench, const sh_job *job, const sh_wo
         return sh_fail_memory(sizeof *fresh, "the workbench");
     }
     fresh->job = *job;
+    fresh->network = sh_network_ref(data == NULL ? NULL : data->network);
     SH_TRY_DONE(open_data(fresh, data));
     if (data == NULL || data->dataset == NULL)
         SH_TRY_DONE(sh_trained_text(&fresh->trained, sh_pipeline_dataset(fresh->pipeline)));
@@ -63,7 +64,7 @@ sh_status sh_workbench_open(sh_workbench **bench, const sh_job *job, const sh_wo
     const sh_dataset_info *info = sh_pipeline_about(fresh->pipeline);
     const sh_problem problem = sh_lanes_problem(info);
     fresh->scale = sh_scale_of(fresh->pipeline);
-    SH_TRY_DONE(sh_replica_new(&fresh->replica, &fresh->job, &problem));
+    SH_TRY_DONE(sh_replica_new_with(&fresh->replica, &fresh->job, &problem, fresh->network));
     *bench = fresh;
     return SH_OK;
 done:
@@ -100,6 +101,7 @@ void sh_workbench_close(sh_workbench *bench)
         return;
     sh_trainer_free(bench->trainer);
     sh_replica_free(bench->replica);
+    sh_network_unref(bench->network);
     sh_pipeline_close(bench->pipeline);
     free(bench->trained);
     free(bench);

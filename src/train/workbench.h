@@ -25,6 +25,7 @@ typedef struct sh_workbench {
     sh_pipeline *pipeline;
     char *trained; /* what the model knows of the data (data/trained.h), for checkpoints; NULL: it
                       is too long, or the data are somebody else's; owned */
+    sh_network *network; /* of an imported model; else NULL; this bench is a user of it */
     const sh_kernels *kernels;
     sh_replica *replica;
     sh_scale scale;        /* of its figures */
@@ -41,8 +42,10 @@ typedef struct sh_workbench {
     void *context;
 } sh_workbench;
 
-/* Where the data come from. Zero: the job says it. */
+/* What a job only names: its network and its data. Zero: the model is built in, and the job says
+ * where the data are. */
 typedef struct sh_workbench_data {
+    sh_network *network; /* of an imported model; the bench becomes a user of it */
     sh_dataset *dataset; /* taken over (owned), also on failure; NULL: */
     const char *spec;    /* what this names; NULL: what the job names */
     const sh_job_given

@@ -4,13 +4,17 @@
 
 import json
 import os
+import random
+import shutil
 import struct
 
+import fixtures
 import harness
 
 MODEL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "onnx", "networks", "digits.onnx")
 # 8 steps of 4 grains.
 JOB = (MODEL, "digits:256/64", "--batch-size", "64", "--epochs", "2", "--lr", "0.05", "--quiet")
+LONG = (MODEL, "digits:256/64", "--batch-size", "64", "--epochs", "1000000")
 
 
 def read(path):
@@ -64,16 +68,120 @@ class Onnx(harness.Case):
         self.assertEqual(whole["weights_hash"], after["weights_hash"])
         self.shoal("eval", "part", env=self.env)
 
-    def test_a_device_that_lacks_the_model_is_told(self):
-        device = self.start("train", MODEL, "digits:256/64", "--epochs", "100000", "--listen", "127.0.0.1:0",
-                            "--run", "run", env=self.env)
-        token = device.wait_for_token()
-        other = self.start("join", token, env={"XDG_CACHE_HOME": self.path("empty")})
-        result = other.wait()
-        self.assertNotEqual(result.status, 0)
-        self.assertRegex(result.err, r"the network digits\.onnx@\w+ is not in .*: train its ONNX file on this device once")
-        device.signal(2)
-        device.wait()
+    def end(self, training, *joined):
+        """Stops a training; its hash, checked to be that of one device after as many steps."""
+        summary = training.stop()
+        for process in joined:
+            self.assertEqual(process.wait(30).status, 0, str(process.so_far()))
+        alone = self.train(*LONG, "--steps", str(summary["steps"]), "--run", "alone", "--quiet", env=self.env).summary
+        self.assertEqual(summary["weights_hash"], alone["weights_hash"])
+
+    def lacking(self, name):
+        """The environment of a device whose cache is empty."""
+        shutil.rmtree(self.path(name), ignore_errors=True)
+        return {"XDG_CACHE_HOME": self.path(name)}
+
+    def test_devices_that_lack_the_network_get_it(self):
+        """Two join with empty caches; one dies, and comes back with what it has kept, then with nothing again."""
+        training = harness.Training(self, *LONG, env=self.env)
+        one = training.join("one", quiet=False, env=self.lacking("one"))
+        two = training.join("two", env=self.lacking("two"))
+        one.wait_for(r"fetched the job's network, digits\.onnx@[0-9a-f]{64} \(\d+ bytes\)", stream="err")
+        training.wait_for_joined("one", "two")
+        self.assertEqual(os.listdir(self.path("one", "shoal", "models")), os.listdir(self.path("cache", "shoal", "models")))
+        one.kill()
+        training.events.find(r"WARN device\.lost .*one")
+        one = training.join("one", quiet=False, env={"XDG_CACHE_HOME": self.path("one")})
+        training.wait_for_joined("one")
+        self.assertNotIn("fetched the job's network", one.so_far().err)
+        one.kill()
+        training.events.find(r"WARN device\.lost .*one")
+        one = training.join("one", quiet=False, env=self.lacking("one"))
+        one.wait_for("fetched the job's network", stream="err")
+        training.wait_for_joined("one")
+        training.advance(1)
+        self.end(training, one, two)
+
+    def test_a_device_without_a_cache_trains(self):
+        training = harness.Training(self, *LONG, env=self.env)
+        one = training.join("one", env={"XDG_CACHE_HOME": "/proc/none"})
+        training.wait_for_joined("one")
+        training.advance(1)
+        self.end(training, one)
+
+    def test_the_coordinator_comes_back_with_the_run_alone(self):
+        """Neither the file nor the cache is there any more, and a device joins that has neither."""
+        model = self.path("digits.onnx")
+        shutil.copy(MODEL, model)
+        training = harness.Training(self, model, *LONG[1:], env=self.env)
+        one = training.join("one", env=self.lacking("one"))
+        training.wait_for_joined("one")
+        training.advance(1)
+        training.process.kill()
+        os.remove(model)
+        shutil.rmtree(self.path("cache"))
+        training.resume()
+        two = training.join("two", env=self.lacking("two"))
+        training.wait_for_joined("one", "two")
+        training.advance(1)
+        self.end(training, one, two)
+
+    def test_a_plan(self):
+        plan = json.loads(self.shoal("plan", MODEL, "digits:256/64", "--json", "-", env=self.env).out)
+        self.assertEqual(plan["parameters"], 1698)
+
+    def photos(self):
+        draw = random.Random(3)
+        for split, count in (("train", 6), ("val", 4)):
+            for name in ("red", "rose"):
+                os.makedirs(self.path("photos", split, name))
+                for i in range(count):
+                    rows = b"".join(b"\0" + draw.randbytes(36) for _ in range(12))
+                    with open(self.path("photos", split, name, "%d.png" % i), "wb") as file:
+                        file.write(fixtures.png(12, 12, rows, colour=2))
+
+    def answers(self, run):
+        """What eval, predict and export make of a run, without the paths."""
+        figures = json.loads(self.shoal("eval", run, "--json", "-", env=self.env).out)
+        predicted = json.loads(self.shoal("predict", run, "photos/val", "--json", "-", env=self.env).out)
+        self.shoal("export", run, "-o", "model.safetensors", env=self.env)
+        self.shoal("report", run, "-o", "page.html", env=self.env)
+        return figures["loss"], figures["weights_hash"], predicted, read(self.path("model.safetensors"))
+
+    def test_a_run_is_enough_by_itself(self):
+        """Its folder, copied, is resumed, measured, exported and asked, without file and cache."""
+        self.photos()
+        model = MODEL.replace("digits.onnx", "resnet_like.onnx")
+        job = (model, "photos:photos", "--resize", "8", "--batch-size", "4", "--grain", "2", "--quiet")
+        self.train(*job, "--epochs", "1", "--run", "run", env=self.env)
+        whole = self.train(*job, "--epochs", "2", "--run", "whole", env=self.env).summary
+        before = self.answers("run")
+        shutil.rmtree(self.path("cache"))
+        shutil.move(self.path("run"), self.path("moved"))
+        self.assertEqual(self.answers("moved"), before)
+        after = self.train("--resume", "moved", "--epochs", "2", "--quiet", env=self.env).summary
+        self.assertEqual(after["weights_hash"], whole["weights_hash"])
+        shutil.rmtree(self.path("cache"), ignore_errors=True)
+        self.train("--resume", "moved/checkpoints/last.safetensors", "--epochs", "3", "--run", "next", "--quiet", env=self.env)
+        self.assertTrue(os.path.exists(self.path("next", "model.skeleton.onnx")))
+
+    def test_a_network_that_is_lost_or_damaged_is_named(self):
+        self.train(*JOB, "--epochs", "1", "--run", "run", env=self.env)
+        shutil.rmtree(self.path("cache"))
+        path = self.path("run", "model.skeleton.onnx")
+        with open(path, "r+b") as file:
+            file.seek(50)
+            byte = file.read(1)
+            file.seek(50)
+            file.write(bytes([byte[0] ^ 1]))
+        for command in (("eval", "run"), ("train", "--resume", "run", "--epochs", "2"), ("export", "run", "-o", "m.safetensors")):
+            result = self.shoal(*command, status=1, env=self.env)
+            self.assertIn("model.skeleton.onnx: is damaged", result.err)
+            self.assertIn("copy the run's file model.skeleton.onnx here again", result.err)
+        os.remove(path)
+        result = self.shoal("eval", "run", status=1, env=self.env)
+        self.assertRegex(result.err, r"the network digits\.onnx@\w+ of .* is neither in .*model\.skeleton\.onnx nor in the "
+                                     r"cache folder: copy the run's folder as a whole")
 
     def test_what_does_not_fit_is_refused(self):
         os.mkdir(self.path("data"))

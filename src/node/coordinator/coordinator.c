@@ -459,10 +459,12 @@ sh_status sh_coordinator_open(sh_coordinator **coordinator, const sh_coordinator
                                                                       .mailbox = options->mailbox,
                                                                       .on_standing = on_standing,
                                                                       .context = fresh}));
-    SH_TRY_DONE(sh_supply_new(&fresh->supply, &(sh_supply_options){.loop = options->loop,
-                                                                   .dataset = sh_pipeline_dataset(
-                                                                       options->bench->pipeline),
-                                                                   .vouches = true}));
+    SH_TRY_DONE(
+        sh_supply_new(&fresh->supply,
+                      &(sh_supply_options){.loop = options->loop,
+                                           .dataset = sh_pipeline_dataset(options->bench->pipeline),
+                                           .network = options->bench->network,
+                                           .vouches = true}));
     SH_TRY_DONE(ask(fresh, do_open, &asked));
     *coordinator = fresh;
     return SH_OK;

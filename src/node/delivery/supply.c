@@ -31,8 +31,8 @@ typedef struct client {
     sh_frame asked[SH_SUPPLY_ASKED_MAX]; /* a ring */
     uint32_t first, count;
     buffer buffers[BUFFERS];
-    uint32_t turn, sending; /* the buffer that comes next; how many the channel has */
-    bool wants_manifest;
+    uint32_t turn, sending;             /* the buffer that comes next; how many the channel has */
+    bool wants_manifest, takes_network; /* the network is on the wire */
     uint32_t blocks, refused;
     uint64_t bytes;
 } client;
@@ -147,16 +147,15 @@ static void serve(client *to)
 
 /* ---- the manifest ---------------------------------------------------------------------------- */
 
-/* Gives the manifest, or says why there is none where `refusal` is not NULL. */
-static void answer(client *to, const char *refusal)
+/* Gives a body that lives as long as the supply, or says why there is none where `refusal` is not
+ * NULL. */
+static void answer(client *to, sh_frame_kind kind, const void *body, size_t bytes,
+                   const char *refusal)
 {
-    const sh_manifest *manifest = to->of->manifest;
     sh_status status;
-    to->wants_manifest = false;
     if (refusal == NULL) {
-        const sh_frame head = {.kind = SH_FRAME_MANIFEST,
-                               .bytes = (uint32_t)manifest->packed_bytes};
-        status = sh_channel_send(to->channel, &head, manifest->packed);
+        const sh_frame head = {.kind = (uint16_t)kind, .bytes = (uint32_t)bytes};
+        status = sh_channel_send(to->channel, &head, body);
     } else {
         Shoal__Refuse refuse = SHOAL__REFUSE__INIT;
         Shoal__Message message = SH_MESSAGE_INIT(REFUSE, refuse, &refuse);
@@ -165,6 +164,16 @@ static void answer(client *to, const char *refusal)
     }
     if (status != SH_OK)
         drop(to, sh_message());
+}
+
+static void answer_manifest(client *to, const char *refusal)
+{
+    const sh_manifest *manifest = to->of->manifest;
+    to->wants_manifest = false;
+    if (refusal == NULL)
+        answer(to, SH_FRAME_MANIFEST, manifest->packed, manifest->packed_bytes, NULL);
+    else
+        answer(to, SH_FRAME_MANIFEST, NULL, 0, refusal);
 }
 
 static void on_made(void *context)
@@ -179,7 +188,7 @@ static void on_made(void *context)
     for (client *each = supply->clients, *next; each != NULL; each = next) {
         next = each->next;
         if (each->wants_manifest)
-            answer(each, supply->manifest != NULL ? NULL : supply->reason);
+            answer_manifest(each, supply->manifest != NULL ? NULL : supply->reason);
     }
 }
 
@@ -200,17 +209,30 @@ static void give_manifest(client *to)
     sh_supply *supply = to->of;
     to->wants_manifest = true;
     if (!supply->options.vouches) {
-        answer(to, "this device has the data, and the coordinator says what they are");
+        answer_manifest(to, "this device has the data, and the coordinator says what they are");
     } else if (supply->manifest != NULL) {
-        answer(to, NULL);
+        answer_manifest(to, NULL);
     } else if (!supply->making) {
         if (supply->has_thread) /* it failed; this is another try */
             pthread_join(supply->thread, NULL);
         const int error = sh_thread_start(&supply->thread, make_main, supply);
         supply->has_thread = supply->making = error == 0;
         if (error != 0)
-            answer(to, "the device with the data has no thread left to look at them");
+            answer_manifest(to, "the device with the data has no thread left to look at them");
     }
+}
+
+static void give_network(client *to)
+{
+    const sh_network *network = to->of->options.network;
+    if (network == NULL) {
+        answer(to, SH_FRAME_NETWORK, NULL, 0, "this device has no network of the job's to give");
+        return;
+    }
+    to->takes_network = true;
+    sh_log(SH_LOG_INFO, "network.served", "peer=%s network=%s bytes=%zu", to->peer, network->spec,
+           network->count);
+    answer(to, SH_FRAME_NETWORK, network->bytes, network->count, NULL);
 }
 
 /* ---- channels -------------------------------------------------------------------------------- */
@@ -222,6 +244,8 @@ static sh_flow on_frame(void *context, sh_channel *channel, const sh_frame *head
     *sink = (sh_sink){0};
     if (head->kind == SH_FRAME_MANIFEST)
         return head->bytes == 0 && !from->wants_manifest ? SH_FLOW_TAKE : SH_FLOW_REFUSE;
+    if (head->kind == SH_FRAME_NETWORK)
+        return head->bytes == 0 && !from->takes_network ? SH_FLOW_TAKE : SH_FLOW_REFUSE;
     if (head->kind != SH_FRAME_BLOCK || head->bytes != 0 || from->count == SH_SUPPLY_ASKED_MAX)
         return SH_FLOW_REFUSE;
     return SH_FLOW_TAKE;
@@ -235,6 +259,10 @@ static void on_done(void *context, sh_channel *channel, const sh_frame *head)
         give_manifest(from);
         return;
     }
+    if (head->kind == SH_FRAME_NETWORK) {
+        give_network(from);
+        return;
+    }
     from->asked[(from->first + from->count++) % SH_SUPPLY_ASKED_MAX] = *head;
     serve(from);
 }
@@ -243,6 +271,7 @@ static void on_sent(void *context, sh_channel *channel, const sh_frame *head)
 {
     client *to = context;
     (void)channel;
+    to->takes_network = to->takes_network && head->kind != SH_FRAME_NETWORK;
     if (head->kind != SH_FRAME_BLOCK)
         return;
     to->sending--;

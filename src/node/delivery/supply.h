@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The data set of this device, for devices that lack it: what it is, and its blocks.
+ * The data set of this device, and the network of an imported model, for devices that lack them.
  *
  *     SH_TRY(sh_supply_new(&supply, &(sh_supply_options){.loop = loop, .dataset = dataset}));
  *     sh_data_identity(identity, device);
@@ -13,9 +13,11 @@
  * each is answered by one, in order:
  *
  *     MANIFEST   the packed manifest (data/manifest.h), made on a thread when the first client
- * asks; a `refuse` says why there is none BLOCK      its body; none: this device does not have it.
- * step: the block's number, which is given back; bucket: the file; view: its first byte / 4096; hop
- * + 65536 * attempt: its bytes
+ *                asks; a `refuse` says why there is none
+ *     NETWORK    the skeleton of the job's network (onnx/network.h); likewise
+ *     BLOCK      its body; none: this device does not have it. step: the block's number, which is
+ *                given back; bucket: the file; view: its first byte / 4096; hop + 65536 *
+ *                attempt: its bytes
  *
  * Threads: each function says. "Loop only" as in net/loop.h.
  */
@@ -25,6 +27,7 @@
 #include "data/manifest.h"
 #include "net/channel.h"
 #include "node/mail/orders.h"
+#include "onnx/network.h"
 
 #define SH_SUPPLY_CLIENTS_MAX 64 /* devices that take data at a time */
 #define SH_SUPPLY_ASKED_MAX 64   /* blocks that one may wait for */
@@ -34,6 +37,7 @@ typedef struct sh_supply sh_supply;
 typedef struct sh_supply_options {
     sh_loop *loop;
     const sh_dataset *dataset; /* borrowed until sh_supply_free */
+    const sh_network *network; /* likewise; NULL: the model is built in */
     uint32_t device;           /* this one's number */
     bool vouches;              /* gives the manifest, too: the coordinator's affair */
 } sh_supply_options;

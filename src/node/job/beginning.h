@@ -6,8 +6,8 @@
  *     if (note[0] != '\0')
  *         ... tell the user ...
  *
- * An ONNX file's network goes to the shelf of models, and the job's model becomes its spec there
- * (onnx/model_shelf.h); the file's weights fill the replica, by name.
+ * The job's model becomes the spec of an ONNX file's network (onnx/network.h), which goes to the
+ * cache too; the file's weights fill the replica, by name.
  *
  * Threads: caller locks.
  */

@@ -7,6 +7,7 @@
 #include "data/trained.h"
 #include "node/job/measure.h"
 #include "node/job/resume.h"
+#include "node/job/run_network.h"
 #include "shoal/eval.h"
 #include "train/job_options.h"
 #include "train/metrics.h"
@@ -113,6 +114,7 @@ sh_status sh_eval(const sh_eval_options *options, sh_eval_result *result)
     sh_workbench *bench = NULL;
     sh_safetensors *file;
     sh_job job;
+    sh_network *network = NULL;
     sh_trained *trained = NULL;
     sh_measure *measure = NULL;
     sh_measured found;
@@ -123,7 +125,9 @@ sh_status sh_eval(const sh_eval_options *options, sh_eval_result *result)
     sh_status status = SH_OK;
     SH_TRY_DONE(job_for(&job, options, file));
     SH_TRY_DONE(take_trained(&trained, options, file));
-    status = sh_workbench_open(&bench, &job, &(sh_workbench_data){.trained = trained});
+    SH_TRY_DONE(sh_run_network_find(&network, job.model, sh_safetensors_path(file)));
+    status = sh_workbench_open(&bench, &job,
+                               &(sh_workbench_data){.network = network, .trained = trained});
     if (status != SH_OK && options->data == NULL)
         status = sh_fail_in(status, "the run's data (if they have moved: shoal eval RUN DATA)");
     SH_TRY_DONE(status);
@@ -158,6 +162,7 @@ done:
         sh_eval_result_release(&fresh);
     sh_safetensors_close(file);
     sh_workbench_close(bench);
+    sh_network_unref(network);
     sh_measure_free(measure);
     sh_trained_free(trained);
     return status;

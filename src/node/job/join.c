@@ -12,8 +12,10 @@
 #include "base/clock.h"
 #include "base/host.h"
 #include "base/log.h"
+#include "node/delivery/network_call.h"
 #include "node/job/course.h"
 #include "node/member/member.h"
+#include "onnx/model_shelf.h"
 #include "shoal/join.h"
 #include "train/job_options.h"
 
@@ -26,6 +28,7 @@ typedef struct device {
     sh_mailbox *mailbox;
     sh_loop *loop;
     sh_member *member;
+    sh_network *network;   /* of an imported model; else NULL; as the bench */
     sh_workbench *bench;   /* kept when the coordinator is lost */
     sh_delivery *delivery; /* of the data of the bench; NULL where they are here */
     char first_grain[SH_DIGEST_TEXT];
@@ -57,7 +60,8 @@ static const sh_stop *stop_of(const device *self)
 
 /* ---- preparing ------------------------------------------------------------------------------- */
 
-/* Waits for the mail of one kind: WELCOME or DATA. The end of the job is a failure here. */
+/* Waits for the mail of one kind: WELCOME, NETWORK or DATA. The end of the job is a failure here.
+ */
 static sh_status expect(device *self, sh_mail_kind kind, sh_mail *mail)
 {
     do {
@@ -68,6 +72,38 @@ static sh_status expect(device *self, sh_mail_kind kind, sh_mail *mail)
         }
     } while (mail->kind != kind);
     return mail->status == SH_OK ? SH_OK : sh_fail(mail->status, "%s", mail->text);
+}
+
+static sh_status fetch_network(device *self, const sh_welcome *welcome)
+{
+    sh_mail mail;
+    sh_network_call *call;
+    SH_TRY(sh_network_call_start(&call, &(sh_network_call_options){.loop = self->loop,
+                                                                   .mailbox = self->mailbox,
+                                                                   .sources = &welcome->sources,
+                                                                   .spec = welcome->job.model}));
+    sh_status status = expect(self, SH_MAIL_NETWORK, &mail);
+    if (status == SH_OK)
+        status = sh_network_call_take(&self->network, call);
+    sh_network_call_free(call);
+    return status;
+}
+
+/* The network of an imported model, from the cache or from other devices. */
+static sh_status open_network(device *self, const sh_welcome *welcome)
+{
+    char text[SH_MESSAGE_BYTES];
+    if (!sh_model_spec_is(welcome->job.model, NULL) ||
+        sh_model_shelf_get(&self->network, welcome->job.model) == SH_OK)
+        return SH_OK;
+    SH_TRY(sh_fail_in(fetch_network(self, welcome), "the job's network %s could not be fetched",
+                      welcome->job.model));
+    snprintf(text, sizeof text, "fetched the job's network, %s (%zu bytes)", self->network->spec,
+             self->network->count);
+    observe(self, &(sh_event){.kind = SH_EVENT_NOTE, .text = text});
+    if (sh_model_shelf_put(self->network) != SH_OK) /* it is fetched again next time */
+        sh_log(SH_LOG_WARN, "network.uncached", "reason=\"%s\"", sh_message());
+    return SH_OK;
 }
 
 /* The data come from other devices. */
@@ -82,16 +118,17 @@ static sh_status fetch_data(device *self, const sh_welcome *welcome)
                                                     .limit_bytes = self->options->cache}));
     SH_TRY(expect(self, SH_MAIL_DATA, &mail));
     SH_TRY(sh_delivery_open(&dataset, self->delivery, welcome->fingerprint));
-    SH_TRY(
-        sh_workbench_open(&self->bench, &welcome->job, &(sh_workbench_data){.dataset = dataset}));
+    SH_TRY(sh_workbench_open(&self->bench, &welcome->job,
+                             &(sh_workbench_data){.network = self->network, .dataset = dataset}));
     return sh_delivery_begin(self->delivery);
 }
 
 /* Opens the data that are here, or begins to fetch them. */
 static sh_status open_data(device *self, const sh_welcome *welcome)
 {
-    const sh_status opened = sh_workbench_open(&self->bench, &welcome->job,
-                                               &(sh_workbench_data){.spec = self->options->data});
+    const sh_status opened = sh_workbench_open(
+        &self->bench, &welcome->job,
+        &(sh_workbench_data){.network = self->network, .spec = self->options->data});
     /* Not here, or what reads it is not. */
     if ((opened == SH_NOT_FOUND || opened == SH_UNSUPPORTED) && self->options->data == NULL)
         return sh_fail_in(fetch_data(self, welcome),
@@ -127,6 +164,8 @@ static void close_bench(device *self)
     sh_delivery_stop(self->delivery);
     sh_workbench_close(self->bench);
     sh_delivery_free(self->delivery);
+    sh_network_unref(self->network);
+    self->network = NULL;
     self->bench = NULL;
     self->delivery = NULL;
 }
@@ -139,6 +178,7 @@ static sh_status prepare(device *self, const sh_welcome *welcome)
         sh_job_same(&self->bench->job, &welcome->job))
         return SH_OK;
     close_bench(self);
+    SH_TRY(open_network(self, welcome));
     SH_TRY(open_data(self, welcome));
     SH_TRY(sh_flip_arm(&self->bench->flip, self->name));
     self->bench->shared = true;

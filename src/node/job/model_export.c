@@ -13,6 +13,7 @@
 #include "data/trained.h"
 #include "model/model.h"
 #include "node/job/resume.h"
+#include "node/job/run_network.h"
 #include "onnx/from_graph.h"
 #include "store/file.h"
 #include "train/job_options.h"
@@ -30,6 +31,7 @@ typedef struct trained_model {
     const char *trained_text; /* borrowed from the checkpoint */
     sh_trained *trained;
     sh_dataset_info info; /* of the samples as the model is given them */
+    sh_network *network;
     sh_replica *replica;
 } trained_model;
 
@@ -37,6 +39,7 @@ static void close_model(trained_model *m)
 {
     sh_trained_free(m->trained);
     sh_replica_free(m->replica);
+    sh_network_unref(m->network);
 }
 
 static sh_status open_model(trained_model *m, const sh_safetensors *file)
@@ -55,7 +58,8 @@ static sh_status open_model(trained_model *m, const sh_safetensors *file)
     const sh_pipeline_options pipeline = sh_job_pipeline(&m->job);
     SH_TRY(sh_pipeline_foresee(&m->info, &pipeline));
     const sh_problem problem = sh_lanes_problem(&m->info);
-    SH_TRY(sh_replica_new(&m->replica, &m->job, &problem));
+    SH_TRY(sh_run_network_find(&m->network, m->job.model, sh_safetensors_path(file)));
+    SH_TRY(sh_replica_new_with(&m->replica, &m->job, &problem, m->network));
     return sh_pretrained_load(unused, m->replica, file, SH_PRETRAINED_WHOLE);
 }
 
@@ -167,7 +171,7 @@ static sh_status write_onnx(const sh_model_export *options, const trained_model 
     Sh__Onnx__ModelProto *model;
     properties p = {0};
     const sh_problem problem = sh_lanes_problem(&m->info);
-    const sh_model_options build = sh_replica_model(&m->job, &problem);
+    const sh_model_options build = sh_replica_model(&m->job, &problem, m->network);
     const bool bakes = options->bake != 0;
     sh_status status = SH_OK;
     sh_arena_init(&arena);

@@ -17,6 +17,7 @@
 #include "data/description.h"
 #include "data/file_samples.h"
 #include "node/job/resume.h"
+#include "node/job/run_network.h"
 #include "shoal/predict.h"
 #include "store/checkpoint.h"
 #include "store/run.h"
@@ -34,6 +35,7 @@ typedef struct ranked {
 struct sh_predictor {
     sh_predictor_info info;
     char used[SH_PATH_BYTES], note[SH_PREDICT_NOTE_BYTES];
+    sh_network *network;
     sh_trained *trained;
     sh_file_samples *files;
     sh_workbench *bench;
@@ -181,9 +183,11 @@ static sh_status open_bench(sh_predictor *p, const sh_safetensors *file)
     const sh_pipeline_options options = sh_job_pipeline(&job);
     SH_TRY(sh_fail_in(sh_file_samples_new(&p->files, p->trained, &options.read, p->slots), "%s",
                       p->used));
+    SH_TRY(sh_run_network_find(&p->network, job.model, sh_safetensors_path(file)));
     SH_TRY(sh_file_samples_dataset(&dataset, p->files));
-    SH_TRY(sh_workbench_open(&p->bench, &job,
-                             &(sh_workbench_data){.dataset = dataset, .trained = p->trained}));
+    SH_TRY(sh_workbench_open(
+        &p->bench, &job,
+        &(sh_workbench_data){.network = p->network, .dataset = dataset, .trained = p->trained}));
     return sh_pretrained_load(unused, p->bench->replica, file, SH_PRETRAINED_WHOLE);
 }
 
@@ -277,6 +281,7 @@ void sh_predictor_close(sh_predictor *predictor)
         return;
     sh_forward_free(predictor->forward);
     sh_workbench_close(predictor->bench); /* with the data set of the files */
+    sh_network_unref(predictor->network);
     sh_file_samples_free(predictor->files);
     sh_trained_free(predictor->trained);
     json_decref(predictor->description);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "node/job/changes.h"
+#include "node/job/run_network.h"
 #include "store/checkpoint.h"
 #include "store/run.h"
 #include "train/job_options.h"
@@ -94,12 +95,14 @@ sh_status sh_resume_open(sh_workbench **bench, sh_job *saved, const sh_train_opt
     sh_safetensors *file;
     sh_job before, job;
     sh_workbench *fresh = NULL;
+    sh_network *network = NULL;
     sh_status status;
     note[0] = '\0';
     SH_TRY(sh_checkpoint_open(&file, used, options->resume));
     SH_TRY_DONE(sh_snapshot_read_job(&before, file));
     SH_TRY_DONE(resumed_job(&job, options, &before));
-    SH_TRY_DONE(sh_workbench_open(&fresh, &job, NULL));
+    SH_TRY_DONE(sh_run_network_find(&network, job.model, sh_safetensors_path(file)));
+    SH_TRY_DONE(sh_workbench_open(&fresh, &job, &(sh_workbench_data){.network = network}));
     /* The data may have moved, but must be the same, or the course would not. */
     SH_TRY_DONE(sh_snapshot_read_fingerprint(&fingerprint, file));
     if (strcmp(fingerprint, sh_pipeline_about(fresh->pipeline)->fingerprint) != 0)
@@ -111,6 +114,7 @@ sh_status sh_resume_open(sh_workbench **bench, sh_job *saved, const sh_train_opt
     SH_TRY_DONE(write_note(note, fresh, &before, options->resume, used));
 done:
     sh_safetensors_close(file);
+    sh_network_unref(network);
     if (status == SH_OK) {
         *saved = before;
         *bench = fresh;

@@ -26,6 +26,7 @@
 #include "node/job/kept.h"
 #include "node/job/rate_trial.h"
 #include "node/job/resume.h"
+#include "node/job/run_network.h"
 #include "node/record/scalars.h"
 #include "store/checkpoint.h"
 #include "store/run.h"
@@ -471,6 +472,7 @@ static sh_status open_run(training *t)
                                          .resume = same_folder}));
     t->events = (sh_log_tap){.lowest = SH_LOG_INFO, .sink = sh_run_log_sink, .context = t->run};
     sh_log_tap_add(&t->events);
+    SH_TRY(sh_run_network_keep(t->run, t->bench->network));
     SH_TRY(sh_job_to_json(&json, job));
     sh_status status = t->options->resume != NULL ? add_changes(t, json) : SH_OK;
     if (status == SH_OK)

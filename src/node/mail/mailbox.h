@@ -26,6 +26,7 @@ typedef enum sh_mail_kind {
     SH_MAIL_LOST,    /* the connection to the coordinator ended without that; likewise */
     SH_MAIL_CLOSED,  /* the last connection has been closed, as was asked for */
     SH_MAIL_DATA,    /* the manifest has come, or never will: as END (node/delivery/delivery.h) */
+    SH_MAIL_NETWORK, /* likewise, an imported model's network (node/delivery/network_call.h) */
     SH_MAIL_CHILD,   /* a device started here has ended by itself: `text` */
 } sh_mail_kind;
 

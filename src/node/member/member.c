@@ -320,6 +320,7 @@ void sh_member_ready(sh_member *member, sh_workbench *bench, const char *first_g
         sh_contents_of(&contents, dataset) == SH_OK &&
         sh_supply_new(&supply, &(sh_supply_options){.loop = member->options.loop,
                                                     .dataset = dataset,
+                                                    .network = bench->network,
                                                     .device = member->device}) != SH_OK)
         supply = NULL;
     sh_loop_call(member->options.loop, do_ready,
