@@ -116,8 +116,24 @@ VEC_INLINE void vec_store_part(float *to, vec x, size_t count)
 #if VEC == 16
     _mm512_mask_storeu_ps(to, vec_part(count), (__m512)x);
 #elif VEC == 8
-    const vec_int lane = {0, 1, 2, 3, 4, 5, 6, 7};
-    _mm256_maskstore_ps(to, (__m256i)(lane < (int32_t)count), (__m256)x);
+    /* AMD's processors take a dozen cycles and more for a store with a mask. */
+    if (count >= VEC) {
+        vec_store(to, x);
+        return;
+    }
+    __m128 rest = _mm256_castps256_ps128((__m256)x);
+    if (count & 4) {
+        _mm_storeu_ps(to, rest);
+        rest = _mm256_extractf128_ps((__m256)x, 1);
+        to += 4;
+    }
+    if (count & 2) {
+        _mm_storel_pi((__m64 *)to, rest);
+        rest = _mm_movehl_ps(rest, rest);
+        to += 2;
+    }
+    if (count & 1)
+        _mm_store_ss(to, rest);
 #else
     memcpy(to, &x, (count < VEC ? count : VEC) * sizeof *to);
 #endif
