@@ -3,7 +3,8 @@
 #include "graph/general_layers.h"
 #include "onnx/importer.h"
 
-#define SIDE_MOST 65536 /* of kernels, strides, paddings */
+#define SIDE_MOST 65536              /* of kernels, strides, paddings */
+#define INPUT_MOST ((size_t)1 << 30) /* pixels of an image on a side */
 
 /* Reads one or two integers of an attribute, height and width; a line has a width alone. Those that
  * the node does not have stay as they are. */
@@ -68,7 +69,7 @@ static sh_status read_windows(sh_attributes *a, sh_onnx_use *use, const sh_shape
     for (size_t i = 2 - sides; i < 2; i++) {
         if (a->kernel[i] == 0 || a->kernel[i] > SIDE_MOST)
             return sh_fail(SH_FORMAT, "kernel_shape has %zu", a->kernel[i]);
-        if (x->dim[x->rank - 2 + i] > SIDE_MOST * (size_t)SIDE_MOST / 4)
+        if (x->dim[x->rank - 2 + i] > INPUT_MOST)
             return sh_fail(SH_LIMIT, "its input has a side of %zu", x->dim[x->rank - 2 + i]);
         if (upper || lower)
             pad_same(a, i, x->dim[x->rank - 2 + i], upper);

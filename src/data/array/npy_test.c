@@ -53,9 +53,9 @@ static void headers_are_read(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (int version = 1; version <= 3; version++) {
-            uint64_t count = 1;
+            size_t count = 1;
             for (uint32_t k = 0; k < cases[i].rank; k++)
-                count *= cases[i].shape[k];
+                count *= (size_t)cases[i].shape[k];
             const file f = file_of(version, cases[i].dictionary, count * cases[i].bytes);
             sh_npy_header header;
             assert_ok(parse(&header, &f));
