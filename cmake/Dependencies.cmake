@@ -4,25 +4,29 @@ find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 find_package(OpenSSL 3.0 REQUIRED)
 find_package(ZLIB REQUIRED)
-pkg_check_modules(LIBEVENT REQUIRED IMPORTED_TARGET libevent_core libevent_pthreads)
 pkg_check_modules(PROTOBUF_C REQUIRED IMPORTED_TARGET libprotobuf-c)
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
 pkg_check_modules(SQLITE REQUIRED IMPORTED_TARGET sqlite3)
-pkg_check_modules(YAML REQUIRED IMPORTED_TARGET yaml-0.1)
 find_program(PROTOC_C protoc-c REQUIRED)
 find_program(GZIP gzip REQUIRED)
 
 add_library(shoal_dependencies INTERFACE)
 target_link_libraries(shoal_dependencies INTERFACE
-  Threads::Threads OpenSSL::SSL OpenSSL::Crypto ZLIB::ZLIB PkgConfig::LIBEVENT PkgConfig::PROTOBUF_C
-  PkgConfig::JANSSON PkgConfig::SQLITE PkgConfig::YAML ${CMAKE_DL_LIBS} m)
+  Threads::Threads OpenSSL::Crypto ZLIB::ZLIB PkgConfig::PROTOBUF_C PkgConfig::JANSSON PkgConfig::SQLITE
+  ${CMAKE_DL_LIBS} m)
 
-# Headers alone: these are loaded where something of theirs is read (src/base/library.h).
+# Headers alone: these are loaded where they are used (src/base/library.h).
+pkg_check_modules(LIBEVENT REQUIRED IMPORTED_TARGET libevent_core libevent_pthreads)
+pkg_check_modules(YAML REQUIRED IMPORTED_TARGET yaml-0.1)
 pkg_check_modules(JPEG REQUIRED libjpeg)
 pkg_check_modules(SPNG REQUIRED spng)
 pkg_check_modules(WEBP REQUIRED libwebp)
 pkg_check_modules(SNDFILE REQUIRED sndfile)
 find_path(CSV_INCLUDE_DIR csv.h REQUIRED)
+foreach(library OpenSSL::SSL PkgConfig::LIBEVENT PkgConfig::YAML)
+  target_include_directories(shoal_dependencies SYSTEM INTERFACE
+    $<TARGET_PROPERTY:${library},INTERFACE_INCLUDE_DIRECTORIES>)
+endforeach()
 
 # By Open MPI's own name: the collectives are any MPI's, but how ranks are placed is asked of its launcher.
 if(NOT SHOAL_MPI STREQUAL OFF)
@@ -30,7 +34,8 @@ if(NOT SHOAL_MPI STREQUAL OFF)
 endif()
 if(OPENMPI_FOUND AND NOT SHOAL_MPI STREQUAL OFF) # a build folder may have found it before
   set(SHOAL_HAVE_MPI ON)
-  target_link_libraries(shoal_dependencies INTERFACE PkgConfig::OPENMPI)
+  target_include_directories(shoal_dependencies SYSTEM INTERFACE
+    $<TARGET_PROPERTY:PkgConfig::OPENMPI,INTERFACE_INCLUDE_DIRECTORIES>)
   message(STATUS "MPI engine: yes (Open MPI ${OPENMPI_VERSION})")
 elseif(SHOAL_MPI STREQUAL ON)
   message(FATAL_ERROR "MPI was asked for and not found: apt-get install libopenmpi-dev openmpi-bin")

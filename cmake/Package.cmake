@@ -1,6 +1,6 @@
 # What `cpack -G DEB` makes of a build: shoal (the program), libshoal0.1 (the library, by its soname) and
 # libshoal-dev, for the architecture that the build is for. Needs file, and dpkg-dev, whose dpkg-shlibdeps finds what they
-# depend on; so what the build links is what must be installed: the preset `package` leaves Open MPI out.
+# are linked with. The preset `package` leaves Open MPI out.
 #
 # These rules are apart from those of Install.cmake because a package has another prefix, and its libraries
 # a folder for each architecture. Only cpack uses them.
@@ -69,6 +69,10 @@ set(CPACK_COMPONENT_PROGRAM_DESCRIPTION "trains one neural network on many small
  enabled.")
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME ${library_package})
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libs)
+# Linked, so that dpkg-shlibdeps finds it, is what every device uses. These are loaded: by devices with company, and
+# by whoever reads a study. Debian 13 has other names for them on 32-bit processors.
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_DEPENDS "libssl3t64 | libssl3, libevent-core-2.1-7t64 | libevent-core-2.1-7, \
+libevent-pthreads-2.1-7t64 | libevent-pthreads-2.1-7, libyaml-0-2")
 # Readers of data load these when they are first used.
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_RECOMMENDS "libjpeg62-turbo, libspng0, libwebp7, libsndfile1, libcsv3")
 set(CPACK_COMPONENT_LIBRARY_DESCRIPTION "distributed training on small computers: the library

@@ -18,17 +18,25 @@ static const sh_library_name names[] = {
 static void calls_reach_the_library(void **state)
 {
     (void)state;
-    static sh_library library = {.file = "libz.so.1",
-                                 .package = "zlib1g",
-                                 .names = names,
-                                 .name_count = 2,
-                                 .lock = PTHREAD_MUTEX_INITIALIZER};
+    static sh_library library = SH_LIBRARY("libz.so.1", "zlib1g", names);
     zlib_calls zlib;
     for (int i = 0; i < 2; i++) {
         assert_ok(sh_library_load(&zlib, &library));
         assert_string_equal(zlib.zlibVersion(), ZLIB_VERSION);
         assert_int_equal(zlib.crc32(0, (const Bytef *)"123456789", 9), 0xcbf43926);
     }
+}
+
+static void a_table_is_written_once(void **state)
+{
+    (void)state;
+    static sh_library library = SH_LIBRARY("libz.so.1", "zlib1g", names);
+    static zlib_calls zlib;
+    assert_ok(sh_library_load_once(&zlib, &library));
+    assert_int_equal(zlib.crc32(0, (const Bytef *)"123456789", 9), 0xcbf43926);
+    zlib.crc32 = NULL;
+    assert_ok(sh_library_load_once(&zlib, &library));
+    assert_null(zlib.crc32);
 }
 
 static void what_is_missing_is_named(void **state)
@@ -47,6 +55,13 @@ static void what_is_missing_is_named(void **state)
                  "the library libshoal-none.so.7 is missing: apt-get install libnone7");
     assert_fails(sh_library_load(&zlib, &without), SH_UNSUPPORTED,
                  "has no shoal_has_no_such_call: apt-get install zlib1g");
+    without.handle = NULL;
+    for (int i = 0; i < 2; i++) {
+        assert_fails(sh_library_load_once(&zlib, &missing), SH_UNSUPPORTED,
+                     "the library libshoal-none.so.7 is missing: apt-get install libnone7");
+        assert_fails(sh_library_load_once(&zlib, &without), SH_UNSUPPORTED,
+                     "has no shoal_has_no_such_call: apt-get install zlib1g");
+    }
     assert_null(zlib.zlibVersion);
 }
 
@@ -54,6 +69,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls_reach_the_library),
+        cmocka_unit_test(a_table_is_written_once),
         cmocka_unit_test(what_is_missing_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

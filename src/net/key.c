@@ -1,28 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "net/key.h"
 
+#include <errno.h>
 #include <openssl/core_names.h>
-#include <openssl/crypto.h>
 #include <openssl/kdf.h>
 #include <openssl/params.h>
-#include <openssl/rand.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "net/tls_calls.h"
+
+sh_status sh_key_random(void *secret, size_t bytes)
+{
+    if (getentropy(secret, bytes) != 0)
+        return sh_fail_errno(errno, "secret random bytes from the system");
+    return SH_OK;
+}
 
 sh_status sh_key_make(unsigned char key[SH_KEY_BYTES])
 {
-    unsigned char fresh[SH_KEY_BYTES];
-    if (RAND_priv_bytes(fresh, sizeof fresh) != 1)
-        return sh_fail(SH_INTERNAL, "the cryptographic library has no randomness for a key");
-    memcpy(key, fresh, sizeof fresh);
-    OPENSSL_cleanse(fresh, sizeof fresh);
-    return SH_OK;
+    return sh_key_random(key, SH_KEY_BYTES);
 }
 
 sh_status sh_key_derive(unsigned char key[SH_KEY_BYTES], const unsigned char *secret,
                         size_t secret_bytes, const char *label)
 {
+    SH_TRY(sh_tls_load());
     EVP_KDF *kdf = EVP_KDF_fetch(NULL, OSSL_KDF_NAME_HKDF, NULL);
     EVP_KDF_CTX *context = EVP_KDF_CTX_new(kdf);
     EVP_KDF_free(kdf);
@@ -42,17 +47,18 @@ sh_status sh_key_derive(unsigned char key[SH_KEY_BYTES], const unsigned char *se
     if (!good)
         return sh_fail(SH_INTERNAL, "the cryptographic library could not derive a key (HKDF)");
     memcpy(key, fresh, sizeof fresh);
-    OPENSSL_cleanse(fresh, sizeof fresh);
+    sh_key_wipe(fresh, sizeof fresh);
     return SH_OK;
 }
 
 void sh_key_wipe(void *secret, size_t bytes)
 {
-    OPENSSL_cleanse(secret, bytes);
+    explicit_bzero(secret, bytes);
 }
 
 void sh_key_free(void *secret, size_t bytes)
 {
-    OPENSSL_cleanse(secret, secret == NULL ? 0 : bytes);
+    if (secret != NULL)
+        sh_key_wipe(secret, bytes);
     free(secret);
 }

@@ -18,7 +18,10 @@
 
 #define SH_KEY_BYTES 32
 
-/* A fresh key from the system's cryptographic generator. */
+/* At most 256 bytes from the system's cryptographic generator. */
+sh_status sh_key_random(void *secret, size_t bytes) SHOAL_CHECKED;
+
+/* A fresh key from it. */
 sh_status sh_key_make(unsigned char key[SH_KEY_BYTES]) SHOAL_CHECKED;
 
 /*

@@ -7,7 +7,9 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include "net/event_calls.h"
 #include "net/meeting.h"
+#include "net/tls_calls.h"
 
 static int dial_from(const char *host, uint16_t port)
 {
@@ -567,6 +569,8 @@ static void without_a_host_all_addresses_are_served(void **state)
 
 int main(void)
 {
+    assert_ok(sh_tls_load());
+    assert_ok(sh_event_load());
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_wrong_key_is_refused_with_a_reason_on_both_sides),
         cmocka_unit_test(keys_can_be_allowed_replaced_and_forbidden),

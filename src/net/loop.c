@@ -14,6 +14,7 @@
 #include <stdlib.h>
 
 #include "base/thread.h"
+#include "net/event_calls.h"
 
 #define CALLBACKS_A_LOOK 16
 
@@ -120,6 +121,7 @@ static void loop_free(sh_loop *loop)
 sh_status sh_loop_start(sh_loop **loop)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
+    SH_TRY(sh_event_load());
     pthread_once(&once, use_threads);
 
     sh_loop *fresh = calloc(1, sizeof *fresh);

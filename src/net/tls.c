@@ -33,6 +33,8 @@
 #include <sys/auxv.h>
 #endif
 
+#include "net/tls_calls.h"
+
 #define READ_AHEAD_BYTES 65536
 #define GATHER_BYTES (4 * 16640) /* as many full records, encrypted (RFC 8446, section 5.2) */
 #define REASON_BYTES 256
@@ -307,6 +309,7 @@ static int see_hello(SSL *ssl, int *alert, void *argument)
 
 sh_status sh_tls_server_new(sh_tls_server **server, sh_tls_find *find, void *context)
 {
+    SH_TRY(sh_tls_load());
     sh_tls_server *fresh = calloc(1, sizeof *fresh);
     if (fresh == NULL)
         return sh_fail_memory(sizeof *fresh, "a secure listener");
@@ -382,6 +385,7 @@ sh_status sh_tls_connect(sh_tls **tls, int fd, const char *identity,
 {
     if (!sh_identity_is_valid(identity))
         return sh_fail(SH_INVALID, "an identity of 1 to 63 printable characters is needed");
+    SH_TRY(sh_tls_load());
     SSL_CTX *context = new_context(TLS_client_method());
     if (context == NULL)
         return no_tls();

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/test.h"
+#include "net/tls_calls.h"
 
 static const unsigned char good[SH_KEY_BYTES] = {1, 2, 3};
 static const unsigned char bad[SH_KEY_BYTES] = {1, 2, 4};
@@ -434,6 +435,7 @@ static void a_record_wakes_its_reader_when_it_is_whole(void **state)
 
 int main(void)
 {
+    assert_ok(sh_tls_load());
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_right_key_opens_and_bytes_cross),
         cmocka_unit_test(a_stranger_is_refused_on_both_sides),

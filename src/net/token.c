@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "net/token.h"
 
-#include <openssl/rand.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,8 +61,7 @@ sh_status sh_token_make(sh_token *token, const char *host, uint16_t port)
     if (port == 0)
         return sh_fail(SH_INVALID, "a join token needs a port other than 0");
     memcpy(fresh.host, host, bytes);
-    if (RAND_priv_bytes(fresh.secret, sizeof fresh.secret) != 1)
-        return sh_fail(SH_INTERNAL, "the cryptographic library has no randomness for a token");
+    SH_TRY(sh_key_random(fresh.secret, sizeof fresh.secret));
     *token = fresh;
     sh_token_wipe(&fresh);
     return SH_OK;

@@ -21,6 +21,8 @@
  */
 #include "reduce/mpi.h"
 
+/* The functions of its names are here (below), and nobody else sees them. */
+#define OMPI_DECLSPEC
 #include <mpi.h>
 
 #include <assert.h>
@@ -36,6 +38,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/library.h"
 #include "base/thread.h"
 
 #define EAGER_POLLS 1000    /* with the first rest, where the step waits */
@@ -43,6 +46,52 @@
 #define BUSY_REST_NS 200000 /* then, and where lanes compute meanwhile */
 #define TIMER_SLACK_NS 1000 /* 50 us by default */
 #define IDLE_REST_MS 5      /* where nothing is under way */
+
+/* What is called of Open MPI, which is loaded where there are ranks. */
+#define LIST(VALUE, NOTHING)                                                                       \
+    VALUE(int, MPI_Comm_dup, (MPI_Comm a, MPI_Comm * b), (a, b))                                   \
+    VALUE(int, MPI_Comm_free, (MPI_Comm * a), (a))                                                 \
+    VALUE(int, MPI_Comm_rank, (MPI_Comm a, int *b), (a, b))                                        \
+    VALUE(int, MPI_Comm_set_errhandler, (MPI_Comm a, MPI_Errhandler b), (a, b))                    \
+    VALUE(int, MPI_Comm_size, (MPI_Comm a, int *b), (a, b))                                        \
+    VALUE(int, MPI_Error_string, (int a, char *b, int *c), (a, b, c))                              \
+    VALUE(int, MPI_Finalize, (void), ())                                                           \
+    VALUE(int, MPI_Iallreduce,                                                                     \
+          (const void *a, void *b, int c, MPI_Datatype d, MPI_Op e, MPI_Comm f, MPI_Request *g),   \
+          (a, b, c, d, e, f, g))                                                                   \
+    VALUE(int, MPI_Init_thread, (int *a, char ***b, int c, int *d), (a, b, c, d))                  \
+    VALUE(int, MPI_Initialized, (int *a), (a))                                                     \
+    VALUE(int, MPI_Iprobe, (int a, int b, MPI_Comm c, int *d, MPI_Status *e), (a, b, c, d, e))     \
+    VALUE(int, MPI_Op_create, (MPI_User_function * a, int b, MPI_Op *c), (a, b, c))                \
+    VALUE(int, MPI_Op_free, (MPI_Op * a), (a))                                                     \
+    VALUE(int, MPI_Testsome, (int a, MPI_Request *b, int *c, int *d, MPI_Status *e),               \
+          (a, b, c, d, e))
+SH_LIBRARY_FUNCTIONS(LIST)
+
+/* Its objects; the header's constants are their addresses. */
+static struct mpi_objects {
+    SH_LIBRARY_CALL(ompi_mpi_comm_world);
+    SH_LIBRARY_CALL(ompi_mpi_errors_return);
+    SH_LIBRARY_CALL(ompi_mpi_datatype_null);
+    SH_LIBRARY_CALL(ompi_mpi_uint8_t);
+    SH_LIBRARY_CALL(ompi_mpi_uint16_t);
+    SH_LIBRARY_CALL(ompi_mpi_uint32_t);
+    SH_LIBRARY_CALL(ompi_mpi_uint64_t);
+} objects;
+
+#define OBJECT(name) SH_LIBRARY_NAME(struct mpi_objects, name)
+static const sh_library_name object_names[] = {
+    OBJECT(ompi_mpi_comm_world), OBJECT(ompi_mpi_errors_return), OBJECT(ompi_mpi_datatype_null),
+    OBJECT(ompi_mpi_uint8_t),    OBJECT(ompi_mpi_uint16_t),      OBJECT(ompi_mpi_uint32_t),
+    OBJECT(ompi_mpi_uint64_t),
+};
+#define ompi_mpi_comm_world (*objects.ompi_mpi_comm_world)
+#define ompi_mpi_errors_return (*objects.ompi_mpi_errors_return)
+#define ompi_mpi_datatype_null (*objects.ompi_mpi_datatype_null)
+#define ompi_mpi_uint8_t (*objects.ompi_mpi_uint8_t)
+#define ompi_mpi_uint16_t (*objects.ompi_mpi_uint16_t)
+#define ompi_mpi_uint32_t (*objects.ompi_mpi_uint32_t)
+#define ompi_mpi_uint64_t (*objects.ompi_mpi_uint64_t)
 
 /* Kind of word, its C type, its MPI type. */
 #define WORDS(X)                                                                                   \
@@ -370,6 +419,15 @@ void sh_mpi_close_within(sh_engine *engine, int patience_ms)
         pthread_detach(mpi->thread); /* it is somewhere in MPI, with all that it uses */
 }
 
+static sh_status load_mpi(void)
+{
+    static sh_library library = {SH_LIBRARY_MEMBERS("libmpi.so.40", "openmpi-bin", names),
+                                 .has_plugins = true};
+    static sh_library again = SH_LIBRARY("libmpi.so.40", "openmpi-bin", object_names);
+    SH_TRY(sh_library_load_once(&calls, &library));
+    return sh_library_load_once(&objects, &again);
+}
+
 sh_status sh_mpi_open(sh_engine **engine, uint32_t *rank)
 {
     static const sh_engine_ops ops = {
@@ -380,6 +438,7 @@ sh_status sh_mpi_open(sh_engine **engine, uint32_t *rank)
         .abort = abort_rounds,
         .close = close_engine,
     };
+    SH_TRY(load_mpi());
     mpi_engine *fresh = calloc(1, sizeof *fresh);
     if (fresh == NULL)
         return sh_fail_memory(sizeof *fresh, "MPI");

@@ -17,6 +17,7 @@
 #include "base/memory.h"
 #include "base/suggestion.h"
 #include "store/file.h"
+#include "sweep/yaml_calls.h"
 
 typedef enum setting_kind { TEXT, COUNT, WHOLE, REAL, FLAG, BYTES, RATE, DELAY } setting_kind;
 static const char *const expected[] = {
@@ -475,6 +476,7 @@ sh_status sh_study_parse(sh_study **study, const char *path, const char *text, s
 {
     if (bytes > SH_STUDY_BYTES_MAX)
         return sh_fail(SH_LIMIT, "%s: has more than %u bytes", path, SH_STUDY_BYTES_MAX);
+    SH_TRY(sh_fail_in(sh_yaml_load(), "%s", path));
     reader *self = calloc(1, sizeof *self);
     if (self == NULL)
         return sh_fail_memory(sizeof *self, "a study");

@@ -57,7 +57,7 @@ for package in shoal "$library" libshoal-dev; do
 done
 [[ $(field shoal Depends) == *"$library (= $version)"* ]] || fail "shoal depends on $(field shoal Depends)"
 [[ $(field libshoal-dev Depends) == *"$library (= $version)"* ]] || fail "libshoal-dev depends on $(field libshoal-dev Depends)"
-for needed in libc6 libssl3 libsqlite3-0 zlib1g; do
+for needed in libc6 libssl3 libsqlite3-0 zlib1g libevent-core-2.1-7 libevent-pthreads-2.1-7 libyaml-0-2; do
     [[ $(field "$library" Depends) == *"$needed"* ]] || fail "$library does not depend on $needed: $(field "$library" Depends)"
 done
 

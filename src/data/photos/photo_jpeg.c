@@ -42,12 +42,7 @@ static const sh_library_name names[] = {
     NAME(jpeg_finish_decompress), NAME(jpeg_destroy_decompress)};
 #undef NAME
 
-static sh_library library = {"libjpeg.so.62",
-                             "libjpeg62-turbo",
-                             names,
-                             sizeof names / sizeof *names,
-                             PTHREAD_MUTEX_INITIALIZER,
-                             NULL};
+static sh_library library = SH_LIBRARY("libjpeg.so.62", "libjpeg62-turbo", names);
 
 typedef struct decoding {
     struct jpeg_decompress_struct info; /* first: libjpeg hands it back */

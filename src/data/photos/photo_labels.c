@@ -38,12 +38,7 @@ static const sh_library_name call_names[] = {
     NAME(csv_free), NAME(csv_error),     NAME(csv_strerror)};
 #undef NAME
 
-static sh_library library = {"libcsv.so.3",
-                             "libcsv3",
-                             call_names,
-                             sizeof call_names / sizeof *call_names,
-                             PTHREAD_MUTEX_INITIALIZER,
-                             NULL};
+static sh_library library = SH_LIBRARY("libcsv.so.3", "libcsv3", call_names);
 
 typedef struct row {
     const char *file;   /* below the folder */

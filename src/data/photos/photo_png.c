@@ -39,12 +39,7 @@ static const sh_library_name names[] = {NAME(spng_ctx_new),        NAME(spng_ctx
                                         NAME(spng_decode_row),     NAME(spng_strerror)};
 #undef NAME
 
-static sh_library library = {"libspng.so.0",
-                             "libspng0",
-                             names,
-                             sizeof names / sizeof *names,
-                             PTHREAD_MUTEX_INITIALIZER,
-                             NULL};
+static sh_library library = SH_LIBRARY("libspng.so.0", "libspng0", names);
 
 typedef struct decoding {
     png_calls calls;

@@ -24,12 +24,7 @@ static const sh_library_name names[] = {NAME(WebPGetFeaturesInternal), NAME(WebP
                                         NAME(WebPDecodeRGBInto)};
 #undef NAME
 
-static sh_library library = {"libwebp.so.7",
-                             "libwebp7",
-                             names,
-                             sizeof names / sizeof *names,
-                             PTHREAD_MUTEX_INITIALIZER,
-                             NULL};
+static sh_library library = SH_LIBRARY("libwebp.so.7", "libwebp7", names);
 
 static bool webp_is(const uint8_t *bytes, size_t count)
 {

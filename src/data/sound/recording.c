@@ -46,13 +46,7 @@ static sh_status load(sound_calls *calls)
         SH_LIBRARY_NAME(sound_calls, sf_readf_float),
         SH_LIBRARY_NAME(sound_calls, sf_close),
     };
-    static sh_library library = {
-        .file = "libsndfile.so.1",
-        .package = "libsndfile1",
-        .names = names,
-        .name_count = sizeof names / sizeof *names,
-        .lock = PTHREAD_MUTEX_INITIALIZER,
-    };
+    static sh_library library = SH_LIBRARY("libsndfile.so.1", "libsndfile1", names);
     return sh_library_load(calls, &library);
 }
 

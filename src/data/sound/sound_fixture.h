@@ -104,11 +104,7 @@ static inline void sound_write_as(const char *path, int format, const sound_wave
         SH_LIBRARY_NAME(sound_writer, sf_writef_float),
         SH_LIBRARY_NAME(sound_writer, sf_close),
     };
-    static sh_library library = {.file = "libsndfile.so.1",
-                                 .package = "libsndfile1",
-                                 .names = names,
-                                 .name_count = 3,
-                                 .lock = PTHREAD_MUTEX_INITIALIZER};
+    static sh_library library = SH_LIBRARY("libsndfile.so.1", "libsndfile1", names);
     sound_writer writer;
     SF_INFO about = {
         .samplerate = (int)wave->rate, .channels = (int)wave->channels, .format = format};

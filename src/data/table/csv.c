@@ -49,12 +49,7 @@ static const sh_library_name call_names[] = {
     SH_LIBRARY_NAME(csv_calls, csv_set_blk_size),
 };
 
-static sh_library library = {"libcsv.so.3",
-                             "libcsv3",
-                             call_names,
-                             sizeof call_names / sizeof *call_names,
-                             PTHREAD_MUTEX_INITIALIZER,
-                             NULL};
+static sh_library library = SH_LIBRARY("libcsv.so.3", "libcsv3", call_names);
 
 struct sh_csv {
     csv_calls calls;
