@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/memory.h"
 
+#include <link.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -79,11 +81,62 @@ void sh_pages_free(void *pages, size_t bytes)
         munmap(pages, (bytes / page + 1) * page);
 }
 
+/* Whether the loader has written into the constants of this object. */
+static bool has_text_relocations(const struct dl_phdr_info *object)
+{
+    for (size_t i = 0; i < object->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &object->dlpi_phdr[i];
+        if (part->p_type != PT_DYNAMIC)
+            continue;
+        const ElfW(Dyn) *entry = (const ElfW(Dyn) *)(object->dlpi_addr + part->p_vaddr);
+        for (; entry->d_tag != DT_NULL; entry++)
+            if (entry->d_tag == DT_TEXTREL ||
+                (entry->d_tag == DT_FLAGS && (entry->d_un.d_val & DF_TEXTREL) != 0))
+                return true;
+    }
+    return false;
+}
+
+/* The file has all bytes of a segment that nobody writes, so the process may give up its pages. */
+static int drop_constants(struct dl_phdr_info *object, size_t bytes, void *context)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    (void)bytes;
+    (void)context;
+    if (has_text_relocations(object))
+        return 0;
+    for (size_t i = 0; i < object->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &object->dlpi_phdr[i];
+        const uintptr_t start = object->dlpi_addr + part->p_vaddr;
+        const uintptr_t first = (start + page - 1) / page * page;
+        const uintptr_t end = (start + part->p_filesz) / page * page;
+        if (part->p_type == PT_LOAD && (part->p_flags & PF_W) == 0 && first < end)
+            (void)madvise((void *)first, end - first, MADV_DONTNEED);
+    }
+    return 0;
+}
+
+/* A debugger has written its breakpoints into the code. */
+static bool is_debugged(void)
+{
+    char line[128];
+    int tracer = 0;
+    FILE *file = fopen("/proc/self/status", "re");
+    while (file != NULL && fgets(line, sizeof line, file) != NULL)
+        if (sscanf(line, "TracerPid: %d", &tracer) == 1)
+            break;
+    if (file != NULL)
+        fclose(file);
+    return tracer != 0;
+}
+
 void sh_memory_trim(void)
 {
 #ifdef __GLIBC__
     malloc_trim(0);
 #endif
+    if (!is_debugged())
+        dl_iterate_phdr(drop_constants, NULL);
 }
 
 sh_status sh_array_grow(void **items, size_t *capacity, size_t need, size_t item_bytes)

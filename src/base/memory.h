@@ -46,7 +46,11 @@ sh_status sh_block_new(void **block, size_t bytes, const char *purpose) SHOAL_CH
 sh_status sh_pages_new(void **pages, size_t bytes, const char *purpose) SHOAL_CHECKED;
 void sh_pages_free(void *pages, size_t bytes); /* NULL is fine; `bytes` as it was made with */
 
-/* Gives what the heap holds without use back to the system, where it can. */
+/*
+ * Gives back to the system, where it can, what the heap holds without use and the resident pages of
+ * code and constants. A page that is used again comes back from the system's cache of files; a page
+ * that only the start has used does not.
+ */
 void sh_memory_trim(void);
 
 /*

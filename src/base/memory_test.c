@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/test.h"
 
 static bool is_zero(const void *data, size_t bytes)
@@ -11,6 +12,27 @@ static bool is_zero(const void *data, size_t bytes)
         if (((const unsigned char *)data)[i] != 0)
             return false;
     return true;
+}
+
+static const unsigned char constants[1 << 20] = {[4095] = 1, [(1 << 20) - 1] = 2};
+
+static unsigned sum_of_constants(void)
+{
+    const volatile unsigned char *bytes = constants;
+    unsigned sum = 0;
+    for (size_t i = 0; i < sizeof constants; i++)
+        sum += bytes[i];
+    return sum;
+}
+
+static void constants_leave_memory_and_come_back(void **state)
+{
+    (void)state;
+    const unsigned sum = sum_of_constants();
+    const uint64_t before = sh_process_rss_bytes();
+    sh_memory_trim();
+    assert_in_range(sh_process_rss_bytes(), 1, before - sizeof constants / 2);
+    assert_int_equal(sum_of_constants(), sum);
 }
 
 static void sizes_round_up(void **state)
@@ -178,6 +200,7 @@ static void pages_are_zero_and_go_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(constants_leave_memory_and_come_back),
         cmocka_unit_test(sizes_round_up),
         cmocka_unit_test(products_that_do_not_fit_are_told),
         cmocka_unit_test(blocks_are_aligned_and_zero),

@@ -20,6 +20,7 @@
 #include "store/file.h"
 
 #define BUSY_MS 5000
+#define WRITER_CACHE "-64" /* KiB of pages: rows are added at the end of tables */
 
 struct sh_database {
     sqlite3 *handle;
@@ -139,8 +140,8 @@ static sh_status open_as(sh_database *database, const sh_database_kind *kind, sh
     sqlite3_extended_result_codes(database->handle, 1);
     sqlite3_busy_timeout(database->handle, BUSY_MS);
     if (mode == SH_DATABASE_WRITE)
-        SH_TRY(
-            sh_database_run(database, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"));
+        SH_TRY(sh_database_run(database, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; "
+                                         "PRAGMA cache_size = " WRITER_CACHE ";"));
     return check(database, kind, mode);
 }
 

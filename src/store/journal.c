@@ -8,7 +8,8 @@
  *     queue [ - - - t t t t p p p - - ]     t taken: being written, p put meanwhile
  *                   ^head   ^head + taken
  *
- * An empty ring begins again at its front: a run with few records touches few pages.
+ * What is left behind a transaction moves to the front: the queue touches only as many pages as
+ * records wait at a time.
  */
 #include "store/journal.h"
 
@@ -43,6 +44,7 @@ struct sh_journal {
     uint32_t damaged;
     bool told;     /* trouble that may pass */
     bool troubled; /* it lasts */
+    bool begun;    /* a transaction came through */
 
     pthread_mutex_t lock; /* guards all below */
     pthread_cond_t wake, done;
@@ -175,8 +177,13 @@ static void remove_records(sh_journal *journal, uint32_t count)
     for (uint32_t i = 0; i < count; i++)
         forget(&journal->queue[(journal->head + i) % SH_JOURNAL_QUEUE]);
     journal->count -= count;
-    journal->head = journal->count == 0 ? 0 : (journal->head + count) % SH_JOURNAL_QUEUE;
+    journal->head = (journal->head + count) % SH_JOURNAL_QUEUE;
     journal->written += count;
+    if (journal->head + journal->count > SH_JOURNAL_QUEUE)
+        return;
+    memmove(journal->queue, journal->queue + journal->head,
+            journal->count * sizeof *journal->queue);
+    journal->head = 0;
 }
 
 /* One transaction, or an attempt at one; caller locks. */
@@ -186,6 +193,9 @@ static void attempt(sh_journal *journal)
     const uint64_t dropped = journal->dropped, untold = dropped - journal->dropped_told;
     pthread_mutex_unlock(&journal->lock);
     const sh_status status = write_records(journal, head, count, untold);
+    if (status == SH_OK && !journal->begun)
+        sh_memory_trim(); /* of what only the making of the database has used */
+    journal->begun = journal->begun || status == SH_OK;
     if (status != SH_OK) {
         judge(journal, status);
     } else if (journal->troubled) {
@@ -236,7 +246,7 @@ static bool is_due(const sh_journal *journal)
     const uint64_t now = sh_clock_now_ns(journal->options.clock);
     if (journal->retry_ns != 0)
         return now >= journal->retry_ns;
-    return now - journal->last_ns >= SH_JOURNAL_PERIOD_NS || journal->count >= SH_JOURNAL_QUEUE / 2;
+    return now - journal->last_ns >= SH_JOURNAL_PERIOD_NS || journal->count >= SH_JOURNAL_SOON;
 }
 
 static void put(sh_journal *journal, sh_journal_record *record)

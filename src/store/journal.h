@@ -38,6 +38,7 @@
 
 #define SH_JOURNAL_QUEUE 4096                    /* records */
 #define SH_JOURNAL_PERIOD_NS 1000000000ULL       /* between transactions */
+#define SH_JOURNAL_SOON 512                      /* records that do not wait for the period's end */
 #define SH_JOURNAL_RETRY_NS (10 * 1000000000ULL) /* after trouble that may pass */
 #define SH_JOURNAL_NAME_BYTES 72                 /* of names, reasons; longer ones are cut */
 #define SH_JOURNAL_NO_DEVICE UINT32_MAX

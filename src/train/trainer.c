@@ -20,6 +20,15 @@
  */
 #define COMPANY_BYTES ((uint64_t)3840 << 10)
 
+/* What the JSON of a checkpoint's header takes for each tensor while it is made. */
+#define HEADER_BYTES 1400
+
+static uint64_t header_bytes(const sh_replica *replica)
+{
+    return HEADER_BYTES *
+           ((uint64_t)replica->tensors + (uint64_t)replica->summed * replica->slot_count);
+}
+
 /* The lanes, with all programs of this job. */
 static sh_status open_lanes(sh_stage *stage, const sh_trainer_options *options)
 {
@@ -51,13 +60,14 @@ static sh_status open_lanes(sh_stage *stage, const sh_trainer_options *options)
         .mark = stage->times.watch.clock,
         .memory = options->memory,
         .spare_bytes = options->evaluate_only ? 0 : sh_samples_spare_bytes(stage->pipeline),
-        .held = {.weights = weights,
+        .held = {.base = options->evaluate_only ? 0 : header_bytes(replica),
+                 .weights = weights,
                  .optimizer = replica->summed_count * sizeof(float) * replica->slot_count,
                  .sum = sum},
     };
     if (options->shared) {
         lanes.held.sum += sum;
-        lanes.held.base = COMPANY_BYTES;
+        lanes.held.base += COMPANY_BYTES;
         lanes.held.start = weights > COMPANY_BYTES ? weights - COMPANY_BYTES : 0;
     }
     if (ops->equip != NULL)

@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/host.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "node/job/appraisal.h"
 #include "node/job/beginning.h"
 #include "node/job/cadence.h"
@@ -715,6 +716,7 @@ static sh_status train(training *t)
         observe(t, &(sh_event){.kind = SH_EVENT_NOTE, .text = text});
     }
     SH_TRY(sh_company_assemble(company));
+    sh_memory_trim(); /* of what only the start has used */
     sh_course course = {
         .bench = t->bench,
         .station = company->station,
