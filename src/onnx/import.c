@@ -62,6 +62,7 @@ static void append_entry(sh_onnx_importer *importer, const char *name, size_t ma
             .name = name,
             .value = SH_NO_VALUE,
             .batch = SH_NO_AXIS,
+            .outer = 1,
             .maker = maker,
             .new_axis = SH_NO_AXIS,
         };
@@ -255,6 +256,46 @@ static sh_status measure(sh_onnx_use *use)
     return SH_OK;
 }
 
+/* Operators that compute each element of dimension 0 by itself, and mix those of others. */
+static bool takes_samples_first(const char *op)
+{
+    static const char *const all[] = {
+        "Conv",
+        "ConvTranspose",
+        "MaxPool",
+        "AveragePool",
+        "LpPool",
+        "BatchNormalization",
+        "GlobalMaxPool",
+        "GlobalAveragePool",
+        "GridSample",
+        "InstanceNormalization",
+        "GroupNormalization",
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (strcmp(op, all[i]) == 0)
+            return true;
+    return false;
+}
+
+/* A sample may not depend on others, and those of all inputs stand in one order. */
+static sh_status check_samples(const sh_onnx_use *use)
+{
+    const sh_onnx_entry *first = NULL;
+    for (size_t i = 0; i < use->in_count; i++) {
+        const sh_onnx_entry *entry = use->in[i];
+        if (entry == NULL || entry->batch == SH_NO_AXIS)
+            continue;
+        if (first != NULL && first->outer != entry->outer)
+            return sh_fail(SH_UNSUPPORTED, "its inputs have the samples in different orders");
+        first = entry;
+        if (i == 0 && entry->batch != 0 && takes_samples_first(use->node.op))
+            return sh_fail(SH_UNSUPPORTED, "it expects the samples in dimension 0, not in %zu",
+                           entry->batch);
+    }
+    return SH_OK;
+}
+
 static sh_status import_node(sh_onnx_use *use)
 {
     const char *op = use->node.op, *domain = use->node.proto->domain;
@@ -280,6 +321,7 @@ static sh_status import_node(sh_onnx_use *use)
                                            ? "it can only be computed from constants"
                                            : "this operator cannot be trained through; leave it "
                                              "out of the export");
+    SH_TRY(check_samples(use));
     SH_TRY(import(use));
     return sh_onnx_node_status(&use->node);
 }
@@ -330,6 +372,9 @@ static sh_status shape_result(sh_value_id *given, sh_onnx_importer *importer,
     const sh_shape shape = *sh_import_shape(&use, result->value);
     const size_t samples = importer->samples, wanted = importer->wish->outputs;
     char text[SH_SHAPE_TEXT];
+    if (result->batch != 0 || result->outer != 1)
+        return sh_fail(SH_INVALID, "its result %s does not begin with the samples",
+                       sh_shape_print(&shape, text));
     if (shape.rank == 0 || shape.dim[0] != samples || sh_shape_count(&shape) / samples != wanted)
         return sh_fail(SH_INVALID,
                        "for %zu samples it gives %s, expected %zu numbers for each, and no last "

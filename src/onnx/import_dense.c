@@ -36,6 +36,8 @@ sh_status sh_import_gemm(sh_onnx_use *use)
         SH_TRY(transpose(&x, use, x));
         batch = batch == SH_NO_AXIS ? batch : 1 - batch;
     }
+    if (batch == 1 || use->in[1]->batch != SH_NO_AXIS)
+        return sh_fail(SH_UNSUPPORTED, "it multiplies samples with each other");
     if (sh_onnx_node_integer(&use->node, "transB", 0) == 0)
         SH_TRY(transpose(&w, use, w));
     if (has_bias)
@@ -108,6 +110,7 @@ static sh_status import_dense(sh_onnx_use *use)
         adds.out = &sum;
         adds.out_count = 1;
         sh_import_give(&adds, 0, y, use->in[0]->batch);
+        sum->outer = use->in[0]->outer;
     }
     importer->done[adds.index] = true;
     return SH_OK;
@@ -143,12 +146,28 @@ static sh_status import_product(sh_onnx_use *use, sh_value_id a, sh_value_id b)
     return SH_OK;
 }
 
+/* The samples' dimension of a value of `rank`, from the end. */
+static size_t from_end(const sh_onnx_entry *entry, size_t rank)
+{
+    return entry->batch == SH_NO_AXIS ? SH_NO_AXIS : rank - 1 - entry->batch;
+}
+
+/* Refuses products that add samples up, or take one with another. */
+static sh_status check_apart(const sh_onnx_use *use, size_t rank_a, size_t rank_b)
+{
+    const size_t a = from_end(use->in[0], rank_a), b = from_end(use->in[1], rank_b);
+    if (a == 0 || b == 1 || (a != b && a != SH_NO_AXIS && b != SH_NO_AXIS))
+        return sh_fail(SH_UNSUPPORTED, "it multiplies samples with each other");
+    return SH_OK;
+}
+
 sh_status sh_import_matmul(sh_onnx_use *use)
 {
     sh_value_id a, b;
     SH_TRY(sh_import_arity(use, 2, 2));
     SH_TRY(sh_import_value(&a, use, 0));
     SH_TRY(sh_import_value(&b, use, 1));
+    SH_TRY(check_apart(use, sh_import_shape(use, a)->rank, sh_import_shape(use, b)->rank));
     if (sh_import_is_weight(use, 1) && sh_import_shape(use, b)->rank == 2 &&
         sh_import_shape(use, a)->rank >= 2)
         return import_dense(use);

@@ -4,18 +4,24 @@
  *
  * A file has a number of samples baked into the shapes that it asks for, 1 as a rule, and the graph
  * has N. A shape made of constants is therefore understood in the file's own world, where the
- * samples are as many as baked in, and the dimension that has them then becomes N's: the first one
- * before which lie as many elements as before the samples of the input. A shape that the file
- * computes from another one has N in it already.
+ * samples are as many as baked in, and the dimension that has them then becomes N's: one that has
+ * them behind as many elements as the input. A shape that the file computes from another one has N
+ * in it already.
+ *
+ * With one sample baked in that may be more than one dimension: [12, 1, 4, 8] as [12, 32] is
+ * [12 N, 32] or [12, 32 N]. Either way the elements are the same, and what later mixes samples is
+ * refused. Attention has both [12, 4 N, 8] and [12 N, 32]: samples join what is behind them, except
+ * in the last dimension, which holds the features that a dense layer takes.
  */
 #include <string.h>
 
 #include "onnx/importer.h"
 
-/* A shape that a node asks for, and the dimension of the samples in it. */
+/* A shape that a node asks for, the dimension of the samples in it, and the rows of that dimension
+ * that have all samples each. */
 typedef struct request {
     sh_shape shape;
-    size_t batch;
+    size_t batch, outer;
 } request;
 
 static size_t product(const size_t *dim, size_t count)
@@ -26,13 +32,32 @@ static size_t product(const size_t *dim, size_t count)
     return all;
 }
 
-/* The dimension of `to` that has the samples, whose number is a multiple of `samples`. */
-static size_t find_batch(const sh_shape *to, size_t before, size_t samples)
+/* Finds the dimension that has the samples, `samples` of them behind `before` elements. */
+static void find_batch(request *to, size_t before, size_t samples)
 {
-    for (size_t i = 0; i < to->rank; i++)
-        if (product(to->dim, i) == before && to->dim[i] % samples == 0)
-            return i;
-    return SH_NO_AXIS;
+    const sh_shape *shape = &to->shape;
+    request joined = {.batch = SH_NO_AXIS, .outer = 1};
+    to->batch = SH_NO_AXIS;
+    to->outer = 1;
+    for (size_t i = 0; i < shape->rank && to->batch == SH_NO_AXIS; i++) {
+        const size_t front = product(shape->dim, i), outer = front == 0 ? 0 : before / front;
+        if (front == before && shape->dim[i] % samples == 0)
+            to->batch = i;
+        else if (outer > 1 && before % front == 0 && shape->dim[i] % (outer * samples) == 0)
+            joined = (request){.batch = i, .outer = outer};
+    }
+    const bool last =
+        to->batch != SH_NO_AXIS && to->batch + 1 == shape->rank && shape->dim[to->batch] != samples;
+    if (joined.batch != SH_NO_AXIS && (last || to->batch == SH_NO_AXIS)) {
+        to->batch = joined.batch;
+        to->outer = joined.outer;
+    }
+}
+
+/* Elements before the samples of the node's input, of shape `x`. */
+static size_t before_samples(const sh_onnx_use *use, const sh_shape *x)
+{
+    return product(x->dim, use->in[0]->batch) * use->in[0]->outer;
 }
 
 /* Fills in 0 (as the input has it) and -1 (what is left); false if that does not come out even. */
@@ -82,9 +107,10 @@ static bool ask_baked(request *asked, const sh_onnx_use *use, const sh_shape *x,
     if (!as_baked(&baked, use, x, batch) || !complete(&asked->shape, wanted, rank, &baked, zeros))
         return false;
     asked->batch = batch;
+    asked->outer = 1;
     if (batch == SH_NO_AXIS)
         return true;
-    asked->batch = find_batch(&asked->shape, product(x->dim, batch), importer->baked);
+    find_batch(asked, before_samples(use, x), importer->baked);
     if (asked->batch == SH_NO_AXIS)
         return false;
     asked->shape.dim[asked->batch] =
@@ -99,9 +125,10 @@ static bool ask_real(request *asked, const sh_onnx_use *use, const sh_shape *x, 
     if (!complete(&asked->shape, wanted, rank, x, zeros))
         return false;
     asked->batch = batch;
+    asked->outer = 1;
     if (batch == SH_NO_AXIS)
         return true;
-    asked->batch = find_batch(&asked->shape, product(x->dim, batch), use->importer->samples);
+    find_batch(asked, before_samples(use, x), use->importer->samples);
     return asked->batch != SH_NO_AXIS;
 }
 
@@ -144,27 +171,33 @@ sh_status sh_import_reshape_op(sh_onnx_use *use)
         return sh_fail(SH_UNSUPPORTED,
                        "its shape does not fit an input of %s; export with a dynamic batch size",
                        sh_shape_print(&shape, text));
-    return to_shape(use, &asked.shape, asked.batch);
+    SH_TRY(to_shape(use, &asked.shape, asked.batch));
+    use->out[0]->outer = asked.outer;
+    return SH_OK;
 }
 
 sh_status sh_import_flatten(sh_onnx_use *use)
 {
     sh_value_id x;
-    size_t axis, batch = use->in_count > 0 && use->in[0] != NULL ? use->in[0]->batch : SH_NO_AXIS;
+    size_t axis;
     SH_TRY(sh_import_arity(use, 1, 1));
     SH_TRY(sh_import_value(&x, use, 0));
     const sh_shape shape = *sh_import_shape(use, x);
+    const size_t batch = use->in[0]->batch;
     const int64_t given = sh_onnx_node_integer(&use->node, "axis", 1);
     axis = shape.rank;
     if (given != (int64_t)shape.rank)
         SH_TRY(sh_onnx_axis(&axis, given, shape.rank));
-    const sh_shape flat = sh_shape_of(
+    request flat = {.batch = SH_NO_AXIS, .outer = 1};
+    flat.shape = sh_shape_of(
         2, (size_t[]){product(shape.dim, axis), product(shape.dim + axis, shape.rank - axis)});
     if (batch != SH_NO_AXIS)
-        batch = find_batch(&flat, product(shape.dim, batch), use->importer->samples);
-    if (batch == SH_NO_AXIS && use->in[0]->batch != SH_NO_AXIS)
+        find_batch(&flat, before_samples(use, &shape), use->importer->samples);
+    if (flat.batch == SH_NO_AXIS && batch != SH_NO_AXIS)
         return sh_fail(SH_UNSUPPORTED, "it joins the samples with another dimension");
-    return to_shape(use, &flat, batch);
+    SH_TRY(to_shape(use, &flat.shape, flat.batch));
+    use->out[0]->outer = flat.outer;
+    return SH_OK;
 }
 
 sh_status sh_import_squeeze(sh_onnx_use *use)

@@ -53,6 +53,7 @@ static const struct network {
     {"option_a", {2, 7, 6}, 3, 4, 0, 0},     {"pieces", {2, 6, 6}, 3, 10, 0, 's'},
     {"attention", {1, 4, 4}, 3, 17, 0, 0},   {"gates", {2, 5, 4}, 3, 15, 2, 0},
     {"digits", {1, 28, 28}, 10, 8, 0, 's'},  {"line", {3, 1, 24}, 4, 8, 0, 0},
+    {"turned", {1, 5, 3}, 3, 16, 0, 0},
 };
 
 #define NETWORKS (sizeof networks / sizeof *networks)
@@ -135,6 +136,8 @@ static double difference(const built *b, const sh_onnx *model, const struct netw
     sh_execution *execution;
     void *lane, *shared;
     double largest = 0;
+    if (n->outputs == 0)
+        fail_msg("%s has no outputs", n->name);
     float **weights = load_weights(b->net.graph, model);
     assert_ok(sh_kernels_choose(&kernels, NULL));
     assert_ok(sh_program_compile(&program, b->net.graph, kernels));
@@ -326,6 +329,97 @@ static void damaged_files_do_no_harm(void **state)
     }
 }
 
+/* Opens a changed network and adds it to a graph, which is sound where it is not refused. */
+static void try_changed(const Sh__Onnx__ModelProto *changed, const struct network *n)
+{
+    sh_onnx *model;
+    built b;
+    if (fixture_open(&model, changed) != SH_OK)
+        return;
+    build(&b, model, 3, n->sample, n->outputs, SH_TARGET_CLASS, true);
+    if (sh_graph_status(b.net.graph) == SH_OK)
+        assert_ok(sh_graph_verify(b.net.graph));
+    sh_graph_free(b.net.graph);
+    sh_onnx_close(model);
+}
+
+/* Tries the network with each of some extreme numbers in the place of the int64_t at `number`,
+ * which may be unaligned. */
+static void try_numbers(void *number, const Sh__Onnx__ModelProto *changed, const struct network *n)
+{
+    static const int64_t extreme[] = {INT64_MIN, 0, 1 << 20, INT32_MAX, INT64_MAX};
+    int64_t kept;
+    memcpy(&kept, number, sizeof kept);
+    for (size_t i = 0; i < sizeof extreme / sizeof *extreme; i++) {
+        memcpy(number, &extreme[i], sizeof kept);
+        try_changed(changed, n);
+    }
+    memcpy(number, &kept, sizeof kept);
+}
+
+/* Any integer of a node, of a shape or of a constant may be anything. */
+static void hostile_integers_do_no_harm(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < NETWORKS; i++) {
+        const struct network *n = &networks[i];
+        char file[64];
+        snprintf(file, sizeof file, "networks/%s%s.onnx", n->name, i % 2 == 0 ? "" : "_new");
+        Sh__Onnx__ModelProto *model = fixture_unpack(file);
+        const Sh__Onnx__GraphProto *graph = model->graph;
+        for (size_t j = 0; j < graph->n_node; j++)
+            for (size_t k = 0; k < graph->node[j]->n_attribute; k++) {
+                Sh__Onnx__AttributeProto *attribute = graph->node[j]->attribute[k];
+                if (attribute->has_i)
+                    try_numbers(&attribute->i, model, n);
+                for (size_t m = 0; m < attribute->n_ints; m++)
+                    try_numbers(&attribute->ints[m], model, n);
+                if (attribute->t != NULL && attribute->t->data_type == SH_ONNX_INT64)
+                    for (size_t m = 0; m + 8 <= attribute->t->raw_data.len; m += 8)
+                        try_numbers(attribute->t->raw_data.data + m, model, n);
+            }
+        for (size_t j = 0; j < graph->n_initializer; j++) {
+            Sh__Onnx__TensorProto *tensor = graph->initializer[j];
+            for (size_t m = 0; m < tensor->n_dims; m++)
+                try_numbers(&tensor->dims[m], model, n);
+            if (tensor->data_type == SH_ONNX_INT64)
+                for (size_t m = 0; m + 8 <= tensor->raw_data.len; m += 8)
+                    try_numbers(tensor->raw_data.data + m, model, n);
+        }
+        sh_arena_release(&fixture_arena);
+    }
+}
+
+/* Tensors and values of other types than their nodes take. */
+static void other_types_do_no_harm(void **state)
+{
+    (void)state;
+    static const int32_t types[] = {
+        SH_ONNX_INT32, SH_ONNX_UINT8, SH_ONNX_INT64, SH_ONNX_DOUBLE, SH_ONNX_BOOL, 0, 99};
+    for (size_t i = 0; i < NETWORKS; i++) {
+        const struct network *n = &networks[i];
+        char file[64];
+        snprintf(file, sizeof file, "networks/%s%s.onnx", n->name, i % 2 == 0 ? "" : "_new");
+        Sh__Onnx__ModelProto *model = fixture_unpack(file);
+        for (size_t j = 0; j < model->graph->n_initializer; j++) {
+            Sh__Onnx__TensorProto *tensor = model->graph->initializer[j];
+            const Sh__Onnx__TensorProto kept = *tensor;
+            size_t count = 1;
+            for (size_t k = 0; k < tensor->n_dims; k++)
+                count *= (size_t)tensor->dims[k];
+            tensor->raw_data.data = fixture_alloc(NULL, 8 * count);
+            memset(tensor->raw_data.data, 0, 8 * count);
+            for (size_t k = 0; k < sizeof types / sizeof *types; k++) {
+                tensor->data_type = types[k];
+                tensor->raw_data.len = count * sh_onnx_type_bytes(types[k]);
+                try_changed(model, n);
+            }
+            *tensor = kept;
+        }
+        sh_arena_release(&fixture_arena);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -335,6 +429,8 @@ int main(void)
         cmocka_unit_test(samples_that_do_not_fit_are_refused),
         cmocka_unit_test(all_that_is_wrong_is_told),
         cmocka_unit_test(damaged_files_do_no_harm),
+        cmocka_unit_test(hostile_integers_do_no_harm),
+        cmocka_unit_test(other_types_do_no_harm),
     };
     return cmocka_run_group_tests(tests, NULL, fixture_release);
 }

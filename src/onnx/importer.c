@@ -177,6 +177,9 @@ void sh_import_give(const sh_onnx_use *use, size_t output, sh_value_id value, si
     entry->kind = SH_ENTRY_VALUE;
     entry->value = value;
     entry->batch = batch;
+    for (size_t i = 0; i < use->in_count; i++)
+        if (use->in[i] != NULL && use->in[i]->batch != SH_NO_AXIS)
+            entry->outer = use->in[i]->outer;
 }
 
 void sh_import_pass(const sh_onnx_use *use)

@@ -40,8 +40,9 @@ typedef struct sh_onnx_entry {
     const Sh__Onnx__TensorProto *stored; /* of an initialiser */
     sh_onnx_role role;                   /* of an initialiser */
     sh_onnx_constant constant;
-    sh_value_id value;           /* SH_NO_VALUE: a constant that is not in the graph yet */
-    size_t batch;                /* the dimension with the samples, or SH_NO_AXIS */
+    sh_value_id value; /* SH_NO_VALUE: a constant that is not in the graph yet */
+    size_t batch;      /* the dimension with the samples, or SH_NO_AXIS */
+    size_t outer;      /* of that dimension: rows that have all samples each, 1 as a rule */
     struct sh_onnx_entry *same;  /* another that this is a name of, or NULL */
     size_t maker;                /* the node that makes it, or SIZE_MAX */
     size_t readers, last_reader; /* nodes that read it, and one of them */

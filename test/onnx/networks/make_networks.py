@@ -142,6 +142,19 @@ class Gates(nn.Module):
         return self.fc(torch.sqrt(y.amax((2, 3)) ** 2 + 1) + y.clamp(-0.5, 0.7).sum((2, 3)) * 0.1)
 
 
+class Turned(nn.Module):
+    """PyTorch's transformer layer, inside which samples come second and join other dimensions."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(3, 8)
+        self.layer = nn.TransformerEncoderLayer(8, 2, 12, dropout=0, batch_first=True)
+        self.out = nn.Linear(8, 3)
+
+    def forward(self, x):
+        return self.out(self.layer(self.fc(x)).mean(1))
+
+
 class Line(nn.Module):
     """A series: convolutions along one dimension."""
 
@@ -183,6 +196,7 @@ def networks():
     yield "gates", Gates(), (2, 5, 4), {}
     yield "digits", digits, (1, 28, 28), {"training": True}
     yield "line", Line(), (3, 24), {"training": True}
+    yield "turned", Turned(), (5, 3), {"training": True}
 
 
 def exported(net, x, training, new):
@@ -194,7 +208,7 @@ def exported(net, x, training, new):
     mode = torch.onnx.TrainingMode.PRESERVE if training else torch.onnx.TrainingMode.EVAL
     file = io.BytesIO()
     net.train(training)
-    torch.onnx.export(net, (x,), file, dynamo=False, training=mode, opset_version=13,
+    torch.onnx.export(net, (x,), file, dynamo=False, training=mode, opset_version=14,
                       do_constant_folding=not training)
     net.eval()
     return file.getvalue()
