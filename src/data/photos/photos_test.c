@@ -223,7 +223,8 @@ static void folders_that_changed_are_packed_anew(void **state)
     fixture_new(&s);
     put_classes(&s, 2);
     for (uint32_t number = 0; number < 3; number++) {
-        const struct timespec times[] = {{.tv_sec = number}, {.tv_sec = 9, .tv_nsec = number}};
+        const struct timespec times[] = {{.tv_sec = (time_t)number},
+                                         {.tv_sec = 9, .tv_nsec = (long)number}};
         photo_put(&s, "train/a/100.png", 50 + number);
         assert_int_equal(utimensat(AT_FDCWD, photo_path(&s, "train/a/100.png"), times, 0), 0);
         assert_ok(open_photos(&data, &s, &as_drawn));

@@ -63,7 +63,7 @@ sh_status sh_worst_pictures_json(json_t **json, const sh_assessment *all, const 
     const sh_dataset_info *info = sh_dataset_about(dataset);
     const size_t target_bytes = sh_target_bytes(info->target, info->outputs);
     void *room[2] = {malloc(sh_dataset_bytes(info)), malloc(target_bytes > 0 ? target_bytes : 1)};
-    json_t *samples = json_array(), *one;
+    json_t *samples = json_array(), *one = NULL;
     sh_worst_sample worst;
     sh_status status = SH_OK;
     if (room[0] == NULL || room[1] == NULL || samples == NULL)
