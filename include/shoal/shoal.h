@@ -6,6 +6,7 @@
 #include "shoal/about.h"
 #include "shoal/bench.h"
 #include "shoal/data.h"
+#include "shoal/describe.h"
 #include "shoal/eval.h"
 #include "shoal/export.h"
 #include "shoal/job.h"

@@ -161,8 +161,8 @@ sh_status sh_onnx_head_replace(sh_onnx_importer *importer, const sh_onnx_entry *
     last_layer layer = {0};
     const size_t wanted = importer->wish->outputs;
     sh_onnx_tensor tensor;
-    if (importer->wish->target == SH_TARGET_SAMPLE || !find_layer(&layer, importer, result) ||
-        layer.outputs == wanted)
+    if (importer->wish->target == SH_TARGET_SAMPLE || wanted == 0 ||
+        !find_layer(&layer, importer, result) || layer.outputs == wanted)
         return SH_OK;
     if (layer.weight->readers > 1 || (layer.bias != NULL && layer.bias->readers > 1))
         return sh_fail(SH_UNSUPPORTED,

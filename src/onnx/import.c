@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/digest.h"
+#include "onnx/folded.h"
 #include "onnx/head.h"
 #include "onnx/importer.h"
 #include "onnx/inputs.h"
@@ -332,6 +333,20 @@ static bool is_ours(sh_status status)
     return status == SH_NO_MEMORY || status == SH_INTERNAL || status == SH_IO;
 }
 
+/* Tells of a node that was imported or refused. */
+static void report(const sh_onnx_use *use, const sh_onnx_step *before, const char *refused)
+{
+    const sh_onnx_wish *wish = use->importer->wish;
+    sh_onnx_step step = *before;
+    const sh_onnx_entry *made = use->out_count > 0 ? use->out[0] : NULL;
+    if (wish->step == NULL)
+        return;
+    step.refused = refused;
+    if (refused == NULL && made != NULL && made->kind == SH_ENTRY_VALUE)
+        step.given = made->value;
+    wish->step(wish->context, &step);
+}
+
 /* Keeps the failure of a node. */
 static void complain(sh_onnx_importer *importer, size_t index)
 {
@@ -344,13 +359,18 @@ static sh_status import_nodes(sh_onnx_importer *importer)
 {
     for (size_t i = 0; i < importer->graph->n_node; i++) {
         sh_onnx_use use = {.importer = importer, .index = i};
-        if (!importer->needed[i] || importer->done[i])
+        if (!importer->needed[i])
             continue;
         use.node = sh_onnx_node_of(importer->graph->node[i], sh_onnx_opset(importer->model));
         SH_TRY(find_entries(&use));
-        const sh_status status = import_node(&use);
+        const sh_onnx_step before = {.index = i,
+                                     .nodes = importer->net->graph->node_count,
+                                     .parameters = importer->net->graph->parameter_count,
+                                     .given = SH_NO_VALUE};
+        const sh_status status = importer->done[i] ? SH_OK : import_node(&use);
         if (is_ours(status))
             return status;
+        report(&use, &before, status == SH_OK ? NULL : sh_message());
         if (status != SH_OK)
             complain(importer, i);
     }
@@ -370,12 +390,13 @@ static sh_status shape_result(sh_value_id *given, sh_onnx_importer *importer,
     if (result->kind != SH_ENTRY_VALUE)
         return sh_fail(SH_INVALID, "the result does not depend on the samples");
     const sh_shape shape = *sh_import_shape(&use, result->value);
-    const size_t samples = importer->samples, wanted = importer->wish->outputs;
+    const size_t samples = importer->samples, each = sh_shape_count(&shape) / samples;
+    const size_t wanted = importer->wish->outputs > 0 ? importer->wish->outputs : each;
     char text[SH_SHAPE_TEXT];
     if (result->batch != 0 || result->outer != 1)
         return sh_fail(SH_INVALID, "its result %s does not begin with the samples",
                        sh_shape_print(&shape, text));
-    if (shape.rank == 0 || shape.dim[0] != samples || sh_shape_count(&shape) / samples != wanted)
+    if (shape.rank == 0 || shape.dim[0] != samples || each != wanted)
         return sh_fail(SH_INVALID,
                        "for %zu samples it gives %s, expected %zu numbers for each, and no last "
                        "dense layer was found to replace",
@@ -394,6 +415,16 @@ static sh_status check_trained(const sh_onnx_importer *importer)
     return sh_fail(SH_INVALID, "it has no weights that can be trained");
 }
 
+static void note_folded(const sh_onnx_importer *importer)
+{
+    const sh_onnx_folded folded = sh_onnx_find_folded(importer->model);
+    if (folded.certain > 0)
+        sh_import_note(importer,
+                       "batch norms of %zu of %zu convolutions are folded into them, and it trains "
+                       "without; this call of PyTorch keeps them: " SH_ONNX_KEEP_NORMS,
+                       folded.certain, folded.layers);
+}
+
 static sh_status build(sh_value_id *given, sh_onnx_importer *importer, sh_value_id samples)
 {
     sh_onnx_entry *result;
@@ -401,6 +432,7 @@ static sh_status build(sh_value_id *given, sh_onnx_importer *importer, sh_value_
     SH_TRY(sh_onnx_head_result(&result, importer));
     find_needed(importer, result);
     SH_TRY(sh_onnx_head_replace(importer, result));
+    note_folded(importer);
     SH_TRY(sh_onnx_inputs_bind(importer, samples));
     SH_TRY(import_nodes(importer));
     if (importer->complaints.count > 0)

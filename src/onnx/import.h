@@ -20,13 +20,22 @@
 #include "onnx/onnx_file.h"
 #include "tensor/target.h"
 
+/* What became of a node; what it added to the graph stands behind the counts. Borrowed. */
+typedef struct sh_onnx_step {
+    size_t index;             /* of the node in the file */
+    size_t nodes, parameters; /* of the graph before it */
+    sh_value_id given;        /* its first output; SH_NO_VALUE: refused, or known without samples */
+    const char *refused;      /* why it cannot be trained through; else NULL */
+} sh_onnx_step;
+
 /* What the data ask of an imported model. */
 typedef struct sh_onnx_wish {
     size_t outputs;   /* numbers a sample: where the last dense layer or 1x1 convolution gives
-                         another number of them, a new one takes its place */
+                         another number of them, a new one takes its place; 0: any number */
     sh_target target; /* decides the loss */
     void (*note)(void *context, const char *text); /* is told what the user should know; or NULL */
-    void *context;                                 /* of `note` */
+    void (*step)(void *context, const sh_onnx_step *step); /* is told of each node; or NULL */
+    void *context;                                         /* of both */
 } sh_onnx_wish;
 
 /*

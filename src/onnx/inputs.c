@@ -164,6 +164,9 @@ static sh_status bind(sh_onnx_importer *importer, sh_value_id samples)
         return sh_fail(SH_INVALID,
                        "input '%.64s' is %s, the data's samples are %s (channels, rows, columns)",
                        input->name, declared_text, sh_shape_print(&each, text));
+    if (to.turned)
+        sh_import_note(importer, "input '%s' has its channels last (%s): the samples are turned",
+                       input->name, declared_text);
     for (size_t i = 1; i < has.rank; i++)
         if (!fits(has.dim[i], to.shape.dim[i])) {
             sh_import_note(importer, "input '%s' is %s in the file, the data's samples are %s",

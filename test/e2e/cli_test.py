@@ -35,7 +35,7 @@ usage: shoal COMMAND [arguments]
   sweep STUDY.yaml [options]      does the trainings of a study, one after the other
   runs [FOLDER] [options]         lists trainings, past and under way; exports what was recorded
   top [RUN] [options]             shows a training live: progress, devices, where their time goes
-  models [--json FILE]            lists the built-in models
+  models [MODEL] [options]        lists the built-in models, or says all about one
   version [--json FILE]           shows the version, what it was built with, and what it uses
   help [COMMAND|exit-codes]       shows how a command is used
 

@@ -7,10 +7,8 @@
 #include "backend/program.h"
 #include "base/log.h"
 #include "model/model.h"
+#include "node/job/model_memory.h"
 #include "reduce/mpi.h"
-#include "train/lanes.h"
-
-#define USUAL_GRAIN 16
 
 const char *sh_version(void)
 {
@@ -90,25 +88,9 @@ sh_status sh_model_list(size_t index, sh_model_info *info)
 sh_status sh_model_memory_of(size_t index, sh_model_memory *memory)
 {
     const sh_model_def *def;
-    const sh_kernels *kernels;
-    sh_graph *graph;
-    sh_program *program;
     SH_TRY(find_model(&def, index));
-    SH_TRY(sh_kernels_choose(&kernels, NULL));
     const sh_model_options options = {.spec = def->example, .problem = def->example_problem};
-    SH_TRY(sh_lanes_graph(&graph, &options, (sh_lane_size){SH_MODEL_TRAIN, USUAL_GRAIN}, 0));
-    const sh_status status = sh_program_compile(&program, graph, kernels);
-    if (status == SH_OK) {
-        const uint64_t words = 3 * sh_model_weights(graph); /* weights, sum, momentum */
-        *memory = (sh_model_memory){
-            .grain = USUAL_GRAIN,
-            .lane_bytes = sh_program_lane_bytes(program),
-            .weights_bytes = words * sizeof(float) + sh_program_shared_bytes(program),
-        };
-        sh_program_free(program);
-    }
-    sh_graph_free(graph);
-    return status;
+    return sh_model_memory_find(memory, &options);
 }
 
 /* The public sink takes its level as a number, so that its header needs no other. */

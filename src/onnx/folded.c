@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "onnx/folded.h"
+
+#include <string.h>
+
+bool sh_onnx_is_convolution(const Sh__Onnx__NodeProto *node)
+{
+    return node->domain[0] == '\0' &&
+           (strcmp(node->op_type, "Conv") == 0 || strcmp(node->op_type, "ConvTranspose") == 0);
+}
+
+/* Do the names of a convolution's tensors say that a batch norm was folded into it? PyTorch calls
+ * "getitem" what an operator with several outputs gives, as a batch norm is and a convolution not.
+ */
+static bool says_folded(const Sh__Onnx__NodeProto *node)
+{
+    static const char own[] = "onnx::Conv", added[] = "_bias", item[] = "getitem";
+    const char *weight = node->input[1], *bias = node->n_input > 2 ? node->input[2] : "";
+    const size_t length = strlen(weight);
+    return strncmp(weight, own, sizeof own - 1) == 0 || strstr(weight, "fused_bn") != NULL ||
+           strstr(bias, "fused_bn") != NULL ||
+           strncmp(node->output[0], item, sizeof item - 1) == 0 ||
+           (strncmp(bias, weight, length) == 0 && strcmp(bias + length, added) == 0 &&
+            strstr(weight, ".weight") != NULL);
+}
+
+/* Does a batch norm read this value? */
+static bool is_normalised(const Sh__Onnx__GraphProto *graph, const char *value)
+{
+    for (size_t i = 0; i < graph->n_node; i++)
+        if (strcmp(graph->node[i]->op_type, "BatchNormalization") == 0 &&
+            graph->node[i]->n_input > 0 && strcmp(graph->node[i]->input[0], value) == 0)
+            return true;
+    return false;
+}
+
+sh_onnx_folded sh_onnx_find_folded(const sh_onnx *model)
+{
+    const Sh__Onnx__GraphProto *graph = sh_onnx_graph(model);
+    sh_onnx_folded found = {0};
+    for (size_t i = 0; i < graph->n_node; i++) {
+        const Sh__Onnx__NodeProto *node = graph->node[i];
+        if (strcmp(node->op_type, "BatchNormalization") == 0)
+            found.norms++;
+        if (!sh_onnx_is_convolution(node))
+            continue;
+        found.layers++;
+        if (node->n_input < 2 || node->n_output == 0 || is_normalised(graph, node->output[0]))
+            continue;
+        if (node->n_input > 2 && node->input[2][0] != '\0')
+            found.biased++;
+        if (says_folded(node))
+            found.certain++;
+    }
+    return found;
+}
