@@ -5,6 +5,7 @@
 
 #include "shoal/about.h"
 #include "shoal/bench.h"
+#include "shoal/builder.h"
 #include "shoal/data.h"
 #include "shoal/describe.h"
 #include "shoal/eval.h"

@@ -29,7 +29,9 @@ sh_status sh_import_gemm(sh_onnx_use *use)
     if (alpha != 1 || (has_bias && beta != 1))
         return sh_fail(SH_UNSUPPORTED, "alpha is %g and beta %g, only 1 is supported",
                        (double)alpha, (double)beta);
+    const bool by_rows = sh_onnx_node_integer(&use->node, "transB", 0) != 0;
     SH_TRY(sh_import_value(&x, use, 0));
+    SH_TRY(sh_import_weights(&w, use, 1, by_rows ? SH_IMPORT_WEIGHT : SH_IMPORT_COLUMNS));
     SH_TRY(sh_import_value(&w, use, 1));
     size_t batch = use->in[0]->batch;
     if (sh_onnx_node_integer(&use->node, "transA", 0) != 0) {
@@ -38,7 +40,7 @@ sh_status sh_import_gemm(sh_onnx_use *use)
     }
     if (batch == 1 || use->in[1]->batch != SH_NO_AXIS)
         return sh_fail(SH_UNSUPPORTED, "it multiplies samples with each other");
-    if (sh_onnx_node_integer(&use->node, "transB", 0) == 0)
+    if (!by_rows)
         SH_TRY(transpose(&w, use, w));
     if (has_bias)
         SH_TRY(sh_import_weights(&b, use, 2, SH_IMPORT_ZERO));
@@ -166,6 +168,7 @@ sh_status sh_import_matmul(sh_onnx_use *use)
     sh_value_id a, b;
     SH_TRY(sh_import_arity(use, 2, 2));
     SH_TRY(sh_import_value(&a, use, 0));
+    SH_TRY(sh_import_weights(&b, use, 1, SH_IMPORT_COLUMNS));
     SH_TRY(sh_import_value(&b, use, 1));
     SH_TRY(check_apart(use, sh_import_shape(use, a)->rank, sh_import_shape(use, b)->rank));
     if (sh_import_is_weight(use, 1) && sh_import_shape(use, b)->rank == 2 &&

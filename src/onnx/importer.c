@@ -62,9 +62,13 @@ static sh_initial initial_of(sh_import_filling filling, const sh_shape *shape)
     case SH_IMPORT_MEAN:
         return (sh_initial){.kind = SH_INITIAL_CONSTANT, .size = 0};
     case SH_IMPORT_WEIGHT:
+    case SH_IMPORT_COLUMNS:
         break;
     }
-    const size_t fan_in = shape->rank == 0 ? 1 : sh_shape_count(shape) / shape->dim[0];
+    const size_t fan_in = shape->rank == 0 ? 1
+                          : filling == SH_IMPORT_COLUMNS && shape->rank >= 2
+                              ? shape->dim[shape->rank - 2]
+                              : sh_shape_count(shape) / shape->dim[0];
     return (sh_initial){.kind = SH_INITIAL_UNIFORM, .size = 1.0f / sqrtf((float)fan_in)};
 }
 

@@ -79,7 +79,8 @@ typedef struct sh_onnx_use {
 
 /* How the weights of a node begin where no file gives their values. */
 typedef enum sh_import_filling {
-    SH_IMPORT_WEIGHT, /* uniform in +-1/sqrt(fan-in) */
+    SH_IMPORT_WEIGHT,  /* uniform in +-1/sqrt(fan-in), outputs first: [O, I ...] */
+    SH_IMPORT_COLUMNS, /* the same of [..., I, O] */
     SH_IMPORT_ZERO,
     SH_IMPORT_ONE,
     SH_IMPORT_MEAN,     /* a moving average that begins as 0, */

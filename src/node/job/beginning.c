@@ -56,13 +56,14 @@ sh_status sh_beginning_open(sh_workbench **bench, const sh_job *job, const sh_wo
     if (from.network != NULL)
         snprintf(own.model, sizeof own.model, "%s", from.network->spec);
     SH_TRY_DONE(sh_workbench_open(bench, &own, &from));
-    if (file != NULL) {
+    const bool has_weights = file != NULL && !sh_onnx_is_skeleton(file);
+    if (file != NULL)
         SH_TRY_DONE(tell_model(*bench, note));
+    if (has_weights)
         SH_TRY_DONE(sh_pretrained_load_onnx((*bench)->replica, file, SH_PRETRAINED_BUT_LAST));
-    }
     if (pretrained != NULL)
         SH_TRY_DONE(sh_fail_in(load_pretrained(*bench, pretrained, note), "--pretrained"));
-    if (file != NULL)
+    if (has_weights)
         SH_TRY_DONE(sh_replica_hash((*bench)->replica, (*bench)->job.pretrained));
 done:
     sh_onnx_close(file);
