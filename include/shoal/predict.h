@@ -45,11 +45,12 @@ typedef struct sh_predictor_info {
     const char *model;   /* "resnet:20" */
     const char *weights; /* the file that they are from */
     const char *task;    /* "classification", "multi-label", "regression", "reconstruction" */
-    const char *files;   /* what it reads: "photos" */
-    uint32_t outputs;    /* classes, labels or numbers; 0 where samples are reconstructed */
-    double threshold;    /* of reconstruction: the error that 95 % of the validation samples did not
-                            exceed, where the run says it; else NaN */
-    const char *note;    /* what the user should know, or "" */
+    const char *files;   /* what it reads: "photos"; "" where the data have no single files */
+    uint32_t channels, height, width; /* of a sample for sh_predict_samples */
+    uint32_t outputs; /* classes, labels or numbers; 0 where samples are reconstructed */
+    double threshold; /* of reconstruction: the error that 95 % of the validation samples did not
+                         exceed, where the run says it; else NaN */
+    const char *note; /* what the user should know, or "" */
 } sh_predictor_info;
 
 /* Of one sample. Borrowed for the call. Texts may have any bytes but zero. */
@@ -73,8 +74,7 @@ typedef struct sh_predict_calls {
     void *context;
 } sh_predict_calls;
 
-/* `*predictor` is owned: sh_predictor_close it. Fails as sh_eval does, and with SH_UNSUPPORTED
- * where the run's data are none that files can be given of. */
+/* `*predictor` is owned: sh_predictor_close it. Fails as sh_eval does. */
 SHOAL_API sh_status sh_predictor_open(sh_predictor **predictor,
                                       const sh_predict_options *options) SHOAL_CHECKED;
 
@@ -85,7 +85,7 @@ SHOAL_API const sh_predictor_info *sh_predictor_about(const sh_predictor *predic
 SHOAL_API const char *sh_predictor_output(sh_predictor *predictor, uint32_t index);
 
 /* Predicts the samples of these files, and of those below folders, in order. SH_OK also where some
- * could not be read. */
+ * could not be read. SH_UNSUPPORTED: the run's data have no single files. */
 SHOAL_API sh_status sh_predict_files(sh_predictor *predictor, const char *const *paths,
                                      size_t count, const sh_predict_calls *calls) SHOAL_CHECKED;
 
@@ -93,6 +93,15 @@ SHOAL_API sh_status sh_predict_files(sh_predictor *predictor, const char *const 
  * its end. The first may be a header. SH_UNSUPPORTED: the run was trained with something else. */
 SHOAL_API sh_status sh_predict_stream(sh_predictor *predictor, int fd,
                                       const sh_predict_calls *calls) SHOAL_CHECKED;
+
+/*
+ * Predicts samples in memory, `count` times channels x height x width numbers, as the training's
+ * data set has them: pixels from 0 to 255, which are rounded and normalised as in training; numbers
+ * of tables, series and recordings as the model is given them. Predictions are named "sample 1" and
+ * so on. SH_INVALID: a number is not finite.
+ */
+SHOAL_API sh_status sh_predict_samples(sh_predictor *predictor, const float *samples, size_t count,
+                                       const sh_predict_calls *calls) SHOAL_CHECKED;
 
 /* NULL is fine. */
 SHOAL_API void sh_predictor_close(sh_predictor *predictor);

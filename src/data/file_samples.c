@@ -2,10 +2,11 @@
 /*
  * Files that are one sample each are only named when slots are filled, and decoded by whoever reads
  * the sample, several at once. Samples of the others are made when slots are filled, one after the
- * other, and lie in the slots.
+ * other, and lie in the slots, as samples in memory do.
  */
 #include "data/file_samples.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,20 +19,22 @@
 
 struct sh_file_samples {
     const sh_trained *trained;
-    sh_file_reader *reader; /* owned */
+    sh_file_reader *reader; /* owned; NULL: the format has no single files */
     char *about;            /* the description as text; owned */
     sh_file_sample *slots;  /* owned */
     uint32_t slot_count, filled;
-    uint8_t *samples;    /* of the slots, where a file has several; owned */
+    uint8_t *samples;    /* of the slots, where they do not come from a file each; owned */
     size_t sample_bytes; /* of each */
 
     const char *const *paths; /* that are not begun */
     size_t path_count;
-    const char *folder;   /* under way, one of the paths; NULL: none */
-    sh_folder_walk *walk; /* of it; owned */
-    size_t found;         /* files in it so far */
-    int stream;           /* -1: none */
-    char *open;           /* the name of the file under way; NULL: none. Owned */
+    const char *folder;                /* under way, one of the paths; NULL: none */
+    sh_folder_walk *walk;              /* of it; owned */
+    size_t found;                      /* files in it so far */
+    int stream;                        /* -1: none */
+    const float *numbers;              /* of samples in memory; NULL: none */
+    size_t number_count, numbers_told; /* such samples left, and those before them */
+    char *open;                        /* the name of the file under way; NULL: none. Owned */
 };
 
 typedef struct slot_dataset {
@@ -85,6 +88,43 @@ static sh_status take_failure(sh_file_samples *files, sh_status failure, const c
     SH_TRY(take_slot(&slot, files, path, NULL));
     note_failure(slot);
     return SH_OK;
+}
+
+/* --- samples in memory --- */
+
+static uint8_t pixel_of(float number)
+{
+    return number <= 0 ? 0 : number >= 255 ? 255 : (uint8_t)(number + 0.5f);
+}
+
+static sh_status next_numbers(sh_file_samples *files)
+{
+    const sh_dataset_info *info = &files->trained->info;
+    const size_t each = info->channels * info->height * info->width;
+    uint8_t *sample = files->samples + files->filled * files->sample_bytes;
+    char name[32];
+    sh_file_sample *slot;
+    if (info->element == SH_ELEMENT_BYTE)
+        for (size_t i = 0; i < each; i++)
+            sample[i] = pixel_of(files->numbers[i]);
+    else
+        memcpy(sample, files->numbers, files->sample_bytes);
+    files->numbers += each;
+    files->number_count--;
+    snprintf(name, sizeof name, "sample %zu", ++files->numbers_told);
+    return take_slot(&slot, files, name, NULL);
+}
+
+/* Room for the samples of all slots. */
+static sh_status make_room(sh_file_samples *files)
+{
+    size_t bytes;
+    if (files->samples != NULL)
+        return SH_OK;
+    if (!sh_size_mul(files->slot_count, files->sample_bytes, &bytes))
+        bytes = SIZE_MAX;
+    files->samples = malloc(bytes);
+    return files->samples != NULL ? SH_OK : sh_fail_memory(bytes, "samples of new files");
 }
 
 /* --- files --- */
@@ -196,6 +236,8 @@ sh_status sh_file_samples_fill(sh_file_samples *files, uint32_t most, uint32_t *
             SH_TRY(next_of_folder(files));
         else if (files->path_count > 0)
             SH_TRY(next_path(files));
+        else if (files->number_count > 0)
+            SH_TRY(next_numbers(files));
         else
             break;
     }
@@ -208,23 +250,58 @@ const sh_file_sample *sh_file_samples_slot(const sh_file_samples *files, uint32_
     return &files->slots[index];
 }
 
-void sh_file_samples_begin(sh_file_samples *files, const char *const *paths, size_t count)
+static void begin(sh_file_samples *files, const char *const *paths, size_t count)
 {
     end_file(files);
     leave_folder(files);
     files->paths = paths;
     files->path_count = count;
+    files->number_count = 0;
+}
+
+static sh_status check_reader(const sh_file_samples *files)
+{
+    if (files->reader != NULL)
+        return SH_OK;
+    return sh_fail(SH_UNSUPPORTED,
+                   "the run was trained with %.40s, which has no single files; "
+                   "`shoal eval RUN DATA` measures it on other data",
+                   files->trained->info.name);
+}
+
+sh_status sh_file_samples_begin(sh_file_samples *files, const char *const *paths, size_t count)
+{
+    SH_TRY(check_reader(files));
+    begin(files, paths, count);
+    return SH_OK;
+}
+
+sh_status sh_file_samples_begin_numbers(sh_file_samples *files, const float *numbers, size_t count)
+{
+    const sh_dataset_info *info = &files->trained->info;
+    const size_t each = info->channels * info->height * info->width;
+    SH_TRY(make_room(files));
+    for (size_t i = 0; i < count * each; i++)
+        if (!isfinite(numbers[i]))
+            return sh_fail(SH_INVALID, "sample %zu, number %zu: is not finite", i / each + 1,
+                           i % each + 1);
+    begin(files, NULL, 0);
+    files->numbers = numbers;
+    files->number_count = count;
+    files->numbers_told = 0;
+    return SH_OK;
 }
 
 sh_status sh_file_samples_begin_stream(sh_file_samples *files, int fd)
 {
     static const char *const name[] = {"standard input"};
+    SH_TRY(check_reader(files));
     if (!files->reader->ops->streams)
         return sh_fail(SH_UNSUPPORTED,
                        "the run was trained with %s, which do not come as a stream of rows; name "
                        "the files",
                        files->reader->ops->files);
-    sh_file_samples_begin(files, name, 1);
+    begin(files, name, 1);
     files->stream = fd;
     return SH_OK;
 }
@@ -269,7 +346,7 @@ sh_status sh_file_samples_dataset(sh_dataset **dataset, sh_file_samples *files)
 
 const char *sh_file_samples_kind(const sh_file_samples *files)
 {
-    return files->reader->ops->files;
+    return files->reader == NULL ? "" : files->reader->ops->files;
 }
 
 static sh_status make_reader(sh_file_samples *files, const sh_read_options *options)
@@ -277,17 +354,13 @@ static sh_status make_reader(sh_file_samples *files, const sh_read_options *opti
     const sh_trained *trained = files->trained;
     const sh_format *format = sh_format_find(trained->info.name);
     if (format == NULL || format->file_reader == NULL)
-        return sh_fail(SH_UNSUPPORTED,
-                       "the run was trained with %.40s, which has no single files; "
-                       "`shoal eval RUN DATA` measures it on other data",
-                       trained->info.name);
+        return SH_OK;
     return format->file_reader(&files->reader, trained, options);
 }
 
 sh_status sh_file_samples_new(sh_file_samples **files, const sh_trained *trained,
                               const sh_read_options *options, uint32_t slots)
 {
-    size_t bytes = 0;
     sh_status status;
     sh_file_samples *fresh = calloc(1, sizeof *fresh);
     if (fresh == NULL)
@@ -299,15 +372,10 @@ sh_status sh_file_samples_new(sh_file_samples **files, const sh_trained *trained
     SH_TRY_DONE(make_reader(fresh, options));
     fresh->about = trained->about == NULL ? NULL : json_dumps(trained->about, JSON_COMPACT);
     fresh->slots = calloc(slots, sizeof *fresh->slots);
-    const bool several = fresh->reader->ops->load == NULL;
-    if (!sh_size_mul(slots, fresh->sample_bytes, &bytes))
-        bytes = SIZE_MAX;
-    fresh->samples = several ? malloc(bytes) : NULL;
-    if (fresh->slots == NULL || (several && fresh->samples == NULL) ||
-        (trained->about != NULL && fresh->about == NULL)) {
-        status = sh_fail_memory(bytes, "samples of new files");
-        goto done;
-    }
+    if (fresh->slots == NULL || (trained->about != NULL && fresh->about == NULL))
+        SH_TRY_DONE(sh_fail_memory(slots * sizeof *fresh->slots, "samples of new files"));
+    if (fresh->reader != NULL && fresh->reader->ops->load == NULL)
+        SH_TRY_DONE(make_room(fresh));
     *files = fresh;
     return SH_OK;
 done:

@@ -34,23 +34,31 @@ typedef struct sh_file_sample {
 } sh_file_sample;
 
 /* `trained` is borrowed until `*files`, which is owned, is freed; the texts of `options` for the
- * call. SH_UNSUPPORTED: files of this format cannot be read one by one. */
+ * call. */
 sh_status sh_file_samples_new(sh_file_samples **files, const sh_trained *trained,
                               const sh_read_options *options, uint32_t slots) SHOAL_CHECKED;
 void sh_file_samples_free(sh_file_samples *files); /* NULL is fine */
 
-/* What it reads: "photos"; static. */
+/* What it reads: "photos"; "" where the format has no single files. Static. */
 const char *sh_file_samples_kind(const sh_file_samples *files);
 
 /* The data set of the slots; owned by the caller, and used no longer than `files` lives. */
 sh_status sh_file_samples_dataset(sh_dataset **dataset, sh_file_samples *files) SHOAL_CHECKED;
 
-/* Begins with these files and folders; `paths` are borrowed until all are through. */
-void sh_file_samples_begin(sh_file_samples *files, const char *const *paths, size_t count);
+/* Begins with these files and folders; `paths` are borrowed until all are through. SH_UNSUPPORTED:
+ * files of this format cannot be read one by one. */
+sh_status sh_file_samples_begin(sh_file_samples *files, const char *const *paths,
+                                size_t count) SHOAL_CHECKED;
 
 /* Begins with what comes on a descriptor (borrowed until it is at its end). SH_UNSUPPORTED: these
  * files are no rows of text. */
 sh_status sh_file_samples_begin_stream(sh_file_samples *files, int fd) SHOAL_CHECKED;
+
+/* Begins with samples in memory (borrowed until all are through), `count` times the numbers of one:
+ * pixels from 0 to 255, which are rounded, or numbers as the data set has them. SH_INVALID: one is
+ * not finite. */
+sh_status sh_file_samples_begin_numbers(sh_file_samples *files, const float *numbers,
+                                        size_t count) SHOAL_CHECKED;
 
 /* Fills the first slots, at most `most` of them; `*filled` is 0 when all files are through. Fails
  * where memory is out. */

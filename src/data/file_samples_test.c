@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "data/file_samples.h"
 
+#include <math.h>
+
 #include "base/scratch.h"
 
-#define TRAINED(format, shape, element, about)                                                     \
+#define TRAINED(format, shape, element, about) TRAINED_AS(format, shape, element, "", about)
+#define TRAINED_AS(format, shape, element, scale, about)                                           \
     "{\"format\": \"" format "\", " shape ", \"element\": \"" element                              \
-    "\", \"target\": \"classification\", \"outputs\": 2, \"samples\": [8, 2], \"mean\": []"        \
-    ", \"deviation\": [], \"fingerprint\": \"ab\", \"description\": {" about "}}"
+    "\", \"target\": \"classification\", \"outputs\": 2, \"samples\": [8, 2], \"mean\": [" scale   \
+    "]"                                                                                            \
+    ", \"deviation\": [" scale "], \"fingerprint\": \"ab\", \"description\": {" about "}}"
 #define SHAPE(channels, height, width)                                                             \
     "\"channels\": " #channels ", \"height\": " #height ", \"width\": " #width
 #define TABLE                                                                                      \
@@ -80,7 +84,7 @@ static void rows_of_tables(void **state)
     sh_file_samples *files = samples_of(&trained, TRAINED("table", SHAPE(1, 1, 3), "float", TABLE));
     const char *path = put("t.csv", "size,colour,more,age\nbig,red,5,12\n,blue,6,\nsmall,red,7,x\n"
                                     "big,blue\nbig,blue,8,8\n");
-    sh_file_samples_begin(files, &path, 1);
+    assert_ok(sh_file_samples_begin(files, &path, 1));
     expect_row(files, "t.csv, line 2", "big", 1, 1);
     expect_row(files, "t.csv, line 3", "", -0.5f, 0);
     expect_failure(files, "line 4: 'x' in the column 'age' is no number");
@@ -88,25 +92,25 @@ static void rows_of_tables(void **state)
     expect_row(files, "t.csv, line 6", "big", -1, 0);
     expect_end(files);
     put("t.csv", "14,blue\n6,green?\n");
-    sh_file_samples_begin(files, &path, 1);
+    assert_ok(sh_file_samples_begin(files, &path, 1));
     expect_row(files, "t.csv, line 1", "", 2, 0);
     uint32_t filled;
     assert_ok(sh_file_samples_fill(files, SLOTS, &filled)); /* a word that is not known is none */
     assert_int_equal(filled, 1);
     expect_end(files);
     put("t.csv", "colour,age\nred\nblue,8\n"); /* the row behind the uneven one is not lost */
-    sh_file_samples_begin(files, &path, 1);
+    assert_ok(sh_file_samples_begin(files, &path, 1));
     expect_failure(files, "line 2 has 1 fields");
     expect_row(files, "t.csv, line 3", "", -1, 0);
     expect_end(files);
     put("t.csv", "Age,Colour\n14,blue\n");
-    sh_file_samples_begin(files, &path, 1);
+    assert_ok(sh_file_samples_begin(files, &path, 1));
     expect_failure(files, "columns that the run was trained with are missing: age, colour");
     put("t.csv", "colour,years\nblue,14\n");
-    sh_file_samples_begin(files, &path, 1);
+    assert_ok(sh_file_samples_begin(files, &path, 1));
     expect_failure(files, "are missing: age");
     put("t.csv", "");
-    sh_file_samples_begin(files, &path, 1);
+    assert_ok(sh_file_samples_begin(files, &path, 1));
     expect_failure(files, "t.csv: is empty");
     expect_end(files);
     sh_file_samples_free(files);
@@ -168,7 +172,7 @@ static void files_and_folders(void **state)
     scratch_write(first, text, sizeof head - 1 + sizeof photo);
     files = samples_of(&trained, about);
     const char *const paths[] = {first, scratch_folder, empty, "nowhere.jpg"};
-    sh_file_samples_begin(files, paths, 4);
+    assert_ok(sh_file_samples_begin(files, paths, 4));
     assert_string_equal(sh_file_samples_kind(files), "photos");
     uint32_t filled;
     sh_dataset *dataset;
@@ -234,8 +238,7 @@ static void malformed_descriptions_are_refused(void **state)
         {TRAINED("table", SHAPE(1, 1, 4), "float", TABLE), false},
         {TRAINED("table", SHAPE(1, 1, 3), "float", ""), false},
         {TRAINED("photos", SHAPE(1, 2, 2), "float", ""), false},
-        {TRAINED("noise", SHAPE(1, 2, 2), "float", ""), false},
-        {TRAINED("nothing", SHAPE(1, 2, 2), "float", ""), false},
+        {TRAINED("noise", SHAPE(1, 2, 2), "float", ""), true}, /* for samples in memory */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         sh_trained *trained;
@@ -250,12 +253,59 @@ static void malformed_descriptions_are_refused(void **state)
     }
 }
 
+/* Of data that have files, and that have none; more than there are slots. */
+static void samples_in_memory(void **state)
+{
+    (void)state;
+    static const float numbers[] = {-3, 0.4f, 0.5f, 255, 1, 2, 3, 300, 4, 5, 6, 7, 9, 9, 9, 9};
+    static const uint8_t pixels[] = {0, 0, 1, 255, 1, 2, 3, 255, 4, 5, 6, 7, 9, 9, 9, 9};
+    static const char *const texts[] = {TRAINED_AS("noise", SHAPE(1, 2, 2), "byte", "0.5", ""),
+                                        TRAINED("noise", SHAPE(1, 2, 2), "float", "")};
+    const char *const path = "x.png";
+    for (size_t i = 0; i < 2; i++) {
+        sh_trained *trained;
+        sh_dataset *dataset;
+        sh_file_samples *files = samples_of(&trained, texts[i]);
+        const size_t bytes = i == 0 ? 4 : 16;
+        uint32_t filled, told = 0;
+        assert_string_equal(sh_file_samples_kind(files), "");
+        assert_fails(sh_file_samples_begin(files, &path, 1), SH_UNSUPPORTED, "no single files");
+        assert_fails(sh_file_samples_begin_stream(files, 0), SH_UNSUPPORTED, "no single files");
+        assert_fails(sh_file_samples_begin_numbers(files, (float[]){1, 2, NAN, 4}, 1), SH_INVALID,
+                     "sample 1, number 3");
+        assert_ok(sh_file_samples_dataset(&dataset, files));
+        assert_ok(sh_file_samples_begin_numbers(files, numbers, 4));
+        for (;;) {
+            assert_ok(sh_file_samples_fill(files, SLOTS, &filled));
+            if (filled == 0)
+                break;
+            for (uint32_t k = 0; k < filled; k++, told++) {
+                uint8_t sample[16];
+                char name[16];
+                int32_t class;
+                snprintf(name, sizeof name, "sample %u", told + 1);
+                assert_string_equal(sh_file_samples_slot(files, k)->name, name);
+                assert_ok(sh_dataset_read(dataset, SH_SPLIT_VALIDATION, k, sample, &class));
+                assert_memory_equal(sample,
+                                    i == 0 ? (const void *)(pixels + 4 * told)
+                                           : (const void *)(numbers + 4 * told),
+                                    bytes);
+            }
+        }
+        assert_int_equal(told, 4);
+        sh_dataset_close(dataset);
+        sh_file_samples_free(files);
+        sh_trained_free(trained);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(rows_of_tables, scratch_set_up, scratch_tear_down),
         cmocka_unit_test_setup_teardown(rows_of_a_stream, scratch_set_up, scratch_tear_down),
         cmocka_unit_test_setup_teardown(files_and_folders, scratch_set_up, scratch_tear_down),
+        cmocka_unit_test(samples_in_memory),
         cmocka_unit_test(malformed_descriptions_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -152,7 +152,7 @@ static sh_status go_through(sh_predictor *p, uint32_t most, const sh_predict_cal
 sh_status sh_predict_files(sh_predictor *predictor, const char *const *paths, size_t count,
                            const sh_predict_calls *calls)
 {
-    sh_file_samples_begin(predictor->files, paths, count);
+    SH_TRY(sh_file_samples_begin(predictor->files, paths, count));
     return go_through(predictor, predictor->slots, calls);
 }
 
@@ -160,6 +160,13 @@ sh_status sh_predict_stream(sh_predictor *predictor, int fd, const sh_predict_ca
 {
     SH_TRY(sh_file_samples_begin_stream(predictor->files, fd));
     return go_through(predictor, 1, calls);
+}
+
+sh_status sh_predict_samples(sh_predictor *predictor, const float *samples, size_t count,
+                             const sh_predict_calls *calls)
+{
+    SH_TRY(sh_file_samples_begin_numbers(predictor->files, samples, count));
+    return go_through(predictor, predictor->slots, calls);
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -234,6 +241,9 @@ static void describe(sh_predictor *p, const sh_predict_options *options)
         .weights = p->used,
         .task = sh_target_name(info->target),
         .files = sh_file_samples_kind(p->files),
+        .channels = (uint32_t)p->trained->info.channels,
+        .height = (uint32_t)p->trained->info.height,
+        .width = (uint32_t)p->trained->info.width,
         .outputs = reconstructs ? 0 : info->outputs,
         .threshold = reconstructs && !options->last ? read_threshold(options->run) : NAN,
         .note = p->note,
