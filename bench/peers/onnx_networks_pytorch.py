@@ -109,13 +109,13 @@ def of(name):
 
 # By name: how it is made, the shape of a sample, the learning rate.
 NETWORKS = {
-    "resnet18": (of("resnet18"), (3, 32, 32), 0.001),
-    "mobilenet_v2": (of("mobilenet_v2"), (3, 64, 64), 0.001),
-    "mobilenet_v3_small": (of("mobilenet_v3_small"), (3, 64, 64), 0.001),
-    "efficientnet_b0": (of("efficientnet_b0"), (3, 64, 64), 0.001),
+    "resnet18": (of("resnet18"), (3, 32, 32), 0.0002),
+    "mobilenet_v2": (of("mobilenet_v2"), (3, 64, 64), 0.0002),
+    "mobilenet_v3_small": (of("mobilenet_v3_small"), (3, 64, 64), 0.0002),
+    "efficientnet_b0": (of("efficientnet_b0"), (3, 64, 64), 0.0002),
     "squeezenet1_1": (of("squeezenet1_1"), (3, 64, 64), 0.01),
-    "densenet121": (of("densenet121"), (3, 32, 32), 0.001),
-    "shufflenet_v2_x1_0": (of("shufflenet_v2_x1_0"), (3, 64, 64), 0.001),
+    "densenet121": (of("densenet121"), (3, 32, 32), 0.0002),
+    "shufflenet_v2_x1_0": (of("shufflenet_v2_x1_0"), (3, 64, 64), 0.0002),
     "vgg11": (vgg11, (3, 32, 32), 0.01),
     "convnext_tiny": (of("convnext_tiny"), (3, 32, 32), 0.01),
     "vit_tiny": (vit_tiny, (3, 32, 32), 0.01),
@@ -211,14 +211,22 @@ def folded(net):
     return fused
 
 
+def export_new(net, x, path, optimize, programs={}):
+    """Optimising is a step of its own, so the long way to a program is gone once for each network."""
+    if net not in programs:
+        programs[net] = torch.onnx.export(copy.deepcopy(net).eval(), (x,), dynamo=True, verbose=False, optimize=False)
+    if optimize:
+        programs[net].optimize()
+    programs[net].save(path)
+
+
 def export(net, x, path, exporter):
     new, settings = EXPORTERS[exporter]
     settings = dict(settings)
-    net = copy.deepcopy(net)
     if new:
-        program = torch.onnx.export(net.eval(), (x,), dynamo=True, verbose=False, **settings)
-        program.save(path)
+        export_new(net, x, path, **settings)
         return
+    net = copy.deepcopy(net)
     mode = getattr(torch.onnx.TrainingMode, settings.pop("training"))
     net.train(mode == torch.onnx.TrainingMode.TRAINING)
     if NEW:
@@ -277,7 +285,7 @@ def main():
         forward(options.forward)
         return
     warnings.simplefilter("ignore")
-    torch.set_num_threads(2)
+    torch.set_num_threads(1)
     os.makedirs(options.folder, exist_ok=True)
     net, name = make(options.network), options.network
     x, y = write_data(options.folder, name)
