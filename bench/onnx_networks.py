@@ -6,7 +6,7 @@
     python3 -B bench/onnx_networks.py --python 2.15=PYTHON --folder /tmp/networks --networks lstm gru --hashes
 
 PYTHON needs torch, torchvision, onnx, onnxscript and onnxruntime; a second one may have an older torch with its
-exporter, and onnx. Files that are in the folder already are not exported again.
+exporter, and torchvision for its networks. Files that are in the folder already are not exported again.
 
 A row is a network, a cell an exporter: how far results are from ONNX Runtime's (at most 1e-4), and the largest
 relative difference of ten training losses from PyTorch's (at most 1e-3). --hashes trains each network on one device

@@ -197,9 +197,9 @@ def losses(net, x, y, rate, dtype=torch.float32):
 
 
 def norms_of(path):
-    import onnx
-    nodes = onnx.load(path).graph.node
-    return sum(node.op_type == "BatchNormalization" for node in nodes)
+    """Batch norms of a file, by the field with a node's operator: an old PyTorch may have no onnx beside it."""
+    with open(path, "rb") as file:
+        return file.read().count(b"\x22\x12BatchNormalization")
 
 
 def folded(net):
