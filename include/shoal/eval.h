@@ -28,7 +28,7 @@ typedef struct sh_eval_options {
      * training is taken from the weights where they say it: tables and photos of other `data` are
      * given to the model as those were, and all of them are measured where they have no split. */
     const char *model, *data;
-    const char *weights;   /* safetensors file, run folder */
+    const char *weights;   /* safetensors file, run folder, ONNX file (without a model) */
     uint32_t lanes;        /* 0: all cores */
     uint64_t memory;       /* most bytes to hold resident; 0: any number */
     uint32_t resize;       /* side of the images; 0: as in the weights' training, if known */

@@ -24,7 +24,8 @@ typedef enum sh_model_format {
     /* A graph of ONNX's operators (version 17) from "input" [N, C, H, W] to "output" [N, outputs]:
      * logits of classes or labels, or numbers. Its metadata_props say what else has to be known:
      * names, task, imgsz, channels, mean, std (of pixels from 0 to 1) as Ultralytics and timm name
-     * them, and shoal.trained, all that a training's checkpoint says of its data. */
+     * them, and for sh_eval and sh_predictor_open shoal.trained and shoal.job, all that a
+     * checkpoint says of its data and how these are read. */
     SH_MODEL_AS_ONNX,
     /* The weights under their names, without the optimiser's state and what else a checkpoint has;
      * shoal.trained stands in the metadata. */

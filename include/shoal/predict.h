@@ -28,14 +28,16 @@
 extern "C" {
 #endif
 
-#define SH_PREDICT_NOTE_BYTES 256
+#define SH_PREDICT_NOTE_BYTES 512
 
 /* Texts are borrowed for the call. */
 typedef struct sh_predict_options {
-    const char *run; /* the folder of a run, or a checkpoint */
-    bool last;       /* of a run the last checkpoint; else its best, where it kept one */
-    uint32_t lanes;  /* 0: all cores */
-    uint64_t memory; /* most bytes to hold resident; 0: any number */
+    const char *run;       /* the folder of a run, a checkpoint, or an ONNX file, "model.onnx" */
+    bool last;             /* of a run the last checkpoint; else its best, where it kept one */
+    const char *normalize; /* for an ONNX file that does not say it: "imagenet", "none"; NULL: it
+                              says it, or "none" */
+    uint32_t lanes;        /* 0: all cores */
+    uint64_t memory;       /* most bytes to hold resident; 0: any number */
 } sh_predict_options;
 
 typedef struct sh_predictor sh_predictor;

@@ -168,6 +168,8 @@ const sh_command sh_eval_command = {
         "are given to the model as those of the\ntraining were: columns and classes by name, by "
         "the figures of the training samples. A word that\nno training row had counts as "
         "missing.\n"
+        "shoal eval FILE.onnx DATA measures an ONNX file: one of shoal export like its run, any "
+        "other\nwith images whose bytes are divided by 255, unless --normalize says more.\n"
         "shoal eval [MODEL] DATA --weights FILE measures weights of any origin; a checkpoint says "
         "its MODEL.\n"
         "\nROC AUC: how likely a sample of a class has a higher score for it than another one. AP: "
@@ -178,6 +180,7 @@ const sh_command sh_eval_command = {
         "  shoal eval runs/RUN --confusion\n"
         "  shoal eval runs/RUN photos:NEW --errors worst.csv\n"
         "  shoal eval runs/RUN --errors worst.html\n"
+        "  shoal eval model.onnx photos:NEW\n"
         "  shoal eval lenet mnist:DIR --weights lenet.safetensors --normalize imagenet\n",
     .options = options,
     .values_bytes = sizeof(eval_values),

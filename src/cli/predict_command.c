@@ -31,6 +31,9 @@ static const sh_option options[] = {
     {SH_OPTION_FLOAT, .name = "threshold", .value = "X",
      .help = "reconstruction error of an anomaly (default: the run's error 95 %)",
      .offset = FIELD(threshold), .above = true},
+    {SH_OPTION_TEXT, .name = "normalize", .value = "NAME",
+     .help = "imagenet or none (default), for an ONNX file that does not say it",
+     .offset = FIELD(options.normalize)},
     {SH_OPTION_FLAG, .name = "last", .help = "use the last weights, not the best",
      .offset = FIELD(options.last)},
     {SH_OPTION_U32, .name = "lanes", .value = "N", .help = "cores to compute on (default all)",
@@ -214,7 +217,8 @@ static int run(const sh_arguments *arguments, void *values)
             return sh_console_misuse("predict", "predict: '-', standard input, stands alone");
     given->options.run = arguments->positionals[0];
     if (access(given->options.run, F_OK) != 0)
-        return sh_console_misuse("predict", "predict: there is no run %.160s", given->options.run);
+        return sh_console_misuse("predict", "predict: there is no run or file %.160s",
+                                 given->options.run);
     if (given->json != NULL && sh_json_file_check(given->json) != SH_OK)
         return sh_console_fail("%s", sh_message());
     if (given->verbose)
@@ -242,13 +246,12 @@ const sh_command sh_predict_command = {
     .summary = "says what a trained model makes of new files",
     .details =
         "RUN is the folder of a training, whose best weights are used where it kept them, else the "
-        "last,\nor a checkpoint itself. FILES are of the kind that it was trained with, and read "
-        "in "
-        "the same way:\nphotos, recordings, tables (a line for each row), arrays (NAME.npy, or x "
-        "in "
-        "NAME.npz; a line for\neach sample), series (a line for each window), and folders of "
-        "these. "
-        "'-' reads the rows of a table\nfrom standard input and answers each as it comes.\n"
+        "last;\nor a checkpoint itself; or an ONNX file: one of shoal export is used like its run, "
+        "any other is\ngiven photos of its input's size, whose bytes are divided by 255. FILES are "
+        "of the kind that the\nmodel was trained with, and read in the same way: photos, "
+        "recordings, tables (a line for each row),\narrays (NAME.npy, or x in NAME.npz; a line for "
+        "each sample), series (a line for each window), and\nfolders of these. '-' reads the rows "
+        "of a table from standard input and answers each as it comes.\n"
         "\nColumns of a table are found by the header's names; without a header they stand as in "
         "the training.\nA target column may be missing; what it says is printed in brackets. A "
         "file "
@@ -261,6 +264,7 @@ const sh_command sh_predict_command = {
         "\nexamples:\n"
         "  shoal predict runs/RUN new.jpg more/\n"
         "  shoal predict runs/RUN rows.csv --json answers.json\n"
+        "  shoal predict model.onnx new.jpg\n"
         "  tail -f sensor.csv | shoal predict runs/RUN -\n",
     .options = options,
     .values_bytes = sizeof(predict_values),

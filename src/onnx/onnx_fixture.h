@@ -92,7 +92,7 @@ static inline sh_status fixture_open(sh_onnx **opened, const Sh__Onnx__ModelProt
 static inline char *fixture_text(const char *text)
 {
     char *copy = fixture_alloc(NULL, strlen(text));
-    memcpy(copy, text, strlen(text));
+    memcpy(copy, text, strlen(text) + 1);
     return copy;
 }
 

@@ -175,7 +175,7 @@ MISUSE = (
     ("eval lenet digits", "eval: there is no run lenet; needs RUN, or [MODEL] DATA --weights FILE", "eval"),
     ("eval . --json - --errors -", "eval: --json and --errors cannot both be '-'", "eval"),
     ("predict", "predict: needs RUN FILES...", "predict"),
-    ("predict nowhere a.jpg", "predict: there is no run nowhere", "predict"),
+    ("predict nowhere a.jpg", "predict: there is no run or file nowhere", "predict"),
     ("predict . - a.csv", "predict: '-', standard input, stands alone", "predict"),
     ("predict . a.jpg --top 0", "--top 0: must be at least 1", "predict"),
     ("data", "data: needs DATA", "data"),

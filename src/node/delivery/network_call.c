@@ -2,8 +2,8 @@
 /*
  * A try is a connection to one source. Its end, however it comes, only notes why; the timer begins
  * the next try, with the next source, or gives up. So nothing is opened inside a channel's
- * callback. A source that was lost is tried again; one that has no network, or sent another, is
- * not.
+ * callback. A source that was lost is tried again, in rounds with pauses; one that has no network,
+ * or sent another, is not.
  */
 #include "node/delivery/network_call.h"
 
@@ -15,7 +15,8 @@
 
 #define TICK_MS 50
 #define SILENT_TICKS 200 /* without a byte from a source that was reached */
-#define ROUNDS 3         /* in which the sources are tried */
+#define PAUSE_TICKS 10   /* between two rounds through the sources */
+#define ROUNDS 20        /* at most */
 
 /* The loop's, once it has started, until the mail was told. */
 struct sh_network_call {
@@ -24,11 +25,13 @@ struct sh_network_call {
     sh_sources sources;
     char spec[SH_MODEL_SPEC];
     sh_timer *tick;
-    sh_channel *channel; /* of the try under way; NULL between two */
-    uint32_t tries;      /* so far, and places passed over */
+    sh_channel *channel;  /* of the try under way; NULL between two */
+    uint32_t round, next; /* the source to try next, and in which round */
+    uint32_t current;     /* that of the try under way */
     bool barred[SH_SOURCES_MAX];
     bool open, told;
     const char *objection; /* to what the source has sent; static */
+    uint32_t pause_ticks;  /* left of a pause */
     uint32_t silent_ticks;
     uint64_t received; /* bytes at the last tick */
     uint8_t *bytes;
@@ -36,12 +39,6 @@ struct sh_network_call {
     sh_status status; /* of the last try, with its reason */
     char reason[SH_MESSAGE_BYTES];
 };
-
-/* The source of the try under way. */
-static uint32_t current(const sh_network_call *call)
-{
-    return (call->tries - 1) % call->sources.count;
-}
 
 static void tell(sh_network_call *call, sh_status status, const char *reason)
 {
@@ -52,10 +49,10 @@ static void tell(sh_network_call *call, sh_status status, const char *reason)
 /* The try is over, and why. */
 static void note(sh_network_call *call, sh_status status, const char *reason)
 {
-    const uint32_t device = call->sources.items[current(call)].device;
+    const uint32_t device = call->sources.items[call->current].device;
     sh_log(SH_LOG_INFO, "network.not_given", "device=%u status=%d reason=\"%s\"", device,
            (int)status, reason);
-    call->barred[current(call)] = status != SH_PEER_LOST;
+    call->barred[call->current] = status != SH_PEER_LOST;
     call->status = status;
     snprintf(call->reason, sizeof call->reason, "device %u: %.900s", device, reason);
     call->channel = NULL;
@@ -125,11 +122,11 @@ static void on_control(void *context, sh_channel *channel, const uint8_t *body, 
 static void on_close(void *context, sh_channel *channel, sh_status why, const char *reason)
 {
     sh_network_call *call = context;
-    const bool malformed = why == SH_FORMAT || why == SH_CORRUPT;
     (void)channel;
     if (why == SH_OK)
         reason = "it closed the connection";
-    note(call, malformed ? why : SH_PEER_LOST, call->objection != NULL ? call->objection : reason);
+    note(call, why == SH_OK || why == SH_NETWORK ? SH_PEER_LOST : why,
+         call->objection != NULL ? call->objection : reason);
 }
 
 static const sh_channel_events source_events = {
@@ -140,18 +137,37 @@ static const sh_channel_events source_events = {
     .on_close = on_close,
 };
 
-/* Tries the next source, or tells that there is none left. */
+/* The next source of this round; false: all have been tried. */
+static bool choose(sh_network_call *call)
+{
+    while (call->next < call->sources.count && call->barred[call->next])
+        call->next++;
+    if (call->next == call->sources.count)
+        return false;
+    call->current = call->next++;
+    return true;
+}
+
+/* A round is over: the next one begins, or there is none. */
+static void end_round(sh_network_call *call)
+{
+    call->next = 0;
+    while (call->next < call->sources.count && call->barred[call->next])
+        call->next++;
+    if (++call->round == ROUNDS || call->next == call->sources.count)
+        tell(call, call->status, call->reason);
+    call->pause_ticks = PAUSE_TICKS;
+}
+
+/* Tries the next source. */
 static void try_next(sh_network_call *call)
 {
     char identity[SH_LINK_IDENTITY];
-    const uint32_t most = ROUNDS * call->sources.count;
-    while (call->tries < most && call->barred[call->tries % call->sources.count])
-        call->tries++;
-    if (call->tries == most) {
-        tell(call, call->status, call->reason);
+    if (!choose(call)) {
+        end_round(call);
         return;
     }
-    const sh_source *source = &call->sources.items[call->tries++ % call->sources.count];
+    const sh_source *source = &call->sources.items[call->current];
     call->open = false;
     call->objection = NULL;
     call->silent_ticks = 0;
@@ -172,6 +188,10 @@ static void on_tick(void *context)
     sh_channel_stats stats;
     if (call->told)
         return;
+    if (call->channel == NULL && call->pause_ticks > 0) {
+        call->pause_ticks--;
+        return;
+    }
     if (call->channel == NULL) {
         try_next(call);
         return;

@@ -31,8 +31,9 @@ typedef struct sh_network_call_options {
 
 /*
  * Asks the first source. Owned: sh_network_call_free it. The mail's status is SH_OK, or that of the
- * last try when all sources have been asked a few times: SH_PEER_LOST (not reached, lost, silent),
- * SH_REFUSED (it has none), SH_CORRUPT (another digest), SH_FORMAT (too large).
+ * last try when no source is left, or ten seconds have brought nothing: SH_PEER_LOST (not reached,
+ * lost, silent), SH_REFUSED (it has none), SH_CORRUPT (another digest), SH_FORMAT (too large), and
+ * as channels end.
  */
 sh_status sh_network_call_start(sh_network_call **call,
                                 const sh_network_call_options *options) SHOAL_CHECKED;

@@ -21,7 +21,7 @@ typedef struct stage {
 } stage;
 
 /* What a device gives. */
-typedef enum gift { RIGHT, WRONG, LARGE, NOTHING, UNREACHED } gift;
+typedef enum gift { RIGHT, WRONG, LARGE, NOTHING, STRANGER, UNREACHED } gift;
 
 static void on_accept(void *context, sh_channel *channel, const char *identity)
 {
@@ -70,7 +70,7 @@ static void stage_new(stage *s, const gift gifts[GIVERS])
     s->large =
         (sh_network){.bytes = calloc(1, SH_SKELETON_MOST + 1), .count = SH_SKELETON_MOST + 1};
     assert_non_null(s->large.bytes);
-    const sh_network *given[] = {s->right, s->wrong, &s->large, NULL, NULL};
+    const sh_network *given[] = {s->right, s->wrong, &s->large, NULL, NULL, NULL};
     assert_ok(sh_loop_start(&s->loop));
     assert_ok(sh_mailbox_new(&s->mailbox));
     for (uint32_t i = 0; i < GIVERS; i++) {
@@ -81,9 +81,12 @@ static void stage_new(stage *s, const gift gifts[GIVERS])
     }
     sh_loop_call(s->loop, do_open, s);
     assert_ok(s->status);
-    for (uint32_t i = 0; i < GIVERS; i++)
+    for (uint32_t i = 0; i < GIVERS; i++) {
+        sh_route *route = &s->sources.items[i].route;
+        route->key[0] ^= gifts[i] == STRANGER;
         if (gifts[i] == UNREACHED)
-            s->sources.items[i].route.key[0] ^= 1;
+            route->port = 1; /* where nobody listens */
+    }
 }
 
 static void stage_free(stage *s)
@@ -121,10 +124,11 @@ static void somebody_gives_it_or_the_reason_is_said(void **state)
         {{WRONG, RIGHT}, SH_OK, ""},
         {{LARGE, RIGHT}, SH_OK, ""},
         {{UNREACHED, RIGHT}, SH_OK, ""},
+        {{STRANGER, RIGHT}, SH_OK, ""},
         {{WRONG, NOTHING}, SH_REFUSED, "device 1: this device has no network"},
         {{NOTHING, WRONG}, SH_CORRUPT, "device 1: is damaged, or another one"},
         {{NOTHING, LARGE}, SH_FORMAT, "device 1: what it sends is larger than"},
-        {{NOTHING, UNREACHED}, SH_PEER_LOST, "device 1: "},
+        {{NOTHING, STRANGER}, SH_REFUSED, "device 1: "},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         stage s;

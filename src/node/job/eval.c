@@ -8,6 +8,8 @@
 #include "node/job/measure.h"
 #include "node/job/resume.h"
 #include "node/job/run_network.h"
+#include "node/job/trained_file.h"
+#include "onnx/model_shelf.h"
 #include "shoal/eval.h"
 #include "train/job_options.h"
 #include "train/metrics.h"
@@ -24,34 +26,72 @@ static bool take_text(char *to, size_t bytes, const char *text)
     return length >= 0 && (size_t)length < bytes;
 }
 
+/* An evaluation under way. */
+typedef struct evaluation {
+    const sh_eval_options *options;
+    sh_safetensors *file;  /* with the weights; NULL: they are in */
+    sh_trained_file model; /* an ONNX file */
+    char used[SH_PATH_BYTES];
+    sh_job job;
+    sh_network *network; /* of an imported model; else NULL */
+    sh_trained *trained; /* how other data than the training's are read; NULL: by their figures */
+    sh_workbench *bench;
+} evaluation;
+
+static void release(evaluation *e)
+{
+    sh_workbench_close(e->bench);
+    sh_trained_free(e->trained);
+    sh_network_unref(e->network);
+    sh_safetensors_close(e->file);
+    sh_trained_file_close(&e->model);
+}
+
 /* ---- the weights and their job --------------------------------------------------------------- */
 
 /* A run alone stands for its best weights; where a model is named too, the last ones are meant, as
- * they always were. */
-static sh_status open_weights(sh_safetensors **file, char used[SH_PATH_BYTES],
-                              const sh_eval_options *options)
+ * they always were. An ONNX file has weights and model. */
+static sh_status open_weights(evaluation *e)
 {
-    if (options->model != NULL) {
-        SH_TRY(sh_path_copy(used, options->weights));
-        return sh_weights_open(file, options->weights);
+    const char *path = e->options->weights;
+    if (e->options->model == NULL && !sh_trained_file_is(path))
+        return sh_weights_open_best(&e->file, e->used, path);
+    SH_TRY(sh_path_copy(e->used, path));
+    if (e->options->model != NULL)
+        return sh_weights_open(&e->file, path);
+    if (e->options->data == NULL)
+        return sh_fail(SH_INVALID, "%.256s does not have its data: shoal eval FILE.onnx DATA",
+                       path);
+    return sh_trained_file_open(&e->model, path);
+}
+
+/* The job that the weights are from, as far as the file says it. */
+static sh_status read_job(evaluation *e)
+{
+    sh_job *job = &e->job, saved;
+    if (e->model.file != NULL) {
+        *job = e->model.job;
+        return SH_OK;
     }
-    return sh_weights_open_best(file, used, options->weights);
+    sh_job_init(job);
+    job->momentum = 0; /* which needs no memory then */
+    if (e->options->model != NULL && !sh_snapshot_is_checkpoint(e->file))
+        return SH_OK;
+    SH_TRY(sh_snapshot_read_job(&saved, e->file));
+    memcpy(job->model, saved.model, sizeof job->model);
+    memcpy(job->data, saved.data, sizeof job->data);
+    for (const sh_option *each = sh_options(); each->kind != SH_OPTION_END; each++)
+        if (sh_option_reads(each))
+            sh_option_copy(each, job, &saved);
+    return SH_OK;
 }
 
 /* What is to be measured: samples as the weights saw them in training, unless somebody says. */
-static sh_status job_for(sh_job *job, const sh_eval_options *options, const sh_safetensors *file)
+static sh_status choose_job(evaluation *e)
 {
-    sh_job_init(job);
-    job->momentum = 0; /* which needs no memory then */
-    if (options->model == NULL || sh_snapshot_is_checkpoint(file)) {
-        sh_job saved;
-        SH_TRY(sh_snapshot_read_job(&saved, file));
-        memcpy(job->model, saved.model, sizeof job->model);
-        memcpy(job->data, saved.data, sizeof job->data);
-        for (const sh_option *each = sh_options(); each->kind != SH_OPTION_END; each++)
-            if (sh_option_reads(each))
-                sh_option_copy(each, job, &saved);
-    }
+    const sh_eval_options *options = e->options;
+    sh_job *job = &e->job;
+    SH_TRY(read_job(e));
     if (options->resize > 0)
         job->resize = options->resize;
     if (options->normalize != NULL &&
@@ -64,44 +104,118 @@ static sh_status job_for(sh_job *job, const sh_eval_options *options, const sh_s
     return sh_job_complete(job);
 }
 
-/* Other data than the run's are read as these were, where the checkpoint says how. */
-static sh_status take_trained(sh_trained **trained, const sh_eval_options *options,
-                              const sh_safetensors *file)
+/* The network: of the ONNX file that has the weights, of the one that is named as the model, or of
+ * the run. */
+static sh_status find_network(evaluation *e)
+{
+    sh_onnx *file;
+    if (e->model.file != NULL) {
+        e->network = sh_network_ref(e->model.network);
+        return SH_OK;
+    }
+    if (e->options->model == NULL)
+        return sh_run_network_find(&e->network, e->job.model, sh_safetensors_path(e->file));
+    SH_TRY(sh_model_shelf_open(&e->network, &file, e->job.model));
+    sh_onnx_close(file);
+    if (e->network != NULL)
+        snprintf(e->job.model, sizeof e->job.model, "%s", e->network->spec);
+    return SH_OK;
+}
+
+/* How other data than the training's are to be read, where the file says it; else NULL. `*other`:
+ * the data are others, since the file names its own. */
+static sh_status take_trained(sh_trained **trained, bool *other, const evaluation *e)
 {
     sh_job saved;
-    const char *text = sh_snapshot_trained(file);
-    if (options->data == NULL || text == NULL)
+    *trained = NULL;
+    *other = false;
+    if (e->model.file != NULL)
+        return e->model.trained == NULL ? SH_OK : sh_trained_file_trained(trained, &e->model);
+    const char *text = sh_snapshot_trained(e->file);
+    if (e->options->data == NULL || text == NULL)
         return SH_OK;
-    SH_TRY(sh_snapshot_read_job(&saved, file));
-    if (strcmp(saved.data, options->data) == 0)
-        return SH_OK;
-    return sh_fail_in(sh_trained_parse(trained, text), "%s", sh_safetensors_path(file));
+    if (sh_snapshot_is_checkpoint(e->file)) {
+        SH_TRY(sh_snapshot_read_job(&saved, e->file));
+        if (strcmp(saved.data, e->options->data) == 0)
+            return SH_OK;
+        *other = true;
+    }
+    return sh_fail_in(sh_trained_parse(trained, text), "%s", e->used);
+}
+
+static sh_status open_bench(evaluation *e)
+{
+    return sh_workbench_open(&e->bench, &e->job,
+                             &(sh_workbench_data){.network = e->network, .trained = e->trained});
+}
+
+/* The model and its data. A file that does not name the training's data knows them by their
+ * fingerprint; they are read by their own figures then. */
+static sh_status open_data(evaluation *e)
+{
+    bool other;
+    sh_trained *trained;
+    SH_TRY(take_trained(&trained, &other, e));
+    if (trained != NULL && !other && !e->model.baked && open_bench(e) == SH_OK) {
+        const char *fingerprint = sh_pipeline_about(e->bench->pipeline)->fingerprint;
+        if (strcmp(trained->info.fingerprint, fingerprint) == 0) {
+            sh_trained_free(trained);
+            return SH_OK;
+        }
+        sh_workbench_close(e->bench);
+        e->bench = NULL;
+    }
+    e->trained = trained;
+    return open_bench(e);
+}
+
+/* The model on its data, with its weights. */
+static sh_status open_model(evaluation *e)
+{
+    char unused[SH_MESSAGE_BYTES]; /* what else the file has is of no interest here */
+    SH_TRY(open_weights(e));
+    SH_TRY(choose_job(e));
+    SH_TRY(find_network(e));
+    const sh_status status = open_data(e);
+    if (e->options->data == NULL)
+        SH_TRY(sh_fail_in(status, "the run's data (if they have moved: shoal eval RUN DATA)"));
+    SH_TRY(status);
+    if (e->model.file != NULL)
+        return sh_pretrained_load_onnx(e->bench->replica, e->model.file, SH_PRETRAINED_WHOLE);
+    return sh_pretrained_load(unused, e->bench->replica, e->file, SH_PRETRAINED_WHOLE);
 }
 
 /* Whether the run's own data are still those that it was trained with; how other data are read. */
-static void compare_data(char note[SH_EVAL_NOTE_BYTES], const sh_workbench *bench,
-                         const sh_trained *trained, const sh_eval_options *options,
-                         const sh_safetensors *file)
+static void write_note(char note[SH_EVAL_NOTE_BYTES], const evaluation *e)
 {
-    const char *fingerprint;
-    const sh_dataset_info *info = sh_pipeline_about(bench->pipeline);
+    const char *fingerprint = "";
+    const sh_dataset_info *info = sh_pipeline_about(e->bench->pipeline);
     note[0] = '\0';
-    if (sh_snapshot_read_fingerprint(&fingerprint, file) != SH_OK ||
-        strcmp(fingerprint, info->fingerprint) == 0)
+    if (e->model.file != NULL && e->model.trained == NULL) {
+        snprintf(
+            note, SH_EVAL_NOTE_BYTES,
+            "%.200s does not say how it is given samples: bytes of images are divided by 255%s, "
+            "and its outputs are the classes of the data in their order",
+            e->used,
+            e->options->normalize != NULL
+                ? " and normalised as asked"
+                : " and not normalised (--normalize imagenet or dataset does that)");
         return;
-    if (options->data == NULL)
+    }
+    if (e->file != NULL && (sh_snapshot_read_fingerprint(&fingerprint, e->file) != SH_OK ||
+                            strcmp(fingerprint, info->fingerprint) == 0))
+        return;
+    if (e->options->data == NULL)
         snprintf(note, SH_EVAL_NOTE_BYTES,
                  "the data %.300s have changed since the training: its training samples may be "
                  "among those measured",
-                 bench->job.data);
-    else if (trained != NULL && info->count[SH_SPLIT_TRAIN] == 1)
+                 e->job.data);
+    else if (e->trained != NULL && info->count[SH_SPLIT_TRAIN] == 1)
         snprintf(note, SH_EVAL_NOTE_BYTES,
-                 "%.300s has no split of its own: all of its samples are measured",
-                 bench->job.data);
+                 "%.300s has no split of its own: all of its samples are measured", e->job.data);
 }
 
-/* ---- the measurement ---------------------------------------------------------------------------
- */
+/* ---- the measurement --------------------------------------------------------------------------*/
 
 /* Any lane. */
 static void collect(void *context, const sh_answers *answers)
@@ -109,62 +223,50 @@ static void collect(void *context, const sh_answers *answers)
     sh_measure_add(*(sh_measure **)context, answers);
 }
 
+static void describe(sh_eval_result *result, const evaluation *e)
+{
+    write_note(result->note, e);
+    snprintf(result->model, sizeof result->model, "%s", e->job.model);
+    snprintf(result->data, sizeof result->data, "%s", e->job.data);
+    snprintf(result->weights, sizeof result->weights, "%.*s", (int)sizeof result->weights - 1,
+             e->used);
+    result->parameters = sh_model_parameters(e->bench->replica->graph);
+}
+
 sh_status sh_eval(const sh_eval_options *options, sh_eval_result *result)
 {
-    sh_workbench *bench = NULL;
-    sh_safetensors *file;
-    sh_job job;
-    sh_network *network = NULL;
-    sh_trained *trained = NULL;
+    evaluation e = {.options = options};
     sh_measure *measure = NULL;
     sh_measured found;
     sh_eval_result fresh = {0};
-    char unused[SH_MESSAGE_BYTES]; /* what else the file has is of no interest here */
-    char used[SH_PATH_BYTES];
-    SH_TRY(open_weights(&file, used, options));
-    sh_status status = SH_OK;
-    SH_TRY_DONE(job_for(&job, options, file));
-    SH_TRY_DONE(take_trained(&trained, options, file));
-    SH_TRY_DONE(sh_run_network_find(&network, job.model, sh_safetensors_path(file)));
-    status = sh_workbench_open(&bench, &job,
-                               &(sh_workbench_data){.network = network, .trained = trained});
-    if (status != SH_OK && options->data == NULL)
-        status = sh_fail_in(status, "the run's data (if they have moved: shoal eval RUN DATA)");
-    SH_TRY_DONE(status);
-    SH_TRY_DONE(sh_pretrained_load(unused, bench->replica, file, SH_PRETRAINED_WHOLE));
-    compare_data(fresh.note, bench, trained, options, file);
-    sh_safetensors_close(file);
-    file = NULL;
+    sh_status status;
+    SH_TRY_DONE(open_model(&e));
+    describe(&fresh, &e);
+    sh_safetensors_close(e.file);
+    e.file = NULL;
 
-    bench->evaluate_only = true;
-    bench->on_answers = collect;
-    bench->context = &measure;
-    SH_TRY_DONE(sh_workbench_start(bench, options->lanes, options->memory));
+    e.bench->evaluate_only = true;
+    e.bench->on_answers = collect;
+    e.bench->context = &measure;
+    SH_TRY_DONE(sh_workbench_start(e.bench, options->lanes, options->memory));
     const uint64_t start_ns = sh_clock_now_ns(sh_clock_system());
-    SH_TRY_DONE(sh_measure_new(&measure, bench, options->worst));
-    SH_TRY_DONE(sh_measure_run(measure, bench, &found));
+    SH_TRY_DONE(sh_measure_new(&measure, e.bench, options->worst));
+    SH_TRY_DONE(sh_measure_run(measure, e.bench, &found));
     fresh.metrics = found.metrics;
     fresh.worst = found.worst;
     fresh.pictures = found.pictures;
     fresh.seconds = (double)(sh_clock_now_ns(sh_clock_system()) - start_ns) * 1e-9;
-    snprintf(fresh.model, sizeof fresh.model, "%s", job.model);
-    snprintf(fresh.data, sizeof fresh.data, "%s", job.data);
-    snprintf(fresh.weights, sizeof fresh.weights, "%.*s", (int)sizeof fresh.weights - 1, used);
-    fresh.parameters = sh_model_parameters(bench->replica->graph);
     fresh.samples = found.samples;
     fresh.loss = found.figures.loss;
     fresh.accuracy = found.figures.accuracy;
     fresh.mae = found.figures.mae;
-    SH_TRY_DONE(sh_replica_hash(bench->replica, fresh.weights_hash));
+    SH_TRY_DONE(sh_replica_hash(e.bench->replica, fresh.weights_hash));
     *result = fresh;
 done:
     if (status != SH_OK)
         sh_eval_result_release(&fresh);
-    sh_safetensors_close(file);
-    sh_workbench_close(bench);
-    sh_network_unref(network);
+    release(&e);
     sh_measure_free(measure);
-    sh_trained_free(trained);
     return status;
 }
 

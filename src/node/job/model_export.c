@@ -14,8 +14,10 @@
 #include "model/model.h"
 #include "node/job/resume.h"
 #include "node/job/run_network.h"
+#include "node/job/trained_file.h"
 #include "onnx/from_graph.h"
 #include "store/file.h"
+#include "train/job_json.h"
 #include "train/job_options.h"
 #include "train/lanes.h"
 #include "train/pretrained.h"
@@ -125,14 +127,30 @@ static sh_status add_numbers(properties *p, const char *key, const float *values
     return add(p, key, strdup(text));
 }
 
-static sh_status add_properties(properties *p, const trained_model *m)
+/* How samples are read; nothing else of the job. */
+static sh_status add_job(properties *p, const sh_job *job)
+{
+    sh_job reading;
+    char *text;
+    sh_job_init(&reading);
+    for (const sh_option *each = sh_options(); each->kind != SH_OPTION_END; each++)
+        if (sh_option_reads(each))
+            sh_option_copy(each, &reading, job);
+    SH_TRY(sh_job_to_text(&text, &reading));
+    return add(p, SH_TRAINED_FILE_JOB, text);
+}
+
+static sh_status add_properties(properties *p, const trained_model *m, bool bakes)
 {
     static const char *const tasks[] = {"classify", "classify", "regress", "reconstruct"};
     const sh_dataset_info *info = &m->info;
     char text[64];
     SH_TRY(add(p, "model", strdup(m->job.model)));
     SH_TRY(add(p, "task", strdup(tasks[info->target])));
-    SH_TRY(add(p, "shoal.trained", strdup(m->trained_text)));
+    SH_TRY(add(p, SH_TRAINED_FILE_TRAINED, strdup(m->trained_text)));
+    SH_TRY(add_job(p, &m->job));
+    if (bakes)
+        SH_TRY(add(p, SH_TRAINED_FILE_BAKED, strdup("1")));
     if (info->target != SH_TARGET_SAMPLE)
         SH_TRY(add_names(p, m));
     if (info->element != SH_ELEMENT_BYTE)
@@ -179,7 +197,7 @@ static sh_status write_onnx(const sh_model_export *options, const trained_model 
         SH_TRY_DONE(sh_fail(SH_INVALID, "--bake: is for images; %.64s has numbers", m->info.name));
     for (size_t i = 0; i < 2; i++)
         SH_TRY_DONE(sh_model_build(&graphs[i], &build, i + 1, SH_MODEL_EVALUATE));
-    SH_TRY_DONE(add_properties(&p, m));
+    SH_TRY_DONE(add_properties(&p, m, bakes));
     const sh_from_graph of = {
         .graph = graphs[0],
         .twice = graphs[1],
@@ -207,7 +225,7 @@ done:
 static sh_status write_safetensors(const sh_model_export *options, const trained_model *m)
 {
     const sh_replica *replica = m->replica;
-    const sh_metadata pairs[] = {{"format", "pt"}, {"shoal.trained", m->trained_text}};
+    const sh_metadata pairs[] = {{"format", "pt"}, {SH_TRAINED_FILE_TRAINED, m->trained_text}};
     sh_stored_tensor *tensors = calloc(replica->tensors, sizeof *tensors);
     if (tensors == NULL)
         return sh_fail_memory(replica->tensors * sizeof *tensors, "the list of tensors");

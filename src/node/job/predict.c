@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Samples of new files take the way of the training's: what an files reads is the data set of a
+ * Samples of new files take the way of the training's: what is read of them is the data set of a
  * workbench, so that a pipeline resizes and normalises it and the model's evaluation graph computes
  * it, by the same code as in `shoal eval`.
  *
@@ -18,6 +18,7 @@
 #include "data/file_samples.h"
 #include "node/job/resume.h"
 #include "node/job/run_network.h"
+#include "node/job/trained_file.h"
 #include "shoal/predict.h"
 #include "store/checkpoint.h"
 #include "store/run.h"
@@ -35,7 +36,8 @@ typedef struct ranked {
 struct sh_predictor {
     sh_predictor_info info;
     char used[SH_PATH_BYTES], note[SH_PREDICT_NOTE_BYTES];
-    sh_network *network;
+    sh_trained_file model; /* in the place of a run; zero: a run */
+    sh_network *network;   /* of a run's imported model; else NULL */
     sh_trained *trained;
     sh_file_samples *files;
     sh_workbench *bench;
@@ -171,31 +173,75 @@ sh_status sh_predict_samples(sh_predictor *predictor, const float *samples, size
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-/* The model and its data, with the weights of an open checkpoint. */
-static sh_status open_bench(sh_predictor *p, const sh_safetensors *file)
+/* The model and its data: what a pipeline makes of new files. */
+static sh_status open_bench(sh_predictor *p, sh_job *job, sh_network *network)
 {
-    sh_job job;
     sh_dataset *dataset;
-    char unused[SH_MESSAGE_BYTES];
-    const char *text = sh_snapshot_trained(file);
-    SH_TRY(sh_snapshot_read_job(&job, file));
-    if (text == NULL)
-        return sh_fail(SH_MISMATCH,
-                       "%s: does not say how its training's data were read; train again with this "
-                       "version",
-                       p->used);
-    job.momentum = 0; /* which needs no memory then */
-    SH_TRY(sh_job_complete(&job));
-    SH_TRY(sh_fail_in(sh_trained_parse(&p->trained, text), "%s", p->used));
-    const sh_pipeline_options options = sh_job_pipeline(&job);
+    job->momentum = 0; /* which needs no memory then */
+    SH_TRY(sh_job_complete(job));
+    const sh_pipeline_options options = sh_job_pipeline(job);
     SH_TRY(sh_fail_in(sh_file_samples_new(&p->files, p->trained, &options.read, p->slots), "%s",
                       p->used));
-    SH_TRY(sh_run_network_find(&p->network, job.model, sh_safetensors_path(file)));
     SH_TRY(sh_file_samples_dataset(&dataset, p->files));
-    SH_TRY(sh_workbench_open(
-        &p->bench, &job,
-        &(sh_workbench_data){.network = p->network, .dataset = dataset, .trained = p->trained}));
-    return sh_pretrained_load(unused, p->bench->replica, file, SH_PRETRAINED_WHOLE);
+    return sh_workbench_open(
+        &p->bench, job,
+        &(sh_workbench_data){.network = network, .dataset = dataset, .trained = p->trained});
+}
+
+static sh_status open_run(sh_predictor *p, const sh_predict_options *options)
+{
+    sh_job job;
+    sh_safetensors *file;
+    sh_status status;
+    char unused[SH_MESSAGE_BYTES];
+    if (options->normalize != NULL)
+        return sh_fail(SH_INVALID, "--normalize: a run knows how its samples were normalised");
+    SH_TRY(options->last ? sh_checkpoint_open(&file, p->used, options->run)
+                         : sh_weights_open_best(&file, p->used, options->run));
+    SH_TRY_DONE(sh_snapshot_read_job(&job, file));
+    const char *text = sh_snapshot_trained(file);
+    if (text == NULL)
+        SH_TRY_DONE(sh_fail(SH_MISMATCH,
+                            "%s: does not say how its training's data were read; train again with "
+                            "this version",
+                            p->used));
+    SH_TRY_DONE(sh_fail_in(sh_trained_parse(&p->trained, text), "%s", p->used));
+    SH_TRY_DONE(sh_run_network_find(&p->network, job.model, sh_safetensors_path(file)));
+    SH_TRY_DONE(open_bench(p, &job, p->network));
+    SH_TRY_DONE(sh_pretrained_load(unused, p->bench->replica, file, SH_PRETRAINED_WHOLE));
+done:
+    sh_safetensors_close(file);
+    return status;
+}
+
+/* An ONNX file in the place of a run. */
+static sh_status open_file(sh_predictor *p, const sh_predict_options *options)
+{
+    SH_TRY(sh_path_copy(p->used, options->run));
+    SH_TRY(sh_trained_file_open(&p->model, options->run));
+    SH_TRY(sh_trained_file_trained(&p->trained, &p->model));
+    sh_job job = p->model.job;
+    snprintf(job.data, sizeof job.data, "%s", p->trained->info.name);
+    if (p->model.trained == NULL)
+        snprintf(p->note, sizeof p->note,
+                 "%.200s does not say how it is given samples: photos are cut to %zux%zu pixels, "
+                 "bytes divided by 255%s, and classes have no names",
+                 p->used, p->trained->info.height, p->trained->info.width,
+                 options->normalize != NULL
+                     ? " and normalised as asked"
+                     : " and not normalised (--normalize imagenet does that)");
+    if (options->normalize != NULL && p->model.trained != NULL)
+        return sh_fail(SH_INVALID, "--normalize: %.256s says how its samples are normalised",
+                       p->used);
+    if (options->normalize != NULL && strcmp(options->normalize, "dataset") == 0)
+        return sh_fail(SH_INVALID,
+                       "--normalize dataset: %.256s does not have its data; use "
+                       "imagenet or none",
+                       p->used);
+    if (options->normalize != NULL)
+        snprintf(job.normalize, sizeof job.normalize, "%s", options->normalize);
+    SH_TRY(open_bench(p, &job, p->model.network));
+    return sh_pretrained_load_onnx(p->bench->replica, p->model.file, SH_PRETRAINED_WHOLE);
 }
 
 /* The error that the run's folder says, which is of its best weights. */
@@ -252,16 +298,14 @@ static void describe(sh_predictor *p, const sh_predict_options *options)
 
 sh_status sh_predictor_open(sh_predictor **predictor, const sh_predict_options *options)
 {
-    sh_safetensors *file = NULL;
     sh_status status;
     const uint32_t lanes = options->lanes == 0 ? sh_host_cores() : options->lanes;
     sh_predictor *fresh = calloc(1, sizeof *fresh);
     if (fresh == NULL)
         return sh_fail_memory(sizeof *fresh, "predictions");
     fresh->slots = lanes * SH_FORWARD_GROUP;
-    SH_TRY_DONE(options->last ? sh_checkpoint_open(&file, fresh->used, options->run)
-                              : sh_weights_open_best(&file, fresh->used, options->run));
-    SH_TRY_DONE(open_bench(fresh, file));
+    SH_TRY_DONE(sh_trained_file_is(options->run) ? open_file(fresh, options)
+                                                 : open_run(fresh, options));
     describe(fresh, options);
     SH_TRY_DONE(make_room(fresh));
     fresh->bench->on_answers = collect;
@@ -270,7 +314,6 @@ sh_status sh_predictor_open(sh_predictor **predictor, const sh_predict_options *
     *predictor = fresh;
     fresh = NULL;
 done:
-    sh_safetensors_close(file);
     sh_predictor_close(fresh);
     return status;
 }
@@ -292,6 +335,7 @@ void sh_predictor_close(sh_predictor *predictor)
     sh_forward_free(predictor->forward);
     sh_workbench_close(predictor->bench); /* with the data set of the files */
     sh_network_unref(predictor->network);
+    sh_trained_file_close(&predictor->model);
     sh_file_samples_free(predictor->files);
     sh_trained_free(predictor->trained);
     json_decref(predictor->description);
