@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-bool sh_onnx_is_convolution(const Sh__Onnx__NodeProto *node)
+static bool is_convolution(const Sh__Onnx__NodeProto *node)
 {
     return node->domain[0] == '\0' &&
            (strcmp(node->op_type, "Conv") == 0 || strcmp(node->op_type, "ConvTranspose") == 0);
@@ -34,23 +34,29 @@ static bool is_normalised(const Sh__Onnx__GraphProto *graph, const char *value)
     return false;
 }
 
+sh_onnx_fold_sign sh_onnx_fold_sign_of(const Sh__Onnx__GraphProto *graph,
+                                       const Sh__Onnx__NodeProto *node)
+{
+    if (!is_convolution(node) || node->n_input < 2 || node->n_output == 0 ||
+        is_normalised(graph, node->output[0]))
+        return SH_ONNX_FOLD_NONE;
+    if (says_folded(node))
+        return SH_ONNX_FOLD_CERTAIN;
+    return node->n_input > 2 && node->input[2][0] != '\0' ? SH_ONNX_FOLD_POSSIBLE
+                                                          : SH_ONNX_FOLD_NONE;
+}
+
 sh_onnx_folded sh_onnx_find_folded(const sh_onnx *model)
 {
     const Sh__Onnx__GraphProto *graph = sh_onnx_graph(model);
     sh_onnx_folded found = {0};
     for (size_t i = 0; i < graph->n_node; i++) {
         const Sh__Onnx__NodeProto *node = graph->node[i];
-        if (strcmp(node->op_type, "BatchNormalization") == 0)
-            found.norms++;
-        if (!sh_onnx_is_convolution(node))
-            continue;
-        found.layers++;
-        if (node->n_input < 2 || node->n_output == 0 || is_normalised(graph, node->output[0]))
-            continue;
-        if (node->n_input > 2 && node->input[2][0] != '\0')
-            found.biased++;
-        if (says_folded(node))
-            found.certain++;
+        const sh_onnx_fold_sign sign = sh_onnx_fold_sign_of(graph, node);
+        found.norms += strcmp(node->op_type, "BatchNormalization") == 0;
+        found.layers += is_convolution(node);
+        found.possible += sign == SH_ONNX_FOLD_POSSIBLE;
+        found.certain += sign == SH_ONNX_FOLD_CERTAIN;
     }
     return found;
 }

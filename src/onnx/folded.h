@@ -23,15 +23,21 @@
     "do_constant_folding=False, training=torch.onnx.TrainingMode.TRAINING)"
 
 typedef struct sh_onnx_folded {
-    size_t layers;  /* convolutions, transposed ones too */
-    size_t biased;  /* of them: with a bias and without a batch norm behind them */
-    size_t certain; /* whose names say that a batch norm is folded in */
-    size_t norms;   /* batch norms in the file */
+    size_t layers;   /* convolutions, transposed ones too */
+    size_t possible; /* of them: those that may have had one */
+    size_t certain;  /* of them: whose names say that they had one */
+    size_t norms;    /* batch norms in the file */
 } sh_onnx_folded;
 
 sh_onnx_folded sh_onnx_find_folded(const sh_onnx *model);
 
-/* Whether the node is a convolution of ONNX's own. */
-bool sh_onnx_is_convolution(const Sh__Onnx__NodeProto *node);
+/* What a node is, by itself. */
+typedef enum sh_onnx_fold_sign {
+    SH_ONNX_FOLD_NONE,     /* no convolution, or one with a batch norm or without a bias */
+    SH_ONNX_FOLD_POSSIBLE, /* a convolution with a bias and no batch norm behind it */
+    SH_ONNX_FOLD_CERTAIN,  /* names say that one was folded into it */
+} sh_onnx_fold_sign;
+sh_onnx_fold_sign sh_onnx_fold_sign_of(const Sh__Onnx__GraphProto *graph,
+                                       const Sh__Onnx__NodeProto *node);
 
 #endif

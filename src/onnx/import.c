@@ -421,7 +421,8 @@ static void note_folded(const sh_onnx_importer *importer)
     if (folded.certain > 0)
         sh_import_note(importer,
                        "batch norms of %zu of %zu convolutions are folded into them, and it trains "
-                       "without; this call of PyTorch keeps them: " SH_ONNX_KEEP_NORMS,
+                       "without; --unfold puts them back, and this call of PyTorch keeps "
+                       "them: " SH_ONNX_KEEP_NORMS,
                        folded.certain, folded.layers);
 }
 

@@ -37,6 +37,18 @@ class Onnx(harness.Case):
         self.assertRegex(one["model"], r"^digits\.onnx@[0-9a-f]{64}$")
         self.assertEqual(one["parameters"], 1698)
 
+    def test_batch_norms_are_put_back(self):
+        """With them it is another network, which devices get, and which goes on and is measured without the option."""
+        one = self.train(*JOB, "--unfold", "--run", "one", env=self.env)
+        three = self.train(*JOB, "--unfold", "--run", "three", "--devices", "3", env=self.env).summary
+        self.assertEqual(one.summary["weights_hash"], three["weights_hash"])
+        self.assertEqual(one.summary["parameters"], 1698 + 16)
+        self.assertIn("4.unfolded.mean", read(self.path("one", "checkpoints", "last.safetensors")))
+        self.train(*JOB, "--unfold", "--steps", "3", "--run", "part", env=self.env)
+        after = self.train("--resume", "part", "--steps", "8", "--quiet", env=self.lacking("other")).summary
+        self.assertEqual(one.summary["weights_hash"], after["weights_hash"])
+        self.shoal("eval", "one", env=self.lacking("another"))
+
     def test_it_begins_with_the_weights_of_the_file(self):
         """At a learning rate that changes nothing, all weights are those of the file."""
         self.train(*JOB, "--lr", "1e-30", "--run", "run", env=self.env)

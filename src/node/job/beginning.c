@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "node/job/resume.h"
+#include "node/job/unfold.h"
 #include "onnx/model_shelf.h"
 #include "train/pretrained.h"
 
@@ -44,6 +45,23 @@ done:
     return status;
 }
 
+/* Puts batch norms back where the job asks for it. */
+static sh_status restore_norms(sh_workbench *bench, const sh_onnx *file,
+                               char note[SH_MESSAGE_BYTES])
+{
+    char text[64];
+    size_t restored;
+    if (bench->job.unfold == 0)
+        return SH_OK;
+    if (file == NULL || sh_onnx_is_skeleton(file))
+        return sh_fail(SH_INVALID, "--unfold: is for an ONNX file with weights, and %.128s is none",
+                       bench->job.model);
+    SH_TRY(sh_unfold(bench, file, &restored));
+    snprintf(text, sizeof text, "%zu batch norms were put back", restored);
+    add_note(note, text);
+    return SH_OK;
+}
+
 sh_status sh_beginning_open(sh_workbench **bench, const sh_job *job, const sh_workbench_data *data,
                             const char *pretrained, char note[SH_MESSAGE_BYTES])
 {
@@ -61,6 +79,7 @@ sh_status sh_beginning_open(sh_workbench **bench, const sh_job *job, const sh_wo
         SH_TRY_DONE(tell_model(*bench, note));
     if (has_weights)
         SH_TRY_DONE(sh_pretrained_load_onnx((*bench)->replica, file, SH_PRETRAINED_BUT_LAST));
+    SH_TRY_DONE(restore_norms(*bench, file, note));
     if (pretrained != NULL)
         SH_TRY_DONE(sh_fail_in(load_pretrained(*bench, pretrained, note), "--pretrained"));
     if (has_weights)

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A network with batch norms behind convolutions into which an exporter has folded them.
+ *
+ *     bool *chosen = calloc(graph->n_node + 1, sizeof *chosen);
+ *     if (sh_onnx_unfoldable(chosen, model) > 0)
+ *         SH_TRY(sh_onnx_unfold(&network, model, chosen, "lenet.onnx"));
+ *
+ * Behind the convolution of the weight conv1.weight stands a batch norm of conv1.unfolded.weight,
+ * .bias, .mean and .var. The network has no weights; whoever trains it fills these.
+ *
+ * Threads: any.
+ */
+#ifndef SHOAL_ONNX_UNFOLDED_H
+#define SHOAL_ONNX_UNFOLDED_H
+
+#include "onnx/network.h"
+
+#define SH_UNFOLDED_NAME 256
+#define SH_UNFOLDED_EPSILON 1e-5f
+
+/*
+ * Marks the convolutions, by node: those whose names say that they had a batch norm
+ * (onnx/folded.h), or where none says so all with a bias; never one whose result is an output of
+ * the network, or whose weights others share. Gives how many.
+ */
+size_t sh_onnx_unfoldable(bool *chosen, const sh_onnx *model);
+
+/* The name of a tensor of the batch norm behind a convolution: `part` is "weight", "bias", "mean"
+ * or "var". */
+void sh_unfolded_name(char name[SH_UNFOLDED_NAME], const Sh__Onnx__NodeProto *convolution,
+                      const char *part);
+
+/* The network with batch norms behind the marked convolutions; `*network` is owned by one user.
+ * Fails as sh_network_of_model does, with SH_LIMIT where a name is too long. */
+sh_status sh_onnx_unfold(sh_network **network, const sh_onnx *model, const bool *chosen,
+                         const char *path) SHOAL_CHECKED;
+
+#endif
