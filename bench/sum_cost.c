@@ -265,7 +265,7 @@ static sh_status set_up(sum_bench *bench)
     SH_TRY(sh_replica_new(&bench->replica, &job, &problem));
     const sh_lane_size size = {SH_MODEL_TRAIN, GRAIN};
     SH_TRY(sh_lanes_new(&bench->lanes, &(sh_lanes_options){
-                                           .model = sh_replica_model(&job, &problem),
+                                           .model = sh_replica_model(&job, &problem, NULL),
                                            .kernels = bench->kernels,
                                            .parameters = bench->replica->parameters,
                                            .count = bench->lane_count,

@@ -8,7 +8,7 @@
  * several images, so that a weight is loaded once for all of them.
  */
 #include "backend/kernel/depthwise.h"
-#include "backend/kernel/vector.h"
+#include "backend/kernel/vector_part.h"
 
 #define NEIGHBOURS ((size_t)8) /* outputs that are computed together, at most */
 #define BAND 4                 /* vectors of channels, in the gradient of the weights */

@@ -5,6 +5,7 @@
  */
 #include "backend/kernel/functions.h"
 #include "backend/kernel/maps.h"
+#include "backend/kernel/vector_part.h"
 
 #define PARTS 16
 #define ROW (PARTS / VEC) /* vectors that hold the parts of a sum */

@@ -5,6 +5,7 @@
  */
 #include "backend/kernel/functions.h"
 #include "backend/kernel/maps.h"
+#include "backend/kernel/vector_part.h"
 #include "graph/formulas.h"
 
 #define TWO_BY_ROOT_PI 0x1.20dd76p+0f

@@ -7,7 +7,7 @@
  * the outermost loop: what a block reads of a and writes to c stays in the cache for all columns.
  */
 #include "backend/kernel/product.h"
-#include "backend/kernel/vector.h"
+#include "backend/kernel/vector_part.h"
 
 /* Rows of the largest tile of one vector and of two: a tile, b and a number of a fill the
  * registers. */

@@ -61,7 +61,8 @@ static void texts_are_told_apart(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         double value = 42;
         const sh_cell cell = sh_cell_read(&value, cases[i].text);
-        if (cell != cases[i].cell || value != cases[i].value || (signbit(value) != 0) != (value < 0))
+        if (cell != cases[i].cell || value != cases[i].value ||
+            (signbit(value) != 0) != (value < 0))
             fail_msg("'%s': %d, %g", cases[i].text, (int)cell, value);
     }
 }
