@@ -21,6 +21,7 @@
 #include "onnx/graph_check.h"
 #include "onnx/node_name.h"
 #include "onnx/onnx_values.h"
+#include "onnx/untie.h"
 #include "onnx/wire.h"
 
 #define OUTER_MOST ((uint64_t)1 << 40) /* bytes of a file with values alone */
@@ -260,6 +261,7 @@ static sh_status read_model(sh_onnx *model)
             model->is_skeleton = true;
     SH_TRY(check_opset(model));
     SH_TRY(sh_onnx_graph_check(wire.model->graph, &model->arena));
+    SH_TRY(sh_onnx_untie(wire.model->graph, &model->arena));
     SH_TRY(list_places(model, &wire));
     SH_TRY(sort_initializers(model));
     return check_tensors(model);

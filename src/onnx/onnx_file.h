@@ -68,7 +68,8 @@ const char *sh_onnx_path(const sh_onnx *model);
  * The graph. Its nodes stand in the order of computation: an input of a node is "", an input or
  * initialiser of the graph, or an output of an earlier node. A value is made once. Strings are
  * never NULL, and UTF-8 without control characters. A node's domain is "" for ONNX's own operators.
- * What an attribute's type says is there. An initialiser may also be listed as an input.
+ * What an attribute's type says is there. An initialiser may also be listed as an input. A running
+ * statistic has one user (onnx/untie.h).
  */
 const Sh__Onnx__GraphProto *sh_onnx_graph(const sh_onnx *model);
 

@@ -96,4 +96,54 @@ static inline char *fixture_text(const char *text)
     return copy;
 }
 
+/* A graph of these nodes, each "operator inputs -> output", whose inputs that begin with w are
+ * initialisers: a float matrix, or by their second letter a scalar, a single number, an integer. */
+static inline Sh__Onnx__ModelProto *fixture_graph(const char *const *nodes, size_t count)
+{
+    Sh__Onnx__ModelProto *model = fixture_unpack("mlp.onnx");
+    Sh__Onnx__GraphProto *graph = model->graph;
+    const Sh__Onnx__TensorProto *example = graph->initializer[0];
+    graph->node = fixture_alloc(NULL, count * sizeof *graph->node);
+    graph->initializer = fixture_alloc(NULL, 8 * count * sizeof *graph->initializer);
+    graph->n_node = count;
+    graph->n_initializer = 0;
+    graph->input[0]->name = fixture_text("x");
+    for (size_t i = 0; i < count; i++) {
+        Sh__Onnx__NodeProto *node = fixture_alloc(NULL, sizeof *node);
+        char *save, *text = fixture_text(nodes[i]);
+        sh__onnx__node_proto__init(node);
+        node->input = fixture_alloc(NULL, 16 * sizeof *node->input);
+        node->output = fixture_alloc(NULL, sizeof *node->output);
+        node->op_type = strtok_r(text, " ", &save);
+        for (char *word; (word = strtok_r(NULL, " ", &save)) != NULL;) {
+            if (strcmp(word, "->") == 0)
+                break;
+            const char *name = strcmp(word, "-") == 0 ? "" : word;
+            node->input[node->n_input++] = fixture_text(name);
+            bool is_known = name[0] != 'w';
+            for (size_t k = 0; k < graph->n_initializer; k++)
+                is_known = is_known || strcmp(graph->initializer[k]->name, name) == 0;
+            if (is_known)
+                continue;
+            Sh__Onnx__TensorProto *tensor = fixture_alloc(NULL, sizeof *tensor);
+            static int64_t one[1] = {1};
+            *tensor = *example;
+            tensor->name = fixture_text(name);
+            if (name[1] == 's' || name[1] == '1') {
+                tensor->n_dims = name[1] == '1';
+                tensor->dims = one;
+                tensor->raw_data.len = 4;
+            }
+            if (name[1] == 'i')
+                tensor->data_type = SH_ONNX_INT32;
+            graph->initializer[graph->n_initializer++] = tensor;
+        }
+        node->output[0] = strtok_r(NULL, " ", &save);
+        node->n_output = 1;
+        graph->output[0]->name = node->output[0];
+        graph->node[i] = node;
+    }
+    return model;
+}
+
 #endif
