@@ -117,7 +117,8 @@ static sh_attributes take_attributes(json_t *object)
         else if (strcmp(name, "after") == 0)
             take_list(a.after, SH_MAX_RANK, value);
         else if (strcmp(name, "order") == 0)
-            take_list(a.order, SH_MAX_RANK, value);
+            for (size_t i = 0; i < json_array_size(value); i++)
+                a.order[i] = (uint8_t)whole(json_array_get(value, i));
         else
             fail_msg("ops.json: attribute %s is unknown", name);
     }

@@ -59,7 +59,7 @@ typedef struct sh_attributes {
     sh_shape shape; /* reshape: the new shape; gradients: the shape of what they are of */
     size_t axis;    /* the dimension along which it works */
     size_t axes;    /* mean: over how many dimensions, from axis on */
-    size_t order[SH_MAX_RANK]; /* transpose: dimension i of the output is order[i] of the input */
+    uint8_t order[SH_MAX_RANK]; /* transpose: dimension i of the output is order[i] of the input */
     size_t before[SH_MAX_RANK], after[SH_MAX_RANK]; /* by dimension: elements added or left out;
                                                        pooling: `after` is how much further than the
                                                        padding the last window reaches */

@@ -205,12 +205,12 @@ sh_value_id sh_net_resize(sh_net *net, sh_value_id x, const sh_resize *of)
 }
 
 /* x seen as `from`, with its dimensions in another order. */
-static sh_value_id reorder(sh_net *net, sh_value_id x, const size_t from[5], const size_t order[5])
+static sh_value_id reorder(sh_net *net, sh_value_id x, const size_t from[6], const uint8_t order[6])
 {
     sh_attributes a = {0};
-    for (size_t i = 0; i < 5; i++)
+    for (size_t i = 0; i < 6; i++)
         a.order[i] = order[i];
-    return sh_net_apply(net, SH_OP_transpose, &a, sh_layer_reshape(net, x, sh_shape_of(5, from)));
+    return sh_net_apply(net, SH_OP_transpose, &a, sh_layer_reshape(net, x, sh_shape_of(6, from)));
 }
 
 sh_value_id sh_net_depth_to_space(sh_net *net, sh_value_id x, size_t block, bool crd)
@@ -226,12 +226,10 @@ sh_value_id sh_net_depth_to_space(sh_net *net, sh_value_id x, size_t block, bool
                                                    "blocks of %zux%zu",
                                                    shape.dim[1], b, b));
     const size_t C = shape.dim[1] / (b * b);
-    if (crd) {
-        x = reorder(net, x, (size_t[]){N * C, b, b, H, W}, (size_t[]){0, 3, 1, 4, 2});
-    } else { /* rows of blocks, then columns: six dimensions are too many at once */
-        x = reorder(net, x, (size_t[]){N, b, b * C, H, W}, (size_t[]){0, 2, 3, 1, 4});
-        x = reorder(net, x, (size_t[]){N, b, C, H * b, W}, (size_t[]){0, 2, 3, 4, 1});
-    }
+    if (crd)
+        x = reorder(net, x, (size_t[]){N, C, b, b, H, W}, (uint8_t[]){0, 1, 4, 2, 5, 3});
+    else
+        x = reorder(net, x, (size_t[]){N, b, b, C, H, W}, (uint8_t[]){0, 3, 4, 1, 5, 2});
     return sh_layer_reshape(net, x, sh_shape_of(4, (size_t[]){N, C, H * b, W * b}));
 }
 
@@ -248,8 +246,7 @@ sh_value_id sh_net_space_to_depth(sh_net *net, sh_value_id x, size_t block)
                                                    "make blocks of %zux%zu",
                                                    shape.dim[2], shape.dim[3], b, b));
     const size_t H = shape.dim[2] / b, W = shape.dim[3] / b;
-    x = reorder(net, x, (size_t[]){N, C, H * b, W, b}, (size_t[]){0, 4, 1, 2, 3});
-    x = reorder(net, x, (size_t[]){N, b * C, H, b, W}, (size_t[]){0, 3, 1, 2, 4});
+    x = reorder(net, x, (size_t[]){N, C, H, b, W, b}, (uint8_t[]){0, 3, 5, 1, 2, 4});
     return sh_layer_reshape(net, x, sh_shape_of(4, (size_t[]){N, b * b * C, H, W}));
 }
 

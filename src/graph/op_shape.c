@@ -118,7 +118,7 @@ static void grad_transpose(const sh_op_backward *b)
 {
     sh_attributes back = {0};
     for (size_t i = 0; i < sh_graph_type(b->graph, b->node->in[0])->shape.rank; i++)
-        back.order[b->node->attributes.order[i]] = i;
+        back.order[b->node->attributes.order[i]] = (uint8_t)i;
     b->din[0] = sh_graph_add(b->graph, SH_OP_transpose, &back, b->dout, NULL);
 }
 

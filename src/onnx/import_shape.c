@@ -258,10 +258,11 @@ sh_status sh_import_transpose(sh_onnx_use *use)
     if (count != 0 && count != rank)
         return sh_fail(SH_INVALID, "perm has %zu numbers for %zu dimensions", count, rank);
     for (size_t i = 0; i < rank; i++) {
-        a.order[i] = rank - 1 - i;
+        size_t from = rank - 1 - i;
         if (count > 0)
-            SH_TRY(sh_onnx_axis(&a.order[i], order[i], rank));
-        if (a.order[i] == use->in[0]->batch)
+            SH_TRY(sh_onnx_axis(&from, order[i], rank));
+        a.order[i] = (uint8_t)from;
+        if (from == use->in[0]->batch)
             batch = i;
     }
     SH_TRY(sh_import_emit(&y, use, SH_OP_transpose, &a, &x));

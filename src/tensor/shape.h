@@ -16,7 +16,7 @@
 
 #include "base/fail.h"
 
-#define SH_MAX_RANK 5
+#define SH_MAX_RANK 8
 
 /* One list: name, bytes an element, safetensors' name. */
 #define SH_DTYPE_MAP(X)                                                                            \
@@ -59,7 +59,7 @@ sh_status sh_shape_check(const sh_shape *shape) SHOAL_CHECKED;
 size_t sh_shape_count(const sh_shape *shape);
 size_t sh_type_bytes(const sh_type *type);
 
-#define SH_SHAPE_TEXT 128
+#define SH_SHAPE_TEXT 192
 /* Writes "8x20x24x24" ("scalar" for the empty shape) and returns `text`. */
 const char *sh_shape_print(const sh_shape *shape, char text[SH_SHAPE_TEXT]);
 
