@@ -8,6 +8,7 @@
 
 typedef enum function {
     ADD,
+    SUM, /* of any number */
     SUB,
     MUL,
     DIV,
@@ -36,6 +37,7 @@ static double of_reals(function f, double a, double b)
 {
     switch (f) {
     case ADD:
+    case SUM:
         return a + b;
     case SUB:
         return a - b;
@@ -61,6 +63,7 @@ static sh_status of_integers(int64_t *y, function f, int64_t a, int64_t b)
         return sh_fail(SH_INVALID, "a division by 0");
     switch (f) {
     case ADD:
+    case SUM:
         *y = (int64_t)(ua + ub);
         break;
     case SUB:
@@ -156,7 +159,7 @@ static sh_status fold_two(sh_onnx_constant *y, const sh_fold_work *w, function f
 static sh_status fold_all(const sh_fold_work *w, function f)
 {
     sh_onnx_constant sum = *w->in[0];
-    if (w->in_count != 2 && f != MIN && f != MAX)
+    if (w->in_count != 2 && f != MIN && f != MAX && f != SUM)
         return sh_fail(SH_INVALID, "it has %zu inputs, expected 2", w->in_count);
     for (size_t i = 1; i < w->in_count; i++)
         SH_TRY(fold_two(&sum, w, f, &sum, w->in[i]));
@@ -170,6 +173,7 @@ static sh_status fold_all(const sh_fold_work *w, function f)
         return fold_all(w, f);                                                                     \
     }
 PAIR(add, ADD)
+PAIR(sum, SUM)
 PAIR(sub, SUB)
 PAIR(mul, MUL)
 PAIR(div, DIV)

@@ -131,6 +131,16 @@ static const operation operations[] = {
     {"Slice", {M23, ONE(1), ONE(INT64_MAX), ONE(1)}, 4, {{0}}, "2x2: 2 3 5 6"},
     {"Slice", {M23, ONE(1), ONE(2), ONE(1), ONE(0)}, 5, {{0}}, "!a step of 0"},
     {"Slice", {M23}, 1, {{0}}, "!it has no starts or no ends"},
+    {"Trilu", {M23}, 1, {{0}}, "2x3: 1 2 3 0 5 6"},
+    {"Trilu", {M23, SCALAR(-1)}, 2, {{"upper", 0, {0}}}, "2x3: 0 0 0 4 0 0"},
+    {"CumSum", {M23, SCALAR(1)}, 2, {{"reverse", 0, {1}}}, "2x3: 6 5 3 15 11 6"},
+    {"CumSum", {M23, SCALAR(0)}, 2, {{"exclusive", 0, {1}}}, "2x3: 0 0 0 1 2 3"},
+    {"ScatterND", {M23, {2, {1, 2}, {1, -1}}, ONE(9)}, 3, {{0}}, "2x3: 1 2 3 4 5 9"},
+    {"ScatterND", {M23, {2, {1, 1}, {0}}, {2, {1, 3}, {7, 8, 9}}}, 3, {{0}}, "2x3: 7 8 9 4 5 6"},
+    {"ScatterND", {M23, {2, {1, 1}, {2}}, {2, {1, 3}, {7, 8, 9}}}, 3, {{0}}, "!axis 2 of 2"},
+    {"GatherElements", {M23, {2, {2, 2}, {2, 0, -1, 1}}}, 2, {{"axis", 0, {1}}}, "2x2: 3 1 6 5"},
+    {"Tile", {LIST2(1, 2), ONE(2)}, 2, {{0}}, "4: 1 2 1 2"},
+    {"Sum", {LIST2(1, 2), LIST2(3, 4), SCALAR(5)}, 3, {{0}}, "2: 9 11"},
     {"Cast", {LIST2(3, 0)}, 1, {{"to", 0, {SH_ONNX_BOOL}}}, "2: 1 0"},
 };
 

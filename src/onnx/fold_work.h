@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What fold.c, which has the list of operators, fold_moves.c and fold_numbers.c share.
+ * What fold.c, which has the list of operators, fold_moves.c, fold_numbers.c and fold_places.c
+ * share.
  *
  *     sh_status sh_fold_identity(const sh_fold_work *w)
  *     {
@@ -35,11 +36,13 @@ sh_fold_function sh_fold_cast;
 sh_fold_function sh_fold_concat;
 sh_fold_function sh_fold_constant;
 sh_fold_function sh_fold_constant_of_shape;
+sh_fold_function sh_fold_cumsum;
 sh_fold_function sh_fold_div;
 sh_fold_function sh_fold_equal;
 sh_fold_function sh_fold_expand;
 sh_fold_function sh_fold_flatten;
 sh_fold_function sh_fold_gather;
+sh_fold_function sh_fold_gather_elements;
 sh_fold_function sh_fold_greater;
 sh_fold_function sh_fold_greater_or_equal;
 sh_fold_function sh_fold_identity;
@@ -56,10 +59,14 @@ sh_fold_function sh_fold_pow;
 sh_fold_function sh_fold_range;
 sh_fold_function sh_fold_reduce;
 sh_fold_function sh_fold_reshape;
+sh_fold_function sh_fold_scatter_nd;
 sh_fold_function sh_fold_slice;
 sh_fold_function sh_fold_squeeze;
 sh_fold_function sh_fold_sub;
+sh_fold_function sh_fold_sum;
+sh_fold_function sh_fold_tile;
 sh_fold_function sh_fold_transpose;
+sh_fold_function sh_fold_trilu;
 sh_fold_function sh_fold_unsqueeze;
 sh_fold_function sh_fold_where;
 

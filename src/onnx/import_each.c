@@ -78,15 +78,6 @@ sh_status sh_import_hard_sigmoid(sh_onnx_use *use)
     return apply_unary(use, SH_UNARY_HARD_SIGMOID, (float[]){alpha, beta});
 }
 
-sh_status sh_import_gelu(sh_onnx_use *use)
-{
-    SH_TRY(sh_import_arity(use, 1, 1));
-    if (sh_onnx_node_says(&use->node, "approximate", "tanh"))
-        return sh_fail(SH_UNSUPPORTED,
-                       "the approximation by tanh is not supported; export with the exact form");
-    return apply(use, SH_OP_gelu, NULL);
-}
-
 /* A limit of Clip, an attribute before operator set 11 and an input since. */
 static sh_status read_limit(float *limit, sh_onnx_use *use, const char *attribute, size_t input,
                             float otherwise)
@@ -122,8 +113,12 @@ sh_status sh_import_cast(sh_onnx_use *use)
     sh_value_id x;
     SH_TRY(sh_import_arity(use, 1, 1));
     SH_TRY(sh_import_value(&x, use, 0));
-    if (to != SH_ONNX_FLOAT && to != SH_ONNX_DOUBLE && to != SH_ONNX_FLOAT16 &&
-        to != SH_ONNX_BFLOAT16)
+    const bool samples = use->in[0]->maker == SIZE_MAX && use->in[0]->batch != SH_NO_AXIS;
+    if (samples && (to == SH_ONNX_INT32 || to == SH_ONNX_INT64)) { /* those are whole numbers */
+        sh_import_pass(use);
+        return SH_OK;
+    }
+    if (!sh_onnx_is_real((sh_onnx_type)to))
         return sh_fail(SH_UNSUPPORTED, "a cast of what is trained to type %lld", (long long)to);
     sh_import_pass(use);
     return SH_OK;

@@ -95,6 +95,10 @@ static sh_status import_pair(sh_onnx_use *use, sh_pair_function function)
         sh_import_give(use, 0, y, use->in[value]->batch);
         return SH_OK;
     }
+    if (use->in[1]->stored != NULL && sh_onnx_normalises_input(use->importer->model, use->index))
+        sh_import_note(use->importer,
+                       "'%s' normalises the samples before the first layer: it stays as it is",
+                       use->in[1]->name);
     for (size_t i = 0; i < 2; i++)
         SH_TRY(sh_import_value(&in[i], use, i));
     const sh_shape a = *sh_import_shape(use, in[0]), b = *sh_import_shape(use, in[1]);
@@ -118,9 +122,55 @@ PAIR(add, SH_PAIR_ADD)
 PAIR(sub, SH_PAIR_SUBTRACT)
 PAIR(mul, SH_PAIR_MULTIPLY)
 PAIR(div, SH_PAIR_DIVIDE)
-PAIR(max, SH_PAIR_LARGER)
-PAIR(min, SH_PAIR_SMALLER)
 PAIR(prelu, SH_PAIR_PRELU)
+
+/* The same for any number of inputs, one after the other. */
+static sh_status import_many(sh_onnx_use *use, sh_pair_function function, bool mean)
+{
+    sh_net *net = use->importer->net;
+    sh_value_id y, next;
+    if (use->in_count == 2 && !mean)
+        return import_pair(use, function);
+    SH_TRY(sh_import_arity(use, 1, SIZE_MAX));
+    SH_TRY(sh_import_value(&y, use, 0));
+    size_t batch = batch_of(use, &y, 1, sh_import_shape(use, y)->rank);
+    for (size_t i = 1; i < use->in_count; i++) {
+        const size_t rank = sh_import_shape(use, y)->rank;
+        SH_TRY(sh_import_value(&next, use, i));
+        const size_t of_next = sh_import_shape(use, next)->rank;
+        SH_TRY(sh_import_made(&y, use, sh_layer_pair(net, function, y, next)));
+        const size_t made = sh_import_shape(use, y)->rank;
+        if (batch != SH_NO_AXIS)
+            batch += made - rank;
+        else if (use->in[i]->batch != SH_NO_AXIS)
+            batch = use->in[i]->batch + made - of_next;
+    }
+    if (mean)
+        y = sh_layer_unary(net, SH_UNARY_LINE, y, (float[]){1 / (float)use->in_count, 0});
+    SH_TRY(sh_import_made(&y, use, y));
+    sh_import_give(use, 0, y, batch);
+    return SH_OK;
+}
+
+sh_status sh_import_max(sh_onnx_use *use)
+{
+    return import_many(use, SH_PAIR_LARGER, false);
+}
+
+sh_status sh_import_min(sh_onnx_use *use)
+{
+    return import_many(use, SH_PAIR_SMALLER, false);
+}
+
+sh_status sh_import_sum(sh_onnx_use *use)
+{
+    return import_many(use, SH_PAIR_ADD, false);
+}
+
+sh_status sh_import_mean(sh_onnx_use *use)
+{
+    return import_many(use, SH_PAIR_ADD, true);
+}
 
 /* To a constant power. */
 sh_status sh_import_pow(sh_onnx_use *use)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Operators that take parts of values, join and repeat them. */
+#include <stdio.h>
+
 #include "graph/array_layers.h"
 #include "onnx/importer.h"
 
@@ -235,22 +237,49 @@ sh_status sh_import_pad(sh_onnx_use *use)
     return SH_OK;
 }
 
-/* Elements of a dimension by their numbers, which are constants. */
-sh_status sh_import_gather(sh_onnx_use *use)
+/* Places by indices that are values of the graph: an embedding of the samples. */
+static sh_status look_up(sh_onnx_use *use, sh_value_id indices, size_t batch)
 {
-    const sh_onnx_constant *which;
+    sh_value_id x, y;
+    size_t axis;
+    SH_TRY(sh_import_value(&x, use, 0));
+    SH_TRY(sh_onnx_axis(&axis, sh_onnx_node_integer(&use->node, "axis", 0),
+                        sh_import_shape(use, x)->rank));
+    const size_t of_x = use->in[0]->batch;
+    if (axis == of_x || (of_x != SH_NO_AXIS && batch != SH_NO_AXIS))
+        return sh_fail(SH_UNSUPPORTED, "it takes places of samples by indices of samples");
+    if (batch != SH_NO_AXIS)
+        batch += axis;
+    else if (of_x != SH_NO_AXIS)
+        batch = of_x < axis ? of_x : of_x + sh_import_shape(use, indices)->rank - 1;
+    SH_TRY(sh_import_made(&y, use, sh_layer_gather(use->importer->net, x, indices, axis)));
+    sh_import_give(use, 0, y, batch);
+    return SH_OK;
+}
+
+/* The same by constants. */
+static sh_status look_up_constant(sh_onnx_use *use, const sh_onnx_constant *which)
+{
+    char name[96];
+    sh_value_id indices;
+    sh_onnx_entry numbers = {
+        .name = name, .kind = SH_ENTRY_CONSTANT, .value = SH_NO_VALUE, .batch = SH_NO_AXIS};
+    sh_onnx_entry *first = &numbers;
+    snprintf(name, sizeof name, "%.80s.indices", use->node.proto->output[0]);
+    SH_TRY(sh_onnx_constant_cast(&numbers.constant, &use->importer->store, which, true));
+    const sh_onnx_use as_numbers = {.importer = use->importer, .in = &first, .in_count = 1};
+    SH_TRY(sh_import_value(&indices, &as_numbers, 0));
+    return look_up(use, indices, SH_NO_AXIS);
+}
+
+/* A few elements of a dimension, each cut out. */
+static sh_status pick(sh_onnx_use *use, const sh_onnx_constant *which)
+{
     sh_value_id x, y, picked[PICKS_MOST];
     size_t axis, batch = SH_NO_AXIS, index = 0;
-    SH_TRY(sh_import_arity(use, 2, 2));
     SH_TRY(sh_import_value(&x, use, 0));
-    SH_TRY(sh_import_constant(&which, use, 1));
     const sh_shape shape = *sh_import_shape(use, x);
     SH_TRY(sh_onnx_axis(&axis, sh_onnx_node_integer(&use->node, "axis", 0), shape.rank));
-    if (which->real || which->rank > 1 || which->count == 0 || which->count > PICKS_MOST)
-        return sh_fail(SH_UNSUPPORTED,
-                       "it takes %zu elements of %zu dimensions, at most a list of "
-                       "%d is supported",
-                       which->count, which->rank, PICKS_MOST);
     if (axis == use->in[0]->batch)
         return sh_fail(SH_UNSUPPORTED, "it takes some of the samples");
     for (size_t i = 0; i < which->count; i++) {
@@ -268,6 +297,22 @@ sh_status sh_import_gather(sh_onnx_use *use)
     SH_TRY(sh_import_reshape(&y, use, y, &rest));
     sh_import_give(use, 0, y, batch);
     return SH_OK;
+}
+
+sh_status sh_import_gather(sh_onnx_use *use)
+{
+    const sh_onnx_constant *which;
+    sh_value_id indices;
+    SH_TRY(sh_import_arity(use, 2, 2));
+    if (use->in[1]->kind == SH_ENTRY_VALUE) {
+        SH_TRY(sh_import_value(&indices, use, 1));
+        return look_up(use, indices, use->in[1]->batch);
+    }
+    SH_TRY(sh_import_constant(&which, use, 1));
+    if (which->real || which->count == 0)
+        return sh_fail(SH_INVALID, "its indices are no integers, or none");
+    return which->rank > 1 || which->count > PICKS_MOST ? look_up_constant(use, which)
+                                                        : pick(use, which);
 }
 
 /* A shape in which the file's number of samples becomes the graph's. */

@@ -1,10 +1,61 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sums, means and extremes over some dimensions. */
+/* Sums, means, extremes and norms over some dimensions. */
 #include "graph/array_layers.h"
 #include "onnx/importer.h"
 
-/* With `negated` what is reduced and the result have the other sign. */
-static sh_status import_reduction(sh_onnx_use *use, sh_reduction function, bool negated)
+/* What is reduced, and what becomes of the result. */
+typedef enum around {
+    AROUND_NOTHING,
+    AROUND_NEGATED, /* both have the other sign */
+    AROUND_ABS,
+    AROUND_SQUARE,
+    AROUND_ROOT, /* of the sum of squares */
+    AROUND_LOG,
+    AROUND_LOG_EXP,
+} around;
+
+static sh_value_id before_it(sh_net *net, around what, sh_value_id x)
+{
+    switch (what) {
+    case AROUND_NEGATED:
+        return sh_net_apply(net, SH_OP_negate, NULL, x);
+    case AROUND_ABS:
+        return sh_layer_unary(net, SH_UNARY_ABS, x, NULL);
+    case AROUND_SQUARE:
+    case AROUND_ROOT:
+        return sh_layer_pair(net, SH_PAIR_MULTIPLY, x, x);
+    default:
+        return x;
+    }
+}
+
+static sh_value_id after_it(sh_net *net, around what, sh_value_id y)
+{
+    switch (what) {
+    case AROUND_NEGATED:
+        return sh_net_apply(net, SH_OP_negate, NULL, y);
+    case AROUND_ROOT:
+        return sh_layer_unary(net, SH_UNARY_SQRT, y, NULL);
+    case AROUND_LOG:
+    case AROUND_LOG_EXP:
+        return sh_layer_unary(net, SH_UNARY_LOG, y, NULL);
+    default:
+        return y;
+    }
+}
+
+/* log sum e^x as m + log sum e^(x - m), m the largest. */
+static sh_value_id log_sum_exp(sh_net *net, sh_value_id x, uint32_t axes, bool keep)
+{
+    const sh_value_id m = sh_layer_reduce(net, SH_REDUCE_LARGEST, x, axes, true);
+    const sh_value_id less = sh_layer_pair(net, SH_PAIR_SUBTRACT, x, m);
+    const sh_value_id e = sh_layer_unary(net, SH_UNARY_EXP, less, NULL);
+    const sh_value_id sum = sh_layer_reduce(net, SH_REDUCE_SUM, e, axes, true);
+    const sh_value_id y = sh_layer_pair(net, SH_PAIR_ADD, after_it(net, AROUND_LOG, sum), m);
+    return keep ? y : sh_layer_reduce(net, SH_REDUCE_SUM, y, axes, false);
+}
+
+static sh_status import_reduction(sh_onnx_use *use, sh_reduction function, around what)
 {
     bool over[SH_MAX_RANK], given;
     sh_net *net = use->importer->net;
@@ -27,32 +78,27 @@ static sh_status import_reduction(sh_onnx_use *use, sh_reduction function, bool 
         axes |= over[i] || !given ? SH_AXIS(i) : 0;
         before += over[i] && !keep && batch != SH_NO_AXIS && i < batch;
     }
-    if (negated)
-        x = sh_net_apply(net, SH_OP_negate, NULL, x);
-    y = sh_layer_reduce(net, function, x, axes, keep);
-    if (negated)
-        y = sh_net_apply(net, SH_OP_negate, NULL, y);
+    if (what == AROUND_LOG_EXP)
+        y = log_sum_exp(net, x, axes, keep);
+    else
+        y = after_it(net, what,
+                     sh_layer_reduce(net, function, before_it(net, what, x), axes, keep));
     SH_TRY(sh_import_made(&y, use, y));
     sh_import_give(use, 0, y, batch == SH_NO_AXIS ? batch : batch - before);
     return SH_OK;
 }
 
-sh_status sh_import_reduce_mean(sh_onnx_use *use)
-{
-    return import_reduction(use, SH_REDUCE_MEAN, false);
-}
-
-sh_status sh_import_reduce_sum(sh_onnx_use *use)
-{
-    return import_reduction(use, SH_REDUCE_SUM, false);
-}
-
-sh_status sh_import_reduce_max(sh_onnx_use *use)
-{
-    return import_reduction(use, SH_REDUCE_LARGEST, false);
-}
-
-sh_status sh_import_reduce_min(sh_onnx_use *use)
-{
-    return import_reduction(use, SH_REDUCE_LARGEST, true);
-}
+#define REDUCTION(name, function, what)                                                            \
+    sh_status sh_import_##name(sh_onnx_use *use)                                                   \
+    {                                                                                              \
+        return import_reduction(use, function, what);                                              \
+    }
+REDUCTION(reduce_mean, SH_REDUCE_MEAN, AROUND_NOTHING)
+REDUCTION(reduce_sum, SH_REDUCE_SUM, AROUND_NOTHING)
+REDUCTION(reduce_max, SH_REDUCE_LARGEST, AROUND_NOTHING)
+REDUCTION(reduce_min, SH_REDUCE_LARGEST, AROUND_NEGATED)
+REDUCTION(reduce_l1, SH_REDUCE_SUM, AROUND_ABS)
+REDUCTION(reduce_l2, SH_REDUCE_SUM, AROUND_ROOT)
+REDUCTION(reduce_sum_square, SH_REDUCE_SUM, AROUND_SQUARE)
+REDUCTION(reduce_log_sum, SH_REDUCE_SUM, AROUND_LOG)
+REDUCTION(reduce_log_sum_exp, SH_REDUCE_SUM, AROUND_LOG_EXP)

@@ -10,13 +10,19 @@ bool sh_import_given(const sh_onnx_use *use, size_t input)
     return input < use->in_count && use->in[input] != NULL;
 }
 
-sh_status sh_import_arity(const sh_onnx_use *use, size_t least, size_t most)
+sh_status sh_import_inputs(const sh_onnx_use *use, size_t least, size_t most)
 {
     if (use->in_count > most)
         return sh_fail(SH_FORMAT, "it has %zu inputs, expected at most %zu", use->in_count, most);
     for (size_t i = 0; i < least; i++)
         if (!sh_import_given(use, i))
             return sh_fail(SH_FORMAT, "input %zu is missing", i);
+    return SH_OK;
+}
+
+sh_status sh_import_arity(const sh_onnx_use *use, size_t least, size_t most)
+{
+    SH_TRY(sh_import_inputs(use, least, most));
     if (use->out_count == 0 || use->out[0] == NULL)
         return sh_fail(SH_FORMAT, "it has no output");
     return SH_OK;

@@ -93,8 +93,9 @@ sh_onnx_entry *sh_import_find(const sh_onnx_importer *importer, const char *name
 /* Was this input given? */
 bool sh_import_given(const sh_onnx_use *use, size_t input);
 
-/* The inputs number at least `least` and at most `most`, and the first `least` of them are given.
- */
+/* The inputs number at most `most`, and the first `least` of them are given; the second: there is
+ * an output too. */
+sh_status sh_import_inputs(const sh_onnx_use *use, size_t least, size_t most) SHOAL_CHECKED;
 sh_status sh_import_arity(const sh_onnx_use *use, size_t least, size_t most) SHOAL_CHECKED;
 
 /* An input as a value of the graph, of float32: constants and weights are added to it. */

@@ -7,6 +7,7 @@
 typedef struct declared {
     size_t rank; /* 0: it does not say */
     int64_t dim[SH_ONNX_RANK_MOST];
+    bool whole; /* it takes integers */
 } declared;
 
 static bool fits(int64_t has, size_t wanted)
@@ -43,11 +44,14 @@ static sh_status read_dims(declared *has, const Sh__Onnx__ValueInfoProto *input)
         return SH_OK;
     const Sh__Onnx__TypeProto__Tensor *type = input->type->tensor_type;
     const int32_t element = type->has_elem_type ? type->elem_type : 0;
-    if (element != 0 && element != SH_ONNX_FLOAT && element != SH_ONNX_FLOAT16 &&
-        element != SH_ONNX_BFLOAT16 && element != SH_ONNX_DOUBLE)
+    /* Integers, indices of an embedding as a rule, are whole numbers here. */
+    if (element != 0 && element != SH_ONNX_INT32 && element != SH_ONNX_INT64 &&
+        !sh_onnx_type_is_float(element))
         return sh_fail(SH_UNSUPPORTED,
-                       "input '%.64s' takes integers; export the model for float32 inputs",
-                       input->name);
+                       "input '%.64s' takes elements of type %d; export the model for float32 or "
+                       "int64",
+                       input->name, (int)element);
+    has->whole = element != 0 && !sh_onnx_type_is_float(element);
     if (type->shape == NULL)
         return SH_OK;
     if (type->shape->n_dim > SH_ONNX_RANK_MOST)
@@ -173,6 +177,11 @@ static sh_status bind(sh_onnx_importer *importer, sh_value_id samples)
                            input->name, declared_text, sh_shape_print(&each, text));
             break;
         }
+    if (has.whole)
+        sh_import_note(importer,
+                       "input '%s' takes integers: it is given the data's numbers, which "
+                       "--normalize none leaves as they are",
+                       input->name);
     importer->samples = shape.dim[0];
     importer->baked = has.rank > 0 && has.dim[0] > 0 ? (size_t)has.dim[0] : 1;
     SH_TRY(add(&entry->value, &use, samples, &to));

@@ -52,11 +52,37 @@ float sh_onnx_node_number(sh_onnx_node *node, const char *attribute, float other
     return found == NULL ? otherwise : found->f;
 }
 
+static bool is_text(const ProtobufCBinaryData *data, const char *text)
+{
+    return data->len == strlen(text) &&
+           (data->len == 0 || memcmp(data->data, text, data->len) == 0);
+}
+
 bool sh_onnx_node_says(sh_onnx_node *node, const char *attribute, const char *text)
 {
     const Sh__Onnx__AttributeProto *found = typed(node, attribute, SH_ONNX_ATTRIBUTE_STRING);
-    return found != NULL && found->s.len == strlen(text) &&
-           (found->s.len == 0 || memcmp(found->s.data, text, found->s.len) == 0);
+    return found != NULL && is_text(&found->s, text);
+}
+
+size_t sh_onnx_node_text(sh_onnx_node *node, const char *attribute, const char **text)
+{
+    const Sh__Onnx__AttributeProto *found = typed(node, attribute, SH_ONNX_ATTRIBUTE_STRING);
+    *text = found == NULL ? "" : (const char *)found->s.data;
+    return found == NULL ? 0 : found->s.len;
+}
+
+bool sh_onnx_node_repeats(sh_onnx_node *node, const char *attribute, const char *const *texts)
+{
+    const Sh__Onnx__AttributeProto *found = typed(node, attribute, SH_ONNX_ATTRIBUTE_STRINGS);
+    size_t count = 0;
+    while (texts[count] != NULL)
+        count++;
+    if (found == NULL || count == 0 || found->n_strings == 0 || found->n_strings % count != 0)
+        return false;
+    for (size_t i = 0; i < found->n_strings; i++)
+        if (!is_text(&found->strings[i], texts[i % count]))
+            return false;
+    return true;
 }
 
 size_t sh_onnx_node_integers(sh_onnx_node *node, const char *attribute, const int64_t **values)

@@ -38,6 +38,13 @@ float sh_onnx_node_number(sh_onnx_node *node, const char *attribute, float other
 /* Is the text of this attribute `text`? False where the node does not have it. */
 bool sh_onnx_node_says(sh_onnx_node *node, const char *attribute, const char *text);
 
+/* How many bytes of text the attribute has; 0 where the node does not have it. */
+size_t sh_onnx_node_text(sh_onnx_node *node, const char *attribute, const char **text);
+
+/* Are the texts of this attribute those of a list that ends with NULL, once or repeated? False
+ * where the node does not have it. */
+bool sh_onnx_node_repeats(sh_onnx_node *node, const char *attribute, const char *const *texts);
+
 /* How many integers or numbers the attribute has; 0 where the node does not have it. */
 size_t sh_onnx_node_integers(sh_onnx_node *node, const char *attribute, const int64_t **values);
 size_t sh_onnx_node_numbers(sh_onnx_node *node, const char *attribute, const float **values);

@@ -41,11 +41,22 @@ static const struct operator_row {
     {"Sub", 0, 0, INPUT(0) | INPUT(1)},
     {"Mul", 0, 0, INPUT(0) | INPUT(1)},
     {"Div", 0, 0, INPUT(0) | INPUT(1)},
+    {"Sum", 0, 0, 0xff},
 };
 
-/* They pass their first input on. */
-static const char *const passing[] = {"Identity", "Cast",    "Transpose", "Reshape",
-                                      "Flatten",  "Squeeze", "Unsqueeze"};
+/* They pass their first input on, Concat all: PyTorch's exporter cuts the weights of recurrent
+ * layers into gates and joins them in the format's order, and repeats a class token for each
+ * sample. */
+static const char *const passing[] = {"Identity", "Cast",      "Transpose", "Reshape", "Flatten",
+                                      "Squeeze",  "Unsqueeze", "Slice",     "Expand",  "Concat"};
+
+#define RAW_MOST 8       /* values between the samples and the first layer */
+#define EARLY_NODES 256u /* that layer is among them */
+
+typedef struct raw_values {
+    const char *names[RAW_MOST];
+    size_t count;
+} raw_values;
 
 typedef struct passed_value {
     const char *name;
@@ -106,6 +117,40 @@ static operand_wish wish_of(const struct operator_row *row, size_t index)
     return (row->many & INPUT(index)) != 0 ? WISH_MANY : WISH_NOTHING;
 }
 
+/* Is the value one of the graph's inputs, as they come or with what was subtracted from them? */
+static bool is_raw(const sh_onnx *model, const raw_values *raw, const char *name)
+{
+    const Sh__Onnx__GraphProto *graph = sh_onnx_graph(model);
+    for (size_t i = 0; i < graph->n_input && i < RAW_MOST; i++)
+        if (strcmp(graph->input[i]->name, name) == 0)
+            return sh_onnx_initializer_index(model, name) == SIZE_MAX;
+    for (size_t i = 0; i < raw->count; i++)
+        if (strcmp(raw->names[i], name) == 0)
+            return true;
+    return false;
+}
+
+bool sh_onnx_normalises_input(const sh_onnx *model, size_t index)
+{
+    const Sh__Onnx__GraphProto *graph = sh_onnx_graph(model);
+    raw_values raw = {.count = 0};
+    if (index >= EARLY_NODES)
+        return false;
+    for (size_t i = 0; i <= index && raw.count < RAW_MOST; i++) {
+        const Sh__Onnx__NodeProto *node = graph->node[i];
+        const bool normalises =
+            node->domain[0] == '\0' && node->n_input == 2 && node->n_output == 1 &&
+            (strcmp(node->op_type, "Sub") == 0 || strcmp(node->op_type, "Div") == 0);
+        if ((!normalises && !passes(node)) || node->n_input == 0 ||
+            !is_raw(model, &raw, node->input[0]))
+            continue;
+        if (i == index)
+            return normalises;
+        raw.names[raw.count++] = node->output[0];
+    }
+    return false;
+}
+
 sh_status sh_onnx_roles(sh_onnx_role *roles, const sh_onnx *model)
 {
     const Sh__Onnx__GraphProto *graph = sh_onnx_graph(model);
@@ -121,10 +166,13 @@ sh_status sh_onnx_roles(sh_onnx_role *roles, const sh_onnx *model)
         roles[i] = SH_ONNX_CONSTANT;
     for (size_t i = graph->n_node; i-- > 0;) {
         const Sh__Onnx__NodeProto *node = graph->node[i];
-        const struct operator_row *row = find_operator(node);
+        const struct operator_row *row =
+            sh_onnx_normalises_input(model, i) ? NULL : find_operator(node);
         const passed_value *own = passes(node) ? find_passed(passed, count, node->output[0]) : NULL;
+        const bool joins = strcmp(node->op_type, "Concat") == 0;
         for (size_t k = 0; k < node->n_input; k++) {
-            const operand_wish wish = own != NULL && k == 0 ? own->wish : wish_of(row, k);
+            const operand_wish wish =
+                own != NULL && (k == 0 || joins) ? own->wish : wish_of(row, k);
             const size_t index = sh_onnx_initializer_index(model, node->input[k]);
             passed_value *value = find_passed(passed, count, node->input[k]);
             if (index != SIZE_MAX) {

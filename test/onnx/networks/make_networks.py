@@ -6,7 +6,7 @@ NAME.onnx is the network as PyTorch's exporters write it, with the weights in it
 as little-endian float32: the inputs [SAMPLES, ...], then the results [SAMPLES, outputs] in
 evaluation. The test needs no PyTorch; this script does:
 
-    python3 test/onnx/networks/make_networks.py
+    python3 test/onnx/networks/make_networks.py [NAME...]
 """
 import io
 import os
@@ -170,6 +170,78 @@ class Line(nn.Module):
         return self.fc(torch.sigmoid(self.conv2(y)).mean(2))
 
 
+class Recurrent(nn.Module):
+    """A series that goes through recurrent layers of all kinds."""
+
+    def __init__(self):
+        super().__init__()
+        self.lstm = nn.LSTM(3, 4, batch_first=True, bidirectional=True)
+        self.gru = nn.GRU(8, 5)
+        self.rnn = nn.RNN(5, 4, nonlinearity="relu", batch_first=True)
+        self.fc = nn.Linear(13, 3)
+
+    def forward(self, x):
+        y, (h, c) = self.lstm(x.transpose(1, 2))
+        z, last = self.gru(y.transpose(0, 1))
+        w, end = self.rnn(z.transpose(0, 1))
+        return self.fc(torch.cat([w[:, -1] + end[0], last[0], h[1] * c[0]], dim=1))
+
+
+class Sizes(nn.Module):
+    """Images that become larger and smaller, as in U-Nets and for super-resolution."""
+
+    def __init__(self):
+        super().__init__()
+        self.down = nn.Conv2d(2, 8, 3, 2, 1)
+        self.up = nn.Conv2d(4, 4, 3, padding=1)
+        self.fc = nn.Linear(8, 3)
+
+    def forward(self, x):
+        resize = nn.functional.interpolate
+        y = torch.tanh(self.down(x))
+        y = torch.cat([nn.functional.pixel_shuffle(y, 2), x], dim=1)
+        y = self.up(resize(y, scale_factor=2, mode="nearest"))
+        y = resize(y, size=(9, 5), mode="bilinear") + resize(y, size=(9, 5), mode="bicubic")
+        y = resize(y, scale_factor=2, mode="bilinear", align_corners=True)[:, :2, ::2, :]
+        return self.fc(nn.functional.pixel_unshuffle(y[:, :, 1:], 2).mean((2, 3)))
+
+
+class Rarer(nn.Module):
+    """Functions that are several operators, behind samples that the network normalises itself."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(1, 3, 1))
+        self.register_buffer("deviation", torch.ones(1, 3, 1))
+        self.fc = nn.Linear(10, 8)
+        self.out = nn.Linear(6, 3)
+
+    def forward(self, x):
+        f = nn.functional
+        y = self.fc((x - self.mean) / (self.deviation + 2))
+        y = torch.stack([f.selu(y), f.celu(y, 0.7), f.softsign(y), f.gelu(y, approximate="tanh")])
+        a, b, c, d = [part.squeeze(0) for part in y.split(1)]
+        y = torch.cat([torch.logsumexp(a, 2), torch.linalg.vector_norm(b + d, dim=2)], dim=1)
+        return self.out(torch.maximum(y, c.abs().sum(2).repeat(1, 2)))
+
+
+class Words(nn.Module):
+    """Samples that are numbers of words."""
+
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Embedding(9, 4)
+        self.place = nn.Embedding(6, 4)
+        self.gru = nn.GRU(4, 3, batch_first=True)
+        self.fc = nn.Linear(3, 9, bias=False)
+        self.last = nn.Linear(9, 3)
+
+    def forward(self, x):
+        y = self.table(x) + self.place(torch.arange(6))
+        z = self.fc(self.gru(y)[0][:, -1])
+        return self.last(z + self.table.weight.sum(1))
+
+
 def networks():
     """Name, network, shape of a sample, settings of the export."""
     mlp = nn.Sequential(nn.Flatten(), nn.Linear(12, 8), nn.ReLU(), nn.Linear(8, 3))
@@ -197,19 +269,28 @@ def networks():
     yield "digits", digits, (1, 28, 28), {"training": True}
     yield "line", Line(), (3, 24), {"training": True}
     yield "turned", Turned(), (5, 3), {"training": True}
+    untrained = nn.Sequential(nn.Conv2d(2, 4, 3), nn.BatchNorm2d(4), nn.ReLU(),
+                              Residual(4, 4, 1), nn.AdaptiveAvgPool2d(1), nn.Flatten(),
+                              nn.Linear(4, 3))
+    yield "recurrent", Recurrent(), (3, 6), {}
+    yield "sizes", Sizes(), (2, 6, 4), {}
+    yield "rarer", Rarer(), (3, 10), {}
+    yield "words", Words(), (6,), {"numbers": 9}
+    yield "untrained", untrained, (2, 6, 6), {"trained": False}
 
 
-def exported(net, x, training, new):
+def exported(net, x, training, folding, opset, new):
     """The bytes of the network as one of the exporters writes it."""
     if new:
         net.eval()
-        program = torch.onnx.export(net, (x,), dynamo=True, optimize=not training, verbose=False)
+        program = torch.onnx.export(net, (x,), dynamo=True, optimize=folding, verbose=False,
+                                    opset_version=opset)
         return program.model_proto.SerializeToString()
     mode = torch.onnx.TrainingMode.PRESERVE if training else torch.onnx.TrainingMode.EVAL
     file = io.BytesIO()
     net.train(training)
     torch.onnx.export(net, (x,), file, dynamo=False, training=mode, opset_version=14,
-                      do_constant_folding=not training)
+                      do_constant_folding=folding)
     net.eval()
     return file.getvalue()
 
@@ -237,16 +318,22 @@ def plain(data, state):
 
 def main():
     for number, (name, net, shape, settings) in enumerate(networks()):
+        if len(sys.argv) > 1 and name not in sys.argv[1:]:
+            continue
         torch.manual_seed(number)
+        training = settings.get("training", False)
+        trained = settings.get("trained", True)
         for tensor in list(net.parameters()) + list(net.buffers()):
-            if tensor.dtype == torch.float32:
+            if tensor.dtype == torch.float32 and trained:
                 tensor.data.uniform_(-0.5, 0.5)
         for module in net.modules():
-            if isinstance(module, (nn.BatchNorm1d, nn.BatchNorm2d)):
+            if trained and isinstance(module, (nn.BatchNorm1d, nn.BatchNorm2d)):
                 module.running_var.uniform_(0.5, 1.5)
                 module.weight.data.uniform_(0.5, 1.5)
         net.eval()
         x = torch.randn(SAMPLES, *shape)
+        if "numbers" in settings:
+            x = torch.randint(settings["numbers"], (SAMPLES, *shape))
         with torch.no_grad():
             y = net(x)
         state = {key: value.clone() for key, value in net.state_dict().items()}
@@ -254,7 +341,9 @@ def main():
             net.load_state_dict(state)
             file = os.path.join(HERE, name + ("_new" if new else ""))
             with open(file + ".onnx", "wb") as out:
-                out.write(plain(exported(net, x[:1], settings.get("training", False), new), state))
+                folding = trained and not training
+                out.write(plain(exported(net, x[:1], training, folding,
+                                         settings.get("opset"), new), state))
         with open(os.path.join(HERE, name + ".values"), "wb") as out:
             for tensor in (x, y):
                 flat = tensor.flatten().tolist()

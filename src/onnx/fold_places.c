@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Operators on constants that work by the places of elements. */
+#include <string.h>
+
+#include "onnx/fold_work.h"
+
+/* A constant with the elements of `x`. */
+static sh_status copy(sh_onnx_constant *y, const sh_fold_work *w, const sh_onnx_constant *x)
+{
+    SH_TRY(sh_onnx_constant_new(y, w->store, x->real, x->rank, x->dim));
+    if (x->count > 0)
+        memcpy(y->cells, x->cells, x->count * sizeof *y->cells);
+    return SH_OK;
+}
+
+/* The one integer of an input, `otherwise` where it is not given. */
+static sh_status read_integer(int64_t *value, const sh_fold_work *w, size_t input,
+                              int64_t otherwise)
+{
+    const sh_onnx_constant *given = sh_fold_input(w, input);
+    *value = otherwise;
+    if (given == NULL)
+        return SH_OK;
+    if (given->real || given->count != 1)
+        return sh_fail(SH_INVALID, "input %zu is not one integer", input);
+    *value = given->cells->whole;
+    return SH_OK;
+}
+
+/* Zeros on one side of a diagonal. */
+sh_status sh_fold_trilu(const sh_fold_work *w)
+{
+    const sh_onnx_constant *x = w->in[0];
+    const bool upper = sh_onnx_node_integer(w->node, "upper", 1) != 0;
+    int64_t k;
+    SH_TRY(read_integer(&k, w, 1, 0));
+    if (x->rank < 2)
+        return sh_fail(SH_INVALID, "its input is no matrix");
+    SH_TRY(copy(&w->out[0], w, x));
+    const size_t columns = x->dim[x->rank - 1], rows = x->dim[x->rank - 2];
+    for (size_t i = 0; i < x->count; i++) {
+        const int64_t row = (int64_t)(i / columns % rows), column = (int64_t)(i % columns);
+        if (upper ? column - row < k : column - row > k)
+            w->out[0].cells[i] = (sh_onnx_cell){0};
+    }
+    return SH_OK;
+}
+
+/* Sums of all elements up to each one along a dimension. */
+sh_status sh_fold_cumsum(const sh_fold_work *w)
+{
+    const sh_onnx_constant *x = w->in[0];
+    const bool exclusive = sh_onnx_node_integer(w->node, "exclusive", 0) != 0;
+    const bool reverse = sh_onnx_node_integer(w->node, "reverse", 0) != 0;
+    int64_t given;
+    size_t axis, inner = 1;
+    SH_TRY(read_integer(&given, w, 1, 0));
+    SH_TRY(sh_onnx_axis(&axis, given, x->rank));
+    SH_TRY(sh_onnx_constant_new(&w->out[0], w->store, x->real, x->rank, x->dim));
+    for (size_t i = axis + 1; i < x->rank; i++)
+        inner *= x->dim[i];
+    const size_t length = x->dim[axis];
+    for (size_t line = 0; line * length < x->count; line++) {
+        sh_onnx_cell sum = {0};
+        for (size_t i = 0; i < length; i++) {
+            const size_t step = reverse ? length - 1 - i : i;
+            const size_t at = (line / inner * length + step) * inner + line % inner;
+            sh_onnx_cell next = sum;
+            if (x->real)
+                next.real = (double)(float)(sum.real + x->cells[at].real);
+            else
+                next.whole = (int64_t)((uint64_t)sum.whole + (uint64_t)x->cells[at].whole);
+            w->out[0].cells[at] = exclusive ? sum : next;
+            sum = next;
+        }
+    }
+    return SH_OK;
+}
+
+/* The place in `x` that a row of indices names, of its first `count` dimensions. */
+static sh_status find_place(size_t *place, const sh_onnx_constant *x, const sh_onnx_cell *index,
+                            size_t count)
+{
+    *place = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t at;
+        SH_TRY(sh_onnx_axis(&at, index[i].whole, x->dim[i]));
+        *place = *place * x->dim[i] + at;
+    }
+    for (size_t i = count; i < x->rank; i++)
+        *place *= x->dim[i];
+    return SH_OK;
+}
+
+/* x with parts replaced: each row of indices names the place of one. */
+sh_status sh_fold_scatter_nd(const sh_fold_work *w)
+{
+    const sh_onnx_constant *x = w->in[0], *indices = sh_fold_input(w, 1),
+                           *updates = sh_fold_input(w, 2);
+    if (indices == NULL || updates == NULL || indices->real || indices->rank == 0 ||
+        updates->real != x->real)
+        return sh_fail(SH_INVALID, "expected integers and updates of the input's type");
+    if (sh_onnx_node_has(w->node, "reduction") && !sh_onnx_node_says(w->node, "reduction", "none"))
+        return sh_fail(SH_UNSUPPORTED, "a reduction is not supported");
+    const size_t count = indices->dim[indices->rank - 1];
+    size_t part = 1;
+    if (count == 0 || count > x->rank)
+        return sh_fail(SH_INVALID, "rows of %zu indices for %zu dimensions", count, x->rank);
+    for (size_t i = count; i < x->rank; i++)
+        part *= x->dim[i];
+    if (updates->count != indices->count / count * part)
+        return sh_fail(SH_INVALID, "%zu updates for %zu places", updates->count,
+                       indices->count / count * part);
+    SH_TRY(copy(&w->out[0], w, x));
+    for (size_t i = 0; i < indices->count / count && part > 0; i++) {
+        size_t place;
+        SH_TRY(find_place(&place, x, indices->cells + i * count, count));
+        memcpy(w->out[0].cells + place, updates->cells + i * part, part * sizeof *x->cells);
+    }
+    return SH_OK;
+}
+
+/* For each index the element of its own place, but for one dimension. */
+sh_status sh_fold_gather_elements(const sh_fold_work *w)
+{
+    const sh_onnx_constant *x = w->in[0], *indices = sh_fold_input(w, 1);
+    size_t axis, place[SH_ONNX_RANK_MOST] = {0};
+    SH_TRY(sh_onnx_axis(&axis, sh_onnx_node_integer(w->node, "axis", 0), x->rank));
+    if (indices == NULL || indices->real || indices->rank != x->rank)
+        return sh_fail(SH_INVALID, "its indices do not fit its input");
+    for (size_t i = 0; i < x->rank; i++)
+        if (i != axis && indices->dim[i] > x->dim[i])
+            return sh_fail(SH_INVALID, "its indices do not fit its input");
+    SH_TRY(sh_onnx_constant_new(&w->out[0], w->store, x->real, x->rank, indices->dim));
+    for (size_t i = 0; i < indices->count; i++) {
+        size_t at = 0, index;
+        SH_TRY(sh_onnx_axis(&index, indices->cells[i].whole, x->dim[axis]));
+        for (size_t j = 0; j < x->rank; j++)
+            at = at * x->dim[j] + (j == axis ? index : place[j]);
+        w->out[0].cells[i] = x->cells[at];
+        sh_fold_next_place(place, x->rank, indices->dim);
+    }
+    return SH_OK;
+}
+
+/* x so many times behind itself along each dimension. */
+sh_status sh_fold_tile(const sh_fold_work *w)
+{
+    const sh_onnx_constant *x = w->in[0], *given = sh_fold_input(w, 1);
+    int64_t copies[SH_ONNX_RANK_MOST];
+    size_t count, dim[SH_ONNX_RANK_MOST], place[SH_ONNX_RANK_MOST] = {0};
+    if (given == NULL)
+        return sh_fail(SH_INVALID, "it has no numbers of copies");
+    SH_TRY(sh_onnx_constant_integers(&count, copies, SH_ONNX_RANK_MOST, given));
+    if (count != x->rank)
+        return sh_fail(SH_INVALID, "%zu numbers of copies for %zu dimensions", count, x->rank);
+    for (size_t i = 0; i < count; i++) {
+        if (copies[i] < 0 || copies[i] > (int64_t)SH_ONNX_CELLS_MOST)
+            return sh_fail(SH_INVALID, "%lld copies", (long long)copies[i]);
+        if (!sh_size_mul(x->dim[i], (size_t)copies[i], &dim[i]))
+            return sh_fail(SH_LIMIT, "a shape is too large");
+    }
+    SH_TRY(sh_onnx_constant_new(&w->out[0], w->store, x->real, x->rank, dim));
+    for (size_t i = 0; i < w->out[0].count; i++) {
+        size_t at = 0;
+        for (size_t j = 0; j < x->rank; j++)
+            at = at * x->dim[j] + place[j] % x->dim[j];
+        w->out[0].cells[i] = x->cells[at];
+        sh_fold_next_place(place, x->rank, dim);
+    }
+    return SH_OK;
+}

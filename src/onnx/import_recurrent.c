@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * LSTM, GRU and RNN. The layers of graph/recurrent_layers.h have the format's order of gates and
+ * its first layout, where the steps are dimension 0 and the samples dimension 1; in the other
+ * layout inputs and outputs are transposed.
+ *
+ * States before the first step that are constants are one row for all samples: a file has them for
+ * as many samples as it was exported with.
+ */
+#include "graph/recurrent_layers.h"
+
+#include <stdio.h>
+
+#include "graph/array_layers.h"
+#include "onnx/importer.h"
+
+enum { X, W, R, B, LENGTHS, FIRST_H, FIRST_C, PEEPHOLES };
+
+/* Dimensions 0 and 1 of [a, b, c] change places. */
+static sh_status swap(sh_value_id *y, const sh_onnx_use *use, sh_value_id x)
+{
+    const sh_attributes turned = {.order = {1, 0, 2}};
+    return sh_import_emit(y, use, SH_OP_transpose, &turned, &x);
+}
+
+static bool is_zero(const sh_onnx_constant *constant)
+{
+    for (size_t i = 0; i < constant->count; i++)
+        if (!constant->real || constant->cells[i].real != 0)
+            return false;
+    return true;
+}
+
+/* The directions say how many there are; functions other than the usual ones are refused. */
+static sh_status read_settings(sh_recurrent *of, sh_onnx_use *use, size_t directions)
+{
+    static const char *const usual[][4] = {[SH_CELL_LSTM] = {"Sigmoid", "Tanh", "Tanh"},
+                                           [SH_CELL_GRU] = {"Sigmoid", "Tanh"},
+                                           [SH_CELL_RNN] = {"Tanh"}};
+    static const char *const relu[] = {"Relu", NULL};
+    sh_onnx_node *node = &use->node;
+    const bool both = sh_onnx_node_says(node, "direction", "bidirectional");
+    of->reverse = sh_onnx_node_says(node, "direction", "reverse");
+    of->relu = of->cell == SH_CELL_RNN && sh_onnx_node_repeats(node, "activations", relu);
+    of->reset_after = sh_onnx_node_integer(node, "linear_before_reset", 0) != 0;
+    if (directions != (both ? 2 : 1))
+        return sh_fail(SH_INVALID, "weights of %zu directions for %d", directions, both ? 2 : 1);
+    if (sh_onnx_node_has(node, "activations") && !of->relu &&
+        !sh_onnx_node_repeats(node, "activations", usual[of->cell]))
+        return sh_fail(SH_UNSUPPORTED,
+                       "its activations are not the usual ones; export it without 'activations'");
+    if (sh_onnx_node_has(node, "clip"))
+        return sh_fail(SH_UNSUPPORTED,
+                       "what its gates are given is clipped; export it without 'clip'");
+    if (sh_onnx_node_integer(node, "input_forget", 0) != 0)
+        return sh_fail(SH_UNSUPPORTED,
+                       "its input and forget gates are coupled; export it without 'input_forget'");
+    return SH_OK;
+}
+
+/* Sequences are of full length, and gates do not see the cell. */
+static sh_status check_rest(const sh_onnx_use *use, size_t steps)
+{
+    const sh_onnx_constant *lengths, *peepholes;
+    SH_TRY(sh_import_constant(&lengths, use, LENGTHS));
+    for (size_t i = 0; lengths != NULL && i < lengths->count; i++)
+        if (lengths->real || lengths->cells[i].whole != (int64_t)steps)
+            return sh_fail(SH_UNSUPPORTED,
+                           "sequences shorter than the %zu steps are not supported; export it "
+                           "without sequence_lens",
+                           steps);
+    if (!sh_import_given(use, PEEPHOLES))
+        return SH_OK;
+    if (sh_import_constant(&peepholes, use, PEEPHOLES) != SH_OK || !is_zero(peepholes))
+        return sh_fail(SH_UNSUPPORTED, "its gates see the cell; export it without peepholes");
+    return SH_OK;
+}
+
+/* One row of a constant state for all samples, [D, 1, H]. */
+static sh_status take_row(sh_onnx_constant *row, const sh_onnx_use *use,
+                          const sh_onnx_constant *state, bool samples_first)
+{
+    const size_t *dim = state->dim, D = dim[samples_first], N = dim[!samples_first], H = dim[2];
+    SH_TRY(sh_onnx_constant_new(row, &use->importer->store, true, 3, (size_t[]){D, 1, H}));
+    for (size_t d = 0; d < D; d++)
+        for (size_t n = 0; n < N; n++)
+            for (size_t h = 0; h < H; h++) {
+                const size_t from = (samples_first ? n * D + d : d * N + n) * H + h;
+                sh_onnx_cell *to = &row->cells[d * H + h];
+                if (n > 0 && to->real != state->cells[from].real)
+                    return sh_fail(SH_UNSUPPORTED,
+                                   "the states of samples before the first step differ; export it "
+                                   "with equal ones or none");
+                *to = state->cells[from];
+            }
+    return SH_OK;
+}
+
+/* A state before the first step as [D, N, H]; SH_NO_VALUE: zeros. */
+static sh_status read_state(sh_value_id *state, const sh_onnx_use *use, size_t input,
+                            bool samples_first)
+{
+    const sh_onnx_constant *given;
+    sh_onnx_entry row = {.kind = SH_ENTRY_CONSTANT, .value = SH_NO_VALUE, .batch = SH_NO_AXIS};
+    sh_onnx_entry *entry = &row;
+    char name[96];
+    *state = SH_NO_VALUE;
+    if (!sh_import_given(use, input))
+        return SH_OK;
+    if (use->in[input]->kind == SH_ENTRY_VALUE) {
+        SH_TRY(sh_import_value(state, use, input));
+        if (sh_import_shape(use, *state)->rank != 3 ||
+            use->in[input]->batch != (samples_first ? 0 : 1))
+            return sh_fail(SH_UNSUPPORTED, "input %zu is not a state for each sample", input);
+        return samples_first ? swap(state, use, *state) : SH_OK;
+    }
+    SH_TRY(sh_import_constant(&given, use, input));
+    if (is_zero(given))
+        return SH_OK;
+    if (given->rank != 3)
+        return sh_fail(SH_INVALID, "input %zu has %zu dimensions, expected 3", input, given->rank);
+    SH_TRY(take_row(&row.constant, use, given, samples_first));
+    snprintf(name, sizeof name, "%.80s.%s", use->node.proto->output[0],
+             input == FIRST_H ? "first_h" : "first_c");
+    row.name = name;
+    const sh_onnx_use as_value = {.importer = use->importer, .in = &entry, .in_count = 1};
+    SH_TRY(sh_import_value(state, &as_value, 0));
+    sh_shape each = *sh_import_shape(use, *state);
+    each.dim[1] = use->importer->samples;
+    return sh_import_made(state, use, sh_layer_expand(use->importer->net, *state, each));
+}
+
+/* Somebody reads the output, or nobody reads any: then it is the network's result. */
+static bool is_wanted(const sh_onnx_use *use, size_t output)
+{
+    bool any_read = false;
+    for (size_t i = 0; i < use->out_count; i++)
+        any_read |= use->out[i] != NULL && use->out[i]->readers > 0;
+    return output < use->out_count && use->out[output] != NULL &&
+           (use->out[output]->readers > 0 || !any_read);
+}
+
+static sh_status give_outputs(const sh_onnx_use *use, sh_value_id out[3], bool samples_first)
+{
+    const sh_attributes turned = {.order = {2, 0, 1, 3}};
+    for (size_t i = 0; i < 3; i++) {
+        if (!is_wanted(use, i))
+            continue;
+        if (out[i] == SH_NO_VALUE)
+            return sh_fail(SH_INVALID, "it has no output %zu", i);
+        if (samples_first && i == 0)
+            SH_TRY(sh_import_emit(&out[i], use, SH_OP_transpose, &turned, &out[i]));
+        else if (samples_first)
+            SH_TRY(swap(&out[i], use, out[i]));
+        sh_import_give(use, i, out[i], samples_first ? 0 : i == 0 ? 2 : 1);
+    }
+    return SH_OK;
+}
+
+static sh_status import_recurrent(sh_onnx_use *use, sh_cell cell, size_t inputs)
+{
+    sh_recurrent of = {.cell = cell, .b = SH_NO_VALUE, .c = SH_NO_VALUE};
+    sh_value_id x, out[3];
+    const bool samples_first = sh_onnx_node_integer(&use->node, "layout", 0) != 0;
+    SH_TRY(sh_import_inputs(use, 3, inputs));
+    SH_TRY(sh_import_value(&x, use, X));
+    SH_TRY(sh_import_value(&of.w, use, W));
+    SH_TRY(sh_import_value(&of.r, use, R));
+    if (sh_import_given(use, B))
+        SH_TRY(sh_import_weights(&of.b, use, B, SH_IMPORT_ZERO));
+    const sh_shape of_x = *sh_import_shape(use, x), of_w = *sh_import_shape(use, of.w);
+    if (of_x.rank != 3 || of_w.rank != 3)
+        return sh_fail(SH_INVALID, "an input of %zu and weights of %zu dimensions, expected 3",
+                       of_x.rank, of_w.rank);
+    if (use->in[X]->batch != (samples_first ? 0 : 1))
+        return sh_fail(SH_UNSUPPORTED,
+                       "the samples are not in dimension %d of its input: its steps would go "
+                       "through them; export it with batch_first=True",
+                       samples_first ? 0 : 1);
+    SH_TRY(read_settings(&of, use, of_w.dim[0]));
+    SH_TRY(check_rest(use, of_x.dim[samples_first ? 1 : 0]));
+    SH_TRY(read_state(&of.h, use, FIRST_H, samples_first));
+    if (cell == SH_CELL_LSTM)
+        SH_TRY(read_state(&of.c, use, FIRST_C, samples_first));
+    if (samples_first)
+        SH_TRY(swap(&x, use, x));
+    for (size_t i = 0; i < 3; i++)
+        of.wants[i] = is_wanted(use, i);
+    sh_net_recur(use->importer->net, x, &of, out);
+    SH_TRY(sh_graph_take_failure(use->importer->net->graph));
+    return give_outputs(use, out, samples_first);
+}
+
+sh_status sh_import_lstm(sh_onnx_use *use)
+{
+    return import_recurrent(use, SH_CELL_LSTM, 8);
+}
+
+sh_status sh_import_gru(sh_onnx_use *use)
+{
+    return import_recurrent(use, SH_CELL_GRU, 6);
+}
+
+sh_status sh_import_rnn(sh_onnx_use *use)
+{
+    return import_recurrent(use, SH_CELL_RNN, 6);
+}
