@@ -32,6 +32,7 @@ static const struct operator_row {
     {"InstanceNormalization", INPUT(1) | INPUT(2), 0, 0},
     {"GroupNormalization", INPUT(1) | INPUT(2), 0, 0},
     {"RMSNormalization", INPUT(1), 0, 0},
+    {"Einsum", INPUT(0) | INPUT(1), 0, 0},
     {"PRelu", INPUT(1), 0, 0},
     {"LSTM", INPUT(1) | INPUT(2) | INPUT(3) | INPUT(7), 0, 0}, /* not the first states */
     {"GRU", INPUT(1) | INPUT(2) | INPUT(3), 0, 0},

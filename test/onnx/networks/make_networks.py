@@ -242,6 +242,27 @@ class Words(nn.Module):
         return self.last(z + self.table.weight.sum(1))
 
 
+class Heads(nn.Module):
+    """Attention of two heads and of shared ones, as operator set 23 has it, and an einsum."""
+
+    def __init__(self):
+        super().__init__()
+        self.q = nn.Linear(3, 8)
+        self.kv = nn.Linear(3, 8)
+        self.mix = nn.Parameter(torch.zeros(2, 4, 5))
+        self.fc = nn.Linear(5, 3)
+
+    def forward(self, x):
+        x = x.transpose(1, 2)
+        n, length, _ = x.shape
+        q = self.q(x).view(n, length, 2, 4).transpose(1, 2)
+        k, v = self.kv(x).view(n, length, 2, 4).transpose(1, 2).split(1, 1)
+        k, v = k.expand(-1, 2, -1, -1), v.expand(-1, 2, -1, -1)
+        y = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        y = y.transpose(1, 2).tanh()
+        return self.fc(torch.einsum("nlhd,hdc->nlc", y, self.mix).sum(1))
+
+
 def networks():
     """Name, network, shape of a sample, settings of the export."""
     mlp = nn.Sequential(nn.Flatten(), nn.Linear(12, 8), nn.ReLU(), nn.Linear(8, 3))
@@ -276,6 +297,7 @@ def networks():
     yield "sizes", Sizes(), (2, 6, 4), {}
     yield "rarer", Rarer(), (3, 10), {}
     yield "words", Words(), (6,), {"numbers": 9}
+    yield "heads", Heads(), (3, 5), {"opset": 23}
     yield "untrained", untrained, (2, 6, 6), {"trained": False}
 
 
