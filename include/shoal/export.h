@@ -22,7 +22,8 @@ extern "C" {
 
 typedef enum sh_model_format {
     /* A graph of ONNX's operators (version 17) from "input" [N, C, H, W] to "output" [N, outputs]:
-     * logits of classes or labels, or numbers. Its metadata_props say what else has to be known:
+     * logits of classes or labels, or numbers. A network that came from a file has the nodes, names
+     * and versions of its file. Its metadata_props say what else has to be known:
      * names, task, imgsz, channels, mean, std (of pixels from 0 to 1) as Ultralytics and timm name
      * them, and for sh_eval and sh_predictor_open shoal.trained and shoal.job, all that a
      * checkpoint says of its data and how these are read. */
@@ -30,6 +31,8 @@ typedef enum sh_model_format {
     /* The weights under their names, without the optimiser's state and what else a checkpoint has;
      * shoal.trained stands in the metadata. */
     SH_MODEL_AS_SAFETENSORS,
+    /* The same tensors as NumPy's arrays, uncompressed: numpy.load("model.npz")["conv1.weight"]. */
+    SH_MODEL_AS_NPZ,
 } sh_model_format;
 
 typedef struct sh_model_export {
@@ -38,6 +41,7 @@ typedef struct sh_model_export {
     sh_model_format format;
     int last; /* of a run, the last checkpoint even where there is a best one */
     int bake; /* ONNX of images: "input" takes pixels from 0 to 255 and is normalised inside */
+    int fold; /* ONNX: batch normalisations become part of the layers before them */
 } sh_model_export;
 
 typedef struct sh_model_exported {

@@ -12,7 +12,7 @@
 typedef struct export_values {
     sh_model_export options;
     const char *format, *json;
-    bool last, bake, quiet;
+    bool last, bake, fold, quiet;
 } export_values;
 
 #define FIELD(member) offsetof(export_values, member)
@@ -21,11 +21,14 @@ static const sh_option options[] = {
     {SH_OPTION_TEXT, .name = "output", .letter = 'o', .value = "FILE",
      .help = "the file to write, such as model.onnx", .offset = FIELD(options.output)},
     {SH_OPTION_TEXT, .name = "format", .value = "NAME",
-     .help = "onnx or safetensors (default: by the name of FILE)", .offset = FIELD(format)},
+     .help = "onnx, safetensors or npz (default: by the name of FILE)", .offset = FIELD(format)},
     {SH_OPTION_FLAG, .name = "last", .help = "the last checkpoint, also where there is a best one",
      .offset = FIELD(last)},
     {SH_OPTION_FLAG, .name = "bake",
      .help = "onnx: take pixels from 0 to 255, and normalise them inside", .offset = FIELD(bake)},
+    {SH_OPTION_FLAG, .name = "fold",
+     .help = "onnx: batch normalisations become part of the layers before them",
+     .offset = FIELD(fold)},
     {SH_OPTION_TEXT, .name = "json", .value = "FILE",
      .help = "write what was done to FILE ('-': standard output)", .offset = FIELD(json)},
     {SH_OPTION_FLAG, .name = "quiet", .help = "print nothing but errors", .offset = FIELD(quiet)},
@@ -42,9 +45,12 @@ static bool ends_with(const char *text, const char *end)
 static bool find_format(sh_model_format *format, const export_values *given)
 {
     static const char *const names[] = {
-        [SH_MODEL_AS_ONNX] = "onnx", [SH_MODEL_AS_SAFETENSORS] = "safetensors"};
-    static const char *const ends[] = {".onnx", ".safetensors"};
-    for (int i = SH_MODEL_AS_ONNX; i <= SH_MODEL_AS_SAFETENSORS; i++)
+        [SH_MODEL_AS_ONNX] = "onnx",
+        [SH_MODEL_AS_SAFETENSORS] = "safetensors",
+        [SH_MODEL_AS_NPZ] = "npz",
+    };
+    static const char *const ends[] = {".onnx", ".safetensors", ".npz"};
+    for (int i = SH_MODEL_AS_ONNX; i <= SH_MODEL_AS_NPZ; i++)
         if (given->format != NULL ? strcmp(given->format, names[i]) == 0
                                   : ends_with(given->options.output, ends[i])) {
             *format = (sh_model_format)i;
@@ -63,11 +69,12 @@ static int run(const sh_arguments *arguments, void *values)
     asked->weights = arguments->positionals[0];
     asked->last = given->last;
     asked->bake = given->bake;
+    asked->fold = given->fold;
     if (asked->output == NULL)
         return sh_console_misuse("export", "export: needs -o FILE, such as -o model.onnx");
     if (!find_format(&asked->format, given))
-        return sh_console_misuse("export", "export: --format is onnx or safetensors, or FILE ends "
-                                           "so");
+        return sh_console_misuse("export", "export: --format is onnx, safetensors or npz, or "
+                                           "FILE ends so");
     if (given->json != NULL && sh_json_file_check(given->json) != SH_OK)
         return sh_console_fail("%s", sh_message());
     if (sh_export_model(asked, &result) != SH_OK)
@@ -89,7 +96,7 @@ static int run(const sh_arguments *arguments, void *values)
 const sh_command sh_export_command = {
     .name = "export",
     .usage = "RUN -o FILE [options]",
-    .summary = "writes a trained model as ONNX or safetensors",
+    .summary = "writes a trained model as ONNX, safetensors or NumPy's arrays",
     .details =
         "RUN is the folder of a training, whose best checkpoint is taken where it kept one, else "
         "the last,\nor a checkpoint itself. The data need not be there.\n"
@@ -99,11 +106,13 @@ const sh_command sh_export_command = {
         "channels,\n"
         "and mean and std by which pixels from 0 to 1 are normalised (with --bake the model does "
         "it).\n"
-        "safetensors: the weights alone, under their names.\n"
+        "A network from an ONNX file goes out with its own nodes, names and operator version.\n"
+        "safetensors, npz: the weights alone, under their names.\n"
         "\nexamples:\n"
         "  shoal export runs/RUN -o model.onnx\n"
         "  shoal export runs/RUN -o model.onnx --bake\n"
-        "  shoal export runs/RUN -o model.safetensors\n",
+        "  shoal export runs/RUN -o model.safetensors\n"
+        "  shoal export runs/RUN -o model.npz\n",
     .options = options,
     .values_bytes = sizeof(export_values),
     .positionals_least = 1,

@@ -336,7 +336,7 @@ sh_value_id sh_layer_dropout(sh_net *net, sh_value_id x, float p)
         return sh_graph_failed(
             net->graph,
             sh_fail(SH_INVALID, "dropout: the probability %g is not in [0, 1)", (double)p));
-    if (!net->training || p == 0)
+    if ((!net->training && !net->keeps_dropout) || p == 0)
         return x;
     return sh_graph_add(net->graph, SH_OP_dropout, &attributes, (sh_value_id[]){x, net->keys},
                         NULL);

@@ -19,14 +19,14 @@
 #define SH_NET_SCOPES 4
 #define SH_NET_SCOPE_BYTES 96
 
-/* A model under construction. The first four are the caller's to set, the rest begins as zeros. */
+/* A model under construction. The first five are the caller's to set, the rest begins as 0. */
 typedef struct sh_net {
     sh_graph *graph;
-    bool training;                  /* batch statistics, dropout; else running statistics, none */
-    sh_value_id loss_weights;       /* training: [N], each sample's part of the loss */
-    sh_value_id keys;               /* training: [N, 2] i32, of each sample's random numbers */
-    const char *frozen;             /* names of parameters that stay as they are: globs with commas
-                                       between them (fnmatch), or NULL; borrowed */
+    bool training;            /* batch statistics, dropout; else running statistics, none */
+    bool keeps_dropout;       /* evaluation: it is there too, to be read, not computed */
+    sh_value_id loss_weights; /* training: [N], each sample's part of the loss */
+    sh_value_id keys;         /* training: [N, 2] i32, of each sample's random numbers */
+    const char *frozen;       /* what stays as it is: globs of names, commas; NULL; borrowed */
     char scope[SH_NET_SCOPE_BYTES]; /* goes before every name */
     size_t scopes[SH_NET_SCOPES], depth;
     uint32_t dropouts;

@@ -91,7 +91,10 @@ static void build_all(sh_graph *graph, const sh_model_def *def, const sh_model_o
                       size_t samples, sh_model_mode mode)
 {
     const sh_problem *problem = &options->problem;
-    sh_net net = {.graph = graph, .training = mode == SH_MODEL_TRAIN, .frozen = options->frozen};
+    sh_net net = {.graph = graph,
+                  .training = mode == SH_MODEL_TRAIN,
+                  .keeps_dropout = options->keeps_dropout,
+                  .frozen = options->frozen};
     const sh_shape per_sample = sh_shape_of(1, &samples);
     const sh_shape pixels =
         sh_shape_of(4, (size_t[]){samples, problem->channels, problem->height, problem->width});
@@ -101,10 +104,10 @@ static void build_all(sh_graph *graph, const sh_model_def *def, const sh_model_o
     const sh_shape of_outputs = sh_shape_of(2, (size_t[]){samples, problem->outputs});
     sh_value_id targets = sh_graph_input(graph, numbers ? (sh_type){SH_F32, of_outputs}
                                                         : (sh_type){SH_I32, per_sample});
-    if (net.training) {
+    if (net.training)
         net.loss_weights = sh_graph_input(graph, (sh_type){SH_F32, per_sample});
+    if (net.training || net.keeps_dropout)
         net.keys = sh_graph_input(graph, (sh_type){SH_I32, sh_shape_of(2, (size_t[]){samples, 2})});
-    }
     const sh_value_id given = build_layers(&net, x, def, options);
     const bool classes = problem->target == SH_TARGET_CLASS;
     if (problem->target == SH_TARGET_SAMPLE)

@@ -54,6 +54,7 @@ typedef struct sh_model_options {
     sh_problem problem;
     float label_smoothing; /* 0: none */
     bool mixed;            /* training samples of classes have two targets: mixup, cutmix */
+    bool keeps_dropout;    /* evaluation: nodes of dropout are there, to be read, not computed */
     const char *frozen;    /* names of parameters that stay as they are (graph/layers.h), or NULL */
     void (*note)(void *context, const char *text); /* is told of changes to an imported model */
     void *context;                                 /* of `note`, which may be NULL */

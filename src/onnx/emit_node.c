@@ -66,6 +66,15 @@ static void rectify(sh_emitter *e, sh_activation activation, char *x, char *y)
         sh_emit(e, "Relu", 1, &x, y);
 }
 
+/* How much of a moving average stays in a step; ONNX's default where it does not move. */
+static float momentum_of(const sh_graph *graph, sh_value_id mean)
+{
+    for (size_t i = 0; i < graph->parameter_count; i++)
+        if (graph->parameters[i].value == mean)
+            return (float)(1 - (double)graph->parameters[i].momentum);
+    return 0.9f;
+}
+
 static void batch_norm(const source *s)
 {
     sh_emitter *e = s->e;
@@ -75,6 +84,7 @@ static void batch_norm(const source *s)
         sh_emit(e, "BatchNormalization", 5,
                 (char *[]){in(s, 0), in(s, 3), in(s, 4), in(s, 1), in(s, 2)}, normal);
     sh_emit_float(e, node, "epsilon", s->a->number);
+    sh_emit_float(e, node, "momentum", momentum_of(e->of->graph, s->node->in[1]));
     if (adds) {
         char *sum = rectifies ? sh_emit_fresh(e) : out(s);
         sh_emit(e, "Add", 2, (char *[]){normal, in(s, 5)}, sum);
@@ -262,6 +272,12 @@ static void pad(const source *s)
     sh_emit(s->e, "Pad", 2, (char *[]){in(s, 0), name}, out(s));
 }
 
+/* It does nothing in a runtime, and is there for whoever trains the model again. */
+static void dropout(const source *s)
+{
+    sh_emit(s->e, "Dropout", 2, (char *[]){in(s, 0), sh_emit_number(s->e, s->a->number)}, out(s));
+}
+
 static void (*const emitted_as[SH_OP_COUNT])(const source *s) = {
     [SH_OP_conv2d] = conv2d,
     [SH_OP_linear] = linear,
@@ -288,6 +304,7 @@ static void (*const emitted_as[SH_OP_COUNT])(const source *s) = {
     [SH_OP_slice] = slice,
     [SH_OP_transpose] = transpose,
     [SH_OP_pad] = pad,
+    [SH_OP_dropout] = dropout,
 };
 
 sh_status sh_emit_node(sh_emitter *e, size_t index)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "onnx/emitter.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -8,6 +9,7 @@
 
 #define NAME_BYTES 160
 #define ATTRIBUTES_MOST 8
+#define FRESH "value:" /* how names begin that are made here */
 
 void *sh_emit_take(sh_emitter *e, size_t count, size_t bytes)
 {
@@ -106,9 +108,28 @@ char *sh_emit_name(sh_emitter *e, sh_value_id value)
 char *sh_emit_fresh(sh_emitter *e)
 {
     char name[NAME_BYTES];
-    /* Parameters have no colon in their names. */
-    snprintf(name, sizeof name, "value:%zu", ++e->fresh);
+    /* Parameters of built-in models have no colon in their names. */
+    snprintf(name, sizeof name, FRESH "%zu", ++e->fresh);
     return sh_emit_text(e, name);
+}
+
+static void raise_fresh(sh_emitter *e, const char *name)
+{
+    if (strncmp(name, FRESH, sizeof FRESH - 1) != 0)
+        return;
+    const uintmax_t number = strtoumax(name + sizeof FRESH - 1, NULL, 10);
+    e->fresh = number > e->fresh && number < SIZE_MAX / 2 ? (size_t)number : e->fresh;
+}
+
+void sh_emit_avoid(sh_emitter *e, const Sh__Onnx__GraphProto *graph)
+{
+    for (size_t i = 0; i < graph->n_initializer; i++)
+        raise_fresh(e, graph->initializer[i]->name);
+    for (size_t i = 0; i < graph->n_input; i++)
+        raise_fresh(e, graph->input[i]->name);
+    for (size_t i = 0; i < graph->n_node; i++)
+        for (size_t k = 0; k < graph->node[i]->n_output; k++)
+            raise_fresh(e, graph->node[i]->output[k]);
 }
 
 static Sh__Onnx__TensorProto *add_tensor(sh_emitter *e, char *name, sh_onnx_type type,
@@ -160,4 +181,72 @@ void sh_emit_tensor(sh_emitter *e, char *name, const sh_shape *shape, const floa
 {
     add_tensor(e, name, SH_ONNX_FLOAT, shape->dim, shape->rank, values,
                sh_shape_count(shape) * sizeof *values);
+}
+
+Sh__Onnx__ValueInfoProto *sh_emit_value_info(sh_emitter *e, const char *name, const sh_shape *shape,
+                                             size_t batch)
+{
+    Sh__Onnx__ValueInfoProto *info = sh_emit_take(e, 1, sizeof *info);
+    Sh__Onnx__TypeProto *type = sh_emit_take(e, 1, sizeof *type);
+    Sh__Onnx__TypeProto__Tensor *tensor = sh_emit_take(e, 1, sizeof *tensor);
+    Sh__Onnx__TensorShapeProto *dims = sh_emit_take(e, 1, sizeof *dims);
+    Sh__Onnx__TensorShapeProto__Dimension *items = sh_emit_take(e, SH_MAX_RANK, sizeof *items);
+    Sh__Onnx__TensorShapeProto__Dimension **list = sh_emit_take(e, SH_MAX_RANK, sizeof *list);
+    if (e->status != SH_OK || info == NULL || type == NULL || tensor == NULL || dims == NULL ||
+        items == NULL || list == NULL)
+        return NULL;
+    sh__onnx__value_info_proto__init(info);
+    sh__onnx__type_proto__init(type);
+    sh__onnx__type_proto__tensor__init(tensor);
+    sh__onnx__tensor_shape_proto__init(dims);
+    for (size_t d = 0; d < shape->rank; d++) {
+        sh__onnx__tensor_shape_proto__dimension__init(&items[d]);
+        if (d == batch) {
+            items[d].dim_param = sh_emit_text(e, "N");
+        } else {
+            items[d].has_dim_value = true;
+            items[d].dim_value = (int64_t)shape->dim[d];
+        }
+        list[d] = &items[d];
+    }
+    dims->dim = list;
+    dims->n_dim = shape->rank;
+    tensor->has_elem_type = true;
+    tensor->elem_type = SH_ONNX_FLOAT;
+    tensor->shape = dims;
+    type->tensor_type = tensor;
+    info->name = sh_emit_text(e, name);
+    info->type = type;
+    return info;
+}
+
+void sh_emit_frame(sh_emitter *e, Sh__Onnx__ModelProto *model, int64_t opset, int64_t ir)
+{
+    const sh_onnx_properties *properties = e->properties;
+    Sh__Onnx__OperatorSetIdProto *set = sh_emit_take(e, 1, sizeof *set),
+                                 **sets = sh_emit_take(e, 1, sizeof *sets);
+    Sh__Onnx__StringStringEntryProto *entries =
+        sh_emit_take(e, properties->count + 1, sizeof *entries);
+    Sh__Onnx__StringStringEntryProto **list = sh_emit_take(e, properties->count + 1, sizeof *list);
+    if (e->status != SH_OK || set == NULL || sets == NULL || entries == NULL || list == NULL)
+        return;
+    sh__onnx__operator_set_id_proto__init(set);
+    set->has_version = true;
+    set->version = opset;
+    sets[0] = set;
+    for (size_t i = 0; i < properties->count; i++) {
+        sh__onnx__string_string_entry_proto__init(&entries[i]);
+        entries[i].key = sh_emit_text(e, properties->pairs[i][0]);
+        entries[i].value = sh_emit_text(e, properties->pairs[i][1]);
+        list[i] = &entries[i];
+    }
+    model->has_ir_version = true;
+    model->ir_version = ir;
+    model->producer_name = sh_emit_text(e, "shoal");
+    model->producer_version = sh_emit_text(e, SHOAL_VERSION);
+    model->opset_import = sets;
+    model->n_opset_import = 1;
+    model->metadata_props = list;
+    model->n_metadata_props = properties->count;
+    model->graph = e->made;
 }

@@ -16,10 +16,10 @@
 typedef Sh__Onnx__NodeProto sh_emitted;
 
 typedef struct sh_emitter {
-    const sh_from_graph *of;
+    const sh_from_graph *of; /* NULL: the model is not made from a graph, and has no `names` */
+    const sh_onnx_properties *properties;
     sh_arena *arena;
     Sh__Onnx__GraphProto *made;
-    size_t node_capacity, tensor_capacity;
     char **names; /* by value; NULL where it has none yet */
     size_t fresh; /* values that the graph does not have */
     sh_status status;
@@ -41,11 +41,21 @@ void sh_emit_ints(sh_emitter *e, sh_emitted *node, const char *name, const int64
 char *sh_emit_name(sh_emitter *e, sh_value_id value);
 char *sh_emit_fresh(sh_emitter *e);
 
+/* Fresh names are not those of this graph either. */
+void sh_emit_avoid(sh_emitter *e, const Sh__Onnx__GraphProto *graph);
+
 /* Constants: integers [count], and a number without dimensions. */
 char *sh_emit_integers(sh_emitter *e, const int64_t *values, size_t count);
 char *sh_emit_number(sh_emitter *e, float value);
 
 /* Weights [dims], borrowed. */
 void sh_emit_tensor(sh_emitter *e, char *name, const sh_shape *shape, const float *values);
+
+/* An input or output of float32, with "N" for dimension `batch`. */
+Sh__Onnx__ValueInfoProto *sh_emit_value_info(sh_emitter *e, const char *name, const sh_shape *shape,
+                                             size_t batch);
+
+/* What is around the graph: versions, names, metadata. */
+void sh_emit_frame(sh_emitter *e, Sh__Onnx__ModelProto *model, int64_t opset, int64_t ir);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "onnx/emit_node.h"
 #include "onnx/onnx_types.h"
+#include "onnx/wire.h"
 
 /* What the answer is computed from, by value; the graph's order is kept. */
 static bool *find_needed(sh_emitter *e)
@@ -44,75 +45,15 @@ static void add_nodes(sh_emitter *e, const bool *needed)
             e->status = sh_emit_node(e, i);
 }
 
-/* Describes an input or output: what differs between one sample and two is the batch, "N". */
+/* Describes an input or output: what differs between one sample and two is the batch. */
 static Sh__Onnx__ValueInfoProto *describe(sh_emitter *e, sh_value_id value, const char *name)
 {
     const sh_shape *one = &sh_graph_type(e->of->graph, value)->shape;
     const sh_shape *two = &sh_graph_type(e->of->twice, value)->shape;
-    Sh__Onnx__ValueInfoProto *info = sh_emit_take(e, 1, sizeof *info);
-    Sh__Onnx__TypeProto *type = sh_emit_take(e, 1, sizeof *type);
-    Sh__Onnx__TypeProto__Tensor *tensor = sh_emit_take(e, 1, sizeof *tensor);
-    Sh__Onnx__TensorShapeProto *shape = sh_emit_take(e, 1, sizeof *shape);
-    Sh__Onnx__TensorShapeProto__Dimension *dims = sh_emit_take(e, SH_MAX_RANK, sizeof *dims);
-    Sh__Onnx__TensorShapeProto__Dimension **list = sh_emit_take(e, SH_MAX_RANK, sizeof *list);
-    if (e->status != SH_OK || info == NULL || type == NULL || tensor == NULL || shape == NULL ||
-        dims == NULL || list == NULL)
-        return NULL;
-    sh__onnx__value_info_proto__init(info);
-    sh__onnx__type_proto__init(type);
-    sh__onnx__type_proto__tensor__init(tensor);
-    sh__onnx__tensor_shape_proto__init(shape);
-    for (size_t d = 0; d < one->rank; d++) {
-        sh__onnx__tensor_shape_proto__dimension__init(&dims[d]);
-        if (one->dim[d] != two->dim[d]) {
-            dims[d].dim_param = sh_emit_text(e, "N");
-        } else {
-            dims[d].has_dim_value = true;
-            dims[d].dim_value = (int64_t)one->dim[d];
-        }
-        list[d] = &dims[d];
-    }
-    shape->dim = list;
-    shape->n_dim = one->rank;
-    tensor->has_elem_type = true;
-    tensor->elem_type = SH_ONNX_FLOAT;
-    tensor->shape = shape;
-    type->tensor_type = tensor;
-    info->name = sh_emit_text(e, name);
-    info->type = type;
-    return info;
-}
-
-/* What is around the graph: versions, names, metadata. */
-static void complete(sh_emitter *e, Sh__Onnx__ModelProto *model)
-{
-    const sh_from_graph *of = e->of;
-    Sh__Onnx__OperatorSetIdProto *set = sh_emit_take(e, 1, sizeof *set),
-                                 **sets = sh_emit_take(e, 1, sizeof *sets);
-    Sh__Onnx__StringStringEntryProto *entries =
-        sh_emit_take(e, of->property_count + 1, sizeof *entries);
-    Sh__Onnx__StringStringEntryProto **list = sh_emit_take(e, of->property_count + 1, sizeof *list);
-    if (e->status != SH_OK || set == NULL || sets == NULL || entries == NULL || list == NULL)
-        return;
-    sh__onnx__operator_set_id_proto__init(set);
-    set->has_version = true;
-    set->version = SH_FROM_GRAPH_OPSET;
-    sets[0] = set;
-    for (size_t i = 0; i < of->property_count; i++) {
-        sh__onnx__string_string_entry_proto__init(&entries[i]);
-        entries[i].key = sh_emit_text(e, of->properties[i][0]);
-        entries[i].value = sh_emit_text(e, of->properties[i][1]);
-        list[i] = &entries[i];
-    }
-    model->has_ir_version = true;
-    model->ir_version = SH_FROM_GRAPH_IR;
-    model->producer_name = sh_emit_text(e, "shoal");
-    model->producer_version = sh_emit_text(e, SHOAL_VERSION);
-    model->opset_import = sets;
-    model->n_opset_import = 1;
-    model->metadata_props = list;
-    model->n_metadata_props = of->property_count;
-    model->graph = e->made;
+    size_t batch = 0;
+    while (batch < one->rank && one->dim[batch] == two->dim[batch])
+        batch++;
+    return sh_emit_value_info(e, name, one, batch);
 }
 
 /* A number for each channel of [N, C, H, W]. */
@@ -168,7 +109,7 @@ static void fill_graph(sh_emitter *e)
 
 sh_status sh_onnx_from_graph(Sh__Onnx__ModelProto **model, const sh_from_graph *of, sh_arena *arena)
 {
-    sh_emitter e = {.of = of, .arena = arena};
+    sh_emitter e = {.of = of, .arena = arena, .properties = &of->properties};
     Sh__Onnx__ModelProto *fresh = sh_emit_take(&e, 1, sizeof *fresh);
     e.made = sh_emit_take(&e, 1, sizeof *e.made);
     if (fresh == NULL || e.made == NULL)
@@ -176,7 +117,7 @@ sh_status sh_onnx_from_graph(Sh__Onnx__ModelProto **model, const sh_from_graph *
     sh__onnx__model_proto__init(fresh);
     sh__onnx__graph_proto__init(e.made);
     fill_graph(&e);
-    complete(&e, fresh);
+    sh_emit_frame(&e, fresh, SH_FROM_GRAPH_OPSET, SH_FROM_GRAPH_IR);
     SH_TRY(e.status);
     *model = fresh;
     return SH_OK;
@@ -199,6 +140,10 @@ static void append(ProtobufCBuffer *buffer, size_t count, const uint8_t *bytes)
 
 sh_status sh_onnx_pack(const Sh__Onnx__ModelProto *model, sh_onnx_sink *sink, void *context)
 {
+    const size_t bytes = sh__onnx__model_proto__get_packed_size(model);
+    if (bytes > SH_WIRE_FILE_MOST)
+        return sh_fail(SH_LIMIT, "the model would have %zu bytes, and an ONNX file has at most %zu",
+                       bytes, (size_t)SH_WIRE_FILE_MOST);
     pipe to = {.base = {.append = append}, .sink = sink, .context = context};
     sh__onnx__model_proto__pack_to_buffer(model, &to.base);
     return to.status;

@@ -23,6 +23,12 @@
 #define SH_FROM_GRAPH_OPSET 17
 #define SH_FROM_GRAPH_IR 8
 
+/* metadata_props: keys and values, UTF-8. */
+typedef struct sh_onnx_properties {
+    const char *const (*pairs)[2];
+    size_t count;
+} sh_onnx_properties;
+
 /* All borrowed until the model is no longer used. */
 typedef struct sh_from_graph {
     const sh_graph *graph;       /* for evaluation, of one sample */
@@ -33,8 +39,7 @@ typedef struct sh_from_graph {
     const float *const *weights; /* by number of the parameter */
     const float *mean,
         *deviation; /* by channel: pixels 0 .. 255 go in; NULL: what the graph takes */
-    const char *const (*properties)[2]; /* metadata_props: keys and values, UTF-8 */
-    size_t property_count;
+    sh_onnx_properties properties;
 } sh_from_graph;
 
 /*
@@ -47,7 +52,7 @@ sh_status sh_onnx_from_graph(Sh__Onnx__ModelProto **model, const sh_from_graph *
 /* Where the bytes go, in order. A failure ends the writing. */
 typedef sh_status sh_onnx_sink(void *context, const void *bytes, size_t count);
 
-/* Writes a model as a file has it. Tensors are not copied. */
+/* Writes a model as a file has it. Tensors are not copied. SH_LIMIT: more than 2 GiB. */
 sh_status sh_onnx_pack(const Sh__Onnx__ModelProto *model, sh_onnx_sink *sink,
                        void *context) SHOAL_CHECKED;
 

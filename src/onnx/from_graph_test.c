@@ -63,8 +63,7 @@ static void export_spec(exported *e, const char *spec, sh_problem problem, const
                               .weights = e->parameters,
                               .mean = mean,
                               .deviation = deviation,
-                              .properties = properties,
-                              .property_count = 2};
+                              .properties = {properties, 2}};
     assert_ok(sh_onnx_from_graph(&e->model, &of, &e->arena));
     assert_ok(sh_onnx_pack(e->model, append, e));
 }

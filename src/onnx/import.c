@@ -135,6 +135,26 @@ static void find_needed(sh_onnx_importer *importer, const sh_onnx_entry *result)
         }
 }
 
+/* The nodes that the file's first output depends on: those that the result does, and what stands
+ * between the two. */
+static sh_status trace_needed(const sh_onnx_importer *importer, const sh_onnx_entry *result)
+{
+    const Sh__Onnx__GraphProto *graph = importer->graph;
+    sh_onnx_trace *trace = importer->wish->trace;
+    if (trace == NULL)
+        return SH_OK;
+    trace->needed = sh_arena_take(trace->arena, graph->n_node + 1, sizeof *trace->needed);
+    if (trace->needed == NULL)
+        return sh_fail_memory(graph->n_node, "a model");
+    memcpy(trace->needed, importer->needed, graph->n_node * sizeof *trace->needed);
+    const sh_onnx_entry *entry = sh_import_find(importer, graph->output[0]->name);
+    while (entry != NULL && entry != result && entry->maker != SIZE_MAX) {
+        trace->needed[entry->maker] = true;
+        entry = sh_import_find(importer, graph->node[entry->maker]->input[0]);
+    }
+    return SH_OK;
+}
+
 /* ---- nodes ------------------------------------------------------------------------------------
  */
 
@@ -187,10 +207,22 @@ static bool is_known(const sh_onnx_entry *entry)
            (entry->kind == SH_ENTRY_STORED && entry->role == SH_ONNX_CONSTANT);
 }
 
+/* Does the node repeat a tensor for each sample? As a constant it would have a number of samples.
+ */
+static bool repeats_samples(const sh_onnx_use *use)
+{
+    const sh_onnx_entry *const *in = (const sh_onnx_entry *const *)use->in;
+    if (strcmp(use->node.op, "Expand") != 0 || use->in_count != 2 || in[0] == NULL ||
+        in[1] == NULL || in[1]->kind != SH_ENTRY_CONSTANT || !in[1]->constant.derived)
+        return false;
+    return in[0]->kind == SH_ENTRY_STORED ? sh_onnx_type_is_float(in[0]->stored->data_type)
+                                          : in[0]->constant.real;
+}
+
 /* Can the node be evaluated? */
 static bool is_constant(const sh_onnx_use *use)
 {
-    if (!sh_onnx_folds(use->node.op) || use->out_count != 1)
+    if (!sh_onnx_folds(use->node.op) || use->out_count != 1 || repeats_samples(use))
         return false;
     for (size_t i = 0; i < use->in_count; i++)
         if (use->in[i] != NULL && !is_known(use->in[i]))
@@ -401,6 +433,10 @@ static sh_status shape_result(sh_value_id *given, sh_onnx_importer *importer,
                        "for %zu samples it gives %s, expected %zu numbers for each, and no last "
                        "dense layer was found to replace",
                        samples, sh_shape_print(&shape, text), wanted);
+    if (importer->wish->trace != NULL) {
+        importer->wish->trace->out = shape;
+        importer->wish->trace->out_batch = result->batch;
+    }
     const sh_shape flat = sh_shape_of(2, (size_t[]){samples, wanted});
     return sh_import_reshape(given, &use, result->value, &flat);
 }
@@ -432,6 +468,7 @@ static sh_status build(sh_value_id *given, sh_onnx_importer *importer, sh_value_
     SH_TRY(make_entries(importer));
     SH_TRY(sh_onnx_head_result(&result, importer));
     find_needed(importer, result);
+    SH_TRY(trace_needed(importer, result));
     SH_TRY(sh_onnx_head_replace(importer, result));
     note_folded(importer);
     SH_TRY(sh_onnx_inputs_bind(importer, samples));

@@ -17,6 +17,7 @@
 #define SHOAL_ONNX_IMPORT_H
 
 #include "graph/layers.h"
+#include "onnx/import_trace.h"
 #include "onnx/onnx_file.h"
 #include "tensor/target.h"
 
@@ -36,6 +37,7 @@ typedef struct sh_onnx_wish {
     void (*note)(void *context, const char *text); /* is told what the user should know; or NULL */
     void (*step)(void *context, const sh_onnx_step *step); /* is told of each node; or NULL */
     void *context;                                         /* of both */
+    sh_onnx_trace *trace; /* is told how the file was read; or NULL */
 } sh_onnx_wish;
 
 /*

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Normalisations. */
+#include <math.h>
 #include <stdio.h>
 
 #include "graph/general_layers.h"
@@ -15,6 +16,14 @@ static sh_status first_output_alone(const sh_onnx_use *use)
     return SH_OK;
 }
 
+/* How far a moving average moves. The file says 1 - that, rounded to a float: 0.9 stands for 0.1,
+ * and not for the difference of the two floats. */
+static float moving_by(float stays)
+{
+    const double exact = 1 - (double)stays, decimal = floor(exact * 1e6 + 0.5) / 1e6;
+    return (float)(fabs(exact - decimal) < 6e-8 ? decimal : exact);
+}
+
 sh_status sh_import_batch_norm(sh_onnx_use *use)
 {
     sh_net *net = use->importer->net;
@@ -27,7 +36,7 @@ sh_status sh_import_batch_norm(sh_onnx_use *use)
             return sh_fail(SH_UNSUPPORTED, "its mean and variance are not initialisers of its own");
     sh_batch_norm of = {
         .epsilon = sh_onnx_node_number(&use->node, "epsilon", 1e-5f),
-        .momentum = 1 - sh_onnx_node_number(&use->node, "momentum", 0.9f),
+        .momentum = moving_by(sh_onnx_node_number(&use->node, "momentum", 0.9f)),
     };
     SH_TRY(sh_import_weights(&of.weight, use, 1, SH_IMPORT_ONE));
     SH_TRY(sh_import_weights(&of.bias, use, 2, SH_IMPORT_ZERO));

@@ -137,19 +137,24 @@ static sh_status join(sh_value_id *y, const sh_onnx_use *use, sh_value_id *x, si
     return SH_OK;
 }
 
-/* What is the same for all samples is repeated for each, in dimension `batch`. */
-static sh_status repeat_samples(sh_value_id *x, const sh_onnx_use *use, size_t input, size_t batch)
+/* What is the same for all samples is repeated for each, in dimension `batch`, as input `like` has
+ * them. */
+static sh_status repeat_samples(sh_value_id *x, const sh_onnx_use *use, size_t input, size_t like,
+                                size_t batch)
 {
     sh_shape shape = *sh_import_shape(use, *x);
+    const sh_onnx_change change = {
+        .input = input, .count = shape.rank, .repeats = true, .like = like, .axis = batch};
     if (use->in[input]->batch != SH_NO_AXIS || batch >= shape.rank || shape.dim[batch] != 1)
         return SH_OK;
     shape.dim[batch] = use->importer->samples;
+    SH_TRY(sh_import_trace(use, &change));
     return sh_import_made(x, use, sh_layer_expand(use->importer->net, *x, shape));
 }
 
 sh_status sh_import_concat(sh_onnx_use *use)
 {
-    size_t axis, batch = SH_NO_AXIS;
+    size_t axis, batch = SH_NO_AXIS, like = 0;
     sh_value_id y;
     SH_TRY(sh_import_arity(use, 1, SIZE_MAX));
     sh_value_id *x = sh_arena_take(&use->importer->store.arena, use->in_count, sizeof *x);
@@ -157,15 +162,17 @@ sh_status sh_import_concat(sh_onnx_use *use)
         return sh_fail_memory(use->in_count * sizeof *x, "the inputs of a node");
     for (size_t i = 0; i < use->in_count; i++) {
         SH_TRY(sh_import_value(&x[i], use, i));
-        if (use->in[i]->batch != SH_NO_AXIS)
+        if (use->in[i]->batch != SH_NO_AXIS) {
             batch = use->in[i]->batch;
+            like = i;
+        }
     }
     SH_TRY(sh_onnx_axis(&axis, sh_onnx_node_integer(&use->node, "axis", 1),
                         sh_import_shape(use, x[0])->rank));
     if (axis == batch)
         return sh_fail(SH_UNSUPPORTED, "it joins samples");
     for (size_t i = 0; i < use->in_count && batch != SH_NO_AXIS; i++)
-        SH_TRY(repeat_samples(&x[i], use, i, batch));
+        SH_TRY(repeat_samples(&x[i], use, i, like, batch));
     SH_TRY(join(&y, use, x, use->in_count, axis));
     sh_import_give(use, 0, y, batch);
     return SH_OK;
@@ -322,6 +329,7 @@ sh_status sh_import_expand(sh_onnx_use *use)
     int64_t wanted[SH_MAX_RANK];
     sh_value_id x, y;
     sh_shape target = {0};
+    sh_onnx_change change = {.input = 1};
     const sh_onnx_importer *importer = use->importer;
     SH_TRY(sh_import_arity(use, 2, 2));
     SH_TRY(sh_import_value(&x, use, 0));
@@ -340,7 +348,11 @@ sh_status sh_import_expand(sh_onnx_use *use)
             batch = i;
         else if (i == batch && !to->derived && target.dim[i] == importer->baked)
             target.dim[i] = importer->samples;
+        change.integers[i] = i == batch ? 1 : wanted[i]; /* which leaves as many as there are */
     }
+    change.count = target.rank;
+    if (batch != SH_NO_AXIS && !to->derived)
+        SH_TRY(sh_import_trace(use, &change));
     SH_TRY(sh_import_made(&y, use, sh_layer_expand(importer->net, x, target)));
     sh_import_give(use, 0, y, batch);
     return SH_OK;

@@ -132,6 +132,21 @@ static bool ask_real(request *asked, const sh_onnx_use *use, const sh_shape *x, 
     return asked->batch != SH_NO_AXIS;
 }
 
+/* Does the file ask for any number of samples, which the input has in dimension `batch`? */
+static bool is_open(const int64_t *wanted, const request *asked, size_t batch)
+{
+    return wanted[asked->batch] == -1 || (wanted[asked->batch] == 0 && asked->batch == batch);
+}
+
+/* What the file would ask for if it had no number of samples in it. */
+static sh_status trace_shape(const sh_onnx_use *use, const request *asked)
+{
+    sh_onnx_change change = {.input = 1, .count = asked->shape.rank};
+    for (size_t i = 0; i < change.count; i++)
+        change.integers[i] = i == asked->batch ? -1 : (int64_t)asked->shape.dim[i];
+    return sh_import_trace(use, &change);
+}
+
 static sh_status to_shape(const sh_onnx_use *use, const sh_shape *shape, size_t batch)
 {
     sh_value_id x, y;
@@ -157,10 +172,13 @@ sh_status sh_import_reshape_op(sh_onnx_use *use)
     const size_t batch = use->in[0]->batch, old = use->importer->old_outputs;
     const bool zeros = sh_onnx_node_integer(&use->node, "allowzero", 0) != 0;
     const bool derived = input != NULL && input->derived;
+    bool renewed = false;
     if (old > 0 && rank > 0 && wanted[rank - 1] == (int64_t)old && shape.rank > 0 &&
         batch != SH_NO_AXIS &&
-        sh_shape_count(&shape) / shape.dim[batch] == use->importer->wish->outputs)
+        sh_shape_count(&shape) / shape.dim[batch] == use->importer->wish->outputs) {
         wanted[rank - 1] = (int64_t)use->importer->wish->outputs;
+        renewed = true;
+    }
     bool found = derived ? ask_real(&asked, use, &shape, batch, wanted, rank, zeros)
                          : ask_baked(&asked, use, &shape, batch, wanted, rank, zeros);
     if (!found)
@@ -171,6 +189,8 @@ sh_status sh_import_reshape_op(sh_onnx_use *use)
         return sh_fail(SH_UNSUPPORTED,
                        "its shape does not fit an input of %s; export with a dynamic batch size",
                        sh_shape_print(&shape, text));
+    if (batch != SH_NO_AXIS && (renewed || (!derived && !is_open(wanted, &asked, batch))))
+        SH_TRY(trace_shape(use, &asked));
     SH_TRY(to_shape(use, &asked.shape, asked.batch));
     use->out[0]->outer = asked.outer;
     return SH_OK;

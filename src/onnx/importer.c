@@ -179,6 +179,21 @@ sh_status sh_import_reshape(sh_value_id *y, const sh_onnx_use *use, sh_value_id 
     return sh_import_emit(y, use, SH_OP_reshape, &attributes, &x);
 }
 
+sh_status sh_import_trace(const sh_onnx_use *use, const sh_onnx_change *change)
+{
+    sh_onnx_trace *trace = use->importer->wish->trace;
+    if (trace == NULL)
+        return SH_OK;
+    sh_onnx_change *kept = sh_arena_take(trace->arena, 1, sizeof *kept);
+    if (kept == NULL)
+        return sh_fail_memory(sizeof *kept, "a model");
+    *kept = *change;
+    kept->node = use->index;
+    kept->next = trace->changes;
+    trace->changes = kept;
+    return SH_OK;
+}
+
 void sh_import_give(const sh_onnx_use *use, size_t output, sh_value_id value, size_t batch)
 {
     sh_onnx_entry *entry = output < use->out_count ? use->out[output] : NULL;

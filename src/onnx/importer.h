@@ -40,9 +40,9 @@ typedef struct sh_onnx_entry {
     const Sh__Onnx__TensorProto *stored; /* of an initialiser */
     sh_onnx_role role;                   /* of an initialiser */
     sh_onnx_constant constant;
-    sh_value_id value; /* SH_NO_VALUE: a constant that is not in the graph yet */
-    size_t batch;      /* the dimension with the samples, or SH_NO_AXIS */
-    size_t outer;      /* of that dimension: rows that have all samples each, 1 as a rule */
+    sh_value_id value;           /* SH_NO_VALUE: a constant that is not in the graph yet */
+    size_t batch;                /* the dimension with the samples, or SH_NO_AXIS */
+    size_t outer;                /* its rows that have all samples each: 1 as a rule */
     struct sh_onnx_entry *same;  /* another that this is a name of, or NULL */
     size_t maker;                /* the node that makes it, or SIZE_MAX */
     size_t readers, last_reader; /* nodes that read it, and one of them */
@@ -113,8 +113,7 @@ sh_status sh_import_constant(const sh_onnx_constant **constant, const sh_onnx_us
  * have it, is known without adding it to the graph. */
 bool sh_import_is_weight(const sh_onnx_use *use, size_t input);
 
-/* The axes that an attribute or an input lists, as marks of *rank dimensions, which `more` for each
- * axis are added to. */
+/* The axes that an attribute or input lists, as marks of *rank dimensions, plus `more` an axis. */
 sh_status sh_import_axes(bool *marked, bool *given, sh_onnx_use *use, size_t input, size_t more,
                          size_t *rank) SHOAL_CHECKED;
 
@@ -138,6 +137,9 @@ void sh_import_give(const sh_onnx_use *use, size_t output, sh_value_id value, si
 
 /* Output 0 is input 0. */
 void sh_import_pass(const sh_onnx_use *use);
+
+/* For whoever writes the file again (onnx/import_trace.h). The node is filled in. */
+sh_status sh_import_trace(const sh_onnx_use *use, const sh_onnx_change *change) SHOAL_CHECKED;
 
 /* Tells whoever imports something. */
 void sh_import_note(const sh_onnx_importer *importer, const char *format, ...)

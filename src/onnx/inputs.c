@@ -185,6 +185,11 @@ static sh_status bind(sh_onnx_importer *importer, sh_value_id samples)
     importer->samples = shape.dim[0];
     importer->baked = has.rank > 0 && has.dim[0] > 0 ? (size_t)has.dim[0] : 1;
     SH_TRY(add(&entry->value, &use, samples, &to));
+    if (importer->wish->trace != NULL) {
+        importer->wish->trace->input = input->name;
+        importer->wish->trace->in = *sh_import_shape(&use, entry->value);
+        importer->wish->trace->turned = to.turned;
+    }
     entry->kind = SH_ENTRY_VALUE;
     entry->batch = 0;
     return SH_OK;

@@ -28,10 +28,12 @@
 #define SH_RUN_EVENTS "events.log"
 #define SH_RUN_METRICS "metrics.jsonl" /* one JSON object a line, one line an epoch */
 #define SH_RUN_SUMMARY "summary.json"
-#define SH_RUN_FIGURES "metrics.json" /* of the best weights (node/record/assessment.h) */
-#define SH_RUN_WORST "worst.csv"      /* the samples with the largest losses, likewise */
-#define SH_RUN_PICTURES "worst.json"  /* of some of them (node/record/worst_pictures.h) */
-#define SH_RUN_DATABASE "run.db"      /* store/schema.h; with "-wal" and "-shm" while it is open */
+#define SH_RUN_FIGURES "metrics.json"      /* of the best weights (node/record/assessment.h) */
+#define SH_RUN_WORST "worst.csv"           /* the samples with the largest losses, likewise */
+#define SH_RUN_PICTURES "worst.json"       /* of some of them (node/record/worst_pictures.h) */
+#define SH_RUN_ONNX "model.onnx"           /* the best weights at the end, for other programs, */
+#define SH_RUN_WEIGHTS "model.safetensors" /* likewise (node/job/handover.h) */
+#define SH_RUN_DATABASE "run.db" /* store/schema.h; with "-wal" and "-shm" while it is open */
 #define SH_RUN_LOCK "lock"
 #define SH_RUN_TOKEN "token" /* the job's join token while it runs, for its owner alone */
 #define SH_RUN_NETWORK "model.skeleton.onnx" /* of an imported model (onnx/network.h) */

@@ -8,7 +8,7 @@
 #include "store/checkpoint.h"
 #include "train/pretrained.h"
 
-static sh_status load(sh_replica *replica, const char *path)
+sh_status sh_appraisal_hold(sh_replica *replica, const char *path)
 {
     sh_safetensors *file;
     char used[SH_PATH_BYTES], unused[SH_MESSAGE_BYTES];
@@ -41,8 +41,6 @@ sh_status sh_appraisal_write(char **metrics, const sh_appraisal *asked)
     const double seconds = seconds_of(asked->bench);
     if (asked->limit_s > 0 && seconds > asked->limit_s)
         return sh_fail(SH_LIMIT, "a pass over the validation samples would take %.0f s", seconds);
-    if (asked->weights != NULL)
-        SH_TRY(load(asked->bench->replica, asked->weights));
     SH_TRY(sh_measure_new(asked->measure, asked->bench, SH_APPRAISAL_WORST));
     sh_status status = sh_measure_run(*asked->measure, asked->bench, &found);
     sh_measure_free(*asked->measure);

@@ -22,9 +22,11 @@ typedef struct sh_appraisal {
     sh_workbench *bench;  /* with no other devices; its trainer can only measure afterwards */
     sh_measure **measure; /* where the lanes look for the measure that gets their answers */
     const sh_run *run;
-    const char *weights; /* a checkpoint; NULL: the weights that the bench holds */
-    double limit_s;      /* most that it may take, as far as the steps so far show; 0: any time */
+    double limit_s; /* most that it may take, as far as the steps so far show; 0: any time */
 } sh_appraisal;
+
+/* Fills the replica with the weights of a checkpoint, which are to be measured and handed over. */
+sh_status sh_appraisal_hold(sh_replica *replica, const char *path) SHOAL_CHECKED;
 
 /* `*metrics`: the JSON of metrics.json, owned. SH_LIMIT: it would take too long. On failure a file
  * of an earlier call may stay. */

@@ -85,7 +85,7 @@ static void weights_come_from_the_checkpoint_that_is_named(void **state)
 {
     (void)state;
     char path[SH_PATH_BYTES], *first, *other, *again;
-    sh_appraisal asked = {.bench = bench, .measure = &measure, .run = run};
+    const sh_appraisal asked = {.bench = bench, .measure = &measure, .run = run};
     assert_ok(sh_path_join(path, folder, SH_CHECKPOINT_LAST));
     assert_ok(
         sh_snapshot_save(folder, &bench->job, &(sh_snapshot_data){"f", NULL}, bench->replica));
@@ -94,14 +94,14 @@ static void weights_come_from_the_checkpoint_that_is_named(void **state)
         bench->replica->weights[i] *= -2;
     assert_ok(sh_appraisal_write(&other, &asked));
     assert_string_not_equal(first, other);
-    asked.weights = path;
+    assert_ok(sh_appraisal_hold(bench->replica, path));
     assert_ok(sh_appraisal_write(&again, &asked));
     assert_string_equal(first, again);
     free(first);
     free(other);
     free(again);
-    asked.weights = "/nowhere/best.safetensors";
-    assert_fails(sh_appraisal_write(&first, &asked), SH_NOT_FOUND, "/nowhere/best.safetensors");
+    assert_fails(sh_appraisal_hold(bench->replica, "/nowhere/best.safetensors"), SH_NOT_FOUND,
+                 "/nowhere/best.safetensors");
 }
 
 /* With a speed that is not known it is tried; with a known one it may be too long. */

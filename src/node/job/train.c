@@ -24,6 +24,7 @@
 #include "node/job/cadence.h"
 #include "node/job/changes.h"
 #include "node/job/company.h"
+#include "node/job/handover.h"
 #include "node/job/kept.h"
 #include "node/job/rate_trial.h"
 #include "node/job/resume.h"
@@ -678,26 +679,39 @@ static sh_status finish(training *t, const sh_course *course, sh_status status, 
     return give_up(t, status);
 }
 
-/* What the best weights are worth, when all other devices have left. Everything else is written,
- * so a failure is a note. */
-static void appraise(training *t, bool stopped)
+/* From here on everything else is written, so a failure is a note. */
+static void note_missing(const training *t, const char *event)
 {
     char text[SH_MESSAGE_BYTES];
+    snprintf(text, sizeof text, "the best weights are not measured: %.700s; shoal eval %.200s does",
+             sh_message(), t->summary->run);
+    sh_log(SH_LOG_WARN, event, "reason=\"%s\"", sh_message());
+    observe(t, &(sh_event){.kind = SH_EVENT_NOTE, .text = text});
+}
+
+/* When all other devices have left, the best weights take the place of the last ones: what they
+ * are worth, and as files for other programs. */
+static void conclude(training *t, bool stopped)
+{
     sh_summary *summary = t->summary;
-    const bool held = t->kept.best_steps == t->bench->replica->steps;
+    sh_workbench *bench = t->bench;
+    const bool held = t->kept.best_steps == bench->replica->steps;
     const sh_appraisal asked = {
-        .bench = t->bench,
+        .bench = bench,
         .measure = &t->measure,
         .run = t->run,
         .limit_s = stopped ? LAST_PASS_S : 0,
-        .weights = held || summary->best_file[0] == '\0' ? NULL : summary->best_file,
     };
-    if (sh_appraisal_write(&summary->metrics, &asked) == SH_OK)
+    if (!held && summary->best_file[0] != '\0' &&
+        sh_appraisal_hold(bench->replica, summary->best_file) != SH_OK) {
+        note_missing(t, "best.unreadable");
         return;
-    snprintf(text, sizeof text, "the best weights are not measured: %.700s; shoal eval %.200s does",
-             sh_message(), summary->run);
-    sh_log(SH_LOG_WARN, "figures.missing", "reason=\"%s\"", sh_message());
-    observe(t, &(sh_event){.kind = SH_EVENT_NOTE, .text = text});
+    }
+    sh_handover_write(t->run, &(sh_model_source){.job = &bench->job,
+                                                 .replica = bench->replica,
+                                                 .trained_text = bench->trained});
+    if (summary->best_epoch > 0 && sh_appraisal_write(&summary->metrics, &asked) != SH_OK)
+        note_missing(t, "figures.missing");
 }
 
 /* ---- the story ------------------------------------------------------------------------------- */
@@ -769,12 +783,12 @@ sh_status sh_train(const sh_train_options *options, sh_summary *summary)
     note_trouble(&t);
     sh_run_journal_close(t.journal);
     const bool stopped = status == SH_STOPPED;
-    const bool measures = t.company->rank == 0 && summary->best_epoch > 0 &&
-                          (status == SH_OK || (stopped && !t.company->may_be_killed));
+    const bool concludes = t.company->rank == 0 && t.has_checkpoint &&
+                           (status == SH_OK || (stopped && !t.company->may_be_killed));
     sh_company_close(t.company, sh_stop_requested(options->stop));
     t.company = NULL;
-    if (measures)
-        appraise(&t, stopped);
+    if (concludes)
+        conclude(&t, stopped);
     sh_workbench_close(t.bench);
     sh_log_tap_remove(&t.events);
     sh_tensorboard_close(t.scalars.file);

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "node/job/handover.h"
+
+static sh_status write_file(const sh_run *run, const char *name, sh_model_format format,
+                            const sh_model_source *source)
+{
+    char path[SH_PATH_BYTES];
+    SH_TRY(sh_run_path(run, name, path));
+    if (source->trained_text == NULL)
+        return sh_fail(SH_UNSUPPORTED, "what the model has to know of the data is too long");
+    return sh_model_file_write(path, format, source);
+}
+
+void sh_handover_write(const sh_run *run, const sh_model_source *source)
+{
+    static const struct {
+        const char *name;
+        sh_model_format format;
+    } files[] = {
+        {SH_RUN_ONNX, SH_MODEL_AS_ONNX},
+        {SH_RUN_WEIGHTS, SH_MODEL_AS_SAFETENSORS},
+    };
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        const sh_status status = write_file(run, files[i].name, files[i].format, source);
+        if (status == SH_OK)
+            sh_log(SH_LOG_INFO, "model.written", "file=%s", files[i].name);
+        else
+            sh_log(status == SH_UNSUPPORTED ? SH_LOG_INFO : SH_LOG_WARN, "model.skipped",
+                   "file=%s reason=\"%s\"", files[i].name, sh_message());
+    }
+}

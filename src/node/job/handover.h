@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The trained model for other programs, in the run's folder: model.onnx and model.safetensors.
+ *
+ *     sh_handover_write(run, &(sh_model_source){.job = &job, .replica = replica, ...});
+ *
+ * Threads: the step's.
+ */
+#ifndef SHOAL_NODE_JOB_HANDOVER_H
+#define SHOAL_NODE_JOB_HANDOVER_H
+
+#include "node/job/model_file.h"
+#include "store/run.h"
+
+/* Replaces both files. One that cannot be written, because ONNX has no such model or the disk is
+ * full, goes into the log (model.skipped): the training was a success without it. */
+void sh_handover_write(const sh_run *run, const sh_model_source *source);
+
+#endif

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "node/job/model_file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/description.h"
+#include "data/pipeline.h"
+#include "data/trained.h"
+#include "model/model.h"
+#include "node/job/trained_file.h"
+#include "onnx/fold_norms.h"
+#include "onnx/from_file.h"
+#include "store/npz.h"
+#include "train/job_json.h"
+#include "train/job_options.h"
+#include "train/lanes.h"
+#include "train/schedule.h"
+
+#define PROPERTIES_MOST 12
+
+/* A model, and what it has to know of its data. */
+typedef struct model_facts {
+    const sh_model_source *source;
+    sh_trained *trained;  /* owned */
+    sh_dataset_info info; /* of the samples as the model is given them */
+} model_facts;
+
+/* ---- what else has to be known ----------------------------------------------------------------
+ */
+
+/* Texts of a model's metadata, as Ultralytics and timm name and write them. */
+typedef struct properties {
+    char *texts[PROPERTIES_MOST]; /* owned */
+    const char *pairs[PROPERTIES_MOST][2];
+    size_t count;
+} properties;
+
+static void free_properties(properties *p)
+{
+    for (size_t i = 0; i < p->count; i++)
+        free(p->texts[i]);
+}
+
+/* Takes over the text. */
+static sh_status add(properties *p, const char *key, char *text)
+{
+    if (text == NULL)
+        return sh_fail_memory(0, "the model's metadata");
+    p->texts[p->count] = text;
+    p->pairs[p->count][0] = key;
+    p->pairs[p->count++][1] = text;
+    return SH_OK;
+}
+
+/* {0: "daisy", 1: "roses"}: a dictionary as Python writes it. */
+static sh_status add_names(properties *p, const model_facts *m)
+{
+    char *text = NULL, number[SH_DESCRIPTION_NUMBER];
+    size_t bytes;
+    json_t *description = json_object_get(m->trained->json, "description");
+    FILE *file = open_memstream(&text, &bytes);
+    if (file == NULL)
+        return sh_fail_memory(0, "the model's metadata");
+    for (unsigned i = 0; i < m->info.outputs; i++) {
+        json_t *name = json_string(sh_description_name(description, m->info.target, i, number));
+        char *quoted = json_dumps(name, JSON_ENCODE_ANY);
+        fprintf(file, "%s%u: %s", i == 0 ? "{" : ", ", i, quoted == NULL ? "\"\"" : quoted);
+        free(quoted);
+        json_decref(name);
+    }
+    fputs("}", file);
+    if (fclose(file) != 0) {
+        free(text);
+        return sh_fail_memory(bytes, "the model's metadata");
+    }
+    return add(p, "names", text);
+}
+
+/* "[0.485, 0.456, 0.406]" */
+static sh_status add_numbers(properties *p, const char *key, const float *values, size_t count)
+{
+    char text[SH_DATASET_CHANNELS_MOST * 24 + 4] = "[", *end = text + 1;
+    for (size_t i = 0; i < count; i++)
+        end += snprintf(end, (size_t)(text + sizeof text - end), "%s%.9g", i == 0 ? "" : ", ",
+                        (double)values[i]);
+    snprintf(end, (size_t)(text + sizeof text - end), "]");
+    return add(p, key, strdup(text));
+}
+
+/* How samples are read; nothing else of the job. */
+static sh_status add_job(properties *p, const sh_job *job)
+{
+    sh_job reading;
+    char *text;
+    sh_job_init(&reading);
+    for (const sh_option *each = sh_options(); each->kind != SH_OPTION_END; each++)
+        if (sh_option_reads(each))
+            sh_option_copy(each, &reading, job);
+    SH_TRY(sh_job_to_text(&text, &reading));
+    return add(p, SH_TRAINED_FILE_JOB, text);
+}
+
+static sh_status add_properties(properties *p, const model_facts *m)
+{
+    static const char *const tasks[] = {"classify", "classify", "regress", "reconstruct"};
+    const sh_dataset_info *info = &m->info;
+    char text[64];
+    SH_TRY(add(p, "model", strdup(m->source->job->model)));
+    SH_TRY(add(p, "task", strdup(tasks[info->target])));
+    SH_TRY(add(p, SH_TRAINED_FILE_TRAINED, strdup(m->source->trained_text)));
+    SH_TRY(add_job(p, m->source->job));
+    if (m->source->bake)
+        SH_TRY(add(p, SH_TRAINED_FILE_BAKED, strdup("1")));
+    if (info->target != SH_TARGET_SAMPLE)
+        SH_TRY(add_names(p, m));
+    if (info->element != SH_ELEMENT_BYTE)
+        return SH_OK;
+    snprintf(text, sizeof text, "[%zu, %zu]", info->height, info->width);
+    SH_TRY(add(p, "imgsz", strdup(text)));
+    snprintf(text, sizeof text, "%zu", info->channels);
+    SH_TRY(add(p, "channels", strdup(text)));
+    SH_TRY(add_numbers(p, "mean", info->mean, info->channels));
+    return add_numbers(p, "std", info->deviation, info->channels);
+}
+
+/* ---- formats ----------------------------------------------------------------------------------
+ */
+
+static sh_status append(void *context, const void *bytes, size_t count)
+{
+    return sh_file_writer_add(context, bytes, count);
+}
+
+static sh_status write_model(const char *path, const Sh__Onnx__ModelProto *model)
+{
+    sh_file_writer *writer;
+    SH_TRY(sh_file_writer_open(&writer, path));
+    const sh_status status = sh_onnx_pack(model, append, writer);
+    if (status == SH_OK)
+        return sh_file_writer_commit(writer);
+    sh_file_writer_discard(writer);
+    return status;
+}
+
+/* A built-in network, from its graph. */
+static sh_status write_graph(const char *path, const model_facts *m, const properties *p)
+{
+    const sh_model_source *source = m->source;
+    const sh_problem problem = sh_lanes_problem(&m->info);
+    sh_model_options build = sh_replica_model(source->job, &problem, NULL);
+    sh_graph *graphs[2] = {NULL, NULL};
+    sh_arena arena;
+    Sh__Onnx__ModelProto *model;
+    sh_status status = SH_OK;
+    build.keeps_dropout = true;
+    sh_arena_init(&arena);
+    for (size_t i = 0; i < 2; i++)
+        SH_TRY_DONE(sh_model_build(&graphs[i], &build, i + 1, SH_MODEL_EVALUATE));
+    const sh_from_graph of = {
+        .graph = graphs[0],
+        .twice = graphs[1],
+        .samples = graphs[0]->inputs[SH_MODEL_SAMPLES],
+        .answer = graphs[0]->outputs[3],
+        .input = "input",
+        .output = "output",
+        .name = source->job->model,
+        .weights = (const float *const *)source->replica->parameters,
+        .mean = source->bake ? m->info.mean : NULL,
+        .deviation = source->bake ? m->info.deviation : NULL,
+        .properties = {(const char *const(*)[2])p->pairs, p->count},
+    };
+    SH_TRY_DONE(sh_onnx_from_graph(&model, &of, &arena));
+    SH_TRY_DONE(source->fold ? sh_onnx_fold_norms(model, &arena) : SH_OK);
+    SH_TRY_DONE(write_model(path, model));
+done:
+    sh_arena_release(&arena);
+    sh_graph_free(graphs[0]);
+    sh_graph_free(graphs[1]);
+    return status;
+}
+
+/* An imported network, from its own file. */
+static sh_status write_network(const char *path, const model_facts *m, const properties *p)
+{
+    const sh_model_source *source = m->source;
+    const sh_dataset_info *info = &m->info;
+    sh_arena arena;
+    Sh__Onnx__ModelProto *model;
+    sh_status status = SH_OK;
+    sh_arena_init(&arena);
+    const sh_from_file of = {
+        .file = source->replica->network->model,
+        .sample = sh_shape_of(3, (size_t[]){info->channels, info->height, info->width}),
+        .outputs = info->outputs,
+        .target = info->target,
+        .graph = source->replica->graph,
+        .weights = (const float *const *)source->replica->parameters,
+        .mean = source->bake ? info->mean : NULL,
+        .deviation = source->bake ? info->deviation : NULL,
+        .properties = {(const char *const(*)[2])p->pairs, p->count},
+    };
+    SH_TRY_DONE(sh_onnx_from_file(&model, &of, &arena));
+    SH_TRY_DONE(source->fold ? sh_onnx_fold_norms(model, &arena) : SH_OK);
+    SH_TRY_DONE(write_model(path, model));
+done:
+    sh_arena_release(&arena);
+    return status;
+}
+
+static sh_status write_onnx(const char *path, const model_facts *m)
+{
+    properties p = {0};
+    sh_status status = SH_OK;
+    if (m->source->bake && m->info.element != SH_ELEMENT_BYTE)
+        return sh_fail(SH_INVALID, "--bake: is for images; %.64s has numbers", m->info.name);
+    SH_TRY_DONE(add_properties(&p, m));
+    SH_TRY_DONE(m->source->replica->network != NULL ? write_network(path, m, &p)
+                                                    : write_graph(path, m, &p));
+done:
+    free_properties(&p);
+    return status;
+}
+
+static sh_status write_weights(const char *path, sh_model_format format,
+                               const sh_model_source *source)
+{
+    const sh_replica *replica = source->replica;
+    const sh_metadata pairs[] = {{"format", "pt"}, {SH_TRAINED_FILE_TRAINED, source->trained_text}};
+    sh_stored_tensor *tensors = calloc(replica->tensors, sizeof *tensors);
+    if (tensors == NULL)
+        return sh_fail_memory(replica->tensors * sizeof *tensors, "the list of tensors");
+    for (uint32_t i = 0; i < replica->tensors; i++)
+        tensors[i] =
+            (sh_stored_tensor){sh_replica_tensor_name(replica, i),
+                               *sh_replica_tensor_type(replica, i), replica->parameters[i]};
+    const sh_status status = format == SH_MODEL_AS_NPZ
+                                 ? sh_npz_write(path, tensors, replica->tensors)
+                                 : sh_safetensors_write(path, tensors, replica->tensors, pairs,
+                                                        sizeof pairs / sizeof *pairs);
+    free(tensors);
+    return status;
+}
+
+sh_status sh_model_file_write(const char *path, sh_model_format format,
+                              const sh_model_source *source)
+{
+    model_facts m = {.source = source};
+    sh_status status = SH_OK;
+    if (format != SH_MODEL_AS_ONNX)
+        return write_weights(path, format, source);
+    SH_TRY(sh_trained_parse(&m.trained, source->trained_text));
+    m.info = m.trained->info;
+    const sh_pipeline_options pipeline = sh_job_pipeline(source->job);
+    SH_TRY_DONE(sh_pipeline_foresee(&m.info, &pipeline));
+    SH_TRY_DONE(write_onnx(path, &m));
+done:
+    sh_trained_free(m.trained);
+    return status;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A trained model as a file for other programs.
+ *
+ *     const sh_model_source source = {.job = &job, .replica = replica, .trained_text = text};
+ *     SH_TRY(sh_model_file_write("model.onnx", SH_MODEL_AS_ONNX, &source));
+ *
+ * Threads: the replica is read, the rest is the caller's.
+ */
+#ifndef SHOAL_NODE_JOB_MODEL_FILE_H
+#define SHOAL_NODE_JOB_MODEL_FILE_H
+
+#include "shoal/export.h"
+#include "train/replica.h"
+
+/* All borrowed during the call. */
+typedef struct sh_model_source {
+    const sh_job *job;
+    const sh_replica *replica;
+    const char *trained_text; /* what a checkpoint says of the data (data/trained.h) */
+    bool bake;                /* ONNX: pixels are normalised inside */
+    bool fold;                /* ONNX: batch normalisations become part of the layers before them */
+} sh_model_source;
+
+/* Replaces `path` as a whole or not at all. SH_UNSUPPORTED: the model has no such form. */
+sh_status sh_model_file_write(const char *path, sh_model_format format,
+                              const sh_model_source *source) SHOAL_CHECKED;
+
+#endif

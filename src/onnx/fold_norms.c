@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "onnx/fold_norms.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "onnx/emitter.h"
+#include "onnx/onnx_node.h"
+#include "onnx/onnx_types.h"
+
+/* y = x * scale + shift, by channel. */
+typedef struct norm {
+    size_t channels;
+    double *scale, *shift;
+} norm;
+
+/* A layer with weights whose outputs are the channels. */
+typedef struct layer {
+    Sh__Onnx__NodeProto *node;
+    Sh__Onnx__TensorProto *weight, *bias; /* bias: NULL where it has none */
+    size_t axis;                          /* of the weight's outputs */
+} layer;
+
+typedef struct folding {
+    sh_emitter *e;
+    Sh__Onnx__GraphProto *graph;
+    int64_t opset;
+} folding;
+
+static Sh__Onnx__TensorProto *find_tensor(const folding *f, const char *name)
+{
+    for (size_t i = 0; i < f->graph->n_initializer; i++)
+        if (strcmp(f->graph->initializer[i]->name, name) == 0)
+            return f->graph->initializer[i];
+    return NULL;
+}
+
+static Sh__Onnx__NodeProto *find_maker(const folding *f, const char *name)
+{
+    for (size_t i = 0; i < f->graph->n_node; i++)
+        for (size_t k = 0; k < f->graph->node[i]->n_output; k++)
+            if (strcmp(f->graph->node[i]->output[k], name) == 0)
+                return f->graph->node[i];
+    return NULL;
+}
+
+/* How often a value is read, by nodes or as an output of the graph. */
+static size_t count_readers(const folding *f, const char *name)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < f->graph->n_output; i++)
+        count += strcmp(f->graph->output[i]->name, name) == 0;
+    for (size_t i = 0; i < f->graph->n_node; i++)
+        for (size_t k = 0; k < f->graph->node[i]->n_input; k++)
+            count += strcmp(f->graph->node[i]->input[k], name) == 0;
+    return count;
+}
+
+static bool is_float(const Sh__Onnx__TensorProto *tensor)
+{
+    return tensor != NULL && tensor->has_raw_data && tensor->data_type == SH_ONNX_FLOAT;
+}
+
+static double element(const Sh__Onnx__TensorProto *tensor, size_t index)
+{
+    float value;
+    memcpy(&value, tensor->raw_data.data + index * sizeof value, sizeof value);
+    return (double)value;
+}
+
+/* What a normalisation computes; false where its tensors are not there. */
+static bool read_norm(norm *n, const folding *f, const Sh__Onnx__NodeProto *node)
+{
+    const Sh__Onnx__TensorProto *of[4]; /* weight, bias, mean, variance */
+    sh_onnx_node read = sh_onnx_node_of(node, f->opset);
+    const double epsilon = (double)sh_onnx_node_number(&read, "epsilon", 1e-5f);
+    if (node->n_input != 5)
+        return false;
+    for (size_t i = 0; i < 4; i++) {
+        of[i] = find_tensor(f, node->input[1 + i]);
+        if (!is_float(of[i]) || of[i]->n_dims != 1 || of[i]->dims[0] != of[0]->dims[0])
+            return false;
+    }
+    n->channels = (size_t)of[0]->dims[0];
+    n->scale = sh_emit_take(f->e, n->channels, sizeof *n->scale);
+    n->shift = sh_emit_take(f->e, n->channels, sizeof *n->shift);
+    for (size_t c = 0; c < n->channels && f->e->status == SH_OK; c++) {
+        n->scale[c] = element(of[0], c) / sqrt(element(of[3], c) + epsilon);
+        n->shift[c] = element(of[1], c) - element(of[2], c) * n->scale[c];
+    }
+    return f->e->status == SH_OK;
+}
+
+/* The dimension of outputs of a node's weights; false where it has no such layer. */
+static bool find_axis(layer *l, const folding *f)
+{
+    sh_onnx_node read = sh_onnx_node_of(l->node, f->opset);
+    l->axis = 0;
+    if (strcmp(read.op, "Conv") == 0)
+        return true;
+    if (strcmp(read.op, "ConvTranspose") == 0) {
+        l->axis = 1;
+        return sh_onnx_node_integer(&read, "group", 1) == 1;
+    }
+    if (strcmp(read.op, "Gemm") != 0 || sh_onnx_node_number(&read, "alpha", 1) != 1 ||
+        sh_onnx_node_number(&read, "beta", 1) != 1)
+        return false;
+    l->axis = sh_onnx_node_integer(&read, "transB", 0) != 0 ? 0 : 1;
+    return true;
+}
+
+/* The layer before a normalisation, which is its alone. */
+static bool find_layer(layer *l, const folding *f, const Sh__Onnx__NodeProto *node, size_t channels)
+{
+    *l = (layer){.node = find_maker(f, node->input[0])};
+    if (l->node == NULL || l->node->n_input < 2 || !find_axis(l, f) ||
+        count_readers(f, node->input[0]) != 1)
+        return false;
+    l->weight = find_tensor(f, l->node->input[1]);
+    if (!is_float(l->weight) || count_readers(f, l->weight->name) != 1 ||
+        l->weight->n_dims <= l->axis || (size_t)l->weight->dims[l->axis] != channels)
+        return false;
+    if (l->node->n_input < 3 || l->node->input[2][0] == '\0')
+        return true;
+    l->bias = find_tensor(f, l->node->input[2]);
+    return is_float(l->bias) && l->bias->n_dims == 1 && (size_t)l->bias->dims[0] == channels &&
+           count_readers(f, l->bias->name) == 1;
+}
+
+/* The layer's weights and bias as those of both. */
+static void fold_into(const folding *f, layer *l, const norm *n)
+{
+    sh_emitter *e = f->e;
+    size_t inner = 1;
+    const size_t count = l->weight->raw_data.len / sizeof(float);
+    for (size_t i = l->axis + 1; i < l->weight->n_dims; i++)
+        inner *= (size_t)l->weight->dims[i];
+    float *weight = sh_emit_take(e, count, sizeof *weight);
+    float *bias = sh_emit_take(e, n->channels, sizeof *bias);
+    char **inputs = sh_emit_take(e, 3, sizeof *inputs);
+    if (weight == NULL || bias == NULL || inputs == NULL)
+        return;
+    for (size_t i = 0; i < count; i++)
+        weight[i] = (float)(element(l->weight, i) * n->scale[i / inner % n->channels]);
+    for (size_t c = 0; c < n->channels; c++) {
+        const double old = l->bias == NULL ? 0 : element(l->bias, c);
+        bias[c] = (float)(old * n->scale[c] + n->shift[c]);
+    }
+    l->weight->raw_data.data = (uint8_t *)weight;
+    if (l->bias != NULL) {
+        l->bias->raw_data.data = (uint8_t *)bias;
+        return;
+    }
+    inputs[0] = l->node->input[0];
+    inputs[1] = l->node->input[1];
+    inputs[2] = sh_emit_fresh(e);
+    sh_emit_tensor(e, inputs[2], &(sh_shape){1, {n->channels}}, bias);
+    l->node->input = inputs;
+    l->node->n_input = 3;
+}
+
+/* How many dimensions a value has; 0 where that cannot be told. */
+static size_t rank_of(const folding *f, const char *name)
+{
+    for (size_t steps = 0; steps <= f->graph->n_node; steps++) {
+        const Sh__Onnx__NodeProto *maker = find_maker(f, name);
+        if (maker == NULL && strcmp(name, f->graph->input[0]->name) == 0)
+            return f->graph->input[0]->type->tensor_type->shape->n_dim;
+        if (maker == NULL || maker->n_input == 0)
+            return 0;
+        const char *op = maker->op_type;
+        const Sh__Onnx__TensorProto *second =
+            maker->n_input > 1 ? find_tensor(f, maker->input[1]) : NULL;
+        if (strcmp(op, "Conv") == 0 || strcmp(op, "ConvTranspose") == 0)
+            return second == NULL ? 0 : second->n_dims;
+        if (strcmp(op, "Gemm") == 0 || strcmp(op, "Flatten") == 0)
+            return 2;
+        if (strcmp(op, "Reshape") == 0)
+            return second == NULL || second->n_dims != 1 ? 0 : (size_t)second->dims[0];
+        if (strcmp(op, "Squeeze") == 0 || strcmp(op, "Unsqueeze") == 0 ||
+            strncmp(op, "Reduce", 6) == 0 || strcmp(op, "Gather") == 0)
+            return 0;
+        name = maker->input[0];
+    }
+    return 0;
+}
+
+static char *by_channel(sh_emitter *e, const double *values, size_t channels, size_t rank)
+{
+    char *name = sh_emit_fresh(e);
+    float *rounded = sh_emit_take(e, channels, sizeof *rounded);
+    sh_shape shape = {.rank = rank - 1};
+    for (size_t i = 0; i < rank - 1; i++)
+        shape.dim[i] = i == 0 ? channels : 1;
+    for (size_t c = 0; c < channels && rounded != NULL; c++)
+        rounded[c] = (float)values[c];
+    sh_emit_tensor(e, name, &shape, rounded);
+    return name;
+}
+
+/* The normalisation as a product and a sum; false where its rank is not known. */
+static bool emit_line(const folding *f, const Sh__Onnx__NodeProto *node, const norm *n)
+{
+    sh_emitter *e = f->e;
+    const size_t rank = rank_of(f, node->input[0]);
+    if (rank < 2 || rank > SH_MAX_RANK)
+        return false;
+    char *product = sh_emit_fresh(e);
+    sh_emit(e, "Mul", 2, (char *[]){node->input[0], by_channel(e, n->scale, n->channels, rank)},
+            product);
+    sh_emit(e, "Add", 2, (char *[]){product, by_channel(e, n->shift, n->channels, rank)},
+            node->output[0]);
+    return true;
+}
+
+/* Appends the node to those that are made, or what takes its place. */
+static void fold_node(const folding *f, Sh__Onnx__NodeProto *node)
+{
+    norm n;
+    layer l;
+    if (strcmp(node->op_type, "BatchNormalization") == 0 && read_norm(&n, f, node)) {
+        if (find_layer(&l, f, node, n.channels)) {
+            fold_into(f, &l, &n);
+            l.node->output = node->output;
+            return;
+        }
+        if (emit_line(f, node, &n))
+            return;
+    }
+    f->e->made->node[f->e->made->n_node++] = node;
+}
+
+/* Leaves out the tensors that no node reads any more. */
+static void drop_unread(Sh__Onnx__GraphProto *graph)
+{
+    const folding f = {.graph = graph};
+    const size_t before = graph->n_initializer;
+    graph->n_initializer = 0;
+    for (size_t i = 0; i < before; i++)
+        if (count_readers(&f, graph->initializer[i]->name) > 0)
+            graph->initializer[graph->n_initializer++] = graph->initializer[i];
+}
+
+sh_status sh_onnx_fold_norms(Sh__Onnx__ModelProto *model, sh_arena *arena)
+{
+    Sh__Onnx__GraphProto *graph = model->graph;
+    sh_emitter e = {.arena = arena, .made = graph};
+    const size_t count = graph->n_node, tensors = graph->n_initializer;
+    Sh__Onnx__NodeProto **nodes = sh_emit_take(&e, 2 * count, sizeof *nodes);
+    Sh__Onnx__TensorProto **list = sh_emit_take(&e, tensors + 2 * count, sizeof *list);
+    SH_TRY(e.status);
+    Sh__Onnx__GraphProto source = *graph, made = *graph;
+    memcpy(list, graph->initializer, tensors * sizeof *list);
+    made.node = nodes;
+    made.n_node = 0;
+    made.initializer = list;
+    e.made = &made;
+    sh_emit_avoid(&e, &source);
+    const folding f = {.e = &e, .graph = &source, .opset = model->opset_import[0]->version};
+    for (size_t i = 0; i < count; i++)
+        fold_node(&f, source.node[i]);
+    SH_TRY(e.status);
+    drop_unread(&made);
+    *graph = made;
+    return SH_OK;
+}

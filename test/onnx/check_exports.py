@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Compares exported models with what shoal predicts: by onnx's checker and ONNX Runtime.
+
+    python3 test/onnx/check_exports.py --program build/release/shoal
+
+It needs numpy, onnx and onnxruntime from PyPI, so it is run by hand. Each family of models and each
+network of test/onnx/networks is trained for a few steps on arrays and exported: as it is, with
+--fold, and of images with --bake. Every file passes onnx.checker with full check, computes what
+`shoal predict` says of all samples, in batches of 1 and of 7, and a folded one has no batch
+normalisation."""
+
+import argparse
+import ast
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+import numpy
+import onnx
+import onnxruntime
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SAMPLES, CLASSES = 56, 3
+BUILT_IN = (("mlp:h16", (1, 8, 8)), ("lenet", (1, 28, 28)), ("nin", (3, 32, 32)), ("resnet:8", (3, 32, 32)),
+            ("resnet18", (3, 64, 64)), ("resnet34", (3, 64, 64)), ("resnet50", (3, 64, 64)), ("wideresnet:10-1", (3, 32, 32)),
+            ("squeezenet", (3, 64, 64)), ("mobilenetv2:0.25", (3, 64, 64)), ("dscnn:s", (1, 49, 10)),
+            ("cnn1d", (3, 1, 64)), ("lstm:8", (3, 1, 12)), ("gru:8", (3, 1, 12)))
+IMPORTED = (("mlp", (1, 3, 4)), ("lenet_like", (1, 16, 16)), ("resnet_like", (3, 8, 8)), ("mobilenet_like", (3, 12, 12)),
+            ("option_a", (2, 7, 6)), ("pieces", (2, 6, 6)), ("attention", (1, 4, 4)), ("gates", (2, 5, 4)),
+            ("digits", (1, 28, 28)), ("line", (3, 1, 24)))
+
+
+def shoal(program, *arguments):
+    result = subprocess.run([program, *arguments], capture_output=True, text=True)
+    if result.returncode != 0:
+        raise RuntimeError("%s: %s" % (" ".join(arguments), result.stderr.strip()[-300:]))
+    return result.stdout
+
+
+def make_data(folder, shape, pixels):
+    random = numpy.random.default_rng(1)
+    x = random.integers(0, 256, (SAMPLES, *shape), "uint8") if pixels else \
+        random.normal(size=(SAMPLES, *shape)).astype("float32")
+    os.makedirs(folder)
+    numpy.save(os.path.join(folder, "x.npy"), x)
+    numpy.save(os.path.join(folder, "y.npy"), numpy.arange(SAMPLES) % CLASSES)
+    return x
+
+
+def predicted(program, run, folder):
+    rows = json.loads(shoal(program, "predict", run, os.path.join(folder, "x.npy"), "--json", "-"))
+    rows = rows if isinstance(rows, list) else rows["predictions"]
+    table = numpy.zeros((len(rows), CLASSES))
+    for row, values in zip(rows, table):
+        for each in row["classes"]:
+            values[int(each["name"])] = each["probability"]
+    return table
+
+
+def computed(path, x, given_pixels):
+    model = onnx.load(path)
+    onnx.checker.check_model(model, full_check=True)
+    about = {each.key: each.value for each in model.metadata_props}
+    x = x.astype("float32")
+    if not given_pixels and "mean" in about:
+        mean, deviation = (numpy.array(ast.literal_eval(about[key]), "float32").reshape(1, -1, 1, 1) for key in ("mean", "std"))
+        x = (x / numpy.float32(255) - mean) / deviation
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    entry = session.get_inputs()[0]
+    x = x.reshape(len(x), *entry.shape[1:]) if all(isinstance(n, int) for n in entry.shape[1:]) else x
+    parts = [session.run(None, {entry.name: x[i:i + n]})[0] for n, i in [(1, 0)] + [(7, i) for i in range(0, len(x), 7)]]
+    numpy.testing.assert_allclose(parts[0][0], parts[1][0], rtol=0, atol=1e-4)
+    y = numpy.concatenate(parts[1:]).astype("float64").reshape(len(x), -1)
+    operators = [node.op_type for node in model.graph.node]
+    if operators[-1] in ("Softmax", "LogSoftmax"):
+        return (numpy.exp(y) if operators[-1] == "LogSoftmax" else y), operators
+    e = numpy.exp(y - y.max(1, keepdims=True))
+    return e / e.sum(1, keepdims=True), operators
+
+
+def check(program, folder, name, model, shape, pixels):
+    data, run = os.path.join(folder, "data"), os.path.join(folder, "run")
+    x = make_data(data, shape, pixels)
+    shoal(program, "train", model, "npy:" + data, "--steps", "4", "--batch-size", "8", "--lr", "0.01", "--run", run, "--quiet")
+    expected = predicted(program, run, data)
+    worst = {}
+    forms = [("plain", ()), ("fold", ("--fold",))] + ([("bake", ("--bake",)), ("both", ("--bake", "--fold"))] if pixels else [])
+    for form, options in forms:
+        path = os.path.join(folder, form + ".onnx")
+        shoal(program, "export", run, "-o", path, *options, "--quiet")
+        found, operators = computed(path, x, "--bake" in options)
+        if "--fold" in options and "BatchNormalization" in operators:
+            raise RuntimeError("a batch normalisation is left")
+        worst[form] = abs(found - expected).max()
+    print("%-22s %s" % (name, "  ".join("%s %.1e" % each for each in worst.items())), flush=True)
+    return max(worst.values()) <= 1e-4
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--program", default="build/release/shoal")
+    parser.add_argument("--only", default="", help="names that contain this")
+    options = parser.parse_args()
+    program = os.path.abspath(options.program)
+    cases = [(spec, spec, shape, pixels) for spec, shape in BUILT_IN for pixels in ((False, True) if shape[1] > 1 and shape[0] != 2 and spec != "dscnn:s" else (False,))]
+    cases += [(name + end, os.path.join(HERE, "networks", name + end + ".onnx"), shape, False)
+              for name, shape in IMPORTED for end in ("", "_new")]
+    failed = 0
+    for name, model, shape, pixels in cases:
+        if options.only not in name:
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            os.environ["XDG_CACHE_HOME"] = folder
+            try:
+                good = check(program, folder, name + (" pixels" if pixels else ""), model, shape, pixels)
+            except Exception as error:  # of any kind: the others are to be seen too
+                print("%-22s %s" % (name, str(error).strip()[:400]), flush=True)
+                good = False
+        failed += not good
+    print("%d failed" % failed)
+    sys.exit(failed > 0)
+
+
+if __name__ == "__main__":
+    main()
