@@ -117,12 +117,17 @@ static sh_status make_entries(sh_onnx_importer *importer)
     return read_roles(importer);
 }
 
-/* Marks the nodes that `result` depends on, and counts the readers of each entry among them. */
-static void find_needed(sh_onnx_importer *importer, const sh_onnx_entry *result)
+/* The node that makes this result. */
+static void need(sh_onnx_importer *importer, const sh_onnx_entry *result)
 {
-    const Sh__Onnx__GraphProto *graph = importer->graph;
     if (result->maker != SIZE_MAX)
         importer->needed[result->maker] = true;
+}
+
+/* Marks the nodes that needed ones depend on, and counts the readers of each entry among them. */
+static void find_needed(sh_onnx_importer *importer)
+{
+    const Sh__Onnx__GraphProto *graph = importer->graph;
     for (size_t i = graph->n_node; i-- > 0;)
         for (size_t j = 0; j < graph->node[i]->n_input && importer->needed[i]; j++) {
             sh_onnx_entry *entry = sh_import_find(importer, graph->node[i]->input[j]);
@@ -467,7 +472,8 @@ static sh_status build(sh_value_id *given, sh_onnx_importer *importer, sh_value_
     sh_onnx_entry *result;
     SH_TRY(make_entries(importer));
     SH_TRY(sh_onnx_head_result(&result, importer));
-    find_needed(importer, result);
+    need(importer, result);
+    find_needed(importer);
     SH_TRY(trace_needed(importer, result));
     SH_TRY(sh_onnx_head_replace(importer, result));
     note_folded(importer);
@@ -479,24 +485,96 @@ static sh_status build(sh_value_id *given, sh_onnx_importer *importer, sh_value_
     return sh_fail_in(check_trained(importer), "%.256s", importer->path);
 }
 
+static void init(sh_onnx_importer *importer, sh_net *net, const sh_onnx *model,
+                 const sh_onnx_wish *wish)
+{
+    *importer =
+        (sh_onnx_importer){.net = net, .model = model, .graph = sh_onnx_graph(model), .wish = wish};
+    snprintf(importer->path, sizeof importer->path, "%s", sh_onnx_path(model));
+    char *at = strrchr(importer->path, '@');
+    if (at != NULL && strlen(at + 1) == SH_DIGEST_TEXT - 1)
+        *at = '\0';
+}
+
+/* All but the store. */
+static void release(sh_onnx_importer *importer)
+{
+    free(importer->entries);
+    free(importer->needed);
+    free(importer->done);
+}
+
 sh_value_id sh_onnx_build(sh_net *net, sh_value_id samples, const sh_onnx *model,
                           const sh_onnx_wish *wish)
 {
-    sh_onnx_importer importer = {
-        .net = net, .model = model, .graph = sh_onnx_graph(model), .wish = wish};
+    sh_onnx_importer importer;
     sh_value_id given = SH_NO_VALUE;
     if (net->graph->status != SH_OK || samples == SH_NO_VALUE)
         return SH_NO_VALUE;
-    snprintf(importer.path, sizeof importer.path, "%s", sh_onnx_path(model));
-    char *at = strrchr(importer.path, '@');
-    if (at != NULL && strlen(at + 1) == SH_DIGEST_TEXT - 1)
-        *at = '\0';
+    init(&importer, net, model, wish);
     const sh_status status = build(&given, &importer, samples);
     if (status != SH_OK)
         given = sh_graph_failed(net->graph, status);
-    free(importer.entries);
-    free(importer.needed);
-    free(importer.done);
+    release(&importer);
     sh_onnx_store_release(&importer.store);
     return given;
+}
+
+/* ---- as it is ---------------------------------------------------------------------------------
+ */
+
+/* Imports the nodes that an output depends on. A reader outside counts twice, so that nobody takes
+ * it for the only node that reads a value. */
+static sh_status apply(sh_onnx_importer *importer, const sh_onnx_binding *given, size_t count)
+{
+    const Sh__Onnx__GraphProto *graph = importer->graph;
+    SH_TRY(make_entries(importer));
+    for (size_t i = 0; i < graph->n_output; i++) {
+        sh_onnx_entry *entry = sh_import_find(importer, graph->output[i]->name);
+        if (entry == NULL)
+            return sh_fail(SH_FORMAT, "nothing makes output '%.64s'", graph->output[i]->name);
+        need(importer, entry);
+        entry->readers += 2;
+    }
+    find_needed(importer);
+    for (size_t i = 0; i < count; i++) {
+        sh_onnx_entry *entry = sh_import_find(importer, given[i].name);
+        if (entry == NULL || entry->maker != SIZE_MAX || entry->kind == SH_ENTRY_STORED)
+            return sh_fail(SH_INVALID, "'%.64s' is not an input", given[i].name);
+        entry->kind = SH_ENTRY_VALUE;
+        entry->value = given[i].value;
+    }
+    SH_TRY(import_nodes(importer));
+    return sh_complaints_fail(&importer->complaints, SH_UNSUPPORTED, importer->path);
+}
+
+/* What an output is: a value, or elements that are known. */
+static sh_status read_result(sh_onnx_result *result, sh_onnx_importer *importer, const char *name)
+{
+    const sh_onnx_constant *constant;
+    sh_onnx_entry *entry = sh_import_find(importer, name);
+    while (entry->same != NULL)
+        entry = entry->same;
+    const sh_onnx_use use = {.importer = importer, .in = &entry, .in_count = 1};
+    *result = (sh_onnx_result){.value = SH_NO_VALUE};
+    if (entry->kind == SH_ENTRY_VALUE || sh_import_constant(&constant, &use, 0) != SH_OK)
+        return sh_import_weights(&result->value, &use, 0, SH_IMPORT_WEIGHT);
+    result->constant = *constant;
+    return SH_OK;
+}
+
+sh_status sh_onnx_apply(sh_onnx_result *results, sh_net *net, const sh_onnx *model,
+                        const sh_onnx_binding *given, size_t count, sh_onnx_store *store)
+{
+    static const sh_onnx_wish none = {0};
+    sh_onnx_importer importer;
+    init(&importer, net, model, &none);
+    importer.store = *store;
+    importer.samples = importer.baked = 1;
+    sh_status status = apply(&importer, given, count);
+    for (size_t i = 0; i < importer.graph->n_output && status == SH_OK; i++)
+        status = read_result(&results[i], &importer, importer.graph->output[i]->name);
+    release(&importer);
+    *store = importer.store;
+    return sh_fail_in(status, "%.256s", importer.path);
 }

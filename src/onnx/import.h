@@ -17,6 +17,7 @@
 #define SHOAL_ONNX_IMPORT_H
 
 #include "graph/layers.h"
+#include "onnx/constant.h"
 #include "onnx/import_trace.h"
 #include "onnx/onnx_file.h"
 #include "tensor/target.h"
@@ -47,5 +48,25 @@ typedef struct sh_onnx_wish {
  */
 sh_value_id sh_onnx_build(sh_net *net, sh_value_id samples, const sh_onnx *model,
                           const sh_onnx_wish *wish);
+
+/* An input of a file, and the value of a graph that it is. */
+typedef struct sh_onnx_binding {
+    const char *name; /* borrowed */
+    sh_value_id value;
+} sh_onnx_binding;
+
+/* What a file gives as an output. */
+typedef struct sh_onnx_result {
+    sh_value_id value;         /* SH_NO_VALUE: its elements are known, */
+    sh_onnx_constant constant; /* which are in the store */
+} sh_onnx_result;
+
+/*
+ * Adds the operators of `model` to the net as they are: inputs of any shape and number, no axis of
+ * samples, no head, no loss. `results` has a place for each output of the file. Fails as above.
+ */
+sh_status sh_onnx_apply(sh_onnx_result *results, sh_net *net, const sh_onnx *model,
+                        const sh_onnx_binding *given, size_t count,
+                        sh_onnx_store *store) SHOAL_CHECKED;
 
 #endif

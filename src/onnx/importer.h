@@ -93,8 +93,7 @@ sh_onnx_entry *sh_import_find(const sh_onnx_importer *importer, const char *name
 /* Was this input given? */
 bool sh_import_given(const sh_onnx_use *use, size_t input);
 
-/* The inputs number at most `most`, and the first `least` of them are given; the second: there is
- * an output too. */
+/* At most `most` inputs, the first `least` given; the second: and an output. */
 sh_status sh_import_inputs(const sh_onnx_use *use, size_t least, size_t most) SHOAL_CHECKED;
 sh_status sh_import_arity(const sh_onnx_use *use, size_t least, size_t most) SHOAL_CHECKED;
 
@@ -109,8 +108,7 @@ sh_status sh_import_weights(sh_value_id *value, const sh_onnx_use *use, size_t i
 sh_status sh_import_constant(const sh_onnx_constant **constant, const sh_onnx_use *use,
                              size_t input) SHOAL_CHECKED;
 
-/* Is the input an initialiser that is trained, or a constant? Then its shape, as the graph will
- * have it, is known without adding it to the graph. */
+/* Is the input an initialiser or a constant? Its shape is then known before it is in the graph. */
 bool sh_import_is_weight(const sh_onnx_use *use, size_t input);
 
 /* The axes that an attribute or input lists, as marks of *rank dimensions, plus `more` an axis. */

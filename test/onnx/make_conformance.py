@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes conformance.gz and conformance.skipped: the `node` tests of the onnx package, for
+src/onnx/conformance_test.c.
+
+    pip install onnx && python3 test/onnx/make_conformance.py
+
+They were made with onnx 1.23.2 (Apache License 2.0). Any version does: the newest suite is run by
+making the files again and running the test.
+
+conformance.gz, unpacked, has for each test four bytes of length (little-endian) and a ModelProto,
+whose graph has the test's name. Initialisers `input NAME` and `output NAME` have the values; an
+input that is an initialiser of a network too (weights), or that the import wants as a constant, is
+an initialiser of its own name. conformance.skipped has a line for each test that is left out: name,
+a tab, reason. conformance.failing, of the same form with patterns of names, is written by hand.
+"""
+import gzip
+import os
+import struct
+import sys
+import warnings
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+from onnx.backend.test.case.node import collect_testcases
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+FIRST, LAST = 7, 23  # operator sets
+
+TRAINED = """Conv ConvTranspose Gemm MatMul BatchNormalization LayerNormalization
+InstanceNormalization GroupNormalization RMSNormalization Relu Clip LeakyRelu PRelu Elu Sigmoid Tanh
+HardSigmoid HardSwish Softplus Mish Gelu Erf Softmax LogSoftmax Sqrt Pow Exp Log Reciprocal Neg Abs
+Add Sub Mul Div MaxPool AveragePool GlobalAveragePool GlobalMaxPool ReduceMean ReduceSum ReduceMax
+ReduceMin Flatten Reshape Squeeze Unsqueeze Transpose Concat Split Slice Pad Gather Expand Tile
+Where Identity Dropout Cast CastLike Resize DepthToSpace SpaceToDepth LSTM GRU RNN Attention
+Einsum""".split()
+EVALUATED = """Constant Shape Size ConstantOfShape Range Equal Greater GreaterOrEqual Less
+LessOrEqual Not And Or Mod Floor Ceil Min Max ReduceProd Trilu CumSum ScatterND""".split()
+LISTED = set(TRAINED + EVALUATED)
+
+# Inputs that a network has as initialisers.
+WEIGHTS = {
+    "Conv": (1, 2),
+    "ConvTranspose": (1, 2),
+    "BatchNormalization": (1, 2, 3, 4),
+    "LayerNormalization": (1, 2),
+    "InstanceNormalization": (1, 2),
+    "GroupNormalization": (1, 2),
+    "RMSNormalization": (1,),
+    "PRelu": (1,),
+    "Gemm": (1, 2),
+    "LSTM": (1, 2, 3, 7),
+    "GRU": (1, 2, 3),
+    "RNN": (1, 2, 3),
+}
+# Inputs of numbers that are constants of the import.
+CONSTANTS = {"Clip": (1, 2), "Dropout": (1,), "Pad": (2,), "Pow": (1,), "Resize": (1, 2)}
+
+READABLE = {
+    getattr(TensorProto, name)
+    for name in """FLOAT UINT8 INT8 UINT16 INT16 INT32 INT64 BOOL FLOAT16 DOUBLE UINT32 UINT64
+    BFLOAT16""".split()
+}
+REAL = {TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE, TensorProto.BFLOAT16}
+TYPE_NAMES = {number: name.lower() for name, number in TensorProto.DataType.items()}
+
+# What is left out although its operator is listed: where a name contains the first, the second.
+REASONS = (
+    ("pool_3d", "three dimensions of space; lines and images are imported"),
+    ("convtranspose_3d", "three dimensions of space; lines and images are imported"),
+    ("training_dropout", "random numbers of the reference's own"),
+    ("dropout_default_mask", "a mask as output, which is not trained through"),
+    ("maxpool_with_argmax", "indices as output, which are not trained through"),
+    ("maxpool_2d_uint8", "integers where networks have numbers"),
+    ("clip_default_int8", "integers where networks have numbers"),
+    ("edge_pad", "integers where networks have numbers"),
+    ("reflect_pad", "integers where networks have numbers"),
+    ("wrap_pad", "integers where networks have numbers"),
+    ("_cubic", "cubic interpolation; nearest and linear are listed"),
+    ("_antialias", "interpolation with antialiasing"),
+    ("tf_crop_and_resize", "parts of images, enlarged"),
+    ("einsum_batch_diagonal", "no product of matrices"),
+    ("einsum_sum", "no product of matrices"),
+    ("einsum_scalar", "no product of matrices"),
+    ("FLOAT_to_BFLOAT16", "rounding to bfloat16"),
+)
+
+
+class Skip(Exception):
+    """A test that is left out, with the reason."""
+
+
+def choose_set(model):
+    """A model of an operator set that is not known gets the nearest that is, if it is valid there
+    too."""
+    for entry in model.opset_import:
+        if entry.domain not in ("", "ai.onnx"):
+            raise Skip(f"operators of {entry.domain}")
+        if FIRST <= entry.version <= LAST:
+            continue
+        entry.version = min(max(entry.version, FIRST), LAST)
+        try:
+            onnx.checker.check_model(model, full_check=True)
+        except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
+            raise Skip(f"needs an operator set other than {FIRST} to {LAST}") from error
+
+
+def check_nodes(model):
+    for node in model.graph.node:
+        if any(a.type in (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
+               for a in node.attribute):
+            raise Skip("graphs within nodes")
+        if node.op_type not in LISTED:
+            raise Skip(f"its expansion uses {node.op_type}, which is not listed")
+        for attribute in node.attribute:
+            if node.op_type == "BatchNormalization" and attribute.name == "training_mode" \
+                    and attribute.i == 1:
+                raise Skip("outputs of training mode")
+    if model.functions:
+        raise Skip("functions of the model's own")
+
+
+def tensor_of(value, info):
+    kind = info.type.WhichOneof("value")
+    if kind != "tensor_type":
+        raise Skip("sequences and optional values")
+    number = info.type.tensor_type.elem_type
+    if number == TensorProto.STRING:
+        raise Skip("strings")
+    if number not in READABLE:
+        raise Skip(f"elements of {TYPE_NAMES[number]}")
+    if isinstance(value, TensorProto):
+        tensor = TensorProto()
+        tensor.CopyFrom(value)
+    else:
+        tensor = numpy_helper.from_array(np.asarray(value))
+    if 0 in tensor.dims:
+        raise Skip("tensors without elements")
+    return tensor
+
+
+def is_fixed(model, name, tensor):
+    """Is an input an initialiser rather than computed?"""
+    for node in model.graph.node:
+        for i, given in enumerate(node.input):
+            if given != name:
+                continue
+            if node.op_type in EVALUATED and len(model.graph.node) == 1:
+                return True
+            if i in WEIGHTS.get(node.op_type, ()) or i in CONSTANTS.get(node.op_type, ()):
+                return True
+    return tensor.data_type not in REAL
+
+
+def convert(case):
+    model = onnx.ModelProto()
+    model.CopyFrom(case.model)
+    graph = model.graph
+    elements = {v.type.tensor_type.elem_type for v in graph.input}
+    if len(graph.node) > 1 and elements & {TensorProto.FLOAT16, TensorProto.BFLOAT16}:
+        raise Skip("rounding to 16 bits between operators")
+    for part, reason in REASONS:
+        if part in case.name:
+            raise Skip(reason)
+    check_nodes(model)
+    (inputs, outputs), = case.data_sets[:1]
+    given = [tensor_of(v, info) for v, info in zip(inputs, graph.input)]
+    expected = [tensor_of(v, info) for v, info in zip(outputs, graph.output)]
+    choose_set(model)
+    for info, tensor in zip(graph.input, given):
+        fixed = is_fixed(model, info.name, tensor)
+        tensor.name = info.name if fixed else "input " + info.name
+    for info, tensor in zip(graph.output, expected):
+        tensor.name = "output " + info.name
+    tolerance = np.array([case.rtol, case.atol], np.float32)
+    given.append(numpy_helper.from_array(tolerance, "tolerance"))
+    graph.name = case.name
+    graph.initializer.extend(given + expected)
+    return model
+
+
+def in_scope(case, names):
+    base = case.name.split("_expanded")[0]
+    if base != case.name:
+        return base in names
+    return any(node.op_type in LISTED for node in case.model.graph.node)
+
+
+def main():
+    warnings.filterwarnings("ignore")
+    np.seterr(all="ignore")
+    cases = sorted(collect_testcases(None), key=lambda case: case.name)
+    names = {case.name for case in cases if in_scope(case, ())}
+    cases = [case for case in cases if in_scope(case, names)]
+    blob, skipped = b"", []
+    for case in cases:
+        try:
+            one = convert(case).SerializeToString()
+            blob += struct.pack("<I", len(one)) + one
+        except Skip as reason:
+            skipped.append(f"{case.name}\t{reason}\n")
+    with open(os.path.join(HERE, "conformance.gz"), "wb") as file:
+        file.write(gzip.compress(blob, 9, mtime=0))
+    with open(os.path.join(HERE, "conformance.skipped"), "w", encoding="utf-8") as file:
+        file.writelines(skipped)
+    print(f"onnx {onnx.__version__}: {len(cases)} tests, {len(skipped)} left out, "
+          f"{len(blob)} bytes", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()
