@@ -212,7 +212,24 @@ static bool is_known(const sh_onnx_entry *entry)
            (entry->kind == SH_ENTRY_STORED && entry->role == SH_ONNX_CONSTANT);
 }
 
-/* Does the node repeat a tensor for each sample? As a constant it would have a number of samples.
+/* Are all elements known to be one number? */
+static bool is_uniform(const sh_onnx_entry *entry)
+{
+    if (entry->kind == SH_ENTRY_STORED) {
+        for (size_t i = 0; i < entry->stored->n_dims; i++)
+            if (entry->stored->dims[i] != 1)
+                return false;
+        return true;
+    }
+    const sh_onnx_constant *constant = &entry->constant;
+    for (size_t i = 1; i < constant->count; i++)
+        if (constant->cells[i].real != constant->cells[0].real)
+            return false;
+    return true;
+}
+
+/* Does the node repeat a tensor of different numbers for each sample? As a constant it would have a
+ * number of samples. One number is what states and masks begin with, which are read as constants.
  */
 static bool repeats_samples(const sh_onnx_use *use)
 {
@@ -220,8 +237,10 @@ static bool repeats_samples(const sh_onnx_use *use)
     if (strcmp(use->node.op, "Expand") != 0 || use->in_count != 2 || in[0] == NULL ||
         in[1] == NULL || in[1]->kind != SH_ENTRY_CONSTANT || !in[1]->constant.derived)
         return false;
-    return in[0]->kind == SH_ENTRY_STORED ? sh_onnx_type_is_float(in[0]->stored->data_type)
-                                          : in[0]->constant.real;
+    const bool real = in[0]->kind == SH_ENTRY_STORED
+                          ? sh_onnx_type_is_float(in[0]->stored->data_type)
+                          : in[0]->constant.real;
+    return real && !is_uniform(in[0]);
 }
 
 /* Can the node be evaluated? */
