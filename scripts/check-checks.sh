@@ -21,7 +21,7 @@ only=$1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/tree"
-project_files '*' | awk -v all="$([ "$only" = names ] && echo 1)" 'all || !/\.c$/ || /^src\/base\//' | (cd "$root" && tar -c -T -) | tar -x -C "$work/tree"
+project_files '*' | awk -v all="$([ "$only" = names ] && echo 1)" 'all || !/\.c$/ || /^(src\/base|examples)\//' | (cd "$root" && tar -c -T -) | tar -x -C "$work/tree"
 cd "$work/tree"
 unset "${!GIT_@}" # a hook may have set them to the real tree, which must not be cleaned
 git -c init.defaultBranch=main init -q .
