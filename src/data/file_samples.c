@@ -94,7 +94,7 @@ static sh_status take_failure(sh_file_samples *files, sh_status failure, const c
 
 static uint8_t pixel_of(float number)
 {
-    return number <= 0 ? 0 : number >= 255 ? 255 : (uint8_t)(number + 0.5f);
+    return !(number > 0) ? 0 : number >= 255 ? 255 : (uint8_t)lroundf(number);
 }
 
 static sh_status next_numbers(sh_file_samples *files)
