@@ -265,7 +265,8 @@ sh_layer sh_build_attention(sh_builder *builder, sh_layer x, const char *name, s
                              "layer %.64s: %zu heads for %zu features, expected [N, T, F] and a "
                              "number that divides F",
                              name, heads, width));
-    const float root = sqrtf((float)(width / heads));
+    const size_t of_a_head = width / heads;
+    const float root = sqrtf((float)of_a_head);
     const sh_layer query = heads_of(builder, x, name, "query", heads, false);
     const sh_layer key = heads_of(builder, x, name, "key", heads, true);
     const sh_layer value = heads_of(builder, x, name, "value", heads, false);
