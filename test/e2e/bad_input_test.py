@@ -363,7 +363,7 @@ class Runs(BadInput):
             self.skipTest("a small disk needs root and the command unshare (util-linux)")
         os.mkdir(self.path("disk"))
         script = """
-            mount -t tmpfs -o size=400k shoal-test disk || exit 77
+            mount -t tmpfs -o size=520k shoal-test disk || exit 77
             "$SHOAL" train %s --run disk/run && cp -a disk/run before || exit 1
             head -c 100000 /dev/zero >disk/filling
             for devices in 1 2; do
