@@ -112,7 +112,7 @@ def rule_breakers(version):
          "a frame of 262145 bytes, where kind 1 has at most 262144"),
         ("a state of 1 GiB", frame(kind=STATE, announced=1 << 30), "a frame that is not expected: kind 2"),
         ("a segment", good + frame(bytes(64), SEGMENT), "a frame that is not expected: kind 3"),
-        ("an unknown kind", frame(kind=9), "a frame of unknown kind 9"),
+        ("an unknown kind", frame(kind=10), "a frame of unknown kind 10"),
         ("a message with a raw frame's fields", FRAME.pack(0, CONTROL, 1, 0, 0, 0, 0, 0),
          "a control frame with the fields of a raw one"),
         ("nothing in a message", frame(), "malformed message"),
