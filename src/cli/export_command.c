@@ -96,7 +96,7 @@ static int run(const sh_arguments *arguments, void *values)
 const sh_command sh_export_command = {
     .name = "export",
     .usage = "RUN -o FILE [options]",
-    .summary = "writes a trained model as ONNX, safetensors or NumPy's arrays",
+    .summary = "writes a trained model as ONNX, safetensors or NumPy arrays",
     .details =
         "RUN is the folder of a training, whose best checkpoint is taken where it kept one, else "
         "the last,\nor a checkpoint itself. The data need not be there.\n"

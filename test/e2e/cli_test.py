@@ -27,7 +27,7 @@ usage: shoal COMMAND [arguments]
   join TOKEN|- [options]          lends this device to a running job
   eval RUN [DATA] [options]       measures a trained model
   predict RUN FILES... [options]  says what a trained model makes of new files
-  export RUN -o FILE [options]    writes a trained model as ONNX, safetensors or NumPy's arrays
+  export RUN -o FILE [options]    writes a trained model as ONNX, safetensors or NumPy arrays
   data DATA [options]             says what is in a data set
   bench [options]                 measures what this device can do
   report RUN... [options]         says what runs were: tables, or a page with charts
