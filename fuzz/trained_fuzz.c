@@ -27,9 +27,9 @@ static void read_files(const sh_trained *trained)
         abort();
     close(ends[1]);
     if (sh_file_samples_new(&files, trained, &options, 4) == SH_OK) {
-        if (sh_file_samples_begin_stream(files, ends[0]) != SH_OK)
-            sh_file_samples_begin(files, &nowhere, 1);
-        while (sh_file_samples_fill(files, 4, &filled) == SH_OK && filled > 0)
+        const bool begun = sh_file_samples_begin_stream(files, ends[0]) == SH_OK ||
+                           sh_file_samples_begin(files, &nowhere, 1) == SH_OK;
+        while (begun && sh_file_samples_fill(files, 4, &filled) == SH_OK && filled > 0)
             continue;
         sh_file_samples_free(files);
     }
