@@ -53,7 +53,8 @@ sh_status sh_key_derive(unsigned char key[SH_KEY_BYTES], const unsigned char *se
 
 void sh_key_wipe(void *secret, size_t bytes)
 {
-    explicit_bzero(secret, bytes);
+    if (bytes > 0) /* then there is a block */
+        explicit_bzero(secret, bytes);
 }
 
 void sh_key_free(void *secret, size_t bytes)

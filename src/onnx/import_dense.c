@@ -83,6 +83,7 @@ static sh_status import_dense(sh_onnx_use *use)
     sh_onnx_importer *importer = use->importer;
     sh_value_id x, w, b = SH_NO_VALUE, y;
     sh_onnx_use adds = {.importer = importer};
+    sh_onnx_entry *added;
     size_t bias = 0;
     SH_TRY(sh_import_value(&x, use, 0));
     SH_TRY(sh_import_value(&w, use, 1));
@@ -92,9 +93,8 @@ static sh_status import_dense(sh_onnx_use *use)
     SH_TRY(transpose(&w, use, w));
     const bool with_bias = find_bias(&adds, &bias, use, outputs);
     if (with_bias) {
-        sh_onnx_entry *entry =
-            sh_import_find(importer, importer->graph->node[adds.index]->input[bias]);
-        adds.in = &entry;
+        added = sh_import_find(importer, importer->graph->node[adds.index]->input[bias]);
+        adds.in = &added;
         adds.in_count = 1;
         SH_TRY(sh_import_weights(&b, &adds, 0, SH_IMPORT_ZERO));
     }

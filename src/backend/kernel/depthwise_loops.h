@@ -98,8 +98,9 @@ VEC_INLINE void gather_row(vec_held sum[NEIGHBOURS], const gathering *g, const f
                            const float *w, const size_t neighbours, size_t width, const bool part)
 {
     const seen *const columns = g->columns;
-    const ptrdiff_t at_step = (ptrdiff_t)(columns->at[1] - columns->at[0]);
-    const ptrdiff_t tap_step = (ptrdiff_t)(columns->tap[1] - columns->tap[0]);
+    const bool several = columns->count > 1;
+    const ptrdiff_t at_step = several ? (ptrdiff_t)(columns->at[1] - columns->at[0]) : 0;
+    const ptrdiff_t tap_step = several ? (ptrdiff_t)(columns->tap[1] - columns->tap[0]) : 0;
     const size_t from_step = g->from_step;
     x += columns->at[0];
     w += columns->tap[0];
