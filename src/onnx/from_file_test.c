@@ -185,11 +185,13 @@ static void test_what_is_written_is_the_network(void **state)
 
         /* Once more, from what was written: the same bytes. */
         memset(&again, 0, sizeof again);
+        sh_arena_init(&again.arena);
         of.file = r.back;
         write_again(&again, &of);
         assert_int_equal(again.count, r.count);
         assert_memory_equal(again.bytes, r.bytes, r.count);
         sh_onnx_close(again.back);
+        sh_arena_release(&again.arena);
         sh_graph_free(graph);
         release(&r);
     }

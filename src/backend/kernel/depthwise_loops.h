@@ -98,6 +98,8 @@ VEC_INLINE void gather_row(vec_held sum[NEIGHBOURS], const gathering *g, const f
                            const float *w, const size_t neighbours, size_t width, const bool part)
 {
     const seen *const columns = g->columns;
+    if (columns->count == 0)
+        return;
     const bool several = columns->count > 1;
     const ptrdiff_t at_step = several ? (ptrdiff_t)(columns->at[1] - columns->at[0]) : 0;
     const ptrdiff_t tap_step = several ? (ptrdiff_t)(columns->tap[1] - columns->tap[0]) : 0;
