@@ -425,8 +425,8 @@ static bool is_chosen(const char *name)
     return wanted == NULL || strncmp(name, wanted, strlen(wanted)) == 0;
 }
 
-/* The lines of test/onnx/<name>, a pattern of names, a tab, a reason, of which one is for this
- * name, or any for NULL: how many. */
+/* Counts the lines of test/onnx/<file> whose pattern fits this name, or all lines for NULL. A line
+ * is a pattern of names, a tab and a reason. */
 static size_t count_lines(const char *file, const char *name)
 {
     FILE *stream = fopen(fixture_path(file), "r");

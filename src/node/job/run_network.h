@@ -24,8 +24,9 @@ sh_status sh_run_network_keep(const sh_run *run, const sh_network *network) SHOA
 /*
  * The network of `model`, as a job names it, for a checkpoint: from the folder above the
  * checkpoint's, which is the run's, or from beside the checkpoint, or from the cache. `*network` is
- * owned: sh_network_unref it; NULL for a built-in model. Where there is none, SH_INVALID says where
- * it was looked for and what to do; SH_CORRUPT where the one that was found is damaged.
+ * owned: sh_network_unref it; NULL for a built-in model. SH_INVALID: it was not found; the
+ * message says where it was looked for and what to do. SH_CORRUPT: the one that was found is
+ * damaged.
  */
 sh_status sh_run_network_find(sh_network **network, const char *model,
                               const char *checkpoint) SHOAL_CHECKED;
