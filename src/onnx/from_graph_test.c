@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "onnx/from_graph.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,17 +19,13 @@ typedef struct exported {
     const float **parameters;
     sh_arena arena;
     Sh__Onnx__ModelProto *model;
-    uint8_t *bytes;
+    char *bytes;
     size_t count;
 } exported;
 
-static sh_status append(void *context, const void *bytes, size_t count)
+static sh_status append(void *stream, const void *bytes, size_t count)
 {
-    exported *e = context;
-    e->bytes = realloc(e->bytes, e->count + count);
-    assert_non_null(e->bytes);
-    memcpy(e->bytes + e->count, bytes, count);
-    e->count += count;
+    assert_int_equal(fwrite(bytes, 1, count, stream), count);
     return SH_OK;
 }
 
@@ -65,7 +62,10 @@ static void export_spec(exported *e, const char *spec, sh_problem problem, const
                               .deviation = deviation,
                               .properties = {properties, 2}};
     assert_ok(sh_onnx_from_graph(&e->model, &of, &e->arena));
-    assert_ok(sh_onnx_pack(e->model, append, e));
+    FILE *stream = open_memstream(&e->bytes, &e->count);
+    assert_non_null(stream);
+    assert_ok(sh_onnx_pack(e->model, append, stream));
+    assert_int_equal(fclose(stream), 0);
 }
 
 static void release(exported *e)
