@@ -5,12 +5,15 @@
  */
 #include "graph/recurrent_layers.h"
 
+#include "graph/array_layers.h"
+
 /* One direction. Values are of this direction alone. */
 typedef struct direction {
     sh_net *net;
     const sh_recurrent *of;
     size_t steps, samples, units, gates;
     sh_value_id r, b;                     /* [G H, H], [G H] or SH_NO_VALUE: of h */
+    sh_value_id p;                        /* lstm: peepholes [3 H], or SH_NO_VALUE */
     sh_value_id r_n, b_n;                 /* gru without reset_after: of r h, and those are of h */
     sh_value_id u[SH_RECURRENT_STEPS];    /* w x + b_w of each step, [N, G H] */
     sh_value_id made[SH_RECURRENT_STEPS]; /* h after each step, [N, H] */
@@ -72,15 +75,30 @@ static sh_value_id gates(const direction *d, sh_value_id x, size_t axis, size_t 
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
+/* Gate number `index` of a; with peepholes, number `hole` of them, it sees the cell too. */
+static sh_value_id lstm_gate(const direction *d, sh_value_id a, size_t index, size_t hole)
+{
+    const sh_value_id gate = gates(d, a, 1, index, 1);
+    if (d->p == SH_NO_VALUE)
+        return apply(d, SH_OP_sigmoid, gate);
+    const sh_value_id seen =
+        sh_layer_pair(d->net, SH_PAIR_MULTIPLY, d->c, gates(d, d->p, 0, hole, 1));
+    return apply(d, SH_OP_sigmoid, pair(d, SH_OP_add, gate, seen));
+}
+
 static void step_lstm(direction *d, sh_value_id u)
 {
+    enum { IN, OUT, FORGET, FRESH };
+    const bool peeps = d->p != SH_NO_VALUE;
     const sh_value_id a = pair(d, SH_OP_add, u, linear(d->net, d->h, d->r, d->b));
-    const sh_value_id in = apply(d, SH_OP_sigmoid, gates(d, a, 1, 0, 1));
-    const sh_value_id out = apply(d, SH_OP_sigmoid, gates(d, a, 1, 1, 1));
-    const sh_value_id forget = apply(d, SH_OP_sigmoid, gates(d, a, 1, 2, 1));
-    const sh_value_id fresh = apply(d, SH_OP_tanh, gates(d, a, 1, 3, 1));
+    const sh_value_id in = lstm_gate(d, a, IN, 0);
+    sh_value_id out = peeps ? SH_NO_VALUE : lstm_gate(d, a, OUT, 1);
+    const sh_value_id forget = lstm_gate(d, a, FORGET, 2);
+    const sh_value_id fresh = apply(d, SH_OP_tanh, gates(d, a, 1, FRESH, 1));
     d->c = pair(d, SH_OP_add, pair(d, SH_OP_multiply, forget, d->c),
                 pair(d, SH_OP_multiply, in, fresh));
+    if (peeps) /* it sees the new cell */
+        out = lstm_gate(d, a, OUT, 1);
     d->h = pair(d, SH_OP_multiply, out, apply(d, SH_OP_tanh, d->c));
 }
 
@@ -168,6 +186,7 @@ static void run(direction *d, sh_value_id x, size_t index)
     const sh_value_id b_w = b == SH_NO_VALUE ? b : cut(net, b, 0, 0, rows);
     d->b = b == SH_NO_VALUE ? b : cut(net, b, 0, rows, rows);
     d->r = part(net, of->r, index);
+    d->p = of->p == SH_NO_VALUE ? of->p : part(net, of->p, index);
     if (of->cell == SH_CELL_GRU && !of->reset_after) {
         d->r_n = gates(d, d->r, 0, 2, 1);
         d->r = gates(d, d->r, 0, 0, 2);
@@ -199,11 +218,9 @@ static sh_status check(const sh_net *net, const sh_recurrent *of, const sh_shape
         const char *what;
         sh_value_id value;
         size_t rank;
-    } given[] = {{"the weight", of->w, 3},
-                 {"the recurrent weight", of->r, 3},
-                 {"the bias", of->b, 2},
-                 {"the state", of->h, 3},
-                 {"the cell", of->c, 3}};
+    } given[] = {{"the weight", of->w, 3}, {"the recurrent weight", of->r, 3},
+                 {"the bias", of->b, 2},   {"the peepholes", of->p, 2},
+                 {"the state", of->h, 3},  {"the cell", of->c, 3}};
     for (size_t i = 0; i < sizeof given / sizeof *given; i++)
         if (i < 2 || given[i].value != SH_NO_VALUE) {
             if (given[i].value >= net->graph->value_count)
@@ -223,6 +240,7 @@ static sh_status check(const sh_net *net, const sh_recurrent *of, const sh_shape
         sh_shape_of(3, (size_t[]){D, gates * H, x->dim[2]}),
         sh_shape_of(3, (size_t[]){D, gates * H, H}),
         sh_shape_of(2, (size_t[]){D, 2 * gates * H}),
+        sh_shape_of(2, (size_t[]){D, 3 * H}),
         sh_shape_of(3, (size_t[]){D, x->dim[1], H}),
         sh_shape_of(3, (size_t[]){D, x->dim[1], H}),
     };

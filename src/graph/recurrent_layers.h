@@ -4,7 +4,8 @@
  * the caller has declared.
  *
  *     const sh_recurrent lstm = {SH_CELL_LSTM, .w = w, .r = r, .b = b, .h = SH_NO_VALUE,
- *                                .c = SH_NO_VALUE, .wants = {true}};
+ *                                .c = SH_NO_VALUE, .p = SH_NO_VALUE,
+ *                                .wants = {true}};
  *     sh_net_recur(&net, x, &lstm, out);
  *     y = out[0];
  *
@@ -13,6 +14,7 @@
  *
  *     lstm   a = w x + r h + b = [i | o | f | g]
  *            c = sigmoid(f) c + sigmoid(i) tanh(g);  h = sigmoid(o) tanh(c)
+ *            with peepholes i + p_i c, f + p_f c of the cell before, o + p_o c of the new one
  *     gru    u = w x + b_w, v = r h + b_r, [z | r | n]: z = sigmoid(u.z + v.z), r likewise
  *            n = tanh(u.n + r v.n), without reset_after tanh(u.n + r_n (r h) + b_r.n)
  *            h = n + z (h - n)
@@ -38,6 +40,7 @@ typedef struct sh_recurrent {
     sh_cell cell;
     sh_value_id w, r; /* [D, G H, F], [D, G H, H] */
     sh_value_id b;    /* [D, 2 G H]: those of w, then those of r; or SH_NO_VALUE */
+    sh_value_id p;    /* lstm: peepholes [D, 3 H], those of i, o, f; or SH_NO_VALUE */
     sh_value_id h, c; /* before the first step, [D, N, H]; SH_NO_VALUE: zeros */
     bool reverse;     /* of one direction: from the last step to the first. Of two the second is */
     bool reset_after; /* gru: ONNX's linear_before_reset, and all of PyTorch's */

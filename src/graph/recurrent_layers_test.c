@@ -36,6 +36,7 @@ static void any_number_of_steps(void **state)
             .b = SH_NO_VALUE,
             .h = SH_NO_VALUE,
             .c = SH_NO_VALUE,
+            .p = SH_NO_VALUE,
             .wants = {true, false, true},
         };
         sh_net_recur(&net, x, &of, out);
@@ -127,6 +128,7 @@ static void what_does_not_fit_is_refused(void **state)
             .b = given(net.graph, sh_shape_of(2, misfits[i].b)),
             .h = given(net.graph, sh_shape_of(3, misfits[i].h)),
             .c = SH_NO_VALUE,
+            .p = SH_NO_VALUE,
             .reverse = misfits[i].reverse,
             .wants = {true, true, true},
         };
@@ -141,7 +143,7 @@ static void what_does_not_fit_is_refused(void **state)
     sh_value_id out[3];
     assert_ok(sh_graph_new(&net.graph));
     sh_net_recur(&net, given(net.graph, SHAPE(4, 2, 5)),
-                 &(sh_recurrent){.w = SH_NO_VALUE, .r = SH_NO_VALUE}, out);
+                 &(sh_recurrent){.w = SH_NO_VALUE, .r = SH_NO_VALUE, .p = SH_NO_VALUE}, out);
     assert_fails(sh_graph_status(net.graph), SH_INVALID, "lstm: the weight is missing");
     sh_graph_free(net.graph);
 }

@@ -58,10 +58,10 @@ static sh_status read_settings(sh_recurrent *of, sh_onnx_use *use, size_t direct
     return SH_OK;
 }
 
-/* Sequences are of full length, and gates do not see the cell. */
-static sh_status check_rest(const sh_onnx_use *use, size_t steps)
+/* Sequences are of full length. */
+static sh_status check_lengths(const sh_onnx_use *use, size_t steps)
 {
-    const sh_onnx_constant *lengths, *peepholes;
+    const sh_onnx_constant *lengths;
     SH_TRY(sh_import_constant(&lengths, use, LENGTHS));
     for (size_t i = 0; lengths != NULL && i < lengths->count; i++)
         if (lengths->real || lengths->cells[i].whole != (int64_t)steps)
@@ -69,11 +69,21 @@ static sh_status check_rest(const sh_onnx_use *use, size_t steps)
                            "sequences shorter than the %zu steps are not supported; export it "
                            "without sequence_lens",
                            steps);
+    return SH_OK;
+}
+
+/* By how much the gates see the cell; SH_NO_VALUE: not at all. */
+static sh_status read_peepholes(sh_value_id *peepholes, const sh_onnx_use *use)
+{
+    *peepholes = SH_NO_VALUE;
     if (!sh_import_given(use, PEEPHOLES))
         return SH_OK;
-    if (sh_import_constant(&peepholes, use, PEEPHOLES) != SH_OK || !is_zero(peepholes))
-        return sh_fail(SH_UNSUPPORTED, "its gates see the cell; export it without peepholes");
-    return SH_OK;
+    const sh_onnx_entry *given = use->in[PEEPHOLES];
+    const sh_onnx_constant *constant;
+    if (given->kind != SH_ENTRY_VALUE && given->role == SH_ONNX_CONSTANT &&
+        sh_import_constant(&constant, use, PEEPHOLES) == SH_OK && is_zero(constant))
+        return SH_OK;
+    return sh_import_weights(peepholes, use, PEEPHOLES, SH_IMPORT_ZERO);
 }
 
 /* One row of a constant state for all samples, [D, 1, H]. */
@@ -107,10 +117,10 @@ static sh_status read_state(sh_value_id *state, const sh_onnx_use *use, size_t i
     *state = SH_NO_VALUE;
     if (!sh_import_given(use, input))
         return SH_OK;
-    if (use->in[input]->kind == SH_ENTRY_VALUE) {
+    const size_t batch = use->in[X]->batch; /* no samples: a state is taken as it is */
+    if (use->in[input]->kind == SH_ENTRY_VALUE || batch == SH_NO_AXIS) {
         SH_TRY(sh_import_value(state, use, input));
-        if (sh_import_shape(use, *state)->rank != 3 ||
-            use->in[input]->batch != (samples_first ? 0 : 1))
+        if (sh_import_shape(use, *state)->rank != 3 || use->in[input]->batch != batch)
             return sh_fail(SH_UNSUPPORTED, "input %zu is not a state for each sample", input);
         return samples_first ? swap(state, use, *state) : SH_OK;
     }
@@ -152,14 +162,15 @@ static sh_status give_outputs(const sh_onnx_use *use, sh_value_id out[3], bool s
             SH_TRY(sh_import_emit(&out[i], use, SH_OP_transpose, &turned, &out[i]));
         else if (samples_first)
             SH_TRY(swap(&out[i], use, out[i]));
-        sh_import_give(use, i, out[i], samples_first ? 0 : i == 0 ? 2 : 1);
+        const size_t batch = samples_first ? 0 : i == 0 ? 2 : 1;
+        sh_import_give(use, i, out[i], use->in[X]->batch == SH_NO_AXIS ? SH_NO_AXIS : batch);
     }
     return SH_OK;
 }
 
 static sh_status import_recurrent(sh_onnx_use *use, sh_cell cell, size_t inputs)
 {
-    sh_recurrent of = {.cell = cell, .b = SH_NO_VALUE, .c = SH_NO_VALUE};
+    sh_recurrent of = {.cell = cell, .b = SH_NO_VALUE, .c = SH_NO_VALUE, .p = SH_NO_VALUE};
     sh_value_id x, out[3];
     const bool samples_first = sh_onnx_node_integer(&use->node, "layout", 0) != 0;
     SH_TRY(sh_import_inputs(use, 3, inputs));
@@ -172,16 +183,18 @@ static sh_status import_recurrent(sh_onnx_use *use, sh_cell cell, size_t inputs)
     if (of_x.rank != 3 || of_w.rank != 3)
         return sh_fail(SH_INVALID, "an input of %zu and weights of %zu dimensions, expected 3",
                        of_x.rank, of_w.rank);
-    if (use->in[X]->batch != (samples_first ? 0 : 1))
+    if (use->in[X]->batch != SH_NO_AXIS && use->in[X]->batch != (samples_first ? 0 : 1))
         return sh_fail(SH_UNSUPPORTED,
                        "the samples are not in dimension %d of its input: its steps would go "
                        "through them; export it with batch_first=True",
                        samples_first ? 0 : 1);
     SH_TRY(read_settings(&of, use, of_w.dim[0]));
-    SH_TRY(check_rest(use, of_x.dim[samples_first ? 1 : 0]));
+    SH_TRY(check_lengths(use, of_x.dim[samples_first ? 1 : 0]));
     SH_TRY(read_state(&of.h, use, FIRST_H, samples_first));
-    if (cell == SH_CELL_LSTM)
+    if (cell == SH_CELL_LSTM) {
         SH_TRY(read_state(&of.c, use, FIRST_C, samples_first));
+        SH_TRY(read_peepholes(&of.p, use));
+    }
     if (samples_first)
         SH_TRY(swap(&x, use, x));
     for (size_t i = 0; i < 3; i++)
