@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "graph/array_layers.h"
 #include "graph/general_layers.h"
 #include "onnx/importer.h"
 
@@ -58,29 +59,62 @@ static sh_status add_default(sh_value_id *value, const sh_onnx_use *use, sh_shap
                           sh_net_tensor(use->importer->net, name, shape, SH_ROLE_FROZEN, initial));
 }
 
+/* Weights of a layer norm as they are for each element of these dimensions. */
+static sh_status read_affine(sh_value_id *value, const sh_onnx_use *use, size_t input,
+                             sh_import_filling filling, sh_shape rest)
+{
+    if (!sh_import_given(use, input))
+        return add_default(value, use, rest, 0);
+    SH_TRY(sh_import_weights(value, use, input, filling));
+    SH_TRY(sh_import_made(value, use, sh_layer_expand(use->importer->net, *value, rest)));
+    if (sh_shape_equal(sh_import_shape(use, *value), &rest))
+        return SH_OK;
+    return sh_fail(SH_UNSUPPORTED, "its scale or bias has not the shape of what is normalised");
+}
+
+/* Outputs 1 and 2, where somebody reads them: the mean, and 1 / sqrt(variance + epsilon). */
+static sh_status give_moments(const sh_onnx_use *use, sh_value_id x, size_t axis, float epsilon)
+{
+    sh_net *net = use->importer->net;
+    uint32_t axes = 0;
+    bool wanted[3] = {false};
+    for (size_t i = 1; i < 3 && i < use->out_count; i++)
+        wanted[i] = use->out[i] != NULL && use->out[i]->readers > 0;
+    if (!wanted[1] && !wanted[2])
+        return SH_OK;
+    for (size_t i = axis; i < sh_import_shape(use, x)->rank; i++)
+        axes |= SH_AXIS(i);
+    sh_value_id mean = sh_layer_reduce(net, SH_REDUCE_MEAN, x, axes, true);
+    const sh_value_id apart = sh_layer_pair(net, SH_PAIR_SUBTRACT, x, mean);
+    const sh_value_id square = sh_layer_pair(net, SH_PAIR_MULTIPLY, apart, apart);
+    const sh_value_id variance = sh_layer_reduce(net, SH_REDUCE_MEAN, square, axes, true);
+    const sh_value_id more = sh_layer_unary(net, SH_UNARY_LINE, variance, (float[]){1, epsilon});
+    sh_value_id inverse = sh_layer_unary(net, SH_UNARY_RECIPROCAL,
+                                         sh_layer_unary(net, SH_UNARY_SQRT, more, NULL), NULL);
+    SH_TRY(sh_import_made(&mean, use, mean));
+    SH_TRY(sh_import_made(&inverse, use, inverse));
+    sh_import_give(use, 1, mean, use->in[0]->batch);
+    sh_import_give(use, 2, inverse, use->in[0]->batch);
+    return SH_OK;
+}
+
 sh_status sh_import_layer_norm(sh_onnx_use *use)
 {
     sh_value_id x, w, b, y;
     size_t axis;
     SH_TRY(sh_import_arity(use, 2, 3));
-    SH_TRY(first_output_alone(use));
     SH_TRY(sh_import_value(&x, use, 0));
-    SH_TRY(sh_import_weights(&w, use, 1, SH_IMPORT_ONE));
     const sh_shape shape = *sh_import_shape(use, x);
     SH_TRY(sh_onnx_axis(&axis, sh_onnx_node_integer(&use->node, "axis", -1), shape.rank));
     if (use->in[0]->batch != SH_NO_AXIS && axis <= use->in[0]->batch)
         return sh_fail(SH_UNSUPPORTED, "it normalises over the samples");
     const sh_shape rest = sh_shape_of(shape.rank - axis, shape.dim + axis);
-    if (!sh_shape_equal(sh_import_shape(use, w), &rest))
-        return sh_fail(SH_UNSUPPORTED, "its scale has not the shape of what is normalised");
-    if (sh_import_given(use, 2))
-        SH_TRY(sh_import_weights(&b, use, 2, SH_IMPORT_ZERO));
-    else
-        SH_TRY(add_default(&b, use, rest, 0));
+    SH_TRY(read_affine(&w, use, 1, SH_IMPORT_ONE, rest));
+    SH_TRY(read_affine(&b, use, 2, SH_IMPORT_ZERO, rest));
     const float epsilon = sh_onnx_node_number(&use->node, "epsilon", 1e-5f);
     SH_TRY(sh_import_made(&y, use, sh_net_layer_norm(use->importer->net, x, w, b, axis, epsilon)));
     sh_import_give(use, 0, y, use->in[0]->batch);
-    return SH_OK;
+    return give_moments(use, x, axis, epsilon);
 }
 
 static sh_status import_groups(sh_onnx_use *use, size_t groups)
