@@ -376,12 +376,15 @@ static size_t differentiate(subject_part *parts, subject *s)
     }
     return count;
 }
+
 /* Rows that are masked as a whole: their softmax is no number, nor is its gradient, though a Where
  * puts zeros in its place. PyTorch's is none either. */
 static bool has_gradient(const char *name)
 {
     static const char *const none[] = {"test_attention_*fullymasked*_expanded",
-                                       "test_attention_*structural_empty_expanded"};
+                                       "test_attention_*structural_empty_expanded",
+                                       "test_attention_causal_boolmask_nan_robustness_expanded",
+                                       "test_attention_local_window_gqa_rank4_mask_expanded"};
     for (size_t i = 0; i < sizeof none / sizeof *none; i++)
         if (fnmatch(none[i], name, 0) == 0)
             return false;
@@ -425,8 +428,8 @@ static bool is_chosen(const char *name)
     return wanted == NULL || strncmp(name, wanted, strlen(wanted)) == 0;
 }
 
-/* Counts the lines of test/onnx/<file> whose pattern fits this name, or all lines for NULL. A line
- * is a pattern of names, a tab and a reason. */
+/* Counts the lines of test/onnx/<file> that have this name, or all lines for NULL. A line is the
+ * name of a test, a tab and a reason. */
 static size_t count_lines(const char *file, const char *name)
 {
     FILE *stream = fopen(fixture_path(file), "r");
@@ -437,37 +440,39 @@ static size_t count_lines(const char *file, const char *name)
         char *tab = strchr(line, '\t');
         assert_non_null(tab);
         *tab = '\0';
-        count += name == NULL || fnmatch(line, name, 0) == 0;
+        count += name == NULL || strcmp(line, name) == 0;
     }
     fclose(stream);
     return count;
 }
 
+/* All but the listed ones pass, and none of these does. */
 static void they_give_what_the_suite_expects(void **state)
 {
     (void)state;
-    size_t count, at = 0, passed = 0, known = 0, failed = 0;
+    size_t count, at = 0, passed = 0, known = 0, wrong = 0;
     const uint8_t *suite = read_suite(&count);
     for (sh_onnx *model; (model = next_test(suite, count, &at)) != NULL; sh_onnx_close(model)) {
         char text[1024];
         const char *name = sh_onnx_graph(model)->name;
         if (!is_chosen(name))
             continue;
-        if (passes(text, sizeof text, model)) {
-            passed++;
-            continue;
-        }
-        const bool expected = count_lines("conformance.failing", name) > 0;
-        known += expected;
-        failed += !expected;
-        if (!expected || getenv("CONFORMANCE") != NULL)
+        const bool passes_now = passes(text, sizeof text, model);
+        const size_t lines = count_lines("conformance.failing", name);
+        passed += passes_now;
+        known += lines;
+        wrong += lines != !passes_now;
+        if (passes_now && lines > 0)
+            print_message("%s passes: take it from conformance.failing\n", name);
+        else if (!passes_now && (lines != 1 || getenv("CONFORMANCE") != NULL))
             print_message("%s: %s\n", name, text);
     }
-    print_message(
-        "node tests of listed operators: %zu passed, %zu skipped, %zu failed, %zu of them "
-        "not in conformance.failing\n",
-        passed, count_lines("conformance.skipped", NULL), known + failed, failed);
-    assert_int_equal(failed, 0);
+    print_message("node tests of listed operators: %zu passed, %zu skipped, %zu failed as listed, "
+                  "%zu not as listed\n",
+                  passed, count_lines("conformance.skipped", NULL), known, wrong);
+    assert_int_equal(wrong, 0);
+    if (getenv("CONFORMANCE") == NULL) /* none is listed that is no test */
+        assert_int_equal(known, count_lines("conformance.failing", NULL));
 }
 
 static void gradients_are_finite_differences(void **state)

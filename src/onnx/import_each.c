@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "graph/array_layers.h"
-#include "onnx/importer.h"
+#include "onnx/import_constants.h"
 
 /* Applies an operator to input 0 alone; the output has the input's shape. */
 static sh_status apply(sh_onnx_use *use, sh_op op, const sh_attributes *attributes)
@@ -78,17 +78,39 @@ sh_status sh_import_hard_sigmoid(sh_onnx_use *use)
     return apply_unary(use, SH_UNARY_HARD_SIGMOID, (float[]){alpha, beta});
 }
 
-/* A limit of Clip, an attribute before operator set 11 and an input since. */
-static sh_status read_limit(float *limit, sh_onnx_use *use, const char *attribute, size_t input,
-                            float otherwise)
+/* A limit of Clip, an attribute before operator set 11 and an input since; false: it is computed.
+ */
+static bool read_limit(float *limit, sh_onnx_use *use, const char *attribute, size_t input,
+                       float otherwise)
 {
     const sh_onnx_constant *given;
-    SH_TRY(sh_import_constant(&given, use, input));
     *limit = sh_onnx_node_number(&use->node, attribute, otherwise);
-    if (given != NULL && (!given->real || given->count != 1))
-        return sh_fail(SH_UNSUPPORTED, "its %s is not one number", attribute);
-    if (given != NULL)
-        *limit = (float)given->cells[0].real;
+    if (!sh_import_given(use, input))
+        return true;
+    if (use->in[input]->kind == SH_ENTRY_VALUE || sh_import_constant(&given, use, input) != SH_OK ||
+        !given->real || given->count != 1)
+        return false;
+    *limit = (float)given->cells[0].real;
+    return true;
+}
+
+/* Between limits that are values themselves: first not below the lower, then not above the upper.
+ */
+static sh_status clip_by_values(sh_onnx_use *use)
+{
+    sh_value_id y, limit;
+    SH_TRY(sh_import_value(&y, use, 0));
+    const sh_shape shape = *sh_import_shape(use, y);
+    for (size_t i = 1; i < 3; i++) {
+        if (!sh_import_given(use, i))
+            continue;
+        SH_TRY(sh_import_value(&limit, use, i));
+        const sh_pair_function function = i == 1 ? SH_PAIR_LARGER : SH_PAIR_SMALLER;
+        SH_TRY(sh_import_made(&y, use, sh_layer_pair(use->importer->net, function, y, limit)));
+    }
+    if (!sh_shape_equal(sh_import_shape(use, y), &shape))
+        return sh_fail(SH_INVALID, "its limits are no numbers");
+    sh_import_give(use, 0, y, use->in[0]->batch);
     return SH_OK;
 }
 
@@ -96,15 +118,28 @@ sh_status sh_import_clip(sh_onnx_use *use)
 {
     float low, high;
     SH_TRY(sh_import_arity(use, 1, 3));
-    SH_TRY(read_limit(&low, use, "min", 1, -INFINITY));
-    SH_TRY(read_limit(&high, use, "max", 2, INFINITY));
+    if (!read_limit(&low, use, "min", 1, -INFINITY) || !read_limit(&high, use, "max", 2, INFINITY))
+        return clip_by_values(use);
     if (low == 0 && high >= 3.4e38f)
         return apply(use, SH_OP_relu, NULL);
     if (low == 0 && high == 6)
         return apply(use, SH_OP_relu6, NULL);
-    if (!(low <= high))
+    if (isnan(low) || isnan(high))
         return sh_fail(SH_INVALID, "limits of %g and %g", (double)low, (double)high);
+    low = low > high ? high : low; /* the upper one holds */
     return apply_unary(use, SH_UNARY_CLIP, (float[]){low, high});
+}
+
+/* 1 where x is not 0. */
+static sh_status as_truth(sh_onnx_use *use, sh_value_id x)
+{
+    sh_net *net = use->importer->net;
+    sh_value_id y, zero;
+    SH_TRY(sh_import_frozen(&zero, use, "zero", (sh_shape){0}, (float[]){0}));
+    y = sh_layer_pair(net, SH_PAIR_EQUAL, x, zero);
+    SH_TRY(sh_import_made(&y, use, sh_layer_unary(net, SH_UNARY_LINE, y, (float[]){-1, 1})));
+    sh_import_give(use, 0, y, use->in[0]->batch);
+    return SH_OK;
 }
 
 sh_status sh_import_cast(sh_onnx_use *use)
@@ -118,7 +153,10 @@ sh_status sh_import_cast(sh_onnx_use *use)
         sh_import_pass(use);
         return SH_OK;
     }
-    if (!sh_onnx_is_real((sh_onnx_type)to))
+    const bool truth = sh_import_is_truth(use, 0);
+    if (to == SH_ONNX_BOOL && !truth)
+        return as_truth(use, x);
+    if (!truth && !sh_onnx_is_real((sh_onnx_type)to))
         return sh_fail(SH_UNSUPPORTED, "a cast of what is trained to type %lld", (long long)to);
     sh_import_pass(use);
     return SH_OK;

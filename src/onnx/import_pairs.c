@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "graph/array_layers.h"
-#include "onnx/importer.h"
+#include "onnx/import_constants.h"
 
 /* The dimension of the samples in the result of an operator that broadcasts, of `rank`. */
 static size_t batch_of(const sh_onnx_use *use, const sh_value_id *in, size_t count, size_t rank)
@@ -172,27 +172,87 @@ sh_status sh_import_mean(sh_onnx_use *use)
     return import_many(use, SH_PAIR_ADD, true);
 }
 
-/* To a constant power. */
-sh_status sh_import_pow(sh_onnx_use *use)
+/* x to one constant power. */
+static sh_value_id to_power(sh_net *net, sh_value_id x, double p)
 {
-    sh_net *net = use->importer->net;
-    const sh_onnx_constant *given;
-    sh_value_id x, y;
-    SH_TRY(sh_import_arity(use, 2, 2));
-    SH_TRY(sh_import_value(&x, use, 0));
-    SH_TRY(sh_import_constant(&given, use, 1));
-    if (given->count != 1 || given->rank > sh_import_shape(use, x)->rank)
-        return sh_fail(SH_UNSUPPORTED, "its exponent is not one number");
-    const double p = given->real ? given->cells[0].real : (double)given->cells[0].whole;
     const float numbers[2] = {(float)p, 0};
     if (p == 2)
-        y = sh_layer_pair(net, SH_PAIR_MULTIPLY, x, x);
-    else if (p == 0.5)
-        y = sh_layer_unary(net, SH_UNARY_SQRT, x, NULL);
+        return sh_layer_pair(net, SH_PAIR_MULTIPLY, x, x);
+    if (p == 0.5)
+        return sh_layer_unary(net, SH_UNARY_SQRT, x, NULL);
+    return sh_layer_unary(net, SH_UNARY_POWER, x, numbers);
+}
+
+/* The distinct elements of a constant, in their order; `most` + 1 if there are more. */
+static size_t distinct(double *found, size_t most, const sh_onnx_constant *of)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < of->count; i++) {
+        const double p = of->real ? of->cells[i].real : (double)of->cells[i].whole;
+        size_t at = 0;
+        while (at < count && found[at] != p)
+            at++;
+        if (at == most)
+            return most + 1;
+        if (at == count)
+            found[count++] = p;
+    }
+    return count;
+}
+
+/*
+ * x to constant powers, `count` different ones: each is taken where it is meant, and of 1
+ * elsewhere, so that no gradient is infinite there. The sum is of one number and zeros.
+ */
+static sh_status to_powers(sh_value_id *y, const sh_onnx_use *use, sh_value_id x, const double *p,
+                           size_t count)
+{
+    sh_net *net = use->importer->net;
+    sh_value_id powers, one, sum = SH_NO_VALUE;
+    SH_TRY(sh_import_number(&powers, use, 1));
+    SH_TRY(sh_import_frozen(&one, use, "one", (sh_shape){0}, (float[]){1}));
+    for (size_t i = 0; i < count; i++) {
+        const sh_value_id from = sh_layer_unary(net, SH_UNARY_LINE, powers,
+                                                (float[]){1, -(float)p[i]}); /* 0 where it is p */
+        const sh_value_id chosen = sh_layer_where(net, from, one, x);
+        const sh_value_id part =
+            sh_layer_pair(net, SH_PAIR_DROP, to_power(net, chosen, p[i]), from);
+        sum = i == 0 ? part : sh_layer_pair(net, SH_PAIR_ADD, sum, part);
+    }
+    return sh_import_made(y, use, sum);
+}
+
+/* x to powers that are computed or trained, of x above 0: e^(power log x). */
+static sh_status to_any_power(sh_value_id *y, const sh_onnx_use *use, sh_value_id x)
+{
+    sh_net *net = use->importer->net;
+    sh_value_id power;
+    SH_TRY(sh_import_number(&power, use, 1));
+    const sh_value_id logs = sh_layer_unary(net, SH_UNARY_LOG, x, NULL);
+    const sh_value_id product = sh_layer_pair(net, SH_PAIR_MULTIPLY, logs, power);
+    return sh_import_made(y, use, sh_layer_unary(net, SH_UNARY_EXP, product, NULL));
+}
+
+sh_status sh_import_pow(sh_onnx_use *use)
+{
+    enum { MOST = 8 };
+    const sh_onnx_constant *given = NULL;
+    double p[MOST];
+    sh_value_id x, y;
+    SH_TRY(sh_import_arity(use, 2, 2));
+    SH_TRY(sh_import_number(&x, use, 0));
+    const size_t rank = sh_import_shape(use, x)->rank;
+    const bool known =
+        use->in[1]->kind != SH_ENTRY_VALUE && sh_import_constant(&given, use, 1) == SH_OK;
+    const size_t count = known ? distinct(p, MOST, given) : MOST + 1;
+    if (count == 1 && given->count == 1 && given->rank <= rank)
+        SH_TRY(sh_import_made(&y, use, to_power(use->importer->net, x, p[0])));
+    else if (count <= MOST)
+        SH_TRY(to_powers(&y, use, x, p, count));
     else
-        y = sh_layer_unary(net, SH_UNARY_POWER, x, numbers);
-    SH_TRY(sh_import_made(&y, use, y));
-    sh_import_give(use, 0, y, use->in[0]->batch);
+        SH_TRY(to_any_power(&y, use, x));
+    const sh_value_id in[2] = {x, use->in[1]->value == SH_NO_VALUE ? x : use->in[1]->value};
+    sh_import_give(use, 0, y, batch_of(use, in, 2, sh_import_shape(use, y)->rank));
     return SH_OK;
 }
 
@@ -204,7 +264,7 @@ static sh_status compare(sh_onnx_use *use, sh_pair_function function, bool swapp
     sh_value_id in[2], y;
     SH_TRY(sh_import_arity(use, 2, 2));
     for (size_t i = 0; i < 2; i++)
-        SH_TRY(sh_import_value(&in[i], use, i));
+        SH_TRY(sh_import_number(&in[i], use, i));
     y = sh_layer_pair(net, function, in[swapped ? 1 : 0], in[swapped ? 0 : 1]);
     if (negated)
         y = sh_layer_unary(net, SH_UNARY_LINE, y, other);
@@ -224,26 +284,28 @@ COMPARE(less, SH_PAIR_GREATER, true, false)
 COMPARE(greater_or_equal, SH_PAIR_GREATER, true, true)
 COMPARE(less_or_equal, SH_PAIR_GREATER, false, true)
 
-/* The condition of Where as numbers. */
-static sh_status read_condition(sh_value_id *value, sh_onnx_use *use)
+/* Of truth values: both, one, one alone. */
+COMPARE(and, SH_PAIR_SMALLER, false, false)
+COMPARE(or, SH_PAIR_LARGER, false, false)
+COMPARE(xor, SH_PAIR_EQUAL, false, true)
+
+sh_status sh_import_not(sh_onnx_use *use)
 {
-    const sh_onnx_constant *given;
-    if (use->in[0]->kind == SH_ENTRY_VALUE)
-        return sh_import_value(value, use, 0);
-    SH_TRY(sh_import_constant(&given, use, 0));
-    sh_onnx_entry numbers = *use->in[0], *first = &numbers;
-    SH_TRY(sh_onnx_constant_cast(&numbers.constant, &use->importer->store, given, true));
-    const sh_onnx_use as_number = {.importer = use->importer, .in = &first, .in_count = 1};
-    return sh_import_value(value, &as_number, 0);
+    sh_value_id x;
+    SH_TRY(sh_import_arity(use, 1, 1));
+    SH_TRY(sh_import_number(&x, use, 0));
+    x = sh_layer_unary(use->importer->net, SH_UNARY_LINE, x, (float[]){-1, 1});
+    SH_TRY(sh_import_made(&x, use, x));
+    sh_import_give(use, 0, x, use->in[0]->batch);
+    return SH_OK;
 }
 
 sh_status sh_import_where(sh_onnx_use *use)
 {
     sh_value_id in[3], y;
     SH_TRY(sh_import_arity(use, 3, 3));
-    SH_TRY(read_condition(&in[0], use));
-    for (size_t i = 1; i < 3; i++)
-        SH_TRY(sh_import_value(&in[i], use, i));
+    for (size_t i = 0; i < 3; i++)
+        SH_TRY(sh_import_number(&in[i], use, i));
     SH_TRY(sh_import_made(&y, use, sh_layer_where(use->importer->net, in[0], in[1], in[2])));
     sh_import_give(use, 0, y, batch_of(use, in, 3, sh_import_shape(use, y)->rank));
     return SH_OK;

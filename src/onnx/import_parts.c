@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Operators that take parts of values, join and repeat them. */
-#include <stdio.h>
+#include <stdlib.h>
 
 #include "graph/array_layers.h"
-#include "onnx/importer.h"
+#include "onnx/import_constants.h"
 
 #define PICKS_MOST 64 /* by Gather */
 
@@ -53,6 +53,20 @@ static sh_status take_each(sh_value_id *y, const sh_onnx_use *use, sh_value_id x
     return sh_import_reshape(y, use, x, &shape);
 }
 
+/* Elements of a range whose step is below 0. */
+static sh_status take_backwards(sh_value_id *y, const sh_onnx_use *use, sh_value_id x, size_t axis,
+                                const sh_onnx_range *range)
+{
+    size_t *places = malloc(range->count * sizeof *places);
+    if (places == NULL)
+        return sh_fail_memory(range->count * sizeof *places, "a slice");
+    for (size_t i = 0; i < range->count; i++)
+        places[i] = range->first - i * (size_t)-range->step;
+    const sh_status status = sh_import_places(y, use, x, axis, places, range->count);
+    free(places);
+    return status;
+}
+
 sh_status sh_import_slice(sh_onnx_use *use)
 {
     const sh_onnx_constant *in[5] = {NULL};
@@ -71,10 +85,10 @@ sh_status sh_import_slice(sh_onnx_use *use)
             return sh_fail(SH_UNSUPPORTED, "it takes some of the samples");
         if (range->count == 0)
             return sh_fail(SH_UNSUPPORTED, "nothing is left of dimension %zu", i);
-        if (range->step < 0 && range->count > 1)
-            return sh_fail(SH_UNSUPPORTED, "a negative step is not supported");
         if (range->count == 1 || range->step == 1)
             SH_TRY(take(&x, use, x, i, range->first, range->count));
+        else if (range->step < 0)
+            SH_TRY(take_backwards(&x, use, x, i, range));
         else
             SH_TRY(take_each(&x, use, x, i, range));
     }
@@ -178,72 +192,6 @@ sh_status sh_import_concat(sh_onnx_use *use)
     return SH_OK;
 }
 
-/* How much is added to each end of each dimension; less than 0: left out. */
-static sh_status read_pads(int64_t *pads, sh_onnx_use *use, size_t rank)
-{
-    const sh_onnx_constant *given, *axes;
-    int64_t listed[2 * SH_MAX_RANK], at[SH_MAX_RANK];
-    size_t count, named = 0;
-    bool has;
-    for (size_t i = 0; i < rank; i++)
-        at[i] = (int64_t)i;
-    SH_TRY(sh_import_constant(&given, use, 1));
-    SH_TRY(sh_import_constant(&axes, use, 3));
-    SH_TRY(sh_onnx_list(&has, &count, listed, 2 * rank, &use->node, "pads", given));
-    if (axes != NULL)
-        SH_TRY(sh_onnx_constant_integers(&named, at, rank, axes));
-    else
-        named = rank;
-    if (!has || count != 2 * named)
-        return sh_fail(SH_INVALID, "pads has %zu numbers for %zu dimensions", count, named);
-    for (size_t i = 0; i < named; i++) {
-        size_t axis;
-        SH_TRY(sh_onnx_axis(&axis, at[i], rank));
-        for (size_t end = 0; end < 2; end++) {
-            const int64_t size = listed[end * named + i];
-            if (size < -(1 << 20) || size > 1 << 20)
-                return sh_fail(SH_LIMIT, "pads has %lld", (long long)size);
-            pads[end * rank + axis] = size;
-        }
-    }
-    return SH_OK;
-}
-
-sh_status sh_import_pad(sh_onnx_use *use)
-{
-    const sh_onnx_constant *value;
-    int64_t pads[2 * SH_MAX_RANK] = {0};
-    sh_value_id x;
-    sh_attributes less = {0}, more = {0};
-    bool any_less = false, any_more = false;
-    SH_TRY(sh_import_arity(use, 1, 4));
-    SH_TRY(sh_import_value(&x, use, 0));
-    SH_TRY(sh_import_constant(&value, use, 2));
-    const size_t rank = sh_import_shape(use, x)->rank;
-    if (sh_onnx_node_has(&use->node, "mode") && !sh_onnx_node_says(&use->node, "mode", "constant"))
-        return sh_fail(SH_UNSUPPORTED, "only padding by zeros is supported");
-    if ((value != NULL && value->count > 0 && (!value->real || value->cells[0].real != 0)) ||
-        sh_onnx_node_number(&use->node, "value", 0) != 0)
-        return sh_fail(SH_UNSUPPORTED, "only padding by zeros is supported");
-    SH_TRY(read_pads(pads, use, rank));
-    for (size_t i = 0; i < 2 * rank; i++) {
-        const size_t axis = i < rank ? i : i - rank;
-        sh_attributes *of = pads[i] < 0 ? &less : &more;
-        size_t *side = i < rank ? of->before : of->after;
-        side[axis] = (size_t)(pads[i] < 0 ? -pads[i] : pads[i]);
-        any_less |= pads[i] < 0;
-        any_more |= pads[i] > 0;
-        if (pads[i] != 0 && axis == use->in[0]->batch)
-            return sh_fail(SH_UNSUPPORTED, "it adds samples");
-    }
-    if (any_less)
-        SH_TRY(sh_import_emit(&x, use, SH_OP_slice, &less, &x));
-    if (any_more)
-        SH_TRY(sh_import_emit(&x, use, SH_OP_pad, &more, &x));
-    sh_import_give(use, 0, x, use->in[0]->batch);
-    return SH_OK;
-}
-
 /* Places by indices that are values of the graph: an embedding of the samples. */
 static sh_status look_up(sh_onnx_use *use, sh_value_id indices, size_t batch)
 {
@@ -265,17 +213,10 @@ static sh_status look_up(sh_onnx_use *use, sh_value_id indices, size_t batch)
 }
 
 /* The same by constants. */
-static sh_status look_up_constant(sh_onnx_use *use, const sh_onnx_constant *which)
+static sh_status look_up_constant(sh_onnx_use *use)
 {
-    char name[96];
     sh_value_id indices;
-    sh_onnx_entry numbers = {
-        .name = name, .kind = SH_ENTRY_CONSTANT, .value = SH_NO_VALUE, .batch = SH_NO_AXIS};
-    sh_onnx_entry *first = &numbers;
-    snprintf(name, sizeof name, "%.80s.indices", use->node.proto->output[0]);
-    SH_TRY(sh_onnx_constant_cast(&numbers.constant, &use->importer->store, which, true));
-    const sh_onnx_use as_numbers = {.importer = use->importer, .in = &first, .in_count = 1};
-    SH_TRY(sh_import_value(&indices, &as_numbers, 0));
+    SH_TRY(sh_import_number(&indices, use, 1));
     return look_up(use, indices, SH_NO_AXIS);
 }
 
@@ -318,8 +259,7 @@ sh_status sh_import_gather(sh_onnx_use *use)
     SH_TRY(sh_import_constant(&which, use, 1));
     if (which->real || which->count == 0)
         return sh_fail(SH_INVALID, "its indices are no integers, or none");
-    return which->rank > 1 || which->count > PICKS_MOST ? look_up_constant(use, which)
-                                                        : pick(use, which);
+    return which->rank > 1 || which->count > PICKS_MOST ? look_up_constant(use) : pick(use, which);
 }
 
 /* A shape in which the file's number of samples becomes the graph's. */
