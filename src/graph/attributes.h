@@ -29,10 +29,11 @@ static inline float sh_activation_limit(sh_activation activation)
 
 /* Where position i of a longer or shorter axis lies on the axis it is made from: names of ONNX. */
 typedef enum sh_resize_position {
-    SH_RESIZE_HALF_PIXEL,         /* (i + 1/2) / scale - 1/2 */
-    SH_RESIZE_PYTORCH_HALF_PIXEL, /* the same, but 0 where only one is made */
-    SH_RESIZE_ASYMMETRIC,         /* i / scale */
-    SH_RESIZE_ALIGN_CORNERS,      /* i (from - 1) / (made - 1), 0 where only one is made */
+    SH_RESIZE_HALF_PIXEL,           /* (i + 1/2) / scale - 1/2 */
+    SH_RESIZE_PYTORCH_HALF_PIXEL,   /* the same, but 0 where only one is made */
+    SH_RESIZE_ASYMMETRIC,           /* i / scale */
+    SH_RESIZE_ALIGN_CORNERS,        /* i (from - 1) / (made - 1), 0 where only one is made */
+    SH_RESIZE_HALF_PIXEL_SYMMETRIC, /* half_pixel, but about the middle: see docs/arithmetic.md */
 } sh_resize_position;
 
 /* How a value between positions is found: from the nearest, or from two or four around it. */
@@ -42,10 +43,11 @@ typedef enum sh_resize_method {
     SH_RESIZE_FLOOR,
     SH_RESIZE_CEIL,
     SH_RESIZE_LINEAR,
-    SH_RESIZE_CUBIC, /* with the coefficient -3/4 */
+    SH_RESIZE_CUBIC, /* with the coefficient `number`; 0: SH_RESIZE_COEFFICIENT */
 } sh_resize_method;
 
-#define SH_RESIZE_MAX 1024 /* times longer or shorter */
+#define SH_RESIZE_MAX 1024             /* times longer or shorter */
+#define SH_RESIZE_COEFFICIENT (-0.75f) /* PyTorch's */
 
 /* Settings of a node; each operator reads its own (named in its definition) and leaves the rest
  * zero. Pairs are height, width. */
@@ -71,7 +73,7 @@ typedef struct sh_attributes {
     sh_resize_method method;
     sh_activation activation;
     bool training;      /* batch_norm: mean and variance are those of x itself */
-    bool inside;        /* avg_pool: the mean of what lies in the image alone */
+    bool inside;        /* avg_pool: the mean of what lies in the image alone; cubic resize alike */
     bool transposed[2]; /* matmul: the matrices of this input count by columns */
     bool no_bias;       /* gradients of weights: there is no bias to compute one for */
     uint32_t layer; /* dropout: its number in the model, one of the keys of its random numbers */

@@ -187,7 +187,10 @@ sh_value_id sh_net_resize(sh_net *net, sh_value_id x, const sh_resize *of)
     const sh_type *type = sh_net_type(net, x, "resize", 4);
     if (type == NULL)
         return SH_NO_VALUE;
-    sh_attributes a = {.position = of->position, .method = of->method, .shape = type->shape};
+    sh_attributes a = {
+        .position = of->position, .method = of->method, .inside = of->inside, .shape = type->shape};
+    if (of->method == SH_RESIZE_CUBIC)
+        a.number = of->coefficient == 0 ? SH_RESIZE_COEFFICIENT : of->coefficient;
     for (size_t i = 0; i < 2; i++) {
         const float extent = (float)type->shape.dim[2 + i];
         const bool scaled = of->scale[i] > 0 && of->scale[i] <= SH_RESIZE_MAX;

@@ -47,6 +47,8 @@ typedef struct sh_resize {
     float scale[2]; /* 0: the new size divided by the old one */
     sh_resize_position position;
     sh_resize_method method;
+    float coefficient; /* cubic; 0: SH_RESIZE_COEFFICIENT */
+    bool inside;       /* cubic: only what lies in the image counts */
 } sh_resize;
 sh_value_id sh_net_resize(sh_net *net, sh_value_id x, const sh_resize *of);
 

@@ -40,6 +40,7 @@ static const struct {
     {"Neg", sh_fold_one},
     {"Not", sh_fold_not},
     {"Or", sh_fold_or},
+    {"Pad", sh_fold_pad},
     {"Pow", sh_fold_pow},
     {"Range", sh_fold_range},
     {"Reciprocal", sh_fold_one},
@@ -59,6 +60,7 @@ static const struct {
     {"Trilu", sh_fold_trilu},
     {"Unsqueeze", sh_fold_unsqueeze},
     {"Where", sh_fold_where},
+    {"Xor", sh_fold_xor},
 };
 
 bool sh_onnx_folds(const char *op)

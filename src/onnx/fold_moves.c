@@ -122,15 +122,16 @@ sh_status sh_fold_reshape(const sh_fold_work *w)
     const sh_onnx_constant *x = w->in[0], *to = sh_fold_input(w, 1);
     int64_t wanted[SH_ONNX_RANK_MOST];
     size_t rank, dim[SH_ONNX_RANK_MOST] = {0}, known = 1, open = SIZE_MAX;
+    const bool zeros = sh_onnx_node_integer(w->node, "allowzero", 0) != 0;
     if (to == NULL)
         return sh_fail(SH_INVALID, "it has no shape");
     SH_TRY(sh_onnx_constant_integers(&rank, wanted, SH_ONNX_RANK_MOST, to));
     for (size_t i = 0; i < rank; i++) {
         if (wanted[i] < -1 || wanted[i] > (int64_t)SH_ONNX_CELLS_MOST ||
-            (wanted[i] == 0 && i >= x->rank) || (wanted[i] < 0 && open != SIZE_MAX))
+            (wanted[i] == 0 && !zeros && i >= x->rank) || (wanted[i] < 0 && open != SIZE_MAX))
             return sh_fail(SH_INVALID, "dimension %zu of the shape is %lld", i,
                            (long long)wanted[i]);
-        dim[i] = wanted[i] > 0 ? (size_t)wanted[i] : wanted[i] == 0 ? x->dim[i] : 1;
+        dim[i] = wanted[i] < 0 ? 1 : wanted[i] > 0 || zeros ? (size_t)wanted[i] : x->dim[i];
         open = wanted[i] < 0 ? i : open;
         if (!sh_size_mul(known, dim[i], &known))
             return sh_fail(SH_LIMIT, "a shape is too large");

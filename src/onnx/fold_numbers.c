@@ -12,12 +12,14 @@ typedef enum function {
     SUB,
     MUL,
     DIV,
-    MOD,
+    MOD,  /* of the sign of the divisor, as in Python */
+    FMOD, /* of the sign of the dividend, as in C */
     POW,
     MIN,
     MAX,
     AND,
     OR,
+    XOR,
     EQUAL, /* from here on the result is a truth value */
     LESS,
     LESS_OR_EQUAL,
@@ -33,6 +35,14 @@ static double power(double a, double b)
     return b == 0.5 ? sqrt(a) : sh_real_exp(b * sh_real_log(a));
 }
 
+static double remainder_of(double a, double b)
+{
+    const double rest = fmod(a, b);
+    if (rest == 0)
+        return copysign(rest, b);
+    return (rest < 0) != (b < 0) ? rest + b : rest;
+}
+
 static double of_reals(function f, double a, double b)
 {
     switch (f) {
@@ -46,6 +56,8 @@ static double of_reals(function f, double a, double b)
     case DIV:
         return a / b;
     case MOD:
+        return remainder_of(a, b);
+    case FMOD:
         return fmod(a, b);
     case POW:
         return power(a, b);
@@ -59,7 +71,7 @@ static double of_reals(function f, double a, double b)
 static sh_status of_integers(int64_t *y, function f, int64_t a, int64_t b)
 {
     const uint64_t ua = (uint64_t)a, ub = (uint64_t)b;
-    if ((f == DIV || f == MOD) && b == 0)
+    if ((f == DIV || f == MOD || f == FMOD) && b == 0)
         return sh_fail(SH_INVALID, "a division by 0");
     switch (f) {
     case ADD:
@@ -75,9 +87,10 @@ static sh_status of_integers(int64_t *y, function f, int64_t a, int64_t b)
     case DIV: /* -1: as negation, since the quotient may not fit */
         *y = b == -1 ? (int64_t)(0 - ua) : a / (b == 0 ? 1 : b);
         break;
-    case MOD: /* of the sign of the divisor, as in Python */
+    case MOD:
+    case FMOD:
         *y = b == -1 ? 0 : a % (b == 0 ? 1 : b);
-        if (*y != 0 && (*y < 0) != (b < 0))
+        if (f == MOD && *y != 0 && (*y < 0) != (b < 0))
             *y += b;
         break;
     case POW:
@@ -90,6 +103,9 @@ static sh_status of_integers(int64_t *y, function f, int64_t a, int64_t b)
         break;
     case OR:
         *y = a != 0 || b != 0;
+        break;
+    case XOR:
+        *y = (a != 0) != (b != 0);
         break;
     case MIN:
         *y = a < b ? a : b;
@@ -177,17 +193,44 @@ PAIR(sum, SUM)
 PAIR(sub, SUB)
 PAIR(mul, MUL)
 PAIR(div, DIV)
-PAIR(mod, MOD)
-PAIR(pow, POW)
 PAIR(min, MIN)
 PAIR(max, MAX)
 PAIR(and, AND)
 PAIR(or, OR)
+PAIR(xor, XOR)
 PAIR(equal, EQUAL)
 PAIR(less, LESS)
 PAIR(less_or_equal, LESS_OR_EQUAL)
 PAIR(greater, GREATER)
 PAIR(greater_or_equal, GREATER_OR_EQUAL)
+
+sh_status sh_fold_mod(const sh_fold_work *w)
+{
+    return fold_all(w, sh_onnx_node_integer(w->node, "fmod", 0) != 0 ? FMOD : MOD);
+}
+
+/* The exponent may be of another type than the base, which is the result's. */
+sh_status sh_fold_pow(const sh_fold_work *w)
+{
+    const sh_onnx_constant *exponent = sh_fold_input(w, 1);
+    sh_onnx_constant base, power;
+    if (exponent == NULL || w->in[0]->real == exponent->real)
+        return fold_all(w, POW);
+    SH_TRY(sh_onnx_constant_cast(&base, w->store, w->in[0], true));
+    SH_TRY(sh_onnx_constant_cast(&power, w->store, exponent, true));
+    SH_TRY(fold_two(&power, w, POW, &base, &power));
+    return sh_onnx_constant_cast(&w->out[0], w->store, &power, w->in[0]->real);
+}
+
+sh_status sh_fold_combine(sh_onnx_cell *y, bool real, const char *how, sh_onnx_cell a,
+                          sh_onnx_cell b)
+{
+    const function f = strcmp(how, "add") == 0   ? ADD
+                       : strcmp(how, "mul") == 0 ? MUL
+                       : strcmp(how, "max") == 0 ? MAX
+                                                 : MIN;
+    return of_pair(y, f, real, a, b);
+}
 
 static double of_real(const char *op, double x)
 {
@@ -263,6 +306,21 @@ sh_status sh_fold_where(const sh_fold_work *w)
     return SH_OK;
 }
 
+/* What a reduction makes of no elements. */
+static sh_onnx_cell of_nothing(function f, bool real)
+{
+    switch (f) {
+    case MUL:
+        return real ? (sh_onnx_cell){.real = 1} : (sh_onnx_cell){.whole = 1};
+    case MIN:
+        return real ? (sh_onnx_cell){.real = INFINITY} : (sh_onnx_cell){.whole = INT64_MAX};
+    case MAX:
+        return real ? (sh_onnx_cell){.real = -INFINITY} : (sh_onnx_cell){.whole = INT64_MIN};
+    default:
+        return (sh_onnx_cell){0};
+    }
+}
+
 /* Sum, product, smallest or largest of integers or numbers over some dimensions. */
 sh_status sh_fold_reduce(const sh_fold_work *w)
 {
@@ -274,6 +332,8 @@ sh_status sh_fold_reduce(const sh_fold_work *w)
     bool given, over[SH_ONNX_RANK_MOST] = {false};
     SH_TRY(sh_onnx_list(&given, &count, axes, SH_ONNX_RANK_MOST, w->node, "axes",
                         sh_fold_input(w, 1)));
+    if (count == 0 && sh_onnx_node_integer(w->node, "noop_with_empty_axes", 0) != 0)
+        return sh_fold_identity(w);
     for (size_t i = 0; i < x->rank && count == 0; i++)
         over[i] = true;
     for (size_t i = 0; i < count; i++) {
@@ -306,5 +366,8 @@ sh_status sh_fold_reduce(const sh_fold_work *w)
         begun[at] = true;
         sh_fold_next_place(place, x->rank, x->dim);
     }
+    for (size_t i = 0; i < w->out[0].count; i++)
+        if (!begun[i])
+            cells[i] = of_nothing(f, x->real);
     return SH_OK;
 }

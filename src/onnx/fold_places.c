@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "onnx/fold_work.h"
+#include "onnx/padding.h"
 
 /* A constant with the elements of `x`. */
 static sh_status copy(sh_onnx_constant *y, const sh_fold_work *w, const sh_onnx_constant *x)
@@ -92,16 +93,29 @@ static sh_status find_place(size_t *place, const sh_onnx_constant *x, const sh_o
     return SH_OK;
 }
 
-/* x with parts replaced: each row of indices names the place of one. */
+/* How what is there and what comes are combined; NULL: the latter takes the place. */
+static sh_status read_reduction(const char **how, sh_onnx_node *node)
+{
+    static const char *const all[] = {"add", "mul", "max", "min"};
+    *how = NULL;
+    if (!sh_onnx_node_has(node, "reduction") || sh_onnx_node_says(node, "reduction", "none"))
+        return SH_OK;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (sh_onnx_node_says(node, "reduction", all[i]))
+            *how = all[i];
+    return *how != NULL ? SH_OK : sh_fail(SH_INVALID, "its reduction is unknown");
+}
+
+/* x with parts replaced, or added to: each row of indices names the place of one. */
 sh_status sh_fold_scatter_nd(const sh_fold_work *w)
 {
     const sh_onnx_constant *x = w->in[0], *indices = sh_fold_input(w, 1),
                            *updates = sh_fold_input(w, 2);
+    const char *how;
     if (indices == NULL || updates == NULL || indices->real || indices->rank == 0 ||
         updates->real != x->real)
         return sh_fail(SH_INVALID, "expected integers and updates of the input's type");
-    if (sh_onnx_node_has(w->node, "reduction") && !sh_onnx_node_says(w->node, "reduction", "none"))
-        return sh_fail(SH_UNSUPPORTED, "a reduction is not supported");
+    SH_TRY(read_reduction(&how, w->node));
     const size_t count = indices->dim[indices->rank - 1];
     size_t part = 1;
     if (count == 0 || count > x->rank)
@@ -115,7 +129,13 @@ sh_status sh_fold_scatter_nd(const sh_fold_work *w)
     for (size_t i = 0; i < indices->count / count && part > 0; i++) {
         size_t place;
         SH_TRY(find_place(&place, x, indices->cells + i * count, count));
-        memcpy(w->out[0].cells + place, updates->cells + i * part, part * sizeof *x->cells);
+        sh_onnx_cell *to = w->out[0].cells + place;
+        const sh_onnx_cell *from = updates->cells + i * part;
+        for (size_t j = 0; j < part; j++)
+            if (how == NULL)
+                to[j] = from[j];
+            else
+                SH_TRY(sh_fold_combine(&to[j], x->real, how, to[j], from[j]));
     }
     return SH_OK;
 }
@@ -166,6 +186,36 @@ sh_status sh_fold_tile(const sh_fold_work *w)
         for (size_t j = 0; j < x->rank; j++)
             at = at * x->dim[j] + place[j] % x->dim[j];
         w->out[0].cells[i] = x->cells[at];
+        sh_fold_next_place(place, x->rank, dim);
+    }
+    return SH_OK;
+}
+
+/* x with elements around it. */
+sh_status sh_fold_pad(const sh_fold_work *w)
+{
+    const sh_onnx_constant *x = w->in[0], *value = sh_fold_input(w, 2);
+    sh_onnx_padding padding;
+    size_t dim[SH_ONNX_RANK_MOST], place[SH_ONNX_RANK_MOST] = {0};
+    sh_onnx_cell around = {0};
+    if (x->real)
+        around.real = (double)sh_onnx_node_number(w->node, "value", 0);
+    if (value != NULL && value->count > 0 && value->real == x->real)
+        around = value->cells[0];
+    SH_TRY(
+        sh_onnx_padding_of(&padding, w->node, x->rank, sh_fold_input(w, 1), sh_fold_input(w, 3)));
+    for (size_t i = 0; i < x->rank; i++)
+        SH_TRY(sh_onnx_padding_size(&dim[i], &padding, i, x->dim[i]));
+    SH_TRY(sh_onnx_constant_new(&w->out[0], w->store, x->real, x->rank, dim));
+    for (size_t i = 0; i < w->out[0].count; i++) {
+        size_t at = 0;
+        bool inside = true;
+        for (size_t j = 0; j < x->rank; j++) {
+            size_t from = 0;
+            inside &= sh_onnx_padding_place(&from, &padding, j, place[j], x->dim[j]);
+            at = at * x->dim[j] + from;
+        }
+        w->out[0].cells[i] = inside ? x->cells[at] : around;
         sh_fold_next_place(place, x->rank, dim);
     }
     return SH_OK;

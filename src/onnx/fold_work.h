@@ -55,6 +55,7 @@ sh_fold_function sh_fold_mul;
 sh_fold_function sh_fold_not;
 sh_fold_function sh_fold_one;
 sh_fold_function sh_fold_or;
+sh_fold_function sh_fold_pad;
 sh_fold_function sh_fold_pow;
 sh_fold_function sh_fold_range;
 sh_fold_function sh_fold_reduce;
@@ -69,6 +70,7 @@ sh_fold_function sh_fold_transpose;
 sh_fold_function sh_fold_trilu;
 sh_fold_function sh_fold_unsqueeze;
 sh_fold_function sh_fold_where;
+sh_fold_function sh_fold_xor;
 
 /* Input number `index`; NULL where it is not given. */
 const sh_onnx_constant *sh_fold_input(const sh_fold_work *w, size_t index);
@@ -82,5 +84,9 @@ sh_status sh_fold_broadcast(size_t *rank, size_t *dim, size_t a_rank, const size
 
 /* The strides by which `x` becomes of the shape that it is broadcast to. */
 void sh_fold_broadcast_strides(int64_t *stride, const sh_onnx_constant *x, size_t rank);
+
+/* a and b as `how` says: add, mul, max or min. */
+sh_status sh_fold_combine(sh_onnx_cell *y, bool real, const char *how, sh_onnx_cell a,
+                          sh_onnx_cell b) SHOAL_CHECKED;
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Convolutions and pooling of images [N, C, H, W] and lines [N, C, L]. */
 #include "graph/general_layers.h"
+#include "onnx/dilated_pool.h"
 #include "onnx/importer.h"
 
 #define SIDE_MOST 65536              /* of kernels, strides, paddings */
@@ -118,28 +119,54 @@ sh_status sh_import_conv(sh_onnx_use *use)
     return SH_OK;
 }
 
-/* The sides of the output decide the padding where the node gives them: as the format says, what is
- * more at one end goes to the end, or to the beginning for SAME_LOWER. */
+/* Padding by which side `axis` of the output is `wanted` long. What does not come out even goes to
+ * the end for SAME_UPPER, otherwise to the beginning. */
+static sh_status pad_output(sh_attributes *a, size_t *more, int axis, size_t extent, size_t wanted,
+                            bool upper)
+{
+    const size_t reached =
+        a->stride[axis] * (extent - 1) + a->dilation[axis] * (a->kernel[axis] - 1);
+    const size_t whole = reached + 1 + *more;
+    if (wanted == 0)
+        return sh_fail(SH_INVALID, "a side of its output is 0");
+    if (wanted > whole)
+        *more += wanted - whole;
+    const size_t total = wanted < whole ? whole - wanted : 0;
+    a->padding[axis] = upper ? total / 2 : total - total / 2;
+    a->end_padding[axis] = total - a->padding[axis];
+    return SH_OK;
+}
+
+/* The settings of a transposed convolution, whose kernel's sides are in `a`; `more` is its output
+ * padding. Padding follows from the sides of the output where the node gives them. */
 static sh_status read_transposed(sh_attributes *a, size_t more[2], sh_onnx_use *use,
                                  const sh_shape *x)
 {
     const size_t sides = x->rank - 2;
-    const int64_t *given;
-    const size_t count = sh_onnx_node_integers(&use->node, "output_shape", &given);
+    const int64_t *wanted, *given;
+    const size_t count = sh_onnx_node_integers(&use->node, "output_shape", &wanted);
     const size_t extra = sh_onnx_node_integers(&use->node, "output_padding", &given);
-    if (count != 0 || sh_onnx_node_says(&use->node, "auto_pad", "SAME_UPPER") ||
-        sh_onnx_node_says(&use->node, "auto_pad", "SAME_LOWER"))
-        return sh_fail(SH_UNSUPPORTED,
-                       "output_shape and auto_pad are not supported; export with pads");
-    if (extra != 0 && extra != sides)
-        return sh_fail(SH_FORMAT, "output_padding has %zu numbers for %zu dimensions", extra,
-                       sides);
+    const bool upper = sh_onnx_node_says(&use->node, "auto_pad", "SAME_UPPER");
+    const bool same = upper || sh_onnx_node_says(&use->node, "auto_pad", "SAME_LOWER");
+    if ((extra != 0 && extra != sides) || (count != 0 && count < sides))
+        return sh_fail(SH_FORMAT,
+                       "output_padding has %zu numbers and output_shape %zu for %zu dimensions",
+                       extra, count, sides);
     for (size_t i = 0; i < extra; i++) {
         if (given[i] < 0 || given[i] > SIDE_MOST)
             return sh_fail(SH_LIMIT, "output_padding has %lld", (long long)given[i]);
         more[2 - sides + i] = (size_t)given[i];
     }
-    return read_windows(a, use, x);
+    SH_TRY(read_windows(a, use, x));
+    for (size_t i = 0; i < sides && (count > 0 || same); i++) {
+        const size_t axis = 2 - sides + i, extent = x->dim[2 + i];
+        const int64_t side = count > 0 ? wanted[count - sides + i] : 0;
+        if (side < 0 || side > SIDE_MOST)
+            return sh_fail(SH_LIMIT, "output_shape has %lld", (long long)side);
+        SH_TRY(pad_output(a, &more[axis], (int)axis, extent,
+                          count > 0 ? (size_t)side : extent * a->stride[axis], upper));
+    }
+    return SH_OK;
 }
 
 sh_status sh_import_conv_transpose(sh_onnx_use *use)
@@ -180,12 +207,13 @@ static sh_status import_pool(sh_onnx_use *use, sh_op op)
     SH_TRY(sh_import_value(&x, use, 0));
     const sh_shape shape = *sh_import_shape(use, x);
     SH_TRY(read_windows(&a, use, &shape));
-    if (a.dilation[0] != 1 || a.dilation[1] != 1)
-        return sh_fail(SH_UNSUPPORTED, "windows with dilation are not supported");
     a.inside =
         op == SH_OP_avg_pool && sh_onnx_node_integer(&use->node, "count_include_pad", 0) == 0;
     const bool ceil = sh_onnx_node_integer(&use->node, "ceil_mode", 0) != 0;
-    SH_TRY(sh_import_made(&y, use, sh_net_pool(use->importer->net, op, x, &a, ceil)));
+    if (a.dilation[0] != 1 || a.dilation[1] != 1)
+        SH_TRY(sh_import_dilated_pool(&y, use, op, x, &a, ceil));
+    else
+        SH_TRY(sh_import_made(&y, use, sh_net_pool(use->importer->net, op, x, &a, ceil)));
     sh_import_give(use, 0, y, use->in[0]->batch);
     return SH_OK;
 }

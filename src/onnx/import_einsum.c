@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Einsum of two values as a product of matrices. Labels of both values and the result number the
- * matrices (*both*), those of both values alone are summed over (*inner*), others are rows or
- * columns:
+ * Einsum of one value as a sum and a transposition, of two as a product of matrices. Labels of both
+ * values and the result number the matrices (*both*), those of both values alone are summed over
+ * (*inner*), others are rows or columns:
  *
  *     a [both, rows, inner] b [both, inner, columns] -> y [both, rows, columns]
  *
@@ -29,19 +29,21 @@ static size_t place_of(const labels *of, char label)
     return (size_t)((const char *)memchr(of->at, label, of->count) - of->at);
 }
 
-/* Reads the equation "ab,bc->ac"; without "->" the result has the labels that stand once, sorted.
- */
-static sh_status parse(labels term[3], const char *text, size_t length)
+/* Reads the equation "ab,bc->ac" or "ab->a" into *count terms and the result, which is term 2;
+ * without "->" that has the labels that stand once, sorted. */
+static sh_status parse(labels term[3], size_t *count, const char *text, size_t length)
 {
     size_t which = 0;
     bool arrow = false;
+    *count = 1;
     for (size_t i = 0; i < length; i++) {
         const char c = text[i];
         if (c == ' ')
             continue;
         if (c == ',' && which == 0) {
             which = 1;
-        } else if (c == '-' && i + 1 < length && text[i + 1] == '>' && which == 1) {
+            *count = 2;
+        } else if (c == '-' && i + 1 < length && text[i + 1] == '>' && which < 2) {
             which = 2;
             arrow = true;
             i++;
@@ -53,8 +55,6 @@ static sh_status parse(labels term[3], const char *text, size_t length)
                            "its equation is no product of two matrices; write it with MatMul");
         }
     }
-    if (which == 0)
-        return sh_fail(SH_UNSUPPORTED, "its equation has one term; write it with ReduceSum");
     for (int c = 'A'; c <= 'z' && !arrow; c++)
         if (has(&term[0], (char)c) != has(&term[1], (char)c) && term[2].count < SH_MAX_RANK)
             term[2].at[term[2].count++] = (char)c;
@@ -170,14 +170,34 @@ static sh_status multiply(operand *y, const sh_onnx_use *use, operand *a, operan
     return sh_import_reshape(&y->value, use, y->value, &whole);
 }
 
+/* One value. */
+static sh_status rearrange(sh_onnx_use *use, const labels term[3])
+{
+    const labels none = {0};
+    operand x;
+    SH_TRY(read_operand(&x, use, 0, &term[0]));
+    if (x.batch != 0 && !has(&term[2], x.batch))
+        return sh_fail(SH_UNSUPPORTED, "it sums over the samples");
+    SH_TRY(drop_own(&x, use, &none, &term[2]));
+    SH_TRY(turn(&x, use, &term[2]));
+    sh_import_give(use, 0, x.value, x.batch == 0 ? SH_NO_AXIS : place_of(&term[2], x.batch));
+    return SH_OK;
+}
+
 sh_status sh_import_einsum(sh_onnx_use *use)
 {
     labels term[3] = {{0}};
     operand a, b, y;
     const char *text;
-    SH_TRY(sh_import_arity(use, 2, 2));
+    size_t count;
+    SH_TRY(sh_import_arity(use, 1, 2));
     const size_t length = sh_onnx_node_text(&use->node, "equation", &text);
-    SH_TRY(parse(term, text, length));
+    SH_TRY(parse(term, &count, text, length));
+    if (count != use->in_count)
+        return sh_fail(SH_INVALID, "%zu inputs for %zu terms of its equation", use->in_count,
+                       count);
+    if (count == 1)
+        return rearrange(use, term);
     SH_TRY(read_operand(&a, use, 0, &term[0]));
     SH_TRY(read_operand(&b, use, 1, &term[1]));
     const char batch = a.batch != 0 ? a.batch : b.batch;

@@ -222,15 +222,23 @@ static sh_status to_powers(sh_value_id *y, const sh_onnx_use *use, sh_value_id x
     return sh_import_made(y, use, sum);
 }
 
-/* x to powers that are computed or trained, of x above 0: e^(power log x). */
+/*
+ * x to powers that are computed or trained, of x above 0: e^(power log x). For 0 a logarithm would
+ * make the gradient no number: there it is 1 for a power of 0, 0 for others, and constant.
+ */
 static sh_status to_any_power(sh_value_id *y, const sh_onnx_use *use, sh_value_id x)
 {
     sh_net *net = use->importer->net;
-    sh_value_id power;
+    sh_value_id power, one, zero;
     SH_TRY(sh_import_number(&power, use, 1));
-    const sh_value_id logs = sh_layer_unary(net, SH_UNARY_LOG, x, NULL);
+    SH_TRY(sh_import_frozen(&one, use, "one", (sh_shape){0}, (float[]){1}));
+    SH_TRY(sh_import_frozen(&zero, use, "zero", (sh_shape){0}, (float[]){0}));
+    const sh_value_id logs =
+        sh_layer_unary(net, SH_UNARY_LOG, sh_layer_where(net, x, x, one), NULL);
     const sh_value_id product = sh_layer_pair(net, SH_PAIR_MULTIPLY, logs, power);
-    return sh_import_made(y, use, sh_layer_unary(net, SH_UNARY_EXP, product, NULL));
+    const sh_value_id of_zero = sh_layer_pair(net, SH_PAIR_EQUAL, power, zero);
+    return sh_import_made(
+        y, use, sh_layer_where(net, x, sh_layer_unary(net, SH_UNARY_EXP, product, NULL), of_zero));
 }
 
 sh_status sh_import_pow(sh_onnx_use *use)

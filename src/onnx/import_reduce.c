@@ -67,15 +67,18 @@ static sh_status import_reduction(sh_onnx_use *use, sh_reduction function, aroun
     const size_t batch = use->in[0]->batch;
     SH_TRY(sh_import_axes(over, &given, use, 1, 0, &rank));
     const bool keep = sh_onnx_node_integer(&use->node, "keepdims", 1) != 0;
-    if (!given && sh_onnx_node_integer(&use->node, "noop_with_empty_axes", 0) != 0) {
+    bool all = true; /* unless some are listed */
+    for (size_t i = 0; i < rank; i++)
+        all &= !over[i];
+    if (all && sh_onnx_node_integer(&use->node, "noop_with_empty_axes", 0) != 0) {
         sh_import_pass(use);
         return SH_OK;
     }
-    if (batch != SH_NO_AXIS && (!given || over[batch]))
+    if (batch != SH_NO_AXIS && (all || over[batch]))
         return sh_fail(SH_UNSUPPORTED,
                        "it goes over the samples, and each of them is computed by itself");
     for (size_t i = 0; i < rank; i++) {
-        axes |= over[i] || !given ? SH_AXIS(i) : 0;
+        axes |= over[i] || all ? SH_AXIS(i) : 0;
         before += over[i] && !keep && batch != SH_NO_AXIS && i < batch;
     }
     if (what == AROUND_LOG_EXP)

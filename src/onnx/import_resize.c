@@ -36,29 +36,30 @@ static sh_status read_method(sh_resize *of, sh_onnx_use *use)
                                             {"round_prefer_ceil", SH_RESIZE_ROUND_UP},
                                             {"floor", SH_RESIZE_FLOOR},
                                             {"ceil", SH_RESIZE_CEIL}};
-    static const named_choice positions[] = {{"half_pixel", SH_RESIZE_HALF_PIXEL},
-                                             {"pytorch_half_pixel", SH_RESIZE_PYTORCH_HALF_PIXEL},
-                                             {"asymmetric", SH_RESIZE_ASYMMETRIC},
-                                             {"align_corners", SH_RESIZE_ALIGN_CORNERS}};
+    static const named_choice positions[] = {
+        {"half_pixel", SH_RESIZE_HALF_PIXEL},
+        {"half_pixel_symmetric", SH_RESIZE_HALF_PIXEL_SYMMETRIC},
+        {"pytorch_half_pixel", SH_RESIZE_PYTORCH_HALF_PIXEL},
+        {"asymmetric", SH_RESIZE_ASYMMETRIC},
+        {"align_corners", SH_RESIZE_ALIGN_CORNERS}};
     const bool old = use->node.opset < 11; /* Upsample, and the first Resize */
     uint32_t mode, nearest = SH_RESIZE_FLOOR, position = SH_RESIZE_ASYMMETRIC;
     SH_TRY(choose(&mode, use, "mode", modes, 4));
     if (!old) {
         SH_TRY(choose(&nearest, use, "nearest_mode", rounding, 4));
-        SH_TRY(choose(&position, use, "coordinate_transformation_mode", positions, 4));
+        SH_TRY(choose(&position, use, "coordinate_transformation_mode", positions, 5));
     }
     of->method = mode == NEAREST  ? (sh_resize_method)nearest
                  : mode == LINEAR ? SH_RESIZE_LINEAR
                                   : SH_RESIZE_CUBIC;
     of->position = (sh_resize_position)position;
-    if (mode == CUBIC && sh_onnx_node_number(&use->node, "cubic_coeff_a", -0.75f) != -0.75f)
-        return sh_fail(SH_UNSUPPORTED, "its cubic_coeff_a is not -0.75, which PyTorch has");
-    if (mode != NEAREST && sh_onnx_node_integer(&use->node, "exclude_outside", 0) != 0)
+    of->coefficient =
+        mode == CUBIC ? sh_onnx_node_number(&use->node, "cubic_coeff_a", SH_RESIZE_COEFFICIENT) : 0;
+    if (mode == CUBIC && of->coefficient == 0)
+        return sh_fail(SH_UNSUPPORTED, "its cubic_coeff_a is 0; export it with -0.75");
+    of->inside = mode == CUBIC && sh_onnx_node_integer(&use->node, "exclude_outside", 0) != 0;
+    if (mode == LINEAR && sh_onnx_node_integer(&use->node, "exclude_outside", 0) != 0)
         return sh_fail(SH_UNSUPPORTED, "exclude_outside is not supported; export it without");
-    if (sh_onnx_node_has(&use->node, "keep_aspect_ratio_policy") &&
-        !sh_onnx_node_says(&use->node, "keep_aspect_ratio_policy", "stretch"))
-        return sh_fail(SH_UNSUPPORTED,
-                       "its sides keep their ratio; export it with the sizes that result");
     return SH_OK;
 }
 
@@ -94,19 +95,44 @@ static sh_status set_side(sh_resize *of, const sh_onnx_use *use, const sh_shape 
     return SH_OK;
 }
 
+/* The one scale by which all sides become at most, or at least, as long as `sizes` say; 0: each has
+ * its own. */
+static sh_status read_ratio(double *scale, sh_onnx_use *use, const sh_shape *x,
+                            const sh_onnx_constant *sizes, const size_t *axes)
+{
+    static const named_choice policies[] = {{"stretch", 0}, {"not_larger", 1}, {"not_smaller", 2}};
+    uint32_t policy;
+    *scale = 0;
+    SH_TRY(choose(&policy, use, "keep_aspect_ratio_policy", policies, 3));
+    for (size_t i = 0; i < sizes->count && policy != 0 && !sizes->real; i++) {
+        const double own = (double)sizes->cells[i].whole / (double)x->dim[axes[i]];
+        if (axes[i] >= 2 && (*scale == 0 || (policy == 1 ? own < *scale : own > *scale)))
+            *scale = own;
+    }
+    return SH_OK;
+}
+
 /* Reads scales (numbers) or sizes (integers). */
 static sh_status read_sides(sh_resize *of, sh_onnx_use *use, const sh_shape *x,
                             const sh_onnx_constant *sides)
 {
     size_t axes[SH_MAX_RANK];
+    double ratio;
     if (sides->rank != 1 || sides->count > SH_MAX_RANK)
         return sh_fail(SH_INVALID, "its scales or sizes are no list");
     SH_TRY(read_axes(axes, sides->count, use, x->rank));
+    SH_TRY(read_ratio(&ratio, use, x, sides, axes));
     for (size_t i = 0; i < 2; i++) /* those that no axis names stay */
         of->scale[i] = 1;
-    for (size_t i = 0; i < sides->count; i++)
-        SH_TRY(set_side(of, use, x, axes[i], sides->real ? 0 : sides->cells[i].whole,
-                        sides->real ? sides->cells[i].real : 0));
+    for (size_t i = 0; i < sides->count; i++) {
+        int64_t size = sides->real ? 0 : sides->cells[i].whole;
+        if (ratio > 0 && axes[i] >= 2) /* within limits, which set_side has */
+            size = (int64_t)floor(fmin(ratio * (double)x->dim[axes[i]], 0x1p40) + 0.5);
+        SH_TRY(set_side(of, use, x, axes[i], size,
+                        sides->real    ? sides->cells[i].real
+                        : axes[i] >= 2 ? ratio
+                                       : 0));
+    }
     const bool resizes = of->scale[0] != 1 || of->scale[1] != 1;
     if (resizes && sh_onnx_node_integer(&use->node, "antialias", 0) != 0)
         return sh_fail(SH_UNSUPPORTED, "antialias is not supported; export it without");

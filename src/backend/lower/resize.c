@@ -33,6 +33,9 @@ static float position(const resizing *r, int axis, size_t output)
     const float i = (float)output, scale = r->a->scale[axis];
     const size_t from = r->x[axis], made = r->y[axis];
     switch (r->a->position) {
+    case SH_RESIZE_HALF_PIXEL_SYMMETRIC:
+        return 0.5f * (float)from * (1.0f - (float)made / (scale * (float)from)) +
+               ((i + 0.5f) / scale - 0.5f);
     case SH_RESIZE_PYTORCH_HALF_PIXEL:
         return made == 1 ? 0.0f : (i + 0.5f) / scale - 0.5f;
     case SH_RESIZE_ASYMMETRIC:
@@ -53,15 +56,34 @@ static size_t inside(float whole, size_t extent)
     return whole < (float)(extent - 1) ? (size_t)whole : extent - 1;
 }
 
-/* Keys: "Cubic convolution interpolation for digital image processing", 1981, with a = -3/4. */
-static float cubic_near(float t) /* of distances up to 1 */
+/* Keys: "Cubic convolution interpolation for digital image processing", 1981. */
+static float cubic_near(float a, float t) /* of distances up to 1 */
 {
-    return (1.25f * t - 2.25f) * t * t + 1.0f;
+    return ((a + 2.0f) * t - (a + 3.0f)) * t * t + 1.0f;
 }
 
-static float cubic_far(float t) /* and up to 2 */
+static float cubic_far(float a, float t) /* and up to 2 */
 {
-    return ((-0.75f * t + 3.75f) * t - 6.0f) * t + 3.0f;
+    return ((a * t - 5.0f * a) * t + 8.0f * a) * t - 4.0f * a;
+}
+
+/* Four around p = low + d; with `inside` those beside the image weigh nothing. */
+static void fill_cubic(const resizing *r, size_t extent, float low, float d, tap *taps)
+{
+    const float a = r->a->number == 0 ? SH_RESIZE_COEFFICIENT : r->a->number;
+    taps[0] = (tap){inside(low - 1, extent), cubic_far(a, d + 1.0f)};
+    taps[1] = (tap){inside(low, extent), cubic_near(a, d)};
+    taps[2] = (tap){inside(low + 1, extent), cubic_near(a, 1.0f - d)};
+    taps[3] = (tap){inside(low + 2, extent), cubic_far(a, 2.0f - d)};
+    float sum = 0;
+    for (int i = 0; i < MOST_TAPS && r->a->inside; i++) {
+        const float at = low + (float)(i - 1);
+        if (at < 0 || at > (float)(extent - 1))
+            taps[i].weight = 0;
+        sum += taps[i].weight;
+    }
+    for (int i = 0; i < MOST_TAPS && r->a->inside; i++)
+        taps[i].weight /= sum;
 }
 
 static void fill_taps(const resizing *r, int axis, size_t output, tap *taps)
@@ -75,10 +97,7 @@ static void fill_taps(const resizing *r, int axis, size_t output, tap *taps)
         return;
     }
     if (r->a->method == SH_RESIZE_CUBIC) {
-        taps[0] = (tap){inside(low - 1, extent), cubic_far(d + 1.0f)};
-        taps[1] = (tap){inside(low, extent), cubic_near(d)};
-        taps[2] = (tap){inside(low + 1, extent), cubic_near(1.0f - d)};
-        taps[3] = (tap){inside(low + 2, extent), cubic_far(2.0f - d)};
+        fill_cubic(r, extent, low, d, taps);
         return;
     }
     const bool up = r->a->method == SH_RESIZE_ROUND_DOWN ? d > 0.5f
