@@ -10,7 +10,6 @@ of the kernel's is by the date is held by scripts/check-layers.sh.
 import re
 import shutil
 import subprocess
-import unittest
 
 import harness
 
@@ -53,7 +52,7 @@ time_t time(time_t *place)
 """
 
 
-@unittest.skipIf(harness.PATIENCE > 1, "a sanitizer has to be loaded first itself")
+@harness.not_for_sanitizers("a sanitizer has to be loaded first itself")
 class Clock(harness.Case):
     def setUp(self):
         super().setUp()

@@ -618,6 +618,11 @@ def not_for_threads(reason):
     return unittest.skipIf(THREADS, "not under the thread sanitizer: " + reason)
 
 
+def not_for_sanitizers(reason):
+    """Leaves a test out under every sanitizer: what it looks at is the same in any build."""
+    return unittest.skipIf(SANITIZED, "not under a sanitizer: " + reason)
+
+
 class Case(unittest.TestCase):
     """A test case whose files and processes end with it. `self.folder` is a fresh folder."""
 

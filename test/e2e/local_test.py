@@ -38,7 +38,7 @@ class Local(harness.Case):
     def test_batch_norm_any_optimizer_and_clipping(self):
         self.assert_same(RESNET, (1, 2), (3, 1))
 
-    @harness.not_for_threads("these differ in arithmetic alone")
+    @harness.not_for_sanitizers("these trainings differ in arithmetic alone")
     def test_what_is_of_the_job(self):
         hashes = [self.run_once(*LENET[:-2], "--epochs", "1", *change)["weights_hash"] for change in (
             (), ("--workers", "2"), ("--strategy", "local:5"), ("--outer-lr", "0.9"), ("--outer-momentum", "0.1"))]
@@ -65,7 +65,7 @@ class Local(harness.Case):
             self.assertIn("%s %s differs from the checkpoint's; leave it out, or begin a new run (%s" % (
                 option, other, said), result.err)
 
-    @harness.not_for_threads("bytes are counted")
+    @harness.not_for_sanitizers("it counts bytes")
     def test_traffic_falls_with_the_steps_that_are_not_shared(self):
         """Of 48 steps of sync, local:8 shares 6, and the first is done again to find its exponents, as sync's is. Of so
         many samples sync sends no factors of dense layers, which would be fewer bytes still."""

@@ -11,7 +11,6 @@ import shutil
 import signal
 import struct
 import time
-import unittest
 
 import harness
 
@@ -187,7 +186,7 @@ class Ends(Mpi):
         self.assertNotEqual(steps % EPOCH_STEPS, 0, "that of an epoch's end, not of the last step")
         self.assert_goes_on("run", LONG, steps + 3)
 
-    @unittest.skipIf(harness.SANITIZED, "steps of seconds take minutes with sanitizers")
+    @harness.not_for_sanitizers("steps of seconds take minutes there")
     def test_a_lost_rank_in_a_step_of_seconds(self):
         """The first rank is killed while its lanes are computing, and has saved the step before by then."""
         job = ("resnet:20", "noise:3x32x32/10/6144/10", "--batch-size", "1536", "--grain", "64")

@@ -6,7 +6,6 @@
 import json
 import os
 import re
-import unittest
 
 import harness
 
@@ -176,7 +175,7 @@ class Plan(harness.Case):
         result = self.shoal("plan", *JOB, "--freeze", "*", status=1, env=self.env)
         self.assertIn("--freeze * leaves nothing to train", result.err)
 
-    @unittest.skipIf(harness.PATIENCE > 1, "a sanitizer's own memory is in the process")
+    @harness.not_for_sanitizers("a sanitizer's own memory is in the process")
     def test_a_limit_of_memory_costs_what_is_computed_again(self):
         self.bench("--quiet")
         job = ("resnet:20", "noise:3x32x32/10/64/16", "--batch-size", "32", "--grain", "32", "--lanes", "1")
