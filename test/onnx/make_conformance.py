@@ -10,7 +10,8 @@ making the files again and running the test.
 conformance.gz, unpacked, has for each test four bytes of length (little-endian) and a ModelProto,
 whose graph has the test's name. Initialisers `input NAME` and `output NAME` have the values; an
 input that is an initialiser of a network too (weights), or that the import wants as a constant, is
-an initialiser of its own name. conformance.skipped has a line for each test that is left out: name,
+an initialiser of its own name. Settings that the package does not test are in OWN, with the values
+of its reference. conformance.skipped has a line for each test that is left out: name,
 a tab, reason. conformance.failing, of the same form, is written by hand.
 """
 import gzip
@@ -24,6 +25,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 from onnx.backend.test.case.node import collect_testcases
+from onnx.reference import ReferenceEvaluator
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 FIRST, LAST = 7, 23  # operator sets
@@ -34,11 +36,10 @@ HardSigmoid HardSwish Softplus Mish Gelu Erf Softmax LogSoftmax Sqrt Pow Exp Log
 Add Sub Mul Div MaxPool AveragePool GlobalAveragePool GlobalMaxPool ReduceMean ReduceSum ReduceMax
 ReduceMin Flatten Reshape Squeeze Unsqueeze Transpose Concat Split Slice Pad Gather Expand Tile
 Where Identity Dropout Cast CastLike Resize DepthToSpace SpaceToDepth LSTM GRU RNN Attention
-Einsum Celu Selu Softsign ThresholdedRelu Sum Mean ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp
+Einsum Equal Greater GreaterOrEqual Less LessOrEqual Max Min Celu Selu Softsign ThresholdedRelu Sum Mean ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp
 ReduceSumSquare""".split()
-EVALUATED = """Constant Shape Size ConstantOfShape Range Equal Greater GreaterOrEqual Less
-LessOrEqual Not And Or Xor Mod Floor Ceil Min Max ReduceProd Trilu CumSum ScatterND
-GatherElements""".split()
+EVALUATED = """Constant Shape Size ConstantOfShape Range Not And Or Xor Mod Floor Ceil ReduceProd
+Trilu CumSum ScatterND GatherElements""".split()
 LISTED = set(TRAINED + EVALUATED)
 
 # Inputs that a network has as initialisers.
@@ -196,6 +197,70 @@ def convert(case):
     return model
 
 
+def numbers(*shape, seed=0):
+    return np.random.RandomState(seed).randn(*shape).astype(np.float32)
+
+
+def image(op, **settings):
+    return (op,), {"x": numbers(1, 2, 6, 7)}, {}, settings
+
+
+# Settings that the package's tests leave out: a chain of operators, whose first input is x and then
+# what comes of the one before; x and other inputs; constants; settings of the first operator.
+OWN = {
+    "maxpool_dilations_pads": image("MaxPool", kernel_shape=[2, 3], dilations=[2, 2],
+                                    pads=[1, 1, 0, 1], strides=[2, 1]),
+    "maxpool_dilations_ceil": image("MaxPool", kernel_shape=[2, 2], dilations=[2, 3],
+                                    strides=[2, 2], ceil_mode=1),
+    "averagepool_dilations_pads": image("AveragePool", kernel_shape=[2, 3], dilations=[2, 2],
+                                        pads=[1, 1, 0, 1]),
+    "averagepool_dilations_counted": image("AveragePool", kernel_shape=[2, 2], dilations=[2, 2],
+                                           pads=[1, 1, 1, 1], count_include_pad=1),
+    "pad_reflect": (("Pad",), {"x": numbers(1, 2, 4, 5)},
+                    {"p": np.array([0, 0, 2, 0, 0, 0, 1, 3])}, {"mode": "reflect"}),
+    "pow_constants": (("Pow",), {"x": numbers(3, 4)},
+                      {"p": np.array([2, 3, -1, 2], np.float32)}, {}),
+    "clip_computed": (("Clip",), {"x": numbers(3, 4), "low": np.float32([-0.5])[0],
+                                  "high": np.float32([0.7])[0]}, {}, {}),
+    "and_of_comparisons": (("Greater", "Not", "Cast"), {"x": numbers(3, 4),
+                                                        "y": numbers(4, seed=1)}, {}, {}),
+    "gemm_transposed_matrix": (("Gemm",), {"x": numbers(4, 3)},
+                               {"w": numbers(5, 4, seed=1), "c": numbers(3, 1, seed=2)},
+                               {"alpha": 0.5, "beta": 2.0, "transA": 1, "transB": 1}),
+    "attention_blind_computed": (("Attention",), {
+        "x": numbers(1, 2, 3, 4), "k": numbers(1, 2, 5, 4, seed=1),
+        "v": numbers(1, 2, 5, 4, seed=2),
+        "m": np.where(np.arange(15).reshape(3, 5) % 5 < 5 - 5 * (np.arange(15).reshape(3, 5) // 10),
+                      numbers(3, 5, seed=3), -np.inf).astype(np.float32)}, {}, {"is_causal": 1}),
+}
+
+
+class Own:
+    """One of them, as the package has its cases."""
+
+    rtol, atol = 1e-3, 1e-6
+
+    def __init__(self, name):
+        ops, inputs, constants, settings = OWN[name]
+        nodes, last = [], "x"
+        others = [*list(inputs)[1:], *constants]
+        for i, op in enumerate(ops):
+            out = "out" if i + 1 == len(ops) else f"t{i}"
+            given = [last] + (others if i == 0 else [])
+            more = settings if i == 0 else {"to": TensorProto.FLOAT} if op == "Cast" else {}
+            nodes.append(helper.make_node(op, given, [out], **more))
+            last = out
+        infos = [helper.make_tensor_value_info(
+            n, helper.np_dtype_to_tensor_dtype(v.dtype), v.shape) for n, v in inputs.items()]
+        graph = helper.make_graph(nodes, name, infos, [
+            helper.make_tensor_value_info("out", TensorProto.FLOAT, None)],
+            [numpy_helper.from_array(v, n) for n, v in constants.items()])
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", LAST)])
+        values = list(inputs.values())
+        self.name, self.model = "own_" + name, model
+        self.data_sets = [(values, ReferenceEvaluator(model).run(None, inputs))]
+
+
 def in_scope(case, names):
     base = case.name.split("_expanded")[0]
     if base != case.name:
@@ -208,7 +273,7 @@ def main():
     np.seterr(all="ignore")
     cases = sorted(collect_testcases(None), key=lambda case: case.name)
     names = {case.name for case in cases if in_scope(case, ())}
-    cases = [case for case in cases if in_scope(case, names)]
+    cases = [case for case in cases if in_scope(case, names)] + [Own(name) for name in OWN]
     blob, skipped = b"", []
     for case in cases:
         try:
