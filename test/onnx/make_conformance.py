@@ -36,8 +36,8 @@ HardSigmoid HardSwish Softplus Mish Gelu Erf Softmax LogSoftmax Sqrt Pow Exp Log
 Add Sub Mul Div MaxPool AveragePool GlobalAveragePool GlobalMaxPool ReduceMean ReduceSum ReduceMax
 ReduceMin Flatten Reshape Squeeze Unsqueeze Transpose Concat Split Slice Pad Gather Expand Tile
 Where Identity Dropout Cast CastLike Resize DepthToSpace SpaceToDepth LSTM GRU RNN Attention
-Einsum Equal Greater GreaterOrEqual Less LessOrEqual Max Min Celu Selu Softsign ThresholdedRelu Sum Mean ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp
-ReduceSumSquare""".split()
+Einsum Equal Greater GreaterOrEqual Less LessOrEqual Max Min Celu Selu Softsign ThresholdedRelu
+Sum Mean ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceSumSquare""".split()
 EVALUATED = """Constant Shape Size ConstantOfShape Range Not And Or Xor Mod Floor Ceil ReduceProd
 Trilu CumSum ScatterND GatherElements""".split()
 LISTED = set(TRAINED + EVALUATED)
