@@ -50,6 +50,9 @@ typedef struct sh_model_exported {
     uint64_t parameters, bytes; /* weights, of the file */
 } sh_model_exported;
 
+/* Whether a file's name ends as one of the formats, and which. */
+SHOAL_API int sh_model_format_of_file(sh_model_format *format, const char *path);
+
 /* SH_NOT_FOUND, SH_FORMAT: no checkpoint, or one without what is needed. */
 SHOAL_API sh_status sh_export_model(const sh_model_export *options,
                                     sh_model_exported *result) SHOAL_CHECKED;

@@ -3,7 +3,10 @@
  * Lending this device to a job that was started elsewhere.
  *
  *     sh_join_options options = {.token = token, .stop = stop};
- *     if (sh_join(&options) != SH_OK)
+ *     sh_join_result result;
+ *     if (sh_join(&options, &result) == SH_OK)
+ *         printf("%s\n", result.weights_hash);
+ *     else
  *         fprintf(stderr, "%s\n", sh_message());
  *
  * Threads: each call blocks and may be made from any thread, several at once; observers are called
@@ -29,16 +32,34 @@ typedef struct sh_join_options {
     bool local;       /* a device that `train` has started on its own machine */
     uint32_t reconnect_s; /* how long to try to come back when the connection to the coordinator is
                              lost in the middle of the job; 0: not at all */
+    const char *save;     /* a file that gets the job's last weights: ONNX or NumPy's arrays where
+                             its name ends in .onnx or .npz, else safetensors; NULL: none */
     sh_stop *stop;
     sh_observer *observer;
     void *context;
 } sh_join_options;
 
+/* How the job stands where this device's part in it ends. */
+typedef struct sh_join_result {
+    bool took_part;    /* else all below is zero */
+    bool complete;     /* the job reached its end; false: it was stopped */
+    uint32_t epochs;   /* complete ones since the job began */
+    uint64_t steps;    /* since the job began */
+    double train_loss; /* mean of the last epoch */
+    double val_loss; /* of the last validation that this device took part in; NaN: none, as next */
+    double val_accuracy;
+    bool numbers;                     /* are predicted: the next counts, not the accuracy */
+    double val_mae;                   /* mean absolute error */
+    char weights_hash[SH_HASH_BYTES]; /* as that of sh_summary */
+} sh_join_result;
+
 /*
- * Lends this device until the job ends: SH_OK. SH_STOPPED after a request to stop; the job then
- * ends with a checkpoint. SH_REFUSED, SH_NETWORK, SH_PEER_LOST say why not.
+ * Lends this device until the job ends: SH_OK, and `result` says how it ended; `result` may be
+ * NULL. With `save`, SH_PEER_LOST where this device has not got the last weights. SH_STOPPED after
+ * a request to stop; the job then ends with a checkpoint. SH_REFUSED, SH_NETWORK, SH_PEER_LOST say
+ * why not.
  */
-SHOAL_API sh_status sh_join(const sh_join_options *options) SHOAL_CHECKED;
+SHOAL_API sh_status sh_join(const sh_join_options *options, sh_join_result *result) SHOAL_CHECKED;
 
 #ifdef __cplusplus
 }

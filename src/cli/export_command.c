@@ -35,12 +35,6 @@ static const sh_option options[] = {
     {.kind = SH_OPTION_END},
 };
 
-static bool ends_with(const char *text, const char *end)
-{
-    const size_t length = strlen(text), tail = strlen(end);
-    return length > tail && strcmp(text + length - tail, end) == 0;
-}
-
 /* False: there is no such format, or the file's name does not say one. */
 static bool find_format(sh_model_format *format, const export_values *given)
 {
@@ -49,10 +43,10 @@ static bool find_format(sh_model_format *format, const export_values *given)
         [SH_MODEL_AS_SAFETENSORS] = "safetensors",
         [SH_MODEL_AS_NPZ] = "npz",
     };
-    static const char *const ends[] = {".onnx", ".safetensors", ".npz"};
+    if (given->format == NULL)
+        return sh_model_format_of_file(format, given->options.output) != 0;
     for (int i = SH_MODEL_AS_ONNX; i <= SH_MODEL_AS_NPZ; i++)
-        if (given->format != NULL ? strcmp(given->format, names[i]) == 0
-                                  : ends_with(given->options.output, ends[i])) {
+        if (strcmp(given->format, names[i]) == 0) {
             *format = (sh_model_format)i;
             return true;
         }

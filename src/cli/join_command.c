@@ -7,9 +7,12 @@
 #include <sys/prctl.h>
 #endif
 
+#include "base/quantity.h"
+#include "base/utf8.h"
 #include "cli/command.h"
 #include "cli/console.h"
 #include "cli/event_stream.h"
+#include "cli/json_file.h"
 #include "cli/progress.h"
 #include "cli/signals.h"
 #include "shoal/shoal.h"
@@ -47,6 +50,9 @@ static const sh_option options[] = {
     {SH_OPTION_BYTES, .name = "memory", .value = "BYTES",
      .help = "most memory to take, such as 96M (default: any)", .offset = FIELD(options.memory),
      .min = 1},
+    {SH_OPTION_TEXT, .name = "save", .value = "FILE",
+     .help = "write the last weights there: .onnx, .npz, else safetensors",
+     .offset = FIELD(options.save)},
     {SH_OPTION_TEXT, .name = "events", .value = "FILE",
      .help = "append a line of JSON for each step and event to FILE", .offset = FIELD(events)},
     {SH_OPTION_U32, .name = "reconnect", .value = "SECONDS",
@@ -74,6 +80,27 @@ static void observe(void *context, const sh_event *event)
     sh_progress_show(&session->progress, event);
 }
 
+/* How the job ended, in the words of `shoal train`. */
+static void print_result(const sh_join_result *result, const char *saved)
+{
+    sh_quantity a, b;
+    char clean[SH_RUN_BYTES];
+    if (!result->took_part) {
+        sh_console_note("the job has ended");
+        return;
+    }
+    sh_console_note("the job has ended: %s at step %s", result->complete ? "complete" : "stopped",
+                    sh_quantity_whole(&a, result->steps));
+    sh_console_note("training    loss %s", sh_quantity_loss(&a, result->train_loss));
+    sh_console_note("validation  loss %s, %s %s", sh_quantity_loss(&a, result->val_loss),
+                    result->numbers ? "mean absolute error" : "accuracy",
+                    result->numbers ? sh_quantity_loss(&b, result->val_mae)
+                                    : sh_quantity_percent(&b, result->val_accuracy, 2));
+    sh_console_note("weights     %s", result->weights_hash);
+    if (saved != NULL)
+        sh_console_note("saved       %s", sh_utf8_clean(clean, sizeof clean, saved));
+}
+
 static int run(const sh_arguments *arguments, void *values)
 {
     const pid_t parent = getppid();
@@ -99,6 +126,8 @@ static int run(const sh_arguments *arguments, void *values)
                                    "shoal:// and is printed by 'shoal train --listen'");
         given->options.token = token;
     }
+    if (given->options.save != NULL && sh_result_file_check("--save", given->options.save) != SH_OK)
+        return sh_console_fail("%s", sh_message());
     sh_progress_init(&session.progress, given->quiet);
     if (sh_event_stream_open(&session.events, given->events) != SH_OK)
         return sh_console_fail("%s", sh_message());
@@ -111,13 +140,14 @@ static int run(const sh_arguments *arguments, void *values)
                      SH_SIGNALS_TOGETHER_MS);
     if (given->local)
         sh_signals_leave_interrupt_to_parent();
-    const sh_status status = sh_join(&given->options);
+    sh_join_result result = {0};
+    const sh_status status = sh_join(&given->options, &result);
     sh_signals_release();
     sh_stop_free(given->options.stop);
     sh_progress_end(&session.progress);
     sh_event_stream_close(&session.events);
     if (status == SH_OK && !given->quiet)
-        sh_console_note("the job has ended");
+        print_result(&result, given->options.save);
     if (status == SH_OK)
         return SH_EXIT_DONE;
     if (status == SH_STOPPED && sh_signals_exit() != SH_EXIT_FAILURE)
@@ -139,7 +169,8 @@ const sh_command sh_join_command = {
                "\nA device that lacks the job's data gets them from the others while it trains.\n"
                "\nexamples:\n"
                "  shoal join 'shoal://...'\n"
-               "  shoal join - --data /mnt/mnist <token.txt\n",
+               "  shoal join - --data /mnt/mnist <token.txt\n"
+               "  shoal join 'shoal://...' --save model.onnx\n",
     .options = options,
     .values_bytes = sizeof(join_values),
     .init = init,

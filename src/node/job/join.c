@@ -5,6 +5,7 @@
  * this device, it keeps what it has prepared and tries for a while to come back, as a device that
  * joins.
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +13,11 @@
 #include "base/clock.h"
 #include "base/host.h"
 #include "base/log.h"
+#include "data/trained.h"
 #include "node/delivery/network_call.h"
 #include "node/job/course.h"
+#include "node/job/model_file.h"
+#include "node/job/progress_events.h"
 #include "node/member/member.h"
 #include "onnx/model_shelf.h"
 #include "shoal/join.h"
@@ -36,6 +40,9 @@ typedef struct device {
     bool known; /* it has been welcomed, so there is such a job */
     bool over;  /* the coordinator said so, or the connection to it ended */
     bool lost;  /* the latter */
+    sh_progress_pace pace;
+    double seen_rate; /* samples a second, of late */
+    sh_join_result result;
 } device;
 
 static void observe(const device *self, const sh_event *event)
@@ -243,6 +250,7 @@ static void on_view(void *context, uint32_t view, uint32_t devices)
     if (self->started)
         return;
     self->started = true;
+    sh_progress_pace_start(&self->pace, sh_clock_now_ns(sh_clock_system()));
     observe(self, &(sh_event){.kind = SH_EVENT_STARTED,
                               .devices = devices,
                               .epoch_steps = schedule->epoch_steps,
@@ -252,14 +260,69 @@ static void on_view(void *context, uint32_t view, uint32_t devices)
 
 static sh_status on_step(void *context, const sh_progress_report *report)
 {
-    const device *self = context;
-    observe(self, &(sh_event){.kind = SH_EVENT_STEP,
-                              .epoch = report->batch.epoch + 1,
-                              .step = report->batch.step + 1,
-                              .epoch_steps = report->schedule->epoch_steps,
-                              .total_step = report->steps,
-                              .total_steps = report->schedule->total_steps});
+    device *self = context;
+    const uint64_t now_ns = sh_clock_now_ns(sh_clock_system());
+    sh_event event = sh_progress_event(SH_EVENT_STEP, report, &self->pace, now_ns);
+    event.samples_per_second =
+        sh_progress_rate(&self->pace, sh_schedule_batch(report->schedule, 0).samples.count, now_ns);
+    self->result.train_loss = event.loss;
+    observe(self, &event);
+    self->seen_rate = event.samples_per_second;
     return SH_OK;
+}
+
+static sh_status on_validated(void *context, const sh_progress_report *report,
+                              const sh_sum_totals *validation)
+{
+    device *self = context;
+    sh_event event =
+        sh_progress_validated(report, validation, &self->pace, sh_clock_now_ns(sh_clock_system()));
+    event.samples_per_second = self->seen_rate;
+    self->result.train_loss = event.loss;
+    self->result.val_loss = event.val_loss;
+    self->result.val_accuracy = event.val_accuracy;
+    self->result.val_mae = event.val_mae;
+    self->result.numbers = event.numbers;
+    observe(self, &event);
+    return SH_OK;
+}
+
+/* ---- the end ----------------------------------------------------------------------------------
+ */
+
+static sh_status save(const device *self)
+{
+    sh_model_format format = SH_MODEL_AS_SAFETENSORS;
+    char *trained = NULL;
+    (void)sh_model_format_of_file(&format, self->options->save);
+    SH_TRY(sh_trained_text(&trained, sh_pipeline_dataset(self->bench->pipeline)));
+    const sh_status status = sh_model_file_write(self->options->save, format,
+                                                 &(sh_model_source){.job = &self->bench->job,
+                                                                    .replica = self->bench->replica,
+                                                                    .trained_text = trained});
+    free(trained);
+    return status;
+}
+
+/* What came of the job, as far as this device has seen it. */
+static sh_status conclude(device *self, const sh_course *course, sh_ending ending)
+{
+    sh_join_result *result = &self->result;
+    const sh_replica *replica = self->bench->replica;
+    if (!course->whole || ending == SH_ENDING_DISMISSED)
+        return self->options->save == NULL
+                   ? SH_OK
+                   : sh_fail(SH_PEER_LOST,
+                             "%s is not written: the job went on or ended without this device, "
+                             "which has not got the last weights",
+                             self->options->save);
+    result->took_part = true;
+    result->complete = ending == SH_ENDING_COMPLETE;
+    result->steps = replica->steps;
+    result->epochs =
+        (uint32_t)(replica->steps / sh_trainer_schedule(self->bench->trainer)->epoch_steps);
+    SH_TRY(sh_replica_hash(replica, result->weights_hash));
+    return self->options->save == NULL ? SH_OK : save(self);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -282,12 +345,13 @@ static sh_status live(device *self)
         .on_idle = on_idle,
         .on_view = on_view,
         .on_step = on_step,
+        .on_validated = on_validated,
         .context = self,
     };
     SH_TRY(sh_course_run(&course, &ending));
     if (ending == SH_ENDING_DISMISSED && self->said_leave)
         return sh_fail(SH_STOPPED, "left on request");
-    return SH_OK;
+    return conclude(self, &course, ending);
 }
 
 static sh_status connect_and_live(device *self)
@@ -348,9 +412,11 @@ static sh_status live_on(device *self)
     return status;
 }
 
-sh_status sh_join(const sh_join_options *options)
+sh_status sh_join(const sh_join_options *options, sh_join_result *result)
 {
-    device self = {.options = options};
+    device self = {
+        .options = options,
+        .result = {.train_loss = NAN, .val_loss = NAN, .val_accuracy = NAN, .val_mae = NAN}};
     char message[SH_MESSAGE_BYTES];
     if (options->name != NULL)
         snprintf(self.name, sizeof self.name, "%.*s", SH_NAME_BYTES - 1, options->name);
@@ -361,6 +427,8 @@ sh_status sh_join(const sh_join_options *options)
     SH_TRY_DONE(sh_mailbox_new(&self.mailbox));
     SH_TRY_DONE(sh_loop_start(&self.loop));
     status = live_on(&self);
+    if (result != NULL)
+        *result = self.result.took_part ? self.result : (sh_join_result){0};
 done:
     snprintf(message, sizeof message, "%s", sh_message());
     sh_token_wipe(&self.token);

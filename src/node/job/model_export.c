@@ -3,6 +3,7 @@
  * The data need not be there: the checkpoint says what the model has to know of them.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "data/pipeline.h"
 #include "data/trained.h"
@@ -66,6 +67,24 @@ done:
     sh_replica_free(replica);
     sh_network_unref(network);
     return status;
+}
+
+int sh_model_format_of_file(sh_model_format *format, const char *path)
+{
+    static const char *const ends[] = {
+        [SH_MODEL_AS_ONNX] = ".onnx",
+        [SH_MODEL_AS_SAFETENSORS] = ".safetensors",
+        [SH_MODEL_AS_NPZ] = ".npz",
+    };
+    const size_t length = strlen(path);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        const size_t tail = strlen(ends[i]);
+        if (length <= tail || strcmp(path + length - tail, ends[i]) != 0)
+            continue;
+        *format = (sh_model_format)i;
+        return 1;
+    }
+    return 0;
 }
 
 sh_status sh_export_model(const sh_model_export *options, sh_model_exported *result)

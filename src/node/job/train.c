@@ -26,6 +26,7 @@
 #include "node/job/company.h"
 #include "node/job/handover.h"
 #include "node/job/kept.h"
+#include "node/job/progress_events.h"
 #include "node/job/rate_trial.h"
 #include "node/job/resume.h"
 #include "node/job/run_network.h"
@@ -39,7 +40,6 @@
 
 #define JOB_FILE_MAX ((size_t)1 << 20)
 #define LAST_PASS_S 20 /* most that a pass over the validation samples may take after a stop */
-#define RATE_WINDOW 16 /* steps over which the speed is shown */
 
 typedef struct training {
     const sh_train_options *options;
@@ -60,10 +60,9 @@ typedef struct training {
     sh_position saved; /* where the checkpoint stands */
 
     /* The course under way. */
-    uint64_t start_ns, start_steps;
-    uint64_t counted_steps;        /* whose samples are in the summary */
-    uint64_t step_ns[RATE_WINDOW]; /* when the last steps ended */
-    uint64_t steps_seen;
+    sh_progress_pace pace;
+    uint64_t start_steps;
+    uint64_t counted_steps; /* whose samples are in the summary */
     sh_summary *summary;
 } training;
 
@@ -199,43 +198,6 @@ static void save_now(void *context)
 
 /* ---- what the course tells ------------------------------------------------------------------- */
 
-/* Samples a second over the last few steps, of `samples` each. */
-static double recent_rate(training *t, uint32_t samples)
-{
-    const uint64_t now = sh_clock_now_ns(sh_clock_system());
-    const uint64_t seen = t->steps_seen++;
-    const uint64_t window = seen < RATE_WINDOW ? seen : RATE_WINDOW;
-    const uint64_t since = window == 0 ? t->start_ns : t->step_ns[(seen - window) % RATE_WINDOW];
-    t->step_ns[seen % RATE_WINDOW] = now;
-    const double steps = window == 0 ? 1 : (double)window;
-    return now > since ? steps * samples / ((double)(now - since) * 1e-9) : 0;
-}
-
-/* An event with all that a report says. */
-static sh_event describe(const training *t, sh_event_kind kind, const sh_progress_report *report)
-{
-    const sh_epoch_totals *epoch = &report->epoch;
-    const sh_figures figures =
-        sh_figures_of(&t->bench->scale, epoch->loss, epoch->score, epoch->samples);
-    return (sh_event){
-        .kind = kind,
-        .devices = report->devices,
-        .epoch = report->batch.epoch + 1,
-        .epochs = (uint32_t)((report->schedule->total_steps + report->schedule->epoch_steps - 1) /
-                             report->schedule->epoch_steps),
-        .step = report->batch.step + 1,
-        .epoch_steps = report->schedule->epoch_steps,
-        .total_step = report->steps,
-        .total_steps = report->schedule->total_steps,
-        .samples = report->epoch.samples,
-        .seconds = seconds_since(t->start_ns),
-        .loss = figures.loss,
-        .accuracy = figures.accuracy,
-        .numbers = isnan(figures.accuracy),
-        .mae = figures.mae,
-    };
-}
-
 /* All steps count, also those that this device did not apply itself. */
 static void count_samples(training *t)
 {
@@ -268,8 +230,10 @@ static void note_trouble(const training *t)
 static sh_status on_step(void *context, const sh_progress_report *report)
 {
     training *t = context;
-    sh_event event = describe(t, SH_EVENT_STEP, report);
-    event.samples_per_second = recent_rate(t, sh_schedule_batch(report->schedule, 0).samples.count);
+    const uint64_t now_ns = sh_clock_now_ns(sh_clock_system());
+    sh_event event = sh_progress_event(SH_EVENT_STEP, report, &t->pace, now_ns);
+    event.samples_per_second =
+        sh_progress_rate(&t->pace, sh_schedule_batch(report->schedule, 0).samples.count, now_ns);
     count_samples(t);
     t->summary->train_loss = event.loss;
     sh_rate_trial_measure(&event, t->options, report);
@@ -278,7 +242,6 @@ static sh_status on_step(void *context, const sh_progress_report *report)
     note_trouble(t);
     observe(t, &event);
     const bool validates = t->bench->replica->phase == SH_PHASE_VALIDATION; /* saves it too */
-    const uint64_t now_ns = sh_clock_now_ns(sh_clock_system());
     return !validates && sh_cadence_is_due(&t->cadence, now_ns, report->steps) ? checkpoint(t)
                                                                                : SH_OK;
 }
@@ -292,12 +255,8 @@ static sh_status on_validated(void *context, const sh_progress_report *report,
                               const sh_sum_totals *validation)
 {
     training *t = context;
-    const sh_figures figures =
-        sh_figures_of(&t->bench->scale, validation->loss, validation->score, validation->samples);
-    sh_event event = describe(t, SH_EVENT_EPOCH, report);
-    event.val_loss = figures.loss;
-    event.val_accuracy = figures.accuracy;
-    event.val_mae = figures.mae;
+    sh_event event =
+        sh_progress_validated(report, validation, &t->pace, sh_clock_now_ns(sh_clock_system()));
     event.samples_per_second = (double)t->summary->samples / event.seconds;
     t->summary->train_loss = event.loss;
     t->summary->val_loss = event.val_loss;
@@ -332,11 +291,11 @@ static void on_view(void *context, uint32_t view, uint32_t devices)
     const sh_schedule *schedule = sh_trainer_schedule(t->bench->trainer);
     const uint64_t step = t->bench->replica->steps + 1;
     sh_company_enter(t->company, view, step);
-    if (t->start_ns != 0)
+    if (t->pace.start_ns != 0)
         return;
     sh_trainer_clear_times(t->bench->trainer);
-    t->start_ns = sh_clock_now_ns(sh_clock_system());
-    sh_cadence_restart(&t->cadence, t->start_ns, step - 1);
+    sh_progress_pace_start(&t->pace, sh_clock_now_ns(sh_clock_system()));
+    sh_cadence_restart(&t->cadence, t->pace.start_ns, step - 1);
     observe(t, &(sh_event){.kind = SH_EVENT_STARTED,
                            .devices = devices,
                            .epoch = (uint32_t)(t->start_steps / schedule->epoch_steps) + 1,
@@ -596,13 +555,13 @@ static sh_status summarise(training *t, const sh_course *course, const char *end
     count_samples(t);
     summary->epochs =
         (uint32_t)(replica->steps / sh_trainer_schedule(t->bench->trainer)->epoch_steps);
-    if (t->start_ns != 0) {
-        summary->train_seconds = seconds_since(t->start_ns);
+    if (t->pace.start_ns != 0) {
+        summary->train_seconds = seconds_since(t->pace.start_ns);
         summary->samples_per_second = (double)summary->samples / summary->train_seconds;
     }
     summary->redone_steps = course->redone_steps;
     summary->views = course->views;
-    if (t->start_ns != 0 && t->bench->clock != NULL)
+    if (t->pace.start_ns != 0 && t->bench->clock != NULL)
         SH_TRY(sh_trainer_profile(t->bench->trainer, &summary->profile, t->options->profile));
     SH_TRY(sh_replica_hash(replica, summary->weights_hash));
     SH_TRY(report_devices(t));

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a course reports, as events for an observer: the same on the coordinator and on devices that
+ * joined.
+ *
+ *     sh_progress_pace_start(&pace, now_ns);
+ *     sh_event event = sh_progress_event(SH_EVENT_STEP, &report, &pace, now_ns);
+ *     event.samples_per_second = sh_progress_rate(&pace, samples_of_a_step, now_ns);
+ *
+ * Threads: caller locks.
+ */
+#ifndef SHOAL_NODE_PROGRESS_EVENTS_H
+#define SHOAL_NODE_PROGRESS_EVENTS_H
+
+#include "shoal/train.h"
+#include "train/progress_report.h"
+
+#define SH_RATE_STEPS 16 /* over which the speed is shown */
+
+typedef struct sh_progress_pace {
+    uint64_t start_ns;               /* of the training in this call; 0: it has not begun */
+    uint64_t step_ns[SH_RATE_STEPS]; /* when the last steps ended */
+    uint64_t steps_seen;
+} sh_progress_pace;
+
+void sh_progress_pace_start(sh_progress_pace *pace, uint64_t now_ns);
+
+/* An event of this kind with all that the report says. It borrows nothing. */
+sh_event sh_progress_event(sh_event_kind kind, const sh_progress_report *report,
+                           const sh_progress_pace *pace, uint64_t now_ns);
+
+/* The event of a validation. Its speed is left at 0. */
+sh_event sh_progress_validated(const sh_progress_report *report, const sh_sum_totals *validation,
+                               const sh_progress_pace *pace, uint64_t now_ns);
+
+/* Counts a step that ended now, and returns the samples a second over the last steps, of `samples`
+ * each. */
+double sh_progress_rate(sh_progress_pace *pace, uint32_t samples, uint64_t now_ns);
+
+#endif

@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What the user of a device that joins sees: progress, the result, its weights, and why it does not work."""
+
+import json
+import os
+import signal
+
+import harness
+
+JOB = ("mlp:784-16-10", "digits:300/100", "--batch-size", "60", "--grain", "10", "--lanes", "1", "--steps", "20")
+
+
+def tensors(path):
+    """The tensors of a safetensors file."""
+    with open(path, "rb") as file:
+        data = file.read()
+    end = 8 + int.from_bytes(data[:8], "little")
+    head = json.loads(data[8:end])
+    head.pop("__metadata__", None)
+    return {name: (about["dtype"], about["shape"], data[slice(*(end + at for at in about["data_offsets"]))])
+            for name, about in head.items()}
+
+
+class Result(harness.Case):
+    def test_progress_result_and_weights_are_the_coordinators(self):
+        train = self.start("train", *JOB, "--listen", "127.0.0.1:0", "--min-devices", "2", "--run", "run", "--json",
+                           "run.json")
+        token = train.wait_for_token()
+        joined = self.start("join", token, "--name", "guest", "--lanes", "1", "--events", "events.jsonl", "--save",
+                            "guest.safetensors")
+        self.assertEqual(train.wait().status, 0, str(train.so_far()))
+        result = joined.wait()
+        self.assertEqual(result.status, 0, str(result))
+        summary = self.summary(self.path("run.json"))
+
+        with open(self.path("events.jsonl")) as file:
+            events = [json.loads(line) for line in file]
+        last = [event for event in events if event["event"] == "step"][-1]
+        self.assertEqual((last["epoch"], last["epochs"], last["step"], last["devices"]), (4, 4, 5, 2))
+        self.assertAlmostEqual(last["loss"], summary["train_loss"], 9)
+        self.assertGreater(last["samples_per_second"], 0)
+        epochs = [event for event in events if event["event"] == "epoch"]
+        self.assertEqual([event["epoch"] for event in epochs], [1, 2, 3, 4])
+        self.assertAlmostEqual(epochs[-1]["val_accuracy"], summary["val_accuracy"], 9)
+
+        self.assertIn("the job has ended: complete at step 20\n", result.err)
+        self.assertIn("accuracy %.2f %%\n" % (100 * summary["val_accuracy"]), result.err)
+        self.assertIn("weights     %s\n" % summary["weights_hash"], result.err)
+        self.assertIn("saved       guest.safetensors\n", result.err)
+        self.shoal("export", "run", "--last", "-o", "last.safetensors", "--quiet")
+        self.assertEqual(tensors(self.path("guest.safetensors")), tensors(self.path("last.safetensors")))
+
+    def test_who_leaves_has_no_last_weights(self):
+        training = harness.Training(self, *JOB[:-2], "--epochs", "1000000")
+        guest = training.join("guest", "--save", "guest.onnx")
+        training.wait_for_joined("guest")
+        guest.signal(signal.SIGINT)
+        self.assertEqual(guest.wait(20).status, 130)
+        self.assertFalse(os.path.exists(self.path("guest.onnx")))
+        guest = training.join("guest", "--save", "guest.onnx")
+        training.wait_for_joined("guest")
+        training.stop()
+        self.assertEqual(guest.wait(20).status, 0)
+        self.assertTrue(os.path.exists(self.path("guest.onnx")))
+
+
+if __name__ == "__main__":
+    harness.main()
