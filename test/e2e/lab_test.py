@@ -247,6 +247,7 @@ class ControlGroups(Case):
         written = {name: groups._read(os.path.join(folder, "user/lab/d1", name))
                    for name in ("cpu.max", "memory.max", "cgroup.procs")}
         self.assertEqual(written, {"cpu.max": "2500 10000", "memory.max": "67108864", "cgroup.procs": "1234"})
+        self.assertEqual(groups._read(os.path.join(folder, "user/lab/cpu.weight")), "10000")
 
     def test_version_1_below_its_own(self):
         mountinfo = ("25 24 0:22 / /groups/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n"
