@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Networks that other programs exported to ONNX: results beside ONNX Runtime, training losses beside PyTorch.
+"""Networks that other programs exported to ONNX: results beside ONNX Runtime, training losses beside PyTorch or Keras.
 
-    python3 -B bench/onnx_networks.py --python 2.15=PYTHON --python 1.13=/usr/bin/python3 --folder /tmp/networks
-    python3 -B bench/onnx_networks.py --python 2.15=PYTHON --folder /tmp/networks --networks lstm gru --hashes
+    python3 -B bench/onnx_networks.py --runtime PYTHON --python 2.15=PYTHON --python 1.13=/usr/bin/python3 \\
+        --keras 2.21=KERAS --folder /tmp/networks --hashes
+    python3 -B bench/onnx_networks.py --runtime PYTHON --python 2.15=PYTHON --folder /tmp/networks --networks lstm gru
 
 PYTHON needs torch, torchvision, onnx, onnxscript and onnxruntime; a second one may have an older torch with its
-exporter, and torchvision for its networks. Files that are in the folder already are not exported again.
+exporter, and torchvision for its networks. KERAS needs tensorflow and tf2onnx. Files that are in the folder already
+are not exported again.
 
-A row is a network, a cell an exporter: how far results are from ONNX Runtime's (at most 1e-4), and the largest
-relative difference of ten training losses from PyTorch's (at most 1e-3). --hashes trains each network on one device
-and on three, in grains of a third of the batch, and compares the weights.
+A row is a network by one exporter: how far results are from ONNX Runtime's (at most 1e-4), the largest relative
+difference of ten training losses from the peer's (at most 1e-3), how far each side is from the peer in double
+precision, and who is nearer to that. --hashes trains each network on one device and on three, in grains of a third of
+the batch, and compares the weights.
 """
 import argparse
 import array
@@ -21,8 +24,9 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-PEER = os.path.join(HERE, "peers", "onnx_networks_pytorch.py")
+PEERS = {kind: os.path.join(HERE, "peers", "onnx_networks_%s.py" % kind) for kind in ("pytorch", "keras")}
 FORWARD, LOSS = 1e-4, 1e-3
+EQUAL = 1e-6  # of rounding alone
 
 
 class Wrong(Exception):
@@ -51,10 +55,10 @@ def forward(options, place, path):
     """The largest difference of a result."""
     expected_path = path[:-len("onnx")] + "npy"
     if not os.path.exists(expected_path):
-        run([options.pythons[0][1], "-B", PEER, "--forward", path])
+        run([options.runtime, "-B", PEERS["pytorch"], "--forward", path])
     expected, shape = floats(expected_path)
     x, samples = floats(os.path.join(place, "x_train.npy"))
-    size = (samples + (1, 1))[:4] if len(samples) == 4 else (samples[0], 1, *samples[1:])
+    size = samples if len(samples) == 4 else (samples[0], 1, *samples[1:])
     given = array.array("f", run([os.path.join(options.build, "bench", "bench_onnx_forward"), path,
                                   *map(str, size), str(len(expected) // shape[0])], input=x.tobytes()))
     if len(given) != len(expected):
@@ -83,6 +87,13 @@ def differ(losses, expected):
     return max(abs(a - b) / abs(b) for a, b in zip(losses, expected))
 
 
+def nearer(own, peer):
+    """Whose losses are nearer to those of double precision?"""
+    if max(own, peer) < EQUAL or own == peer:
+        return "both equal it"
+    return "shoal nearer" if own < peer else "peer nearer"
+
+
 def hashes(options, place, path, rate):
     """Is the hash on three devices that on one?"""
     found = [train(options, place, path, rate, "--epochs", "2", "--grain", "8", "--devices", count, "--lanes", "1")[1]
@@ -97,14 +108,15 @@ def cell(options, place, exporter):
     with open(os.path.join(place, exporter + ".json"), encoding="utf-8") as file:
         said = json.load(file)
     if "failed" in said:
-        return {"wrong": "not exported: " + said["failed"]}
+        return {"wrong": "not available: not exported, " + said["failed"]}
     found = {"folded": said["folded"], "wrong": ""}
     try:
         found["forward"] = forward(options, place, path)
         losses, _ = train(options, place, path, said["rate"], "--epochs", "10", "--grain", "24")
         found["loss"] = differ(losses, said["losses"])
         found["double"] = differ(losses, said["double"])
-        found["pytorch"] = differ(said["losses"], said["double"])
+        found["peer"] = differ(said["losses"], said["double"])
+        found["nearer"] = nearer(found["double"], found["peer"])
         if options.hashes:
             hashes(options, place, path, said["rate"])
             found["hash"] = True
@@ -119,7 +131,8 @@ def text_of(found):
     if "forward" in found:
         parts.append("%.0e" % found["forward"])
     if "loss" in found:
-        parts.append("%.0e (double: %.0e, PyTorch %.0e)" % (found["loss"], found["double"], found["pytorch"]))
+        parts.append("%.0e (double: shoal %.0e, peer %.0e: %s)" % (found["loss"], found["double"], found["peer"],
+                                                                   found["nearer"]))
     if found.get("hash"):
         parts.append("one hash")
     if found.get("folded"):
@@ -129,9 +142,39 @@ def text_of(found):
     return ", ".join(parts)
 
 
+def measure(options, kind, label, python, results):
+    """All networks of one Python; gives how many missed."""
+    missed = 0
+    try:
+        has = json.loads(run([python, "-B", PEERS[kind], "--list"]))
+    except (Wrong, OSError) as problem:
+        print("%-20s %-5s not available: %s" % ("all of " + kind, label, problem), flush=True)
+        return 1
+    for network in [each for each in options.networks or has["networks"] if each in has["networks"]]:
+        place = os.path.join(options.folder, label, network)
+        exporters = [each for each in options.exporters or has["exporters"] if each in has["exporters"]]
+        lacks = [each for each in exporters if not os.path.exists(os.path.join(place, each + ".json"))]
+        try:
+            if lacks:
+                run([python, "-B", PEERS[kind], place, network, *lacks])
+        except Wrong as problem:
+            print("%-20s %-5s not available: %s" % (network, label, problem), flush=True)
+            missed += 1
+            continue
+        for exporter in () if options.export_only else exporters:
+            found = cell(options, place, exporter)
+            results["%s %s %s" % (network, label, exporter)] = found
+            missed += not found.get("met")
+            print("%-20s %-5s %-14s %-6s %s" % (network, label, exporter, "" if found.get("met") else "MISSED",
+                                                text_of(found)), flush=True)
+    return missed
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
-    parser.add_argument("--python", action="append", required=True, metavar="NAME=PATH", help="the first has ONNX Runtime")
+    parser.add_argument("--runtime", required=True, metavar="PATH", help="a Python with ONNX Runtime")
+    parser.add_argument("--python", action="append", default=[], metavar="NAME=PATH", help="with PyTorch")
+    parser.add_argument("--keras", action="append", default=[], metavar="NAME=PATH", help="with TensorFlow and tf2onnx")
     parser.add_argument("--folder", required=True, help="for files and data")
     parser.add_argument("--build", default=os.path.join(os.path.dirname(HERE), "build", "release"))
     parser.add_argument("--networks", nargs="+")
@@ -140,27 +183,10 @@ def main():
     parser.add_argument("--export-only", action="store_true")
     parser.add_argument("--json", help="write every number to this file")
     options = parser.parse_args()
-    options.pythons = [each.split("=", 1) for each in options.python]
     results, missed = {}, 0
-    for label, python in options.pythons:
-        has = json.loads(run([python, "-B", PEER, "--list"]))
-        for network in options.networks or has["networks"]:
-            place = os.path.join(options.folder, label, network)
-            exporters = [each for each in options.exporters or has["exporters"] if each in has["exporters"]]
-            lacks = [each for each in exporters if not os.path.exists(os.path.join(place, each + ".json"))]
-            if lacks:
-                try:
-                    run([python, "-B", PEER, place, network, *lacks])
-                except Wrong as problem:
-                    print("%s %s: %s" % (network, label, problem), flush=True)
-                    missed += 1
-                    continue
-            for exporter in () if options.export_only else exporters:
-                found = cell(options, place, exporter)
-                results["%s %s %s" % (network, label, exporter)] = found
-                missed += not found.get("met")
-                print("%-20s %-5s %-14s %-6s %s" % (network, label, exporter, "" if found.get("met") else "MISSED",
-                                                    text_of(found)), flush=True)
+    for kind, pythons in (("pytorch", options.python), ("keras", options.keras)):
+        for each in pythons:
+            missed += measure(options, kind, *each.split("=", 1), results)
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:
             json.dump(results, file, indent=1)

@@ -264,7 +264,10 @@ def forward(path):
     session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
     has = session.get_inputs()[0]
     x = numpy.load(os.path.join(os.path.dirname(path), "x_train.npy"))
-    x = x.reshape([len(x)] + [size for size in x.shape[1:] if size != 1]) if len(has.shape) == 3 else x
+    if len(has.shape) < 4:
+        x = x.reshape([len(x)] + [size for size in x.shape[1:] if size != 1])
+    elif has.shape[3] == x.shape[1]:
+        x = x.transpose(0, 2, 3, 1)
     given = [session.run(None, {has.name: row[None]})[0] for row in x]  # the exported batch is one
     numpy.save(path[:-len("onnx")] + "npy", numpy.concatenate(given))
 
