@@ -111,11 +111,17 @@ static bool is_changed(const rewriting *r, size_t node)
 /* The inputs of the copy become what they are for any batch. */
 static void change_inputs(rewriting *r, sh_emitted *copy, size_t node)
 {
-    for (const sh_onnx_change *change = r->trace.changes; change != NULL; change = change->next)
-        if (change->node == node && change->input < copy->n_input)
-            copy->input[change->input] =
-                change->repeats ? emit_repeated(r->e, change, copy->input)
-                                : sh_emit_integers(r->e, change->integers, change->count);
+    for (const sh_onnx_change *change = r->trace.changes; change != NULL; change = change->next) {
+        if (change->node != node || change->input >= copy->n_input)
+            continue;
+        copy->input[change->input] = change->repeats
+                                         ? emit_repeated(r->e, change, copy->input)
+                                         : sh_emit_integers(r->e, change->integers, change->count);
+        if (change->reshapes) {
+            copy->op_type = sh_emit_text(r->e, "Reshape");
+            copy->n_attribute = 0;
+        }
+    }
 }
 
 /* Training is not exported: statistics are the running ones, and dropout leaves all as it is. */

@@ -27,4 +27,13 @@ bool sh_import_is_truth(const sh_onnx_use *use, size_t input);
 sh_status sh_import_places(sh_value_id *y, const sh_onnx_use *use, sh_value_id x, size_t axis,
                            const size_t *indices, size_t count) SHOAL_CHECKED;
 
+/* Elements [first, first + count) of x along `axis`. */
+sh_status sh_import_take(sh_value_id *y, const sh_onnx_use *use, sh_value_id x, size_t axis,
+                         size_t first, size_t count) SHOAL_CHECKED;
+
+/* A Gather that takes every element of a flat input in order, with samples in it, is a Reshape to
+ * the shape of its indices: PyTorch exports as_strided so. *all: it was one, and is imported. */
+sh_status sh_import_gather_all(bool *all, const sh_onnx_use *use,
+                               const sh_onnx_constant *indices) SHOAL_CHECKED;
+
 #endif

@@ -15,9 +15,8 @@ static size_t product(const size_t *dim, size_t count)
     return all;
 }
 
-/* Elements [first, first + count) of a dimension. */
-static sh_status take(sh_value_id *y, const sh_onnx_use *use, sh_value_id x, size_t axis,
-                      size_t first, size_t count)
+sh_status sh_import_take(sh_value_id *y, const sh_onnx_use *use, sh_value_id x, size_t axis,
+                         size_t first, size_t count)
 {
     const size_t dim = sh_import_shape(use, x)->dim[axis];
     sh_attributes a = {0};
@@ -38,7 +37,7 @@ static sh_status take_each(sh_value_id *y, const sh_onnx_use *use, sh_value_id x
     const size_t step = (size_t)range->step;
     sh_shape shape = *sh_import_shape(use, x);
     const size_t there = shape.dim[axis] - range->first, needs = range->count * step;
-    SH_TRY(take(&x, use, x, axis, range->first, there < needs ? there : needs));
+    SH_TRY(sh_import_take(&x, use, x, axis, range->first, there < needs ? there : needs));
     if (there < needs) {
         sh_attributes more = {0};
         more.after[axis] = needs - there;
@@ -48,7 +47,7 @@ static sh_status take_each(sh_value_id *y, const sh_onnx_use *use, sh_value_id x
         sh_shape_of(4, (size_t[]){product(shape.dim, axis), range->count, step,
                                   product(shape.dim + axis + 1, shape.rank - axis - 1)});
     SH_TRY(sh_import_reshape(&x, use, x, &rows));
-    SH_TRY(take(&x, use, x, 2, 0, 1));
+    SH_TRY(sh_import_take(&x, use, x, 2, 0, 1));
     shape.dim[axis] = range->count;
     return sh_import_reshape(y, use, x, &shape);
 }
@@ -86,7 +85,7 @@ sh_status sh_import_slice(sh_onnx_use *use)
         if (range->count == 0)
             return sh_fail(SH_UNSUPPORTED, "nothing is left of dimension %zu", i);
         if (range->count == 1 || range->step == 1)
-            SH_TRY(take(&x, use, x, i, range->first, range->count));
+            SH_TRY(sh_import_take(&x, use, x, i, range->first, range->count));
         else if (range->step < 0)
             SH_TRY(take_backwards(&x, use, x, i, range));
         else
@@ -122,7 +121,7 @@ sh_status sh_import_split(sh_onnx_use *use)
                                             : (size_t)listed[i];
         if (size > left)
             return sh_fail(SH_INVALID, "its parts are more than %zu elements", shape.dim[axis]);
-        SH_TRY(take(&y, use, x, axis, first, size));
+        SH_TRY(sh_import_take(&y, use, x, axis, first, size));
         sh_import_give(use, i, y, use->in[0]->batch);
         first += size;
     }
@@ -232,7 +231,7 @@ static sh_status pick(sh_onnx_use *use, const sh_onnx_constant *which)
         return sh_fail(SH_UNSUPPORTED, "it takes some of the samples");
     for (size_t i = 0; i < which->count; i++) {
         SH_TRY(sh_onnx_axis(&index, which->cells[i].whole, shape.dim[axis]));
-        SH_TRY(take(&picked[i], use, x, axis, index, 1));
+        SH_TRY(sh_import_take(&picked[i], use, x, axis, index, 1));
     }
     SH_TRY(join(&y, use, picked, which->count, axis));
     sh_shape rest = {0};
@@ -251,6 +250,7 @@ sh_status sh_import_gather(sh_onnx_use *use)
 {
     const sh_onnx_constant *which;
     sh_value_id indices;
+    bool all;
     SH_TRY(sh_import_arity(use, 2, 2));
     if (use->in[1]->kind == SH_ENTRY_VALUE) {
         SH_TRY(sh_import_value(&indices, use, 1));
@@ -259,6 +259,9 @@ sh_status sh_import_gather(sh_onnx_use *use)
     SH_TRY(sh_import_constant(&which, use, 1));
     if (which->real || which->count == 0)
         return sh_fail(SH_INVALID, "its indices are no integers, or none");
+    SH_TRY(sh_import_gather_all(&all, use, which));
+    if (all)
+        return SH_OK;
     return which->rank > 1 || which->count > PICKS_MOST ? look_up_constant(use) : pick(use, which);
 }
 

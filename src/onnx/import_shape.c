@@ -15,7 +15,7 @@
  */
 #include <string.h>
 
-#include "onnx/importer.h"
+#include "onnx/import_constants.h"
 
 /* A shape that a node asks for, the dimension of the samples in it, and the rows of that dimension
  * that have all samples each. */
@@ -139,9 +139,9 @@ static bool is_open(const int64_t *wanted, const request *asked, size_t batch)
 }
 
 /* What the file would ask for if it had no number of samples in it. */
-static sh_status trace_shape(const sh_onnx_use *use, const request *asked)
+static sh_status trace_shape(const sh_onnx_use *use, const request *asked, bool reshapes)
 {
-    sh_onnx_change change = {.input = 1, .count = asked->shape.rank};
+    sh_onnx_change change = {.input = 1, .count = asked->shape.rank, .reshapes = reshapes};
     for (size_t i = 0; i < change.count; i++)
         change.integers[i] = i == asked->batch ? -1 : (int64_t)asked->shape.dim[i];
     return sh_import_trace(use, &change);
@@ -190,7 +190,31 @@ sh_status sh_import_reshape_op(sh_onnx_use *use)
                        "its shape does not fit an input of %s; export with a dynamic batch size",
                        sh_shape_print(&shape, text));
     if (batch != SH_NO_AXIS && (renewed || (!derived && !is_open(wanted, &asked, batch))))
-        SH_TRY(trace_shape(use, &asked));
+        SH_TRY(trace_shape(use, &asked, false));
+    SH_TRY(to_shape(use, &asked.shape, asked.batch));
+    use->out[0]->outer = asked.outer;
+    return SH_OK;
+}
+
+sh_status sh_import_gather_all(bool *all, const sh_onnx_use *use, const sh_onnx_constant *indices)
+{
+    int64_t wanted[SH_MAX_RANK];
+    sh_value_id x;
+    request asked;
+    *all = false;
+    if (use->in[0]->batch != 0 || indices->rank > SH_MAX_RANK)
+        return SH_OK;
+    SH_TRY(sh_import_value(&x, use, 0));
+    const sh_shape shape = *sh_import_shape(use, x);
+    for (size_t i = 0; i < indices->count; i++)
+        if (shape.rank != 1 || indices->cells[i].whole != (int64_t)i)
+            return SH_OK;
+    for (size_t i = 0; i < indices->rank; i++)
+        wanted[i] = (int64_t)indices->dim[i];
+    *all = ask_baked(&asked, use, &shape, 0, wanted, indices->rank, true);
+    if (!*all)
+        return SH_OK;
+    SH_TRY(trace_shape(use, &asked, true));
     SH_TRY(to_shape(use, &asked.shape, asked.batch));
     use->out[0]->outer = asked.outer;
     return SH_OK;

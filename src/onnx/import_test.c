@@ -56,7 +56,7 @@ static const struct network {
     {"turned", {1, 5, 3}, 3, 16, 0, 0},      {"recurrent", {3, 1, 6}, 3, 11, 2, 0},
     {"sizes", {2, 6, 4}, 3, 6, 0, 0},        {"rarer", {1, 3, 10}, 3, 4, 0, 0},
     {"words", {1, 1, 6}, 3, 8, 1, 0},        {"untrained", {2, 6, 6}, 3, 12, 0, 0},
-    {"heads", {3, 1, 5}, 3, 7, 0, 0},
+    {"heads", {3, 1, 5}, 3, 7, 0, 0},        {"chunks", {2, 5, 4}, 3, 8, 0, 0},
 };
 
 #define NETWORKS (sizeof networks / sizeof *networks)

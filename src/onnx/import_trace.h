@@ -20,6 +20,7 @@ typedef struct sh_onnx_change {
     size_t node, input;
     size_t count;                  /* of dimensions: */
     int64_t integers[SH_MAX_RANK]; /* a shape for any batch, with -1 or 1 for the samples */
+    bool reshapes;                 /* the node becomes a Reshape to that shape */
     bool repeats;      /* the input is no shape, but is repeated along dimension `axis` of these */
     size_t like, axis; /* as often as input `like` of the node is long there */
 } sh_onnx_change;

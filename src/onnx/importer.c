@@ -125,6 +125,8 @@ sh_status sh_import_weights(sh_value_id *value, const sh_onnx_use *use, size_t i
         return sh_fail(SH_FORMAT, "input %zu is missing", input);
     sh_onnx_entry *entry = use->in[input];
     const bool statistic = filling == SH_IMPORT_MEAN || filling == SH_IMPORT_VARIANCE;
+    if (entry->kind == SH_ENTRY_SEQUENCE)
+        return sh_fail(SH_UNSUPPORTED, "input %zu is a sequence, expected a tensor", input);
     if (entry->kind == SH_ENTRY_STORED && (entry->role != SH_ONNX_CONSTANT || statistic)) {
         SH_TRY(add_weights(entry, use, filling));
     } else if (entry->value == SH_NO_VALUE) {

@@ -36,6 +36,7 @@ typedef struct sh_onnx_entry {
         SH_ENTRY_STORED,   /* an initialiser, not read yet */
         SH_ENTRY_CONSTANT, /* its elements are known */
         SH_ENTRY_VALUE,    /* a value of the graph */
+        SH_ENTRY_SEQUENCE, /* parts of a value along new_axis; constant has their sizes */
     } kind;
     const Sh__Onnx__TensorProto *stored; /* of an initialiser */
     sh_onnx_role role;                   /* of an initialiser */
@@ -97,10 +98,9 @@ bool sh_import_given(const sh_onnx_use *use, size_t input);
 sh_status sh_import_inputs(const sh_onnx_use *use, size_t least, size_t most) SHOAL_CHECKED;
 sh_status sh_import_arity(const sh_onnx_use *use, size_t least, size_t most) SHOAL_CHECKED;
 
-/* An input as a value of the graph, of float32: constants and weights are added to it. */
+/* An input as a value of the graph, of float32: constants and weights are added to it. The second:
+ * for weights. */
 sh_status sh_import_value(sh_value_id *value, const sh_onnx_use *use, size_t input) SHOAL_CHECKED;
-
-/* The same for weights. */
 sh_status sh_import_weights(sh_value_id *value, const sh_onnx_use *use, size_t input,
                             sh_import_filling filling) SHOAL_CHECKED;
 

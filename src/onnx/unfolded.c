@@ -58,7 +58,7 @@ static bool is_free(const sh_onnx *model, const Sh__Onnx__NodeProto *node)
            sh_onnx_initializer(model, name) == NULL;
 }
 
-size_t sh_onnx_unfoldable(bool *chosen, const sh_onnx *model)
+sh_status sh_onnx_unfoldable(bool *chosen, const sh_onnx *model)
 {
     const Sh__Onnx__GraphProto *graph = sh_onnx_graph(model);
     const bool says = sh_onnx_find_folded(model).certain > 0;
@@ -69,7 +69,12 @@ size_t sh_onnx_unfoldable(bool *chosen, const sh_onnx *model)
                     is_free(model, graph->node[i]);
         count += chosen[i];
     }
-    return count;
+    if (count == 0)
+        return sh_fail(SH_INVALID,
+                       "--unfold: %.256s has no convolutions that a batch norm could "
+                       "be folded into",
+                       sh_onnx_path(model));
+    return SH_OK;
 }
 
 /* Numbers that a convolution gives: of its bias, or of its weights. */
@@ -181,4 +186,26 @@ sh_status sh_onnx_unfold(sh_network **network, const sh_onnx *model, const bool 
     status = sh_network_of_model(network, opened, path);
     sh_onnx_close(opened);
     return status;
+}
+
+sh_status sh_onnx_unfold_all(sh_network **network, const sh_onnx *file, const char *name)
+{
+    SH_TRY(sh_onnx_unfold_check(file, name));
+    const size_t count = sh_onnx_graph(file)->n_node;
+    bool *chosen = calloc(count + 1, sizeof *chosen);
+    if (chosen == NULL)
+        return sh_fail_memory(count, "batch norms");
+    sh_status status = sh_onnx_unfoldable(chosen, file);
+    if (status == SH_OK)
+        status = sh_onnx_unfold(network, file, chosen, sh_onnx_path(file));
+    free(chosen);
+    return status;
+}
+
+sh_status sh_onnx_unfold_check(const sh_onnx *file, const char *name)
+{
+    if (file == NULL || sh_onnx_is_skeleton(file))
+        return sh_fail(SH_INVALID, "--unfold: is for an ONNX file with weights, and %.128s is none",
+                       name);
+    return SH_OK;
 }

@@ -3,8 +3,8 @@
  * A network with batch norms behind convolutions into which an exporter has folded them.
  *
  *     bool *chosen = calloc(graph->n_node + 1, sizeof *chosen);
- *     if (sh_onnx_unfoldable(chosen, model) > 0)
- *         SH_TRY(sh_onnx_unfold(&network, model, chosen, "lenet.onnx"));
+ *     SH_TRY(sh_onnx_unfoldable(chosen, model));
+ *     SH_TRY(sh_onnx_unfold(&network, model, chosen, "lenet.onnx"));
  *
  * Behind the convolution of the weight conv1.weight stands a batch norm of conv1.unfolded.weight,
  * .bias, .mean and .var. The network has no weights; whoever trains it fills these.
@@ -22,9 +22,16 @@
 /*
  * Marks the convolutions, by node: those whose names say that they had a batch norm
  * (onnx/folded.h), or where none says so all with a bias; never one whose result is an output of
- * the network, or whose weights others share. Gives how many.
+ * the network, or whose weights others share. SH_INVALID where there are none.
  */
-size_t sh_onnx_unfoldable(bool *chosen, const sh_onnx *model);
+sh_status sh_onnx_unfoldable(bool *chosen, const sh_onnx *model) SHOAL_CHECKED;
+
+/* Refuses NULL and a skeleton: `name`, which the model was called, is no file with weights. */
+sh_status sh_onnx_unfold_check(const sh_onnx *file, const char *name) SHOAL_CHECKED;
+
+/* The network with batch norms behind all that can have one, where the check passes. */
+sh_status sh_onnx_unfold_all(sh_network **network, const sh_onnx *file,
+                             const char *name) SHOAL_CHECKED;
 
 /* The name of a tensor of the batch norm behind a convolution: `part` is "weight", "bias", "mean"
  * or "var". */

@@ -19,6 +19,7 @@
 #include "base/host.h"
 #include "base/memory.h"
 #include "onnx/model_shelf.h"
+#include "onnx/unfolded.h"
 #include "plan/breakdown.h"
 #include "plan/device_file.h"
 #include "plan/time_model.h"
@@ -275,14 +276,19 @@ static void load_figures(planning *p)
 /* The job's model may be an ONNX file. */
 static sh_status open_bench(planning *p, sh_job *job)
 {
-    sh_network *network;
+    sh_network *network, *with_norms = NULL;
     sh_onnx *file;
+    sh_status status;
     SH_TRY(sh_model_shelf_open(&network, &file, job->model));
+    if (job->unfold != 0)
+        SH_TRY_DONE(sh_onnx_unfold_all(&with_norms, file, job->model));
+    const sh_workbench_data data = {.network = with_norms != NULL ? with_norms : network};
+    if (data.network != NULL)
+        snprintf(job->model, sizeof job->model, "%s", data.network->spec);
+    SH_TRY_DONE(sh_workbench_open(&p->bench, job, &data));
+done:
     sh_onnx_close(file);
-    if (network != NULL)
-        snprintf(job->model, sizeof job->model, "%s", network->spec);
-    const sh_status status =
-        sh_workbench_open(&p->bench, job, &(sh_workbench_data){.network = network});
+    sh_network_unref(with_norms);
     sh_network_unref(network);
     return status;
 }

@@ -7,6 +7,7 @@
 #include "node/job/resume.h"
 #include "node/job/unfold.h"
 #include "onnx/model_shelf.h"
+#include "onnx/unfolded.h"
 #include "train/pretrained.h"
 
 /* Adds to a line for people. */
@@ -53,9 +54,7 @@ static sh_status restore_norms(sh_workbench *bench, const sh_onnx *file,
     size_t restored;
     if (bench->job.unfold == 0)
         return SH_OK;
-    if (file == NULL || sh_onnx_is_skeleton(file))
-        return sh_fail(SH_INVALID, "--unfold: is for an ONNX file with weights, and %.128s is none",
-                       bench->job.model);
+    SH_TRY(sh_onnx_unfold_check(file, bench->job.model));
     SH_TRY(sh_unfold(bench, file, &restored));
     snprintf(text, sizeof text, "%zu batch norms were put back", restored);
     add_note(note, text);

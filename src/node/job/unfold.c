@@ -204,11 +204,7 @@ static sh_status unfold(unfolding *u)
     u->all = calloc(graph->n_node + 1, sizeof *u->all);
     if (u->chosen == NULL || u->all == NULL)
         return sh_fail_memory(graph->n_node * sizeof *u->all, "batch norms");
-    if (sh_onnx_unfoldable(u->chosen, u->model) == 0)
-        return sh_fail(SH_INVALID,
-                       "--unfold: %.256s has no convolutions that a batch norm could "
-                       "be folded into",
-                       sh_onnx_path(u->model));
+    SH_TRY(sh_onnx_unfoldable(u->chosen, u->model));
     for (size_t i = 0; i < graph->n_node; i++)
         if (u->chosen[i])
             u->all[u->count++] = (measured){.node = graph->node[i], .value = SH_NO_VALUE};

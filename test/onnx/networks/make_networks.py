@@ -263,6 +263,26 @@ class Heads(nn.Module):
         return self.fc(torch.einsum("nlhd,hdc->nlc", y, self.mix).sum(1))
 
 
+class Chunks(nn.Module):
+    """Parts, which the newest exporter writes as sequences, and a mean over channels that lie last."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(2, 6, 3, padding=1)
+        self.last = nn.Conv2d(3, 6, 1)
+        self.norm = nn.LayerNorm(6)
+        self.mean = nn.AdaptiveAvgPool2d(1)
+        self.fc = nn.Linear(6, 3)
+
+    def forward(self, x):
+        one, two = torch.chunk(self.conv(x), 2, dim=1)
+        a, b = torch.split(two, [1, 2], dim=1)
+        y = self.last(torch.cat((b, a), dim=1) * torch.sigmoid(one))
+        p, q = torch.unbind(y.view(y.shape[0], 2, 3, *y.shape[2:]), dim=1)
+        y = torch.cat((p - q, p * q), dim=1).permute(0, 2, 3, 1)
+        return self.fc(self.mean(self.norm(y).permute(0, 3, 1, 2)).flatten(1))
+
+
 def networks():
     """Name, network, shape of a sample, settings of the export."""
     mlp = nn.Sequential(nn.Flatten(), nn.Linear(12, 8), nn.ReLU(), nn.Linear(8, 3))
@@ -299,6 +319,7 @@ def networks():
     yield "words", Words(), (6,), {"numbers": 9}
     yield "heads", Heads(), (3, 5), {"opset": 23}
     yield "untrained", untrained, (2, 6, 6), {"trained": False}
+    yield "chunks", Chunks(), (2, 5, 4), {"training": True}
 
 
 def exported(net, x, training, folding, opset, new):
