@@ -4,8 +4,9 @@
     onnx_networks_keras.py FOLDER NETWORK tf2onnx   writes FOLDER/tf2onnx.onnx, the data and FOLDER/tf2onnx.json
     onnx_networks_keras.py --list                   networks and exporters, as JSON
 
-tf2onnx.json has the losses of full batches and SGD with momentum, in single and double precision. tf2onnx folds batch
-norms into convolutions; Keras trains the network without them then, as the file has it.
+tf2onnx.json has the losses of full batches and SGD with momentum, in single and double precision. tf2onnx writes a
+batch norm as a factor and a summand for each channel; Keras trains the network with these in its place, as the file
+has it.
 """
 import argparse
 import json
@@ -26,23 +27,37 @@ STEPS = 10
 RATE = 0.01
 
 
+@keras.saving.register_keras_serializable()
+class Line(layers.Layer):
+    """What is left of a batch norm: a factor and a summand for each channel."""
+
+    def build(self, shape):
+        self.factor = self.add_weight(shape=shape[-1:], initializer="ones")
+        self.summand = self.add_weight(shape=shape[-1:], initializer="zeros")
+
+    def call(self, x):
+        return x * self.factor + self.summand
+
+
+def norm(norms):
+    return layers.BatchNormalization(momentum=0.9) if norms else Line()
+
+
 def mlp(_):
     return [layers.Input((20,)), layers.Dense(32, activation="relu"), layers.Dense(16, activation="tanh"),
             layers.Dense(CLASSES)]
 
 
 def cnn(norms):
-    norm = (lambda: [layers.BatchNormalization(momentum=0.9)]) if norms else (lambda: [])
-    return [layers.Input((32, 32, 3)), layers.Conv2D(16, 3, strides=2, padding="same"), *norm(), layers.ReLU(),
-            layers.DepthwiseConv2D(3, padding="same"), layers.ReLU(6.0), layers.Conv2D(32, 3), *norm(),
+    return [layers.Input((32, 32, 3)), layers.Conv2D(16, 3, strides=2, padding="same"), norm(norms), layers.ReLU(),
+            layers.DepthwiseConv2D(3, padding="same"), layers.ReLU(6.0), layers.Conv2D(32, 3), norm(norms),
             layers.ReLU(), layers.MaxPooling2D(), layers.Flatten(), layers.Dense(24, activation="elu"),
             layers.Dense(CLASSES)]
 
 
 def cnn_gap(norms):
-    norm = (lambda: [layers.BatchNormalization(momentum=0.9)]) if norms else (lambda: [])
-    return [layers.Input((16, 16, 3)), layers.Conv2D(16, 3, padding="same"), *norm(), layers.ReLU(),
-            layers.AveragePooling2D(padding="same"), layers.SeparableConv2D(24, 3, padding="same"), layers.ReLU(),
+    return [layers.Input((16, 16, 3)), layers.Conv2D(16, 3, padding="same"), norm(norms), layers.ReLU(),
+            layers.AveragePooling2D(2, padding="same"), layers.SeparableConv2D(24, 3, padding="same"), layers.ReLU(),
             layers.GlobalAveragePooling2D(), layers.Dense(CLASSES)]
 
 
@@ -69,15 +84,14 @@ def stir(net):
 
 
 def folded(net, name):
-    """The same network with batch norms folded into the convolutions before them."""
+    """The same network with a factor and a summand in the place of each batch norm."""
     plain = make(name, norms=False)
     values = []
     for layer in net.layers:
         if isinstance(layer, layers.BatchNormalization):
             gamma, beta, mean, variance = layer.get_weights()
             factor = gamma / numpy.sqrt(variance + layer.epsilon)
-            bias, kernel = values.pop(), values.pop()
-            values += [kernel * factor, (bias - mean) * factor + beta]
+            values += [factor, beta - mean * factor]
         else:
             values += layer.get_weights()
     plain.set_weights(values)
