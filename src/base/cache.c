@@ -3,11 +3,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/log.h"
 
 sh_status sh_cache_path(char path[SH_CACHE_PATH])
 {
@@ -25,6 +28,27 @@ sh_status sh_cache_path(char path[SH_CACHE_PATH])
     return SH_OK;
 }
 
+bool sh_cache_is_own(int fd)
+{
+    struct stat about;
+    return fstat(fd, &about) == 0 && about.st_uid == geteuid() &&
+           (about.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+/* Closes a folder that is not this user's alone, and says so. */
+static int keep_own(int folder, const char *path, const char *name)
+{
+    if (sh_cache_is_own(folder))
+        return folder;
+    close(folder);
+    sh_log(SH_LOG_WARN, "cache.refused",
+           "folder=\"%s%s\" reason=\"another user owns it or may write it, so what lies there is "
+           "not trusted\" remedy=\"chown and chmod go-w, or remove it\"",
+           path, name);
+    errno = EPERM;
+    return -1;
+}
+
 int sh_cache_open(char path[SH_CACHE_PATH])
 {
     if (sh_cache_path(path) != SH_OK)
@@ -39,13 +63,17 @@ int sh_cache_open(char path[SH_CACHE_PATH])
                 break;
         }
     const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    struct stat about;
-    if (fd < 0)
+    return fd < 0 ? -1 : keep_own(fd, path, "");
+}
+
+int sh_cache_folder(int above, const char *path, const char *name)
+{
+    char shown[NAME_MAX + 2];
+    if (mkdirat(above, name, 0700) != 0 && errno != EEXIST)
         return -1;
-    if (fstat(fd, &about) == 0 && about.st_uid == geteuid() && (about.st_mode & 0022) == 0)
-        return fd;
-    close(fd);
-    return -1;
+    const int fd = openat(above, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    snprintf(shown, sizeof shown, "/%.255s", name);
+    return fd < 0 ? -1 : keep_own(fd, path, shown);
 }
 
 int sh_cache_lock(int folder, int operation)

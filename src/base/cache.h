@@ -16,6 +16,7 @@
 #define SHOAL_BASE_CACHE_H
 
 #include <dirent.h>
+#include <stdbool.h>
 
 #include "base/fail.h"
 
@@ -27,9 +28,17 @@ sh_status sh_cache_path(char path[SH_CACHE_PATH]) SHOAL_CHECKED;
 
 /*
  * Opens it (mode 0700 where it is made): owned, close it. `path` is for messages and for what has
- * to be a path. -1, with `path` undefined: there is no cache folder that only this user can write.
+ * to be a path. -1, with `path` undefined: there is no cache folder that only this user can write;
+ * where another user owns one or may write it, a line in the log says so and what to do.
  */
 int sh_cache_open(char path[SH_CACHE_PATH]);
+
+/* The same for the folder `name` in the open folder `above`, whose path is `path`: it follows no
+ * symbolic link. -1 with errno, which is EPERM where another user owns it or may write it. */
+int sh_cache_folder(int above, const char *path, const char *name);
+
+/* Whether an open file or folder belongs to this user and nobody else may write it. */
+bool sh_cache_is_own(int fd);
 
 /* Makes and locks the file `lock` in an open folder (`operation` as flock has it). Owned: closing
  * it unlocks. -1 with errno where it cannot be made, or another holds it and LOCK_NB is set. */

@@ -61,11 +61,31 @@ static void a_folder_that_others_can_write_is_none(void **state)
     scratch_remove(folder);
 }
 
+static void a_folder_below_is_followed_by_no_link(void **state)
+{
+    (void)state;
+    char folder[SCRATCH_BYTES], path[SH_CACHE_PATH];
+    scratch_make(folder);
+    set("XDG_CACHE_HOME", folder, "/");
+    const int above = sh_cache_open(path);
+    const int below = sh_cache_folder(above, path, "packed");
+    assert_true(below >= 0);
+    assert_int_equal(fchmod(below, 0720), 0);
+    close(below);
+    assert_int_equal(sh_cache_folder(above, path, "packed"), -1);
+    assert_int_equal(errno, EPERM);
+    assert_int_equal(symlinkat("packed", above, "link"), 0);
+    assert_int_equal(sh_cache_folder(above, path, "link"), -1);
+    close(above);
+    scratch_remove(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_environment_says_where),
         cmocka_unit_test(a_folder_that_others_can_write_is_none),
+        cmocka_unit_test(a_folder_below_is_followed_by_no_link),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,11 +6,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "data/extent.h"
 #include "data/packed_head.h"
 #include "data/packing.h"
 #include "data/stored.h"
 #include "data/trained.h"
+#include "data/verified.h"
 
 static sh_status fill(sh_stored *set, int fd, const char *path)
 {
@@ -24,6 +26,13 @@ static sh_status fill(sh_stored *set, int fd, const char *path)
         return sh_fail(SH_CORRUPT,
                        "is a damaged packed set: it has %" PRIu64 " of %" PRIu64 " bytes",
                        part->bytes, head.bytes);
+    SH_TRY(sh_verified_check(&(sh_verified){
+        .fd = fd,
+        .digest = head.info.fingerprint,
+        .blank_at = SH_PACKED_FINGERPRINT_AT,
+        .blank_bytes = SH_DIGEST_TEXT - 1,
+        .touch = true, /* others give way first */
+    }));
     char *about = malloc((size_t)head.about_bytes + 1);
     if (about == NULL)
         return sh_fail_memory(head.about_bytes, "the description of the data");
@@ -129,7 +138,8 @@ static sh_status add_to_digest(sh_source *source, const sh_trained *trained)
     return told ? SH_OK : sh_fail_memory(0, "what a model knows of its data");
 }
 
-/* `*useless`: there was a file, and it is no packed set, cut off or of another version. */
+/* `*useless`: there was a file, and it is no packed set, damaged, another user's or of another
+ * version. It is removed. */
 static sh_status open_made(sh_dataset **dataset, bool *useless, const sh_format *format,
                            const char *argument, const sh_source *source,
                            const sh_read_options *options)
@@ -140,8 +150,11 @@ static sh_status open_made(sh_dataset **dataset, bool *useless, const sh_format 
     SH_TRY(
         sh_fail_in(sh_packing_make(&fd, path, source, options), "%s:%s", format->name, argument));
     const sh_status status = sh_packed_open(dataset, format, fd, path);
-    *useless =
-        (status == SH_FORMAT || status == SH_VERSION || status == SH_CORRUPT) && unlink(path) == 0;
+    const bool bad =
+        status == SH_FORMAT || status == SH_VERSION || status == SH_CORRUPT || status == SH_REFUSED;
+    if (bad)
+        sh_log(SH_LOG_WARN, "data.remade", "file=\"%s\" reason=\"%s\"", path, sh_message());
+    *useless = bad && unlink(path) == 0;
     return status;
 }
 

@@ -20,7 +20,8 @@
 
 /*
  * A packed file as a data set: `fd` is taken over (owned) also on failure, `path` is for messages.
- * Fails with SH_FORMAT, SH_VERSION, SH_CORRUPT (its size).
+ * Fails with SH_FORMAT, SH_VERSION, SH_CORRUPT (its size, its fingerprint; verified.h says when
+ * that is computed), SH_REFUSED where another user owns it or may write it.
  */
 sh_status sh_packed_open(sh_dataset **dataset, const sh_format *format, int fd,
                          const char *path) SHOAL_CHECKED;

@@ -596,8 +596,7 @@ static int open_folder(char path[SH_CACHE_PATH])
     const int above = sh_cache_open(cache);
     if (above < 0)
         return -1;
-    (void)mkdirat(above, "packed", 0700);
-    const int folder = openat(above, "packed", O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    const int folder = sh_cache_folder(above, cache, "packed");
     close(above);
     const int length = snprintf(path, SH_CACHE_PATH, "%s/packed", cache);
     if (folder >= 0 && length > 0 && length < SH_CACHE_PATH)
@@ -621,10 +620,8 @@ sh_status sh_packing_make(int *fd, char path[SH_CACHE_PATH], const sh_source *so
     if (lock >= 0) {
         SH_TRY_DONE(find_packed(&p, folder));
         snprintf(path, SH_CACHE_PATH, "%.3900s/%s", folder_path, p.name);
-        if (p.fd >= 0) {
-            (void)futimens(p.fd, NULL); /* used now: others go first */
+        if (p.fd >= 0)
             goto done;
-        }
     }
     SH_TRY_DONE(prepare(&p));
     if (lock >= 0) {

@@ -8,6 +8,7 @@
 
 #include "base/scratch.h"
 #include "data/packed.h"
+#include "data/packed_head.h"
 
 enum { DAMAGED_MOST = 120 };
 enum { SIDE = 24, TRAIN = 700, VALIDATION = 300, CHANNELS = 3, PIXELS = CHANNELS * SIDE * SIDE };
@@ -139,6 +140,53 @@ static void samples_are_packed_once(void **state)
         sh_dataset_close(data);
     }
     assert_int_equal(made.reads, TRAIN + VALIDATION);
+    made_close(&made.base);
+}
+
+static made_source *looked_at;
+
+static sh_status made_look(sh_source **source, const sh_format *format, const char *argument,
+                           const sh_read_options *options)
+{
+    (void)format;
+    (void)argument;
+    (void)options;
+    json_incref(looked_at->base.about); /* which closing gives back */
+    *source = &looked_at->base;
+    return SH_OK;
+}
+
+/* A file of the cache that was changed, or that others may write, is made anew. */
+static void a_changed_set_is_packed_anew(void **state)
+{
+    (void)state;
+    static const sh_format format = {.name = "made", .usage = "made:DIR", .look = made_look};
+    static const off_t places[] = {SH_PACKED_ABOUT_AT + 3, 200000, -1};
+    const sh_read_options options = {.skip_damaged = false};
+    made_source made = make_source(false);
+    sh_dataset *data;
+    char path[SCRATCH_BYTES + 128];
+    looked_at = &made;
+    snprintf(path, sizeof path, "%s/shoal/packed/%s", scratch_folder, made.base.digest);
+    assert_ok(sh_packed_dataset(&data, &format, "x", &options));
+    sh_dataset_close(data);
+    for (uint32_t turn = 0; turn < sizeof places / sizeof *places; turn++) {
+        uint8_t byte;
+        const int file = open(path, O_RDWR | O_CLOEXEC);
+        assert_true(file >= 0);
+        if (places[turn] < 0) {
+            assert_int_equal(fchmod(file, 0660), 0);
+        } else {
+            assert_int_equal(pread(file, &byte, 1, places[turn]), 1);
+            byte ^= 0xff;
+            assert_int_equal(pwrite(file, &byte, 1, places[turn]), 1);
+        }
+        close(file);
+        assert_ok(sh_packed_dataset(&data, &format, "x", &options));
+        assert_int_equal(made.reads, (turn + 2) * (TRAIN + VALIDATION));
+        assert_samples(data, SH_SPLIT_TRAIN, 0, 0);
+        sh_dataset_close(data);
+    }
     made_close(&made.base);
 }
 
@@ -393,6 +441,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, scratch_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(samples_are_packed_once),
+        TEST(a_changed_set_is_packed_anew),
         TEST(normalisation_is_of_the_training_samples),
         TEST(numbers_keep_their_bits),
         TEST(damaged_samples_are_named_or_left_out),

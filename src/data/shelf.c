@@ -58,6 +58,14 @@ static void mirrors_close(mirrors *all)
     close(all->folder);
 }
 
+static SHOAL_CHECKED sh_status fail_others(const char *path, const char *name)
+{
+    return sh_fail(SH_REFUSED,
+                   "%s/%s: another user owns it or may write it: remove it, or make it yours alone "
+                   "with chown and chmod go-w",
+                   path, name);
+}
+
 /* Opens and locks the folder; waits while another process holds it. `*none`: there is no cache. */
 static sh_status mirrors_open(mirrors *all, char path[SH_CACHE_PATH], bool *none)
 {
@@ -67,13 +75,14 @@ static sh_status mirrors_open(mirrors *all, char path[SH_CACHE_PATH], bool *none
     if (cache < 0)
         return SH_OK;
     const int length = snprintf(path, SH_CACHE_PATH, "%s/" FOLDER, cache_path);
-    const bool made = mkdirat(cache, FOLDER, 0700) == 0 || errno == EEXIST;
+    const int folder = sh_cache_folder(cache, cache_path, FOLDER);
     const int error = errno;
-    const int folder = openat(cache, FOLDER, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     close(cache);
+    if (folder < 0 && error == EPERM)
+        return fail_others(cache_path, FOLDER);
     if (folder < 0 || length < 0 || length >= SH_CACHE_PATH)
-        return sh_fail_errno(made ? errno : error, "%s/" FOLDER ": cannot make or open it",
-                             cache_path);
+        return sh_fail_errno(folder < 0 ? error : ENAMETOOLONG,
+                             "%s/" FOLDER ": cannot make or open it", cache_path);
     const int lock = sh_cache_lock(folder, LOCK_EX);
     if (lock < 0) {
         const int why = errno;
@@ -234,9 +243,10 @@ static sh_status open_named(sh_shelf *shelf, int folder, const sh_manifest *mani
     const bool made = mkdirat(folder, shelf->root, 0700) == 0;
     if (!made && errno != EEXIST)
         return sh_fail_errno(errno, "%s: cannot make the mirror", shelf->path);
-    const int mirror = openat(folder, shelf->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    const int mirror = sh_cache_folder(folder, shelf->path, shelf->root);
     if (mirror < 0)
-        return sh_fail_errno(errno, "%s: cannot open the mirror", shelf->path);
+        return errno == EPERM ? fail_others(shelf->path, shelf->root)
+                              : sh_fail_errno(errno, "%s: cannot open the mirror", shelf->path);
     sh_status status;
     shelf->lock = sh_cache_lock(mirror, LOCK_SH);
     if (shelf->lock >= 0)

@@ -2,12 +2,13 @@
 /*
  * Names in the cache folder:
  *
- *     PATH-VERSION-BYTES    a copy: digest of the real path, digest of (size, time of change,
- *                           inode), size of the content in decimal
- *     unpacking.tmp         the copy that is being made
- *     lock                  flock()ed by the process that makes one
+ *     PATH-VERSION-BYTES-CONTENT    a copy: digest of the real path, digest of (size, time of
+ *                                   change, inode), size of the content in decimal, its SHA-256
+ *     unpacking.tmp                 the copy that is being made
+ *     lock                          flock()ed by the process that makes one
  *
- * The size in the name is what makes a cut-off copy visible without reading it. A copy gets its
+ * The size in the name makes a cut-off copy visible without reading it, the digest a changed one
+ * (verified.h). A copy gets its
  * name (rename) after its content is on the disk (fsync), and the content was checked by gzip's own
  * CRC while it was written, so a name never promises more than is there. Since only the holder of
  * the lock writes, a temporary file found by the next holder is one that a killed process left
@@ -33,11 +34,12 @@
 #include "base/digest.h"
 #include "base/log.h"
 #include "data/extent.h"
+#include "data/verified.h"
 
 #define BUFFER_BYTES 65536
 #define PATH_DIGITS 16    /* of its digest; 64 bits */
 #define VERSION_DIGITS 16 /* of its digest */
-#define NAME_BYTES (PATH_DIGITS + VERSION_DIGITS + 32)
+#define NAME_BYTES (PATH_DIGITS + VERSION_DIGITS + 32 + SH_DIGEST_TEXT)
 #define TEMPORARY "unpacking.tmp"
 
 /* What a copy is a copy of: the beginning of its name, "PATH-VERSION-". */
@@ -47,6 +49,7 @@ typedef struct identity {
 
 typedef struct inflater {
     z_stream stream;
+    sh_digest *digest; /* of what was written */
     uint64_t read_bytes, written_bytes;
     unsigned char in[BUFFER_BYTES], out[BUFFER_BYTES];
 } inflater;
@@ -109,6 +112,7 @@ static sh_status inflate_member(inflater *z, int from, int to, uint64_t limit_by
         if (z->written_bytes > limit_bytes)
             return sh_fail(SH_LIMIT, "unpacks to more than the limit of %" PRIu64 " bytes",
                            limit_bytes);
+        sh_digest_add(z->digest, z->out, fresh);
         SH_TRY(write_all(to, z->out, fresh));
     }
     return SH_OK;
@@ -116,16 +120,19 @@ static sh_status inflate_member(inflater *z, int from, int to, uint64_t limit_by
 
 /* Unpacks the gzip file `from` into the empty file `to`. Members that follow each other are one
  * content (RFC 1952, 2.2); anything else after the end is refused. */
-static sh_status unpack(int from, int to, uint64_t limit_bytes, uint64_t *bytes)
+static sh_status unpack(int from, int to, uint64_t limit_bytes, uint64_t *bytes,
+                        char digest[SH_DIGEST_TEXT])
 {
     inflater *z = calloc(1, sizeof *z);
     if (z == NULL)
         return sh_fail_memory(sizeof *z, "unpacking");
-    sh_status status = SH_OK;
-    if (inflateInit2(&z->stream, 16 + MAX_WBITS) != Z_OK) { /* 16: gzip and nothing else */
+    sh_status status = sh_digest_new(&z->digest);
+    if (status != SH_OK) {
         free(z);
-        return sh_fail_memory(sizeof *z, "unpacking");
+        return status;
     }
+    if (inflateInit2(&z->stream, 16 + MAX_WBITS) != Z_OK) /* 16: gzip and nothing else */
+        SH_TRY_DONE(sh_fail_memory(sizeof *z, "unpacking"));
     for (bool more = true; more;) {
         if (inflateReset(&z->stream) != Z_OK)
             SH_TRY_DONE(sh_fail(SH_INTERNAL, "the unpacker cannot be reset"));
@@ -137,9 +144,11 @@ static sh_status unpack(int from, int to, uint64_t limit_bytes, uint64_t *bytes)
     }
     *bytes = z->written_bytes;
 done:
-    inflateEnd(&z->stream);
+    inflateEnd(&z->stream); /* fine where it was not begun */
+    const sh_status finished = sh_digest_finish(z->digest, digest);
     free(z);
-    return status;
+    SH_TRY(status);
+    return finished;
 }
 
 static sh_status digest_of(char hex[SH_DIGEST_TEXT], const void *bytes, size_t count)
@@ -166,18 +175,23 @@ static sh_status identify(identity *id, const char *path, const struct stat *abo
     return SH_OK;
 }
 
-/* Opens the copy called `name` if it has the size that the name says; -1 otherwise. */
+/* Opens the copy called `name` if its content is what the name says; -1 otherwise. */
 static int copy_open(int cache, const char *name)
 {
     char *end;
-    const unsigned long long bytes = strtoull(strrchr(name, '-') + 1, &end, 10);
-    const int fd = openat(cache, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    const char *digest = strrchr(name, '-') + 1, *bytes = name + PATH_DIGITS + VERSION_DIGITS + 2;
+    const unsigned long long count = strtoull(bytes, &end, 10);
+    const int fd = openat(cache, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     struct stat about;
     if (fd < 0)
         return -1;
-    if (*end == '\0' && fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && about.st_size >= 0 &&
-        (unsigned long long)about.st_size == bytes)
-        return fd;
+    if (*end == '-' && end + 1 == digest && strlen(digest) == SH_DIGEST_TEXT - 1 &&
+        fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && about.st_size >= 0 &&
+        (unsigned long long)about.st_size == count) {
+        if (sh_verified_check(&(sh_verified){.fd = fd, .digest = digest}) == SH_OK)
+            return fd;
+        sh_log(SH_LOG_WARN, "data.remade", "file=%s reason=\"%s\"", name, sh_message());
+    }
     close(fd);
     return -1;
 }
@@ -218,12 +232,12 @@ static sh_status cache_fill(int *fd, int cache, const identity *id, int from, ui
                    ? sh_fail_errno(errno, "cannot make its unpacked copy in the cache")
                    : SH_OK;
     uint64_t bytes = 0;
-    char name[NAME_BYTES];
+    char name[NAME_BYTES], digest[SH_DIGEST_TEXT];
     sh_status status;
-    SH_TRY_DONE(unpack(from, copy, limit_bytes, &bytes));
+    SH_TRY_DONE(unpack(from, copy, limit_bytes, &bytes, digest));
     if (fsync(copy) != 0)
         SH_TRY_DONE(sh_fail_errno(errno, "cannot write its unpacked copy"));
-    snprintf(name, sizeof name, "%s%" PRIu64, id->text, bytes);
+    snprintf(name, sizeof name, "%s%" PRIu64 "-%s", id->text, bytes, digest);
     if (renameat(cache, TEMPORARY, cache, name) != 0)
         SH_TRY_DONE(sh_fail_errno(errno, "cannot name its unpacked copy"));
     (void)fsync(cache); /* a name that is lost with the power is only made again */
@@ -241,7 +255,8 @@ static sh_status open_unnamed(int *fd, int from, uint64_t limit_bytes)
     const char *folder;
     SH_TRY(sh_cache_unnamed(&copy, &folder, "its unpacked copy"));
     uint64_t bytes;
-    const sh_status status = unpack(from, copy, limit_bytes, &bytes);
+    char digest[SH_DIGEST_TEXT];
+    const sh_status status = unpack(from, copy, limit_bytes, &bytes, digest);
     if (status != SH_OK) {
         close(copy);
         return status;

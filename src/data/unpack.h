@@ -10,10 +10,11 @@
  *
  * The unpacked copy goes to the user's cache, $XDG_CACHE_HOME/shoal or ~/.cache/shoal (mode 0700),
  * and is found again while the gzip file has the same path, size, time of change and inode. A copy
- * whose size is wrong is made anew, one of an older version of the file is removed. Several
- * processes may come at once: one unpacks, the others wait for it. Killing it leaves nothing that
- * would be taken for a copy. Where there is no cache that can be written, the copy is a file
- * without a name in $TMPDIR or /tmp, gone when it is closed.
+ * whose size or SHA-256 is wrong (verified.h), or that another user owns or may write, is made
+ * anew; one of an older version of the file is removed. Several processes may come at once: one
+ * unpacks, the others wait for it. Killing it leaves nothing that would be taken for a copy. Where
+ * there is no cache that can be written, the copy is a file without a name in $TMPDIR or /tmp, gone
+ * when it is closed.
  *
  * Threads: any.
  */

@@ -53,7 +53,7 @@ static void copies_are_kept_and_found_again(void **state)
     const ino_t first = open_and_check(&s, "a.gz");
     assert_int_equal(open_and_check(&s, "a.gz"), first);
     assert_int_equal(open_and_check(&s, "./tmp/../a.gz"), first); /* the same real path */
-    assert_int_equal(fixture_count(&s, "cache/shoal", "-300000", name), 1);
+    assert_int_equal(fixture_count(&s, "cache/shoal", "-300000-", name), 1);
     assert_int_equal(fixture_count(&s, "cache/shoal", "", name), 2); /* and the lock */
     assert_int_equal(stat(fixture_path(&s, "cache/shoal"), &about), 0);
     assert_int_equal(about.st_mode & 0777, 0700);
@@ -79,15 +79,15 @@ static void changed_files_replace_their_copies(void **state)
     (void)open_and_check(&s, "a.gz");
     assert_content(fd, content + 1, CONTENT - 1); /* readers of the old copy go on */
     close(fd);
-    assert_int_equal(fixture_count(&s, "cache/shoal", "-299999", name), 0);
-    assert_int_equal(fixture_count(&s, "cache/shoal", "-300000", name), 2);
+    assert_int_equal(fixture_count(&s, "cache/shoal", "-299999-", name), 0);
+    assert_int_equal(fixture_count(&s, "cache/shoal", "-300000-", name), 2);
     const struct timespec next[2] = {{.tv_sec = 1000000000, .tv_nsec = 2},
                                      {.tv_sec = 1000000000, .tv_nsec = 2}};
     assert_int_equal(utimensat(AT_FDCWD, fixture_path(&s, "a.gz"), next, 0), 0);
     int again;
     assert_ok(sh_unpack_open(&again, fixture_path(&s, "a.gz"), LIMIT));
     close(again);
-    assert_int_equal(fixture_count(&s, "cache/shoal", "-300000", name), 2);
+    assert_int_equal(fixture_count(&s, "cache/shoal", "-300000-", name), 2);
     fixture_remove(&s);
 }
 
@@ -101,10 +101,42 @@ static void copies_of_a_wrong_size_are_made_anew(void **state)
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         char name[256], copy[300];
         (void)open_and_check(&s, "a.gz");
-        assert_int_equal(fixture_count(&s, "cache/shoal", "-300000", name), 1);
+        assert_int_equal(fixture_count(&s, "cache/shoal", "-300000-", name), 1);
         snprintf(copy, sizeof copy, "cache/shoal/%s", name);
         assert_int_equal(truncate(fixture_path(&s, copy), sizes[i]), 0);
         (void)open_and_check(&s, "a.gz");
+    }
+    fixture_remove(&s);
+}
+
+static void copies_of_another_content_are_made_anew(void **state)
+{
+    (void)state;
+    static const off_t places[] = {0, 70000, CONTENT - 1};
+    fixture s;
+    char name[256], copy[300];
+    fixture_new(&s);
+    fixture_gzip(&s, "a.gz", content, CONTENT);
+    for (size_t i = 0; i <= sizeof places / sizeof *places; i++) {
+        (void)open_and_check(&s, "a.gz");
+        assert_int_equal(fixture_count(&s, "cache/shoal", "-300000-", name), 1);
+        snprintf(copy, sizeof copy, "cache/shoal/%s", name);
+        const int file = open(fixture_path(&s, copy), O_RDWR);
+        unsigned char byte;
+        if (i < sizeof places / sizeof *places) {
+            assert_int_equal(pread(file, &byte, 1, places[i]), 1);
+            byte ^= 0xff;
+            assert_int_equal(pwrite(file, &byte, 1, places[i]), 1);
+        } else { /* right, and others may write it */
+            assert_int_equal(fchmod(file, 0622), 0);
+        }
+        const ino_t before = inode(file); /* which `file` keeps from being used again */
+        (void)open_and_check(&s, "a.gz");
+        assert_int_equal(fixture_count(&s, "cache/shoal", "-300000-", name), 1);
+        struct stat about;
+        assert_int_equal(stat(fixture_path(&s, copy), &about), 0);
+        assert_true(about.st_ino != before);
+        close(file);
     }
     fixture_remove(&s);
 }
@@ -289,7 +321,7 @@ static void relative_cache_folders_do_not_count(void **state)
     setenv("XDG_CACHE_HOME", "cache", 1);
     setenv("HOME", fixture_path(&s, "home"), 1);
     (void)open_and_check(&s, "a.gz");
-    assert_int_equal(fixture_count(&s, "home/.cache/shoal", "-300000", name), 1);
+    assert_int_equal(fixture_count(&s, "home/.cache/shoal", "-300000-", name), 1);
     fixture_remove(&s);
 }
 
@@ -353,6 +385,7 @@ int main(void)
         cmocka_unit_test(copies_are_kept_and_found_again),
         cmocka_unit_test(changed_files_replace_their_copies),
         cmocka_unit_test(copies_of_a_wrong_size_are_made_anew),
+        cmocka_unit_test(copies_of_another_content_are_made_anew),
         cmocka_unit_test(what_a_killed_process_left_is_removed),
         cmocka_unit_test(those_who_come_at_once_share_a_copy),
         cmocka_unit_test(members_that_follow_each_other_are_one),

@@ -23,10 +23,14 @@ static sh_status open_shelf(int *folder, char path[SH_CACHE_PATH])
     if (cache < 0)
         return sh_fail(SH_NOT_FOUND, "there is no cache folder for networks that only you can "
                                      "write: set XDG_CACHE_HOME to a folder of yours");
-    (void)mkdirat(cache, FOLDER, 0700); /* what is wrong shows when it is opened */
-    *folder = openat(cache, FOLDER, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    *folder = sh_cache_folder(cache, path, FOLDER);
     const int error = errno;
     close(cache);
+    if (*folder < 0 && error == EPERM)
+        return sh_fail(SH_REFUSED,
+                       "%s/" FOLDER ": another user owns it or may write it: remove it, or make it "
+                       "yours alone with chown and chmod go-w",
+                       path);
     return *folder >= 0 ? SH_OK : sh_fail_errno(error, "%s/" FOLDER ": cannot be opened", path);
 }
 
