@@ -19,7 +19,8 @@
 #define CHECK_BYTES 4
 
 struct sh_tensorboard {
-    int fd; /* -1 after a failure */
+    int fd;
+    bool failing; /* since a write that failed */
     char path[SH_PATH_BYTES];
     off_t written; /* whole records */
     double flushed;
@@ -95,7 +96,7 @@ static void begin_event(message *m, double at, uint64_t step)
 
 sh_status sh_tensorboard_flush(sh_tensorboard *board)
 {
-    for (size_t at = 0; at < board->used && board->fd >= 0;) {
+    for (size_t at = 0; at < board->used;) {
         const ssize_t wrote = write(board->fd, board->buffer + at, board->used - at);
         if (wrote < 0 && errno == EINTR)
             continue;
@@ -103,28 +104,38 @@ sh_status sh_tensorboard_flush(sh_tensorboard *board)
             const int error = wrote < 0 ? errno : ENOSPC;
             const int cut = ftruncate(board->fd, board->written);
             (void)cut;
-            close(board->fd);
-            board->fd = -1;
+            board->failing = true;
             return sh_fail_errno(error, "%s: cannot write", board->path);
         }
         at += (size_t)wrote;
     }
     board->written += (off_t)board->used;
     board->used = 0;
+    board->failing = false;
     return SH_OK;
+}
+
+bool sh_tensorboard_is_failing(const sh_tensorboard *board)
+{
+    return board != NULL && board->failing;
 }
 
 static sh_status add_record(sh_tensorboard *board, const message *event, double at)
 {
-    if (board->used + HEAD_BYTES + event->bytes + CHECK_BYTES > BUFFER_BYTES)
+    const bool soon = fabs(at - board->flushed) < FLUSH_SECONDS;
+    if (board->used + HEAD_BYTES + event->bytes + CHECK_BYTES > BUFFER_BYTES) {
+        if (board->failing && soon)
+            return SH_OK; /* dropped */
+        board->flushed = at;
         SH_TRY(sh_tensorboard_flush(board));
+    }
     unsigned char *place = board->buffer + board->used;
     put_little(place, event->bytes, 8);
     put_little(place + 8, check_of(place, 8), CHECK_BYTES);
     memcpy(place + HEAD_BYTES, event->data, event->bytes);
     put_little(place + HEAD_BYTES + event->bytes, check_of(event->data, event->bytes), CHECK_BYTES);
     board->used += HEAD_BYTES + event->bytes + CHECK_BYTES;
-    if (fabs(at - board->flushed) < FLUSH_SECONDS)
+    if (soon)
         return SH_OK;
     board->flushed = at;
     return sh_tensorboard_flush(board);
@@ -182,7 +193,7 @@ sh_status sh_tensorboard_add(sh_tensorboard *board, double at, uint64_t step,
         put_fixed(&value, bits, 4);
         put_bytes(&summary, 1, value.data, value.bytes);
     }
-    if (board->fd < 0 || summary.bytes == 0)
+    if (summary.bytes == 0)
         return SH_OK;
     begin_event(&event, at, step);
     put_bytes(&event, 5, summary.data, summary.bytes);
@@ -193,7 +204,7 @@ void sh_tensorboard_close(sh_tensorboard *board)
 {
     if (board == NULL)
         return;
-    const sh_status status = sh_tensorboard_flush(board);
+    const sh_status status = board->fd < 0 ? SH_OK : sh_tensorboard_flush(board);
     (void)status;
     if (board->fd >= 0)
         close(board->fd);

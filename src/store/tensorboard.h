@@ -28,11 +28,13 @@
  * by whoever reads the folder. So few fields are written by hand.
  *
  * Threads: caller locks. Failures: those of writing a file; they name it. After one the file ends
- * with a whole record, and what is added later is dropped.
+ * with a whole record; what is in the buffer waits, what finds no room there is dropped, and the
+ * next attempt comes 5 seconds later.
  */
 #ifndef SHOAL_STORE_TENSORBOARD_H
 #define SHOAL_STORE_TENSORBOARD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/fail.h"
@@ -65,6 +67,9 @@ sh_status sh_tensorboard_add(sh_tensorboard *board, double at, uint64_t step,
 
 /* Brings what was added to the file. */
 sh_status sh_tensorboard_flush(sh_tensorboard *board) SHOAL_CHECKED;
+
+/* Whether the last write failed. NULL is not failing. */
+bool sh_tensorboard_is_failing(const sh_tensorboard *board);
 
 /* Flushes and closes; a failure is lost. NULL is fine. */
 void sh_tensorboard_close(sh_tensorboard *board);

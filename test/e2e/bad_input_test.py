@@ -8,6 +8,7 @@ import gzip
 import hashlib
 import os
 import random
+import re
 import shutil
 import socket
 import struct
@@ -389,6 +390,33 @@ class Runs(BadInput):
         self.assertEqual(set(after), set(before))
         # With room again it goes on to where it would have come anyway.
         whole = self.train(MODEL, DATA, "--steps", "40").summary
+        self.assertEqual(self.summary(self.path("full.json"))["weights_hash"], whole["weights_hash"])
+
+    def test_a_disk_that_is_full_for_a_while(self):
+        """It trains on to the same weights, says that the disk is full, and that it is not any more."""
+        if os.geteuid() != 0 or not shutil.which("unshare"):
+            self.skipTest("a small disk needs root and the command unshare (util-linux)")
+        os.mkdir(self.path("disk"))
+        job = [MODEL, "digits:20000/100", "--steps", "300", "--tensorboard"]
+        whole = self.train(*job, "--run", "whole", "--quiet").summary
+        script = """
+            mount -t tmpfs -o size=4m shoal-test disk || exit 77
+            head -c 4100000 /dev/zero >disk/filling
+            mkfifo said
+            "$SHOAL" train %s --checkpoint-every 5steps --run disk/run --json full.json >said 2>&1 &
+            while read -r line; do
+                echo "$line"
+                case $line in *last.safetensors:*"training goes on"*) rm -f disk/filling;; esac
+            done <said
+            wait $!
+            echo "exit $?"
+            """ % " ".join(job)
+        result = self.start(argv=["unshare", "--mount", "sh", "-c", script]).wait()
+        if result.status == 77:
+            self.skipTest("a small disk cannot be mounted here: %s" % result.err.strip())
+        self.assertIn("\nexit 0\n", result.out, str(result))
+        self.assertEqual(len(re.findall("last.safetensors: cannot write: No space left.*tries again", result.out)), 1)
+        self.assertIn("checkpoints can be written again\n", result.out)
         self.assertEqual(self.summary(self.path("full.json"))["weights_hash"], whole["weights_hash"])
 
 

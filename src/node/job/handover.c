@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "node/job/handover.h"
 
+#include <stdio.h>
+
 static sh_status write_file(const sh_run *run, const char *name, sh_model_format format,
                             const sh_model_source *source)
 {
@@ -11,7 +13,7 @@ static sh_status write_file(const sh_run *run, const char *name, sh_model_format
     return sh_model_file_write(path, format, source);
 }
 
-void sh_handover_write(const sh_run *run, const sh_model_source *source)
+sh_status sh_handover_write(const sh_run *run, const sh_model_source *source)
 {
     static const struct {
         const char *name;
@@ -20,6 +22,8 @@ void sh_handover_write(const sh_run *run, const sh_model_source *source)
         {SH_RUN_ONNX, SH_MODEL_AS_ONNX},
         {SH_RUN_WEIGHTS, SH_MODEL_AS_SAFETENSORS},
     };
+    char why[SH_MESSAGE_BYTES] = "";
+    sh_status worst = SH_OK;
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         const sh_status status = write_file(run, files[i].name, files[i].format, source);
         if (status == SH_OK)
@@ -27,5 +31,10 @@ void sh_handover_write(const sh_run *run, const sh_model_source *source)
         else
             sh_log(status == SH_UNSUPPORTED ? SH_LOG_INFO : SH_LOG_WARN, "model.skipped",
                    "file=%s reason=\"%s\"", files[i].name, sh_message());
+        if (worst == SH_OK && status != SH_OK && status != SH_UNSUPPORTED) {
+            worst = status;
+            snprintf(why, sizeof why, "%s", sh_message());
+        }
     }
+    return worst == SH_OK ? SH_OK : sh_fail(worst, "%s; shoal export makes one", why);
 }

@@ -13,7 +13,8 @@
 #include "store/run.h"
 
 /* Replaces both files. One that cannot be written, because ONNX has no such model or the disk is
- * full, goes into the log (model.skipped): the training was a success without it. */
-void sh_handover_write(const sh_run *run, const sh_model_source *source);
+ * full, goes into the log (model.skipped): the training was a success without it. Fails as the
+ * first that the disk refused. */
+sh_status sh_handover_write(const sh_run *run, const sh_model_source *source) SHOAL_CHECKED;
 
 #endif

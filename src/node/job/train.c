@@ -7,7 +7,8 @@
  * Written are: job.json at the start; events as they happen; a checkpoint and a line of metrics
  * after every validation; a checkpoint now and then within an epoch (node/job/cadence); one when
  * the training is stopped or a device is lost. A step that fails leaves the weights as they were,
- * so a checkpoint is always a state between two steps.
+ * so a checkpoint is always a state between two steps. A disk that is full for a while ends nothing
+ * (node/job/setbacks); only weights that cannot be saved at the end are a failure.
  */
 #include <math.h>
 #include <pthread.h>
@@ -30,6 +31,8 @@
 #include "node/job/rate_trial.h"
 #include "node/job/resume.h"
 #include "node/job/run_network.h"
+#include "node/job/setbacks.h"
+#include "node/job/summary_file.h"
 #include "node/record/scalars.h"
 #include "store/checkpoint.h"
 #include "store/run.h"
@@ -48,6 +51,7 @@ typedef struct training {
     bool has_checkpoint; /* in the run's folder */
     sh_kept kept;
     sh_cadence cadence;
+    sh_setbacks setbacks;
     sh_log_tap events; /* into the run's folder while it is open */
     sh_scalars scalars;
     sh_measure *measure; /* that gets the lanes' answers; NULL: none */
@@ -95,16 +99,6 @@ sh_status sh_train_options_complete(sh_train_options *options)
         return sh_job_complete(&options->job);
     return sh_fail_in(sh_job_complete(&options->job), "--batch-per-device %u on %u devices",
                       options->batch_per_device, devices);
-}
-
-void sh_summary_release(sh_summary *summary)
-{
-    free(summary->devices);
-    free(summary->metrics);
-    summary->devices = NULL;
-    summary->metrics = NULL;
-    summary->device_count = 0;
-    sh_profile_release(&summary->profile);
 }
 
 static void observe(const training *t, const sh_event *event)
@@ -196,6 +190,19 @@ static void save_now(void *context)
         sh_log(SH_LOG_ERROR, "checkpoint.failed", "reason=\"%s\"", sh_message());
 }
 
+/* Whether the training goes on after a write, and tells what the user should know of it. */
+static sh_status bear(training *t, sh_setback kind, sh_status status)
+{
+    char text[SH_MESSAGE_BYTES];
+    SH_TRY(sh_setbacks_note(&t->setbacks, kind, status, sh_clock_now_ns(sh_clock_system()), text));
+    if (text[0] == '\0')
+        return SH_OK;
+    sh_log(status == SH_OK ? SH_LOG_INFO : SH_LOG_WARN,
+           status == SH_OK ? "disk.works" : "disk.failed", "text=\"%s\"", text);
+    observe(t, &(sh_event){.kind = SH_EVENT_NOTE, .text = text});
+    return SH_OK;
+}
+
 /* ---- what the course tells ------------------------------------------------------------------- */
 
 /* All steps count, also those that this device did not apply itself. */
@@ -219,6 +226,12 @@ static void note_failure(const training *t, sh_status status)
         observe(t, &(sh_event){.kind = SH_EVENT_NOTE, .text = sh_message()});
 }
 
+static void note_board(training *t, sh_status status)
+{
+    if (status != SH_OK || !sh_tensorboard_is_failing(t->scalars.file)) /* else not tried yet */
+        note_failure(t, bear(t, SH_SETBACK_BOARD, status));
+}
+
 /* Trouble with the journal. */
 static void note_trouble(const training *t)
 {
@@ -237,18 +250,15 @@ static sh_status on_step(void *context, const sh_progress_report *report)
     count_samples(t);
     t->summary->train_loss = event.loss;
     sh_rate_trial_measure(&event, t->options, report);
-    note_failure(t, sh_scalars_step(&t->scalars, date(), report, event.samples_per_second));
+    note_board(t, sh_scalars_step(&t->scalars, date(), report, event.samples_per_second));
     sh_run_journal_step(t->journal, report);
     note_trouble(t);
     observe(t, &event);
     const bool validates = t->bench->replica->phase == SH_PHASE_VALIDATION; /* saves it too */
-    return !validates && sh_cadence_is_due(&t->cadence, now_ns, report->steps) ? checkpoint(t)
-                                                                               : SH_OK;
-}
-
-static json_t *number(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
+    const bool due = t->setbacks.kind[SH_SETBACK_CHECKPOINT].lasts
+                         ? sh_setbacks_is_due(&t->setbacks, SH_SETBACK_CHECKPOINT, now_ns)
+                         : sh_cadence_is_due(&t->cadence, now_ns, report->steps);
+    return due && !validates ? bear(t, SH_SETBACK_CHECKPOINT, checkpoint(t)) : SH_OK;
 }
 
 static sh_status on_validated(void *context, const sh_progress_report *report,
@@ -266,22 +276,14 @@ static sh_status on_validated(void *context, const sh_progress_report *report,
     observe(t, &event);
     if (report->steps == t->start_steps) /* nothing was left to do: all is written already */
         return complete_kept(t);
-    note_failure(t, sh_scalars_epoch(&t->scalars, date(), &event));
+    note_board(t, sh_scalars_epoch(&t->scalars, date(), &event));
     sh_run_journal_epoch(t->journal, &event);
-    json_t *json = json_pack(
-        "{s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "epoch", (json_int_t)event.epoch, "step",
-        (json_int_t)event.total_step, "seconds", number(round(event.seconds * 1e3) * 1e-3),
-        "samples_per_second", number(round(event.samples_per_second * 10) * 0.1), "loss",
-        number(event.loss), "accuracy", number(event.accuracy), "val_loss", number(event.val_loss),
-        "val_accuracy", number(event.val_accuracy), "val_mae", number(event.val_mae));
-    char *line = json == NULL ? NULL : json_dumps(json, JSON_REAL_PRECISION(9));
-    json_decref(json);
-    if (line == NULL)
-        return sh_fail_memory(512, "a line of metrics");
-    const sh_status status = sh_run_append_line(t->run, SH_RUN_METRICS, line);
+    char *line;
+    SH_TRY(sh_summary_epoch(&line, &event));
+    const sh_status status = sh_setbacks_append(&t->setbacks, t->run, line);
     free(line);
-    SH_TRY(status);
-    return checkpoint_validated(t);
+    SH_TRY(bear(t, SH_SETBACK_METRICS, status));
+    return bear(t, SH_SETBACK_CHECKPOINT, checkpoint_validated(t));
 }
 
 /* The first view of the devices: from here on time counts. */
@@ -512,36 +514,6 @@ static sh_status summarise_best(training *t)
     return SH_OK;
 }
 
-static json_t *best_json(const sh_summary *s)
-{
-    if (s->best_epoch == 0)
-        return json_null();
-    return json_pack("{s:I, s:I, s:s, s:o, s:o}", "epoch", (json_int_t)s->best_epoch, "step",
-                     (json_int_t)s->best_steps, "monitor", s->monitor, "value",
-                     number(s->best_value), "file",
-                     s->best_file[0] != '\0' ? json_string(s->best_file) : json_null());
-}
-
-static sh_status write_summary(const training *t, const char *ending)
-{
-    const sh_summary *s = t->summary;
-    json_t *json = json_pack(
-        "{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:f, s:f, s:o, s:o, s:o, s:o, s:s, s:I, s:I, s:o, "
-        "s:b}",
-        "model", s->model, "data", s->data, "ending", ending, "parameters",
-        (json_int_t)s->parameters, "epochs", (json_int_t)s->epochs, "steps", (json_int_t)s->steps,
-        "samples", (json_int_t)s->samples, "train_seconds", s->train_seconds, "samples_per_second",
-        s->samples_per_second, "train_loss", number(s->train_loss), "val_loss", number(s->val_loss),
-        "val_accuracy", number(s->val_accuracy), "val_mae", number(s->val_mae), "weights_hash",
-        s->weights_hash, "redone_steps", (json_int_t)s->redone_steps, "devices",
-        (json_int_t)s->device_count, "best", best_json(s), "stopped_early", s->stopped_early);
-    if (json == NULL)
-        return sh_fail_memory(1024, "the summary");
-    const sh_status status = sh_run_write_json(t->run, SH_RUN_SUMMARY, json);
-    json_decref(json);
-    return status;
-}
-
 static sh_status summarise(training *t, const sh_course *course, const char *ending)
 {
     sh_summary *summary = t->summary;
@@ -566,7 +538,10 @@ static sh_status summarise(training *t, const sh_course *course, const char *end
     SH_TRY(sh_replica_hash(replica, summary->weights_hash));
     SH_TRY(report_devices(t));
     SH_TRY(summarise_best(t));
-    return write_summary(t, ending);
+    const sh_status status = sh_summary_file_write(t->run, summary, ending);
+    if (sh_setbacks_may_pass(status))
+        note_failure(t, status);
+    return sh_setbacks_may_pass(status) ? SH_OK : status;
 }
 
 /* After a failure that leaves good weights: saves them, and says where to go on. */
@@ -613,6 +588,27 @@ static void note_early_end(training *t)
     t->summary->stopped_early = true;
 }
 
+/* What a full disk has left undone: the last checkpoint has to be written, the rest is told. */
+static sh_status write_rest(training *t)
+{
+    char text[SH_MESSAGE_BYTES];
+    const sh_best now = sh_best_now(&t->bench->replica->best, &t->bench->job);
+    if (t->setbacks.kind[SH_SETBACK_CHECKPOINT].lasts) {
+        SH_TRY(checkpoint_validated(t));
+        SH_TRY(bear(t, SH_SETBACK_CHECKPOINT, SH_OK));
+    }
+    SH_TRY(bear(t, SH_SETBACK_METRICS, sh_setbacks_append(&t->setbacks, t->run, NULL)));
+    if (t->scalars.file != NULL)
+        note_board(t, sh_tensorboard_flush(t->scalars.file));
+    if (sh_setbacks_left(&t->setbacks, text))
+        observe(t, &(sh_event){.kind = SH_EVENT_NOTE, .text = text});
+    if (!t->options->lr_find && now.steps > 0 && t->kept.best_steps != now.steps)
+        observe(t, &(sh_event){.kind = SH_EVENT_NOTE,
+                               .text = "the best weights could not be saved when they were the "
+                                       "best: the model's files have the last ones"});
+    return SH_OK;
+}
+
 static sh_status finish(training *t, const sh_course *course, sh_status status, sh_ending ending)
 {
     if (t->company->rank != 0) { /* the first one says it all */
@@ -625,10 +621,11 @@ static sh_status finish(training *t, const sh_course *course, sh_status status, 
         return give_up(t, status != SH_OK ? status
                                           : sh_fail(SH_PEER_LOST, "the job ended while this device "
                                                                   "took the replica from others"));
-    if (status == SH_OK && ending == SH_ENDING_COMPLETE)
+    if (status == SH_OK && ending == SH_ENDING_COMPLETE) {
         note_early_end(t);
-    if (status == SH_OK && ending == SH_ENDING_COMPLETE)
-        return summarise(t, course, "complete");
+        status = write_rest(t);
+        return status == SH_OK ? summarise(t, course, "complete") : give_up(t, status);
+    }
     if (status == SH_OK)
         return save_after(t, course, sh_fail(SH_STOPPED, "stopped on request"), "stopped");
     if (status == SH_STOPPED)
@@ -666,9 +663,9 @@ static void conclude(training *t, bool stopped)
         note_missing(t, "best.unreadable");
         return;
     }
-    sh_handover_write(t->run, &(sh_model_source){.job = &bench->job,
-                                                 .replica = bench->replica,
-                                                 .trained_text = bench->trained});
+    note_failure(t, sh_handover_write(t->run, &(sh_model_source){.job = &bench->job,
+                                                                 .replica = bench->replica,
+                                                                 .trained_text = bench->trained}));
     if (summary->best_epoch > 0 && sh_appraisal_write(&summary->metrics, &asked) != SH_OK)
         note_missing(t, "figures.missing");
 }
@@ -751,6 +748,7 @@ sh_status sh_train(const sh_train_options *options, sh_summary *summary)
     sh_workbench_close(t.bench);
     sh_log_tap_remove(&t.events);
     sh_tensorboard_close(t.scalars.file);
+    sh_setbacks_release(&t.setbacks);
     sh_run_close(t.run);
     pthread_mutex_destroy(&t.saving);
     if (status != SH_OK && status != SH_STOPPED && status != SH_PEER_LOST)

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How a run says how it went: summary.json, and the lines of metrics.jsonl.
+ *
+ *     SH_TRY(sh_summary_file_write(run, &summary, "complete"));
+ *
+ * Threads: caller locks.
+ */
+#ifndef SHOAL_NODE_JOB_SUMMARY_FILE_H
+#define SHOAL_NODE_JOB_SUMMARY_FILE_H
+
+#include "shoal/train.h"
+#include "store/run.h"
+
+/* Everything is borrowed during the call; `ending` is "complete", "stopped" or "device lost". */
+sh_status sh_summary_file_write(const sh_run *run, const sh_summary *summary,
+                                const char *ending) SHOAL_CHECKED;
+
+/* What metrics.jsonl says of an epoch; `*line` is owned: free it. */
+sh_status sh_summary_epoch(char **line, const sh_event *event) SHOAL_CHECKED;
+
+#endif
