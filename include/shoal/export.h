@@ -42,18 +42,35 @@ typedef struct sh_model_export {
     int last; /* of a run, the last checkpoint even where there is a best one */
     int bake; /* ONNX of images: "input" takes pixels from 0 to 255 and is normalised inside */
     int fold; /* ONNX: batch normalisations become part of the layers before them */
+
+    /* ONNX: weights and values in integers of 8 bits, as QuantizeLinear and DequantizeLinear say;
+     * their ranges are those on this many training samples, in groups of 16, which have to be there
+     * still. Batch normalisations are folded. 0: float32. */
+    uint32_t int8;
 } sh_model_export;
+
+/* On the validation samples; NaN what the data do not have, as in sh_eval_result. */
+typedef struct sh_model_figures {
+    double loss, accuracy, mae;
+} sh_model_figures;
+
+typedef struct sh_model_quantised {
+    sh_model_figures before, after; /* in float32, in integers */
+    uint64_t samples;               /* measured; 0: the model was not quantised */
+} sh_model_quantised;
 
 typedef struct sh_model_exported {
     char model[SH_MODEL_BYTES];
     char weights[SH_RUN_BYTES]; /* the file that they are from */
     uint64_t parameters, bytes; /* weights, of the file */
+    sh_model_quantised quantised;
 } sh_model_exported;
 
 /* Whether a file's name ends as one of the formats, and which. */
 SHOAL_API int sh_model_format_of_file(sh_model_format *format, const char *path);
 
-/* SH_NOT_FOUND, SH_FORMAT: no checkpoint, or one without what is needed. */
+/* SH_NOT_FOUND, SH_FORMAT: no checkpoint, or one without what is needed. SH_UNSUPPORTED: the model
+ * has no such form. */
 SHOAL_API sh_status sh_export_model(const sh_model_export *options,
                                     sh_model_exported *result) SHOAL_CHECKED;
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -29,6 +30,9 @@ static const sh_option options[] = {
     {SH_OPTION_FLAG, .name = "fold",
      .help = "onnx: batch normalisations become part of the layers before them",
      .offset = FIELD(fold)},
+    {SH_OPTION_U32, .name = "int8", .value = "N", .min = 1, .max = 1000000,
+     .help = "onnx: in integers of 8 bits, by the ranges on N training samples",
+     .offset = FIELD(options.int8)},
     {SH_OPTION_TEXT, .name = "json", .value = "FILE",
      .help = "write what was done to FILE ('-': standard output)", .offset = FIELD(json)},
     {SH_OPTION_FLAG, .name = "quiet", .help = "print nothing but errors", .offset = FIELD(quiet)},
@@ -53,6 +57,38 @@ static bool find_format(sh_model_format *format, const export_values *given)
     return false;
 }
 
+/* The figure that people compare: accuracy, else the mean absolute error. */
+static const char *figure(sh_quantity *text, const sh_model_figures *figures)
+{
+    return isnan(figures->accuracy) ? sh_quantity_loss(text, figures->mae)
+                                    : sh_quantity_percent(text, figures->accuracy, 2);
+}
+
+static void print_quantised(const sh_model_quantised *found)
+{
+    sh_quantity a, b, c;
+    if (found->samples == 0)
+        return;
+    printf("%-11s %s in int8, %s in float32 (%s)\n",
+           isnan(found->after.accuracy) ? "error" : "accuracy", figure(&a, &found->after),
+           figure(&b, &found->before), sh_quantity_count(&c, found->samples, "validation sample"));
+}
+
+static json_t *figures_json(const sh_model_figures *figures)
+{
+    return json_pack("{s:o, s:o, s:o}", "loss", sh_json_number(figures->loss), "accuracy",
+                     sh_json_number(figures->accuracy), "mae", sh_json_number(figures->mae));
+}
+
+static void add_quantised(json_t *json, const sh_model_quantised *found)
+{
+    if (found->samples == 0)
+        return;
+    (void)json_object_set_new(json, "float32", figures_json(&found->before));
+    (void)json_object_set_new(json, "int8", figures_json(&found->after));
+    (void)json_object_set_new(json, "samples", json_integer((json_int_t)found->samples));
+}
+
 static int run(const sh_arguments *arguments, void *values)
 {
     export_values *given = values;
@@ -69,6 +105,9 @@ static int run(const sh_arguments *arguments, void *values)
     if (!find_format(&asked->format, given))
         return sh_console_misuse("export", "export: --format is onnx, safetensors or npz, or "
                                            "FILE ends so");
+    if (asked->int8 > 0 && asked->format != SH_MODEL_AS_ONNX)
+        return sh_console_misuse("export", "export: --int8 is for onnx: the other formats have "
+                                           "the weights as they are trained");
     if (given->json != NULL && sh_json_file_check(given->json) != SH_OK)
         return sh_console_fail("%s", sh_message());
     if (sh_export_model(asked, &result) != SH_OK)
@@ -79,11 +118,13 @@ static int run(const sh_arguments *arguments, void *values)
         printf("weights     %s\n", sh_utf8_clean(clean, sizeof clean, result.weights));
         printf("written     %s, %s\n", sh_utf8_clean(clean, sizeof clean, asked->output),
                sh_quantity_of(&a, (double)result.bytes, SH_UNIT_bytes));
+        print_quantised(&result.quantised);
     }
     json_t *json =
         json_pack("{s:o, s:o, s:o, s:I, s:I}", "model", sh_json_text(result.model), "weights",
                   sh_json_text(result.weights), "output", sh_json_text(asked->output), "parameters",
                   (json_int_t)result.parameters, "bytes", (json_int_t)result.bytes);
+    add_quantised(json, &result.quantised);
     return sh_command_write_json(given->json, json, SH_EXIT_DONE);
 }
 
@@ -101,10 +142,14 @@ const sh_command sh_export_command = {
         "and mean and std by which pixels from 0 to 1 are normalised (with --bake the model does "
         "it).\n"
         "A network from an ONNX file goes out with its own nodes, names and operator version.\n"
+        "--int8: layers get weights and values in integers of 8 bits (QuantizeLinear, "
+        "DequantizeLinear),\nbatch normalisations folded; it needs the training's data, and says "
+        "what it costs in accuracy.\n"
         "safetensors, npz: the weights alone, under their names.\n"
         "\nexamples:\n"
         "  shoal export runs/RUN -o model.onnx\n"
         "  shoal export runs/RUN -o model.onnx --bake\n"
+        "  shoal export runs/RUN -o model.onnx --int8 200\n"
         "  shoal export runs/RUN -o model.safetensors\n"
         "  shoal export runs/RUN -o model.npz\n",
     .options = options,

@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "onnx/onnx_types.h"
-
 #define NAME_BYTES 160
 #define ATTRIBUTES_MOST 8
 #define FRESH "value:" /* how names begin that are made here */
@@ -177,10 +175,16 @@ char *sh_emit_number(sh_emitter *e, float value)
     return name;
 }
 
+void sh_emit_elements(sh_emitter *e, char *name, sh_onnx_type type, const sh_shape *shape,
+                      const void *elements)
+{
+    add_tensor(e, name, type, shape->dim, shape->rank, elements,
+               sh_shape_count(shape) * sh_onnx_type_bytes((int64_t)type));
+}
+
 void sh_emit_tensor(sh_emitter *e, char *name, const sh_shape *shape, const float *values)
 {
-    add_tensor(e, name, SH_ONNX_FLOAT, shape->dim, shape->rank, values,
-               sh_shape_count(shape) * sizeof *values);
+    sh_emit_elements(e, name, SH_ONNX_FLOAT, shape, values);
 }
 
 Sh__Onnx__ValueInfoProto *sh_emit_value_info(sh_emitter *e, const char *name, const sh_shape *shape,

@@ -12,6 +12,7 @@
 #define SHOAL_ONNX_EMITTER_H
 
 #include "onnx/from_graph.h"
+#include "onnx/onnx_types.h"
 
 typedef Sh__Onnx__NodeProto sh_emitted;
 
@@ -47,6 +48,10 @@ void sh_emit_avoid(sh_emitter *e, const Sh__Onnx__GraphProto *graph);
 /* Constants: integers [count], and a number without dimensions. */
 char *sh_emit_integers(sh_emitter *e, const int64_t *values, size_t count);
 char *sh_emit_number(sh_emitter *e, float value);
+
+/* A tensor [dims] of any type; its elements are borrowed. */
+void sh_emit_elements(sh_emitter *e, char *name, sh_onnx_type type, const sh_shape *shape,
+                      const void *elements);
 
 /* Weights [dims], borrowed. */
 void sh_emit_tensor(sh_emitter *e, char *name, const sh_shape *shape, const float *values);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "onnx/emitter.h"
+#include "onnx/graph_parts.h"
 #include "onnx/onnx_node.h"
 #include "onnx/onnx_types.h"
 
@@ -27,47 +28,6 @@ typedef struct folding {
     int64_t opset;
 } folding;
 
-static Sh__Onnx__TensorProto *find_tensor(const folding *f, const char *name)
-{
-    for (size_t i = 0; i < f->graph->n_initializer; i++)
-        if (strcmp(f->graph->initializer[i]->name, name) == 0)
-            return f->graph->initializer[i];
-    return NULL;
-}
-
-static Sh__Onnx__NodeProto *find_maker(const folding *f, const char *name)
-{
-    for (size_t i = 0; i < f->graph->n_node; i++)
-        for (size_t k = 0; k < f->graph->node[i]->n_output; k++)
-            if (strcmp(f->graph->node[i]->output[k], name) == 0)
-                return f->graph->node[i];
-    return NULL;
-}
-
-/* How often a value is read, by nodes or as an output of the graph. */
-static size_t count_readers(const folding *f, const char *name)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < f->graph->n_output; i++)
-        count += strcmp(f->graph->output[i]->name, name) == 0;
-    for (size_t i = 0; i < f->graph->n_node; i++)
-        for (size_t k = 0; k < f->graph->node[i]->n_input; k++)
-            count += strcmp(f->graph->node[i]->input[k], name) == 0;
-    return count;
-}
-
-static bool is_float(const Sh__Onnx__TensorProto *tensor)
-{
-    return tensor != NULL && tensor->has_raw_data && tensor->data_type == SH_ONNX_FLOAT;
-}
-
-static double element(const Sh__Onnx__TensorProto *tensor, size_t index)
-{
-    float value;
-    memcpy(&value, tensor->raw_data.data + index * sizeof value, sizeof value);
-    return (double)value;
-}
-
 /* What a normalisation computes; false where its tensors are not there. */
 static bool read_norm(norm *n, const folding *f, const Sh__Onnx__NodeProto *node)
 {
@@ -77,16 +37,16 @@ static bool read_norm(norm *n, const folding *f, const Sh__Onnx__NodeProto *node
     if (node->n_input != 5)
         return false;
     for (size_t i = 0; i < 4; i++) {
-        of[i] = find_tensor(f, node->input[1 + i]);
-        if (!is_float(of[i]) || of[i]->n_dims != 1 || of[i]->dims[0] != of[0]->dims[0])
+        of[i] = sh_onnx_find_tensor(f->graph, node->input[1 + i]);
+        if (!sh_onnx_is_raw_float(of[i]) || of[i]->n_dims != 1 || of[i]->dims[0] != of[0]->dims[0])
             return false;
     }
     n->channels = (size_t)of[0]->dims[0];
     n->scale = sh_emit_take(f->e, n->channels, sizeof *n->scale);
     n->shift = sh_emit_take(f->e, n->channels, sizeof *n->shift);
     for (size_t c = 0; c < n->channels && f->e->status == SH_OK; c++) {
-        n->scale[c] = element(of[0], c) / sqrt(element(of[3], c) + epsilon);
-        n->shift[c] = element(of[1], c) - element(of[2], c) * n->scale[c];
+        n->scale[c] = sh_onnx_element(of[0], c) / sqrt(sh_onnx_element(of[3], c) + epsilon);
+        n->shift[c] = sh_onnx_element(of[1], c) - sh_onnx_element(of[2], c) * n->scale[c];
     }
     return f->e->status == SH_OK;
 }
@@ -112,19 +72,19 @@ static bool find_axis(layer *l, const folding *f)
 /* The layer before a normalisation, which is its alone. */
 static bool find_layer(layer *l, const folding *f, const Sh__Onnx__NodeProto *node, size_t channels)
 {
-    *l = (layer){.node = find_maker(f, node->input[0])};
+    *l = (layer){.node = sh_onnx_maker(f->graph, node->input[0])};
     if (l->node == NULL || l->node->n_input < 2 || !find_axis(l, f) ||
-        count_readers(f, node->input[0]) != 1)
+        sh_onnx_readers(f->graph, node->input[0]) != 1)
         return false;
-    l->weight = find_tensor(f, l->node->input[1]);
-    if (!is_float(l->weight) || count_readers(f, l->weight->name) != 1 ||
+    l->weight = sh_onnx_find_tensor(f->graph, l->node->input[1]);
+    if (!sh_onnx_is_raw_float(l->weight) || sh_onnx_readers(f->graph, l->weight->name) != 1 ||
         l->weight->n_dims <= l->axis || (size_t)l->weight->dims[l->axis] != channels)
         return false;
     if (l->node->n_input < 3 || l->node->input[2][0] == '\0')
         return true;
-    l->bias = find_tensor(f, l->node->input[2]);
-    return is_float(l->bias) && l->bias->n_dims == 1 && (size_t)l->bias->dims[0] == channels &&
-           count_readers(f, l->bias->name) == 1;
+    l->bias = sh_onnx_find_tensor(f->graph, l->node->input[2]);
+    return sh_onnx_is_raw_float(l->bias) && l->bias->n_dims == 1 &&
+           (size_t)l->bias->dims[0] == channels && sh_onnx_readers(f->graph, l->bias->name) == 1;
 }
 
 /* The layer's weights and bias as those of both. */
@@ -141,9 +101,9 @@ static void fold_into(const folding *f, layer *l, const norm *n)
     if (weight == NULL || bias == NULL || inputs == NULL)
         return;
     for (size_t i = 0; i < count; i++)
-        weight[i] = (float)(element(l->weight, i) * n->scale[i / inner % n->channels]);
+        weight[i] = (float)(sh_onnx_element(l->weight, i) * n->scale[i / inner % n->channels]);
     for (size_t c = 0; c < n->channels; c++) {
-        const double old = l->bias == NULL ? 0 : element(l->bias, c);
+        const double old = l->bias == NULL ? 0 : sh_onnx_element(l->bias, c);
         bias[c] = (float)(old * n->scale[c] + n->shift[c]);
     }
     l->weight->raw_data.data = (uint8_t *)weight;
@@ -163,14 +123,14 @@ static void fold_into(const folding *f, layer *l, const norm *n)
 static size_t rank_of(const folding *f, const char *name)
 {
     for (size_t steps = 0; steps <= f->graph->n_node; steps++) {
-        const Sh__Onnx__NodeProto *maker = find_maker(f, name);
+        const Sh__Onnx__NodeProto *maker = sh_onnx_maker(f->graph, name);
         if (maker == NULL && strcmp(name, f->graph->input[0]->name) == 0)
             return f->graph->input[0]->type->tensor_type->shape->n_dim;
         if (maker == NULL || maker->n_input == 0)
             return 0;
         const char *op = maker->op_type;
         const Sh__Onnx__TensorProto *second =
-            maker->n_input > 1 ? find_tensor(f, maker->input[1]) : NULL;
+            maker->n_input > 1 ? sh_onnx_find_tensor(f->graph, maker->input[1]) : NULL;
         if (strcmp(op, "Conv") == 0 || strcmp(op, "ConvTranspose") == 0)
             return second == NULL ? 0 : second->n_dims;
         if (strcmp(op, "Gemm") == 0 || strcmp(op, "Flatten") == 0)
@@ -233,11 +193,10 @@ static void fold_node(const folding *f, Sh__Onnx__NodeProto *node)
 /* Leaves out the tensors that no node reads any more. */
 static void drop_unread(Sh__Onnx__GraphProto *graph)
 {
-    const folding f = {.graph = graph};
     const size_t before = graph->n_initializer;
     graph->n_initializer = 0;
     for (size_t i = 0; i < before; i++)
-        if (count_readers(&f, graph->initializer[i]->name) > 0)
+        if (sh_onnx_readers(graph, graph->initializer[i]->name) > 0)
             graph->initializer[graph->n_initializer++] = graph->initializer[i];
 }
 

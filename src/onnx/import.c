@@ -353,6 +353,14 @@ static sh_status check_samples(const sh_onnx_use *use)
     return SH_OK;
 }
 
+/* Operators of models in integers. */
+static bool is_quantised(const char *op)
+{
+    return strcmp(op, "QuantizeLinear") == 0 || strcmp(op, "DequantizeLinear") == 0 ||
+           strcmp(op, "DynamicQuantizeLinear") == 0 || strncmp(op, "QLinear", 7) == 0 ||
+           strcmp(op, "ConvInteger") == 0 || strcmp(op, "MatMulInteger") == 0;
+}
+
 static sh_status import_node(sh_onnx_use *use)
 {
     const char *op = use->node.op, *domain = use->node.proto->domain;
@@ -374,7 +382,10 @@ static sh_status import_node(sh_onnx_use *use)
     if (is_constant(use))
         return evaluate(use);
     if (import == NULL)
-        return sh_fail(SH_UNSUPPORTED, sh_onnx_folds(op) || measures
+        return sh_fail(SH_UNSUPPORTED, is_quantised(op)
+                                           ? "the model is quantised; use the float32 model that "
+                                             "it was made from"
+                                       : sh_onnx_folds(op) || measures
                                            ? "it can only be computed from constants"
                                            : "this operator cannot be trained through; leave it "
                                              "out of the export");

@@ -119,6 +119,8 @@ class Export(harness.Case):
         for arguments, status, message in (
                 (("run",), 2, "needs -o FILE"),
                 (("run", "-o", "model.pt"), 2, "--format is onnx, safetensors or npz"),
+                (("run", "-o", "model.onnx", "--int8", "0"), 2, "--int8"),
+                (("run", "-o", "model.npz", "--int8", "16"), 2, "--int8 is for onnx"),
                 (("run", "-o", "model.onnx", "--format", "tflite"), 2, "--format is onnx, safetensors or npz"),
                 (("nowhere", "-o", "model.onnx"), 1, "nowhere"),
                 (("flowers", "-o", "model.onnx"), 1, "flowers"),
@@ -143,6 +145,31 @@ class Export(harness.Case):
         self.assertIn("BatchNormalization", plain.operators)
         self.assertEqual(folded.operators, [name for name in plain.operators if name != "BatchNormalization"])
         self.assertNotIn("bn1.running_mean", folded.values)
+
+    def test_integers_of_8_bits(self):
+        """Of the network and of the samples' normalisation, with the accuracy that they cost."""
+        self.shoal("train", "lenet", "digits:192/64", "--epochs", "2", "--batch-size", "8", "--lr", "0.05", "--run", "digits", "--quiet")
+        said = {}
+        for name, options in (("whole.onnx", ()), ("baked.onnx", ("--bake",))):
+            said[name] = json.loads(self.shoal("export", "digits", "-o", name, "--int8", "32", *options, "--json", "-").out)
+            self.assertGreater(said[name]["float32"]["accuracy"], 0.2)
+            self.assertLess(abs(said[name]["int8"]["accuracy"] - said[name]["float32"]["accuracy"]), 0.04)
+            self.assertEqual(said[name]["samples"], 64)
+        self.assertEqual(said["whole.onnx"]["int8"], said["baked.onnx"]["int8"])
+        whole, baked = Model(self.path("whole.onnx")), Model(self.path("baked.onnx"))
+        for layer in ("conv1", "conv2", "fc1", "fc2"):
+            outputs = len(whole.values[layer + ".weight.zero"])
+            self.assertEqual(len(whole.values[layer + ".weight.scale"]), 4 * outputs)
+            self.assertEqual(len(whole.values[layer + ".bias"]), 4 * outputs)
+            self.assertEqual(whole.values[layer + ".weight"], baked.values[layer + ".weight"])
+        self.assertEqual(whole.operators[:2], ["QuantizeLinear", "DequantizeLinear"])
+        self.assertEqual(baked.operators, ["Div", "Sub", "Div"] + whole.operators)
+        self.assertEqual(whole.operators[-1], "Gemm")
+        self.assertIn("in int8", self.shoal("export", "digits", "-o", "again.onnx", "--int8", "32").out)
+        with open(self.path("whole.onnx"), "rb") as one, open(self.path("again.onnx"), "rb") as other:
+            self.assertEqual(one.read(), other.read())
+        result = self.shoal("eval", "whole.onnx", "digits:192/64", status=1)
+        self.assertIn("the model is quantised; use the float32 model", result.err)
 
     def test_arrays_are_the_same_weights(self):
         self.shoal("export", "run", "-o", "out.npz")

@@ -10,7 +10,7 @@ static sh_status write_file(const sh_run *run, const char *name, sh_model_format
     SH_TRY(sh_run_path(run, name, path));
     if (source->trained_text == NULL)
         return sh_fail(SH_UNSUPPORTED, "what the model has to know of the data is too long");
-    return sh_model_file_write(path, format, source);
+    return sh_model_file_write(NULL, path, format, source);
 }
 
 sh_status sh_handover_write(const sh_run *run, const sh_model_source *source)

@@ -296,7 +296,7 @@ static sh_status save(const device *self)
     char *trained = NULL;
     (void)sh_model_format_of_file(&format, self->options->save);
     SH_TRY(sh_trained_text(&trained, sh_pipeline_dataset(self->bench->pipeline)));
-    const sh_status status = sh_model_file_write(self->options->save, format,
+    const sh_status status = sh_model_file_write(NULL, self->options->save, format,
                                                  &(sh_model_source){.job = &self->bench->job,
                                                                     .replica = self->bench->replica,
                                                                     .trained_text = trained});

@@ -58,8 +58,9 @@ static sh_status export_file(sh_model_exported *result, const sh_model_export *o
         .trained_text = trained_text,
         .bake = options->bake != 0,
         .fold = options->fold != 0,
+        .int8 = options->int8,
     };
-    SH_TRY_DONE(sh_model_file_write(options->output, options->format, &source));
+    SH_TRY_DONE(sh_model_file_write(&result->quantised, options->output, options->format, &source));
     snprintf(result->model, sizeof result->model, "%s", job.model);
     result->parameters = sh_model_parameters(replica->graph);
     SH_TRY_DONE(sh_file_size(&result->bytes, options->output));
@@ -92,6 +93,9 @@ sh_status sh_export_model(const sh_model_export *options, sh_model_exported *res
     sh_model_exported fresh = {0};
     sh_safetensors *file;
     char used[SH_PATH_BYTES];
+    if (options->int8 > 0 && options->format != SH_MODEL_AS_ONNX)
+        return sh_fail(SH_INVALID, "--int8: is for ONNX; other formats have the weights as they "
+                                   "are trained");
     if (options->last) {
         SH_TRY(sh_path_copy(used, options->weights));
         SH_TRY(sh_weights_open(&file, options->weights));

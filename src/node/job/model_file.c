@@ -9,6 +9,7 @@
 #include "data/pipeline.h"
 #include "data/trained.h"
 #include "model/model.h"
+#include "node/job/quantisation.h"
 #include "node/job/trained_file.h"
 #include "onnx/fold_norms.h"
 #include "onnx/from_file.h"
@@ -25,6 +26,8 @@ typedef struct model_facts {
     const sh_model_source *source;
     sh_trained *trained;  /* owned */
     sh_dataset_info info; /* of the samples as the model is given them */
+    sh_graph *graphs[2];  /* of a built-in network: of one sample and of two; owned */
+    sh_arena arena;       /* models lie in it */
 } model_facts;
 
 /* ---- what else has to be known ----------------------------------------------------------------
@@ -145,51 +148,38 @@ static sh_status write_model(const char *path, const Sh__Onnx__ModelProto *model
 }
 
 /* A built-in network, from its graph. */
-static sh_status write_graph(const char *path, const model_facts *m, const properties *p)
+static sh_status make_of_graph(Sh__Onnx__ModelProto **model, model_facts *m, const properties *p,
+                               bool bake)
 {
     const sh_model_source *source = m->source;
     const sh_problem problem = sh_lanes_problem(&m->info);
     sh_model_options build = sh_replica_model(source->job, &problem, NULL);
-    sh_graph *graphs[2] = {NULL, NULL};
-    sh_arena arena;
-    Sh__Onnx__ModelProto *model;
-    sh_status status = SH_OK;
     build.keeps_dropout = true;
-    sh_arena_init(&arena);
     for (size_t i = 0; i < 2; i++)
-        SH_TRY_DONE(sh_model_build(&graphs[i], &build, i + 1, SH_MODEL_EVALUATE));
+        if (m->graphs[i] == NULL)
+            SH_TRY(sh_model_build(&m->graphs[i], &build, i + 1, SH_MODEL_EVALUATE));
     const sh_from_graph of = {
-        .graph = graphs[0],
-        .twice = graphs[1],
-        .samples = graphs[0]->inputs[SH_MODEL_SAMPLES],
-        .answer = graphs[0]->outputs[3],
+        .graph = m->graphs[0],
+        .twice = m->graphs[1],
+        .samples = m->graphs[0]->inputs[SH_MODEL_SAMPLES],
+        .answer = m->graphs[0]->outputs[3],
         .input = "input",
         .output = "output",
         .name = source->job->model,
         .weights = (const float *const *)source->replica->parameters,
-        .mean = source->bake ? m->info.mean : NULL,
-        .deviation = source->bake ? m->info.deviation : NULL,
+        .mean = bake ? m->info.mean : NULL,
+        .deviation = bake ? m->info.deviation : NULL,
         .properties = {(const char *const(*)[2])p->pairs, p->count},
     };
-    SH_TRY_DONE(sh_onnx_from_graph(&model, &of, &arena));
-    SH_TRY_DONE(source->fold ? sh_onnx_fold_norms(model, &arena) : SH_OK);
-    SH_TRY_DONE(write_model(path, model));
-done:
-    sh_arena_release(&arena);
-    sh_graph_free(graphs[0]);
-    sh_graph_free(graphs[1]);
-    return status;
+    return sh_onnx_from_graph(model, &of, &m->arena);
 }
 
 /* An imported network, from its own file. */
-static sh_status write_network(const char *path, const model_facts *m, const properties *p)
+static sh_status make_of_network(Sh__Onnx__ModelProto **model, model_facts *m, const properties *p,
+                                 bool bake)
 {
     const sh_model_source *source = m->source;
     const sh_dataset_info *info = &m->info;
-    sh_arena arena;
-    Sh__Onnx__ModelProto *model;
-    sh_status status = SH_OK;
-    sh_arena_init(&arena);
     const sh_from_file of = {
         .file = source->replica->network->model,
         .sample = sh_shape_of(3, (size_t[]){info->channels, info->height, info->width}),
@@ -197,27 +187,40 @@ static sh_status write_network(const char *path, const model_facts *m, const pro
         .target = info->target,
         .graph = source->replica->graph,
         .weights = (const float *const *)source->replica->parameters,
-        .mean = source->bake ? info->mean : NULL,
-        .deviation = source->bake ? info->deviation : NULL,
+        .mean = bake ? info->mean : NULL,
+        .deviation = bake ? info->deviation : NULL,
         .properties = {(const char *const(*)[2])p->pairs, p->count},
     };
-    SH_TRY_DONE(sh_onnx_from_file(&model, &of, &arena));
-    SH_TRY_DONE(source->fold ? sh_onnx_fold_norms(model, &arena) : SH_OK);
-    SH_TRY_DONE(write_model(path, model));
-done:
-    sh_arena_release(&arena);
-    return status;
+    return sh_onnx_from_file(model, &of, &m->arena);
 }
 
-static sh_status write_onnx(const char *path, const model_facts *m)
+static sh_status make_model(Sh__Onnx__ModelProto **model, model_facts *m, const properties *p,
+                            bool bake)
 {
+    const sh_model_source *source = m->source;
+    SH_TRY(source->replica->network != NULL ? make_of_network(model, m, p, bake)
+                                            : make_of_graph(model, m, p, bake));
+    return source->fold || source->int8 > 0 ? sh_onnx_fold_norms(*model, &m->arena) : SH_OK;
+}
+
+static sh_status write_onnx(sh_model_quantised *quantised, const char *path, model_facts *m)
+{
+    const sh_model_source *source = m->source;
     properties p = {0};
     sh_status status = SH_OK;
-    if (m->source->bake && m->info.element != SH_ELEMENT_BYTE)
+    Sh__Onnx__ModelProto *model, *plain;
+    if (source->bake && m->info.element != SH_ELEMENT_BYTE)
         return sh_fail(SH_INVALID, "--bake: is for images; %.64s has numbers", m->info.name);
     SH_TRY_DONE(add_properties(&p, m));
-    SH_TRY_DONE(m->source->replica->network != NULL ? write_network(path, m, &p)
-                                                    : write_graph(path, m, &p));
+    SH_TRY_DONE(make_model(&model, m, &p, source->bake));
+    plain = model;
+    if (source->int8 > 0 && source->bake)
+        SH_TRY_DONE(make_model(&plain, m, &p, false));
+    const sh_quantisation asked = {
+        .job = source->job, .file = model, .plain = plain, .samples = source->int8};
+    if (source->int8 > 0)
+        SH_TRY_DONE(sh_quantise(&model, quantised, &asked, &m->arena));
+    SH_TRY_DONE(write_model(path, model));
 done:
     free_properties(&p);
     return status;
@@ -243,19 +246,23 @@ static sh_status write_weights(const char *path, sh_model_format format,
     return status;
 }
 
-sh_status sh_model_file_write(const char *path, sh_model_format format,
-                              const sh_model_source *source)
+sh_status sh_model_file_write(sh_model_quantised *quantised, const char *path,
+                              sh_model_format format, const sh_model_source *source)
 {
     model_facts m = {.source = source};
     sh_status status = SH_OK;
     if (format != SH_MODEL_AS_ONNX)
         return write_weights(path, format, source);
     SH_TRY(sh_trained_parse(&m.trained, source->trained_text));
+    sh_arena_init(&m.arena);
     m.info = m.trained->info;
     const sh_pipeline_options pipeline = sh_job_pipeline(source->job);
     SH_TRY_DONE(sh_pipeline_foresee(&m.info, &pipeline));
-    SH_TRY_DONE(write_onnx(path, &m));
+    SH_TRY_DONE(write_onnx(quantised, path, &m));
 done:
+    sh_graph_free(m.graphs[0]);
+    sh_graph_free(m.graphs[1]);
+    sh_arena_release(&m.arena);
     sh_trained_free(m.trained);
     return status;
 }

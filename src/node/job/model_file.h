@@ -3,7 +3,7 @@
  * A trained model as a file for other programs.
  *
  *     const sh_model_source source = {.job = &job, .replica = replica, .trained_text = text};
- *     SH_TRY(sh_model_file_write("model.onnx", SH_MODEL_AS_ONNX, &source));
+ *     SH_TRY(sh_model_file_write(NULL, "model.onnx", SH_MODEL_AS_ONNX, &source));
  *
  * Threads: the replica is read, the rest is the caller's.
  */
@@ -20,10 +20,12 @@ typedef struct sh_model_source {
     const char *trained_text; /* what a checkpoint says of the data (data/trained.h) */
     bool bake;                /* ONNX: pixels are normalised inside */
     bool fold;                /* ONNX: batch normalisations become part of the layers before them */
+    uint32_t int8; /* ONNX: training samples for --int8 (node/job/quantisation.h), or 0 */
 } sh_model_source;
 
-/* Replaces `path` as a whole or not at all. SH_UNSUPPORTED: the model has no such form. */
-sh_status sh_model_file_write(const char *path, sh_model_format format,
-                              const sh_model_source *source) SHOAL_CHECKED;
+/* Replaces `path` as a whole or not at all. `*quantised`, which may be NULL without `int8`, is what
+ * that costs. SH_UNSUPPORTED: the model has no such form. */
+sh_status sh_model_file_write(sh_model_quantised *quantised, const char *path,
+                              sh_model_format format, const sh_model_source *source) SHOAL_CHECKED;
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The network as it came is computed in evaluation on samples of the training split, by one lane,
- * with the results of the convolutions as outputs. Sums are in double, in a fixed order, of values
- * whose bits are the same on every processor, and so are the batch norms'.
+ * The network as it came is computed on training samples (node/job/calibration). Sums are in
+ * double, in a fixed order, of values whose bits are the same on every processor, and so are the
+ * batch norms'.
  */
 #include "node/job/unfold.h"
 
@@ -12,18 +12,15 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "onnx/import.h"
+#include "node/job/calibration.h"
 #include "onnx/model_shelf.h"
 #include "onnx/unfolded.h"
-
-#define GROUP 16 /* samples computed together */
 
 /* The result of a convolution. */
 typedef struct measured {
     const Sh__Onnx__NodeProto *node;
-    sh_value_id value; /* of the graph; SH_NO_VALUE: not computed */
     size_t channels;
-    double *sums, *squares; /* by channel; owned */
+    double *sums, *squares; /* by channel; NULL: not computed; owned */
     double count;           /* numbers of a channel */
 } measured;
 
@@ -33,63 +30,24 @@ typedef struct unfolding {
     bool *chosen; /* by node */
     measured *all;
     size_t count;
-    sh_graph *graph;
-    sh_program *program;
-    sh_execution *execution;
-    void *lane, *shared;
-    uint32_t group;
 } unfolding;
 
-static void take_step(void *context, const sh_onnx_step *step)
+/* Adds what a convolution has made of a group: [N, C, ...]. */
+static sh_status add(void *context, size_t node, const sh_shape *shape, const float *values)
 {
-    unfolding *u = context;
-    if (!u->chosen[step->index])
-        return;
-    for (size_t i = 0; i < u->count; i++)
-        if (u->all[i].node == sh_onnx_graph(u->model)->node[step->index])
-            u->all[i].value = step->given;
-}
-
-/* A graph from samples to the results of the convolutions. */
-static sh_status build_graph(unfolding *u)
-{
-    const sh_problem problem = sh_lanes_problem(sh_pipeline_about(u->bench->pipeline));
-    const sh_onnx_wish wish = {
-        .outputs = problem.outputs, .target = problem.target, .step = take_step, .context = u};
-    const sh_shape samples =
-        sh_shape_of(4, (size_t[]){u->group, problem.channels, problem.height, problem.width});
-    SH_TRY(sh_graph_new(&u->graph));
-    sh_net net = {.graph = u->graph};
-    const sh_value_id x = sh_graph_input(u->graph, (sh_type){SH_F32, samples});
-    (void)sh_onnx_build(&net, x, u->model, &wish);
-    SH_TRY(sh_graph_status(u->graph));
-    for (size_t i = 0; i < u->count; i++) {
-        measured *m = &u->all[i];
-        if (m->value == SH_NO_VALUE)
-            continue;
-        m->channels = sh_graph_type(u->graph, m->value)->shape.dim[1];
+    const unfolding *u = context;
+    if (node == SH_CALIBRATION_SAMPLES)
+        return SH_OK;
+    measured *m = u->all;
+    while (m->node != sh_onnx_graph(u->model)->node[node])
+        m++;
+    if (m->sums == NULL) {
+        m->channels = shape->dim[1];
         m->sums = calloc(m->channels, sizeof *m->sums);
         m->squares = calloc(m->channels, sizeof *m->squares);
         if (m->sums == NULL || m->squares == NULL)
             return sh_fail_memory(m->channels * sizeof *m->sums, "batch norms");
-        sh_graph_output(u->graph, m->value);
     }
-    return sh_graph_status(u->graph);
-}
-
-static sh_status compile(unfolding *u)
-{
-    SH_TRY(sh_program_compile(&u->program, u->graph, u->bench->kernels));
-    SH_TRY(sh_block_new(&u->lane, sh_program_lane_bytes(u->program), "calibration"));
-    SH_TRY(sh_block_new(&u->shared, sh_program_shared_bytes(u->program), "calibration"));
-    SH_TRY(sh_execution_new(&u->execution, u->program, u->lane, u->shared,
-                            u->bench->replica->parameters));
-    return sh_execution_prepare(u->execution);
-}
-
-/* Adds what a convolution has made of a group: [N, C, ...]. */
-static void add(measured *m, const sh_shape *shape, const float *values)
-{
     const size_t each = sh_shape_count(shape) / shape->dim[0] / m->channels;
     for (size_t n = 0; n < shape->dim[0]; n++)
         for (size_t c = 0; c < m->channels; c++)
@@ -99,31 +57,7 @@ static void add(measured *m, const sh_shape *shape, const float *values)
                 m->squares[c] += value * value;
             }
     m->count += (double)(shape->dim[0] * each);
-}
-
-static sh_status measure(unfolding *u)
-{
-    const sh_pipeline *pipeline = u->bench->pipeline;
-    const sh_dataset_info *info = sh_pipeline_about(pipeline);
-    const uint32_t samples = (uint32_t)info->count[SH_SPLIT_TRAIN];
-    const uint32_t wanted = samples < SH_UNFOLD_SAMPLES ? samples : SH_UNFOLD_SAMPLES;
-    unsigned char *target = malloc(sh_target_bytes(info->target, info->outputs) + 1);
-    float *input = sh_execution_input(u->execution, 0);
-    sh_status status = target != NULL ? SH_OK : sh_fail_memory(0, "calibration");
-    for (uint32_t first = 0; first + u->group <= wanted && status == SH_OK; first += u->group) {
-        for (uint32_t i = 0; i < u->group && status == SH_OK; i++)
-            status = sh_pipeline_read(pipeline, SH_SPLIT_TRAIN, 0,
-                                      (uint32_t)((uint64_t)(first + i) * samples / wanted),
-                                      input + i * sh_dataset_elements(info), target);
-        if (status == SH_OK)
-            status = sh_execution_run(u->execution, NULL, NULL);
-        for (size_t i = 0, output = 0; i < u->count && status == SH_OK; i++)
-            if (u->all[i].value != SH_NO_VALUE)
-                add(&u->all[i], &sh_graph_type(u->graph, u->all[i].value)->shape,
-                    sh_execution_output(u->execution, output++));
-    }
-    free(target);
-    return status;
+    return SH_OK;
 }
 
 /* Fills a tensor of a batch norm, if the name is one. */
@@ -135,7 +69,7 @@ static bool fill_norm(const unfolding *u, const char *name, float *values)
         for (size_t part = 0; part < 4; part++) {
             const measured *m = &u->all[i];
             sh_unfolded_name(own, m->node, parts[part]);
-            if (m->value == SH_NO_VALUE || strcmp(own, name) != 0)
+            if (m->sums == NULL || strcmp(own, name) != 0)
                 continue;
             for (size_t c = 0; c < m->channels; c++) {
                 const double mean = m->sums[c] / m->count;
@@ -198,8 +132,6 @@ static sh_status replace(unfolding *u)
 static sh_status unfold(unfolding *u)
 {
     const Sh__Onnx__GraphProto *graph = sh_onnx_graph(u->model);
-    const uint64_t samples = sh_pipeline_about(u->bench->pipeline)->count[SH_SPLIT_TRAIN];
-    u->group = samples < GROUP ? (uint32_t)samples : GROUP;
     u->chosen = calloc(graph->n_node + 1, sizeof *u->chosen);
     u->all = calloc(graph->n_node + 1, sizeof *u->all);
     if (u->chosen == NULL || u->all == NULL)
@@ -207,10 +139,14 @@ static sh_status unfold(unfolding *u)
     SH_TRY(sh_onnx_unfoldable(u->chosen, u->model));
     for (size_t i = 0; i < graph->n_node; i++)
         if (u->chosen[i])
-            u->all[u->count++] = (measured){.node = graph->node[i], .value = SH_NO_VALUE};
-    SH_TRY(build_graph(u));
-    SH_TRY(compile(u));
-    SH_TRY(measure(u));
+            u->all[u->count++] = (measured){.node = graph->node[i]};
+    const sh_calibration asked = {.bench = u->bench,
+                                  .model = u->model,
+                                  .chosen = u->chosen,
+                                  .samples = SH_UNFOLD_SAMPLES,
+                                  .take = add,
+                                  .context = u};
+    SH_TRY(sh_calibrate(&asked));
     return replace(u);
 }
 
@@ -224,11 +160,6 @@ sh_status sh_unfold(sh_workbench *bench, const sh_onnx *file, size_t *restored)
         free(u.all[i].sums);
         free(u.all[i].squares);
     }
-    sh_execution_free(u.execution);
-    sh_program_free(u.program);
-    sh_graph_free(u.graph);
-    free(u.lane);
-    free(u.shared);
     free(u.all);
     free(u.chosen);
     return status;
