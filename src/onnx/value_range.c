@@ -4,7 +4,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define HALF (SH_VALUE_RANGE_BINS / 2)
+#define HALF 2048 /* of the bins */
+_Static_assert(2 * HALF == SH_VALUE_RANGE_BINS, "zero is in the middle");
+
 #define STEPS_MOST 255 /* between the numbers of a grid */
 #define PARTS 64       /* of an end of the range: candidates */
 #define PARTS_LEAST 8  /* the least of them that is tried */
