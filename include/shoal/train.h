@@ -90,6 +90,8 @@ typedef struct sh_summary {
     uint64_t parameters;
     uint32_t epochs;      /* complete ones since the job began */
     uint64_t steps;       /* since the job began */
+    uint64_t epoch_steps; /* of an epoch */
+    uint64_t first_steps; /* those that were applied when this call began */
     uint64_t samples;     /* used for training in this call */
     double train_seconds; /* of this call, validation and checkpoints included */
     double samples_per_second;

@@ -96,6 +96,8 @@ int sh_command_take_job(const sh_command *command, const sh_arguments *arguments
         return sh_console_misuse(command->name, "%s: DATA is too long", command->name);
     snprintf(job->model, sizeof job->model, "%s", model);
     snprintf(job->data, sizeof job->data, "%s", data);
+    if (sh_names_check(model, data) != SH_OK)
+        return sh_console_misuse(command->name, "%s", sh_message());
     return SH_EXIT_DONE;
 }
 

@@ -84,7 +84,7 @@ sh_option *sh_command_options(const sh_command *command);
 int sh_command_run(const sh_command *command, int argc, char *const *argv);
 
 /* Copies the two positional arguments MODEL and DATA into the job. Returns the exit code: a usage
- * error where one does not fit. */
+ * error where one does not fit, or names nothing that there is. */
 int sh_command_take_job(const sh_command *command, const sh_arguments *arguments, sh_job *job);
 
 /* Prints the table on standard output, each line behind `before`, and frees it; returns the exit

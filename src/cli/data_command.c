@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "shoal/about.h"
 #include "shoal/data.h"
 
 #include <stdio.h>
@@ -154,6 +155,8 @@ static int run(const sh_arguments *arguments, void *values)
     char *text;
     if (strlen(data) >= sizeof job->data)
         return sh_console_misuse("data", "data: DATA is too long");
+    if (sh_names_check(NULL, data) != SH_OK)
+        return sh_console_misuse("data", "%s", sh_message());
     snprintf(job->data, sizeof job->data, "%s", data);
     if (given->json != NULL && sh_json_file_check(given->json) != SH_OK)
         return sh_console_fail("%s", sh_message());

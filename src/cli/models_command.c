@@ -215,6 +215,8 @@ static int describe(const char *model, const models_values *given)
         return sh_console_misuse(
             "models", "--sample %s: expected channels, height and width, such as 3x64x64",
             given->sample);
+    if (sh_names_check(model, NULL) != SH_OK)
+        return sh_console_misuse("models", "%s", sh_message());
     if (sh_model_describe(&about, &asked) != SH_OK)
         return sh_console_fail("%s", sh_message());
     int code = about->problem_count == 0 ? SH_EXIT_DONE : SH_EXIT_FAILURE;

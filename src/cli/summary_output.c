@@ -91,23 +91,36 @@ static void print_use(const sh_summary *summary, FILE *file)
     fputc('\n', file);
 }
 
+/* How much of the job is done, and how much of it here. */
+static void print_trained(const sh_summary *summary, FILE *file)
+{
+    sh_quantity a, b;
+    if (summary->epoch_steps > 0 && summary->steps % summary->epoch_steps != 0)
+        fprintf(file, "trained     %.2f epochs",
+                (double)summary->steps / (double)summary->epoch_steps);
+    else
+        fprintf(file, "trained     %s", sh_quantity_count(&a, summary->epochs, "epoch"));
+    fprintf(file, ", %s", sh_quantity_count(&a, summary->steps, "step"));
+    if (summary->first_steps > 0)
+        fprintf(file, " (%s since it was resumed)",
+                sh_quantity_whole(&a, summary->steps - summary->first_steps));
+    fprintf(file, ", %s in %s", sh_quantity_count(&a, summary->samples, "sample"),
+            sh_quantity_duration(&b, summary->train_seconds));
+    fprintf(file, " (%s samples/s)\n", sh_quantity_rate(&a, summary->samples_per_second));
+}
+
 void sh_summary_output_print(const sh_summary *summary, sh_run_end end, FILE *file)
 {
     static const char *const heads[] = {"device",  "grains",  "samples",    "CPU s",
                                         "peak MB", "sent MB", "received MB"};
-    sh_quantity a, b, c, d, e;
+    sh_quantity a, b;
     char clean[SH_RUN_BYTES];
     fprintf(file, "status      %s%s\n", end_text(end),
             summary->stopped_early ? ", stopped early" : "");
     fprintf(file, "model       %s, %s\n", sh_utf8_clean(clean, sizeof clean, summary->model),
             sh_quantity_count(&a, summary->parameters, "parameter"));
     fprintf(file, "data        %s\n", sh_utf8_clean(clean, sizeof clean, summary->data));
-    fprintf(file, "trained     %s, %s, %s in %s (%s samples/s)\n",
-            sh_quantity_count(&a, summary->epochs, "epoch"),
-            sh_quantity_count(&b, summary->steps, "step"),
-            sh_quantity_count(&c, summary->samples, "sample"),
-            sh_quantity_duration(&d, summary->train_seconds),
-            sh_quantity_rate(&e, summary->samples_per_second));
+    print_trained(summary, file);
     fprintf(file, "training    loss %s\n", sh_quantity_loss(&a, summary->train_loss));
     fprintf(file, "validation  loss %s, %s %s\n", sh_quantity_loss(&a, summary->val_loss),
             summary->numbers ? "mean absolute error" : "accuracy",

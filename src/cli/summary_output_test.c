@@ -104,6 +104,13 @@ static void says_what_was_out_of_the_ordinary(void **state)
     summary.val_loss = NAN;
     summary.stopped_early = true;
     prints(&summary, SH_RUN_COMPLETE, "status      complete, stopped early\n", false);
+    summary.epoch_steps = 1000;
+    prints(&summary, SH_RUN_STOPPED, "trained     1.88 epochs, 1,876 steps, 120,000 samples",
+           false);
+    summary.epoch_steps = 938;
+    summary.first_steps = 1000;
+    prints(&summary, SH_RUN_STOPPED,
+           "trained     2 epochs, 1,876 steps (876 since it was resumed), 120,000 samples", false);
     summary.stopped_early = false;
     prints(&summary, SH_RUN_DEVICE_LOST, "status      device lost\n", false);
     prints(&summary, SH_RUN_STOPPED, "status      stopped\n", false);

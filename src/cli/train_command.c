@@ -27,6 +27,7 @@ typedef struct train_session {
     sh_progress progress;
     sh_event_stream events;
     bool output_lost;
+    bool started;           /* print_start was called */
     char run[SH_RUN_BYTES]; /* "": there is none yet */
     sh_lr_finder finder;    /* of --lr-find */
 } train_session;
@@ -140,6 +141,9 @@ static void print_start(const train_values *given)
 static void observe(void *context, const sh_event *event)
 {
     train_session *session = context;
+    if (!session->started && !session->given->quiet) /* data and model are as they should be */
+        print_start(session->given);
+    session->started = true;
     if (event->kind == SH_EVENT_TOKEN && !session->output_lost) {
         printf("%s\n", event->text);
         session->output_lost = fflush(stdout) != 0;
@@ -254,8 +258,6 @@ static int run(const sh_arguments *arguments, void *values)
         return sh_console_fail("%s", sh_message());
     if (sh_event_stream_open(&session.events, given->events) != SH_OK)
         return sh_console_fail("%s", sh_message());
-    if (!given->quiet)
-        print_start(given);
     sh_progress_init(&session.progress, given->quiet);
     given->options.observer = observe;
     given->options.context = &session;

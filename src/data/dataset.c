@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/suggestion.h"
 #include "data/dataset_impl.h"
 #include "shoal/about.h"
 
@@ -46,6 +47,19 @@ const sh_format *sh_format_find(const char *name)
     return NULL;
 }
 
+/* How the format is written whose name is nearest to that of a spec; NULL where none is near. */
+static const char *nearest(const char *spec)
+{
+    char typed[64];
+    const size_t length = strcspn(spec, ":");
+    snprintf(typed, sizeof typed, "%.*s", (int)(length < sizeof typed ? length : 0), spec);
+    sh_suggestion near = {.typed = typed};
+    for (size_t i = 0; i < FORMATS; i++)
+        if (formats[i]->usage != NULL)
+            sh_suggestion_offer(&near, formats[i]->name);
+    return near.name == NULL ? NULL : sh_format_find(near.name)->usage;
+}
+
 static sh_status fail_unknown(const char *spec)
 {
     char known[LIST_BYTES] = "";
@@ -54,7 +68,10 @@ static sh_status fail_unknown(const char *spec)
         if (formats[i]->usage != NULL)
             used += (size_t)snprintf(known + used, LIST_BYTES - used, "%s%s", i > 0 ? ", " : "",
                                      formats[i]->usage);
-    return sh_fail(SH_INVALID, "unknown data '%s': use %s or a folder", spec, known);
+    const char *meant = nearest(spec);
+    return sh_fail(SH_INVALID, "unknown data '%s': %s%s%suse %s or a folder", spec,
+                   meant != NULL ? "did you mean " : "", meant != NULL ? meant : "",
+                   meant != NULL ? "? " : "", known);
 }
 
 bool sh_count_read(const char **text, size_t most, char end, size_t *count)
@@ -91,27 +108,45 @@ sh_status sh_folder_check(const char *folder)
     return SH_OK;
 }
 
+/* The format that a spec names, and what stands behind its colon, or NULL; NULL: none is named. */
+static const sh_format *named(const char **argument, const char *spec)
+{
+    for (size_t i = 0; i < FORMATS; i++) {
+        const size_t length = strlen(formats[i]->name);
+        if (strncmp(spec, formats[i]->name, length) != 0)
+            continue;
+        *argument = spec[length] == ':' ? spec + length + 1 : NULL;
+        if (spec[length] == '\0' || spec[length] == ':')
+            return formats[i];
+    }
+    return NULL;
+}
+
+/* A word without a slash was more likely meant as a name than as a path; so was the name of a
+ * format with a mistake in it and a path behind it. */
+sh_status sh_dataset_name_check(const char *spec)
+{
+    const char *argument;
+    if (spec[0] == '\0')
+        return fail_unknown(spec);
+    if (named(&argument, spec) != NULL || access(spec, F_OK) == 0 || errno != ENOENT)
+        return SH_OK;
+    const char *colon = strchr(spec, ':'), *slash = strchr(spec, '/');
+    const bool mistyped =
+        colon != NULL && (slash == NULL || colon < slash) && nearest(spec) != NULL;
+    return slash == NULL || mistyped ? fail_unknown(spec) : SH_OK;
+}
+
 sh_status sh_dataset_open(sh_dataset **dataset, const char *spec, const sh_read_options *options)
 {
     static const sh_read_options usual;
     if (options == NULL)
         options = &usual;
-    if (spec[0] == '\0')
-        return fail_unknown(spec);
-    for (size_t i = 0; i < FORMATS; i++) {
-        const size_t length = strlen(formats[i]->name);
-        if (strncmp(spec, formats[i]->name, length) != 0)
-            continue;
-        if (spec[length] == '\0')
-            return formats[i]->open(dataset, formats[i], NULL, options);
-        if (spec[length] == ':')
-            return formats[i]->open(dataset, formats[i], spec + length + 1, options);
-    }
-
-    /* A folder, or a file by its name. A word without a slash was more likely meant as a name than
-     * as a path. */
-    if (strchr(spec, '/') == NULL && access(spec, F_OK) != 0 && errno == ENOENT)
-        return fail_unknown(spec);
+    const char *argument;
+    const sh_format *format_named = named(&argument, spec);
+    if (format_named != NULL)
+        return format_named->open(dataset, format_named, argument, options);
+    SH_TRY(sh_dataset_name_check(spec));
     struct stat about;
     const bool is_file = stat(spec, &about) == 0 && S_ISREG(about.st_mode);
     if (!is_file)

@@ -109,6 +109,7 @@ typedef struct sh_read_options {
  */
 sh_status sh_dataset_open(sh_dataset **dataset, const char *spec,
                           const sh_read_options *options) SHOAL_CHECKED;
+sh_status sh_dataset_name_check(const char *spec) SHOAL_CHECKED; /* opens nothing */
 
 /* What it holds. Borrowed until the set is closed. */
 const sh_dataset_info *sh_dataset_about(const sh_dataset *dataset);

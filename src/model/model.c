@@ -7,8 +7,11 @@
 
 #include "base/random.h"
 #include "base/real.h"
+#include "base/suggestion.h"
 #include "graph/fuse.h"
 #include "onnx/import.h"
+
+#define MEANT_BYTES 160
 
 const sh_model_def *const *sh_model_all(void)
 {
@@ -21,9 +24,30 @@ const sh_model_def *const *sh_model_all(void)
     return all;
 }
 
+/* "resnet20" is "resnet:20" without its colon; else the nearest name. "" where none is near. */
+static void suggest(char meant[MEANT_BYTES], const char *spec)
+{
+    char typed[MEANT_BYTES];
+    const size_t length = strcspn(spec, ":"), letters = strcspn(spec, ":0123456789");
+    snprintf(typed, sizeof typed, "%.*s", (int)(length < sizeof typed ? length : 0), spec);
+    sh_suggestion near = {.typed = typed};
+    meant[0] = '\0';
+    for (const sh_model_def *const *all = sh_model_all(); *all != NULL; all++) {
+        const sh_model_def *def = *all;
+        sh_suggestion_offer(&near, def->name);
+        if (letters == length || strchr(def->usage, ':') == NULL || strlen(def->name) != letters ||
+            strncmp(def->name, spec, letters) != 0)
+            continue;
+        snprintf(meant, MEANT_BYTES, "%s:%.64s", def->name, spec + letters);
+        return;
+    }
+    if (near.name != NULL)
+        snprintf(meant, MEANT_BYTES, "%s%.64s", near.name, spec + length);
+}
+
 sh_status sh_model_find(const sh_model_def **def, const char *spec)
 {
-    char names[512] = "";
+    char names[512] = "", meant[MEANT_BYTES];
     size_t used = 0;
     const size_t length = strcspn(spec, ":");
     for (const sh_model_def *const *all = sh_model_all(); *all != NULL; all++) {
@@ -35,7 +59,10 @@ sh_status sh_model_find(const sh_model_def **def, const char *spec)
             used += (size_t)snprintf(names + used, sizeof names - used, "%s%s",
                                      used == 0 ? "" : ", ", (*all)->usage);
     }
-    return sh_fail(SH_INVALID, "unknown model '%.64s'; there is: %s", spec, names);
+    suggest(meant, spec);
+    return sh_fail(SH_INVALID, "unknown model '%.64s'; %s%s%sthere is: %s", spec,
+                   meant[0] != '\0' ? "did you mean '" : "", meant, meant[0] != '\0' ? "'? " : "",
+                   names);
 }
 
 static sh_op loss_of(sh_target target)

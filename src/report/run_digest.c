@@ -15,6 +15,7 @@
 #include "base/utf8.h"
 #include "store/database.h"
 #include "store/file.h"
+#include "store/run.h"
 #include "store/schema.h"
 
 #define DATABASE_FILE "run.db"
@@ -105,8 +106,6 @@ static void take_session(run_reader *reader, const sh_query *row)
     const double length = sh_query_real(row, 1) - fresh->started;
     digest->seconds += length > 0 ? length : 0;
     take_text(digest->status, row, 2);
-    if (digest->status[0] == '\0')
-        snprintf(digest->status, sizeof digest->status, "running, or was killed");
     take_text(digest->version, row, 3);
 }
 
@@ -503,6 +502,16 @@ static void name_run(sh_run_digest *digest, const char *file)
     free(real);
 }
 
+/* Whether a training holds the lock of the folder that a database is in. */
+static bool is_running(const char *file)
+{
+    char folder[SH_PATH_BYTES];
+    const char *slash = strrchr(file, '/');
+    snprintf(folder, sizeof folder, "%.*s", slash == NULL ? 1 : (int)(slash - file),
+             slash == NULL ? "." : file);
+    return sh_run_is_open(folder[0] == '\0' ? "/" : folder);
+}
+
 sh_status sh_run_digest_new(sh_run_digest **digest, const char *path)
 {
     char file[SH_PATH_BYTES];
@@ -536,6 +545,9 @@ sh_status sh_run_digest_new(sh_run_digest **digest, const char *path)
                      "views GROUP BY session, view ORDER BY session, view",
                      take_view));
     SH_TRY_DONE(read_devices(&reader));
+    if (reader.digest->sessions > 0 && reader.digest->status[0] == '\0')
+        snprintf(reader.digest->status, sizeof reader.digest->status, "%s",
+                 is_running(file) ? "running" : "killed");
     *digest = reader.digest;
     reader.digest = NULL;
 done:

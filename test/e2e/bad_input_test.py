@@ -232,7 +232,7 @@ class Data(BadInput):
                 ("digits:0/5", "digits:0/5: write digits or digits:TRAIN/VALIDATION, each a number of samples "
                  "from 1 to 100000000, for example digits:10000/2000")):
             with self.subTest(data):
-                self.refused(message, MODEL, data, "--run", "run")
+                self.refused(message, MODEL, data, "--run", "run", status=1 + message.startswith("unknown"))
                 self.assertFalse(os.path.exists(self.path("run")))
 
     def test_without_permission(self):
@@ -263,7 +263,7 @@ class Options(BadInput):
                 ("mlp:784-99999999999999999999-10", "model mlp:784-99999999999999999999-10: "),
                 ("lenet:3", "model lenet:3: '3': lenet takes no parameters")):
             with self.subTest(model):
-                self.refused(message, model, DATA, "--run", "run")
+                self.refused(message, model, DATA, "--run", "run", status=1 + message.startswith("unknown"))
                 self.assertFalse(os.path.exists(self.path("run")))
 
     def test_wrong_use(self):

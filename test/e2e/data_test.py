@@ -180,7 +180,7 @@ class Data(harness.Case):
 
     def test_what_cannot_be_read(self):
         self.assertIn("nowhere", self.shoal("data", "mnist:" + self.path("nowhere"), status=1).err)
-        self.assertIn("unknown data 'flounder'", self.shoal("data", "flounder", status=1).err)
+        self.assertIn("unknown data 'flounder'", self.shoal("data", "flounder", status=2).err)
 
 
 if __name__ == "__main__":

@@ -60,6 +60,7 @@ class Result(harness.Case):
         self.assertFalse(os.path.exists(self.path("guest.onnx")))
         guest = training.join("guest", "--save", "guest.onnx")
         training.wait_for_joined("guest")
+        self.assertIn("running", self.shoal("report", training.run).out)  # it holds the folder's lock
         training.stop()
         self.assertEqual(guest.wait(20).status, 0)
         self.assertTrue(os.path.exists(self.path("guest.onnx")))

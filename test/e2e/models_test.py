@@ -63,7 +63,7 @@ class Models(harness.Case):
         self.assertIn("--sample: needs a MODEL", self.shoal("models", "--sample", "1x1x1", status=2).err)
 
     def test_what_is_no_model(self):
-        self.assertIn("unknown model 'flounder'", self.shoal("models", "flounder", status=1).err)
+        self.assertIn("unknown model 'flounder'", self.shoal("models", "flounder", status=2).err)
         self.assertIn("none.onnx", self.shoal("models", "none.onnx", status=1).err)
 
     def test_a_built_in_model(self):

@@ -213,11 +213,11 @@ class Plan(harness.Case):
 
     def test_plan_refuses(self):
         for arguments, message in (
-                (("flounder", "digits"), "unknown model 'flounder'"),
                 (("lenet", "mnist:nowhere"), "nowhere"),
                 (("mlp:7-10", "digits"), "model mlp:7-10: "),
         ):
             self.assertIn(message, self.shoal("plan", *arguments, status=1, env=self.env).err)
+        self.assertIn("unknown model 'flounder'", self.shoal("plan", "flounder", "digits", status=2).err)
         result = self.shoal("plan", "lenet", "digits", "--batch-size", "4", "--grain", "8", status=2)
         self.assertIn("--grain 8: larger than the batch of 4", result.err)
 

@@ -3,9 +3,12 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "backend/program.h"
 #include "base/log.h"
+#include "data/dataset.h"
+#include "model/choice.h"
 #include "model/model.h"
 #include "node/job/model_memory.h"
 #include "reduce/mpi.h"
@@ -22,6 +25,20 @@ const char *sh_build_compiler(void)
 #else
     return "GCC " __VERSION__;
 #endif
+}
+
+/* A path, or an imported network by its digest. */
+static bool is_file_name(const char *model)
+{
+    return strchr(model, '/') != NULL || strstr(model, ".onnx") != NULL || access(model, F_OK) == 0;
+}
+
+sh_status sh_names_check(const char *model, const char *data)
+{
+    const sh_model_def *def;
+    if (model != NULL && strcmp(model, SH_MODEL_AUTO) != 0 && !is_file_name(model))
+        SH_TRY(sh_model_find(&def, model));
+    return data == NULL ? SH_OK : sh_dataset_name_check(data);
 }
 
 sh_status sh_kernel_variant(const char **name)

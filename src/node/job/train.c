@@ -525,8 +525,9 @@ static sh_status summarise(training *t, const sh_course *course, const char *end
     summary->parameters = sh_model_parameters(replica->graph);
     summary->steps = replica->steps;
     count_samples(t);
-    summary->epochs =
-        (uint32_t)(replica->steps / sh_trainer_schedule(t->bench->trainer)->epoch_steps);
+    summary->first_steps = t->start_steps;
+    summary->epoch_steps = sh_trainer_schedule(t->bench->trainer)->epoch_steps;
+    summary->epochs = (uint32_t)(replica->steps / summary->epoch_steps);
     if (t->pace.start_ns != 0) {
         summary->train_seconds = seconds_since(t->pace.start_ns);
         summary->samples_per_second = (double)summary->samples / summary->train_seconds;
