@@ -66,8 +66,8 @@ typedef struct sh_data_info {
 /* Format number `index`; SH_NOT_FOUND behind the last. */
 SHOAL_API sh_status sh_data_list(size_t index, sh_data_info *info) SHOAL_CHECKED;
 
-/* Whether MODEL and DATA name something that there is, as far as can be said without opening it;
- * NULL is not checked. SH_INVALID lists what there is, and says what may be meant. */
+/* Checks the names of MODEL and DATA without opening anything; a NULL argument is skipped.
+ * SH_INVALID: a name is unknown. The message lists the known names and suggests the nearest. */
 SHOAL_API sh_status sh_names_check(const char *model, const char *data) SHOAL_CHECKED;
 
 /* Events worth a line (never per step), from any thread; NULL drops them. Level 0 debug .. 3 error.

@@ -303,7 +303,7 @@ static sh_status check(const sh_onnx_use *use, const heads *q, const heads *k, c
     return SH_OK;
 }
 
-/* Reads q, k and v, each for all samples. *past: so many keys are of the past. */
+/* Reads q, k and v for all samples. *past gets the number of cached keys. */
 static sh_status read_all(heads of[3], size_t *past, sh_onnx_use *use, size_t batch)
 {
     static const char *const counts[] = {"q_num_heads", "kv_num_heads", "kv_num_heads"};

@@ -20,9 +20,9 @@
 #define SH_UNFOLDED_EPSILON 1e-5f
 
 /*
- * Marks the convolutions, by node: those whose names say that they had a batch norm
- * (onnx/folded.h), or where none says so all with a bias; never one whose result is an output of
- * the network, or whose weights others share. SH_INVALID where there are none.
+ * Marks, by node, the convolutions that can get a batch norm: those whose names say that they had
+ * one (onnx/folded.h), or, if no name says so, all that have a bias. A convolution is left out if
+ * its result is an output of the network or if it shares its weights. SH_INVALID: none is left.
  */
 sh_status sh_onnx_unfoldable(bool *chosen, const sh_onnx *model) SHOAL_CHECKED;
 

@@ -35,7 +35,7 @@ typedef struct sh_value_range {
 sh_status sh_value_range_add(sh_value_range *range, const float *values,
                              size_t count) SHOAL_CHECKED;
 
-/* The scale is 1 where all numbers are 0; it is 0, unknown, where there are none. */
+/* The scale is 1 if all numbers are 0, and 0 (unknown) if no number was added. */
 sh_onnx_grid sh_value_range_grid(const sh_value_range *range);
 
 void sh_value_range_release(sh_value_range *range);
