@@ -5,10 +5,12 @@
 import os
 import signal
 import socket
+import sys
 import threading
 import time
 
 import harness
+import threads
 
 
 class Processes(harness.Case):
@@ -118,6 +120,65 @@ class Relays(harness.Case):
         again.sendall(b"back")
         self.assertEqual(again.recv(10), b"back")
         self.assertEqual(relay.connections, 2)
+
+
+# A process whose second thread counts aloud.
+TWO_THREADS = """
+import sys, threading, time
+def count():
+    for number in range(100000):
+        print(number, flush=True)
+        time.sleep(0.005)
+threading.Thread(target=count, daemon=True).start()
+for line in iter(int, 1):
+    time.sleep(0.005)
+    print("main", file=sys.stderr, flush=True)
+"""
+
+
+class Threads(harness.Case):
+    needs_program = False
+
+    def start_two(self):
+        process = self.start(argv=[sys.executable, "-c", TWO_THREADS])
+        process.wait_for("^0$")
+        process.wait_for("^main$", stream="err")
+        return process
+
+    def goes_on(self, process, stream):
+        """Whether lines come. Those that were written before do not count."""
+        time.sleep(0.05)
+        before = len(process.lines[stream])
+        deadline = time.monotonic() + 0.3
+        while time.monotonic() < deadline:
+            if len(process.lines[stream]) > before:
+                return True
+            time.sleep(0.005)
+        return False
+
+    def test_one_stands_and_the_other_goes_on(self):
+        process = self.start_two()
+        pid = process.child.pid
+        for thread, still, moving in ((pid, "err", "out"), (threads.others(pid)[0], "out", "err")):
+            with threads.stopped(pid, thread):
+                self.assertEqual(threads.state(pid, thread), "t")
+                self.assertFalse(self.goes_on(process, still))
+                self.assertTrue(self.goes_on(process, moving))
+            self.assertTrue(self.goes_on(process, still))
+
+    def test_a_process_can_end_with_a_thread_that_stands(self):
+        process = self.start_two()
+        held = threads.stopped(process.child.pid)
+        process.signal(signal.SIGKILL)
+        self.assertEqual(process.wait(10).status, -signal.SIGKILL)
+        held.release()
+        held.release()
+
+    def test_one_that_has_ended_is_missed(self):
+        process = self.start_two()
+        process.kill()
+        with self.assertRaises(ProcessLookupError):
+            threads.stopped(process.child.pid)
 
 
 class Networks(harness.Case):
