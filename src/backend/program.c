@@ -2,6 +2,7 @@
 #include "backend/program.h"
 
 #include <assert.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,7 @@ struct sh_execution {
     sh_work_time *times;   /* by instruction; NULL without a clock */
     const sh_clock *mark;  /* NULL: nobody asks where backward begins */
     uint64_t marked_ns;
+    atomic_uint_fast64_t progress; /* written by the lane alone */
 };
 
 void sh_program_free(sh_program *program)
@@ -158,6 +160,18 @@ void sh_execution_clear_times(sh_execution *execution)
                execution->program->instruction_count * sizeof *execution->times);
 }
 
+uint64_t sh_execution_progress(const sh_execution *execution)
+{
+    return atomic_load_explicit(&execution->progress, memory_order_relaxed);
+}
+
+/* One writer, so that no lane pays for an atomic addition. */
+static void note_progress(sh_execution *execution)
+{
+    const uint64_t before = atomic_load_explicit(&execution->progress, memory_order_relaxed);
+    atomic_store_explicit(&execution->progress, before + 1, memory_order_relaxed);
+}
+
 /* What instructions of a run have in common. */
 typedef struct run {
     sh_execution *execution;
@@ -169,6 +183,7 @@ typedef struct run {
 static void run_instruction(const run *r, const sh_instruction *instruction, void *const *operands,
                             const sh_slab *slab)
 {
+    note_progress(r->execution);
     if (instruction->kernel != NULL) {
         instruction->kernel->run(instruction->state, operands, slab);
         return;

@@ -124,6 +124,10 @@ void sh_execution_mark(sh_execution *execution, const sh_clock *clock);
 /* That moment of the last run; 0 before. */
 uint64_t sh_execution_marked_ns(const sh_execution *execution);
 
+/* Instructions that were begun so far; one that runs for some samples at a time counts each time.
+ * It stands still where the lane does. Any thread. */
+uint64_t sh_execution_progress(const sh_execution *execution);
+
 /* By instruction, since the watch began or times were cleared; NULL where none is kept. */
 const sh_work_time *sh_execution_times(const sh_execution *execution);
 void sh_execution_clear_times(sh_execution *execution);

@@ -9,6 +9,7 @@
  */
 #include "train/lanes.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,6 +43,8 @@ struct sh_lanes {
     uint32_t shared_count; /* different ones */
     size_t shared_bytes;   /* of each */
     sh_footprint footprint;
+    atomic_uint_fast64_t turns;
+    atomic_uint reading; /* lanes */
 };
 
 /* What the first steps touch beside the lanes' memory: stacks, what records them (SQLite's pages,
@@ -388,4 +391,33 @@ sh_execution *sh_lanes_execution(const sh_lanes *lanes, uint32_t lane, sh_model_
 {
     const lane_program *program = find(lanes, mode, samples);
     return program == NULL ? NULL : program->executions[lane];
+}
+
+uint64_t sh_lanes_progress(const sh_lanes *lanes)
+{
+    uint64_t progress = atomic_load_explicit(&lanes->turns, memory_order_relaxed);
+    for (size_t i = 0; i < lanes->program_count; i++)
+        for (uint32_t lane = 0; lane < lanes->count; lane++)
+            progress += sh_execution_progress(lanes->programs[i].executions[lane]);
+    return progress;
+}
+
+void sh_lanes_note_turn(sh_lanes *lanes)
+{
+    atomic_fetch_add_explicit(&lanes->turns, 1, memory_order_relaxed);
+}
+
+void sh_lanes_begin_reading(sh_lanes *lanes)
+{
+    atomic_fetch_add_explicit(&lanes->reading, 1, memory_order_relaxed);
+}
+
+void sh_lanes_end_reading(sh_lanes *lanes)
+{
+    atomic_fetch_sub_explicit(&lanes->reading, 1, memory_order_relaxed);
+}
+
+bool sh_lanes_are_reading(const sh_lanes *lanes)
+{
+    return atomic_load_explicit(&lanes->reading, memory_order_relaxed) > 0;
 }

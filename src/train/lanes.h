@@ -87,6 +87,18 @@ sh_status sh_lanes_profile(const sh_lanes *lanes, sh_profile *profile, sh_model_
 bool sh_lanes_program(const sh_lanes *lanes, size_t index, sh_lane_size *size,
                       const sh_program **program, const sh_graph **graph);
 
+/*
+ * A number that grows as long as lanes compute: instructions of all executions, and turns of the
+ * team that were noted. Where it stands still, so do the lanes, or they wait. Any thread.
+ */
+uint64_t sh_lanes_progress(const sh_lanes *lanes);
+void sh_lanes_note_turn(sh_lanes *lanes);
+
+/* A lane begins and ends reading samples; whether any lane is reading now. Any thread. */
+void sh_lanes_begin_reading(sh_lanes *lanes);
+void sh_lanes_end_reading(sh_lanes *lanes);
+bool sh_lanes_are_reading(const sh_lanes *lanes);
+
 /* A lane's execution of one of the programs; NULL where the size was not announced. */
 sh_execution *sh_lanes_execution(const sh_lanes *lanes, uint32_t lane, sh_model_mode mode,
                                  uint32_t samples);

@@ -168,6 +168,37 @@ static void lanes_do_not_disturb_each_other(void **state)
     sh_lanes_free(lanes);
 }
 
+/* It grows with each lane that computes, and with the team's turns; nothing else moves it. */
+static void progress_is_what_lanes_do(void **state)
+{
+    (void)state;
+    sh_lanes *lanes = NULL;
+    results r = {0};
+    const sh_lanes_options options = some_options(best(), 2);
+    assert_ok(sh_lanes_new(&lanes, &options));
+    r.lanes = lanes;
+    assert_int_equal(sh_lanes_progress(lanes), 0);
+    assert_ok(sh_execution_prepare(sh_lanes_execution(lanes, 0, SH_MODEL_TRAIN, 8)));
+    const uint64_t prepared = sh_lanes_progress(lanes);
+    compute(&r, 0);
+    const uint64_t of_one = sh_lanes_progress(lanes) - prepared;
+    assert_in_range(of_one, 8, 1000); /* instructions of two layers, both ways */
+    compute(&r, 1);
+    compute(&r, 0);
+    assert_int_equal(sh_lanes_progress(lanes), prepared + 3 * of_one);
+    sh_lanes_note_turn(lanes);
+    assert_int_equal(sh_lanes_progress(lanes), prepared + 3 * of_one + 1);
+
+    assert_false(sh_lanes_are_reading(lanes));
+    sh_lanes_begin_reading(lanes);
+    sh_lanes_begin_reading(lanes);
+    sh_lanes_end_reading(lanes);
+    assert_true(sh_lanes_are_reading(lanes));
+    sh_lanes_end_reading(lanes);
+    assert_false(sh_lanes_are_reading(lanes));
+    sh_lanes_free(lanes);
+}
+
 /* With weights of its own, a lane prepares and computes with those; it counts what it holds. */
 static void a_lane_may_have_weights_of_its_own(void **state)
 {
@@ -295,6 +326,7 @@ int main(void)
         cmocka_unit_test(what_was_announced_is_ready_and_nothing_else),
         cmocka_unit_test(bytes_are_those_of_the_largest_programs),
         cmocka_unit_test(lanes_do_not_disturb_each_other),
+        cmocka_unit_test(progress_is_what_lanes_do),
         cmocka_unit_test(a_lane_may_have_weights_of_its_own),
         cmocka_unit_test(limits_are_kept_as_long_as_can_be),
         cmocka_unit_test(what_cannot_be_is_refused),

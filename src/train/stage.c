@@ -114,6 +114,7 @@ void sh_stage_take_turn(sh_stage *stage, sh_team_task *task, void *context)
     sh_stopwatch *watch = stage->times.watching;
     const uint64_t begun = sh_stopwatch_now(watch);
     sh_team_run(sh_lanes_team(stage->lanes), task, context);
+    sh_lanes_note_turn(stage->lanes);
     sh_stopwatch_since(watch, &watch->turns_ns, begun);
 }
 
@@ -174,7 +175,10 @@ sh_status sh_stage_compute_samples(sh_stage *stage, uint32_t lane, sh_range rang
     assert(execution != NULL);
     sh_stopwatch *watch = stage->times.watching;
     uint64_t begun = sh_stopwatch_now(watch);
-    SH_TRY(sh_samples_read(stage, lane, execution, range, 1.0f / (float)batch));
+    sh_lanes_begin_reading(stage->lanes);
+    const sh_status read = sh_samples_read(stage, lane, execution, range, 1.0f / (float)batch);
+    sh_lanes_end_reading(stage->lanes);
+    SH_TRY(read);
     begun = sh_stopwatch_lap(watch, lane, SH_SPAN_READ, begun);
     const uint64_t added = sh_stopwatch_added(watch, lane);
     SH_TRY(sh_execution_run(execution, sink, context));
