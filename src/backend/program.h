@@ -48,8 +48,7 @@ sh_status sh_program_compile(sh_program **program, const sh_graph *graph,
 sh_status sh_program_compile_with(sh_program **program, const sh_graph *graph,
                                   const sh_kernels *kernels, sh_prepared *prepared) SHOAL_CHECKED;
 
-/* As above, in other slabs (slabs.h) than of SH_SLAB_BYTES, whatever memory these take; SIZE_MAX:
- * in none. The bits are the same. For tests. */
+/* For tests: in other slabs (slabs.h) than of SH_SLAB_BYTES; SIZE_MAX: in none. The same bits. */
 sh_status sh_program_compile_in_slabs(sh_program **program, const sh_graph *graph,
                                       const sh_kernels *kernels, sh_prepared *prepared,
                                       size_t slab_bytes) SHOAL_CHECKED;
@@ -124,8 +123,7 @@ void sh_execution_mark(sh_execution *execution, const sh_clock *clock);
 /* That moment of the last run; 0 before. */
 uint64_t sh_execution_marked_ns(const sh_execution *execution);
 
-/* Instructions that were begun so far; one that runs for some samples at a time counts each time.
- * It stands still where the lane does. Any thread. */
+/* Instructions that were begun, each time that one is for some samples more. Any thread. */
 uint64_t sh_execution_progress(const sh_execution *execution);
 
 /* By instruction, since the watch began or times were cleared; NULL where none is kept. */

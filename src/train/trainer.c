@@ -304,16 +304,6 @@ done:
     return status;
 }
 
-uint64_t sh_trainer_progress(const sh_trainer *trainer)
-{
-    return sh_lanes_progress(trainer->stage.lanes);
-}
-
-bool sh_trainer_is_reading(const sh_trainer *trainer)
-{
-    return sh_lanes_are_reading(trainer->stage.lanes);
-}
-
 const sh_lanes *sh_trainer_lanes(const sh_trainer *trainer)
 {
     return trainer->stage.lanes;

@@ -133,11 +133,6 @@ void sh_trainer_set_phase(sh_trainer *trainer, uint32_t phase);
  * always had a grain: times without one do not count. */
 sh_speed sh_trainer_speed(const sh_trainer *trainer);
 
-/* A number that grows as long as the lanes work (sh_lanes_progress), and whether one of them reads
- * samples now. Any thread. */
-uint64_t sh_trainer_progress(const sh_trainer *trainer);
-bool sh_trainer_is_reading(const sh_trainer *trainer);
-
 /* A hash of the gradients of the job's first grain with its initial weights: the same on every
  * device, or a processor, its memory or a build has a defect. */
 sh_status sh_trainer_first_grain(sh_trainer *trainer, char hex[SH_DIGEST_TEXT]) SHOAL_CHECKED;
