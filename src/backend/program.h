@@ -33,11 +33,10 @@ typedef struct sh_gradient {
     bool last; /* the end of the gradient */
 } sh_gradient;
 
-/* Called as soon as a part of the gradient of parameter `parameter` exists, all or some: parts come
- * in order, one after the other. Borrowed until it returns. */
+/* Called as soon as a part of a parameter's gradient exists; parts come in order. Borrowed. */
 typedef void sh_gradient_sink(void *context, uint32_t parameter, const sh_gradient *gradient);
 
-/* Compiles the graph, which may be freed afterwards. */
+/* The graph may be freed afterwards. */
 sh_status sh_program_compile(sh_program **program, const sh_graph *graph,
                              const sh_kernels *kernels) SHOAL_CHECKED;
 
@@ -111,7 +110,7 @@ typedef struct sh_work_time {
     uint64_t count, ns;
 } sh_work_time;
 
-/* From now on each instruction is timed (`clock` is borrowed until the execution is freed). */
+/* Times each instruction from now on; `clock` is borrowed until the execution is freed. */
 sh_status sh_execution_watch(sh_execution *execution, const sh_clock *clock) SHOAL_CHECKED;
 
 /*
@@ -126,7 +125,7 @@ uint64_t sh_execution_marked_ns(const sh_execution *execution);
 /* Instructions that were begun, each time that one is for some samples more. Any thread. */
 uint64_t sh_execution_progress(const sh_execution *execution);
 
-/* By instruction, since the watch began or times were cleared; NULL where none is kept. */
+/* By instruction, since the watch or the last clearing; NULL where none is kept. */
 const sh_work_time *sh_execution_times(const sh_execution *execution);
 void sh_execution_clear_times(sh_execution *execution);
 
