@@ -174,8 +174,8 @@ sh_status sh_onnx_unfold(sh_network **network, const sh_onnx *model, const bool 
     sh_arena arena;
     Sh__Onnx__GraphProto changed;
     sh_onnx *opened;
-    uint8_t *bytes;
-    size_t count;
+    uint8_t *bytes = NULL; /* gcc 14 does not see that both are set where they are used */
+    size_t count = 0;
     sh_arena_init(&arena);
     sh_status status = change(&changed, &arena, model, chosen);
     if (status == SH_OK)
