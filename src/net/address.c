@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "net/address.h"
 
-#include <ifaddrs.h>
-#include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 sh_status sh_address_find(sh_address found[SH_ADDRESS_FOUND_MAX], size_t *count, const char *host,
                           uint16_t port)
@@ -93,52 +89,4 @@ void sh_address_of_peer(sh_address *address, int fd)
     *address = (sh_address){.bytes = sizeof address->storage};
     if (getpeername(fd, (struct sockaddr *)&address->storage, &address->bytes) != 0)
         *address = (sh_address){.bytes = 0};
-}
-
-/* The address that the system would send from to reach `host`; connecting a UDP socket sends
- * nothing. */
-static bool route_to(sh_address *own, const char *host)
-{
-    sh_address found[SH_ADDRESS_FOUND_MAX];
-    size_t count;
-    if (sh_address_find(found, &count, host, 9) != SH_OK)
-        return false;
-    const int fd = socket(found[0].storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (fd < 0)
-        return false;
-    const bool connected =
-        connect(fd, (const struct sockaddr *)&found[0].storage, found[0].bytes) == 0;
-    if (connected)
-        sh_address_of_socket(own, fd);
-    close(fd);
-    return connected;
-}
-
-static bool any_interface(sh_address *own)
-{
-    struct ifaddrs *all;
-    bool found = false;
-    if (getifaddrs(&all) != 0)
-        return false;
-    for (const struct ifaddrs *each = all; each != NULL && !found; each = each->ifa_next) {
-        if (each->ifa_addr == NULL || each->ifa_addr->sa_family != AF_INET ||
-            (each->ifa_flags & IFF_UP) == 0 || (each->ifa_flags & IFF_LOOPBACK) != 0)
-            continue;
-        *own = (sh_address){.bytes = sizeof(struct sockaddr_in)};
-        memcpy(&own->storage, each->ifa_addr, sizeof(struct sockaddr_in));
-        found = true;
-    }
-    freeifaddrs(all);
-    return found;
-}
-
-void sh_address_outward(char text[SH_ADDRESS_TEXT])
-{
-    /* Addresses that are reserved for documentation (RFC 5737, RFC 3849): routed out, and nobody's.
-     */
-    sh_address own;
-    if (route_to(&own, "192.0.2.1") || any_interface(&own) || route_to(&own, "2001:db8::1"))
-        sh_address_print_host(text, &own);
-    else
-        snprintf(text, SH_ADDRESS_TEXT, "127.0.0.1");
 }

@@ -42,12 +42,6 @@ void sh_address_print(char text[SH_ADDRESS_TEXT], const sh_address *address);
 void sh_address_of_socket(sh_address *address, int fd);
 void sh_address_of_peer(sh_address *address, int fd);
 
-/*
- * The numeric host by which others are likely to reach this device: that of the route out, found
- * without sending anything, else of any interface that is up, else the loopback's.
- */
-void sh_address_outward(char text[SH_ADDRESS_TEXT]);
-
 uint16_t sh_address_port(const sh_address *address);
 
 #endif

@@ -401,6 +401,7 @@ static void do_open(void *context)
     const char *token_file = coordinator->options.token_file;
     char identity[SH_LINK_IDENTITY];
     sh_invitation *invitation = &coordinator->invitation;
+    sh_reach interfaces[SH_REACH_MAX];
     unsigned char key[SH_KEY_BYTES];
     sh_status status;
     SH_TRY_DONE(sh_invitation_read(invitation, coordinator->options.listen));
@@ -413,7 +414,8 @@ static void do_open(void *context)
         .context = coordinator,
     };
     SH_TRY_DONE(sh_listener_open(&coordinator->listener, coordinator->options.loop, &options));
-    SH_TRY_DONE(sh_invitation_issue(invitation, sh_listener_port(coordinator->listener)));
+    SH_TRY_DONE(sh_invitation_issue(invitation, sh_listener_port(coordinator->listener), interfaces,
+                                    sh_reach_read(interfaces)));
     if (token_file != NULL)
         SH_TRY_DONE(sh_invitation_keep(invitation, token_file));
     SH_TRY_DONE(sh_token_key(key, &invitation->token));

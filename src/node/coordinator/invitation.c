@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "net/address.h"
 #include "store/file.h"
 
 sh_status sh_invitation_read(sh_invitation *invitation, const char *listen)
@@ -37,19 +36,64 @@ sh_status sh_invitation_read(sh_invitation *invitation, const char *listen)
     return SH_OK;
 }
 
-sh_status sh_invitation_issue(sh_invitation *invitation, uint16_t port)
+static bool is_loopback(const char *host)
 {
-    const bool any_v6 = strcmp(invitation->host, "::") == 0;
-    const bool everywhere =
-        invitation->host[0] == '\0' || any_v6 || strcmp(invitation->host, "0.0.0.0") == 0;
-    char outward[SH_ADDRESS_TEXT];
-    sh_address_outward(outward);
+    return strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0 ||
+           strcmp(host, "localhost") == 0;
+}
+
+/* What the user should know of the address in the token. `chosen`: the interfaces whose addresses
+ * were to be had, best first; none where --listen names the address. */
+static void advise(sh_invitation *invitation, bool everywhere, const sh_reach *chosen, size_t count)
+{
+    char *text = invitation->advice;
+    const size_t room = sizeof invitation->advice;
+    const char *host = invitation->token.host;
+    text[0] = '\0';
+    if (is_loopback(host)) {
+        snprintf(
+            text, room, "the token says %s, so only devices on this machine can join: %s", host,
+            everywhere ? "no network interface is up" : "--listen :PORT opens the job to others");
+        return;
+    }
+    if (!everywhere || count < 2)
+        return;
+    size_t used = (size_t)snprintf(text, room, "the token says %s (%s); this device also has", host,
+                                   chosen[0].name);
+    for (size_t i = 1; i < count; i++) {
+        char other[SH_ADDRESS_TEXT];
+        sh_address_print_host(other, &chosen[i].address);
+        const int more = snprintf(text + used, room - used, "%s %s (%s)", i > 1 ? "," : "", other,
+                                  chosen[i].name);
+        if (used + (size_t)more + 64 > room) { /* leaves room for the end */
+            text[used] = '\0';
+            break;
+        }
+        used += (size_t)more;
+    }
+    snprintf(text + used, room - used, ": --listen ADDRESS:PORT puts another into it");
+}
+
+sh_status sh_invitation_issue(sh_invitation *invitation, uint16_t port, const sh_reach *interfaces,
+                              size_t count)
+{
+    const bool any_v6 = strcmp(invitation->host, "::") == 0,
+               any_v4 = strcmp(invitation->host, "0.0.0.0") == 0;
+    const bool everywhere = invitation->host[0] == '\0' || any_v6 || any_v4;
+    sh_reach chosen[SH_REACH_MAX];
+    char outward[SH_ADDRESS_TEXT] = "127.0.0.1";
     sh_token fresh;
+    count = count < SH_REACH_MAX ? count : SH_REACH_MAX;
+    memcpy(chosen, interfaces, count * sizeof *chosen);
+    count = sh_reach_choose(chosen, count, any_v4);
+    if (count > 0)
+        sh_address_print_host(outward, &chosen[0].address);
     SH_TRY(sh_token_make(&fresh, everywhere ? outward : invitation->host, port));
     if (invitation->renewed)
         memcpy(fresh.secret, invitation->token.secret, sizeof fresh.secret);
     invitation->token = fresh;
     sh_token_wipe(&fresh);
+    advise(invitation, everywhere, chosen, count);
     SH_TRY(sh_token_print(invitation->text, &invitation->token));
     sh_token local = invitation->token;
     if (everywhere)

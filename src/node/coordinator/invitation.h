@@ -4,7 +4,7 @@
  *
  *     SH_TRY(sh_invitation_read(&invitation, "192.168.1.5:7700"));
  *     ... listen on invitation.host and .port ...
- *     SH_TRY(sh_invitation_issue(&invitation, bound_port));
+ *     SH_TRY(sh_invitation_issue(&invitation, bound_port, list, sh_reach_read(list)));
  *     print(invitation.text);
  *     sh_key_wipe(&invitation, sizeof invitation);
  *
@@ -15,22 +15,28 @@
 
 #include <stdbool.h>
 
+#include "net/reach.h"
 #include "net/token.h"
+
+#define SH_INVITATION_ADVICE 512
 
 typedef struct sh_invitation {
     char host[SH_TOKEN_HOST]; /* to listen on; "" is every address */
     uint16_t port;            /* 0: any that is free */
     bool renewed;             /* the token has its secret already */
     sh_token token;
-    char text[SH_TOKEN_TEXT];       /* the token for devices elsewhere */
-    char local_text[SH_TOKEN_TEXT]; /* the same secret, by an address of this machine's own */
+    char text[SH_TOKEN_TEXT];          /* the token for devices elsewhere */
+    char local_text[SH_TOKEN_TEXT];    /* the same secret, by an address of this machine's own */
+    char advice[SH_INVITATION_ADVICE]; /* what the user should know of the address; "": nothing */
 } sh_invitation;
 
 /* Reads --listen: "[ADDRESS]:PORT"; NULL: a free port of the loopback. */
 sh_status sh_invitation_read(sh_invitation *invitation, const char *listen) SHOAL_CHECKED;
 
-/* Makes the tokens for the port that was bound, with an address that others are likely to reach. */
-sh_status sh_invitation_issue(sh_invitation *invitation, uint16_t port) SHOAL_CHECKED;
+/* Makes the tokens for the port that was bound, with the address of one of these interfaces
+ * (net/reach.h; what was read, in any order) that others are likely to reach. */
+sh_status sh_invitation_issue(sh_invitation *invitation, uint16_t port, const sh_reach *interfaces,
+                              size_t count) SHOAL_CHECKED;
 
 /* Takes the secret, and the port if --listen names none, of the token that sh_invitation_keep has
  * left in a file, so that devices find back to a coordinator that was started again. Does nothing

@@ -3,6 +3,17 @@
 
 #include "base/test.h"
 
+static sh_reach interface(const char *name, const char *host)
+{
+    sh_reach one = {.running = true};
+    sh_address found[SH_ADDRESS_FOUND_MAX];
+    size_t count;
+    snprintf(one.name, sizeof one.name, "%s", name);
+    assert_ok(sh_address_find(found, &count, host, 0));
+    one.address = found[0];
+    return one;
+}
+
 static void listen_is_read_or_refused(void **state)
 {
     (void)state;
@@ -44,24 +55,76 @@ static void both_tokens_have_one_secret(void **state)
     } cases[] = {
         {NULL, "127.0.0.1", "127.0.0.1"},
         {"10.1.2.3:1", "10.1.2.3", "10.1.2.3"},
-        {":1", NULL, "127.0.0.1"},
-        {"[::]:1", NULL, "::1"},
+        {":1", "192.168.1.5", "127.0.0.1"},
+        {"[::]:1", "192.168.1.5", "::1"},
     };
+    const sh_reach wired = interface("eth0", "192.168.1.5");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         sh_invitation invitation;
         sh_token away, near;
         assert_ok(sh_invitation_read(&invitation, cases[i].listen));
-        assert_ok(sh_invitation_issue(&invitation, 4711));
+        assert_ok(sh_invitation_issue(&invitation, 4711, &wired, 1));
         assert_ok(sh_token_parse(&away, invitation.text, strlen(invitation.text)));
         assert_ok(sh_token_parse(&near, invitation.local_text, strlen(invitation.local_text)));
         assert_memory_equal(away.secret, near.secret, sizeof away.secret);
         assert_int_equal(away.port, 4711);
         assert_string_equal(near.host, cases[i].local);
-        if (cases[i].host != NULL)
-            assert_string_equal(away.host, cases[i].host);
+        assert_string_equal(away.host, cases[i].host);
         sh_key_wipe(&invitation, sizeof invitation);
         assert_int_equal(invitation.text[0], 0);
     }
+}
+
+static void the_user_hears_of_other_addresses_and_of_a_loopback(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *listen;
+        size_t interfaces;
+        const char *advice;
+    } cases[] = {
+        {":7700", 1, ""},
+        {":7700", 3,
+         "the token says 192.168.1.5 (eth0); this device also has 10.0.0.7 (wlan0), fd00::5 "
+         "(eth0): --listen ADDRESS:PORT puts another into it"},
+        {"0.0.0.0:7700", 3,
+         "the token says 192.168.1.5 (eth0); this device also has 10.0.0.7 (wlan0): --listen "
+         "ADDRESS:PORT puts another into it"},
+        {"10.0.0.7:7700", 3, ""},
+        {":7700", 0,
+         "the token says 127.0.0.1, so only devices on this machine can join: no network interface "
+         "is up"},
+        {"localhost:7700", 3,
+         "the token says localhost, so only devices on this machine can join: --listen :PORT opens "
+         "the job to others"},
+        {"[::1]:7700", 3,
+         "the token says ::1, so only devices on this machine can join: --listen :PORT opens the "
+         "job to others"},
+    };
+    const sh_reach list[] = {interface("eth0", "192.168.1.5"), interface("wlan0", "10.0.0.7"),
+                             interface("eth0", "fd00::5")};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        sh_invitation invitation;
+        assert_ok(sh_invitation_read(&invitation, cases[i].listen));
+        assert_ok(sh_invitation_issue(&invitation, 7700, list, cases[i].interfaces));
+        assert_string_equal(invitation.advice, cases[i].advice);
+    }
+}
+
+/* More addresses than the sentence has room for. */
+static void advice_stays_a_sentence(void **state)
+{
+    (void)state;
+    sh_reach list[SH_REACH_MAX];
+    sh_invitation invitation;
+    for (size_t i = 0; i < SH_REACH_MAX; i++)
+        list[i] = interface("wireguard-home0", "2001:db8:1111:2222:3333:4444:5555:6666");
+    assert_ok(sh_invitation_read(&invitation, ":7700"));
+    assert_ok(sh_invitation_issue(&invitation, 7700, list, SH_REACH_MAX));
+    static const char end[] = "(wireguard-home0): --listen ADDRESS:PORT puts another into it";
+    const size_t length = strlen(invitation.advice);
+    assert_true(length > sizeof end);
+    assert_string_equal(invitation.advice + length + 1 - sizeof end, end);
 }
 
 int main(void)
@@ -69,6 +132,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(listen_is_read_or_refused),
         cmocka_unit_test(both_tokens_have_one_secret),
+        cmocka_unit_test(the_user_hears_of_other_addresses_and_of_a_loopback),
+        cmocka_unit_test(advice_stays_a_sentence),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -78,9 +78,11 @@ static sh_status assemble(sh_company *company)
                                    .clock = sh_clock_system(),
                                    .journal = company->journal,
                                }));
+    const sh_invitation *invitation = sh_coordinator_invitation(crew->coordinator);
     if (options->listen != NULL)
-        observe(crew, &(sh_event){.kind = SH_EVENT_TOKEN,
-                                  .text = sh_coordinator_invitation(crew->coordinator)->text});
+        observe(crew, &(sh_event){.kind = SH_EVENT_TOKEN, .text = invitation->text});
+    if (options->listen != NULL && invitation->advice[0] != '\0')
+        observe(crew, &(sh_event){.kind = SH_EVENT_NOTE, .text = invitation->advice});
     SH_TRY(sh_children_start(&crew->children,
                              &(sh_children_options){
                                  .count = company->here - 1,
