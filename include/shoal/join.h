@@ -21,6 +21,8 @@
 extern "C" {
 #endif
 
+#define SH_JOIN_WAIT_EVER UINT32_MAX
+
 typedef struct sh_join_options {
     const char *token;
     const char *data; /* where this device holds the job's data; NULL: as the job says, and where
@@ -32,8 +34,10 @@ typedef struct sh_join_options {
     bool local;       /* a device that `train` has started on its own machine */
     uint32_t reconnect_s; /* how long to try to come back when the connection to the coordinator is
                              lost in the middle of the job; 0: not at all */
-    const char *save;     /* a file that gets the job's last weights: ONNX or NumPy's arrays where
-                             its name ends in .onnx or .npz, else safetensors; NULL: none */
+    uint32_t wait_s;  /* how long to wait, before the job has begun, for a coordinator that cannot
+                         be reached yet; 0: not at all, SH_JOIN_WAIT_EVER: for any time */
+    const char *save; /* a file that gets the job's last weights: ONNX or NumPy's arrays where
+                         its name ends in .onnx or .npz, else safetensors; NULL: none */
     sh_stop *stop;
     sh_observer *observer;
     void *context;
@@ -55,9 +59,9 @@ typedef struct sh_join_result {
 
 /*
  * Lends this device until the job ends: SH_OK, and `result` says how it ended; `result` may be
- * NULL. With `save`, SH_PEER_LOST where this device has not got the last weights. SH_STOPPED after
- * a request to stop; the job then ends with a checkpoint. SH_REFUSED, SH_NETWORK, SH_PEER_LOST say
- * why not.
+ * NULL. A job that ends well while this device connects is SH_OK too. With `save`, SH_PEER_LOST
+ * where this device has not got the last weights. SH_STOPPED after a request to stop; the job then
+ * ends with a checkpoint. SH_REFUSED, SH_NETWORK, SH_PEER_LOST say why not.
  */
 SHOAL_API sh_status sh_join(const sh_join_options *options, sh_join_result *result) SHOAL_CHECKED;
 

@@ -54,6 +54,7 @@ typedef struct sh_option {
     const char *member; /* its name in C, and of a job's option in job.json */
     const char *name;   /* as typed, without its dashes */
     const char *value;  /* what help calls the value: "N"; NULL: it takes none */
+    const char *alone;  /* the value where none is given; NULL: it needs one */
     const char *help;   /* one line */
     const char *plan; /* help of `shoal plan`, "" where it is `help`; NULL: plan does not take it */
 

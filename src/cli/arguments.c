@@ -171,8 +171,11 @@ static sh_status take_option(const sh_option *options, void *values, int argc, c
                is_flag ? sizeof on : sizeof one);
         return SH_OK;
     }
-    if (value == NULL && *at + 1 < argc && strncmp(argv[*at + 1], "--", 2) != 0)
+    const char *next = *at + 1 < argc ? argv[*at + 1] : "--";
+    if (value == NULL && (option->alone == NULL ? strncmp(next, "--", 2) != 0 : is_digit(next[0])))
         value = argv[++*at];
+    if (value == NULL)
+        value = option->alone;
     if (value == NULL)
         return sh_fail(SH_INVALID, "--%s: needs a value, %s", option->name, option->value);
     void *field = (char *)values + option->offset;

@@ -12,7 +12,9 @@
  *         return sh_console_misuse("train", "%s", sh_message());
  *
  * An option is written "--name value" or "--name=value", in full; the last one counts. A value that
- * begins with "--" needs the second form. Behind "--" all arguments are positional; "-" always is.
+ * begins with "--" needs the second form. An option with a value for `alone` may be written without
+ * one; the next argument is its value only if it begins with a digit. Behind "--" all arguments are
+ * positional; "-" always is.
  *
  * Threads: any.
  */

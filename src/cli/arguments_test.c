@@ -4,7 +4,7 @@
 
 typedef struct values {
     bool quiet, count_given, steps_given, lr_given;
-    uint32_t count, lanes, nesterov;
+    uint32_t count, lanes, nesterov, wait;
     uint64_t steps, memory;
     float lr, momentum;
     const char *name;
@@ -28,6 +28,8 @@ static const sh_option options[] = {
     {SH_OPTION_FLAG, .name = "local", .offset = FIELD(quiet), .hidden = true},
     {SH_OPTION_NAME, .name = "optimizer", .value = "NAME", .offset = FIELD(optimizer), .max = 8},
     {SH_OPTION_SWITCH, .name = "nesterov", .offset = FIELD(nesterov)},
+    {SH_OPTION_U32, .name = "wait", .value = "[SECONDS]", .alone = "9", .offset = FIELD(wait),
+     .min = 1},
     {.kind = SH_OPTION_END},
 };
 
@@ -216,6 +218,37 @@ static void an_endless_argument_is_cut(void **state)
     }
 }
 
+static void a_value_may_be_left_out_where_there_is_one_for_that(void **state)
+{
+    (void)state;
+    static const struct {
+        words in;
+        uint32_t wait;
+        size_t positionals;
+    } cases[] = {
+        {{"--wait"}, 9, 0},
+        {{"--wait", "30"}, 30, 0},
+        {{"--wait=30", "a"}, 30, 1},
+        {{"--wait", "shoal://a"}, 9, 1},
+        {{"--wait", "-"}, 9, 1},
+        {{"--wait", "--quiet"}, 9, 0},
+        {{"a", "--wait", "3", "b"}, 3, 2},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        sh_arguments arguments;
+        values got;
+        assert_ok(parse(&arguments, &got, cases[i].in));
+        assert_int_equal(got.wait, cases[i].wait);
+        assert_int_equal(arguments.positional_count, cases[i].positionals);
+    }
+    sh_arguments arguments;
+    values got;
+    assert_fails(parse(&arguments, &got, (const words){"--wait", "3s"}), SH_INVALID,
+                 "--wait 3s: must be a whole number");
+    assert_fails(parse(&arguments, &got, (const words){"--wait=a"}), SH_INVALID,
+                 "--wait a: must be a whole number");
+}
+
 static void shows_defaults(void **state)
 {
     (void)state;
@@ -240,6 +273,7 @@ int main(void)
         cmocka_unit_test(help_comes_before_mistakes),
         cmocka_unit_test(says_what_is_wrong),
         cmocka_unit_test(an_endless_argument_is_cut),
+        cmocka_unit_test(a_value_may_be_left_out_where_there_is_one_for_that),
         cmocka_unit_test(shows_defaults),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

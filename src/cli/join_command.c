@@ -58,6 +58,9 @@ static const sh_option options[] = {
     {SH_OPTION_U32, .name = "reconnect", .value = "SECONDS",
      .help = "how long to look for a coordinator that is lost (default 60; 0: not at all)",
      .offset = FIELD(options.reconnect_s), .max = 86400},
+    {SH_OPTION_U32, .name = "wait", .value = "[SECONDS]", .alone = "4294967295",
+     .help = "wait for a coordinator that is not there yet; without SECONDS: for any time",
+     .offset = FIELD(options.wait_s), .min = 1},
     {SH_OPTION_FLAG, .name = "local", .help = "a device that train has started on its own machine",
      .offset = FIELD(local), .hidden = true},
     {SH_OPTION_FLAG, .name = "quiet", .help = "print nothing but errors", .offset = FIELD(quiet)},
@@ -86,7 +89,7 @@ static void print_result(const sh_join_result *result, const char *saved)
     sh_quantity a, b;
     char clean[SH_RUN_BYTES];
     if (!result->took_part) {
-        sh_console_note("the job has ended");
+        sh_console_note("the job ended before this device could take part");
         return;
     }
     sh_console_note("the job has ended: %s at step %s", result->complete ? "complete" : "stopped",
@@ -170,6 +173,7 @@ const sh_command sh_join_command = {
                "\nexamples:\n"
                "  shoal join 'shoal://...'\n"
                "  shoal join - --data /mnt/mnist <token.txt\n"
+               "  shoal join 'shoal://...' --wait\n"
                "  shoal join 'shoal://...' --save model.onnx\n",
     .options = options,
     .values_bytes = sizeof(join_values),

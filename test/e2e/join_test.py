@@ -66,5 +66,25 @@ class Result(harness.Case):
         self.assertTrue(os.path.exists(self.path("guest.onnx")))
 
 
+class Wait(harness.Case):
+    def test_a_device_may_come_before_the_coordinator(self):
+        first = self.start("train", *JOB, "--listen", "127.0.0.1:0", "--min-devices", "2", "--run", "run")
+        token = harness.Token(first.wait_for_token())
+        first.signal(signal.SIGINT)
+        first.wait(20)
+        joined = self.start("join", token.text, "--lanes", "1", "--wait", "60")
+        joined.wait_for("waiting for a coordinator at 127.0.0.1, port %d; Ctrl-C ends this" % token.port, stream="err")
+        train = self.start("train", "--resume", "run", "--listen", "127.0.0.1:%d" % token.port, "--min-devices", "2")
+        self.assertEqual(train.wait().status, 0, str(train.so_far()))
+        result = joined.wait()
+        self.assertEqual(result.status, 0, str(result))
+        self.assertIn("the job has ended: complete at step 20\n", result.err)
+
+        joined = self.start("join", token.text, "--wait")
+        joined.wait_for("waiting for", stream="err")
+        joined.signal(signal.SIGINT)
+        self.assertEqual(joined.wait(20).status, 130)
+
+
 if __name__ == "__main__":
     harness.main()

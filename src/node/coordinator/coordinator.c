@@ -111,6 +111,17 @@ static void note(sh_coordinator *coordinator, const sh_membership_action *action
         sh_mailbox_tell(coordinator->options.mailbox, SH_MAIL_NOTE, SH_OK, action->text);
 }
 
+/* Tells all that are connected, also those that have not said hello yet. */
+static void tell_end(sh_coordinator *coordinator, const sh_membership_action *action)
+{
+    coordinator->over = true;
+    coordinator->end_status = action->status;
+    snprintf(coordinator->end_text, sizeof coordinator->end_text, "%s", action->text);
+    for (entrant *each = coordinator->entrants; each != NULL; each = each->next)
+        if (!each->shown_out)
+            sh_entrant_tell_end(each, action->status, action->text);
+}
+
 /* An action may cause events, whose actions then follow those that are left. */
 static void carry_out(sh_coordinator *coordinator)
 {
@@ -144,9 +155,7 @@ static void carry_out(sh_coordinator *coordinator)
             note(coordinator, &action);
             break;
         case SH_MEMBERSHIP_END:
-            for (whom = coordinator->entrants; whom != NULL; whom = whom->next)
-                if (whom->device != NO_DEVICE)
-                    sh_entrant_tell_end(whom, action.status, action.text);
+            tell_end(coordinator, &action);
             sh_mailbox_tell(coordinator->options.mailbox, SH_MAIL_END, action.status, action.text);
             break;
         }
@@ -158,6 +167,8 @@ static void carry_out(sh_coordinator *coordinator)
 static void handle_hello(entrant *from, const Shoal__Hello *hello)
 {
     sh_coordinator *coordinator = from->of;
+    if (coordinator->over) /* it has been told */
+        return;
     if (hello->link_port == 0 || hello->link_port > UINT16_MAX) {
         show_out(from, "its hello names no port");
         return;
@@ -244,6 +255,7 @@ static void handle_message(entrant *from, const Shoal__Message *message)
     case SHOAL__MESSAGE__BODY_FAIL:
         report_gone(coordinator, from->device, message->fail->reason);
         from->device = NO_DEVICE;
+        from->shown_out = true;
         sh_channel_flush_close(from->channel);
         break;
     default:
@@ -307,6 +319,8 @@ static void on_accept(void *context, sh_channel *channel, const char *identity)
         .next = coordinator->entrants, .of = coordinator, .channel = channel, .device = NO_DEVICE};
     coordinator->entrants = fresh;
     sh_channel_own(channel, &entrant_events, fresh);
+    if (coordinator->over)
+        sh_entrant_tell_end(fresh, coordinator->end_status, coordinator->end_text);
 }
 
 /* ---- device 0 -------------------------------------------------------------------------------- */

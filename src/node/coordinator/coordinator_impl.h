@@ -28,7 +28,8 @@ typedef struct entrant {
     uint32_t lanes;
     uint32_t opened; /* the highest ring whose door it has opened */
     bool ready, local;
-    bool has_data; /* and gives them to others */
+    bool shown_out; /* its connection ends when the last messages are written */
+    bool has_data;  /* and gives them to others */
     char fingerprint[SH_DIGEST_TEXT], first_grain[SH_DIGEST_TEXT];
 } entrant;
 
@@ -45,6 +46,9 @@ struct sh_coordinator {
     uint32_t own_opened; /* as entrant.opened, of device 0 */
     bool ready;          /* device 0 is: it had better not be told before */
     bool closing;        /* tell the mailbox when the last entrant is gone */
+    bool over;           /* the job has ended so, which entrants that come later are told */
+    sh_status end_status;
+    char end_text[2 * SH_MEMBERSHIP_TEXT];
     entrant *entrants;
     uint32_t entrant_count;
     sh_channel_stats closed_stats; /* of channels that are gone */

@@ -46,6 +46,7 @@ void sh_entrant_tell_refusal(entrant *to, const char *reason, bool again)
     refuse.again = again;
     send_message(to, &message);
     to->device = NO_DEVICE;
+    to->shown_out = true;
     sh_channel_flush_close(to->channel);
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A device's life in a job: connect, be welcomed, prepare, do what the station says until the job
- * or this device's part in it is over. If the coordinator is lost, or the others went on without
- * this device, it keeps what it has prepared and tries for a while to come back, as a device that
- * joins.
+ * or this device's part in it is over. A coordinator that cannot be reached yet may be waited for.
+ * If the coordinator is lost, or the others went on without this device, it keeps what it has
+ * prepared and tries for a while to come back, as a device that joins.
  */
 #include <math.h>
 #include <stdio.h>
@@ -18,6 +18,7 @@
 #include "node/job/course.h"
 #include "node/job/model_file.h"
 #include "node/job/progress_events.h"
+#include "node/job/retries.h"
 #include "node/member/member.h"
 #include "onnx/model_shelf.h"
 #include "shoal/join.h"
@@ -40,6 +41,7 @@ typedef struct device {
     bool known; /* it has been welcomed, so there is such a job */
     bool over;  /* the coordinator said so, or the connection to it ended */
     bool lost;  /* the latter */
+    bool late;  /* the job ended well, before this device could take part */
     sh_progress_pace pace;
     double seen_rate; /* samples a second, of late */
     sh_join_result result;
@@ -75,7 +77,8 @@ static sh_status expect(device *self, sh_mail_kind kind, sh_mail *mail)
         SH_TRY(sh_mailbox_wait(self->mailbox, mail, stop_of(self), 0));
         if (mail->kind == SH_MAIL_END || mail->kind == SH_MAIL_LOST) {
             SH_TRY(ended(self, mail));
-            return sh_fail(SH_REFUSED, "the job ended before this device could take part");
+            self->late = true;
+            return sh_fail(SH_STOPPED, "the job ended before this device could take part");
         }
     } while (mail->kind != kind);
     return mail->status == SH_OK ? SH_OK : sh_fail(mail->status, "%s", mail->text);
@@ -304,18 +307,24 @@ static sh_status save(const device *self)
     return status;
 }
 
+/* The job ended, and this device has not got its last weights. */
+static sh_status conclude_without(const device *self)
+{
+    if (self->options->save == NULL)
+        return SH_OK;
+    return sh_fail(SH_PEER_LOST,
+                   "%s is not written: the job went on or ended without this device, which has not "
+                   "got the last weights",
+                   self->options->save);
+}
+
 /* What came of the job, as far as this device has seen it. */
 static sh_status conclude(device *self, const sh_course *course, sh_ending ending)
 {
     sh_join_result *result = &self->result;
     const sh_replica *replica = self->bench->replica;
     if (!course->whole || ending == SH_ENDING_DISMISSED)
-        return self->options->save == NULL
-                   ? SH_OK
-                   : sh_fail(SH_PEER_LOST,
-                             "%s is not written: the job went on or ended without this device, "
-                             "which has not got the last weights",
-                             self->options->save);
+        return conclude_without(self);
     result->took_part = true;
     result->complete = ending == SH_ENDING_COMPLETE;
     result->steps = replica->steps;
@@ -354,6 +363,19 @@ static sh_status live(device *self)
     return conclude(self, &course, ending);
 }
 
+/* A device that fetches its data loses them together with the coordinator, and may notice that
+ * first. Reads the mail for the coordinator's own end. */
+static void see_end(device *self)
+{
+    sh_mail mail;
+    while (!self->over && sh_mailbox_take(self->mailbox, &mail)) {
+        self->lost = mail.kind == SH_MAIL_LOST;
+        self->over = self->lost || mail.kind == SH_MAIL_END;
+        self->late = mail.kind == SH_MAIL_END && mail.status == SH_OK && !self->started;
+        free(mail.kind == SH_MAIL_WELCOME ? mail.data : NULL);
+    }
+}
+
 static sh_status connect_and_live(device *self)
 {
     self->over = self->lost = false;
@@ -366,14 +388,9 @@ static sh_status connect_and_live(device *self)
     const sh_status status = live(self);
     char message[SH_MESSAGE_BYTES];
     snprintf(message, sizeof message, "%s", sh_message());
-    /* Who fetches its data loses them together with the coordinator, and may find that first. */
-    sh_mail mail;
-    while ((status == SH_NETWORK || status == SH_PEER_LOST) && !self->over &&
-           sh_mailbox_take(self->mailbox, &mail)) {
-        self->lost = mail.kind == SH_MAIL_LOST;
-        self->over = self->lost || mail.kind == SH_MAIL_END;
-        free(mail.kind == SH_MAIL_WELCOME ? mail.data : NULL);
-    }
+    if (status == SH_NETWORK || status == SH_PEER_LOST ||
+        (status == SH_STOPPED && !sh_stop_requested(stop_of(self))))
+        see_end(self);
     if (status != SH_OK && status != SH_STOPPED && !self->over) /* nobody else knows */
         sh_member_fail(self->member, message);
     sh_member_close(self->member);
@@ -381,12 +398,45 @@ static sh_status connect_and_live(device *self)
     return status == SH_OK ? SH_OK : sh_fail(status, "%s", message);
 }
 
+/* Waits before another try to connect. SH_LIMIT: it is time for that. */
+static sh_status pause_for(device *self, uint32_t delay_ms)
+{
+    sh_mail mail;
+    while (sh_mailbox_take(self->mailbox, &mail)) /* what the last try left */
+        free(mail.kind == SH_MAIL_WELCOME ? mail.data : NULL);
+    return sh_mailbox_wait(self->mailbox, &mail, stop_of(self), delay_ms);
+}
+
+/* The first try, and others as long as nobody can be reached and the user wants to wait. */
+static sh_status wait_and_live(device *self)
+{
+    sh_retries retries;
+    uint32_t delay_ms;
+    char text[SH_MESSAGE_BYTES];
+    bool said = false;
+    sh_retries_start(&retries, sh_clock_now_ns(sh_clock_system()), self->options->wait_s);
+    for (;;) {
+        const sh_status status = connect_and_live(self);
+        if (status != SH_NETWORK || !self->lost || self->known ||
+            !sh_retries_next(&delay_ms, &retries, sh_clock_now_ns(sh_clock_system())))
+            return status;
+        sh_log(SH_LOG_INFO, "join.waits", "delay_ms=%u reason=\"%s\"", delay_ms, sh_message());
+        snprintf(text, sizeof text, "waiting for a coordinator at %s, port %u; Ctrl-C ends this",
+                 self->token.host, (unsigned)self->token.port);
+        if (!said)
+            observe(self, &(sh_event){.kind = SH_EVENT_NOTE, .text = text});
+        said = true;
+        const sh_status paused = pause_for(self, delay_ms);
+        if (paused != SH_LIMIT)
+            SH_TRY(paused);
+    }
+}
+
 /* Once it has been welcomed, a lost connection is no end yet. */
 static sh_status live_on(device *self)
 {
-    sh_mail mail;
     const uint64_t patience_ns = (uint64_t)self->options->reconnect_s * 1000000000u;
-    sh_status status = connect_and_live(self);
+    sh_status status = wait_and_live(self);
     while (status != SH_OK && self->lost && self->known && patience_ns > 0) {
         const uint64_t lost_ns = sh_clock_now_ns(sh_clock_system());
         char reason[SH_MESSAGE_BYTES], text[SH_MESSAGE_BYTES + 64];
@@ -397,9 +447,7 @@ static sh_status live_on(device *self)
         self->started = false;
         while (status != SH_OK && !self->started &&
                sh_clock_now_ns(sh_clock_system()) - lost_ns < patience_ns) {
-            while (sh_mailbox_take(self->mailbox, &mail)) /* what the last try left */
-                free(mail.kind == SH_MAIL_WELCOME ? mail.data : NULL);
-            status = sh_mailbox_wait(self->mailbox, &mail, stop_of(self), RETRY_MS);
+            status = pause_for(self, RETRY_MS);
             if (status != SH_LIMIT)
                 SH_TRY(status);
             status = connect_and_live(self);
@@ -427,6 +475,8 @@ sh_status sh_join(const sh_join_options *options, sh_join_result *result)
     SH_TRY_DONE(sh_mailbox_new(&self.mailbox));
     SH_TRY_DONE(sh_loop_start(&self.loop));
     status = live_on(&self);
+    if (status != SH_OK && self.late)
+        status = conclude_without(&self);
     if (result != NULL)
         *result = self.result.took_part ? self.result : (sh_join_result){0};
 done:

@@ -144,7 +144,10 @@ static sh_status handle_message(sh_member *member, const Shoal__Message *message
             end(member, SH_REFUSED, refuse->reason);
         return SH_OK;
     }
-    if (is_welcome == member->welcomed || (member->welcomed && message->job != member->job))
+    const bool is_end = message->body_case == SHOAL__MESSAGE__BODY_END;
+    if (is_welcome ? member->welcomed : !member->welcomed && !is_end)
+        return sh_fail(SH_FORMAT, "the coordinator sent a message out of turn");
+    if (member->welcomed && message->job != member->job)
         return sh_fail(SH_FORMAT, "the coordinator sent a message out of turn");
     switch (message->body_case) {
     case SHOAL__MESSAGE__BODY_WELCOME:

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How sh_join begins: a coordinator that is not there yet, another key, a job that ends meanwhile.
+ */
+#include "shoal/join.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/stop.h"
+#include "base/test.h"
+#include "net/listener.h"
+#include "net/message.h"
+#include "net/token.h"
+
+/* A coordinator whose job has just ended: it tells that to whoever comes. */
+typedef struct host {
+    sh_loop *loop;
+    sh_listener *listener;
+    sh_token token;
+    char text[SH_TOKEN_TEXT];
+    sh_status status;
+    uint32_t notes;
+    char note[SH_MESSAGE_BYTES]; /* the last that the device observed */
+    sh_stop *stop;
+} host;
+
+static void on_accept(void *context, sh_channel *channel, const char *identity)
+{
+    static const sh_channel_events events = {.on_close = NULL};
+    Shoal__End end = SHOAL__END__INIT;
+    Shoal__Message message = SH_MESSAGE_INIT(END, end, &end);
+    (void)identity;
+    end.reason = (char *)(uintptr_t) "";
+    sh_channel_own(channel, &events, NULL);
+    ((host *)context)->status = sh_message_send(channel, &message);
+    sh_channel_flush_close(channel);
+}
+
+static void do_open(void *context)
+{
+    host *here = context;
+    unsigned char key[SH_KEY_BYTES];
+    here->status = sh_listener_open(&here->listener, here->loop,
+                                    &(sh_listener_options){.host = "127.0.0.1",
+                                                           .port = here->token.port,
+                                                           .on_accept = on_accept,
+                                                           .context = here});
+    if (here->status != SH_OK)
+        return;
+    if (here->token.port == 0)
+        here->status = sh_token_make(&here->token, "127.0.0.1", sh_listener_port(here->listener));
+    if (here->status == SH_OK)
+        here->status = sh_token_key(key, &here->token);
+    if (here->status == SH_OK)
+        here->status = sh_listener_allow(here->listener, SH_TOKEN_IDENTITY, key);
+}
+
+static void do_close(void *context)
+{
+    host *here = context;
+    sh_listener_close(here->listener);
+    here->listener = NULL;
+}
+
+static void open_host(host *here)
+{
+    assert_ok(sh_loop_start(&here->loop));
+    sh_loop_call(here->loop, do_open, here);
+    assert_int_equal(here->status, SH_OK);
+    assert_ok(sh_token_print(here->text, &here->token));
+}
+
+static void close_host(host *here)
+{
+    sh_loop_call(here->loop, do_close, here);
+    sh_loop_stop(here->loop);
+}
+
+static void keep_note(host *here, const sh_event *event)
+{
+    assert_int_equal(event->kind, SH_EVENT_NOTE);
+    here->notes++;
+    snprintf(here->note, sizeof here->note, "%s", event->text);
+}
+
+/* The coordinator comes when it is heard that it is waited for. */
+static void open_when_awaited(void *context, const sh_event *event)
+{
+    host *here = context;
+    keep_note(here, event);
+    sh_loop_call(here->loop, do_open, here);
+}
+
+static void stop_when_awaited(void *context, const sh_event *event)
+{
+    host *here = context;
+    keep_note(here, event);
+    sh_stop_request(here->stop);
+}
+
+static void a_job_that_ends_as_the_device_comes_is_no_failure(void **state)
+{
+    (void)state;
+    host here = {0};
+    sh_join_result result = {.took_part = true};
+    open_host(&here);
+    assert_ok(sh_join(&(sh_join_options){.token = here.text}, &result));
+    assert_false(result.took_part);
+    assert_fails(sh_join(&(sh_join_options){.token = here.text, .save = "last.npz"}, NULL),
+                 SH_PEER_LOST, "last.npz is not written: the job went on or ended without");
+    close_host(&here);
+}
+
+static void waits_for_a_coordinator_that_comes_later(void **state)
+{
+    (void)state;
+    host here = {0};
+    char expected[SH_MESSAGE_BYTES];
+    open_host(&here);
+    sh_loop_call(here.loop, do_close, &here);
+    assert_ok(sh_join(&(sh_join_options){.token = here.text,
+                                         .wait_s = SH_JOIN_WAIT_EVER,
+                                         .observer = open_when_awaited,
+                                         .context = &here},
+                      NULL));
+    assert_int_equal(here.notes, 1);
+    snprintf(expected, sizeof expected,
+             "waiting for a coordinator at 127.0.0.1, port %u; Ctrl-C ends this", here.token.port);
+    assert_string_equal(here.note, expected);
+    close_host(&here);
+}
+
+static void a_request_to_stop_ends_the_wait(void **state)
+{
+    (void)state;
+    host here = {0};
+    open_host(&here);
+    sh_loop_call(here.loop, do_close, &here);
+    assert_ok(sh_stop_new(&here.stop));
+    assert_int_equal(sh_join(&(sh_join_options){.token = here.text,
+                                                .wait_s = SH_JOIN_WAIT_EVER,
+                                                .stop = here.stop,
+                                                .observer = stop_when_awaited,
+                                                .context = &here},
+                             NULL),
+                     SH_STOPPED);
+    assert_int_equal(here.notes, 1);
+    sh_stop_free(here.stop);
+    close_host(&here);
+}
+
+/* Somebody is there, but it is another job. */
+static void another_key_ends_the_wait(void **state)
+{
+    (void)state;
+    host here = {0};
+    sh_token other;
+    char text[SH_TOKEN_TEXT];
+    open_host(&here);
+    assert_ok(sh_token_make(&other, "127.0.0.1", here.token.port));
+    assert_ok(sh_token_print(text, &other));
+    assert_fails(sh_join(&(sh_join_options){.token = text,
+                                            .wait_s = SH_JOIN_WAIT_EVER,
+                                            .observer = open_when_awaited,
+                                            .context = &here},
+                         NULL),
+                 SH_REFUSED, "the job did not accept the token");
+    assert_int_equal(here.notes, 0);
+    close_host(&here);
+}
+
+static void without_a_wait_nobody_there_is_a_failure(void **state)
+{
+    (void)state;
+    host here = {0};
+    open_host(&here);
+    sh_loop_call(here.loop, do_close, &here);
+    assert_fails(sh_join(&(sh_join_options){.token = here.text}, NULL), SH_NETWORK,
+                 "Connection refused");
+    close_host(&here);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_job_that_ends_as_the_device_comes_is_no_failure),
+        cmocka_unit_test(waits_for_a_coordinator_that_comes_later),
+        cmocka_unit_test(a_request_to_stop_ends_the_wait),
+        cmocka_unit_test(another_key_ends_the_wait),
+        cmocka_unit_test(without_a_wait_nobody_there_is_a_failure),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
