@@ -45,6 +45,7 @@ struct sh_lanes {
     sh_footprint footprint;
     atomic_uint_fast64_t turns;
     atomic_uint reading; /* lanes */
+    atomic_bool waiting;
 };
 
 /* What the first steps touch beside the lanes' memory: stacks, what records them (SQLite's pages,
@@ -420,4 +421,14 @@ void sh_lanes_end_reading(sh_lanes *lanes)
 bool sh_lanes_are_reading(const sh_lanes *lanes)
 {
     return atomic_load_explicit(&lanes->reading, memory_order_relaxed) > 0;
+}
+
+void sh_lanes_set_waiting(sh_lanes *lanes, bool waiting)
+{
+    atomic_store_explicit(&lanes->waiting, waiting, memory_order_relaxed);
+}
+
+bool sh_lanes_are_waiting(const sh_lanes *lanes)
+{
+    return atomic_load_explicit(&lanes->waiting, memory_order_relaxed);
 }

@@ -99,6 +99,11 @@ void sh_lanes_begin_reading(sh_lanes *lanes);
 void sh_lanes_end_reading(sh_lanes *lanes);
 bool sh_lanes_are_reading(const sh_lanes *lanes);
 
+/* Whether the trainer's caller waits for other devices in a stage, as it says itself. Any thread.
+ */
+void sh_lanes_set_waiting(sh_lanes *lanes, bool waiting);
+bool sh_lanes_are_waiting(const sh_lanes *lanes);
+
 /* A lane's execution of one of the programs; NULL where the size was not announced. */
 sh_execution *sh_lanes_execution(const sh_lanes *lanes, uint32_t lane, sh_model_mode mode,
                                  uint32_t samples);

@@ -358,7 +358,9 @@ sh_status sh_stage_reduce(sh_stage *stage, const sh_part *part)
     if (ops->complete != NULL)
         SH_TRY(ops->complete(stage));
     const uint64_t begun = sh_stopwatch_now(watch);
+    sh_lanes_set_waiting(stage->lanes, true);
     const sh_status status = sh_engine_wait(part->engine);
+    sh_lanes_set_waiting(stage->lanes, false);
     sh_stopwatch_since(watch, &watch->network_ns, begun);
     return status;
 }

@@ -154,15 +154,22 @@ static void break_ready(sh_engine *engine, uint32_t span)
     sh_engine_ready(ring_of(self), span);
 }
 
+static bool says_that_it_waits(const site *self)
+{
+    return sh_lanes_are_waiting(sh_trainer_lanes(self->trainer));
+}
+
 static sh_status break_gathered(sh_engine *engine, size_t have, size_t *words)
 {
     sh_engine *ring = ring_of(site_of(engine));
+    assert_true(says_that_it_waits(site_of(engine)));
     return ring->ops->gathered(ring, have, words);
 }
 
 static sh_status break_wait(sh_engine *engine)
 {
     site *self = site_of(engine);
+    assert_true(says_that_it_waits(self));
     if (stays_behind(self))
         return stay_behind(self);
     return sh_engine_wait(ring_of(self));
@@ -278,6 +285,7 @@ static void on_passed(void *context, const sh_stage_outcome *outcome)
     assert_true(sh_position_before(outcome->before, outcome->after));
     assert_true(sh_position_same(outcome->after, sh_replica_position(self->replica)));
     assert_int_not_equal(pthread_mutex_trylock(&self->replica->lock), 0);
+    assert_false(says_that_it_waits(self));
     self->passed++;
     self->outgrown += outcome->passed == SH_PASSED_REDO && outcome->before.steps > 0;
     note_passing(self->of, outcome->after);

@@ -287,7 +287,9 @@ static sh_status make_updates(sh_trainer *trainer, sh_exchange *exchange, const 
     for (uint32_t update;;) {
         const bool stop = part->stop || (part->hurry != NULL && part->hurry(part->context));
         uint64_t begun = sh_stopwatch_now(watch);
+        sh_lanes_set_waiting(stage->lanes, true);
         sh_status status = sh_exchange_take(exchange, stop, &update);
+        sh_lanes_set_waiting(stage->lanes, false);
         sh_stopwatch_since(watch, &watch->network_ns, begun);
         SH_TRY(status);
         if (update == SH_EXCHANGE_OVER)
@@ -295,7 +297,9 @@ static sh_status make_updates(sh_trainer *trainer, sh_exchange *exchange, const 
         sh_step_begin_batch(trainer, lap->begun + update);
         SH_TRY(compute_update(trainer));
         begun = sh_stopwatch_now(watch);
+        sh_lanes_set_waiting(stage->lanes, true);
         status = sh_exchange_settle(exchange); /* the update before is sent */
+        sh_lanes_set_waiting(stage->lanes, false);
         sh_stopwatch_since(watch, &watch->network_ns, begun);
         SH_TRY(status);
 

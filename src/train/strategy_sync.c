@@ -268,7 +268,9 @@ static sh_status complete(sh_stage *stage)
     uint32_t done = 0;
     for (size_t words = 0; words < room; done = own->gathered) {
         const uint64_t begun = sh_stopwatch_now(watch);
+        sh_lanes_set_waiting(stage->lanes, true);
         const sh_status status = engine->ops->gathered(engine, words, &words);
+        sh_lanes_set_waiting(stage->lanes, false);
         sh_stopwatch_since(watch, &watch->network_ns, begun);
         SH_TRY(status);
         SH_TRY(
