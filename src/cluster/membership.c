@@ -30,7 +30,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cluster/membership_views.h"
+#include "cluster/membership_halt.h"
+#include "cluster/membership_losses.h"
 
 #define TICK_MS 100 /* that the time between two ticks counts as at most */
 
@@ -62,38 +63,6 @@ void sh_membership_free(sh_membership *membership)
 
 /* --- Losses -------------------------------------------------------------------------------- */
 
-/* What a lost device is told. */
-typedef enum farewell {
-    NOTHING, /* it is gone */
-    REFUSAL,
-    SILENCE, /* a refusal for now: it was not heard, and may come back */
-} farewell;
-
-/* It is no member any more; the others go on without it. */
-static void lose(sh_membership *membership, sh_roster_entry *one, const char *reason, farewell word)
-{
-    const uint64_t silent_ms = sh_silence_ms(&one->silence, membership->clock_ms);
-    const bool seated = one->seated, told = one->ready && !one->dismissed;
-    one->present = false;
-    if (word != NOTHING) {
-        sh_membership_act(membership, SH_MEMBERSHIP_REFUSE, one->device, "%.255s", reason);
-        membership->actions[membership->action_count - 1].again = word == SILENCE;
-    }
-    if (told)
-        sh_membership_note(membership, SH_NEWS_LOST, one->device,
-                           "device %.64s was lost %llu ms after it was last heard: %.200s",
-                           one->name, (unsigned long long)silent_ms, reason);
-    sh_membership_drop_transfers(membership, one->device);
-    if (!seated && !sh_membership_expects(membership, one->device))
-        return;
-    if (sh_membership_is_done(membership))
-        sh_membership_end(membership, SH_OK, "");
-    else if (!seated)
-        sh_membership_give_up(membership);
-    else if (membership->phase != SH_MEMBERSHIP_HALTING)
-        sh_membership_halt(membership);
-}
-
 /* Counts a broken link; a device whose link breaks over and over is dropped. */
 static void count_broken(sh_membership *membership, uint32_t reporter, uint32_t peer)
 {
@@ -121,7 +90,7 @@ static void count_broken(sh_membership *membership, uint32_t reporter, uint32_t 
         return;
     snprintf(reason, sizeof reason, "its link with device %.64s broke %d times: see to the network",
              other->name, SH_MEMBERSHIP_PATIENCE);
-    lose(membership, later, reason, REFUSAL);
+    sh_membership_lose(membership, later, reason, SH_FAREWELL_REFUSAL);
 }
 
 /* --- Events -------------------------------------------------------------------------------- */
@@ -132,7 +101,8 @@ static void handle_hello(sh_membership *membership, const sh_membership_event *e
     while (slot < SH_DEVICES_MAX && membership->members[slot].present)
         slot++;
     if (sh_membership_find(membership, event->device) != NULL) {
-        lose(membership, sh_membership_find(membership, event->device), "a second hello", REFUSAL);
+        sh_membership_lose(membership, sh_membership_find(membership, event->device),
+                           "a second hello", SH_FAREWELL_REFUSAL);
         return;
     }
     if (strcmp(event->version, membership->version) != 0) {
@@ -148,12 +118,21 @@ static void handle_hello(sh_membership *membership, const sh_membership_event *e
             SH_DEVICES_MAX);
         return;
     }
+    const sh_outcast *outcast = sh_membership_outcast(membership, event->name);
+    if (outcast != NULL && outcast->guilty) {
+        sh_membership_act(membership, SH_MEMBERSHIP_REFUSE, event->device,
+                          "with device %.64s the checks of the weights did not agree, and without "
+                          "it they do: its memory or processor computes wrongly",
+                          event->name);
+        return;
+    }
     sh_roster_entry *one = &membership->members[slot];
     if (slot >= membership->slots)
         membership->slots = slot + 1;
     *one = (sh_roster_entry){.present = true, .device = event->device, .local = event->local};
     sh_silence_begin(&one->silence, membership->clock_ms);
     snprintf(one->name, sizeof one->name, "%s", event->name);
+    one->repairs.again = outcast != NULL;
     sh_membership_touch(membership, one);
     sh_membership_act(membership, SH_MEMBERSHIP_ADMIT, one->device, "%s", "");
 }
@@ -164,10 +143,11 @@ static bool make_ready(sh_membership *membership, sh_roster_entry *one,
 {
     if (event->fingerprint == NULL || event->first_grain == NULL ||
         strcmp(event->fingerprint, membership->fingerprint) != 0) {
-        lose(membership, one,
-             "its data differ from the job's: copy the same files, or name their folder with "
-             "--data",
-             REFUSAL);
+        sh_membership_lose(
+            membership, one,
+            "its data differ from the job's: copy the same files, or name their folder with "
+            "--data",
+            SH_FAREWELL_REFUSAL);
         return false;
     }
     if (strcmp(event->first_grain, membership->first_grain) != 0) {
@@ -178,7 +158,7 @@ static bool make_ready(sh_membership *membership, sh_roster_entry *one,
                  "what shoal version and lscpu say there",
                  one->name);
         sh_membership_note(membership, SH_NEWS_DEFECT, one->device, "%s", reason);
-        lose(membership, one, reason, REFUSAL);
+        sh_membership_lose(membership, one, reason, SH_FAREWELL_REFUSAL);
         return false;
     }
     one->ready = true;
@@ -242,9 +222,10 @@ static void handle_failed(sh_membership *membership, sh_roster_entry *one)
             "this device cannot take a replica from the others: see to its network, and go on from "
             "the checkpoint with --resume");
     else if (one->device != 0 && one->failures >= SH_MEMBERSHIP_PATIENCE)
-        lose(membership, one,
-             "it could not take a replica from the others in time: its connection is too slow",
-             REFUSAL);
+        sh_membership_lose(
+            membership, one,
+            "it could not take a replica from the others in time: its connection is too slow",
+            SH_FAREWELL_REFUSAL);
     else if (one->seated && membership->phase == SH_MEMBERSHIP_ENTERING)
         sh_membership_halt(membership);
     else if (membership->phase != SH_MEMBERSHIP_RECOVERING &&
@@ -266,9 +247,7 @@ static void handle_progress(sh_membership *membership)
         return;
     membership->proven_steps = zero->position.steps;
     sh_membership_prove(membership);
-    for (uint32_t i = 0; i < membership->now.seat_count; i++)
-        sh_membership_seated(membership, &membership->now, i)->failures = 0;
-    membership->differences = 0;
+    sh_membership_note_step(membership, zero->position.steps);
     if (membership->phase == SH_MEMBERSHIP_STEADY)
         sh_membership_assess(membership);
 }
@@ -305,9 +284,11 @@ static void handle_notice(sh_membership *membership, const sh_membership_event *
     const bool makes_sense = event->notice->life >= SH_LIFE_PREPARING &&
                              event->notice->life <= SH_LIFE_FINISHED &&
                              event->notice->grains <= membership->grains &&
+                             event->notice->differing <= membership->last_view &&
                              sh_ranges_valid(&event->notice->held, membership->grains);
     if (!makes_sense) {
-        lose(membership, one, "it sent a notice that makes no sense", REFUSAL);
+        sh_membership_lose(membership, one, "it sent a notice that makes no sense",
+                           SH_FAREWELL_REFUSAL);
         return;
     }
     const sh_notice before = one->notice;
@@ -321,6 +302,8 @@ static void handle_notice(sh_membership *membership, const sh_membership_event *
     handle_broken(membership, one, &before);
     if (one->present && one->seated && one->notice.differing != before.differing &&
         !sh_membership_is_done(membership)) {
+        if (!membership->differed || one->device == 0)
+            membership->differed_at = one->notice.position;
         membership->differed = true;
         if (sh_membership_works(membership))
             sh_membership_halt(membership);
@@ -346,7 +329,7 @@ static void handle_tick(sh_membership *membership, uint64_t now_ms)
         if (!one->present || sh_silence_ms(&one->silence, membership->clock_ms) <
                                  sh_silence_limit_ms(&one->silence, awaited))
             continue;
-        lose(membership, one, "nothing was heard of it", SILENCE);
+        sh_membership_lose(membership, one, "nothing was heard of it", SH_FAREWELL_SILENCE);
         lost++;
     }
 }
@@ -397,7 +380,7 @@ void sh_membership_handle(sh_membership *membership, const sh_membership_event *
         if (one != NULL && event->device == 0)
             sh_membership_end(membership, SH_PEER_LOST, event->reason);
         else if (one != NULL)
-            lose(membership, one, event->reason, NOTHING);
+            sh_membership_lose(membership, one, event->reason, SH_FAREWELL_NONE);
         break;
     case SH_MEMBERSHIP_ANNOUNCED:
         if (membership->phase == SH_MEMBERSHIP_LINKING && event->view == membership->next.number)

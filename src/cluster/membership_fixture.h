@@ -105,14 +105,12 @@ static inline void settle(void)
     }
 }
 
-static inline void come(uint32_t device)
+static inline void come_as(uint32_t device, const char *name)
 {
     present[device] = true;
     sent[device] = 0;
     check_of[device] = 77;
     sh_participant_init(&parts[device], device);
-    char name[16];
-    snprintf(name, sizeof name, "d%u", device);
     if (device > 0)
         coordinate(&(sh_membership_event){
             .kind = SH_MEMBERSHIP_HELLO, .device = device, .name = name, .version = "1"});
@@ -120,6 +118,13 @@ static inline void come(uint32_t device)
                                           .whole = device == 0,
                                           .position = {0, SH_PHASE_FIRST},
                                           .grains = device == 0 ? GRAINS : 0});
+}
+
+static inline void come(uint32_t device)
+{
+    char name[16];
+    snprintf(name, sizeof name, "d%u", device);
+    come_as(device, name);
 }
 
 static inline void begin(uint32_t min_devices)

@@ -16,12 +16,14 @@
 #include "cluster/balance.h"
 #include "cluster/membership.h"
 #include "cluster/recovery.h"
+#include "cluster/repairs.h"
 #include "cluster/silence.h"
 
 #define SH_MEMBERSHIP_ACTIONS_MAX 128 /* of one event */
 #define SH_MEMBERSHIP_LOST_MAX 32     /* in one tick; more wait for the next */
 #define SH_MEMBERSHIP_PAIRS_MAX 16
-/* Broken links of a pair, failed transfers of a device, differences that nobody shows. */
+#define SH_MEMBERSHIP_OUTCASTS 8
+/* Broken links of a pair, failed transfers of a device. */
 #define SH_MEMBERSHIP_PATIENCE 3
 
 typedef enum sh_membership_phase {
@@ -42,6 +44,8 @@ typedef struct sh_roster_entry {
     uint32_t device, failures;
     uint64_t serial; /* of its directive */
     sh_silence silence;
+    sh_repairs repairs;  /* it was found wrong */
+    uint32_t blamed;     /* the view whose halt found it wrong last */
     sh_position entered; /* where its view began when it was not proven yet */
     sh_notice notice;
     char name[SH_MEMBERSHIP_TEXT];
@@ -61,16 +65,27 @@ typedef struct sh_broken_pair {
     uint64_t broke_ms;
 } sh_broken_pair;
 
+/* A device that was put out. No name: none. */
+typedef struct sh_outcast {
+    char name[SH_MEMBERSHIP_TEXT];
+    bool guilty; /* refused; else it gets in, and is put out again at its first fault */
+} sh_outcast;
+
 struct sh_membership {
     uint32_t min_devices, grains; /* as the options have them, as all up to `first_grain` */
     sh_serving serving;
     char version[SH_MEMBERSHIP_TEXT], fingerprint[SH_MEMBERSHIP_TEXT];
     char first_grain[SH_MEMBERSHIP_TEXT];
     sh_membership_phase phase;
-    bool differed;        /* the halt at hand is for checks that did not agree */
-    bool lacks_servers;   /* the user knows that none of those chosen takes part */
-    uint32_t differences; /* such halts in a row that found no odd device */
-    uint32_t last_view;   /* highest number given */
+    bool differed;           /* the halt at hand is for checks that did not agree */
+    bool lacks_servers;      /* the user knows that none of those chosen takes part */
+    sh_position differed_at; /* the stage whose checks did not agree */
+    sh_repairs unexplained;  /* such halts that found nobody to be wrong */
+    bool afresh;             /* the stage begins anew: sums with a wrong word are no good */
+    char suspect[SH_MEMBERSHIP_TEXT]; /* is tried without since; "": nobody */
+    uint32_t outcast_count;           /* ever */
+    sh_outcast outcasts[SH_MEMBERSHIP_OUTCASTS];
+    uint32_t last_view; /* highest number given */
     uint64_t serial, last_transfer;
     uint64_t clock_ms, ticked_ms; /* time as counted here; of the last tick */
     bool ticked;

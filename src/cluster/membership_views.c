@@ -35,14 +35,22 @@ const sh_transfer *sh_membership_transfer_to(const sh_membership *membership, ui
     return sh_transfer_to(membership->transfers, membership->transfer_count, device);
 }
 
-/* The member that can give its replica and gives least; UINT32_MAX: none. A donor is doubtful where
- * its link with the taker broke, or where the taker's last transfer failed and device 0, which it
- * talks with, can give. */
+/* A donor is doubtful if its link with the taker broke, if the taker's last transfer failed and
+ * device 0, which it talks with, can give, or if the taker differed again with what it gave. */
+static bool is_doubtful(const sh_membership *membership, uint32_t donor,
+                        const sh_roster_entry *taker)
+{
+    return sh_membership_is_broken(membership, donor, taker->device) ||
+           (donor != 0 && taker->failures == 1) ||
+           (taker->repairs.faults > 1 && sh_repairs_took(&taker->repairs, donor));
+}
+
+/* The member that can give its replica and gives least; UINT32_MAX: none. */
 static uint32_t next_donor(const sh_membership *membership, const sh_transfer *transfer,
                            const sh_seating *view, bool doubtful)
 {
     uint32_t best = UINT32_MAX, least = UINT32_MAX, stripe;
-    const bool failed_once = sh_membership_find(membership, transfer->taker)->failures == 1;
+    const sh_roster_entry *taker = sh_membership_find(membership, transfer->taker);
     for (uint32_t i = 0; i < view->seat_count; i++) {
         /* Another donor comes first each time, so that a faulty one is not met for ever. */
         const uint32_t seat = (uint32_t)((membership->last_transfer + i) % view->seat_count);
@@ -54,8 +62,7 @@ static uint32_t next_donor(const sh_membership *membership, const sh_transfer *t
         const bool can_give = transfer->live
                                   ? !one->notice.leaving && one->notice.view == view->number
                                   : membership->recovery.standing[seat] == SH_STANDING_AT;
-        const bool in_doubt = sh_membership_is_broken(membership, device, transfer->taker) ||
-                              (device != 0 && failed_once);
+        const bool in_doubt = is_doubtful(membership, device, taker);
         uint32_t gifts = 0;
         for (uint32_t k = 0; k < membership->transfer_count; k++)
             gifts += sh_transfer_gives(&stripe, &membership->transfers[k], device);
@@ -68,15 +75,18 @@ static uint32_t next_donor(const sh_membership *membership, const sh_transfer *t
 }
 
 /* Begins a transfer from the members of the view that give least, if there is room. A doubtful
- * donor gives only if nobody else can. */
+ * donor gives only if nobody else can. Who differed again gets all from one, so that it shows in
+ * the end who is wrong, the taker or a donor. */
 static void begin_transfer(sh_membership *membership, const sh_seating *view, uint32_t taker,
                            bool live)
 {
     sh_transfer transfer = {.taker = taker, .live = live, .wanted = membership->recovery.target};
+    sh_roster_entry *one = sh_membership_find(membership, taker);
+    const uint32_t most = one->repairs.faults > 1 ? 1 : SH_DONORS_MAX;
     if (membership->transfer_count == SH_TRANSFERS_MAX)
         return;
     for (int doubtful = 0; doubtful < 2 && transfer.donor_count == 0; doubtful++)
-        while (transfer.donor_count < SH_DONORS_MAX) {
+        while (transfer.donor_count < most) {
             const uint32_t donor = next_donor(membership, &transfer, view, doubtful == 1);
             if (donor == UINT32_MAX)
                 break;
@@ -86,15 +96,16 @@ static void begin_transfer(sh_membership *membership, const sh_seating *view, ui
         return;
     transfer.number = ++membership->last_transfer;
     membership->transfers[membership->transfer_count++] = transfer;
-    sh_roster_entry *one = sh_membership_find(membership, taker);
     one->proven = false;
     one->entered.steps = UINT64_MAX; /* not in this view */
     sh_membership_touch(membership, one);
     sh_membership_note(membership, SH_NEWS_TRANSFER, taker,
                        "device %.64s takes the replica from %u others", one->name,
                        transfer.donor_count);
-    for (uint32_t i = 0; i < transfer.donor_count; i++)
+    for (uint32_t i = 0; i < transfer.donor_count; i++) {
+        sh_repairs_take(&one->repairs, transfer.donors[i]);
         sh_membership_touch(membership, sh_membership_find(membership, transfer.donors[i]));
+    }
 }
 
 void sh_membership_begin_transfers(sh_membership *membership)
@@ -180,7 +191,7 @@ static bool is_to_stay(const sh_membership *membership, const sh_roster_entry *o
 
 /* Devices of the coordinator's machine come first: no device elsewhere then has to reach one that
  * may listen on the loopback alone. */
-static void seat_all(sh_membership *membership, sh_seating *view)
+void sh_membership_seat_all(sh_membership *membership, sh_seating *view)
 {
     for (int elsewhere = 0; elsewhere < 2; elsewhere++)
         for (uint32_t i = 0; i < membership->slots; i++) {
@@ -199,7 +210,7 @@ static sh_speed speed_of(const sh_membership *membership, const sh_seating *view
     return sh_membership_seated(membership, view, seat)->notice.speed;
 }
 
-static void deal_shares(const sh_membership *membership, sh_seating *view)
+void sh_membership_deal_shares(const sh_membership *membership, sh_seating *view)
 {
     float rates[SH_DEVICES_MAX];
     sh_range shares[SH_DEVICES_MAX];
@@ -229,84 +240,6 @@ void sh_membership_halt(sh_membership *membership)
 }
 
 /* --- The way of a halt --------------------------------------------------------------------- */
-
-/* Ends the job: nobody knows whose weights are right. */
-static void end_torn(sh_membership *membership)
-{
-    char names[SH_MEMBERSHIP_TEXT] = "", text[2 * SH_MEMBERSHIP_TEXT];
-    size_t length = 0;
-    for (uint32_t i = 0; i < membership->next.seat_count && length < sizeof names; i++)
-        if (membership->recovery.standing[i] == SH_STANDING_AT)
-            length += (size_t)snprintf(
-                names + length, sizeof names - length, "%s%.64s", length > 0 ? ", " : "",
-                sh_membership_seated(membership, &membership->next, i)->name);
-    snprintf(text, sizeof text,
-             "the weights of %s differ after step %llu, and no majority shows which are right: the "
-             "memory of one is faulty; go on from the checkpoint with --resume",
-             names, (unsigned long long)membership->recovery.target.steps);
-    sh_membership_end(membership, SH_DIVERGED, text);
-}
-
-void sh_membership_check_halted(sh_membership *membership)
-{
-    sh_seating *next = &membership->next;
-    for (uint32_t i = 0; i < membership->slots; i++) {
-        const sh_roster_entry *one = &membership->members[i];
-        if (one->present && one->seated && one->notice.halted < next->number)
-            return;
-    }
-
-    sh_membership_prove(membership); /* its last steps are told with the halt */
-    seat_all(membership, next);
-    const uint32_t count = next->seat_count;
-    sh_survivor survivors[SH_DEVICES_MAX];
-    for (uint32_t i = 0; i < count; i++) {
-        const sh_roster_entry *one = sh_membership_seated(membership, next, i);
-        survivors[i] = (sh_survivor){one->device, &one->notice, one->proven};
-    }
-    if (!sh_recovery_judge(&membership->recovery, survivors, count)) {
-        sh_membership_end(
-            membership, SH_ABORTED,
-            "the device that had the last whole replica was lost: go on from the checkpoint with "
-            "--resume");
-        return;
-    }
-    if (membership->recovery.torn) {
-        end_torn(membership);
-        return;
-    }
-
-    bool odd = false;
-    for (uint32_t i = 0; i < count; i++) {
-        const sh_roster_entry *one = sh_membership_seated(membership, next, i);
-        if (membership->recovery.standing[i] != SH_STANDING_ODD)
-            continue;
-        odd = true;
-        sh_membership_note(
-            membership, SH_NEWS_REPAIRED, one->device,
-            "the replica of device %.64s differed from the others at step %llu: it is brought back "
-            "from them",
-            one->name, (unsigned long long)membership->recovery.target.steps);
-    }
-    membership->differences = membership->differed && !odd ? membership->differences + 1 : 0;
-    if (membership->differences > SH_MEMBERSHIP_PATIENCE) {
-        sh_membership_end(
-            membership, SH_DIVERGED,
-            "the replicas' checks do not agree, and their weights do: a device's memory is faulty; "
-            "go on from the checkpoint with --resume, and other devices");
-        return;
-    }
-
-    deal_shares(membership, next);
-    sh_range shares[SH_DEVICES_MAX];
-    for (uint32_t i = 0; i < count; i++)
-        shares[i] = next->seats[i].share;
-    sh_recovery_deal(&membership->recovery, survivors, count, shares, membership->grains,
-                     membership->differences > 0);
-    membership->differed = false;
-    membership->phase = SH_MEMBERSHIP_RECOVERING;
-    sh_membership_touch_all(membership);
-}
 
 /* Says when none of the chosen servers takes part, and when one does again. */
 static void note_servers(sh_membership *membership)
@@ -418,8 +351,8 @@ void sh_membership_plan(sh_membership *membership)
     if (!change || sh_membership_is_done(membership))
         return;
     clear_view(membership, next, true);
-    seat_all(membership, next);
-    deal_shares(membership, next);
+    sh_membership_seat_all(membership, next);
+    sh_membership_deal_shares(membership, next);
     bool same = next->seat_count == now->seat_count;
     for (uint32_t i = 0; same && i < next->seat_count; i++)
         same = next->seats[i].device == now->seats[i].device;

@@ -6,7 +6,7 @@
  *
  *     sh_membership_halt(membership);
  *     if (membership->phase == SH_MEMBERSHIP_HALTING)
- *         sh_membership_check_halted(membership);
+ *         ... membership_halt, until the phase is RECOVERING ...
  *
  * Threads: as membership.h.
  */
@@ -48,8 +48,11 @@ void sh_membership_check_committed(sh_membership *membership);
 /* Any phase to HALTING. */
 void sh_membership_halt(sh_membership *membership);
 
-/* HALTING to RECOVERING, or to the job's end, once all stand still. */
-void sh_membership_check_halted(sh_membership *membership);
+/* Gives seats to all that are to have one in a view that has none yet. */
+void sh_membership_seat_all(sh_membership *membership, sh_seating *view);
+
+/* Deals the grains of a step to the seats of a view, by the measured speeds. */
+void sh_membership_deal_shares(const sh_membership *membership, sh_seating *view);
 
 /* RECOVERING to ENTERING, once all stand at the target and are linked. */
 void sh_membership_check_recovered(sh_membership *membership);

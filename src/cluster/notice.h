@@ -47,6 +47,9 @@ typedef struct sh_notice {
     uint32_t broken;      /* the view whose ring's link broke, or did not come about, last */
     uint32_t broken_peer; /* the device at that link's other end */
     uint32_t differing;   /* the highest view in which the replicas' checks did not agree */
+    uint64_t said;        /* the check in its own trailer of the stage that ended last, as it stands
+                             there; 0: it passed, or was not made */
+    uint64_t total;       /* of all checks, in the stage that `differing` is about */
 
     uint64_t fetched; /* the highest transfer that made its replica whole; it may go on following */
     uint64_t failed;  /* the highest transfer that it took and that cannot go on */

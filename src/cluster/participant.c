@@ -135,6 +135,7 @@ static void stage_ended(sh_participant *participant, const sh_participant_event 
     participant->under_way = SH_TASK_WAIT;
     participant->dealt = participant->keep = false;
     participant->notice.held.count = 0;
+    participant->notice.said = event->kind == SH_PARTICIPANT_PASSED ? 0 : event->said;
     if (event->held != NULL)
         participant->notice.held = *event->held;
 }
@@ -229,8 +230,10 @@ void sh_participant_handle(sh_participant *participant, const sh_participant_eve
         assert(participant->under_way == SH_TASK_RUN);
         stage_ended(participant, event);
         participant->stalled = true;
-        if (event->kind == SH_PARTICIPANT_DIFFERED)
+        if (event->kind == SH_PARTICIPANT_DIFFERED) {
             notice->differing = notice->view;
+            notice->total = event->total;
+        }
         break;
     case SH_PARTICIPANT_CHECKED:
         assert(participant->under_way == SH_TASK_CHECK);

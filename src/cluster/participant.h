@@ -51,10 +51,11 @@ typedef enum sh_participant_event_kind {
     /* The same, but its verdict is a redo, and the next attempt is under way by itself: position.
      */
     SH_PARTICIPANT_REDONE,
-    SH_PARTICIPANT_STOPPED,     /* the stage ended without a sum: held, all of the own part */
-    SH_PARTICIPANT_DIFFERED,    /* the checks in the sum differ, and nothing was applied: held */
-    SH_PARTICIPANT_CHECKED,     /* check */
-    SH_PARTICIPANT_LINKED,      /* view: its ring is linked on both sides */
+    SH_PARTICIPANT_STOPPED,  /* the stage ended without a sum: held, all of the own part; said */
+    SH_PARTICIPANT_DIFFERED, /* the checks in the sum differ, nothing was applied: held, said, total
+                              */
+    SH_PARTICIPANT_CHECKED,  /* check */
+    SH_PARTICIPANT_LINKED,   /* view: its ring is linked on both sides */
     SH_PARTICIPANT_LINK_BROKEN, /* view; peer: the device at the other end */
     /* transfer; position, grains: the replica is whole and stands there; again for each stage that
      * a live one follows. */
@@ -72,8 +73,8 @@ typedef struct sh_participant_event {
     uint32_t grains;
     sh_speed speed;
     uint32_t view, next_view, peer;
-    const sh_ranges *held; /* borrowed for the call; NULL: forgotten */
-    uint64_t check, transfer;
+    const sh_ranges *held;                 /* borrowed for the call; NULL: forgotten */
+    uint64_t check, said, total, transfer; /* as sh_notice has them */
     uint32_t left_ms;
 } sh_participant_event;
 

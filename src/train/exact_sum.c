@@ -399,6 +399,7 @@ sh_sum_totals sh_sum_read_totals(const sh_sum *sum)
         .stops = words[WORD_STOPS],
         .next_view = (uint32_t)words[WORD_NEXT_VIEW],
         .check = words[WORD_CHECK],
+        .own_check = sum->own.trailer[WORD_CHECK],
     };
 }
 
@@ -528,6 +529,12 @@ void sh_sum_state_get(const sh_sum *sum, float *envelopes, int32_t *exponents)
         envelopes[t] = sum->keeping ? each->kept_envelope : each->envelope;
         exponents[t] = sum->keeping ? each->kept_exponent : each->exponent;
     }
+}
+
+int sh_sum_state_exponent(const sh_sum *sum, uint32_t tensor)
+{
+    const struct tensor *each = &sum->tensor[tensor];
+    return sum->keeping ? each->kept_exponent : each->exponent;
 }
 
 void sh_sum_keep_state(sh_sum *sum, bool keep)

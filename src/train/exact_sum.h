@@ -35,7 +35,6 @@ void sh_sum_free(sh_sum *sum);
 
 /* Allocates memory for a total beside the own part, once. */
 sh_status sh_sum_share(sh_sum *sum) SHOAL_CHECKED;
-
 /* Makes `total` that memory (after sh_sum_share), for several devices, or `own`, as at first. Both
  * keep what they hold. */
 void sh_sum_set_shared(sh_sum *sum, bool shared);
@@ -88,7 +87,6 @@ typedef struct sh_sum_block {
 
 sh_sum_block sh_sum_own(const sh_sum *sum);
 sh_sum_block sh_sum_total(const sh_sum *sum);
-
 /* Where tensors and buckets lie in a block; borrowed until sh_sum_free. */
 const sh_sum_layout *sh_sum_layout_of(const sh_sum *sum);
 
@@ -101,6 +99,7 @@ typedef struct sh_sum_totals {
     uint64_t samples, score, stops;
     uint32_t next_view; /* that was said; 0: none */
     uint64_t check;     /* the sum of all devices' */
+    uint64_t own_check; /* as the own trailer holds it */
 } sh_sum_totals;
 
 /* Of the total: after the reduction. Alone, of what has been added so far. */
@@ -144,6 +143,7 @@ float sh_sum_follow(sh_sum *sum, uint32_t tensor, uint32_t max_abs);
 void sh_sum_state_get(const sh_sum *sum, float *envelopes, int32_t *exponents);
 sh_status sh_sum_state_set(sh_sum *sum, const float *envelopes,
                            const int32_t *exponents) SHOAL_CHECKED;
+int sh_sum_state_exponent(const sh_sum *sum, uint32_t tensor);
 /* True: sh_sum_state_get gives the present state from now on. False: that state comes back. */
 void sh_sum_keep_state(sh_sum *sum, bool keep);
 

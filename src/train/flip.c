@@ -20,26 +20,30 @@ sh_status sh_flip_arm(sh_flip *flip, const char *device)
     char *end = NULL;
     const unsigned long long steps =
         at != NULL && at[1] >= '0' && at[1] <= '9' ? strtoull(at + 1, &end, 10) : 0;
-    if (end == NULL || *end != '\0')
+    const bool sticks = end != NULL && strcmp(end, "+") == 0;
+    if (end == NULL || (*end != '\0' && !sticks))
         return sh_fail(
             SH_INVALID,
             VARIABLE " '%.64s': must be DEVICE@STEPS, such as laptop@12, or " FIRST_GRAIN, text);
     const size_t length = (size_t)(at - text);
     if (strlen(device) == length && memcmp(device, text, length) == 0)
-        *flip = (sh_flip){true, steps};
+        *flip = (sh_flip){.armed = true, .steps = steps, .sticks = sticks};
     return SH_OK;
 }
 
 void sh_flip_when_due(sh_flip *flip, sh_replica *replica)
 {
-    if (!flip->armed || replica->steps != flip->steps)
+    if (!flip->armed || (replica->steps != flip->steps && !flip->stuck))
         return;
     const size_t place = replica->weight_count / 2;
     uint32_t bits;
-    flip->armed = false;
+    flip->armed = flip->sticks;
     sh_replica_lock(replica);
     memcpy(&bits, replica->weights + place, sizeof bits);
-    bits ^= (uint32_t)1 << BIT;
+    if (!flip->stuck)
+        flip->value = ~bits & (uint32_t)1 << BIT;
+    bits = (bits & ~((uint32_t)1 << BIT)) | flip->value;
+    flip->stuck = flip->sticks;
     memcpy(replica->weights + place, &bits, sizeof bits);
     sh_replica_unlock(replica);
     sh_log(SH_LOG_WARN, "test.flipped", "steps=%llu weight=%zu bit=%d",

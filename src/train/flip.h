@@ -6,6 +6,8 @@
  *     SHOAL_TEST_FLIP=DEVICE@STEPS   on the device of that name, when so many steps are applied,
  *                                    before the stage that follows; once
  *
+ *     SHOAL_TEST_FLIP=DEVICE@STEPS+  and is stuck from then on, whatever is written there
+ *
  *     SHOAL_TEST_FLIP=first-grain    in the hash that devices compare before they train
  *
  *     SH_TRY(sh_flip_arm(&flip, "laptop"));
@@ -25,12 +27,15 @@
 typedef struct sh_flip {
     bool armed;
     uint64_t steps;
+    bool sticks, stuck; /* the bit is to stay as it is once it has flipped; and it does */
+    uint32_t value;     /* of the bit that is stuck */
 } sh_flip;
 
 /* Armed where the environment names this device; SH_INVALID where it says no DEVICE@STEPS. */
 sh_status sh_flip_arm(sh_flip *flip, const char *device) SHOAL_CHECKED;
 
-/* Flips the bit where the replica has come so far, under its lock, and disarms. */
+/* Flips the bit where the replica has come so far, under its lock, and disarms, or keeps the bit as
+ * it is from then on. */
 void sh_flip_when_due(sh_flip *flip, sh_replica *replica);
 
 /* Changes the digest of that gradient where the environment asks for it. */

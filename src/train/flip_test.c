@@ -13,11 +13,12 @@ static void arms_the_device_that_is_named(void **state)
         const char *text, *device;
         bool armed;
         uint64_t steps;
+        bool sticks;
     } cases[] = {
-        {NULL, "laptop", false, 0},      {"laptop@12", "laptop", true, 12},
-        {"laptop@0", "laptop", true, 0}, {"laptop@12", "lap", false, 0},
-        {"lap@12", "laptop", false, 0},  {"host/2@7", "host/2", true, 7},
-        {"a@b@3", "a@b", true, 3},
+        {NULL, "laptop", false, 0, false},      {"laptop@12", "laptop", true, 12, false},
+        {"laptop@0", "laptop", true, 0, false}, {"laptop@12", "lap", false, 0, false},
+        {"lap@12", "laptop", false, 0, false},  {"host/2@7", "host/2", true, 7, false},
+        {"a@b@3", "a@b", true, 3, false},       {"laptop@12+", "laptop", true, 12, true},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         sh_flip flip;
@@ -28,13 +29,15 @@ static void arms_the_device_that_is_named(void **state)
         assert_ok(sh_flip_arm(&flip, cases[i].device));
         assert_int_equal(flip.armed, cases[i].armed);
         assert_int_equal(flip.steps, cases[i].steps);
+        assert_int_equal(flip.sticks, cases[i].sticks);
     }
 }
 
 static void other_words_are_refused(void **state)
 {
     (void)state;
-    static const char *const texts[] = {"", "12", "laptop", "laptop@", "laptop@-1", "laptop@12x"};
+    static const char *const texts[] = {"",          "12",         "laptop",     "laptop@",
+                                        "laptop@-1", "laptop@12x", "laptop@12++"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         sh_flip flip;
         char message[128];

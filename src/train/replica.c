@@ -179,7 +179,12 @@ const sh_type *sh_replica_tensor_type(const sh_replica *replica, uint32_t tensor
 
 uint64_t sh_replica_check(const sh_replica *replica)
 {
-    return sh_weight_check(replica->weights, 0, replica->weight_count);
+    uint64_t check = sh_weight_check(replica->weights, 0, replica->weight_count);
+    for (uint32_t t = 0; t < replica->summed; t++) {
+        const int exponent = sh_sum_state_exponent(replica->sum, t);
+        check += sh_weight_check(&exponent, replica->weight_count + t, 1);
+    }
+    return check;
 }
 
 void sh_replica_lock(sh_replica *replica)

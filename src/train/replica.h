@@ -97,7 +97,7 @@ typedef enum sh_passed {
 void sh_replica_lock(sh_replica *replica);
 void sh_replica_unlock(sh_replica *replica);
 
-/* The check of all its weights (train/weight_check.h). */
+/* The check of all its weights and exponents (train/weight_check.h). */
 uint64_t sh_replica_check(const sh_replica *replica);
 
 /* The momentum of a running statistic (train/statistic.h). */

@@ -101,6 +101,7 @@ sh_status sh_stage_share_sum(sh_stage *stage, const sh_engine *engine)
 void sh_stage_forget(sh_stage *stage)
 {
     stage->held.count = 0;
+    stage->said = false;
 }
 
 sh_status sh_stage_status(const sh_stage *stage)
@@ -320,6 +321,7 @@ sh_status sh_stage_reduce(sh_stage *stage, const sh_part *part)
 
     /* Keep what is held in the sum, clear the rest, prepare the weights. */
     stage->part = part;
+    stage->said = false;
     stage->turn.failure = SH_OK;
     SH_TRY(sh_stage_share_sum(stage, part->engine));
     if (stage->held.count == 0 || !training)
@@ -354,6 +356,7 @@ sh_status sh_stage_reduce(sh_stage *stage, const sh_part *part)
                              .next_view = (uint32_t)next_view,
                              .check = stage->shared ? stage->check : 0,
                          });
+    stage->said = stage->shared;
     sh_engine_ready(part->engine, training ? stage->spans.count - 1 : 0);
     if (ops->complete != NULL)
         SH_TRY(ops->complete(stage));

@@ -81,6 +81,7 @@ typedef struct sh_stage {
     sh_ranges held;                     /* units in the own part of the sum */
     sh_position held_at;                /* the stage that they are of */
     uint64_t check; /* of the replica and its exponents, in the last stage that compared it */
+    bool said;      /* the own trailer has the check of the replica as it stands */
     sh_stage_task task;
     sh_stage_spans spans;
     sh_stage_turn turn;

@@ -87,14 +87,12 @@ typedef struct sh_step_result {
     uint32_t redone;      /* how often it was computed again, calibration not counted */
 } sh_step_result;
 
-/* What this device has computed. */
 typedef struct sh_trainer_work {
-    uint64_t grains, samples;
+    uint64_t grains, samples; /* that this device has computed */
 } sh_trainer_work;
 
 sh_status sh_trainer_new(sh_trainer **trainer, const sh_trainer_options *options) SHOAL_CHECKED;
 void sh_trainer_free(sh_trainer *trainer);
-
 const sh_schedule *sh_trainer_schedule(const sh_trainer *trainer);
 /* Whether the job ends where the replica stands: its last step is done, or --patience is at its
  * end. False while a validation is due. */
@@ -125,6 +123,8 @@ sh_status sh_trainer_evaluate(sh_trainer *trainer, const sh_part *part,
 const sh_ranges *sh_trainer_held(const sh_trainer *trainer);
 void sh_trainer_forget(sh_trainer *trainer);
 
+/* Of a stage that failed: its own trailer's check, 0 before it has one; the last total's. */
+void sh_trainer_checks(const sh_trainer *trainer, uint64_t *said, uint64_t *total);
 /* Puts the replica at another phase, at SH_PHASE_VALIDATION where others have to validate again.
  * Where this changes it, nothing is held any more. */
 void sh_trainer_set_phase(sh_trainer *trainer, uint32_t phase);

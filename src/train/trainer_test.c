@@ -209,7 +209,11 @@ static sh_status train(experiment *e, uint32_t index, sh_replica *replica, sh_tr
         if (now) { /* the odd one is mended and computes its part again; the others wait for it */
             assert_int_equal(status, SH_DIVERGED);
             assert_true(sh_position_same(sh_replica_position(replica), (sh_position){2, 1}));
+            uint64_t said, total;
+            sh_trainer_checks(trainer, &said, &total);
             e->check[index] = trainer->stage.check;
+            assert_true(said == trainer->stage.check && said == sh_replica_check(replica));
+            assert_true(total != e->devices * said);
             const sh_ranges share = {1, {part.share}}, nothing = {0};
             work = index == 1 ? share : nothing;
             part.work = &work;

@@ -49,6 +49,16 @@ class Flip(harness.Case):
                     self.assertIn(text, result.out + result.err)
                     self.assertEqual(self.events(run, " device.lost "), [])
 
+    def test_one_whose_bit_is_stuck_is_put_out(self):
+        """Endless repair: before, it was brought back over and over, and the job stood still."""
+        name = self.names(3)[1]
+        result = self.train(*JOB, "--devices", "3", "--lanes", "1", "--run", "stuck",
+                            env={"SHOAL_TEST_FLIP": "%s@%d+" % (name, EPOCH + 1)})
+        self.assertEqual(result.summary["weights_hash"], self.alone(), str(result))
+        self.assertEqual(len(self.events("stuck", " device.repaired ")), 3)
+        text = "its replica differed 4 times, at last at step %d: its memory or processor computes wrongly" % (EPOCH + 1)
+        self.assertEqual(result.err.count("device %s is put out: %s" % (name, text)), 1, result.err)
+
     def test_of_two_nobody_knows_and_the_job_ends(self):
         """What was saved before is whole, and goes on to the right weights."""
         for name in self.names(2):

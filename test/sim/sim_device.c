@@ -2,6 +2,7 @@
 /* A machine: its connection to the coordinator, its participant, the step's thread. */
 #include "sim_world.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -161,10 +162,12 @@ static void connect(sim_world *world, sim_machine *machine)
     machine->heard_us = world->now_us;
     sh_participant_init(&machine->part, machine->device);
     machine->sent = 0;
+    char name[16];
+    snprintf(name, sizeof name, "dev%u", machine->index);
     tell(world, "machine %u says hello as device %u", machine->index, machine->device);
     coordinate(world, &(sh_membership_event){.kind = SH_MEMBERSHIP_HELLO,
                                              .device = machine->device,
-                                             .name = "dev",
+                                             .name = name,
                                              .version = "1",
                                              .local = machine->index < 3});
     later(world, 1000, EVENT_HEARTBEAT, machine);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bad luck, until it heals. A seed either has flipped bits, in one replica at a time, and besides
- * only devices that join and leave, because only a majority can tell which side is wrong; or it has
- * all other faults.
+ * Bad luck, until it heals; only an illness stays. A seed either has flipped bits, in one replica
+ * at a time, perhaps a machine that is ill, and besides only devices that join and leave, because
+ * only a majority can tell which side is wrong; or it has all other faults.
  */
 #include "sim_world.h"
 
@@ -71,9 +71,7 @@ static void leave(sim_world *world, sim_machine *machine)
     inform(world, machine, &(sh_participant_event){.kind = SH_PARTICIPANT_LEAVE});
 }
 
-/* Flips a bit of one replica, if another that has a vote stands at the same position: nobody can
- * tell if one alone is ahead, or behind, or all others have their replica from it. */
-static void flip(sim_world *world, sim_machine *machine)
+void flip(sim_world *world, sim_machine *machine)
 {
     if (is_any_wrong(world) || !machine->on || !machine->part.notice.whole ||
         machine->replica.half || machine->replica.position.steps + 2 >= world->step_count ||

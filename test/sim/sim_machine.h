@@ -58,6 +58,7 @@ typedef struct sim_stage {
     uint32_t todo; /* grains, as a mask */
     uint64_t round;
     uint64_t check; /* that it contributed */
+    uint64_t said;  /* that it says it has contributed */
 } sim_stage;
 
 typedef struct sim_fetch {
@@ -69,8 +70,17 @@ typedef struct sim_fetch {
     sh_position given_at;
 } sim_fetch;
 
+/* What is wrong with a machine for good. */
+typedef enum sim_illness {
+    ILLNESS_NONE,
+    ILLNESS_STUCK, /* bits of its memory: each replica that it has is wrong */
+    ILLNESS_WORD,  /* what it puts into sums is not what its weights have, and it says so */
+    ILLNESS_LIE,   /* the same, and it says that it is */
+} sim_illness;
+
 typedef struct sim_machine {
     bool on, connected;
+    sim_illness illness;
     uint32_t life, device, index;
     uint64_t frozen_us, heard_us;
     uint32_t grain_us;

@@ -201,6 +201,8 @@ void begin_stage(sim_world *world, sim_machine *machine, const sh_task *task)
         task->position.phase == SH_PHASE_VALIDATION && replica->position.phase == SH_PHASE_FIRST)
         replica->position = task->position; /* validates once more */
     check_begin(world, machine, task);
+    if (machine->illness == ILLNESS_STUCK)
+        flip(world, machine);
     if (machine->ring != task->ring) {
         machine->ring = task->ring;
         machine->rounds = 0;
@@ -259,6 +261,11 @@ static void contribute(sim_world *world, sim_machine *machine)
     stage->check = mix(weights_of(&machine->replica), 7);
     if (world->flips && draw(world, 500) == 0)
         stage->check ^= 1; /* the word itself, on its way to the trailer */
+    stage->said = stage->check;
+    if (machine->illness == ILLNESS_WORD || machine->illness == ILLNESS_LIE)
+        stage->check ^= 1 + draw(world, 100);
+    if (machine->illness == ILLNESS_WORD)
+        stage->said = stage->check;
     round->mask |= machine->own;
     round->sum += machine->own_sum;
     round->checks += stage->check;
@@ -360,7 +367,10 @@ static void pass_event(sim_world *world, sim_machine *machine, uint64_t number)
     if (ring->count > 1 && round->checks != stage->check * ring->count) {
         tell(world, "device %u: the checks differ", machine->device);
         inform(world, machine,
-               &(sh_participant_event){.kind = SH_PARTICIPANT_DIFFERED, .held = &held});
+               &(sh_participant_event){.kind = SH_PARTICIPANT_DIFFERED,
+                                       .held = &held,
+                                       .said = stage->said,
+                                       .total = round->checks});
         return;
     }
     const bool redo = training && is_redo(world, round->position);
@@ -400,7 +410,9 @@ static void stop_event(sim_world *world, sim_machine *machine, uint64_t round)
         machine->own = 0;
     const sh_ranges held = ranges_of(machine->own);
     inform(world, machine,
-           &(sh_participant_event){.kind = SH_PARTICIPANT_STOPPED, .held = forgets ? NULL : &held});
+           &(sh_participant_event){.kind = SH_PARTICIPANT_STOPPED,
+                                   .held = forgets ? NULL : &held,
+                                   .said = stage->contributed ? stage->said : 0});
 }
 
 void ring_event(sim_world *world, sim_machine *machine, const sim_event *event)

@@ -393,6 +393,8 @@ sim_world *world_new(uint64_t seed, bool trace)
         sim_machine *machine = &world->machines[i];
         machine->index = i;
         machine->grain_us = 300u << draw(world, 4);
+        if (world->flips && i == 1 + seed % (MACHINES - 1))
+            machine->illness = (sim_illness)(seed / MACHINES % 4);
         if (i < machines)
             later(world, i == 0 ? 0 : draw(world, draw(world, 3) ? 20000 : 500000), EVENT_START,
                   NULL)

@@ -16,7 +16,8 @@
  *     same-course                  whole replicas are those of one quiet device, but flipped bits
  *                                  that nobody has had the chance to find
  *     never-back                   an older notice never takes the place of a newer one
- *     progress-when-healed         once faults have stopped the job ends, and well
+ *     progress-when-healed         once faults have stopped the job ends, and well, whoever is ill
+ *                                  for good
  *
  * Threads: one a world.
  */
@@ -132,5 +133,8 @@ void fetch_event(sim_world *world, sim_machine *machine);
 /* sim_fault.c */
 void fault_event(sim_world *world);
 void heal(sim_world *world);
+/* Flips a bit of one replica, if nobody's is wrong and others that have a vote stand where it does:
+ * nobody can tell if one alone is ahead, or behind, or all others have their replica from it. */
+void flip(sim_world *world, sim_machine *machine);
 
 #endif

@@ -43,6 +43,8 @@ static sh_status run_stage(sh_course *course, const sh_task *task, sh_engine *en
                            uint32_t *next_view)
 {
     sh_trainer *trainer = course->bench->trainer;
+    if (!task->keep)
+        sh_trainer_forget(trainer);
     if (engine == NULL)
         return sh_fail(SH_ABORTED, "the ring is gone");
     const sh_part part = {
@@ -59,8 +61,6 @@ static sh_status run_stage(sh_course *course, const sh_task *task, sh_engine *en
         sh_trainer_set_phase(trainer, task->position.phase);
         sh_station_restarted(course->station);
     }
-    if (!task->keep)
-        sh_trainer_forget(trainer);
     if (course->bench->flip.armed)
         sh_flip_when_due(&course->bench->flip, course->bench->replica);
     *next_view = 0;
@@ -102,8 +102,12 @@ static void tell(sh_course *course, sh_participant_event_kind kind, uint32_t nex
     const bool trains =
         replica->phase != SH_PHASE_VALIDATION && !sh_trainer_is_over(course->bench->trainer);
     const bool passed = kind == SH_PARTICIPANT_PASSED;
+    uint64_t said, total;
+    sh_trainer_checks(course->bench->trainer, &said, &total);
     const sh_participant_event event = {
         .kind = kind,
+        .said = said,
+        .total = total,
         .position = sh_replica_position(replica),
         .grains = trains ? sh_schedule_batch(schedule, replica->steps).grains : 0,
         .next_view = next_view,

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A device is *wrong* at a halt where its replica is not the majority's, or where the checks in the
+ * sum did not agree and cluster/blame names it. It is repaired, or the stage is done once more, and
+ * that is counted (cluster/repairs): once too often, and it is put out. Where device 0 itself is
+ * the one, the job ends.
+ *
+ * Where checks do not agree and nobody can be named, one device says something else than it adds,
+ * or its memory changes what it passes on. The stage is done again a few times; then one device
+ * after the other, the newest first, is tried without, and may come back. The one after which a
+ * step passes was it.
+ *
+ * Of two devices whose weights differ nobody shows who is right. To go on with one of them would be
+ * right half of the time, so the job ends, and goes on from its last checkpoint, which was written
+ * while all agreed.
+ */
+#include "cluster/membership_halt.h"
+
+#include <stdio.h>
+
+#include "cluster/blame.h"
+#include "cluster/membership_losses.h"
+
+#define WRONG "its memory or processor computes wrongly"
+
+/* What a halt finds. */
+typedef enum finding {
+    FINDING_NOBODY, /* nobody has to go */
+    FINDING_OUT,    /* somebody was put out: judge the others anew */
+    FINDING_END,    /* the job has ended */
+} finding;
+
+/* Ends the job: nobody knows whose weights are right. */
+static void end_torn(sh_membership *membership)
+{
+    char names[SH_MEMBERSHIP_TEXT] = "", text[2 * SH_MEMBERSHIP_TEXT];
+    size_t length = 0;
+    for (uint32_t i = 0; i < membership->next.seat_count && length < sizeof names; i++)
+        if (membership->recovery.standing[i] == SH_STANDING_AT)
+            length += (size_t)snprintf(
+                names + length, sizeof names - length, "%s%.64s", length > 0 ? ", " : "",
+                sh_membership_seated(membership, &membership->next, i)->name);
+    snprintf(text, sizeof text,
+             "the weights of %s differ after step %llu, and no majority shows which are right: the "
+             "memory of one is faulty; go on from the checkpoint with --resume",
+             names, (unsigned long long)membership->recovery.target.steps);
+    sh_membership_end(membership, SH_DIVERGED, text);
+}
+
+static bool all_have_halted(const sh_membership *membership)
+{
+    for (uint32_t i = 0; i < membership->slots; i++) {
+        const sh_roster_entry *one = &membership->members[i];
+        if (one->present && one->seated && one->notice.halted < membership->next.number)
+            return false;
+    }
+    return true;
+}
+
+/* Counts that a device is wrong at this halt; what it is told where that is once too often. */
+static finding count_fault(sh_membership *membership, sh_roster_entry *one, const char *what)
+{
+    const unsigned long long steps = membership->recovery.target.steps;
+    char reason[SH_MEMBERSHIP_TEXT];
+    if (one->blamed == membership->next.number)
+        return FINDING_NOBODY; /* and was not too often */
+    one->blamed = membership->next.number;
+    if (!sh_repairs_fault(&one->repairs, steps))
+        return FINDING_NOBODY;
+    if (one->device == 0) {
+        snprintf(reason, sizeof reason,
+                 "%s differed from the other devices' %u times, at last at step %llu: " WRONG
+                 "; go on from the checkpoint with --resume, on another device",
+                 what, one->repairs.lately, steps);
+        sh_membership_end(membership, SH_DIVERGED, reason);
+        return FINDING_END;
+    }
+    if (one->repairs.again)
+        snprintf(reason, sizeof reason, "it came back, and %s differs again at step %llu: " WRONG,
+                 what, steps);
+    else
+        snprintf(reason, sizeof reason, "%s differed %u times, at last at step %llu: " WRONG, what,
+                 one->repairs.lately, steps);
+    sh_membership_put_out(membership, one, reason, false);
+    return FINDING_OUT;
+}
+
+/* Those whose replica differs from the majority's. */
+static finding look_for_odd_replicas(sh_membership *membership, bool *odd)
+{
+    for (uint32_t i = 0; i < membership->next.seat_count; i++) {
+        sh_roster_entry *one = sh_membership_seated(membership, &membership->next, i);
+        const bool counted = one->blamed == membership->next.number;
+        if (membership->recovery.standing[i] != SH_STANDING_ODD)
+            continue;
+        *odd = true;
+        const finding found = count_fault(membership, one, "its replica");
+        if (found != FINDING_NOBODY)
+            return found;
+        if (!counted)
+            sh_membership_note(
+                membership, SH_NEWS_REPAIRED, one->device,
+                "the replica of device %.64s differed from the others at step %llu: it is brought "
+                "back from %s",
+                one->name, (unsigned long long)membership->recovery.target.steps,
+                one->repairs.faults > 1 ? "one of them alone" : "them");
+    }
+    return FINDING_NOBODY;
+}
+
+/* Tries without the newest device for a while: nobody shows who is wrong. */
+static finding try_without_one(sh_membership *membership)
+{
+    sh_roster_entry *newest = NULL;
+    for (uint32_t i = 0; i < membership->next.seat_count; i++) {
+        sh_roster_entry *one = sh_membership_seated(membership, &membership->next, i);
+        if (one->device != 0 && (newest == NULL || one->device > newest->device))
+            newest = one;
+    }
+    if (newest == NULL)
+        return FINDING_NOBODY;
+    snprintf(membership->suspect, sizeof membership->suspect, "%s", newest->name);
+    sh_membership_lose(membership, newest,
+                       "the checks of the weights do not agree in the sums, though the weights do: "
+                       "the others try without this device, which may come back",
+                       SH_FAREWELL_SILENCE);
+    return FINDING_OUT;
+}
+
+/* What device number i of the next view says of the stage that differed. */
+static sh_blame_word word_of(const sh_membership *membership, uint32_t i, uint32_t view)
+{
+    const sh_notice *notice = &sh_membership_seated(membership, &membership->next, i)->notice;
+    const bool at = membership->recovery.standing[i] == SH_STANDING_AT;
+    return (sh_blame_word){
+        .there = at && sh_position_same(notice->position, membership->recovery.target) &&
+                 !sh_position_before(membership->differed_at, notice->position),
+        .passed = notice->whole && notice->differing < view &&
+                  sh_position_before(membership->differed_at, notice->position),
+        .differed = notice->differing >= view,
+        .said = notice->said,
+        .total = notice->total,
+    };
+}
+
+/* Those whose word in the sum was wrong, where checks did not agree and weights do. */
+static finding look_for_odd_words(sh_membership *membership)
+{
+    const uint32_t count = membership->next.seat_count;
+    sh_blame_word words[SH_DEVICES_MAX];
+    bool odd[SH_DEVICES_MAX] = {false};
+    uint64_t check = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        words[i] = word_of(membership, i, membership->now.number);
+        if (words[i].there)
+            check = sh_membership_seated(membership, &membership->next, i)->notice.check;
+    }
+    if (sh_blame_find(odd, words, count, check, membership->now.seat_count) == 0) {
+        return sh_repairs_fault(&membership->unexplained, membership->recovery.target.steps)
+                   ? try_without_one(membership)
+                   : FINDING_NOBODY;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        sh_roster_entry *one = sh_membership_seated(membership, &membership->next, i);
+        const bool counted = one->blamed == membership->next.number;
+        if (!odd[i])
+            continue;
+        const finding found = count_fault(membership, one, "its check of the weights in a sum");
+        if (found != FINDING_NOBODY)
+            return found;
+        if (!counted)
+            sh_membership_note(membership, SH_NEWS_REPAIRED, one->device,
+                               "device %.64s said a wrong check of its weights in the sum at step "
+                               "%llu: the stage is done again",
+                               one->name, (unsigned long long)membership->recovery.target.steps);
+    }
+    return FINDING_NOBODY;
+}
+
+/* Seats those that are left and judges where they stand. */
+static finding judge(sh_membership *membership, sh_survivor *survivors)
+{
+    sh_seating *next = &membership->next;
+    next->seat_count = 0;
+    sh_membership_seat_all(membership, next);
+    for (uint32_t i = 0; i < next->seat_count; i++) {
+        const sh_roster_entry *one = sh_membership_seated(membership, next, i);
+        survivors[i] = (sh_survivor){one->device, &one->notice, one->proven};
+    }
+    if (!sh_recovery_judge(&membership->recovery, survivors, next->seat_count)) {
+        sh_membership_end(
+            membership, SH_ABORTED,
+            "the device that had the last whole replica was lost: go on from the checkpoint with "
+            "--resume");
+        return FINDING_END;
+    }
+    if (membership->recovery.torn) {
+        end_torn(membership);
+        return FINDING_END;
+    }
+    bool odd = false;
+    const finding found = look_for_odd_replicas(membership, &odd);
+    membership->differed = membership->differed && !odd;
+    if (found != FINDING_NOBODY || !membership->differed)
+        return found;
+    membership->differed = false; /* words are looked at once: of a sum of all that took part */
+    membership->afresh = true;
+    return look_for_odd_words(membership);
+}
+
+void sh_membership_check_halted(sh_membership *membership)
+{
+    sh_seating *next = &membership->next;
+    sh_survivor survivors[SH_DEVICES_MAX];
+    sh_range shares[SH_DEVICES_MAX];
+    finding found = FINDING_OUT;
+    if (!all_have_halted(membership))
+        return;
+    sh_membership_prove(membership); /* its last steps are told with the halt */
+    for (uint32_t out = 0; found == FINDING_OUT; out++) {
+        if (out == SH_MEMBERSHIP_LOST_MAX || membership->phase == SH_MEMBERSHIP_ENDED)
+            return; /* to be gone on with at the next event */
+        found = judge(membership, survivors);
+    }
+    if (found == FINDING_END)
+        return;
+    sh_membership_deal_shares(membership, next);
+    for (uint32_t i = 0; i < next->seat_count; i++)
+        shares[i] = next->seats[i].share;
+    sh_recovery_deal(&membership->recovery, survivors, next->seat_count, shares, membership->grains,
+                     membership->afresh);
+    membership->differed = membership->afresh = false;
+    membership->phase = SH_MEMBERSHIP_RECOVERING;
+    sh_membership_touch_all(membership);
+}
+
+void sh_membership_note_step(sh_membership *membership, uint64_t steps)
+{
+    for (uint32_t i = 0; i < membership->now.seat_count; i++) {
+        sh_roster_entry *one = sh_membership_seated(membership, &membership->now, i);
+        if (one == NULL)
+            continue;
+        one->failures = 0;
+        sh_repairs_passed(&one->repairs, steps);
+    }
+    sh_repairs_passed(&membership->unexplained, steps);
+    if (membership->suspect[0] == '\0')
+        return;
+    sh_membership_note(membership, SH_NEWS_DEFECT, SH_MEMBERSHIP_ALL,
+                       "without device %.64s the checks in the sums agree: " WRONG,
+                       membership->suspect);
+    sh_membership_remember(membership, membership->suspect, true);
+    membership->suspect[0] = '\0';
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Devices that are wrong again and again. */
+#include "cluster/membership_fixture.h"
+
+#define CHECK 77 /* of the weights that are right, as the fixture has it */
+
+static uint32_t view; /* that works */
+
+/* `count` devices that have made a step together: their checks count. */
+static void prove(uint32_t count)
+{
+    work_with(count);
+    assert_int_equal(step(1, 1), 0);
+    view = 1;
+}
+
+/* One stage of all that are here, which finds that the checks differ. `word`: what device `liar`
+ * puts into the sum; `said`: what it says of that. */
+static void differ(uint32_t liar, uint64_t word, uint64_t said)
+{
+    uint64_t total = 0;
+    view = membership->now.number;
+    for (uint32_t i = 0; i < DEVICES; i++) {
+        if (!present[i] || parts[i].notice.view != view)
+            continue;
+        (void)take_run(i, view);
+        total += i == liar ? word : check_of[i];
+    }
+    for (uint32_t i = 0; i < DEVICES; i++)
+        if (parts[i].under_way == SH_TASK_RUN && present[i])
+            inform(i, (sh_participant_event){.kind = SH_PARTICIPANT_DIFFERED,
+                                             .said = i == liar ? said : check_of[i],
+                                             .total = total});
+    settle();
+}
+
+/* The replica of a device differs, though it was just brought back. */
+static void differ_by_weights(uint32_t device)
+{
+    check_of[device] = CHECK + 1;
+    differ(device, CHECK + 1, CHECK + 1);
+}
+
+static void stuck_bits_are_put_out_after_three_repairs(void **state)
+{
+    (void)state;
+    uint32_t donors[4] = {0};
+    prove(4);
+    for (uint32_t repair = 1; repair <= 3; repair++) {
+        differ_by_weights(2);
+        assert_true(present[2]);
+        const sh_transfer *transfer = &parts[2].directive.transfers[0];
+        assert_int_equal(transfer->donor_count, repair == 1 ? 3 : 1);
+        donors[repair] = transfer->donors[0];
+        fetch(2, (sh_position){1, SH_PHASE_FIRST});
+    }
+    assert_true(donors[2] != donors[3]);
+    differ_by_weights(2);
+    assert_false(present[2]);
+    assert_int_equal(refused, 2);
+    assert_false(again);
+    assert_string_equal(refusal, "its replica differed 4 times, at last at step 1: its memory or "
+                                 "processor computes wrongly");
+    assert_non_null(strstr(notes, "lost: device d2 is put out: its replica differed 4 times"));
+    assert_null(strstr(notes, "said a wrong check")); /* nobody else did anything wrong */
+    assert_int_equal(ended, 0);
+    assert_int_equal(step(membership->now.number, 2), 0); /* the others go on */
+}
+
+static void a_step_between_repairs_forgives_most_of_them(void **state)
+{
+    (void)state;
+    prove(3);
+    for (uint64_t steps = 1; steps <= 6; steps++) {
+        differ_by_weights(1);
+        assert_true(present[1]);
+        fetch(1, (sh_position){steps, SH_PHASE_FIRST});
+        assert_int_equal(step(membership->now.number, steps + 1), 0);
+    }
+}
+
+static void one_that_comes_back_is_put_out_at_its_first_fault(void **state)
+{
+    (void)state;
+    prove(3);
+    for (uint32_t repair = 1; repair <= 3; repair++) {
+        differ_by_weights(2);
+        fetch(2, (sh_position){1, SH_PHASE_FIRST});
+    }
+    differ_by_weights(2);
+    assert_false(present[2]);
+    assert_int_equal(step(membership->now.number, 2), 0);
+    come_as(3, "d2");
+    settle();
+    fetch(3, (sh_position){2, SH_PHASE_FIRST});
+    assert_true(step(membership->now.number, 3) > 0);
+    inform(3, (sh_participant_event){.kind = SH_PARTICIPANT_FETCHED,
+                                     .transfer = parts[3].fetching,
+                                     .position = {3, SH_PHASE_FIRST},
+                                     .grains = GRAINS});
+    settle();
+    assert_int_equal(parts[3].notice.view, membership->now.number);
+    differ_by_weights(3);
+    assert_false(present[3]);
+    assert_non_null(strstr(refusal, "it came back, and its replica differs again"));
+}
+
+static void a_wrong_check_in_a_trailer_names_its_device(void **state)
+{
+    (void)state;
+    prove(3);
+    for (uint32_t i = 0; i < 3; i++) {
+        differ(1, CHECK + 4, CHECK + 4);
+        assert_true(present[1]);
+        assert_int_equal(membership->transfer_count, 0); /* nothing is wrong with its weights */
+        for (uint32_t k = 0; k < 3; k++)
+            assert_false(parts[k].keep); /* sums that have a wrong word are made anew */
+    }
+    assert_non_null(strstr(notes, "repaired: device d1 said a wrong check of its weights"));
+    differ(1, CHECK + 4, CHECK + 4);
+    assert_false(present[1]);
+    assert_false(again);
+    assert_non_null(strstr(refusal, "its check of the weights in a sum differed 4 times"));
+    assert_int_equal(ended, 0);
+    assert_int_equal(step(membership->now.number, 2), 0);
+}
+
+static void one_that_says_otherwise_than_it_adds_is_found_by_trial(void **state)
+{
+    (void)state;
+    prove(4);
+    for (uint32_t i = 0; i < 3; i++)
+        differ(2, CHECK + 9, CHECK);
+    assert_true(present[1] && present[2] && present[3]);
+    differ(2, CHECK + 9, CHECK);
+    assert_false(present[3]); /* the newest, which may come back */
+    assert_true(again);
+    differ(2, CHECK + 9, CHECK);
+    assert_false(present[2]);
+    assert_true(present[1]);
+    assert_int_equal(ended, 0);
+    assert_int_equal(step(membership->now.number, 2), 0);
+    assert_non_null(strstr(notes, "defect: without device d2 the checks in the sums agree"));
+    come_as(5, "d3");
+    assert_true(present[5]);
+    come_as(6, "d2");
+    assert_false(present[6]);
+    assert_non_null(strstr(refusal, "with device d2 the checks of the weights did not agree"));
+}
+
+/* It stops the others though they have passed, or have nothing to complain of. */
+static void one_that_only_says_that_it_differs_is_put_out(void **state)
+{
+    (void)state;
+    prove(3);
+    for (uint64_t i = 0; i < 4; i++) {
+        view = membership->now.number;
+        for (uint32_t k = 0; k < 3; k++)
+            (void)take_run(k, view);
+        inform(2, (sh_participant_event){
+                      .kind = SH_PARTICIPANT_DIFFERED, .said = CHECK, .total = 3 * CHECK});
+        for (uint32_t k = 0; k < 2; k++)
+            inform(k, (sh_participant_event){.kind = SH_PARTICIPANT_STOPPED, .said = CHECK});
+        settle();
+    }
+    assert_false(present[2]);
+    assert_int_equal(ended, 0);
+    assert_int_equal(step(membership->now.number, 2), 0);
+}
+
+static void the_coordinators_own_faults_end_the_job(void **state)
+{
+    (void)state;
+    prove(3);
+    for (uint32_t repair = 1; repair <= 3; repair++) {
+        differ_by_weights(0);
+        fetch(0, (sh_position){1, SH_PHASE_FIRST});
+    }
+    differ_by_weights(0);
+    assert_int_equal(ended, 2);
+    assert_non_null(strstr(ending, "its replica differed from the other devices' 4 times, at last "
+                                   "at step 1: its memory or processor computes wrongly"));
+}
+
+static void a_view_that_never_was_cannot_differ(void **state)
+{
+    (void)state;
+    prove(2);
+    sh_notice notice = parts[1].notice;
+    notice.serial++;
+    notice.differing = 900;
+    coordinate(
+        &(sh_membership_event){.kind = SH_MEMBERSHIP_NOTICE, .device = 1, .notice = &notice});
+    assert_string_equal(refusal, "it sent a notice that makes no sense");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(stuck_bits_are_put_out_after_three_repairs),
+        cmocka_unit_test(a_step_between_repairs_forgives_most_of_them),
+        cmocka_unit_test(one_that_comes_back_is_put_out_at_its_first_fault),
+        cmocka_unit_test(a_wrong_check_in_a_trailer_names_its_device),
+        cmocka_unit_test(one_that_says_otherwise_than_it_adds_is_found_by_trial),
+        cmocka_unit_test(one_that_only_says_that_it_differs_is_put_out),
+        cmocka_unit_test(the_coordinators_own_faults_end_the_job),
+        cmocka_unit_test(a_view_that_never_was_cannot_differ),
+    };
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    sh_membership_free(membership);
+    return failed;
+}

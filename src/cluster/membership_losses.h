@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How a device ends as a member: it is gone, was not heard, broke a rule, or computes wrongly.
+ *
+ *     sh_membership_lose(membership, one, "nothing was heard of it", SH_FAREWELL_SILENCE);
+ *
+ * Threads: as membership.h.
+ */
+#ifndef SHOAL_CLUSTER_MEMBERSHIP_LOSSES_H
+#define SHOAL_CLUSTER_MEMBERSHIP_LOSSES_H
+
+#include "cluster/membership_views.h"
+
+/* What a lost device is told. */
+typedef enum sh_farewell {
+    SH_FAREWELL_NONE, /* it is gone */
+    SH_FAREWELL_REFUSAL,
+    SH_FAREWELL_SILENCE, /* a refusal for now: it may come back */
+} sh_farewell;
+
+/* `one` is no member any more; the others go on without it. */
+void sh_membership_lose(sh_membership *membership, sh_roster_entry *one, const char *reason,
+                        sh_farewell word);
+
+/* The same for one that computes wrongly: its name is remembered. `guilty`: it is refused when it
+ * comes back; else it is put out again at its first fault. */
+void sh_membership_put_out(sh_membership *membership, sh_roster_entry *one, const char *reason,
+                           bool guilty);
+
+/* Remembers a name so. */
+void sh_membership_remember(sh_membership *membership, const char *name, bool guilty);
+
+/* What is remembered of a name; NULL: nothing. Borrowed until the next device is put out. */
+const sh_outcast *sh_membership_outcast(const sh_membership *membership, const char *name);
+
+#endif
