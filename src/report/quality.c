@@ -25,7 +25,7 @@ sh_status sh_quality_file(json_t **quality, const char *folder, const char *name
     if (!sh_folder_exists(folder))
         return SH_OK;
     SH_TRY(sh_path_join(path, folder, name));
-    const sh_status status = sh_file_read(&text, &bytes, path, FILE_MOST);
+    const sh_status status = sh_file_read_own(&text, &bytes, path, FILE_MOST);
     if (status == SH_NOT_FOUND)
         return SH_OK;
     SH_TRY(status);

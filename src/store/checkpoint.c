@@ -16,6 +16,7 @@
 #include <assert.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -63,6 +64,7 @@ sh_status sh_checkpoint_save(const char *folder, const sh_stored_tensor *tensors
     char format[16], last[SH_PATH_BYTES];
     sh_file_writer *writer = NULL;
     sh_status status;
+    SH_TRY(sh_folder_check_own(folder));
     SH_TRY(sh_folder_make(folder));
     snprintf(format, sizeof format, "%d", SH_CHECKPOINT_FORMAT);
     sh_metadata *all = calloc(pair_count + 1, sizeof *all);
@@ -90,27 +92,25 @@ static sh_status copy_file(const char *path, const char *from)
     sh_file_writer *writer;
     sh_status status;
     unsigned char *block = malloc(COPY_BYTES);
-    FILE *file = fopen(from, "rbe");
-    if (block == NULL || file == NULL) {
-        status = block == NULL ? sh_fail_memory(COPY_BYTES, "a copy")
-                               : sh_fail_errno(errno, "%s: cannot open", from);
-        goto close;
-    }
-    status = sh_file_writer_open(&writer, path);
-    if (status != SH_OK)
-        goto close;
-    for (size_t bytes = COPY_BYTES; status == SH_OK && bytes == COPY_BYTES;) {
-        bytes = fread(block, 1, COPY_BYTES, file);
-        status = ferror(file) ? sh_fail_errno(errno, "%s: cannot read", from)
-                              : sh_file_writer_add(writer, block, bytes);
+    int file = -1;
+    if (block == NULL)
+        return sh_fail_memory(COPY_BYTES, "a copy");
+    SH_TRY_DONE(sh_file_open_own(&file, from, O_RDONLY));
+    SH_TRY_DONE(sh_file_writer_open(&writer, path));
+    for (ssize_t got = 1; status == SH_OK && got != 0;) {
+        got = read(file, block, COPY_BYTES);
+        if (got > 0)
+            status = sh_file_writer_add(writer, block, (size_t)got);
+        else if (got < 0 && errno != EINTR)
+            status = sh_fail_errno(errno, "%s: cannot read", from);
     }
     if (status == SH_OK)
         status = sh_file_writer_commit(writer);
     else
         sh_file_writer_discard(writer);
-close:
-    if (file != NULL)
-        fclose(file);
+done:
+    if (file >= 0)
+        close(file);
     free(block);
     return status;
 }
@@ -213,11 +213,12 @@ done:
     return status;
 }
 
-static sh_status open_whole(sh_safetensors **file, const char *path)
+/* `own`: it lies in a run's folder; else the user named it. */
+static sh_status open_whole(sh_safetensors **file, const char *path, bool own)
 {
     char *end;
     sh_safetensors *fresh;
-    SH_TRY(sh_safetensors_open(&fresh, path));
+    SH_TRY(own ? sh_safetensors_open_own(&fresh, path) : sh_safetensors_open(&fresh, path));
     sh_status status = sh_safetensors_verify(fresh);
     if (status == SH_NOT_FOUND)
         status =
@@ -255,7 +256,7 @@ static sh_status open_in_folder(sh_safetensors **file, char path_used[SH_PATH_BY
     char last[SH_PATH_BYTES], previous[SH_PATH_BYTES];
     SH_TRY(sh_path_join(last, folder, SH_CHECKPOINT_LAST));
     SH_TRY(sh_path_join(previous, folder, SH_CHECKPOINT_PREVIOUS));
-    const sh_status of_last = open_whole(file, last);
+    const sh_status of_last = open_whole(file, last, true);
     if (of_last == SH_OK)
         memcpy(path_used, last, strlen(last) + 1);
     if (of_last == SH_OK || !is_damage(of_last))
@@ -264,7 +265,7 @@ static sh_status open_in_folder(sh_safetensors **file, char path_used[SH_PATH_BY
     /* Half a message each, so that both fit where both are needed. */
     char reason[SH_MESSAGE_BYTES / 2];
     snprintf(reason, sizeof reason, "%s", sh_message());
-    const sh_status of_previous = open_whole(file, previous);
+    const sh_status of_previous = open_whole(file, previous, true);
     if (of_previous == SH_OK) {
         sh_log(SH_LOG_WARN, "checkpoint.damaged", "file=\"%s\" reason=\"%s\" used=\"%s\"", last,
                reason, previous);
@@ -285,11 +286,12 @@ sh_status sh_checkpoint_open(sh_safetensors **file, char path_used[SH_PATH_BYTES
 {
     char checkpoints[SH_PATH_BYTES];
     SH_TRY(sh_path_join(checkpoints, folder_or_file, "checkpoints"));
+    SH_TRY(sh_folder_check_own(checkpoints));
     if (sh_folder_exists(checkpoints))
         return open_in_folder(file, path_used, checkpoints);
     if (sh_folder_exists(folder_or_file))
         return open_in_folder(file, path_used, folder_or_file);
-    SH_TRY(open_whole(file, folder_or_file));
+    SH_TRY(open_whole(file, folder_or_file, false));
     snprintf(path_used, SH_PATH_BYTES, "%s", folder_or_file);
     return SH_OK;
 }

@@ -501,6 +501,35 @@ static void refuses_bad_places_and_pairs(void **state)
     assert_int_equal(scratch_count(folder), 1);
 }
 
+/* A run that somebody else has made may have links in it; what the user names may be one. */
+static void follows_no_link(void **state)
+{
+    (void)state;
+    char used[SH_PATH_BYTES], aside[SH_PATH_BYTES], checkpoints[SH_PATH_BYTES];
+    sh_safetensors *file;
+    assert_ok(save(1));
+    assert_ok(save(2));
+    assert_ok(sh_path_join(aside, folder, "aside"));
+    assert_int_equal(renameat(AT_FDCWD, last, AT_FDCWD, aside), 0);
+    assert_int_equal(symlink("aside", last), 0);
+    assert_fails(sh_checkpoint_open(&file, used, folder), SH_REFUSED,
+                 "last.safetensors: is a symbolic link");
+    without_links = true;
+    assert_fails(sh_checkpoint_keep(folder, "best.safetensors"), SH_REFUSED,
+                 "last.safetensors: is a symbolic link");
+    without_links = false;
+    assert_ok(sh_checkpoint_open(&file, used, last));
+    assert_string_equal(used, last);
+    sh_safetensors_close(file);
+
+    assert_ok(sh_path_join(checkpoints, folder, "checkpoints"));
+    assert_int_equal(symlink(".", checkpoints), 0);
+    assert_fails(sh_checkpoint_open(&file, used, folder), SH_REFUSED,
+                 "/checkpoints: is a symbolic link");
+    assert_fails(sh_checkpoint_save(checkpoints, NULL, 0, NULL, 0), SH_REFUSED,
+                 "/checkpoints: is a symbolic link");
+}
+
 #define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -523,6 +552,7 @@ int main(void)
         WITH_FOLDER(keeps_the_newest_epochs),
         WITH_FOLDER(keeping_survives_a_stop_at_every_stage),
         WITH_FOLDER(refuses_bad_places_and_pairs),
+        WITH_FOLDER(follows_no_link),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -188,6 +188,41 @@ sh_status sh_file_replace_private(const char *path, const void *data, size_t byt
     return replace(path, data, bytes, true);
 }
 
+static bool is_link(const char *path)
+{
+    struct stat about;
+    return lstat(path, &about) == 0 && S_ISLNK(about.st_mode);
+}
+
+static SHOAL_CHECKED sh_status refuse_link(const char *path)
+{
+    return sh_fail(SH_REFUSED,
+                   "%s: is a symbolic link, which could lead anywhere: put what it leads to in its "
+                   "place, or remove it",
+                   path);
+}
+
+sh_status sh_file_open_own(int *fd, const char *path, int flags)
+{
+    struct stat about;
+    sh_status status;
+    /* Nonblocking, or a pipe would wait for its other end. */
+    const int fresh = open(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
+    if (fresh < 0) {
+        const int error = errno;
+        return is_link(path) ? refuse_link(path) : sh_fail_errno(error, "%s: cannot open", path);
+    }
+    if (fstat(fresh, &about) != 0)
+        SH_TRY_DONE(sh_fail_errno(errno, "%s: cannot be looked at", path));
+    if (!S_ISREG(about.st_mode))
+        SH_TRY_DONE(sh_fail(SH_INVALID, "%s: is not a file", path));
+    *fd = fresh;
+    return SH_OK;
+done:
+    close(fresh);
+    return status;
+}
+
 sh_status sh_file_size(uint64_t *bytes, const char *path)
 {
     struct stat about;
@@ -199,20 +234,24 @@ sh_status sh_file_size(uint64_t *bytes, const char *path)
     return SH_OK;
 }
 
-sh_status sh_file_read(char **text, size_t *bytes, const char *path, size_t limit_bytes)
+/* Takes over `fd`. */
+static sh_status read_whole(char **text, size_t *bytes, int fd, const char *path,
+                            size_t limit_bytes)
 {
-    uint64_t size;
-    SH_TRY(sh_file_size(&size, path));
-    if (size > limit_bytes)
-        return sh_fail(SH_LIMIT, "%s: %llu bytes, at most %zu are expected here", path,
-                       (unsigned long long)size, limit_bytes);
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return sh_fail_errno(errno, "%s: cannot open", path);
-    /* One byte more than it had, to see that it did not grow since. */
-    char *buffer = malloc((size_t)size + 1);
+    struct stat about;
+    char *buffer = NULL;
     size_t have = 0;
     sh_status status = SH_OK;
+    if (fstat(fd, &about) != 0)
+        SH_TRY_DONE(sh_fail_errno(errno, "%s: cannot be looked at", path));
+    if (!S_ISREG(about.st_mode))
+        SH_TRY_DONE(sh_fail(SH_INVALID, "%s: is not a file", path));
+    const uint64_t size = (uint64_t)about.st_size;
+    if (size > limit_bytes)
+        SH_TRY_DONE(sh_fail(SH_LIMIT, "%s: %llu bytes, at most %zu are expected here", path,
+                            (unsigned long long)size, limit_bytes));
+    /* One byte more than it had, to see that it did not grow since. */
+    buffer = malloc((size_t)size + 1);
     if (buffer == NULL)
         SH_TRY_DONE(sh_fail_memory((size_t)size + 1, path));
     while (have <= size) {
@@ -238,6 +277,21 @@ done:
     return status;
 }
 
+sh_status sh_file_read(char **text, size_t *bytes, const char *path, size_t limit_bytes)
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* waits for no pipe */
+    if (fd < 0)
+        return sh_fail_errno(errno, "%s: cannot open", path);
+    return read_whole(text, bytes, fd, path, limit_bytes);
+}
+
+sh_status sh_file_read_own(char **text, size_t *bytes, const char *path, size_t limit_bytes)
+{
+    int fd;
+    SH_TRY(sh_file_open_own(&fd, path, O_RDONLY));
+    return read_whole(text, bytes, fd, path, limit_bytes);
+}
+
 sh_status sh_file_append_line(const char *path, const char *line)
 {
     struct stat about;
@@ -245,9 +299,8 @@ sh_status sh_file_append_line(const char *path, const char *line)
     sh_status status = SH_OK;
     if (strchr(line, '\n') != NULL)
         return sh_fail(SH_INVALID, "%s: a line to append has a newline in it", path);
-    const int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    if (fd < 0)
-        return sh_fail_errno(errno, "%s: cannot open", path);
+    int fd;
+    SH_TRY(sh_file_open_own(&fd, path, O_RDWR | O_CREAT | O_APPEND));
     if (fstat(fd, &about) != 0)
         SH_TRY_DONE(sh_fail_errno(errno, "%s: cannot be looked at", path));
     if (about.st_size > 0 && pread(fd, &last, 1, about.st_size - 1) != 1)
@@ -299,6 +352,11 @@ sh_status sh_folder_make(const char *path)
         part[i] = path[i];
     }
     return SH_OK;
+}
+
+sh_status sh_folder_check_own(const char *path)
+{
+    return is_link(path) ? refuse_link(path) : SH_OK;
 }
 
 sh_status sh_folder_sync(const char *path)

@@ -71,6 +71,14 @@ sh_status sh_file_replace(const char *path, const void *data, size_t bytes) SHOA
 /* As above, for what only the owner is to read: the file's mode is 0600. */
 sh_status sh_file_replace_private(const char *path, const void *data, size_t bytes) SHOAL_CHECKED;
 
+/*
+ * Opens a file that lies in a folder of ours, such as a run's, which may have come from somebody
+ * else: SH_REFUSED for a symbolic link, because it could name any file of the user's; SH_INVALID
+ * for what is no regular file, because a pipe would wait. `flags` are those of open(2); `*fd` is
+ * owned: close it. Files that the user names are opened as they are.
+ */
+sh_status sh_file_open_own(int *fd, const char *path, int flags) SHOAL_CHECKED;
+
 /* Size of a regular file; SH_INVALID for a folder or a device. */
 sh_status sh_file_size(uint64_t *bytes, const char *path) SHOAL_CHECKED;
 
@@ -81,10 +89,14 @@ sh_status sh_file_size(uint64_t *bytes, const char *path) SHOAL_CHECKED;
 sh_status sh_file_read(char **text, size_t *bytes, const char *path,
                        size_t limit_bytes) SHOAL_CHECKED;
 
+/* The same for a file in a folder of ours (sh_file_open_own). */
+sh_status sh_file_read_own(char **text, size_t *bytes, const char *path,
+                           size_t limit_bytes) SHOAL_CHECKED;
+
 /*
- * Appends `line` and a newline, all or nothing. Ends a last line first that an earlier stop had
- * cut, so lines never run together. SH_INVALID where `line` has a newline in it. One writer at a
- * time.
+ * Appends `line` and a newline to a file in a folder of ours (sh_file_open_own), all or nothing.
+ * Ends a last line first that an earlier stop had cut, so lines never run together. SH_INVALID
+ * where `line` has a newline in it. One writer at a time.
  */
 sh_status sh_file_append_line(const char *path, const char *line) SHOAL_CHECKED;
 
@@ -93,6 +105,10 @@ sh_status sh_folder_make(const char *path) SHOAL_CHECKED;
 
 /* Whether `path` is a folder. */
 bool sh_folder_exists(const char *path);
+
+/* SH_REFUSED where what lies in a folder of ours, such as another folder, is a symbolic link
+ * (sh_file_open_own); fine where there is nothing. */
+sh_status sh_folder_check_own(const char *path) SHOAL_CHECKED;
 
 /* Makes renames in a folder durable. */
 sh_status sh_folder_sync(const char *path) SHOAL_CHECKED;

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <fcntl.h>
+
 #include "base/scratch.h"
 #include "store/file.h"
 
@@ -188,6 +190,53 @@ static void sweeps_temporaries_only(void **state)
     scratch_expect(path, "x");
 }
 
+/* What lies in a folder of ours is opened through no link, what the user names is. */
+static void follows_no_link_of_others(void **state)
+{
+    (void)state;
+    char link[SH_PATH_BYTES], none[SH_PATH_BYTES], *text;
+    int fd = -1;
+    assert_ok(sh_path_join(link, folder, "link"));
+    assert_ok(sh_path_join(none, folder, "none"));
+    scratch_write(path, "victim", 6);
+    assert_int_equal(symlink("file", link), 0);
+    assert_fails(sh_file_open_own(&fd, link, O_RDWR | O_CREAT), SH_REFUSED,
+                 "/link: is a symbolic link, which could lead anywhere: put what it leads to in");
+    assert_fails(sh_file_append_line(link, "x"), SH_REFUSED, "/link: is a symbolic link");
+    assert_fails(sh_file_read_own(&text, NULL, link, 100), SH_REFUSED, "is a symbolic link");
+    assert_fails(sh_folder_check_own(link), SH_REFUSED, "/link: is a symbolic link");
+    assert_int_equal(fd, -1);
+    scratch_expect(path, "victim");
+    assert_ok(sh_file_read(&text, NULL, link, 100));
+    assert_string_equal(text, "victim");
+    free(text);
+    assert_ok(sh_file_read_own(&text, NULL, path, 100));
+    assert_string_equal(text, "victim");
+    free(text);
+    assert_ok(sh_folder_check_own(path));
+    assert_ok(sh_folder_check_own(none));
+
+    /* Nor is anything made where a link leads to nothing. */
+    assert_int_equal(unlink(path), 0);
+    assert_fails(sh_file_append_line(link, "x"), SH_REFUSED, "/link: is a symbolic link");
+    assert_int_equal(scratch_count(folder), 1);
+}
+
+/* Nobody writes to the pipe: to open it as a file is opened would wait for ever. */
+static void waits_for_no_pipe(void **state)
+{
+    (void)state;
+    char *text;
+    int fd;
+    assert_int_equal(mkfifo(path, 0600), 0);
+    alarm(10); /* ends the test */
+    assert_fails(sh_file_open_own(&fd, path, O_RDONLY), SH_INVALID, "file: is not a file");
+    assert_fails(sh_file_read(&text, NULL, path, 10), SH_INVALID, "file: is not a file");
+    assert_fails(sh_file_read_own(&text, NULL, path, 10), SH_INVALID, "file: is not a file");
+    assert_fails(sh_file_append_line(path, "x"), SH_INVALID, "file: is not a file");
+    alarm(0);
+}
+
 #define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -201,6 +250,8 @@ int main(void)
         WITH_FOLDER(says_where_permission_lacks),
         WITH_FOLDER(reads_small_files),
         WITH_FOLDER(appends_whole_lines),
+        WITH_FOLDER(follows_no_link_of_others),
+        WITH_FOLDER(waits_for_no_pipe),
         WITH_FOLDER(makes_folders),
         WITH_FOLDER(sweeps_temporaries_only),
     };

@@ -95,6 +95,11 @@ static bool is_temporary_of(const char *name, const char *file)
            strncmp(name + bytes, SH_TEMPORARY_MARK, sizeof SH_TEMPORARY_MARK - 1) == 0;
 }
 
+static bool begins_with(const char *name, const char *start)
+{
+    return strncmp(name, start, strlen(start)) == 0;
+}
+
 /* Whether a run's folder may have an item of this name beside those that check_content knows. */
 static bool is_of_run(const char *name)
 {
@@ -102,8 +107,7 @@ static bool is_of_run(const char *name)
            strcmp(name, SH_RUN_CHECKPOINTS) == 0 || strcmp(name, SH_RUN_TOKEN) == 0 ||
            strcmp(name, SH_RUN_NETWORK) == 0 || is_temporary_of(name, SH_RUN_NETWORK) ||
            is_temporary_of(name, SH_RUN_TOKEN) || is_temporary_of(name, SH_RUN_JOB) ||
-           strncmp(name, SH_TENSORBOARD_PREFIX, sizeof SH_TENSORBOARD_PREFIX - 1) == 0 ||
-           strncmp(name, SH_RUN_DATABASE, strlen(SH_RUN_DATABASE)) == 0;
+           begins_with(name, SH_TENSORBOARD_PREFIX) || begins_with(name, SH_RUN_DATABASE);
 }
 
 /*
@@ -155,6 +159,32 @@ static sh_status check_content(const char *folder, bool resume)
                    folder);
 }
 
+/*
+ * That nothing of a run in the folder is a symbolic link. Who made the folder may have been
+ * somebody else, and a link could have this user's program write to any file of the user's. Files
+ * are opened in a way that follows no link either (sh_file_open_own); this refuses before anything
+ * is written, and names folders and those files that SQLite opens.
+ */
+static sh_status check_links(const char *folder)
+{
+    sh_status status = SH_OK;
+    DIR *list = opendir(folder);
+    if (list == NULL)
+        return sh_fail_errno(errno, "%s: cannot list", folder);
+    for (const struct dirent *item; status == SH_OK && (item = readdir(list)) != NULL;) {
+        const char *name = item->d_name;
+        char path[SH_PATH_BYTES];
+        const bool ours = is_of_run(name) || strcmp(name, SH_RUN_JOB) == 0 ||
+                          strcmp(name, SH_RUN_LOCK) == 0 || strcmp(name, SH_RUN_METRICS) == 0;
+        if (ours)
+            status = sh_path_join(path, folder, name);
+        if (ours && status == SH_OK)
+            status = sh_folder_check_own(path);
+    }
+    closedir(list);
+    return status;
+}
+
 static sh_status fail_locked(const char *folder, int fd)
 {
     char holder[32] = "";
@@ -176,9 +206,10 @@ static sh_status check_free(const char *folder)
 {
     char path[SH_PATH_BYTES];
     SH_TRY(sh_path_join(path, folder, SH_RUN_LOCK));
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
+    int fd;
+    if (access(path, F_OK) != 0)
         return SH_OK;
+    SH_TRY(sh_file_open_own(&fd, path, O_RDONLY));
     const bool held = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
     const sh_status status = held ? fail_locked(folder, fd) : SH_OK;
     close(fd);
@@ -190,9 +221,8 @@ static sh_status take_lock(int *lock, const char *folder)
     char path[SH_PATH_BYTES], process[32];
     sh_status status;
     SH_TRY(sh_path_join(path, folder, SH_RUN_LOCK));
-    const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (fd < 0)
-        return sh_fail_errno(errno, "%s: cannot open", path);
+    int fd;
+    SH_TRY(sh_file_open_own(&fd, path, O_RDWR | O_CREAT));
     if (flock(fd, LOCK_EX | LOCK_NB) != 0)
         SH_TRY_DONE(errno == EWOULDBLOCK ? fail_locked(folder, fd)
                                          : sh_fail_errno(errno, "%s: cannot lock", path));
@@ -216,7 +246,8 @@ bool sh_run_is_open(const char *folder)
     struct flock lock = {.l_type = F_WRLCK}; /* of the whole file */
     if (sh_path_join(path, folder, SH_RUN_LOCK) != SH_OK)
         return false;
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    /* As sh_file_open_own, but no failure, whose message would replace the caller's. */
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0)
         return false;
     const bool held = fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
@@ -256,6 +287,7 @@ sh_status sh_run_open(sh_run **run, const sh_run_options *options)
     if (fits == SH_REFUSED)
         SH_TRY_DONE(check_free(fresh->folder));
     SH_TRY_DONE(fits);
+    SH_TRY_DONE(check_links(fresh->folder));
     SH_TRY_DONE(take_lock(&fresh->lock, fresh->folder));
     SH_TRY_DONE(check_content(fresh->folder, options->resume));
     for (size_t i = 0; !options->resume && i < sizeof beginnings / sizeof *beginnings; i++) {

@@ -54,7 +54,8 @@ typedef struct sh_run sh_run;
  * Opens and locks a run's folder and removes what a stopped program left half written; the options
  * are borrowed during the call, `*run` is owned: close it. SH_REFUSED where another program has it
  * open (its number is in the message), or where the folder holds something else, or a run that was
- * not to be resumed; SH_NOT_FOUND where there is no run to resume; SH_INVALID where it is a file.
+ * not to be resumed, or where a file in it is a symbolic link (the folder itself may be one);
+ * SH_NOT_FOUND where there is no run to resume; SH_INVALID where it is a file.
  */
 sh_status sh_run_open(sh_run **run, const sh_run_options *options) SHOAL_CHECKED;
 

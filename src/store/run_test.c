@@ -223,6 +223,78 @@ static void one_at_a_time(void **state)
     sh_run_close(run);
 }
 
+/* A run that somebody else has made: a link in it would have shoal write to another file. */
+static void opens_nothing_through_a_link(void **state)
+{
+    (void)state;
+    static const char *const names[] = {SH_RUN_LOCK,
+                                        SH_RUN_JOB,
+                                        SH_RUN_EVENTS,
+                                        SH_RUN_METRICS,
+                                        SH_RUN_TOKEN,
+                                        SH_RUN_NETWORK,
+                                        SH_RUN_DATABASE,
+                                        SH_RUN_DATABASE "-wal",
+                                        SH_RUN_DATABASE "-shm",
+                                        "events.out.tfevents.1",
+                                        SH_RUN_CHECKPOINTS};
+    char victim[SH_PATH_BYTES], inner[SH_PATH_BYTES], link[SH_PATH_BYTES], expected[256];
+    assert_ok(sh_path_join(victim, folder, "victim"));
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        sh_run *run;
+        make_run(path);
+        put("metrics.jsonl");
+        assert_ok(sh_path_join(link, path, names[i]));
+        scratch_remove(link);
+        /* A victim for each kind: a folder with a file that a sweep would remove. */
+        assert_ok(sh_folder_make(victim));
+        assert_ok(sh_path_join(inner, victim, "last.safetensors.tmp-1-0"));
+        scratch_write(inner, "keep", 4);
+        assert_int_equal(symlink(i == sizeof names / sizeof *names - 1
+                                     ? "../victim"
+                                     : "../victim/last.safetensors.tmp-1-0",
+                                 link),
+                         0);
+        snprintf(expected, sizeof expected, "/a/%s: is a symbolic link", names[i]);
+        assert_fails(open_path(&run, path, true), SH_REFUSED, expected);
+        assert_fails(open_path(&run, path, false), SH_REFUSED, expected);
+        assert_false(sh_run_is_open(path));
+        scratch_expect(inner, "keep");
+        assert_int_equal(scratch_count(victim), 1);
+        scratch_remove(path);
+    }
+
+    /* The folder itself is the user's to name. */
+    sh_run *run;
+    make_run(path);
+    assert_ok(sh_path_join(link, folder, "link"));
+    assert_int_equal(symlink("a", link), 0);
+    assert_ok(open_path(&run, link, true));
+    assert_true(sh_run_is_open(path));
+    /* A link that is put there later is not followed either. */
+    assert_ok(sh_path_join(link, path, SH_RUN_EVENTS));
+    assert_int_equal(symlink("../victim/last.safetensors.tmp-1-0", link), 0);
+    assert_fails(sh_run_append_line(run, SH_RUN_EVENTS, "x"), SH_REFUSED, "is a symbolic link");
+    scratch_expect(inner, "keep");
+    sh_run_close(run);
+}
+
+/* Nor does a pipe in the place of the lock hold up whoever lists runs. */
+static void waits_for_no_pipe(void **state)
+{
+    (void)state;
+    sh_run *run;
+    char lock[SH_PATH_BYTES];
+    make_run(path);
+    assert_ok(sh_path_join(lock, path, SH_RUN_LOCK));
+    scratch_remove(lock);
+    assert_int_equal(mkfifo(lock, 0600), 0);
+    alarm(10); /* ends the test */
+    assert_false(sh_run_is_open(path));
+    assert_fails(open_path(&run, path, true), SH_INVALID, "/a/lock: is not a file");
+    alarm(0);
+}
+
 static void logs_events(void **state)
 {
     (void)state;
@@ -304,6 +376,8 @@ int main(void)
         WITH_FOLDER(a_beginning_counts_as_empty),
         WITH_FOLDER(what_only_looks_like_a_beginning_is_kept),
         WITH_FOLDER(one_at_a_time),
+        WITH_FOLDER(opens_nothing_through_a_link),
+        WITH_FOLDER(waits_for_no_pipe),
         WITH_FOLDER(logs_events),
         WITH_FOLDER(says_where_the_disk_is_full),
         WITH_FOLDER(says_where_permission_lacks),

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The reader. It trusts nothing: the length of the header is bounded before it is read, the JSON is
- * parsed with duplicate keys refused, each tensor's bytes are counted from its shape with overflow
- * checked, and the tensors, sorted by offset, must tile the data exactly to the end of the file.
+ * The reader. It trusts nothing: the length of the header is bounded before it is read, its values
+ * are counted before they are parsed, because each takes memory, duplicate keys are refused, each
+ * tensor's bytes are counted from its shape with overflow checked, and the tensors, sorted by
+ * offset, must tile the data exactly to the end of the file.
  *
  * Data is fetched by pread, never mapped: a mapped file that shrinks kills the process.
  *
@@ -27,6 +28,12 @@
 #include "store/safetensors_layout.h"
 
 #define CHUNK_BYTES ((size_t)64 << 10)
+
+/* A longer header is no safetensors file at all. */
+#define FORMAT_HEADER_BYTES ((uint64_t)100 << 20)
+
+/* Brackets within brackets: the header, a tensor's description, its shape. */
+#define DEPTH_MOST 3
 
 /* A name as messages show it. */
 #define SHOWN_BYTES 96
@@ -267,6 +274,46 @@ static sh_status load_tensors(sh_safetensors *file)
     return SH_OK;
 }
 
+/*
+ * Counts what the header holds, without memory: the parser allocates for each value. It looks at
+ * brackets and commas outside of strings alone, so it may count in what the parser refuses.
+ */
+static sh_status bound_header(const char *path, const char *text, size_t bytes)
+{
+    size_t depth = 0, objects = 0, values = 0;
+    bool in_string = false;
+    for (size_t i = 0; i < bytes; i++) {
+        const char c = text[i];
+        if (in_string && c == '\\')
+            i++; /* and what it escapes */
+        else if (c == '"')
+            in_string = !in_string;
+        if (in_string)
+            continue;
+        if ((c == '}' || c == ']') && depth > 0)
+            depth--;
+        const bool opens = c == '{' || c == '[';
+        objects += c == '{';
+        values += opens || c == ',';
+        if (opens && ++depth > DEPTH_MOST)
+            return sh_fail(SH_FORMAT,
+                           "%s: header, at byte %zu: nested deeper than safetensors headers are",
+                           path, 8 + i);
+        /* One object is the header, another the metadata. */
+        if (objects > SH_SAFETENSORS_TENSORS + 2)
+            return sh_fail(SH_LIMIT,
+                           "%s: its header has more than %zu tensors: split the file, or save "
+                           "only the weights that are needed",
+                           path, SH_SAFETENSORS_TENSORS);
+        if (values > SH_SAFETENSORS_VALUES)
+            return sh_fail(SH_LIMIT,
+                           "%s: its header has more than %zu values: save it again without what "
+                           "is not weights",
+                           path, SH_SAFETENSORS_VALUES);
+    }
+    return SH_OK;
+}
+
 /* Reads the header of a file whose source and size are set. */
 static sh_status load_header(sh_safetensors *file)
 {
@@ -278,15 +325,20 @@ static sh_status load_header(sh_safetensors *file)
                        "%s: is not a safetensors file: %" PRIu64 " bytes, at least 8 needed",
                        file->path, file->file_bytes);
     SH_TRY(read_at(file, &header_bytes, sizeof header_bytes, 0));
-    if (header_bytes > SH_SAFETENSORS_HEADER_BYTES)
+    if (header_bytes > FORMAT_HEADER_BYTES)
         return sh_fail(SH_FORMAT,
                        "%s: is not a safetensors file: a header of %" PRIu64
-                       " bytes, at most %" PRIu64 " allowed",
-                       file->path, header_bytes, SH_SAFETENSORS_HEADER_BYTES);
+                       " bytes, the format allows %" PRIu64,
+                       file->path, header_bytes, FORMAT_HEADER_BYTES);
     if (header_bytes > file->file_bytes - 8)
         return sh_fail(SH_CORRUPT,
                        "%s: is cut short: a header of %" PRIu64 " bytes in a file of %" PRIu64,
                        file->path, header_bytes, file->file_bytes);
+    if (header_bytes > SH_SAFETENSORS_HEADER_BYTES)
+        return sh_fail(SH_LIMIT,
+                       "%s: a header of %" PRIu64 " bytes, at most %" PRIu64
+                       " are read: save it again without long metadata",
+                       file->path, header_bytes, SH_SAFETENSORS_HEADER_BYTES);
     file->data_offset = 8 + header_bytes;
     const size_t bytes = (size_t)header_bytes, lead = strlen(SH_CHECKSUM_LEAD);
     char *text = malloc(bytes + 1);
@@ -299,6 +351,7 @@ static sh_status load_header(sh_safetensors *file)
         SH_TRY_DONE(sh_fail(SH_FORMAT,
                             "%s: is not a safetensors file: its header does not begin with {",
                             file->path));
+    SH_TRY_DONE(bound_header(file->path, text, bytes));
     file->header = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &error);
     if (file->header == NULL)
         SH_TRY_DONE(json_error_code(&error) == json_error_out_of_memory
@@ -312,7 +365,20 @@ done:
     return status;
 }
 
-static sh_status open_any(sh_safetensors **file, const char *path, const void *bytes, size_t count)
+static sh_status open_file(int *fd, const char *path, bool own)
+{
+    if (own)
+        return sh_file_open_own(fd, path, O_RDONLY);
+    /* Nonblocking, or a pipe would wait for its writer. */
+    const int fresh = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fresh < 0)
+        return sh_fail_errno(errno, "%s: cannot open", path);
+    *fd = fresh;
+    return SH_OK;
+}
+
+static sh_status open_any(sh_safetensors **file, const char *path, bool own, const void *bytes,
+                          size_t count)
 {
     struct stat about;
     sh_safetensors *fresh = calloc(1, sizeof *fresh);
@@ -326,9 +392,8 @@ static sh_status open_any(sh_safetensors **file, const char *path, const void *b
     if (fresh->path == NULL)
         SH_TRY_DONE(sh_fail_memory(strlen(path) + 1, "a path"));
     if (bytes == NULL) {
-        /* Nonblocking, or a pipe would wait for its writer. */
-        fresh->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-        if (fresh->fd < 0 || fstat(fresh->fd, &about) != 0)
+        SH_TRY_DONE(open_file(&fresh->fd, path, own));
+        if (fstat(fresh->fd, &about) != 0)
             SH_TRY_DONE(sh_fail_errno(errno, "%s: cannot open", path));
         if (!S_ISREG(about.st_mode))
             SH_TRY_DONE(sh_fail(SH_INVALID, "%s: is not a file", path));
@@ -345,14 +410,19 @@ done:
 
 sh_status sh_safetensors_open(sh_safetensors **file, const char *path)
 {
-    return open_any(file, path, NULL, 0);
+    return open_any(file, path, false, NULL, 0);
+}
+
+sh_status sh_safetensors_open_own(sh_safetensors **file, const char *path)
+{
+    return open_any(file, path, true, NULL, 0);
 }
 
 sh_status sh_safetensors_open_bytes(sh_safetensors **file, const char *label, const void *bytes,
                                     size_t count)
 {
     /* No bytes at all may come as NULL, which inside means a file. */
-    return open_any(file, label, bytes == NULL ? "" : bytes, count);
+    return open_any(file, label, false, bytes == NULL ? "" : bytes, count);
 }
 
 void sh_safetensors_close(sh_safetensors *file)

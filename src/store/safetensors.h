@@ -28,8 +28,15 @@
 #include "store/file.h"
 #include "tensor/shape.h"
 
-/* The format's own bound on the header. */
-#define SH_SAFETENSORS_HEADER_BYTES ((uint64_t)100 << 20)
+/*
+ * Limits of a header, smaller than the format's own 100 MiB: a parsed header takes twenty times its
+ * bytes where it has many small values. Longer texts are the data's description (data/trained.h: 16
+ * MiB, where a quote takes two bytes), 16,384 tensors are a model of 4,096 with the optimiser's
+ * state. Values are counted by their commas and brackets.
+ */
+#define SH_SAFETENSORS_HEADER_BYTES ((uint64_t)36 << 20)
+#define SH_SAFETENSORS_TENSORS ((size_t)16384)
+#define SH_SAFETENSORS_VALUES (16 * SH_SAFETENSORS_TENSORS)
 
 /* The metadata key of the checksum; callers do not give it. */
 #define SH_SAFETENSORS_CHECKSUM "shoal.sha256"
@@ -65,10 +72,14 @@ typedef struct sh_safetensors sh_safetensors;
 
 /*
  * Reads and checks the header; the data stays in the file. `*file` is owned: close it.
- * SH_FORMAT for a malformed header, SH_CORRUPT where the file is shorter than it says, SH_INVALID
- * where `path` is not a regular file.
+ * SH_FORMAT for a malformed header, SH_LIMIT for one beyond the limits above, SH_CORRUPT where the
+ * file is shorter than it says, SH_INVALID where `path` is not a regular file.
  */
 sh_status sh_safetensors_open(sh_safetensors **file, const char *path) SHOAL_CHECKED;
+
+/* The same for a file in a folder of ours: SH_REFUSED where it is a symbolic link (store/file.h).
+ */
+sh_status sh_safetensors_open_own(sh_safetensors **file, const char *path) SHOAL_CHECKED;
 
 /* The same for a file in memory: `bytes` is borrowed until close, `label` (copied) is its name. */
 sh_status sh_safetensors_open_bytes(sh_safetensors **file, const char *label, const void *bytes,

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <jansson.h>
+#include <malloc.h>
+
 #include "base/scratch.h"
 #include "store/safetensors.h"
 
@@ -226,7 +229,9 @@ static const struct malformed {
     {"{\"t\\u0000\":{" GOOD "}}", SH_FORMAT, "\\u0000"},
     {"{\"t\n\":{" GOOD "}}", SH_FORMAT, "header, at byte"},
     {"{\"t\":NaN}", SH_FORMAT, "header, at byte"},
-    {"{\"t\":" DEEP DEEP DEEP DEEP "}", SH_FORMAT, "header, at byte"},
+    {"{\"t\":" DEEP DEEP DEEP DEEP "}", SH_FORMAT, "header, at byte 15: nested deeper than"},
+    {"{\"t\":{\"shape\":[{}]}}", SH_FORMAT, "header, at byte 23: nested deeper than"},
+    {"{\"t\":{\"dtype\":\"[{[{\\\"[{\"}}", SH_FORMAT, "dtype \"[{[{\"[{\" is unknown"},
     {"{\"t\":1}", SH_FORMAT, "bad: tensor \"t\": its description is not an object"},
     {"{\"t\":[]}", SH_FORMAT, "tensor \"t\": its description is not an object"},
     {"{\"t\":{}}", SH_FORMAT, "tensor \"t\": dtype is missing"},
@@ -312,7 +317,7 @@ static void refuses_impossible_lengths(void **state)
         {"\0\0\0\0\0\0\0\0", 8, SH_FORMAT, "does not begin with {"},
         {"\3\0\0\0\0\0\0\0{}", 10, SH_CORRUPT, "is cut short: a header of 3 bytes in a file of 10"},
         {"\0\0\x40\6\0\0\0\0{}", 10, SH_CORRUPT, "a header of 104857600 bytes in a file of 10"},
-        {"\1\0\x40\6\0\0\0\0{}", 10, SH_FORMAT, "a header of 104857601 bytes, at most 104857600"},
+        {"\1\0\x40\6\0\0\0\0{}", 10, SH_FORMAT, "104857601 bytes, the format allows 104857600"},
         {"\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF{}", 10, SH_FORMAT, "a header of 18446744073709551615"},
         {"PK\3\4\x14\0\0\0\0\0", 10, SH_FORMAT, "is not a safetensors file: a header of"},
     };
@@ -329,6 +334,118 @@ static void refuses_impossible_lengths(void **state)
                  "empty: has no tensor");
     sh_safetensors_close(file);
     assert_fails(sh_safetensors_open_bytes(&file, "none", NULL, 0), SH_FORMAT, "none: is not a");
+}
+
+/* What the parser has in use, and the most that it had. */
+static size_t parser_bytes, parser_most;
+
+static void *count_in(size_t bytes)
+{
+    void *block = malloc(bytes);
+    parser_bytes += malloc_usable_size(block);
+    parser_most = parser_bytes > parser_most ? parser_bytes : parser_most;
+    return block;
+}
+
+static void count_out(void *block)
+{
+    parser_bytes -= malloc_usable_size(block);
+    free(block);
+}
+
+/* A header that begins with `lead`, holds `part` as often as it fits into `bytes`, and ends with
+ * `tail`; as a file without data. Owned: free(). */
+static unsigned char *header_of(size_t *file_bytes, const char *lead, const char *part,
+                                const char *tail, size_t bytes)
+{
+    const size_t lead_bytes = strlen(lead), part_bytes = strlen(part), tail_bytes = strlen(tail);
+    unsigned char *file = malloc(8 + bytes);
+    assert_non_null(file);
+    memset(file + 8, ' ', bytes);
+    for (int i = 0; i < 8; i++)
+        file[i] = (unsigned char)((uint64_t)bytes >> 8 * i);
+    size_t used = 8 + lead_bytes;
+    memcpy(file + 8, lead, lead_bytes);
+    const size_t parts = (8 + bytes - used - tail_bytes) / part_bytes;
+    unsigned char *first = file + used;
+    memcpy(first, part, part_bytes);
+    for (size_t done = 1; done < parts; done *= 2) /* what is there once more */
+        memcpy(first + done * part_bytes, first,
+               (done < parts - done ? done : parts - done) * part_bytes);
+    used += parts * part_bytes;
+    memcpy(file + used, tail, tail_bytes);
+    *file_bytes = 8 + bytes;
+    return file;
+}
+
+/* Whatever a header of 62 million bytes holds (such a file is in /dev/shm in no time), little of it
+ * reaches the parser. Without the limits the first case takes 1.3 GB of the parser's memory. */
+static void bounds_the_parser(void **state)
+{
+    (void)state;
+    const size_t vast = 62000000, large = 4000000;
+    const struct {
+        const char *lead, *part, *tail;
+        size_t bytes, parser_most;
+        sh_status code;
+        const char *words;
+    } cases[] = {
+        {"{\"t\":{\"shape\":[", "1,", "1]}}", vast, 0, SH_LIMIT,
+         "a header of 62000000 bytes, at most 37748736 are read"},
+        {"{\"t\":{\"shape\":[", "1,", "1]}}", large, 0, SH_LIMIT, "more than 262144 values"},
+        {"{\"t\":[", "[],", "[]]}", large, 0, SH_LIMIT, "more than 262144 values"},
+        {"{\"t\":[", "{},", "{}]}", large, 0, SH_LIMIT, "more than 16384 tensors"},
+        {"{\"t\":{\"", "a\":1,\"", "b\":1}}", large, 0, SH_LIMIT, "more than 262144 values"},
+        {"{\"t\":", "[", "", large, 0, SH_FORMAT, "at byte 15: nested deeper"},
+        /* Just below the limits, each kind that is dear. */
+        {"{\"t\":{\"shape\":[", "1,", "1]}}", 520000, 24 << 20, SH_FORMAT, "dtype is missing"},
+        {"{\"t\":[", "{},", "{}]}", 49100, 8 << 20, SH_FORMAT, "is not an object"},
+        {"{\"t\":[", "[],", "[]]}", 390000, 32 << 20, SH_FORMAT, "is not an object"},
+        {"{\"t\":{\"shape\":[\"", "a", "\"]}}", 9000000, 40 << 20, SH_FORMAT, "dtype is missing"},
+    };
+    json_malloc_t old_malloc;
+    json_free_t old_free;
+    json_get_alloc_funcs(&old_malloc, &old_free);
+    json_set_alloc_funcs(count_in, count_out);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        size_t bytes;
+        unsigned char *file =
+            header_of(&bytes, cases[i].lead, cases[i].part, cases[i].tail, cases[i].bytes);
+        sh_safetensors *opened;
+        parser_most = 0;
+        assert_fails(sh_safetensors_open_bytes(&opened, "bad", file, bytes), cases[i].code,
+                     cases[i].words);
+        assert_int_equal(parser_bytes, 0);
+        assert_in_range(parser_most, 0, cases[i].parser_most);
+        free(file);
+    }
+    json_set_alloc_funcs(old_malloc, old_free);
+}
+
+/* As many as allowed can be written and read, one more neither. */
+static void holds_as_many_tensors_as_it_says(void **state)
+{
+    (void)state;
+    const size_t most = SH_SAFETENSORS_TENSORS;
+    static const float one = 1;
+    char(*names)[16] = calloc(most + 1, sizeof *names);
+    sh_stored_tensor *many = calloc(most + 1, sizeof *many);
+    assert_non_null(names);
+    assert_non_null(many);
+    for (size_t i = 0; i <= most; i++) {
+        snprintf(names[i], sizeof *names, "t%zu", i);
+        many[i] = (sh_stored_tensor){names[i], {SH_F32, {8, {1, 1, 1, 1, 1, 1, 1, 1}}}, &one};
+    }
+    sh_safetensors *file;
+    assert_ok(sh_safetensors_write(path, many, most, pairs, 1));
+    assert_ok(sh_safetensors_open(&file, path));
+    assert_int_equal(sh_safetensors_count(file), most);
+    assert_ok(sh_safetensors_verify(file));
+    sh_safetensors_close(file);
+    assert_fails(sh_safetensors_write(path, many, most + 1, pairs, 1), SH_LIMIT,
+                 "w.safetensors: 16385 tensors, at most 16384 fit in a file");
+    free(many);
+    free(names);
 }
 
 static void refuses_what_is_no_file(void **state)
@@ -475,6 +592,8 @@ int main(void)
         WITH_FOLDER(reads_files_of_others),
         cmocka_unit_test(refuses_malformed_headers),
         cmocka_unit_test(refuses_impossible_lengths),
+        cmocka_unit_test(bounds_the_parser),
+        WITH_FOLDER(holds_as_many_tensors_as_it_says),
         WITH_FOLDER(refuses_what_is_no_file),
         cmocka_unit_test(finds_every_flipped_bit),
         cmocka_unit_test(finds_every_cut_and_extension),

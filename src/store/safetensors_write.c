@@ -59,6 +59,9 @@ static sh_status make_header(char **text, size_t *bytes, const sh_stored_tensor 
     uint64_t position = 0;
     char *json = NULL;
     sh_status status;
+    if (count > SH_SAFETENSORS_TENSORS)
+        return sh_fail(SH_LIMIT, "%zu tensors, at most %zu fit in a file", count,
+                       SH_SAFETENSORS_TENSORS);
     json_t *header = json_object(), *metadata = json_object();
     if (json_object_set_new(header, "__metadata__", metadata) != 0)
         SH_TRY_DONE(sh_fail_memory(64, "a safetensors header"));

@@ -159,9 +159,7 @@ sh_status sh_tensorboard_open(sh_tensorboard **board, const sh_tensorboard_optio
     fresh->fd = -1;
     sh_status status;
     SH_TRY_DONE(sh_path_join(fresh->path, options->folder, name));
-    fresh->fd = open(fresh->path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    if (fresh->fd < 0)
-        SH_TRY_DONE(sh_fail_errno(errno, "%s: cannot create", fresh->path));
+    SH_TRY_DONE(sh_file_open_own(&fresh->fd, fresh->path, O_WRONLY | O_CREAT | O_APPEND));
     fresh->written = lseek(fresh->fd, 0, SEEK_END);
     begin_event(&event, options->at, 0);
     put_bytes(&event, 3, version, sizeof version - 1);

@@ -129,6 +129,20 @@ static void says_where_it_cannot_be(void **state)
                  SH_NOT_FOUND, "/events.out.tfevents.1700000000.a.");
 }
 
+static void follows_no_link(void **state)
+{
+    (void)state;
+    sh_tensorboard *board;
+    char victim[SH_PATH_BYTES], name[SH_PATH_BYTES + 64];
+    assert_ok(sh_path_join(victim, folder, "victim"));
+    scratch_write(victim, "keep", 4);
+    snprintf(name, sizeof name, "%s/events.out.tfevents.1700000000.a.%ld", folder, (long)getpid());
+    assert_int_equal(symlink("victim", name), 0);
+    assert_fails(sh_tensorboard_open(&board, &(sh_tensorboard_options){folder, "a", BEGAN, 0}),
+                 SH_REFUSED, "is a symbolic link");
+    scratch_expect(victim, "keep");
+}
+
 #define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -138,6 +152,7 @@ int main(void)
         WITH_FOLDER(comes_to_the_file_soon),
         WITH_FOLDER(a_full_disk_is_borne_with_whole_records),
         WITH_FOLDER(says_where_it_cannot_be),
+        WITH_FOLDER(follows_no_link),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

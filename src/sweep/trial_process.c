@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/stop.h"
+#include "store/file.h"
 
 #define TICK_MS 1000
 
@@ -115,9 +116,7 @@ sh_status sh_trial_process_run(int *exit_status, const sh_trial_process *process
     const int input = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (input < 0)
         SH_TRY_DONE(sh_fail_errno(errno, "/dev/null: cannot be opened"));
-    output = open(process->log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (output < 0)
-        SH_TRY_DONE(sh_fail_errno(errno, "%s: cannot be written", process->log));
+    SH_TRY_DONE(sh_file_open_own(&output, process->log, O_WRONLY | O_CREAT | O_TRUNC));
     SH_TRY_DONE(fork_child(&child, process, input, output));
     const int ended = (int)syscall(SYS_pidfd_open, child, 0);
     status = ended < 0 ? sh_fail_errno(errno, "waiting for %s", process->arguments[0])

@@ -60,7 +60,8 @@ static void says_why_it_cannot_be_started(void **state)
     assert_fails(sh_trial_process_run(&status, &process), SH_NOT_FOUND,
                  "/nowhere/at-all: cannot be started");
     process.log = "/nowhere/log";
-    assert_fails(sh_trial_process_run(&status, &process), SH_NOT_FOUND, "/nowhere/log: cannot be");
+    assert_fails(sh_trial_process_run(&status, &process), SH_NOT_FOUND,
+                 "/nowhere/log: cannot open");
 }
 
 /* A clock that jumps, so that nobody waits for a second. */

@@ -36,9 +36,7 @@ sh_status sh_trials_open(sh_trials **trials, const char *folder, sh_database_mod
     if (mode == SH_DATABASE_WRITE) {
         SH_TRY_DONE(sh_folder_make(folder));
         SH_TRY_DONE(sh_path_join(path, folder, "lock"));
-        fresh->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-        if (fresh->lock < 0)
-            SH_TRY_DONE(sh_fail_errno(errno, "%s: cannot be opened", path));
+        SH_TRY_DONE(sh_file_open_own(&fresh->lock, path, O_RDWR | O_CREAT));
         if (flock(fresh->lock, LOCK_EX | LOCK_NB) != 0)
             SH_TRY_DONE(errno != EWOULDBLOCK
                             ? sh_fail_errno(errno, "%s: cannot be locked", path)

@@ -486,6 +486,31 @@ class Checkpoints(BadInput):
             self.assertIn("; %s/%s: %s" % (run, self.PREVIOUS, message), result.err)
         self.assertEqual(self.snapshot(run), before)
 
+    def test_links(self):
+        """A run from somebody else with a symbolic link in it leads to no file of the user's."""
+        with open(self.path("victim"), "w", encoding="ascii") as file:
+            file.write("all there is")
+        shutil.copytree(self.path("good", "checkpoints"), self.path("elsewhere"))
+        for name in ("lock", "job.json", "events.log", "metrics.jsonl", "run.db", "run.db-wal", "token",
+                     "model.skeleton.onnx", "events.out.tfevents.1", self.LAST, "checkpoints"):
+            with self.subTest(name):
+                shutil.copytree(self.path("good"), self.path("run"))
+                place, target = self.path("run", name), self.path("elsewhere" if name == "checkpoints" else "victim")
+                if name == "checkpoints":
+                    shutil.rmtree(place)
+                elif os.path.exists(place):
+                    os.remove(place)
+                os.symlink(target, place)
+                before = self.snapshot("elsewhere")
+                result = self.refused("run/%s: is a symbolic link" % name, "--resume", "run", "--steps", "20")
+                self.assertIn("put what it leads to in its place, or remove it", result.err)
+                with open(self.path("victim"), encoding="ascii") as file:
+                    self.assertEqual(file.read(), "all there is")
+                self.assertEqual(self.snapshot("elsewhere"), before)
+                shutil.rmtree(self.path("run"))
+        os.symlink("good", self.path("link"))
+        self.shoal("train", "--resume", "link", "--steps", "20")
+
     def test_another_model(self):
         before = self.snapshot("good")
         path = os.path.join("good", self.LAST)

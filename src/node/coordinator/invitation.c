@@ -110,7 +110,7 @@ sh_status sh_invitation_recall(sh_invitation *invitation, const char *path)
     sh_status status;
     if (access(path, F_OK) != 0)
         return SH_OK;
-    SH_TRY(sh_file_read(&text, NULL, path, SH_TOKEN_TEXT));
+    SH_TRY(sh_file_read_own(&text, NULL, path, SH_TOKEN_TEXT));
     SH_TRY_DONE(sh_fail_in(sh_token_parse(&former, text, strlen(text)),
                            "%s: remove it, and devices need the new token", path));
     invitation->token = former;

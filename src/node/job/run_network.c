@@ -33,7 +33,7 @@ static sh_status read_network(sh_network **network, const char *spec, const char
 {
     char *bytes;
     size_t count;
-    const sh_status status = sh_file_read(&bytes, &count, path, SH_SKELETON_MOST);
+    const sh_status status = sh_file_read_own(&bytes, &count, path, SH_SKELETON_MOST);
     if (status == SH_NOT_FOUND)
         return status;
     SH_TRY(sh_fail_in(status, "the run's network"));

@@ -409,7 +409,7 @@ static sh_status add_changes(const training *t, json_t *json)
 {
     char path[SH_PATH_BYTES], *text = NULL;
     SH_TRY(sh_run_path(t->run, SH_RUN_JOB, path));
-    if (sh_file_read(&text, NULL, path, JOB_FILE_MAX) != SH_OK)
+    if (sh_file_read_own(&text, NULL, path, JOB_FILE_MAX) != SH_OK)
         text = NULL; /* a new run, or a file that is none */
     const sh_status status =
         sh_changes_add(json, text, &t->before, &t->bench->job, t->bench->replica->steps);
