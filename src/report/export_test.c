@@ -125,10 +125,18 @@ static void a_failure_leaves_the_file(void **state)
     scratch_write(path, "old", 3);
     assert_fails(export("steps", SH_EXPORT_CSV), SH_NOT_FOUND, "/a: there is no such folder");
     history_make(root, "a",
-                 HISTORY_RUN HISTORY_STEPS
-                 "DROP VIEW step_parts; CREATE VIEW step_parts AS "
-                 "SELECT step, abs(step - 4 - 9223372036854775807 - 1) FROM steps");
-    assert_fails(export("step_parts", SH_EXPORT_CSV), SH_INTERNAL, "integer overflow");
+                 "WITH n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 2000) "
+                 "INSERT INTO events SELECT i, NULL, 'number', i FROM n");
+    char database[SH_PATH_BYTES], noise[16384];
+    uint64_t bytes;
+    memset(noise, 0xff, sizeof noise);
+    assert_ok(sh_path_join(database, folder, "run.db"));
+    assert_ok(sh_file_size(&bytes, database));
+    const int file = open(database, O_WRONLY);
+    assert_int_equal(pwrite(file, noise, sizeof noise, (off_t)(bytes - sizeof noise)),
+                     sizeof noise);
+    close(file);
+    assert_fails(export("events", SH_EXPORT_CSV), SH_CORRUPT, "is damaged");
     scratch_expect(path, "old");
     assert_int_equal(scratch_count(root), 2);
 }

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/utf8.h"
 #include "store/database.h"
@@ -512,13 +513,22 @@ static bool is_running(const char *file)
     return sh_run_is_open(folder[0] == '\0' ? "/" : folder);
 }
 
+/* The database of a run's folder, or the file that the user named, which may be a link to one. */
+static sh_status find_database(char file[SH_PATH_BYTES], const char *path)
+{
+    struct stat about;
+    if (sh_folder_exists(path))
+        return sh_path_join(file, path, DATABASE_FILE);
+    char *real = lstat(path, &about) == 0 && S_ISLNK(about.st_mode) ? realpath(path, NULL) : NULL;
+    const sh_status status = sh_path_copy(file, real != NULL ? real : path);
+    free(real);
+    return status;
+}
+
 sh_status sh_run_digest_new(sh_run_digest **digest, const char *path)
 {
     char file[SH_PATH_BYTES];
-    if (sh_folder_exists(path))
-        SH_TRY(sh_path_join(file, path, DATABASE_FILE));
-    else
-        snprintf(file, sizeof file, "%s", path);
+    SH_TRY(find_database(file, path));
     run_reader reader = {.digest = calloc(1, sizeof *reader.digest)};
     if (reader.digest == NULL)
         return sh_fail_memory(sizeof *reader.digest, "a digest");

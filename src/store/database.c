@@ -4,6 +4,10 @@
  * third file to read it, so a reader in a folder that cannot be written is told to take the
  * database as immutable: it then sees what a checkpoint has brought into the main file, which is
  * all of it once the writer has closed.
+ *
+ * Statements in the file's schema (views, triggers, checks, defaults) run inside queries of ours,
+ * so the schema is compared with our own, made in memory by the same statements, before the first
+ * query. SQLite itself is told not to trust it either. What is left to a hostile file is its size.
  */
 #include "store/database.h"
 
@@ -17,19 +21,25 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/utf8.h"
 #include "store/file.h"
 
 #define BUSY_MS 5000
+#define LOOK_EVERY 10000   /* instructions: some microseconds */
 #define WRITER_CACHE "-64" /* KiB of pages: rows are added at the end of tables */
 
 struct sh_database {
     sqlite3 *handle;
+    uint64_t instructions;  /* that a query may take */
+    uint64_t *taken;        /* by what runs now */
+    uint64_t taken_by_runs; /* the same, of sh_database_run */
     char path[SH_PATH_BYTES];
 };
 
 struct sh_query {
     sqlite3_stmt *statement;
     sh_database *database;
+    uint64_t taken;   /* instructions since it began */
     sh_status status; /* of the last row */
 };
 
@@ -44,6 +54,9 @@ static sh_status status_of(int code)
         return SH_CORRUPT;
     case SQLITE_NOTADB:
         return SH_FORMAT;
+    case SQLITE_INTERRUPT:
+    case SQLITE_TOOBIG:
+        return SH_LIMIT;
     case SQLITE_READONLY:
     case SQLITE_PERM:
         return SH_PERMISSION;
@@ -69,8 +82,153 @@ static SHOAL_CHECKED sh_status failure(const sh_database *database, int code)
         return sh_fail(status, "%s is not a database", database->path);
     if (status == SH_NO_SPACE)
         return sh_fail(status, "%s: no space left on its disk", database->path);
+    if ((code & 0xff) == SQLITE_INTERRUPT)
+        return sh_fail(status,
+                       "%s: reading it takes longer than it does of any run: it is damaged, or was "
+                       "made to hang programs: move it away; checkpoints do not need it",
+                       database->path);
     return sh_fail(status, "%s: %s", database->path, text);
 }
+
+/* Ends a query that takes too long. Called by SQLite now and then while it works. */
+static int look(void *context)
+{
+    const sh_database *database = context;
+    *database->taken += LOOK_EVERY;
+    return *database->taken > database->instructions;
+}
+
+/* What a file's schema and rows may ask of SQLite: more than any of ours has. */
+static void set_limits(sqlite3 *handle)
+{
+    static const struct {
+        int what, most;
+    } limits[] = {
+        {SQLITE_LIMIT_LENGTH, 64 << 20}, {SQLITE_LIMIT_SQL_LENGTH, 1 << 20},
+        {SQLITE_LIMIT_COLUMN, 1000},     {SQLITE_LIMIT_EXPR_DEPTH, 100},
+        {SQLITE_LIMIT_ATTACHED, 0},      {SQLITE_LIMIT_TRIGGER_DEPTH, 1},
+        {SQLITE_LIMIT_VDBE_OP, 100000},  {SQLITE_LIMIT_WORKER_THREADS, 0},
+    };
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+        sqlite3_limit(handle, limits[i].what, limits[i].most);
+    sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    sqlite3_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+}
+
+/* ---- schema ---------------------------------------------------------------------------------- */
+
+#define LIST_SCHEMA "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name"
+
+static const char *text_of(sqlite3_stmt *row, int column)
+{
+    const unsigned char *text = sqlite3_column_text(row, column);
+    return text == NULL ? "" : (const char *)text;
+}
+
+static size_t count_brackets(const char *statement)
+{
+    size_t count = 0;
+    for (; *statement != '\0'; statement++)
+        count += *statement == '(';
+    return count;
+}
+
+/*
+ * Whether the table that grows has columns that it may have. No more brackets open in its statement
+ * than in ours, so it holds no expression: no check, no default that computes, no column that is
+ * generated.
+ */
+static bool has_grown(sqlite3 *theirs, sqlite3 *ours, const sh_database_kind *kind)
+{
+    static const char list[] = "SELECT name, type, \"notnull\", pk, dflt_value, hidden FROM "
+                               "pragma_table_xinfo(?1)";
+    static const char find[] = "SELECT 1 FROM pragma_table_xinfo(?1) WHERE name = ?2 AND type = ?3 "
+                               "AND \"notnull\" = ?4 AND pk = ?5";
+    sqlite3_stmt *column = NULL, *own = NULL;
+    bool good = sqlite3_prepare_v2(theirs, list, -1, &column, NULL) == SQLITE_OK &&
+                sqlite3_prepare_v2(ours, find, -1, &own, NULL) == SQLITE_OK &&
+                sqlite3_bind_text(column, 1, kind->grows, -1, SQLITE_STATIC) == SQLITE_OK &&
+                sqlite3_bind_text(own, 1, kind->grows, -1, SQLITE_STATIC) == SQLITE_OK;
+    while (good && sqlite3_step(column) == SQLITE_ROW) {
+        const char *name = text_of(column, 0), *type = text_of(column, 1);
+        const int not_null = sqlite3_column_int(column, 2), key = sqlite3_column_int(column, 3);
+        const bool spare = strncmp(name, kind->spare, strlen(kind->spare)) == 0 &&
+                           strcmp(type, "TEXT") == 0 && not_null == 0 && key == 0;
+        sqlite3_reset(own);
+        sqlite3_bind_text(own, 2, name, -1, SQLITE_TRANSIENT);
+        sqlite3_bind_text(own, 3, type, -1, SQLITE_TRANSIENT);
+        sqlite3_bind_int(own, 4, not_null);
+        sqlite3_bind_int(own, 5, key);
+        good = (spare || sqlite3_step(own) == SQLITE_ROW) &&
+               sqlite3_column_type(column, 4) == SQLITE_NULL && sqlite3_column_int(column, 5) == 0;
+    }
+    sqlite3_finalize(column);
+    sqlite3_finalize(own);
+    return good;
+}
+
+static SHOAL_CHECKED sh_status other_schema(const sh_database *database,
+                                            const sh_database_kind *kind, const char *how,
+                                            sqlite3_stmt *row)
+{
+    char type[32], name[64];
+    return sh_fail(SH_FORMAT,
+                   "%s is not %s as shoal makes it: %s the %s \"%s\". Use only one that you trust, "
+                   "and the shoal that wrote it",
+                   database->path, kind->what, how,
+                   sh_utf8_clean(type, sizeof type, text_of(row, 0)),
+                   sh_utf8_clean(name, sizeof name, text_of(row, 1)));
+}
+
+/* Walks both lists, which are in one order, side by side. */
+static sh_status compare(const sh_database *database, const sh_database_kind *kind, sqlite3 *ours,
+                         sqlite3_stmt *their_row, sqlite3_stmt *our_row)
+{
+    for (;;) {
+        const int theirs = sqlite3_step(their_row), own = sqlite3_step(our_row);
+        if (theirs != SQLITE_ROW && theirs != SQLITE_DONE)
+            return failure(database, theirs);
+        if (theirs == SQLITE_DONE && own == SQLITE_DONE)
+            return SH_OK;
+        int order = theirs == SQLITE_DONE ? 1 : own == SQLITE_DONE ? -1 : 0;
+        for (int column = 0; column < 2 && order == 0; column++)
+            order = strcmp(text_of(their_row, column), text_of(our_row, column));
+        if (order != 0)
+            return order < 0 ? other_schema(database, kind, "it has", their_row)
+                             : other_schema(database, kind, "it lacks", our_row);
+        const char *statement = text_of(their_row, 3), *own_statement = text_of(our_row, 3);
+        if (strcmp(statement, own_statement) == 0) /* it names its table */
+            continue;
+        const bool grows = kind->grows != NULL && strcmp(text_of(our_row, 0), "table") == 0 &&
+                           strcmp(text_of(our_row, 1), kind->grows) == 0;
+        if (!grows || count_brackets(statement) > count_brackets(own_statement) ||
+            !has_grown(database->handle, ours, kind))
+            return other_schema(database, kind, "it changes", their_row);
+    }
+}
+
+static sh_status check_schema(const sh_database *database, const sh_database_kind *kind)
+{
+    sqlite3 *ours = NULL;
+    sqlite3_stmt *their_row = NULL, *our_row = NULL;
+    sh_status status;
+    if (sqlite3_open_v2(":memory:", &ours, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) !=
+            SQLITE_OK ||
+        sqlite3_exec(ours, kind->schema, NULL, NULL, NULL) != SQLITE_OK ||
+        sqlite3_prepare_v2(ours, LIST_SCHEMA, -1, &our_row, NULL) != SQLITE_OK)
+        SH_TRY_DONE(sh_fail_memory(sizeof *database, "a database's schema"));
+    const int code = sqlite3_prepare_v2(database->handle, LIST_SCHEMA, -1, &their_row, NULL);
+    status = code == SQLITE_OK ? compare(database, kind, ours, their_row, our_row)
+                               : failure(database, code);
+done:
+    sqlite3_finalize(their_row);
+    sqlite3_finalize(our_row);
+    sqlite3_close(ours);
+    return status;
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static sh_status make(sh_database *database, const sh_database_kind *kind)
 {
@@ -97,6 +255,8 @@ static sh_status check(sh_database *database, const sh_database_kind *kind, sh_d
     SH_TRY_DONE(sh_database_ask(&application, database, "PRAGMA application_id"));
     SH_TRY_DONE(sh_database_ask(&version, database, "PRAGMA user_version"));
     SH_TRY_DONE(sh_database_ask(&tables, database, "SELECT count(*) FROM sqlite_schema"));
+    if (application == kind->application && version == kind->version)
+        SH_TRY_DONE(check_schema(database, kind));
 done:
     sqlite3_exec(database->handle, "ROLLBACK", NULL, NULL, NULL);
     SH_TRY(status);
@@ -118,12 +278,30 @@ done:
     return SH_OK;
 }
 
+/* The path with its folder's links followed, because SQLite refuses those too where it is told to
+ * follow none: the folder itself may be one. */
+static sh_status resolve(char resolved[SH_PATH_BYTES], const char *path)
+{
+    char folder[SH_PATH_BYTES];
+    const char *slash = strrchr(path, '/');
+    const int length = slash == NULL ? 0 : slash == path ? 1 : (int)(slash - path);
+    snprintf(folder, sizeof folder, "%.*s", slash == NULL ? 1 : length, slash == NULL ? "." : path);
+    char *real = realpath(folder, NULL);
+    if (real == NULL)
+        return sh_fail_errno(errno, "%s: cannot be found", folder);
+    const sh_status status = sh_path_join(resolved, strcmp(real, "/") == 0 ? "" : real,
+                                          slash == NULL ? path : slash + 1);
+    free(real);
+    return status;
+}
+
 static sh_status open_as(sh_database *database, const sh_database_kind *kind, sh_database_mode mode,
                          bool immutable)
 {
-    char uri[3 * SH_PATH_BYTES + 32] = "file:";
+    char uri[3 * SH_PATH_BYTES + 32] = "file:", resolved[SH_PATH_BYTES];
     size_t length = strlen(uri);
-    for (const char *at = database->path; *at != '\0'; at++) {
+    SH_TRY(resolve(resolved, database->path));
+    for (const char *at = resolved; *at != '\0'; at++) {
         if (strchr("?#%", *at) != NULL)
             length += (size_t)snprintf(uri + length, 4, "%%%02X", (unsigned char)*at);
         else
@@ -132,13 +310,16 @@ static sh_status open_as(sh_database *database, const sh_database_kind *kind, sh
     snprintf(uri + length, sizeof uri - length, "%s", immutable ? "?immutable=1" : "");
     const int flags = mode == SH_DATABASE_READ ? SQLITE_OPEN_READONLY
                                                : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
-    const int code = sqlite3_open_v2(uri, &database->handle,
-                                     flags | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL);
+    const int code =
+        sqlite3_open_v2(uri, &database->handle,
+                        flags | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW, NULL);
     if (code != SQLITE_OK)
         return database->handle == NULL ? sh_fail_memory(sizeof *database, "opening a database")
                                         : failure(database, code);
     sqlite3_extended_result_codes(database->handle, 1);
     sqlite3_busy_timeout(database->handle, BUSY_MS);
+    set_limits(database->handle);
+    sqlite3_progress_handler(database->handle, LOOK_EVERY, look, database);
     if (mode == SH_DATABASE_WRITE)
         SH_TRY(sh_database_run(database, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; "
                                          "PRAGMA cache_size = " WRITER_CACHE ";"));
@@ -150,17 +331,18 @@ sh_status sh_database_open(sh_database **database, const char *path, const sh_da
 {
     /* The system says better than SQLite why a file cannot be opened. */
     const bool reads = mode == SH_DATABASE_READ;
-    const int file = open(path, O_CLOEXEC | (reads ? O_RDONLY : O_RDWR | O_CREAT), 0666);
-    if (file < 0)
-        return sh_fail_errno(errno, "%s: cannot be %s", path, reads ? "read" : "written");
+    int file;
+    SH_TRY(sh_file_open_own(&file, path, reads ? O_RDONLY : O_RDWR | O_CREAT));
     close(file);
     sh_database *fresh = calloc(1, sizeof *fresh);
     if (fresh == NULL)
         return sh_fail_memory(sizeof *fresh, "opening a database");
     snprintf(fresh->path, sizeof fresh->path, "%s", path);
+    fresh->instructions = kind->instructions == 0 ? SH_DATABASE_INSTRUCTIONS : kind->instructions;
+    fresh->taken = &fresh->taken_by_runs;
     sh_status status = open_as(fresh, kind, mode, false);
-    const bool odd = status == SH_FORMAT || status == SH_VERSION || status == SH_CORRUPT ||
-                     status == SH_NOT_FOUND;
+    const bool odd = status == SH_FORMAT || status == SH_LIMIT || status == SH_VERSION ||
+                     status == SH_CORRUPT || status == SH_NOT_FOUND;
     if (reads && status != SH_OK && !odd) {
         sqlite3_close(fresh->handle);
         fresh->handle = NULL;
@@ -184,6 +366,8 @@ void sh_database_close(sh_database *database)
 
 sh_status sh_database_run(sh_database *database, const char *sql)
 {
+    database->taken_by_runs = 0;
+    database->taken = &database->taken_by_runs;
     const int code = sqlite3_exec(database->handle, sql, NULL, NULL, NULL);
     return code == SQLITE_OK ? SH_OK : failure(database, code);
 }
@@ -238,7 +422,11 @@ void sh_query_bind_text(sh_query *query, int parameter, const char *value)
 
 bool sh_query_row(sh_query *query)
 {
+    if (sqlite3_stmt_busy(query->statement) == 0)
+        query->taken = 0;
+    query->database->taken = &query->taken;
     const int code = sqlite3_step(query->statement);
+    query->database->taken = &query->database->taken_by_runs;
     query->status =
         code == SQLITE_ROW || code == SQLITE_DONE ? SH_OK : failure(query->database, code);
     if (code != SQLITE_ROW)

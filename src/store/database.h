@@ -13,10 +13,17 @@
  * A program that is killed, or a machine that loses power, leaves a database as it was after some
  * earlier transaction. One writes while others read (write-ahead log).
  *
+ * A database may have come from somebody else, so what is in it cannot act: it is opened through no
+ * symbolic link, its schema has to be that of its kind, word for word, without triggers or views of
+ * others, functions in it are not trusted, and a query ends after a number of SQLite's
+ * instructions.
+ *
  * Failures: SH_NOT_FOUND without the file, or with an empty one to read; SH_FORMAT where it is no
- * database, or of another kind; SH_VERSION where its version is not known here; SH_CORRUPT where it
+ * database, or of another kind or with another schema;
+ * SH_VERSION where its version is not known here; SH_CORRUPT where it
  * is damaged; SH_NO_SPACE; SH_PERMISSION where it cannot be written; SH_REFUSED where somebody else
- * holds it for too long; SH_IO. Each names the file.
+ * holds it for too long, or where it is a symbolic link; SH_LIMIT where a query takes too many
+ * instructions; SH_IO. Each names the file.
  *
  * Threads: the caller locks each database; several may be open on one file.
  */
@@ -31,11 +38,17 @@
 typedef struct sh_database sh_database;
 typedef struct sh_query sh_query;
 
+/* The longest query of ours takes 0.15e9, over a million rows. */
+#define SH_DATABASE_INSTRUCTIONS UINT64_C(2000000000)
+
 typedef struct sh_database_kind {
-    const char *what;     /* for messages: "a run's database" */
-    uint32_t application; /* PRAGMA application_id */
-    uint32_t version;     /* PRAGMA user_version; the only one that is taken */
-    const char *schema;   /* statements that make it in an empty file, but for the two above */
+    const char *what;      /* for messages: "a run's database" */
+    uint32_t application;  /* PRAGMA application_id */
+    uint32_t version;      /* PRAGMA user_version; the only one that is taken */
+    const char *schema;    /* statements that make it in an empty file, but for the two above */
+    const char *grows;     /* a table that other versions have more or fewer columns of, or NULL */
+    const char *spare;     /* how the names of those begin; they are TEXT */
+    uint64_t instructions; /* that a query may take; 0: SH_DATABASE_INSTRUCTIONS */
 } sh_database_kind;
 
 typedef enum sh_database_mode {

@@ -10,8 +10,12 @@
 #include "store/file.h"
 #include "store/schema.h"
 
-static const sh_database_kind fish = {"a list of fish", 42, 3,
-                                      "CREATE TABLE fish (name TEXT, weight REAL, year INTEGER)"};
+static const sh_database_kind fish = {
+    .what = "a list of fish",
+    .application = 42,
+    .version = 3,
+    .schema = "CREATE TABLE fish (name TEXT, weight REAL, year INTEGER)",
+};
 static char folder[SH_PATH_BYTES], path[SH_PATH_BYTES];
 
 static int set_up(void **state)
@@ -124,9 +128,11 @@ static void survives_a_kill(void **state)
 static void refuses_what_it_is_not(void **state)
 {
     (void)state;
-    const sh_database_kind birds = {"a list of birds", 43, 3, fish.schema};
-    const sh_database_kind newer = {fish.what, fish.application, 4, fish.schema};
-    const sh_database_kind wrong = {fish.what, fish.application, 3, "CREATE TABEL x (y)"};
+    const sh_database_kind birds = {
+        .what = "a list of birds", .application = 43, .version = 3, .schema = fish.schema};
+    sh_database_kind newer = fish, wrong = fish;
+    newer.version = 4;
+    wrong.schema = "CREATE TABEL x (y)";
     sh_database *database;
     assert_fails(sh_database_open(&database, path, &fish, SH_DATABASE_READ), SH_NOT_FOUND, path);
     assert_fails(sh_database_open(&database, path, &wrong, SH_DATABASE_WRITE), SH_INTERNAL,
@@ -221,6 +227,173 @@ static void makes_a_runs_tables(void **state)
     sh_database_close(database);
 }
 
+/* What never ends. */
+#define COUNT_FOR_EVER                                                                             \
+    "WITH RECURSIVE c (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM c) SELECT n AS name, n AS "   \
+    "weight, n AS year FROM c"
+
+/* A file of the right kind and version in which something of its own would act when it is read or
+ * written. */
+static void takes_no_schema_of_others(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *change, *words;
+    } cases[] = {
+        {"DROP TABLE fish; CREATE VIEW fish AS " COUNT_FOR_EVER, "it lacks the table \"fish\""},
+        {"CREATE VIEW other AS " COUNT_FOR_EVER, "it has the view \"other\""},
+        {"CREATE TRIGGER t AFTER INSERT ON fish BEGIN DELETE FROM fish; END",
+         "it has the trigger \"t\""},
+        {"CREATE TABLE \"a\nb\" (x)", "it has the table \"a?b\""},
+        {"CREATE VIRTUAL TABLE v USING fts5 (x)", "it has the table \"v\""},
+        {"CREATE INDEX i ON fish (name)", "it has the index \"i\""},
+        {"ALTER TABLE fish ADD COLUMN set_tail TEXT", "it changes the table \"fish\""},
+        {"ALTER TABLE fish RENAME TO sprats", "it lacks the table \"fish\""},
+        {"DROP TABLE fish", "it lacks the table \"fish\""},
+        {"DROP TABLE fish; CREATE TABLE fish (name TEXT, weight REAL, year INTEGER AS (weight))",
+         "it changes the table \"fish\""},
+        {"DROP TABLE fish; CREATE TABLE fish (name TEXT, weight REAL, year INTEGER, CHECK (1))",
+         "it changes the table \"fish\""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        sh_database *database = opened(&fish, SH_DATABASE_WRITE);
+        const sh_status made = sh_database_run(database, cases[i].change);
+        sh_database_close(database);
+        for (int mode = SH_DATABASE_READ; made == SH_OK && mode <= SH_DATABASE_WRITE; mode++)
+            assert_fails(sh_database_open(&database, path, &fish, (sh_database_mode)mode),
+                         SH_FORMAT, cases[i].words);
+        if (made != SH_OK) /* an SQLite without full text search */
+            assert_non_null(strstr(cases[i].change, "fts5"));
+        scratch_remove(path);
+    }
+}
+
+static void takes_no_view_of_others_for_a_runs(void **state)
+{
+    (void)state;
+    sh_database *database = opened(sh_schema_run(), SH_DATABASE_WRITE);
+    assert_ok(sh_database_run(database, "DROP VIEW step_parts;"
+                                        "CREATE VIEW step_parts AS " COUNT_FOR_EVER));
+    sh_database_close(database);
+    assert_fails(sh_database_open(&database, path, sh_schema_run(), SH_DATABASE_READ), SH_FORMAT,
+                 "100%?.db is not a run's database as shoal makes it: it changes the view "
+                 "\"step_parts\". Use only one that you trust, and the shoal that wrote it");
+}
+
+/* A sweep of an older or newer shoal has fewer or more settings. */
+static void a_table_may_grow(void **state)
+{
+    (void)state;
+    sh_database_kind old = fish, young = fish;
+    old.schema = "CREATE TABLE fish (name TEXT PRIMARY KEY, set_a TEXT, weight REAL, year INTEGER)";
+    young.schema =
+        "CREATE TABLE fish (name TEXT PRIMARY KEY, set_b TEXT, set_a TEXT, weight REAL, year "
+        "INTEGER)";
+    old.grows = young.grows = "fish";
+    old.spare = young.spare = "set_";
+    static const struct {
+        const char *change;
+        sh_status status;
+    } cases[] = {
+        {"SELECT 1", SH_OK},
+        {"ALTER TABLE fish ADD COLUMN set_c TEXT", SH_OK},
+        {"ALTER TABLE fish ADD COLUMN c TEXT", SH_FORMAT},
+        {"ALTER TABLE fish ADD COLUMN set_c TEXT DEFAULT 'x'", SH_FORMAT},
+        {"ALTER TABLE fish ADD COLUMN set_c TEXT DEFAULT (1)", SH_FORMAT},
+        {"ALTER TABLE fish ADD COLUMN set_c TEXT CHECK (1)", SH_FORMAT},
+        {"ALTER TABLE fish ADD COLUMN set_c TEXT AS (year)", SH_FORMAT},
+        {"ALTER TABLE fish ADD COLUMN set_c INTEGER", SH_FORMAT},
+        {"CREATE VIEW v AS SELECT 1", SH_FORMAT},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        sh_database *database = opened(&old, SH_DATABASE_WRITE);
+        assert_ok(sh_database_run(database, cases[i].change));
+        sh_database_close(database);
+        const sh_status status = sh_database_open(&database, path, &young, SH_DATABASE_READ);
+        assert_int_equal(status, cases[i].status);
+        if (status == SH_OK)
+            sh_database_close(database);
+        scratch_remove(path);
+    }
+}
+
+/* What a file holds may take long, even if nothing in it acts. */
+static void ends_a_query_that_takes_too_long(void **state)
+{
+    (void)state;
+    sh_database_kind impatient = fish;
+    impatient.instructions = 1000000;
+    sh_database *database = opened(&impatient, SH_DATABASE_WRITE);
+    double found;
+    for (int i = 0; i < 100; i++)
+        add(database, "herring", 0.5, i);
+    for (int again = 0; again < 2; again++) {
+        assert_fails(sh_database_ask(&found, database,
+                                     "SELECT count(*) FROM fish a, fish b, fish c, fish d"),
+                     SH_LIMIT, "100%?.db: reading it takes longer than it does of any run");
+        assert_fails(sh_database_run(database, "DELETE FROM fish WHERE year IN (SELECT count(*) "
+                                               "FROM fish a, fish b, fish c, fish d)"),
+                     SH_LIMIT, "takes longer");
+    }
+    /* Each is counted by itself: many that take long together go through. */
+    for (int i = 0; i < 100; i++) {
+        assert_ok(sh_database_ask(&found, database, "SELECT count(*) FROM fish a, fish b"));
+        assert_true(found == 10000);
+    }
+    /* All rows of a query together are not. */
+    sh_query *query;
+    int64_t rows = 0;
+    assert_ok(sh_query_new(&query, database, "SELECT 1 FROM fish a, fish b, fish c, fish d"));
+    while (sh_query_row(query))
+        rows++;
+    assert_in_range(rows, 1000, 1000000);
+    assert_fails(sh_query_end(query, SH_OK), SH_LIMIT, "takes longer");
+    sh_database_close(database);
+}
+
+static void follows_no_link(void **state)
+{
+    (void)state;
+    sh_database *database;
+    char link[SH_PATH_BYTES], inner[SH_PATH_BYTES];
+    sh_database_close(opened(&fish, SH_DATABASE_WRITE));
+    assert_ok(sh_path_join(link, folder, "link.db"));
+    assert_int_equal(symlink("a 100%?.db", link), 0);
+    for (int mode = SH_DATABASE_READ; mode <= SH_DATABASE_WRITE; mode++)
+        assert_fails(sh_database_open(&database, link, &fish, (sh_database_mode)mode), SH_REFUSED,
+                     "link.db: is a symbolic link");
+    assert_int_equal(unlink(link), 0);
+
+    /* Its folder may be one. */
+    assert_int_equal(symlink(".", link), 0);
+    assert_ok(sh_path_join(inner, link, "a 100%?.db"));
+    assert_ok(sh_database_open(&database, inner, &fish, SH_DATABASE_WRITE));
+    add(database, "cod", 3, 2020);
+    sh_database_close(database);
+    assert_int_equal(unlink(link), 0);
+
+    /* Nor is its log. */
+    char log[SH_PATH_BYTES + 8], victim[SH_PATH_BYTES];
+    snprintf(log, sizeof log, "%s-wal", path);
+    assert_ok(sh_path_join(victim, folder, "victim"));
+    scratch_write(victim, "keep", 4);
+    assert_int_equal(symlink("victim", log), 0);
+    if (sh_database_open(&database, path, &fish, SH_DATABASE_WRITE) == SH_OK)
+        sh_database_close(database);
+    scratch_expect(victim, "keep");
+}
+
+static void waits_for_no_pipe(void **state)
+{
+    (void)state;
+    sh_database *database;
+    assert_int_equal(mkfifo(path, 0600), 0);
+    alarm(10); /* ends the test */
+    assert_fails(sh_database_open(&database, path, &fish, SH_DATABASE_READ), SH_INVALID,
+                 "is not a file");
+    alarm(0);
+}
+
 /* A reader sees no database, an empty one or a whole one while another process makes it: never
  * another program's. */
 static void is_whole_or_absent_while_it_is_made(void **state)
@@ -270,6 +443,12 @@ int main(void)
         cmocka_unit_test_setup_teardown(is_read_where_nobody_can_write, set_up, tear_down),
         cmocka_unit_test_setup_teardown(is_whole_or_absent_while_it_is_made, set_up, tear_down),
         cmocka_unit_test_setup_teardown(makes_a_runs_tables, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(takes_no_schema_of_others, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(takes_no_view_of_others_for_a_runs, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_table_may_grow, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(ends_a_query_that_takes_too_long, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(follows_no_link, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(waits_for_no_pipe, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -64,6 +64,13 @@ static const char schema[] =
 
 const sh_database_kind *sh_schema_run(void)
 {
-    static const sh_database_kind kind = {"a run's database", 0x73686f6c /* "shol" */, 2, schema};
+    static const sh_database_kind kind = {
+        .what = "a run's database",
+        .application = 0x73686f6c, /* "shol" */
+        .version = 2,
+        .schema = schema,
+        .grows = "devices",
+        .spare = "family", /* builds of before wrote the device's arithmetic there */
+    };
     return &kind;
 }

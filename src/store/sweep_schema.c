@@ -31,6 +31,8 @@ const sh_database_kind *sh_sweep_schema(void)
         .application = 0x73685357, /* "shSW" */
         .version = 1,
         .schema = schema,
+        .grows = "trials", /* by settings of other versions */
+        .spare = "set_",
     };
     return &kind;
 }
