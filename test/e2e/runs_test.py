@@ -39,7 +39,7 @@ def schema():
 
 def schema_version():
     with open(os.path.join(SOURCES, "store", "schema.c"), encoding="utf-8") as file:
-        return int(re.search(r'"shol" \*/, (\d+), schema', file.read()).group(1))
+        return int(re.search(r'\.version = (\d+),', file.read()).group(1))
 
 
 class Runs(harness.Case):
