@@ -295,7 +295,9 @@ static void handle_notice(sh_membership *membership, const sh_membership_event *
     one->notice = *event->notice;
     if (!one->ready && one->notice.life >= SH_LIFE_READY && !make_ready(membership, one, event))
         return;
-    if (one->notice.fetched != before.fetched && one->notice.whole)
+    const sh_transfer *taking = sh_membership_transfer_to(membership, one->device);
+    if (one->notice.fetched != before.fetched && one->notice.whole && taking != NULL &&
+        one->notice.fetched == taking->number)
         sh_membership_note(membership, SH_NEWS_WHOLE, one->device,
                            "device %.64s has all of the replica, at step %llu", one->name,
                            (unsigned long long)one->notice.position.steps);

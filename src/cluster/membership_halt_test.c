@@ -194,6 +194,22 @@ static void a_view_that_never_was_cannot_differ(void **state)
     assert_string_equal(refusal, "it sent a notice that makes no sense");
 }
 
+/* Each is a line in the log and an event in the journal. */
+static void a_replica_that_was_not_to_be_taken_is_no_news(void **state)
+{
+    (void)state;
+    prove(2);
+    notes[0] = '\0';
+    sh_notice notice = parts[1].notice;
+    for (uint64_t i = 0; i < 100; i++) {
+        notice.serial++;
+        notice.fetched = 1000 + i;
+        coordinate(
+            &(sh_membership_event){.kind = SH_MEMBERSHIP_NOTICE, .device = 1, .notice = &notice});
+    }
+    assert_string_equal(notes, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -205,6 +221,7 @@ int main(void)
         cmocka_unit_test(one_that_only_says_that_it_differs_is_put_out),
         cmocka_unit_test(the_coordinators_own_faults_end_the_job),
         cmocka_unit_test(a_view_that_never_was_cannot_differ),
+        cmocka_unit_test(a_replica_that_was_not_to_be_taken_is_no_news),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     sh_membership_free(membership);

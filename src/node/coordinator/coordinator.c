@@ -33,7 +33,43 @@ static void forget(entrant *gone)
     *place = gone->next;
     sh_channel_stats_count(&coordinator->closed_stats, gone->channel);
     coordinator->entrant_count--;
+    sh_lobby_leave(&coordinator->lobby, gone->arrival);
     free(gone);
+}
+
+static uint64_t now_ms(const sh_coordinator *coordinator)
+{
+    return sh_clock_now_ns(coordinator->options.clock) / 1000000;
+}
+
+/* Closes the connection of one that is no device. */
+static void turn_away(entrant *gone, const char *reason)
+{
+    sh_channel *channel = gone->channel;
+    char peer[SH_ADDRESS_TEXT];
+    sh_channel_peer_address(channel, peer);
+    sh_log(SH_LOG_WARN, "net.refused", "peer=%s reason=\"%s\"", peer, reason);
+    forget(gone);
+    sh_channel_close(channel);
+}
+
+static void turn_guest_away(sh_coordinator *coordinator, uint64_t arrival, const char *reason)
+{
+    entrant *gone = coordinator->entrants;
+    while (gone != NULL && gone->arrival != arrival)
+        gone = gone->next;
+    if (gone != NULL)
+        turn_away(gone, reason);
+}
+
+/* The one among those that are no devices, or no more, that came first; NULL: none. */
+static entrant *oldest_without_device(const sh_coordinator *coordinator)
+{
+    entrant *oldest = NULL; /* the last in the list */
+    for (entrant *each = coordinator->entrants; each != NULL; each = each->next)
+        if (each->device == NO_DEVICE)
+            oldest = each;
+    return oldest;
 }
 
 static void print_peer(const entrant *whom, char peer[SH_ADDRESS_TEXT])
@@ -173,6 +209,7 @@ static void handle_hello(entrant *from, const Shoal__Hello *hello)
         show_out(from, "its hello names no port");
         return;
     }
+    sh_lobby_leave(&coordinator->lobby, from->arrival);
     from->device = coordinator->next_device++;
     from->link_port = (uint16_t)hello->link_port;
     from->local = hello->local;
@@ -249,6 +286,7 @@ static void handle_message(entrant *from, const Shoal__Message *message)
             show_out(from, sh_message());
             break;
         }
+        sh_allowance_apply(&from->allowance, batch, sh_clock_now_ns(coordinator->options.clock));
         sh_telemetry_batch_move(batch, sh_clock_now_ns(coordinator->options.clock));
         sh_run_journal_batch(coordinator->options.journal, from->device, batch);
         break;
@@ -307,6 +345,10 @@ static void on_accept(void *context, sh_channel *channel, const char *identity)
             sh_channel_close(channel);
         return;
     }
+    entrant *idle =
+        coordinator->entrant_count < ENTRANTS_MAX ? NULL : oldest_without_device(coordinator);
+    if (idle != NULL)
+        turn_away(idle, "another one needs its place");
     entrant *fresh = coordinator->entrant_count < ENTRANTS_MAX ? calloc(1, sizeof *fresh) : NULL;
     if (fresh == NULL) {
         sh_log(SH_LOG_WARN, "net.refused", "reason=\"%u devices are connected, or memory is out\"",
@@ -315,10 +357,18 @@ static void on_accept(void *context, sh_channel *channel, const char *identity)
         return;
     }
     coordinator->entrant_count++;
-    *fresh = (entrant){
-        .next = coordinator->entrants, .of = coordinator, .channel = channel, .device = NO_DEVICE};
+    *fresh = (entrant){.next = coordinator->entrants,
+                       .of = coordinator,
+                       .channel = channel,
+                       .arrival = ++coordinator->arrivals,
+                       .device = NO_DEVICE};
     coordinator->entrants = fresh;
     sh_channel_own(channel, &entrant_events, fresh);
+    char host[SH_ADDRESS_TEXT];
+    sh_channel_peer_host(channel, host);
+    turn_guest_away(coordinator,
+                    sh_lobby_enter(&coordinator->lobby, fresh->arrival, host, now_ms(coordinator)),
+                    "it has not said hello, and others came");
     if (coordinator->over)
         sh_entrant_tell_end(fresh, coordinator->end_status, coordinator->end_text);
 }
@@ -374,9 +424,10 @@ void sh_coordinator_enter(sh_coordinator *coordinator, uint32_t view, uint64_t s
 static void on_tick(void *context)
 {
     sh_coordinator *coordinator = context;
-    handle(coordinator,
-           &(sh_membership_event){SH_MEMBERSHIP_TICK,
-                                  .now_ms = sh_clock_now_ns(coordinator->options.clock) / 1000000});
+    uint64_t overdue;
+    while ((overdue = sh_lobby_overdue(&coordinator->lobby, now_ms(coordinator))) != 0)
+        turn_guest_away(coordinator, overdue, "it has not said hello in time");
+    handle(coordinator, &(sh_membership_event){SH_MEMBERSHIP_TICK, .now_ms = now_ms(coordinator)});
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */

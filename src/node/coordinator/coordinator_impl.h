@@ -15,7 +15,9 @@
 #include "cluster/membership.h"
 #include "node/coordinator/coordinator.h"
 #include "node/coordinator/device_reports.h"
+#include "node/coordinator/lobby.h"
 #include "node/delivery/supply.h"
+#include "node/record/allowance.h"
 
 #define NO_DEVICE UINT32_MAX
 
@@ -23,10 +25,12 @@ typedef struct entrant {
     struct entrant *next;
     sh_coordinator *of;
     sh_channel *channel;
-    uint32_t device; /* NO_DEVICE before its hello */
+    uint64_t arrival; /* a number, in the order of coming */
+    uint32_t device;  /* NO_DEVICE before its hello */
     uint16_t link_port;
     uint32_t lanes;
-    uint32_t opened; /* the highest ring whose door it has opened */
+    uint32_t opened;        /* the highest ring whose door it has opened */
+    sh_allowance allowance; /* of records */
     bool ready, local;
     bool shown_out; /* its connection ends when the last messages are written */
     bool has_data;  /* and gives them to others */
@@ -51,6 +55,8 @@ struct sh_coordinator {
     char end_text[2 * SH_MEMBERSHIP_TEXT];
     entrant *entrants;
     uint32_t entrant_count;
+    uint64_t arrivals;             /* ever */
+    sh_lobby lobby;                /* those before their hello */
     sh_channel_stats closed_stats; /* of channels that are gone */
     sh_device_reports reports;
     sh_telemetry_batch batch; /* of the message at hand */

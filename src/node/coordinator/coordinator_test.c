@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Strangers that hold the token, at a coordinator that is really there, on the loopback. */
+#include "node/coordinator/coordinator.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "base/test.h"
+#include "net/message.h"
+#include "node/coordinator/lobby.h"
+#include "shoal/about.h"
+
+#define SILENT 512 /* more than a coordinator has places for */
+
+/* A clock that the test turns. */
+static uint64_t hands_ns;
+static uint64_t read_hands(void *context)
+{
+    (void)context;
+    return __atomic_load_n(&hands_ns, __ATOMIC_SEQ_CST);
+}
+
+static struct scene {
+    sh_loop *loop;
+    sh_mailbox *mailbox;
+    sh_workbench *bench;
+    sh_coordinator *coordinator;
+    unsigned char key[SH_KEY_BYTES];
+    sh_channel *silent[SILENT], *talker;
+
+    pthread_mutex_t lock; /* guards all below */
+    pthread_cond_t changed;
+    uint32_t opened, closed; /* of the silent */
+    bool welcomed, talker_closed;
+} scene;
+
+static void count(uint32_t *counter)
+{
+    pthread_mutex_lock(&scene.lock);
+    ++*counter;
+    pthread_cond_broadcast(&scene.changed);
+    pthread_mutex_unlock(&scene.lock);
+}
+
+static void silent_open(void *context, sh_channel *channel)
+{
+    (void)context;
+    (void)channel;
+    count(&scene.opened);
+}
+
+static void silent_close(void *context, sh_channel *channel, sh_status why, const char *reason)
+{
+    sh_channel **place = context;
+    (void)channel;
+    (void)why;
+    (void)reason;
+    *place = NULL;
+    count(&scene.closed);
+}
+
+static const sh_channel_events silent_events = {.on_open = silent_open, .on_close = silent_close};
+
+static void talker_open(void *context, sh_channel *channel)
+{
+    (void)context;
+    Shoal__Hello hello = SHOAL__HELLO__INIT;
+    Shoal__Message message = SH_MESSAGE_INIT(HELLO, hello, &hello);
+    hello.version = (char *)(uintptr_t)sh_version();
+    hello.name = (char *)(uintptr_t) "talker";
+    hello.lanes = 1;
+    hello.link_port = 1;
+    assert_ok(sh_message_send(channel, &message));
+}
+
+static void talker_control(void *context, sh_channel *channel, const uint8_t *body, size_t bytes)
+{
+    Shoal__Message *message;
+    (void)context;
+    (void)channel;
+    assert_ok(sh_message_unpack(&message, body, bytes));
+    const bool welcome = message->body_case == SHOAL__MESSAGE__BODY_WELCOME;
+    sh_message_free(message);
+    pthread_mutex_lock(&scene.lock);
+    scene.welcomed = scene.welcomed || welcome;
+    pthread_cond_broadcast(&scene.changed);
+    pthread_mutex_unlock(&scene.lock);
+}
+
+static void talker_close(void *context, sh_channel *channel, sh_status why, const char *reason)
+{
+    (void)context;
+    (void)channel;
+    (void)why;
+    (void)reason;
+    pthread_mutex_lock(&scene.lock);
+    scene.talker = NULL;
+    scene.talker_closed = true;
+    pthread_cond_broadcast(&scene.changed);
+    pthread_mutex_unlock(&scene.lock);
+}
+
+static const sh_channel_events talker_events = {
+    .on_open = talker_open, .on_control = talker_control, .on_close = talker_close};
+
+/* Connects with the token's key. Loop only. */
+static void connect_to(sh_channel **channel, const sh_channel_events *events, void *context)
+{
+    const sh_token *token = &sh_coordinator_invitation(scene.coordinator)->token;
+    const sh_channel_target target = {.host = "127.0.0.1",
+                                      .port = token->port,
+                                      .identity = SH_TOKEN_IDENTITY,
+                                      .key = scene.key,
+                                      .patience_ms = 60000};
+    assert_ok(sh_channel_connect(channel, scene.loop, &target, events, context));
+}
+
+static void connect_silent(void *context)
+{
+    sh_channel **place = context;
+    connect_to(place, &silent_events, place);
+}
+
+static void connect_talker(void *context)
+{
+    (void)context;
+    connect_to(&scene.talker, &talker_events, NULL);
+}
+
+static void close_all(void *context)
+{
+    (void)context;
+    for (uint32_t i = 0; i < SILENT; i++)
+        sh_channel_close(scene.silent[i]);
+    sh_channel_close(scene.talker);
+}
+
+static int open_scene(void **state)
+{
+    (void)state;
+    struct rlimit files;
+    sh_job job;
+    static const sh_clock clock = {.now_ns = read_hands};
+    memset(&scene, 0, sizeof scene);
+    hands_ns = 1000000000;
+    getrlimit(RLIMIT_NOFILE, &files);
+    files.rlim_cur = files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
+    pthread_mutex_init(&scene.lock, NULL);
+    pthread_cond_init(&scene.changed, NULL);
+    sh_job_init(&job);
+    snprintf(job.model, sizeof job.model, "mlp:h8");
+    snprintf(job.data, sizeof job.data, "digits:30/10");
+    assert_ok(sh_job_complete(&job));
+    assert_ok(sh_workbench_open(&scene.bench, &job, NULL));
+    assert_ok(sh_loop_start(&scene.loop));
+    assert_ok(sh_mailbox_new(&scene.mailbox));
+    const sh_coordinator_options options = {.loop = scene.loop,
+                                            .mailbox = scene.mailbox,
+                                            .bench = scene.bench,
+                                            .name = "zero",
+                                            .first_grain = "",
+                                            .min_devices = 2,
+                                            .clock = &clock};
+    static sh_coordinator_options kept; /* which are borrowed */
+    kept = options;
+    assert_ok(sh_coordinator_open(&scene.coordinator, &kept));
+    assert_ok(sh_token_key(scene.key, &sh_coordinator_invitation(scene.coordinator)->token));
+    return 0;
+}
+
+static int close_scene(void **state)
+{
+    (void)state;
+    sh_loop_call(scene.loop, close_all, NULL);
+    sh_coordinator_close(scene.coordinator);
+    sh_loop_stop(scene.loop);
+    sh_mailbox_free(scene.mailbox);
+    sh_workbench_close(scene.bench);
+    pthread_mutex_destroy(&scene.lock);
+    pthread_cond_destroy(&scene.changed);
+    return 0;
+}
+
+/* Waits until `counter` is at least `wanted`. */
+static void wait_for(const uint32_t *counter, uint32_t wanted)
+{
+    pthread_mutex_lock(&scene.lock);
+    while (*counter < wanted)
+        pthread_cond_wait(&scene.changed, &scene.lock);
+    pthread_mutex_unlock(&scene.lock);
+}
+
+static void silent_connections_keep_no_device_out(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < SILENT; i++) {
+        sh_loop_call(scene.loop, connect_silent, &scene.silent[i]);
+        wait_for(&scene.opened, i + 1);
+    }
+    sh_loop_call(scene.loop, connect_talker, NULL);
+    pthread_mutex_lock(&scene.lock);
+    while (!scene.welcomed && !scene.talker_closed)
+        pthread_cond_wait(&scene.changed, &scene.lock);
+    assert_true(scene.welcomed);
+    pthread_mutex_unlock(&scene.lock);
+    wait_for(&scene.closed, SILENT - SH_LOBBY_HOST_MAX); /* the first ones to come */
+    for (uint32_t i = 0; i < SILENT - SH_LOBBY_HOST_MAX; i++)
+        assert_null(scene.silent[i]);
+
+    /* In time the others go too. */
+    __atomic_add_fetch(&hands_ns, SH_LOBBY_PATIENCE_MS * UINT64_C(1000000), __ATOMIC_SEQ_CST);
+    wait_for(&scene.closed, SILENT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(silent_connections_keep_no_device_out, open_scene,
+                                        close_scene),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
