@@ -45,7 +45,12 @@ void sh_log_tap_add(sh_log_tap *tap);
 /* When it returns, the tap's sink is not called any more. One that was not added is fine. */
 void sh_log_tap_remove(sh_log_tap *tap);
 
-/* One event is one line, whatever the values hold: control characters become '?'. */
+/*
+ * One event is one line, whatever the values hold: control characters, also those that turn the
+ * direction of text, become '?'; a text that is a field's value ("name=%s") is put in quotes where
+ * it is no single word, and quotes in it become '. So a value cannot look like another field.
+ * Conversions: %d, %u, %x with l, ll or z, %f, %g, %s, %c, a precision.
+ */
 void sh_log(sh_log_level level, const char *event, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

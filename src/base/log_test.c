@@ -86,10 +86,62 @@ static void one_event_is_one_line(void **state)
     sh_log_to(SH_LOG_DEBUG, keep, &own);
     sh_log(SH_LOG_WARN, "device.ready", "name=\"%s\"", "a\nb\r\033[2J\x7f\tz \xc3\xbc");
     assert_non_null(strstr(own.last, " device.ready name=\"a?b??[2J??z \xc3\xbc\""));
+    sh_log(SH_LOG_WARN, "device.ready", "name=%s",
+           "\xe2\x80\xae"
+           "b\xc2\x9b"
+           "31m\xff");
+    assert_non_null(strstr(own.last, " device.ready name=\"?b?31m?\""));
     memset(name, 'n', sizeof name - 1);
     name[sizeof name - 1] = '\0';
     sh_log(SH_LOG_WARN, "device.ready", "name=%s", name);
     assert_int_equal(strlen(own.last), 1023);
+    sh_log_to(SH_LOG_OFF, NULL, NULL);
+}
+
+/* A device's name, a path or a message is whatever somebody has chosen. */
+static void a_value_is_never_another_field(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *value, *bare, *quoted; /* as values of bare=%s and quoted="%s" */
+    } cases[] = {
+        {"pi-1", "pi-1", "\"pi-1\""},
+        {"a=b", "a=b", "\"a=b\""},
+        {"", "\"\"", "\"\""},
+        {"pi device=0 loss=0", "\"pi device=0 loss=0\"", "\"pi device=0 loss=0\""},
+        {"pi\" device=\"0", "\"pi' device='0\"", "\"pi' device='0\""},
+        {"\"", "\"'\"", "\"'\""},
+        {"a\tb=c", "\"a?b=c\"", "\"a?b=c\""},
+        {"a\xc2\xa0"
+         "b=c",
+         "\"a\xc2\xa0"
+         "b=c\"",
+         "\"a\xc2\xa0"
+         "b=c\""},
+    };
+    kept own = {0};
+    sh_log_to(SH_LOG_DEBUG, keep, &own);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char expected[128];
+        sh_log(SH_LOG_WARN, "x", "bare=%s quoted=\"%s\" end=%u", cases[i].value, cases[i].value,
+               7u);
+        snprintf(expected, sizeof expected, " WARN x bare=%s quoted=%s end=7", cases[i].bare,
+                 cases[i].quoted);
+        assert_non_null(strstr(own.last, expected));
+    }
+    sh_log_to(SH_LOG_OFF, NULL, NULL);
+}
+
+static void prints_numbers_as_printf_does(void **state)
+{
+    (void)state;
+    kept own = {0};
+    sh_log_to(SH_LOG_DEBUG, keep, &own);
+    sh_log(SH_LOG_WARN, "x", "a=%d b=%u c=%llu d=%lu e=%zu f=%.3f g=%g h=%.4s i=%lld j=%x k=%c 9%%",
+           -7, 4000000000u, 18446744073709551615ull, 5ul, (size_t)6, 1.0 / 3, 2.5, "12345678", -8ll,
+           255u, 'y');
+    assert_non_null(strstr(own.last, " x a=-7 b=4000000000 c=18446744073709551615 d=5 e=6 f=0.333 "
+                                     "g=2.5 h=1234 i=-8 j=ff k=y 9%"));
     sh_log_to(SH_LOG_OFF, NULL, NULL);
 }
 
@@ -166,6 +218,8 @@ int main(void)
         cmocka_unit_test(says_when_what_and_how_much_it_matters),
         cmocka_unit_test(every_place_has_a_level_of_its_own),
         cmocka_unit_test(one_event_is_one_line),
+        cmocka_unit_test(a_value_is_never_another_field),
+        cmocka_unit_test(prints_numbers_as_printf_does),
         cmocka_unit_test(a_removed_tap_is_not_called),
         cmocka_unit_test(long_lines_are_cut),
         cmocka_unit_test(lines_of_many_threads_come_one_by_one),

@@ -17,13 +17,29 @@
 /* Length of the sequence at `text`, which a zero byte ends, and its code point; 0: malformed. */
 size_t sh_utf8_read(const unsigned char *text, uint32_t *point);
 
-/* Control characters could write to the terminal of whoever reads a log: C0, DEL and C1. */
-static inline bool sh_utf8_is_control(uint32_t point)
+/* Characters that turn the direction of text (Unicode's Bidi_Control), or end a line, could show a
+ * name as another, or a line as two. */
+static inline bool sh_utf8_is_turn(uint32_t point)
 {
-    return point < 0x20 || (point >= 0x7f && point < 0xa0);
+    return point == 0x61c || point == 0x200e || point == 0x200f ||
+           (point >= 0x2028 && point <= 0x202e) || (point >= 0x2066 && point <= 0x206f);
 }
 
-/* Copies what fits, with '?' for control characters and malformed bytes. Returns `out`. */
+/* Those and C0, DEL and C1, which could write to the terminal of whoever reads a log. */
+static inline bool sh_utf8_is_control(uint32_t point)
+{
+    return point < 0x20 || (point >= 0x7f && point < 0xa0) || sh_utf8_is_turn(point);
+}
+
+/* Whether a spreadsheet would take a text of a CSV file for a formula and compute it: a ' before it
+ * makes it a text there. */
+static inline bool sh_utf8_is_formula(const char *text)
+{
+    return *text == '=' || *text == '+' || *text == '-' || *text == '@';
+}
+
+/* Copies what fits, with '?' for each control character (as above) and malformed byte. Returns
+ * `out`. */
 const char *sh_utf8_clean(char *out, size_t bytes, const char *text);
 
 #endif

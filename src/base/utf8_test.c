@@ -32,6 +32,13 @@ static void cleans(void **state)
         {"\xf4\x90\x80\x80", 8, "????"}, /* behind the last character */
         {"\xe2\x82", 8, "??"},           /* cut off */
         {"\xc3(", 8, "?("},
+        {"\xe2\x80\xae"
+         "gpj.exe",
+         16, "?gpj.exe"},                                             /* right to left from here */
+        {"\xd8\x9c\xe2\x80\x8e\xe2\x80\x8f\xe2\x80\xaa", 16, "????"}, /* marks, an embedding */
+        {"\xe2\x81\xa6\xe2\x81\xa9\xe2\x80\xa8\xe2\x80\xa9", 16, "????"}, /* isolates, lines */
+        {"\xe2\x80\x8d\xe2\x80\xa7", 16, "\xe2\x80\x8d\xe2\x80\xa7"},     /* joiner, point */
+        {"\xd8\xa7\xd7\x90", 16, "\xd8\xa7\xd7\x90"}, /* Arabic, Hebrew: letters */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char out[32];

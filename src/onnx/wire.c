@@ -204,8 +204,8 @@ static sh_status check_text(const file_item *item, const uint8_t *text, const ch
         const size_t bytes = text[i] == 0 ? 0 : sh_utf8_read(text + i, &point);
         if (bytes == 0)
             return sh_fail(SH_FORMAT, "the %s at byte %" PRIu64 " is not UTF-8", field, item->at);
-        if (sh_utf8_is_control(point) &&
-            !(is_value && (point == '\n' || point == '\r' || point == '\t')))
+        const bool fine = point == '\n' || point == '\r' || point == '\t' || sh_utf8_is_turn(point);
+        if (sh_utf8_is_control(point) && !(is_value && fine))
             return sh_fail(SH_FORMAT, "the %s at byte %" PRIu64 " has control characters", field,
                            item->at);
         i += bytes;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "report/export_output.h"
 #include "report/listing.h"
 #include "report/trace.h"
@@ -22,17 +23,24 @@ static void print_real(char text[40], double value)
     }
 }
 
+/* One row is one line, and what stands in a database from elsewhere can neither write to a terminal
+ * nor be taken for a formula. */
 static sh_status put_csv_text(sh_export_output *out, const char *text)
 {
-    char one[2] = "";
-    if (text[0] != '\0' && strpbrk(text, ",\"\r\n") == NULL)
-        return sh_export_put(out, text);
-    SH_TRY(sh_export_put(out, "\""));
-    for (; *text != '\0'; text++) {
-        one[0] = *text;
-        SH_TRY(sh_export_put(out, *text == '"' ? "\"\"" : one));
+    const bool formula = sh_utf8_is_formula(text);
+    const bool quoted = *text == '\0' || formula || strpbrk(text, ",\"") != NULL;
+    SH_TRY(sh_export_put(out, formula ? "\"'" : quoted ? "\"" : ""));
+    while (*text != '\0') {
+        uint32_t point;
+        char one[8];
+        const size_t bytes = sh_utf8_read((const unsigned char *)text, &point);
+        snprintf(one, sizeof one, "%.*s", bytes > 0 ? (int)bytes : 1, text);
+        SH_TRY(sh_export_put(out, bytes == 0 || sh_utf8_is_control(point) ? "?"
+                                  : *text == '"'                          ? "\"\""
+                                                                          : one));
+        text += bytes > 0 ? bytes : 1;
     }
-    return sh_export_put(out, "\"");
+    return sh_export_put(out, quoted ? "\"" : "");
 }
 
 static sh_status put_value(sh_export_output *out, const sh_query *query, int column, bool json)

@@ -76,7 +76,7 @@ sh_status sh_export_put_json(sh_export_output *o, const char *text)
     while (*text != '\0') {
         char one[8] = "?"; /* in the place of a malformed byte, which JSON cannot hold */
         const size_t bytes = sh_utf8_read((const unsigned char *)text, &point);
-        if (bytes > 0 && point < 0x20)
+        if (bytes > 0 && sh_utf8_is_control(point))
             snprintf(one, sizeof one, "\\u%04x", (unsigned)point);
         else if (bytes > 0)
             snprintf(one, sizeof one, "%s%.*s", *text == '"' || *text == '\\' ? "\\" : "",

@@ -40,10 +40,10 @@ static void writes_values_as_they_are(void **state)
     assert_ok(export("events", SH_EXPORT_CSV));
     scratch_expect(path, "at,device,kind,text\n"
                          "1.5,,\"\",plain\n"
-                         "0.1,7,\"a,b\",\"says \"\"x\"\" \\\n\x01\"\n"
+                         "0.1,7,\"a,b\",\"says \"\"x\"\" \\??\"\n"
                          "1700000000.123456,-3,\xC3\xA9,1\n"
                          "1e+22,0,k,t\n"
-                         "-inf,0,k,t\xFF\xC3\n");
+                         "-inf,0,k,t??\n");
     assert_ok(export("events", SH_EXPORT_JSON));
     scratch_expect(path,
                    "[\n"
@@ -54,6 +54,28 @@ static void writes_values_as_they_are(void **state)
                    "\"1\"},\n"
                    "{\"at\": 1e+22, \"device\": 0, \"kind\": \"k\", \"text\": \"t\"},\n"
                    "{\"at\": null, \"device\": 0, \"kind\": \"k\", \"text\": \"t??\"}\n"
+                   "]\n");
+}
+
+/* Of a device of somebody else's, or of a whole database from elsewhere. */
+static void names_turn_nothing_around(void **state)
+{
+    (void)state;
+    history_make(root, "a",
+                 "INSERT INTO events VALUES (1, 1, '=cmd()', char(8238) || 'gpj'),"
+                 " (2, 1, '@x', '-1'), (3, 1, '+1', char(27) || '[2J' || char(155))");
+    assert_ok(export("events", SH_EXPORT_CSV));
+    scratch_expect(path, "at,device,kind,text\n"
+                         "1,1,\"'=cmd()\",?gpj\n"
+                         "2,1,\"'@x\",\"'-1\"\n"
+                         "3,1,\"'+1\",?[2J?\n");
+    assert_ok(export("events", SH_EXPORT_JSON));
+    scratch_expect(path,
+                   "[\n"
+                   "{\"at\": 1, \"device\": 1, \"kind\": \"=cmd()\", \"text\": \"\\u202egpj\"},\n"
+                   "{\"at\": 2, \"device\": 1, \"kind\": \"@x\", \"text\": \"-1\"},\n"
+                   "{\"at\": 3, \"device\": 1, \"kind\": \"+1\", \"text\": "
+                   "\"\\u001b[2J\\u009b\"}\n"
                    "]\n");
 }
 
@@ -146,9 +168,13 @@ static void a_failure_leaves_the_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_FOLDER(writes_values_as_they_are), WITH_FOLDER(an_empty_table_has_its_head),
-        WITH_FOLDER(writes_long_tables),        WITH_FOLDER(names_the_tables),
-        WITH_FOLDER(writes_into_a_pipe),        WITH_FOLDER(a_failure_leaves_the_file),
+        WITH_FOLDER(names_turn_nothing_around),
+        WITH_FOLDER(writes_values_as_they_are),
+        WITH_FOLDER(an_empty_table_has_its_head),
+        WITH_FOLDER(writes_long_tables),
+        WITH_FOLDER(names_the_tables),
+        WITH_FOLDER(writes_into_a_pipe),
+        WITH_FOLDER(a_failure_leaves_the_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,16 +3,24 @@
 
 #include <string.h>
 
+#include "base/utf8.h"
+
 void sh_escape(FILE *file, sh_report_format format, const char *text)
 {
-    for (; *text != '\0'; text++) {
-        if (format == SH_REPORT_html && strchr("&<>\"'", *text) != NULL) {
+    size_t bytes;
+    for (; *text != '\0'; text += bytes) {
+        uint32_t point;
+        bytes = sh_utf8_read((const unsigned char *)text, &point);
+        if (bytes == 0 || sh_utf8_is_control(point)) {
+            fputc('?', file);
+            bytes = bytes == 0 ? 1 : bytes;
+        } else if (format == SH_REPORT_html && strchr("&<>\"'", *text) != NULL) {
             fprintf(file, "&#%d;", *text);
-            continue;
+        } else {
+            if (format == SH_REPORT_markdown && strchr("\\`*_[]<>|&#~", *text) != NULL)
+                fputc('\\', file);
+            fwrite(text, 1, bytes, file);
         }
-        if (format == SH_REPORT_markdown && strchr("\\`*_[]<>|&#~", *text) != NULL)
-            fputc('\\', file);
-        fputc(*text, file);
     }
 }
 

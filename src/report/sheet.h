@@ -43,7 +43,8 @@ void sh_sheet_cell(sh_sheet *sheet, const char *text); /* copied */
 void sh_sheet_number(sh_sheet *sheet, double value, sh_unit unit);
 void sh_sheet_end(sh_sheet *sheet);
 
-/* Text so that it means itself: in HTML (also within quotes), in Markdown. */
+/* Text so that it means itself: in HTML (also within quotes), in Markdown. Control characters, also
+ * those that turn the direction of text, become '?' (base/utf8.h). */
 void sh_escape(FILE *file, sh_report_format format, const char *text);
 
 #endif

@@ -17,6 +17,18 @@ static void escapes(void **state)
          "a\\|b \\*c\\* \\<d\\> \\[e\\](f) \\`g\\` \\\\ \\_h\\_ \\# \\&amp;"},
         {SH_REPORT_html, "</script><b a='x' c=\"y\">&amp;",
          "&#60;/script&#62;&#60;b a=&#39;x&#39; c=&#34;y&#34;&#62;&#38;amp;"},
+        {SH_REPORT_text,
+         "a\xe2\x80\xae"
+         "b\033[2J\n\xff\xc3\xa4",
+         "a?b?[2J??\xc3\xa4"},
+        {SH_REPORT_markdown,
+         "a\xe2\x80\xae"
+         "b\n# c",
+         "a?b?\\# c"},
+        {SH_REPORT_html,
+         "<\xe2\x81\xa6"
+         "b\n\xc3\xa4>",
+         "&#60;?b?\xc3\xa4&#62;"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char *text;

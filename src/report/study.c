@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/utf8.h"
 #include "shoal/sweep.h"
 #include "store/file.h"
 #include "store/sweep_schema.h"
@@ -50,11 +51,15 @@ static bool are_equal(const char *a, const char *b)
 
 /* ---- reading ---- */
 
+/* Safe to show: the database may come from elsewhere. */
 static const char *text_at(report *self, const sh_query *query, int column)
 {
-    return sh_query_is_null(query, column)
-               ? NULL
-               : sh_arena_text(&self->arena, sh_query_text(query, column));
+    if (sh_query_is_null(query, column))
+        return NULL;
+    const char *text = sh_query_text(query, column);
+    const size_t bytes = strlen(text) + 1;
+    char *clean = sh_arena_take(&self->arena, bytes, 1);
+    return clean == NULL ? NULL : sh_utf8_clean(clean, bytes, text);
 }
 
 enum { FIGURES = 3, HASH = FIGURES + SH_TRIAL_FIGURE_COUNT, SETTINGS = HASH + 1 };

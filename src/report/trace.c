@@ -4,7 +4,9 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/utf8.h"
 #include "monitor/step_times.h"
 
 #define DEVICES_MAX 1000000
@@ -99,19 +101,31 @@ __attribute__((format(printf, 2, 3))) static sh_status put(trace *t, const char 
     return sh_export_put(t->out, text);
 }
 
+/* A text of the database's, which a viewer shows as it is, so it must be safe to show. */
+static sh_status put_shown(trace *t, const char *text)
+{
+    const size_t bytes = strlen(text) + 1;
+    char *clean = malloc(bytes);
+    if (clean == NULL)
+        return sh_fail_memory(bytes, "a trace");
+    const sh_status status = sh_export_put_json(t->out, sh_utf8_clean(clean, bytes, text));
+    free(clean);
+    return status;
+}
+
 /* Up to what only some events have. */
 static sh_status put_event(trace *t, char phase, int64_t device, double at_ns, const char *name)
 {
     SH_TRY(put(t, "%s{\"ph\":\"%c\",\"pid\":%lld,\"tid\":%lld,\"ts\":%.3f,\"name\":", t->separator,
                phase, (long long)device, (long long)device, 1e-3 * at_ns));
     t->separator = ",\n";
-    return sh_export_put_json(t->out, name);
+    return put_shown(t, name);
 }
 
 static sh_status put_text(trace *t, const char *key, const char *value)
 {
     SH_TRY(put(t, ",\"args\":{\"%s\":", key));
-    SH_TRY(sh_export_put_json(t->out, value));
+    SH_TRY(put_shown(t, value));
     return put(t, "}}");
 }
 

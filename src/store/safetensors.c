@@ -25,6 +25,7 @@
 
 #include "base/digest.h"
 #include "base/memory.h"
+#include "base/utf8.h"
 #include "store/safetensors_layout.h"
 
 #define CHUNK_BYTES ((size_t)64 << 10)
@@ -88,18 +89,15 @@ struct sh_safetensors {
     bool has_checksum;
 };
 
-/* Copies a text for a message: without control characters, and cut where it is long. */
+/* Copies a text for a message: safe to show, and cut where it is long. */
 static const char *show(const char *text, char shown[SHOWN_BYTES])
 {
-    const size_t room = SHOWN_BYTES - sizeof "...";
-    size_t used = strlen(text);
-    const bool cut = used > room;
-    if (cut)
-        for (used = room; used > 0 && ((unsigned char)text[used] & 0xC0) == 0x80;)
-            used--; /* not inside a UTF-8 character */
-    for (size_t i = 0; i < used; i++)
-        shown[i] = (char)((unsigned char)text[i] < ' ' || text[i] == 0x7F ? '?' : text[i]);
-    memcpy(shown + used, cut ? "..." : "", cut ? sizeof "..." : 1);
+    const size_t room = SHOWN_BYTES - sizeof "..." + 1;
+    sh_utf8_clean(shown, room, text);
+    if (strlen(text) >= room)
+        memcpy(shown + strlen(shown), "...", sizeof "...");
+    for (char *quote = shown; (quote = strchr(quote, '"')) != NULL;)
+        *quote = '\'';
     return shown;
 }
 

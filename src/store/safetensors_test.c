@@ -231,7 +231,7 @@ static const struct malformed {
     {"{\"t\":NaN}", SH_FORMAT, "header, at byte"},
     {"{\"t\":" DEEP DEEP DEEP DEEP "}", SH_FORMAT, "header, at byte 15: nested deeper than"},
     {"{\"t\":{\"shape\":[{}]}}", SH_FORMAT, "header, at byte 23: nested deeper than"},
-    {"{\"t\":{\"dtype\":\"[{[{\\\"[{\"}}", SH_FORMAT, "dtype \"[{[{\"[{\" is unknown"},
+    {"{\"t\":{\"dtype\":\"[{[{\\\"[{\"}}", SH_FORMAT, "dtype \"[{[{'[{\" is unknown"},
     {"{\"t\":1}", SH_FORMAT, "bad: tensor \"t\": its description is not an object"},
     {"{\"t\":[]}", SH_FORMAT, "tensor \"t\": its description is not an object"},
     {"{\"t\":{}}", SH_FORMAT, "tensor \"t\": dtype is missing"},

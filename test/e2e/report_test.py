@@ -15,7 +15,7 @@ import harness
 import pages
 
 MAKER = os.path.join(harness.BUILD, "test", "run_maker")
-EVIL = "</script><script>alert(1)</script>\"'&\x1b[2J\u00e4"
+EVIL = "</script><script>alert(1)</script>\"'&\x1b[2J\u202e\u00e4"
 
 
 class Report(harness.Case):
@@ -81,12 +81,15 @@ class Report(harness.Case):
             database.execute("UPDATE run SET model = ?, job = ?", (EVIL, EVIL))
         database.close()
         read = pages.Reader(self.page("a"))
-        shown = EVIL.replace("\x1b", "?")
+        shown = EVIL.replace("\x1b", "?").replace("\u202e", "?")
         self.assertIn(shown, read.texts)
         self.assertEqual([tag for tag, _ in read.found].count("script"), 3)
         run, = json.loads(read.scripts[0])["runs"]
         self.assertEqual((run["devices"][0]["name"], run["job"]), (shown, EVIL))
-        self.assertNotIn("\x1b", self.shoal("report", "a").out)
+        for arguments in (("report", "a"), ("report", "a", "--format", "markdown"), ("runs", "."), ("runs", "a", "--export", "trace"),
+                          ("runs", "a", "--export", "devices")):
+            printed = self.shoal(*arguments).out
+            self.assertFalse({"\x1b", "\u202e"} & set(printed), arguments)
 
     def test_bad_input_is_refused_with_a_reason(self):
         os.makedirs(self.path("none"))

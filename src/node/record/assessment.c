@@ -140,12 +140,13 @@ sh_status sh_assessment_json(json_t **json, const sh_assessment *all)
 
 /* ---- CSV ------------------------------------------------------------------------------------- */
 
-/* A field of one line: in quotes where it has to be. */
+/* A field of one line: in quotes where it has to be, and no formula. */
 static void put_field(FILE *file, const char *before, const char *text)
 {
     char clean[FIELD_BYTES];
     const bool quoted = strpbrk(sh_utf8_clean(clean, sizeof clean, text), ",\"") != NULL;
-    fprintf(file, "%s%s", quoted ? "\"" : "", before);
+    const bool formula = *before == '\0' && sh_utf8_is_formula(clean);
+    fprintf(file, "%s%s%s", quoted ? "\"" : "", formula ? "'" : "", before);
     for (const char *c = clean; *c != '\0'; c++) {
         if (*c == '"')
             fputc('"', file);
