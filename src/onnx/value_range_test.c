@@ -34,6 +34,29 @@ static void test_zero_is_on_the_grid(void **state)
     }
 }
 
+/* Whole numbers on whole steps: no other range serves them as well, so zero is known to the step.
+ */
+static void test_zero_is_rounded(void **state)
+{
+    (void)state;
+    static const struct {
+        float least;
+        uint8_t zero;
+    } rows[] = {{-100.375f, 100}, {-99.625f, 100}, {-0.375f, 0}, {-200.625f, 201}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const float least = rows[i].least, most = least + 255;
+        float values[257];
+        size_t count = 0;
+        values[count++] = least;
+        for (float whole = ceilf(least); whole < most; whole++)
+            values[count++] = whole;
+        values[count++] = most;
+        const sh_onnx_grid grid = grid_of(values, count);
+        assert_true(grid.scale == 1);
+        assert_int_equal(grid.zero, rows[i].zero);
+    }
+}
+
 static void test_few_large_numbers_are_cut_off(void **state)
 {
     (void)state;
@@ -75,6 +98,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_zero_is_on_the_grid),
+        cmocka_unit_test(test_zero_is_rounded),
         cmocka_unit_test(test_few_large_numbers_are_cut_off),
         cmocka_unit_test(test_order_does_not_matter),
         cmocka_unit_test(test_edges),
