@@ -222,23 +222,68 @@ static sh_status to_powers(sh_value_id *y, const sh_onnx_use *use, sh_value_id x
     return sh_import_made(y, use, sum);
 }
 
+/* Numbers that powers are compared with, and functions of a power. A comparison has no gradient. */
+typedef struct power_parts {
+    sh_net *net;
+    sh_value_id power, one, zero;
+} power_parts;
+
+static sh_value_id line(const power_parts *of, sh_value_id x, float alpha, float beta)
+{
+    return sh_layer_unary(of->net, SH_UNARY_LINE, x, (float[]){alpha, beta});
+}
+
+/* Is it a whole number? From 2^22 on a float cannot be told from one by this. */
+static sh_value_id is_whole(const power_parts *of, sh_value_id x)
+{
+    const float rounding = 0x1.8p23f; /* a float has no fraction there */
+    return sh_layer_pair(of->net, SH_PAIR_EQUAL, x,
+                         line(of, line(of, x, 1, rounding), 1, -rounding));
+}
+
+/* The sign of a negative number's power: 1 or -1, and no number unless the power is whole. */
+static sh_value_id sign_below_zero(const power_parts *of)
+{
+    sh_net *net = of->net;
+    const sh_value_id whole = is_whole(of, of->power);
+    const sh_value_id even = is_whole(of, line(of, of->power, 0.5f, 0));
+    const sh_value_id sign = sh_layer_pair(net, SH_PAIR_KEEP, line(of, even, 2, -1), whole);
+    return sh_layer_pair(net, SH_PAIR_DIVIDE, sign, whole);
+}
+
+/* 0 to a power: 1 for a power of 0, infinite for those below, 0 for others. */
+static sh_value_id power_of_zero(const power_parts *of)
+{
+    sh_net *net = of->net;
+    const sh_value_id above =
+        line(of, sh_layer_pair(net, SH_PAIR_GREATER, of->zero, of->power), -1, 1);
+    const sh_value_id infinite =
+        line(of, sh_layer_unary(net, SH_UNARY_RECIPROCAL, above, NULL), 1, -1);
+    return sh_layer_pair(net, SH_PAIR_ADD, sh_layer_pair(net, SH_PAIR_EQUAL, of->power, of->zero),
+                         infinite);
+}
+
 /*
- * x to powers that are computed or trained, of x above 0: e^(power log x). For 0 a logarithm would
- * make the gradient no number: there it is 1 for a power of 0, 0 for others, and constant.
+ * x to powers that are computed or trained: e^(power log |x|), with a sign where x is below 0.
+ * There the gradient of the power is that of the size. For 0 a logarithm would make the gradient no
+ * number: a power of 0 is constant.
  */
 static sh_status to_any_power(sh_value_id *y, const sh_onnx_use *use, sh_value_id x)
 {
     sh_net *net = use->importer->net;
-    sh_value_id power, one, zero;
-    SH_TRY(sh_import_number(&power, use, 1));
-    SH_TRY(sh_import_frozen(&one, use, "one", (sh_shape){0}, (float[]){1}));
-    SH_TRY(sh_import_frozen(&zero, use, "zero", (sh_shape){0}, (float[]){0}));
-    const sh_value_id logs =
-        sh_layer_unary(net, SH_UNARY_LOG, sh_layer_where(net, x, x, one), NULL);
-    const sh_value_id product = sh_layer_pair(net, SH_PAIR_MULTIPLY, logs, power);
-    const sh_value_id of_zero = sh_layer_pair(net, SH_PAIR_EQUAL, power, zero);
-    return sh_import_made(
-        y, use, sh_layer_where(net, x, sh_layer_unary(net, SH_UNARY_EXP, product, NULL), of_zero));
+    power_parts of = {.net = net};
+    SH_TRY(sh_import_number(&of.power, use, 1));
+    SH_TRY(sh_import_frozen(&of.one, use, "one", (sh_shape){0}, (float[]){1}));
+    SH_TRY(sh_import_frozen(&of.zero, use, "zero", (sh_shape){0}, (float[]){0}));
+    const sh_value_id size =
+        sh_layer_where(net, x, sh_layer_unary(net, SH_UNARY_ABS, x, NULL), of.one);
+    const sh_value_id logs = sh_layer_unary(net, SH_UNARY_LOG, size, NULL);
+    const sh_value_id product = sh_layer_pair(net, SH_PAIR_MULTIPLY, logs, of.power);
+    const sh_value_id sign = sh_layer_where(net, sh_layer_pair(net, SH_PAIR_GREATER, of.zero, x),
+                                            sign_below_zero(&of), of.one);
+    const sh_value_id made = sh_layer_pair(net, SH_PAIR_MULTIPLY,
+                                           sh_layer_unary(net, SH_UNARY_EXP, product, NULL), sign);
+    return sh_import_made(y, use, sh_layer_where(net, x, made, power_of_zero(&of)));
 }
 
 sh_status sh_import_pow(sh_onnx_use *use)

@@ -220,6 +220,11 @@ OWN = {
                     {"p": np.array([0, 0, 2, 0, 0, 0, 1, 3])}, {"mode": "reflect"}),
     "pow_constants": (("Pow",), {"x": numbers(3, 4)},
                       {"p": np.array([2, 3, -1, 2], np.float32)}, {}),
+    "pow_below_zero": (("Pow",), {
+        "x": np.float32([[-2, -1.5, -3, -0.5], [1.5, -1, -2, 3]]),
+        "p": np.float32([[3, 2, 0, -1], [0.5, -7, 1.5, -2]])}, {}, {}),
+    "pow_of_zero": (("Pow",), {"x": np.float32([[0], [2]]),
+                               "p": np.float32([2, 0, -1, -0.5, 0.25])}, {}, {}),
     "clip_computed": (("Clip",), {"x": numbers(3, 4), "low": np.float32([-0.5])[0],
                                   "high": np.float32([0.7])[0]}, {}, {}),
     "and_of_comparisons": (("Greater", "Not", "Cast"), {"x": numbers(3, 4),
