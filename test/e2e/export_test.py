@@ -72,6 +72,7 @@ class Model:
         self.outputs = [each(node, 2)[0].decode() for node in nodes]
         tensors = {each(tensor, 8)[0].decode(): tensor for tensor in map(fields, each(graph, 5))}
         self.values = {name: each(tensor, 9)[0] for name, tensor in tensors.items()}
+        self.metadata = {each(entry, 1)[0].decode(): each(entry, 2)[0].decode() for entry in map(fields, each(model, 14))}
         self.input, self.output = (self.dims(fields(each(graph, number)[0])) for number in (11, 12))
 
     @staticmethod
@@ -136,6 +137,22 @@ class Export(harness.Case):
         self.shoal("export", "rows", "-o", "rows.onnx")
         result = self.shoal("export", "rows", "-o", "baked.onnx", "--bake", status=1)
         self.assertIn("--bake: is for images", result.err)
+
+    def test_figures_by_which_numbers_are_normalised(self):
+        """Of an array by feature; those of the samples that train."""
+        for part, first, count in (("train", 0, 30), ("val", 30, 10)):
+            numbers = [number for i in range(first, first + count) for number in (i % 5, 100 + i)]
+            fixtures.write(self.path("numbers", "x_%s.npy" % part),
+                           fixtures.npy("<f4", (count, 2), struct.pack("<%df" % len(numbers), *numbers)))
+            fixtures.write(self.path("numbers", "y_%s.npy" % part),
+                           fixtures.npy("|u1", (count,), bytes(i % 2 for i in range(count))))
+        self.shoal("train", "mlp:h4", "npy:numbers", "--steps", "1", "--run", "numbers-run", "--quiet")
+        self.shoal("export", "numbers-run", "-o", "numbers.onnx", "--quiet")
+        about = Model(self.path("numbers.onnx")).metadata
+        self.assertEqual(about["rescale_factor"], "1")
+        for found, expected in ((about["mean"], [2, 114.5]), (about["std"], [2 ** 0.5, (899 / 12) ** 0.5])):
+            for number, wanted in zip(ast.literal_eval(found), expected, strict=True):
+                self.assertAlmostEqual(number, wanted, places=9)
 
     def test_normalisations_are_folded(self):
         self.shoal("train", "resnet:8", "digits:64/16", "--steps", "1", "--run", "norms", "--quiet")

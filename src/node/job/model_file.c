@@ -105,6 +105,44 @@ static sh_status add_job(properties *p, const sh_job *job)
     return add(p, SH_TRAINED_FILE_JOB, text);
 }
 
+/* The figures of one name that numbers are normalised by: of an array by feature or channel, of a
+ * series by column. Owned; NULL where there are none. A table's do not stand for one input each. */
+static json_t *find_figures(const model_facts *m, const char *name)
+{
+    size_t i;
+    json_t *column, *found = json_array();
+    json_t *inputs = json_object_get(json_object_get(m->trained->json, "description"), "inputs");
+    json_t *of_array = json_object_get(inputs, name);
+    bool all = true;
+    if (json_is_array(of_array))
+        all &= json_array_extend(found, of_array) == 0;
+    json_array_foreach(json_object_get(inputs, "columns"), i, column)
+    {
+        json_t *figure = json_object_get(column, name);
+        all &= json_is_number(figure) && json_array_append(found, figure) == 0;
+    }
+    if (all && json_array_size(found) > 0)
+        return found;
+    json_decref(found);
+    return NULL;
+}
+
+/* (number - mean) / std */
+static sh_status add_figures(properties *p, const model_facts *m)
+{
+    json_t *mean = find_figures(m, "mean"), *deviation = find_figures(m, "deviation");
+    sh_status status = SH_OK;
+    if (mean == NULL || json_array_size(mean) != json_array_size(deviation))
+        goto done;
+    SH_TRY_DONE(add(p, "mean", json_dumps(mean, 0)));
+    SH_TRY_DONE(add(p, "std", json_dumps(deviation, 0)));
+    SH_TRY_DONE(add(p, "rescale_factor", strdup("1")));
+done:
+    json_decref(mean);
+    json_decref(deviation);
+    return status;
+}
+
 static sh_status add_properties(properties *p, const model_facts *m)
 {
     static const char *const tasks[] = {"classify", "classify", "regress", "reconstruct"};
@@ -119,11 +157,12 @@ static sh_status add_properties(properties *p, const model_facts *m)
     if (info->target != SH_TARGET_SAMPLE)
         SH_TRY(add_names(p, m));
     if (info->element != SH_ELEMENT_BYTE)
-        return SH_OK;
+        return add_figures(p, m);
     snprintf(text, sizeof text, "[%zu, %zu]", info->height, info->width);
     SH_TRY(add(p, "imgsz", strdup(text)));
     snprintf(text, sizeof text, "%zu", info->channels);
     SH_TRY(add(p, "channels", strdup(text)));
+    SH_TRY(add(p, "rescale_factor", strdup("0.00392156862745098"))); /* 1 / 255 */
     SH_TRY(add_numbers(p, "mean", info->mean, info->channels));
     return add_numbers(p, "std", info->deviation, info->channels);
 }
