@@ -26,6 +26,7 @@
 #define LAYER_NODES 2      /* for weight and bias */
 #define LAYER_TENSORS 6    /* likewise */
 #define WEIGHT_MOST 127    /* of an integer weight */
+#define PAIR_MOST 128      /* of two weights together: 255 times as much fits in 16 bits */
 #define BIAS_MOST 0x1p30   /* of an integer bias: sums need room */
 #define ROUNDING 0x1.8p23f /* a float has no fraction there, so adding it rounds, ties to even */
 #define NAME_BYTES 512
@@ -53,6 +54,7 @@ typedef struct quantising {
 typedef struct weights {
     Sh__Onnx__TensorProto *weight, *bias; /* bias: NULL where it has none */
     size_t axis, channels;                /* the weight's dimension of outputs */
+    bool paired;                          /* an output adds products of several inputs */
 } weights;
 
 /* ---- values -----------------------------------------------------------------------------------
@@ -126,8 +128,11 @@ static bool find_axis(weights *w, const quantising *q, const Sh__Onnx__NodeProto
 {
     sh_onnx_node read = sh_onnx_node_of(node, q->opset);
     w->axis = 0;
-    if (strcmp(read.op, "Conv") == 0)
+    w->paired = true;
+    if (strcmp(read.op, "Conv") == 0) {
+        w->paired = sh_onnx_node_integer(&read, "group", 1) == 1 || w->weight->dims[1] > 1;
         return w->weight->n_dims >= 3;
+    }
     if (w->weight->n_dims != 2)
         return false;
     if (strcmp(read.op, "MatMul") == 0) {
@@ -335,8 +340,50 @@ static bool take_integers(integers *n, const quantising *q, size_t count, size_t
     return q->e->status == SH_OK;
 }
 
-/* The largest weight of a channel is 127 steps. A bias has steps of input times weight: they are
- * larger where it would not fit otherwise. */
+/* The two largest weights of a sign. */
+typedef struct largest {
+    double first, second;
+} largest;
+
+static void take_largest(largest *l, double weight)
+{
+    if (weight > l->first) {
+        l->second = l->first;
+        l->first = weight;
+    } else if (weight > l->second) {
+        l->second = weight;
+    }
+}
+
+/*
+ * The steps of a channel whose largest positive and negative weights are `up` and `down`.
+ * Processors with AVX2 but without VNNI add products of 8 bits in pairs, in 16 bits that saturate.
+ * No two weights of a channel can make them do so, whichever two a runtime pairs.
+ */
+static float find_step(largest up, largest down, bool paired)
+{
+    const double one = fmax(up.first, down.first) / WEIGHT_MOST;
+    const double two = fmax(up.first + up.second, down.first + down.second) / PAIR_MOST;
+    return paired && two > one ? nextafterf((float)two, INFINITY) : (float)one;
+}
+
+static bool find_steps(float *steps, const quantising *q, const integers *n, const weights *w)
+{
+    largest *up = sh_emit_take(q->e, n->channels, sizeof *up);
+    largest *down = sh_emit_take(q->e, n->channels, sizeof *down);
+    if (up == NULL || down == NULL)
+        return false;
+    for (size_t i = 0; i < sh_shape_count(&n->shape); i++) {
+        const double weight = sh_onnx_element(w->weight, i);
+        take_largest(&up[channel_of(n, i)], weight);
+        take_largest(&down[channel_of(n, i)], -weight);
+    }
+    for (size_t c = 0; c < n->channels; c++)
+        steps[c] = find_step(up[c], down[c], w->paired);
+    return true;
+}
+
+/* A bias has steps of input times weight: they are larger where it would not fit otherwise. */
 static bool quantise_weight(integers *n, const quantising *q, const weights *w, float input)
 {
     const Sh__Onnx__TensorProto *tensor = w->weight;
@@ -349,10 +396,8 @@ static bool quantise_weight(integers *n, const quantising *q, const weights *w, 
         n->shape.dim[i] = (size_t)tensor->dims[i];
     if (!take_integers(n, q, count, sizeof(int8_t)))
         return false;
-    for (size_t i = 0; i < count; i++) {
-        float *scale = &n->scales[channel_of(n, i)];
-        *scale = fmaxf(*scale, (float)(fabs(sh_onnx_element(tensor, i)) / WEIGHT_MOST));
-    }
+    if (!find_steps(n->scales, q, n, w))
+        return false;
     for (size_t c = 0; c < w->channels; c++) {
         const double bias = w->bias == NULL ? 0 : fabs(sh_onnx_element(w->bias, c));
         n->scales[c] = fmaxf(n->scales[c], (float)(bias / ((double)input * BIAS_MOST)));

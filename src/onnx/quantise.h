@@ -7,7 +7,9 @@
  *     SH_TRY(sh_onnx_quantise(&made, model, &grids, SH_ONNX_QUANTISED, &arena));
  *
  * Layers (Conv, Gemm, MatMul with weights of the file) get weights of int8, with a scale for each
- * output, biases of int32, and an input of uint8. Add, Concat and average pools between layers work
+ * output, biases of int32, and an input of uint8. Two weights of an output are at most 128 steps
+ * together (an instruction of AVX2 adds two products in 16 bits, with saturation), but in depthwise
+ * convolutions. Add, Concat and average pools between layers work
  * on integers as well, and what moves elements or takes the largest passes them on. A rectifier
  * behind a layer or an Add becomes part of it. All else stays float32.
  *

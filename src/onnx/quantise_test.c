@@ -90,7 +90,7 @@ static void test_layers_in_integers(void **state)
                            "Relu QuantizeLinear DequantizeLinear MaxPool QuantizeLinear "
                            "DequantizeLinear Flatten QuantizeLinear DequantizeLinear "
                            "DequantizeLinear Gemm Sigmoid ");
-    static const int8_t weight[] = {127, -64, 0, 0}, by_column[] = {64, 127, -127, 64};
+    static const int8_t weight[] = {127, -64, 0, 0}, by_column[] = {64, 85, -127, 43};
     const float *scale = elements(made, "w.scale", SH_ONNX_FLOAT);
     assert_memory_equal(elements(made, "w", SH_ONNX_INT8), weight, sizeof weight);
     assert_true(scale[0] == 1.0f / 127);
@@ -108,6 +108,62 @@ static void test_layers_in_integers(void **state)
     assert_int_equal(made->graph->node[4]->n_input, 3);
     assert_string_equal(made->graph->node[4]->input[1], "w.dequantised");
     assert_int_equal(s.graph.n_node, NODES); /* the model stays as it is */
+    sh_arena_release(&s.arena);
+}
+
+/* Of the sums of two products of 8 bits none exceeds 16 bits, and weights have as many steps as
+ * that leaves them. */
+static void test_pairs_fit_in_16_bits(void **state)
+{
+    (void)state;
+    static const struct {
+        float row[4]; /* of a dense layer */
+        int8_t steps[4];
+    } rows[] = {
+        {{1, 1, -1, -1}, {64, 64, -64, -64}},
+        {{1, -1, 0, 0}, {127, -127, 0, 0}}, /* they take away from each other */
+        {{3, 1, 0.5f, -1}, {96, 32, 16, -32}},
+        {{-3, 1, 1, -1}, {-96, 32, 32, -32}},
+        {{1, 0.001f, 0, 0}, {127, 0, 0, 0}},
+        {{127, 129, 0, 0}, {63, 64, 0, 0}},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        small s;
+        Sh__Onnx__ModelProto *made;
+        float columns[8] = {0};
+        begin(&s, 17);
+        for (size_t k = 0; k < 4; k++)
+            columns[2 * k] = rows[i].row[k];
+        Sh__Onnx__TensorProto *dense_weight = sh_onnx_find_tensor(&s.graph, "v");
+        dense_weight->dims[0] = 4;
+        dense_weight->raw_data = (ProtobufCBinaryData){sizeof columns, (uint8_t *)columns};
+        assert_ok(sh_onnx_quantise(&made, &s.model, &s.grids, SH_ONNX_QUANTISED, &s.arena));
+        const int8_t *found = elements(made, "v", SH_ONNX_INT8);
+        for (size_t k = 0; k < 4; k++)
+            assert_int_equal(found[2 * k], rows[i].steps[k]);
+        sh_arena_release(&s.arena);
+    }
+}
+
+/* A layer that has one input for each output adds no products of two inputs. */
+static void test_a_depthwise_convolution_keeps_8_bits(void **state)
+{
+    (void)state;
+    small s;
+    Sh__Onnx__ModelProto *made;
+    static const float equal[] = {1, 1, 1, 1};
+    begin(&s, 17);
+    Sh__Onnx__TensorProto *kernel = sh_onnx_find_tensor(&s.graph, "w");
+    kernel->raw_data = (ProtobufCBinaryData){sizeof equal, (uint8_t *)equal};
+    for (int64_t group = 1; group <= 2; group++) {
+        const int8_t steps = group == 1 ? 64 : 127;
+        if (group == 2)
+            sh_emit_int(&s.e, s.nodes[0], "group", group);
+        assert_ok(sh_onnx_quantise(&made, &s.model, &s.grids, SH_ONNX_QUANTISED, &s.arena));
+        const int8_t *found = elements(made, "w", SH_ONNX_INT8);
+        for (size_t i = 0; i < 4; i++)
+            assert_int_equal(found[i], steps);
+    }
     sh_arena_release(&s.arena);
 }
 
@@ -151,6 +207,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_layers_in_integers),
+        cmocka_unit_test(test_pairs_fit_in_16_bits),
+        cmocka_unit_test(test_a_depthwise_convolution_keeps_8_bits),
         cmocka_unit_test(test_the_same_in_float32),
         cmocka_unit_test(test_what_is_not_known_stays_float),
     };
