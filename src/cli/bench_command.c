@@ -2,11 +2,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/fail.h"
 #include "base/quantity.h"
 #include "base/utf8.h"
 #include "cli/command.h"
 #include "cli/console.h"
 #include "cli/json_file.h"
+#include "shoal/about.h"
 #include "shoal/bench.h"
 
 typedef struct bench_values {
@@ -178,6 +180,20 @@ static void observe(void *context, const sh_event *event)
         sh_console_note("%s", event->text);
 }
 
+/* Whether there are models of these names, which have commas between them. */
+static sh_status check_models(const char *list)
+{
+    for (const char *next = list; next != NULL; next = strchr(next, ',')) {
+        char name[SH_MODEL_BYTES];
+        next += next[0] == ',';
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(next, ","), next);
+        if (name[0] == '\0')
+            return sh_fail(SH_INVALID, "--models: expected names with commas between them");
+        SH_TRY(sh_fail_in(sh_names_check(name, NULL), "--models"));
+    }
+    return SH_OK;
+}
+
 static int run(const sh_arguments *arguments, void *values)
 {
     (void)arguments;
@@ -186,6 +202,8 @@ static int run(const sh_arguments *arguments, void *values)
     if (!(given->seconds > 0 && given->seconds <= 3600))
         return sh_console_misuse("bench", "--seconds %g: must be more than 0 and at most 3600",
                                  (double)given->seconds);
+    if (check_models(given->options.models) != SH_OK)
+        return sh_console_misuse("bench", "%s", sh_message());
     if (given->json != NULL && sh_json_file_check(given->json) != SH_OK)
         return sh_console_fail("%s", sh_message());
     given->options.seconds = (double)given->seconds;

@@ -183,6 +183,7 @@ MISUSE = (
     ("data digits --normalize none", "unknown option --normalize", "data"),
     ("bench lenet", "bench: unexpected argument 'lenet'", "bench"),
     ("bench --seconds -1", "--seconds -1: must be at least 0", "bench"),
+    ("bench --models mlp,", "--models: expected names with commas between them", "bench"),
     ("bench --lanes 1025", "--lanes 1025: must be at most 1024", "bench"),
     ("plan lenet", "plan: needs MODEL DATA", "plan"),
     ("plan lenet digits --grain 0", "--grain 0: must be at least 1", "plan"),
@@ -274,6 +275,8 @@ class Mistakes(harness.Case):
                 (MODEL, "digit", "unknown data 'digit': did you mean digits")):
             result = self.shoal("train", model, data, status=2)
             self.assertTrue(result.err.startswith("shoal: " + message), str(result))
+        result = self.shoal("bench", "--models", "mlp,lenot", status=2)
+        self.assertTrue(result.err.startswith("shoal: --models: unknown model 'lenot'; did you mean 'lenet'? "), str(result))
         for model, data in ((MODEL, "mnist:nowhere"), ("mlp:7-10", DATA)):
             self.assertRegex(self.shoal("train", model, data, status=1).err, r"\Ashoal: .+\n\Z")
 
