@@ -31,7 +31,8 @@
 
 #define SH_MESSAGE_PROTOCOL 6
 #define SH_MESSAGE_STRING_MAX 4096
-#define SH_MESSAGE_JOB_MAX 16384 /* of the job in a welcome */
+#define SH_MESSAGE_JOB_MAX 16384             /* of the job in a welcome */
+#define SH_MESSAGE_ORIGIN_BYTES SH_KEY_BYTES /* as all bytes in messages */
 #define SH_MESSAGE_MEMBERS_MAX 1024
 #define SH_MESSAGE_MEMORY_MAX (4u * 1024 * 1024) /* that unpacking may take */
 

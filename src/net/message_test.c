@@ -32,18 +32,20 @@ static void a_hello_comes_back(void **state)
     hello.version = (char *)"0.1.0";
     hello.name = (char *)"k\xc3\xbc"
                          "che \xf0\x9f\x90\x9f"; /* UTF-8 of two and four bytes */
-    hello.lanes = 4;
     hello.link_port = 65535;
     hello.local = 1;
+    uint8_t origin[SH_MESSAGE_ORIGIN_BYTES] = {1, 0, 255};
+    hello.origin = (ProtobufCBinaryData){sizeof origin, origin};
     Shoal__Message message = SH_MESSAGE_INIT(HELLO, hello, &hello);
     message.job = UINT64_MAX;
     Shoal__Message *back = there_and_back(&message);
     assert_true(back->job == UINT64_MAX);
     assert_string_equal(back->hello->version, "0.1.0");
     assert_string_equal(back->hello->name, hello.name);
-    assert_int_equal(back->hello->lanes, 4);
     assert_int_equal(back->hello->link_port, 65535);
     assert_true(back->hello->local);
+    assert_int_equal(back->hello->origin.len, sizeof origin);
+    assert_memory_equal(back->hello->origin.data, origin, sizeof origin);
     sh_message_free(back);
 }
 

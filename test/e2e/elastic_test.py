@@ -6,6 +6,7 @@
 Moments are drawn by chance; SHOAL_TEST_SEED=N draws those of an earlier run again.
 """
 
+import contextlib
 import json
 import os
 import random
@@ -13,6 +14,7 @@ import re
 import shutil
 import signal
 import socket
+import sqlite3
 import time
 
 import harness
@@ -54,6 +56,7 @@ class Elastic(harness.Case):
         alone = self.train(*job, *END, "--steps", str(summary["steps"]), "--lanes", "2", "--run", "alone",
                            "--quiet").summary
         shutil.rmtree(self.path("alone"))
+        self.alone = alone["devices"][0]
         for key in "weights_hash samples steps epochs redone_steps".split():
             self.assertEqual(summary[key], alone[key], (key, "SHOAL_TEST_SEED=%d" % SEED))
         if exact:
@@ -316,7 +319,7 @@ class Servers(Elastic):
 
 class Silence(Elastic):
     def test_frozen(self):
-        """Found by its silence, and not before; thawed, it comes back by itself."""
+        """Found by its silence, and not before; thawed, it comes back by itself, and is one device in all tables."""
         training = self.begin(LENET)
         stays, sleeps = training.join("stays"), training.join("sleeps")
         training.wait_for_joined("stays", "sleeps")
@@ -329,7 +332,14 @@ class Silence(Elastic):
         sleeps.signal(signal.SIGCONT)
         training.wait_for_joined("sleeps")
         training.advance(1)
-        self.finish(LENET, training, (stays, sleeps), exact=False)
+        devices = self.finish(LENET, training, (stays, sleeps), exact=False)["devices"]
+        self.assertEqual([device["name"] for device in devices][1:], ["stays", "sleeps"])
+        self.assertLessEqual(sum(device["grains"] for device in devices), self.alone["grains"] + 8)  # a step was in hand
+        with contextlib.closing(sqlite3.connect(os.path.join(training.run, "run.db"))) as database:
+            self.assertEqual(database.execute("SELECT name, lanes FROM devices ORDER BY device").fetchall()[1:],
+                             [("stays", 1), ("sleeps", 1)])
+            worked = dict(database.execute("SELECT name, sum(grains) FROM work JOIN devices USING (device) GROUP BY device"))
+            self.assertGreater(worked["sleeps"], 0)
 
     def test_frozen_while_it_prepares(self):
         """A device that was welcomed and is not ready yet is lost as others are, and comes back as others do."""

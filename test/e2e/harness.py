@@ -89,7 +89,7 @@ def message(body, content=b"", job=0, protocol=6):
 
 
 def hello(version, name=b"intruder", port=1, **header):
-    return message(HELLO, field(1, version) + field(2, name) + field(3, 1) + field(4, port), **header)
+    return message(HELLO, field(1, version) + field(2, name) + field(4, port) + field(6, bytes(32)), **header)
 
 
 class Result:

@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the user of a device that joins sees: progress, the result, its weights, and why it does not work."""
 
+import contextlib
 import json
 import os
 import signal
+import sqlite3
 
 import harness
 
@@ -72,13 +74,16 @@ class Wait(harness.Case):
         token = harness.Token(first.wait_for_token())
         first.signal(signal.SIGINT)
         first.wait(20)
-        joined = self.start("join", token.text, "--lanes", "1", "--wait", "60")
+        joined = self.start("join", token.text, "--name", "guest", "--wait", "60")
         joined.wait_for("waiting for a coordinator at 127.0.0.1, port %d; Ctrl-C ends this" % token.port, stream="err")
         train = self.start("train", "--resume", "run", "--listen", "127.0.0.1:%d" % token.port, "--min-devices", "2")
         self.assertEqual(train.wait().status, 0, str(train.so_far()))
         result = joined.wait()
         self.assertEqual(result.status, 0, str(result))
         self.assertIn("the job has ended: complete at step 20\n", result.err)
+        with contextlib.closing(sqlite3.connect(self.path("run", "run.db"))) as database:
+            lanes, = database.execute("SELECT lanes FROM devices WHERE name = 'guest'").fetchone()
+        self.assertGreaterEqual(lanes, 1)  # it was not told how many
 
         joined = self.start("join", token.text, "--wait")
         joined.wait_for("waiting for", stream="err")

@@ -95,7 +95,8 @@ static void report_gone(sh_coordinator *coordinator, uint32_t device, const char
     if (device == NO_DEVICE)
         return;
     if (device != 0)
-        sh_run_journal_gone(coordinator->options.journal, device, reason);
+        sh_run_journal_gone(coordinator->options.journal,
+                            sh_device_reports_first(&coordinator->reports, device), reason);
     handle(coordinator,
            &(sh_membership_event){SH_MEMBERSHIP_GONE, .device = device, .reason = reason});
 }
@@ -110,8 +111,10 @@ static void end_where_failed(sh_coordinator *coordinator, sh_status status)
 static void take_standing(sh_coordinator *coordinator, uint32_t device, const sh_standing *standing,
                           const char *fingerprint, const char *first_grain)
 {
+    pthread_mutex_lock(&coordinator->lock);
     sh_device_reports_note(&coordinator->reports, device, &standing->done,
                            standing->notice.view != 0);
+    pthread_mutex_unlock(&coordinator->lock);
     handle(coordinator, &(sh_membership_event){
                             SH_MEMBERSHIP_NOTICE, .device = device, .notice = &standing->notice,
                             .fingerprint = fingerprint, .first_grain = first_grain});
@@ -209,12 +212,17 @@ static void handle_hello(entrant *from, const Shoal__Hello *hello)
         show_out(from, "its hello names no port");
         return;
     }
+    if (hello->origin.len != SH_MESSAGE_ORIGIN_BYTES) {
+        show_out(from, "its hello does not say from which process it comes");
+        return;
+    }
     sh_lobby_leave(&coordinator->lobby, from->arrival);
     from->device = coordinator->next_device++;
     from->link_port = (uint16_t)hello->link_port;
     from->local = hello->local;
-    from->lanes = hello->lanes;
-    sh_device_reports_add(&coordinator->reports, from->device, hello->name);
+    pthread_mutex_lock(&coordinator->lock);
+    sh_device_reports_add(&coordinator->reports, from->device, hello->name, hello->origin.data);
+    pthread_mutex_unlock(&coordinator->lock);
     handle(coordinator,
            &(sh_membership_event){SH_MEMBERSHIP_HELLO, .device = from->device, .name = hello->name,
                                   .version = hello->version, .local = hello->local});
@@ -245,7 +253,9 @@ static void handle_notice(entrant *from, const Shoal__Notice *notice)
     snprintf(mail.text, sizeof mail.text, "%s",
              sh_device_reports_name(&coordinator->reports, device));
     sh_mailbox_post(coordinator->options.mailbox, &mail);
-    sh_run_journal_device(coordinator->options.journal, device, mail.text, from->lanes);
+    sh_run_journal_device(coordinator->options.journal,
+                          sh_device_reports_first(&coordinator->reports, device), mail.text,
+                          from->lanes);
     sh_log(SH_LOG_INFO, "device.ready", "device=%u name=\"%s\"", device, mail.text);
 }
 
@@ -274,6 +284,7 @@ static void handle_message(entrant *from, const Shoal__Message *message)
             break;
         }
         from->has_data = ready->has_data;
+        from->lanes = ready->lanes;
         snprintf(from->first_grain, sizeof from->first_grain, "%s", ready->first_grain);
         snprintf(from->fingerprint, sizeof from->fingerprint, "%s", ready->fingerprint);
         break;
@@ -288,7 +299,8 @@ static void handle_message(entrant *from, const Shoal__Message *message)
         }
         sh_allowance_apply(&from->allowance, batch, sh_clock_now_ns(coordinator->options.clock));
         sh_telemetry_batch_move(batch, sh_clock_now_ns(coordinator->options.clock));
-        sh_run_journal_batch(coordinator->options.journal, from->device, batch);
+        sh_run_journal_batch(coordinator->options.journal,
+                             sh_device_reports_first(&coordinator->reports, from->device), batch);
         break;
     case SHOAL__MESSAGE__BODY_FAIL:
         report_gone(coordinator, from->device, message->fail->reason);
@@ -415,6 +427,9 @@ void sh_coordinator_enter(sh_coordinator *coordinator, uint32_t view, uint64_t s
     sh_directive directive;
     pthread_mutex_lock(&coordinator->lock);
     const bool known = sh_membership_directive(&directive, coordinator->membership, 0);
+    for (uint32_t i = 0; known && i < directive.seat_count; i++)
+        directive.seats[i].device =
+            sh_device_reports_first(&coordinator->reports, directive.seats[i].device);
     pthread_mutex_unlock(&coordinator->lock);
     if (known && directive.view == view) /* else it is being changed already */
         sh_run_journal_view(coordinator->options.journal, view, step, directive.seats,
@@ -507,7 +522,6 @@ sh_status sh_coordinator_open(sh_coordinator **coordinator, const sh_coordinator
     fresh->options = *options;
     fresh->next_device = 1;
     pthread_mutex_init(&fresh->lock, NULL);
-    sh_device_reports_add(&fresh->reports, 0, options->name);
     SH_TRY_DONE(sh_membership_new(
         &fresh->membership,
         &(sh_membership_options){
@@ -522,6 +536,8 @@ sh_status sh_coordinator_open(sh_coordinator **coordinator, const sh_coordinator
     SH_TRY_DONE(sh_key_make(fresh->secret));
     SH_TRY_DONE(sh_key_make(random));
     memcpy(&fresh->job, random, sizeof fresh->job);
+    SH_TRY_DONE(sh_key_make(random));
+    sh_device_reports_add(&fresh->reports, 0, options->name, random);
     SH_TRY_DONE(sh_station_new(&fresh->station, &(sh_station_options){.loop = options->loop,
                                                                       .mailbox = options->mailbox,
                                                                       .on_standing = on_standing,

@@ -58,11 +58,11 @@ struct sh_coordinator {
     uint64_t arrivals;             /* ever */
     sh_lobby lobby;                /* those before their hello */
     sh_channel_stats closed_stats; /* of channels that are gone */
-    sh_device_reports reports;
-    sh_telemetry_batch batch; /* of the message at hand */
+    sh_telemetry_batch batch;      /* of the message at hand */
 
     pthread_mutex_t lock;
     sh_membership *membership; /* guarded by lock */
+    sh_device_reports reports; /* the loop's; it changes under the lock */
 };
 
 /* The connection of a device; NULL where there is none. */

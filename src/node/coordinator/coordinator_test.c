@@ -33,6 +33,7 @@ static struct scene {
     pthread_mutex_t lock; /* guards all below */
     pthread_cond_t changed;
     uint32_t opened, closed; /* of the silent */
+    uint32_t ended;          /* of these: have heard of the job's end */
     bool welcomed, talker_closed;
 } scene;
 
@@ -61,7 +62,20 @@ static void silent_close(void *context, sh_channel *channel, sh_status why, cons
     count(&scene.closed);
 }
 
-static const sh_channel_events silent_events = {.on_open = silent_open, .on_close = silent_close};
+static void silent_control(void *context, sh_channel *channel, const uint8_t *body, size_t bytes)
+{
+    Shoal__Message *message;
+    (void)context;
+    (void)channel;
+    assert_ok(sh_message_unpack(&message, body, bytes));
+    if (message->body_case == SHOAL__MESSAGE__BODY_END &&
+        strcmp(message->end->reason, "that is all") == 0)
+        count(&scene.ended);
+    sh_message_free(message);
+}
+
+static const sh_channel_events silent_events = {
+    .on_open = silent_open, .on_control = silent_control, .on_close = silent_close};
 
 static void talker_open(void *context, sh_channel *channel)
 {
@@ -70,7 +84,8 @@ static void talker_open(void *context, sh_channel *channel)
     Shoal__Message message = SH_MESSAGE_INIT(HELLO, hello, &hello);
     hello.version = (char *)(uintptr_t)sh_version();
     hello.name = (char *)(uintptr_t) "talker";
-    hello.lanes = 1;
+    uint8_t origin[SH_MESSAGE_ORIGIN_BYTES] = {1};
+    hello.origin = (ProtobufCBinaryData){sizeof origin, origin};
     hello.link_port = 1;
     assert_ok(sh_message_send(channel, &message));
 }
@@ -193,6 +208,17 @@ static void wait_for(const uint32_t *counter, uint32_t wanted)
     pthread_mutex_unlock(&scene.lock);
 }
 
+/* Connects one that says hello, until it is welcomed. */
+static void wait_for_talker(void)
+{
+    sh_loop_call(scene.loop, connect_talker, NULL);
+    pthread_mutex_lock(&scene.lock);
+    while (!scene.welcomed && !scene.talker_closed)
+        pthread_cond_wait(&scene.changed, &scene.lock);
+    assert_true(scene.welcomed);
+    pthread_mutex_unlock(&scene.lock);
+}
+
 static void silent_connections_keep_no_device_out(void **state)
 {
     (void)state;
@@ -200,12 +226,7 @@ static void silent_connections_keep_no_device_out(void **state)
         sh_loop_call(scene.loop, connect_silent, &scene.silent[i]);
         wait_for(&scene.opened, i + 1);
     }
-    sh_loop_call(scene.loop, connect_talker, NULL);
-    pthread_mutex_lock(&scene.lock);
-    while (!scene.welcomed && !scene.talker_closed)
-        pthread_cond_wait(&scene.changed, &scene.lock);
-    assert_true(scene.welcomed);
-    pthread_mutex_unlock(&scene.lock);
+    wait_for_talker();
     wait_for(&scene.closed, SILENT - SH_LOBBY_HOST_MAX); /* the first ones to come */
     for (uint32_t i = 0; i < SILENT - SH_LOBBY_HOST_MAX; i++)
         assert_null(scene.silent[i]);
@@ -215,10 +236,24 @@ static void silent_connections_keep_no_device_out(void **state)
     wait_for(&scene.closed, SILENT);
 }
 
+/* Before their hello, and where they come only then. */
+static void all_that_are_connected_hear_of_the_end(void **state)
+{
+    (void)state;
+    sh_loop_call(scene.loop, connect_silent, &scene.silent[0]);
+    wait_for(&scene.opened, 1);
+    wait_for_talker(); /* so the one before has come */
+    sh_coordinator_fail(scene.coordinator, "that is all");
+    sh_loop_call(scene.loop, connect_silent, &scene.silent[1]);
+    wait_for(&scene.ended, 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(silent_connections_keep_no_device_out, open_scene,
+                                        close_scene),
+        cmocka_unit_test_setup_teardown(all_that_are_connected_hear_of_the_end, open_scene,
                                         close_scene),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

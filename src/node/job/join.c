@@ -29,6 +29,7 @@
 typedef struct device {
     const sh_join_options *options;
     char name[SH_NAME_BYTES];
+    unsigned char origin[SH_MESSAGE_ORIGIN_BYTES];
     sh_token token;
     sh_mailbox *mailbox;
     sh_loop *loop;
@@ -383,7 +384,7 @@ static sh_status connect_and_live(device *self)
                                                                  .mailbox = self->mailbox,
                                                                  .token = &self->token,
                                                                  .name = self->name,
-                                                                 .lanes = self->options->lanes,
+                                                                 .origin = self->origin,
                                                                  .local = self->options->local}));
     const sh_status status = live(self);
     char message[SH_MESSAGE_BYTES];
@@ -472,6 +473,7 @@ sh_status sh_join(const sh_join_options *options, sh_join_result *result)
         sh_host_name(self.name);
     sh_status status = SH_OK;
     SH_TRY_DONE(sh_token_parse(&self.token, options->token, strlen(options->token)));
+    SH_TRY_DONE(sh_key_random(self.origin, sizeof self.origin));
     SH_TRY_DONE(sh_mailbox_new(&self.mailbox));
     SH_TRY_DONE(sh_loop_start(&self.loop));
     status = live_on(&self);

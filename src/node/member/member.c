@@ -96,7 +96,8 @@ static void on_open(void *context, sh_channel *channel)
     Shoal__Message message = SH_MESSAGE_INIT(HELLO, hello, &hello);
     hello.version = (char *)(uintptr_t)sh_version();
     hello.name = (char *)(uintptr_t)member->options.name;
-    hello.lanes = member->options.lanes;
+    hello.origin = (ProtobufCBinaryData){SH_MESSAGE_ORIGIN_BYTES,
+                                         (uint8_t *)(uintptr_t)member->options.origin};
     hello.link_port = sh_listener_port(member->listener);
     hello.local = member->options.local;
     send_message(member, &message);
@@ -240,6 +241,7 @@ void sh_member_step(sh_member *member, const sh_step_times *times)
 typedef struct request {
     sh_member *member;
     const char *fingerprint, *first_grain, *reason;
+    uint32_t lanes;
     sh_delivery *delivery;
     sh_supply *supply;
     sh_telemetry *telemetry;
@@ -305,6 +307,7 @@ static void do_ready(void *context)
         sh_data_identity(identity, member->device);
         ready.has_data = sh_listener_allow(member->listener, identity, member->data_key) == SH_OK;
     }
+    ready.lanes = asked->lanes;
     ready.fingerprint = (char *)(uintptr_t)asked->fingerprint;
     ready.first_grain = (char *)(uintptr_t)asked->first_grain;
     send_message(asked->member, &message);
@@ -331,6 +334,7 @@ void sh_member_ready(sh_member *member, sh_workbench *bench, const char *first_g
                             .delivery = delivery,
                             .supply = supply,
                             .telemetry = telemetry,
+                            .lanes = sh_lanes_count(sh_trainer_lanes(bench->trainer)),
                             .fingerprint = sh_pipeline_about(bench->pipeline)->fingerprint,
                             .first_grain = first_grain});
     if (member->supply != supply) /* there is no door any more */

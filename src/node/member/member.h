@@ -24,7 +24,8 @@ typedef struct sh_member_options {
     sh_mailbox *mailbox;
     const sh_token *token; /* borrowed for sh_member_connect */
     const char *name;
-    uint32_t lanes;
+    const unsigned char *origin; /* SH_MESSAGE_ORIGIN_BYTES: the same for all connections of this
+                                    process; borrowed until close */
     bool local;
 } sh_member_options;
 

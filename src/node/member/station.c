@@ -36,11 +36,11 @@ struct sh_station {
 
     pthread_mutex_t lock; /* guards all below */
     sh_participant participant;
-    sh_trainer_work work;
-    sh_speed told; /* in the notice that went last */
-    bool waiting;  /* the step's thread waits, and was not told of news yet */
-    bool looking;  /* a look is on its way */
-    bool closing;  /* none goes any more */
+    sh_trainer_work work, before; /* since this station began; what the trainer had done by then */
+    sh_speed told;                /* in the notice that went last */
+    bool waiting;                 /* the step's thread waits, and was not told of news yet */
+    bool looking;                 /* a look is on its way */
+    bool closing;                 /* none goes any more */
 };
 
 static void look_soon(sh_station *station);
@@ -286,7 +286,8 @@ void sh_station_tell(sh_station *station, const sh_participant_event *event)
     pthread_mutex_lock(&station->lock);
     const sh_notice before = station->participant.notice;
     sh_participant_handle(&station->participant, event);
-    station->work = work;
+    station->work = (sh_trainer_work){work.grains - station->before.grains,
+                                      work.samples - station->before.samples};
     const sh_notice *after = &station->participant.notice;
     /* Whether it changes more than the position and what is known of the speed. */
     const bool look = event->kind != SH_PARTICIPANT_PASSED || before.view != after->view ||
@@ -362,6 +363,7 @@ static void do_begin(void *context)
     station->bench = asked->bench;
     sh_donations_begin(station->donations, asked->bench);
     pthread_mutex_lock(&station->lock);
+    station->before = sh_trainer_work_done(asked->bench->trainer);
     const uint64_t said = station->participant.notice.serial; /* while it was being prepared */
     sh_participant_init(&station->participant, asked->device);
     station->participant.notice.serial += said;
