@@ -2,6 +2,8 @@
 /* Devices that come and go while the others work. */
 #include "cluster/membership_fixture.h"
 
+#include <math.h>
+
 static void joins_while_the_others_work(void **state)
 {
     (void)state;
@@ -168,6 +170,30 @@ static void who_leaves_has_its_ring_until_it_is_through(void **state)
     assert_int_equal(sh_participant_take(&parts[1]).kind, SH_TASK_END);
 }
 
+/* A device that claims any speed gets no more than it shows, and the job goes on. */
+static void a_liar_about_its_speed_does_not_get_all(void **state)
+{
+    (void)state;
+    uint32_t view = 1, most = 0;
+    double all_s = 0;
+    work_with(3);
+    for (uint64_t steps = 1; steps <= 300; steps++) {
+        double step_s = 0;
+        for (uint32_t i = 0; i < 3; i++)
+            step_s = fmax(step_s, parts[i].share.count / 10.0);
+        for (uint32_t i = 0; i < 3; i++)
+            speed_of[i] = (sh_speed){i == 1 ? 1e9f : 10, 0.01f, (float)step_s};
+        most = parts[1].share.count > most ? parts[1].share.count : most;
+        all_s += step_s;
+        const uint32_t next = step(view, steps);
+        view = next != 0 ? next : view;
+    }
+    assert_int_equal(ended, 0);
+    assert_true(most < GRAINS);
+    assert_true(all_s < 1.2 * 300 * (GRAINS / 3) / 10.0); /* as if it got its due */
+    assert_non_null(strstr(notes, "shares: device d1 says that it computes 1e+09 grains a second"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -177,6 +203,7 @@ int main(void)
         cmocka_unit_test(joins_although_another_dies_meanwhile),
         cmocka_unit_test(leaves_at_the_next_boundary),
         cmocka_unit_test(who_leaves_has_its_ring_until_it_is_through),
+        cmocka_unit_test(a_liar_about_its_speed_does_not_get_all),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     sh_membership_free(membership);

@@ -14,6 +14,7 @@
 #define SHOAL_CLUSTER_MEMBERSHIP_STATE_H
 
 #include "cluster/balance.h"
+#include "cluster/credit.h"
 #include "cluster/membership.h"
 #include "cluster/recovery.h"
 #include "cluster/repairs.h"
@@ -44,6 +45,7 @@ typedef struct sh_roster_entry {
     uint32_t device, failures;
     uint64_t serial; /* of its directive */
     sh_silence silence;
+    sh_credit credit;    /* what is believed of its speed */
     sh_repairs repairs;  /* it was found wrong */
     uint32_t blamed;     /* the view whose halt found it wrong last */
     sh_position entered; /* where its view began when it was not proven yet */
@@ -98,6 +100,8 @@ struct sh_membership {
     sh_transfer transfers[SH_TRANSFERS_MAX];
     sh_broken_pair pairs[SH_MEMBERSHIP_PAIRS_MAX];
     sh_balance balance;
+    sh_credit_steps credit_steps;
+    uint64_t judged;       /* steps applied when speeds were judged last */
     uint64_t proven_steps; /* device 0 had applied when the last device was found proven */
     bool rebalance;
     char why[SH_MEMBERSHIP_TEXT]; /* shares change */

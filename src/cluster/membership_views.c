@@ -205,9 +205,15 @@ void sh_membership_seat_all(sh_membership *membership, sh_seating *view)
     view->has_servers = sh_serving_seat(&membership->serving, view->seats, view->seat_count);
 }
 
+/* As far as it is believed. */
 static sh_speed speed_of(const sh_membership *membership, const sh_seating *view, uint32_t seat)
 {
-    return sh_membership_seated(membership, view, seat)->notice.speed;
+    const sh_roster_entry *one = sh_membership_seated(membership, view, seat);
+    const uint64_t steps = sh_membership_coordinator(membership)->notice.position.steps;
+    sh_speed speed = one->notice.speed;
+    if (one->device != 0)
+        speed.rate = sh_credit_rate(&one->credit, speed.rate, steps);
+    return speed;
 }
 
 void sh_membership_deal_shares(const sh_membership *membership, sh_seating *view)
@@ -267,7 +273,10 @@ static void enter(sh_membership *membership, sh_position start)
     const sh_seating *now = &membership->now;
     const uint32_t ring = now->ring;
     if (ring != membership->next.ring) /* else only the shares change */
+    {
         sh_balance_restart(&membership->balance);
+        membership->credit_steps.known = false; /* other links */
+    }
     membership->now = membership->next;
     membership->left_ring = ring != now->ring ? ring : 0;
     membership->phase = SH_MEMBERSHIP_ENTERING;
@@ -309,8 +318,39 @@ void sh_membership_check_recovered(sh_membership *membership)
 
 /* --- The planned way ----------------------------------------------------------------------- */
 
+/* Judges what devices claim of their speeds, by the steps of this view. */
+static void judge_speeds(sh_membership *membership)
+{
+    const sh_seating *now = &membership->now;
+    const uint64_t steps = sh_membership_coordinator(membership)->notice.position.steps;
+    const uint64_t since =
+        membership->start.steps > membership->judged ? membership->start.steps : membership->judged;
+    sh_credit *credits[SH_DEVICES_MAX];
+    sh_speed speeds[SH_DEVICES_MAX];
+    sh_range shares[SH_DEVICES_MAX];
+    if (steps < since + SH_CREDIT_STEPS)
+        return;
+    membership->judged = steps;
+    for (uint32_t i = 0; i < now->seat_count; i++) {
+        sh_roster_entry *one = sh_membership_seated(membership, now, i);
+        credits[i] = &one->credit;
+        speeds[i] = one->notice.speed;
+        shares[i] = now->seats[i].share;
+    }
+    const uint32_t seat =
+        sh_credit_judge(&membership->credit_steps, credits, shares, speeds, now->seat_count, steps);
+    if (seat != 0)
+        sh_membership_note(
+            membership, SH_NEWS_SHARES, now->seats[seat].device,
+            "device %.64s says that it computes %.3g grains a second, and steps take longer than "
+            "that explains: it is taken for %.3g",
+            sh_membership_seated(membership, now, seat)->name, (double)speeds[seat].rate,
+            credits[seat]->shown);
+}
+
 void sh_membership_assess(sh_membership *membership)
 {
+    judge_speeds(membership);
     const sh_seating *now = &membership->now;
     sh_speed speeds[SH_DEVICES_MAX];
     sh_range shares[SH_DEVICES_MAX];

@@ -18,28 +18,32 @@ static sh_position step_back(sh_position position, const sh_survivor *survivors,
     return position;
 }
 
-static bool choose_target(sh_position *target, const sh_survivor *survivors, uint32_t count)
+/* How many whole replicas can go on at a position. */
+static uint32_t count_there(sh_position position, const sh_survivor *survivors, uint32_t count)
 {
-    const sh_notice *highest = NULL, *zero = NULL;
-    for (uint32_t i = 0; i < count; i++) {
-        const sh_notice *notice = survivors[i].notice;
-        if (!notice->whole)
-            continue;
-        if (survivors[i].device == 0)
-            zero = notice;
-        if (highest == NULL || sh_position_before(highest->position, notice->position))
-            highest = notice;
-    }
-    if (highest == NULL)
-        return false;
-    *target = step_back(highest->position, survivors, count);
     uint32_t there = 0;
     for (uint32_t i = 0; i < count; i++)
         there += survivors[i].notice->whole &&
-                 sh_position_reaches(survivors[i].notice->position, *target);
-    if (zero != NULL && !sh_position_reaches(zero->position, *target) && there == 1)
-        *target = step_back(zero->position, survivors, count);
-    return true;
+                 sh_position_reaches(survivors[i].notice->position, position);
+    return there;
+}
+
+static bool choose_target(sh_position *target, const sh_survivor *survivors, uint32_t count)
+{
+    bool found = false, believed = false;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!survivors[i].notice->whole)
+            continue;
+        const sh_position position = step_back(survivors[i].notice->position, survivors, count);
+        const bool by_others =
+            survivors[i].device == 0 || count_there(position, survivors, count) > 1;
+        if (found && (by_others == believed ? !sh_position_before(*target, position) : believed))
+            continue;
+        *target = position;
+        believed = by_others;
+        found = true;
+    }
+    return found;
 }
 
 /* Whether a survivor at the target has a vote: all have, unless some are proven. */
@@ -77,6 +81,43 @@ static bool majority(uint64_t *check, const sh_recovery *recovery, const sh_surv
     return !tie;
 }
 
+/* What those exactly at the target say of the stage there: its grains, as device 0 says or most do,
+ * and whether the job ends. Device 0 knows that by itself if it has come there by stages. Else most
+ * of those that have count; or anybody's word, if none has. */
+static void hear_stage(sh_recovery *recovery, const sh_survivor *survivors, uint32_t count)
+{
+    uint32_t ends = 0, goes_on = 0, most = 0;
+    bool heard = false, proven = false;
+    for (uint32_t i = 0; i < count; i++) {
+        const sh_notice *notice = survivors[i].notice;
+        if (recovery->standing[i] != SH_STANDING_AT ||
+            !sh_position_same(notice->position, recovery->target))
+            continue;
+        uint32_t equal = survivors[i].device == 0 ? count : 0;
+        for (uint32_t k = 0; k < count; k++)
+            equal += recovery->standing[k] == SH_STANDING_AT &&
+                     sh_position_same(survivors[k].notice->position, recovery->target) &&
+                     survivors[k].notice->grains == notice->grains;
+        if (equal > most)
+            recovery->grains = notice->grains;
+        most = equal > most ? equal : most;
+
+        if (survivors[i].proven && survivors[i].device == 0) {
+            recovery->ends = notice->life == SH_LIFE_FINISHED;
+            heard = true;
+        }
+        if (survivors[i].proven && !proven)
+            ends = goes_on = 0; /* the others do not count */
+        proven = proven || survivors[i].proven;
+        if (survivors[i].proven != proven)
+            continue;
+        ends += notice->life == SH_LIFE_FINISHED;
+        goes_on += notice->life != SH_LIFE_FINISHED;
+    }
+    if (!heard)
+        recovery->ends = ends > (proven ? goes_on : 0);
+}
+
 bool sh_recovery_judge(sh_recovery *recovery, const sh_survivor *survivors, uint32_t count)
 {
     assert(count <= SH_DEVICES_MAX);
@@ -90,16 +131,10 @@ bool sh_recovery_judge(sh_recovery *recovery, const sh_survivor *survivors, uint
     }
     uint64_t check = 0;
     recovery->torn = !majority(&check, recovery, survivors, count);
-    for (uint32_t i = 0; i < count; i++) {
-        if (recovery->standing[i] != SH_STANDING_AT)
-            continue;
-        if (survivors[i].notice->check != check && !recovery->torn)
+    for (uint32_t i = 0; i < count && !recovery->torn; i++)
+        if (recovery->standing[i] == SH_STANDING_AT && survivors[i].notice->check != check)
             recovery->standing[i] = SH_STANDING_ODD;
-        else if (sh_position_same(survivors[i].notice->position, recovery->target)) {
-            recovery->grains = survivors[i].notice->grains;
-            recovery->ends = recovery->ends || survivors[i].notice->life == SH_LIFE_FINISHED;
-        }
-    }
+    hear_stage(recovery, survivors, count);
     return true;
 }
 

@@ -39,10 +39,11 @@ typedef struct sh_recovery {
 } sh_recovery;
 
 /*
- * The target is the highest position; of a validation and the first attempt after it, which have
- * the same weights, the validation. But if only one device is there, not device 0, and device 0 is
- * whole, the target is where device 0 stands: else the job would be lost with that one device while
- * it gives its replica away.
+ * The target is the highest position at which device 0 or more than one device stands; of a
+ * validation and the first attempt after it, which have the same weights, the validation. One
+ * device alone is not believed that it is ahead, and the job would be lost with it while it gives
+ * its replica away; only if no others are whole, it is followed. Nor does one alone say how many
+ * grains the stage there has, or that the job ends there.
  *
  * Of the devices at the target (the proven ones, if there are any) the largest group with equal
  * checks is right. In a tie, or if one device stands against others, all are AT and it is `torn`.

@@ -28,6 +28,18 @@ static const struct {
      3,
      {{true, {4, 1}, 7, 0}, {true, {5, 1}, 8, 0}, {true, {5, 1}, 8, 0}},
      {5, 1}},
+    {"one alone is ahead of several",
+     "waaw",
+     0,
+     4,
+     {{true, {4, 1}, 7, 0}, {true, {5, 1}, 8, 0}, {true, {5, 1}, 8, 0}, {true, {900, 1}, 9, 0}},
+     {5, 1}},
+    {"one alone says so, and device 0 has no replica",
+     "waaw",
+     0,
+     4,
+     {{false, {4, 1}, 0, 0}, {true, {5, 1}, 8, 0}, {true, {5, 1}, 8, 0}, {true, {900, 1}, 9, 0}},
+     {5, 1}},
     {"one alone is whole", "wa", 0, 2, {{false, {9, 1}, 0, 0}, {true, {5, 1}, 8, 0}}, {5, 1}},
     {"a validation again", "aa", 0, 2, {{true, {4, 1}, 7, 0}, {true, {4, 0}, 7, 0}}, {4, 0}},
     {"no way back from a redo",
@@ -117,6 +129,48 @@ static void judges_by_position_and_check(void **state)
     assert_false(sh_recovery_judge(&recovery, &(sh_survivor){0, &none, true}, 1));
 }
 
+/* What four devices at one position say of the stage there. */
+static void nobody_alone_says_how_the_job_goes_on(void **state)
+{
+    (void)state;
+    static sh_recovery recovery;
+    static const struct {
+        const char *ends;     /* by device: 'e' it has come to the job's end; '-' it is elsewhere */
+        const char *unproven; /* by device: 'u' */
+        uint32_t grains[4];
+        bool result;
+        uint32_t of;
+    } told[] = {
+        {"...e", "    ", {12, 12, 12, 12}, false, 12}, /* a liar */
+        {"eeee", "    ", {12, 12, 12, 12}, true, 12},
+        {"eee.", "    ", {12, 12, 12, 12}, true, 12}, /* it has just taken its replica */
+        {"e...", " uuu", {12, 12, 12, 12}, true, 12},
+        {".eee", "u   ", {12, 12, 12, 12}, true, 12}, /* device 0 has, and cannot know */
+        {"-.ee", "    ", {12, 12, 12, 12}, true, 12},
+        {"-..e", "    ", {12, 12, 12, 12}, false, 12},
+        {"-..e", " uu ", {12, 12, 12, 12}, true, 12},
+        {"-..e", " uuu", {12, 12, 12, 12}, true, 12},
+        {"....", "    ", {12, 12, 12, 3}, false, 12},
+        {"....", "    ", {12, 3, 3, 3}, false, 12},
+        {"-...", "    ", {0, 12, 3, 12}, false, 12},
+    };
+    for (size_t k = 0; k < sizeof told / sizeof *told; k++) {
+        sh_notice notices[4];
+        sh_survivor survivors[4];
+        for (uint32_t i = 0; i < 4; i++) {
+            notices[i] =
+                (sh_notice){.whole = told[k].ends[i] != '-',
+                            .position = {4, 1},
+                            .life = told[k].ends[i] == 'e' ? SH_LIFE_FINISHED : SH_LIFE_READY,
+                            .grains = told[k].grains[i]};
+            survivors[i] = (sh_survivor){i, &notices[i], told[k].unproven[i] != 'u'};
+        }
+        assert_true(sh_recovery_judge(&recovery, survivors, 4));
+        if (recovery.ends != told[k].result || recovery.grains != told[k].of)
+            fail_msg("case %zu: ends %d, %u grains", k, recovery.ends, recovery.grains);
+    }
+}
+
 /* A device's account of its grains is a set with as many ranges as a message. */
 static void nobody_is_dealt_what_its_account_has_no_room_for(void **state)
 {
@@ -176,6 +230,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(judges_by_position_and_check),
+        cmocka_unit_test(nobody_alone_says_how_the_job_goes_on),
         cmocka_unit_test(deals_every_grain_once),
         cmocka_unit_test(nobody_is_dealt_what_its_account_has_no_room_for),
     };

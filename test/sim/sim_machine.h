@@ -57,6 +57,7 @@ typedef struct sim_stage {
     sh_task task;
     uint32_t todo; /* grains, as a mask */
     uint64_t round;
+    uint64_t since_us;
     uint64_t check; /* that it contributed */
     uint64_t said;  /* that it says it has contributed */
 } sim_stage;
@@ -81,6 +82,7 @@ typedef enum sim_illness {
 typedef struct sim_machine {
     bool on, connected;
     sim_illness illness;
+    bool boasts; /* of any speed */
     uint32_t life, device, index;
     uint64_t frozen_us, heard_us;
     uint32_t grain_us;

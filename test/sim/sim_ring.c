@@ -214,6 +214,7 @@ void begin_stage(sim_world *world, sim_machine *machine, const sh_task *task)
     const sh_range share = sh_range_scale(task->share, world->grains, grains);
     const sh_ranges plain = {share.count > 0, {share}};
     machine->stage = (sim_stage){.on = true,
+                                 .since_us = world->now_us,
                                  .task = *task,
                                  .todo = mask_of(task->dealt ? &task->work : &plain),
                                  .round = (uint64_t)task->ring << 32 | machine->rounds++};
@@ -350,6 +351,14 @@ static void round_event(sim_world *world, sim_machine *machine, uint64_t number)
     }
 }
 
+/* As it says it is. */
+static sh_speed speed_of(const sim_world *world, const sim_machine *machine)
+{
+    const float rate = machine->boasts ? 1e9f : 1e6f / (float)machine->grain_us;
+    return (sh_speed){.rate = rate,
+                      .step_s = 1e-6f * (float)(world->now_us - machine->stage.since_us)};
+}
+
 /* Carries the verdict out and says so. */
 static void pass_event(sim_world *world, sim_machine *machine, uint64_t number)
 {
@@ -396,7 +405,7 @@ static void pass_event(sim_world *world, sim_machine *machine, uint64_t number)
                                    .grains = grains_at(world, replica->position),
                                    .next_view = redo ? 0 : round->next_view,
                                    .finished = finished,
-                                   .speed = {.rate = 1e6f / (float)machine->grain_us}});
+                                   .speed = speed_of(world, machine)});
 }
 
 static void stop_event(sim_world *world, sim_machine *machine, uint64_t round)

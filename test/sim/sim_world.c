@@ -393,6 +393,7 @@ sim_world *world_new(uint64_t seed, bool trace)
         sim_machine *machine = &world->machines[i];
         machine->index = i;
         machine->grain_us = 300u << draw(world, 4);
+        machine->boasts = i > 0 && draw(world, 10) == 0;
         if (world->flips && i == 1 + seed % (MACHINES - 1))
             machine->illness = (sim_illness)(seed / MACHINES % 4);
         if (i < machines)

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A step of T seconds is explained by its longest seat, c / r by the claims. The rest is the
+ * network's; the least rest of late is what it takes. What exceeds that is somebody's: if the share
+ * of a device has grown, by its claim, and the excess is a good part of the step and of what is
+ * explained, that device has not kept its promise. It is then known by what arrived: c grains in
+ * all of the step but the network's part, and the grains that came to its share in the excess.
+ *
+ * While shares are a small part of the step, nobody can show much by them, and it matters little:
+ * then SH_CREDIT_HOPE times device 0's speed is the most.
+ *
+ * A network that gets slow at this moment looks the same. Then shares matter less than the network,
+ * and it costs that device some grains for a while.
+ */
+#include "cluster/credit.h"
+
+#include <math.h>
+
+#define RAISED 1.05       /* a share beside device 0's that grew by more than this */
+#define OF_STEP 0.25      /* an excess that counts */
+#define LITTLE 0.125      /* of a step: shares matter little */
+#define OF_SHARES 0.5     /* likewise, of what is explained */
+#define SLACK 1.1         /* that one who is doubted is given */
+#define SLOWLY (1 / 16.0) /* the rest is taken to be longer than it was */
+
+static bool is_doubted(const sh_credit *credit, uint64_t steps)
+{
+    return credit->until > steps;
+}
+
+static bool is_amount(float number)
+{
+    return isfinite(number) && number > 0;
+}
+
+/* Seconds of the longest seat, by what is claimed. */
+static double explained(const sh_range *shares, const sh_speed *speeds, uint32_t seats)
+{
+    double longest = 0;
+    for (uint32_t i = 0; i < seats; i++)
+        if (is_amount(speeds[i].rate))
+            longest = fmax(longest, shares[i].count / (double)speeds[i].rate);
+    return longest;
+}
+
+uint32_t sh_credit_judge(sh_credit_steps *all, sh_credit *const *credits, const sh_range *shares,
+                         const sh_speed *speeds, uint32_t seats, uint64_t steps)
+{
+    if (!is_amount(speeds[0].step_s) || !is_amount(speeds[0].rate))
+        return 0;
+    const double step_s = (double)speeds[0].step_s, rate = (double)speeds[0].rate;
+    const double longest_s = explained(shares, speeds, seats);
+    const double rest_s = fmax(step_s - longest_s, 0);
+    const double excess_s = all->known ? rest_s - all->rest_s : 0;
+    const bool counts = excess_s > fmax(OF_STEP * step_s, OF_SHARES * longest_s);
+    uint32_t worst = 0;
+    if (!all->known || rest_s < all->rest_s)
+        *all = (sh_credit_steps){true, rest_s};
+
+    for (uint32_t i = 1; i < seats; i++) {
+        sh_credit *credit = credits[i];
+        const uint32_t share = shares[i].count;
+        credit->most = longest_s < LITTLE * step_s ? SH_CREDIT_HOPE * rate : 0;
+        const double beside = shares[0].count > 0 ? rate * share / shares[0].count : share / step_s;
+        const bool raised =
+            credit->shown > 0 && share > credit->share && beside > RAISED * credit->shown;
+        if (raised && counts && !is_doubted(credit, steps)) {
+            credit->shown =
+                fmax(share / (step_s - all->rest_s), (share - credit->share) / excess_s);
+            credit->until = steps + SH_CREDIT_MEMORY;
+            worst = worst == 0 || share > shares[worst].count ? i : worst;
+        } else if (share > 0 && !is_doubted(credit, steps)) {
+            credit->shown = beside;
+        }
+        credit->share = share;
+    }
+    if (worst == 0 && excess_s > 0 && !counts) /* the network may have become another */
+        all->rest_s += SLOWLY * excess_s;
+    return worst;
+}
+
+float sh_credit_rate(const sh_credit *credit, float claimed, uint64_t steps)
+{
+    double most = (is_doubted(credit, steps) ? SLACK : SH_CREDIT_HOPE) * credit->shown;
+    if (credit->most > 0 && credit->most < most)
+        most = credit->most;
+    return (double)claimed < most ? claimed : (float)most;
+}
