@@ -32,6 +32,7 @@
 
 #include "cluster/membership_halt.h"
 #include "cluster/membership_losses.h"
+#include "cluster/membership_watch.h"
 
 #define TICK_MS 100 /* that the time between two ticks counts as at most */
 
@@ -59,38 +60,6 @@ sh_status sh_membership_new(sh_membership **membership, const sh_membership_opti
 void sh_membership_free(sh_membership *membership)
 {
     free(membership);
-}
-
-/* --- Losses -------------------------------------------------------------------------------- */
-
-/* Counts a broken link; a device whose link breaks over and over is dropped. */
-static void count_broken(sh_membership *membership, uint32_t reporter, uint32_t peer)
-{
-    const uint32_t a = reporter < peer ? reporter : peer, b = reporter < peer ? peer : reporter;
-    sh_broken_pair *found = &membership->pairs[0];
-    for (uint32_t i = 0; i < SH_MEMBERSHIP_PAIRS_MAX; i++) {
-        sh_broken_pair *pair = &membership->pairs[i];
-        if (pair->a == a && pair->b == b) {
-            found = pair;
-            break;
-        }
-        if (pair->broke_ms < found->broke_ms)
-            found = pair;
-    }
-    if (found->a != a || found->b != b)
-        *found = (sh_broken_pair){.a = a, .b = b};
-    found->broke_ms = membership->clock_ms;
-    if (++found->count < SH_MEMBERSHIP_PATIENCE)
-        return;
-    found->count = 0;
-    sh_roster_entry *later = sh_membership_find(membership, b);
-    const sh_roster_entry *other = sh_membership_find(membership, a);
-    char reason[SH_MEMBERSHIP_TEXT];
-    if (later == NULL || other == NULL)
-        return;
-    snprintf(reason, sizeof reason, "its link with device %.64s broke %d times: see to the network",
-             other->name, SH_MEMBERSHIP_PATIENCE);
-    sh_membership_lose(membership, later, reason, SH_FAREWELL_REFUSAL);
 }
 
 /* --- Events -------------------------------------------------------------------------------- */
@@ -131,6 +100,7 @@ static void handle_hello(sh_membership *membership, const sh_membership_event *e
         membership->slots = slot + 1;
     *one = (sh_roster_entry){.present = true, .device = event->device, .local = event->local};
     sh_silence_begin(&one->silence, membership->clock_ms);
+    sh_membership_watch_begin(membership, one);
     snprintf(one->name, sizeof one->name, "%s", event->name);
     one->repairs.again = outcast != NULL;
     sh_membership_touch(membership, one);
@@ -206,31 +176,14 @@ static void handle_broken(sh_membership *membership, const sh_roster_entry *one,
         sh_membership_halt(membership);
     else
         sh_membership_give_up(membership);
-    count_broken(membership, device, peer);
+    sh_membership_count_broken(membership, device, peer);
 }
 
 static void handle_failed(sh_membership *membership, sh_roster_entry *one)
 {
     const sh_transfer *transfer = sh_membership_transfer_to(membership, one->device);
-    if (transfer == NULL || one->notice.failed != transfer->number)
-        return;
-    sh_membership_drop_transfer(membership, transfer);
-    one->failures++;
-    if (one->device == 0 && one->failures >= SH_MEMBERSHIP_PATIENCE * SH_MEMBERSHIP_PATIENCE)
-        sh_membership_end(
-            membership, SH_ABORTED,
-            "this device cannot take a replica from the others: see to its network, and go on from "
-            "the checkpoint with --resume");
-    else if (one->device != 0 && one->failures >= SH_MEMBERSHIP_PATIENCE)
-        sh_membership_lose(
-            membership, one,
-            "it could not take a replica from the others in time: its connection is too slow",
-            SH_FAREWELL_REFUSAL);
-    else if (one->seated && membership->phase == SH_MEMBERSHIP_ENTERING)
-        sh_membership_halt(membership);
-    else if (membership->phase != SH_MEMBERSHIP_RECOVERING &&
-             sh_membership_expects(membership, one->device))
-        sh_membership_give_up(membership);
+    if (transfer != NULL && one->notice.failed == transfer->number)
+        sh_membership_fail_transfer(membership, one);
 }
 
 /* A stage may have been passed in the view that works. */
@@ -240,8 +193,8 @@ static void handle_progress(sh_membership *membership)
     if (zero->view != membership->now.number || !sh_membership_works(membership) ||
         !sh_position_before(membership->start, zero->position))
         return;
-    for (uint32_t i = 0; i < SH_MEMBERSHIP_PAIRS_MAX && !membership->stage_passed; i++)
-        membership->pairs[i].count = 0;
+    if (!membership->stage_passed)
+        sh_membership_forget_broken(membership);
     membership->stage_passed = true;
     if (zero->position.steps == membership->proven_steps)
         return;
@@ -279,6 +232,7 @@ static void handle_notice(sh_membership *membership, const sh_membership_event *
     if (one == NULL)
         return;
     sh_silence_heard(&one->silence, membership->clock_ms);
+    sh_membership_watch_notice(membership, one, &event->notice->doing);
     if (event->notice->serial <= one->notice.serial)
         return;
     const bool makes_sense = event->notice->life >= SH_LIFE_PREPARING &&
@@ -331,9 +285,10 @@ static void handle_tick(sh_membership *membership, uint64_t now_ms)
         if (!one->present || sh_silence_ms(&one->silence, membership->clock_ms) <
                                  sh_silence_limit_ms(&one->silence, awaited))
             continue;
-        sh_membership_lose(membership, one, "nothing was heard of it", SH_FAREWELL_SILENCE);
+        sh_membership_lose(membership, one, "nothing was heard of it", SH_FAREWELL_FOR_NOW);
         lost++;
     }
+    sh_membership_watch(membership);
 }
 
 /* Draws the conclusions from the state, until there are none. */

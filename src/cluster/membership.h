@@ -42,6 +42,7 @@ typedef enum sh_membership_action_kind {
 #define SH_NEWS_MAP(X)                                                                             \
     X(JOINED, "joined")                                                                            \
     X(LEFT, "left")                                                                                \
+    X(WAITED, "waited")                                                                            \
     X(LOST, "lost")                                                                                \
     X(SHARES, "shares")                                                                            \
     X(REPAIRED, "repaired")                                                                        \

@@ -123,7 +123,7 @@ static finding try_without_one(sh_membership *membership)
     sh_membership_lose(membership, newest,
                        "the checks of the weights do not agree in the sums, though the weights do: "
                        "the others try without this device, which may come back",
-                       SH_FAREWELL_SILENCE);
+                       SH_FAREWELL_FOR_NOW);
     return FINDING_OUT;
 }
 

@@ -12,7 +12,7 @@ void sh_membership_lose(sh_membership *membership, sh_roster_entry *one, const c
     one->present = false;
     if (word != SH_FAREWELL_NONE) {
         sh_membership_act(membership, SH_MEMBERSHIP_REFUSE, one->device, "%.255s", reason);
-        membership->actions[membership->action_count - 1].again = word == SH_FAREWELL_SILENCE;
+        membership->actions[membership->action_count - 1].again = word == SH_FAREWELL_FOR_NOW;
     }
     if (told)
         sh_membership_note(membership, SH_NEWS_LOST, one->device,
@@ -54,4 +54,64 @@ const sh_outcast *sh_membership_outcast(const sh_membership *membership, const c
         if (name[0] != '\0' && strcmp(membership->outcasts[i].name, name) == 0)
             return &membership->outcasts[i];
     return NULL;
+}
+
+/* The pair of a < b: its own entry, or that of the pair that broke longest ago. */
+static sh_broken_pair *pair_of(sh_membership *membership, uint32_t a, uint32_t b)
+{
+    sh_broken_pair *found = &membership->pairs[0];
+    for (uint32_t i = 0; i < SH_MEMBERSHIP_PAIRS_MAX; i++) {
+        sh_broken_pair *pair = &membership->pairs[i];
+        if (pair->a == a && pair->b == b)
+            return pair;
+        if (pair->broke_ms < found->broke_ms)
+            found = pair;
+    }
+    *found = (sh_broken_pair){.a = a, .b = b};
+    return found;
+}
+
+void sh_membership_count_broken(sh_membership *membership, uint32_t reporter, uint32_t peer)
+{
+    const uint32_t a = reporter < peer ? reporter : peer, b = reporter < peer ? peer : reporter;
+    sh_broken_pair *pair = pair_of(membership, a, b);
+    pair->broke_ms = membership->clock_ms;
+    if (++pair->count < SH_MEMBERSHIP_PATIENCE)
+        return;
+    pair->count = 0;
+    sh_roster_entry *later = sh_membership_find(membership, b);
+    const sh_roster_entry *other = sh_membership_find(membership, a);
+    char reason[SH_MEMBERSHIP_TEXT];
+    if (later == NULL || other == NULL)
+        return;
+    snprintf(reason, sizeof reason, "its link with device %.64s broke %d times: see to the network",
+             other->name, SH_MEMBERSHIP_PATIENCE);
+    sh_membership_lose(membership, later, reason, SH_FAREWELL_REFUSAL);
+}
+
+void sh_membership_forget_broken(sh_membership *membership)
+{
+    for (uint32_t i = 0; i < SH_MEMBERSHIP_PAIRS_MAX; i++)
+        membership->pairs[i].count = 0;
+}
+
+void sh_membership_fail_transfer(sh_membership *membership, sh_roster_entry *one)
+{
+    sh_membership_drop_transfer(membership, sh_membership_transfer_to(membership, one->device));
+    one->failures++;
+    if (one->device == 0 && one->failures >= SH_MEMBERSHIP_PATIENCE * SH_MEMBERSHIP_PATIENCE)
+        sh_membership_end(
+            membership, SH_ABORTED,
+            "this device cannot take a replica from the others: see to its network, and go on from "
+            "the checkpoint with --resume");
+    else if (one->device != 0 && one->failures >= SH_MEMBERSHIP_PATIENCE)
+        sh_membership_lose(
+            membership, one,
+            "it could not take a replica from the others in time: its connection is too slow",
+            SH_FAREWELL_REFUSAL);
+    else if (one->seated && membership->phase == SH_MEMBERSHIP_ENTERING)
+        sh_membership_halt(membership);
+    else if (membership->phase != SH_MEMBERSHIP_RECOVERING &&
+             sh_membership_expects(membership, one->device))
+        sh_membership_give_up(membership);
 }

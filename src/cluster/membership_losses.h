@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How a device ends as a member: it is gone, was not heard, broke a rule, or computes wrongly.
+ * How a device ends as a member: it is gone, was not heard, hangs, broke a rule, computes wrongly,
+ * or its links break or its transfers fail over and over.
  *
- *     sh_membership_lose(membership, one, "nothing was heard of it", SH_FAREWELL_SILENCE);
+ *     sh_membership_lose(membership, one, "nothing was heard of it", SH_FAREWELL_FOR_NOW);
  *
  * Threads: as membership.h.
  */
@@ -15,7 +16,7 @@
 typedef enum sh_farewell {
     SH_FAREWELL_NONE, /* it is gone */
     SH_FAREWELL_REFUSAL,
-    SH_FAREWELL_SILENCE, /* a refusal for now: it may come back */
+    SH_FAREWELL_FOR_NOW, /* it may come back by itself: perhaps it was only slow */
 } sh_farewell;
 
 /* `one` is no member any more; the others go on without it. */
@@ -32,5 +33,16 @@ void sh_membership_remember(sh_membership *membership, const char *name, bool gu
 
 /* What is remembered of a name; NULL: nothing. Borrowed until the next device is put out. */
 const sh_outcast *sh_membership_outcast(const sh_membership *membership, const char *name);
+
+/* Counts a broken link. Where that of two devices breaks SH_MEMBERSHIP_PATIENCE times without a
+ * stage in between, the one with the higher number is lost. */
+void sh_membership_count_broken(sh_membership *membership, uint32_t reporter, uint32_t peer);
+
+/* Stops counting: a stage has passed. */
+void sh_membership_forget_broken(sh_membership *membership);
+
+/* The transfer that `one` takes has failed, and another follows, from other donors; a device whose
+ * transfers fail over and over is lost. */
+void sh_membership_fail_transfer(sh_membership *membership, sh_roster_entry *one);
 
 #endif

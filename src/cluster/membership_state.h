@@ -19,6 +19,7 @@
 #include "cluster/recovery.h"
 #include "cluster/repairs.h"
 #include "cluster/silence.h"
+#include "cluster/standstill.h"
 
 #define SH_MEMBERSHIP_ACTIONS_MAX 128 /* of one event */
 #define SH_MEMBERSHIP_LOST_MAX 32     /* in one tick; more wait for the next */
@@ -48,6 +49,8 @@ typedef struct sh_roster_entry {
     sh_credit credit;    /* what is believed of its speed */
     sh_repairs repairs;  /* it was found wrong */
     uint32_t blamed;     /* the view whose halt found it wrong last */
+    sh_standstill work;  /* what it does */
+    bool named;          /* the user knows that the others wait for it */
     sh_position entered; /* where its view began when it was not proven yet */
     sh_notice notice;
     char name[SH_MEMBERSHIP_TEXT];
@@ -87,10 +90,12 @@ struct sh_membership {
     char suspect[SH_MEMBERSHIP_TEXT]; /* is tried without since; "": nobody */
     uint32_t outcast_count;           /* ever */
     sh_outcast outcasts[SH_MEMBERSHIP_OUTCASTS];
-    uint32_t last_view; /* highest number given */
+    uint32_t last_view, watched_view; /* highest number given; the same, with `watched` */
     uint64_t serial, last_transfer;
-    uint64_t clock_ms, ticked_ms; /* time as counted here; of the last tick */
+    uint64_t clock_ms, ticked_ms, watched_ms; /* time as counted here; of the last tick */
     bool ticked;
+    sh_membership_phase watched;  /* at the last tick, as device 0's position; */
+    sh_position watched_position; /* since watched_ms */
     sh_seating now, next;
     uint32_t left_ring;   /* while ENTERING: the ring of the view before, where that is another */
     sh_position start;    /* of `now` */

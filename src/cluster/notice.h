@@ -26,9 +26,26 @@ typedef enum sh_life {
     SH_LIFE_FINISHED = 3, /* its replica is where the job ends */
 } sh_life;
 
+typedef enum sh_activity {
+    SH_ACTIVITY_WAITS = 0, /* for others, or for orders */
+    SH_ACTIVITY_COMPUTES = 1,
+    SH_ACTIVITY_READS = 2, /* samples */
+    SH_ACTIVITY_TAKES = 3, /* a replica */
+} sh_activity;
+
+/* What a device does at the moment of sending: news each time, whatever the serial. */
+typedef struct sh_doing {
+    sh_activity activity;
+    uint64_t progress; /* changes as long as it gets on with that */
+    /* Of its links: for so long something has waited to be taken by the device at the other end,
+     * and hardly anything was. 0: all move. */
+    uint32_t stuck_ms, stuck_peer;
+} sh_doing;
+
 /* Numbers of views and transfers begin with 1; 0 says none. */
 typedef struct sh_notice {
     uint64_t serial;
+    sh_doing doing;
     sh_life life;
     bool leaving; /* wants to be out at the next boundary */
 

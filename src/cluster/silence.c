@@ -18,6 +18,7 @@ void sh_silence_heard(sh_silence *silence, uint64_t now_ms)
         silence->longest_ms[1] = silence->longest_ms[0];
         silence->longest_ms[0] = 0;
         silence->recall_ms = now_ms;
+        silence->known = true;
     }
     if (pause_ms > silence->longest_ms[0])
         silence->longest_ms[0] = pause_ms;
@@ -27,8 +28,9 @@ void sh_silence_heard(sh_silence *silence, uint64_t now_ms)
 uint64_t sh_silence_limit_ms(const sh_silence *silence, bool awaited)
 {
     const uint64_t *const longest_ms = silence->longest_ms;
-    const uint64_t least_ms = awaited ? SH_SILENCE_LEAST_MS : SH_SILENCE_ALONE_MS;
-    const uint64_t limit_ms = 2 * (longest_ms[0] > longest_ms[1] ? longest_ms[0] : longest_ms[1]);
+    const uint64_t least_ms = awaited && silence->known ? SH_SILENCE_LEAST_MS : SH_SILENCE_ALONE_MS;
+    const uint64_t limit_ms =
+        SH_SILENCE_TIMES * (longest_ms[0] > longest_ms[1] ? longest_ms[0] : longest_ms[1]);
     if (limit_ms < least_ms)
         return least_ms;
     return limit_ms > SH_SILENCE_MOST_MS ? SH_SILENCE_MOST_MS : limit_ms;

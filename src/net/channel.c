@@ -62,6 +62,7 @@ struct sh_channel {
     sh_outbox *outbox; /* made when it is first used */
     sh_address local, peer;
     sh_channel_stats stats; /* the last, after the connection is gone */
+    sh_socket_crawl crawl;
     /* Of a client: where it wants to go, and whose key it has. */
     sh_address found[SH_ADDRESS_FOUND_MAX];
     size_t found_count, tried;
@@ -287,6 +288,7 @@ static void on_deadline(evutil_socket_t fd, short what, void *argument)
             sh_address_print(peer, &channel->peer);
             end(channel, SH_PEER_LOST, "%s: the connection is cut: nothing comes back", peer);
         } else {
+            sh_socket_look(channel->fd, &channel->crawl);
             set_timer(&channel->deadline, WATCH_MS);
         }
         break;
@@ -732,6 +734,11 @@ void sh_channel_stats_count(sh_channel_stats *total, const sh_channel *channel)
         return;
     sh_channel_stats_get(channel, &stats);
     sh_channel_stats_add(total, stats);
+}
+
+uint32_t sh_channel_stuck_ms(const sh_channel *channel)
+{
+    return channel->phase == OPEN ? channel->crawl.looks * WATCH_MS : 0;
 }
 
 const char *sh_channel_identity(const sh_channel *channel)

@@ -129,6 +129,10 @@ static inline void sh_channel_stats_add(sh_channel_stats *total, sh_channel_stat
     total->traffic.busy_ns += more.traffic.busy_ns;
 }
 
+/* For how long something has waited to be taken by the peer while hardly anything was: the link, or
+ * the peer, stands still. 0: it does not. */
+uint32_t sh_channel_stuck_ms(const sh_channel *channel);
+
 /* Under whose key the other side came in, or this side went; "" before. Borrowed as the channel. */
 const char *sh_channel_identity(const sh_channel *channel);
 

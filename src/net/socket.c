@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "net/socket.h"
 
+#include <linux/sockios.h>
 #include <linux/tcp.h> /* the C library's knows fewer counters */
 #include <netinet/in.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 static void set(int fd, int level, int option, int value)
@@ -27,6 +29,21 @@ bool sh_socket_is_cut_off(int fd)
     socklen_t bytes = sizeof info;
     return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &bytes) == 0 &&
            info.tcpi_retransmits + info.tcpi_probes >= SH_SOCKET_TRIES;
+}
+
+void sh_socket_look(int fd, sh_socket_crawl *crawl)
+{
+    struct tcp_info info = {0};
+    socklen_t bytes = sizeof info;
+    int unacknowledged = 0;
+    const bool known = getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &bytes) == 0 &&
+                       ioctl(fd, SIOCOUTQ, &unacknowledged) == 0;
+    const bool crawls = known && unacknowledged > 0 &&
+                        info.tcpi_bytes_acked - crawl->acknowledged < SH_SOCKET_CRUMB;
+    if (crawls)
+        crawl->looks++;
+    else
+        *crawl = (sh_socket_crawl){.acknowledged = info.tcpi_bytes_acked};
 }
 
 void sh_socket_traffic_get(int fd, sh_socket_traffic *traffic)

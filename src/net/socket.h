@@ -28,6 +28,18 @@ void sh_socket_settle(int fd);
  */
 bool sh_socket_is_cut_off(int fd);
 
+#define SH_SOCKET_CRUMB 16384 /* bytes: hardly anything */
+
+/* For how many looks in a row something has waited to be acknowledged, of which less than
+ * SH_SOCKET_CRUMB was. Zeroed to begin with. */
+typedef struct sh_socket_crawl {
+    uint64_t acknowledged; /* bytes, when the count began */
+    uint32_t looks;
+} sh_socket_crawl;
+
+/* One look. A peer that takes nothing looks like a link that carries nothing. */
+void sh_socket_look(int fd, sh_socket_crawl *crawl);
+
 /* What TCP counts of a connection; zero where nobody can tell. */
 typedef struct sh_socket_traffic {
     uint64_t sent_segments, received_segments;

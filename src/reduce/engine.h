@@ -78,7 +78,7 @@ typedef struct sh_engine_ops {
      * is closed. Any thread. */
     void (*abort)(sh_engine *engine, sh_status status, const char *reason);
 
-    /* The next three: required of an engine with links (reduce/engines.h), NULL in others. Links to
+    /* The next four: required of an engine with links (reduce/engines.h), NULL in others. Links to
      * a rank. What goes wrong later ends the rounds. Loop only. */
     sh_status (*connect)(sh_engine *engine, uint32_t rank, const sh_channel_target *target);
 
@@ -87,6 +87,9 @@ typedef struct sh_engine_ops {
 
     /* Bytes on the wire of all links, also of those that are gone. Any thread. */
     sh_channel_stats (*stats)(sh_engine *engine);
+
+    /* sh_channel_stuck_ms of the link that stands still the longest, to *rank; or 0. Loop only. */
+    uint32_t (*stuck_ms)(sh_engine *engine, uint32_t *rank);
 
     /* Ends and frees it; a round that is open is lost. */
     void (*close)(sh_engine *engine);
@@ -142,7 +145,7 @@ static inline void sh_engine_close(sh_engine *engine)
         engine->ops->close(engine);
 }
 
-/* Of a device that is alone: its part is the sum. Static storage; closing does nothing. */
+/* Of a device that is alone: its part is the sum. Static; closing does nothing. */
 sh_engine *sh_engine_solo(void);
 
 #endif

@@ -131,6 +131,21 @@ sh_channel_stats sh_links_stats(sh_engine *engine)
     return question.answer;
 }
 
+uint32_t sh_links_stuck_ms(sh_engine *engine, uint32_t *rank)
+{
+    const sh_links *links = (sh_links *)engine;
+    uint32_t longest_ms = 0;
+    for (uint32_t i = 0; i < links->count; i++) {
+        const sh_link *link = &links->items[i];
+        const uint32_t stuck_ms = link->channel == NULL ? 0 : sh_channel_stuck_ms(link->channel);
+        if (stuck_ms <= longest_ms)
+            continue;
+        longest_ms = stuck_ms;
+        *rank = link->rank;
+    }
+    return longest_ms;
+}
+
 static void close_all(void *context)
 {
     sh_links *links = context;

@@ -74,6 +74,9 @@ void sh_links_resume(sh_links *links);
 /* Bytes on the wire of all links; for the engine's ops. Any thread. */
 sh_channel_stats sh_links_stats(sh_engine *engine);
 
+/* For the engine's ops. */
+uint32_t sh_links_stuck_ms(sh_engine *engine, uint32_t *rank);
+
 /* Closes all, behind all that was posted to the loop, and releases links and round. Not the loop's
  * thread. */
 void sh_links_close(sh_links *links);

@@ -270,6 +270,7 @@ static sh_status make(sh_engine **engine, const sh_engine_options *options)
         .connect = connect_next,
         .take = take_previous,
         .stats = sh_links_stats,
+        .stuck_ms = sh_links_stuck_ms,
         .close = close_ring,
     };
     const uint32_t devices = options->devices, rank = options->rank;

@@ -313,6 +313,7 @@ static sh_status make(sh_engine **engine, const sh_engine_options *options)
         .connect = connect_rank,
         .take = take,
         .stats = sh_links_stats,
+        .stuck_ms = sh_links_stuck_ms,
         .close = close_servers,
     };
     const uint32_t rank = options->rank, devices = options->devices;

@@ -202,7 +202,12 @@ static sh_status prepare(device *self, const sh_welcome *welcome)
         sh_footprint_print(text, sh_trainer_footprint(self->bench->trainer), self->options->memory);
         observe(self, &(sh_event){.kind = SH_EVENT_NOTE, .text = text});
     }
-    return sh_trainer_first_grain(self->bench->trainer, self->first_grain);
+    /* The coordinator learns how long this device takes between two signs of progress. */
+    sh_station *station = sh_member_station(self->member);
+    sh_station_watch(station, self->bench);
+    const sh_status status = sh_trainer_first_grain(self->bench->trainer, self->first_grain);
+    sh_station_watch(station, NULL);
+    return status;
 }
 
 /* ---- taking part ----------------------------------------------------------------------------- */

@@ -265,6 +265,10 @@ void sh_standing_write(sh_standing_message *message, const sh_standing *standing
     NOTICE_FIELDS(WRITE)
 #undef WRITE
     body->life = (uint32_t)notice->life;
+    body->activity = (uint32_t)notice->doing.activity;
+    body->progress = notice->doing.progress;
+    body->stuck_ms = notice->doing.stuck_ms;
+    body->stuck_peer = notice->doing.stuck_peer;
     write_position(&message->position, notice->position);
     body->position = &message->position;
     body->rate = notice->speed.rate;
@@ -293,12 +297,15 @@ sh_status sh_standing_read(sh_standing *standing, const Shoal__Notice *body)
     sh_notice *notice = &standing->notice;
     memset(standing, 0, sizeof *standing);
     if (body->life < SH_LIFE_PREPARING || body->life > SH_LIFE_FINISHED || !is_amount(body->rate) ||
-        !is_amount(body->rate_error) || !is_amount(body->step_s))
+        !is_amount(body->rate_error) || !is_amount(body->step_s) ||
+        body->activity > SH_ACTIVITY_TAKES)
         return sh_fail(SH_FORMAT, "a notice with numbers that make no sense");
 #define READ(field) notice->field = body->field;
     NOTICE_FIELDS(READ)
 #undef READ
     notice->life = (sh_life)body->life;
+    notice->doing =
+        (sh_doing){(sh_activity)body->activity, body->progress, body->stuck_ms, body->stuck_peer};
     notice->position = read_position(body->position);
     notice->speed = (sh_speed){body->rate, body->rate_error, body->step_s};
     SH_TRY(read_ranges(&notice->held, body->held, body->n_held));

@@ -10,6 +10,7 @@
 #include "shoal/about.h"
 #include "train/job_json.h"
 
+#define BLOCK_BITS 14 /* data that come are progress, by so many bytes */
 #define GOODBYE_MS (SH_CHANNEL_GOODBYE_MS + 1000)
 
 struct sh_member {
@@ -70,7 +71,9 @@ static void on_standing(void *context, const sh_standing *standing)
     sh_channel_stats_add(&all, member->closed_stats);
     sh_channel_stats_count(&all, member->channel);
     sh_channel_stats_add(&all, sh_supply_stats(member->supply));
-    sh_channel_stats_add(&all, sh_delivery_stats(member->delivery));
+    const sh_channel_stats fetched = sh_delivery_stats(member->delivery);
+    sh_channel_stats_add(&all, fetched);
+    whole.notice.doing.progress += fetched.received_bytes >> BLOCK_BITS;
     all.traffic.busy_ns = standing->traffic.busy_ns; /* of links alone */
     whole.done.bytes_sent = all.sent_bytes;
     whole.done.bytes_received = all.received_bytes;

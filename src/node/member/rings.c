@@ -245,6 +245,22 @@ void sh_rings_sweep(sh_rings *rings)
     }
 }
 
+uint32_t sh_rings_stuck_ms(sh_rings *rings, uint32_t *device)
+{
+    uint32_t longest_ms = 0, rank;
+    pthread_mutex_lock(&rings->lock);
+    for (const place *each = rings->first; each != NULL; each = each->next) {
+        const uint32_t stuck_ms =
+            each->aborted ? 0 : each->engine->ops->stuck_ms(each->engine, &rank);
+        if (stuck_ms <= longest_ms)
+            continue;
+        longest_ms = stuck_ms;
+        *device = each->devices[rank];
+    }
+    pthread_mutex_unlock(&rings->lock);
+    return longest_ms;
+}
+
 sh_channel_stats sh_rings_stats(sh_rings *rings)
 {
     pthread_mutex_lock(&rings->lock);

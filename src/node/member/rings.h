@@ -54,6 +54,10 @@ sh_engine *sh_rings_engine(sh_rings *rings, uint32_t number);
 /* Closes the rings that were aborted; none of their engines is in use. */
 void sh_rings_sweep(sh_rings *rings);
 
+/* The link of all of them that stands still the longest (sh_engine_ops.stuck_ms), and the device at
+ * its other end. Loop only. */
+uint32_t sh_rings_stuck_ms(sh_rings *rings, uint32_t *device);
+
 /* Bytes on the wire of all rings so far. Loop only. */
 sh_channel_stats sh_rings_stats(sh_rings *rings);
 

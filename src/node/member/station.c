@@ -38,6 +38,7 @@ struct sh_station {
     sh_participant participant;
     sh_trainer_work work, before; /* since this station began; what the trainer had done by then */
     sh_speed told;                /* in the notice that went last */
+    const sh_lanes *lanes;        /* that are watched; NULL before there are any */
     bool waiting;                 /* the step's thread waits, and was not told of news yet */
     bool looking;                 /* a look is on its way */
     bool closing;                 /* none goes any more */
@@ -139,14 +140,37 @@ static void take_from_others(sh_station *station, uint64_t number)
     on_failed(station, number); /* the transfer is over */
 }
 
+#define CHUNK_BITS 14 /* a replica that comes gets on by so many bytes */
+
+/* What this device does now. Under the lock. */
+static sh_doing doing_now(const sh_station *station, uint64_t taken_bytes)
+{
+    sh_doing doing = {.activity = SH_ACTIVITY_COMPUTES, .progress = taken_bytes >> CHUNK_BITS};
+    if (station->lanes != NULL)
+        doing.progress += sh_lanes_progress(station->lanes);
+    if (station->participant.fetching != 0)
+        doing.activity = SH_ACTIVITY_TAKES;
+    else if (station->waiting || station->lanes == NULL || sh_lanes_are_waiting(station->lanes))
+        doing.activity = SH_ACTIVITY_WAITS;
+    else if (sh_lanes_are_reading(station->lanes))
+        doing.activity = SH_ACTIVITY_READS;
+    return doing;
+}
+
 /* The figures of the process are read from files, so before the lock that each stage takes. */
 void sh_station_report(sh_station *station)
 {
     sh_channel_stats stats = station->closed; /* of all rings and transfers so far */
     sh_channel_stats_add(&stats, sh_donations_stats(station->donations));
     sh_channel_stats_add(&stats, sh_rings_stats(station->rings));
-    if (station->intake != NULL)
-        sh_channel_stats_add(&stats, sh_intake_stats(station->intake));
+    uint64_t taken_bytes = station->closed.received_bytes;
+    if (station->intake != NULL) {
+        const sh_channel_stats taking = sh_intake_stats(station->intake);
+        sh_channel_stats_add(&stats, taking);
+        taken_bytes += taking.received_bytes;
+    }
+    uint32_t stuck_peer = 0;
+    const uint32_t stuck_ms = sh_rings_stuck_ms(station->rings, &stuck_peer);
     sh_standing standing = {
         .opened = station->opened,
         .done = {.cpu_seconds = sh_process_cpu_seconds(),
@@ -157,6 +181,9 @@ void sh_station_report(sh_station *station)
     };
     pthread_mutex_lock(&station->lock);
     standing.notice = station->participant.notice;
+    standing.notice.doing = doing_now(station, taken_bytes);
+    standing.notice.doing.stuck_ms = stuck_ms;
+    standing.notice.doing.stuck_peer = stuck_peer;
     station->told = standing.notice.speed;
     standing.done.grains = station->work.grains;
     standing.done.samples = station->work.samples;
@@ -361,6 +388,7 @@ static void do_begin(void *context)
     const sh_position position = sh_replica_position(asked->bench->replica);
     station->device = asked->device;
     station->bench = asked->bench;
+    sh_station_watch(station, asked->bench);
     sh_donations_begin(station->donations, asked->bench);
     pthread_mutex_lock(&station->lock);
     station->before = sh_trainer_work_done(asked->bench->trainer);
@@ -375,6 +403,13 @@ static void do_begin(void *context)
     handle(station, &(sh_participant_event){
                         SH_PARTICIPANT_PREPARED, .whole = asked->whole, .position = position,
                         .grains = asked->whole ? grains_at(station, position) : 0});
+}
+
+void sh_station_watch(sh_station *station, const sh_workbench *bench)
+{
+    pthread_mutex_lock(&station->lock);
+    station->lanes = bench == NULL ? NULL : sh_trainer_lanes(bench->trainer);
+    pthread_mutex_unlock(&station->lock);
 }
 
 void sh_station_begin(sh_station *station, uint32_t device, sh_workbench *bench, bool whole)

@@ -45,6 +45,10 @@ bool sh_station_accept(sh_station *station, sh_channel *channel, const char *ide
 /* Orders from the coordinator, newer or not. Loop only. */
 void sh_station_follow(sh_station *station, const sh_orders *orders);
 
+/* Until this says otherwise the standing tells what the bench's lanes do, before sh_station_begin
+ * too. The bench has started, and is borrowed until then, or until close. NULL: of none. */
+void sh_station_watch(sh_station *station, const sh_workbench *bench);
+
 /* The device can work on the job with `bench` (borrowed until close), whose replica is `whole` and
  * stands after its last step, or is to be taken from others. */
 void sh_station_begin(sh_station *station, uint32_t device, sh_workbench *bench, bool whole);

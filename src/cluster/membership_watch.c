@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cluster/membership_watch.h"
+
+#include <stdio.h>
+
+#include "cluster/membership_losses.h"
+#include "cluster/membership_views.h"
+
+/* Since when a device that waits has to do what all are told after a halt; the longest that a link
+ * may stand still. */
+#define FOLLOW_MS (2 * SH_STANDSTILL_LEAST_MS)
+#define STUCK_MS SH_STANDSTILL_LEAST_MS
+#define FEW_SEATS 3 /* no ring of so many is without a link between two of them */
+
+void sh_membership_watch_begin(const sh_membership *membership, sh_roster_entry *one)
+{
+    sh_standstill_begin(&one->work, membership->clock_ms);
+}
+
+void sh_membership_watch_notice(const sh_membership *membership, sh_roster_entry *one,
+                                const sh_doing *doing)
+{
+    one->notice.doing = *doing;
+    sh_standstill_note(&one->work, doing->progress, doing->activity != SH_ACTIVITY_WAITS,
+                       membership->clock_ms);
+}
+
+/* Whether the others cannot go on without it. */
+static bool is_awaited(const sh_membership *membership, const sh_roster_entry *one)
+{
+    const bool alone = membership->now.seat_count <= 1 && sh_membership_works(membership);
+    return one->present && !alone &&
+           (one->seated || (membership->phase == SH_MEMBERSHIP_RECOVERING &&
+                            sh_membership_expects(membership, one->device)));
+}
+
+static const char *what_it_does(const sh_roster_entry *one)
+{
+    switch (one->notice.doing.activity) {
+    case SH_ACTIVITY_READS:
+        return "reads samples";
+    case SH_ACTIVITY_TAKES:
+        return "takes the replica";
+    default:
+        return "computes";
+    }
+}
+
+static const char *remedy_for(const sh_roster_entry *one)
+{
+    return one->notice.doing.activity == SH_ACTIVITY_READS ? "see to its disk"
+                                                           : "see what holds its process up";
+}
+
+/* ---- devices that hang ----------------------------------------------------------------------- */
+
+/* Tells once that the others wait for it. */
+static void name(sh_membership *membership, sh_roster_entry *one, uint64_t still_ms)
+{
+    if (one->named)
+        return;
+    one->named = true;
+    sh_membership_note(membership, SH_NEWS_WAITED, one->device,
+                       "the others wait for device %.64s: it %s, and has not got on for %.1f s",
+                       one->name, what_it_does(one), (double)still_ms / 1000);
+}
+
+static void put_out_hung(sh_membership *membership, sh_roster_entry *one, uint64_t still_ms)
+{
+    char reason[SH_MEMBERSHIP_TEXT];
+    snprintf(reason, sizeof reason, "it %s, and did not get on for %.1f s: %s", what_it_does(one),
+             (double)still_ms / 1000, remedy_for(one));
+    sh_membership_lose(membership, one, reason, SH_FAREWELL_FOR_NOW);
+}
+
+/* Whether one was put out, or had its transfer taken from it. */
+static bool watch_work(sh_membership *membership, sh_roster_entry *one)
+{
+    const uint64_t still_ms = sh_standstill_ms(&one->work, membership->clock_ms);
+    const uint64_t limit_ms = sh_standstill_limit_ms(&one->work);
+    if (still_ms < limit_ms / 2) {
+        one->named = false;
+        return false;
+    }
+    if (one->notice.doing.activity == SH_ACTIVITY_TAKES &&
+        sh_membership_transfer_to(membership, one->device) != NULL) {
+        if (still_ms < limit_ms)
+            return false;
+        sh_membership_watch_begin(membership, one);
+        sh_membership_fail_transfer(membership, one);
+        return true;
+    }
+    name(membership, one, still_ms);
+    if (still_ms < limit_ms || one->device == 0)
+        return false;
+    put_out_hung(membership, one, still_ms);
+    return true;
+}
+
+/* ---- devices that do not follow -------------------------------------------------------------- */
+
+/* Whether it has not done yet what a halt, or the view behind it, wants of it alone. */
+static bool owes(const sh_membership *membership, const sh_roster_entry *one)
+{
+    if (!one->seated || one->notice.doing.activity != SH_ACTIVITY_WAITS)
+        return false;
+    if (membership->phase == SH_MEMBERSHIP_HALTING)
+        return one->notice.halted < membership->next.number;
+    return membership->phase == SH_MEMBERSHIP_ENTERING && !membership->now.planned &&
+           one->notice.view != membership->now.number;
+}
+
+static bool watch_following(sh_membership *membership, sh_roster_entry *one)
+{
+    const uint64_t since_ms = membership->clock_ms - membership->watched_ms;
+    if (one->device == 0 || since_ms < FOLLOW_MS || !owes(membership, one))
+        return false;
+    char reason[SH_MEMBERSHIP_TEXT];
+    snprintf(reason, sizeof reason,
+             "it did not do for %.1f s what the coordinator wants: see to its network",
+             (double)since_ms / 1000);
+    sh_membership_lose(membership, one, reason, SH_FAREWELL_FOR_NOW);
+    return true;
+}
+
+/* ---- links that stand still ------------------------------------------------------------------ */
+
+/* Whether `one` cannot get to `peer` what that waits for. A device that works reads later, and one
+ * whose own link is stuck has no room: they are no fault of this link. */
+static bool is_stuck(const sh_membership *membership, const sh_roster_entry *one,
+                     const sh_roster_entry *peer)
+{
+    const sh_doing *here = &one->notice.doing, *there = &peer->notice.doing;
+    return here->stuck_ms >= STUCK_MS && peer->seated && peer != one &&
+           membership->clock_ms - membership->watched_ms >= STUCK_MS &&
+           there->activity == SH_ACTIVITY_WAITS &&
+           (there->stuck_ms < STUCK_MS || there->stuck_peer == one->device);
+}
+
+/* A ring without that link is tried where there can be one, once. */
+static bool may_part(const sh_membership *membership, const sh_roster_entry *one,
+                     const sh_roster_entry *peer)
+{
+    return membership->now.seat_count > FEW_SEATS &&
+           !sh_membership_is_broken(membership, one->device, peer->device);
+}
+
+static bool watch_link(sh_membership *membership, sh_roster_entry *one)
+{
+    sh_roster_entry *peer = sh_membership_find(membership, one->notice.doing.stuck_peer);
+    if (peer == NULL || !sh_membership_works(membership) || !is_stuck(membership, one, peer))
+        return false;
+    const double seconds = one->notice.doing.stuck_ms / 1000.0;
+    if (may_part(membership, one, peer)) {
+        sh_membership_note(membership, SH_NEWS_WAITED, peer->device,
+                           "hardly anything came from device %.64s to device %.64s for %.1f s: "
+                           "they are parted",
+                           one->name, peer->name, seconds);
+        sh_membership_count_broken(membership, one->device, peer->device);
+        sh_membership_halt(membership);
+        return true;
+    }
+    sh_roster_entry *later = one->device > peer->device ? one : peer;
+    char reason[SH_MEMBERSHIP_TEXT];
+    snprintf(reason, sizeof reason,
+             "hardly anything came from device %.64s to device %.64s for %.1f s: see to the "
+             "network between them",
+             one->name, peer->name, seconds);
+    sh_membership_lose(membership, later, reason, SH_FAREWELL_REFUSAL);
+    return true;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+/* Since when the phase, the view and device 0's position are what they are. */
+static void note_change(sh_membership *membership)
+{
+    const sh_position position = sh_membership_coordinator(membership)->notice.position;
+    if (membership->watched == membership->phase &&
+        membership->watched_view == membership->last_view &&
+        sh_position_same(membership->watched_position, position))
+        return;
+    membership->watched = membership->phase;
+    membership->watched_view = membership->last_view;
+    membership->watched_position = position;
+    membership->watched_ms = membership->clock_ms;
+}
+
+void sh_membership_watch(sh_membership *membership)
+{
+    static bool (*const watches[])(sh_membership *,
+                                   sh_roster_entry *) = {watch_work, watch_following, watch_link};
+    note_change(membership);
+    for (size_t k = 0; k < sizeof watches / sizeof *watches; k++)
+        for (uint32_t i = 0; i < membership->slots; i++) {
+            sh_roster_entry *one = &membership->members[i];
+            if (membership->phase == SH_MEMBERSHIP_ENDED)
+                return;
+            if (is_awaited(membership, one) && watches[k](membership, one))
+                return; /* the next tick looks for others */
+        }
+}

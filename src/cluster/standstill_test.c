@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cluster/standstill.h"
+
+#include "base/test.h"
+
+static sh_standstill standstill;
+static uint64_t now_ms, progress;
+
+static int begin(void **state)
+{
+    (void)state;
+    now_ms = 5000;
+    progress = 7;
+    sh_standstill_begin(&standstill, now_ms);
+    return 0;
+}
+
+/* Every 100 ms for so long it says that it works, and gets on after each pause. */
+static void work(uint64_t for_ms, uint64_t pause_ms)
+{
+    for (uint64_t passed = 100; passed <= for_ms; passed += 100) {
+        now_ms += 100;
+        progress += pause_ms > 0 && passed % pause_ms == 0;
+        sh_standstill_note(&standstill, progress, true, now_ms);
+    }
+}
+
+static void wait(uint64_t for_ms)
+{
+    for (uint64_t passed = 100; passed <= for_ms; passed += 100) {
+        now_ms += 100;
+        sh_standstill_note(&standstill, progress, false, now_ms);
+    }
+}
+
+static bool hangs(void)
+{
+    return sh_standstill_ms(&standstill, now_ms) >= sh_standstill_limit_ms(&standstill);
+}
+
+static void one_that_gets_on_never_hangs(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 1000; i++) {
+        work(400, 200);
+        assert_false(hangs());
+        wait(300);
+        assert_false(hangs());
+    }
+    assert_int_equal(sh_standstill_limit_ms(&standstill), 5000);
+}
+
+static void one_that_waits_for_others_never_hangs(void **state)
+{
+    (void)state;
+    work(1000, 100);
+    wait(1000000);
+    assert_false(hangs());
+    assert_int_equal(sh_standstill_ms(&standstill, now_ms), 0);
+    work(4900, 0); /* its own time begins with its work */
+    assert_false(hangs());
+    work(200, 0);
+    assert_true(hangs());
+}
+
+static void one_that_works_and_does_not_get_on_hangs(void **state)
+{
+    (void)state;
+    work(1000, 100);
+    work(4900, 0);
+    assert_false(hangs());
+    work(100, 0);
+    assert_true(hangs());
+    work(100, 100); /* it goes on after all */
+    assert_false(hangs());
+}
+
+/* Nothing more is heard: the time since it got on goes on. */
+static void silence_at_work_is_a_standstill(void **state)
+{
+    (void)state;
+    work(1000, 100);
+    now_ms += 6000;
+    assert_int_equal(sh_standstill_ms(&standstill, now_ms), 6000);
+    assert_true(hangs());
+}
+
+static void a_slow_one_gets_the_time_that_it_takes(void **state)
+{
+    (void)state;
+    work(8000, 2000);
+    assert_int_equal(sh_standstill_limit_ms(&standstill), 16000);
+    work(15900, 0);
+    assert_false(hangs());
+    work(100, 0);
+    assert_true(hangs());
+}
+
+/* Slower and slower, each pause up to eight times the one before: never past its limit. */
+static void one_that_becomes_slower_does_not_hang(void **state)
+{
+    (void)state;
+    work(4000, 1000);
+    for (uint64_t pause_ms = 7000; pause_ms < 3000000; pause_ms *= 7) {
+        work(pause_ms - 100, 0);
+        assert_false(hangs());
+        work(100, 100);
+    }
+}
+
+/* After one to two minutes at work; a wait, however long, does not count. */
+static void a_long_pause_is_forgotten_at_work(void **state)
+{
+    (void)state;
+    work(100, 100);
+    work(3000, 3000);
+    wait(1000000);
+    work(100, 100);
+    assert_int_equal(sh_standstill_limit_ms(&standstill), 24000);
+    work(59000, 100);
+    assert_int_equal(sh_standstill_limit_ms(&standstill), 24000);
+    work(62000, 100);
+    assert_int_equal(sh_standstill_limit_ms(&standstill), 5000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(one_that_gets_on_never_hangs, begin),
+        cmocka_unit_test_setup(one_that_waits_for_others_never_hangs, begin),
+        cmocka_unit_test_setup(one_that_works_and_does_not_get_on_hangs, begin),
+        cmocka_unit_test_setup(silence_at_work_is_a_standstill, begin),
+        cmocka_unit_test_setup(a_slow_one_gets_the_time_that_it_takes, begin),
+        cmocka_unit_test_setup(one_that_becomes_slower_does_not_hang, begin),
+        cmocka_unit_test_setup(a_long_pause_is_forgotten_at_work, begin),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

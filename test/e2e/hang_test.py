@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A device whose heartbeat goes on and that computes nothing: the others hear of it, and go on without it."""
+
+import time
+
+import harness
+import threads
+
+JOB = ("lenet", "digits:150/30", "--batch-size", "48", "--grain", "6", "--epochs", "1000000")
+BOUND_S = 10  # the longest time without a step, where steps are short
+
+
+class Hang(harness.Case):
+    def alone(self, steps):
+        return self.train(*JOB[:-2], "--steps", str(steps), "--quiet", "--run", "alone").summary["weights_hash"]
+
+    def watch(self, training, epochs):
+        """Until so many more epochs are done: the longest time without one."""
+        goal, last, longest, done = training.epochs() + epochs, time.monotonic(), 0, training.epochs()
+        while training.epochs() < goal and longest < 60:
+            time.sleep(0.02)
+            longest = max(longest, time.monotonic() - last)
+            if training.epochs() > done:
+                last, done = time.monotonic(), training.epochs()
+        return longest
+
+    def find(self, training, words):
+        return [line for line in training.events.lines() if words in line]
+
+    def test_one_whose_computing_thread_stands_still(self):
+        """It is told of, put out, and comes back by itself when it can; the weights are those of one device."""
+        training = harness.Training(self, *JOB)
+        works, hangs = training.join("works"), training.join("hangs")
+        training.wait_for_joined("works", "hangs")
+        usual = self.watch(training, 3)
+        held = threads.stopped(hangs.child.pid)
+        self.addCleanup(held.release)
+        pause = self.watch(training, 2)
+        told, lost = self.find(training, " device.waited "), self.find(training, " device.lost ")
+        self.assertRegex(" ".join(told), "the others wait for device hangs: it computes, and has not got on for [2-9]")
+        self.assertRegex(" ".join(lost), "device hangs was lost .*: it computes, and did not get on for ")
+        self.assertEqual((len(told), len(lost)), (1, 1))
+        self.assertLess(pause, max(BOUND_S, 10 * usual))
+        held.release()
+        training.events.find(r"INFO device\.joined device=[3-9] text=\"device hangs joined")
+        summary = training.stop()
+        self.assertEqual(summary["weights_hash"], self.alone(summary["steps"]))
+        for one in (works, hangs):
+            self.assertEqual(one.wait(20).status, 0)
+
+
+if __name__ == "__main__":
+    harness.main()
