@@ -61,11 +61,60 @@ static void who_takes_nothing_is_not_cut_off(void **state)
     assert_false(sh_socket_is_cut_off(-1));
 }
 
+static void fill(int fd)
+{
+    static const char bytes[65536];
+    while (send(fd, bytes, sizeof bytes, MSG_DONTWAIT) > 0)
+        ;
+}
+
+/* Takes so much, and gives the system time to say so. */
+static void take(int fd, size_t count)
+{
+    static char bytes[65536];
+    while (count > 0) {
+        const ssize_t taken = recv(fd, bytes, count < sizeof bytes ? count : sizeof bytes, 0);
+        assert_true(taken > 0);
+        count -= (size_t)taken;
+    }
+}
+
+/* A look counts while something waits and no more than a crumb of it goes. */
+static void a_connection_crawls_where_hardly_anything_is_taken(void **state)
+{
+    (void)state;
+    sh_socket_crawl crawl = {0};
+    int ends[2];
+    connect_two(ends);
+    for (int i = 0; i < 3; i++)
+        sh_socket_look(ends[0], &crawl);
+    assert_int_equal(crawl.looks, 0); /* nothing waits */
+    fill(ends[0]);
+    for (int i = 0; i < 1000000 && crawl.looks < 3; i++) /* until all is taken that can be */
+        sh_socket_look(ends[0], &crawl);
+    for (uint32_t i = 4; i <= 8; i++) {
+        sh_socket_look(ends[0], &crawl);
+        assert_int_equal(crawl.looks, i);
+        take(ends[1], 10);
+    }
+    for (int i = 0; i < 1000 && crawl.looks > 0; i++) { /* the system tells of room late */
+        take(ends[1], 65536);
+        sh_socket_look(ends[0], &crawl);
+        fill(ends[0]);
+    }
+    assert_int_equal(crawl.looks, 0);
+    close(ends[0]);
+    sh_socket_look(-1, &crawl);
+    assert_int_equal(crawl.looks, 0);
+    close(ends[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(asks_a_silent_peer),
         cmocka_unit_test(who_takes_nothing_is_not_cut_off),
+        cmocka_unit_test(a_connection_crawls_where_hardly_anything_is_taken),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -73,9 +73,9 @@ typedef struct sh_engine_ops {
     /* Optional. For devices that train apart (reduce/exchange.h); lives as long as the engine. */
     struct sh_exchange *(*exchange)(sh_engine *engine);
 
-    /* Optional. Ends the open round, and all later ones, with this failure: SH_ABORTED where the
-     * devices will go on with another engine. Links stay open, and totals may be written, until it
-     * is closed. Any thread. */
+    /* Optional. Ends the open round, and all later ones, with this failure: SH_ABORTED where
+     * another engine follows. Links stay open and totals may be written until it is closed. Any
+     * thread. */
     void (*abort)(sh_engine *engine, sh_status status, const char *reason);
 
     /* The next four: required of an engine with links (reduce/engines.h), NULL in others. Links to
@@ -117,7 +117,7 @@ static inline sh_status sh_engine_wait(sh_engine *engine)
     return engine->ops->wait == NULL ? SH_OK : engine->ops->wait(engine);
 }
 
-/* False where the engine tells nobody: then totals are complete when wait returns. The step's
+/* False: the engine tells nobody, and totals are complete when wait returns. The step's
  * thread, between rounds. */
 static inline bool sh_engine_watch(sh_engine *engine, const sh_engine_watcher *watcher)
 {
