@@ -73,9 +73,8 @@ typedef struct sh_engine_ops {
     /* Optional. For devices that train apart (reduce/exchange.h); lives as long as the engine. */
     struct sh_exchange *(*exchange)(sh_engine *engine);
 
-    /* Optional. Ends the open round, and all later ones, with this failure: SH_ABORTED where
-     * another engine follows. Links stay open and totals may be written until it is closed. Any
-     * thread. */
+    /* Optional. Any thread. Ends this round and all later ones with this failure: SH_ABORTED where
+     * another engine follows. Links stay open and totals may be written until it is closed. */
     void (*abort)(sh_engine *engine, sh_status status, const char *reason);
 
     /* The next four: required of an engine with links (reduce/engines.h), NULL in others. Links to
