@@ -180,6 +180,10 @@ class Export(harness.Case):
             self.assertEqual(len(whole.values[layer + ".bias"]), 4 * outputs)
             self.assertEqual(whole.values[layer + ".weight"], baked.values[layer + ".weight"])
         self.assertEqual(whole.operators[:2], ["QuantizeLinear", "DequantizeLinear"])
+        # The grid of the samples has the range of pixels, normalised.
+        scale, = struct.unpack("<f", whole.values["input.scale"])
+        deviation, = ast.literal_eval(whole.metadata["std"])
+        self.assertAlmostEqual(255 * scale * deviation, 1, delta=0.1)
         self.assertEqual(baked.operators, ["Div", "Sub", "Div"] + whole.operators)
         self.assertEqual(whole.operators[-1], "Gemm")
         self.assertIn("in int8", self.shoal("export", "digits", "-o", "again.onnx", "--int8", "32").out)

@@ -54,10 +54,9 @@ static sh_status compile(calibrating *c)
     return sh_execution_prepare(c->execution);
 }
 
-static sh_status give(const calibrating *c, const sh_shape *samples, const float *input)
+static sh_status give(const calibrating *c)
 {
     const sh_calibration *asked = c->asked;
-    SH_TRY(asked->take(asked->context, SH_CALIBRATION_SAMPLES, samples, input));
     for (size_t i = 0, output = 0; i < c->nodes; i++)
         if (c->values[i] != SH_NO_VALUE)
             SH_TRY(asked->take(asked->context, i, &sh_graph_type(c->graph, c->values[i])->shape,
@@ -79,10 +78,12 @@ static sh_status measure(calibrating *c, uint32_t samples, uint32_t wanted)
             status = sh_pipeline_read(pipeline, SH_SPLIT_TRAIN, 0,
                                       (uint32_t)((uint64_t)(first + i) * samples / wanted),
                                       input + i * elements, target);
+        if (status == SH_OK) /* first, since a run may write over its inputs */
+            status = c->asked->take(c->asked->context, SH_CALIBRATION_SAMPLES, &shape, input);
         if (status == SH_OK)
             status = sh_execution_run(c->execution, NULL, NULL);
         if (status == SH_OK)
-            status = give(c, &shape, input);
+            status = give(c);
     }
     free(target);
     return status;
