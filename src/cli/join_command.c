@@ -7,7 +7,9 @@
 #include <sys/prctl.h>
 #endif
 
+#include "base/descriptors.h"
 #include "base/quantity.h"
+#include "base/secrecy.h"
 #include "base/utf8.h"
 #include "cli/command.h"
 #include "cli/console.h"
@@ -104,6 +106,13 @@ static void print_result(const sh_join_result *result, const char *saved)
         sh_console_note("saved       %s", sh_utf8_clean(clean, sizeof clean, saved));
 }
 
+/* Takes the token out of the list of processes. The arguments are the program's own memory. */
+static void take_token(char line[TOKEN_BYTES], const char *argument)
+{
+    snprintf(line, TOKEN_BYTES, "%s", argument);
+    explicit_bzero((char *)(uintptr_t)argument, strlen(argument));
+}
+
 static int run(const sh_arguments *arguments, void *values)
 {
     const pid_t parent = getppid();
@@ -119,9 +128,14 @@ static int run(const sh_arguments *arguments, void *values)
         return sh_console_fail("the training that started this device has ended");
     if (given->verbose)
         sh_log_set(0, sh_console_log, NULL);
-    given->options.token = arguments->positionals[0];
+    sh_descriptors_raise();
+    sh_secrecy_begin();
+    given->options.token = line;
     given->options.local = given->local;
-    if (strcmp(arguments->positionals[0], "-") == 0) {
+    if (strcmp(arguments->positionals[0], "-") != 0) {
+        take_token(line, arguments->positionals[0]);
+    } else {
+        setvbuf(stdin, NULL, _IONBF, 0); /* no other copy of the token stays in memory */
         char *token = fgets(line, sizeof line, stdin) != NULL ? line + strspn(line, " \t") : line;
         token[strcspn(token, " \t\r\n")] = '\0';
         if (token[0] == '\0')
@@ -147,6 +161,7 @@ static int run(const sh_arguments *arguments, void *values)
     const sh_status status = sh_join(&given->options, &result);
     sh_signals_release();
     sh_stop_free(given->options.stop);
+    explicit_bzero(line, sizeof line);
     sh_progress_end(&session.progress);
     sh_event_stream_close(&session.events);
     if (status == SH_OK && !given->quiet)

@@ -3,7 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/descriptors.h"
 #include "base/quantity.h"
+#include "base/secrecy.h"
 #include "cli/command.h"
 #include "cli/console.h"
 #include "cli/event_stream.h"
@@ -250,6 +252,10 @@ static int run(const sh_arguments *arguments, void *values)
         code = check(given);
     if (code != SH_EXIT_DONE)
         return code;
+    if (asked->listen != NULL || asked->devices > 1) { /* strangers knock, and there is a key */
+        sh_descriptors_raise();
+        sh_secrecy_begin();
+    }
     if (given->verbose)
         sh_log_set(0, sh_console_log, NULL);
     if (!sh_profile_level_of(&given->options.profile, silent ? NULL : getenv("SHOAL_PROFILE")))

@@ -3,9 +3,9 @@
  * A stranger is a channel whose owner is the listener. When its handshake succeeds, it is handed
  * over by on_accept; when it fails, the reason goes to the log. A burst of refusals is cut: after
  * SH_LISTENER_REFUSALS_LOGGED lines in a window, the rest of the window is told as one count.
- * Where all places of strangers are taken, the oldest gives way to the newest, which may be a
- * device: a device needs its place for milliseconds, and a stranger that never speaks holds it for
- * long.
+ * Where all places of strangers are taken, or few file descriptors are left, the oldest gives way
+ * to the newest, which may be a device: a device needs its place for milliseconds, and a stranger
+ * that never speaks holds it for long.
  */
 #include "net/listener.h"
 
@@ -18,6 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/descriptors.h"
 #include "base/log.h"
 
 #define BACKLOG 64
@@ -217,25 +218,57 @@ static struct stranger *oldest_stranger(const sh_listener *listener, const char 
     return oldest;
 }
 
+/* Sends the oldest stranger away, of those from `host` first where it is not NULL. False: none is
+ * there. */
+static bool displace(sh_listener *listener, const char *host, const char *reason)
+{
+    struct stranger *gone = oldest_stranger(listener, host);
+    if (gone == NULL)
+        gone = oldest_stranger(listener, NULL);
+    if (gone == NULL)
+        return false;
+    sh_channel *channel = gone->channel;
+    log_stranger(listener, channel, reason);
+    drop_stranger(gone);
+    sh_channel_close(channel);
+    return true;
+}
+
+/*
+ * Whether there is a place for a newcomer, whose descriptor is `fd`. Strangers that hold all
+ * places, or all descriptors, must not keep a device out, so the newcomer stays and the oldest
+ * goes. A host that takes more places than there are loses its own first.
+ */
+static bool make_room(sh_listener *listener, const sh_address *address, int fd)
+{
+    char host[SH_ADDRESS_TEXT];
+    sh_address_print_host(host, address);
+    if (listener->strangers_count >= listener->options.strangers_max)
+        return displace(
+            listener, host,
+            "too many connections that have not finished the handshake: the oldest gives way");
+    if (!sh_descriptors_are_short(fd))
+        return true;
+    static const char few[] =
+        "few file descriptors are left (ulimit -n): the oldest connections that "
+        "have not finished the handshake give way";
+    const bool room = displace(listener, host, few);
+    (void)displace(listener, host, few); /* two, so that the reserve fills again */
+    return room;
+}
+
 /* Takes over `fd`. */
 static void meet(sh_listener *listener, int fd)
 {
     char peer[SH_ADDRESS_TEXT];
     sh_address address;
     sh_address_of_peer(&address, fd);
-    if (listener->strangers_count >= listener->options.strangers_max) {
-        /* Strangers that hold all places must not keep a device out, so the newcomer stays. A host
-         * that takes more places than there are loses its own first. */
-        sh_address_print_host(peer, &address);
-        struct stranger *gone = oldest_stranger(listener, peer);
-        if (gone == NULL)
-            gone = oldest_stranger(listener, NULL);
-        sh_channel *channel = gone->channel;
-        log_stranger(
-            listener, channel,
-            "too many connections that have not finished the handshake: the oldest gives way");
-        drop_stranger(gone);
-        sh_channel_close(channel);
+    if (!make_room(listener, &address, fd)) {
+        sh_address_print(peer, &address);
+        log_refusal(listener, peer,
+                    "no file descriptor is left for another device: raise the limit (ulimit -n)");
+        close(fd);
+        return;
     }
     struct stranger *stranger = calloc(1, sizeof *stranger);
     if (stranger == NULL || evutil_make_socket_nonblocking(fd) != 0 ||
@@ -264,9 +297,13 @@ static void accept_some(evutil_socket_t fd, short what, void *argument)
             meet(listener, fresh);
             continue;
         }
-        if (errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM)
+        const bool few = errno == EMFILE || errno == ENFILE;
+        if (!few && errno != ENOBUFS && errno != ENOMEM)
             return; /* none is left, or this one has gone again */
-        sh_log(SH_LOG_WARN, "net.accept_failed", "reason=\"%s\"", strerror(errno));
+        const int error = errno;
+        if (few && displace(listener, NULL, "no file descriptor is left (ulimit -n)"))
+            continue;
+        sh_log(SH_LOG_WARN, "net.accept_failed", "reason=\"%s\"", strerror(error));
         /* It would stay readable: without a rest the loop would spin. */
         if (sh_timer_start(listener->rest, REST_MS, 0) == SH_OK)
             event_del(listener->readable);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The door: accepts connections and lets in those that prove a key. Strangers cost little: few at a
- * time (the oldest gives way), not for long, and one line in the log.
+ * time (the oldest gives way), not for long, and one line in the log. They leave descriptors for
+ * the program's own files (base/descriptors.h).
  *
  *     const sh_listener_options options = {.port = 7077, .on_accept = welcome, .context = node};
  *     SH_TRY(sh_listener_open(&listener, loop, &options));

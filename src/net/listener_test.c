@@ -3,10 +3,13 @@
 #include "net/listener.h"
 
 #include <event2/util.h>
+#include <fcntl.h>
 #include <openssl/ssl.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/descriptors.h"
 #include "net/event_calls.h"
 #include "net/meeting.h"
 #include "net/tls_calls.h"
@@ -268,6 +271,42 @@ static void the_oldest_stranger_gives_way(void **state)
     await(meeting, both_open);
     await_end(fds[1]);
     for (int i = 0; i < 3; i++)
+        close(fds[i]);
+    close_meeting(meeting);
+}
+
+/* Strangers take no descriptor that the program's own files need. */
+static void strangers_leave_a_reserve_of_descriptors(void **state)
+{
+    (void)state;
+    enum { STRANGERS = 24, DOOR = 4 };
+    struct meeting *meeting = new_meeting();
+    struct rlimit before;
+    int fds[STRANGERS], spare[2 * SH_DESCRIPTORS_RESERVE], count = 0;
+    open_meeting(meeting, NULL);
+    int top = 0, next;
+    for (int fd = 0; fd < 1024; fd++)
+        top = fcntl(fd, F_GETFD) >= 0 ? fd : top;
+    while ((next = dup(STDIN_FILENO)) < top) /* so that the next one is behind all others */
+        continue;
+    /* Here each takes two, because this process is at both ends: room for DOOR of them all. */
+    const rlim_t most = (rlim_t)(next + 1 + STRANGERS + DOOR + SH_DESCRIPTORS_RESERVE);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &(struct rlimit){most, before.rlim_max}), 0);
+    for (int i = 0; i < STRANGERS; i++)
+        fds[i] = dial(meeting->port);
+    for (int i = 0; i < STRANGERS - 2 * DOOR; i++)
+        await_end(fds[i]);
+    (void)await_log(meeting, "few file descriptors are left", 1);
+    while (count < 2 * SH_DESCRIPTORS_RESERVE && (spare[count] = dup(STDIN_FILENO)) >= 0)
+        count++;
+    for (int i = 0; i < count; i++)
+        close(spare[i]);
+    assert_in_range(count, SH_DESCRIPTORS_RESERVE - DOOR, 2 * SH_DESCRIPTORS_RESERVE);
+    connect_client(meeting, "join", good_key);
+    await(meeting, both_open);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    for (int i = 0; i < STRANGERS; i++)
         close(fds[i]);
     close_meeting(meeting);
 }
@@ -580,6 +619,7 @@ int main(void)
         cmocka_unit_test(tls_without_a_key_is_refused),
         cmocka_unit_test(who_says_nothing_is_sent_away_in_time),
         cmocka_unit_test(the_oldest_stranger_gives_way),
+        cmocka_unit_test(strangers_leave_a_reserve_of_descriptors),
         cmocka_unit_test(a_host_that_floods_displaces_its_own),
         cmocka_unit_test(a_flood_of_refusals_does_not_flood_the_log),
         cmocka_unit_test(a_window_of_refusals_ends_by_itself),

@@ -9,6 +9,7 @@ import signal
 import socket
 import ssl
 import threading
+import time
 
 import harness
 from harness import (CONTROL, CONTROL_MAX, END, FRAME, HELLO, NOTICE, ORDER, READY, SEGMENT, STATE, field, frame, hello,
@@ -135,10 +136,10 @@ def rule_breakers(version):
 class Job:
     """An open job: `more` says what it has besides SETTINGS."""
 
-    def __init__(self, test, *more):
+    def __init__(self, test, *more, argv=(harness.SHOAL,)):
         self.test, self.run, self.json = test, test.path("run"), test.path("run.json")
-        self.process = test.start("train", *SETTINGS, *more, "--listen", "127.0.0.1:0", "--run", self.run,
-                                  "--json", self.json)
+        self.process = test.start(argv=[*argv, "train", *SETTINGS, *more, "--listen", "127.0.0.1:0", "--run", self.run,
+                                        "--json", self.json])
         self.token = harness.Token(self.process.wait_for_token())
         self.address = ("127.0.0.1", self.token.port)
         self.events = harness.Events(self.run)
@@ -151,6 +152,13 @@ class Job:
 
 
 class Door(harness.Case):
+    def reach(self, holds, what):
+        """Waits until it holds."""
+        deadline = time.monotonic() + 30 * harness.PATIENCE
+        while not holds():
+            self.assertLess(time.monotonic(), deadline, "it never comes that " + what)
+            time.sleep(0.02)
+
     def refuse(self, job, reason, event="net.refused"):
         """Waits for the line that says who was refused and why."""
         job.events.wait_for(r'WARN %s peer=127\.0\.0\.1:\d+ reason="[^"]*(%s)' % (event, reason))
@@ -276,6 +284,29 @@ class Strangers(Door):
         slow.wait_for_end(20 * harness.PATIENCE)
         self.refuse(job, "the handshake timed out")
         self.complete(job, [good, job.join("other")])
+
+
+    def test_strangers_leave_descriptors_for_the_job(self):
+        """Of 80 descriptors in all, 70 silent strangers: a checkpoint is written, and a device gets in."""
+        job = Job(self, "--epochs", "1000000", "--checkpoint-every", "5steps", "--min-devices", "2",
+                  argv=["prlimit", "--nofile=80:80", harness.SHOAL])
+        silent = [socket.create_connection(job.address) for _ in range(70)]
+        for connection in silent:
+            self.addCleanup(connection.close)
+        self.refuse(job, "few file descriptors are left")
+        good = job.join("good")
+        job.wait_for_ready("good")
+        last = os.path.join(job.run, "checkpoints", "last.safetensors")
+        self.reach(lambda: os.path.exists(last), "a checkpoint is written")
+        silent += [socket.create_connection(job.address) for _ in range(70)]
+        for connection in silent[70:]:
+            self.addCleanup(connection.close)
+        late = job.join("late")
+        job.events.wait_for(r'INFO device\.joined .*text="device late joined')
+        written = os.stat(last).st_ino
+        self.reach(lambda: os.stat(last).st_ino != written, "another checkpoint is written")
+        self.assertNotRegex("".join(job.events.lines()), r"accept_failed|journal\.failed|checkpoint\.failed")
+        self.stop(job, [good, late])
 
 
 class SlowSpeaker:

@@ -349,8 +349,7 @@ static sh_status live(device *self)
     sh_welcome *welcome = mail.data;
     self->known = true;
     const sh_status status = prepare(self, welcome);
-    sh_key_wipe(welcome, sizeof *welcome);
-    free(welcome);
+    sh_mail_drop(&mail);
     SH_TRY(status);
     sh_member_ready(self->member, self->bench, self->first_grain, self->delivery);
     sh_ending ending = SH_ENDING_COMPLETE;
@@ -378,7 +377,7 @@ static void see_end(device *self)
         self->lost = mail.kind == SH_MAIL_LOST;
         self->over = self->lost || mail.kind == SH_MAIL_END;
         self->late = mail.kind == SH_MAIL_END && mail.status == SH_OK && !self->started;
-        free(mail.kind == SH_MAIL_WELCOME ? mail.data : NULL);
+        sh_mail_drop(&mail);
     }
 }
 

@@ -9,6 +9,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "net/key.h"
+
 typedef struct letter {
     struct letter *next;
     sh_mail mail;
@@ -45,12 +47,18 @@ void sh_mailbox_free(sh_mailbox *mailbox)
         return;
     for (letter *each = mailbox->first, *next; each != NULL; each = next) {
         next = each->next;
-        free(each->mail.data);
+        sh_mail_drop(&each->mail);
         free(each);
     }
     pthread_mutex_destroy(&mailbox->lock);
     close(mailbox->fd);
     free(mailbox);
+}
+
+void sh_mail_drop(sh_mail *mail)
+{
+    sh_key_free(mail->data, mail->data_bytes);
+    mail->data = NULL;
 }
 
 void sh_mailbox_post(sh_mailbox *mailbox, const sh_mail *mail)
@@ -61,7 +69,7 @@ void sh_mailbox_post(sh_mailbox *mailbox, const sh_mail *mail)
     if (fresh == NULL || mailbox->count == SH_MAILBOX_MAX) {
         mailbox->lost = true;
         free(fresh);
-        free(mail->data);
+        sh_mail_drop(&(sh_mail){.data = mail->data, .data_bytes = mail->data_bytes});
     } else {
         *fresh = (letter){.mail = *mail};
         *mailbox->last = fresh;

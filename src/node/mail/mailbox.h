@@ -35,6 +35,7 @@ typedef struct sh_mail {
     sh_status status;
     uint32_t devices; /* ready so far */
     void *data;
+    size_t data_bytes; /* of what may have keys in it, to be wiped with it */
     char text[SH_MESSAGE_BYTES];
 } sh_mail;
 
@@ -44,6 +45,9 @@ sh_status sh_mailbox_new(sh_mailbox **mailbox) SHOAL_CHECKED;
 
 /* Frees it and what was never read. NULL is fine. */
 void sh_mailbox_free(sh_mailbox *mailbox);
+
+/* Frees the mail's data, wiped. */
+void sh_mail_drop(sh_mail *mail);
 
 /* Appends a copy. Where memory is out or the box is full, the waiter is told so instead. */
 void sh_mailbox_post(sh_mailbox *mailbox, const sh_mail *mail);

@@ -195,6 +195,41 @@ static void mail_and_stop_wake_who_waits(void **state)
     }
 }
 
+/* The linker prefers this to the C library's: what is wiped is counted. */
+static size_t wiped;
+
+void explicit_bzero(void *block, size_t bytes)
+{
+    memset(block, 0, bytes);
+    wiped += bytes;
+}
+
+/* A welcome has keys in it: wherever it ends, no copy stays in memory. */
+static void what_is_not_read_is_wiped(void **state)
+{
+    (void)state;
+    sh_mail mail = {.kind = SH_MAIL_WELCOME, .data_bytes = 100};
+    sh_mailbox *mailbox = new_mailbox();
+    mail.data = calloc(1, 100);
+    sh_mailbox_post(mailbox, &mail);
+    sh_mailbox_free(mailbox);
+    assert_int_equal(wiped, 100);
+
+    mailbox = new_mailbox();
+    for (int i = 0; i < SH_MAILBOX_MAX; i++)
+        sh_mailbox_tell(mailbox, SH_MAIL_NOTE, SH_OK, "");
+    mail.data = calloc(1, 100);
+    sh_mailbox_post(mailbox, &mail); /* there is no room */
+    assert_int_equal(wiped, 200);
+    sh_mailbox_free(mailbox);
+
+    mail.data = calloc(1, 100);
+    sh_mail_drop(&mail);
+    assert_null(mail.data);
+    sh_mail_drop(&mail);
+    assert_int_equal(wiped, 300);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -205,6 +240,7 @@ int main(void)
         cmocka_unit_test(waiting_has_an_end),
         cmocka_unit_test(a_stop_comes_behind_the_mail),
         cmocka_unit_test(mail_and_stop_wake_who_waits),
+        cmocka_unit_test(what_is_not_read_is_wiped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -122,14 +122,16 @@ static sh_status take_welcome(sh_member *member, const Shoal__Message *message)
     if (status == SH_OK && body->data_key.len != SH_KEY_BYTES)
         status = sh_fail(SH_FORMAT, "a welcome without a key");
     if (status != SH_OK) {
-        free(welcome);
+        sh_key_free(welcome, sizeof *welcome);
         return status;
     }
     memcpy(member->data_key, body->data_key.data, SH_KEY_BYTES);
     member->welcomed = true;
     member->job = message->job;
     member->device = body->device;
-    sh_mailbox_post(member->options.mailbox, &(sh_mail){.kind = SH_MAIL_WELCOME, .data = welcome});
+    sh_mailbox_post(
+        member->options.mailbox,
+        &(sh_mail){.kind = SH_MAIL_WELCOME, .data = welcome, .data_bytes = sizeof *welcome});
     return SH_OK;
 }
 
@@ -407,7 +409,7 @@ void sh_member_close(sh_member *member)
     sh_loop_call(loop, do_part, member);
     while (mail.kind != SH_MAIL_CLOSED &&
            sh_mailbox_wait(member->options.mailbox, &mail, NULL, GOODBYE_MS) == SH_OK)
-        free(mail.kind == SH_MAIL_WELCOME ? mail.data : NULL);
+        sh_mail_drop(&mail);
     sh_loop_call(loop, do_close, member);
     sh_station_close(member->station);
     sh_supply_free(member->supply);
