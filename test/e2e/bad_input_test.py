@@ -510,6 +510,11 @@ class Checkpoints(BadInput):
                 shutil.rmtree(self.path("run"))
         os.symlink("good", self.path("link"))
         self.shoal("train", "--resume", "link", "--steps", "20")
+        best = self.path("good", "checkpoints", "best.safetensors")
+        os.rename(best, self.path("best"))
+        os.symlink(self.path("best"), best)
+        self.refused("good/checkpoints/best.safetensors: is a symbolic link", "good", command="eval")
+        self.shoal("eval", MODEL, DATA, "--weights", best)
 
     def test_another_model(self):
         before = self.snapshot("good")

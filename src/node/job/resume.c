@@ -158,7 +158,9 @@ sh_status sh_weights_open_best(sh_safetensors **file, char used[SH_PATH_BYTES], 
                                          SH_CHECKPOINT_BEST};
     char best[SH_PATH_BYTES];
     for (int i = 0; i < 2 && sh_folder_exists(path); i++)
-        if (sh_path_join(best, path, places[i]) == SH_OK && access(best, F_OK) == 0)
+        if (sh_path_join(best, path, places[i]) == SH_OK && access(best, F_OK) == 0) {
+            SH_TRY(sh_folder_check_own(best)); /* it is not the user who has named this file */
             return sh_checkpoint_open(file, used, best);
+        }
     return sh_checkpoint_open(file, used, path);
 }
