@@ -73,6 +73,13 @@ static sh_value_id gates(const direction *d, sh_value_id x, size_t axis, size_t 
     return cut(d->net, x, axis, first * d->units, count * d->units);
 }
 
+/* What the function of gates is given. */
+static sh_value_id clipped(const direction *d, sh_value_id x)
+{
+    const float numbers[2] = {-d->of->clip, d->of->clip};
+    return d->of->clip == 0 ? x : sh_layer_unary(d->net, SH_UNARY_CLIP, x, numbers);
+}
+
 /* ---- steps ----------------------------------------------------------------------------------- */
 
 /* Gate number `index` of a; with peepholes, number `hole` of them, it sees the cell too. */
@@ -80,10 +87,10 @@ static sh_value_id lstm_gate(const direction *d, sh_value_id a, size_t index, si
 {
     const sh_value_id gate = gates(d, a, 1, index, 1);
     if (d->p == SH_NO_VALUE)
-        return apply(d, SH_OP_sigmoid, gate);
+        return apply(d, SH_OP_sigmoid, clipped(d, gate));
     const sh_value_id seen =
         sh_layer_pair(d->net, SH_PAIR_MULTIPLY, d->c, gates(d, d->p, 0, hole, 1));
-    return apply(d, SH_OP_sigmoid, pair(d, SH_OP_add, gate, seen));
+    return apply(d, SH_OP_sigmoid, clipped(d, pair(d, SH_OP_add, gate, seen)));
 }
 
 static void step_lstm(direction *d, sh_value_id u)
@@ -93,8 +100,10 @@ static void step_lstm(direction *d, sh_value_id u)
     const sh_value_id a = pair(d, SH_OP_add, u, linear(d->net, d->h, d->r, d->b));
     const sh_value_id in = lstm_gate(d, a, IN, 0);
     sh_value_id out = peeps ? SH_NO_VALUE : lstm_gate(d, a, OUT, 1);
-    const sh_value_id forget = lstm_gate(d, a, FORGET, 2);
-    const sh_value_id fresh = apply(d, SH_OP_tanh, gates(d, a, 1, FRESH, 1));
+    const sh_value_id forget = d->of->coupled
+                                   ? sh_layer_unary(d->net, SH_UNARY_LINE, in, (float[]){-1, 1})
+                                   : lstm_gate(d, a, FORGET, 2);
+    const sh_value_id fresh = apply(d, SH_OP_tanh, clipped(d, gates(d, a, 1, FRESH, 1)));
     d->c = pair(d, SH_OP_add, pair(d, SH_OP_multiply, forget, d->c),
                 pair(d, SH_OP_multiply, in, fresh));
     if (peeps) /* it sees the new cell */
@@ -105,21 +114,22 @@ static void step_lstm(direction *d, sh_value_id u)
 static void step_gru(direction *d, sh_value_id u)
 {
     const sh_value_id v = linear(d->net, d->h, d->r, d->b);
-    const sh_value_id a = pair(d, SH_OP_add, gates(d, u, 1, 0, 2), gates(d, v, 1, 0, 2));
+    const sh_value_id a =
+        clipped(d, pair(d, SH_OP_add, gates(d, u, 1, 0, 2), gates(d, v, 1, 0, 2)));
     const sh_value_id keep = apply(d, SH_OP_sigmoid, gates(d, a, 1, 0, 1));
     const sh_value_id reset = apply(d, SH_OP_sigmoid, gates(d, a, 1, 1, 1));
     const sh_value_id allowed =
         d->of->reset_after ? pair(d, SH_OP_multiply, reset, gates(d, v, 1, 2, 1))
                            : linear(d->net, pair(d, SH_OP_multiply, reset, d->h), d->r_n, d->b_n);
     const sh_value_id fresh =
-        apply(d, SH_OP_tanh, pair(d, SH_OP_add, gates(d, u, 1, 2, 1), allowed));
+        apply(d, SH_OP_tanh, clipped(d, pair(d, SH_OP_add, gates(d, u, 1, 2, 1), allowed)));
     const sh_value_id kept = pair(d, SH_OP_multiply, pair(d, SH_OP_subtract, d->h, fresh), keep);
     d->h = pair(d, SH_OP_add, fresh, kept);
 }
 
 static void step_rnn(direction *d, sh_value_id u)
 {
-    const sh_value_id a = pair(d, SH_OP_add, u, linear(d->net, d->h, d->r, d->b));
+    const sh_value_id a = clipped(d, pair(d, SH_OP_add, u, linear(d->net, d->h, d->r, d->b)));
     d->h = apply(d, d->of->relu ? SH_OP_relu : SH_OP_tanh, a);
 }
 

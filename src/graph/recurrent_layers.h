@@ -45,6 +45,8 @@ typedef struct sh_recurrent {
     bool reverse;     /* of one direction: from the last step to the first. Of two the second is */
     bool reset_after; /* gru: ONNX's linear_before_reset, and all of PyTorch's */
     bool relu;        /* rnn: relu instead of tanh */
+    bool coupled;     /* lstm: f = 1 - sigmoid(i) in the place of sigmoid(f) */
+    float clip;       /* what a gate's function is given lies within +-clip; 0: anywhere */
     bool wants[3];    /* which outputs are made */
 } sh_recurrent;
 

@@ -4,6 +4,8 @@
  * its first layout, where the steps are dimension 0 and the samples dimension 1; in the other
  * layout inputs and outputs are transposed.
  *
+ * `clip` is of what gates are given, as in ONNX Runtime; the cell's state is not clipped.
+ *
  * States before the first step that are constants are one row for all samples: a file has them for
  * as many samples as it was exported with.
  */
@@ -49,12 +51,10 @@ static sh_status read_settings(sh_recurrent *of, sh_onnx_use *use, size_t direct
         !sh_onnx_node_repeats(node, "activations", usual[of->cell]))
         return sh_fail(SH_UNSUPPORTED,
                        "its activations are not the usual ones; export it without 'activations'");
-    if (sh_onnx_node_has(node, "clip"))
-        return sh_fail(SH_UNSUPPORTED,
-                       "what its gates are given is clipped; export it without 'clip'");
-    if (sh_onnx_node_integer(node, "input_forget", 0) != 0)
-        return sh_fail(SH_UNSUPPORTED,
-                       "its input and forget gates are coupled; export it without 'input_forget'");
+    of->coupled = of->cell == SH_CELL_LSTM && sh_onnx_node_integer(node, "input_forget", 0) != 0;
+    of->clip = (float)sh_onnx_node_number(node, "clip", 0);
+    if (sh_onnx_node_has(node, "clip") && !(of->clip > 0))
+        return sh_fail(SH_INVALID, "its clip is %g, expected a number above 0", (double)of->clip);
     return SH_OK;
 }
 

@@ -240,6 +240,67 @@ OWN = {
 }
 
 
+def recur(cell, x, w, r, b, clip, coupled=False, reset_after=False):
+    """Y of LSTM, GRU or RNN in one direction, which the package's reference does not clip or couple: by the formulas of
+    Operators.md, and `clip` where ONNX Runtime has it."""
+    units, h, c, made = r.shape[2], 0, 0, []
+    w, r, of_w, of_r = w[0].T, r[0].T, b[0, :len(b[0]) // 2], b[0, len(b[0]) // 2:]
+    h = np.zeros((x.shape[1], units))
+
+    def held(value):
+        return np.clip(value, -clip, clip)
+
+    def gate(value):
+        return 1 / (1 + np.exp(-held(value)))
+
+    for one in x.astype(np.float64):
+        u, v = one @ w + of_w, h @ r + of_r
+        if cell == "LSTM":
+            i, o, f, g = np.split(u + v, 4, axis=1)
+            c = (1 - gate(i) if coupled else gate(f)) * c + gate(i) * np.tanh(held(g))
+            h = gate(o) * np.tanh(c)
+        elif cell == "GRU":
+            (z, s, n), (z_h, s_h, n_h) = np.split(u, 3, axis=1), np.split(v, 3, axis=1)
+            z, s = gate(z + z_h), gate(s + s_h)
+            n_h = s * n_h if reset_after else (s * h) @ r[:, 2 * units:] + of_r[2 * units:]
+            n = np.tanh(held(n + n_h))
+            h = n + z * (h - n)
+        else:
+            h = np.tanh(held(u + v))
+        made.append(h)
+    return np.stack(made)[:, None].astype(np.float32)
+
+
+# By name: operator, gates, settings of recur, settings of the node.
+RECURRENT = {
+    "lstm_clip": ("LSTM", 4, {"clip": 0.5}, {"clip": 0.5}),
+    "lstm_input_forget": ("LSTM", 4, {"clip": 9.0, "coupled": True}, {"clip": 9.0, "input_forget": 1}),
+    "gru_clip": ("GRU", 3, {"clip": 0.5}, {"clip": 0.5}),
+    "gru_clip_reset_after": ("GRU", 3, {"clip": 0.5, "reset_after": True}, {"clip": 0.5, "linear_before_reset": 1}),
+    "rnn_clip": ("RNN", 1, {"clip": 0.5}, {"clip": 0.5}),
+}
+
+
+class OwnRecurrent:
+    """One of them."""
+
+    rtol, atol = 1e-3, 1e-6
+
+    def __init__(self, name):
+        op, gates, how, settings = RECURRENT[name]
+        x = numbers(4, 2, 3)
+        weights = {"w": numbers(1, gates * 5, 3, seed=1), "r": numbers(1, gates * 5, 5, seed=2),
+                   "b": numbers(1, gates * 10, seed=3)}
+        node = helper.make_node(op, ["x", *weights], ["out"], hidden_size=5, **settings)
+        graph = helper.make_graph(
+            [node], name, [helper.make_tensor_value_info("x", TensorProto.FLOAT, x.shape)],
+            [helper.make_tensor_value_info("out", TensorProto.FLOAT, None)],
+            [numpy_helper.from_array(value, key) for key, value in weights.items()])
+        self.name = "own_" + name
+        self.model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", LAST)])
+        self.data_sets = [([x], [recur(op, x, *weights.values(), **how)])]
+
+
 class Own:
     """One of them, as the package has its cases."""
 
@@ -278,7 +339,8 @@ def main():
     np.seterr(all="ignore")
     cases = sorted(collect_testcases(None), key=lambda case: case.name)
     names = {case.name for case in cases if in_scope(case, ())}
-    cases = [case for case in cases if in_scope(case, names)] + [Own(name) for name in OWN]
+    cases = [case for case in cases if in_scope(case, names)] + [Own(name) for name in OWN] + [
+        OwnRecurrent(name) for name in RECURRENT]
     blob, skipped = b"", []
     for case in cases:
         try:
