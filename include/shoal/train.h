@@ -12,7 +12,7 @@
  *     sh_summary_release(&summary);
  *
  * Threads: each call blocks and may be made from any thread, several at once; observers are called
- * on the calling thread. sh_stop_request: any thread, and signal handlers.
+ * on the calling thread, but with SH_EVENT_HUNG. sh_stop_request: any thread, and signal handlers.
  */
 #ifndef SHOAL_TRAIN_H
 #define SHOAL_TRAIN_H
@@ -49,6 +49,9 @@ typedef enum sh_event_kind {
     SH_EVENT_CHECKPOINT, /* written: text is the file */
     SH_EVENT_NOTE,       /* something worth a line: text */
     SH_EVENT_PACKING,    /* data are made into a packed set: `step` of `epoch_steps` samples */
+    SH_EVENT_HUNG,       /* the call does not end after a request to stop: text says why and what
+                            was saved, total_step of which step. On a thread of its own, which
+                            nothing waits for: the program ends itself, the call may not return */
 } sh_event_kind;
 
 /* Fields that the kind does not speak of are zero. Text is borrowed until the observer returns. */

@@ -81,6 +81,8 @@ static void init(void *values)
 static void observe(void *context, const sh_event *event)
 {
     join_session *session = context;
+    if (event->kind == SH_EVENT_HUNG) /* on another thread */
+        sh_signals_end(event->text);
     sh_event_stream_write(&session->events, event);
     sh_progress_show(&session->progress, event);
 }

@@ -214,6 +214,7 @@ static void event_text(sh_progress *progress, sh_line *line, const sh_event *eve
     case SH_EVENT_NOTE:
         named_text(line, "", event);
         return;
+    case SH_EVENT_HUNG: /* sh_signals_end says it */
     case SH_EVENT_PACKING:
     case SH_EVENT_CHECKPOINT: /* each epoch has one, and its line says enough */
     case SH_EVENT_STEP:

@@ -9,6 +9,10 @@
  * What is watched goes through a pipe: blocking signals until there is time for them would do for
  * this thread alone, and those of libraries would still die of them, with the program.
  *
+ * The system gives a signal to the main thread, which may hang in a disk, or be stopped by a
+ * debugger: then it waits there for good. So a thread reads from a signalfd what is pending, and
+ * calls the handler where the main thread was not faster.
+ *
  * One wish to stop may arrive as two signals: timeout(1) and others signal the process and then its
  * group, microseconds apart. So what comes together counts once.
  */
@@ -17,15 +21,20 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/thread.h"
+#include "base/utf8.h"
 #include "cli/console.h"
 
 static atomic_int received;          /* number of the first signal; 0: none yet */
@@ -37,7 +46,14 @@ static const char *_Atomic message_of_handler;
 static atomic_int launcher_error =
     -1;                        /* where a launcher's own standard error leads; -1: not known */
 static int told[2] = {-1, -1}; /* a pipe of the numbers of signals */
+static struct {
+    pthread_t thread;
+    int pending, over; /* a signalfd, and an eventfd that ends the thread */
+    bool runs;
+} listener;
 static const int watched[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGWINCH};
+#define LINE_BYTES 2048
+#define LAST_LINE_MS 1000 /* that standard error may take before it takes the last line */
 #define WATCHED (sizeof watched / sizeof *watched)
 
 static int exit_of(int number)
@@ -104,6 +120,56 @@ static void find_launcher_error(void)
     launcher_error = open(path, O_WRONLY | O_APPEND | O_NOCTTY | O_CLOEXEC);
 }
 
+static bool is_caught(int number)
+{
+    struct sigaction now;
+    return sigaction(number, NULL, &now) == 0 && now.sa_handler == handle;
+}
+
+static void *listen_to_signals(void *argument)
+{
+    struct pollfd ways[] = {{listener.over, POLLIN, 0}, {listener.pending, POLLIN, 0}};
+    struct signalfd_siginfo signal;
+    (void)argument;
+    while (poll(ways, 2, -1) < 0 || ways[0].revents == 0)
+        if (read(listener.pending, &signal, sizeof signal) == sizeof signal &&
+            is_caught((int)signal.ssi_signo))
+            handle((int)signal.ssi_signo);
+    return NULL;
+}
+
+/* Where it cannot be, signals wait for the main thread. */
+static void start_listener(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    for (size_t i = 0; i < WATCHED; i++)
+        if (is_caught(watched[i]))
+            sigaddset(&set, watched[i]);
+    listener.pending = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    listener.over = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    listener.runs = listener.pending >= 0 && listener.over >= 0 &&
+                    sh_thread_start(&listener.thread, listen_to_signals, NULL) == 0;
+    for (int i = 0; i < 2 && !listener.runs; i++) {
+        int *end = i == 0 ? &listener.pending : &listener.over;
+        if (*end >= 0)
+            close(*end);
+    }
+}
+
+static void stop_listener(void)
+{
+    const uint64_t one = 1;
+    if (!listener.runs)
+        return;
+    const ssize_t wrote = write(listener.over, &one, sizeof one);
+    (void)wrote; /* a fresh eventfd takes it */
+    pthread_join(listener.thread, NULL);
+    close(listener.pending);
+    close(listener.over);
+    listener.runs = false;
+}
+
 void sh_signals_catch(sh_stop *stop, const char *message, uint32_t together_ms)
 {
     prepare_sanitizer();
@@ -126,6 +192,7 @@ void sh_signals_catch(sh_stop *stop, const char *message, uint32_t together_ms)
     sigaction(SIGTERM, &action, NULL);
     /* Also where a shell has it ignored for a background job: kill -INT is meant for this one. */
     sigaction(SIGINT, &action, NULL);
+    start_listener();
 }
 
 static void tell(int number)
@@ -166,6 +233,7 @@ int sh_signals_wait(int timeout_ms)
 void sh_signals_release(void)
 {
     struct sigaction now;
+    stop_listener();
     for (size_t i = 0; i < WATCHED; i++)
         if (sigaction(watched[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
             signal(watched[i], SIG_DFL);
@@ -186,6 +254,21 @@ void sh_signals_release(void)
 int sh_signals_exit(void)
 {
     return received != 0 ? exit_of(received) : SH_EXIT_FAILURE;
+}
+
+void sh_signals_end(const char *text)
+{
+    char clean[LINE_BYTES], line[LINE_BYTES + 32];
+    struct pollfd output = {.fd = STDERR_FILENO, .events = POLLOUT};
+    const int length = snprintf(line, sizeof line, "%sshoal: %s\n",
+                                sh_console_is_terminal(STDERR_FILENO) ? "\r\033[K" : "",
+                                sh_utf8_clean(clean, sizeof clean, text));
+    if (poll(&output, 1, LAST_LINE_MS) ==
+        1) { /* not stdio: a thread that hangs may hold its lock */
+        const ssize_t wrote = write(STDERR_FILENO, line, (size_t)length);
+        (void)wrote;
+    }
+    _exit(sh_signals_exit());
 }
 
 void sh_signals_leave_interrupt_to_parent(void)

@@ -9,7 +9,10 @@
  *     if (status == SH_STOPPED)
  *         return sh_signals_exit();
  *
- * Threads: main only. A process has one disposition for each signal, so this is the program's.
+ * The main thread may hang, in a disk or a debugger; so another one listens too, until release.
+ *
+ * Threads: main only, but where said. A process has one disposition for each signal, so this is the
+ * program's.
  */
 #ifndef SHOAL_CLI_SIGNALS_H
 #define SHOAL_CLI_SIGNALS_H
@@ -30,6 +33,13 @@
  */
 void sh_signals_catch(sh_stop *stop, const char *message, uint32_t together_ms);
 void sh_signals_release(void);
+
+/*
+ * Ends the program at once, with the exit code of the signal that was received and `text` behind
+ * "shoal: " on standard error. For SH_EVENT_HUNG: waits for no thread, no lock and no file that is
+ * not standard error, and for that a second. Any thread.
+ */
+_Noreturn void sh_signals_end(const char *text);
 
 /* The exit code that a received signal means: 130, 143 or 129; SH_EXIT_FAILURE where none came. */
 int sh_signals_exit(void);

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/stop.h"
 #include "cli/console.h"
 
 /* What a child that raises these signals (0 ends them) exits with; 77: it went on behind them. */
@@ -117,11 +118,80 @@ static void watched_ones_are_told(void **state)
     close(ends[0]);
 }
 
+/* The main thread is stopped by a debugger, or hangs in a disk: here it blocks all signals. */
+static void they_do_not_need_the_main_thread(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        const pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            sh_stop *stop;
+            sigset_t all;
+            sigfillset(&all);
+            pthread_sigmask(SIG_SETMASK, &all, NULL);
+            if (sh_stop_new(&stop) != SH_OK)
+                _exit(99);
+            sh_signals_catch(stop, NULL, 0);
+            kill(getpid(), SIGTERM);
+            struct pollfd asked = {.fd = sh_stop_fd(stop), .events = POLLIN};
+            while (poll(&asked, 1, -1) < 0)
+                ;
+            if (i == 1) { /* and the second one ends it */
+                kill(getpid(), SIGINT);
+                while (poll(NULL, 0, -1) < 0)
+                    ;
+            }
+            sh_signals_release();
+            sh_stop_free(stop);
+            _exit(sh_signals_exit() + 1);
+        }
+        int status = 0;
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFEXITED(status));
+        assert_int_equal(WEXITSTATUS(status),
+                         i == 0 ? SH_EXIT_TERMINATED + 1 : SH_EXIT_INTERRUPTED);
+    }
+}
+
+/* What a call that hangs ends with: the line and the exit code, whoever holds standard error. */
+static void the_last_line_needs_no_lock(void **state)
+{
+    (void)state;
+    int ends[2];
+    char line[256];
+    assert_int_equal(pipe(ends), 0);
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        sh_stop *stop;
+        dup2(ends[1], STDERR_FILENO);
+        if (sh_stop_new(&stop) != SH_OK)
+            _exit(99);
+        sh_signals_catch(stop, NULL, 0);
+        raise(SIGHUP);
+        flockfile(stderr);
+        sh_signals_end("it hangs\nhere");
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), SH_EXIT_HUNG_UP);
+    close(ends[1]);
+    const ssize_t got = read(ends[0], line, sizeof line - 1);
+    assert_true(got > 0);
+    line[got] = '\0';
+    assert_string_equal(line, "shoal: it hangs?here\n");
+    close(ends[0]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_first_is_noted_and_the_second_ends),
         cmocka_unit_test(an_ignored_hangup_stays_ignored),
+        cmocka_unit_test(they_do_not_need_the_main_thread),
+        cmocka_unit_test(the_last_line_needs_no_lock),
         cmocka_unit_test(watched_ones_are_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

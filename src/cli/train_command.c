@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +32,7 @@ typedef struct train_session {
     bool output_lost;
     bool started;           /* print_start was called */
     char run[SH_RUN_BYTES]; /* "": there is none yet */
+    atomic_bool resumable;  /* it has a checkpoint */
     sh_lr_finder finder;    /* of --lr-find */
 } train_session;
 
@@ -140,9 +142,21 @@ static void print_start(const train_values *given)
         sh_console_note("waiting for %s", sh_quantity_count(&a, asked->min_devices, "device"));
 }
 
+/* The training does not end as it was asked to, and hangs. On another thread. */
+static _Noreturn void end_hung(const train_session *session, const sh_event *event)
+{
+    char text[SH_RUN_BYTES + 512];
+    const bool resumable = event->total_step > 0 || atomic_load(&session->resumable);
+    snprintf(text, sizeof text, "%.480s%s%s", event->text,
+             resumable ? "; go on with: shoal train --resume " : "", resumable ? session->run : "");
+    sh_signals_end(text);
+}
+
 static void observe(void *context, const sh_event *event)
 {
     train_session *session = context;
+    if (event->kind == SH_EVENT_HUNG)
+        end_hung(session, event);
     if (!session->started && !session->given->quiet) /* data and model are as they should be */
         print_start(session->given);
     session->started = true;
@@ -154,6 +168,8 @@ static void observe(void *context, const sh_event *event)
     }
     if (event->kind == SH_EVENT_RUN)
         snprintf(session->run, sizeof session->run, "%s", event->text);
+    if (event->kind == SH_EVENT_CHECKPOINT)
+        atomic_store(&session->resumable, true);
     if (event->kind == SH_EVENT_STEP && session->given->options.lr_find &&
         sh_lr_finder_add(&session->finder, event->lr, event->step_loss))
         sh_stop_request(session->given->options.stop);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/memory.h"
 #include "data/augment.h"
@@ -195,6 +196,18 @@ void sh_replica_lock(sh_replica *replica)
 void sh_replica_unlock(sh_replica *replica)
 {
     pthread_mutex_unlock(&replica->lock);
+}
+
+/* By attempts: pthread_mutex_timedlock() goes by the date, which somebody may set meanwhile. */
+bool sh_replica_lock_within(sh_replica *replica, uint32_t limit_ms)
+{
+    const struct timespec pause = {.tv_nsec = 1000000};
+    for (uint32_t ms = 0; ms < limit_ms; ms++) {
+        if (pthread_mutex_trylock(&replica->lock) == 0)
+            return true;
+        nanosleep(&pause, NULL);
+    }
+    return pthread_mutex_trylock(&replica->lock) == 0;
 }
 
 void sh_replica_raise_max(atomic_uint *shared, uint32_t value)

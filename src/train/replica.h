@@ -97,6 +97,9 @@ typedef enum sh_passed {
 void sh_replica_lock(sh_replica *replica);
 void sh_replica_unlock(sh_replica *replica);
 
+/* As sh_replica_lock; false where somebody else still holds it after this time. */
+bool sh_replica_lock_within(sh_replica *replica, uint32_t limit_ms);
+
 /* The check of all its weights and exponents (train/weight_check.h). */
 uint64_t sh_replica_check(const sh_replica *replica);
 

@@ -19,6 +19,7 @@
 #include "node/job/model_file.h"
 #include "node/job/progress_events.h"
 #include "node/job/retries.h"
+#include "node/job/vigil.h"
 #include "node/member/member.h"
 #include "onnx/model_shelf.h"
 #include "shoal/join.h"
@@ -43,6 +44,7 @@ typedef struct device {
     bool over;  /* the coordinator said so, or the connection to it ended */
     bool lost;  /* the latter */
     bool late;  /* the job ended well, before this device could take part */
+    sh_vigil *vigil;
     sh_progress_pace pace;
     double seen_rate; /* samples a second, of late */
     sh_join_result result;
@@ -172,6 +174,7 @@ static void on_times(void *context, const sh_step_times *times)
 
 static void close_bench(device *self)
 {
+    sh_vigil_watch(self->vigil, NULL);
     sh_delivery_stop(self->delivery);
     sh_workbench_close(self->bench);
     sh_delivery_free(self->delivery);
@@ -232,7 +235,9 @@ static sh_status on_idle(void *context, bool wait, bool *over)
             if (!wait)
                 return SH_OK;
             const sh_stop *stop = self->said_leave ? NULL : stop_of(self);
+            const sh_occupation before = sh_vigil_note(self->vigil, SH_OCCUPATION_WAIT);
             const sh_status status = sh_mailbox_wait(self->mailbox, &mail, stop, 0);
+            sh_vigil_note(self->vigil, before);
             if (status == SH_STOPPED) {
                 leave_when_asked(self);
                 return SH_OK;
@@ -362,7 +367,11 @@ static sh_status live(device *self)
         .on_validated = on_validated,
         .context = self,
     };
-    SH_TRY(sh_course_run(&course, &ending));
+    sh_vigil_watch(self->vigil, sh_trainer_lanes(self->bench->trainer));
+    sh_vigil_note(self->vigil, SH_OCCUPATION_STEPS);
+    const sh_status ran = sh_course_run(&course, &ending);
+    sh_vigil_note(self->vigil, SH_OCCUPATION_FILES);
+    SH_TRY(ran);
     if (ending == SH_ENDING_DISMISSED && self->said_leave)
         return sh_fail(SH_STOPPED, "left on request");
     return conclude(self, &course, ending);
@@ -398,7 +407,9 @@ static sh_status connect_and_live(device *self)
         see_end(self);
     if (status != SH_OK && status != SH_STOPPED && !self->over) /* nobody else knows */
         sh_member_fail(self->member, message);
+    sh_vigil_note(self->vigil, SH_OCCUPATION_WAIT);
     sh_member_close(self->member);
+    sh_vigil_note(self->vigil, SH_OCCUPATION_START);
     self->member = NULL;
     return status == SH_OK ? SH_OK : sh_fail(status, "%s", message);
 }
@@ -480,6 +491,12 @@ sh_status sh_join(const sh_join_options *options, sh_join_result *result)
     SH_TRY_DONE(sh_key_random(self.origin, sizeof self.origin));
     SH_TRY_DONE(sh_mailbox_new(&self.mailbox));
     SH_TRY_DONE(sh_loop_start(&self.loop));
+    SH_TRY_DONE(sh_vigil_start(&self.vigil, &(sh_vigil_options){
+                                                .stop = stop_of(&self),
+                                                .others = "the coordinator and the other devices",
+                                                .observer = options->observer,
+                                                .observer_context = options->context,
+                                            }));
     status = live_on(&self);
     if (status != SH_OK && self.late)
         status = conclude_without(&self);
@@ -490,6 +507,7 @@ done:
     sh_token_wipe(&self.token);
     close_bench(&self);
     sh_loop_stop(self.loop);
+    sh_vigil_stop(self.vigil);
     sh_mailbox_free(self.mailbox);
     return status == SH_OK ? SH_OK : sh_fail(status, "%s", message);
 }

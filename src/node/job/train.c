@@ -11,7 +11,6 @@
  * (node/job/setbacks); only weights that cannot be saved at the end are a failure.
  */
 #include <math.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +30,7 @@
 #include "node/job/rate_trial.h"
 #include "node/job/resume.h"
 #include "node/job/run_network.h"
+#include "node/job/saves.h"
 #include "node/job/setbacks.h"
 #include "node/job/summary_file.h"
 #include "node/record/scalars.h"
@@ -38,7 +38,6 @@
 #include "store/run.h"
 #include "train/class_weights.h"
 #include "train/job_json.h"
-#include "train/snapshot.h"
 #include "train/strategy.h"
 
 #define JOB_FILE_MAX ((size_t)1 << 20)
@@ -49,6 +48,7 @@ typedef struct training {
     sh_company *company;
     sh_run *run;         /* NULL for ranks but the first, as the journal */
     bool has_checkpoint; /* in the run's folder */
+    sh_saves saves;
     sh_kept kept;
     sh_cadence cadence;
     sh_setbacks setbacks;
@@ -57,11 +57,8 @@ typedef struct training {
     sh_measure *measure; /* that gets the lanes' answers; NULL: none */
     sh_workbench *bench;
     sh_run_journal *journal;
-    sh_job before; /* the job of the checkpoint that it goes on from */
-
-    pthread_mutex_t saving; /* held to write a checkpoint; guards the next two and the first flag */
-    bool is_saved;
-    sh_position saved; /* where the checkpoint stands */
+    sh_job before;   /* the job of the checkpoint that it goes on from */
+    sh_vigil *vigil; /* NULL for ranks, which the launcher ends */
 
     /* The course under way. */
     sh_progress_pace pace;
@@ -114,36 +111,16 @@ static double seconds_since(uint64_t start_ns)
 
 /* ---- checkpoints ----------------------------------------------------------------------------- */
 
-/* Writes the replica as it stands; any thread that may read it. If the process may be killed soon,
- * the same state is not written twice. */
-static sh_status save(training *t)
-{
-    const sh_replica *replica = t->bench->replica;
-    sh_status status = SH_OK;
-    if (t->options->lr_find)
-        return SH_OK;
-    pthread_mutex_lock(&t->saving);
-    if (!t->company->may_be_killed || !t->is_saved ||
-        !sh_position_same(t->saved, sh_replica_position(replica)))
-        status =
-            sh_snapshot_save(sh_run_checkpoints(t->run), &t->bench->job,
-                             &(sh_snapshot_data){sh_pipeline_about(t->bench->pipeline)->fingerprint,
-                                                 t->bench->trained},
-                             replica);
-    if (status == SH_OK) {
-        t->saved = sh_replica_position(replica);
-        t->is_saved = t->has_checkpoint = true;
-    }
-    pthread_mutex_unlock(&t->saving);
-    return status;
-}
-
 static sh_status checkpoint(training *t)
 {
     char path[SH_PATH_BYTES];
     if (t->options->lr_find)
         return SH_OK;
-    SH_TRY(save(t));
+    const sh_occupation before = sh_vigil_note(t->vigil, SH_OCCUPATION_FILES);
+    const sh_status status = sh_saves_write(&t->saves, t->company->may_be_killed);
+    sh_vigil_note(t->vigil, before);
+    SH_TRY(status);
+    t->has_checkpoint = true;
     sh_cadence_restart(&t->cadence, sh_clock_now_ns(sh_clock_system()), t->bench->replica->steps);
     SH_TRY(sh_path_join(path, sh_run_checkpoints(t->run), SH_CHECKPOINT_LAST));
     sh_log(SH_LOG_INFO, "checkpoint.written", "step=%llu file=\"%s\"",
@@ -179,15 +156,15 @@ static sh_status complete_kept(training *t)
 /* Called on another thread: neither the step nor this process may come to its end. */
 static void save_now(void *context)
 {
+    sh_saves_write_now(&((training *)context)->saves);
+}
+
+/* Likewise, where the step's thread hangs. */
+static void rescue(void *context, sh_rescue *rescue)
+{
     training *t = context;
-    sh_replica_lock(t->bench->replica);
-    const sh_status status = save(t);
-    sh_replica_unlock(t->bench->replica);
-    if (status == SH_OK)
-        sh_log(SH_LOG_INFO, "checkpoint.written", "step=%llu reason=\"told to end\"",
-               (unsigned long long)t->saved.steps);
-    else
-        sh_log(SH_LOG_ERROR, "checkpoint.failed", "reason=\"%s\"", sh_message());
+    sh_saves_rescue(&t->saves, t->company->station, rescue);
+    sh_run_journal_end(t->journal, "stopped", NULL);
 }
 
 /* Whether the training goes on after a write, and tells what the user should know of it. */
@@ -310,7 +287,11 @@ static void on_view(void *context, uint32_t view, uint32_t devices)
 static sh_status on_idle(void *context, bool wait, bool *over)
 {
     const training *t = context;
-    return t->company->ops->idle(t->company, wait, over);
+    const sh_occupation before =
+        sh_vigil_note(t->vigil, wait ? SH_OCCUPATION_WAIT : SH_OCCUPATION_STEPS);
+    const sh_status status = t->company->ops->idle(t->company, wait, over);
+    sh_vigil_note(t->vigil, before);
+    return status;
 }
 
 static bool announce(void *context, bool last, uint64_t *view)
@@ -455,6 +436,8 @@ static sh_status open_run(training *t)
                                                               }));
     }
     SH_TRY(sh_run_journal_open(&t->journal, &(sh_run_journal_options){t->run, t->bench, name}));
+    t->saves.bench = t->bench;
+    t->saves.folder = t->options->lr_find ? NULL : sh_run_checkpoints(t->run);
     sh_kept_open(&t->kept, sh_run_checkpoints(t->run), t->options->keep);
     if (t->options->resume != NULL)
         SH_TRY(complete_kept(t));
@@ -704,7 +687,11 @@ static sh_status train(training *t)
     if (company->station == NULL)
         course.share = sh_company_share(company);
     t->start_steps = t->counted_steps = t->bench->replica->steps;
+    sh_vigil_watch(t->vigil, sh_trainer_lanes(t->bench->trainer));
+    sh_vigil_offer(t->vigil, true);
+    sh_vigil_note(t->vigil, SH_OCCUPATION_STEPS);
     const sh_status status = sh_company_run(company, &course, &ending);
+    sh_vigil_note(t->vigil, SH_OCCUPATION_FILES);
     return finish(t, &course, status, ending);
 }
 
@@ -724,13 +711,27 @@ sh_status sh_train(const sh_train_options *options, sh_summary *summary)
     SH_TRY(sh_company_open(&t.company, &asked));
     t.company->save_now = save_now;
     t.company->context = &t;
-    pthread_mutex_init(&t.saving, NULL);
+    sh_saves_init(&t.saves);
 
-    const sh_status status = train(&t);
+    sh_status status = t.company->may_be_killed
+                           ? SH_OK
+                           : sh_vigil_start(&t.vigil, &(sh_vigil_options){
+                                                          .stop = options->stop,
+                                                          .others = "the other devices",
+                                                          .save = rescue,
+                                                          .context = &t,
+                                                          .observer = options->observer,
+                                                          .observer_context = options->context,
+                                                      });
+    if (status == SH_OK)
+        status = train(&t);
     snprintf(message, sizeof message, "%s", sh_message());
 
+    sh_vigil_note(t.vigil, SH_OCCUPATION_WAIT);
     const sh_status end = sh_company_dismiss(t.company, status, message);
     snprintf(last, sizeof last, "%s", sh_message());
+    sh_vigil_note(t.vigil, SH_OCCUPATION_FILES);
+    sh_vigil_offer(t.vigil, false);
     snprintf(failed, sizeof failed, "failed: %s", message);
     sh_run_journal_end(t.journal,
                        status == SH_OK        ? "complete"
@@ -746,12 +747,14 @@ sh_status sh_train(const sh_train_options *options, sh_summary *summary)
     t.company = NULL;
     if (concludes)
         conclude(&t, stopped);
+    sh_vigil_watch(t.vigil, NULL);
     sh_workbench_close(t.bench);
     sh_log_tap_remove(&t.events);
     sh_tensorboard_close(t.scalars.file);
     sh_setbacks_release(&t.setbacks);
     sh_run_close(t.run);
-    pthread_mutex_destroy(&t.saving);
+    sh_vigil_stop(t.vigil);
+    sh_saves_release(&t.saves);
     if (status != SH_OK && status != SH_STOPPED && status != SH_PEER_LOST)
         sh_summary_release(summary);
     return end == SH_OK ? SH_OK : sh_fail(end, "%s", last);

@@ -17,22 +17,34 @@ struct sh_watchdog {
     int over; /* an eventfd: the course has ended */
 };
 
+static int wait_for(struct pollfd *ways, nfds_t count, int timeout_ms)
+{
+    int ready;
+    do
+        ready = poll(ways, count, timeout_ms);
+    while (ready < 0 && errno == EINTR);
+    return ready;
+}
+
 static void *keep(void *argument)
 {
     const sh_watchdog *watchdog = argument;
     const sh_watchdog_options *options = &watchdog->options;
     struct pollfd ways[] = {{watchdog->over, POLLIN, 0}, {sh_stop_fd(options->stop), POLLIN, 0}};
-    int ready;
-    while (poll(ways, 2, -1) < 0 && errno == EINTR)
-        ;
-    if (ways[0].revents != 0 || ways[1].revents == 0)
-        return NULL;
-    do
-        ready = poll(ways, 1, options->patience_ms);
-    while (ready < 0 && errno == EINTR);
-    if (ready == 0)
-        options->on_overdue(options->context);
-    return NULL;
+    const bool looks = options->look != NULL;
+    bool asked = false;
+    for (;;) {
+        const int timeout_ms = looks || asked ? options->patience_ms : -1;
+        const int ready = wait_for(ways, asked ? 1 : 2, timeout_ms);
+        if (ways[0].revents != 0 || ready < 0)
+            return NULL;
+        const bool passed = ready == 0;
+        asked = asked || ways[1].revents != 0;
+        if (looks ? options->look(options->context, asked) : passed)
+            options->on_overdue(options->context);
+        if (!looks && passed)
+            return NULL;
+    }
 }
 
 sh_status sh_watchdog_start(sh_watchdog **watchdog, const sh_watchdog_options *options)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * For a process that is told to end and soon killed: waits for a request to stop, and acts if the
- * course has not ended some time after it.
+ * For a process that is told to end and may be unable to: waits for a request to stop, and acts if
+ * the course has not ended some time after it, or where somebody says that it does not end.
  *
- *     SH_TRY(sh_watchdog_start(&watchdog, &(sh_watchdog_options){stop, 300, save, context}));
+ *     SH_TRY(sh_watchdog_start(&watchdog, &(sh_watchdog_options){stop, 300, NULL, save, context}));
  *     ... the course ...
  *     sh_watchdog_stop(watchdog);
  *
@@ -12,6 +12,7 @@
 #ifndef SHOAL_NODE_WATCHDOG_H
 #define SHOAL_NODE_WATCHDOG_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/stop.h"
@@ -20,10 +21,14 @@ typedef struct sh_watchdog sh_watchdog;
 
 typedef struct sh_watchdog_options {
     const sh_stop *stop; /* borrowed until sh_watchdog_stop; NULL: never asks */
-    int patience_ms;     /* between the request and what is done */
-    /* Required; once at most, on the watchdog's thread. */
-    void (*on_overdue)(void *context);
-    void *context; /* borrowed likewise */
+    int patience_ms;     /* between the request and what is done; with `look`, between two looks */
+
+    /* Whether the course will not end; asked from the start on, and `asked` says whether there was
+     * a request. NULL: it will not, once patience is over. On the watchdog's thread, as the next.
+     */
+    bool (*look)(void *context, bool asked);
+    void (*on_overdue)(void *context); /* required; once, or each time that `look` says so */
+    void *context;                     /* borrowed likewise */
 } sh_watchdog_options;
 
 /* The options are copied; *watchdog is owned: stop it. */

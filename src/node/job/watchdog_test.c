@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "node/job/watchdog.h"
 
+#include <sched.h>
 #include <semaphore.h>
 #include <stdatomic.h>
 
@@ -25,7 +26,8 @@ static sh_watchdog *start(watched *w, const sh_stop *stop, int patience_ms)
     sh_watchdog *watchdog;
     *w = (watched){0};
     assert_int_equal(sem_init(&w->called, 0, 0), 0);
-    assert_ok(sh_watchdog_start(&watchdog, &(sh_watchdog_options){stop, patience_ms, note, w}));
+    assert_ok(sh_watchdog_start(
+        &watchdog, &(sh_watchdog_options){stop, patience_ms, .on_overdue = note, .context = w}));
     return watchdog;
 }
 
@@ -67,11 +69,46 @@ static void does_nothing_where_it_ends(void **state)
     sh_watchdog_stop(NULL);
 }
 
+/* What its looks have seen. */
+typedef struct looked {
+    watched w;                 /* first: note gets it */
+    atomic_int before, behind; /* looks without a request, and with one */
+} looked;
+
+static bool look(void *context, bool asked)
+{
+    looked *l = context;
+    atomic_fetch_add(asked ? &l->behind : &l->before, 1);
+    return asked && atomic_load(&l->behind) >= 3;
+}
+
+/* From the start on; and it goes on when it has acted, because the course may go on. */
+static void looks_until_the_course_ends(void **state)
+{
+    looked l = {0};
+    sh_stop *stop;
+    sh_watchdog *watchdog;
+    (void)state;
+    assert_ok(sh_stop_new(&stop));
+    assert_int_equal(sem_init(&l.w.called, 0, 0), 0);
+    assert_ok(sh_watchdog_start(&watchdog, &(sh_watchdog_options){stop, 1, look, note, &l}));
+    while (atomic_load(&l.before) < 2)
+        sched_yield();
+    sh_stop_request(stop);
+    for (int call = 0; call < 2; call++)
+        sem_wait(&l.w.called);
+    sh_watchdog_stop(watchdog);
+    assert_int_equal(l.w.calls, l.behind - 2);
+    sem_destroy(&l.w.called);
+    sh_stop_free(stop);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(acts_where_the_course_does_not_end),
         cmocka_unit_test(does_nothing_where_it_ends),
+        cmocka_unit_test(looks_until_the_course_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

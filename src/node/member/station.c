@@ -278,12 +278,15 @@ static void on_span(void *context, uint32_t index, const sh_span *span)
 
 sh_task sh_station_take(sh_station *station)
 {
+    sh_replica *replica = station->bench->replica;
+    sh_replica_lock(replica); /* nobody else who has it sees the replica handed over */
     pthread_mutex_lock(&station->lock);
     const uint64_t fetched = station->participant.fetching;
     const sh_task task = sh_participant_take(&station->participant);
     station->waiting = task.kind == SH_TASK_WAIT;
     const bool handed_over = fetched != station->participant.fetching;
     pthread_mutex_unlock(&station->lock);
+    sh_replica_unlock(replica);
     if (handed_over) /* the replica is the loop's no more, or becomes it */
         sh_loop_call(station->options.loop, look, station);
     sh_rings_sweep(station->rings);
@@ -425,14 +428,19 @@ static void do_settle(void *context)
     end_intake(station);
 }
 
-bool sh_station_settle(sh_station *station)
+bool sh_station_is_whole(sh_station *station)
 {
-    sh_loop_call(station->options.loop, do_settle, station);
     pthread_mutex_lock(&station->lock);
     const sh_participant *participant = &station->participant;
     const bool whole = participant->notice.whole && participant->fetching == 0;
     pthread_mutex_unlock(&station->lock);
     return whole;
+}
+
+bool sh_station_settle(sh_station *station)
+{
+    sh_loop_call(station->options.loop, do_settle, station);
+    return sh_station_is_whole(station);
 }
 
 static void do_close(void *context)

@@ -68,6 +68,10 @@ void sh_station_passed(sh_station *station, const sh_stage_outcome *outcome);
 /* The replica's phase was set, though no stage has passed. */
 void sh_station_restarted(sh_station *station);
 
+/* Whether the replica is whole and the step's thread's, not being taken from others. It stays so
+ * until the caller lets go of the replica's lock. Any thread. */
+bool sh_station_is_whole(sh_station *station);
+
 /* This device does nothing more: it stops taking from others. Whether the replica is whole and
  * stands after its last step; false: it was being taken. */
 bool sh_station_settle(sh_station *station);

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whether a device that was asked to stop will come to its end by itself: it is *overdue* where
+ * nothing has moved for much longer than nothing ever moved before. A device that is only slow
+ * moves.
+ *
+ *     sh_overdue overdue = {.limits = sh_overdue_limits, .look_ns = 1000000000};
+ *     ... every half second ...
+ *     if (sh_overdue_look(&overdue, now_ns, (sh_signs){SH_OCCUPATION_STEPS, progress}, asked))
+ *         ... save what there is, and end ...
+ *
+ * Who looks may stand still as well, with the whole process or the machine: a look counts as
+ * `look_ns` at most, however long ago the one before was.
+ *
+ * Threads: caller locks.
+ */
+#ifndef SHOAL_NODE_JOB_OVERDUE_H
+#define SHOAL_NODE_JOB_OVERDUE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What the step's thread is at. */
+typedef enum sh_occupation {
+    SH_OCCUPATION_START, /* opens data, compiles, connects: nothing is lost where it is broken off
+                          */
+    SH_OCCUPATION_STEPS, /* computes, applies, tells */
+    SH_OCCUPATION_WAIT,  /* for other devices */
+    SH_OCCUPATION_FILES, /* writes a checkpoint, or what stays of the run at its end */
+    SH_OCCUPATION_KINDS
+} sh_occupation;
+
+/* The step's thread shows that it lives when either of these changes. */
+typedef struct sh_signs {
+    sh_occupation occupation;
+    uint64_t progress;
+} sh_signs;
+
+typedef struct sh_overdue_limit {
+    uint32_t least_ms;
+    uint32_t factor;  /* of the longest pause in this occupation so far */
+    uint32_t most_ms; /* 0: any */
+    bool at_once;     /* counts from the request on, whatever moves */
+} sh_overdue_limit;
+
+/* The usual limits, by occupation. Static storage. */
+extern const sh_overdue_limit sh_overdue_limits[SH_OCCUPATION_KINDS];
+
+/* Zero but for the first two. */
+typedef struct sh_overdue {
+    const sh_overdue_limit *limits; /* by occupation; borrowed */
+    uint64_t look_ns;
+
+    bool begun, asked;
+    sh_signs seen;
+    uint64_t looked_ns;
+    uint64_t still_ns;                        /* since the last sign */
+    uint64_t asked_ns;                        /* since the request */
+    uint64_t longest_ns[SH_OCCUPATION_KINDS]; /* pause that a sign has ended */
+} sh_overdue;
+
+/* `now_ns` never goes back; `asked`: there was a request to stop. True: it is overdue. */
+bool sh_overdue_look(sh_overdue *overdue, uint64_t now_ns, sh_signs signs, bool asked);
+
+/* For how long nothing may move in this occupation, by what was seen so far. */
+uint64_t sh_overdue_limit_ns(const sh_overdue *overdue, sh_occupation occupation);
+
+#endif

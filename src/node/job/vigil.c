@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Three threads: the step's, which may hang anywhere; the watchdog's, which looks and tells, and
+ * waits for nothing without a limit; and one that saves, which may hang as well, in the lock or the
+ * disk that the step's thread hangs in. The last one begins when the vigil does: at its time a new
+ * thread might not come to be.
+ *
+ * If the step's thread goes on while the last one saves, nothing is told, and the watch goes on.
+ */
+#include "node/job/vigil.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/thread.h"
+#include "node/job/watchdog.h"
+
+#define LOOK_MS 500
+#define SAVE_PART 3 /* of the time for which nothing may move while files are written */
+
+struct sh_vigil {
+    sh_vigil_options options;
+    sh_watchdog *watchdog;
+    sh_overdue overdue; /* the watchdog's thread's */
+    bool told;          /* likewise */
+
+    atomic_uint occupation;
+    atomic_uint_fast64_t notes;
+
+    pthread_mutex_t watching; /* guards `lanes`; nobody waits who holds it */
+    const sh_lanes *lanes;
+
+    pthread_t saver;
+    bool has_saver;
+    pthread_mutex_t saving; /* held while `save` runs; guards `offers` */
+    bool offers;
+
+    pthread_mutex_t lock; /* guards all below; nobody waits who holds it */
+    pthread_cond_t changed;
+    enum { IDLE, ASKED, SAVED, OVER } state; /* of the saver */
+    bool ending;
+    sh_rescue rescue;
+};
+
+/* ---- the saver's thread ---------------------------------------------------------------------- */
+
+static void *save(void *argument)
+{
+    sh_vigil *vigil = argument;
+    sh_rescue rescue = {.text = "all is saved"};
+    pthread_mutex_lock(&vigil->lock);
+    while (vigil->state == IDLE)
+        pthread_cond_wait(&vigil->changed, &vigil->lock);
+    const bool asked = vigil->state == ASKED;
+    pthread_mutex_unlock(&vigil->lock);
+    if (!asked)
+        return NULL;
+
+    pthread_mutex_lock(&vigil->saving);
+    if (vigil->offers)
+        vigil->options.save(vigil->options.context, &rescue);
+    pthread_mutex_unlock(&vigil->saving);
+
+    pthread_mutex_lock(&vigil->lock);
+    vigil->rescue = rescue;
+    if (vigil->state == ASKED)
+        vigil->state = SAVED;
+    pthread_cond_broadcast(&vigil->changed);
+    pthread_mutex_unlock(&vigil->lock);
+    return NULL;
+}
+
+/* ---- the watchdog's thread ------------------------------------------------------------------- */
+
+static struct timespec moment_in(uint64_t ns)
+{
+    const uint64_t then_ns = sh_clock_now_ns(sh_clock_system()) + ns;
+    return (struct timespec){.tv_sec = (time_t)(then_ns / 1000000000u),
+                             .tv_nsec = (long)(then_ns % 1000000000u)};
+}
+
+/* Lets the saver save, and waits for it so long. What it says, or that it did not come to it. */
+static sh_rescue save_within(sh_vigil *vigil, uint64_t limit_ns)
+{
+    sh_rescue rescue = {0};
+    const struct timespec deadline = moment_in(limit_ns);
+    if (!vigil->has_saver || vigil->overdue.seen.occupation == SH_OCCUPATION_START)
+        return rescue;
+    snprintf(rescue.text, sizeof rescue.text,
+             "no checkpoint could be written within %llu s; those on the disk stay",
+             (unsigned long long)(limit_ns / 1000000000u));
+    pthread_mutex_lock(&vigil->lock);
+    if (vigil->state == IDLE)
+        vigil->state = ASKED;
+    pthread_cond_broadcast(&vigil->changed);
+    while (vigil->state == ASKED && !vigil->ending &&
+           pthread_cond_timedwait(&vigil->changed, &vigil->lock, &deadline) == 0)
+        ;
+    if (vigil->state == SAVED)
+        rescue = vigil->rescue;
+    pthread_mutex_unlock(&vigil->lock);
+    return rescue;
+}
+
+static sh_signs signs_of(sh_vigil *vigil)
+{
+    sh_signs signs = {(sh_occupation)atomic_load(&vigil->occupation), atomic_load(&vigil->notes)};
+    pthread_mutex_lock(&vigil->watching);
+    if (vigil->lanes != NULL) {
+        signs.progress += sh_lanes_progress(vigil->lanes);
+        if (signs.occupation == SH_OCCUPATION_STEPS && sh_lanes_are_waiting(vigil->lanes))
+            signs.occupation = SH_OCCUPATION_WAIT;
+    }
+    pthread_mutex_unlock(&vigil->watching);
+    return signs;
+}
+
+static bool look(void *context, bool asked)
+{
+    sh_vigil *vigil = context;
+    const bool overdue = sh_overdue_look(&vigil->overdue, sh_clock_now_ns(sh_clock_system()),
+                                         signs_of(vigil), asked);
+    return overdue && !vigil->told;
+}
+
+/* What hangs, in words. */
+static void describe(const sh_vigil *vigil, sh_occupation occupation, uint64_t still_ns, char *text,
+                     size_t bytes)
+{
+    const double seconds = (double)still_ns * 1e-9;
+    switch (occupation) {
+    case SH_OCCUPATION_START:
+        snprintf(text, bytes, "ended before the training began");
+        break;
+    case SH_OCCUPATION_WAIT:
+        snprintf(text, bytes,
+                 "ended without the step under way: nothing has come from %s for %.0f s",
+                 vigil->options.others, seconds);
+        break;
+    case SH_OCCUPATION_FILES:
+        snprintf(text, bytes, "ended while files were written: the disk hangs for %.0f s", seconds);
+        break;
+    default:
+        snprintf(text, bytes,
+                 "ended without the step under way: this device has computed nothing for %.0f s (a "
+                 "disk, a driver or a debugger may hold it)",
+                 seconds);
+    }
+}
+
+static void end(void *context)
+{
+    sh_vigil *vigil = context;
+    char what[256], text[SH_MESSAGE_BYTES];
+    const sh_signs seen = vigil->overdue.seen;
+    const sh_rescue rescue =
+        save_within(vigil, sh_overdue_limit_ns(&vigil->overdue, SH_OCCUPATION_FILES) / SAVE_PART);
+    const sh_signs now = signs_of(vigil);
+    pthread_mutex_lock(&vigil->lock);
+    const bool ending = vigil->ending;
+    pthread_mutex_unlock(&vigil->lock);
+    const bool moved = now.occupation != seen.occupation || now.progress != seen.progress;
+    if (ending || (moved && seen.occupation != SH_OCCUPATION_START))
+        return;
+    vigil->told = true;
+    describe(vigil, seen.occupation, vigil->overdue.still_ns, what, sizeof what);
+    snprintf(text, sizeof text, "%s%s%s", what, rescue.text[0] != '\0' ? "; " : "", rescue.text);
+    if (vigil->options.observer != NULL)
+        vigil->options.observer(
+            vigil->options.observer_context,
+            &(sh_event){.kind = SH_EVENT_HUNG, .text = text, .total_step = rescue.steps});
+}
+
+/* ---- the step's thread ----------------------------------------------------------------------- */
+
+sh_occupation sh_vigil_note(sh_vigil *vigil, sh_occupation occupation)
+{
+    if (vigil == NULL)
+        return occupation;
+    atomic_fetch_add(&vigil->notes, 1);
+    return (sh_occupation)atomic_exchange(&vigil->occupation, occupation);
+}
+
+void sh_vigil_watch(sh_vigil *vigil, const sh_lanes *lanes)
+{
+    if (vigil == NULL)
+        return;
+    pthread_mutex_lock(&vigil->watching);
+    vigil->lanes = lanes;
+    pthread_mutex_unlock(&vigil->watching);
+}
+
+void sh_vigil_offer(sh_vigil *vigil, bool offers)
+{
+    if (vigil == NULL)
+        return;
+    pthread_mutex_lock(&vigil->saving);
+    vigil->offers = offers;
+    pthread_mutex_unlock(&vigil->saving);
+}
+
+sh_status sh_vigil_start(sh_vigil **vigil, const sh_vigil_options *options)
+{
+    const int look_ms = options->look_ms != 0 ? options->look_ms : LOOK_MS;
+    if (options->stop == NULL) {
+        *vigil = NULL;
+        return SH_OK;
+    }
+    sh_vigil *fresh = calloc(1, sizeof *fresh);
+    if (fresh == NULL)
+        return sh_fail_memory(sizeof *fresh, "a vigil");
+    fresh->options = *options;
+    fresh->overdue = (sh_overdue){
+        .limits = options->limits != NULL ? options->limits : sh_overdue_limits,
+        .look_ns = 2 * (uint64_t)look_ms * 1000000u,
+    };
+    pthread_condattr_t monotonic; /* as sh_clock_system: the date may jump while we wait */
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&fresh->changed, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    pthread_mutex_init(&fresh->watching, NULL);
+    pthread_mutex_init(&fresh->saving, NULL);
+    pthread_mutex_init(&fresh->lock, NULL);
+    const int error = options->save == NULL ? 0 : sh_thread_start(&fresh->saver, save, fresh);
+    fresh->has_saver = options->save != NULL && error == 0;
+    sh_status status = error != 0 ? sh_fail_errno(error, "starting a thread") : SH_OK;
+    if (status == SH_OK)
+        status = sh_watchdog_start(
+            &fresh->watchdog, &(sh_watchdog_options){options->stop, look_ms, look, end, fresh});
+    if (status != SH_OK) {
+        sh_vigil_stop(fresh);
+        return status;
+    }
+    *vigil = fresh;
+    return SH_OK;
+}
+
+void sh_vigil_stop(sh_vigil *vigil)
+{
+    if (vigil == NULL)
+        return;
+    pthread_mutex_lock(&vigil->lock);
+    vigil->ending = true;
+    if (vigil->state == IDLE)
+        vigil->state = OVER;
+    pthread_cond_broadcast(&vigil->changed);
+    pthread_mutex_unlock(&vigil->lock);
+    sh_watchdog_stop(vigil->watchdog);
+    if (vigil->has_saver)
+        pthread_join(vigil->saver, NULL);
+    pthread_cond_destroy(&vigil->changed);
+    pthread_mutex_destroy(&vigil->watching);
+    pthread_mutex_destroy(&vigil->saving);
+    pthread_mutex_destroy(&vigil->lock);
+    free(vigil);
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sees that a call ends after a request to stop, also where the step's thread hangs: in a disk, in
+ * a driver, in a debugger, or because other devices do. Where it is overdue (node/job/overdue.h),
+ * the vigil saves what there is, on another thread and for a limited time, and tells the observer,
+ * which ends the program: SH_EVENT_HUNG.
+ *
+ *     SH_TRY(sh_vigil_start(&vigil, &options));
+ *     ... prepare ...
+ *     sh_vigil_watch(vigil, lanes);
+ *     sh_vigil_offer(vigil, true);
+ *     sh_vigil_note(vigil, SH_OCCUPATION_STEPS);
+ *     ... the course, with a note wherever it begins to wait or to write ...
+ *     sh_vigil_offer(vigil, false);            // all is saved
+ *     sh_vigil_watch(vigil, NULL);             // before the lanes are freed
+ *     sh_vigil_stop(vigil);
+ *
+ * Without a request it only watches. Each call does nothing with NULL.
+ *
+ * Threads: the step's.
+ */
+#ifndef SHOAL_NODE_JOB_VIGIL_H
+#define SHOAL_NODE_JOB_VIGIL_H
+
+#include "base/stop.h"
+#include "node/job/overdue.h"
+#include "train/lanes.h"
+
+typedef struct sh_vigil sh_vigil;
+
+/* What could be saved. */
+typedef struct sh_rescue {
+    uint64_t steps; /* that the checkpoint stands after; 0 without one */
+    char text[256]; /* "a checkpoint of step 12 was written" */
+} sh_rescue;
+
+typedef struct sh_vigil_options {
+    const sh_stop *stop; /* borrowed until sh_vigil_stop, as all here; NULL: nobody asks, and
+                            there is no vigil */
+    const char *others;  /* for whom it waits: "the other devices" */
+
+    /* Saves what there is, and says what; a thread of the vigil's own, once at most. It has to do
+     * without what the step's thread may hold. NULL: there is nothing to save. */
+    void (*save)(void *context, sh_rescue *rescue);
+    void *context;
+
+    sh_observer *observer; /* NULL: nobody is told */
+    void *observer_context;
+
+    const sh_overdue_limit *limits; /* NULL: the usual ones */
+    int look_ms;                    /* between two looks; 0: the usual */
+} sh_vigil_options;
+
+/* The options are copied; *vigil is owned: stop it. */
+sh_status sh_vigil_start(sh_vigil **vigil, const sh_vigil_options *options) SHOAL_CHECKED;
+
+/* What the step's thread does from now on; at first SH_OCCUPATION_START. Returns what it did
+ * before. */
+sh_occupation sh_vigil_note(sh_vigil *vigil, sh_occupation occupation);
+
+/* Whose progress counts: borrowed until the next call; NULL: nobody's. */
+void sh_vigil_watch(sh_vigil *vigil, const sh_lanes *lanes);
+
+/* Whether there is something to save; at first there is not. Where `save` is under way, waits for
+ * its end. */
+void sh_vigil_offer(sh_vigil *vigil, bool offers);
+
+/* Nobody is told of anything any more. Waits for `save` where it is under way. */
+void sh_vigil_stop(sh_vigil *vigil);
+
+#endif
