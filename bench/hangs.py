@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How long a job stands still when a device hangs: each fault several times, the longest time without a step.
+
+Four devices in network namespaces train; one of them, or one of their links, gets a fault of real processes, sockets
+and files. Each time the job has to go on within ten seconds, or ten usual steps where that is longer, to the weights of
+one device. Needs root, and python3-fuse (Debian) for the disk that hangs.
+
+A thread is stopped as a debugger does. A link is led over a second cable that carries one byte a second. A disk is a
+FUSE file system that stops answering. Bits flip in the replica (src/train/flip.h).
+"""
+
+import collections
+import os
+import re
+import statistics
+import subprocess
+import sys
+import time
+
+import measure
+
+sys.path.insert(0, os.path.join(measure.ROOT, "test", "e2e"))
+import harness  # noqa: E402
+import threads  # noqa: E402
+
+BOUND_S, STEPS = 10, 10
+JOB = ("lenet", "--batch-size", "64", "--grain", "4", "--lanes", "1", "--epochs", "1000000")
+DIGITS = "digits:640/64"
+DEVICES = 4
+FUSE_PYTHON = "/usr/bin/python3"
+
+# Files of one folder, read only, until there is a file `hang` in another.
+DISK = r"""
+import os, sys, time, fuse
+fuse.fuse_python_api = (0, 2)
+SOURCE, HANG = sys.argv[1], sys.argv[2]
+class Disk(fuse.Fuse):
+    def getattr(self, path):
+        return os.lstat(SOURCE + path)
+    def readdir(self, path, offset):
+        return (fuse.Direntry(name) for name in [".", ".."] + os.listdir(SOURCE + path))
+    def open(self, path, flags):
+        return 0
+    def read(self, path, size, offset):
+        while os.path.exists(HANG):
+            time.sleep(0.1)
+        with open(SOURCE + path, "rb") as file:
+            file.seek(offset)
+            return file.read(size)
+disk = Disk()
+disk.parse(["disk", sys.argv[3], "-f", "-o", "ro,direct_io,allow_other"])
+disk.main()
+"""
+
+
+class Job(harness.Case):
+    """One job with its devices; a test case for its files and processes alone."""
+
+    def runTest(self):
+        pass
+
+    def begin(self, data=DIGITS, joiners_data=None, flip=None):
+        self.net = self.namespaces(DEVICES)
+        self.env = {"SHOAL_TEST_FLIP": flip} if flip else {}
+        self.run_folder = self.path("run")
+        self.coordinator = self.start(argv=self.net.argv(
+            0, harness.SHOAL, "train", JOB[0], data, *JOB[1:], "--listen", self.net.addresses[0] + ":7700", "--run",
+            self.run_folder, "--json", self.path("summary.json"), "--events", self.path("steps"), "--quiet"),
+            env=self.env)
+        self.events = harness.Events(self.run_folder, new=True)
+        token = harness.Token(self.coordinator.wait_for_token(60))
+        self.joiners = []
+        for i in range(1, DEVICES):
+            more = ("--data", joiners_data) if joiners_data and i == 1 else ()
+            self.joiners.append(self.start(argv=self.net.argv(
+                i, harness.SHOAL, "join", token.text, "--name", "d%d" % i, "--lanes", "1", "--quiet", *more),
+                env=self.env))
+        for i in range(1, DEVICES):
+            self.events.find(r'device\.joined .*text="device d%d joined with ' % i, 60)
+
+    def process_of(self, joiner):
+        """`ip netns exec` becomes the program."""
+        return self.joiners[joiner].child.pid
+
+    def count(self):
+        with open(self.path("steps"), "rb") as file:
+            return len(re.findall(rb'"event": ?"step"', file.read()))
+
+    def watch(self, steps, patience=90):
+        """Until so many more steps are done: the times between two of them, as they are seen."""
+        pauses, last, done = [], time.monotonic(), self.count()
+        goal = done + steps
+        while done < goal:
+            time.sleep(0.005)
+            now, seen = time.monotonic(), self.count()
+            if seen > done:
+                pauses.append((now - last) / (seen - done))
+                last, done = now, seen
+            elif now - last > patience:
+                return [now - last]
+        return pauses
+
+    def said(self):
+        words = []
+        for line in self.events.lines():
+            hit = re.search(r'device\.(waited|lost|repaired) .*text="([^"]*)"', line)
+            if hit:
+                words.append("%s: %s" % hit.groups())
+        return words
+
+    def finish(self):
+        self.coordinator.signal(2)
+        self.coordinator.wait(60)
+        return self.summary(self.path("summary.json"))
+
+
+# ---- faults: each is brought about in a running job and returns what undoes it --------------------------------
+
+
+def stop_thread(job, joiner=0, which=None):
+    pid = job.process_of(joiner)
+    names = {"compute": [pid], "loop": threads.others(pid)[:1]}
+    return threads.stopped(pid, *names[which or "compute"]).release
+
+
+def trickle(job, here=1, there=2):
+    """From one device to another by a second cable that carries a byte a second."""
+    name, hub = job.net.names[here + 1], job.net.hub
+    for command in (["ip", "-n", name, "link", "add", "eth1", "type", "veth", "peer", "name", "slow%d" % here, "netns", hub],
+                    ["ip", "-n", name, "link", "set", "eth1", "up"],
+                    ["ip", "-n", hub, "link", "set", "slow%d" % here, "master", "bridge"],
+                    ["ip", "-n", hub, "link", "set", "slow%d" % here, "up"],
+                    ["tc", "-n", name, "qdisc", "replace", "dev", "eth1", "root", "tbf", "rate", "8bit", "burst", "1600",
+                     "limit", "30000"],
+                    ["ip", "-n", name, "route", "add", job.net.addresses[there], "dev", "eth1"]):
+        subprocess.run(command, check=True)
+    return lambda: None
+
+
+Fault = collections.namedtuple("Fault", "name begin bring")
+FAULTS = [
+    Fault("compute thread stopped", {}, lambda job: [stop_thread(job)]),
+    Fault("loop stopped", {}, lambda job: [stop_thread(job, 0, "loop")]),
+    Fault("link at 1 byte a second", {}, lambda job: [trickle(job)]),
+    Fault("a bit flips", {"flip": "d1@40"}, lambda job: []),
+    Fault("stuck bit", {"flip": "d1@40+"}, lambda job: []),
+    Fault("disk hangs", {"disk": True}, lambda job: [job.hang()]),
+    Fault("two compute threads at once", {}, lambda job: [stop_thread(job, 0), stop_thread(job, 1)]),
+    Fault("compute thread and link at once", {}, lambda job: [stop_thread(job, 2), trickle(job, 0, 1)]),
+]
+
+
+def mount_disk(job, source):
+    """A copy of the data on a disk that can hang."""
+    mount, hang = job.path("disk"), job.path("hang")
+    os.makedirs(mount)
+    job.start(argv=[FUSE_PYTHON, "-c", DISK, source, hang, mount])
+    job.addCleanup(subprocess.run, ["umount", "-l", mount], check=False)
+    deadline = time.monotonic() + 20
+    while not os.listdir(mount) and time.monotonic() < deadline:
+        time.sleep(0.05)
+
+    def bring():
+        with open(hang, "w", encoding="ascii"):
+            pass
+        return lambda: os.unlink(hang)
+
+    job.hang = bring
+    return mount
+
+
+def one_turn(fault, known):
+    """(longest pause, usual step, what was said, whether the weights are right)"""
+    job = Job()
+    job.setUp()
+    try:
+        begin = dict(fault.begin)
+        data = DIGITS
+        if begin.pop("disk", False):
+            source = os.path.join(os.environ.get("SHOAL_TEST_DATA", ""), "mnist")
+            data = "mnist:" + source
+            begin["joiners_data"] = "mnist:" + mount_disk(job, source)
+        job.begin(data, **begin)
+        usual = statistics.median(job.watch(20))
+        undo = fault.bring(job)
+        longest = max(job.watch(max(60, int(2 / usual))))
+        for each in undo:
+            each()
+        summary = job.finish()
+        steps = summary["steps"]
+        if (data, steps) not in known:
+            alone = job.train(JOB[0], data, *JOB[1:-2], "--steps", str(steps), "--quiet", timeout=600)
+            known[data, steps] = alone.summary["weights_hash"]
+        return longest, usual, job.said(), known[data, steps] == summary["weights_hash"]
+    finally:
+        job.doCleanups()
+
+
+def add_options(parser):
+    parser.add_argument("--turns", type=int, default=10, help="of each fault (10)")
+    parser.add_argument("--fault", help="only those whose names have this")
+
+
+def benchmark(options, result):
+    harness.SHOAL = os.path.abspath(options.shoal)
+    known = {}
+    for fault in FAULTS:
+        if options.fault and options.fault not in fault.name:
+            continue
+        pauses, usual, right, said = [], [], 0, collections.Counter()
+        for _ in range(options.turns):
+            pause, step, words, same = one_turn(fault, known)
+            pauses.append(pause)
+            usual.append(step)
+            right += same
+            said.update(re.sub(r"[0-9.]+ (s|ms)\b", r"N \1", word) for word in words)
+        bound = max(BOUND_S, STEPS * max(usual))
+        result.row(fault.name, "longest time without a step %.1f s (median %.1f), usual step %.3f s, %d of %d with the "
+                   "weights of one device" % (max(pauses), statistics.median(pauses), statistics.median(usual), right,
+                                              options.turns),
+                   target="at most %.0f s" % bound, met=max(pauses) <= bound and right == options.turns)
+        for words, count in said.most_common(6):
+            print("    %d times %s" % (count, words))
+
+
+if __name__ == "__main__":
+    measure.main(__doc__, benchmark, add_options)
