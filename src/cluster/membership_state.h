@@ -14,12 +14,9 @@
 #define SHOAL_CLUSTER_MEMBERSHIP_STATE_H
 
 #include "cluster/balance.h"
-#include "cluster/credit.h"
 #include "cluster/membership.h"
 #include "cluster/recovery.h"
-#include "cluster/repairs.h"
-#include "cluster/silence.h"
-#include "cluster/standstill.h"
+#include "cluster/roster.h"
 
 #define SH_MEMBERSHIP_ACTIONS_MAX 128 /* of one event */
 #define SH_MEMBERSHIP_LOST_MAX 32     /* in one tick; more wait for the next */
@@ -39,43 +36,6 @@ typedef enum sh_membership_phase {
     SH_MEMBERSHIP_ENDED,
 } sh_membership_phase;
 
-typedef struct sh_roster_entry {
-    bool present, ready, local, seated, dismissed, changed;
-    bool welcomed; /* its joining was told; that of the first members is not */
-    bool proven;   /* as sh_survivor has it */
-    uint32_t device, failures;
-    uint64_t serial; /* of its directive */
-    sh_silence silence;
-    sh_credit credit;    /* what is believed of its speed */
-    sh_repairs repairs;  /* it was found wrong */
-    uint32_t blamed;     /* the view whose halt found it wrong last */
-    sh_standstill work;  /* what it does */
-    bool named;          /* the user knows that the others wait for it */
-    sh_position entered; /* where its view began when it was not proven yet */
-    sh_notice notice;
-    char name[SH_MEMBERSHIP_TEXT];
-} sh_roster_entry;
-
-typedef struct sh_seating {
-    uint32_t number, ring, seat_count;
-    bool planned;
-    bool has_servers; /* as they were chosen; else all serve for want of them */
-    sh_seat seats[SH_DEVICES_MAX];
-} sh_seating;
-
-/* Two devices, a < b, whose link broke: when last, and how often since a stage passed over new
- * links. No pair if b is 0. */
-typedef struct sh_broken_pair {
-    uint32_t a, b, count;
-    uint64_t broke_ms;
-} sh_broken_pair;
-
-/* A device that was put out. No name: none. */
-typedef struct sh_outcast {
-    char name[SH_MEMBERSHIP_TEXT];
-    bool guilty; /* refused; else it gets in, and is put out again at its first fault */
-} sh_outcast;
-
 struct sh_membership {
     uint32_t min_devices, grains; /* as the options have them, as all up to `first_grain` */
     sh_serving serving;
@@ -90,12 +50,16 @@ struct sh_membership {
     char suspect[SH_MEMBERSHIP_TEXT]; /* is tried without since; "": nobody */
     uint32_t outcast_count;           /* ever */
     sh_outcast outcasts[SH_MEMBERSHIP_OUTCASTS];
-    uint32_t last_view, watched_view; /* highest number given; the same, with `watched` */
+    uint32_t last_view; /* highest number given */
     uint64_t serial, last_transfer;
-    uint64_t clock_ms, ticked_ms, watched_ms; /* time as counted here; of the last tick */
+    uint64_t clock_ms, ticked_ms; /* time as counted here; of the last tick */
     bool ticked;
-    sh_membership_phase watched;  /* at the last tick, as device 0's position; */
-    sh_position watched_position; /* since watched_ms */
+    struct sh_membership_watched { /* at the last tick, and since when it is so */
+        sh_membership_phase phase;
+        uint32_t view;
+        sh_position position; /* device 0's */
+        uint64_t since_ms;
+    } watched;
     sh_seating now, next;
     uint32_t left_ring;   /* while ENTERING: the ring of the view before, where that is another */
     sh_position start;    /* of `now` */

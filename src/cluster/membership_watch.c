@@ -112,7 +112,7 @@ static bool owes(const sh_membership *membership, const sh_roster_entry *one)
 
 static bool watch_following(sh_membership *membership, sh_roster_entry *one)
 {
-    const uint64_t since_ms = membership->clock_ms - membership->watched_ms;
+    const uint64_t since_ms = membership->clock_ms - membership->watched.since_ms;
     if (one->device == 0 || since_ms < FOLLOW_MS || !owes(membership, one))
         return false;
     char reason[SH_MEMBERSHIP_TEXT];
@@ -132,7 +132,7 @@ static bool is_stuck(const sh_membership *membership, const sh_roster_entry *one
 {
     const sh_doing *here = &one->notice.doing, *there = &peer->notice.doing;
     return here->stuck_ms >= STUCK_MS && peer->seated && peer != one &&
-           membership->clock_ms - membership->watched_ms >= STUCK_MS &&
+           membership->clock_ms - membership->watched.since_ms >= STUCK_MS &&
            there->activity == SH_ACTIVITY_WAITS &&
            (there->stuck_ms < STUCK_MS || there->stuck_peer == one->device);
 }
@@ -176,14 +176,12 @@ static bool watch_link(sh_membership *membership, sh_roster_entry *one)
 static void note_change(sh_membership *membership)
 {
     const sh_position position = sh_membership_coordinator(membership)->notice.position;
-    if (membership->watched == membership->phase &&
-        membership->watched_view == membership->last_view &&
-        sh_position_same(membership->watched_position, position))
+    const struct sh_membership_watched *before = &membership->watched;
+    if (before->phase == membership->phase && before->view == membership->last_view &&
+        sh_position_same(before->position, position))
         return;
-    membership->watched = membership->phase;
-    membership->watched_view = membership->last_view;
-    membership->watched_position = position;
-    membership->watched_ms = membership->clock_ms;
+    membership->watched = (struct sh_membership_watched){membership->phase, membership->last_view,
+                                                         position, membership->clock_ms};
 }
 
 void sh_membership_watch(sh_membership *membership)

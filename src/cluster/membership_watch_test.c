@@ -86,7 +86,7 @@ static void one_that_is_slow_stays(void **state)
         gets_on(1);
         assert_int_equal(refused, 0);
     }
-    pass_time(32500); /* eight times as long as it ever took: no more */
+    pass_time(16300); /* four times as long as it ever took: no more */
     assert_int_equal(refused, 0);
     pass_time(1500);
     assert_int_equal(refused, 1);
@@ -116,7 +116,7 @@ static void one_that_was_slow_before_the_job_stays(void **state)
     pass_time(100000); /* it waits; nothing is forgotten */
     (void)take_run(1, 1);
     says(1, SH_ACTIVITY_COMPUTES);
-    pass_time(20000);
+    pass_time(11000);
     assert_int_equal(refused, 0);
 }
 
@@ -305,7 +305,7 @@ static void a_transfer_that_stands_still_begins_anew(void **state)
         uint64_t waited_ms = 0;
         for (; refused == 0 && membership->last_transfer == task.transfer.number; waited_ms += 100)
             pass_time(100);
-        assert_in_range(waited_ms, 31000, 34000); /* eight times as long as that piece took */
+        assert_in_range(waited_ms, 15000, 17000); /* four times as long as that piece took */
     }
     assert_int_equal(refused, 1);
     assert_non_null(strstr(refusal, "could not take a replica"));

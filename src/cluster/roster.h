@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the membership keeps of devices: of each member, of views and their seats, of links that
+ * broke, of those that were put out.
+ *
+ *     sh_roster_entry *one = sh_membership_find(membership, device);
+ *     if (one != NULL && one->seated && one->notice.whole)
+ *
+ * Threads: as membership.h.
+ */
+#ifndef SHOAL_CLUSTER_ROSTER_H
+#define SHOAL_CLUSTER_ROSTER_H
+
+#include "cluster/credit.h"
+#include "cluster/membership.h"
+#include "cluster/repairs.h"
+#include "cluster/silence.h"
+#include "cluster/standstill.h"
+
+typedef struct sh_roster_entry {
+    bool present, ready, local, seated, dismissed, changed;
+    bool welcomed; /* its joining was told; that of the first members is not */
+    bool proven;   /* as sh_survivor has it */
+    uint32_t device, failures;
+    uint64_t serial; /* of its directive */
+    sh_silence silence;
+    sh_credit credit;    /* what is believed of its speed */
+    sh_repairs repairs;  /* it was found wrong */
+    uint32_t blamed;     /* the view whose halt found it wrong last */
+    sh_standstill work;  /* what it does */
+    bool named;          /* the user knows that the others wait for it */
+    sh_position entered; /* where its view began when it was not proven yet */
+    sh_notice notice;
+    char name[SH_MEMBERSHIP_TEXT];
+} sh_roster_entry;
+
+typedef struct sh_seating {
+    uint32_t number, ring, seat_count;
+    bool planned;
+    bool has_servers; /* as they were chosen; else all serve for want of them */
+    sh_seat seats[SH_DEVICES_MAX];
+} sh_seating;
+
+/* Two devices, a < b, whose link broke: when last, and how often since a stage passed over new
+ * links. No pair if b is 0. */
+typedef struct sh_broken_pair {
+    uint32_t a, b, count;
+    uint64_t broke_ms;
+} sh_broken_pair;
+
+/* A device that was put out. No name: none. */
+typedef struct sh_outcast {
+    char name[SH_MEMBERSHIP_TEXT];
+    bool guilty; /* refused; else it gets in, and is put out again at its first fault */
+} sh_outcast;
+
+#endif
