@@ -13,7 +13,7 @@ are not exported again.
 A row is a network by one exporter: how far results are from ONNX Runtime's (at most 1e-4), the largest relative
 difference of ten training losses from the peer's (at most 1e-3), how far each side is from the peer in double
 precision, and who is nearer to that. --hashes trains each network on one device and on three, in grains of a third of
-the batch, and compares the weights.
+the batch, and compares the weights; --hashes-alone does no more, on files in a folder of their own.
 """
 import argparse
 import array
@@ -111,6 +111,9 @@ def cell(options, place, exporter):
         return {"wrong": "not available: not exported, " + said["failed"]}
     found = {"folded": said["folded"], "wrong": ""}
     try:
+        if options.hashes_alone:
+            hashes(options, place, path, said["rate"])
+            return {**found, "hash": True, "met": True}
         found["forward"] = forward(options, place, path)
         losses, _ = train(options, place, path, said["rate"], "--epochs", "10", "--grain", "24")
         found["loss"] = differ(losses, said["losses"])
@@ -156,7 +159,8 @@ def measure(options, kind, label, python, results):
         lacks = [each for each in exporters if not os.path.exists(os.path.join(place, each + ".json"))]
         try:
             if lacks:
-                run([python, "-B", PEERS[kind], place, network, *lacks])
+                more = ["--no-losses"] if options.hashes_alone and kind == "pytorch" else []
+                run([python, "-B", PEERS[kind], place, network, *lacks, *more])
         except Wrong as problem:
             print("%-20s %-5s not available: %s" % (network, label, problem), flush=True)
             missed += 1
@@ -180,6 +184,7 @@ def main():
     parser.add_argument("--networks", nargs="+")
     parser.add_argument("--exporters", nargs="+")
     parser.add_argument("--hashes", action="store_true")
+    parser.add_argument("--hashes-alone", action="store_true", help="no losses: takes a fraction of the time")
     parser.add_argument("--export-only", action="store_true")
     parser.add_argument("--json", help="write every number to this file")
     options = parser.parse_args()

@@ -7,7 +7,7 @@
 
 EXPORTER.json has the training losses of the same network by PyTorch (full batches, SGD with momentum).
 Where the exporter folded batch norms into convolutions, PyTorch trains the network without them, too.
-Dropout and stochastic depth are off, since their random numbers differ. The batch is one sample in the file.
+With --no-losses it has none. Dropout and stochastic depth are off, since their random numbers differ. The batch is one sample in the file.
 """
 import argparse
 import copy
@@ -109,12 +109,12 @@ def of(name):
 
 # By name: how it is made, the shape of a sample, the learning rate.
 NETWORKS = {
-    "resnet18": (of("resnet18"), (3, 32, 32), 0.0002),
+    "resnet18": (of("resnet18"), (3, 64, 64), 0.0002),
     "mobilenet_v2": (of("mobilenet_v2"), (3, 64, 64), 0.0002),
     "mobilenet_v3_small": (of("mobilenet_v3_small"), (3, 64, 64), 0.0002),
     "efficientnet_b0": (of("efficientnet_b0"), (3, 64, 64), 0.0002),
     "squeezenet1_1": (of("squeezenet1_1"), (3, 64, 64), 0.01),
-    "densenet121": (of("densenet121"), (3, 32, 32), 0.0002),
+    "densenet121": (of("densenet121"), (3, 64, 64), 0.0002),
     "shufflenet_v2_x1_0": (of("shufflenet_v2_x1_0"), (3, 64, 64), 0.0002),
     "vgg11": (vgg11, (3, 32, 32), 0.01),
     "convnext_tiny": (of("convnext_tiny"), (3, 32, 32), 0.01),
@@ -276,6 +276,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--forward", metavar="FILE")
+    parser.add_argument("--no-losses", action="store_true", help="exports alone")
     parser.add_argument("folder", nargs="?")
     parser.add_argument("network", nargs="?", choices=list(NETWORKS))
     parser.add_argument("exporters", nargs="*")
@@ -303,7 +304,9 @@ def main():
         wanted = sum(isinstance(module, nn.modules.batchnorm._BatchNorm) for module in net.modules())
         norms = norms_of(path)
         rate = NETWORKS[name][2]
-        if norms == wanted:
+        if options.no_losses:
+            found = ([], [])
+        elif norms == wanted:
             whole = whole or (losses(net, x, y, rate), losses(net, x, y, rate, torch.float64))
             found = whole
         else:
