@@ -20,10 +20,12 @@
 #include "base/thread.h"
 #include "data/fetch.h"
 #include "data/mirror.h"
+#include "node/delivery/lull.h"
 
 #define TICK_MS 500
 #define LOST_TICKS 20   /* without any source, until it is given up */
-#define SILENT_TICKS 20 /* without a byte from a source that owes some, until it is closed */
+#define LULL_TICKS 4    /* of a source that owes something, until others are asked */
+#define SILENT_TICKS 20 /* where there are no others, until it is connected to anew */
 #define FORGIVE_TICKS 2 /* between two times that a refused block is asked for again */
 #define TRIES 4         /* of a block that a reader waits for, with all sources */
 #define FAILURES 3      /* in connecting to another source than the first */
@@ -46,8 +48,7 @@ typedef struct source {
     sh_channel *channel;
     bool open;
     uint32_t failures;
-    uint32_t silent_ticks;
-    uint64_t received; /* bytes at the last tick */
+    sh_lull lull;
     slot slots[SH_DELIVERY_WINDOW];
 } source;
 
@@ -226,8 +227,7 @@ static void lose(source *from, const char *reason)
                reason);
     from->failures += !from->open;
     from->open = false;
-    from->silent_ticks = 0;
-    from->received = 0;
+    sh_lull_end(&from->lull);
     snprintf(delivery->reason, sizeof delivery->reason, "%s", reason);
     if (!delivery->told && from->index == 0) {
         free(delivery->packed); /* a part of it at best */
@@ -415,13 +415,23 @@ static void connect_to(source *to)
 
 /* ---- what no event tells -------------------------------------------------------------------- */
 
-/* Connects if that is due; drops a silent source. One that owes the manifest is not silent, because
- * making it may take long. */
+/* Whether another source is connected. */
+static bool has_others(const source *s)
+{
+    const sh_delivery *delivery = s->of;
+    bool others = false;
+    for (uint32_t i = 0; i < delivery->source_count; i++)
+        others = others || (i != s->index && delivery->sources[i].open);
+    return others;
+}
+
+/* Connects if that is due; drops a source of which hardly anything comes. One that owes the
+ * manifest is given its time, because making it may take long. */
 static void tend(source *s)
 {
     sh_channel_stats stats;
     bool owes = false;
-    if (s->channel == NULL && (s->index == 0 || s->failures < FAILURES))
+    if (s->channel == NULL && (s->index == 0 || s->failures < FAILURES) && !sh_lull_rests(&s->lull))
         connect_to(s);
     if (s->channel == NULL || !s->open || !s->of->told)
         return;
@@ -430,10 +440,12 @@ static void tend(source *s)
     for (int i = 0; i < SH_DELIVERY_WINDOW; i++)
         owes = owes || s->slots[i].state == SLOT_ASKED;
     pthread_mutex_unlock(&s->of->lock);
-    s->silent_ticks = owes && stats.received_bytes == s->received ? s->silent_ticks + 1 : 0;
-    s->received = stats.received_bytes;
-    if (s->silent_ticks == SILENT_TICKS)
-        drop(s, "it has gone silent");
+    const bool others = has_others(s);
+    if (sh_lull_look(&s->lull, owes, stats.received_bytes) < (others ? LULL_TICKS : SILENT_TICKS))
+        return;
+    if (others)
+        sh_lull_drop(&s->lull);
+    drop(s, "hardly anything comes from it");
 }
 
 /* Blocks that all have refused are asked for again, but a reader does not wait for one forever. */

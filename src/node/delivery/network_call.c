@@ -12,9 +12,10 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "node/delivery/lull.h"
 
 #define TICK_MS 50
-#define SILENT_TICKS 200 /* without a byte from a source that was reached */
+#define SILENT_TICKS 200 /* of a source that was reached, of which hardly anything comes */
 #define PAUSE_TICKS 10   /* between two rounds through the sources */
 #define ROUNDS 20        /* at most */
 
@@ -32,8 +33,7 @@ struct sh_network_call {
     bool open, told;
     const char *objection; /* to what the source has sent; static */
     uint32_t pause_ticks;  /* left of a pause */
-    uint32_t silent_ticks;
-    uint64_t received; /* bytes at the last tick */
+    sh_lull lull;
     uint8_t *bytes;
     size_t count;
     sh_status status; /* of the last try, with its reason */
@@ -170,8 +170,7 @@ static void try_next(sh_network_call *call)
     const sh_source *source = &call->sources.items[call->current];
     call->open = false;
     call->objection = NULL;
-    call->silent_ticks = 0;
-    call->received = 0;
+    sh_lull_end(&call->lull);
     sh_data_identity(identity, source->device);
     if (sh_channel_connect(&call->channel, call->loop,
                            &(sh_channel_target){.host = source->route.host,
@@ -199,10 +198,8 @@ static void on_tick(void *context)
     if (!call->open) /* the channel has patience of its own until then */
         return;
     sh_channel_stats_get(call->channel, &stats);
-    call->silent_ticks = stats.received_bytes == call->received ? call->silent_ticks + 1 : 0;
-    call->received = stats.received_bytes;
-    if (call->silent_ticks == SILENT_TICKS)
-        drop(call, SH_PEER_LOST, "it has gone silent");
+    if (sh_lull_look(&call->lull, true, stats.received_bytes) == SILENT_TICKS)
+        drop(call, SH_PEER_LOST, "hardly anything comes from it");
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "node/delivery/lull.h"
+
+#include "base/test.h"
+
+static void one_that_owes_and_gives_nothing_is_counted(void **state)
+{
+    (void)state;
+    sh_lull lull = {0};
+    for (uint32_t i = 1; i <= 9; i++)
+        assert_int_equal(sh_lull_look(&lull, true, 0), i);
+    assert_int_equal(sh_lull_look(&lull, false, 0), 0); /* it owes nothing any more */
+    assert_int_equal(sh_lull_look(&lull, true, 0), 1);
+}
+
+/* A byte a tick is hardly anything; a crumb is something, however many ticks it took. */
+static void one_that_trickles_is_counted_too(void **state)
+{
+    (void)state;
+    sh_lull lull = {0};
+    for (uint32_t i = 1; i <= 100; i++)
+        assert_int_equal(sh_lull_look(&lull, true, i), i);
+    assert_int_equal(sh_lull_look(&lull, true, SH_LULL_CRUMB - 1), 101);
+    assert_int_equal(sh_lull_look(&lull, true, SH_LULL_CRUMB), 0);
+    assert_int_equal(sh_lull_look(&lull, true, SH_LULL_CRUMB + 10), 1);
+    assert_int_equal(sh_lull_look(&lull, true, 2 * SH_LULL_CRUMB), 0);
+}
+
+static void one_that_was_dropped_rests_longer_each_time(void **state)
+{
+    (void)state;
+    sh_lull lull = {0};
+    assert_false(sh_lull_rests(&lull));
+    for (uint32_t rest = 4; rest <= 256; rest *= 2) {
+        sh_lull_drop(&lull);
+        sh_lull_end(&lull);
+        for (uint32_t i = 0; i < rest; i++)
+            assert_true(sh_lull_rests(&lull));
+        assert_false(sh_lull_rests(&lull));
+    }
+    sh_lull_drop(&lull);
+    assert_int_equal(lull.rest, 256); /* the most */
+}
+
+static void another_connection_counts_from_the_beginning(void **state)
+{
+    (void)state;
+    sh_lull lull = {0};
+    (void)sh_lull_look(&lull, true, 1000000);
+    sh_lull_end(&lull);
+    assert_int_equal(sh_lull_look(&lull, true, 100), 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_that_owes_and_gives_nothing_is_counted),
+        cmocka_unit_test(one_that_trickles_is_counted_too),
+        cmocka_unit_test(one_that_was_dropped_rests_longer_each_time),
+        cmocka_unit_test(another_connection_counts_from_the_beginning),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
