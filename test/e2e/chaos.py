@@ -11,7 +11,9 @@ stopped or ended by it, a device that took part, a partition that something was 
 have happened; a job that ends before that fails, and one without an end of its own (--epochs 1000000) is stopped then.
 
 All devices are processes of this machine that talk over its loopback or, with --cuts, each over a network of its own
-(cuts.py; needs root). Exit status: 0; 1 where the course or the weights differ from those of one device that nobody
+(cuts.py; needs root). Faults are asked for by their weights: --hangs stops a device's computing thread alone, --trickles
+lets its link carry a few bytes a second, --stuck gives it a bit that no repair changes, --full fills the disk with the
+run's folder. Exit status: 0; 1 where the course or the weights differ from those of one device that nobody
 disturbs, a sample was not counted once an epoch, a device ends as it must not, or all stand still; 77 without root.
 """
 
@@ -31,9 +33,18 @@ import time
 
 import cuts
 import harness
+import threads
 
 STILL_SECONDS = 20  # without a step, until the job counts as hanging
 LOST = "nothing was heard of it"  # why a device ends that was lost while it joined
+HUNG = "did not get on"   # why one was put out whose heart beat
+WRONG = "computes wrongly"
+STICKS_IN = 3             # seconds after it began to come; it flips as it stands behind one step, so it has to be there
+TRICKLE = 400             # bits a second
+DISK = 64 << 20           # bytes, for the run's folder
+FAULTS = {"hangs": "a computing thread that is stopped", "trickles": "a link that trickles; needs root",
+          "stuck": "a device with a stuck bit; not with restarts or partitions, by which nobody may be left to show it",
+          "full": "a full disk; needs root"}
 # Why one may end that was cut off, while it joined or for longer than it looks for the job.
 CUT_OFF = "|".join((LOST, "could not reach", "did not answer the handshake", "its link with device", "the connection ended",
                     "the connection is cut", "could not take a replica"))
@@ -51,12 +62,14 @@ class Failure(Exception):
 class Device:
     """A joined device at a place. `ending`: how it may end from now on, a set of exit statuses."""
 
-    def __init__(self, chaos, name, place, lanes):
+    def __init__(self, chaos, name, place, lanes, env=None):
         self.name, self.place = name, place
         self.process = chaos.launch(place, "join", chaos.token, "--name", name, "--lanes", str(lanes),
-                                    "--reconnect", "10", "--verbose")
+                                    "--reconnect", "10", "--verbose", env=env)
         self.ending = {0}
         self.thaw_at = None
+        self.held = None     # its computing thread, stopped
+        self.sticks = False  # it has a bit that is stuck
         self.excuse = None  # what may stand in its message where it ends with 1
         self.fate = None    # the event that it ends by
 
@@ -77,13 +90,16 @@ class Chaos:
         self.excused = collections.Counter()
         self.log_read = 0
         self.process = None
+        self.trickling = []  # (until when, place)
+        self.full_until = None
 
     def path(self, *names):
         return os.path.join(self.folder, *names)
 
-    def launch(self, place, *arguments):
+    def launch(self, place, *arguments, env=None):
         argv = [harness.SHOAL, *arguments]
-        return harness.Process(self.cuts.argv(place, *argv) if self.cuts else argv, env=self.env, cwd=self.folder)
+        return harness.Process(self.cuts.argv(place, *argv) if self.cuts else argv, env={**self.env, **(env or {})},
+                               cwd=self.folder)
 
     def run_alone(self):
         """What one device comes to that nobody disturbs, and that has nobody to serve it."""
@@ -114,17 +130,21 @@ class Chaos:
         if self.options.verbose:
             print("%7.2f %s %s%s" % (time.monotonic() - self.began, what, device.name if device else "", more), flush=True)
 
-    def join(self):
+    def join(self, env=None):
         """At a place where nobody is; one that is cut off just then would only wait."""
         taken = {device.place for device in self.devices}
         free = [place for place in range(1, self.options.devices)
-                if place not in taken and not (self.cuts and self.cuts.is_cut_off(place))]
+                if place not in taken and not (self.cuts and self.cuts.is_cut_off(place)) and
+                place not in {slow for _, slow in self.trickling}]
         if not free:
-            return
+            return None
         self.joined += 1
-        lanes = self.random.choice((1, 1, 2))
-        self.devices.append(Device(self, "guest-%d" % self.joined, self.random.choice(free), lanes))
+        name, lanes = "guest-%d" % self.joined, self.random.choice((1, 1, 2))
+        if env is not None:
+            env = {variable: value % name for variable, value in env.items()}
+        self.devices.append(Device(self, name, self.random.choice(free), lanes, env))
         self.say("join", self.devices[-1])
+        return self.devices[-1]
 
     def kill(self, device):
         self.say("kill", device)
@@ -146,6 +166,61 @@ class Chaos:
         device.thaw_at = time.monotonic() + self.random.choice((0.1, 0.3, 0.6, 1.5))
         self.excuse(device, LOST)
 
+    def hang(self, device):
+        """Its heart beats, and it computes nothing: for less or for more than it takes to be put out."""
+        try:
+            device.held = threads.stopped(device.process.child.pid)
+        except ProcessLookupError:
+            return  # it has just ended
+        self.say("hang", device)
+        device.thaw_at = time.monotonic() + self.random.choice((0.5, 2, 6, 15))
+        self.excuse(device, "|".join((CUT_OFF, HUNG)))
+
+    def trickle(self, device):
+        """Its link carries next to nothing for a while."""
+        seconds = self.random.choice((1, 4, 12))
+        if not self.cuts.set_rate(device.place, TRICKLE):
+            return
+        self.say("trickle", device, " for %g s" % seconds)
+        self.trickling.append((time.monotonic() + seconds, device.place))
+        self.excuse(device, "|".join((CUT_OFF, HUNG)))
+        self.happened["trickle"] += 1
+
+    def stick(self, awake):
+        """One more comes, with a bit that is stuck. Two who stay show whose weights are right."""
+        if any(device.sticks for device in self.devices) or len(awake) < 2:
+            return
+        steps = self.steps()
+        soon = int(STICKS_IN * steps / (time.monotonic() - self.began)) + 2
+        device = self.join({"SHOAL_TEST_FLIP": "%%s@%d+" % (steps + soon)})
+        if device is None:
+            return
+        self.say("stuck", device)
+        device.sticks = True
+        self.excuse(device, WRONG)
+
+    def fill(self):
+        """The run's disk is full for a while."""
+        if self.full_until is not None:
+            return
+        self.say("full")
+        self.full_until = time.monotonic() + self.random.choice((0.5, 2, 8))
+        with open(self.path("disk", "filling"), "wb", buffering=0) as file:
+            try:
+                while True:
+                    file.write(bytes(1 << 16))
+            except OSError:
+                self.happened["full"] += 1
+
+    def empty(self):
+        self.full_until = None
+        os.remove(self.path("disk", "filling"))
+
+    def steps(self):
+        """How far the job is, by its events."""
+        with open(self.path("s.events"), encoding="utf-8") as file:
+            return max((int(found) for found in re.findall(r'"total_step":(\d+)', file.read())), default=0)
+
     def freeze_coordinator(self):
         self.say("freeze 0")
         self.process.signal(signal.SIGSTOP)
@@ -154,15 +229,15 @@ class Chaos:
         self.process.signal(signal.SIGCONT)
 
     def restart_coordinator(self):
-        if not os.path.exists(self.path("run", "checkpoints", "last.safetensors")):
-            return  # there would be nothing to go on from
+        if not os.path.exists(os.path.join(self.run_folder, "checkpoints", "last.safetensors")) or self.full_until:
+            return  # there would be nothing to go on from, or no place to
         self.say("restart 0")
         self.process.signal(signal.SIGKILL)
         self.process.child.wait()
         for device in self.devices:
             self.excuse(device, "")
         time.sleep(self.random.uniform(0, 0.5))
-        self.start("--resume", self.path("run"), *self.options.servers)
+        self.start("--resume", self.run_folder, *self.options.servers)
         self.happened["restart 0"] += 1
 
     def cut(self):
@@ -177,6 +252,10 @@ class Chaos:
         self.say(cut.kind, None, "%s for %.2f s" % (" ".join(device.name for device in cut.at), cut.seconds))
 
     def heal(self, now):
+        for until, place in [slow for slow in self.trickling if slow[0] <= now]:
+            self.trickling.remove((until, place))
+            if place not in {slow for _, slow in self.trickling}:
+                self.cuts.set_rate(place, None)
         for cut in self.cuts.heal(now):
             self.say("healed " + cut.kind)
             self.happened[cut.kind] += cut.happened and any(device in self.devices for device in cut.at)
@@ -190,23 +269,36 @@ class Chaos:
     def happen(self):
         """One event."""
         awake = [device for device in self.devices if device.thaw_at is None and device.ending <= {0, 1}]
-        kind = self.random.choices(("join", "kill", "leave", "freeze", "freeze 0", "restart 0", "kill two", "cut"),
-                                   (8, 4, 3, 4, 1, self.options.restarts, 1, self.options.cuts))[0]
+        kind = self.random.choices(
+            ("join", "kill", "leave", "freeze", "freeze 0", "restart 0", "kill two", "cut", "hang", "trickle", "stuck", "full"),
+            (8, 4, 3, 4, 1, self.options.restarts, 1, self.options.cuts, self.options.hangs, self.options.trickles,
+             self.options.stuck, self.options.full))[0]
+        if kind == "stuck":
+            self.stick(awake)
+            return
+        if any(device.sticks for device in self.devices):  # nothing befalls it, nor two who show that it is wrong
+            awake = [device for device in awake if not device.sticks][2:]
+            if not awake and kind not in ("join", "freeze 0", "full"):
+                return
         if kind == "freeze 0":
             self.freeze_coordinator()
         elif kind == "restart 0":
             self.restart_coordinator()
         elif kind == "cut":
             self.cut()
+        elif kind == "full":
+            self.fill()
         elif len(self.devices) + 1 >= self.options.devices and kind == "join":
-            self.kill(self.random.choice(awake or self.devices))
+            if awake or not any(device.sticks for device in self.devices):
+                self.kill(self.random.choice(awake or self.devices))
         elif kind == "join" or not awake:
             self.join()
         elif kind == "kill two":
             for device in self.random.sample(awake, min(2, len(awake))):
                 self.kill(device)
         else:
-            {"kill": self.kill, "leave": self.leave, "freeze": self.freeze}[kind](self.random.choice(awake))
+            {"kill": self.kill, "leave": self.leave, "freeze": self.freeze, "hang": self.hang,
+             "trickle": self.trickle}[kind](self.random.choice(awake))
 
     # --- what must not be
 
@@ -215,6 +307,8 @@ class Chaos:
         now = time.monotonic()
         if self.cuts:
             self.heal(now)
+        if self.full_until is not None and now >= self.full_until:
+            self.empty()
         for device in list(self.devices):
             self.thaw(device, now)
             if device.process.child.poll() is not None:
@@ -225,6 +319,12 @@ class Chaos:
 
     def thaw(self, device, now):
         if device.thaw_at is None or now < device.thaw_at:
+            return
+        if device.held is not None:
+            alive = device.process.child.poll() is None
+            self.happened["hang"] += alive and threads.state(device.process.child.pid) == "t"
+            device.held.release()
+            device.held = device.thaw_at = None
             return
         if device.process.child.poll() is None:
             self.happened["freeze"] += is_stopped(device.process.child.pid)
@@ -241,6 +341,8 @@ class Chaos:
         self.check_ending(device, result, late=(0, 1) if late else ())
         if device.fate is not None and result.status not in (0, 1):
             self.happened[device.fate] += 1
+        if device.sticks and result.status == 1 and WRONG in result.err:
+            self.happened["stuck"] += 1
 
     def check_ending(self, device, result, late=()):
         found = re.search(device.excuse, result.err) if device.excuse is not None else None
@@ -252,7 +354,7 @@ class Chaos:
     def read_log(self):
         """Who takes part, by the coordinator's log."""
         try:
-            with open(self.path("run", "events.log"), "rb") as file:
+            with open(os.path.join(self.run_folder, "events.log"), "rb") as file:
                 file.seek(self.log_read)
                 text = file.read()
         except FileNotFoundError:
@@ -293,10 +395,15 @@ class Chaos:
         self.done, self.moved = 0, time.monotonic()
 
     def disturb(self):
-        if self.options.cuts:
+        if self.options.cuts or self.options.trickles:
             self.cuts = cuts.Cuts(self.options.devices)
+        self.run_folder = self.path("run")
+        if self.options.full:
+            self.run_folder = self.path("disk", "run")
+            os.mkdir(self.path("disk"))
+            subprocess.run(["mount", "-t", "tmpfs", "-o", "size=%d" % DISK, "shoal-chaos", self.path("disk")], check=True)
         self.began = time.monotonic()
-        self.start(*self.options.job, "--run", "run")
+        self.start(*self.options.job, "--run", self.run_folder)
         number = 0
         while self.process.child.poll() is None and (self.count() < self.options.events or not self.endless()):
             number += 1
@@ -304,6 +411,8 @@ class Chaos:
             self.wait(self.random.expovariate(1 / self.options.gap))
             if self.process.child.poll() is None:
                 self.happen()
+        if self.full_until is not None:
+            self.empty()  # the last checkpoint has to be written
         if self.endless():
             self.process.signal(signal.SIGINT)
         while self.process.child.poll() is None:
@@ -321,6 +430,8 @@ class Chaos:
         """The last ones: who was frozen or cut off, or had not come yet, may find nobody any more."""
         if self.cuts:
             self.heal(float("inf"))
+        if self.full_until is not None:
+            self.empty()
         for device in self.devices:
             self.thaw(device, float("inf"))
         for device in self.devices:
@@ -368,8 +479,12 @@ class Chaos:
     def close(self):
         for device in self.devices:
             device.process.kill()
+            if device.held is not None:
+                device.held.release()
         if self.process is not None:
             self.process.kill()
+        if self.options.full and os.path.ismount(self.path("disk")):
+            subprocess.run(["umount", "-l", self.path("disk")], check=False)
         if self.cuts and not self.cuts.close():
             raise Failure("the networks could not be removed: try lab/lab clean")
 
@@ -441,9 +556,10 @@ def judge_course(path, alone_path, fields=None):
 
 
 def replay(options):
-    return "SHOAL=%s %s --seed %d --events %d --gap %g --devices %d --restarts %g --cuts %g %s" % (
+    faults = "".join(" --%s %g" % (name, getattr(options, name)) for name in FAULTS if getattr(options, name))
+    return "SHOAL=%s %s --seed %d --events %d --gap %g --devices %d --restarts %g --cuts %g%s %s" % (
         harness.SHOAL, os.path.abspath(__file__), options.seed, options.events, options.gap, options.devices,
-        options.restarts, options.cuts, shlex.join(options.job))
+        options.restarts, options.cuts, faults, shlex.join(options.job))
 
 
 def main(arguments):
@@ -454,17 +570,27 @@ def main(arguments):
     parser.add_argument("--devices", type=int, default=6, help="at one time, the coordinator included")
     parser.add_argument("--restarts", type=float, default=0, help="weight of a coordinator killed and resumed; a join has 8")
     parser.add_argument("--cuts", type=float, default=0, help="weight of a partition; a join has 8; needs root")
+    for fault, words in FAULTS.items():
+        parser.add_argument("--" + fault, type=float, default=0, help="weight of " + words)
     parser.add_argument("--timeout", type=float, default=600)
     parser.add_argument("--debugger", help="command that prints the state of a process (-p PID) where something is wrong")
     parser.add_argument("--verbose", action="store_true")
     options, job = parser.parse_known_args(arguments)
     options.job = job
     options.servers = job[job.index("--servers"):][:2] if "--servers" in job else []  # of this run, not of the job
-    reason = cuts.missing() if options.cuts else None
+    if options.stuck and (options.restarts or options.cuts):
+        parser.error("--stuck with --restarts or --cuts: of two devices nobody knows which one is wrong")
+    if options.full and "1000000" not in job:
+        parser.error("--full: the last checkpoint has to be written, so the job must not end by itself (--epochs 1000000)")
+    reason = cuts.missing() if options.cuts or options.trickles or options.full else None
     if reason is not None:
         print("chaos: skipped: %s" % reason, flush=True)
         return harness.SKIPPED
-    return 0 if Chaos(options).run() else 1
+    try:
+        return 0 if Chaos(options).run() else 1
+    except threads.Refused as refused:
+        print("chaos: skipped: %s" % refused, flush=True)
+        return harness.SKIPPED
 
 
 if __name__ == "__main__":

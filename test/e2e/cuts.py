@@ -90,6 +90,14 @@ class Cuts:
         """Whether it and the coordinator do not hear each other."""
         return bool(self._unplugged[place] or self._silent[place, 0] or self._silent[0, place])
 
+    def set_rate(self, place, rate):
+        """Lets the link of a place carry so many bits a second (None: as many as there are); false: it cannot be."""
+        try:
+            self.network.set_link(self.names[place], network.Link(rate))
+        except system.Trouble:
+            return False
+        return True
+
     def begin(self, cut):
         cut.lost_before = self.network.lost_frames()
         self._change(cut, 1)
