@@ -145,7 +145,7 @@ static void print_start(const train_values *given)
 /* The training does not end as it was asked to, and hangs. On another thread. */
 static _Noreturn void end_hung(const train_session *session, const sh_event *event)
 {
-    char text[SH_RUN_BYTES + 512];
+    char text[SH_RUN_BYTES + 600];
     const bool resumable = event->total_step > 0 || atomic_load(&session->resumable);
     snprintf(text, sizeof text, "%.480s%s%s", event->text,
              resumable ? "; go on with: shoal train --resume " : "", resumable ? session->run : "");
