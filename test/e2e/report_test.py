@@ -86,8 +86,8 @@ class Report(harness.Case):
         self.assertEqual([tag for tag, _ in read.found].count("script"), 3)
         run, = json.loads(read.scripts[0])["runs"]
         self.assertEqual((run["devices"][0]["name"], run["job"]), (shown, EVIL))
-        for arguments in (("report", "a"), ("report", "a", "--format", "markdown"), ("runs", "."), ("runs", "a", "--export", "trace"),
-                          ("runs", "a", "--export", "devices")):
+        for arguments in (("report", "a"), ("report", "a", "--format", "markdown"), ("runs", "."),
+                          ("runs", "a", "--export", "trace"), ("runs", "a", "--export", "devices")):
             printed = self.shoal(*arguments).out
             self.assertFalse({"\x1b", "\u202e"} & set(printed), arguments)
 
